@@ -1,0 +1,118 @@
+// Package lock is what the rungs share and what is not about locking: the Lock
+// interface, the options, the errors and the poll loop. It sends no Redis
+// command.
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Lock is what every rung offers. One value is one owner, used by one
+// goroutine at a time.
+type Lock interface {
+	// TryLock makes one attempt and does not wait for another owner. (true,
+	// nil) means granted, (false, nil) means refused. (false, err) means
+	// unknown: the lock may have been granted at the server, and then nobody
+	// releases it before its lease ends.
+	TryLock(ctx context.Context) (bool, error)
+
+	// Lock waits until the lock is granted or ctx ends. It returns errors of
+	// the network at once; what they leave behind is what TryLock's leave.
+	Lock(ctx context.Context) error
+
+	// Unlock releases the lock. It returns ErrNotHeld when the server says
+	// that the lock was not this owner's. After any other error the lock may
+	// still be held at the server, until its lease ends.
+	Unlock(ctx context.Context) error
+}
+
+// Fenced is offered by a lock that hands out fencing tokens.
+type Fenced interface {
+	// Token is the fencing token of the newest grant, 0 before the first. It
+	// protects only a storage that refuses tokens older than the newest that
+	// it saw.
+	Token() uint64
+}
+
+// Losable is offered by a lock that tells its holder when the lease is gone.
+type Losable interface {
+	// Lost is the channel of the newest acquisition, nil when there was none.
+	// It is closed when the server says that the lease is gone, or when the
+	// lease has ended by the local clock, counted from before the command was
+	// sent. Unlock does not close it.
+	Lost() <-chan struct{}
+}
+
+// Env is all that a scenario knows of the world when it builds a lock: one call
+// of a Build with it makes one owner.
+type Env struct {
+	Nodes   []redis.UniversalClient // one client a node; nil for other stores
+	Key     string                  // the name of the lock
+	TTL     time.Duration           // the lease
+	Now     func() time.Time        // this client's clock; it may be wrong
+	Options []Option                // seeded tokens and jitter, for a rung's New
+}
+
+// Build makes one owner of the lock that env names. It sends nothing.
+type Build func(env Env) (Lock, error)
+
+var (
+	// ErrNotHeld says that the lock is not this owner's: it was never granted,
+	// it was released before, or its lease has ended.
+	ErrNotHeld = errors.New("the lock is not held by this owner")
+
+	// ErrLost says that a handle which held the lock asked for it once more
+	// and found that its lease is gone.
+	ErrLost = errors.New("the lease was lost while the lock was held")
+
+	// ErrBusy says that another goroutine is inside a call on the same handle.
+	ErrBusy = errors.New("another goroutine is using this handle")
+
+	// ErrInvalid is wrapped by every error about an argument of a constructor.
+	ErrInvalid = errors.New("invalid argument")
+)
+
+// Failed wraps err with what was being done to which key. Drivers report an
+// ended context in ways of their own, so the context's own error is added:
+// errors.Is then finds context.DeadlineExceeded or context.Canceled.
+func Failed(ctx context.Context, doing, key string, err error) error {
+	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%s %q: %w (%w)", doing, key, cause, err)
+	}
+	return fmt.Errorf("%s %q: %w", doing, key, err)
+}
+
+// Beside names a second key of the lock at key so that Redis Cluster keeps both
+// in one slot. A key which has a hash tag keeps it; another becomes the tag.
+func Beside(key, what string) string {
+	if open := strings.IndexByte(key, '{'); open >= 0 &&
+		strings.IndexByte(key[open+1:], '}') > 0 {
+		return key + ":" + what
+	}
+	return "{" + key + "}:" + what
+}
+
+// Flaw names what a lock is known to break: an invariant of a scenario.
+type Flaw struct {
+	Scenario  string // as in the catalogue: "overrun_release"
+	Invariant string // "foreign release"
+}
+
+// Flaws lists what a scenario's invariants are broken by: "slow_get: foreign
+// release" is one entry, and several invariants are separated by commas.
+func Flaws(entries ...string) []Flaw {
+	var flaws []Flaw
+	for _, entry := range entries {
+		scenario, invariants, _ := strings.Cut(entry, ": ")
+		for _, invariant := range strings.Split(invariants, ", ") {
+			flaws = append(flaws, Flaw{scenario, invariant})
+		}
+	}
+	return flaws
+}
