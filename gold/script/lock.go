@@ -53,11 +53,9 @@ func (l *Lock) Lock(ctx context.Context) error {
 }
 
 // Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing to
-// release. It does not ask whose lock it
-// deletes.
+// release.
 func (l *Lock) Unlock(ctx context.Context) error {
-	// The value is the same for everybody. When our lease has ended meanwhile,
-	// this deletes the lock of whoever came next.
+	// The server is not told who asks: this deletes anybody's lock.
 	deleted, err := l.rdb.Del(ctx, l.key).Result()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)

@@ -131,7 +131,7 @@ var Rungs = []Rung{
 		Idea:    "SET NX PX: the lock and its lease in one command",
 		Nodes:   1,
 		Build:   one(gold.New),
-		Changes: []string{"Lock.TryLock", "Lock.Unlock"},
+		Changes: []string{"Lock.TryLock"},
 		Flaws: lock.Flaws(
 			"overrun_release: foreign release",
 			"slow_release: foreign release",
