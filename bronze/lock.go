@@ -20,8 +20,7 @@ type Lock struct {
 var _ lock.Lock = (*Lock)(nil)
 
 // New makes an owner of the lock at key. It sends nothing. Its errors wrap
-// lock.ErrInvalid. The ttl is checked and then ignored: a
-// bronze lock has no lease.
+// lock.ErrInvalid. The ttl is checked and then ignored: there is no lease.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 	opts ...lock.Option) (*Lock, error) {
 	o, err := lock.Configure([]redis.UniversalClient{rdb}, key, ttl, opts)

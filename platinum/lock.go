@@ -54,8 +54,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 }
 
 // Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing to
-// release. It deletes the lock only when
-// it has just seen its own token there.
+// release. It deletes the lock only when it has just seen its own token there.
 func (l *Lock) Unlock(ctx context.Context) error {
 	held, err := l.rdb.Get(ctx, l.key).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
