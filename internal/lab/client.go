@@ -1,0 +1,300 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// Call is what a client is doing when it sends a command.
+type Call string
+
+// The calls of a lock. What is sent outside of a call is sent by the lock on its
+// own account.
+const (
+	Acquire Call = "acquire"
+	Release Call = "release"
+	Renewal Call = "renewal"
+)
+
+// Fault is what happens to one command. Times are virtual, since the beginning.
+type Fault struct {
+	Deliver     time.Duration // when the request reaches the node
+	Answer      time.Duration // when the reply reaches the client
+	AnswerAfter time.Duration // how long the reply takes, from the sending
+	LoseReply   bool          // executed; the connection breaks, not a reply
+	Refuse      bool          // the connection breaks before it is sent
+	CrashBefore bool          // the client dies instead of sending it
+	CrashAfter  bool          // executed; the client dies before the reply
+}
+
+// Client is one process with its connections to every node.
+type Client struct {
+	Name  string
+	Skew  time.Duration // how far its own clock is ahead
+	world *World
+	nodes []redis.UniversalClient
+
+	dead    atomic.Bool
+	windows []window
+	faults  map[fated]Fault
+	always  Fault
+	call    Call
+	sent    map[Call]int
+}
+
+type fated struct {
+	call Call
+	nth  int
+}
+
+// window is a time in which nothing passes between the client and the network.
+type window struct{ from, to time.Duration }
+
+// errDead is what a dead client's driver is told; no lock code ever sees it.
+var errDead = errors.New("the process has died")
+
+// Client makes a client of that name. Names order those who act at one instant.
+func (w *World) Client(name string) *Client {
+	c := &Client{Name: name, world: w, call: Renewal,
+		faults: map[fated]Fault{}, sent: map[Call]int{}}
+	for _, n := range w.nodes {
+		rdb := redis.NewClient(&redis.Options{
+			Addr: "127.0.0.1:1", // never dialled; a name would be looked up
+			Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return c.Dial(n)
+			},
+			PoolSize:              16,
+			MaxRetries:            -1,
+			DialerRetries:         1,
+			ReadTimeout:           -1,
+			WriteTimeout:          -1,
+			ContextTimeoutEnabled: true,
+			Protocol:              2,
+			DisableIdentity:       true,
+			MaintNotificationsConfig: &maintnotifications.Config{
+				Mode: maintnotifications.ModeDisabled,
+			},
+		})
+		rdb.AddHook(mortal{c})
+		c.nodes = append(c.nodes, rdb)
+	}
+	w.clients = append(w.clients, c)
+	return c
+}
+
+// Dial connects the client to a node, for drivers that bring their own pool.
+func (c *Client) Dial(n *Node) (net.Conn, error) {
+	if c.dead.Load() {
+		return nil, errDead
+	}
+	n.mu.Lock()
+	refusing := n.refusing
+	n.mu.Unlock()
+	if refusing {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
+	return connect(c, n), nil
+}
+
+// mortal ends the goroutines of a dead process: each at its next command.
+type mortal struct{ client *Client }
+
+func (m mortal) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (m mortal) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		m.client.mustLive()
+		defer m.client.mustLive()
+		return next(ctx, cmd)
+	}
+}
+
+func (m mortal) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		m.client.mustLive()
+		defer m.client.mustLive()
+		return next(ctx, cmds)
+	}
+}
+
+// mustLive ends the calling goroutine when the process is dead.
+func (c *Client) mustLive() {
+	if c.dead.Load() {
+		runtime.Goexit()
+	}
+}
+
+// Env is the client's view of the world, for a lock at the given key.
+func (c *Client) Env(key string, options ...lock.Option) lock.Env {
+	w := c.world
+	tokens := 0
+	return lock.Env{
+		Nodes: c.nodes,
+		Key:   key,
+		TTL:   w.TTL,
+		Now:   func() time.Time { return time.Now().Add(c.Skew) },
+		Options: append([]lock.Option{
+			lock.Tokens(func() string {
+				tokens++
+				return fmt.Sprintf("%s#%d", c.Name, tokens)
+			}),
+			lock.Seed(seed(c.Name)),
+		}, options...),
+	}
+}
+
+// seed differs from client to client and is the same in every run.
+func seed(name string) uint64 {
+	var s uint64 = 14695981039346656037
+	for _, b := range []byte(name) {
+		s = (s ^ uint64(b)) * 1099511628211
+	}
+	return s
+}
+
+// Crash ends the process: it sends nothing more, ever.
+func (c *Client) Crash() {
+	if c.kill() {
+		c.world.leave(c)
+		c.world.record(&Entry{Client: c.Name, Text: "dies", Node: -1})
+	}
+}
+
+// kill is Crash without a word.
+func (c *Client) kill() bool {
+	if c.dead.Swap(true) {
+		return false
+	}
+	for _, n := range c.world.nodes {
+		n.mu.Lock()
+		var conns []*conn
+		for k := range n.conns {
+			if k.client == c {
+				conns = append(conns, k)
+			}
+		}
+		n.mu.Unlock()
+		for _, k := range conns {
+			k.close()
+		}
+	}
+	return true
+}
+
+func (c *Client) close() {
+	for _, rdb := range c.nodes {
+		rdb.Close()
+	}
+}
+
+// Hold lets nothing pass between the client and the network in a time: a
+// process that is stopped, or a cut cable. What was sent meanwhile arrives late.
+func (c *Client) Hold(from, to time.Duration) {
+	c.windows = append(c.windows, window{from, to})
+}
+
+// held is when the window ends in which the client is now; the zero time when it
+// is in none.
+func (c *Client) held() time.Time {
+	now := c.world.Now()
+	for _, h := range c.windows {
+		if h.from <= now && now < h.to {
+			return c.world.start.Add(h.to)
+		}
+	}
+	return time.Time{}
+}
+
+// Fault decides the fate of one command: the n-th that the client sends in the
+// next call of that kind which has so many, counted from 1.
+func (c *Client) Fault(call Call, nth int, f Fault) {
+	c.faults[fated{call, nth}] = f
+}
+
+// Always decides the fate of every command that has no fate of its own.
+func (c *Client) Always(f Fault) { c.always = f }
+
+// fate counts a command and looks up what happens to it.
+func (c *Client) fate() Fault {
+	if !c.world.recording {
+		c.sent[c.call]++
+		return Fault{}
+	}
+	c.sent[c.call]++
+	nth := fated{c.call, c.sent[c.call]}
+	if f, ok := c.faults[nth]; ok {
+		delete(c.faults, nth)
+		return f
+	}
+	return c.always
+}
+
+// Begin says what the client does from now on; commands are counted anew.
+func (c *Client) Begin(call Call) {
+	c.call = call
+	if call != Renewal {
+		c.sent[call] = 0
+	}
+}
+
+// Sent is how many commands the client has sent in the newest call of a kind, or
+// on its own account since the story began.
+func (c *Client) Sent(call Call) int { return c.sent[call] }
+
+// Go starts a script of the client; Play runs until all scripts have ended. A
+// dead client's script ends where it stands.
+func (c *Client) Go(script func()) {
+	w := c.world
+	w.running.Add(1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				w.Fail("%s panicked: %v", c.Name, r)
+			}
+			w.running.Add(-1)
+			w.gate.notice()
+		}()
+		script()
+	}()
+}
+
+// Step waits for the client's turn at the gate and then does something that the
+// world must see in order.
+func (c *Client) Step(what string, do func()) {
+	c.mustLive()
+	if !c.world.gate.wait(time.Now(), c.Name, -1, what) {
+		runtime.Goexit()
+	}
+	c.mustLive()
+	do()
+}
+
+// Quit ends the calling script.
+func (c *Client) Quit() { runtime.Goexit() }
+
+// Sleep lets virtual time pass.
+func (c *Client) Sleep(d time.Duration) {
+	time.Sleep(d)
+	c.mustLive()
+}
+
+// Enter records that the client believes to hold the lock, until Leave, its
+// death, or until the channel tells that the lease is gone.
+func (c *Client) Enter(lost <-chan struct{}) *Holding {
+	return c.world.enter(c, lost)
+}
+
+// Leave records that the client no longer believes to hold the lock.
+func (c *Client) Leave() { c.world.leave(c) }

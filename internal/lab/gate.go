@@ -1,0 +1,128 @@
+package lab
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing/synctest"
+	"time"
+)
+
+// gate lets one waiting thing pass at a time, and the next when everything has
+// come to rest. What a goroutine does between passing the gate and blocking
+// again, it does alone among those that passed: that is why the world's state
+// needs no lock.
+type gate struct {
+	mu      sync.Mutex
+	waiting []*pass
+	round   uint64
+	closed  bool
+	arrived chan struct{}
+	passed  atomic.Uint64
+}
+
+// pass is one thing that waits at the gate.
+type pass struct {
+	due    time.Time
+	round  uint64 // how many had passed when it arrived
+	client string
+	node   int
+	text   string
+	open   chan bool
+}
+
+// wait blocks until the gate opens for this thing, not before due. It is false
+// when the world has ended instead.
+func (g *gate) wait(due time.Time, client string, node int, text string) bool {
+	p := &pass{due: due, client: client, node: node, text: text,
+		open: make(chan bool, 1)}
+	if now := time.Now(); now.After(due) {
+		p.due = now
+	}
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return false
+	}
+	p.round = g.round
+	g.waiting = append(g.waiting, p)
+	g.mu.Unlock()
+	g.notice()
+	return <-p.open
+}
+
+// notice tells the scheduler that something has changed.
+func (g *gate) notice() {
+	select {
+	case g.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// next opens the gate for the first thing that is due, or says when one will be.
+func (g *gate) next() (opened bool, due time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) == 0 {
+		return false, time.Time{}
+	}
+	first := slices.MinFunc(g.waiting, func(a, b *pass) int {
+		return cmp.Or(
+			a.due.Compare(b.due),
+			cmp.Compare(a.round, b.round),
+			cmp.Compare(a.client, b.client),
+			cmp.Compare(a.node, b.node),
+			cmp.Compare(a.text, b.text))
+	})
+	if first.due.After(time.Now()) {
+		return false, first.due
+	}
+	i := slices.Index(g.waiting, first)
+	g.waiting = slices.Delete(g.waiting, i, i+1)
+	g.round++
+	g.passed.Add(1)
+	first.open <- true
+	return true, time.Time{}
+}
+
+// close turns everything away, now and later.
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	for _, p := range g.waiting {
+		p.open <- false
+	}
+	g.waiting = nil
+}
+
+// longest is how much virtual time a story may take.
+const longest = 24 * time.Hour
+
+// Play opens the gate again and again until every script has ended.
+func (w *World) Play() {
+	limit := time.NewTimer(longest)
+	defer limit.Stop()
+	for {
+		synctest.Wait()
+		opened, due := w.gate.next()
+		if opened {
+			continue
+		}
+		if w.running.Load() == 0 {
+			return
+		}
+		var timer <-chan time.Time
+		if !due.IsZero() {
+			timer = time.After(time.Until(due))
+		}
+		select {
+		case <-w.gate.arrived:
+		case <-timer:
+		case <-limit.C:
+			w.Fail("the story did not end within %v of virtual time", longest)
+			return
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// The invariants that the world itself judges.
+const (
+	TwoHolders     = "two holders"
+	ForeignRelease = "foreign release"
+	ForeignRenewal = "foreign renewal"
+	LostUpdate     = "lost update"
+	StaleWrite     = "stale write"
+)
+
+// place is a lock key on a node.
+type place struct {
+	node int
+	key  string
+}
+
+// Grant is a lock key and the client whose command set it.
+type Grant struct {
+	Owner string
+	Since time.Time
+	state state
+}
+
+// leaseOver says whether the grant's lease has ended at this moment, by the true
+// clock. A key that is still there and expires has a lease; of others only the
+// lock itself can tell.
+func (w *World) leaseOver(g *Grant) bool {
+	if w.LeaseEnd != nil {
+		if end, ok := w.LeaseEnd(g.state.value); ok {
+			return !time.Now().Before(end)
+		}
+	}
+	return false
+}
+
+// account compares a lock key before and after a command of client c, which it
+// sent at the given time, and keeps the books of grants.
+func (w *World) account(n *Node, key string, c *Client, sent time.Time,
+	before, after state, text string) {
+	at := place{n.index, key}
+	g := w.grants[at]
+	if !before.exists {
+		g = nil // expired, if there was one
+	}
+	// A command that was sent before the grant began can't have meant it, even
+	// when it was the same client's.
+	foreign := g != nil && (g.Owner != c.Name || sent.Before(g.Since)) &&
+		!w.leaseOver(g)
+	switch {
+	case !before.exists && !after.exists:
+	case !after.exists:
+		if foreign {
+			w.report(ForeignRelease, "%s's %s, sent at %s, removes the grant"+
+				" that %s has since %s%s", c.Name, text, w.clock(sent),
+				g.Owner, w.clock(g.Since), w.until(g))
+		}
+		g = nil
+	case !before.exists:
+		g = &Grant{Owner: c.Name, Since: time.Now(), state: after}
+	case before.value != after.value:
+		if foreign {
+			w.report(ForeignRelease, "%s's %s takes over the grant that %s has"+
+				" since %s%s", c.Name, text, g.Owner, w.clock(g.Since),
+				w.until(g))
+		}
+		g = &Grant{Owner: c.Name, Since: time.Now(), state: after}
+	case g != nil:
+		switch moved := after.ends.Sub(before.ends); {
+		case !foreign || before.ends.Equal(after.ends):
+		case !after.ends.IsZero() && (before.ends.IsZero() || moved < 0):
+			w.report(ForeignRelease, "%s's %s shortens the lease of %s's grant",
+				c.Name, text, g.Owner)
+		default:
+			w.report(ForeignRenewal, "%s's %s extends the lease of %s's grant",
+				c.Name, text, g.Owner)
+		}
+		g.state = after
+	}
+	if g == nil {
+		delete(w.grants, at)
+	} else {
+		w.grants[at] = g
+		w.touched = true
+	}
+}
+
+// until tells when a grant's lease ends.
+func (w *World) until(g *Grant) string {
+	end := g.state.ends
+	if w.LeaseEnd != nil {
+		end, _ = w.LeaseEnd(g.state.value)
+	}
+	if end.IsZero() {
+		return ""
+	}
+	return " with a lease until " + w.clock(end)
+}
+
+// forget ends the grants of a node: its keys were removed by no client.
+func (w *World) forget(n *Node) {
+	for at := range w.grants {
+		if at.node == n.index {
+			delete(w.grants, at)
+		}
+	}
+}
+
+// Owner is the client that a majority of the nodes holds the lock for, or "-".
+func (w *World) Owner() string {
+	count := map[string]int{}
+	for at, g := range w.grants {
+		if at.key == w.Keys[0] && w.nodes[at.node].observe(at.key).exists {
+			count[g.Owner]++
+		}
+	}
+	for owner, nodes := range count {
+		if nodes > len(w.nodes)/2 {
+			return owner
+		}
+	}
+	return "-"
+}
+
+// Touched says whether any client has ever set one of the lock's keys.
+func (w *World) Touched() bool { return w.touched }
+
+// LeaseOver says whether no grant is left whose lease is still running.
+func (w *World) LeaseOver() bool {
+	for at, g := range w.grants {
+		if w.nodes[at.node].observe(at.key).exists && !w.leaseOver(g) {
+			return false
+		}
+	}
+	return true
+}
+
+// Holding is a client that believes to hold the lock.
+type Holding struct {
+	Client *Client
+	Number int // acquisitions are counted from 1, in the order of the grants
+	lost   <-chan struct{}
+}
+
+// told says whether the lock has told this holder that the lease is gone.
+func (h *Holding) told() bool {
+	select {
+	case <-h.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// enter counts a client among those that believe to hold the lock.
+func (w *World) enter(c *Client, lost <-chan struct{}) *Holding {
+	w.held++
+	h := &Holding{Client: c, Number: w.held, lost: lost}
+	for _, other := range w.inside {
+		if other.Client != c && !other.told() {
+			w.report(TwoHolders, "%s holds the lock, and %s was never told that"+
+				" it lost it", c.Name, other.Client.Name)
+			break
+		}
+	}
+	w.inside = append(w.inside, h)
+	return h
+}
+
+// leave takes a client out again.
+func (w *World) leave(c *Client) {
+	w.inside = slices.DeleteFunc(w.inside, func(h *Holding) bool {
+		return h.Client == c
+	})
+}
+
+// Break is an invariant that was broken, and by what.
+type Break struct {
+	Invariant string
+	At        time.Duration
+	Event     string
+	Entry     int // the index of the timeline's entry that shows it
+}
+
+// String is the event with its time, as the assertions print it.
+func (b *Break) String() string {
+	return fmt.Sprintf("%s s: %s", seconds(b.At), b.Event)
+}
+
+// report notes a break at the entry that is being recorded.
+func (w *World) report(invariant, format string, args ...any) {
+	w.breaks = append(w.breaks, &Break{
+		Invariant: invariant,
+		At:        w.Now(),
+		Event:     fmt.Sprintf(format, args...),
+		Entry:     len(w.entries),
+	})
+}
+
+// Report notes a break that a story's own judge has seen, at the newest entry.
+func (w *World) Report(invariant, format string, args ...any) {
+	w.report(invariant, format, args...)
+	w.breaks[len(w.breaks)-1].Entry--
+}
+
+// Breaks are the breaks of an invariant that the world saw.
+func (w *World) Breaks(invariant string) []*Break {
+	var breaks []*Break
+	for _, b := range w.breaks {
+		if b.Invariant == invariant {
+			breaks = append(breaks, b)
+		}
+	}
+	return breaks
+}

@@ -1,0 +1,255 @@
+// Package lab is the laboratory of the scenarios: Redis nodes and clients in one
+// process, on a network that can fail in every way, in virtual time.
+//
+// A world lives in a testing/synctest bubble, so that ten seconds pass in
+// microseconds. The bubble fixes the time but not the order within one instant;
+// the gate fixes that too. Every command, every message and every step of a
+// story waits at the gate, and one passes at a time, in the order of (time,
+// round of arrival, client, node, text). The same story gives the same bytes on
+// every machine.
+//
+// Faults happen on the way between a client and a node, never inside a lock:
+// commands are delayed, replies are lost, processes die or stop. The world knows
+// by which client's command every lock key was set, and so whose grant it is.
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9/logging"
+)
+
+// Config is what a world is made of.
+type Config struct {
+	Nodes int           // how many independent Redis nodes
+	Key   string        // the name of the lock
+	TTL   time.Duration // the lease
+	Keys  []string      // the keys whose owner is watched; by default Key
+
+	// LeaseEnd reads the end of the lease from a key's value, for locks whose
+	// lease is not the key's expiry.
+	LeaseEnd func(value string) (time.Time, bool)
+
+	// Seen is called by the servers for every command that they execute, those
+	// inside scripts included, for the test that holds the timeline against it.
+	Seen func(node int, from *server.Peer, command string, args []string)
+}
+
+// World is one bubble: its nodes, its clients, its gate and what was recorded.
+// All of its methods belong to the story that Run tells.
+type World struct {
+	Config
+
+	start   time.Time
+	gate    *gate
+	nodes   []*Node
+	clients []*Client
+	grants  map[place]*Grant
+	inside  []*Holding
+	held    int  // acquisitions so far
+	touched bool // a client has set a lock key
+
+	running   atomic.Int64 // scripts under way
+	recording bool
+	entries   []*Entry
+	breaks    []*Break
+	failures  []error
+	scripts   map[string]string // SHA1 of a Lua script: its name
+	aliases   map[string]string // random values: the names that they print as
+	aliased   map[string]int    // client: how many of its values have a name
+
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// ErrLeak says that goroutines of a lock outlived everything that they served.
+var ErrLeak = errors.New("the lock leaks goroutines")
+
+// ErrStuck says that the world came to a halt on something that is neither a
+// timer, nor the network, nor a channel: a mutex that is held while Redis is
+// asked, mostly.
+var ErrStuck = errors.New("the lock is stuck")
+
+// patience is how long, in real time, nothing may happen in a world.
+const patience = 10 * time.Second
+
+func init() {
+	// The faults of the stories are no news for the driver to print.
+	logging.Disable()
+}
+
+// Run tells a story in a new world and takes the world down. The error is one
+// line: ErrLeak, ErrStuck, or a panic inside the story. A stuck world is left
+// behind, because its goroutines can't be stopped.
+func Run(t *testing.T, config Config, tell func(*World)) error {
+	t.Helper()
+	w := &World{Config: config}
+	if len(w.Keys) == 0 {
+		w.Keys = []string{w.Key}
+	}
+	w.gate = &gate{}
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		defer func() { done <- err }()
+		defer func() {
+			// The bubble's root panics when goroutines remain.
+			if r := recover(); r != nil {
+				err = fmt.Errorf("%w: %v", ErrLeak, leaking())
+			}
+		}()
+		synctest.Test(t, func(*testing.T) { err = w.live(tell) })
+	}()
+	return w.watch(done)
+}
+
+// live is the life of a world inside its bubble.
+func (w *World) live(tell func(*World)) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the story panicked: %v", r)
+		}
+	}()
+	w.start = time.Now()
+	w.gate.arrived = make(chan struct{}, 1)
+	w.grants = map[place]*Grant{}
+	w.scripts = map[string]string{}
+	w.aliases, w.aliased = map[string]string{}, map[string]int{}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	for i := range w.Config.Nodes {
+		w.nodes = append(w.nodes, newNode(w, i))
+	}
+	defer w.end()
+	tell(w)
+	return nil
+}
+
+// end takes the world down. Every client is dead from here on: its next command
+// ends the goroutine that sends it. Three leases are enough for all of a lock's
+// timers to come up.
+func (w *World) end() {
+	w.recording = false
+	w.cancel()
+	for _, c := range w.clients {
+		c.kill()
+	}
+	w.gate.close()
+	time.Sleep(3*w.TTL + time.Minute)
+	for _, c := range w.clients {
+		c.close()
+	}
+	for _, n := range w.nodes {
+		n.close()
+	}
+}
+
+// watch waits for the world's end in real time and notices when nothing happens
+// any more.
+func (w *World) watch(done <-chan error) error {
+	const look = time.Second
+	timer := time.NewTicker(look)
+	defer timer.Stop()
+	var passed uint64
+	var quiet time.Duration
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-timer.C:
+		}
+		if now := w.gate.passed.Load(); now != passed {
+			passed, quiet = now, 0
+			continue
+		}
+		quiet += look
+		if mutex := blocked("sync.Mutex.Lock", "sync.RWMutex"); mutex != "" &&
+			quiet >= 2*look {
+			return fmt.Errorf("%w: it holds a mutex while it waits for Redis"+
+				" or for time, and another goroutine wants it: %s",
+				ErrStuck, mutex)
+		}
+		if quiet >= patience {
+			return fmt.Errorf("%w: nothing has happened for %v of real time",
+				ErrStuck, patience)
+		}
+	}
+}
+
+var (
+	bubbled  = regexp.MustCompile(`^goroutine \d+ .*\[(.*), synctest bubble`)
+	function = regexp.MustCompile(`(?m)^([^\s].*)\(.*\)$`)
+)
+
+// blocked names the function that waits in one of the given states inside a
+// bubble, or is empty.
+func blocked(states ...string) string {
+	for _, stack := range stacks() {
+		header := bubbled.FindStringSubmatch(stack)
+		if header == nil {
+			continue
+		}
+		for _, state := range states {
+			if strings.HasPrefix(header[1], state) {
+				return caller(stack)
+			}
+		}
+	}
+	return ""
+}
+
+// leaking names the function that a goroutine was left behind in.
+func leaking() string {
+	for _, stack := range stacks() {
+		if bubbled.MatchString(stack) {
+			if name := caller(stack); name != "" {
+				return name
+			}
+		}
+	}
+	return "an unknown goroutine"
+}
+
+// caller is the first function on a stack that is not the runtime's, the
+// standard library's or the lab's.
+func caller(stack string) string {
+	for _, match := range function.FindAllStringSubmatch(stack, -1) {
+		name := match[1]
+		if strings.Contains(strings.SplitN(name, "/", 2)[0], ".") &&
+			strings.Contains(name, "/") &&
+			!strings.Contains(name, "/internal/lab.") &&
+			!strings.Contains(name, "redis/go-redis") {
+			return name
+		}
+	}
+	return ""
+}
+
+func stacks() []string {
+	buffer := make([]byte, 1<<20)
+	buffer = buffer[:runtime.Stack(buffer, true)]
+	return strings.Split(string(buffer), "\n\n")
+}
+
+// Now is the virtual time since the world began.
+func (w *World) Now() time.Duration { return time.Since(w.start) }
+
+// Fail reports something that is neither a verdict nor allowed to happen.
+func (w *World) Fail(format string, args ...any) {
+	w.failures = append(w.failures, fmt.Errorf(format, args...))
+}
+
+// Failures are what Fail was told.
+func (w *World) Failures() []error { return w.failures }
+
+// Context ends with the world.
+func (w *World) Context() context.Context { return w.ctx }

@@ -1,0 +1,377 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/proto"
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// conn is the server's end of a connection, and the network in between. It reads
+// what the client sends as soon as it is sent: a client that waits for its own
+// bytes to leave may hold a mutex of its driver.
+type conn struct {
+	client *Client
+	node   *Node
+	far    net.Conn
+
+	commands chan []string
+	peer     *peer
+	writing  chan struct{} // holds one element while somebody writes
+	pushing  bool          // the goroutine for messages runs
+	ended    chan struct{} // the server has closed the connection
+	end      func()
+	severed  atomic.Bool // the network or the server cut it, not the client
+}
+
+// connect opens a connection and starts its goroutines; the server's close or
+// the client's ends them.
+func connect(c *Client, n *Node) net.Conn {
+	near, far := net.Pipe()
+	ended := make(chan struct{})
+	k := &conn{
+		client: c, node: n, far: far,
+		commands: make(chan []string, 1024),
+		peer:     newPeer(n.server()),
+		writing:  make(chan struct{}, 1),
+		ended:    ended,
+		end:      sync.OnceFunc(func() { close(ended) }),
+	}
+	n.mu.Lock()
+	n.conns[k] = struct{}{}
+	n.mu.Unlock()
+	go k.read()
+	go k.serve()
+	return near
+}
+
+// close cuts the connection.
+func (k *conn) close() {
+	k.severed.Store(true)
+	k.end()
+	k.far.Close()
+}
+
+func (k *conn) read() {
+	defer close(k.commands)
+	r := bufio.NewReader(k.far)
+	for {
+		args, err := readCommand(r)
+		if err != nil {
+			return
+		}
+		select {
+		case k.commands <- args:
+		case <-k.ended:
+			return
+		}
+	}
+}
+
+// readCommand reads a request: an array of bulk strings.
+func readCommand(r *bufio.Reader) ([]string, error) {
+	n, err := readLength(r, '*')
+	if err != nil {
+		return nil, err
+	}
+	args := make([]string, n)
+	for i := range args {
+		size, err := readLength(r, '$')
+		if err != nil {
+			return nil, err
+		}
+		b := make([]byte, size+2)
+		if _, err := io.ReadFull(r, b); err != nil {
+			return nil, err
+		}
+		args[i] = string(b[:size])
+	}
+	return args, nil
+}
+
+func readLength(r *bufio.Reader, kind byte) (int, error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(string(bytes.TrimSpace(line[1:])))
+	if line[0] != kind || err != nil || n < 0 || kind == '*' && n == 0 {
+		return 0, fmt.Errorf("not a Redis request: %q", line)
+	}
+	return n, nil
+}
+
+func (k *conn) serve() {
+	for args := range k.commands {
+		if !k.handle(args) {
+			break
+		}
+	}
+	k.node.mu.Lock()
+	delete(k.node.conns, k)
+	k.node.mu.Unlock()
+	k.end()
+	k.far.Close()
+	if k.peer.subscriber.Load() {
+		k.peer.execute([]string{"UNSUBSCRIBE"})
+	}
+}
+
+// handshake are commands that belong to the driver: they neither wait at the
+// gate nor are recorded.
+func handshake(args []string) bool {
+	switch strings.ToUpper(args[0]) {
+	case "HELLO", "AUTH", "CLIENT", "SELECT", "READONLY", "COMMAND", "PING",
+		"QUIT", "INFO", "CLUSTER":
+		return true
+	}
+	return false
+}
+
+// handle takes one command to the server and its reply back. It is false when
+// the connection is over.
+func (k *conn) handle(args []string) bool {
+	w, c, n := k.client.world, k.client, k.node
+	if handshake(args) {
+		return k.write(k.peer.execute(args))
+	}
+	text := w.text(c, args)
+	sent := time.Now()
+	if !w.gate.wait(sent, c.Name, n.index, text) || c.dead.Load() {
+		return false
+	}
+	fault := c.fate()
+	if fault.CrashBefore {
+		w.record(&Entry{Client: c.Name, Node: n.index, Text: text,
+			Reply: "never sent: " + c.Name + " dies"})
+		c.Crash()
+		return false
+	}
+	if fault.Refuse {
+		w.record(&Entry{Client: c.Name, Node: n.index, Text: text,
+			Reply: "never sent: connection error"})
+		return false
+	}
+	for {
+		due := w.start.Add(fault.Deliver)
+		if held := c.held(); held.After(due) {
+			due = held
+		}
+		if !time.Now().Before(due) {
+			break
+		}
+		if !w.gate.wait(due, c.Name, n.index, text) || c.dead.Load() {
+			return false
+		}
+	}
+	if k.severed.Load() {
+		return false
+	}
+	n.mu.Lock()
+	silent := n.silent
+	n.mu.Unlock()
+	if silent {
+		w.record(&Entry{Client: c.Name, Node: n.index, Text: text,
+			Reply: "no answer"})
+		<-k.ended
+		return false
+	}
+	reply := k.execute(args, text, sent, fault)
+	if fault.CrashAfter {
+		c.Crash()
+		return false
+	}
+	if fault.LoseReply {
+		return false
+	}
+	for {
+		due := w.start.Add(fault.Answer)
+		if fault.AnswerAfter > 0 {
+			due = sent.Add(fault.AnswerAfter)
+		}
+		if held := c.held(); held.After(due) {
+			due = held
+		}
+		if !time.Now().Before(due) {
+			break
+		}
+		if !w.gate.wait(due, c.Name, n.index, "reply to "+text) ||
+			c.dead.Load() || k.severed.Load() {
+			return false
+		}
+	}
+	return k.write(reply)
+}
+
+// execute lets the server execute a command and records it, with what it did to
+// the lock.
+func (k *conn) execute(args []string, text string, sent time.Time,
+	fault Fault) string {
+	w, c, n := k.client.world, k.client, k.node
+	before := make([]state, len(w.Keys))
+	for i, key := range w.Keys {
+		before[i] = n.observe(key)
+	}
+	if strings.Contains(strings.ToUpper(args[0]), "SUBSCRIBE") && !k.pushing {
+		k.pushing = true
+		k.peer.subscriber.Store(true)
+		go k.push()
+	}
+	reply := k.peer.execute(args)
+	for i, key := range w.Keys {
+		w.account(n, key, c, sent, before[i], n.observe(key), text)
+	}
+	w.learn(args, reply)
+	e := &Entry{Client: c.Name, Node: n.index, Text: text,
+		Reply: w.reply(c, reply)}
+	if late := time.Since(sent); late > 0 {
+		e.Text += ", sent at " + w.clock(sent)
+	}
+	switch {
+	case fault.CrashAfter:
+		e.Reply += ", and " + c.Name + " dies"
+	case fault.LoseReply:
+		e.Reply += ", which is lost"
+	case fault.Answer > w.Now():
+		e.Reply += ", which arrives at " + seconds(fault.Answer)
+	case fault.AnswerAfter > 0:
+		e.Reply += ", which arrives at " + w.clock(sent.Add(fault.AnswerAfter))
+	case c.held().After(time.Now()):
+		e.Reply += ", which arrives at " + w.clock(c.held())
+	}
+	w.record(e)
+	return reply
+}
+
+// push takes messages to a subscriber, through the gate like commands.
+func (k *conn) push() {
+	w, c, n := k.client.world, k.client, k.node
+	for {
+		var message string
+		select {
+		case <-k.peer.pushed:
+		case <-k.ended:
+			return
+		}
+		for {
+			if message = k.peer.message(); message == "" {
+				break
+			}
+			text := "message " + w.reply(c, message)
+			if !w.gate.wait(time.Now(), c.Name, n.index, text) || c.dead.Load() {
+				return
+			}
+			n.mu.Lock()
+			muted := n.muted
+			n.mu.Unlock()
+			if muted {
+				w.record(&Entry{Client: c.Name, Node: n.index, Text: text,
+					Reply: "which is lost"})
+				continue
+			}
+			if held := c.held(); held.After(time.Now()) &&
+				!w.gate.wait(held, c.Name, n.index, text) {
+				return
+			}
+			w.record(&Entry{Client: c.Name, Node: n.index, Text: text})
+			if !k.write(message) {
+				return
+			}
+		}
+	}
+}
+
+// write sends a reply or a message to the client.
+func (k *conn) write(frame string) bool {
+	select {
+	case k.writing <- struct{}{}:
+	case <-k.ended:
+		return false
+	}
+	defer func() { <-k.writing }()
+	_, err := io.WriteString(k.far, frame)
+	return err == nil
+}
+
+// peer is what a server knows of a connection.
+type peer struct {
+	server *server.Server
+	peer   *server.Peer
+
+	subscriber atomic.Bool
+	pushed     chan struct{}
+
+	mu       sync.Mutex
+	out      bytes.Buffer
+	messages []string
+}
+
+func newPeer(m *miniredis.Miniredis) *peer {
+	p := &peer{server: m.Server(), pushed: make(chan struct{}, 1)}
+	p.peer = server.NewPeer(bufio.NewWriter(p))
+	return p
+}
+
+// execute dispatches a command and returns the raw reply.
+func (p *peer) execute(args []string) string {
+	p.server.Dispatch(p.peer, args)
+	p.peer.Flush()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	reply := p.out.String()
+	p.out.Reset()
+	return reply
+}
+
+// Write takes what the server has to say: replies, and messages to a subscriber
+// that arrive at any time. It never blocks, for the server holds its own mutex.
+func (p *peer) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.subscriber.Load() {
+		return p.out.Write(b)
+	}
+	r := bufio.NewReader(bytes.NewReader(b))
+	for {
+		frame, err := proto.Read(r)
+		if err != nil {
+			return len(b), nil
+		}
+		if !isMessage(frame) {
+			p.out.WriteString(frame)
+			continue
+		}
+		p.messages = append(p.messages, frame)
+		select {
+		case p.pushed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func isMessage(frame string) bool {
+	parts := strings.SplitN(frame, "\r\n", 4)
+	return len(parts) > 2 && (parts[2] == "message" || parts[2] == "pmessage")
+}
+
+// message takes the oldest message, or none.
+func (p *peer) message() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.messages) == 0 {
+		return ""
+	}
+	message := p.messages[0]
+	p.messages = p.messages[1:]
+	return message
+}

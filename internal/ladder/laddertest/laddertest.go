@@ -1,0 +1,45 @@
+// Package laddertest runs rungs through the scenarios. It stands between the
+// ladder and the scenarios, which do not know each other.
+package laddertest
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// Run tells every scenario against a rung, with its flaws as the ladder declares
+// them. Red lets the failing assertions through.
+func Run(t *testing.T, name string, red bool) scenarios.Report {
+	t.Helper()
+	rung, err := ladder.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scenarios.Run(t, rung.Build,
+		append(Options(rung), scenarios.Red(red))...)
+}
+
+// Options is what the scenarios must know of a rung.
+func Options(rung ladder.Rung) []scenarios.Option {
+	options := []scenarios.Option{
+		scenarios.Nodes(rung.Nodes),
+		scenarios.Flaws(rung.Flaws...),
+	}
+	if !rung.Renews {
+		options = append(options, scenarios.WithoutFeatures(scenarios.Renewal))
+	}
+	if rung.Name == "silver/timestamp" {
+		options = append(options, scenarios.LeaseInValue(deadline))
+	}
+	return options
+}
+
+// deadline reads the value of a timestamp lock.
+func deadline(value string) (time.Time, bool) {
+	ms, err := strconv.ParseInt(value, 10, 64)
+	return time.UnixMilli(ms), err == nil
+}

@@ -1,0 +1,108 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+func TestFailedSaysWhatWasDoneToWhichKey(t *testing.T) {
+	refused := errors.New("connection refused")
+	err := lock.Failed(t.Context(), "acquire", "stock", refused)
+	assert.EqualError(t, err, `acquire "stock": connection refused`)
+	assert.ErrorIs(t, err, refused)
+}
+
+// A driver that reads with the context's deadline reports a timeout of the
+// connection, and a cancelled one perhaps a closed connection.
+func TestFailedAddsTheErrorOfAnEndedContext(t *testing.T) {
+	late, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		name  string
+		ctx   context.Context
+		cause error
+	}{
+		{"a deadline", late, context.DeadlineExceeded},
+		{"a cancelled context", cancelled, context.Canceled},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := lock.Failed(c.ctx, "acquire", "stock",
+				os.ErrDeadlineExceeded)
+			assert.ErrorIs(t, err, c.cause)
+			assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+			assert.EqualError(t, err, `acquire "stock": `+
+				c.cause.Error()+" (i/o timeout)")
+		})
+	}
+}
+
+func TestFailedDoesNotRepeatTheErrorOfTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := lock.Failed(ctx, "wait for", "stock", ctx.Err())
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.EqualError(t, err, `wait for "stock": context canceled`)
+}
+
+func TestErrorsCanBeToldApart(t *testing.T) {
+	all := []error{lock.ErrNotHeld, lock.ErrLost, lock.ErrBusy,
+		lock.ErrInvalid}
+	for _, is := range all {
+		wrapped := lock.Failed(t.Context(), "release", "stock", is)
+		for _, other := range all {
+			assert.Equal(t, is == other, errors.Is(wrapped, other),
+				"%q and %q", is, other)
+		}
+	}
+}
+
+// slot is the part of a key that Redis Cluster hashes: what stands in the first
+// braces, and the whole key when there are none or nothing is in them.
+func slot(key string) string {
+	_, after, opened := strings.Cut(key, "{")
+	tag, _, closed := strings.Cut(after, "}")
+	if opened && closed && tag != "" {
+		return tag
+	}
+	return key
+}
+
+func TestBesideStaysInTheSlotOfTheKey(t *testing.T) {
+	for key, beside := range map[string]string{
+		"stock":           "{stock}:token",
+		"shop:stock":      "{shop:stock}:token",
+		"{shop}:stock":    "{shop}:stock:token",
+		"a{shop}b{stock}": "a{shop}b{stock}:token",
+		"stock{":          "{stock{}:token",
+		"{stock":          "{{stock}:token",
+	} {
+		t.Run(key, func(t *testing.T) {
+			assert.Equal(t, beside, lock.Beside(key, "token"))
+			assert.Equal(t, slot(key), slot(lock.Beside(key, "token")))
+			assert.NotEqual(t, lock.Beside(key, "released"),
+				lock.Beside(key, "token"))
+		})
+	}
+}
+
+func TestFlawsAreReadFromOneLineAScenario(t *testing.T) {
+	assert.Equal(t, []lock.Flaw{
+		{Scenario: "slow_get", Invariant: "foreign release"},
+		{Scenario: "failover", Invariant: "two holders"},
+		{Scenario: "failover", Invariant: "stale write"},
+	}, lock.Flaws(
+		"slow_get: foreign release",
+		"failover: two holders, stale write",
+	))
+	require.Empty(t, lock.Flaws())
+}

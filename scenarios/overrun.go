@@ -1,0 +1,155 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// The family of overruns: work, or a grant on its way, outlives the lease.
+
+var overrunOverlap = Scenario{
+	Name:       "overrun_overlap",
+	Family:     Overrun,
+	Story:      "A works for 15 s on a lease of 10 s while B waits.",
+	Invariants: []string{TwoHolders},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(15 * second)
+				a.release()
+			}, func() {
+				b.at(second)
+				b.acquire(30 * second)
+				b.work(second)
+				b.release()
+			})
+			s.judge(TwoHolders, true)
+		})
+	},
+}
+
+// pausedHolder is Kleppmann's story ("How to do distributed locking").
+var pausedHolder = Scenario{
+	Name:   "paused_holder",
+	Family: Overrun,
+	Story: "A's whole process, renewals included, stops from 1 s to 31 s. B gets" +
+		" the lock and writes at once. A wakes and writes before it looks at" +
+		" anything, to a storage that checks fencing tokens where the lock has" +
+		" them.",
+	Invariants: []string{StaleWrite},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			storage := s.Storage(100)
+			s.start()
+			a.Hold(second, 31*second)
+			s.run(func() {
+				a.at(0)
+				a.mustAcquire()
+				left, version := a.read(storage)
+				a.at(31 * second)
+				a.write(storage, left-1, version)
+			}, func() {
+				b.at(2 * second)
+				if b.acquire(20*second) == nil {
+					left, version := b.read(storage)
+					b.write(storage, left-1, version)
+				}
+				b.at(40 * second)
+			})
+			s.judge(StaleWrite, b.heldBefore(31*second))
+		})
+	},
+}
+
+var lateGrant = Scenario{
+	Name:   "late_grant",
+	Family: Overrun,
+	Story: "The reply of the last command of A's acquire comes at 12 s, and B got" +
+		" the lock at about 10 s: A must not believe that it holds it. Also: the" +
+		" request reaches the server at 11 s and is answered at once; who" +
+		" refuses such a grant must give it back, so that B gets in within 1 s." +
+		" On several nodes: every node answers after 2.9 s.",
+	Invariants: []string{TwoHolders, Orphaned},
+	tell: func(t *telling) {
+		if t.settings.nodes > 1 {
+			lateGrantOnManyNodes(t)
+			return
+		}
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.start()
+			a.Fault(lab.Acquire, a.acquires, lab.Fault{Answer: 12 * second})
+			s.run(func() {
+				a.at(0)
+				if granted, _ := a.try(); granted {
+					a.work(second)
+					a.release()
+				}
+			}, func() {
+				b.at(second)
+				b.acquire(15 * second)
+				b.at(20 * second)
+				b.release()
+			})
+			s.judge(TwoHolders, b.heldBefore(12*second))
+		})
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.start()
+			a.Fault(lab.Acquire, 1, lab.Fault{Deliver: 11 * second})
+			refused := false
+			s.run(func() {
+				a.at(0)
+				granted, _ := a.try()
+				if refused = !granted; granted {
+					a.release()
+				}
+			}, func() {
+				b.at(11*second + 100*time.Millisecond)
+				if refused {
+					b.mustComeFree(second, "A refused the grant and kept it")
+				}
+			})
+			s.judge(Orphaned, refused)
+		})
+	},
+}
+
+// lateGrantOnManyNodes tells late_grant where the lateness adds up: no node
+// exceeds the node timeout, and all together exceed the lease.
+func lateGrantOnManyNodes(t *telling) {
+	t.world(func(s *story) {
+		cast := s.cast("A", "B")
+		a, b := cast[0], cast[1]
+		s.start()
+		a.Always(lab.Fault{AnswerAfter: 2900 * time.Millisecond})
+		refused := false
+		s.run(func() {
+			a.at(0)
+			granted, _ := a.try()
+			if refused = !granted; granted && s.Now() >= lease {
+				a.report(TwoHolders, "A believes at %.3f to hold a lease of %v"+
+					" that it asked for at %.3f", s.Now().Seconds(), lease,
+					a.phase.Seconds())
+			}
+			b.Go(func() {
+				b.Sleep(b.phase)
+				if refused {
+					b.mustComeFree(second, "A refused the grant and kept it")
+				}
+			})
+		})
+		s.judge(TwoHolders, true)
+		s.judge(Orphaned, refused)
+	}, lock.NodeTimeout(3*second))
+}

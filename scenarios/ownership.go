@@ -1,0 +1,223 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+)
+
+// The family of ownership: whose lock does an unlock release?
+
+var overrunRelease = Scenario{
+	Name:   "overrun_release",
+	Family: Ownership,
+	Story: "A works for 15 s on a lease of 10 s. B gets the lock at about 10 s" +
+		" and works for 15 s. A unlocks at 15 s.",
+	Invariants: []string{ForeignRelease},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(15 * second)
+				a.release()
+			}, func() {
+				b.at(second)
+				b.acquire(30 * second)
+				b.work(15 * second)
+				b.release()
+			})
+			s.judge(ForeignRelease, b.heldBefore(a.freedAt))
+		})
+	},
+}
+
+// heldBefore says whether the actor was granted the lock before a moment.
+func (a *actor) heldBefore(moment time.Duration) bool {
+	return a.grantedAt > 0 && a.grantedAt < moment
+}
+
+// slowGet is the timeline of seeds/000 for its fourth scheme.
+var slowGet = Scenario{
+	Name:   "slow_get",
+	Family: Ownership,
+	Story: "A unlocks at 9.5 s. Its first command is executed at once, and the" +
+		" reply comes at 12 s; its next command, if there is one, reaches the" +
+		" server at 13 s. B gets the lock at about 11 s and works on.",
+	Invariants: []string{ForeignRelease},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.start()
+			a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second})
+			a.Fault(lab.Release, 2, lab.Fault{Deliver: 13 * second})
+			s.run(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(9500 * time.Millisecond)
+				a.release()
+			}, func() {
+				b.at(11 * second)
+				b.acquire(second)
+				b.at(20 * second)
+				b.release()
+			})
+			s.judge(ForeignRelease, b.heldBefore(13*second))
+		})
+	},
+}
+
+var slowRelease = Scenario{
+	Name:   "slow_release",
+	Family: Ownership,
+	Story: "The first command of A's unlock, sent at 9.5 s, reaches the server at" +
+		" 12 s. B got the lock meanwhile.",
+	Invariants: []string{ForeignRelease},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.start()
+			a.Fault(lab.Release, 1, lab.Fault{Deliver: 12 * second})
+			s.run(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(9500 * time.Millisecond)
+				a.release()
+			}, func() {
+				b.at(second)
+				b.acquire(30 * second)
+				b.work(8 * second)
+				b.release()
+			})
+			s.judge(ForeignRelease, b.heldBefore(12*second))
+		})
+	},
+}
+
+var lostReleaseReply = Scenario{
+	Name:   "lost_release_reply",
+	Family: Ownership,
+	Story: "The command that freed A's lock is executed and its reply is lost." +
+		" B gets the lock. A unlocks again.",
+	Invariants: []string{ForeignRelease},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.start()
+			a.Fault(lab.Release, a.releases, lab.Fault{LoseReply: true})
+			s.run(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(second)
+				a.release()
+				a.at(3 * second)
+				a.release()
+			}, func() {
+				b.at(2 * second)
+				b.acquire(500 * time.Millisecond)
+				b.at(5 * second)
+				b.release()
+			})
+			s.judge(ForeignRelease, b.heldBefore(3*second))
+		})
+	},
+}
+
+var unlockNotHeld = Scenario{
+	Name:       "unlock_not_held",
+	Family:     Ownership,
+	Story:      "B, which never locked, unlocks while A holds the lock.",
+	Invariants: []string{ForeignRelease, ToldALie},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(5 * second)
+				a.release()
+			}, func() {
+				b.at(second)
+				b.mustBeDenied("B never held the lock")
+			})
+			s.judge(ForeignRelease, true)
+			s.judge(ToldALie, true)
+		})
+	},
+}
+
+// mustBeDenied unlocks what is not the actor's: only ErrNotHeld is the truth.
+func (a *actor) mustBeDenied(why string) {
+	switch err := a.release(); {
+	case err == nil:
+		a.report(ToldALie, "%s's Unlock returns no error, although %s", a.Name,
+			why)
+	case !errors.Is(err, ErrNotHeld):
+		a.story.Fail("%s's Unlock returns neither nil nor ErrNotHeld: %v",
+			a.Name, err)
+	}
+}
+
+var unlockExpired = Scenario{
+	Name:       "unlock_expired",
+	Family:     Ownership,
+	Story:      "A unlocks after its lease has ended, and nobody took the lock.",
+	Invariants: []string{ToldALie},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			a := s.actor("A")
+			over := false
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(12 * second)
+				a.Step("looks", func() { over = s.LeaseOver() })
+				if over {
+					a.mustBeDenied("its lease was over")
+				} else {
+					a.release()
+				}
+			})
+			s.judge(ToldALie, over)
+		})
+	},
+}
+
+var lateOwnRelease = Scenario{
+	Name:   "late_own_release",
+	Family: Ownership,
+	Story: "A unlocks at 1 s; the first command of it reaches the server at 16 s," +
+		" and A gives up at once. A gets the lock again at about 11 s and works" +
+		" to 18 s.",
+	Invariants: []string{ForeignRelease},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			a := s.actor("A")
+			again := false
+			s.start()
+			a.Fault(lab.Release, 1, lab.Fault{Deliver: 16 * second})
+			s.run(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(second)
+				ctx, cancel := context.WithTimeout(s.Context(),
+					300*time.Millisecond)
+				defer cancel()
+				a.releaseWith(ctx)
+				a.at(11 * second)
+				again = a.acquire(2*second) == nil && s.Now() < 16*second
+				a.at(18 * second)
+				a.release()
+			})
+			s.judge(ForeignRelease, again)
+		})
+	},
+}

@@ -1,0 +1,279 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// The family of renewal: a lease that is renewed, and a holder that must be told
+// when it is lost.
+
+var hungWorker = Scenario{
+	Name:   "hung_worker",
+	Family: Loss,
+	Story: "A's worker hangs for ever, and its process lives. B waits for ten" +
+		" minutes.",
+	Invariants: []string{Orphaned},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+			}, func() {
+				b.at(second)
+				b.mustComeFree(10*time.Minute, "A hangs with it")
+			})
+			s.judge(Orphaned, true)
+		}, lock.PollEvery(5*second)) // ten minutes need no ten attempts a second
+	},
+}
+
+// afterRenewal is a moment just after the first renewal of a lease that is
+// renewed every third of it, and long before the end of one that is not.
+const afterRenewal = 3400 * time.Millisecond
+
+var lostLeaseTold = Scenario{
+	Name:   "lost_lease_told",
+	Family: Loss,
+	Story: "An operator deletes the key just after a renewal, while A works. A is" +
+		" told within half a lease, and its Unlock returns ErrNotHeld. To lock" +
+		" again does not pass as re-entry.",
+	Invariants: []string{NotTold, ToldALie},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			a := s.actor("A")
+			s.operator(func(o *actor) {
+				o.at(afterRenewal)
+				o.Step("deletes", func() { s.deleteLock() })
+			})
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(afterRenewal)
+				if a.awaitLoss(afterRenewal+lease/2) == 0 && t.offers(Telling) {
+					a.report(NotTold, "A's lease is gone since %.3f, and half a"+
+						" lease later it has not been told",
+						afterRenewal.Seconds())
+				}
+				a.mustBeDenied("the lock was deleted under it")
+			})
+			s.judge(NotTold, true)
+			s.judge(ToldALie, true)
+		})
+		t.world(func(s *story) {
+			a := s.actor("A")
+			s.operator(func(o *actor) {
+				o.at(afterRenewal)
+				o.Step("deletes", func() { s.deleteLock() })
+			})
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(afterRenewal + lease/2)
+				if granted, _ := a.try(); !granted {
+					return
+				}
+				a.release()
+				a.Step("looks", func() {
+					if s.Owner() != "-" {
+						s.Report(ToldALie, "A lost the lock, locked and unlocked"+
+							" once, and has it still: the loss passed as"+
+							" re-entry")
+					}
+				})
+			})
+			s.judge(ToldALie, true)
+		})
+		if !t.offers(Telling) {
+			t.verdict(NotOffered, NotTold)
+		}
+	},
+}
+
+// deleteLock removes the lock from every node.
+func (s *storyOf) deleteLock() {
+	for i := range s.telling.settings.nodes {
+		s.Node(i).Delete()
+	}
+}
+
+var renewalAfterUnlock = Scenario{
+	Name:   "renewal_after_unlock",
+	Family: Loss,
+	Story: "A works for 4 s and unlocks. B takes the lock and works. A sends" +
+		" nothing more for five minutes but keep-alives.",
+	Invariants: []string{RenewalAfterUnlock},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			unlocked := 0
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(4 * second)
+				a.release()
+				a.Step("is done", func() { unlocked = len(s.Timeline()) })
+				a.work(5 * time.Minute)
+				a.Step("looks", func() {
+					for _, e := range s.Timeline()[unlocked:] {
+						if e.Client == a.Name && e.Node >= 0 {
+							s.Report(RenewalAfterUnlock, "A has unlocked, and"+
+								" sends %s at %.3f", e.Text, e.At.Seconds())
+							return
+						}
+					}
+				})
+			}, func() {
+				b.at(5 * second)
+				if b.acquire(lease) != nil {
+					s.Fail("A has unlocked, and B can't have the lock")
+				}
+				b.work(5 * time.Minute)
+				b.release()
+			})
+			s.judge(RenewalAfterUnlock, true)
+		})
+	},
+}
+
+var renewalReacquires = Scenario{
+	Name:   "renewal_reacquires",
+	Family: Loss,
+	Story: "A's key vanishes while A works. B locks and unlocks before A's next" +
+		" renewal: the key stays free. Also: B still holds the lock when A's" +
+		" renewal comes, and its grant and lease are untouched.",
+	Invariants: []string{Orphaned, ForeignRenewal},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.operator(func(o *actor) {
+				o.at(afterRenewal)
+				o.Step("deletes", func() { s.deleteLock() })
+			})
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(8 * second)
+				a.Step("looks", func() {
+					if !s.Node(0).Free() {
+						s.Report(Orphaned, "B has unlocked, nobody has asked"+
+							" since, and the lock is there again")
+					}
+				})
+			}, func() {
+				b.at(4 * second)
+				if b.acquire(second) != nil {
+					s.Fail("the lock was deleted, and B can't have it")
+				}
+				b.work(second)
+				b.release()
+			})
+			s.judge(Orphaned, a.Sent(lab.Renewal) > 0)
+		})
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.operator(func(o *actor) {
+				o.at(afterRenewal)
+				o.Step("deletes", func() { s.deleteLock() })
+			})
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(9 * second)
+			}, func() {
+				b.at(4 * second)
+				if b.acquire(second) != nil {
+					s.Fail("the lock was deleted, and B can't have it")
+				}
+				b.at(9 * second)
+				b.release()
+			})
+			s.judge(ForeignRenewal, a.Sent(lab.Renewal) > 0, ForeignRelease)
+		})
+	},
+}
+
+var partitionedHolder = Scenario{
+	Name:   "partitioned_holder",
+	Family: Loss,
+	Story: "A's network is cut from 1 s to 30 s, and its process works on. B gets" +
+		" the lock at about 10 s. A is told no later than its lease ends at the" +
+		" server.",
+	Invariants: []string{NotTold},
+	tell: func(t *telling) {
+		if !t.offers(Telling) {
+			t.verdict(NotOffered, NotTold)
+			return
+		}
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			var ends, told time.Duration
+			s.start()
+			a.Hold(second, 30*second)
+			s.run(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(900 * time.Millisecond)
+				a.Step("looks", func() { ends = s.Now() + s.Node(0).LeaseLeft() })
+				told = a.awaitLoss(29 * second)
+			}, func() {
+				b.at(2 * second)
+				if b.acquire(27*second) != nil {
+					return
+				}
+				if ends <= second { // the lease is no expiry of the key
+					ends = b.grantedAt
+				}
+				b.work(30 * second)
+				if told == 0 || told > ends {
+					b.report(NotTold, "B holds the lock since %.3f, and A was not"+
+						" told when its lease ended", b.grantedAt.Seconds())
+				}
+				b.release()
+			})
+			s.judge(NotTold, b.grantedAt > 0)
+		})
+	},
+}
+
+var renewalFailsOnce = Scenario{
+	Name:   "renewal_fails_once",
+	Family: Loss,
+	Story:  "One renewal meets a connection error. A works for 15 s while B waits.",
+
+	Invariants: []string{TwoHolders},
+	tell: func(t *telling) {
+		if !t.offers(Renewal) {
+			t.verdict(NotOffered, TwoHolders)
+			return
+		}
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.start()
+			a.Fault(lab.Renewal, 1, lab.Fault{Refuse: true})
+			s.run(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(15 * second)
+				if err := a.release(); err != nil {
+					a.report(TwoHolders, "A's Unlock after 15 s returns %s: one"+
+						" failed renewal has cost the lock", outcome(err))
+				}
+			}, func() {
+				b.at(second)
+				b.acquire(30 * second)
+				b.release()
+			})
+			s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
+		})
+	},
+}

@@ -1,0 +1,271 @@
+// Package scenarios tells the shared stories against any lock. Each story is a
+// short script of a few clients, with invariants of its own: a crash while the
+// lock is held, work that takes longer than the lease, a slow reply, a failover.
+//
+// Run them against your own lock with Run. Time is virtual and the network is
+// the lab's, so that the whole catalogue takes well under a second.
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// What a lock of your own needs, under names that you can import.
+type (
+	Lock    = lock.Lock    // what a lock must offer
+	Fenced  = lock.Fenced  // what it may offer: Token
+	Losable = lock.Losable // what it may offer: Lost
+	Env     = lock.Env     // what it is built from
+	Build   = lock.Build   // how it is built
+	Flaw    = lock.Flaw    // what it is known to break
+
+	// LockOption is an option of a rung's constructor.
+	LockOption = lock.Option
+)
+
+// The errors that the stories tell apart, for errors.Is.
+var (
+	ErrNotHeld = lock.ErrNotHeld
+	ErrLost    = lock.ErrLost
+	ErrBusy    = lock.ErrBusy
+	ErrInvalid = lock.ErrInvalid
+)
+
+// The options of the rungs' constructors.
+var (
+	PollEvery   = lock.PollEvery
+	FixedPoll   = lock.FixedPoll
+	FixedLease  = lock.FixedLease
+	NodeTimeout = lock.NodeTimeout
+	Parallel    = lock.Parallel
+	Clock       = lock.Clock
+)
+
+// The invariants of the stories.
+const (
+	TwoHolders     = lab.TwoHolders     // two clients believe to hold the lock
+	ForeignRelease = lab.ForeignRelease // a command ends another one's grant
+	ForeignRenewal = lab.ForeignRenewal // a renewal reaches another one's grant
+	LostUpdate     = lab.LostUpdate     // a write destroys one it had not seen
+	StaleWrite     = lab.StaleWrite     // a write comes after a later holder's
+
+	Orphaned           = "orphaned"             // free, yet nobody can have it
+	SelfDeadlock       = "self-deadlock"        // the owner waits for itself
+	NotTold            = "not told"             // the holder learns nothing of its loss
+	ToldALie           = "told a lie"           // an answer that the server denies
+	WrongToken         = "wrong token"          // the fencing token is not the grant's
+	RenewalAfterUnlock = "renewal after unlock" // something is sent for a lock given back
+	Unavailable        = "unavailable"          // refused, though it could be granted
+	Hangs              = "hangs"                // no answer in bounded time
+)
+
+// Feature is something that a lock may decline to offer.
+type Feature string
+
+// The features that stories ask for.
+const (
+	Reentry Feature = "re-entry" // lock again through the same handle
+	Renewal Feature = "renewal"  // the lease is renewed while the lock is held
+	Telling Feature = "lost"     // Lost, see Losable
+)
+
+// Verdict is the outcome of a story for one invariant.
+type Verdict string
+
+// The verdicts.
+const (
+	Holds        Verdict = "holds"
+	Breaks       Verdict = "breaks"
+	DoesNotArise Verdict = "does not arise" // the story could not happen
+	NotOffered   Verdict = "not offered"    // it needs a declined feature
+)
+
+// Result is what one story says of one invariant.
+type Result struct {
+	Scenario  string
+	Invariant string
+	Verdict   Verdict
+	Event     string // what broke it: when, who, which command
+	Assertion string // the failed assertion with its timeline
+	Timeline  string // all that was recorded, in the telling that was judged
+	Sequence  []*lab.Entry
+	BrokenAt  int // the index in Sequence of the entry that broke it
+}
+
+// Report has the results in the order of the catalogue.
+type Report []Result
+
+// Verdict looks up one result; it is empty when there is none.
+func (r Report) Verdict(scenario, invariant string) Verdict {
+	for _, result := range r {
+		if result.Scenario == scenario && result.Invariant == invariant {
+			return result.Verdict
+		}
+	}
+	return ""
+}
+
+// Option says something about the lock that is run.
+type Option func(*settings)
+
+type settings struct {
+	nodes    int
+	flaws    []Flaw
+	declined []Feature
+	keys     func(string) []string
+	leaseEnd func(string) (time.Time, bool)
+	red      bool
+	full     bool
+	seen     func(node int, from *server.Peer, command string, args []string)
+}
+
+// Nodes gives the lock so many independent Redis nodes; the default is one.
+func Nodes(n int) Option { return func(s *settings) { s.nodes = n } }
+
+// Flaws declares what the lock is known to break. Run is strict both ways: a
+// declared flaw that no longer breaks fails the test, as does a new one.
+func Flaws(flaws ...Flaw) Option {
+	return func(s *settings) { s.flaws = append(s.flaws, flaws...) }
+}
+
+// WithoutFeatures declares what the lock does not claim to offer.
+func WithoutFeatures(features ...Feature) Option {
+	return func(s *settings) { s.declined = append(s.declined, features...) }
+}
+
+// Keys tells which Redis keys stand for the lock, when it is not Env.Key itself.
+// The first one is the one whose owner holds the lock.
+func Keys(of func(key string) []string) Option {
+	return func(s *settings) { s.keys = of }
+}
+
+// LeaseInValue reads the end of the lease from a key's value, for a lock whose
+// lease is not the key's expiry.
+func LeaseInValue(end func(value string) (time.Time, bool)) Option {
+	return func(s *settings) { s.leaseEnd = end }
+}
+
+// Red lets every failed assertion through, declared or not.
+func Red(red bool) Option { return func(s *settings) { s.red = red } }
+
+// FullSize tells the oversell story with 1000 clients and a stock of 100.
+func FullSize(full bool) Option { return func(s *settings) { s.full = full } }
+
+// Run tells every story of the catalogue against the locks that build makes, a
+// subtest each, named like the story. It fails the test when the lock breaks an
+// invariant that is not declared as a flaw, holds one that is, or fails in any
+// other way.
+func Run(t *testing.T, build Build, opts ...Option) Report {
+	t.Helper()
+	s := settings{nodes: 1}
+	for _, set := range opts {
+		set(&s)
+	}
+	if err := s.check(); err != nil {
+		t.Fatal(err)
+	}
+	var report Report
+	for _, scenario := range Catalogue {
+		t.Run(scenario.Name, func(t *testing.T) {
+			results, err := tell(t, scenario, build, s)
+			if err != nil {
+				t.Errorf("%s: %v", scenario.Name, err)
+				return
+			}
+			for _, r := range results {
+				judge(t, r, s)
+			}
+			report = append(report, results...)
+		})
+	}
+	return report
+}
+
+// check refuses declarations that no run could meet.
+func (s *settings) check() error {
+	if s.nodes < 1 {
+		return fmt.Errorf("%d nodes, a lock needs at least one", s.nodes)
+	}
+	for _, flaw := range s.flaws {
+		i := slices.IndexFunc(Catalogue, func(c Scenario) bool {
+			return c.Name == flaw.Scenario
+		})
+		if i < 0 {
+			var names []string
+			for _, c := range Catalogue {
+				names = append(names, c.Name)
+			}
+			return fmt.Errorf("a flaw is declared in scenario %q, the scenarios"+
+				" are %s", flaw.Scenario, strings.Join(names, ", "))
+		}
+		if !slices.Contains(Catalogue[i].Invariants, flaw.Invariant) {
+			return fmt.Errorf("a flaw is declared of invariant %q in %s, its"+
+				" invariants are %s", flaw.Invariant, flaw.Scenario,
+				strings.Join(Catalogue[i].Invariants, ", "))
+		}
+	}
+	return nil
+}
+
+// judge holds a result against what is declared.
+func judge(t *testing.T, r Result, s settings) {
+	t.Helper()
+	declared := slices.Contains(s.flaws,
+		Flaw{Scenario: r.Scenario, Invariant: r.Invariant})
+	switch {
+	case r.Verdict == Breaks && s.red:
+		t.Error(r.Assertion)
+	case r.Verdict == Breaks && declared:
+		t.Logf("a known flaw, as declared:\n%s", r.Assertion)
+	case r.Verdict == Breaks:
+		t.Errorf("a flaw that is not declared:\n%s", r.Assertion)
+	case declared:
+		t.Errorf("%s: %s is declared as a flaw, but it %s now",
+			r.Scenario, r.Invariant, r.Verdict)
+	}
+}
+
+// assertion is what a broken invariant prints: the story, the timeline up to the
+// break, and the failed testify assertion. The assertion's trace names files of
+// the machine that it ran on, so it is left out.
+func assertion(r Result, story string, broken []string) string {
+	c := &captured{}
+	assert.Empty(c, broken)
+	_, failed, _ := strings.Cut(c.message, "Error:")
+	return fmt.Sprintf("%s: %s\n\n%s\n\n%s\nError: %s\n", r.Scenario,
+		r.Invariant, wrap(story, 78), r.Timeline, strings.TrimSpace(failed))
+}
+
+// wrap breaks a text into lines of so many columns.
+func wrap(text string, columns int) string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > columns {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
+// captured keeps what an assertion says instead of failing a test.
+type captured struct{ message string }
+
+func (c *captured) Errorf(format string, args ...any) {
+	c.message = fmt.Sprintf(format, args...)
+}

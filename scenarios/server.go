@@ -1,0 +1,293 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+)
+
+// The family of servers: what happens to the nodes, and to clocks.
+
+var failover = Scenario{
+	Name:   "failover",
+	Family: Server,
+	Story: "A holds the lock on the master, which dies before it has replicated." +
+		" The replica, which knows of no lock, is promoted, and B tries at once." +
+		" (Of several nodes, one fails over.) With fencing tokens: B writes," +
+		" then A.",
+	Invariants: []string{TwoHolders, StaleWrite},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			storage := s.Storage(100)
+			s.operator(func(o *actor) {
+				o.at(2 * second)
+				o.Step("fails over", func() {
+					s.Node(0).Restart("dies; a replica that has not heard of" +
+						" the lock is promoted")
+				})
+			})
+			stale := false
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(2200 * time.Millisecond)
+				if a.fenced() && b.grantedAt > 0 {
+					stale = true
+					a.write(storage, 98, storage.Version())
+				}
+				a.at(3 * second)
+				a.release()
+			}, func() {
+				b.at(2100 * time.Millisecond)
+				if granted, _ := b.tryAgain(); !granted {
+					return
+				}
+				if b.fenced() {
+					left, version := b.read(storage)
+					b.write(storage, left-1, version)
+				}
+				b.at(4 * second)
+				b.release()
+			})
+			s.judge(TwoHolders, true)
+			s.judge(StaleWrite, stale)
+		})
+	},
+}
+
+// loseOne tells the story of a node that forgets: A holds the lock on no more
+// nodes than it needs, B is refused, something happens to one of them, and B
+// tries again.
+func loseOne(t *telling, what string, happen func(n *lab.Node)) {
+	t.world(func(s *story) {
+		cast := s.cast("A", "B")
+		a, b := cast[0], cast[1]
+		nodes := t.settings.nodes
+		needed := nodes/2 + 1
+		refuse := func(o *actor, refusing bool) {
+			o.Step("nodes", func() {
+				for i := needed; i < nodes; i++ {
+					s.Node(i).Refuse(refusing)
+				}
+			})
+		}
+		s.operator(func(o *actor) {
+			o.at(500 * time.Millisecond)
+			refuse(o, true)
+			o.at(time.Second)
+			refuse(o, false)
+			o.at(2 * second)
+			o.Step(what, func() { happen(s.Node(0)) })
+		})
+		s.play(func() {
+			a.at(600 * time.Millisecond)
+			a.mustAcquire()
+			a.at(3 * second)
+			a.release()
+		}, func() {
+			b.at(1500 * time.Millisecond)
+			if granted, _ := b.try(); granted {
+				return
+			}
+			b.at(2100 * time.Millisecond)
+			if granted, _ := b.tryAgain(); granted {
+				b.at(4 * second)
+				b.release()
+			}
+		})
+		s.judge(TwoHolders, true)
+	})
+}
+
+var nodeRestart = Scenario{
+	Name:   "node_restart",
+	Family: Server,
+	Story: "A node that A's lock needs restarts empty, and B tries at once. (Of" +
+		" five nodes A has the lock on exactly three; B is refused before the" +
+		" restart, and then one of the three restarts.)",
+	Invariants: []string{TwoHolders},
+	tell: func(t *telling) {
+		loseOne(t, "restarts", func(n *lab.Node) {
+			n.Restart("restarts without its data")
+		})
+	},
+}
+
+var clockJump = Scenario{
+	Name:   "clock_jump",
+	Family: Server,
+	Story: "A server's clock jumps ahead by one lease, before any renewal. B tries" +
+		" at once. (Several nodes: as in node_restart.)",
+	Invariants: []string{TwoHolders},
+	tell: func(t *telling) {
+		loseOne(t, "jumps", func(n *lab.Node) { n.JumpClock(lease) })
+	},
+}
+
+var clientClockSkew = Scenario{
+	Name:       "client_clock_skew",
+	Family:     Server,
+	Story:      "B's own clock is 15 s ahead. B tries while A holds the lock.",
+	Invariants: []string{TwoHolders},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			b.Skew = 15 * second
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(2 * second)
+				a.release()
+			}, func() {
+				b.at(second)
+				if granted, _ := b.try(); granted {
+					b.release()
+				}
+			})
+			s.judge(TwoHolders, true)
+		})
+	},
+}
+
+var nodesDown = Scenario{
+	Name:   "nodes_down",
+	Family: Server,
+	Story: "Of five nodes, two are down, then three; each time they refuse" +
+		" connections, and again they accept them and never answer. A lock on a" +
+		" single node: it is down. With a majority the lock works. Without, it" +
+		" refuses in bounded time and leaves nothing behind.",
+	Invariants: []string{Unavailable, TwoHolders, Hangs, Orphaned},
+	tell: func(t *telling) {
+		nodes := t.settings.nodes
+		minority := (nodes - 1) / 2
+		for _, hang := range []bool{false, true} {
+			if nodes > 1 {
+				nodesAreDown(t, minority, hang)
+			}
+			if nodes > 1 || !hang {
+				nodesAreDown(t, minority+1, hang)
+			}
+		}
+		if nodes == 1 {
+			t.verdict(DoesNotArise, Unavailable)
+		}
+	},
+}
+
+// nodesAreDown tells nodes_down with so many nodes down in one way.
+func nodesAreDown(t *telling, down int, hang bool) {
+	t.world(func(s *story) {
+		cast := s.cast("A", "B")
+		a, b := cast[0], cast[1]
+		majority := t.settings.nodes-down > t.settings.nodes/2
+		s.operator(func(o *actor) {
+			o.at(0)
+			o.Step("down", func() {
+				for i := range down {
+					if hang {
+						s.Node(i).Hang()
+					} else {
+						s.Node(i).Refuse(true)
+					}
+				}
+			})
+			o.at(30 * second)
+			o.Step("up", func() {
+				for i := range down {
+					if !hang {
+						s.Node(i).Refuse(false)
+					}
+				}
+			})
+		})
+		s.play(func() {
+			a.at(second)
+			if majority {
+				if err := a.acquire(5 * second); err != nil {
+					a.report(Unavailable, "A can't have a free lock, although a"+
+						" majority of the nodes works")
+					return
+				}
+				a.release()
+				return
+			}
+			granted, _ := a.try()
+			if took := s.Now() - second; took > lease {
+				a.report(Hangs, "A is answered after %v only", took)
+			}
+			if granted {
+				a.report(TwoHolders, "A is granted a lock without a majority")
+			}
+		}, func() {
+			if majority {
+				b.at(8 * second)
+				if granted, _ := b.tryAgain(); !granted {
+					b.report(Unavailable, "A has unlocked, and B can't have the"+
+						" lock, although a majority of the nodes works")
+				}
+				return
+			}
+			b.at(25 * second)
+			b.Step("looks", func() {
+				for i := down; i < t.settings.nodes; i++ {
+					if !s.Node(i).Free() {
+						s.Report(Orphaned, "A was refused, and node %d still"+
+							" has its lock", i+1)
+					}
+				}
+			})
+			if hang {
+				return
+			}
+			b.at(31 * second)
+			if granted, _ := b.tryAgain(); !granted {
+				b.report(Orphaned, "A was refused, the nodes are up again, and"+
+					" B can't have the lock")
+			}
+		})
+		if majority {
+			s.judge(Unavailable, true)
+		} else {
+			s.judge(TwoHolders, true)
+			s.judge(Hangs, true)
+			s.judge(Orphaned, true)
+		}
+	})
+}
+
+var scriptCacheFlushed = Scenario{
+	Name:   "script_cache_flushed",
+	Family: Server,
+	Story: "An operator sends SCRIPT FLUSH between lock and unlock, and between" +
+		" renewals.",
+	Invariants: []string{Unavailable},
+	tell: func(t *telling) {
+		for _, works := range []time.Duration{2 * second, 15 * second} {
+			if works > lease && !t.offers(Renewal) {
+				continue
+			}
+			t.world(func(s *story) {
+				a := s.actor("A")
+				s.operator(func(o *actor) {
+					for moment := second; moment < works; moment += 4 * second {
+						o.at(moment)
+						o.Step("flushes", func() { s.Node(0).FlushScripts() })
+					}
+				})
+				s.play(func() {
+					a.at(0)
+					a.mustAcquire()
+					a.at(works)
+					if err := a.release(); err != nil {
+						a.report(Unavailable, "A worked for %v and its Unlock"+
+							" fails: %s", works, outcome(err))
+					}
+				})
+				s.judge(Unavailable, true)
+			})
+		}
+	},
+}

@@ -1,0 +1,444 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// Scenario is one entry of the catalogue.
+type Scenario struct {
+	Name       string
+	Family     string   // the failure family: the file that tells it
+	Story      string   // what happens, in one or two sentences
+	Invariants []string // what it judges
+
+	tell func(*telling)
+}
+
+// lease is the lease of every story; the stories' times fit it.
+const lease = 10 * time.Second
+
+// seconds makes the stories read like their sources.
+const second = time.Second
+
+// telling is a scenario under way: one or several worlds, judged together.
+type telling struct {
+	t        *testing.T
+	scenario Scenario
+	build    Build
+	settings settings
+	results  map[string]*Result
+	err      error
+}
+
+// tell tells a scenario and returns a result for each of its invariants.
+func tell(t *testing.T, scenario Scenario, build Build, s settings) (
+	[]Result, error) {
+	t.Helper()
+	telling := &telling{t: t, scenario: scenario, build: build, settings: s,
+		results: map[string]*Result{}}
+	scenario.tell(telling)
+	if telling.err != nil {
+		return nil, telling.err
+	}
+	var results []Result
+	for _, invariant := range scenario.Invariants {
+		r, ok := telling.results[invariant]
+		if !ok {
+			return nil, fmt.Errorf("the story judged nothing about %q", invariant)
+		}
+		results = append(results, *r)
+	}
+	return results, nil
+}
+
+// offers says whether the lock claims a feature.
+func (t *telling) offers(f Feature) bool {
+	return !slices.Contains(t.settings.declined, f)
+}
+
+// verdict is given on invariants without a story, because there is none to tell
+// of this lock.
+func (t *telling) verdict(v Verdict, invariants ...string) {
+	for _, invariant := range invariants {
+		t.results[invariant] = &Result{Scenario: t.scenario.Name,
+			Invariant: invariant, Verdict: v, BrokenAt: -1}
+	}
+}
+
+// world runs one story in a world of its own.
+func (t *telling) world(story func(*story), options ...lock.Option) {
+	t.t.Helper()
+	if t.err != nil {
+		return
+	}
+	const key = "lock:stock"
+	config := lab.Config{Nodes: t.settings.nodes, Key: key, TTL: lease,
+		LeaseEnd: t.settings.leaseEnd, Seen: t.settings.seen}
+	if t.settings.keys != nil {
+		config.Keys = t.settings.keys(key)
+	}
+	err := lab.Run(t.t, config, func(w *lab.World) {
+		s := &storyOf{telling: t, World: w, options: options}
+		story(s)
+		if !s.played {
+			w.Fail("the story was never played")
+		}
+		if len(w.Failures()) > 0 {
+			t.err = fmt.Errorf("%w\n\n%s", errors.Join(w.Failures()...),
+				w.Render(-1))
+		}
+	})
+	if err != nil && t.err == nil {
+		t.err = err
+	}
+}
+
+// story is one telling in one world.
+type story = storyOf
+
+type storyOf struct {
+	*lab.World
+	telling *telling
+	options []lock.Option
+	actors  []*actor
+	operate func() // what an operator does meanwhile, or nil
+	played  bool
+}
+
+// actor is a client that plays a part, with a handle of its own on the lock.
+type actor struct {
+	*lab.Client
+	story *story
+	lock  lock.Lock
+	phase time.Duration
+
+	depth     int
+	holding   *lab.Holding
+	grantedAt time.Duration // of the newest grant; 0: never
+	freedAt   time.Duration // when the newest Unlock was called; 0: never
+
+	acquires int // how many commands an acquire takes when nothing fails
+	releases int // and a release
+}
+
+// actor makes a client. Actors act at different phases of a tenth of a second:
+// ties decide nothing.
+func (s *storyOf) actor(name string) *actor {
+	a := &actor{Client: s.Client(name), story: s,
+		phase: time.Duration(len(s.actors)+1) * 7 * time.Millisecond}
+	s.actors = append(s.actors, a)
+	return a
+}
+
+// actors makes several.
+func (s *storyOf) cast(names ...string) []*actor {
+	var cast []*actor
+	for _, name := range names {
+		cast = append(cast, s.actor(name))
+	}
+	return cast
+}
+
+// operator gives the nodes a script: what happens to them is no client's doing.
+func (s *storyOf) operator(script func(o *actor)) {
+	o := &actor{Client: s.Client("~"), story: s}
+	s.operate = func() { o.Go(func() { script(o) }) }
+}
+
+// warm lets every actor take and release a lock that no story is about, twice.
+// A cold script would answer NOSCRIPT and be a command of its own; so the first
+// time is long enough for a renewal. The second time the commands are counted.
+func (s *storyOf) warm() {
+	for _, a := range s.actors {
+		a.Go(func() {
+			ctx := context.Background()
+			l, err := s.telling.build(a.Env("lock:warm:"+a.Name, s.options...))
+			if err != nil {
+				s.Fail("the lock can't be built: %v", err)
+				return
+			}
+			for _, work := range []time.Duration{lease * 2 / 5, 0} {
+				a.Step("warms up", func() { a.Begin(lab.Acquire) })
+				if granted, err := l.TryLock(ctx); err != nil || !granted {
+					s.Fail("a free lock on a healthy server is not granted to"+
+						" %s: %v, %v", a.Name, granted, err)
+					return
+				}
+				a.acquires = a.Sent(lab.Acquire)
+				a.Sleep(work)
+				a.Step("warms up", func() { a.Begin(lab.Release) })
+				if err := l.Unlock(ctx); err != nil {
+					s.Fail("%s can't release a lock that it holds: %v",
+						a.Name, err)
+					return
+				}
+				a.releases = a.Sent(lab.Release)
+				a.Step("warms up", func() { a.Begin(lab.Renewal) })
+			}
+			if a.lock, err = s.telling.build(
+				a.Env(s.Key, s.options...)); err != nil {
+				s.Fail("the lock can't be built: %v", err)
+			}
+		})
+		s.Play()
+	}
+}
+
+// play warms up, starts the actors' scripts and plays them to their ends.
+func (s *storyOf) play(scripts ...func()) {
+	s.start()
+	s.run(scripts...)
+}
+
+// start warms up and sets the clock to zero. Faults are decided after it, for
+// they depend on how many commands a call takes.
+func (s *storyOf) start() {
+	s.warm()
+	if len(s.Failures()) == 0 {
+		s.Record()
+	}
+}
+
+// run plays the scripts: one for each actor, in the order of the cast.
+func (s *storyOf) run(scripts ...func()) {
+	s.played = true
+	if len(s.Failures()) > 0 {
+		return
+	}
+	if s.operate != nil {
+		s.operate()
+	}
+	for i, script := range scripts {
+		s.actors[i].Go(script)
+	}
+	s.Play()
+	if len(s.Failures()) == 0 && !s.Touched() && s.someoneHeld() {
+		s.Fail("the lock was granted, but no client set the key %q: tell with"+
+			" scenarios.Keys which keys stand for the lock", s.Keys[0])
+	}
+}
+
+func (s *storyOf) someoneHeld() bool {
+	return slices.ContainsFunc(s.actors, func(a *actor) bool {
+		return a.grantedAt > 0
+	})
+}
+
+// judge gives the verdict on an invariant: breaks when the world or the story
+// reported any, does not arise when the story could not happen, else holds. A
+// break in one world of a scenario is the scenario's.
+func (s *storyOf) judge(invariant string, arose bool, aliases ...string) {
+	t := s.telling
+	r := &Result{Scenario: t.scenario.Name, Invariant: invariant,
+		Verdict: Holds, BrokenAt: -1}
+	var broken []*lab.Break
+	for _, name := range append(aliases, invariant) {
+		broken = append(broken, s.Breaks(name)...)
+	}
+	switch {
+	case len(broken) > 0:
+		r.Verdict = Breaks
+		r.Event = broken[0].String()
+		r.BrokenAt = broken[0].Entry
+	case !arose:
+		r.Verdict = DoesNotArise
+	}
+	r.Sequence = s.Timeline()
+	r.Timeline = s.Render(r.BrokenAt, append(aliases, invariant)...)
+	if r.Verdict == Breaks {
+		var events []string
+		for _, b := range broken {
+			events = append(events, b.String())
+		}
+		r.Assertion = assertion(*r, t.scenario.Story, events)
+	}
+	before, judged := t.results[invariant]
+	if !judged || rank(r.Verdict) > rank(before.Verdict) {
+		t.results[invariant] = r
+	}
+}
+
+// rank says which verdict of several worlds speaks for the scenario.
+func rank(v Verdict) int {
+	return slices.Index([]Verdict{NotOffered, DoesNotArise, Holds, Breaks}, v)
+}
+
+// at lets time pass until a moment of the story, in the actor's phase.
+func (a *actor) at(moment time.Duration) {
+	if left := moment + a.phase - a.story.Now(); left > 0 {
+		a.Sleep(left)
+	}
+}
+
+// work lets time pass in the critical section.
+func (a *actor) work(d time.Duration) { a.Sleep(d) }
+
+// outcome is a call's error in one word, the same in every run.
+func outcome(err error) string {
+	for _, known := range []struct {
+		err  error
+		name string
+	}{
+		{lock.ErrNotHeld, "ErrNotHeld"},
+		{lock.ErrLost, "ErrLost"},
+		{lock.ErrBusy, "ErrBusy"},
+		{context.DeadlineExceeded, "deadline exceeded"},
+		{context.Canceled, "context canceled"},
+	} {
+		if errors.Is(err, known.err) {
+			return known.name
+		}
+	}
+	if err != nil {
+		return "error"
+	}
+	return "ok"
+}
+
+// try calls TryLock.
+func (a *actor) try() (bool, error) { return a.tryWith(a.story.Context()) }
+
+func (a *actor) tryWith(ctx context.Context) (granted bool, err error) {
+	a.Step("TryLock", func() { a.Begin(lab.Acquire) })
+	granted, err = a.lock.TryLock(ctx)
+	a.Step("TryLock returns", func() {
+		a.granted(granted && err == nil)
+		if err != nil {
+			a.Note("TryLock returns %v, %s", granted, outcome(err))
+		} else {
+			a.Note("TryLock returns %v", granted)
+		}
+	})
+	return granted, err
+}
+
+// tryAgain calls TryLock, and once more when it was not granted: the first
+// command after a server's restart meets the old connection.
+func (a *actor) tryAgain() (bool, error) {
+	granted, err := a.try()
+	if !granted {
+		granted, err = a.try()
+	}
+	return granted, err
+}
+
+// acquire calls Lock and waits at most so long.
+func (a *actor) acquire(patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(a.story.Context(), patience)
+	defer cancel()
+	return a.acquireWith(ctx)
+}
+
+func (a *actor) acquireWith(ctx context.Context) error {
+	a.Step("Lock", func() { a.Begin(lab.Acquire) })
+	err := a.lock.Lock(ctx)
+	a.Step("Lock returns", func() {
+		a.granted(err == nil)
+		a.Note("Lock returns %s", outcome(err))
+	})
+	return err
+}
+
+// mustAcquire is acquire in stories that begin with it; anything but a grant is
+// a failure.
+func (a *actor) mustAcquire() {
+	if err := a.acquire(lease); err != nil {
+		a.story.Fail("%s can't take a free lock: %v", a.Name, err)
+		a.quit()
+	}
+}
+
+// granted keeps the books after an acquire.
+func (a *actor) granted(ok bool) {
+	a.Begin(lab.Renewal)
+	if !ok {
+		return
+	}
+	a.grantedAt = a.story.Now()
+	a.depth++
+	if a.depth > 1 {
+		return
+	}
+	var lost <-chan struct{}
+	if l, ok := a.lock.(lock.Losable); ok {
+		lost = l.Lost()
+	}
+	a.holding = a.Enter(lost)
+}
+
+// release calls Unlock.
+func (a *actor) release() error { return a.releaseWith(a.story.Context()) }
+
+func (a *actor) releaseWith(ctx context.Context) error {
+	a.Step("Unlock", func() {
+		a.Begin(lab.Release)
+		a.freedAt = a.story.Now()
+		a.depth = max(a.depth-1, 0)
+		if a.depth == 0 {
+			a.Leave()
+		}
+	})
+	err := a.lock.Unlock(ctx)
+	a.Step("Unlock returns", func() {
+		a.Begin(lab.Renewal)
+		a.Note("Unlock returns %s", outcome(err))
+	})
+	return err
+}
+
+// token is the fencing token, 0 when the lock offers none.
+func (a *actor) token() uint64 {
+	if l, ok := a.lock.(lock.Fenced); ok {
+		return l.Token()
+	}
+	return 0
+}
+
+// fenced says whether the lock offers fencing tokens.
+func (a *actor) fenced() bool {
+	_, ok := a.lock.(lock.Fenced)
+	return ok
+}
+
+// awaitLoss waits until the lock tells that the lease is gone, at most until a
+// moment of the story. It is 0 when nothing was told.
+func (a *actor) awaitLoss(until time.Duration) (toldAt time.Duration) {
+	var lost <-chan struct{}
+	if l, ok := a.lock.(lock.Losable); ok {
+		lost = l.Lost()
+	}
+	timer := time.NewTimer(until - a.story.Now())
+	defer timer.Stop()
+	select {
+	case <-lost:
+		a.Step("Lost is closed", func() {
+			toldAt = a.story.Now()
+			a.Note("Lost is closed")
+		})
+	case <-timer.C:
+		a.Step("is told nothing", func() { a.Note("is told nothing") })
+	}
+	return toldAt
+}
+
+// crash ends the actor's process.
+func (a *actor) crash() {
+	a.Step("dies", func() { a.Crash() })
+	a.quit()
+}
+
+// quit ends the script.
+func (a *actor) quit() { a.Quit() }
+
+// report notes a break at the newest line of the timeline.
+func (a *actor) report(invariant, format string, args ...any) {
+	a.Step("judged", func() { a.story.Report(invariant, format, args...) })
+}
