@@ -22,10 +22,14 @@ type Entry struct {
 	Inside []string // who believes to hold it
 }
 
-// Record starts the recording and sets the clock to zero.
+// Record starts the recording, and the counting of commands, and sets the clock
+// to zero.
 func (w *World) Record() {
 	w.recording = true
 	w.start = time.Now()
+	for _, c := range w.clients {
+		clear(c.sent)
+	}
 }
 
 // record appends an entry.
