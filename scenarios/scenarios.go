@@ -96,7 +96,7 @@ type Result struct {
 	Invariant string
 	Verdict   Verdict
 	Event     string // what broke it: when, who, which command
-	Assertion string // the failed assertion with its timeline
+	Assertion string // the failed assertion, with the timeline up to the break
 	Timeline  string // all that was recorded, in the telling that was judged
 	Sequence  []*lab.Entry
 	BrokenAt  int // the index in Sequence of the entry that broke it
@@ -126,7 +126,10 @@ type settings struct {
 	leaseEnd func(string) (time.Time, bool)
 	red      bool
 	full     bool
-	seen     func(node int, from *server.Peer, command string, args []string)
+
+	// For the test that holds the timeline against what servers executed.
+	seen  func(node int, from *server.Peer, command string, args []string)
+	began func()
 }
 
 // Nodes gives the lock so many independent Redis nodes; the default is one.
@@ -238,12 +241,12 @@ func judge(t *testing.T, r Result, s settings) {
 // assertion is what a broken invariant prints: the story, the timeline up to the
 // break, and the failed testify assertion. The assertion's trace names files of
 // the machine that it ran on, so it is left out.
-func assertion(r Result, story string, broken []string) string {
+func assertion(r Result, story, timeline string, broken []string) string {
 	c := &captured{}
 	assert.Empty(c, broken)
 	_, failed, _ := strings.Cut(c.message, "Error:")
 	return fmt.Sprintf("%s: %s\n\n%s\n\n%s\nError: %s\n", r.Scenario,
-		r.Invariant, wrap(story, 78), r.Timeline, strings.TrimSpace(failed))
+		r.Invariant, wrap(story, 78), timeline, strings.TrimSpace(failed))
 }
 
 // wrap breaks a text into lines of so many columns.

@@ -202,8 +202,12 @@ func (s *storyOf) play(scripts ...func()) {
 // they depend on how many commands a call takes.
 func (s *storyOf) start() {
 	s.warm()
-	if len(s.Failures()) == 0 {
-		s.Record()
+	if len(s.Failures()) > 0 {
+		return
+	}
+	s.Record()
+	if began := s.telling.settings.began; began != nil {
+		began()
 	}
 }
 
@@ -252,13 +256,14 @@ func (s *storyOf) judge(invariant string, arose bool, aliases ...string) {
 		r.Verdict = DoesNotArise
 	}
 	r.Sequence = s.Timeline()
-	r.Timeline = s.Render(r.BrokenAt, append(aliases, invariant)...)
+	r.Timeline = s.Render(-1, append(aliases, invariant)...)
 	if r.Verdict == Breaks {
 		var events []string
 		for _, b := range broken {
 			events = append(events, b.String())
 		}
-		r.Assertion = assertion(*r, t.scenario.Story, events)
+		r.Assertion = assertion(*r, t.scenario.Story, s.Render(r.BrokenAt,
+			append(aliases, invariant)...), events)
 	}
 	before, judged := t.results[invariant]
 	if !judged || rank(r.Verdict) > rank(before.Verdict) {

@@ -57,9 +57,9 @@ func (w *World) account(n *Node, key string, c *Client, sent time.Time,
 	case !before.exists && !after.exists:
 	case !after.exists:
 		if foreign {
-			w.report(ForeignRelease, "%s's %s, sent at %s, removes the grant"+
-				" that %s has since %s%s", c.Name, text, w.clock(sent),
-				g.Owner, w.clock(g.Since), w.until(g))
+			w.report(ForeignRelease, "%s's %s%s removes the grant that %s has"+
+				" since %s%s", c.Name, text, w.late(sent), g.Owner,
+				w.clock(g.Since), w.until(g))
 		}
 		g = nil
 	case !before.exists:
@@ -89,6 +89,14 @@ func (w *World) account(n *Node, key string, c *Client, sent time.Time,
 		w.grants[at] = g
 		w.touched = true
 	}
+}
+
+// late tells when a command was sent that has just arrived.
+func (w *World) late(sent time.Time) string {
+	if time.Now().Equal(sent) {
+		return ""
+	}
+	return ", sent at " + w.clock(sent) + ","
 }
 
 // until tells when a grant's lease ends.

@@ -16,10 +16,12 @@ type Entry struct {
 	At     time.Duration
 	Client string // "" for what befalls a node
 	Node   int    // -1: no node
-	Text   string // what was sent or done
+	Text   string // what was sent or done, as a person writes it
 	Reply  string
-	Owner  string   // whose grant the lock is, by the servers
-	Inside []string // who believes to hold it
+
+	Command string   // the command as the server executed it; "" for others
+	Owner   string   // whose grant the lock is, by the servers
+	Inside  []string // who believes to hold it
 }
 
 // Record starts the recording, and the counting of commands, and sets the clock

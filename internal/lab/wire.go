@@ -233,10 +233,9 @@ func (k *conn) execute(args []string, text string, sent time.Time,
 	}
 	w.learn(args, reply)
 	e := &Entry{Client: c.Name, Node: n.index, Text: text,
-		Reply: w.reply(c, reply)}
-	if late := time.Since(sent); late > 0 {
-		e.Text += ", sent at " + w.clock(sent)
-	}
+		Reply: w.reply(c, reply), Command: strings.ToUpper(args[0]) +
+			strings.TrimPrefix(strings.Join(args, " "), args[0])}
+	e.Text += strings.TrimSuffix(w.late(sent), ",")
 	switch {
 	case fault.CrashAfter:
 		e.Reply += ", and " + c.Name + " dies"

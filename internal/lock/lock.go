@@ -82,7 +82,14 @@ var (
 // ended context in ways of their own, so the context's own error is added:
 // errors.Is then finds context.DeadlineExceeded or context.Canceled.
 func Failed(ctx context.Context, doing, key string, err error) error {
-	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
+	cause := ctx.Err()
+	// A connection's deadline may fire just before the context's own timer.
+	if end, ok := ctx.Deadline(); ok && cause == nil && !time.Now().Before(end) {
+		cause = context.DeadlineExceeded
+	}
+	said := errors.Is(err, ErrNotHeld) || errors.Is(err, ErrLost) ||
+		errors.Is(err, ErrBusy) || errors.Is(err, cause)
+	if cause != nil && !said {
 		return fmt.Errorf("%s %q: %w (%w)", doing, key, cause, err)
 	}
 	return fmt.Errorf("%s %q: %w", doing, key, err)

@@ -1,0 +1,138 @@
+package scenarios
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+)
+
+var update = flag.Bool("update", false, "rewrite the digests in testdata")
+
+// settingsOf is what laddertest says of a rung, without its test for flaws.
+func settingsOf(rung ladder.Rung) settings {
+	s := settings{nodes: rung.Nodes}
+	if !rung.Renews {
+		s.declined = []Feature{Renewal}
+	}
+	return s
+}
+
+// The digests are the same on every machine, with any number of processors and
+// however busy they are: what they stand for was recorded in an order that the
+// gate alone decides.
+func TestTheTimelinesAreTheSameBytesEverywhere(t *testing.T) {
+	digests := make([]string, len(ladder.Rungs))
+	t.Run("rungs", func(t *testing.T) {
+		for i, rung := range ladder.Rungs {
+			t.Run(rung.Name, func(t *testing.T) {
+				t.Parallel()
+				sum := sha256.New()
+				for _, scenario := range Catalogue {
+					results, err := tell(t, scenario, rung.Build,
+						settingsOf(rung))
+					require.NoError(t, err, scenario.Name)
+					for _, r := range results {
+						fmt.Fprintf(sum, "%s: %s\n%s\n", r.Scenario, r.Invariant,
+							r.Timeline)
+						for _, e := range r.Sequence {
+							fmt.Fprintf(sum, "%+v\n", *e)
+						}
+					}
+				}
+				digests[i] = fmt.Sprintf("%x  %s\n", sum.Sum(nil), rung.Name)
+			})
+		}
+	})
+	golden := filepath.Join("testdata", "timelines.sha256")
+	got := strings.Join(digests, "")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got, "a story went another way than the one"+
+		" whose digest is in %s; if that is meant, run with -update", golden)
+}
+
+// The servers are asked what they executed, behind the lab's back: commands
+// inside scripts and the drivers' handshakes are told apart by who sent them.
+func TestATimelineHasTheCommandsThatTheServersSaw(t *testing.T) {
+	for _, name := range []string{"silver/timestamp", "platinum",
+		"reentrant/notify", "redlock"} {
+		t.Run(name, func(t *testing.T) {
+			rung, err := ladder.Find(name)
+			require.NoError(t, err)
+			for _, scenario := range Catalogue {
+				saw := &witness{known: map[*server.Peer]bool{}}
+				s := settingsOf(rung)
+				s.seen = saw.see
+				s.began = saw.begin
+				results, err := tell(t, scenario, rung.Build, s)
+				require.NoError(t, err, scenario.Name)
+				last := results[len(results)-1]
+				if last.Sequence == nil {
+					continue // not offered: nothing was told
+				}
+				var recorded []string
+				for _, e := range last.Sequence {
+					if e.Command != "" {
+						recorded = append(recorded,
+							fmt.Sprintf("%d %s", e.Node, e.Command))
+					}
+				}
+				require.True(t, slices.ContainsFunc(saw.worlds,
+					func(world []string) bool {
+						return slices.Equal(world, recorded)
+					}), "%s: the timeline has %d commands\n%s\nand the servers"+
+					" saw\n%s", scenario.Name, len(recorded), recorded,
+					saw.worlds)
+			}
+		})
+	}
+}
+
+// witness keeps what servers are sent, from when a story begins.
+type witness struct {
+	mu     sync.Mutex
+	known  map[*server.Peer]bool // connections: who shook hands
+	worlds [][]string
+}
+
+func (w *witness) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.worlds = append(w.worlds, nil)
+}
+
+func (w *witness) see(node int, from *server.Peer, command string,
+	args []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch command {
+	case "HELLO", "CLIENT", "PING":
+		w.known[from] = true
+		return
+	}
+	text := strings.Join(append([]string{command}, args...), " ")
+	// The lab itself unsubscribes a connection that has ended, from everything,
+	// and warms up the next world.
+	if !w.known[from] || len(w.worlds) == 0 || text == "UNSUBSCRIBE" ||
+		strings.Contains(text, "lock:warm") {
+		return
+	}
+	last := len(w.worlds) - 1
+	w.worlds[last] = append(w.worlds[last], fmt.Sprintf("%d %s", node, text))
+}
