@@ -1,0 +1,16 @@
+//go:build !unix
+
+package servers
+
+import (
+	"errors"
+	"os/exec"
+)
+
+var errUnix = errors.New("servers can be started on Unix systems only")
+
+func detach(*exec.Cmd)            {}
+func running(pid int) bool        { return true }
+func killProcess(pid int) error   { return errUnix }
+func pauseProcess(pid int) error  { return errUnix }
+func resumeProcess(pid int) error { return errUnix }

@@ -1,0 +1,170 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Redis is one redis-server. It keeps nothing on disk. Stop must be called.
+type Redis struct {
+	process *process
+	port    int
+	options []string
+}
+
+// StartRedis starts a redis-server and waits until it answers. Options are
+// configuration directives as on its command line: "--maxclients", "20000".
+// Without the program the error is ErrMissing. A failure leaves nothing behind.
+func StartRedis(ctx context.Context, options ...string) (*Redis, error) {
+	if err := find("redis-server"); err != nil {
+		return nil, err
+	}
+	p, err := newProcess()
+	if err != nil {
+		return nil, err
+	}
+	r := &Redis{process: p, options: options}
+	for range 5 { // somebody else may take the port first
+		if r.port, err = freePort(); err != nil {
+			break
+		}
+		if err = r.launch(ctx); err == nil {
+			return r, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	p.remove()
+	return nil, err
+}
+
+func (r *Redis) launch(ctx context.Context) error {
+	args := append([]string{"redis-server", "--port", strconv.Itoa(r.port),
+		"--bind", "127.0.0.1", "--dir", r.process.dir, "--save", "",
+		"--appendonly", "no", "--daemonize", "no",
+		"--set-proc-title", "no"}, r.options...) // sweep looks for the directory
+	if err := r.process.launch(args...); err != nil {
+		return err
+	}
+	err := r.process.await(ctx, func() error {
+		if err := dial(ctx, r.Addr()); err != nil {
+			return err
+		}
+		rdb := r.Client()
+		defer rdb.Close()
+		return rdb.Ping(ctx).Err()
+	})
+	if err != nil {
+		r.process.stop()
+	}
+	return err
+}
+
+// Addr is where the server listens: "127.0.0.1:40001".
+func (r *Redis) Addr() string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port))
+}
+
+// PID is the number of the server's process.
+func (r *Redis) PID() (int, error) { return r.process.pid() }
+
+// Client is a new client of the server, for operators. The caller closes it.
+func (r *Redis) Client() *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr: r.Addr(), MaxRetries: -1, DialerRetries: 1,
+		DialTimeout: time.Second, ContextTimeoutEnabled: true,
+		Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled,
+		},
+	})
+}
+
+// Stop kills the server and removes its directory. It may be called twice.
+func (r *Redis) Stop() { r.process.remove() }
+
+// Kill ends the server as kill -9 does; Restart brings it back.
+func (r *Redis) Kill() { r.process.stop() }
+
+// Restart starts a killed server again, on the same port and without its data.
+func (r *Redis) Restart(ctx context.Context) error { return r.launch(ctx) }
+
+// Pause stops the server's process: it accepts connections and never answers.
+func (r *Redis) Pause() error { return r.signal(pauseProcess) }
+
+// Resume lets a paused server go on.
+func (r *Redis) Resume() error { return r.signal(resumeProcess) }
+
+func (r *Redis) signal(send func(int) error) error {
+	pid, err := r.process.pid()
+	if err != nil {
+		return err
+	}
+	if err := send(pid); err != nil {
+		return fmt.Errorf("signal redis-server: %w", err)
+	}
+	return nil
+}
+
+// dial finds out whether somebody listens, without the driver, which prints what
+// it fails at.
+func dial(ctx context.Context, addr string) error {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// StartAll starts so many servers that know nothing of each other. A failure
+// leaves none behind.
+func StartAll(ctx context.Context, n int, options ...string) ([]*Redis, error) {
+	var all []*Redis
+	for range n {
+		r, err := StartRedis(ctx, options...)
+		if err != nil {
+			StopAll(all)
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// StopAll stops several servers.
+func StopAll(all []*Redis) {
+	for _, r := range all {
+		r.Stop()
+	}
+}
+
+// Reach says whether somebody's server can be used: the error is one line with
+// the address and the cause, never with the password, within five seconds.
+func Reach(ctx context.Context, options *redis.Options) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := dial(ctx, options.Addr); err != nil {
+		return fmt.Errorf("the Redis server at %s can't be reached: %w",
+			options.Addr, err)
+	}
+	o := *options
+	o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
+	rdb := redis.NewClient(&o)
+	defer rdb.Close()
+	if err := rdb.Ping(ctx).Err(); err != nil {
+		if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+			err = ctx.Err()
+		}
+		return fmt.Errorf("the Redis server at %s can't be used: %w", o.Addr, err)
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+// Package servers starts real servers for tests and benchmarks: each in a
+// directory of its own below the system's temporary one, on a free loopback
+// port, and never for longer than the process that asked for it.
+//
+// A server runs under a small shell that waits for the end of its standard
+// input, which this process holds open. However this process ends, by return, by
+// panic, by Ctrl-C or by kill -9, its end of the pipe closes, and the shell kills
+// the server and removes the directory. What even that leaves behind, because
+// the shell was killed too, is removed by the next Start.
+package servers
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ErrMissing says that a server's program is not installed.
+var ErrMissing = errors.New("not installed")
+
+//go:embed keeper.sh
+var keeper string
+
+// prefix begins the names of all directories of this package.
+const prefix = "lockladder-"
+
+// patience is how long a server may take until it answers.
+const patience = 20 * time.Second
+
+// process is a server's program under its shell.
+type process struct {
+	dir  string
+	args []string
+	log  bytes.Buffer
+
+	mu    sync.Mutex // guards what follows; never held while a server is asked
+	cmd   *exec.Cmd
+	alive io.Closer     // while it is open the server lives
+	ended chan struct{} // the shell has ended
+}
+
+// newProcess makes the directory of a server.
+func newProcess() (*process, error) {
+	sweep()
+	dir, err := os.MkdirTemp("", prefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a server's directory: %w", err)
+	}
+	owner := strconv.Itoa(os.Getpid())
+	if err := os.WriteFile(filepath.Join(dir, "owner"), []byte(owner),
+		0o600); err != nil {
+		os.RemoveAll(dir)
+		return nil, fmt.Errorf("make a server's directory: %w", err)
+	}
+	return &process{dir: dir}, nil
+}
+
+// launch starts the program. It does not wait until the server answers.
+func (p *process) launch(args ...string) error {
+	p.args = args
+	cmd := exec.Command("sh", append([]string{"-c", keeper, "keeper", p.dir},
+		args...)...)
+	detach(cmd)
+	cmd.Stdout, cmd.Stderr = &p.log, &p.log
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return fmt.Errorf("start %s: %w", args[0], err)
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", args[0], err)
+	}
+	ended := make(chan struct{})
+	p.mu.Lock()
+	p.cmd, p.alive, p.ended = cmd, stdin, ended
+	p.mu.Unlock()
+	go func() { // owned by stop, which joins it
+		cmd.Wait()
+		close(ended)
+	}()
+	return nil
+}
+
+// stop kills the server and waits until it is gone.
+func (p *process) stop() {
+	p.mu.Lock()
+	alive, ended := p.alive, p.ended
+	p.mu.Unlock()
+	if alive == nil {
+		return
+	}
+	alive.Close()
+	<-ended
+}
+
+// remove stops the server and removes its directory.
+func (p *process) remove() {
+	p.stop()
+	os.RemoveAll(p.dir)
+}
+
+// pid is the server's own process.
+func (p *process) pid() (int, error) {
+	text, err := os.ReadFile(filepath.Join(p.dir, "pid"))
+	if err != nil {
+		return 0, fmt.Errorf("find a server's process: %w", err)
+	}
+	return strconv.Atoi(strings.TrimSpace(string(text)))
+}
+
+// await waits until ready succeeds, the program has ended, or ctx ends.
+func (p *process) await(ctx context.Context, ready func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	p.mu.Lock()
+	ended := p.ended
+	p.mu.Unlock()
+	for {
+		err := ready()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ended:
+			return fmt.Errorf("%s ended at once: %s", p.args[0],
+				lastLine(p.log.String()))
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not answer: %w", p.args[0], err)
+		}
+	}
+}
+
+func lastLine(log string) string {
+	lines := strings.Split(strings.TrimSpace(log), "\n")
+	return lines[len(lines)-1]
+}
+
+// find looks a program up.
+func find(program string) error {
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf("%s is %w", program, ErrMissing)
+	}
+	return nil
+}
+
+// freePort asks the system for a port that nobody uses. Another program may take
+// it before the server does; the server then ends at once, and is started anew
+// on another port.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// sweep removes what processes left behind that are gone, together with the
+// shells that should have cleaned up after them.
+func sweep() {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
+	for _, dir := range dirs {
+		owner, err := os.ReadFile(filepath.Join(dir, "owner"))
+		if err != nil {
+			continue // being made just now, or removed
+		}
+		pid, err := strconv.Atoi(string(owner))
+		if err != nil || running(pid) {
+			continue
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil {
+			server, err := strconv.Atoi(strings.TrimSpace(string(text)))
+			// The number may belong to another program by now.
+			if err == nil && commandOf(server, dir) {
+				killProcess(server)
+			}
+		}
+		os.RemoveAll(dir)
+	}
+}
+
+// commandOf says whether a process was started with a directory among its
+// arguments.
+func commandOf(pid int, dir string) bool {
+	out, err := exec.Command("ps", "-o", "args=", "-p",
+		strconv.Itoa(pid)).Output()
+	return err == nil && strings.Contains(string(out), dir)
+}

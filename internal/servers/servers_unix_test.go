@@ -1,0 +1,209 @@
+//go:build unix
+
+package servers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/servers"
+)
+
+// need skips when redis-server is not installed, unless servers were asked for.
+func need(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if os.Getenv("LOCKLADDER_REDIS") != "" {
+			t.Fatal("LOCKLADDER_REDIS asks for servers, and redis-server is not" +
+				" installed")
+		}
+		t.Skip("redis-server is not installed")
+	}
+}
+
+func TestAServerAnswersUntilItIsStopped(t *testing.T) {
+	need(t)
+	ctx := context.Background()
+	r, err := servers.StartRedis(ctx)
+	require.NoError(t, err)
+	defer r.Stop()
+	rdb := r.Client()
+	defer rdb.Close()
+	require.NoError(t, rdb.Set(ctx, "k", "v", 0).Err())
+	dir, err := rdb.ConfigGet(ctx, "dir").Result()
+	require.NoError(t, err)
+
+	r.Stop()
+	assert.Error(t, rdb.Ping(ctx).Err())
+	assert.NoDirExists(t, dir["dir"])
+}
+
+func TestARestartedServerHasForgottenEverything(t *testing.T) {
+	need(t)
+	ctx := context.Background()
+	r, err := servers.StartRedis(ctx)
+	require.NoError(t, err)
+	defer r.Stop()
+	rdb := r.Client()
+	defer rdb.Close()
+	require.NoError(t, rdb.Set(ctx, "k", "v", 0).Err())
+
+	r.Kill()
+	require.Error(t, rdb.Ping(ctx).Err())
+	require.NoError(t, r.Restart(ctx))
+	again := r.Client()
+	defer again.Close()
+	assert.ErrorIs(t, again.Get(ctx, "k").Err(), redis.Nil)
+}
+
+func TestAPausedServerAcceptsAndDoesNotAnswer(t *testing.T) {
+	need(t)
+	ctx := context.Background()
+	r, err := servers.StartRedis(ctx)
+	require.NoError(t, err)
+	defer r.Stop()
+	require.NoError(t, r.Pause())
+	c, err := net.Dial("tcp", r.Addr())
+	require.NoError(t, err)
+	c.Close()
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	rdb := r.Client()
+	defer rdb.Close()
+	require.Error(t, rdb.Ping(short).Err())
+	require.NoError(t, r.Resume())
+	assert.NoError(t, rdb.Ping(ctx).Err())
+}
+
+// child is what the test process does when it is started by the next test.
+func init() {
+	switch os.Getenv("LOCKLADDER_CHILD") {
+	case "":
+		return
+	case "waits":
+		fmt.Println(start())
+		time.Sleep(time.Minute)
+	case "panics":
+		fmt.Println(start())
+		panic("on purpose")
+	case "returns":
+		fmt.Println(start())
+		os.Exit(0)
+	}
+}
+
+func start() string {
+	r, err := servers.StartRedis(context.Background())
+	if err != nil {
+		return err.Error()
+	}
+	pid, err := r.PID()
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(pid)
+}
+
+func TestNoServerOutlivesTheProcessThatStartedIt(t *testing.T) {
+	need(t)
+	for _, end := range []struct {
+		name, child string
+		signal      syscall.Signal
+	}{
+		{"it returns without a stop", "returns", 0},
+		{"it panics", "panics", 0},
+		{"Ctrl-C", "waits", syscall.SIGINT},
+		{"kill -9", "waits", syscall.SIGKILL},
+	} {
+		t.Run(end.name, func(t *testing.T) {
+			temp := t.TempDir()
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "LOCKLADDER_CHILD="+end.child,
+				"TMPDIR="+temp)
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			var pid int
+			_, err = fmt.Fscan(out, &pid)
+			require.NoError(t, err)
+			if end.signal != 0 {
+				require.NoError(t, cmd.Process.Signal(end.signal))
+			}
+			cmd.Wait()
+			assert.Eventually(t, func() bool {
+				return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+			}, 10*time.Second, 10*time.Millisecond, "the server still runs")
+			assert.Eventually(t, func() bool {
+				left, _ := filepath.Glob(filepath.Join(temp, "lockladder-*"))
+				return len(left) == 0
+			}, 10*time.Second, 10*time.Millisecond, "its directory is left")
+		})
+	}
+}
+
+func TestTheNextStartCleansUpWhenTheKeeperWasKilledToo(t *testing.T) {
+	need(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "LOCKLADDER_CHILD=waits")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var pid int
+	_, err = fmt.Fscan(out, &pid)
+	require.NoError(t, err)
+	keeper, err := exec.Command("ps", "-o", "ppid=", "-p",
+		fmt.Sprint(pid)).Output()
+	require.NoError(t, err)
+	require.NoError(t, exec.Command("kill", "-9",
+		strings.TrimSpace(string(keeper))).Run())
+	require.NoError(t, cmd.Process.Kill())
+	cmd.Wait()
+	require.NoError(t, syscall.Kill(pid, 0), "the server should be left over")
+
+	r, err := servers.StartRedis(context.Background())
+	require.NoError(t, err)
+	defer r.Stop()
+	assert.Eventually(t, func() bool {
+		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	}, 10*time.Second, 10*time.Millisecond, "the server still runs")
+}
+
+func TestAnUnreachableServerIsOneLine(t *testing.T) {
+	err := servers.Reach(context.Background(),
+		&redis.Options{Addr: "127.0.0.1:1", Password: "secret"})
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), "127.0.0.1:1")
+	assert.Contains(t, err.Error(), "refused")
+	assert.NotContains(t, err.Error(), "\n")
+	assert.NotContains(t, err.Error(), "secret")
+}
+
+func TestAWrongPasswordIsOneLineWithoutIt(t *testing.T) {
+	need(t)
+	ctx := context.Background()
+	r, err := servers.StartRedis(ctx)
+	require.NoError(t, err)
+	defer r.Stop()
+	rdb := r.Client()
+	defer rdb.Close()
+	require.NoError(t, rdb.ConfigSet(ctx, "requirepass", "right").Err())
+	err = servers.Reach(ctx, &redis.Options{Addr: r.Addr(), Password: "wrong"})
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), r.Addr())
+	assert.Contains(t, err.Error(), "WRONGPASS")
+	assert.NotContains(t, strings.TrimPrefix(err.Error(), "WRONGPASS"), "wrong\n")
+}
