@@ -117,7 +117,7 @@ var cancelledContext = Scenario{
 // cancelledAt is a context that is cancelled at a moment of the story.
 func (a *actor) cancelledAt(moment time.Duration) context.Context {
 	ctx, cancel := context.WithCancel(a.story.Context())
-	time.AfterFunc(moment-a.story.Now(), cancel)
+	time.AfterFunc(a.story.Lasts(moment-a.story.Now()), cancel)
 	return ctx
 }
 
@@ -135,10 +135,9 @@ var abandonedAcquire = Scenario{
 			s.start()
 			a.Fault(lab.Acquire, 1, lab.Fault{Deliver: 5 * second})
 			s.run(func() {
-				ctx, cancel := context.WithTimeout(s.Context(),
-					300*time.Millisecond)
-				defer cancel()
 				a.at(0)
+				ctx, cancel := a.within(300 * time.Millisecond)
+				defer cancel()
 				if granted, _ := a.tryWith(ctx); granted {
 					a.release()
 				}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/lock"
 )
 
 // The family of plain exclusion: nothing fails, the lock is only used.
@@ -84,7 +83,7 @@ var oversell = Scenario{
 				s.Fail("%d of %d were sold to %d clients", sold, stock, clients)
 			}
 			s.judge(LostUpdate, true)
-		}, lock.PollEvery(second)) // eleven wait for half a minute
+		}, pollEvery(second)) // eleven wait for half a minute
 	},
 }
 

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -24,6 +23,7 @@ var overrunRelease = Scenario{
 				a.at(0)
 				a.mustAcquire()
 				a.at(15 * second)
+				a.Until(b.has, lease)
 				a.release()
 			}, func() {
 				b.at(second)
@@ -54,16 +54,16 @@ var slowGet = Scenario{
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
 			s.start()
-			a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second})
+			a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
 			a.Fault(lab.Release, 2, lab.Fault{Deliver: 13 * second})
 			s.run(func() {
 				a.at(0)
 				a.mustAcquire()
-				a.at(9500 * time.Millisecond)
+				a.at(s.sooner(9500*time.Millisecond, 5*second))
 				a.release()
 			}, func() {
 				b.at(11 * second)
-				b.acquire(second)
+				b.acquire(2 * second)
 				b.at(20 * second)
 				b.release()
 			})
@@ -83,11 +83,11 @@ var slowRelease = Scenario{
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
 			s.start()
-			a.Fault(lab.Release, 1, lab.Fault{Deliver: 12 * second})
+			a.Fault(lab.Release, 1, lab.Fault{Deliver: 12 * second, Until: b.has})
 			s.run(func() {
 				a.at(0)
 				a.mustAcquire()
-				a.at(9500 * time.Millisecond)
+				a.at(s.sooner(9500*time.Millisecond, 5*second))
 				a.release()
 			}, func() {
 				b.at(second)
@@ -118,14 +118,15 @@ var lostReleaseReply = Scenario{
 				a.at(second)
 				a.release()
 				a.at(3 * second)
+				a.Until(b.has, lease)
 				a.release()
 			}, func() {
 				b.at(2 * second)
-				b.acquire(500 * time.Millisecond)
-				b.at(5 * second)
+				b.acquire(2 * second)
+				b.at(8 * second)
 				b.release()
 			})
-			s.judge(ForeignRelease, b.heldBefore(3*second))
+			s.judge(ForeignRelease, b.heldBefore(a.freedAt))
 		})
 	},
 }
@@ -208,8 +209,7 @@ var lateOwnRelease = Scenario{
 				a.at(0)
 				a.mustAcquire()
 				a.at(second)
-				ctx, cancel := context.WithTimeout(s.Context(),
-					300*time.Millisecond)
+				ctx, cancel := a.within(300 * time.Millisecond)
 				defer cancel()
 				a.releaseWith(ctx)
 				a.at(11 * second)

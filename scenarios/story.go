@@ -73,8 +73,20 @@ func (t *telling) verdict(v Verdict, invariants ...string) {
 	}
 }
 
+// cannot says that a story can't be told on real servers, where it is to be.
+func (t *telling) cannot(why string) bool {
+	if t.settings.servers == nil {
+		return false
+	}
+	t.verdict(CannotTell, t.scenario.Invariants...)
+	for _, r := range t.results {
+		r.Event = why
+	}
+	return true
+}
+
 // world runs one story in a world of its own.
-func (t *telling) world(story func(*story), options ...lock.Option) {
+func (t *telling) world(story func(*story), options ...worldOption) {
 	t.t.Helper()
 	if t.err != nil {
 		return
@@ -82,11 +94,19 @@ func (t *telling) world(story func(*story), options ...lock.Option) {
 	const key = "lock:stock"
 	config := lab.Config{Nodes: t.settings.nodes, Key: key, TTL: lease,
 		LeaseEnd: t.settings.leaseEnd, Seen: t.settings.seen}
+	if t.settings.servers != nil {
+		config.Servers = t.settings.servers
+		config.TTL = realLease
+		config.Scale = float64(realLease) / float64(lease)
+	}
 	if t.settings.keys != nil {
 		config.Keys = t.settings.keys(key)
 	}
 	err := lab.Run(t.t, config, func(w *lab.World) {
-		s := &storyOf{telling: t, World: w, options: options}
+		s := &storyOf{telling: t, World: w}
+		for _, option := range append([]worldOption{pace}, options...) {
+			s.options = append(s.options, option(w)...)
+		}
 		story(s)
 		if !s.played {
 			w.Fail("the story was never played")
@@ -99,6 +119,36 @@ func (t *telling) world(story func(*story), options ...lock.Option) {
 	if err != nil && t.err == nil {
 		t.err = err
 	}
+}
+
+// realLease is the lease on real servers: ten seconds of a story.
+const realLease = time.Second
+
+// worldOption sets the locks' options in terms of the story's time.
+type worldOption func(w *lab.World) []lock.Option
+
+// pollEvery is lock.PollEvery.
+func pollEvery(d time.Duration) worldOption {
+	return func(w *lab.World) []lock.Option {
+		return []lock.Option{lock.PollEvery(w.Lasts(d))}
+	}
+}
+
+// nodeTimeout is lock.NodeTimeout.
+func nodeTimeout(d time.Duration) worldOption {
+	return func(w *lab.World) []lock.Option {
+		return []lock.Option{lock.NodeTimeout(w.Lasts(d))}
+	}
+}
+
+// pace is what the locks' own times are on real servers: in step with the story
+// where they would else be fixed, and with room for a busy machine.
+func pace(w *lab.World) []lock.Option {
+	if !w.Real() {
+		return nil
+	}
+	return []lock.Option{lock.PollEvery(w.Lasts(lock.DefaultPoll)),
+		lock.NodeTimeout(w.Lasts(second))}
 }
 
 // story is one telling in one world.
@@ -123,6 +173,7 @@ type actor struct {
 	depth     int
 	holding   *lab.Holding
 	grantedAt time.Duration // of the newest grant; 0: never
+	triedAt   time.Duration // when the newest TryLock returned; 0: never
 	freedAt   time.Duration // when the newest Unlock was called; 0: never
 
 	acquires int // how many commands an acquire takes when nothing fails
@@ -315,6 +366,7 @@ func (a *actor) tryWith(ctx context.Context) (granted bool, err error) {
 	a.Step("TryLock", func() { a.Begin(lab.Acquire) })
 	granted, err = a.lock.TryLock(ctx)
 	a.Step("TryLock returns", func() {
+		a.triedAt = a.story.Now()
 		a.granted(granted && err == nil)
 		if err != nil {
 			a.Note("TryLock returns %v, %s", granted, outcome(err))
@@ -337,7 +389,7 @@ func (a *actor) tryAgain() (bool, error) {
 
 // acquire calls Lock and waits at most so long.
 func (a *actor) acquire(patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(a.story.Context(), patience)
+	ctx, cancel := a.within(patience)
 	defer cancel()
 	return a.acquireWith(ctx)
 }
@@ -350,6 +402,23 @@ func (a *actor) acquireWith(ctx context.Context) error {
 		a.Note("Lock returns %s", outcome(err))
 	})
 	return err
+}
+
+// within is a context that ends after some of the story's time.
+func (a *actor) within(d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(a.story.Context(), a.story.Lasts(d))
+}
+
+// has says whether the actor was granted the lock, for Until.
+func (a *actor) has() bool { return a.grantedAt > 0 }
+
+// sooner is a moment late in a lease of the source's story; on real servers an
+// earlier one, that a busy machine does not miss.
+func (s *storyOf) sooner(exact, real time.Duration) time.Duration {
+	if s.Real() {
+		return real
+	}
+	return exact
 }
 
 // mustAcquire is acquire in stories that begin with it; anything but a grant is
@@ -420,7 +489,7 @@ func (a *actor) awaitLoss(until time.Duration) (toldAt time.Duration) {
 	if l, ok := a.lock.(lock.Losable); ok {
 		lost = l.Lost()
 	}
-	timer := time.NewTimer(until - a.story.Now())
+	timer := time.NewTimer(a.story.Lasts(until - a.story.Now()))
 	defer timer.Stop()
 	select {
 	case <-lost:

@@ -36,6 +36,17 @@ type Fault struct {
 	Refuse      bool          // the connection breaks before it is sent
 	CrashBefore bool          // the client dies instead of sending it
 	CrashAfter  bool          // executed; the client dies before the reply
+
+	// Until is the event that Deliver or Answer stands for: in real time the
+	// command, or the reply, is held until it has happened.
+	Until func() bool
+}
+
+// hold keeps a command or a reply back until its event, in real time.
+func (c *Client) hold(f Fault) {
+	if f.Until != nil {
+		c.await(f.Until, 3*c.world.told(c.world.TTL)/2)
+	}
 }
 
 // Client is one process with its connections to every node.
@@ -104,7 +115,7 @@ func (c *Client) Dial(n *Node) (net.Conn, error) {
 	if refusing {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
-	return connect(c, n), nil
+	return connect(c, n)
 }
 
 // mortal ends the goroutines of a dead process: each at its next command.
@@ -144,7 +155,7 @@ func (c *Client) Env(key string, options ...lock.Option) lock.Env {
 		Nodes: c.nodes,
 		Key:   key,
 		TTL:   w.TTL,
-		Now:   func() time.Time { return time.Now().Add(c.Skew) },
+		Now:   func() time.Time { return time.Now().Add(w.lasts(c.Skew)) },
 		Options: append([]lock.Option{
 			lock.Tokens(func() string {
 				tokens++
@@ -211,7 +222,7 @@ func (c *Client) held() time.Time {
 	now := c.world.Now()
 	for _, h := range c.windows {
 		if h.from <= now && now < h.to {
-			return c.world.start.Add(h.to)
+			return c.world.moment(h.to)
 		}
 	}
 	return time.Time{}
@@ -278,6 +289,8 @@ func (c *Client) Step(what string, do func()) {
 		runtime.Goexit()
 	}
 	c.mustLive()
+	c.world.take()
+	defer c.world.give()
 	do()
 }
 
@@ -286,7 +299,7 @@ func (c *Client) Quit() { runtime.Goexit() }
 
 // Sleep lets virtual time pass.
 func (c *Client) Sleep(d time.Duration) {
-	time.Sleep(d)
+	time.Sleep(c.world.lasts(d))
 	c.mustLive()
 }
 

@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -40,6 +41,11 @@ type Config struct {
 	// lease is not the key's expiry.
 	LeaseEnd func(value string) (time.Time, bool)
 
+	// Servers are the real servers to use, one a node; none means that the world
+	// is virtual. Scale is how much real time a second of a story then takes.
+	Servers []Server
+	Scale   float64
+
 	// Seen is called by the servers for every command that they execute, those
 	// inside scripts included, for the test that holds the timeline against it.
 	Seen func(node int, from *server.Peer, command string, args []string)
@@ -51,6 +57,7 @@ type World struct {
 	Config
 
 	start   time.Time
+	turn    sync.Mutex // in real time: who does what the gate has let pass
 	gate    *gate
 	nodes   []*Node
 	clients []*Client
@@ -63,6 +70,7 @@ type World struct {
 	recording bool
 	entries   []*Entry
 	breaks    []*Break
+	failing   sync.Mutex
 	failures  []error
 	scripts   map[string]string // SHA1 of a Lua script: its name
 	aliases   map[string]string // random values: the names that they print as
@@ -97,6 +105,9 @@ func Run(t *testing.T, config Config, tell func(*World)) error {
 	if len(w.Keys) == 0 {
 		w.Keys = []string{w.Key}
 	}
+	if w.real() {
+		return w.inRealTime(tell)
+	}
 	w.gate = &gate{}
 	done := make(chan error, 1)
 	go func() {
@@ -122,6 +133,7 @@ func (w *World) live(tell func(*World)) (err error) {
 	}()
 	w.start = time.Now()
 	w.gate.arrived = make(chan struct{}, 1)
+	w.gate.ended = make(chan struct{})
 	w.grants = map[place]*Grant{}
 	w.scripts = map[string]string{}
 	w.aliases, w.aliased = map[string]string{}, map[string]int{}
@@ -138,13 +150,17 @@ func (w *World) live(tell func(*World)) (err error) {
 // ends the goroutine that sends it. Three leases are enough for all of a lock's
 // timers to come up.
 func (w *World) end() {
+	w.take()
 	w.recording = false
+	w.give()
 	w.cancel()
 	for _, c := range w.clients {
 		c.kill()
 	}
 	w.gate.close()
-	time.Sleep(3*w.TTL + time.Minute)
+	if !w.real() {
+		time.Sleep(3*w.TTL + time.Minute)
+	}
 	for _, c := range w.clients {
 		c.close()
 	}
@@ -240,16 +256,22 @@ func stacks() []string {
 	return strings.Split(string(buffer), "\n\n")
 }
 
-// Now is the virtual time since the world began.
-func (w *World) Now() time.Duration { return time.Since(w.start) }
+// Now is the story's time since the world began.
+func (w *World) Now() time.Duration { return w.told(time.Since(w.start)) }
 
 // Fail reports something that is neither a verdict nor allowed to happen.
 func (w *World) Fail(format string, args ...any) {
+	w.failing.Lock()
+	defer w.failing.Unlock()
 	w.failures = append(w.failures, fmt.Errorf(format, args...))
 }
 
 // Failures are what Fail was told.
-func (w *World) Failures() []error { return w.failures }
+func (w *World) Failures() []error {
+	w.failing.Lock()
+	defer w.failing.Unlock()
+	return w.failures
+}
 
 // Context ends with the world.
 func (w *World) Context() context.Context { return w.ctx }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
 )
 
 // Node is one Redis server.
@@ -18,6 +19,8 @@ type Node struct {
 	mu       sync.Mutex
 	redis    *miniredis.Miniredis
 	retired  []*miniredis.Miniredis
+	remote   Server        // instead of redis, in real time
+	observer *redis.Client // of the remote server
 	conns    map[*conn]struct{}
 	refusing bool // turns connections away
 	silent   bool // accepts connections and never answers
@@ -26,6 +29,11 @@ type Node struct {
 
 func newNode(w *World, index int) *Node {
 	n := &Node{world: w, index: index, conns: map[*conn]struct{}{}}
+	if w.real() {
+		n.remote = w.Servers[index]
+		n.observer = newObserver(n.remote)
+		return n
+	}
 	n.boot()
 	return n
 }
@@ -50,6 +58,10 @@ func (n *Node) boot() {
 }
 
 func (n *Node) close() {
+	if n.remote != nil {
+		n.tidy()
+		return
+	}
 	n.mu.Lock()
 	servers := append(n.retired, n.redis)
 	n.mu.Unlock()
@@ -61,10 +73,39 @@ func (n *Node) close() {
 // Node returns one of the world's nodes, counted from 0.
 func (w *World) Node(i int) *Node { return w.nodes[i] }
 
+// Replicate gives the node a replica that hears of nothing that happens from now
+// on. In virtual time every replica is like that.
+func (n *Node) Replicate() {
+	if n.remote != nil {
+		n.must("start a replica", n.remote.Replicate())
+	}
+}
+
+// Promote makes the node die before it has replicated the lock, and a replica
+// take its place.
+func (n *Node) Promote() {
+	if n.remote == nil {
+		n.Restart("dies; a replica that has not heard of the lock is promoted")
+		return
+	}
+	n.must("promote a replica", n.remote.Promote())
+	n.disconnect()
+	n.world.forget(n)
+	n.world.note(n, "dies; a replica that has not heard of the lock is promoted")
+}
+
 // Restart makes the node lose all its data and all its connections: a server
 // without persistence that was restarted, or a promoted replica that had heard
 // of nothing.
 func (n *Node) Restart(what string) {
+	if n.remote != nil {
+		n.remote.Kill()
+		n.disconnect()
+		n.must("restart", n.remote.Restart())
+		n.world.forget(n)
+		n.world.note(n, what)
+		return
+	}
 	n.mu.Lock()
 	n.retired = append(n.retired, n.redis)
 	n.boot()
@@ -79,6 +120,11 @@ func (n *Node) Refuse(refusing bool) {
 	n.mu.Lock()
 	n.refusing = refusing
 	n.mu.Unlock()
+	if n.remote != nil && refusing {
+		n.remote.Kill()
+	} else if n.remote != nil {
+		n.must("restart", n.remote.Restart())
+	}
 	if refusing {
 		n.disconnect()
 		n.world.note(n, "goes down: connections are refused")
@@ -93,6 +139,9 @@ func (n *Node) Hang() {
 	n.mu.Lock()
 	n.silent = true
 	n.mu.Unlock()
+	if n.remote != nil {
+		n.must("pause", n.remote.Pause())
+	}
 	n.world.note(n, "hangs: it accepts commands and never answers")
 }
 
@@ -124,6 +173,10 @@ func (n *Node) Delete() {
 
 // operate executes a command that belongs to no client.
 func (n *Node) operate(args ...string) {
+	if n.remote != nil {
+		n.order(args)
+		return
+	}
 	newPeer(n.server()).execute(args)
 }
 
@@ -155,6 +208,9 @@ type state struct {
 
 // observe asks the node for a key without being a client of it.
 func (n *Node) observe(key string) state {
+	if n.remote != nil {
+		return n.observeRemote(key)
+	}
 	m := n.server()
 	if !m.Exists(key) {
 		return state{}
@@ -193,5 +249,5 @@ func (n *Node) LeaseLeft() time.Duration {
 	if s.ends.IsZero() {
 		return 0
 	}
-	return time.Until(s.ends)
+	return n.world.told(time.Until(s.ends))
 }

@@ -181,7 +181,9 @@ func (w *World) value(c *Client, value any) string {
 }
 
 // clock is a moment as virtual seconds.
-func (w *World) clock(t time.Time) string { return seconds(t.Sub(w.start)) }
+func (w *World) clock(t time.Time) string {
+	return seconds(w.told(t.Sub(w.start)))
+}
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 

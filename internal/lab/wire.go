@@ -26,7 +26,7 @@ type conn struct {
 	far    net.Conn
 
 	commands chan []string
-	peer     *peer
+	server   backend
 	writing  chan struct{} // holds one element while somebody writes
 	pushing  bool          // the goroutine for messages runs
 	ended    chan struct{} // the server has closed the connection
@@ -36,13 +36,23 @@ type conn struct {
 
 // connect opens a connection and starts its goroutines; the server's close or
 // the client's ends them.
-func connect(c *Client, n *Node) net.Conn {
+func connect(c *Client, n *Node) (net.Conn, error) {
+	server, err := n.accept()
+	if err != nil {
+		return nil, err
+	}
 	near, far := net.Pipe()
+	serveConn(c, n, far, server)
+	return near, nil
+}
+
+// serveConn takes the server's end of a connection.
+func serveConn(c *Client, n *Node, far net.Conn, server backend) {
 	ended := make(chan struct{})
 	k := &conn{
 		client: c, node: n, far: far,
 		commands: make(chan []string, 1024),
-		peer:     newPeer(n.server()),
+		server:   server,
 		writing:  make(chan struct{}, 1),
 		ended:    ended,
 		end:      sync.OnceFunc(func() { close(ended) }),
@@ -52,7 +62,18 @@ func connect(c *Client, n *Node) net.Conn {
 	n.mu.Unlock()
 	go k.read()
 	go k.serve()
-	return near
+}
+
+// backend is a server's side of one connection.
+type backend interface {
+	// execute returns the raw reply, or nothing when the server is gone.
+	execute(args []string) string
+	// subscribe says that messages will come between the replies.
+	subscribe()
+	// news has an element when message has something.
+	news() <-chan struct{}
+	message() string
+	close()
 }
 
 // close cuts the connection.
@@ -122,9 +143,7 @@ func (k *conn) serve() {
 	k.node.mu.Unlock()
 	k.end()
 	k.far.Close()
-	if k.peer.subscriber.Load() {
-		k.peer.execute([]string{"UNSUBSCRIBE"})
-	}
+	k.server.close()
 }
 
 // handshake are commands that belong to the driver: they neither wait at the
@@ -143,27 +162,37 @@ func handshake(args []string) bool {
 func (k *conn) handle(args []string) bool {
 	w, c, n := k.client.world, k.client, k.node
 	if handshake(args) {
-		return k.write(k.peer.execute(args))
+		reply := k.server.execute(args)
+		return reply != "" && k.write(reply)
 	}
 	text := w.text(c, args)
 	sent := time.Now()
 	if !w.gate.wait(sent, c.Name, n.index, text) || c.dead.Load() {
 		return false
 	}
+	w.take()
 	fault := c.fate()
+	w.give()
 	if fault.CrashBefore {
+		w.take()
+		defer w.give()
 		w.record(&Entry{Client: c.Name, Node: n.index, Text: text,
 			Reply: "never sent: " + c.Name + " dies"})
 		c.Crash()
 		return false
 	}
 	if fault.Refuse {
+		w.take()
+		defer w.give()
 		w.record(&Entry{Client: c.Name, Node: n.index, Text: text,
 			Reply: "never sent: connection error"})
 		return false
 	}
+	if fault.Deliver > 0 {
+		c.hold(fault)
+	}
 	for {
-		due := w.start.Add(fault.Deliver)
+		due := w.moment(fault.Deliver)
 		if held := c.held(); held.After(due) {
 			due = held
 		}
@@ -181,23 +210,32 @@ func (k *conn) handle(args []string) bool {
 	silent := n.silent
 	n.mu.Unlock()
 	if silent {
+		w.take()
 		w.record(&Entry{Client: c.Name, Node: n.index, Text: text,
 			Reply: "no answer"})
+		w.give()
 		<-k.ended
 		return false
 	}
+	w.take()
 	reply := k.execute(args, text, sent, fault)
 	if fault.CrashAfter {
 		c.Crash()
+	}
+	w.give()
+	if fault.CrashAfter || reply == "" {
 		return false
 	}
 	if fault.LoseReply {
 		return false
 	}
+	if fault.Answer > 0 {
+		c.hold(fault)
+	}
 	for {
-		due := w.start.Add(fault.Answer)
+		due := w.moment(fault.Answer)
 		if fault.AnswerAfter > 0 {
-			due = sent.Add(fault.AnswerAfter)
+			due = sent.Add(w.lasts(fault.AnswerAfter))
 		}
 		if held := c.held(); held.After(due) {
 			due = held
@@ -224,10 +262,13 @@ func (k *conn) execute(args []string, text string, sent time.Time,
 	}
 	if strings.Contains(strings.ToUpper(args[0]), "SUBSCRIBE") && !k.pushing {
 		k.pushing = true
-		k.peer.subscriber.Store(true)
+		k.server.subscribe()
 		go k.push()
 	}
-	reply := k.peer.execute(args)
+	reply := k.server.execute(args)
+	if reply == "" {
+		return ""
+	}
 	for i, key := range w.Keys {
 		w.account(n, key, c, sent, before[i], n.observe(key), text)
 	}
@@ -244,7 +285,7 @@ func (k *conn) execute(args []string, text string, sent time.Time,
 	case fault.Answer > w.Now():
 		e.Reply += ", which arrives at " + seconds(fault.Answer)
 	case fault.AnswerAfter > 0:
-		e.Reply += ", which arrives at " + w.clock(sent.Add(fault.AnswerAfter))
+		e.Reply += ", which arrives at " + w.clock(sent.Add(w.lasts(fault.AnswerAfter)))
 	case c.held().After(time.Now()):
 		e.Reply += ", which arrives at " + w.clock(c.held())
 	}
@@ -258,12 +299,12 @@ func (k *conn) push() {
 	for {
 		var message string
 		select {
-		case <-k.peer.pushed:
+		case <-k.server.news():
 		case <-k.ended:
 			return
 		}
 		for {
-			if message = k.peer.message(); message == "" {
+			if message = k.server.message(); message == "" {
 				break
 			}
 			text := "message " + w.reply(c, message)
@@ -274,15 +315,19 @@ func (k *conn) push() {
 			muted := n.muted
 			n.mu.Unlock()
 			if muted {
+				w.take()
 				w.record(&Entry{Client: c.Name, Node: n.index, Text: text,
 					Reply: "which is lost"})
+				w.give()
 				continue
 			}
 			if held := c.held(); held.After(time.Now()) &&
 				!w.gate.wait(held, c.Name, n.index, text) {
 				return
 			}
+			w.take()
 			w.record(&Entry{Client: c.Name, Node: n.index, Text: text})
+			w.give()
 			if !k.write(message) {
 				return
 			}
@@ -319,6 +364,16 @@ func newPeer(m *miniredis.Miniredis) *peer {
 	p := &peer{server: m.Server(), pushed: make(chan struct{}, 1)}
 	p.peer = server.NewPeer(bufio.NewWriter(p))
 	return p
+}
+
+func (p *peer) subscribe()            { p.subscriber.Store(true) }
+func (p *peer) news() <-chan struct{} { return p.pushed }
+
+// close ends the subscriptions; the server keeps nothing else of a connection.
+func (p *peer) close() {
+	if p.subscriber.Load() {
+		p.execute([]string{"UNSUBSCRIBE"})
+	}
 }
 
 // execute dispatches a command and returns the raw reply.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,6 +18,10 @@ type Redis struct {
 	process *process
 	port    int
 	options []string
+
+	replica  *Redis // see Replicate
+	link     *relay
+	promoted atomic.Bool
 }
 
 // StartRedis starts a redis-server and waits until it answers. Options are
@@ -56,7 +61,7 @@ func (r *Redis) launch(ctx context.Context) error {
 	}
 	err := r.process.await(ctx, func() error {
 		if err := dial(ctx, r.Addr()); err != nil {
-			return err
+			return err // without the driver, which prints what it fails at
 		}
 		rdb := r.Client()
 		defer rdb.Close()
@@ -70,6 +75,9 @@ func (r *Redis) launch(ctx context.Context) error {
 
 // Addr is where the server listens: "127.0.0.1:40001".
 func (r *Redis) Addr() string {
+	if r.promoted.Load() {
+		return r.replica.Addr()
+	}
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port))
 }
 
@@ -89,7 +97,13 @@ func (r *Redis) Client() *redis.Client {
 }
 
 // Stop kills the server and removes its directory. It may be called twice.
-func (r *Redis) Stop() { r.process.remove() }
+func (r *Redis) Stop() {
+	if r.replica != nil {
+		r.link.close()
+		r.replica.Stop()
+	}
+	r.process.remove()
+}
 
 // Kill ends the server as kill -9 does; Restart brings it back.
 func (r *Redis) Kill() { r.process.stop() }

@@ -1,0 +1,287 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Server is a real Redis server that stories may be cruel to.
+type Server interface {
+	Addr() string
+	Kill()          // as kill -9 does
+	Restart() error // after Kill, on the same address, without its data
+	Pause() error   // it accepts connections and never answers
+	Resume() error
+	Replicate() error // starts a replica and holds replication back from then on
+	Promote() error   // kills the server; Addr is the replica's from then on
+	Restore() error   // takes a replica away and brings the server back
+}
+
+// real says whether the world lives on real servers.
+func (w *World) real() bool { return len(w.Servers) > 0 }
+
+// Real says whether the world lives on real servers, in real time.
+func (w *World) Real() bool { return w.real() }
+
+// lasts is how long a story's duration lasts.
+func (w *World) lasts(d time.Duration) time.Duration {
+	if !w.real() {
+		return d
+	}
+	return time.Duration(float64(d) * w.Scale)
+}
+
+// Lasts is how long a story's duration lasts, for contexts and timers.
+func (w *World) Lasts(d time.Duration) time.Duration { return w.lasts(d) }
+
+// told is a duration as the story tells it.
+func (w *World) told(d time.Duration) time.Duration {
+	if !w.real() {
+		return d
+	}
+	return time.Duration(float64(d) / w.Scale)
+}
+
+// moment is when a moment of the story is.
+func (w *World) moment(d time.Duration) time.Time {
+	return w.start.Add(w.lasts(d))
+}
+
+// take and give enclose what only one may do at a time. In virtual time the gate
+// sees to that, and a mutex would stop the clock.
+func (w *World) take() {
+	if w.real() {
+		w.turn.Lock()
+	}
+}
+
+func (w *World) give() {
+	if w.real() {
+		w.turn.Unlock()
+	}
+}
+
+// inRealTime is Run on real servers.
+func (w *World) inRealTime(tell func(*World)) error {
+	w.gate = &gate{real: true}
+	return w.live(tell)
+}
+
+// longestReal is how much real time a story may take.
+const longestReal = 2 * time.Minute
+
+// playInRealTime waits until every script has ended.
+func (w *World) playInRealTime() {
+	limit := time.NewTimer(longestReal)
+	defer limit.Stop()
+	for w.running.Load() > 0 {
+		select {
+		case <-w.gate.arrived:
+		case <-limit.C:
+			w.Fail("the story did not end within %v", longestReal)
+			return
+		}
+	}
+}
+
+// Until waits for an event, in real time: there no margin is wide enough. In
+// virtual time the story's times are exact, and it does nothing. It gives up
+// after the story's patience; what follows then shows whether that matters.
+func (c *Client) Until(event func() bool, patience time.Duration) {
+	c.await(event, patience)
+	c.mustLive()
+}
+
+// await is Until for what is no script.
+func (c *Client) await(event func() bool, patience time.Duration) {
+	w := c.world
+	if !w.real() {
+		return
+	}
+	for end := time.Now().Add(w.lasts(patience)); time.Now().Before(end); {
+		happened := false
+		w.take()
+		happened = event()
+		w.give()
+		if happened || c.dead.Load() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// must reports that a server did not do what the story needs.
+func (n *Node) must(what string, err error) {
+	if err != nil {
+		n.world.Fail("node %d: %s: %v", n.index+1, what, err)
+	}
+}
+
+// newObserver is a client for what belongs to no client of the story.
+func newObserver(s Server) *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", s.Addr())
+		},
+		MaxRetries: 3, DialerRetries: 1, DialTimeout: time.Second,
+		ReadTimeout: time.Second, Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled,
+		},
+	})
+}
+
+// order sends an operator's command.
+func (n *Node) order(args []string) {
+	words := make([]any, len(args))
+	for i, arg := range args {
+		words[i] = arg
+	}
+	n.must("send "+args[0], n.observer.Do(n.world.ctx, words...).Err())
+}
+
+// look reads a key's value, or a hash's fields, and what is left of its lease.
+const look = `
+local kind = redis.call('TYPE', KEYS[1]).ok
+local value = kind
+if kind == 'string' then
+  value = redis.call('GET', KEYS[1])
+elseif kind == 'hash' then
+  local fields = redis.call('HKEYS', KEYS[1])
+  table.sort(fields)
+  value = table.concat(fields, ' ')
+end
+return {kind, value, redis.call('PTTL', KEYS[1])}`
+
+// observeRemote is observe on a real server. A server that does not answer has
+// nothing to say.
+func (n *Node) observeRemote(key string) state {
+	n.mu.Lock()
+	away := n.refusing || n.silent
+	n.mu.Unlock()
+	if away {
+		return state{}
+	}
+	reply, err := n.observer.Eval(n.world.ctx, look, []string{key}).Slice()
+	if err != nil || reply[0] == "none" {
+		return state{}
+	}
+	s := state{exists: true, value: reply[1].(string)}
+	if ttl := reply[2].(int64); ttl >= 0 {
+		s.ends = time.Now().Add(time.Duration(ttl) * time.Millisecond)
+	}
+	return s
+}
+
+// tidy removes the story's keys and lets the server go.
+func (n *Node) tidy() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	n.mu.Lock()
+	refusing, silent := n.refusing, n.silent
+	n.mu.Unlock()
+	if silent {
+		n.must("resume", n.remote.Resume())
+	}
+	if refusing {
+		n.must("restart", n.remote.Restart())
+	}
+	n.must("restore", n.remote.Restore())
+	keys := n.observer.Scan(ctx, 0, "*"+n.world.Key+"*", 1000).Iterator()
+	for keys.Next(ctx) {
+		n.observer.Del(ctx, keys.Val())
+	}
+	n.must("remove the story's keys", keys.Err())
+	n.observer.Close()
+}
+
+// accept takes a new connection to the node.
+func (n *Node) accept() (backend, error) {
+	if n.remote == nil {
+		return newPeer(n.server()), nil
+	}
+	c, err := net.DialTimeout("tcp", n.remote.Addr(), time.Second)
+	if err != nil {
+		return nil, err
+	}
+	u := &upstream{conn: c, replies: make(chan string, 16),
+		arrived: make(chan struct{}, 1)}
+	go u.read()
+	return u, nil
+}
+
+// upstream is a connection to a real server.
+type upstream struct {
+	conn    net.Conn
+	replies chan string
+	arrived chan struct{}
+
+	mu       sync.Mutex
+	messages []string
+}
+
+// read tells replies and messages apart until the connection ends.
+func (u *upstream) read() {
+	defer close(u.replies)
+	r := bufio.NewReader(u.conn)
+	for {
+		frame, err := proto.Read(r)
+		if err != nil {
+			return
+		}
+		if !isMessage(frame) {
+			u.replies <- frame
+			continue
+		}
+		u.mu.Lock()
+		u.messages = append(u.messages, frame)
+		u.mu.Unlock()
+		select {
+		case u.arrived <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (u *upstream) execute(args []string) string {
+	if proto.Write(u.conn, args) != nil {
+		return ""
+	}
+	frames := 1
+	if strings.Contains(strings.ToUpper(args[0]), "SUBSCRIBE") {
+		frames = max(len(args)-1, 1) // a reply for each channel
+	}
+	var reply strings.Builder
+	for range frames {
+		frame, ok := <-u.replies
+		if !ok {
+			return ""
+		}
+		reply.WriteString(frame)
+	}
+	return reply.String()
+}
+
+func (u *upstream) subscribe()            {}
+func (u *upstream) news() <-chan struct{} { return u.arrived }
+func (u *upstream) close()                { u.conn.Close() }
+
+func (u *upstream) message() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.messages) == 0 {
+		return ""
+	}
+	message := u.messages[0]
+	u.messages = u.messages[1:]
+	return message
+}
