@@ -28,8 +28,7 @@ var crashHolding = Scenario{
 	Invariants: []string{Orphaned},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.mortal("A"), s.actor("B")
 			s.play(func() {
 				a.at(0)
 				a.mustAcquire()
@@ -52,8 +51,7 @@ var crashAfterFirstCommand = Scenario{
 	Invariants: []string{Orphaned},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.mortal("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Acquire, 1, lab.Fault{CrashAfter: true})
 			s.run(func() {

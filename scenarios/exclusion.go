@@ -118,8 +118,7 @@ var simultaneousTakeover = Scenario{
 	Invariants: []string{TwoHolders},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B", "C")
-			a, b, c := cast[0], cast[1], cast[2]
+			a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
 			takeover := func(x *actor) func() {
 				return func() {
 					x.Sleep(11*second - s.Now()) // no phases: that is the story

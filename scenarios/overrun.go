@@ -45,11 +45,10 @@ var pausedHolder = Scenario{
 	Invariants: []string{StaleWrite},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.mortal("A"), s.actor("B")
 			storage := s.Storage(100)
 			s.start()
-			a.Hold(second, 31*second)
+			a.Stop(second, 31*second)
 			s.run(func() {
 				a.at(0)
 				a.mustAcquire()

@@ -32,6 +32,7 @@ func TestEveryRungBreaksTheSameOnRealServers(t *testing.T) {
 	}
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
+			scenarios.Work(t, rung.Build)
 			t.Parallel()
 			all, err := servers.StartAll(t.Context(), rung.Nodes)
 			require.NoError(t, err)

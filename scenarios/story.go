@@ -176,6 +176,8 @@ type actor struct {
 	triedAt   time.Duration // when the newest TryLock returned; 0: never
 	freedAt   time.Duration // when the newest Unlock was called; 0: never
 
+	process bool // it lives in a worker
+
 	acquires int // how many commands an acquire takes when nothing fails
 	releases int // and a release
 }
@@ -189,7 +191,15 @@ func (s *storyOf) actor(name string) *actor {
 	return a
 }
 
-// actors makes several.
+// mortal makes an actor whose process the story will kill or stop. On real
+// servers it is a process of its own.
+func (s *storyOf) mortal(name string) *actor {
+	a := s.actor(name)
+	a.process = s.Real()
+	return a
+}
+
+// cast makes several actors.
 func (s *storyOf) cast(names ...string) []*actor {
 	var cast []*actor
 	for _, name := range names {
@@ -234,13 +244,35 @@ func (s *storyOf) warm() {
 				a.releases = a.Sent(lab.Release)
 				a.Step("warms up", func() { a.Begin(lab.Renewal) })
 			}
-			if a.lock, err = s.telling.build(
-				a.Env(s.Key, s.options...)); err != nil {
+			if a.process {
+				err = a.startProcess()
+			} else {
+				a.lock, err = s.telling.build(a.Env(s.Key, s.options...))
+			}
+			if err != nil {
 				s.Fail("the lock can't be built: %v", err)
 			}
 		})
 		s.Play()
 	}
+}
+
+// startProcess lets the actor live in a worker from now on.
+func (a *actor) startProcess() error {
+	s := a.story
+	o := orders{Key: s.Key, TTL: s.TTL, Poll: s.Lasts(lock.DefaultPoll),
+		Node: s.Lasts(second)}
+	var err error
+	if o.Nodes, err = a.Listen(); err != nil {
+		return err
+	}
+	w, first, err := startWorker(s.telling.t, o)
+	if err != nil {
+		return err
+	}
+	a.lock = w.asOffered(first)
+	a.Lives(w.cmd.Process, w.kill)
+	return nil
 }
 
 // play warms up, starts the actors' scripts and plays them to their ends.
@@ -337,18 +369,20 @@ func (a *actor) at(moment time.Duration) {
 // work lets time pass in the critical section.
 func (a *actor) work(d time.Duration) { a.Sleep(d) }
 
+var outcomes = []struct {
+	err  error
+	name string
+}{
+	{lock.ErrNotHeld, "ErrNotHeld"},
+	{lock.ErrLost, "ErrLost"},
+	{lock.ErrBusy, "ErrBusy"},
+	{context.DeadlineExceeded, "deadline exceeded"},
+	{context.Canceled, "context canceled"},
+}
+
 // outcome is a call's error in one word, the same in every run.
 func outcome(err error) string {
-	for _, known := range []struct {
-		err  error
-		name string
-	}{
-		{lock.ErrNotHeld, "ErrNotHeld"},
-		{lock.ErrLost, "ErrLost"},
-		{lock.ErrBusy, "ErrBusy"},
-		{context.DeadlineExceeded, "deadline exceeded"},
-		{context.Canceled, "context canceled"},
-	} {
+	for _, known := range outcomes {
 		if errors.Is(err, known.err) {
 			return known.name
 		}

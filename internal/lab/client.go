@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -55,6 +56,10 @@ type Client struct {
 	Skew  time.Duration // how far its own clock is ahead
 	world *World
 	nodes []redis.UniversalClient
+
+	process   *os.Process // where the client lives in a process of its own
+	end       func()      // kills and joins it
+	listeners []net.Listener
 
 	dead    atomic.Bool
 	windows []window
@@ -188,6 +193,9 @@ func (c *Client) kill() bool {
 	if c.dead.Swap(true) {
 		return false
 	}
+	if c.end != nil {
+		c.end()
+	}
 	for _, n := range c.world.nodes {
 		n.mu.Lock()
 		var conns []*conn
@@ -205,9 +213,57 @@ func (c *Client) kill() bool {
 }
 
 func (c *Client) close() {
+	for _, l := range c.listeners {
+		l.Close()
+	}
 	for _, rdb := range c.nodes {
 		rdb.Close()
 	}
+}
+
+// Listen opens a port for each node on which a process of the client's own is
+// connected to it, through the lab's network.
+func (c *Client) Listen() ([]string, error) {
+	var addrs []string
+	for _, n := range c.world.nodes {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("listen for a process: %w", err)
+		}
+		c.listeners = append(c.listeners, l)
+		addrs = append(addrs, l.Addr().String())
+		go func() { // ends with the listener, which close closes
+			for {
+				far, err := l.Accept()
+				if err != nil {
+					return
+				}
+				server, err := n.accept()
+				if err != nil || c.dead.Load() {
+					far.Close()
+					continue
+				}
+				serveConn(c, n, far, server)
+			}
+		}()
+	}
+	return addrs, nil
+}
+
+// Lives says in which process the client lives, and how to end it.
+func (c *Client) Lives(process *os.Process, end func()) {
+	c.process, c.end = process, end
+}
+
+// Stop stops the client's process for a time: a real one by a signal, a virtual
+// one by holding everything that it sends and receives.
+func (c *Client) Stop(from, to time.Duration) {
+	if c.process == nil {
+		c.Hold(from, to)
+		return
+	}
+	time.AfterFunc(time.Until(c.world.moment(from)), func() { pause(c.process) })
+	time.AfterFunc(time.Until(c.world.moment(to)), func() { resume(c.process) })
 }
 
 // Hold lets nothing pass between the client and the network in a time: a
