@@ -17,6 +17,9 @@ var failover = Scenario{
 		" then A.",
 	Invariants: []string{TwoHolders, StaleWrite},
 	tell: func(t *telling) {
+		if t.needsOwnServers() {
+			return
+		}
 		t.world(func(s *story) {
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
@@ -119,6 +122,9 @@ var nodeRestart = Scenario{
 		" restart, and then one of the three restarts.)",
 	Invariants: []string{TwoHolders},
 	tell: func(t *telling) {
+		if t.needsOwnServers() {
+			return
+		}
 		loseOne(t, "restarts", func(n *lab.Node) {
 			n.Restart("restarts without its data")
 		})
@@ -174,6 +180,9 @@ var nodesDown = Scenario{
 		" refuses in bounded time and leaves nothing behind.",
 	Invariants: []string{Unavailable, TwoHolders, Hangs, Orphaned},
 	tell: func(t *telling) {
+		if t.needsOwnServers() {
+			return
+		}
 		nodes := t.settings.nodes
 		minority := (nodes - 1) / 2
 		for _, hang := range []bool{false, true} {
@@ -278,6 +287,9 @@ var scriptCacheFlushed = Scenario{
 		" renewals.",
 	Invariants: []string{Unavailable},
 	tell: func(t *telling) {
+		if t.needsOwnServers() {
+			return
+		}
 		for _, works := range []time.Duration{2 * second, 15 * second} {
 			if works > lease && !t.offers(Renewal) {
 				continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -73,11 +74,23 @@ func (t *telling) verdict(v Verdict, invariants ...string) {
 	}
 }
 
+// needsOwnServers says whether a story can't be told, because it does to a server
+// what must not be done to somebody's.
+func (t *telling) needsOwnServers() bool {
+	for _, s := range t.settings.servers {
+		if _, own := s.(lab.OwnServer); !own {
+			return t.cannot("nobody's own server is killed, stopped or flushed")
+		}
+	}
+	return false
+}
+
 // cannot says that a story can't be told on real servers, where it is to be.
 func (t *telling) cannot(why string) bool {
 	if t.settings.servers == nil {
 		return false
 	}
+	t.t.Logf("%s can't be told: %s", t.scenario.Name, why)
 	t.verdict(CannotTell, t.scenario.Invariants...)
 	for _, r := range t.results {
 		r.Event = why
@@ -91,7 +104,11 @@ func (t *telling) world(story func(*story), options ...worldOption) {
 	if t.err != nil {
 		return
 	}
-	const key = "lock:stock"
+	key := "lock:stock"
+	if t.settings.servers != nil {
+		// A name that nobody else's keys have, on a server that may be anybody's.
+		key = fmt.Sprintf("lockladder:%08x:stock", rand.Uint32())
+	}
 	config := lab.Config{Nodes: t.settings.nodes, Key: key, TTL: lease,
 		LeaseEnd: t.settings.leaseEnd, Seen: t.settings.seen}
 	if t.settings.servers != nil {
@@ -221,7 +238,8 @@ func (s *storyOf) warm() {
 	for _, a := range s.actors {
 		a.Go(func() {
 			ctx := context.Background()
-			l, err := s.telling.build(a.Env("lock:warm:"+a.Name, s.options...))
+			l, err := s.telling.build(a.Env(s.Key+":warm:"+a.Name,
+				s.options...))
 			if err != nil {
 				s.Fail("the lock can't be built: %v", err)
 				return

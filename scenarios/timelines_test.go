@@ -130,7 +130,7 @@ func (w *witness) see(node int, from *server.Peer, command string,
 	// The lab itself unsubscribes a connection that has ended, from everything,
 	// and warms up the next world.
 	if !w.known[from] || len(w.worlds) == 0 || text == "UNSUBSCRIBE" ||
-		strings.Contains(text, "lock:warm") {
+		strings.Contains(text, ":warm:") {
 		return
 	}
 	last := len(w.worlds) - 1

@@ -77,7 +77,7 @@ func (w *World) Node(i int) *Node { return w.nodes[i] }
 // on. In virtual time every replica is like that.
 func (n *Node) Replicate() {
 	if n.remote != nil {
-		n.must("start a replica", n.remote.Replicate())
+		n.must("start a replica", n.own().Replicate())
 	}
 }
 
@@ -88,7 +88,7 @@ func (n *Node) Promote() {
 		n.Restart("dies; a replica that has not heard of the lock is promoted")
 		return
 	}
-	n.must("promote a replica", n.remote.Promote())
+	n.must("promote a replica", n.own().Promote())
 	n.disconnect()
 	n.world.forget(n)
 	n.world.note(n, "dies; a replica that has not heard of the lock is promoted")
@@ -99,9 +99,9 @@ func (n *Node) Promote() {
 // of nothing.
 func (n *Node) Restart(what string) {
 	if n.remote != nil {
-		n.remote.Kill()
+		n.own().Kill()
 		n.disconnect()
-		n.must("restart", n.remote.Restart())
+		n.must("restart", n.own().Restart())
 		n.world.forget(n)
 		n.world.note(n, what)
 		return
@@ -121,9 +121,9 @@ func (n *Node) Refuse(refusing bool) {
 	n.refusing = refusing
 	n.mu.Unlock()
 	if n.remote != nil && refusing {
-		n.remote.Kill()
+		n.own().Kill()
 	} else if n.remote != nil {
-		n.must("restart", n.remote.Restart())
+		n.must("restart", n.own().Restart())
 	}
 	if refusing {
 		n.disconnect()
@@ -140,7 +140,7 @@ func (n *Node) Hang() {
 	n.silent = true
 	n.mu.Unlock()
 	if n.remote != nil {
-		n.must("pause", n.remote.Pause())
+		n.must("pause", n.own().Pause())
 	}
 	n.world.note(n, "hangs: it accepts commands and never answers")
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"sync"
@@ -13,9 +14,16 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Server is a real Redis server that stories may be cruel to.
+// Server is a real Redis server.
 type Server interface {
 	Addr() string
+	Auth() (user, password string) // empty: none is needed
+}
+
+// OwnServer is a server that was started for the stories, which may do to it
+// what they must not do to somebody's.
+type OwnServer interface {
+	Server
 	Kill()          // as kill -9 does
 	Restart() error // after Kill, on the same address, without its data
 	Pause() error   // it accepts connections and never answers
@@ -118,6 +126,12 @@ func (c *Client) await(event func() bool, patience time.Duration) {
 	}
 }
 
+// own is the node's server when the stories may do to it what they like.
+func (n *Node) own() OwnServer {
+	own, _ := n.remote.(OwnServer)
+	return own
+}
+
 // must reports that a server did not do what the story needs.
 func (n *Node) must(what string, err error) {
 	if err != nil {
@@ -127,7 +141,9 @@ func (n *Node) must(what string, err error) {
 
 // newObserver is a client for what belongs to no client of the story.
 func newObserver(s Server) *redis.Client {
+	user, password := s.Auth()
 	return redis.NewClient(&redis.Options{
+		Username: user, Password: password,
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
 			return d.DialContext(ctx, "tcp", s.Addr())
@@ -190,12 +206,14 @@ func (n *Node) tidy() {
 	refusing, silent := n.refusing, n.silent
 	n.mu.Unlock()
 	if silent {
-		n.must("resume", n.remote.Resume())
+		n.must("resume", n.own().Resume())
 	}
 	if refusing {
-		n.must("restart", n.remote.Restart())
+		n.must("restart", n.own().Restart())
 	}
-	n.must("restore", n.remote.Restore())
+	if own := n.own(); own != nil {
+		n.must("restore", own.Restore())
+	}
 	keys := n.observer.Scan(ctx, 0, "*"+n.world.Key+"*", 1000).Iterator()
 	for keys.Next(ctx) {
 		n.observer.Del(ctx, keys.Val())
@@ -216,6 +234,17 @@ func (n *Node) accept() (backend, error) {
 	u := &upstream{conn: c, replies: make(chan string, 16),
 		arrived: make(chan struct{}, 1)}
 	go u.read()
+	if user, password := n.remote.Auth(); password != "" {
+		args := []string{"AUTH", user, password}
+		if user == "" {
+			args = []string{"AUTH", password}
+		}
+		if reply := u.execute(args); !strings.HasPrefix(reply, "+OK") {
+			u.close()
+			return nil, fmt.Errorf("%s: %s", n.remote.Addr(),
+				strings.TrimSpace(strings.TrimPrefix(reply, "-")))
+		}
+	}
 	return u, nil
 }
 
