@@ -46,6 +46,10 @@ func (w *World) account(n *Node, key string, c *Client, sent time.Time,
 	before, after state, text string) {
 	at := place{n.index, key}
 	g := w.grants[at]
+	if before.exists && w.real() && !before.ends.IsZero() &&
+		time.Until(before.ends) < 5*time.Millisecond {
+		before = state{} // it may have expired between the look and the command
+	}
 	if !before.exists {
 		g = nil // expired, if there was one
 	}
