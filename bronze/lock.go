@@ -20,7 +20,7 @@ type Lock struct {
 var _ lock.Lock = (*Lock)(nil)
 
 // New makes an owner of the lock at key. It sends nothing. Its errors wrap
-// lock.ErrInvalid. The ttl is checked and then ignored: there is no lease.
+// lock.ErrInvalid.
 func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 	opts ...lock.Option) (*Lock, error) {
 	o, err := lock.Configure([]redis.UniversalClient{rdb}, key, ttl, opts)
@@ -48,8 +48,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 	return lock.Poll(ctx, l.key, l.opts, l.TryLock)
 }
 
-// Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing to
-// release.
+// Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
+// to release.
 func (l *Lock) Unlock(ctx context.Context) error {
 	// The server is not told who asks: this deletes anybody's lock.
 	deleted, err := l.rdb.Del(ctx, l.key).Result()

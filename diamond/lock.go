@@ -57,8 +57,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 	return lock.Poll(ctx, l.key, l.opts, l.TryLock)
 }
 
-// Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing to
-// release. It deletes the lock only when the server finds its own token there.
+// Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
+// to release. It deletes only when the server finds its own token there.
 func (l *Lock) Unlock(ctx context.Context) error {
 	deleted, err := release.Run(ctx, l.rdb, []string{l.key}, l.token).Int()
 	if err != nil {

@@ -53,8 +53,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 	return lock.Poll(ctx, l.key, l.opts, l.TryLock)
 }
 
-// Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing to
-// release. It deletes the lock only when it has just seen its own token there.
+// Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
+// to release. It deletes only when it has just seen its own token there.
 func (l *Lock) Unlock(ctx context.Context) error {
 	held, err := l.rdb.Get(ctx, l.key).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {

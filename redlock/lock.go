@@ -51,8 +51,8 @@ func New(nodes []redis.UniversalClient, key string, ttl time.Duration,
 	return l, nil
 }
 
-// TryLock makes one attempt. (false, err) means that too few nodes answered; what
-// it was granted is released as far as nodes can be reached.
+// TryLock makes one attempt. (false, err) means that too few nodes answered;
+// what it was granted is released as far as nodes can be reached.
 func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 	token, sent := l.opts.Token(), time.Now()
 	granted, failed, err := l.ask(ctx, l.quorum(),
@@ -115,8 +115,8 @@ func (l *Lock) drift() time.Duration {
 
 // ask sends a command to the nodes, one after the other or all at once, and
 // counts who said yes and who did not answer; err joins what went wrong. In
-// order it stops as soon as need can no longer be reached: a waiter that asked on
-// would take nodes from the one that can still win.
+// order it stops as soon as need can no longer be reached: a waiter that asked
+// on would take nodes from the one that can still win.
 func (l *Lock) ask(ctx context.Context, need int, command func(
 	context.Context, redis.UniversalClient) (bool, error)) (
 	yes, failed int, err error) {
@@ -152,10 +152,10 @@ type answer struct {
 	err error
 }
 
-// askNode sends a command to one node and waits no longer than the node timeout,
-// also where the client's reads do not end with their context. A command that
-// is left behind keeps the node busy, so that no later one overtakes it, and
-// ends with the client's own timeouts at the latest.
+// askNode sends a command to one node and waits no longer than the node
+// timeout, also where the client's reads do not end with their context. A
+// command that is left behind keeps the node busy, so that no later one
+// overtakes it, and ends with the client's own timeouts at the latest.
 func (l *Lock) askNode(ctx context.Context, n *node, command func(
 	context.Context, redis.UniversalClient) (bool, error)) answer {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.NodeTimeout)
@@ -176,6 +176,13 @@ func (l *Lock) askNode(ctx context.Context, n *node, command func(
 	case a := <-done:
 		return a
 	case <-ctx.Done():
+	}
+	// The goroutine cancels ctx when it has answered: an answer that is there
+	// counts, or a grant would be taken for a failure.
+	select {
+	case a := <-done:
+		return a
+	default:
 		return answer{err: ctx.Err()}
 	}
 }

@@ -24,11 +24,16 @@ var failover = Scenario{
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
 			storage := s.Storage(100)
+			promoted, tried := false, false
 			s.operator(func(o *actor) {
 				o.at(500 * time.Millisecond)
-				o.Step("fails over", func() { s.Node(0).Promote() })
+				o.Until(a.has, lease)
+				o.Step("fails over", func() {
+					s.Node(0).Promote()
+					promoted = true
+				})
 			})
-			stale, tried := false, false
+			stale := false
 			s.Node(0).Replicate()
 			s.play(func() {
 				a.at(0)
@@ -43,6 +48,7 @@ var failover = Scenario{
 				a.release()
 			}, func() {
 				b.at(600 * time.Millisecond)
+				b.Until(func() bool { return promoted }, lease)
 				granted, _ := b.tryAgain()
 				if granted && b.fenced() {
 					left, version := b.read(storage)
@@ -70,7 +76,7 @@ func loseOne(t *telling, what string, happen func(n *lab.Node)) {
 		a, b := cast[0], cast[1]
 		nodes := t.settings.nodes
 		needed := nodes/2 + 1
-		var hit time.Duration // when it happened
+		var hit, tried bool // it has happened, and B has tried again
 		refuse := func(o *actor, refusing bool) {
 			o.Step("nodes", func() {
 				for i := needed; i < nodes; i++ {
@@ -88,14 +94,14 @@ func loseOne(t *telling, what string, happen func(n *lab.Node)) {
 			o.Until(func() bool { return b.triedAt > 0 }, lease)
 			o.Step(what, func() {
 				happen(s.Node(0))
-				hit = s.Now()
+				hit = true
 			})
 		})
 		s.play(func() {
 			a.at(200 * time.Millisecond)
 			a.mustAcquire()
 			a.at(3 * second)
-			a.Until(func() bool { return b.triedAt > hit }, lease)
+			a.Until(func() bool { return tried }, lease)
 			a.release()
 		}, func() {
 			b.at(800 * time.Millisecond)
@@ -104,8 +110,10 @@ func loseOne(t *telling, what string, happen func(n *lab.Node)) {
 				return
 			}
 			b.at(1100 * time.Millisecond)
-			b.Until(func() bool { return hit > 0 }, lease)
-			if granted, _ := b.tryAgain(); granted {
+			b.Until(func() bool { return hit }, lease)
+			granted, _ := b.tryAgain()
+			b.Step("has tried", func() { tried = true })
+			if granted {
 				b.at(4 * second)
 				b.release()
 			}

@@ -55,8 +55,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 	return lock.Poll(ctx, l.key, l.opts, l.TryLock)
 }
 
-// Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing to
-// release.
+// Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
+// to release.
 func (l *Lock) Unlock(ctx context.Context) error {
 	// The server is not told who asks: this deletes anybody's lock.
 	deleted, err := l.rdb.Del(ctx, l.key).Result()

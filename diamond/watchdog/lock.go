@@ -77,8 +77,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 	return lock.Poll(ctx, l.key, l.opts, l.TryLock)
 }
 
-// Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing to
-// release. It deletes the lock only when the server finds its own token there.
+// Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
+// to release. It deletes only when the server finds its own token there.
 func (l *Lock) Unlock(ctx context.Context) error {
 	l.stop() // joined first: no renewal may follow the release
 	return l.release(ctx, l.token)

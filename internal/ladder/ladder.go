@@ -74,7 +74,7 @@ var Rungs = []Rung{
 		Idea:    "EXPIRE after SETNX: a lease, one command too late",
 		Nodes:   1,
 		Build:   one(silver.New),
-		Changes: []string{"New", "Lock.TryLock"},
+		Changes: []string{"Lock.TryLock"},
 		Flaws: lock.Flaws(
 			"crash_after_first_command: orphaned",
 			"overrun_release: foreign release",

@@ -96,7 +96,8 @@ func Failed(ctx context.Context, doing, key string, err error) error {
 }
 
 // Beside names a second key of the lock at key so that Redis Cluster keeps both
-// in one slot. A key which has a hash tag keeps it; another becomes the tag.
+// in one slot. A key which has a hash tag keeps it; another becomes the tag. Of
+// a key with a stray brace, such as "a}b", no second key can be in the slot.
 func Beside(key, what string) string {
 	if open := strings.IndexByte(key, '{'); open >= 0 &&
 		strings.IndexByte(key[open+1:], '}') > 0 {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,7 @@ func TestFailedSaysWhatWasDoneToWhichKey(t *testing.T) {
 // A driver that reads with the context's deadline reports a timeout of the
 // connection, and a cancelled one perhaps a closed connection.
 func TestFailedAddsTheErrorOfAnEndedContext(t *testing.T) {
-	late, cancel := context.WithTimeout(t.Context(), 0)
+	expired, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -32,7 +33,7 @@ func TestFailedAddsTheErrorOfAnEndedContext(t *testing.T) {
 		ctx   context.Context
 		cause error
 	}{
-		{"a deadline", late, context.DeadlineExceeded},
+		{"a deadline", expired, context.DeadlineExceeded},
 		{"a cancelled context", cancelled, context.Canceled},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -52,6 +53,32 @@ func TestFailedDoesNotRepeatTheErrorOfTheContext(t *testing.T) {
 	err := lock.Failed(ctx, "wait for", "stock", ctx.Err())
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.EqualError(t, err, `wait for "stock": context canceled`)
+}
+
+// late is a context whose deadline has passed, and whose own timer has not told
+// it yet.
+type late struct{ context.Context }
+
+func (late) Deadline() (time.Time, bool) { return time.Now(), true }
+
+func TestFailedAddsTheDeadlineBeforeTheContextDoes(t *testing.T) {
+	err := lock.Failed(late{t.Context()}, "acquire", "stock",
+		os.ErrDeadlineExceeded)
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
+// What the server said has nothing to do with a context that ended meanwhile.
+func TestFailedBlamesNoContextForAnAnswer(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, answer := range []error{
+		lock.ErrNotHeld, lock.ErrLost, lock.ErrBusy,
+	} {
+		err := lock.Failed(ctx, "release", "stock", answer)
+		assert.ErrorIs(t, err, answer)
+		assert.NotErrorIs(t, err, context.Canceled)
+	}
 }
 
 func TestErrorsCanBeToldApart(t *testing.T) {

@@ -52,8 +52,8 @@ func FixedPoll() Option {
 	return func(o *Options) { o.fixedPoll = true }
 }
 
-// FixedLease turns renewal off: the lease ends ttl after the grant, whatever
-// the holder does. Locks that never renew ignore it.
+// FixedLease turns renewal off: the lease ends ttl after the grant, however long
+// the holder works. Locks that never renew ignore it.
 func FixedLease() Option {
 	return func(o *Options) { o.FixedLease = true }
 }

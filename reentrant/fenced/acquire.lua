@@ -4,8 +4,8 @@
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have
--- Returns the fencing token when granted, 0 when somebody else holds the lock, or
--- when the caller wants to enter once more and the lock is no longer its own.
+-- Returns the fencing token when granted, 0 when somebody else holds the lock,
+-- or when the caller wants to enter once more and the lock is not its own now.
 local mine = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
 local free = redis.call('EXISTS', KEYS[1]) == 0
 if not mine and not (free and ARGV[3] == '1') then

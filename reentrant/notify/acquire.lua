@@ -9,7 +9,11 @@
 local mine = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
 local free = redis.call('EXISTS', KEYS[1]) == 0
 if not mine and not (free and ARGV[3] == '1') then
-  return math.min(0, -redis.call('PTTL', KEYS[1]))
+  local left = redis.call('PTTL', KEYS[1])
+  if left < 0 then
+    left = tonumber(ARGV[2]) -- no lease: ask again after one of one's own
+  end
+  return -left
 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])

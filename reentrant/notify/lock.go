@@ -121,10 +121,10 @@ func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
 	return true, nil
 }
 
-// Lock waits until the lock is granted or ctx ends. It asks again when a message
-// says that the lock was released, and at the latest when the holder's lease
-// should have ended: a message may be lost. It returns errors of the network at
-// once, and the errors of TryLock.
+// Lock waits until the lock is granted or ctx ends. It asks again when a
+// message says that the lock was released, and at the latest when the holder's
+// lease should have ended: a message may be lost. It returns errors of the
+// network at once, and the errors of TryLock.
 func (l *Lock) Lock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)

@@ -17,8 +17,8 @@ var subscriptions = struct {
 }{of: map[redis.UniversalClient]*subscription{}}
 
 // subscription is the one connection on which all waiters of an rdb value hear
-// of releases. Its goroutine runs from the first waiter's join to the last one's
-// leave, which joins it.
+// of releases. Its goroutine runs from the first waiter's join to the last
+// one's leave, which joins it.
 type subscription struct {
 	rdb     redis.UniversalClient
 	pubsub  *redis.PubSub

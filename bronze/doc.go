@@ -1,0 +1,49 @@
+// Package bronze is the simplest lock that Redis can offer: a key that only
+// one client can create.
+//
+// The story is the first step of the wukong article (seeds/000); seeds/003
+// tells it again with 1000 clients and a stock of 100.
+//
+// # What changed
+//
+// Before this, every process had a mutex of its own. With four services that
+// is four locks, and two services write the same value at once. The lock has
+// to stand in a place that all of them can see.
+//
+// That place is a key. SETNX writes a key only when it is not there, and the
+// server runs one command at a time. Of all clients that ask, exactly one is
+// told that it wrote. It has the lock. The others ask again after a pause.
+// Who is done deletes the key with DEL.
+//
+// It must be one command. seeds/003 shows the step before: read a lock
+// variable, look whether it is 0, write 1. Two clients can both read 0.
+//
+// The Redis page of SETNX says to send SET with the option NX instead. It
+// does the same, and the client library does that here.
+//
+// The source waits 100 ms and then calls itself, and says that the pause
+// keeps the stack from overflowing. A pause does no such thing, it only makes
+// the stack grow more slowly. Here a loop asks, and the pause spares the
+// server.
+//
+// # What still breaks
+//
+// There is no lease. New checks its ttl and ignores it.
+//
+//   - crash_holding: A creates the key and dies. Nobody is left who would
+//     delete it. B waits for a minute, or for a year.
+//   - lost_reply: the server creates the key, and its reply is lost. A does
+//     not know that it has the lock. It asks again and is refused by itself.
+//   - hung_worker: A lives, but never finishes. It is the same to B.
+//   - unlock_not_held: DEL does not say who asks. B, which never had the
+//     lock, frees A's. The value of the key is the same for all.
+//   - cancelled_context: a deferred Unlock that is given a cancelled context
+//     sends nothing, and the key stays.
+//
+// What looks like a strength is the same flaw: work that takes too long never
+// meets a second holder, because the lock never ends on its own.
+//
+// # See it fail
+//
+//	go test ./bronze -red -run /crash_holding
+package bronze

@@ -1,0 +1,44 @@
+// Package gold is a lock that is taken together with its lease, in one
+// command.
+//
+// The story is the third step of the wukong article (seeds/000).
+//
+// # What changed
+//
+// SET has options: NX writes only when the key is not there, and PX (or EX,
+// in seconds) sets the time to live. Redis has them since 2.6.12. Both happen
+// or neither does. A client that dies at any moment leaves a key with a
+// lease, or no key.
+//
+// The client library sends EX when the lease is a number of whole seconds,
+// and PX otherwise.
+//
+// # What still breaks
+//
+// The value of the key is the same for all, and DEL does not say who asks.
+// The source tells it with these seconds:
+//
+//	 0 s  A gets the lock, with a lease of 10 s.
+//	10 s  The lease ends. A is still at work. B gets the lock.
+//	15 s  A is done and deletes the key. It is B's.
+//	15 s  C gets the lock, while B is at work.
+//
+// That is overrun_release. These are the same flaw in other clothes:
+//
+//   - slow_release: A's DEL is sent at 9.5 s and arrives at 12 s.
+//   - lost_release_reply: A's DEL is executed, its reply lost. A sends
+//     another one, and B has the lock by then.
+//   - unlock_not_held: B unlocks and never had the lock.
+//   - late_own_release: A's DEL arrives so late that it frees A's own next
+//     lock.
+//
+// And there is what no token can mend. From 10 s to 15 s both A and B are at
+// work: overrun_overlap. In oversell that costs a sale: both read the same
+// stock, think, and write it back less one. In late_grant the reply reaches A
+// at 12 s, and A believes that it has a lock whose lease has ended on the
+// way.
+//
+// # See it fail
+//
+//	go test ./gold -red -run /overrun_release
+package gold

@@ -1,0 +1,39 @@
+// Package script is gold with a script in place of the command.
+//
+// The story is the third scheme of seeds/001.
+//
+// # What changed
+//
+// Redis runs a Lua script as one command: no other client's command comes
+// between two of its lines. So SETNX and PEXPIRE, the two commands of silver,
+// are safe inside a script. That is how one locked before SET had the option
+// NX, and it is how all later rungs do what no single command does.
+//
+// A script gets its arguments in two lists. KEYS are the names of keys, so
+// that a cluster knows which node to ask. ARGV is everything else. Nothing is
+// pasted into the text of the script: it is the same for every lock, and the
+// server compiles it once.
+//
+// The client sends the SHA1 of the text with EVALSHA. A server that does not
+// know the script answers NOSCRIPT, after a restart for example, and the
+// client sends the whole text with EVAL. The first lock on a new server
+// therefore costs two commands.
+//
+// Every path of the script returns something. The first listing of seeds/001
+// returns nothing when it has taken the lock: its caller sees a nil reply and
+// must take that for a refusal, or for an error.
+//
+// A script is not a transaction that is rolled back. If its second command
+// fails, what the first one did stays done.
+//
+// # What still breaks
+//
+// Exactly what breaks gold. The step of taking the lock was atomic before and
+// is atomic now; nothing else has changed. The value still names nobody, and
+// DEL still deletes anybody's lock: A's lease of 10 s ends, B gets the lock,
+// A is done at 15 s and deletes it.
+//
+// # See it fail
+//
+//	go test ./gold/script -red -run /overrun_release
+package script

@@ -1,0 +1,141 @@
+package ladder_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+func TestParentsPrecedeTheirChildren(t *testing.T) {
+	seen := map[string]bool{}
+	for i, rung := range ladder.Rungs {
+		assert.False(t, seen[rung.Name], "%s is there twice", rung.Name)
+		if i == 0 {
+			assert.Empty(t, rung.Parent, "the first rung has no parent")
+		} else {
+			assert.True(t, seen[rung.Parent], "the parent of %s", rung.Name)
+		}
+		seen[rung.Name] = true
+	}
+}
+
+func TestEveryRungSaysWhatItIs(t *testing.T) {
+	forEach(t, func(t *testing.T, rung ladder.Rung) {
+		assert.NotEmpty(t, rung.Idea)
+		assert.Positive(t, rung.Nodes)
+		assert.NotNil(t, rung.Build)
+		assert.NotEmpty(t, rung.Flaws, "no lock is perfect")
+		seen := map[lock.Flaw]bool{}
+		for _, flaw := range rung.Flaws {
+			assert.NotEmpty(t, flaw.Scenario)
+			assert.NotEmpty(t, flaw.Invariant)
+			assert.False(t, seen[flaw], "%v is there twice", flaw)
+			seen[flaw] = true
+		}
+	})
+}
+
+func TestFindKnowsEveryRung(t *testing.T) {
+	for _, rung := range ladder.Rungs {
+		found, err := ladder.Find(rung.Name)
+		require.NoError(t, err)
+		assert.Equal(t, rung.Name, found.Name)
+		assert.Equal(t, rung.Flaws, found.Flaws)
+	}
+}
+
+func TestFindListsTheRungsWhenThereIsNoSuchOne(t *testing.T) {
+	for _, name := range []string{"", "Gold", "gold/", "wood"} {
+		found, err := ladder.Find(name)
+		require.Error(t, err, name)
+		assert.Zero(t, found.Name)
+		assert.Contains(t, err.Error(), `"`+name+`"`)
+		for _, rung := range ladder.Rungs {
+			assert.Contains(t, err.Error(), rung.Name)
+		}
+		assert.NotContains(t, err.Error(), "\n")
+	}
+}
+
+// client is one of a server that does not exist: nothing here sends a command.
+func client(t *testing.T) redis.UniversalClient {
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	t.Cleanup(func() { assert.NoError(t, rdb.Close()) })
+	return rdb
+}
+
+func env(t *testing.T, nodes int) lock.Env {
+	e := lock.Env{Key: "stock", TTL: 10 * time.Second}
+	for range nodes {
+		e.Nodes = append(e.Nodes, client(t))
+	}
+	return e
+}
+
+func TestEveryRungRefusesBadArguments(t *testing.T) {
+	var noClient *redis.Client
+	for _, c := range []struct {
+		name  string
+		spoil func(*lock.Env)
+	}{
+		{"an empty key", func(e *lock.Env) { e.Key = "" }},
+		{"no ttl", func(e *lock.Env) { e.TTL = 0 }},
+		{"a ttl under a millisecond", func(e *lock.Env) {
+			e.TTL = time.Millisecond - 1
+		}},
+		{"no nodes", func(e *lock.Env) { e.Nodes = nil }},
+		{"a nil node", func(e *lock.Env) { e.Nodes[0] = nil }},
+		{"a nil *redis.Client", func(e *lock.Env) { e.Nodes[0] = noClient }},
+		{"a nil option", func(e *lock.Env) {
+			e.Options = []lock.Option{nil}
+		}},
+		{"no poll interval", func(e *lock.Env) {
+			e.Options = []lock.Option{lock.PollEvery(0)}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			forEach(t, func(t *testing.T, rung ladder.Rung) {
+				e := env(t, rung.Nodes)
+				c.spoil(&e)
+				l, err := rung.Build(e)
+				require.ErrorIs(t, err, lock.ErrInvalid)
+				// A nil pointer in the interface would pass for a lock.
+				assert.True(t, l == nil, "no lock comes with an error")
+				assert.NotContains(t, err.Error(), "\n")
+			})
+		})
+	}
+}
+
+func TestEveryRungIsBuiltOfGoodArguments(t *testing.T) {
+	forEach(t, func(t *testing.T, rung ladder.Rung) {
+		l, err := rung.Build(env(t, rung.Nodes))
+		require.NoError(t, err)
+		require.NotNil(t, l)
+		other, err := rung.Build(env(t, rung.Nodes))
+		require.NoError(t, err)
+		assert.NotSame(t, l, other, "each is an owner of its own")
+		_, tells := l.(lock.Losable)
+		assert.Equal(t, rung.Renews, tells, "what renews tells of a loss")
+	})
+}
+
+// The clock of an Env is the client's, unless an option says otherwise.
+func TestBuildSetsTheClock(t *testing.T) {
+	forEach(t, func(t *testing.T, rung ladder.Rung) {
+		var set lock.Options
+		e := env(t, rung.Nodes)
+		then := time.Date(2023, 1, 20, 0, 0, 0, 0, time.UTC)
+		e.Now = func() time.Time { return then }
+		e.Options = []lock.Option{func(o *lock.Options) { set = *o }}
+		_, err := rung.Build(e)
+		require.NoError(t, err)
+		assert.Equal(t, then, set.Now())
+	})
+}

@@ -1,0 +1,209 @@
+package ladder_test
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+)
+
+// Dependencies point one way. A rule is about the files that match, and holds as
+// soon as there are any: a package that is not written yet breaks nothing.
+var rules = []struct {
+	name  string
+	about func(source) bool
+	may   func(s source, imported string) bool
+}{
+	{
+		name: "a rung imports go-redis, x/sync, uuid and internal/lock",
+		about: func(s source) bool {
+			return isRung(s) && !s.isTest()
+		},
+		may: func(s source, imported string) bool {
+			return standard(imported) ||
+				below(imported, "github.com/redis/go-redis/v9") ||
+				below(imported, "golang.org/x/sync") ||
+				imported == "github.com/google/uuid" ||
+				imported == module+"/internal/lock" ||
+				branchOfReentrant(s, imported)
+		},
+	},
+	{
+		name:  "a rung's tests import no other rung",
+		about: func(s source) bool { return isRung(s) && s.isTest() },
+		may: func(s source, imported string) bool {
+			return !isRungPath(imported) || branchOfReentrant(s, imported)
+		},
+	},
+	{
+		name:  "internal/lock imports nothing of the module",
+		about: func(s source) bool { return s.within("internal/lock") },
+		may:   ofModule(),
+	},
+	{
+		name: "the ladder imports the rungs and internal/lock",
+		about: func(s source) bool {
+			return s.dir == "internal/ladder" && !s.isTest()
+		},
+		may: func(s source, imported string) bool {
+			return isRungPath(imported) ||
+				ofModule("internal/lock")(s, imported)
+		},
+	},
+	{
+		name: "scenarios, the library, imports internal/lock and internal/lab",
+		about: func(s source) bool {
+			return s.dir == "scenarios" && !s.isTest()
+		},
+		may: ofModule("internal/lock", "internal/lab"),
+	},
+	{
+		name: "internal/lab imports internal/lock",
+		about: func(s source) bool {
+			return s.within("internal/lab") && !s.isTest()
+		},
+		may: ofModule("internal/lock"),
+	},
+	{
+		name:  "nothing imports bench or docs",
+		about: func(source) bool { return true },
+		may: func(s source, imported string) bool {
+			return imported == module+"/"+s.dir ||
+				!below(imported, module+"/bench") &&
+					!below(imported, module+"/docs")
+		},
+	},
+}
+
+func TestDependenciesPointOneWay(t *testing.T) {
+	all := sources(t)
+	for _, rule := range rules {
+		t.Run(rule.name, func(t *testing.T) {
+			for _, s := range all {
+				for _, imported := range s.imports {
+					if rule.about(s) && !rule.may(s, imported) {
+						t.Errorf("%s imports %s", s.path(), imported)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The rules above would hold of nothing as well.
+func TestTheRulesSeeTheModule(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		seen[s.path()] = true
+	}
+	for _, rung := range ladder.Rungs {
+		assert.Contains(t, seen, rung.Name+"/lock.go")
+	}
+	assert.Contains(t, seen, "internal/lock/lock.go")
+	assert.Contains(t, seen, "internal/ladder/ladder.go")
+	assert.Contains(t, seen, "internal/ladder/rules_test.go")
+}
+
+func isRung(s source) bool {
+	top, _, _ := strings.Cut(s.dir, "/")
+	return rungDirs()[top]
+}
+
+func isRungPath(imported string) bool {
+	dir, ok := strings.CutPrefix(imported, module+"/")
+	return ok && isRung(source{dir: dir})
+}
+
+// branchOfReentrant is the one exception: what branches from reentrant may
+// import it, where a copy of 200 lines would hide the lesson.
+func branchOfReentrant(s source, imported string) bool {
+	return strings.HasPrefix(s.dir, "reentrant/") &&
+		imported == module+"/reentrant" ||
+		s.isTest() && imported == module+"/"+s.dir
+}
+
+// ofModule allows, of this module, these packages and what is below them, and
+// one's own; and everything else.
+func ofModule(dirs ...string) func(source, string) bool {
+	return func(s source, imported string) bool {
+		return !below(imported, module) || below(imported, module+"/"+s.dir) ||
+			slices.ContainsFunc(dirs, func(dir string) bool {
+				return below(imported, module+"/"+dir)
+			})
+	}
+}
+
+// standard says that a package is of the standard library: only the others have
+// a host name in front.
+func standard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".")
+}
+
+func below(imported, parent string) bool {
+	return imported == parent || strings.HasPrefix(imported, parent+"/")
+}
+
+// internal/lock is compiled here against a go-redis that has one name only, a
+// client without methods. A command sent there would not compile.
+func TestInternalLockSendsNoCommand(t *testing.T) {
+	const clientOnly = `package redis; type UniversalClient interface{}`
+	set := token.NewFileSet()
+	stub, err := parser.ParseFile(set, "redis.go", clientOnly, 0)
+	require.NoError(t, err)
+	goRedis, err := new(types.Config).Check("redis", set, []*ast.File{stub},
+		nil)
+	require.NoError(t, err)
+
+	var files []*ast.File
+	for _, s := range sources(t) {
+		if !s.within("internal/lock") || s.isTest() {
+			continue
+		}
+		assert.Equal(t, "internal/lock", s.dir, "one package is checked here")
+		file, err := parser.ParseFile(set, s.path(), read(t, s.path()), 0)
+		require.NoError(t, err)
+		for _, spec := range file.Imports {
+			if strings.HasSuffix(spec.Path.Value, `/rand/v2"`) {
+				spec.Name = ast.NewIdent("rand") // it is taken to be v2
+			}
+		}
+		files = append(files, file)
+	}
+	require.NotEmpty(t, files)
+
+	missing := errors.New("not needed here")
+	config := types.Config{
+		// Nothing is said about what comes from a package that is missing.
+		Importer: importer(func(imported string) (*types.Package, error) {
+			if imported == "github.com/redis/go-redis/v9" {
+				return goRedis, nil
+			}
+			return nil, missing
+		}),
+		Error: func(err error) {
+			if !strings.Contains(err.Error(), missing.Error()) {
+				t.Error(err)
+			}
+		},
+	}
+	checked, _ := config.Check(module+"/internal/lock", set, files, nil)
+	assert.True(t, slices.Contains(checked.Imports(), goRedis),
+		"it was compiled against the stub")
+}
+
+type importer func(string) (*types.Package, error)
+
+func (i importer) Import(imported string) (*types.Package, error) {
+	return i(path.Clean(imported))
+}

@@ -1,0 +1,136 @@
+package lock_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// nodes are clients of servers that do not exist: nothing here sends a command.
+func nodes(t *testing.T, n int) []redis.UniversalClient {
+	var all []redis.UniversalClient
+	for range n {
+		rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+		t.Cleanup(func() { assert.NoError(t, rdb.Close()) })
+		all = append(all, rdb)
+	}
+	return all
+}
+
+func TestConfigureRefuses(t *testing.T) {
+	one := nodes(t, 1)
+	var noClient *redis.Client
+	var noCluster *redis.ClusterClient
+	for _, c := range []struct {
+		name  string
+		nodes []redis.UniversalClient
+		key   string
+		ttl   time.Duration
+		opt   lock.Option
+		why   string
+	}{
+		{"an empty key", one, "", time.Second, lock.FixedPoll(),
+			"the key is empty, a lock needs a name"},
+		{"no ttl", one, "stock", 0, lock.FixedPoll(),
+			"the ttl is 0s, Redis needs at least 1ms"},
+		{"a ttl under a millisecond", one, "stock",
+			time.Millisecond - 1, lock.FixedPoll(),
+			"the ttl is 999.999µs, Redis needs at least 1ms"},
+		{"a negative ttl", one, "stock", -time.Second, lock.FixedPoll(),
+			"the ttl is -1s, Redis needs at least 1ms"},
+		{"no nodes", nil, "stock", time.Second, lock.FixedPoll(),
+			"there are no nodes, a lock needs at least one"},
+		{"a nil client", []redis.UniversalClient{one[0], nil},
+			"stock", time.Second, lock.FixedPoll(), "client 2 of 2 is nil"},
+		{"a nil *redis.Client", []redis.UniversalClient{noClient},
+			"stock", time.Second, lock.FixedPoll(), "client 1 of 1 is nil"},
+		{"a nil *redis.ClusterClient", []redis.UniversalClient{noCluster},
+			"stock", time.Second, lock.FixedPoll(), "client 1 of 1 is nil"},
+		{"a nil option", one, "stock", time.Second, nil,
+			"an option is nil"},
+		{"no poll interval", one, "stock", time.Second, lock.PollEvery(0),
+			"the poll interval is 0s, it must be positive"},
+		{"a negative poll interval", one, "stock", time.Second,
+			lock.PollEvery(-time.Second),
+			"the poll interval is -1s, it must be positive"},
+		{"no node timeout", one, "stock", time.Second, lock.NodeTimeout(0),
+			"the node timeout is 0s, it must be positive"},
+		{"a negative node timeout", one, "stock", time.Second,
+			lock.NodeTimeout(-time.Second),
+			"the node timeout is -1s, it must be positive"},
+		{"a nil clock", one, "stock", time.Second, lock.Clock(nil),
+			"the clock or the source of tokens is nil"},
+		{"a nil source of tokens", one, "stock", time.Second,
+			lock.Tokens(nil), "the clock or the source of tokens is nil"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o, err := lock.Configure(c.nodes, c.key, c.ttl,
+				[]lock.Option{c.opt})
+			assert.Nil(t, o)
+			require.ErrorIs(t, err, lock.ErrInvalid)
+			assert.EqualError(t, err, "invalid argument: "+c.why)
+			assert.NotContains(t, err.Error(), "\n")
+		})
+	}
+}
+
+func TestConfigureTakesTheSmallestLease(t *testing.T) {
+	o, err := lock.Configure(nodes(t, 1), "stock", time.Millisecond, nil)
+	require.NoError(t, err)
+	assert.Equal(t, time.Millisecond, o.NodeTimeout,
+		"a twentieth would be too short for any command")
+}
+
+func TestConfigureHasDefaults(t *testing.T) {
+	o, err := lock.Configure(nodes(t, 5), "stock", 10*time.Second, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 500*time.Millisecond, o.NodeTimeout)
+	assert.False(t, o.FixedLease)
+	assert.False(t, o.Parallel)
+	assert.WithinDuration(t, time.Now(), o.Now(), time.Minute)
+
+	first, second := o.Token(), o.Token()
+	assert.NoError(t, uuid.Validate(first))
+	assert.NotEqual(t, first, second, "every grant needs a token of its own")
+}
+
+func TestOptionsAreApplied(t *testing.T) {
+	then := time.Date(2023, 1, 20, 0, 0, 0, 0, time.UTC)
+	o, err := lock.Configure(nodes(t, 1), "stock", 10*time.Second,
+		[]lock.Option{
+			lock.FixedLease(),
+			lock.Parallel(),
+			lock.NodeTimeout(time.Second),
+			lock.Clock(func() time.Time { return then }),
+			lock.Tokens(func() string { return "A#1" }),
+		})
+	require.NoError(t, err)
+	assert.True(t, o.FixedLease)
+	assert.True(t, o.Parallel)
+	assert.Equal(t, time.Second, o.NodeTimeout)
+	assert.Equal(t, then, o.Now())
+	assert.Equal(t, "A#1", o.Token())
+}
+
+func TestTheLastOptionWins(t *testing.T) {
+	o, err := lock.Configure(nodes(t, 1), "stock", 10*time.Second,
+		[]lock.Option{
+			lock.NodeTimeout(-1),
+			lock.NodeTimeout(time.Second),
+		})
+	require.NoError(t, err, "what is used is checked, not what was replaced")
+	assert.Equal(t, time.Second, o.NodeTimeout)
+}
+
+func TestErrorsOfConfigureAreShort(t *testing.T) {
+	_, err := lock.Configure(nil, strings.Repeat("k", 1000), time.Second, nil)
+	require.ErrorIs(t, err, lock.ErrInvalid)
+	assert.Less(t, len(err.Error()), 80)
+}

@@ -1,0 +1,57 @@
+// Package redlock is a lock that stands on a majority of independent servers.
+//
+// The Redis page on distributed locks describes it; seeds/001 and seeds/004
+// retell it with five masters that know nothing of each other.
+//
+// # What changed
+//
+// The rungs before this one lose their lock with one server. Here TryLock
+// sends diamond's SET to each of N nodes, with one token, and the lock is
+// held when more than half have granted it. Two locks cannot have a majority
+// each, and two of five nodes may be down.
+//
+// One node may be slow. A command waits for it no longer than the node
+// timeout, a twentieth of the lease unless lock.NodeTimeout says otherwise.
+// The Redis page has 5 to 50 ms for a lease of 10 s; seeds/001 allows 1 s of
+// 5 s. A client should bound its reads as well (ContextTimeoutEnabled): a
+// command that is left behind keeps its node busy until it returns. In order,
+// every node that is down may cost its timeout at each attempt.
+//
+// Asking takes time, and the first node's lease runs meanwhile. What remains
+// is the validity: ttl - elapsed - drift. The drift is 1 % of the ttl and 2
+// ms more, for clocks that run at different speeds. A majority without
+// validity is no lock.
+//
+// After a failure all nodes are told to release, also those that refused or
+// did not answer: their reply may be what was lost. That has a context of its
+// own. Unlock uses the caller's.
+//
+// The nodes are asked in order, and a client stops as soon as a majority is
+// out of reach. Clients that ask all at once split the nodes among
+// themselves, and nobody has three of five. With a short back-off 1000
+// clients then finished 1 to 10 sections in a minute; in order, all of them
+// in 2.5 s. lock.Parallel asks at once all the same, which is fast where few
+// compete, and widens the random back-off ten times.
+//
+// Any number of nodes works. One node is diamond with a validity check. An
+// even number gains nothing: four nodes need three and survive the loss of
+// one, as three nodes do.
+//
+// # What still breaks
+//
+//   - node_restart: A holds three of five nodes. One of them restarts empty,
+//     and B has a majority: that one and the other two. The Redis page asks
+//     that a restart waits a little longer than one lease. Nothing here can
+//     enforce that.
+//   - clock_jump: the same, when one node's clock goes ahead.
+//   - overrun_overlap, oversell: nobody renews, and nobody tells the holder
+//     how much of the validity is left.
+//   - paused_holder: a majority stops no late writer. There is no fencing
+//     token; independent nodes have no common counter.
+//   - cancelled_context, lost_lease_told, partitioned_holder, nested: as in
+//     diamond, which this rung branches from.
+//
+// # See it fail
+//
+//	go test ./redlock -red -run /node_restart
+package redlock

@@ -1,0 +1,46 @@
+// Package fenced is a lock that numbers its grants, so that a storage can
+// turn a late writer away.
+//
+// The story is Kleppmann's, in "How to do distributed locking": a client
+// pauses, its lease ends, another one writes, and the first one wakes and
+// writes as well.
+//
+// # What changed
+//
+// A counter stands beside the lock. The acquire script raises it with INCR in
+// the same step that grants the lock, and returns the new value: the fencing
+// token. Token tells it. The holder sends it with every write, and the
+// storage refuses a token that is lower than one it has seen.
+//
+//	 1 s  A holds the lock with token 33. Its process stops.
+//	10 s  The lease ends. B gets the lock with token 34 and writes.
+//	31 s  A wakes and writes with token 33. The storage has seen 34: refused.
+//
+// Tokens rise strictly over all grants of the key. Entering once more keeps
+// the token, for it is the same grant. So does asking again after a lost
+// reply: the script finds its own owner id and reads the counter, which
+// nobody can have raised meanwhile.
+//
+// The counter is never removed and has no lease. It must outlive every lock,
+// or it would begin at 1 again. That costs one small key for each name that
+// was ever locked.
+//
+// # What still breaks
+//
+// A token does nothing by itself. The storage must check it, at the moment of
+// the write, and must remember the highest one. Redis cannot do that for a
+// file or a table. A storage that can compare a token can often compare a
+// version instead, and then needs no lock to be safe.
+//
+//   - failover: the replica that is promoted may not have seen the last INCR.
+//     The counter goes back, and the next grant has a token that was given
+//     before. The storage cannot tell the two apart: A's late write is taken.
+//     A server that restarts empty, or evicts the counter, does the same.
+//   - node_restart, clock_jump: there are still two holders. Their writes are
+//     ordered as long as the counter has survived, their other work is not.
+//   - hung_worker: the watchdog's price.
+//
+// # See it fail
+//
+//	go test ./reentrant/fenced -red -run /failover
+package fenced

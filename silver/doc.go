@@ -1,0 +1,45 @@
+// Package silver is a lock with a lease that comes one command too late.
+//
+// The story is the second step of the wukong article (seeds/000). seeds/001
+// begins with it, and seeds/004 has it as the first version of its lock.
+//
+// # What changed
+//
+// A second command follows SETNX: PEXPIRE gives the key a time to live, the
+// lease. In the source it is 10 s. A holder that dies no longer blocks the
+// others for ever, because the server deletes the key when the lease has
+// ended.
+//
+// The sources use EXPIRE, which counts whole seconds: the client library
+// would make 1 s of 300 ms and of 1500 ms. PEXPIRE counts milliseconds.
+//
+// When the key is gone before the PEXPIRE arrives, TryLock says that it was
+// refused. Somebody has deleted it, so there is nothing that it could hold.
+//
+// # What still breaks
+//
+// Taking the lock and giving it a lease are two commands, and much can happen
+// between them.
+//
+//   - crash_after_first_command: SETNX is executed, and A dies. The key
+//     stands without a lease, as it did in bronze.
+//   - abandoned_acquire: A gives up while its SETNX is on the way. SETNX is
+//     executed afterwards, and PEXPIRE is never sent.
+//
+// A lease brings troubles that bronze did not have:
+//
+//   - overrun_overlap: A works for 15 s on a lease of 10 s. At 10 s B has the
+//     lock as well.
+//   - overrun_release: at 15 s A deletes the key, which is B's by now.
+//   - paused_holder: A's process stops, wakes after its lease and writes.
+//   - clock_jump: the server's clock goes one lease ahead, and the lock is
+//     gone.
+//
+// Every rung from here on has at least one of these. A lease always trades
+// "for ever" for "too early". seeds/001 says that one Redis server makes the
+// exclusion strict; with any lease it does not.
+//
+// # See it fail
+//
+//	go test ./silver -red -run /crash_after_first_command
+package silver
