@@ -356,13 +356,8 @@ func (c *Client) Quit() { runtime.Goexit() }
 // Sleep lets virtual time pass. The gate comes after it: what other scripts have
 // done until then is seen.
 func (c *Client) Sleep(d time.Duration) {
-<<<<<<< HEAD
 	time.Sleep(c.world.lasts(d))
-	c.mustLive()
-=======
-	time.Sleep(d)
 	c.Step("goes on", func() {})
->>>>>>> main
 }
 
 // Enter records that the client believes to hold the lock, until Leave, its
