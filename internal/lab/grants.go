@@ -76,7 +76,7 @@ func (w *World) account(n *Node, key string, c *Client, sent time.Time,
 		}
 		g = &Grant{Owner: c.Name, Since: time.Now(), state: after}
 	case g != nil:
-		switch moved := after.ends.Sub(before.ends); {
+		switch moved := w.moved(before, after); {
 		case !foreign || moved.Abs() <= w.blur():
 		case !after.ends.IsZero() && (before.ends.IsZero() || moved < 0):
 			w.report(ForeignRelease, "%s's %s shortens the lease of %s's grant",
@@ -93,6 +93,15 @@ func (w *World) account(n *Node, key string, c *Client, sent time.Time,
 		w.grants[at] = g
 		w.touched = true
 	}
+}
+
+// moved is by how much a command changed the end of a lease.
+func (w *World) moved(before, after state) time.Duration {
+	if w.real() {
+		return time.Duration(after.serverEnds-before.serverEnds) *
+			time.Millisecond
+	}
+	return after.ends.Sub(before.ends)
 }
 
 // blur is how inexactly the end of a lease is known: not at all in virtual time,

@@ -204,6 +204,10 @@ type state struct {
 	exists bool
 	value  string    // of a hash: its fields
 	ends   time.Time // zero: it does not expire
+
+	// serverEnds is ends by the clock of a real server, in milliseconds: two
+	// looks compare by it, however long this process was stopped in between.
+	serverEnds int64
 }
 
 // observe asks the node for a key without being a client of it.

@@ -176,7 +176,9 @@ elseif kind == 'hash' then
   table.sort(fields)
   value = table.concat(fields, ' ')
 end
-return {kind, value, redis.call('PTTL', KEYS[1])}`
+local now = redis.call('TIME')
+return {kind, value, redis.call('PTTL', KEYS[1]),
+  now[1] * 1000 + math.floor(now[2] / 1000)}`
 
 // observeRemote is observe on a real server. A server that does not answer has
 // nothing to say.
@@ -194,6 +196,7 @@ func (n *Node) observeRemote(key string) state {
 	s := state{exists: true, value: reply[1].(string)}
 	if ttl := reply[2].(int64); ttl >= 0 {
 		s.ends = time.Now().Add(time.Duration(ttl) * time.Millisecond)
+		s.serverEnds = reply[3].(int64) + ttl
 	}
 	return s
 }
