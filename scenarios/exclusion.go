@@ -67,6 +67,9 @@ var oversell = Scenario{
 				}
 				scripts = append(scripts, func() {
 					c.at(0)
+					if i > 0 { // a slow one first, or nothing is left to buy
+						c.Until(s.actors[0].has, lease)
+					}
 					if c.acquire(time.Hour) != nil {
 						return
 					}
