@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+)
+
+// BenchmarkInventory measures every rung and baseline. One iteration is a whole
+// sale; its time per operation is that of a client's turn, without the warming
+// up. In a name the dot stands for the slash of the rung's.
+func BenchmarkInventory(b *testing.B) {
+	for _, clients := range []int{100, 1000} {
+		servers := benchmark.Embed(5, clients)
+		runner := &benchmark.Runner{
+			Servers: servers,
+			Clients: clients,
+			Stock:   benchmark.DefaultStock,
+			TTL:     benchmark.DefaultTTL,
+			Timeout: benchmark.DefaultTimeout,
+			Grace:   benchmark.DefaultGrace,
+		}
+		for _, subject := range subjects() {
+			name := strings.ReplaceAll(subject.Name, "/", ".")
+			b.Run(fmt.Sprintf("rung=%s/clients=%d", name, clients),
+				func(b *testing.B) { sell(b, runner, subject) })
+		}
+		if err := servers.Close(b.Context()); err != nil {
+			b.Error(err)
+		}
+	}
+}
+
+func sell(b *testing.B, runner *benchmark.Runner, subject benchmark.Subject) {
+	sums := map[string]float64{} // what was not measured is not reported
+	add := func(unit string, figure *float64) {
+		if figure != nil {
+			sums[unit] += *figure
+		}
+	}
+	for b.Loop() {
+		row, err := runner.Measure(b.Context(), subject)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if !row.Finished || row.Failures > 0 {
+			b.Error(benchmark.Table{}.Row(row))
+		}
+		turns := float64(row.Turns)
+		add("ns/op", new(row.Seconds*1e9/turns))
+		add("handovers/s", row.HandoversPerSecond)
+		add("commands/section", row.CommandsPerSection)
+		add("trips/section", row.RoundTripsPerSection)
+		add("oversold", new(float64(row.Oversold)))
+		if row.MaxHolders != nil {
+			add("max-holders", new(float64(*row.MaxHolders)))
+		}
+		if row.Retries != nil {
+			add("retries/section", new(float64(*row.Retries)/turns))
+		}
+		if row.Wait != nil {
+			add("wait-p50-ms", &row.Wait.P50)
+			add("wait-p99-ms", &row.Wait.P99)
+			add("wait-max-ms", &row.Wait.Max)
+		}
+	}
+	for unit, sum := range sums {
+		b.ReportMetric(sum/float64(b.N), unit)
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+)
+
+// page is standard output. After its first failure nothing more is written.
+type page struct {
+	w     io.Writer
+	table benchmark.Table
+	quiet bool // only JSON is wanted
+	err   error
+}
+
+func (p *page) text(text string) {
+	if p.quiet || p.err != nil {
+		return
+	}
+	if _, err := io.WriteString(p.w, text); err != nil {
+		p.err = fmt.Errorf("write to standard output: %w", err)
+	}
+}
+
+// terminal returns the file descriptor of w if it is a terminal.
+func terminal(w io.Writer) (fd int, is bool) {
+	file, is := w.(*os.File)
+	if !is {
+		return 0, false
+	}
+	fd = int(file.Fd())
+	return fd, term.IsTerminal(fd)
+}
+
+// width is how many columns w has, 0 when it is no terminal.
+func width(w io.Writer) int {
+	fd, is := terminal(w)
+	if !is {
+		return 0
+	}
+	columns, _, err := term.GetSize(fd)
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
+// progressLine is the live line on standard error while a row is measured.
+type progressLine struct {
+	quit chan struct{}
+	done chan struct{}
+}
+
+// showProgress keeps a line up to date until stop, if w is a terminal.
+func showProgress(w io.Writer, name string,
+	now func() benchmark.Progress) *progressLine {
+	l := &progressLine{make(chan struct{}), make(chan struct{})}
+	if _, is := terminal(w); !is {
+		close(l.done)
+		return l
+	}
+	go func() {
+		defer close(l.done)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		shown := 0
+		for {
+			text := progressText(name, now())
+			fmt.Fprintf(w, "\r%-*s", shown, text)
+			shown = len(text)
+			select {
+			case <-tick.C:
+			case <-l.quit:
+				// Spaces, because not every console knows escape codes.
+				fmt.Fprintf(w, "\r%s\r", strings.Repeat(" ", shown))
+				return
+			}
+		}
+	}()
+	return l
+}
+
+// stop removes the line and returns when it is gone.
+func (l *progressLine) stop() {
+	close(l.quit)
+	<-l.done
+}
+
+func progressText(name string, p benchmark.Progress) string {
+	if p.Turns == 0 {
+		return name + ": warming up"
+	}
+	return fmt.Sprintf("%s: %d of %d turns, %.1f s", name, p.Sections, p.Turns,
+		p.Elapsed.Seconds())
+}
+
+// replacement is a file that takes another one's place only when it is complete.
+type replacement struct {
+	target string
+	part   *os.File
+}
+
+// replace begins the replacement of the file at path, and fails if it could not
+// be completed later. The file itself is not touched.
+func replace(path string) (*replacement, error) {
+	target := path
+	if info, err := os.Stat(path); err == nil {
+		if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("write %s: it is not a regular file", path)
+		}
+		// A file that may not be written must not be replaced either.
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, fmt.Errorf("write the figures: %w", err)
+		}
+		file.Close()
+		// A symbolic link stays one.
+		if target, err = filepath.EvalSymlinks(path); err != nil {
+			return nil, fmt.Errorf("write the figures: %w", err)
+		}
+	}
+	name := fmt.Sprintf("%s.%d.part", target, os.Getpid())
+	part, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("write the figures to %s: %w", path, err)
+	}
+	return &replacement{target, part}, nil
+}
+
+// commit writes the report and puts it in the file's place. After an error the
+// file is what it was.
+func (r *replacement) commit(report benchmark.Report) error {
+	if err := report.Write(r.part); err != nil {
+		return err
+	}
+	part := r.part
+	r.part = nil
+	err := part.Close()
+	if err == nil {
+		err = os.Rename(part.Name(), r.target)
+	}
+	if err != nil {
+		os.Remove(part.Name())
+		return fmt.Errorf("write the figures: %w", err)
+	}
+	return nil
+}
+
+// close removes what was not committed.
+func (r *replacement) close() error {
+	if r.part == nil {
+		return nil
+	}
+	r.part.Close()
+	if err := os.Remove(r.part.Name()); err != nil {
+		return fmt.Errorf("remove what was begun: %w", err)
+	}
+	return nil
+}

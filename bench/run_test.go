@@ -1,0 +1,431 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/ladder"
+)
+
+// asProgram makes the test binary the program itself: signals and the standard
+// streams are those of a process.
+const asProgram = "LOCKLADDER_BENCH_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+func program(t *testing.T, args ...string) *exec.Cmd {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	return cmd
+}
+
+// bench runs the program in this process.
+func bench(ctx context.Context, args ...string) (
+	status int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	status = run(ctx, args, &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+// closedPort is an address where nobody listens.
+func closedPort(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return l.Addr().String()
+}
+
+// oneLineOnly asserts that stderr is one line that says what was wrong.
+func oneLineOnly(t *testing.T, stderr, want string) {
+	t.Helper()
+	assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	assert.True(t, strings.HasPrefix(stderr, "bench: "), stderr)
+	assert.Contains(t, stderr, want)
+}
+
+func TestWhatIsNotUnderstoodIsAUsageError(t *testing.T) {
+	for name, c := range map[string]struct {
+		args string
+		want string
+	}{
+		"no clients":        {"-clients 0", "there are 0 clients"},
+		"negative clients":  {"-clients -5", "there are -5 clients"},
+		"too many clients":  {"-clients 60001", "at most 60000"},
+		"clients a word":    {"-clients many", `invalid value "many" for flag`},
+		"negative stock":    {"-stock -1", "the stock is -1"},
+		"no lease":          {"-ttl 0", "the ttl is 0s"},
+		"a tiny lease":      {"-ttl 999us", "the ttl is 999µs"},
+		"a lease of words":  {"-ttl long", `invalid value "long" for flag`},
+		"no timeout":        {"-timeout 0", "the timeout is 0s"},
+		"no pause":          {"-poll 0", "the poll interval is 0s"},
+		"an unknown rung":   {"-rungs gold,lead", `no rung or baseline "lead"`},
+		"no rung":           {"-rungs ", "-rungs needs at least one name"},
+		"no port":           {"-redis localhost", "is not host:port"},
+		"no host":           {"-redis :6379", "is not host:port"},
+		"an empty address":  {"-redis ", "is not host:port"},
+		"a server twice":    {"-redis h:1,h:1", "names h:1 twice"},
+		"no file name":      {"-json ", "-json needs the name of a file"},
+		"a stray argument":  {"gold", `unexpected argument "gold"`},
+		"an unknown flag":   {"-client 5", "not defined: -client"},
+		"a flag without it": {"-clients", "flag needs an argument"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, stdout, stderr := bench(t.Context(),
+				strings.Split(c.args, " ")...)
+			assert.Equal(t, 2, status)
+			oneLineOnly(t, stderr, c.want)
+			assert.Empty(t, stdout)
+		})
+	}
+}
+
+func TestAnUnknownRungIsAnsweredWithTheValidNames(t *testing.T) {
+	_, _, stderr := bench(t.Context(), "-rungs", "lead")
+	for _, rung := range ladder.Rungs {
+		assert.Contains(t, stderr, rung.Name)
+	}
+	assert.Contains(t, stderr, "serial-limit")
+}
+
+func TestHelpListsTheFlags(t *testing.T) {
+	status, stdout, stderr := bench(t.Context(), "-help")
+	assert.Equal(t, 0, status)
+	assert.Empty(t, stderr)
+	for _, name := range []string{"clients", "stock", "rungs", "ttl", "timeout",
+		"poll", "redis", "json"} {
+		assert.Contains(t, stdout, "  -"+name+" ")
+	}
+}
+
+func TestAnUnreachableServerIsOneLineOnStandardError(t *testing.T) {
+	address := closedPort(t)
+	cmd := program(t, "-redis", address)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Run(), &exit)
+
+	assert.Equal(t, 1, exit.ExitCode())
+	oneLineOnly(t, stderr.String(), "reach the server at "+address)
+	assert.Empty(t, stdout.String())
+}
+
+func TestAFileThatCannotBeWrittenIsToldBeforeTheRun(t *testing.T) {
+	dir := t.TempDir()
+	for name, path := range map[string]string{
+		"no such directory": filepath.Join(dir, "none", "bench.json"),
+		"a directory":       dir,
+		"a device":          os.DevNull,
+	} {
+		t.Run(name, func(t *testing.T) {
+			// A run that began would look for the server first.
+			status, stdout, stderr := bench(t.Context(), "-json", path,
+				"-redis", closedPort(t))
+			assert.Equal(t, 1, status)
+			oneLineOnly(t, stderr, path)
+			assert.Contains(t, stderr, "write")
+			assert.NotContains(t, stderr, "reach the server")
+			assert.Empty(t, stdout)
+		})
+	}
+}
+
+func TestAFileThatMayNotBeWrittenIsNotReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bench.json")
+	require.NoError(t, os.WriteFile(path, []byte("before"), 0o444))
+	if file, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+		file.Close()
+		t.Skip("this user may write everything")
+	}
+	status, _, stderr := bench(t.Context(), "-json", path, "-rungs", "no-lock")
+	assert.Equal(t, 1, status)
+	oneLineOnly(t, stderr, path)
+}
+
+// only asserts that nothing but that file is in its directory.
+func only(t *testing.T, path, content string) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, content, string(got))
+	entries, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Len(t, entries, 1)
+}
+
+func TestAFileStaysWhenTheRunFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bench.json")
+	require.NoError(t, os.WriteFile(path, []byte("before"), 0o644))
+
+	status, _, _ := bench(t.Context(), "-json", path, "-redis", closedPort(t))
+	assert.Equal(t, 1, status)
+	only(t, path, "before")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	status, _, stderr := bench(ctx, "-json", path)
+	assert.Equal(t, 1, status)
+	oneLineOnly(t, stderr, "interrupted after 0 of 17 rows")
+	only(t, path, "before")
+}
+
+func TestAFileIsReplacedByACompleteReport(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bench.json")
+	require.NoError(t, os.WriteFile(path, []byte("before"), 0o644))
+	status, stdout, stderr := bench(t.Context(), "-json", path,
+		"-clients", "3", "-stock", "2", "-rungs", "lua-decrement,no-lock")
+	assert.Equal(t, 0, status)
+	assert.Empty(t, stderr)
+	assert.Contains(t, stdout, "lua-decrement")
+
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var report benchmark.Report
+	require.NoError(t, json.Unmarshal(content, &report))
+	require.Len(t, report.Rows, 2)
+	assert.Equal(t, "no-lock", report.Rows[0].Rung)
+	assert.Equal(t, "lua-decrement", report.Rows[1].Rung)
+	only(t, path, string(content))
+}
+
+func TestTheTableHasARowForEveryRungAndBaseline(t *testing.T) {
+	status, stdout, stderr := bench(t.Context(), "-clients", "5", "-stock", "2",
+		"-poll", "5ms")
+	assert.Equal(t, 0, status)
+	assert.Empty(t, stderr, "no progress line without a terminal")
+
+	var got []string
+	for line := range strings.Lines(stdout) {
+		// A name and thirteen figures; the heads have more words.
+		if fields := strings.Fields(line); len(fields) == 14 {
+			got = append(got, fields[0])
+		}
+	}
+	want := []string{"serial-limit", "no-lock", "mutex-per-service"}
+	for _, rung := range ladder.Rungs {
+		want = append(want, rung.Name)
+	}
+	want = append(want, "watch-multi", "lua-decrement")
+	assert.Equal(t, want, got)
+	for _, words := range []string{"5 clients start at one instant", "stock 2",
+		"lease 10s", "Connections are warmed up before the clock starts.",
+		"Embedded miniredis", "within 5ms"} {
+		assert.Contains(t, stdout, words)
+	}
+}
+
+func TestJSONStandsAloneOnStandardOutput(t *testing.T) {
+	status, stdout, stderr := bench(t.Context(), "-json", "-", "-clients", "4",
+		"-stock", "3", "-rungs", "gold,serial-limit", "-poll", "5ms",
+		"-ttl", "2500ms")
+	assert.Equal(t, 0, status)
+	assert.Empty(t, stderr)
+
+	var got struct {
+		Schema int
+		Env    map[string]any
+		Rows   []map[string]any
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
+	assert.Equal(t, 1, got.Schema)
+	assert.Equal(t, "miniredis", got.Env["server"])
+	assert.Nil(t, got.Env["server_version"])
+	assert.Equal(t, 2500.0, got.Env["ttl_ms"])
+	assert.Equal(t, false, got.Env["interrupted"])
+	require.Len(t, got.Rows, 2)
+	assert.Equal(t, "baseline", got.Rows[0]["kind"])
+	gold := got.Rows[1]
+	assert.Equal(t, "gold", gold["rung"])
+	assert.Equal(t, "rung", gold["kind"])
+	assert.Equal(t, 3.0, gold["sold"])
+	assert.Equal(t, 0.0, gold["left"])
+	assert.Equal(t, 1.0, gold["max_holders"])
+	assert.Equal(t, 5.0, gold["poll_ms"])
+	assert.Equal(t, true, gold["finished"])
+	assert.NotNil(t, gold["ratio_to_serial"])
+}
+
+// onCommand calls a function when a command is about to be run the n-th time.
+func onCommand(redis *miniredis.Miniredis, command string, n int, do func()) {
+	redis.Server().SetPreHook(func(_ *server.Peer, c string, _ ...string) bool {
+		if c == command {
+			if n--; n == 0 {
+				do()
+			}
+		}
+		return false
+	})
+}
+
+func TestAnInterruptPrintsWhatWasMeasuredAndLeavesNoKey(t *testing.T) {
+	redis := miniredis.RunT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	// The first five DECR are those of serial-limit, the sixth is bronze's.
+	onCommand(redis, "DECR", 6, cancel)
+	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(),
+		"-clients", "20", "-stock", "5", "-rungs", "serial-limit,bronze,gold")
+
+	assert.Equal(t, 1, status)
+	oneLineOnly(t, stderr, "interrupted after 2 of 3 rows")
+	assert.Contains(t, stdout, "\nserial-limit ")
+	assert.Contains(t, stdout, "\nbronze ")
+	assert.NotContains(t, stdout, "\ngold ")
+	assert.Contains(t, stdout, "cut off after")
+	assert.Contains(t, stdout, "Redis at "+redis.Addr())
+	assert.Empty(t, redis.Keys())
+}
+
+func TestAnInterruptedReportSaysSo(t *testing.T) {
+	redis := miniredis.RunT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	onCommand(redis, "DECR", 1, cancel)
+	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(),
+		"-clients", "20", "-rungs", "bronze", "-json", "-")
+
+	assert.Equal(t, 1, status)
+	oneLineOnly(t, stderr, "interrupted after 1 of 1 rows")
+	var report benchmark.Report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	assert.True(t, report.Env.Interrupted)
+	assert.Equal(t, []string{redis.Addr()}, report.Env.Addresses)
+	require.Len(t, report.Rows, 1)
+	assert.False(t, report.Rows[0].Finished)
+	assert.Positive(t, report.Rows[0].Sold)
+}
+
+func TestASignalInterruptsTheProgram(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows sends no interrupt to a single process")
+	}
+	redis := miniredis.RunT(t)
+	cmd := program(t, "-redis", redis.Addr(), "-clients", "20",
+		"-rungs", "bronze,gold", "-ttl", "1h", "-poll", "1h", "-timeout", "1h")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	started := make(chan struct{})
+	onCommand(redis, "DECR", 1, func() {
+		<-started
+		assert.NoError(t, cmd.Process.Signal(os.Interrupt))
+	})
+	require.NoError(t, cmd.Start())
+	close(started)
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit)
+
+	assert.Equal(t, 1, exit.ExitCode(), stderr.String())
+	oneLineOnly(t, stderr.String(), "interrupted after 1 of 2 rows")
+	assert.Contains(t, stdout.String(), "\nbronze ")
+	assert.Empty(t, redis.Keys())
+}
+
+func TestAServerThatFailsBetweenRowsEndsTheRun(t *testing.T) {
+	redis := miniredis.RunT(t)
+	path := filepath.Join(t.TempDir(), "bench.json")
+	// The stock of the first row is set by the first SET, of the next by the
+	// second: bronze sends none.
+	onCommand(redis, "SET", 2, func() { redis.SetError("ERR out of order") })
+	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(),
+		"-clients", "3", "-rungs", "bronze,silver", "-json", path)
+
+	assert.Equal(t, 1, status)
+	oneLineOnly(t, stderr, "measure silver: ")
+	assert.Contains(t, stderr, "out of order")
+	assert.Contains(t, stderr, "remove the keys *lockladder:bench:")
+	assert.Contains(t, stdout, "\nbronze ")
+	assert.NoFileExists(t, path)
+}
+
+// full is standard output on a full disk.
+type full struct{ room int }
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.room -= len(p); f.room < 0 {
+		return 0, errors.New("no space left")
+	}
+	return len(p), nil
+}
+
+func TestAnOutputThatCannotBeWrittenEndsTheRun(t *testing.T) {
+	for _, args := range [][]string{{"-rungs", "gold"},
+		{"-rungs", "gold", "-json", "-"}} {
+		var stderr bytes.Buffer
+		status := run(t.Context(), append(args, "-clients", "2"), &full{20},
+			&stderr)
+		assert.Equal(t, 1, status)
+		oneLineOnly(t, stderr.String(), "no space left")
+	}
+}
+
+func TestARowThatCannotFinishIsReported(t *testing.T) {
+	redis := miniredis.RunT(t)
+	// Nobody's release arrives, so one has the lock and the others wait.
+	redis.Server().SetPreHook(func(p *server.Peer, c string, _ ...string) bool {
+		if c == "DEL" {
+			p.WriteError("ERR not today")
+		}
+		return c == "DEL"
+	})
+	defer redis.Server().SetPreHook(nil)
+	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(),
+		"-clients", "5", "-rungs", "bronze", "-timeout", "50ms")
+
+	assert.Equal(t, 1, status, "the keys could not be removed either")
+	assert.Contains(t, stderr, "not today")
+	assert.Contains(t, stdout, "cut off after")
+	assert.Contains(t, stdout, "1 of 5 turns were completed")
+	assert.Contains(t, stdout, "1 turn failed, the first: release")
+}
+
+func TestTheProgressLineTellsHowFarARowIs(t *testing.T) {
+	assert.Equal(t, "3/17 gold: warming up",
+		progressText("3/17 gold", benchmark.Progress{}))
+	assert.Equal(t, "3/17 gold: 12 of 1000 turns, 1.3 s",
+		progressText("3/17 gold", benchmark.Progress{Sections: 12, Turns: 1000,
+			Elapsed: 1_260_000_000}))
+}
+
+func TestOnlyATerminalHasAProgressLine(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer file.Close()
+	showProgress(file, "gold", nil).stop()
+	content, err := io.ReadAll(file)
+	require.NoError(t, err)
+	assert.Empty(t, content)
+}
+
+func TestAReplacementThatFailsAtTheLastStepLeavesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bench.json")
+	file, err := replace(path)
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(path, 0o755)) // somebody was quicker
+
+	assert.ErrorContains(t, file.commit(benchmark.Report{}), path)
+	assert.NoError(t, file.close())
+	entries, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Len(t, entries, 1)
+}

@@ -1,0 +1,82 @@
+// Package benchmark measures locks with the inventory decrement: many clients
+// share a stock, and each of them once acquires the lock, reads the stock,
+// takes one if there is any, and releases. It measures whatever it is given: the
+// rungs, the baselines that it brings along, and anybody's lock.
+package benchmark
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// Kind says what a row is about.
+type Kind string
+
+// The kinds of rows.
+const (
+	Rung        Kind = "rung"        // a lock of the ladder
+	Baseline    Kind = "baseline"    // something to compare locks with
+	Alternative Kind = "alternative" // a lock of somebody else
+)
+
+// Subject is what one row measures.
+type Subject struct {
+	Name string // different from all others; users type it
+	Kind Kind
+
+	// Nodes is how many independent Redis servers the lock is meant for. A run
+	// that has fewer measures it on those, and the row says so. 0 is for a
+	// lock that lives elsewhere: Build then gets no nodes, and what the lock
+	// sends is not counted.
+	Nodes int
+
+	// Build makes one owner of the lock.
+	Build lock.Build
+
+	// start prepares a sale without a lock of that kind; it replaces Build.
+	start func(s *sale) (seating, error)
+
+	alone    bool // one client has everybody's turns
+	unlocked bool // no client is ever inside a critical section
+}
+
+// Around puts the five baselines around the subjects: first what is there
+// without any lock in Redis, last what Redis does without a lock.
+func Around(subjects ...Subject) []Subject {
+	return slices.Concat(
+		[]Subject{serialLimit, noLock, mutexPerService},
+		subjects,
+		[]Subject{watchMulti, luaDecrement})
+}
+
+// Select returns the subjects of these names, separated by commas, in the order
+// in which they stand in subjects; all of them for "". Its error names what
+// there is not, and lists what there is.
+func Select(subjects []Subject, names string) ([]Subject, error) {
+	if strings.TrimSpace(names) == "" {
+		return subjects, nil
+	}
+	var valid []string
+	for _, subject := range subjects {
+		valid = append(valid, subject.Name)
+	}
+	wanted := map[string]bool{}
+	for name := range strings.SplitSeq(names, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(valid, name) {
+			return nil, fmt.Errorf("there is no rung or baseline %q, there are %s",
+				name, strings.Join(valid, ", "))
+		}
+		wanted[name] = true
+	}
+	var selected []Subject
+	for _, subject := range subjects {
+		if wanted[subject.Name] {
+			selected = append(selected, subject)
+		}
+	}
+	return selected, nil
+}
