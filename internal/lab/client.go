@@ -107,26 +107,43 @@ func (c *Client) Dial(n *Node) (net.Conn, error) {
 	return connect(c, n), nil
 }
 
-// mortal ends the goroutines of a dead process: each at its next command.
+// mortal fails the commands of a dead process, and when the world has ended it
+// ends the goroutines that still send some. To end them at once would leave
+// behind those that wait for their answers: a lock may ask from goroutines of
+// its own.
 type mortal struct{ client *Client }
 
 func (m mortal) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (m mortal) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		m.client.mustLive()
-		defer m.client.mustLive()
-		return next(ctx, cmd)
+		return m.process(func() error { return next(ctx, cmd) }, cmd)
 	}
 }
 
 func (m mortal) ProcessPipelineHook(
 	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		m.client.mustLive()
-		defer m.client.mustLive()
-		return next(ctx, cmds)
+		return m.process(func() error { return next(ctx, cmds) }, cmds...)
 	}
+}
+
+func (m mortal) process(next func() error, cmds ...redis.Cmder) error {
+	var err error
+	if !m.client.dead.Load() {
+		err = next()
+	}
+	if !m.client.dead.Load() {
+		return err
+	}
+	if m.client.world.over.Load() {
+		runtime.Goexit()
+	}
+	time.Sleep(time.Second) // for who asks again at once, for ever
+	for _, cmd := range cmds {
+		cmd.SetErr(errDead)
+	}
+	return errDead
 }
 
 // mustLive ends the calling goroutine when the process is dead.

@@ -60,6 +60,7 @@ type World struct {
 	touched bool // a client has set a lock key
 
 	running   atomic.Int64 // scripts under way
+	over      atomic.Bool  // the dead have had their time
 	recording bool
 	entries   []*Entry
 	breaks    []*Break
@@ -134,9 +135,9 @@ func (w *World) live(tell func(*World)) (err error) {
 	return nil
 }
 
-// end takes the world down. Every client is dead from here on: its next command
-// ends the goroutine that sends it. Three leases are enough for all of a lock's
-// timers to come up.
+// end takes the world down. Every client is dead from here on: its commands
+// fail, and later each ends the goroutine that sends it. Three leases are enough
+// for all of a lock's timers to come up.
 func (w *World) end() {
 	w.recording = false
 	w.cancel()
@@ -144,6 +145,8 @@ func (w *World) end() {
 		c.kill()
 	}
 	w.gate.close()
+	time.Sleep(3*w.TTL + time.Minute)
+	w.over.Store(true)
 	time.Sleep(3*w.TTL + time.Minute)
 	for _, c := range w.clients {
 		c.close()
