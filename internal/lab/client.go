@@ -159,9 +159,12 @@ func (c *Client) Env(key string, options ...lock.Option) lock.Env {
 	tokens := 0
 	return lock.Env{
 		Nodes: c.nodes,
-		Key:   key,
-		TTL:   w.TTL,
-		Now:   func() time.Time { return time.Now().Add(c.Skew) },
+		Dial: func(_ context.Context, node int) (net.Conn, error) {
+			return c.Dial(w.nodes[node])
+		},
+		Key: key,
+		TTL: w.TTL,
+		Now: func() time.Time { return time.Now().Add(c.Skew) },
 		Options: append([]lock.Option{
 			lock.Tokens(func() string {
 				tokens++
