@@ -154,7 +154,7 @@ func (w *World) reply(c *Client, raw string) string {
 	if strings.HasPrefix(raw, "-") {
 		return strings.TrimSpace(raw[1:])
 	}
-	if raw == "$-1\r\n" || raw == "*-1\r\n" {
+	if raw == "$-1\r\n" || raw == "*-1\r\n" || raw == proto.NilResp3 {
 		return "nil"
 	}
 	value, err := proto.Parse(raw)

@@ -29,6 +29,8 @@ type conn struct {
 	peer     *peer
 	writing  chan struct{} // holds one element while somebody writes
 	pushing  bool          // the goroutine for messages runs
+	tracking bool          // the client is told of changes, see tracking.go
+	noloop   bool          // but not of its own
 	ended    chan struct{} // the server has closed the connection
 	end      func()
 	severed  atomic.Bool // the network or the server cut it, not the client
@@ -142,6 +144,9 @@ func handshake(args []string) bool {
 // the connection is over.
 func (k *conn) handle(args []string) bool {
 	w, c, n := k.client.world, k.client, k.node
+	if k.track(args) {
+		return k.write("+OK\r\n")
+	}
 	if handshake(args) {
 		return k.write(k.peer.execute(args))
 	}
@@ -227,7 +232,13 @@ func (k *conn) execute(args []string, text string, sent time.Time,
 		k.peer.subscriber.Store(true)
 		go k.push()
 	}
-	reply := k.peer.execute(args)
+	var reply string
+	if k.tracking {
+		reply = k.reads(args)
+	} else {
+		reply = k.peer.execute(args)
+		n.invalidate(k)
+	}
 	for i, key := range w.Keys {
 		w.account(n, key, c, sent, before[i], n.observe(key), text)
 	}
@@ -266,7 +277,8 @@ func (k *conn) push() {
 			if message = k.peer.message(); message == "" {
 				break
 			}
-			text := "message " + w.reply(c, message)
+			text := "message " + w.reply(c, strings.TrimPrefix(message,
+				invalidation))
 			if !w.gate.wait(time.Now(), c.Name, n.index, text) || c.dead.Load() {
 				return
 			}
