@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -60,14 +61,18 @@ type World struct {
 	touched bool // a client has set a lock key
 
 	running   atomic.Int64 // scripts under way
+	order     atomic.Int64 // orders the scripts, which virtual time does not
 	over      atomic.Bool  // the dead have had their time
 	recording bool
 	entries   []*Entry
 	breaks    []*Break
 	failures  []error
-	scripts   map[string]string // SHA1 of a Lua script: its name
-	aliases   map[string]string // random values: the names that they print as
-	aliased   map[string]int    // client: how many of its values have a name
+
+	// Commands are given their text before they wait at the gate.
+	texts   sync.Mutex
+	scripts map[string]string // SHA1 of a Lua script: its name
+	aliases map[string]string // random values: the names that they print as
+	aliased map[string]int    // client: how many of its values have a name
 
 	ctx    context.Context
 	cancel context.CancelFunc
