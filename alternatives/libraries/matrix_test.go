@@ -1,0 +1,40 @@
+package libraries_test
+
+import (
+	"testing"
+
+	"github.com/lockladder/lockladder/alternatives/libraries"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+func TestEveryLibraryBreaksWhatIsDeclaredAndNothingElse(t *testing.T) {
+	for _, library := range libraries.Libraries {
+		t.Run(library.Name, func(t *testing.T) {
+			if library.OnlyReal != "" {
+				t.Skip("only on real servers: " + library.OnlyReal)
+			}
+			t.Parallel()
+			run(t, library)
+		})
+	}
+}
+
+// run tells every scenario against a library. None of them claims re-entry.
+func run(t *testing.T, library libraries.Library) scenarios.Report {
+	t.Helper()
+	options := []scenarios.Option{
+		scenarios.Nodes(library.Nodes),
+		scenarios.Flaws(library.Flaws...),
+		scenarios.WithoutFeatures(scenarios.Reentry),
+	}
+	if !library.Renews {
+		options = append(options, scenarios.WithoutFeatures(scenarios.Renewal))
+	}
+	if !library.Tells {
+		options = append(options, scenarios.WithoutFeatures(scenarios.Telling))
+	}
+	if library.Keys != nil {
+		options = append(options, scenarios.Keys(library.Keys))
+	}
+	return scenarios.Run(t, library.Build, options...)
+}
