@@ -119,9 +119,10 @@ func (l *rueidisLock) acquire(ctx context.Context, with func(context.Context,
 	return nil
 }
 
-// Unlock releases the newest grant. rueidislock's own release tells nothing; so
-// lock.ErrNotHeld is returned when the library had ended the grant before, or
-// when there is none to release.
+// Unlock releases the newest grant. rueidislock's own release tells nothing and
+// takes no context: Unlock lasts until Redis has answered, one lease at most, and
+// returns lock.ErrNotHeld when the library had ended the grant before, or when
+// there is none to release.
 func (l *rueidisLock) Unlock(ctx context.Context) error {
 	if l.release == nil || !l.keep() {
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
