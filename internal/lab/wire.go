@@ -26,6 +26,8 @@ type conn struct {
 	far    net.Conn
 
 	commands chan []string
+	answers  chan answer  // late replies; nil until there is one
+	late     atomic.Int32 // how many have not arrived
 	peer     *peer
 	writing  chan struct{} // holds one element while somebody writes
 	pushing  bool          // the goroutine for messages runs
@@ -199,23 +201,69 @@ func (k *conn) handle(args []string) bool {
 	if fault.LoseReply {
 		return false
 	}
-	for {
-		due := w.start.Add(fault.Answer)
-		if fault.AnswerAfter > 0 {
-			due = sent.Add(fault.AnswerAfter)
-		}
-		if held := c.held(); held.After(due) {
-			due = held
-		}
-		if !time.Now().Before(due) {
-			break
-		}
-		if !w.gate.wait(due, c.Name, n.index, "reply to "+text) ||
-			c.dead.Load() || k.severed.Load() {
-			return false
-		}
+	return k.answer(answer{reply, text, sent, fault})
+}
+
+// answer is a reply on its way back.
+type answer struct {
+	frame string
+	text  string // of the command
+	sent  time.Time
+	fault Fault
+}
+
+// answer takes a reply back. A late one keeps the later ones of its connection
+// waiting, but not the commands: a driver may send them without waiting.
+func (k *conn) answer(a answer) bool {
+	if k.late.Load() == 0 && !time.Now().Before(k.due(a)) {
+		return k.write(a.frame)
 	}
-	return k.write(reply)
+	if k.answers == nil {
+		k.answers = make(chan answer, cap(k.commands))
+		go k.deliver()
+	}
+	k.late.Add(1)
+	k.answers <- a
+	return true
+}
+
+// due is when a reply reaches the client.
+func (k *conn) due(a answer) time.Time {
+	due := k.client.world.start.Add(a.fault.Answer)
+	if a.fault.AnswerAfter > 0 {
+		due = a.sent.Add(a.fault.AnswerAfter)
+	}
+	if held := k.client.held(); held.After(due) {
+		due = held
+	}
+	return due
+}
+
+// deliver takes late replies back, in their order.
+func (k *conn) deliver() {
+	defer k.far.Close()
+	for {
+		var a answer
+		select {
+		case a = <-k.answers:
+		case <-k.ended:
+			return
+		}
+		for {
+			due := k.due(a)
+			if !time.Now().Before(due) {
+				break
+			}
+			if !k.client.world.gate.wait(due, k.client.Name, k.node.index,
+				"reply to "+a.text) || k.client.dead.Load() || k.severed.Load() {
+				return
+			}
+		}
+		if !k.write(a.frame) {
+			return
+		}
+		k.late.Add(-1)
+	}
 }
 
 // execute lets the server execute a command and records it, with what it did to
