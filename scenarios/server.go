@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -241,7 +242,13 @@ func nodesAreDown(t *telling, down int, hang bool) {
 						" majority of the nodes works")
 					return
 				}
-				a.release()
+				ctx, cancel := context.WithTimeout(s.Context(), lease)
+				defer cancel()
+				a.releaseWith(ctx)
+				if ctx.Err() != nil {
+					a.report(Hangs, "A's Unlock waits for nodes that never"+
+						" answer, until its deadline")
+				}
 				return
 			}
 			granted, _ := a.try()
@@ -280,6 +287,9 @@ func nodesAreDown(t *telling, down int, hang bool) {
 		})
 		if majority {
 			s.judge(Unavailable, true)
+			if len(s.Breaks(Hangs)) > 0 {
+				s.judge(Hangs, true)
+			}
 		} else {
 			s.judge(TwoHolders, true)
 			s.judge(Hangs, true)

@@ -123,26 +123,43 @@ func (c *Client) Dial(n *Node) (net.Conn, error) {
 	return connect(c, n)
 }
 
-// mortal ends the goroutines of a dead process: each at its next command.
+// mortal fails the commands of a dead process, and when the world has ended it
+// ends the goroutines that still send some. To end them at once would leave
+// behind those that wait for their answers: a lock may ask from goroutines of
+// its own.
 type mortal struct{ client *Client }
 
 func (m mortal) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (m mortal) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		m.client.mustLive()
-		defer m.client.mustLive()
-		return next(ctx, cmd)
+		return m.process(func() error { return next(ctx, cmd) }, cmd)
 	}
 }
 
 func (m mortal) ProcessPipelineHook(
 	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		m.client.mustLive()
-		defer m.client.mustLive()
-		return next(ctx, cmds)
+		return m.process(func() error { return next(ctx, cmds) }, cmds...)
 	}
+}
+
+func (m mortal) process(next func() error, cmds ...redis.Cmder) error {
+	var err error
+	if !m.client.dead.Load() {
+		err = next()
+	}
+	if !m.client.dead.Load() {
+		return err
+	}
+	if m.client.world.over.Load() {
+		runtime.Goexit()
+	}
+	time.Sleep(time.Second) // for who asks again at once, for ever
+	for _, cmd := range cmds {
+		cmd.SetErr(errDead)
+	}
+	return errDead
 }
 
 // mustLive ends the calling goroutine when the process is dead.
@@ -158,9 +175,12 @@ func (c *Client) Env(key string, options ...lock.Option) lock.Env {
 	tokens := 0
 	return lock.Env{
 		Nodes: c.nodes,
-		Key:   key,
-		TTL:   w.TTL,
-		Now:   func() time.Time { return time.Now().Add(w.lasts(c.Skew)) },
+		Dial: func(_ context.Context, node int) (net.Conn, error) {
+			return c.Dial(w.nodes[node])
+		},
+		Key: key,
+		TTL: w.TTL,
+		Now: func() time.Time { return time.Now().Add(w.lasts(c.Skew)) },
 		Options: append([]lock.Option{
 			lock.Tokens(func() string {
 				tokens++

@@ -67,14 +67,19 @@ type World struct {
 	touched bool // a client has set a lock key
 
 	running   atomic.Int64 // scripts under way
+	order     atomic.Int64 // orders the scripts, which virtual time does not
+	over      atomic.Bool  // the dead have had their time
 	recording bool
 	entries   []*Entry
 	breaks    []*Break
 	failing   sync.Mutex
 	failures  []error
-	scripts   map[string]string // SHA1 of a Lua script: its name
-	aliases   map[string]string // random values: the names that they print as
-	aliased   map[string]int    // client: how many of its values have a name
+
+	// Commands are given their text before they wait at the gate.
+	texts   sync.Mutex
+	scripts map[string]string // SHA1 of a Lua script: its name
+	aliases map[string]string // random values: the names that they print as
+	aliased map[string]int    // client: how many of its values have a name
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -146,9 +151,9 @@ func (w *World) live(tell func(*World)) (err error) {
 	return nil
 }
 
-// end takes the world down. Every client is dead from here on: its next command
-// ends the goroutine that sends it. Three leases are enough for all of a lock's
-// timers to come up.
+// end takes the world down. Every client is dead from here on: its commands
+// fail, and later each ends the goroutine that sends it. Three leases are enough
+// for all of a lock's timers to come up.
 func (w *World) end() {
 	w.take()
 	w.recording = false
@@ -158,7 +163,11 @@ func (w *World) end() {
 		c.kill()
 	}
 	w.gate.close()
-	if !w.real() {
+	if w.real() {
+		w.over.Store(true)
+	} else {
+		time.Sleep(3*w.TTL + time.Minute)
+		w.over.Store(true)
 		time.Sleep(3*w.TTL + time.Minute)
 	}
 	for _, c := range w.clients {

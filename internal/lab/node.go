@@ -25,6 +25,10 @@ type Node struct {
 	refusing bool // turns connections away
 	silent   bool // accepts connections and never answers
 	muted    bool // drops the messages to subscribers
+
+	tracked  map[string]*tracked // what clients were shown, see tracking.go
+	expiring map[time.Time]bool  // when one of them ends
+	reading  map[string]bool     // what the command under way has read; or nil
 }
 
 func newNode(w *World, index int) *Node {
@@ -48,13 +52,15 @@ func (n *Node) boot() {
 	if c, err := n.redis.Dial(); err == nil {
 		c.Close()
 	}
-	if seen := n.world.Seen; seen != nil {
-		n.redis.Server().SetPreHook(
-			func(from *server.Peer, command string, args ...string) bool {
+	n.tracked, n.expiring = map[string]*tracked{}, map[time.Time]bool{}
+	n.redis.Server().SetPreHook(
+		func(from *server.Peer, command string, args ...string) bool {
+			n.saw(command, args)
+			if seen := n.world.Seen; seen != nil {
 				seen(n.index, from, command, args)
-				return false
-			})
-	}
+			}
+			return false
+		})
 }
 
 func (n *Node) close() {
@@ -155,6 +161,7 @@ func (n *Node) Mute(muted bool) {
 // JumpClock moves the node's clock ahead.
 func (n *Node) JumpClock(ahead time.Duration) {
 	n.server().FastForward(ahead)
+	n.invalidate(nil)
 	n.world.note(n, "its clock jumps ahead by "+ahead.String())
 }
 
@@ -178,6 +185,7 @@ func (n *Node) operate(args ...string) {
 		return
 	}
 	newPeer(n.server()).execute(args)
+	n.invalidate(nil)
 }
 
 func (n *Node) server() *miniredis.Miniredis {

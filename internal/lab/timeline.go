@@ -78,6 +78,8 @@ func (w *World) learn(args []string, reply string) {
 		return
 	}
 	if m := scriptName.FindStringSubmatch(source); m != nil {
+		w.texts.Lock()
+		defer w.texts.Unlock()
 		w.scripts[sha1Hex(source)] = m[1]
 	}
 }
@@ -119,6 +121,8 @@ func (w *World) script(command, arg string) string {
 		}
 		return "script"
 	}
+	w.texts.Lock()
+	defer w.texts.Unlock()
 	if name, ok := w.scripts[arg]; ok {
 		return name
 	}
@@ -128,6 +132,8 @@ func (w *World) script(command, arg string) string {
 // alias shortens what looks like a random token to the client's name and a
 // number.
 func (w *World) alias(c *Client, value string) string {
+	w.texts.Lock()
+	defer w.texts.Unlock()
 	if alias, ok := w.aliases[value]; ok {
 		return alias
 	}
@@ -154,7 +160,7 @@ func (w *World) reply(c *Client, raw string) string {
 	if strings.HasPrefix(raw, "-") {
 		return strings.TrimSpace(raw[1:])
 	}
-	if raw == "$-1\r\n" || raw == "*-1\r\n" {
+	if raw == "$-1\r\n" || raw == "*-1\r\n" || raw == proto.NilResp3 {
 		return "nil"
 	}
 	value, err := proto.Parse(raw)

@@ -27,8 +27,12 @@ type conn struct {
 
 	commands chan []string
 	server   backend
+	answers  chan answer   // late replies; nil until there is one
+	late     atomic.Int32  // how many have not arrived
 	writing  chan struct{} // holds one element while somebody writes
 	pushing  bool          // the goroutine for messages runs
+	tracking bool          // the client is told of changes, see tracking.go
+	noloop   bool          // but not of its own
 	ended    chan struct{} // the server has closed the connection
 	end      func()
 	severed  atomic.Bool // the network or the server cut it, not the client
@@ -161,6 +165,9 @@ func handshake(args []string) bool {
 // the connection is over.
 func (k *conn) handle(args []string) bool {
 	w, c, n := k.client.world, k.client, k.node
+	if k.track(args) {
+		return k.write("+OK\r\n")
+	}
 	if handshake(args) {
 		reply := k.server.execute(args)
 		return reply != "" && k.write(reply)
@@ -229,26 +236,73 @@ func (k *conn) handle(args []string) bool {
 	if fault.LoseReply {
 		return false
 	}
-	if fault.Answer > 0 {
-		c.hold(fault)
+	return k.answer(answer{reply, text, sent, fault})
+}
+
+// answer is a reply on its way back.
+type answer struct {
+	frame string
+	text  string // of the command
+	sent  time.Time
+	fault Fault
+}
+
+// answer takes a reply back. A late one keeps the later ones of its connection
+// waiting, but not the commands: a driver may send them without waiting.
+func (k *conn) answer(a answer) bool {
+	if k.late.Load() == 0 && !time.Now().Before(k.due(a)) {
+		return k.write(a.frame)
 	}
+	if k.answers == nil {
+		k.answers = make(chan answer, cap(k.commands))
+		go k.deliver()
+	}
+	k.late.Add(1)
+	k.answers <- a
+	return true
+}
+
+// due is when a reply reaches the client.
+func (k *conn) due(a answer) time.Time {
+	w := k.client.world
+	due := w.moment(a.fault.Answer)
+	if a.fault.AnswerAfter > 0 {
+		due = a.sent.Add(w.lasts(a.fault.AnswerAfter))
+	}
+	if held := k.client.held(); held.After(due) {
+		due = held
+	}
+	return due
+}
+
+// deliver takes late replies back, in their order.
+func (k *conn) deliver() {
+	defer k.far.Close()
 	for {
-		due := w.moment(fault.Answer)
-		if fault.AnswerAfter > 0 {
-			due = sent.Add(w.lasts(fault.AnswerAfter))
+		var a answer
+		select {
+		case a = <-k.answers:
+		case <-k.ended:
+			return
 		}
-		if held := c.held(); held.After(due) {
-			due = held
+		if a.fault.Answer > 0 {
+			k.client.hold(a.fault)
 		}
-		if !time.Now().Before(due) {
-			break
+		for {
+			due := k.due(a)
+			if !time.Now().Before(due) {
+				break
+			}
+			if !k.client.world.gate.wait(due, k.client.Name, k.node.index,
+				"reply to "+a.text) || k.client.dead.Load() || k.severed.Load() {
+				return
+			}
 		}
-		if !w.gate.wait(due, c.Name, n.index, "reply to "+text) ||
-			c.dead.Load() || k.severed.Load() {
-			return false
+		if !k.write(a.frame) {
+			return
 		}
+		k.late.Add(-1)
 	}
-	return k.write(reply)
 }
 
 // execute lets the server execute a command and records it, with what it did to
@@ -265,7 +319,13 @@ func (k *conn) execute(args []string, text string, sent time.Time,
 		k.server.subscribe()
 		go k.push()
 	}
-	reply := k.server.execute(args)
+	var reply string
+	if k.tracking {
+		reply = k.reads(args)
+	} else {
+		reply = k.server.execute(args)
+		n.invalidate(k)
+	}
 	if reply == "" {
 		return ""
 	}
@@ -307,7 +367,8 @@ func (k *conn) push() {
 			if message = k.server.message(); message == "" {
 				break
 			}
-			text := "message " + w.reply(c, message)
+			text := "message " + w.reply(c, strings.TrimPrefix(message,
+				invalidation))
 			if !w.gate.wait(time.Now(), c.Name, n.index, text) || c.dead.Load() {
 				return
 			}
@@ -415,7 +476,8 @@ func (p *peer) Write(b []byte) (int, error) {
 
 func isMessage(frame string) bool {
 	parts := strings.SplitN(frame, "\r\n", 4)
-	return len(parts) > 2 && (parts[2] == "message" || parts[2] == "pmessage")
+	return len(parts) > 2 && (parts[2] == "message" || parts[2] == "pmessage" ||
+		parts[2] == "invalidate")
 }
 
 // message takes the oldest message, or none.

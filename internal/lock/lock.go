@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -57,6 +58,10 @@ type Env struct {
 	TTL     time.Duration           // the lease
 	Now     func() time.Time        // this client's clock; it may be wrong
 	Options []Option                // seeded tokens and jitter, for a rung's New
+
+	// Dial connects to a node, counted from 0, for a lock that brings its own
+	// driver; nil where there are only Nodes.
+	Dial func(ctx context.Context, node int) (net.Conn, error)
 }
 
 // Build makes one owner of the lock that env names. It sends nothing.

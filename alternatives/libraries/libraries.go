@@ -1,0 +1,158 @@
+package libraries
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/redis/rueidis/rueidislock"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// Library is a library's lock in one configuration.
+type Library struct {
+	Name  string // as the tables name it
+	Path  string // the package that users import
+	Idea  string // one line: what it does
+	Nodes int    // how many independent servers it is shown with
+
+	// Build makes one owner of the lock, with all that a process has of the
+	// library. Share makes a process: its owners have that in common, as the
+	// library's documentation wants it, until end; nil where it costs nothing.
+	Build lock.Build
+	Share func() (build lock.Build, end func())
+
+	Renews bool // the lease is renewed while the lock is held
+	Tells  bool // the holder is told when the lease is gone
+
+	// Keys are the Redis keys that stand for the lock; nil: the key itself.
+	Keys func(key string) []string
+
+	// OnlyReal says why it can't run on the lab's servers; "" when it can.
+	OnlyReal string
+
+	// Flaws are what it is known to break: the tests are red when one stops
+	// breaking, as for a rung. With OnlyReal they are what is expected.
+	Flaws []lock.Flaw
+}
+
+// rueidislockFlaws are the same for every majority: all keys are on one node.
+var rueidislockFlaws = lock.Flaws(
+	"paused_holder: stale write",
+	"lost_reply: self-deadlock",
+	"lost_wakeup: orphaned",
+	"hung_worker: orphaned",
+	"partitioned_holder: not told",
+)
+
+// Libraries are all libraries in the order in which they are shown.
+var Libraries = []Library{
+	{
+		Name:  "redsync",
+		Path:  "github.com/go-redsync/redsync/v4",
+		Idea:  "Redlock's way on one node",
+		Nodes: 1,
+		Build: newRedsync,
+		Flaws: lock.Flaws(
+			"overrun_overlap: two holders",
+			"paused_holder: stale write",
+			"failover: two holders",
+			"node_restart: two holders",
+			"clock_jump: two holders",
+			"late_grant: orphaned",
+			"cancelled_context: orphaned",
+			"oversell: lost update",
+		),
+	},
+	{
+		Name:  "redsync-5",
+		Path:  "github.com/go-redsync/redsync/v4",
+		Idea:  "Redlock on five nodes, asked at once",
+		Nodes: 5,
+		Build: newRedsync,
+		Flaws: lock.Flaws(
+			"overrun_overlap: two holders",
+			"paused_holder: stale write",
+			"node_restart: two holders",
+			"clock_jump: two holders",
+			"cancelled_context: orphaned",
+			"oversell: lost update",
+			"nodes_down: hangs",
+		),
+	},
+	{
+		Name:  "redislock",
+		Path:  "github.com/bsm/redislock",
+		Idea:  "a token, and scripts that compare it",
+		Nodes: 1,
+		Build: newRedislock,
+		Flaws: lock.Flaws(
+			"overrun_overlap: two holders",
+			"paused_holder: stale write",
+			"failover: two holders",
+			"node_restart: two holders",
+			"clock_jump: two holders",
+			"lost_reply: self-deadlock",
+			"late_grant: orphaned",
+			"cancelled_context: orphaned",
+			"oversell: lost update",
+		),
+	},
+	rueidislockOf(Library{
+		Name:  "rueidislock",
+		Idea:  "a majority of three keys, renewed; Redis tells of changes",
+		Flaws: rueidislockFlaws,
+		OnlyReal: "it feeds on its own notifications: after its first renewal" +
+			" it renews again at every notification of its own renewal, and in" +
+			" a time in which commands take none that moment never ends",
+	}, rueidislock.LockerOption{}),
+	rueidislockOf(Library{
+		Name:  "rueidislock-noloop",
+		Idea:  "the same, not told of its own changes",
+		Flaws: rueidislockFlaws,
+	}, rueidislock.LockerOption{NoLoopTracking: true}),
+	rueidislockOf(Library{
+		Name:  "rueidislock-1",
+		Idea:  "the README's example: one key, not told of its own changes",
+		Flaws: rueidislockFlaws,
+	}, rueidislock.LockerOption{KeyMajority: 1, NoLoopTracking: true}),
+}
+
+// rueidislockOf fills in what all configurations of rueidislock have in common.
+func rueidislockOf(l Library, option rueidislock.LockerOption) Library {
+	l.Path = "github.com/redis/rueidis/rueidislock"
+	l.Nodes = 1
+	l.Renews, l.Tells = true, true
+	l.Build = func(env lock.Env) (lock.Lock, error) {
+		return (&process{option: option}).build(env)
+	}
+	l.Share = func() (lock.Build, func()) {
+		p := &process{option: option}
+		return p.build, p.end
+	}
+	keys := 2*max(option.KeyMajority, 1) - 1
+	if option.KeyMajority == 0 {
+		keys = 3 // the default majority is two
+	}
+	l.Keys = func(key string) []string {
+		var names []string
+		for i := range keys {
+			names = append(names, fmt.Sprintf("rueidislock:%d:%s", i, key))
+		}
+		return names
+	}
+	return l
+}
+
+// Find returns the library of that name. Its error lists the valid names.
+func Find(name string) (Library, error) {
+	var names []string
+	for _, library := range Libraries {
+		if library.Name == name {
+			return library, nil
+		}
+		names = append(names, library.Name)
+	}
+	return Library{}, fmt.Errorf("there is no library %q, the libraries are %s",
+		name, strings.Join(names, ", "))
+}
