@@ -107,13 +107,13 @@ var Libraries = []Library{
 			" a time in which commands take none that moment never ends",
 	}, rueidislock.LockerOption{}),
 	rueidislockOf(Library{
-		Name:  "rueidislock-noloop",
-		Idea:  "the same, not told of its own changes",
+		Name:  "rueidislock-3",
+		Idea:  "the same with NoLoopTracking",
 		Flaws: rueidislockFlaws,
 	}, rueidislock.LockerOption{NoLoopTracking: true}),
 	rueidislockOf(Library{
 		Name:  "rueidislock-1",
-		Idea:  "the README's example: one key, not told of its own changes",
+		Idea:  "the README's example: one key, with NoLoopTracking",
 		Flaws: rueidislockFlaws,
 	}, rueidislock.LockerOption{KeyMajority: 1, NoLoopTracking: true}),
 }
