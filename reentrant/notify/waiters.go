@@ -97,17 +97,6 @@ func (w *waiter) wait(ctx context.Context, remaining time.Duration) error {
 // been the only one to hear of a release, and so wakes the next.
 func (w *waiter) leave(granted bool) {
 	s := w.sub
-	s.mu.Lock()
-	q := s.queues[w.channel]
-	q.Remove(w.place)
-	if q.Len() == 0 {
-		delete(s.queues, w.channel)
-		notice(s.changed)
-	} else if !granted {
-		wakeOne(q)
-	}
-	s.mu.Unlock()
-
 	subscriptions.Lock()
 	s.waiters--
 	last := s.waiters == 0
@@ -115,6 +104,19 @@ func (w *waiter) leave(granted bool) {
 		delete(subscriptions.of, s.rdb)
 	}
 	subscriptions.Unlock()
+
+	s.mu.Lock()
+	q := s.queues[w.channel]
+	q.Remove(w.place)
+	if q.Len() == 0 {
+		delete(s.queues, w.channel)
+	} else if !granted {
+		wakeOne(q)
+	}
+	if q.Len() == 0 && !last { // the last one's channels end with the connection
+		notice(s.changed)
+	}
+	s.mu.Unlock()
 	if last {
 		s.pubsub.Close()
 		<-s.done

@@ -1,0 +1,446 @@
+package lab_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/lab"
+)
+
+// The lab's own tests use go-redis clients and no lock: what is shown here is the
+// world that the locks live in.
+
+const key = "stock"
+
+// stage is a world with two clients and a node each story needs.
+type stage struct {
+	*lab.World
+	t    *testing.T
+	a, b *person
+}
+
+// person is a client that says what it was told.
+type person struct {
+	*lab.Client
+	redis.UniversalClient
+	stage *stage
+}
+
+// stageFor tells a story in a world of its own and returns the timeline.
+func stageFor(t *testing.T, tell func(s *stage)) (timeline string) {
+	t.Helper()
+	config := lab.Config{Nodes: 1, Key: key, TTL: 10 * time.Second}
+	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
+		s := &stage{World: w, t: t}
+		s.a, s.b = s.person("A"), s.person("B")
+		w.Record()
+		tell(s)
+		w.Play()
+		assert.Empty(t, w.Failures())
+		timeline = lines(w)
+	}))
+	return timeline
+}
+
+func (s *stage) person(name string) *person {
+	c := s.Client(name)
+	return &person{Client: c, UniversalClient: c.Env(key).Nodes[0], stage: s}
+}
+
+// ask sends a command and notes the reply, as the client hears it.
+func (p *person) ask(args ...any) {
+	reply, err := p.Do(p.stage.Context(), args...).Result()
+	p.Step("hears", func() {
+		if err != nil && err != redis.Nil {
+			p.Note("hears an error")
+		} else {
+			p.Note("hears %v", reply)
+		}
+	})
+}
+
+// lines are a timeline's entries, one a line.
+func lines(w *lab.World) string {
+	var b strings.Builder
+	for _, e := range w.Timeline() {
+		who := e.Client
+		if who == "" {
+			who = fmt.Sprintf("node %d", e.Node+1)
+		}
+		fmt.Fprintf(&b, "%.3f %s: %s", e.At.Seconds(), who, e.Text)
+		if e.Reply != "" {
+			fmt.Fprintf(&b, " -> %s", e.Reply)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+const second = time.Second
+
+func TestWhatTheNetworkCanDo(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		tell func(s *stage)
+		want string
+	}{
+		{"nothing: a command takes no time",
+			func(s *stage) {
+				s.a.Go(func() { s.a.ask("SET", key, "a") })
+			}, `
+0.000 A: SET stock a -> OK
+0.000 A: hears OK
+`},
+		{"clients at one instant act in the order of their names",
+			func(s *stage) {
+				s.b.Go(func() { s.b.ask("SET", key, "b", "NX") })
+				s.a.Go(func() { s.a.ask("SET", key, "a", "NX") })
+			}, `
+0.000 A: SET stock a NX -> OK
+0.000 B: SET stock b NX -> nil
+0.000 A: hears OK
+0.000 B: hears <nil>
+`},
+		{"a request is delayed",
+			func(s *stage) {
+				s.a.Fault(lab.Renewal, 1, lab.Fault{Deliver: 3 * second})
+				s.a.Go(func() { s.a.ask("SET", key, "a", "NX") })
+				s.b.Go(func() {
+					s.b.Sleep(second)
+					s.b.ask("SET", key, "b", "NX")
+				})
+			}, `
+1.000 B: SET stock b NX -> OK
+1.000 B: hears OK
+3.000 A: SET stock a NX, sent at 0.000 -> nil
+3.000 A: hears <nil>
+`},
+		{"a reply is delayed",
+			func(s *stage) {
+				s.a.Fault(lab.Renewal, 1, lab.Fault{Answer: 3 * second})
+				s.a.Go(func() { s.a.ask("SET", key, "a", "NX") })
+				s.b.Go(func() {
+					s.b.Sleep(second)
+					s.b.ask("SET", key, "b", "NX")
+				})
+			}, `
+0.000 A: SET stock a NX -> OK, which arrives at 3.000
+1.000 B: SET stock b NX -> nil
+1.000 B: hears <nil>
+3.000 A: hears OK
+`},
+		{"a reply is lost, the second one is not",
+			func(s *stage) {
+				s.a.Fault(lab.Renewal, 1, lab.Fault{LoseReply: true})
+				s.a.Go(func() {
+					s.a.ask("SET", key, "a")
+					s.a.ask("GET", key)
+				})
+			}, `
+0.000 A: SET stock a -> OK, which is lost
+0.000 A: hears an error
+0.000 A: GET stock -> a
+0.000 A: hears a
+`},
+		{"a connection breaks before the command is sent",
+			func(s *stage) {
+				s.a.Fault(lab.Renewal, 1, lab.Fault{Refuse: true})
+				s.a.Go(func() {
+					s.a.ask("SET", key, "a")
+					s.a.ask("GET", key)
+				})
+			}, `
+0.000 A: SET stock a -> never sent: connection error
+0.000 A: hears an error
+0.000 A: GET stock -> nil
+0.000 A: hears <nil>
+`},
+		{"a node refuses connections, and then it does not",
+			func(s *stage) {
+				s.a.Go(func() {
+					s.a.Step("down", func() { s.Node(0).Refuse(true) })
+					s.a.ask("SET", key, "a")
+					s.a.Step("up", func() { s.Node(0).Refuse(false) })
+					s.a.ask("SET", key, "a")
+				})
+			}, `
+0.000 node 1: goes down: connections are refused
+0.000 A: hears an error
+0.000 node 1: is up again
+0.000 A: SET stock a -> OK
+0.000 A: hears OK
+`},
+		{"a node hangs",
+			func(s *stage) {
+				s.a.Go(func() {
+					s.a.Step("hangs", func() { s.Node(0).Hang() })
+					s.a.Go(func() { s.a.ask("SET", key, "a") })
+					s.a.Sleep(30 * second)
+					s.a.Step("dies", func() { s.a.Crash() })
+				})
+			}, `
+0.000 node 1: hangs: it accepts commands and never answers
+0.000 A: SET stock a -> no answer
+30.000 A: dies
+`},
+		{"a process, or its network, stops for a time",
+			func(s *stage) {
+				s.a.Hold(second, 3*second)
+				s.a.Fault(lab.Renewal, 1, lab.Fault{Answer: 2 * second})
+				s.a.Go(func() { s.a.ask("SET", key, "a") })
+				s.a.Go(func() {
+					s.a.Sleep(1500 * time.Millisecond)
+					s.a.ask("GET", key)
+				})
+			}, `
+0.000 A: SET stock a -> OK, which arrives at 2.000
+3.000 A: GET stock, sent at 1.500 -> a
+3.000 A: hears a
+3.000 A: hears OK
+`},
+		{"a node restarts without its data",
+			func(s *stage) {
+				s.a.Go(func() {
+					s.a.ask("SET", key, "a")
+					s.a.Step("restart", func() { s.Node(0).Restart("restarts") })
+					s.a.ask("GET", key) // on the connection that was open
+					s.a.ask("GET", key)
+				})
+			}, `
+0.000 A: SET stock a -> OK
+0.000 A: hears OK
+0.000 node 1: restarts
+0.000 A: hears an error
+0.000 A: GET stock -> nil
+0.000 A: hears <nil>
+`},
+		{"a node's clock jumps",
+			func(s *stage) {
+				s.a.Go(func() {
+					s.a.ask("SET", key, "a", "PX", 5000)
+					s.a.Step("jump", func() { s.Node(0).JumpClock(5 * second) })
+					s.a.ask("GET", key)
+				})
+			}, `
+0.000 A: SET stock a PX 5000 -> OK
+0.000 A: hears OK
+0.000 node 1: its clock jumps ahead by 5s
+0.000 A: GET stock -> nil
+0.000 A: hears <nil>
+`},
+		{"a client dies before its second command",
+			func(s *stage) {
+				s.a.Fault(lab.Renewal, 2, lab.Fault{CrashBefore: true})
+				s.a.Go(func() {
+					s.a.ask("SET", key, "a")
+					s.a.ask("DEL", key)
+				})
+				s.b.Go(func() {
+					s.b.Sleep(second)
+					s.b.ask("GET", key)
+				})
+			}, `
+0.000 A: SET stock a -> OK
+0.000 A: hears OK
+0.000 A: DEL stock -> never sent: A dies
+0.000 A: dies
+1.000 B: GET stock -> a
+1.000 B: hears a
+`},
+		{"a client dies after its second command",
+			func(s *stage) {
+				s.a.Fault(lab.Renewal, 2, lab.Fault{CrashAfter: true})
+				s.a.Go(func() {
+					s.a.ask("SET", key, "a")
+					s.a.ask("DEL", key)
+				})
+				s.b.Go(func() {
+					s.b.Sleep(second)
+					s.b.ask("GET", key)
+				})
+			}, `
+0.000 A: SET stock a -> OK
+0.000 A: hears OK
+0.000 A: DEL stock -> 1, and A dies
+0.000 A: dies
+1.000 B: GET stock -> nil
+1.000 B: hears <nil>
+`},
+		{"a dead client sends nothing more, from no goroutine",
+			func(s *stage) {
+				for range 3 {
+					s.a.Go(func() {
+						for range 100 {
+							s.a.ask("INCR", key)
+							s.a.Sleep(second)
+						}
+					})
+				}
+				s.b.Go(func() {
+					s.b.Sleep(500 * time.Millisecond)
+					s.b.Step("kills A", func() { s.a.Crash() })
+					s.b.Sleep(time.Hour)
+					s.b.ask("GET", key)
+				})
+			}, `
+0.000 A: INCR stock -> 1
+0.000 A: INCR stock -> 2
+0.000 A: INCR stock -> 3
+0.000 A: hears 1
+0.000 A: hears 2
+0.000 A: hears 3
+0.500 A: dies
+3600.500 B: GET stock -> 3
+3600.500 B: hears 3
+`},
+		{"a message to a subscriber is lost",
+			func(s *stage) {
+				s.a.Go(func() {
+					pubsub := s.a.Subscribe(s.Context(), "news")
+					defer pubsub.Close()
+					for range 2 {
+						message, err := pubsub.Receive(s.Context())
+						s.a.Step("hears", func() {
+							assert.NoError(s.t, err)
+							s.a.Note("hears %v", message)
+						})
+					}
+				})
+				s.b.Go(func() {
+					s.b.Sleep(second)
+					s.b.Step("mutes", func() { s.Node(0).Mute(true) })
+					s.b.ask("PUBLISH", "news", "one")
+					s.b.Sleep(second)
+					s.b.Step("mutes", func() { s.Node(0).Mute(false) })
+					s.b.ask("PUBLISH", "news", "two")
+				})
+			}, `
+0.000 A: SUBSCRIBE news -> subscribe news 1
+0.000 A: hears subscribe: news
+1.000 B: PUBLISH news one -> 1
+1.000 A: message message news one -> which is lost
+1.000 B: hears 1
+2.000 B: PUBLISH news two -> 1
+2.000 A: message message news two
+2.000 B: hears 1
+2.000 A: hears Message<news: two>
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, strings.TrimPrefix(c.want, "\n"), stageFor(t, c.tell))
+		})
+	}
+}
+
+// crowd is a story in which everybody does everything at the same instant.
+func crowd(s *stage) {
+	for i := range 20 {
+		p := s.person(fmt.Sprintf("C%02d", i))
+		p.Go(func() {
+			for range 20 {
+				p.ask("SET", key, p.Client.Name, "NX", "PX", 350)
+				p.Sleep(100 * time.Millisecond)
+			}
+		})
+	}
+}
+
+func TestTheSameStoryIsTheSameBytes(t *testing.T) {
+	var stop atomic.Bool
+	defer stop.Store(true)
+	go func() {
+		for !stop.Load() { // somebody else is busy
+		}
+	}()
+	want := stageFor(t, crowd)
+	require.Equal(t, 2*20*20, strings.Count(want, "\n"))
+	for _, processors := range []int{1, 2, 8} {
+		before := runtime.GOMAXPROCS(processors)
+		got := stageFor(t, crowd)
+		runtime.GOMAXPROCS(before)
+		require.Equal(t, want, got, "with %d processors", processors)
+	}
+}
+
+func TestTheWorldKnowsWhoseGrantAKeyIs(t *testing.T) {
+	stageFor(t, func(s *stage) {
+		s.a.Go(func() {
+			s.a.ask("SET", key, "a", "NX", "PX", 10000)
+			s.a.Step("enters", func() { s.a.Enter(nil) })
+		})
+		s.b.Go(func() {
+			s.b.Sleep(second)
+			s.b.Step("looks", func() { assert.Equal(t, "A", s.Owner()) })
+			s.b.ask("PEXPIRE", key, 20000)
+			s.b.ask("DEL", key)
+			s.b.ask("SET", key, "b", "NX")
+			s.b.Step("looks", func() { assert.Equal(t, "B", s.Owner()) })
+			s.b.Step("enters", func() { s.b.Enter(nil) })
+		})
+		s.Play()
+		for invariant, event := range map[string]string{
+			lab.ForeignRenewal: "1.000 s: B's PEXPIRE stock 20000 extends the" +
+				" lease of A's grant",
+			lab.ForeignRelease: "1.000 s: B's DEL stock removes the grant that A" +
+				" has since 0.000 with a lease until 21.000",
+			lab.TwoHolders: "1.000 s: B holds the lock, and A was never told" +
+				" that it lost it",
+		} {
+			if breaks := s.Breaks(invariant); assert.Len(t, breaks, 1) {
+				assert.Equal(t, event, breaks[0].String())
+			}
+		}
+	})
+}
+
+func TestAGrantWhoseLeaseIsOverIsNobodys(t *testing.T) {
+	stageFor(t, func(s *stage) {
+		s.a.Go(func() { s.a.ask("SET", key, "a", "NX", "PX", 10000) })
+		s.b.Go(func() {
+			s.b.Sleep(11 * second)
+			s.b.ask("DEL", key)
+			s.b.ask("SET", key, "b")
+		})
+		s.Play()
+		assert.Empty(t, s.Breaks(lab.ForeignRelease))
+	})
+}
+
+func TestALeakIsAnError(t *testing.T) {
+	err := lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: second},
+		func(w *lab.World) {
+			a := w.Client("A")
+			a.Go(func() { go leak() })
+			w.Play()
+		})
+	require.ErrorIs(t, err, lab.ErrLeak)
+	assert.NotContains(t, err.Error(), "\n")
+}
+
+func leak() { select {} }
+
+func TestAPanicOfTheStoryIsAnError(t *testing.T) {
+	err := lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: second},
+		func(*lab.World) { panic("lost the thread") })
+	assert.EqualError(t, err, "the story panicked: lost the thread")
+}
+
+func TestAPanicOfAClientIsAFailure(t *testing.T) {
+	require.NoError(t, lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: second},
+		func(w *lab.World) {
+			w.Client("A").Go(func() { panic("lost the thread") })
+			w.Play()
+			if assert.Len(t, w.Failures(), 1) {
+				assert.EqualError(t, w.Failures()[0],
+					"A panicked: lost the thread")
+			}
+		}))
+}
