@@ -51,6 +51,8 @@ type Client struct {
 	always  Fault
 	call    Call
 	sent    map[Call]int
+
+	steering
 }
 
 type fated struct {

@@ -61,6 +61,8 @@ type World struct {
 
 	running   atomic.Int64 // scripts under way
 	recording bool
+	steered   bool // see Steer
+	changed   bool // in a steered world: the newest command changed its node
 	entries   []*Entry
 	breaks    []*Break
 	failures  []error

@@ -22,6 +22,8 @@ type Node struct {
 	refusing bool // turns connections away
 	silent   bool // accepts connections and never answers
 	muted    bool // drops the messages to subscribers
+
+	version int // how often one of the lock's keys has changed
 }
 
 func newNode(w *World, index int) *Node {

@@ -32,6 +32,7 @@ type conn struct {
 	ended    chan struct{} // the server has closed the connection
 	end      func()
 	severed  atomic.Bool // the network or the server cut it, not the client
+	gone     atomic.Bool // the client has closed it
 }
 
 // connect opens a connection and starts its goroutines; the server's close or
@@ -68,6 +69,7 @@ func (k *conn) read() {
 	for {
 		args, err := readCommand(r)
 		if err != nil {
+			k.gone.Store(true)
 			return
 		}
 		select {
@@ -144,6 +146,9 @@ func (k *conn) handle(args []string) bool {
 	w, c, n := k.client.world, k.client, k.node
 	if handshake(args) {
 		return k.write(k.peer.execute(args))
+	}
+	if w.steered {
+		return k.steer(args)
 	}
 	text := w.text(c, args)
 	sent := time.Now()
