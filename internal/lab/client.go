@@ -52,7 +52,7 @@ type Client struct {
 	call    Call
 	sent    map[Call]int
 
-	steering
+	steered // see Steer
 }
 
 type fated struct {

@@ -61,14 +61,14 @@ type World struct {
 
 	running   atomic.Int64 // scripts under way
 	recording bool
-	steered   bool // see Steer
-	changed   bool // in a steered world: the newest command changed its node
 	entries   []*Entry
 	breaks    []*Break
 	failures  []error
 	scripts   map[string]string // SHA1 of a Lua script: its name
 	aliases   map[string]string // random values: the names that they print as
 	aliased   map[string]int    // client: how many of its values have a name
+
+	steering // see Steer
 
 	ctx    context.Context
 	cancel context.CancelFunc

@@ -232,7 +232,7 @@ func (k *conn) execute(args []string, text string, sent time.Time,
 		k.peer.subscriber.Store(true)
 		go k.push()
 	}
-	reply := k.peer.execute(args)
+	reply := k.ask(args)
 	for i, key := range w.Keys {
 		w.account(n, key, c, sent, before[i], n.observe(key), text)
 	}

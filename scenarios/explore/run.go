@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -42,18 +43,41 @@ func (a action) adversary() bool {
 	return strings.IndexByte("!?xzER", a.sign) >= 0
 }
 
+// travels says whether the action is about something on its way between a client
+// and a node.
+func (a action) travels() bool { return strings.IndexByte("><~!?", a.sign) >= 0 }
+
 func (a action) write(nodes int) string {
 	if a.sign == leaseUp || a.sign == timer {
 		return string(a.sign)
 	}
 	text := string([]byte{'A' + a.client, a.sign})
-	if nodes > 1 && strings.IndexByte("><~!?", a.sign) >= 0 {
+	if nodes > 1 && a.travels() {
 		text += strconv.Itoa(int(a.node) + 1)
 	}
 	if a.nth > 1 {
 		text += "." + strconv.Itoa(int(a.nth))
 	}
 	return text
+}
+
+// compare puts what clients do before what happens to them, and before the clock.
+func (a action) compare(b action) int {
+	rank := func(a action) int { return strings.IndexByte("><~=w?!xzER", a.sign) }
+	own := func(a action) bool { return rank(a) > rank(action{sign: wake}) }
+	return cmp.Or(
+		cmp.Compare(truth(own(a)), truth(own(b))),
+		cmp.Compare(a.client, b.client),
+		cmp.Compare(rank(a), rank(b)),
+		cmp.Compare(a.node, b.node),
+		cmp.Compare(a.nth, b.nth))
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // parse reads what write writes.
@@ -67,7 +91,10 @@ func parse(text string) (action, error) {
 		strings.IndexByte("><~=!?xzw", text[1]) < 0 {
 		return action{}, bad
 	}
-	a := action{client: text[0] - 'A', sign: text[1], nth: 1}
+	a := action{client: text[0] - 'A', sign: text[1]}
+	if a.travels() {
+		a.nth = 1
+	}
 	node, nth, found := strings.Cut(text[2:], ".")
 	if found {
 		n, err := strconv.ParseUint(nth, 10, 8)
@@ -86,8 +113,8 @@ func parse(text string) (action, error) {
 	return a, nil
 }
 
-// schedule writes actions down.
-func schedule(actions []action, nodes int) string {
+// write writes a schedule down.
+func write(actions []action, nodes int) string {
 	words := make([]string, len(actions))
 	for i, a := range actions {
 		words[i] = a.write(nodes)
@@ -98,10 +125,15 @@ func schedule(actions []action, nodes int) string {
 // run is one schedule under way, or the one after it: everything in it is made
 // anew but the world.
 type run struct {
+	records bool // for a replay: the timeline
+	draws   bool // for a graph: what states look like
+	each    bool // for a test: each action is taken, none inferred
+
 	world   *lab.World
 	build   lock.Build
 	bounds  Bounds
-	epoch   time.Time // what the clients' clocks say when a run begins
+	epoch   time.Time     // what the clients' clocks say when a run begins
+	ahead   time.Duration // by how much the world's clock is ahead of them
 	program Program
 	clients []*lab.Client
 
@@ -176,11 +208,14 @@ func (r *run) begin() error {
 	}
 	r.world.Rewind()
 	r.storage = r.world.Storage(0)
-	r.used, r.mustMove, r.gaveUp = budget{}, false, false
+	if r.records {
+		r.world.Record()
+	}
+	r.ahead = time.Since(r.epoch)
+	r.used, r.mustMove = budget{}, false
 	r.players = r.players[:0]
 	for i, c := range r.clients {
-		// A run begins at the same moment for every client.
-		c.Skew = r.epoch.Sub(time.Now())
+		c.Skew = -r.ahead
 		l, err := r.build(c.Env(key))
 		if err != nil {
 			return fmt.Errorf("the lock can't be built: %w", err)
@@ -520,6 +555,9 @@ func (r *run) deliver(p *player, a action) error {
 		default:
 			p.remember(fmt.Sprintf("%d %s %s", f.Node, f.Text, f.Raw()),
 				r.world.Now())
+			if r.records {
+				p.Note("gets the reply to %s", f.Text)
+			}
 		}
 		r.world.Deliver(f)
 		return nil
@@ -584,4 +622,12 @@ func (r *run) key() [sha256.Size]byte {
 	}
 	fmt.Fprintf(&b, "\n%v %t", r.used, r.mustMove)
 	return sha256.Sum256([]byte(b.String()))
+}
+
+// end lets the last run's programs end.
+func (r *run) end() {
+	for _, p := range r.players {
+		p.stop()
+	}
+	r.world.Rewind()
 }

@@ -1,9 +1,11 @@
 package explore
 
 import (
+	"cmp"
 	"container/heap"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"math/big"
 	"slices"
 )
@@ -11,16 +13,17 @@ import (
 // state is a node of the state graph.
 type state struct {
 	number int
-	from   *state // on the way by which it was reached at least cost
+	cost   cost   // of the cheapest way here that is known
+	from   *state // and the last action on it
 	by     action
-	cost   cost
-	todo   []action
-	edges  []edge
-	broken []Breach // what the state itself breaks
+	todo   []action // actions that were not taken yet
+	edges  []edge   // those that were
 	in     []arrival
-	seen   int      // by which look
-	closed bool     // nothing is left to do here and behind
-	ways   *big.Int // schedules from here to an end
+	broken []Breach // what the state itself breaks
+	label  *Label   // for people, when a graph is drawn
+
+	seen   int  // by which look of nearest
+	closed bool // nothing is left to do here and behind
 }
 
 // edge is an action from one state to another.
@@ -31,6 +34,9 @@ type edge struct {
 	touched footprint
 }
 
+// breaks are what the action breaks, and what the state breaks that it leads to.
+func (e *edge) breaks() []Breach { return slices.Concat(e.broken, e.to.broken) }
+
 // arrival is an edge seen from its end.
 type arrival struct {
 	from *state
@@ -40,11 +46,9 @@ type arrival struct {
 // cost orders schedules: least of the adversary, then fewest steps.
 type cost struct{ adversary, steps int }
 
-func (c cost) less(d cost) bool {
-	if c.adversary != d.adversary {
-		return c.adversary < d.adversary
-	}
-	return c.steps < d.steps
+func (c cost) compare(d cost) int {
+	return cmp.Or(cmp.Compare(c.adversary, d.adversary),
+		cmp.Compare(c.steps, d.steps))
 }
 
 func (c cost) plus(a action) cost {
@@ -55,35 +59,41 @@ func (c cost) plus(a action) cost {
 	return c
 }
 
-// frontier are the states with something to do, the cheapest first.
+// frontier are states, the cheapest first.
 type frontier []*state
 
 func (f frontier) Len() int { return len(f) }
 func (f frontier) Less(i, j int) bool {
-	if f[i].cost == f[j].cost {
-		return f[i].number < f[j].number
-	}
-	return f[i].cost.less(f[j].cost)
+	return cmp.Or(f[i].cost.compare(f[j].cost),
+		cmp.Compare(f[i].number, f[j].number)) < 0
 }
 func (f frontier) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
 func (f *frontier) Push(x any)   { *f = append(*f, x.(*state)) }
 func (f *frontier) Pop() any {
-	old := *f
-	s := old[len(old)-1]
-	*f = old[:len(old)-1]
+	last := len(*f) - 1
+	s := (*f)[last]
+	*f = (*f)[:last]
 	return s
 }
 
-// path is how a state was reached.
+// path is the cheapest way to a state that is known.
 func (s *state) path() []action {
 	var actions []action
 	for ; s.from != nil; s = s.from {
 		actions = append(actions, s.by)
 	}
-	for i, j := 0, len(actions)-1; i < j; i, j = i+1, j-1 {
-		actions[i], actions[j] = actions[j], actions[i]
-	}
+	slices.Reverse(actions)
 	return actions
+}
+
+// edge is the edge of an action, or nil.
+func (s *state) edge(a action) *edge {
+	for i := range s.edges {
+		if s.edges[i].action == a {
+			return &s.edges[i]
+		}
+	}
+	return nil
 }
 
 // walker walks the state graph of a lock with one program.
@@ -94,18 +104,25 @@ type walker struct {
 	all    []*state
 	open   frontier
 	looks  int
+	each   bool // for a test: each action is taken, none inferred
 }
 
-// search walks the whole graph. Each action is taken in a run of the real code, or
-// it is known from another order of the same actions.
+// search walks the whole graph. An action is taken in a run of the real code, from
+// the first command on, or what it leads to is known from the other order of two
+// actions that do not touch each other.
 func search(r *run) (Walk, error) {
-	w := &walker{run: r, states: map[[sha256.Size]byte]*state{}}
-	w.walk = Walk{Program: r.program, Found: map[Invariant]Failure{}}
-	err := w.runs()
-	if err == nil {
-		w.finish()
+	w := &walker{run: r, states: map[[sha256.Size]byte]*state{}, each: r.each}
+	w.walk = Walk{Program: r.program, bounds: r.bounds}
+	if err := w.runs(); err != nil {
+		return w.walk, err
 	}
-	return w.walk, err
+	w.walk.States, w.walk.GaveUp = len(w.all), r.gaveUp
+	w.walk.graph = w.all
+	for _, s := range w.all {
+		w.walk.Edges += len(s.edges)
+	}
+	w.walk.Found = cheapest(r.program, w.all, r.bounds.Nodes)
+	return w.walk, nil
 }
 
 // runs makes runs until nothing is left to do.
@@ -117,15 +134,15 @@ func (w *walker) runs() error {
 		return err
 	}
 	for s := w.next(); s != nil; s = w.next() {
+		if len(w.all) >= w.run.bounds.States {
+			w.walk.Stopped = true
+			return nil
+		}
 		if err := w.begin(s.path()); err != nil {
 			return err
 		}
 		if err := w.on(s); err != nil {
 			return err
-		}
-		if len(w.all) > w.run.bounds.States {
-			w.walk.Stopped = true
-			return nil
 		}
 	}
 	return nil
@@ -135,8 +152,7 @@ func (w *walker) runs() error {
 func (w *walker) next() *state {
 	for len(w.open) > 0 {
 		s := w.open[0]
-		w.infer(s)
-		if len(s.todo) > 0 {
+		if w.infer(s); len(s.todo) > 0 {
 			return s
 		}
 		heap.Pop(&w.open)
@@ -151,11 +167,18 @@ func (w *walker) begin(path []action) error {
 		return err
 	}
 	for _, a := range path {
-		if err := w.take(a); err != nil {
+		if err := w.again(a); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// again takes an action that was taken before.
+func (w *walker) again(a action) error {
+	w.walk.Steps++
+	_, err := w.run.take(a)
+	return err
 }
 
 // on goes on from the state that the run is in for as long as there is something
@@ -163,11 +186,11 @@ func (w *walker) begin(path []action) error {
 func (w *walker) on(s *state) error {
 	for {
 		way, to := w.nearest(s)
-		if to == nil {
+		if to == nil || len(w.all) >= w.run.bounds.States {
 			return nil
 		}
 		for _, a := range way {
-			if err := w.take(a); err != nil {
+			if err := w.again(a); err != nil {
 				return err
 			}
 		}
@@ -179,14 +202,15 @@ func (w *walker) on(s *state) error {
 		}
 		a := s.todo[i]
 		s.todo = slices.Delete(s.todo, i, i+1)
+		w.walk.Steps++
 		broken, err := w.run.take(a)
-		w.walk.Actions++
 		if errors.Is(err, errQuiet) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
+		touched := w.run.touched
 		for p := w.run.unsure(); p != nil; p = w.run.unsure() {
 			w.run.finish(p)
 			if err := w.begin(append(s.path(), a)); err != nil {
@@ -197,27 +221,18 @@ func (w *walker) on(s *state) error {
 		to, known := w.states[key]
 		if !known {
 			to = w.visit(s.cost.plus(a), key)
-			to.broken = w.run.broken()
 			to.from, to.by = s, a
 		}
-		w.connect(s, edge{action: a, to: to, broken: broken,
-			touched: w.run.touched})
+		w.connect(s, edge{action: a, to: to, broken: broken, touched: touched})
 		s = to
 	}
-}
-
-// take repeats an action that was taken before.
-func (w *walker) take(a action) error {
-	w.walk.Actions++
-	_, err := w.run.take(a)
-	return err
 }
 
 // near is how many states nearest looks at: to begin anew costs about as much.
 const near = 200
 
-// nearest is the nearest state behind s with something left to do, and the way
-// there; nil when there is none near.
+// nearest is the nearest state behind s, or s, with something left to do, and the
+// way there; nil when there is none near.
 func (w *walker) nearest(s *state) ([]action, *state) {
 	w.looks++
 	type step struct {
@@ -255,7 +270,11 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 
 // visit makes a new state of the one that the run is in.
 func (w *walker) visit(c cost, key [sha256.Size]byte) *state {
-	s := &state{number: len(w.all), cost: c, todo: w.run.enabled()}
+	s := &state{number: len(w.all), cost: c, todo: w.run.enabled(),
+		broken: w.run.broken()}
+	if w.run.draws {
+		s.label = w.run.label()
+	}
 	w.states[key] = s
 	w.all = append(w.all, s)
 	heap.Push(&w.open, s)
@@ -268,18 +287,21 @@ func (w *walker) connect(s *state, e edge) {
 }
 
 // infer completes squares. When s was reached from q by action b, and a was taken
-// in q as well and has nothing to do with b, then a leads from s to where b leads
-// from there.
+// in q as well, and neither touches what the other writes, then a leads from s to
+// where b leads from there, and breaks the same.
 func (w *walker) infer(s *state) {
+	if w.each {
+		return
+	}
 	s.todo = slices.DeleteFunc(s.todo, func(a action) bool {
 		for _, in := range s.in {
-			b, there := in.from.edge(in.by), in.from.edge(a)
-			if there == nil || !there.touched.apart(b.touched) {
+			b, beside := in.from.edge(in.by), in.from.edge(a)
+			if beside == nil || !beside.touched.apart(b.touched) {
 				continue
 			}
-			if other := there.to.edge(in.by); other != nil {
-				w.connect(s, edge{action: a, to: other.to,
-					broken: there.broken, touched: there.touched})
+			if across := beside.to.edge(in.by); across != nil {
+				w.connect(s, edge{action: a, to: across.to,
+					broken: beside.broken, touched: beside.touched})
 				w.walk.Inferred++
 				return true
 			}
@@ -288,27 +310,21 @@ func (w *walker) infer(s *state) {
 	})
 }
 
-// edge is the edge of an action, or nil.
-func (s *state) edge(a action) *edge {
-	for i := range s.edges {
-		if s.edges[i].action == a {
-			return &s.edges[i]
-		}
+// cheapest finds the cheapest schedule in the graph that breaks each invariant,
+// and of several the first in the order of actions.
+func cheapest(program Program, all []*state, nodes int) map[Invariant]Failure {
+	found := map[Invariant]Failure{}
+	paths := map[Invariant][]action{}
+	const far = 1 << 30
+	for _, s := range all {
+		s.cost, s.from = cost{adversary: far}, nil
+		slices.SortFunc(s.edges, func(a, b edge) int {
+			return a.action.compare(b.action)
+		})
 	}
-	return nil
-}
-
-// finish finds the cheapest failing schedules in the graph, and counts.
-func (w *walker) finish() {
-	for _, s := range w.all {
-		s.cost, s.from = cost{1 << 30, 0}, nil
-		w.walk.Edges += len(s.edges)
-	}
-	w.walk.States = len(w.all)
-	w.walk.GaveUp = w.run.gaveUp
-	w.all[0].cost = cost{}
-	open := frontier{w.all[0]}
-	settled := make([]bool, len(w.all))
+	all[0].cost = cost{}
+	settled := make([]bool, len(all))
+	open := frontier{all[0]}
 	for len(open) > 0 {
 		s := heap.Pop(&open).(*state)
 		if settled[s.number] {
@@ -317,45 +333,144 @@ func (w *walker) finish() {
 		settled[s.number] = true
 		for _, e := range s.edges {
 			c := s.cost.plus(e.action)
-			for _, b := range slices.Concat(e.broken, e.to.broken) {
-				f, ok := w.walk.Found[b.Invariant]
-				if ok && !c.less(cost{f.Adversary, f.Steps}) {
+			better := func(d cost, path func() []action) bool {
+				if order := c.compare(d); order != 0 {
+					return order < 0
+				}
+				return slices.CompareFunc(append(s.path(), e.action), path(),
+					action.compare) < 0
+			}
+			for _, b := range e.breaks() {
+				f, ok := found[b.Invariant]
+				if ok && !better(cost{f.Adversary, f.Steps}, func() []action {
+					return paths[b.Invariant]
+				}) {
 					continue
 				}
-				w.walk.Found[b.Invariant] = Failure{Program: w.run.program,
-					Schedule: schedule(append(s.path(), e.action),
-						w.run.bounds.Nodes),
+				path := append(s.path(), e.action)
+				paths[b.Invariant] = path
+				found[b.Invariant] = Failure{
+					Schedule:  fmt.Sprintf("%s: %s", program, write(path, nodes)),
 					Adversary: c.adversary, Steps: c.steps, Event: b.Event}
 			}
-			if c.less(e.to.cost) {
+			if !settled[e.to.number] && better(e.to.cost, e.to.path) {
 				e.to.cost, e.to.from, e.to.by = c, s, e.action
 				heap.Push(&open, e.to)
 			}
 		}
 	}
-	w.walk.Schedules = ways(w.all[0])
+	return found
 }
 
-// ways counts the schedules from a state to an end.
-func ways(s *state) *big.Int {
-	if s.ways != nil {
-		return s.ways
+// count counts the schedules from the beginning to an end, and those of them that
+// break nothing of what is asked.
+func count(all []*state, breaks func([]Breach) bool) (schedules, whole *big.Int) {
+	type ways struct{ all, whole *big.Int }
+	known := make([]*ways, len(all))
+	var from func(s *state) *ways
+	from = func(s *state) *ways {
+		if known[s.number] != nil {
+			return known[s.number]
+		}
+		n := &ways{new(big.Int), new(big.Int)}
+		if len(s.edges) == 0 {
+			n.all.SetInt64(1)
+			n.whole.SetInt64(1)
+		}
+		for _, e := range s.edges {
+			behind := from(e.to)
+			n.all.Add(n.all, behind.all)
+			if !breaks(e.breaks()) {
+				n.whole.Add(n.whole, behind.whole)
+			}
+		}
+		known[s.number] = n
+		return n
 	}
-	n := new(big.Int)
-	if len(s.edges) == 0 {
-		n.SetInt64(1)
-	}
-	for _, e := range s.edges {
-		n.Add(n, ways(e.to))
-	}
-	s.ways = n
-	return n
+	n := from(all[0])
+	return n.all, n.whole
 }
 
-// end lets the last run's programs end.
-func (r *run) end() {
-	for _, p := range r.players {
-		p.stop()
+// chance is how likely a scheduler that picks each action at random is to make a
+// schedule that breaks what is asked.
+func chance(all []*state, breaks func([]Breach) bool) float64 {
+	known := make([]float64, len(all))
+	done := make([]bool, len(all))
+	var from func(s *state) float64
+	from = func(s *state) float64 {
+		if done[s.number] {
+			return known[s.number]
+		}
+		sum := 0.0
+		for _, e := range s.edges {
+			if breaks(e.breaks()) {
+				sum++
+			} else {
+				sum += from(e.to)
+			}
+		}
+		if len(s.edges) > 0 {
+			sum /= float64(len(s.edges))
+		}
+		known[s.number], done[s.number] = sum, true
+		return sum
 	}
-	r.world.Rewind()
+	return from(all[0])
+}
+
+// plain takes every schedule in a run of its own, one after the other, and knows
+// no states. It is what search is tested against.
+func plain(r *run) (Walk, error) {
+	walk := Walk{Program: r.program, bounds: r.bounds,
+		Found: map[Invariant]Failure{}}
+	var path []action
+	var left [][]action // at each step, what was not taken there yet
+	for {
+		walk.Runs++
+		if err := r.begin(); err != nil {
+			return walk, err
+		}
+		c := cost{}
+		ended := true
+		for i := 0; ; i++ {
+			if i == len(path) {
+				enabled := r.enabled()
+				if len(enabled) == 0 {
+					break
+				}
+				path, left = append(path, enabled[0]), append(left, enabled[1:])
+			}
+			broken, err := r.take(path[i])
+			if errors.Is(err, errQuiet) {
+				ended = false
+				path, left = path[:i+1], left[:i+1]
+				break
+			}
+			if err != nil {
+				return walk, err
+			}
+			c = c.plus(path[i])
+			for _, b := range slices.Concat(broken, r.broken()) {
+				f, ok := walk.Found[b.Invariant]
+				if !ok || c.compare(cost{f.Adversary, f.Steps}) < 0 {
+					walk.Found[b.Invariant] = Failure{
+						Schedule: fmt.Sprintf("%s: %s", r.program,
+							write(path[:i+1], r.bounds.Nodes)),
+						Adversary: c.adversary, Steps: c.steps, Event: b.Event}
+				}
+			}
+			walk.Steps++
+		}
+		if ended {
+			walk.States++ // here, the schedules
+		}
+		for len(path) > 0 && len(left[len(left)-1]) == 0 {
+			path, left = path[:len(path)-1], left[:len(left)-1]
+		}
+		if len(path) == 0 {
+			return walk, nil
+		}
+		last := len(path) - 1
+		path[last], left[last] = left[last][0], left[last][1:]
+	}
 }

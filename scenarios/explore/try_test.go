@@ -11,7 +11,7 @@ import (
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
-var rungName = flag.String("rung", "gold", "")
+var rungName = flag.String("rung2", "gold", "")
 var clients = flag.Int("clients", 2, "")
 var exp = flag.Int("e", 1, "")
 var crash = flag.Int("c", 1, "")
@@ -35,12 +35,6 @@ func TestTry(t *testing.T) {
 	_ = strconv.Itoa
 	start := time.Now()
 	r := explore.Run(t, rung.Build, b)
-	for _, w := range r.Walks {
-		fmt.Println(rung.Name, w.Program, w.Schedules, "schedules", w.States, "states", w.Edges, "edges", w.Runs, "runs", w.Actions, "actions", w.Inferred, "inferred", w.Stopped, w.GaveUp, time.Since(start))
-		for _, i := range explore.Invariants {
-			if f, ok := w.Found[i]; ok {
-				fmt.Printf("   %-16s %d+%d %s: %s\n", i, f.Adversary, f.Steps, f.Schedule, f.Event)
-			}
-		}
-	}
+	fmt.Println(rung.Name, time.Since(start))
+	fmt.Println(r)
 }
