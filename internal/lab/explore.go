@@ -224,7 +224,12 @@ func (k *conn) ask(args []string) string {
 	known := ""
 	if command := strings.ToUpper(args[0]); plain &&
 		(command == "EVALSHA" || command == "EVAL") {
-		known = fmt.Sprintf("%d%q%q", w.Now(), before, args)
+		var b strings.Builder
+		fmt.Fprintf(&b, "%d %q", w.Now(), args)
+		for _, h := range before {
+			fmt.Fprintf(&b, " %q %q %q %d", h.key, h.value, h.fields, h.ttl)
+		}
+		known = b.String()
 	}
 	if e := w.remembered[known]; e != nil {
 		w.changed = !slices.EqualFunc(before, e.after, holding.equal)
@@ -543,8 +548,9 @@ func (w *World) Endless(c *Client) bool {
 	return false
 }
 
-// MoveToLeaseEnd moves the clock to the next end of a lease.
-func (w *World) MoveToLeaseEnd() {
+// MoveToLeaseEnd moves the clock to the next end of a lease. Whenever a client's
+// timer makes it do something on the way, meanwhile is called at that moment.
+func (w *World) MoveToLeaseEnd(meanwhile func()) {
 	end := w.nextLeaseEnd()
 	type lease struct {
 		node *Node
@@ -558,8 +564,17 @@ func (w *World) MoveToLeaseEnd() {
 			}
 		}
 	}
-	time.Sleep(time.Until(end))
-	synctest.Wait() // what is due at this very moment happens
+	timer := time.NewTimer(time.Until(end))
+	defer timer.Stop()
+	for moving := true; moving; {
+		select {
+		case <-w.gate.arrived:
+		case <-timer.C:
+			moving = false
+		}
+		synctest.Wait() // all that is due at this very moment happens
+		meanwhile()
+	}
 	for _, l := range ending {
 		l.node.version++
 		w.note(l.node, "the lease of "+l.key+" ends")

@@ -41,6 +41,7 @@ type player struct {
 	doing   string            // what it waits for, for people
 	history [sha256.Size]byte // of all that it was answered, and when
 	access  *access           // its request that is under way to the storage
+	turning bool              // a call has returned, and it is to go on
 	waiting bool              // refused, and waits for the lock to change
 	wake    chan answer       // what the program waits on
 	parked  *answer           // arrived while the process was stopped
@@ -119,7 +120,7 @@ func (p *player) acquire() bool {
 		p.doing = "TryLock"
 		p.BeginCall(lab.Acquire)
 		granted, err := p.lock.TryLock(context.Background())
-		p.alive()
+		p.turn()
 		p.Begin(lab.Renewal)
 		switch {
 		case err != nil:
@@ -134,6 +135,9 @@ func (p *player) acquire() bool {
 			p.refused()
 			if attempt+1 < p.run.bounds.Attempts {
 				p.awaitChange()
+			} else if p.run.reads(allNodes); p.Owns() && !p.run.underWay(p) {
+				p.run.breaks(SelfDeadlock, "%s is refused by its own grant",
+					p.Name)
 			}
 		}
 	}
@@ -228,7 +232,7 @@ func (p *player) release() {
 		p.doing = "Unlock"
 		p.BeginCall(lab.Release)
 		err := p.lock.Unlock(context.Background())
-		p.alive()
+		p.turn()
 		p.Begin(lab.Renewal)
 		p.Note("Unlock returns %s", reason(err))
 		switch {
@@ -255,11 +259,13 @@ func (p *player) await() answer {
 	return a
 }
 
-// alive ends the program of a dead process.
-func (p *player) alive() {
-	if p.Dead() {
-		runtime.Goexit()
-	}
+// turn waits until all that happens at this moment has happened: a timer of the
+// program's and one of the lock's may be due at the same time, and then the
+// program goes on second. A stopped process does not go on at all.
+func (p *player) turn() {
+	p.turning = true
+	p.Notice()
+	p.await()
 }
 
 // reason is an error in a word, the same in every run.

@@ -251,36 +251,47 @@ func (r *run) breaks(invariant Invariant, format string, args ...any) {
 
 // underWay says whether a command of the player has not reached its node yet.
 func (r *run) underWay(p *player) bool {
-	return slices.ContainsFunc(r.flights, func(f lab.Flight) bool {
-		return f.Client == p.Client && f.Kind == lab.Request
+	return slices.ContainsFunc(r.world.Flights(), func(f lab.Flight) bool {
+		return f.Client == p.Client && f.Kind == lab.Request && (!f.Stray ||
+			r.used.strays < r.bounds.Strays)
 	})
 }
 
-// settle lets everything happen that happens by itself: who waits for a change of
-// the lock asks again.
+// settle lets everything happen that happens by itself: programs go on whose calls
+// have returned, and who waits for a change of the lock asks again.
 func (r *run) settle() {
 	r.world.Settle()
-	for moved := true; moved; {
-		moved = false
-		for i, p := range r.players {
-			if p.waiting && !p.Dead() && !p.Asleep() && p.Stale() {
-				p.waiting = false
-				r.touched.writes |= mine(i)
-				p.remember("asks again", r.world.Now())
-				p.wake <- answer{}
-				moved = true
-			}
-		}
-		if moved {
-			r.world.Settle()
-		}
-	}
+	r.turns()
 	r.flights = r.world.Flights()
 	if r.used.strays >= r.bounds.Strays {
 		// Those that are left never arrive.
 		r.flights = slices.DeleteFunc(r.flights, func(f lab.Flight) bool {
 			return f.Stray
 		})
+	}
+}
+
+// turns wakes the programs that can go on, one at a time.
+func (r *run) turns() {
+	for moved := true; moved; {
+		moved = false
+		for i, p := range r.players {
+			switch {
+			case p.Dead() || p.Asleep():
+				continue
+			case p.turning:
+				p.turning = false
+			case p.waiting && p.Stale():
+				p.waiting = false
+				p.remember("asks again", r.world.Now())
+			default:
+				continue
+			}
+			r.touched.writes |= mine(i)
+			p.wake <- answer{}
+			r.world.Settle()
+			moved = true
+		}
 	}
 }
 
@@ -482,7 +493,7 @@ func (r *run) do(a action) error {
 			if !w.Leased() {
 				return errDiverged
 			}
-			w.MoveToLeaseEnd()
+			w.MoveToLeaseEnd(r.turns)
 			return nil
 		}
 		r.used.timers++

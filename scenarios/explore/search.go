@@ -104,7 +104,8 @@ type walker struct {
 	all    []*state
 	open   frontier
 	looks  int
-	each   bool // for a test: each action is taken, none inferred
+	taken  []action // in this run
+	each   bool     // for a test: each action is taken, none inferred
 }
 
 // search walks the whole graph. An action is taken in a run of the real code, from
@@ -163,22 +164,28 @@ func (w *walker) next() *state {
 // begin starts a run and takes it to a state.
 func (w *walker) begin(path []action) error {
 	w.walk.Runs++
+	w.taken = w.taken[:0]
 	if err := w.run.begin(); err != nil {
 		return err
 	}
 	for _, a := range path {
-		if err := w.again(a); err != nil {
+		if _, err := w.take(a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// again takes an action that was taken before.
-func (w *walker) again(a action) error {
+// take takes an action.
+func (w *walker) take(a action) ([]Breach, error) {
 	w.walk.Steps++
-	_, err := w.run.take(a)
-	return err
+	w.taken = append(w.taken, a)
+	broken, err := w.run.take(a)
+	if err != nil && !errors.Is(err, errQuiet) {
+		err = fmt.Errorf("%w\nin the schedule %s: %s", err, w.run.program,
+			write(w.taken, w.run.bounds.Nodes))
+	}
+	return broken, err
 }
 
 // on goes on from the state that the run is in for as long as there is something
@@ -190,7 +197,7 @@ func (w *walker) on(s *state) error {
 			return nil
 		}
 		for _, a := range way {
-			if err := w.again(a); err != nil {
+			if _, err := w.take(a); err != nil {
 				return err
 			}
 		}
@@ -202,8 +209,7 @@ func (w *walker) on(s *state) error {
 		}
 		a := s.todo[i]
 		s.todo = slices.Delete(s.todo, i, i+1)
-		w.walk.Steps++
-		broken, err := w.run.take(a)
+		broken, err := w.take(a)
 		if errors.Is(err, errQuiet) {
 			return nil
 		}
