@@ -55,7 +55,7 @@ type steering struct {
 	steered    bool
 	over       bool               // the run has ended
 	changed    bool               // the newest command has changed its node
-	remembered map[string]*effect // what scripts do, by time, node and command
+	remembered map[string]*effect // what scripts do; nil when nothing is kept
 }
 
 // steered is what a steered world knows of a client.
@@ -72,10 +72,14 @@ type steered struct {
 	freed uint64 // one removed the client's grant from it
 }
 
-// Steer makes commands and replies wait for Deliver from now on.
-func (w *World) Steer() {
+// Steer makes commands and replies wait for Deliver from now on. Remember says
+// that the world keeps what a script has done to a node and does the same again,
+// without executing it, when it comes to a node that holds the same.
+func (w *World) Steer(remember bool) {
 	w.steered = true
-	w.remembered = map[string]*effect{}
+	if remember {
+		w.remembered = map[string]*effect{}
+	}
 	w.Rewind()
 }
 
@@ -222,7 +226,7 @@ func (k *conn) ask(args []string) string {
 	}
 	before, plain := n.holdings()
 	known := ""
-	if command := strings.ToUpper(args[0]); plain &&
+	if command := strings.ToUpper(args[0]); plain && w.remembered != nil &&
 		(command == "EVALSHA" || command == "EVAL") {
 		var b strings.Builder
 		fmt.Fprintf(&b, "%d %q", w.Now(), args)

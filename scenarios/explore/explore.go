@@ -289,19 +289,20 @@ func (r Report) String() string {
 // break is in the report.
 func Run(t *testing.T, build lock.Build, bounds Bounds) Report {
 	t.Helper()
-	report, err := explore(t, build, bounds, search)
+	report, err := explore(t, build, bounds, true, search)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return report
 }
 
-// explore walks in a world of its own.
-func explore(t *testing.T, build lock.Build, bounds Bounds,
+// explore walks in a world of its own. Reduced says that what is known need not be
+// done again: what a script does, and what two actions do in their other order.
+func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	how func(*run) (Walk, error)) (Report, error) {
 	t.Helper()
 	report := Report{}
-	err := inWorld(t, build, bounds, func(r *run) error {
+	err := inWorld(t, build, bounds, reduced, func(r *run) error {
 		report.Bounds = r.bounds
 		for _, program := range r.bounds.Programs {
 			r.program, r.gaveUp = program, false
@@ -317,7 +318,7 @@ func explore(t *testing.T, build lock.Build, bounds Bounds,
 }
 
 // inWorld makes a world with warm clients and takes it down.
-func inWorld(t *testing.T, build lock.Build, bounds Bounds,
+func inWorld(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	do func(*run) error) error {
 	t.Helper()
 	if err := bounds.fill(); err != nil {
@@ -329,7 +330,8 @@ func inWorld(t *testing.T, build lock.Build, bounds Bounds,
 	}
 	var failed error
 	err := lab.Run(t, config, func(w *lab.World) {
-		r := &run{world: w, build: build, bounds: bounds, epoch: time.Now(),
+		r := &run{world: w, build: build, bounds: bounds, reduced: reduced,
+			epoch:   time.Now(),
 			silence: map[moment]time.Duration{}, finished: map[moment]bool{}}
 		for i := range bounds.Clients {
 			r.clients = append(r.clients, w.Client(string(rune('A'+i))))
@@ -341,7 +343,7 @@ func inWorld(t *testing.T, build lock.Build, bounds Bounds,
 				return end.Add(r.ahead), ok
 			}
 		}
-		w.Steer()
+		w.Steer(reduced)
 		defer r.end()
 		if failed = r.warm(); failed == nil {
 			failed = do(r)

@@ -47,7 +47,7 @@ type Labels struct {
 func Draw(t *testing.T, build lock.Build, bounds Bounds) [][]byte {
 	t.Helper()
 	var graphs [][]byte
-	err := inWorld(t, build, bounds, func(r *run) error {
+	err := inWorld(t, build, bounds, true, func(r *run) error {
 		r.draws = true
 		for _, program := range r.bounds.Programs {
 			r.program = program

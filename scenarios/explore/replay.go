@@ -24,7 +24,7 @@ func Replay(t *testing.T, build lock.Build, bounds Bounds,
 	schedule string) Replayed {
 	t.Helper()
 	var replayed Replayed
-	err := inWorld(t, build, bounds, func(r *run) (err error) {
+	err := inWorld(t, build, bounds, false, func(r *run) (err error) {
 		replayed, err = r.replay(schedule)
 		return err
 	})

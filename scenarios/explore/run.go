@@ -127,7 +127,7 @@ func write(actions []action, nodes int) string {
 type run struct {
 	records bool // for a replay: the timeline
 	draws   bool // for a graph: what states look like
-	each    bool // for a test: each action is taken, none inferred
+	reduced bool // see explore
 
 	world   *lab.World
 	build   lock.Build

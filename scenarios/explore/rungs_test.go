@@ -3,6 +3,7 @@ package explore_test
 import (
 	"flag"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"testing"
@@ -17,8 +18,10 @@ import (
 var (
 	all = flag.Bool("all", false, "walk every row of docs/explorer.md, not only"+
 		" those that take no time")
-	rungName = flag.String("rung", "gold", "the rung that Replay asks")
-	schedule = flag.String("schedule", "", "the schedule that Replay takes")
+	three        = flag.Bool("three", false, "walk with three clients: minutes")
+	threeCrashes = flag.Int("threecrashes", 1, "")
+	rungName     = flag.String("rung", "gold", "the rung that Replay asks")
+	schedule     = flag.String("schedule", "", "the schedule that Replay takes")
 )
 
 // row is a walk of a rung with one program, a line of the table.
@@ -99,6 +102,30 @@ func rows() []row {
 func deadline(value string) (time.Time, bool) {
 	ms, err := strconv.ParseInt(value, 10, 64)
 	return time.UnixMilli(ms), err == nil
+}
+
+// Exploring makes much garbage that lives for one run, and a graph that lives for
+// the whole walk: with the usual setting half of the time is spent on looking at
+// the graph.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
+
+func TestThreeClients(t *testing.T) {
+	if !*three {
+		t.Skip("go test ./scenarios/explore -run Three -three -v")
+	}
+	for _, name := range []string{"gold", "diamond", "platinum", "reentrant"} {
+		t.Run(name, func(t *testing.T) {
+			rung, err := ladder.Find(name)
+			require.NoError(t, err)
+			start := time.Now()
+			bounds := explore.Bounds{Clients: 3, Expiries: 1, Crashes: *threeCrashes,
+				Programs: []explore.Program{explore.Once}}
+			t.Logf("\n%s%v", explore.Run(t, rung.Build, bounds), time.Since(start))
+		})
+	}
 }
 
 func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {

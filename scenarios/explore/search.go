@@ -105,14 +105,13 @@ type walker struct {
 	open   frontier
 	looks  int
 	taken  []action // in this run
-	each   bool     // for a test: each action is taken, none inferred
 }
 
 // search walks the whole graph. An action is taken in a run of the real code, from
 // the first command on, or what it leads to is known from the other order of two
 // actions that do not touch each other.
 func search(r *run) (Walk, error) {
-	w := &walker{run: r, states: map[[sha256.Size]byte]*state{}, each: r.each}
+	w := &walker{run: r, states: map[[sha256.Size]byte]*state{}}
 	w.walk = Walk{Program: r.program, bounds: r.bounds}
 	if err := w.runs(); err != nil {
 		return w.walk, err
@@ -296,7 +295,7 @@ func (w *walker) connect(s *state, e edge) {
 // in q as well, and neither touches what the other writes, then a leads from s to
 // where b leads from there, and breaks the same.
 func (w *walker) infer(s *state) {
-	if w.each {
+	if !w.run.reduced {
 		return
 	}
 	s.todo = slices.DeleteFunc(s.todo, func(a action) bool {
