@@ -67,6 +67,8 @@ type Client struct {
 	always  Fault
 	call    Call
 	sent    map[Call]int
+
+	steered // see Steer
 }
 
 type fated struct {

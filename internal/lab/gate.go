@@ -22,6 +22,7 @@ type gate struct {
 	ended   chan struct{} // closed with the gate
 	real    bool          // nothing waits but for its time
 	passed  atomic.Uint64
+	flooded atomic.Bool // everything passes at once, see Rewind
 }
 
 // pass is one thing that waits at the gate.
@@ -32,6 +33,8 @@ type pass struct {
 	node   int
 	text   string
 	open   chan bool
+
+	flight *flight // in a steered world, what it is
 }
 
 // wait blocks until the gate opens for this thing, not before due. It is false
@@ -40,15 +43,21 @@ func (g *gate) wait(due time.Time, client string, node int, text string) bool {
 	if g.real {
 		return g.sleep(due)
 	}
-	p := &pass{due: due, client: client, node: node, text: text,
-		open: make(chan bool, 1)}
+	p := &pass{due: due, client: client, node: node, text: text}
 	if now := time.Now(); now.After(due) {
 		p.due = now
 	}
+	return g.hold(p)
+}
+
+// hold blocks until the gate opens for p. It is false when the world has ended
+// instead.
+func (g *gate) hold(p *pass) bool {
+	p.open = make(chan bool, 1)
 	g.mu.Lock()
-	if g.closed {
+	if g.closed || g.flooded.Load() {
 		g.mu.Unlock()
-		return false
+		return !g.closed
 	}
 	p.round = g.round
 	g.waiting = append(g.waiting, p)

@@ -45,6 +45,9 @@ func (w *World) leaseOver(g *Grant) bool {
 func (w *World) account(n *Node, key string, c *Client, sent time.Time,
 	before, after state, text string) {
 	at := place{n.index, key}
+	if before.exists != after.exists || before.value != after.value {
+		n.version++
+	}
 	g := w.grants[at]
 	if before.exists && w.real() && !before.ends.IsZero() &&
 		time.Until(before.ends) < 5*time.Millisecond {
@@ -180,6 +183,9 @@ type Holding struct {
 
 // told says whether the lock has told this holder that the lease is gone.
 func (h *Holding) told() bool {
+	if h.Client.asleep.Load() {
+		return false
+	}
 	select {
 	case <-h.lost:
 		return true

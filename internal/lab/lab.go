@@ -81,6 +81,8 @@ type World struct {
 	aliases map[string]string // random values: the names that they print as
 	aliased map[string]int    // client: how many of its values have a name
 
+	steering // see Steer
+
 	ctx    context.Context
 	cancel context.CancelFunc
 }

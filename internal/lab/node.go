@@ -29,6 +29,8 @@ type Node struct {
 	tracked  map[string]*tracked // what clients were shown, see tracking.go
 	expiring map[time.Time]bool  // when one of them ends
 	reading  map[string]bool     // what the command under way has read; or nil
+
+	version int // how often one of the lock's keys has changed
 }
 
 func newNode(w *World, index int) *Node {

@@ -36,6 +36,7 @@ type conn struct {
 	ended    chan struct{} // the server has closed the connection
 	end      func()
 	severed  atomic.Bool // the network or the server cut it, not the client
+	gone     atomic.Bool // the client has closed it
 }
 
 // connect opens a connection and starts its goroutines; the server's close or
@@ -93,6 +94,7 @@ func (k *conn) read() {
 	for {
 		args, err := readCommand(r)
 		if err != nil {
+			k.gone.Store(true)
 			return
 		}
 		select {
@@ -171,6 +173,9 @@ func (k *conn) handle(args []string) bool {
 	if handshake(args) {
 		reply := k.server.execute(args)
 		return reply != "" && k.write(reply)
+	}
+	if w.steered {
+		return k.steer(args)
 	}
 	text := w.text(c, args)
 	sent := time.Now()
@@ -323,7 +328,7 @@ func (k *conn) execute(args []string, text string, sent time.Time,
 	if k.tracking {
 		reply = k.reads(args)
 	} else {
-		reply = k.server.execute(args)
+		reply = k.ask(args)
 		n.invalidate(k)
 	}
 	if reply == "" {

@@ -1,0 +1,732 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing/synctest"
+	"time"
+)
+
+// A steered world is the gate in the hands of somebody else, the explorer: every
+// command on its way to a node and every reply on its way back waits until it is
+// told to arrive, and time stands still until it is told to move. One world can
+// be steered through many runs, one after the other.
+
+// Kind says what is on its way between a client and a node.
+type Kind int
+
+// The kinds.
+const (
+	Message Kind = iota // published, to a subscriber
+	Request             // a command, to a node
+	Reply               // its reply, to the client
+)
+
+// flight is what a pass at the gate of a steered world stands for.
+type flight struct {
+	kind Kind
+	conn *conn
+	args []string
+	raw  string // of a reply
+	lose bool   // the connection breaks instead
+	left bool   // of a request: it was sent before its process stopped
+	text string // made when it is first asked for
+}
+
+// Flight is one thing on its way.
+type Flight struct {
+	Kind   Kind
+	Client *Client
+	Node   int
+	Text   string        // the command as a person writes it
+	Sent   time.Duration // when the command was sent
+	Left   bool          // it was sent before its process stopped
+	Stray  bool          // a request whose sender waits for the reply no more
+
+	pass *pass
+}
+
+// steering is what a steered world knows of itself.
+type steering struct {
+	steered    bool
+	over       bool               // the run has ended
+	changed    bool               // the newest command has changed its node
+	remembered map[string]*effect // what scripts do; nil when nothing is kept
+}
+
+// steered is what a steered world knows of a client.
+type steered struct {
+	asleep   atomic.Bool
+	arrivals atomic.Int64 // how often its process has sent or done something
+
+	cold []bool // by node: it said NOSCRIPT, and the source follows
+	seen []int  // by node: the version of the lock that it saw last
+
+	// Of its newest call, a bit a node:
+	asked uint64 // a command came to it
+	owned uint64 // it had the client's grant when one came
+	freed uint64 // one removed the client's grant from it
+}
+
+// Steer makes commands and replies wait for Deliver from now on. Remember says
+// that the world keeps what a script has done to a node and does the same again,
+// without executing it, when it comes to a node that holds the same.
+func (w *World) Steer(remember bool) {
+	w.steered = true
+	if remember {
+		w.remembered = map[string]*effect{}
+	}
+	w.Rewind()
+}
+
+// Warm lets the clients do something one after the other, on a network without
+// delays, so that the nodes know their scripts afterwards.
+func (w *World) Warm(do func(c *Client)) {
+	w.gate.flood(true)
+	for _, c := range w.clients {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			do(c)
+		}()
+		<-done
+	}
+	w.Rewind()
+}
+
+// Silent says whether a client's process does nothing more by itself, watched for
+// twenty minutes. The run is over then: all others have died meanwhile.
+func (w *World) Silent(c *Client) bool {
+	for _, other := range w.clients {
+		if other != c {
+			other.dead.Store(true)
+		}
+	}
+	before := c.arrivals.Load()
+	time.Sleep(20 * time.Minute) // shorter than connections may be idle
+	synctest.Wait()
+	return c.arrivals.Load() == before
+}
+
+// Rewind ends a run and makes the world as new, but for its nodes' script caches
+// and the clients' connections. Whatever the run left behind ends: what is on
+// its way is answered with an error, and every goroutine ends at its next
+// command. Virtual time goes on meanwhile, so that all timers come up.
+func (w *World) Rewind() {
+	w.recording = false
+	for _, c := range w.clients {
+		c.dead.Store(true)
+	}
+	w.over.Store(true)
+	w.gate.flood(true)
+	time.Sleep(3*w.TTL + time.Minute)
+	synctest.Wait()
+	w.gate.flood(false)
+	w.over.Store(false)
+	for _, n := range w.nodes {
+		n.server().FlushAll()
+		n.version = 0
+	}
+	clear(w.grants)
+	clear(w.aliases)
+	clear(w.aliased)
+	w.inside, w.held, w.touched = nil, 0, false
+	w.entries, w.breaks, w.failures = nil, nil, nil
+	for _, c := range w.clients {
+		c.dead.Store(false)
+		c.asleep.Store(false)
+		c.arrivals.Store(0)
+		c.cold = make([]bool, len(w.nodes))
+		c.seen = make([]int, len(w.nodes))
+		c.asked, c.owned, c.freed = 0, 0, 0
+		clear(c.sent)
+	}
+	w.start = time.Now()
+}
+
+// flood lets everything pass the gate at once, or nothing any more.
+func (g *gate) flood(open bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.flooded.Store(open)
+	for _, p := range g.waiting {
+		p.open <- true
+	}
+	g.waiting = nil
+}
+
+// steer takes one command to the server and its reply back, each when it is told
+// to. It is false when the connection is over.
+func (k *conn) steer(args []string) bool {
+	w, c, n := k.client.world, k.client, k.node
+	command := strings.ToUpper(args[0])
+	sent := time.Now()
+	// A script that the node does not know is sent again with its source: that
+	// is one step, as it is when the node knows it.
+	if !c.cold[n.index] || command != "EVAL" {
+		c.arrivals.Add(1)
+		if !k.hold(&flight{kind: Request, args: args}, sent) {
+			return false
+		}
+	}
+	if w.gate.flooded.Load() {
+		if w.over.Load() {
+			return k.write("-ERR the run is over\r\n")
+		}
+		return k.write(k.server.execute(args))
+	}
+	// A request that has left its client arrives even when that has died.
+	owned := w.owns(c, n)
+	reply := k.execute(args, w.text(c, args), sent, Fault{})
+	c.asked |= 1 << n.index
+	if owned {
+		c.owned |= 1 << n.index
+		if !w.owns(c, n) {
+			c.freed |= 1 << n.index
+		}
+	}
+	c.seen[n.index] = n.version
+	c.cold[n.index] = command == "EVALSHA" &&
+		strings.HasPrefix(reply, "-NOSCRIPT")
+	if c.cold[n.index] {
+		return k.write(reply)
+	}
+	if k.gone.Load() {
+		return false
+	}
+	f := &flight{kind: Reply, args: args, raw: reply}
+	return k.hold(f, sent) && !f.lose && k.write(reply)
+}
+
+// effect is what a script has answered and what its node held then.
+type effect struct {
+	reply string
+	after []holding
+}
+
+// holding is a key of a node, with all that the node knows of it.
+type holding struct {
+	key    string
+	value  string
+	fields []string // of a hash: names and values in turn
+	ttl    time.Duration
+}
+
+// ask lets the node execute a command. In a steered world a script that was
+// executed before, on a node that held the same at the same time, is not executed
+// again: the node is given what it held afterwards. Scripts cost the most time.
+func (k *conn) ask(args []string) string {
+	w, n := k.client.world, k.node
+	if !w.steered {
+		return k.server.execute(args)
+	}
+	before, plain := n.holdings()
+	known := ""
+	if command := strings.ToUpper(args[0]); plain && w.remembered != nil &&
+		(command == "EVALSHA" || command == "EVAL") {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%d %q", w.Now(), args)
+		for _, h := range before {
+			fmt.Fprintf(&b, " %q %q %q %d", h.key, h.value, h.fields, h.ttl)
+		}
+		known = b.String()
+	}
+	if e := w.remembered[known]; e != nil {
+		w.changed = !slices.EqualFunc(before, e.after, holding.equal)
+		n.restore(e.after)
+		return e.reply
+	}
+	reply := k.server.execute(args)
+	after, still := n.holdings()
+	w.changed = !plain || !still || !slices.EqualFunc(before, after, holding.equal)
+	if known != "" && still && !strings.HasPrefix(reply, "-") {
+		w.remembered[known] = &effect{reply, after}
+	}
+	return reply
+}
+
+// holdings are what a node holds. It is false when that is more than strings and
+// hashes, or when somebody listens to messages.
+func (n *Node) holdings() (holds []holding, plain bool) {
+	m := n.server()
+	if m.PubSubNumPat() > 0 || len(m.PubSubChannels("")) > 0 {
+		return nil, false
+	}
+	for _, key := range m.Keys() {
+		h := holding{key: key, ttl: m.TTL(key)}
+		switch m.Type(key) {
+		case "string":
+			h.value, _ = m.Get(key)
+		case "hash":
+			fields, _ := m.HKeys(key)
+			slices.Sort(fields)
+			for _, field := range fields {
+				h.fields = append(h.fields, field, m.HGet(key, field))
+			}
+		default:
+			return nil, false
+		}
+		holds = append(holds, h)
+	}
+	return holds, true
+}
+
+func (h holding) equal(other holding) bool {
+	return h.key == other.key && h.value == other.value && h.ttl == other.ttl &&
+		slices.Equal(h.fields, other.fields)
+}
+
+// restore makes the node hold this and nothing else.
+func (n *Node) restore(holds []holding) {
+	m := n.server()
+	m.FlushAll()
+	for _, h := range holds {
+		if h.fields != nil {
+			m.HSet(h.key, h.fields...)
+		} else {
+			m.Set(h.key, h.value)
+		}
+		if h.ttl > 0 {
+			m.SetTTL(h.key, h.ttl)
+		}
+	}
+}
+
+// hold waits at the gate.
+func (k *conn) hold(f *flight, sent time.Time) bool {
+	f.conn = k
+	return k.client.world.gate.hold(&pass{due: sent, client: k.client.Name,
+		node: k.node.index, flight: f})
+}
+
+// owns says whether the lock on a node is the client's and its lease not over.
+func (w *World) owns(c *Client, n *Node) bool {
+	g := w.grants[place{n.index, w.Keys[0]}]
+	return g != nil && g.Owner == c.Name && n.observe(w.Keys[0]).exists &&
+		!w.leaseOver(g)
+}
+
+// majority says whether so many nodes, a bit each, are one.
+func (w *World) majority(nodes uint64) bool {
+	count := 0
+	for ; nodes != 0; nodes &= nodes - 1 {
+		count++
+	}
+	return count > len(w.nodes)/2
+}
+
+// Owns says whether a majority of the nodes has the client's grant, and its
+// lease is not over.
+func (c *Client) Owns() bool {
+	var nodes uint64
+	for _, n := range c.world.nodes {
+		if c.world.owns(c, n) {
+			nodes |= 1 << n.index
+		}
+	}
+	return c.world.majority(nodes)
+}
+
+// BeginCall says that the client's program calls the lock: what FoundOwn,
+// FreedOwn and Stale tell is about that call.
+func (c *Client) BeginCall(call Call) {
+	c.Begin(call)
+	c.asked, c.owned, c.freed = 0, 0, 0
+}
+
+// FoundOwn says whether a majority of the nodes had the client's grant when a
+// command of its newest call came to them.
+func (c *Client) FoundOwn() bool { return c.world.majority(c.owned) }
+
+// FreedOwn says whether commands of the client's newest call have removed its own
+// grant from a majority of the nodes, before its lease was over.
+func (c *Client) FreedOwn() bool { return c.world.majority(c.freed) }
+
+// Refused takes the state of the nodes that the refused call did not ask as seen,
+// and says which they are.
+func (c *Client) Refused() (nodes []int) {
+	for i, n := range c.world.nodes {
+		if c.asked&(1<<i) == 0 {
+			c.seen[i] = n.version
+			nodes = append(nodes, i)
+		}
+	}
+	return nodes
+}
+
+// Stale says whether the lock has changed on a node since the client saw it last:
+// after a refusal it may be free.
+func (c *Client) Stale() bool {
+	for i, n := range c.world.nodes {
+		if c.seen[i] != n.version {
+			return true
+		}
+	}
+	return false
+}
+
+// Notice says that the client's program has got on by itself.
+func (c *Client) Notice() {
+	c.arrivals.Add(1)
+	c.world.gate.notice()
+}
+
+// Dead says whether the client has crashed.
+func (c *Client) Dead() bool { return c.dead.Load() }
+
+// Die ends the process. What it has sent already is on its way and arrives; its
+// goroutines end at their next command.
+func (c *Client) Die() {
+	c.dead.Store(true)
+	c.world.leave(c)
+	c.world.record(&Entry{Client: c.Name, Text: "dies", Node: -1})
+}
+
+// Pause stops the process, or lets it go on. A stopped process has been told
+// nothing.
+func (c *Client) Pause(asleep bool) {
+	c.asleep.Store(asleep)
+	g := c.world.gate
+	g.mu.Lock()
+	for _, p := range g.waiting {
+		if p.flight != nil && p.flight.conn.client == c {
+			p.flight.left = asleep
+		}
+	}
+	g.mu.Unlock()
+	what := "wakes up"
+	if asleep {
+		what = "stops: the whole process"
+	}
+	c.world.record(&Entry{Client: c.Name, Text: what, Node: -1})
+}
+
+// Asleep says whether the process is stopped.
+func (c *Client) Asleep() bool { return c.asleep.Load() }
+
+// Flights is what is on its way and can still have an effect, ordered by client,
+// node and time of sending.
+func (w *World) Flights() []Flight {
+	w.gate.mu.Lock()
+	waiting := slices.Clone(w.gate.waiting)
+	w.gate.mu.Unlock()
+	slices.SortStableFunc(waiting, func(a, b *pass) int {
+		return cmp.Or(cmp.Compare(a.client, b.client),
+			cmp.Compare(a.node, b.node), a.due.Compare(b.due))
+	})
+	flights := make([]Flight, 0, len(waiting))
+	for _, p := range waiting {
+		f := Flight{Node: p.node, Text: p.text, Sent: p.due.Sub(w.start), pass: p}
+		for _, c := range w.clients {
+			if c.Name == p.client {
+				f.Client = c
+			}
+		}
+		if p.flight != nil {
+			f.Kind, f.Left = p.flight.kind, p.flight.left
+			f.Stray = p.flight.conn.gone.Load()
+			if f.Kind == Reply && f.Stray {
+				continue
+			}
+			if p.flight.text == "" {
+				p.flight.text = w.text(f.Client, p.flight.args)
+			}
+			f.Text = p.flight.text
+		}
+		if f.Client.Dead() && (f.Kind != Request ||
+			f.Client.Asleep() && !f.Left) {
+			continue
+		}
+		flights = append(flights, f)
+	}
+	return flights
+}
+
+// Raw is a reply with what tells a bulk "nil" from no value.
+func (f Flight) Raw() string {
+	if f.Kind != Reply {
+		return ""
+	}
+	raw := f.pass.flight.raw
+	return fmt.Sprintf(" %.2q %q", raw, f.Client.world.reply(f.Client, raw))
+}
+
+// Deliver lets one thing arrive. It has had its effect after Settle.
+func (w *World) Deliver(f Flight) { w.pass(f.pass) }
+
+// Lose breaks the connection that a reply is on its way on.
+func (w *World) Lose(f Flight) {
+	f.pass.flight.lose = true
+	w.record(&Entry{Client: f.Client.Name, Node: f.Node,
+		Text: "the reply to " + f.Text + " is lost"})
+	w.pass(f.pass)
+}
+
+func (w *World) pass(p *pass) {
+	g := w.gate
+	g.mu.Lock()
+	i := slices.Index(g.waiting, p)
+	g.waiting = slices.Delete(g.waiting, i, i+1)
+	g.mu.Unlock()
+	g.passed.Add(1)
+	p.open <- true
+}
+
+// Changed says whether the newest command has changed what its node holds.
+func (w *World) Changed() bool { return w.changed }
+
+// Believers are the clients that believe to hold the lock.
+func (w *World) Believers() []*Client {
+	var believers []*Client
+	for _, h := range w.inside {
+		if !h.told() && !slices.Contains(believers, h.Client) {
+			believers = append(believers, h.Client)
+		}
+	}
+	return believers
+}
+
+// Settle waits until nothing moves any more.
+func (w *World) Settle() { synctest.Wait() }
+
+// Broken are all breaks that the world saw, in their order.
+func (w *World) Broken() []*Break { return w.breaks }
+
+// leaseEnd is when the lease of a key ends on a node; the zero time when there is
+// none, or when it is over.
+func (w *World) leaseEnd(n *Node, key string) time.Time {
+	s := n.observe(key)
+	if !s.exists || w.LeaseEnd == nil {
+		return s.ends
+	}
+	// Who compares clocks calls a lease over only after its end.
+	end, ok := w.LeaseEnd(s.value)
+	if end = end.Add(time.Millisecond); ok && end.After(time.Now()) {
+		return end
+	}
+	return time.Time{}
+}
+
+// nextLeaseEnd is when the first lease ends; the zero time when none does.
+func (w *World) nextLeaseEnd() time.Time {
+	var next time.Time
+	for _, n := range w.nodes {
+		for _, key := range w.Keys {
+			end := w.leaseEnd(n, key)
+			if !end.IsZero() && (next.IsZero() || end.Before(next)) {
+				next = end
+			}
+		}
+	}
+	return next
+}
+
+// Leased says whether a lease will end on some node.
+func (w *World) Leased() bool { return !w.nextLeaseEnd().IsZero() }
+
+// Endless says whether the key of a client's grant has no lease on some node, so
+// that only a command can free it.
+func (w *World) Endless(c *Client) bool {
+	for _, n := range w.nodes {
+		for _, key := range w.Keys {
+			g := w.grants[place{n.index, key}]
+			if g == nil || g.Owner != c.Name {
+				continue
+			}
+			s := n.observe(key)
+			if !s.exists || !s.ends.IsZero() {
+				continue
+			}
+			if w.LeaseEnd != nil {
+				if _, ok := w.LeaseEnd(s.value); ok {
+					continue
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// MoveToLeaseEnd moves the clock to the next end of a lease. Whenever a client's
+// timer makes it do something on the way, meanwhile is called at that moment.
+func (w *World) MoveToLeaseEnd(meanwhile func()) {
+	end := w.nextLeaseEnd()
+	type lease struct {
+		node *Node
+		key  string
+	}
+	var ending []lease
+	for _, n := range w.nodes {
+		for _, key := range w.Keys {
+			if w.leaseEnd(n, key).Equal(end) {
+				ending = append(ending, lease{n, key})
+			}
+		}
+	}
+	timer := time.NewTimer(time.Until(end))
+	defer timer.Stop()
+	for moving := true; moving; {
+		select {
+		case <-w.gate.arrived:
+		case <-timer.C:
+			moving = false
+		}
+		synctest.Wait() // all that is due at this very moment happens
+		meanwhile()
+	}
+	for _, l := range ending {
+		l.node.version++
+		w.note(l.node, "the lease of "+l.key+" ends")
+	}
+}
+
+// MoveToArrival moves the clock to when a timer makes a living, waking client
+// send or do something, if that is before the next lease ends and within two
+// leases. It is false when there was no such thing; then the run is over,
+// because the clock has moved all the same.
+func (w *World) MoveToArrival() bool {
+	before := w.arrivals()
+	timer := time.NewTimer(w.Horizon() - w.Now() - 1)
+	defer timer.Stop()
+	for {
+		select {
+		case <-w.gate.arrived:
+		case <-timer.C:
+			return false
+		}
+		synctest.Wait()
+		if w.arrivals() != before {
+			return true
+		}
+	}
+}
+
+// Horizon is when the clock must stop: at the next end of a lease, and in two
+// leases at the latest.
+func (w *World) Horizon() time.Duration {
+	limit := time.Now().Add(2 * w.TTL)
+	if end := w.nextLeaseEnd(); !end.IsZero() && end.Before(limit) {
+		limit = end
+	}
+	return limit.Sub(w.start)
+}
+
+func (w *World) arrivals() int64 {
+	var sum int64
+	for _, c := range w.clients {
+		if !c.dead.Load() && !c.asleep.Load() {
+			sum += c.arrivals.Load()
+		}
+	}
+	return sum
+}
+
+// Snapshot writes down all that the rest of a run depends on: the clock, what the
+// nodes hold and until when, whose grants they are, who believes to hold the
+// lock, what is known of each client, and what is on its way. What the clients'
+// processes themselves will do is not in it: they follow from what they were
+// answered, and when.
+func (w *World) Snapshot(b *strings.Builder, flights []Flight) {
+	fmt.Fprintf(b, "%d\n", w.Now())
+	for _, n := range w.nodes {
+		n.dump(b)
+	}
+	for _, c := range w.clients {
+		if c.dead.Load() {
+			fmt.Fprintf(b, "%s dead\n", c.Name)
+			continue
+		}
+		fmt.Fprintf(b, "%s %t %b %b %b", c.Name, c.asleep.Load(), c.asked, c.owned,
+			c.freed)
+		for i, n := range w.nodes {
+			fmt.Fprintf(b, " %t", c.seen[i] == n.version)
+		}
+		b.WriteByte('\n')
+	}
+	for _, h := range w.inside {
+		fmt.Fprintf(b, "in %s %d %t\n", h.Client.Name, h.Number, h.told())
+	}
+	fmt.Fprintf(b, "held %d\n", w.held)
+	for _, f := range flights {
+		fmt.Fprintf(b, "%s %d %d %d %t %t %q", f.Client.Name, f.Kind, f.Node,
+			f.Sent, f.Left, f.Stray, f.Text)
+		if f.Kind == Reply {
+			b.WriteString(f.Raw())
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// dump writes what a node holds, with the ends of leases, and whose it is.
+func (n *Node) dump(b *strings.Builder) {
+	w, m := n.world, n.server()
+	name := func(value string) string {
+		if alias, ok := w.aliases[value]; ok {
+			return alias
+		}
+		return value
+	}
+	for _, key := range m.Keys() {
+		kind := m.Type(key)
+		fmt.Fprintf(b, "%d %s %q", n.index, kind, key)
+		if ttl := m.TTL(key); ttl > 0 {
+			fmt.Fprintf(b, " until %d", w.Now()+ttl)
+		}
+		switch kind {
+		case "string":
+			value, _ := m.Get(key)
+			fmt.Fprintf(b, " %q", name(value))
+		case "hash":
+			fields, _ := m.HKeys(key)
+			slices.Sort(fields)
+			for _, field := range fields {
+				fmt.Fprintf(b, " %q %q", name(field), name(m.HGet(key, field)))
+			}
+		case "list":
+			values, _ := m.List(key)
+			for _, value := range values {
+				fmt.Fprintf(b, " %q", name(value))
+			}
+		case "set":
+			members, _ := m.Members(key)
+			for _, member := range members {
+				fmt.Fprintf(b, " %q", name(member))
+			}
+		case "zset":
+			scores, _ := m.SortedSet(key)
+			for _, member := range slices.Sorted(maps.Keys(scores)) {
+				fmt.Fprintf(b, " %q %v", name(member), scores[member])
+			}
+		default:
+			fmt.Fprintf(b, " never the same: %d", w.gate.passed.Load())
+		}
+		if g := w.grants[place{n.index, key}]; g != nil {
+			fmt.Fprintf(b, " of %s since %d", g.Owner, g.Since.Sub(w.start))
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// Holds describes what the nodes hold, for people: a line a key.
+func (w *World) Holds() []string {
+	lines := []string{}
+	for _, n := range w.nodes {
+		var b strings.Builder
+		n.dump(&b)
+		for line := range strings.Lines(b.String()) {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// Snapshot is all that the storage's answers depend on.
+func (s *Storage) Snapshot() string {
+	return fmt.Sprintf("storage %d %d %d %d", s.value, s.version, s.highest,
+		s.newest)
+}

@@ -1,0 +1,372 @@
+// Package explore walks every schedule of a lock's real code, within bounds.
+//
+// A few clients lock, read a counter in a storage, write it back, and unlock. All
+// that they send, and all that they are answered, waits until the explorer lets it
+// arrive; the clock stands still until the explorer moves it. It tries every
+// order: of commands, replies and requests to the storage, of leases that end,
+// clients that die, replies that are lost and processes that stop. For each
+// invariant it finds the shortest schedule that breaks it, or it says how many
+// schedules it has exhausted without one.
+//
+// Each schedule is a run of the lock's code from its first command on, with a real
+// driver, against Redis in the same process, in virtual time. Two runs that come
+// to the same state go on in the same way, so one of them is enough; the state of
+// a client is the list of what it was answered, and when. Two actions that touch
+// nothing of each other come to the same in either order, so one is enough again.
+// docs/explorer.md tells how to read what comes out.
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// Invariant is something that no schedule should break.
+type Invariant string
+
+// The invariants, each of them judged apart.
+const (
+	// Orphaned: the owner of a grant has died, or is done, nothing of it is on
+	// its way, and no lease ends the grant.
+	Orphaned Invariant = "orphaned"
+
+	// ForeignRelease: a command has removed, taken over or shortened a grant
+	// that it can't have meant, because the grant is another client's or began
+	// after the command was sent, while its lease was running.
+	ForeignRelease = Invariant(lab.ForeignRelease)
+
+	// ForeignRenewal: a command has extended such a grant.
+	ForeignRenewal = Invariant(lab.ForeignRenewal)
+
+	// TwoHolders: two clients believe to hold the lock, and neither was told
+	// that its lease is gone.
+	TwoHolders = Invariant(lab.TwoHolders)
+
+	// LostUpdate: the storage has accepted a write by a client that had not seen
+	// the write before it.
+	LostUpdate = Invariant(lab.LostUpdate)
+
+	// SelfDeadlock: a client waits for a grant of its own, and nothing of it is
+	// on its way.
+	SelfDeadlock Invariant = "self-deadlock"
+
+	// StaleWrite: the storage has accepted a write although a later holder had
+	// read it or written to it.
+	StaleWrite = Invariant(lab.StaleWrite)
+
+	// ToldALie: TryLock returned true when no majority of the servers had the
+	// client's grant, or Unlock returned nil and has freed no grant of its own.
+	ToldALie Invariant = "told a lie"
+)
+
+// Invariants are all of them, in the order in which they are shown.
+var Invariants = []Invariant{Orphaned, ForeignRelease, ForeignRenewal, TwoHolders,
+	LostUpdate, SelfDeadlock, StaleWrite, ToldALie}
+
+const (
+	key   = "lock:stock"
+	lease = 10 * time.Second
+)
+
+// Bounds say how far the explorer goes. What is zero does not happen, except where
+// another default is named.
+type Bounds struct {
+	Clients int // default 2
+	Nodes   int // independent Redis nodes; default 1
+
+	// The adversary's budget.
+	Expiries    int // the clock moves to the next end of a lease
+	Timers      int // the clock moves to when a client's own timer acts
+	Crashes     int // a client dies; what it has sent may still arrive
+	LostReplies int // a command is executed, and its connection breaks
+	Strays      int // a command arrives that its client has given up
+	Pauses      int // a holder's process stops, over a move of the clock
+
+	// Attempts is how often a client asks before it gives up; default 5. A
+	// client that is refused asks again when the lock has changed on a node, so
+	// that a lock on one node rarely comes to it.
+	Attempts int
+
+	// Programs are what client A does; by default each of Programs in turn.
+	Programs []Program
+
+	// States is after how many states the explorer stops; default a million.
+	States int
+
+	// LeaseInValue reads the end of the lease from a key's value, for a lock
+	// whose lease is not the key's expiry.
+	LeaseInValue func(value string) (time.Time, bool)
+
+	// Keys tells which keys stand for the lock, when it is not Env.Key itself.
+	Keys func(key string) []string
+}
+
+// fill sets the defaults. Its error is one line about a bound that makes no sense.
+func (b *Bounds) fill() error {
+	for what, n := range map[string]int{"Clients": b.Clients, "Nodes": b.Nodes,
+		"Expiries": b.Expiries, "Timers": b.Timers, "Crashes": b.Crashes,
+		"LostReplies": b.LostReplies, "Strays": b.Strays, "Pauses": b.Pauses,
+		"Attempts": b.Attempts, "States": b.States} {
+		if n < 0 {
+			return fmt.Errorf("the bound %s is %d, it must not be negative", what, n)
+		}
+	}
+	for value, standard := range map[*int]int{&b.Clients: 2, &b.Nodes: 1,
+		&b.Attempts: 5, &b.States: 1e6} {
+		if *value == 0 {
+			*value = standard
+		}
+	}
+	if b.Clients > 26 || b.Nodes > 26 {
+		return fmt.Errorf("%d clients and %d nodes, each can be 26 at most",
+			b.Clients, b.Nodes)
+	}
+	if len(b.Programs) == 0 {
+		b.Programs = Programs
+	}
+	for _, program := range b.Programs {
+		if !slices.Contains(Programs, program) {
+			return fmt.Errorf("there is no program %q, the programs are %s",
+				program, Programs)
+		}
+	}
+	return nil
+}
+
+// String names the bounds that are not zero: "2 clients, 1 expiry, 1 crash".
+func (b Bounds) String() string {
+	words := []string{plural(b.Clients, "client", "clients")}
+	if b.Nodes > 1 {
+		words = append(words, plural(b.Nodes, "node", "nodes"))
+	}
+	for _, bound := range []struct {
+		n         int
+		one, more string
+	}{
+		{b.Expiries, "expiry", "expiries"},
+		{b.Timers, "timer", "timers"},
+		{b.Crashes, "crash", "crashes"},
+		{b.LostReplies, "lost reply", "lost replies"},
+		{b.Strays, "stray command", "stray commands"},
+		{b.Pauses, "pause", "pauses"},
+	} {
+		if bound.n > 0 {
+			words = append(words, plural(bound.n, bound.one, bound.more))
+		}
+	}
+	return strings.Join(append(words, plural(b.Attempts, "attempt", "attempts")),
+		", ")
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// Failure is the cheapest schedule that breaks an invariant.
+type Failure struct {
+	Schedule  string // for Replay
+	Adversary int    // how much of the adversary's budget it takes
+	Steps     int    // its length, the adversary's actions included
+	Event     string // what broke the invariant
+}
+
+// Walk is what was found with one program.
+type Walk struct {
+	Program  Program
+	Found    map[Invariant]Failure
+	States   int
+	Edges    int
+	Runs     int  // of the lock's code
+	Steps    int  // actions taken in them
+	Inferred int  // edges known from the other order of two actions
+	Stopped  bool // at Bounds.States, before everything was seen
+	GaveUp   bool // a client has asked as often as Bounds.Attempts
+
+	bounds Bounds
+	graph  []*state
+}
+
+// Schedules is how many schedules there are from the beginning to an end. When the
+// walk was stopped, it counts those that were seen.
+func (w Walk) Schedules() *big.Int {
+	all, _ := count(w.graph, func([]Breach) bool { return false })
+	return all
+}
+
+// Share is how many schedules there are, and how many of them break an invariant.
+func (w Walk) Share(invariant Invariant) (schedules, failing *big.Int) {
+	all, whole := count(w.graph, breaks(invariant))
+	return all, new(big.Int).Sub(all, whole)
+}
+
+// Chance is how likely it is that a schedule breaks an invariant when each of its
+// actions is picked at random from those that are possible.
+func (w Walk) Chance(invariant Invariant) float64 {
+	return chance(w.graph, breaks(invariant))
+}
+
+func breaks(invariant Invariant) func([]Breach) bool {
+	return func(broken []Breach) bool {
+		return slices.ContainsFunc(broken, func(b Breach) bool {
+			return b.Invariant == invariant
+		})
+	}
+}
+
+// Report is what was found with each program.
+type Report struct {
+	Bounds Bounds
+	Walks  []Walk
+}
+
+// Failure is the cheapest schedule of all programs that breaks an invariant.
+func (r Report) Failure(invariant Invariant) (Failure, bool) {
+	var cheapest Failure
+	found := false
+	for _, walk := range r.Walks {
+		f, ok := walk.Found[invariant]
+		if ok && (!found || cost{f.Adversary, f.Steps}.compare(
+			cost{cheapest.Adversary, cheapest.Steps}) < 0) {
+			cheapest, found = f, true
+		}
+	}
+	return cheapest, found
+}
+
+// Exhausted says whether everything within the bounds was seen.
+func (r Report) Exhausted() bool {
+	return !slices.ContainsFunc(r.Walks, func(w Walk) bool { return w.Stopped })
+}
+
+// String is the report for people: what was walked, and for each invariant the
+// cheapest failing schedule or that there is none.
+func (r Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", r.Bounds)
+	for _, w := range r.Walks {
+		what := "exhausted"
+		if w.Stopped {
+			what = "stopped at"
+		}
+		fmt.Fprintf(&b, "  %-7s %s %v schedules in %d states, %d runs", w.Program,
+			what, w.Schedules(), w.States, w.Runs)
+		if w.GaveUp {
+			fmt.Fprintf(&b, "; a client gave up after %s",
+				plural(r.Bounds.Attempts, "attempt", "attempts"))
+		}
+		fmt.Fprintln(&b)
+	}
+	for _, invariant := range Invariants {
+		f, found := r.Failure(invariant)
+		switch {
+		case found:
+			fmt.Fprintf(&b, "  %-15s breaks: adversary %d, steps %d: %s\n",
+				invariant, f.Adversary, f.Steps, f.Schedule)
+		case r.Exhausted():
+			fmt.Fprintf(&b, "  %-15s holds: exhausted\n", invariant)
+		default:
+			fmt.Fprintf(&b, "  %-15s not found: stopped\n", invariant)
+		}
+	}
+	return b.String()
+}
+
+// Run walks every schedule of the locks that build makes, within the bounds. It
+// fails the test only when it can't: when bounds make no sense, the lock can't be
+// built, panics, leaks, or does not do the same thing twice. What the schedules
+// break is in the report.
+func Run(t *testing.T, build lock.Build, bounds Bounds) Report {
+	t.Helper()
+	report, err := explore(t, build, bounds, true, search)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// explore walks in a world of its own. Reduced says that what is known need not be
+// done again: what a script does, and what two actions do in their other order.
+func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
+	how func(*run) (Walk, error)) (Report, error) {
+	t.Helper()
+	report := Report{}
+	err := inWorld(t, build, bounds, reduced, func(r *run) error {
+		report.Bounds = r.bounds
+		for _, program := range r.bounds.Programs {
+			r.program, r.gaveUp = program, false
+			walk, err := how(r)
+			if err != nil {
+				return err
+			}
+			report.Walks = append(report.Walks, walk)
+		}
+		return nil
+	})
+	return report, err
+}
+
+// inWorld makes a world with warm clients and takes it down.
+func inWorld(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
+	do func(*run) error) error {
+	t.Helper()
+	if err := bounds.fill(); err != nil {
+		return err
+	}
+	config := lab.Config{Nodes: bounds.Nodes, Key: key, TTL: lease}
+	if bounds.Keys != nil {
+		config.Keys = bounds.Keys(key)
+	}
+	var failed error
+	err := lab.Run(t, config, func(w *lab.World) {
+		r := &run{world: w, build: build, bounds: bounds, reduced: reduced,
+			epoch:   time.Now(),
+			silence: map[moment]time.Duration{}, finished: map[moment]bool{}}
+		for i := range bounds.Clients {
+			r.clients = append(r.clients, w.Client(string(rune('A'+i))))
+		}
+		if read := bounds.LeaseInValue; read != nil {
+			// The clients' clocks say the same at the beginning of every run.
+			w.LeaseEnd = func(value string) (time.Time, bool) {
+				end, ok := read(value)
+				return end.Add(r.ahead), ok
+			}
+		}
+		w.Steer(reduced)
+		defer r.end()
+		if failed = r.warm(); failed == nil {
+			failed = do(r)
+		}
+	})
+	return errors.Join(err, failed)
+}
+
+// warm lets every client take and release another lock, so that the nodes know
+// the lock's scripts.
+func (r *run) warm() (err error) {
+	r.world.Warm(func(c *lab.Client) {
+		l, failed := r.build(c.Env(key + ":warm:" + c.Name))
+		if failed != nil {
+			err = fmt.Errorf("the lock can't be built: %w", failed)
+			return
+		}
+		ctx := context.Background()
+		l.TryLock(ctx)
+		l.TryLock(ctx)
+		c.Sleep(lease * 2 / 5) // long enough for a renewal
+		l.Unlock(ctx)
+		l.Unlock(ctx)
+	})
+	return err
+}

@@ -1,0 +1,163 @@
+package explore
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// Graph is the state graph of a lock with one program. The first state is the
+// beginning; a state without edges is an end.
+type Graph struct {
+	Program Program  `json:"program"`
+	Stopped bool     `json:"stopped"` // at the bound on states, before the end
+	States  []Label  `json:"states"`
+	Edges   []Labels `json:"edges"`
+}
+
+// Label is what a state looks like.
+type Label struct {
+	At       float64       `json:"at"`       // the clock, in seconds
+	Clients  []ClientLabel `json:"clients"`  // in the order of their names
+	Nodes    []string      `json:"nodes"`    // what they hold, a line a key
+	Believed []string      `json:"believed"` // who believes to hold the lock
+	Broken   []Invariant   `json:"broken"`   // by the state, or by the way to it
+}
+
+// ClientLabel is what a client is about to do.
+type ClientLabel struct {
+	Name  string   `json:"name"`
+	Does  string   `json:"does"`   // its program
+	OnWay []string `json:"on_way"` // its commands and replies that are under way
+}
+
+// Labels is an action from one state to another.
+type Labels struct {
+	From   int         `json:"from"`
+	To     int         `json:"to"`
+	Action string      `json:"action"` // as in a schedule
+	Broken []Invariant `json:"broken"` // by the action
+}
+
+// Draw walks like Run and returns the state graphs, one for each program, as JSON
+// with a line a state and a line an edge. The bytes are the same in every run.
+func Draw(t *testing.T, build lock.Build, bounds Bounds) [][]byte {
+	t.Helper()
+	var graphs [][]byte
+	err := inWorld(t, build, bounds, true, func(r *run) error {
+		r.draws = true
+		for _, program := range r.bounds.Programs {
+			r.program = program
+			walk, err := search(r)
+			if err != nil {
+				return err
+			}
+			graphs = append(graphs, walk.draw())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return graphs
+}
+
+// label describes the state that the run is in.
+func (r *run) label() *Label {
+	l := &Label{At: r.world.Now().Seconds(), Nodes: r.world.Holds(),
+		Believed: []string{}}
+	for _, c := range r.world.Believers() {
+		l.Believed = append(l.Believed, c.Name)
+	}
+	for _, p := range r.players {
+		c := ClientLabel{Name: p.Name, Does: p.doing, OnWay: []string{}}
+		switch {
+		case p.Dead():
+			c.Does = "is dead"
+		case p.Asleep():
+			c.Does = "is stopped: " + p.doing
+		}
+		for _, f := range r.flights {
+			if f.Client == p.Client {
+				text := f.Text
+				if f.Kind == lab.Reply {
+					text = "reply to " + text
+				}
+				c.OnWay = append(c.OnWay, text)
+			}
+		}
+		l.Clients = append(l.Clients, c)
+	}
+	return l
+}
+
+// draw writes the graph down. States are numbered in the order of breadth.
+func (w Walk) draw() []byte {
+	numbers := map[*state]int{w.graph[0]: 0}
+	order := []*state{w.graph[0]}
+	for i := 0; i < len(order); i++ {
+		for _, e := range order[i].edges {
+			if _, known := numbers[e.to]; !known {
+				numbers[e.to] = len(order)
+				order = append(order, e.to)
+			}
+		}
+	}
+	g := Graph{Program: w.Program, Stopped: w.Stopped}
+	for _, s := range order {
+		label := *s.label
+		broken := slices.Clone(s.broken)
+		for _, in := range s.in {
+			broken = append(broken, in.from.edge(in.by).broken...)
+		}
+		label.Broken = invariants(broken)
+		g.States = append(g.States, label)
+		for _, e := range s.edges {
+			g.Edges = append(g.Edges, Labels{From: numbers[s], To: numbers[e.to],
+				Action: e.action.write(w.bounds.Nodes),
+				Broken: invariants(e.broken)})
+		}
+	}
+	return g.lines()
+}
+
+// invariants are the distinct invariants of breaches, in the order of Invariants.
+func invariants(broken []Breach) []Invariant {
+	list := []Invariant{}
+	for _, invariant := range Invariants {
+		if breaks(invariant)(broken) {
+			list = append(list, invariant)
+		}
+	}
+	return list
+}
+
+// lines writes the graph with a line for each state and each edge.
+func (g Graph) lines() []byte {
+	head, _ := json.Marshal(struct {
+		Schema  int     `json:"schema"`
+		Program Program `json:"program"`
+		Stopped bool    `json:"stopped"`
+	}{1, g.Program, g.Stopped})
+	out := append(head[:len(head)-1], ",\n\"states\":[\n"...)
+	for i, s := range g.States {
+		out = line(out, s, i == len(g.States)-1)
+	}
+	out = append(out, "],\n\"edges\":[\n"...)
+	for i, e := range g.Edges {
+		out = line(out, e, i == len(g.Edges)-1)
+	}
+	return append(out, "]}\n"...)
+}
+
+func line(out []byte, v any, last bool) []byte {
+	text, _ := json.Marshal(v)
+	out = append(out, text...)
+	if !last {
+		out = append(out, ',')
+	}
+	return append(out, '\n')
+}

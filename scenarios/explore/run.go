@@ -1,0 +1,644 @@
+package explore
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// action is one move of a schedule. It is written as the client's letter and a
+// sign, then the node where there are several, then which of several such things
+// when it is not the oldest: "A>", "B<2", "A>1.2".
+type action struct {
+	sign              byte
+	client, node, nth uint8
+}
+
+// The signs.
+const (
+	request = '>' // a command of the client reaches its node
+	stray   = '?' // one reaches it after the client has given it up
+	reply   = '<' // a reply reaches the client
+	message = '~' // a published message reaches the client
+	storage = '=' // a request reaches the storage, and is answered
+	lose    = '!' // a reply is lost: its connection breaks
+	crash   = 'x' // the client dies
+	pause   = 'z' // the client's process stops
+	wake    = 'w' // and goes on
+	leaseUp = 'E' // the clock moves to the next end of a lease
+	timer   = 'R' // the clock moves to when a client's timer makes it do something
+)
+
+// adversary says whether the action is the adversary's, and so has a budget.
+func (a action) adversary() bool {
+	return strings.IndexByte("!?xzER", a.sign) >= 0
+}
+
+// travels says whether the action is about something on its way between a client
+// and a node.
+func (a action) travels() bool { return strings.IndexByte("><~!?", a.sign) >= 0 }
+
+func (a action) write(nodes int) string {
+	if a.sign == leaseUp || a.sign == timer {
+		return string(a.sign)
+	}
+	text := string([]byte{'A' + a.client, a.sign})
+	if nodes > 1 && a.travels() {
+		text += strconv.Itoa(int(a.node) + 1)
+	}
+	if a.nth > 1 {
+		text += "." + strconv.Itoa(int(a.nth))
+	}
+	return text
+}
+
+// compare puts what clients do before what happens to them, and before the clock.
+func (a action) compare(b action) int {
+	rank := func(a action) int { return strings.IndexByte("><~=w?!xzER", a.sign) }
+	own := func(a action) bool { return rank(a) > rank(action{sign: wake}) }
+	return cmp.Or(
+		cmp.Compare(truth(own(a)), truth(own(b))),
+		cmp.Compare(a.client, b.client),
+		cmp.Compare(rank(a), rank(b)),
+		cmp.Compare(a.node, b.node),
+		cmp.Compare(a.nth, b.nth))
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// parse reads what write writes.
+func parse(text string) (action, error) {
+	bad := fmt.Errorf("%q is no action: write a client and a sign, such as A> B<"+
+		" A= A! Ax Az Aw, or E, or R", text)
+	if text == "E" || text == "R" {
+		return action{sign: text[0]}, nil
+	}
+	if len(text) < 2 || text[0] < 'A' || text[0] > 'Z' ||
+		strings.IndexByte("><~=!?xzw", text[1]) < 0 {
+		return action{}, bad
+	}
+	a := action{client: text[0] - 'A', sign: text[1]}
+	if a.travels() {
+		a.nth = 1
+	}
+	node, nth, found := strings.Cut(text[2:], ".")
+	if found {
+		n, err := strconv.ParseUint(nth, 10, 8)
+		if err != nil || n == 0 {
+			return action{}, bad
+		}
+		a.nth = uint8(n)
+	}
+	if node != "" {
+		n, err := strconv.ParseUint(node, 10, 8)
+		if err != nil || n == 0 {
+			return action{}, bad
+		}
+		a.node = uint8(n - 1)
+	}
+	return a, nil
+}
+
+// write writes a schedule down.
+func write(actions []action, nodes int) string {
+	words := make([]string, len(actions))
+	for i, a := range actions {
+		words[i] = a.write(nodes)
+	}
+	return strings.Join(words, " ")
+}
+
+// run is one schedule under way, or the one after it: everything in it is made
+// anew but the world.
+type run struct {
+	records bool // for a replay: the timeline
+	draws   bool // for a graph: what states look like
+	reduced bool // see explore
+
+	world   *lab.World
+	build   lock.Build
+	bounds  Bounds
+	epoch   time.Time     // what the clients' clocks say when a run begins
+	ahead   time.Duration // by how much the world's clock is ahead of them
+	program Program
+	clients []*lab.Client
+
+	players  []*player
+	storage  *lab.Storage
+	used     budget
+	mustMove bool // somebody was stopped: only the clock matters now
+	flights  []lab.Flight
+	gaveUp   bool // somebody has asked as often as the bounds allow
+	touched  footprint
+
+	mu sync.Mutex // timers may wake two programs at the same moment
+
+	// Known from other runs: until when no timer of the client does anything, and
+	// of a client whose program is done whether one ever does.
+	silence  map[moment]time.Duration
+	finished map[moment]bool
+}
+
+// footprint is what an action has read and written: a bit for each client's
+// process, for each node, for who believes to hold the lock, and for the storage.
+// Two actions that do not touch what the other one writes come to the same in
+// either order.
+type footprint struct{ reads, writes uint64 }
+
+const (
+	beliefs    uint64 = 1 << 62
+	storages   uint64 = 1 << 61
+	allNodes   uint64 = 1<<61 - 1<<30
+	everything        = ^uint64(0)
+)
+
+func mine(client int) uint64 { return 1 << client }
+
+func node(n int) uint64 { return 1 << (30 + n) }
+
+// apart says whether two actions come to the same in either order.
+func (f footprint) apart(g footprint) bool {
+	return f.writes&(g.reads|g.writes) == 0 && g.writes&f.reads == 0
+}
+
+// reads and writes note what a program touches.
+func (r *run) reads(what uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.touched.reads |= what
+}
+
+func (r *run) writes(what uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.touched.writes |= what
+}
+
+// Breach is an invariant that was just broken, and by what.
+type Breach struct {
+	Invariant Invariant
+	Event     string
+}
+
+// budget counts the adversary's actions.
+type budget struct{ expiries, timers, crashes, lost, strays, pauses int }
+
+// errDiverged says that the same schedule went another way.
+var errDiverged = errors.New("the lock does not do the same thing twice, so its" +
+	" schedules can't be explored")
+
+// begin starts a new run; the programs' first commands are then on their way.
+func (r *run) begin() error {
+	for _, p := range r.players {
+		p.stop()
+	}
+	r.world.Rewind()
+	r.storage = r.world.Storage(0)
+	if r.records {
+		r.world.Record()
+	}
+	r.ahead = time.Since(r.epoch)
+	r.used, r.mustMove = budget{}, false
+	r.players = r.players[:0]
+	for i, c := range r.clients {
+		c.Skew = -r.ahead
+		l, err := r.build(c.Env(key))
+		if err != nil {
+			return fmt.Errorf("the lock can't be built: %w", err)
+		}
+		p := &player{Client: c, run: r, lock: l, program: Once,
+			wake: make(chan answer, 1)}
+		if i == 0 {
+			p.program = r.program
+		}
+		r.players = append(r.players, p)
+	}
+	for _, p := range r.players {
+		p.start()
+	}
+	r.settle()
+	return nil
+}
+
+// stop ends the player's program where it waits.
+func (p *player) stop() {
+	select {
+	case p.wake <- answer{stop: true}:
+	default:
+	}
+}
+
+// breaks notes that an invariant is broken at this moment.
+func (r *run) breaks(invariant Invariant, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.world.Report(string(invariant), format, args...)
+}
+
+// underWay says whether a command of the player has not reached its node yet.
+func (r *run) underWay(p *player) bool {
+	return slices.ContainsFunc(r.world.Flights(), func(f lab.Flight) bool {
+		return f.Client == p.Client && f.Kind == lab.Request && (!f.Stray ||
+			r.used.strays < r.bounds.Strays)
+	})
+}
+
+// settle lets everything happen that happens by itself: programs go on whose calls
+// have returned, and who waits for a change of the lock asks again.
+func (r *run) settle() {
+	r.world.Settle()
+	r.turns()
+	r.flights = r.world.Flights()
+	if r.used.strays >= r.bounds.Strays {
+		// Those that are left never arrive.
+		r.flights = slices.DeleteFunc(r.flights, func(f lab.Flight) bool {
+			return f.Stray
+		})
+	}
+}
+
+// turns wakes the programs that can go on, one at a time.
+func (r *run) turns() {
+	for moved := true; moved; {
+		moved = false
+		for i, p := range r.players {
+			switch {
+			case p.Dead() || p.Asleep():
+				continue
+			case p.turning:
+				p.turning = false
+			case p.waiting && p.Stale():
+				p.waiting = false
+				p.remember("asks again", r.world.Now())
+			default:
+				continue
+			}
+			r.touched.writes |= mine(i)
+			p.wake <- answer{}
+			r.world.Settle()
+			moved = true
+		}
+	}
+}
+
+// broken are the invariants that the state itself breaks, whatever led to it.
+func (r *run) broken() []Breach {
+	var broken []Breach
+	if believers := r.world.Believers(); len(believers) > 1 {
+		broken = append(broken, Breach{TwoHolders, fmt.Sprintf("%s and %s believe"+
+			" to hold the lock", believers[0].Name, believers[1].Name)})
+	}
+	for _, p := range r.players {
+		switch {
+		case r.underWay(p):
+			// What is on its way may free the lock yet.
+		case (p.Dead() || p.done) && r.world.Endless(p.Client):
+			broken = append(broken, Breach{Orphaned, p.Name + " will never free" +
+				" its grant, and no lease ends it"})
+		case !p.Dead() && p.waiting && p.Owns():
+			broken = append(broken, Breach{SelfDeadlock, p.Name + " waits for its" +
+				" own grant"})
+		}
+	}
+	return broken
+}
+
+// enabled are the actions that are possible now, in a fixed order.
+func (r *run) enabled() []action {
+	var actions, lost []action
+	if !r.mustMove {
+		var nth map[action]uint8
+		for _, f := range r.flights {
+			a := action{client: uint8(r.index(f.Client)), node: uint8(f.Node)}
+			asleep := f.Client.Asleep()
+			switch f.Kind {
+			case lab.Request:
+				if a.sign = request; f.Stray {
+					a.sign = stray
+				}
+				asleep = asleep && !f.Left
+			case lab.Reply:
+				a.sign = reply
+			default:
+				a.sign = message
+			}
+			if nth == nil {
+				nth = map[action]uint8{}
+			}
+			nth[a]++
+			a.nth = nth[action{sign: a.sign, client: a.client, node: a.node}]
+			if asleep {
+				continue
+			}
+			actions = append(actions, a)
+			if a.sign == reply && r.used.lost < r.bounds.LostReplies {
+				a.sign = lose
+				lost = append(lost, a)
+			}
+		}
+		for i, p := range r.players {
+			if p.access != nil {
+				actions = append(actions, action{sign: storage, client: uint8(i)})
+			}
+			if p.Asleep() && !p.Dead() {
+				actions = append(actions, action{sign: wake, client: uint8(i)})
+			}
+		}
+		actions = append(actions, lost...)
+		for i, p := range r.players {
+			if r.used.crashes < r.bounds.Crashes && !p.Dead() && !p.done {
+				actions = append(actions, action{sign: crash, client: uint8(i)})
+			}
+		}
+	}
+	return append(actions, r.clock()...)
+}
+
+// clock are the moves of the clock, and the stops of a process that come right
+// before one. A process that has stopped does what it does when its messages
+// take long, but for one thing: it has been told nothing meanwhile. So only those
+// stop who believe to hold a lock that would tell them, and only right before
+// the clock moves.
+func (r *run) clock() []action {
+	if !slices.ContainsFunc(r.players, func(p *player) bool {
+		return !p.Dead() && !p.done
+	}) {
+		return nil // nobody is left for whom it matters
+	}
+	var actions []action
+	if r.used.expiries < r.bounds.Expiries && r.world.Leased() {
+		actions = append(actions, action{sign: leaseUp})
+	}
+	if r.used.timers < r.bounds.Timers && !r.quiet() {
+		actions = append(actions, action{sign: timer})
+	}
+	if len(actions) == 0 || r.used.pauses == r.bounds.Pauses {
+		return actions
+	}
+	for i, p := range r.players {
+		if _, ok := p.lock.(lock.Losable); ok && p.holding != nil && p.depth > 0 &&
+			!p.Dead() && !p.Asleep() {
+			actions = append(actions, action{sign: pause, client: uint8(i)})
+		}
+	}
+	return actions
+}
+
+// busy says whether anything of the player's is on its way.
+func (r *run) busy(p *player) bool {
+	return slices.ContainsFunc(r.flights, func(f lab.Flight) bool {
+		return f.Client == p.Client
+	})
+}
+
+// unsure is a player whose program is done, when it is not known whether its
+// process does nothing any more either; nil when there is none.
+func (r *run) unsure() *player {
+	for i, p := range r.players {
+		if _, known := r.finished[r.moment(i)]; p.done && !p.Dead() && !known &&
+			!r.busy(p) {
+			return p
+		}
+	}
+	return nil
+}
+
+// finish finds that out. It ends the run.
+func (r *run) finish(p *player) {
+	m := r.moment(slices.Index(r.players, p))
+	r.finished[m] = r.world.Silent(p.Client)
+}
+
+// quiet says whether it is known that no client's timer makes it do anything
+// before the clock must stop anyway.
+func (r *run) quiet() bool {
+	horizon := r.world.Horizon()
+	for i, p := range r.players {
+		if !p.Dead() && !p.Asleep() && r.silence[r.moment(i)] < horizon {
+			return false
+		}
+	}
+	return true
+}
+
+// moment is all that a client's timers depend on.
+type moment struct {
+	client  int
+	history [sha256.Size]byte
+	now     time.Duration
+}
+
+func (r *run) moment(i int) moment {
+	return moment{i, r.players[i].history, r.world.Now()}
+}
+
+func (r *run) index(c *lab.Client) int {
+	return slices.Index(r.clients, c)
+}
+
+// errQuiet says that the clock was to move to a timer, and there was none.
+var errQuiet = errors.New("no client's timer makes it do anything before a lease" +
+	" ends")
+
+// take takes an action and returns what it broke. The error is errDiverged when
+// the action is not possible, and errQuiet.
+func (r *run) take(a action) ([]Breach, error) {
+	seen := len(r.world.Broken())
+	r.touched = footprint{}
+	if err := r.do(a); err != nil {
+		return nil, err
+	}
+	r.settle()
+	if (a.sign == request || a.sign == stray) && r.world.Changed() {
+		r.touched.writes |= node(int(a.node))
+	}
+	if failures := r.world.Failures(); len(failures) > 0 {
+		return nil, errors.Join(failures...)
+	}
+	var broken []Breach
+	for _, b := range r.world.Broken()[seen:] {
+		if b.Invariant == lab.TwoHolders {
+			continue // see broken
+		}
+		broken = append(broken, Breach{Invariant(b.Invariant), b.Event})
+	}
+	return broken, nil
+}
+
+func (r *run) do(a action) error {
+	w := r.world
+	if a.sign == leaseUp || a.sign == timer || a.sign == pause {
+		r.touched.writes = everything
+	} else {
+		r.touched.writes |= mine(int(a.client))
+	}
+	if a.sign == leaseUp || a.sign == timer {
+		r.mustMove = false
+		if a.sign == leaseUp {
+			r.used.expiries++
+			if !w.Leased() {
+				return errDiverged
+			}
+			w.MoveToLeaseEnd(r.turns)
+			return nil
+		}
+		r.used.timers++
+		before, horizon := make([]moment, len(r.players)), w.Horizon()
+		for i := range r.players {
+			before[i] = r.moment(i)
+		}
+		if w.MoveToArrival() {
+			return nil
+		}
+		for i, p := range r.players {
+			if !p.Dead() && !p.Asleep() {
+				r.silence[before[i]] = horizon
+			}
+		}
+		return errQuiet
+	}
+	if int(a.client) >= len(r.players) {
+		return errDiverged
+	}
+	p := r.players[a.client]
+	switch a.sign {
+	case storage:
+		return r.serve(p)
+	case crash:
+		r.used.crashes++
+		p.Die()
+		p.doing = "is dead"
+	case pause:
+		r.used.pauses++
+		r.mustMove = true
+		p.Pause(true)
+	case wake:
+		p.Pause(false)
+		if p.parked != nil {
+			a := *p.parked
+			p.parked = nil
+			p.answer(a)
+		}
+	default:
+		return r.deliver(p, a)
+	}
+	return nil
+}
+
+// deliver lets something arrive, or a reply get lost.
+func (r *run) deliver(p *player, a action) error {
+	kind := map[byte]lab.Kind{request: lab.Request, stray: lab.Request,
+		reply: lab.Reply, lose: lab.Reply, message: lab.Message}[a.sign]
+	nth := uint8(0)
+	for _, f := range r.flights {
+		if f.Client != p.Client || f.Kind != kind || f.Node != int(a.node) ||
+			f.Kind == lab.Request && f.Stray != (a.sign == stray) {
+			continue
+		}
+		if nth++; nth != a.nth {
+			continue
+		}
+		switch a.sign {
+		case request:
+			r.touched.reads |= node(f.Node)
+		case stray:
+			r.touched.reads |= node(f.Node)
+			r.used.strays++
+		case lose:
+			r.used.lost++
+			p.remember(fmt.Sprintf("%d lost %s", f.Node, f.Text), r.world.Now())
+			r.world.Lose(f)
+			return nil
+		default:
+			p.remember(fmt.Sprintf("%d %s %s", f.Node, f.Text, f.Raw()),
+				r.world.Now())
+			if r.records {
+				p.Note("gets the reply to %s", f.Text)
+			}
+		}
+		r.world.Deliver(f)
+		return nil
+	}
+	return errDiverged
+}
+
+// serve lets the player's request arrive at the storage. The answer is with the
+// player at once, unless it is stopped.
+func (r *run) serve(p *player) error {
+	a := p.access
+	if a == nil {
+		return errDiverged
+	}
+	p.access = nil
+	if r.touched.reads |= storages; a.write || a.token != 0 {
+		r.touched.writes |= storages
+	}
+	var got answer
+	if a.write {
+		got.ok = r.storage.Write(a.holding, a.token, a.value, a.version)
+	} else {
+		got.value, got.version, got.ok = r.storage.Read(a.holding, a.token)
+	}
+	switch {
+	case p.Dead():
+	case p.Asleep():
+		p.parked = &got
+	default:
+		p.answer(got)
+	}
+	return nil
+}
+
+// answer wakes the program with what the storage said.
+func (p *player) answer(a answer) {
+	p.remember(fmt.Sprintf("storage %v", a), p.run.world.Now())
+	p.wake <- a
+}
+
+// key stands for the state that the run is in: two runs in states of one key go on
+// in the same way. The processes are in it as what they were answered, and when.
+func (r *run) key() [sha256.Size]byte {
+	var b strings.Builder
+	r.world.Snapshot(&b, r.flights)
+	b.WriteString(r.storage.Snapshot())
+	for i, p := range r.players {
+		if p.Dead() {
+			b.WriteString("\ndead")
+		} else if r.finished[r.moment(i)] && !r.busy(p) {
+			b.WriteString("\ndone")
+		} else {
+			fmt.Fprintf(&b, "\n%x %t", p.history, p.waiting)
+		}
+		if a := p.access; a != nil {
+			fmt.Fprintf(&b, " %t %d %d %d %d", a.write, a.holding.Number, a.token,
+				a.value, a.version)
+		}
+		if p.parked != nil {
+			fmt.Fprintf(&b, " %v", *p.parked)
+		}
+	}
+	fmt.Fprintf(&b, "\n%v %t", r.used, r.mustMove)
+	return sha256.Sum256([]byte(b.String()))
+}
+
+// end lets the last run's programs end.
+func (r *run) end() {
+	for _, p := range r.players {
+		p.stop()
+	}
+	r.world.Rewind()
+}

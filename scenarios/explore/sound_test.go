@@ -1,0 +1,124 @@
+package explore
+
+import (
+	"flag"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+)
+
+var long = flag.Bool("sound", false, "hold the search against the plain one with"+
+	" a crash and for locks that renew: minutes")
+
+// The plain search takes every schedule in a run of its own, and executes every
+// script. It finds the same schedules, none more and none less.
+func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
+	for _, test := range []struct {
+		rung   string
+		bounds Bounds
+		long   bool
+	}{
+		{"bronze", Bounds{Expiries: 1, Crashes: 1}, false},
+		{"gold", Bounds{Expiries: 1}, false},
+		{"gold", Bounds{Expiries: 1, Crashes: 1}, true},
+		{"platinum", Bounds{Expiries: 1, Crashes: 1}, true},
+		{"diamond", Bounds{Expiries: 1, Crashes: 1}, true},
+		{"diamond/watchdog", Bounds{Expiries: 1}, true},
+		{"reentrant", Bounds{Expiries: 1}, true},
+	} {
+		t.Run(test.rung+", "+test.bounds.String(), func(t *testing.T) {
+			if test.long && !*long {
+				t.Skip("go test ./scenarios/explore -run Search -sound")
+			}
+			t.Parallel()
+			rung, err := ladder.Find(test.rung)
+			require.NoError(t, err)
+			test.bounds.Programs = []Program{Once}
+			whole, err := explore(t, rung.Build, test.bounds, false, plain)
+			require.NoError(t, err)
+			reduced := Run(t, rung.Build, test.bounds)
+			w, r := whole.Walks[0], reduced.Walks[0]
+			t.Logf("plain: %d schedules in %d runs, %d steps; reduced: %v in %d"+
+				" states, %d runs, %d steps", w.States, w.Runs, w.Steps,
+				r.Schedules(), r.States, r.Runs, r.Steps)
+			assert.EqualValues(t, w.States, r.Schedules().Int64(), "schedules")
+			for _, invariant := range Invariants {
+				p, broken := w.Found[invariant]
+				f, found := r.Found[invariant]
+				assert.Equal(t, broken, found, invariant)
+				assert.Equal(t, p.Adversary, f.Adversary, invariant)
+				assert.Equal(t, p.Steps, f.Steps, invariant)
+			}
+		})
+	}
+}
+
+// What is inferred from the other order of two actions, and what a script did
+// before, is what really happens: the graphs are the same, edge by edge.
+func TestWhatIsNotTakenIsKnown(t *testing.T) {
+	for _, test := range []struct {
+		rung   string
+		bounds Bounds
+		long   bool
+	}{
+		{"silver", Bounds{Expiries: 1, Crashes: 1}, false},
+		{"diamond/watchdog", Bounds{Expiries: 1}, false},
+		{"diamond/watchdog", Bounds{Expiries: 1, Pauses: 1}, true},
+		{"reentrant/fenced", Bounds{Expiries: 1, Crashes: 1}, true},
+		{"redlock", Bounds{Nodes: 3, Expiries: 1, Attempts: 1}, true},
+	} {
+		t.Run(test.rung+", "+test.bounds.String(), func(t *testing.T) {
+			if test.long && !*long {
+				t.Skip("go test ./scenarios/explore -run NotTaken -sound")
+			}
+			t.Parallel()
+			rung, err := ladder.Find(test.rung)
+			require.NoError(t, err)
+			test.bounds.Programs = []Program{Once}
+			taken, err := explore(t, rung.Build, test.bounds, false, search)
+			require.NoError(t, err)
+			known := Run(t, rung.Build, test.bounds)
+			require.Zero(t, taken.Walks[0].Inferred)
+			require.NotZero(t, known.Walks[0].Inferred)
+			assert.Equal(t, outline(taken.Walks[0]), outline(known.Walks[0]))
+		})
+	}
+}
+
+// outline is a graph without its states: what each path breaks, to its end.
+func outline(w Walk) []string {
+	numbers := map[*state]int{w.graph[0]: 0}
+	order := []*state{w.graph[0]}
+	var lines []string
+	for i := 0; i < len(order); i++ {
+		for _, e := range order[i].edges {
+			if _, known := numbers[e.to]; !known {
+				numbers[e.to] = len(order)
+				order = append(order, e.to)
+			}
+			line := e.action.write(w.bounds.Nodes)
+			for _, invariant := range invariants(e.breaks()) {
+				line += " " + string(invariant)
+			}
+			lines = append(lines, line, string(rune(numbers[e.to])))
+		}
+	}
+	return lines
+}
+
+// The graph does not depend on how many processors there are.
+func TestTheGraphIsTheSameBytesEverywhere(t *testing.T) {
+	rung, err := ladder.Find("diamond/watchdog")
+	require.NoError(t, err)
+	bounds := Bounds{Expiries: 1, Programs: []Program{Once}}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	one := Draw(t, rung.Build, bounds)
+	for _, processors := range []int{2, 8} {
+		runtime.GOMAXPROCS(processors)
+		assert.Equal(t, string(one[0]), string(Draw(t, rung.Build, bounds)[0]))
+	}
+}
