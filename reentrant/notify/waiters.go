@@ -113,7 +113,7 @@ func (w *waiter) leave(granted bool) {
 	} else if !granted {
 		wakeOne(q)
 	}
-	if q.Len() == 0 && !last { // the last one's channels end with the connection
+	if q.Len() == 0 && !last { // closing leaves all channels
 		notice(s.changed)
 	}
 	s.mu.Unlock()
