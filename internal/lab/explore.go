@@ -53,7 +53,6 @@ type Flight struct {
 // steering is what a steered world knows of itself.
 type steering struct {
 	steered    bool
-	over       bool               // the run has ended
 	changed    bool               // the newest command has changed its node
 	remembered map[string]*effect // what scripts do; nil when nothing is kept
 }

@@ -67,7 +67,6 @@ type World struct {
 	touched bool // a client has set a lock key
 
 	running   atomic.Int64 // scripts under way
-	order     atomic.Int64 // orders the scripts, which virtual time does not
 	over      atomic.Bool  // the dead have had their time
 	recording bool
 	entries   []*Entry
