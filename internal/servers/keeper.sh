@@ -1,5 +1,5 @@
-# keeper.sh: let a server live as long as standard input is open, then kill it and
-# remove its directory.
+# keeper.sh: let a server live as long as standard input is open, then kill it and,
+# unless it has read "stopped", remove its directory.
 # $1 the server's directory
 # $2... the server's program and its arguments
 trap '' INT TERM HUP
@@ -9,9 +9,8 @@ shift
 server=$!
 echo "$server" >"$dir/pid"
 # Whoever started this holds the other end. It closes however that process ends.
-cat >/dev/null
+word=$(cat)
 kill -9 "$server" 2>/dev/null
 wait "$server" 2>/dev/null
-# A process that is still there removes the directory itself, or uses it again.
-owner=$(cat "$dir/owner" 2>/dev/null)
-kill -0 "$owner" 2>/dev/null || rm -rf "$dir"
+# Who says so removes the directory itself, or uses it again.
+test "$word" = stopped || rm -rf "$dir"

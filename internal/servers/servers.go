@@ -46,8 +46,8 @@ type process struct {
 
 	mu    sync.Mutex // guards what follows; never held while a server is asked
 	cmd   *exec.Cmd
-	alive io.Closer     // while it is open the server lives
-	ended chan struct{} // the shell has ended
+	alive io.WriteCloser // while it is open the server lives
+	ended chan struct{}  // the shell has ended
 }
 
 // newProcess makes the directory of a server.
@@ -99,6 +99,7 @@ func (p *process) stop() {
 	if alive == nil {
 		return
 	}
+	io.WriteString(alive, "stopped")
 	alive.Close()
 	<-ended
 }
