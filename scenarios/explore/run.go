@@ -527,6 +527,7 @@ func (r *run) do(a action) error {
 		r.mustMove = true
 		p.Pause(true)
 	case wake:
+		r.touched.reads |= allNodes // it may have waited for a change
 		p.Pause(false)
 		if p.parked != nil {
 			a := *p.parked
