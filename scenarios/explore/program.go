@@ -154,10 +154,10 @@ func (p *player) granted() {
 		if l, ok := p.lock.(lock.Losable); ok {
 			lost = l.Lost()
 		}
-		p.run.writes(beliefs)
+		p.run.touched.writes |= beliefs
 		p.holding = p.Enter(lost)
 	}
-	p.run.reads(allNodes)
+	p.run.touched.reads |= allNodes
 	p.Note("TryLock returns true")
 	if !p.Owns() {
 		p.run.breaks(ToldALie, "%s's TryLock returns true, and the servers do"+
@@ -170,7 +170,7 @@ func (p *player) granted() {
 func (p *player) refused() {
 	p.Note("TryLock returns false")
 	p.Refused()
-	p.run.reads(allNodes)
+	p.run.touched.reads |= allNodes
 }
 
 // awaitChange waits until it is worth asking again.

@@ -175,7 +175,8 @@ func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
 			" -all -update")
 	}
 	rows := rows()
-	reports := make([]explore.Report, len(rows))
+	lines := make([]string, len(rows))
+	found := make([]map[explore.Invariant]explore.Failure, len(rows))
 	t.Run("rungs", func(t *testing.T) {
 		for i, row := range rows {
 			t.Run(row.name(), func(t *testing.T) {
@@ -205,7 +206,7 @@ func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
 					row.bounds.Programs[0] == explore.Once {
 					assert.Equal(t, once[row.rung.Name], broken)
 				}
-				reports[i] = report
+				lines[i], found[i] = line(row, report), report.Walks[0].Found
 			})
 		}
 	})
@@ -213,13 +214,13 @@ func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
 		return
 	}
 	if *all {
-		fresh(t, "verdicts", verdicts(rows, reports))
-		fresh(t, "rows", table(rows, reports))
+		fresh(t, "verdicts", verdicts(rows, found))
+		fresh(t, "rows", heading()+strings.Join(lines, ""))
 		return
 	}
 	for i, row := range rows {
 		if row.quick {
-			assert.Contains(t, part(t, "rows"), line(row, reports[i]),
+			assert.Contains(t, part(t, "rows"), lines[i],
 				"docs/explorer.md is stale, run go test ./scenarios/explore -all"+
 					" -update")
 		}
@@ -227,7 +228,7 @@ func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
 }
 
 // verdicts is the table of rungs and invariants: the cheapest of all rows.
-func verdicts(rows []row, reports []explore.Report) string {
+func verdicts(rows []row, found []map[explore.Invariant]explore.Failure) string {
 	var b strings.Builder
 	fmt.Fprint(&b, "| rung |")
 	for _, invariant := range explore.Invariants {
@@ -239,7 +240,7 @@ func verdicts(rows []row, reports []explore.Report) string {
 		var whole explore.Report
 		for i, row := range rows {
 			if row.rung.Name == rung.Name {
-				whole.Walks = append(whole.Walks, reports[i].Walks...)
+				whole.Walks = append(whole.Walks, explore.Walk{Found: found[i]})
 			}
 		}
 		fmt.Fprintf(&b, "| %s |%s\n", rung.Name, cells(whole))
@@ -247,8 +248,8 @@ func verdicts(rows []row, reports []explore.Report) string {
 	return b.String()
 }
 
-// table has a line for each row.
-func table(rows []row, reports []explore.Report) string {
+// heading is the head of the table that has a line for each row.
+func heading() string {
 	var b strings.Builder
 	fmt.Fprint(&b, "| rung | bounds | program |")
 	for _, invariant := range explore.Invariants {
@@ -256,9 +257,6 @@ func table(rows []row, reports []explore.Report) string {
 	}
 	fmt.Fprintf(&b, " schedules | states |\n|---|---|---|%s--:|--:|\n",
 		strings.Repeat(":-:|", len(explore.Invariants)))
-	for i, row := range rows {
-		fmt.Fprint(&b, line(row, reports[i]))
-	}
 	return b.String()
 }
 
