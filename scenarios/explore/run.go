@@ -215,7 +215,7 @@ func (r *run) begin() error {
 		p.start()
 	}
 	r.settle()
-	return nil
+	return errors.Join(r.world.Failures()...)
 }
 
 // stop ends the player's program where it waits.
@@ -448,8 +448,8 @@ func (r *run) take(a action) ([]Breach, error) {
 	if (a.sign == request || a.sign == stray) && r.world.Changed() {
 		r.touched.writes |= node(int(a.node))
 	}
-	if failures := r.world.Failures(); len(failures) > 0 {
-		return nil, errors.Join(failures...)
+	if err := errors.Join(r.world.Failures()...); err != nil {
+		return nil, err
 	}
 	var broken []Breach
 	for _, b := range r.world.Broken()[seen:] {
