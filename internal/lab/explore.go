@@ -345,16 +345,13 @@ func (c *Client) FoundOwn() bool { return c.world.majority(c.owned) }
 // grant from a majority of the nodes, before its lease was over.
 func (c *Client) FreedOwn() bool { return c.world.majority(c.freed) }
 
-// Refused takes the state of the nodes that the refused call did not ask as seen,
-// and says which they are.
-func (c *Client) Refused() (nodes []int) {
+// Refused takes the state of the nodes that the refused call did not ask as seen.
+func (c *Client) Refused() {
 	for i, n := range c.world.nodes {
 		if c.asked&(1<<i) == 0 {
 			c.seen[i] = n.version
-			nodes = append(nodes, i)
 		}
 	}
-	return nodes
 }
 
 // Stale says whether the lock has changed on a node since the client saw it last:

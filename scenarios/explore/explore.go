@@ -356,6 +356,11 @@ func inWorld(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 // the lock's scripts.
 func (r *run) warm() (err error) {
 	r.world.Warm(func(c *lab.Client) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("%s panicked: %v", c.Name, p)
+			}
+		}()
 		l, failed := r.build(c.Env(key + ":warm:" + c.Name))
 		if failed != nil {
 			err = fmt.Errorf("the lock can't be built: %w", failed)

@@ -135,7 +135,7 @@ func (p *player) acquire() bool {
 			p.refused()
 			if attempt+1 < p.run.bounds.Attempts {
 				p.awaitChange()
-			} else if p.run.reads(allNodes); p.Owns() && !p.run.underWay(p) {
+			} else if p.Owns() && !p.run.underWay(p) {
 				p.run.breaks(SelfDeadlock, "%s is refused by its own grant",
 					p.Name)
 			}
@@ -154,10 +154,10 @@ func (p *player) granted() {
 		if l, ok := p.lock.(lock.Losable); ok {
 			lost = l.Lost()
 		}
-		p.run.writes(beliefs)
+		p.run.touched.writes |= beliefs
 		p.holding = p.Enter(lost)
 	}
-	p.run.reads(allNodes)
+	p.run.touched.reads |= allNodes
 	p.Note("TryLock returns true")
 	if !p.Owns() {
 		p.run.breaks(ToldALie, "%s's TryLock returns true, and the servers do"+
@@ -165,12 +165,12 @@ func (p *player) granted() {
 	}
 }
 
-// refused keeps the books after a refusal.
+// refused keeps the books after a refusal. Whether the client asks again at once
+// depends on what has happened to the nodes since they refused.
 func (p *player) refused() {
 	p.Note("TryLock returns false")
-	for _, i := range p.Refused() {
-		p.run.reads(node(i))
-	}
+	p.Refused()
+	p.run.touched.reads |= allNodes
 }
 
 // awaitChange waits until it is worth asking again.

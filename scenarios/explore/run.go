@@ -8,12 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lock"
 )
+
+// The explorer's own words: a *run* takes *actions*, one after the other, in a
+// world; *players* are its clients with their programs. A *walk* makes runs until
+// it has seen every state.
 
 // action is one move of a schedule. It is written as the client's letter and a
 // sign, then the node where there are several, then which of several such things
@@ -63,21 +66,17 @@ func (a action) write(nodes int) string {
 
 // compare puts what clients do before what happens to them, and before the clock.
 func (a action) compare(b action) int {
-	rank := func(a action) int { return strings.IndexByte("><~=w?!xzER", a.sign) }
-	own := func(a action) bool { return rank(a) > rank(action{sign: wake}) }
+	const order = "><~=w ?!xz ER"
+	group := func(a action) int {
+		return strings.Count(order[:strings.IndexByte(order, a.sign)], " ")
+	}
 	return cmp.Or(
-		cmp.Compare(truth(own(a)), truth(own(b))),
+		cmp.Compare(group(a), group(b)),
 		cmp.Compare(a.client, b.client),
-		cmp.Compare(rank(a), rank(b)),
+		cmp.Compare(strings.IndexByte(order, a.sign),
+			strings.IndexByte(order, b.sign)),
 		cmp.Compare(a.node, b.node),
 		cmp.Compare(a.nth, b.nth))
-}
-
-func truth(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // parse reads what write writes.
@@ -145,8 +144,6 @@ type run struct {
 	gaveUp   bool // somebody has asked as often as the bounds allow
 	touched  footprint
 
-	mu sync.Mutex // timers may wake two programs at the same moment
-
 	// Known from other runs: until when no timer of the client does anything, and
 	// of a client whose program is done whether one ever does.
 	silence  map[moment]time.Duration
@@ -173,19 +170,6 @@ func node(n int) uint64 { return 1 << (30 + n) }
 // apart says whether two actions come to the same in either order.
 func (f footprint) apart(g footprint) bool {
 	return f.writes&(g.reads|g.writes) == 0 && g.writes&f.reads == 0
-}
-
-// reads and writes note what a program touches.
-func (r *run) reads(what uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.touched.reads |= what
-}
-
-func (r *run) writes(what uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.touched.writes |= what
 }
 
 // Breach is an invariant that was just broken, and by what.
@@ -231,7 +215,7 @@ func (r *run) begin() error {
 		p.start()
 	}
 	r.settle()
-	return nil
+	return errors.Join(r.world.Failures()...)
 }
 
 // stop ends the player's program where it waits.
@@ -244,8 +228,6 @@ func (p *player) stop() {
 
 // breaks notes that an invariant is broken at this moment.
 func (r *run) breaks(invariant Invariant, format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.world.Report(string(invariant), format, args...)
 }
 
@@ -466,8 +448,8 @@ func (r *run) take(a action) ([]Breach, error) {
 	if (a.sign == request || a.sign == stray) && r.world.Changed() {
 		r.touched.writes |= node(int(a.node))
 	}
-	if failures := r.world.Failures(); len(failures) > 0 {
-		return nil, errors.Join(failures...)
+	if err := errors.Join(r.world.Failures()...); err != nil {
+		return nil, err
 	}
 	var broken []Breach
 	for _, b := range r.world.Broken()[seen:] {
@@ -527,6 +509,7 @@ func (r *run) do(a action) error {
 		r.mustMove = true
 		p.Pause(true)
 	case wake:
+		r.touched.reads |= allNodes // it may have waited for a change
 		p.Pause(false)
 		if p.parked != nil {
 			a := *p.parked

@@ -1,14 +1,20 @@
 package explore_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
-	"sync"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
@@ -18,16 +24,21 @@ import (
 var (
 	all = flag.Bool("all", false, "walk every row of docs/explorer.md, not only"+
 		" those that take no time")
-	three        = flag.Bool("three", false, "walk with three clients: minutes")
-	threeCrashes = flag.Int("threecrashes", 1, "")
-	rungName     = flag.String("rung", "gold", "the rung that Replay asks")
-	schedule     = flag.String("schedule", "", "the schedule that Replay takes")
+	update = flag.Bool("update", false, "with -all: rewrite the generated parts of"+
+		" docs/explorer.md")
+	three    = flag.Bool("three", false, "walk with three clients: minutes")
+	rungName = flag.String("rung", "gold", "the rung that Replay asks")
+	schedule = flag.String("schedule", "", "the schedule that Replay takes")
+	why      = flag.String("why", "", "print the shortest failing schedules of a"+
+		" rung")
+	graphs = flag.String("graph", "", "write the state graphs of all rungs to"+
+		" this directory")
 )
 
 // row is a walk of a rung with one program, a line of the table.
 type row struct {
 	rung   ladder.Rung
-	family string // "standard", "lost replies" or "timers"
+	family string // which bounds
 	bounds explore.Bounds
 	quick  bool // it is walked in every test run
 }
@@ -49,10 +60,11 @@ func rungBounds(rung ladder.Rung) explore.Bounds {
 	return b
 }
 
-// rows are all walks: for each rung two clients, one expiry and one crash with
-// each program, and the pause of a process where the lock tells its holder of a
-// loss. Redlock tries again and again while others do, so its clients ask twice
-// without a crash, and once with one.
+// rows are all walks, with two clients and one expiry. The standard ones have one
+// crash, and the pause of a process where the lock tells its holder of a loss. A
+// lock that renews gives up what takes longer than a lease: so there are stray
+// commands. Redlock's clients ask again and again while others do, so they ask
+// twice without a crash and once with one.
 func rows() []row {
 	var rows []row
 	for _, rung := range ladder.Rungs {
@@ -70,38 +82,38 @@ func rows() []row {
 			add("standard", false, func(b *explore.Bounds) {
 				b.Attempts = 2
 			}, explore.Once)
-			add("a crash", true, func(b *explore.Bounds) {
+			add("a crash", false, func(b *explore.Bounds) {
 				b.Crashes, b.Attempts = 1, 1
 			}, explore.Once)
+			add("one attempt", true, func(b *explore.Bounds) {
+				b.Attempts = 1
+			}, explore.Nested)
 			add("one attempt", false, func(b *explore.Bounds) {
 				b.Attempts = 1
-			}, explore.Twice, explore.Nested)
+			}, explore.Twice)
 			continue
 		}
-		standard := func(b *explore.Bounds) {
-			b.Crashes = 1
+		crash := func(b *explore.Bounds) { b.Crashes = 1 }
+		add("standard", true, func(b *explore.Bounds) {
+			crash(b)
 			if rung.Renews {
 				b.Pauses = 1
 			}
-		}
-		add("standard", true, standard, explore.Once)
-		add("standard", false, standard, explore.Twice, explore.Nested)
+		}, explore.Once)
+		add("standard", false, crash, explore.Twice, explore.Nested)
 		add("lost replies", false, func(b *explore.Bounds) {
 			b.LostReplies = 1
 		}, explore.Once)
 		if rung.Renews {
+			add("strays", false, func(b *explore.Bounds) {
+				b.Crashes, b.Strays = 1, 1
+			}, explore.Once)
 			add("timers", false, func(b *explore.Bounds) {
 				b.Timers, b.Strays = 1, 1
 			}, explore.Once)
 		}
 	}
 	return rows
-}
-
-// deadline reads the value of a timestamp lock.
-func deadline(value string) (time.Time, bool) {
-	ms, err := strconv.ParseInt(value, 10, 64)
-	return time.UnixMilli(ms), err == nil
 }
 
 // Exploring makes much garbage that lives for one run, and a graph that lives for
@@ -121,42 +133,276 @@ func TestThreeClients(t *testing.T) {
 			rung, err := ladder.Find(name)
 			require.NoError(t, err)
 			start := time.Now()
-			bounds := explore.Bounds{Clients: 3, Expiries: 1, Crashes: *threeCrashes,
+			bounds := explore.Bounds{Clients: 3, Expiries: 1, Crashes: 1,
 				Programs: []explore.Program{explore.Once}}
 			t.Logf("\n%s%v", explore.Run(t, rung.Build, bounds), time.Since(start))
 		})
 	}
 }
 
+// once is what the standard row of each rung breaks with the program that locks
+// once. Nobody has told the explorer.
+var once = map[string][]explore.Invariant{
+	"bronze": {explore.Orphaned},
+	"silver": {explore.Orphaned, explore.ForeignRelease, explore.TwoHolders,
+		explore.LostUpdate, explore.StaleWrite, explore.ToldALie},
+	"silver/timestamp": {explore.ForeignRelease, explore.TwoHolders,
+		explore.LostUpdate, explore.SelfDeadlock, explore.StaleWrite,
+		explore.ToldALie},
+	"gold": {explore.ForeignRelease, explore.TwoHolders, explore.LostUpdate,
+		explore.StaleWrite, explore.ToldALie},
+	"gold/script": {explore.ForeignRelease, explore.TwoHolders,
+		explore.LostUpdate, explore.StaleWrite, explore.ToldALie},
+	"platinum": {explore.ForeignRelease, explore.TwoHolders, explore.LostUpdate,
+		explore.StaleWrite, explore.ToldALie},
+	"diamond": {explore.TwoHolders, explore.LostUpdate, explore.StaleWrite,
+		explore.ToldALie},
+	"diamond/watchdog": {explore.TwoHolders, explore.LostUpdate,
+		explore.StaleWrite},
+	"reentrant": {explore.TwoHolders, explore.LostUpdate, explore.StaleWrite},
+	"reentrant/notify": {explore.TwoHolders, explore.LostUpdate,
+		explore.StaleWrite},
+	"reentrant/fenced": {explore.TwoHolders},
+	"redlock": {explore.TwoHolders, explore.LostUpdate, explore.SelfDeadlock,
+		explore.StaleWrite},
+}
+
+// Every row is walked to its end. What it breaks is broken again when its schedule
+// is replayed by itself, with nothing inferred and nothing remembered.
 func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
-	reports := map[string]explore.Report{}
-	var mu sync.Mutex
+	if *update && !*all {
+		t.Fatal("-update rewrites the whole table: go test ./scenarios/explore" +
+			" -all -update")
+	}
+	rows := rows()
+	lines := make([]string, len(rows))
+	found := make([]map[explore.Invariant]explore.Failure, len(rows))
 	t.Run("rungs", func(t *testing.T) {
-		for _, row := range rows() {
-			if !row.quick && !*all {
-				continue
-			}
+		for i, row := range rows {
 			t.Run(row.name(), func(t *testing.T) {
+				if !row.quick && !*all {
+					t.Skip("go test ./scenarios/explore -run Table -all")
+				}
 				t.Parallel()
 				report := explore.Run(t, row.rung.Build, row.bounds)
 				t.Log("\n" + report.String())
 				require.True(t, report.Exhausted())
-				mu.Lock()
-				defer mu.Unlock()
-				reports[row.name()] = report
+				var broken []explore.Invariant
+				for _, invariant := range explore.Invariants {
+					f, found := report.Failure(invariant)
+					if !found {
+						continue
+					}
+					broken = append(broken, invariant)
+					replayed := explore.Replay(t, row.rung.Build, row.bounds,
+						f.Schedule)
+					assert.True(t, slices.ContainsFunc(replayed.Broken,
+						func(b explore.Breach) bool {
+							return b.Invariant == invariant
+						}), "%s is not broken by %s:\n%s", invariant, f.Schedule,
+						replayed.Timeline)
+				}
+				if row.family == "standard" &&
+					row.bounds.Programs[0] == explore.Once {
+					assert.Equal(t, once[row.rung.Name], broken)
+				}
+				lines[i], found[i] = line(row, report), report.Walks[0].Found
 			})
 		}
 	})
-	fmt.Println(len(reports))
+	if t.Failed() {
+		return
+	}
+	if *all {
+		fresh(t, "verdicts", verdicts(rows, found))
+		fresh(t, "rows", heading()+strings.Join(lines, ""))
+		return
+	}
+	for i, row := range rows {
+		if row.quick {
+			assert.Contains(t, part(t, "rows"), lines[i],
+				"docs/explorer.md is stale, run go test ./scenarios/explore -all"+
+					" -update")
+		}
+	}
+}
+
+// verdicts is the table of rungs and invariants: the cheapest of all rows.
+func verdicts(rows []row, found []map[explore.Invariant]explore.Failure) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| rung |")
+	for _, invariant := range explore.Invariants {
+		fmt.Fprintf(&b, " %s |", invariant)
+	}
+	fmt.Fprintf(&b, "\n|---|%s\n", strings.Repeat(":-:|",
+		len(explore.Invariants)))
+	for _, rung := range ladder.Rungs {
+		var whole explore.Report
+		for i, row := range rows {
+			if row.rung.Name == rung.Name {
+				whole.Walks = append(whole.Walks, explore.Walk{Found: found[i]})
+			}
+		}
+		fmt.Fprintf(&b, "| %s |%s\n", rung.Name, cells(whole))
+	}
+	return b.String()
+}
+
+// heading is the head of the table that has a line for each row.
+func heading() string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| rung | bounds | program |")
+	for _, invariant := range explore.Invariants {
+		fmt.Fprintf(&b, " %s |", invariant)
+	}
+	fmt.Fprintf(&b, " schedules | states |\n|---|---|---|%s--:|--:|\n",
+		strings.Repeat(":-:|", len(explore.Invariants)))
+	return b.String()
+}
+
+func line(row row, report explore.Report) string {
+	walk := report.Walks[0]
+	return fmt.Sprintf("| %s | %s | %s |%s %v | %d |\n", row.rung.Name,
+		strings.TrimPrefix(report.Bounds.String(), "2 clients, "), walk.Program,
+		cells(report), walk.Schedules(), walk.States)
+}
+
+// cells are a report's verdicts, in the order of the invariants.
+func cells(report explore.Report) string {
+	var b strings.Builder
+	for _, invariant := range explore.Invariants {
+		if f, found := report.Failure(invariant); found {
+			fmt.Fprintf(&b, " **%d+%d** |", f.Adversary, f.Steps)
+		} else {
+			fmt.Fprint(&b, " ✓ |")
+		}
+	}
+	return b.String()
+}
+
+// A stress test runs schedules as they come. These are the shares of those that
+// release a foreign lock, with two clients and one expiry.
+func TestHowRarelyAScheduleReleasesAForeignLock(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprint(&b, "| rung | schedules | that release a foreign lock | share |"+
+		" a random scheduler meets one in |\n|---|--:|--:|--:|--:|\n")
+	for _, name := range []string{"gold", "platinum", "diamond"} {
+		report := explore.Run(t, rung(t, name).Build, explore.Bounds{Expiries: 1,
+			Programs: []explore.Program{explore.Once}})
+		walk := report.Walks[0]
+		all, failing := walk.Share(explore.ForeignRelease)
+		share, _ := new(big.Rat).SetFrac(failing, all).Float64()
+		chance := walk.Chance(explore.ForeignRelease)
+		fmt.Fprintf(&b, "| %s | %v | %v | %.2f %% | %.2f %% of its runs |\n", name,
+			all, failing, 100*share, 100*chance)
+	}
+	fresh(t, "share", b.String())
 }
 
 func TestReplay(t *testing.T) {
 	if *schedule == "" {
-		t.Skip("which schedule? go test ./scenarios/explore -run Replay" +
-			" -rung gold -schedule 'once: A> A< E B> B<' -v")
+		t.Skip("which one? go test ./scenarios/explore -run Replay -rung gold" +
+			" -schedule 'once: A> A< E B> B<' -v")
 	}
-	rung, err := ladder.Find(*rungName)
-	require.NoError(t, err)
-	replayed := explore.Replay(t, rung.Build, rungBounds(rung), *schedule)
+	r := rung(t, *rungName)
+	replayed := explore.Replay(t, r.Build, rungBounds(r), *schedule)
 	t.Log("\n" + replayed.Timeline)
+}
+
+func TestWhy(t *testing.T) {
+	if *why == "" {
+		t.Skip("which rung? go test ./scenarios/explore -run Why -why gold -v")
+	}
+	r := rung(t, *why)
+	var whole explore.Report
+	for _, row := range rows() {
+		if row.rung.Name == r.Name && row.family != "timers" {
+			report := explore.Run(t, r.Build, row.bounds)
+			whole.Walks = append(whole.Walks, report.Walks...)
+		}
+	}
+	for _, invariant := range explore.Invariants {
+		f, found := whole.Failure(invariant)
+		if !found {
+			t.Logf("\n%s: no schedule breaks it", invariant)
+			continue
+		}
+		replayed := explore.Replay(t, r.Build, rungBounds(r), f.Schedule)
+		t.Logf("\n%s: %s\n\n%s", invariant, f.Schedule, replayed.Timeline)
+	}
+}
+
+func TestGraph(t *testing.T) {
+	names := []string{"bronze", "gold"}
+	dir := *graphs
+	if dir == "" {
+		dir = t.TempDir()
+	} else {
+		names = nil
+		for _, r := range ladder.Rungs {
+			names = append(names, r.Name)
+		}
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := rung(t, name)
+			bounds := rungBounds(r)
+			bounds.Expiries, bounds.Crashes = 1, 1
+			bounds.Programs = []explore.Program{explore.Once}
+			if r.Nodes > 1 {
+				bounds.Attempts = 1
+			}
+			graph := explore.Draw(t, r.Build, bounds)[0]
+			file := filepath.Join(dir, strings.ReplaceAll(name, "/", "-")+".json")
+			require.NoError(t, os.WriteFile(file, graph, 0o644))
+			var read explore.Graph
+			require.NoError(t, json.Unmarshal(graph, &read))
+			assert.NotEmpty(t, read.States)
+			assert.Greater(t, len(read.Edges), len(read.States))
+			assert.False(t, read.Stopped)
+		})
+	}
+}
+
+// part is a generated part of docs/explorer.md.
+func part(t *testing.T, name string) string {
+	t.Helper()
+	_, got, _ := split(t, name)
+	return got
+}
+
+func split(t *testing.T, name string) (before, got, after string) {
+	t.Helper()
+	content, err := os.ReadFile(document)
+	require.NoError(t, err)
+	begin := fmt.Sprintf("<!-- generated: %s -->\n", name)
+	end := fmt.Sprintf("<!-- end of %s -->", name)
+	before, rest, found := strings.Cut(string(content), begin)
+	require.True(t, found, "%s has no line %q", document, begin)
+	got, after, found = strings.Cut(rest, end)
+	require.True(t, found, "%s has no line %q", document, end)
+	return before + begin, got, end + after
+}
+
+var document = filepath.Join("..", "..", "docs", "explorer.md")
+
+// fresh compares a generated part with what it should be, and rewrites it with
+// -update.
+func fresh(t *testing.T, name, want string) {
+	t.Helper()
+	before, got, after := split(t, name)
+	if *update {
+		require.NoError(t, os.WriteFile(document, []byte(before+want+after), 0o644))
+		return
+	}
+	assert.Equal(t, want, got, "%s: the part %q is stale, run go test"+
+		" ./scenarios/explore -all -update", document, name)
+}
+
+// deadline reads the value of a timestamp lock.
+func deadline(value string) (time.Time, bool) {
+	ms, err := strconv.ParseInt(value, 10, 64)
+	return time.UnixMilli(ms), err == nil
 }

@@ -424,14 +424,14 @@ func chance(all []*state, breaks func([]Breach) bool) float64 {
 }
 
 // plain takes every schedule in a run of its own, one after the other, and knows
-// no states. It is what search is tested against.
-func plain(r *run) (Walk, error) {
+// no states; its Runs are the schedules. It stops after so many, if that is not 0.
+// It is what search is tested against.
+func plain(r *run, limit int) (Walk, error) {
 	walk := Walk{Program: r.program, bounds: r.bounds,
 		Found: map[Invariant]Failure{}}
 	var path []action
 	var left [][]action // at each step, what was not taken there yet
 	for {
-		walk.Runs++
 		if err := r.begin(); err != nil {
 			return walk, err
 		}
@@ -467,12 +467,12 @@ func plain(r *run) (Walk, error) {
 			walk.Steps++
 		}
 		if ended {
-			walk.States++ // here, the schedules
+			walk.Runs++
 		}
 		for len(path) > 0 && len(left[len(left)-1]) == 0 {
 			path, left = path[:len(path)-1], left[:len(left)-1]
 		}
-		if len(path) == 0 {
+		if len(path) == 0 || walk.Runs == limit {
 			return walk, nil
 		}
 		last := len(path) - 1

@@ -1,0 +1,365 @@
+package explore_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/scenarios/explore"
+)
+
+// The claims of the sources, settled by running them: docs/claims.md.
+
+// trying is a lock with another TryLock.
+type trying struct {
+	inner lock.Lock
+	try   func(ctx context.Context, inner lock.Lock) (bool, error)
+}
+
+func (l trying) TryLock(ctx context.Context) (bool, error) {
+	return l.try(ctx, l.inner)
+}
+func (l trying) Lock(ctx context.Context) error   { return l.inner.Lock(ctx) }
+func (l trying) Unlock(ctx context.Context) error { return l.inner.Unlock(ctx) }
+
+// with gives the locks that build makes another TryLock.
+func with(build lock.Build, try func(ctx context.Context, env lock.Env,
+	inner lock.Lock) (bool, error)) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		l, err := build(env)
+		return trying{l, func(ctx context.Context, inner lock.Lock) (bool, error) {
+			return try(ctx, env, inner)
+		}}, err
+	}
+}
+
+// afterADeath is a timestamp lock that finds the key of a holder who died long ago.
+func afterADeath(build lock.Build) lock.Build {
+	return with(build, func(ctx context.Context, env lock.Env, inner lock.Lock) (
+		bool, error) {
+		if err := env.Nodes[0].SetNX(ctx, env.Key, "1", 0).Err(); err != nil {
+			return false, err
+		}
+		return inner.TryLock(ctx)
+	})
+}
+
+// withoutComparing takes over without a look at what GETSET returns.
+func withoutComparing(ctx context.Context, env lock.Env, _ lock.Lock) (bool, error) {
+	rdb, now := env.Nodes[0], env.Now()
+	deadline := strconv.FormatInt(now.Add(env.TTL).UnixMilli(), 10)
+	granted, err := rdb.SetNX(ctx, env.Key, deadline, 0).Result()
+	if granted || err != nil {
+		return granted, err
+	}
+	held, err := rdb.Get(ctx, env.Key).Int64()
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	if err != nil || now.UnixMilli() <= held {
+		return false, err
+	}
+	err = rdb.Do(ctx, "GETSET", env.Key, deadline).Err()
+	return err == nil || errors.Is(err, redis.Nil), nil
+}
+
+func TestClaimWhenATimestampLockExpiresOneClientAloneTakesItOver(t *testing.T) {
+	timestamp := rung(t, "silver/timestamp")
+	bounds := explore.Bounds{LeaseInValue: deadline,
+		Programs: []explore.Program{explore.Once}}
+
+	report := explore.Run(t, afterADeath(timestamp.Build), bounds)
+	_, two := report.Failure(explore.TwoHolders)
+	assert.True(t, report.Exhausted())
+	assert.False(t, two, "no schedule lets two take over: %s", report)
+
+	report = explore.Run(t, afterADeath(with(timestamp.Build, withoutComparing)),
+		bounds)
+	_, two = report.Failure(explore.TwoHolders)
+	assert.True(t, two, "without the comparison two do: %s", report)
+}
+
+func TestClaimTheLoserOfATakeoverOverwritesTheWinnersDeadline(t *testing.T) {
+	timestamp := rung(t, "silver/timestamp")
+	built := 0
+	skewed := func(env lock.Env) (lock.Lock, error) {
+		// Handles are built for A and B in turn; B's clock is five seconds ahead.
+		if built++; built%2 == 0 {
+			now := env.Now
+			env.Now = func() time.Time { return now().Add(5 * time.Second) }
+		}
+		return timestamp.Build(env)
+	}
+	replayed := explore.Replay(t, afterADeath(skewed),
+		explore.Bounds{LeaseInValue: deadline}, "A> A< A> A< A> A<"+
+			" B> B< B> B< B> B< A> A< B> B<")
+	t.Log("\n" + replayed.Timeline)
+	lines := strings.Split(replayed.Timeline, "\n")
+	assert.Less(t, index(lines, "A       GETSET"), index(lines, "B       GETSET"))
+	assert.Positive(t, index(lines, "A       TryLock returns true"))
+	assert.Positive(t, index(lines, "B       TryLock returns false"))
+	// The key holds B's deadline while A has the lock: A's lease is longer now
+	// than it knows.
+	assert.Contains(t, lines[index(lines, "B       GETSET")], "946684815")
+}
+
+func index(lines []string, part string) int {
+	for i, line := range lines {
+		if strings.Contains(line, part) {
+			return i
+		}
+	}
+	return -1
+}
+
+// The takeover has a hole that the sources do not name: when the holder's DEL
+// comes between a waiter's GET and its GETSET, the waiter sets the key, is
+// answered nil, and takes that for a refusal.
+func TestAWaiterOfATimestampLockCanLockEverybodyOut(t *testing.T) {
+	replayed := explore.Replay(t, rung(t, "silver/timestamp").Build,
+		explore.Bounds{LeaseInValue: deadline}, "A> A< A= A= B> B< B> B< E"+
+			" B> B< B> A> B< B> B<")
+	t.Log("\n" + replayed.Timeline)
+	assert.Contains(t, replayed.Timeline, "GETSET lock:stock")
+	require.NotEmpty(t, replayed.Broken)
+	assert.Equal(t, explore.SelfDeadlock,
+		replayed.Broken[len(replayed.Broken)-1].Invariant)
+}
+
+// listed is the Lua script as seeds/001 prints it.
+var listed = redis.NewScript(`
+if redis.call('setnx', KEYS[1], ARGV[1]) == 1 then
+    redis.call('expire', KEYS[1], ARGV[2])
+else
+    return 0
+end;`)
+
+func TestClaimTheScriptThatReturnsNothingRefusesWhomItHasGrantedTheLock(
+	t *testing.T) {
+	build := with(rung(t, "gold").Build, func(ctx context.Context, env lock.Env,
+		_ lock.Lock) (bool, error) {
+		reply, err := listed.Run(ctx, env.Nodes[0], []string{env.Key}, "locked",
+			int(env.TTL.Seconds())).Int64()
+		if errors.Is(err, redis.Nil) {
+			return false, nil // the source: result != null && result == 1
+		}
+		return reply == 1, err
+	})
+	report := explore.Run(t, build,
+		explore.Bounds{Programs: []explore.Program{explore.Once}})
+	f, found := report.Failure(explore.SelfDeadlock)
+	require.True(t, found, report)
+	assert.Equal(t, "once: A> A<", f.Schedule)
+	assert.Zero(t, f.Adversary)
+}
+
+func TestClaimASingleRedisEnsuresMutualExclusionOnlyWithoutALease(t *testing.T) {
+	for _, r := range ladder.Rungs {
+		if r.Nodes > 1 {
+			continue
+		}
+		bounds := rungBounds(r)
+		bounds.Expiries, bounds.Pauses = 1, 1
+		bounds.Programs = []explore.Program{explore.Once}
+		report := explore.Run(t, r.Build, bounds)
+		require.True(t, report.Exhausted())
+		_, two := report.Failure(explore.TwoHolders)
+		assert.Equal(t, r.Name != "bronze", two, "%s: %s", r.Name, report)
+	}
+}
+
+// orders are all ways to shuffle the steps of two buyers: 0 is the one, 1 the
+// other.
+func orders(steps int) (all [][]int) {
+	var put func(order []int, left [2]int)
+	put = func(order []int, left [2]int) {
+		if left == [2]int{} {
+			all = append(all, append([]int(nil), order...))
+		}
+		for buyer := range 2 {
+			if left[buyer] > 0 {
+				left[buyer]--
+				put(append(order, buyer), left)
+				left[buyer]++
+			}
+		}
+	}
+	put(nil, [2]int{steps, steps})
+	return all
+}
+
+func TestClaimTwoBuyersAtOnceMakeTheStockFallByTwoWhenTheDecrementIsAtomic(
+	t *testing.T) {
+	const stock = 2
+	byOne, negative := 0, 0
+	for _, order := range orders(2) {
+		// Each reads and then says "one less", or writes back one less.
+		atomically, written := stock, stock
+		last := 1 // of another stock, with one left
+		var read, seen [2]int
+		var done [2]int
+		for _, buyer := range order {
+			if done[buyer]++; done[buyer] == 1 {
+				read[buyer], seen[buyer] = written, last
+				continue
+			}
+			atomically--
+			written = read[buyer] - 1
+			if seen[buyer] > 0 {
+				last--
+			}
+		}
+		assert.Equal(t, stock-2, atomically, order)
+		if written == stock-1 {
+			byOne++
+		}
+		if last < 0 {
+			negative++
+		}
+	}
+	assert.Equal(t, 4, byOne, "orders in which one write is lost")
+	assert.Equal(t, 4, negative, "orders in which the last item is sold twice")
+}
+
+// The recursion of seeds/000, with its sleep and without.
+func TestClaimTheSleepDoesNotKeepTheRecursionFromGrowingTheStack(t *testing.T) {
+	depth := func(pause, wait time.Duration) (calls int, grown uint64) {
+		synctest.Test(t, func(*testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			end := time.Now().Add(wait)
+			var retry func() int
+			retry = func() int {
+				calls++
+				if !time.Now().Before(end) {
+					runtime.ReadMemStats(&after)
+					return calls
+				}
+				time.Sleep(pause)
+				return retry() + 0
+			}
+			retry()
+			grown = after.StackInuse - min(before.StackInuse, after.StackInuse)
+		})
+		return calls, grown
+	}
+	calls, grown := depth(100*time.Millisecond, 10*time.Hour)
+	assert.Equal(t, 360_001, calls, "one frame for each attempt")
+	assert.Greater(t, grown, uint64(360_001*16), "bytes of stack")
+	more, _ := depth(10*time.Millisecond, time.Hour)
+	assert.Equal(t, calls, more, "the sleep only slows the growth")
+}
+
+func TestClaimWATCHPreventsOverselling(t *testing.T) {
+	m := miniredis.NewMiniRedis()
+	conn, err := m.Dial()
+	require.NoError(t, err)
+	defer m.Close()
+	defer conn.Close()
+	refused := 0
+	all := orders(3)
+	for _, order := range all {
+		require.NoError(t, m.Set("stock", "1"))
+		var buyers [2]*buyer
+		for i := range buyers {
+			buyers[i] = newBuyer(m)
+		}
+		sold := 0
+		for _, i := range order {
+			switch b := buyers[i]; b.next() {
+			case "sold":
+				sold++
+			case "refused":
+				refused++
+			}
+		}
+		left, err := m.Get("stock")
+		require.NoError(t, err)
+		assert.Equal(t, "0", left, order)
+		assert.Equal(t, 1, sold, order)
+	}
+	assert.Len(t, all, 20)
+	assert.Positive(t, refused, "some EXEC is refused")
+}
+
+// buyer buys in three steps: WATCH and GET, the decision, MULTI to EXEC.
+type buyer struct {
+	peer *server.Peer
+	out  *strings.Builder
+	m    *miniredis.Miniredis
+	step int
+	seen string
+}
+
+func newBuyer(m *miniredis.Miniredis) *buyer {
+	out := &strings.Builder{}
+	return &buyer{peer: server.NewPeer(bufio.NewWriter(out)), out: out, m: m}
+}
+
+func (b *buyer) send(args ...string) string {
+	b.out.Reset()
+	b.m.Server().Dispatch(b.peer, args)
+	b.peer.Flush()
+	return b.out.String()
+}
+
+func (b *buyer) next() string {
+	switch b.step++; {
+	case b.step == 1:
+		b.send("WATCH", "stock")
+		return ""
+	case b.step == 2:
+		b.seen = b.send("GET", "stock")
+		return ""
+	case b.seen != "$1\r\n1\r\n":
+		return "sold out"
+	}
+	b.send("MULTI")
+	b.send("DECR", "stock")
+	if strings.HasPrefix(b.send("EXEC"), "*1") {
+		return "sold"
+	}
+	return "refused"
+}
+
+func TestClaimHSETTakesNeitherNXNorPX(t *testing.T) {
+	m := miniredis.NewMiniRedis()
+	defer m.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", Protocol: 2,
+		DisableIdentity: true, Dialer: func(context.Context, string, string) (
+			net.Conn, error) {
+			return m.Dial()
+		}})
+	defer rdb.Close()
+	ctx := context.Background()
+	err := rdb.Do(ctx, "HSET", "lock", "thread-7", 1, "NX", "PX", 10000).Err()
+	assert.ErrorContains(t, err, "wrong number of arguments")
+	// With one word less it is worse: the words are taken for fields.
+	require.NoError(t, rdb.Do(ctx, "HSET", "lock", "thread-7", 1, "NX",
+		"PX").Err())
+	assert.Equal(t, map[string]string{"thread-7": "1", "NX": "PX"},
+		rdb.HGetAll(ctx, "lock").Val())
+	assert.Equal(t, time.Duration(-1), rdb.TTL(ctx, "lock").Val())
+}
+
+func rung(t *testing.T, name string) ladder.Rung {
+	t.Helper()
+	r, err := ladder.Find(name)
+	require.NoError(t, err)
+	return r
+}

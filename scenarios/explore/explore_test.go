@@ -1,0 +1,173 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/diamond"
+	"github.com/lockladder/lockladder/diamond/watchdog"
+	"github.com/lockladder/lockladder/gold"
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+func buildGold(env lock.Env) (lock.Lock, error) {
+	return gold.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
+}
+
+func TestAScheduleIsReadAsItIsWritten(t *testing.T) {
+	program, actions, err := read("nested: A>1 A<3 B>2.2 A= A! A?1 B~ Ax Az Aw E R")
+	require.NoError(t, err)
+	assert.Equal(t, Nested, program)
+	assert.Equal(t, "A>1 A<3 B>2.2 A= A!1 A?1 B~1 Ax Az Aw E R", write(actions, 3))
+
+	program, actions, err = read(" A> A<\n")
+	require.NoError(t, err)
+	assert.Equal(t, Once, program)
+	assert.Equal(t, "A> A<", write(actions, 1))
+}
+
+func TestAScheduleThatMakesNoSenseIsRefusedInOneLine(t *testing.T) {
+	for _, bad := range []string{"A", "a>", "A>0", "A>.0", "A>x", "A>1.", "E1", ">A",
+		"A>999", "often: A>"} {
+		_, _, err := read(bad)
+		require.Error(t, err, bad)
+		assert.NotContains(t, err.Error(), "\n")
+	}
+	_, err := replay(t, "A> A>")
+	assert.ErrorContains(t, err, `"A>" is not possible after "A>"; possible are "A<`)
+	_, err = replay(t, "C>")
+	assert.ErrorContains(t, err, `"C>" is not possible`)
+}
+
+func replay(t *testing.T, schedule string) (replayed Replayed, err error) {
+	err = inWorld(t, buildGold, Bounds{}, false, func(r *run) (err error) {
+		replayed, err = r.replay(schedule)
+		return err
+	})
+	return replayed, err
+}
+
+func TestBoundsThatMakeNoSenseAreRefusedInOneLine(t *testing.T) {
+	for _, bad := range []Bounds{{Clients: -1}, {Clients: 27}, {Nodes: 27},
+		{Expiries: -1}, {Programs: []Program{"thrice"}}} {
+		_, err := explore(t, buildGold, bad, true, search)
+		require.Error(t, err, "%+v", bad)
+		assert.NotContains(t, err.Error(), "\n")
+	}
+}
+
+func TestALockThatCantBeBuiltIsAnError(t *testing.T) {
+	_, err := explore(t, func(lock.Env) (lock.Lock, error) {
+		return nil, errors.New("no licence")
+	}, Bounds{}, true, search)
+	assert.ErrorContains(t, err, "the lock can't be built: no licence")
+}
+
+// changed is a lock with something added to TryLock and Unlock.
+type changed struct {
+	inner             lock.Lock
+	before, afterward func(ctx context.Context)
+}
+
+func (c changed) TryLock(ctx context.Context) (bool, error) {
+	c.before(ctx)
+	return c.inner.TryLock(ctx)
+}
+
+func (c changed) Lock(ctx context.Context) error { return c.inner.Lock(ctx) }
+
+func (c changed) Unlock(ctx context.Context) error {
+	defer c.afterward(ctx)
+	return c.inner.Unlock(ctx)
+}
+
+// twisted is gold with something before each TryLock.
+func twisted(twist func(ctx context.Context, env lock.Env)) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		l, err := buildGold(env)
+		return changed{l, func(ctx context.Context) { twist(ctx, env) },
+			func(context.Context) {}}, err
+	}
+}
+
+func TestALockThatPanicsIsAnError(t *testing.T) {
+	for _, good := range []int64{0, 4, 10} {
+		var calls atomic.Int64
+		_, err := explore(t, twisted(func(context.Context, lock.Env) {
+			if calls.Add(1) > good {
+				panic("out of ideas")
+			}
+		}), Bounds{}, true, search)
+		assert.ErrorContains(t, err, "panicked: out of ideas", good)
+	}
+}
+
+func TestALockThatDoesNotDoTheSameThingTwiceIsAnError(t *testing.T) {
+	_, err := explore(t, twisted(func(ctx context.Context, env lock.Env) {
+		if rand.IntN(2) == 0 {
+			env.Nodes[0].Ping(ctx) // passes the gate unseen
+			env.Nodes[0].Exists(ctx, env.Key)
+		}
+	}), Bounds{Expiries: 1}, true, search)
+	assert.ErrorIs(t, err, errDiverged)
+	assert.ErrorContains(t, err, "in the schedule once: ")
+}
+
+func TestRandomTokensAreTheSameInEveryRun(t *testing.T) {
+	bounds := Bounds{Expiries: 1, LostReplies: 1, Programs: []Program{Once}}
+	seeded := Run(t, func(env lock.Env) (lock.Lock, error) {
+		return diamond.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
+	}, bounds).Walks[0]
+	random := Run(t, func(env lock.Env) (lock.Lock, error) {
+		return diamond.New(env.Nodes[0], env.Key, env.TTL)
+	}, bounds).Walks[0]
+	assert.Equal(t, seeded.States, random.States)
+	assert.Equal(t, seeded.Schedules(), random.Schedules())
+	assert.Equal(t, seeded.Found, random.Found)
+}
+
+func TestAClientThatIsDoneAndSendsOnIsNotForgotten(t *testing.T) {
+	calm := func(env lock.Env) (lock.Lock, error) {
+		return watchdog.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
+	}
+	walk := func(build lock.Build) (finished map[moment]bool) {
+		_, err := explore(t, build, Bounds{Clients: 1, Programs: []Program{Once}},
+			true, func(r *run) (Walk, error) {
+				finished = r.finished
+				return search(r)
+			})
+		require.NoError(t, err)
+		return finished
+	}
+	for m, finished := range walk(calm) {
+		assert.True(t, finished, m)
+	}
+	sending := walk(func(env lock.Env) (lock.Lock, error) {
+		l, err := calm(env)
+		return changed{l, func(context.Context) {}, func(ctx context.Context) {
+			go func() {
+				for lock.Sleep(ctx, lease) == nil {
+					l.Unlock(ctx)
+				}
+			}()
+		}}, err
+	})
+	require.NotEmpty(t, sending)
+	for m, finished := range sending {
+		assert.False(t, finished, m)
+	}
+}
+
+func TestAWalkThatIsStoppedSaysSo(t *testing.T) {
+	report := Run(t, buildGold, Bounds{Expiries: 1, States: 50,
+		Programs: []Program{Once}})
+	assert.False(t, report.Exhausted())
+	assert.Contains(t, report.String(), "stopped at")
+	assert.NotContains(t, report.String(), "exhausted")
+}
