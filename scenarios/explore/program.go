@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -41,7 +42,7 @@ type player struct {
 	doing   string            // what it waits for, for people
 	history [sha256.Size]byte // of all that it was answered, and when
 	access  *access           // its request that is under way to the storage
-	turning bool              // a call has returned, and it is to go on
+	turning atomic.Bool       // a call has returned, and it is to go on
 	waiting bool              // refused, and waits for the lock to change
 	wake    chan answer       // what the program waits on
 	parked  *answer           // arrived while the process was stopped
@@ -263,7 +264,7 @@ func (p *player) await() answer {
 // program's and one of the lock's may be due at the same time, and then the
 // program goes on second. A stopped process does not go on at all.
 func (p *player) turn() {
-	p.turning = true
+	p.turning.Store(true)
 	p.Notice()
 	p.await()
 }

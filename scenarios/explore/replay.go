@@ -64,8 +64,14 @@ func (r *run) replay(schedule string) (Replayed, error) {
 	const enough = 1 << 20
 	r.program, r.records = program, true
 	r.bounds.Expiries, r.bounds.Timers, r.bounds.Crashes = enough, enough, enough
-	r.bounds.LostReplies, r.bounds.Strays = enough, enough
-	r.bounds.Pauses = enough
+	r.bounds.LostReplies, r.bounds.Pauses = enough, enough
+	// Strays that are not in the schedule never arrive.
+	r.bounds.Strays = 0
+	for _, a := range actions {
+		if a.sign == stray {
+			r.bounds.Strays++
+		}
+	}
 	if err := r.begin(); err != nil {
 		return Replayed{}, err
 	}

@@ -213,6 +213,7 @@ func (r *run) begin() error {
 	}
 	for _, p := range r.players {
 		p.start()
+		r.world.Settle()
 	}
 	r.settle()
 	return errors.Join(r.world.Failures()...)
@@ -261,8 +262,7 @@ func (r *run) turns() {
 			switch {
 			case p.Dead() || p.Asleep():
 				continue
-			case p.turning:
-				p.turning = false
+			case p.turning.CompareAndSwap(true, false):
 			case p.waiting && p.Stale():
 				p.waiting = false
 				p.remember("asks again", r.world.Now())
