@@ -146,8 +146,7 @@ func TestBadLocksAreToldInOneLine(t *testing.T) {
 			if bad.slow && os.Getenv("SLOW") == "" {
 				t.Skip("takes ten seconds of real time: set SLOW=1")
 			}
-			out, err := exec.Command(self,
-				"-test.run=^TestABadLock$/^(mutual_exclusion|slow_release)$",
+			out, err := exec.Command(self, "-test.run=^TestABadLock$",
 				"-test.timeout=2m", "-bad-lock="+name).CombinedOutput()
 			exit := new(exec.ExitError)
 			require.ErrorAs(t, err, &exit, "the process ends with:\n%s", out)

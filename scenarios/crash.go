@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -102,7 +103,10 @@ var cancelledContext = Scenario{
 				a.at(0)
 				a.acquireWith(ctx)
 				a.at(15 * second)
-				a.releaseWith(ctx)
+				if errors.Is(a.releaseWith(ctx), ErrNotHeld) {
+					a.report(TwoHolders, "A's Unlock after 15 s returns"+
+						" ErrNotHeld: the cancelled context has cost the lock")
+				}
 			}, func() {
 				b.at(2 * second)
 				b.acquire(20 * second)

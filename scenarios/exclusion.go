@@ -33,7 +33,7 @@ var mutualExclusion = Scenario{
 				})
 			}
 			s.play(scripts...)
-			if sections != 9 {
+			if sections != 9 && len(s.Failures()) == 0 {
 				s.Fail("%d of 9 critical sections were entered", sections)
 			}
 			s.judge(TwoHolders, true)
@@ -82,7 +82,8 @@ var oversell = Scenario{
 				})
 			}
 			s.play(scripts...)
-			if len(s.Breaks(LostUpdate)) == 0 && sold != stock {
+			if len(s.Breaks(LostUpdate)) == 0 && sold != stock &&
+				len(s.Failures()) == 0 {
 				s.Fail("%d of %d were sold to %d clients", sold, stock, clients)
 			}
 			s.judge(LostUpdate, true)

@@ -39,7 +39,7 @@ type myLock struct {
 }
 
 func (l *myLock) TryLock(ctx context.Context) (bool, error) {
-	value := rand.Text()[:12]
+	value := rand.Text()
 	granted, err := l.rdb.SetNX(ctx, l.name, value, l.lease).Result()
 	if granted {
 		l.value = value

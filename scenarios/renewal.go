@@ -105,40 +105,52 @@ var renewalAfterUnlock = Scenario{
 	Name:   "renewal_after_unlock",
 	Family: Loss,
 	Story: "A works for 4 s and unlocks. B takes the lock and works. A sends" +
-		" nothing more for five minutes but keep-alives.",
+		" nothing more for five minutes but keep-alives. Where the lease is" +
+		" renewed, also: a renewal is on its way when A unlocks.",
 	Invariants: []string{RenewalAfterUnlock},
 	tell: func(t *telling) {
-		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
-			unlocked := 0
-			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
-				a.at(4 * second)
-				a.release()
-				a.Step("is done", func() { unlocked = len(s.Timeline()) })
-				a.work(s.sooner(5*time.Minute, 30*second))
-				a.Step("looks", func() {
-					for _, e := range s.Timeline()[unlocked:] {
-						if e.Client == a.Name && e.Node >= 0 {
-							s.Report(RenewalAfterUnlock, "A has unlocked, and"+
-								" sends %s at %.3f", e.Text, e.At.Seconds())
-							return
-						}
-					}
-				})
-			}, func() {
-				b.at(5 * second)
-				if b.acquire(lease) != nil {
-					s.Fail("A has unlocked, and B can't have the lock")
-				}
-				b.work(s.sooner(5*time.Minute, 30*second))
-				b.release()
-			})
-			s.judge(RenewalAfterUnlock, true)
-		})
+		renewalThenUnlock(t, lab.Fault{})
+		if t.offers(Renewal) && t.virtual() {
+			renewalThenUnlock(t, lab.Fault{Deliver: 4500 * time.Millisecond})
+		}
 	},
+}
+
+// renewalThenUnlock tells renewal_after_unlock with a fate for the renewal that
+// comes before the unlock.
+func renewalThenUnlock(t *telling, renewal lab.Fault) {
+	t.world(func(s *story) {
+		cast := s.cast("A", "B")
+		a, b := cast[0], cast[1]
+		unlocked := 0
+		s.start()
+		a.Fault(lab.Renewal, 1, renewal)
+		s.run(func() {
+			a.at(0)
+			a.mustAcquire()
+			a.at(4 * second)
+			a.release()
+			a.Step("is done", func() { unlocked = len(s.Timeline()) })
+			a.work(s.sooner(5*time.Minute, 30*second))
+			a.Step("looks", func() {
+				for _, e := range s.Timeline()[unlocked:] {
+					if e.Client == a.Name && e.Node >= 0 {
+						s.Report(RenewalAfterUnlock, "A has unlocked, and"+
+							" sends %s at %.3f", e.Text, e.At.Seconds())
+						return
+					}
+				}
+			})
+		}, func() {
+			b.at(5 * second)
+			if b.acquire(lease) != nil {
+				s.Fail("A has unlocked, and B can't have the lock")
+			}
+			b.work(s.sooner(5*time.Minute, 30*second))
+			b.release()
+		})
+		s.judge(RenewalAfterUnlock, true)
+	})
 }
 
 var renewalReacquires = Scenario{
@@ -205,43 +217,57 @@ var partitionedHolder = Scenario{
 	Family: Loss,
 	Story: "A's network is cut from 1 s to 30 s, and its process works on. B gets" +
 		" the lock at about 10 s. A is told no later than its lease ends at the" +
-		" server.",
+		" server, although the reply to its acquire took 300 ms. Also: the" +
+		" network is cut at 5 s, and the reply to a renewal took so long.",
 	Invariants: []string{NotTold},
 	tell: func(t *telling) {
 		if !t.offers(Telling) {
 			t.verdict(NotOffered, NotTold)
 			return
 		}
-		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
-			var ends, told time.Duration
-			s.start()
-			a.Hold(second, 30*second)
-			s.run(func() {
-				a.at(0)
-				a.mustAcquire()
-				a.at(900 * time.Millisecond)
-				a.Step("looks", func() { ends = s.Now() + s.Node(0).LeaseLeft() })
-				told = a.awaitLoss(29 * second)
-			}, func() {
-				b.at(2 * second)
-				if b.acquire(27*second) != nil {
-					return
-				}
-				if ends <= second { // the lease is no expiry of the key
-					ends = b.grantedAt
-				}
-				b.work(30 * second)
-				if told == 0 || told > ends+s.sooner(0, second) {
-					b.report(NotTold, "B holds the lock since %.3f, and A was not"+
-						" told when its lease ended", b.grantedAt.Seconds())
-				}
-				b.release()
-			})
-			s.judge(NotTold, b.grantedAt > 0)
-		})
+		holderIsCutOff(t, second, lab.Acquire)
+		if t.virtual() {
+			holderIsCutOff(t, 5*second, lab.Renewal)
+		}
 	},
+}
+
+// holderIsCutOff tells partitioned_holder with the cut at a moment after a slow
+// reply to a command of a kind.
+func holderIsCutOff(t *telling, cut time.Duration, slow lab.Call) {
+	t.world(func(s *story) {
+		cast := s.cast("A", "B")
+		a, b := cast[0], cast[1]
+		var ends, told time.Duration
+		s.start()
+		if t.virtual() {
+			a.Fault(slow, 1, lab.Fault{AnswerAfter: 300 * time.Millisecond})
+		}
+		a.Hold(cut, 30*second)
+		s.run(func() {
+			a.at(0)
+			a.mustAcquire()
+			a.at(cut - 100*time.Millisecond)
+			a.Step("looks", func() { ends = s.Now() + s.Node(0).LeaseLeft() })
+			told = a.awaitLoss(29 * second)
+		}, func() {
+			b.at(2 * second)
+			if b.acquire(27*second) != nil {
+				return
+			}
+			if ends <= cut { // the lease is no expiry of the key
+				ends = b.grantedAt
+			}
+			b.work(30 * second)
+			if told == 0 || told > ends+s.sooner(0, second) {
+				b.report(NotTold, "B holds the lock since %.3f, and A was not"+
+					" told when its lease ended, at %.3f",
+					b.grantedAt.Seconds(), ends.Seconds())
+			}
+			b.release()
+		})
+		s.judge(NotTold, b.grantedAt > 0)
+	})
 }
 
 var renewalFailsOnce = Scenario{

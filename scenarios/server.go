@@ -251,24 +251,16 @@ func nodesAreDown(t *telling, down int, hang bool) {
 				}
 				return
 			}
-			granted, _ := a.try()
+			granted := a.tryFor(time.Minute)
 			if took := s.Now() - second; took > lease {
 				a.report(Hangs, "A is answered after %v only", took)
 			}
 			if granted {
 				a.report(TwoHolders, "A is granted a lock without a majority")
-			}
-		}, func() {
-			if majority {
-				b.at(8 * second)
-				if granted, _ := b.tryAgain(); !granted {
-					b.report(Unavailable, "A has unlocked, and B can't have the"+
-						" lock, although a majority of the nodes works")
-				}
 				return
 			}
-			b.at(25 * second)
-			b.Step("looks", func() {
+			a.work(second)
+			a.Step("looks", func() {
 				for i := down; i < t.settings.nodes; i++ {
 					if !s.Node(i).Free() {
 						s.Report(Orphaned, "A was refused, and node %d still"+
@@ -276,6 +268,19 @@ func nodesAreDown(t *telling, down int, hang bool) {
 					}
 				}
 			})
+		}, func() {
+			if majority {
+				b.at(8 * second)
+				granted := b.tryFor(time.Minute)
+				if !granted { // the first command meets the old connection
+					granted = b.tryFor(time.Minute)
+				}
+				if !granted {
+					b.report(Unavailable, "A has unlocked, and B can't have the"+
+						" lock, although a majority of the nodes works")
+				}
+				return
+			}
 			if hang {
 				return
 			}
@@ -296,6 +301,14 @@ func nodesAreDown(t *telling, down int, hang bool) {
 			s.judge(Orphaned, true)
 		}
 	})
+}
+
+// tryFor calls TryLock with a caller's patience: who would hang gives up then.
+func (a *actor) tryFor(patience time.Duration) bool {
+	ctx, cancel := a.within(patience)
+	defer cancel()
+	granted, _ := a.tryWith(ctx)
+	return granted
 }
 
 var scriptCacheFlushed = Scenario{

@@ -44,8 +44,12 @@ var wrongLocks = []struct {
 		"cancelled_context: two holders",
 		"renewal_fails_once: two holders",
 	}},
+	{"a lock that takes an error for a grant", 1, optimist, []string{
+		"nodes_down: two holders"}},
 	{"a lock that asks until somebody answers", 1, stubborn, []string{
 		"nodes_down: hangs"}},
+	{"a majority of all", 5, votes(5, true), []string{
+		"nodes_down: unavailable"}},
 	{"a majority of two in five", 5, votes(2, true), []string{
 		"nodes_down: two holders"}},
 	{"a majority that keeps what it got in vain", 5, votes(3, false), []string{
@@ -260,6 +264,13 @@ func onlyEvalSHA() scenarios.Build {
 	}
 }
 
+// optimist believes that a server which can't be reached has nothing against it.
+func optimist() scenarios.Build {
+	return changed(func(try bool, err error) (bool, error) {
+		return try || err != nil, nil
+	})
+}
+
 // changed is gold with another reading of what the server said.
 func changed(read func(bool, error) (bool, error)) scenarios.Build {
 	return func(env scenarios.Env) (scenarios.Lock, error) {
@@ -311,7 +322,7 @@ func votes(need int, giveBack bool) func() scenarios.Build {
 					got := 0
 					for _, rdb := range env.Nodes {
 						ctx, cancel := context.WithTimeout(ctx, patience)
-						if rdb.SetNX(ctx, env.Key, "taken", 0).Val() {
+						if rdb.SetNX(ctx, env.Key, "taken", env.TTL).Val() {
 							got++
 						}
 						cancel()

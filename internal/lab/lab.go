@@ -66,6 +66,7 @@ type World struct {
 	held    int  // acquisitions so far
 	touched bool // a client has set a lock key
 
+	bubble    atomic.Value // how stacks name the world's bubble: a string
 	running   atomic.Int64 // scripts under way
 	over      atomic.Bool  // the dead have had their time
 	recording bool
@@ -122,7 +123,7 @@ func Run(t *testing.T, config Config, tell func(*World)) error {
 		defer func() {
 			// The bubble's root panics when goroutines remain.
 			if r := recover(); r != nil {
-				err = fmt.Errorf("%w: %v", ErrLeak, leaking())
+				err = fmt.Errorf("%w: %v", ErrLeak, w.leaking())
 			}
 		}()
 		synctest.Test(t, func(*testing.T) { err = w.live(tell) })
@@ -137,6 +138,9 @@ func (w *World) live(tell func(*World)) (err error) {
 			err = fmt.Errorf("the story panicked: %v", r)
 		}
 	}()
+	if own := bubbled.FindStringSubmatch(stacks(false)[0]); own != nil {
+		w.bubble.Store(own[2])
+	}
 	w.start = time.Now()
 	w.gate.arrived = make(chan struct{}, 1)
 	w.gate.ended = make(chan struct{})
@@ -174,6 +178,11 @@ func (w *World) end() {
 	for _, c := range w.clients {
 		c.close()
 	}
+	if !w.real() {
+		// A driver that could not connect too often dials on by itself, and
+		// looks once a second whether it was closed.
+		time.Sleep(2 * time.Second)
+	}
 	for _, n := range w.nodes {
 		n.close()
 	}
@@ -198,7 +207,7 @@ func (w *World) watch(done <-chan error) error {
 			continue
 		}
 		quiet += look
-		if mutex := blocked("sync.Mutex.Lock", "sync.RWMutex"); mutex != "" &&
+		if mutex := w.blocked("sync.Mutex.Lock", "sync.RWMutex"); mutex != "" &&
 			quiet >= 2*look {
 			return fmt.Errorf("%w: it holds a mutex while it waits for Redis"+
 				" or for time, and another goroutine wants it: %s",
@@ -212,16 +221,16 @@ func (w *World) watch(done <-chan error) error {
 }
 
 var (
-	bubbled  = regexp.MustCompile(`^goroutine \d+ .*\[(.*), synctest bubble`)
+	bubbled  = regexp.MustCompile(`^goroutine \d+ .*\[(.*), (synctest bubble \d+)`)
 	function = regexp.MustCompile(`(?m)^([^\s].*)\(.*\)$`)
 )
 
-// blocked names the function that waits in one of the given states inside a
-// bubble, or is empty.
-func blocked(states ...string) string {
-	for _, stack := range stacks() {
+// blocked names the function that waits in one of the given states inside the
+// world's bubble, or is empty.
+func (w *World) blocked(states ...string) string {
+	for _, stack := range stacks(true) {
 		header := bubbled.FindStringSubmatch(stack)
-		if header == nil {
+		if header == nil || header[2] != w.bubble.Load() {
 			continue
 		}
 		for _, state := range states {
@@ -234,9 +243,10 @@ func blocked(states ...string) string {
 }
 
 // leaking names the function that a goroutine was left behind in.
-func leaking() string {
-	for _, stack := range stacks() {
-		if bubbled.MatchString(stack) {
+func (w *World) leaking() string {
+	for _, stack := range stacks(true) {
+		header := bubbled.FindStringSubmatch(stack)
+		if header != nil && header[2] == w.bubble.Load() {
 			if name := caller(stack); name != "" {
 				return name
 			}
@@ -260,9 +270,9 @@ func caller(stack string) string {
 	return ""
 }
 
-func stacks() []string {
+func stacks(all bool) []string {
 	buffer := make([]byte, 1<<20)
-	buffer = buffer[:runtime.Stack(buffer, true)]
+	buffer = buffer[:runtime.Stack(buffer, all)]
 	return strings.Split(string(buffer), "\n\n")
 }
 

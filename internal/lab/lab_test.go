@@ -444,3 +444,17 @@ func TestAPanicOfAClientIsAFailure(t *testing.T) {
 			}
 		}))
 }
+
+// The driver of a client that could not connect sixteen times dials by itself
+// from then on; that is no leak of the lock's.
+func TestANodeMayRefuseForALongTime(t *testing.T) {
+	stageFor(t, func(s *stage) {
+		s.a.Go(func() {
+			s.a.Step("down", func() { s.Node(0).Refuse(true) })
+			for range 100 {
+				s.a.ask("GET", key)
+				s.a.Sleep(100 * time.Millisecond)
+			}
+		})
+	})
+}
