@@ -1,0 +1,261 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Store is one server of another kind than Redis. Stop must be called.
+type Store struct {
+	process *process
+	port    int
+	program string
+	command func(s *Store) []string
+	ready   func(ctx context.Context, addr string) error
+}
+
+// StartMariaDB starts a MariaDB server on a fresh data directory and waits until
+// it answers. The user is root, without a password, from this machine; there is
+// no database yet. What it writes is not flushed to the disk at each commit.
+// Options are as on its command line: "--innodb-lock-wait-timeout=1".
+func StartMariaDB(ctx context.Context, options ...string) (*Store, error) {
+	if err := find("mariadb-install-db"); err != nil {
+		return nil, err
+	}
+	s := &Store{program: "mariadbd", ready: greets}
+	s.command = func(s *Store) []string {
+		dir := s.process.dir
+		return append([]string{program("mariadbd"), "--no-defaults",
+			"--datadir=" + filepath.Join(dir, "data"),
+			"--port=" + strconv.Itoa(s.port), "--bind-address=127.0.0.1",
+			"--socket=" + filepath.Join(dir, "socket"),
+			"--pid-file=" + filepath.Join(dir, "mariadbd.pid"),
+			"--user=" + account(), "--skip-name-resolve",
+			"--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M",
+			"--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0",
+			"--max-connections=2000"}, options...)
+	}
+	return s.start(ctx, func(dir string) error {
+		install := exec.CommandContext(ctx, "mariadb-install-db",
+			"--no-defaults", "--datadir="+filepath.Join(dir, "data"),
+			"--auth-root-authentication-method=normal", "--skip-test-db",
+			"--skip-name-resolve", "--user="+account())
+		if out, err := install.CombinedOutput(); err != nil {
+			return fmt.Errorf("make a MariaDB data directory: %w: %s", err,
+				lastLine(string(out)))
+		}
+		return nil
+	})
+}
+
+// StartZooKeeper starts one ZooKeeper server and waits until it serves. A tick is
+// so long; sessions last from two ticks to twenty. Debian's package is needed,
+// and Java.
+func StartZooKeeper(ctx context.Context, tick time.Duration) (*Store, error) {
+	if err := find("java"); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(zookeeperJar); err != nil {
+		return nil, fmt.Errorf("zookeeper is %w", ErrMissing)
+	}
+	s := &Store{program: "java", ready: isOK}
+	s.command = func(s *Store) []string {
+		dir := s.process.dir
+		config := filepath.Join(dir, "zoo.cfg")
+		// A file that can't be written makes the server end at once.
+		os.WriteFile(config, fmt.Appendf(nil, "tickTime=%d\ndataDir=%s\n"+
+			"clientPort=%d\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\n"+
+			"admin.enableServer=false\nforceSync=no\n"+
+			"4lw.commands.whitelist=ruok, wchs\n",
+			tick.Milliseconds(), filepath.Join(dir, "data"), s.port), 0o600)
+		return []string{"java", "-Xmx256m", "-Dzookeeper.forceSync=no", "-cp",
+			zookeeperJar, "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+			config}
+	}
+	return s.start(ctx, func(string) error { return nil })
+}
+
+// StartEtcd starts one etcd server and waits until it is healthy.
+func StartEtcd(ctx context.Context) (*Store, error) {
+	if err := find("etcd"); err != nil {
+		return nil, err
+	}
+	s := &Store{program: "etcd", ready: isHealthy}
+	s.command = func(s *Store) []string {
+		peers, err := freePort()
+		if err != nil {
+			peers = s.port // it ends at once and says why
+		}
+		url := "http://" + s.Addr()
+		return []string{"etcd", "--data-dir", filepath.Join(s.process.dir, "data"),
+			"--listen-client-urls", url, "--advertise-client-urls", url,
+			"--listen-peer-urls", "http://127.0.0.1:" + strconv.Itoa(peers),
+			"--initial-advertise-peer-urls",
+			"http://127.0.0.1:" + strconv.Itoa(peers),
+			"--initial-cluster", "default=http://127.0.0.1:" + strconv.Itoa(peers),
+			"--unsafe-no-fsync", "--logger", "zap", "--log-level", "error"}
+	}
+	return s.start(ctx, func(string) error { return nil })
+}
+
+// start makes the server's directory, prepares it, and launches the server.
+func (s *Store) start(ctx context.Context, prepare func(dir string) error) (
+	*Store, error) {
+	p, err := newProcess()
+	if err != nil {
+		return nil, err
+	}
+	s.process = p
+	if err = prepare(p.dir); err != nil {
+		p.remove()
+		return nil, err
+	}
+	for range 5 { // somebody else may take the port first
+		if s.port, err = freePort(); err != nil {
+			break
+		}
+		if err = s.launch(ctx); err == nil {
+			return s, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	p.remove()
+	return nil, err
+}
+
+func (s *Store) launch(ctx context.Context) error {
+	if err := s.process.launch(s.command(s)...); err != nil {
+		return err
+	}
+	err := s.process.await(ctx, func() error { return s.ready(ctx, s.Addr()) })
+	if err != nil {
+		s.process.stop()
+	}
+	return err
+}
+
+// Addr is where the server listens: "127.0.0.1:40001".
+func (s *Store) Addr() string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
+}
+
+// Stop kills the server and removes its directory. It may be called twice.
+func (s *Store) Stop() { s.process.remove() }
+
+// Kill ends the server as kill -9 does; Restart brings it back.
+func (s *Store) Kill() { s.process.stop() }
+
+// Restart starts a killed server again, on the same port and with its data.
+func (s *Store) Restart(ctx context.Context) error { return s.launch(ctx) }
+
+// Pause stops the server's process: it accepts connections and never answers.
+func (s *Store) Pause() error { return s.signal(pauseProcess) }
+
+// Resume lets a paused server go on.
+func (s *Store) Resume() error { return s.signal(resumeProcess) }
+
+func (s *Store) signal(send func(int) error) error {
+	pid, err := s.process.pid()
+	if err != nil {
+		return err
+	}
+	if err := send(pid); err != nil {
+		return fmt.Errorf("signal %s: %w", s.program, err)
+	}
+	return nil
+}
+
+// zookeeperJar is where Debian's package puts it.
+const zookeeperJar = "/usr/share/java/zookeeper.jar"
+
+// program finds a server that is not on everybody's path.
+func program(name string) string {
+	if path, err := exec.LookPath(name); err == nil {
+		return path
+	}
+	return filepath.Join("/usr/sbin", name)
+}
+
+// account is who runs the servers: MariaDB refuses root unless it is named.
+func account() string {
+	if os.Getuid() == 0 {
+		return "root"
+	}
+	return os.Getenv("USER")
+}
+
+// greets says whether a MariaDB server takes connections: it speaks first.
+func greets(ctx context.Context, addr string) error {
+	return talk(ctx, addr, "", func(answer []byte) bool {
+		// A length of three bytes, a number, and the version of the protocol.
+		return len(answer) > 5 && answer[4] == 10
+	})
+}
+
+// isOK says whether a ZooKeeper server serves.
+func isOK(ctx context.Context, addr string) error {
+	return talk(ctx, addr, "ruok", func(answer []byte) bool {
+		return strings.HasPrefix(string(answer), "imok")
+	})
+}
+
+// talk says something to a server and looks at the beginning of its answer.
+func talk(ctx context.Context, addr, say string, good func([]byte) bool) error {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Second))
+	if _, err := io.WriteString(c, say); err != nil {
+		return err
+	}
+	answer := make([]byte, 64)
+	n, err := c.Read(answer)
+	if err != nil {
+		return err
+	}
+	if !good(answer[:n]) {
+		return errors.New("it answers, but not as it should")
+	}
+	return nil
+}
+
+// isHealthy says whether an etcd server has a leader.
+func isHealthy(ctx context.Context, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+addr+"/health", nil)
+	if err != nil {
+		return err
+	}
+	// A client of its own, whose connections are not kept.
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(text), `"health":"true"`) {
+		return errors.New("it is not healthy")
+	}
+	return nil
+}
