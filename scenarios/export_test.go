@@ -3,7 +3,23 @@ package scenarios
 import (
 	"fmt"
 	"testing"
+	"time"
 )
+
+// RealLease is how long a story's lease of ten seconds lasts on real servers.
+func RealLease(d time.Duration) Option {
+	return func(s *settings) { s.onReal.lease = d }
+}
+
+// RealKey makes the locks' keys on real servers of unique names.
+func RealKey(of func(name string) string) Option {
+	return func(s *settings) { s.form = of }
+}
+
+// Only tells no other scenarios.
+func Only(names ...string) Option {
+	return func(s *settings) { s.only = names }
+}
 
 // Tell tells one scenario and returns its results instead of failing the test.
 func Tell(t *testing.T, name string, build Build, opts ...Option) (

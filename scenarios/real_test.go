@@ -1,26 +1,20 @@
 package scenarios_test
 
 import (
-	"context"
 	"flag"
 	"os"
-	"strings"
+	"sync"
 	"testing"
-
-	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/require"
+	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
-	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-var onRedis = flag.String("redis", os.Getenv("LOCKLADDER_REDIS"),
-	`tell the scenarios on real servers: "auto" starts them, and host:port, or`+
-		" redis://user:password@host:port, uses somebody's; several are"+
-		" separated by commas")
+var onRedis = serverstest.Flag()
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -31,65 +25,98 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// started is a server of our own, with what the lab asks of one.
-type started struct{ *servers.Redis }
-
-func (s started) Auth() (user, password string) { return "", "" }
-func (s started) Restart() error                { return s.Redis.Restart(context.Background()) }
-func (s started) Replicate() error              { return s.Redis.Replicate(context.Background()) }
-func (s started) Promote() error                { return s.Redis.Promote(context.Background()) }
-func (s started) Restore() error                { return s.Redis.Restore(context.Background()) }
-
-// somebodys is a server that is only borrowed.
-type somebodys struct{ options *redis.Options }
-
-func (s somebodys) Addr() string { return s.options.Addr }
-func (s somebodys) Auth() (user, password string) {
-	return s.options.Username, s.options.Password
+// own skips a test that needs servers of our own when none are asked for.
+func own(t *testing.T) {
+	t.Helper()
+	if *onRedis != serverstest.Auto {
+		t.Skip("it starts servers, which is asked for with -redis auto")
+	}
 }
 
-// nodes are the servers for a rung that needs so many.
-func nodes(t *testing.T, n int) []lab.Server {
-	var nodes []lab.Server
-	if *onRedis == "auto" {
-		all, err := servers.StartAll(t.Context(), n)
-		require.NoError(t, err)
-		t.Cleanup(func() { servers.StopAll(all) })
-		for _, s := range all {
-			nodes = append(nodes, started{s})
-		}
-		return nodes
+// eachRung tells scenarios against every rung, on the servers that it is given.
+func eachRung(t *testing.T, on func(*testing.T, ladder.Rung) []lab.Server,
+	options ...scenarios.Option) {
+	for _, rung := range ladder.Rungs {
+		t.Run(rung.Name, func(t *testing.T) {
+			scenarios.Work(t, rung.Build) // first: a worker needs no servers
+			t.Parallel()
+			scenarios.Run(t, rung.Build, append(append(options[:len(options):len(
+				options)], laddertest.Options(rung)...),
+				scenarios.OnServers(on(t, rung)...))...)
+		})
 	}
-	named := strings.Split(*onRedis, ",")
-	if len(named) < n {
-		t.Skipf("it needs %d servers, and -redis names %d", n, len(named))
-	}
-	for _, name := range named[:n] {
-		options := &redis.Options{Addr: name}
-		if strings.Contains(name, "://") {
-			var err error
-			if options, err = redis.ParseURL(name); err != nil {
-				t.Fatal("-redis is no address and no redis:// URL")
-			}
-		}
-		if err := servers.Reach(t.Context(), options); err != nil {
-			t.Fatal(err)
-		}
-		nodes = append(nodes, somebodys{options})
-	}
-	return nodes
 }
 
 func TestEveryRungBreaksTheSameOnRealServers(t *testing.T) {
 	if *onRedis == "" {
 		t.Skip("real servers are asked for with -redis auto")
 	}
-	for _, rung := range ladder.Rungs {
-		t.Run(rung.Name, func(t *testing.T) {
-			scenarios.Work(t, rung.Build)
-			t.Parallel()
-			scenarios.Run(t, rung.Build, append(laddertest.Options(rung),
-				scenarios.OnServers(nodes(t, rung.Nodes)...))...)
+	eachRung(t, func(t *testing.T, rung ladder.Rung) []lab.Server {
+		return serverstest.Nodes(t, *onRedis, rung.Nodes)
+	})
+}
+
+// forms are the kinds of keys that Redis Cluster tells apart: where a lock has
+// several of its own, all must lie in one slot.
+var forms = map[string]func(string) string{
+	"a plain name":         func(name string) string { return name },
+	"a hash tag":           func(name string) string { return "shop:{" + name + "}:lock" },
+	"a hash tag in front":  func(name string) string { return "{" + name + "}" },
+	"a second hash tag":    func(name string) string { return "{" + name + "}:{lock}" },
+	"a brace that is open": func(name string) string { return name + ":{lock" },
+	"a brace at the end":   func(name string) string { return name + "{" },
+}
+
+// A cluster is one node to a lock: its client learns which master has the key.
+// What is told here is what a client of a cluster does differently: it finds the
+// key's master, repeats commands after errors of the network, and subscribes at
+// one of several masters. The other stories are about the lock alone. The
+// stories that kill or flush a server are not told, because the rungs share the
+// cluster; and a master that comes back refuses for two seconds, so that no
+// lease of a second outlives it.
+func TestEveryRungBreaksTheSameOnACluster(t *testing.T) {
+	own(t)
+	told := scenarios.Only("mutual_exclusion", "crash_holding",
+		"overrun_release", "nested", "lost_reply", "lost_release_reply",
+		"unlock_not_held", "lost_wakeup", "lost_lease_told",
+		"renewal_fails_once")
+	on := clusters(t)
+	for name, form := range forms {
+		t.Run(name, func(t *testing.T) {
+			eachRung(t, on, told, scenarios.RealKey(form))
 		})
 	}
+}
+
+// clusters has a cluster of three masters for all rungs on one node. Of several
+// nodes each is a cluster, of one master: Redlock counts on nodes that fail
+// independently, which the masters of one cluster do not do for one key.
+// They are started when the first rung asks: workers need none.
+func clusters(t *testing.T) func(*testing.T, ladder.Rung) []lab.Server {
+	var turn sync.Mutex
+	three := map[int][]lab.Server{}
+	return func(_ *testing.T, rung ladder.Rung) []lab.Server {
+		turn.Lock()
+		defer turn.Unlock()
+		for len(three[rung.Nodes]) < rung.Nodes {
+			masters := 3
+			if rung.Nodes > 1 {
+				masters = 1
+			}
+			three[rung.Nodes] = append(three[rung.Nodes], serverstest.Clustered(
+				serverstest.Cluster(t, masters)))
+		}
+		return three[rung.Nodes]
+	}
+}
+
+// The failover of the catalogue, with a Sentinel that notices the master's death
+// and clients that ask it where the master is. That takes a second or two, so
+// the lease is twenty. Of several nodes one is watched.
+func TestEveryRungBreaksTheSameWhenASentinelFailsOver(t *testing.T) {
+	own(t)
+	eachRung(t, func(t *testing.T, rung ladder.Rung) []lab.Server {
+		return append([]lab.Server{serverstest.Watched(t)},
+			serverstest.Nodes(t, *onRedis, rung.Nodes-1)...)
+	}, scenarios.Only("failover"), scenarios.RealLease(20*time.Second))
 }

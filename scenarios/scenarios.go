@@ -141,6 +141,7 @@ type settings struct {
 	red      bool
 	full     bool
 	servers  []lab.Server
+	onReal   // what only matters there
 
 	// For the test that holds the timeline against what servers executed.
 	seen  func(node int, from *server.Peer, command string, args []string)
@@ -207,6 +208,9 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	var report Report
 	hopeless := ""
 	for _, scenario := range Catalogue {
+		if !s.tells(scenario) {
+			continue
+		}
 		t.Run(scenario.Name, func(t *testing.T) {
 			t.Helper() // what fails is the caller's lock
 			if hopeless != "" {

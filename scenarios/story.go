@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"reflect"
 	"slices"
@@ -81,7 +80,8 @@ func (t *telling) verdict(v Verdict, invariants ...string) {
 func (t *telling) needsOwnServers() bool {
 	for _, s := range t.settings.servers {
 		if _, own := s.(lab.OwnServer); !own {
-			return t.cannot("nobody's own server is killed, stopped or flushed")
+			return t.cannot("a server that others use, too, is not killed," +
+				" stopped or flushed")
 		}
 	}
 	return false
@@ -126,15 +126,14 @@ func (t *telling) world(story func(*story), options ...worldOption) {
 	}
 	key := "lock:stock"
 	if t.settings.servers != nil {
-		// A name that nobody else's keys have, on a server that may be anybody's.
-		key = fmt.Sprintf("lockladder:%08x:stock", rand.Uint32())
+		key = t.settings.realKey()
 	}
 	config := lab.Config{Nodes: t.settings.nodes, Key: key, TTL: lease,
 		LeaseEnd: t.settings.leaseEnd, Seen: t.settings.seen}
 	if t.settings.servers != nil {
 		config.Servers = t.settings.servers
-		config.TTL = realLease
-		config.Scale = float64(realLease) / float64(lease)
+		config.TTL = t.settings.realLease()
+		config.Scale = float64(config.TTL) / float64(lease)
 	}
 	if t.settings.keys != nil {
 		config.Keys = t.settings.keys(key)
@@ -161,9 +160,6 @@ func (t *telling) world(story func(*story), options ...worldOption) {
 		t.err = err
 	}
 }
-
-// realLease is the lease on real servers: ten seconds of a story.
-const realLease = time.Second
 
 // worldOption sets the locks' options in terms of the story's time.
 type worldOption func(w *lab.World) []lock.Option
@@ -265,8 +261,7 @@ func (s *storyOf) warm() {
 	for _, a := range s.actors {
 		a.Go(func() {
 			ctx := context.Background()
-			l, err := s.telling.built(a.Env(s.Key+":warm:"+a.Name,
-				s.options...))
+			l, err := s.telling.built(a.Env(s.warmKey(a), s.options...))
 			if err != nil {
 				s.Fail("%w", err)
 				return
@@ -298,11 +293,24 @@ func (s *storyOf) warm() {
 				s.Fail("%w", err)
 			}
 		})
+		if s.Real() {
+			continue // there is no order to keep, and time is short
+		}
 		s.Play()
 		if len(s.Failures()) > 0 {
 			return // the others would say the same
 		}
 	}
+	s.Play()
+}
+
+// warmKey names the lock that warms an actor up. In a Redis Cluster it lies where
+// the story's lock does: the others have not seen the scripts.
+func (s *storyOf) warmKey(a *actor) string {
+	if s.Real() {
+		return lock.Beside(s.Key, "warm:"+a.Name)
+	}
+	return s.Key + ":warm:" + a.Name
 }
 
 // startProcess lets the actor live in a worker from now on.

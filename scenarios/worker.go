@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -14,9 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
-
+	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lock"
 )
 
@@ -29,8 +28,8 @@ const workerEnv = "LOCKLADDER_WORKER"
 
 // orders are what a worker builds its lock from.
 type orders struct {
-	Test  string        // the test that runs the lock
-	Nodes []string      // addresses
+	Test  string // the test that runs the lock
+	Nodes []lab.Entrance
 	Key   string        // the lock
 	TTL   time.Duration // its lease
 	Poll  time.Duration // the pause between two attempts
@@ -80,14 +79,11 @@ func Work(t *testing.T, build Build) {
 func serve(o orders, build Build, from io.Reader, to io.Writer) error {
 	env := Env{Key: o.Key, TTL: o.TTL, Now: time.Now, Options: []lock.Option{
 		lock.PollEvery(o.Poll), lock.NodeTimeout(o.Node)}}
-	for _, addr := range o.Nodes {
-		env.Nodes = append(env.Nodes, redis.NewClient(&redis.Options{
-			Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true,
-			Protocol: 2, DisableIdentity: true,
-			MaintNotificationsConfig: &maintnotifications.Config{
-				Mode: maintnotifications.ModeDisabled,
-			},
-		}))
+	for _, node := range o.Nodes {
+		env.Nodes = append(env.Nodes, node.NewClient())
+	}
+	env.Dial = func(ctx context.Context, node int) (net.Conn, error) {
+		return o.Nodes[node].Dial(ctx, "")
 	}
 	l, err := build(env)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/lockladder/lockladder/internal/lock"
 )
@@ -87,23 +86,10 @@ func (w *World) Client(name string) *Client {
 	c := &Client{Name: name, world: w, call: Renewal,
 		faults: map[fated]Fault{}, sent: map[Call]int{}}
 	for _, n := range w.nodes {
-		rdb := redis.NewClient(&redis.Options{
-			Addr: "127.0.0.1:1", // never dialled; a name would be looked up
-			Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return c.Dial(n)
-			},
-			PoolSize:              16,
-			MaxRetries:            -1,
-			DialerRetries:         1,
-			ReadTimeout:           -1,
-			WriteTimeout:          -1,
-			ContextTimeoutEnabled: true,
-			Protocol:              2,
-			DisableIdentity:       true,
-			MaintNotificationsConfig: &maintnotifications.Config{
-				Mode: maintnotifications.ModeDisabled,
-			},
-		})
+		rdb := n.way().NewClient(
+			func(_ context.Context, addr string) (net.Conn, error) {
+				return c.dial(n, addr)
+			})
 		rdb.AddHook(mortal{c})
 		c.nodes = append(c.nodes, rdb)
 	}
@@ -112,7 +98,10 @@ func (w *World) Client(name string) *Client {
 }
 
 // Dial connects the client to a node, for drivers that bring their own pool.
-func (c *Client) Dial(n *Node) (net.Conn, error) {
+func (c *Client) Dial(n *Node) (net.Conn, error) { return c.dial(n, "") }
+
+// dial connects to a node at one of its addresses; "" is the node's own.
+func (c *Client) dial(n *Node, addr string) (net.Conn, error) {
 	if c.dead.Load() {
 		return nil, errDead
 	}
@@ -122,7 +111,7 @@ func (c *Client) Dial(n *Node) (net.Conn, error) {
 	if refusing {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
-	return connect(c, n)
+	return connect(c, n, addr)
 }
 
 // mortal fails the commands of a dead process, and when the world has ended it
@@ -241,35 +230,6 @@ func (c *Client) close() {
 	for _, rdb := range c.nodes {
 		rdb.Close()
 	}
-}
-
-// Listen opens a port for each node on which a process of the client's own is
-// connected to it, through the lab's network.
-func (c *Client) Listen() ([]string, error) {
-	var addrs []string
-	for _, n := range c.world.nodes {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("listen for a process: %w", err)
-		}
-		c.listeners = append(c.listeners, l)
-		addrs = append(addrs, l.Addr().String())
-		go func() { // ends with the listener, which close closes
-			for {
-				far, err := l.Accept()
-				if err != nil {
-					return
-				}
-				server, err := n.accept()
-				if err != nil || c.dead.Load() {
-					far.Close()
-					continue
-				}
-				serveConn(c, n, far, server)
-			}
-		}()
-	}
-	return addrs, nil
 }
 
 // Lives says in which process the client lives, and how to end it.

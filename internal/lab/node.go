@@ -19,8 +19,8 @@ type Node struct {
 	mu       sync.Mutex
 	redis    *miniredis.Miniredis
 	retired  []*miniredis.Miniredis
-	remote   Server        // instead of redis, in real time
-	observer *redis.Client // of the remote server
+	remote   Server                // instead of redis, in real time
+	observer redis.UniversalClient // of the remote server
 	conns    map[*conn]struct{}
 	refusing bool // turns connections away
 	silent   bool // accepts connections and never answers
@@ -37,7 +37,7 @@ func newNode(w *World, index int) *Node {
 	n := &Node{world: w, index: index, conns: map[*conn]struct{}{}}
 	if w.real() {
 		n.remote = w.Servers[index]
-		n.observer = newObserver(n.remote)
+		n.observer = n.newObserver()
 		return n
 	}
 	n.boot()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +32,128 @@ type OwnServer interface {
 	Replicate() error // starts a replica and holds replication back from then on
 	Promote() error   // kills the server; Addr is the replica's from then on
 	Restore() error   // takes a replica away and brings the server back
+}
+
+// ClusterServer is a Redis Cluster, and one node to a lock: its masters know
+// which of them has a key.
+type ClusterServer interface {
+	Server
+	Masters() []string // addresses
+}
+
+// SentinelServer is a server that Sentinels watch, and know where it is.
+type SentinelServer interface {
+	Server
+	MasterName() string
+	Sentinels() []string // addresses
+}
+
+// Way is how a client finds a node: by its one address, if nothing else is said.
+type Way struct {
+	Masters   []string // of a cluster
+	Name      string   // of a master that Sentinels watch
+	Sentinels []string
+}
+
+func (n *Node) way() Way {
+	switch s := n.remote.(type) {
+	case ClusterServer:
+		return Way{Masters: s.Masters()}
+	case SentinelServer:
+		return Way{Name: s.MasterName(), Sentinels: s.Sentinels()}
+	}
+	return Way{}
+}
+
+// NewClient makes a client that does nothing on its own account: no command is
+// repeated, but by a cluster's client, which has to; the caller's context ends
+// every wait. What it asks of Sentinels goes past dial.
+func (w Way) NewClient(dial func(_ context.Context, addr string) (net.Conn,
+	error)) redis.UniversalClient {
+	dialer := func(ctx context.Context, _, addr string) (net.Conn, error) {
+		if slices.Contains(w.Sentinels, addr) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+		}
+		return dial(ctx, addr)
+	}
+	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	switch {
+	case len(w.Masters) > 0:
+		return redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: w.Masters, Dialer: dialer, PoolSize: 16, DialerRetries: 1,
+			ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
+			Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: quiet,
+		})
+	case w.Name != "":
+		return redis.NewFailoverClient(&redis.FailoverOptions{
+			MasterName: w.Name, SentinelAddrs: w.Sentinels,
+			Dialer: dialer, PoolSize: 16, MaxRetries: -1, DialerRetries: 1,
+			ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
+			Protocol: 2, DisableIdentity: true,
+		})
+	}
+	return redis.NewClient(&redis.Options{
+		Addr:   "127.0.0.1:1", // never dialled; a name would be looked up
+		Dialer: dialer, PoolSize: 16, MaxRetries: -1, DialerRetries: 1,
+		ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
+		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: quiet,
+	})
+}
+
+// Entrance is where a process of a client's own finds a node.
+type Entrance struct {
+	Way
+	Doors map[string]string // the node's addresses: where the lab listens for it
+}
+
+// Dial connects to one of the node's addresses; "" is its own.
+func (e Entrance) Dial(ctx context.Context, addr string) (net.Conn, error) {
+	door, ok := e.Doors[addr]
+	if !ok {
+		door = e.Doors[""]
+	}
+	return (&net.Dialer{}).DialContext(ctx, "tcp", door)
+}
+
+// NewClient is Way's.
+func (e Entrance) NewClient() redis.UniversalClient {
+	return e.Way.NewClient(e.Dial)
+}
+
+// Listen opens a port for each address of each node, where a process of the
+// client's own is connected to it through the lab's network.
+func (c *Client) Listen() ([]Entrance, error) {
+	var entrances []Entrance
+	for _, n := range c.world.nodes {
+		e := Entrance{Way: n.way(), Doors: map[string]string{}}
+		for _, addr := range append([]string{""}, e.Masters...) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return nil, fmt.Errorf("listen for a process: %w", err)
+			}
+			c.listeners = append(c.listeners, l)
+			e.Doors[addr] = l.Addr().String()
+			go c.let(l, n, addr) // ends with the listener, which close closes
+		}
+		entrances = append(entrances, e)
+	}
+	return entrances, nil
+}
+
+// let connects who comes to l with the node.
+func (c *Client) let(l net.Listener, n *Node, addr string) {
+	for {
+		far, err := l.Accept()
+		if err != nil {
+			return
+		}
+		server, err := n.accept(addr)
+		if err != nil || c.dead.Load() {
+			far.Close()
+			continue
+		}
+		serveConn(c, n, far, server)
+	}
 }
 
 // real says whether the world lives on real servers.
@@ -140,8 +263,17 @@ func (n *Node) must(what string, err error) {
 }
 
 // newObserver is a client for what belongs to no client of the story.
-func newObserver(s Server) *redis.Client {
+func (n *Node) newObserver() redis.UniversalClient {
+	s := n.remote
 	user, password := s.Auth()
+	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	if cluster, ok := s.(ClusterServer); ok {
+		return redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: cluster.Masters(), Username: user, Password: password,
+			DialerRetries: 1, DialTimeout: time.Second, ReadTimeout: time.Second,
+			Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: quiet,
+		})
+	}
 	return redis.NewClient(&redis.Options{
 		Username: user, Password: password,
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -150,10 +282,17 @@ func newObserver(s Server) *redis.Client {
 		},
 		MaxRetries: 3, DialerRetries: 1, DialTimeout: time.Second,
 		ReadTimeout: time.Second, Protocol: 2, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{
-			Mode: maintnotifications.ModeDisabled,
-		},
+		MaintNotificationsConfig: quiet,
 	})
+}
+
+// each does something on every server of the node.
+func (n *Node) each(ctx context.Context,
+	do func(context.Context, *redis.Client) error) error {
+	if cluster, ok := n.observer.(*redis.ClusterClient); ok {
+		return cluster.ForEachMaster(ctx, do)
+	}
+	return do(ctx, n.observer.(*redis.Client))
 }
 
 // order sends an operator's command.
@@ -217,20 +356,29 @@ func (n *Node) tidy() {
 	if own := n.own(); own != nil {
 		n.must("restore", own.Restore())
 	}
-	keys := n.observer.Scan(ctx, 0, "*"+n.world.Key+"*", 1000).Iterator()
-	for keys.Next(ctx) {
-		n.observer.Del(ctx, keys.Val())
-	}
-	n.must("remove the story's keys", keys.Err())
+	n.must("remove the story's keys", n.each(ctx,
+		func(ctx context.Context, rdb *redis.Client) error {
+			keys := rdb.Scan(ctx, 0, "*"+n.world.Key+"*", 1000).Iterator()
+			for keys.Next(ctx) {
+				if err := rdb.Del(ctx, keys.Val()).Err(); err != nil {
+					return err
+				}
+			}
+			return keys.Err()
+		}))
 	n.observer.Close()
 }
 
-// accept takes a new connection to the node.
-func (n *Node) accept() (backend, error) {
+// accept takes a new connection to the node at one of its addresses; "" is its
+// own.
+func (n *Node) accept(addr string) (backend, error) {
 	if n.remote == nil {
 		return newPeer(n.server()), nil
 	}
-	c, err := net.DialTimeout("tcp", n.remote.Addr(), time.Second)
+	if len(n.way().Masters)+len(n.way().Sentinels) == 0 || addr == "" {
+		addr = n.remote.Addr()
+	}
+	c, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +392,7 @@ func (n *Node) accept() (backend, error) {
 		}
 		if reply := u.execute(args); !strings.HasPrefix(reply, "+OK") {
 			u.close()
-			return nil, fmt.Errorf("%s: %s", n.remote.Addr(),
+			return nil, fmt.Errorf("%s: %s", addr,
 				strings.TrimSpace(strings.TrimPrefix(reply, "-")))
 		}
 	}

@@ -41,8 +41,8 @@ type conn struct {
 
 // connect opens a connection and starts its goroutines; the server's close or
 // the client's ends them.
-func connect(c *Client, n *Node) (net.Conn, error) {
-	server, err := n.accept()
+func connect(c *Client, n *Node, addr string) (net.Conn, error) {
+	server, err := n.accept(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (k *conn) serve() {
 func handshake(args []string) bool {
 	switch strings.ToUpper(args[0]) {
 	case "HELLO", "AUTH", "CLIENT", "SELECT", "READONLY", "COMMAND", "PING",
-		"QUIT", "INFO", "CLUSTER":
+		"QUIT", "INFO", "CLUSTER", "ASKING":
 		return true
 	}
 	return false

@@ -19,6 +19,9 @@ type Redis struct {
 	port    int
 	options []string
 
+	clustered bool // it listens to other servers too
+	bus       int  // on this port
+
 	replica  *Redis // see Replicate
 	link     *relay
 	promoted atomic.Bool
@@ -28,6 +31,10 @@ type Redis struct {
 // configuration directives as on its command line: "--maxclients", "20000".
 // Without the program the error is ErrMissing. A failure leaves nothing behind.
 func StartRedis(ctx context.Context, options ...string) (*Redis, error) {
+	return start(ctx, &Redis{options: options})
+}
+
+func start(ctx context.Context, r *Redis) (*Redis, error) {
 	if err := find("redis-server"); err != nil {
 		return nil, err
 	}
@@ -35,10 +42,15 @@ func StartRedis(ctx context.Context, options ...string) (*Redis, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Redis{process: p, options: options}
+	r.process = p
 	for range 5 { // somebody else may take the port first
 		if r.port, err = freePort(); err != nil {
 			break
+		}
+		if r.clustered {
+			if r.bus, err = freePort(); err != nil {
+				break
+			}
 		}
 		if err = r.launch(ctx); err == nil {
 			return r, nil
@@ -55,7 +67,11 @@ func (r *Redis) launch(ctx context.Context) error {
 	args := append([]string{"redis-server", "--port", strconv.Itoa(r.port),
 		"--bind", "127.0.0.1", "--dir", r.process.dir, "--save", "",
 		"--appendonly", "no", "--daemonize", "no",
+		"--repl-diskless-sync-delay", "0", // else a replica waits for others
 		"--set-proc-title", "no"}, r.options...) // sweep looks for the directory
+	if r.clustered {
+		args = append(args, "--cluster-port", strconv.Itoa(r.bus))
+	}
 	if err := r.process.launch(args...); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,12 +20,23 @@ func (r *Redis) Replicate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, port, _ := net.SplitHostPort(link.addr())
-	replica, err := StartRedis(ctx, "--replicaof", host+" "+port,
-		"--repl-diskless-sync-delay", "0")
+	replica, err := startReplica(ctx, link)
 	if err != nil {
 		link.close()
-		return fmt.Errorf("start a replica: %w", err)
+		return err
+	}
+	link.hold.Store(true)
+	r.replica, r.link = replica, link
+	return nil
+}
+
+// startReplica starts a replica of the server behind a relay, and waits until it
+// has what that server has.
+func startReplica(ctx context.Context, link *relay) (*Redis, error) {
+	host, port, _ := net.SplitHostPort(link.addr())
+	replica, err := StartRedis(ctx, "--replicaof", host+" "+port)
+	if err != nil {
+		return nil, fmt.Errorf("start a replica: %w", err)
 	}
 	rdb := replica.Client()
 	defer rdb.Close()
@@ -36,13 +48,10 @@ func (r *Redis) Replicate(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		link.close()
 		replica.Stop()
-		return fmt.Errorf("start a replica: %w", err)
+		return nil, fmt.Errorf("start a replica: %w", err)
 	}
-	link.hold.Store(true)
-	r.replica, r.link = replica, link
-	return nil
+	return replica, nil
 }
 
 // Promote kills the server and makes its replica the master. Addr is the
@@ -76,13 +85,15 @@ func (r *Redis) Restore(ctx context.Context) error {
 	return r.Restart(ctx)
 }
 
-// relay passes bytes between a port of its own and a server, until it holds.
+// relay passes bytes between a port of its own and a server. While it holds,
+// what belongs to replication is dropped.
 type relay struct {
 	listener net.Listener
 	target   string
 	hold     atomic.Bool
 	mu       sync.Mutex
 	conns    []net.Conn
+	closed   bool
 	running  sync.WaitGroup
 }
 
@@ -112,20 +123,33 @@ func (r *relay) accept() {
 		}
 		r.mu.Lock()
 		r.conns = append(r.conns, near, far)
+		closed := r.closed
 		r.mu.Unlock()
-		r.running.Go(func() { r.pass(near, far) })
-		r.running.Go(func() { r.pass(far, near) })
+		if closed {
+			near.Close()
+			far.Close()
+			return
+		}
+		replication := new(atomic.Bool)
+		r.running.Go(func() { r.pass(near, far, replication) })
+		r.running.Go(func() { r.pass(far, near, replication) })
 	}
 }
 
-func (r *relay) pass(from, to net.Conn) {
+// pass passes bytes one way until the connection ends, at either side, and then
+// ends it at the other.
+func (r *relay) pass(from, to net.Conn, replication *atomic.Bool) {
+	defer to.Close()
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
 		if err != nil {
 			return
 		}
-		if r.hold.Load() {
+		if bytes.Contains(buffer[:n], []byte("PSYNC")) {
+			replication.Store(true) // a replica asks for what it missed
+		}
+		if replication.Load() && r.hold.Load() {
 			continue // read and dropped: nothing is left to arrive later
 		}
 		if _, err := to.Write(buffer[:n]); err != nil && err != io.EOF {
@@ -137,6 +161,7 @@ func (r *relay) pass(from, to net.Conn) {
 func (r *relay) close() {
 	r.listener.Close()
 	r.mu.Lock()
+	r.closed = true
 	for _, c := range r.conns {
 		c.Close()
 	}

@@ -1,0 +1,196 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// slots is how many slots the keys of a Redis Cluster are divided into.
+const slots = 16384
+
+// Cluster is a Redis Cluster of masters without replicas, each with an equal
+// share of the slots. Stop must be called.
+type Cluster struct{ masters []*Redis }
+
+// StartCluster starts so many masters and waits until all of them serve all
+// slots, which a new cluster does after two seconds. A failure leaves nothing
+// behind.
+func StartCluster(ctx context.Context, masters int) (*Cluster, error) {
+	c := &Cluster{}
+	for range masters {
+		r, err := start(ctx, &Redis{clustered: true, options: []string{
+			"--cluster-enabled", "yes",
+			// A busy machine is no reason to declare a master dead.
+			"--cluster-node-timeout", "60000",
+		}})
+		if err != nil {
+			c.Stop()
+			return nil, err
+		}
+		c.masters = append(c.masters, r)
+	}
+	if err := c.join(ctx); err != nil {
+		c.Stop()
+		return nil, fmt.Errorf("join %d masters to a cluster: %w", masters, err)
+	}
+	return c, nil
+}
+
+// join makes a cluster of the masters, as redis-cli --cluster create does.
+func (c *Cluster) join(ctx context.Context) error {
+	for i, r := range c.masters {
+		first := i * slots / len(c.masters)
+		last := (i+1)*slots/len(c.masters) - 1
+		orders := [][]any{
+			{"CLUSTER", "ADDSLOTSRANGE", first, last},
+			// Of two masters with one epoch each would give way to the other.
+			{"CLUSTER", "SET-CONFIG-EPOCH", i + 1},
+		}
+		if i > 0 {
+			orders = append(orders, []any{"CLUSTER", "MEET", "127.0.0.1",
+				c.masters[0].port, c.masters[0].bus})
+		}
+		for _, order := range orders {
+			if err := r.order(ctx, order...); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range c.masters {
+		rdb := r.Client()
+		defer rdb.Close()
+		err := r.process.await(ctx, func() error {
+			info, err := rdb.ClusterInfo(ctx).Result()
+			if err != nil {
+				return err
+			}
+			for _, line := range []string{"cluster_state:ok",
+				"cluster_slots_ok:" + strconv.Itoa(slots),
+				"cluster_known_nodes:" + strconv.Itoa(len(c.masters))} {
+				if !strings.Contains(info, line) {
+					return fmt.Errorf("%s is without %s", r.Addr(), line)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// order sends an operator's command to the server.
+func (r *Redis) order(ctx context.Context, args ...any) error {
+	rdb := r.Client()
+	defer rdb.Close()
+	return rdb.Do(ctx, args...).Err()
+}
+
+// Masters are the masters' addresses.
+func (c *Cluster) Masters() []string {
+	var addrs []string
+	for _, r := range c.masters {
+		addrs = append(addrs, r.Addr())
+	}
+	return addrs
+}
+
+// Addr is a master's address: from one a client learns of all.
+func (c *Cluster) Addr() string { return c.masters[0].Addr() }
+
+// Stop kills all masters and removes their directories. It may be called twice.
+func (c *Cluster) Stop() { StopAll(c.masters) }
+
+// Move is a slot on its way from one master to another. Who asks its old master
+// for a key that is not there any more is told ASK; when the move has finished,
+// MOVED.
+type Move struct {
+	slot     int64
+	from, to *Redis
+	ids      [2]string // of from and to
+}
+
+// Move begins to move the slot of a key to another master. No key is moved yet.
+func (c *Cluster) Move(ctx context.Context, key string) (*Move, error) {
+	m := &Move{}
+	var at int
+	for i, r := range c.masters {
+		rdb := r.Client()
+		defer rdb.Close()
+		slot, err := rdb.ClusterKeySlot(ctx, key).Result()
+		if err != nil {
+			return nil, fmt.Errorf("find the slot of %q: %w", key, err)
+		}
+		m.slot = slot
+		// Only its master counts a slot's keys without a complaint.
+		nodes, err := rdb.ClusterSlots(ctx).Result()
+		if err != nil {
+			return nil, fmt.Errorf("find the master of %q: %w", key, err)
+		}
+		for _, shares := range nodes {
+			if int64(shares.Start) <= slot && slot <= int64(shares.End) &&
+				shares.Nodes[0].Addr == r.Addr() {
+				at = i
+			}
+		}
+	}
+	m.from, m.to = c.masters[at], c.masters[(at+1)%len(c.masters)]
+	for i, r := range []*Redis{m.from, m.to} {
+		rdb := r.Client()
+		defer rdb.Close()
+		id, err := rdb.Do(ctx, "CLUSTER", "MYID").Text()
+		if err != nil {
+			return nil, fmt.Errorf("move slot %d: %w", m.slot, err)
+		}
+		m.ids[i] = id
+	}
+	err := m.to.order(ctx, "CLUSTER", "SETSLOT", m.slot, "IMPORTING", m.ids[0])
+	if err == nil {
+		err = m.from.order(ctx, "CLUSTER", "SETSLOT", m.slot, "MIGRATING",
+			m.ids[1])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("move slot %d: %w", m.slot, err)
+	}
+	return m, nil
+}
+
+// Take moves keys of the slot, with what is left of their leases; without names
+// all that are there.
+func (m *Move) Take(ctx context.Context, keys ...string) error {
+	if len(keys) == 0 {
+		rdb := m.from.Client()
+		defer rdb.Close()
+		var err error
+		keys, err = rdb.ClusterGetKeysInSlot(ctx, int(m.slot), 1000).Result()
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+	}
+	host, port, _ := net.SplitHostPort(m.to.Addr())
+	args := []any{"MIGRATE", host, port, "", 0, 5000, "KEYS"}
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	if err := m.from.order(ctx, args...); err != nil && err != redis.Nil {
+		return fmt.Errorf("move keys of slot %d: %w", m.slot, err)
+	}
+	return nil
+}
+
+// Finish makes the new master the slot's owner. All keys must have been taken.
+func (m *Move) Finish(ctx context.Context) error {
+	for _, r := range []*Redis{m.to, m.from} {
+		err := r.order(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", m.ids[1])
+		if err != nil {
+			return fmt.Errorf("move slot %d: %w", m.slot, err)
+		}
+	}
+	return nil
+}

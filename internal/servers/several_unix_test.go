@@ -1,0 +1,98 @@
+//go:build unix
+
+package servers_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/servers"
+)
+
+func TestAReplicaHasWhatWasWrittenBeforeReplicationWasHeldBack(t *testing.T) {
+	need(t)
+	ctx := context.Background()
+	r, err := servers.StartRedis(ctx)
+	require.NoError(t, err)
+	defer r.Stop()
+	before := r.Client()
+	defer before.Close()
+	require.NoError(t, before.Set(ctx, "early", "v", 0).Err())
+	require.NoError(t, r.Replicate(ctx))
+	require.NoError(t, before.Set(ctx, "late", "v", 0).Err())
+
+	require.NoError(t, r.Promote(ctx))
+	after := r.Client()
+	defer after.Close()
+	assert.NoError(t, after.Get(ctx, "early").Err())
+	assert.ErrorIs(t, after.Get(ctx, "late").Err(), redis.Nil)
+	assert.NoError(t, after.Set(ctx, "late", "v", 0).Err(), "it is a master")
+}
+
+// One slot lies at one master, and another one says so.
+func TestAClusterServesEverySlotAndMovesThem(t *testing.T) {
+	need(t)
+	ctx := context.Background()
+	c, err := servers.StartCluster(ctx, 3)
+	require.NoError(t, err)
+	defer c.Stop()
+	require.Len(t, c.Masters(), 3)
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Masters()})
+	defer rdb.Close()
+	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
+		require.NoError(t, rdb.Set(ctx, key, "v", 0).Err())
+	}
+	answers := func(key string) map[string]int {
+		says := map[string]int{}
+		for _, addr := range c.Masters() {
+			master := redis.NewClient(&redis.Options{Addr: addr})
+			defer master.Close()
+			err := master.Get(ctx, key).Err()
+			if err == nil {
+				says["value"]++
+			} else {
+				word, _, _ := strings.Cut(err.Error(), " ")
+				says[word]++
+			}
+		}
+		return says
+	}
+	assert.Equal(t, map[string]int{"value": 1, "MOVED": 2}, answers("a"))
+
+	move, err := c.Move(ctx, "a")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int{"value": 1, "MOVED": 2}, answers("a"))
+	require.NoError(t, move.Take(ctx))
+	assert.Equal(t, map[string]int{"ASK": 1, "MOVED": 2}, answers("a"))
+	require.NoError(t, move.Finish(ctx))
+	assert.Equal(t, map[string]int{"value": 1, "MOVED": 2}, answers("a"))
+	assert.Equal(t, "v", rdb.Get(ctx, "a").Val())
+}
+
+func TestASentinelPromotesTheReplicaOfADeadMaster(t *testing.T) {
+	need(t)
+	ctx := context.Background()
+	s, err := servers.StartSentinel(ctx)
+	require.NoError(t, err)
+	defer s.Stop()
+	rdb := redis.NewFailoverClient(&redis.FailoverOptions{
+		MasterName: s.MasterName(), SentinelAddrs: s.Sentinels(),
+		MaxRetries: 10,
+	})
+	defer rdb.Close()
+	require.NoError(t, rdb.Set(ctx, "early", "v", 0).Err())
+	require.NoError(t, s.HoldReplication(ctx))
+	require.NoError(t, rdb.Set(ctx, "late", "v", 0).Err())
+	master := s.Addr()
+
+	require.NoError(t, s.Failover(ctx))
+	assert.NotEqual(t, master, s.Addr())
+	assert.NoError(t, rdb.Get(ctx, "early").Err())
+	assert.ErrorIs(t, rdb.Get(ctx, "late").Err(), redis.Nil)
+	assert.NoError(t, rdb.Set(ctx, "late", "v", 0).Err(), "it is a master")
+}
