@@ -40,6 +40,12 @@ type (
 	// may be killed, stopped and restarted for them.
 	RealServer = lab.Server
 	OwnServer  = lab.OwnServer
+
+	// Store is a server of another kind than Redis, see OnStore; OwnStore is one
+	// that may be killed, stopped and restarted; Frames cut its protocol.
+	Store    = lab.Store
+	OwnStore = lab.OwnStore
+	Frames   = lab.Frames
 )
 
 // The errors that the stories tell apart, for errors.Is.

@@ -18,7 +18,8 @@ var failover = Scenario{
 		" then A.",
 	Invariants: []string{TwoHolders, StaleWrite},
 	tell: func(t *telling) {
-		if t.needsOwnServers() {
+		if t.needsOwnServers() || t.onStore("what a replica of the store knows"+
+			" is a test of its own") {
 			return
 		}
 		t.world(func(s *story) {
@@ -135,7 +136,11 @@ var nodeRestart = Scenario{
 			return
 		}
 		loseOne(t, "restarts", func(n *lab.Node) {
-			n.Restart("restarts without its data")
+			if t.isStore() {
+				n.Restart("restarts, with its data")
+			} else {
+				n.Restart("restarts without its data")
+			}
 		})
 	},
 }
@@ -319,6 +324,9 @@ var scriptCacheFlushed = Scenario{
 	Invariants: []string{Unavailable},
 	tell: func(t *telling) {
 		if t.needsOwnServers() {
+			return
+		}
+		if t.onStore("it keeps no scripts") {
 			return
 		}
 		for _, works := range []time.Duration{2 * second, 15 * second} {

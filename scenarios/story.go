@@ -79,7 +79,8 @@ func (t *telling) verdict(v Verdict, invariants ...string) {
 // what must not be done to somebody's.
 func (t *telling) needsOwnServers() bool {
 	for _, s := range t.settings.servers {
-		if _, own := s.(lab.OwnServer); !own {
+		_, own := s.(lab.OwnServer)
+		if _, store := s.(lab.OwnStore); !own && !store {
 			return t.cannot("a server that others use, too, is not killed," +
 				" stopped or flushed")
 		}
@@ -364,7 +365,7 @@ func (s *storyOf) run(scripts ...func()) {
 	}
 	s.Play()
 	if len(s.Failures()) > 0 || len(s.Broken()) > 0 || s.Touched() ||
-		!s.someoneHeld() {
+		!s.someoneHeld() || s.Store() {
 		return
 	}
 	if s.actors[0].acquires == 0 {

@@ -86,6 +86,9 @@ func (w *World) Client(name string) *Client {
 	c := &Client{Name: name, world: w, call: Renewal,
 		faults: map[fated]Fault{}, sent: map[Call]int{}}
 	for _, n := range w.nodes {
+		if n.store() != nil {
+			continue // its driver comes by Dial
+		}
 		rdb := n.way().NewClient(
 			func(_ context.Context, addr string) (net.Conn, error) {
 				return c.dial(n, addr)

@@ -206,6 +206,9 @@ func (w *World) enter(c *Client, lost <-chan struct{}) *Holding {
 		}
 	}
 	w.inside = append(w.inside, h)
+	if w.Store() {
+		w.granted(c)
+	}
 	return h
 }
 

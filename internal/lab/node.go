@@ -37,7 +37,9 @@ func newNode(w *World, index int) *Node {
 	n := &Node{world: w, index: index, conns: map[*conn]struct{}{}}
 	if w.real() {
 		n.remote = w.Servers[index]
-		n.observer = n.newObserver()
+		if n.store() == nil {
+			n.observer = n.newObserver()
+		}
 		return n
 	}
 	n.boot()
@@ -107,9 +109,9 @@ func (n *Node) Promote() {
 // of nothing.
 func (n *Node) Restart(what string) {
 	if n.remote != nil {
-		n.own().Kill()
+		n.host().Kill()
 		n.disconnect()
-		n.must("restart", n.own().Restart())
+		n.must("restart", n.host().Restart())
 		n.world.forget(n)
 		n.world.note(n, what)
 		return
@@ -129,9 +131,9 @@ func (n *Node) Refuse(refusing bool) {
 	n.refusing = refusing
 	n.mu.Unlock()
 	if n.remote != nil && refusing {
-		n.own().Kill()
+		n.host().Kill()
 	} else if n.remote != nil {
-		n.must("restart", n.own().Restart())
+		n.must("restart", n.host().Restart())
 	}
 	if refusing {
 		n.disconnect()
@@ -148,7 +150,7 @@ func (n *Node) Hang() {
 	n.silent = true
 	n.mu.Unlock()
 	if n.remote != nil {
-		n.must("pause", n.own().Pause())
+		n.must("pause", n.host().Pause())
 	}
 	n.world.note(n, "hangs: it accepts commands and never answers")
 }
@@ -175,7 +177,11 @@ func (n *Node) FlushScripts() {
 
 // Delete removes the lock's keys, as an operator does.
 func (n *Node) Delete() {
-	n.operate(append([]string{"DEL"}, n.world.Keys...)...)
+	if s := n.store(); s != nil {
+		n.must("delete the lock", s.Delete(n.world.ctx, n.world.Key))
+	} else {
+		n.operate(append([]string{"DEL"}, n.world.Keys...)...)
+	}
 	n.world.forget(n)
 	n.world.note(n, "an operator deletes the lock")
 }

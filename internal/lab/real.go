@@ -147,12 +147,9 @@ func (c *Client) let(l net.Listener, n *Node, addr string) {
 		if err != nil {
 			return
 		}
-		server, err := n.accept(addr)
-		if err != nil || c.dead.Load() {
+		if c.dead.Load() || serveConn(c, n, far, addr) != nil {
 			far.Close()
-			continue
 		}
-		serveConn(c, n, far, server)
 	}
 }
 
@@ -255,6 +252,17 @@ func (n *Node) own() OwnServer {
 	return own
 }
 
+// host is a server that may be killed and stopped.
+type host interface {
+	Kill()
+	Restart() error
+	Pause() error
+	Resume() error
+}
+
+// host is the node's server, of whatever kind, that may be killed and stopped.
+func (n *Node) host() host { return n.remote.(host) }
+
 // must reports that a server did not do what the story needs.
 func (n *Node) must(what string, err error) {
 	if err != nil {
@@ -322,6 +330,9 @@ return {kind, value, redis.call('PTTL', KEYS[1]),
 // observeRemote is observe on a real server. A server that does not answer has
 // nothing to say.
 func (n *Node) observeRemote(key string) state {
+	if n.store() != nil {
+		return n.observeStore(key)
+	}
 	n.mu.Lock()
 	away := n.refusing || n.silent
 	n.mu.Unlock()
@@ -348,10 +359,14 @@ func (n *Node) tidy() {
 	refusing, silent := n.refusing, n.silent
 	n.mu.Unlock()
 	if silent {
-		n.must("resume", n.own().Resume())
+		n.must("resume", n.host().Resume())
 	}
 	if refusing {
-		n.must("restart", n.own().Restart())
+		n.must("restart", n.host().Restart())
+	}
+	if s := n.store(); s != nil {
+		n.must("remove what the story has left", s.Tidy(ctx, n.world.Key))
+		return
 	}
 	if own := n.own(); own != nil {
 		n.must("restore", own.Restore())

@@ -42,31 +42,48 @@ type conn struct {
 // connect opens a connection and starts its goroutines; the server's close or
 // the client's ends them.
 func connect(c *Client, n *Node, addr string) (net.Conn, error) {
-	server, err := n.accept(addr)
-	if err != nil {
+	near, far := net.Pipe()
+	if err := serveConn(c, n, far, addr); err != nil {
 		return nil, err
 	}
-	near, far := net.Pipe()
-	serveConn(c, n, far, server)
 	return near, nil
 }
 
-// serveConn takes the server's end of a connection.
-func serveConn(c *Client, n *Node, far net.Conn, server backend) {
+// serveConn takes the server's end of a connection, far, and connects it with the
+// node at one of its addresses.
+func serveConn(c *Client, n *Node, far net.Conn, addr string) error {
 	ended := make(chan struct{})
 	k := &conn{
 		client: c, node: n, far: far,
 		commands: make(chan []string, 1024),
-		server:   server,
 		writing:  make(chan struct{}, 1),
 		ended:    ended,
 		end:      sync.OnceFunc(func() { close(ended) }),
 	}
-	n.mu.Lock()
-	n.conns[k] = struct{}{}
-	n.mu.Unlock()
+	if n.store() != nil {
+		raw, err := net.DialTimeout("tcp", n.remote.Addr(), time.Second)
+		if err != nil {
+			return err
+		}
+		n.keep(k)
+		k.serveStream(raw)
+		return nil
+	}
+	var err error
+	if k.server, err = n.accept(addr); err != nil {
+		return err
+	}
+	n.keep(k)
 	go k.read()
 	go k.serve()
+	return nil
+}
+
+// keep remembers a connection, to cut it.
+func (n *Node) keep(k *conn) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.conns[k] = struct{}{}
 }
 
 // backend is a server's side of one connection.
