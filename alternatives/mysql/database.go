@@ -1,0 +1,145 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+//go:embed schema.sql
+var schema string
+
+// ErrLockWaitTimeout says that a lock was not had within the server's
+// innodb_lock_wait_timeout: error 1205. The lock may be asked for again.
+var ErrLockWaitTimeout = errors.New("lock wait timeout")
+
+// The numbers of the server's errors that the locks tell apart.
+const (
+	duplicateKey    = 1062
+	lockWaitTimeout = 1205 // MariaDB says so of NOWAIT, too
+	lockNowait      = 3572 // what MySQL says of NOWAIT
+)
+
+// Open connects to a database and makes the tables where they are not there. The
+// DSN is the driver's: "user:password@tcp(host:3306)/database". An error is one
+// line, with the address and never with the password.
+func Open(ctx context.Context, dsn string) (*sql.DB, error) {
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, errors.New("the DSN is not understood, it should be like" +
+			" user:password@tcp(host:3306)/database")
+	}
+	db, err := OpenBy(config, nil)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for _, statement := range strings.Split(schema, ";") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			db.Close()
+			return nil, fmt.Errorf("the database at %s can't be used: %w",
+				config.Addr, err)
+		}
+	}
+	return db, nil
+}
+
+// OpenBy is Open with a dialer of the caller's, or nil. It sends nothing.
+func OpenBy(config *mysql.Config, dial func(ctx context.Context, network,
+	addr string) (net.Conn, error)) (*sql.DB, error) {
+	c := config.Clone()
+	c.InterpolateParams = true // one request a statement
+	c.Logger = silent{}        // errors are returned, and not printed besides
+	if c.Timeout == 0 {
+		c.Timeout = 5 * time.Second
+	}
+	if dial != nil {
+		c.DialFunc = dial
+	}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", c.Addr, err)
+	}
+	return sql.OpenDB(connector), nil
+}
+
+type silent struct{}
+
+func (silent) Print(...any) {}
+
+// failed wraps an error with what was being done to which lock. A context that
+// has ended is the cause, whatever the driver calls it.
+func failed(ctx context.Context, doing, name string, err error) error {
+	if numbered(err, lockWaitTimeout) {
+		return fmt.Errorf("%s %q: %w: %w", doing, name, ErrLockWaitTimeout, err)
+	}
+	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%s %q: %w (%w)", doing, name, cause, err)
+	}
+	return fmt.Errorf("%s %q: %w", doing, name, err)
+}
+
+// numbered says whether an error is the server's of one of these numbers.
+func numbered(err error, numbers ...uint16) bool {
+	var said *mysql.MySQLError
+	if !errors.As(err, &said) {
+		return false
+	}
+	for _, n := range numbers {
+		if said.Number == n {
+			return true
+		}
+	}
+	return false
+}
+
+// notHeld is what an Unlock returns that found nothing of its own.
+func notHeld(name string) error {
+	return fmt.Errorf("release %q: %w", name, scenarios.ErrNotHeld)
+}
+
+// check refuses what no lock can be made of.
+func check(db *sql.DB, name string, every time.Duration) error {
+	switch {
+	case db == nil:
+		return fmt.Errorf("%w: there is no database", scenarios.ErrInvalid)
+	case name == "" || len(name) > 191:
+		return fmt.Errorf("%w: a lock's name has 1 to 191 bytes, and not %d",
+			scenarios.ErrInvalid, len(name))
+	case every <= 0:
+		return fmt.Errorf("%w: the poll interval is %v, it must be positive",
+			scenarios.ErrInvalid, every)
+	}
+	return nil
+}
+
+// poll asks again and again until the lock is granted, there is an error, or ctx
+// ends.
+func poll(ctx context.Context, name string, every time.Duration,
+	try func(context.Context) (bool, error)) error {
+	for {
+		if granted, err := try(ctx); granted || err != nil {
+			return err
+		}
+		timer := time.NewTimer(every)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return failed(ctx, "wait for", name, ctx.Err())
+		}
+	}
+}

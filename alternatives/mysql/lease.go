@@ -1,0 +1,197 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// Lease is the record lock with what the survey's cautions ask for (seeds/001):
+// the row names its owner and how often that is inside, and when it expires. All
+// times are the server's. An expired row is nobody's: the next who asks for the
+// lock removes it, and a Sweeper those that nobody asks for.
+type Lease struct {
+	db    *sql.DB
+	name  string
+	ttl   time.Duration
+	every time.Duration
+
+	owner string // of the newest outermost acquisition
+	held  int    // how often this owner is inside
+	spent bool   // owner was sent with an outermost release
+}
+
+// NewLease makes an owner of the lock of that name. It sends nothing. Lock asks
+// again after every.
+func NewLease(db *sql.DB, name string, ttl, every time.Duration) (*Lease,
+	error) {
+	if err := check(db, name, every); err != nil {
+		return nil, err
+	}
+	if ttl < time.Millisecond {
+		return nil, fmt.Errorf("%w: the ttl is %v, it must be at least 1ms",
+			scenarios.ErrInvalid, ttl)
+	}
+	return &Lease{db: db, name: name, ttl: ttl, every: every}, nil
+}
+
+// TryLock makes one attempt; an owner that is inside enters once more, and one
+// whose reply was lost finds itself. (false, err) means unknown: the row may be
+// there, and asking again finds that out. It returns ErrLost when the owner was
+// inside and its lease is gone.
+func (l *Lease) TryLock(ctx context.Context) (bool, error) {
+	if l.owner == "" || l.spent {
+		l.owner, l.spent = uuid.NewString(), false
+	}
+	sent := time.Now()
+	granted, err := l.take(ctx)
+	if err != nil {
+		return false, failed(ctx, "acquire", l.name, err)
+	}
+	switch {
+	case !granted && l.held > 0:
+		return false, fmt.Errorf("enter %q again: %w", l.name,
+			scenarios.ErrLost)
+	case granted && l.held == 0 && time.Since(sent) >= l.ttl:
+		// The lease is over before its grant has arrived.
+		l.spent = true
+		if err := l.leave(ctx, 0); !errors.Is(err, scenarios.ErrNotHeld) {
+			return false, err
+		}
+		return false, nil
+	case granted:
+		l.held++
+	}
+	return granted, nil
+}
+
+// take removes the row when it has expired, enters once more when it is one's
+// own, and else tries to insert it.
+func (l *Lease) take(ctx context.Context) (bool, error) {
+	if _, err := l.db.ExecContext(ctx, "DELETE FROM lease_lock"+
+		" WHERE name = ? AND expires_at <= NOW(6)", l.name); err != nil {
+		return false, err
+	}
+	if l.held > 0 {
+		return l.set(ctx, l.held+1)
+	}
+	_, err := l.db.ExecContext(ctx, "INSERT INTO lease_lock"+
+		" (name, owner, held, expires_at)"+
+		" VALUES (?, ?, 1, NOW(6) + INTERVAL ? MICROSECOND)",
+		l.name, l.owner, l.ttl.Microseconds())
+	if numbered(err, duplicateKey) {
+		return l.set(ctx, 1) // it is one's own when a reply was lost
+	}
+	return err == nil, err
+}
+
+// set writes the count, and starts the lease anew, where the row is one's own.
+func (l *Lease) set(ctx context.Context, held int) (bool, error) {
+	done, err := l.db.ExecContext(ctx, "UPDATE lease_lock SET held = ?,"+
+		" expires_at = NOW(6) + INTERVAL ? MICROSECOND"+
+		" WHERE name = ? AND owner = ? AND expires_at > NOW(6)",
+		held, l.ttl.Microseconds(), l.name, l.owner)
+	if err != nil {
+		return false, err
+	}
+	rows, err := done.RowsAffected()
+	return rows > 0, err
+}
+
+// Lock asks again and again until the lock is granted or ctx ends.
+func (l *Lease) Lock(ctx context.Context) error {
+	return poll(ctx, l.name, l.every, l.TryLock)
+}
+
+// Unlock leaves one level, and the outermost one frees the lock. It returns
+// ErrNotHeld when the row is no longer this owner's. It runs for at most one
+// lease on a context of its own.
+func (l *Lease) Unlock(ctx context.Context) error {
+	left := max(l.held-1, 0)
+	if left == 0 {
+		l.held, l.spent = 0, true
+	}
+	err := l.leave(ctx, left)
+	if err == nil || errors.Is(err, scenarios.ErrNotHeld) {
+		l.held = left
+	}
+	return err
+}
+
+func (l *Lease) leave(ctx context.Context, left int) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
+	defer cancel()
+	if left > 0 {
+		kept, err := l.set(ctx, left)
+		if err != nil {
+			return failed(ctx, "release", l.name, err)
+		}
+		if !kept {
+			return notHeld(l.name)
+		}
+		return nil
+	}
+	done, err := l.db.ExecContext(ctx, "DELETE FROM lease_lock"+
+		" WHERE name = ? AND owner = ? AND expires_at > NOW(6)",
+		l.name, l.owner)
+	if err != nil {
+		return failed(ctx, "release", l.name, err)
+	}
+	if rows, err := done.RowsAffected(); err == nil && rows == 0 {
+		return notHeld(l.name)
+	}
+	return nil
+}
+
+// Sweeper is the timed job that removes the rows that have expired. Nobody's
+// lock depends on it: it is for names that nobody asks for again.
+type Sweeper struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error
+}
+
+// Sweep removes what has expired, and says how many rows that were.
+func Sweep(ctx context.Context, db *sql.DB) (int64, error) {
+	done, err := db.ExecContext(ctx,
+		"DELETE FROM lease_lock WHERE expires_at <= NOW(6)")
+	if err != nil {
+		return 0, fmt.Errorf("remove expired locks: %w", err)
+	}
+	return done.RowsAffected()
+}
+
+// StartSweeper sweeps every so often until Stop.
+func StartSweeper(db *sql.DB, every time.Duration) *Sweeper {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Sweeper{cancel: cancel, done: make(chan struct{})}
+	go func() { // Stop joins it
+		defer close(s.done)
+		ticks := time.NewTicker(every)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ticks.C:
+			case <-ctx.Done():
+				return
+			}
+			if _, err := Sweep(ctx, db); err != nil && ctx.Err() == nil {
+				s.err = err // the next sweep may succeed
+			}
+		}
+	}()
+	return s
+}
+
+// Stop ends the sweeping and returns the newest error that it met.
+func (s *Sweeper) Stop() error {
+	s.cancel()
+	<-s.done
+	return s.err
+}

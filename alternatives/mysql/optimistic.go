@@ -1,0 +1,87 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Optimistic takes from a stock without any lock: it reads the row, decides, and
+// updates it only if it is still what it has read (seeds/001). Who comes too late
+// begins anew.
+type Optimistic struct {
+	db   *sql.DB
+	name string
+	by   column
+
+	// Between is called between reading and writing; for tests and exhibits.
+	Between func()
+}
+
+// column is what tells an update that the row has changed.
+type column string
+
+// The columns: a number that each update raises, or the time of the newest one.
+// A time has a resolution, and of two updates within it the second does not see
+// the first.
+const (
+	ByVersion   column = "version"
+	ByTimestamp column = "updated_at"
+)
+
+// NewOptimistic takes from the stock of that name. It sends nothing.
+func NewOptimistic(db *sql.DB, name string, by column) *Optimistic {
+	return &Optimistic{db: db, name: name, by: by}
+}
+
+// Fill sets the stock to an amount.
+func (o *Optimistic) Fill(ctx context.Context, amount int) error {
+	_, err := o.db.ExecContext(ctx, "REPLACE INTO versioned_stock"+
+		" (name, amount, version, updated_at) VALUES (?, ?, 0, NOW())",
+		o.name, amount)
+	if err != nil {
+		return failed(ctx, "fill", o.name, err)
+	}
+	return nil
+}
+
+// Left is what is left of the stock.
+func (o *Optimistic) Left(ctx context.Context) (left int, err error) {
+	err = o.db.QueryRowContext(ctx, "SELECT amount FROM versioned_stock"+
+		" WHERE name = ?", o.name).Scan(&left)
+	if err != nil {
+		return 0, failed(ctx, "read", o.name, err)
+	}
+	return left, nil
+}
+
+// Take takes one from the stock, or finds it empty. It says how often it had to
+// begin anew. After an error one may be taken, or not.
+func (o *Optimistic) Take(ctx context.Context) (taken bool, retries int,
+	err error) {
+	for ; ; retries++ {
+		var amount int
+		var seen string
+		err := o.db.QueryRowContext(ctx, fmt.Sprintf("SELECT amount, %s"+
+			" FROM versioned_stock WHERE name = ?", o.by),
+			o.name).Scan(&amount, &seen)
+		if err != nil {
+			return false, retries, failed(ctx, "take from", o.name, err)
+		}
+		if amount == 0 {
+			return false, retries, nil
+		}
+		if o.Between != nil {
+			o.Between()
+		}
+		done, err := o.db.ExecContext(ctx, fmt.Sprintf("UPDATE versioned_stock"+
+			" SET amount = ?, version = version + 1, updated_at = NOW()"+
+			" WHERE name = ? AND %s = ?", o.by), amount-1, o.name, seen)
+		if err != nil {
+			return false, retries, failed(ctx, "take from", o.name, err)
+		}
+		if rows, err := done.RowsAffected(); err != nil || rows > 0 {
+			return err == nil, retries, err
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// Record is the survey's record lock (seeds/001): inserting a row takes the
+// lock, deleting it frees it. The unique index sees to it that one insert
+// succeeds. There is no expiry and no owner: the row of a client that died stays
+// for ever, and anybody's Unlock deletes it.
+type Record struct {
+	db    *sql.DB
+	name  string
+	every time.Duration
+}
+
+// NewRecord makes an owner of the lock of that name. It sends nothing. Lock asks
+// again after every.
+func NewRecord(db *sql.DB, name string, every time.Duration) (*Record, error) {
+	if err := check(db, name, every); err != nil {
+		return nil, err
+	}
+	return &Record{db, name, every}, nil
+}
+
+// TryLock makes one attempt. (false, err) means unknown: the row may be there.
+func (l *Record) TryLock(ctx context.Context) (bool, error) {
+	_, err := l.db.ExecContext(ctx,
+		"INSERT INTO record_lock (name, taken_at) VALUES (?, NOW(6))", l.name)
+	if numbered(err, duplicateKey) {
+		return false, nil
+	}
+	if err != nil {
+		return false, failed(ctx, "acquire", l.name, err)
+	}
+	return true, nil
+}
+
+// Lock asks again and again until the lock is granted or ctx ends.
+func (l *Record) Lock(ctx context.Context) error {
+	return poll(ctx, l.name, l.every, l.TryLock)
+}
+
+// Unlock deletes the row, whoever has inserted it. It returns ErrNotHeld when
+// there was none.
+func (l *Record) Unlock(ctx context.Context) error {
+	done, err := l.db.ExecContext(ctx,
+		"DELETE FROM record_lock WHERE name = ?", l.name)
+	if err != nil {
+		return failed(ctx, "release", l.name, err)
+	}
+	if rows, err := done.RowsAffected(); err == nil && rows == 0 {
+		return notHeld(l.name)
+	}
+	return nil
+}

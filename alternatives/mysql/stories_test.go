@@ -1,0 +1,190 @@
+package mysql_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/alternatives/mysql"
+	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// every is the pause of a waiter: a hundredth of the lease, as the source's.
+const every = 10 * time.Millisecond
+
+// kind is one of the locks, and how the stories see what the database holds.
+type kind struct {
+	build  func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error)
+	holder string // selects what differs from grant to grant, and what is left
+	remove string
+	flaws  []scenarios.Flaw
+	not    []scenarios.Feature
+}
+
+var kinds = map[string]kind{
+	"record": {
+		build: func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error) {
+			return mysql.NewRecord(db, env.Key, every)
+		},
+		holder: "SELECT taken_at, 0 FROM record_lock WHERE name = ?",
+		remove: "DELETE FROM record_lock WHERE name = ?",
+		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
+			scenarios.Telling},
+		flaws: lock.Flaws(
+			// No expiry: what nobody deletes stays.
+			"crash_holding: orphaned", "crash_after_first_command: orphaned",
+			"abandoned_acquire: orphaned", "cancelled_context: orphaned",
+			"hung_worker: orphaned", "lost_reply: self-deadlock",
+			// No owner: whoever deletes, deletes.
+			"overrun_release: foreign release",
+			"lost_release_reply: foreign release",
+			"unlock_not_held: foreign release, told a lie"),
+	},
+	"lease": {
+		build: func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error) {
+			return mysql.NewLease(db, env.Key, env.TTL, every)
+		},
+		holder: "SELECT owner, TIMESTAMPDIFF(MICROSECOND, NOW(6), expires_at)" +
+			" FROM lease_lock WHERE name = ? AND expires_at > NOW(6)",
+		remove: "DELETE FROM lease_lock WHERE name = ?",
+		not:    []scenarios.Feature{scenarios.Renewal, scenarios.Telling},
+		flaws: lock.Flaws(
+			// A lease that is not renewed ends under its holder, as with Redis.
+			"overrun_overlap: two holders", "paused_holder: stale write",
+			"oversell: lost update"),
+	},
+	"pessimistic": {
+		build: func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error) {
+			return mysql.NewPessimistic(db, env.Key)
+		},
+		// One lock a server: whoever has locked a row and waits for none.
+		holder: "SELECT trx_mysql_thread_id, 0 FROM information_schema" +
+			".INNODB_TRX WHERE trx_state = 'RUNNING' AND trx_rows_locked > 0" +
+			" AND ? <> ''",
+		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
+			scenarios.Telling},
+		flaws: lock.Flaws(
+			// The lock is the connection's, which a restart ends, and which a
+			// holder that hangs keeps.
+			"node_restart: two holders", "hung_worker: orphaned"),
+	},
+}
+
+// store is a MariaDB server in the stories.
+type store struct {
+	*servers.Store
+	kind kind
+	db   *sql.DB
+}
+
+func (s *store) Auth() (user, password string) { return "", "" }
+
+func (s *store) Restart() error {
+	return s.Store.Restart(context.Background())
+}
+
+func (s *store) Holder(ctx context.Context, key string) (string, time.Time,
+	error) {
+	var holder string
+	var left int64
+	err := s.db.QueryRowContext(ctx, s.kind.holder, key).Scan(&holder, &left)
+	if err == sql.ErrNoRows {
+		return "", time.Time{}, nil
+	}
+	if err != nil || left == 0 {
+		return holder, time.Time{}, err
+	}
+	return holder, time.Now().Add(time.Duration(left) * time.Microsecond), nil
+}
+
+func (s *store) Delete(ctx context.Context, key string) error {
+	if s.kind.remove != "" {
+		_, err := s.db.ExecContext(ctx, s.kind.remove, key)
+		return err
+	}
+	thread, _, err := s.Holder(ctx, key)
+	if err == nil && thread != "" {
+		_, err = s.db.ExecContext(ctx, "KILL "+thread)
+	}
+	return err
+}
+
+func (s *store) Tidy(ctx context.Context, key string) error {
+	for _, table := range []string{"record_lock", "lease_lock", "row_lock"} {
+		if _, err := s.db.ExecContext(ctx, "DELETE FROM "+table+
+			" WHERE name LIKE ?", "%"+key+"%"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *store) Requests(from io.Reader) scenarios.Frames {
+	return mysql.Requests(from)
+}
+
+func (s *store) Replies(from io.Reader) scenarios.Frames {
+	return mysql.Replies(from)
+}
+
+func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			build := func(env scenarios.Env) (scenarios.Lock, error) {
+				config := driver.NewConfig()
+				config.User, config.DBName = "root", database
+				config.Net, config.Addr = "tcp", "lab"
+				db, err := mysql.OpenBy(config, func(ctx context.Context, _,
+					_ string) (c connection, err error) {
+					return env.Dial(ctx, 0)
+				})
+				if err != nil {
+					return nil, err
+				}
+				return kind.build(db, env)
+			}
+			scenarios.Work(t, build) // first: a worker needs no servers
+			t.Parallel()
+			s := &store{Store: start(t), kind: kind}
+			s.db = open(t, s.Addr())
+			scenarios.Run(t, build, scenarios.OnStore(s, time.Second),
+				scenarios.WithoutFeatures(kind.not...),
+				scenarios.Flaws(kind.flaws...))
+		})
+	}
+}
+
+// database is where the tests' tables are.
+const database = "lockladder"
+
+// start starts a server that ends with the test.
+func start(t *testing.T, options ...string) *servers.Store {
+	t.Helper()
+	s, err := servers.StartMariaDB(context.Background(), options...)
+	missing(t, err)
+	t.Cleanup(s.Stop)
+	db, err := sql.Open("mysql", fmt.Sprintf("root@tcp(%s)/", s.Addr()))
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.Exec("CREATE DATABASE " + database)
+	require.NoError(t, err)
+	return s
+}
+
+// open connects to the tests' database.
+func open(t *testing.T, addr string) *sql.DB {
+	t.Helper()
+	db, err := mysql.Open(context.Background(),
+		fmt.Sprintf("root@tcp(%s)/%s", addr, database))
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
