@@ -168,13 +168,6 @@ func Red(red bool) Option { return func(s *settings) { s.red = red } }
 // FullSize tells the oversell story with 1000 clients and a stock of 100.
 func FullSize(full bool) Option { return func(s *settings) { s.full = full } }
 
-// OnServers tells the stories on real servers, one a node, in real time and with
-// leases of a second. Stories that a real server can't take part in are left
-// out; Report says which.
-func OnServers(all ...lab.Server) Option {
-	return func(s *settings) { s.servers = all }
-}
-
 // Run tells every story of the catalogue against the locks that build makes, a
 // subtest each, named like the story. It fails the test when the lock breaks an
 // invariant that is not declared as a flaw, holds one that is, or fails in any
@@ -188,12 +181,12 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	if err := s.check(); err != nil {
 		t.Fatal(err)
 	}
+	if s.pool != nil {
+		return runReal(t, build, s)
+	}
 	var report Report
 	stuck := ""
 	for _, scenario := range Catalogue {
-		if !s.tells(scenario) {
-			continue
-		}
 		t.Run(scenario.Name, func(t *testing.T) {
 			if stuck != "" {
 				t.Skip("the lock was stuck in " + stuck)
