@@ -1,11 +1,13 @@
 package scenarios
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,36 +24,67 @@ type onReal struct {
 
 // OnServers tells the stories on real servers, one a node, in real time: the ten
 // seconds of a story's lease last three, so that a busy machine tells the same
-// story. As many are told at the same time as there are servers. What a real
-// server can't take part in is left out; Report says which.
-func OnServers(pool lab.Pool) Option {
-	return func(s *settings) { s.pool = pool }
+// story. What a real server can't take part in is left out; Report says which.
+func OnServers(all ...RealServer) Option {
+	return OnServersOf(&fixed{all: all, free: make(chan struct{}, 1)})
 }
+
+// OnServersOf is OnServers with as many stories at the same time as there are
+// servers for.
+func OnServersOf(all RealServers) Option {
+	return func(s *settings) { s.pool = all }
+}
+
+// fixed lends the same servers to one story after the other.
+type fixed struct {
+	all  []RealServer
+	free chan struct{} // has an element while somebody has them
+}
+
+func (f *fixed) Borrow(ctx context.Context, n int) ([]RealServer, error) {
+	if n > len(f.all) {
+		return nil, fmt.Errorf("the lock needs %d servers, and OnServers names"+
+			" %d", n, len(f.all))
+	}
+	select {
+	case f.free <- struct{}{}:
+		return f.all[:n], nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (f *fixed) Return([]RealServer) { <-f.free }
 
 // runReal is Run on real servers.
 func runReal(t *testing.T, build Build, s settings) Report {
 	t.Helper()
 	told := make([][]Result, len(Catalogue))
 	var running sync.WaitGroup
+	var hopeless atomic.Pointer[string]
 	for i, scenario := range Catalogue {
 		if s.only != nil && !slices.Contains(s.only, scenario.Name) {
 			continue
 		}
-		running.Go(func() {
+		s := s
+		var err error
+		if s.servers, err = s.pool.Borrow(t.Context(), s.nodes); err != nil {
+			running.Wait()
 			var few lab.TooFew
-			s := s
-			lent, err := s.pool.Borrow(t.Context(), s.nodes)
-			if err == nil {
-				s.servers = lent
-				defer s.pool.Return(lent)
+			if errors.As(err, &few) {
+				t.Skipf("the lock needs %d servers, and %v", s.nodes, err)
 			}
+			t.Fatal(err)
+		}
+		running.Go(func() {
+			defer s.pool.Return(s.servers)
 			t.Run(scenario.Name, func(t *testing.T) {
-				if errors.As(err, &few) {
-					t.Skipf("the lock needs %d servers, and %v", s.nodes, err)
+				if after := hopeless.Load(); after != nil {
+					t.Skip("after the failure of " + *after)
 				}
-				var results []Result
-				if err == nil {
-					results, err = tell(t, scenario, build, s)
+				results, err := tell(t, scenario, build, s)
+				if errors.Is(err, errUnfit) {
+					hopeless.Store(&scenario.Name)
 				}
 				if err != nil {
 					t.Errorf("%s: %v", scenario.Name, err)

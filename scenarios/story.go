@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -100,6 +101,24 @@ func (t *telling) cannot(why string) bool {
 	return true
 }
 
+// errUnfit says that a lock can't be built, or not be taken and released where
+// nothing goes wrong: no story can be told of it. It adds nothing to the text.
+var errUnfit = errors.New("")
+
+// built makes one owner.
+func (t *telling) built(env Env) (lock.Lock, error) {
+	l, err := t.build(env)
+	if err != nil {
+		return nil, fmt.Errorf("the lock can't be built: %w", err)
+	}
+	if v := reflect.ValueOf(l); !v.IsValid() ||
+		v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, errors.New("the lock can't be built: build returns neither" +
+			" a lock nor an error")
+	}
+	return l, nil
+}
+
 // world runs one story in a world of its own. On real servers it is told again
 // when the machine was too late for it, whatever came out: that was another
 // story. A machine that is always too late fails the test.
@@ -159,6 +178,8 @@ func (t *telling) once(story func(*story), options ...worldOption) (
 			t.err = errors.Join(w.Failures()...)
 			if len(w.Timeline()) > 0 {
 				t.err = fmt.Errorf("%w\n\n%s", t.err, w.Render(-1))
+			} else { // it never came to the story
+				t.err = fmt.Errorf("%w%w", t.err, errUnfit)
 			}
 		}
 	})
@@ -269,12 +290,12 @@ func (s *storyOf) warm() {
 		a.Go(func() {
 			ctx := context.Background()
 			if err := a.Connect(ctx); err != nil {
-				s.Fail("%s can't connect: %v", a.Name, err)
+				s.Fail("%s can't connect: %w", a.Name, err)
 				return
 			}
-			l, err := s.telling.build(a.Env(s.warmKey(a), s.options...))
+			l, err := s.telling.built(a.Env(s.warmKey(a), s.options...))
 			if err != nil {
-				s.Fail("the lock can't be built: %v", err)
+				s.Fail("%w", err)
 				return
 			}
 			for _, work := range []time.Duration{lease * 2 / 5, 0} {
@@ -298,10 +319,10 @@ func (s *storyOf) warm() {
 			if a.process {
 				err = a.startProcess()
 			} else {
-				a.lock, err = s.telling.build(a.Env(s.Key, s.options...))
+				a.lock, err = s.telling.built(a.Env(s.Key, s.options...))
 			}
 			if err != nil {
-				s.Fail("the lock can't be built: %v", err)
+				s.Fail("%w", err)
 			}
 		})
 		if s.Real() {
@@ -374,11 +395,17 @@ func (s *storyOf) run(scripts ...func()) {
 		s.actors[i].Go(script)
 	}
 	s.Play()
-	if len(s.Failures()) == 0 && len(s.Broken()) == 0 && !s.Touched() &&
-		s.someoneHeld() {
-		s.Fail("the lock was granted, but no client set the key %q: tell with"+
-			" scenarios.Keys which keys stand for the lock", s.Keys[0])
+	if len(s.Failures()) > 0 || len(s.Broken()) > 0 || s.Touched() ||
+		!s.someoneHeld() {
+		return
 	}
+	if s.actors[0].acquires == 0 {
+		s.Fail("the lock was granted without a command to a node: build it" +
+			" on the clients in Env.Nodes, or on Env.Dial")
+		return
+	}
+	s.Fail("the lock was granted, but no client set the key %q: tell with"+
+		" scenarios.Keys which keys stand for the lock", s.Keys[0])
 }
 
 func (s *storyOf) someoneHeld() bool {
