@@ -243,6 +243,7 @@ type actor struct {
 	grantedAt time.Duration // of the newest grant; 0: never
 	triedAt   time.Duration // when the newest TryLock returned; 0: never
 	freedAt   time.Duration // when the newest Unlock was called; 0: never
+	freed     bool          // it has returned
 
 	process bool // it lives in a worker
 
@@ -551,6 +552,21 @@ func (s *storyOf) sooner(exact, real time.Duration) time.Duration {
 	return exact
 }
 
+// patience is how long somebody waits for what is free; on real servers longer,
+// and still not until another lease ends.
+func (s *storyOf) patience(exact time.Duration) time.Duration {
+	if s.Real() {
+		return max(exact, 3*second)
+	}
+	return exact
+}
+
+// released is whether the actor's newest Unlock has returned, for Until.
+func (a *actor) released() bool { return a.freed }
+
+// tried is whether a TryLock of the actor has returned, for Until.
+func (a *actor) tried() bool { return a.triedAt > 0 }
+
 // mustAcquire is acquire in stories that begin with it; anything but a grant is
 // a failure.
 func (a *actor) mustAcquire() {
@@ -584,7 +600,7 @@ func (a *actor) release() error { return a.releaseWith(a.story.Context()) }
 func (a *actor) releaseWith(ctx context.Context) error {
 	a.Step("Unlock", func() {
 		a.Begin(lab.Release)
-		a.freedAt = a.story.Now()
+		a.freedAt, a.freed = a.story.Now(), false
 		a.depth = max(a.depth-1, 0)
 		if a.depth == 0 {
 			a.Leave()
@@ -592,6 +608,7 @@ func (a *actor) releaseWith(ctx context.Context) error {
 	})
 	err := a.lock.Unlock(ctx)
 	a.Step("Unlock returns", func() {
+		a.freed = true
 		a.Begin(lab.Renewal)
 		a.Note("Unlock returns %s", outcome(err))
 	})
