@@ -87,7 +87,8 @@ var cancelledContext = Scenario{
 				a.releaseWith(ctx)
 			}, func() {
 				b.at(5 * second)
-				b.mustComeFree(second, "A's unlock never reached the server")
+				b.Until(a.released, lease)
+				b.mustComeFree(s.patience(second), "A's unlock never reached the server")
 			})
 			s.judge(Orphaned, true)
 		})
@@ -119,7 +120,10 @@ var cancelledContext = Scenario{
 // cancelledAt is a context that is cancelled at a moment of the story.
 func (a *actor) cancelledAt(moment time.Duration) context.Context {
 	ctx, cancel := context.WithCancel(a.story.Context())
-	time.AfterFunc(a.story.Lasts(moment-a.story.Now()), cancel)
+	time.AfterFunc(a.story.Lasts(moment-a.story.Now()), func() {
+		a.Until(a.has, lease)
+		cancel()
+	})
 	return ctx
 }
 
@@ -138,7 +142,7 @@ var abandonedAcquire = Scenario{
 			a.Fault(lab.Acquire, 1, lab.Fault{Deliver: 5 * second})
 			s.run(func() {
 				a.at(0)
-				ctx, cancel := a.within(300 * time.Millisecond)
+				ctx, cancel := a.within(s.soon())
 				defer cancel()
 				if granted, _ := a.tryWith(ctx); granted {
 					a.release()

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -116,13 +117,21 @@ var lateGrant = Scenario{
 				}
 			}, func() {
 				b.at(11*second + 100*time.Millisecond)
+				b.Until(func() bool { return a.tried() && a.reached() }, lease)
 				if refused {
-					b.mustComeFree(second, "A refused the grant and kept it")
+					b.mustComeFree(s.patience(second), "A refused the grant and kept it")
 				}
 			})
 			s.judge(Orphaned, refused)
 		})
 	},
+}
+
+// reached is whether a server has executed a command of the actor, for Until.
+func (a *actor) reached() bool {
+	return slices.ContainsFunc(a.story.Timeline(), func(e *lab.Entry) bool {
+		return e.Client == a.Name && e.Node >= 0
+	})
 }
 
 // lateGrantOnManyNodes tells late_grant where the lateness adds up: no node
@@ -155,7 +164,8 @@ func answersAddUp(t *telling, each, patience time.Duration) {
 			b.Go(func() {
 				b.Sleep(b.phase)
 				if refused {
-					b.mustComeFree(second, "A refused the grant and kept it")
+					b.mustComeFree(s.patience(second),
+						"A refused the grant and kept it")
 				}
 			})
 		})

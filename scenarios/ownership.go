@@ -41,6 +41,24 @@ func (a *actor) heldBefore(moment time.Duration) bool {
 	return a.grantedAt > 0 && a.grantedAt < moment
 }
 
+// late is a moment that a fault waits for; on real servers it waits for an event
+// besides, and the moment may be any.
+func (s *storyOf) late(moment time.Duration) time.Duration {
+	if s.Real() {
+		return time.Hour
+	}
+	return moment
+}
+
+// soon is how long somebody waits who soon gives up; on real servers long enough
+// for a busy machine to have sent a command.
+func (s *storyOf) soon() time.Duration {
+	if s.Real() {
+		return second
+	}
+	return 300 * time.Millisecond
+}
+
 // slowGet is the timeline of seeds/000 for its fourth scheme.
 var slowGet = Scenario{
 	Name:   "slow_get",
@@ -55,7 +73,8 @@ var slowGet = Scenario{
 			a, b := cast[0], cast[1]
 			s.start()
 			a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
-			a.Fault(lab.Release, 2, lab.Fault{Deliver: 13 * second})
+			a.Fault(lab.Release, 2,
+				lab.Fault{Deliver: 13 * second, Until: b.has})
 			s.run(func() {
 				a.at(0)
 				a.mustAcquire()
@@ -63,11 +82,11 @@ var slowGet = Scenario{
 				a.release()
 			}, func() {
 				b.at(11 * second)
-				b.acquire(2 * second)
+				b.acquire(s.patience(2 * second))
 				b.at(20 * second)
 				b.release()
 			})
-			s.judge(ForeignRelease, b.heldBefore(13*second))
+			s.judge(ForeignRelease, b.heldBefore(s.late(13*second)))
 		})
 	},
 }
@@ -95,7 +114,7 @@ var slowRelease = Scenario{
 				b.work(8 * second)
 				b.release()
 			})
-			s.judge(ForeignRelease, b.heldBefore(12*second))
+			s.judge(ForeignRelease, b.heldBefore(s.late(12*second)))
 		})
 	},
 }
@@ -122,7 +141,8 @@ var lostReleaseReply = Scenario{
 				a.release()
 			}, func() {
 				b.at(2 * second)
-				b.acquire(2 * second)
+				b.Until(a.released, lease)
+				b.acquire(s.patience(2 * second))
 				b.at(8 * second)
 				b.release()
 			})
@@ -144,9 +164,11 @@ var unlockNotHeld = Scenario{
 				a.at(0)
 				a.mustAcquire()
 				a.at(5 * second)
+				a.Until(b.released, lease)
 				a.release()
 			}, func() {
 				b.at(second)
+				b.Until(a.has, lease)
 				b.mustBeDenied("B never held the lock")
 			})
 			s.judge(ForeignRelease, true)
@@ -209,11 +231,12 @@ var lateOwnRelease = Scenario{
 				a.at(0)
 				a.mustAcquire()
 				a.at(second)
-				ctx, cancel := a.within(300 * time.Millisecond)
+				ctx, cancel := a.within(s.soon())
 				defer cancel()
 				a.releaseWith(ctx)
 				a.at(11 * second)
-				again = a.acquire(2*second) == nil && s.Now() < 16*second
+				again = a.acquire(s.patience(2*second)) == nil &&
+					s.Now() < 16*second
 				a.at(18 * second)
 				a.release()
 			})

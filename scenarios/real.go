@@ -1,9 +1,14 @@
 package scenarios
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -11,15 +16,95 @@ import (
 
 // onReal are the settings of a run on real servers.
 type onReal struct {
-	lease time.Duration       // 0: a second
+	pool  lab.Pool
+	lease time.Duration       // 0: three seconds
 	form  func(string) string // makes a key of a unique name; nil: the name
 	only  []string            // the scenarios to tell; nil: all
+}
+
+// OnServers tells the stories on real servers, one a node, in real time: the ten
+// seconds of a story's lease last three, so that a busy machine tells the same
+// story. What a real server can't take part in is left out; Report says which.
+func OnServers(all ...RealServer) Option {
+	return OnServersOf(&fixed{all: all, free: make(chan struct{}, 1)})
+}
+
+// OnServersOf is OnServers with as many stories at the same time as there are
+// servers for. They may be Stores.
+func OnServersOf(all RealServers) Option {
+	return func(s *settings) { s.pool = all }
+}
+
+// fixed lends the same servers to one story after the other.
+type fixed struct {
+	all  []RealServer
+	free chan struct{} // has an element while somebody has them
+}
+
+func (f *fixed) Borrow(ctx context.Context, n int) ([]RealServer, error) {
+	if n > len(f.all) {
+		return nil, fmt.Errorf("the lock needs %d servers, and OnServers names"+
+			" %d", n, len(f.all))
+	}
+	select {
+	case f.free <- struct{}{}:
+		return f.all[:n], nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (f *fixed) Return([]RealServer) { <-f.free }
+
+// runReal is Run on real servers.
+func runReal(t *testing.T, build Build, s settings) Report {
+	t.Helper()
+	told := make([][]Result, len(Catalogue))
+	var running sync.WaitGroup
+	var hopeless atomic.Pointer[string]
+	for i, scenario := range Catalogue {
+		if s.only != nil && !slices.Contains(s.only, scenario.Name) {
+			continue
+		}
+		s := s
+		var err error
+		if s.servers, err = s.pool.Borrow(t.Context(), s.nodes); err != nil {
+			running.Wait()
+			var few lab.TooFew
+			if errors.As(err, &few) {
+				t.Skipf("the lock needs %d servers, and %v", s.nodes, err)
+			}
+			t.Fatal(err)
+		}
+		running.Go(func() {
+			defer s.pool.Return(s.servers)
+			t.Run(scenario.Name, func(t *testing.T) {
+				if after := hopeless.Load(); after != nil {
+					t.Skip("after the failure of " + *after)
+				}
+				results, err := tell(t, scenario, build, s)
+				if errors.Is(err, errUnfit) {
+					hopeless.Store(&scenario.Name)
+				}
+				if err != nil {
+					t.Errorf("%s: %v", scenario.Name, err)
+					return
+				}
+				for _, r := range results {
+					judge(t, r, s)
+				}
+				told[i] = results
+			})
+		})
+	}
+	running.Wait()
+	return slices.Concat(told...)
 }
 
 // realLease is how long the ten seconds of a story's lease last.
 func (r *onReal) realLease() time.Duration {
 	if r.lease == 0 {
-		return time.Second
+		return 3 * time.Second
 	}
 	return r.lease
 }
@@ -34,17 +119,6 @@ func (r *onReal) realKey() string {
 	return name
 }
 
-// OnStore tells the stories of a lock that lives in another store than Redis, in
-// real time. A lease of the stories lasts so long. The lock is built without
-// Nodes, and connects with Env.Dial. Stories that can't be told there are left
-// out; Report says which, and why.
-func OnStore(store Store, lease time.Duration) Option {
-	return func(s *settings) {
-		s.servers = []lab.Server{store}
-		s.onReal.lease = lease
-	}
-}
-
 // onStore says that a story can't be told of a store that is no Redis.
 func (t *telling) onStore(why string) bool {
 	return t.isStore() && t.cannot(why)
@@ -56,8 +130,4 @@ func (t *telling) isStore() bool {
 	}
 	_, ok := t.settings.servers[0].(lab.Store)
 	return ok
-}
-
-func (r *onReal) tells(scenario Scenario) bool {
-	return r.only == nil || slices.Contains(r.only, scenario.Name)
 }

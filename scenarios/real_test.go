@@ -2,12 +2,13 @@ package scenarios_test
 
 import (
 	"flag"
+	"maps"
 	"os"
-	"sync"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
@@ -33,16 +34,17 @@ func own(t *testing.T) {
 	}
 }
 
-// eachRung tells scenarios against every rung, on the servers that it is given.
-func eachRung(t *testing.T, on func(*testing.T, ladder.Rung) []lab.Server,
+// eachRung tells scenarios against every rung. A worker, which is this test once
+// more, comes no further than to Work and needs no servers.
+func eachRung(t *testing.T, on func(ladder.Rung) scenarios.RealServers,
 	options ...scenarios.Option) {
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
-			scenarios.Work(t, rung.Build) // first: a worker needs no servers
+			scenarios.Work(t, rung.Build)
 			t.Parallel()
-			scenarios.Run(t, rung.Build, append(append(options[:len(options):len(
-				options)], laddertest.Options(rung)...),
-				scenarios.OnServers(on(t, rung)...))...)
+			scenarios.Run(t, rung.Build, slices.Concat(options,
+				laddertest.Options(rung),
+				[]scenarios.Option{scenarios.OnServersOf(on(rung))})...)
 		})
 	}
 }
@@ -51,9 +53,8 @@ func TestEveryRungBreaksTheSameOnRealServers(t *testing.T) {
 	if *onRedis == "" {
 		t.Skip("real servers are asked for with -redis auto")
 	}
-	eachRung(t, func(t *testing.T, rung ladder.Rung) []lab.Server {
-		return serverstest.Nodes(t, *onRedis, rung.Nodes)
-	})
+	all := serverstest.Servers(t, *onRedis)
+	eachRung(t, func(ladder.Rung) scenarios.RealServers { return all })
 }
 
 // forms are the kinds of keys that Redis Cluster tells apart: where a lock has
@@ -71,43 +72,30 @@ var forms = map[string]func(string) string{
 // What is told here is what a client of a cluster does differently: it finds the
 // key's master, repeats commands after errors of the network, and subscribes at
 // one of several masters. The other stories are about the lock alone. The
-// stories that kill or flush a server are not told, because the rungs share the
-// cluster; and a master that comes back refuses for two seconds, so that no
-// lease of a second outlives it.
+// stories that kill or flush a server are not told, because all rungs share the
+// cluster; and a master that comes back refuses for two seconds, so that hardly
+// a lease outlives it.
+//
+// Redlock counts on nodes that fail independently, which the masters of one
+// cluster do not do for one key: each of its nodes is a cluster, of one master.
 func TestEveryRungBreaksTheSameOnACluster(t *testing.T) {
 	own(t)
-	told := scenarios.Only("mutual_exclusion", "crash_holding",
+	one, three := serverstest.Clusters(t, 1), serverstest.Clusters(t, 3)
+	var keys atomic.Int64
+	kinds := slices.Sorted(maps.Keys(forms))
+	eachRung(t, func(rung ladder.Rung) scenarios.RealServers {
+		if rung.Nodes > 1 {
+			return one
+		}
+		return three
+	}, scenarios.Only("mutual_exclusion", "crash_holding",
 		"overrun_release", "nested", "lost_reply", "lost_release_reply",
 		"unlock_not_held", "lost_wakeup", "lost_lease_told",
-		"renewal_fails_once")
-	on := clusters(t)
-	for name, form := range forms {
-		t.Run(name, func(t *testing.T) {
-			eachRung(t, on, told, scenarios.RealKey(form))
-		})
-	}
-}
-
-// clusters has a cluster of three masters for all rungs on one node. Of several
-// nodes each is a cluster, of one master: Redlock counts on nodes that fail
-// independently, which the masters of one cluster do not do for one key.
-// They are started when the first rung asks: workers need none.
-func clusters(t *testing.T) func(*testing.T, ladder.Rung) []lab.Server {
-	var turn sync.Mutex
-	three := map[int][]lab.Server{}
-	return func(_ *testing.T, rung ladder.Rung) []lab.Server {
-		turn.Lock()
-		defer turn.Unlock()
-		for len(three[rung.Nodes]) < rung.Nodes {
-			masters := 3
-			if rung.Nodes > 1 {
-				masters = 1
-			}
-			three[rung.Nodes] = append(three[rung.Nodes], serverstest.Clustered(
-				serverstest.Cluster(t, masters)))
-		}
-		return three[rung.Nodes]
-	}
+		"renewal_fails_once", "hung_worker", "partitioned_holder"),
+		scenarios.RealKey(func(name string) string {
+			kind := kinds[int(keys.Add(1))%len(kinds)]
+			return forms[kind](name)
+		}))
 }
 
 // The failover of the catalogue, with a Sentinel that notices the master's death
@@ -115,8 +103,7 @@ func clusters(t *testing.T) func(*testing.T, ladder.Rung) []lab.Server {
 // the lease is twenty. Of several nodes one is watched.
 func TestEveryRungBreaksTheSameWhenASentinelFailsOver(t *testing.T) {
 	own(t)
-	eachRung(t, func(t *testing.T, rung ladder.Rung) []lab.Server {
-		return append([]lab.Server{serverstest.Watched(t)},
-			serverstest.Nodes(t, *onRedis, rung.Nodes-1)...)
-	}, scenarios.Only("failover"), scenarios.RealLease(20*time.Second))
+	all := serverstest.Watched(t)
+	eachRung(t, func(ladder.Rung) scenarios.RealServers { return all },
+		scenarios.Only("failover"), scenarios.RealLease(20*time.Second))
 }

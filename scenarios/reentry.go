@@ -23,13 +23,14 @@ var nested = Scenario{
 		t.world(func(s *story) {
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
-			entered := false
+			entered, failed := false, false
 			s.play(func() {
 				a.at(0)
 				a.mustAcquire()
 				token := a.token()
 				a.at(second)
 				if entered = a.enterAgain(5 * second); !entered {
+					a.Step("is done", func() { failed = true })
 					return
 				}
 				a.mustKeep(token)
@@ -39,12 +40,14 @@ var nested = Scenario{
 				}
 				a.mustKeep(token)
 				a.at(4 * second)
+				a.Until(b.tried, 5*second)
 				if err := a.release(); err != nil &&
 					len(s.Breaks(ForeignRelease)) == 0 {
 					s.Fail("the outer Unlock fails: %v", err)
 				}
 			}, func() {
 				b.at(3 * second)
+				b.Until(func() bool { return failed || a.released() }, lease)
 				if !entered {
 					return
 				}
@@ -54,7 +57,9 @@ var nested = Scenario{
 					b.release()
 				}
 				b.at(4 * second)
-				if err := b.acquire(second); err != nil {
+				b.Until(func() bool { return a.depth == 0 && a.released() },
+					5*second)
+				if err := b.acquire(s.patience(second)); err != nil {
 					s.Fail("A has unlocked both levels, and B can't have the"+
 						" lock: %v", err)
 				}
@@ -105,7 +110,7 @@ var lostReply = Scenario{
 		t.world(func(s *story) {
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
-			var ready, held, freed bool
+			var ready, held, freed, done bool
 			var before, token uint64
 			s.start()
 			a.Fault(lab.Acquire, 1, lab.Fault{LoseReply: true})
@@ -116,6 +121,7 @@ var lostReply = Scenario{
 					held = a.enterAgain(5 * second)
 				}
 				if !held {
+					a.Step("is done", func() { done = true })
 					return
 				}
 				if token = a.token(); a.fenced() && token != before+1 {
@@ -123,7 +129,9 @@ var lostReply = Scenario{
 						" next one with token %d", before, token)
 				}
 				a.at(7 * second)
-				if freed = a.release() == nil; !freed {
+				freed = a.release() == nil
+				a.Step("is done", func() { done = true })
+				if !freed {
 					s.Fail("A can't release the lock that it was granted")
 				}
 			}, func() {
@@ -133,6 +141,7 @@ var lostReply = Scenario{
 				b.release()
 				b.Step("is ready", func() { ready = true })
 				b.at(8 * second)
+				b.Until(func() bool { return done }, lease)
 				if !freed {
 					return
 				}

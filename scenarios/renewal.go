@@ -143,6 +143,7 @@ func renewalThenUnlock(t *telling, renewal lab.Fault) {
 			})
 		}, func() {
 			b.at(5 * second)
+			b.Until(a.released, lease)
 			if b.acquire(lease) != nil {
 				s.Fail("A has unlocked, and B can't have the lock")
 			}
@@ -164,14 +165,19 @@ var renewalReacquires = Scenario{
 		t.world(func(s *story) {
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
+			deleted := false
 			s.operator(func(o *actor) {
 				o.at(afterRenewal)
-				o.Step("deletes", func() { s.deleteLock() })
+				o.Step("deletes", func() {
+					s.deleteLock()
+					deleted = true
+				})
 			})
 			s.play(func() {
 				a.at(0)
 				a.mustAcquire()
 				a.at(8 * second)
+				a.Until(b.released, lease)
 				a.Step("looks", func() {
 					if !s.Node(0).Free() {
 						s.Report(Orphaned, "B has unlocked, nobody has asked"+
@@ -180,7 +186,8 @@ var renewalReacquires = Scenario{
 				})
 			}, func() {
 				b.at(4 * second)
-				if b.acquire(second) != nil {
+				b.Until(func() bool { return deleted }, lease)
+				if b.acquire(s.patience(second)) != nil {
 					s.Fail("the lock was deleted, and B can't have it")
 				}
 				b.work(second)
@@ -191,9 +198,13 @@ var renewalReacquires = Scenario{
 		t.world(func(s *story) {
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
+			deleted := false
 			s.operator(func(o *actor) {
 				o.at(afterRenewal)
-				o.Step("deletes", func() { s.deleteLock() })
+				o.Step("deletes", func() {
+					s.deleteLock()
+					deleted = true
+				})
 			})
 			s.play(func() {
 				a.at(0)
@@ -201,7 +212,8 @@ var renewalReacquires = Scenario{
 				a.at(9 * second)
 			}, func() {
 				b.at(4 * second)
-				if b.acquire(second) != nil {
+				b.Until(func() bool { return deleted }, lease)
+				if b.acquire(s.patience(second)) != nil {
 					s.Fail("the lock was deleted, and B can't have it")
 				}
 				b.at(9 * second)

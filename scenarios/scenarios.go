@@ -41,8 +41,12 @@ type (
 	RealServer = lab.Server
 	OwnServer  = lab.OwnServer
 
-	// Store is a server of another kind than Redis, see OnStore; OwnStore is one
-	// that may be killed, stopped and restarted; Frames cut its protocol.
+	// RealServers lends servers to stories that are told at the same time.
+	RealServers = lab.Pool
+
+	// Store is a server of another kind than Redis. Locks on it are built without
+	// Nodes, and connect with Env.Dial. OwnStore is one that may be killed, stopped
+	// and restarted; Frames cut its protocol.
 	Store    = lab.Store
 	OwnStore = lab.OwnStore
 	Frames   = lab.Frames
@@ -186,13 +190,6 @@ func Red(red bool) Option { return func(s *settings) { s.red = red } }
 // FullSize tells the oversell story with 1000 clients and a stock of 100.
 func FullSize(full bool) Option { return func(s *settings) { s.full = full } }
 
-// OnServers tells the stories on real servers, one a node, in real time and with
-// leases of a second. Stories that a real server can't take part in are left
-// out; Report says which.
-func OnServers(all ...RealServer) Option {
-	return func(s *settings) { s.servers = all }
-}
-
 // Run tells every story of the catalogue against the locks that build makes, a
 // subtest each, named like the story. It fails the test when the lock breaks an
 // invariant that is not declared as a flaw, holds one that is, or fails in any
@@ -211,12 +208,12 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	if err := s.check(build); err != nil {
 		t.Fatal(err)
 	}
+	if s.pool != nil {
+		return runReal(t, build, s)
+	}
 	var report Report
 	hopeless := ""
 	for _, scenario := range Catalogue {
-		if !s.tells(scenario) {
-			continue
-		}
 		t.Run(scenario.Name, func(t *testing.T) {
 			t.Helper() // what fails is the caller's lock
 			if hopeless != "" {

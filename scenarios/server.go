@@ -78,12 +78,13 @@ func loseOne(t *telling, what string, happen func(n *lab.Node)) {
 		a, b := cast[0], cast[1]
 		nodes := t.settings.nodes
 		needed := nodes/2 + 1
-		var hit, tried bool // it has happened, and B has tried again
+		var refused, hit, tried bool // nodes; it has happened; B has tried again
 		refuse := func(o *actor, refusing bool) {
 			o.Step("nodes", func() {
 				for i := needed; i < nodes; i++ {
 					s.Node(i).Refuse(refusing)
 				}
+				refused = refused || refusing
 			})
 		}
 		s.operator(func(o *actor) {
@@ -101,6 +102,7 @@ func loseOne(t *telling, what string, happen func(n *lab.Node)) {
 		})
 		s.play(func() {
 			a.at(200 * time.Millisecond)
+			a.Until(func() bool { return refused }, lease)
 			a.mustAcquire()
 			a.at(3 * second)
 			a.Until(func() bool { return tried }, lease)
@@ -173,9 +175,11 @@ var clientClockSkew = Scenario{
 				a.at(0)
 				a.mustAcquire()
 				a.at(2 * second)
+				a.Until(b.tried, lease)
 				a.release()
 			}, func() {
 				b.at(second)
+				b.Until(a.has, lease)
 				if granted, _ := b.try(); granted {
 					b.release()
 				}
@@ -219,6 +223,7 @@ func nodesAreDown(t *telling, down int, hang bool) {
 		cast := s.cast("A", "B")
 		a, b := cast[0], cast[1]
 		majority := t.settings.nodes-down > t.settings.nodes/2
+		isDown, up := false, false
 		s.operator(func(o *actor) {
 			o.at(0)
 			o.Step("down", func() {
@@ -229,6 +234,7 @@ func nodesAreDown(t *telling, down int, hang bool) {
 						s.Node(i).Refuse(true)
 					}
 				}
+				isDown = true
 			})
 			o.at(30 * second)
 			o.Step("up", func() {
@@ -237,10 +243,12 @@ func nodesAreDown(t *telling, down int, hang bool) {
 						s.Node(i).Refuse(false)
 					}
 				}
+				up = true
 			})
 		})
 		s.play(func() {
 			a.at(second)
+			a.Until(func() bool { return isDown }, lease)
 			if majority {
 				if err := a.acquire(5 * second); err != nil {
 					a.report(Unavailable, "A can't have a free lock, although a"+
@@ -276,6 +284,7 @@ func nodesAreDown(t *telling, down int, hang bool) {
 		}, func() {
 			if majority {
 				b.at(8 * second)
+				b.Until(a.released, lease)
 				granted := b.tryFor(time.Minute)
 				if !granted { // the first command meets the old connection
 					granted = b.tryFor(time.Minute)
@@ -290,6 +299,7 @@ func nodesAreDown(t *telling, down int, hang bool) {
 				return
 			}
 			b.at(31 * second)
+			b.Until(func() bool { return up }, lease)
 			if granted, _ := b.tryAgain(); !granted {
 				b.report(Orphaned, "A was refused, the nodes are up again, and"+
 					" B can't have the lock")

@@ -80,7 +80,11 @@ func serve(o orders, build Build, from io.Reader, to io.Writer) error {
 	env := Env{Key: o.Key, TTL: o.TTL, Now: time.Now, Options: []lock.Option{
 		lock.PollEvery(o.Poll), lock.NodeTimeout(o.Node)}}
 	for _, node := range o.Nodes {
-		env.Nodes = append(env.Nodes, node.NewClient())
+		rdb := node.NewClient()
+		if err := lab.Connect(context.Background(), rdb); err != nil {
+			return fmt.Errorf("connect: %w", err)
+		}
+		env.Nodes = append(env.Nodes, rdb)
 	}
 	env.Dial = func(ctx context.Context, node int) (net.Conn, error) {
 		return o.Nodes[node].Dial(ctx, "")

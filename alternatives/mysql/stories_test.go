@@ -14,11 +14,12 @@ import (
 	"github.com/lockladder/lockladder/alternatives/mysql"
 	"github.com/lockladder/lockladder/internal/lock"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
 // every is the pause of a waiter: a hundredth of the lease, as the source's.
-const every = 10 * time.Millisecond
+const every = 30 * time.Millisecond
 
 // kind is one of the locks, and how the stories see what the database holds.
 type kind struct {
@@ -153,9 +154,12 @@ func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 			}
 			scenarios.Work(t, build) // first: a worker needs no servers
 			t.Parallel()
-			s := &store{Store: start(t), kind: kind}
-			s.db = open(t, s.Addr())
-			scenarios.Run(t, build, scenarios.OnStore(s, time.Second),
+			pool := serverstest.Stores(4, func() (scenarios.RealServer, error) {
+				s := &store{Store: start(t), kind: kind}
+				s.db = open(t, s.Addr())
+				return s, nil
+			})
+			scenarios.Run(t, build, scenarios.OnServersOf(pool),
 				scenarios.WithoutFeatures(kind.not...),
 				scenarios.Flaws(kind.flaws...))
 		})

@@ -127,7 +127,7 @@ func ask[T any](ctx context.Context, do func() (T, error), late func(T, error)) 
 	}
 	answers := make(chan answer, 1)
 	var decided atomic.Bool // either side may be first
-	go func() { // ends with the driver's answer, or with the session
+	go func() {             // ends with the driver's answer, or with the session
 		v, err := do()
 		if decided.CompareAndSwap(false, true) {
 			answers <- answer{v, err}

@@ -168,7 +168,8 @@ func (c *Client) Env(key string, options ...lock.Option) lock.Env {
 	w := c.world
 	tokens := 0
 	return lock.Env{
-		Nodes: c.nodes,
+		Nodes:   c.nodes,
+		Process: c,
 		Dial: func(_ context.Context, node int) (net.Conn, error) {
 			return c.Dial(w.nodes[node])
 		},

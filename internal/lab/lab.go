@@ -70,6 +70,7 @@ type World struct {
 	bubble    atomic.Value // how stacks name the world's bubble: a string
 	running   atomic.Int64 // scripts under way
 	over      atomic.Bool  // the dead have had their time
+	lateness  atomic.Int64 // see Late
 	recording bool
 	entries   []*Entry
 	breaks    []*Break

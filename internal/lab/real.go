@@ -34,6 +34,20 @@ type OwnServer interface {
 	Restore() error   // takes a replica away and brings the server back
 }
 
+// Pool lends servers to stories that are told at the same time.
+type Pool interface {
+	// Borrow waits until so many are free. The error is TooFew when there will
+	// never be so many.
+	Borrow(ctx context.Context, n int) ([]Server, error)
+	Return(lent []Server)
+}
+
+// TooFew is the error of a Pool that has not as many servers as a lock needs. It
+// says how many there are.
+type TooFew string
+
+func (e TooFew) Error() string { return string(e) }
+
 // ClusterServer is a Redis Cluster, and one node to a lock: its masters know
 // which of them has a key.
 type ClusterServer interface {
@@ -98,6 +112,36 @@ func (w Way) NewClient(dial func(_ context.Context, addr string) (net.Conn,
 		ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
 		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: quiet,
 	})
+}
+
+// Connect does with a client what a command would else wait for when it is the
+// first: it connects, and a cluster's client learns who has which keys. Stories
+// are about locks that have done so.
+func Connect(ctx context.Context, rdb redis.UniversalClient) error {
+	if cluster, ok := rdb.(*redis.ClusterClient); ok {
+		err := cluster.ForEachMaster(ctx,
+			func(ctx context.Context, rdb *redis.Client) error {
+				return rdb.Ping(ctx).Err()
+			})
+		if err != nil {
+			return fmt.Errorf("connect to a cluster: %w", err)
+		}
+		return cluster.ClusterKeySlot(ctx, "").Err() // it asks for all commands
+	}
+	return rdb.Ping(ctx).Err()
+}
+
+// Connect connects the client to every node, in real time.
+func (c *Client) Connect(ctx context.Context) error {
+	if !c.world.real() {
+		return nil
+	}
+	for _, rdb := range c.nodes {
+		if err := Connect(ctx, rdb); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Entrance is where a process of a client's own finds a node.
@@ -200,8 +244,44 @@ func (w *World) give() {
 // inRealTime is Run on real servers.
 func (w *World) inRealTime(tell func(*World)) error {
 	w.gate = &gate{real: true}
+	defer w.watchTheClock()()
 	return w.live(tell)
 }
+
+// watchTheClock keeps how late this machine is, until the returned function is
+// called: how long after its time a timer fires.
+func (w *World) watchTheClock() (stop func()) {
+	const tick = 50 * time.Millisecond // often enough for a lease of seconds
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			due := time.Now().Add(tick)
+			select {
+			case <-time.After(tick):
+				w.tardy(time.Since(due))
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() { close(over); <-done }
+}
+
+// tardy is told how long something took that takes no time in a story.
+func (w *World) tardy(d time.Duration) {
+	for {
+		longest := w.lateness.Load()
+		if int64(d) <= longest || w.lateness.CompareAndSwap(longest, int64(d)) {
+			return
+		}
+	}
+}
+
+// Late is by how much the machine was late so far, at its latest, in real time:
+// a timer that fired, or a server that answered. A story that it was too late
+// for was not told as it is written.
+func (w *World) Late() time.Duration { return time.Duration(w.lateness.Load()) }
 
 // longestReal is how much real time a story may take.
 const longestReal = 2 * time.Minute
@@ -339,7 +419,9 @@ func (n *Node) observeRemote(key string) state {
 	if away {
 		return state{}
 	}
+	asked := time.Now()
 	reply, err := n.observer.Eval(n.world.ctx, look, []string{key}).Slice()
+	n.world.tardy(time.Since(asked))
 	if err != nil || reply[0] == "none" {
 		return state{}
 	}

@@ -237,7 +237,10 @@ func (s *stream) reply(text string) bool {
 		if after.value != before.value {
 			after = state{} // who got it meanwhile is told so later
 		}
-		w.account(n, w.Keys[i], c, f.sent, before, after, f.text)
+		at := place{n.index, w.Keys[i]}
+		if g := w.grants[at]; g != nil && g.state.value == before.value {
+			w.account(n, w.Keys[i], c, f.sent, before, after, f.text)
+		}
 	}
 	e := &Entry{Client: c.Name, Node: n.index, Text: f.text + w.late(f.sent),
 		Reply: text, Command: f.text}

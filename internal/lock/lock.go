@@ -62,6 +62,11 @@ type Env struct {
 	// Dial connects to a node, counted from 0, for a lock that brings its own
 	// driver; nil where there are only Nodes.
 	Dial func(ctx context.Context, node int) (net.Conn, error)
+
+	// Process is the same for all owners that live in one process, and can be
+	// the key of a map, for a lock whose owners share a session; nil where all
+	// do.
+	Process any
 }
 
 // Build makes one owner of the lock that env names. It sends nothing.

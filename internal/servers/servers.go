@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -126,20 +127,37 @@ func (p *process) await(ctx context.Context, ready func() error) error {
 	p.mu.Lock()
 	ended := p.ended
 	p.mu.Unlock()
-	for {
+	for try := 1; ; try++ {
 		err := ready()
 		if err == nil {
 			return nil
 		}
+		if try%20 == 0 && p.dead() {
+			p.stop() // the shell has its last words
+			return fmt.Errorf("%s ended at once: %s", p.args[0],
+				lastLine(p.log.String()))
+		}
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ended:
-			return fmt.Errorf("%s ended at once: %s", p.args[0],
+			return fmt.Errorf("the shell of %s ended: %s", p.args[0],
 				lastLine(p.log.String()))
 		case <-ctx.Done():
 			return fmt.Errorf("%s does not answer: %w", p.args[0], err)
 		}
 	}
+}
+
+// dead says whether the server has ended although its shell still waits. Then it
+// is a zombie.
+func (p *process) dead() bool {
+	pid, err := p.pid()
+	if err != nil {
+		return false
+	}
+	out, _ := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	state := strings.TrimSpace(string(out))
+	return state == "" || strings.HasPrefix(state, "Z")
 }
 
 func lastLine(log string) string {
@@ -155,16 +173,23 @@ func find(program string) error {
 	return nil
 }
 
-// freePort asks the system for a port that nobody uses. Another program may take
+// freePort finds a port that nobody uses, below those that systems give to
+// outgoing connections: of these there are many here. Another program may take
 // it before the server does; the server then ends at once, and is started anew
 // on another port.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
+	var err error
+	for range 100 {
+		port := 20000 + rand.IntN(12000)
+		var l net.Listener
+		l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1",
+			strconv.Itoa(port)))
+		if err == nil {
+			l.Close()
+			return port, nil
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, fmt.Errorf("find a free port: %w", err)
 }
 
 // sweep removes what processes left behind that are gone, together with the

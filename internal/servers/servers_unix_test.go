@@ -51,6 +51,18 @@ func TestAServerAnswersUntilItIsStopped(t *testing.T) {
 	assert.NoDirExists(t, dir["dir"])
 }
 
+// A server that ends at once says why, long before its time to answer is over.
+func TestAServerThatCanNotStartSaysWhy(t *testing.T) {
+	need(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	_, err := servers.StartRedis(context.Background(), "--no-such-option", "1")
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), "redis-server ended at once")
+	assert.NotContains(t, err.Error(), "\n")
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), "lockladder-*"))
+	assert.Empty(t, left)
+}
+
 func TestARestartedServerHasForgottenEverything(t *testing.T) {
 	need(t)
 	ctx := context.Background()

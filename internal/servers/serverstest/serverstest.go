@@ -7,12 +7,9 @@ import (
 	"errors"
 	"flag"
 	"os"
-	"strings"
-	"testing"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -29,69 +26,6 @@ func Flag() *string {
 		` real servers: "auto" starts them, and host:port, or`+
 		" redis://user:password@host:port, uses somebody's; several are"+
 		" separated by commas")
-}
-
-// Nodes are so many servers, of those that are asked for. Started ones end with
-// the test. A server that can't be had fails the test in one line, which never
-// shows a password; too few skip it.
-func Nodes(t *testing.T, asked string, n int) []lab.Server {
-	t.Helper()
-	var nodes []lab.Server
-	if asked == Auto {
-		all, err := servers.StartAll(t.Context(), n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { servers.StopAll(all) })
-		for _, s := range all {
-			nodes = append(nodes, started{s})
-		}
-		return nodes
-	}
-	named := strings.Split(asked, ",")
-	if len(named) < n {
-		t.Skipf("it needs %d servers, and -redis names %d", n, len(named))
-	}
-	for _, name := range named[:n] {
-		options := &redis.Options{Addr: name}
-		if strings.Contains(name, "://") {
-			var err error
-			if options, err = redis.ParseURL(name); err != nil {
-				t.Fatal("-redis is no address and no redis:// URL")
-			}
-		}
-		if err := servers.Reach(t.Context(), options); err != nil {
-			t.Fatal(err)
-		}
-		nodes = append(nodes, somebodys{options})
-	}
-	return nodes
-}
-
-// Cluster is a Redis Cluster of so many masters. It ends with the test.
-func Cluster(t *testing.T, masters int) *servers.Cluster {
-	t.Helper()
-	c, err := servers.StartCluster(t.Context(), masters)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Stop)
-	return c
-}
-
-// Clustered is a Redis Cluster as the lab wants it: one node to a lock.
-func Clustered(c *servers.Cluster) lab.Server { return clustered{c} }
-
-// Watched is a master whose replica is promoted by a Sentinel. It ends with the
-// test.
-func Watched(t *testing.T) lab.Server {
-	t.Helper()
-	s, err := servers.StartSentinel(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
-	return watched{s}
 }
 
 // started is a server of our own, with what the lab asks of one.

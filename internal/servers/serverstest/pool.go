@@ -1,0 +1,193 @@
+package serverstest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/servers"
+)
+
+// atOnce is how many servers are in use at a time. The stories mostly wait: two
+// processors are busy for half of the time with so many.
+const atOnce = 48
+
+// pool lends servers to stories that are told at the same time.
+type pool struct {
+	room  *semaphore.Weighted // counts servers in use
+	start func() (lab.Server, error)
+
+	mu   sync.Mutex
+	idle []lab.Server // nobody uses them now
+}
+
+// Borrow waits until so many servers are free.
+func (p *pool) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
+	if err := p.room.Acquire(ctx, int64(n)); err != nil {
+		return nil, fmt.Errorf("wait for %d servers: %w", n, err)
+	}
+	var lent []lab.Server
+	for range n {
+		s, err := p.one()
+		if err != nil {
+			p.Return(lent)
+			p.room.Release(int64(n - len(lent)))
+			return nil, err
+		}
+		lent = append(lent, s)
+	}
+	return lent, nil
+}
+
+func (p *pool) one() (lab.Server, error) {
+	p.mu.Lock()
+	if last := len(p.idle) - 1; last >= 0 {
+		s := p.idle[last]
+		p.idle = p.idle[:last]
+		p.mu.Unlock()
+		return s, nil
+	}
+	p.mu.Unlock()
+	return p.start()
+}
+
+// Return gives them back.
+func (p *pool) Return(lent []lab.Server) {
+	p.mu.Lock()
+	p.idle = append(p.idle, lent...)
+	p.mu.Unlock()
+	p.room.Release(int64(len(lent)))
+}
+
+// Servers are those that are asked for. Started ones end with the test. A server
+// that can't be had fails the test at once, in one line that never shows a
+// password.
+func Servers(t *testing.T, asked string) lab.Pool {
+	t.Helper()
+	if asked != Auto {
+		return newBorrowed(t, asked)
+	}
+	return &pool{room: semaphore.NewWeighted(atOnce),
+		start: func() (lab.Server, error) {
+			s, err := servers.StartRedis(context.Background())
+			if err != nil {
+				return nil, err
+			}
+			t.Cleanup(s.Stop)
+			return started{s}, nil
+		}}
+}
+
+// Stores are servers of another kind, so many at a time; start starts one.
+func Stores(atOnce int, start func() (lab.Server, error)) lab.Pool {
+	return &pool{room: semaphore.NewWeighted(int64(atOnce)), start: start}
+}
+
+// Clusters are Redis Clusters of so many masters; each is one node to a lock.
+// They end with the test. All stories share the first ones: nothing is done to
+// them.
+func Clusters(t *testing.T, masters int) lab.Pool {
+	shared := &shared{room: semaphore.NewWeighted(atOnce)}
+	shared.start = func() (lab.Server, error) {
+		c, err := servers.StartCluster(context.Background(), masters)
+		if err != nil {
+			return nil, err
+		}
+		t.Cleanup(c.Stop)
+		return clustered{c}, nil
+	}
+	return shared
+}
+
+// Watched are masters whose replica a Sentinel promotes when they die: the first
+// of several servers is one, and the others are plain. Each is used once.
+func Watched(t *testing.T) lab.Pool {
+	return &once{plain: Servers(t, Auto), room: semaphore.NewWeighted(atOnce / 4)}
+}
+
+// shared lends the same servers to everybody.
+type shared struct {
+	room  *semaphore.Weighted
+	start func() (lab.Server, error)
+
+	mu  sync.Mutex
+	all []lab.Server
+}
+
+func (p *shared) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
+	if err := p.room.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("wait for a turn: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.all) < n {
+		s, err := p.start()
+		if err != nil {
+			p.room.Release(1)
+			return nil, err
+		}
+		p.all = append(p.all, s)
+	}
+	return p.all[:n:n], nil
+}
+
+func (p *shared) Return([]lab.Server) { p.room.Release(1) }
+
+// newBorrowed are somebody's servers.
+func newBorrowed(t *testing.T, asked string) lab.Pool {
+	t.Helper()
+	p := &shared{room: semaphore.NewWeighted(atOnce)}
+	for name := range strings.SplitSeq(asked, ",") {
+		options := &redis.Options{Addr: name}
+		if strings.Contains(name, "://") {
+			var err error
+			if options, err = redis.ParseURL(name); err != nil {
+				t.Fatal("-redis is no address and no redis:// URL")
+			}
+		}
+		if err := servers.Reach(t.Context(), options); err != nil {
+			t.Fatal(err)
+		}
+		p.all = append(p.all, somebodys{options})
+	}
+	p.start = func() (lab.Server, error) {
+		return nil, lab.TooFew(fmt.Sprintf("-redis names %d", len(p.all)))
+	}
+	return p
+}
+
+// once starts servers for one story and stops them after it.
+type once struct {
+	plain lab.Pool
+	room  *semaphore.Weighted
+}
+
+func (p *once) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
+	if err := p.room.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("wait for a turn: %w", err)
+	}
+	s, err := servers.StartSentinel(ctx)
+	if err != nil {
+		p.room.Release(1)
+		return nil, err
+	}
+	others, err := p.plain.Borrow(ctx, n-1)
+	if err != nil {
+		s.Stop()
+		p.room.Release(1)
+		return nil, err
+	}
+	return append([]lab.Server{watched{s}}, others...), nil
+}
+
+func (p *once) Return(lent []lab.Server) {
+	lent[0].(watched).Stop()
+	p.plain.Return(lent[1:])
+	p.room.Release(1)
+}
