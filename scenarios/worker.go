@@ -80,6 +80,9 @@ func serve(o orders, build Build, from io.Reader, to io.Writer) error {
 	env := Env{Key: o.Key, TTL: o.TTL, Now: time.Now, Options: []lock.Option{
 		lock.PollEvery(o.Poll), lock.NodeTimeout(o.Node)}}
 	for _, node := range o.Nodes {
+		if node.Store {
+			continue
+		}
 		rdb := node.NewClient()
 		if err := lab.Connect(context.Background(), rdb); err != nil {
 			return fmt.Errorf("connect: %w", err)

@@ -148,6 +148,7 @@ func (c *Client) Connect(ctx context.Context) error {
 type Entrance struct {
 	Way
 	Doors map[string]string // the node's addresses: where the lab listens for it
+	Store bool              // it is no Redis: its driver comes by Dial
 }
 
 // Dial connects to one of the node's addresses; "" is its own.
@@ -169,7 +170,8 @@ func (e Entrance) NewClient() redis.UniversalClient {
 func (c *Client) Listen() ([]Entrance, error) {
 	var entrances []Entrance
 	for _, n := range c.world.nodes {
-		e := Entrance{Way: n.way(), Doors: map[string]string{}}
+		e := Entrance{Way: n.way(), Doors: map[string]string{},
+			Store: n.store() != nil}
 		for _, addr := range append([]string{""}, e.Masters...) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
