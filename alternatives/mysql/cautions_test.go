@@ -1,0 +1,275 @@
+package mysql_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/alternatives/mysql"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// What the survey warns of (seeds/001), each as a test.
+
+// begin is a transaction on a connection of its own.
+func begin(t *testing.T, db *sql.DB) *sql.Tx {
+	t.Helper()
+	tx, err := db.Begin()
+	require.NoError(t, err)
+	t.Cleanup(func() { tx.Rollback() })
+	return tx
+}
+
+// refused says whether a row is locked by somebody else.
+func refused(t *testing.T, db *sql.DB, query string, args ...any) bool {
+	t.Helper()
+	var name string
+	err := begin(t, db).QueryRow(query+" FOR UPDATE NOWAIT", args...).Scan(&name)
+	if err != nil && err != sql.ErrNoRows {
+		require.ErrorContains(t, err, "1205")
+		return true
+	}
+	return false
+}
+
+func TestCautions(t *testing.T) {
+	server := start(t)
+	db := open(t, server.Addr())
+	for _, name := range []string{"one", "two"} {
+		_, err := db.Exec("INSERT INTO row_lock (name) VALUES (?)", name)
+		require.NoError(t, err)
+	}
+	_, err := db.Exec("CREATE TABLE no_index (name VARCHAR(20), about" +
+		" VARCHAR(20)) ENGINE=InnoDB")
+	require.NoError(t, err)
+	_, err = db.Exec("INSERT INTO no_index VALUES ('one', 'a'), ('two', 'b')")
+	require.NoError(t, err)
+
+	t.Run("a row that is there is locked, and no other", func(t *testing.T) {
+		var name string
+		require.NoError(t, begin(t, db).QueryRow("SELECT name FROM row_lock"+
+			" WHERE name = 'one' FOR UPDATE").Scan(&name))
+		assert.True(t, refused(t, db,
+			"SELECT name FROM row_lock WHERE name = ?", "one"))
+		assert.False(t, refused(t, db,
+			"SELECT name FROM row_lock WHERE name = ?", "two"))
+	})
+	t.Run("a row that is not there locks nobody out", func(t *testing.T) {
+		var name string
+		for range 2 {
+			assert.ErrorIs(t, begin(t, db).QueryRow("SELECT name FROM row_lock"+
+				" WHERE name = 'nothing' FOR UPDATE NOWAIT").Scan(&name),
+				sql.ErrNoRows, "both go on")
+		}
+	})
+	t.Run("a search without an index locks every row", func(t *testing.T) {
+		var name string
+		require.NoError(t, begin(t, db).QueryRow("SELECT name FROM no_index"+
+			" WHERE about = 'a' FOR UPDATE").Scan(&name))
+		assert.True(t, refused(t, db,
+			"SELECT name FROM no_index WHERE about = ?", "b"))
+	})
+	t.Run("a search by a range locks what it finds", func(t *testing.T) {
+		rows, err := begin(t, db).Query("SELECT name FROM row_lock" +
+			" WHERE name > '' FOR UPDATE")
+		require.NoError(t, err)
+		for rows.Next() {
+		}
+		require.NoError(t, rows.Close())
+		assert.True(t, refused(t, db,
+			"SELECT name FROM row_lock WHERE name = ?", "two"))
+	})
+	t.Run("a record has no expiry and no owner", func(t *testing.T) {
+		ctx := context.Background()
+		a, err := mysql.NewRecord(db, "record", every)
+		require.NoError(t, err)
+		b, err := mysql.NewRecord(db, "record", every)
+		require.NoError(t, err)
+		granted, err := a.TryLock(ctx)
+		require.NoError(t, err)
+		require.True(t, granted)
+		again, err := a.TryLock(ctx)
+		require.NoError(t, err)
+		assert.False(t, again, "nor does it know its own owner")
+		assert.NoError(t, b.Unlock(ctx), "anybody may delete it")
+		assert.ErrorIs(t, a.Unlock(ctx), scenarios.ErrNotHeld)
+	})
+	t.Run("a waiter is told when it has waited too long", func(t *testing.T) {
+		ctx := context.Background()
+		_, err := db.Exec("SET GLOBAL innodb_lock_wait_timeout = 1")
+		require.NoError(t, err)
+		fresh := open(t, server.Addr()) // the setting is for new connections
+		a, err := mysql.NewPessimistic(fresh, "wait")
+		require.NoError(t, err)
+		b, err := mysql.NewPessimistic(fresh, "wait")
+		require.NoError(t, err)
+		require.NoError(t, a.Lock(ctx))
+		assert.ErrorIs(t, b.Lock(ctx), mysql.ErrLockWaitTimeout)
+		require.NoError(t, a.Unlock(ctx))
+		require.NoError(t, b.Lock(ctx), "it may ask again")
+		require.NoError(t, b.Unlock(ctx))
+	})
+	t.Run("a sweeper removes what nobody asks for", func(t *testing.T) {
+		ctx := context.Background()
+		a, err := mysql.NewLease(db, "swept", time.Millisecond, every)
+		require.NoError(t, err)
+		for granted := false; !granted; { // the lease may end on the way
+			granted, err = a.TryLock(ctx)
+			require.NoError(t, err)
+		}
+		var rows int
+		count := func() int {
+			require.NoError(t, db.QueryRow("SELECT COUNT(*) FROM lease_lock"+
+				" WHERE name = 'swept'").Scan(&rows))
+			return rows
+		}
+		sweeper := mysql.StartSweeper(db, time.Millisecond)
+		assert.Eventually(t, func() bool { return count() == 0 },
+			10*time.Second, time.Millisecond)
+		assert.NoError(t, sweeper.Stop())
+	})
+}
+
+// Nobody holds anything between reading and writing; the database compares.
+func TestOptimisticSellsWhatThereIs(t *testing.T) {
+	db := open(t, start(t).Addr())
+	ctx := context.Background()
+	const clients, stock = 20, 8
+	require.NoError(t, mysql.NewOptimistic(db, "stock",
+		mysql.ByVersion).Fill(ctx, stock))
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	sold, retries := 0, 0
+	for range clients {
+		all.Go(func() {
+			taken, again, err := mysql.NewOptimistic(db, "stock",
+				mysql.ByVersion).Take(ctx)
+			assert.NoError(t, err)
+			mu.Lock()
+			defer mu.Unlock()
+			retries += again
+			if taken {
+				sold++
+			}
+		})
+	}
+	all.Wait()
+	left, err := mysql.NewOptimistic(db, "stock", mysql.ByVersion).Left(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, stock, sold)
+	assert.Equal(t, 0, left)
+	t.Logf("%d clients began anew %d times", clients, retries)
+}
+
+// Two clients read; the one that writes last must see that the other has
+// written. A version always tells it. A time tells it only when the clock has
+// moved on in between: of two sales within one second, one is lost.
+func TestATimestampMissesWhatHappensWithinIt(t *testing.T) {
+	db := open(t, start(t).Addr())
+	ctx := context.Background()
+	for _, c := range []struct {
+		name string
+		by   string
+		take *mysql.Optimistic
+		left int
+	}{
+		{"by version", "v", mysql.NewOptimistic(db, "v", mysql.ByVersion), 8},
+		{"by timestamp", "t", mysql.NewOptimistic(db, "t", mysql.ByTimestamp), 9},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// All in one second of the server's clock.
+			db.SetMaxOpenConns(1)
+			defer db.SetMaxOpenConns(0)
+			_, err := db.Exec("SET timestamp = 1700000000")
+			require.NoError(t, err)
+			defer db.Exec("SET timestamp = DEFAULT")
+			require.NoError(t, c.take.Fill(ctx, 10))
+			first := true
+			c.take.Between = func() {
+				if first {
+					first = false
+					taken, _, err := c.take.Take(ctx)
+					assert.NoError(t, err)
+					assert.True(t, taken)
+				}
+			}
+			taken, retries, err := c.take.Take(ctx)
+			require.NoError(t, err)
+			assert.True(t, taken)
+			left, err := c.take.Left(ctx)
+			require.NoError(t, err)
+			assert.Equal(t, c.left, left, "two were sold of 10")
+			t.Logf("began anew %d times", retries)
+		})
+	}
+}
+
+// A replica that lags does not know the lock, and grants it again when it is
+// promoted: as with Redis.
+func TestAReplicaMayNotKnowTheLock(t *testing.T) {
+	ctx := context.Background()
+	master := start(t, "--server-id=1", "--log-bin")
+	replica := start(t, "--server-id=2")
+	admin, err := sql.Open("mysql", fmt.Sprintf("root@tcp(%s)/", replica.Addr()))
+	require.NoError(t, err)
+	defer admin.Close()
+	var host, port string
+	fmt.Sscanf(master.Addr(), "127.0.0.1:%s", &port)
+	host = "127.0.0.1"
+	db := open(t, master.Addr()) // makes the tables
+	other := open(t, replica.Addr())
+
+	// The replica is to be an hour late.
+	_, err = admin.Exec(fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='%s',"+
+		" MASTER_PORT=%s, MASTER_USER='root', MASTER_DELAY=3600", host, port))
+	require.NoError(t, err)
+	_, err = admin.Exec("START SLAVE")
+	require.NoError(t, err)
+
+	a, err := mysql.NewLease(db, "stock", time.Hour, every)
+	require.NoError(t, err)
+	granted, err := a.TryLock(ctx)
+	require.NoError(t, err)
+	require.True(t, granted)
+
+	master.Kill()
+	_, err = admin.Exec("STOP SLAVE")
+	require.NoError(t, err)
+	b, err := mysql.NewLease(other, "stock", time.Hour, every)
+	require.NoError(t, err)
+	granted, err = b.TryLock(ctx)
+	require.NoError(t, err)
+	assert.True(t, granted, "two hold it now")
+}
+
+func TestBadInputGetsOneLine(t *testing.T) {
+	ctx := context.Background()
+	_, err := mysql.Open(ctx, "no dsn")
+	assert.EqualError(t, err, "the DSN is not understood, it should be like"+
+		" user:password@tcp(host:3306)/database")
+	_, err = mysql.Open(ctx, "root:secret@tcp(127.0.0.1:1)/x")
+	assert.ErrorContains(t, err, "127.0.0.1:1")
+	assert.NotContains(t, err.Error(), "secret")
+	assert.NotContains(t, err.Error(), "\n")
+
+	server := start(t)
+	_, err = mysql.Open(ctx, "root:secret@tcp("+server.Addr()+")/"+database)
+	assert.ErrorContains(t, err, server.Addr())
+	assert.ErrorContains(t, err, "denied")
+	assert.NotContains(t, err.Error(), "secret")
+	db := open(t, server.Addr())
+	_, err = mysql.NewRecord(nil, "x", every)
+	assert.ErrorIs(t, err, scenarios.ErrInvalid)
+	_, err = mysql.NewRecord(db, "", every)
+	assert.ErrorIs(t, err, scenarios.ErrInvalid)
+	_, err = mysql.NewLease(db, "x", 0, every)
+	assert.ErrorIs(t, err, scenarios.ErrInvalid)
+	_, err = mysql.NewPessimistic(db, "")
+	assert.ErrorIs(t, err, scenarios.ErrInvalid)
+}
