@@ -120,8 +120,8 @@ func (l *Basic) Unlock(ctx context.Context) error {
 		l.held, l.owner = false, ""
 		return fmt.Errorf("release %q: %w", l.name, scenarios.ErrNotHeld)
 	}
+	err := l.session.remove(ctx, l.path, l.mine)
 	l.held, l.owner = false, ""
-	err := l.session.remove(ctx, l.path)
 	if errors.Is(err, zk.ErrNoNode) {
 		err = scenarios.ErrNotHeld
 	}

@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,9 +102,13 @@ func (l *Recipe) Unlock(ctx context.Context) error {
 	}
 	path := l.node
 	l.node = ""
-	if _, err := ask(ctx, func() (struct{}, error) {
+	_, err := ask(ctx, func() (struct{}, error) {
 		return struct{}{}, l.session.conn.Delete(path, -1)
-	}, nil); err != nil {
+	}, nil)
+	if errors.Is(err, zk.ErrNoNode) {
+		err = scenarios.ErrNotHeld
+	}
+	if err != nil {
 		return failed(ctx, "release", l.name, err)
 	}
 	return nil

@@ -89,7 +89,7 @@ func (l *Sequential) queue(ctx context.Context, wait bool) (granted bool,
 	defer func() {
 		if !granted {
 			// Whatever happens to this goes with the session.
-			l.session.remove(ctx, path)
+			l.session.remove(ctx, path, nil)
 		}
 	}()
 	for {
@@ -161,7 +161,7 @@ func (l *Sequential) Unlock(ctx context.Context) error {
 	if path == "" || isClosed(l.lost) {
 		return fmt.Errorf("release %q: %w", l.name, scenarios.ErrNotHeld)
 	}
-	err := l.session.remove(ctx, path)
+	err := l.session.remove(ctx, path, nil)
 	if errors.Is(err, zk.ErrNoNode) {
 		err = scenarios.ErrNotHeld
 	}

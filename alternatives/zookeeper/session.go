@@ -166,20 +166,33 @@ func (s *Session) under(ctx context.Context, path string) error {
 	return nil
 }
 
-// remove deletes a node, for at most one timeout on a context of its own.
-func (s *Session) remove(ctx context.Context, path string) error {
+// remove deletes a node, for at most one timeout on a context of its own. When
+// the connection breaks it asks again, if mine, where there is one, finds that
+// the node is still one's own: it may have been deleted, and be another's.
+func (s *Session) remove(ctx context.Context, path string,
+	mine func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 	defer cancel()
-	_, err := ask(ctx, func() (struct{}, error) {
-		for {
-			err := s.conn.Delete(path, -1)
-			// The connection broke, and the session goes on: ask again.
-			if !errors.Is(err, zk.ErrConnectionClosed) || ctx.Err() != nil {
-				return struct{}{}, err
+	for again := false; ; again = true {
+		_, err := ask(ctx, func() (struct{}, error) {
+			return struct{}{}, s.conn.Delete(path, -1)
+		}, nil)
+		if again && errors.Is(err, zk.ErrNoNode) {
+			return nil // the first time it was done
+		}
+		if !errors.Is(err, zk.ErrConnectionClosed) {
+			return err
+		}
+		for mine != nil && errors.Is(err, zk.ErrConnectionClosed) {
+			var own bool
+			if own, err = mine(ctx); err == nil && !own {
+				return nil
 			}
 		}
-	}, nil)
-	return err
+		if err != nil && mine != nil {
+			return err
+		}
+	}
 }
 
 // named refuses names that are no node's.

@@ -37,13 +37,15 @@ var kinds = map[string]kind{
 		build: func(s *zookeeper.Session, name string) (scenarios.Lock, error) {
 			return zookeeper.NewBasic(s, name)
 		},
-		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal},
+		not:   []scenarios.Feature{scenarios.Reentry, scenarios.Renewal},
+		flaws: append(ofSessions(), lock.Flaws("paused_holder: stale write")...),
 	},
 	"sequential": {
 		build: func(s *zookeeper.Session, name string) (scenarios.Lock, error) {
 			return zookeeper.NewSequential(s, name)
 		},
-		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal},
+		not:   []scenarios.Feature{scenarios.Reentry, scenarios.Renewal},
+		flaws: ofSessions(),
 	},
 	"recipe": {
 		build: func(s *zookeeper.Session, name string) (scenarios.Lock, error) {
@@ -51,7 +53,17 @@ var kinds = map[string]kind{
 		},
 		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
 			scenarios.Telling},
+		flaws: lock.Flaws(
+			// It waits for one session timeout, and then goes on.
+			"overrun_overlap: two holders", "oversell: lost update",
+			"paused_holder: stale write"),
 	},
+}
+
+// ofSessions are the flaws of every lock that lasts as long as its session: a
+// holder that hangs keeps it, and nobody looks whether the node is still there.
+func ofSessions() []scenarios.Flaw {
+	return lock.Flaws("hung_worker: orphaned", "lost_lease_told: not told")
 }
 
 // sessions has one for each process of the stories.
@@ -230,5 +242,3 @@ func connect(t *testing.T, addr string) *zk.Conn {
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}
-
-var _ = lock.Flaws

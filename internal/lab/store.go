@@ -85,8 +85,12 @@ func (n *Node) observeStore(key string) state {
 func (w *World) granted(c *Client) {
 	for _, key := range w.Keys {
 		s := w.nodes[0].observe(key)
-		if s.exists {
-			w.touched = true
+		if !s.exists {
+			continue
+		}
+		w.touched = true
+		// Who believes to hold what the store still has for another has nothing.
+		if g := w.grants[place{0, key}]; g == nil || g.state.value != s.value {
 			w.grants[place{0, key}] = &Grant{Owner: c.Name, Since: time.Now(),
 				state: s}
 		}
@@ -96,7 +100,8 @@ func (w *World) granted(c *Client) {
 // stream is a connection to a store, and the network in between.
 type stream struct {
 	*conn
-	raw net.Conn
+	raw    net.Conn
+	frames chan frame // from the client
 
 	mu      sync.Mutex
 	pending *flightOf // the request that was not answered yet; or nil
@@ -113,7 +118,7 @@ type flightOf struct {
 
 // serveStream connects far, the client's side, with the store.
 func (k *conn) serveStream(raw net.Conn) {
-	s := &stream{conn: k, raw: raw}
+	s := &stream{conn: k, raw: raw, frames: make(chan frame, 1024)}
 	go func() { // ends with the connection, as the other one does
 		<-k.ended
 		k.far.Close()
@@ -122,23 +127,44 @@ func (k *conn) serveStream(raw net.Conn) {
 		delete(k.node.conns, k)
 		k.node.mu.Unlock()
 	}()
+	go s.read()
 	go s.there()
 	go s.back()
 }
 
-// there takes requests to the store.
-func (s *stream) there() {
-	defer s.end()
+// frame is a unit of the protocol on its way.
+type frame struct {
+	raw  []byte
+	text string
+}
+
+// read takes what the client sends as soon as it is sent, as its own machine
+// would: a driver that waits for its bytes to leave sees no time-out.
+func (s *stream) read() {
+	defer close(s.frames)
 	requests := s.node.store().Requests(s.far)
 	for {
 		raw, text, err := requests.Next()
-		if err != nil || !s.passes() {
+		if err != nil {
 			return
 		}
-		if text != "" && !s.send(text) {
+		select {
+		case s.frames <- frame{raw, text}:
+		case <-s.ended:
 			return
 		}
-		if _, err := s.raw.Write(raw); err != nil {
+	}
+}
+
+// there takes requests to the store. What was sent before the client hung up
+// arrives.
+func (s *stream) there() {
+	defer s.end()
+	for f := range s.frames {
+		if !s.passes() || f.text != "" && !s.send(f.text) {
+			return
+		}
+		if _, err := s.raw.Write(f.raw); err != nil {
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ func StartMariaDB(ctx context.Context, options ...string) (*Store, error) {
 	s.command = func(s *Store) []string {
 		dir := s.process.dir
 		return append([]string{program("mariadbd"), "--no-defaults",
-			"--datadir=" + filepath.Join(dir, "data"),
+			"--datadir=" + filepath.Join(dir, "data"), "--tmpdir=" + dir,
 			"--port=" + strconv.Itoa(s.port), "--bind-address=127.0.0.1",
 			"--socket=" + filepath.Join(dir, "socket"),
 			"--pid-file=" + filepath.Join(dir, "mariadbd.pid"),
@@ -48,6 +49,7 @@ func StartMariaDB(ctx context.Context, options ...string) (*Store, error) {
 	return s.start(ctx, func(dir string) error {
 		install := exec.CommandContext(ctx, "mariadb-install-db",
 			"--no-defaults", "--datadir="+filepath.Join(dir, "data"),
+			"--tmpdir="+dir, // several would take each other's tables in /tmp
 			"--auth-root-authentication-method=normal", "--skip-test-db",
 			"--skip-name-resolve", "--user="+account())
 		if out, err := install.CombinedOutput(); err != nil {
@@ -68,7 +70,7 @@ func StartZooKeeper(ctx context.Context, tick time.Duration) (*Store, error) {
 	if _, err := os.Stat(zookeeperJar); err != nil {
 		return nil, fmt.Errorf("zookeeper is %w", ErrMissing)
 	}
-	s := &Store{program: "java", ready: isOK}
+	s := &Store{program: "java", ready: opens}
 	s.command = func(s *Store) []string {
 		dir := s.process.dir
 		config := filepath.Join(dir, "zoo.cfg")
@@ -76,7 +78,7 @@ func StartZooKeeper(ctx context.Context, tick time.Duration) (*Store, error) {
 		os.WriteFile(config, fmt.Appendf(nil, "tickTime=%d\ndataDir=%s\n"+
 			"clientPort=%d\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\n"+
 			"admin.enableServer=false\nforceSync=no\n"+
-			"4lw.commands.whitelist=ruok, wchs\n",
+			"4lw.commands.whitelist=wchs\n",
 			tick.Milliseconds(), filepath.Join(dir, "data"), s.port), 0o600)
 		return []string{"java", "-Xmx256m", "-Dzookeeper.forceSync=no", "-cp",
 			zookeeperJar, "org.apache.zookeeper.server.quorum.QuorumPeerMain",
@@ -204,10 +206,17 @@ func greets(ctx context.Context, addr string) error {
 	})
 }
 
-// isOK says whether a ZooKeeper server serves.
-func isOK(ctx context.Context, addr string) error {
-	return talk(ctx, addr, "ruok", func(answer []byte) bool {
-		return strings.HasPrefix(string(answer), "imok")
+// opens says whether a ZooKeeper server opens sessions: it says that it is well
+// before it does. The session ends soon.
+func opens(ctx context.Context, addr string) error {
+	// A length, and a request without any past: version, transaction, timeout in
+	// milliseconds, session, and a password of 16 bytes.
+	request := make([]byte, 4+44)
+	binary.BigEndian.PutUint32(request, 44)
+	binary.BigEndian.PutUint32(request[4+4+8:], 1)
+	binary.BigEndian.PutUint32(request[4+4+8+4+8:], 16)
+	return talk(ctx, addr, string(request), func(answer []byte) bool {
+		return len(answer) > 4
 	})
 }
 
