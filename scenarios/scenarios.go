@@ -150,6 +150,7 @@ type settings struct {
 	leaseEnd func(string) (time.Time, bool)
 	red      bool
 	full     bool
+	counted  bool
 	servers  []lab.Server
 	onReal   // what only matters there
 
@@ -177,6 +178,11 @@ func WithoutFeatures(features ...Feature) Option {
 func Keys(of func(key string) []string) Option {
 	return func(s *settings) { s.keys = of }
 }
+
+// CountedTokens says that the fencing tokens of successive grants count by one.
+// A request that is asked again and counts once more is then told from one that
+// does not; of other locks the tokens must rise.
+func CountedTokens() Option { return func(s *settings) { s.counted = true } }
 
 // LeaseInValue reads the end of the lease from a key's value, for a lock whose
 // lease is not the key's expiry.

@@ -24,7 +24,13 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-var flaws = lock.Flaws()
+var flaws = lock.Flaws(
+	// Unlock runs with the caller's context, and deletes without looking.
+	"cancelled_context: orphaned", "lost_lease_told: told a lie",
+	// The lock lasts as long as its session, and nobody watches its key.
+	"lost_lease_told: not told", "hung_worker: orphaned",
+	// A request waits for a server to come back until its context ends.
+	"nodes_down: hangs")
 
 func TestTheLockBreaksWhatIsKnown(t *testing.T) {
 	var mu sync.Mutex

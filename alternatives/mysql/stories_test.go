@@ -45,7 +45,6 @@ var kinds = map[string]kind{
 			"abandoned_acquire: orphaned", "cancelled_context: orphaned",
 			"hung_worker: orphaned", "lost_reply: self-deadlock",
 			// No owner: whoever deletes, deletes.
-			"overrun_release: foreign release",
 			"lost_release_reply: foreign release",
 			"unlock_not_held: foreign release, told a lie"),
 	},

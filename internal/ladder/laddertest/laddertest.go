@@ -32,8 +32,11 @@ func Options(rung ladder.Rung) []scenarios.Option {
 	if !rung.Renews {
 		options = append(options, scenarios.WithoutFeatures(scenarios.Renewal))
 	}
-	if rung.Name == "silver/timestamp" {
+	switch rung.Name {
+	case "silver/timestamp":
 		options = append(options, scenarios.LeaseInValue(deadline))
+	case "reentrant/fenced":
+		options = append(options, scenarios.CountedTokens())
 	}
 	return options
 }
