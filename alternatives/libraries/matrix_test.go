@@ -1,11 +1,14 @@
 package libraries_test
 
 import (
+	"flag"
 	"os"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/lockladder/lockladder/alternatives/libraries"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -13,9 +16,16 @@ import (
 // without a lost message: docs/libraries.md has it. On one processor the
 // goroutine that must be first for it is not.
 func TestMain(m *testing.M) {
-	runtime.GOMAXPROCS(1)
+	flag.Parse()
+	if *onRedis == "" {
+		runtime.GOMAXPROCS(1)
+	} else {
+		flag.Set("test.parallel", strconv.Itoa(len(libraries.Libraries)))
+	}
 	os.Exit(m.Run())
 }
+
+var onRedis = serverstest.Flag()
 
 func TestEveryLibraryBreaksWhatIsDeclaredAndNothingElse(t *testing.T) {
 	for _, library := range libraries.Libraries {
@@ -29,8 +39,23 @@ func TestEveryLibraryBreaksWhatIsDeclaredAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestEveryLibraryBreaksTheSameOnRealServers(t *testing.T) {
+	if *onRedis == "" {
+		t.Skip("real servers are asked for with -redis auto")
+	}
+	all := serverstest.Servers(t, *onRedis)
+	for _, library := range libraries.Libraries {
+		t.Run(library.Name, func(t *testing.T) {
+			scenarios.Work(t, library.Build)
+			t.Parallel()
+			run(t, library, scenarios.OnServersOf(all))
+		})
+	}
+}
+
 // run tells every scenario against a library. None of them claims re-entry.
-func run(t *testing.T, library libraries.Library) scenarios.Report {
+func run(t *testing.T, library libraries.Library, more ...scenarios.Option,
+) scenarios.Report {
 	t.Helper()
 	options := []scenarios.Option{
 		scenarios.Nodes(library.Nodes),
@@ -46,5 +71,5 @@ func run(t *testing.T, library libraries.Library) scenarios.Report {
 	if library.Keys != nil {
 		options = append(options, scenarios.Keys(library.Keys))
 	}
-	return scenarios.Run(t, library.Build, options...)
+	return scenarios.Run(t, library.Build, append(options, more...)...)
 }

@@ -149,7 +149,7 @@ func (w *World) forget(n *Node) {
 func (w *World) Owner() string {
 	count := map[string]int{}
 	for at, g := range w.grants {
-		if at.key == w.Keys[0] && w.nodes[at.node].observe(at.key).exists {
+		if at.key == w.Keys[0] && w.lasting(at, g) {
 			count[g.Owner]++
 		}
 	}
@@ -159,6 +159,15 @@ func (w *World) Owner() string {
 		}
 	}
 	return "-"
+}
+
+// lasting says whether a grant's key is still there. On a real server that is
+// known without asking: only its expiry, or a command that was seen, ends it.
+func (w *World) lasting(at place, g *Grant) bool {
+	if w.real() {
+		return g.state.ends.IsZero() || time.Now().Before(g.state.ends)
+	}
+	return w.nodes[at.node].observe(at.key).exists
 }
 
 // Touched says whether any client has ever set one of the lock's keys.
