@@ -100,10 +100,10 @@ func TestEveryRungBreaksTheSameOnACluster(t *testing.T) {
 
 // The failover of the catalogue, with a Sentinel that notices the master's death
 // and clients that ask it where the master is. That takes a second or two, so
-// the lease is twenty. Of several nodes one is watched.
+// the lease is thirty. Of several nodes one is watched.
 func TestEveryRungBreaksTheSameWhenASentinelFailsOver(t *testing.T) {
 	own(t)
 	all := serverstest.Watched(t)
 	eachRung(t, func(ladder.Rung) scenarios.RealServers { return all },
-		scenarios.Only("failover"), scenarios.RealLease(20*time.Second))
+		scenarios.Only("failover"), scenarios.RealLease(30*time.Second))
 }

@@ -50,6 +50,7 @@ var failover = Scenario{
 			}, func() {
 				b.at(600 * time.Millisecond)
 				b.Until(func() bool { return promoted }, lease)
+				b.Until(a.told, second) // a tenth of it in the story
 				granted, _ := b.tryAgain()
 				if granted && b.fenced() {
 					left, version := b.read(storage)
@@ -114,6 +115,7 @@ func loseOne(t *telling, what string, happen func(n *lab.Node)) {
 			}
 			b.at(1100 * time.Millisecond)
 			b.Until(func() bool { return hit }, lease)
+			b.Until(a.told, second) // a tenth of it in the story
 			granted, _ := b.tryAgain()
 			b.Step("has tried", func() { tried = true })
 			if granted {

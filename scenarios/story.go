@@ -573,6 +573,9 @@ func (a *actor) released() bool { return a.freed }
 // tried is whether a TryLock of the actor has returned, for Until.
 func (a *actor) tried() bool { return a.triedAt > 0 }
 
+// told is whether the holder was told that its lease is gone, for Until.
+func (a *actor) told() bool { return a.holding.Told() }
+
 // mustAcquire is acquire in stories that begin with it; anything but a grant is
 // a failure.
 func (a *actor) mustAcquire() {

@@ -190,7 +190,10 @@ type Holding struct {
 	lost   <-chan struct{}
 }
 
-// told says whether the lock has told this holder that the lease is gone.
+// Told says whether the lock has told this holder that the lease is gone.
+func (h *Holding) Told() bool { return h != nil && h.told() }
+
+// told is Told.
 func (h *Holding) told() bool {
 	if h.Client.asleep.Load() {
 		return false
