@@ -1,9 +1,7 @@
 package scenarios_test
 
 import (
-	"flag"
 	"maps"
-	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -18,12 +16,7 @@ import (
 var onRedis = serverstest.Flag()
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if *onRedis != "" {
-		// The stories mostly wait: all rungs can wait at the same time.
-		flag.Set("test.parallel", "12")
-	}
-	os.Exit(m.Run())
+	serverstest.Main(m, onRedis, len(ladder.Rungs))
 }
 
 // own skips a test that needs servers of our own when none are asked for.

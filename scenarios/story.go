@@ -366,7 +366,7 @@ func (a *actor) startProcess() error {
 		return err
 	}
 	a.lock = w.asOffered(first)
-	a.Lives(w.cmd.Process, w.kill)
+	a.Lives(w.process, w.kill)
 	return nil
 }
 

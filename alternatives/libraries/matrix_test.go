@@ -2,9 +2,7 @@ package libraries_test
 
 import (
 	"flag"
-	"os"
 	"runtime"
-	"strconv"
 	"testing"
 
 	"github.com/lockladder/lockladder/alternatives/libraries"
@@ -19,10 +17,8 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	if *onRedis == "" {
 		runtime.GOMAXPROCS(1)
-	} else {
-		flag.Set("test.parallel", strconv.Itoa(len(libraries.Libraries)))
 	}
-	os.Exit(m.Run())
+	serverstest.Main(m, onRedis, len(libraries.Libraries))
 }
 
 var onRedis = serverstest.Flag()

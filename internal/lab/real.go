@@ -42,6 +42,12 @@ type Pool interface {
 	Return(lent []Server)
 }
 
+// NamedPool is a Pool that knows by their names which keys are of its stories.
+type NamedPool interface {
+	Pool
+	Run() string // keys are named lockladder:RUN:...
+}
+
 // TooFew is the error of a Pool that has not as many servers as a lock needs. It
 // says how many there are.
 type TooFew string

@@ -72,7 +72,7 @@ func (p *process) launch(args ...string) error {
 	p.args = args
 	cmd := exec.Command("sh", append([]string{"-c", keeper, "keeper", p.dir},
 		args...)...)
-	detach(cmd)
+	Detach(cmd)
 	cmd.Stdout, cmd.Stderr = &p.log, &p.log
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -137,6 +137,7 @@ func (p *shared) Return([]lab.Server) { p.room.Release(1) }
 // newBorrowed are somebody's servers.
 func newBorrowed(t *testing.T, asked string) lab.Pool {
 	t.Helper()
+	var all []*redis.Options
 	p := &shared{room: semaphore.NewWeighted(atOnce)}
 	for name := range strings.SplitSeq(asked, ",") {
 		options := &redis.Options{Addr: name}
@@ -150,12 +151,31 @@ func newBorrowed(t *testing.T, asked string) lab.Pool {
 			t.Fatal(err)
 		}
 		p.all = append(p.all, somebodys{options})
+		all = append(all, options)
 	}
+	run := runName()
+	finish, err := startSweeper(run, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := finish(); err != nil {
+			t.Error(err)
+		}
+	})
 	p.start = func() (lab.Server, error) {
 		return nil, lab.TooFew(fmt.Sprintf("-redis names %d", len(p.all)))
 	}
-	return p
+	return named{p, run}
 }
+
+// named is a pool whose keys bear a name.
+type named struct {
+	lab.Pool
+	run string
+}
+
+func (n named) Run() string { return n.run }
 
 // once starts servers for one story and stops them after it.
 type once struct {
