@@ -135,6 +135,7 @@ func TestARunLeavesNothingBehind(t *testing.T) {
 	own(t)
 	for _, c := range endings {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			temp := t.TempDir()
 			cmd := begin(t, c.name, serverstest.Auto, temp)
 			require.NotEmpty(t, processes(t, temp), "the test looks at nothing")
@@ -155,29 +156,31 @@ func TestARunLeavesNothingBehind(t *testing.T) {
 // afterwards.
 func TestARunLeavesSomebodysServerAsItWas(t *testing.T) {
 	own(t)
-	ctx := context.Background()
-	r, err := servers.StartRedis(ctx)
-	require.NoError(t, err)
-	defer r.Stop()
-	rdb := redis.NewClient(&redis.Options{Addr: r.Addr(), Password: "s3cret"})
-	defer rdb.Close()
-	open := r.Client()
-	defer open.Close()
-	require.NoError(t, open.ConfigSet(ctx, "requirepass", "s3cret").Err())
-	theirs := map[string]string{"stock": "100", "lockladder:of somebody": "1",
-		"lockladder:0badcafe:00000000:stock": "of another run"}
-	for key, value := range theirs {
-		require.NoError(t, rdb.Set(ctx, key, value, 0).Err())
-	}
 	for _, c := range endings {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			r, err := servers.StartRedis(ctx)
+			require.NoError(t, err)
+			defer r.Stop()
+			open := r.Client()
+			defer open.Close()
+			require.NoError(t, open.ConfigSet(ctx, "requirepass", "s3cret").Err())
+			rdb := redis.NewClient(&redis.Options{Addr: r.Addr(),
+				Password: "s3cret"})
+			defer rdb.Close()
+			theirs := map[string]string{"stock": "100",
+				"lockladder:of somebody":             "1",
+				"lockladder:0badcafe:00000000:stock": "of another run"}
+			for key, value := range theirs {
+				require.NoError(t, rdb.Set(ctx, key, value, 0).Err())
+			}
+
 			temp := t.TempDir()
 			cmd := begin(t, c.name, "redis://:s3cret@"+r.Addr(), temp)
-			if !assert.Eventually(t, func() bool {
+			assert.Eventually(t, func() bool {
 				return rdb.DBSize(ctx).Val() > int64(len(theirs))
-			}, time.Minute, time.Millisecond, "the story set no key") {
-				return
-			}
+			}, time.Minute, time.Millisecond, "the story set no key")
 			for _, p := range processes(t, temp) {
 				assert.NotContains(t, p, "s3cret")
 			}

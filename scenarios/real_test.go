@@ -16,15 +16,17 @@ import (
 var onRedis = serverstest.Flag()
 
 func TestMain(m *testing.M) {
-	serverstest.Main(m, onRedis, len(ladder.Rungs))
+	serverstest.Main(m, onRedis, 3*len(ladder.Rungs))
 }
 
-// own skips a test that needs servers of our own when none are asked for.
+// own skips a test that needs servers of our own when none are asked for. Such
+// tests run at the same time.
 func own(t *testing.T) {
 	t.Helper()
 	if *onRedis != serverstest.Auto {
 		t.Skip("it starts servers, which is asked for with -redis auto")
 	}
+	t.Parallel()
 }
 
 // eachRung tells scenarios against every rung. A worker, which is this test once

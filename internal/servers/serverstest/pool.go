@@ -73,6 +73,7 @@ func Servers(t *testing.T, asked string) lab.Pool {
 	if asked != Auto {
 		return newBorrowed(t, asked)
 	}
+	need(t)
 	return &pool{room: semaphore.NewWeighted(atOnce),
 		start: func() (lab.Server, error) {
 			s, err := servers.StartRedis(context.Background())
@@ -84,10 +85,20 @@ func Servers(t *testing.T, asked string) lab.Pool {
 		}}
 }
 
+// need fails a test that servers are asked for and that can't have any.
+func need(t *testing.T) {
+	t.Helper()
+	if err := servers.Installed(); err != nil {
+		t.Fatalf("real servers are asked for, and %v", err)
+	}
+}
+
 // Clusters are Redis Clusters of so many masters; each is one node to a lock.
 // They end with the test. All stories share the first ones: nothing is done to
 // them.
 func Clusters(t *testing.T, masters int) lab.Pool {
+	t.Helper()
+	need(t)
 	shared := &shared{room: semaphore.NewWeighted(atOnce)}
 	shared.start = func() (lab.Server, error) {
 		c, err := servers.StartCluster(context.Background(), masters)
@@ -103,6 +114,7 @@ func Clusters(t *testing.T, masters int) lab.Pool {
 // Watched are masters whose replica a Sentinel promotes when they die: the first
 // of several servers is one, and the others are plain. Each is used once.
 func Watched(t *testing.T) lab.Pool {
+	t.Helper()
 	return &once{plain: Servers(t, Auto), room: semaphore.NewWeighted(atOnce / 4)}
 }
 
