@@ -1,7 +1,6 @@
 package libraries_test
 
 import (
-	"flag"
 	"runtime"
 	"testing"
 
@@ -10,20 +9,23 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// rueidislock with one key has a race that loses a wake-up now and then, with or
-// without a lost message: docs/libraries.md has it. On one processor the
-// goroutine that must be first for it is not.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if *onRedis == "" {
-		runtime.GOMAXPROCS(1)
-	}
 	serverstest.Main(m, onRedis, len(libraries.Libraries))
 }
 
 var onRedis = serverstest.Flag()
 
+// oneProcessor is what a test in virtual time runs on. rueidislock with one key
+// has a race that loses a wake-up now and then, with or without a lost message:
+// docs/libraries.md has it. On one processor the goroutine that must be first for
+// it is not.
+func oneProcessor(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+}
+
 func TestEveryLibraryBreaksWhatIsDeclaredAndNothingElse(t *testing.T) {
+	oneProcessor(t)
 	for _, library := range libraries.Libraries {
 		t.Run(library.Name, func(t *testing.T) {
 			if library.OnlyReal != "" {

@@ -288,8 +288,8 @@ func (w *World) tardy(d time.Duration) {
 }
 
 // Late is by how much the machine was late so far, at its latest, in real time:
-// a timer that fired, or a server that answered. A story that it was too late
-// for was not told as it is written.
+// a timer that fired, a command that reached a server, or a server that answered.
+// A story that it was too late for was not told as it is written.
 func (w *World) Late() time.Duration { return time.Duration(w.lateness.Load()) }
 
 // longestReal is how much real time a story may take.

@@ -203,6 +203,7 @@ func (k *conn) handle(args []string) bool {
 	if fault.Deliver > 0 {
 		c.hold(fault)
 	}
+	delayed := fault.Deliver > 0
 	for {
 		due := w.moment(fault.Deliver)
 		if held := c.held(); held.After(due) {
@@ -211,6 +212,7 @@ func (k *conn) handle(args []string) bool {
 		if !time.Now().Before(due) {
 			break
 		}
+		delayed = true
 		if !w.gate.wait(due, c.Name, n.index, text) || c.dead.Load() {
 			return false
 		}
@@ -230,6 +232,9 @@ func (k *conn) handle(args []string) bool {
 		return false
 	}
 	w.take()
+	if !delayed {
+		w.tardy(time.Since(sent))
+	}
 	reply := k.execute(args, text, sent, fault)
 	if fault.CrashAfter {
 		c.Crash()
