@@ -37,9 +37,14 @@ func eachRung(t *testing.T, on func(ladder.Rung) scenarios.RealServers,
 		t.Run(rung.Name, func(t *testing.T) {
 			scenarios.Work(t, rung.Build)
 			t.Parallel()
-			scenarios.Run(t, rung.Build, slices.Concat(options,
+			var virtual scenarios.Report
+			t.Run("in virtual time", func(t *testing.T) {
+				virtual = laddertest.Run(t, rung.Name, false)
+			})
+			real := scenarios.Run(t, rung.Build, slices.Concat(options,
 				laddertest.Options(rung),
 				[]scenarios.Option{scenarios.OnServersOf(on(rung))})...)
+			laddertest.SameVerdicts(t, real, virtual)
 		})
 	}
 }

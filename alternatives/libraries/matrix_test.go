@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/alternatives/libraries"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -45,8 +46,19 @@ func TestEveryLibraryBreaksTheSameOnRealServers(t *testing.T) {
 	for _, library := range libraries.Libraries {
 		t.Run(library.Name, func(t *testing.T) {
 			scenarios.Work(t, library.Build)
+			var virtual scenarios.Report
+			t.Run("in virtual time", func(t *testing.T) {
+				if library.OnlyReal != "" {
+					t.Skip("only on real servers: " + library.OnlyReal)
+				}
+				oneProcessor(t)
+				virtual = run(t, library)
+			})
 			t.Parallel()
-			run(t, library, scenarios.OnServersOf(all))
+			real := run(t, library, scenarios.OnServersOf(all))
+			if library.OnlyReal == "" {
+				laddertest.SameVerdicts(t, real, virtual)
+			}
 		})
 	}
 }

@@ -417,10 +417,14 @@ func (n *Node) observeRemote(key string) state {
 	asked := time.Now()
 	reply, err := n.observer.Eval(n.world.ctx, look, []string{key}).Slice()
 	n.world.tardy(time.Since(asked))
-	if err != nil || reply[0] == "none" {
+	if err != nil {
 		return state{}
 	}
-	s := state{exists: true, value: reply[1].(string)}
+	if reply[0] == "none" {
+		return state{serverNow: reply[3].(int64)}
+	}
+	s := state{exists: true, value: reply[1].(string),
+		serverNow: reply[3].(int64)}
 	if ttl := reply[2].(int64); ttl >= 0 {
 		s.ends = time.Now().Add(time.Duration(ttl) * time.Millisecond)
 		s.serverEnds = reply[3].(int64) + ttl
