@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"context"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -252,10 +251,11 @@ func nodesAreDown(t *telling, down int, hang bool) {
 						" majority of the nodes works")
 					return
 				}
-				ctx, cancel := context.WithTimeout(s.Context(), lease)
+				ctx, cancel := a.within(lease)
 				defer cancel()
 				a.releaseWith(ctx)
-				if ctx.Err() != nil {
+				// The connection's deadline may come before the context's timer.
+				if end, _ := ctx.Deadline(); !time.Now().Before(end) {
 					a.report(Hangs, "A's Unlock waits for nodes that never"+
 						" answer, until its deadline")
 				}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/alternatives/libraries"
-	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -46,19 +45,8 @@ func TestEveryLibraryBreaksTheSameOnRealServers(t *testing.T) {
 	for _, library := range libraries.Libraries {
 		t.Run(library.Name, func(t *testing.T) {
 			scenarios.Work(t, library.Build)
-			var virtual scenarios.Report
-			t.Run("in virtual time", func(t *testing.T) {
-				if library.OnlyReal != "" {
-					t.Skip("only on real servers: " + library.OnlyReal)
-				}
-				oneProcessor(t)
-				virtual = run(t, library)
-			})
 			t.Parallel()
-			real := run(t, library, scenarios.OnServersOf(all))
-			if library.OnlyReal == "" {
-				laddertest.SameVerdicts(t, real, virtual)
-			}
+			run(t, library, scenarios.OnServersOf(all))
 		})
 	}
 }
