@@ -112,7 +112,11 @@ func (r *onReal) realLease() time.Duration {
 // realKey is a name that nobody else's keys have, on a server that may be
 // anybody's.
 func (r *onReal) realKey() string {
-	name := fmt.Sprintf("lockladder:%08x:stock", rand.Uint32())
+	name := fmt.Sprintf("%08x:stock", rand.Uint32())
+	if pool, ok := r.pool.(lab.NamedPool); ok {
+		name = pool.Run() + ":" + name
+	}
+	name = "lockladder:" + name
 	if r.form != nil {
 		name = r.form(name)
 	}

@@ -1,9 +1,7 @@
 package scenarios_test
 
 import (
-	"flag"
 	"maps"
-	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -18,20 +16,17 @@ import (
 var onRedis = serverstest.Flag()
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if *onRedis != "" {
-		// The stories mostly wait: all rungs can wait at the same time.
-		flag.Set("test.parallel", "12")
-	}
-	os.Exit(m.Run())
+	serverstest.Main(m, onRedis, 3*len(ladder.Rungs))
 }
 
-// own skips a test that needs servers of our own when none are asked for.
+// own skips a test that needs servers of our own when none are asked for. Such
+// tests run at the same time.
 func own(t *testing.T) {
 	t.Helper()
 	if *onRedis != serverstest.Auto {
 		t.Skip("it starts servers, which is asked for with -redis auto")
 	}
+	t.Parallel()
 }
 
 // eachRung tells scenarios against every rung. A worker, which is this test once
@@ -42,9 +37,14 @@ func eachRung(t *testing.T, on func(ladder.Rung) scenarios.RealServers,
 		t.Run(rung.Name, func(t *testing.T) {
 			scenarios.Work(t, rung.Build)
 			t.Parallel()
-			scenarios.Run(t, rung.Build, slices.Concat(options,
+			var virtual scenarios.Report
+			t.Run("in virtual time", func(t *testing.T) {
+				virtual = laddertest.Run(t, rung.Name, false)
+			})
+			real := scenarios.Run(t, rung.Build, slices.Concat(options,
 				laddertest.Options(rung),
 				[]scenarios.Option{scenarios.OnServersOf(on(rung))})...)
+			laddertest.SameVerdicts(t, real, virtual)
 		})
 	}
 }
@@ -100,10 +100,10 @@ func TestEveryRungBreaksTheSameOnACluster(t *testing.T) {
 
 // The failover of the catalogue, with a Sentinel that notices the master's death
 // and clients that ask it where the master is. That takes a second or two, so
-// the lease is twenty. Of several nodes one is watched.
+// the lease is thirty. Of several nodes one is watched.
 func TestEveryRungBreaksTheSameWhenASentinelFailsOver(t *testing.T) {
 	own(t)
 	all := serverstest.Watched(t)
 	eachRung(t, func(ladder.Rung) scenarios.RealServers { return all },
-		scenarios.Only("failover"), scenarios.RealLease(20*time.Second))
+		scenarios.Only("failover"), scenarios.RealLease(30*time.Second))
 }

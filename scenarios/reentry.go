@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -80,7 +82,8 @@ func (a *actor) enterAgain(patience time.Duration) bool {
 	switch {
 	case err == nil:
 		return true
-	case ctx.Err() != nil: // whatever the lock calls it
+	// Whatever the lock calls it; and the connection's deadline may come first.
+	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
 		a.report(SelfDeadlock, "%s waits for a lock whose owner is %s itself",
 			a.Name, a.Name)
 	default:

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"context"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -51,6 +50,7 @@ var failover = Scenario{
 			}, func() {
 				b.at(600 * time.Millisecond)
 				b.Until(func() bool { return promoted }, lease)
+				b.Until(a.told, second) // a tenth of it in the story
 				granted, _ := b.tryAgain()
 				if granted && b.fenced() {
 					left, version := b.read(storage)
@@ -115,6 +115,7 @@ func loseOne(t *telling, what string, happen func(n *lab.Node)) {
 			}
 			b.at(1100 * time.Millisecond)
 			b.Until(func() bool { return hit }, lease)
+			b.Until(a.told, second) // a tenth of it in the story
 			granted, _ := b.tryAgain()
 			b.Step("has tried", func() { tried = true })
 			if granted {
@@ -255,10 +256,11 @@ func nodesAreDown(t *telling, down int, hang bool) {
 						" majority of the nodes works")
 					return
 				}
-				ctx, cancel := context.WithTimeout(s.Context(), lease)
+				ctx, cancel := a.within(lease)
 				defer cancel()
 				a.releaseWith(ctx)
-				if ctx.Err() != nil {
+				// The connection's deadline may come before the context's timer.
+				if end, _ := ctx.Deadline(); !time.Now().Before(end) {
 					a.report(Hangs, "A's Unlock waits for nodes that never"+
 						" answer, until its deadline")
 				}

@@ -45,6 +45,7 @@ type request struct {
 // answer is what the call returned, or news.
 type answer struct {
 	Losable, Fenced bool // with the first answer
+	PID             int  // and that of the worker
 	Granted         bool
 	Error           string // in one word, as outcome says it
 	Token           uint64
@@ -105,7 +106,8 @@ func serve(o orders, build Build, from io.Reader, to io.Writer) error {
 		defer writing.Unlock()
 		return encoder.Encode(a)
 	}
-	if err := say(answer{Losable: isLosable, Fenced: isFenced}); err != nil {
+	if err := say(answer{Losable: isLosable, Fenced: isFenced,
+		PID: os.Getpid()}); err != nil {
 		return err
 	}
 	decoder := json.NewDecoder(bufio.NewReader(from))
@@ -146,10 +148,24 @@ func serve(o orders, build Build, from io.Reader, to io.Writer) error {
 	}
 }
 
+// keeper lets a worker live as long as descriptor 4 is open. Its other end closes
+// however the parent ends, and no worker outlives it, not even a stopped one.
+const keeper = `
+trap '' INT TERM HUP
+exec 5<&0
+"$@" <&5 4<&- 5<&- &
+worker=$!
+exec 5<&- 3>&-
+cat <&4 >/dev/null
+kill -9 $worker 2>/dev/null
+wait $worker 2>/dev/null`
+
 // worker is the parent's end of a worker process. It is the lock that the actor
 // plays with.
 type worker struct {
-	cmd     *exec.Cmd
+	cmd     *exec.Cmd   // its shell
+	process *os.Process // itself
+	alive   *os.File    // while it is open the worker lives
 	orders  io.WriteCloser
 	answers chan answer
 	lost    chan struct{}
@@ -171,7 +187,8 @@ func startWorker(t *testing.T, o orders) (*worker, answer, error) {
 	args := append([]string{}, os.Args[1:]...)
 	args = append(args, "-test.run=^"+strings.ReplaceAll(name, "/", "$/^")+"$",
 		"-test.count=1", "-test.v=false")
-	w := &worker{cmd: exec.Command(os.Args[0], args...),
+	w := &worker{cmd: exec.Command("sh", append([]string{"-c", keeper, "keeper",
+		os.Args[0]}, args...)...),
 		answers: make(chan answer, 4), lost: make(chan struct{})}
 	w.cmd.Env = append(os.Environ(), workerEnv+"="+string(text))
 	w.cmd.Stderr = os.Stderr
@@ -179,14 +196,22 @@ func startWorker(t *testing.T, o orders) (*worker, answer, error) {
 	if err != nil {
 		return nil, answer{}, fmt.Errorf("start a worker: %w", err)
 	}
-	w.cmd.ExtraFiles = []*os.File{theirs}
-	if w.orders, err = w.cmd.StdinPipe(); err != nil {
-		return nil, answer{}, fmt.Errorf("start a worker: %w", err)
-	}
-	err = w.cmd.Start()
-	theirs.Close()
+	life, alive, err := os.Pipe()
 	if err != nil {
 		ours.Close()
+		theirs.Close()
+		return nil, answer{}, fmt.Errorf("start a worker: %w", err)
+	}
+	w.alive = alive
+	w.cmd.ExtraFiles = []*os.File{theirs, life}
+	if w.orders, err = w.cmd.StdinPipe(); err == nil {
+		err = w.cmd.Start()
+	}
+	theirs.Close()
+	life.Close()
+	if err != nil {
+		ours.Close()
+		alive.Close()
 		return nil, answer{}, fmt.Errorf("start a worker: %w", err)
 	}
 	go w.read(ours)
@@ -194,6 +219,10 @@ func startWorker(t *testing.T, o orders) (*worker, answer, error) {
 	if !ok {
 		w.kill()
 		return nil, answer{}, errors.New("a worker ended at once")
+	}
+	if w.process, err = os.FindProcess(first.PID); err != nil {
+		w.kill()
+		return nil, answer{}, fmt.Errorf("find a worker: %w", err)
 	}
 	return w, first, nil
 }
@@ -218,7 +247,10 @@ func (w *worker) read(from io.ReadCloser) {
 
 // kill ends the worker as kill -9 does, and joins it.
 func (w *worker) kill() {
-	w.cmd.Process.Kill()
+	if w.process != nil {
+		w.process.Kill()
+	}
+	w.alive.Close()
 	w.orders.Close()
 	w.cmd.Wait()
 }

@@ -33,6 +33,7 @@ type column struct {
 }
 
 func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
+	oneProcessor(t)
 	var rungs, shown []column
 	t.Run("locks", func(t *testing.T) {
 		for _, name := range beside {

@@ -12,7 +12,7 @@ import (
 )
 
 // redsyncLock is a redsync.Mutex on one or several nodes, with its defaults but
-// for the expiry.
+// for the expiry, and lock.NodeTimeout where somebody sets it.
 type redsyncLock struct {
 	mutex *redsync.Mutex
 	key   string
@@ -23,7 +23,8 @@ var _ lock.Lock = (*redsyncLock)(nil)
 // newRedsync makes an owner of the lock at env.Key on all nodes of env. Its
 // errors wrap lock.ErrInvalid.
 func newRedsync(env lock.Env) (lock.Lock, error) {
-	if _, err := lock.Configure(env.Nodes, env.Key, env.TTL, nil); err != nil {
+	o, err := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
+	if err != nil {
 		return nil, err
 	}
 	var pools []redis.Pool
@@ -31,7 +32,9 @@ func newRedsync(env lock.Env) (lock.Lock, error) {
 		pools = append(pools, goredis.NewPool(rdb))
 	}
 	mutex := redsync.New(pools...).NewMutex(env.Key,
-		redsync.WithExpiry(env.TTL))
+		redsync.WithExpiry(env.TTL),
+		// Its default and the ladder's are both a twentieth of the lease.
+		redsync.WithTimeoutFactor(float64(o.NodeTimeout)/float64(env.TTL)))
 	return &redsyncLock{mutex, env.Key}, nil
 }
 

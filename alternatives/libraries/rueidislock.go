@@ -39,6 +39,9 @@ func (p *process) build(env lock.Env) (lock.Lock, error) {
 	if p.locker == nil {
 		option := p.option
 		option.KeyValidity = env.TTL
+		if timeout := nodeTimeout(env); timeout > 0 {
+			option.TryNextAfter = timeout
+		}
 		option.ClientOption.InitAddress = []string{"127.0.0.1:1"} // not dialled
 		option.ClientOption.DialCtxFn = func(ctx context.Context, _ string,
 			_ *net.Dialer, _ *tls.Config) (net.Conn, error) {
@@ -51,6 +54,15 @@ func (p *process) build(env lock.Env) (lock.Lock, error) {
 		p.locker = locker
 	}
 	return &rueidisLock{locker: p.locker, key: env.Key}, nil
+}
+
+// nodeTimeout is what somebody has set with lock.NodeTimeout, or 0.
+func nodeTimeout(env lock.Env) time.Duration {
+	var o lock.Options
+	for _, set := range env.Options {
+		set(&o)
+	}
+	return o.NodeTimeout
 }
 
 // end closes the connection; the owners are of no use afterwards.

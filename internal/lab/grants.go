@@ -50,7 +50,7 @@ func (w *World) account(n *Node, key string, c *Client, sent time.Time,
 	}
 	g := w.grants[at]
 	if before.exists && w.real() && !before.ends.IsZero() &&
-		time.Until(before.ends) < 5*time.Millisecond {
+		(after.serverNow == 0 || after.serverNow+5 >= before.serverEnds) {
 		before = state{} // it may have expired between the look and the command
 	}
 	if !before.exists {
@@ -149,7 +149,7 @@ func (w *World) forget(n *Node) {
 func (w *World) Owner() string {
 	count := map[string]int{}
 	for at, g := range w.grants {
-		if at.key == w.Keys[0] && w.nodes[at.node].observe(at.key).exists {
+		if at.key == w.Keys[0] && w.lasting(at, g) {
 			count[g.Owner]++
 		}
 	}
@@ -159,6 +159,15 @@ func (w *World) Owner() string {
 		}
 	}
 	return "-"
+}
+
+// lasting says whether a grant's key is still there. On a real server that is
+// known without asking: only its expiry, or a command that was seen, ends it.
+func (w *World) lasting(at place, g *Grant) bool {
+	if w.real() {
+		return g.state.ends.IsZero() || time.Now().Before(g.state.ends)
+	}
+	return w.nodes[at.node].observe(at.key).exists
 }
 
 // Touched says whether any client has ever set one of the lock's keys.
@@ -181,7 +190,10 @@ type Holding struct {
 	lost   <-chan struct{}
 }
 
-// told says whether the lock has told this holder that the lease is gone.
+// Told says whether the lock has told this holder that the lease is gone.
+func (h *Holding) Told() bool { return h != nil && h.told() }
+
+// told is Told.
 func (h *Holding) told() bool {
 	if h.Client.asleep.Load() {
 		return false

@@ -221,9 +221,10 @@ type state struct {
 	value  string    // of a hash: its fields
 	ends   time.Time // zero: it does not expire
 
-	// serverEnds is ends by the clock of a real server, in milliseconds: two
-	// looks compare by it, however long this process was stopped in between.
-	serverEnds int64
+	// serverEnds is ends by the clock of a real server, in milliseconds, and
+	// serverNow when it looked: two looks compare by it, however long this process
+	// was stopped in between.
+	serverEnds, serverNow int64
 }
 
 // observe asks the node for a key without being a client of it.

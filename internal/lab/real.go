@@ -42,6 +42,12 @@ type Pool interface {
 	Return(lent []Server)
 }
 
+// NamedPool is a Pool that knows by their names which keys are of its stories.
+type NamedPool interface {
+	Pool
+	Run() string // keys are named lockladder:RUN:...
+}
+
 // TooFew is the error of a Pool that has not as many servers as a lock needs. It
 // says how many there are.
 type TooFew string
@@ -281,8 +287,8 @@ func (w *World) tardy(d time.Duration) {
 }
 
 // Late is by how much the machine was late so far, at its latest, in real time:
-// a timer that fired, or a server that answered. A story that it was too late
-// for was not told as it is written.
+// a timer that fired, a command that reached a server, or a server that answered.
+// A story that it was too late for was not told as it is written.
 func (w *World) Late() time.Duration { return time.Duration(w.lateness.Load()) }
 
 // longestReal is how much real time a story may take.
@@ -424,10 +430,14 @@ func (n *Node) observeRemote(key string) state {
 	asked := time.Now()
 	reply, err := n.observer.Eval(n.world.ctx, look, []string{key}).Slice()
 	n.world.tardy(time.Since(asked))
-	if err != nil || reply[0] == "none" {
+	if err != nil {
 		return state{}
 	}
-	s := state{exists: true, value: reply[1].(string)}
+	if reply[0] == "none" {
+		return state{serverNow: reply[3].(int64)}
+	}
+	s := state{exists: true, value: reply[1].(string),
+		serverNow: reply[3].(int64)}
 	if ttl := reply[2].(int64); ttl >= 0 {
 		s.ends = time.Now().Add(time.Duration(ttl) * time.Millisecond)
 		s.serverEnds = reply[3].(int64) + ttl

@@ -220,6 +220,7 @@ func (k *conn) handle(args []string) bool {
 	if fault.Deliver > 0 {
 		c.hold(fault)
 	}
+	delayed := fault.Deliver > 0
 	for {
 		due := w.moment(fault.Deliver)
 		if held := c.held(); held.After(due) {
@@ -228,6 +229,7 @@ func (k *conn) handle(args []string) bool {
 		if !time.Now().Before(due) {
 			break
 		}
+		delayed = true
 		if !w.gate.wait(due, c.Name, n.index, text) || c.dead.Load() {
 			return false
 		}
@@ -247,6 +249,9 @@ func (k *conn) handle(args []string) bool {
 		return false
 	}
 	w.take()
+	if !delayed {
+		w.tardy(time.Since(sent))
+	}
 	reply := k.execute(args, text, sent, fault)
 	if fault.CrashAfter {
 		c.Crash()

@@ -9,7 +9,9 @@ import (
 
 var errUnix = errors.New("servers can be started on Unix systems only")
 
-func detach(*exec.Cmd)            {}
+// Detach does nothing here.
+func Detach(*exec.Cmd) {}
+
 func running(pid int) bool        { return true }
 func killProcess(pid int) error   { return errUnix }
 func pauseProcess(pid int) error  { return errUnix }

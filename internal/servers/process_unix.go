@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// detach puts a server into a process group of its own: Ctrl-C is for the
+// Detach puts a server into a process group of its own: Ctrl-C is for the
 // process that started it, which then takes it down in order.
-func detach(cmd *exec.Cmd) {
+func Detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 

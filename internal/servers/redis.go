@@ -27,6 +27,9 @@ type Redis struct {
 	promoted atomic.Bool
 }
 
+// Installed says whether redis-server can be started: nil, or ErrMissing.
+func Installed() error { return find("redis-server") }
+
 // StartRedis starts a redis-server and waits until it answers. Options are
 // configuration directives as on its command line: "--maxclients", "20000".
 // Without the program the error is ErrMissing. A failure leaves nothing behind.

@@ -70,9 +70,10 @@ func newProcess() (*process, error) {
 // launch starts the program. It does not wait until the server answers.
 func (p *process) launch(args ...string) error {
 	p.args = args
+	os.Remove(filepath.Join(p.dir, "pid")) // of one that was killed
 	cmd := exec.Command("sh", append([]string{"-c", keeper, "keeper", p.dir},
 		args...)...)
-	detach(cmd)
+	Detach(cmd)
 	cmd.Stdout, cmd.Stderr = &p.log, &p.log
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

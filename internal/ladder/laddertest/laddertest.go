@@ -46,3 +46,16 @@ func deadline(value string) (time.Time, bool) {
 	ms, err := strconv.ParseInt(value, 10, 64)
 	return time.UnixMilli(ms), err == nil
 }
+
+// SameVerdicts holds what was told on real servers against what was told in
+// virtual time. What can't be told on a real server is not compared.
+func SameVerdicts(t *testing.T, real, virtual scenarios.Report) {
+	t.Helper()
+	for _, r := range real {
+		want := virtual.Verdict(r.Scenario, r.Invariant)
+		if r.Verdict != want && r.Verdict != scenarios.CannotTell {
+			t.Errorf("%s: %s: on real servers it %s, in virtual time it %s\n\n%s",
+				r.Scenario, r.Invariant, r.Verdict, want, r.Timeline)
+		}
+	}
+}

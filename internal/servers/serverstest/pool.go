@@ -73,6 +73,7 @@ func Servers(t *testing.T, asked string) lab.Pool {
 	if asked != Auto {
 		return newBorrowed(t, asked)
 	}
+	need(t)
 	return &pool{room: semaphore.NewWeighted(atOnce),
 		start: func() (lab.Server, error) {
 			s, err := servers.StartRedis(context.Background())
@@ -89,10 +90,20 @@ func Stores(atOnce int, start func() (lab.Server, error)) lab.Pool {
 	return &pool{room: semaphore.NewWeighted(int64(atOnce)), start: start}
 }
 
+// need fails a test that servers are asked for and that can't have any.
+func need(t *testing.T) {
+	t.Helper()
+	if err := servers.Installed(); err != nil {
+		t.Fatalf("real servers are asked for, and %v", err)
+	}
+}
+
 // Clusters are Redis Clusters of so many masters; each is one node to a lock.
 // They end with the test. All stories share the first ones: nothing is done to
 // them.
 func Clusters(t *testing.T, masters int) lab.Pool {
+	t.Helper()
+	need(t)
 	shared := &shared{room: semaphore.NewWeighted(atOnce)}
 	shared.start = func() (lab.Server, error) {
 		c, err := servers.StartCluster(context.Background(), masters)
@@ -108,6 +119,7 @@ func Clusters(t *testing.T, masters int) lab.Pool {
 // Watched are masters whose replica a Sentinel promotes when they die: the first
 // of several servers is one, and the others are plain. Each is used once.
 func Watched(t *testing.T) lab.Pool {
+	t.Helper()
 	return &once{plain: Servers(t, Auto), room: semaphore.NewWeighted(atOnce / 4)}
 }
 
@@ -142,6 +154,7 @@ func (p *shared) Return([]lab.Server) { p.room.Release(1) }
 // newBorrowed are somebody's servers.
 func newBorrowed(t *testing.T, asked string) lab.Pool {
 	t.Helper()
+	var all []*redis.Options
 	p := &shared{room: semaphore.NewWeighted(atOnce)}
 	for name := range strings.SplitSeq(asked, ",") {
 		options := &redis.Options{Addr: name}
@@ -155,12 +168,31 @@ func newBorrowed(t *testing.T, asked string) lab.Pool {
 			t.Fatal(err)
 		}
 		p.all = append(p.all, somebodys{options})
+		all = append(all, options)
 	}
+	run := runName()
+	finish, err := startSweeper(run, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := finish(); err != nil {
+			t.Error(err)
+		}
+	})
 	p.start = func() (lab.Server, error) {
 		return nil, lab.TooFew(fmt.Sprintf("-redis names %d", len(p.all)))
 	}
-	return p
+	return named{p, run}
 }
+
+// named is a pool whose keys bear a name.
+type named struct {
+	lab.Pool
+	run string
+}
+
+func (n named) Run() string { return n.run }
 
 // once starts servers for one story and stops them after it.
 type once struct {

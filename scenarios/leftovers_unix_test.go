@@ -1,0 +1,199 @@
+//go:build unix
+
+package scenarios_test
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/bronze"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// mark is an argument of all processes of a run that a test here starts: they are
+// found by it.
+var mark = flag.String("mark", "", "set by the tests of what a run leaves behind")
+
+// ending is how such a run ends.
+const ending = "LOCKLADDER_ENDING"
+
+// TestARunOfOneStory is the run: bronze, whose keys never expire, in a story
+// with a worker process.
+func TestARunOfOneStory(t *testing.T) {
+	if *mark == "" {
+		t.Skip("it is run by the tests of what a run leaves behind")
+	}
+	build := func(env scenarios.Env) (scenarios.Lock, error) {
+		if !strings.Contains(env.Key, "warm") {
+			fmt.Println("the story is told")
+			if os.Getenv(ending) == "it panics" {
+				time.AfterFunc(500*time.Millisecond, func() { panic("on purpose") })
+			}
+		}
+		return bronze.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
+	}
+	scenarios.Work(t, func(env scenarios.Env) (scenarios.Lock, error) {
+		return bronze.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
+	})
+	story, flaws := "crash_holding", []scenarios.Flaw{
+		{Scenario: "crash_holding", Invariant: scenarios.Orphaned}}
+	if strings.HasPrefix(os.Getenv(ending), "kill -9 while") {
+		story, flaws = "paused_holder", nil
+	}
+	if os.Getenv(ending) == "it fails" {
+		flaws = nil
+	}
+	scenarios.Run(t, build, scenarios.Only(story), scenarios.Flaws(flaws...),
+		scenarios.WithoutFeatures(scenarios.Renewal),
+		scenarios.RealLease(time.Second),
+		scenarios.OnServersOf(serverstest.Servers(t, *onRedis)))
+}
+
+// begin starts such a run and waits until its story is told.
+func begin(t *testing.T, end, on, temp string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestARunOfOneStory$",
+		"-mark="+temp)
+	cmd.Env = append(os.Environ(), ending+"="+end, "TMPDIR="+temp,
+		serverstest.Variable+"="+on)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && lines.Text() != "the story is told" {
+	}
+	go func() { // ends with the run
+		for lines.Scan() {
+		}
+	}()
+	return cmd
+}
+
+// processes are those whose arguments contain a text, with their states.
+func processes(t *testing.T, containing string) []string {
+	t.Helper()
+	out, err := exec.Command("ps", "-A", "-o", "stat=,args=").Output()
+	require.NoError(t, err)
+	var found []string
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, containing) && !strings.HasPrefix(line, "Z") {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found
+}
+
+var endings = []struct {
+	name   string
+	signal syscall.Signal
+	fails  bool
+}{
+	{name: "it succeeds"},
+	{name: "it fails", fails: true},
+	{name: "it panics", fails: true},
+	{name: "Ctrl-C", signal: syscall.SIGINT, fails: true},
+	{name: "kill -9", signal: syscall.SIGKILL, fails: true},
+	{name: "kill -9 while a worker is stopped", signal: syscall.SIGKILL, fails: true},
+}
+
+// end lets the run end.
+func end(t *testing.T, cmd *exec.Cmd, name string, signal syscall.Signal,
+	fails bool, temp string) {
+	t.Helper()
+	if strings.HasSuffix(name, "stopped") {
+		require.Eventually(t, func() bool {
+			for _, p := range processes(t, temp) {
+				if strings.HasPrefix(p, "T") {
+					return true
+				}
+			}
+			return false
+		}, time.Minute, 10*time.Millisecond, "no worker was ever stopped")
+	}
+	if signal != 0 {
+		require.NoError(t, cmd.Process.Signal(signal))
+	}
+	assert.Equal(t, fails, cmd.Wait() != nil)
+}
+
+func TestARunLeavesNothingBehind(t *testing.T) {
+	own(t)
+	for _, c := range endings {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			temp := t.TempDir()
+			cmd := begin(t, c.name, serverstest.Auto, temp)
+			require.NotEmpty(t, processes(t, temp), "the test looks at nothing")
+			end(t, cmd, c.name, c.signal, c.fails, temp)
+			assert.Eventually(t, func() bool {
+				return len(processes(t, temp)) == 0
+			}, time.Minute, 10*time.Millisecond, "a process is left")
+			assert.Eventually(t, func() bool {
+				left, _ := filepath.Glob(filepath.Join(temp, "lockladder-*"))
+				return len(left) == 0
+			}, time.Minute, 10*time.Millisecond, "a directory is left")
+			assert.Empty(t, processes(t, temp))
+		})
+	}
+}
+
+// Of somebody's server only the run's own keys are touched, and they are gone
+// afterwards.
+func TestARunLeavesSomebodysServerAsItWas(t *testing.T) {
+	own(t)
+	for _, c := range endings {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			r, err := servers.StartRedis(ctx)
+			require.NoError(t, err)
+			defer r.Stop()
+			open := r.Client()
+			defer open.Close()
+			require.NoError(t, open.ConfigSet(ctx, "requirepass", "s3cret").Err())
+			rdb := redis.NewClient(&redis.Options{Addr: r.Addr(),
+				Password: "s3cret"})
+			defer rdb.Close()
+			theirs := map[string]string{"stock": "100",
+				"lockladder:of somebody":             "1",
+				"lockladder:0badcafe:00000000:stock": "of another run"}
+			for key, value := range theirs {
+				require.NoError(t, rdb.Set(ctx, key, value, 0).Err())
+			}
+
+			temp := t.TempDir()
+			cmd := begin(t, c.name, "redis://:s3cret@"+r.Addr(), temp)
+			assert.Eventually(t, func() bool {
+				return rdb.DBSize(ctx).Val() > int64(len(theirs))
+			}, time.Minute, time.Millisecond, "the story set no key")
+			for _, p := range processes(t, temp) {
+				assert.NotContains(t, p, "s3cret")
+			}
+			end(t, cmd, c.name, c.signal, c.fails, temp)
+			assert.Eventually(t, func() bool {
+				return len(processes(t, temp)) == 0
+			}, time.Minute, 10*time.Millisecond, "a process is left")
+			keys, err := rdb.Keys(ctx, "*").Result()
+			require.NoError(t, err)
+			assert.Len(t, keys, len(theirs), "%v", keys)
+			for key, value := range theirs {
+				assert.Equal(t, value, rdb.Get(ctx, key).Val())
+			}
+		})
+	}
+}
