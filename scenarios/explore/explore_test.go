@@ -21,36 +21,50 @@ func buildGold(env lock.Env) (lock.Lock, error) {
 }
 
 func TestAScheduleIsReadAsItIsWritten(t *testing.T) {
-	program, actions, err := read("nested: A>1 A<3 B>2.2 A= A! A?1 B~ Ax Az Aw E R")
+	program, often, actions, err := read("nested/2: A>1 A<3 B>2.2 A= A! A?1 B~ Ax" +
+		" Az Aw E R")
 	require.NoError(t, err)
 	assert.Equal(t, Nested, program)
+	assert.Equal(t, 2, often)
 	assert.Equal(t, "A>1 A<3 B>2.2 A= A!1 A?1 B~1 Ax Az Aw E R", write(actions, 3))
 
-	program, actions, err = read(" A> A<\n")
+	program, often, actions, err = read(" A> A<\n")
 	require.NoError(t, err)
 	assert.Equal(t, Once, program)
+	assert.Zero(t, often)
 	assert.Equal(t, "A> A<", write(actions, 1))
 }
 
 func TestAScheduleThatMakesNoSenseIsRefusedInOneLine(t *testing.T) {
 	for _, bad := range []string{"A", "a>", "A>0", "A>.0", "A>x", "A>1.", "E1", ">A",
-		"A>999", "often: A>"} {
-		_, _, err := read(bad)
+		"A>999", "often: A>", "once/0: A>", "once/x: A>", "", "once:"} {
+		_, _, _, err := read(bad)
 		require.Error(t, err, bad)
 		assert.NotContains(t, err.Error(), "\n")
 	}
-	_, err := replay(t, "A> A>")
+	_, err := replay(t, buildGold, Bounds{}, "A> A>")
 	assert.ErrorContains(t, err, `"A>" is not possible after "A>"; possible are "A<`)
-	_, err = replay(t, "C>")
-	assert.ErrorContains(t, err, `"C>" is not possible`)
+	// Of platinum, whose release has two commands.
+	_, err = replay(t, buildGold, Bounds{}, "A> A< A= A= A> A< A>")
+	assert.ErrorContains(t, err, `"A>" is not possible after "A> A< A= A= A> A<"`)
+	_, err = replay(t, buildGold, Bounds{}, "A>2")
+	require.ErrorContains(t, err, `"A>2" is not possible after ""`)
+	assert.NotContains(t, err.Error(), "\n")
 }
 
-func replay(t *testing.T, schedule string) (replayed Replayed, err error) {
-	err = inWorld(t, buildGold, Bounds{}, false, func(r *run) (err error) {
-		replayed, err = r.replay(schedule)
-		return err
-	})
-	return replayed, err
+func TestAScheduleHasAsManyClientsAsItNames(t *testing.T) {
+	replayed, err := replay(t, buildGold, Bounds{}, "C> C<")
+	require.NoError(t, err)
+	assert.Contains(t, replayed.Timeline, "C       TryLock returns true")
+}
+
+func TestAScheduleSaysHowOftenAClientAsks(t *testing.T) {
+	f, found := Run(t, buildGold, Bounds{Attempts: 1,
+		Programs: []Program{Nested}}).Failure(SelfDeadlock)
+	require.True(t, found)
+	assert.Equal(t, "nested/1: A> A< A> A<", f.Schedule)
+	assert.Contains(t, Replay(t, buildGold, Bounds{}, f.Schedule).Timeline,
+		"A       gives up")
 }
 
 func TestBoundsThatMakeNoSenseAreRefusedInOneLine(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 // state is a node of the state graph.
 type state struct {
 	number int
+	key    [sha256.Size]byte
 	cost   cost   // of the cheapest way here that is known
 	from   *state // and the last action on it
 	by     action
@@ -121,7 +122,7 @@ func search(r *run) (Walk, error) {
 	for _, s := range w.all {
 		w.walk.Edges += len(s.edges)
 	}
-	w.walk.Found = cheapest(r.program, w.all, r.bounds.Nodes)
+	w.walk.Found = cheapest(w.all, r.schedule)
 	return w.walk, nil
 }
 
@@ -140,6 +141,9 @@ func (w *walker) runs() error {
 		}
 		if err := w.begin(s.path()); err != nil {
 			return err
+		}
+		if w.run.key() != s.key {
+			return w.in(errDiverged)
 		}
 		if err := w.on(s); err != nil {
 			return err
@@ -181,10 +185,15 @@ func (w *walker) take(a action) ([]Breach, error) {
 	w.taken = append(w.taken, a)
 	broken, err := w.run.take(a)
 	if err != nil && !errors.Is(err, errQuiet) {
-		err = fmt.Errorf("%w\nin the schedule %s: %s", err, w.run.program,
-			write(w.taken, w.run.bounds.Nodes))
+		err = w.in(err)
 	}
 	return broken, err
+}
+
+// in says in which schedule something went wrong.
+func (w *walker) in(err error) error {
+	return fmt.Errorf("%w, in the schedule %s", err,
+		w.run.schedule(w.taken))
 }
 
 // on goes on from the state that the run is in for as long as there is something
@@ -275,7 +284,7 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 
 // visit makes a new state of the one that the run is in.
 func (w *walker) visit(c cost, key [sha256.Size]byte) *state {
-	s := &state{number: len(w.all), cost: c, todo: w.run.enabled(),
+	s := &state{number: len(w.all), key: key, cost: c, todo: w.run.enabled(),
 		broken: w.run.broken()}
 	if w.run.draws {
 		s.label = w.run.label()
@@ -317,7 +326,7 @@ func (w *walker) infer(s *state) {
 
 // cheapest finds the cheapest schedule in the graph that breaks each invariant,
 // and of several the first in the order of actions.
-func cheapest(program Program, all []*state, nodes int) map[Invariant]Failure {
+func cheapest(all []*state, schedule func([]action) string) map[Invariant]Failure {
 	found := map[Invariant]Failure{}
 	paths := map[Invariant][]action{}
 	const far = 1 << 30
@@ -354,8 +363,7 @@ func cheapest(program Program, all []*state, nodes int) map[Invariant]Failure {
 				}
 				path := append(s.path(), e.action)
 				paths[b.Invariant] = path
-				found[b.Invariant] = Failure{
-					Schedule:  fmt.Sprintf("%s: %s", program, write(path, nodes)),
+				found[b.Invariant] = Failure{Schedule: schedule(path),
 					Adversary: c.adversary, Steps: c.steps, Event: b.Event}
 			}
 			if !settled[e.to.number] && better(e.to.cost, e.to.path) {
@@ -459,8 +467,7 @@ func plain(r *run, limit int) (Walk, error) {
 				f, ok := walk.Found[b.Invariant]
 				if !ok || c.compare(cost{f.Adversary, f.Steps}) < 0 {
 					walk.Found[b.Invariant] = Failure{
-						Schedule: fmt.Sprintf("%s: %s", r.program,
-							write(path[:i+1], r.bounds.Nodes)),
+						Schedule:  r.schedule(path[:i+1]),
 						Adversary: c.adversary, Steps: c.steps, Event: b.Event}
 				}
 			}
