@@ -237,15 +237,13 @@ func (w *World) unknown(command string, args []string) bool {
 
 // follow keeps the transactions of the node's connections after a command of k's.
 func (k *conn) follow(args []string) {
-	n, exact := k.node, k.client.world.exact(args)
-	n.mu.Lock()
-	var watching []*conn
-	for other := range n.conns {
-		if other.watched != "" {
-			watching = append(watching, other)
-		}
+	n, command := k.node, strings.ToUpper(args[0])
+	watching := n.watching()
+	if len(watching) == 0 && k.queued == "" && command != "WATCH" &&
+		command != "MULTI" {
+		return
 	}
-	n.mu.Unlock()
+	exact := k.client.world.exact(args)
 	if len(watching) > 0 {
 		var b strings.Builder
 		n.dump(&b)
@@ -253,7 +251,7 @@ func (k *conn) follow(args []string) {
 			other.watched += exact + b.String()
 		}
 	}
-	switch strings.ToUpper(args[0]) {
+	switch command {
 	case "WATCH":
 		k.watched += exact
 	case "UNWATCH":
@@ -281,17 +279,17 @@ func (k *conn) reset() {
 	k.transaction = transaction{}
 }
 
-// watched says whether somebody watches keys of the node: a command then matters
-// even when it changes nothing.
-func (n *Node) watched() bool {
+// watching are the connections that watch keys of the node: to them a command
+// matters even when it changes nothing.
+func (n *Node) watching() (watching []*conn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for k := range n.conns {
 		if k.watched != "" {
-			return true
+			watching = append(watching, k)
 		}
 	}
-	return false
+	return watching
 }
 
 // effect is what a script has answered and what its node held then.
@@ -317,7 +315,7 @@ func (k *conn) ask(args []string) string {
 		return k.server.execute(args)
 	}
 	before, plain := n.holdings()
-	plain = plain && k.queued == "" && !n.watched()
+	plain = plain && k.queued == "" && len(n.watching()) == 0
 	known := ""
 	if command := strings.ToUpper(args[0]); plain && w.remembered != nil &&
 		(command == "EVALSHA" || command == "EVAL") {
@@ -571,9 +569,11 @@ func (w *World) exactly(value any) string {
 	case nil:
 		return "nil"
 	case string:
-		alias, ok := w.aliases[v]
-		if _, err := strconv.ParseInt(v, 10, 64); ok && err != nil {
-			return alias
+		if alias, ok := w.aliases[v]; ok {
+			// A time in nanoseconds is as long as a random word.
+			if _, err := strconv.ParseInt(v, 10, 64); err != nil {
+				return alias
+			}
 		}
 		return strconv.Quote(v)
 	case []any:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -149,6 +150,40 @@ func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 			assert.NotEqual(t, keys[0], keys[1])
 		})
 	}
+}
+
+// sometimesTransacting asks in a transaction the first time: what a script does there is not what it does by
+// itself.
+func sometimesTransacting(env lock.Env) (lock.Lock, error) {
+	rdb, asked := env.Nodes[0], 0
+	const script = `return redis.call('SET', KEYS[1], '1', 'NX', 'PX', 10000) and 1 or 0`
+	keys := []string{env.Key}
+	return plainly{
+		func(ctx context.Context) (bool, error) {
+			if asked++; asked%2 == 0 {
+				granted, err := rdb.Eval(ctx, script, keys).Int()
+				return granted == 1, err
+			}
+			var granted *redis.Cmd
+			_, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				granted = p.Eval(ctx, script, keys)
+				return nil
+			})
+			return err == nil && granted.Val() == int64(1), err
+		},
+		deleting(env),
+	}, nil
+}
+
+func TestAScriptInATransactionIsNotRemembered(t *testing.T) {
+	bounds := Bounds{Attempts: 2, Programs: []Program{Once}}
+	taken, err := explore(t, sometimesTransacting, bounds, false, search)
+	require.NoError(t, err)
+	known, err := explore(t, sometimesTransacting, bounds, true, search)
+	require.NoError(t, err)
+	a, b := outline(taken.Walks[0]), outline(known.Walks[0])
+	assert.True(t, slices.Equal(a, b), "%d edges were taken one by one, %d are known"+
+		" with what scripts did, or they differ", len(a), len(b))
 }
 
 // byTheClock ends its lease at a moment of the server's clock or of the client's
