@@ -113,6 +113,9 @@ func TestTheExplorerFindsTheMutantsThatNeedAnInterleaving(t *testing.T) {
 				if m.long && !*all {
 					t.Skip("go test ./scenarios/explore -run Mutants -all")
 				}
+				if explore.Brief() && (m.bounds.Nodes > 1 || m.bounds.Strays > 0) {
+					t.Skip("takes too long with -short or -race")
+				}
 				t.Parallel()
 				right := m.sound(t, m)
 				require.True(t, right.Exhausted())
