@@ -220,15 +220,16 @@ func (k *conn) steer(args []string) bool {
 }
 
 // unknown says whether a steered world can't tell what a command does to the rest
-// of a run, and fails: leases of a hash's fields, and what a server tells a client
-// of the keys that it has read.
+// of a run, and fails: leases of a hash's fields, what a server tells a client of
+// the keys that it has read, and commands that wait at the server.
 func (w *World) unknown(command string, args []string) bool {
 	if command = strings.ToUpper(command); command == "CLIENT" && len(args) > 0 {
 		command += " " + strings.ToUpper(args[0])
 	}
 	switch command {
 	case "HEXPIRE", "HPEXPIRE", "HEXPIREAT", "HPEXPIREAT", "HSETEX", "HGETEX",
-		"CLIENT TRACKING":
+		"CLIENT TRACKING", "BLPOP", "BRPOP", "BLMOVE", "BLMPOP", "BRPOPLPUSH",
+		"BZPOPMIN", "BZPOPMAX", "BZMPOP", "XREAD", "XREADGROUP":
 		w.Fail("the explorer does not know what %s does", command)
 		return true
 	}
@@ -606,6 +607,9 @@ func (w *World) pass(p *pass) {
 	g.passed.Add(1)
 	p.open <- true
 }
+
+// Busy says that something gets on although nothing passes the gate.
+func (w *World) Busy() { w.gate.passed.Add(1) }
 
 // Changed says whether the newest command has changed what its node holds.
 func (w *World) Changed() bool { return w.changed }

@@ -321,6 +321,11 @@ func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 		}
 		return nil
 	})
+	for i, walk := range report.Walks {
+		if walk.graph != nil {
+			report.Walks[i].Found = cheapest(walk)
+		}
+	}
 	return report, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/lockladder/lockladder/diamond"
 	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/gold"
+	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lock"
 )
 
@@ -120,6 +122,26 @@ func TestALockThatPanicsIsAnError(t *testing.T) {
 		}), Bounds{}, true, search)
 		assert.ErrorContains(t, err, "panicked: out of ideas", good)
 	}
+}
+
+func TestALockThatLeaksIsAnError(t *testing.T) {
+	_, err := explore(t, twisted(func(context.Context, lock.Env) {
+		go func() { select {} }()
+	}), Bounds{Clients: 1, Programs: []Program{Once}}, true, search)
+	assert.ErrorIs(t, err, lab.ErrLeak)
+	assert.NotContains(t, err.Error(), "\n")
+}
+
+func TestALockThatHoldsAMutexOverACommandIsAnError(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	_, err := explore(t, twisted(func(ctx context.Context, env lock.Env) {
+		mu.Lock()
+		defer mu.Unlock()
+		env.Nodes[0].Exists(ctx, env.Key)
+	}), Bounds{Programs: []Program{Once}}, true, search)
+	assert.ErrorIs(t, err, lab.ErrStuck)
+	assert.NotContains(t, err.Error(), "\n")
 }
 
 func TestALockThatDoesNotDoTheSameThingTwiceIsAnError(t *testing.T) {

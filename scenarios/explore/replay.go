@@ -59,13 +59,12 @@ func replay(t *testing.T, build lock.Build, bounds Bounds, schedule string) (
 
 // schedule writes a schedule down. How often a client asks belongs to it, when that
 // is not as usual.
-func (r *run) schedule(actions []action) string {
+func schedule(program Program, bounds Bounds, actions []action) string {
 	often := ""
-	if n := r.bounds.Attempts; n != attempts {
+	if n := bounds.Attempts; n != attempts {
 		often = fmt.Sprintf("/%d", n)
 	}
-	return fmt.Sprintf("%s%s: %s", r.program, often,
-		write(actions, r.bounds.Nodes))
+	return fmt.Sprintf("%s%s: %s", program, often, write(actions, bounds.Nodes))
 }
 
 // read reads a schedule; attempts are 0 when it does not say.

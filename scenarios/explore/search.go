@@ -122,7 +122,6 @@ func search(r *run) (Walk, error) {
 	for _, s := range w.all {
 		w.walk.Edges += len(s.edges)
 	}
-	w.walk.Found = cheapest(w.all, r.schedule)
 	return w.walk, nil
 }
 
@@ -156,6 +155,7 @@ func (w *walker) runs() error {
 func (w *walker) next() *state {
 	for len(w.open) > 0 {
 		s := w.open[0]
+		w.run.world.Busy()
 		if w.infer(s); len(s.todo) > 0 {
 			return s
 		}
@@ -193,7 +193,7 @@ func (w *walker) take(a action) ([]Breach, error) {
 // in says in which schedule something went wrong.
 func (w *walker) in(err error) error {
 	return fmt.Errorf("%w, in the schedule %s", err,
-		w.run.schedule(w.taken))
+		schedule(w.run.program, w.run.bounds, w.taken))
 }
 
 // on goes on from the state that the run is in for as long as there is something
@@ -326,7 +326,8 @@ func (w *walker) infer(s *state) {
 
 // cheapest finds the cheapest schedule in the graph that breaks each invariant,
 // and of several the first in the order of actions.
-func cheapest(all []*state, schedule func([]action) string) map[Invariant]Failure {
+func cheapest(walk Walk) map[Invariant]Failure {
+	all := walk.graph
 	found := map[Invariant]Failure{}
 	paths := map[Invariant][]action{}
 	const far = 1 << 30
@@ -363,7 +364,8 @@ func cheapest(all []*state, schedule func([]action) string) map[Invariant]Failur
 				}
 				path := append(s.path(), e.action)
 				paths[b.Invariant] = path
-				found[b.Invariant] = Failure{Schedule: schedule(path),
+				found[b.Invariant] = Failure{
+					Schedule:  schedule(walk.Program, walk.bounds, path),
 					Adversary: c.adversary, Steps: c.steps, Event: b.Event}
 			}
 			if !settled[e.to.number] && better(e.to.cost, e.to.path) {
@@ -467,7 +469,7 @@ func plain(r *run, limit int) (Walk, error) {
 				f, ok := walk.Found[b.Invariant]
 				if !ok || c.compare(cost{f.Adversary, f.Steps}) < 0 {
 					walk.Found[b.Invariant] = Failure{
-						Schedule:  r.schedule(path[:i+1]),
+						Schedule:  schedule(r.program, r.bounds, path[:i+1]),
 						Adversary: c.adversary, Steps: c.steps, Event: b.Event}
 				}
 			}
