@@ -875,10 +875,30 @@ func (n *Node) dumpConnections(b *strings.Builder) {
 func (w *World) Holds() []string {
 	lines := []string{}
 	for _, n := range w.nodes {
-		var b strings.Builder
-		n.dump(&b)
-		for line := range strings.Lines(b.String()) {
-			lines = append(lines, strings.TrimSpace(line))
+		holds, plain := n.holdings()
+		if !plain {
+			var b strings.Builder
+			n.dump(&b)
+			lines = append(lines, strings.Split(strings.TrimSpace(b.String()), "\n")...)
+			continue
+		}
+		for _, h := range holds {
+			line := fmt.Sprintf("node %d: %s =", n.index+1, h.key)
+			for _, word := range slices.Concat(h.fields, []string{h.value}) {
+				if alias, ok := w.aliases[word]; ok {
+					word = alias
+				}
+				if word != "" {
+					line += " " + word
+				}
+			}
+			if h.ttl > 0 {
+				line += ", until " + seconds(w.Now()+h.ttl)
+			}
+			if g := w.grants[place{n.index, h.key}]; g != nil {
+				line += ", " + g.Owner + "'s since " + w.clock(g.Since)
+			}
+			lines = append(lines, line)
 		}
 	}
 	return lines

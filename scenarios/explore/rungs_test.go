@@ -434,6 +434,10 @@ func TestGraph(t *testing.T) {
 			assert.NotEmpty(t, read.States)
 			assert.Greater(t, len(read.Edges), len(read.States))
 			assert.False(t, read.Stopped)
+			if name == "gold" {
+				assert.Equal(t, []string{"node 1: lock:stock = locked, until 10.000," +
+					" A's since 0.000"}, read.States[1].Nodes)
+			}
 		})
 	}
 }
