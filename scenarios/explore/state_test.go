@@ -228,7 +228,7 @@ func TestWhatTheExplorerDoesNotKnowIsRefusedInOneLine(t *testing.T) {
 		"HPEXPIRE":        {"HPEXPIRE", "lock:stock", 10000, "FIELDS", 1, "A"},
 		"CLIENT TRACKING": {"CLIENT", "TRACKING", "ON"},
 		"BLPOP":           {"BLPOP", "lock:stock", 1},
-		"HEXPIRE": {"EVAL", "redis.call('HEXPIRE', 'h', 9, 'FIELDS', 1, 'A')", 0},
+		"HEXPIRE":         {"EVAL", "redis.call('HEXPIRE', 'h', 9, 'FIELDS', 1, 'A')", 0},
 	} {
 		_, err := explore(t, twisted(func(ctx context.Context, env lock.Env) {
 			env.Nodes[0].Do(ctx, words...)
