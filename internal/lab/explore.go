@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing/synctest"
 	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
 )
 
 // A steered world is the gate in the hands of somebody else, the explorer: every
@@ -34,7 +37,8 @@ type flight struct {
 	raw  string // of a reply
 	lose bool   // the connection breaks instead
 	left bool   // of a request: it was sent before its process stopped
-	text string // made when it is first asked for
+
+	text, exact string // made when they are first asked for
 }
 
 // Flight is one thing on its way.
@@ -43,6 +47,7 @@ type Flight struct {
 	Client *Client
 	Node   int
 	Text   string        // the command as a person writes it
+	Exact  string        // no other command is written like this one
 	Sent   time.Duration // when the command was sent
 	Left   bool          // it was sent before its process stopped
 	Stray  bool          // a request whose sender waits for the reply no more
@@ -53,6 +58,7 @@ type Flight struct {
 // steering is what a steered world knows of itself.
 type steering struct {
 	steered    bool
+	epoch      time.Time          // what the servers' clocks say when a run begins
 	changed    bool               // the newest command has changed its node
 	remembered map[string]*effect // what scripts do; nil when nothing is kept
 }
@@ -71,11 +77,17 @@ type steered struct {
 	freed uint64 // one removed the client's grant from it
 }
 
+// transaction is what a server keeps for a connection from WATCH or MULTI to EXEC.
+type transaction struct {
+	queued  string // what was sent since MULTI, or nothing
+	watched string // WATCH, and what its node has executed since; or nothing
+}
+
 // Steer makes commands and replies wait for Deliver from now on. Remember says
 // that the world keeps what a script has done to a node and does the same again,
 // without executing it, when it comes to a node that holds the same.
 func (w *World) Steer(remember bool) {
-	w.steered = true
+	w.steered, w.epoch = true, time.Now()
 	if remember {
 		w.remembered = map[string]*effect{}
 	}
@@ -147,6 +159,10 @@ func (w *World) Rewind() {
 	w.start = time.Now()
 }
 
+// serverTime is what the servers' clocks say: the same at the same moment of every
+// run.
+func (w *World) serverTime() time.Time { return w.epoch.Add(time.Since(w.start)) }
+
 // flood lets everything pass the gate at once, or nothing any more.
 func (g *gate) flood(open bool) {
 	g.mu.Lock()
@@ -174,6 +190,7 @@ func (k *conn) steer(args []string) bool {
 	}
 	if w.gate.flooded.Load() {
 		if w.over.Load() {
+			k.reset()
 			return k.write("-ERR the run is over\r\n")
 		}
 		return k.write(k.server.execute(args))
@@ -181,6 +198,7 @@ func (k *conn) steer(args []string) bool {
 	// A request that has left its client arrives even when that has died.
 	owned := w.owns(c, n)
 	reply := k.execute(args, w.text(c, args), sent, Fault{})
+	k.follow(args)
 	c.asked |= 1 << n.index
 	if owned {
 		c.owned |= 1 << n.index
@@ -199,6 +217,80 @@ func (k *conn) steer(args []string) bool {
 	}
 	f := &flight{kind: Reply, args: args, raw: reply}
 	return k.hold(f, sent) && !f.lose && k.write(reply)
+}
+
+// unknown says whether a steered world can't tell what a command does to the rest
+// of a run, and fails: leases of a hash's fields, what a server tells a client of
+// the keys that it has read, and commands that wait at the server.
+func (w *World) unknown(command string, args []string) bool {
+	if command = strings.ToUpper(command); command == "CLIENT" && len(args) > 0 {
+		command += " " + strings.ToUpper(args[0])
+	}
+	switch command {
+	case "HEXPIRE", "HPEXPIRE", "HEXPIREAT", "HPEXPIREAT", "HSETEX", "HGETEX",
+		"CLIENT TRACKING", "BLPOP", "BRPOP", "BLMOVE", "BLMPOP", "BRPOPLPUSH",
+		"BZPOPMIN", "BZPOPMAX", "BZMPOP", "XREAD", "XREADGROUP":
+		w.Fail("the explorer does not know what %s does", command)
+		return true
+	}
+	return false
+}
+
+// follow keeps the transactions of the node's connections after a command of k's.
+func (k *conn) follow(args []string) {
+	n, command := k.node, strings.ToUpper(args[0])
+	watching := n.watching()
+	if len(watching) == 0 && k.queued == "" && command != "WATCH" &&
+		command != "MULTI" {
+		return
+	}
+	exact := k.client.world.exact(args)
+	if len(watching) > 0 {
+		var b strings.Builder
+		n.dump(&b)
+		for _, other := range watching {
+			other.watched += exact + b.String()
+		}
+	}
+	switch command {
+	case "WATCH":
+		k.watched += exact
+	case "UNWATCH":
+		if k.queued == "" {
+			k.watched = ""
+		}
+	case "MULTI":
+		k.queued = exact
+	case "EXEC", "DISCARD":
+		k.transaction = transaction{}
+	default:
+		if k.queued != "" {
+			k.queued += exact
+		}
+	}
+}
+
+// reset ends a transaction that a run has left behind on the connection.
+func (k *conn) reset() {
+	if k.queued != "" {
+		k.server.execute([]string{"DISCARD"})
+	} else if k.watched != "" {
+		k.server.execute([]string{"UNWATCH"})
+	}
+	k.transaction = transaction{}
+}
+
+// watching are the connections that watch keys of the node: to them a command
+// matters even when it changes nothing.
+func (n *Node) watching() (watching []*conn) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for k := range n.conns {
+		if k.watched != "" {
+			watching = append(watching, k)
+		}
+	}
+	return watching
 }
 
 // effect is what a script has answered and what its node held then.
@@ -224,6 +316,7 @@ func (k *conn) ask(args []string) string {
 		return k.server.execute(args)
 	}
 	before, plain := n.holdings()
+	plain = plain && k.queued == "" && len(n.watching()) == 0
 	known := ""
 	if command := strings.ToUpper(args[0]); plain && w.remembered != nil &&
 		(command == "EVALSHA" || command == "EVAL") {
@@ -430,8 +523,9 @@ func (w *World) Flights() []Flight {
 			}
 			if p.flight.text == "" {
 				p.flight.text = w.text(f.Client, p.flight.args)
+				p.flight.exact = w.exact(p.flight.args)
 			}
-			f.Text = p.flight.text
+			f.Text, f.Exact = p.flight.text, p.flight.exact
 		}
 		if f.Client.Dead() && (f.Kind != Request ||
 			f.Client.Asleep() && !f.Left) {
@@ -442,13 +536,55 @@ func (w *World) Flights() []Flight {
 	return flights
 }
 
-// Raw is a reply with what tells a bulk "nil" from no value.
+// Raw is a reply; no other reply is written like this one.
 func (f Flight) Raw() string {
 	if f.Kind != Reply {
 		return ""
 	}
-	raw := f.pass.flight.raw
-	return fmt.Sprintf(" %.2q %q", raw, f.Client.world.reply(f.Client, raw))
+	raw, w := f.pass.flight.raw, f.Client.world
+	value, err := proto.Parse(raw)
+	if err != nil {
+		return fmt.Sprintf(" %q", raw)
+	}
+	w.texts.Lock()
+	defer w.texts.Unlock()
+	return fmt.Sprintf(" %.1s %s", raw, w.exactly(value))
+}
+
+// exact writes a command down so that it is told apart from every other, but for
+// random words, which differ from run to run and are known by their names.
+func (w *World) exact(args []string) string {
+	w.texts.Lock()
+	defer w.texts.Unlock()
+	var b strings.Builder
+	for _, arg := range args {
+		b.WriteString(w.exactly(arg))
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// exactly writes a value like that. The names of random words stand without quotes.
+func (w *World) exactly(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "nil"
+	case string:
+		if alias, ok := w.aliases[v]; ok {
+			// A time in nanoseconds is as long as a random word.
+			if _, err := strconv.ParseInt(v, 10, 64); err != nil {
+				return alias
+			}
+		}
+		return strconv.Quote(v)
+	case []any:
+		words := make([]string, len(v))
+		for i, e := range v {
+			words[i] = w.exactly(e)
+		}
+		return "[" + strings.Join(words, " ") + "]"
+	}
+	return fmt.Sprintf("%T %v", value, value)
 }
 
 // Deliver lets one thing arrive. It has had its effect after Settle.
@@ -471,6 +607,9 @@ func (w *World) pass(p *pass) {
 	g.passed.Add(1)
 	p.open <- true
 }
+
+// Busy says that something gets on although nothing passes the gate.
+func (w *World) Busy() { w.gate.passed.Add(1) }
 
 // Changed says whether the newest command has changed what its node holds.
 func (w *World) Changed() bool { return w.changed }
@@ -631,6 +770,7 @@ func (w *World) Snapshot(b *strings.Builder, flights []Flight) {
 	fmt.Fprintf(b, "%d\n", w.Now())
 	for _, n := range w.nodes {
 		n.dump(b)
+		n.dumpConnections(b)
 	}
 	for _, c := range w.clients {
 		if c.dead.Load() {
@@ -649,8 +789,8 @@ func (w *World) Snapshot(b *strings.Builder, flights []Flight) {
 	}
 	fmt.Fprintf(b, "held %d\n", w.held)
 	for _, f := range flights {
-		fmt.Fprintf(b, "%s %d %d %d %t %t %q", f.Client.Name, f.Kind, f.Node,
-			f.Sent, f.Left, f.Stray, f.Text)
+		fmt.Fprintf(b, "%s %d %d %d %t %t %q %s", f.Client.Name, f.Kind, f.Node,
+			f.Sent, f.Left, f.Stray, f.Text, f.Exact)
 		if f.Kind == Reply {
 			b.WriteString(f.Raw())
 		}
@@ -708,14 +848,57 @@ func (n *Node) dump(b *strings.Builder) {
 	}
 }
 
+// dumpConnections writes what a node keeps for its connections: transactions, and
+// messages that wait behind the one that is on its way.
+func (n *Node) dumpConnections(b *strings.Builder) {
+	var lines []string
+	n.mu.Lock()
+	for k := range n.conns {
+		line := k.queued + k.watched
+		if p, ok := k.server.(*peer); ok {
+			p.mu.Lock()
+			line += strings.Join(p.messages, "")
+			p.mu.Unlock()
+		}
+		if line != "" {
+			lines = append(lines, fmt.Sprintf("%d %s %s\n", n.index, k.client.Name,
+				line))
+		}
+	}
+	n.mu.Unlock()
+	for _, line := range slices.Sorted(slices.Values(lines)) {
+		b.WriteString(line)
+	}
+}
+
 // Holds describes what the nodes hold, for people: a line a key.
 func (w *World) Holds() []string {
 	lines := []string{}
 	for _, n := range w.nodes {
-		var b strings.Builder
-		n.dump(&b)
-		for line := range strings.Lines(b.String()) {
-			lines = append(lines, strings.TrimSpace(line))
+		holds, plain := n.holdings()
+		if !plain {
+			var b strings.Builder
+			n.dump(&b)
+			lines = append(lines, strings.Split(strings.TrimSpace(b.String()), "\n")...)
+			continue
+		}
+		for _, h := range holds {
+			line := fmt.Sprintf("node %d: %s =", n.index+1, h.key)
+			for _, word := range slices.Concat(h.fields, []string{h.value}) {
+				if alias, ok := w.aliases[word]; ok {
+					word = alias
+				}
+				if word != "" {
+					line += " " + word
+				}
+			}
+			if h.ttl > 0 {
+				line += ", until " + seconds(w.Now()+h.ttl)
+			}
+			if g := w.grants[place{n.index, h.key}]; g != nil {
+				line += ", " + g.Owner + "'s since " + w.clock(g.Since)
+			}
+			lines = append(lines, line)
 		}
 	}
 	return lines

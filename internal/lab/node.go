@@ -60,6 +60,9 @@ func (n *Node) boot() {
 	n.redis.Server().SetPreHook(
 		func(from *server.Peer, command string, args ...string) bool {
 			n.saw(command, args)
+			if n.world.steered {
+				n.world.unknown(command, args)
+			}
 			if seen := n.world.Seen; seen != nil {
 				seen(n.index, from, command, args)
 			}
@@ -199,6 +202,9 @@ func (n *Node) operate(args ...string) {
 func (n *Node) server() *miniredis.Miniredis {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.world.steered {
+		n.redis.SetTime(n.world.serverTime())
+	}
 	return n.redis
 }
 

@@ -37,6 +37,8 @@ type conn struct {
 	end      func()
 	severed  atomic.Bool // the network or the server cut it, not the client
 	gone     atomic.Bool // the client has closed it
+
+	transaction // in a steered world
 }
 
 // connect opens a connection and starts its goroutines; the server's close or
@@ -184,6 +186,9 @@ func handshake(args []string) bool {
 // the connection is over.
 func (k *conn) handle(args []string) bool {
 	w, c, n := k.client.world, k.client, k.node
+	if w.steered && w.unknown(args[0], args[1:]) {
+		return k.write("-ERR unknown to the explorer\r\n")
+	}
 	if k.track(args) {
 		return k.write("+OK\r\n")
 	}

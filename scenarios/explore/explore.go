@@ -73,8 +73,9 @@ var Invariants = []Invariant{Orphaned, ForeignRelease, ForeignRenewal, TwoHolder
 	LostUpdate, SelfDeadlock, StaleWrite, ToldALie}
 
 const (
-	key   = "lock:stock"
-	lease = 10 * time.Second
+	key      = "lock:stock"
+	lease    = 10 * time.Second
+	attempts = 5 // of a client, when the bounds do not say
 )
 
 // Bounds say how far the explorer goes. What is zero does not happen, except where
@@ -112,16 +113,22 @@ type Bounds struct {
 
 // fill sets the defaults. Its error is one line about a bound that makes no sense.
 func (b *Bounds) fill() error {
-	for what, n := range map[string]int{"Clients": b.Clients, "Nodes": b.Nodes,
-		"Expiries": b.Expiries, "Timers": b.Timers, "Crashes": b.Crashes,
-		"LostReplies": b.LostReplies, "Strays": b.Strays, "Pauses": b.Pauses,
-		"Attempts": b.Attempts, "States": b.States} {
-		if n < 0 {
-			return fmt.Errorf("the bound %s is %d, it must not be negative", what, n)
+	for _, bound := range []struct {
+		name string
+		n    int
+	}{
+		{"Clients", b.Clients}, {"Nodes", b.Nodes}, {"Expiries", b.Expiries},
+		{"Timers", b.Timers}, {"Crashes", b.Crashes},
+		{"LostReplies", b.LostReplies}, {"Strays", b.Strays},
+		{"Pauses", b.Pauses}, {"Attempts", b.Attempts}, {"States", b.States},
+	} {
+		if bound.n < 0 {
+			return fmt.Errorf("the bound %s is %d, it must not be negative",
+				bound.name, bound.n)
 		}
 	}
 	for value, standard := range map[*int]int{&b.Clients: 2, &b.Nodes: 1,
-		&b.Attempts: 5, &b.States: 1e6} {
+		&b.Attempts: attempts, &b.States: 1e6} {
 		if *value == 0 {
 			*value = standard
 		}
@@ -314,6 +321,11 @@ func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 		}
 		return nil
 	})
+	for i, walk := range report.Walks {
+		if walk.graph != nil {
+			report.Walks[i].Found = cheapest(walk)
+		}
+	}
 	return report, err
 }
 
@@ -359,6 +371,8 @@ func (r *run) warm() (err error) {
 		defer func() {
 			if p := recover(); p != nil {
 				err = fmt.Errorf("%s panicked: %v", c.Name, p)
+			} else if err == nil {
+				err = r.failed() // the world forgets it afterwards
 			}
 		}()
 		l, failed := r.build(c.Env(key + ":warm:" + c.Name))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/lockladder/lockladder/diamond"
 	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/gold"
+	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lock"
 )
 
@@ -21,36 +23,50 @@ func buildGold(env lock.Env) (lock.Lock, error) {
 }
 
 func TestAScheduleIsReadAsItIsWritten(t *testing.T) {
-	program, actions, err := read("nested: A>1 A<3 B>2.2 A= A! A?1 B~ Ax Az Aw E R")
+	program, often, actions, err := read("nested/2: A>1 A<3 B>2.2 A= A! A?1 B~ Ax" +
+		" Az Aw E R")
 	require.NoError(t, err)
 	assert.Equal(t, Nested, program)
+	assert.Equal(t, 2, often)
 	assert.Equal(t, "A>1 A<3 B>2.2 A= A!1 A?1 B~1 Ax Az Aw E R", write(actions, 3))
 
-	program, actions, err = read(" A> A<\n")
+	program, often, actions, err = read(" A> A<\n")
 	require.NoError(t, err)
 	assert.Equal(t, Once, program)
+	assert.Zero(t, often)
 	assert.Equal(t, "A> A<", write(actions, 1))
 }
 
 func TestAScheduleThatMakesNoSenseIsRefusedInOneLine(t *testing.T) {
 	for _, bad := range []string{"A", "a>", "A>0", "A>.0", "A>x", "A>1.", "E1", ">A",
-		"A>999", "often: A>"} {
-		_, _, err := read(bad)
+		"A>999", "often: A>", "once/0: A>", "once/x: A>", "", "once:"} {
+		_, _, _, err := read(bad)
 		require.Error(t, err, bad)
 		assert.NotContains(t, err.Error(), "\n")
 	}
-	_, err := replay(t, "A> A>")
+	_, err := replay(t, buildGold, Bounds{}, "A> A>")
 	assert.ErrorContains(t, err, `"A>" is not possible after "A>"; possible are "A<`)
-	_, err = replay(t, "C>")
-	assert.ErrorContains(t, err, `"C>" is not possible`)
+	// Of platinum, whose release has two commands.
+	_, err = replay(t, buildGold, Bounds{}, "A> A< A= A= A> A< A>")
+	assert.ErrorContains(t, err, `"A>" is not possible after "A> A< A= A= A> A<"`)
+	_, err = replay(t, buildGold, Bounds{}, "A>2")
+	require.ErrorContains(t, err, `"A>2" is not possible after ""`)
+	assert.NotContains(t, err.Error(), "\n")
 }
 
-func replay(t *testing.T, schedule string) (replayed Replayed, err error) {
-	err = inWorld(t, buildGold, Bounds{}, false, func(r *run) (err error) {
-		replayed, err = r.replay(schedule)
-		return err
-	})
-	return replayed, err
+func TestAScheduleHasAsManyClientsAsItNames(t *testing.T) {
+	replayed, err := replay(t, buildGold, Bounds{}, "C> C<")
+	require.NoError(t, err)
+	assert.Contains(t, replayed.Timeline, "C       TryLock returns true")
+}
+
+func TestAScheduleSaysHowOftenAClientAsks(t *testing.T) {
+	f, found := Run(t, buildGold, Bounds{Attempts: 1,
+		Programs: []Program{Nested}}).Failure(SelfDeadlock)
+	require.True(t, found)
+	assert.Equal(t, "nested/1: A> A< A> A<", f.Schedule)
+	assert.Contains(t, Replay(t, buildGold, Bounds{}, f.Schedule).Timeline,
+		"A       gives up")
 }
 
 func TestBoundsThatMakeNoSenseAreRefusedInOneLine(t *testing.T) {
@@ -106,6 +122,26 @@ func TestALockThatPanicsIsAnError(t *testing.T) {
 		}), Bounds{}, true, search)
 		assert.ErrorContains(t, err, "panicked: out of ideas", good)
 	}
+}
+
+func TestALockThatLeaksIsAnError(t *testing.T) {
+	_, err := explore(t, twisted(func(context.Context, lock.Env) {
+		go func() { select {} }()
+	}), Bounds{Clients: 1, Programs: []Program{Once}}, true, search)
+	assert.ErrorIs(t, err, lab.ErrLeak)
+	assert.NotContains(t, err.Error(), "\n")
+}
+
+func TestALockThatHoldsAMutexOverACommandIsAnError(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	_, err := explore(t, twisted(func(ctx context.Context, env lock.Env) {
+		mu.Lock()
+		defer mu.Unlock()
+		env.Nodes[0].Exists(ctx, env.Key)
+	}), Bounds{Programs: []Program{Once}}, true, search)
+	assert.ErrorIs(t, err, lab.ErrStuck)
+	assert.NotContains(t, err.Error(), "\n")
 }
 
 func TestALockThatDoesNotDoTheSameThingTwiceIsAnError(t *testing.T) {

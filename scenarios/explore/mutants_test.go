@@ -35,6 +35,7 @@ func mutations() []mutation {
 	expiry := explore.Bounds{Expiries: 1}
 	once := []explore.Program{explore.Once}
 	timestamp, _ := ladder.Find("silver/timestamp")
+	fencedLock, _ := ladder.Find("reentrant/fenced")
 	all := []mutation{
 		{name: "the release reads, and then deletes",
 			breaks: explore.ForeignRelease, wrong: guarded(knobs{apart: true}),
@@ -61,6 +62,10 @@ func mutations() []mutation {
 		{name: "the holder is not told that its lease is over",
 			breaks: explore.TwoHolders, wrong: guarded(knobs{untold: true}),
 			bounds: expiry},
+		{name: "no fencing token after a lost reply",
+			breaks: explore.StaleWrite, right: fencedLock.Build,
+			wrong:  forgetting(fencedLock.Build),
+			bounds: explore.Bounds{Expiries: 1, LostReplies: 1}, long: true},
 		{name: "the takeover does not look at what GETSET returns",
 			breaks: explore.TwoHolders, right: afterADeath(timestamp.Build),
 			wrong:  afterADeath(with(timestamp.Build, withoutComparing)),
@@ -112,6 +117,9 @@ func TestTheExplorerFindsTheMutantsThatNeedAnInterleaving(t *testing.T) {
 			t.Run(m.name, func(t *testing.T) {
 				if m.long && !*all {
 					t.Skip("go test ./scenarios/explore -run Mutants -all")
+				}
+				if explore.Brief() && (m.bounds.Nodes > 1 || m.bounds.Strays > 0) {
+					t.Skip("takes too long with -short or -race")
 				}
 				t.Parallel()
 				right := m.sound(t, m)
@@ -258,6 +266,47 @@ func (g *guard) renew(ctx context.Context, token string) (bool, error) {
 	}
 	return kept.Run(ctx, rdb, []string{g.env.Key}, token,
 		g.env.TTL.Milliseconds()).Bool()
+}
+
+// forgetful is a fenced lock that has no token when its first reply was lost.
+type forgetful struct {
+	inner interface {
+		lock.Lock
+		lock.Fenced
+		lock.Losable
+	}
+	failed bool
+}
+
+func forgetting(build lock.Build) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		l, err := build(env)
+		if err != nil {
+			return nil, err
+		}
+		return &forgetful{inner: l.(interface {
+			lock.Lock
+			lock.Fenced
+			lock.Losable
+		})}, nil
+	}
+}
+
+func (f *forgetful) TryLock(ctx context.Context) (bool, error) {
+	granted, err := f.inner.TryLock(ctx)
+	f.failed = f.failed || err != nil
+	return granted, err
+}
+
+func (f *forgetful) Lock(ctx context.Context) error   { return f.inner.Lock(ctx) }
+func (f *forgetful) Unlock(ctx context.Context) error { return f.inner.Unlock(ctx) }
+func (f *forgetful) Lost() <-chan struct{}            { return f.inner.Lost() }
+
+func (f *forgetful) Token() uint64 {
+	if f.failed {
+		return 0
+	}
+	return f.inner.Token()
 }
 
 // majority is a small lock on a majority of nodes, asked in order.

@@ -134,6 +134,7 @@ func (p *player) acquire() bool {
 			return true
 		default:
 			p.refused()
+			p.run.touched.reads |= strayed
 			if attempt+1 < p.run.bounds.Attempts {
 				p.awaitChange()
 			} else if p.Owns() && !p.run.underWay(p) {

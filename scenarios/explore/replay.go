@@ -1,8 +1,10 @@
 package explore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,54 +17,92 @@ type Replayed struct {
 	Broken   []Breach // in their order
 }
 
-// Replay takes one schedule, as a Failure has it: the program, a colon, and the
-// actions, separated by spaces. Without a program it is the first one. It fails the
-// test when an action is not possible where it stands. The bounds need to say no
-// more than how many clients and nodes there are, and what Run must be told about
-// the lock: a schedule is not held to a budget.
+// Replay takes one schedule, as a Failure has it: the program, how often clients
+// ask if that is not as usual, a colon, and the actions, separated by spaces.
+// Without a program it is the first one. It fails the test when an action is not
+// possible where it stands. The bounds need to say no more than how many nodes
+// there are, and what Run must be told about the lock: a schedule is not held to a
+// budget.
 func Replay(t *testing.T, build lock.Build, bounds Bounds,
 	schedule string) Replayed {
 	t.Helper()
-	var replayed Replayed
-	err := inWorld(t, build, bounds, false, func(r *run) (err error) {
-		replayed, err = r.replay(schedule)
-		return err
-	})
+	replayed, err := replay(t, build, bounds, schedule)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return replayed
 }
 
-// read reads a schedule.
-func read(schedule string) (Program, []action, error) {
-	program := Once
+func replay(t *testing.T, build lock.Build, bounds Bounds, schedule string) (
+	replayed Replayed, err error) {
+	t.Helper()
+	program, attempts, actions, err := read(schedule)
+	if err != nil {
+		return replayed, err
+	}
+	if attempts > 0 {
+		bounds.Attempts = attempts
+	}
+	if err := bounds.fill(); err != nil {
+		return replayed, err
+	}
+	for _, a := range actions {
+		bounds.Clients = max(bounds.Clients, int(a.client)+1)
+	}
+	err = inWorld(t, build, bounds, false, func(r *run) (err error) {
+		r.program = program
+		replayed, err = r.replay(actions)
+		return err
+	})
+	return replayed, err
+}
+
+// schedule writes a schedule down. How often a client asks belongs to it, when that
+// is not as usual.
+func schedule(program Program, bounds Bounds, actions []action) string {
+	often := ""
+	if n := bounds.Attempts; n != attempts {
+		often = fmt.Sprintf("/%d", n)
+	}
+	return fmt.Sprintf("%s%s: %s", program, often, write(actions, bounds.Nodes))
+}
+
+// read reads a schedule; attempts are 0 when it does not say.
+func read(schedule string) (program Program, attempts int, actions []action,
+	err error) {
+	program = Once
 	if name, rest, found := strings.Cut(schedule, ":"); found {
-		program, schedule = Program(strings.TrimSpace(name)), rest
+		name, often, some := strings.Cut(strings.TrimSpace(name), "/")
+		program, schedule = Program(name), rest
+		attempts, err = strconv.Atoi(often)
+		if some && (err != nil || attempts < 1) {
+			return "", 0, nil, fmt.Errorf("%q attempts, write a number, such as"+
+				" once/1", often)
+		}
 	}
 	if !slices.Contains(Programs, program) {
-		return "", nil, fmt.Errorf("there is no program %q, the programs are %s",
+		return "", 0, nil, fmt.Errorf("there is no program %q, the programs are %s",
 			program, Programs)
 	}
-	var actions []action
-	for _, word := range strings.Fields(schedule) {
+	words := strings.Fields(schedule)
+	if len(words) == 0 {
+		return "", 0, nil, errors.New("the schedule is empty, write actions, such" +
+			" as once: A> A<")
+	}
+	for _, word := range words {
 		a, err := parse(word)
 		if err != nil {
-			return "", nil, err
+			return "", 0, nil, err
 		}
 		actions = append(actions, a)
 	}
-	return program, actions, nil
+	return program, attempts, actions, nil
 }
 
 // replay takes a schedule and records it.
-func (r *run) replay(schedule string) (Replayed, error) {
-	program, actions, err := read(schedule)
-	if err != nil {
-		return Replayed{}, err
-	}
+func (r *run) replay(actions []action) (Replayed, error) {
 	const enough = 1 << 20
-	r.program, r.records = program, true
+	r.records = true
 	r.bounds.Expiries, r.bounds.Timers, r.bounds.Crashes = enough, enough, enough
 	r.bounds.LostReplies, r.bounds.Pauses = enough, enough
 	// Strays that are not in the schedule never arrive.
@@ -80,9 +120,9 @@ func (r *run) replay(schedule string) (Replayed, error) {
 	for i, a := range actions {
 		if !slices.Contains(r.enabled(), a) {
 			return replayed, fmt.Errorf("%q is not possible after %q; possible are"+
-				" %q\n\n%s", a.write(r.bounds.Nodes),
+				" %q", a.write(max(r.bounds.Nodes, int(a.node)+1)),
 				write(actions[:i], r.bounds.Nodes),
-				write(r.enabled(), r.bounds.Nodes), r.world.Render(-1))
+				write(r.enabled(), r.bounds.Nodes))
 		}
 		broken, err := r.take(a)
 		if err != nil {

@@ -151,15 +151,16 @@ type run struct {
 }
 
 // footprint is what an action has read and written: a bit for each client's
-// process, for each node, for who believes to hold the lock, and for the storage.
-// Two actions that do not touch what the other one writes come to the same in
+// process, for each node, for who believes to hold the lock, for the storage, and
+// for how many strays there were. Two actions that do not touch what the other one writes come to the same in
 // either order.
 type footprint struct{ reads, writes uint64 }
 
 const (
 	beliefs    uint64 = 1 << 62
 	storages   uint64 = 1 << 61
-	allNodes   uint64 = 1<<61 - 1<<30
+	strayed    uint64 = 1 << 60 // what of a client's commands still arrives
+	allNodes   uint64 = 1<<60 - 1<<30
 	everything        = ^uint64(0)
 )
 
@@ -216,7 +217,15 @@ func (r *run) begin() error {
 		r.world.Settle()
 	}
 	r.settle()
-	return errors.Join(r.world.Failures()...)
+	return r.failed()
+}
+
+// failed is the first thing that the world can't go on with.
+func (r *run) failed() error {
+	if failures := r.world.Failures(); len(failures) > 0 {
+		return failures[0]
+	}
+	return nil
 }
 
 // stop ends the player's program where it waits.
@@ -448,7 +457,7 @@ func (r *run) take(a action) ([]Breach, error) {
 	if (a.sign == request || a.sign == stray) && r.world.Changed() {
 		r.touched.writes |= node(int(a.node))
 	}
-	if err := errors.Join(r.world.Failures()...); err != nil {
+	if err := r.failed(); err != nil {
 		return nil, err
 	}
 	var broken []Breach
@@ -507,9 +516,11 @@ func (r *run) do(a action) error {
 	case pause:
 		r.used.pauses++
 		r.mustMove = true
+		p.remember("stops", w.Now())
 		p.Pause(true)
 	case wake:
 		r.touched.reads |= allNodes // it may have waited for a change
+		p.remember("goes on", w.Now())
 		p.Pause(false)
 		if p.parked != nil {
 			a := *p.parked
@@ -540,14 +551,15 @@ func (r *run) deliver(p *player, a action) error {
 			r.touched.reads |= node(f.Node)
 		case stray:
 			r.touched.reads |= node(f.Node)
+			r.touched.writes |= strayed
 			r.used.strays++
 		case lose:
 			r.used.lost++
-			p.remember(fmt.Sprintf("%d lost %s", f.Node, f.Text), r.world.Now())
+			p.remember(fmt.Sprintf("%d lost %s", f.Node, f.Exact), r.world.Now())
 			r.world.Lose(f)
 			return nil
 		default:
-			p.remember(fmt.Sprintf("%d %s %s", f.Node, f.Text, f.Raw()),
+			p.remember(fmt.Sprintf("%d %s %s %s", f.Node, f.Text, f.Exact, f.Raw()),
 				r.world.Now())
 			if r.records {
 				p.Note("gets the reply to %s", f.Text)

@@ -13,6 +13,7 @@ import (
 // state is a node of the state graph.
 type state struct {
 	number int
+	key    [sha256.Size]byte
 	cost   cost   // of the cheapest way here that is known
 	from   *state // and the last action on it
 	by     action
@@ -121,7 +122,6 @@ func search(r *run) (Walk, error) {
 	for _, s := range w.all {
 		w.walk.Edges += len(s.edges)
 	}
-	w.walk.Found = cheapest(r.program, w.all, r.bounds.Nodes)
 	return w.walk, nil
 }
 
@@ -141,6 +141,9 @@ func (w *walker) runs() error {
 		if err := w.begin(s.path()); err != nil {
 			return err
 		}
+		if w.run.key() != s.key {
+			return w.in(errDiverged)
+		}
 		if err := w.on(s); err != nil {
 			return err
 		}
@@ -152,6 +155,7 @@ func (w *walker) runs() error {
 func (w *walker) next() *state {
 	for len(w.open) > 0 {
 		s := w.open[0]
+		w.run.world.Busy()
 		if w.infer(s); len(s.todo) > 0 {
 			return s
 		}
@@ -181,10 +185,15 @@ func (w *walker) take(a action) ([]Breach, error) {
 	w.taken = append(w.taken, a)
 	broken, err := w.run.take(a)
 	if err != nil && !errors.Is(err, errQuiet) {
-		err = fmt.Errorf("%w\nin the schedule %s: %s", err, w.run.program,
-			write(w.taken, w.run.bounds.Nodes))
+		err = w.in(err)
 	}
 	return broken, err
+}
+
+// in says in which schedule something went wrong.
+func (w *walker) in(err error) error {
+	return fmt.Errorf("%w, in the schedule %s", err,
+		schedule(w.run.program, w.run.bounds, w.taken))
 }
 
 // on goes on from the state that the run is in for as long as there is something
@@ -275,7 +284,7 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 
 // visit makes a new state of the one that the run is in.
 func (w *walker) visit(c cost, key [sha256.Size]byte) *state {
-	s := &state{number: len(w.all), cost: c, todo: w.run.enabled(),
+	s := &state{number: len(w.all), key: key, cost: c, todo: w.run.enabled(),
 		broken: w.run.broken()}
 	if w.run.draws {
 		s.label = w.run.label()
@@ -317,7 +326,8 @@ func (w *walker) infer(s *state) {
 
 // cheapest finds the cheapest schedule in the graph that breaks each invariant,
 // and of several the first in the order of actions.
-func cheapest(program Program, all []*state, nodes int) map[Invariant]Failure {
+func cheapest(walk Walk) map[Invariant]Failure {
+	all := walk.graph
 	found := map[Invariant]Failure{}
 	paths := map[Invariant][]action{}
 	const far = 1 << 30
@@ -355,7 +365,7 @@ func cheapest(program Program, all []*state, nodes int) map[Invariant]Failure {
 				path := append(s.path(), e.action)
 				paths[b.Invariant] = path
 				found[b.Invariant] = Failure{
-					Schedule:  fmt.Sprintf("%s: %s", program, write(path, nodes)),
+					Schedule:  schedule(walk.Program, walk.bounds, path),
 					Adversary: c.adversary, Steps: c.steps, Event: b.Event}
 			}
 			if !settled[e.to.number] && better(e.to.cost, e.to.path) {
@@ -459,8 +469,7 @@ func plain(r *run, limit int) (Walk, error) {
 				f, ok := walk.Found[b.Invariant]
 				if !ok || c.compare(cost{f.Adversary, f.Steps}) < 0 {
 					walk.Found[b.Invariant] = Failure{
-						Schedule: fmt.Sprintf("%s: %s", r.program,
-							write(path[:i+1], r.bounds.Nodes)),
+						Schedule:  schedule(r.program, r.bounds, path[:i+1]),
 						Adversary: c.adversary, Steps: c.steps, Event: b.Event}
 				}
 			}

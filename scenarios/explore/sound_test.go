@@ -16,6 +16,10 @@ import (
 var long = flag.Bool("sound", false, "hold the search against the plain one with"+
 	" a crash and for locks that renew: minutes")
 
+// Brief says that only what takes no time is walked: with -short, and under the
+// race detector, which makes everything ten times as long.
+func Brief() bool { return testing.Short() || race }
+
 // The plain search takes every schedule in a run of its own, and executes every
 // script. It finds the same schedules, none more and none less.
 func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
@@ -36,6 +40,9 @@ func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
 		t.Run(test.rung, func(t *testing.T) {
 			if test.long && !*long {
 				t.Skip("go test ./scenarios/explore -run Search -sound")
+			}
+			if Brief() && test.rung != "bronze" {
+				t.Skip("takes too long with -short or -race")
 			}
 			t.Parallel()
 			rung, err := ladder.Find(test.rung)
@@ -82,6 +89,9 @@ func TestWhatIsNotTakenIsKnown(t *testing.T) {
 			if test.long && !*long {
 				t.Skip("go test ./scenarios/explore -run NotTaken -sound")
 			}
+			if Brief() && test.rung != "diamond/watchdog" {
+				t.Skip("takes too long with -short or -race")
+			}
 			t.Parallel()
 			rung, err := ladder.Find(test.rung)
 			require.NoError(t, err)
@@ -121,7 +131,11 @@ func outline(w Walk) []string {
 
 // The graph does not depend on how many processors there are.
 func TestTheGraphIsTheSameBytesEverywhere(t *testing.T) {
-	rung, err := ladder.Find("diamond/watchdog")
+	name := "diamond/watchdog"
+	if Brief() {
+		name = "gold"
+	}
+	rung, err := ladder.Find(name)
 	require.NoError(t, err)
 	bounds := Bounds{Expiries: 1, Programs: []Program{Once}}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

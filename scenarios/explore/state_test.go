@@ -1,0 +1,239 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// Locks that keep something where the explorer might not look: on a connection,
+// in a command's hidden words, in the server's clock. When two states that go on
+// in different ways are taken for one, the search sees fewer schedules than there
+// are, or a lock no longer does the same thing twice.
+
+// plainly is a lock of two functions that send commands to one node.
+type plainly struct {
+	try     func(ctx context.Context) (bool, error)
+	release func(ctx context.Context) error
+}
+
+func (l plainly) TryLock(ctx context.Context) (bool, error) { return l.try(ctx) }
+func (l plainly) Lock(ctx context.Context) error            { return errors.ErrUnsupported }
+func (l plainly) Unlock(ctx context.Context) error          { return l.release(ctx) }
+
+// deleting frees the lock whoever has it.
+func deleting(env lock.Env) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		deleted, err := env.Nodes[0].Del(ctx, env.Key).Result()
+		if err == nil && deleted == 0 {
+			err = lock.ErrNotHeld
+		}
+		return err
+	}
+}
+
+// watching sets without a script: WATCH and GET, then MULTI to EXEC.
+func watching(env lock.Env) (lock.Lock, error) {
+	rdb := env.Nodes[0]
+	return plainly{
+		func(ctx context.Context) (granted bool, err error) {
+			err = rdb.Watch(ctx, func(tx *redis.Tx) error {
+				if !errors.Is(tx.Get(ctx, env.Key).Err(), redis.Nil) {
+					return nil
+				}
+				_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+					return p.Set(ctx, env.Key, "locked", env.TTL).Err()
+				})
+				granted = err == nil
+				return err
+			}, env.Key)
+			if errors.Is(err, redis.TxFailedErr) {
+				err = nil
+			}
+			return granted, err
+		},
+		deleting(env),
+	}, nil
+}
+
+// twoScripts asks with one script and sets with another; both have the same words
+// and no name.
+func twoScripts(env lock.Env) (lock.Lock, error) {
+	rdb := env.Nodes[0]
+	ask := func(ctx context.Context, script string) (int64, error) {
+		return rdb.Eval(ctx, script, []string{env.Key}, "locked").Int64()
+	}
+	return plainly{
+		func(ctx context.Context) (bool, error) {
+			taken, err := ask(ctx, `return redis.call('EXISTS', KEYS[1])`)
+			if taken == 1 || err != nil {
+				return false, err
+			}
+			set, err := ask(ctx, `return redis.call('SETNX', KEYS[1], ARGV[1])`)
+			return set == 1, err
+		},
+		deleting(env),
+	}, nil
+}
+
+// sends is a lock that sends commands one after the other and never locks.
+func sends(commands ...func(ctx context.Context, env lock.Env,
+	rdb redis.UniversalClient)) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		return plainly{func(ctx context.Context) (bool, error) {
+			for _, command := range commands {
+				command(ctx, env, env.Nodes[0])
+			}
+			return false, nil
+		}, deleting(env)}, nil
+	}
+}
+
+// queues has another word in the transaction each time.
+func queues() lock.Build {
+	transaction := func(value string) func(ctx context.Context, env lock.Env,
+		rdb redis.UniversalClient) {
+		return func(ctx context.Context, env lock.Env, rdb redis.UniversalClient) {
+			rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				return p.SetXX(ctx, env.Key, value, env.TTL).Err()
+			})
+		}
+	}
+	return sends(transaction("1"), transaction("2"))
+}
+
+// Each pair of schedules leads to two states that go on in different ways.
+func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
+	whole := " B> B< B> B< B> B< B> B< B> B< B= B= B> B<" // of watching
+	for name, test := range map[string]struct {
+		build lock.Build
+		pair  [2]string
+	}{
+		"what a connection watches was touched, or not": {watching,
+			[2]string{"A> A<" + whole + " A> A<", whole + " A> A< A> A<"}},
+		"a dead client's script is one, or the other": {twoScripts,
+			[2]string{"Ax", "A> A< Ax"}},
+		"a dead client's transaction is one, or the other": {queues(),
+			[2]string{"A> A< A> A< Ax",
+				"A> A< A> A< A> A< A> A< A> A< Ax"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var keys [2]any
+			for i, schedule := range test.pair {
+				_, _, actions, err := read(schedule)
+				require.NoError(t, err)
+				bounds := Bounds{Crashes: 1}
+				err = inWorld(t, test.build, bounds, true, func(r *run) error {
+					r.program = Once
+					if err := r.begin(); err != nil {
+						return err
+					}
+					for _, a := range actions {
+						if _, err := r.take(a); err != nil {
+							return fmt.Errorf("%w: %s of %s", err, a.write(1),
+								write(r.enabled(), 1))
+						}
+					}
+					keys[i] = r.key()
+					return nil
+				})
+				require.NoError(t, err)
+			}
+			assert.NotEqual(t, keys[0], keys[1])
+		})
+	}
+}
+
+// sometimesTransacting asks in a transaction the first time: what a script does there is not what it does by
+// itself.
+func sometimesTransacting(env lock.Env) (lock.Lock, error) {
+	rdb, asked := env.Nodes[0], 0
+	const script = `return redis.call('SET', KEYS[1], '1', 'NX', 'PX', 10000) and 1 or 0`
+	keys := []string{env.Key}
+	return plainly{
+		func(ctx context.Context) (bool, error) {
+			if asked++; asked%2 == 0 {
+				granted, err := rdb.Eval(ctx, script, keys).Int()
+				return granted == 1, err
+			}
+			var granted *redis.Cmd
+			_, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				granted = p.Eval(ctx, script, keys)
+				return nil
+			})
+			return err == nil && granted.Val() == int64(1), err
+		},
+		deleting(env),
+	}, nil
+}
+
+func TestAScriptInATransactionIsNotRemembered(t *testing.T) {
+	bounds := Bounds{Attempts: 2, Programs: []Program{Once}}
+	taken, err := explore(t, sometimesTransacting, bounds, false, search)
+	require.NoError(t, err)
+	known, err := explore(t, sometimesTransacting, bounds, true, search)
+	require.NoError(t, err)
+	a, b := outline(taken.Walks[0]), outline(known.Walks[0])
+	assert.True(t, slices.Equal(a, b), "%d edges were taken one by one, %d are known"+
+		" with what scripts did, or they differ", len(a), len(b))
+}
+
+// byTheClock ends its lease at a moment of the server's clock or of the client's
+// own, and has another moment in its value.
+func byTheClock(servers bool) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		rdb := env.Nodes[0]
+		return plainly{
+			func(ctx context.Context) (bool, error) {
+				now := env.Now()
+				if servers {
+					var err error
+					if now, err = rdb.Time(ctx).Result(); err != nil {
+						return false, err
+					}
+				}
+				err := rdb.Do(ctx, "SET", env.Key, now.UnixMilli(), "NX", "PXAT",
+					now.Add(env.TTL).UnixMilli()).Err()
+				if errors.Is(err, redis.Nil) {
+					return false, nil
+				}
+				return err == nil, err
+			},
+			deleting(env),
+		}, nil
+	}
+}
+
+func TestEveryClockSaysTheSameInEveryRun(t *testing.T) {
+	bounds := Bounds{Expiries: 1, Programs: []Program{Once}}
+	for _, servers := range []bool{true, false} {
+		report, err := explore(t, byTheClock(servers), bounds, true, search)
+		require.NoError(t, err)
+		f, found := report.Failure(TwoHolders)
+		require.True(t, found, report)
+		assert.Equal(t, 1, f.Adversary, f)
+	}
+}
+
+func TestWhatTheExplorerDoesNotKnowIsRefusedInOneLine(t *testing.T) {
+	for want, words := range map[string][]any{
+		"HPEXPIRE":        {"HPEXPIRE", "lock:stock", 10000, "FIELDS", 1, "A"},
+		"CLIENT TRACKING": {"CLIENT", "TRACKING", "ON"},
+		"BLPOP":           {"BLPOP", "lock:stock", 1},
+		"HEXPIRE":         {"EVAL", "redis.call('HEXPIRE', 'h', 9, 'FIELDS', 1, 'A')", 0},
+	} {
+		_, err := explore(t, twisted(func(ctx context.Context, env lock.Env) {
+			env.Nodes[0].Do(ctx, words...)
+		}), Bounds{}, true, search)
+		require.ErrorContains(t, err, want)
+		assert.NotContains(t, err.Error(), "\n")
+	}
+}
