@@ -1,0 +1,2 @@
+// Package cohort is a lock
+package cohort
