@@ -165,6 +165,8 @@ var once = map[string][]explore.Invariant{
 	"reentrant/notify": {explore.TwoHolders, explore.LostUpdate,
 		explore.StaleWrite},
 	"reentrant/fenced": {explore.TwoHolders},
+	"reentrant/cohort": {explore.TwoHolders, explore.LostUpdate,
+		explore.StaleWrite},
 	"redlock": {explore.TwoHolders, explore.LostUpdate, explore.SelfDeadlock,
 		explore.StaleWrite},
 }
