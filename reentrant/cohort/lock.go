@@ -60,11 +60,11 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o}, nil
 }
 
-// TryLock makes one attempt; an owner that is inside enters once more. No server
-// is asked when another owner of this process holds the lock or waits for it.
-// (false, err) means unknown: the lock may have been granted at the server, and
-// asking again finds that out. It returns lock.ErrLost when the owner was inside
-// and its lease is gone, and lock.ErrBusy to a second goroutine.
+// TryLock makes one attempt; an owner that is inside enters once more. Behind
+// another owner of this process it is refused, and no server is asked. (false,
+// err) means unknown: the lock may have been granted at the server, and asking
+// again finds that out. It returns lock.ErrLost when the owner was inside and
+// its lease is gone, and lock.ErrBusy to a second goroutine.
 func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 	if !l.busy.CompareAndSwap(false, true) {
 		return false, lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
@@ -95,9 +95,9 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 		old, tokens = c.old, c.block()
 	}
 	sent := time.Now()
-	reply, err := acquire.Run(ctx, l.rdb, l.keys(), l.token,
-		l.ttl.Milliseconds(), l.count+1, old, wait, turnOf(l.ttl).Milliseconds(),
-		tokens).Int64()
+	reply, err := acquire.Run(ctx, l.rdb, l.keys(),
+		l.token, l.ttl.Milliseconds(), l.count+1,
+		old, wait, l.turn(), tokens).Int64()
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
@@ -111,8 +111,8 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 	// longer than that, the lease is over and somebody else may have the lock.
 	if granted && time.Since(sent) >= l.ttl {
 		c.id, l.spent = "", true
-		if err = l.release(ctx, l.token, 0, tokens, l.ttl); errors.Is(err,
-			lock.ErrNotHeld) {
+		err = l.release(ctx, l.token, 0, tokens, l.ttl)
+		if errors.Is(err, lock.ErrNotHeld) {
 			err = nil
 		}
 		return false, err
@@ -140,9 +140,9 @@ func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
 
 // Lock waits until the lock is granted or ctx ends: first for its turn among the
 // owners of this process, which mostly brings the lock along, and else for the
-// server. It asks again when a message says that it is this process's turn, and
-// at the latest when the holder's lease should have ended. It returns errors of
-// the network at once, and the errors of TryLock.
+// server. It asks again when a message gives this process its turn, and at the
+// latest when the holder's lease should have ended. It returns errors of the
+// network at once, and the errors of TryLock.
 func (l *Lock) Lock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
@@ -207,8 +207,8 @@ func (l *Lock) release(ctx context.Context, token string, left, unused int,
 	within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
-	released, err := release.Run(ctx, l.rdb, l.keys(), token,
-		l.ttl.Milliseconds(), left, turnOf(l.ttl).Milliseconds(), unused).Int()
+	released, err := release.Run(ctx, l.rdb, l.keys(),
+		token, l.ttl.Milliseconds(), left, l.turn(), unused).Int()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
 	}

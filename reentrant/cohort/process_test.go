@@ -564,11 +564,21 @@ func TestAnOwnerHasTwoThirdsOfALeaseWhenItIsLetIn(t *testing.T) {
 			a.owner(n, func(o *owner) {
 				require.True(t, o.acquire())
 				assert.Greater(t, s.Node(0).LeaseLeft(), ttl*2/3, o.name)
-				o.Sleep(1100 * milli)
+				if o.Sleep(1100 * milli); n == 5 {
+					o.Sleep(4 * second)
+				}
 				assert.NoError(t, o.release())
 			})
 		}
 		s.Play()
+		var renewed []string
+		for _, text := range a.sent() {
+			if _, of, ok := strings.Cut(text, " renew.lua "); ok {
+				renewed = append(renewed, of)
+			}
+		}
+		assert.Equal(t, []string{"stock A#2 10000", "stock A#3 10000"},
+			renewed, "a lease that was given up is not renewed")
 	})
 }
 

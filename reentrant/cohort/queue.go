@@ -72,9 +72,9 @@ type lease struct {
 	stop func()
 }
 
-// join makes an owner one of its process's cohort. It waits for the turn, or not
-// at all. When it returns true the owner has the turn, and when it was passed on
-// together with the lock, it has that as well.
+// join makes an owner one of its process's cohort. It waits for the turn, or
+// not at all. When it returns true the owner has the turn, and when it was
+// passed on together with the lock, it has that as well.
 func (l *Lock) join(ctx context.Context, wait bool) bool {
 	s := setting{l.rdb, l.key, l.ttl, l.opts.FixedLease, l.fenced}
 	cohorts.Lock()
@@ -155,8 +155,8 @@ func (c *cohort) deserted() bool {
 	return c.queue.Len() == 0
 }
 
-// pass gives the turn to the next owner of the process. The last one keeps an id
-// that was not answered for itself.
+// pass gives the turn to the next owner of the process. The last one keeps an
+// id that was not answered for itself.
 func (l *Lock) pass() {
 	c := l.cohort
 	cohorts.Lock()

@@ -36,8 +36,11 @@ func (l *Lock) keys() []string {
 // channel is where the turns of a lock are told.
 func channel(key string) string { return lock.Beside(key, "turn") }
 
-// wait ends when it is the cohort's turn, when it is worth asking again, or with
-// the context's error.
+// turn is how long a turn is kept, in milliseconds.
+func (l *Lock) turn() int64 { return turnOf(l.ttl).Milliseconds() }
+
+// wait ends when it is the cohort's turn, when it is worth asking again, or
+// with the context's error.
 func (c *cohort) wait(ctx context.Context, again time.Duration) error {
 	c.listen()
 	// A lease that ends within this millisecond is reported as 0.
@@ -181,8 +184,8 @@ func (s *subscription) changes(subscribed map[string]bool) map[string]bool {
 	return changes
 }
 
-// hear tells the cohorts whose turn it is, and when a channel is confirmed: they
-// ask once more then, for their turn may have been told meanwhile.
+// hear tells the cohorts whose turn it is, and when a channel is confirmed:
+// they ask once more then, for their turn may have been told meanwhile.
 func (s *subscription) hear(message any) {
 	cohorts.Lock()
 	defer cohorts.Unlock()
