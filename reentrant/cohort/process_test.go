@@ -212,6 +212,7 @@ func (s *story) begin(names ...string) (all []*process) {
 				p.env.Options...)
 			require.NoError(s.t, err)
 			require.NoError(s.t, l.Lock(s.Context()))
+			p.Sleep(ttl * 2 / 5) // until it is renewed
 			require.NoError(s.t, l.Unlock(s.Context()))
 		})
 		s.Play()
@@ -459,6 +460,36 @@ func TestAnUnlockAfterTheLossPassesNothingOn(t *testing.T) {
 	})
 }
 
+// No renewal is answered, though the server executes them. The local clock tells,
+// and a lease that the server still has is not believed in again.
+func TestTheLocalClockTellsWhenTheServerDoesNot(t *testing.T) {
+	tell(t, func(s *story) {
+		a := s.begin("A")[0]
+		a.Always(lab.Fault{LoseReply: true})
+		a.Begin(lab.Acquire)
+		a.Fault(lab.Acquire, 1, lab.Fault{AnswerAfter: milli})
+		a.owner(1, func(o *owner) {
+			require.True(t, o.acquire())
+			assert.Equal(t, ttl+milli, o.lost(), "from when it was asked for")
+			o.at(12 * second)
+			o.Step("mends", func() { a.Always(lab.Fault{}) })
+			_, err := o.lock.TryLock(s.Context())
+			assert.ErrorIs(t, err, lock.ErrLost)
+			assert.NoError(t, o.release(), "the server still had it")
+		})
+		a.owner(2, func(o *owner) {
+			assert.Error(t, o.acquireWithin(time.Minute), "no answer")
+			o.at(11 * second)
+			assert.Error(t, o.acquireWithin(time.Minute), "no answer")
+			o.at(13 * second)
+			o.section(second)
+			assert.Equal(t, 13*second, o.since)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "A2"}, s.served)
+	})
+}
+
 func TestEveryHolderHasAFencingTokenOfItsOwn(t *testing.T) {
 	tell(t, func(s *story) {
 		for _, p := range s.begin("A", "B") {
@@ -548,7 +579,7 @@ func TestAFixedLeaseIsNotShared(t *testing.T) {
 			a.owner(n, func(o *owner) {
 				require.True(t, o.acquire())
 				assert.Equal(t, ttl, s.Node(0).LeaseLeft(), o.name)
-				o.Sleep(4 * second)
+				o.Sleep(second)
 				assert.NoError(t, o.release())
 			}, lock.FixedLease())
 		}
