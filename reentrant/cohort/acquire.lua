@@ -14,20 +14,20 @@
 -- Returns the first of the fencing tokens when granted, or 1 when none is
 -- wanted. When refused, returns after how long the caller may ask again: minus
 -- the milliseconds, or 0.
-if redis.call('HEXISTS', KEYS[1], ARGV[4]) == 1 then
+local owner = redis.call('HKEYS', KEYS[1])[1]
+if owner and owner == ARGV[4] then
   redis.call('DEL', KEYS[1])
+  owner = nil
   local next = redis.call('ZPOPMIN', KEYS[2])[1]
   if next then
     redis.call('SET', KEYS[3], next, 'PX', ARGV[6])
     redis.call('PUBLISH', KEYS[3], next)
   end
 end
-local mine = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
-local free = redis.call('EXISTS', KEYS[1]) == 0
 local turn = redis.call('GET', KEYS[3])
 local first = not turn or turn == ARGV[1]
-if not mine and not (free and first and ARGV[3] == '1') then
-  local left = redis.call('PTTL', free and KEYS[3] or KEYS[1])
+if owner ~= ARGV[1] and (owner or not first or ARGV[3] ~= '1') then
+  local left = redis.call('PTTL', owner and KEYS[1] or KEYS[3])
   if left < 0 then
     left = tonumber(ARGV[2]) -- no lease: ask again after one of one's own
   end
@@ -38,10 +38,11 @@ if not mine and not (free and first and ARGV[3] == '1') then
   end
   return -left
 end
-if turn == ARGV[1] then
+if turn then
   redis.call('DEL', KEYS[3])
+else
+  redis.call('ZREM', KEYS[2], ARGV[1])
 end
-redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 if ARGV[7] == '0' then
