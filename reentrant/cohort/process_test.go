@@ -655,6 +655,72 @@ func TestAnOwnerFindsItsOwnGrant(t *testing.T) {
 	})
 }
 
+// A1's second question is not answered, and its Lock returns. Its next Lock finds
+// the place in the queue, before C.
+func TestAnOwnerFindsItsPlaceInTheQueue(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		b.owner(1, func(o *owner) { o.section(3 * second) })
+		a.owner(2, func(o *owner) {
+			a.Begin(lab.Acquire) // a question, SUBSCRIBE, another question
+			a.Fault(lab.Acquire, 3, lab.Fault{LoseReply: true})
+			assert.Error(t, o.acquireWithin(second))
+			o.at(2 * second)
+			o.section(second)
+			assert.Less(t, o.since, 3*second+10*milli)
+		})
+		c.owner(3, func(o *owner) {
+			o.at(second)
+			o.section(second)
+		})
+		s.Play()
+		assert.Equal(t, []string{"B1", "A2", "C3"}, s.served)
+	})
+}
+
+// A1 was granted the lock and not answered. A2, which comes first now, knows
+// nothing of that. When it gives up, A1 gives its own grant up for another one.
+func TestAnOwnerGivesUpAGrantThatWasNotAnswered(t *testing.T) {
+	tell(t, func(s *story) {
+		a := s.begin("A")[0]
+		a.Begin(lab.Acquire)
+		a.Fault(lab.Acquire, 1, lab.Fault{LoseReply: true})
+		a.owner(1, func(o *owner) {
+			_, err := o.lock.TryLock(s.Context())
+			assert.Error(t, err)
+			o.at(500 * milli)
+			o.section(second)
+			assert.Less(t, o.since, 1200*milli)
+		})
+		a.owner(2, func(o *owner) {
+			o.at(100 * milli)
+			assert.ErrorIs(t, o.acquireWithin(second), context.DeadlineExceeded)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1"}, s.served)
+	})
+}
+
+// B's turn is told before its subscription stands. It asks once more when that is
+// confirmed.
+func TestATurnThatWasToldTooEarlyIsNotMissed(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B")
+		a, b := all[0], all[1]
+		a.owner(1, func(o *owner) { o.section(second) })
+		b.owner(2, func(o *owner) {
+			b.Begin(lab.Acquire) // a question, SUBSCRIBE
+			b.Fault(lab.Acquire, 2, lab.Fault{Deliver: 2 * second})
+			o.at(500 * milli)
+			o.section(second)
+			assert.Equal(t, 2*second, o.since)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "B2"}, s.served)
+	})
+}
+
 func TestTryLockDoesNotOvertake(t *testing.T) {
 	tell(t, func(s *story) {
 		all := s.begin("A", "B")
