@@ -27,14 +27,15 @@ end
 local turn = redis.call('GET', KEYS[3])
 local first = not turn or turn == ARGV[1]
 if owner ~= ARGV[1] and (owner or not first or ARGV[3] ~= '1') then
+  local lease = tonumber(ARGV[2])
   local left = redis.call('PTTL', owner and KEYS[1] or KEYS[3])
   if left < 0 then
-    left = tonumber(ARGV[2]) -- no lease: ask again after one of one's own
+    left = lease -- no lease: ask again after one of one's own
   end
   if ARGV[5] == '1' then
     local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or 0
     redis.call('ZADD', KEYS[2], 'NX', last + 1, ARGV[1])
-    redis.call('PEXPIRE', KEYS[2], 2 * ARGV[2])
+    redis.call('PEXPIRE', KEYS[2], 2 * math.max(lease, left))
   end
   return -left
 end

@@ -721,6 +721,25 @@ func TestATurnThatWasToldTooEarlyIsNotMissed(t *testing.T) {
 	})
 }
 
+// The queue outlives the leases of those that wait in it.
+func TestAShortLeaseWaitsForALongOne(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B")
+		a, b := all[0], all[1]
+		a.owner(1, func(o *owner) { o.section(8 * second) })
+		b.owner(2, func(o *owner) {
+			l, err := cohort.New(b.env.Nodes[0], key, 100*milli,
+				b.env.Options...)
+			require.NoError(s.t, err)
+			o.at(second)
+			assert.NoError(t, l.Lock(s.Context()))
+			assert.Equal(t, 8*second+milli, s.Now())
+			assert.NoError(t, l.Unlock(s.Context()))
+		})
+		s.Play()
+	})
+}
+
 func TestTryLockDoesNotOvertake(t *testing.T) {
 	tell(t, func(s *story) {
 		all := s.begin("A", "B")
