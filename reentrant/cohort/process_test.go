@@ -490,6 +490,26 @@ func TestTheLocalClockTellsWhenTheServerDoesNot(t *testing.T) {
 	})
 }
 
+// A1 unlocks in the instant in which its lease ends: a process that was stopped
+// does so before its timer has told. To pass the turn on would be a lie.
+func TestAnUnlockAtTheEndOfTheLeaseIsDenied(t *testing.T) {
+	for range 50 {
+		tell(t, func(s *story) {
+			a := s.begin("A")[0]
+			a.owner(1, func(o *owner) {
+				require.NoError(t, o.lock.Lock(s.Context()))
+				time.Sleep(ttl)
+				assert.ErrorIs(t, o.lock.Unlock(s.Context()), lock.ErrNotHeld)
+				<-o.lock.Lost()
+			}, lock.FixedLease())
+			a.owner(2, func(o *owner) { o.section(second) },
+				lock.FixedLease())
+			s.Play()
+			assert.Equal(t, []string{"A2"}, s.served)
+		})
+	}
+}
+
 func TestEveryHolderHasAFencingTokenOfItsOwn(t *testing.T) {
 	tell(t, func(s *story) {
 		for _, p := range s.begin("A", "B") {
