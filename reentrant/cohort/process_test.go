@@ -490,6 +490,26 @@ func TestTheLocalClockTellsWhenTheServerDoesNot(t *testing.T) {
 	})
 }
 
+// A2 gets the lock when A1 has lost it. A1's late Unlock must not hit it.
+func TestALateUnlockAfterTheLossReleasesNothing(t *testing.T) {
+	tell(t, func(s *story) {
+		a := s.begin("A")[0]
+		s.operator(3*second, "deletes", func(n *lab.Node) { n.Delete() })
+		a.owner(1, func(o *owner) {
+			require.True(t, o.acquire())
+			o.at(5 * second)
+			assert.ErrorIs(t, o.release(), lock.ErrNotHeld)
+			assert.False(t, s.Node(0).Free())
+		})
+		a.owner(2, func(o *owner) {
+			o.section(4 * second)
+			assert.Less(t, o.since, 4*second)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "A2"}, s.served)
+	})
+}
+
 // A1 unlocks in the instant in which its lease ends: a process that was stopped
 // does so before its timer has told. To pass the turn on would be a lie.
 func TestAnUnlockAtTheEndOfTheLeaseIsDenied(t *testing.T) {
