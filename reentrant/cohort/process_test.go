@@ -313,7 +313,7 @@ func TestProcessesHaveTheLockInTurn(t *testing.T) {
 // when it is its turn.
 func TestAWaitingProcessAsksWhenItIsItsTurn(t *testing.T) {
 	tell(t, func(s *story) {
-		all := s.begin("A", "B")
+		all := s.begin("A", "B", "C", "D")
 		for _, p := range all {
 			for n := 1; n <= 3; n++ {
 				p.owner(n, func(o *owner) { o.loop(20, 10*milli) })
