@@ -1,0 +1,45 @@
+(function () {
+  var root = document.documentElement;
+  var diagrams = Array.prototype.slice.call(
+    document.querySelectorAll('pre.mermaid'));
+  var sources = diagrams.map(function (d) { return d.textContent; });
+
+  // draw shows every diagram in the colours of the theme.
+  function draw() {
+    mermaid.initialize({
+      startOnLoad: false,
+      theme: root.dataset.theme === 'dark' ? 'dark' : 'neutral',
+      fontFamily: 'system-ui, sans-serif',
+      sequence: { mirrorActors: false, actorMargin: 140, wrap: false,
+        messageAlign: 'left', noteAlign: 'left' }
+    });
+    diagrams.forEach(function (d, i) {
+      d.removeAttribute('data-processed');
+      d.textContent = sources[i];
+    });
+    return mermaid.run({ nodes: diagrams }).then(function () {
+      root.dataset.drawn = String(diagrams.length);
+    });
+  }
+
+  function turn() {
+    root.dataset.theme = root.dataset.theme === 'dark' ? 'light' : 'dark';
+    try { localStorage.setItem('theme', root.dataset.theme); } catch (e) { }
+    draw();
+  }
+
+  function go(id) {
+    var link = document.getElementById(id);
+    if (link) { location.href = link.href; }
+  }
+
+  document.getElementById('theme').addEventListener('click', turn);
+  document.addEventListener('keydown', function (e) {
+    if (e.ctrlKey || e.metaKey || e.altKey) { return; }
+    if (e.key === 'ArrowLeft') { go('previous'); }
+    if (e.key === 'ArrowRight') { go('next'); }
+    if (e.key === 'd') { turn(); }
+    if (e.key === 'h') { location.href = '/'; }
+  });
+  draw();
+})();
