@@ -6,6 +6,7 @@
 
   // draw shows every diagram in the colours of the theme.
   function draw() {
+    delete root.dataset.drawn;
     mermaid.initialize({
       startOnLoad: false,
       theme: root.dataset.theme === 'dark' ? 'dark' : 'neutral',
