@@ -97,6 +97,7 @@ func assertion(exhibits []exhibit, name string) (string, error) {
 //	sequence gold/overrun_release   the same story as a diagram
 //	exercises                       a table of them
 //	exercise 03                     what an exercise is about
+//	contents                        a table of the rungs' pages
 func made(exhibits []exhibit, part string) (string, error) {
 	words := strings.Fields(part)
 	if len(words) == 0 {
@@ -130,6 +131,12 @@ func made(exhibits []exhibit, part string) (string, error) {
 		}
 		text, err := pages.Sequence(e.result)
 		return pages.Fence("mermaid", text), err
+	case what == "exercises" && len(arguments) == 0:
+		return exercises(), nil
+	case what == "exercise" && len(arguments) == 1:
+		return oneExercise(arguments[0])
+	case what == "contents" && len(arguments) == 0:
+		return contents(), nil
 	}
 	return "", errUnknown
 }
@@ -200,6 +207,43 @@ func diff(name string) (string, error) {
 	}
 	return pages.Fence(fmt.Sprintf("diff %s/lock.go %s/lock.go", rung.Parent,
 		rung.Name), text), nil
+}
+
+// exercises is a table of all of them.
+func exercises() string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| exercise | the flaw | what to do |\n|---|---|---|\n")
+	for _, e := range exercise.All {
+		fmt.Fprintf(&b, "| [%s %s](%s/README.md) | %s | %s |\n", e.Number,
+			path.Base(e.Rung), e.Number, e.Flaw, e.Task)
+	}
+	return b.String()
+}
+
+// oneExercise says what an exercise is about.
+func oneExercise(number string) (string, error) {
+	e, err := exercise.Find(number)
+	if err != nil {
+		return "", err
+	}
+	stories := "`" + strings.Join(e.Stories, "`, `") + "`"
+	if e.Check != nil {
+		stories += ", and a check of its own"
+	}
+	return fmt.Sprintf("- The flaw: *%s*.\n- The task: %s.\n- The stories:"+
+		" %s.\n\n```console\n$ go test ./docs/exercises/%s -tags exercise\n"+
+		"```\n", e.Flaw, e.Task, stories, e.Number), nil
+}
+
+// contents is a table of the rungs' pages.
+func contents() string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| page | the idea | its exercise |\n|---|---|---|\n")
+	for i, rung := range ladder.Rungs {
+		fmt.Fprintf(&b, "| [%02d %s](%s) | %s | [%02d](exercises/%02d/README.md)"+
+			" |\n", i+1, rung.Name, pageOf(i), rung.Idea, i+1, i+1)
+	}
+	return b.String()
 }
 
 // others are documents whose parts other tests write.

@@ -248,5 +248,28 @@ func panes(diff string, names []string) string {
 		left, right = left[gone:], right[came:]
 	}
 	b.WriteString("</table></div>\n")
+	return b.String() + unified(marks, before, after)
+}
+
+// unified shows the same diff in one column, for a narrow screen.
+func unified(marks []byte, before, after []string) string {
+	left := highlight("go", strings.Join(before, "\n"))
+	right := highlight("go", strings.Join(after, "\n"))
+	var b strings.Builder
+	b.WriteString(`<pre class="code unified"><code>`)
+	for _, mark := range marks {
+		switch mark {
+		case '-':
+			b.WriteString(`<span class="gone">-` + left[0] + "</span>\n")
+			left = left[1:]
+		case '+':
+			b.WriteString(`<span class="came">+` + right[0] + "</span>\n")
+			right = right[1:]
+		default:
+			b.WriteString(" " + right[0] + "\n")
+			left, right = left[1:], right[1:]
+		}
+	}
+	b.WriteString("</code></pre>\n")
 	return b.String()
 }
