@@ -92,6 +92,7 @@ func assertion(exhibits []exhibit, name string) (string, error) {
 //	place gold                      where the rung stands, and its neighbours
 //	code gold/lock.go Lock.TryLock  declarations of a file
 //	file diamond/release.lua        a whole file
+//	output x_test.go Clerks         what an example prints
 //	diff gold                       what the rung changes, beside its parent
 //	red gold/overrun_release        a command, and the assertion it lets through
 //	sequence gold/overrun_release   the same story as a diagram
@@ -118,6 +119,13 @@ func made(exhibits []exhibit, part string) (string, error) {
 		source, err := sourceOf(arguments[0])
 		return pages.Fence(strings.TrimPrefix(path.Ext(arguments[0]), "."),
 			source), err
+	case what == "output" && len(arguments) == 2:
+		source, err := sourceOf(arguments[0])
+		if err != nil {
+			return "", err
+		}
+		text, err := pages.Output(source, arguments[1])
+		return pages.Fence("", text), err
 	case what == "diff" && len(arguments) == 1:
 		return diff(arguments[0])
 	case what == "red" && len(arguments) == 1:

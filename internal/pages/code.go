@@ -3,6 +3,7 @@ package pages
 import (
 	"fmt"
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"slices"
@@ -172,4 +173,23 @@ func Lines(before, after string) ([]string, error) {
 		}
 	}
 	return lines, nil
+}
+
+// Output is what an example of a Go test file says that it prints; name is what
+// follows "Example". The test runs it and compares. Its error lists the names.
+func Output(source, name string) (string, error) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), "", source,
+		parser.ParseComments)
+	if err != nil {
+		return "", err
+	}
+	var known []string
+	for _, example := range doc.Examples(parsed) {
+		if example.Name == name {
+			return example.Output, nil
+		}
+		known = append(known, example.Name)
+	}
+	return "", fmt.Errorf("there is no example %q, there are %s", name,
+		strings.Join(known, ", "))
 }
