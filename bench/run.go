@@ -116,6 +116,12 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	if given["rungs"] && strings.TrimSpace(*names) == "" {
 		return nil, errors.New("-rungs needs at least one name")
 	}
+	for name := range given {
+		if s.sizeTTL && name != "size-ttl" && name != "redis" {
+			return nil, fmt.Errorf("-size-ttl measures no rungs, -%s does not "+
+				"go with it", name)
+		}
+	}
 	if s.subjects, err = benchmark.Select(subjects(), *names); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type command struct {
 
 // programs begin a command; other code in a line of text is none.
 var programs = regexp.MustCompile(`^(\w+=\S+ )*` +
-	`(go (run|test|build|mod|vet|version) ?|cd |diff |git |curl |redis-cli |apt|npm )`)
+	`(go (run|test|build|mod|vet|version|env)\b|cd |diff |git |curl |redis-cli |apt|npm )`)
 
 // kept are commands in prose that are only named, not shown to be typed.
 var kept = []string{"go test", "go run", "go test -v"}
@@ -93,9 +93,10 @@ var kinds = []kind{
 		`go run \./docs.*|go test \./\.\.\.|go test \./docs( -update)?|` +
 		`(RED=1 )?go test \./\.\.\. .*|go test \./docs -.*|LOCKLADDER_\w+=.*|` +
 		`cd alternatives && .*|go test \./scenarios -run Same .*)$`), nil},
+	{"writes into the repository", regexp.MustCompile(`^go mod vendor$`), nil},
 	{"prepares a room", regexp.MustCompile(
-		`^(git clone|go mod (vendor|download)|go build|go version|go vet|cd ` +
-			`lockladder).*$`), nil},
+		`^(GOPROXY=off )?go (mod download|version|env GOMODCACHE|vet \./gold)$`),
+		checkGreen},
 	{"needs a server of the reader", regexp.MustCompile(
 		`^(go run \./bench.*|go test \./scenarios) -redis .*$|^redis-cli`), nil},
 	{"lets a failing assertion through", regexp.MustCompile(
