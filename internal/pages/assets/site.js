@@ -4,12 +4,29 @@
     document.querySelectorAll('pre.mermaid'));
   var sources = diagrams.map(function (d) { return d.textContent; });
 
+  // colours are the style sheet's, for the diagrams.
+  function colours() {
+    var style = getComputedStyle(root);
+    function of(name) { return style.getPropertyValue(name).trim(); }
+    var ink = of('--ink'), paper = of('--paper'), box = of('--box');
+    return {
+      darkMode: root.dataset.theme === 'dark',
+      background: paper, primaryColor: box, primaryTextColor: ink,
+      primaryBorderColor: of('--faint'), lineColor: ink, textColor: ink,
+      actorBkg: box, actorTextColor: ink, actorBorder: of('--faint'),
+      actorLineColor: of('--faint'), signalColor: ink, signalTextColor: ink,
+      noteBkgColor: of('--note'), noteTextColor: ink,
+      noteBorderColor: of('--faint')
+    };
+  }
+
   // draw shows every diagram in the colours of the theme.
   function draw() {
     delete root.dataset.drawn;
     mermaid.initialize({
       startOnLoad: false,
-      theme: root.dataset.theme === 'dark' ? 'dark' : 'neutral',
+      theme: 'base',
+      themeVariables: colours(),
       fontFamily: 'system-ui, sans-serif',
       sequence: { mirrorActors: false, actorMargin: 140, wrap: false,
         messageAlign: 'left', noteAlign: 'left' }
