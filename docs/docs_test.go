@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
@@ -83,7 +83,16 @@ func fresh(t *testing.T, file string, made func(part string) (string, error)) {
 		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
 		return
 	}
-	assert.Equal(t, want, got, "%s is stale, run go test ./docs -update", file)
+	if got == want {
+		return
+	}
+	lines, err := pages.Lines(got, want)
+	require.NoError(t, err)
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		return strings.HasPrefix(line, " ")
+	})
+	t.Errorf("%s is stale, run go test ./docs -update:\n%s", file,
+		strings.Join(lines[:min(len(lines), 20)], ""))
 }
 
 // folded is the matrix with a column for each failure family: in how many of its
