@@ -44,7 +44,7 @@ func TestTheGeneratedPartsAreFresh(t *testing.T) {
 		case "ladder":
 			return list(), nil
 		case "gold":
-			text, err := assertion(exhibits, "gold/overrun_release")
+			text, err := assertions(exhibits, "gold/overrun_release")
 			return pages.Fence("", text), err
 		}
 		return "", errUnknown

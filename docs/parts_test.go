@@ -69,22 +69,31 @@ func flawsOf(name, command string, report scenarios.Report) []exhibit {
 	return all
 }
 
-// find returns the first broken invariant of a story.
-func find(exhibits []exhibit, name string) (exhibit, error) {
-	i := slices.IndexFunc(exhibits, func(e exhibit) bool {
-		return e.name == name
-	})
-	if i < 0 {
-		return exhibit{}, fmt.Errorf("no flaw is called %q", name)
+// find returns what a story breaks. After ": " the name may say which
+// invariant is meant: "reentrant/fenced/failover: stale write".
+func find(exhibits []exhibit, name string) ([]exhibit, error) {
+	story, invariant, one := strings.Cut(name, ": ")
+	var found []exhibit
+	for _, e := range exhibits {
+		if e.name == story && (!one || e.result.Invariant == invariant) {
+			found = append(found, e)
+		}
 	}
-	return exhibits[i], nil
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no flaw is called %q", name)
+	}
+	return found, nil
 }
 
-// assertion is the failed assertion as it is printed, without the lines of go
-// test around it.
-func assertion(exhibits []exhibit, name string) (string, error) {
-	e, err := find(exhibits, name)
-	return strings.TrimSpace(e.result.Assertion) + "\n", err
+// assertions are the failed assertions of a story as they are printed, without
+// the lines of go test around them.
+func assertions(exhibits []exhibit, name string) (string, error) {
+	found, err := find(exhibits, name)
+	var texts []string
+	for _, e := range found {
+		texts = append(texts, strings.TrimSpace(e.result.Assertion))
+	}
+	return strings.Join(texts, "\n\n") + "\n", err
 }
 
 // made makes one generated part. The first word of its name says what it is:
@@ -129,15 +138,18 @@ func made(exhibits []exhibit, part string) (string, error) {
 	case what == "diff" && len(arguments) == 1:
 		return diff(arguments[0])
 	case what == "red" && len(arguments) == 1:
-		e, err := find(exhibits, arguments[0])
-		return pages.Fence("console", "$ "+e.command+"\n"+
-			strings.TrimSpace(e.result.Assertion)), err
-	case what == "sequence" && len(arguments) == 1:
-		e, err := find(exhibits, arguments[0])
+		found, err := find(exhibits, arguments[0])
 		if err != nil {
 			return "", err
 		}
-		text, err := pages.Sequence(e.result)
+		text, err := assertions(exhibits, arguments[0])
+		return pages.Fence("console", "$ "+found[0].command+"\n"+text), err
+	case what == "sequence":
+		found, err := find(exhibits, strings.Join(arguments, " "))
+		if err != nil {
+			return "", err
+		}
+		text, err := pages.Sequence(found[0].result)
 		return pages.Fence("mermaid", text), err
 	case what == "exercises" && len(arguments) == 0:
 		return exercises(), nil
