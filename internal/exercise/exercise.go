@@ -340,7 +340,7 @@ func quietWaiters(_ lock.Build, report scenarios.Report) error {
 			}
 		}
 		if sent > enough {
-			return fmt.Errorf("B sent %d commands while it waited, %d are"+
+			return fmt.Errorf("while it waited B sent %d commands, %d are"+
 				" enough:\n\n%s", sent, enough, r.Timeline)
 		}
 		return nil

@@ -35,7 +35,9 @@
       d.removeAttribute('data-processed');
       d.textContent = sources[i];
     });
-    return mermaid.run({ nodes: diagrams }).then(function () {
+    return mermaid.run({ nodes: diagrams }).catch(function (e) {
+      console.error(e.message || e.str || String(e));
+    }).then(function () {
       root.dataset.drawn = String(diagrams.length);
     });
   }
