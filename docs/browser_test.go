@@ -221,6 +221,8 @@ func TestPictures(t *testing.T) {
 		{"redlock-dark", "docs/12-redlock.md", "dark", 1920},
 		{"front-phone-dark", "docs/README.md", "dark", 390},
 		{"workshop", "docs/workshop.md", "light", 1280},
+		{"exercise-phone", "docs/exercises/06/README.md", "light", 390},
+		{"sources", "docs/sources.md", "dark", 1280},
 	} {
 		require.NoError(t, chromedp.Do(ctx,
 			chromedp.EmulateViewport(p.width, 900),
