@@ -44,11 +44,40 @@ var badLocks = map[string]struct {
 		build: changed(func(bool, error) (bool, error) {
 			panic("not a lock at all")
 		}),
-		says: "A panicked: not a lock at all",
+		says: "A panicked in github.com/lockladder/lockladder/scenarios_test." +
+			"init.func2: not a lock at all",
 	},
 	"is nil": {
 		build: func(scenarios.Env) (scenarios.Lock, error) { return nil, nil },
-		says:  "A panicked: runtime error: invalid memory address",
+		says: "the lock can't be built: build returns neither a lock nor an" +
+			" error",
+	},
+	"has no build": {says: "build is nil, it must make an owner of the lock"},
+	"has a nil option": {
+		build:   rung("gold")(),
+		options: []scenarios.Option{scenarios.Red(false), nil},
+		says:    "option 2 of 2 is nil",
+	},
+	"declines what nobody asks for": {
+		build:   rung("gold")(),
+		options: []scenarios.Option{scenarios.WithoutFeatures("reentry")},
+		says: `the lock is declared to be without "reentry", the features are` +
+			` "re-entry", "renewal" and "lost"`,
+	},
+	"asks without end": {
+		build: asksWithoutEnd,
+		says: "the lock is stuck: it sends 200000 commands in a second of" +
+			" virtual time, who waits must let time pass",
+	},
+	"lives in one process": {
+		build: func(scenarios.Env) (scenarios.Lock, error) {
+			return sketch{
+				try:    func(context.Context) (bool, error) { return true, nil },
+				unlock: func(context.Context) error { return nil },
+			}, nil
+		},
+		says: "the lock was granted without a command to a node: build it on" +
+			" the clients in Env.Nodes, or on Env.Dial",
 	},
 	"can't be built": {
 		build: func(scenarios.Env) (scenarios.Lock, error) {
@@ -78,6 +107,15 @@ var badLocks = map[string]struct {
 		says: `a flaw is declared of invariant "last update" in oversell, its` +
 			" invariants are lost update",
 	},
+	"breaks what it does not declare": {
+		build: rung("diamond")(),
+		options: []scenarios.Option{scenarios.WithoutFeatures(scenarios.Reentry,
+			scenarios.Renewal, scenarios.Telling)},
+		says: "what this run has broken, to declare it:\n" +
+			"        \tscenarios.Flaws(\n" +
+			"        \t\tscenarios.Flaw{Scenario: \"overrun_overlap\"," +
+			" Invariant: \"two holders\"},\n",
+	},
 	"has no node": {
 		build:   rung("gold")(),
 		options: []scenarios.Option{scenarios.Nodes(0)},
@@ -92,6 +130,21 @@ var badLocks = map[string]struct {
 		says: "the lock is stuck: nothing has happened for 10s of real time",
 		slow: true,
 	},
+}
+
+// asksWithoutEnd polls without a pause.
+func asksWithoutEnd(env scenarios.Env) (scenarios.Lock, error) {
+	l, err := rung("gold")()(env)
+	return sketch{
+		try: func(ctx context.Context) (bool, error) {
+			for {
+				if granted, err := l.TryLock(ctx); granted || err != nil {
+					return granted, err
+				}
+			}
+		},
+		unlock: l.Unlock,
+	}, err
 }
 
 // holdsMutex guards its fields and its commands with one mutex, as one would in

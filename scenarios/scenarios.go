@@ -32,6 +32,14 @@ type (
 
 	// LockOption is an option of a rung's constructor.
 	LockOption = lock.Option
+
+	// Entry is one line of a timeline.
+	Entry = lab.Entry
+
+	// RealServer is a server that stories may be told on; OwnServer is one that
+	// may be killed, stopped and restarted for them.
+	RealServer = lab.Server
+	OwnServer  = lab.OwnServer
 )
 
 // The errors that the stories tell apart, for errors.Is.
@@ -50,6 +58,8 @@ var (
 	NodeTimeout = lock.NodeTimeout
 	Parallel    = lock.Parallel
 	Clock       = lock.Clock
+	Tokens      = lock.Tokens
+	Seed        = lock.Seed
 )
 
 // The invariants of the stories.
@@ -80,6 +90,8 @@ const (
 	Telling Feature = "lost"     // Lost, see Losable
 )
 
+var features = []Feature{Reentry, Renewal, Telling}
+
 // Verdict is the outcome of a story for one invariant.
 type Verdict string
 
@@ -97,11 +109,11 @@ type Result struct {
 	Scenario  string
 	Invariant string
 	Verdict   Verdict
-	Event     string // what broke it: when, who, which command
-	Assertion string // the failed assertion, with the timeline up to the break
-	Timeline  string // all that was recorded, in the telling that was judged
-	Sequence  []*lab.Entry
-	BrokenAt  int // the index in Sequence of the entry that broke it
+	Event     string   // what broke it: when, who, which command
+	Assertion string   // the failed assertion, with the timeline up to the break
+	Timeline  string   // all that was recorded, in the telling that was judged
+	Sequence  []*Entry // the same, a line each
+	BrokenAt  int      // the index in Sequence of the entry that broke it
 }
 
 // Report has the results in the order of the catalogue.
@@ -170,33 +182,39 @@ func FullSize(full bool) Option { return func(s *settings) { s.full = full } }
 // OnServers tells the stories on real servers, one a node, in real time and with
 // leases of a second. Stories that a real server can't take part in are left
 // out; Report says which.
-func OnServers(all ...lab.Server) Option {
+func OnServers(all ...RealServer) Option {
 	return func(s *settings) { s.servers = all }
 }
 
 // Run tells every story of the catalogue against the locks that build makes, a
 // subtest each, named like the story. It fails the test when the lock breaks an
 // invariant that is not declared as a flaw, holds one that is, or fails in any
-// other way.
+// other way. A lock that can't be built, that does not work where nothing goes
+// wrong, or that is stuck, is told once: the stories that follow are skipped.
+// When what broke is not what was declared, Run prints a list to declare it by.
 func Run(t *testing.T, build Build, opts ...Option) Report {
 	t.Helper()
 	s := settings{nodes: 1}
-	for _, set := range opts {
+	for i, set := range opts {
+		if set == nil {
+			t.Fatalf("option %d of %d is nil", i+1, len(opts))
+		}
 		set(&s)
 	}
-	if err := s.check(); err != nil {
+	if err := s.check(build); err != nil {
 		t.Fatal(err)
 	}
 	var report Report
-	stuck := ""
+	hopeless := ""
 	for _, scenario := range Catalogue {
 		t.Run(scenario.Name, func(t *testing.T) {
-			if stuck != "" {
-				t.Skip("the lock was stuck in " + stuck)
+			t.Helper() // what fails is the caller's lock
+			if hopeless != "" {
+				t.Skip("after the failure of " + hopeless)
 			}
 			results, err := tell(t, scenario, build, s)
-			if errors.Is(err, lab.ErrStuck) {
-				stuck = scenario.Name // what it left behind still runs
+			if errors.Is(err, lab.ErrStuck) || errors.Is(err, errUnfit) {
+				hopeless = scenario.Name // a stuck lock still runs, besides
 			}
 			if err != nil {
 				t.Errorf("%s: %v", scenario.Name, err)
@@ -208,13 +226,57 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 			report = append(report, results...)
 		})
 	}
+	if broken := report.broken(); hopeless == "" && !s.red &&
+		!equal(broken, s.flaws) {
+		t.Log("what this run has broken, to declare it:\n" + declaration(broken))
+	}
 	return report
 }
 
+// broken are the flaws that were seen, in the order of the catalogue.
+func (r Report) broken() []Flaw {
+	var flaws []Flaw
+	for _, result := range r {
+		if result.Verdict == Breaks {
+			flaws = append(flaws, Flaw{Scenario: result.Scenario,
+				Invariant: result.Invariant})
+		}
+	}
+	return flaws
+}
+
+// equal says whether two lists have the same flaws.
+func equal(a, b []Flaw) bool {
+	in := func(flaws []Flaw) func(Flaw) bool {
+		return func(f Flaw) bool { return !slices.Contains(flaws, f) }
+	}
+	return !slices.ContainsFunc(a, in(b)) && !slices.ContainsFunc(b, in(a))
+}
+
+// declaration is Go code that declares flaws.
+func declaration(flaws []Flaw) string {
+	var code strings.Builder
+	code.WriteString("\tscenarios.Flaws(\n")
+	for _, f := range flaws {
+		fmt.Fprintf(&code, "\t\tscenarios.Flaw{Scenario: %q, Invariant: %q},\n",
+			f.Scenario, f.Invariant)
+	}
+	return code.String() + "\t)"
+}
+
 // check refuses declarations that no run could meet.
-func (s *settings) check() error {
+func (s *settings) check(build Build) error {
+	if build == nil {
+		return errors.New("build is nil, it must make an owner of the lock")
+	}
 	if s.nodes < 1 {
 		return fmt.Errorf("%d nodes, a lock needs at least one", s.nodes)
+	}
+	for _, f := range s.declined {
+		if !slices.Contains(features, f) {
+			return fmt.Errorf("the lock is declared to be without %q, the"+
+				" features are %q, %q and %q", f, Reentry, Renewal, Telling)
+		}
 	}
 	for _, flaw := range s.flaws {
 		i := slices.IndexFunc(Catalogue, func(c Scenario) bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -99,6 +100,24 @@ func (t *telling) cannot(why string) bool {
 	return true
 }
 
+// errUnfit says that a lock can't be built, or not be taken and released where
+// nothing goes wrong: no story can be told of it. It adds nothing to the text.
+var errUnfit = errors.New("")
+
+// built makes one owner.
+func (t *telling) built(env Env) (lock.Lock, error) {
+	l, err := t.build(env)
+	if err != nil {
+		return nil, fmt.Errorf("the lock can't be built: %w", err)
+	}
+	if v := reflect.ValueOf(l); !v.IsValid() ||
+		v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, errors.New("the lock can't be built: build returns neither" +
+			" a lock nor an error")
+	}
+	return l, nil
+}
+
 // world runs one story in a world of its own.
 func (t *telling) world(story func(*story), options ...worldOption) {
 	t.t.Helper()
@@ -133,6 +152,8 @@ func (t *telling) world(story func(*story), options ...worldOption) {
 			t.err = errors.Join(w.Failures()...)
 			if len(w.Timeline()) > 0 {
 				t.err = fmt.Errorf("%w\n\n%s", t.err, w.Render(-1))
+			} else { // it never came to the story
+				t.err = fmt.Errorf("%w%w", t.err, errUnfit)
 			}
 		}
 	})
@@ -244,10 +265,10 @@ func (s *storyOf) warm() {
 	for _, a := range s.actors {
 		a.Go(func() {
 			ctx := context.Background()
-			l, err := s.telling.build(a.Env(s.Key+":warm:"+a.Name,
+			l, err := s.telling.built(a.Env(s.Key+":warm:"+a.Name,
 				s.options...))
 			if err != nil {
-				s.Fail("the lock can't be built: %v", err)
+				s.Fail("%w", err)
 				return
 			}
 			for _, work := range []time.Duration{lease * 2 / 5, 0} {
@@ -271,10 +292,10 @@ func (s *storyOf) warm() {
 			if a.process {
 				err = a.startProcess()
 			} else {
-				a.lock, err = s.telling.build(a.Env(s.Key, s.options...))
+				a.lock, err = s.telling.built(a.Env(s.Key, s.options...))
 			}
 			if err != nil {
-				s.Fail("the lock can't be built: %v", err)
+				s.Fail("%w", err)
 			}
 		})
 		s.Play()
@@ -334,11 +355,17 @@ func (s *storyOf) run(scripts ...func()) {
 		s.actors[i].Go(script)
 	}
 	s.Play()
-	if len(s.Failures()) == 0 && len(s.Broken()) == 0 && !s.Touched() &&
-		s.someoneHeld() {
-		s.Fail("the lock was granted, but no client set the key %q: tell with"+
-			" scenarios.Keys which keys stand for the lock", s.Keys[0])
+	if len(s.Failures()) > 0 || len(s.Broken()) > 0 || s.Touched() ||
+		!s.someoneHeld() {
+		return
 	}
+	if s.actors[0].acquires == 0 {
+		s.Fail("the lock was granted without a command to a node: build it" +
+			" on the clients in Env.Nodes, or on Env.Dial")
+		return
+	}
+	s.Fail("the lock was granted, but no client set the key %q: tell with"+
+		" scenarios.Keys which keys stand for the lock", s.Keys[0])
 }
 
 func (s *storyOf) someoneHeld() bool {

@@ -350,7 +350,7 @@ func (c *Client) Go(script func()) {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				w.Fail("%s panicked: %v", c.Name, r)
+				w.Fail("%s panicked in %s: %v", c.Name, panicked(), r)
 			}
 			w.running.Add(-1)
 			w.gate.notice()

@@ -130,6 +130,10 @@ func (g *gate) close() {
 // longest is how much virtual time a story may take.
 const longest = 24 * time.Hour
 
+// most is how many things may pass the gate in a second of virtual time. A
+// thousand clients that ask five nodes every 100 ms stay below it.
+const most = 200_000
+
 // Play opens the gate again and again until every script has ended.
 func (w *World) Play() {
 	if w.real() {
@@ -138,11 +142,21 @@ func (w *World) Play() {
 	}
 	limit := time.NewTimer(longest)
 	defer limit.Stop()
+	since, passed := time.Now(), 0
 	for {
 		synctest.Wait()
 		opened, due := w.gate.next()
 		if opened {
+			if passed++; passed == most {
+				w.Fail("%w: it sends %d commands in a second of virtual time, who"+
+					" waits must let time pass", ErrStuck, most)
+				w.over.Store(true) // who never waits could not be ended else
+				return
+			}
 			continue
+		}
+		if time.Since(since) >= time.Second {
+			since, passed = time.Now(), 0
 		}
 		if w.running.Load() == 0 {
 			return

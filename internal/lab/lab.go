@@ -14,6 +14,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -268,6 +269,12 @@ func caller(stack string) string {
 		}
 	}
 	return ""
+}
+
+// panicked names the function that a recovered panic came from.
+func panicked() string {
+	_, after, _ := strings.Cut(stacks(false)[0], "\npanic(")
+	return cmp.Or(caller(after), "an unknown function")
 }
 
 func stacks(all bool) []string {

@@ -440,7 +440,8 @@ func TestAPanicOfAClientIsAFailure(t *testing.T) {
 			w.Play()
 			if assert.Len(t, w.Failures(), 1) {
 				assert.EqualError(t, w.Failures()[0],
-					"A panicked: lost the thread")
+					"A panicked in github.com/lockladder/lockladder/internal/lab_test."+
+						"TestAPanicOfAClientIsAFailure.func1.1: lost the thread")
 			}
 		}))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -106,6 +107,9 @@ func Configure(nodes []redis.UniversalClient, key string, ttl time.Duration,
 		if v := reflect.ValueOf(node); !v.IsValid() ||
 			v.Kind() == reflect.Pointer && v.IsNil() {
 			return nil, invalid("client %d of %d is nil", i+1, len(nodes))
+		} else if first := slices.IndexFunc(nodes[:i], same(v)); first >= 0 {
+			return nil, invalid("client %d is client %d again, a majority needs"+
+				" independent nodes", i+1, first+1)
 		}
 	}
 	o := &Options{
@@ -129,10 +133,23 @@ func Configure(nodes []redis.UniversalClient, key string, ttl time.Duration,
 		return nil, invalid("the node timeout is %v, it must be positive",
 			o.NodeTimeout)
 	}
+	if o.NodeTimeout > ttl {
+		return nil, invalid("the node timeout is %v, it must not exceed the ttl"+
+			" of %v", o.NodeTimeout, ttl)
+	}
 	if o.Now == nil || o.Token == nil {
 		return nil, invalid("the clock or the source of tokens is nil")
 	}
 	return o, nil
+}
+
+// same says whether a client is the very one that v points to.
+func same(v reflect.Value) func(redis.UniversalClient) bool {
+	return func(other redis.UniversalClient) bool {
+		o := reflect.ValueOf(other)
+		return v.Kind() == reflect.Pointer && o.Kind() == reflect.Pointer &&
+			v.Pointer() == o.Pointer()
+	}
 }
 
 func invalid(format string, args ...any) error {
