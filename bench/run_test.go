@@ -188,7 +188,7 @@ func TestAFileStaysWhenTheRunFails(t *testing.T) {
 	cancel()
 	status, _, stderr := bench(ctx, "-json", path)
 	assert.Equal(t, 1, status)
-	oneLineOnly(t, stderr, "interrupted after 0 of 17 rows")
+	oneLineOnly(t, stderr, "interrupted after 0 of 18 rows")
 	only(t, path, "before")
 }
 

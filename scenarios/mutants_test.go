@@ -376,6 +376,27 @@ var mutants = []mutant{
 		},
 		killer: "lost_reply: wrong token",
 	},
+
+	{
+		name: "cohort that trusts in messages alone",
+		rung: "reentrant/cohort",
+		edits: []edit{{"turns.go", "time.NewTimer(again)",
+			"time.NewTimer(time.Hour)"}},
+		killer: "lost_wakeup: orphaned",
+	},
+	{
+		name: "cohort that keeps its owner id after a release",
+		rung: "reentrant/cohort",
+		edits: []edit{{"queue.go", "\t\tc.id, c.lease = \"\", nil\n",
+			"\t\tc.lease = nil\n"}},
+		killer: "late_own_release: foreign release",
+	},
+	{
+		name:   "cohort whose last owner does not keep an unanswered id",
+		rung:   "reentrant/cohort",
+		edits:  []edit{{"queue.go", "\t\tl.token, l.spent = c.id, false\n", ""}},
+		killer: "lost_reply: self-deadlock",
+	},
 }
 
 // Every mutant is killed by the story that was written for its mistake. With -v

@@ -71,7 +71,7 @@ func TestTheTimelinesAreTheSameBytesEverywhere(t *testing.T) {
 // inside scripts and the drivers' handshakes are told apart by who sent them.
 func TestATimelineHasTheCommandsThatTheServersSaw(t *testing.T) {
 	for _, name := range []string{"silver/timestamp", "platinum",
-		"reentrant/notify", "redlock"} {
+		"reentrant/notify", "reentrant/cohort", "redlock"} {
 		t.Run(name, func(t *testing.T) {
 			rung, err := ladder.Find(name)
 			require.NoError(t, err)

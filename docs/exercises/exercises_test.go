@@ -21,7 +21,8 @@ import (
 	reentrant "github.com/lockladder/lockladder/docs/exercises/09"
 	notify "github.com/lockladder/lockladder/docs/exercises/10"
 	fenced "github.com/lockladder/lockladder/docs/exercises/11"
-	redlock "github.com/lockladder/lockladder/docs/exercises/12"
+	cohort "github.com/lockladder/lockladder/docs/exercises/12"
+	redlock "github.com/lockladder/lockladder/docs/exercises/13"
 	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/lock"
@@ -41,6 +42,7 @@ var starts = map[string]lock.Build{
 	"reentrant":        exercise.On(reentrant.New),
 	"reentrant/notify": exercise.On(notify.New),
 	"reentrant/fenced": exercise.On(fenced.New),
+	"reentrant/cohort": exercise.On(cohort.New),
 	"redlock":          exercise.OnAll(redlock.New),
 }
 
@@ -70,7 +72,7 @@ func red(t *testing.T, e exercise.Exercise, build lock.Build,
 		if e.Number != "05" {
 			report = exercise.Tell(t, e, build)
 		}
-		err := e.Check(build, report)
+		err := e.Check(t, build, report)
 		require.Error(t, err, "the check lets it pass")
 		t.Log(err)
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -30,7 +32,7 @@ type Exercise struct {
 
 	// Check asks for more than the stories can: nil when there is no more. It
 	// is told what the stories recorded.
-	Check func(build lock.Build, report scenarios.Report) error
+	Check func(t *testing.T, build lock.Build, report scenarios.Report) error
 
 	// Start and Previous are what the lock to begin with, and the rung before,
 	// break of the stories; the previous rung may also fail at Check.
@@ -142,7 +144,15 @@ var All = []Exercise{
 		Previous: lock.Flaws("paused_holder: stale write"),
 	},
 	{
-		Number: "12", Rung: "redlock",
+		Number: "12", Rung: "reentrant/cohort",
+		Flaw: "the lock never leaves the process",
+		Task: "hand the lock over inside a process, and let the others have" +
+			" their turn",
+		Stories: []string{"mutual_exclusion"},
+		Check:   handedOver,
+	},
+	{
+		Number: "13", Rung: "redlock",
 		Flaw: "nobody looks at the clock",
 		Task: "hold the lock on a majority of nodes, for as long as it is valid",
 		Stories: []string{"mutual_exclusion", "late_grant",
@@ -172,7 +182,7 @@ func Run(t *testing.T, number string, build lock.Build) {
 		t.Fatal(err)
 	}
 	if e.Number == "05" { // the stories need a lock that says yes
-		if err := e.Check(build, nil); err != nil {
+		if err := e.Check(t, build, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -180,7 +190,7 @@ func Run(t *testing.T, number string, build lock.Build) {
 	if e.Check == nil || t.Failed() {
 		return
 	}
-	if err := e.Check(build, report); err != nil {
+	if err := e.Check(t, build, report); err != nil {
 		t.Error(err)
 	}
 }
@@ -243,7 +253,7 @@ func options(env lock.Env) []lock.Option {
 
 // onAnOldServer takes and releases the lock on a server that is older than the
 // options of SET.
-func onAnOldServer(build lock.Build, _ scenarios.Report) error {
+func onAnOldServer(_ *testing.T, build lock.Build, _ scenarios.Report) error {
 	ctx := context.Background()
 	redisServer := miniredis.NewMiniRedis()
 	if err := redisServer.Start(); err != nil {
@@ -327,7 +337,7 @@ func (c *commands) ProcessPipelineHook(
 
 // quietWaiters counts what B sends while it waits: ten seconds of asking ten
 // times a second would be a hundred commands.
-func quietWaiters(_ lock.Build, report scenarios.Report) error {
+func quietWaiters(_ *testing.T, _ lock.Build, report scenarios.Report) error {
 	const enough = 12
 	for _, r := range report {
 		if r.Scenario != "lost_wakeup" {
@@ -346,4 +356,70 @@ func quietWaiters(_ lock.Build, report scenarios.Report) error {
 		return nil
 	}
 	return errors.New("lost_wakeup was not told")
+}
+
+// handedOver has a process P with many owners and a process Q with one. The
+// owners of P hand the lock over without asking the server each time, and Q gets
+// it long before all of them are through.
+func handedOver(t *testing.T, build lock.Build, _ scenarios.Report) error {
+	const (
+		owners  = 41
+		section = 10 * time.Millisecond
+		enough  = owners     // commands of P
+		patient = 17 + 3     // sections of P that Q may wait for
+		key     = "stock"    // the lock
+		late    = owners + 1 // when Q asks, in milliseconds
+	)
+	var served []string
+	sent := 0
+	err := lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: 10 * time.Second},
+		func(w *lab.World) {
+			p, q := w.Client("P"), w.Client("Q")
+			inP, inQ := p.Env(key), q.Env(key)
+			owner := func(c *lab.Client, env lock.Env, starts time.Duration) {
+				c.Go(func() {
+					l, err := build(env)
+					if err != nil {
+						w.Fail("build the lock: %v", err)
+						return
+					}
+					c.Sleep(starts)
+					if err := l.Lock(w.Context()); err != nil {
+						w.Fail("%s can't have the lock: %v", c.Name, err)
+						return
+					}
+					c.Step("works", func() { served = append(served, c.Name) })
+					c.Sleep(section)
+					if err := l.Unlock(w.Context()); err != nil {
+						w.Fail("%s can't release the lock: %v", c.Name, err)
+					}
+				})
+			}
+			w.Record()
+			for i := range owners {
+				owner(p, inP, time.Duration(i)*time.Millisecond/10)
+			}
+			owner(q, inQ, late*time.Millisecond/10)
+			w.Play()
+			for _, e := range w.Timeline() {
+				if e.Client == p.Name && e.Node >= 0 {
+					sent++
+				}
+			}
+			for _, err := range w.Failures() {
+				t.Error(err)
+			}
+		})
+	if err != nil {
+		return fmt.Errorf("tell of two processes: %w", err)
+	}
+	if sent >= enough {
+		return fmt.Errorf("the %d owners of a process sent %d commands: each"+
+			" of them has asked the server", owners, sent)
+	}
+	if before := slices.Index(served, "Q"); before > patient {
+		return fmt.Errorf("another process waited for %d sections of this one,"+
+			" %d are enough", before, patient)
+	}
+	return nil
 }

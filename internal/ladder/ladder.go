@@ -18,6 +18,7 @@ import (
 	"github.com/lockladder/lockladder/platinum"
 	"github.com/lockladder/lockladder/redlock"
 	"github.com/lockladder/lockladder/reentrant"
+	"github.com/lockladder/lockladder/reentrant/cohort"
 	"github.com/lockladder/lockladder/reentrant/fenced"
 	"github.com/lockladder/lockladder/reentrant/notify"
 	"github.com/lockladder/lockladder/silver"
@@ -288,6 +289,23 @@ var Rungs = []Rung{
 		Changes: []string{"Lock", "_", "Lock.tryLock", "Lock.Token"},
 		Flaws: lock.Flaws(
 			"failover: two holders, stale write",
+			"node_restart: two holders",
+			"clock_jump: two holders",
+			"hung_worker: orphaned",
+		),
+	},
+	{
+		Name:   "reentrant/cohort",
+		Parent: "reentrant",
+		Idea:   "the lock is handed over inside a process, without the server",
+		Nodes:  1,
+		Build:  one(cohort.New),
+		Renews: true,
+		Changes: []string{"Lock", "New", "Lock.TryLock", "Lock.tryLock",
+			"Lock.Lock", "Lock.Unlock", "Lock.release", "Lock.watch"},
+		Flaws: lock.Flaws(
+			"paused_holder: stale write",
+			"failover: two holders",
 			"node_restart: two holders",
 			"clock_jump: two holders",
 			"hung_worker: orphaned",

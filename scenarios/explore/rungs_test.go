@@ -94,8 +94,10 @@ func rows() []row {
 			continue
 		}
 		crash := func(b *explore.Bounds) { b.Crashes = 1 }
-		// What a rung has in common with a later one needs no look every time.
-		alike := rung.Name == "reentrant" || rung.Name == "reentrant/notify"
+		// What a rung has in common with another one needs no look every time.
+		// The explorer's clients have one owner each, so a cohort has one.
+		alike := rung.Name == "reentrant" || rung.Name == "reentrant/notify" ||
+			rung.Name == "reentrant/cohort"
 		add("standard", !alike, func(b *explore.Bounds) {
 			crash(b)
 			if rung.Renews {
@@ -165,6 +167,8 @@ var once = map[string][]explore.Invariant{
 	"reentrant/notify": {explore.TwoHolders, explore.LostUpdate,
 		explore.StaleWrite},
 	"reentrant/fenced": {explore.TwoHolders},
+	"reentrant/cohort": {explore.TwoHolders, explore.LostUpdate,
+		explore.StaleWrite},
 	"redlock": {explore.TwoHolders, explore.LostUpdate, explore.SelfDeadlock,
 		explore.StaleWrite},
 }

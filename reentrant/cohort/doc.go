@@ -1,0 +1,81 @@
+// Package cohort is a lock that its holder hands over inside the process,
+// without asking the server.
+//
+// With a thousand waiters in one process, a lock in Redis goes up to the server
+// and comes down again to the goroutine next door. Two round trips out of four
+// say nothing that the process does not know. Dice, Marathe and Shavit do this
+// to processors in "Lock Cohorting: A General Technique for Designing NUMA
+// Locks": a global lock, and a local queue in front of it.
+//
+// # What changed
+//
+// The owners of one process that use a lock, that is one rdb value and one
+// key, are a cohort. They stand in a queue, first come first served, and one
+// of them has the turn: to ask the server, to hold the lock, to release it.
+// Unlock gives the turn to the next one. It gives the lock along with it, as
+// long as two things are true of the lease:
+//
+//   - it was passed on fewer than 16 times,
+//   - less than a third of it has gone since it was asked for.
+//
+// So an owner that is let in has two thirds of a lease before it, even when no
+// renewal comes through. That is what it has with a watchdog anyhow. One that
+// wants lock.FixedLease is promised a whole lease: its lease is never shared.
+//
+// When the lease may not be passed on, the next owner asks: "free it, and give
+// it to me again, unless somebody else waits". One script does both. Its reply
+// may be lost, and to ask again changes nothing.
+//
+// Between processes there is a queue at the server. It has the owner ids that
+// were refused. Who frees the lock takes the first of them out: it has the
+// turn, for a twentieth of a lease, and it is told so by a message. All others
+// are refused meanwhile. This is crash-safe, because nothing in it is a proof:
+//
+//   - The turn is not a grant. Its process must come and ask, and then the
+//     lease begins.
+//   - A process that has died in the queue costs the others one turn. They have
+//     heard whose it is, and ask when it is over.
+//   - A message that is lost costs at most the rest of a lease, as in
+//     reentrant/notify. So does a holder that dies: the lease ends.
+//   - Who gives up leaves the queue. When that can't be sent, see above.
+//
+// A process therefore waits, for each one before it in the queue, for 17
+// sections or for a third of a lease and one section, whichever is shorter.
+//
+// The owner id stands for the cohort's lease. It is fresh for each one, by the
+// rules of reentrant. An acquisition that was not answered is left to whoever
+// of the process asks next: it finds the grant. A watchdog renews the lease,
+// not the holder. When the lease is gone, by the server's word or by the local
+// clock, Lost of the holder is closed, and the turn goes to the next owner.
+// That one asks, under a new id, and waits like everybody else.
+//
+// NewFenced makes owners with a fencing token. The acquire script reserves one
+// for each owner that may get the lease. So each holder has a higher one than
+// the one before, and what another process gets after a loss is higher than
+// all.
+//
+// # What still breaks
+//
+//   - paused_holder: A's process stops from 1 s to 31 s. Its lease ends, B
+//     locks and writes. A wakes and writes. NewFenced mends this where the
+//     storage checks tokens.
+//   - failover, node_restart, clock_jump: one server holds the only key.
+//   - hung_worker: the watchdog's price, and its whole process waits behind it.
+//
+// What the server does not see, it cannot vouch for:
+//
+//   - It knows which process has the lock, and not which owner. Between two
+//     questions it may have lost the lock: who was let in by its neighbour
+//     believes in it until a renewal tells, a third of a lease later at most.
+//     With reentrant a new holder has always asked.
+//   - For the same reason Unlock returns nil when it has passed the lock on. It
+//     means that nobody has said otherwise.
+//   - TryLock is refused when another owner of the process is before it, even
+//     if that one is still waiting.
+//   - The last owner of a queue leaves it with one more command. Its Lock may
+//     outlast its context by that, a twentieth of a lease at most.
+//
+// # See it fail
+//
+//	go test ./reentrant/cohort -red -run /node_restart
+package cohort

@@ -1,0 +1,219 @@
+package cohort
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+//go:embed acquire.lua
+var acquireSource string
+var acquire = redis.NewScript(acquireSource)
+
+//go:embed release.lua
+var releaseSource string
+var release = redis.NewScript(releaseSource)
+
+//go:embed renew.lua
+var renewSource string
+var renew = redis.NewScript(renewSource)
+
+// Lock is one owner of the lock at a key, used by one goroutine at a time.
+type Lock struct {
+	rdb  redis.UniversalClient
+	key  string
+	ttl  time.Duration
+	opts *lock.Options
+
+	token string // the owner id, "" when it is left to the others of the cohort
+
+	lost chan struct{} // closed when the newest grant's lease is gone
+
+	count int         // how often this owner is inside
+	spent bool        // token was sent with an outermost release
+	busy  atomic.Bool // a goroutine is inside a call
+
+	cohort *cohort       // the newest that this owner has joined
+	lease  *lease        // the newest that it has held and not passed on
+	again  time.Duration // after which it may ask, at the newest refusal
+	fenced bool          // its grants have fencing tokens
+	fence  uint64        // the newest grant's
+}
+
+var _ lock.Lock = (*Lock)(nil)
+var _ lock.Losable = (*Lock)(nil)
+
+// New makes an owner of the lock at key. It sends nothing. Its errors wrap
+// lock.ErrInvalid.
+func New(rdb redis.UniversalClient, key string, ttl time.Duration,
+	opts ...lock.Option) (*Lock, error) {
+	o, err := lock.Configure([]redis.UniversalClient{rdb}, key, ttl, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o}, nil
+}
+
+// TryLock makes one attempt; an owner that is inside enters once more. Behind
+// another owner of this process it is refused, and no server is asked. (false,
+// err) means unknown: the lock may have been granted at the server, and asking
+// again finds that out. It returns lock.ErrLost when the owner was inside and
+// its lease is gone, and lock.ErrBusy to a second goroutine.
+func (l *Lock) TryLock(ctx context.Context) (bool, error) {
+	if !l.busy.CompareAndSwap(false, true) {
+		return false, lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
+	}
+	defer l.busy.Store(false)
+	if l.count == 0 {
+		if !l.join(ctx, false) {
+			return false, nil
+		}
+		defer l.leave(ctx)
+	}
+	return l.tryLock(ctx, false)
+}
+
+// tryLock asks the server, for the goroutine that has made the handle busy. An
+// owner that is not inside has the turn of its cohort.
+func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
+	c, old, tokens := l.cohort, "", 0
+	if l.count == 0 {
+		c.endLease() // joined first: no renewal may follow the id's end
+		// An id that was sent with a release is never used again: the release
+		// may still be on its way. An id whose acquisition was not answered is
+		// kept, for whoever of this process asks next.
+		if c.id == "" {
+			c.id = l.opts.Token()
+		}
+		l.token, l.spent, c.queued = c.id, false, false
+		old, tokens = c.old, c.block()
+	}
+	sent := time.Now()
+	reply, err := acquire.Run(ctx, l.rdb, l.keys(),
+		l.token, l.ttl.Milliseconds(), l.count+1,
+		old, wait, l.turn(), tokens).Int64()
+	if err != nil {
+		return false, lock.Failed(ctx, "acquire", l.key, err)
+	}
+	granted := reply > 0
+	if l.count > 0 {
+		return l.enter(ctx, granted)
+	}
+	c.old, c.queued = "", wait && !granted
+	l.again = time.Duration(-reply) * time.Millisecond
+	// The lease counts from before the command was sent. When the reply took
+	// longer than that, the lease is over and somebody else may have the lock.
+	if granted && time.Since(sent) >= l.ttl {
+		c.id, l.spent = "", true
+		err = l.release(ctx, l.token, 0, tokens, l.ttl)
+		if errors.Is(err, lock.ErrNotHeld) {
+			err = nil
+		}
+		return false, err
+	}
+	if granted {
+		c.hold(l, sent, uint64(reply))
+	}
+	return granted, nil
+}
+
+// enter counts one more level, unless the lease of the outermost one is gone:
+// that holder must not believe that it still, or again, holds the lock.
+func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
+	select {
+	case <-l.lost:
+		granted = false
+	default:
+	}
+	if !granted {
+		return false, lock.Failed(ctx, "enter again", l.key, lock.ErrLost)
+	}
+	l.count++
+	return true, nil
+}
+
+// Lock waits until the lock is granted or ctx ends: first for its turn among
+// the owners of this process, which mostly brings the lock along, and else for
+// the server. It asks again when a message gives this process its turn, and at
+// the latest when the holder's lease should have ended. It returns errors of
+// the network at once, and the errors of TryLock.
+func (l *Lock) Lock(ctx context.Context) error {
+	if !l.busy.CompareAndSwap(false, true) {
+		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
+	}
+	defer l.busy.Store(false)
+	if l.count == 0 {
+		if !l.join(ctx, true) {
+			return lock.Failed(ctx, "wait for", l.key, ctx.Err())
+		}
+		if l.count > 0 {
+			return nil // passed on
+		}
+		defer l.leave(ctx)
+	}
+	for {
+		granted, err := l.tryLock(ctx, true)
+		if granted || err != nil {
+			return err
+		}
+		if err := l.cohort.wait(ctx, l.again); err != nil {
+			return lock.Failed(ctx, "wait for", l.key, err)
+		}
+	}
+}
+
+// Unlock leaves one level, and the outermost one passes the lock on or releases
+// it. It returns lock.ErrNotHeld when there was nothing to release, and
+// lock.ErrBusy to a second goroutine. After any other error it may be called
+// again: what was done already is not done twice.
+func (l *Lock) Unlock(ctx context.Context) error {
+	if !l.busy.CompareAndSwap(false, true) {
+		return lock.Failed(ctx, "release", l.key, lock.ErrBusy)
+	}
+	defer l.busy.Store(false)
+	left, unused := max(l.count-1, 0), 0
+	if left == 0 {
+		l.count, l.spent = 0, true
+		passed, alone := l.cohort.handOver(l)
+		if passed {
+			return nil
+		}
+		if alone { // nobody else has the turn before the release is answered
+			defer l.leave(ctx)
+			unused = l.cohort.unused
+		}
+		l.lease.end() // joined first: no renewal may follow the release
+	}
+	err := l.release(ctx, l.token, left, unused, l.ttl)
+	if err == nil || errors.Is(err, lock.ErrNotHeld) {
+		l.count = left
+	}
+	return err
+}
+
+// Lost is closed when the newest grant's lease is gone; nil before the first.
+func (l *Lock) Lost() <-chan struct{} { return l.lost }
+
+// release runs for so long at most, on a context of its own: the caller's has
+// often ended when a deferred Unlock runs. It gives back fencing tokens that
+// were reserved and not used.
+func (l *Lock) release(ctx context.Context, token string, left, unused int,
+	within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	released, err := release.Run(ctx, l.rdb, l.keys(),
+		token, l.ttl.Milliseconds(), left, l.turn(), unused).Int()
+	if err != nil {
+		return lock.Failed(ctx, "release", l.key, err)
+	}
+	if released == 0 {
+		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
+	}
+	return nil
+}

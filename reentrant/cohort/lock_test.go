@@ -1,0 +1,32 @@
+package cohort_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/reentrant/cohort"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+var red = flag.Bool("red", os.Getenv("RED") != "",
+	"let the failing assertions of the known flaws through")
+
+func TestScenarios(t *testing.T) { laddertest.Run(t, "reentrant/cohort", *red) }
+
+// With fencing tokens it is what reentrant/fenced is.
+func TestScenariosFenced(t *testing.T) {
+	fenced, err := ladder.Find("reentrant/fenced")
+	require.NoError(t, err)
+	fenced.Build = func(env lock.Env) (lock.Lock, error) {
+		return cohort.NewFenced(env.Nodes[0], env.Key, env.TTL,
+			env.Options...)
+	}
+	scenarios.Run(t, fenced.Build, append(laddertest.Options(fenced),
+		scenarios.Red(*red))...)
+}

@@ -1,0 +1,310 @@
+package cohort
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// passes is how often a lease is passed on inside a process before the other
+// processes have their turn.
+const passes = 16
+
+// turnOf is how long a turn is kept for a process that does not come for it.
+func turnOf(ttl time.Duration) time.Duration {
+	return max(ttl/20, time.Millisecond)
+}
+
+// cohorts are those in use. Who gives up a turn that nobody else wants ends the
+// cohort, so nothing stays behind here. The mutex guards them all, and is never
+// held while Redis is asked.
+var cohorts = struct {
+	sync.Mutex
+	of map[setting]*cohort
+}{of: map[setting]*cohort{}}
+
+// setting is what the owners of a cohort have in common. They pass on a lease,
+// so it must be the same lease to all of them.
+type setting struct {
+	rdb    redis.UniversalClient
+	key    string
+	ttl    time.Duration
+	fixed  bool // nothing renews it
+	fenced bool
+}
+
+// cohort is the owners in one process that hold a lock or wait for it. One of
+// them has the turn: to ask the server, to hold the lock, to release it.
+type cohort struct {
+	setting
+
+	queue  *list.List // of *waiter: who waits for the turn, in order
+	holder *Lock      // who has the turn and the lock
+	lease  *lease     // the server's newest grant, while it runs
+
+	// While there is a holder the mutex guards these; else they belong to the
+	// owner that has the turn.
+	id     string // the owner id to ask with, or to hold with; "" when spent
+	old    string // one that is given up when the server is asked again
+	queued bool   // id is in the server's queue
+	passed int    // how often the lease was passed on
+	fence  uint64 // the fencing token of the next holder
+	unused int    // how many such tokens were reserved
+
+	sub  *subscription // nil until the first refusal
+	news chan string   // holds the newest element of what the server tells
+}
+
+// waiter is an owner that waits for the turn.
+type waiter struct {
+	lock *Lock
+	turn chan struct{} // closed when it has come
+}
+
+// lease is a grant of the server. Several owners may hold it in turn.
+type lease struct {
+	sent time.Time // before the command was sent that began it
+	stop func()
+}
+
+// join makes an owner one of its process's cohort. It waits for the turn, or
+// not at all. When it returns true the owner has the turn, and when it was
+// passed on together with the lock, it has that as well.
+func (l *Lock) join(ctx context.Context, wait bool) bool {
+	s := setting{l.rdb, l.key, l.ttl, l.opts.FixedLease, l.fenced}
+	cohorts.Lock()
+	c, ok := cohorts.of[s]
+	if ok && !wait {
+		cohorts.Unlock()
+		return false
+	}
+	if !ok {
+		c = &cohort{setting: s, queue: list.New(), news: make(chan string, 1)}
+		cohorts.of[s] = c
+	}
+	l.cohort = c
+	w := &waiter{l, make(chan struct{})}
+	place := c.queue.PushBack(w)
+	if !ok {
+		c.next()
+	}
+	cohorts.Unlock()
+
+	select {
+	case <-w.turn:
+	case <-ctx.Done():
+		if l.desert(w, place) {
+			return false
+		}
+	}
+	// An id whose acquisition was not answered may be held at the server.
+	switch {
+	case l.count > 0 || l.spent || l.token == "":
+	case c.id == "":
+		c.id = l.token
+	case c.id != l.token && c.old == "":
+		c.old = l.token
+	}
+	return true
+}
+
+// desert leaves the queue, unless the turn has come at the same moment.
+func (l *Lock) desert(w *waiter, place *list.Element) bool {
+	cohorts.Lock()
+	defer cohorts.Unlock()
+	select {
+	case <-w.turn:
+		return false
+	default:
+		l.cohort.queue.Remove(place)
+		return true
+	}
+}
+
+// leave gives up the turn of an owner that is not inside. When nobody of the
+// process waits for the turn, nothing must stay behind at the server: no grant
+// that was to be passed on, and no place in the queue.
+func (l *Lock) leave(ctx context.Context) {
+	if l.count > 0 {
+		return
+	}
+	c := l.cohort
+	defer l.pass()
+	if !c.deserted() {
+		return
+	}
+	if c.old != "" {
+		l.release(ctx, c.old, 0, c.unused, turnOf(c.ttl))
+		c.old = ""
+	}
+	if c.queued {
+		l.release(ctx, c.id, 0, 0, turnOf(c.ttl))
+		c.id, c.queued = "", false
+	}
+}
+
+// deserted says whether nobody waits for the turn.
+func (c *cohort) deserted() bool {
+	cohorts.Lock()
+	defer cohorts.Unlock()
+	return c.queue.Len() == 0
+}
+
+// pass gives the turn to the next owner of the process. The last one keeps an
+// id that was not answered for itself.
+func (l *Lock) pass() {
+	c := l.cohort
+	cohorts.Lock()
+	if !l.spent {
+		l.token = ""
+	}
+	if c.queue.Len() == 0 && c.id != "" {
+		l.token, l.spent = c.id, false
+	}
+	over := c.next()
+	cohorts.Unlock()
+	over.end()
+}
+
+// next gives the turn to the first of the queue, and ends the cohort when there
+// is none. Its subscription, if that has ended with it, is to be ended outside
+// of the mutex.
+func (c *cohort) next() (over *subscription) {
+	if first := c.queue.Front(); first != nil {
+		close(c.queue.Remove(first).(*waiter).turn)
+		return nil
+	}
+	delete(cohorts.of, c.setting)
+	return c.unlisten()
+}
+
+// block is how many fencing tokens are reserved for a lease: one for each owner
+// that may hold it.
+func (c *cohort) block() int {
+	switch {
+	case !c.fenced:
+		return 0
+	case c.fixed:
+		return 1
+	}
+	return 1 + passes
+}
+
+// hold makes the owner that has the turn the holder of a new lease.
+func (c *cohort) hold(l *Lock, sent time.Time, fence uint64) {
+	cohorts.Lock()
+	defer cohorts.Unlock()
+	c.passed, c.fence, c.unused = 0, fence, c.block()
+	c.lease = c.watch(sent)
+	c.admit(l)
+}
+
+// admit makes an owner the holder of the lease.
+func (c *cohort) admit(l *Lock) {
+	c.holder = l
+	l.count, l.token, l.spent = 1, c.id, false
+	l.lease, l.lost = c.lease, make(chan struct{})
+	if c.fenced {
+		l.fence = c.fence
+		c.fence++
+		c.unused--
+	}
+}
+
+// handOver ends a holder's part. It passes the turn on to the next owner of the
+// process, together with the lock as long as the lease may be passed on: else
+// that owner gives it up, and asks the server for another one. Alone says that
+// nobody waits: the owner keeps the turn, to release the lock. When it returns
+// neither, the owner was not the holder, or its lease is gone.
+func (c *cohort) handOver(l *Lock) (passed, alone bool) {
+	if c == nil {
+		return false, false
+	}
+	cohorts.Lock()
+	defer cohorts.Unlock()
+	if c.holder != l {
+		return false, false
+	}
+	c.holder = nil
+	first := c.queue.Front()
+	if first == nil {
+		c.id, c.lease = "", nil
+		return false, true
+	}
+	l.token, l.lease = "", nil
+	w := first.Value.(*waiter)
+	// A third of the lease at most is gone when an owner gets it, whether it is
+	// renewed or not. One that nothing renews is not shared at all.
+	if c.passed < passes && !c.fixed && time.Since(c.lease.sent) < c.ttl/3 {
+		c.passed++
+		c.admit(w.lock)
+	} else {
+		c.old, c.id = c.id, ""
+	}
+	c.next()
+	return true, false
+}
+
+// lose tells the holder that the lease is gone, and gives the turn to the next
+// owner, which asks the server.
+func (c *cohort) lose(gone *lease) {
+	var over *subscription
+	cohorts.Lock()
+	if c.lease == gone {
+		c.lease = nil
+		if c.holder != nil {
+			close(c.holder.lost)
+			c.holder, c.id = nil, ""
+			over = c.next()
+		}
+	}
+	cohorts.Unlock()
+	over.end()
+}
+
+// endLease ends the lease that is to be given up.
+func (c *cohort) endLease() {
+	cohorts.Lock()
+	ends := c.lease
+	c.lease = nil
+	cohorts.Unlock()
+	ends.end()
+}
+
+// end stops and joins the lease's watchdog.
+func (l *lease) end() {
+	if l != nil {
+		l.stop()
+	}
+}
+
+// watch starts a lease's watchdog: it renews the lease every third of it, and
+// tells when the server or the local clock says that the lease is gone.
+func (c *cohort) watch(sent time.Time) *lease {
+	ctx, cancel := context.WithCancel(context.Background())
+	watched, done := &lease{sent: sent}, make(chan struct{})
+	lose := sync.OnceFunc(func() { c.lose(watched); cancel() })
+	deadline := time.AfterFunc(time.Until(sent.Add(c.ttl)), lose)
+	go func(token string) {
+		defer close(done)
+		for !c.fixed && lock.Sleep(ctx, c.ttl/3) == nil {
+			sent := time.Now()
+			ctx, cancel := context.WithTimeout(ctx, c.ttl/3)
+			extended, err := renew.Run(ctx, c.rdb, []string{c.key},
+				token, c.ttl.Milliseconds()).Int()
+			cancel()
+			if err == nil && extended == 0 {
+				lose()
+			} else if err == nil { // after an error the deadline stays
+				deadline.Reset(time.Until(sent.Add(c.ttl)))
+			}
+		}
+	}(c.id)
+	watched.stop = func() { cancel(); <-done; deadline.Stop() }
+	return watched
+}
