@@ -32,7 +32,7 @@ func TestTheGeneratedPartsAreFresh(t *testing.T) {
 			})
 		}
 	})
-	exhibits := append(exhibitsOf(reports), before(t)...)
+	exhibits := append(exhibitsOf(t, reports), before(t)...)
 	if t.Failed() {
 		t.Fatal("the documents are made from a green run only")
 	}
