@@ -34,6 +34,7 @@ type settings struct {
 	subjects []benchmark.Subject
 	servers  []string // none: embedded ones
 	json     string   // a file, "-", or ""
+	sizeTTL  bool     // measure what a lease is sized by, and nothing else
 }
 
 // run is the whole program. It returns the exit status.
@@ -46,7 +47,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "bench: %v (-help lists the flags)\n", err)
 		return usage
 	}
-	if err := s.measure(ctx, stdout, stderr); err != nil {
+	measure := func() error { return s.measure(ctx, stdout, stderr) }
+	if s.sizeTTL {
+		measure = func() error { return s.size(ctx, stdout) }
+	}
+	if err := measure(); err != nil {
 		fmt.Fprintf(stderr, "bench: %s\n", oneLine(err))
 		return failed
 	}
@@ -82,6 +87,8 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 		"separated by commas\n(default all)")
 	flags.StringVar(&s.json, "json", "", "also write the figures to this "+
 		"`file`; with - they alone go to standard output")
+	flags.BoolVar(&s.sizeTTL, "size-ttl", false, "measure how long a lease "+
+		"should be, and nothing else")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			help(flags, stdout)
@@ -108,6 +115,12 @@ func parse(args []string, stdout io.Writer) (*settings, error) {
 	}
 	if given["rungs"] && strings.TrimSpace(*names) == "" {
 		return nil, errors.New("-rungs needs at least one name")
+	}
+	for name := range given {
+		if s.sizeTTL && name != "size-ttl" && name != "redis" {
+			return nil, fmt.Errorf("-size-ttl measures no rungs, -%s does not "+
+				"go with it", name)
+		}
 	}
 	if s.subjects, err = benchmark.Select(subjects(), *names); err != nil {
 		return nil, err
@@ -195,6 +208,23 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 	}
 	if err = errors.Join(err, out.err); err == nil && file != nil {
 		err = file.commit(report)
+	}
+	return err
+}
+
+// sizings is how many sections a lease is sized by.
+const sizings = 10_000
+
+// size measures what a lease is sized by.
+func (s *settings) size(ctx context.Context, stdout io.Writer) (err error) {
+	servers, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, servers.Close(ctx)) }()
+	sizing, err := benchmark.SizeTTL(ctx, servers, sizings)
+	if err == nil {
+		_, err = fmt.Fprint(stdout, sizing)
 	}
 	return err
 }

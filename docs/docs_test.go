@@ -1,20 +1,22 @@
-// Package docs_test writes the generated parts of the documents and checks that
-// they are fresh: go test ./docs -update rewrites them.
-package docs_test
+// The documents' generated parts are written from the running code, and are
+// checked to be fresh: go test ./docs -update rewrites them.
+package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/pages"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -30,36 +32,67 @@ func TestTheGeneratedPartsAreFresh(t *testing.T) {
 			})
 		}
 	})
+	exhibits := append(exhibitsOf(t, reports), before(t)...)
 	if t.Failed() {
 		t.Fatal("the documents are made from a green run only")
 	}
 	readme := filepath.Join("..", "README.md")
-	fresh(t, readme, "matrix", folded(reports))
-	fresh(t, readme, "ladder", list())
-	fresh(t, readme, "gold", goldBreaks(t, reports))
-	fresh(t, "matrix.md", "matrix", whole(reports))
-	fresh(t, "matrix.md", "stories", stories())
+	fresh(t, readme, func(part string) (string, error) {
+		switch part {
+		case "matrix":
+			return folded(reports), nil
+		case "ladder":
+			return list(), nil
+		case "gold":
+			text, err := assertions(exhibits, "gold/overrun_release")
+			return pages.Fence("", text), err
+		}
+		return "", errUnknown
+	})
+	fresh(t, "matrix.md", func(part string) (string, error) {
+		switch part {
+		case "matrix":
+			return whole(reports), nil
+		case "stories":
+			return catalogue(), nil
+		}
+		return "", errUnknown
+	})
+	for _, page := range ours(t) {
+		fresh(t, page, func(part string) (string, error) {
+			return made(exhibits, part)
+		})
+	}
 }
 
-// fresh compares one generated part of a file with what it should be, and
+var errUnknown = errors.New("nobody makes such a part")
+
+// fresh compares a document with what its generated parts should be, and
 // rewrites it with -update.
-func fresh(t *testing.T, file, part, want string) {
+func fresh(t *testing.T, file string, made func(part string) (string, error)) {
 	t.Helper()
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
-	begin := fmt.Sprintf("<!-- generated: %s -->\n", part)
-	end := fmt.Sprintf("<!-- end of %s -->", part)
-	before, rest, found := strings.Cut(string(content), begin)
-	require.True(t, found, "%s has no line %q", file, begin)
-	got, after, found := strings.Cut(rest, end)
-	require.True(t, found, "%s has no line %q", file, end)
-	if *update {
-		require.NoError(t, os.WriteFile(file,
-			[]byte(before+begin+want+end+after), 0o644))
+	got := strings.ReplaceAll(string(content), "\r\n", "\n")
+	want, err := pages.Rewrite(got, made)
+	if err != nil {
+		t.Errorf("%s: %v", file, err)
 		return
 	}
-	assert.Equal(t, want, got, "%s: the part %q is stale, run"+
-		" go test ./docs -update", file, part)
+	if *update && got != want {
+		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
+		return
+	}
+	if got == want {
+		return
+	}
+	lines, err := pages.Lines(got, want)
+	require.NoError(t, err)
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		return strings.HasPrefix(line, " ")
+	})
+	t.Errorf("%s is stale, run go test ./docs -update:\n%s", file,
+		strings.Join(lines[:min(len(lines), 20)], ""))
 }
 
 // folded is the matrix with a column for each failure family: in how many of its
@@ -144,7 +177,8 @@ func symbol(v scenarios.Verdict) string {
 	return "?"
 }
 
-func stories() string {
+// catalogue lists the stories by family.
+func catalogue() string {
 	var b strings.Builder
 	for _, family := range scenarios.Families {
 		fmt.Fprintf(&b, "\n### %s\n\n", family)
@@ -163,22 +197,8 @@ func stories() string {
 func list() string {
 	var b strings.Builder
 	for i, rung := range ladder.Rungs {
-		fmt.Fprintf(&b, "%d. [%s](%s/doc.go): %s\n", i+1, rung.Name, rung.Name,
+		fmt.Fprintf(&b, "%d. [%s](docs/%s): %s\n", i+1, rung.Name, pageOf(i),
 			rung.Idea)
 	}
 	return b.String()
-}
-
-// goldBreaks is what the README's red command prints, without the lines of go
-// test around it.
-func goldBreaks(t *testing.T, reports []scenarios.Report) string {
-	for i, rung := range ladder.Rungs {
-		for _, r := range reports[i] {
-			if rung.Name == "gold" && r.Scenario == "overrun_release" {
-				return "```\n" + strings.TrimSpace(r.Assertion) + "\n```\n"
-			}
-		}
-	}
-	t.Fatal("gold has no verdict on overrun_release")
-	return ""
 }

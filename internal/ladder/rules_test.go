@@ -75,12 +75,12 @@ var rules = []struct {
 		may: ofModule("internal/lock"),
 	},
 	{
-		name:  "nothing imports bench or docs",
+		name:  "nothing imports bench, and only docs imports docs",
 		about: func(source) bool { return true },
 		may: func(s source, imported string) bool {
 			return imported == module+"/"+s.dir ||
 				!below(imported, module+"/bench") &&
-					!below(imported, module+"/docs")
+					(s.within("docs") || !below(imported, module+"/docs"))
 		},
 	},
 }

@@ -1,0 +1,130 @@
+// Package watchdog is the start of exercise 08. Its flaw: the renewal takes the lock.
+package watchdog
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+//go:embed release.lua
+var releaseSource string
+var release = redis.NewScript(releaseSource)
+
+//go:embed renew.lua
+var renewSource string
+var renew = redis.NewScript(renewSource)
+
+// Lock is one owner of the lock at a key, used by one goroutine at a time.
+type Lock struct {
+	rdb  redis.UniversalClient
+	key  string
+	ttl  time.Duration
+	opts *lock.Options
+
+	token string // of the newest grant
+
+	lost chan struct{} // closed when the newest grant's lease is gone
+	stop func()        // stops and joins the newest grant's watchdog
+}
+
+var _ lock.Lock = (*Lock)(nil)
+var _ lock.Losable = (*Lock)(nil)
+
+// New makes an owner of the lock at key. It sends nothing. Its errors wrap
+// lock.ErrInvalid.
+func New(rdb redis.UniversalClient, key string, ttl time.Duration,
+	opts ...lock.Option) (*Lock, error) {
+	o, err := lock.Configure([]redis.UniversalClient{rdb}, key, ttl, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o, stop: func() {}}, nil
+}
+
+// TryLock makes one attempt. (false, err) means unknown: the lock may have been
+// granted at the server.
+func (l *Lock) TryLock(ctx context.Context) (bool, error) {
+	token, sent := l.opts.Token(), time.Now()
+	granted, err := l.rdb.SetNX(ctx, l.key, token, l.ttl).Result()
+	if err != nil {
+		return false, lock.Failed(ctx, "acquire", l.key, err)
+	}
+	// The lease counts from before the command was sent. When the reply took
+	// longer than that, the lease is over and somebody else may have the lock.
+	if granted && time.Since(sent) >= l.ttl {
+		if err = l.release(ctx, token); errors.Is(err, lock.ErrNotHeld) {
+			err = nil
+		}
+		return false, err
+	}
+	if granted {
+		l.stop()
+		l.token = token
+		l.watch(token, sent)
+	}
+	return granted, nil
+}
+
+// Lock waits until the lock is granted or ctx ends, asking again and again. It
+// returns errors of the network at once.
+func (l *Lock) Lock(ctx context.Context) error {
+	return lock.Poll(ctx, l.key, l.opts, l.TryLock)
+}
+
+// Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
+// to release. It deletes only when the server finds its own token there.
+func (l *Lock) Unlock(ctx context.Context) error {
+	l.stop() // joined first: no renewal may follow the release
+	return l.release(ctx, l.token)
+}
+
+// Lost is closed when the newest grant's lease is gone; nil before the first.
+func (l *Lock) Lost() <-chan struct{} { return l.lost }
+
+// release runs for at most one lease on a context of its own: the caller's has
+// often ended when a deferred Unlock runs.
+func (l *Lock) release(ctx context.Context, token string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
+	defer cancel()
+	deleted, err := release.Run(ctx, l.rdb, []string{l.key}, token).Int()
+	if err != nil {
+		return lock.Failed(ctx, "release", l.key, err)
+	}
+	if deleted == 0 {
+		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
+	}
+	return nil
+}
+
+// watch starts a grant's watchdog: it renews the lease every third of it, and
+// closes lost when the server or the local clock says that the lease is gone.
+func (l *Lock) watch(token string, sent time.Time) {
+	ctx, cancel := context.WithCancel(context.Background())
+	lost, done := make(chan struct{}), make(chan struct{})
+	lose := sync.OnceFunc(func() { close(lost); cancel() })
+	deadline := time.AfterFunc(time.Until(sent.Add(l.ttl)), lose)
+	go func() {
+		defer close(done)
+		for !l.opts.FixedLease && lock.Sleep(ctx, l.ttl/3) == nil {
+			sent := time.Now()
+			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
+			extended, err := renew.Run(ctx, l.rdb, []string{l.key},
+				token, l.ttl.Milliseconds()).Int()
+			cancel()
+			if err == nil && extended == 0 {
+				lose()
+			} else if err == nil { // after an error the deadline stays
+				deadline.Reset(time.Until(sent.Add(l.ttl)))
+			}
+		}
+	}()
+	l.lost = lost
+	l.stop = func() { cancel(); <-done; deadline.Stop() }
+}

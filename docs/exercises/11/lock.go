@@ -1,0 +1,204 @@
+// Package fenced is the start of exercise 11. Its flaw: the counter ends with the lease.
+package fenced
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+//go:embed acquire.lua
+var acquireSource string
+var acquire = redis.NewScript(acquireSource)
+
+//go:embed release.lua
+var releaseSource string
+var release = redis.NewScript(releaseSource)
+
+//go:embed renew.lua
+var renewSource string
+var renew = redis.NewScript(renewSource)
+
+// Lock is one owner of the lock at a key, used by one goroutine at a time.
+type Lock struct {
+	rdb  redis.UniversalClient
+	key  string
+	ttl  time.Duration
+	opts *lock.Options
+
+	token string // the owner id, of the newest outermost acquisition
+
+	lost chan struct{} // closed when the newest grant's lease is gone
+	stop func()        // stops and joins the newest grant's watchdog
+
+	count int         // how often this owner is inside
+	spent bool        // token was sent with an outermost release
+	busy  atomic.Bool // a goroutine is inside a call
+
+	fence uint64 // the fencing token of the newest grant
+}
+
+var _ lock.Lock = (*Lock)(nil)
+var _ lock.Losable = (*Lock)(nil)
+var _ lock.Fenced = (*Lock)(nil)
+
+// New makes an owner of the lock at key. It sends nothing. Its errors wrap
+// lock.ErrInvalid.
+func New(rdb redis.UniversalClient, key string, ttl time.Duration,
+	opts ...lock.Option) (*Lock, error) {
+	o, err := lock.Configure([]redis.UniversalClient{rdb}, key, ttl, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o, stop: func() {}}, nil
+}
+
+// TryLock makes one attempt; an owner that is inside enters once more. (false,
+// err) means unknown: the lock may have been granted at the server, and asking
+// again finds that out. It returns lock.ErrLost when the owner was inside and
+// its lease is gone, and lock.ErrBusy to a second goroutine.
+func (l *Lock) TryLock(ctx context.Context) (bool, error) {
+	if !l.busy.CompareAndSwap(false, true) {
+		return false, lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
+	}
+	defer l.busy.Store(false)
+	return l.tryLock(ctx)
+}
+
+// tryLock is TryLock for the goroutine that has made the handle busy.
+func (l *Lock) tryLock(ctx context.Context) (bool, error) {
+	// An id that was sent with a release is never used again: the release may
+	// still be on its way, and must not find the next acquisition under it. An
+	// id whose acquisition was not answered is kept, to find oneself.
+	if l.token == "" || l.spent {
+		l.token, l.spent = l.opts.Token(), false
+	}
+	sent := time.Now()
+	fence, err := acquire.Run(ctx, l.rdb,
+		[]string{l.key, lock.Beside(l.key, "token")},
+		l.token, l.ttl.Milliseconds(), l.count+1).Uint64()
+	if err != nil {
+		return false, lock.Failed(ctx, "acquire", l.key, err)
+	}
+	granted := fence > 0
+	if l.count > 0 {
+		return l.enter(ctx, granted)
+	}
+	// The lease counts from before the command was sent. When the reply took
+	// longer than that, the lease is over and somebody else may have the lock.
+	if granted && time.Since(sent) >= l.ttl {
+		l.spent = true
+		if err = l.release(ctx, 0); errors.Is(err, lock.ErrNotHeld) {
+			err = nil
+		}
+		return false, err
+	}
+	if granted {
+		l.count, l.fence = 1, fence
+		l.stop()
+		l.watch(l.token, sent)
+	}
+	return granted, nil
+}
+
+// enter counts one more level, unless the lease of the outermost one is gone:
+// that holder must not believe that it still, or again, holds the lock.
+func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
+	select {
+	case <-l.lost:
+		granted = false
+	default:
+	}
+	if !granted {
+		return false, lock.Failed(ctx, "enter again", l.key, lock.ErrLost)
+	}
+	l.count++
+	return true, nil
+}
+
+// Lock waits until the lock is granted or ctx ends, asking again and again. It
+// returns errors of the network at once, and the errors of TryLock.
+func (l *Lock) Lock(ctx context.Context) error {
+	if !l.busy.CompareAndSwap(false, true) {
+		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
+	}
+	defer l.busy.Store(false)
+	return lock.Poll(ctx, l.key, l.opts, l.tryLock)
+}
+
+// Unlock leaves one level, and the outermost one releases the lock. It returns
+// lock.ErrNotHeld when there was nothing to release, and lock.ErrBusy to a
+// second goroutine. After any other error it may be called again: what was done
+// already is not done twice.
+func (l *Lock) Unlock(ctx context.Context) error {
+	if !l.busy.CompareAndSwap(false, true) {
+		return lock.Failed(ctx, "release", l.key, lock.ErrBusy)
+	}
+	defer l.busy.Store(false)
+	left := max(l.count-1, 0)
+	if left == 0 {
+		l.stop() // joined first: no renewal may follow the release
+		l.count, l.spent = 0, true
+	}
+	err := l.release(ctx, left)
+	if err == nil || errors.Is(err, lock.ErrNotHeld) {
+		l.count = left
+	}
+	return err
+}
+
+// Lost is closed when the newest grant's lease is gone; nil before the first.
+func (l *Lock) Lost() <-chan struct{} { return l.lost }
+
+// Token is the fencing token of the newest grant, 0 before the first. Grants of
+// the key have rising tokens; entering once more keeps the token.
+func (l *Lock) Token() uint64 { return l.fence }
+
+// release runs for at most one lease on a context of its own: the caller's has
+// often ended when a deferred Unlock runs.
+func (l *Lock) release(ctx context.Context, left int) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
+	defer cancel()
+	released, err := release.Run(ctx, l.rdb, []string{l.key},
+		l.token, l.ttl.Milliseconds(), left).Int()
+	if err != nil {
+		return lock.Failed(ctx, "release", l.key, err)
+	}
+	if released == 0 {
+		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
+	}
+	return nil
+}
+
+// watch starts a grant's watchdog: it renews the lease every third of it, and
+// closes lost when the server or the local clock says that the lease is gone.
+func (l *Lock) watch(token string, sent time.Time) {
+	ctx, cancel := context.WithCancel(context.Background())
+	lost, done := make(chan struct{}), make(chan struct{})
+	lose := sync.OnceFunc(func() { close(lost); cancel() })
+	deadline := time.AfterFunc(time.Until(sent.Add(l.ttl)), lose)
+	go func() {
+		defer close(done)
+		for !l.opts.FixedLease && lock.Sleep(ctx, l.ttl/3) == nil {
+			sent := time.Now()
+			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
+			extended, err := renew.Run(ctx, l.rdb, []string{l.key},
+				token, l.ttl.Milliseconds()).Int()
+			cancel()
+			if err == nil && extended == 0 {
+				lose()
+			} else if err == nil { // after an error the deadline stays
+				deadline.Reset(time.Until(sent.Add(l.ttl)))
+			}
+		}
+	}()
+	l.lost = lost
+	l.stop = func() { cancel(); <-done; deadline.Stop() }
+}

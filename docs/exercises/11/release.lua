@@ -1,0 +1,14 @@
+-- release.lua: leave one level of the lock if it is still the caller's.
+-- KEYS[1] the lock, a hash {owner: count}
+-- ARGV[1] the caller's owner id
+-- ARGV[2] the lease in milliseconds
+-- ARGV[3] the count that the caller will have, 0 to free the lock
+-- Returns 1 when left, 0 when the lock is free or somebody else's.
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+  return 0
+end
+if ARGV[3] == '0' then
+  return redis.call('DEL', KEYS[1])
+end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])

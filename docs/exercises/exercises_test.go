@@ -1,0 +1,141 @@
+package exercises_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/docs/before"
+	bronze "github.com/lockladder/lockladder/docs/exercises/01"
+	silver "github.com/lockladder/lockladder/docs/exercises/02"
+	timestamp "github.com/lockladder/lockladder/docs/exercises/03"
+	gold "github.com/lockladder/lockladder/docs/exercises/04"
+	script "github.com/lockladder/lockladder/docs/exercises/05"
+	platinum "github.com/lockladder/lockladder/docs/exercises/06"
+	diamond "github.com/lockladder/lockladder/docs/exercises/07"
+	watchdog "github.com/lockladder/lockladder/docs/exercises/08"
+	reentrant "github.com/lockladder/lockladder/docs/exercises/09"
+	notify "github.com/lockladder/lockladder/docs/exercises/10"
+	fenced "github.com/lockladder/lockladder/docs/exercises/11"
+	cohort "github.com/lockladder/lockladder/docs/exercises/12"
+	redlock "github.com/lockladder/lockladder/docs/exercises/13"
+	"github.com/lockladder/lockladder/internal/exercise"
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// starts are the locks that the exercises begin with, by rung.
+var starts = map[string]lock.Build{
+	"bronze":           exercise.On(bronze.New),
+	"silver":           exercise.On(silver.New),
+	"silver/timestamp": exercise.On(timestamp.New),
+	"gold":             exercise.On(gold.New),
+	"gold/script":      exercise.On(script.New),
+	"platinum":         exercise.On(platinum.New),
+	"diamond":          exercise.On(diamond.New),
+	"diamond/watchdog": exercise.On(watchdog.New),
+	"reentrant":        exercise.On(reentrant.New),
+	"reentrant/notify": exercise.On(notify.New),
+	"reentrant/fenced": exercise.On(fenced.New),
+	"reentrant/cohort": exercise.On(cohort.New),
+	"redlock":          exercise.OnAll(redlock.New),
+}
+
+// Every rung has an exercise, in the order of the ladder.
+func TestEveryRungHasAnExercise(t *testing.T) {
+	for i, rung := range ladder.Rungs {
+		require.Greater(t, len(exercise.All), i, "rung %d, %s, has no exercise",
+			i+1, rung.Name)
+		e := exercise.All[i]
+		assert.Equal(t, rung.Name, e.Rung, "exercise %s", e.Number)
+		assert.NotNil(t, starts[e.Rung], "the start of exercise %s", e.Number)
+		for _, file := range []string{"README.md", "lock.go",
+			"exercise_test.go"} {
+			assert.FileExists(t, filepath.Join(e.Number, file))
+		}
+	}
+	assert.Len(t, exercise.All, len(ladder.Rungs))
+}
+
+// red says that a lock breaks exactly this, or fails at the check.
+func red(t *testing.T, e exercise.Exercise, build lock.Build,
+	breaks []lock.Flaw) {
+	failed := len(breaks) > 0
+	if !failed { // the check is all that can tell
+		require.NotNil(t, e.Check)
+		var report scenarios.Report
+		if e.Number != "05" {
+			report = exercise.Tell(t, e, build)
+		}
+		err := e.Check(t, build, report)
+		require.Error(t, err, "the check lets it pass")
+		t.Log(err)
+		return
+	}
+	exercise.Tell(t, e, build, scenarios.Flaws(breaks...))
+}
+
+// An exercise begins with a test that is red.
+func TestTheStartFails(t *testing.T) {
+	for _, e := range exercise.All {
+		t.Run(e.Number, func(t *testing.T) {
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("Did you solve exercise %s? Then all is well: git"+
+						" checkout docs/exercises/%s brings the start back.",
+						e.Number, e.Number)
+				}
+			})
+			red(t, e, starts[e.Rung], e.Start)
+		})
+	}
+}
+
+// Nobody gets through with what was right one rung ago: neither the rung before
+// nor the one that it is read beside.
+func TestThePreviousSolutionFails(t *testing.T) {
+	for i, e := range exercise.All {
+		t.Run(e.Number, func(t *testing.T) {
+			previous := lock.Build(before.BuildVariable)
+			if i > 0 {
+				rung, err := ladder.Find(exercise.All[i-1].Rung)
+				require.NoError(t, err)
+				previous = rung.Build
+			}
+			red(t, e, previous, e.Previous)
+		})
+	}
+}
+
+func TestTheSolutionPasses(t *testing.T) {
+	for _, e := range exercise.All {
+		t.Run(e.Number, func(t *testing.T) {
+			rung, err := ladder.Find(e.Rung)
+			require.NoError(t, err)
+			exercise.Run(t, e.Number, rung.Build)
+		})
+	}
+}
+
+var hint = regexp.MustCompile(`(?s)<details>\n<summary>(Hint [123]|Solution)` +
+	`[^\n]*</summary>\n\n.+?\n\n</details>`)
+
+// An exercise's page has three hints, each further than the one before, and the
+// solution, all folded away.
+func TestEveryExerciseHasThreeHints(t *testing.T) {
+	for _, e := range exercise.All {
+		page, err := os.ReadFile(filepath.Join(e.Number, "README.md"))
+		require.NoError(t, err)
+		var levels []string
+		for _, found := range hint.FindAllSubmatch(page, -1) {
+			levels = append(levels, string(found[1]))
+		}
+		assert.Equal(t, []string{"Hint 1", "Hint 2", "Hint 3", "Solution"},
+			levels, "exercise %s", e.Number)
+	}
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/pages"
+)
+
+// A mistake gets one line that says what would be right.
+func TestBadArgumentsGetOneLine(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	for _, c := range []struct {
+		name   string
+		args   []string
+		status int
+		says   string
+	}{
+		{"no port", []string{"-addr", "localhost"}, usage,
+			`-addr "localhost" is not host:port, such as 127.0.0.1:8080`},
+		{"an empty address", []string{"-addr", ""}, usage, "is not host:port"},
+		{"a port that is a word", []string{"-addr", "127.0.0.1:web"}, usage,
+			"it must be a number from 0 to 65535"},
+		{"a port that is too high", []string{"-addr", ":70000"}, usage,
+			"it must be a number from 0 to 65535"},
+		{"an argument", []string{"gold"}, usage, `unexpected argument "gold"`},
+		{"an unknown flag", []string{"-port", "80"}, usage, "-port"},
+		{"a port in use", []string{"-addr", taken.Addr().String()}, failed,
+			"serve on " + taken.Addr().String()},
+		{"an address of somebody else", []string{"-addr", "192.0.2.1:8080"},
+			failed, "serve on 192.0.2.1:8080"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out, err bytes.Buffer
+			status := run(t.Context(), c.args, &out, &err)
+			assert.Equal(t, c.status, status)
+			assert.Empty(t, out.String())
+			assert.Equal(t, 1, strings.Count(err.String(), "\n"), err.String())
+			assert.Contains(t, err.String(), c.says)
+		})
+	}
+}
+
+// said is where the site's first line is waited for.
+type said struct {
+	mu   sync.Mutex
+	text strings.Builder
+	line chan string
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text.Write(p)
+	if line, _, ok := strings.Cut(s.text.String(), "\n"); ok {
+		select {
+		case s.line <- line:
+		default:
+		}
+	}
+	return len(p), nil
+}
+
+func TestItServesUntilItIsInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out := &said{line: make(chan string, 1)}
+	var errs bytes.Buffer
+	status := make(chan int, 1)
+	go func() {
+		status <- run(ctx, []string{"-addr", "127.0.0.1:0"}, out, &errs)
+	}()
+	line := <-out.line
+	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(line)
+	require.NotEmpty(t, address, line)
+	response, err := http.Get(address)
+	require.NoError(t, err)
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Equal(t, "/docs/README.md", response.Request.URL.Path)
+	assert.Contains(t, string(body), "<h1 id=\"the-workshop\">The workshop</h1>")
+
+	interrupt()
+	select {
+	case s := <-status:
+		assert.Equal(t, ok, s)
+	case <-time.After(10 * time.Second):
+		t.Fatal("it does not end")
+	}
+	assert.Empty(t, errs.String())
+	_, err = http.Get(address)
+	assert.Error(t, err, "nobody answers any more")
+}
+
+func TestTheSiteServesThisModuleAndNothingElse(t *testing.T) {
+	site := pages.NewSite(os.DirFS(".."))
+	for _, c := range []struct {
+		method, path string
+		status       int
+		says         string
+	}{
+		{"GET", "/docs/04-gold.md", 200, `<pre class="mermaid">sequenceDiagram`},
+		{"GET", "/docs/04-gold.md", 200, `<th>silver/lock.go</th><th>gold/lock.go</th>`},
+		{"GET", "/docs/04-gold.md", 200, `href="/docs/05-script.md"`},
+		{"GET", "/gold/lock.go", 200, `<span class="keyword">func</span>`},
+		{"GET", "/diamond/release.lua", 200, `<span class="comment">-- KEYS[1]`},
+		{"GET", "/scenarios", 200, `<a href="/scenarios/crash.go">`},
+		{"GET", "/docs/exercises", 302, ""},
+		{"GET", "/assets/mermaid.js", 200, "mermaid"},
+		{"GET", "/nothing.md", 404, "There is no nothing.md."},
+		{"GET", "/<script>", 404, "&lt;script&gt;"},
+		{"GET", "/.git/config", 404, "There is no"},
+		{"GET", "/docs/../../etc/passwd", 404, "There is no"},
+		{"GET", "/%2e%2e/%2e%2e/etc/passwd", 404, "There is no"},
+		{"POST", "/docs/README.md", 405, "only GET"},
+	} {
+		t.Run(c.method+" "+c.path, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			site.ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
+			assert.Equal(t, c.status, w.Code)
+			assert.Contains(t, w.Body.String(), c.says)
+		})
+	}
+}

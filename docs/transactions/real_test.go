@@ -1,0 +1,69 @@
+package transactions
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/servers"
+)
+
+var transcripts = []struct {
+	name string
+	tell func(*Session)
+
+	// differs names a file in testdata with what Redis answers, where it is not
+	// what miniredis answers.
+	differs string
+}{
+	{"Queued", Queued, ""},
+	{"Discarded", Discarded, ""},
+	{"QueueTimeError", QueueTimeError, ""},
+	{"UnknownCommand", UnknownCommand, "unknown.txt"},
+	{"RunTimeError", RunTimeError, ""},
+	{"Clerks", Clerks, ""},
+	{"Unwatched", Unwatched, ""},
+	{"SameValue", SameValue, ""},
+}
+
+// The examples run on miniredis. Redis says the same, or what the page says.
+func TestRedisAnswersAsThePageSays(t *testing.T) {
+	if os.Getenv("LOCKLADDER_REDIS") == "" {
+		t.Skip("LOCKLADDER_REDIS=auto lets it start a redis-server")
+	}
+	for _, c := range transcripts {
+		t.Run(c.name, func(t *testing.T) {
+			real, err := servers.StartRedis(t.Context())
+			if errors.Is(err, servers.ErrMissing) {
+				t.Fatal("LOCKLADDER_REDIS asks for redis-server, which is not" +
+					" installed")
+			}
+			require.NoError(t, err)
+			defer real.Stop()
+			want := recorded(t, miniredis.RunT(t).Addr(), c.tell)
+			got := recorded(t, real.Addr(), c.tell)
+			if c.differs == "" {
+				assert.Equal(t, want, got)
+				return
+			}
+			assert.NotEqual(t, want, got, "the page says that they differ")
+			said, err := os.ReadFile(filepath.Join("testdata", c.differs))
+			require.NoError(t, err)
+			assert.Equal(t, string(said), got)
+		})
+	}
+}
+
+func recorded(t *testing.T, address string, tell func(*Session)) string {
+	var b bytes.Buffer
+	s := NewSession(address, &b)
+	defer func() { require.NoError(t, s.Close()) }()
+	tell(s)
+	return b.String()
+}

@@ -1,0 +1,79 @@
+// Package transactions lets clients talk to a Redis server with MULTI, EXEC,
+// DISCARD, WATCH and UNWATCH, and writes down what is said and answered, as
+// redis-cli does. The page docs/transactions.md shows it.
+package transactions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Session is a server, and a record of what its clients say.
+type Session struct {
+	rdb *redis.Client
+	out io.Writer
+}
+
+// NewSession writes down what is said to the server at an address. Its caller
+// closes it.
+func NewSession(address string, out io.Writer) *Session {
+	return &Session{out: out, rdb: redis.NewClient(&redis.Options{
+		Addr: address, Protocol: 2, DisableIdentity: true, MaxRetries: -1})}
+}
+
+// Close ends all connections.
+func (s *Session) Close() error { return s.rdb.Close() }
+
+// Client is somebody with a connection of their own: a transaction belongs to
+// a connection.
+type Client struct {
+	name string
+	conn *redis.Conn
+	out  io.Writer
+}
+
+// Client connects under a name.
+func (s *Session) Client(name string) *Client {
+	return &Client{name, s.rdb.Conn(), s.out}
+}
+
+// Say sends a command and writes down the answer.
+func (c *Client) Say(command string) {
+	words := strings.Fields(command)
+	args := make([]any, len(words))
+	for i, word := range words {
+		args[i] = word
+	}
+	reply, err := c.conn.Do(context.Background(), args...).Result()
+	if err != nil {
+		reply = err
+	}
+	fmt.Fprintf(c.out, "%s> %s\n%s", c.name, command, answer(reply, ""))
+}
+
+// answer writes a reply as redis-cli does.
+func answer(reply any, indent string) string {
+	switch r := reply.(type) {
+	case error:
+		if errors.Is(r, redis.Nil) {
+			return indent + "(nil)\n"
+		}
+		return indent + "(error) " + strings.TrimRight(r.Error(), " ") + "\n"
+	case nil:
+		return indent + "(nil)\n"
+	case int64:
+		return fmt.Sprintf("%s(integer) %d\n", indent, r)
+	case []any:
+		var b strings.Builder
+		for i, element := range r {
+			fmt.Fprintf(&b, "%s%d) %s", indent, i+1, answer(element, ""))
+		}
+		return b.String()
+	}
+	return fmt.Sprintf("%s%v\n", indent, reply)
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var execute = flag.Bool("commands", false,
+	"run every command that the documents show; that takes minutes")
+
+// command is something that a document tells its reader to type.
+type command struct {
+	file   string
+	line   string
+	shown  bool   // the document shows what it prints
+	output string // what it shows
+}
+
+// programs begin a command; other code in a line of text is none.
+var programs = regexp.MustCompile(`^(\w+=\S+ )*` +
+	`(go (run|test|build|mod|vet|version|env)\b|cd |diff |git |curl |redis-cli |apt|npm )`)
+
+// kept are commands in prose that are only named, not shown to be typed.
+var kept = []string{"go test", "go run", "go test -v"}
+
+// shownCommands are the commands of all documents: after "$ " in a console
+// block, and in indented blocks and in lines of text.
+func shownCommands(t *testing.T) []command {
+	var all []command
+	for _, file := range documents(t) {
+		for _, block := range read(t, file).Blocks() {
+			text := strings.TrimRight(block.Text, "\n")
+			switch {
+			case block.Inline:
+				if programs.MatchString(text) && !slices.Contains(kept, text) {
+					all = append(all, command{file: file, line: text})
+				}
+			case block.Language == "console":
+				all = append(all, session(file, text)...)
+			case block.Language == "" || block.Language == "sh":
+				for line := range strings.SplitSeq(text, "\n") {
+					line, _, _ = strings.Cut(line, " #")
+					line = strings.TrimSpace(line)
+					if programs.MatchString(line) {
+						all = append(all, command{file: file, line: line})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// session splits a console block: what is typed, and what comes back.
+func session(file, text string) []command {
+	var all []command
+	for line := range strings.SplitSeq(text, "\n") {
+		if typed, ok := strings.CutPrefix(line, "$ "); ok {
+			all = append(all, command{file: file, line: typed})
+			continue
+		}
+		if len(all) > 0 {
+			last := &all[len(all)-1]
+			last.shown = true
+			last.output += line + "\n"
+		}
+	}
+	return all
+}
+
+// kind is how a command is held against what the document says of it.
+type kind struct {
+	name    string
+	matches *regexp.Regexp
+	check   func(*testing.T, command, int, string)
+}
+
+// kinds are tried in order.
+var kinds = []kind{
+	{"covered by a test of its own", regexp.MustCompile(`^(` +
+		`go run \./docs.*|go test \./\.\.\.|go test \./docs( -update)?|` +
+		`(RED=1 )?go test \./\.\.\. .*|go test \./docs -.*|LOCKLADDER_\w+=.*|` +
+		`cd alternatives && .*|go test \./scenarios -run Same .*)$`), nil},
+	{"writes into the repository", regexp.MustCompile(`^go mod vendor$`), nil},
+	{"prepares a room", regexp.MustCompile(
+		`^(GOPROXY=off )?go (mod download|version|env GOMODCACHE|vet \./gold)$`),
+		checkGreen},
+	{"needs a server of the reader", regexp.MustCompile(
+		`^(go run \./bench.*|go test \./scenarios) -redis .*$|^redis-cli`), nil},
+	{"lets a failing assertion through", regexp.MustCompile(
+		`^go test \./\S+ -red -run \S+$`), checkRed},
+	{"an exercise before it is solved", regexp.MustCompile(
+		`^go test \./docs/exercises/\d\d -tags exercise( -run \S+)?$`),
+		checkExercise},
+	{"a test that passes", regexp.MustCompile(`^go test `), checkGreen},
+	{"two files that differ", regexp.MustCompile(`^diff \S+ \S+$`), checkDiff},
+	{"measures", regexp.MustCompile(`^go run \./bench`), checkShape},
+	{"explores", regexp.MustCompile(`^go run \./scenarios/explore`), checkShape},
+}
+
+func kindOf(c command) *kind {
+	for i := range kinds {
+		if kinds[i].matches.MatchString(c.line) {
+			return &kinds[i]
+		}
+	}
+	return nil
+}
+
+// Whoever shows a command that no check knows is asked for one.
+func TestEveryCommandShownIsOfAKindThatIsChecked(t *testing.T) {
+	all := shownCommands(t)
+	for _, c := range all {
+		if kindOf(c) == nil {
+			t.Errorf("%s: it is not known how to check %q", c.file, c.line)
+		}
+	}
+	assert.Greater(t, len(all), 20, "commands were found")
+}
+
+// Every command is typed once, at the root of the module.
+func TestEveryCommandShownRunsAsShown(t *testing.T) {
+	if !*execute {
+		t.Skip("run go test ./docs -commands: it types all commands of the" +
+			" documents, which takes minutes")
+	}
+	var typed []command
+	for _, c := range shownCommands(t) {
+		k := kindOf(c)
+		same := func(other command) bool {
+			return other.line == c.line && (!c.shown || other.shown)
+		}
+		if k == nil || k.check == nil || slices.ContainsFunc(typed, same) {
+			continue
+		}
+		typed = append(typed, c)
+		t.Run(c.line, func(t *testing.T) {
+			status, output := typeIn(t, c.line)
+			k.check(t, c, status, output)
+		})
+	}
+	require.NotEmpty(t, typed)
+}
+
+func typeIn(t *testing.T, line string) (status int, output string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.Dir = ".."
+	cmd.WaitDelay = time.Second
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "RED=") {
+			cmd.Env = append(cmd.Env, variable)
+		}
+	}
+	var b bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &b, &b
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		require.NoError(t, err, line)
+	}
+	return cmd.ProcessState.ExitCode(), b.String()
+}
+
+var (
+	framing  = regexp.MustCompile(`^(=== |\s*--- |FAIL|PASS|ok |exit status )`)
+	logged   = regexp.MustCompile(`^ {8}\w+\.go:\d+: `)
+	indented = regexp.MustCompile(`^ {12}`)
+)
+
+// told is what a test prints, without what go test adds.
+func told(output string) string {
+	var lines []string
+	for line := range strings.SplitSeq(output, "\n") {
+		if framing.MatchString(line) {
+			continue
+		}
+		line = logged.ReplaceAllString(line, "")
+		line = indented.ReplaceAllString(line, "")
+		lines = append(lines, strings.TrimRight(line, " "))
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+func checkRed(t *testing.T, c command, status int, output string) {
+	assert.Equal(t, 1, status, "%s should be red:\n%s", c.line, output)
+	assert.Contains(t, output, "Error: Should be empty")
+	if c.shown {
+		assert.Equal(t, strings.TrimSpace(c.output), told(output))
+	}
+}
+
+func checkExercise(t *testing.T, c command, status int, output string) {
+	assert.Equal(t, 1, status, "%s should be red:\n%s", c.line, output)
+	assert.Contains(t, output, "--- FAIL: TestExercise", "it compiles")
+	if c.shown {
+		assert.Equal(t, strings.TrimSpace(c.output), told(output))
+	}
+}
+
+func checkGreen(t *testing.T, c command, status int, output string) {
+	assert.Equal(t, 0, status, "%s should be green:\n%s", c.line, output)
+	if c.shown {
+		assert.Equal(t, strings.TrimSpace(c.output), told(output))
+	}
+}
+
+func checkDiff(t *testing.T, c command, status int, output string) {
+	assert.Equal(t, 1, status, output)
+	assert.Contains(t, output, "\n> ")
+	if c.shown {
+		assert.Equal(t, c.output, output)
+	}
+}
+
+func checkShape(t *testing.T, c command, status int, output string) {
+	assert.Equal(t, 0, status, output)
+	if c.shown {
+		assert.Equal(t, shape(c.output), shape(output))
+	}
+}
+
+var (
+	machine = regexp.MustCompile(`go1\.\S+ \w+/\w+|\d+ CPUs?`)
+	figure  = regexp.MustCompile(`\d[\d.,]*(?:e[+-]\d+)?(?:ns|µs|ms|s|m|k)?\b`)
+	space   = regexp.MustCompile(`[ \t]+`)
+)
+
+// shape is a measured text with its figures masked: they differ in every run,
+// and so do the columns that are as wide as they are.
+func shape(text string) string {
+	text = machine.ReplaceAllString(text, "machine")
+	text = figure.ReplaceAllString(text, "#")
+	text = regexp.MustCompile(`[-─]{2,}`).ReplaceAllString(text, "--")
+	return strings.TrimSpace(space.ReplaceAllString(text, " "))
+}
+
+func TestShapeMasksFiguresOnly(t *testing.T) {
+	assert.Equal(t, shape("longest  12.5ms\nlease 1s"),
+		shape("longest 9.25µs\nlease   30ms"))
+	assert.NotEqual(t, shape("longest 12.5ms"), shape("shortest 12.5ms"))
+}

@@ -1,0 +1,184 @@
+package benchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// farApart is how often the smaller of two times fits into the larger one when
+// the rule for a lease counts the larger alone: two orders of magnitude.
+const farApart = 100
+
+// LeaseFor is the rule of thumb for a lease: 120 % of the longest work that was
+// measured, and 110 % of the mean latency of the network. Where one of the two
+// is a hundred times the other, it counts alone. It is rounded up to what Redis
+// can count, whole milliseconds, and is at least one.
+func LeaseFor(longestWork, meanLatency time.Duration) time.Duration {
+	work, latency := longestWork*12/10, meanLatency*11/10
+	lease := work + latency
+	if apart(longestWork, meanLatency) >= farApart {
+		lease = max(work, latency)
+	}
+	return max(roundUp(lease), time.Millisecond)
+}
+
+// apart is how often the smaller time fits into the larger one.
+func apart(a, b time.Duration) float64 {
+	small, large := min(a, b), max(a, b)
+	return float64(large) / float64(max(small, 1))
+}
+
+func roundUp(d time.Duration) time.Duration {
+	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
+}
+
+// Spread is what was seen of a time that differs from one measurement to the
+// next.
+type Spread struct {
+	All                     []time.Duration // in the order of measurement
+	Shortest, Mean, Longest time.Duration
+}
+
+func spread(all []time.Duration) Spread {
+	s := Spread{All: all, Shortest: all[0]}
+	var sum time.Duration
+	for _, d := range all {
+		s.Shortest = min(s.Shortest, d)
+		s.Longest = max(s.Longest, d)
+		sum += d
+	}
+	s.Mean = sum / time.Duration(len(all))
+	return s
+}
+
+// over counts the measurements that were longer.
+func (s Spread) over(limit time.Duration) int {
+	count := 0
+	for _, d := range s.All {
+		if d > limit {
+			count++
+		}
+	}
+	return count
+}
+
+// Sizing is what a lease is sized by.
+type Sizing struct {
+	Work    Spread // a critical section: GET the stock, DECR it
+	Latency Spread // a PING
+}
+
+// Lease is what LeaseFor makes of it.
+func (s Sizing) Lease() time.Duration {
+	return LeaseFor(s.Work.Longest, s.Latency.Mean)
+}
+
+// SizeTTL measures n critical sections and n PINGs of one client. It leaves
+// nothing on the server that the servers' Close does not remove.
+func SizeTTL(ctx context.Context, servers *Servers, n int) (Sizing, error) {
+	if n < 1 {
+		return Sizing{}, errors.New("a lease is sized by one measurement at" +
+			" least")
+	}
+	rdb, key := servers.nodes[0], servers.prefix+"stock"
+	if err := rdb.Set(ctx, key, n, 0).Err(); err != nil {
+		return Sizing{}, fmt.Errorf("set the stock: %w", told(ctx, err))
+	}
+	// The first ones open the connection.
+	if _, err := timed(ctx, 1, ping(rdb)); err != nil {
+		return Sizing{}, err
+	}
+	latency, err := timed(ctx, n, ping(rdb))
+	if err != nil {
+		return Sizing{}, err
+	}
+	work, err := timed(ctx, n, func(ctx context.Context) error {
+		left, err := rdb.Get(ctx, key).Int()
+		if err == nil && left > 0 {
+			err = rdb.Decr(ctx, key).Err()
+		}
+		return err
+	})
+	if err != nil {
+		return Sizing{}, err
+	}
+	return Sizing{Work: spread(work), Latency: spread(latency)}, nil
+}
+
+func ping(rdb redis.UniversalClient) func(context.Context) error {
+	return func(ctx context.Context) error { return rdb.Ping(ctx).Err() }
+}
+
+// timed does something n times.
+func timed(ctx context.Context, n int, do func(context.Context) error) (
+	[]time.Duration, error) {
+	all := make([]time.Duration, n)
+	for i := range all {
+		began := time.Now()
+		if err := do(ctx); err != nil {
+			return nil, fmt.Errorf("measure: %w", told(ctx, err))
+		}
+		all[i] = time.Since(began)
+	}
+	return all, nil
+}
+
+// String shows what was measured, the lease, and how many of the measured
+// sections would have outlived leases of other lengths.
+func (s Sizing) String() string {
+	var b strings.Builder
+	n := len(s.Work.All)
+	fmt.Fprintf(&b, "One client, %d times each:\n\n", n)
+	fmt.Fprintf(&b, "%22s  %10s  %10s  %10s\n", "", "shortest", "mean",
+		"longest")
+	for _, row := range []struct {
+		name string
+		Spread
+	}{
+		{"work (GET, DECR)", s.Work},
+		{"latency (PING)", s.Latency},
+	} {
+		fmt.Fprintf(&b, "%22s  %10v  %10v  %10v\n", row.name,
+			short(row.Shortest), short(row.Mean), short(row.Longest))
+	}
+	work, latency := s.Work.Longest*12/10, s.Latency.Mean*11/10
+	fmt.Fprintf(&b, "\n%22s  %10v  120 %% of the longest work\n", "",
+		short(work))
+	fmt.Fprintf(&b, "%22s  %10v  110 %% of the mean latency\n", "",
+		short(latency))
+	fmt.Fprintf(&b, "%22s  %10.0f  times the one is the other; from %d on the"+
+		" larger counts alone\n", "", apart(s.Work.Longest, s.Latency.Mean),
+		farApart)
+	fmt.Fprintf(&b, "%22s  %10v  in whole milliseconds\n\n", "the lease",
+		s.Lease())
+	fmt.Fprintf(&b, "Sections of these %d that would have outlived a lease"+
+		" of\n\n", n)
+	for _, row := range []struct {
+		name  string
+		lease time.Duration
+	}{
+		{"the mean work", s.Work.Mean},
+		{"twice the mean work", 2 * s.Work.Mean},
+		{"ten times the mean", 10 * s.Work.Mean},
+		{"the lease above", s.Lease()},
+	} {
+		fmt.Fprintf(&b, "%22s  %10v  %d\n", row.name, short(row.lease),
+			s.Work.over(row.lease))
+	}
+	return b.String()
+}
+
+// short keeps three or four digits.
+func short(d time.Duration) time.Duration {
+	for unit := time.Duration(1); unit <= time.Second; unit *= 10 {
+		if d < 1000*unit {
+			return d.Round(unit)
+		}
+	}
+	return d.Round(time.Second)
+}

@@ -1,0 +1,188 @@
+package pages
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+//go:embed assets
+var assets embed.FS
+
+//go:embed page.html
+var pageSource string
+var pageTemplate = template.Must(template.New("page").Parse(pageSource))
+
+// front is where the site begins.
+const front = "docs/README.md"
+
+// Site serves a module's documents and sources as they stand in its directory:
+// Markdown is rendered, code is coloured, and a path is the file's own, so that
+// relative links lead where they lead in the repository. Nothing is fetched
+// from anywhere else.
+type Site struct{ root fs.FS }
+
+// NewSite serves the module in that directory.
+func NewSite(root fs.FS) *Site { return &Site{root} }
+
+// ServeHTTP answers GET and HEAD. Hidden files are not served.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "only GET", http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", "default-src 'self'; "+
+		"style-src 'self' 'unsafe-inline'; img-src 'self' data:")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	file := strings.Trim(path.Clean(r.URL.Path), "/")
+	switch {
+	case file == "":
+		http.Redirect(w, r, "/"+front, http.StatusFound)
+	case strings.HasPrefix(file, "assets/"):
+		w.Header().Set("Cache-Control", "max-age=3600")
+		http.ServeFileFS(w, r, assets, file)
+	case hidden(file):
+		s.missing(w, file)
+	default:
+		s.file(w, r, file)
+	}
+}
+
+func hidden(file string) bool {
+	return slices.ContainsFunc(strings.Split(file, "/"), func(part string) bool {
+		return strings.HasPrefix(part, ".")
+	})
+}
+
+// page is what the template shows.
+type page struct {
+	Title, File    string
+	Body           template.HTML
+	Previous, Next string // paths, "" at the ends
+	Wide           bool   // source code
+}
+
+func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
+	info, err := fs.Stat(s.root, file)
+	if err != nil {
+		s.missing(w, file)
+		return
+	}
+	p := page{Title: file, File: file}
+	if info.IsDir() {
+		readme := path.Join(file, "README.md")
+		if _, err := fs.Stat(s.root, readme); err == nil {
+			http.Redirect(w, r, "/"+readme, http.StatusFound)
+			return
+		}
+		p.Body, err = s.listing(file)
+	} else {
+		err = s.fill(&p)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	s.show(w, http.StatusOK, p)
+}
+
+func (s *Site) missing(w http.ResponseWriter, file string) {
+	s.show(w, http.StatusNotFound, page{Title: "Not here", File: file,
+		Body: template.HTML("<h1>Not here</h1><p>There is no " +
+			html.EscapeString(file) + ".</p>")})
+}
+
+func (s *Site) show(w http.ResponseWriter, status int, p page) {
+	var b bytes.Buffer
+	if err := pageTemplate.Execute(&b, p); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+}
+
+// fill renders a file.
+func (s *Site) fill(p *page) error {
+	content, err := fs.ReadFile(s.root, p.File)
+	if err != nil {
+		return err
+	}
+	text := strings.ReplaceAll(string(content), "\r\n", "\n")
+	if path.Ext(p.File) == ".md" {
+		d := Parse(text)
+		body, err := d.HTML()
+		p.Title, p.Body = d.Title(), template.HTML(body)
+		p.Previous, p.Next = s.neighbours(p.File)
+		return err
+	}
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%s is not a text", p.File)
+	}
+	language := strings.TrimPrefix(path.Ext(p.File), ".")
+	p.Wide = true
+	p.Body = template.HTML("<h1>" + html.EscapeString(p.File) +
+		"</h1>\n<pre class=\"code\"><code>" +
+		strings.Join(highlight(language, text), "\n") + "</code></pre>")
+	return nil
+}
+
+func (s *Site) listing(dir string) (template.HTML, error) {
+	entries, err := fs.ReadDir(s.root, dir)
+	var b strings.Builder
+	fmt.Fprintf(&b, "<h1>%s</h1>\n<ul>\n", html.EscapeString(dir))
+	for _, entry := range entries {
+		if !hidden(entry.Name()) {
+			fmt.Fprintf(&b, "<li><a href=\"/%s\">%s</a></li>\n",
+				html.EscapeString(path.Join(dir, entry.Name())),
+				html.EscapeString(entry.Name()))
+		}
+	}
+	b.WriteString("</ul>\n")
+	return template.HTML(b.String()), err
+}
+
+// Order is the order in which the documents are read: the front page, the
+// numbered pages, the others, and the exercises.
+func (s *Site) Order() []string {
+	var numbered, others []string
+	pages, _ := fs.Glob(s.root, "docs/*.md")
+	for _, page := range pages {
+		switch name := path.Base(page); {
+		case page == front:
+		case name[0] >= '0' && name[0] <= '9':
+			numbered = append(numbered, page)
+		default:
+			others = append(others, page)
+		}
+	}
+	all := slices.Concat([]string{front}, numbered, others)
+	for _, pattern := range []string{"docs/exercises/*.md",
+		"docs/exercises/*/*.md"} {
+		found, _ := fs.Glob(s.root, pattern)
+		all = append(all, found...)
+	}
+	return all
+}
+
+func (s *Site) neighbours(file string) (previous, next string) {
+	order := s.Order()
+	i := slices.Index(order, file)
+	if i > 0 {
+		previous = "/" + order[i-1]
+	}
+	if i >= 0 && i+1 < len(order) {
+		next = "/" + order[i+1]
+	}
+	return previous, next
+}
