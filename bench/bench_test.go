@@ -22,7 +22,7 @@ func BenchmarkInventory(b *testing.B) {
 			Timeout: benchmark.DefaultTimeout,
 			Grace:   benchmark.DefaultGrace,
 		}
-		for _, subject := range subjects() {
+		for _, subject := range program().Subjects {
 			name := strings.ReplaceAll(subject.Name, "/", ".")
 			b.Run(fmt.Sprintf("rung=%s/clients=%d", name, clients),
 				func(b *testing.B) { sell(b, runner, subject) })

@@ -105,6 +105,7 @@ func (r *Runner) measure(ctx context.Context, subject Subject) (Row, error) {
 		env: lock.Env{
 			Key:     prefix + "lock",
 			TTL:     r.TTL,
+			Dial:    r.Servers.dial,
 			Options: []lock.Option{lock.PollEvery(r.Pause(subject))},
 		},
 		rdb:      nodes[0],
@@ -123,6 +124,11 @@ func (r *Runner) measure(ctx context.Context, subject Subject) (Row, error) {
 	clients, each := r.Clients, 1
 	if subject.alone {
 		clients, each = 1, r.Clients
+	}
+	if subject.Share != nil {
+		var end func()
+		subject.Build, end = subject.Share()
+		defer end()
 	}
 	turns, err := s.seat(ctx, subject, clients)
 	if err != nil {

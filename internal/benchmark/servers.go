@@ -140,6 +140,12 @@ func (s *Servers) add(o *redis.Options) *redis.Client {
 	return rdb
 }
 
+// dial connects to a node, counted from 0, for a lock that brings its own driver.
+func (s *Servers) dial(ctx context.Context, node int) (net.Conn, error) {
+	o := s.nodes[node].Options()
+	return o.Dialer(ctx, o.Network, o.Addr)
+}
+
 // Embedded says that the servers are part of this process.
 func (s *Servers) Embedded() bool { return len(s.embedded) > 0 }
 
