@@ -155,16 +155,17 @@ func (s *settings) rows(ctx context.Context, report *benchmark.Report,
 }
 
 func (s *settings) connect(ctx context.Context) (*benchmark.Servers, error) {
+	config := benchmark.Config{Clients: s.runner.Clients}
 	if len(s.servers) == 0 {
 		nodes := 1
 		for _, subject := range s.subjects {
 			nodes = max(nodes, subject.Nodes)
 		}
-		return benchmark.Embed(nodes, s.runner.Clients), nil
+		return benchmark.Embed(nodes, config), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
-	return benchmark.Connect(ctx, s.servers, s.runner.Clients)
+	return benchmark.Connect(ctx, s.servers, config)
 }
 
 // header says what is measured, on what.
