@@ -15,6 +15,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
+	logging.Disable() // tests about failures would look like failures
 	os.Exit(m.Run())
 }
 
@@ -85,12 +87,29 @@ func TestWhatIsNotUnderstoodIsAUsageError(t *testing.T) {
 		"only a comma":     {"-rungs ,", "-rungs: at least one name is needed"},
 		"a comma too many": {"-rungs gold,", `-rungs: there is a comma too many` +
 			` in "gold,"; the names are serial-limit, `},
-		"no port":           {"-redis localhost", "is not host:port"},
-		"no host":           {"-redis :6379", "is not host:port"},
-		"an empty address":  {"-redis ", "is not host:port"},
+		"no port":           {"-redis localhost", "is neither host:port nor auto"},
+		"no host":           {"-redis :6379", "is neither host:port nor auto"},
+		"an empty address":  {"-redis ", "is neither host:port nor auto"},
 		"a server twice":    {"-redis h:1,h:1", "names h:1 twice"},
 		"no file name":      {"-json ", "-json needs the name of a file"},
 		"a stray argument":  {"gold", `unexpected argument "gold"`},
+		"no turns":          {"-ops 0", "there are 0 turns of each client"},
+		"no loop":           {"-loop 0s", "the loop lasts 0s"},
+		"a loop and turns":  {"-loop 1s -ops 2", "one of them is possible"},
+		"too long a loop":   {"-loop 1m", "shorter than the timeout, 30s"},
+		"no rounds":         {"-rounds 0", "there are 0 rounds"},
+		"no connections":    {"-pool 0", "the pool has 0 connections"},
+		"a negative rtt":    {"-rtt -1ms", "round-trip time is -1ms"},
+		"pinned in itself":  {"-pin", "-pin needs a real server"},
+		"no process":        {"-services 0", "there are 0 processes"},
+		"embedded services": {"-services 4", "-services needs a real server"},
+		"an idle service": {"-redis auto -services 4 -clients 3",
+			"there are 4 processes for 3 clients"},
+		"a share above 1":  {"-crash 1.5", "the shares of faults are 1.5 and 0"},
+		"shares above 1":   {"-crash .6 -overrun .6", "more than 1 together"},
+		"clients in words": {"-clients 10,many", `"many" is no number`},
+		"two outputs": {"-json - -benchstat -",
+			"only one of -json and -benchstat"},
 		"an unknown flag":   {"-client 5", "not defined: -client"},
 		"a flag without it": {"-clients", "flag needs an argument"},
 	} {
@@ -117,8 +136,10 @@ func TestHelpListsTheFlags(t *testing.T) {
 	assert.Equal(t, 0, status)
 	assert.Empty(t, stderr)
 	for _, name := range []string{"clients", "stock", "rungs", "ttl", "timeout",
-		"poll", "redis", "json"} {
-		assert.Contains(t, stdout, "  -"+name+" ")
+		"poll", "redis", "json", "rounds", "pin", "rtt", "services", "ops",
+		"loop", "fixed-poll", "pool", "seed", "crash", "overrun", "benchstat",
+		"html"} {
+		assert.Regexp(t, "(?m)^  -"+name+"( |$)", stdout)
 	}
 }
 
@@ -287,7 +308,7 @@ func TestAnInterruptPrintsWhatWasMeasuredAndLeavesNoKey(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	// The first five DECR are those of serial-limit, the sixth is bronze's.
 	onCommand(redis, "DECR", 6, cancel)
-	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(),
+	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "20", "-stock", "5", "-rungs", "serial-limit,bronze,gold")
 
 	assert.Equal(t, 1, status)
@@ -304,7 +325,7 @@ func TestAnInterruptAfterTheLastTurnInterruptsNothing(t *testing.T) {
 	redis := miniredis.RunT(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	onCommand(redis, "DECR", 1, cancel)
-	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(),
+	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "1", "-rungs", "bronze")
 
 	assert.Equal(t, 0, status)
@@ -317,7 +338,7 @@ func TestAnInterruptedReportSaysSo(t *testing.T) {
 	redis := miniredis.RunT(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	onCommand(redis, "DECR", 1, cancel)
-	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(),
+	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "20", "-rungs", "bronze", "-json", "-")
 
 	assert.Equal(t, 1, status)
@@ -336,7 +357,7 @@ func TestASignalInterruptsTheProgram(t *testing.T) {
 		t.Skip("Windows sends no interrupt to a single process")
 	}
 	redis := miniredis.RunT(t)
-	cmd := process(t, "-redis", redis.Addr(), "-clients", "20",
+	cmd := process(t, "-redis", redis.Addr(), "-rounds", "1", "-clients", "20",
 		"-rungs", "bronze,gold", "-ttl", "1h", "-poll", "1h", "-timeout", "1h")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -362,7 +383,7 @@ func TestAServerThatFailsBetweenRowsEndsTheRun(t *testing.T) {
 	// The stock of the first row is set by the first SET, of the next by the
 	// second: bronze sends none.
 	onCommand(redis, "SET", 2, func() { redis.SetError("ERR out of order") })
-	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(),
+	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "3", "-rungs", "bronze,silver", "-json", path)
 
 	assert.Equal(t, 1, status)
@@ -404,7 +425,7 @@ func TestARowThatCannotFinishIsReported(t *testing.T) {
 		return c == "DEL"
 	})
 	defer redis.Server().SetPreHook(nil)
-	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(),
+	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "5", "-rungs", "bronze", "-timeout", "50ms")
 
 	assert.Equal(t, 1, status, "the keys could not be removed either")

@@ -96,7 +96,13 @@ type Row struct {
 	// Service has points of the order of service.
 	Service []Point `json:"order_of_service"`
 
-	meant int // the nodes that the lock is meant for
+	meant  int // the nodes that the lock is meant for
+	rounds int // that there should be, 0 for one
+}
+
+// Complete says that all rounds were measured and no client was cut off.
+func (r Row) Complete() bool {
+	return r.Finished && len(r.Rounds) == r.rounds
 }
 
 // Wait is how long clients waited for the lock, in milliseconds. It knows only

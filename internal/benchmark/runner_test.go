@@ -576,5 +576,6 @@ func TestEmbeddedServersAreAskedLessOftenByManyClients(t *testing.T) {
 	r.Clients = 20
 	assert.Equal(t, lock.DefaultPoll, r.Pause(redlock))
 	r.Clients, r.Servers = 1000, &benchmark.Servers{}
-	assert.Equal(t, lock.DefaultPoll, r.Pause(redlock))
+	assert.Equal(t, lock.DefaultPoll, r.Pause(gold))
+	assert.Equal(t, time.Second, r.Pause(redlock))
 }

@@ -424,6 +424,26 @@ func (u usage) since(before usage) usage {
 		u.known && before.known}
 }
 
+// PIDs are the servers' processes on this machine. It fails when one is not
+// there, or when it cannot be told.
+func (s *Servers) PIDs(ctx context.Context) ([]int, error) {
+	var pids []int
+	for _, rdb := range s.nodes {
+		info, err := rdb.InfoMap(ctx, "server").Result()
+		if err != nil {
+			return nil, fmt.Errorf("ask %s for its process: %w",
+				rdb.Options().Addr, told(ctx, err))
+		}
+		pid, err := strconv.Atoi(info["Server"]["process_id"])
+		if err != nil || !isRedis(pid) {
+			return nil, fmt.Errorf("the server at %s is no process of this "+
+				"machine that can be pinned", rdb.Options().Addr)
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
+}
+
 // version is what the server says of itself. A server that does not tell is
 // measured all the same.
 func version(ctx context.Context, rdb *redis.Client) string {

@@ -74,7 +74,7 @@ func showProgress(w io.Writer, name string,
 		for {
 			text := progressText(name, now())
 			fmt.Fprintf(w, "\r%-*s", shown, text)
-			shown = len(text)
+			shown = max(shown, len(text))
 			select {
 			case <-tick.C:
 			case <-l.quit:
@@ -94,8 +94,18 @@ func (l *progressLine) stop() {
 }
 
 func progressText(name string, p benchmark.Progress) string {
-	if p.Turns == 0 {
+	if p.Rounds > 1 {
+		name += fmt.Sprintf(", round %d of %d", p.Round, p.Rounds)
+	}
+	if p.Serial {
+		name += ", the serial limit"
+	}
+	switch {
+	case p.Elapsed == 0:
 		return name + ": warming up"
+	case p.Turns == 0:
+		return fmt.Sprintf("%s: %d turns, %.1f s", name, p.Sections,
+			p.Elapsed.Seconds())
 	}
 	return fmt.Sprintf("%s: %d of %d turns, %.1f s", name, p.Sections, p.Turns,
 		p.Elapsed.Seconds())
