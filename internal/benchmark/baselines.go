@@ -77,7 +77,7 @@ var noLock = Subject{
 	Kind:  Baseline,
 	Nodes: 1,
 	start: func(s *sale) (seating, error) {
-		return func(int) (turn, error) {
+		return func(*client) (turn, error) {
 			return func(ctx context.Context, c *client) error {
 				return c.section(ctx, -1)
 			}, nil
@@ -96,8 +96,8 @@ var mutexPerService = Subject{
 		for i := range mutexes {
 			mutexes[i] = make(mutex, 1)
 		}
-		return func(i int) (turn, error) {
-			return behind(mutexes[i%len(mutexes)]), nil
+		return func(c *client) (turn, error) {
+			return behind(mutexes[c.number%len(mutexes)]), nil
 		}, nil
 	},
 }
@@ -136,12 +136,12 @@ var watchMulti = Subject{
 	Kind:  Baseline,
 	Nodes: 1,
 	start: func(s *sale) (seating, error) {
-		opts, err := lock.Configure(s.env.Nodes, s.env.Key, s.env.TTL,
-			s.env.Options)
-		if err != nil {
-			return nil, err
-		}
-		return func(int) (turn, error) {
+		return func(c *client) (turn, error) {
+			opts, err := lock.Configure(s.env.Nodes, s.env.Key, s.env.TTL,
+				c.options())
+			if err != nil {
+				return nil, err
+			}
 			return func(ctx context.Context, c *client) error {
 				return c.optimistic(ctx, opts)
 			}, nil
@@ -215,7 +215,7 @@ var luaDecrement = Subject{
 		if err := decrement.Load(ctx, s.rdb).Err(); err != nil {
 			return nil, fmt.Errorf("load the script: %w", told(ctx, err))
 		}
-		return func(int) (turn, error) { return scripted, nil }, nil
+		return func(*client) (turn, error) { return scripted, nil }, nil
 	},
 	unlocked: true,
 }

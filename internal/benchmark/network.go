@@ -1,11 +1,13 @@
 package benchmark
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -129,6 +131,8 @@ type distant struct {
 	gone    chan struct{}
 	shut    sync.Once
 
+	greeting atomic.Bool // what was sent last
+
 	rest []byte // arrived and not yet read; belongs to the reader
 
 	mu       sync.Mutex
@@ -137,7 +141,16 @@ type distant struct {
 
 // Write returns at once, like that of a connection with room in its buffer. What
 // is wrong with the connection is told by Read.
+//
+// Where time is not the real one the driver's greeting takes none: a connection
+// is there before it is used, as on real servers after the warming up. (The
+// driver also holds a mutex meanwhile, and that would stop the clock.)
 func (d *distant) Write(b []byte) (int, error) {
+	greeting := d.network.inside && greets(b)
+	d.greeting.Store(greeting)
+	if greeting {
+		return d.Conn.Write(b)
+	}
 	due := time.Now().Add(d.network.half)
 	select {
 	case d.out <- parcel{due: due, what: append([]byte(nil), b...)}:
@@ -145,6 +158,12 @@ func (d *distant) Write(b []byte) (int, error) {
 	case <-d.gone:
 		return 0, net.ErrClosed
 	}
+}
+
+// greets says whether a request begins with HELLO.
+func greets(request []byte) bool {
+	words := bytes.SplitN(request, []byte("\r\n"), 4)
+	return len(words) > 2 && bytes.EqualFold(words[2], []byte("HELLO"))
 }
 
 func (d *distant) send() {
@@ -165,7 +184,10 @@ func (d *distant) receive() {
 	b := make([]byte, 4096)
 	for {
 		n, err := d.Conn.Read(b)
-		due := time.Now().Add(d.network.half)
+		due := time.Now()
+		if !d.greeting.Load() {
+			due = due.Add(d.network.half)
+		}
 		if n > 0 && !d.arrive(parcel{due: due,
 			what: append([]byte(nil), b[:n]...)}) {
 			return

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -222,15 +221,14 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 	}
 	row := r.row(subject, &all)
 	row.Nodes = min(subject.Nodes, len(nodes))
-	if r.Servers.Embedded() || row.Sections == 0 {
-		used = usage{}
+	if used.known && row.Sections > 0 && subject.Nodes > 0 {
+		row.CallsPerSection = per(used.calls, row.Sections)
 	}
-	if used.known {
+	if used.known && row.Sections > 0 && used.cpu > 0 {
 		row.CPU = &CPU{
 			Server:  *per(used.cpu.Microseconds(), row.Sections),
 			Clients: *per(all.CPU.Microseconds(), row.Sections),
 		}
-		row.CallsPerSection = per(used.calls, row.Sections)
 	}
 	own, cancel := detached(ctx)
 	defer cancel()
@@ -295,6 +293,7 @@ func (r *Runner) seat(ctx context.Context, subject Subject,
 		rdb:     nodes[0],
 		think:   r.Think,
 		mutexes: imagined,
+		seed:    r.Seed,
 	}
 	s.env.Key, s.stockKey = r.keys(subject)
 	s.env.Options = []lock.Option{lock.PollEvery(r.Pause(subject))}
@@ -330,8 +329,8 @@ func (r *Runner) seat(ctx context.Context, subject Subject,
 	if err != nil {
 		return st, err
 	}
-	for i, c := range st.clients {
-		take, err := r.turn(st, subject, c, i, next)
+	for _, c := range st.clients {
+		take, err := r.turn(st, subject, c, next)
 		if err != nil {
 			return st, err
 		}
@@ -355,17 +354,14 @@ func (r *Runner) start(ctx context.Context, s *sale, subject Subject) (
 }
 
 // turn makes one client's turn: a lock of its own, or what next makes.
-func (r *Runner) turn(st *stage, subject Subject, c *client, i int,
+func (r *Runner) turn(st *stage, subject Subject, c *client,
 	next seating) (turn, error) {
 	c.die = func() {}
 	if next != nil {
-		return next(i)
+		return next(c)
 	}
 	env, build := st.sale.env, subject.Build
-	if r.Seed != 0 {
-		env.Options = append(slices.Clone(env.Options),
-			lock.Seed(r.Seed+uint64(c.number)), lock.Tokens(tokens(c.number)))
-	}
+	env.Options = c.options()
 	if c.fate == crashes {
 		// Who dies alone has lived alone: with connections of its own.
 		own := r.Servers.apart(len(env.Nodes))
@@ -386,15 +382,6 @@ func (r *Runner) turn(st *stage, subject Subject, c *client, i int,
 		return nil, fmt.Errorf("build the lock: %w", err)
 	}
 	return behind(l), nil
-}
-
-// tokens are owner tokens that no other client has.
-func tokens(number int) func() string {
-	n := 0
-	return func() string {
-		n++
-		return fmt.Sprintf("%05d#%d", number, n)
-	}
 }
 
 // warmUp takes and releases a lock of another name, so that the servers know

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,8 @@ type sale struct {
 	env      lock.Env // what locks are built with
 	rdb      redis.UniversalClient
 	stockKey string
-	mutexes  int // of the mutex baseline, in this process
+	mutexes  int    // of the mutex baseline, in this process
+	seed     uint64 // 0 leaves jitter and tokens to chance
 	think    func(context.Context)
 
 	started  time.Time
@@ -64,8 +66,23 @@ var (
 	errCrashed = errors.New("the client has crashed")
 )
 
-// seating gives the i-th client of this process its turn. It sends nothing.
-type seating func(i int) (turn, error)
+// seating gives a client its turn. It sends nothing.
+type seating func(c *client) (turn, error)
+
+// options are the settings of one client's lock, with its own source of jitter
+// and of tokens when the run has a seed.
+func (c *client) options() []lock.Option {
+	if c.seed == 0 {
+		return c.env.Options
+	}
+	n := 0
+	return append(slices.Clone(c.env.Options),
+		lock.Seed(c.seed+uint64(c.number)),
+		lock.Tokens(func() string { // like nobody else's
+			n++
+			return fmt.Sprintf("%05d#%d", c.number, n)
+		}))
+}
 
 // detached is the context of what must be finished once it has begun.
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {

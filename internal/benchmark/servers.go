@@ -55,7 +55,8 @@ type Servers struct {
 	traffic  *traffic
 	embedded []*miniredis.Miniredis
 	virtual  func(node int) (net.Conn, error)
-	gcBefore int // the collector's setting to go back to, 0 when untouched
+	calls    func() int64 // of virtual servers
+	gcBefore int          // the collector's setting to go back to, 0 when untouched
 }
 
 // Config is how the clients of a run reach its servers.
@@ -94,12 +95,12 @@ func Embed(n int, config Config) *Servers {
 }
 
 // Virtual uses n servers that dial connects to, in a world whose time is not the
-// real one. It counts what the clients send, warms no connection up and removes
-// no key.
-func Virtual(n int, config Config,
-	dial func(node int) (net.Conn, error)) *Servers {
+// real one; calls is how many commands they have executed so far. No connection
+// is warmed up, and no key is removed.
+func Virtual(n int, config Config, dial func(node int) (net.Conn, error),
+	calls func() int64) *Servers {
 	s := newServers(config, true)
-	s.virtual = dial
+	s.virtual, s.calls = dial, calls
 	for range n {
 		s.add()
 	}
@@ -387,7 +388,10 @@ type usage struct {
 
 // usage asks the first n nodes. A server that does not say makes it unknown.
 func (s *Servers) usage(ctx context.Context, n int) usage {
-	if len(s.Addresses) == 0 {
+	if s.virtual != nil {
+		return usage{calls: s.calls(), known: true}
+	}
+	if s.Embedded() {
 		return usage{}
 	}
 	ctx, cancel := detached(ctx)
