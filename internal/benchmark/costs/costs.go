@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lock"
 )
 
 // RTT is the round-trip time of the network, half of it in either direction.
@@ -58,6 +59,7 @@ func Measure(t *testing.T, subject benchmark.Subject, clients int,
 			Clients: clients,
 			Stock:   clients, // so that no section is shorter than another
 			TTL:     benchmark.DefaultTTL,
+			Poll:    lock.DefaultPoll,
 			Timeout: time.Hour,
 			Grace:   time.Hour,
 			Apart:   Apart,

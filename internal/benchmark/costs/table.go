@@ -99,7 +99,7 @@ func grows(rows []benchmark.Row, of func(benchmark.Row) *float64) string {
 	if b == nil || a == nil {
 		return "–"
 	}
-	if *a < 0.01 {
+	if *a == 0 {
 		return "none"
 	}
 	switch power := growth(*b, *a, before.Turns, after.Turns); {
