@@ -80,7 +80,7 @@ func mostInside(stamps []stamp) int64 {
 // order in which they were asked for: 1 is first come, first served, and 0.5 is
 // chance. It is nil when there is no pair.
 func inOrder(stamps []stamp) *float64 {
-	ranks := service(stamps)
+	ranks := orderOfService(stamps)
 	n := len(ranks)
 	if n < 2 {
 		return nil
@@ -89,9 +89,9 @@ func inOrder(stamps []stamp) *float64 {
 	return new(round(1-float64(inversions(ranks, make([]int, n)))/pairs, 4))
 }
 
-// service is, for every acquisition in the order in which they were asked for,
+// orderOfService is, for every acquisition in the order in which they were asked for,
 // the how-manieth it was to be granted, from 0.
-func service(stamps []stamp) []int {
+func orderOfService(stamps []stamp) []int {
 	var asked []stamp
 	for _, s := range stamps {
 		if s.Asked >= 0 {

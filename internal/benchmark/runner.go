@@ -101,6 +101,8 @@ type Progress struct {
 	Sections      int
 	Turns         int // 0 in a closed loop, or when the clients live elsewhere
 	Elapsed       time.Duration
+
+	started time.Time // of clients that live elsewhere
 }
 
 // Progress reports on the row under way, with zeroes but for the round when the
@@ -109,6 +111,10 @@ func (r *Runner) Progress() Progress {
 	var p Progress
 	if now := r.current.Load(); now != nil {
 		p = *now
+	}
+	if !p.started.IsZero() {
+		p.Elapsed = max(time.Since(p.started), 0)
+		p.started = time.Time{}
 	}
 	if st := r.stage.Load(); st != nil {
 		p.Sections, p.Turns = int(st.sale.sections.Load()), st.sale.turns
@@ -439,6 +445,11 @@ func (r *Runner) open(ctx context.Context, st *stage, at time.Time) part {
 	cpu := processTime()
 	time.Sleep(time.Until(at))
 	s.started = time.Now()
+	if r.of > 1 {
+		// Stamps of several processes are compared: they count from the same
+		// moment, by the clock that all of them see, however late one woke up.
+		s.started = s.started.Add(at.Sub(s.started))
+	}
 	r.stage.Store(st)
 	defer r.stage.Store(nil)
 	limit := r.Timeout
@@ -518,7 +529,7 @@ func (r *Runner) row(subject Subject, all *part) Row {
 		Stuck:        all.Cut,
 		StandstillMs: ms(standstill(all.Stamps, all.Took)),
 		InOrder:      inOrder(all.Stamps),
-		Service:      sampled(service(all.Stamps)),
+		Service:      sampled(orderOfService(all.Stamps)),
 		meant:        subject.Nodes,
 	}
 	if r.Crew != nil {

@@ -57,7 +57,21 @@ func (c Command) Main() {
 	ctx, stop := signal.NotifyContext(context.Background(),
 		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop) // a second signal ends the process
+	if os.Getenv(benchmark.ServiceVariable) != "" {
+		c.serve()
+	}
 	os.Exit(c.Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// serve is Main for a process that another one has started as one of several. A
+// signal from the terminal is for that one, which then ends this.
+func (c Command) serve() {
+	err := benchmark.Serve(context.Background(), c.Subjects, os.Stdin, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, oneLine(err))
+		os.Exit(Failed)
+	}
+	os.Exit(OK)
 }
 
 // Run runs the command until it is through or ctx ends. It returns the exit
@@ -104,6 +118,14 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 		return err
 	}
 	defer undo()
+	if s.services > 1 {
+		s.runner.Crew, err = benchmark.StartCrew(ctx, s.services, s.most(),
+			s.runner.Servers, s.config())
+		if err != nil {
+			return s.unless(ctx, err, "the services were started")
+		}
+		defer func() { err = errors.Join(err, s.runner.Crew.Close()) }()
+	}
 
 	out := &page{w: stdout, quiet: s.quiet(), table: benchmark.Table{
 		Width:  width(stdout),
@@ -223,11 +245,7 @@ func (s *settings) rows(ctx context.Context, report *benchmark.Report,
 // the context has ended.
 func (s *settings) connect(ctx context.Context) (
 	down func(context.Context) error, err error) {
-	config := benchmark.Config{
-		Clients: s.most(),
-		Pool:    s.pool,
-		RTT:     s.rtt,
-	}
+	config := s.config()
 	if !s.real() {
 		s.runner.Servers = benchmark.Embed(s.nodes(), config)
 		return s.runner.Servers.Close, nil
@@ -241,12 +259,8 @@ func (s *settings) connect(ctx context.Context) (
 			return nil, fmt.Errorf("%w; install it, or name a server with "+
 				"-redis host:port", err)
 		}
-		if err != nil && ctx.Err() != nil {
-			return nil, fmt.Errorf("%w while servers were started",
-				errInterrupted)
-		}
 		if err != nil {
-			return nil, err
+			return nil, s.unless(ctx, err, "servers were started")
 		}
 		stop = func() { servers.StopAll(started) }
 		addresses = nil
@@ -259,12 +273,25 @@ func (s *settings) connect(ctx context.Context) (
 	s.runner.Servers, err = benchmark.Connect(reach, addresses, config)
 	if err != nil {
 		stop()
-		return nil, err
+		return nil, s.unless(ctx, err, "servers were asked for a sign of life")
 	}
 	return func(ctx context.Context) error {
 		defer stop()
 		return s.runner.Servers.Close(ctx)
 	}, nil
+}
+
+// config is how the clients reach the servers.
+func (s *settings) config() benchmark.Config {
+	return benchmark.Config{Clients: s.most(), Pool: s.pool, RTT: s.rtt}
+}
+
+// unless is err, unless that comes from an interrupt.
+func (s *settings) unless(ctx context.Context, err error, doing string) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w while %s", errInterrupted, doing)
+	}
+	return err
 }
 
 // pinned puts servers and clients on one CPU, if that is wanted.

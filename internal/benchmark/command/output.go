@@ -103,6 +103,8 @@ func progressText(name string, p benchmark.Progress) string {
 	switch {
 	case p.Elapsed == 0:
 		return name + ": warming up"
+	case p.Turns == 0 && p.Sections == 0:
+		return fmt.Sprintf("%s: %.1f s", name, p.Elapsed.Seconds())
 	case p.Turns == 0:
 		return fmt.Sprintf("%s: %d turns, %.1f s", name, p.Sections,
 			p.Elapsed.Seconds())
