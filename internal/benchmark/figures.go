@@ -93,8 +93,10 @@ type Row struct {
 	// 0.5 is chance.
 	InOrder *float64 `json:"in_order"`
 
-	// Service has points of the order of service.
-	Service []Point `json:"order_of_service"`
+	// Service is the order of service: of up to fifty acquisitions, evenly
+	// spread over the order in which they were asked for, the percentage of
+	// all that were granted before. First come, first served rises evenly.
+	Service []float64 `json:"order_of_service"`
 
 	meant  int // the nodes that the lock is meant for
 	rounds int // that there should be, 0 for one
@@ -124,13 +126,6 @@ var Percents = []float64{0, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99,
 type CPU struct {
 	Clients float64 `json:"clients"`
 	Server  float64 `json:"server"`
-}
-
-// Point says that the acquisition that was asked for as the Asked-th was granted
-// as the Served-th, from 0.
-type Point struct {
-	Asked  int `json:"asked"`
-	Served int `json:"served"`
 }
 
 // Round is one of several measurements of a row.
@@ -222,18 +217,18 @@ func waits(stamps []stamp) *Wait {
 }
 
 // points is how many points of an order of service are kept.
-const points = 100
+const points = 50
 
 // sampled takes points of an order of service.
-func sampled(ranks []int) []Point {
-	var kept []Point
-	n := min(len(ranks), points)
-	for i := range n {
-		asked := 0
-		if n > 1 {
-			asked = i * (len(ranks) - 1) / (n - 1)
+func sampled(ranks []int) []float64 {
+	var kept []float64
+	last := len(ranks) - 1
+	for i := range min(len(ranks), points) {
+		if last == 0 {
+			return []float64{0}
 		}
-		kept = append(kept, Point{asked, ranks[asked]})
+		asked := i * last / (min(len(ranks), points) - 1)
+		kept = append(kept, round(100*float64(ranks[asked])/float64(last), 1))
 	}
 	return kept
 }

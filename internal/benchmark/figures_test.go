@@ -106,7 +106,7 @@ func TestAReportHasTheFieldsThatItsReadersKnow(t *testing.T) {
 		"ratio_to_serial":0.11,"rounds":[{"seconds":1.25,"sections":1000,
 		"handovers_per_second":800,"ratio_to_serial":0.11,"wait_p50_ms":512.25,
 		"oversold":0}],"jain":1,"in_order":0.5,
-		"order_of_service":[{"asked":0,"served":3}]}`, string(got.Rows[0]))
+		"order_of_service":[33.3]}`, string(got.Rows[0]))
 }
 
 func TestAReportWithoutRowsHasAnEmptyList(t *testing.T) {
@@ -130,6 +130,6 @@ func fullRow() Row {
 		Rounds: []Round{{Seconds: 1.25, Sections: 1000,
 			HandoversPerSecond: new(800.0), RatioToSerial: new(0.11),
 			WaitP50: new(512.25)}},
-		Jain: new(1.0), InOrder: new(0.5), Service: []Point{{0, 3}}, meant: 1,
+		Jain: new(1.0), InOrder: new(0.5), Service: []float64{33.3}, meant: 1,
 	}
 }

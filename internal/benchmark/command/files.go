@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/report"
 )
 
 // files are those that a run replaces, all or none.
@@ -25,6 +26,7 @@ func (s *settings) files() (files, error) {
 	}{
 		{s.json, benchmark.Report.Write},
 		{s.stat, benchmark.Report.WriteBenchstat},
+		{s.html, report.Write},
 	} {
 		if wanted.path == "" || wanted.path == "-" {
 			continue
