@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -28,13 +30,15 @@ import (
 const asProgram = "LOCKLADDER_BENCH_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	if os.Getenv(asProgram) != "" ||
+		os.Getenv(benchmark.ServiceVariable) != "" {
 		main()
 	}
+	logging.Disable() // tests about failures would look like failures
 	os.Exit(m.Run())
 }
 
-func program(t *testing.T, args ...string) *exec.Cmd {
+func process(t *testing.T, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), self, args...)
@@ -46,7 +50,7 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 func bench(ctx context.Context, args ...string) (
 	status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	status = run(ctx, args, &out, &errs)
+	status = program().Run(ctx, args, &out, &errs)
 	return status, out.String(), errs.String()
 }
 
@@ -71,24 +75,44 @@ func TestWhatIsNotUnderstoodIsAUsageError(t *testing.T) {
 		args string
 		want string
 	}{
-		"no clients":        {"-clients 0", "there are 0 clients"},
-		"negative clients":  {"-clients -5", "there are -5 clients"},
-		"too many clients":  {"-clients 60001", "at most 60000"},
-		"clients a word":    {"-clients many", `invalid value "many" for flag`},
-		"negative stock":    {"-stock -1", "the stock is -1"},
-		"no lease":          {"-ttl 0", "the ttl is 0s"},
-		"a tiny lease":      {"-ttl 999us", "the ttl is 999µs"},
-		"a lease of words":  {"-ttl long", `invalid value "long" for flag`},
-		"no timeout":        {"-timeout 0", "the timeout is 0s"},
-		"no pause":          {"-poll 0", "the poll interval is 0s"},
-		"an unknown rung":   {"-rungs gold,lead", `no rung or baseline "lead"`},
-		"no rung":           {"-rungs ", "-rungs needs at least one name"},
-		"no port":           {"-redis localhost", "is not host:port"},
-		"no host":           {"-redis :6379", "is not host:port"},
-		"an empty address":  {"-redis ", "is not host:port"},
+		"no clients":       {"-clients 0", "there are 0 clients"},
+		"negative clients": {"-clients -5", "there are -5 clients"},
+		"too many clients": {"-clients 60001", "at most 60000"},
+		"clients a word":   {"-clients many", `invalid value "many" for flag`},
+		"negative stock":   {"-stock -1", "the stock is -1"},
+		"no lease":         {"-ttl 0", "the ttl is 0s"},
+		"a tiny lease":     {"-ttl 999us", "the ttl is 999µs"},
+		"a lease of words": {"-ttl long", `invalid value "long" for flag`},
+		"no timeout":       {"-timeout 0", "the timeout is 0s"},
+		"no pause":         {"-poll 0", "the poll interval is 0s"},
+		"an unknown rung":  {"-rungs gold,lead", `-rungs: there is no "lead"; the names`},
+		"no rung":          {"-rungs ", "-rungs: at least one name is needed"},
+		"only a comma":     {"-rungs ,", "-rungs: at least one name is needed"},
+		"a comma too many": {"-rungs gold,", `-rungs: there is a comma too many` +
+			` in "gold,"; the names are serial-limit, `},
+		"no port":           {"-redis localhost", "is neither host:port nor auto"},
+		"no host":           {"-redis :6379", "is neither host:port nor auto"},
+		"an empty address":  {"-redis ", "is neither host:port nor auto"},
 		"a server twice":    {"-redis h:1,h:1", "names h:1 twice"},
 		"no file name":      {"-json ", "-json needs the name of a file"},
 		"a stray argument":  {"gold", `unexpected argument "gold"`},
+		"no turns":          {"-ops 0", "there are 0 turns of each client"},
+		"no loop":           {"-loop 0s", "the loop lasts 0s"},
+		"a loop and turns":  {"-loop 1s -ops 2", "one of them is possible"},
+		"too long a loop":   {"-loop 1m", "shorter than the timeout, 30s"},
+		"no rounds":         {"-rounds 0", "there are 0 rounds"},
+		"no connections":    {"-pool 0", "the pool has 0 connections"},
+		"a negative rtt":    {"-rtt -1ms", "round-trip time is -1ms"},
+		"pinned in itself":  {"-pin", "-pin needs a real server"},
+		"no process":        {"-services 0", "there are 0 processes"},
+		"embedded services": {"-services 4", "-services needs a real server"},
+		"an idle service": {"-redis auto -services 4 -clients 3",
+			"there are 4 processes for 3 clients"},
+		"a share above 1":  {"-crash 1.5", "the shares of faults are 1.5 and 0"},
+		"shares above 1":   {"-crash .6 -overrun .6", "more than 1 together"},
+		"clients in words": {"-clients 10,many", `"many" is no number`},
+		"two outputs": {"-json - -benchstat -",
+			"only one of -json and -benchstat"},
 		"an unknown flag":   {"-client 5", "not defined: -client"},
 		"a flag without it": {"-clients", "flag needs an argument"},
 	} {
@@ -115,14 +139,16 @@ func TestHelpListsTheFlags(t *testing.T) {
 	assert.Equal(t, 0, status)
 	assert.Empty(t, stderr)
 	for _, name := range []string{"clients", "stock", "rungs", "ttl", "timeout",
-		"poll", "redis", "json"} {
-		assert.Contains(t, stdout, "  -"+name+" ")
+		"poll", "redis", "json", "rounds", "pin", "rtt", "services", "ops",
+		"loop", "fixed-poll", "pool", "seed", "crash", "overrun", "benchstat",
+		"html"} {
+		assert.Regexp(t, "(?m)^  -"+name+"( |$)", stdout)
 	}
 }
 
 func TestAnUnreachableServerIsOneLineOnStandardError(t *testing.T) {
 	address := closedPort(t)
-	cmd := program(t, "-redis", address)
+	cmd := process(t, "-redis", address)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var exit *exec.ExitError
@@ -145,8 +171,8 @@ func TestAFileThatCannotBeWrittenIsToldBeforeTheRun(t *testing.T) {
 			status, stdout, stderr := bench(t.Context(), "-json", path,
 				"-redis", closedPort(t))
 			assert.Equal(t, 1, status)
-			oneLineOnly(t, stderr, path)
-			assert.Contains(t, stderr, "write")
+			oneLineOnly(t, stderr, "write "+path+": ")
+			assert.NotContains(t, stderr, ".part")
 			assert.NotContains(t, stderr, "reach the server")
 			assert.Empty(t, stdout)
 		})
@@ -188,7 +214,7 @@ func TestAFileStaysWhenTheRunFails(t *testing.T) {
 	cancel()
 	status, _, stderr := bench(ctx, "-json", path)
 	assert.Equal(t, 1, status)
-	oneLineOnly(t, stderr, "interrupted after 0 of 18 rows")
+	oneLineOnly(t, stderr, "interrupted before row 1 of 17")
 	only(t, path, "before")
 }
 
@@ -285,11 +311,11 @@ func TestAnInterruptPrintsWhatWasMeasuredAndLeavesNoKey(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	// The first five DECR are those of serial-limit, the sixth is bronze's.
 	onCommand(redis, "DECR", 6, cancel)
-	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(),
+	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "20", "-stock", "5", "-rungs", "serial-limit,bronze,gold")
 
 	assert.Equal(t, 1, status)
-	oneLineOnly(t, stderr, "interrupted after 2 of 3 rows")
+	oneLineOnly(t, stderr, "interrupted in row 2 of 3")
 	assert.Contains(t, stdout, "\nserial-limit ")
 	assert.Contains(t, stdout, "\nbronze ")
 	assert.NotContains(t, stdout, "\ngold ")
@@ -298,15 +324,28 @@ func TestAnInterruptPrintsWhatWasMeasuredAndLeavesNoKey(t *testing.T) {
 	assert.Empty(t, redis.Keys())
 }
 
+func TestAnInterruptAfterTheLastTurnInterruptsNothing(t *testing.T) {
+	redis := miniredis.RunT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	onCommand(redis, "DECR", 1, cancel)
+	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(), "-rounds", "1",
+		"-clients", "1", "-rungs", "bronze")
+
+	assert.Equal(t, 0, status)
+	assert.Empty(t, stderr)
+	assert.Contains(t, stdout, "\nbronze ")
+	assert.Empty(t, redis.Keys())
+}
+
 func TestAnInterruptedReportSaysSo(t *testing.T) {
 	redis := miniredis.RunT(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	onCommand(redis, "DECR", 1, cancel)
-	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(),
+	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "20", "-rungs", "bronze", "-json", "-")
 
 	assert.Equal(t, 1, status)
-	oneLineOnly(t, stderr, "interrupted after 1 of 1 rows")
+	oneLineOnly(t, stderr, "interrupted in row 1 of 1")
 	var report benchmark.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
 	assert.True(t, report.Env.Interrupted)
@@ -321,7 +360,7 @@ func TestASignalInterruptsTheProgram(t *testing.T) {
 		t.Skip("Windows sends no interrupt to a single process")
 	}
 	redis := miniredis.RunT(t)
-	cmd := program(t, "-redis", redis.Addr(), "-clients", "20",
+	cmd := process(t, "-redis", redis.Addr(), "-rounds", "1", "-clients", "20",
 		"-rungs", "bronze,gold", "-ttl", "1h", "-poll", "1h", "-timeout", "1h")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -336,9 +375,160 @@ func TestASignalInterruptsTheProgram(t *testing.T) {
 	require.ErrorAs(t, cmd.Wait(), &exit)
 
 	assert.Equal(t, 1, exit.ExitCode(), stderr.String())
-	oneLineOnly(t, stderr.String(), "interrupted after 1 of 2 rows")
+	oneLineOnly(t, stderr.String(), "interrupted in row 1 of 2")
 	assert.Contains(t, stdout.String(), "\nbronze ")
 	assert.Empty(t, redis.Keys())
+}
+
+func TestTheClientsLiveInSeveralProcesses(t *testing.T) {
+	redis := miniredis.RunT(t)
+	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(),
+		"-clients", "8", "-stock", "3", "-services", "3", "-rounds", "1",
+		"-poll", "5ms", "-json", "-", "-rungs",
+		"serial-limit,mutex-per-service,gold,reentrant/notify")
+	assert.Equal(t, 0, status, stderr)
+	assert.Empty(t, redis.Keys())
+
+	var report benchmark.Report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	require.Len(t, report.Rows, 4)
+	assert.Equal(t, 1, report.Rows[0].Services, "it is one client")
+	for _, row := range report.Rows[1:] {
+		assert.Equal(t, 3, row.Services, row.Rung)
+		assert.EqualValues(t, 8, row.Sections, row.Rung)
+		assert.Equal(t, new(1.0), row.Jain, row.Rung)
+		assert.NotNil(t, row.Wait, row.Rung)
+	}
+	for _, row := range report.Rows[2:] {
+		assert.EqualValues(t, 3, row.Sold, row.Rung)
+		assert.Equal(t, new(int64(1)), row.MaxHolders, row.Rung)
+		assert.GreaterOrEqual(t, *row.CommandsPerSection, 3.0, row.Rung)
+	}
+}
+
+// noServer skips the test where redis-server is not installed.
+func noServer(t *testing.T) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip("redis-server is not installed")
+	}
+}
+
+func TestServersAreStartedForTheRun(t *testing.T) {
+	noServer(t)
+	cmd := process(t, "-redis", "auto", "-clients", "6", "-rounds", "2",
+		"-rungs", "serial-limit,gold,redlock", "-rtt", "1ms")
+	temp := t.TempDir()
+	cmd.Env = append(cmd.Env, "TMPDIR="+temp)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	for _, words := range []string{"5 servers started for this run",
+		"1ms are added to every round trip.", "measured 2 times",
+		"\nredlock ", "times serial"} {
+		assert.Contains(t, string(out), words)
+	}
+	left, err := os.ReadDir(temp)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+func TestAnInterruptLeavesNoServiceAndNoServer(t *testing.T) {
+	noServer(t)
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows sends no interrupt to a single process")
+	}
+	for name, services := range map[string]string{"one process": "1",
+		"several": "3"} {
+		t.Run(name, func(t *testing.T) {
+			// bronze waits for ever: a client dies inside, and there is no lease.
+			cmd := process(t, "-redis", "auto", "-clients", "6", "-services",
+				services, "-rounds", "1", "-crash", "0.2", "-timeout", "1h",
+				"-rungs", "no-lock,bronze,gold")
+			temp := t.TempDir()
+			cmd.Env = append(cmd.Env, "TMPDIR="+temp)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			stdout, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			lines := bufio.NewScanner(stdout)
+			for lines.Scan() && !strings.HasPrefix(lines.Text(), "no-lock ") {
+			}
+			assert.NoError(t, cmd.Process.Signal(os.Interrupt))
+			rest, err := io.ReadAll(stdout)
+			require.NoError(t, err)
+			var exit *exec.ExitError
+			require.ErrorAs(t, cmd.Wait(), &exit)
+
+			assert.Equal(t, 1, exit.ExitCode(), stderr.String())
+			oneLineOnly(t, stderr.String(), "interrupted ")
+			assert.Contains(t, stderr.String(), "row 2 of 3")
+			assert.Contains(t, string(rest), "retries: refused attempts")
+			left, err := os.ReadDir(temp)
+			require.NoError(t, err)
+			assert.Empty(t, left, "a server's directory goes with the server")
+		})
+	}
+}
+
+func TestSeveralNumbersOfClientsMakeATableEach(t *testing.T) {
+	status, stdout, stderr := bench(t.Context(), "-clients", "2,3", "-poll",
+		"1ms,2ms", "-rungs", "gold")
+	assert.Equal(t, 0, status, stderr)
+	for _, title := range []string{"2 clients, asking again within 1ms\n",
+		"2 clients, asking again within 2ms\n",
+		"3 clients, asking again within 1ms\n",
+		"3 clients, asking again within 2ms\n"} {
+		assert.Contains(t, stdout, "\n"+title)
+	}
+	assert.Equal(t, 4, strings.Count(stdout, "\ngold "))
+	assert.Equal(t, 1, strings.Count(stdout, "retries: refused attempts"))
+}
+
+func TestFaultsAreShownAndSeeded(t *testing.T) {
+	status, stdout, stderr := bench(t.Context(), "-clients", "10", "-crash",
+		"0.1", "-overrun", "0.1", "-ttl", "30ms", "-rungs", "diamond")
+	assert.Equal(t, 0, status, stderr)
+	assert.Contains(t, stdout, "10 % of the clients die inside, 10 % work for "+
+		"1.5 leases; seed 1.")
+	assert.Contains(t, stdout, "lost")
+	status, stdout, _ = bench(t.Context(), "-clients", "2", "-rungs", "no-lock",
+		"-crash", "0.5", "-seed", "7")
+	assert.Equal(t, 0, status)
+	assert.Contains(t, stdout, "lease 200ms")
+	assert.Contains(t, stdout, "seed 7.")
+}
+
+func TestAllFilesAreWrittenOrNone(t *testing.T) {
+	dir := t.TempDir()
+	paths := []string{"-json", filepath.Join(dir, "b.json"), "-benchstat",
+		filepath.Join(dir, "b.txt"), "-html", filepath.Join(dir, "b.html")}
+	status, _, stderr := bench(t.Context(), append(paths, "-clients", "2",
+		"-rungs", "gold")...)
+	assert.Equal(t, 0, status, stderr)
+	for path, begins := range map[string]string{"b.json": "{\n",
+		"b.txt": "goos: ", "b.html": "<!doctype html>"} {
+		content, err := os.ReadFile(filepath.Join(dir, path))
+		require.NoError(t, err)
+		assert.True(t, strings.HasPrefix(string(content), begins), path)
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, entries, 3)
+
+	other := filepath.Join(t.TempDir(), "b.json")
+	status, _, stderr = bench(t.Context(), "-json", other, "-html",
+		filepath.Join(dir, "none", "b.html"))
+	assert.Equal(t, 1, status)
+	oneLineOnly(t, stderr, "write "+filepath.Join(dir, "none", "b.html")+": ")
+	assert.NoFileExists(t, other)
+}
+
+func TestBenchstatsTextStandsAloneOnStandardOutput(t *testing.T) {
+	status, stdout, _ := bench(t.Context(), "-benchstat", "-", "-clients", "2",
+		"-rungs", "gold")
+	assert.Equal(t, 0, status)
+	assert.True(t, strings.HasPrefix(stdout, "goos: "), stdout)
+	assert.Contains(t, stdout, "\nBenchmarkInventory/rung=gold/clients=2/")
 }
 
 func TestAServerThatFailsBetweenRowsEndsTheRun(t *testing.T) {
@@ -347,7 +537,7 @@ func TestAServerThatFailsBetweenRowsEndsTheRun(t *testing.T) {
 	// The stock of the first row is set by the first SET, of the next by the
 	// second: bronze sends none.
 	onCommand(redis, "SET", 2, func() { redis.SetError("ERR out of order") })
-	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(),
+	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "3", "-rungs", "bronze,silver", "-json", path)
 
 	assert.Equal(t, 1, status)
@@ -372,7 +562,7 @@ func TestAnOutputThatCannotBeWrittenEndsTheRun(t *testing.T) {
 	for _, args := range [][]string{{"-rungs", "gold"},
 		{"-rungs", "gold", "-json", "-"}} {
 		var stderr bytes.Buffer
-		status := run(t.Context(), append(args, "-clients", "2"), &full{20},
+		status := program().Run(t.Context(), append(args, "-clients", "2"), &full{20},
 			&stderr)
 		assert.Equal(t, 1, status)
 		oneLineOnly(t, stderr.String(), "no space left")
@@ -389,7 +579,7 @@ func TestARowThatCannotFinishIsReported(t *testing.T) {
 		return c == "DEL"
 	})
 	defer redis.Server().SetPreHook(nil)
-	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(),
+	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "5", "-rungs", "bronze", "-timeout", "50ms")
 
 	assert.Equal(t, 1, status, "the keys could not be removed either")
@@ -397,35 +587,4 @@ func TestARowThatCannotFinishIsReported(t *testing.T) {
 	assert.Contains(t, stdout, "cut off after")
 	assert.Contains(t, stdout, "1 of 5 turns were completed")
 	assert.Contains(t, stdout, "1 turn failed, the first: release")
-}
-
-func TestTheProgressLineTellsHowFarARowIs(t *testing.T) {
-	assert.Equal(t, "3/17 gold: warming up",
-		progressText("3/17 gold", benchmark.Progress{}))
-	assert.Equal(t, "3/17 gold: 12 of 1000 turns, 1.3 s",
-		progressText("3/17 gold", benchmark.Progress{Sections: 12, Turns: 1000,
-			Elapsed: 1_260_000_000}))
-}
-
-func TestOnlyATerminalHasAProgressLine(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	require.NoError(t, err)
-	defer file.Close()
-	showProgress(file, "gold", nil).stop()
-	content, err := io.ReadAll(file)
-	require.NoError(t, err)
-	assert.Empty(t, content)
-}
-
-func TestAReplacementThatFailsAtTheLastStepLeavesNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "bench.json")
-	file, err := replace(path)
-	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(path, 0o755)) // somebody was quicker
-
-	assert.ErrorContains(t, file.commit(benchmark.Report{}), path)
-	assert.NoError(t, file.close())
-	entries, err := os.ReadDir(filepath.Dir(path))
-	require.NoError(t, err)
-	assert.Len(t, entries, 1)
 }
