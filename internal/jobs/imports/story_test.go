@@ -1,0 +1,237 @@
+package imports_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/jobs/imports"
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/ladder"
+)
+
+const (
+	second = time.Second
+	prefix = "i:"
+	lease  = 10 * second
+)
+
+// story is an import in a world of its own, in virtual time.
+type story struct {
+	*lab.World
+	t       *testing.T
+	rung    ladder.Rung
+	form    imports.Form
+	poll    time.Duration
+	workers map[string]*worker
+	end     context.Context // ends the workers
+	stop    func()
+}
+
+// worker is a process.
+type worker struct {
+	*lab.Client
+	worker imports.Worker
+	rdb    redis.UniversalClient
+	err    error // what Run has returned
+}
+
+// tell tells a story of an import and returns what the judge says of it.
+func tell(t *testing.T, form imports.Form, rung string,
+	script func(s *story)) (figures imports.Figures, timeline string) {
+	t.Helper()
+	found, err := ladder.Find(rung)
+	require.NoError(t, err)
+	config := lab.Config{Nodes: found.Nodes, TTL: lease,
+		Key: prefix + imports.GroupLock + "order:1"}
+	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
+		s := &story{World: w, t: t, rung: found, form: form,
+			poll: imports.SourcePoll, workers: map[string]*worker{}}
+		s.end, s.stop = context.WithCancel(w.Context())
+		defer s.stop()
+		script(s)
+		w.Play()
+		require.Empty(t, w.Failures())
+		figures = s.judged()
+		timeline = w.Render(-1)
+	}))
+	return figures, timeline
+}
+
+// worker makes a process that has a slot. Its work lasts as long as lasts says.
+func (s *story) worker(name string, slot int,
+	work func(w *worker, t imports.Task, start int) error) *worker {
+	c := s.Client(name)
+	env := c.Env("")
+	w := &worker{Client: c, rdb: env.Nodes[0]}
+	w.worker = imports.Worker{
+		Queue: imports.Queue{RDB: w.rdb, Prefix: prefix},
+		Form:  s.form,
+		Slot:  slot,
+		Name:  name,
+		TTL:   lease,
+		Poll:  s.poll,
+		Build: s.rung.Build,
+		Env:   env,
+		Work: func(ctx context.Context, t imports.Task, start int) error {
+			w.Note("works on task %d of %s", t.ID, t.Group())
+			return work(w, t, start)
+		},
+	}
+	s.workers[name] = w
+	return w
+}
+
+// run lets a worker work from a moment on.
+func (s *story) run(from time.Duration, w *worker) {
+	w.Go(func() {
+		if from > 0 {
+			w.Sleep(from)
+		}
+		w.err = w.worker.Run(s.end)
+		if w.err != nil {
+			w.Step("ends", func() { w.Note("ends: %v", w.err) })
+		}
+	})
+}
+
+// push pushes tasks at the beginning.
+func (s *story) push(tasks ...imports.Task) {
+	c := s.Client("producer")
+	env := c.Env(prefix + imports.QueueLock)
+	l, err := s.rung.Build(env)
+	require.NoError(s.t, err)
+	p := imports.Producer{Lock: l,
+		Queue: imports.Queue{RDB: env.Nodes[0], Prefix: prefix}}
+	c.Go(func() {
+		ctx := context.Background()
+		if err := errors.Join(p.Load(ctx), p.Push(ctx, tasks...)); err != nil {
+			s.Fail("push: %w", err)
+		}
+	})
+	s.Play()
+	s.Record()
+}
+
+// until ends all workers at a moment, and notes the deaths of those that have
+// died by then.
+func (s *story) until(moment time.Duration) {
+	c := s.Client("~")
+	c.Go(func() {
+		c.Sleep(moment)
+		c.Step("ends the run", s.stop)
+	})
+}
+
+// judged reads the log and what is left.
+func (s *story) judged() (figures imports.Figures) {
+	c := s.Client("judge")
+	q := imports.Queue{RDB: c.Env("").Nodes[0], Prefix: prefix}
+	c.Go(func() {
+		ctx := context.Background()
+		entries, err := q.Log(ctx, 0)
+		if err != nil {
+			s.Fail("judge: %w", err)
+		}
+		left, err := q.Left(ctx)
+		if err != nil {
+			s.Fail("judge: %w", err)
+		}
+		judge := imports.NewJudge()
+		if err := judge.Read(entries); err != nil {
+			s.Fail("judge: %w", err)
+		}
+		figures = judge.Verdict(left)
+	})
+	s.Play()
+	require.Empty(s.t, s.Failures())
+	return figures
+}
+
+// lasting is work that takes so long.
+func lasting(d time.Duration) func(*worker, imports.Task, int) error {
+	return func(w *worker, _ imports.Task, _ int) error {
+		w.Sleep(d)
+		return nil
+	}
+}
+
+// crashing is work during which the process dies.
+func crashing(after time.Duration) func(*worker, imports.Task, int) error {
+	return func(w *worker, _ imports.Task, _ int) error {
+		w.Sleep(after)
+		w.Step("dies", w.Crash)
+		runtime.Goexit()
+		return nil
+	}
+}
+
+var errImport = errors.New("the file is broken")
+
+// failing is work that fails.
+func failing(after time.Duration) func(*worker, imports.Task, int) error {
+	return func(w *worker, _ imports.Task, start int) error {
+		w.Sleep(after)
+		if start > 1 {
+			return nil
+		}
+		return errImport
+	}
+}
+
+// diesBefore lets the process die instead of sending a command for the first time.
+func (w *worker) diesBefore(command string) {
+	w.rdb.AddHook(deadly{w, command})
+}
+
+type deadly struct {
+	w       *worker
+	command string
+}
+
+func (d deadly) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (d deadly) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (d deadly) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == d.command {
+			d.w.Step("dies", d.w.Crash)
+			runtime.Goexit()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func task(id, tenant int) imports.Task {
+	return imports.Task{ID: id, Entity: "order", Tenant: tenant, Grouped: true}
+}
+
+func ungrouped(id int) imports.Task {
+	return imports.Task{ID: id, Entity: "order", Tenant: 1}
+}
+
+func show(t *testing.T, timeline string, figures imports.Figures) {
+	t.Logf("%s\n%s", timeline, fmt.Sprintf("%+v", figures))
+}
+
+// supervise notes a death at a moment.
+func (s *story) supervise(moment time.Duration, dead *worker) {
+	c := s.Client("supervisor")
+	q := imports.Queue{RDB: c.Env("").Nodes[0], Prefix: prefix}
+	c.Go(func() {
+		c.Sleep(moment)
+		if err := q.Died(context.Background(), dead.Name); err != nil {
+			s.Fail("supervise: %w", err)
+		}
+	})
+}
