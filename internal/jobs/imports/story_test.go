@@ -3,7 +3,6 @@ package imports_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -185,6 +184,9 @@ func failing(after time.Duration) func(*worker, imports.Task, int) error {
 	}
 }
 
+// alwaysFailing is work that never succeeds.
+func alwaysFailing(*worker, imports.Task, int) error { return errImport }
+
 // diesBefore lets the process die instead of sending a command for the first time.
 func (w *worker) diesBefore(command string) {
 	w.rdb.AddHook(deadly{w, command})
@@ -220,10 +222,6 @@ func ungrouped(id int) imports.Task {
 	return imports.Task{ID: id, Entity: "order", Tenant: 1}
 }
 
-func show(t *testing.T, timeline string, figures imports.Figures) {
-	t.Logf("%s\n%s", timeline, fmt.Sprintf("%+v", figures))
-}
-
 // supervise notes a death at a moment.
 func (s *story) supervise(moment time.Duration, dead *worker) {
 	c := s.Client("supervisor")
@@ -233,5 +231,85 @@ func (s *story) supervise(moment time.Duration, dead *worker) {
 		if err := q.Died(context.Background(), dead.Name); err != nil {
 			s.Fail("supervise: %w", err)
 		}
+	})
+}
+
+// crashesBefore lets a worker die before it sends a command, and starts another
+// one with its slot after its lease.
+func (s *story) crashesBefore(command string) {
+	a := s.worker("A", 1, lasting(second))
+	a.diesBefore(command)
+	s.run(0, a)
+	s.supervise(12*second, a)
+	s.run(12*second, s.worker("A2", 1, lasting(second)))
+}
+
+// crashesAtWork lets a worker die while it works, and starts another one with its
+// slot at a moment.
+func (s *story) crashesAtWork(restart time.Duration) {
+	a := s.worker("A", 1, crashing(second))
+	s.run(0, a)
+	s.supervise(restart, a)
+	s.run(restart, s.worker("A2", 1, lasting(second)))
+}
+
+// overruns lets the first task take longer than the lease, while another worker
+// wants the group.
+func (s *story) overruns() {
+	long := func(w *worker, t imports.Task, _ int) error {
+		if t.ID == 1 {
+			w.Sleep(lease + 5*second)
+		}
+		w.Sleep(second)
+		return nil
+	}
+	s.run(0, s.worker("A", 1, long))
+	s.run(second, s.worker("B", 2, long))
+}
+
+// waiting is work that ends with its context.
+func waiting(ctx context.Context, _ imports.Task, _ int) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// slowBefore lets the process sleep before it sends a command for the n-th time.
+func (w *worker) slowBefore(command string, nth int, d time.Duration) {
+	w.rdb.AddHook(slow{w, command, &nth, d})
+}
+
+type slow struct {
+	w       *worker
+	command string
+	left    *int
+	d       time.Duration
+}
+
+func (h slow) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h slow) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == h.command {
+			if *h.left--; *h.left == 0 {
+				h.w.Sleep(h.d)
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// operator does something to the server at a moment.
+func (s *story) operator(moment time.Duration,
+	do func(rdb redis.UniversalClient)) {
+	c := s.Client("operator")
+	rdb := c.Env("").Nodes[0]
+	c.Go(func() {
+		c.Sleep(moment)
+		do(rdb)
 	})
 }

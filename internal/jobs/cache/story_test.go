@@ -1,0 +1,121 @@
+package cache_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/jobs/cache"
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+const ms = time.Millisecond
+
+// told is what has happened in a story.
+type told struct {
+	loads    int
+	seen     map[string][]string // service: what its requests were answered
+	cached   string
+	timeline string
+}
+
+// tell sends two requests to each of two services, in virtual time. The loads of
+// the database take so long, in the order in which they begin.
+func tell(t *testing.T, guard func(c *lab.Client) cache.Guard,
+	takes ...time.Duration) told {
+	t.Helper()
+	result := told{seen: map[string][]string{}}
+	config := lab.Config{Nodes: 5, Key: "lock", TTL: 10 * time.Second}
+	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
+		database := &cache.Database{Takes: func(n int) time.Duration {
+			return takes[min(n, len(takes))-1]
+		}}
+		for i, name := range []string{"A", "B"} {
+			c := w.Client(name)
+			rdb := c.Env("").Nodes[0]
+			s := &cache.Service{Cache: rdb, Refill: rdb, Key: "stock",
+				Keep: time.Minute, Guard: guard(c),
+				Load: func(ctx context.Context) (string, error) {
+					c.Step("loads", func() { c.Note("loads from the database") })
+					value, err := database.Load(ctx)
+					c.Step("has loaded", func() { c.Note("has loaded %s", value) })
+					return value, err
+				}}
+			for request := range 2 {
+				c.Go(func() {
+					// B comes a moment later, and the second requests after that.
+					c.Sleep(time.Duration(10*i+request) * ms)
+					value, err := s.Get(context.Background())
+					if err != nil {
+						w.Fail("%s: %w", name, err)
+					}
+					c.Step("answers", func() {
+						c.Note("answers %s", value)
+						result.seen[name] = append(result.seen[name], value)
+					})
+				})
+			}
+		}
+		w.Record()
+		w.Play()
+		require.Empty(t, w.Failures())
+		result.timeline = w.Render(-1)
+		result.loads = database.Loads()
+		c := w.Client("judge")
+		c.Go(func() {
+			result.cached = c.Env("").Nodes[0].Get(w.Context(), "stock").Val()
+		})
+		w.Play()
+	}))
+	t.Logf("\n%s", result.timeline)
+	return result
+}
+
+// mutexes is a mutex for each service.
+func mutexes(*lab.Client) cache.Guard { return cache.NewMutex() }
+
+// behind is a lock that all services share.
+func behind(rung ladder.Rung) func(c *lab.Client) cache.Guard {
+	return func(c *lab.Client) cache.Guard {
+		env := c.Env("lock", lock.PollEvery(20*ms))
+		env.Nodes = env.Nodes[:rung.Nodes]
+		return cache.Locked{Build: rung.Build, Env: env}
+	}
+}
+
+func TestWithAMutexPerServiceTheLastLoadIsWhatStaysInTheCache(t *testing.T) {
+	s := tell(t, mutexes, 50*ms, 50*ms)
+	assert.Equal(t, 2, s.loads)
+	assert.Equal(t, map[string][]string{"A": {"100", "100"},
+		"B": {"99", "99"}}, s.seen, "at one time readers see both")
+	assert.Equal(t, "99", s.cached)
+}
+
+func TestWithAMutexPerServiceASlowLoadBringsTheOldValueBack(t *testing.T) {
+	s := tell(t, mutexes, 80*ms, 50*ms)
+	assert.Equal(t, 2, s.loads)
+	assert.Equal(t, []string{"99", "99"}, s.seen["B"])
+	assert.Equal(t, "100", s.cached, "B's readers have seen 99 before")
+}
+
+func TestBehindALockOneRequestLoadsForAll(t *testing.T) {
+	for _, rung := range ladder.Rungs {
+		t.Run(rung.Name, func(t *testing.T) {
+			s := tell(t, behind(rung), 80*ms, 50*ms)
+			assert.Equal(t, 1, s.loads)
+			assert.Equal(t, map[string][]string{"A": {"100", "100"},
+				"B": {"100", "100"}}, s.seen)
+			assert.Equal(t, "100", s.cached)
+		})
+	}
+}
+
+// Between a request's look and its grant another one may load and release.
+func TestWhoHasTheLockLooksOnceMore(t *testing.T) {
+	t.Skip()
+}
