@@ -3,8 +3,6 @@ package cache_test
 import (
 	"context"
 	"errors"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -34,16 +32,12 @@ func embedded(t *testing.T, requests int) *cache.Runner {
 }
 
 func TestARowCountsLoadsAndAnswers(t *testing.T) {
-	n := 200
-	if text := os.Getenv("CACHE_REQUESTS"); text != "" {
-		n, _ = strconv.Atoi(text)
-	}
+	const n = 200
 	r := embedded(t, n)
 	for _, subject := range subjects() {
 		t.Run(subject.Name, func(t *testing.T) {
 			row, err := r.Measure(t.Context(), subject)
 			require.NoError(t, err)
-			t.Logf("%+v %+v", row, row.Answer)
 			assert.True(t, row.Finished)
 			assert.Zero(t, row.Failures)
 			answers := 0

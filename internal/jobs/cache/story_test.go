@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,5 +118,54 @@ func TestBehindALockOneRequestLoadsForAll(t *testing.T) {
 
 // Between a request's look and its grant another one may load and release.
 func TestWhoHasTheLockLooksOnceMore(t *testing.T) {
-	t.Skip()
+	rung, err := ladder.Find("diamond")
+	require.NoError(t, err)
+	s := tell(t, func(c *lab.Client) cache.Guard {
+		if c.Name == "B" {
+			const asks = 3 // after two looks
+			c.Fault(lab.Renewal, asks, lab.Fault{Deliver: 200 * ms})
+		}
+		return behind(rung)(c)
+	}, 50*ms)
+	assert.Contains(t, s.timeline, "sent at 0.010 -> OK", "B has the lock")
+	assert.Equal(t, 1, s.loads)
+}
+
+func TestAWaiterDoesNotAskForTheLockWhenTheValueIsThere(t *testing.T) {
+	for _, rung := range ladder.Rungs {
+		t.Run(rung.Name, func(t *testing.T) {
+			s := tell(t, behind(rung), 50*ms)
+			_, after, stored := strings.Cut(s.timeline, "SET stock 100")
+			require.True(t, stored)
+			for line := range strings.Lines(after) {
+				if strings.Contains(line, "  B  ") {
+					assert.NotContains(t, line, "lock", after)
+				}
+			}
+		})
+	}
+}
+
+// What a lease costs that is shorter than the load.
+func TestALoadThatOutlivesTheLeaseIsMadeTwice(t *testing.T) {
+	for name, loads := range map[string]int{"gold": 2, "diamond/watchdog": 1} {
+		t.Run(name, func(t *testing.T) {
+			rung, err := ladder.Find(name)
+			require.NoError(t, err)
+			s := tell(t, behind(rung), 15*time.Second)
+			assert.Equal(t, loads, s.loads)
+		})
+	}
+}
+
+func TestARequestEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m := cache.NewMutex()
+	load := func(context.Context) (string, error) {
+		_, err := m.Refill(ctx, nil, nil)
+		return "", err
+	}
+	_, err := m.Refill(t.Context(), nil, load)
+	assert.ErrorIs(t, err, context.Canceled)
 }
