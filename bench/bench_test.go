@@ -13,7 +13,7 @@ import (
 // up. In a name the dot stands for the slash of the rung's.
 func BenchmarkInventory(b *testing.B) {
 	for _, clients := range []int{100, 1000} {
-		servers := benchmark.Embed(5, clients)
+		servers := benchmark.Embed(5, benchmark.Config{Clients: clients})
 		runner := &benchmark.Runner{
 			Servers: servers,
 			Clients: clients,
@@ -22,7 +22,7 @@ func BenchmarkInventory(b *testing.B) {
 			Timeout: benchmark.DefaultTimeout,
 			Grace:   benchmark.DefaultGrace,
 		}
-		for _, subject := range subjects() {
+		for _, subject := range program().Subjects {
 			name := strings.ReplaceAll(subject.Name, "/", ".")
 			b.Run(fmt.Sprintf("rung=%s/clients=%d", name, clients),
 				func(b *testing.B) { sell(b, runner, subject) })

@@ -10,22 +10,32 @@
 package main
 
 import (
-	"context"
-	"os"
-	"os/signal"
-	"syscall"
-
-	"github.com/redis/go-redis/v9/logging"
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/command"
+	"github.com/lockladder/lockladder/internal/ladder"
 )
 
-func main() {
-	// The library would add lines of its own to the one that says what failed.
-	logging.Disable()
-	// A reader that goes away must end the run, not the process: what the run
-	// has on a server is removed at its end.
-	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(),
-		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, stop) // a second signal ends the process
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+func main() { program().Main() }
+
+func program() command.Command {
+	return command.Command{
+		Intro: "Sells a stock to many clients, behind every rung of the ladder " +
+			"and the baselines\naround them, and prints what that did and what " +
+			"it cost.",
+		Subjects: benchmark.Around(rungs()...),
+	}
+}
+
+// rungs are those of the ladder, in its order.
+func rungs() []benchmark.Subject {
+	var rungs []benchmark.Subject
+	for _, rung := range ladder.Rungs {
+		rungs = append(rungs, benchmark.Subject{
+			Name:  rung.Name,
+			Kind:  benchmark.Rung,
+			Nodes: rung.Nodes,
+			Build: rung.Build,
+		})
+	}
+	return rungs
 }

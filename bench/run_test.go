@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -31,10 +31,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
+	logging.Disable() // tests about failures would look like failures
 	os.Exit(m.Run())
 }
 
-func program(t *testing.T, args ...string) *exec.Cmd {
+func process(t *testing.T, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), self, args...)
@@ -46,7 +47,7 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 func bench(ctx context.Context, args ...string) (
 	status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	status = run(ctx, args, &out, &errs)
+	status = program().Run(ctx, args, &out, &errs)
 	return status, out.String(), errs.String()
 }
 
@@ -71,24 +72,44 @@ func TestWhatIsNotUnderstoodIsAUsageError(t *testing.T) {
 		args string
 		want string
 	}{
-		"no clients":        {"-clients 0", "there are 0 clients"},
-		"negative clients":  {"-clients -5", "there are -5 clients"},
-		"too many clients":  {"-clients 60001", "at most 60000"},
-		"clients a word":    {"-clients many", `invalid value "many" for flag`},
-		"negative stock":    {"-stock -1", "the stock is -1"},
-		"no lease":          {"-ttl 0", "the ttl is 0s"},
-		"a tiny lease":      {"-ttl 999us", "the ttl is 999µs"},
-		"a lease of words":  {"-ttl long", `invalid value "long" for flag`},
-		"no timeout":        {"-timeout 0", "the timeout is 0s"},
-		"no pause":          {"-poll 0", "the poll interval is 0s"},
-		"an unknown rung":   {"-rungs gold,lead", `no rung or baseline "lead"`},
-		"no rung":           {"-rungs ", "-rungs needs at least one name"},
-		"no port":           {"-redis localhost", "is not host:port"},
-		"no host":           {"-redis :6379", "is not host:port"},
-		"an empty address":  {"-redis ", "is not host:port"},
+		"no clients":       {"-clients 0", "there are 0 clients"},
+		"negative clients": {"-clients -5", "there are -5 clients"},
+		"too many clients": {"-clients 60001", "at most 60000"},
+		"clients a word":   {"-clients many", `invalid value "many" for flag`},
+		"negative stock":   {"-stock -1", "the stock is -1"},
+		"no lease":         {"-ttl 0", "the ttl is 0s"},
+		"a tiny lease":     {"-ttl 999us", "the ttl is 999µs"},
+		"a lease of words": {"-ttl long", `invalid value "long" for flag`},
+		"no timeout":       {"-timeout 0", "the timeout is 0s"},
+		"no pause":         {"-poll 0", "the poll interval is 0s"},
+		"an unknown rung":  {"-rungs gold,lead", `-rungs: there is no "lead"; the names`},
+		"no rung":          {"-rungs ", "-rungs: at least one name is needed"},
+		"only a comma":     {"-rungs ,", "-rungs: at least one name is needed"},
+		"a comma too many": {"-rungs gold,", `-rungs: there is a comma too many` +
+			` in "gold,"; the names are serial-limit, `},
+		"no port":           {"-redis localhost", "is neither host:port nor auto"},
+		"no host":           {"-redis :6379", "is neither host:port nor auto"},
+		"an empty address":  {"-redis ", "is neither host:port nor auto"},
 		"a server twice":    {"-redis h:1,h:1", "names h:1 twice"},
 		"no file name":      {"-json ", "-json needs the name of a file"},
 		"a stray argument":  {"gold", `unexpected argument "gold"`},
+		"no turns":          {"-ops 0", "there are 0 turns of each client"},
+		"no loop":           {"-loop 0s", "the loop lasts 0s"},
+		"a loop and turns":  {"-loop 1s -ops 2", "one of them is possible"},
+		"too long a loop":   {"-loop 1m", "shorter than the timeout, 30s"},
+		"no rounds":         {"-rounds 0", "there are 0 rounds"},
+		"no connections":    {"-pool 0", "the pool has 0 connections"},
+		"a negative rtt":    {"-rtt -1ms", "round-trip time is -1ms"},
+		"pinned in itself":  {"-pin", "-pin needs a real server"},
+		"no process":        {"-services 0", "there are 0 processes"},
+		"embedded services": {"-services 4", "-services needs a real server"},
+		"an idle service": {"-redis auto -services 4 -clients 3",
+			"there are 4 processes for 3 clients"},
+		"a share above 1":  {"-crash 1.5", "the shares of faults are 1.5 and 0"},
+		"shares above 1":   {"-crash .6 -overrun .6", "more than 1 together"},
+		"clients in words": {"-clients 10,many", `"many" is no number`},
+		"two outputs": {"-json - -benchstat -",
+			"only one of -json and -benchstat"},
 		"an unknown flag":   {"-client 5", "not defined: -client"},
 		"a flag without it": {"-clients", "flag needs an argument"},
 	} {
@@ -115,14 +136,16 @@ func TestHelpListsTheFlags(t *testing.T) {
 	assert.Equal(t, 0, status)
 	assert.Empty(t, stderr)
 	for _, name := range []string{"clients", "stock", "rungs", "ttl", "timeout",
-		"poll", "redis", "json"} {
-		assert.Contains(t, stdout, "  -"+name+" ")
+		"poll", "redis", "json", "rounds", "pin", "rtt", "services", "ops",
+		"loop", "fixed-poll", "pool", "seed", "crash", "overrun", "benchstat",
+		"html"} {
+		assert.Regexp(t, "(?m)^  -"+name+"( |$)", stdout)
 	}
 }
 
 func TestAnUnreachableServerIsOneLineOnStandardError(t *testing.T) {
 	address := closedPort(t)
-	cmd := program(t, "-redis", address)
+	cmd := process(t, "-redis", address)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var exit *exec.ExitError
@@ -145,8 +168,8 @@ func TestAFileThatCannotBeWrittenIsToldBeforeTheRun(t *testing.T) {
 			status, stdout, stderr := bench(t.Context(), "-json", path,
 				"-redis", closedPort(t))
 			assert.Equal(t, 1, status)
-			oneLineOnly(t, stderr, path)
-			assert.Contains(t, stderr, "write")
+			oneLineOnly(t, stderr, "write "+path+": ")
+			assert.NotContains(t, stderr, ".part")
 			assert.NotContains(t, stderr, "reach the server")
 			assert.Empty(t, stdout)
 		})
@@ -188,7 +211,7 @@ func TestAFileStaysWhenTheRunFails(t *testing.T) {
 	cancel()
 	status, _, stderr := bench(ctx, "-json", path)
 	assert.Equal(t, 1, status)
-	oneLineOnly(t, stderr, "interrupted after 0 of 17 rows")
+	oneLineOnly(t, stderr, "interrupted before row 1 of 17")
 	only(t, path, "before")
 }
 
@@ -285,11 +308,11 @@ func TestAnInterruptPrintsWhatWasMeasuredAndLeavesNoKey(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	// The first five DECR are those of serial-limit, the sixth is bronze's.
 	onCommand(redis, "DECR", 6, cancel)
-	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(),
+	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "20", "-stock", "5", "-rungs", "serial-limit,bronze,gold")
 
 	assert.Equal(t, 1, status)
-	oneLineOnly(t, stderr, "interrupted after 2 of 3 rows")
+	oneLineOnly(t, stderr, "interrupted in row 2 of 3")
 	assert.Contains(t, stdout, "\nserial-limit ")
 	assert.Contains(t, stdout, "\nbronze ")
 	assert.NotContains(t, stdout, "\ngold ")
@@ -298,15 +321,28 @@ func TestAnInterruptPrintsWhatWasMeasuredAndLeavesNoKey(t *testing.T) {
 	assert.Empty(t, redis.Keys())
 }
 
+func TestAnInterruptAfterTheLastTurnInterruptsNothing(t *testing.T) {
+	redis := miniredis.RunT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	onCommand(redis, "DECR", 1, cancel)
+	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(), "-rounds", "1",
+		"-clients", "1", "-rungs", "bronze")
+
+	assert.Equal(t, 0, status)
+	assert.Empty(t, stderr)
+	assert.Contains(t, stdout, "\nbronze ")
+	assert.Empty(t, redis.Keys())
+}
+
 func TestAnInterruptedReportSaysSo(t *testing.T) {
 	redis := miniredis.RunT(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	onCommand(redis, "DECR", 1, cancel)
-	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(),
+	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "20", "-rungs", "bronze", "-json", "-")
 
 	assert.Equal(t, 1, status)
-	oneLineOnly(t, stderr, "interrupted after 1 of 1 rows")
+	oneLineOnly(t, stderr, "interrupted in row 1 of 1")
 	var report benchmark.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
 	assert.True(t, report.Env.Interrupted)
@@ -321,7 +357,7 @@ func TestASignalInterruptsTheProgram(t *testing.T) {
 		t.Skip("Windows sends no interrupt to a single process")
 	}
 	redis := miniredis.RunT(t)
-	cmd := program(t, "-redis", redis.Addr(), "-clients", "20",
+	cmd := process(t, "-redis", redis.Addr(), "-rounds", "1", "-clients", "20",
 		"-rungs", "bronze,gold", "-ttl", "1h", "-poll", "1h", "-timeout", "1h")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -336,7 +372,7 @@ func TestASignalInterruptsTheProgram(t *testing.T) {
 	require.ErrorAs(t, cmd.Wait(), &exit)
 
 	assert.Equal(t, 1, exit.ExitCode(), stderr.String())
-	oneLineOnly(t, stderr.String(), "interrupted after 1 of 2 rows")
+	oneLineOnly(t, stderr.String(), "interrupted in row 1 of 2")
 	assert.Contains(t, stdout.String(), "\nbronze ")
 	assert.Empty(t, redis.Keys())
 }
@@ -347,7 +383,7 @@ func TestAServerThatFailsBetweenRowsEndsTheRun(t *testing.T) {
 	// The stock of the first row is set by the first SET, of the next by the
 	// second: bronze sends none.
 	onCommand(redis, "SET", 2, func() { redis.SetError("ERR out of order") })
-	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(),
+	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "3", "-rungs", "bronze,silver", "-json", path)
 
 	assert.Equal(t, 1, status)
@@ -372,7 +408,7 @@ func TestAnOutputThatCannotBeWrittenEndsTheRun(t *testing.T) {
 	for _, args := range [][]string{{"-rungs", "gold"},
 		{"-rungs", "gold", "-json", "-"}} {
 		var stderr bytes.Buffer
-		status := run(t.Context(), append(args, "-clients", "2"), &full{20},
+		status := program().Run(t.Context(), append(args, "-clients", "2"), &full{20},
 			&stderr)
 		assert.Equal(t, 1, status)
 		oneLineOnly(t, stderr.String(), "no space left")
@@ -389,7 +425,7 @@ func TestARowThatCannotFinishIsReported(t *testing.T) {
 		return c == "DEL"
 	})
 	defer redis.Server().SetPreHook(nil)
-	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(),
+	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(), "-rounds", "1",
 		"-clients", "5", "-rungs", "bronze", "-timeout", "50ms")
 
 	assert.Equal(t, 1, status, "the keys could not be removed either")
@@ -397,35 +433,4 @@ func TestARowThatCannotFinishIsReported(t *testing.T) {
 	assert.Contains(t, stdout, "cut off after")
 	assert.Contains(t, stdout, "1 of 5 turns were completed")
 	assert.Contains(t, stdout, "1 turn failed, the first: release")
-}
-
-func TestTheProgressLineTellsHowFarARowIs(t *testing.T) {
-	assert.Equal(t, "3/17 gold: warming up",
-		progressText("3/17 gold", benchmark.Progress{}))
-	assert.Equal(t, "3/17 gold: 12 of 1000 turns, 1.3 s",
-		progressText("3/17 gold", benchmark.Progress{Sections: 12, Turns: 1000,
-			Elapsed: 1_260_000_000}))
-}
-
-func TestOnlyATerminalHasAProgressLine(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	require.NoError(t, err)
-	defer file.Close()
-	showProgress(file, "gold", nil).stop()
-	content, err := io.ReadAll(file)
-	require.NoError(t, err)
-	assert.Empty(t, content)
-}
-
-func TestAReplacementThatFailsAtTheLastStepLeavesNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "bench.json")
-	file, err := replace(path)
-	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(path, 0o755)) // somebody was quicker
-
-	assert.ErrorContains(t, file.commit(benchmark.Report{}), path)
-	assert.NoError(t, file.close())
-	entries, err := os.ReadDir(filepath.Dir(path))
-	require.NoError(t, err)
-	assert.Len(t, entries, 1)
 }

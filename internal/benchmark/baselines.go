@@ -20,9 +20,9 @@ var release = redis.NewScript(releaseSource)
 var decrementSource string
 var decrement = redis.NewScript(decrementSource)
 
-// services is among how many processes the clients are spread where each has a
-// mutex of its own.
-const services = 4
+// imagined is among how many processes the clients are spread where each has a
+// mutex of its own, when all clients are in one process.
+const imagined = 4
 
 // serialLimit is what a lock on one server can reach at best with these
 // commands: one client, nobody to wait for.
@@ -77,8 +77,10 @@ var noLock = Subject{
 	Kind:  Baseline,
 	Nodes: 1,
 	start: func(s *sale) (seating, error) {
-		return func(int) (turn, error) {
-			return func(ctx context.Context) error { return s.section(ctx) }, nil
+		return func(*client) (turn, error) {
+			return func(ctx context.Context, c *client) error {
+				return c.section(ctx, -1)
+			}, nil
 		}, nil
 	},
 }
@@ -90,12 +92,12 @@ var mutexPerService = Subject{
 	Kind:  Baseline,
 	Nodes: 1,
 	start: func(s *sale) (seating, error) {
-		var mutexes [services]mutex
+		mutexes := make([]mutex, s.mutexes)
 		for i := range mutexes {
 			mutexes[i] = make(mutex, 1)
 		}
-		return func(i int) (turn, error) {
-			return s.behind(mutexes[i%services]), nil
+		return func(c *client) (turn, error) {
+			return behind(mutexes[c.number%len(mutexes)]), nil
 		}, nil
 	},
 }
@@ -134,14 +136,14 @@ var watchMulti = Subject{
 	Kind:  Baseline,
 	Nodes: 1,
 	start: func(s *sale) (seating, error) {
-		opts, err := lock.Configure(s.env.Nodes, s.env.Key, s.env.TTL,
-			s.env.Options)
-		if err != nil {
-			return nil, err
-		}
-		return func(int) (turn, error) {
-			return func(ctx context.Context) error {
-				return s.optimistic(ctx, opts)
+		return func(c *client) (turn, error) {
+			opts, err := lock.Configure(s.env.Nodes, s.env.Key, s.env.TTL,
+				c.options())
+			if err != nil {
+				return nil, err
+			}
+			return func(ctx context.Context, c *client) error {
+				return c.optimistic(ctx, opts)
 			}, nil
 		}, nil
 	},
@@ -150,49 +152,46 @@ var watchMulti = Subject{
 
 // optimistic tries until its transaction is accepted or ctx ends. What it waits
 // is the time until the attempt began that was accepted.
-func (s *sale) optimistic(ctx context.Context, opts *lock.Options) error {
-	asked := time.Now()
-	var waited time.Duration
-	var tried, refused int64
-	err := lock.Poll(ctx, s.stockKey, opts,
+func (c *client) optimistic(ctx context.Context, opts *lock.Options) error {
+	asked := c.now()
+	var began int64
+	err := lock.Poll(ctx, c.stockKey, opts,
 		func(ctx context.Context) (bool, error) {
-			waited = time.Since(asked)
-			tried++
-			accepted, err := s.transaction(ctx)
+			began = c.now()
+			c.result.Asked++
+			accepted, err := c.transaction(ctx)
 			if err == nil && !accepted {
-				refused++
+				c.result.Refused++
 			}
 			return accepted, err
 		})
-	s.asked.Add(tried)
-	s.refused.Add(refused)
 	if err != nil && ctx.Err() != nil {
 		return errCut
 	}
 	if err == nil {
-		s.wait(waited)
-		s.sections.Add(1)
+		c.result.Stamps = append(c.result.Stamps, stamp{asked, began, began})
+		c.sections.Add(1)
 	}
 	return err
 }
 
 // transaction makes one attempt; false says that the stock had changed.
-func (s *sale) transaction(ctx context.Context) (bool, error) {
+func (c *client) transaction(ctx context.Context) (bool, error) {
 	// Ended half-way it would leave a connection that still watches.
 	ctx, cancel := detached(ctx)
 	defer cancel()
 	took := false
-	err := s.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		left, err := tx.Get(ctx, s.stockKey).Int()
+	err := c.rdb.Watch(ctx, func(tx *redis.Tx) error {
+		left, err := tx.Get(ctx, c.stockKey).Int()
 		if err != nil || left <= 0 {
 			return err
 		}
 		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			return p.Decr(ctx, s.stockKey).Err()
+			return p.Decr(ctx, c.stockKey).Err()
 		})
 		took = err == nil
 		return err
-	}, s.stockKey)
+	}, c.stockKey)
 	if errors.Is(err, redis.TxFailedErr) {
 		return false, nil
 	}
@@ -200,7 +199,7 @@ func (s *sale) transaction(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("take from the stock: %w", told(ctx, err))
 	}
 	if took {
-		s.sold.Add(1)
+		c.result.Sold++
 	}
 	return true, nil
 }
@@ -216,21 +215,21 @@ var luaDecrement = Subject{
 		if err := decrement.Load(ctx, s.rdb).Err(); err != nil {
 			return nil, fmt.Errorf("load the script: %w", told(ctx, err))
 		}
-		return func(int) (turn, error) { return s.scripted, nil }, nil
+		return func(*client) (turn, error) { return scripted, nil }, nil
 	},
 	unlocked: true,
 }
 
-func (s *sale) scripted(ctx context.Context) error {
+func scripted(ctx context.Context, c *client) error {
 	ctx, cancel := detached(ctx)
 	defer cancel()
-	took, err := decrement.Run(ctx, s.rdb, []string{s.stockKey}).Bool()
+	took, err := decrement.Run(ctx, c.rdb, []string{c.stockKey}).Bool()
 	if err != nil {
 		return fmt.Errorf("take from the stock: %w", told(ctx, err))
 	}
 	if took {
-		s.sold.Add(1)
+		c.result.Sold++
 	}
-	s.sections.Add(1)
+	c.sections.Add(1)
 	return nil
 }

@@ -1,12 +1,15 @@
 package benchmark
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Row is what was measured of one subject. A figure that was not measured is
@@ -18,13 +21,24 @@ type Row struct {
 	Clients int    `json:"clients"` // that ran at the same time
 	Stock   int    `json:"stock"`
 
+	Services int `json:"services"` // processes that the clients lived in
+
+	// LoopSeconds is how long every client took turns, null when each had a
+	// number of turns.
+	LoopSeconds *float64 `json:"loop_seconds"`
+
 	// PollMs is the longest pause of a refused client. Locks that do not poll
 	// are given it all the same.
-	PollMs float64 `json:"poll_ms"`
+	PollMs    float64 `json:"poll_ms"`
+	FixedPoll bool    `json:"fixed_poll"` // every pause was as long
 
 	Sold     int64  `json:"sold"` // units that clients were told they took
 	Left     *int64 `json:"left"` // by the server's word, below 0 if oversold
 	Oversold int64  `json:"oversold"`
+
+	// LostUpdates are the sections in which somebody else changed the stock
+	// between the reading and the taking.
+	LostUpdates int64 `json:"lost_updates"`
 
 	// MaxHolders is how many clients were inside the critical section at one
 	// time, at most; nil where there is none.
@@ -42,20 +56,55 @@ type Row struct {
 	CommandsPerSection   *float64 `json:"commands_per_section"`
 	RoundTripsPerSection *float64 `json:"round_trips_per_section"`
 
+	// CallsPerSection is what the servers executed, by their own word: also
+	// publish/subscribe, and the calls inside scripts.
+	CallsPerSection *float64 `json:"calls_per_section"`
+
+	CPU *CPU `json:"cpu_us_per_section"` // null on embedded servers
+
 	Failures     int64   `json:"failures"` // turns that ended with an error
 	FirstFailure *string `json:"first_failure"`
-	Absent       int     `json:"absent"`  // clients that did not even return
-	Retries      *int64  `json:"retries"` // attempts that were refused
+	NotHeld      int64   `json:"not_held"` // failed: the lock was not theirs
+	Absent       int     `json:"absent"`   // clients that did not even return
+	Retries      *int64  `json:"retries"`  // attempts that were refused
+
+	// What the faults did, and what became of the others.
+	Crashed int `json:"crashed"` // clients that died inside
+	Overran int `json:"overran"` // clients that worked longer than the lease
+	Stuck   int `json:"stuck"`   // clients that the end of the row cut off
+
+	// StandstillMs is the longest time in which nobody got in.
+	StandstillMs float64 `json:"standstill_ms"`
 
 	// RatioToSerial compares the hand-overs a second with those of the serial
-	// limit in the same run.
+	// limit, in the same run or, with several rounds, in the same round.
 	RatioToSerial *float64 `json:"ratio_to_serial"`
+
+	// Rounds are all rounds; the other figures are those of the one with the
+	// median ratio, and of what must not happen the worst. Null for one round.
+	Rounds []Round `json:"rounds"`
 
 	// Jain is Jain's index over the sections of each client: 1 when all had
 	// as many, 1/n when one of n had all.
 	Jain *float64 `json:"jain"`
 
-	meant int // the nodes that the lock is meant for
+	// InOrder is the share of the pairs of acquisitions that were granted in
+	// the order in which they were asked for: 1 is first come, first served,
+	// 0.5 is chance.
+	InOrder *float64 `json:"in_order"`
+
+	// Service is the order of service: of up to fifty acquisitions, evenly
+	// spread over the order in which they were asked for, the percentage of
+	// all that were granted before. First come, first served rises evenly.
+	Service []float64 `json:"order_of_service"`
+
+	meant  int // the nodes that the lock is meant for
+	rounds int // that there should be, 0 for one
+}
+
+// Complete says that all rounds were measured and no client was cut off.
+func (r Row) Complete() bool {
+	return r.Finished && len(r.Rounds) == r.rounds
 }
 
 // Wait is how long clients waited for the lock, in milliseconds. It knows only
@@ -64,6 +113,29 @@ type Wait struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 	Max float64 `json:"max"`
+
+	// Percentiles are the waits at the percents of Percents.
+	Percentiles []float64 `json:"percentiles"`
+}
+
+// Percents are the percentiles that a wait is reported at.
+var Percents = []float64{0, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99,
+	99.9, 100}
+
+// CPU is the processor time of a section, in microseconds.
+type CPU struct {
+	Clients float64 `json:"clients"`
+	Server  float64 `json:"server"`
+}
+
+// Round is one of several measurements of a row.
+type Round struct {
+	Seconds            float64  `json:"seconds"`
+	Sections           int64    `json:"sections"`
+	HandoversPerSecond *float64 `json:"handovers_per_second"`
+	RatioToSerial      *float64 `json:"ratio_to_serial"`
+	WaitP50            *float64 `json:"wait_p50_ms"`
+	Oversold           int64    `json:"oversold"`
 }
 
 // Report is a run.
@@ -78,12 +150,21 @@ type Env struct {
 	Go            string   `json:"go"`
 	OS            string   `json:"os"`
 	Arch          string   `json:"arch"`
+	CPU           *string  `json:"cpu"`
 	CPUs          int      `json:"cpus"`
+	Commit        *string  `json:"commit"` // with "+" when files have changed
 	Server        string   `json:"server"` // "miniredis" or "redis"
 	ServerVersion *string  `json:"server_version"`
-	Addresses     []string `json:"addresses"` // null when embedded
+	Addresses     []string `json:"addresses"`     // null when embedded
+	Pinned        *int     `json:"pinned_to_cpu"` // servers and clients alike
+	RTTms         float64  `json:"rtt_ms"`        // added to every round trip
+	Pool          int      `json:"pool"`          // connections of a process
 	TTLms         float64  `json:"ttl_ms"`
 	TimeoutMs     float64  `json:"timeout_ms"`
+	Crash         float64  `json:"crash"` // the shares of the clients
+	Overrun       float64  `json:"overrun"`
+	Seed          *uint64  `json:"seed"`
+	PeakMemoryMB  *float64 `json:"peak_memory_mb"` // of this process
 	Interrupted   bool     `json:"interrupted"`
 }
 
@@ -102,24 +183,114 @@ func (r Report) Write(w io.Writer) error {
 	return nil
 }
 
-// waits condenses samples, nil when there are none.
-func waits(samples []time.Duration) *Wait {
-	if len(samples) == 0 {
+// histogram has the waits of the acquisitions in nanoseconds, three significant
+// digits from a nanosecond to an hour; nil when there was none.
+func histogram(stamps []stamp) *hdrhistogram.Histogram {
+	h := hdrhistogram.New(1, int64(time.Hour), 3)
+	for _, s := range stamps {
+		if s.Asked >= 0 {
+			// Longer than an hour is an hour.
+			_ = h.RecordValue(min(s.Entered-s.Asked, int64(time.Hour)))
+		}
+	}
+	if h.TotalCount() == 0 {
 		return nil
 	}
-	sorted := slices.Sorted(slices.Values(samples))
-	return &Wait{
-		P50: ms(percentile(sorted, 50)),
-		P99: ms(percentile(sorted, 99)),
-		Max: ms(sorted[len(sorted)-1]),
-	}
+	return h
 }
 
-// percentile is the smallest sample that at least p of 100 samples do not
-// exceed. The samples are sorted, and there is at least one.
-func percentile(sorted []time.Duration, p int) time.Duration {
-	rank := (len(sorted)*p + 99) / 100
-	return sorted[max(rank, 1)-1]
+// waits condenses the waits, nil when nobody waited.
+func waits(stamps []stamp) *Wait {
+	h := histogram(stamps)
+	if h == nil {
+		return nil
+	}
+	at := func(percent float64) float64 {
+		return ms(time.Duration(h.ValueAtQuantile(percent)))
+	}
+	w := &Wait{P50: at(50), P99: at(99), Max: at(100)}
+	for _, percent := range Percents {
+		w.Percentiles = append(w.Percentiles, at(percent))
+	}
+	w.Percentiles[0] = ms(time.Duration(h.Min()))
+	return w
+}
+
+// points is how many points of an order of service are kept.
+const points = 50
+
+// sampled takes points of an order of service.
+func sampled(ranks []int) []float64 {
+	var kept []float64
+	last := len(ranks) - 1
+	for i := range min(len(ranks), points) {
+		if last == 0 {
+			return []float64{0}
+		}
+		asked := i * last / (min(len(ranks), points) - 1)
+		kept = append(kept, round(100*float64(ranks[asked])/float64(last), 1))
+	}
+	return kept
+}
+
+// median is the round whose ratio, or else speed, is in the middle, with the
+// worst of what must not happen in any.
+func median(done []Row) Row {
+	speed := func(r Row) float64 {
+		if r.RatioToSerial != nil {
+			return *r.RatioToSerial
+		}
+		if r.HandoversPerSecond != nil {
+			return *r.HandoversPerSecond
+		}
+		return 0
+	}
+	sorted := slices.Clone(done)
+	slices.SortStableFunc(sorted, func(a, b Row) int {
+		return cmp.Compare(speed(a), speed(b))
+	})
+	row := sorted[(len(sorted)-1)/2]
+	row.Failures, row.NotHeld, row.FirstFailure = 0, 0, nil
+	for _, r := range done {
+		round := Round{
+			Seconds:            r.Seconds,
+			Sections:           r.Sections,
+			HandoversPerSecond: r.HandoversPerSecond,
+			RatioToSerial:      r.RatioToSerial,
+			Oversold:           r.Oversold,
+		}
+		if r.Wait != nil {
+			round.WaitP50 = &r.Wait.P50
+		}
+		row.Rounds = append(row.Rounds, round)
+		if r.MaxHolders != nil {
+			row.MaxHolders = new(max(*row.MaxHolders, *r.MaxHolders))
+		}
+		row.Oversold = max(row.Oversold, r.Oversold)
+		row.LostUpdates = max(row.LostUpdates, r.LostUpdates)
+		row.Finished = row.Finished && r.Finished
+		row.Failures += r.Failures
+		row.NotHeld += r.NotHeld
+		row.Absent = max(row.Absent, r.Absent)
+		row.Stuck = max(row.Stuck, r.Stuck)
+		row.FirstFailure = cmp.Or(row.FirstFailure, r.FirstFailure)
+	}
+	return row
+}
+
+// Spread is half of the distance between the least and the greatest ratio of the
+// rounds, as a share of the median; nil with fewer than two.
+func (r Row) Spread() *float64 {
+	var ratios []float64
+	for _, round := range r.Rounds {
+		if round.RatioToSerial != nil {
+			ratios = append(ratios, *round.RatioToSerial)
+		}
+	}
+	if len(ratios) < 2 || r.RatioToSerial == nil || *r.RatioToSerial == 0 {
+		return nil
+	}
+	return new((slices.Max(ratios) - slices.Min(ratios)) / 2 / *r.RatioToSerial)
 }
 
 // jain is (Σx)² / (n·Σx²), nil when nobody had anything.

@@ -10,22 +10,39 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAPercentileIsASampleThatSoManyDoNotExceed(t *testing.T) {
-	var samples []time.Duration
-	for i := range 1000 {
-		samples = append(samples, time.Duration(1000-i)*time.Millisecond)
+// waited makes a section of each wait.
+func waited(waits ...time.Duration) []stamp {
+	var stamps []stamp
+	for _, wait := range waits {
+		stamps = append(stamps, stamp{Asked: 5, Entered: 5 + int64(wait)})
 	}
-
-	assert.Equal(t, &Wait{P50: 500, P99: 990, Max: 1000}, waits(samples))
-	assert.Equal(t, 1000*time.Millisecond, samples[0], "the input is sorted")
-	assert.Equal(t, &Wait{P50: 7, P99: 7, Max: 7},
-		waits([]time.Duration{7 * time.Millisecond}))
-	assert.Equal(t, &Wait{P50: 1, P99: 2, Max: 2},
-		waits([]time.Duration{2 * time.Millisecond, time.Millisecond}))
+	return stamps
 }
 
-func TestWithoutSamplesThereIsNoWait(t *testing.T) {
+func TestAPercentileIsAWaitThatSoManyDoNotExceed(t *testing.T) {
+	var all []time.Duration
+	for i := range 1000 {
+		all = append(all, time.Duration(1000-i)*time.Millisecond)
+	}
+	w := waits(waited(all...))
+	assert.InEpsilon(t, 500, w.P50, 0.001, "three digits are kept")
+	assert.InEpsilon(t, 990, w.P99, 0.001)
+	assert.InEpsilon(t, 1000, w.Max, 0.001)
+	require.Len(t, w.Percentiles, len(Percents))
+	for i, percent := range Percents {
+		assert.InEpsilon(t, max(percent*10, 1), w.Percentiles[i], 0.002)
+	}
+	w = waits(waited(2*time.Millisecond, time.Millisecond))
+	assert.InEpsilon(t, 1, w.P50, 0.001)
+	assert.InEpsilon(t, 2, w.P99, 0.001)
+	assert.InEpsilon(t, 1, w.Percentiles[0], 0.001)
+	assert.InEpsilon(t, 3600e3, waits(waited(5*time.Hour)).Max, 0.001,
+		"longer than an hour is an hour")
+}
+
+func TestWhoDidNotWaitForALockIsInNoPercentile(t *testing.T) {
 	assert.Nil(t, waits(nil))
+	assert.Nil(t, waits([]stamp{{Asked: -1, Entered: 7, Left: 9}}))
 }
 
 func TestJainsIndexIsOneWhenAllHadAsMuch(t *testing.T) {
@@ -53,7 +70,8 @@ func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(out.Bytes(), &got))
 	for _, name := range []string{"left", "max_holders", "handovers_per_second",
 		"wait_ms", "commands_per_section", "round_trips_per_section", "retries",
-		"ratio_to_serial", "jain", "first_failure"} {
+		"ratio_to_serial", "jain", "first_failure", "rounds", "in_order",
+		"cpu_us_per_section", "calls_per_section", "loop_seconds"} {
 		assert.Contains(t, got.Rows[0], name)
 		assert.Nil(t, got.Rows[0][name], name)
 	}
@@ -75,13 +93,20 @@ func TestAReportHasTheFieldsThatItsReadersKnow(t *testing.T) {
 	require.NoError(t, json.Unmarshal(out.Bytes(), &got))
 	assert.Equal(t, 1, got.Schema)
 	assert.JSONEq(t, `{"rung":"gold","kind":"rung","nodes":1,"clients":1000,
-		"stock":100,"poll_ms":1000,"sold":100,"left":0,"oversold":0,"max_holders":1,
+		"stock":100,"services":1,"loop_seconds":null,"poll_ms":1000,
+		"fixed_poll":false,"sold":100,"left":0,"oversold":0,"lost_updates":0,"max_holders":1,
 		"finished":true,"turns":1000,"sections":1000,"seconds":1.25,
 		"handovers_per_second":800,
-		"wait_ms":{"p50":512.25,"p99":1201.5,"max":1249.875},
-		"commands_per_section":4.2,"round_trips_per_section":4.2,"failures":0,
-		"first_failure":null,"absent":0,"retries":1130,"ratio_to_serial":0.11,
-		"jain":1}`, string(got.Rows[0]))
+		"wait_ms":{"p50":512.25,"p99":1201.5,"max":1249.875,
+		"percentiles":[0.5,1249.875]},
+		"commands_per_section":4.2,"round_trips_per_section":4.2,
+		"calls_per_section":5.2,"cpu_us_per_section":{"clients":90,"server":31.5},
+		"failures":0,"first_failure":null,"not_held":0,"absent":0,
+		"retries":1130,"crashed":0,"overran":0,"stuck":0,"standstill_ms":12.5,
+		"ratio_to_serial":0.11,"rounds":[{"seconds":1.25,"sections":1000,
+		"handovers_per_second":800,"ratio_to_serial":0.11,"wait_p50_ms":512.25,
+		"oversold":0}],"jain":1,"in_order":0.5,
+		"order_of_service":[33.3]}`, string(got.Rows[0]))
 }
 
 func TestAReportWithoutRowsHasAnEmptyList(t *testing.T) {
@@ -94,12 +119,17 @@ func TestAReportWithoutRowsHasAnEmptyList(t *testing.T) {
 func fullRow() Row {
 	return Row{
 		Rung: "gold", Kind: Rung, Nodes: 1, Clients: 1000, Stock: 100,
-		PollMs: 1000, Sold: 100, Left: new(int64(0)), MaxHolders: new(int64(1)),
-		Finished: true, Turns: 1000, Sections: 1000, Seconds: 1.25,
-		HandoversPerSecond: new(800.0),
-		Wait:               &Wait{P50: 512.25, P99: 1201.5, Max: 1249.875},
+		Services: 1, PollMs: 1000, Sold: 100, Left: new(int64(0)),
+		MaxHolders: new(int64(1)), Finished: true, Turns: 1000, Sections: 1000,
+		Seconds: 1.25, HandoversPerSecond: new(800.0),
+		Wait: &Wait{P50: 512.25, P99: 1201.5, Max: 1249.875,
+			Percentiles: []float64{0.5, 1249.875}},
 		CommandsPerSection: new(4.2), RoundTripsPerSection: new(4.2),
-		Retries: new(int64(1130)), RatioToSerial: new(0.11), Jain: new(1.0),
-		meant: 1,
+		CallsPerSection: new(5.2), CPU: &CPU{Clients: 90, Server: 31.5},
+		Retries: new(int64(1130)), StandstillMs: 12.5, RatioToSerial: new(0.11),
+		Rounds: []Round{{Seconds: 1.25, Sections: 1000,
+			HandoversPerSecond: new(800.0), RatioToSerial: new(0.11),
+			WaitP50: new(512.25)}},
+		Jain: new(1.0), InOrder: new(0.5), Service: []float64{33.3}, meant: 1,
 	}
 }

@@ -25,7 +25,7 @@ const forever = time.Hour
 
 // embedded makes a runner for a few clients on five embedded servers.
 func embedded(t *testing.T, clients, stock int) *benchmark.Runner {
-	servers := benchmark.Embed(5, clients)
+	servers := benchmark.Embed(5, benchmark.Config{Clients: clients})
 	t.Cleanup(func() { assert.NoError(t, servers.Close(t.Context())) })
 	return runner(servers, clients, stock)
 }
@@ -243,7 +243,7 @@ func TestEveryAttemptAfterTheFirstIsARetry(t *testing.T) {
 
 func TestARefusedTransactionIsARetry(t *testing.T) {
 	redis := miniredis.RunT(t)
-	servers, err := benchmark.Connect(t.Context(), []string{redis.Addr()}, 1)
+	servers, err := benchmark.Connect(t.Context(), []string{redis.Addr()}, benchmark.Config{Clients: 1})
 	require.NoError(t, err)
 	defer servers.Close(t.Context())
 	// Somebody else takes one between this client's GET and its EXEC, once.
@@ -411,7 +411,7 @@ func TestWhoHasTheLockWhenTheRunIsCancelledFinishesAndReleases(t *testing.T) {
 		t.Run(subject.Name, func(t *testing.T) {
 			redis := miniredis.RunT(t)
 			servers, err := benchmark.Connect(t.Context(),
-				[]string{redis.Addr()}, 5)
+				[]string{redis.Addr()}, benchmark.Config{Clients: 5})
 			require.NoError(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
 			r := runner(servers, 5, 5)
@@ -474,7 +474,7 @@ func TestACancelledRowIsReportedWithWhatItDid(t *testing.T) {
 func TestOnlyTheKeysOfTheRunAreRemoved(t *testing.T) {
 	redis := miniredis.RunT(t)
 	require.NoError(t, redis.Set("lockladder:bench:theirs", "x"))
-	servers, err := benchmark.Connect(t.Context(), []string{redis.Addr()}, 1)
+	servers, err := benchmark.Connect(t.Context(), []string{redis.Addr()}, benchmark.Config{Clients: 1})
 	require.NoError(t, err)
 	// A lock may put its own word in front of the key that it is given.
 	dirty := theirs(fake{})
@@ -490,7 +490,7 @@ func TestOnlyTheKeysOfTheRunAreRemoved(t *testing.T) {
 
 func TestKeysThatCannotBeRemovedAreTold(t *testing.T) {
 	redis := miniredis.RunT(t)
-	servers, err := benchmark.Connect(t.Context(), []string{redis.Addr()}, 1)
+	servers, err := benchmark.Connect(t.Context(), []string{redis.Addr()}, benchmark.Config{Clients: 1})
 	require.NoError(t, err)
 	redis.SetError("READONLY no")
 	err = servers.Close(t.Context())
@@ -500,7 +500,7 @@ func TestKeysThatCannotBeRemovedAreTold(t *testing.T) {
 
 func TestALockForFiveNodesIsMeasuredOnThoseThatThereAre(t *testing.T) {
 	redis := miniredis.RunT(t)
-	servers, err := benchmark.Connect(t.Context(), []string{redis.Addr()}, 3)
+	servers, err := benchmark.Connect(t.Context(), []string{redis.Addr()}, benchmark.Config{Clients: 3})
 	require.NoError(t, err)
 	defer servers.Close(t.Context())
 	row := measure(t, runner(servers, 3, 2), subject(t, "redlock"))
@@ -518,7 +518,7 @@ func TestAnUnreachableServerIsNamedWithTheCause(t *testing.T) {
 	require.NoError(t, closed.Close())
 	there := miniredis.RunT(t)
 
-	_, err = benchmark.Connect(t.Context(), []string{there.Addr(), address}, 1)
+	_, err = benchmark.Connect(t.Context(), []string{there.Addr(), address}, benchmark.Config{Clients: 1})
 	assert.ErrorContains(t, err, "reach the server at "+address)
 	assert.ErrorAs(t, err, new(*net.OpError))
 }
@@ -530,14 +530,14 @@ func TestASilentServerIsNotWaitedForLongerThanTheContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 
-	_, err = benchmark.Connect(ctx, []string{silent.Addr().String()}, 1)
+	_, err = benchmark.Connect(ctx, []string{silent.Addr().String()}, benchmark.Config{Clients: 1})
 	assert.ErrorContains(t, err, silent.Addr().String())
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 func TestTooFewConnectionsAreToldBeforeTheRow(t *testing.T) {
 	redis := miniredis.RunT(t)
-	servers, err := benchmark.Connect(t.Context(), []string{redis.Addr()}, 4)
+	servers, err := benchmark.Connect(t.Context(), []string{redis.Addr()}, benchmark.Config{Clients: 4})
 	require.NoError(t, err)
 	defer servers.Close(t.Context())
 	redis.SetError("ERR max number of clients reached")
@@ -576,5 +576,6 @@ func TestEmbeddedServersAreAskedLessOftenByManyClients(t *testing.T) {
 	r.Clients = 20
 	assert.Equal(t, lock.DefaultPoll, r.Pause(redlock))
 	r.Clients, r.Servers = 1000, &benchmark.Servers{}
-	assert.Equal(t, lock.DefaultPoll, r.Pause(redlock))
+	assert.Equal(t, lock.DefaultPoll, r.Pause(gold))
+	assert.Equal(t, time.Second, r.Pause(redlock))
 }

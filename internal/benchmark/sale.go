@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,38 +18,71 @@ import (
 // critical section: it finishes the section and releases the lock.
 const finishWithin = 10 * time.Second
 
-// sale is one row under way: one stock, sold to all clients.
+// sale is one round of a row under way, as one process sees it: one stock, sold
+// to all clients.
 type sale struct {
 	env      lock.Env // what locks are built with
 	rdb      redis.UniversalClient
 	stockKey string
+	mutexes  int    // of the mutex baseline, in this process
+	seed     uint64 // 0 leaves jitter and tokens to chance
 	think    func(context.Context)
 
 	started  time.Time
-	turns    int // of all clients together
+	turns    int // of all clients together, 0 in a closed loop
 	holders  atomic.Int64
 	most     atomic.Int64 // holders at one time
 	sections atomic.Int64
-	sold     atomic.Int64
 	failures atomic.Int64
-	asked    atomic.Int64 // attempts that were seen
-	refused  atomic.Int64 // attempts that were refused
 
 	mu     sync.Mutex // never held while Redis is asked
-	waits  []time.Duration
-	served []float64 // the sections of each client that is through
-	cut    int       // clients that the end of the row cut off
-	first  error     // the first failure
+	result part       // of the clients that are through
 }
 
-// turn is what each client does once. It returns errCut when the row ended
-// before it got anywhere, and any other error for a failure.
-type turn func(ctx context.Context) error
+// client is one customer. It is used by one goroutine.
+type client struct {
+	*sale
+	number int // among all clients of all processes, from 0
+	fate   fate
+	die    func() // ends the client's own connections, for who is to crash
 
-var errCut = errors.New("the row has ended")
+	served int
+	result part
+}
 
-// seating gives the i-th client its turn. It sends nothing.
-type seating func(i int) (turn, error)
+// stamp is one critical section. Times are nanoseconds since the row began.
+type stamp struct {
+	Asked   int64 // when the client asked for the lock, -1 when there is none
+	Entered int64
+	Left    int64
+}
+
+// turn is what a client does once. It returns errCut when the row ended before
+// it got anywhere, and any other error for a failure.
+type turn func(ctx context.Context, c *client) error
+
+var (
+	errCut     = errors.New("the row has ended")
+	errCrashed = errors.New("the client has crashed")
+)
+
+// seating gives a client its turn. It sends nothing.
+type seating func(c *client) (turn, error)
+
+// options are the settings of one client's lock, with its own source of jitter
+// and of tokens when the run has a seed.
+func (c *client) options() []lock.Option {
+	if c.seed == 0 {
+		return c.env.Options
+	}
+	n := 0
+	return append(slices.Clone(c.env.Options),
+		lock.Seed(c.seed+uint64(c.number)),
+		lock.Tokens(func() string { // like nobody else's
+			n++
+			return fmt.Sprintf("%05d#%d", c.number, n)
+		}))
+}
 
 // detached is the context of what must be finished once it has begun.
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -56,101 +90,117 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // behind is a turn behind a lock.
-func (s *sale) behind(l lock.Lock) turn {
-	return func(ctx context.Context) error {
+func behind(l lock.Lock) turn {
+	return func(ctx context.Context, c *client) error {
 		var seen attempts
-		asked := time.Now()
+		asked := c.now()
 		err := l.Lock(seen.watch(ctx))
-		waited := time.Since(asked)
-		s.count(&seen, err == nil)
+		c.count(&seen, err == nil)
 		if err != nil && ctx.Err() != nil {
 			return errCut
 		}
 		if err != nil {
 			return err
 		}
-		err = s.section(ctx)
-		s.wait(waited)
-
+		err = c.section(ctx, asked)
+		if errors.Is(err, errCrashed) {
+			if m, ok := l.(mutex); ok {
+				_ = m.Unlock(ctx) // it was in the memory of the process
+			}
+			return err
+		}
 		ctx, cancel := detached(ctx)
 		defer cancel()
-		return errors.Join(err, l.Unlock(ctx))
+		released := l.Unlock(ctx)
+		if errors.Is(released, lock.ErrNotHeld) {
+			c.result.NotHeld++
+		}
+		return errors.Join(err, released)
 	}
 }
 
 // section is the critical section: read the stock, and take one if there is any.
-func (s *sale) section(ctx context.Context) error {
-	now := s.holders.Add(1)
-	defer s.holders.Add(-1)
-	for most := s.most.Load(); now > most; most = s.most.Load() {
-		s.most.CompareAndSwap(most, now)
+func (c *client) section(ctx context.Context, asked int64) error {
+	now := c.holders.Add(1)
+	defer c.holders.Add(-1)
+	for most := c.most.Load(); now > most; most = c.most.Load() {
+		c.most.CompareAndSwap(most, now)
 	}
+	entered := c.now()
+	defer func() {
+		c.result.Stamps = append(c.result.Stamps, stamp{asked, entered, c.now()})
+	}()
 	own, cancel := detached(ctx)
 	defer cancel()
-	left, err := s.rdb.Get(own, s.stockKey).Int()
+	left, err := c.rdb.Get(own, c.stockKey).Int64()
 	if err != nil {
 		return fmt.Errorf("read the stock: %w", told(own, err))
 	}
-	if s.think != nil {
-		s.think(ctx)
+	if c.think != nil {
+		c.think(ctx)
+	}
+	if c.struck(ctx) {
+		return errCrashed
 	}
 	if left > 0 {
-		if err := s.rdb.Decr(own, s.stockKey).Err(); err != nil {
+		after, err := c.rdb.Decr(own, c.stockKey).Result()
+		if err != nil {
 			return fmt.Errorf("take from the stock: %w", told(own, err))
 		}
-		s.sold.Add(1)
+		c.result.Sold++
+		if after != left-1 {
+			c.result.LostUpdates++
+		}
 	}
-	s.sections.Add(1)
+	c.sections.Add(1)
 	return nil
 }
 
+// now is the time since the row began.
+func (s *sale) now() int64 { return int64(time.Since(s.started)) }
+
 // count adds the attempts of one acquisition.
-func (s *sale) count(seen *attempts, granted bool) {
+func (c *client) count(seen *attempts, granted bool) {
 	n := seen.count()
-	s.asked.Add(n)
+	c.result.Asked += n
 	if granted && n > 0 {
 		n--
 	}
-	s.refused.Add(n)
+	c.result.Refused += n
 }
 
-func (s *sale) wait(waited time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waits = append(s.waits, waited)
-}
-
-// client takes n turns, one after the other, until ctx ends.
-func (s *sale) client(ctx context.Context, n int, take turn) {
-	cut := false
-	served := 0.0
-	for range n {
-		if cut = ctx.Err() != nil; cut {
+// serve lets a client take n turns, one after the other, until ctx ends; with 0
+// as many as it can.
+func (c *client) serve(ctx context.Context, n int, take turn) {
+	for i := 0; i < n || n == 0; i++ {
+		if ctx.Err() != nil {
+			c.result.Cut++
 			break
 		}
-		err := take(ctx)
-		if cut = errors.Is(err, errCut); cut {
+		err := take(ctx, c)
+		if errors.Is(err, errCut) {
+			c.result.Cut++
+			break
+		}
+		if errors.Is(err, errCrashed) {
+			c.result.Crashed++
 			break
 		}
 		if err != nil {
-			s.fail(err)
+			c.failed(err)
 			continue
 		}
-		served++
+		c.served++
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.served = append(s.served, served)
-	if cut {
-		s.cut++
-	}
+	c.result.Served = append(c.result.Served, float64(c.served))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sale.result.add(&c.result)
 }
 
-func (s *sale) fail(err error) {
-	s.failures.Add(1)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.first == nil {
-		s.first = err
+func (c *client) failed(err error) {
+	c.failures.Add(1)
+	if c.result.First == "" {
+		c.result.First = err.Error()
 	}
 }

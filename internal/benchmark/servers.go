@@ -1,13 +1,16 @@
 package benchmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -48,16 +51,35 @@ type Servers struct {
 	prefix   string
 	nodes    []*redis.Client
 	pool     int // connections of each client
+	network  *network
 	traffic  *traffic
 	embedded []*miniredis.Miniredis
-	gcBefore int // the collector's setting to go back to, 0 when untouched
+	virtual  func(node int) (net.Conn, error)
+	calls    func() int64 // of virtual servers
+	gcBefore int          // the collector's setting to go back to, 0 when untouched
 }
 
-// Embed starts n servers inside this process for that many clients. They are
-// reached without the network and without file descriptors, of which 1000
-// clients on five servers would need 10,000.
-func Embed(n, clients int) *Servers {
-	s := newServers(clients)
+// Config is how the clients of a run reach its servers.
+type Config struct {
+	// Clients is how many there are at one time.
+	Clients int
+
+	// Pool is how many connections the clients of a process share; 0 is one
+	// for each, and some for what a lock does on its own account.
+	Pool int
+
+	// RTT is added to the round-trip time of the network.
+	RTT time.Duration
+
+	// Prefix begins all keys, "" is a new one.
+	Prefix string
+}
+
+// Embed starts n servers inside this process. They are reached without the
+// network and without file descriptors, of which 1000 clients on five servers
+// would need 10,000.
+func Embed(n int, config Config) *Servers {
+	s := newServers(config, false)
 	// With the default the collector takes half of the time: a script of the
 	// embedded server allocates a whole Lua interpreter.
 	if os.Getenv("GOGC") == "" {
@@ -67,12 +89,20 @@ func Embed(n, clients int) *Servers {
 		server := miniredis.NewMiniRedis()
 		server.ClockTTL(true) // or no lease would ever end
 		s.embedded = append(s.embedded, server)
-		o := s.options("127.0.0.1:1") // never dialled
-		o.ReadTimeout, o.WriteTimeout = embeddedWithin, embeddedWithin
-		o.Dialer = func(context.Context, string, string) (net.Conn, error) {
-			return server.Dial()
-		}
-		s.add(o)
+		s.add()
+	}
+	return s
+}
+
+// Virtual uses n servers that dial connects to, in a world whose time is not the
+// real one; calls is how many commands they have executed so far. No connection
+// is warmed up, and no key is removed.
+func Virtual(n int, config Config, dial func(node int) (net.Conn, error),
+	calls func() int64) *Servers {
+	s := newServers(config, true)
+	s.virtual, s.calls = dial, calls
+	for range n {
+		s.add()
 	}
 	return s
 }
@@ -80,13 +110,13 @@ func Embed(n, clients int) *Servers {
 // Connect opens a client for each address, host:port, and asks all of them for
 // a sign of life before ctx ends. Its error names the address and the cause, and
 // nothing is left open then.
-func Connect(ctx context.Context, addresses []string, clients int) (
+func Connect(ctx context.Context, addresses []string, config Config) (
 	*Servers, error) {
-	s := newServers(clients)
+	s := newServers(config, false)
 	s.Addresses = addresses
 	var alive errgroup.Group
 	for _, address := range addresses {
-		rdb := s.add(s.options(address))
+		rdb := s.add()
 		alive.Go(func() error {
 			if err := rdb.Ping(ctx).Err(); err != nil {
 				return fmt.Errorf("reach the server at %s: %w", address,
@@ -102,19 +132,31 @@ func Connect(ctx context.Context, addresses []string, clients int) (
 	return s, nil
 }
 
-func newServers(clients int) *Servers {
+func newServers(config Config, virtual bool) *Servers {
 	return &Servers{
-		prefix:  "lockladder:bench:" + uuid.NewString()[:8] + ":",
-		pool:    clients + spare,
+		prefix: cmp.Or(config.Prefix,
+			"lockladder:bench:"+uuid.NewString()[:8]+":"),
+		pool:    cmp.Or(config.Pool, config.Clients+spare),
+		network: newNetwork(config.RTT, virtual),
 		traffic: &traffic{},
 	}
 }
 
-// options are a client's settings. With the library's own pool, ten connections
+// Pool is how many connections each client of a node has, at most.
+func (s *Servers) Pool() int { return s.pool }
+
+// add opens a client of the next node, whose traffic is counted.
+func (s *Servers) add() *redis.Client {
+	rdb := s.client(len(s.nodes), s.pool)
+	s.nodes = append(s.nodes, rdb)
+	return rdb
+}
+
+// client makes a client of a node. With the library's own pool, ten connections
 // a CPU, the holder would queue for a connection behind those who wait for it.
-func (s *Servers) options(address string) *redis.Options {
-	return &redis.Options{
-		Addr:                  address,
+func (s *Servers) client(node, pool int) *redis.Client {
+	o := &redis.Options{
+		Addr:                  "127.0.0.1:1", // not dialled
 		Protocol:              2,
 		DisableIdentity:       true,
 		MaxRetries:            -1, // a repeated SETNX would refuse its sender
@@ -123,7 +165,7 @@ func (s *Servers) options(address string) *redis.Options {
 		ReadTimeout:           replyWithin,
 		WriteTimeout:          replyWithin,
 		ContextTimeoutEnabled: true,
-		PoolSize:              s.pool,
+		PoolSize:              pool,
 		PipelinePoolSize:      -1, // pipelines use the warm connections too
 		ReadBufferSize:        4096,
 		WriteBufferSize:       4096,
@@ -131,13 +173,32 @@ func (s *Servers) options(address string) *redis.Options {
 			Mode: maintnotifications.ModeDisabled,
 		},
 	}
+	if s.Embedded() {
+		o.ReadTimeout, o.WriteTimeout = embeddedWithin, embeddedWithin
+	}
+	if len(s.Addresses) > 0 {
+		o.Addr = s.Addresses[node]
+	}
+	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return s.dial(ctx, node)
+	}
+	rdb := redis.NewClient(o)
+	rdb.AddHook(tap{s.traffic, node})
+	return rdb
 }
 
-func (s *Servers) add(o *redis.Options) *redis.Client {
-	rdb := redis.NewClient(o)
-	rdb.AddHook(tap{s.traffic, len(s.nodes)})
-	s.nodes = append(s.nodes, rdb)
-	return rdb
+// dial connects to a node, counted from 0.
+func (s *Servers) dial(ctx context.Context, node int) (net.Conn, error) {
+	return s.network.dial(func() (net.Conn, error) {
+		if s.virtual != nil {
+			return s.virtual(node)
+		}
+		if s.Embedded() {
+			return s.embedded[node].Dial()
+		}
+		d := net.Dialer{Timeout: replyWithin}
+		return d.DialContext(ctx, "tcp", s.Addresses[node])
+	})
 }
 
 // Embedded says that the servers are part of this process.
@@ -150,6 +211,10 @@ func (s *Servers) warm(ctx context.Context, n int) (
 	[]redis.UniversalClient, error) {
 	var nodes []redis.UniversalClient
 	for _, rdb := range s.nodes[:min(n, len(s.nodes))] {
+		if s.virtual != nil {
+			nodes = append(nodes, rdb)
+			continue
+		}
 		if err := s.warmNode(ctx, rdb); err != nil {
 			return nil, fmt.Errorf("open %d connections to %s: %w",
 				s.pool, rdb.Options().Addr, err)
@@ -205,7 +270,7 @@ func (s *Servers) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepWithin)
 	defer cancel()
 	var errs []error
-	if !s.Embedded() {
+	if len(s.Addresses) > 0 {
 		for _, rdb := range s.nodes {
 			if err := s.sweep(ctx, rdb); err != nil {
 				errs = append(errs, fmt.Errorf("remove the keys *%s* from %s: %w",
@@ -240,6 +305,7 @@ func (s *Servers) closeClients() error {
 	for _, rdb := range s.nodes {
 		errs = append(errs, rdb.Close())
 	}
+	s.network.close()
 	return errors.Join(errs...)
 }
 
@@ -254,6 +320,132 @@ func told(ctx context.Context, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (%w)", cause, err)
+}
+
+// aside are the connections of one client that shares none with the others.
+type aside struct {
+	servers *Servers
+	nodes   []*redis.Client
+
+	mu    sync.Mutex
+	conns []net.Conn // of a lock that brings its own driver
+	dead  bool
+}
+
+// apart makes connections to the first n nodes for one client.
+func (s *Servers) apart(n int) *aside {
+	a := &aside{servers: s}
+	for node := range n {
+		a.nodes = append(a.nodes, s.client(node, spare))
+	}
+	return a
+}
+
+func (a *aside) clients() []redis.UniversalClient {
+	var nodes []redis.UniversalClient
+	for _, rdb := range a.nodes {
+		nodes = append(nodes, rdb)
+	}
+	return nodes
+}
+
+// dial is the servers' dial, until close.
+func (a *aside) dial(ctx context.Context, node int) (net.Conn, error) {
+	conn, err := a.servers.dial(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.dead {
+		conn.Close()
+		return nil, net.ErrClosed
+	}
+	a.conns = append(a.conns, conn)
+	return conn, nil
+}
+
+// close cuts all connections, for ever. It may be called twice.
+func (a *aside) close() {
+	a.mu.Lock()
+	conns := a.conns
+	a.conns, a.dead = nil, true
+	a.mu.Unlock()
+	for _, conn := range conns {
+		conn.Close()
+	}
+	for _, rdb := range a.nodes {
+		rdb.Close()
+	}
+}
+
+// usage is what servers say that they have done.
+type usage struct {
+	cpu   time.Duration
+	calls int64
+	known bool
+}
+
+// usage asks the first n nodes. A server that does not say makes it unknown.
+func (s *Servers) usage(ctx context.Context, n int) usage {
+	if s.virtual != nil {
+		return usage{calls: s.calls(), known: true}
+	}
+	if s.Embedded() {
+		return usage{}
+	}
+	ctx, cancel := detached(ctx)
+	defer cancel()
+	sum := usage{known: true}
+	for _, rdb := range s.nodes[:n] {
+		info, err := rdb.InfoMap(ctx, "cpu", "commandstats").Result()
+		if err != nil {
+			return usage{}
+		}
+		for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {
+			seconds, err := strconv.ParseFloat(info["CPU"][name], 64)
+			if err != nil {
+				return usage{}
+			}
+			sum.cpu += time.Duration(seconds * float64(time.Second))
+		}
+		for name, stats := range info["Commandstats"] {
+			if name == "cmdstat_info" {
+				continue // this is how it is asked
+			}
+			var calls int64
+			if _, err := fmt.Sscanf(stats, "calls=%d,", &calls); err != nil {
+				return usage{}
+			}
+			sum.calls += calls
+		}
+	}
+	return sum
+}
+
+func (u usage) since(before usage) usage {
+	return usage{u.cpu - before.cpu, u.calls - before.calls,
+		u.known && before.known}
+}
+
+// PIDs are the servers' processes on this machine. It fails when one is not
+// there, or when it cannot be told.
+func (s *Servers) PIDs(ctx context.Context) ([]int, error) {
+	var pids []int
+	for _, rdb := range s.nodes {
+		info, err := rdb.InfoMap(ctx, "server").Result()
+		if err != nil {
+			return nil, fmt.Errorf("ask %s for its process: %w",
+				rdb.Options().Addr, told(ctx, err))
+		}
+		pid, err := strconv.Atoi(info["Server"]["process_id"])
+		if err != nil || !isRedis(pid) {
+			return nil, fmt.Errorf("the server at %s is no process of this "+
+				"machine that can be pinned", rdb.Options().Addr)
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
 }
 
 // version is what the server says of itself. A server that does not tell is

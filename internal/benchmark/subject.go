@@ -33,8 +33,15 @@ type Subject struct {
 	// sends is not counted.
 	Nodes int
 
+	// OnlyReal says that the embedded servers lack what the lock needs.
+	OnlyReal bool
+
 	// Build makes one owner of the lock.
 	Build lock.Build
+
+	// Share makes what the owners in one process have in common, until end; it
+	// replaces Build where a lock has such a thing.
+	Share func() (build lock.Build, end func())
 
 	// start prepares a sale without a lock of that kind; it replaces Build.
 	start func(s *sale) (seating, error)
@@ -53,12 +60,9 @@ func Around(subjects ...Subject) []Subject {
 }
 
 // Select returns the subjects of these names, separated by commas, in the order
-// in which they stand in subjects; all of them for "". Its error names what
-// there is not, and lists what there is.
+// in which they stand in subjects. Its error names what there is not, and lists
+// what there is.
 func Select(subjects []Subject, names string) ([]Subject, error) {
-	if strings.TrimSpace(names) == "" {
-		return subjects, nil
-	}
 	var valid []string
 	for _, subject := range subjects {
 		valid = append(valid, subject.Name)
@@ -66,9 +70,18 @@ func Select(subjects []Subject, names string) ([]Subject, error) {
 	wanted := map[string]bool{}
 	for name := range strings.SplitSeq(names, ",") {
 		name = strings.TrimSpace(name)
-		if !slices.Contains(valid, name) {
-			return nil, fmt.Errorf("there is no rung or baseline %q, there are %s",
-				name, strings.Join(valid, ", "))
+		wrong := ""
+		switch {
+		case strings.Trim(names, ", ") == "":
+			wrong = "at least one name is needed"
+		case name == "":
+			wrong = fmt.Sprintf("there is a comma too many in %q", names)
+		case !slices.Contains(valid, name):
+			wrong = fmt.Sprintf("there is no %q", name)
+		}
+		if wrong != "" {
+			return nil, fmt.Errorf("%s; the names are %s", wrong,
+				strings.Join(valid, ", "))
 		}
 		wanted[name] = true
 	}

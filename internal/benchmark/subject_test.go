@@ -29,17 +29,17 @@ func TestASelectionKeepsTheOrderOfTheTable(t *testing.T) {
 		names(selected))
 }
 
-func TestSelectingNothingSelectsAll(t *testing.T) {
-	selected, err := Select(Around(), " ")
-	require.NoError(t, err)
-	assert.Len(t, selected, 5)
-}
-
-func TestAnUnknownNameIsAnsweredWithTheKnownOnes(t *testing.T) {
-	for _, list := range []string{"gold", "no-lock,gold", "gold,"} {
+func TestANameThatIsNoneIsAnsweredWithTheKnownOnes(t *testing.T) {
+	for list, wrong := range map[string]string{
+		"gold":         `there is no "gold"`,
+		"no-lock,gold": `there is no "gold"`,
+		"no-lock,":     `there is a comma too many in "no-lock,"`,
+		",no-lock":     `there is a comma too many in ",no-lock"`,
+		"":             "at least one name is needed",
+		" , ":          "at least one name is needed",
+	} {
 		_, err := Select(Around(Subject{Name: "mine"}), list)
-		assert.EqualError(t, err, `there is no rung or baseline "gold", there `+
-			"are serial-limit, no-lock, mutex-per-service, mine, watch-multi, "+
-			"lua-decrement")
+		assert.EqualError(t, err, wrong+"; the names are serial-limit, no-lock, "+
+			"mutex-per-service, mine, watch-multi, lua-decrement")
 	}
 }

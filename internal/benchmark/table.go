@@ -2,7 +2,6 @@ package benchmark
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -10,9 +9,18 @@ import (
 // soon as it is measured. Numbers stand under their heads.
 type Table struct {
 	// Width is how many columns the reader's terminal has, 0 when unknown. In
-	// a narrow one every row takes two lines.
+	// a narrow one every row takes several lines.
 	Width int
+
+	// Paired adds what a run on real servers in several rounds has measured.
+	Paired bool
+
+	// Struck adds what faults did.
+	Struck bool
 }
+
+// wide is how many columns are used when it is unknown how many there are.
+const wide = 120
 
 // nameWidth fits "mutex-per-service" and "redlock (3 nodes)".
 const nameWidth = 17
@@ -61,15 +69,97 @@ var (
 	}
 )
 
+// paired is what rounds on real servers tell, and struck what faults did.
+var (
+	paired = []column{
+		{"times", "serial", 8, func(r Row) string {
+			return decimal(r.RatioToSerial, 3)
+		}},
+		{"spread", "±%", 7, func(r Row) string {
+			if spread := r.Spread(); spread != nil {
+				return fmt.Sprintf("%.1f", 100**spread)
+			}
+			return absent
+		}},
+		{"", "jain", 7, func(r Row) string { return decimal(r.Jain, 3) }},
+		{"in", "order%", 7, func(r Row) string {
+			if r.InOrder == nil {
+				return absent
+			}
+			return fmt.Sprintf("%.0f", 100**r.InOrder)
+		}},
+		{"calls", "/section", 9, func(r Row) string {
+			return decimal(r.CallsPerSection, 1)
+		}},
+		{"clients'", "CPU µs", 9, func(r Row) string {
+			if r.CPU == nil {
+				return absent
+			}
+			return fmt.Sprintf("%.0f", r.CPU.Clients)
+		}},
+		{"server's", "CPU µs", 9, func(r Row) string {
+			if r.CPU == nil {
+				return absent
+			}
+			return fmt.Sprintf("%.0f", r.CPU.Server)
+		}},
+	}
+	struck = []column{
+		{"", "crashed", 8, func(r Row) string { return fmt.Sprint(r.Crashed) }},
+		{"over-", "ran", 6, func(r Row) string { return fmt.Sprint(r.Overran) }},
+		{"lost", "updates", 8, func(r Row) string {
+			return fmt.Sprint(r.LostUpdates)
+		}},
+		{"told at", "release", 8, func(r Row) string {
+			return fmt.Sprint(r.NotHeld)
+		}},
+		{"", "stuck", 6, func(r Row) string { return fmt.Sprint(r.Stuck) }},
+		{"still", "s", 7, func(r Row) string {
+			return fmt.Sprintf("%.2f", r.StandstillMs/1000)
+		}},
+	}
+)
+
+// lines are the columns of each line of a row: a group stands on one line.
+func (t Table) lines() [][]column {
+	groups := [][]column{outcome}
+	if t.Struck {
+		groups = append(groups, struck)
+	}
+	groups = append(groups, cost)
+	if t.Paired {
+		groups = append(groups, paired)
+	}
+	room := t.Width
+	if room == 0 {
+		room = wide
+	}
+	var lines [][]column
+	used := room
+	for _, group := range groups {
+		width := 0
+		for _, c := range group {
+			width += c.width
+		}
+		if used+width > room {
+			lines, used = append(lines, nil), nameWidth
+		}
+		last := len(lines) - 1
+		lines[last] = append(lines[last], group...)
+		used += width
+	}
+	return lines
+}
+
 // Head is what stands above the rows.
 func (t Table) Head() string {
-	top := func(c column) string { return c.top }
-	head := func(c column) string { return c.head }
-	if t.narrow() {
-		return line("", outcome, top) + line("rung", outcome, head) +
-			line("", cost, top) + line("", cost, head)
+	text, name := "", "rung"
+	for _, columns := range t.lines() {
+		text += line("", columns, func(c column) string { return c.top }) +
+			line(name, columns, func(c column) string { return c.head })
+		name = ""
 	}
-	return line("", all(), top) + line("rung", all(), head)
+	return text
 }
 
 // Row is one row. Lines that say what went wrong follow it.
@@ -78,14 +168,17 @@ func (t Table) Row(r Row) string {
 	if r.Nodes < r.meant {
 		name += fmt.Sprintf(" (%s)", plural(r.Nodes, "node"))
 	}
-	cell := func(c column) string { return c.cell(r) }
-	text := line(name, all(), cell)
-	if t.narrow() {
-		text = line(name, outcome, cell) + line("", cost, cell)
+	text := ""
+	for _, columns := range t.lines() {
+		text += line(name, columns, func(c column) string { return c.cell(r) })
+		name = ""
 	}
 	if !r.Finished {
 		text += note("cut off after %.1f s: %d of %d turns were completed",
 			r.Seconds, r.Sections, r.Turns)
+	}
+	if len(r.Rounds) < r.rounds {
+		text += note("%d of %d rounds were measured", len(r.Rounds), r.rounds)
 	}
 	if r.Absent > 0 {
 		text += note("%s did not return and had to be left behind",
@@ -100,22 +193,28 @@ func (t Table) Row(r Row) string {
 
 // Legend explains the heads.
 func (t Table) Legend() string {
-	return `most inside: clients in the critical section at one time, at most
+	text := `most inside: clients in the critical section at one time, at most
 hand-overs/s: completed turns a second; wait: until the lock was granted
 commands: as clients send them, without publish/subscribe; trips: round trips
-retries: refused attempts; –: not measured
 `
-}
-
-func (t Table) narrow() bool {
-	width := nameWidth
-	for _, c := range all() {
-		width += c.width
+	if t.Struck {
+		text += `lost updates: sections in which somebody else changed the stock between the
+reading and the taking; told at release: that the lock was not theirs any more
+stuck: clients cut off at the row's end; still: the longest time nobody got in
+`
 	}
-	return t.Width > 0 && t.Width < width
+	if t.Paired {
+		text += `times serial: hand-overs a second, compared with the serial limit in the same
+round: the median of the rounds; spread: half of the range around it. The other
+figures are those of that round.
+jain: 1 when all clients had as many turns; in order: pairs of clients that were
+served in the order in which they came (50: chance)
+calls: what the servers executed by their own word, inside scripts too
+CPU: processor time of a section
+`
+	}
+	return text + "retries: refused attempts; –: not measured\n"
 }
-
-func all() []column { return slices.Concat(outcome, cost) }
 
 // line is a name and its cells, or a head's.
 func line(name string, columns []column, cell func(column) string) string {

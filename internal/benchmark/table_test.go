@@ -41,9 +41,14 @@ func rows() []Row {
 }
 
 func TestTheTableLooksAsItDid(t *testing.T) {
-	for name, width := range map[string]int{"wide": 0, "narrow": 80} {
+	for name, table := range map[string]Table{
+		"wide":          {},
+		"narrow":        {Width: 80},
+		"paired":        {Paired: true},
+		"struck":        {Struck: true},
+		"struck_narrow": {Struck: true, Paired: true, Width: 80},
+	} {
 		t.Run(name, func(t *testing.T) {
-			table := Table{Width: width}
 			var got strings.Builder
 			got.WriteString(table.Head())
 			for _, row := range rows() {
@@ -64,7 +69,8 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 }
 
 func TestFiguresStandUnderTheirHeads(t *testing.T) {
-	for _, table := range []Table{{}, {Width: 80}} {
+	for _, table := range []Table{{}, {Width: 80},
+		{Paired: true, Struck: true, Width: 80}, {Paired: true}} {
 		head := strings.Split(table.Head(), "\n")
 		row := strings.Split(table.Row(fullRow()), "\n")
 		lines := len(row) - 1
@@ -75,6 +81,7 @@ func TestFiguresStandUnderTheirHeads(t *testing.T) {
 			if table.Width > 0 {
 				assert.LessOrEqual(t, utf8.RuneCountInString(row[i]), table.Width)
 			}
+			assert.LessOrEqual(t, utf8.RuneCountInString(row[i]), wide)
 		}
 	}
 }

@@ -50,6 +50,9 @@ func (t tap) ProcessPipelineHook(
 }
 
 func (t tap) count(ctx context.Context, cmds ...redis.Cmder) {
+	if len(cmds) > 0 && cmds[0].Name() == "hello" {
+		return // a new connection's greeting
+	}
 	t.commands.Add(int64(len(cmds)))
 	t.roundTrips.Add(1)
 	if a, ok := ctx.Value(attemptsKey{}).(*attempts); ok && len(cmds) > 0 {

@@ -1,10 +1,9 @@
-package main
+package command
 
 import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -75,7 +74,7 @@ func showProgress(w io.Writer, name string,
 		for {
 			text := progressText(name, now())
 			fmt.Fprintf(w, "\r%-*s", shown, text)
-			shown = len(text)
+			shown = max(shown, len(text))
 			select {
 			case <-tick.C:
 			case <-l.quit:
@@ -95,73 +94,21 @@ func (l *progressLine) stop() {
 }
 
 func progressText(name string, p benchmark.Progress) string {
-	if p.Turns == 0 {
+	if p.Rounds > 1 {
+		name += fmt.Sprintf(", round %d of %d", p.Round, p.Rounds)
+	}
+	if p.Serial {
+		name += ", the serial limit"
+	}
+	switch {
+	case p.Elapsed == 0:
 		return name + ": warming up"
+	case p.Turns == 0 && p.Sections == 0:
+		return fmt.Sprintf("%s: %.1f s", name, p.Elapsed.Seconds())
+	case p.Turns == 0:
+		return fmt.Sprintf("%s: %d turns, %.1f s", name, p.Sections,
+			p.Elapsed.Seconds())
 	}
 	return fmt.Sprintf("%s: %d of %d turns, %.1f s", name, p.Sections, p.Turns,
 		p.Elapsed.Seconds())
-}
-
-// replacement is a file that takes another one's place only when it is complete.
-type replacement struct {
-	target string
-	part   *os.File
-}
-
-// replace begins the replacement of the file at path, and fails if it could not
-// be completed later. The file itself is not touched.
-func replace(path string) (*replacement, error) {
-	target := path
-	if info, err := os.Stat(path); err == nil {
-		if !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("write %s: it is not a regular file", path)
-		}
-		// A file that may not be written must not be replaced either.
-		file, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, fmt.Errorf("write the figures: %w", err)
-		}
-		file.Close()
-		// A symbolic link stays one.
-		if target, err = filepath.EvalSymlinks(path); err != nil {
-			return nil, fmt.Errorf("write the figures: %w", err)
-		}
-	}
-	name := fmt.Sprintf("%s.%d.part", target, os.Getpid())
-	part, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return nil, fmt.Errorf("write the figures to %s: %w", path, err)
-	}
-	return &replacement{target, part}, nil
-}
-
-// commit writes the report and puts it in the file's place. After an error the
-// file is what it was.
-func (r *replacement) commit(report benchmark.Report) error {
-	if err := report.Write(r.part); err != nil {
-		return err
-	}
-	part := r.part
-	r.part = nil
-	err := part.Close()
-	if err == nil {
-		err = os.Rename(part.Name(), r.target)
-	}
-	if err != nil {
-		os.Remove(part.Name())
-		return fmt.Errorf("write the figures: %w", err)
-	}
-	return nil
-}
-
-// close removes what was not committed.
-func (r *replacement) close() error {
-	if r.part == nil {
-		return nil
-	}
-	r.part.Close()
-	if err := os.Remove(r.part.Name()); err != nil {
-		return fmt.Errorf("remove what was begun: %w", err)
-	}
-	return nil
 }

@@ -1,0 +1,80 @@
+// Package costs measures subjects in virtual time: what a lock costs apart from
+// any machine. The servers are those of the scenarios' laboratory and answer at
+// once; only the network takes time. The same code gives the same figures on
+// every machine, to the digit.
+package costs
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// RTT is the round-trip time of the network, half of it in either direction.
+const RTT = 500 * time.Microsecond
+
+// Apart is the time between the starts of two clients: nobody else may decide
+// which of them is first.
+const Apart = time.Microsecond
+
+// Seed decides on the jitter of polling locks.
+const Seed = 1
+
+// Measure lets the clients of one process take turns at a stock, in virtual
+// time. settings changes what is measured; nil changes nothing.
+func Measure(t *testing.T, subject benchmark.Subject, clients int,
+	settings func(*benchmark.Runner)) (row benchmark.Row, err error) {
+	t.Helper()
+	nodes := max(subject.Nodes, 1)
+	var calls atomic.Int64
+	told := lab.Run(t, lab.Config{
+		Nodes: nodes,
+		Key:   "lock",
+		TTL:   benchmark.DefaultTTL,
+		Seen: func(_ int, _ *server.Peer, command string, _ []string) {
+			if command != "HELLO" {
+				calls.Add(1)
+			}
+		},
+	}, func(w *lab.World) {
+		process := w.Client("process")
+		servers := benchmark.Virtual(nodes, benchmark.Config{
+			Clients: clients,
+			RTT:     RTT,
+			Prefix:  "bench:",
+		}, func(node int) (net.Conn, error) {
+			return process.Dial(w.Node(node))
+		}, calls.Load)
+		defer servers.Close(context.Background())
+		runner := &benchmark.Runner{
+			Servers: servers,
+			Clients: clients,
+			Stock:   clients, // so that no section is shorter than another
+			TTL:     benchmark.DefaultTTL,
+			Poll:    lock.DefaultPoll,
+			Timeout: time.Hour,
+			Grace:   time.Hour,
+			Apart:   Apart,
+			Seed:    Seed,
+		}
+		if settings != nil {
+			settings(runner)
+		}
+		process.Go(func() {
+			row, err = runner.Measure(context.Background(), subject)
+		})
+		w.Play()
+	})
+	if told != nil {
+		return benchmark.Row{}, told
+	}
+	return row, err
+}

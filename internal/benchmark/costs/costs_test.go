@@ -1,0 +1,178 @@
+package costs_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/costs"
+	"github.com/lockladder/lockladder/internal/ladder"
+)
+
+var (
+	update = flag.Bool("update", false, "rewrite docs/benchmark.md")
+	whole  = flag.Bool("whole", false, "measure 1000 and 10,000 clients too")
+)
+
+func subjects() []benchmark.Subject {
+	var rungs []benchmark.Subject
+	for _, rung := range ladder.Rungs {
+		rungs = append(rungs, benchmark.Subject{Name: rung.Name,
+			Kind: benchmark.Rung, Nodes: rung.Nodes, Build: rung.Build})
+	}
+	return benchmark.Around(rungs...)
+}
+
+func subject(t *testing.T, name string) benchmark.Subject {
+	t.Helper()
+	selected, err := benchmark.Select(subjects(), name)
+	require.NoError(t, err)
+	return selected[0]
+}
+
+func measure(t *testing.T, name string, clients int,
+	settings func(*benchmark.Runner)) benchmark.Row {
+	t.Helper()
+	row, err := costs.Measure(t, subject(t, name), clients, settings)
+	require.NoError(t, err)
+	return row
+}
+
+// The sizes up to 100 clients are checked by every go test; 1000 and 10,000 take
+// half a minute of two CPUs and need -whole or -update.
+func TestTheCostsInTheDocumentAreThoseOfTheCode(t *testing.T) {
+	var runs [][]benchmark.Row
+	for _, clients := range []int{1, 10, 100, 1000, 10_000} {
+		if clients > 100 && !*whole && !*update {
+			break
+		}
+		rows := run(t, clients, runs)
+		runs = append(runs, rows)
+		fresh(t, fmt.Sprintf("costs of %d", clients), costs.Table(rows))
+	}
+	if len(runs) > 3 {
+		fresh(t, "growth", costs.Growth(runs))
+	}
+}
+
+// run measures all subjects; with 10,000 clients those whose cost did not grow.
+func run(t *testing.T, clients int, runs [][]benchmark.Row) []benchmark.Row {
+	all := subjects()
+	rows := make([]benchmark.Row, len(all))
+	t.Run(fmt.Sprint(clients), func(t *testing.T) {
+		for i, subject := range all {
+			if clients > 1000 && !costs.Constant(runs[2][i], runs[3][i]) {
+				continue
+			}
+			t.Run(subject.Name, func(t *testing.T) {
+				t.Parallel()
+				row, err := costs.Measure(t, subject, clients, nil)
+				require.NoError(t, err)
+				require.True(t, row.Finished)
+				require.Zero(t, row.Failures, row.FirstFailure)
+				rows[i] = row
+			})
+		}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	var measured []benchmark.Row
+	for _, row := range rows {
+		if row.Rung != "" {
+			measured = append(measured, row)
+		}
+	}
+	return measured
+}
+
+// fresh compares one generated part of the document with what it should be, and
+// rewrites it with -update.
+func fresh(t *testing.T, part, want string) {
+	t.Helper()
+	file := filepath.Join("..", "..", "..", "docs", "benchmark.md")
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	begin := fmt.Sprintf("<!-- generated: %s -->\n", part)
+	end := fmt.Sprintf("<!-- end of %s -->", part)
+	before, rest, found := strings.Cut(string(content), begin)
+	require.True(t, found, "%s has no line %q", file, begin)
+	got, after, found := strings.Cut(rest, end)
+	require.True(t, found, "%s has no line %q", file, end)
+	if *update {
+		require.NoError(t, os.WriteFile(file,
+			[]byte(before+begin+want+end+after), 0o644))
+		return
+	}
+	assert.Equal(t, want, got, "%s: the part %q is stale, run"+
+		" go test ./internal/benchmark/costs -update", file, part)
+}
+
+func TestTheSameCodeGivesTheSameFigures(t *testing.T) {
+	for _, name := range []string{"gold", "reentrant/notify", "redlock"} {
+		assert.Equal(t, measure(t, name, 30, nil), measure(t, name, 30, nil))
+	}
+}
+
+func TestARoundTripTakesAsLongAsItIsSaidTo(t *testing.T) {
+	row := measure(t, "gold", 1, nil)
+	assert.Equal(t, new(4.0), row.RoundTripsPerSection)
+	assert.InDelta(t, 4*costs.RTT.Seconds(), row.Seconds, 1e-9)
+	assert.Equal(t, (costs.RTT).Seconds()*1000, row.Wait.Max)
+}
+
+func TestAMutexInEachServiceOversells(t *testing.T) {
+	row := measure(t, "mutex-per-service", 100, func(r *benchmark.Runner) {
+		r.Stock = 10
+	})
+	assert.Equal(t, new(int64(4)), row.MaxHolders)
+	assert.Positive(t, row.Oversold)
+	assert.Positive(t, row.LostUpdates)
+}
+
+func TestNoLockOversells(t *testing.T) {
+	row := measure(t, "no-lock", 100, func(r *benchmark.Runner) { r.Stock = 10 })
+	assert.Positive(t, row.Oversold)
+}
+
+func TestNoRungOversellsWithoutFaults(t *testing.T) {
+	for _, rung := range ladder.Rungs {
+		row := measure(t, rung.Name, 20, func(r *benchmark.Runner) {
+			r.Stock = 10
+		})
+		assert.Equal(t, new(int64(1)), row.MaxHolders, rung.Name)
+		assert.EqualValues(t, 10, row.Sold, rung.Name)
+		assert.Zero(t, row.LostUpdates, rung.Name)
+	}
+}
+
+// faults makes a table of all rungs in which some clients die and some work
+// longer than their lease.
+func faults(t *testing.T, seed uint64) string {
+	table := benchmark.Table{Struck: true}
+	text := table.Head()
+	for _, subject := range subjects() {
+		text += table.Row(measure(t, subject.Name, 60,
+			func(r *benchmark.Runner) {
+				r.Stock, r.TTL, r.Seed = 20, 200*time.Millisecond, seed
+				r.Crash, r.Overrun = 0.05, 0.1
+				r.Timeout = 3 * time.Second
+			}))
+	}
+	return text
+}
+
+func TestTheSameSeedGivesTheSameTable(t *testing.T) {
+	first := faults(t, 1)
+	t.Log("\n" + first)
+	assert.Equal(t, first, faults(t, 1))
+	assert.NotEqual(t, first, faults(t, 2))
+}

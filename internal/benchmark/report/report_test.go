@@ -1,0 +1,128 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/report"
+)
+
+var update = flag.Bool("update", false, "draw docs/benchmark.svg anew")
+
+// run is a report of two rungs and a baseline, with 10 and 100 clients.
+func run() benchmark.Report {
+	r := benchmark.Report{Schema: 1, Env: benchmark.Env{Go: "go1.26.8",
+		OS: "linux", Arch: "amd64", Server: "redis", CPUs: 2,
+		ServerVersion: new("7.0.15"), CPU: new("A <fast> one")}}
+	for _, clients := range []int{10, 100} {
+		for _, name := range []string{"serial-limit", "gold", "redlock"} {
+			row := benchmark.Row{Rung: name, Kind: benchmark.Rung,
+				Clients: clients, Turns: clients, Sections: int64(clients),
+				Seconds: 0.5, HandoversPerSecond: new(2.0 * float64(clients)),
+				CommandsPerSection: new(4.5), RoundTripsPerSection: new(4.5),
+				Wait: &benchmark.Wait{P50: 5, P99: 9, Max: 10,
+					Percentiles: make([]float64, len(benchmark.Percents))},
+				InOrder: new(0.75), Jain: new(1.0),
+				RatioToSerial: new(0.25), Finished: true,
+				Service: []float64{100, 0}}
+			if name == "serial-limit" {
+				row.Kind, row.Clients = benchmark.Baseline, 1
+			}
+			r.Rows = append(r.Rows, row)
+		}
+	}
+	return r
+}
+
+func written(t *testing.T, r benchmark.Report) string {
+	var out bytes.Buffer
+	require.NoError(t, report.Write(r, &out))
+	return out.String()
+}
+
+func TestThePageNeedsNothingElse(t *testing.T) {
+	page := written(t, run())
+	// The chart library names its own home and the namespaces of XML; nothing
+	// is fetched from there.
+	_, body, found := strings.Cut(page, "</script>")
+	require.True(t, found)
+	assert.NotContains(t, body, "://")
+	assert.NotRegexp(t, `<(script|img|link|iframe)[^>]*(src|href)=`, body)
+}
+
+func TestEveryChartHasItsTable(t *testing.T) {
+	page := written(t, run())
+	charts := regexp.MustCompile(`echarts\.init\(document`).FindAllString(page, -1)
+	assert.Len(t, charts, 4)
+	assert.Equal(t, 4, strings.Count(page, "<table>"))
+	for _, title := range []string{"Hand-overs a second against clients",
+		"How long clients waited", "Commands for a section",
+		"Who was served when"} {
+		assert.Contains(t, page, "<h2>"+title+"</h2>")
+	}
+	assert.Contains(t, page, "<tr><td>gold</td><td>20</td><td>200</td></tr>")
+	assert.Contains(t, page, "A &lt;fast&gt; one", "text is escaped")
+}
+
+func TestAReportWithoutRowsIsAPage(t *testing.T) {
+	page := written(t, benchmark.Report{})
+	assert.NotContains(t, page, "<table>")
+	assert.Contains(t, page, "</html>")
+}
+
+func TestAPauseThatIsVariedIsWhatTheChartIsAgainst(t *testing.T) {
+	r := run()
+	r.Rows = r.Rows[1:3]
+	r.Rows[0].PollMs, r.Rows[1].PollMs = 10, 20
+	r.Rows[1].Rung = "gold"
+	assert.Contains(t, written(t, r),
+		"<h2>Hand-overs a second against longest pause, ms</h2>")
+}
+
+// committed reads the run that lies in docs.
+func committed(t *testing.T) benchmark.Report {
+	content, err := os.ReadFile(docs("benchmark.json"))
+	require.NoError(t, err)
+	var r benchmark.Report
+	require.NoError(t, json.Unmarshal(content, &r))
+	return r
+}
+
+func docs(name string) string {
+	return filepath.Join("..", "..", "..", "docs", name)
+}
+
+func TestThePictureIsDrawnFromTheCommittedRun(t *testing.T) {
+	var want bytes.Buffer
+	require.NoError(t, report.Picture(committed(t), &want))
+	path := docs("benchmark.svg")
+	if *update {
+		require.NoError(t, os.WriteFile(path, want.Bytes(), 0o644))
+	}
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, want.String(), string(got), "%s is stale, run"+
+		" go test ./internal/benchmark/report -update", path)
+}
+
+func TestTheCommittedRunNamesItsEnvironment(t *testing.T) {
+	r := committed(t)
+	assert.Equal(t, "redis", r.Env.Server)
+	assert.NotNil(t, r.Env.ServerVersion)
+	assert.NotNil(t, r.Env.CPU)
+	assert.NotNil(t, r.Env.Commit)
+	assert.NotNil(t, r.Env.Pinned)
+	for _, row := range r.Rows {
+		assert.Greater(t, len(row.Rounds), 2, row.Rung)
+	}
+}
