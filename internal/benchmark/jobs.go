@@ -1,10 +1,6 @@
 package benchmark
 
-import (
-	"time"
-
-	"github.com/redis/go-redis/v9"
-)
+import "github.com/redis/go-redis/v9"
 
 // What the jobs of other packages use of a run's servers.
 
@@ -33,6 +29,3 @@ func (s *Servers) Begin(row string) string {
 func (s *Servers) Traffic() (commands, roundTrips int64) {
 	return s.traffic.commands.Load(), s.traffic.roundTrips.Load()
 }
-
-// Waits condenses samples, nil when there are none.
-func Waits(samples []time.Duration) *Wait { return waits(samples) }

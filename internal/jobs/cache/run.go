@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
@@ -108,9 +109,9 @@ type Row struct {
 	Values map[string]int `json:"values"`
 	Cached *string        `json:"cached"`
 
-	Finished bool            `json:"finished"` // every request was answered
-	Seconds  float64         `json:"seconds"`  // until the last answer
-	Answer   *benchmark.Wait `json:"answer_ms"`
+	Finished bool    `json:"finished"` // every request was answered
+	Seconds  float64 `json:"seconds"`  // until the last answer
+	Answer   *Answer `json:"answer_ms"`
 
 	Attempts *int64 `json:"attempts"` // at the lock
 
@@ -123,6 +124,13 @@ type Row struct {
 	Interrupted  bool    `json:"interrupted"`
 }
 
+// Answer is how long requests waited for their answers, in milliseconds.
+type Answer struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
 // Answered is how many requests of the row under way were answered, of how many.
 func (r *Runner) Answered() (n, of int) {
 	return int(r.answered.Load()), int(r.under.Load())
@@ -132,7 +140,7 @@ func (r *Runner) Answered() (n, of int) {
 type tally struct {
 	mu      sync.Mutex
 	values  map[string]int
-	answers []time.Duration
+	answers *hdrhistogram.Histogram // in microseconds
 	cut     int
 	failed  int
 	first   error
@@ -200,7 +208,8 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 
 	ctx, end := context.WithTimeout(ctx, r.Timeout)
 	defer end()
-	t := &tally{values: map[string]int{}}
+	t := &tally{values: map[string]int{},
+		answers: hdrhistogram.New(1, time.Hour.Microseconds(), 3)}
 	r.answered.Store(0)
 	r.under.Store(int64(r.Requests))
 	defer r.under.Store(0)
@@ -230,7 +239,7 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 		Services: r.Services, Requests: r.Requests, LoadMs: milliseconds(r.Load),
 		PollMs: milliseconds(r.Poll), Loads: database.Loads(), Values: t.values,
 		Finished: t.cut == 0, Seconds: round(took.Seconds()),
-		Answer: benchmark.Waits(t.answers), Failures: t.failed,
+		Answer: t.answer(), Failures: t.failed,
 		Interrupted: errors.Is(ctx.Err(), context.Canceled)}
 	c, n := r.Servers.Traffic()
 	row.CommandsPerRequest = round(float64(c-commands) / float64(r.Requests))
@@ -257,7 +266,8 @@ func (t *tally) count(ctx context.Context, value string, err error,
 	switch {
 	case err == nil:
 		t.values[value]++
-		t.answers = append(t.answers, took)
+		// Longer than an hour is an hour.
+		_ = t.answers.RecordValue(min(took, time.Hour).Microseconds())
 	case ctx.Err() != nil:
 		t.cut++
 	default:
@@ -266,6 +276,17 @@ func (t *tally) count(ctx context.Context, value string, err error,
 			t.first = err
 		}
 	}
+}
+
+// answer is nil when there was none.
+func (t *tally) answer() *Answer {
+	if t.answers.TotalCount() == 0 {
+		return nil
+	}
+	at := func(percent float64) float64 {
+		return round(float64(t.answers.ValueAtQuantile(percent)) / 1000)
+	}
+	return &Answer{at(50), at(99), at(100)}
 }
 
 func milliseconds(d time.Duration) float64 {

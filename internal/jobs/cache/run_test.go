@@ -25,7 +25,7 @@ func subjects() []benchmark.Subject {
 }
 
 func embedded(t *testing.T, requests int) *cache.Runner {
-	servers := benchmark.Embed(5, 1)
+	servers := benchmark.Embed(5, benchmark.Config{Clients: 1})
 	t.Cleanup(func() { assert.NoError(t, servers.Close(context.Background())) })
 	return &cache.Runner{Servers: servers, Requests: requests, Services: 4,
 		Load: 50 * ms, TTL: time.Minute, Poll: 20 * ms, Timeout: time.Minute}

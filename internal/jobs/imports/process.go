@@ -69,7 +69,7 @@ func serve(text string, find func(string) (lock.Build, error),
 		time.Sleep(endWithin)
 		os.Exit(1) // the work does not end with its context
 	}()
-	servers, err := benchmark.Connect(ctx, o.Addresses, 1)
+	servers, err := benchmark.Connect(ctx, o.Addresses, benchmark.Config{Clients: 1})
 	if err != nil {
 		return err
 	}

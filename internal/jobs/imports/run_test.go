@@ -40,7 +40,8 @@ func runner(servers *benchmark.Servers, form imports.Form) *imports.Runner {
 func outside(t *testing.T) *benchmark.Servers {
 	server := miniredis.RunT(t)
 	server.ClockTTL(true) // or no lease would ever end
-	servers, err := benchmark.Connect(t.Context(), []string{server.Addr()}, 1)
+	servers, err := benchmark.Connect(t.Context(), []string{server.Addr()},
+		benchmark.Config{Clients: 1})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, servers.Close(t.Context())) })
 	return servers
@@ -51,7 +52,7 @@ func TestWorkersInThisProcessDoEveryTaskOnce(t *testing.T) {
 		"reentrant/fenced", "redlock"} {
 		for _, form := range []imports.Form{imports.Source, imports.Improved} {
 			t.Run(rung+"/"+string(form), func(t *testing.T) {
-				servers := benchmark.Embed(5, 1)
+				servers := benchmark.Embed(5, benchmark.Config{Clients: 1})
 				defer servers.Close(t.Context())
 				row, err := runner(servers, form).Measure(t.Context(),
 					subject(t, rung), 5)
