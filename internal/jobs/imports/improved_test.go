@@ -126,24 +126,29 @@ func TestImprovedAStoppedWorkerIsRefusedWhenItComesBack(t *testing.T) {
 
 // A's choice is on its way while its lock runs out, and B takes the same task.
 func TestImprovedALateChoiceIsRefused(t *testing.T) {
-	for rung, answer := range map[string]string{
-		"reentrant/fenced": "stale", // its token is not the newest
-		"gold":             "gone",  // without tokens: the task is not there
+	for _, c := range []struct {
+		rung   string
+		works  time.Duration // B
+		answer string
+	}{
+		{"reentrant/fenced", 20 * second, "stale"}, // its token is not the newest
+		{"gold", 20 * second, "held"},              // without tokens: B works
+		{"gold", second, "gone"},                   // or is done by then
 	} {
-		t.Run(rung, func(t *testing.T) {
-			f, timeline := tell(t, imports.Improved, rung, func(s *story) {
+		t.Run(c.rung+" "+c.answer, func(t *testing.T) {
+			f, timeline := tell(t, imports.Improved, c.rung, func(s *story) {
 				s.push(task(1, 1), task(2, 2))
 				a := s.worker("A", 1, lasting(second))
 				a.worker.Env.Options = append(a.worker.Env.Options,
 					lock.FixedLease())
-				const takes = 14
+				const takes = 14 // of what A sends
 				a.Fault(lab.Renewal, takes, lab.Fault{Deliver: 15 * second})
 				s.run(0, a)
-				s.run(second, s.worker("B", 2, lasting(second)))
-				s.until(60 * second)
+				s.run(second, s.worker("B", 2, lasting(c.works)))
+				s.until(90 * second)
 			})
 			assert.Equal(t, imports.Figures{Pushed: 2, Done: 2}, f, timeline)
-			assert.Contains(t, timeline, "-> "+answer, timeline)
+			assert.Contains(t, timeline, "-> "+c.answer, timeline)
 		})
 	}
 }

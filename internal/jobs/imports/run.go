@@ -466,11 +466,14 @@ func (j *job) supervise(p Process, slot int, name string) {
 				p.Kill()
 				<-p.Done()
 			}
+			if !j.runs(slot) { // it was killed just before
+				if err := j.died(name); err != nil {
+					j.fail(err)
+				}
+			}
 			return
 		}
-		own, cancel := context.WithTimeout(context.Background(), judgeWithin)
-		err := j.queue.Died(own, name)
-		cancel()
+		err := j.died(name)
 		j.mu.Lock()
 		_, byItself := j.running[slot]
 		if byItself {
@@ -488,14 +491,33 @@ func (j *job) supervise(p Process, slot int, name string) {
 			p, name, err = j.launch(slot, incarnation)
 		}
 		if err != nil {
-			j.mu.Lock()
-			if j.first == nil {
-				j.first = err
-			}
-			j.mu.Unlock()
+			j.fail(err)
 			return
 		}
 	}
+}
+
+// fail keeps the first failure.
+func (j *job) fail(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.first == nil {
+		j.first = err
+	}
+}
+
+// runs says whether the worker that has a slot was left alone.
+func (j *job) runs(slot int) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.running[slot] != nil
+}
+
+// died logs a worker's death.
+func (j *job) died(name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), judgeWithin)
+	defer cancel()
+	return j.queue.Died(ctx, name)
 }
 
 // goroutine starts a worker inside this process.
