@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,6 +21,9 @@ const (
 	DefaultWorkers = 8
 	DefaultGroups  = 50
 	DefaultTasks   = 1000
+
+	DefaultUngrouped = 10 // of a hundred
+
 	DefaultWork    = 5 * time.Millisecond
 	DefaultTTL     = 2 * time.Second
 	DefaultPoll    = 5 * time.Millisecond
@@ -64,7 +68,12 @@ type Runner struct {
 	Launch func(Orders) (Process, error)
 
 	Seed uint64 // decides who is killed
+
+	done atomic.Int64 // of the row under way
 }
+
+// Progress is how many tasks of the row under way are done, of how many.
+func (r *Runner) Progress() (done, of int) { return int(r.done.Load()), r.Tasks }
 
 // Check returns what is wrong with the settings, if anything.
 func (r *Runner) Check() error {
@@ -380,6 +389,7 @@ func (j *job) watch(ctx context.Context) (*follower, int, error) {
 		if err := judge.follow(ctx, j.queue); err != nil && ctx.Err() == nil {
 			return judge, killed, err
 		}
+		j.done.Store(int64(judge.Done()))
 		if killed < j.Kill && judge.Done() >= j.Tasks*(killed+1)/(j.Kill+1) &&
 			j.kill(random.IntN(j.Workers)+1) {
 			killed++
