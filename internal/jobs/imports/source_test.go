@@ -26,7 +26,7 @@ func TestSourceDoesTheTasksOfAGroupInOrder(t *testing.T) {
 func TestSourceACrashBetweenTheSlotAndTheQueueRunsATaskTwice(t *testing.T) {
 	f, timeline := tell(t, imports.Source, "diamond", func(s *story) {
 		s.push(task(1, 1), task(2, 1))
-		s.crashesBefore("lrem")
+		s.crashesBefore(named("lrem"))
 		s.until(60 * second)
 	})
 	assert.Equal(t, imports.Figures{Pushed: 2, Done: 2, DoneTwice: 1,
@@ -95,16 +95,18 @@ func TestSourceAnExceptionInWhatWasLeftOverLosesTheTask(t *testing.T) {
 // B goes through the queue and passes task 2, because A works on task 1. A ends.
 // B comes to task 3, whose group is free now.
 func TestSourceAScanPassesATaskAndTakesTheNextOfItsGroup(t *testing.T) {
-	f, timeline := tell(t, imports.Source, "reentrant", func(s *story) {
-		s.push(task(1, 1), task(2, 1), task(3, 1))
-		s.run(0, s.worker("A", 1, lasting(3*second)))
-		b := s.worker("B", 2, lasting(second))
-		b.slowBefore("lindex", 2, 2*second)
-		s.run(2*second, b)
-		s.until(60 * second)
-	})
+	f, timeline := tell(t, imports.Source, "reentrant", scanned)
 	assert.Equal(t, imports.Figures{Pushed: 3, Done: 3, OutOfOrder: 1}, f,
 		timeline)
+}
+
+func scanned(s *story) {
+	s.push(task(1, 1), task(2, 1), task(3, 1))
+	s.run(0, s.worker("A", 1, lasting(3*second)))
+	b := s.worker("B", 2, lasting(second))
+	b.slowBefore("lindex", 2, 2*second)
+	s.run(2*second, b)
+	s.until(9 * second)
 }
 
 func TestSourceWorkThatOutlivesTheLeaseIsOverlapped(t *testing.T) {

@@ -187,33 +187,6 @@ func failing(after time.Duration) func(*worker, imports.Task, int) error {
 // alwaysFailing is work that never succeeds.
 func alwaysFailing(*worker, imports.Task, int) error { return errImport }
 
-// diesBefore lets the process die instead of sending a command for the first time.
-func (w *worker) diesBefore(command string) {
-	w.rdb.AddHook(deadly{w, command})
-}
-
-type deadly struct {
-	w       *worker
-	command string
-}
-
-func (d deadly) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (d deadly) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (d deadly) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == d.command {
-			d.w.Step("dies", d.w.Crash)
-			runtime.Goexit()
-		}
-		return next(ctx, cmd)
-	}
-}
-
 func task(id, tenant int) imports.Task {
 	return imports.Task{ID: id, Entity: "order", Tenant: tenant, Grouped: true}
 }
@@ -236,12 +209,42 @@ func (s *story) supervise(moment time.Duration, dead *worker) {
 
 // crashesBefore lets a worker die before it sends a command, and starts another
 // one with its slot after its lease.
-func (s *story) crashesBefore(command string) {
+func (s *story) crashesBefore(command func(redis.Cmder) bool) {
 	a := s.worker("A", 1, lasting(second))
-	a.diesBefore(command)
+	a.rdb.AddHook(before{command, func() {
+		a.Step("dies", a.Crash)
+		runtime.Goexit()
+	}})
 	s.run(0, a)
 	s.supervise(12*second, a)
 	s.run(12*second, s.worker("A2", 1, lasting(second)))
+}
+
+// named is a command of that name.
+func named(name string) func(redis.Cmder) bool {
+	return func(cmd redis.Cmder) bool { return cmd.Name() == name }
+}
+
+// before is a hook that does something before a command is sent.
+type before struct {
+	command func(redis.Cmder) bool
+	do      func()
+}
+
+func (h before) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h before) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if h.command(cmd) {
+			h.do()
+		}
+		return next(ctx, cmd)
+	}
 }
 
 // crashesAtWork lets a worker die while it works, and starts another one with its
@@ -275,32 +278,11 @@ func waiting(ctx context.Context, _ imports.Task, _ int) error {
 
 // slowBefore lets the process sleep before it sends a command for the n-th time.
 func (w *worker) slowBefore(command string, nth int, d time.Duration) {
-	w.rdb.AddHook(slow{w, command, &nth, d})
-}
-
-type slow struct {
-	w       *worker
-	command string
-	left    *int
-	d       time.Duration
-}
-
-func (h slow) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h slow) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (h slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == h.command {
-			if *h.left--; *h.left == 0 {
-				h.w.Sleep(h.d)
-			}
+	w.rdb.AddHook(before{named(command), func() {
+		if nth--; nth == 0 {
+			w.Sleep(d)
 		}
-		return next(ctx, cmd)
-	}
+	}})
 }
 
 // operator does something to the server at a moment.
