@@ -2,6 +2,8 @@ package cache_test
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -23,11 +25,35 @@ type told struct {
 	seen     map[string][]string // service: what its requests were answered
 	cached   string
 	timeline string
+	answered time.Duration // when the last answer was given
+	failed   int           // requests that were given none within a minute
+}
+
+// last is when the last answer was given.
+func (s told) last() string {
+	if s.failed > 0 {
+		return "**never**"
+	}
+	return fmt.Sprintf("%.1f s", s.answered.Seconds())
 }
 
 // tell sends two requests to each of two services, in virtual time. The loads of
 // the database take so long, in the order in which they begin.
 func tell(t *testing.T, guard func(c *lab.Client) cache.Guard,
+	takes ...time.Duration) told {
+	t.Helper()
+	s := story(t, guard, false, takes...)
+	require.Zero(t, s.failed)
+	return s
+}
+
+// tellOfDeath lets A die in the middle of its load.
+func tellOfDeath(t *testing.T, guard func(c *lab.Client) cache.Guard) told {
+	t.Helper()
+	return story(t, guard, true, 50*ms)
+}
+
+func story(t *testing.T, guard func(c *lab.Client) cache.Guard, death bool,
 	takes ...time.Duration) told {
 	t.Helper()
 	result := told{seen: map[string][]string{}}
@@ -44,6 +70,10 @@ func tell(t *testing.T, guard func(c *lab.Client) cache.Guard,
 				Load: func(ctx context.Context) (string, error) {
 					c.Step("loads", func() { c.Note("loads from the database") })
 					value, err := database.Load(ctx)
+					if death && c.Name == "A" {
+						c.Step("dies", c.Crash)
+						runtime.Goexit()
+					}
 					c.Step("has loaded", func() { c.Note("has loaded %s", value) })
 					return value, err
 				}}
@@ -51,13 +81,19 @@ func tell(t *testing.T, guard func(c *lab.Client) cache.Guard,
 				c.Go(func() {
 					// B comes a moment later, and the second requests after that.
 					c.Sleep(time.Duration(10*i+request) * ms)
-					value, err := s.Get(context.Background())
-					if err != nil {
-						w.Fail("%s: %w", name, err)
-					}
+					ctx, cancel := context.WithTimeout(context.Background(),
+						time.Minute)
+					defer cancel()
+					value, err := s.Get(ctx)
 					c.Step("answers", func() {
+						if err != nil {
+							c.Note("gives up: %v", err)
+							result.failed++
+							return
+						}
 						c.Note("answers %s", value)
 						result.seen[name] = append(result.seen[name], value)
+						result.answered = w.Now()
 					})
 				})
 			}
@@ -168,4 +204,19 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 	}
 	_, err := m.Refill(t.Context(), nil, load)
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestWhenTheOneThatLoadsDiesAnotherOneLoadsAfterItsLease(t *testing.T) {
+	for _, rung := range ladder.Rungs {
+		t.Run(rung.Name, func(t *testing.T) {
+			s := tellOfDeath(t, behind(rung))
+			if rung.Name == "bronze" {
+				assert.Equal(t, 2, s.failed, "B's requests wait for a minute")
+				return
+			}
+			assert.Zero(t, s.failed)
+			assert.Equal(t, 2, s.loads)
+			assert.InDelta(t, 10, s.answered.Seconds(), 0.2)
+		})
+	}
 }

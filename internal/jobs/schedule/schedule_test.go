@@ -3,6 +3,7 @@ package schedule_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"runtime"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/jobs/generated"
 	"github.com/lockladder/lockladder/internal/jobs/schedule"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
@@ -166,12 +168,7 @@ func TestFourServicesDoTheJobOncePerMinute(t *testing.T) {
 func TestWhateverDiesEveryMinuteIsDoneOnce(t *testing.T) {
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
-			s := tell(t, rung, func(s *story) {
-				for i := range 3 {
-					s.service(fmt.Sprint("S", i), 0, dyingAtWork(s, 2*i+1))
-				}
-				s.service("S3", 0, brief)
-			})
+			s := tell(t, rung, dyingOneAfterTheOther)
 			if rung.Name == "bronze" {
 				assert.Empty(t, s.done[2], "nobody gets the dead one's lock")
 				return
@@ -243,4 +240,48 @@ func TestAJobThatFailsIsDoneByAnother(t *testing.T) {
 	s.once(t)
 	require.NotEmpty(t, s.failed)
 	assert.ErrorIs(t, s.failed[0], broken)
+}
+
+var update = flag.Bool("update", false, "rewrite the generated parts")
+
+func TestTheTableOfThePageIsFresh(t *testing.T) {
+	var rows [][]string
+	for _, rung := range ladder.Rungs {
+		alive := tell(t, rung, func(s *story) {
+			for i := range 4 {
+				s.service(fmt.Sprint("S", i), 0, brief)
+			}
+		})
+		dying := tell(t, rung, dyingOneAfterTheOther)
+		rows = append(rows, []string{rung.Name, alive.count(), dying.count()})
+	}
+	generated.Fresh(t, *update, "../../../docs/scheduled.md", "rungs",
+		generated.Table([]string{"", "nobody dies", "three of four die at work"},
+			rows))
+}
+
+// count is in how many minutes the job was done, and how often it was begun.
+func (s *story) count() string {
+	done, begun := 0, 0
+	for minute := range minutes {
+		done += len(s.done[minute])
+		begun += len(s.began[minute])
+	}
+	text := fmt.Sprintf("%d of %d", done, minutes)
+	if done < minutes {
+		text = "**" + text + "**"
+	}
+	if begun > done {
+		text += fmt.Sprintf(", begun %d times", begun)
+	}
+	return text
+}
+
+// dyingOneAfterTheOther lets three of four services die at work, each in a minute
+// of its own.
+func dyingOneAfterTheOther(s *story) {
+	for i := range 3 {
+		s.service(fmt.Sprint("S", i), 0, dyingAtWork(s, 2*i+1))
+	}
+	s.service("S3", 0, brief)
 }
