@@ -14,7 +14,6 @@ import (
 	"github.com/lockladder/lockladder/internal/jobs/cache"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/lock"
 )
 
 const ms = time.Millisecond
@@ -119,7 +118,7 @@ func mutexes(*lab.Client) cache.Guard { return cache.NewMutex() }
 // behind is a lock that all services share.
 func behind(rung ladder.Rung) func(c *lab.Client) cache.Guard {
 	return func(c *lab.Client) cache.Guard {
-		env := c.Env("lock", lock.PollEvery(20*ms))
+		env := c.Env("lock")
 		env.Nodes = env.Nodes[:rung.Nodes]
 		return cache.Locked{Build: rung.Build, Env: env}
 	}
