@@ -20,6 +20,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/jobs/imports"
 	"github.com/lockladder/lockladder/internal/lock"
 	"github.com/lockladder/lockladder/internal/servers"
 )
@@ -51,6 +52,7 @@ type Command struct {
 func (c Command) Main() {
 	// The library would add lines of its own to the one that says what failed.
 	logging.Disable()
+	imports.Serve(c.lock) // where this process is a worker
 	// A reader that goes away must end the run, not the process: what the run
 	// has on a server is removed at its end.
 	signal.Ignore(syscall.SIGPIPE)
@@ -74,11 +76,28 @@ func (c Command) serve() {
 	os.Exit(OK)
 }
 
+// lock finds a lock by its name.
+func (c Command) lock(name string) (lock.Build, error) {
+	found, err := benchmark.Select(c.Subjects, name)
+	if err != nil {
+		return nil, err
+	}
+	return found[0].Build, nil
+}
+
 // Run runs the command until it is through or ctx ends. It returns the exit
 // status.
 func (c Command) Run(ctx context.Context, args []string,
 	stdout, stderr io.Writer) int {
-	s, err := c.parse(args, stdout)
+	job, args, err := c.job(args)
+	var s *settings
+	switch {
+	case err != nil:
+	case job != nil:
+		s, err = c.parseJob(job, args, stdout)
+	default:
+		s, err = c.parse(args, stdout)
+	}
 	if errors.Is(err, flag.ErrHelp) {
 		return OK
 	}
@@ -86,7 +105,12 @@ func (c Command) Run(ctx context.Context, args []string,
 		fmt.Fprintf(stderr, "bench: %s (-help lists the flags)\n", oneLine(err))
 		return Usage
 	}
-	if err := s.measure(ctx, stdout, stderr); err != nil {
+	if job != nil {
+		err = s.measureJob(ctx, job, stdout, stderr)
+	} else {
+		err = s.measure(ctx, stdout, stderr)
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "bench: %s\n", oneLine(err))
 		return Failed
 	}
@@ -223,8 +247,10 @@ func (s *settings) rows(ctx context.Context, report *benchmark.Report,
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w before row %d of %d", errInterrupted, *done, n)
 		}
-		line := showProgress(stderr, fmt.Sprintf("%d/%d %s", *done, n,
-			subject.Name), s.runner.Progress)
+		name := fmt.Sprintf("%d/%d %s", *done, n, subject.Name)
+		line := showProgress(stderr, func() string {
+			return progressText(name, s.runner.Progress())
+		})
 		row, err := s.runner.Measure(ctx, subject)
 		line.stop()
 		if err == nil {

@@ -101,13 +101,10 @@ func (c Command) parse(args []string, stdout io.Writer) (*settings, error) {
 		"the `share` of the clients that work longer than the lease")
 	flags.Uint64Var(&r.Seed, "seed", 0, "decides on jitter and faults (default "+
 		"chance; with faults 1)")
-	redis := flags.String("redis", "", "real servers: auto starts some, "+
-		"`host:port` uses yours; a lock on several nodes\nuses up to five, "+
-		"separated by commas (default embedded miniredis)")
-	names := flags.String("rungs", "", "the `names` of the rows, separated by "+
-		"commas (default all)")
-	flags.StringVar(&s.json, "json", "", "also write the figures to this "+
-		"`file`; with - they alone go to standard output")
+	flags.String("workload", saleWorkload, "what is done behind the locks: "+
+		"sale, cache or import; each has flags of\nits own, see -workload cache "+
+		"-help")
+	names := s.define(flags)
 	flags.StringVar(&s.stat, "benchstat", "", "also write them as text for "+
 		"benchstat to this `file`, or -")
 	flags.StringVar(&s.html, "html", "", "also write them as a page with "+
@@ -123,18 +120,8 @@ func (c Command) parse(args []string, stdout io.Writer) (*settings, error) {
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	var err error
-	if given["redis"] && *redis == "auto" {
-		s.auto = true
-	} else if given["redis"] {
-		if s.servers, err = addresses(*redis); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range []string{"json", "benchstat", "html"} {
-		if given[name] && flags.Lookup(name).Value.String() == "" {
-			return nil, fmt.Errorf("-%s needs the name of a file", name)
-		}
+	if err := s.understand(flags, given); err != nil {
+		return nil, err
 	}
 	if err := s.choose(c.Subjects, *names, given["rungs"]); err != nil {
 		return nil, err
@@ -149,6 +136,36 @@ func (c Command) parse(args []string, stdout io.Writer) (*settings, error) {
 		r.Rounds = pairedRounds
 	}
 	return s, s.check(given)
+}
+
+// define defines the flags that every workload has. It returns the names of the
+// rows.
+func (s *settings) define(flags *flag.FlagSet) (names *string) {
+	flags.String("redis", "", "real servers: auto starts some, "+
+		"`host:port` uses yours; a lock on several nodes\nuses up to five, "+
+		"separated by commas (default embedded miniredis)")
+	flags.StringVar(&s.json, "json", "", "also write the figures to this "+
+		"`file`; with - they alone go to standard output")
+	return flags.String("rungs", "", "the `names` of the rows, separated by "+
+		"commas (default all)")
+}
+
+// understand checks those flags that say where the run is made and where its
+// figures go.
+func (s *settings) understand(flags *flag.FlagSet, given map[string]bool) (
+	err error) {
+	redis := flags.Lookup("redis").Value.String()
+	if s.auto = redis == "auto"; given["redis"] && !s.auto {
+		if s.servers, err = addresses(redis); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"json", "benchstat", "html"} {
+		if given[name] && flags.Lookup(name).Value.String() == "" {
+			return fmt.Errorf("-%s needs the name of a file", name)
+		}
+	}
+	return nil
 }
 
 // check looks at what only the command knows, and asks the runner for the rest.

@@ -59,8 +59,7 @@ type progressLine struct {
 }
 
 // showProgress keeps a line up to date until stop, if w is a terminal.
-func showProgress(w io.Writer, name string,
-	now func() benchmark.Progress) *progressLine {
+func showProgress(w io.Writer, now func() string) *progressLine {
 	l := &progressLine{make(chan struct{}), make(chan struct{})}
 	if _, is := terminal(w); !is {
 		close(l.done)
@@ -72,7 +71,7 @@ func showProgress(w io.Writer, name string,
 		defer tick.Stop()
 		shown := 0
 		for {
-			text := progressText(name, now())
+			text := now()
 			fmt.Fprintf(w, "\r%-*s", shown, text)
 			shown = max(shown, len(text))
 			select {

@@ -24,7 +24,7 @@ func TestOnlyATerminalHasAProgressLine(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	require.NoError(t, err)
 	defer file.Close()
-	showProgress(file, "gold", nil).stop()
+	showProgress(file, nil).stop()
 	content, err := io.ReadAll(file)
 	require.NoError(t, err)
 	assert.Empty(t, content)

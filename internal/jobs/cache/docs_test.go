@@ -1,0 +1,44 @@
+package cache_test
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/jobs/cache"
+	"github.com/lockladder/lockladder/internal/jobs/generated"
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/ladder"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated parts")
+
+// page is what this package's tables are written into.
+const page = "../../../docs/cache.md"
+
+func TestTheTablesOfThePageAreFresh(t *testing.T) {
+	generated.Fresh(t, *update, page, "mutex",
+		generated.Block(tell(t, mutexes, 80*ms, 50*ms).timeline))
+	generated.Fresh(t, *update, page, "locks", locks(t))
+}
+
+// locks is what becomes of four requests to two services.
+func locks(t *testing.T) string {
+	var rows [][]string
+	row := func(name string, guard func(c *lab.Client) cache.Guard) {
+		usual := tell(t, guard, 80*ms, 50*ms)
+		long := tell(t, guard, 15*time.Second)
+		dies := tellOfDeath(t, guard)
+		rows = append(rows, []string{name, fmt.Sprint(usual.loads),
+			fmt.Sprintf("%s / %s", usual.seen["A"][0], usual.seen["B"][0]),
+			usual.cached, fmt.Sprint(long.loads), dies.last()})
+	}
+	row("no lock", func(*lab.Client) cache.Guard { return nil })
+	row("a mutex in each service", mutexes)
+	for _, rung := range ladder.Rungs {
+		row(rung.Name, behind(rung))
+	}
+	return generated.Table([]string{"", "loads", "A / B answer", "cache holds",
+		"loads of 15 s", "A dies: last answer"}, rows)
+}

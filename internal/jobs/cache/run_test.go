@@ -1,0 +1,75 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/jobs/cache"
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+func subjects() []benchmark.Subject {
+	var locks []benchmark.Subject
+	for _, rung := range ladder.Rungs {
+		locks = append(locks, benchmark.Subject{Name: rung.Name,
+			Kind: benchmark.Rung, Nodes: rung.Nodes, Build: rung.Build})
+	}
+	return cache.Around(locks...)
+}
+
+func embedded(t *testing.T, requests int) *cache.Runner {
+	servers := benchmark.Embed(5, benchmark.Config{Clients: 1})
+	t.Cleanup(func() { assert.NoError(t, servers.Close(context.Background())) })
+	return &cache.Runner{Servers: servers, Requests: requests, Services: 4,
+		Load: 50 * ms, TTL: time.Minute, Poll: 20 * ms, Timeout: time.Minute}
+}
+
+func TestARowCountsLoadsAndAnswers(t *testing.T) {
+	const n = 200
+	r := embedded(t, n)
+	for _, subject := range subjects() {
+		t.Run(subject.Name, func(t *testing.T) {
+			row, err := r.Measure(t.Context(), subject)
+			require.NoError(t, err)
+			assert.True(t, row.Finished)
+			assert.Zero(t, row.Failures)
+			answers := 0
+			for _, n := range row.Values {
+				answers += n
+			}
+			assert.Equal(t, n, answers)
+			switch subject.Name {
+			case "no-lock":
+				assert.Equal(t, n, row.Loads)
+			case "mutex-per-service":
+				assert.LessOrEqual(t, row.Loads, 4)
+			default:
+				assert.Equal(t, 1, row.Loads)
+				assert.Equal(t, map[string]int{"100": n}, row.Values)
+			}
+		})
+	}
+}
+
+func TestALockThatFailsFailsItsRequests(t *testing.T) {
+	r := embedded(t, 8)
+	broken := errors.New("broken")
+	row, err := r.Measure(t.Context(), benchmark.Subject{Name: "theirs",
+		Build: func(lock.Env) (lock.Lock, error) { return failing{broken}, nil }})
+	require.NoError(t, err)
+	assert.Equal(t, 8, row.Failures)
+	assert.Contains(t, *row.FirstFailure, "broken")
+}
+
+type failing struct{ err error }
+
+func (f failing) TryLock(context.Context) (bool, error) { return false, f.err }
+func (f failing) Lock(context.Context) error            { return f.err }
+func (f failing) Unlock(context.Context) error          { return f.err }

@@ -1,0 +1,168 @@
+// Package cache is a job that needs a lock: many requests to several services want
+// a cached value that has just expired, and one of them alone should load it from
+// the database (seeds/000 §1).
+//
+// Without a lock every request that misses loads: the stampede. With a mutex in
+// each service one request a service loads, and the services do not know of each
+// other: what they load may differ, and which of it stays in the cache is chance.
+// With a lock that all services share one request loads, and the others find the
+// value in the cache.
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// Service is one process that answers requests from the cache.
+type Service struct {
+	// Cache is where requests look; Refill is the same server for the one that
+	// loads. It must not queue for a connection behind those who wait for it.
+	Cache, Refill redis.UniversalClient
+
+	Key  string        // of the cached value
+	Keep time.Duration // how long a value stays in the cache
+
+	// Load reads the value from the database.
+	Load func(ctx context.Context) (string, error)
+
+	// Guard keeps requests that have missed from loading all at once. With nil
+	// each of them loads.
+	Guard Guard
+
+	// Missed is called when a request has not found the value; nil: nothing.
+	Missed func()
+}
+
+// Guard lets requests that have missed load the value. It returns what load or
+// look has returned to it.
+type Guard interface {
+	// Refill returns the value. Look looks into the cache; load looks once more,
+	// and if there is still nothing loads the value and stores it.
+	Refill(ctx context.Context, look Look, load Load) (string, error)
+}
+
+// Look returns the cached value, and whether there is one.
+type Look func(ctx context.Context) (value string, found bool, err error)
+
+// Load returns the value from the database, which is now in the cache, or from the
+// cache if somebody has put it there meanwhile.
+type Load func(ctx context.Context) (string, error)
+
+// Get answers one request.
+func (s *Service) Get(ctx context.Context) (string, error) {
+	look := func(ctx context.Context) (string, bool, error) {
+		return s.look(ctx, s.Cache)
+	}
+	value, found, err := look(ctx)
+	if found || err != nil {
+		return value, err
+	}
+	if s.Missed != nil {
+		s.Missed()
+	}
+	if s.Guard == nil {
+		return s.load(ctx)
+	}
+	return s.Guard.Refill(ctx, look, s.refill)
+}
+
+func (s *Service) look(ctx context.Context, rdb redis.UniversalClient) (
+	string, bool, error) {
+	value, err := rdb.Get(ctx, s.Key).Result()
+	if errors.Is(err, redis.Nil) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("look into the cache: %w", err)
+	}
+	return value, true, nil
+}
+
+func (s *Service) refill(ctx context.Context) (string, error) {
+	value, found, err := s.look(ctx, s.Refill)
+	if found || err != nil {
+		return value, err
+	}
+	return s.load(ctx)
+}
+
+func (s *Service) load(ctx context.Context) (string, error) {
+	value, err := s.Load(ctx)
+	if err != nil {
+		return "", fmt.Errorf("load the value: %w", err)
+	}
+	if err := s.Refill.Set(ctx, s.Key, value, s.Keep).Err(); err != nil {
+		return "", fmt.Errorf("store the value: %w", err)
+	}
+	return value, nil
+}
+
+// Mutex is a guard that knows the requests of one service.
+type Mutex struct{ mutex chan struct{} }
+
+// NewMutex makes the guard of one service.
+func NewMutex() Mutex { return Mutex{make(chan struct{}, 1)} }
+
+// Refill loads, one request at a time. It ends its wait with ctx.
+func (m Mutex) Refill(ctx context.Context, _ Look, load Load) (string, error) {
+	select {
+	case m.mutex <- struct{}{}: // a sync.Mutex would not end with the context
+	case <-ctx.Done():
+		return "", fmt.Errorf("wait for the mutex: %w", ctx.Err())
+	}
+	defer func() { <-m.mutex }()
+	return load(ctx)
+}
+
+// Locked is a guard that knows the requests of all services.
+type Locked struct {
+	Build lock.Build // an owner for each request
+	Env   lock.Env
+
+	// Asked is called after every attempt at the lock; nil: nothing.
+	Asked func(granted bool)
+}
+
+// Refill looks into the cache before every attempt at the lock, and when it has
+// the lock once more: between the look and the grant somebody else may have come
+// and gone. A lease that ends while the value is loaded lets another request load
+// as well.
+func (l Locked) Refill(ctx context.Context, look Look, load Load) (
+	value string, err error) {
+	opts, err := lock.Configure(l.Env.Nodes, l.Env.Key, l.Env.TTL, l.Env.Options)
+	if err != nil {
+		return "", err
+	}
+	own := sync.OnceValues(func() (lock.Lock, error) { return l.Build(l.Env) })
+	err = lock.Poll(ctx, l.Env.Key, opts, func(ctx context.Context) (bool, error) {
+		found, err := false, error(nil)
+		if value, found, err = look(ctx); found || err != nil {
+			return found, err
+		}
+		mine, err := own()
+		if err != nil {
+			return false, err
+		}
+		granted, err := mine.TryLock(ctx)
+		if l.Asked != nil {
+			l.Asked(granted)
+		}
+		if !granted || err != nil {
+			return false, err
+		}
+		value, err = load(ctx)
+		if e := mine.Unlock(ctx); !errors.Is(e, lock.ErrNotHeld) {
+			err = errors.Join(err, e)
+		}
+		return true, err
+	})
+	return value, err
+}

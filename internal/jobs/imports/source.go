@@ -1,0 +1,193 @@
+package imports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+// sourceWorker is the source's form, step by step. Its flaws are its exhibit: see
+// the package's comment.
+type sourceWorker struct{ Worker }
+
+// taken is a task with its group's lock; a task of the plain queue has none.
+type taken struct {
+	Task
+	group lock.Lock
+}
+
+func (w *sourceWorker) run(ctx context.Context) error {
+	queue, err := w.lock(QueueLock)
+	if err != nil {
+		return err
+	}
+	if err := w.leftover(ctx); err != nil && !errors.Is(err, errWork) {
+		return err // what fails in the work is only logged here
+	}
+	for {
+		t, err := w.take(ctx, queue)
+		if err == nil && t == nil {
+			t, err = w.takePlain(ctx)
+		}
+		if err == nil && t != nil {
+			err = w.do(ctx, t)
+		}
+		if err != nil {
+			return err
+		}
+		if err := lock.Sleep(ctx, w.Poll); err != nil {
+			return err
+		}
+	}
+}
+
+// leftover does what a predecessor left in the slot, when the group's lock is
+// granted. The predecessor may have died with it.
+func (w *sourceWorker) leftover(ctx context.Context) error {
+	t, err := w.inSlot(ctx)
+	if err != nil || t == nil {
+		return err
+	}
+	if !t.Grouped {
+		return w.do(ctx, &taken{Task: *t})
+	}
+	group, err := w.lock(GroupLock + t.Group())
+	if err != nil {
+		return err
+	}
+	for {
+		granted, err := group.TryLock(ctx)
+		if err != nil {
+			return err
+		}
+		if granted {
+			return w.do(ctx, &taken{*t, group})
+		}
+		if err := lock.Sleep(ctx, w.Poll*2/5); err != nil {
+			return err
+		}
+	}
+}
+
+// take goes through the queue if there is something in it and nobody else does.
+func (w *sourceWorker) take(ctx context.Context, queue lock.Lock) (
+	t *taken, err error) {
+	length, err := w.RDB.LLen(ctx, w.key(grouped)).Result()
+	if err != nil || length == 0 {
+		return nil, err
+	}
+	granted, err := queue.TryLock(ctx)
+	if err != nil || !granted {
+		return nil, err
+	}
+	defer func() {
+		// The lease may have ended meanwhile; the source does not look.
+		if e := queue.Unlock(ctx); !errors.Is(e, lock.ErrNotHeld) {
+			err = errors.Join(err, e)
+		}
+	}()
+	return w.scan(ctx)
+}
+
+// scan takes, from the tail, the first task whose group's lock is granted.
+func (w *sourceWorker) scan(ctx context.Context) (*taken, error) {
+	length, err := w.RDB.LLen(ctx, w.key(grouped)).Result()
+	if err != nil {
+		return nil, err
+	}
+	for i := length - 1; i >= 0; i-- {
+		text, err := w.RDB.LIndex(ctx, w.key(grouped), i).Result()
+		if err != nil {
+			return nil, fmt.Errorf("read the queue at %d: %w", i, err)
+		}
+		t, err := parse(text)
+		if err != nil {
+			return nil, err
+		}
+		// A handle for each attempt: nobody remembers a group once it is let go.
+		group, err := w.lock(GroupLock + t.Group())
+		if err != nil {
+			return nil, err
+		}
+		granted, err := group.TryLock(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !granted {
+			if err := w.setSlot(ctx, ""); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := w.setSlot(ctx, text); err != nil {
+			return nil, err
+		}
+		if err := w.RDB.LRem(ctx, w.key(grouped), -1, text).Err(); err != nil {
+			return nil, fmt.Errorf("remove task %d: %w", t.ID, err)
+		}
+		return &taken{t, group}, nil
+	}
+	return nil, nil
+}
+
+// takePlain takes the oldest task without a group.
+func (w *sourceWorker) takePlain(ctx context.Context) (*taken, error) {
+	texts, err := w.RDB.LRange(ctx, w.key(plain), -1, -1).Result()
+	if err != nil || len(texts) == 0 {
+		return nil, err
+	}
+	t, err := parse(texts[0])
+	if err != nil {
+		return nil, err
+	}
+	removed, err := w.RDB.LRem(ctx, w.key(plain), -1, texts[0]).Result()
+	if err != nil || removed == 0 { // somebody else has it
+		return nil, err
+	}
+	return &taken{Task: t}, w.setSlot(ctx, texts[0])
+}
+
+func (w *sourceWorker) setSlot(ctx context.Context, text string) error {
+	if err := w.RDB.HSet(ctx, w.key(slots), w.slot(), text).Err(); err != nil {
+		return fmt.Errorf("write slot %d: %w", w.Slot, err)
+	}
+	return nil
+}
+
+// errWork says that a task's own work has failed.
+var errWork = errors.New("the work failed")
+
+// do does a task, clears the slot and releases the group. An exception skips
+// what comes after it.
+func (w *sourceWorker) do(ctx context.Context, t *taken) error {
+	start, err := w.begin(ctx, t.Task, w.Name)
+	if err != nil {
+		return err
+	}
+	id := strconv.Itoa(t.ID)
+	if err := w.Work(ctx, t.Task, start); err != nil {
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx),
+			time.Second)
+		defer cancel()
+		_, logged := w.note(own, failed, id, t.Group(), w.Name)
+		return errors.Join(fmt.Errorf("task %d: %w: %w", t.ID, errWork, err),
+			logged)
+	}
+	if _, err := w.note(ctx, ended, id, t.Group(), w.Name); err != nil {
+		return err
+	}
+	if err := w.setSlot(ctx, ""); err != nil {
+		return err
+	}
+	if t.group == nil {
+		return nil
+	}
+	if err := t.group.Unlock(ctx); !errors.Is(err, lock.ErrNotHeld) {
+		return err
+	}
+	return nil // the lease has ended before the work; the source does not look
+}

@@ -1,0 +1,94 @@
+// Package schedule is a job that needs a lock: several services have the same
+// timetable, and every entry of it is to be done once (seeds/001).
+//
+// A lock alone does not do that. The services' clocks differ, and a job may take
+// less time than they differ by: the second service comes when the first one has
+// done the job and released the lock. So what was done is written down, and who
+// gets the lock reads it first. The lock keeps two from doing the job at one time,
+// its lease lets another one do it when the first has died, and the record is what
+// makes it once.
+//
+// A job whose service dies in the middle is begun again by another one. What it
+// has done by then is done; what must not be done twice belongs into the step that
+// writes the record, as in done.lua, or must be asked for that record.
+package schedule
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/lock"
+)
+
+//go:embed done.lua
+var doneSource string
+var done = redis.NewScript(doneSource)
+
+// Service is one of several that have the same timetable. It is used by one
+// goroutine at a time.
+type Service struct {
+	RDB   redis.UniversalClient
+	Key   string        // of the record of what was done last
+	Every time.Duration // the job is due at its multiples: each minute, say
+	Lock  lock.Lock     // this service's owner of the lock that all share
+
+	// Job does what is due at that time.
+	Job func(ctx context.Context, due time.Time) error
+
+	// Failed is told of jobs that failed, and of locks; nil: nobody is. Another
+	// service may still do what is due, or this one when it is due again.
+	Failed func(due time.Time, err error)
+}
+
+// Run does the job whenever it is due and nobody else has done it, until ctx ends,
+// and returns the error of ctx. What was due last when it begins is done as well,
+// if nobody has: services may all have been down.
+func (s *Service) Run(ctx context.Context) error {
+	for due := time.Now().Truncate(s.Every); ; due = due.Add(s.Every) {
+		if err := lock.Sleep(ctx, time.Until(due)); err != nil {
+			return err
+		}
+		// Who has waited until the next time is due waits no longer.
+		within, cancel := context.WithDeadline(ctx, due.Add(s.Every))
+		_, err := s.Once(within, due)
+		cancel()
+		if err != nil && ctx.Err() == nil && s.Failed != nil {
+			s.Failed(due, err)
+		}
+	}
+}
+
+// Once does what is due at a time unless it was done before. It waits for the
+// lock until ctx ends. It says whether this call has done it; after an error it
+// may be done by another service.
+func (s *Service) Once(ctx context.Context, due time.Time) (did bool, err error) {
+	if err := s.Lock.Lock(ctx); err != nil {
+		return false, err
+	}
+	defer func() {
+		// A lease that has ended meanwhile has cost nothing: see done.lua.
+		if e := s.Lock.Unlock(ctx); !errors.Is(e, lock.ErrNotHeld) {
+			err = errors.Join(err, e)
+		}
+	}()
+	last, err := s.RDB.Get(ctx, s.Key).Int64()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return false, fmt.Errorf("read what was done last: %w", err)
+	}
+	if err == nil && last >= due.UnixMilli() {
+		return false, nil
+	}
+	if err := s.Job(ctx, due); err != nil {
+		return false, fmt.Errorf("the job of %v: %w", due, err)
+	}
+	wrote, err := done.Run(ctx, s.RDB, []string{s.Key}, due.UnixMilli()).Int()
+	if err != nil {
+		return false, fmt.Errorf("write down the job of %v: %w", due, err)
+	}
+	return wrote == 1, nil
+}

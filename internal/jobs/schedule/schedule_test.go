@@ -1,0 +1,287 @@
+package schedule_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/jobs/generated"
+	"github.com/lockladder/lockladder/internal/jobs/schedule"
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/ladder"
+)
+
+const (
+	second  = time.Second
+	lease   = 10 * second
+	minutes = 10 // that a story lasts
+)
+
+// story is a timetable in a world of its own: what was done when, by whom.
+type story struct {
+	*lab.World
+	rung   ladder.Rung
+	began  map[int][]string // minute: who has begun its job
+	done   map[int][]string // minute: whose done.lua has written
+	end    context.Context
+	failed []error
+}
+
+func tell(t *testing.T, rung ladder.Rung, script func(s *story)) (s *story) {
+	t.Helper()
+	config := lab.Config{Nodes: rung.Nodes, Key: "report:lock", TTL: lease}
+	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
+		s = &story{World: w, rung: rung, began: map[int][]string{},
+			done: map[int][]string{}}
+		ctx, stop := context.WithCancel(w.Context())
+		defer stop()
+		s.end = ctx
+		w.Record()
+		script(s)
+		c := w.Client("~")
+		c.Go(func() {
+			c.Sleep(minutes*time.Minute - second)
+			c.Step("ends the story", stop)
+		})
+		w.Play()
+		require.Empty(t, w.Failures())
+	}))
+	return s
+}
+
+// service runs a service from a moment on.
+func (s *story) service(name string, from time.Duration,
+	job func(c *lab.Client, minute int) error) *lab.Client {
+	c := s.Client(name)
+	env := c.Env("report:lock")
+	l, err := s.rung.Build(env)
+	if err != nil {
+		s.Fail("build: %w", err)
+		return c
+	}
+	minute := func(due time.Time) int { return due.Minute() }
+	env.Nodes[0].AddHook(written{s, name})
+	service := &schedule.Service{RDB: env.Nodes[0], Key: "report:done",
+		Every: time.Minute, Lock: l,
+		Job: func(_ context.Context, due time.Time) error {
+			c.Step("begins", func() {
+				c.Note("begins the job of minute %d", minute(due))
+				s.began[minute(due)] = append(s.began[minute(due)], name)
+			})
+			return job(c, minute(due))
+		},
+		Failed: func(due time.Time, err error) {
+			c.Step("fails", func() { s.failed = append(s.failed, err) })
+		}}
+	c.Go(func() {
+		if from > 0 {
+			c.Sleep(from)
+		}
+		if err := service.Run(s.end); !errors.Is(err, context.Canceled) {
+			s.Fail("%s: %w", name, err)
+		}
+	})
+	return c
+}
+
+// written sees whose done.lua has written which minute.
+type written struct {
+	s    *story
+	name string
+}
+
+func (h written) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h written) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h written) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		args := cmd.Args()
+		if reply, ok := cmd.(*redis.Cmd); ok && err == nil && len(args) == 5 &&
+			args[3] == "report:done" && reply.Val() == int64(1) {
+			at := time.UnixMilli(args[4].(int64)).Minute()
+			h.s.done[at] = append(h.s.done[at], h.name)
+		}
+		return err
+	}
+}
+
+// brief is a job of 100 ms: it is over when the others are still asking for the
+// lock.
+func brief(c *lab.Client, _ int) error {
+	c.Sleep(100 * time.Millisecond)
+	return nil
+}
+
+// dying is a job during which the service dies, in one minute.
+func dying(in int) func(*lab.Client, int) error {
+	return func(c *lab.Client, minute int) error {
+		c.Sleep(100 * time.Millisecond)
+		if minute == in {
+			c.Step("dies", c.Crash)
+			runtime.Goexit()
+		}
+		return nil
+	}
+}
+
+// once asserts that every minute was written down once.
+func (s *story) once(t *testing.T) {
+	t.Helper()
+	for minute := range minutes {
+		assert.Len(t, s.done[minute], 1, "minute %d: done by %v, begun by %v\n%s",
+			minute, s.done[minute], s.began[minute], s.Render(-1))
+	}
+}
+
+func TestFourServicesDoTheJobOncePerMinute(t *testing.T) {
+	for _, rung := range ladder.Rungs {
+		t.Run(rung.Name, func(t *testing.T) {
+			s := tell(t, rung, func(s *story) {
+				for i := range 4 {
+					s.service(fmt.Sprint("S", i), 0, brief)
+				}
+			})
+			s.once(t)
+			for minute, who := range s.began {
+				assert.Len(t, who, 1, "minute %d", minute)
+			}
+			assert.Empty(t, s.failed)
+		})
+	}
+}
+
+// One service after the other dies at work, until there is one left.
+func TestWhateverDiesEveryMinuteIsDoneOnce(t *testing.T) {
+	for _, rung := range ladder.Rungs {
+		t.Run(rung.Name, func(t *testing.T) {
+			s := tell(t, rung, dyingOneAfterTheOther)
+			if rung.Name == "bronze" {
+				assert.Empty(t, s.done[2], "nobody gets the dead one's lock")
+				return
+			}
+			s.once(t)
+			for minute, who := range s.began {
+				want := 1
+				if slices.Contains([]int{1, 3, 5}, minute) {
+					want = 2 // who died had begun
+				}
+				assert.Len(t, who, want, "minute %d", minute)
+			}
+		})
+	}
+}
+
+// dyingAtWork is a job whose service dies in the first minute from one on that it
+// is its turn, if nobody has died in that minute yet.
+func dyingAtWork(s *story, from int) func(*lab.Client, int) error {
+	return func(c *lab.Client, minute int) error {
+		c.Sleep(100 * time.Millisecond)
+		if minute == from && len(s.began[minute]) == 1 {
+			c.Step("dies", c.Crash)
+			runtime.Goexit()
+		}
+		return nil
+	}
+}
+
+// All die, and one that starts in the middle of a minute makes up for it.
+func TestWhoStartsInTheMiddleOfAMinuteDoesItsJob(t *testing.T) {
+	rung, err := ladder.Find("reentrant/fenced")
+	require.NoError(t, err)
+	s := tell(t, rung, func(s *story) {
+		s.service("S0", 0, dying(3))
+		s.service("S1", 3*time.Minute+30*second, brief)
+	})
+	s.once(t)
+	assert.Equal(t, []string{"S0", "S1"}, s.began[3])
+}
+
+// The lease of a stopped service ends, another one does the job, and the first one
+// comes back: its job was for nothing, and is not written down.
+func TestAStoppedServiceWritesNothingDown(t *testing.T) {
+	rung, err := ladder.Find("gold")
+	require.NoError(t, err)
+	s := tell(t, rung, func(s *story) {
+		s.service("S0", 0, func(c *lab.Client, minute int) error {
+			if minute == 2 {
+				c.Sleep(20 * second)
+			}
+			return brief(c, minute)
+		})
+		s.service("S1", second/2, brief)
+	})
+	s.once(t)
+	assert.Equal(t, []string{"S0", "S1"}, s.began[2])
+	assert.Equal(t, []string{"S1"}, s.done[2])
+}
+
+func TestAJobThatFailsIsDoneByAnother(t *testing.T) {
+	rung, err := ladder.Find("reentrant/notify")
+	require.NoError(t, err)
+	broken := errors.New("broken")
+	s := tell(t, rung, func(s *story) {
+		s.service("S0", 0, func(*lab.Client, int) error { return broken })
+		s.service("S1", 0, brief)
+	})
+	s.once(t)
+	require.NotEmpty(t, s.failed)
+	assert.ErrorIs(t, s.failed[0], broken)
+}
+
+var update = flag.Bool("update", false, "rewrite the generated parts")
+
+func TestTheTableOfThePageIsFresh(t *testing.T) {
+	var rows [][]string
+	for _, rung := range ladder.Rungs {
+		alive := tell(t, rung, func(s *story) {
+			for i := range 4 {
+				s.service(fmt.Sprint("S", i), 0, brief)
+			}
+		})
+		dying := tell(t, rung, dyingOneAfterTheOther)
+		rows = append(rows, []string{rung.Name, alive.count(), dying.count()})
+	}
+	generated.Fresh(t, *update, "../../../docs/scheduled.md", "rungs",
+		generated.Table([]string{"", "nobody dies", "three of four die at work"},
+			rows))
+}
+
+// count is in how many minutes the job was done, and how often it was begun.
+func (s *story) count() string {
+	done, begun := 0, 0
+	for minute := range minutes {
+		done += len(s.done[minute])
+		begun += len(s.began[minute])
+	}
+	text := fmt.Sprintf("%d of %d", done, minutes)
+	if done < minutes {
+		text = "**" + text + "**"
+	}
+	if begun > done {
+		text += fmt.Sprintf(", begun %d times", begun)
+	}
+	return text
+}
+
+// dyingOneAfterTheOther lets three of four services die at work, each in a minute
+// of its own.
+func dyingOneAfterTheOther(s *story) {
+	for i := range 3 {
+		s.service(fmt.Sprint("S", i), 0, dyingAtWork(s, 2*i+1))
+	}
+	s.service("S3", 0, brief)
+}
