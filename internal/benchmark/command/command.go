@@ -105,9 +105,12 @@ func (c Command) Run(ctx context.Context, args []string,
 		fmt.Fprintf(stderr, "bench: %s (-help lists the flags)\n", oneLine(err))
 		return Usage
 	}
-	if job != nil {
+	switch {
+	case job != nil:
 		err = s.measureJob(ctx, job, stdout, stderr)
-	} else {
+	case s.sizeTTL:
+		err = s.size(ctx, stdout)
+	default:
 		err = s.measure(ctx, stdout, stderr)
 	}
 	if err != nil {
@@ -180,6 +183,23 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 	}
 	if err = errors.Join(err, out.err); err == nil {
 		err = files.commit(report)
+	}
+	return err
+}
+
+// sizings is how many sections a lease is sized by.
+const sizings = 10_000
+
+// size measures what a lease is sized by.
+func (s *settings) size(ctx context.Context, stdout io.Writer) (err error) {
+	down, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, down(ctx)) }()
+	sizing, err := benchmark.SizeTTL(ctx, s.runner.Servers, sizings)
+	if err == nil {
+		_, err = fmt.Fprint(stdout, sizing)
 	}
 	return err
 }

@@ -41,6 +41,7 @@ type settings struct {
 	stat     string // the same, as text for benchstat
 	html     string // a file, or ""
 	note     string
+	sizeTTL  bool // measure what a lease is sized by, and nothing else
 }
 
 // real says whether the run uses real servers.
@@ -104,6 +105,8 @@ func (c Command) parse(args []string, stdout io.Writer) (*settings, error) {
 	flags.String("workload", saleWorkload, "what is done behind the locks: "+
 		"sale, cache or import; each has flags of\nits own, see -workload cache "+
 		"-help")
+	flags.BoolVar(&s.sizeTTL, "size-ttl", false, "measure how long a lease "+
+		"should be, and nothing else")
 	names := s.define(flags)
 	flags.StringVar(&s.stat, "benchstat", "", "also write them as text for "+
 		"benchstat to this `file`, or -")
@@ -120,6 +123,12 @@ func (c Command) parse(args []string, stdout io.Writer) (*settings, error) {
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name := range given {
+		if s.sizeTTL && name != "size-ttl" && name != "redis" {
+			return nil, fmt.Errorf("-size-ttl measures no rungs, -%s does not "+
+				"go with it", name)
+		}
+	}
 	if err := s.understand(flags, given); err != nil {
 		return nil, err
 	}
