@@ -51,7 +51,7 @@ func TestASpreadHasItsEndsAndItsMean(t *testing.T) {
 }
 
 func TestSizingMeasuresAServer(t *testing.T) {
-	servers := Embed(1, 1)
+	servers := Embed(1, Config{Clients: 1})
 	defer servers.Close(context.Background())
 	s, err := SizeTTL(context.Background(), servers, 50)
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestSizingMeasuresAServer(t *testing.T) {
 }
 
 func TestSizingEndsWithItsContext(t *testing.T) {
-	servers := Embed(1, 1)
+	servers := Embed(1, Config{Clients: 1})
 	defer servers.Close(context.Background())
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
