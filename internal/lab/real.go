@@ -292,18 +292,19 @@ func (w *World) tardy(d time.Duration) {
 // A story that it was too late for was not told as it is written.
 func (w *World) Late() time.Duration { return time.Duration(w.lateness.Load()) }
 
-// longestReal is how much real time a story may take.
-const longestReal = 2 * time.Minute
+// longestReal is how much real time a story may take: the longest has eight
+// leases.
+func (w *World) longestReal() time.Duration { return time.Minute + 20*w.TTL }
 
 // playInRealTime waits until every script has ended.
 func (w *World) playInRealTime() {
-	limit := time.NewTimer(longestReal)
+	limit := time.NewTimer(w.longestReal())
 	defer limit.Stop()
 	for w.running.Load() > 0 {
 		select {
 		case <-w.gate.arrived:
 		case <-limit.C:
-			w.Fail("the story did not end within %v", longestReal)
+			w.Fail("the story did not end within %v", w.longestReal())
 			return
 		}
 	}
