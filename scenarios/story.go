@@ -142,6 +142,7 @@ func (t *telling) world(story func(*story), options ...worldOption) {
 				late.Round(time.Millisecond))
 		}
 		t.t.Logf("%s is told again: %v", t.scenario.Name, failed)
+		lab.Calm(t.settings.realLease(n)/10, 30*time.Second)
 		t.results, t.err = before, nil
 	}
 	t.err = fmt.Errorf("each of %d times: %w", tellings, failed)

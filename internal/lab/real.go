@@ -277,6 +277,19 @@ func (w *World) watchTheClock() (stop func()) {
 	return func() { close(over); <-done }
 }
 
+// Calm waits until no timer has been so late for a second, at most for a limit.
+func Calm(late, limit time.Duration) {
+	const tick = 20 * time.Millisecond
+	end, since := time.Now().Add(limit), time.Now()
+	for now := time.Now(); now.Before(end) && now.Sub(since) < time.Second; {
+		time.Sleep(tick)
+		if time.Since(now) > tick+late {
+			since = time.Now()
+		}
+		now = time.Now()
+	}
+}
+
 // tardy is told how long something took that takes no time in a story.
 func (w *World) tardy(d time.Duration) {
 	for {
