@@ -42,7 +42,7 @@ func TestARunOfOneStory(t *testing.T) {
 		if !strings.Contains(env.Key, "warm") {
 			fmt.Println("the story is told")
 			if os.Getenv(ending) == "it panics" {
-				time.AfterFunc(500*time.Millisecond, func() { panic("on purpose") })
+				time.AfterFunc(4*time.Second, func() { panic("on purpose") })
 			}
 		}
 		return bronze.New(env.Nodes[0], env.Key, env.TTL, env.Options...)

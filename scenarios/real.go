@@ -101,12 +101,17 @@ func runReal(t *testing.T, build Build, s settings) Report {
 	return slices.Concat(told...)
 }
 
-// realLease is how long the ten seconds of a story's lease last.
-func (r *onReal) realLease() time.Duration {
-	if r.lease == 0 {
-		return 3 * time.Second
+// realLease is how long the ten seconds of a story's lease last when it is told
+// for the n-th time, counted from 0.
+func (r *onReal) realLease(n int) time.Duration {
+	lease := r.lease
+	if lease == 0 {
+		lease = 3 * time.Second
 	}
-	return r.lease
+	for range n {
+		lease = lease * 3 / 2
+	}
+	return lease
 }
 
 // realKey is a name that nobody else's keys have, on a server that may be

@@ -44,7 +44,9 @@ func eachRung(t *testing.T, on func(ladder.Rung) scenarios.RealServers,
 			real := scenarios.Run(t, rung.Build, slices.Concat(options,
 				laddertest.Options(rung),
 				[]scenarios.Option{scenarios.OnServersOf(on(rung))})...)
-			laddertest.SameVerdicts(t, real, virtual)
+			if virtual != nil { // else -run names other stories
+				laddertest.SameVerdicts(t, real, virtual)
+			}
 		})
 	}
 }

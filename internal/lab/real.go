@@ -276,6 +276,19 @@ func (w *World) watchTheClock() (stop func()) {
 	return func() { close(over); <-done }
 }
 
+// Calm waits until no timer has been so late for a second, at most for a limit.
+func Calm(late, limit time.Duration) {
+	const tick = 20 * time.Millisecond
+	end, since := time.Now().Add(limit), time.Now()
+	for now := time.Now(); now.Before(end) && now.Sub(since) < time.Second; {
+		time.Sleep(tick)
+		if time.Since(now) > tick+late {
+			since = time.Now()
+		}
+		now = time.Now()
+	}
+}
+
 // tardy is told how long something took that takes no time in a story.
 func (w *World) tardy(d time.Duration) {
 	for {
@@ -291,18 +304,19 @@ func (w *World) tardy(d time.Duration) {
 // A story that it was too late for was not told as it is written.
 func (w *World) Late() time.Duration { return time.Duration(w.lateness.Load()) }
 
-// longestReal is how much real time a story may take.
-const longestReal = 2 * time.Minute
+// longestReal is how much real time a story may take: the longest has eight
+// leases.
+func (w *World) longestReal() time.Duration { return time.Minute + 20*w.TTL }
 
 // playInRealTime waits until every script has ended.
 func (w *World) playInRealTime() {
-	limit := time.NewTimer(longestReal)
+	limit := time.NewTimer(w.longestReal())
 	defer limit.Stop()
 	for w.running.Load() > 0 {
 		select {
 		case <-w.gate.arrived:
 		case <-limit.C:
-			w.Fail("the story did not end within %v", longestReal)
+			w.Fail("the story did not end within %v", w.longestReal())
 			return
 		}
 	}

@@ -119,7 +119,7 @@ type Move struct {
 // Move begins to move the slot of a key to another master. No key is moved yet.
 func (c *Cluster) Move(ctx context.Context, key string) (*Move, error) {
 	m := &Move{}
-	var at int
+	at := -1
 	for i, r := range c.masters {
 		rdb := r.Client()
 		defer rdb.Close()
@@ -128,17 +128,15 @@ func (c *Cluster) Move(ctx context.Context, key string) (*Move, error) {
 			return nil, fmt.Errorf("find the slot of %q: %w", key, err)
 		}
 		m.slot = slot
-		// Only its master counts a slot's keys without a complaint.
-		nodes, err := rdb.ClusterSlots(ctx).Result()
-		if err != nil {
+		switch err := rdb.Exists(ctx, key).Err(); {
+		case err == nil:
+			at = i
+		case !strings.HasPrefix(err.Error(), "MOVED "):
 			return nil, fmt.Errorf("find the master of %q: %w", key, err)
 		}
-		for _, shares := range nodes {
-			if int64(shares.Start) <= slot && slot <= int64(shares.End) &&
-				shares.Nodes[0].Addr == r.Addr() {
-				at = i
-			}
-		}
+	}
+	if at < 0 {
+		return nil, fmt.Errorf("no master has the slot of %q", key)
 	}
 	m.from, m.to = c.masters[at], c.masters[(at+1)%len(c.masters)]
 	for i, r := range []*Redis{m.from, m.to} {
