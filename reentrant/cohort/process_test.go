@@ -510,6 +510,28 @@ func TestALateUnlockAfterTheLossReleasesNothing(t *testing.T) {
 	})
 }
 
+// A2 is to give A1's lease up, and does not know that it is gone. B has the lock.
+func TestALeaseThatIsGoneIsNotGivenUpForAnotherOnes(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B")
+		a, b := all[0], all[1]
+		s.operator(second, "deletes", func(n *lab.Node) { n.Delete() })
+		s.forgot = true
+		a.owner(1, func(o *owner) {
+			require.True(t, o.acquire())
+			o.at(2 * second)
+			assert.NoError(t, o.release(), "nobody has said otherwise")
+		}, lock.FixedLease())
+		a.owner(2, func(o *owner) { o.section(second) }, lock.FixedLease())
+		b.owner(3, func(o *owner) {
+			o.at(1100 * milli)
+			o.section(5 * second)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "B3", "A2"}, s.served)
+	})
+}
+
 // A1 unlocks in the instant in which its lease ends: a process that was stopped
 // does so before its timer has told. To pass the turn on would be a lie.
 func TestAnUnlockAtTheEndOfTheLeaseIsDenied(t *testing.T) {
