@@ -370,6 +370,35 @@ func TestAProcessThatDiesInTheQueueCostsOneTurn(t *testing.T) {
 	})
 }
 
+// B waits for A, and then has the lock for itself: 60 sections take 60 ms, over
+// several leases. What B left at the server while it waited is gone.
+func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
+	for name, a1 := range map[string]func(o *owner){
+		"A unlocks": func(o *owner) { o.section(10 * milli) },
+		"A dies":    func(o *owner) { o.acquire() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, func(s *story) {
+				all := s.begin("A", "B")
+				a, b := all[0], all[1]
+				a.owner(1, a1)
+				a.crash(20 * milli)
+				var began, ended time.Duration
+				for n := 2; n <= 3; n++ {
+					b.owner(n, func(o *owner) {
+						o.section(0)
+						began = max(began, o.since)
+						o.loop(30, milli)
+						ended = s.Now()
+					})
+				}
+				s.Play()
+				assert.Equal(t, 60*milli, ended-began)
+			})
+		})
+	}
+}
+
 func TestAMessageThatIsLostCostsOneTurn(t *testing.T) {
 	tell(t, func(s *story) {
 		all := s.begin("A", "B")
