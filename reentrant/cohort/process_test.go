@@ -411,6 +411,51 @@ func TestTryLockDoesNotQueue(t *testing.T) {
 	})
 }
 
+// B's network is slow when its turn comes. Nobody overtakes it.
+func TestNobodyOvertakesWhoHasTheTurn(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		b.Hold(2900*milli, 3200*milli)
+		a.owner(1, func(o *owner) { o.section(3 * second) })
+		b.owner(2, func(o *owner) {
+			o.at(second)
+			o.section(second)
+			assert.Equal(t, 3200*milli, o.since)
+		})
+		c.owner(3, func(o *owner) {
+			o.at(3100 * milli)
+			granted, err := o.lock.TryLock(s.Context())
+			assert.NoError(t, err)
+			assert.False(t, granted)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "B2"}, s.served)
+	})
+}
+
+// B does not hear that it has the turn, and gives up. C gets the turn from it.
+func TestWhoGivesUpPassesItsTurnOn(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		s.operator(2500*milli, "mutes", func(n *lab.Node) { n.Mute(true) })
+		s.operator(3100*milli, "unmutes", func(n *lab.Node) { n.Mute(false) })
+		a.owner(1, func(o *owner) { o.section(3 * second) })
+		b.owner(2, func(o *owner) {
+			o.at(second)
+			assert.Error(t, o.acquireWithin(2200*milli))
+		})
+		c.owner(3, func(o *owner) {
+			o.at(2 * second)
+			o.section(second)
+			assert.Equal(t, 3200*milli, o.since)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "C3"}, s.served)
+	})
+}
+
 // B waits for A, and then has the lock for itself: 60 sections take 60 ms, over
 // several leases. What B left at the server while it waited is gone.
 func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
