@@ -370,6 +370,121 @@ func TestAProcessThatDiesInTheQueueCostsOneTurn(t *testing.T) {
 	})
 }
 
+func TestWhoComesInADeadProcesssTurnWaitsForItsEnd(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		a.owner(1, func(o *owner) { o.section(3 * second) })
+		b.owner(2, func(o *owner) {
+			o.at(second)
+			o.section(second)
+		})
+		b.crash(2 * second)
+		c.owner(3, func(o *owner) {
+			o.at(3100 * milli)
+			o.section(second)
+			assert.Equal(t, 3*second+milli+ttl/20, o.since)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "C3"}, s.served)
+	})
+}
+
+func TestTryLockDoesNotQueue(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		a.owner(1, func(o *owner) { o.section(3 * second) })
+		b.owner(2, func(o *owner) {
+			o.at(second)
+			granted, err := o.lock.TryLock(s.Context())
+			assert.NoError(t, err)
+			assert.False(t, granted)
+		})
+		c.owner(3, func(o *owner) {
+			o.at(2 * second)
+			o.section(second)
+			assert.Equal(t, 3*second+milli, o.since)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "C3"}, s.served)
+	})
+}
+
+// B's network is slow when its turn comes. Nobody overtakes it.
+func TestNobodyOvertakesWhoHasTheTurn(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		b.Hold(2900*milli, 3200*milli)
+		a.owner(1, func(o *owner) { o.section(3 * second) })
+		b.owner(2, func(o *owner) {
+			o.at(second)
+			o.section(second)
+			assert.Equal(t, 3200*milli, o.since)
+		})
+		c.owner(3, func(o *owner) {
+			o.at(3100 * milli)
+			granted, err := o.lock.TryLock(s.Context())
+			assert.NoError(t, err)
+			assert.False(t, granted)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "B2"}, s.served)
+	})
+}
+
+// B does not hear that it has the turn, and gives up. C gets the turn from it.
+func TestWhoGivesUpPassesItsTurnOn(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		s.operator(2500*milli, "mutes", func(n *lab.Node) { n.Mute(true) })
+		s.operator(3100*milli, "unmutes", func(n *lab.Node) { n.Mute(false) })
+		a.owner(1, func(o *owner) { o.section(3 * second) })
+		b.owner(2, func(o *owner) {
+			o.at(second)
+			assert.Error(t, o.acquireWithin(2200*milli))
+		})
+		c.owner(3, func(o *owner) {
+			o.at(2 * second)
+			o.section(second)
+			assert.Equal(t, 3200*milli, o.since)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "C3"}, s.served)
+	})
+}
+
+// B waits for A, and then has the lock for itself: 60 sections take 60 ms, over
+// several leases. What B left at the server while it waited is gone.
+func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
+	for name, a1 := range map[string]func(o *owner){
+		"A unlocks": func(o *owner) { o.section(10 * milli) },
+		"A dies":    func(o *owner) { o.acquire() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, func(s *story) {
+				all := s.begin("A", "B")
+				a, b := all[0], all[1]
+				a.owner(1, a1)
+				a.crash(20 * milli)
+				var began, ended time.Duration
+				for n := 2; n <= 3; n++ {
+					b.owner(n, func(o *owner) {
+						o.section(0)
+						began = max(began, o.since)
+						o.loop(30, milli)
+						ended = s.Now()
+					})
+				}
+				s.Play()
+				assert.Equal(t, 60*milli, ended-began)
+			})
+		})
+	}
+}
+
 func TestAMessageThatIsLostCostsOneTurn(t *testing.T) {
 	tell(t, func(s *story) {
 		all := s.begin("A", "B")
@@ -507,6 +622,28 @@ func TestALateUnlockAfterTheLossReleasesNothing(t *testing.T) {
 		})
 		s.Play()
 		assert.Equal(t, []string{"A1", "A2"}, s.served)
+	})
+}
+
+// A2 is to give A1's lease up, and does not know that it is gone. B has the lock.
+func TestALeaseThatIsGoneIsNotGivenUpForAnotherOnes(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B")
+		a, b := all[0], all[1]
+		s.operator(second, "deletes", func(n *lab.Node) { n.Delete() })
+		s.forgot = true
+		a.owner(1, func(o *owner) {
+			require.True(t, o.acquire())
+			o.at(2 * second)
+			assert.NoError(t, o.release(), "nobody has said otherwise")
+		}, lock.FixedLease())
+		a.owner(2, func(o *owner) { o.section(second) }, lock.FixedLease())
+		b.owner(3, func(o *owner) {
+			o.at(1100 * milli)
+			o.section(5 * second)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "B3", "A2"}, s.served)
 	})
 }
 
@@ -823,6 +960,24 @@ func TestAnOwnerEntersAgainWhileOthersWait(t *testing.T) {
 		})
 		s.Play()
 		assert.Equal(t, []string{"A1", "A2"}, s.served)
+	})
+}
+
+// Nobody has told the owner yet. The server does, when it asks.
+func TestAnOwnerThatHasLostTheLockDoesNotEnterAgain(t *testing.T) {
+	tell(t, func(s *story) {
+		a := s.begin("A")[0]
+		s.operator(second, "deletes", func(n *lab.Node) { n.Delete() })
+		a.owner(1, func(o *owner) {
+			require.True(t, o.acquire())
+			o.at(2 * second)
+			granted, err := o.lock.TryLock(s.Context())
+			assert.False(t, granted)
+			assert.ErrorIs(t, err, lock.ErrLost)
+			assert.True(t, s.Node(0).Free())
+			assert.ErrorIs(t, o.release(), lock.ErrNotHeld)
+		})
+		s.Play()
 	})
 }
 
