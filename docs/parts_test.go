@@ -331,6 +331,11 @@ func TestEveryRungHasAPage(t *testing.T) {
 			if rung.Parent != "" {
 				wanted = append(wanted, "diff "+rung.Name)
 			}
+			source, err := sourceOf(rung.Name + "/doc.go")
+			require.NoError(t, err)
+			_, story, _ := strings.Cut(source, "-red -run /")
+			story, _, _ = strings.Cut(story, "\n")
+			wanted = append(wanted, "red "+rung.Name+"/"+story)
 			for _, part := range wanted {
 				require.True(t, slices.ContainsFunc(parts, func(p string) bool {
 					return strings.HasPrefix(p, part)
