@@ -313,7 +313,7 @@ func TestProcessesHaveTheLockInTurn(t *testing.T) {
 // when it is its turn.
 func TestAWaitingProcessAsksWhenItIsItsTurn(t *testing.T) {
 	tell(t, func(s *story) {
-		all := s.begin("A", "B")
+		all := s.begin("A", "B", "C", "D")
 		for _, p := range all {
 			for n := 1; n <= 3; n++ {
 				p.owner(n, func(o *owner) { o.loop(20, 10*milli) })
@@ -368,6 +368,35 @@ func TestAProcessThatDiesInTheQueueCostsOneTurn(t *testing.T) {
 		s.Play()
 		assert.Equal(t, []string{"A1", "C1"}, s.served)
 	})
+}
+
+// B waits for A, and then has the lock for itself: 60 sections take 60 ms, over
+// several leases. What B left at the server while it waited is gone.
+func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
+	for name, a1 := range map[string]func(o *owner){
+		"A unlocks": func(o *owner) { o.section(10 * milli) },
+		"A dies":    func(o *owner) { o.acquire() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, func(s *story) {
+				all := s.begin("A", "B")
+				a, b := all[0], all[1]
+				a.owner(1, a1)
+				a.crash(20 * milli)
+				var began, ended time.Duration
+				for n := 2; n <= 3; n++ {
+					b.owner(n, func(o *owner) {
+						o.section(0)
+						began = max(began, o.since)
+						o.loop(30, milli)
+						ended = s.Now()
+					})
+				}
+				s.Play()
+				assert.Equal(t, 60*milli, ended-began)
+			})
+		})
+	}
 }
 
 func TestAMessageThatIsLostCostsOneTurn(t *testing.T) {
@@ -488,6 +517,68 @@ func TestTheLocalClockTellsWhenTheServerDoesNot(t *testing.T) {
 		s.Play()
 		assert.Equal(t, []string{"A1", "A2"}, s.served)
 	})
+}
+
+// A2 gets the lock when A1 has lost it. A1's late Unlock must not hit it.
+func TestALateUnlockAfterTheLossReleasesNothing(t *testing.T) {
+	tell(t, func(s *story) {
+		a := s.begin("A")[0]
+		s.operator(3*second, "deletes", func(n *lab.Node) { n.Delete() })
+		a.owner(1, func(o *owner) {
+			require.True(t, o.acquire())
+			o.at(5 * second)
+			assert.ErrorIs(t, o.release(), lock.ErrNotHeld)
+			assert.False(t, s.Node(0).Free())
+		})
+		a.owner(2, func(o *owner) {
+			o.section(4 * second)
+			assert.Less(t, o.since, 4*second)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "A2"}, s.served)
+	})
+}
+
+// A2 is to give A1's lease up, and does not know that it is gone. B has the lock.
+func TestALeaseThatIsGoneIsNotGivenUpForAnotherOnes(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B")
+		a, b := all[0], all[1]
+		s.operator(second, "deletes", func(n *lab.Node) { n.Delete() })
+		s.forgot = true
+		a.owner(1, func(o *owner) {
+			require.True(t, o.acquire())
+			o.at(2 * second)
+			assert.NoError(t, o.release(), "nobody has said otherwise")
+		}, lock.FixedLease())
+		a.owner(2, func(o *owner) { o.section(second) }, lock.FixedLease())
+		b.owner(3, func(o *owner) {
+			o.at(1100 * milli)
+			o.section(5 * second)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "B3", "A2"}, s.served)
+	})
+}
+
+// A1 unlocks in the instant in which its lease ends: a process that was stopped
+// does so before its timer has told. To pass the turn on would be a lie.
+func TestAnUnlockAtTheEndOfTheLeaseIsDenied(t *testing.T) {
+	for range 50 {
+		tell(t, func(s *story) {
+			a := s.begin("A")[0]
+			a.owner(1, func(o *owner) {
+				require.NoError(t, o.lock.Lock(s.Context()))
+				time.Sleep(ttl)
+				assert.ErrorIs(t, o.lock.Unlock(s.Context()), lock.ErrNotHeld)
+				<-o.lock.Lost()
+			}, lock.FixedLease())
+			a.owner(2, func(o *owner) { o.section(second) },
+				lock.FixedLease())
+			s.Play()
+			assert.Equal(t, []string{"A2"}, s.served)
+		})
+	}
 }
 
 func TestEveryHolderHasAFencingTokenOfItsOwn(t *testing.T) {

@@ -68,8 +68,9 @@ type waiter struct {
 
 // lease is a grant of the server. Several owners may hold it in turn.
 type lease struct {
-	sent time.Time // before the command was sent that began it
-	stop func()
+	sent  time.Time // before the command was sent that began it
+	until time.Time // when it ends by the local clock
+	stop  func()
 }
 
 // join makes an owner one of its process's cohort. It waits for the turn, or
@@ -225,6 +226,9 @@ func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 	if c == nil {
 		return false, false
 	}
+	if c.over(l.lease) { // a process that has just woken comes before its timer
+		c.lose(l.lease)
+	}
 	cohorts.Lock()
 	defer cohorts.Unlock()
 	if c.holder != l {
@@ -248,6 +252,13 @@ func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 	}
 	c.next()
 	return true, false
+}
+
+// over says whether a lease has ended by the local clock.
+func (c *cohort) over(l *lease) bool {
+	cohorts.Lock()
+	defer cohorts.Unlock()
+	return l != nil && !time.Now().Before(l.until)
 }
 
 // lose tells the holder that the lease is gone, and gives the turn to the next
@@ -287,9 +298,10 @@ func (l *lease) end() {
 // tells when the server or the local clock says that the lease is gone.
 func (c *cohort) watch(sent time.Time) *lease {
 	ctx, cancel := context.WithCancel(context.Background())
-	watched, done := &lease{sent: sent}, make(chan struct{})
+	watched := &lease{sent: sent, until: sent.Add(c.ttl)}
+	done := make(chan struct{})
 	lose := sync.OnceFunc(func() { c.lose(watched); cancel() })
-	deadline := time.AfterFunc(time.Until(sent.Add(c.ttl)), lose)
+	deadline := time.AfterFunc(time.Until(watched.until), lose)
 	go func(token string) {
 		defer close(done)
 		for !c.fixed && lock.Sleep(ctx, c.ttl/3) == nil {
@@ -301,10 +313,18 @@ func (c *cohort) watch(sent time.Time) *lease {
 			if err == nil && extended == 0 {
 				lose()
 			} else if err == nil { // after an error the deadline stays
-				deadline.Reset(time.Until(sent.Add(c.ttl)))
+				deadline.Reset(c.extend(watched, sent))
 			}
 		}
 	}(c.id)
 	watched.stop = func() { cancel(); <-done; deadline.Stop() }
 	return watched
+}
+
+// extend moves the end of a lease that was renewed, and returns what is left.
+func (c *cohort) extend(l *lease, sent time.Time) time.Duration {
+	cohorts.Lock()
+	defer cohorts.Unlock()
+	l.until = sent.Add(c.ttl)
+	return time.Until(l.until)
 }
