@@ -93,7 +93,8 @@ var kinds = []kind{
 		`go run \./docs.*|go test \./\.\.\.|go test \./docs( -update)?|` +
 		`(RED=1 )?go test \./\.\.\. .*|go test \./docs -.*|LOCKLADDER_\w+=.*|` +
 		`cd alternatives && .*|go test \./scenarios -run Same .*)$`), nil},
-	{"writes into the repository", regexp.MustCompile(`^go mod vendor$`), nil},
+	{"writes into the repository", regexp.MustCompile(
+		`^(go mod vendor|go (test|run) .* -(update|graph)( .*)?)$`), nil},
 	{"prepares a room", regexp.MustCompile(
 		`^(GOPROXY=off )?go (mod download|version|env GOMODCACHE|vet \./gold)$`),
 		checkGreen},
@@ -155,7 +156,7 @@ func TestEveryCommandShownRunsAsShown(t *testing.T) {
 }
 
 func typeIn(t *testing.T, line string) (status int, output string) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Dir = ".."
