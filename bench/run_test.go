@@ -134,6 +134,28 @@ func TestAnUnknownRungIsAnsweredWithTheValidNames(t *testing.T) {
 	assert.Contains(t, stderr, "serial-limit")
 }
 
+func TestTheCommandsInTheDocumentsAreUnderstood(t *testing.T) {
+	found := 0
+	for _, path := range []string{"README.md", "docs/benchmark.md",
+		"docs/polling.md"} {
+		content, err := os.ReadFile(filepath.Join("..", path))
+		require.NoError(t, err)
+		for line := range strings.Lines(string(content)) {
+			command, _, _ := strings.Cut(line, "#")
+			args, is := strings.CutPrefix(command, "    go run ./bench")
+			if !is {
+				continue
+			}
+			found++
+			words := strings.Fields(strings.ReplaceAll(args, "host:port",
+				"127.0.0.1:6379"))
+			assert.NoError(t, program().Check(words), "%s: %s", path, line)
+		}
+	}
+	assert.Greater(t, found, 8)
+	assert.ErrorContains(t, program().Check([]string{"-rungs", "lead"}), "lead")
+}
+
 func TestHelpListsTheFlags(t *testing.T) {
 	status, stdout, stderr := bench(t.Context(), "-help")
 	assert.Equal(t, 0, status)

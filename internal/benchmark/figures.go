@@ -19,7 +19,11 @@ type Row struct {
 	Kind    Kind   `json:"kind"`
 	Nodes   int    `json:"nodes"`   // Redis servers that the lock was on
 	Clients int    `json:"clients"` // that ran at the same time
-	Stock   int    `json:"stock"`
+
+	// InTableOf is how many clients the other rows of the table have.
+	InTableOf int `json:"table_clients"`
+
+	Stock int `json:"stock"`
 
 	Services int `json:"services"` // processes that the clients lived in
 
@@ -107,8 +111,8 @@ func (r Row) Complete() bool {
 	return r.Finished && len(r.Rounds) == r.rounds
 }
 
-// Wait is how long clients waited for the lock, in milliseconds. It knows only
-// of those that got it.
+// Wait is how long clients waited for the lock, in milliseconds. The percentiles
+// are of those that got it; the longest wait may have been cut off.
 type Wait struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`

@@ -97,6 +97,7 @@ func behind(l lock.Lock) turn {
 		err := l.Lock(seen.watch(ctx))
 		c.count(&seen, err == nil)
 		if err != nil && ctx.Err() != nil {
+			c.result.Waiting = max(c.result.Waiting, c.now()-asked)
 			return errCut
 		}
 		if err != nil {
