@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -28,7 +30,8 @@ import (
 const asProgram = "LOCKLADDER_BENCH_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	if os.Getenv(asProgram) != "" ||
+		os.Getenv(benchmark.ServiceVariable) != "" {
 		main()
 	}
 	logging.Disable() // tests about failures would look like failures
@@ -129,6 +132,28 @@ func TestAnUnknownRungIsAnsweredWithTheValidNames(t *testing.T) {
 		assert.Contains(t, stderr, rung.Name)
 	}
 	assert.Contains(t, stderr, "serial-limit")
+}
+
+func TestTheCommandsInTheDocumentsAreUnderstood(t *testing.T) {
+	found := 0
+	for _, path := range []string{"README.md", "docs/benchmark.md",
+		"docs/polling.md"} {
+		content, err := os.ReadFile(filepath.Join("..", path))
+		require.NoError(t, err)
+		for line := range strings.Lines(string(content)) {
+			command, _, _ := strings.Cut(line, "#")
+			args, is := strings.CutPrefix(command, "    go run ./bench")
+			if !is {
+				continue
+			}
+			found++
+			words := strings.Fields(strings.ReplaceAll(args, "host:port",
+				"127.0.0.1:6379"))
+			assert.NoError(t, program().Check(words), "%s: %s", path, line)
+		}
+	}
+	assert.Greater(t, found, 8)
+	assert.ErrorContains(t, program().Check([]string{"-rungs", "lead"}), "lead")
 }
 
 func TestHelpListsTheFlags(t *testing.T) {
@@ -375,6 +400,157 @@ func TestASignalInterruptsTheProgram(t *testing.T) {
 	oneLineOnly(t, stderr.String(), "interrupted in row 1 of 2")
 	assert.Contains(t, stdout.String(), "\nbronze ")
 	assert.Empty(t, redis.Keys())
+}
+
+func TestTheClientsLiveInSeveralProcesses(t *testing.T) {
+	redis := miniredis.RunT(t)
+	status, stdout, stderr := bench(t.Context(), "-redis", redis.Addr(),
+		"-clients", "8", "-stock", "3", "-services", "3", "-rounds", "1",
+		"-poll", "5ms", "-json", "-", "-rungs",
+		"serial-limit,mutex-per-service,gold,reentrant/notify")
+	assert.Equal(t, 0, status, stderr)
+	assert.Empty(t, redis.Keys())
+
+	var report benchmark.Report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	require.Len(t, report.Rows, 4)
+	assert.Equal(t, 1, report.Rows[0].Services, "it is one client")
+	for _, row := range report.Rows[1:] {
+		assert.Equal(t, 3, row.Services, row.Rung)
+		assert.EqualValues(t, 8, row.Sections, row.Rung)
+		assert.Equal(t, new(1.0), row.Jain, row.Rung)
+		assert.NotNil(t, row.Wait, row.Rung)
+	}
+	for _, row := range report.Rows[2:] {
+		assert.EqualValues(t, 3, row.Sold, row.Rung)
+		assert.Equal(t, new(int64(1)), row.MaxHolders, row.Rung)
+		assert.GreaterOrEqual(t, *row.CommandsPerSection, 3.0, row.Rung)
+	}
+}
+
+// noServer skips the test where redis-server is not installed.
+func noServer(t *testing.T) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip("redis-server is not installed")
+	}
+}
+
+func TestServersAreStartedForTheRun(t *testing.T) {
+	noServer(t)
+	cmd := process(t, "-redis", "auto", "-clients", "6", "-rounds", "2",
+		"-rungs", "serial-limit,gold,redlock", "-rtt", "1ms")
+	temp := t.TempDir()
+	cmd.Env = append(cmd.Env, "TMPDIR="+temp)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	for _, words := range []string{"5 servers started for this run",
+		"1ms are added to every round trip.", "measured 2 times",
+		"\nredlock ", "times serial"} {
+		assert.Contains(t, string(out), words)
+	}
+	left, err := os.ReadDir(temp)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+func TestAnInterruptLeavesNoServiceAndNoServer(t *testing.T) {
+	noServer(t)
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows sends no interrupt to a single process")
+	}
+	for name, services := range map[string]string{"one process": "1",
+		"several": "3"} {
+		t.Run(name, func(t *testing.T) {
+			// bronze waits for ever: a client dies inside, and there is no lease.
+			cmd := process(t, "-redis", "auto", "-clients", "6", "-services",
+				services, "-rounds", "1", "-crash", "0.2", "-timeout", "1h",
+				"-rungs", "no-lock,bronze,gold")
+			temp := t.TempDir()
+			cmd.Env = append(cmd.Env, "TMPDIR="+temp)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			stdout, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			lines := bufio.NewScanner(stdout)
+			for lines.Scan() && !strings.HasPrefix(lines.Text(), "no-lock ") {
+			}
+			assert.NoError(t, cmd.Process.Signal(os.Interrupt))
+			rest, err := io.ReadAll(stdout)
+			require.NoError(t, err)
+			var exit *exec.ExitError
+			require.ErrorAs(t, cmd.Wait(), &exit)
+
+			assert.Equal(t, 1, exit.ExitCode(), stderr.String())
+			oneLineOnly(t, stderr.String(), "interrupted ")
+			assert.Contains(t, stderr.String(), "row 2 of 3")
+			assert.Contains(t, string(rest), "retries: refused attempts")
+			left, err := os.ReadDir(temp)
+			require.NoError(t, err)
+			assert.Empty(t, left, "a server's directory goes with the server")
+		})
+	}
+}
+
+func TestSeveralNumbersOfClientsMakeATableEach(t *testing.T) {
+	status, stdout, stderr := bench(t.Context(), "-clients", "2,3", "-poll",
+		"1ms,2ms", "-rungs", "gold")
+	assert.Equal(t, 0, status, stderr)
+	for _, title := range []string{"2 clients, asking again within 1ms\n",
+		"2 clients, asking again within 2ms\n",
+		"3 clients, asking again within 1ms\n",
+		"3 clients, asking again within 2ms\n"} {
+		assert.Contains(t, stdout, "\n"+title)
+	}
+	assert.Equal(t, 4, strings.Count(stdout, "\ngold "))
+	assert.Equal(t, 1, strings.Count(stdout, "retries: refused attempts"))
+}
+
+func TestFaultsAreShownAndSeeded(t *testing.T) {
+	status, stdout, stderr := bench(t.Context(), "-clients", "10", "-crash",
+		"0.1", "-overrun", "0.1", "-ttl", "30ms", "-rungs", "diamond")
+	assert.Equal(t, 0, status, stderr)
+	assert.Contains(t, stdout, "10 % of the clients die inside, 10 % work for "+
+		"1.5 leases; seed 1.")
+	assert.Contains(t, stdout, "lost")
+	status, stdout, _ = bench(t.Context(), "-clients", "2", "-rungs", "no-lock",
+		"-crash", "0.5", "-seed", "7")
+	assert.Equal(t, 0, status)
+	assert.Contains(t, stdout, "lease 200ms")
+	assert.Contains(t, stdout, "seed 7.")
+}
+
+func TestAllFilesAreWrittenOrNone(t *testing.T) {
+	dir := t.TempDir()
+	paths := []string{"-json", filepath.Join(dir, "b.json"), "-benchstat",
+		filepath.Join(dir, "b.txt"), "-html", filepath.Join(dir, "b.html")}
+	status, _, stderr := bench(t.Context(), append(paths, "-clients", "2",
+		"-rungs", "gold")...)
+	assert.Equal(t, 0, status, stderr)
+	for path, begins := range map[string]string{"b.json": "{\n",
+		"b.txt": "goos: ", "b.html": "<!doctype html>"} {
+		content, err := os.ReadFile(filepath.Join(dir, path))
+		require.NoError(t, err)
+		assert.True(t, strings.HasPrefix(string(content), begins), path)
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, entries, 3)
+
+	other := filepath.Join(t.TempDir(), "b.json")
+	status, _, stderr = bench(t.Context(), "-json", other, "-html",
+		filepath.Join(dir, "none", "b.html"))
+	assert.Equal(t, 1, status)
+	oneLineOnly(t, stderr, "write "+filepath.Join(dir, "none", "b.html")+": ")
+	assert.NoFileExists(t, other)
+}
+
+func TestBenchstatsTextStandsAloneOnStandardOutput(t *testing.T) {
+	status, stdout, _ := bench(t.Context(), "-benchstat", "-", "-clients", "2",
+		"-rungs", "gold")
+	assert.Equal(t, 0, status)
+	assert.True(t, strings.HasPrefix(stdout, "goos: "), stdout)
+	assert.Contains(t, stdout, "\nBenchmarkInventory/rung=gold/clients=2/")
 }
 
 func TestAServerThatFailsBetweenRowsEndsTheRun(t *testing.T) {

@@ -79,7 +79,9 @@ var noLock = Subject{
 	start: func(s *sale) (seating, error) {
 		return func(*client) (turn, error) {
 			return func(ctx context.Context, c *client) error {
-				return c.section(ctx, -1)
+				own, cancel := c.finishing(ctx)
+				defer cancel()
+				return c.section(ctx, own, -1)
 			}, nil
 		}, nil
 	},

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -59,7 +58,7 @@ const (
 	connect verb = iota // open the connections
 	seat                // build the locks
 	begin               // at a time
-	stop                // the row ends now; has no answer of its own
+	stop                // all ends now, for ever; has no answer of its own
 )
 
 // answer is what a process says when it has done what it was told.
@@ -265,6 +264,10 @@ func Serve(ctx context.Context, subjects []Subject, in io.Reader,
 	out io.Writer) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	// Whatever comes after a stop is followed too, and ends at once: a stop may
+	// overtake the beginning of what it is to end, and every order is answered.
+	work, halt := context.WithCancel(ctx)
+	defer halt()
 	s := &service{subjects: subjects, answers: gob.NewEncoder(out)}
 	defer s.close()
 	orders := make(chan order)
@@ -278,7 +281,7 @@ func Serve(ctx context.Context, subjects []Subject, in io.Reader,
 				return
 			}
 			if o.Verb == stop {
-				s.stop()
+				halt()
 				continue
 			}
 			select {
@@ -290,7 +293,7 @@ func Serve(ctx context.Context, subjects []Subject, in io.Reader,
 	}()
 	for o := range orders {
 		var a answer
-		p, err := s.follow(ctx, o)
+		p, err := s.follow(work, o)
 		if a.Part = p; err != nil {
 			a.Err = err.Error()
 		}
@@ -307,26 +310,9 @@ type service struct {
 	answers  *gob.Encoder
 	runner   *Runner
 	stage    *stage
-
-	mu     sync.Mutex
-	cancel context.CancelFunc // of the order that is being followed
-}
-
-// stop ends what is being done.
-func (s *service) stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cancel != nil {
-		s.cancel()
-	}
 }
 
 func (s *service) follow(ctx context.Context, o order) (part, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s.mu.Lock()
-	s.cancel = cancel
-	s.mu.Unlock()
 	switch o.Verb {
 	case connect:
 		servers, err := Connect(ctx, o.Addresses, o.Config)

@@ -49,8 +49,7 @@ func (c *client) struck(ctx context.Context) bool {
 		return true
 	case overruns:
 		c.result.Overran++
-		work := time.NewTimer(time.Duration(overrunLeases *
-			float64(c.env.TTL)))
+		work := time.NewTimer(c.overrun())
 		defer work.Stop()
 		select {
 		case <-work.C:
@@ -58,4 +57,9 @@ func (c *client) struck(ctx context.Context) bool {
 		}
 	}
 	return false
+}
+
+// overrun is how long a client works that outlives its lease.
+func (c *client) overrun() time.Duration {
+	return time.Duration(overrunLeases * float64(c.env.TTL))
 }

@@ -107,8 +107,8 @@ func (r Row) Complete() bool {
 	return r.Finished && len(r.Rounds) == r.rounds
 }
 
-// Wait is how long clients waited for the lock, in milliseconds. It knows only
-// of those that got it.
+// Wait is how long clients waited for the lock, in milliseconds. The percentiles
+// are of those that got it; the longest wait may have been cut off.
 type Wait struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`

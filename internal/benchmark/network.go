@@ -153,6 +153,11 @@ func (d *distant) Write(b []byte) (int, error) {
 	}
 	due := time.Now().Add(d.network.half)
 	select {
+	case <-d.gone:
+		return 0, net.ErrClosed
+	default:
+	}
+	select {
 	case d.out <- parcel{due: due, what: append([]byte(nil), b...)}:
 		return len(b), nil
 	case <-d.gone:

@@ -21,8 +21,9 @@ type part struct {
 	Most        int64 // clients inside at one time
 	Crashed     int
 	Overran     int
-	Cut         int // clients that the end of the row cut off
-	Absent      int // clients that did not return
+	Cut         int   // clients that the end of the row cut off
+	Absent      int   // clients that did not return
+	Waiting     int64 // the longest wait that was cut off, in nanoseconds
 	First       string
 	Served      []float64 // the sections of each client that is through
 	Stamps      []stamp
@@ -47,6 +48,7 @@ func (p *part) add(q *part) {
 	p.Overran += q.Overran
 	p.Cut += q.Cut
 	p.Absent += q.Absent
+	p.Waiting = max(p.Waiting, q.Waiting)
 	p.First = cmp.Or(p.First, q.First)
 	p.Served = append(p.Served, q.Served...)
 	p.Stamps = append(p.Stamps, q.Stamps...)

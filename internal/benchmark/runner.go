@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -506,6 +507,12 @@ func (st *stage) await(ctx context.Context, grace time.Duration,
 
 // row is what has happened.
 func (r *Runner) row(subject Subject, all *part) Row {
+	if r.Loop > 0 {
+		// Who is granted the lock after the end of the loop was let in by it.
+		all.Stamps = slices.DeleteFunc(all.Stamps, func(s stamp) bool {
+			return s.Entered >= int64(r.Loop)
+		})
+	}
 	row := Row{
 		Rung:         subject.Name,
 		Kind:         subject.Kind,
@@ -546,6 +553,14 @@ func (r *Runner) row(subject Subject, all *part) Row {
 		row.Stuck = 0
 	}
 	row.Wait = waits(all.Stamps)
+	if row.Wait != nil {
+		limit := r.Timeout
+		if r.Loop > 0 {
+			limit = r.Loop
+		}
+		row.Wait.Max = max(row.Wait.Max,
+			ms(min(time.Duration(all.Waiting), limit)))
+	}
 	if !subject.unlocked {
 		row.MaxHolders = new(all.Most)
 		if r.Crew != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -393,6 +394,132 @@ func TestAnEndedContextBeginsNoRow(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
+func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
+	r := embedded(t, 5, 5)
+	r.Rounds = 3
+	row := measure(t, r, subject(t, "gold"))
+
+	require.Len(t, row.Rounds, 3)
+	var ratios []float64
+	for _, round := range row.Rounds {
+		require.NotNil(t, round.RatioToSerial)
+		ratios = append(ratios, *round.RatioToSerial)
+	}
+	slices.Sort(ratios)
+	assert.Equal(t, ratios[1], *row.RatioToSerial, "the median is reported")
+	assert.True(t, row.Complete())
+	assert.Equal(t, new(1.0),
+		measure(t, r, subject(t, "serial-limit")).Rounds[0].RatioToSerial)
+}
+
+func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
+	r := embedded(t, 3, 3)
+	r.Rounds = 3
+	ctx, cancel := context.WithCancel(t.Context())
+	// Three turns of the serial limit and three of the rung are a round; the
+	// rung's second is cut off.
+	var turns atomic.Int64
+	r.Think = func(context.Context) {
+		if turns.Add(1) == 10 {
+			cancel()
+		}
+	}
+	row, err := r.Measure(ctx, subject(t, "gold"))
+	require.NoError(t, err)
+	assert.Len(t, row.Rounds, 1)
+	assert.True(t, row.Finished, "the one that was measured")
+	assert.False(t, row.Complete())
+}
+
+func TestClientsTakeTurnsUntilTheLoopIsOver(t *testing.T) {
+	r := embedded(t, 3, 3)
+	r.Loop, r.Poll = 50*time.Millisecond, time.Millisecond
+	row := measure(t, r, subject(t, "gold"))
+	assert.True(t, row.Finished)
+	assert.GreaterOrEqual(t, row.Seconds, 0.05)
+	assert.Greater(t, row.Sections, int64(3))
+	assert.Equal(t, new(0.05), row.LoopSeconds)
+	assert.EqualValues(t, row.Sections, row.Turns)
+	assert.Zero(t, row.Failures, row.FirstFailure)
+	assert.Equal(t, new(int64(1)), row.MaxHolders)
+}
+
+func TestALoopThatIsInterruptedIsNotFinished(t *testing.T) {
+	r := embedded(t, 3, 3)
+	r.Loop = forever / 2
+	ctx, cancel := context.WithCancel(t.Context())
+	r.Think = func(context.Context) { cancel() }
+	row, err := r.Measure(ctx, subject(t, "gold"))
+	require.NoError(t, err)
+	assert.False(t, row.Finished)
+}
+
+func TestEveryClientTakesSoManyTurns(t *testing.T) {
+	r := embedded(t, 3, 12)
+	r.Ops = 4
+	row := measure(t, r, subject(t, "gold"))
+	assert.EqualValues(t, 12, row.Sections)
+	assert.Equal(t, 12, row.Turns)
+	assert.EqualValues(t, 12, row.Sold)
+	assert.Equal(t, new(1.0), row.Jain)
+	assert.EqualValues(t, 12,
+		measure(t, r, subject(t, "serial-limit")).Sections)
+}
+
+func TestWhoCrashesSendsNothingMoreAndIsCounted(t *testing.T) {
+	r := embedded(t, 4, 4)
+	r.Crash, r.TTL, r.Seed = 0.25, 20*time.Millisecond, 1
+	// Its watchdog would renew the lease for ever, and the others would wait.
+	row := measure(t, r, subject(t, "diamond/watchdog"))
+	assert.True(t, row.Finished)
+	assert.Equal(t, 1, row.Crashed)
+	assert.EqualValues(t, 3, row.Sections)
+	assert.EqualValues(t, 3, row.Sold)
+	assert.Zero(t, row.Failures, row.FirstFailure)
+
+	r.Crash, r.Timeout = 1, 100*time.Millisecond
+	row = measure(t, r, subject(t, "bronze"))
+	assert.False(t, row.Finished, "it has no lease: the first to die stays")
+	assert.Equal(t, 1, row.Crashed)
+	assert.Equal(t, 3, row.Stuck)
+}
+
+func TestWhoOverrunsItsLeaseIsToldWhenItReleases(t *testing.T) {
+	r := embedded(t, 4, 4)
+	r.Overrun, r.TTL, r.Seed = 0.25, 20*time.Millisecond, 1
+	row := measure(t, r, subject(t, "diamond"))
+	assert.Equal(t, 1, row.Overran)
+	assert.GreaterOrEqual(t, row.NotHeld, int64(1))
+}
+
+func TestAChangeBetweenReadingAndTakingIsALostUpdate(t *testing.T) {
+	r := embedded(t, 3, 9)
+	r.Think = meeting(3)
+	row := measure(t, r, subject(t, "no-lock"))
+	assert.EqualValues(t, 2, row.LostUpdates, "all but the first to take")
+	r.Think = nil
+	assert.Zero(t, measure(t, r, subject(t, "gold")).LostUpdates)
+}
+
+func TestASlowerNetworkIsWaitedFor(t *testing.T) {
+	servers := benchmark.Embed(1, benchmark.Config{Clients: 1,
+		RTT: 4 * time.Millisecond})
+	defer servers.Close(t.Context())
+	row := measure(t, runner(servers, 1, 1), subject(t, "gold"))
+	assert.GreaterOrEqual(t, row.Seconds, 0.016, "four round trips")
+}
+
+func TestClientsCanShareFewerConnections(t *testing.T) {
+	redis := miniredis.RunT(t)
+	servers, err := benchmark.Connect(t.Context(), []string{redis.Addr()},
+		benchmark.Config{Clients: 20, Pool: 3})
+	require.NoError(t, err)
+	defer servers.Close(t.Context())
+	row := measure(t, runner(servers, 20, 20), subject(t, "gold"))
+	assert.EqualValues(t, 20, row.Sold)
+	assert.Equal(t, 3, redis.TotalConnectionCount())
+}
+
 func TestProgressIsThatOfTheRowUnderWay(t *testing.T) {
 	r := embedded(t, 2, 2)
 	var seen []benchmark.Progress
@@ -403,6 +530,7 @@ func TestProgressIsThatOfTheRowUnderWay(t *testing.T) {
 	assert.Equal(t, 0, seen[0].Sections)
 	assert.Equal(t, 1, seen[1].Sections)
 	assert.Equal(t, 2, seen[1].Turns)
+	assert.Equal(t, 1, seen[0].Rounds)
 	assert.Equal(t, benchmark.Progress{}, r.Progress())
 }
 
@@ -557,6 +685,16 @@ func TestSettingsAreChecked(t *testing.T) {
 		"the ttl is 999µs":          func(r *benchmark.Runner) { r.TTL = 999e3 },
 		"the poll interval is -1ns": func(r *benchmark.Runner) { r.Poll = -1 },
 		"the timeout is 0s":         func(r *benchmark.Runner) { r.Timeout = 0 },
+		"there are -1 turns":        func(r *benchmark.Runner) { r.Ops = -1 },
+		"the loop lasts -1ns":       func(r *benchmark.Runner) { r.Loop = -1 },
+		"shorter than the timeout": func(r *benchmark.Runner) {
+			r.Loop = r.Timeout
+		},
+		"there are -1 rounds":         func(r *benchmark.Runner) { r.Rounds = -1 },
+		"the shares of faults are -1": func(r *benchmark.Runner) { r.Crash = -1 },
+		"more than 1 together": func(r *benchmark.Runner) {
+			r.Crash, r.Overrun = 0.6, 0.6
+		},
 	} {
 		bad := runner(nil, 1, 0)
 		spoil(bad)

@@ -97,21 +97,22 @@ func behind(l lock.Lock) turn {
 		err := l.Lock(seen.watch(ctx))
 		c.count(&seen, err == nil)
 		if err != nil && ctx.Err() != nil {
+			c.result.Waiting = max(c.result.Waiting, c.now()-asked)
 			return errCut
 		}
 		if err != nil {
 			return err
 		}
-		err = c.section(ctx, asked)
+		own, cancel := c.finishing(ctx)
+		defer cancel()
+		err = c.section(ctx, own, asked)
 		if errors.Is(err, errCrashed) {
 			if m, ok := l.(mutex); ok {
-				_ = m.Unlock(ctx) // it was in the memory of the process
+				_ = m.Unlock(own) // it was in the memory of the process
 			}
 			return err
 		}
-		ctx, cancel := detached(ctx)
-		defer cancel()
-		released := l.Unlock(ctx)
+		released := l.Unlock(own)
 		if errors.Is(released, lock.ErrNotHeld) {
 			c.result.NotHeld++
 		}
@@ -119,8 +120,19 @@ func behind(l lock.Lock) turn {
 	}
 }
 
+// finishing is detached for a client that may have to work first.
+func (c *client) finishing(ctx context.Context) (context.Context,
+	context.CancelFunc) {
+	within := finishWithin
+	if c.fate == overruns {
+		within += c.overrun()
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), within)
+}
+
 // section is the critical section: read the stock, and take one if there is any.
-func (c *client) section(ctx context.Context, asked int64) error {
+// What is begun in it, is finished with own.
+func (c *client) section(ctx, own context.Context, asked int64) error {
 	now := c.holders.Add(1)
 	defer c.holders.Add(-1)
 	for most := c.most.Load(); now > most; most = c.most.Load() {
@@ -130,8 +142,6 @@ func (c *client) section(ctx context.Context, asked int64) error {
 	defer func() {
 		c.result.Stamps = append(c.result.Stamps, stamp{asked, entered, c.now()})
 	}()
-	own, cancel := detached(ctx)
-	defer cancel()
 	left, err := c.rdb.Get(own, c.stockKey).Int64()
 	if err != nil {
 		return fmt.Errorf("read the stock: %w", told(own, err))

@@ -153,7 +153,7 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 
 	out := &page{w: stdout, quiet: s.quiet(), table: benchmark.Table{
 		Width:  width(stdout),
-		Paired: s.runner.Rounds > 1,
+		Paired: s.runner.Rounds > 1 || s.real(),
 		Struck: s.struck(),
 	}}
 	report := benchmark.Report{Schema: 1, Env: s.env(ctx, pinned)}

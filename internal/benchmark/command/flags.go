@@ -54,6 +54,15 @@ func (s *settings) struck() bool {
 // quiet says whether something else than the table goes to standard output.
 func (s *settings) quiet() bool { return s.json == "-" || s.stat == "-" }
 
+// Check returns what is wrong with arguments, if anything, and runs nothing.
+func (c Command) Check(args []string) error {
+	_, err := c.parse(args, io.Discard)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	return err
+}
+
 // parse understands and checks the arguments. After -help, which is answered on
 // stdout, it returns flag.ErrHelp.
 func (c Command) parse(args []string, stdout io.Writer) (*settings, error) {

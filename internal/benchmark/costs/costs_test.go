@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "rewrite docs/benchmark.md")
+	update = flag.Bool("update", false, "rewrite the generated parts")
 	whole  = flag.Bool("whole", false, "measure 1000 and 10,000 clients too")
 )
 
@@ -56,10 +56,10 @@ func TestTheCostsInTheDocumentAreThoseOfTheCode(t *testing.T) {
 		}
 		rows := run(t, clients, runs)
 		runs = append(runs, rows)
-		fresh(t, fmt.Sprintf("costs of %d", clients), costs.Table(rows))
+		fresh(t, "benchmark.md", fmt.Sprintf("costs of %d", clients), costs.Table(rows))
 	}
 	if len(runs) > 3 {
-		fresh(t, "growth", costs.Growth(runs))
+		fresh(t, "benchmark.md", "growth", costs.Growth(runs))
 	}
 }
 
@@ -94,11 +94,11 @@ func run(t *testing.T, clients int, runs [][]benchmark.Row) []benchmark.Row {
 	return measured
 }
 
-// fresh compares one generated part of the document with what it should be, and
+// fresh compares one generated part of a document with what it should be, and
 // rewrites it with -update.
-func fresh(t *testing.T, part, want string) {
+func fresh(t *testing.T, name, part, want string) {
 	t.Helper()
-	file := filepath.Join("..", "..", "..", "docs", "benchmark.md")
+	file := filepath.Join("..", "..", "..", "docs", name)
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
 	begin := fmt.Sprintf("<!-- generated: %s -->\n", part)

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/servers"
+)
+
+// turns is how many turns are compared at a time.
+const turns = 200
+
+// BenchmarkSerialLimit compares the serial limit as the suite measures it with
+// the same loop written with nothing but go-redis, in turn, on one CPU. The
+// ratio is the median; what it is above 1 the suite adds.
+//
+//	go test ./bench -run '^$' -bench SerialLimit -benchtime 200x
+func BenchmarkSerialLimit(b *testing.B) {
+	server, err := servers.StartRedis(b.Context())
+	if errors.Is(err, servers.ErrMissing) {
+		b.Skip(err)
+	}
+	require.NoError(b, err)
+	defer server.Stop()
+	ours, err := benchmark.Connect(b.Context(), []string{server.Addr()},
+		benchmark.Config{Clients: 1})
+	require.NoError(b, err)
+	defer ours.Close(b.Context())
+	if runtime.GOOS == "linux" {
+		pid, err := server.PID()
+		require.NoError(b, err)
+		_, undo, err := benchmark.Pin(pid)
+		require.NoError(b, err)
+		defer undo()
+	}
+	runner := &benchmark.Runner{
+		Servers: ours,
+		Clients: turns,
+		Stock:   turns,
+		TTL:     benchmark.DefaultTTL,
+		Timeout: benchmark.DefaultTimeout,
+		Grace:   benchmark.DefaultGrace,
+	}
+	serial, err := benchmark.Select(benchmark.Around(), "serial-limit")
+	require.NoError(b, err)
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	defer rdb.Close()
+	var suite, bare, ratios []float64
+	for b.Loop() {
+		row, err := runner.Measure(b.Context(), serial[0])
+		require.NoError(b, err)
+		require.EqualValues(b, turns, row.Sold)
+		took := bareLoop(b, rdb)
+		suite = append(suite, row.Seconds*1e9/turns)
+		bare = append(bare, float64(took.Nanoseconds())/turns)
+		ratios = append(ratios, row.Seconds/took.Seconds())
+	}
+	b.ReportMetric(0, "ns/op") // of both together, and so of nothing
+	b.ReportMetric(middle(suite), "suite-ns/turn")
+	b.ReportMetric(middle(bare), "bare-ns/turn")
+	b.ReportMetric(middle(ratios), "suite/bare")
+}
+
+func middle(x []float64) float64 {
+	slices.Sort(x)
+	return x[len(x)/2]
+}
+
+// bareLoop is one client's turns, as one would write them without a lock.
+func bareLoop(b *testing.B, rdb *redis.Client) time.Duration {
+	release := redis.NewScript(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  return redis.call('DEL', KEYS[1])
+end
+return 0`)
+	ctx := b.Context()
+	require.NoError(b, release.Load(ctx, rdb).Err())
+	require.NoError(b, rdb.Set(ctx, "bare:stock", turns, 0).Err())
+	runtime.GC() // as before every row
+	start := time.Now()
+	for range turns {
+		granted, err := rdb.SetNX(ctx, "bare:lock", "alone",
+			benchmark.DefaultTTL).Result()
+		if err != nil || !granted {
+			b.Fatal("acquire:", granted, err)
+		}
+		left, err := rdb.Get(ctx, "bare:stock").Int()
+		if err != nil {
+			b.Fatal("read the stock:", err)
+		}
+		if left > 0 {
+			if err := rdb.Decr(ctx, "bare:stock").Err(); err != nil {
+				b.Fatal("take from the stock:", err)
+			}
+		}
+		deleted, err := release.Run(ctx, rdb, []string{"bare:lock"},
+			"alone").Int()
+		if err != nil || deleted != 1 {
+			b.Fatal("release:", deleted, err)
+		}
+	}
+	return time.Since(start)
+}

@@ -1,0 +1,118 @@
+package costs_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/costs"
+)
+
+// What docs/polling.md says of waiting is measured here.
+
+// lesson is a table of one part of the page.
+type lesson struct{ strings.Builder }
+
+func newLesson(heads ...string) *lesson {
+	l := &lesson{}
+	l.line(heads...)
+	l.line(append([]string{"---"}, strings.Split(
+		strings.Repeat("--: ", len(heads)-1), " ")[:len(heads)-1]...)...)
+	return l
+}
+
+func (l *lesson) line(cells ...string) {
+	l.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+func perSecond(row benchmark.Row) string {
+	return fmt.Sprintf("%.0f", *row.HandoversPerSecond)
+}
+
+func wait(ms float64) string { return fmt.Sprintf("%.1f", ms) }
+
+func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
+	l := newLesson("longest pause", "hand-overs/s", "commands a section",
+		"wait p50, ms", "wait max, ms")
+	var rows []benchmark.Row
+	for _, pause := range []time.Duration{1, 2, 5, 10, 20, 50, 100, 200, 500,
+		1000} {
+		row := measure(t, "gold", 100, func(r *benchmark.Runner) {
+			r.Poll = pause * time.Millisecond
+		})
+		rows = append(rows, row)
+		l.line((pause * time.Millisecond).String(), perSecond(row),
+			fmt.Sprintf("%.1f", *row.CommandsPerSection), wait(row.Wait.P50),
+			wait(row.Wait.Max))
+	}
+	first, last := rows[0], rows[len(rows)-1]
+	assert.Greater(t, *first.CommandsPerSection, 5**last.CommandsPerSection)
+	assert.Greater(t, *first.HandoversPerSecond, 5**last.HandoversPerSecond)
+	fresh(t, "polling.md", "curve", l.String())
+}
+
+func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
+	l := newLesson("pauses of at most 100 ms", "hand-overs/s",
+		"commands a section", "wait p50, ms", "wait max, ms")
+	var speed []float64
+	for _, fixed := range []bool{false, true} {
+		row := measure(t, "gold", 100, func(r *benchmark.Runner) {
+			r.FixedPoll = fixed
+		})
+		l.line(map[bool]string{false: "with full jitter", true: "fixed"}[fixed],
+			perSecond(row), fmt.Sprintf("%.1f", *row.CommandsPerSection),
+			wait(row.Wait.P50), wait(row.Wait.Max))
+		speed = append(speed, *row.HandoversPerSecond)
+	}
+	assert.Greater(t, speed[0], 5*speed[1])
+	fresh(t, "polling.md", "lockstep", l.String())
+}
+
+func TestWithTooFewConnectionsTheHolderQueuesBehindThoseWhoWaitForIt(
+	t *testing.T) {
+	l := newLesson("connections", "hand-overs/s", "wait p50, ms",
+		"wait max, ms")
+	var speed []float64
+	for _, pool := range []int{108, 20, 10} {
+		row, err := costs.MeasureOver(t, subject(t, "gold"), 100, pool,
+			func(r *benchmark.Runner) { r.Poll = 2 * time.Millisecond })
+		require.NoError(t, err)
+		require.Zero(t, row.Failures, row.FirstFailure)
+		l.line(fmt.Sprint(pool), perSecond(row), wait(row.Wait.P50),
+			wait(row.Wait.Max))
+		speed = append(speed, *row.HandoversPerSecond)
+	}
+	assert.Greater(t, speed[0], 1.3*speed[1])
+	assert.Greater(t, speed[0], 3*speed[2])
+	fresh(t, "polling.md", "pool", l.String())
+}
+
+func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
+	t *testing.T) {
+	l := newLesson("row", "turns", "hand-overs/s", "wait p50, ms",
+		"wait max, ms", "jain", "in order, %")
+	for _, name := range []string{"gold", "reentrant/notify"} {
+		for _, loop := range []time.Duration{0, time.Second} {
+			row := measure(t, name, 20, func(r *benchmark.Runner) {
+				r.Loop, r.Stock = loop, 1_000_000
+			})
+			turns := "one each"
+			if loop > 0 {
+				turns = "for 1 s"
+			}
+			l.line(name, turns, perSecond(row), wait(row.Wait.P50),
+				wait(row.Wait.Max), fmt.Sprintf("%.3f", *row.Jain),
+				fmt.Sprintf("%.0f", 100**row.InOrder))
+			if name == "gold" && loop > 0 {
+				assert.Less(t, row.Wait.P50, 1.0, "one round trip: nobody else")
+				assert.Less(t, *row.Jain, 0.95)
+			}
+		}
+	}
+	fresh(t, "polling.md", "loop", l.String())
+}
