@@ -37,7 +37,8 @@ type job interface {
 	head() string
 	legend() string
 
-	// measure measures a subject and gives emit each row as it comes.
+	// measure measures a subject and gives emit its rows. When ctx ends before
+	// a row is finished it gives what there is, and returns the error of ctx.
 	measure(ctx context.Context, s *settings, subject benchmark.Subject,
 		emit func(row any, text string)) error
 	progress() string
@@ -183,7 +184,7 @@ func (s *settings) jobRows(ctx context.Context, j job, report *jobReport,
 		})
 		line.stop()
 		out.text(strings.Join(texts, ""))
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && err != nil {
 			return fmt.Errorf("%w in row %d of %d", errInterrupted, i+1,
 				len(s.subjects))
 		}
@@ -192,6 +193,14 @@ func (s *settings) jobRows(ctx context.Context, j job, report *jobReport,
 		}
 	}
 	return nil
+}
+
+// cut is the error of ctx, unless the row was finished before.
+func cut(ctx context.Context, finished bool) error {
+	if finished {
+		return nil
+	}
+	return ctx.Err()
 }
 
 // cacheJob is the cache that is refilled.
@@ -244,10 +253,11 @@ func (j *cacheJob) measure(ctx context.Context, s *settings,
 	subject benchmark.Subject, emit func(any, string)) error {
 	j.Servers = s.runner.Servers
 	row, err := j.Measure(ctx, subject)
-	if err == nil {
-		emit(row, row.Text())
+	if err != nil {
+		return err
 	}
-	return err
+	emit(row, row.Text())
+	return cut(ctx, row.Finished)
 }
 
 func (j *cacheJob) progress() string {
@@ -350,6 +360,9 @@ func (j *importJob) measure(ctx context.Context, s *settings,
 			return err
 		}
 		emit(row, row.Text())
+		if err := cut(ctx, row.Finished); err != nil {
+			return err
+		}
 	}
 	return nil
 }
