@@ -1,25 +1,24 @@
 package main
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/lockladder/lockladder/internal/benchmark/command"
 )
 
 func TestALeaseIsSizedByWhatWasMeasured(t *testing.T) {
-	var out, errs bytes.Buffer
-	assert.Equal(t, ok, run(t.Context(), []string{"-size-ttl"}, &out, &errs))
-	assert.Contains(t, out.String(), "work (GET, DECR)")
-	assert.Regexp(t, `the lease +\d+`, out.String())
-	assert.Empty(t, errs.String())
+	status, out, errs := bench(t.Context(), "-size-ttl")
+	assert.Equal(t, command.OK, status)
+	assert.Contains(t, out, "work (GET, DECR)")
+	assert.Regexp(t, `the lease +\d+`, out)
+	assert.Empty(t, errs)
 }
 
 func TestSizingGoesWithAServerOnly(t *testing.T) {
-	var out, errs bytes.Buffer
-	assert.Equal(t, usage, run(t.Context(), []string{"-size-ttl", "-clients",
-		"3"}, &out, &errs))
-	assert.Contains(t, errs.String(), "-clients does not go with it")
-	assert.Equal(t, 1, bytes.Count(errs.Bytes(), []byte("\n")))
-	assert.Empty(t, out.String())
+	status, out, errs := bench(t.Context(), "-size-ttl", "-clients", "3")
+	assert.Equal(t, command.Usage, status)
+	oneLineOnly(t, errs, "-clients does not go with it")
+	assert.Empty(t, out)
 }
