@@ -456,6 +456,26 @@ func TestWhoGivesUpPassesItsTurnOn(t *testing.T) {
 	})
 }
 
+func TestWhoGivesUpLeavesNoTurnBehind(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		s.operator(2500*milli, "mutes", func(n *lab.Node) { n.Mute(true) })
+		a.owner(1, func(o *owner) { o.section(3 * second) })
+		b.owner(2, func(o *owner) {
+			o.at(second)
+			assert.Error(t, o.acquireWithin(2200*milli))
+		})
+		c.owner(3, func(o *owner) {
+			o.at(3250 * milli) // the turn would have lasted until 3.5
+			o.section(second)
+			assert.Equal(t, 3250*milli, o.since)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "C3"}, s.served)
+	})
+}
+
 // B waits for A, and then has the lock for itself: 60 sections take 60 ms, over
 // several leases. What B left at the server while it waited is gone.
 func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
