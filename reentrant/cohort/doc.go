@@ -73,7 +73,8 @@
 //   - TryLock is refused when another owner of the process is before it, even
 //     if that one is still waiting.
 //   - The last owner of a queue leaves it with one more command. Its Lock may
-//     outlast its context by that, a twentieth of a lease at most.
+//     outlast its context by that, a twentieth of a lease at most where the
+//     client honours deadlines (ContextTimeoutEnabled).
 //
 // # See it fail
 //

@@ -370,6 +370,112 @@ func TestAProcessThatDiesInTheQueueCostsOneTurn(t *testing.T) {
 	})
 }
 
+func TestWhoComesInADeadProcesssTurnWaitsForItsEnd(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		a.owner(1, func(o *owner) { o.section(3 * second) })
+		b.owner(2, func(o *owner) {
+			o.at(second)
+			o.section(second)
+		})
+		b.crash(2 * second)
+		c.owner(3, func(o *owner) {
+			o.at(3100 * milli)
+			o.section(second)
+			assert.Equal(t, 3*second+milli+ttl/20, o.since)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "C3"}, s.served)
+	})
+}
+
+func TestTryLockDoesNotQueue(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		a.owner(1, func(o *owner) { o.section(3 * second) })
+		b.owner(2, func(o *owner) {
+			o.at(second)
+			granted, err := o.lock.TryLock(s.Context())
+			assert.NoError(t, err)
+			assert.False(t, granted)
+		})
+		c.owner(3, func(o *owner) {
+			o.at(2 * second)
+			o.section(second)
+			assert.Equal(t, 3*second+milli, o.since)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "C3"}, s.served)
+	})
+}
+
+// B's network is slow when its turn comes. Nobody overtakes it.
+func TestNobodyOvertakesWhoHasTheTurn(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		b.Hold(2900*milli, 3200*milli)
+		a.owner(1, func(o *owner) { o.section(3 * second) })
+		b.owner(2, func(o *owner) {
+			o.at(second)
+			o.section(second)
+			assert.Equal(t, 3200*milli, o.since)
+		})
+		c.owner(3, func(o *owner) {
+			o.at(3100 * milli)
+			granted, err := o.lock.TryLock(s.Context())
+			assert.NoError(t, err)
+			assert.False(t, granted)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "B2"}, s.served)
+	})
+}
+
+// B does not hear that it has the turn, and gives up. C gets the turn from it.
+func TestWhoGivesUpPassesItsTurnOn(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		s.operator(2500*milli, "mutes", func(n *lab.Node) { n.Mute(true) })
+		s.operator(3100*milli, "unmutes", func(n *lab.Node) { n.Mute(false) })
+		a.owner(1, func(o *owner) { o.section(3 * second) })
+		b.owner(2, func(o *owner) {
+			o.at(second)
+			assert.Error(t, o.acquireWithin(2200*milli))
+		})
+		c.owner(3, func(o *owner) {
+			o.at(2 * second)
+			o.section(second)
+			assert.Equal(t, 3200*milli, o.since)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "C3"}, s.served)
+	})
+}
+
+func TestWhoGivesUpLeavesNoTurnBehind(t *testing.T) {
+	tell(t, func(s *story) {
+		all := s.begin("A", "B", "C")
+		a, b, c := all[0], all[1], all[2]
+		s.operator(2500*milli, "mutes", func(n *lab.Node) { n.Mute(true) })
+		a.owner(1, func(o *owner) { o.section(3 * second) })
+		b.owner(2, func(o *owner) {
+			o.at(second)
+			assert.Error(t, o.acquireWithin(2200*milli))
+		})
+		c.owner(3, func(o *owner) {
+			o.at(3250 * milli) // the turn would have lasted until 3.5
+			o.section(second)
+			assert.Equal(t, 3250*milli, o.since)
+		})
+		s.Play()
+		assert.Equal(t, []string{"A1", "C3"}, s.served)
+	})
+}
+
 // B waits for A, and then has the lock for itself: 60 sections take 60 ms, over
 // several leases. What B left at the server while it waited is gone.
 func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
@@ -874,6 +980,24 @@ func TestAnOwnerEntersAgainWhileOthersWait(t *testing.T) {
 		})
 		s.Play()
 		assert.Equal(t, []string{"A1", "A2"}, s.served)
+	})
+}
+
+// Nobody has told the owner yet. The server does, when it asks.
+func TestAnOwnerThatHasLostTheLockDoesNotEnterAgain(t *testing.T) {
+	tell(t, func(s *story) {
+		a := s.begin("A")[0]
+		s.operator(second, "deletes", func(n *lab.Node) { n.Delete() })
+		a.owner(1, func(o *owner) {
+			require.True(t, o.acquire())
+			o.at(2 * second)
+			granted, err := o.lock.TryLock(s.Context())
+			assert.False(t, granted)
+			assert.ErrorIs(t, err, lock.ErrLost)
+			assert.True(t, s.Node(0).Free())
+			assert.ErrorIs(t, o.release(), lock.ErrNotHeld)
+		})
+		s.Play()
 	})
 }
 
