@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -107,10 +108,25 @@ func do[T any](action chromedp.Action[T]) chromedp.Action[chromedp.Void] {
 	}
 }
 
-// ready waits until the page's script has drawn all diagrams.
+// ready waits until the page's script has drawn all diagrams. While the browser
+// goes from one page to the next there is none to ask, and that is no failure.
 func ready() chromedp.Action[chromedp.Void] {
-	return do(chromedp.Poll[any](`document.documentElement.dataset.drawn`,
-		chromedp.WithPollingTimeout(20*time.Second)))
+	asked := chromedp.Evaluate[bool](
+		`!!document.documentElement && 'drawn' in document.documentElement.dataset`)
+	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		end := time.Now().Add(20 * time.Second)
+		for {
+			is, err := asked(ctx, t)
+			if is && err == nil {
+				return chromedp.Void{}, nil
+			}
+			if time.Now().After(end) || ctx.Err() != nil {
+				return chromedp.Void{}, fmt.Errorf("the diagrams are not drawn"+
+					" in time: %v", errors.Join(err, ctx.Err()))
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
 }
 
 // drawn is what a page's script knows of its diagrams.
