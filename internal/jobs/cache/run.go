@@ -147,7 +147,7 @@ type tally struct {
 }
 
 // Measure lets all requests look into the cache, where nothing is any more, and
-// then all go on at one instant. It returns when the last one was answered, when
+// then all go on at once. It returns when the last one was answered, when
 // the timeout is over or when ctx ends, and an error when the row could not begin.
 func (r *Runner) Measure(ctx context.Context, subject benchmark.Subject) (
 	Row, error) {
@@ -167,7 +167,6 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 	var attempts atomic.Int64
 	var missed sync.WaitGroup
 	missed.Add(r.Requests)
-	gate := make(chan struct{})
 
 	var clients []*redis.Client
 	client := func(node, n int) *redis.Client {
@@ -181,6 +180,7 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 		}
 	}()
 	services := make([]*Service, r.Services)
+	gates := make([]chan struct{}, r.Services)
 	for i := range services {
 		s := &Service{Cache: client(0, connections), Refill: client(0, refills),
 			Key: prefix + "value", Keep: keep, Load: database.Load}
@@ -203,7 +203,7 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 			s.Guard = Locked{Build: subject.Build, Env: env,
 				Asked: func(bool) { attempts.Add(1) }}
 		}
-		services[i] = s
+		services[i], gates[i] = s, make(chan struct{})
 	}
 
 	ctx, end := context.WithTimeout(ctx, r.Timeout)
@@ -218,12 +218,13 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 	var through sync.WaitGroup
 	for i := range r.Requests {
 		through.Go(func() {
-			passed := sync.OnceFunc(missed.Done)
 			s := *services[i%r.Services]
-			s.Missed = func() { passed(); <-gate }
+			s.Missed = sync.OnceFunc(func() {
+				missed.Done()
+				<-gates[i%r.Services]
+			})
 			value, err := s.Get(ctx)
-			passed() // a request that failed before it missed
-			<-gate
+			s.Missed() // of a request that failed before it missed
 			t.count(ctx, value, err, time.Since(open))
 			r.answered.Add(1)
 		})
@@ -231,7 +232,15 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 	missed.Wait()
 	commands, trips := r.Servers.Traffic()
 	open = time.Now()
-	close(gate)
+	// One of each service by turns, and the first ones a moment ahead: at one
+	// instant the crowd of one service would run before the first of another,
+	// and that would find the value loaded.
+	for i := range r.Requests {
+		if i == r.Services {
+			time.Sleep(r.Load / 10)
+		}
+		gates[i%r.Services] <- struct{}{}
+	}
 	through.Wait()
 	took := time.Since(open)
 

@@ -44,7 +44,7 @@ func (r Row) Text() string {
 			" answered\n", r.Seconds, answered, r.Requests)
 	}
 	if r.FirstFailure != nil {
-		text += fmt.Sprintf("  %d requests failed, the first: %s\n", r.Failures,
+		text += fmt.Sprintf("  requests that failed: %d, the first: %s\n", r.Failures,
 			strings.ReplaceAll(*r.FirstFailure, "\n", "; "))
 	}
 	return text

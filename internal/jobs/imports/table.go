@@ -36,14 +36,14 @@ func (r Row) Text() string {
 		}
 	}
 	if !r.Finished {
-		note(1, "cut off after %.1f s: %d of %d tasks were done, %d are left in a"+
-			" queue or a slot", r.Seconds, r.Done, r.Tasks, r.Left)
+		note(1, "cut off after %.1f s: %d of %d tasks were done; in a queue or a"+
+			" slot: %d", r.Seconds, r.Done, r.Tasks, r.Left)
 	}
-	note(r.Killed, "%d workers were killed", r.Killed)
-	note(r.Refused, "%d ends came too late and did not count", r.Refused)
-	note(r.AgainUnforced, "%d starts again had no reason", r.AgainUnforced)
+	note(r.Killed, "workers that were killed: %d", r.Killed)
+	note(r.Refused, "ends that came too late and did not count: %d", r.Refused)
+	note(r.AgainUnforced, "starts again without a reason: %d", r.AgainUnforced)
 	if r.FirstFailure != nil {
-		note(1, "%d workers ended by themselves, the first: %s", r.Failures,
+		note(1, "workers that ended by themselves: %d, the first: %s", r.Failures,
 			strings.ReplaceAll(*r.FirstFailure, "\n", "; "))
 	}
 	return text

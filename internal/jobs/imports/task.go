@@ -41,8 +41,8 @@ func parse(text string) (Task, error) {
 	return t, nil
 }
 
-// Tasks makes n tasks, spread over that many groups in turn. The first of every
-// hundred, as many as ungrouped says, have no group.
+// Tasks makes n tasks, spread over that many groups in turn. Of a hundred, as many
+// as ungrouped says have no group.
 func Tasks(n, groups, ungrouped int) []Task {
 	tasks := make([]Task, n)
 	for i := range tasks {
