@@ -36,7 +36,7 @@ func BenchmarkSerialLimit(b *testing.B) {
 	if runtime.GOOS == "linux" {
 		pid, err := server.PID()
 		require.NoError(b, err)
-		_, undo, err := benchmark.Pin(pid)
+		_, undo, err := benchmark.Pin(1, pid)
 		require.NoError(b, err)
 		defer undo()
 	}

@@ -28,7 +28,7 @@ func (r Report) WriteBenchstat(w io.Writer) error {
 			// In a name the dot stands for the slash of the rung's.
 			fmt.Fprintf(&b, "BenchmarkInventory/rung=%s/clients=%d/poll=%gms %d"+
 				" %.0f ns/op", strings.ReplaceAll(row.Rung, "/", "."),
-				row.Clients, row.PollMs, round.Sections,
+				row.InTableOf, row.PollMs, round.Sections,
 				round.Seconds*1e9/float64(round.Sections))
 			figure := func(x *float64, unit string) {
 				if x != nil {

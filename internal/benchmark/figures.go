@@ -19,7 +19,11 @@ type Row struct {
 	Kind    Kind   `json:"kind"`
 	Nodes   int    `json:"nodes"`   // Redis servers that the lock was on
 	Clients int    `json:"clients"` // that ran at the same time
-	Stock   int    `json:"stock"`
+
+	// InTableOf is how many clients the other rows of the table have.
+	InTableOf int `json:"table_clients"`
+
+	Stock int `json:"stock"`
 
 	Services int `json:"services"` // processes that the clients lived in
 

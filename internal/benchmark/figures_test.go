@@ -92,7 +92,7 @@ func TestAReportHasTheFieldsThatItsReadersKnow(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(out.Bytes(), &got))
 	assert.Equal(t, 1, got.Schema)
-	assert.JSONEq(t, `{"rung":"gold","kind":"rung","nodes":1,"clients":1000,
+	assert.JSONEq(t, `{"rung":"gold","kind":"rung","nodes":1,"clients":1000,"table_clients":1000,
 		"stock":100,"services":1,"loop_seconds":null,"poll_ms":1000,
 		"fixed_poll":false,"sold":100,"left":0,"oversold":0,"lost_updates":0,"max_holders":1,
 		"finished":true,"turns":1000,"sections":1000,"seconds":1.25,
@@ -118,7 +118,7 @@ func TestAReportWithoutRowsHasAnEmptyList(t *testing.T) {
 // fullRow has every figure.
 func fullRow() Row {
 	return Row{
-		Rung: "gold", Kind: Rung, Nodes: 1, Clients: 1000, Stock: 100,
+		Rung: "gold", Kind: Rung, Nodes: 1, Clients: 1000, InTableOf: 1000, Stock: 100,
 		Services: 1, PollMs: 1000, Sold: 100, Left: new(int64(0)),
 		MaxHolders: new(int64(1)), Finished: true, Turns: 1000, Sections: 1000,
 		Seconds: 1.25, HandoversPerSecond: new(800.0),

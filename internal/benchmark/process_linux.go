@@ -30,9 +30,10 @@ func nap(d time.Duration) {
 }
 
 // Pin moves this process and the others to one CPU, the last of those that this
-// process may use, and lets the Go runtime run one thread at a time. undo moves
-// this process back.
-func Pin(pids ...int) (cpu int, undo func(), err error) {
+// process may use, and lets the Go runtime run so many threads at a time. One is
+// steadier; a slower network needs two, because the runtime takes its time to
+// notice that its only thread is asleep. undo moves this process back.
+func Pin(threads int, pids ...int) (cpu int, undo func(), err error) {
 	var before, one unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &before); err != nil {
 		return 0, nil, fmt.Errorf("ask for the CPUs of this process: %w", err)
@@ -43,9 +44,9 @@ func Pin(pids ...int) (cpu int, undo func(), err error) {
 		}
 	}
 	one.Set(cpu)
-	threads := runtime.GOMAXPROCS(1)
+	usual := runtime.GOMAXPROCS(threads)
 	undo = func() {
-		runtime.GOMAXPROCS(threads)
+		runtime.GOMAXPROCS(usual)
 		_ = move(os.Getpid(), &before)
 	}
 	for _, pid := range append([]int{os.Getpid()}, pids...) {

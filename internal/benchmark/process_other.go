@@ -12,7 +12,7 @@ func wakeExactly() {}
 func nap(d time.Duration) { time.Sleep(d) }
 
 // Pin is possible on Linux only.
-func Pin(...int) (cpu int, undo func(), err error) {
+func Pin(int, ...int) (cpu int, undo func(), err error) {
 	return 0, nil, errors.New("to pin a process to a CPU needs Linux")
 }
 

@@ -212,7 +212,8 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 	r.Servers.clear()
 	// Should this process be killed, the stock removes itself.
 	_, stockKey := r.keys(subject)
-	if err := nodes[0].Set(ctx, stockKey, r.Stock,
+	_, stock := r.size(subject)
+	if err := nodes[0].Set(ctx, stockKey, stock,
 		r.Timeout+time.Hour).Err(); err != nil {
 		return Row{}, fmt.Errorf("set the stock: %w", err)
 	}
@@ -243,6 +244,21 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 		row.Left = &left
 	}
 	return row, nil
+}
+
+// enough is how many turns of the serial limit other rows are compared with, at
+// least: a handful says nothing.
+const enough = 1000
+
+// size is how many turns all clients take together in a round, and how many
+// units they share. Where others are compared with it, the serial limit takes
+// more turns than they do when they are few, with a stock to match.
+func (r *Runner) size(subject Subject) (turns, stock int) {
+	turns, stock = r.Clients*max(r.Ops, 1), r.Stock
+	if subject.alone && r.Rounds > 1 && turns < enough {
+		stock, turns = stock*enough/turns, enough
+	}
+	return turns, stock
 }
 
 // keys are those of a row: the lock's and the stock's.
@@ -326,7 +342,7 @@ func (r *Runner) seat(ctx context.Context, subject Subject,
 	}
 	if subject.alone {
 		st.clients = []*client{{sale: s}}
-		st.each *= r.Clients
+		st.each, _ = r.size(subject)
 	}
 	if st.closed {
 		st.each = 0
@@ -517,15 +533,13 @@ func (r *Runner) row(subject Subject, all *part) Row {
 		Rung:         subject.Name,
 		Kind:         subject.Kind,
 		Clients:      r.Clients,
-		Stock:        r.Stock,
+		InTableOf:    r.Clients,
 		Services:     max(r.of, 1),
 		PollMs:       ms(r.Pause(subject)),
 		FixedPoll:    r.FixedPoll,
 		Sections:     all.Sections,
 		Sold:         all.Sold,
-		Oversold:     max(0, all.Sold-int64(r.Stock)),
 		LostUpdates:  all.LostUpdates,
-		Turns:        r.Clients * max(r.Ops, 1),
 		Finished:     all.Cut == 0 && all.Absent == 0,
 		Seconds:      round(all.Took.Seconds(), 6),
 		Failures:     all.Failures,
@@ -539,6 +553,8 @@ func (r *Runner) row(subject Subject, all *part) Row {
 		Service:      sampled(orderOfService(all.Stamps)),
 		meant:        subject.Nodes,
 	}
+	row.Turns, row.Stock = r.size(subject)
+	row.Oversold = max(0, row.Sold-int64(row.Stock))
 	if r.Crew != nil {
 		row.Services = r.Crew.size()
 	}

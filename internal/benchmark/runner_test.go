@@ -408,19 +408,22 @@ func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
 	slices.Sort(ratios)
 	assert.Equal(t, ratios[1], *row.RatioToSerial, "the median is reported")
 	assert.True(t, row.Complete())
-	assert.Equal(t, new(1.0),
-		measure(t, r, subject(t, "serial-limit")).Rounds[0].RatioToSerial)
+	serial := measure(t, r, subject(t, "serial-limit"))
+	assert.Equal(t, new(1.0), serial.Rounds[0].RatioToSerial)
+	assert.EqualValues(t, 1000, serial.Sections, "five turns say nothing")
+	assert.EqualValues(t, 1000, serial.Sold, "and all of them sell as well")
+	assert.Equal(t, 5, serial.InTableOf)
 }
 
 func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
 	r := embedded(t, 3, 3)
 	r.Rounds = 3
 	ctx, cancel := context.WithCancel(t.Context())
-	// Three turns of the serial limit and three of the rung are a round; the
-	// rung's second is cut off.
+	// A thousand turns of the serial limit and three of the rung are a round;
+	// the rung's second is cut off.
 	var turns atomic.Int64
 	r.Think = func(context.Context) {
-		if turns.Add(1) == 10 {
+		if turns.Add(1) == 2*1000+3+1 {
 			cancel()
 		}
 	}

@@ -330,7 +330,11 @@ func (s *settings) pinned(ctx context.Context) (cpu *int, undo func(),
 	if err != nil {
 		return nil, nil, fmt.Errorf("-pin: %w", err)
 	}
-	on, undo, err := benchmark.Pin(pids...)
+	threads := 1
+	if s.rtt > 0 {
+		threads = 2
+	}
+	on, undo, err := benchmark.Pin(threads, pids...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("-pin: %w", err)
 	}

@@ -60,11 +60,7 @@ type sweep struct {
 
 func swept(rows []benchmark.Row) sweep {
 	clients := sweep{name: "clients", of: func(r benchmark.Row) string {
-		// The serial limit is one client with everybody's turns.
-		if r.Rung == "serial-limit" && r.LoopSeconds == nil {
-			return fmt.Sprint(r.Turns)
-		}
-		return fmt.Sprint(r.Clients)
+		return fmt.Sprint(r.InTableOf)
 	}}
 	polls := sweep{name: "longest pause, ms",
 		of: func(r benchmark.Row) string { return fmt.Sprintf("%g", r.PollMs) }}

@@ -27,7 +27,7 @@ func run() benchmark.Report {
 	for _, clients := range []int{10, 100} {
 		for _, name := range []string{"serial-limit", "gold", "redlock"} {
 			row := benchmark.Row{Rung: name, Kind: benchmark.Rung,
-				Clients: clients, Turns: clients, Sections: int64(clients),
+				Clients: clients, InTableOf: clients, Turns: clients, Sections: int64(clients),
 				Seconds: 0.5, HandoversPerSecond: new(2.0 * float64(clients)),
 				CommandsPerSection: new(4.5), RoundTripsPerSection: new(4.5),
 				Wait: &benchmark.Wait{P50: 5, P99: 9, Max: 10,
