@@ -136,6 +136,9 @@ func (r *Runner) Answered() (n, of int) {
 	return int(r.answered.Load()), int(r.under.Load())
 }
 
+// errTimeout says that a row has taken too long.
+var errTimeout = errors.New("the row has taken too long")
+
 // tally is what the requests of a row have seen.
 type tally struct {
 	mu      sync.Mutex
@@ -206,8 +209,8 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 		services[i], gates[i] = s, make(chan struct{})
 	}
 
-	ctx, end := context.WithTimeout(ctx, r.Timeout)
-	defer end()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	t := &tally{values: map[string]int{},
 		answers: hdrhistogram.New(1, time.Hour.Microseconds(), 3)}
 	r.answered.Store(0)
@@ -232,12 +235,14 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 	missed.Wait()
 	commands, trips := r.Servers.Traffic()
 	open = time.Now()
+	timeout := time.AfterFunc(r.Timeout, func() { end(errTimeout) })
+	defer timeout.Stop()
 	// One of each service by turns, and the first ones a moment ahead: at one
 	// instant the crowd of one service would run before the first of another,
 	// and that would find the value loaded.
 	for i := range r.Requests {
 		if i == r.Services {
-			time.Sleep(r.Load / 10)
+			time.Sleep(min(r.Load/10, 5*time.Millisecond))
 		}
 		gates[i%r.Services] <- struct{}{}
 	}
@@ -249,7 +254,7 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 		PollMs: milliseconds(r.Poll), Loads: database.Loads(), Values: t.values,
 		Finished: t.cut == 0, Seconds: round(took.Seconds()),
 		Answer: t.answer(), Failures: t.failed,
-		Interrupted: errors.Is(ctx.Err(), context.Canceled)}
+		Interrupted: ctx.Err() != nil && context.Cause(ctx) != errTimeout}
 	c, n := r.Servers.Traffic()
 	row.CommandsPerRequest = round(float64(c-commands) / float64(r.Requests))
 	row.RoundTripsPerRequest = round(float64(n-trips) / float64(r.Requests))

@@ -73,3 +73,14 @@ type failing struct{ err error }
 func (f failing) TryLock(context.Context) (bool, error) { return false, f.err }
 func (f failing) Lock(context.Context) error            { return f.err }
 func (f failing) Unlock(context.Context) error          { return f.err }
+
+func TestARowThatTakesTooLongIsReported(t *testing.T) {
+	r := embedded(t, 8)
+	r.Timeout, r.Load = 20*ms, time.Hour
+	row, err := r.Measure(t.Context(), subjects()[2])
+	require.NoError(t, err)
+	assert.False(t, row.Finished)
+	assert.False(t, row.Interrupted)
+	assert.Zero(t, row.Failures)
+	assert.Contains(t, row.Text(), "0 of 8 requests were answered")
+}
