@@ -388,12 +388,14 @@ func (k *conn) execute(args []string, text string, sent time.Time,
 // push takes messages to a subscriber, through the gate like commands.
 func (k *conn) push() {
 	w, c, n := k.client.world, k.client, k.node
-	for {
+	for over := false; !over; {
 		var message string
 		select {
 		case <-k.server.news():
 		case <-k.ended:
-			return
+			// What was published before the end takes its turn at the gate all
+			// the same: which of the two comes first here is chance.
+			over = true
 		}
 		for {
 			if message = k.server.message(); message == "" {
@@ -403,6 +405,9 @@ func (k *conn) push() {
 				invalidation))
 			if !w.gate.wait(time.Now(), c.Name, n.index, text) || c.dead.Load() {
 				return
+			}
+			if k.gone.Load() {
+				continue // nobody is there to hear it
 			}
 			n.mu.Lock()
 			muted := n.muted
