@@ -492,6 +492,21 @@ func TestAnInterruptLeavesNoServiceAndNoServer(t *testing.T) {
 	}
 }
 
+func TestAnInterruptEndsARowInSeveralProcesses(t *testing.T) {
+	redis := miniredis.RunT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	// The first to get in dies, and bronze has no lease: the others ask for ever.
+	onCommand(redis, "SETNX", 20, cancel)
+	status, stdout, stderr := bench(ctx, "-redis", redis.Addr(), "-clients",
+		"6", "-services", "3", "-rounds", "1", "-crash", "1", "-timeout", "1m",
+		"-poll", "5ms", "-rungs", "bronze,gold")
+	assert.Equal(t, 1, status)
+	oneLineOnly(t, stderr, "interrupted in row 1 of 2")
+	assert.Contains(t, stdout, "0 of 6 turns were completed")
+	assert.NotContains(t, stdout, "cut off after 60")
+	assert.Empty(t, redis.Keys())
+}
+
 func TestSeveralNumbersOfClientsMakeATableEach(t *testing.T) {
 	status, stdout, stderr := bench(t.Context(), "-clients", "2,3", "-poll",
 		"1ms,2ms", "-rungs", "gold")

@@ -32,6 +32,9 @@ const (
 	// machine late: given up, a grant would block the others for a lease.
 	embeddedWithin = 30 * time.Second
 
+	// embeddedMemory is the memory from which on the collector works harder.
+	embeddedMemory = 300 << 20
+
 	// warmWithin bounds the opening of one node's connections.
 	warmWithin = 30 * time.Second
 
@@ -56,7 +59,10 @@ type Servers struct {
 	embedded []*miniredis.Miniredis
 	virtual  func(node int) (net.Conn, error)
 	calls    func() int64 // of virtual servers
-	gcBefore int          // the collector's setting to go back to, 0 when untouched
+
+	// The collector's settings to go back to, 0 when untouched.
+	gcBefore    int
+	limitBefore int64
 }
 
 // Config is how the clients of a run reach its servers.
@@ -84,6 +90,10 @@ func Embed(n int, config Config) *Servers {
 	// embedded server allocates a whole Lua interpreter.
 	if os.Getenv("GOGC") == "" {
 		s.gcBefore = debug.SetGCPercent(400)
+	}
+	// It may take what it likes only as long as there is not much in use.
+	if os.Getenv("GOMEMLIMIT") == "" {
+		s.limitBefore = debug.SetMemoryLimit(embeddedMemory)
 	}
 	for range n {
 		server := miniredis.NewMiniRedis()
@@ -284,6 +294,9 @@ func (s *Servers) Close(ctx context.Context) error {
 	}
 	if s.gcBefore != 0 {
 		debug.SetGCPercent(s.gcBefore)
+	}
+	if s.limitBefore != 0 {
+		debug.SetMemoryLimit(s.limitBefore)
 	}
 	return errors.Join(errs...)
 }
