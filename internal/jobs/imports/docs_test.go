@@ -124,11 +124,13 @@ func throughput(t *testing.T) string {
 					w := s.worker(fmt.Sprint("W", i+1), i+1,
 						func(w *worker, _ imports.Task, _ int) error {
 							w.Sleep(work)
-							w.Step("has done one", func() { took, done = s.Now(), done+1 })
-							if done == tasks {
-								// Its end is written down before all end.
-								time.AfterFunc(second, s.stop)
-							}
+							w.Step("has done one", func() {
+								took, done = s.Now(), done+1
+								if done == tasks {
+									// Its end is written down before all end.
+									time.AfterFunc(second, s.stop)
+								}
+							})
 							return nil
 						})
 					s.run(time.Duration(i)*second/4, w)

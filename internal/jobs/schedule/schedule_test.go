@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ const (
 type story struct {
 	*lab.World
 	rung   ladder.Rung
+	mu     sync.Mutex       // guards what follows; never held while time passes
 	began  map[int][]string // minute: who has begun its job
 	done   map[int][]string // minute: whose done.lua has written
 	end    context.Context
@@ -75,7 +77,7 @@ func (s *story) service(name string, from time.Duration,
 		Job: func(_ context.Context, due time.Time) error {
 			c.Step("begins", func() {
 				c.Note("begins the job of minute %d", minute(due))
-				s.began[minute(due)] = append(s.began[minute(due)], name)
+				s.add(s.began, minute(due), name)
 			})
 			return job(c, minute(due))
 		},
@@ -91,6 +93,13 @@ func (s *story) service(name string, from time.Duration,
 		}
 	})
 	return c
+}
+
+// add notes that a service has begun, or done, the job of a minute.
+func (s *story) add(to map[int][]string, minute int, who string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	to[minute] = append(to[minute], who)
 }
 
 // written sees whose done.lua has written which minute.
@@ -113,7 +122,7 @@ func (h written) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if reply, ok := cmd.(*redis.Cmd); ok && err == nil && len(args) == 5 &&
 			args[3] == "report:done" && reply.Val() == int64(1) {
 			at := time.UnixMilli(args[4].(int64)).Minute()
-			h.s.done[at] = append(h.s.done[at], h.name)
+			h.s.add(h.s.done, at, h.name)
 		}
 		return err
 	}
@@ -190,7 +199,10 @@ func TestWhateverDiesEveryMinuteIsDoneOnce(t *testing.T) {
 func dyingAtWork(s *story, from int) func(*lab.Client, int) error {
 	return func(c *lab.Client, minute int) error {
 		c.Sleep(100 * time.Millisecond)
-		if minute == from && len(s.began[minute]) == 1 {
+		s.mu.Lock()
+		first := len(s.began[minute]) == 1
+		s.mu.Unlock()
+		if minute == from && first {
 			c.Step("dies", c.Crash)
 			runtime.Goexit()
 		}
