@@ -236,7 +236,7 @@ func TestAFileStaysWhenTheRunFails(t *testing.T) {
 	cancel()
 	status, _, stderr := bench(ctx, "-json", path)
 	assert.Equal(t, 1, status)
-	oneLineOnly(t, stderr, "interrupted before row 1 of 17")
+	oneLineOnly(t, stderr, "interrupted before row 1 of 18")
 	only(t, path, "before")
 }
 
