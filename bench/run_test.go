@@ -438,13 +438,13 @@ func noServer(t *testing.T) {
 func TestServersAreStartedForTheRun(t *testing.T) {
 	noServer(t)
 	cmd := process(t, "-redis", "auto", "-clients", "6", "-rounds", "2",
-		"-rungs", "serial-limit,gold,redlock", "-rtt", "1ms")
+		"-rungs", "serial-limit,gold,redlock", "-rtt", "50us")
 	temp := t.TempDir()
 	cmd.Env = append(cmd.Env, "TMPDIR="+temp)
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	for _, words := range []string{"5 servers started for this run",
-		"1ms are added to every round trip.", "measured 2 times",
+		"50µs are added to every round trip.", "measured 2 times",
 		"\nredlock ", "times serial"} {
 		assert.Contains(t, string(out), words)
 	}
