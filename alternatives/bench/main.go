@@ -5,6 +5,9 @@
 //	go run ./bench -clients 100 -rungs serial-limit,diamond/watchdog,redislock
 //	go run ./bench -redis 127.0.0.1:6379
 //
+// With -redis the locks in other stores are measured too, each on a server that
+// is started for its row: MariaDB, ZooKeeper, etcd.
+//
 // rueidislock needs client-side caching, which the embedded servers do not have;
 // with -redis it is measured too. It exits with 0 when every row was measured, 2
 // when it was not understood, and 1 after any other failure or an interrupt.
@@ -42,6 +45,9 @@ func program() command.Command {
 			subject.Build, subject.Share = nil, library.Share
 		}
 		all = append(all, subject)
+	}
+	for _, store := range stores {
+		all = append(all, store.row())
 	}
 	return command.Command{
 		Intro: "Sells a stock to many clients, behind every rung of the ladder " +

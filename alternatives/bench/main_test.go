@@ -24,7 +24,8 @@ func TestOneTableHasRungsAndLibraries(t *testing.T) {
 		assert.Contains(t, out, row)
 	}
 	assert.Contains(t, out, "Not measured: rueidislock, rueidislock-3,"+
-		" rueidislock-1; they need a real server")
+		" rueidislock-1, mysql/record, mysql/lease, mysql/pessimistic,"+
+		" zookeeper/basic, zookeeper/sequential, etcd; they need a real server")
 }
 
 func TestBadArgumentsAreRefusedWithOneLine(t *testing.T) {

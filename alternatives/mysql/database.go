@@ -26,6 +26,7 @@ var ErrLockWaitTimeout = errors.New("lock wait timeout")
 const (
 	duplicateKey    = 1062
 	lockWaitTimeout = 1205 // MariaDB says so of NOWAIT, too
+	deadlock        = 1213 // the statement was undone, for others to go on
 	lockNowait      = 3572 // what MySQL says of NOWAIT
 )
 
@@ -109,6 +110,19 @@ func numbered(err error, numbers ...uint16) bool {
 // notHeld is what an Unlock returns that found nothing of its own.
 func notHeld(name string) error {
 	return fmt.Errorf("release %q: %w", name, scenarios.ErrNotHeld)
+}
+
+// exec sends a statement, and again when the server has undone it to end a
+// deadlock: a refused INSERT locks the row that it has met, and two of these and
+// a DELETE can wait for each other.
+func exec(ctx context.Context, db *sql.DB, query string, args ...any) (
+	sql.Result, error) {
+	for {
+		done, err := db.ExecContext(ctx, query, args...)
+		if !numbered(err, deadlock) || ctx.Err() != nil {
+			return done, err
+		}
+	}
 }
 
 // check refuses what no lock can be made of.

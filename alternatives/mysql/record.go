@@ -27,7 +27,7 @@ func NewRecord(db *sql.DB, name string, every time.Duration) (*Record, error) {
 
 // TryLock makes one attempt. (false, err) means unknown: the row may be there.
 func (l *Record) TryLock(ctx context.Context) (bool, error) {
-	_, err := l.db.ExecContext(ctx,
+	_, err := exec(ctx, l.db,
 		"INSERT INTO record_lock (name, taken_at) VALUES (?, NOW(6))", l.name)
 	if numbered(err, duplicateKey) {
 		return false, nil
@@ -46,7 +46,7 @@ func (l *Record) Lock(ctx context.Context) error {
 // Unlock deletes the row, whoever has inserted it. It returns ErrNotHeld when
 // there was none.
 func (l *Record) Unlock(ctx context.Context) error {
-	done, err := l.db.ExecContext(ctx,
+	done, err := exec(ctx, l.db,
 		"DELETE FROM record_lock WHERE name = ?", l.name)
 	if err != nil {
 		return failed(ctx, "release", l.name, err)
