@@ -3,6 +3,7 @@ package etcd_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -18,11 +19,14 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/lockladder/lockladder/alternatives/etcd"
+	"github.com/lockladder/lockladder/alternatives/internal/verdicts"
 	"github.com/lockladder/lockladder/internal/lock"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios"
 )
+
+var update = flag.Bool("update", false, "rewrite docs/alternatives.md")
 
 var flaws = lock.Flaws(
 	// Unlock runs with the caller's context, and deletes without looking.
@@ -58,9 +62,13 @@ func TestTheLockBreaksWhatIsKnown(t *testing.T) {
 		s.client, err = dial(t, s.Addr())
 		return s, err
 	})
-	scenarios.Run(t, build, scenarios.OnServersOf(pool),
+	report := scenarios.Run(t, build, scenarios.OnServersOf(pool),
 		scenarios.WithoutFeatures(scenarios.Reentry, scenarios.Renewal),
 		scenarios.Flaws(flaws...))
+	if !t.Failed() {
+		verdicts.Fresh(t, *update, "etcd", []string{"etcd"},
+			map[string]scenarios.Report{"etcd": report})
+	}
 }
 
 // dial makes a client that ends with the test.

@@ -3,14 +3,17 @@ package mysql_test
 import (
 	"context"
 	"database/sql"
+	"flag"
 	"fmt"
 	"io"
+	"sync"
 	"testing"
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/alternatives/internal/verdicts"
 	"github.com/lockladder/lockladder/alternatives/mysql"
 	"github.com/lockladder/lockladder/internal/lock"
 	"github.com/lockladder/lockladder/internal/servers"
@@ -135,7 +138,20 @@ func (s *store) Replies(from io.Reader) scenarios.Frames {
 	return mysql.Replies(from)
 }
 
+var update = flag.Bool("update", false, "rewrite docs/alternatives.md")
+
 func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
+	reports := map[string]scenarios.Report{}
+	var mu sync.Mutex
+	t.Run("locks", func(t *testing.T) { tellAll(t, &mu, reports) })
+	if !t.Failed() && len(reports) > 0 {
+		verdicts.Fresh(t, *update, "mysql", []string{"record", "lease", "pessimistic"}, reports)
+	}
+}
+
+// tellAll runs every lock through the stories, at the same time.
+func tellAll(t *testing.T, mu *sync.Mutex,
+	reports map[string]scenarios.Report) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			build := func(env scenarios.Env) (scenarios.Lock, error) {
@@ -158,9 +174,12 @@ func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 				s.db = open(t, s.Addr())
 				return s, nil
 			})
-			scenarios.Run(t, build, scenarios.OnServersOf(pool),
+			report := scenarios.Run(t, build, scenarios.OnServersOf(pool),
 				scenarios.WithoutFeatures(kind.not...),
 				scenarios.Flaws(kind.flaws...))
+			mu.Lock()
+			defer mu.Unlock()
+			reports[name] = report
 		})
 	}
 }

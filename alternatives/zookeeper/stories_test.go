@@ -3,6 +3,7 @@ package zookeeper_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"net"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/alternatives/internal/verdicts"
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
 	"github.com/lockladder/lockladder/internal/lock"
 	"github.com/lockladder/lockladder/internal/servers"
@@ -91,7 +93,20 @@ func (all *sessions) session(t *testing.T, env scenarios.Env) (
 	return s, err
 }
 
+var update = flag.Bool("update", false, "rewrite docs/alternatives.md")
+
 func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
+	reports := map[string]scenarios.Report{}
+	var mu sync.Mutex
+	t.Run("locks", func(t *testing.T) { tellAll(t, &mu, reports) })
+	if !t.Failed() && len(reports) > 0 {
+		verdicts.Fresh(t, *update, "zookeeper", []string{"basic", "sequential", "recipe"}, reports)
+	}
+}
+
+// tellAll runs every lock through the stories, at the same time.
+func tellAll(t *testing.T, mu *sync.Mutex,
+	reports map[string]scenarios.Report) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			all := &sessions{of: map[any]*zookeeper.Session{}}
@@ -109,9 +124,12 @@ func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 				s.conn = connect(t, s.Addr())
 				return s, nil
 			})
-			scenarios.Run(t, build, scenarios.OnServersOf(pool),
+			report := scenarios.Run(t, build, scenarios.OnServersOf(pool),
 				scenarios.WithoutFeatures(kind.not...),
 				scenarios.Flaws(kind.flaws...))
+			mu.Lock()
+			defer mu.Unlock()
+			reports[name] = report
 		})
 	}
 }
@@ -164,11 +182,11 @@ func (s *store) first(key string) (string, error) {
 		case strings.HasPrefix(node, key+"_lock_"):
 			consider("/locks", node)
 		case node == key:
-			queue, stat, err := s.conn.Children("/locks/" + node)
+			queue, _, err := s.conn.Children("/locks/" + node)
 			if err != nil {
 				return "", err
 			}
-			_, stat, err = s.conn.Exists("/locks/" + node)
+			_, stat, err := s.conn.Exists("/locks/" + node)
 			if err == nil && stat.EphemeralOwner != 0 {
 				return "/locks/" + node, nil
 			}
