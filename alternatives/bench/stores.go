@@ -9,9 +9,6 @@ import (
 	"strings"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-
 	"github.com/lockladder/lockladder/alternatives/etcd"
 	"github.com/lockladder/lockladder/alternatives/mysql"
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
@@ -140,8 +137,7 @@ func onEtcd(ctx context.Context) (lock.Build, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{"http://" + server.Addr()}, Logger: zap.NewNop()})
+	client, err := etcd.Open(ctx, server.Addr())
 	if err != nil {
 		server.Stop()
 		return nil, nil, err

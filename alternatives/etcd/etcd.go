@@ -9,10 +9,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/zap"
 
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -45,6 +47,33 @@ func New(client *clientv3.Client, name string, ttl time.Duration) (*Lock,
 	}
 	return &Lock{client: client, prefix: "/locks/" + name,
 		ttl: int((ttl + time.Second - 1) / time.Second)}, nil
+}
+
+// Open makes a client of the server at an address, and waits until it answers:
+// the client's own calls would wait for it for ever. An error is one line with
+// the address and the cause, within five seconds. The client must be closed.
+func Open(ctx context.Context, addr string) (*clientv3.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	// The client says of a refused connection only that time has run out.
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("the etcd server at %s can't be reached: %w",
+			addr, err)
+	}
+	c.Close()
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{"http://" + addr}, Logger: zap.NewNop()})
+	if err != nil {
+		return nil, fmt.Errorf("connect to etcd at %s: %w", addr, err)
+	}
+	if _, err := client.Status(ctx, "http://"+addr); err != nil {
+		client.Close()
+		return nil, fmt.Errorf("the etcd server at %s can't be used: %w", addr,
+			err)
+	}
+	return client, nil
 }
 
 // begin has a session that is not lost.

@@ -36,7 +36,7 @@ func NewBasic(s *Session, name string) (*Basic, error) {
 func (l *Basic) TryLock(ctx context.Context) (bool, error) {
 	granted, err := l.try(ctx)
 	if err != nil {
-		return false, failed(ctx, "acquire", l.name, err)
+		return false, l.session.failed(ctx, "acquire", l.name, err)
 	}
 	return granted, nil
 }
@@ -103,12 +103,12 @@ func (l *Basic) Lock(ctx context.Context) error {
 		}
 		gone, err := l.session.watch(ctx, l.path)
 		if err != nil {
-			return failed(ctx, "wait for", l.name, err)
+			return l.session.failed(ctx, "wait for", l.name, err)
 		}
 		select {
 		case <-gone:
 		case <-ctx.Done():
-			return failed(ctx, "wait for", l.name, ctx.Err())
+			return l.session.failed(ctx, "wait for", l.name, ctx.Err())
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (l *Basic) Unlock(ctx context.Context) error {
 		err = scenarios.ErrNotHeld
 	}
 	if err != nil {
-		return failed(ctx, "release", l.name, err)
+		return l.session.failed(ctx, "release", l.name, err)
 	}
 	return nil
 }

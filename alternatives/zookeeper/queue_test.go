@@ -254,6 +254,6 @@ func TestBadInputGetsOneLine(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	_, err = l.TryLock(ctx)
-	assert.ErrorContains(t, err, `acquire "x"`)
+	assert.ErrorContains(t, err, `acquire "x": 127.0.0.1:1: `)
 	assert.NotContains(t, err.Error(), "\n")
 }

@@ -38,7 +38,7 @@ func NewRecipe(s *Session, name string) (*Recipe, error) {
 func (l *Recipe) TryLock(ctx context.Context) (bool, error) {
 	before, err := l.queue(ctx)
 	if err != nil {
-		return false, failed(ctx, "acquire", l.name, err)
+		return false, l.session.failed(ctx, "acquire", l.name, err)
 	}
 	return before == "", nil
 }
@@ -47,14 +47,14 @@ func (l *Recipe) TryLock(ctx context.Context) (bool, error) {
 func (l *Recipe) Lock(ctx context.Context) error {
 	before, err := l.queue(ctx)
 	if err != nil {
-		return failed(ctx, "acquire", l.name, err)
+		return l.session.failed(ctx, "acquire", l.name, err)
 	}
 	if before == "" {
 		return nil
 	}
 	events, err := l.session.watch(ctx, root+"/"+before)
 	if err != nil {
-		return failed(ctx, "wait for", l.name, err)
+		return l.session.failed(ctx, "wait for", l.name, err)
 	}
 	select {
 	case <-events:
@@ -109,7 +109,7 @@ func (l *Recipe) Unlock(ctx context.Context) error {
 		err = scenarios.ErrNotHeld
 	}
 	if err != nil {
-		return failed(ctx, "release", l.name, err)
+		return l.session.failed(ctx, "release", l.name, err)
 	}
 	return nil
 }

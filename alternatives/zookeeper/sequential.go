@@ -40,7 +40,7 @@ func NewSequential(s *Session, name string) (*Sequential, error) {
 func (l *Sequential) TryLock(ctx context.Context) (bool, error) {
 	granted, err := l.queue(ctx, false)
 	if err != nil {
-		return false, failed(ctx, "acquire", l.name, err)
+		return false, l.session.failed(ctx, "acquire", l.name, err)
 	}
 	return granted, nil
 }
@@ -50,7 +50,7 @@ func (l *Sequential) Lock(ctx context.Context) error {
 	for {
 		granted, err := l.queue(ctx, true)
 		if err != nil {
-			return failed(ctx, "acquire", l.name, err)
+			return l.session.failed(ctx, "acquire", l.name, err)
 		}
 		if granted {
 			return nil
@@ -166,7 +166,7 @@ func (l *Sequential) Unlock(ctx context.Context) error {
 		err = scenarios.ErrNotHeld
 	}
 	if err != nil {
-		return failed(ctx, "release", l.name, err)
+		return l.session.failed(ctx, "release", l.name, err)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 // free.
 type Session struct {
 	conn    *zk.Conn
+	servers []string
 	timeout time.Duration
 
 	mu    sync.Mutex // guards what follows; never held while a server is asked
@@ -44,7 +45,7 @@ func Open(servers []string, timeout time.Duration,
 	if dial == nil {
 		dial = net.DialTimeout
 	}
-	s := &Session{timeout: timeout, lost: make(chan struct{})}
+	s := &Session{servers: servers, timeout: timeout, lost: make(chan struct{})}
 	conn, _, err := zk.Connect(servers, timeout, zk.WithDialer(dial),
 		zk.WithLogger(silent{}), zk.WithLogInfo(false),
 		zk.WithEventCallback(s.hear))
@@ -208,7 +209,13 @@ func named(s *Session, name string) error {
 	return nil
 }
 
-func failed(ctx context.Context, doing, name string, err error) error {
+// failed wraps an error with what was being done to which lock, and where the
+// servers were looked for in vain.
+func (s *Session) failed(ctx context.Context, doing, name string,
+	err error) error {
+	if errors.Is(err, zk.ErrNoServer) {
+		err = fmt.Errorf("%s: %w", strings.Join(s.servers, ", "), err)
+	}
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%s %q: %w (%w)", doing, name, cause, err)
 	}
