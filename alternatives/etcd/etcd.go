@@ -156,7 +156,9 @@ func (l *Lock) Unlock(ctx context.Context) error {
 // write, whoever writes what.
 func (l *Lock) Token() uint64 { return l.token }
 
-// Lost is closed when the session of the newest grant has ended.
+// Lost is closed when the library notices that the session of the newest grant
+// has ended. It counts from the newest reply, and looks twice a second: somebody
+// else may hold the lock before. What scenarios.Losable asks for is not claimed.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
 // Close ends the session, and frees what is held in it.
