@@ -153,10 +153,12 @@ func TestTheOwnerOfALateGrantIsNotUsedAgain(t *testing.T) {
 				assert.NoError(t, err)
 				assert.NoError(t, p.a.Unlock(ctx))
 				before := p.a.tokens
-				p.a.Always(lab.Fault{AnswerAfter: lease + time.Second})
+				p.a.Step("slow", func() {
+					p.a.Always(lab.Fault{AnswerAfter: lease + time.Second})
+				})
 				granted, _ = p.a.TryLock(ctx)
 				assert.False(t, granted, "the lease is over")
-				p.a.Always(lab.Fault{})
+				p.a.Step("quick", func() { p.a.Always(lab.Fault{}) })
 				granted, _ = p.a.TryLock(ctx)
 				assert.True(t, granted)
 				assert.Equal(t, before+2, p.a.tokens)
@@ -237,7 +239,9 @@ func TestParallelAsksAllNodesAtOnce(t *testing.T) {
 			promised(t, rung, c.options, func(p *promise) {
 				ctx := context.Background()
 				p.a.Go(func() {
-					p.a.Always(lab.Fault{AnswerAfter: 400 * time.Millisecond})
+					p.a.Step("slow", func() {
+						p.a.Always(lab.Fault{AnswerAfter: 400 * time.Millisecond})
+					})
 					granted, err := p.a.TryLock(ctx)
 					assert.True(t, granted)
 					assert.NoError(t, err)
