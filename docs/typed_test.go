@@ -93,6 +93,8 @@ var kinds = []kind{
 		`go run \./docs.*|go test \./\.\.\.|go test \./docs( -update)?|` +
 		`(RED=1 )?go test \./\.\.\. .*|go test \./docs -.*|LOCKLADDER_\w+=.*|` +
 		`cd alternatives && .*|go test \./scenarios -run Same .*)$`), nil},
+	{"takes many minutes, and is run by hand", regexp.MustCompile(
+		`^go test .* -(all|three|sound|whole)( .*)?$`), nil},
 	{"writes into the repository", regexp.MustCompile(
 		`^(go mod vendor|go (test|run) .* -(update|graph)( .*)?)$`), nil},
 	{"prepares a room", regexp.MustCompile(
