@@ -185,6 +185,9 @@ func (t *telling) once(n int, story func(*story), options ...worldOption) (
 		}
 		if len(w.Failures()) > 0 {
 			t.err = errors.Join(w.Failures()...)
+			if errors.Is(t.err, lab.ErrStuck) {
+				return // what led to it would be endless
+			}
 			if len(w.Timeline()) > 0 {
 				t.err = fmt.Errorf("%w\n\n%s", t.err, w.Render(-1))
 			} else { // it never came to the story
@@ -428,6 +431,9 @@ func (s *storyOf) someoneHeld() bool {
 // reported any, does not arise when the story could not happen, else holds. A
 // break in one world of a scenario is the scenario's.
 func (s *storyOf) judge(invariant string, arose bool, aliases ...string) {
+	if len(s.Failures()) > 0 {
+		return // it is told instead of a verdict
+	}
 	t := s.telling
 	r := &Result{Scenario: t.scenario.Name, Invariant: invariant,
 		Verdict: Holds, BrokenAt: -1}

@@ -151,6 +151,7 @@ func (w *World) Play() {
 				w.Fail("%w: it sends %d commands in a second of virtual time, who"+
 					" waits must let time pass", ErrStuck, most)
 				w.over.Store(true) // who never waits could not be ended else
+				synctest.Wait()
 				return
 			}
 			continue
