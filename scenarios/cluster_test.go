@@ -52,6 +52,11 @@ func onOneNode() []ladder.Rung {
 		func(rung ladder.Rung) bool { return rung.Nodes > 1 })
 }
 
+// severalKeys says whether a rung's scripts name more keys than the lock's.
+func severalKeys(rung ladder.Rung) bool {
+	return rung.Name == "reentrant/fenced" || rung.Name == "reentrant/cohort"
+}
+
 func startCluster(t *testing.T) *servers.Cluster {
 	own(t)
 	c, err := servers.StartCluster(t.Context(), 3)
@@ -68,7 +73,11 @@ func TestALockIsHeldWhileItsSlotMoves(t *testing.T) {
 		require.NoError(t, err, when)
 		require.False(t, granted, "two holders, %s", when)
 	}
-	inCluster(t, c, onOneNode(), func(t *testing.T, key string,
+	// Of cohort, most of whose keys are mostly missing, another test tells.
+	rungs := slices.DeleteFunc(onOneNode(), func(rung ladder.Rung) bool {
+		return rung.Name == "reentrant/cohort"
+	})
+	inCluster(t, c, rungs, func(t *testing.T, key string,
 		a, b scenarios.Lock) {
 		require.NoError(t, a.Lock(ctx))
 		refused(t, b, "before the move")
@@ -90,13 +99,11 @@ func TestALockIsHeldWhileItsSlotMoves(t *testing.T) {
 }
 
 // The unlock is sent after the key, too; and so is a waiter that is woken. Of
-// fenced the next test tells.
+// those with several keys the next tests tell.
 func TestALockIsReleasedWhileItsSlotMoves(t *testing.T) {
 	c := startCluster(t)
 	ctx := t.Context()
-	rungs := slices.DeleteFunc(onOneNode(), func(rung ladder.Rung) bool {
-		return rung.Name == "reentrant/fenced"
-	})
+	rungs := slices.DeleteFunc(onOneNode(), severalKeys)
 	inCluster(t, c, rungs, func(t *testing.T, key string,
 		a, b scenarios.Lock) {
 		require.NoError(t, a.Lock(ctx))
@@ -149,6 +156,30 @@ func TestFencedGrantsNothingWhileOneOfItsKeysIsMissing(t *testing.T) {
 	})
 }
 
+// Of cohort's keys most are missing most of the time: while the slot moves it can
+// neither be had nor released.
+func TestCohortDoesNothingWhileOneOfItsKeysIsMissing(t *testing.T) {
+	c := startCluster(t)
+	ctx := t.Context()
+	rung, err := ladder.Find("reentrant/cohort")
+	require.NoError(t, err)
+	inCluster(t, c, []ladder.Rung{rung}, func(t *testing.T, key string,
+		a, b scenarios.Lock) {
+		require.NoError(t, a.Lock(ctx))
+		move, err := c.Move(ctx, key)
+		require.NoError(t, err)
+		granted, err := b.TryLock(ctx)
+		assert.ErrorContains(t, err, "TRYAGAIN")
+		assert.False(t, granted)
+		require.NoError(t, move.Take(ctx))
+		assert.ErrorContains(t, a.Unlock(ctx), "TRYAGAIN")
+		require.NoError(t, move.Finish(ctx))
+		require.NoError(t, a.Unlock(ctx), "it may be called again")
+		require.NoError(t, b.Lock(ctx))
+		require.NoError(t, b.Unlock(ctx))
+	})
+}
+
 // lock.Beside can't name a second key for such a name: the cluster says so, and
 // nothing is granted.
 func TestAKeyWithAStrayBraceHasRoomForOneKeyOnly(t *testing.T) {
@@ -162,7 +193,7 @@ func TestAKeyWithAStrayBraceHasRoomForOneKeyOnly(t *testing.T) {
 			TTL: time.Minute, Now: time.Now})
 		require.NoError(t, err)
 		granted, err := l.TryLock(ctx)
-		if _, twoKeys := l.(scenarios.Fenced); twoKeys {
+		if severalKeys(rung) {
 			assert.ErrorContains(t, err, "CROSSSLOT", rung.Name)
 			assert.False(t, granted, rung.Name)
 			continue
