@@ -267,7 +267,7 @@ func nodesAreDown(t *telling, down int, hang bool) {
 				return
 			}
 			granted := a.tryFor(time.Minute)
-			if took := s.Now() - second; took > lease {
+			if took := s.Now() - second; took > lease+s.sooner(0, second) {
 				a.report(Hangs, "A is answered after %v only", took)
 			}
 			if granted {
