@@ -31,7 +31,8 @@ type promise struct {
 type owner struct {
 	*lab.Client
 	lock.Lock
-	tokens int // how many it has drawn
+	tokens  int              // how many it has drawn
+	another func() lock.Lock // makes one more handle in the same process
 }
 
 // promised tells a story of a rung.
@@ -56,9 +57,13 @@ func (p *promise) owner(rung ladder.Rung, name string,
 		o.tokens++
 		return fmt.Sprintf("%s#%d", name, o.tokens)
 	})
-	l, err := rung.Build(o.Env("stock", append(options, counted)...))
-	require.NoError(p.t, err)
-	o.Lock = l
+	env := o.Env("stock", append(options, counted)...)
+	o.another = func() lock.Lock {
+		l, err := rung.Build(env)
+		require.NoError(p.t, err)
+		return l
+	}
+	o.Lock = o.another()
 	return o
 }
 
@@ -195,11 +200,13 @@ func TestAReleaseWakesAWaiterAtOnce(t *testing.T) {
 }
 
 // Between a refusal and the moment at which the subscription stands, a release
-// is heard by nobody: the waiter asks once more when it stands.
+// is heard by nobody: a waiter asks once more when it stands, and the others have
+// the lock after it.
 func TestAReleaseBeforeTheSubscriptionStandsIsNotMissed(t *testing.T) {
 	rouses(t, func(t *testing.T, rung ladder.Rung) {
 		promised(t, rung, nil, func(p *promise) {
 			ctx := context.Background()
+			others := []lock.Lock{p.b.another(), p.b.another()}
 			p.a.Go(func() {
 				assert.NoError(t, p.a.Lock.Lock(ctx))
 				p.a.Sleep(2 * time.Second)
@@ -222,6 +229,16 @@ func TestAReleaseBeforeTheSubscriptionStandsIsNotMissed(t *testing.T) {
 				})
 				assert.NoError(t, p.b.Unlock(ctx))
 			})
+			for _, l := range others {
+				p.b.Go(func() {
+					p.b.Sleep(1500 * time.Millisecond)
+					assert.NoError(t, l.Lock(ctx))
+					p.b.Step("is in", func() {
+						assert.Equal(t, 3*time.Second, p.Now())
+					})
+					assert.NoError(t, l.Unlock(ctx))
+				})
+			}
 		})
 	})
 }

@@ -21,13 +21,14 @@
 // hint and never a proof:
 //
 //   - A release between the refusal and the subscription is not heard. When
-//     the server has confirmed the subscription, all its waiters ask once
-//     more.
+//     the server has confirmed the subscription, one of its waiters asks
+//     once more. If it is refused, somebody holds the lock, and that release
+//     is heard.
 //   - A lost message costs at most the rest of a lease: the waiter asks when
 //     the holder's lease should have ended. If it was renewed, the waiter
 //     sleeps again.
 //   - A lost connection is made anew by the client library. The confirmation
-//     that follows wakes everybody, for a message may have passed meanwhile.
+//     that follows wakes a waiter, for a message may have passed meanwhile.
 //   - A waiter that was woken and gives up wakes the next one.
 //
 // A woken waiter is not a holder. It asks, and another client may be faster:

@@ -40,8 +40,10 @@ type waiter struct {
 	woken   chan struct{} // holds one element while there is news
 }
 
-// join puts a waiter at the end of the channel's queue. It is woken when the
-// channel is confirmed, at once if that was before, and then by messages.
+// join puts a waiter at the end of the channel's queue. Who comes first asks
+// again when the channel is confirmed, at once if that was before: the lock may
+// have been released since it was refused, with nobody here to hear of it. Who
+// joins others need not: what it missed has woken one of them.
 func join(rdb redis.UniversalClient, channel string) *waiter {
 	subscriptions.Lock()
 	s, ok := subscriptions.of[rdb]
@@ -69,11 +71,11 @@ func join(rdb redis.UniversalClient, channel string) *waiter {
 		q = list.New()
 		s.queues[channel] = q
 		notice(s.changed)
+		if s.confirmed[channel] {
+			notice(w.woken)
+		}
 	}
 	w.place = q.PushBack(w)
-	if s.confirmed[channel] {
-		notice(w.woken)
-	}
 	return w
 }
 
@@ -125,7 +127,7 @@ func (w *waiter) leave(granted bool) {
 
 // run subscribes to the channels that are waited on, and wakes waiters, until
 // the subscription is closed. The library connects and subscribes again after a
-// loss; the confirmation that follows wakes everybody, for a message may have
+// loss; the confirmation that follows wakes a waiter, for a message may have
 // passed meanwhile.
 func (s *subscription) run() {
 	defer close(s.done)
@@ -173,7 +175,8 @@ func (s *subscription) changes(subscribed map[string]bool) map[string]bool {
 	return changes
 }
 
-// hear wakes one waiter for a release, and all when a channel is confirmed.
+// hear wakes one waiter for a release, and the first when a channel is confirmed:
+// if that one is refused, somebody holds the lock, whose release will be heard.
 func (s *subscription) hear(message any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,9 +188,7 @@ func (s *subscription) hear(message any) {
 	case *redis.Subscription:
 		if q, ok := s.queues[m.Channel]; ok && m.Kind == "subscribe" {
 			s.confirmed[m.Channel] = true
-			for e := q.Front(); e != nil; e = e.Next() {
-				notice(e.Value.(*waiter).woken)
-			}
+			notice(q.Front().Value.(*waiter).woken)
 		}
 	}
 }
