@@ -175,8 +175,8 @@ func (s *subscription) changes(subscribed map[string]bool) map[string]bool {
 	return changes
 }
 
-// hear wakes one waiter for a release, and the first when a channel is confirmed:
-// if that one is refused, somebody holds the lock, whose release will be heard.
+// hear wakes one waiter for a release, and the first when a channel is
+// confirmed: if it is refused, somebody holds the lock, and will be heard.
 func (s *subscription) hear(message any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
