@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockladder/lockladder/alternatives/libraries"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -53,8 +54,8 @@ func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 	if t.Failed() {
 		t.Fatal("the document is made from a green run only")
 	}
-	fresh(t, "versions", versions(t))
-	fresh(t, "matrix", matrix(append(rungs[:len(rungs):len(rungs)], shown...)))
+	generated.Fresh(t, *update, page, "versions", versions(t))
+	generated.Fresh(t, *update, page, "matrix", matrix(append(rungs[:len(rungs):len(rungs)], shown...)))
 
 	watchdog := rungs[0].report
 	for _, lock := range shown {
@@ -87,27 +88,6 @@ func section(t *testing.T, path string) string {
 	require.True(t, found, "%s has no section on %s", page, path)
 	text, _, _ = strings.Cut(text, "\n## ")
 	return text
-}
-
-// fresh compares one generated part of the document with what it should be, and
-// rewrites it with -update.
-func fresh(t *testing.T, part, want string) {
-	t.Helper()
-	content, err := os.ReadFile(page)
-	require.NoError(t, err)
-	begin := fmt.Sprintf("<!-- generated: %s -->\n", part)
-	end := fmt.Sprintf("<!-- end of %s -->", part)
-	before, rest, found := strings.Cut(string(content), begin)
-	require.True(t, found, "%s has no line %q", page, begin)
-	got, after, found := strings.Cut(rest, end)
-	require.True(t, found, "%s has no line %q", page, end)
-	if *update {
-		require.NoError(t, os.WriteFile(page,
-			[]byte(before+begin+want+end+after), 0o644))
-		return
-	}
-	assert.Equal(t, want, got, "%s: the part %q is stale, run"+
-		" go test ./libraries -update", page, part)
 }
 
 // versions is the table of the configurations. The versions are go.mod's.

@@ -75,6 +75,9 @@
 //   - The last owner of a queue leaves it with one more command. Its Lock may
 //     outlast its context by that, a twentieth of a lease at most where the
 //     client honours deadlines (ContextTimeoutEnabled).
+//   - In a Redis Cluster whose slot is being moved, a script of which some keys
+//     are missing is answered TRYAGAIN, and most of these are, most of the time:
+//     the lock can neither be had nor released until the move has finished.
 //
 // # See it fail
 //

@@ -40,6 +40,11 @@
 //     ordered as long as the counter has survived, their other work is not.
 //   - hung_worker: the watchdog's price.
 //
+// In a Redis Cluster whose slot is being moved, a script with two keys of which
+// one is missing is answered TRYAGAIN. The counter stays and the lock comes and
+// goes, so nothing is granted until the move has finished; TryLock and Lock
+// return the error.
+//
 // # See it fail
 //
 //	go test ./reentrant/fenced -red -run /failover

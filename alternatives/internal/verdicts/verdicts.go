@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/jobs/generated"
+	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/scenarios"
 )
 

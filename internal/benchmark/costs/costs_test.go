@@ -3,9 +3,7 @@ package costs_test
 import (
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/costs"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
 var (
@@ -94,26 +93,10 @@ func run(t *testing.T, clients int, runs [][]benchmark.Row) []benchmark.Row {
 	return measured
 }
 
-// fresh compares one generated part of a document with what it should be, and
-// rewrites it with -update.
 func fresh(t *testing.T, name, part, want string) {
 	t.Helper()
-	file := filepath.Join("..", "..", "..", "docs", name)
-	content, err := os.ReadFile(file)
-	require.NoError(t, err)
-	begin := fmt.Sprintf("<!-- generated: %s -->\n", part)
-	end := fmt.Sprintf("<!-- end of %s -->", part)
-	before, rest, found := strings.Cut(string(content), begin)
-	require.True(t, found, "%s has no line %q", file, begin)
-	got, after, found := strings.Cut(rest, end)
-	require.True(t, found, "%s has no line %q", file, end)
-	if *update {
-		require.NoError(t, os.WriteFile(file,
-			[]byte(before+begin+want+end+after), 0o644))
-		return
-	}
-	assert.Equal(t, want, got, "%s: the part %q is stale, run"+
-		" go test ./internal/benchmark/costs -update", file, part)
+	generated.Fresh(t, *update, filepath.Join("..", "..", "..", "docs", name),
+		part, want)
 }
 
 func TestTheSameCodeGivesTheSameFigures(t *testing.T) {

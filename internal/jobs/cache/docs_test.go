@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/jobs/cache"
-	"github.com/lockladder/lockladder/internal/jobs/generated"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts")
