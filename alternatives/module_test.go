@@ -3,6 +3,7 @@ package alternatives_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -19,5 +20,35 @@ func TestTheLaddersModuleDoesNotRequireTheLibraries(t *testing.T) {
 			"redis/rueidis"} {
 			assert.NotContains(t, string(content), library, file)
 		}
+	}
+}
+
+// No program is found where the search path is empty.
+func TestAStoreThatIsNotInstalledIsSaidInOneLine(t *testing.T) {
+	for name, missing := range map[string]string{
+		"mysql": "mariadb-install-db", "zookeeper": "java", "etcd": "etcd",
+	} {
+		t.Run(name, func(t *testing.T) {
+			binary := filepath.Join(t.TempDir(), "test")
+			out, err := exec.Command("go", "test", "-c", "-o", binary,
+				"./"+name).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			told := func(asked string) (string, error) {
+				cmd := exec.Command(binary)
+				cmd.Dir = name
+				cmd.Env = []string{"PATH=", "LOCKLADDER_STORES=" + asked,
+					"TMPDIR=" + t.TempDir()}
+				out, err := cmd.CombinedOutput()
+				return string(out), err
+			}
+			said, err := told("")
+			assert.NoError(t, err)
+			assert.Equal(t, missing+" is not installed: the tests that need it"+
+				" are skipped\nPASS\n", said)
+			said, err = told("1")
+			assert.Error(t, err)
+			assert.Equal(t, "LOCKLADDER_STORES asks for stores: "+missing+
+				" is not installed\n", said)
+		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/lockladder/lockladder/alternatives/etcd"
 	"github.com/lockladder/lockladder/alternatives/mysql"
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
@@ -137,7 +139,8 @@ func onEtcd(ctx context.Context) (lock.Build, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := etcd.Open(ctx, server.Addr())
+	client, err := etcd.Open(ctx, clientv3.Config{
+		Endpoints: []string{"http://" + server.Addr()}})
 	if err != nil {
 		server.Stop()
 		return nil, nil, err

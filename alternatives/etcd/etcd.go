@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -45,36 +46,58 @@ func New(client *clientv3.Client, name string, ttl time.Duration) (*Lock,
 		return nil, fmt.Errorf("%w: the ttl is %v, it must be at least 1ms",
 			scenarios.ErrInvalid, ttl)
 	}
-	return &Lock{client: client, prefix: "/locks/" + name,
+	return &Lock{client: client, prefix: locks + name,
 		ttl: int((ttl + time.Second - 1) / time.Second)}, nil
 }
 
-// Open makes a client of the server at an address, and waits until it answers:
-// the client's own calls would wait for it for ever. An error is one line with
-// the address and the cause, within five seconds. The client must be closed.
-func Open(ctx context.Context, addr string) (*clientv3.Client, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+// Open makes a client and waits until it may use the locks' keys: the client's own
+// calls would wait for a server for ever. The configuration is the client
+// library's: Endpoints ("http://127.0.0.1:2379"), Username, Password, TLS. An
+// error is one line with the addresses and the cause, never with the password,
+// within five seconds. The client must be closed.
+func Open(ctx context.Context, config clientv3.Config) (*clientv3.Client,
+	error) {
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
-	// The client says of a refused connection only that time has run out.
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", addr)
-	if err != nil {
+	where := strings.Join(config.Endpoints, ", ")
+	if err := dial(ctx, config.Endpoints); err != nil {
 		return nil, fmt.Errorf("the etcd server at %s can't be reached: %w",
-			addr, err)
+			where, err)
 	}
-	c.Close()
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{"http://" + addr}, Logger: zap.NewNop()})
-	if err != nil {
-		return nil, fmt.Errorf("connect to etcd at %s: %w", addr, err)
+	if config.Logger == nil {
+		config.Logger = zap.NewNop() // errors are returned
 	}
-	if _, err := client.Status(ctx, "http://"+addr); err != nil {
+	if config.DialTimeout == 0 {
+		config.DialTimeout = 4 * time.Second // a password is checked at once
+	}
+	client, err := clientv3.New(config)
+	if err == nil {
+		if _, err = client.Get(ctx, locks, clientv3.WithPrefix(),
+			clientv3.WithCountOnly()); err == nil {
+			return client, nil
+		}
 		client.Close()
-		return nil, fmt.Errorf("the etcd server at %s can't be used: %w", addr,
-			err)
 	}
-	return client, nil
+	return nil, fmt.Errorf("the etcd server at %s can't be used: %w", where, err)
 }
+
+// dial finds out whether somebody listens: of a refused connection the client
+// says only that time has run out.
+func dial(ctx context.Context, endpoints []string) error {
+	err := fmt.Errorf("%w: there is no address", scenarios.ErrInvalid)
+	for _, endpoint := range endpoints {
+		addr := endpoint[strings.LastIndexByte(endpoint, '/')+1:]
+		var d net.Dialer
+		var c net.Conn
+		if c, err = d.DialContext(ctx, "tcp", addr); err == nil {
+			return c.Close()
+		}
+	}
+	return err
+}
+
+// locks is the prefix of all keys.
+const locks = "/locks/"
 
 // begin has a session that is not lost.
 func (l *Lock) begin(ctx context.Context) error {

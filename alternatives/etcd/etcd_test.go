@@ -7,21 +7,73 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockladder/lockladder/alternatives/etcd"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-func TestAnUnreachableServerIsOneLine(t *testing.T) {
-	_, err := etcd.Open(t.Context(), "127.0.0.1:1")
-	assert.ErrorContains(t, err, "the etcd server at 127.0.0.1:1 can't be reached")
-	assert.ErrorContains(t, err, "refused")
-	assert.NotContains(t, err.Error(), "\n")
+// at are the servers at some addresses.
+func at(addrs ...string) (config clientv3.Config) {
+	for _, addr := range addrs {
+		config.Endpoints = append(config.Endpoints, "http://"+addr)
+	}
+	return config
+}
+
+func TestAServerThatCanNotBeUsedIsOneLine(t *testing.T) {
+	refused := func(t *testing.T, config clientv3.Config, causes ...string) {
+		t.Helper()
+		config.Password = "secret"
+		_, err := etcd.Open(t.Context(), config)
+		for _, cause := range append(causes, config.Endpoints...) {
+			assert.ErrorContains(t, err, cause)
+		}
+		assert.NotContains(t, err.Error(), "\n")
+		assert.NotContains(t, err.Error(), "secret")
+	}
+	t.Run("nobody listens", func(t *testing.T) {
+		refused(t, at("127.0.0.1:1"), "can't be reached", "refused")
+	})
+	t.Run("no address", func(t *testing.T) {
+		refused(t, at(), "there is no address")
+	})
+	t.Run("it does not answer", func(t *testing.T) {
+		server := start(t)
+		require.NoError(t, server.Pause())
+		refused(t, at(server.Addr()), "can't be used", "deadline exceeded")
+	})
+	t.Run("a password", func(t *testing.T) {
+		server := start(t)
+		root, err := etcd.Open(t.Context(), at(server.Addr()))
+		require.NoError(t, err)
+		defer root.Close()
+		_, err = root.UserAdd(t.Context(), "root", "right")
+		require.NoError(t, err)
+		_, err = root.UserGrantRole(t.Context(), "root", "root")
+		require.NoError(t, err)
+		_, err = root.AuthEnable(t.Context())
+		require.NoError(t, err)
+
+		config := at(server.Addr())
+		refused(t, config, "can't be used", "user name is empty")
+		config.Username = "root"
+		refused(t, config, "can't be used", "authentication failed")
+		config.Password = "right"
+		client, err := etcd.Open(t.Context(), config)
+		require.NoError(t, err)
+		defer client.Close()
+		l, err := etcd.New(client, "stock", 10*time.Second)
+		require.NoError(t, err)
+		require.NoError(t, l.Lock(t.Context()))
+		require.NoError(t, l.Unlock(t.Context()))
+		require.NoError(t, l.Close())
+	})
 }
 
 func TestEveryGrantHasARisingToken(t *testing.T) {
 	server := start(t)
-	client, err := etcd.Open(t.Context(), server.Addr())
+	client, err := etcd.Open(t.Context(), at(server.Addr()))
 	require.NoError(t, err)
 	defer client.Close()
 	ctx := context.Background()

@@ -2,12 +2,10 @@ package etcd_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +35,7 @@ var flaws = lock.Flaws(
 	"nodes_down: hangs")
 
 func TestTheLockBreaksWhatIsKnown(t *testing.T) {
+	need(t)
 	var mu sync.Mutex
 	clients := map[any]*clientv3.Client{} // one for each process
 	build := func(env scenarios.Env) (scenarios.Lock, error) {
@@ -152,13 +151,8 @@ func (s *store) Replies(from io.Reader) scenarios.Frames {
 // start starts a server that ends with the test.
 func start(t *testing.T) *servers.Store {
 	t.Helper()
+	need(t)
 	s, err := servers.StartEtcd(context.Background())
-	if errors.Is(err, servers.ErrMissing) {
-		if os.Getenv("LOCKLADDER_STORES") == "" {
-			t.Skip(err)
-		}
-		t.Fatalf("LOCKLADDER_STORES asks for stores: %v", err)
-	}
 	require.NoError(t, err)
 	t.Cleanup(s.Stop)
 	return s

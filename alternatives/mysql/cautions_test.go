@@ -42,7 +42,7 @@ func TestCautions(t *testing.T) {
 	server := start(t)
 	db := open(t, server.Addr())
 	for _, name := range []string{"one", "two"} {
-		_, err := db.Exec("INSERT INTO row_lock (name) VALUES (?)", name)
+		_, err := db.Exec("INSERT INTO lockladder_row (name) VALUES (?)", name)
 		require.NoError(t, err)
 	}
 	_, err := db.Exec("CREATE TABLE no_index (name VARCHAR(20), about" +
@@ -53,17 +53,17 @@ func TestCautions(t *testing.T) {
 
 	t.Run("a row that is there is locked, and no other", func(t *testing.T) {
 		var name string
-		require.NoError(t, begin(t, db).QueryRow("SELECT name FROM row_lock"+
+		require.NoError(t, begin(t, db).QueryRow("SELECT name FROM lockladder_row"+
 			" WHERE name = 'one' FOR UPDATE").Scan(&name))
 		assert.True(t, refused(t, db,
-			"SELECT name FROM row_lock WHERE name = ?", "one"))
+			"SELECT name FROM lockladder_row WHERE name = ?", "one"))
 		assert.False(t, refused(t, db,
-			"SELECT name FROM row_lock WHERE name = ?", "two"))
+			"SELECT name FROM lockladder_row WHERE name = ?", "two"))
 	})
 	t.Run("a row that is not there locks nobody out", func(t *testing.T) {
 		var name string
 		for range 2 {
-			assert.ErrorIs(t, begin(t, db).QueryRow("SELECT name FROM row_lock"+
+			assert.ErrorIs(t, begin(t, db).QueryRow("SELECT name FROM lockladder_row"+
 				" WHERE name = 'nothing' FOR UPDATE NOWAIT").Scan(&name),
 				sql.ErrNoRows, "both go on")
 		}
@@ -76,14 +76,14 @@ func TestCautions(t *testing.T) {
 			"SELECT name FROM no_index WHERE about = ?", "b"))
 	})
 	t.Run("a search by a range locks what it finds", func(t *testing.T) {
-		rows, err := begin(t, db).Query("SELECT name FROM row_lock" +
+		rows, err := begin(t, db).Query("SELECT name FROM lockladder_row" +
 			" WHERE name > '' FOR UPDATE")
 		require.NoError(t, err)
 		for rows.Next() {
 		}
 		require.NoError(t, rows.Close())
 		assert.True(t, refused(t, db,
-			"SELECT name FROM row_lock WHERE name = ?", "two"))
+			"SELECT name FROM lockladder_row WHERE name = ?", "two"))
 	})
 	t.Run("a record has no expiry and no owner", func(t *testing.T) {
 		ctx := context.Background()
@@ -125,7 +125,7 @@ func TestCautions(t *testing.T) {
 		}
 		var rows int
 		count := func() int {
-			require.NoError(t, db.QueryRow("SELECT COUNT(*) FROM lease_lock"+
+			require.NoError(t, db.QueryRow("SELECT COUNT(*) FROM lockladder_lease"+
 				" WHERE name = 'swept'").Scan(&rows))
 			return rows
 		}

@@ -30,20 +30,19 @@ const (
 	lockNowait      = 3572 // what MySQL says of NOWAIT
 )
 
-// Open connects to a database and makes the tables where they are not there. The
-// DSN is the driver's: "user:password@tcp(host:3306)/database". An error is one
-// line, with the address and never with the password.
+// patience is how long a server may take to answer for the first time.
+const patience = 4 * time.Second
+
+// Open connects to a database and makes the tables where they are not there;
+// their names begin with lockladder_. The DSN is the driver's:
+// "user:password@tcp(host:3306)/database". An error is one line, with the address
+// and never with the password, within five seconds.
 func Open(ctx context.Context, dsn string) (*sql.DB, error) {
-	config, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		return nil, errors.New("the DSN is not understood, it should be like" +
-			" user:password@tcp(host:3306)/database")
-	}
-	db, err := OpenBy(config, nil)
+	db, err := Connect(ctx, dsn)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for _, statement := range strings.Split(schema, ";") {
 		if strings.TrimSpace(statement) == "" {
@@ -51,9 +50,29 @@ func Open(ctx context.Context, dsn string) (*sql.DB, error) {
 		}
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			db.Close()
-			return nil, fmt.Errorf("the database at %s can't be used: %w",
-				config.Addr, err)
+			return nil, fmt.Errorf("make the locks' tables: %w", err)
 		}
+	}
+	return db, nil
+}
+
+// Connect is Open without the tables.
+func Connect(ctx context.Context, dsn string) (*sql.DB, error) {
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil { // which may say a part of the password
+		return nil, errors.New("the DSN is not understood, it should be like" +
+			" user:password@tcp(host:3306)/database")
+	}
+	db, err := OpenBy(config, nil)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := db.PingContext(ctx); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("the database at %s can't be used: %w",
+			config.Addr, err)
 	}
 	return db, nil
 }

@@ -74,14 +74,14 @@ func (l *Lease) TryLock(ctx context.Context) (bool, error) {
 // take removes the row when it has expired, enters once more when it is one's
 // own, and else tries to insert it.
 func (l *Lease) take(ctx context.Context) (bool, error) {
-	if _, err := exec(ctx, l.db, "DELETE FROM lease_lock"+
+	if _, err := exec(ctx, l.db, "DELETE FROM lockladder_lease"+
 		" WHERE name = ? AND expires_at <= NOW(6)", l.name); err != nil {
 		return false, err
 	}
 	if l.held > 0 {
 		return l.set(ctx, l.held+1)
 	}
-	_, err := exec(ctx, l.db, "INSERT INTO lease_lock"+
+	_, err := exec(ctx, l.db, "INSERT INTO lockladder_lease"+
 		" (name, owner, held, expires_at)"+
 		" VALUES (?, ?, 1, NOW(6) + INTERVAL ? MICROSECOND)",
 		l.name, l.owner, l.ttl.Microseconds())
@@ -93,7 +93,7 @@ func (l *Lease) take(ctx context.Context) (bool, error) {
 
 // set writes the count, and starts the lease anew, where the row is one's own.
 func (l *Lease) set(ctx context.Context, held int) (bool, error) {
-	done, err := exec(ctx, l.db, "UPDATE lease_lock SET held = ?,"+
+	done, err := exec(ctx, l.db, "UPDATE lockladder_lease SET held = ?,"+
 		" expires_at = NOW(6) + INTERVAL ? MICROSECOND"+
 		" WHERE name = ? AND owner = ? AND expires_at > NOW(6)",
 		held, l.ttl.Microseconds(), l.name, l.owner)
@@ -137,7 +137,7 @@ func (l *Lease) leave(ctx context.Context, left int) error {
 		}
 		return nil
 	}
-	done, err := exec(ctx, l.db, "DELETE FROM lease_lock"+
+	done, err := exec(ctx, l.db, "DELETE FROM lockladder_lease"+
 		" WHERE name = ? AND owner = ? AND expires_at > NOW(6)",
 		l.name, l.owner)
 	if err != nil {
@@ -160,7 +160,7 @@ type Sweeper struct {
 // Sweep removes what has expired, and says how many rows that were.
 func Sweep(ctx context.Context, db *sql.DB) (int64, error) {
 	done, err := exec(ctx, db,
-		"DELETE FROM lease_lock WHERE expires_at <= NOW(6)")
+		"DELETE FROM lockladder_lease WHERE expires_at <= NOW(6)")
 	if err != nil {
 		return 0, fmt.Errorf("remove expired locks: %w", err)
 	}

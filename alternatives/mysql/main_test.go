@@ -1,27 +1,24 @@
 package mysql_test
 
 import (
-	"errors"
 	"net"
-	"os"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
 
 type connection = net.Conn
 
-// missing skips a test whose server is not installed, and fails it where stores
-// are asked for.
-func missing(t *testing.T, err error) {
+func TestMain(m *testing.M) {
+	serverstest.Sweep(func(b borrowed) error { return b.sweep() })
+	serverstest.StoreMain(m, servers.HasMariaDB())
+}
+
+// need skips a test whose server is not installed, which TestMain has said.
+func need(t *testing.T) {
 	t.Helper()
-	if errors.Is(err, servers.ErrMissing) {
-		if os.Getenv("LOCKLADDER_STORES") == "" {
-			t.Skip(err)
-		}
-		t.Fatalf("LOCKLADDER_STORES asks for stores: %v", err)
+	if servers.HasMariaDB() != nil {
+		t.SkipNow()
 	}
-	require.NoError(t, err)
 }

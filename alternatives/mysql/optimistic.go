@@ -36,7 +36,7 @@ func NewOptimistic(db *sql.DB, name string, by column) *Optimistic {
 
 // Fill sets the stock to an amount.
 func (o *Optimistic) Fill(ctx context.Context, amount int) error {
-	_, err := o.db.ExecContext(ctx, "REPLACE INTO versioned_stock"+
+	_, err := o.db.ExecContext(ctx, "REPLACE INTO lockladder_stock"+
 		" (name, amount, version, updated_at) VALUES (?, ?, 0, NOW())",
 		o.name, amount)
 	if err != nil {
@@ -47,7 +47,7 @@ func (o *Optimistic) Fill(ctx context.Context, amount int) error {
 
 // Left is what is left of the stock.
 func (o *Optimistic) Left(ctx context.Context) (left int, err error) {
-	err = o.db.QueryRowContext(ctx, "SELECT amount FROM versioned_stock"+
+	err = o.db.QueryRowContext(ctx, "SELECT amount FROM lockladder_stock"+
 		" WHERE name = ?", o.name).Scan(&left)
 	if err != nil {
 		return 0, failed(ctx, "read", o.name, err)
@@ -63,7 +63,7 @@ func (o *Optimistic) Take(ctx context.Context) (taken bool, retries int,
 		var amount int
 		var seen string
 		err := o.db.QueryRowContext(ctx, fmt.Sprintf("SELECT amount, %s"+
-			" FROM versioned_stock WHERE name = ?", o.by),
+			" FROM lockladder_stock WHERE name = ?", o.by),
 			o.name).Scan(&amount, &seen)
 		if err != nil {
 			return false, retries, failed(ctx, "take from", o.name, err)
@@ -74,7 +74,7 @@ func (o *Optimistic) Take(ctx context.Context) (taken bool, retries int,
 		if o.Between != nil {
 			o.Between()
 		}
-		done, err := o.db.ExecContext(ctx, fmt.Sprintf("UPDATE versioned_stock"+
+		done, err := o.db.ExecContext(ctx, fmt.Sprintf("UPDATE lockladder_stock"+
 			" SET amount = ?, version = version + 1, updated_at = NOW()"+
 			" WHERE name = ? AND %s = ?", o.by), amount-1, o.name, seen)
 		if err != nil {

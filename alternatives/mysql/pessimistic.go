@@ -72,7 +72,7 @@ func (l *Pessimistic) take(ctx context.Context, how string) (err error) {
 		if _, err = c.ExecContext(ctx, "START TRANSACTION"); err != nil {
 			return err
 		}
-		err = c.QueryRowContext(ctx, "SELECT name FROM row_lock WHERE name = ?"+
+		err = c.QueryRowContext(ctx, "SELECT name FROM lockladder_row WHERE name = ?"+
 			" FOR UPDATE"+how, l.name).Scan(&name)
 		if !errors.Is(err, sql.ErrNoRows) || !insert {
 			break
@@ -80,7 +80,7 @@ func (l *Pessimistic) take(ctx context.Context, how string) (err error) {
 		if _, err = c.ExecContext(ctx, "ROLLBACK"); err != nil {
 			return err
 		}
-		if _, err = c.ExecContext(ctx, "INSERT IGNORE INTO row_lock (name)"+
+		if _, err = c.ExecContext(ctx, "INSERT IGNORE INTO lockladder_row (name)"+
 			" VALUES (?)", l.name); err != nil {
 			return err
 		}

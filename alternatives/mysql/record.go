@@ -28,7 +28,7 @@ func NewRecord(db *sql.DB, name string, every time.Duration) (*Record, error) {
 // TryLock makes one attempt. (false, err) means unknown: the row may be there.
 func (l *Record) TryLock(ctx context.Context) (bool, error) {
 	_, err := exec(ctx, l.db,
-		"INSERT INTO record_lock (name, taken_at) VALUES (?, NOW(6))", l.name)
+		"INSERT INTO lockladder_record (name, taken_at) VALUES (?, NOW(6))", l.name)
 	if numbered(err, duplicateKey) {
 		return false, nil
 	}
@@ -47,7 +47,7 @@ func (l *Record) Lock(ctx context.Context) error {
 // there was none.
 func (l *Record) Unlock(ctx context.Context) error {
 	done, err := exec(ctx, l.db,
-		"DELETE FROM record_lock WHERE name = ?", l.name)
+		"DELETE FROM lockladder_record WHERE name = ?", l.name)
 	if err != nil {
 		return failed(ctx, "release", l.name, err)
 	}

@@ -1,13 +1,15 @@
 package mysql_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"flag"
 	"fmt"
 	"io"
-	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,8 +42,8 @@ var kinds = map[string]kind{
 		build: func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error) {
 			return mysql.NewRecord(db, env.Key, every)
 		},
-		holder: "SELECT taken_at, 0 FROM record_lock WHERE name = ?",
-		remove: "DELETE FROM record_lock WHERE name = ?",
+		holder: "SELECT taken_at, 0 FROM lockladder_record WHERE name = ?",
+		remove: "DELETE FROM lockladder_record WHERE name = ?",
 		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
 			scenarios.Telling},
 		flaws: lock.Flaws(
@@ -58,8 +60,8 @@ var kinds = map[string]kind{
 			return mysql.NewLease(db, env.Key, env.TTL, every)
 		},
 		holder: "SELECT owner, TIMESTAMPDIFF(MICROSECOND, NOW(6), expires_at)" +
-			" FROM lease_lock WHERE name = ? AND expires_at > NOW(6)",
-		remove: "DELETE FROM lease_lock WHERE name = ?",
+			" FROM lockladder_lease WHERE name = ? AND expires_at > NOW(6)",
+		remove: "DELETE FROM lockladder_lease WHERE name = ?",
 		not:    []scenarios.Feature{scenarios.Renewal, scenarios.Telling},
 		flaws: lock.Flaws(
 			// A lease that is not renewed ends under its holder, as with Redis.
@@ -70,10 +72,11 @@ var kinds = map[string]kind{
 		build: func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error) {
 			return mysql.NewPessimistic(db, env.Key)
 		},
-		// One lock a server: whoever has locked a row and waits for none.
+		// One lock a server: who of our own connections has locked a row and
+		// waits for none. Somebody's server has other ones.
 		holder: "SELECT trx_mysql_thread_id, 0 FROM information_schema" +
 			".INNODB_TRX WHERE trx_state = 'RUNNING' AND trx_rows_locked > 0" +
-			" AND ? <> ''",
+			" AND FIND_IN_SET(trx_mysql_thread_id, ?)",
 		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
 			scenarios.Telling},
 		flaws: lock.Flaws(
@@ -88,6 +91,9 @@ type store struct {
 	addr string
 	kind kind
 	db   *sql.DB
+
+	mu      sync.Mutex
+	threads []string // the server's names of the stories' connections
 }
 
 func (s *store) Addr() string                  { return s.addr }
@@ -108,6 +114,11 @@ func (s *store) Holder(ctx context.Context, key string) (string, time.Time,
 	error) {
 	var holder string
 	var left int64
+	if s.kind.remove == "" {
+		s.mu.Lock()
+		key = strings.Join(s.threads, ",")
+		s.mu.Unlock()
+	}
 	err := s.db.QueryRowContext(ctx, s.kind.holder, key).Scan(&holder, &left)
 	if err == sql.ErrNoRows {
 		return "", time.Time{}, nil
@@ -131,7 +142,7 @@ func (s *store) Delete(ctx context.Context, key string) error {
 }
 
 func (s *store) Tidy(ctx context.Context, key string) error {
-	for _, table := range []string{"record_lock", "lease_lock", "row_lock"} {
+	for _, table := range tables {
 		if _, err := s.db.ExecContext(ctx, "DELETE FROM "+table+
 			" WHERE name LIKE ?", "%"+key+"%"); err != nil {
 			return err
@@ -145,35 +156,49 @@ func (s *store) Requests(from io.Reader) scenarios.Frames {
 }
 
 func (s *store) Replies(from io.Reader) scenarios.Frames {
-	return mysql.Replies(from)
+	return &greeting{Frames: mysql.Replies(from), store: s}
+}
+
+// greeting reads from the first packet of a connection how the server calls it:
+// a version of the protocol, a text that ends with a zero, and the number.
+type greeting struct {
+	scenarios.Frames
+	store *store
+	read  bool
+}
+
+func (g *greeting) Next() (raw []byte, text string, err error) {
+	raw, text, err = g.Frames.Next()
+	if err != nil || g.read {
+		return raw, text, err
+	}
+	g.read = true
+	if len(raw) > 5 && raw[4] == 10 {
+		after := 5 + bytes.IndexByte(raw[5:], 0) + 1
+		if after+4 <= len(raw) {
+			g.store.mu.Lock()
+			g.store.threads = append(g.store.threads,
+				fmt.Sprint(binary.LittleEndian.Uint32(raw[after:])))
+			g.store.mu.Unlock()
+		}
+	}
+	return raw, text, err
 }
 
 var update = flag.Bool("update", false, "rewrite docs/alternatives.md")
 
 func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
+	if *dsn == "" {
+		need(t)
+	} else {
+		borrow(t)
+	}
 	reports := map[string]scenarios.Report{}
 	var mu sync.Mutex
 	t.Run("locks", func(t *testing.T) { tellAll(t, &mu, reports) })
 	if !t.Failed() && len(reports) > 0 && *dsn == "" {
 		verdicts.Fresh(t, *update, "mysql", []string{"record", "lease", "pessimistic"}, reports)
 	}
-}
-
-// dsn names somebody's database.
-var dsn = flag.String("mysql", os.Getenv("LOCKLADDER_MYSQL"), "tell the stories"+
-	" on the database of this DSN, user:password@tcp(host:3306)/database; the"+
-	" locks' tables are made there, and kept")
-
-// somebodys is the database that is named. It is told what does nothing to the
-// server, and nobody's rows are touched.
-func somebodys(t *testing.T, kind kind) (scenarios.RealServer, error) {
-	db, err := mysql.Open(t.Context(), *dsn)
-	if err != nil {
-		return nil, err
-	}
-	t.Cleanup(func() { db.Close() })
-	config, err := driver.ParseDSN(*dsn)
-	return &store{config.Addr, kind, db}, err
 }
 
 // tellAll runs every lock through the stories, at the same time.
@@ -196,17 +221,18 @@ func tellAll(t *testing.T, mu *sync.Mutex,
 				}
 				return kind.build(db, env)
 			}
-			scenarios.Work(t, build) // first: a worker needs no servers
+			scenarios.Work(t, build)
 			t.Parallel()
 			pool := serverstest.Stores(4, func() (scenarios.RealServer, error) {
 				server := start(t)
-				return &own{&store{server.Addr(), kind, open(t, server.Addr())},
-					server}, nil
+				return &own{&store{addr: server.Addr(), kind: kind,
+					db: open(t, server.Addr())}, server}, nil
 			})
 			if *dsn != "" {
-				pool = serverstest.Stores(1, func() (scenarios.RealServer, error) {
+				pool = named{serverstest.Stores(1, func() (scenarios.RealServer,
+					error) {
 					return somebodys(t, kind)
-				})
+				})}
 			}
 			report := scenarios.Run(t, build, scenarios.OnServersOf(pool),
 				scenarios.WithoutFeatures(kind.not...),
@@ -224,8 +250,9 @@ const database = "lockladder"
 // start starts a server that ends with the test.
 func start(t *testing.T, options ...string) *servers.Store {
 	t.Helper()
+	need(t)
 	s, err := servers.StartMariaDB(context.Background(), options...)
-	missing(t, err)
+	require.NoError(t, err)
 	t.Cleanup(s.Stop)
 	db, err := sql.Open("mysql", fmt.Sprintf("root@tcp(%s)/", s.Addr()))
 	require.NoError(t, err)

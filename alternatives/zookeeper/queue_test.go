@@ -257,5 +257,6 @@ func TestBadInputGetsOneLine(t *testing.T) {
 	defer cancel()
 	_, err = l.TryLock(ctx)
 	assert.ErrorContains(t, err, `acquire "x": 127.0.0.1:1: `)
+	assert.ErrorContains(t, err, "refused")
 	assert.NotContains(t, err.Error(), "\n")
 }

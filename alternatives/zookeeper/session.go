@@ -26,6 +26,7 @@ type Session struct {
 	mu    sync.Mutex // guards what follows; never held while a server is asked
 	lost  chan struct{}
 	timer *time.Timer // the deadline of a session without a connection
+	cause error       // why the newest connection was not made
 }
 
 // Open begins a session. It does not wait for the servers: what is asked first
@@ -46,7 +47,7 @@ func Open(servers []string, timeout time.Duration,
 		dial = net.DialTimeout
 	}
 	s := &Session{servers: servers, timeout: timeout, lost: make(chan struct{})}
-	conn, _, err := zk.Connect(servers, timeout, zk.WithDialer(dial),
+	conn, _, err := zk.Connect(servers, timeout, zk.WithDialer(s.through(dial)),
 		zk.WithLogger(silent{}), zk.WithLogInfo(false),
 		zk.WithEventCallback(s.hear))
 	if err != nil {
@@ -55,6 +56,17 @@ func Open(servers []string, timeout time.Duration,
 	}
 	s.conn = conn
 	return s, nil
+}
+
+// through keeps why a connection was not made, which the driver does not say.
+func (s *Session) through(dial zk.Dialer) zk.Dialer {
+	return func(network, addr string, wait time.Duration) (net.Conn, error) {
+		c, err := dial(network, addr, wait)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.cause = err
+		return c, err
+	}
 }
 
 type silent struct{}
@@ -214,7 +226,10 @@ func named(s *Session, name string) error {
 func (s *Session) failed(ctx context.Context, doing, name string,
 	err error) error {
 	if errors.Is(err, zk.ErrNoServer) {
-		err = fmt.Errorf("%s: %w", strings.Join(s.servers, ", "), err)
+		s.mu.Lock()
+		err = fmt.Errorf("%s: %w (%v)", strings.Join(s.servers, ", "), err,
+			s.cause)
+		s.mu.Unlock()
 	}
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%s %q: %w (%w)", doing, name, cause, err)

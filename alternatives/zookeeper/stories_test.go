@@ -6,7 +6,6 @@ import (
 	"flag"
 	"io"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -96,6 +95,7 @@ func (all *sessions) session(t *testing.T, env scenarios.Env) (
 var update = flag.Bool("update", false, "rewrite docs/alternatives.md")
 
 func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
+	need(t)
 	reports := map[string]scenarios.Report{}
 	var mu sync.Mutex
 	t.Run("locks", func(t *testing.T) { tellAll(t, &mu, reports) })
@@ -235,13 +235,8 @@ func (s *store) Replies(from io.Reader) scenarios.Frames {
 // start starts a server that ends with the test.
 func start(t *testing.T) *servers.Store {
 	t.Helper()
+	need(t)
 	s, err := servers.StartZooKeeper(context.Background(), tick)
-	if errors.Is(err, servers.ErrMissing) {
-		if os.Getenv("LOCKLADDER_STORES") == "" {
-			t.Skip(err)
-		}
-		t.Fatalf("LOCKLADDER_STORES asks for stores: %v", err)
-	}
 	require.NoError(t, err)
 	t.Cleanup(s.Stop)
 	return s

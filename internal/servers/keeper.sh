@@ -12,5 +12,9 @@ echo "$server" >"$dir/pid"
 word=$(cat)
 kill -9 "$server" 2>/dev/null
 wait "$server" 2>/dev/null
+# What the server has started is in this shell's process group.
+for one in $(ps -A -o pid= -o pgid= | awk -v group=$$ '$2 == group { print $1 }'); do
+	test "$one" = $$ || kill -9 "$one" 2>/dev/null
+done
 # Who says so removes the directory itself, or uses it again.
 test "$word" = stopped || rm -rf "$dir"

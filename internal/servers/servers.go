@@ -36,13 +36,14 @@ var keeper string
 // prefix begins the names of all directories of this package.
 const prefix = "lockladder-"
 
-// patience is how long a server may take until it answers.
-const patience = 20 * time.Second
+// patience is how long a server may take until it answers: several may be
+// started at the same time, and one makes its data directory first.
+const patience = time.Minute
 
 // process is a server's program under its shell.
 type process struct {
 	dir  string
-	args []string
+	name string // in errors
 	log  bytes.Buffer
 
 	mu    sync.Mutex // guards what follows; never held while a server is asked
@@ -69,7 +70,9 @@ func newProcess() (*process, error) {
 
 // launch starts the program. It does not wait until the server answers.
 func (p *process) launch(args ...string) error {
-	p.args = args
+	if p.name == "" {
+		p.name = args[0]
+	}
 	os.Remove(filepath.Join(p.dir, "pid")) // of one that was killed
 	cmd := exec.Command("sh", append([]string{"-c", keeper, "keeper", p.dir},
 		args...)...)
@@ -135,16 +138,16 @@ func (p *process) await(ctx context.Context, ready func() error) error {
 		}
 		if try%20 == 0 && p.dead() {
 			p.stop() // the shell has its last words
-			return fmt.Errorf("%s ended at once: %s", p.args[0],
+			return fmt.Errorf("%s ended at once: %s", p.name,
 				lastLine(p.log.String()))
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ended:
-			return fmt.Errorf("the shell of %s ended: %s", p.args[0],
+			return fmt.Errorf("the shell of %s ended: %s", p.name,
 				lastLine(p.log.String()))
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer: %w", p.args[0], err)
+			return fmt.Errorf("%s does not answer: %w", p.name, err)
 		}
 	}
 }

@@ -4,14 +4,11 @@ package servers_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -98,100 +95,6 @@ func TestAPausedServerAcceptsAndDoesNotAnswer(t *testing.T) {
 	require.Error(t, rdb.Ping(short).Err())
 	require.NoError(t, r.Resume())
 	assert.NoError(t, rdb.Ping(ctx).Err())
-}
-
-// child is what the test process does when it is started by the next test.
-func init() {
-	switch os.Getenv("LOCKLADDER_CHILD") {
-	case "":
-		return
-	case "waits":
-		fmt.Println(start())
-		time.Sleep(time.Minute)
-	case "panics":
-		fmt.Println(start())
-		panic("on purpose")
-	case "returns":
-		fmt.Println(start())
-		os.Exit(0)
-	}
-}
-
-func start() string {
-	r, err := servers.StartRedis(context.Background())
-	if err != nil {
-		return err.Error()
-	}
-	pid, err := r.PID()
-	if err != nil {
-		return err.Error()
-	}
-	return fmt.Sprint(pid)
-}
-
-func TestNoServerOutlivesTheProcessThatStartedIt(t *testing.T) {
-	need(t)
-	for _, end := range []struct {
-		name, child string
-		signal      syscall.Signal
-	}{
-		{"it returns without a stop", "returns", 0},
-		{"it panics", "panics", 0},
-		{"Ctrl-C", "waits", syscall.SIGINT},
-		{"kill -9", "waits", syscall.SIGKILL},
-	} {
-		t.Run(end.name, func(t *testing.T) {
-			temp := t.TempDir()
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "LOCKLADDER_CHILD="+end.child,
-				"TMPDIR="+temp)
-			out, err := cmd.StdoutPipe()
-			require.NoError(t, err)
-			require.NoError(t, cmd.Start())
-			var pid int
-			_, err = fmt.Fscan(out, &pid)
-			require.NoError(t, err)
-			if end.signal != 0 {
-				require.NoError(t, cmd.Process.Signal(end.signal))
-			}
-			cmd.Wait()
-			assert.Eventually(t, func() bool {
-				return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
-			}, 10*time.Second, 10*time.Millisecond, "the server still runs")
-			assert.Eventually(t, func() bool {
-				left, _ := filepath.Glob(filepath.Join(temp, "lockladder-*"))
-				return len(left) == 0
-			}, 10*time.Second, 10*time.Millisecond, "its directory is left")
-		})
-	}
-}
-
-func TestTheNextStartCleansUpWhenTheKeeperWasKilledToo(t *testing.T) {
-	need(t)
-	t.Setenv("TMPDIR", t.TempDir())
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "LOCKLADDER_CHILD=waits")
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	var pid int
-	_, err = fmt.Fscan(out, &pid)
-	require.NoError(t, err)
-	keeper, err := exec.Command("ps", "-o", "ppid=", "-p",
-		fmt.Sprint(pid)).Output()
-	require.NoError(t, err)
-	require.NoError(t, exec.Command("kill", "-9",
-		strings.TrimSpace(string(keeper))).Run())
-	require.NoError(t, cmd.Process.Kill())
-	cmd.Wait()
-	require.NoError(t, syscall.Kill(pid, 0), "the server should be left over")
-
-	r, err := servers.StartRedis(context.Background())
-	require.NoError(t, err)
-	defer r.Stop()
-	assert.Eventually(t, func() bool {
-		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
-	}, 10*time.Second, 10*time.Millisecond, "the server still runs")
 }
 
 func TestAnUnreachableServerIsOneLine(t *testing.T) {

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	_ "embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -25,52 +26,65 @@ type Store struct {
 	ready   func(ctx context.Context, addr string) error
 }
 
+//go:embed mariadb.sh
+var installFirst string
+
+// HasMariaDB says whether StartMariaDB can: nil, or ErrMissing.
+func HasMariaDB() error { return find("mariadb-install-db") }
+
+// HasZooKeeper says whether StartZooKeeper can: nil, or ErrMissing.
+func HasZooKeeper() error {
+	if err := find("java"); err != nil {
+		return err
+	}
+	if _, err := os.Stat(zookeeperJar); err != nil {
+		return fmt.Errorf("zookeeper is %w", ErrMissing)
+	}
+	return nil
+}
+
+// HasEtcd says whether StartEtcd can: nil, or ErrMissing.
+func HasEtcd() error { return find("etcd") }
+
 // StartMariaDB starts a MariaDB server on a fresh data directory and waits until
 // it answers. The user is root, without a password, from this machine; there is
 // no database yet. What is committed outlives the server, and not the machine.
 // Options are as on its command line: "--innodb-lock-wait-timeout=1".
 func StartMariaDB(ctx context.Context, options ...string) (*Store, error) {
-	if err := find("mariadb-install-db"); err != nil {
+	if err := HasMariaDB(); err != nil {
 		return nil, err
 	}
-	s := &Store{program: "mariadbd", ready: greets}
+	s := &Store{program: "MariaDB", ready: greets}
 	s.command = func(s *Store) []string {
 		dir := s.process.dir
-		return append([]string{program("mariadbd"), "--no-defaults",
+		return append([]string{"sh", "-c", installFirst, "mariadb", dir,
+			account(), program("mariadbd"), "--no-defaults",
 			"--datadir=" + filepath.Join(dir, "data"), "--tmpdir=" + dir,
 			"--port=" + strconv.Itoa(s.port), "--bind-address=127.0.0.1",
-			"--socket=" + filepath.Join(dir, "socket"),
+			"--socket=socket", // in data; a long path is refused
 			"--pid-file=" + filepath.Join(dir, "mariadbd.pid"),
 			"--user=" + account(), "--skip-name-resolve",
 			"--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M",
 			"--innodb-flush-log-at-trx-commit=2", "--sync-binlog=0",
 			"--max-connections=2000"}, options...)
 	}
-	return s.start(ctx, func(dir string) error {
-		install := exec.CommandContext(ctx, "mariadb-install-db",
-			"--no-defaults", "--datadir="+filepath.Join(dir, "data"),
-			"--tmpdir="+dir, // several would take each other's tables in /tmp
-			"--auth-root-authentication-method=normal", "--skip-test-db",
-			"--skip-name-resolve", "--user="+account())
-		if out, err := install.CombinedOutput(); err != nil {
-			return fmt.Errorf("make a MariaDB data directory: %w: %s", err,
-				lastLine(string(out)))
-		}
-		return nil
-	})
+	return s.start(ctx)
 }
 
 // StartZooKeeper starts one ZooKeeper server and waits until it serves. A tick is
 // so long; sessions last from two ticks to twenty. Debian's package is needed,
 // and Java.
 func StartZooKeeper(ctx context.Context, tick time.Duration) (*Store, error) {
-	if err := find("java"); err != nil {
+	if err := HasZooKeeper(); err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(zookeeperJar); err != nil {
-		return nil, fmt.Errorf("zookeeper is %w", ErrMissing)
-	}
-	s := &Store{program: "java", ready: opens}
+	return newZooKeeper(tick, nil).start(ctx)
+}
+
+// newZooKeeper is a server that knows of the others in its ensemble, if there
+// are any.
+func newZooKeeper(tick time.Duration, in *ensemble) *Store {
+	s := &Store{program: "ZooKeeper", ready: opens}
 	s.command = func(s *Store) []string {
 		dir := s.process.dir
 		config := filepath.Join(dir, "zoo.cfg")
@@ -78,50 +92,59 @@ func StartZooKeeper(ctx context.Context, tick time.Duration) (*Store, error) {
 		os.WriteFile(config, fmt.Appendf(nil, "tickTime=%d\ndataDir=%s\n"+
 			"clientPort=%d\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\n"+
 			"admin.enableServer=false\nforceSync=no\n"+
-			"4lw.commands.whitelist=wchs\n",
-			tick.Milliseconds(), filepath.Join(dir, "data"), s.port), 0o600)
+			"4lw.commands.whitelist=wchs,srvr\n%s",
+			tick.Milliseconds(), filepath.Join(dir, "data"), s.port,
+			in.config(dir)), 0o600)
 		return []string{"java", "-Xmx256m", "-Dzookeeper.forceSync=no", "-cp",
 			zookeeperJar, "org.apache.zookeeper.server.quorum.QuorumPeerMain",
 			config}
 	}
-	return s.start(ctx, func(string) error { return nil })
+	return s
 }
 
 // StartEtcd starts one etcd server and waits until it is healthy.
 func StartEtcd(ctx context.Context) (*Store, error) {
-	if err := find("etcd"); err != nil {
+	if err := HasEtcd(); err != nil {
 		return nil, err
 	}
-	s := &Store{program: "etcd", ready: isHealthy}
-	s.command = func(s *Store) []string {
-		peers, err := freePort()
-		if err != nil {
-			peers = s.port // it ends at once and says why
-		}
-		url := "http://" + s.Addr()
-		return []string{"etcd", "--data-dir", filepath.Join(s.process.dir, "data"),
-			"--listen-client-urls", url, "--advertise-client-urls", url,
-			"--listen-peer-urls", "http://127.0.0.1:" + strconv.Itoa(peers),
-			"--initial-advertise-peer-urls",
-			"http://127.0.0.1:" + strconv.Itoa(peers),
-			"--initial-cluster", "default=http://127.0.0.1:" + strconv.Itoa(peers),
-			"--unsafe-no-fsync", "--logger", "zap", "--log-level", "error"}
+	peers, err := freePort()
+	if err != nil {
+		return nil, err
 	}
-	return s.start(ctx, func(string) error { return nil })
+	return newEtcd([]int{peers}, 0).start(ctx)
 }
 
-// start makes the server's directory, prepares it, and launches the server.
-func (s *Store) start(ctx context.Context, prepare func(dir string) error) (
-	*Store, error) {
+// newEtcd is one member of those that talk to each other on these ports.
+func newEtcd(peers []int, member int) *Store {
+	s := &Store{program: "etcd", ready: isHealthy}
+	s.command = func(s *Store) []string {
+		clients := "http://" + s.Addr()
+		own := "http://127.0.0.1:" + strconv.Itoa(peers[member])
+		var all []string
+		for i, port := range peers {
+			all = append(all, fmt.Sprintf("%s=http://127.0.0.1:%d",
+				memberName(i), port))
+		}
+		return []string{"etcd", "--name", memberName(member),
+			"--data-dir", filepath.Join(s.process.dir, "data"),
+			"--listen-client-urls", clients, "--advertise-client-urls", clients,
+			"--listen-peer-urls", own, "--initial-advertise-peer-urls", own,
+			"--initial-cluster", strings.Join(all, ","),
+			"--unsafe-no-fsync", "--logger", "zap", "--log-level", "error"}
+	}
+	return s
+}
+
+func memberName(i int) string { return "member" + strconv.Itoa(i) }
+
+// start makes the server's directory and launches the server.
+func (s *Store) start(ctx context.Context) (*Store, error) {
 	p, err := newProcess()
 	if err != nil {
 		return nil, err
 	}
 	s.process = p
-	if err = prepare(p.dir); err != nil {
-		p.remove()
-		return nil, err
-	}
+	p.name = s.program
 	for range 5 { // somebody else may take the port first
 		if s.port, err = freePort(); err != nil {
 			break
@@ -152,6 +175,9 @@ func (s *Store) launch(ctx context.Context) error {
 func (s *Store) Addr() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
 }
+
+// PID is the number of the server's process.
+func (s *Store) PID() (int, error) { return s.process.pid() }
 
 // Stop kills the server and removes its directory. It may be called twice.
 func (s *Store) Stop() { s.process.remove() }

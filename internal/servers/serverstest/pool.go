@@ -154,7 +154,7 @@ func (p *shared) Return([]lab.Server) { p.room.Release(1) }
 // newBorrowed are somebody's servers.
 func newBorrowed(t *testing.T, asked string) lab.Pool {
 	t.Helper()
-	var all []*redis.Options
+	left := borrowed{Run: RunName()}
 	p := &shared{room: semaphore.NewWeighted(atOnce)}
 	for name := range strings.SplitSeq(asked, ",") {
 		options := &redis.Options{Addr: name}
@@ -168,10 +168,10 @@ func newBorrowed(t *testing.T, asked string) lab.Pool {
 			t.Fatal(err)
 		}
 		p.all = append(p.all, somebodys{options})
-		all = append(all, options)
+		left.Servers = append(left.Servers, address{options.Addr,
+			options.Username, options.Password, options.DB})
 	}
-	run := runName()
-	finish, err := startSweeper(run, all)
+	finish, err := StartSweeper(left)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func newBorrowed(t *testing.T, asked string) lab.Pool {
 	p.start = func() (lab.Server, error) {
 		return nil, lab.TooFew(fmt.Sprintf("-redis names %d", len(p.all)))
 	}
-	return named{p, run}
+	return named{p, left.Run}
 }
 
 // named is a pool whose keys bear a name.

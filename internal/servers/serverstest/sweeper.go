@@ -21,13 +21,7 @@ import (
 // Main is what a TestMain calls whose tests borrow servers. So many tests run at
 // the same time when real servers are asked for: they mostly wait.
 func Main(m *testing.M, asked *string, parallel int) {
-	if os.Getenv(sweeperEnv) != "" {
-		if err := sweep(os.Stdin); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	Sweep(func(b borrowed) error { return b.sweep() })
 	flag.Parse()
 	if *asked != "" {
 		flag.Set("test.parallel", fmt.Sprint(parallel))
@@ -53,17 +47,27 @@ type address struct {
 	DB                   int
 }
 
-// runName names a run, for its keys.
-func runName() string { return fmt.Sprintf("%08x", rand.Uint32()) }
-
-// startSweeper starts the sweeper; the returned function lets it do its work and
-// waits until it has.
-func startSweeper(run string, of []*redis.Options) (func() error, error) {
-	b := borrowed{Run: run}
-	for _, o := range of {
-		b.Servers = append(b.Servers, address{o.Addr, o.Username, o.Password, o.DB})
+// StoreMain is what a TestMain calls whose tests start one kind of store. Where
+// that is missing it says so, in one line, and the tests must skip what needs it;
+// where stores are asked for, that line is a failure.
+func StoreMain(m *testing.M, missing error) {
+	if missing != nil {
+		if os.Getenv("LOCKLADDER_STORES") != "" {
+			fmt.Fprintln(os.Stderr, "LOCKLADDER_STORES asks for stores:", missing)
+			os.Exit(1)
+		}
+		fmt.Fprintf(os.Stderr, "%v: the tests that need it are skipped\n", missing)
 	}
-	text, err := json.Marshal(b)
+	os.Exit(m.Run())
+}
+
+// RunName names a run, for its keys.
+func RunName() string { return fmt.Sprintf("%08x", rand.Uint32()) }
+
+// StartSweeper starts the sweeper and tells it something, as JSON. The returned
+// function lets it do its work and waits until it has. TestMain must call Sweep.
+func StartSweeper(told any) (func() error, error) {
+	text, err := json.Marshal(told)
 	if err != nil {
 		return nil, fmt.Errorf("start the sweeper: %w", err)
 	}
@@ -84,20 +88,33 @@ func startSweeper(run string, of []*redis.Options) (func() error, error) {
 	return func() error {
 		alive.Close()
 		if err := cmd.Wait(); err != nil {
-			return fmt.Errorf("remove the keys of this run: %w", err)
+			return fmt.Errorf("remove what this run has left: %w", err)
 		}
 		return nil
 	}, nil
 }
 
-// sweep removes the keys of a run when that has ended.
-func sweep(from io.Reader) error {
-	var b borrowed
-	decoder := json.NewDecoder(from)
-	if err := decoder.Decode(&b); err != nil {
-		return fmt.Errorf("sweeper: %w", err)
+// Sweep does nothing, unless this process is the sweeper: then it does the work
+// when the run has ended, however that does, and exits.
+func Sweep[T any](work func(told T) error) {
+	if os.Getenv(sweeperEnv) == "" {
+		return
 	}
-	io.Copy(io.Discard, from) // until the run has ended
+	var told T
+	err := json.NewDecoder(os.Stdin).Decode(&told)
+	if err == nil {
+		io.Copy(io.Discard, os.Stdin) // until the run has ended
+		err = work(told)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sweeper:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// sweep removes the keys of a run.
+func (b borrowed) sweep() error {
 	var failed error
 	for _, s := range b.Servers {
 		if err := s.sweep(b.Run); err != nil {

@@ -1,0 +1,104 @@
+package etcd_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockladder/lockladder/alternatives/etcd"
+	"github.com/lockladder/lockladder/internal/servers"
+)
+
+// leader waits until all of these servers follow the same one, which is one of
+// them, and returns its place.
+func leader(t *testing.T, client *clientv3.Client, all []*servers.Store) (
+	place int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		place = -1
+		leaders := map[uint64]bool{}
+		for i, s := range all {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			status, err := client.Status(ctx, "http://"+s.Addr())
+			cancel()
+			if err != nil {
+				return false
+			}
+			leaders[status.Leader] = true
+			if status.Leader == status.Header.MemberId {
+				place = i
+			}
+		}
+		return len(leaders) == 1 && place >= 0
+	}, time.Minute, 10*time.Millisecond, "they have a leader")
+	return place
+}
+
+// Most of the servers know of every lock, so who follows the leader knows it. A
+// replica that follows later does not: see the test of MariaDB's.
+func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
+	need(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	members, err := servers.StartEtcdCluster(ctx, 3)
+	require.NoError(t, err)
+	defer servers.StopStores(members)
+	var addrs []string
+	for _, m := range members {
+		addrs = append(addrs, m.Addr())
+	}
+	owner := func() (*clientv3.Client, *etcd.Lock) {
+		client, err := etcd.Open(ctx, at(addrs...))
+		require.NoError(t, err)
+		t.Cleanup(func() { client.Close() })
+		l, err := etcd.New(client, "stock", time.Minute)
+		require.NoError(t, err)
+		return client, l
+	}
+	client, holder := owner()
+	_, other := owner()
+	require.NoError(t, holder.Lock(ctx))
+
+	first := leader(t, client, members)
+	members[first].Kill()
+	rest := append(append([]*servers.Store{}, members[:first]...),
+		members[first+1:]...)
+	leader(t, client, rest)
+
+	granted, err := other.TryLock(ctx)
+	for err != nil && ctx.Err() == nil { // a request to the dead one
+		granted, err = other.TryLock(ctx)
+	}
+	require.NoError(t, err)
+	assert.False(t, granted, "two hold it now")
+	select {
+	case <-holder.Lost():
+		t.Error("its session ended with the leader")
+	default:
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- other.Lock(ctx) }()
+	require.Eventually(t, func() bool {
+		found, err := client.Get(ctx, "/locks/stock/", clientv3.WithPrefix(),
+			clientv3.WithCountOnly())
+		return err == nil && found.Count == 2
+	}, time.Minute, 10*time.Millisecond, "the other one is in the queue")
+	assert.Empty(t, waited)
+	before := holder.Token()
+	require.NoError(t, holder.Unlock(ctx))
+	require.NoError(t, <-waited)
+	assert.Greater(t, other.Token(), before)
+
+	// The price: a server that is alone grants nothing.
+	require.NoError(t, other.Unlock(ctx))
+	rest[0].Kill()
+	short, end := context.WithTimeout(ctx, time.Second)
+	defer end()
+	granted, err = holder.TryLock(short)
+	assert.Error(t, err)
+	assert.False(t, granted)
+}

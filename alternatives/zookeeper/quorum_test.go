@@ -1,0 +1,93 @@
+package zookeeper_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/alternatives/zookeeper"
+	"github.com/lockladder/lockladder/internal/servers"
+)
+
+// mode is what a server says that it is: "leader", "follower", or nothing.
+func mode(s *servers.Store) string {
+	c, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	io.WriteString(c, "srvr")
+	text, _ := io.ReadAll(c)
+	_, after, _ := strings.Cut(string(text), "Mode: ")
+	word, _, _ := strings.Cut(after, "\n")
+	return word
+}
+
+// leader waits until one of these servers leads all others, and returns its
+// place.
+func leader(t *testing.T, all []*servers.Store) (place int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		followers := 0
+		for i, s := range all {
+			switch mode(s) {
+			case "leader":
+				place = i
+			case "follower":
+				followers++
+			}
+		}
+		return followers == len(all)-1 && mode(all[place]) == "leader"
+	}, time.Minute, 10*time.Millisecond, "they have a leader")
+	return place
+}
+
+// Most of the servers know of every lock, so who follows the leader knows it.
+func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
+	need(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	// Sessions that outlast an election on a busy machine.
+	const tick, timeout = 3 * time.Second, time.Minute
+	members, err := servers.StartZooKeeperEnsemble(ctx, tick, 3)
+	require.NoError(t, err)
+	defer servers.StopStores(members)
+	var addrs []string
+	for _, m := range members {
+		addrs = append(addrs, m.Addr())
+	}
+	owner := func() *zookeeper.Sequential {
+		session, err := zookeeper.Open(addrs, timeout, nil)
+		require.NoError(t, err)
+		t.Cleanup(session.Close)
+		l, err := zookeeper.NewSequential(session, "stock")
+		require.NoError(t, err)
+		return l
+	}
+	holder, other := owner(), owner()
+	require.NoError(t, holder.Lock(ctx))
+
+	first := leader(t, members)
+	members[first].Kill()
+	rest := append(append([]*servers.Store{}, members[:first]...),
+		members[first+1:]...)
+	leader(t, rest)
+
+	granted, err := other.TryLock(ctx)
+	for err != nil && ctx.Err() == nil { // a request to the dead one
+		granted, err = other.TryLock(ctx)
+	}
+	require.NoError(t, err)
+	assert.False(t, granted, "two hold it now")
+	before := holder.Token()
+	require.NoError(t, holder.Unlock(ctx), "its session lives on")
+	require.NoError(t, other.Lock(ctx))
+	assert.Greater(t, other.Token(), before)
+	require.NoError(t, other.Unlock(ctx))
+}
