@@ -48,6 +48,9 @@
 //     how much of the validity is left.
 //   - paused_holder: a majority stops no late writer. There is no fencing
 //     token; independent nodes have no common counter.
+//   - a client that its own leftovers refuse: a majority granted too late, and
+//     the release did not reach the nodes. Whoever asks again waits for itself
+//     until the lease ends (docs/explorer.md).
 //   - cancelled_context, lost_lease_told, partitioned_holder, nested: as in
 //     diamond, which this rung branches from.
 //

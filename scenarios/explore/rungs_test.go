@@ -27,6 +27,8 @@ var (
 		" those that take no time")
 	update = flag.Bool("update", false, "with -all: rewrite the generated parts of"+
 		" docs/explorer.md")
+	standard = flag.Bool("standard", false, "walk every rung with one expiry and"+
+		" one crash, and print how long all of them take together")
 	three    = flag.Bool("three", false, "walk with three clients: minutes")
 	rungName = flag.String("rung", "gold", "the rung that Replay asks")
 	schedule = flag.String("schedule", "", "the schedule that Replay takes")
@@ -141,6 +143,30 @@ func TestMain(m *testing.M) {
 		}
 	}
 	m.Run()
+}
+
+func TestTheStandardBoundsOfAllRungs(t *testing.T) {
+	if !*standard {
+		t.Skip("go test ./scenarios/explore -run Standard -standard -v")
+	}
+	start := time.Now()
+	t.Run("rungs", func(t *testing.T) {
+		for _, rung := range ladder.Rungs {
+			t.Run(rung.Name, func(t *testing.T) {
+				t.Parallel()
+				bounds := rungBounds(rung)
+				bounds.Expiries, bounds.Crashes = 1, 1
+				bounds.Programs = []explore.Program{explore.Once}
+				if rung.Nodes > 1 {
+					bounds.Attempts = 1 // as in the table
+				}
+				report := explore.Run(t, rung.Build, bounds)
+				fmt.Fprintf(t.Output(), "%s", report)
+				assert.True(t, report.Exhausted())
+			})
+		}
+	})
+	fmt.Fprintf(t.Output(), "%d rungs in %v\n", len(ladder.Rungs), time.Since(start))
 }
 
 func TestThreeClients(t *testing.T) {

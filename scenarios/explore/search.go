@@ -3,17 +3,18 @@ package explore
 import (
 	"cmp"
 	"container/heap"
-	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 )
 
 // state is a node of the state graph.
 type state struct {
 	number int
-	key    [sha256.Size]byte
+	key    stateKey
 	cost   cost   // of the cheapest way here that is known
 	from   *state // and the last action on it
 	by     action
@@ -23,8 +24,36 @@ type state struct {
 	broken []Breach // what the state itself breaks
 	label  *Label   // for people, when a graph is drawn
 
-	seen   int  // by which look of nearest
-	closed bool // nothing is left to do here and behind
+	seen   int // by which look of nearest
+	closed int // below this level nothing is left to do here and behind
+}
+
+// stateKey is a state's key: a number for each part of it.
+type stateKey string
+
+// width is how many bytes such a number has.
+const width = 4
+
+// part is the number of a part.
+func (k stateKey) part(i int) stateKey { return k[i*width:][:width] }
+
+// join is the key of the state that two actions lead to which do not touch what
+// the other one writes, from the keys of the states before both, after the one, and
+// after the other. It is false when both have changed the same part.
+func join(before, one, other stateKey) (stateKey, bool) {
+	both := make([]byte, 0, len(before))
+	for i := 0; i < len(before); i += width {
+		part := before[i : i+width]
+		switch {
+		case one[i:i+width] == part:
+			both = append(both, other[i:i+width]...)
+		case other[i:i+width] == part:
+			both = append(both, one[i:i+width]...)
+		default:
+			return "", false
+		}
+	}
+	return stateKey(both), true
 }
 
 // edge is an action from one state to another.
@@ -101,10 +130,14 @@ func (s *state) edge(a action) *edge {
 type walker struct {
 	run    *run
 	walk   Walk
-	states map[[sha256.Size]byte]*state
+	states map[stateKey]*state
+	texts  map[string]uint32 // the parts of keys, and their numbers
+	facts  []any             // what a part says: a number, a ground, a standing
 	all    []*state
 	open   frontier
+	later  []*state // what is left to do there takes more of the adversary
 	looks  int
+	level  int      // how much of the adversary is looked at
 	taken  []action // in this run
 }
 
@@ -112,7 +145,7 @@ type walker struct {
 // the first command on, or what it leads to is known from the other order of two
 // actions that do not touch each other.
 func search(r *run) (Walk, error) {
-	w := &walker{run: r, states: map[[sha256.Size]byte]*state{}}
+	w := &walker{run: r, states: map[stateKey]*state{}, texts: map[string]uint32{}}
 	w.walk = Walk{Program: r.program, bounds: r.bounds}
 	if err := w.runs(); err != nil {
 		return w.walk, err
@@ -130,7 +163,7 @@ func (w *walker) runs() error {
 	if err := w.begin(nil); err != nil {
 		return err
 	}
-	if err := w.on(w.visit(cost{}, w.run.key())); err != nil {
+	if err := w.on(w.visit(cost{}, w.key())); err != nil {
 		return err
 	}
 	for s := w.next(); s != nil; s = w.next() {
@@ -141,7 +174,7 @@ func (w *walker) runs() error {
 		if err := w.begin(s.path()); err != nil {
 			return err
 		}
-		if w.run.key() != s.key {
+		if w.key() != s.key {
 			return w.in(errDiverged)
 		}
 		if err := w.on(s); err != nil {
@@ -151,17 +184,120 @@ func (w *walker) runs() error {
 	return nil
 }
 
-// next is the cheapest state with something left to do, or nil.
-func (w *walker) next() *state {
-	for len(w.open) > 0 {
-		s := w.open[0]
-		w.run.world.Busy()
-		if w.infer(s); len(s.todo) > 0 {
-			return s
+// key is the key of the state that the run is in.
+func (w *walker) key() stateKey {
+	var numbers []byte
+	r := w.run
+	for i, text := range r.key() {
+		n, known := w.texts[text]
+		if !known {
+			n = uint32(len(w.texts))
+			w.texts[text] = n
+			var fact any
+			client := i - fixed - r.bounds.Nodes
+			switch {
+			case i >= expiriesPart && i < fixed:
+				fact, _ = strconv.Atoi(text)
+			case i == fixed:
+				fact = r.ground()
+			case client >= 0 && client < len(r.players):
+				fact = r.standing(r.players[client])
+			}
+			w.facts = append(w.facts, fact)
 		}
-		heap.Pop(&w.open)
+		numbers = binary.LittleEndian.AppendUint32(numbers, n)
 	}
-	return nil
+	return stateKey(numbers)
+}
+
+// part is what a part of a key says.
+func (w *walker) part(k stateKey, i int) any {
+	return w.facts[binary.LittleEndian.Uint32([]byte(k[i*width:][:width]))]
+}
+
+// compose makes a state without a run, from the two that have made its key: what a
+// client can do there it can do in the one that has its part of the key, unless the
+// budget is used. It is nil where more than that has a say in what is possible.
+func (w *walker) compose(c cost, k stateKey, one, other *state) *state {
+	r, b := w.run, w.run.bounds
+	if b.Nodes > 1 || b.Timers+b.Strays+b.Pauses > 0 || r.draws ||
+		len(w.all) >= b.States {
+		return nil
+	}
+	clients := make([]standing, len(r.players))
+	var todo []action
+	busy := false
+	for i := range clients {
+		at := fixed + b.Nodes + i
+		clients[i] = w.part(k, at).(standing)
+		busy = busy || !clients[i].dead && !clients[i].done
+		from := one
+		if one.key.part(at) != k.part(at) {
+			from = other
+		}
+		add := func(a action) {
+			if a.sign != leaseUp && int(a.client) == i &&
+				(a.sign != lose || w.part(k, lostPart).(int) < b.LostReplies) &&
+				(a.sign != crash || w.part(k, crashesPart).(int) < b.Crashes) {
+				todo = append(todo, a)
+			}
+		}
+		for _, e := range from.edges {
+			add(e.action)
+		}
+		for _, a := range from.todo {
+			add(a)
+		}
+	}
+	g := w.part(k, fixed).(ground)
+	if busy && g.leased && w.part(k, expiriesPart).(int) < b.Expiries {
+		todo = append(todo, action{sign: leaseUp})
+	}
+	slices.SortFunc(todo, action.compare)
+	todo = slices.Compact(todo) // an edge of s may be new
+	return w.add(&state{key: k, cost: c, todo: todo, broken: broken(g, clients)})
+}
+
+// next is the cheapest state with something left to do, or nil. What takes more of
+// the adversary waits until everything is known that takes less: most of it is
+// known from other orders then.
+func (w *walker) next() *state {
+	for {
+		for len(w.open) > 0 {
+			s := w.open[0]
+			w.run.world.Busy()
+			if w.ripe(s) >= 0 {
+				return s
+			}
+			heap.Pop(&w.open)
+			if len(s.todo) > 0 {
+				w.later = append(w.later, s)
+			}
+		}
+		if len(w.later) == 0 {
+			return nil
+		}
+		w.open, w.later = w.later, nil
+		heap.Init(&w.open)
+		w.level++
+	}
+}
+
+// ripe is the index of the first thing left to do at a state that takes no more of
+// the adversary than is looked at, or -1.
+func (w *walker) ripe(s *state) int {
+	if s.cost.adversary > w.level {
+		return -1
+	}
+	w.infer(s)
+	// Whether a timer does anything is best tried at once.
+	if last := len(s.todo) - 1; last >= 0 && s.todo[last].sign == timer &&
+		s.cost.adversary < w.level {
+		return last
+	}
+	return slices.IndexFunc(s.todo, func(a action) bool {
+		return s.cost.plus(a).adversary <= w.level
+	})
 }
 
 // begin starts a run and takes it to a state.
@@ -210,11 +346,7 @@ func (w *walker) on(s *state) error {
 			}
 		}
 		s = to
-		// Whether a timer does anything is best tried at once.
-		i := 0
-		if last := len(s.todo) - 1; s.todo[last].sign == timer {
-			i = last
-		}
+		i := w.ripe(s)
 		a := s.todo[i]
 		s.todo = slices.Delete(s.todo, i, i+1)
 		broken, err := w.take(a)
@@ -231,7 +363,7 @@ func (w *walker) on(s *state) error {
 				return err
 			}
 		}
-		key := w.run.key()
+		key := w.key()
 		to, known := w.states[key]
 		if !known {
 			to = w.visit(s.cost.plus(a), key)
@@ -258,7 +390,7 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 	s.seen = w.looks
 	for i := 0; i < len(steps); i++ {
 		at := steps[i].to
-		if w.infer(at); len(at.todo) > 0 {
+		if w.ripe(at) >= 0 {
 			var way []action
 			for ; i > 0; i = steps[i].from {
 				way = append(way, steps[i].by)
@@ -270,26 +402,30 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 			return nil, nil
 		}
 		for _, e := range at.edges {
-			if e.to.seen != w.looks && !e.to.closed {
+			if e.to.seen != w.looks && e.to.closed <= w.level {
 				e.to.seen = w.looks
 				steps = append(steps, step{i, e.action, e.to})
 			}
 		}
 	}
 	for _, step := range steps {
-		step.to.closed = true // and so is all that is behind it
+		step.to.closed = w.level + 1 // and so is all that is behind it
 	}
 	return nil, nil
 }
 
 // visit makes a new state of the one that the run is in.
-func (w *walker) visit(c cost, key [sha256.Size]byte) *state {
-	s := &state{number: len(w.all), key: key, cost: c, todo: w.run.enabled(),
-		broken: w.run.broken()}
+func (w *walker) visit(c cost, key stateKey) *state {
+	s := &state{key: key, cost: c, todo: w.run.enabled(), broken: w.run.broken()}
 	if w.run.draws {
 		s.label = w.run.label()
 	}
-	w.states[key] = s
+	return w.add(s)
+}
+
+func (w *walker) add(s *state) *state {
+	s.number = len(w.all)
+	w.states[s.key] = s
 	w.all = append(w.all, s)
 	heap.Push(&w.open, s)
 	return s
@@ -302,20 +438,33 @@ func (w *walker) connect(s *state, e edge) {
 
 // infer completes squares. When s was reached from q by action b, and a was taken
 // in q as well, and neither touches what the other writes, then a leads from s to
-// where b leads from there, and breaks the same.
+// where b leads from there, and breaks the same. Nobody needs to have been there:
+// what a has changed is known, and what b has.
 func (w *walker) infer(s *state) {
 	if !w.run.reduced {
 		return
 	}
-	s.todo = slices.DeleteFunc(s.todo, func(a action) bool {
+	// compose looks at what is left to do here meanwhile.
+	s.todo = slices.DeleteFunc(slices.Clone(s.todo), func(a action) bool {
 		for _, in := range s.in {
 			b, beside := in.from.edge(in.by), in.from.edge(a)
 			if beside == nil || !beside.touched.apart(b.touched) {
 				continue
 			}
+			var to *state
 			if across := beside.to.edge(in.by); across != nil {
-				w.connect(s, edge{action: a, to: across.to,
-					broken: beside.broken, touched: beside.touched})
+				to = across.to
+			} else if both, ok := join(in.from.key, s.key, beside.to.key); ok {
+				if to = w.states[both]; to == nil {
+					to = w.compose(s.cost.plus(a), both, s, beside.to)
+					if to != nil {
+						to.from, to.by = s, a
+					}
+				}
+			}
+			if to != nil {
+				w.connect(s, edge{action: a, to: to, broken: beside.broken,
+					touched: beside.touched})
 				w.walk.Inferred++
 				return true
 			}
