@@ -49,7 +49,7 @@ var pausedHolder = Scenario{
 			a, b := s.mortal("A"), s.actor("B")
 			storage := s.Storage(100)
 			s.start()
-			a.Stop(second, 31*second)
+			a.Stop(second, 31*second, a.has)
 			s.run(func() {
 				a.at(0)
 				a.mustAcquire()

@@ -242,13 +242,17 @@ func (c *Client) Lives(process *os.Process, end func()) {
 }
 
 // Stop stops the client's process for a time: a real one by a signal, a virtual
-// one by holding everything that it sends and receives.
-func (c *Client) Stop(from, to time.Duration) {
+// one by holding everything that it sends and receives. A real one is not stopped
+// before the event: on a busy machine it may not have come so far.
+func (c *Client) Stop(from, to time.Duration, event func() bool) {
 	if c.process == nil {
 		c.Hold(from, to)
 		return
 	}
-	time.AfterFunc(time.Until(c.world.moment(from)), func() { pause(c.process) })
+	time.AfterFunc(time.Until(c.world.moment(from)), func() {
+		c.await(event, c.world.told(c.world.TTL))
+		pause(c.process)
+	})
 	time.AfterFunc(time.Until(c.world.moment(to)), func() { resume(c.process) })
 }
 

@@ -76,7 +76,7 @@
 //     outlast its context by that, a twentieth of a lease at most where the
 //     client honours deadlines (ContextTimeoutEnabled).
 //   - In a Redis Cluster whose slot is being moved, a script of which some keys
-//     are missing is answered TRYAGAIN, and most of these are, most of the time:
+//     are missing is answered TRYAGAIN, and most are missing most of the time:
 //     the lock can neither be had nor released until the move has finished.
 //
 // # See it fail
