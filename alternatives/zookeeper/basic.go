@@ -23,7 +23,9 @@ type Basic struct {
 	ready bool // the parent is there
 }
 
-// NewBasic makes an owner of the lock of that name. It sends nothing.
+// NewBasic makes an owner of the lock of that name. It sends nothing. A name
+// belongs to one kind of lock: where a queue of that name has been, a Basic waits
+// for ever, because the queue's node stays.
 func NewBasic(s *Session, name string) (*Basic, error) {
 	if err := named(s, name); err != nil {
 		return nil, err

@@ -145,10 +145,10 @@ func queue(t *testing.T, server *servers.Store, all []*person) (
 }
 
 func TestAReleaseWakesEverybodyOrOne(t *testing.T) {
-	server := start(t)
 	const waiters = 10
 	for name, wakes := range map[string]int64{"basic": waiters, "sequential": 1} {
 		t.Run(name, func(t *testing.T) {
+			server := start(t) // a name belongs to one kind of lock
 			all := people(t, server, waiters+1, kinds[name].build)
 			served := queue(t, server, all)
 			sum := func() (n int64) {
@@ -192,9 +192,9 @@ func TestTheQueueServesInTheOrderOfArrival(t *testing.T) {
 
 // The process is gone, and says nothing: the servers end its session.
 func TestTheLockOfAKilledClientComesFreeAndWhoIsCutOffIsTold(t *testing.T) {
-	server := start(t)
 	for _, name := range []string{"basic", "sequential"} {
 		t.Run(name, func(t *testing.T) {
+			server := start(t)
 			all := people(t, server, 2, kinds[name].build)
 			served := queue(t, server, all)
 			lost := all[0].Lock.(scenarios.Losable).Lost()
@@ -215,9 +215,9 @@ func TestTheLockOfAKilledClientComesFreeAndWhoIsCutOffIsTold(t *testing.T) {
 // A holds, B waits for A, and C for B. B gives up. The recipe takes that for its
 // turn; who looks again waits on.
 func TestTwoHoldWhenSomebodyInTheRecipesQueueGivesUp(t *testing.T) {
-	server := start(t)
 	for name, two := range map[string]bool{"recipe": true, "sequential": false} {
 		t.Run(name, func(t *testing.T) {
+			server := start(t)
 			all := people(t, server, 3, kinds[name].build)
 			served := queue(t, server, all)
 			all[1].session.Close()

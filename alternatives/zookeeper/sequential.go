@@ -27,7 +27,8 @@ type Sequential struct {
 	ready bool          // the parent is there
 }
 
-// NewSequential makes an owner of the lock of that name. It sends nothing.
+// NewSequential makes an owner of the lock of that name. It sends nothing. Its
+// queue is a node of that name, which stays: a Basic needs another name.
 func NewSequential(s *Session, name string) (*Sequential, error) {
 	if err := named(s, name); err != nil {
 		return nil, err
