@@ -246,10 +246,9 @@ func (k *conn) follow(args []string) {
 	}
 	exact := k.client.world.exact(args)
 	if len(watching) > 0 {
-		var b strings.Builder
-		n.dump(&b)
+		dump := string(n.dump(nil))
 		for _, other := range watching {
-			other.watched += exact + b.String()
+			other.watched += exact + dump
 		}
 	}
 	switch command {
@@ -320,12 +319,11 @@ func (k *conn) ask(args []string) string {
 	known := ""
 	if command := strings.ToUpper(args[0]); plain && w.remembered != nil &&
 		(command == "EVALSHA" || command == "EVAL") {
-		var b strings.Builder
-		fmt.Fprintf(&b, "%d %q", w.Now(), args)
+		b := append(words(make([]byte, 0, 512), w.Now(), args), '\n')
 		for _, h := range before {
-			fmt.Fprintf(&b, " %q %q %q %d", h.key, h.value, h.fields, h.ttl)
+			b = append(words(b, h.key, h.value, h.fields, h.ttl), '\n')
 		}
-		known = b.String()
+		known = string(b)
 	}
 	if e := w.remembered[known]; e != nil {
 		w.changed = !slices.EqualFunc(before, e.after, holding.equal)
@@ -548,7 +546,8 @@ func (f Flight) Raw() string {
 	}
 	w.texts.Lock()
 	defer w.texts.Unlock()
-	return fmt.Sprintf(" %.1s %s", raw, w.exactly(value))
+	b := append(make([]byte, 0, 128), ' ', raw[0], ' ')
+	return string(w.exactly(b, value))
 }
 
 // exact writes a command down so that it is told apart from every other, but for
@@ -556,35 +555,35 @@ func (f Flight) Raw() string {
 func (w *World) exact(args []string) string {
 	w.texts.Lock()
 	defer w.texts.Unlock()
-	var b strings.Builder
+	b := make([]byte, 0, 256)
 	for _, arg := range args {
-		b.WriteString(w.exactly(arg))
-		b.WriteByte(' ')
+		b = append(w.exactly(b, arg), ' ')
 	}
-	return b.String()
+	return string(b)
 }
 
-// exactly writes a value like that. The names of random words stand without quotes.
-func (w *World) exactly(value any) string {
+// exactly appends a value like that. The names of random words stand without
+// quotes.
+func (w *World) exactly(b []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:
-		return "nil"
+		return append(b, "nil"...)
 	case string:
 		if alias, ok := w.aliases[v]; ok {
 			// A time in nanoseconds is as long as a random word.
 			if _, err := strconv.ParseInt(v, 10, 64); err != nil {
-				return alias
+				return append(b, alias...)
 			}
 		}
-		return strconv.Quote(v)
+		return quote(b, v)
 	case []any:
-		words := make([]string, len(v))
-		for i, e := range v {
-			words[i] = w.exactly(e)
+		b = append(b, '[')
+		for _, e := range v {
+			b = append(w.exactly(b, e), ' ')
 		}
-		return "[" + strings.Join(words, " ") + "]"
+		return append(b, ']')
 	}
-	return fmt.Sprintf("%T %v", value, value)
+	return fmt.Appendf(b, "%T %v", value, value)
 }
 
 // Deliver lets one thing arrive. It has had its effect after Settle.
@@ -761,45 +760,44 @@ func (w *World) arrivals() int64 {
 	return sum
 }
 
-// Snapshot writes down all that the rest of a run depends on: the clock, what the
+// Snapshot appends all that the rest of a run depends on: the clock, what the
 // nodes hold and until when, whose grants they are, who believes to hold the
 // lock, what is known of each client, and what is on its way. What the clients'
 // processes themselves will do is not in it: they follow from what they were
 // answered, and when.
-func (w *World) Snapshot(b *strings.Builder, flights []Flight) {
-	fmt.Fprintf(b, "%d\n", w.Now())
+func (w *World) Snapshot(b []byte, flights []Flight) []byte {
+	b = append(words(b, w.Now()), '\n')
 	for _, n := range w.nodes {
-		n.dump(b)
-		n.dumpConnections(b)
+		b = n.dumpConnections(n.dump(b))
 	}
 	for _, c := range w.clients {
-		if c.dead.Load() {
-			fmt.Fprintf(b, "%s dead\n", c.Name)
+		if b = words(b, c.Name); c.dead.Load() {
+			b = append(b, " dead\n"...)
 			continue
 		}
-		fmt.Fprintf(b, "%s %t %b %b %b", c.Name, c.asleep.Load(), c.asked, c.owned,
-			c.freed)
+		b = words(b, c.asleep.Load(), c.asked, c.owned, c.freed)
 		for i, n := range w.nodes {
-			fmt.Fprintf(b, " %t", c.seen[i] == n.version)
+			b = words(b, c.seen[i] == n.version)
 		}
-		b.WriteByte('\n')
+		b = append(b, '\n')
 	}
 	for _, h := range w.inside {
-		fmt.Fprintf(b, "in %s %d %t\n", h.Client.Name, h.Number, h.told())
+		b = append(words(b, bare("in"), h.Client.Name, h.Number, h.told()), '\n')
 	}
-	fmt.Fprintf(b, "held %d\n", w.held)
+	b = append(words(b, bare("held"), w.held), '\n')
 	for _, f := range flights {
-		fmt.Fprintf(b, "%s %d %d %d %t %t %q %s", f.Client.Name, f.Kind, f.Node,
-			f.Sent, f.Left, f.Stray, f.Text, f.Exact)
+		b = words(b, f.Client.Name, int(f.Kind), f.Node, f.Sent, f.Left, f.Stray,
+			f.Text, bare(f.Exact))
 		if f.Kind == Reply {
-			b.WriteString(f.Raw())
+			b = append(b, f.Raw()...)
 		}
-		b.WriteByte('\n')
+		b = append(b, '\n')
 	}
+	return b
 }
 
-// dump writes what a node holds, with the ends of leases, and whose it is.
-func (n *Node) dump(b *strings.Builder) {
+// dump appends what a node holds, with the ends of leases, and whose it is.
+func (n *Node) dump(b []byte) []byte {
 	w, m := n.world, n.server()
 	name := func(value string) string {
 		if alias, ok := w.aliases[value]; ok {
@@ -809,48 +807,49 @@ func (n *Node) dump(b *strings.Builder) {
 	}
 	for _, key := range m.Keys() {
 		kind := m.Type(key)
-		fmt.Fprintf(b, "%d %s %q", n.index, kind, key)
+		b = words(b, n.index, bare(kind), key)
 		if ttl := m.TTL(key); ttl > 0 {
-			fmt.Fprintf(b, " until %d", w.Now()+ttl)
+			b = words(b, bare("until"), w.Now()+ttl)
 		}
 		switch kind {
 		case "string":
 			value, _ := m.Get(key)
-			fmt.Fprintf(b, " %q", name(value))
+			b = words(b, name(value))
 		case "hash":
 			fields, _ := m.HKeys(key)
 			slices.Sort(fields)
 			for _, field := range fields {
-				fmt.Fprintf(b, " %q %q", name(field), name(m.HGet(key, field)))
+				b = words(b, name(field), name(m.HGet(key, field)))
 			}
 		case "list":
 			values, _ := m.List(key)
 			for _, value := range values {
-				fmt.Fprintf(b, " %q", name(value))
+				b = words(b, name(value))
 			}
 		case "set":
 			members, _ := m.Members(key)
 			for _, member := range members {
-				fmt.Fprintf(b, " %q", name(member))
+				b = words(b, name(member))
 			}
 		case "zset":
 			scores, _ := m.SortedSet(key)
 			for _, member := range slices.Sorted(maps.Keys(scores)) {
-				fmt.Fprintf(b, " %q %v", name(member), scores[member])
+				b = words(b, name(member), scores[member])
 			}
 		default:
-			fmt.Fprintf(b, " never the same: %d", w.gate.passed.Load())
+			b = words(b, bare("never the same"), w.gate.passed.Load())
 		}
 		if g := w.grants[place{n.index, key}]; g != nil {
-			fmt.Fprintf(b, " of %s since %d", g.Owner, g.Since.Sub(w.start))
+			b = words(b, bare("of"), bare(g.Owner), bare("since"), g.Since.Sub(w.start))
 		}
-		b.WriteByte('\n')
+		b = append(b, '\n')
 	}
+	return b
 }
 
-// dumpConnections writes what a node keeps for its connections: transactions, and
+// dumpConnections appends what a node keeps for its connections: transactions, and
 // messages that wait behind the one that is on its way.
-func (n *Node) dumpConnections(b *strings.Builder) {
+func (n *Node) dumpConnections(b []byte) []byte {
 	var lines []string
 	n.mu.Lock()
 	for k := range n.conns {
@@ -867,8 +866,9 @@ func (n *Node) dumpConnections(b *strings.Builder) {
 	}
 	n.mu.Unlock()
 	for _, line := range slices.Sorted(slices.Values(lines)) {
-		b.WriteString(line)
+		b = append(b, line...)
 	}
+	return b
 }
 
 // Holds describes what the nodes hold, for people: a line a key.
@@ -877,9 +877,9 @@ func (w *World) Holds() []string {
 	for _, n := range w.nodes {
 		holds, plain := n.holdings()
 		if !plain {
-			var b strings.Builder
-			n.dump(&b)
-			lines = append(lines, strings.Split(strings.TrimSpace(b.String()), "\n")...)
+			for line := range strings.Lines(string(n.dump(nil))) {
+				lines = append(lines, strings.TrimSpace(line))
+			}
 			continue
 		}
 		for _, h := range holds {

@@ -117,6 +117,9 @@ func (w Way) NewClient(dial func(_ context.Context, addr string) (net.Conn,
 		Dialer: dialer, PoolSize: 16, MaxRetries: -1, DialerRetries: 1,
 		ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
 		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: quiet,
+		// The explorer connects hundreds of thousands of times, and go-redis
+		// would take 64 KiB each time.
+		ReadBufferSize: 4096, WriteBufferSize: 4096,
 	})
 }
 

@@ -103,9 +103,9 @@ func (w *World) text(c *Client, args []string) string {
 		}
 	}
 	for _, arg := range rest {
-		switch strings.ToUpper(arg) {
+		switch option := strings.ToUpper(arg[:min(len(arg), 8)]); option {
 		case "EX", "PX", "NX", "XX", "GET", "KEEPTTL", "IFEQ":
-			arg = strings.ToUpper(arg)
+			arg = option
 		default:
 			arg = w.alias(c, arg)
 		}

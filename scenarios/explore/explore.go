@@ -309,8 +309,10 @@ func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	how func(*run) (Walk, error)) (Report, error) {
 	t.Helper()
 	report := Report{}
+	beside := openBeside(t, build, bounds, reduced)
+	defer beside.close()
 	err := inWorld(t, build, bounds, reduced, func(r *run) error {
-		report.Bounds = r.bounds
+		report.Bounds, r.beside = r.bounds, beside
 		for _, program := range r.bounds.Programs {
 			r.program, r.gaveUp = program, false
 			walk, err := how(r)

@@ -201,6 +201,28 @@ func TestAClientThatIsDoneAndSendsOnIsNotForgotten(t *testing.T) {
 	}
 }
 
+// With three clients more than one world walks the graph.
+func TestSeveralWorldsFindWhatOneFinds(t *testing.T) {
+	t.Parallel()
+	bounds := Bounds{Clients: 3, Programs: []Program{Once}, Attempts: 2}
+	walk := func(alone bool) Walk {
+		report, err := explore(t, buildGold, bounds, true,
+			func(r *run) (Walk, error) {
+				if alone {
+					r.beside = nil
+				}
+				return search(r)
+			})
+		require.NoError(t, err)
+		return report.Walks[0]
+	}
+	one, several := walk(true), walk(false)
+	assert.Equal(t, one.States, several.States)
+	assert.Equal(t, one.Edges, several.Edges)
+	assert.Equal(t, one.Schedules(), several.Schedules())
+	assert.Equal(t, one.Found, several.Found)
+}
+
 func TestAWalkThatIsStoppedSaysSo(t *testing.T) {
 	report := Run(t, buildGold, Bounds{Expiries: 1, States: 50,
 		Programs: []Program{Once}})

@@ -129,6 +129,7 @@ type run struct {
 	reduced bool // see explore
 
 	world   *lab.World
+	beside  *beside // nil where one world is enough
 	build   lock.Build
 	bounds  Bounds
 	epoch   time.Time     // what the clients' clocks say when a run begins
@@ -286,80 +287,22 @@ func (r *run) turns() {
 	}
 }
 
-// standing is what is known of a client, and ground what the nodes say: enough to
-// say what a state breaks.
-type standing struct {
-	dead, done, waiting bool
-	underWay            bool // see run.underWay
-	believes            int  // the number of its holding, when it believes in it
-}
-
-// ground has a bit for each client whose grant the nodes have, and for each whose
-// grant no lease ends.
-type ground struct {
-	leased        bool // a lease will end
-	owns, endless uint64
-}
-
-func (r *run) standing(p *player) standing {
-	s := standing{dead: p.Dead(), underWay: r.underWay(p)}
-	if s.dead {
-		return s // nothing else matters any more
-	}
-	s.done, s.waiting = p.done, p.waiting
-	if slices.Contains(r.world.Believers(), p.Client) {
-		s.believes = p.holding.Number
-	}
-	return s
-}
-
-func (r *run) ground() ground {
-	g := ground{leased: r.world.Leased()}
-	for i, p := range r.players {
-		if p.Owns() {
-			g.owns |= mine(i)
-		}
-		if r.world.Endless(p.Client) {
-			g.endless |= mine(i)
-		}
-	}
-	return g
-}
-
 // broken are the invariants that the state itself breaks, whatever led to it.
 func (r *run) broken() []Breach {
-	clients := make([]standing, len(r.players))
-	for i, p := range r.players {
-		clients[i] = r.standing(p)
-	}
-	return broken(r.ground(), clients)
-}
-
-func broken(g ground, clients []standing) []Breach {
-	name := func(i int) string { return string(rune('A' + i)) }
 	var broken []Breach
-	var believers []int
-	for i, c := range clients {
-		if c.believes > 0 {
-			believers = append(believers, i)
-		}
-	}
-	if len(believers) > 1 {
-		slices.SortFunc(believers, func(i, j int) int {
-			return cmp.Compare(clients[i].believes, clients[j].believes)
-		})
+	if believers := r.world.Believers(); len(believers) > 1 {
 		broken = append(broken, Breach{TwoHolders, fmt.Sprintf("%s and %s believe"+
-			" to hold the lock", name(believers[0]), name(believers[1]))})
+			" to hold the lock", believers[0].Name, believers[1].Name)})
 	}
-	for i, c := range clients {
+	for _, p := range r.players {
 		switch {
-		case c.underWay:
+		case r.underWay(p):
 			// What is on its way may free the lock yet.
-		case (c.dead || c.done) && g.endless&mine(i) != 0:
-			broken = append(broken, Breach{Orphaned, name(i) + " will never free" +
+		case (p.Dead() || p.done) && r.world.Endless(p.Client):
+			broken = append(broken, Breach{Orphaned, p.Name + " will never free" +
 				" its grant, and no lease ends it"})
-		case !c.dead && c.waiting && g.owns&mine(i) != 0:
-			broken = append(broken, Breach{SelfDeadlock, name(i) + " waits for its" +
+		case !p.Dead() && p.waiting && p.Owns():
+			broken = append(broken, Breach{SelfDeadlock, p.Name + " waits for its" +
 				" own grant"})
 		}
 	}
@@ -662,94 +605,34 @@ func (p *player) answer(a answer) {
 	p.wake <- a
 }
 
-// The parts of a key: these, one for each node, one for each client, and one for
-// each client and node.
-const (
-	clockPart = iota
-	storagePart
-	heldPart
-	expiriesPart
-	crashesPart
-	lostPart
-	straysPart
-	fixed
-)
-
 // key stands for the state that the run is in: two runs in states of one key go on
-// in the same way. It has a text for each part of the world that an action can
-// change and another one leave alone: what only a move of the clock or a stopped
-// process changes, the nodes, the storage, the grants so far, what is left of
-// each budget, each client, and whether a client has seen a node as it is now. The
-// processes are in it as what they were answered, and when.
-func (r *run) key() []string {
-	nodes, clients := r.bounds.Nodes, len(r.players)
-	parts := make([]strings.Builder, fixed+nodes+clients*(1+nodes))
-	clock, storage, held := &parts[clockPart], &parts[storagePart],
-		&parts[heldPart]
-	client := func(i int) *strings.Builder { return &parts[fixed+nodes+i] }
-	var b strings.Builder
-	r.world.Snapshot(&b, nil)
-	at := clock
-	for line := range strings.Lines(b.String()) {
-		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		switch {
-		case at == clock && clock.Len() == 0:
-		case word == "held":
-			at = held
-		case word == "in":
-			at = client(int(rest[0] - 'A'))
-		case len(word) == 1 && word[0] >= 'A' && int(word[0]-'A') < clients:
-			i := int(word[0] - 'A')
-			at = client(i)
-			words := strings.Fields(rest)
-			for n, seen := range words[min(4, len(words)):] {
-				parts[fixed+nodes+clients+i*nodes+n].WriteString(seen)
-			}
-			line = strings.Join(words[:min(4, len(words))], " ")
-		default:
-			// A line that begins like no other belongs to the one before.
-			if n, err := strconv.Atoi(word); err == nil && n < nodes {
-				at = &parts[fixed+n]
-			}
-		}
-		at.WriteString(line)
-	}
-	storage.WriteString(r.storage.Snapshot())
-	u := r.used
-	fmt.Fprintf(clock, "%d %d %t", u.timers, u.pauses, r.mustMove)
-	for part, n := range map[int]int{expiriesPart: u.expiries,
-		crashesPart: u.crashes, lostPart: u.lost, straysPart: u.strays} {
-		parts[part].WriteString(strconv.Itoa(n))
-	}
-	g := r.ground()
-	fmt.Fprintf(&parts[fixed], "\n%t %b %b", g.leased, g.owns, g.endless)
-	for _, f := range r.flights {
-		fmt.Fprintf(client(r.index(f.Client)), "\n%d %d %d %t %t %q %s%s", f.Kind,
-			f.Node, f.Sent, f.Left, f.Stray, f.Text, f.Exact, f.Raw())
-	}
+// in the same way. The processes are in it as what they were answered, and when.
+func (r *run) key() [sha256.Size]byte {
+	b := r.world.Snapshot(make([]byte, 0, 1024), r.flights)
+	b = append(b, r.storage.Snapshot()...)
 	for i, p := range r.players {
-		b := client(i)
 		if p.Dead() {
-			b.WriteString("\ndead")
+			b = append(b, "\ndead"...)
 		} else if r.finished[r.moment(i)] && !r.busy(p) {
-			b.WriteString("\ndone")
+			b = append(b, "\ndone"...)
 		} else {
-			fmt.Fprintf(b, "\n%x %t", p.history, p.waiting)
+			b = append(append(b, '\n'), p.history[:]...)
+			b = strconv.AppendBool(b, p.waiting)
 		}
 		if a := p.access; a != nil {
-			fmt.Fprintf(b, " %t %d %d %d %d", a.write, a.holding.Number, a.token,
+			b = fmt.Appendf(b, " %t %d %d %d %d", a.write, a.holding.Number, a.token,
 				a.value, a.version)
 		}
 		if p.parked != nil {
-			fmt.Fprintf(b, " %v", *p.parked)
+			b = fmt.Appendf(b, " %v", *p.parked)
 		}
-		fmt.Fprintf(b, "\n%v", r.standing(p))
 	}
-	texts := make([]string, len(parts))
-	for i := range parts {
-		texts[i] = parts[i].String()
+	u := r.used
+	for _, n := range []int{u.expiries, u.timers, u.crashes, u.lost, u.strays, u.pauses} {
+		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
 	}
-	return texts
+	b = strconv.AppendBool(b, r.mustMove)
+	return sha256.Sum256(b)
 }
 
 // end lets the last run's programs end.

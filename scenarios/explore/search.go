@@ -3,18 +3,18 @@ package explore
 import (
 	"cmp"
 	"container/heap"
-	"encoding/binary"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/big"
 	"slices"
-	"strconv"
+	"sync"
 )
 
 // state is a node of the state graph.
 type state struct {
 	number int
-	key    stateKey
+	key    [sha256.Size]byte
 	cost   cost   // of the cheapest way here that is known
 	from   *state // and the last action on it
 	by     action
@@ -24,36 +24,8 @@ type state struct {
 	broken []Breach // what the state itself breaks
 	label  *Label   // for people, when a graph is drawn
 
-	seen   int // by which look of nearest
-	closed int // below this level nothing is left to do here and behind
-}
-
-// stateKey is a state's key: a number for each part of it.
-type stateKey string
-
-// width is how many bytes such a number has.
-const width = 4
-
-// part is the number of a part.
-func (k stateKey) part(i int) stateKey { return k[i*width:][:width] }
-
-// join is the key of the state that two actions lead to which do not touch what
-// the other one writes, from the keys of the states before both, after the one, and
-// after the other. It is false when both have changed the same part.
-func join(before, one, other stateKey) (stateKey, bool) {
-	both := make([]byte, 0, len(before))
-	for i := 0; i < len(before); i += width {
-		part := before[i : i+width]
-		switch {
-		case one[i:i+width] == part:
-			both = append(both, other[i:i+width]...)
-		case other[i:i+width] == part:
-			both = append(both, one[i:i+width]...)
-		default:
-			return "", false
-		}
-	}
-	return stateKey(both), true
+	seen   int  // by which look of nearest
+	closed bool // nothing is left to do here and behind
 }
 
 // edge is an action from one state to another.
@@ -126,55 +98,69 @@ func (s *state) edge(a action) *edge {
 	return nil
 }
 
-// walker walks the state graph of a lock with one program.
-type walker struct {
-	run    *run
+// graph is the state graph of a lock with one program, as far as it is known. The
+// worlds that walk it hold it while they look at it, and not while they run.
+type graph struct {
+	sync.Mutex
 	walk   Walk
-	states map[stateKey]*state
-	texts  map[string]uint32 // the parts of keys, and their numbers
-	facts  []any             // what a part says: a number, a ground, a standing
+	states map[[sha256.Size]byte]*state
 	all    []*state
 	open   frontier
-	later  []*state // what is left to do there takes more of the adversary
 	looks  int
-	level  int      // how much of the adversary is looked at
-	taken  []action // in this run
+	failed bool // a world can't go on
+}
+
+// walker walks the graph in its world.
+type walker struct {
+	*graph
+	run   *run
+	taken []action // in this run
 }
 
 // search walks the whole graph. An action is taken in a run of the real code, from
 // the first command on, or what it leads to is known from the other order of two
 // actions that do not touch each other.
 func search(r *run) (Walk, error) {
-	w := &walker{run: r, states: map[stateKey]*state{}, texts: map[string]uint32{}}
-	w.walk = Walk{Program: r.program, bounds: r.bounds}
-	if err := w.runs(); err != nil {
-		return w.walk, err
+	g := &graph{states: map[[sha256.Size]byte]*state{}}
+	g.walk = Walk{Program: r.program, bounds: r.bounds}
+	w := &walker{graph: g, run: r}
+	err := w.first()
+	if err == nil {
+		together := r.beside.walk(g, r.program)
+		err = w.runs()
+		err = errors.Join(err, together())
 	}
-	w.walk.States, w.walk.GaveUp = len(w.all), r.gaveUp
-	w.walk.graph = w.all
-	for _, s := range w.all {
-		w.walk.Edges += len(s.edges)
+	if err != nil {
+		return g.walk, err
 	}
-	return w.walk, nil
+	g.walk.States, g.walk.GaveUp = len(g.all), g.walk.GaveUp || r.gaveUp
+	g.walk.graph = g.all
+	for _, s := range g.all {
+		g.walk.Edges += len(s.edges)
+	}
+	return g.walk, nil
 }
 
-// runs makes runs until nothing is left to do.
-func (w *walker) runs() error {
+// first makes the first run.
+func (w *walker) first() error {
 	if err := w.begin(nil); err != nil {
 		return err
 	}
-	if err := w.on(w.visit(cost{}, w.key())); err != nil {
-		return err
-	}
-	for s := w.next(); s != nil; s = w.next() {
-		if len(w.all) >= w.run.bounds.States {
-			w.walk.Stopped = true
-			return nil
-		}
-		if err := w.begin(s.path()); err != nil {
+	return w.on(w.visit(cost{}, w.run.key()))
+}
+
+// runs makes runs until nothing is left to do, but by other worlds.
+func (w *walker) runs() (err error) {
+	defer func() {
+		w.Lock()
+		w.failed = w.failed || err != nil
+		w.Unlock()
+	}()
+	for s, path := w.next(); s != nil; s, path = w.next() {
+		if err := w.begin(path); err != nil {
 			return err
 		}
-		if w.key() != s.key {
+		if w.run.key() != s.key {
 			return w.in(errDiverged)
 		}
 		if err := w.on(s); err != nil {
@@ -184,125 +170,30 @@ func (w *walker) runs() error {
 	return nil
 }
 
-// key is the key of the state that the run is in.
-func (w *walker) key() stateKey {
-	var numbers []byte
-	r := w.run
-	for i, text := range r.key() {
-		n, known := w.texts[text]
-		if !known {
-			n = uint32(len(w.texts))
-			w.texts[text] = n
-			var fact any
-			client := i - fixed - r.bounds.Nodes
-			switch {
-			case i >= expiriesPart && i < fixed:
-				fact, _ = strconv.Atoi(text)
-			case i == fixed:
-				fact = r.ground()
-			case client >= 0 && client < len(r.players):
-				fact = r.standing(r.players[client])
+// next is the cheapest state with something left to do, and the way there, or nil.
+func (w *walker) next() (*state, []action) {
+	w.Lock()
+	defer w.Unlock()
+	for len(w.open) > 0 && !w.failed {
+		s := w.open[0]
+		w.run.world.Busy()
+		if w.infer(s); len(s.todo) > 0 {
+			if len(w.all) >= w.run.bounds.States {
+				w.walk.Stopped = true
+				return nil, nil
 			}
-			w.facts = append(w.facts, fact)
+			return s, s.path()
 		}
-		numbers = binary.LittleEndian.AppendUint32(numbers, n)
+		heap.Pop(&w.open)
 	}
-	return stateKey(numbers)
-}
-
-// part is what a part of a key says.
-func (w *walker) part(k stateKey, i int) any {
-	return w.facts[binary.LittleEndian.Uint32([]byte(k[i*width:][:width]))]
-}
-
-// compose makes a state without a run, from the two that have made its key: what a
-// client can do there it can do in the one that has its part of the key, unless the
-// budget is used. It is nil where more than that has a say in what is possible.
-func (w *walker) compose(c cost, k stateKey, one, other *state) *state {
-	r, b := w.run, w.run.bounds
-	if b.Nodes > 1 || b.Timers+b.Strays+b.Pauses > 0 || r.draws ||
-		len(w.all) >= b.States {
-		return nil
-	}
-	clients := make([]standing, len(r.players))
-	var todo []action
-	busy := false
-	for i := range clients {
-		at := fixed + b.Nodes + i
-		clients[i] = w.part(k, at).(standing)
-		busy = busy || !clients[i].dead && !clients[i].done
-		from := one
-		if one.key.part(at) != k.part(at) {
-			from = other
-		}
-		add := func(a action) {
-			if a.sign != leaseUp && int(a.client) == i &&
-				(a.sign != lose || w.part(k, lostPart).(int) < b.LostReplies) &&
-				(a.sign != crash || w.part(k, crashesPart).(int) < b.Crashes) {
-				todo = append(todo, a)
-			}
-		}
-		for _, e := range from.edges {
-			add(e.action)
-		}
-		for _, a := range from.todo {
-			add(a)
-		}
-	}
-	g := w.part(k, fixed).(ground)
-	if busy && g.leased && w.part(k, expiriesPart).(int) < b.Expiries {
-		todo = append(todo, action{sign: leaseUp})
-	}
-	slices.SortFunc(todo, action.compare)
-	todo = slices.Compact(todo) // an edge of s may be new
-	return w.add(&state{key: k, cost: c, todo: todo, broken: broken(g, clients)})
-}
-
-// next is the cheapest state with something left to do, or nil. What takes more of
-// the adversary waits until everything is known that takes less: most of it is
-// known from other orders then.
-func (w *walker) next() *state {
-	for {
-		for len(w.open) > 0 {
-			s := w.open[0]
-			w.run.world.Busy()
-			if w.ripe(s) >= 0 {
-				return s
-			}
-			heap.Pop(&w.open)
-			if len(s.todo) > 0 {
-				w.later = append(w.later, s)
-			}
-		}
-		if len(w.later) == 0 {
-			return nil
-		}
-		w.open, w.later = w.later, nil
-		heap.Init(&w.open)
-		w.level++
-	}
-}
-
-// ripe is the index of the first thing left to do at a state that takes no more of
-// the adversary than is looked at, or -1.
-func (w *walker) ripe(s *state) int {
-	if s.cost.adversary > w.level {
-		return -1
-	}
-	w.infer(s)
-	// Whether a timer does anything is best tried at once.
-	if last := len(s.todo) - 1; last >= 0 && s.todo[last].sign == timer &&
-		s.cost.adversary < w.level {
-		return last
-	}
-	return slices.IndexFunc(s.todo, func(a action) bool {
-		return s.cost.plus(a).adversary <= w.level
-	})
+	return nil, nil
 }
 
 // begin starts a run and takes it to a state.
 func (w *walker) begin(path []action) error {
+	w.Lock()
 	w.walk.Runs++
+	w.Unlock()
 	w.taken = w.taken[:0]
 	if err := w.run.begin(); err != nil {
 		return err
@@ -317,7 +208,9 @@ func (w *walker) begin(path []action) error {
 
 // take takes an action.
 func (w *walker) take(a action) ([]Breach, error) {
+	w.Lock()
 	w.walk.Steps++
+	w.Unlock()
 	w.taken = append(w.taken, a)
 	broken, err := w.run.take(a)
 	if err != nil && !errors.Is(err, errQuiet) {
@@ -336,8 +229,8 @@ func (w *walker) in(err error) error {
 // left to do behind it.
 func (w *walker) on(s *state) error {
 	for {
-		way, to := w.nearest(s)
-		if to == nil || len(w.all) >= w.run.bounds.States {
+		way, at, a := w.claim(s)
+		if at == nil {
 			return nil
 		}
 		for _, a := range way {
@@ -345,10 +238,7 @@ func (w *walker) on(s *state) error {
 				return err
 			}
 		}
-		s = to
-		i := w.ripe(s)
-		a := s.todo[i]
-		s.todo = slices.Delete(s.todo, i, i+1)
+		s = at
 		broken, err := w.take(a)
 		if errors.Is(err, errQuiet) {
 			return nil
@@ -359,19 +249,52 @@ func (w *walker) on(s *state) error {
 		touched := w.run.touched
 		for p := w.run.unsure(); p != nil; p = w.run.unsure() {
 			w.run.finish(p)
-			if err := w.begin(append(s.path(), a)); err != nil {
+			if err := w.begin(append(w.way(s), a)); err != nil {
 				return err
 			}
 		}
-		key := w.key()
-		to, known := w.states[key]
-		if !known {
-			to = w.visit(s.cost.plus(a), key)
-			to.from, to.by = s, a
-		}
-		w.connect(s, edge{action: a, to: to, broken: broken, touched: touched})
-		s = to
+		s = w.arrive(s, edge{action: a, broken: broken, touched: touched})
 	}
+}
+
+// claim takes the next thing to do near a state from what is left to do: the way
+// to its state, and the action.
+func (w *walker) claim(s *state) ([]action, *state, action) {
+	w.Lock()
+	defer w.Unlock()
+	way, at := w.nearest(s)
+	if at == nil || w.failed || len(w.all) >= w.run.bounds.States {
+		return nil, nil, action{}
+	}
+	// Whether a timer does anything is best tried at once.
+	i := 0
+	if last := len(at.todo) - 1; at.todo[last].sign == timer {
+		i = last
+	}
+	a := at.todo[i]
+	at.todo = slices.Delete(at.todo, i, i+1)
+	return way, at, a
+}
+
+func (w *walker) way(s *state) []action {
+	w.Lock()
+	defer w.Unlock()
+	return s.path()
+}
+
+// arrive is the state that the run is in, after the edge from another one.
+func (w *walker) arrive(s *state, e edge) *state {
+	key := w.run.key()
+	w.Lock()
+	defer w.Unlock()
+	to, known := w.states[key]
+	if !known {
+		to = w.visit(s.cost.plus(e.action), key)
+		to.from, to.by = s, e.action
+	}
+	e.to = to
+	w.connect(s, e)
+	return to
 }
 
 // near is how many states nearest looks at: to begin anew costs about as much.
@@ -390,7 +313,7 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 	s.seen = w.looks
 	for i := 0; i < len(steps); i++ {
 		at := steps[i].to
-		if w.ripe(at) >= 0 {
+		if w.infer(at); len(at.todo) > 0 {
 			var way []action
 			for ; i > 0; i = steps[i].from {
 				way = append(way, steps[i].by)
@@ -402,30 +325,26 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 			return nil, nil
 		}
 		for _, e := range at.edges {
-			if e.to.seen != w.looks && e.to.closed <= w.level {
+			if e.to.seen != w.looks && !e.to.closed {
 				e.to.seen = w.looks
 				steps = append(steps, step{i, e.action, e.to})
 			}
 		}
 	}
 	for _, step := range steps {
-		step.to.closed = w.level + 1 // and so is all that is behind it
+		step.to.closed = true // and so is all that is behind it
 	}
 	return nil, nil
 }
 
 // visit makes a new state of the one that the run is in.
-func (w *walker) visit(c cost, key stateKey) *state {
-	s := &state{key: key, cost: c, todo: w.run.enabled(), broken: w.run.broken()}
+func (w *walker) visit(c cost, key [sha256.Size]byte) *state {
+	s := &state{number: len(w.all), key: key, cost: c, todo: w.run.enabled(),
+		broken: w.run.broken()}
 	if w.run.draws {
 		s.label = w.run.label()
 	}
-	return w.add(s)
-}
-
-func (w *walker) add(s *state) *state {
-	s.number = len(w.all)
-	w.states[s.key] = s
+	w.states[key] = s
 	w.all = append(w.all, s)
 	heap.Push(&w.open, s)
 	return s
@@ -438,33 +357,20 @@ func (w *walker) connect(s *state, e edge) {
 
 // infer completes squares. When s was reached from q by action b, and a was taken
 // in q as well, and neither touches what the other writes, then a leads from s to
-// where b leads from there, and breaks the same. Nobody needs to have been there:
-// what a has changed is known, and what b has.
+// where b leads from there, and breaks the same.
 func (w *walker) infer(s *state) {
 	if !w.run.reduced {
 		return
 	}
-	// compose looks at what is left to do here meanwhile.
-	s.todo = slices.DeleteFunc(slices.Clone(s.todo), func(a action) bool {
+	s.todo = slices.DeleteFunc(s.todo, func(a action) bool {
 		for _, in := range s.in {
 			b, beside := in.from.edge(in.by), in.from.edge(a)
 			if beside == nil || !beside.touched.apart(b.touched) {
 				continue
 			}
-			var to *state
 			if across := beside.to.edge(in.by); across != nil {
-				to = across.to
-			} else if both, ok := join(in.from.key, s.key, beside.to.key); ok {
-				if to = w.states[both]; to == nil {
-					to = w.compose(s.cost.plus(a), both, s, beside.to)
-					if to != nil {
-						to.from, to.by = s, a
-					}
-				}
-			}
-			if to != nil {
-				w.connect(s, edge{action: a, to: to, broken: beside.broken,
-					touched: beside.touched})
+				w.connect(s, edge{action: a, to: across.to,
+					broken: beside.broken, touched: beside.touched})
 				w.walk.Inferred++
 				return true
 			}
@@ -473,12 +379,29 @@ func (w *walker) infer(s *state) {
 	})
 }
 
+// way is a state's cheapest way and one action more.
+type way struct {
+	to *state
+	by action
+}
+
+// compare orders ways that are equally long by their actions.
+func (w way) compare(other way) (order int) {
+	for {
+		order = cmp.Or(w.by.compare(other.by), order) // the earlier one decides
+		if w.to == other.to {
+			return order
+		}
+		w, other = way{w.to.from, w.to.by}, way{other.to.from, other.to.by}
+	}
+}
+
 // cheapest finds the cheapest schedule in the graph that breaks each invariant,
 // and of several the first in the order of actions.
 func cheapest(walk Walk) map[Invariant]Failure {
 	all := walk.graph
 	found := map[Invariant]Failure{}
-	paths := map[Invariant][]action{}
+	ways := map[Invariant]way{}
 	const far = 1 << 30
 	for _, s := range all {
 		s.cost, s.from = cost{adversary: far}, nil
@@ -497,27 +420,24 @@ func cheapest(walk Walk) map[Invariant]Failure {
 		settled[s.number] = true
 		for _, e := range s.edges {
 			c := s.cost.plus(e.action)
-			better := func(d cost, path func() []action) bool {
+			better := func(d cost, other way) bool {
 				if order := c.compare(d); order != 0 {
 					return order < 0
 				}
-				return slices.CompareFunc(append(s.path(), e.action), path(),
-					action.compare) < 0
+				return way{s, e.action}.compare(other) < 0
 			}
 			for _, b := range e.breaks() {
 				f, ok := found[b.Invariant]
-				if ok && !better(cost{f.Adversary, f.Steps}, func() []action {
-					return paths[b.Invariant]
-				}) {
+				if ok && !better(cost{f.Adversary, f.Steps}, ways[b.Invariant]) {
 					continue
 				}
-				path := append(s.path(), e.action)
-				paths[b.Invariant] = path
+				ways[b.Invariant] = way{s, e.action}
 				found[b.Invariant] = Failure{
-					Schedule:  schedule(walk.Program, walk.bounds, path),
+					Schedule: schedule(walk.Program, walk.bounds,
+						append(s.path(), e.action)),
 					Adversary: c.adversary, Steps: c.steps, Event: b.Event}
 			}
-			if !settled[e.to.number] && better(e.to.cost, e.to.path) {
+			if !settled[e.to.number] && better(e.to.cost, way{e.to.from, e.to.by}) {
 				e.to.cost, e.to.from, e.to.by = c, s, e.action
 				heap.Push(&open, e.to)
 			}
