@@ -471,9 +471,9 @@ func TestEveryClientTakesSoManyTurns(t *testing.T) {
 
 func TestWhoCrashesSendsNothingMoreAndIsCounted(t *testing.T) {
 	r := embedded(t, 4, 4)
-	r.Crash, r.TTL, r.Seed = 0.75, 20*time.Millisecond, 1
+	// A watchdog that lives on renews such a lease for ever, and the others wait.
+	r.Crash, r.TTL, r.Seed = 0.75, 300*time.Millisecond, 1
 	r.Timeout = 20 * time.Second
-	// A watchdog would renew the lease for ever, and the others would wait.
 	row := measure(t, r, subject(t, "diamond/watchdog"))
 	assert.True(t, row.Finished)
 	assert.Equal(t, 3, row.Crashed)
