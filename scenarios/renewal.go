@@ -258,7 +258,7 @@ func holderIsCutOff(t *telling, cut time.Duration, slow lab.Call) {
 			// Some locks wait no longer than 20 ms for a node.
 			a.Fault(slow, 1, lab.Fault{AnswerAfter: 15 * time.Millisecond})
 		}
-		a.Hold(cut, 30*second)
+		a.Hold(cut, 30*second, a.has)
 		s.run(func() {
 			a.at(0)
 			a.mustAcquire()

@@ -61,7 +61,7 @@ type Client struct {
 	listeners []net.Listener
 
 	dead    atomic.Bool
-	windows []window
+	windows []*window
 	faults  map[fated]Fault
 	always  Fault
 	call    Call
@@ -76,7 +76,10 @@ type fated struct {
 }
 
 // window is a time in which nothing passes between the client and the network.
-type window struct{ from, to time.Duration }
+type window struct {
+	from, to time.Duration
+	open     atomic.Bool // in real time only after an event
+}
 
 // errDead is what a dead client's driver is told; no lock code ever sees it.
 var errDead = errors.New("the process has died")
@@ -246,7 +249,7 @@ func (c *Client) Lives(process *os.Process, end func()) {
 // before the event: on a busy machine it may not have come so far.
 func (c *Client) Stop(from, to time.Duration, event func() bool) {
 	if c.process == nil {
-		c.Hold(from, to)
+		c.Hold(from, to, event)
 		return
 	}
 	time.AfterFunc(time.Until(c.world.moment(from)), func() {
@@ -258,8 +261,19 @@ func (c *Client) Stop(from, to time.Duration, event func() bool) {
 
 // Hold lets nothing pass between the client and the network in a time: a
 // process that is stopped, or a cut cable. What was sent meanwhile arrives late.
-func (c *Client) Hold(from, to time.Duration) {
-	c.windows = append(c.windows, window{from, to})
+// In real time it does not begin before the event: on a busy machine the client may
+// not have come so far.
+func (c *Client) Hold(from, to time.Duration, event func() bool) {
+	h := &window{from: from, to: to}
+	c.windows = append(c.windows, h)
+	if !c.world.real() {
+		h.open.Store(true)
+		return
+	}
+	time.AfterFunc(time.Until(c.world.moment(from)), func() {
+		c.await(event, c.world.told(c.world.TTL))
+		h.open.Store(true)
+	})
 }
 
 // held is when the window ends in which the client is now; the zero time when it
@@ -267,7 +281,7 @@ func (c *Client) Hold(from, to time.Duration) {
 func (c *Client) held() time.Time {
 	now := c.world.Now()
 	for _, h := range c.windows {
-		if h.from <= now && now < h.to {
+		if h.open.Load() && h.from <= now && now < h.to {
 			return c.world.moment(h.to)
 		}
 	}

@@ -193,7 +193,7 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 `},
 		{"a process, or its network, stops for a time",
 			func(s *stage) {
-				s.a.Hold(second, 3*second)
+				s.a.Hold(second, 3*second, nil)
 				s.a.Fault(lab.Renewal, 1, lab.Fault{Answer: 2 * second})
 				s.a.Go(func() { s.a.ask("SET", key, "a") })
 				s.a.Go(func() {

@@ -416,7 +416,7 @@ func TestNobodyOvertakesWhoHasTheTurn(t *testing.T) {
 	tell(t, func(s *story) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
-		b.Hold(2900*milli, 3200*milli)
+		b.Hold(2900*milli, 3200*milli, nil)
 		a.owner(1, func(o *owner) { o.section(3 * second) })
 		b.owner(2, func(o *owner) {
 			o.at(second)
@@ -534,7 +534,7 @@ func TestALeaseIsLostInTheMiddleOfACohort(t *testing.T) {
 			s.forgot = true
 		}, ttl * 2 / 3},
 		"the network is cut": {func(_ *story, a *process) {
-			a.Hold(second, 30*second)
+			a.Hold(second, 30*second, nil)
 		}, ttl},
 	}
 	for name, how := range lose {

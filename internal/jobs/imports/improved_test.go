@@ -115,7 +115,7 @@ func TestImprovedAStoppedWorkerIsRefusedWhenItComesBack(t *testing.T) {
 		func(s *story) {
 			s.push(task(1, 1), task(2, 1))
 			a := s.worker("A", 1, lasting(second))
-			a.Hold(second/2, lease+second/2)
+			a.Hold(second/2, lease+second/2, nil)
 			s.run(0, a)
 			s.run(2*second, s.worker("B", 2, lasting(second)))
 			s.until(60 * second)
