@@ -136,13 +136,15 @@ const drawn = `({
 	wrong: document.querySelectorAll('pre.mermaid .error-icon, ' +
 		'pre.mermaid .error-text').length,
 	marked: document.querySelectorAll('pre.mermaid svg rect.rect').length,
+	unseen: Array.from(document.images).filter(
+		i => i.complete && i.naturalWidth === 0).length,
 	wide: document.documentElement.scrollWidth -
 		document.documentElement.clientWidth,
 	text: document.querySelector('main').innerText.length,
 })`
 
 type state struct {
-	All, Drawn, Wrong, Marked, Wide, Text int
+	All, Drawn, Wrong, Marked, Unseen, Wide, Text int
 }
 
 func TestEveryPageRendersInABrowser(t *testing.T) {
@@ -170,6 +172,7 @@ func TestEveryPageRendersInABrowser(t *testing.T) {
 				assert.Equal(t, s.All, s.Drawn, "diagrams that are drawn")
 				assert.Zero(t, s.Wrong, "diagrams that could not be understood")
 				assert.GreaterOrEqual(t, s.Marked, s.All, "breaks are marked")
+				assert.Zero(t, s.Unseen, "pictures that can't be shown")
 				assert.LessOrEqual(t, s.Wide, 0, "the page is wider than the"+
 					" screen")
 				diagrams += s.All

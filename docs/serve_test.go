@@ -121,6 +121,7 @@ func TestTheSiteServesThisModuleAndNothingElse(t *testing.T) {
 		{"GET", "/docs/04-gold.md", 200, `href="/docs/05-script.md"`},
 		{"GET", "/gold/lock.go", 200, `<span class="keyword">func</span>`},
 		{"GET", "/diamond/release.lua", 200, `<span class="comment">-- KEYS[1]`},
+		{"GET", "/docs/benchmark.svg", 200, "<svg"},
 		{"GET", "/scenarios", 200, `<a href="/scenarios/crash.go">`},
 		{"GET", "/docs/exercises", 302, ""},
 		{"GET", "/assets/mermaid.js", 200, "mermaid"},

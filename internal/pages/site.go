@@ -77,6 +77,10 @@ func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
 		s.missing(w, file)
 		return
 	}
+	if path.Ext(file) == ".svg" { // what a page shows as a picture
+		http.ServeFileFS(w, r, s.root, file)
+		return
+	}
 	p := page{Title: file, File: file}
 	if info.IsDir() {
 		readme := path.Join(file, "README.md")
