@@ -93,6 +93,8 @@ func TestWhatIsNotUnderstoodIsAUsageError(t *testing.T) {
 		"no port":           {"-redis localhost", "is neither host:port nor auto"},
 		"no host":           {"-redis :6379", "is neither host:port nor auto"},
 		"an empty address":  {"-redis ", "is neither host:port nor auto"},
+		"a password":        {"-redis redis://:s3cret@h:1", "no password"},
+		"a user":            {"-redis me:s3cret@h:1", "no password"},
 		"a server twice":    {"-redis h:1,h:1", "names h:1 twice"},
 		"no file name":      {"-json ", "-json needs the name of a file"},
 		"a stray argument":  {"gold", `unexpected argument "gold"`},

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -116,9 +115,10 @@ func TestAWrongPasswordIsOneLineWithoutIt(t *testing.T) {
 	rdb := r.Client()
 	defer rdb.Close()
 	require.NoError(t, rdb.ConfigSet(ctx, "requirepass", "right").Err())
-	err = servers.Reach(ctx, &redis.Options{Addr: r.Addr(), Password: "wrong"})
+	err = servers.Reach(ctx, &redis.Options{Addr: r.Addr(), Password: "s3cret"})
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), r.Addr())
 	assert.Contains(t, err.Error(), "WRONGPASS")
-	assert.NotContains(t, strings.TrimPrefix(err.Error(), "WRONGPASS"), "wrong\n")
+	assert.NotContains(t, err.Error(), "s3cret")
+	assert.NotContains(t, err.Error(), "\n")
 }

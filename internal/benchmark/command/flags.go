@@ -312,6 +312,10 @@ func addresses(list string) ([]string, error) {
 	seen := map[string]bool{}
 	for address := range strings.SplitSeq(list, ",") {
 		address = strings.TrimSpace(address)
+		if strings.Contains(address, "@") || strings.Contains(address, "://") {
+			return nil, errors.New("-redis is host:port or auto: no URL, and no" +
+				" password")
+		}
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || host == "" || port == "" {
 			return nil, fmt.Errorf("-redis %q is neither host:port nor auto",

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -157,12 +156,9 @@ func newBorrowed(t *testing.T, asked string) lab.Pool {
 	left := borrowed{Run: RunName()}
 	p := &shared{room: semaphore.NewWeighted(atOnce)}
 	for name := range strings.SplitSeq(asked, ",") {
-		options := &redis.Options{Addr: name}
-		if strings.Contains(name, "://") {
-			var err error
-			if options, err = redis.ParseURL(name); err != nil {
-				t.Fatal("-redis is no address and no redis:// URL")
-			}
+		options, err := parse(name)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if err := servers.Reach(t.Context(), options); err != nil {
 			t.Fatal(err)

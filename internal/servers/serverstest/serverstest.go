@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"net"
 	"os"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -22,10 +24,33 @@ const Auto = "auto"
 // Flag defines the flag -redis of a test binary. Its value is what is asked for:
 // nothing, Auto, or somebody's servers.
 func Flag() *string {
-	return flag.String("redis", os.Getenv(Variable), "tell the scenarios on"+
+	// No default of the flag's: a usage text would print it, and it may have a
+	// password in it.
+	asked := os.Getenv(Variable)
+	flag.Func("redis", "tell the scenarios on"+
 		` real servers: "auto" starts them, and host:port, or`+
 		" redis://user:password@host:port, uses somebody's; several are"+
-		" separated by commas")
+		" separated by commas; without it "+Variable+" is asked",
+		func(value string) error {
+			asked = value
+			return nil
+		})
+	return &asked
+}
+
+// parse reads one address. What is wrong with one is said without it: it may
+// have a password in it.
+func parse(address string) (*redis.Options, error) {
+	if strings.Contains(address, "://") {
+		if options, err := redis.ParseURL(address); err == nil {
+			return options, nil
+		}
+	} else if _, _, err := net.SplitHostPort(address); err == nil &&
+		!strings.Contains(address, "@") {
+		return &redis.Options{Addr: address}, nil
+	}
+	return nil, errors.New("-redis is neither host:port nor" +
+		" redis://user:password@host:port")
 }
 
 // started is a server of our own, with what the lab asks of one.

@@ -1,0 +1,35 @@
+package serverstest
+
+import (
+	"bytes"
+	"flag"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAPasswordIsNeverPrinted(t *testing.T) {
+	for _, address := range []string{"user:s3cret@127.0.0.1:6379",
+		"redis://:s3cret@127.0.0.1:port", "http://:s3cret@h:1", "s3cret"} {
+		_, err := parse(address)
+		require.ErrorContains(t, err, "redis://user:password@host:port", address)
+		assert.NotContains(t, err.Error(), "s3cret")
+		assert.NotContains(t, err.Error(), "\n")
+	}
+
+	t.Setenv(Variable, "redis://:s3cret@127.0.0.1:6379")
+	all := flag.CommandLine
+	defer func() { flag.CommandLine = all }()
+	var usage bytes.Buffer
+	flag.CommandLine = flag.NewFlagSet("a mistyped flag", flag.ContinueOnError)
+	flag.CommandLine.SetOutput(&usage)
+	asked := Flag()
+	flag.CommandLine.PrintDefaults()
+	assert.Contains(t, usage.String(), "-redis")
+	assert.NotContains(t, usage.String(), "s3cret")
+
+	options, err := parse(*asked)
+	require.NoError(t, err)
+	assert.Equal(t, "s3cret", options.Password)
+}
