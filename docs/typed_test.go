@@ -50,7 +50,9 @@ func shownCommands(t *testing.T) []command {
 			case block.Language == "console":
 				all = append(all, session(file, text)...)
 			case block.Language == "" || block.Language == "sh":
-				for line := range strings.SplitSeq(text, "\n") {
+				joined := strings.ReplaceAll(text, "\\\n", " ")
+				for line := range strings.SplitSeq(joined, "\n") {
+					line = space.ReplaceAllString(line, " ")
 					line, _, _ = strings.Cut(line, " #")
 					line = strings.TrimSpace(line)
 					if programs.MatchString(line) {
@@ -84,7 +86,7 @@ func session(file, text string) []command {
 type kind struct {
 	name    string
 	matches *regexp.Regexp
-	check   func(*testing.T, command, int, string)
+	check   func(*testing.T, command)
 }
 
 // kinds are tried in order.
@@ -92,23 +94,30 @@ var kinds = []kind{
 	{"covered by a test of its own", regexp.MustCompile(`^(` +
 		`go run \./docs.*|go test \./\.\.\.|go test \./docs( -update)?|` +
 		`(RED=1 )?go test \./\.\.\. .*|go test \./docs -.*|LOCKLADDER_\w+=.*|` +
-		`cd alternatives && .*|go test \./scenarios -run Same .*)$`), nil},
+		`cd alternatives && go test \./(\.\.\.|mysql|zookeeper|etcd|` +
+		`libraries -redis auto)|go test \./scenarios -redis auto|` +
+		`go test \./scenarios -run Same .*)$`), nil},
 	{"takes many minutes, and is run by hand", regexp.MustCompile(
 		`^go test .* -(all|three|sound|whole)( .*)?$`), nil},
 	{"writes into the repository", regexp.MustCompile(
-		`^(go mod vendor|go (test|run) .* -(update|graph)( .*)?)$`), nil},
+		`^(go mod vendor|(cd alternatives && )?go (test|run) .* ` +
+			`-(update|graph|json \S*docs/\S+)( .*)?)$`), nil},
 	{"prepares a room", regexp.MustCompile(
 		`^(GOPROXY=off )?go (mod download|version|env GOMODCACHE|vet \./gold)$`),
 		checkGreen},
 	{"needs a server of the reader", regexp.MustCompile(
-		`^(go run \./bench.*|go test \./scenarios) -redis .*$|^redis-cli`), nil},
+		`^(go run \./bench.*|go test \./scenarios) -redis \S*:.*$|^redis-cli`),
+		nil},
 	{"lets a failing assertion through", regexp.MustCompile(
 		`^go test \./\S+ -red -run \S+$`), checkRed},
 	{"an exercise before it is solved", regexp.MustCompile(
 		`^go test \./docs/exercises/\d\d -tags exercise( -run \S+)?$`),
 		checkExercise},
-	{"a test that passes", regexp.MustCompile(`^go test `), checkGreen},
+	{"a test that passes", regexp.MustCompile(`^(cd alternatives && )?go test `),
+		checkGreen},
 	{"two files that differ", regexp.MustCompile(`^diff \S+ \S+$`), checkDiff},
+	{"measures for minutes", regexp.MustCompile(
+		`^(cd alternatives && )?go run \./bench -redis auto`), checkShortly},
 	{"measures", regexp.MustCompile(`^go run \./bench`), checkShape},
 	{"explores", regexp.MustCompile(`^go run \./scenarios/explore`), checkShape},
 }
@@ -133,7 +142,8 @@ func TestEveryCommandShownIsOfAKindThatIsChecked(t *testing.T) {
 	assert.Greater(t, len(all), 20, "commands were found")
 }
 
-// Every command is typed once, at the root of the module.
+// Every command is typed once, at the root of the module. Those that start servers
+// need redis-server, and Linux.
 func TestEveryCommandShownRunsAsShown(t *testing.T) {
 	if !*execute {
 		t.Skip("run go test ./docs -commands: it types all commands of the" +
@@ -149,10 +159,7 @@ func TestEveryCommandShownRunsAsShown(t *testing.T) {
 			continue
 		}
 		typed = append(typed, c)
-		t.Run(c.line, func(t *testing.T) {
-			status, output := typeIn(t, c.line)
-			k.check(t, c, status, output)
-		})
+		t.Run(c.line, func(t *testing.T) { k.check(t, c) })
 	}
 	require.NotEmpty(t, typed)
 }
@@ -198,7 +205,8 @@ func told(output string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-func checkRed(t *testing.T, c command, status int, output string) {
+func checkRed(t *testing.T, c command) {
+	status, output := typeIn(t, c.line)
 	assert.Equal(t, 1, status, "%s should be red:\n%s", c.line, output)
 	assert.Contains(t, output, "Error: Should be empty")
 	if c.shown {
@@ -206,7 +214,8 @@ func checkRed(t *testing.T, c command, status int, output string) {
 	}
 }
 
-func checkExercise(t *testing.T, c command, status int, output string) {
+func checkExercise(t *testing.T, c command) {
+	status, output := typeIn(t, c.line)
 	assert.Equal(t, 1, status, "%s should be red:\n%s", c.line, output)
 	assert.Contains(t, output, "--- FAIL: TestExercise", "it compiles")
 	if c.shown {
@@ -214,14 +223,24 @@ func checkExercise(t *testing.T, c command, status int, output string) {
 	}
 }
 
-func checkGreen(t *testing.T, c command, status int, output string) {
+// story is a story that a command asks for by its name.
+var story = regexp.MustCompile(` -run \S*/(\w+)`)
+
+func checkGreen(t *testing.T, c command) {
+	status, output := typeIn(t, c.line)
 	assert.Equal(t, 0, status, "%s should be green:\n%s", c.line, output)
+	// A story that does not exist is green too.
+	if asked := story.FindStringSubmatch(c.line); asked != nil {
+		_, all := typeIn(t, c.line+" -v")
+		assert.Regexp(t, "--- PASS: .*/"+asked[1]+" ", all)
+	}
 	if c.shown {
 		assert.Equal(t, strings.TrimSpace(c.output), told(output))
 	}
 }
 
-func checkDiff(t *testing.T, c command, status int, output string) {
+func checkDiff(t *testing.T, c command) {
+	status, output := typeIn(t, c.line)
 	assert.Equal(t, 1, status, output)
 	assert.Contains(t, output, "\n> ")
 	if c.shown {
@@ -229,11 +248,24 @@ func checkDiff(t *testing.T, c command, status int, output string) {
 	}
 }
 
-func checkShape(t *testing.T, c command, status int, output string) {
+func checkShape(t *testing.T, c command) {
+	status, output := typeIn(t, c.line)
 	assert.Equal(t, 0, status, output)
 	if c.shown {
 		assert.Equal(t, shape(c.output), shape(output))
 	}
+}
+
+// checkShortly types a command that measures for minutes with one round, and with
+// few clients where it names no number.
+func checkShortly(t *testing.T, c command) {
+	line := c.line + " -rounds 1"
+	if !strings.Contains(line, "-clients") && !strings.Contains(line, "-rungs") {
+		line += " -clients 50"
+	}
+	status, output := typeIn(t, line)
+	assert.Equal(t, 0, status, "%s:\n%s", line, output)
+	assert.Contains(t, output, "serial")
 }
 
 var (
