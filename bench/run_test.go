@@ -6,14 +6,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
@@ -467,8 +471,8 @@ func TestAnInterruptLeavesNoServiceAndNoServer(t *testing.T) {
 			cmd := process(t, "-redis", "auto", "-clients", "6", "-services",
 				services, "-rounds", "1", "-crash", "0.2", "-timeout", "1h",
 				"-rungs", "no-lock,bronze,gold")
-			temp := t.TempDir()
-			cmd.Env = append(cmd.Env, "TMPDIR="+temp)
+			temp, mark := t.TempDir(), fmt.Sprintf("MARK=%x", rand.Uint64())
+			cmd.Env = append(cmd.Env, "TMPDIR="+temp, mark)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			stdout, err := cmd.StdoutPipe()
@@ -476,6 +480,10 @@ func TestAnInterruptLeavesNoServiceAndNoServer(t *testing.T) {
 			require.NoError(t, cmd.Start())
 			lines := bufio.NewScanner(stdout)
 			for lines.Scan() && !strings.HasPrefix(lines.Text(), "no-lock ") {
+			}
+			if runtime.GOOS == "linux" {
+				n, _ := strconv.Atoi(services)
+				assert.Greater(t, len(marked(mark)), n, "and a server")
 			}
 			assert.NoError(t, cmd.Process.Signal(os.Interrupt))
 			rest, err := io.ReadAll(stdout)
@@ -490,8 +498,22 @@ func TestAnInterruptLeavesNoServiceAndNoServer(t *testing.T) {
 			left, err := os.ReadDir(temp)
 			require.NoError(t, err)
 			assert.Empty(t, left, "a server's directory goes with the server")
+			assert.Eventually(t, func() bool { return len(marked(mark)) == 0 },
+				10*time.Second, 10*time.Millisecond, "processes live on")
 		})
 	}
+}
+
+// marked are the processes that were given that environment, on Linux.
+func marked(mark string) (pids []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range all {
+		if env, err := os.ReadFile(path); err == nil &&
+			bytes.Contains(env, []byte(mark)) {
+			pids = append(pids, filepath.Base(filepath.Dir(path)))
+		}
+	}
+	return pids
 }
 
 func TestAnInterruptEndsARowInSeveralProcesses(t *testing.T) {

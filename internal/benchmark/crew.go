@@ -29,7 +29,8 @@ const (
 // Crew are the processes that the clients of a run live in: this program, again
 // and again. They end with Close, and with this process, however it ends.
 type Crew struct {
-	hands []*hand
+	hands  []*hand
+	memory int64 // see PeakMemory
 }
 
 // hand is one process.
@@ -233,9 +234,14 @@ func (c *Crew) run(ctx context.Context, r *Runner, subject Subject) (part,
 		return part{}, usage{}, err
 	}
 	all, err := c.collect(ctx, headStart+r.Timeout+r.Grace+2*finishWithin)
+	c.memory = max(c.memory, all.Memory)
 	after := r.Servers.usage(ctx, max(subject.Nodes, 1))
 	return all, after.since(before), err
 }
+
+// PeakMemory is the most memory that the processes have had, each at its own time,
+// in bytes, 0 when unknown.
+func (c *Crew) PeakMemory() int64 { return c.memory }
 
 // Close ends the processes.
 func (c *Crew) Close() error {
@@ -325,7 +331,9 @@ func (s *service) follow(ctx context.Context, o order) (part, error) {
 		return part{}, s.seat(ctx, o)
 	case begin:
 		defer s.leave()
-		return s.runner.open(ctx, s.stage, o.At), nil
+		did := s.runner.open(ctx, s.stage, o.At)
+		did.Memory = PeakMemory()
+		return did, nil
 	}
 	return part{}, fmt.Errorf("there is no order %d", o.Verb)
 }

@@ -168,7 +168,7 @@ type Env struct {
 	Crash         float64  `json:"crash"` // the shares of the clients
 	Overrun       float64  `json:"overrun"`
 	Seed          *uint64  `json:"seed"`
-	PeakMemoryMB  *float64 `json:"peak_memory_mb"` // of this process
+	PeakMemoryMB  *float64 `json:"peak_memory_mb"` // of the clients' processes
 	Interrupted   bool     `json:"interrupted"`
 }
 

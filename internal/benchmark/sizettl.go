@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // farApart is how often the smaller of two times fits into the larger one when
@@ -78,54 +76,59 @@ func (s Sizing) Lease() time.Duration {
 	return LeaseFor(s.Work.Longest, s.Latency.Mean)
 }
 
-// SizeTTL measures n critical sections and n PINGs of one client. It leaves
-// nothing on the server that the servers' Close does not remove.
+// sizingWithin is how long a lease is measured for at most: on a slow network fewer
+// measurements are made.
+const sizingWithin = 10 * time.Second
+
+// SizeTTL measures n critical sections and n PINGs of one client in turn, or as many
+// as ten seconds allow. When ctx ends it returns what was measured, and an error. It
+// leaves nothing on the server that the servers' Close does not remove.
 func SizeTTL(ctx context.Context, servers *Servers, n int) (Sizing, error) {
 	if n < 1 {
 		return Sizing{}, errors.New("a lease is sized by one measurement at" +
 			" least")
 	}
 	rdb, key := servers.nodes[0], servers.prefix+"stock"
-	if err := rdb.Set(ctx, key, n, 0).Err(); err != nil {
+	err := rdb.Set(ctx, key, n, 2*sizingWithin).Err()
+	if err != nil {
 		return Sizing{}, fmt.Errorf("set the stock: %w", told(ctx, err))
 	}
-	// The first ones open the connection.
-	if _, err := timed(ctx, 1, ping(rdb)); err != nil {
-		return Sizing{}, err
-	}
-	latency, err := timed(ctx, n, ping(rdb))
-	if err != nil {
-		return Sizing{}, err
-	}
-	work, err := timed(ctx, n, func(ctx context.Context) error {
+	ping := func() error { return rdb.Ping(ctx).Err() }
+	section := func() error {
 		left, err := rdb.Get(ctx, key).Int()
 		if err == nil && left > 0 {
 			err = rdb.Decr(ctx, key).Err()
 		}
 		return err
-	})
-	if err != nil {
-		return Sizing{}, err
+	}
+	if err := ping(); err != nil { // it opens the connection
+		return Sizing{}, fmt.Errorf("measure: %w", told(ctx, err))
+	}
+	var work, latency []time.Duration
+	for end := time.Now().Add(sizingWithin); len(work) < n &&
+		(len(work) == 0 || time.Now().Before(end)); {
+		trip, err := timed(ping)
+		if err == nil {
+			var took time.Duration
+			if took, err = timed(section); err == nil {
+				work, latency = append(work, took), append(latency, trip)
+				continue
+			}
+		}
+		err = fmt.Errorf("measure: %w", told(ctx, err))
+		if len(work) == 0 {
+			return Sizing{}, err
+		}
+		return Sizing{Work: spread(work), Latency: spread(latency)}, err
 	}
 	return Sizing{Work: spread(work), Latency: spread(latency)}, nil
 }
 
-func ping(rdb redis.UniversalClient) func(context.Context) error {
-	return func(ctx context.Context) error { return rdb.Ping(ctx).Err() }
-}
-
-// timed does something n times.
-func timed(ctx context.Context, n int, do func(context.Context) error) (
-	[]time.Duration, error) {
-	all := make([]time.Duration, n)
-	for i := range all {
-		began := time.Now()
-		if err := do(ctx); err != nil {
-			return nil, fmt.Errorf("measure: %w", told(ctx, err))
-		}
-		all[i] = time.Since(began)
-	}
-	return all, nil
+// timed is how long something takes.
+func timed(do func() error) (time.Duration, error) {
+	began := time.Now()
+	err := do()
+	return time.Since(began), err
 }
 
 // String shows what was measured, the lease, and how many of the measured

@@ -163,7 +163,11 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 	out.text(s.header(report.Env))
 	err = s.blocks(ctx, &report, out, stderr)
 	report.Env.Interrupted = errors.Is(err, errInterrupted)
-	if peak := benchmark.PeakMemory(); peak > 0 {
+	peak := benchmark.PeakMemory()
+	if s.runner.Crew != nil {
+		peak = s.runner.Crew.PeakMemory() // the clients are there
+	}
+	if peak > 0 {
 		report.Env.PeakMemoryMB = new(math.Round(float64(peak) / (1 << 20)))
 	}
 	if err != nil && !report.Env.Interrupted {
@@ -171,8 +175,12 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 	}
 	out.text("\n" + out.table.Legend())
 	if report.Env.PeakMemoryMB != nil {
-		out.text(fmt.Sprintf("The clients' process had %.0f MB of memory at "+
-			"most.\n", *report.Env.PeakMemoryMB))
+		whose := "The clients' process had"
+		if s.runner.Crew != nil {
+			whose = "The clients' processes together had"
+		}
+		out.text(fmt.Sprintf("%s %.0f MB of memory at most.\n", whose,
+			*report.Env.PeakMemoryMB))
 	}
 	if len(s.left) > 0 {
 		out.text(fmt.Sprintf("Not measured: %s; they need a real server,"+
@@ -198,8 +206,12 @@ func (s *settings) size(ctx context.Context, stdout io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, down(ctx)) }()
 	sizing, err := benchmark.SizeTTL(ctx, s.runner.Servers, sizings)
-	if err == nil {
-		_, err = fmt.Fprint(stdout, sizing)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w while a lease was sized", errInterrupted)
+	}
+	if len(sizing.Work.All) > 0 {
+		_, failed := fmt.Fprint(stdout, sizing)
+		err = errors.Join(err, failed)
 	}
 	return err
 }
