@@ -46,7 +46,7 @@ func measure(t *testing.T, name string, clients int,
 }
 
 // The sizes up to 100 clients are checked by every go test; 1000 and 10,000 take
-// half a minute of two CPUs and need -whole or -update.
+// minutes and need -whole or -update.
 func TestTheCostsInTheDocumentAreThoseOfTheCode(t *testing.T) {
 	var runs [][]benchmark.Row
 	for _, clients := range []int{1, 10, 100, 1000, 10_000} {

@@ -53,9 +53,9 @@ func perSection(row benchmark.Row) float64 {
 // in the same order, and later runs may have fewer.
 func Growth(runs [][]benchmark.Row) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, "| row | commands | calls | woken | ms a section |"+
-		" makespan |")
-	fmt.Fprintln(&b, "|---|---|---|---|---|---|")
+	fmt.Fprintln(&b, "| row | commands | round trips | calls | woken |"+
+		" ms a section | makespan | in order, % |")
+	fmt.Fprintln(&b, "|---|---|---|---|---|---|---|---|")
 	for _, first := range runs[0] {
 		var rows []benchmark.Row
 		for _, run := range runs {
@@ -65,9 +65,12 @@ func Growth(runs [][]benchmark.Row) string {
 				}
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", first.Rung,
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", first.Rung,
 			grows(rows, func(r benchmark.Row) *float64 {
 				return r.CommandsPerSection
+			}),
+			grows(rows, func(r benchmark.Row) *float64 {
+				return r.RoundTripsPerSection
 			}),
 			grows(rows, func(r benchmark.Row) *float64 {
 				return r.CallsPerSection
@@ -76,7 +79,8 @@ func Growth(runs [][]benchmark.Row) string {
 			grows(rows, func(r benchmark.Row) *float64 {
 				return new(perSection(r))
 			}),
-			grows(rows, func(r benchmark.Row) *float64 { return &r.Seconds }))
+			grows(rows, func(r benchmark.Row) *float64 { return &r.Seconds }),
+			grows(rows, func(r benchmark.Row) *float64 { return r.InOrder }))
 	}
 	return b.String()
 }
