@@ -528,6 +528,9 @@ func TestAnInterruptEndsARowInSeveralProcesses(t *testing.T) {
 	oneLineOnly(t, stderr, "interrupted in row 1 of 2")
 	assert.Contains(t, stdout, "0 of 6 turns were completed")
 	assert.NotContains(t, stdout, "cut off after 9")
+	if runtime.GOOS != "windows" {
+		assert.Regexp(t, `processes together had [1-9]\d* MB`, stdout)
+	}
 	assert.Empty(t, redis.Keys())
 }
 
