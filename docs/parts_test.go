@@ -256,9 +256,14 @@ func oneExercise(number string) (string, error) {
 	if e.Check != nil {
 		stories += ", and a check of its own"
 	}
-	return fmt.Sprintf("- The flaw: *%s*.\n- The task: %s.\n- The stories:"+
-		" %s.\n\n```console\n$ go test ./docs/exercises/%s -tags exercise\n"+
-		"```\n", e.Flaw, e.Task, stories, e.Number), nil
+	var files []string
+	for _, file := range e.Files {
+		files = append(files, fmt.Sprintf("[%s](%s)", file, file))
+	}
+	return fmt.Sprintf("- The flaw: *%s*.\n- The task: %s.\n- The files that the"+
+		" solution changes: %s.\n- The stories: %s.\n\n```console\n"+
+		"$ go test ./docs/exercises/%s -tags exercise\n```\n", e.Flaw, e.Task,
+		strings.Join(files, ", "), stories, e.Number), nil
 }
 
 // contents is a table of the rungs' pages.

@@ -27,6 +27,10 @@ type Exercise struct {
 	Flaw   string // the name of what is wrong with the start
 	Task   string // one line
 
+	// Files are those of the start that the solution has in another way, or
+	// not at all.
+	Files []string
+
 	// Stories are those that the solution must hold.
 	Stories []string
 
@@ -49,6 +53,7 @@ var All = []Exercise{
 		Number: "01", Rung: "bronze",
 		Flaw:     "the last writer wins",
 		Task:     "let one client in, and only one",
+		Files:    []string{"lock.go"},
 		Stories:  []string{"mutual_exclusion"},
 		Start:    lock.Flaws("mutual_exclusion: two holders"),
 		Previous: lock.Flaws("mutual_exclusion: two holders"),
@@ -57,14 +62,16 @@ var All = []Exercise{
 		Number: "02", Rung: "silver",
 		Flaw:     "the lease lives in the client",
 		Task:     "let the lock end when its holder has died",
+		Files:    []string{"lock.go"},
 		Stories:  []string{"mutual_exclusion", "crash_holding"},
 		Start:    lock.Flaws("crash_holding: orphaned"),
 		Previous: lock.Flaws("crash_holding: orphaned"),
 	},
 	{
 		Number: "03", Rung: "silver/timestamp",
-		Flaw: "everybody takes over",
-		Task: "write lock and lease in one SETNX, and let one waiter take over",
+		Flaw:  "everybody takes over",
+		Task:  "write lock and lease in one SETNX, and let one waiter take over",
+		Files: []string{"lock.go"},
 		Stories: []string{"mutual_exclusion", "crash_holding",
 			"crash_after_first_command", "simultaneous_takeover"},
 		Start:    lock.Flaws("simultaneous_takeover: two holders"),
@@ -72,8 +79,9 @@ var All = []Exercise{
 	},
 	{
 		Number: "04", Rung: "gold",
-		Flaw: "every asker prolongs the lease",
-		Task: "take the lock and its lease in one command, by the server's clock",
+		Flaw:  "every asker prolongs the lease",
+		Task:  "take the lock and its lease in one command, by the server's clock",
+		Files: []string{"lock.go"},
 		Stories: []string{"mutual_exclusion", "crash_holding",
 			"crash_after_first_command", "client_clock_skew"},
 		Start: lock.Flaws("crash_holding: orphaned",
@@ -83,16 +91,18 @@ var All = []Exercise{
 	},
 	{
 		Number: "05", Rung: "gold/script",
-		Flaw: "the script says nothing",
-		Task: "do the same on a server whose SET has no options",
+		Flaw:  "the script says nothing",
+		Task:  "do the same on a server whose SET has no options",
+		Files: []string{"acquire.lua", "lock.go"},
 		Stories: []string{"mutual_exclusion", "crash_holding",
 			"crash_after_first_command"},
 		Check: onAnOldServer,
 	},
 	{
 		Number: "06", Rung: "platinum",
-		Flaw: "it looks whether, not whose",
-		Task: "never delete a lock that is not this grant's",
+		Flaw:  "it looks whether, not whose",
+		Task:  "never delete a lock that is not this grant's",
+		Files: []string{"lock.go"},
 		Stories: []string{"mutual_exclusion", "overrun_release", "slow_release",
 			"unlock_not_held", "late_own_release"},
 		Start: lock.Flaws("overrun_release: foreign release",
@@ -109,8 +119,9 @@ var All = []Exercise{
 	},
 	{
 		Number: "07", Rung: "diamond",
-		Flaw: "the script only looks",
-		Task: "leave no time between the look and the deletion",
+		Flaw:  "the script only looks",
+		Task:  "leave no time between the look and the deletion",
+		Files: []string{"lock.go", "mine.lua"},
 		Stories: []string{"mutual_exclusion", "overrun_release", "slow_get",
 			"slow_release"},
 		Start:    lock.Flaws("slow_get: foreign release"),
@@ -118,8 +129,9 @@ var All = []Exercise{
 	},
 	{
 		Number: "08", Rung: "diamond/watchdog",
-		Flaw: "the renewal takes the lock",
-		Task: "keep the lease while the holder works, and tell it when it is lost",
+		Flaw:  "the renewal takes the lock",
+		Task:  "keep the lease while the holder works, and tell it when it is lost",
+		Files: []string{"renew.lua"},
 		Stories: []string{"mutual_exclusion", "overrun_overlap",
 			"lost_lease_told", "renewal_after_unlock", "renewal_reacquires"},
 		Start: lock.Flaws("lost_lease_told: not told, told a lie",
@@ -131,6 +143,7 @@ var All = []Exercise{
 		Number: "09", Rung: "reentrant",
 		Flaw:    "only the handle knows its owner",
 		Task:    "let the owner in again, also after a reply was lost",
+		Files:   []string{"lock.go", "release.lua", "renew.lua"},
 		Stories: []string{"mutual_exclusion", "nested", "lost_reply"},
 		Start:   lock.Flaws("lost_reply: self-deadlock"),
 		Previous: lock.Flaws("nested: self-deadlock",
@@ -140,6 +153,7 @@ var All = []Exercise{
 		Number: "10", Rung: "reentrant/notify",
 		Flaw:    "the message is taken for a promise",
 		Task:    "let waiters sleep, and let none oversleep",
+		Files:   []string{"lock.go", "release.lua"},
 		Stories: []string{"mutual_exclusion", "lost_wakeup"},
 		Check:   quietWaiters,
 		Start:   lock.Flaws("lost_wakeup: orphaned"),
@@ -148,6 +162,7 @@ var All = []Exercise{
 		Number: "11", Rung: "reentrant/fenced",
 		Flaw:     "the counter ends with the lease",
 		Task:     "number the grants so that a late write can be refused",
+		Files:    []string{"acquire.lua"},
 		Stories:  []string{"mutual_exclusion", "nested", "paused_holder"},
 		Start:    lock.Flaws("paused_holder: stale write"),
 		Previous: lock.Flaws("paused_holder: stale write"),
@@ -158,13 +173,15 @@ var All = []Exercise{
 		Flaw: "the lock never leaves the process",
 		Task: "hand the lock over inside a process, and let the others have" +
 			" their turn",
+		Files:   []string{"lock.go", "release.lua"},
 		Stories: []string{"mutual_exclusion"},
 		Check:   handedOver,
 	},
 	{
 		Number: "13", Rung: "redlock",
-		Flaw: "nobody looks at the clock",
-		Task: "hold the lock on a majority of nodes, for as long as it is valid",
+		Flaw:  "nobody looks at the clock",
+		Task:  "hold the lock on a majority of nodes, for as long as it is valid",
+		Files: []string{"lock.go"},
 		Stories: []string{"mutual_exclusion", "late_grant",
 			"nodes_down"},
 		Start:    lock.Flaws("late_grant: two holders"),
