@@ -353,3 +353,14 @@ func TestEveryRungHasAPage(t *testing.T) {
 		})
 	}
 }
+
+// Who teaches is told when each page and each exercise has its turn, or that it is
+// for afterwards.
+func TestTheWorkshopHasAPlaceForEveryPageAndExercise(t *testing.T) {
+	links := read(t, "workshop.md").Links()
+	for i, rung := range ladder.Rungs {
+		require.Contains(t, links, pageOf(i), rung.Name)
+		require.Contains(t, links, fmt.Sprintf("exercises/%02d/README.md", i+1),
+			rung.Name)
+	}
+}
