@@ -480,7 +480,8 @@ func TestEveryGeneratedPartHasAnOwner(t *testing.T) {
 			only := owner{parts: []string{name}}
 			assert.True(t, slices.ContainsFunc(parts, only.has),
 				"%s has no part %q", o.page, name)
-			assert.Contains(t, source, `"`+name, "%q, for %s", o.command, o.page)
+			assert.True(t, strings.Contains(source, `"`+name),
+				"what %q tests does not write %q", o.command, name)
 		}
 	}
 }
