@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	locksbefore "github.com/lockladder/lockladder/docs/before"
@@ -114,6 +115,7 @@ func assertions(exhibits []exhibit, name string) (string, error) {
 //	exercises                       a table of them
 //	exercise 03                     what an exercise is about
 //	contents                        a table of the rungs' pages
+//	writers                         a table of the commands that write parts
 func made(exhibits []exhibit, part string) (string, error) {
 	words := strings.Fields(part)
 	if len(words) == 0 {
@@ -163,6 +165,8 @@ func made(exhibits []exhibit, part string) (string, error) {
 		return oneExercise(arguments[0])
 	case what == "contents" && len(arguments) == 0:
 		return contents(), nil
+	case what == "writers" && len(arguments) == 0:
+		return writers(), nil
 	}
 	return "", errUnknown
 }
@@ -207,10 +211,32 @@ func place(name string) (string, error) {
 	}
 	if i+1 < len(ladder.Rungs) {
 		fmt.Fprintf(&b, " · [%s](%s) →", ladder.Rungs[i+1].Name, pageOf(i+1))
-	} else {
-		fmt.Fprint(&b, " · [the workshop](workshop.md) →")
+		return b.String() + "\n", nil
 	}
+	next, err := nextOf("docs/" + pageOf(i))
+	if err != nil {
+		return "", err
+	}
+	source, err := sourceOf(next)
+	if err != nil {
+		return "", err
+	}
+	to, ok := strings.CutPrefix(next, "docs/")
+	if !ok {
+		return "", fmt.Errorf("%s is not beside %s", next, pageOf(i))
+	}
+	fmt.Fprintf(&b, " · [%s](%s) →", pages.Parse(source).Title(), to)
 	return b.String() + "\n", nil
+}
+
+// nextOf is the document to which the site's key for the next one leads.
+func nextOf(file string) (string, error) {
+	order := pages.NewSite(os.DirFS("..")).Order()
+	i := slices.Index(order, file)
+	if i < 0 || i+1 == len(order) {
+		return "", fmt.Errorf("nothing is read after %s", file)
+	}
+	return order[i+1], nil
 }
 
 // diff is what a rung changes.
@@ -256,9 +282,14 @@ func oneExercise(number string) (string, error) {
 	if e.Check != nil {
 		stories += ", and a check of its own"
 	}
-	return fmt.Sprintf("- The flaw: *%s*.\n- The task: %s.\n- The stories:"+
-		" %s.\n\n```console\n$ go test ./docs/exercises/%s -tags exercise\n"+
-		"```\n", e.Flaw, e.Task, stories, e.Number), nil
+	var files []string
+	for _, file := range e.Files {
+		files = append(files, fmt.Sprintf("[%s](%s)", file, file))
+	}
+	return fmt.Sprintf("- The flaw: *%s*.\n- The task: %s.\n- The files that the"+
+		" solution changes: %s.\n- The stories: %s.\n\n```console\n"+
+		"$ go test ./docs/exercises/%s -tags exercise\n```\n", e.Flaw, e.Task,
+		strings.Join(files, ", "), stories, e.Number), nil
 }
 
 // contents is a table of the rungs' pages.
@@ -272,8 +303,58 @@ func contents() string {
 	return b.String()
 }
 
+// owner is a command that writes parts of a document anew.
+type owner struct {
+	page    string
+	parts   []string // their names, or what stands before the last word
+	command string
+}
+
+// owners write the parts that are not made here, and those of choosing.md, which
+// has a test of its own.
+var owners = []owner{
+	{"alternatives.md", []string{"mysql"},
+		"cd alternatives && go test ./mysql -update"},
+	{"alternatives.md", []string{"zookeeper"},
+		"cd alternatives && go test ./zookeeper -update"},
+	{"alternatives.md", []string{"etcd"},
+		"cd alternatives && go test ./etcd -update"},
+	{"benchmark.md", []string{"growth", "costs of"},
+		"go test ./internal/benchmark/costs -update"},
+	{"cache.md", []string{"mutex", "locks"},
+		"go test ./internal/jobs/cache -update"},
+	{"choosing.md", []string{"choices", "needs", "run", "costs"},
+		"go test ./docs -run Decision -update"},
+	{"explorer.md", []string{"report", "timeline", "verdicts", "rows", "share",
+		"own", "mutants"}, "go test ./scenarios/explore -all -update"},
+	{"explorer.md", []string{"three"},
+		"go test ./scenarios/explore -run Three -three -update"},
+	{"import.md", []string{"source", "scan", "improved", "throughput"},
+		"go test ./internal/jobs/imports -update"},
+	{"libraries.md", []string{"versions", "matrix"},
+		"cd alternatives && go test ./libraries -update"},
+	{"polling.md", []string{"curve", "lockstep", "pool", "loop"},
+		"go test ./internal/benchmark/costs -update"},
+	{"scheduled.md", []string{"rungs"},
+		"go test ./internal/jobs/schedule -update"},
+}
+
+// writers is a table of who writes which parts.
+func writers() string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| page | its generated parts | are written by |\n"+
+		"|---|---|---|\n| all that are not named below | all |"+
+		" `go test ./docs -update` |\n")
+	for _, o := range owners {
+		fmt.Fprintf(&b, "| [%s](%s) | %s | `%s` |\n",
+			strings.TrimSuffix(o.page, ".md"), o.page,
+			strings.Join(o.parts, ", "), o.command)
+	}
+	return b.String()
+}
+
 // written are the documents whose parts are made here, beside the numbered pages
-// and the exercises. Other tests write the parts of the others.
+// and the exercises. The owners write the parts of the others.
 var written = []string{"README.md", "glossary.md", "sources.md",
 	"transactions.md", "ttl.md", "workshop.md"}
 
@@ -347,4 +428,107 @@ func TestEveryRungHasAPage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Who teaches is told when each page and each exercise has its turn, or that it is
+// for afterwards.
+func TestTheWorkshopHasAPlaceForEveryPageAndExercise(t *testing.T) {
+	links := read(t, "workshop.md").Links()
+	for i, rung := range ladder.Rungs {
+		require.Contains(t, links, pageOf(i), rung.Name)
+		require.Contains(t, links, fmt.Sprintf("exercises/%02d/README.md", i+1),
+			rung.Name)
+	}
+}
+
+// A generated part that nobody writes goes stale without a word. What is made
+// here is refused when nobody knows how; of the others the owner has to name it
+// in its sources.
+func TestEveryGeneratedPartHasAnOwner(t *testing.T) {
+	here := append(ours(t), filepath.Join("..", "README.md"), "matrix.md")
+	owned := 0
+	for _, file := range documents(t) {
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		parts, err := pages.Parts(strings.ReplaceAll(string(content), "\r\n",
+			"\n"))
+		require.NoError(t, err, file)
+		for _, part := range parts {
+			var commands []string
+			if slices.Contains(here, file) {
+				commands = append(commands, "go test ./docs -update")
+			}
+			for _, o := range owners {
+				if o.page == file && o.has(part) {
+					commands = append(commands, o.command)
+				}
+			}
+			assert.Len(t, commands, 1, "who writes the part %q of %s?", part,
+				file)
+			owned++
+		}
+	}
+	assert.Greater(t, owned, 100, "parts were found")
+	for _, o := range owners {
+		content, err := os.ReadFile(o.page)
+		require.NoError(t, err)
+		parts, err := pages.Parts(strings.ReplaceAll(string(content), "\r\n",
+			"\n"))
+		require.NoError(t, err, o.page)
+		source := o.source(t)
+		for _, name := range o.parts {
+			only := owner{parts: []string{name}}
+			assert.True(t, slices.ContainsFunc(parts, only.has),
+				"%s has no part %q", o.page, name)
+			assert.True(t, strings.Contains(source, `"`+name),
+				"what %q tests does not write %q", o.command, name)
+		}
+	}
+}
+
+func (o owner) has(part string) bool {
+	return slices.ContainsFunc(o.parts, func(name string) bool {
+		return part == name || strings.HasPrefix(part, name+" ")
+	})
+}
+
+var tested = regexp.MustCompile(`^(?:cd (\w+) && )?go test \./(\S+) .*-update$`)
+
+// source is the Go code of the package that an owner tests, without this file.
+func (o owner) source(t *testing.T) string {
+	t.Helper()
+	found := tested.FindStringSubmatch(o.command)
+	require.NotNil(t, found, o.command)
+	files, err := filepath.Glob(filepath.Join("..", found[1],
+		filepath.FromSlash(found[2]), "*.go"))
+	require.NoError(t, err)
+	var b strings.Builder
+	for _, file := range files {
+		if filepath.Base(file) == "parts_test.go" {
+			continue
+		}
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		b.Write(content)
+	}
+	require.NotZero(t, b.Len(), "%s: there is no such package", o.command)
+	return b.String()
+}
+
+// The arrows of a page lead where the site's keys lead.
+func TestAnArrowLeadsToTheNextDocument(t *testing.T) {
+	arrow := regexp.MustCompile(`\]\(([^)]+)\) →`)
+	arrows := 0
+	for _, file := range documents(t) {
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, found := range arrow.FindAllSubmatch(content, -1) {
+			arrows++
+			next, err := nextOf("docs/" + filepath.ToSlash(file))
+			require.NoError(t, err)
+			assert.Equal(t, next, path.Join("docs", filepath.ToSlash(
+				filepath.Dir(file)), string(found[1])), file)
+		}
+	}
+	assert.Equal(t, len(ladder.Rungs)+1, arrows, "page 00, and each rung's")
 }

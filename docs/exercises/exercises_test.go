@@ -1,9 +1,12 @@
 package exercises_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -84,30 +87,91 @@ func red(t *testing.T, e exercise.Exercise, build lock.Build,
 func TestTheStartFails(t *testing.T) {
 	for _, e := range exercise.All {
 		t.Run(e.Number, func(t *testing.T) {
-			t.Cleanup(func() {
-				if t.Failed() {
-					t.Logf("Did you solve exercise %s? Then all is well: git"+
-						" checkout docs/exercises/%s brings the start back.",
-						e.Number, e.Number)
-				}
-			})
+			orSolved(t, e)
 			red(t, e, starts[e.Rung], e.Start)
 		})
 	}
 }
 
+// orSolved says what else may be the matter when a test fails.
+func orSolved(t *testing.T, e exercise.Exercise) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("Did you solve exercise %s? Then all is well: git checkout"+
+				" docs/exercises/%s brings the start back.", e.Number, e.Number)
+		}
+	})
+}
+
+// A page names the files in which to look. That a package's comment calls it a
+// start is no difference.
+func TestAnExerciseNamesTheFilesThatItsSolutionChanges(t *testing.T) {
+	for _, e := range exercise.All {
+		t.Run(e.Number, func(t *testing.T) {
+			orSolved(t, e)
+			start := code(t, e.Number)
+			solution := code(t, filepath.Join("..", "..",
+				filepath.FromSlash(e.Rung)))
+			var changed []string
+			for _, file := range slices.Sorted(maps.Keys(start)) {
+				if start[file] != solution[file] {
+					changed = append(changed, file)
+				}
+			}
+			assert.Equal(t, e.Files, changed)
+		})
+	}
+}
+
+// code is a lock's code by the names of its files, without the comments on its
+// package.
+func code(t *testing.T, directory string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, ending := range []string{"*.go", "*.lua"} {
+		files, err := filepath.Glob(filepath.Join(directory, ending))
+		require.NoError(t, err)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			content, err := os.ReadFile(file)
+			require.NoError(t, err)
+			text := strings.ReplaceAll(string(content), "\r\n", "\n")
+			if _, after, ok := strings.Cut(text, "\npackage "); ok {
+				text = "package " + after
+			}
+			all[filepath.Base(file)] = text
+		}
+	}
+	require.NotEmpty(t, all["lock.go"], directory)
+	return all
+}
+
 // Nobody gets through with what was right one rung ago: neither the rung before
-// nor the one that it is read beside.
+// nor the one that the solution is read beside.
 func TestThePreviousSolutionFails(t *testing.T) {
 	for i, e := range exercise.All {
 		t.Run(e.Number, func(t *testing.T) {
-			previous := lock.Build(before.BuildVariable)
-			if i > 0 {
-				rung, err := ladder.Find(exercise.All[i-1].Rung)
-				require.NoError(t, err)
-				previous = rung.Build
+			if i == 0 {
+				red(t, e, before.BuildVariable, e.Previous)
+				return
 			}
-			red(t, e, previous, e.Previous)
+			rung, err := ladder.Find(e.Rung)
+			require.NoError(t, err)
+			previous, err := ladder.Find(exercise.All[i-1].Rung)
+			require.NoError(t, err)
+			t.Run(previous.Name, func(t *testing.T) {
+				red(t, e, previous.Build, e.Previous)
+			})
+			if rung.Parent == previous.Name {
+				return
+			}
+			parent, err := ladder.Find(rung.Parent)
+			require.NoError(t, err)
+			t.Run(parent.Name, func(t *testing.T) {
+				red(t, e, parent.Build, e.Parent)
+			})
 		})
 	}
 }

@@ -30,6 +30,13 @@ func (l *lesson) line(cells ...string) {
 	l.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }
 
+// fresh shows the lesson to who runs it with -v, and holds the page against it.
+func (l *lesson) fresh(t *testing.T, part string) {
+	t.Helper()
+	t.Log("\n" + l.String())
+	fresh(t, "polling.md", part, l.String())
+}
+
 func perSecond(row benchmark.Row) string {
 	return fmt.Sprintf("%.0f", *row.HandoversPerSecond)
 }
@@ -53,7 +60,7 @@ func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
 	first, last := rows[0], rows[len(rows)-1]
 	assert.Greater(t, *first.CommandsPerSection, 5**last.CommandsPerSection)
 	assert.Greater(t, *first.HandoversPerSecond, 5**last.HandoversPerSecond)
-	fresh(t, "polling.md", "curve", l.String())
+	l.fresh(t, "curve")
 }
 
 func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
@@ -70,7 +77,7 @@ func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
 		speed = append(speed, *row.HandoversPerSecond)
 	}
 	assert.Greater(t, speed[0], 5*speed[1])
-	fresh(t, "polling.md", "lockstep", l.String())
+	l.fresh(t, "lockstep")
 }
 
 func TestWithTooFewConnectionsTheHolderQueuesBehindThoseWhoWaitForIt(
@@ -89,7 +96,7 @@ func TestWithTooFewConnectionsTheHolderQueuesBehindThoseWhoWaitForIt(
 	}
 	assert.Greater(t, speed[0], 1.3*speed[1])
 	assert.Greater(t, speed[0], 3*speed[2])
-	fresh(t, "polling.md", "pool", l.String())
+	l.fresh(t, "pool")
 }
 
 func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
@@ -114,5 +121,5 @@ func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
 			}
 		}
 	}
-	fresh(t, "polling.md", "loop", l.String())
+	l.fresh(t, "loop")
 }
