@@ -29,6 +29,7 @@ type part struct {
 	Stamps      []stamp
 	Took        time.Duration // from the start to the last end
 	CPU         time.Duration // of the process, 0 when unknown
+	Left        *int64        // of a shop's stock, nil when it is in Redis
 }
 
 // add adds another part. Clients of different processes may have been inside at
@@ -54,6 +55,7 @@ func (p *part) add(q *part) {
 	p.Stamps = append(p.Stamps, q.Stamps...)
 	p.Took = max(p.Took, q.Took)
 	p.CPU += q.CPU
+	p.Left = cmp.Or(p.Left, q.Left)
 }
 
 // mostInside is how many of the sections overlapped at one time, at most.

@@ -135,6 +135,9 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 	if err != nil {
 		return err
 	}
+	if err := s.installed(); err != nil {
+		return err
+	}
 	down, err := s.connect(ctx)
 	if err != nil {
 		return err
@@ -174,10 +177,7 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 		out.text(fmt.Sprintf("The clients' process had %.0f MB of memory at "+
 			"most.\n", *report.Env.PeakMemoryMB))
 	}
-	if len(s.left) > 0 {
-		out.text(fmt.Sprintf("Not measured: %s; they need a real server,"+
-			" see -redis.\n", strings.Join(s.left, ", ")))
-	}
+	out.text(s.notMeasured())
 	if out.err == nil {
 		out.err = s.alone(report, stdout)
 	}
