@@ -289,6 +289,37 @@ func costs(all []candidate) string {
 	return b.String()
 }
 
+// lockless are the rows that sell without a lock and compare, or let the server do
+// it in one step.
+var lockless = []string{"lua-decrement", "watch-multi", "mysql/optimistic",
+	"mysql/optimistic-timestamp"}
+
+// without is what they did in the committed run, as far as it has them.
+func without(run benchmark.Report) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| without a lock | times serial | sold | left | retries |\n"+
+		"|---|--:|--:|--:|--:|\n")
+	for _, name := range lockless {
+		for _, r := range run.Rows {
+			if r.Rung != name {
+				continue
+			}
+			fmt.Fprintf(&b, "| %s | %.3f | %d | %s | %s |\n", name,
+				candidate{cost: &r}.ratio(), r.Sold, count(r.Left),
+				count(r.Retries))
+		}
+	}
+	return b.String()
+}
+
+// count is a figure, if it was measured.
+func count(n *int64) string {
+	if n == nil {
+		return "–"
+	}
+	return fmt.Sprint(*n)
+}
+
 // spread is half of the range of the rounds' ratios around the median, in
 // per cent of it.
 func spread(r *benchmark.Row) string {
@@ -334,6 +365,8 @@ func TestTheDecisionTableIsThatOfTheMatricesAndTheMeasuredRun(t *testing.T) {
 			return required(), nil
 		case "costs":
 			return costs(all), nil
+		case "without":
+			return without(run), nil
 		case "run":
 			return where(run.Env, run.Rows[0]), nil
 		}
@@ -394,6 +427,16 @@ func TestALockThatBreaksWhatAJobNeedsIsNotChosenForIt(t *testing.T) {
 		"clock_jump": false} {
 		assert.Equal(t, want, lock.fit(job{needs: []string{need}}), need)
 	}
+}
+
+func TestWhatSellsWithoutALockIsShownWithItsRetries(t *testing.T) {
+	run := benchmark.Report{Rows: []benchmark.Row{{Rung: "gold"},
+		{Rung: "mysql/optimistic", RatioToSerial: new(0.25), Sold: 9,
+			Left: new(int64(1)), Retries: new(int64(17))},
+		{Rung: "lua-decrement", RatioToSerial: new(4.0), Sold: 10}}}
+	_, rows, _ := strings.Cut(without(run), "--:|\n")
+	assert.Equal(t, "| lua-decrement | 4.000 | 10 | – | – |\n"+
+		"| mysql/optimistic | 0.250 | 9 | 1 | 17 |\n", rows)
 }
 
 func TestALockWithoutATokenIsNotChosenWhereTheStorageChecksIt(t *testing.T) {
