@@ -159,6 +159,7 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 
 	out := &page{w: stdout, quiet: s.quiet(), table: benchmark.Table{
 		Width:  width(stdout),
+		Name:   s.longestName(),
 		Paired: s.runner.Rounds > 1 || s.real(),
 		Struck: s.struck(),
 	}}

@@ -296,6 +296,15 @@ func (s *settings) nodes() int {
 	return nodes
 }
 
+// longestName is how many columns the names of the rows need.
+func (s *settings) longestName() int {
+	longest := 0
+	for _, subject := range s.subjects {
+		longest = max(longest, len(subject.Name))
+	}
+	return longest
+}
+
 // most is the greatest number of clients.
 func (s *settings) most() int { return slices.Max(s.clients) }
 
