@@ -21,6 +21,7 @@ import (
 type job struct {
 	name  string
 	needs []string // scenarios, or scenario: invariant
+	arise []string // scenario: invariant that must also arise, and then hold
 }
 
 // once is what every job needs: nobody locks the rest out for ever, and nobody
@@ -34,21 +35,28 @@ var once = []string{"mutual_exclusion", "crash_holding",
 var outlasts = append(slices.Clone(once), "overrun_overlap", "oversell",
 	"late_grant")
 
+// aToken arises only where a grant has a fencing token.
+const aToken = "lost_reply: wrong token"
+
 var jobs = []job{
-	{"A second run is only waste: a cache is filled, a report is made", once},
-	{"A second run is only waste, and a worker that hangs must not stop the rest",
-		append(slices.Clone(once), "hung_worker")},
-	{"The work may take longer than the lease", outlasts},
-	{"It may take longer, and what locks calls what locks",
-		append(slices.Clone(outlasts), "nested: self-deadlock",
+	{name: "A second run is only waste: a cache is filled, a report is made",
+		needs: once},
+	{name: "A second run is only waste, and a worker that hangs must not stop" +
+		" the rest", needs: append(slices.Clone(once), "hung_worker")},
+	{name: "The work may take longer than the lease", needs: outlasts},
+	{name: "It may take longer, and what locks calls what locks",
+		needs: append(slices.Clone(outlasts), "nested: self-deadlock",
 			"nested: foreign release", "lost_reply: self-deadlock")},
-	{"It may take longer, and who is cut off must be told in time",
-		append(slices.Clone(outlasts), "partitioned_holder")},
-	{"A process may be paused, and nothing stale may be written; the storage" +
-		" can check a number", append(slices.Clone(once), "paused_holder")},
-	{"A server may be replaced by a copy that lags",
-		append(slices.Clone(once), "failover: two holders")},
-	{"A server may restart empty", append(slices.Clone(once), "node_restart")},
+	{name: "It may take longer, and who is cut off must be told in time",
+		needs: append(slices.Clone(outlasts), "partitioned_holder")},
+	{name: "A process may be paused, and nothing stale may be written; the" +
+		" storage can check a number",
+		needs: append(slices.Clone(once), "paused_holder"),
+		arise: []string{aToken}},
+	{name: "A server may be replaced by a copy that lags",
+		needs: append(slices.Clone(once), "failover: two holders")},
+	{name: "A server may restart",
+		needs: append(slices.Clone(once), "node_restart")},
 }
 
 // families are where a lock can live. A family's locks need the same servers.
@@ -144,8 +152,13 @@ func candidates(t *testing.T) []candidate {
 
 // fit says whether a lock holds all that a job needs. What a lock does not
 // offer, and what nobody could ask it, it does not hold.
-func (c candidate) fit(needs []string) bool {
-	for _, need := range needs {
+func (c candidate) fit(j job) bool {
+	for _, must := range j.arise {
+		if c.verdicts[must] != holds {
+			return false
+		}
+	}
+	for _, need := range j.needs {
 		answers := 0
 		for invariant, verdict := range c.verdicts {
 			if invariant != need && !strings.HasPrefix(invariant, need+":") {
@@ -193,7 +206,7 @@ func choices(all []candidate) string {
 			var fastest *candidate
 			fitting := 0
 			for i, c := range all {
-				if c.family == family && c.cost != nil && c.fit(job.needs) {
+				if c.family == family && c.cost != nil && c.fit(job) {
 					fitting++
 					if fastest == nil || c.ratio() > fastest.ratio() {
 						fastest = &all[i]
@@ -225,8 +238,13 @@ func required() string {
 				needs, all = rest, fmt.Sprintf("as in %d, and ", j+1)
 			}
 		}
-		fmt.Fprintf(&b, "%d. %s: %s`%s`.\n", i+1, job.name, all,
+		fmt.Fprintf(&b, "%d. %s: %s`%s`", i+1, job.name, all,
 			strings.Join(needs, "`, `"))
+		for _, must := range job.arise {
+			fmt.Fprintf(&b, ", and `%s`, which arises only where a grant has"+
+				" a token: here it must", must)
+		}
+		fmt.Fprintln(&b, ".")
 	}
 	return b.String()
 }
@@ -269,6 +287,37 @@ func costs(all []candidate) string {
 			*r.HandoversPerSecond, r.Wait.P50, r.Wait.Max, 100**r.InOrder)
 	}
 	return b.String()
+}
+
+// lockless are the rows that sell without a lock and compare, or let the server do
+// it in one step.
+var lockless = []string{"lua-decrement", "watch-multi", "mysql/optimistic",
+	"mysql/optimistic-timestamp"}
+
+// without is what they did in the committed run, as far as it has them.
+func without(run benchmark.Report) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| without a lock | times serial | sold | left | retries |\n"+
+		"|---|--:|--:|--:|--:|\n")
+	for _, name := range lockless {
+		for _, r := range run.Rows {
+			if r.Rung != name {
+				continue
+			}
+			fmt.Fprintf(&b, "| %s | %.3f | %d | %s | %s |\n", name,
+				candidate{cost: &r}.ratio(), r.Sold, count(r.Left),
+				count(r.Retries))
+		}
+	}
+	return b.String()
+}
+
+// count is a figure, if it was measured.
+func count(n *int64) string {
+	if n == nil {
+		return "–"
+	}
+	return fmt.Sprint(*n)
 }
 
 // spread is half of the range of the rounds' ratios around the median, in
@@ -316,6 +365,8 @@ func TestTheDecisionTableIsThatOfTheMatricesAndTheMeasuredRun(t *testing.T) {
 			return required(), nil
 		case "costs":
 			return costs(all), nil
+		case "without":
+			return without(run), nil
 		case "run":
 			return where(run.Env, run.Rows[0]), nil
 		}
@@ -337,10 +388,28 @@ func TestTheCommittedRunHasEveryLockThatIsInAMatrix(t *testing.T) {
 	}
 }
 
+// What is measured and in no table is a baseline, or the page says why.
+func TestEveryLockOfTheCommittedRunIsInTheTablesOrExplained(t *testing.T) {
+	content, err := os.ReadFile("choosing.md")
+	require.NoError(t, err)
+	const explained = "One lock is measured and in no table here: `rueidislock`,"
+	var missing []string
+	for _, row := range chosenRun(t).Rows {
+		if row.Kind != benchmark.Baseline &&
+			!slices.ContainsFunc(candidates(t), func(c candidate) bool {
+				return c.name == row.Rung
+			}) {
+			missing = append(missing, row.Rung)
+		}
+	}
+	assert.Equal(t, []string{"rueidislock"}, missing)
+	assert.Contains(t, string(content), explained)
+}
+
 func TestWhatAJobNeedsIsInTheMatrix(t *testing.T) {
 	rows := table(t, "matrix.md", "matrix")
 	for _, job := range jobs {
-		for _, need := range job.needs {
+		for _, need := range slices.Concat(job.needs, job.arise) {
 			assert.True(t, slices.ContainsFunc(rows, func(row []string) bool {
 				return row[0] == need || row[0]+": "+row[1] == need
 			}), "%s: %s", job.name, need)
@@ -356,8 +425,36 @@ func TestALockThatBreaksWhatAJobNeedsIsNotChosenForIt(t *testing.T) {
 	for need, want := range map[string]bool{"failover: two holders": true,
 		"oversell": true, "failover": false, "slow_get": false, "nested": false,
 		"clock_jump": false} {
-		assert.Equal(t, want, lock.fit([]string{need}), need)
+		assert.Equal(t, want, lock.fit(job{needs: []string{need}}), need)
 	}
+}
+
+func TestWhatSellsWithoutALockIsShownWithItsRetries(t *testing.T) {
+	run := benchmark.Report{Rows: []benchmark.Row{{Rung: "gold"},
+		{Rung: "mysql/optimistic", RatioToSerial: new(0.25), Sold: 9,
+			Left: new(int64(1)), Retries: new(int64(17))},
+		{Rung: "lua-decrement", RatioToSerial: new(4.0), Sold: 10}}}
+	_, rows, _ := strings.Cut(without(run), "--:|\n")
+	assert.Equal(t, "| lua-decrement | 4.000 | 10 | – | – |\n"+
+		"| mysql/optimistic | 0.250 | 9 | 1 | 17 |\n", rows)
+}
+
+func TestALockWithoutATokenIsNotChosenWhereTheStorageChecksIt(t *testing.T) {
+	for verdict, want := range map[string]bool{holds: true, notArising: false,
+		notOffered: false, breaks: false} {
+		lock := candidate{verdicts: map[string]string{aToken: verdict}}
+		assert.Equal(t, want, lock.fit(job{arise: []string{aToken}}), verdict)
+	}
+	assert.False(t, candidate{}.fit(job{arise: []string{aToken}}))
+
+	var tokens []string
+	for _, c := range candidates(t) {
+		if c.fit(job{arise: []string{aToken}}) {
+			tokens = append(tokens, c.name)
+		}
+	}
+	assert.Equal(t, []string{"reentrant/fenced", "zookeeper/sequential", "etcd"},
+		tokens)
 }
 
 // What one server can't show is shown by a test that exists.
@@ -368,5 +465,36 @@ func TestWhatOneServerCantTellIsATestElsewhere(t *testing.T) {
 		require.NoError(t, err)
 		assert.Regexp(t, regexp.MustCompile(`(?m)^func `+e.test+`\(`),
 			string(content), e.file)
+	}
+}
+
+// The page's words on how the stores are run are those of the code that runs them.
+func TestThePageSaysHowTheStoresAreRun(t *testing.T) {
+	content, err := os.ReadFile("choosing.md")
+	require.NoError(t, err)
+	page := strings.Join(strings.Fields(string(content)), " ")
+	for _, c := range []struct{ file, code, words string }{
+		{"internal/servers/store.go", `"--innodb-flush-log-at-trx-commit=2"`,
+			"`innodb-flush-log-at-trx-commit=2`"},
+		{"internal/servers/store.go", `"--sync-binlog=0"`, "`sync-binlog=0`"},
+		{"internal/servers/store.go", `forceSync=no\n`, "`forceSync=no`"},
+		{"internal/servers/store.go", `"--unsafe-no-fsync"`,
+			"`--unsafe-no-fsync`"},
+		{"internal/servers/redis.go", `"--save", ""`, "(`--save \"\"`)"},
+		{"scenarios/server.go", `n.Restart("restarts, with its data")`,
+			"MariaDB, ZooKeeper and etcd restart with their data"},
+		{"scenarios/server.go", `n.Restart("restarts without its data")`,
+			"Redis restarts without its data"},
+		{"alternatives/bench/stores.go", "askEvery = 20 * time.Millisecond",
+			"mysql/record and mysql/lease: 20 ms each time"},
+		{"alternatives/libraries/redislock.go",
+			"redislock.LinearBackoff(lock.DefaultPoll)", "redislock: 100 ms"},
+		{"internal/lock/options.go", "DefaultPoll = 100 * time.Millisecond",
+			"The ladder's locks: up to 100 ms"},
+	} {
+		code, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(c.file)))
+		require.NoError(t, err)
+		assert.Contains(t, string(code), c.code, c.file)
+		assert.Contains(t, page, c.words)
 	}
 }

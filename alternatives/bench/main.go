@@ -6,7 +6,8 @@
 //	go run ./bench -redis 127.0.0.1:6379
 //
 // With -redis the locks in other stores are measured too, each on a server that
-// is started for its row: MariaDB, ZooKeeper, etcd.
+// is started for its row, and a stock in MariaDB that needs no lock. Rows whose
+// store is not installed are left out, and named: MariaDB, ZooKeeper, etcd.
 //
 // rueidislock needs client-side caching, which the embedded servers do not have;
 // with -redis it is measured too. It exits with 0 when every row was measured, 2
@@ -14,10 +15,13 @@
 package main
 
 import (
+	"context"
+
 	"github.com/lockladder/lockladder/alternatives/libraries"
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/command"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/lock"
 )
 
 func main() { program().Main() }
@@ -42,18 +46,22 @@ func program() command.Command {
 		if library.Share != nil {
 			// It brings its own connection, which nobody counts.
 			subject.Nodes, subject.OnlyReal = 0, true
-			subject.Build, subject.Share = nil, library.Share
+			subject.Build = nil
+			subject.Share = func(context.Context) (lock.Build, func(), error) {
+				build, end := library.Share()
+				return build, end, nil
+			}
 		}
 		all = append(all, subject)
 	}
-	for _, store := range stores {
-		all = append(all, store.row())
-	}
+	all = append(all, stores...)
 	return command.Command{
 		Intro: "Sells a stock to many clients, behind every rung of the ladder " +
 			"and the locks of\npopular libraries, and prints what that did and " +
 			"what it cost.",
-		Note:     "Libraries wait between attempts as they do by default.",
+		Note: "redsync waits for 50 to 250 ms, its default; redislock for 100 " +
+			"ms, as in its example:\nits default is not to wait. mysql/record " +
+			"and mysql/lease always wait for as long.",
 		Subjects: benchmark.Around(all...),
 	}
 }

@@ -25,7 +25,8 @@ func TestOneTableHasRungsAndLibraries(t *testing.T) {
 	}
 	assert.Contains(t, out, "Not measured: rueidislock, rueidislock-3,"+
 		" rueidislock-1, mysql/record, mysql/lease, mysql/pessimistic,"+
-		" zookeeper/basic, zookeeper/sequential, etcd; they need a real server")
+		" zookeeper/basic, zookeeper/sequential, etcd, mysql/optimistic,"+
+		" mysql/optimistic-timestamp (a real server is needed, see -redis).\n")
 }
 
 func TestBadArgumentsAreRefusedWithOneLine(t *testing.T) {
@@ -36,6 +37,10 @@ func TestBadArgumentsAreRefusedWithOneLine(t *testing.T) {
 		{"-rungs", "redsink"},
 		{"-rungs", "rueidislock"}, // not on the embedded servers
 		{"-redis", "nowhere"},
+		{"-redis", "127.0.0.1:1", "-rungs", "etcd", "-crash", "0.1"},
+		{"-redis", "127.0.0.1:1", "-rungs", "mysql/record", "-services", "2"},
+		{"-redis", "127.0.0.1:1", "-rungs", "zookeeper/basic", "-ttl", "3s"},
+		{"-redis", "127.0.0.1:1", "-rungs", "etcd", "-ttl", "200ms"},
 		{"-nonsense"},
 		{"more"},
 	} {

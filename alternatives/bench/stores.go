@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -19,82 +17,151 @@ import (
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
-// askEvery is how long a refused client of a lock that polls waits.
+// askEvery is how long a refused client of a lock that polls waits, when -poll
+// does not say.
 const askEvery = 20 * time.Millisecond
 
-// store is a lock that lives in another store than Redis. The stock stays where
-// it is for all rows.
+// store is where rows live that are not in Redis: each row has a server of its
+// own, which is started for it. The stock of a lock's row is in Redis all the
+// same.
 type store struct {
-	name  string
-	start func(context.Context) (lock.Build, func(), error)
+	installed func() error
+	lease     func(time.Duration) time.Duration // see Subject
 }
 
-var stores = []store{
-	{"mysql/record", onMariaDB(func(db *sql.DB, env lock.Env) (lock.Lock,
-		error) {
-		return mysql.NewRecord(db, env.Key, askEvery)
-	})},
-	{"mysql/lease", onMariaDB(func(db *sql.DB, env lock.Env) (lock.Lock,
-		error) {
-		return mysql.NewLease(db, env.Key, env.TTL, askEvery)
-	})},
-	{"mysql/pessimistic", onMariaDB(func(db *sql.DB, env lock.Env) (lock.Lock,
-		error) {
+var (
+	mariaDB   = store{installed: servers.HasMariaDB}
+	zooKeeper = store{servers.HasZooKeeper, func(time.Duration) time.Duration {
+		return benchmark.DefaultTTL // that of the session, which all share
+	}}
+	etcdStore = store{servers.HasEtcd, func(asked time.Duration) time.Duration {
+		return (asked + time.Second - 1).Truncate(time.Second)
+	}}
+)
+
+// stores are the rows.
+var stores = []benchmark.Subject{
+	polling(mariaDB.lock("mysql/record", onMariaDB(func(db *sql.DB,
+		env lock.Env) (lock.Lock, error) {
+		return mysql.NewRecord(db, env.Key, pause(env))
+	}))),
+	polling(mariaDB.lock("mysql/lease", onMariaDB(func(db *sql.DB,
+		env lock.Env) (lock.Lock, error) {
+		return mysql.NewLease(db, env.Key, env.TTL, pause(env))
+	}))),
+	mariaDB.lock("mysql/pessimistic", onMariaDB(func(db *sql.DB,
+		env lock.Env) (lock.Lock, error) {
 		return mysql.NewPessimistic(db, env.Key)
-	})},
-	{"zookeeper/basic", onZooKeeper(func(s *zookeeper.Session,
+	})),
+	zooKeeper.lock("zookeeper/basic", onZooKeeper(func(s *zookeeper.Session,
 		env lock.Env) (lock.Lock, error) {
 		return zookeeper.NewBasic(s, name(env))
-	})},
-	{"zookeeper/sequential", onZooKeeper(func(s *zookeeper.Session,
-		env lock.Env) (lock.Lock, error) {
-		return zookeeper.NewSequential(s, name(env))
-	})},
-	{"etcd", onEtcd},
+	})),
+	zooKeeper.lock("zookeeper/sequential", onZooKeeper(
+		func(s *zookeeper.Session, env lock.Env) (lock.Lock, error) {
+			return zookeeper.NewSequential(s, name(env))
+		})),
+	etcdStore.lock("etcd", onEtcd),
+	optimistic("mysql/optimistic", func(db *sql.DB) *mysql.Optimistic {
+		return mysql.NewOptimistic(db, stock, mysql.ByVersion)
+	}),
+	optimistic("mysql/optimistic-timestamp", func(db *sql.DB) *mysql.Optimistic {
+		return mysql.NewOptimistic(db, stock, mysql.ByTimestamp)
+	}),
+}
+
+// share is what starts a server and makes locks on it.
+type share = func(context.Context) (lock.Build, func(), error)
+
+// lock is the row of a lock in the store.
+func (s store) lock(name string, start share) benchmark.Subject {
+	row := s.row(name)
+	row.Kind, row.Lease = benchmark.Alternative, s.lease
+	row.Share = func(ctx context.Context) (lock.Build, func(), error) {
+		build, end, err := start(ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("start a server: %w", err)
+		}
+		return build, end, nil
+	}
+	return row
+}
+
+func (s store) row(name string) benchmark.Subject {
+	return benchmark.Subject{Name: name, OnlyReal: true, OwnServer: true,
+		Missing: s.installed}
+}
+
+// polling is the row of a lock whose refused clients ask again.
+func polling(row benchmark.Subject) benchmark.Subject {
+	row.Poll = askEvery
+	return row
+}
+
+// pause is how long they wait.
+func pause(env lock.Env) time.Duration {
+	var o lock.Options
+	for _, set := range env.Options {
+		set(&o)
+	}
+	return o.LongestPause()
+}
+
+// stock is the name of the stock that is sold without a lock.
+const stock = "stock"
+
+// optimistic is the row of a stock in MariaDB, without a lock.
+func optimistic(name string, on func(*sql.DB) *mysql.Optimistic) (
+	row benchmark.Subject) {
+	row = mariaDB.row(name)
+	row.Kind = benchmark.Baseline
+	row.Open = func(ctx context.Context, amount int) (benchmark.Shop, error) {
+		db, end, err := startMariaDB(ctx)
+		if err != nil {
+			return benchmark.Shop{}, fmt.Errorf("start a server: %w", err)
+		}
+		take := on(db)
+		if err := take.Fill(ctx, amount); err != nil {
+			end()
+			return benchmark.Shop{}, err
+		}
+		return benchmark.Shop{
+			Take: take.Attempt,
+			Left: func(ctx context.Context) (int64, error) {
+				left, err := take.Left(ctx)
+				return int64(left), err
+			},
+			Close: end,
+		}, nil
+	}
+	return row
 }
 
 // name is a lock's name without what no node's may have.
 func name(env lock.Env) string { return strings.ReplaceAll(env.Key, "/", "-") }
 
-// rows are the stores' subjects: each starts a server of its own for its round.
-func (s store) row() benchmark.Subject {
-	return benchmark.Subject{
-		Name: s.name, Kind: benchmark.Alternative, OnlyReal: true,
-		Share: func() (lock.Build, func()) {
-			if os.Getenv(benchmark.ServiceVariable) != "" {
-				return failing(errors.New("a store is started by one process:" +
-					" it can't be measured in several")), func() {}
-			}
-			build, end, err := s.start(context.Background())
-			if err != nil {
-				return failing(fmt.Errorf("start %s: %w", s.name, err)), func() {}
-			}
-			return build, end
-		},
-	}
-}
-
-func failing(err error) lock.Build {
-	return func(lock.Env) (lock.Lock, error) { return nil, err }
-}
-
 const database = "lockladder"
 
-func onMariaDB(build func(*sql.DB, lock.Env) (lock.Lock, error)) func(
-	context.Context) (lock.Build, func(), error) {
+func onMariaDB(build func(*sql.DB, lock.Env) (lock.Lock, error)) share {
 	return func(ctx context.Context) (lock.Build, func(), error) {
-		server, err := servers.StartMariaDB(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		db, err := openMariaDB(ctx, server.Addr())
-		if err != nil {
-			server.Stop()
-			return nil, nil, err
-		}
-		return func(env lock.Env) (lock.Lock, error) { return build(db, env) },
-			func() { db.Close(); server.Stop() }, nil
+		db, end, err := startMariaDB(ctx)
+		return func(env lock.Env) (lock.Lock, error) {
+			return build(db, env)
+		}, end, err
 	}
+}
+
+// startMariaDB starts a server with a database, which are both there until end.
+func startMariaDB(ctx context.Context) (db *sql.DB, end func(), err error) {
+	server, err := servers.StartMariaDB(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if db, err = openMariaDB(ctx, server.Addr()); err != nil {
+		server.Stop()
+		return nil, nil, err
+	}
+	return db, func() { db.Close(); server.Stop() }, nil
 }
 
 // openMariaDB makes a database on a fresh server and connects to it.
@@ -116,7 +183,7 @@ func openMariaDB(ctx context.Context, addr string) (*sql.DB, error) {
 }
 
 func onZooKeeper(build func(*zookeeper.Session, lock.Env) (lock.Lock,
-	error)) func(context.Context) (lock.Build, func(), error) {
+	error)) share {
 	return func(ctx context.Context) (lock.Build, func(), error) {
 		server, err := servers.StartZooKeeper(ctx, time.Second)
 		if err != nil {

@@ -145,23 +145,24 @@ var watchMulti = Subject{
 				return nil, err
 			}
 			return func(ctx context.Context, c *client) error {
-				return c.optimistic(ctx, opts)
+				return c.optimistic(ctx, opts, c.transaction)
 			}, nil
 		}, nil
 	},
 	unlocked: true,
 }
 
-// optimistic tries until its transaction is accepted or ctx ends. What it waits
-// is the time until the attempt began that was accepted.
-func (c *client) optimistic(ctx context.Context, opts *lock.Options) error {
+// optimistic tries until an attempt is accepted or ctx ends. What it waits is the
+// time until the attempt began that was accepted.
+func (c *client) optimistic(ctx context.Context, opts *lock.Options,
+	attempt func(context.Context) (bool, error)) error {
 	asked := c.now()
 	var began int64
 	err := lock.Poll(ctx, c.stockKey, opts,
 		func(ctx context.Context) (bool, error) {
 			began = c.now()
 			c.result.Asked++
-			accepted, err := c.transaction(ctx)
+			accepted, err := attempt(ctx)
 			if err == nil && !accepted {
 				c.result.Refused++
 			}

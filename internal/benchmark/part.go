@@ -30,6 +30,7 @@ type part struct {
 	Took        time.Duration // from the start to the last end
 	CPU         time.Duration // of the process, 0 when unknown
 	Memory      int64         // most of the process so far, in bytes; likewise
+	Left        *int64        // of a shop's stock, nil when it is in Redis
 }
 
 // add adds another part. Clients of different processes may have been inside at
@@ -56,6 +57,7 @@ func (p *part) add(q *part) {
 	p.Took = max(p.Took, q.Took)
 	p.CPU += q.CPU
 	p.Memory += q.Memory
+	p.Left = cmp.Or(p.Left, q.Left)
 }
 
 // mostInside is how many of the sections overlapped at one time, at most.

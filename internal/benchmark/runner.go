@@ -76,8 +76,8 @@ type Runner struct {
 }
 
 // Pause is the longest pause of a refused client in a row of the subject: Poll,
-// or if that is 0 the source's pause, and on embedded servers at least a
-// millisecond for each client and node. A script costs such a server some 100 µs,
+// or if that is 0 the subject's, or else the source's, and on embedded servers at
+// least a millisecond for each client and node. A script costs such a server some 100 µs,
 // and 1000 clients that ask every 50 ms leave it no time for the one that has the
 // lock; on several nodes they also take them from each other. There, it is at
 // least 200 µs for each client and node on real servers too.
@@ -85,6 +85,8 @@ func (r *Runner) Pause(subject Subject) time.Duration {
 	switch {
 	case r.Poll > 0:
 		return r.Poll
+	case subject.Poll > 0:
+		return subject.Poll
 	case r.Servers.Embedded():
 		return max(lock.DefaultPoll, time.Duration(r.Clients*
 			max(subject.Nodes, 1))*time.Millisecond)
@@ -205,6 +207,10 @@ func (r *Runner) compare(row *Row, subject Subject) {
 
 // round measures a subject once.
 func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
+	if subject.OwnServer && (r.Crew != nil || r.Crash > 0) {
+		return Row{}, fmt.Errorf("%w: only this process has the row's server, "+
+			"and no client that crashes", lock.ErrInvalid)
+	}
 	nodes, err := r.Servers.warm(ctx, max(subject.Nodes, 1))
 	if err != nil {
 		return Row{}, err
@@ -240,6 +246,13 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 	}
 	own, cancel := detached(ctx)
 	defer cancel()
+	if subject.Open != nil {
+		row.Left = all.Left
+		if all.Left != nil { // each sale should have taken one
+			row.LostUpdates = row.Sold + *all.Left - int64(row.Stock)
+		}
+		return row, nil
+	}
 	if left, err := nodes[0].Get(own, stockKey).Int64(); err == nil {
 		row.Left = &left
 	}
@@ -284,6 +297,15 @@ func (r *Runner) here(ctx context.Context, subject Subject,
 	before := r.Servers.usage(ctx, len(nodes))
 	all := r.open(ctx, st, time.Now())
 	after := r.Servers.usage(ctx, len(nodes))
+	if st.left != nil {
+		own, cancel := detached(ctx)
+		defer cancel()
+		left, err := st.left(own)
+		if err != nil {
+			return part{}, usage{}, fmt.Errorf("count the stock: %w", err)
+		}
+		all.Left = &left
+	}
 	return all, after.since(before), nil
 }
 
@@ -295,6 +317,7 @@ type stage struct {
 	each    int // turns of each client, 0 in a closed loop
 	closed  bool
 	ends    []func()
+	left    func(context.Context) (int64, error) // nil when Redis has the stock
 }
 
 // end gives back what the locks had in common. It may be called for nil.
@@ -331,9 +354,21 @@ func (r *Runner) seat(ctx context.Context, subject Subject,
 	}
 	st := &stage{sale: s, each: max(r.Ops, 1), closed: r.Loop > 0}
 	if subject.Share != nil {
-		build, end := subject.Share()
+		build, end, err := subject.Share(ctx)
+		if err != nil {
+			return st, err
+		}
 		subject.Build = build
 		st.ends = append(st.ends, end)
+	}
+	if subject.Open != nil {
+		_, stock := r.size(subject)
+		shop, err := subject.Open(ctx, stock)
+		if err != nil {
+			return st, err
+		}
+		subject.start = func(*sale) (seating, error) { return shop.visit, nil }
+		st.ends, st.left = append(st.ends, shop.Close), shop.Left
 	}
 	drawn := fates(r.Clients, r.Crash, r.Overrun, r.Seed)
 	for i := r.service; i < r.Clients; i += services {
@@ -353,7 +388,7 @@ func (r *Runner) seat(ctx context.Context, subject Subject,
 		return st, err
 	}
 	for _, c := range st.clients {
-		take, err := r.turn(st, subject, c, next)
+		take, err := r.turn(ctx, st, subject, c, next)
 		if err != nil {
 			return st, err
 		}
@@ -377,8 +412,8 @@ func (r *Runner) start(ctx context.Context, s *sale, subject Subject) (
 }
 
 // turn makes one client's turn: a lock of its own, or what next makes.
-func (r *Runner) turn(st *stage, subject Subject, c *client,
-	next seating) (turn, error) {
+func (r *Runner) turn(ctx context.Context, st *stage, subject Subject,
+	c *client, next seating) (turn, error) {
 	c.die = func() {}
 	if next != nil {
 		return next(c)
@@ -396,7 +431,10 @@ func (r *Runner) turn(st *stage, subject Subject, c *client,
 		}
 		if subject.Share != nil {
 			var end func()
-			build, end = subject.Share()
+			var err error
+			if build, end, err = subject.Share(ctx); err != nil {
+				return nil, err
+			}
 			st.ends = append(st.ends, end)
 		}
 	}
@@ -577,7 +615,7 @@ func (r *Runner) row(subject Subject, all *part) Row {
 		row.Wait.Max = max(row.Wait.Max,
 			ms(min(time.Duration(all.Waiting), limit)))
 	}
-	if !subject.unlocked {
+	if !subject.unlocked && subject.Open == nil {
 		row.MaxHolders = new(all.Most)
 		if r.Crew != nil {
 			row.MaxHolders = new(max(all.Most, mostInside(all.Stamps)))

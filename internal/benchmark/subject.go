@@ -5,9 +5,11 @@
 package benchmark
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockladder/lockladder/internal/lock"
 )
@@ -40,8 +42,29 @@ type Subject struct {
 	Build lock.Build
 
 	// Share makes what the owners in one process have in common, until end; it
-	// replaces Build where a lock has such a thing.
-	Share func() (build lock.Build, end func())
+	// replaces Build where a lock has such a thing. ctx ends with the run, and
+	// bounds the making only.
+	Share func(ctx context.Context) (build lock.Build, end func(), err error)
+
+	// Open opens a shop; it replaces Build where there is no lock.
+	Open func(ctx context.Context, stock int) (Shop, error)
+
+	// OwnServer says that Share or Open starts a server for the row. Clients of
+	// another process would not have it, nor would one that crashes: that one
+	// has a Share of its own.
+	OwnServer bool
+
+	// Missing says which program the row needs that this machine has not; nil
+	// when there is none. A nil Missing needs none.
+	Missing func() error
+
+	// Lease is the lease that the lock makes of the one that was asked for; nil
+	// when that is the same.
+	Lease func(asked time.Duration) time.Duration
+
+	// Poll is the longest pause of a refused client when the run sets none; 0
+	// is for the source's.
+	Poll time.Duration
 
 	// start prepares a sale without a lock of that kind; it replaces Build.
 	start func(s *sale) (seating, error)

@@ -12,6 +12,9 @@ type Table struct {
 	// a narrow one every row takes several lines.
 	Width int
 
+	// Name is how many columns the longest name has; 0 is for the ladder's.
+	Name int
+
 	// Paired adds what a run on real servers in several rounds has measured.
 	Paired bool
 
@@ -24,6 +27,9 @@ const wide = 120
 
 // nameWidth fits "mutex-per-service" and "redlock (3 nodes)".
 const nameWidth = 17
+
+// name is how wide the first column is.
+func (t Table) name() int { return max(nameWidth, t.Name) }
 
 // column is a figure with the two lines of its head.
 type column struct {
@@ -142,7 +148,7 @@ func (t Table) lines() [][]column {
 			width += c.width
 		}
 		if used+width > room {
-			lines, used = append(lines, nil), nameWidth
+			lines, used = append(lines, nil), t.name()
 		}
 		last := len(lines) - 1
 		lines[last] = append(lines[last], group...)
@@ -155,8 +161,8 @@ func (t Table) lines() [][]column {
 func (t Table) Head() string {
 	text, name := "", "rung"
 	for _, columns := range t.lines() {
-		text += line("", columns, func(c column) string { return c.top }) +
-			line(name, columns, func(c column) string { return c.head })
+		text += t.line("", columns, func(c column) string { return c.top }) +
+			t.line(name, columns, func(c column) string { return c.head })
 		name = ""
 	}
 	return text
@@ -170,7 +176,7 @@ func (t Table) Row(r Row) string {
 	}
 	text := ""
 	for _, columns := range t.lines() {
-		text += line(name, columns, func(c column) string { return c.cell(r) })
+		text += t.line(name, columns, func(c column) string { return c.cell(r) })
 		name = ""
 	}
 	if !r.Finished {
@@ -217,9 +223,9 @@ CPU: processor time of a section
 }
 
 // line is a name and its cells, or a head's.
-func line(name string, columns []column, cell func(column) string) string {
+func (t Table) line(name string, columns []column, cell func(column) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-*s", nameWidth, name)
+	fmt.Fprintf(&b, "%-*s", t.name(), name)
 	for _, c := range columns {
 		fmt.Fprintf(&b, " %*s", c.width-1, cell(c))
 	}

@@ -69,10 +69,12 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 }
 
 func TestFiguresStandUnderTheirHeads(t *testing.T) {
-	for _, table := range []Table{{}, {Width: 80},
+	for _, table := range []Table{{}, {Width: 80}, {Name: 26}, {Name: 22, Width: 80},
 		{Paired: true, Struck: true, Width: 80}, {Paired: true}} {
 		head := strings.Split(table.Head(), "\n")
-		row := strings.Split(table.Row(fullRow()), "\n")
+		named := fullRow()
+		named.Rung = strings.Repeat("x", max(table.Name, len(named.Rung)))
+		row := strings.Split(table.Row(named), "\n")
 		lines := len(row) - 1
 		require.Equal(t, 2*lines, len(head)-1)
 		for i := range lines {

@@ -47,6 +47,9 @@ func PollEvery(d time.Duration) Option {
 	return func(o *Options) { o.poll = d }
 }
 
+// LongestPause is what PollEvery has set, 0 when nothing has.
+func (o *Options) LongestPause() time.Duration { return o.poll }
+
 // FixedPoll makes every pause as long as PollEvery says. Waiters that start at
 // the same time then stay in step and collide at every attempt.
 func FixedPoll() Option {

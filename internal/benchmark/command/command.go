@@ -135,6 +135,9 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 	if err != nil {
 		return err
 	}
+	if err := s.installed(); err != nil {
+		return err
+	}
 	down, err := s.connect(ctx)
 	if err != nil {
 		return err
@@ -156,6 +159,7 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 
 	out := &page{w: stdout, quiet: s.quiet(), table: benchmark.Table{
 		Width:  width(stdout),
+		Name:   s.longestName(),
 		Paired: s.runner.Rounds > 1 || s.real(),
 		Struck: s.struck(),
 	}}
@@ -182,10 +186,7 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 		out.text(fmt.Sprintf("%s %.0f MB of memory at most.\n", whose,
 			*report.Env.PeakMemoryMB))
 	}
-	if len(s.left) > 0 {
-		out.text(fmt.Sprintf("Not measured: %s; they need a real server,"+
-			" see -redis.\n", strings.Join(s.left, ", ")))
-	}
+	out.text(s.notMeasured())
 	if out.err == nil {
 		out.err = s.alone(report, stdout)
 	}

@@ -30,7 +30,8 @@ type settings struct {
 	clients  []int            // at least one: the blocks of the table
 	polls    []time.Duration  // at least one; 0 is the default
 	subjects []benchmark.Subject
-	left     []string // subjects that need a real server, and there is none
+	left     []unmeasured
+	named    bool     // the rows were chosen by their names
 	auto     bool     // servers are started for the run
 	servers  []string // none, and not auto: embedded ones
 	pool     int
@@ -153,7 +154,10 @@ func (c Command) parse(args []string, stdout io.Writer) (*settings, error) {
 	if s.real() && !given["rounds"] {
 		r.Rounds = pairedRounds
 	}
-	return s, s.check(given)
+	if err := s.check(given); err != nil {
+		return nil, err
+	}
+	return s, s.leaveOut(s.unfit)
 }
 
 // define defines the flags that every workload has. It returns the names of the
@@ -268,24 +272,19 @@ func positive(text string) (time.Duration, error) {
 // out; who names one is told.
 func (s *settings) choose(all []benchmark.Subject, names string,
 	named bool) error {
+	s.subjects, s.named = all, named
 	if named {
 		var err error
-		if all, err = benchmark.Select(all, names); err != nil {
+		if s.subjects, err = benchmark.Select(all, names); err != nil {
 			return fmt.Errorf("-rungs: %w", err)
 		}
 	}
-	for _, subject := range all {
+	return s.leaveOut(func(subject benchmark.Subject) string {
 		if subject.OnlyReal && !s.real() {
-			s.left = append(s.left, subject.Name)
-			continue
+			return needsReal
 		}
-		s.subjects = append(s.subjects, subject)
-	}
-	if named && len(s.left) > 0 {
-		return fmt.Errorf("-rungs: %s needs a real server, see -redis",
-			strings.Join(s.left, ", "))
-	}
-	return nil
+		return ""
+	})
 }
 
 // nodes is how many servers the subjects can use.
@@ -295,6 +294,15 @@ func (s *settings) nodes() int {
 		nodes = max(nodes, subject.Nodes)
 	}
 	return nodes
+}
+
+// longestName is how many columns the names of the rows need.
+func (s *settings) longestName() int {
+	longest := 0
+	for _, subject := range s.subjects {
+		longest = max(longest, len(subject.Name))
+	}
+	return longest
 }
 
 // most is the greatest number of clients.

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/command"
+	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/internal/servers"
+)
+
+// needStores skips the test where a server is missing, unless stores are asked
+// for.
+func needStores(t *testing.T) {
+	t.Helper()
+	for _, missing := range []error{servers.Installed(), servers.HasMariaDB(),
+		servers.HasZooKeeper(), servers.HasEtcd()} {
+		if missing != nil && os.Getenv("LOCKLADDER_STORES") != "" {
+			t.Fatalf("LOCKLADDER_STORES asks for stores: %v", missing)
+		}
+		if missing != nil {
+			t.Skip(missing)
+		}
+	}
+}
+
+func TestEveryStoresRowIsMeasured(t *testing.T) {
+	needStores(t)
+	var names []string
+	for _, store := range stores {
+		names = append(names, store.Name)
+	}
+	file := filepath.Join(t.TempDir(), "bench.json")
+	status, out, complaint := told(t, "-redis", "auto", "-clients", "3",
+		"-rounds", "1", "-json", file, "-rungs", strings.Join(names, ","))
+	require.Equal(t, command.OK, status, complaint)
+	assert.NotContains(t, out, "Not measured")
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var report benchmark.Report
+	require.NoError(t, json.Unmarshal(content, &report))
+	require.Len(t, report.Rows, len(stores))
+	for i, row := range report.Rows {
+		assert.Equal(t, names[i], row.Rung)
+		assert.True(t, row.Finished, row.Rung)
+		assert.Zero(t, row.Failures, "%s: %v", row.Rung, row.FirstFailure)
+		assert.EqualValues(t, 3, row.Sections, row.Rung)
+		assert.EqualValues(t, 3, row.Sold, row.Rung)
+		assert.Zero(t, row.Oversold, row.Rung)
+		require.NotNil(t, row.Left, row.Rung)
+		if strings.HasPrefix(row.Rung, "mysql/optimistic") {
+			assert.Nil(t, row.MaxHolders, row.Rung)
+			assert.NotNil(t, row.Retries, row.Rung)
+		} else {
+			assert.Equal(t, new(int64(1)), row.MaxHolders, row.Rung)
+		}
+		if row.Rung == "mysql/optimistic-timestamp" {
+			// What two have sold within a second may be one.
+			assert.Equal(t, *row.Left-97, row.LostUpdates)
+		} else {
+			assert.EqualValues(t, 97, *row.Left, row.Rung)
+			assert.Zero(t, row.LostUpdates, row.Rung)
+		}
+	}
+}
+
+func row(t *testing.T, name string) benchmark.Subject {
+	t.Helper()
+	subjects, err := benchmark.Select(stores, name)
+	require.NoError(t, err)
+	return subjects[0]
+}
+
+func TestAStoreThatIsNotInstalledIsLeftOutAndNamed(t *testing.T) {
+	if err := servers.Installed(); err != nil {
+		t.Skip(err)
+	}
+	redis, err := servers.StartRedis(t.Context())
+	require.NoError(t, err)
+	defer redis.Stop()
+	t.Setenv("PATH", "")
+	t.Setenv("LOCKLADDER_STORES", "")
+	args := []string{"-redis", redis.Addr(), "-clients", "2", "-rounds", "1"}
+	missing := map[string]string{
+		"mysql/record":    "mariadb-install-db is not installed",
+		"zookeeper/basic": "java is not installed",
+		"etcd":            "etcd is not installed",
+	}
+	status, out, complaint := told(t, args...)
+	require.Equal(t, command.OK, status, complaint)
+	assert.Contains(t, out, "\nlua-decrement")
+	assert.Contains(t, out, "Not measured: mysql/record, mysql/lease,"+
+		" mysql/pessimistic, mysql/optimistic, mysql/optimistic-timestamp"+
+		" (mariadb-install-db is not installed).\n"+
+		"Not measured: zookeeper/basic, zookeeper/sequential (java is not"+
+		" installed).\nNot measured: etcd (etcd is not installed).\n")
+	for name, why := range missing {
+		status, _, complaint := told(t, append(args, "-rungs", name)...)
+		assert.Equal(t, command.Failed, status)
+		assert.Equal(t, "bench: -rungs: "+name+": "+why+"\n", complaint)
+	}
+	t.Setenv("LOCKLADDER_STORES", "1")
+	status, _, complaint = told(t, args...)
+	assert.Equal(t, command.Failed, status)
+	assert.Equal(t, "bench: LOCKLADDER_STORES asks for stores:"+
+		" mariadb-install-db is not installed\n", complaint)
+}
+
+// The pause of MySQL's polling rows is -poll's, or their own.
+func TestMySQLsRowsWaitAsLongAsTheTableSays(t *testing.T) {
+	for _, name := range []string{"mysql/record", "mysql/lease"} {
+		runner := benchmark.Runner{}
+		assert.Equal(t, askEvery, runner.Pause(row(t, name)))
+	}
+	assert.Equal(t, 7*time.Millisecond, pause(lock.Env{Options: []lock.Option{
+		lock.PollEvery(7 * time.Millisecond)}}))
+}
+
+func TestAnInterruptEndsTheStartOfAServer(t *testing.T) {
+	needStores(t)
+	for _, name := range []string{"mysql/record", "zookeeper/basic", "etcd"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		interrupt()
+		_, _, err := row(t, name).Share(ctx)
+		assert.ErrorIs(t, err, context.Canceled, name)
+	}
+}
