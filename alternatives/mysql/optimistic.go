@@ -60,28 +60,41 @@ func (o *Optimistic) Left(ctx context.Context) (left int, err error) {
 func (o *Optimistic) Take(ctx context.Context) (taken bool, retries int,
 	err error) {
 	for ; ; retries++ {
-		var amount int
-		var seen string
-		err := o.db.QueryRowContext(ctx, fmt.Sprintf("SELECT amount, %s"+
-			" FROM lockladder_stock WHERE name = ?", o.by),
-			o.name).Scan(&amount, &seen)
-		if err != nil {
-			return false, retries, failed(ctx, "take from", o.name, err)
-		}
-		if amount == 0 {
-			return false, retries, nil
-		}
-		if o.Between != nil {
-			o.Between()
-		}
-		done, err := o.db.ExecContext(ctx, fmt.Sprintf("UPDATE lockladder_stock"+
-			" SET amount = ?, version = version + 1, updated_at = NOW()"+
-			" WHERE name = ? AND %s = ?", o.by), amount-1, o.name, seen)
-		if err != nil {
-			return false, retries, failed(ctx, "take from", o.name, err)
-		}
-		if rows, err := done.RowsAffected(); err != nil || rows > 0 {
-			return err == nil, retries, err
+		accepted, taken, err := o.Attempt(ctx)
+		if err != nil || accepted {
+			return taken, retries, err
 		}
 	}
+}
+
+// Attempt is one attempt of Take, for callers that wait between two. It is
+// accepted when the row was still what it had read, and has then taken one, or
+// found the stock empty. After an error one may be taken, or not.
+func (o *Optimistic) Attempt(ctx context.Context) (accepted, taken bool,
+	err error) {
+	var amount int
+	var seen string
+	err = o.db.QueryRowContext(ctx, fmt.Sprintf("SELECT amount, %s"+
+		" FROM lockladder_stock WHERE name = ?", o.by),
+		o.name).Scan(&amount, &seen)
+	if err != nil {
+		return false, false, failed(ctx, "take from", o.name, err)
+	}
+	if amount == 0 {
+		return true, false, nil
+	}
+	if o.Between != nil {
+		o.Between()
+	}
+	done, err := o.db.ExecContext(ctx, fmt.Sprintf("UPDATE lockladder_stock"+
+		" SET amount = ?, version = version + 1, updated_at = NOW()"+
+		" WHERE name = ? AND %s = ?", o.by), amount-1, o.name, seen)
+	if err != nil {
+		return false, false, failed(ctx, "take from", o.name, err)
+	}
+	rows, err := done.RowsAffected()
+	if err != nil {
+		return false, false, failed(ctx, "take from", o.name, err)
+	}
+	return rows > 0, rows > 0, nil
 }

@@ -21,10 +21,19 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// dsn names somebody's database.
-var dsn = flag.String("mysql", os.Getenv("LOCKLADDER_MYSQL"), "tell the stories"+
-	" on the database of this DSN, user:password@tcp(host:3306)/database; tables"+
-	" named lockladder_* are made there and removed; one run at a time")
+// dsn names somebody's database. The variable is no default of the flag's: a usage
+// text would print it, with the password.
+var dsn = func() *string {
+	value := os.Getenv("LOCKLADDER_MYSQL")
+	flag.Func("mysql", "tell the stories on the database of this DSN,"+
+		" user:password@tcp(host:3306)/database; tables named lockladder_* are"+
+		" made there and removed; one run at a time",
+		func(asked string) error {
+			value = asked
+			return nil
+		})
+	return &value
+}()
 
 // tables are the locks'.
 var tables = []string{"lockladder_record", "lockladder_lease", "lockladder_row",
