@@ -43,11 +43,13 @@ func TestAServerThatCanNotBeUsedIsOneLine(t *testing.T) {
 		refused(t, at(), "there is no address")
 	})
 	t.Run("it does not answer", func(t *testing.T) {
+		t.Parallel()
 		server := start(t)
 		require.NoError(t, server.Pause())
 		refused(t, at(server.Addr()), "can't be used", "deadline exceeded")
 	})
 	t.Run("it does not check a password", func(t *testing.T) {
+		t.Parallel()
 		server := start(t)
 		require.NoError(t, server.Pause())
 		config := at(server.Addr())

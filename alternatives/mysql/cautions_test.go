@@ -120,7 +120,7 @@ func TestCautions(t *testing.T) {
 	})
 	t.Run("a sweeper removes what nobody asks for", func(t *testing.T) {
 		ctx := context.Background()
-		a, err := mysql.NewLease(db, "swept", time.Millisecond, every)
+		a, err := mysql.NewLease(db, "swept", 200*time.Millisecond, every)
 		require.NoError(t, err)
 		for granted := false; !granted; { // the lease may end on the way
 			granted, err = a.TryLock(ctx)
@@ -285,6 +285,7 @@ func (c *slow) Read(b []byte) (int, error) {
 // Who is inside and enters again is not to believe in a lease that was over
 // before it was told.
 func TestALateReentryIsALoss(t *testing.T) {
+	t.Parallel()
 	server := start(t)
 	open(t, server.Addr())
 	const ttl = 2 * time.Second

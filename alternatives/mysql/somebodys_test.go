@@ -208,6 +208,7 @@ func TestADatabaseThatCanNotBeUsedIsOneLine(t *testing.T) {
 
 // A server that takes connections and says nothing is not waited for.
 func TestADatabaseThatDoesNotAnswerIsOneLine(t *testing.T) {
+	t.Parallel()
 	server := start(t)
 	require.NoError(t, server.Pause())
 	_, err := mysql.Connect(t.Context(), "root:secret@tcp("+server.Addr()+")/x")
@@ -253,6 +254,7 @@ func reluctant(t *testing.T, to string) (addr string) {
 
 // It says hello, but late, and then somebody has locked a table.
 func TestADatabaseThatIsSlowTwiceIsOneLineInTime(t *testing.T) {
+	t.Parallel()
 	server := start(t)
 	tx := begin(t, open(t, server.Addr()))
 	_, err := tx.Exec("LOCK TABLES lockladder_stock WRITE")
@@ -270,6 +272,7 @@ func TestADatabaseThatIsSlowTwiceIsOneLineInTime(t *testing.T) {
 }
 
 func TestWhoMayMakeNoTablesGetsOneLine(t *testing.T) {
+	t.Parallel()
 	server := start(t)
 	db := open(t, server.Addr())
 	for _, statement := range []string{

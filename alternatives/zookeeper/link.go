@@ -81,7 +81,7 @@ func (k *link) end() {
 	defer s.mu.Unlock()
 	why := s.cause
 	if why == nil {
-		why = errors.New("no server has answered in time")
+		why = errors.New("no answer in time")
 	}
 	s.endLocked(k, why)
 }

@@ -202,7 +202,6 @@ func TestTheLockOfAKilledClientComesFreeAndWhoIsCutOffIsTold(t *testing.T) {
 		"more than the servers grant": {"sequential", 100 * tick},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			server := start(t)
 			all := people(t, server, 2, c.timeout, kinds[c.kind].build)
 			served := queue(t, server, all)
