@@ -54,7 +54,7 @@ func New(client *clientv3.Client, name string, ttl time.Duration) (*Lock,
 // calls would wait for a server for ever. The configuration is the client
 // library's: Endpoints ("http://127.0.0.1:2379"), Username, Password, TLS. An
 // error is one line with the addresses and the cause, never with the password,
-// within five seconds. The client must be closed.
+// within five seconds, also when DialTimeout is longer. The client must be closed.
 func Open(ctx context.Context, config clientv3.Config) (*clientv3.Client,
 	error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
@@ -67,33 +67,68 @@ func Open(ctx context.Context, config clientv3.Config) (*clientv3.Client,
 	if config.Logger == nil {
 		config.Logger = zap.NewNop() // errors are returned
 	}
-	if config.DialTimeout == 0 {
-		config.DialTimeout = 4 * time.Second // a password is checked at once
+	if config.Context == nil {
+		config.Context = context.Background()
 	}
+	// New asks the servers, to check a password, and knows no context but that
+	// of the client's life.
+	life, end := context.WithCancel(config.Context)
+	config.Context = life
+	stop := context.AfterFunc(ctx, end)
 	client, err := clientv3.New(config)
 	if err == nil {
-		if _, err = client.Get(ctx, locks, clientv3.WithPrefix(),
-			clientv3.WithCountOnly()); err == nil {
+		_, err = client.Get(ctx, locks, clientv3.WithPrefix(),
+			clientv3.WithCountOnly())
+		if err == nil && stop() {
 			return client, nil
 		}
 		client.Close()
+	}
+	end()
+	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
+		err = cause // what was cancelled says only that
 	}
 	return nil, fmt.Errorf("the etcd server at %s can't be used: %w", where, err)
 }
 
 // dial finds out whether somebody listens: of a refused connection the client
-// says only that time has run out.
+// says only that time has run out. All are asked at the same time, for one that
+// does not answer is not to hide the others.
 func dial(ctx context.Context, endpoints []string) error {
-	err := fmt.Errorf("%w: there is no address", scenarios.ErrInvalid)
+	if len(endpoints) == 0 {
+		return fmt.Errorf("%w: there is no address", scenarios.ErrInvalid)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan error)
 	for _, endpoint := range endpoints {
 		addr := endpoint[strings.LastIndexByte(endpoint, '/')+1:]
-		var d net.Dialer
-		var c net.Conn
-		if c, err = d.DialContext(ctx, "tcp", addr); err == nil {
-			return c.Close()
+		go func() { // ends with ctx, and is waited for
+			var d net.Dialer
+			c, err := d.DialContext(ctx, "tcp", addr)
+			if err == nil {
+				c.Close()
+			}
+			answers <- err
+		}()
+	}
+	var failure error
+	found := false
+	for range endpoints {
+		switch err := <-answers; {
+		case err == nil:
+			found = true
+			cancel()
+		case failure == nil:
+			failure = err
+		default:
+			failure = fmt.Errorf("%w; %w", failure, err)
 		}
 	}
-	return err
+	if found {
+		return nil
+	}
+	return failure
 }
 
 // locks is the prefix of all keys.

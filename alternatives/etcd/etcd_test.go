@@ -35,13 +35,32 @@ func TestAServerThatCanNotBeUsedIsOneLine(t *testing.T) {
 	t.Run("nobody listens", func(t *testing.T) {
 		refused(t, at("127.0.0.1:1"), "can't be reached", "refused")
 	})
+	t.Run("nobody listens anywhere", func(t *testing.T) {
+		refused(t, at("127.0.0.1:1", "127.0.0.1:2"), "can't be reached",
+			"127.0.0.1:1: connect: ", "127.0.0.1:2: connect: ")
+	})
 	t.Run("no address", func(t *testing.T) {
 		refused(t, at(), "there is no address")
 	})
 	t.Run("it does not answer", func(t *testing.T) {
+		t.Parallel()
 		server := start(t)
 		require.NoError(t, server.Pause())
 		refused(t, at(server.Addr()), "can't be used", "deadline exceeded")
+	})
+	t.Run("it does not check a password", func(t *testing.T) {
+		t.Parallel()
+		server := start(t)
+		require.NoError(t, server.Pause())
+		config := at(server.Addr())
+		config.Username, config.Password = "root", "secret"
+		config.DialTimeout = time.Minute
+		bar, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		_, err := etcd.Open(bar, config)
+		assert.ErrorContains(t, err, "can't be used: context deadline exceeded")
+		assert.ErrorContains(t, err, server.Addr())
+		assert.NoError(t, bar.Err(), "the line is to come within five seconds")
 	})
 	t.Run("a password", func(t *testing.T) {
 		server := start(t)

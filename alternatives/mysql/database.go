@@ -30,7 +30,7 @@ const (
 	lockNowait      = 3572 // what MySQL says of NOWAIT
 )
 
-// patience is how long a server may take to answer for the first time.
+// patience is how long a server may take until it can be used.
 const patience = 4 * time.Second
 
 // Open connects to a database and makes the tables where they are not there;
@@ -38,19 +38,20 @@ const patience = 4 * time.Second
 // "user:password@tcp(host:3306)/database". An error is one line, with the address
 // and never with the password, within five seconds.
 func Open(ctx context.Context, dsn string) (*sql.DB, error) {
-	db, err := Connect(ctx, dsn)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	db, addr, err := connect(ctx, dsn)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	for _, statement := range strings.Split(schema, ";") {
 		if strings.TrimSpace(statement) == "" {
 			continue
 		}
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			db.Close()
-			return nil, fmt.Errorf("make the locks' tables: %w", err)
+			return nil, fmt.Errorf("the database at %s can't be used: make the"+
+				" locks' tables: %w", addr, err)
 		}
 	}
 	return db, nil
@@ -58,23 +59,28 @@ func Open(ctx context.Context, dsn string) (*sql.DB, error) {
 
 // Connect is Open without the tables.
 func Connect(ctx context.Context, dsn string) (*sql.DB, error) {
-	config, err := mysql.ParseDSN(dsn)
-	if err != nil { // which may say a part of the password
-		return nil, errors.New("the DSN is not understood, it should be like" +
-			" user:password@tcp(host:3306)/database")
-	}
-	db, err := OpenBy(config, nil)
-	if err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	db, _, err := connect(ctx, dsn)
+	return db, err
+}
+
+func connect(ctx context.Context, dsn string) (db *sql.DB, addr string,
+	err error) {
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil { // which may say a part of the password
+		return nil, "", errors.New("the DSN is not understood, it should be" +
+			" like user:password@tcp(host:3306)/database")
+	}
+	if db, err = OpenBy(config, nil); err != nil {
+		return nil, "", err
+	}
 	if err := db.PingContext(ctx); err != nil {
 		db.Close()
-		return nil, fmt.Errorf("the database at %s can't be used: %w",
+		return nil, "", fmt.Errorf("the database at %s can't be used: %w",
 			config.Addr, err)
 	}
-	return db, nil
+	return db, config.Addr, nil
 }
 
 // OpenBy is Open with a dialer of the caller's, or nil. It sends nothing.

@@ -44,7 +44,7 @@ func NewLease(db *sql.DB, name string, ttl, every time.Duration) (*Lease,
 // TryLock makes one attempt; an owner that is inside enters once more, and one
 // whose reply was lost finds itself. (false, err) means unknown: the row may be
 // there, and asking again finds that out. It returns ErrLost when the owner was
-// inside and its lease is gone.
+// inside and its lease is gone, or over before the answer has come.
 func (l *Lease) TryLock(ctx context.Context) (bool, error) {
 	if l.owner == "" || l.spent {
 		l.owner, l.spent = uuid.NewString(), false
@@ -54,12 +54,12 @@ func (l *Lease) TryLock(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, failed(ctx, "acquire", l.name, err)
 	}
+	late := time.Since(sent) >= l.ttl // it is over before it has arrived
 	switch {
-	case !granted && l.held > 0:
+	case l.held > 0 && (!granted || late):
 		return false, fmt.Errorf("enter %q again: %w", l.name,
 			scenarios.ErrLost)
-	case granted && l.held == 0 && time.Since(sent) >= l.ttl:
-		// The lease is over before its grant has arrived.
+	case granted && late:
 		l.spent = true
 		if err := l.leave(ctx, 0); !errors.Is(err, scenarios.ErrNotHeld) {
 			return false, err

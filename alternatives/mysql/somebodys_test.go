@@ -6,9 +6,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -214,11 +217,84 @@ func TestADatabaseThatCanNotBeUsedIsOneLine(t *testing.T) {
 
 // A server that takes connections and says nothing is not waited for.
 func TestADatabaseThatDoesNotAnswerIsOneLine(t *testing.T) {
+	t.Parallel()
 	server := start(t)
 	require.NoError(t, server.Pause())
 	_, err := mysql.Connect(t.Context(), "root:secret@tcp("+server.Addr()+")/x")
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.ErrorContains(t, err, server.Addr())
+	assert.NotContains(t, err.Error(), "secret")
+	assert.NotContains(t, err.Error(), "\n")
+}
+
+// reluctant is a way to a server that begins to talk two seconds late.
+func reluctant(t *testing.T, to string) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	t.Cleanup(func() { l.Close(); all.Wait() })
+	all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer c.Close()
+				select {
+				case <-time.After(2 * time.Second):
+				case <-t.Context().Done():
+				}
+				server, err := net.Dial("tcp", to)
+				if err != nil {
+					return
+				}
+				all.Go(func() {
+					io.Copy(server, c)
+					server.Close()
+				})
+				io.Copy(c, server)
+			})
+		}
+	})
+	return l.Addr().String()
+}
+
+// It says hello, but late, and then somebody has locked a table.
+func TestADatabaseThatIsSlowTwiceIsOneLineInTime(t *testing.T) {
+	t.Parallel()
+	server := start(t)
+	tx := begin(t, open(t, server.Addr()))
+	_, err := tx.Exec("LOCK TABLES lockladder_stock WRITE")
+	require.NoError(t, err)
+	defer tx.Exec("UNLOCK TABLES")
+	addr := reluctant(t, server.Addr())
+	bar, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, err = mysql.Open(bar, "root:@tcp("+addr+")/"+database)
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.ErrorContains(t, err, addr)
+	assert.ErrorContains(t, err, "tables")
+	assert.NotContains(t, err.Error(), "\n")
+	assert.NoError(t, bar.Err(), "the line is to come within five seconds")
+}
+
+func TestWhoMayMakeNoTablesGetsOneLine(t *testing.T) {
+	t.Parallel()
+	server := start(t)
+	db := open(t, server.Addr())
+	for _, statement := range []string{
+		"CREATE USER reader IDENTIFIED BY 'secret'",
+		"GRANT SELECT ON " + database + ".* TO reader",
+	} {
+		_, err := db.Exec(statement)
+		require.NoError(t, err)
+	}
+	_, err := mysql.Open(t.Context(), "reader:secret@tcp("+server.Addr()+")/"+
+		database)
+	assert.ErrorContains(t, err, server.Addr())
+	assert.ErrorContains(t, err, "denied")
 	assert.NotContains(t, err.Error(), "secret")
 	assert.NotContains(t, err.Error(), "\n")
 }

@@ -2,13 +2,8 @@ package zookeeper
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
-
-	"github.com/lockladder/lockladder/scenarios"
 )
 
 // Basic is one ephemeral node (seeds/001). A release wakes everybody who waits.
@@ -17,8 +12,8 @@ type Basic struct {
 	path    string
 	name    string
 
-	owner string        // of the newest request that may have made the node
-	lost  chan struct{} // of the newest grant
+	owner string // of the newest grant
+	in    *link  // of the newest grant
 	held  bool
 	ready bool // the parent is there
 }
@@ -33,9 +28,13 @@ func NewBasic(s *Session, name string) (*Basic, error) {
 	return &Basic{session: s, name: name, path: root + "/" + name}, nil
 }
 
-// TryLock makes one attempt. (false, err) means unknown; asking again finds the
-// node that one has made.
+// TryLock makes one attempt. When a reply is lost it asks again, until it knows
+// or the session is lost. After an error no node remains, or one that is deleted
+// as soon as a server answers, or goes with the session.
 func (l *Basic) TryLock(ctx context.Context) (bool, error) {
+	if l.held {
+		return false, hasLocked(l.name)
+	}
 	granted, err := l.try(ctx)
 	if err != nil {
 		return false, l.session.failed(ctx, "acquire", l.name, err)
@@ -44,71 +43,53 @@ func (l *Basic) TryLock(ctx context.Context) (bool, error) {
 }
 
 func (l *Basic) try(ctx context.Context) (bool, error) {
-	if l.held {
-		return false, errors.New("this handle has locked: unlock it first")
+	in, err := l.session.begun(ctx)
+	if err != nil {
+		return false, err
 	}
 	if !l.ready {
-		if err := l.session.under(ctx, root); err != nil {
+		if err := in.under(ctx, root); err != nil {
 			return false, err
 		}
 		l.ready = true
 	}
-	if l.owner == "" {
-		l.owner = uuid.NewString()
-	}
-	lost, owner := l.session.current(), l.owner
-	_, err := ask(ctx, func() (string, error) {
-		return l.session.conn.Create(l.path, []byte(owner), zk.FlagEphemeral,
-			zk.WorldACL(zk.PermAll))
-	}, func(_ string, err error) {
-		if err == nil { // nobody waits for it any more
-			l.session.conn.Delete(l.path, -1)
+	owner := uuid.NewString()
+	made, err := ask(ctx, in, func() (bool, error) {
+		return in.create(l.path, owner)
+	}, func(made bool, _ error) {
+		if made { // nobody waits for it any more
+			in.drop(l.path, owner)
 		}
 	})
-	if errors.Is(err, zk.ErrNodeExists) {
-		var mine bool
-		if mine, err = l.mine(ctx); err != nil || !mine {
-			return false, err
-		}
-	} else if err != nil {
-		if ctx.Err() != nil {
-			l.owner = "" // it is deleted as soon as it is answered
-		}
+	if err != nil || !made {
 		return false, err
 	}
-	if isClosed(lost) {
+	if isClosed(in.lost) {
 		return false, nil // the session was lost on the way
 	}
-	l.lost, l.held = lost, true
+	l.owner, l.in, l.held = owner, in, true
 	return true, nil
 }
 
-// mine says whether the node is what an unanswered request has made.
-func (l *Basic) mine(ctx context.Context) (bool, error) {
-	data, err := ask(ctx, func() ([]byte, error) {
-		data, _, err := l.session.conn.Get(l.path)
-		return data, err
-	}, nil)
-	if errors.Is(err, zk.ErrNoNode) {
-		return false, nil
-	}
-	return string(data) == l.owner, err
-}
-
-// Lock tries, and again whenever the node has gone, until it is granted or ctx
-// ends.
+// Lock tries, and again whenever the node has gone or the session was lost, until
+// it is granted, ctx ends, or there is an error.
 func (l *Basic) Lock(ctx context.Context) error {
 	for {
 		granted, err := l.TryLock(ctx)
 		if granted || err != nil {
 			return err
 		}
-		gone, err := l.session.watch(ctx, l.path)
+		in, err := l.session.begun(ctx)
+		if err != nil {
+			return l.session.failed(ctx, "wait for", l.name, err)
+		}
+		gone, err := in.watch(ctx, l.path)
 		if err != nil {
 			return l.session.failed(ctx, "wait for", l.name, err)
 		}
 		select {
 		case <-gone:
+		case <-in.lost:
 		case <-ctx.Done():
 			return l.session.failed(ctx, "wait for", l.name, ctx.Err())
 		}
@@ -116,37 +97,21 @@ func (l *Basic) Lock(ctx context.Context) error {
 }
 
 // Unlock deletes the node. It returns ErrNotHeld when this handle has not locked,
-// or when its session was lost.
+// or when its session was lost. It waits for at most one session timeout on a
+// context of its own, through a short outage, too. After another error the node
+// is deleted as soon as a server answers, or goes with the session.
 func (l *Basic) Unlock(ctx context.Context) error {
-	if !l.held || isClosed(l.lost) {
-		l.held, l.owner = false, ""
-		return fmt.Errorf("release %q: %w", l.name, scenarios.ErrNotHeld)
+	if !l.held {
+		return notHeld(l.name)
 	}
-	err := l.session.remove(ctx, l.path, l.mine)
-	l.held, l.owner = false, ""
-	if errors.Is(err, zk.ErrNoNode) {
-		err = scenarios.ErrNotHeld
-	}
-	if err != nil {
-		return l.session.failed(ctx, "release", l.name, err)
-	}
-	return nil
+	l.held = false
+	return l.session.unlock(ctx, l.in, l.name, l.path, l.owner)
 }
 
 // Lost is closed when the session of the newest grant is gone.
-func (l *Basic) Lost() <-chan struct{} { return l.lost }
-
-// watch returns what is closed, or has an element, when a node has changed; at
-// once when it is not there.
-func (s *Session) watch(ctx context.Context, path string) (<-chan zk.Event,
-	error) {
-	return ask(ctx, func() (<-chan zk.Event, error) {
-		there, _, events, err := s.conn.ExistsW(path)
-		if err == nil && !there {
-			done := make(chan zk.Event)
-			close(done)
-			return done, nil
-		}
-		return events, err
-	}, nil)
+func (l *Basic) Lost() <-chan struct{} {
+	if l.in == nil {
+		return nil
+	}
+	return l.in.lost
 }

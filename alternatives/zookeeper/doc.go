@@ -12,6 +12,8 @@
 //     is the smallest. It is an exhibit.
 //
 // A lock lasts as long as its session, which the client keeps alive; there is no
-// lease to outlive by working. The servers agree on every write, so a lock that
-// one has granted is known to the one that follows it.
+// lease to outlive by working. A session whose loss was told is not resumed, also
+// when the servers still know it: what was held in it becomes free within one
+// session timeout. The servers agree on every write, so a lock that one has
+// granted is known to the one that follows it.
 package zookeeper

@@ -33,7 +33,7 @@ type person struct {
 }
 
 // people have a lock each, of one name.
-func people(t *testing.T, server *servers.Store, n int,
+func people(t *testing.T, server *servers.Store, n int, timeout time.Duration,
 	build func(*zookeeper.Session, string) (scenarios.Lock, error)) []*person {
 	t.Helper()
 	var all []*person
@@ -149,7 +149,7 @@ func TestAReleaseWakesEverybodyOrOne(t *testing.T) {
 	for name, wakes := range map[string]int64{"basic": waiters, "sequential": 1} {
 		t.Run(name, func(t *testing.T) {
 			server := start(t) // a name belongs to one kind of lock
-			all := people(t, server, waiters+1, kinds[name].build)
+			all := people(t, server, waiters+1, timeout, kinds[name].build)
 			served := queue(t, server, all)
 			sum := func() (n int64) {
 				for _, p := range all {
@@ -176,7 +176,7 @@ func TestAReleaseWakesEverybodyOrOne(t *testing.T) {
 
 func TestTheQueueServesInTheOrderOfArrival(t *testing.T) {
 	server := start(t)
-	all := people(t, server, 6, kinds["sequential"].build)
+	all := people(t, server, 6, timeout, kinds["sequential"].build)
 	served := queue(t, server, all)
 	var tokens []uint64
 	for i := range all {
@@ -190,12 +190,20 @@ func TestTheQueueServesInTheOrderOfArrival(t *testing.T) {
 	assert.IsIncreasing(t, tokens)
 }
 
-// The process is gone, and says nothing: the servers end its session.
+// The process is gone, and says nothing: the servers end its session. They may
+// do so before the time that it has asked for.
 func TestTheLockOfAKilledClientComesFreeAndWhoIsCutOffIsTold(t *testing.T) {
-	for _, name := range []string{"basic", "sequential"} {
+	for name, c := range map[string]struct {
+		kind    string
+		timeout time.Duration
+	}{
+		"basic":                       {"basic", timeout},
+		"sequential":                  {"sequential", timeout},
+		"more than the servers grant": {"sequential", 100 * tick},
+	} {
 		t.Run(name, func(t *testing.T) {
 			server := start(t)
-			all := people(t, server, 2, kinds[name].build)
+			all := people(t, server, 2, c.timeout, kinds[c.kind].build)
 			served := queue(t, server, all)
 			lost := all[0].Lock.(scenarios.Losable).Lost()
 			all[0].cut()
@@ -218,7 +226,7 @@ func TestTwoHoldWhenSomebodyInTheRecipesQueueGivesUp(t *testing.T) {
 	for name, two := range map[string]bool{"recipe": true, "sequential": false} {
 		t.Run(name, func(t *testing.T) {
 			server := start(t)
-			all := people(t, server, 3, kinds[name].build)
+			all := people(t, server, 3, timeout, kinds[name].build)
 			served := queue(t, server, all)
 			all[1].session.Close()
 			if two {

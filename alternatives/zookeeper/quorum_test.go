@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/scenarios"
 )
 
 // mode is what a server says that it is: "leader", "follower", or nothing.
@@ -62,16 +63,20 @@ func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 	for _, m := range members {
 		addrs = append(addrs, m.Addr())
 	}
-	owner := func() *zookeeper.Sequential {
-		session, err := zookeeper.Open(addrs, timeout, nil)
-		require.NoError(t, err)
-		t.Cleanup(session.Close)
-		l, err := zookeeper.NewSequential(session, "stock")
-		require.NoError(t, err)
-		return l
+	var holders, others []scenarios.Lock // a name for each kind
+	of := []string{"basic", "sequential"}
+	for _, kind := range of {
+		owner := func() scenarios.Lock {
+			session, err := zookeeper.Open(addrs, timeout, nil)
+			require.NoError(t, err)
+			t.Cleanup(session.Close)
+			l, err := kinds[kind].build(session, kind)
+			require.NoError(t, err)
+			return l
+		}
+		holders, others = append(holders, owner()), append(others, owner())
+		require.NoError(t, holders[len(holders)-1].Lock(ctx))
 	}
-	holder, other := owner(), owner()
-	require.NoError(t, holder.Lock(ctx))
 
 	first := leader(t, members)
 	members[first].Kill()
@@ -79,15 +84,22 @@ func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 		members[first+1:]...)
 	leader(t, rest)
 
-	granted, err := other.TryLock(ctx)
-	for err != nil && ctx.Err() == nil { // a request to the dead one
-		granted, err = other.TryLock(ctx)
+	for i, kind := range of {
+		t.Run(kind, func(t *testing.T) {
+			holder, other := holders[i], others[i]
+			granted, err := other.TryLock(ctx)
+			for err != nil && ctx.Err() == nil { // a request to the dead one
+				granted, err = other.TryLock(ctx)
+			}
+			require.NoError(t, err)
+			assert.False(t, granted, "two hold it now")
+			require.NoError(t, holder.Unlock(ctx), "its session lives on")
+			require.NoError(t, other.Lock(ctx))
+			if fenced, ok := other.(scenarios.Fenced); ok {
+				assert.Greater(t, fenced.Token(),
+					holder.(scenarios.Fenced).Token())
+			}
+			require.NoError(t, other.Unlock(ctx))
+		})
 	}
-	require.NoError(t, err)
-	assert.False(t, granted, "two hold it now")
-	before := holder.Token()
-	require.NoError(t, holder.Unlock(ctx), "its session lives on")
-	require.NoError(t, other.Lock(ctx))
-	assert.Greater(t, other.Token(), before)
-	require.NoError(t, other.Unlock(ctx))
 }

@@ -23,6 +23,7 @@ type Recipe struct {
 	session *Session
 	name    string
 	node    string
+	in      *link // the node's
 }
 
 // NewRecipe makes an owner of the lock of that name. It sends nothing.
@@ -52,7 +53,7 @@ func (l *Recipe) Lock(ctx context.Context) error {
 	if before == "" {
 		return nil
 	}
-	events, err := l.session.watch(ctx, root+"/"+before)
+	events, err := l.in.watch(ctx, root+"/"+before)
 	if err != nil {
 		return l.session.failed(ctx, "wait for", l.name, err)
 	}
@@ -66,20 +67,24 @@ func (l *Recipe) Lock(ctx context.Context) error {
 }
 
 func (l *Recipe) queue(ctx context.Context) (before string, err error) {
-	if err := l.session.under(ctx, root); err != nil {
+	in, err := l.session.begun(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := in.under(ctx, root); err != nil {
 		return "", err
 	}
 	const between = "_lock_"
-	path, err := ask(ctx, func() (string, error) {
-		return l.session.conn.Create(root+"/"+l.name+between, nil,
+	path, err := ask(ctx, in, func() (string, error) {
+		return in.conn.Create(root+"/"+l.name+between, nil,
 			zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
 	}, nil)
 	if err != nil {
 		return "", err
 	}
-	l.node = path
-	nodes, err := ask(ctx, func() ([]string, error) {
-		nodes, _, err := l.session.conn.Children(root)
+	l.node, l.in = path, in
+	nodes, err := ask(ctx, in, func() ([]string, error) {
+		nodes, _, err := in.conn.Children(root)
 		return nodes, err
 	}, nil)
 	if err != nil {
@@ -102,8 +107,8 @@ func (l *Recipe) Unlock(ctx context.Context) error {
 	}
 	path := l.node
 	l.node = ""
-	_, err := ask(ctx, func() (struct{}, error) {
-		return struct{}{}, l.session.conn.Delete(path, -1)
+	_, err := ask(ctx, l.in, func() (struct{}, error) {
+		return struct{}{}, l.in.conn.Delete(path, -1)
 	}, nil)
 	if errors.Is(err, zk.ErrNoNode) {
 		err = scenarios.ErrNotHeld

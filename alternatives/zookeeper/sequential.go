@@ -2,15 +2,9 @@ package zookeeper
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-zookeeper/zk"
-
-	"github.com/lockladder/lockladder/scenarios"
 )
 
 // Sequential is a queue of ephemeral nodes (seeds/001, and ZooKeeper's page of
@@ -21,10 +15,10 @@ type Sequential struct {
 	path    string
 	name    string
 
-	node  string        // of the newest grant; "" when nothing is held
-	token uint64        // of the newest grant
-	lost  chan struct{} // of the newest grant
-	ready bool          // the parent is there
+	node  string // of the newest grant; "" when nothing is held
+	token uint64 // of the newest grant
+	in    *link  // of the newest grant
+	ready bool   // the parent is there
 }
 
 // NewSequential makes an owner of the lock of that name. It sends nothing. Its
@@ -37,8 +31,12 @@ func NewSequential(s *Session, name string) (*Sequential, error) {
 }
 
 // TryLock makes one attempt: who is not the first leaves the queue again. After
-// an error nothing remains, or nothing longer than the session.
+// an error no node remains, or one that is deleted as soon as a server answers,
+// or goes with the session.
 func (l *Sequential) TryLock(ctx context.Context) (bool, error) {
+	if l.node != "" {
+		return false, hasLocked(l.name)
+	}
 	granted, err := l.queue(ctx, false)
 	if err != nil {
 		return false, l.session.failed(ctx, "acquire", l.name, err)
@@ -46,8 +44,12 @@ func (l *Sequential) TryLock(ctx context.Context) (bool, error) {
 	return granted, nil
 }
 
-// Lock waits in the queue until it is the first one, or ctx ends.
+// Lock waits in the queue until it is the first one, ctx ends, or there is an
+// error. When its session is lost it queues up again.
 func (l *Sequential) Lock(ctx context.Context) error {
+	if l.node != "" {
+		return hasLocked(l.name)
+	}
 	for {
 		granted, err := l.queue(ctx, true)
 		if err != nil {
@@ -63,24 +65,21 @@ func (l *Sequential) Lock(ctx context.Context) error {
 // when it may not wait, or when the session was lost on the way.
 func (l *Sequential) queue(ctx context.Context, wait bool) (granted bool,
 	err error) {
-	if l.node != "" {
-		return false, errors.New("this handle has locked: unlock it first")
+	in, err := l.session.begun(ctx)
+	if err != nil {
+		return false, err
 	}
 	if !l.ready {
-		if err := l.session.under(ctx, l.path); err != nil {
+		if err := in.under(ctx, l.path); err != nil {
 			return false, err
 		}
 		l.ready = true
 	}
-	lost := l.session.current()
-	// Protected: when the reply is lost, the driver looks whether the node is
-	// there before it makes another, which would wait for the first.
-	path, err := ask(ctx, func() (string, error) {
-		return l.session.conn.CreateProtectedEphemeralSequential(
-			l.path+"/lock-", nil, zk.WorldACL(zk.PermAll))
+	path, err := ask(ctx, in, func() (string, error) {
+		return in.enqueue(l.path)
 	}, func(path string, err error) {
 		if err == nil { // nobody waits for it any more
-			l.session.conn.Delete(path, -1)
+			in.drop(path, "")
 		}
 	})
 	if err != nil {
@@ -89,32 +88,31 @@ func (l *Sequential) queue(ctx context.Context, wait bool) (granted bool,
 	node := path[strings.LastIndexByte(path, '/')+1:]
 	defer func() {
 		if !granted {
-			// Whatever happens to this goes with the session.
-			l.session.remove(ctx, path, nil)
+			in.release(ctx, path, "") // it goes on after an error
 		}
 	}()
 	for {
-		before, err := l.before(ctx, node)
+		before, err := l.before(ctx, in, node)
 		switch {
 		case err != nil:
 			return false, err
-		case isClosed(lost), before == gone:
+		case isClosed(in.lost), before == gone:
 			return false, nil
 		case before == "":
-			l.node, l.lost, l.token = path, lost, number(node)+1
+			l.node, l.in, l.token = path, in, number(node)+1
 			return true, nil
 		case !wait:
 			return false, nil
 		}
 		// When it is woken it looks again: the one before may have given up, and
 		// others are before that.
-		events, err := l.session.watch(ctx, l.path+"/"+before)
+		events, err := in.watch(ctx, l.path+"/"+before)
 		if err != nil {
 			return false, err
 		}
 		select {
 		case <-events:
-		case <-lost:
+		case <-in.lost:
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
@@ -125,9 +123,10 @@ func (l *Sequential) queue(ctx context.Context, wait bool) (granted bool,
 const gone = "gone"
 
 // before is the node right before one's own in the queue; "" for the first.
-func (l *Sequential) before(ctx context.Context, node string) (string, error) {
-	nodes, err := ask(ctx, func() ([]string, error) {
-		nodes, _, err := l.session.conn.Children(l.path)
+func (l *Sequential) before(ctx context.Context, in *link, node string) (
+	string, error) {
+	nodes, err := ask(ctx, in, func() ([]string, error) {
+		nodes, _, err := in.conn.Children(l.path)
 		return nodes, err
 	}, nil)
 	if err != nil {
@@ -155,21 +154,16 @@ func number(node string) uint64 {
 }
 
 // Unlock deletes the node. It returns ErrNotHeld when this handle has not locked,
-// or when its session was lost.
+// or when its session was lost. It waits for at most one session timeout on a
+// context of its own, through a short outage, too. After another error the node
+// is deleted as soon as a server answers, or goes with the session.
 func (l *Sequential) Unlock(ctx context.Context) error {
 	path := l.node
 	l.node = ""
-	if path == "" || isClosed(l.lost) {
-		return fmt.Errorf("release %q: %w", l.name, scenarios.ErrNotHeld)
+	if path == "" {
+		return notHeld(l.name)
 	}
-	err := l.session.remove(ctx, path, nil)
-	if errors.Is(err, zk.ErrNoNode) {
-		err = scenarios.ErrNotHeld
-	}
-	if err != nil {
-		return l.session.failed(ctx, "release", l.name, err)
-	}
-	return nil
+	return l.session.unlock(ctx, l.in, l.name, path, "")
 }
 
 // Token is the number of the newest grant's node, counted from 1: it rises as
@@ -177,4 +171,9 @@ func (l *Sequential) Unlock(ctx context.Context) error {
 func (l *Sequential) Token() uint64 { return l.token }
 
 // Lost is closed when the session of the newest grant is gone.
-func (l *Sequential) Lost() <-chan struct{} { return l.lost }
+func (l *Sequential) Lost() <-chan struct{} {
+	if l.in == nil {
+		return nil
+	}
+	return l.in.lost
+}

@@ -7,7 +7,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -16,23 +15,29 @@ import (
 )
 
 // Session is a connection to the servers for all locks of a process. A session
-// that was lost is followed by a new one, and what was held in the old one is
-// free.
+// that was lost is over for good: what was held in it becomes free, and the next
+// request begins another.
 type Session struct {
-	conn    *zk.Conn
 	servers []string
 	timeout time.Duration
+	dial    zk.Dialer
 
-	mu    sync.Mutex // guards what follows; never held while a server is asked
-	lost  chan struct{}
-	timer *time.Timer // the deadline of a session without a connection
-	cause error       // why the newest connection was not made
+	mu     sync.Mutex // guards what follows, and the links; never held long
+	now    *link      // nil after a loss
+	closed bool
+	cause  error // why the newest connection was not made, or not answered
+	joined sync.WaitGroup
 }
 
+// patience is how long a request waits for a session to begin.
+const patience = 4 * time.Second
+
+var errClosed = errors.New("the session is closed")
+
 // Open begins a session. It does not wait for the servers: what is asked first
-// does. timeout is how long the servers keep the session of a client that they
-// do not hear of; they may choose another, within their own limits. Dial may be
-// nil. Close must be called.
+// does, for at most four seconds. timeout is how long the servers keep the
+// session of a client that they do not hear of; they may choose another, within
+// their own limits, and then it is that. Dial may be nil. Close must be called.
 func Open(servers []string, timeout time.Duration,
 	dial func(network, addr string, timeout time.Duration) (net.Conn, error)) (
 	*Session, error) {
@@ -46,167 +51,66 @@ func Open(servers []string, timeout time.Duration,
 	if dial == nil {
 		dial = net.DialTimeout
 	}
-	s := &Session{servers: servers, timeout: timeout, lost: make(chan struct{})}
-	conn, _, err := zk.Connect(servers, timeout, zk.WithDialer(s.through(dial)),
-		zk.WithLogger(silent{}), zk.WithLogInfo(false),
-		zk.WithEventCallback(s.hear))
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", strings.Join(servers, ", "),
-			err)
+	s := &Session{servers: servers, timeout: timeout, dial: dial}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.beginLocked(); err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", s.where(), err)
 	}
-	s.conn = conn
 	return s, nil
 }
 
-// through keeps why a connection was not made, which the driver does not say.
-func (s *Session) through(dial zk.Dialer) zk.Dialer {
-	return func(network, addr string, wait time.Duration) (net.Conn, error) {
-		c, err := dial(network, addr, wait)
+// begun is a link whose session has begun. Its error has no address yet.
+func (s *Session) begun(ctx context.Context) (*link, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, errClosed
+	}
+	if s.now == nil {
+		if err := s.beginLocked(); err != nil {
+			s.mu.Unlock()
+			return nil, err
+		}
+	}
+	k := s.now
+	s.mu.Unlock()
+	select {
+	case <-k.ready:
+		return k, nil
+	case <-k.lost:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.cause = err
-		return c, err
-	}
-}
-
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}
-
-// hear follows the state of the session. A client that is cut off hears nothing
-// of its end, so it counts: the driver notices after two thirds of the timeout
-// that nothing has come, and the servers end the session at the end of the third.
-func (s *Session) hear(e zk.Event) {
-	if e.Type != zk.EventSession {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch e.State {
-	case zk.StateHasSession:
-		if s.timer != nil {
-			s.timer.Stop()
-			s.timer = nil
-		}
-	case zk.StateDisconnected:
-		if s.timer == nil {
-			s.timer = time.AfterFunc(s.timeout/4, s.end)
-		}
-	case zk.StateExpired:
-		s.endLocked()
-	}
-}
-
-func (s *Session) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.endLocked()
-}
-
-// endLocked tells everybody who holds something in this session that it is gone.
-func (s *Session) endLocked() {
-	close(s.lost)
-	s.lost = make(chan struct{})
-	if s.timer != nil {
-		s.timer.Stop()
-		s.timer = nil
-	}
-}
-
-// current is closed when the session that is now is lost.
-func (s *Session) current() chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lost
-}
-
-// Close ends the session, and frees what is held in it.
-func (s *Session) Close() {
-	s.conn.Close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.timer != nil {
-		s.timer.Stop()
-	}
-}
-
-// ask calls the driver, which knows no contexts, and waits no longer than ctx.
-// What it answers later goes to late, or nowhere.
-func ask[T any](ctx context.Context, do func() (T, error), late func(T, error)) (
-	T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	answers := make(chan answer, 1)
-	var decided atomic.Bool // either side may be first
-	go func() {             // ends with the driver's answer, or with the session
-		v, err := do()
-		if decided.CompareAndSwap(false, true) {
-			answers <- answer{v, err}
-		} else if late != nil {
-			late(v, err)
-		}
-	}()
-	select {
-	case a := <-answers:
-		return a.value, a.err
+		return nil, fmt.Errorf("no session: %w", k.why)
 	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: no session yet", ctx.Err())
 	}
-	if decided.CompareAndSwap(false, true) {
-		var none T
-		return none, ctx.Err()
+}
+
+// enter counts a request that Close waits for; leaving it is joined.Done.
+func (s *Session) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.joined.Add(1)
 	}
-	a := <-answers
-	return a.value, a.err
+	return !s.closed
+}
+
+// Close ends the session, and frees what is held in it. When no server can be
+// told within a second or so, that is free after the session's timeout.
+func (s *Session) Close() {
+	s.mu.Lock()
+	s.closed = true
+	if s.now != nil {
+		s.endLocked(s.now, errClosed)
+	}
+	s.mu.Unlock()
+	s.joined.Wait()
 }
 
 // root is the persistent node that a lock's nodes are under.
 const root = "/locks"
-
-// under makes the persistent nodes of a path.
-func (s *Session) under(ctx context.Context, path string) error {
-	at := ""
-	for _, part := range strings.Split(strings.Trim(path, "/"), "/") {
-		at += "/" + part
-		_, err := ask(ctx, func() (string, error) {
-			return s.conn.Create(at, nil, 0, zk.WorldACL(zk.PermAll))
-		}, nil)
-		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-			return err
-		}
-	}
-	return nil
-}
-
-// remove deletes a node, for at most one timeout on a context of its own. When
-// the connection breaks it asks again, if mine, where there is one, finds that
-// the node is still one's own: it may have been deleted, and be another's.
-func (s *Session) remove(ctx context.Context, path string,
-	mine func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
-	defer cancel()
-	for again := false; ; again = true {
-		_, err := ask(ctx, func() (struct{}, error) {
-			return struct{}{}, s.conn.Delete(path, -1)
-		}, nil)
-		if again && errors.Is(err, zk.ErrNoNode) {
-			return nil // the first time it was done
-		}
-		if !errors.Is(err, zk.ErrConnectionClosed) {
-			return err
-		}
-		for mine != nil && errors.Is(err, zk.ErrConnectionClosed) {
-			var own bool
-			if own, err = mine(ctx); err == nil && !own {
-				return nil
-			}
-		}
-		if err != nil && mine != nil {
-			return err
-		}
-	}
-}
 
 // named refuses names that are no node's.
 func named(s *Session, name string) error {
@@ -221,20 +125,49 @@ func named(s *Session, name string) error {
 	return nil
 }
 
-// failed wraps an error with what was being done to which lock, and where the
-// servers were looked for in vain.
+func (s *Session) where() string { return strings.Join(s.servers, ", ") }
+
+// failed wraps an error with what was being done to which lock, and with the
+// servers' addresses.
 func (s *Session) failed(ctx context.Context, doing, name string,
 	err error) error {
-	if errors.Is(err, zk.ErrNoServer) {
-		s.mu.Lock()
-		err = fmt.Errorf("%s: %w (%v)", strings.Join(s.servers, ", "), err,
-			s.cause)
-		s.mu.Unlock()
+	s.mu.Lock()
+	why := s.cause
+	s.mu.Unlock()
+	if why != nil && unanswered(err) {
+		err = fmt.Errorf("%w (%v)", err, why)
 	}
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
-		return fmt.Errorf("%s %q: %w (%w)", doing, name, cause, err)
+		err = fmt.Errorf("%w (%w)", cause, err)
 	}
-	return fmt.Errorf("%s %q: %w", doing, name, err)
+	return fmt.Errorf("%s %q: %s: %w", doing, name, s.where(), err)
+}
+
+// unlock deletes a node of a lock that is held, see Basic.Unlock.
+func (s *Session) unlock(ctx context.Context, in *link, name, path,
+	owner string) error {
+	if isClosed(in.lost) {
+		return notHeld(name)
+	}
+	err := in.release(ctx, path, owner)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, zk.ErrNoNode), isClosed(in.lost):
+		return notHeld(name)
+	}
+	return s.failed(ctx, "release", name, err)
+}
+
+// notHeld is what an Unlock returns that found nothing of its own.
+func notHeld(name string) error {
+	return fmt.Errorf("release %q: %w", name, scenarios.ErrNotHeld)
+}
+
+// hasLocked is what a handle says that is asked for a second lock.
+func hasLocked(name string) error {
+	return fmt.Errorf("acquire %q: this handle has locked: unlock it first",
+		name)
 }
 
 // isClosed says whether a channel is closed; nil is not.

@@ -1,0 +1,306 @@
+package zookeeper_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/alternatives/zookeeper"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// network is a client's: it can be cut and mended, and lose every answer.
+type network struct {
+	mu    sync.Mutex
+	conns []net.Conn
+	down  bool
+	dials int  // while it was down
+	deaf  bool // of the connections that there are
+}
+
+func (n *network) dial(kind, addr string, wait time.Duration) (net.Conn,
+	error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.down {
+		n.dials++
+		return nil, errors.New("the network is cut")
+	}
+	c, err := net.DialTimeout(kind, addr, wait)
+	if err != nil {
+		return nil, err
+	}
+	n.conns = append(n.conns, c)
+	n.deaf = false
+	return &ear{c, n}, nil
+}
+
+// ear is a connection whose answers may get lost.
+type ear struct {
+	net.Conn
+	of *network
+}
+
+func (c *ear) Read(b []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(b)
+		c.of.mu.Lock()
+		deaf := c.of.deaf
+		c.of.mu.Unlock()
+		if !deaf || err != nil {
+			return n, err
+		}
+	}
+}
+
+func (n *network) set(deaf bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.deaf = deaf
+}
+
+// cut ends all connections; mended ones can be made at once.
+func (n *network) cut(down bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = down
+	for _, c := range n.conns {
+		c.Close()
+	}
+}
+
+func (n *network) mend() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = false
+}
+
+// tried is how often a connection was asked for in vain.
+func (n *network) tried() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.dials
+}
+
+// owner is one with a session of its own, through a network of its own.
+func owner(t *testing.T, kind string, server *servers.Store,
+	timeout time.Duration) (scenarios.Lock, *network) {
+	t.Helper()
+	n := &network{}
+	session, err := zookeeper.Open([]string{server.Addr()}, timeout, n.dial)
+	require.NoError(t, err)
+	t.Cleanup(session.Close)
+	l, err := kinds[kind].build(session, "stock")
+	require.NoError(t, err)
+	return l, n
+}
+
+// within ends what takes longer than any of these stories.
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// The server restarts, and keeps its sessions: one that nobody resumes ends.
+func TestALockWhoseLossWasToldComesFreeAlthoughItsServerKnowsTheSession(
+	t *testing.T) {
+	for _, kind := range []string{"basic", "sequential"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			server := start(t)
+			ctx := within(t, time.Minute)
+			holder, _ := owner(t, kind, server, timeout)
+			require.NoError(t, holder.Lock(ctx))
+			server.Kill()
+			select {
+			case <-holder.(scenarios.Losable).Lost():
+			case <-ctx.Done():
+				t.Fatal("its owner was not told")
+			}
+			require.NoError(t, server.Restart(ctx))
+
+			other, _ := owner(t, kind, server, timeout)
+			require.NoError(t, other.Lock(ctx), "while the first one lives")
+			assert.ErrorIs(t, holder.Unlock(ctx), scenarios.ErrNotHeld)
+			require.NoError(t, other.Unlock(ctx), "it was still the other's")
+			require.NoError(t, holder.Lock(ctx), "in a new session")
+			require.NoError(t, holder.Unlock(ctx))
+		})
+	}
+}
+
+// What the session's timeout is in the stories of short outages.
+const (
+	longTick    = 2 * time.Second
+	longTimeout = 20 * longTick
+)
+
+func startLong(t *testing.T) *servers.Store {
+	t.Helper()
+	need(t)
+	server, err := servers.StartZooKeeper(t.Context(), longTick)
+	require.NoError(t, err)
+	t.Cleanup(server.Stop)
+	return server
+}
+
+func TestAReleaseOutlastsAShortOutage(t *testing.T) {
+	for _, kind := range []string{"basic", "sequential"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			server := startLong(t)
+			ctx := within(t, 30*time.Second) // less than a session lasts
+			holder, network := owner(t, kind, server, longTimeout)
+			require.NoError(t, holder.Lock(ctx))
+			network.cut(true)
+			released := make(chan error, 1)
+			go func() { released <- holder.Unlock(ctx) }()
+			require.Eventually(t, func() bool { return network.tried() > 2 },
+				10*time.Second, time.Millisecond, "the driver has given up once")
+			network.mend()
+			require.NoError(t, <-released)
+
+			other, _ := owner(t, kind, server, longTimeout)
+			granted, err := other.TryLock(ctx)
+			require.NoError(t, err)
+			assert.True(t, granted)
+		})
+	}
+}
+
+// The request was executed, and nobody knows: its context has ended, and then
+// the connection breaks before the reply has come.
+func TestAnAbandonedRequestLeavesNoNode(t *testing.T) {
+	for _, kind := range []string{"basic", "sequential"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			server := startLong(t)
+			s := &store{Store: server, conn: connect(t, server.Addr())}
+			ctx := within(t, 30*time.Second)
+			asker, network := owner(t, kind, server, longTimeout)
+			require.NoError(t, asker.Lock(ctx))
+			require.NoError(t, asker.Unlock(ctx))
+
+			network.set(true)
+			short, give := context.WithCancel(ctx)
+			answered := make(chan error, 1)
+			go func() {
+				_, err := asker.TryLock(short)
+				answered <- err
+			}()
+			has := func(node bool) func() bool {
+				return func() bool { // an error is met when it goes meanwhile
+					first, _, err := s.Holder(ctx, "stock")
+					return err == nil && (first != "") == node
+				}
+			}
+			require.Eventually(t, has(true), 10*time.Second,
+				time.Millisecond, "the server has executed it")
+			give()
+			require.ErrorIs(t, <-answered, context.Canceled)
+			network.cut(false)
+			assert.Eventually(t, has(false), 10*time.Second,
+				time.Millisecond, "its session lives on")
+		})
+	}
+}
+
+// Nobody gives up, but the connection breaks: the lock is had.
+func TestALostReplyIsAskedForAgain(t *testing.T) {
+	for _, kind := range []string{"basic", "sequential"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			server := startLong(t)
+			s := &store{Store: server, conn: connect(t, server.Addr())}
+			ctx := within(t, 30*time.Second)
+			asker, network := owner(t, kind, server, longTimeout)
+			require.NoError(t, asker.Lock(ctx))
+			require.NoError(t, asker.Unlock(ctx))
+
+			network.set(true)
+			locked := make(chan error, 1)
+			go func() { locked <- asker.Lock(ctx) }()
+			require.Eventually(t, func() bool {
+				first, _, err := s.Holder(ctx, "stock")
+				return err == nil && first != ""
+			}, 10*time.Second, time.Millisecond, "the server has executed it")
+			network.cut(false)
+			require.NoError(t, <-locked)
+			require.NoError(t, asker.Unlock(ctx))
+		})
+	}
+}
+
+// silentServer takes connections and says nothing, as a server that hangs.
+func silentServer(t *testing.T) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String()
+}
+
+func TestAServerThatDoesNotAnswerIsOneLine(t *testing.T) {
+	server := start(t)
+	require.NoError(t, server.Pause())
+	for _, kind := range []string{"basic", "sequential", "recipe"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			session, err := zookeeper.Open([]string{server.Addr()},
+				longTimeout, nil)
+			require.NoError(t, err)
+			t.Cleanup(session.Close)
+			l, err := kinds[kind].build(session, "stock")
+			require.NoError(t, err)
+			refused := func(ctx context.Context, causes ...string) {
+				_, err := l.TryLock(ctx)
+				for _, cause := range append(causes, server.Addr()) {
+					assert.ErrorContains(t, err, cause)
+				}
+				assert.NotContains(t, err.Error(), "\n")
+			}
+			short, cancel := context.WithTimeout(t.Context(),
+				10*time.Millisecond)
+			defer cancel()
+			refused(short, `acquire "stock"`, "deadline exceeded")
+			bar := within(t, 5*time.Second) // the line is to come within it
+			refused(bar, `acquire "stock"`, "no answer")
+			assert.NoError(t, bar.Err())
+		})
+	}
+}
+
+// A server that hangs does not hide the others.
+func TestAnotherServerIsFoundBehindOneThatDoesNotAnswer(t *testing.T) {
+	server := start(t)
+	session, err := zookeeper.Open([]string{silentServer(t), server.Addr(),
+		silentServer(t)}, timeout, nil)
+	require.NoError(t, err)
+	defer session.Close()
+	l, err := zookeeper.NewBasic(session, "stock")
+	require.NoError(t, err)
+	granted, err := l.TryLock(within(t, 5*time.Second))
+	require.NoError(t, err)
+	assert.True(t, granted)
+}
+
+func TestAClosedSessionLocksNothing(t *testing.T) {
+	server := start(t)
+	for _, kind := range []string{"basic", "sequential", "recipe"} {
+		session, err := zookeeper.Open([]string{server.Addr()}, timeout, nil)
+		require.NoError(t, err)
+		session.Close()
+		l, err := kinds[kind].build(session, "stock")
+		require.NoError(t, err)
+		_, err = l.TryLock(t.Context())
+		assert.ErrorContains(t, err, "closed")
+	}
+}
