@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -61,6 +62,7 @@ type Client struct {
 	listeners []net.Listener
 
 	dead    atomic.Bool
+	cuts    sync.Mutex // windows: connections of real stores live on beside the story
 	windows []*window
 	faults  map[fated]Fault
 	always  Fault
@@ -265,7 +267,9 @@ func (c *Client) Stop(from, to time.Duration, event func() bool) {
 // not have come so far.
 func (c *Client) Hold(from, to time.Duration, event func() bool) {
 	h := &window{from: from, to: to}
+	c.cuts.Lock()
 	c.windows = append(c.windows, h)
+	c.cuts.Unlock()
 	if !c.world.real() {
 		h.open.Store(true)
 		return
@@ -279,9 +283,13 @@ func (c *Client) Hold(from, to time.Duration, event func() bool) {
 // held is when the window ends in which the client is now; the zero time when it
 // is in none.
 func (c *Client) held() time.Time {
-	now := c.world.Now()
+	c.cuts.Lock()
+	defer c.cuts.Unlock()
 	for _, h := range c.windows {
-		if h.open.Load() && h.from <= now && now < h.to {
+		if !h.open.Load() {
+			continue // and the story may not have begun
+		}
+		if now := c.world.Now(); h.from <= now && now < h.to {
 			return c.world.moment(h.to)
 		}
 	}

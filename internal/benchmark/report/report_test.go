@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/report"
+	"github.com/lockladder/lockladder/internal/ladder"
 )
 
 var update = flag.Bool("update", false, "draw docs/benchmark.svg anew")
@@ -122,7 +124,16 @@ func TestTheCommittedRunNamesItsEnvironment(t *testing.T) {
 	assert.NotNil(t, r.Env.CPU)
 	assert.NotNil(t, r.Env.Commit)
 	assert.NotNil(t, r.Env.Pinned)
+	assert.NotContains(t, *r.Env.Commit, "+", "the code of a commit")
+	assert.False(t, r.Env.Interrupted)
+	measured := map[string]bool{}
 	for _, row := range r.Rows {
 		assert.Greater(t, len(row.Rounds), 2, row.Rung)
+		measured[fmt.Sprint(row.Rung, " ", row.Clients)] = true
+	}
+	for _, rung := range ladder.Rungs {
+		for _, clients := range []int{10, 100, 1000} {
+			assert.Contains(t, measured, fmt.Sprint(rung.Name, " ", clients))
+		}
 	}
 }
