@@ -107,7 +107,8 @@ func (r *Redis) PID() (int, error) { return r.process.pid() }
 func (r *Redis) Client() *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: r.Addr(), MaxRetries: -1, DialerRetries: 1,
-		DialTimeout: time.Second, ContextTimeoutEnabled: true,
+		// A lost SYN is sent again after a second, and then after two.
+		DialTimeout: 4 * time.Second, ContextTimeoutEnabled: true,
 		Protocol: 2, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{
 			Mode: maintnotifications.ModeDisabled,
