@@ -93,12 +93,9 @@ func rows() []row {
 			add("a crash", false, func(b *explore.Bounds) {
 				b.Crashes, b.Attempts = 1, 1
 			}, explore.Once)
-			add("one attempt", true, func(b *explore.Bounds) {
-				b.Attempts = 1
-			}, explore.Nested)
 			add("one attempt", false, func(b *explore.Bounds) {
 				b.Attempts = 1
-			}, explore.Twice)
+			}, explore.Nested, explore.Twice)
 			continue
 		}
 		crash := func(b *explore.Bounds) { b.Crashes = 1 }

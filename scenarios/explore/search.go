@@ -160,6 +160,13 @@ func (w *walker) runs() (err error) {
 		if err := w.begin(path); err != nil {
 			return err
 		}
+		// Another world may have found out that a client is through.
+		for p := w.run.unsure(); p != nil; p = w.run.unsure() {
+			w.run.finish(p)
+			if err := w.begin(path); err != nil {
+				return err
+			}
+		}
 		if w.run.key() != s.key {
 			return w.in(errDiverged)
 		}
