@@ -291,6 +291,39 @@ func TestTheTableHasARowForEveryRungAndBaseline(t *testing.T) {
 	}
 }
 
+func TestALoopIsNotSoldOutUnlessOneAsksForIt(t *testing.T) {
+	redis := miniredis.RunT(t)
+	loop := func(args ...string) string {
+		status, stdout, _ := bench(t.Context(), append([]string{"-redis",
+			redis.Addr(), "-rounds", "1", "-clients", "2", "-loop", "50ms",
+			"-rungs", "gold"}, args...)...)
+		assert.Equal(t, 0, status)
+		return stdout
+	}
+	stdout := loop()
+	assert.Contains(t, stdout, "stock 1000000")
+	assert.NotRegexp(t, `(?m)^gold +\d+ +0 `, stdout, "sold, left")
+	stdout = loop("-stock", "1")
+	assert.Contains(t, stdout, "stock 1,")
+	assert.Regexp(t, `(?m)^gold +1 +0 `, stdout)
+}
+
+func TestTheHeaderSaysWhenGarbageIsCollected(t *testing.T) {
+	redis := miniredis.RunT(t)
+	header := func(args ...string) string {
+		_, stdout, _ := bench(t.Context(), append(args, "-rounds", "1",
+			"-clients", "1", "-rungs", "serial-limit")...)
+		return stdout
+	}
+	const line = "The clients' garbage is collected between the rounds."
+	t.Setenv("GOMEMLIMIT", "")
+	t.Setenv("GOGC", "")
+	assert.Contains(t, header("-redis", redis.Addr()), line)
+	assert.NotContains(t, header(), line, "embedded servers")
+	t.Setenv("GOGC", "100")
+	assert.NotContains(t, header("-redis", redis.Addr()), line)
+}
+
 func TestJSONStandsAloneOnStandardOutput(t *testing.T) {
 	status, stdout, stderr := bench(t.Context(), "-json", "-", "-clients", "4",
 		"-stock", "3", "-rungs", "gold,serial-limit", "-poll", "5ms",

@@ -3,7 +3,6 @@ package benchmark
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -290,7 +289,6 @@ func (r *Runner) here(ctx context.Context, subject Subject,
 	if err != nil {
 		return part{}, usage{}, err
 	}
-	runtime.GC() // so that no row pays for the one before it
 	if ctx.Err() != nil {
 		return part{}, usage{}, ctx.Err()
 	}
@@ -330,7 +328,8 @@ func (st *stage) end() {
 	}
 }
 
-// seat makes the turn of every client of this process.
+// seat makes the turn of every client of this process, and makes the process
+// ready for a round.
 func (r *Runner) seat(ctx context.Context, subject Subject,
 	nodes []redis.UniversalClient) (*stage, error) {
 	services := max(r.of, 1)
@@ -394,6 +393,7 @@ func (r *Runner) seat(ctx context.Context, subject Subject,
 		}
 		st.turns = append(st.turns, take)
 	}
+	st.ends = append(st.ends, r.Servers.tidy())
 	return st, nil
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
+	"runtime/metrics"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -372,6 +374,52 @@ func TestNoRowPaysForWhatEarlierOnesLeftOnEmbeddedServers(t *testing.T) {
 	}
 	measure(t, r, gold)
 	assert.EqualValues(t, 1, keys, "the stock")
+}
+
+func TestGarbageIsCollectedBetweenTheRoundsOnRealServers(t *testing.T) {
+	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
+	for name, c := range map[string]struct {
+		environment map[string]string
+		away        bool
+	}{
+		"nobody decides otherwise": {nil, true},
+		"GOGC is set":              {map[string]string{"GOGC": "50"}, false},
+		"GOMEMLIMIT is set":        {map[string]string{"GOMEMLIMIT": "1GiB"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for name, value := range c.environment {
+				t.Setenv(name, value)
+			}
+			redis := miniredis.RunT(t)
+			servers, err := benchmark.Connect(t.Context(), []string{redis.Addr()},
+				benchmark.Config{Clients: 1})
+			require.NoError(t, err)
+			defer func() { assert.NoError(t, servers.Close(t.Context())) }()
+			before := collectorAt()
+			var during []uint64
+			row := measure(t, runner(servers, 1, 1), theirs(fake{
+				acquire: func(context.Context) error {
+					during = collectorAt()
+					return nil
+				}}))
+			assert.True(t, row.Finished)
+			require.NotNil(t, during)
+			assert.Equal(t, c.away, during[0] == math.MaxUint64, "GOGC %d", during[0])
+			assert.Equal(t, c.away, during[1] != before[1],
+				"never more than so much: %d", during[1])
+			assert.Equal(t, before, collectorAt(), "as before")
+		})
+	}
+}
+
+// collectorAt is the collector's GOGC, the largest number when it is off, and
+// its limit.
+func collectorAt() []uint64 {
+	samples := []metrics.Sample{{Name: "/gc/gogc:percent"},
+		{Name: "/gc/gomemlimit:bytes"}}
+	metrics.Read(samples)
+	return []uint64{samples[0].Value.Uint64(), samples[1].Value.Uint64()}
 }
 
 func TestALockThatCannotBeBuiltIsAnError(t *testing.T) {

@@ -387,6 +387,9 @@ func (s *settings) header(env benchmark.Env) string {
 	fmt.Fprintf(&b, "Refused clients ask again within %s.\n", s.pauses())
 	fmt.Fprintf(&b, "Connections are warmed up before the clock starts%s.\n",
 		s.pooled())
+	if r.Servers.CollectorStaysAway() {
+		b.WriteString("The clients' garbage is collected between the rounds.\n")
+	}
 	if r.Rounds > 1 {
 		fmt.Fprintf(&b, "Every row is measured %d times, each time just after "+
 			"the serial limit.\n", r.Rounds)

@@ -17,6 +17,10 @@ import (
 // maxClients keeps the connections below what one address can have.
 const maxClients = 60_000
 
+// loopStock is the stock of a closed loop. With the usual one all but the first
+// moments would be spent in a shop that has sold out, where a turn costs less.
+const loopStock = 1_000_000
+
 // struckTTL is the lease of a run with faults: what was orphaned blocks the
 // others for so long, and with the usual ten seconds little else would be seen.
 const struckTTL = 200 * time.Millisecond
@@ -83,7 +87,8 @@ func (c Command) parse(args []string, stdout io.Writer) (*settings, error) {
 		"(default 100ms, on\nembedded servers at least 1ms for each client and "+
 		"node); several make a\ntable each", list(&s.polls, positive))
 	flags.IntVar(&r.Stock, "stock", benchmark.DefaultStock,
-		"how many `units` there are to sell")
+		"how many `units` there are to sell; with -loop the default is\n"+
+			strconv.Itoa(loopStock)+", so that every turn does the same work")
 	flags.DurationVar(&r.TTL, "ttl", benchmark.DefaultTTL,
 		"the lease of the lock; with faults the default is "+
 			struckTTL.String())
@@ -144,6 +149,9 @@ func (c Command) parse(args []string, stdout io.Writer) (*settings, error) {
 	}
 	if err := s.choose(c.Subjects, *names, given["rungs"]); err != nil {
 		return nil, err
+	}
+	if r.Loop > 0 && !given["stock"] {
+		r.Stock = loopStock
 	}
 	if s.struck() && !given["ttl"] {
 		r.TTL = struckTTL
