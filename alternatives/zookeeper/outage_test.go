@@ -176,39 +176,59 @@ func TestAReleaseOutlastsAShortOutage(t *testing.T) {
 	}
 }
 
+// unanswered is a request that the server has executed, and whose reply is lost.
+type unanswered struct {
+	asker   scenarios.Lock
+	network *network
+	give    context.CancelFunc // gives the request up
+	answer  chan error
+	taken   func() bool // whether the lock is taken; false when it can't be known
+	free    func() bool
+}
+
+func askInVain(t *testing.T, kind string,
+	ask func(context.Context, scenarios.Lock) error) *unanswered {
+	t.Helper()
+	server := startLong(t)
+	s := &store{Store: server, conn: connect(t, server.Addr())}
+	ctx := within(t, 30*time.Second)
+	u := &unanswered{answer: make(chan error, 1)}
+	is := func(taken bool) func() bool {
+		return func() bool { // an error is met when it goes meanwhile
+			first, _, err := s.Holder(ctx, "stock")
+			return err == nil && (first != "") == taken
+		}
+	}
+	u.taken, u.free = is(true), is(false)
+	u.asker, u.network = owner(t, kind, server, longTimeout)
+	require.NoError(t, u.asker.Lock(ctx)) // the session, and its nodes, are there
+	require.NoError(t, u.asker.Unlock(ctx))
+
+	u.network.set(true)
+	ctx, u.give = context.WithCancel(ctx)
+	t.Cleanup(u.give)
+	go func() { u.answer <- ask(ctx, u.asker) }()
+	require.Eventually(t, u.taken, 10*time.Second, time.Millisecond,
+		"the server has executed it")
+	return u
+}
+
 // The request was executed, and nobody knows: its context has ended, and then
 // the connection breaks before the reply has come.
 func TestAnAbandonedRequestLeavesNoNode(t *testing.T) {
 	for _, kind := range []string{"basic", "sequential"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			server := startLong(t)
-			s := &store{Store: server, conn: connect(t, server.Addr())}
-			ctx := within(t, 30*time.Second)
-			asker, network := owner(t, kind, server, longTimeout)
-			require.NoError(t, asker.Lock(ctx))
-			require.NoError(t, asker.Unlock(ctx))
-
-			network.set(true)
-			short, give := context.WithCancel(ctx)
-			answered := make(chan error, 1)
-			go func() {
-				_, err := asker.TryLock(short)
-				answered <- err
-			}()
-			has := func(node bool) func() bool {
-				return func() bool { // an error is met when it goes meanwhile
-					first, _, err := s.Holder(ctx, "stock")
-					return err == nil && (first != "") == node
-				}
-			}
-			require.Eventually(t, has(true), 10*time.Second,
-				time.Millisecond, "the server has executed it")
-			give()
-			require.ErrorIs(t, <-answered, context.Canceled)
-			network.cut(false)
-			assert.Eventually(t, has(false), 10*time.Second,
-				time.Millisecond, "its session lives on")
+			u := askInVain(t, kind, func(ctx context.Context,
+				l scenarios.Lock) error {
+				_, err := l.TryLock(ctx)
+				return err
+			})
+			u.give()
+			require.ErrorIs(t, <-u.answer, context.Canceled)
+			u.network.cut(false)
+			assert.Eventually(t, u.free, 10*time.Second, time.Millisecond,
+				"its session lives on")
 		})
 	}
 }
@@ -218,23 +238,13 @@ func TestALostReplyIsAskedForAgain(t *testing.T) {
 	for _, kind := range []string{"basic", "sequential"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			server := startLong(t)
-			s := &store{Store: server, conn: connect(t, server.Addr())}
-			ctx := within(t, 30*time.Second)
-			asker, network := owner(t, kind, server, longTimeout)
-			require.NoError(t, asker.Lock(ctx))
-			require.NoError(t, asker.Unlock(ctx))
-
-			network.set(true)
-			locked := make(chan error, 1)
-			go func() { locked <- asker.Lock(ctx) }()
-			require.Eventually(t, func() bool {
-				first, _, err := s.Holder(ctx, "stock")
-				return err == nil && first != ""
-			}, 10*time.Second, time.Millisecond, "the server has executed it")
-			network.cut(false)
-			require.NoError(t, <-locked)
-			require.NoError(t, asker.Unlock(ctx))
+			u := askInVain(t, kind, func(ctx context.Context,
+				l scenarios.Lock) error {
+				return l.Lock(ctx)
+			})
+			u.network.cut(false)
+			require.NoError(t, <-u.answer)
+			require.NoError(t, u.asker.Unlock(within(t, 10*time.Second)))
 		})
 	}
 }

@@ -3,9 +3,14 @@
 package servers
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // Detach puts a server into a process group of its own: Ctrl-C is for the
@@ -21,5 +26,41 @@ func running(pid int) bool {
 }
 
 func killProcess(pid int) error   { return syscall.Kill(pid, syscall.SIGKILL) }
-func pauseProcess(pid int) error  { return syscall.Kill(pid, syscall.SIGSTOP) }
 func resumeProcess(pid int) error { return syscall.Kill(pid, syscall.SIGCONT) }
+
+// pauseProcess stops a process and waits until all of it stands still. The signal
+// only asks: on a busy machine a thread went on, and answered, for 30 ms.
+func pauseProcess(pid int) error {
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for end := time.Now().Add(patience); !stopped(pid); {
+		if time.Now().After(end) {
+			return errors.New("it does not stop")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
+
+// stopped says whether every thread of a process has been stopped. Where the
+// system does not tell of threads (only Linux does) the process is asked for.
+func stopped(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if len(threads) == 0 {
+		return state(pid) == 'T'
+	}
+	for _, thread := range threads {
+		text, err := os.ReadFile(thread)
+		if err != nil {
+			continue // it has ended
+		}
+		// The state stands behind the name, which may contain anything.
+		after := text[bytes.LastIndexByte(text, ')')+1:]
+		if fields := bytes.Fields(after); len(fields) == 0 ||
+			fields[0][0] != 'T' {
+			return false
+		}
+	}
+	return true
+}

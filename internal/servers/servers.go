@@ -159,9 +159,18 @@ func (p *process) dead() bool {
 	if err != nil {
 		return false
 	}
+	s := state(pid)
+	return s == 0 || s == 'Z'
+}
+
+// state is the letter that the system has for what a process does, 0 when there
+// is no such process.
+func state(pid int) byte {
 	out, _ := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
-	state := strings.TrimSpace(string(out))
-	return state == "" || strings.HasPrefix(state, "Z")
+	if text := strings.TrimSpace(string(out)); text != "" {
+		return text[0]
+	}
+	return 0
 }
 
 func lastLine(log string) string {

@@ -8,6 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,6 +98,37 @@ func TestAPausedServerAcceptsAndDoesNotAnswer(t *testing.T) {
 	require.Error(t, rdb.Ping(short).Err())
 	require.NoError(t, r.Resume())
 	assert.NoError(t, rdb.Ping(ctx).Err())
+}
+
+// The signal only asks for it, and on a busy machine the server went on.
+func TestAServerStandsStillWhenPauseReturnsOnABusyMachine(t *testing.T) {
+	need(t)
+	r, err := servers.StartRedis(t.Context())
+	require.NoError(t, err)
+	defer r.Stop()
+	pid, err := r.PID()
+	require.NoError(t, err)
+
+	busy := 8 * runtime.NumCPU()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(busy))
+	var spinning sync.WaitGroup
+	defer spinning.Wait()
+	var enough atomic.Bool
+	defer enough.Store(true)
+	for range busy {
+		spinning.Go(func() {
+			for !enough.Load() {
+			}
+		})
+	}
+	for range 20 {
+		require.NoError(t, r.Pause())
+		state, err := exec.Command("ps", "-o", "stat=", "-p",
+			strconv.Itoa(pid)).Output()
+		require.NoError(t, err)
+		require.Equal(t, "T", string(state[:1]), "stopped: %s", state)
+		require.NoError(t, r.Resume())
+	}
 }
 
 func TestAnUnreachableServerIsOneLine(t *testing.T) {
