@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/servers"
 )
 
 var execute = flag.Bool("commands", false,
@@ -26,6 +30,7 @@ type command struct {
 	line   string
 	shown  bool   // the document shows what it prints
 	output string // what it shows
+	copy   string // of the repository, where it may write
 }
 
 // programs begin a command; other code in a line of text is none.
@@ -82,7 +87,8 @@ func session(file, text string) []command {
 	return all
 }
 
-// kind is how a command is held against what the document says of it.
+// kind is how a command is held against what the document says of it. Without a
+// check it is typed elsewhere.
 type kind struct {
 	name    string
 	matches *regexp.Regexp
@@ -91,23 +97,22 @@ type kind struct {
 
 // kinds are tried in order.
 var kinds = []kind{
-	{"covered by a test of its own", regexp.MustCompile(`^(` +
-		`go run \./docs.*|go test \./\.\.\.|go test \./docs( -update)?|` +
-		`(RED=1 )?go test \./\.\.\. .*|go test \./docs -.*|LOCKLADDER_\w+=.*|` +
+	{"a step of .ci/run", regexp.MustCompile(`^(` +
+		`go run \./docs|go test \./(\.\.\.|scenarios -redis auto)|` +
 		`cd alternatives && go test \./(\.\.\.|mysql|zookeeper|etcd|` +
-		`libraries -redis auto)|go test \./scenarios -redis auto|` +
-		`go test \./scenarios -run Same .*)$`), nil},
-	{"takes many minutes, and is run by hand", regexp.MustCompile(
-		`^go test .* -(all|three|sound|whole)( .*)?$`), nil},
-	{"writes into the repository", regexp.MustCompile(
-		`^(go mod vendor|(cd alternatives && )?go (test|run) .* ` +
-			`-(update|graph|json \S*docs/\S+)( .*)?)$`), nil},
+		`libraries -redis auto))$`), nil},
+	{"checks what another command writes", regexp.MustCompile(
+		`^go test \S+( -run \S+)? -(three|whole)( -v)?$`), checkTwin},
+	{"writes", regexp.MustCompile(`^(go mod vendor|` +
+		`(cd alternatives && )?go (test|run) .*-(update|graph|json) ?.*)$`),
+		checkWriter},
+	{"walks for minutes", regexp.MustCompile(`^go test .* -sound( -v)?$`),
+		checkGreen},
 	{"prepares a room", regexp.MustCompile(
 		`^(GOPROXY=off )?go (mod download|version|env GOMODCACHE|vet \./gold)$`),
 		checkGreen},
 	{"needs a server of the reader", regexp.MustCompile(
-		`^(go run \./bench.*|go test \./scenarios) -redis \S*:.*$|^redis-cli`),
-		nil},
+		`^go run \./bench.* -redis host:port$`), checkServer},
 	{"lets a failing assertion through", regexp.MustCompile(
 		`^go test \./\S+ -red -run \S+$`), checkRed},
 	{"an exercise before it is solved", regexp.MustCompile(
@@ -142,16 +147,19 @@ func TestEveryCommandShownIsOfAKindThatIsChecked(t *testing.T) {
 	assert.Greater(t, len(all), 20, "commands were found")
 }
 
-// Every command is typed once, at the root of the module. Those that start servers
+// Every command is typed once, at the root of the module, and what writes into it in
+// a copy. Those that start servers
 // need redis-server, and Linux.
 func TestEveryCommandShownRunsAsShown(t *testing.T) {
 	if !*execute {
 		t.Skip("run go test ./docs -commands: it types all commands of the" +
 			" documents, which takes minutes")
 	}
+	repository := copied(t)
 	var typed []command
 	for _, c := range shownCommands(t) {
 		k := kindOf(c)
+		c.copy = repository
 		same := func(other command) bool {
 			return other.line == c.line && (!c.shown || other.shown)
 		}
@@ -164,11 +172,14 @@ func TestEveryCommandShownRunsAsShown(t *testing.T) {
 	require.NotEmpty(t, typed)
 }
 
-func typeIn(t *testing.T, line string) (status int, output string) {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+// here is the root of the module.
+const here = ".."
+
+func typeIn(t *testing.T, dir, line string) (status int, output string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Dir = ".."
+	cmd.Dir = dir
 	cmd.WaitDelay = time.Second
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "RED=") {
@@ -206,7 +217,7 @@ func told(output string) string {
 }
 
 func checkRed(t *testing.T, c command) {
-	status, output := typeIn(t, c.line)
+	status, output := typeIn(t, here, c.line)
 	assert.Equal(t, 1, status, "%s should be red:\n%s", c.line, output)
 	assert.Contains(t, output, "Error: Should be empty")
 	if c.shown {
@@ -215,7 +226,7 @@ func checkRed(t *testing.T, c command) {
 }
 
 func checkExercise(t *testing.T, c command) {
-	status, output := typeIn(t, c.line)
+	status, output := typeIn(t, here, c.line)
 	assert.Equal(t, 1, status, "%s should be red:\n%s", c.line, output)
 	assert.Contains(t, output, "--- FAIL: TestExercise", "it compiles")
 	if c.shown {
@@ -227,11 +238,11 @@ func checkExercise(t *testing.T, c command) {
 var story = regexp.MustCompile(` -run \S*/(\w+)`)
 
 func checkGreen(t *testing.T, c command) {
-	status, output := typeIn(t, c.line)
+	status, output := typeIn(t, here, c.line)
 	assert.Equal(t, 0, status, "%s should be green:\n%s", c.line, output)
 	// A story that does not exist is green too.
 	if asked := story.FindStringSubmatch(c.line); asked != nil {
-		_, all := typeIn(t, c.line+" -v")
+		_, all := typeIn(t, here, c.line+" -v")
 		assert.Regexp(t, "--- PASS: .*/"+asked[1]+" ", all)
 	}
 	if c.shown {
@@ -240,7 +251,7 @@ func checkGreen(t *testing.T, c command) {
 }
 
 func checkDiff(t *testing.T, c command) {
-	status, output := typeIn(t, c.line)
+	status, output := typeIn(t, here, c.line)
 	assert.Equal(t, 1, status, output)
 	assert.Contains(t, output, "\n> ")
 	if c.shown {
@@ -249,23 +260,153 @@ func checkDiff(t *testing.T, c command) {
 }
 
 func checkShape(t *testing.T, c command) {
-	status, output := typeIn(t, c.line)
+	status, output := typeIn(t, here, c.line)
 	assert.Equal(t, 0, status, output)
 	if c.shown {
 		assert.Equal(t, shape(c.output), shape(output))
 	}
 }
 
-// checkShortly types a command that measures for minutes with one round, and with
-// few clients where it names no number.
-func checkShortly(t *testing.T, c command) {
-	line := c.line + " -rounds 1"
+// shortly is a command that measures for minutes, with one round, and with few
+// clients where it names no number.
+func shortly(line string) string {
+	line += " -rounds 1"
 	if !strings.Contains(line, "-clients") && !strings.Contains(line, "-rungs") {
 		line += " -clients 50"
 	}
-	status, output := typeIn(t, line)
+	return line
+}
+
+func checkShortly(t *testing.T, c command) {
+	line := shortly(c.line)
+	status, output := typeIn(t, here, line)
 	assert.Equal(t, 0, status, "%s:\n%s", line, output)
 	assert.Contains(t, output, "serial")
+}
+
+// checkServer is the reader who has a server.
+func checkServer(t *testing.T, c command) {
+	server, err := servers.StartRedis(t.Context())
+	require.NoError(t, err)
+	defer server.Stop()
+	c.line = strings.ReplaceAll(c.line, "host:port", server.Addr())
+	checkShortly(t, c)
+}
+
+// checkTwin looks for the command that writes what this one checks: it walks and
+// measures the same, and what it writes is compared with what is here.
+func checkTwin(t *testing.T, c command) {
+	twin := strings.TrimSuffix(c.line, " -v")
+	if at := strings.Index(twin, " -whole"); at > 0 { // -update is whole
+		twin = twin[:at]
+	}
+	assert.True(t, slices.ContainsFunc(shownCommands(t), func(o command) bool {
+		return o.line == twin+" -update"
+	}), "nobody shows %q", twin+" -update")
+}
+
+// copied is a copy of the repository, for commands that write into it.
+func copied(t *testing.T) (dir string) {
+	dir = t.TempDir()
+	root := os.DirFS(here)
+	require.NoError(t, fs.WalkDir(root, ".", func(name string, d fs.DirEntry,
+		err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name == ".git":
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(dir, name), 0o755)
+		}
+		content, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, name), content, 0o644)
+	}))
+	return dir
+}
+
+// filesBelow are the files below dir, by name.
+func filesBelow(t *testing.T, dir string) map[string]string {
+	all := map[string]string{}
+	root := os.DirFS(dir)
+	require.NoError(t, fs.WalkDir(root, ".", func(name string, d fs.DirEntry,
+		err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(root, name)
+		all[name] = string(content)
+		return err
+	}))
+	return all
+}
+
+// measured are the commands whose files are not the same in every run, and which
+// files these are.
+var measured = []struct {
+	line, files *regexp.Regexp
+	fresh       bool // they were not there
+}{
+	{line: regexp.MustCompile(` -json docs/benchmark.json$`),
+		files: regexp.MustCompile(`^docs/benchmark\.json$`)},
+	{line: regexp.MustCompile(` -json ../docs/choosing.json$`),
+		files: regexp.MustCompile(`^docs/choosing\.json$`)},
+	{line: regexp.MustCompile(`benchmark/report -update$`),
+		files: regexp.MustCompile(`^docs/benchmark\.svg$`)},
+	{line: regexp.MustCompile(`docs -run Decision -update$`),
+		files: regexp.MustCompile(`^docs/choosing\.md$`)},
+	{line: regexp.MustCompile(`^cd alternatives .*/(mysql|zookeeper|etcd) -update$`),
+		files: regexp.MustCompile(`^docs/(alternatives|choosing)\.md$`)},
+	{line: regexp.MustCompile(` -graph "\$PWD/graphs"`), fresh: true,
+		files: regexp.MustCompile(`^graphs/[\w-]+\.json$`)},
+	{line: regexp.MustCompile(`^go mod vendor$`), fresh: true,
+		files: regexp.MustCompile(`^vendor/`)},
+}
+
+// checkWriter types a command that writes into the repository. What it writes is
+// what is there already, unless it was measured.
+func checkWriter(t *testing.T, c command) {
+	before := filesBelow(t, c.copy)
+	line := c.line
+	if strings.Contains(line, "go run ./bench ") {
+		line = shortly(line)
+	}
+	status, output := typeIn(t, c.copy, line)
+	assert.Equal(t, 0, status, "%s:\n%s", line, output)
+	may, fresh := regexp.MustCompile(`^$`), false
+	for _, m := range measured {
+		if m.line.MatchString(c.line) {
+			may, fresh = m.files, m.fresh
+		}
+	}
+	written := 0
+	after := filesBelow(t, c.copy)
+	for name, content := range after {
+		old, was := before[name]
+		if was && old == content {
+			continue
+		}
+		written++
+		assert.Regexp(t, may, name, "%s wrote something else there", line)
+		assert.NotEqual(t, fresh, was, name)
+	}
+	for name := range before {
+		assert.Contains(t, after, name, "%s removed it", line)
+	}
+	if !fresh {
+		return
+	}
+	assert.NotZero(t, written, "%s wrote nothing", line)
+	// A vendor directory would change what the next command is built from.
+	for name := range after {
+		if may.MatchString(name) {
+			top, _, _ := strings.Cut(name, "/")
+			require.NoError(t, os.RemoveAll(filepath.Join(c.copy, top)))
+		}
+	}
 }
 
 var (
