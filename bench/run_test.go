@@ -477,7 +477,8 @@ func noServer(t *testing.T) {
 func TestServersAreStartedForTheRun(t *testing.T) {
 	noServer(t)
 	cmd := process(t, "-redis", "auto", "-clients", "6", "-rounds", "2",
-		"-rungs", "serial-limit,gold,redlock", "-rtt", "50us")
+		"-rungs", "serial-limit,gold,redlock", "-rtt", "50us",
+		"-poll", "10ms")
 	temp := t.TempDir()
 	cmd.Env = append(cmd.Env, "TMPDIR="+temp)
 	out, err := cmd.Output()

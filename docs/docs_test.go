@@ -22,6 +22,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated parts")
 
+func TestMain(m *testing.M) {
+	laddertest.CollectLess()
+	os.Exit(m.Run())
+}
+
 func TestTheGeneratedPartsAreFresh(t *testing.T) {
 	reports := make([]scenarios.Report, len(ladder.Rungs))
 	t.Run("rungs", func(t *testing.T) {

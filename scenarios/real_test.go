@@ -16,6 +16,7 @@ import (
 var onRedis = serverstest.Flag()
 
 func TestMain(m *testing.M) {
+	laddertest.CollectLess()
 	serverstest.Main(m, onRedis, 3*len(ladder.Rungs))
 }
 

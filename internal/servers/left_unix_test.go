@@ -32,36 +32,41 @@ type started interface {
 type kind struct {
 	missing error
 	asked   string
+	slow    bool // it starts only when it is asked for
 	start   func(context.Context) (started, error)
 }
 
 var kinds = map[string]kind{
-	"Redis": {servers.Installed(), "LOCKLADDER_REDIS",
+	"Redis": {servers.Installed(), "LOCKLADDER_REDIS", false,
 		func(ctx context.Context) (started, error) {
 			return servers.StartRedis(ctx)
 		}},
-	"MariaDB": {servers.HasMariaDB(), "LOCKLADDER_STORES",
+	"MariaDB": {servers.HasMariaDB(), "LOCKLADDER_STORES", true,
 		func(ctx context.Context) (started, error) {
 			return servers.StartMariaDB(ctx)
 		}},
-	"ZooKeeper": {servers.HasZooKeeper(), "LOCKLADDER_STORES",
+	"ZooKeeper": {servers.HasZooKeeper(), "LOCKLADDER_STORES", true,
 		func(ctx context.Context) (started, error) {
 			return servers.StartZooKeeper(ctx, 100*time.Millisecond)
 		}},
-	"etcd": {servers.HasEtcd(), "LOCKLADDER_STORES",
+	"etcd": {servers.HasEtcd(), "LOCKLADDER_STORES", true,
 		func(ctx context.Context) (started, error) {
 			return servers.StartEtcd(ctx)
 		}},
 }
 
-// need skips when the server is not installed, unless it was asked for.
+// need skips when the server is not installed, unless it was asked for, and one
+// that starts slowly unless it was.
 func (k kind) need(t *testing.T) {
 	t.Helper()
-	if k.missing != nil {
-		if os.Getenv(k.asked) != "" {
-			t.Fatalf("%s asks for servers: %v", k.asked, k.missing)
-		}
+	asked := os.Getenv(k.asked) != ""
+	switch {
+	case k.missing != nil && asked:
+		t.Fatalf("%s asks for servers: %v", k.asked, k.missing)
+	case k.missing != nil:
 		t.Skip(k.missing)
+	case k.slow && !asked:
+		t.Skipf("it starts servers, which is asked for with %s=1", k.asked)
 	}
 }
 
@@ -111,7 +116,6 @@ func server(t *testing.T, cmd *exec.Cmd) (pid int) {
 	require.NoError(t, err)
 	_, err = fmt.Sscanf(said, "%d <nil>", &pid)
 	require.NoError(t, err, said)
-	require.NoError(t, syscall.Kill(pid, 0), "the server runs")
 	return pid
 }
 
@@ -142,10 +146,12 @@ func TestNoServerOutlivesTheProcessThatStartedIt(t *testing.T) {
 				{"kill -9", "waits", syscall.SIGKILL},
 			} {
 				t.Run(end.name, func(t *testing.T) {
+					t.Parallel()
 					temp := t.TempDir()
 					cmd := child(t, name, end.child, temp)
-					server(t, cmd)
+					pid := server(t, cmd)
 					if end.signal != 0 {
+						require.NoError(t, syscall.Kill(pid, 0), "it runs")
 						require.NoError(t, cmd.Process.Signal(end.signal))
 					}
 					cmd.Wait()
@@ -162,6 +168,7 @@ func TestNothingIsLeftWhenItEndsWhileAServerIsBeingMade(t *testing.T) {
 	kinds["MariaDB"].need(t)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
 			temp := t.TempDir()
 			cmd := child(t, "MariaDB", "waits", temp)
 			require.NoError(t, cmd.Start())
@@ -180,8 +187,8 @@ func TestTheNextStartCleansUpWhenTheKeeperWasKilledToo(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			kind.need(t)
+			t.Parallel()
 			temp := t.TempDir()
-			t.Setenv("TMPDIR", temp)
 			cmd := child(t, name, "waits", temp)
 			pid := server(t, cmd)
 			keeper, err := exec.Command("ps", "-o", "ppid=", "-p",
@@ -194,12 +201,13 @@ func TestTheNextStartCleansUpWhenTheKeeperWasKilledToo(t *testing.T) {
 			require.NoError(t, syscall.Kill(pid, 0),
 				"the server should be left over")
 
-			next, err := kind.start(context.Background())
-			require.NoError(t, err)
+			next := child(t, name, "waits", temp)
+			server(t, next)
 			assert.Eventually(t, func() bool {
 				return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 			}, 10*time.Second, 10*time.Millisecond, "the server still runs")
-			next.Stop()
+			require.NoError(t, next.Process.Kill())
+			next.Wait()
 			nothingLeft(t, temp)
 		})
 	}

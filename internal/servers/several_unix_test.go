@@ -16,6 +16,7 @@ import (
 
 func TestAReplicaHasWhatWasWrittenBeforeReplicationWasHeldBack(t *testing.T) {
 	need(t)
+	t.Parallel()
 	ctx := context.Background()
 	r, err := servers.StartRedis(ctx)
 	require.NoError(t, err)
@@ -37,6 +38,7 @@ func TestAReplicaHasWhatWasWrittenBeforeReplicationWasHeldBack(t *testing.T) {
 // One slot lies at one master, and another one says so.
 func TestAClusterServesEverySlotAndMovesThem(t *testing.T) {
 	need(t)
+	t.Parallel()
 	ctx := context.Background()
 	c, err := servers.StartCluster(ctx, 3)
 	require.NoError(t, err)
@@ -76,6 +78,7 @@ func TestAClusterServesEverySlotAndMovesThem(t *testing.T) {
 
 func TestASentinelPromotesTheReplicaOfADeadMaster(t *testing.T) {
 	need(t)
+	t.Parallel()
 	ctx := context.Background()
 	s, err := servers.StartSentinel(ctx)
 	require.NoError(t, err)

@@ -3,6 +3,7 @@ package costs_test
 import (
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/costs"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
@@ -20,6 +22,11 @@ var (
 	update = flag.Bool("update", false, "rewrite the generated parts")
 	whole  = flag.Bool("whole", false, "measure 1000 and 10,000 clients too")
 )
+
+func TestMain(m *testing.M) {
+	laddertest.CollectLess()
+	os.Exit(m.Run())
+}
 
 func subjects() []benchmark.Subject {
 	var rungs []benchmark.Subject
@@ -139,10 +146,10 @@ func TestNoRungOversellsWithoutFaults(t *testing.T) {
 
 // faults makes a table of all rungs in which some clients die and some work
 // longer than their lease.
-func faults(t *testing.T, seed uint64) string {
+func faults(t *testing.T, seed uint64, of []benchmark.Subject) string {
 	table := benchmark.Table{Struck: true}
 	text := table.Head()
-	for _, subject := range subjects() {
+	for _, subject := range of {
 		text += table.Row(measure(t, subject.Name, 60,
 			func(r *benchmark.Runner) {
 				r.Stock, r.TTL, r.Seed = 20, 200*time.Millisecond, seed
@@ -154,8 +161,10 @@ func faults(t *testing.T, seed uint64) string {
 }
 
 func TestTheSameSeedGivesTheSameTable(t *testing.T) {
-	first := faults(t, 1)
+	all := subjects()
+	first := faults(t, 1, all)
 	t.Log("\n" + first)
-	assert.Equal(t, first, faults(t, 1))
-	assert.NotEqual(t, first, faults(t, 2))
+	assert.Equal(t, first, faults(t, 1, all))
+	some := all[:5]
+	assert.NotEqual(t, faults(t, 1, some), faults(t, 2, some))
 }

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -12,8 +13,14 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/jobs/cache"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/lock"
 )
+
+func TestMain(m *testing.M) {
+	laddertest.CollectLess()
+	os.Exit(m.Run())
+}
 
 func subjects() []benchmark.Subject {
 	var locks []benchmark.Subject

@@ -12,6 +12,7 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/jobs/imports"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/lock"
 )
 
@@ -20,6 +21,7 @@ func TestMain(m *testing.M) {
 		rung, err := ladder.Find(name)
 		return rung.Build, err
 	})
+	laddertest.CollectLess()
 	os.Exit(m.Run())
 }
 
