@@ -168,3 +168,16 @@ func TestTheSameSeedGivesTheSameTable(t *testing.T) {
 	some := all[:5]
 	assert.NotEqual(t, faults(t, 1, some), faults(t, 2, some))
 }
+
+// Who has had a turn queues up behind all others: in a closed loop everybody waits
+// for as long, and has as many turns.
+func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
+	row := measure(t, "reentrant/cohort", 100, func(r *benchmark.Runner) {
+		r.Loop, r.Stock = time.Second, 1_000_000
+	})
+	require.NotNil(t, row.Jain)
+	assert.GreaterOrEqual(t, *row.Jain, 0.99)
+	require.NotNil(t, row.Wait)
+	assert.LessOrEqual(t, row.Wait.Max, 2*row.Wait.P50)
+	t.Logf("Jain %v, wait %+v", *row.Jain, *row.Wait)
+}
