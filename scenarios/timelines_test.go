@@ -31,8 +31,10 @@ func settingsOf(rung ladder.Rung) settings {
 
 // The digests are the same on every machine, with any number of processors and
 // however busy they are: what they stand for was recorded in an order that the
-// gate alone decides.
-func TestTheTimelinesAreTheSameBytesEverywhere(t *testing.T) {
+// gate alone decides. And it is what the servers saw, who are asked behind the
+// lab's back.
+func TestTheTimelinesAreTheSameBytesEverywhereAndWhatTheServersSaw(
+	t *testing.T) {
 	digests := make([]string, len(ladder.Rungs))
 	t.Run("rungs", func(t *testing.T) {
 		for i, rung := range ladder.Rungs {
@@ -40,8 +42,10 @@ func TestTheTimelinesAreTheSameBytesEverywhere(t *testing.T) {
 				t.Parallel()
 				sum := sha256.New()
 				for _, scenario := range Catalogue {
-					results, err := tell(t, scenario, rung.Build,
-						settingsOf(rung))
+					saw := &witness{known: map[*server.Peer]bool{}}
+					s := settingsOf(rung)
+					s.seen, s.began = saw.see, saw.begin
+					results, err := tell(t, scenario, rung.Build, s)
 					require.NoError(t, err, scenario.Name)
 					for _, r := range results {
 						fmt.Fprintf(sum, "%s: %s\n%s\n", r.Scenario, r.Invariant,
@@ -50,6 +54,7 @@ func TestTheTimelinesAreTheSameBytesEverywhere(t *testing.T) {
 							fmt.Fprintf(sum, "%+v\n", *e)
 						}
 					}
+					saw.agrees(t, results[len(results)-1])
 				}
 				digests[i] = fmt.Sprintf("%x  %s\n", sum.Sum(nil), rung.Name)
 			})
@@ -65,43 +70,6 @@ func TestTheTimelinesAreTheSameBytesEverywhere(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(want), got, "a story went another way than the one"+
 		" whose digest is in %s; if that is meant, run with -update", golden)
-}
-
-// The servers are asked what they executed, behind the lab's back: commands
-// inside scripts and the drivers' handshakes are told apart by who sent them.
-func TestATimelineHasTheCommandsThatTheServersSaw(t *testing.T) {
-	for _, name := range []string{"silver/timestamp", "platinum",
-		"reentrant/notify", "reentrant/cohort", "redlock"} {
-		t.Run(name, func(t *testing.T) {
-			rung, err := ladder.Find(name)
-			require.NoError(t, err)
-			for _, scenario := range Catalogue {
-				saw := &witness{known: map[*server.Peer]bool{}}
-				s := settingsOf(rung)
-				s.seen = saw.see
-				s.began = saw.begin
-				results, err := tell(t, scenario, rung.Build, s)
-				require.NoError(t, err, scenario.Name)
-				last := results[len(results)-1]
-				if last.Sequence == nil {
-					continue // not offered: nothing was told
-				}
-				var recorded []string
-				for _, e := range last.Sequence {
-					if e.Command != "" {
-						recorded = append(recorded,
-							fmt.Sprintf("%d %s", e.Node, e.Command))
-					}
-				}
-				require.True(t, slices.ContainsFunc(saw.worlds,
-					func(world []string) bool {
-						return slices.Equal(world, recorded)
-					}), "%s: the timeline has %d commands\n%s\nand the servers"+
-					" saw\n%s", scenario.Name, len(recorded), recorded,
-					saw.worlds)
-			}
-		})
-	}
 }
 
 // witness keeps what servers are sent, from when a story begins.
@@ -135,4 +103,24 @@ func (w *witness) see(node int, from *server.Peer, command string,
 	}
 	last := len(w.worlds) - 1
 	w.worlds[last] = append(w.worlds[last], fmt.Sprintf("%d %s", node, text))
+}
+
+// agrees compares what was recorded of a story with what the servers were sent:
+// commands inside scripts and the drivers' handshakes are told apart by who sent
+// them.
+func (w *witness) agrees(t *testing.T, told Result) {
+	t.Helper()
+	if told.Sequence == nil {
+		return // not offered: nothing was told
+	}
+	var recorded []string
+	for _, e := range told.Sequence {
+		if e.Command != "" {
+			recorded = append(recorded, fmt.Sprintf("%d %s", e.Node, e.Command))
+		}
+	}
+	require.True(t, slices.ContainsFunc(w.worlds, func(world []string) bool {
+		return slices.Equal(world, recorded)
+	}), "%s: the timeline has %d commands\n%s\nand the servers saw\n%s",
+		told.Scenario, len(recorded), recorded, w.worlds)
 }
