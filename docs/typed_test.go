@@ -147,9 +147,8 @@ func TestEveryCommandShownIsOfAKindThatIsChecked(t *testing.T) {
 	assert.Greater(t, len(all), 20, "commands were found")
 }
 
-// Every command is typed once, at the root of the module, and what writes into it in
-// a copy. Those that start servers
-// need redis-server, and Linux.
+// Every command is typed once, at the root of the module, and what writes into it
+// in a copy. Those that start servers need redis-server, and Linux.
 func TestEveryCommandShownRunsAsShown(t *testing.T) {
 	if !*execute {
 		t.Skip("run go test ./docs -commands: it types all commands of the" +
