@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
 )
 
 // RealLease is how long a story's lease of ten seconds lasts on real servers.
@@ -19,6 +21,13 @@ func RealKey(of func(name string) string) Option {
 // Only tells no other scenarios.
 func Only(names ...string) Option {
 	return func(s *settings) { s.only = names }
+}
+
+// Watched has somebody told that a scenario's story begins, and all that servers
+// are sent.
+func Watched(begins func(scenario string), sees func(node int,
+	from *server.Peer, command string, args []string)) Option {
+	return func(s *settings) { s.began, s.seen = begins, sees }
 }
 
 // Tell tells one scenario and returns its results instead of failing the test.

@@ -1,17 +1,126 @@
 package scenarios_test
 
 import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/scenarios"
 )
 
-func TestEveryRungBreaksWhatTheLadderDeclaresAndNothingElse(t *testing.T) {
-	for _, rung := range ladder.Rungs {
-		t.Run(rung.Name, func(t *testing.T) {
-			t.Parallel()
-			laddertest.Run(t, rung.Name, false)
-		})
+var update = flag.Bool("update", false, "rewrite the digests in testdata")
+
+// The digests are the same on every machine, with any number of processors and
+// however busy they are: what they stand for was recorded in an order that the
+// gate alone decides. And it is what the servers saw, who are asked behind the
+// lab's back.
+func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
+	t *testing.T) {
+	digests := make([]string, len(ladder.Rungs))
+	t.Run("rungs", func(t *testing.T) {
+		for i, rung := range ladder.Rungs {
+			t.Run(rung.Name, func(t *testing.T) {
+				t.Parallel()
+				saw := &witness{known: map[*server.Peer]bool{},
+					worlds: map[string][][]string{}}
+				report := scenarios.Run(t, rung.Build, append(
+					laddertest.Options(rung), saw.watches())...)
+				sum := sha256.New()
+				for _, r := range report {
+					fmt.Fprintf(sum, "%s: %s\n%s\n", r.Scenario, r.Invariant,
+						r.Timeline)
+					for _, e := range r.Sequence {
+						fmt.Fprintf(sum, "%+v\n", *e)
+					}
+					saw.agrees(t, r)
+				}
+				digests[i] = fmt.Sprintf("%x  %s\n", sum.Sum(nil), rung.Name)
+			})
+		}
+	})
+	if t.Failed() {
+		return // a digest of half a run says nothing
 	}
+	golden := filepath.Join("testdata", "timelines.sha256")
+	got := strings.Join(digests, "")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got, "a story went another way than the one"+
+		" whose digest is in %s; if that is meant, run with -update", golden)
+}
+
+// witness keeps what servers are sent, from when a story begins.
+type witness struct {
+	mu     sync.Mutex
+	known  map[*server.Peer]bool // connections: who shook hands
+	tells  string                // the scenario that is told
+	worlds map[string][][]string // of a scenario
+}
+
+func (w *witness) watches() scenarios.Option {
+	return scenarios.Watched(w.begin, w.see)
+}
+
+func (w *witness) begin(scenario string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tells = scenario
+	w.worlds[scenario] = append(w.worlds[scenario], nil)
+}
+
+func (w *witness) see(node int, from *server.Peer, command string,
+	args []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch command {
+	case "HELLO", "CLIENT", "PING":
+		w.known[from] = true
+		return
+	}
+	text := strings.Join(append([]string{command}, args...), " ")
+	// The lab itself unsubscribes a connection that has ended, from everything,
+	// and warms up the next world.
+	worlds := w.worlds[w.tells]
+	if !w.known[from] || len(worlds) == 0 || text == "UNSUBSCRIBE" ||
+		strings.Contains(text, ":warm:") {
+		return
+	}
+	last := len(worlds) - 1
+	worlds[last] = append(worlds[last], fmt.Sprintf("%d %s", node, text))
+}
+
+// agrees compares what was recorded of a story with what the servers were sent:
+// commands inside scripts and the drivers' handshakes are told apart by who sent
+// them.
+func (w *witness) agrees(t *testing.T, told scenarios.Result) {
+	t.Helper()
+	if told.Sequence == nil {
+		return // not offered: nothing was told
+	}
+	var recorded []string
+	for _, e := range told.Sequence {
+		if e.Command != "" {
+			recorded = append(recorded, fmt.Sprintf("%d %s", e.Node, e.Command))
+		}
+	}
+	require.True(t, slices.ContainsFunc(w.worlds[told.Scenario], func(world []string) bool {
+		return slices.Equal(world, recorded)
+	}), "%s: the timeline has %d commands\n%s\nand the servers saw\n%s",
+		told.Scenario, len(recorded), recorded, w.worlds[told.Scenario])
 }

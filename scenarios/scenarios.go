@@ -156,7 +156,7 @@ type settings struct {
 
 	// For the test that holds the timeline against what servers executed.
 	seen  func(node int, from *server.Peer, command string, args []string)
-	began func()
+	began func(scenario string)
 }
 
 // Nodes gives the lock so many independent Redis nodes; the default is one.

@@ -391,7 +391,7 @@ func (s *storyOf) start() {
 	}
 	s.Record()
 	if began := s.telling.settings.began; began != nil {
-		began()
+		began(s.telling.scenario.Name)
 	}
 }
 

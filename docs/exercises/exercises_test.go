@@ -28,6 +28,7 @@ import (
 	redlock "github.com/lockladder/lockladder/docs/exercises/13"
 	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -47,6 +48,11 @@ var starts = map[string]lock.Build{
 	"reentrant/fenced": exercise.On(fenced.New),
 	"reentrant/cohort": exercise.On(cohort.New),
 	"redlock":          exercise.OnAll(redlock.New),
+}
+
+func TestMain(m *testing.M) {
+	laddertest.CollectLess()
+	os.Exit(m.Run())
 }
 
 // Every rung has an exercise, in the order of the ladder.

@@ -7,7 +7,6 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
@@ -129,7 +129,7 @@ func rows() []row {
 // the whole walk: with the usual setting half of the time is spent on looking at
 // the graph.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
+	laddertest.CollectLess()
 	flag.Parse()
 	// Who asks for one of these wants to read nothing else.
 	asked := map[string]string{"^TestWhy$": *why, "^TestReplay$": *schedule,

@@ -150,11 +150,11 @@ func faults(t *testing.T, seed uint64, of []benchmark.Subject) string {
 	table := benchmark.Table{Struck: true}
 	text := table.Head()
 	for _, subject := range of {
-		text += table.Row(measure(t, subject.Name, 60,
+		text += table.Row(measure(t, subject.Name, 40,
 			func(r *benchmark.Runner) {
-				r.Stock, r.TTL, r.Seed = 20, 200*time.Millisecond, seed
+				r.Stock, r.TTL, r.Seed = 15, 200*time.Millisecond, seed
 				r.Crash, r.Overrun = 0.05, 0.1
-				r.Timeout = 3 * time.Second
+				r.Timeout = 2 * time.Second
 			}))
 	}
 	return text

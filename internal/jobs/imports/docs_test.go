@@ -82,7 +82,7 @@ func table(t *testing.T, form imports.Form) string {
 				b := s.worker("B", 2, lasting(second))
 				b.worker.Poll = 200 * time.Millisecond
 				s.run(second/2, b)
-				s.until(time.Minute)
+				s.until(time.Minute / 2)
 			})
 			row = append(row, summary(f))
 		}

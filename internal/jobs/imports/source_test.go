@@ -37,7 +37,7 @@ func TestSourceARestartedWorkerWaitsForItsOwnGroupForEver(t *testing.T) {
 	f, timeline := tell(t, imports.Source, "bronze", func(s *story) {
 		s.push(task(1, 1), task(2, 1))
 		s.crashesAtWork(2 * second)
-		s.until(3600 * second)
+		s.until(600 * second)
 	})
 	assert.Equal(t, imports.Figures{Pushed: 2, Left: 2, Deaths: 1}, f, timeline)
 }
@@ -64,7 +64,7 @@ func TestSourceAnExceptionLeavesTheGroupLocked(t *testing.T) {
 				s.push(task(1, 1), task(2, 1))
 				s.run(0, s.worker("A", 1, failing(second)))
 				s.run(0, s.worker("B", 2, lasting(second)))
-				s.until(3600 * second)
+				s.until(600 * second)
 			})
 			assert.Equal(t, imports.Figures{Pushed: 2, Left: 2, Failed: 1}, f,
 				timeline)
@@ -86,7 +86,7 @@ func TestSourceAnExceptionInWhatWasLeftOverLosesTheTask(t *testing.T) {
 				prefix+imports.GroupLock+"order:1")
 		})
 		s.run(3*second, s.worker("A2", 1, alwaysFailing))
-		s.until(3600 * second)
+		s.until(600 * second)
 	})
 	assert.Equal(t, imports.Figures{Pushed: 2, Left: 1, Lost: 1, Failed: 1,
 		StartedAgain: 1, Deaths: 1}, f, timeline)
