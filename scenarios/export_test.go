@@ -30,6 +30,9 @@ func Watched(begins func(scenario string), sees func(node int,
 	return func(s *settings) { s.began, s.seen = begins, sees }
 }
 
+// Most is how many things happen in a second before the lock counts as stuck.
+func Most(n int) Option { return func(s *settings) { s.most = n } }
+
 // Tell tells one scenario and returns its results instead of failing the test.
 func Tell(t *testing.T, name string, build Build, opts ...Option) (
 	[]Result, error) {

@@ -157,6 +157,9 @@ type settings struct {
 	// For the test that holds the timeline against what servers executed.
 	seen  func(node int, from *server.Peer, command string, args []string)
 	began func(scenario string)
+
+	// For the test of a lock that asks without end: after how many times.
+	most int
 }
 
 // Nodes gives the lock so many independent Redis nodes; the default is one.

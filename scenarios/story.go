@@ -162,7 +162,8 @@ func (t *telling) once(n int, story func(*story), options ...worldOption) (
 		key = t.settings.realKey()
 	}
 	config := lab.Config{Nodes: t.settings.nodes, Key: key, TTL: lease,
-		LeaseEnd: t.settings.leaseEnd, Seen: t.settings.seen}
+		LeaseEnd: t.settings.leaseEnd, Seen: t.settings.seen,
+		Most: t.settings.most}
 	if t.settings.servers != nil {
 		config.Servers = t.settings.servers
 		config.TTL = t.settings.realLease(n)

@@ -130,8 +130,8 @@ func (g *gate) close() {
 // longest is how much virtual time a story may take.
 const longest = 24 * time.Hour
 
-// most is how many things may pass the gate in a second of virtual time. A
-// thousand clients that ask five nodes every 100 ms stay below it.
+// most is the default of Config.Most. A thousand clients that ask five nodes every
+// 100 ms stay below it.
 const most = 200_000
 
 // Play opens the gate again and again until every script has ended.
@@ -143,6 +143,7 @@ func (w *World) Play() {
 	limit := time.NewTimer(longest)
 	defer limit.Stop()
 	since, passed := time.Now(), 0
+	most := cmp.Or(w.Most, most)
 	for {
 		synctest.Wait()
 		opened, due := w.gate.next()

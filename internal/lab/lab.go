@@ -42,6 +42,10 @@ type Config struct {
 	// lease is not the key's expiry.
 	LeaseEnd func(value string) (time.Time, bool)
 
+	// Most is how many things may pass the gate in a second of virtual time
+	// before the story counts as stuck; by default 200,000.
+	Most int
+
 	// Servers are the real servers to use, one a node; none means that the world
 	// is virtual. Scale is how much real time a second of a story then takes.
 	Servers []Server
