@@ -133,6 +133,7 @@ func nothingLeft(t *testing.T, temp string) {
 }
 
 func TestNoServerOutlivesTheProcessThatStartedIt(t *testing.T) {
+	t.Parallel()
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			kind.need(t)
@@ -165,6 +166,7 @@ func TestNoServerOutlivesTheProcessThatStartedIt(t *testing.T) {
 // MariaDB makes its data directory with a program that takes a while, and that
 // starts others.
 func TestNothingIsLeftWhenItEndsWhileAServerIsBeingMade(t *testing.T) {
+	t.Parallel()
 	kinds["MariaDB"].need(t)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -184,6 +186,7 @@ func TestNothingIsLeftWhenItEndsWhileAServerIsBeingMade(t *testing.T) {
 }
 
 func TestTheNextStartCleansUpWhenTheKeeperWasKilledToo(t *testing.T) {
+	t.Parallel()
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			kind.need(t)

@@ -77,7 +77,7 @@ func TestWhatIsNotTakenIsKnown(t *testing.T) {
 		bounds Bounds
 		long   bool
 	}{
-		{"gold", Bounds{Clients: 3, Crashes: 1}, false},
+		{"gold", Bounds{Clients: 3, Crashes: 1}, true},
 		{"diamond/watchdog", Bounds{Expiries: 1}, false},
 		{"silver", Bounds{Expiries: 1, Crashes: 1}, true},
 		{"gold", Bounds{Clients: 3, Expiries: 1}, true},
