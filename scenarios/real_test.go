@@ -40,7 +40,7 @@ func eachRung(t *testing.T, on func(ladder.Rung) scenarios.RealServers,
 			t.Parallel()
 			var virtual scenarios.Report
 			t.Run("in virtual time", func(t *testing.T) {
-				virtual = laddertest.Run(t, rung.Name, false)
+				virtual = laddertest.Tell(t, rung.Name, false)
 			})
 			real := scenarios.Run(t, rung.Build, slices.Concat(options,
 				laddertest.Options(rung),

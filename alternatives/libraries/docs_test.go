@@ -40,7 +40,7 @@ func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 		for _, name := range beside {
 			t.Run(name, func(t *testing.T) {
 				rungs = append(rungs, column{path.Base(name),
-					laddertest.Run(t, name, false)})
+					laddertest.Tell(t, name, false)})
 			})
 		}
 		for _, library := range libraries.Libraries {

@@ -52,6 +52,7 @@ var starts = map[string]lock.Build{
 
 func TestMain(m *testing.M) {
 	laddertest.CollectLess()
+	laddertest.OneProcessor()
 	os.Exit(m.Run())
 }
 

@@ -131,6 +131,9 @@ func rows() []row {
 func TestMain(m *testing.M) {
 	laddertest.CollectLess()
 	flag.Parse()
+	if !*all && !*three && !*standard && !explore.Sound() {
+		laddertest.OneProcessor() // long walks are taken at the same time
+	}
 	// Who asks for one of these wants to read nothing else.
 	asked := map[string]string{"^TestWhy$": *why, "^TestReplay$": *schedule,
 		"^TestGraph$": *graphs}

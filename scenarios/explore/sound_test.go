@@ -20,6 +20,9 @@ var long = flag.Bool("sound", false, "hold the search against the plain one with
 // race detector, which makes everything ten times as long.
 func Brief() bool { return testing.Short() || race }
 
+// Sound says whether the search is held against the plain one.
+func Sound() bool { return *long }
+
 // The plain search takes every schedule in a run of its own, and executes every
 // script. It finds the same schedules, none more and none less.
 func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {

@@ -25,6 +25,7 @@ var (
 
 func TestMain(m *testing.M) {
 	laddertest.CollectLess()
+	laddertest.OneProcessor()
 	os.Exit(m.Run())
 }
 

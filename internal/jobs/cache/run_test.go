@@ -19,6 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	laddertest.CollectLess()
+	laddertest.OneProcessor()
 	os.Exit(m.Run())
 }
 

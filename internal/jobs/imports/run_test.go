@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 		return rung.Build, err
 	})
 	laddertest.CollectLess()
+	laddertest.OneProcessor()
 	os.Exit(m.Run())
 }
 

@@ -42,6 +42,7 @@ type story struct {
 
 func TestMain(m *testing.M) {
 	laddertest.CollectLess()
+	laddertest.OneProcessor()
 	os.Exit(m.Run())
 }
 

@@ -3,7 +3,9 @@
 package laddertest
 
 import (
+	"flag"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"testing"
@@ -22,12 +24,30 @@ func CollectLess() {
 	}
 }
 
-// Run tells every scenario against a rung, with its flaws as the ladder declares
-// them, in a process that collects less garbage. Red lets the failing assertions
-// through.
+// OneProcessor has a test's process keep to one processor: in a story one thing
+// happens at a time, and a second processor is busy with looking for work, which
+// takes a quarter of the time from the tests of another package. Whoever sets
+// GOMAXPROCS or -cpu has decided otherwise, and the race detector is to see what
+// happens at the same time.
+func OneProcessor() {
+	if cpu := flag.Lookup("test.cpu"); os.Getenv("GOMAXPROCS") == "" && !race &&
+		(cpu == nil || cpu.Value.String() == "") {
+		runtime.GOMAXPROCS(1)
+	}
+}
+
+// Run is Tell in a process that takes little of the machine: the test of a rung.
 func Run(t *testing.T, name string, red bool) scenarios.Report {
 	t.Helper()
 	CollectLess()
+	OneProcessor()
+	return Tell(t, name, red)
+}
+
+// Tell tells every scenario against a rung, with its flaws as the ladder declares
+// them. Red lets the failing assertions through.
+func Tell(t *testing.T, name string, red bool) scenarios.Report {
+	t.Helper()
 	rung, err := ladder.Find(name)
 	if err != nil {
 		t.Fatal(err)
