@@ -24,6 +24,7 @@ var update = flag.Bool("update", false, "rewrite the generated parts")
 
 func TestMain(m *testing.M) {
 	laddertest.CollectLess()
+	laddertest.OneProcessor()
 	os.Exit(m.Run())
 }
 

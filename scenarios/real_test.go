@@ -1,6 +1,7 @@
 package scenarios_test
 
 import (
+	"flag"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -17,6 +18,10 @@ var onRedis = serverstest.Flag()
 
 func TestMain(m *testing.M) {
 	laddertest.CollectLess()
+	flag.Parse()
+	if *onRedis == "" {
+		laddertest.OneProcessor()
+	}
 	serverstest.Main(m, onRedis, 3*len(ladder.Rungs))
 }
 
