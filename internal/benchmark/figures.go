@@ -84,6 +84,12 @@ type Row struct {
 	// limit, in the same run or, with several rounds, in the same round.
 	RatioToSerial *float64 `json:"ratio_to_serial"`
 
+	// SerialMaxOverP50 tells what of the longest wait is the machine's, in a
+	// closed loop of several rounds. It is of the serial limit in the same round,
+	// where nobody queues: the longest time of as many sections as take the
+	// median wait, in units of their median time.
+	SerialMaxOverP50 *float64 `json:"serial_max_over_p50"`
+
 	// Rounds are all rounds; the other figures are those of the one with the
 	// median ratio, and of what must not happen the worst. Null for one round.
 	Rounds []Round `json:"rounds"`
@@ -139,6 +145,8 @@ type Round struct {
 	HandoversPerSecond *float64 `json:"handovers_per_second"`
 	RatioToSerial      *float64 `json:"ratio_to_serial"`
 	WaitP50            *float64 `json:"wait_p50_ms"`
+	WaitMax            *float64 `json:"wait_max_ms"`
+	SerialMaxOverP50   *float64 `json:"serial_max_over_p50"`
 	Oversold           int64    `json:"oversold"`
 }
 
@@ -262,9 +270,10 @@ func median(done []Row) Row {
 			HandoversPerSecond: r.HandoversPerSecond,
 			RatioToSerial:      r.RatioToSerial,
 			Oversold:           r.Oversold,
+			SerialMaxOverP50:   r.SerialMaxOverP50,
 		}
 		if r.Wait != nil {
-			round.WaitP50 = &r.Wait.P50
+			round.WaitP50, round.WaitMax = &r.Wait.P50, &r.Wait.Max
 		}
 		row.Rounds = append(row.Rounds, round)
 		if r.MaxHolders != nil {
@@ -295,6 +304,35 @@ func (r Row) Spread() *float64 {
 		return nil
 	}
 	return new((slices.Max(ratios) - slices.Min(ratios)) / 2 / *r.RatioToSerial)
+}
+
+// unevenness is the longest time of as many sections in a row as usually fit into
+// a span, in units of their median time; nil where there are no more than that.
+func unevenness(stamps []stamp, span time.Duration) *float64 {
+	last := len(stamps) - 1
+	if last < 1 {
+		return nil
+	}
+	each := (stamps[last].Entered - stamps[0].Entered) / int64(last)
+	n := max(1, int(int64(span)/max(each, 1)))
+	var took []int64
+	for i := n; i <= last; i++ {
+		took = append(took, stamps[i].Entered-stamps[i-n].Entered)
+	}
+	if len(took) == 0 {
+		return nil
+	}
+	slices.Sort(took)
+	middle := max(took[len(took)/2], 1)
+	return new(round(float64(took[len(took)-1])/float64(middle), 2))
+}
+
+// maxOverP50 is the longest wait in units of the median one.
+func maxOverP50(p50, longest *float64) *float64 {
+	if p50 == nil || longest == nil || *p50 == 0 {
+		return nil
+	}
+	return new(round(*longest / *p50, 2))
 }
 
 // jain is (Σx)² / (n·Σx²), nil when nobody had anything.

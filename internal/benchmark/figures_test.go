@@ -53,6 +53,30 @@ func TestJainsIndexIsOneWhenAllHadAsMuch(t *testing.T) {
 	assert.Nil(t, jain(nil))
 }
 
+// entered makes a section of each pause since the one before.
+func entered(pauses ...int64) []stamp {
+	stamps := []stamp{{}}
+	for _, pause := range pauses {
+		last := stamps[len(stamps)-1].Entered
+		stamps = append(stamps, stamp{Entered: last + pause})
+	}
+	return stamps
+}
+
+func TestTheUnevennessIsThatOfAsManySectionsAsFitIntoTheSpan(t *testing.T) {
+	even := []int64{9, 9, 9, 9, 9, 9, 9, 9}
+	slow := []int64{9, 9, 9, 9, 9, 27, 9, 9, 9}
+	assert.Equal(t, new(1.0), unevenness(entered(even...), 9))
+	assert.Equal(t, new(1.0), unevenness(entered(even...), 36))
+	assert.Equal(t, new(3.0), unevenness(entered(slow...), 11))
+	assert.Equal(t, new(2.0), unevenness(entered(slow...), 22),
+		"one slow section of two")
+	assert.Equal(t, new(1.0), unevenness(entered(even...), 0),
+		"no less than one section")
+	assert.Nil(t, unevenness(entered(even...), 90), "there are not as many")
+	assert.Nil(t, unevenness(nil, 9))
+}
+
 func TestWithoutSectionsNothingIsPerSection(t *testing.T) {
 	assert.Nil(t, per(12, 0))
 	assert.Equal(t, new(0.333), per(1, 3))
@@ -71,7 +95,8 @@ func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {
 	for _, name := range []string{"left", "max_holders", "handovers_per_second",
 		"wait_ms", "commands_per_section", "round_trips_per_section", "retries",
 		"ratio_to_serial", "jain", "first_failure", "rounds", "in_order",
-		"cpu_us_per_section", "calls_per_section", "loop_seconds"} {
+		"cpu_us_per_section", "calls_per_section", "loop_seconds",
+		"serial_max_over_p50"} {
 		assert.Contains(t, got.Rows[0], name)
 		assert.Nil(t, got.Rows[0][name], name)
 	}
@@ -103,9 +128,9 @@ func TestAReportHasTheFieldsThatItsReadersKnow(t *testing.T) {
 		"calls_per_section":5.2,"cpu_us_per_section":{"clients":90,"server":31.5},
 		"failures":0,"first_failure":null,"not_held":0,"absent":0,
 		"retries":1130,"crashed":0,"overran":0,"stuck":0,"standstill_ms":12.5,
-		"ratio_to_serial":0.11,"rounds":[{"seconds":1.25,"sections":1000,
+		"ratio_to_serial":0.11,"serial_max_over_p50":null,"rounds":[{"seconds":1.25,"sections":1000,
 		"handovers_per_second":800,"ratio_to_serial":0.11,"wait_p50_ms":512.25,
-		"oversold":0}],"jain":1,"in_order":0.5,
+		"wait_max_ms":1249.875,"serial_max_over_p50":null,"oversold":0}],"jain":1,"in_order":0.5,
 		"order_of_service":[33.3]}`, string(got.Rows[0]))
 }
 
@@ -129,7 +154,7 @@ func fullRow() Row {
 		Retries: new(int64(1130)), StandstillMs: 12.5, RatioToSerial: new(0.11),
 		Rounds: []Round{{Seconds: 1.25, Sections: 1000,
 			HandoversPerSecond: new(800.0), RatioToSerial: new(0.11),
-			WaitP50: new(512.25)}},
+			WaitP50: new(512.25), WaitMax: new(1249.875)}},
 		Jain: new(1.0), InOrder: new(0.5), Service: []float64{33.3}, meant: 1,
 	}
 }

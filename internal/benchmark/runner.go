@@ -68,6 +68,7 @@ type Runner struct {
 	Think func(ctx context.Context)
 
 	serial  *float64 // hand-overs a second of the serial limit
+	lone    []stamp  // its sections, in a closed loop
 	service int      // which of the services this process is, from 0
 	of      int      // how many there are, 0 and 1: this process alone
 	current atomic.Pointer[Progress]
@@ -159,7 +160,7 @@ func (r *Runner) measure(ctx context.Context, subject Subject) (Row, error) {
 	}
 	var done []Row
 	for i := range rounds {
-		r.serial = nil
+		r.serial, r.lone = nil, nil
 		if subject.Name != serialLimit.Name {
 			r.current.Store(&Progress{Round: i + 1, Rounds: rounds, Serial: true})
 			serial, err := r.round(ctx, serialLimit)
@@ -202,6 +203,10 @@ func (r *Runner) compare(row *Row, subject Subject) {
 		row.RatioToSerial = new(
 			round(*row.HandoversPerSecond / *r.serial, 4))
 	}
+	if subject.Name != serialLimit.Name && r.Loop > 0 && row.Wait != nil {
+		row.SerialMaxOverP50 = unevenness(r.lone,
+			time.Duration(row.Wait.P50*float64(time.Millisecond)))
+	}
 }
 
 // round measures a subject once.
@@ -233,6 +238,9 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 		return Row{}, err
 	}
 	row := r.row(subject, &all)
+	if subject.alone && r.Loop > 0 {
+		r.lone = all.Stamps
+	}
 	row.Nodes = min(subject.Nodes, len(nodes))
 	if used.known && row.Sections > 0 && subject.Nodes > 0 {
 		row.CallsPerSection = per(used.calls, row.Sections)

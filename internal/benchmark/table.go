@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -186,6 +187,7 @@ func (t Table) Row(r Row) string {
 	if len(r.Rounds) < r.rounds {
 		text += note("%d of %d rounds were measured", len(r.Rounds), r.rounds)
 	}
+	text += unequal(r)
 	if r.Absent > 0 {
 		text += note("%s did not return and had to be left behind",
 			plural(r.Absent, "client"))
@@ -195,6 +197,31 @@ func (t Table) Row(r Row) string {
 			strings.ReplaceAll(*r.FirstFailure, "\n", "; "))
 	}
 	return text
+}
+
+// unequal says how far the longest wait of a closed loop is from the median one,
+// and how far it would be without a queue.
+func unequal(r Row) string {
+	if r.SerialMaxOverP50 == nil || r.Wait == nil {
+		return ""
+	}
+	var waits, serial []float64
+	for _, round := range r.Rounds {
+		if x := maxOverP50(round.WaitP50, round.WaitMax); x != nil {
+			waits = append(waits, *x)
+		}
+		if x := round.SerialMaxOverP50; x != nil {
+			serial = append(serial, *x)
+		}
+	}
+	own := maxOverP50(&r.Wait.P50, &r.Wait.Max)
+	if own == nil || len(serial) == 0 {
+		return ""
+	}
+	return note("longest wait, in median ones: %.2f, in all rounds %.2f to %.2f",
+		*own, slices.Min(waits), slices.Max(waits)) +
+		note("the serial limit, in as many sections: %.2f, in all rounds %.2f to"+
+			" %.2f", *r.SerialMaxOverP50, slices.Min(serial), slices.Max(serial))
 }
 
 // Legend explains the heads.

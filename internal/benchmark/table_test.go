@@ -36,8 +36,16 @@ func rows() []Row {
 	cut.Failures = 2
 	cut.FirstFailure = new("release \"key\": i/o timeout\nand again")
 
+	loop := fullRow()
+	loop.Rung, loop.LoopSeconds = "reentrant/cohort", new(3.0)
+	loop.SerialMaxOverP50 = new(1.71)
+	loop.Rounds = []Round{
+		{WaitP50: new(8.0), WaitMax: new(23.2), SerialMaxOverP50: new(1.5)},
+		{WaitP50: new(8.0), WaitMax: new(12.4), SerialMaxOverP50: new(2.62)},
+	}
+
 	nothing := Row{Rung: "reentrant/notify", Turns: 5, Absent: 5}
-	return []Row{quick, oversold, fullRow(), cut, nothing}
+	return []Row{quick, oversold, fullRow(), cut, loop, nothing}
 }
 
 func TestTheTableLooksAsItDid(t *testing.T) {

@@ -101,8 +101,7 @@ func rows() []row {
 		crash := func(b *explore.Bounds) { b.Crashes = 1 }
 		// What a rung has in common with another one needs no look every time.
 		// The explorer's clients have one owner each, so a cohort has one.
-		alike := rung.Name == "reentrant" || rung.Name == "reentrant/notify" ||
-			rung.Name == "reentrant/cohort"
+		alike := strings.HasPrefix(rung.Name, "reentrant")
 		add("standard", !alike, func(b *explore.Bounds) {
 			crash(b)
 			if rung.Renews {

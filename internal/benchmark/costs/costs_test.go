@@ -174,11 +174,12 @@ func TestTheSameSeedGivesTheSameTable(t *testing.T) {
 // for as long, and has as many turns.
 func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
 	row := measure(t, "reentrant/cohort", 100, func(r *benchmark.Runner) {
-		r.Loop, r.Stock = time.Second, 1_000_000
+		r.Loop, r.Stock, r.Rounds = time.Second, 1_000_000, 2
 	})
 	require.NotNil(t, row.Jain)
 	assert.GreaterOrEqual(t, *row.Jain, 0.99)
 	require.NotNil(t, row.Wait)
 	assert.LessOrEqual(t, row.Wait.Max, 2*row.Wait.P50)
+	assert.Equal(t, new(1.0), row.SerialMaxOverP50, "virtual time is even")
 	t.Logf("Jain %v, wait %+v", *row.Jain, *row.Wait)
 }
