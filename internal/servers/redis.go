@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -82,14 +83,30 @@ func (r *Redis) launch(ctx context.Context) error {
 		if err := dial(ctx, r.Addr()); err != nil {
 			return err // without the driver, which prints what it fails at
 		}
-		rdb := r.Client()
-		defer rdb.Close()
-		return rdb.Ping(ctx).Err()
+		return r.own(ctx)
 	})
 	if err != nil {
 		r.process.stop()
 	}
 	return err
+}
+
+// own says whether who answers is this server: another one may have its port.
+func (r *Redis) own(ctx context.Context) error {
+	pid, err := r.process.pid()
+	if err != nil {
+		return err
+	}
+	rdb := r.Client()
+	defer rdb.Close()
+	text, err := rdb.Info(ctx, "server").Result()
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(text, fmt.Sprintf("process_id:%d\r\n", pid)) {
+		return fmt.Errorf("another server answers on port %d", r.port)
+	}
+	return nil
 }
 
 // Addr is where the server listens: "127.0.0.1:40001".

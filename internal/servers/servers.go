@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -187,9 +188,9 @@ func find(program string) error {
 }
 
 // freePort finds a port that nobody uses, below those that systems give to
-// outgoing connections: of these there are many here. Another program may take
-// it before the server does; the server then ends at once, and is started anew
-// on another port.
+// outgoing connections: of these there are many here. It is this process's until
+// that ends. Another program may take it before the server does; the server then
+// ends at once, and is started anew on another port.
 func freePort() (int, error) {
 	var err error
 	for range 100 {
@@ -199,10 +200,36 @@ func freePort() (int, error) {
 			strconv.Itoa(port)))
 		if err == nil {
 			l.Close()
-			return port, nil
+			if err = claim(port); err == nil {
+				return port, nil
+			}
 		}
 	}
 	return 0, fmt.Errorf("find a free port: %w", err)
+}
+
+// claims are the ports of this process, until it ends.
+var claims struct {
+	sync.Mutex
+	held []net.Listener
+}
+
+// claim keeps other processes that start servers here away from a port, also
+// while its server is down: one that was killed found another's there when it was
+// started again. A name that is no file, which only Linux has, goes with the
+// process.
+func claim(port int) error {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	l, err := net.Listen("unix", fmt.Sprintf("@%sport-%d", prefix, port))
+	if err != nil {
+		return err
+	}
+	claims.Lock()
+	defer claims.Unlock()
+	claims.held = append(claims.held, l)
+	return nil
 }
 
 // sweep removes what processes left behind that are gone, together with the

@@ -81,6 +81,34 @@ func TestARestartedServerHasForgottenEverything(t *testing.T) {
 	assert.ErrorIs(t, again.Get(ctx, "k").Err(), redis.Nil)
 }
 
+// Who answered on the port of a killed server was taken for it.
+func TestARestartFailsWhileAnotherServerHasThePort(t *testing.T) {
+	need(t)
+	ctx := t.Context()
+	r, err := servers.StartRedis(ctx)
+	require.NoError(t, err)
+	defer r.Stop()
+	r.Kill()
+	_, port, err := net.SplitHostPort(r.Addr())
+	require.NoError(t, err)
+	other := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1",
+		"--dir", t.TempDir(), "--save", "", "--appendonly", "no")
+	require.NoError(t, other.Start())
+	end := func() {
+		other.Process.Kill()
+		other.Wait()
+	}
+	defer end()
+	rdb := r.Client()
+	defer rdb.Close()
+	require.Eventually(t, func() bool { return rdb.Ping(ctx).Err() == nil },
+		10*time.Second, 10*time.Millisecond)
+
+	assert.ErrorContains(t, r.Restart(ctx), "redis-server ended at once")
+	end()
+	assert.NoError(t, r.Restart(ctx))
+}
+
 func TestAPausedServerAcceptsAndDoesNotAnswer(t *testing.T) {
 	need(t)
 	ctx := context.Background()
