@@ -21,6 +21,9 @@ type Table struct {
 
 	// Struck adds what faults did.
 	Struck bool
+
+	// Loop explains what a closed loop adds.
+	Loop bool
 }
 
 // wide is how many columns are used when it is unknown how many there are.
@@ -244,6 +247,12 @@ jain: 1 when all clients had as many turns; in order: pairs of clients that were
 served in the order in which they came (50: chance)
 calls: what the servers executed by their own word, inside scripts too
 CPU: processor time of a section
+`
+	}
+	if t.Paired && t.Loop {
+		text += `longest wait, in median ones: below it stands the longest time of as many
+sections of the serial limit as take a median wait, in their median time. Nobody
+queues there: what is above 1 is the machine's.
 `
 	}
 	return text + "retries: refused attempts; –: not measured\n"

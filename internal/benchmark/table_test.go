@@ -54,6 +54,7 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 		"narrow":        {Width: 80},
 		"paired":        {Paired: true},
 		"struck":        {Struck: true},
+		"loop":          {Paired: true, Loop: true},
 		"struck_narrow": {Struck: true, Paired: true, Width: 80},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -162,6 +162,7 @@ func (s *settings) measure(ctx context.Context, stdout, stderr io.Writer) (
 		Name:   s.longestName(),
 		Paired: s.runner.Rounds > 1 || s.real(),
 		Struck: s.struck(),
+		Loop:   s.runner.Loop > 0,
 	}}
 	report := benchmark.Report{Schema: 1, Env: s.env(ctx, pinned)}
 	out.text(s.header(report.Env))
