@@ -28,6 +28,7 @@ func TestWhatAJobDoesNotUnderstandIsAUsageError(t *testing.T) {
 	}{
 		"an unknown workload":  {"-workload export", `no workload "export", there are sale, cache and import`},
 		"no workload":          {"-workload", "needs an argument"},
+		"another one's flag":   {"-workload cache -stock 5", "(-workload cache -help lists the flags)"},
 		"no requests":          {"-workload cache -requests 0", "0 requests"},
 		"too many requests":    {"-workload cache -requests 1000001", "at most 1000000"},
 		"no services":          {"--workload=cache -services 0", "0 services"},

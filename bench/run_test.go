@@ -86,7 +86,12 @@ func TestWhatIsNotUnderstoodIsAUsageError(t *testing.T) {
 		"negative stock":   {"-stock -1", "the stock is -1"},
 		"no lease":         {"-ttl 0", "the ttl is 0s"},
 		"a tiny lease":     {"-ttl 999us", "the ttl is 999µs"},
-		"a lease of words": {"-ttl long", `invalid value "long" for flag`},
+		"a lease of words": {"-ttl long", `invalid value "long" for flag -ttl: ` +
+			"it must be a duration, such as 20ms"},
+		"a loop of 3": {"-loop 3", "it must be a duration, such as 20ms"},
+		"turns in words": {"-ops some", `invalid value "some" for flag -ops: ` +
+			"it must be a whole number, such as 4"},
+		"a share in words": {"-crash few", "it must be a number, such as 0.05"},
 		"no timeout":       {"-timeout 0", "the timeout is 0s"},
 		"no pause":         {"-poll 0", "the poll interval is 0s"},
 		"an unknown rung":  {"-rungs gold,lead", `-rungs: there is no "lead"; the names`},

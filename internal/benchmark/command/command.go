@@ -102,7 +102,11 @@ func (c Command) Run(ctx context.Context, args []string,
 		return OK
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "bench: %s (-help lists the flags)\n", oneLine(err))
+		help := "-help"
+		if job != nil { // it has flags of its own
+			help = "-workload " + job.name() + " -help"
+		}
+		fmt.Fprintf(stderr, "bench: %s (%s lists the flags)\n", oneLine(err), help)
 		return Usage
 	}
 	switch {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,7 +132,7 @@ func (c Command) parse(args []string, stdout io.Writer) (*settings, error) {
 		if errors.Is(err, flag.ErrHelp) {
 			c.help(flags, stdout)
 		}
-		return nil, err
+		return nil, expected(flags, err)
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
@@ -262,6 +263,28 @@ func list[T any](into *[]T, one func(string) (T, error)) func(string) error {
 		}
 		return nil
 	}
+}
+
+// unread is what the flag package says of a value that it can't read: not what it
+// expects.
+var unread = regexp.MustCompile(`^(invalid value .* for flag -(\S+): )parse error$`)
+
+// expected adds to such an error what the flag's value should be.
+func expected(flags *flag.FlagSet, err error) error {
+	parts := unread.FindStringSubmatch(err.Error())
+	if parts == nil {
+		return err
+	}
+	form := "a whole number, such as 4"
+	if value, ok := flags.Lookup(parts[2]).Value.(flag.Getter); ok {
+		switch value.Get().(type) {
+		case time.Duration:
+			form = "a duration, such as 20ms"
+		case float64:
+			form = "a number, such as 0.05"
+		}
+	}
+	return errors.New(parts[1] + "it must be " + form)
 }
 
 // positive understands a duration above 0.

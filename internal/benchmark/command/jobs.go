@@ -89,7 +89,7 @@ func (c Command) parseJob(j job, args []string, stdout io.Writer) (
 		if errors.Is(err, flag.ErrHelp) {
 			Command{Intro: j.intro()}.help(flags, stdout)
 		}
-		return nil, err
+		return nil, expected(flags, err)
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
