@@ -30,8 +30,9 @@ func BenchmarkSerialLimit(b *testing.B) {
 	}
 	require.NoError(b, err)
 	defer server.Stop()
+	_, password := server.Auth()
 	ours, err := benchmark.Connect(b.Context(), []string{server.Addr()},
-		benchmark.Config{Clients: 1})
+		benchmark.Config{Clients: 1, Password: password})
 	require.NoError(b, err)
 	defer ours.Close(b.Context())
 	if runtime.GOOS == "linux" {
@@ -51,7 +52,8 @@ func BenchmarkSerialLimit(b *testing.B) {
 	}
 	serial, err := benchmark.Select(benchmark.Around(), "serial-limit")
 	require.NoError(b, err)
-	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr(),
+		Password: password})
 	defer rdb.Close()
 	var suite, bare, ratios []float64
 	for b.Loop() {

@@ -39,6 +39,10 @@
 //     lock, frees A's. The value of the key is the same for all.
 //   - cancelled_context: a deferred Unlock that is given a cancelled context
 //     sends nothing, and the key stays.
+//   - nothing_left: the key of a client that crashed stays in the server's
+//     memory forever, because it has no TTL.
+//   - failed_unlock: the connection breaks before DEL is sent. A is told so,
+//     and if it doesn't unlock again, the key stays.
 //
 // What looks like a strength is the same flaw: work that takes too long never
 // meets a second holder, because the lock never ends on its own.

@@ -124,6 +124,8 @@ var kinds = []kind{
 	{"measures for minutes", regexp.MustCompile(
 		`^(cd alternatives && )?go run \./bench -redis auto`), checkShortly},
 	{"measures", regexp.MustCompile(`^go run \./bench`), checkShape},
+	{"soaks for minutes", regexp.MustCompile(`^go run \./scenarios/soak `),
+		checkSoak},
 	{"explores", regexp.MustCompile(`^go run \./scenarios/explore`), checkShape},
 }
 
@@ -283,13 +285,42 @@ func checkShortly(t *testing.T, c command) {
 	assert.Contains(t, output, "serial")
 }
 
-// checkServer is the reader who has a server.
+// checkServer is the reader who has a server, without a password: bench takes
+// none.
 func checkServer(t *testing.T, c command) {
-	server, err := servers.StartRedis(t.Context())
+	server, err := servers.StartOpenRedis(t.Context())
 	require.NoError(t, err)
 	defer server.Stop()
 	c.line = strings.ReplaceAll(c.line, "host:port", server.Addr())
 	checkShortly(t, c)
+}
+
+// lasts is how long a soak's faults come.
+var lasts = regexp.MustCompile(` -for \S+`)
+
+// checkSoak runs a soak for twenty seconds. One of a wrong lock finds that, and
+// where the directory of a run is wanted, it is such a run's.
+func checkSoak(t *testing.T, c command) {
+	wanted := 0
+	if strings.Contains(c.line, " judge DIR") {
+		dir := t.TempDir()
+		status, output := typeIn(t, here, "go run ./scenarios/soak -redis auto"+
+			" -rungs wrong/lease_from_reply -only delay -keys 8 -for 20s -dir "+
+			dir)
+		require.Equal(t, 1, status, output)
+		kept, err := filepath.Glob(filepath.Join(dir, "soak-*"))
+		require.NoError(t, err)
+		require.Len(t, kept, 1)
+		c.line, wanted = strings.Replace(c.line, "DIR", kept[0], 1), 1
+	} else {
+		c.line = lasts.ReplaceAllString(c.line, "") + " -for 20s"
+	}
+	if strings.Contains(c.line, "-rungs wrong/") {
+		wanted = 1
+	}
+	status, output := typeIn(t, here, c.line)
+	assert.Equal(t, wanted, status, "%s:\n%s", c.line, output)
+	assert.Contains(t, output, "faults: ")
 }
 
 // checkTwin looks for the command that writes what this one checks: it walks and

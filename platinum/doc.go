@@ -31,6 +31,12 @@
 // That is slow_get. No comparison in the client can prevent it: what a client
 // has read is always old.
 //
+// compare_twice is the same gap when the reply is fast and DEL is slow: another
+// look before DEL would change nothing.
+//
+// late_own_release is the same gap between an owner and itself: A gives up its
+// Unlock while the DEL is on its way, gets the lock again, and the DEL arrives.
+//
 // The rest is about the lease, and stays until a later rung:
 //
 //   - overrun_overlap: A works longer than its lease, B holds the lock as

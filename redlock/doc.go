@@ -20,7 +20,8 @@
 // Asking takes time, and the first node's lease runs meanwhile. What remains
 // is the validity: ttl - elapsed - drift. The drift is 1 % of the ttl and 2
 // ms more, for clocks that run at different speeds. A majority without
-// validity is no lock.
+// validity is no lock. New refuses a ttl of 2 ms or less, because its drift
+// leaves nothing.
 //
 // After a failure all nodes are told to release, also those that refused or
 // did not answer: their reply may be what was lost. That has a context of its

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -45,6 +46,10 @@ func New(nodes []redis.UniversalClient, key string, ttl time.Duration,
 		return nil, err
 	}
 	l := &Lock{key: key, ttl: ttl, opts: o}
+	if ttl <= l.drift() {
+		return nil, fmt.Errorf("%w: the ttl is %v, and the drift of clocks"+
+			" takes %v of it", lock.ErrInvalid, ttl, l.drift())
+	}
 	for _, rdb := range nodes {
 		l.nodes = append(l.nodes, &node{rdb, make(chan struct{}, 1)})
 	}

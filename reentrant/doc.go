@@ -20,10 +20,21 @@
 // request whose reply was lost is sent again, and then the step is taken
 // twice: the lock is never free, or free too early. Here the handle counts,
 // and the scripts set the count that it wants: "I am inside twice". A
-// repeated request changes nothing. So a lost reply is mended by asking
-// again. An outermost Unlock that is repeated may then say lock.ErrNotHeld:
-// it was done the first time. (The source also proposes HSET with NX and PX.
-// No Redis has that command; the steps that it lists below are what works.)
+// repeated request changes nothing. So a lost reply is fixed by asking again,
+// also where the driver does so without a word, as go-redis does three times
+// by default. (The source also proposes HSET with NX and PX. No Redis has
+// that command; the steps that it lists below are what works.)
+//
+// The one answer that a repeated request would spoil is that of a release:
+// the second one finds nothing. So a release is sent once, whatever the
+// driver's settings are. When its reply is lost, Unlock returns the network's
+// error, which means unknown. An outermost Unlock may then be called again,
+// and lock.ErrNotHeld means that it was done the first time, or that the
+// lease has ended since.
+//
+// The handle's count is what counts; the server's is a copy. An inner Unlock
+// that fails has left its level all the same. Two deferred Unlocks release
+// the lock, whatever the inner one meets.
 //
 // To find oneself after a lost reply, the owner id must stay the same. To be
 // safe from one's own late release, it must change. So the rule is: an id
@@ -35,6 +46,10 @@
 // when the lock is free: what it protected is no longer protected. It unlocks
 // once for each level that it has entered, and may then lock anew.
 //
+// A key of another type at the lock's name, such as the string of somebody's
+// SET, is nobody's lock: Unlock returns lock.ErrNotHeld, and the next renewal
+// closes Lost. TryLock returns the server's WRONGTYPE.
+//
 // # What still breaks
 //
 //   - paused_holder: A's process stops from 1 s to 31 s. Its lease ends, B
@@ -43,6 +58,11 @@
 //     checks a token.
 //   - failover, node_restart, clock_jump: one server holds the only key.
 //   - hung_worker: the watchdog's price, as before.
+//   - A command in flight does not see that a context without a deadline was
+//     canceled, and with go-redis's defaults it does not see a deadline
+//     either (ContextTimeoutEnabled). Lock and Unlock may come late, by
+//     ReadTimeout and the driver's repetitions.
+//   - Lost is late on a machine that was suspended, as in watchdog.
 //
 // # See it fail
 //

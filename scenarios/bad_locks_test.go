@@ -62,7 +62,7 @@ var badLocks = map[string]struct {
 		build:   rung("gold")(),
 		options: []scenarios.Option{scenarios.WithoutFeatures("reentry")},
 		says: `the lock is declared to be without "reentry", the features are` +
-			` "re-entry", "renewal" and "lost"`,
+			` "re-entry", "renewal", "lost" and "fixed lease"`,
 	},
 	"asks without end": {
 		build:   asksWithoutEnd,

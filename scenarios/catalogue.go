@@ -35,6 +35,31 @@ var Catalogue = []Scenario{
 	scriptCacheFlushed,
 	lateOwnRelease,
 	simultaneousTakeover,
+	nothingLeft,
+
+	failedUnlock,
+	failedInnerUnlock,
+	compareTwice,
+	unlockIsNoLoss,
+	leaseLength,
+	fixedLease,
+	heldToken,
+	bornTogether,
+	promptAnswers,
+	tokensRise,
+
+	renewalHangs,
+	crashAfterRenewal,
+	promptWake,
+	impatientWaiter,
+	deadWaiter,
+	twoOwnersOneProcess,
+	lostLeasePassedOn,
+	busyNeighbors,
+	farProcess,
+	lateWithLosers,
+	refusedByItself,
+	clockDrift,
 }
 
 // The failure families, each told in a file of its own.
@@ -47,8 +72,12 @@ const (
 	Server    = "server"    // server.go: what happens to the nodes
 	Waking    = "waking"    // waking.go: how waiters learn of a release
 	Loss      = "renewal"   // renewal.go: renewal, and being told of a loss
+	Leasing   = "lease"     // lease.go: how long a lease lasts at the server
+	Waiting   = "waiting"   // waiting.go: how long a call takes, and what it asks
+	Fencing   = "fencing"   // fencing.go: the tokens of successive grants
+	Process   = "processes" // process.go: owners in one, and far ones
 )
 
 // Families are the failure families in the order in which they are shown.
 var Families = []string{Exclusion, Crash, Ownership, Overrun, Reentrant, Server,
-	Waking, Loss}
+	Waking, Loss, Leasing, Waiting, Fencing, Process}

@@ -30,9 +30,10 @@ func inCluster(t *testing.T, c *servers.Cluster, rungs []ladder.Rung,
 				key := forms[kind](fmt.Sprintf("lockladder:%s:%d", rung.Name,
 					time.Now().UnixNano()))
 				var owners []scenarios.Lock
+				_, password := c.Auth()
 				for range 2 {
 					rdb := redis.NewClusterClient(&redis.ClusterOptions{
-						Addrs: c.Masters()})
+						Addrs: c.Masters(), Password: password})
 					defer rdb.Close()
 					owner, err := rung.Build(scenarios.Env{
 						Nodes: []redis.UniversalClient{rdb}, Key: key,
@@ -185,7 +186,9 @@ func TestCohortDoesNothingWhileOneOfItsKeysIsMissing(t *testing.T) {
 func TestAKeyWithAStrayBraceHasRoomForOneKeyOnly(t *testing.T) {
 	c := startCluster(t)
 	ctx := t.Context()
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Masters()})
+	_, password := c.Auth()
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Masters(),
+		Password: password})
 	defer rdb.Close()
 	for _, rung := range onOneNode() {
 		l, err := rung.Build(scenarios.Env{

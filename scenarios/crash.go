@@ -3,6 +3,8 @@ package scenarios
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -14,10 +16,16 @@ import (
 // nobody alive holds.
 func (a *actor) mustComeFree(patience time.Duration, why string) {
 	asked := a.story.Now()
-	if err := a.acquire(patience); err != nil {
+	err := a.acquire(patience)
+	if late := a.story.Now() - asked - patience; err == nil && late > second {
+		err = fmt.Errorf("Lock returns %v after its deadline", late)
+	}
+	if err != nil {
 		a.report(Orphaned, "%s has waited since %.3f and can't have the lock: %s",
 			a.Name, asked.Seconds(), why)
-		return
+		if a.depth == 0 {
+			return
+		}
 	}
 	a.release()
 }
@@ -47,14 +55,14 @@ var crashHolding = Scenario{
 var crashAfterFirstCommand = Scenario{
 	Name:   "crash_after_first_command",
 	Family: Crash,
-	Story: "A dies right after the first command of its acquire was executed." +
-		" B waits for up to 60 s.",
+	Story: "A dies right after the command of its acquire that takes the lock" +
+		" was executed, before it can send another one. B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
 			a, b := s.mortal("A"), s.actor("B")
 			s.start()
-			a.Fault(lab.Acquire, 1, lab.Fault{CrashAfter: true})
+			a.Fault(lab.Acquire, a.grants, lab.Fault{CrashAfter: true})
 			s.run(func() {
 				a.at(0)
 				a.try()
@@ -65,6 +73,60 @@ var crashAfterFirstCommand = Scenario{
 			s.judge(Orphaned, true)
 		})
 	},
+}
+
+// nothingLeft is about the server's memory: what is there without an expiry is
+// there forever.
+var nothingLeft = Scenario{
+	Name:   "nothing_left",
+	Family: Crash,
+	Story: "A dies after the first command of its acquire, or after the second," +
+		" and so on; or after one of its release. Three leases later the servers" +
+		" hold no key without a TTL, but for those that the lock declares to" +
+		" keep, such as the counter of its fencing tokens.",
+	Invariants: []string{LeftBehind},
+	tell: func(t *telling) {
+		if t.cannot("which keys of a server belong to a lock isn't known there") {
+			return
+		}
+		for _, call := range []lab.Call{lab.Acquire, lab.Release} {
+			for nth, most := 1, 1; nth <= most; nth++ {
+				t.world(func(s *story) { most = diesAfter(s, call, nth) })
+			}
+		}
+	},
+}
+
+// diesAfter lets A die after a command of one of its calls, and returns how many
+// that call has.
+func diesAfter(s *story, call lab.Call, nth int) (commands int) {
+	cast := s.cast("A", "B")
+	a, b := cast[0], cast[1]
+	s.start()
+	a.Fault(call, nth, lab.Fault{CrashAfter: true})
+	s.run(func() {
+		a.at(0)
+		if granted, _ := a.try(); granted {
+			a.work(second)
+			a.release()
+		}
+	}, func() {
+		b.at(second + 3*lease)
+		b.Step("looks", func() {
+			for _, key := range s.Lasting() {
+				if !slices.Contains(s.kept(), key) {
+					s.Report(LeftBehind, "three leases after A's death %q is"+
+						" there, and no expiry will ever remove it", key)
+					return
+				}
+			}
+		})
+	})
+	s.judge(LeftBehind, true)
+	if call == lab.Acquire {
+		return a.acquires
+	}
+	return a.releases
 }
 
 var cancelledContext = Scenario{
@@ -130,7 +192,7 @@ func (a *actor) cancelledAt(moment time.Duration) context.Context {
 var abandonedAcquire = Scenario{
 	Name:   "abandoned_acquire",
 	Family: Crash,
-	Story: "A's deadline passes while the first command of its acquire is on the" +
+	Story: "A's deadline passes while the command that takes the lock is on the" +
 		" way, and A's call returns an error. The command is executed at 5 s." +
 		" B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
@@ -139,7 +201,7 @@ var abandonedAcquire = Scenario{
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
 			s.start()
-			a.Fault(lab.Acquire, 1, lab.Fault{Deliver: 5 * second})
+			a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 5 * second})
 			s.run(func() {
 				a.at(0)
 				ctx, cancel := a.within(s.soon())
@@ -153,5 +215,33 @@ var abandonedAcquire = Scenario{
 			})
 			s.judge(Orphaned, true)
 		})
+	},
+}
+
+var crashAfterRenewal = Scenario{
+	Name:   "crash_after_renewal",
+	Family: Crash,
+	Story: "A dies right after a renewal of its lease was executed. B waits, and" +
+		" must get the lock when that lease has ended.",
+	Invariants: []string{Orphaned},
+	tell: func(t *telling) {
+		if !t.offers(Renewal) {
+			t.verdict(NotOffered, Orphaned)
+			return
+		}
+		t.world(func(s *story) {
+			a, b := s.mortal("A"), s.actor("B")
+			s.start()
+			a.Fault(lab.Renewal, 1, lab.Fault{CrashAfter: true})
+			s.run(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.work(lease)
+			}, func() {
+				b.at(lease / 2)
+				b.mustComeFree(lease+2*second, "A died after a renewal")
+			})
+			s.judge(Orphaned, true)
+		}, pollEvery(500*time.Millisecond))
 	},
 }

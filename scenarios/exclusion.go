@@ -139,3 +139,65 @@ var simultaneousTakeover = Scenario{
 		})
 	},
 }
+
+var bornTogether = Scenario{
+	Name:   "born_together",
+	Family: Exclusion,
+	Story: "A and B are built at the same instant, in two processes. A takes the" +
+		" lock, and B is refused. B, which holds nothing, unlocks, and A's lock" +
+		" is still there. (Where C's unlock frees it as well, that is" +
+		" unlock_not_held.)",
+	Invariants: []string{TwoHolders, ForeignRelease},
+	tell: func(t *telling) {
+		if t.cannot("two processes build nothing at the same instant") {
+			return
+		}
+		anybody := false // can free the lock
+		t.world(func(s *story) {
+			cast := s.cast("A", "B", "C")
+			a, b, c := cast[0], cast[1], cast[2]
+			s.play(func() {
+				a.born(second)
+				a.at(2 * second)
+				a.mustAcquire()
+				a.at(6 * second)
+				a.release()
+			}, func() {
+				b.born(second)
+				b.at(3 * second)
+				if granted, _ := b.try(); granted {
+					return
+				}
+				b.at(5 * second)
+				if !anybody {
+					b.release()
+				}
+			}, func() {
+				c.at(4 * second)
+				c.release()
+				c.Step("looks", func() {
+					anybody = len(s.Breaks(ForeignRelease)) > 0
+				})
+			})
+			s.judge(TwoHolders, true)
+			s.judge(ForeignRelease, true)
+		})
+		if anybody {
+			t.verdict(DoesNotArise, ForeignRelease)
+		}
+	},
+}
+
+// born builds the actor's handle anew, at a moment and not in the actor's phase.
+func (a *actor) born(moment time.Duration) {
+	a.Sleep(moment - a.story.Now())
+	a.Step("is built", func() {
+		built, err := a.story.telling.built(
+			a.EnvOf(a.owner, a.story.Key, a.story.options...))
+		if err != nil {
+			a.story.Fail("%w", err)
+			return
+		}
+		a.lock = built
+	})
+}

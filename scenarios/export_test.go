@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
 )
 
 // RealLease is how long a story's lease of ten seconds lasts on real servers.
@@ -32,6 +33,19 @@ func Watched(begins func(scenario string), sees func(node int,
 
 // Most is how many things happen in a second before the lock counts as stuck.
 func Most(n int) Option { return func(s *settings) { s.most = n } }
+
+// Lease is the lease of the stories in virtual time; their other times fit it.
+func Lease(d time.Duration) Option {
+	return func(s *settings) { s.lease = d }
+}
+
+// Key is the name of the lock in virtual time.
+func Key(name string) Option { return func(s *settings) { s.key = name } }
+
+// Driver changes the settings of the clients in virtual time.
+func Driver(set func(*redis.Options)) Option {
+	return func(s *settings) { s.driver = set }
+}
 
 // Tell tells one scenario and returns its results instead of failing the test.
 func Tell(t *testing.T, name string, build Build, opts ...Option) (

@@ -185,7 +185,7 @@ var mutants = []mutant{
 		name: "watchdog that renews once a lease",
 		rung: "diamond/watchdog",
 		edits: []edit{{"lock.go",
-			"lock.Sleep(ctx, l.ttl/3)", "lock.Sleep(ctx, l.ttl)"}},
+			"lock.Sleep(ctx, pause)", "lock.Sleep(ctx, max(pause, l.ttl))"}},
 		killer: "renewal_fails_once: two holders",
 	},
 	{
@@ -272,7 +272,7 @@ var mutants = []mutant{
 		rung: "reentrant",
 		edits: []edit{
 			{"renew.lua",
-				"if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then",
+				"if redis.pcall('HEXISTS', KEYS[1], ARGV[1]) == 1 then",
 				"if redis.call('EXISTS', KEYS[1]) == 1 then"}},
 		killer: "renewal_reacquires: foreign renewal",
 	},
@@ -281,8 +281,8 @@ var mutants = []mutant{
 		rung: "reentrant",
 		edits: []edit{
 			{"acquire.lua", "not (free and ARGV[3] == '1')", "not free"},
-			{"lock.go", "\tcase <-l.lost:\n\t\tgranted = false\n",
-				"\tcase <-l.lost:\n"},
+			{"lock.go", "\tcase <-l.Lost():\n\t\tgranted = false\n",
+				"\tcase <-l.Lost():\n"},
 		},
 		killer: "lost_lease_told: told a lie",
 	},
@@ -304,7 +304,8 @@ var mutants = []mutant{
 		name: "reentrant that keeps its owner id after a release",
 		rung: "reentrant",
 		edits: []edit{{"lock.go",
-			"l.count, l.spent = 0, true", "l.count = 0"}},
+			"renewal may follow the release\n\t\tl.spent = true\n",
+			"renewal may follow the release\n"}},
 		killer: "late_own_release: foreign release",
 	},
 	{
@@ -348,16 +349,14 @@ var mutants = []mutant{
 		name: "fenced that counts its token up when asked again",
 		rung: "reentrant/fenced",
 		edits: []edit{
-			{"acquire.lua", "if mine then\n  return tonumber(", "if false then\n" +
-				"  return tonumber("}},
+			{"acquire.lua", "local token = mine and", "local token = false and"}},
 		killer: "lost_reply: wrong token",
 	},
 	{
 		name: "fenced that counts its token up on re-entry",
 		rung: "reentrant/fenced",
 		edits: []edit{
-			{"acquire.lua", "if mine then\n  return tonumber(", "if false then\n" +
-				"  return tonumber("},
+			{"acquire.lua", "local token = mine and", "local token = false and"},
 			{"lock.go", "\tif l.count > 0 {\n",
 				"\tif l.count > 0 {\n\t\tl.fence = fence\n"},
 		},
@@ -368,7 +367,7 @@ var mutants = []mutant{
 		rung: "reentrant/fenced",
 		edits: []edit{
 			{"acquire.lua",
-				"return tonumber(redis.call('GET', KEYS[2]) or 0)", "return -1"},
+				"return tonumber(token)", "return mine and -1 or tonumber(token)"},
 			{"lock.go", ".Uint64()", ".Int64()"},
 			{"lock.go", "granted := fence > 0", "granted := fence != 0"},
 			{"lock.go", "l.count, l.fence = 1, fence",
@@ -392,10 +391,157 @@ var mutants = []mutant{
 		killer: "late_own_release: foreign release",
 	},
 	{
+		name: "watchdog whose renewal goes on after a failed Unlock",
+		rung: "diamond/watchdog",
+		edits: []edit{
+			{"lock.go", "l.stop() // joined first: no renewal may follow the" +
+				" release\n\treturn l.release(ctx, l.token)",
+				"err := l.release(ctx, l.token)\nif err == nil {\nl.stop()\n}\n" +
+					"return err"}},
+		killer: "failed_unlock: renewal after unlock",
+	},
+	{
+		name: "watchdog whose Unlock closes Lost",
+		rung: "diamond/watchdog",
+		edits: []edit{{"lock.go", "cancel(); <-done; deadline.Stop()",
+			"lose(); <-done; deadline.Stop()"}},
+		killer: "unlock_is_no_loss: told a lie",
+	},
+	{
+		name: "watchdog whose Lost looks at the clock after an Unlock, too",
+		rung: "diamond/watchdog",
+		edits: []edit{{"lock.go",
+			"if ctx.Err() == nil && time.Until(", "if time.Until("}},
+		killer: "unlock_is_no_loss: told a lie",
+	},
+	{
+		name: "watchdog that renews in seconds, by the number of milliseconds",
+		rung: "diamond/watchdog",
+		edits: []edit{{"renew.lua", "'PEXPIRE', KEYS[1], ARGV[2]",
+			"'EXPIRE', KEYS[1], ARGV[2]"}},
+		killer: "lease_length: wrong lease",
+	},
+	{
+		name: "watchdog that renews for whole seconds",
+		rung: "diamond/watchdog",
+		edits: []edit{{"renew.lua", "'PEXPIRE', KEYS[1], ARGV[2]",
+			"'EXPIRE', KEYS[1], math.ceil(ARGV[2] / 1000)"}},
+		killer: "lease_length: wrong lease",
+	},
+	{
+		name: "gold with twice the lease at the server",
+		rung: "gold",
+		edits: []edit{{"lock.go", `"locked", l.ttl)`,
+			`"locked", 2*l.ttl)`}},
+		killer: "lease_length: wrong lease",
+	},
+	{
+		name: "watchdog whose refused TryLock overwrites the held token",
+		rung: "diamond/watchdog",
+		edits: []edit{
+			{"lock.go", "\tif granted {\n\t\tl.token = token\n",
+				"\tl.token = token\n\tif granted {\n"}},
+		killer: "held_token: told a lie",
+	},
+	{
+		name: "watchdog that ends before it has asked for another grant",
+		rung: "diamond/watchdog",
+		edits: []edit{
+			{"lock.go", "\ttoken, sent := l.opts.Token(), time.Now()\n",
+				"\tl.stop()\n\ttoken, sent := l.opts.Token(), time.Now()\n"}},
+		killer: "held_token: two holders",
+	},
+	{
+		name: "fenced with a counter that ends after four leases",
+		rung: "reentrant/fenced",
+		edits: []edit{
+			{"acquire.lua", "return tonumber(token)",
+				"redis.call('PEXPIRE', KEYS[2], 4 * ARGV[2])\n" +
+					"return tonumber(token)"}},
+		killer: "tokens_rise: wrong token",
+	},
+
+	{
 		name:   "cohort whose last owner does not keep an unanswered id",
 		rung:   "reentrant/cohort",
 		edits:  []edit{{"queue.go", "\t\tl.token, l.spent = c.id, false\n", ""}},
 		killer: "lost_reply: self-deadlock",
+	},
+
+	{
+		name: "watchdog whose renewal takes milliseconds for seconds",
+		rung: "diamond/watchdog",
+		edits: []edit{{"renew.lua", "redis.call('PEXPIRE'",
+			"redis.call('EXPIRE'"}},
+		killer: "crash_after_renewal: orphaned",
+	},
+	{
+		name: "notify that asks only once, and then listens",
+		rung: "reentrant/notify",
+		edits: []edit{{"waiters.go",
+			"notice(q.Front().Value.(*waiter).woken)", "_ = q"}},
+		killer: "prompt_wake: late wake-up",
+	},
+	{
+		name: "notify that wakes every waiter",
+		rung: "reentrant/notify",
+		edits: []edit{{"waiters.go",
+			"\t\t\tq.MoveToBack(e)\n\t\t\treturn\n", ""}},
+		killer: "prompt_wake: thundering herd",
+	},
+	{
+		name: "notify whose waiter gives up and wakes nobody",
+		rung: "reentrant/notify",
+		edits: []edit{{"waiters.go",
+			"} else if !granted {\n\t\twakeOne(q)\n", ""}},
+		killer: "impatient_waiter: late wake-up",
+	},
+	{
+		name: "cohort whose turn has no lease",
+		rung: "reentrant/cohort",
+		edits: []edit{{"release.lua",
+			"redis.call('SET', KEYS[3], next[1], 'PX', next[2] % 1000000)",
+			"redis.call('SET', KEYS[3], next[1])"}},
+		killer: "dead_waiter: orphaned",
+	},
+	{
+		name: "cohort that passes a lost lease on",
+		rung: "reentrant/cohort",
+		edits: []edit{{"queue.go",
+			"\t\tc.holder, c.id = nil, \"\"\n\t\tc.next()\n",
+			"\t\tif first := c.queue.Front(); first != nil {\n" +
+				"c.lease = gone\nc.admit(first.Value.(*waiter).lock)\n" +
+				"} else {\nc.holder, c.id = nil, \"\"\n}\n" +
+				"c.next()\n"}},
+		killer: "lost_lease_passed_on: two holders",
+	},
+	{
+		name:   "cohort without a bound on what it passes on",
+		rung:   "reentrant/cohort",
+		edits:  []edit{{"queue.go", "const passes = 16", "const passes = 1 << 30"}},
+		killer: "busy_neighbors: starvation",
+	},
+	{
+		name: "redlock that releases the losers after it has judged the validity",
+		rung: "redlock",
+		edits: []edit{{"lock.go", "\t\tl.token = token\n",
+			"\t\tl.release(ctx, \"nobody's\")\n\t\tl.token = token\n"}},
+		killer: "late_with_losers: two holders",
+	},
+	{
+		name: "redlock without the drift",
+		rung: "redlock",
+		edits: []edit{{"lock.go",
+			"time.Since(sent) - l.drift()", "time.Since(sent)"}},
+		killer: "clock_drift: two holders",
+	},
+	{
+		name: "watchdog that renews a grant which it refuses as too late",
+		rung: "diamond/watchdog",
+		edits: []edit{{"lock.go", "\tif granted && time.Since(sent) >= l.ttl {\n",
+			"\tif granted && time.Since(sent) >= l.ttl {\n" +
+				"\t\tl.watch(token, time.Now())\n"}},
+		killer: "refused_by_itself: self-deadlock",
 	},
 }
 

@@ -107,7 +107,7 @@ var lateGrant = Scenario{
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
 			s.start()
-			a.Fault(lab.Acquire, 1, lab.Fault{Deliver: 11 * second})
+			a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 11 * second})
 			refused := false
 			s.run(func() {
 				a.at(0)
@@ -177,4 +177,48 @@ func answersAddUp(t *telling, each, patience time.Duration) {
 		}
 		return nodeTimeout(3 * second)(w)
 	})
+}
+
+var lateWithLosers = Scenario{
+	Name:   "late_with_losers",
+	Family: Overrun,
+	Story: "Two of five nodes never answer, and A waits 2.6 s for each command to" +
+		" them. A majority grants at once. A must not believe that it holds the lock" +
+		" after 10 s, whatever it has sent to the other two meanwhile.",
+	Invariants: []string{TwoHolders},
+	tell: func(t *telling) {
+		nodes := t.settings.nodes
+		if nodes < 3 {
+			t.verdict(DoesNotArise, TwoHolders)
+			return
+		}
+		if t.needsOwnServers() {
+			return
+		}
+		t.world(func(s *story) {
+			a := s.actor("A")
+			silent := false
+			s.operator(func(o *actor) {
+				o.at(0)
+				o.Step("hangs", func() {
+					for i := nodes/2 + 1; i < nodes; i++ {
+						s.Node(i).Hang()
+					}
+					silent = true
+				})
+			})
+			s.play(func() {
+				a.at(second)
+				a.Until(func() bool { return silent }, lease)
+				asked := s.Now()
+				if granted := a.tryFor(time.Hour); granted &&
+					s.Now()-asked >= lease {
+					a.report(TwoHolders, "A believes at %.3f to hold a lease of %v"+
+						" that it asked for at %.3f", s.Now().Seconds(), lease,
+						asked.Seconds())
+				}
+			})
+			s.judge(TwoHolders, a.has())
+		}, nodeTimeout(2600*time.Millisecond))
+	},
 }

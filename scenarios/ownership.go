@@ -13,15 +13,18 @@ var overrunRelease = Scenario{
 	Name:   "overrun_release",
 	Family: Ownership,
 	Story: "A works for 15 s on a lease of 10 s. B gets the lock at about 10 s" +
-		" and works for 15 s. A unlocks at 15 s.",
-	Invariants: []string{ForeignRelease},
+		" and works for 15 s. A unlocks at 15 s, and C waits for the lock from" +
+		" then on, for 3 s: B and C must not be inside together. (A and B are:" +
+		" overrun_overlap judges that.)",
+	Invariants: []string{ForeignRelease, TwoHolders},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			cast := s.cast("A", "B", "C")
+			a, b, c := cast[0], cast[1], cast[2]
 			s.play(func() {
 				a.at(0)
 				a.mustAcquire()
+				a.overlaps()
 				a.at(15 * second)
 				a.Until(b.has, lease)
 				a.release()
@@ -30,10 +33,28 @@ var overrunRelease = Scenario{
 				b.acquire(30 * second)
 				b.work(15 * second)
 				b.release()
+			}, func() {
+				if t.isStore() {
+					return // there a grant is seen before the delete that made way
+				}
+				c.at(15 * second)
+				c.Until(a.released, lease)
+				// B's own lease ends at about 20 s.
+				if c.acquire(3*second) == nil {
+					c.work(second)
+					c.release()
+				}
 			})
-			s.judge(ForeignRelease, b.heldBefore(a.freedAt))
+			overrun := b.heldBefore(a.freedAt)
+			s.judge(ForeignRelease, overrun)
+			s.judge(TwoHolders, overrun)
 		})
 	},
+}
+
+// overlaps says that the scenario isn't about this holder's overlap with others.
+func (a *actor) overlaps() {
+	a.Step("doesn't count", func() { a.LeaveAs(a.owner) })
 }
 
 // heldBefore says whether the actor was granted the lock before a moment.
@@ -74,7 +95,7 @@ var slowGet = Scenario{
 			s.start()
 			a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
 			a.Fault(lab.Release, 2,
-				lab.Fault{Deliver: 13 * second, Until: b.has})
+				lab.Fault{Deliver: 13 * second, Until: b.has, IfSent: true})
 			s.run(func() {
 				a.at(0)
 				a.mustAcquire()
@@ -132,7 +153,7 @@ var lostReleaseReply = Scenario{
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
 			s.start()
-			a.Fault(lab.Release, a.releases, lab.Fault{LoseReply: true})
+			a.Fault(lab.Release, a.frees, lab.Fault{LoseReply: true})
 			s.run(func() {
 				a.at(0)
 				a.mustAcquire()
@@ -219,8 +240,8 @@ var unlockExpired = Scenario{
 var lateOwnRelease = Scenario{
 	Name:   "late_own_release",
 	Family: Ownership,
-	Story: "A unlocks at 1 s; the first command of it reaches the server at 16 s," +
-		" and A gives up at once. A gets the lock again at about 11 s and works" +
+	Story: "A unlocks at 1 s; the command that frees the lock reaches the server" +
+		" at 16 s, and A gives up at once. A gets the lock again at about 11 s and works" +
 		" to 18 s.",
 	Invariants: []string{ForeignRelease},
 	tell: func(t *telling) {
@@ -228,7 +249,7 @@ var lateOwnRelease = Scenario{
 			a := s.actor("A")
 			again := false
 			s.start()
-			a.Fault(lab.Release, 1, lab.Fault{Deliver: 16 * second})
+			a.Fault(lab.Release, a.frees, lab.Fault{Deliver: 16 * second})
 			s.run(func() {
 				a.at(0)
 				a.mustAcquire()
@@ -243,6 +264,145 @@ var lateOwnRelease = Scenario{
 				a.release()
 			})
 			s.judge(ForeignRelease, again)
+		})
+	},
+}
+
+var failedUnlock = Scenario{
+	Name:   "failed_unlock",
+	Family: Ownership,
+	Story: "The connection breaks before the command that frees A's lock is sent," +
+		" at 4 s. A's Unlock says so, nothing extends the lease any more, and B" +
+		" gets the lock when it ends. Also: A unlocks again, and B gets the lock" +
+		" within 1 s.",
+	Invariants: []string{ToldALie, RenewalAfterUnlock, Orphaned},
+	tell: func(t *telling) {
+		if t.onStore("whose lock it has right after a call isn't seen there") {
+			return
+		}
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			var failed time.Duration
+			kept := false
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(4 * second)
+				a.refuse(lab.Release, a.frees)
+				a.mustAdmit(a.release())
+				a.Step("looks", func() {
+					failed, kept = s.Now(), s.Owner() == a.Name
+				})
+				a.at(8 * second)
+				a.Step("looks", func() {
+					for i := range t.settings.nodes {
+						if n := s.Node(i); kept && !n.Free() &&
+							s.Owner() == a.Name && n.LeasedAt() > failed {
+							s.Report(RenewalAfterUnlock, "A's Unlock has failed,"+
+								" and its lease is extended at %.3f",
+								n.LeasedAt().Seconds())
+							return
+						}
+					}
+				})
+			}, func() {
+				b.at(5 * second)
+				b.Until(a.released, lease)
+				b.mustComeFree(lease+s.sooner(0, 2*second),
+					"A's Unlock has failed")
+			})
+			s.judge(ToldALie, true)
+			s.judge(RenewalAfterUnlock, kept)
+			s.judge(Orphaned, true)
+		})
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			freed := false
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(second)
+				a.refuse(lab.Release, a.frees)
+				a.release()
+				a.accept(lab.Release, a.frees)
+				a.at(2 * second)
+				err := a.release()
+				a.mustAdmit(err)
+				a.Step("is done", func() { freed = err == nil })
+			}, func() {
+				b.at(3 * second)
+				b.Until(func() bool { return freed }, lease)
+				if freed {
+					b.mustComeFree(s.patience(second), "A has unlocked again")
+				}
+			})
+			s.judge(ToldALie, true)
+			s.judge(Orphaned, freed)
+		})
+	},
+}
+
+// refuse has the connection break before each command that the actor sends in
+// its next call of a kind, from the n-th on.
+func (a *actor) refuse(call lab.Call, nth int) {
+	a.Step("is cut off", func() {
+		a.everyTry(call, nth, lab.Fault{Refuse: true})
+	})
+}
+
+// accept undoes what is left of refuse.
+func (a *actor) accept(call lab.Call, nth int) {
+	a.Step("is connected", func() { a.everyTry(call, nth, lab.Fault{}) })
+}
+
+// everyTry is Fault for a command and for those that come in its place: a driver
+// may send a command four times, and the lock has several nodes.
+func (a *actor) everyTry(call lab.Call, nth int, f lab.Fault) {
+	for more := range 4 * a.story.telling.settings.nodes {
+		a.Fault(call, nth+more, f)
+		f.IfSent = true
+	}
+}
+
+// mustAdmit judges what Unlock says while the lock is still the actor's.
+func (a *actor) mustAdmit(err error) {
+	a.Step("looks", func() {
+		if a.story.Owner() == a.Name && (err == nil || errors.Is(err, ErrNotHeld)) {
+			a.story.Report(ToldALie, "A's Unlock returns %s, and the server has"+
+				" A's lock still", outcome(err))
+		}
+	})
+}
+
+// compareTwice is slowRelease for locks that look first, however often.
+var compareTwice = Scenario{
+	Name:   "compare_twice",
+	Family: Ownership,
+	Story: "A unlocks at 1 s. All is executed at once but the command that frees" +
+		" the lock, which reaches the server at 13 s. B got the lock at about" +
+		" 10 s and works until 18 s.",
+	Invariants: []string{ForeignRelease},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.start()
+			a.everyTry(lab.Release, a.frees,
+				lab.Fault{Deliver: 13 * second, Until: b.has})
+			s.run(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(second)
+				a.release()
+			}, func() {
+				b.at(2 * second)
+				b.acquire(30 * second)
+				b.at(18 * second)
+				b.release()
+			})
+			s.judge(ForeignRelease, b.heldBefore(13*second))
 		})
 	},
 }

@@ -47,11 +47,18 @@ func eachRung(t *testing.T, on func(ladder.Rung) scenarios.RealServers,
 			t.Run("in virtual time", func(t *testing.T) {
 				virtual = laddertest.Tell(t, rung.Name, false)
 			})
-			real := scenarios.Run(t, rung.Build, slices.Concat(options,
-				laddertest.Options(rung),
-				[]scenarios.Option{scenarios.OnServersOf(on(rung))})...)
+			servers := on(rung)
+			told := func(more ...scenarios.Option) scenarios.Report {
+				return scenarios.Run(t, rung.Build, slices.Concat(options,
+					laddertest.Options(rung), more,
+					[]scenarios.Option{scenarios.OnServersOf(servers)})...)
+			}
+			real := told()
 			if virtual != nil { // else -run names other stories
-				laddertest.SameVerdicts(t, real, virtual)
+				laddertest.SameVerdicts(t, real, virtual,
+					func(name string) scenarios.Report {
+						return told(scenarios.Only(name))
+					})
 			}
 		})
 	}

@@ -78,8 +78,13 @@ var nested = Scenario{
 func (a *actor) enterAgain(patience time.Duration) bool {
 	ctx, cancel := a.within(patience)
 	defer cancel()
+	asked := a.story.Now()
 	err := a.acquireWith(ctx)
-	switch {
+	switch late := a.story.Now() - asked - patience; {
+	case err == nil && late > second:
+		a.report(SelfDeadlock, "%s waits for a lock whose owner is %s itself,"+
+			" and its Lock returns %v after its deadline", a.Name, a.Name, late)
+		return true
 	case err == nil:
 		return true
 	// Whatever the lock calls it; and the connection's deadline may come first.
@@ -116,7 +121,7 @@ var lostReply = Scenario{
 		" its reply is lost (of several nodes: on one). If the first attempt was" +
 		" not granted, A locks again with a deadline of 5 s. A unlocks once; B" +
 		" tries. The token is the granted one.",
-	Invariants: []string{SelfDeadlock, Orphaned, WrongToken},
+	Invariants: []string{SelfDeadlock, Orphaned, WrongToken, ToldALie},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
 			cast := s.cast("A", "B")
@@ -124,11 +129,13 @@ var lostReply = Scenario{
 			var ready, held, freed, done bool
 			var before, token uint64
 			s.start()
-			a.Fault(lab.Acquire, 1, lab.Fault{LoseReply: true})
+			a.Fault(lab.Acquire, a.grants, lab.Fault{LoseReply: true})
 			s.run(func() {
 				a.at(second)
 				a.Until(func() bool { return ready }, lease)
-				if held, _ = a.try(); !held {
+				var err error
+				if held, err = a.try(); !held {
+					a.mustDoubt(err)
 					held = a.enterAgain(5 * second)
 				}
 				if !held {
@@ -170,6 +177,202 @@ var lostReply = Scenario{
 			s.judge(SelfDeadlock, true)
 			s.judge(Orphaned, freed)
 			s.judge(WrongToken, freed && a.fenced())
+			s.judge(ToldALie, true)
 		})
 	},
+}
+
+// mustDoubt judges what TryLock says that was granted the lock and did not hear of
+// it: "unknown" is true, and "refused" is not. A driver that asks again by itself
+// is told that the lock is taken; that is not the lock's doing.
+func (a *actor) mustDoubt(err error) {
+	a.Step("looks", func() {
+		if s := a.story; err == nil && s.Owner() == a.Name &&
+			!s.telling.driverRepeats() {
+			s.Report(ToldALie, "A's TryLock says that the lock is another one's,"+
+				" and the server has it as A's")
+		}
+	})
+}
+
+// driverRepeats says whether the clients' driver sends a command again that was
+// not answered. A cluster's always does.
+func (t *telling) driverRepeats() bool {
+	if t.virtual() {
+		return t.settings.driver != nil
+	}
+	_, cluster := t.settings.servers[0].(lab.ClusterServer)
+	return cluster
+}
+
+var failedInnerUnlock = Scenario{
+	Name:   "failed_inner_unlock",
+	Family: Reentrant,
+	Story: "A takes the lock twice through the same handle. The connection breaks" +
+		" when A unlocks the inner level at 2 s. B is refused at 12 s. A unlocks" +
+		" the outer level once, at 14 s, and B gets the lock within 1 s.",
+	Invariants: []string{TwoHolders, Orphaned},
+	tell: func(t *telling) {
+		if !t.offers(Reentry) {
+			t.verdict(NotOffered, t.scenario.Invariants...)
+			return
+		}
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			// A lock that isn't renewed must live until B has tried.
+			tries, leaves := 12*second, 14*second
+			if !t.offers(Renewal) {
+				tries, leaves = 4*second, 5*second
+			}
+			failed, done := false, false
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(second)
+				if !a.enterAgain(5 * second) {
+					return
+				}
+				a.at(2 * second)
+				a.refuse(lab.Release, 1)
+				err := a.release()
+				a.accept(lab.Release, 1)
+				a.Step("goes on", func() { failed = err != nil })
+				a.at(leaves)
+				a.Until(b.tried, lease)
+				a.release()
+				a.Step("is done", func() { done = true })
+			}, func() {
+				b.at(tries)
+				b.Until(func() bool { return failed }, lease)
+				if !failed {
+					return
+				}
+				if granted, _ := b.try(); granted {
+					b.release()
+				}
+				b.at(leaves + second)
+				b.Until(func() bool { return done }, lease)
+				b.mustComeFree(s.patience(second), "A has unlocked as often as it"+
+					" has locked")
+			})
+			s.judge(TwoHolders, failed)
+			s.judge(Orphaned, failed)
+		})
+	},
+}
+
+var heldToken = Scenario{
+	Name:   "held_token",
+	Family: Reentrant,
+	Story: "A takes the lock and asks for it again at 1 s, with TryLock through the" +
+		" same handle, and is refused. The lock that A holds is the same as" +
+		" before: it is renewed, where it would be, and A can release it.",
+	Invariants: []string{TwoHolders, ToldALie},
+	tell: func(t *telling) {
+		if t.onStore("whose lock it has right after a call isn't seen there") {
+			return
+		}
+		works := 5 * second
+		if t.offers(Renewal) {
+			works = 15 * second
+		}
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			refused := false
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(second)
+				if granted, _ := a.try(); granted {
+					a.release()
+					a.release()
+					return
+				}
+				a.Step("works", func() { refused = true })
+				a.at(works)
+				a.mustAdmit(a.release())
+			}, func() {
+				b.at(2 * second)
+				b.Until(a.tried, lease)
+				if !refused {
+					return
+				}
+				if b.acquire(works) == nil {
+					b.release()
+				}
+			})
+			s.judge(TwoHolders, refused)
+			s.judge(ToldALie, refused)
+		})
+	},
+}
+
+var refusedByItself = Scenario{
+	Name:   "refused_by_itself",
+	Family: Reentrant,
+	Story: "A's acquire is executed and its reply is lost. A locks again, and must" +
+		" have the lock within a lease: what it left behind may refuse it for no" +
+		" longer. Also: the server then evicts every key but the lock's own. Also:" +
+		" A is granted the lock too late (on several nodes: each answers after" +
+		" 2.9 s), and the release of it never reaches the server.",
+	Invariants: []string{SelfDeadlock},
+	tell: func(t *telling) {
+		leavesBehind(t, false)
+		if t.virtual() {
+			leavesBehind(t, true)
+			lateAndLeft(t)
+		}
+	},
+}
+
+// leavesBehind tells refused_by_itself of a lost reply.
+func leavesBehind(t *telling, evicts bool) {
+	t.world(func(s *story) {
+		a := s.actor("A")
+		s.start()
+		a.Fault(lab.Acquire, a.grants, lab.Fault{LoseReply: true})
+		s.run(func() {
+			a.at(0)
+			granted, _ := a.try()
+			if evicts {
+				a.Step("evicts", func() {
+					for i := range t.settings.nodes {
+						s.Node(i).Evict()
+					}
+				})
+			}
+			if granted || a.enterAgain(lease+second) {
+				a.release()
+			}
+		})
+		s.judge(SelfDeadlock, true)
+	}, pollEvery(500*time.Millisecond))
+}
+
+// lateAndLeft tells refused_by_itself of a grant that came too late.
+func lateAndLeft(t *telling) {
+	t.world(func(s *story) {
+		a := s.actor("A")
+		s.start()
+		if t.settings.nodes > 1 {
+			a.Always(lab.Fault{AnswerAfter: 2900 * time.Millisecond})
+		} else {
+			a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 11 * second})
+		}
+		for i := range t.settings.nodes {
+			a.Fault(lab.Acquire, a.acquires+1+i,
+				lab.Fault{Refuse: true, IfSent: true})
+		}
+		s.run(func() {
+			a.at(0)
+			granted, _ := a.try()
+			a.Step("goes on", func() { a.Always(lab.Fault{}) })
+			if granted || a.enterAgain(lease+second) {
+				a.release()
+			}
+		})
+		s.judge(SelfDeadlock, true)
+	}, nodeTimeout(3*second), pollEvery(500*time.Millisecond))
 }

@@ -256,7 +256,8 @@ func holderIsCutOff(t *telling, cut time.Duration, slow lab.Call) {
 		s.start()
 		if t.virtual() {
 			// Some locks wait no longer than 20 ms for a node.
-			a.Fault(slow, 1, lab.Fault{AnswerAfter: 15 * time.Millisecond})
+			a.Fault(slow, 1, lab.Fault{IfSent: true,
+				AnswerAfter: 15 * time.Millisecond})
 		}
 		a.Hold(cut, 30*second, a.has)
 		s.run(func() {
@@ -317,4 +318,102 @@ var renewalFailsOnce = Scenario{
 			s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
 		})
 	},
+}
+
+var unlockIsNoLoss = Scenario{
+	Name:   "unlock_is_no_loss",
+	Family: Loss,
+	Story: "A works for 4 s and unlocks. B takes the lock. Lost of A's acquisition" +
+		" is open, right after the Unlock and two leases later.",
+	Invariants: []string{ToldALie},
+	tell: func(t *telling) {
+		if !t.offers(Telling) {
+			t.verdict(NotOffered, ToldALie)
+			return
+		}
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			released := false
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				lost := a.lost()
+				a.at(4 * second)
+				released = a.release() == nil && lost != nil
+				for _, moment := range []time.Duration{4 * second, 8 * second,
+					24 * second} {
+					a.at(moment)
+					if closed(lost) || closed(a.lost()) {
+						a.report(ToldALie, "A has unlocked, and Lost says that"+
+							" it has lost the lock")
+						return
+					}
+				}
+			}, func() {
+				b.at(5 * second)
+				b.Until(a.released, lease)
+				b.acquire(lease)
+				b.at(24 * second)
+				b.release()
+			})
+			s.judge(ToldALie, released)
+		})
+	},
+}
+
+// closed says whether a channel that nobody sends on is closed.
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+var renewalHangs = Scenario{
+	Name:   "renewal_hangs",
+	Family: Loss,
+	Story: "One renewal hangs: it's neither executed nor answered, and everything" +
+		" after it works. A works for 15 s while B waits. Also: from the grant" +
+		" on, every other reply to A takes a tenth of the lease.",
+	Invariants: []string{TwoHolders},
+	tell: func(t *telling) {
+		if !t.offers(Renewal) {
+			t.verdict(NotOffered, TwoHolders)
+			return
+		}
+		oneRenewalHangs(t, 0)
+		oneRenewalHangs(t, lease/10)
+	},
+}
+
+// oneRenewalHangs tells renewal_hangs with replies that take so long.
+func oneRenewalHangs(t *telling, reply time.Duration) {
+	t.world(func(s *story) {
+		cast := s.cast("A", "B")
+		a, b := cast[0], cast[1]
+		s.start()
+		a.Fault(lab.Renewal, 1, lab.Fault{Hang: true})
+		s.run(func() {
+			a.at(0)
+			a.mustAcquire()
+			a.Step("slows down", func() {
+				a.Always(lab.Fault{AnswerAfter: reply})
+			})
+			a.at(15 * second)
+			told := a.told()
+			if err := a.release(); told || err != nil {
+				a.report(TwoHolders, "one renewal that hung has cost the lock:"+
+					" A was told of a loss (%v), and its Unlock after 15 s"+
+					" returns %s", told, outcome(err))
+			}
+		}, func() {
+			b.at(second)
+			b.acquire(30 * second)
+			b.release()
+		})
+		s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
+	})
 }

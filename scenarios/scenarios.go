@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -88,6 +89,12 @@ const (
 	RenewalAfterUnlock = "renewal after unlock" // something is sent for a lock given back
 	Unavailable        = "unavailable"          // refused, though it could be granted
 	Hangs              = "hangs"                // no answer in bounded time
+	LeftBehind         = "left behind"          // a key that no expiry removes
+	BusyWaiting        = "busy waiting"         // a waiter sends more than it need
+	WrongLease         = "wrong lease"          // the lease is not the one asked for
+	LateWakeUp         = "late wake-up"         // released, and a waiter sleeps on
+	Herd               = "thundering herd"      // one release, and all waiters ask
+	Starvation         = "starvation"           // others get in again and again
 )
 
 // Feature is something that a lock may decline to offer.
@@ -98,9 +105,12 @@ const (
 	Reentry Feature = "re-entry" // lock again through the same handle
 	Renewal Feature = "renewal"  // the lease is renewed while the lock is held
 	Telling Feature = "lost"     // Lost, see Losable
+
+	// FixedLeases says that the option FixedLease turns renewal off.
+	FixedLeases Feature = "fixed lease"
 )
 
-var features = []Feature{Reentry, Renewal, Telling}
+var features = []Feature{Reentry, Renewal, Telling, FixedLeases}
 
 // Verdict is the outcome of a story for one invariant.
 type Verdict string
@@ -160,6 +170,14 @@ type settings struct {
 
 	// For the test of a lock that asks without end: after how many times.
 	most int
+
+	// For a second pass in a world that differs a little.
+	lease  time.Duration
+	key    string
+	driver func(*redis.Options)
+
+	keeps func(key string) []string
+	left  *[]string // what no expiry removes, and after which scenario
 }
 
 // Nodes gives the lock so many independent Redis nodes; the default is one.
@@ -180,6 +198,18 @@ func WithoutFeatures(features ...Feature) Option {
 // The first one is the one whose owner holds the lock.
 func Keys(of func(key string) []string) Option {
 	return func(s *settings) { s.keys = of }
+}
+
+// Keeps tells which Redis keys of a lock stay on purpose when nobody holds it and
+// have no TTL, such as the counter of its fencing tokens.
+func Keeps(of func(key string) []string) Option {
+	return func(s *settings) { s.keeps = of }
+}
+
+// declares says whether a flaw is declared.
+func (s *settings) declares(scenario, invariant string) bool {
+	return slices.Contains(s.flaws,
+		Flaw{Scenario: scenario, Invariant: invariant})
 }
 
 // CountedTokens says that the fencing tokens of successive grants count by one.
@@ -221,6 +251,8 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 		return runReal(t, build, s)
 	}
 	var report Report
+	var left []string
+	s.left = &left
 	hopeless := ""
 	for _, scenario := range Catalogue {
 		t.Run(scenario.Name, func(t *testing.T) {
@@ -242,11 +274,32 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 			report = append(report, results...)
 		})
 	}
+	if len(left) > 0 && !s.declares(nothingLeft.Name, LeftBehind) &&
+		report.Verdict(nothingLeft.Name, LeftBehind) == Holds {
+		t.Errorf("keys without a TTL are left three leases after the last owner"+
+			" has died; declare with scenarios.Keeps what stays on purpose: %s",
+			strings.Join(left, ", "))
+	}
+	if idle := report.idle(); len(idle) > 0 && !s.red {
+		t.Logf("did not arise for this lock: %s", strings.Join(idle, ", "))
+	}
 	if broken := report.broken(); hopeless == "" && !s.red &&
 		!equal(broken, s.flaws) {
 		t.Log("what this run has broken, to declare it:\n" + declaration(broken))
 	}
 	return report
+}
+
+// idle are the scenarios and invariants that did not arise, in the order of the
+// catalogue: what the lock does there was not seen.
+func (r Report) idle() []string {
+	var idle []string
+	for _, result := range r {
+		if result.Verdict == DoesNotArise {
+			idle = append(idle, result.Scenario+" ("+result.Invariant+")")
+		}
+	}
+	return idle
 }
 
 // broken are the flaws that were seen, in the order of the catalogue.
@@ -291,7 +344,8 @@ func (s *settings) check(build Build) error {
 	for _, f := range s.declined {
 		if !slices.Contains(features, f) {
 			return fmt.Errorf("the lock is declared to be without %q, the"+
-				" features are %q, %q and %q", f, Reentry, Renewal, Telling)
+				" features are %q, %q, %q and %q", f, Reentry, Renewal, Telling,
+				FixedLeases)
 		}
 	}
 	for _, flaw := range s.flaws {
@@ -318,8 +372,7 @@ func (s *settings) check(build Build) error {
 // judge holds a result against what is declared.
 func judge(t *testing.T, r Result, s settings) {
 	t.Helper()
-	declared := slices.Contains(s.flaws,
-		Flaw{Scenario: r.Scenario, Invariant: r.Invariant})
+	declared := s.declares(r.Scenario, r.Invariant)
 	switch {
 	case r.Verdict == Breaks && s.red:
 		t.Error(r.Assertion)

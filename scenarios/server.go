@@ -374,3 +374,68 @@ var scriptCacheFlushed = Scenario{
 		}
 	},
 }
+
+var clockDrift = Scenario{
+	Name:   "clock_drift",
+	Family: Server,
+	Story: "The nodes' clocks run 1 % faster than A's, so a lease of 10 s ends after" +
+		" 9.9 s. A works for 9 s while B waits. On several nodes, also: those beyond" +
+		" a majority answer so slowly that A's acquire takes 9.94 s, and A must not" +
+		" believe that it holds the lock.",
+	Invariants: []string{TwoHolders},
+	tell: func(t *telling) {
+		if t.cannot("a real server's clock can't be given another rate") {
+			return
+		}
+		nodes := t.settings.nodes
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			s.start()
+			s.drift(1.01)
+			s.run(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(9 * second)
+				a.release()
+			}, func() {
+				b.at(second)
+				if b.acquire(lease) == nil {
+					b.release()
+				}
+			})
+			s.judge(TwoHolders, true)
+		}, pollEvery(500*time.Millisecond))
+		if nodes < 3 {
+			return
+		}
+		t.world(func(s *story) {
+			a := s.actor("A")
+			s.start()
+			s.drift(1.01)
+			beyond := nodes - (nodes/2 + 1)
+			for i := range beyond {
+				a.Fault(lab.Acquire, nodes-i, lab.Fault{
+					AnswerAfter: 9940 * time.Millisecond / time.Duration(beyond)})
+			}
+			s.run(func() {
+				a.at(0)
+				granted := a.tryFor(time.Hour)
+				a.Step("looks", func() {
+					if granted && s.Owner() == "-" {
+						s.Report(TwoHolders, "A believes at %.3f to hold the lock,"+
+							" and its lease is over on most nodes", s.Now().Seconds())
+					}
+				})
+			})
+			s.judge(TwoHolders, true)
+		}, nodeTimeout(9*second))
+	},
+}
+
+// drift lets the clocks of all nodes run at another rate.
+func (s *storyOf) drift(rate float64) {
+	for i := range s.telling.settings.nodes {
+		s.Node(i).Drift(rate)
+	}
+}

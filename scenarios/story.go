@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,11 +29,16 @@ type Scenario struct {
 // lease is the lease of every story; the stories' times fit it.
 const lease = 10 * time.Second
 
+// latency is how long a command or a reply is on its way. Without it whatever a
+// lock does takes no time, and what it has no time for goes unnoticed.
+const latency = 500 * time.Microsecond
+
 // seconds makes the stories read like their sources.
 const second = time.Second
 
 // telling is a scenario under way: one or several worlds, judged together.
 type telling struct {
+	left     []string // the keys that its worlds left behind without a lease
 	t        *testing.T
 	scenario Scenario
 	build    Build
@@ -59,7 +65,20 @@ func tell(t *testing.T, scenario Scenario, build Build, s settings) (
 		}
 		results = append(results, *r)
 	}
+	if len(telling.left) > 0 && s.left != nil {
+		*s.left = append(*s.left, fmt.Sprintf("%q after %s", telling.left,
+			scenario.Name))
+	}
 	return results, nil
+}
+
+// leave notes what a world has left behind, but for what the lock keeps.
+func (t *telling) leave(keys, kept []string) {
+	for _, key := range keys {
+		if !slices.Contains(kept, key) && !slices.Contains(t.left, key) {
+			t.left = append(t.left, key)
+		}
+	}
 }
 
 // offers says whether the lock claims a feature.
@@ -164,6 +183,15 @@ func (t *telling) once(n int, story func(*story), options ...worldOption) (
 	config := lab.Config{Nodes: t.settings.nodes, Key: key, TTL: lease,
 		LeaseEnd: t.settings.leaseEnd, Seen: t.settings.seen,
 		Most: t.settings.most}
+	if t.virtual() {
+		config.Latency, config.Driver = latency, t.settings.driver
+		config.Key = cmp.Or(t.settings.key, key)
+		key = config.Key
+		if t.settings.lease > 0 {
+			config.TTL = t.settings.lease
+			config.Scale = float64(config.TTL) / float64(lease)
+		}
+	}
 	if t.settings.servers != nil {
 		config.Servers = t.settings.servers
 		config.TTL = t.settings.realLease(n)
@@ -172,6 +200,8 @@ func (t *telling) once(n int, story func(*story), options ...worldOption) (
 	if t.settings.keys != nil {
 		config.Keys = t.settings.keys(key)
 	}
+	var world *lab.World
+	var kept []string // keys that the locks keep
 	err := lab.Run(t.t, config, func(w *lab.World) {
 		s := &storyOf{telling: t, World: w}
 		for _, option := range append([]worldOption{pace}, options...) {
@@ -184,6 +214,8 @@ func (t *telling) once(n int, story func(*story), options ...worldOption) (
 		if !s.played {
 			w.Fail("the story was never played")
 		}
+		world = w
+		kept = s.kept()
 		if len(w.Failures()) > 0 {
 			t.err = errors.Join(w.Failures()...)
 			if errors.Is(t.err, lab.ErrStuck) {
@@ -198,6 +230,9 @@ func (t *telling) once(n int, story func(*story), options ...worldOption) (
 	})
 	if err != nil && t.err == nil {
 		t.err = err
+	}
+	if world != nil && err == nil {
+		t.leave(world.Left(), kept)
 	}
 	return late
 }
@@ -219,11 +254,24 @@ func nodeTimeout(d time.Duration) worldOption {
 	}
 }
 
+// unrenewed is lock.FixedLease.
+func unrenewed(*lab.World) []lock.Option {
+	return []lock.Option{lock.FixedLease()}
+}
+
+// uneven makes the lease a little longer, so that it is no whole number of
+// seconds. The story's times stay in step with it.
+func uneven(w *lab.World) []lock.Option {
+	w.TTL = (w.TTL * 1076 / 1000).Truncate(time.Millisecond)
+	w.Scale = float64(w.TTL) / float64(lease)
+	return nil
+}
+
 // pace is what the locks' own times are on real servers: in step with the story
 // where they would else be fixed, and with room for a busy machine.
 func pace(w *lab.World) []lock.Option {
 	if !w.Real() {
-		return nil
+		return []lock.Option{lock.PollEvery(w.Lasts(lock.DefaultPoll))}
 	}
 	return []lock.Option{lock.PollEvery(w.Lasts(lock.DefaultPoll)),
 		lock.NodeTimeout(w.Lasts(second))}
@@ -247,6 +295,7 @@ type storyOf struct {
 // actor is a client that plays a part, with a handle of its own on the lock.
 type actor struct {
 	*lab.Client
+	owner string // its name, the client's but where several owners share one
 	story *story
 	lock  lock.Lock
 	phase time.Duration
@@ -262,15 +311,26 @@ type actor struct {
 
 	acquires int // how many commands an acquire takes when nothing fails
 	releases int // and a release
+	grants   int // which command of an acquire is the first to change the lock
+	frees    int // and which of a release
 }
 
 // actor makes a client. Actors act at different phases of a tenth of a second:
 // ties decide nothing.
 func (s *storyOf) actor(name string) *actor {
-	a := &actor{Client: s.Client(name), story: s,
+	a := &actor{Client: s.Client(name), owner: name, story: s,
 		phase: time.Duration(len(s.actors)+1) * 7 * time.Millisecond}
 	s.actors = append(s.actors, a)
 	return a
+}
+
+// beside makes an actor that lives in the process of another one and uses its
+// client: another owner.
+func (s *storyOf) beside(a *actor, name string) *actor {
+	b := &actor{Client: a.Client, owner: name, story: s,
+		phase: time.Duration(len(s.actors)+1) * 7 * time.Millisecond}
+	s.actors = append(s.actors, b)
+	return b
 }
 
 // mortal makes an actor whose process the story will kill or stop. On real
@@ -292,7 +352,7 @@ func (s *storyOf) cast(names ...string) []*actor {
 
 // operator gives the nodes a script: what happens to them is no client's doing.
 func (s *storyOf) operator(script func(o *actor)) {
-	o := &actor{Client: s.Client("~"), story: s}
+	o := &actor{Client: s.Client("~"), owner: "~", story: s}
 	s.operate = func() { o.Go(func() { script(o) }) }
 }
 
@@ -300,6 +360,11 @@ func (s *storyOf) operator(script func(o *actor)) {
 // A cold script would answer NOSCRIPT and be a command of its own; so the first
 // time is long enough for a renewal. The second time the commands are counted.
 func (s *storyOf) warm() {
+	var keys []string
+	for _, a := range s.actors {
+		keys = append(keys, s.keys(s.warmKey(a))...)
+	}
+	s.Rehearse(keys)
 	for _, a := range s.actors {
 		a.Go(func() {
 			ctx := context.Background()
@@ -307,7 +372,8 @@ func (s *storyOf) warm() {
 				s.Fail("%s can't connect: %w", a.Name, err)
 				return
 			}
-			l, err := s.telling.built(a.Env(s.warmKey(a), s.options...))
+			l, err := s.telling.built(
+				a.EnvOf(a.owner, s.warmKey(a), s.options...))
 			if err != nil {
 				s.Fail("%w", err)
 				return
@@ -320,6 +386,7 @@ func (s *storyOf) warm() {
 					return
 				}
 				a.acquires = a.Sent(lab.Acquire)
+				a.grants = cmp.Or(a.Decided(lab.Acquire), 1)
 				a.Sleep(work)
 				a.Step("warms up", func() { a.Begin(lab.Release) })
 				if err := l.Unlock(ctx); err != nil {
@@ -328,12 +395,14 @@ func (s *storyOf) warm() {
 					return
 				}
 				a.releases = a.Sent(lab.Release)
+				a.frees = cmp.Or(a.Decided(lab.Release), 1)
 				a.Step("warms up", func() { a.Begin(lab.Renewal) })
 			}
 			if a.process {
 				err = a.startProcess()
 			} else {
-				a.lock, err = s.telling.built(a.Env(s.Key, s.options...))
+				a.lock, err = s.telling.built(
+					a.EnvOf(a.owner, s.Key, s.options...))
 			}
 			if err != nil {
 				s.Fail("%w", err)
@@ -354,9 +423,30 @@ func (s *storyOf) warm() {
 // the story's lock does: the others have not seen the scripts.
 func (s *storyOf) warmKey(a *actor) string {
 	if s.Real() {
-		return lock.Beside(s.Key, "warm:"+a.Name)
+		return lock.Beside(s.Key, "warm:"+a.owner)
 	}
-	return s.Key + ":warm:" + a.Name
+	return s.Key + ":warm:" + a.owner
+}
+
+// kept are the Redis keys that the locks of the story declare to keep forever.
+func (s *storyOf) kept() []string {
+	of := s.telling.settings.keeps
+	if of == nil {
+		return nil
+	}
+	kept := of(s.Key)
+	for _, a := range s.actors {
+		kept = append(kept, of(s.warmKey(a))...)
+	}
+	return kept
+}
+
+// keys are the Redis keys that stand for the lock of a name.
+func (s *storyOf) keys(name string) []string {
+	if of := s.telling.settings.keys; of != nil {
+		return of(name)
+	}
+	return []string{name}
 }
 
 // startProcess lets the actor live in a worker from now on.
@@ -447,7 +537,7 @@ func (s *storyOf) judge(invariant string, arose bool, aliases ...string) {
 		r.Verdict = Breaks
 		r.Event = broken[0].String()
 		r.BrokenAt = broken[0].Entry
-	case !arose:
+	case !arose || s.Unfired():
 		r.Verdict = DoesNotArise
 	}
 	r.Sequence = s.Timeline()
@@ -606,11 +696,15 @@ func (a *actor) granted(ok bool) {
 	if a.depth > 1 {
 		return
 	}
-	var lost <-chan struct{}
+	a.holding = a.EnterAs(a.owner, a.lost())
+}
+
+// lost is the channel of the newest acquisition, nil when the lock offers none.
+func (a *actor) lost() <-chan struct{} {
 	if l, ok := a.lock.(lock.Losable); ok {
-		lost = l.Lost()
+		return l.Lost()
 	}
-	a.holding = a.Enter(lost)
+	return nil
 }
 
 // release calls Unlock.
@@ -622,7 +716,7 @@ func (a *actor) releaseWith(ctx context.Context) error {
 		a.freedAt, a.freed = a.story.Now(), false
 		a.depth = max(a.depth-1, 0)
 		if a.depth == 0 {
-			a.Leave()
+			a.LeaveAs(a.owner)
 		}
 	})
 	err := a.lock.Unlock(ctx)
@@ -651,10 +745,7 @@ func (a *actor) fenced() bool {
 // awaitLoss waits until the lock tells that the lease is gone, at most until a
 // moment of the story. It is 0 when nothing was told.
 func (a *actor) awaitLoss(until time.Duration) (toldAt time.Duration) {
-	var lost <-chan struct{}
-	if l, ok := a.lock.(lock.Losable); ok {
-		lost = l.Lost()
-	}
+	lost := a.lost()
 	timer := time.NewTimer(a.story.Lasts(until - a.story.Now()))
 	defer timer.Stop()
 	select {

@@ -1,5 +1,12 @@
 package scenarios
 
+import (
+	"slices"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+)
+
 // The family of waking: how those who wait learn of a release.
 
 var lostWakeup = Scenario{
@@ -34,5 +41,188 @@ var lostWakeup = Scenario{
 			})
 			s.judge(Orphaned, true)
 		})
+	},
+}
+
+var promptWake = Scenario{
+	Name:   "prompt_wake",
+	Family: Waking,
+	Story: "A unlocks after B was refused and before B can hear of it: B's next" +
+		" command, which may be its subscription, is on its way until 3 s, and A" +
+		" unlocks at 2 s. B must get the lock by 4 s. Also: five owners of one" +
+		" process wait from 3 s on, and A unlocks at 5 s. One of them must get the" +
+		" lock within 1 s, and unless they poll, not all of them may ask for it.",
+	Invariants: []string{LateWakeUp, Herd},
+	tell: func(t *telling) {
+		if t.onStore("which of its commands a waiter listens with is not known") {
+			return
+		}
+		releaseBeforeListening(t)
+		oneIsWoken(t)
+	},
+}
+
+// releaseBeforeListening tells of a release between a refusal and what the waiter
+// sends next.
+func releaseBeforeListening(t *telling) {
+	t.world(func(s *story) {
+		cast := s.cast("A", "B")
+		a, b := cast[0], cast[1]
+		s.start()
+		b.Fault(lab.Acquire, 2, lab.Fault{Deliver: 3 * second,
+			Until: a.released, IfSent: true})
+		s.run(func() {
+			a.at(0)
+			a.mustAcquire()
+			a.at(2 * second)
+			a.Until(func() bool { return b.Sent(lab.Acquire) > 1 }, lease/2)
+			a.release()
+		}, func() {
+			b.at(second)
+			b.Until(a.has, lease)
+			if err := b.acquire(3 * second); err != nil {
+				b.report(LateWakeUp, "A has unlocked at %.3f, and B, which waits"+
+					" since %.3f, isn't let in: %s", a.freedAt.Seconds(),
+					(second + b.phase).Seconds(), outcome(err))
+				return
+			}
+			b.release()
+		})
+		s.judge(LateWakeUp, true)
+	})
+}
+
+// oneIsWoken tells of a release for which a whole process waits.
+func oneIsWoken(t *telling) {
+	t.world(func(s *story) {
+		a, b := s.actor("A"), s.actor("B")
+		waiters := []*actor{b}
+		for _, name := range []string{"B2", "B3", "B4", "B5"} {
+			waiters = append(waiters, s.beside(b, name))
+		}
+		let := func() bool { return slices.ContainsFunc(waiters, (*actor).has) }
+		silent := false
+		scripts := []func(){func() {
+			a.at(0)
+			a.mustAcquire()
+			a.at(5 * second)
+			a.Step("looks", func() { silent = b.sentSince(4*second) == 0 })
+			a.release()
+			a.Until(let, s.patience(second))
+			a.work(500 * time.Millisecond)
+			a.Step("looks", func() {
+				if n := b.sentSince(a.freedAt); silent && n >= len(waiters) {
+					s.Report(Herd, "A has unlocked at %.3f, and the %d waiters"+
+						" of a process have sent %d commands since",
+						a.freedAt.Seconds(), len(waiters), n)
+				}
+			})
+			a.work(s.patience(second) - 500*time.Millisecond)
+			if !let() {
+				a.report(LateWakeUp, "A has unlocked at %.3f, and of five waiters"+
+					" none is let in", a.freedAt.Seconds())
+			}
+		}}
+		for _, w := range waiters {
+			scripts = append(scripts, func() {
+				w.at(3 * second)
+				w.Until(a.has, lease)
+				if w.acquire(3*second+s.patience(second)) == nil {
+					w.work(3 * second)
+					w.release()
+				}
+			})
+		}
+		s.play(scripts...)
+		s.judge(LateWakeUp, true)
+		s.judge(Herd, silent)
+	}, pollEvery(500*time.Millisecond)) // five wait
+}
+
+// sentSince is how many commands of the actor's client a server has executed since
+// a moment.
+func (a *actor) sentSince(moment time.Duration) int {
+	n := 0
+	for _, e := range a.story.Timeline() {
+		if e.Client == a.Name && e.Command != "" && e.At >= moment {
+			n++
+		}
+	}
+	return n
+}
+
+var impatientWaiter = Scenario{
+	Name:   "impatient_waiter",
+	Family: Waking,
+	Story: "B and B2 wait in one process, and A unlocks at 2 s. The first command" +
+		" that this process sends then hangs. B gives up at 2.5 s. One of them must" +
+		" have got the lock by 7 s.",
+	Invariants: []string{LateWakeUp},
+	tell: func(t *telling) {
+		if t.onStore("a command that hangs there may be a heartbeat") {
+			return
+		}
+		t.world(func(s *story) {
+			a, b := s.actor("A"), s.actor("B")
+			b2 := s.beside(b, "B2")
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(2 * second)
+				a.Step("unlocks soon", func() {
+					b.Begin(lab.Acquire) // its commands are counted anew
+					b.Fault(lab.Acquire, 1, lab.Fault{Hang: true})
+				})
+				a.release()
+			}, func() {
+				b.at(500 * time.Millisecond)
+				b.Until(a.has, lease)
+				if b.acquire(2*second-b.phase) == nil {
+					b.release()
+				}
+			}, func() {
+				b2.at(second)
+				b2.Until(a.has, lease)
+				if b2.acquire(6*second) == nil {
+					b2.release()
+				}
+				if !b.has() && !b2.has() {
+					b2.report(LateWakeUp, "A has unlocked at %.3f, B has given up,"+
+						" and B2 isn't let in", a.freedAt.Seconds())
+				}
+			})
+			s.judge(LateWakeUp, true)
+		}, pollEvery(300*time.Millisecond))
+	},
+}
+
+var deadWaiter = Scenario{
+	Name:   "dead_waiter",
+	Family: Waking,
+	Story: "B waits for the lock from 1 s on and C from 2 s on. B's process dies" +
+		" at 3 s. A unlocks at 4 s, and C must get the lock within a lease.",
+	Invariants: []string{Orphaned},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(3 * second)
+				a.Step("sees B die", func() { b.Crash() })
+				a.at(4 * second)
+				a.release()
+			}, func() {
+				b.at(second)
+				b.Until(a.has, lease)
+				b.acquire(lease)
+			}, func() {
+				c.at(2 * second)
+				c.Until(a.has, lease)
+				c.mustComeFree(2*second+lease, "A has unlocked, and B, which was"+
+					" before C, is dead")
+			})
+			s.judge(Orphaned, true)
+		}, pollEvery(500*time.Millisecond))
 	},
 }

@@ -2,6 +2,7 @@ package scenarios_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,60 @@ var wrongLocks = []struct {
 		"nodes_down: two holders"}},
 	{"a majority that keeps what it got in vain", 5, votes(3, false), []string{
 		"nodes_down: orphaned"}},
+
+	{"an Unlock that returns nil when the server can't be reached", 1,
+		swallowsErrors, []string{"failed_unlock: told a lie"}},
+	{"an Unlock that takes a network error for a lost lease", 1,
+		blamesTheLease, []string{"failed_unlock: told a lie"}},
+	{"an inner Unlock that doesn't count when it fails", 1, keepsTheCount,
+		[]string{"failed_inner_unlock: orphaned"}},
+	{"an inner Unlock that releases the whole lock when it fails", 1, givesUp,
+		[]string{"failed_inner_unlock: two holders"}},
+	{"GET, GET, DEL", 1, looksTwice, []string{
+		"compare_twice: foreign release"}},
+	{"a lock that renews in spite of FixedLease", 1, alwaysRenews, []string{
+		"fixed_lease: wrong lease"}},
+	{"a lock without Lost under FixedLease", 1, silentWhenFixed, []string{
+		"fixed_lease: not told"}},
+	{"owner ids from the nanosecond clock", 1, named("reentrant", byTheClock),
+		[]string{"born_together: two holders"}},
+	{"owner ids that are drawn ahead, from the nanosecond clock", 1,
+		drawnAhead(byTheClock), []string{"born_together: foreign release"}},
+	{"owner ids that are unique in one process", 1,
+		named("reentrant", byTheProcess()), []string{
+			"born_together: two holders"}},
+	{"a TryLock that polls for five seconds", 1, patientTryLock, []string{
+		"prompt_answers: hangs"}},
+	{"an Unlock that sleeps for a second", 1, sleepyUnlock, []string{
+		"prompt_answers: hangs"}},
+	{"a TryLock that waits for an answer after its deadline", 1, deafTryLock,
+		[]string{"prompt_answers: hangs"}},
+	{"a hundred attempts without a pause", 1, hurriedTryLock, []string{
+		"prompt_answers: busy waiting"}},
+	{"a counter of fencing tokens with a TTL of four leases", 1,
+		tokens(nil, forgotten), []string{"tokens_rise: wrong token"}},
+	{"a fencing token that is taken before the lock", 1, tokens(counted, nil),
+		[]string{"tokens_rise: wrong token"}},
+	{"fencing tokens from the client's clock", 1, tokens(nil, clocked),
+		[]string{"tokens_rise: wrong token"}},
+	{"fencing tokens from when the owner was built", 1, tokens(nil, born),
+		[]string{"tokens_rise: wrong token"}},
+	{"fencing tokens from when the owner was built, with a count", 1,
+		tokens(nil, bornAndCounted), []string{"tokens_rise: wrong token"}},
+	{"a TryLock that takes the lock once more after an error", 1, secondTry,
+		[]string{"lost_reply: told a lie"}},
+	{"a lock whose renewal waits for its answer forever", 1, renewsForever,
+		[]string{"renewal_hangs: two holders"}},
+	{"a lock whose owner ids repeat from one owner of a process to the next", 1,
+		idsOf(func(env scenarios.Env, n, _ int) string {
+			return fmt.Sprintf("%p#%d", env.Process, n)
+		}), []string{"two_owners_one_process: two holders"}},
+	{"a lock whose owner ids repeat from one process to the next", 1,
+		idsOf(func(_ scenarios.Env, _, n int) string {
+			return fmt.Sprint(n)
+		}), []string{"mutual_exclusion: two holders"}},
+	{"a lock that takes a silent waiter for dead", 1, silentIsDead, []string{
+		"far_process: starvation"}},
 }
 
 func TestWrongLocksBreakWhatNoRungBreaks(t *testing.T) {
@@ -334,5 +389,81 @@ func votes(need int, giveBack bool) func() scenarios.Build {
 				},
 			}, nil
 		}
+	}
+}
+
+// renewsForever is platinum with renewals that have no time limit.
+func renewsForever() scenarios.Build {
+	return func(env scenarios.Env) (scenarios.Lock, error) {
+		platinum, err := rung("platinum")()(env)
+		renewing, stop := context.WithCancel(context.Background())
+		stop()
+		return sketch{
+			try: func(ctx context.Context) (bool, error) {
+				granted, err := platinum.TryLock(ctx)
+				if !granted || err != nil {
+					return granted, err
+				}
+				renewing, stop = context.WithCancel(context.Background())
+				go func(ctx context.Context) {
+					for lock.Sleep(ctx, env.TTL/3) == nil {
+						env.Nodes[0].PExpire(ctx, env.Key, env.TTL)
+					}
+				}(renewing)
+				return true, nil
+			},
+			unlock: func(ctx context.Context) error {
+				stop()
+				return platinum.Unlock(ctx)
+			},
+		}, err
+	}
+}
+
+// idsOf is reentrant with owner ids that are made from the process, and from how
+// many the owner, or its process, has drawn.
+func idsOf(id func(env scenarios.Env, ofOwner, ofProcess int) string) func() scenarios.Build {
+	return func() scenarios.Build {
+		drawn := map[any]int{} // by the owners of a process
+		return func(env scenarios.Env) (scenarios.Lock, error) {
+			own := 0
+			env.Options = append(env.Options, scenarios.Tokens(func() string {
+				own++
+				drawn[env.Process]++
+				return id(env, own, drawn[env.Process])
+			}))
+			return rung("reentrant")()(env)
+		}
+	}
+}
+
+// silentIsDead is gold with a list of those who wait at the server. A waiter that
+// is silent for a twentieth of the lease is taken for dead, and begins anew.
+func silentIsDead() scenarios.Build {
+	acquire := redis.NewScript(`
+		local waits = redis.call('EXISTS', KEYS[2]) == 1
+		local lives = redis.call('EXISTS', KEYS[3]) == 1
+		if redis.call('EXISTS', KEYS[1]) == 1 or waits and not lives then
+			redis.call('SET', KEYS[2], 1, 'PX', ARGV[1])
+			redis.call('SET', KEYS[3], 1, 'PX', math.floor(ARGV[1] / 20))
+			return 0
+		end
+		redis.call('DEL', KEYS[2], KEYS[3])
+		redis.call('SET', KEYS[1], 'taken', 'PX', ARGV[1])
+		return 1`)
+	owners := 0
+	return func(env scenarios.Env) (scenarios.Lock, error) {
+		owners++
+		rdb := env.Nodes[0]
+		keys := []string{env.Key, lock.Beside(env.Key, fmt.Sprint(owners, ":waits")),
+			lock.Beside(env.Key, fmt.Sprint(owners, ":lives"))}
+		return sketch{
+			try: func(ctx context.Context) (bool, error) {
+				return acquire.Run(ctx, rdb, keys, env.TTL.Milliseconds()).Bool()
+			},
+			unlock: func(ctx context.Context) error {
+				return rdb.Del(ctx, env.Key).Err()
+			},
+		}, nil
 	}
 }

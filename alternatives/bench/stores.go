@@ -157,7 +157,7 @@ func startMariaDB(ctx context.Context) (db *sql.DB, end func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if db, err = openMariaDB(ctx, server.Addr()); err != nil {
+	if db, err = openMariaDB(ctx, server); err != nil {
 		server.Stop()
 		return nil, nil, err
 	}
@@ -165,8 +165,10 @@ func startMariaDB(ctx context.Context) (db *sql.DB, end func(), err error) {
 }
 
 // openMariaDB makes a database on a fresh server and connects to it.
-func openMariaDB(ctx context.Context, addr string) (*sql.DB, error) {
-	admin, err := sql.Open("mysql", "root@tcp("+addr+")/")
+func openMariaDB(ctx context.Context, server *servers.Store) (*sql.DB, error) {
+	user, password := server.Auth()
+	dsn := fmt.Sprintf("%s:%s@tcp(%s)/", user, password, server.Addr())
+	admin, err := sql.Open("mysql", dsn)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +177,7 @@ func openMariaDB(ctx context.Context, addr string) (*sql.DB, error) {
 		"CREATE DATABASE "+database); err != nil {
 		return nil, err
 	}
-	db, err := mysql.Open(ctx, "root@tcp("+addr+")/"+database)
+	db, err := mysql.Open(ctx, dsn+database)
 	if err == nil {
 		db.SetMaxIdleConns(1000) // the clients' connections stay
 	}

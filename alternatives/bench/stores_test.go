@@ -84,7 +84,7 @@ func TestAStoreThatIsNotInstalledIsLeftOutAndNamed(t *testing.T) {
 	if err := servers.Installed(); err != nil {
 		t.Skip(err)
 	}
-	redis, err := servers.StartRedis(t.Context())
+	redis, err := servers.StartOpenRedis(t.Context())
 	require.NoError(t, err)
 	defer redis.Stop()
 	t.Setenv("PATH", "")

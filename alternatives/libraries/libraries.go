@@ -39,10 +39,14 @@ type Library struct {
 // rueidislockFlaws are the same for every majority: all keys are on one node.
 var rueidislockFlaws = lock.Flaws(
 	"paused_holder: stale write",
-	"lost_reply: self-deadlock",
+	"lost_reply: self-deadlock, told a lie",
 	"lost_wakeup: orphaned",
 	"hung_worker: orphaned",
 	"partitioned_holder: not told",
+	"prompt_answers: hangs",
+	"renewal_hangs: two holders",
+	"prompt_wake: late wake-up, thundering herd",
+	"far_process: starvation",
 )
 
 // Libraries are all libraries in the order in which they are shown.
@@ -62,6 +66,7 @@ var Libraries = []Library{
 			"late_grant: orphaned",
 			"cancelled_context: orphaned",
 			"oversell: lost update",
+			"far_process: starvation",
 		),
 	},
 	{

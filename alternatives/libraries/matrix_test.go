@@ -51,14 +51,15 @@ func TestEveryLibraryBreaksTheSameOnRealServers(t *testing.T) {
 	}
 }
 
-// run tells every scenario against a library. None of them claims re-entry.
+// run tells every scenario against a library. None of them claims re-entry, and
+// none knows the ladder's option FixedLease.
 func run(t *testing.T, library libraries.Library, more ...scenarios.Option,
 ) scenarios.Report {
 	t.Helper()
 	options := []scenarios.Option{
 		scenarios.Nodes(library.Nodes),
 		scenarios.Flaws(library.Flaws...),
-		scenarios.WithoutFeatures(scenarios.Reentry),
+		scenarios.WithoutFeatures(scenarios.Reentry, scenarios.FixedLeases),
 	}
 	if !library.Renews {
 		options = append(options, scenarios.WithoutFeatures(scenarios.Renewal))

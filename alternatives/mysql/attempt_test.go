@@ -17,7 +17,7 @@ func TestWhoComesTooLateHasNotTaken(t *testing.T) {
 	for name, accepts := range map[string]bool{"version": false,
 		"timestamp": true} {
 		t.Run(name, func(t *testing.T) {
-			db := open(t, server.Addr())
+			db := open(t, server)
 			db.SetMaxOpenConns(1)
 			_, err := db.Exec("SET timestamp = 1700000000")
 			require.NoError(t, err)

@@ -43,7 +43,7 @@ func refused(t *testing.T, db *sql.DB, query string, args ...any) bool {
 
 func TestCautions(t *testing.T) {
 	server := start(t)
-	db := open(t, server.Addr())
+	db := open(t, server)
 	for _, name := range []string{"one", "two"} {
 		_, err := db.Exec("INSERT INTO lockladder_row (name) VALUES (?)", name)
 		require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestCautions(t *testing.T) {
 		ctx := context.Background()
 		_, err := db.Exec("SET GLOBAL innodb_lock_wait_timeout = 1")
 		require.NoError(t, err)
-		fresh := open(t, server.Addr()) // the setting is for new connections
+		fresh := open(t, server) // the setting is for new connections
 		a, err := mysql.NewPessimistic(fresh, "wait")
 		require.NoError(t, err)
 		b, err := mysql.NewPessimistic(fresh, "wait")
@@ -141,7 +141,7 @@ func TestCautions(t *testing.T) {
 
 // Nobody holds anything between reading and writing; the database compares.
 func TestOptimisticSellsWhatThereIs(t *testing.T) {
-	db := open(t, start(t).Addr())
+	db := open(t, start(t))
 	ctx := context.Background()
 	const clients, stock = 20, 8
 	require.NoError(t, mysql.NewOptimistic(db, "stock",
@@ -175,7 +175,7 @@ func TestOptimisticSellsWhatThereIs(t *testing.T) {
 // written. A version always tells it. A time tells it only when the clock has
 // moved on in between: of two sales within one second, one is lost.
 func TestATimestampMissesWhatHappensWithinIt(t *testing.T) {
-	db := open(t, start(t).Addr())
+	db := open(t, start(t))
 	ctx := context.Background()
 	for _, c := range []struct {
 		name    string
@@ -220,7 +220,7 @@ func TestAReplicaMayNotKnowTheLock(t *testing.T) {
 	ctx := context.Background()
 	master := start(t, "--server-id=1", "--log-bin")
 	replica := start(t, "--server-id=2")
-	admin, err := sql.Open("mysql", fmt.Sprintf("root@tcp(%s)/", replica.Addr()))
+	admin, err := sql.Open("mysql", rootOf(replica, ""))
 	require.NoError(t, err)
 	defer admin.Close()
 	order := func(statement string) {
@@ -238,12 +238,13 @@ func TestAReplicaMayNotKnowTheLock(t *testing.T) {
 	}
 	host, port, err := net.SplitHostPort(master.Addr())
 	require.NoError(t, err)
-	db := open(t, master.Addr()) // makes the tables
+	db := open(t, master) // makes the tables
 	require.True(t, try(db, "early"))
 
 	order("DROP DATABASE " + database) // the master's log makes it
+	user, password := master.Auth()
 	order(fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%s,"+
-		" MASTER_USER='root'", host, port))
+		" MASTER_USER='%s', MASTER_PASSWORD='%s'", host, port, user, password))
 	order("START SLAVE")
 	require.Eventually(t, func() bool {
 		var rows int
@@ -256,7 +257,7 @@ func TestAReplicaMayNotKnowTheLock(t *testing.T) {
 	require.True(t, try(db, "late"))
 	master.Kill()
 	order("RESET SLAVE ALL") // and is a master now
-	other := open(t, replica.Addr())
+	other := open(t, replica)
 	assert.False(t, try(other, "early"), "it knows this one")
 	assert.True(t, try(other, "late"), "two hold it now")
 }
@@ -288,10 +289,11 @@ func (c *slow) Read(b []byte) (int, error) {
 func TestALateReentryIsALoss(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	open(t, server.Addr())
+	open(t, server)
 	const ttl = 2 * time.Second
 	config := driver.NewConfig()
-	config.User, config.DBName = "root", database
+	config.User, config.Passwd = server.Auth()
+	config.DBName = database
 	config.Net, config.Addr = "tcp", server.Addr()
 	db, err := mysql.OpenBy(config, func(ctx context.Context, network,
 		addr string) (net.Conn, error) {
@@ -329,7 +331,7 @@ func TestBadInputGetsOneLine(t *testing.T) {
 	assert.ErrorContains(t, err, server.Addr())
 	assert.ErrorContains(t, err, "denied")
 	assert.NotContains(t, err.Error(), "secret")
-	db := open(t, server.Addr())
+	db := open(t, server)
 	_, err = mysql.NewRecord(nil, "x", every)
 	assert.ErrorIs(t, err, scenarios.ErrInvalid)
 	_, err = mysql.NewRecord(db, "", every)

@@ -113,15 +113,14 @@ func (l *Lease) Lock(ctx context.Context) error {
 // ErrNotHeld when the row is no longer this owner's. It runs for at most one
 // lease on a context of its own.
 func (l *Lease) Unlock(ctx context.Context) error {
+	// The handle's own count decides, whatever becomes of the statement: were a
+	// level kept after an error, the outermost Unlock would free nothing.
 	left := max(l.held-1, 0)
+	l.held = left
 	if left == 0 {
-		l.held, l.spent = 0, true
+		l.spent = true
 	}
-	err := l.leave(ctx, left)
-	if err == nil || errors.Is(err, scenarios.ErrNotHeld) {
-		l.held = left
-	}
-	return err
+	return l.leave(ctx, left)
 }
 
 func (l *Lease) leave(ctx context.Context, left int) error {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -125,15 +124,18 @@ type named struct{ scenarios.RealServers }
 
 func (named) Run() string { return run }
 
-// stories is this test binary, to tell some stories on somebody's database.
+// stories is this test binary, to tell some stories on somebody's database. The
+// arguments of a process can be read by others.
 func stories(of, which string) *exec.Cmd {
-	return exec.Command(os.Args[0], "-mysql", of, "-test.run",
+	cmd := exec.Command(os.Args[0], "-test.run",
 		"TestEveryLockBreaksWhatIsKnown/locks/"+which)
+	cmd.Env = append(os.Environ(), "LOCKLADDER_MYSQL="+of)
+	return cmd
 }
 
 func TestSomebodysDatabaseIsLeftAsItWas(t *testing.T) {
 	server := start(t)
-	of := fmt.Sprintf("root@tcp(%s)/%s", server.Addr(), database)
+	of := rootOf(server, database)
 	db, err := mysql.Connect(t.Context(), of)
 	require.NoError(t, err)
 	defer db.Close()
@@ -201,12 +203,18 @@ func TestADatabaseThatCanNotBeUsedIsOneLine(t *testing.T) {
 		"unreachable": {"root:secret@tcp(127.0.0.1:1)/x", "127.0.0.1:1", "refused"},
 		"wrong password": {"root:secret@tcp(" + server.Addr() + ")/" + database,
 			server.Addr(), "denied"},
-		"no such database": {"root@tcp(" + server.Addr() + ")/none",
-			server.Addr(), "Unknown database"},
-		"malformed": {"root:secret@here", "", "not understood"},
+		"no password": {"root@tcp(" + server.Addr() + ")/" + database,
+			server.Addr(), "denied"},
+		"no such database": {rootOf(server, "none"), server.Addr(), "Unknown database"},
+		"malformed":        {"root:secret@here", "", "not understood"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := stories(c.dsn, "").CombinedOutput()
+			cmd := stories(c.dsn, "")
+			if name == "unreachable" { // and the flag goes before the variable
+				cmd = stories("", "")
+				cmd.Args = append(cmd.Args, "-mysql", c.dsn)
+			}
+			out, err := cmd.CombinedOutput()
 			assert.Error(t, err)
 			assert.Regexp(t, `(?m)^    \w+\.go:\d+: -mysql: .*`+c.address+".*"+
 				c.cause+".*\n^FAIL\n", string(out))
@@ -265,14 +273,14 @@ func reluctant(t *testing.T, to string) (addr string) {
 func TestADatabaseThatIsSlowTwiceIsOneLineInTime(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	tx := begin(t, open(t, server.Addr()))
+	tx := begin(t, open(t, server))
 	_, err := tx.Exec("LOCK TABLES lockladder_stock WRITE")
 	require.NoError(t, err)
 	defer tx.Exec("UNLOCK TABLES")
 	addr := reluctant(t, server.Addr())
 	bar, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	_, err = mysql.Open(bar, "root:@tcp("+addr+")/"+database)
+	_, err = mysql.Open(bar, rootAt(server, addr, database))
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.ErrorContains(t, err, addr)
 	assert.ErrorContains(t, err, "tables")
@@ -283,7 +291,7 @@ func TestADatabaseThatIsSlowTwiceIsOneLineInTime(t *testing.T) {
 func TestWhoMayMakeNoTablesGetsOneLine(t *testing.T) {
 	t.Parallel()
 	server := start(t)
-	db := open(t, server.Addr())
+	db := open(t, server)
 	for _, statement := range []string{
 		"CREATE USER reader IDENTIFIED BY 'secret'",
 		"GRANT SELECT ON " + database + ".* TO reader",

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +52,7 @@ var kinds = map[string]kind{
 			"crash_holding: orphaned", "crash_after_first_command: orphaned",
 			"abandoned_acquire: orphaned", "cancelled_context: orphaned",
 			"hung_worker: orphaned", "lost_reply: self-deadlock",
+			"refused_by_itself: self-deadlock",
 			// No owner: whoever deletes, deletes.
 			"lost_release_reply: foreign release",
 			"unlock_not_held: foreign release, told a lie"),
@@ -207,7 +209,8 @@ func tellAll(t *testing.T, mu *sync.Mutex,
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			build := func(env scenarios.Env) (scenarios.Lock, error) {
-				config, err := driver.ParseDSN(cmp.Or(*dsn, "root@/"+database))
+				config, err := driver.ParseDSN(cmp.Or(*dsn,
+					"root:"+os.Getenv(passwordEnv)+"@/"+database))
 				if err != nil {
 					return nil, err
 				}
@@ -226,7 +229,7 @@ func tellAll(t *testing.T, mu *sync.Mutex,
 			pool := serverstest.Stores(4, func() (scenarios.RealServer, error) {
 				server := start(t)
 				return &own{&store{addr: server.Addr(), kind: kind,
-					db: open(t, server.Addr())}, server}, nil
+					db: open(t, server)}, server}, nil
 			})
 			if *dsn != "" {
 				pool = named{serverstest.Stores(1, func() (scenarios.RealServer,
@@ -247,6 +250,21 @@ func tellAll(t *testing.T, mu *sync.Mutex,
 // database is where the tests' tables are.
 const database = "lockladder"
 
+// passwordEnv tells this process's workers the password of the servers that it
+// has started: what they are told otherwise is the same for every store.
+const passwordEnv = "LOCKLADDER_MARIADB_PASSWORD"
+
+// rootOf is the DSN of a server's only user, for a database or for none.
+func rootOf(server *servers.Store, database string) string {
+	return rootAt(server, server.Addr(), database)
+}
+
+// rootAt is rootOf for a server that is reached at another address.
+func rootAt(server *servers.Store, addr, database string) string {
+	user, password := server.Auth()
+	return fmt.Sprintf("%s:%s@tcp(%s)/%s", user, password, addr, database)
+}
+
 // start starts a server that ends with the test.
 func start(t *testing.T, options ...string) *servers.Store {
 	t.Helper()
@@ -254,7 +272,9 @@ func start(t *testing.T, options ...string) *servers.Store {
 	s, err := servers.StartMariaDB(context.Background(), options...)
 	require.NoError(t, err)
 	t.Cleanup(s.Stop)
-	db, err := sql.Open("mysql", fmt.Sprintf("root@tcp(%s)/", s.Addr()))
+	_, password := s.Auth()
+	require.NoError(t, os.Setenv(passwordEnv, password))
+	db, err := sql.Open("mysql", rootOf(s, ""))
 	require.NoError(t, err)
 	defer db.Close()
 	_, err = db.Exec("CREATE DATABASE " + database)
@@ -263,10 +283,9 @@ func start(t *testing.T, options ...string) *servers.Store {
 }
 
 // open connects to the tests' database.
-func open(t *testing.T, addr string) *sql.DB {
+func open(t *testing.T, server *servers.Store) *sql.DB {
 	t.Helper()
-	db, err := mysql.Open(context.Background(),
-		fmt.Sprintf("root@tcp(%s)/%s", addr, database))
+	db, err := mysql.Open(context.Background(), rootOf(server, database))
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db

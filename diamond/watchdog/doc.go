@@ -16,24 +16,40 @@
 // The lock has a deadline of its own: the lease, counted from before the
 // command was sent, by the client's monotonic clock. The server started
 // later, so the lease lasts at least that long. A renewal that was answered
-// moves the deadline. A renewal that failed does not; the next one may still
-// come in time.
+// moves the deadline. A renewal that failed does not, so the next one must
+// come in time: after a failure it is sent a tenth of the lease later. A
+// renewal that hangs is given up after a third of the lease. Sent at one
+// third and given up at two, it leaves room for one more at 77 %, whose
+// answer may take a tenth of the lease. Two that hang in a row lose the
+// lease.
 //
 // Lost returns a channel. It is closed when the server says that the key is
 // gone, or when the deadline has passed, for example behind a broken network.
 // Work that takes long should look at it. Each grant has a channel of its
 // own, nil means that there was none, and Unlock does not close it.
 //
+// Lost also looks at the clock when it is called, and closes the channel
+// first if the lease is over. A process that has just woken up may run before
+// its own timers do, and a channel that it took earlier is then still open.
+// So call Lost again before each write. What happens between that look and
+// the write only a fencing token catches.
+//
 // A grant whose reply comes after the deadline is refused and released: A
-// must not believe in it, and B must not wait for its end.
+// must not believe in it, and B must not wait for its end. The watchdog of a
+// grant before is joined before the clock is read, because joining takes time
+// as well.
 //
 // Renewals and release run on contexts of their own, bounded by one lease. A
 // cancelled request neither stops the renewal under work that goes on, nor
 // keeps a deferred Unlock from being sent.
 //
 // Unlock stops the goroutine and waits for it before it sends the release. A
-// renewal that came after it would be noise at best. A client that honours
+// renewal that came after it would be noise at best. A client that honors
 // deadlines (ContextTimeoutEnabled) bounds that wait by a third of the lease.
+// With go-redis's defaults nothing but ReadTimeout, 3 s, ends a command that
+// hangs: a renewal takes that long, Unlock waits for it, and Lock may return
+// as much after its context's deadline. A context that is canceled and has no
+// deadline is not seen by a command in flight with either setting.
 //
 // lock.FixedLease turns the renewal off, as an explicit lease does in
 // Redisson. The deadline and Lost stay.
@@ -48,8 +64,16 @@
 //   - nested: a function that locks again waits for its caller, and as long
 //     as that is renewed it waits for ever.
 //   - lost_reply: A holds the lock and does not know it. It waits for itself.
+//     go-redis repeats a command three times by default, and then this is
+//     silent: the SET finds what it has set itself, and TryLock returns
+//     (false, nil) for A's own grant. A release that is repeated finds
+//     nothing, and the first Unlock says lock.ErrNotHeld though it has
+//     released the lock.
 //   - failover, node_restart, clock_jump: the server forgets the key. The
 //     next renewal finds that out, and Lost is closed, too late.
+//   - A Linux machine that is suspended stops Go's monotonic clock, and so the
+//     deadline. After it wakes up, Lost is closed as much later as it slept,
+//     or when the next renewal has found the key gone.
 //
 // # See it fail
 //

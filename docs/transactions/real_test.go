@@ -3,6 +3,7 @@ package transactions
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -46,8 +47,12 @@ func TestRedisAnswersAsThePageSays(t *testing.T) {
 			}
 			require.NoError(t, err)
 			defer real.Stop()
-			want := recorded(t, miniredis.RunT(t).Addr(), c.tell)
-			got := recorded(t, real.Addr(), c.tell)
+			want := recorded(t, c.tell, func(out io.Writer) *Session {
+				return NewSession(miniredis.RunT(t).Addr(), out)
+			})
+			got := recorded(t, c.tell, func(out io.Writer) *Session {
+				return &Session{rdb: real.Client(), out: out} // with the password
+			})
 			if c.differs == "" {
 				assert.Equal(t, want, got)
 				return
@@ -60,9 +65,10 @@ func TestRedisAnswersAsThePageSays(t *testing.T) {
 	}
 }
 
-func recorded(t *testing.T, address string, tell func(*Session)) string {
+func recorded(t *testing.T, tell func(*Session),
+	on func(io.Writer) *Session) string {
 	var b bytes.Buffer
-	s := NewSession(address, &b)
+	s := on(&b)
 	defer func() { require.NoError(t, s.Close()) }()
 	tell(s)
 	return b.String()

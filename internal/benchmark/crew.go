@@ -101,7 +101,7 @@ func StartCrew(ctx context.Context, n, clients int, servers *Servers,
 		c.hands = append(c.hands, h)
 	}
 	config.Clients = (clients + n - 1) / n
-	config.Prefix = servers.prefix
+	config.Prefix, config.Password = servers.prefix, servers.password
 	err := c.tell(func(int) order {
 		return order{Verb: connect, Addresses: servers.Addresses, Config: config}
 	})

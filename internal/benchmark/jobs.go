@@ -15,6 +15,9 @@ func (s *Servers) Client(node, connections int) *redis.Client {
 	return rdb
 }
 
+// Password is what the servers ask for, "" if they ask for none.
+func (s *Servers) Password() string { return s.password }
+
 // Nodes is how many servers there are.
 func (s *Servers) Nodes() int { return len(s.nodes) }
 

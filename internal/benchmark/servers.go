@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -52,6 +54,7 @@ type Servers struct {
 	Version string
 
 	prefix   string
+	password string
 	nodes    []*redis.Client
 	pool     int // connections of each client
 	network  *network
@@ -79,6 +82,9 @@ type Config struct {
 
 	// Prefix begins all keys, "" is a new one.
 	Prefix string
+
+	// Password is what all servers ask for, "" if they ask for none.
+	Password string
 }
 
 // Embed starts n servers inside this process. They are reached without the
@@ -146,9 +152,10 @@ func newServers(config Config, virtual bool) *Servers {
 	return &Servers{
 		prefix: cmp.Or(config.Prefix,
 			"lockladder:bench:"+uuid.NewString()[:8]+":"),
-		pool:    cmp.Or(config.Pool, config.Clients+spare),
-		network: newNetwork(config.RTT, virtual),
-		traffic: &traffic{},
+		password: config.Password,
+		pool:     cmp.Or(config.Pool, config.Clients+spare),
+		network:  newNetwork(config.RTT, virtual),
+		traffic:  &traffic{},
 	}
 }
 
@@ -207,8 +214,43 @@ func (s *Servers) dial(ctx context.Context, node int) (net.Conn, error) {
 			return s.embedded[node].Dial()
 		}
 		d := net.Dialer{Timeout: replyWithin}
-		return d.DialContext(ctx, "tcp", s.Addresses[node])
+		conn, err := d.DialContext(ctx, "tcp", s.Addresses[node])
+		if err != nil || s.password == "" {
+			return conn, err
+		}
+		if err := authenticate(ctx, conn, s.password); err != nil {
+			conn.Close()
+			return nil, err
+		}
+		return conn, nil
 	})
+}
+
+// authenticate shows a server the password. It is done for every driver alike: a
+// lock may bring its own, which is given nothing but a connection. It ends with
+// the context, and leaves no deadline behind.
+func authenticate(ctx context.Context, conn net.Conn, password string) error {
+	if err := conn.SetDeadline(time.Now().Add(replyWithin)); err != nil {
+		return fmt.Errorf("authenticate: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
+	err := proto.Write(conn, []string{"AUTH", password})
+	var answer string
+	if err == nil {
+		// Nothing follows the answer, so nothing is lost in the buffer.
+		answer, err = proto.Read(bufio.NewReader(conn))
+	}
+	if !stop() {
+		err = ctx.Err() // it has ended the exchange, or its deadline would stay
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("authenticate: %w", err)
+	case !strings.HasPrefix(answer, "+OK"):
+		return fmt.Errorf("authenticate: %s",
+			strings.TrimSpace(strings.TrimPrefix(answer, "-")))
+	}
+	return conn.SetDeadline(time.Time{})
 }
 
 // Embedded says that the servers are part of this process.
@@ -423,8 +465,8 @@ func (s *Servers) usage(ctx context.Context, n int) usage {
 			sum.cpu += time.Duration(seconds * float64(time.Second))
 		}
 		for name, stats := range info["Commandstats"] {
-			if name == "cmdstat_info" {
-				continue // this is how it is asked
+			if name == "cmdstat_info" || name == "cmdstat_auth" {
+				continue // how it is asked, and how a connection begins
 			}
 			var calls int64
 			if _, err := fmt.Sscanf(stats, "calls=%d,", &calls); err != nil {

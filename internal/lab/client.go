@@ -35,12 +35,22 @@ type Fault struct {
 	AnswerAfter time.Duration // how long the reply takes, from the sending
 	LoseReply   bool          // executed; the connection breaks, not a reply
 	Refuse      bool          // the connection breaks before it is sent
+	Hang        bool          // it is never executed, and never answered
 	CrashBefore bool          // the client dies instead of sending it
 	CrashAfter  bool          // executed; the client dies before the reply
+
+	// IfSent says that the story is the same when there is no such command.
+	IfSent bool
 
 	// Until is the event that Deliver or Answer stands for: in real time the
 	// command, or the reply, is held until it has happened.
 	Until func() bool
+}
+
+// happens says whether anything happens at all.
+func (f Fault) happens() bool {
+	return f.Deliver > 0 || f.Answer > 0 || f.AnswerAfter > 0 || f.LoseReply ||
+		f.Refuse || f.Hang || f.CrashBefore || f.CrashAfter
 }
 
 // hold keeps a command or a reply back until its event, in real time.
@@ -54,6 +64,7 @@ func (c *Client) hold(f Fault) {
 type Client struct {
 	Name  string
 	Skew  time.Duration // how far its own clock is ahead
+	Far   time.Duration // how much longer than the others' its messages travel
 	world *World
 	nodes []redis.UniversalClient
 
@@ -64,10 +75,12 @@ type Client struct {
 	dead    atomic.Bool
 	cuts    sync.Mutex // windows: connections of real stores live on beside the story
 	windows []*window
+	counts  sync.Mutex // guards what follows: on real servers all go on at once
 	faults  map[fated]Fault
 	always  Fault
 	call    Call
 	sent    map[Call]int
+	decided map[Call]int // see Decided
 
 	steered // see Steer
 }
@@ -89,20 +102,33 @@ var errDead = errors.New("the process has died")
 // Client makes a client of that name. Names order those who act at one instant.
 func (w *World) Client(name string) *Client {
 	c := &Client{Name: name, world: w, call: Renewal,
-		faults: map[fated]Fault{}, sent: map[Call]int{}}
+		faults: map[fated]Fault{}, sent: map[Call]int{},
+		decided: map[Call]int{}}
 	for _, n := range w.nodes {
 		if n.store() != nil {
 			continue // its driver comes by Dial
 		}
-		rdb := n.way().NewClient(
-			func(_ context.Context, addr string) (net.Conn, error) {
-				return c.dial(n, addr)
-			})
+		rdb := w.newClient(n, c)
 		rdb.AddHook(mortal{c})
 		c.nodes = append(c.nodes, rdb)
 	}
 	w.clients = append(w.clients, c)
 	return c
+}
+
+// newClient makes a client's driver for a node.
+func (w *World) newClient(n *Node, c *Client) redis.UniversalClient {
+	if w.Driver == nil || w.real() {
+		return n.way().NewClient(
+			func(_ context.Context, addr string) (net.Conn, error) {
+				return c.dial(n, addr)
+			})
+	}
+	o := single(func(context.Context, string, string) (net.Conn, error) {
+		return c.dial(n, "")
+	})
+	w.Driver(o)
+	return redis.NewClient(o)
 }
 
 // Dial connects the client to a node, for drivers that bring their own pool.
@@ -170,6 +196,12 @@ func (c *Client) mustLive() {
 
 // Env is the client's view of the world, for a lock at the given key.
 func (c *Client) Env(key string, options ...lock.Option) lock.Env {
+	return c.EnvOf(c.Name, key, options...)
+}
+
+// EnvOf is Env for one of several owners that share the client: its tokens and
+// its jitter are its own.
+func (c *Client) EnvOf(owner, key string, options ...lock.Option) lock.Env {
 	w := c.world
 	tokens := 0
 	return lock.Env{
@@ -184,9 +216,9 @@ func (c *Client) Env(key string, options ...lock.Option) lock.Env {
 		Options: append([]lock.Option{
 			lock.Tokens(func() string {
 				tokens++
-				return fmt.Sprintf("%s#%d", c.Name, tokens)
+				return fmt.Sprintf("%s#%d", owner, tokens)
 			}),
-			lock.Seed(seed(c.Name)),
+			lock.Seed(seed(owner)),
 		}, options...),
 	}
 }
@@ -203,7 +235,7 @@ func seed(name string) uint64 {
 // Crash ends the process: it sends nothing more, ever.
 func (c *Client) Crash() {
 	if c.kill() {
-		c.world.leave(c)
+		c.world.leave(c, "")
 		c.world.record(&Entry{Client: c.Name, Text: "dies", Node: -1})
 	}
 }
@@ -299,14 +331,27 @@ func (c *Client) held() time.Time {
 // Fault decides the fate of one command: the n-th that the client sends in the
 // next call of that kind which has so many, counted from 1.
 func (c *Client) Fault(call Call, nth int, f Fault) {
+	c.counts.Lock()
+	defer c.counts.Unlock()
 	c.faults[fated{call, nth}] = f
 }
 
 // Always decides the fate of every command that has no fate of its own.
-func (c *Client) Always(f Fault) { c.always = f }
+func (c *Client) Always(f Fault) {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	c.always = f
+}
+
+// latency is how long anything is on its way between the client and a node.
+func (c *Client) latency() time.Duration {
+	return c.world.Latency + c.world.lasts(c.Far)
+}
 
 // fate counts a command and looks up what happens to it.
 func (c *Client) fate() Fault {
+	c.counts.Lock()
+	defer c.counts.Unlock()
 	if !c.world.recording {
 		c.sent[c.call]++
 		return Fault{}
@@ -322,15 +367,67 @@ func (c *Client) fate() Fault {
 
 // Begin says what the client does from now on; commands are counted anew.
 func (c *Client) Begin(call Call) {
+	c.counts.Lock()
+	defer c.counts.Unlock()
 	c.call = call
 	if call != Renewal {
-		c.sent[call] = 0
+		c.sent[call], c.decided[call] = 0, 0
 	}
+}
+
+// Decided is which command of the newest call of a kind was the first to change
+// the lock, counted from 1; 0 when none has.
+func (c *Client) Decided(call Call) int {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	return c.decided[call]
+}
+
+// decides notes that the command under way has changed the lock.
+func (c *Client) decides() {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	if c.decided[c.call] == 0 {
+		c.decided[c.call] = c.sent[c.call]
+	}
+}
+
+// calls is what the client is doing.
+func (c *Client) calls() Call {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	return c.call
+}
+
+// Unfired says whether a fate was decided for a command that was never sent,
+// and that the story can't do without.
+func (w *World) Unfired() bool {
+	for _, c := range w.clients {
+		if c.unfired() {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Client) unfired() bool {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	for _, f := range c.faults {
+		if f.happens() && !f.IfSent {
+			return true
+		}
+	}
+	return false
 }
 
 // Sent is how many commands the client has sent in the newest call of a kind, or
 // on its own account since the story began.
-func (c *Client) Sent(call Call) int { return c.sent[call] }
+func (c *Client) Sent(call Call) int {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	return c.sent[call]
+}
 
 // Go starts a script of the client; Play runs until all scripts have ended. A
 // dead client's script ends where it stands.
@@ -375,8 +472,16 @@ func (c *Client) Sleep(d time.Duration) {
 // Enter records that the client believes to hold the lock, until Leave, its
 // death, or until the channel tells that the lease is gone.
 func (c *Client) Enter(lost <-chan struct{}) *Holding {
-	return c.world.enter(c, lost)
+	return c.EnterAs(c.Name, lost)
+}
+
+// EnterAs is Enter for one of several owners that share the client.
+func (c *Client) EnterAs(owner string, lost <-chan struct{}) *Holding {
+	return c.world.enter(c, owner, lost)
 }
 
 // Leave records that the client no longer believes to hold the lock.
-func (c *Client) Leave() { c.world.leave(c) }
+func (c *Client) Leave() { c.LeaveAs(c.Name) }
+
+// LeaveAs is Leave for one of several owners that share the client.
+func (c *Client) LeaveAs(owner string) { c.world.leave(c, owner) }

@@ -36,7 +36,11 @@ type flight struct {
 	args []string
 	raw  string // of a reply
 	lose bool   // the connection breaks instead
+	drop bool   // of a message: it never arrives, and the connection lives on
 	left bool   // of a request: it was sent before its process stopped
+
+	act    int64 // of the client that it came from, see Act
+	behind int   // of a reply: how many messages its connection brings before it
 
 	text, exact string // made when they are first asked for
 }
@@ -51,6 +55,7 @@ type Flight struct {
 	Sent   time.Duration // when the command was sent
 	Left   bool          // it was sent before its process stopped
 	Stray  bool          // a request whose sender waits for the reply no more
+	Behind bool          // its connection brings something else first
 
 	pass *pass
 }
@@ -67,6 +72,7 @@ type steering struct {
 type steered struct {
 	asleep   atomic.Bool
 	arrivals atomic.Int64 // how often its process has sent or done something
+	acts     atomic.Int64 // see Act
 
 	cold []bool // by node: it said NOSCRIPT, and the source follows
 	seen []int  // by node: the version of the lock that it saw last
@@ -151,6 +157,7 @@ func (w *World) Rewind() {
 		c.dead.Store(false)
 		c.asleep.Store(false)
 		c.arrivals.Store(0)
+		c.acts.Store(0)
 		c.cold = make([]bool, len(w.nodes))
 		c.seen = make([]int, len(w.nodes))
 		c.asked, c.owned, c.freed = 0, 0, 0
@@ -172,6 +179,38 @@ func (g *gate) flood(open bool) {
 		p.open <- true
 	}
 	g.waiting = nil
+}
+
+// hear takes a message to its subscriber when it is told to. It is false when the
+// connection is over.
+func (k *conn) hear(message, text string) bool {
+	f := &flight{kind: Message, text: text,
+		exact: k.client.world.frame(message)}
+	if !k.hold(f, time.Now()) || k.client.dead.Load() {
+		return false
+	}
+	k.heard++
+	switch {
+	case f.lose:
+		k.close()
+		return false
+	case f.drop, k.gone.Load():
+		return true
+	}
+	k.client.world.record(&Entry{Client: k.client.Name, Node: k.node.index,
+		Text: text})
+	return k.write(message)
+}
+
+// published is how many messages the node has sent on the connection.
+func (k *conn) published() int {
+	p, ok := k.server.(*peer)
+	if !ok {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.published
 }
 
 // steer takes one command to the server and its reply back, each when it is told
@@ -215,7 +254,7 @@ func (k *conn) steer(args []string) bool {
 	if k.gone.Load() {
 		return false
 	}
-	f := &flight{kind: Reply, args: args, raw: reply}
+	f := &flight{kind: Reply, args: args, raw: reply, behind: k.published()}
 	return k.hold(f, sent) && !f.lose && k.write(reply)
 }
 
@@ -388,7 +427,7 @@ func (n *Node) restore(holds []holding) {
 
 // hold waits at the gate.
 func (k *conn) hold(f *flight, sent time.Time) bool {
-	f.conn = k
+	f.conn, f.act = k, k.client.acts.Load()
 	return k.client.world.gate.hold(&pass{due: sent, client: k.client.Name,
 		node: k.node.index, flight: f})
 }
@@ -462,6 +501,16 @@ func (c *Client) Notice() {
 	c.world.gate.notice()
 }
 
+// NoteAs is Note for one of several owners that share the client.
+func (c *Client) NoteAs(owner, format string, args ...any) {
+	c.world.record(&Entry{Client: owner, Node: -1,
+		Text: fmt.Sprintf(format, args...)})
+}
+
+// Act says that something is about to happen to the client. What it sends then comes
+// after all that it has sent before, at the same moment.
+func (c *Client) Act() { c.acts.Add(1) }
+
 // Dead says whether the client has crashed.
 func (c *Client) Dead() bool { return c.dead.Load() }
 
@@ -469,7 +518,7 @@ func (c *Client) Dead() bool { return c.dead.Load() }
 // goroutines end at their next command.
 func (c *Client) Die() {
 	c.dead.Store(true)
-	c.world.leave(c)
+	c.world.leave(c, "")
 	c.world.record(&Entry{Client: c.Name, Text: "dies", Node: -1})
 }
 
@@ -501,9 +550,20 @@ func (w *World) Flights() []Flight {
 	w.gate.mu.Lock()
 	waiting := slices.Clone(w.gate.waiting)
 	w.gate.mu.Unlock()
+	for _, p := range waiting {
+		w.describe(p)
+	}
 	slices.SortStableFunc(waiting, func(a, b *pass) int {
-		return cmp.Or(cmp.Compare(a.client, b.client),
+		order := cmp.Or(cmp.Compare(a.client, b.client),
 			cmp.Compare(a.node, b.node), a.due.Compare(b.due))
+		if order == 0 && a.flight != nil && b.flight != nil {
+			// Which of two goroutines came to the gate first is chance. Messages
+			// come from others' acts.
+			order = cmp.Or(cmp.Compare(min(a.flight.kind, 1), min(b.flight.kind, 1)),
+				cmp.Compare(a.flight.act, b.flight.act),
+				cmp.Compare(a.flight.exact, b.flight.exact))
+		}
+		return order
 	})
 	flights := make([]Flight, 0, len(waiting))
 	for _, p := range waiting {
@@ -516,14 +576,11 @@ func (w *World) Flights() []Flight {
 		if p.flight != nil {
 			f.Kind, f.Left = p.flight.kind, p.flight.left
 			f.Stray = p.flight.conn.gone.Load()
-			if f.Kind == Reply && f.Stray {
+			if f.Kind != Request && f.Stray {
 				continue
 			}
-			if p.flight.text == "" {
-				p.flight.text = w.text(f.Client, p.flight.args)
-				p.flight.exact = w.exact(p.flight.args)
-			}
 			f.Text, f.Exact = p.flight.text, p.flight.exact
+			f.Behind = p.behind(waiting)
 		}
 		if f.Client.Dead() && (f.Kind != Request ||
 			f.Client.Asleep() && !f.Left) {
@@ -534,12 +591,37 @@ func (w *World) Flights() []Flight {
 	return flights
 }
 
+// describe gives what waits at the gate its texts.
+func (w *World) describe(p *pass) {
+	if f := p.flight; f != nil && f.text == "" {
+		f.text = w.text(f.conn.client, f.args)
+		f.exact = w.exact(f.args)
+	}
+}
+
+// behind says whether something arrives before this on the same connection: a
+// message that was published before the reply, or the other way round.
+func (p *pass) behind(waiting []*pass) bool {
+	f := p.flight
+	if f.kind == Reply {
+		return f.conn.heard < f.behind
+	}
+	return f.kind == Message && slices.ContainsFunc(waiting, func(q *pass) bool {
+		return q.flight != nil && q.flight.conn == f.conn &&
+			q.flight.kind == Reply && q.flight.behind <= f.conn.heard
+	})
+}
+
 // Raw is a reply; no other reply is written like this one.
 func (f Flight) Raw() string {
 	if f.Kind != Reply {
 		return ""
 	}
-	raw, w := f.pass.flight.raw, f.Client.world
+	return f.Client.world.frame(f.pass.flight.raw)
+}
+
+// frame writes down what a node has sent.
+func (w *World) frame(raw string) string {
 	value, err := proto.Parse(raw)
 	if err != nil {
 		return fmt.Sprintf(" %q", raw)
@@ -597,6 +679,18 @@ func (w *World) Lose(f Flight) {
 	w.pass(f.pass)
 }
 
+// LoseMessage lets a message get lost: with its connection, which breaks, or
+// without anybody's notice.
+func (w *World) LoseMessage(f Flight, breaks bool) {
+	f.pass.flight.lose, f.pass.flight.drop = breaks, !breaks
+	how := " is lost"
+	if breaks {
+		how = " is lost: its connection breaks"
+	}
+	w.record(&Entry{Client: f.Client.Name, Node: f.Node, Text: f.Text + how})
+	w.pass(f.pass)
+}
+
 func (w *World) pass(p *pass) {
 	g := w.gate
 	g.mu.Lock()
@@ -613,12 +707,12 @@ func (w *World) Busy() { w.gate.passed.Add(1) }
 // Changed says whether the newest command has changed what its node holds.
 func (w *World) Changed() bool { return w.changed }
 
-// Believers are the clients that believe to hold the lock.
-func (w *World) Believers() []*Client {
-	var believers []*Client
+// Believers are the owners that believe to hold the lock.
+func (w *World) Believers() []string {
+	var believers []string
 	for _, h := range w.inside {
-		if !h.told() && !slices.Contains(believers, h.Client) {
-			believers = append(believers, h.Client)
+		if !h.told() && !slices.Contains(believers, h.Owner) {
+			believers = append(believers, h.Owner)
 		}
 	}
 	return believers
@@ -782,14 +876,15 @@ func (w *World) Snapshot(b []byte, flights []Flight) []byte {
 		b = append(b, '\n')
 	}
 	for _, h := range w.inside {
-		b = append(words(b, bare("in"), h.Client.Name, h.Number, h.told()), '\n')
+		b = append(words(b, bare("in"), h.Owner, h.Number, h.told()), '\n')
 	}
 	b = append(words(b, bare("held"), w.held), '\n')
 	for _, f := range flights {
 		b = words(b, f.Client.Name, int(f.Kind), f.Node, f.Sent, f.Left, f.Stray,
-			f.Text, bare(f.Exact))
+			f.Behind, f.Text, bare(f.Exact))
 		if f.Kind == Reply {
-			b = append(b, f.Raw()...)
+			fl := f.pass.flight
+			b = words(append(b, f.Raw()...), max(fl.behind-fl.conn.heard, 0))
 		}
 		b = append(b, '\n')
 	}
@@ -854,9 +949,11 @@ func (n *Node) dumpConnections(b []byte) []byte {
 	n.mu.Lock()
 	for k := range n.conns {
 		line := k.queued + k.watched
-		if p, ok := k.server.(*peer); ok {
+		if p, ok := k.server.(*peer); ok && !k.gone.Load() {
 			p.mu.Lock()
-			line += strings.Join(p.messages, "")
+			for _, m := range p.messages {
+				line += k.client.world.frame(m.frame)
+			}
 			p.mu.Unlock()
 		}
 		if line != "" {
@@ -908,4 +1005,15 @@ func (w *World) Holds() []string {
 func (s *Storage) Snapshot() string {
 	return fmt.Sprintf("storage %d %d %d %d", s.value, s.version, s.highest,
 		s.newest)
+}
+
+// Look is a string's value on the node, and how long it will be there: 0 when it is
+// not there, or does not expire.
+func (n *Node) Look(key string) (value string, left time.Duration) {
+	m := n.server()
+	value, err := m.Get(key)
+	if err != nil {
+		return "", 0
+	}
+	return value, m.TTL(key)
 }

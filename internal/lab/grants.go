@@ -25,6 +25,7 @@ type place struct {
 type Grant struct {
 	Owner string
 	Since time.Time
+	sent  time.Time // when the command was sent that began it
 	state state
 }
 
@@ -56,28 +57,32 @@ func (w *World) account(n *Node, key string, c *Client, sent time.Time,
 	if !before.exists {
 		g = nil // expired, if there was one
 	}
-	// A command that was sent before the grant began can't have meant it, even
-	// when it was the same client's.
-	foreign := g != nil && (g.Owner != c.Name || sent.Before(g.Since)) &&
+	// A command that was sent before the grant was asked for can't have meant it,
+	// even when it was the same client's.
+	foreign := g != nil && (g.Owner != c.Name || sent.Before(g.sent)) &&
 		!w.leaseOver(g)
+	began := sent
+	if w.steered {
+		began = time.Now() // there time stands still while commands are sent
+	}
 	switch {
 	case !before.exists && !after.exists:
 	case !after.exists:
 		if foreign {
 			w.report(ForeignRelease, "%s's %s%s removes the grant that %s has"+
-				" since %s%s", c.Name, text, w.late(sent), g.Owner,
+				" since %s%s", c.Name, text, c.late(sent), g.Owner,
 				w.clock(g.Since), w.until(g))
 		}
 		g = nil
 	case !before.exists:
-		g = &Grant{Owner: c.Name, Since: time.Now(), state: after}
+		g = &Grant{Owner: c.Name, Since: time.Now(), sent: began, state: after}
 	case before.value != after.value:
 		if foreign {
 			w.report(ForeignRelease, "%s's %s takes over the grant that %s has"+
 				" since %s%s", c.Name, text, g.Owner, w.clock(g.Since),
 				w.until(g))
 		}
-		g = &Grant{Owner: c.Name, Since: time.Now(), state: after}
+		g = &Grant{Owner: c.Name, Since: time.Now(), sent: began, state: after}
 	case g != nil:
 		switch moved := w.moved(before, after); {
 		case !foreign || moved.Abs() <= w.blur():
@@ -107,6 +112,21 @@ func (w *World) moved(before, after state) time.Duration {
 	return after.ends.Sub(before.ends)
 }
 
+// differs says whether a command has changed a key.
+func (s state) differs(after state) bool {
+	return s.exists != after.exists || s.value != after.value ||
+		!s.ends.Equal(after.ends)
+}
+
+// altered is differs by the server's own clock, where that is another one.
+func (w *World) altered(before, after state) bool {
+	if w.real() && before.exists && after.exists {
+		return before.value != after.value ||
+			w.moved(before, after).Abs() > 2*time.Millisecond
+	}
+	return before.differs(after)
+}
+
 // blur is how inexactly the end of a lease is known: not at all in virtual time,
 // and on a real server by what lies between two looks.
 func (w *World) blur() time.Duration {
@@ -117,8 +137,9 @@ func (w *World) blur() time.Duration {
 }
 
 // late tells when a command was sent that has just arrived.
-func (w *World) late(sent time.Time) string {
-	if time.Since(sent) <= w.blur() {
+func (c *Client) late(sent time.Time) string {
+	w := c.world
+	if time.Since(sent) <= max(w.blur(), c.latency()) {
 		return ""
 	}
 	return ", sent at " + w.clock(sent) + ","
@@ -183,10 +204,11 @@ func (w *World) LeaseOver() bool {
 	return true
 }
 
-// Holding is a client that believes to hold the lock.
+// Holding is an owner that believes to hold the lock.
 type Holding struct {
 	Client *Client
-	Number int // acquisitions are counted from 1, in the order of the grants
+	Owner  string // the client's name, or that of one of its owners
+	Number int    // acquisitions are counted from 1, in the order of the grants
 	lost   <-chan struct{}
 }
 
@@ -206,14 +228,14 @@ func (h *Holding) told() bool {
 	}
 }
 
-// enter counts a client among those that believe to hold the lock.
-func (w *World) enter(c *Client, lost <-chan struct{}) *Holding {
+// enter counts an owner among those that believe to hold the lock.
+func (w *World) enter(c *Client, owner string, lost <-chan struct{}) *Holding {
 	w.held++
-	h := &Holding{Client: c, Number: w.held, lost: lost}
+	h := &Holding{Client: c, Owner: owner, Number: w.held, lost: lost}
 	for _, other := range w.inside {
-		if other.Client != c && !other.told() {
+		if other.Owner != owner && !other.told() {
 			w.report(TwoHolders, "%s holds the lock, and %s was never told that"+
-				" it lost it", c.Name, other.Client.Name)
+				" it lost it", owner, other.Owner)
 			break
 		}
 	}
@@ -224,10 +246,10 @@ func (w *World) enter(c *Client, lost <-chan struct{}) *Holding {
 	return h
 }
 
-// leave takes a client out again.
-func (w *World) leave(c *Client) {
+// leave takes an owner out again, or with "" all of a client.
+func (w *World) leave(c *Client, owner string) {
 	w.inside = slices.DeleteFunc(w.inside, func(h *Holding) bool {
-		return h.Client == c
+		return h.Client == c && (owner == "" || h.Owner == owner)
 	})
 }
 

@@ -14,13 +14,9 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,6 +24,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 )
 
@@ -47,9 +44,17 @@ type Config struct {
 	Most int
 
 	// Servers are the real servers to use, one a node; none means that the world
-	// is virtual. Scale is how much real time a second of a story then takes.
+	// is virtual. Scale is how much time a second of a story takes; 0 is a second.
 	Servers []Server
 	Scale   float64
+
+	// Latency is how long everything is on its way between a client and a node,
+	// in either direction. Real servers have their own.
+	Latency time.Duration
+
+	// Driver changes the settings of a virtual world's clients; nil means that
+	// a client does nothing on its own account, see Way.NewClient.
+	Driver func(*redis.Options)
 
 	// Seen is called by the servers for every command that they execute, those
 	// inside scripts included, for the test that holds the timeline against it.
@@ -67,6 +72,7 @@ type World struct {
 	nodes   []*Node
 	clients []*Client
 	grants  map[place]*Grant
+	warming []string // the keys to look at instead of the lock's
 	inside  []*Holding
 	held    int  // acquisitions so far
 	touched bool // a client has set a lock key
@@ -80,6 +86,7 @@ type World struct {
 	breaks    []*Break
 	failing   sync.Mutex
 	failures  []error
+	left      []string // see Left
 
 	// Commands are given their text before they wait at the gate.
 	texts   sync.Mutex
@@ -97,12 +104,9 @@ type World struct {
 var ErrLeak = errors.New("the lock leaks goroutines")
 
 // ErrStuck says that the world came to a halt on something that is neither a
-// timer, nor the network, nor a channel: a mutex that is held while Redis is
-// asked, mostly.
+// timer, nor the network, nor a channel, mostly a mutex that is held while Redis
+// is asked, or that it computes without end.
 var ErrStuck = errors.New("the lock is stuck")
-
-// patience is how long, in real time, nothing may happen in a world.
-const patience = 10 * time.Second
 
 func init() {
 	// The faults of the stories are no news for the driver to print.
@@ -177,10 +181,11 @@ func (w *World) end() {
 	if w.real() {
 		w.over.Store(true)
 	} else {
-		time.Sleep(3*w.TTL + time.Minute)
+		w.elapse(3*w.TTL + time.Minute)
 		w.over.Store(true)
-		time.Sleep(3*w.TTL + time.Minute)
+		w.elapse(3*w.TTL + time.Minute)
 	}
+	w.left = w.Lasting()
 	for _, c := range w.clients {
 		c.close()
 	}
@@ -194,98 +199,13 @@ func (w *World) end() {
 	}
 }
 
-// watch waits for the world's end in real time and notices when nothing happens
-// any more.
-func (w *World) watch(done <-chan error) error {
-	const look = time.Second
-	timer := time.NewTicker(look)
-	defer timer.Stop()
-	var passed uint64
-	var quiet time.Duration
-	for {
-		select {
-		case err := <-done:
-			return err
-		case <-timer.C:
-		}
-		if now := w.gate.passed.Load(); now != passed {
-			passed, quiet = now, 0
-			continue
-		}
-		quiet += look
-		if mutex := w.blocked("sync.Mutex.Lock", "sync.RWMutex"); mutex != "" &&
-			quiet >= 2*look {
-			return fmt.Errorf("%w: it holds a mutex while it waits for Redis"+
-				" or for time, and another goroutine wants it: %s",
-				ErrStuck, mutex)
-		}
-		if quiet >= patience {
-			return fmt.Errorf("%w: nothing has happened for %v of real time",
-				ErrStuck, patience)
-		}
+// elapse lets virtual time go by at the end of a world, and shows watch that it
+// does: a thousand clients have timers that all come up now.
+func (w *World) elapse(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		time.Sleep(time.Second)
+		w.gate.passed.Add(1)
 	}
-}
-
-var (
-	bubbled  = regexp.MustCompile(`^goroutine \d+ .*\[(.*), (synctest bubble \d+)`)
-	function = regexp.MustCompile(`(?m)^([^\s].*)\(.*\)$`)
-)
-
-// blocked names the function that waits in one of the given states inside the
-// world's bubble, or is empty.
-func (w *World) blocked(states ...string) string {
-	for _, stack := range stacks(true) {
-		header := bubbled.FindStringSubmatch(stack)
-		if header == nil || header[2] != w.bubble.Load() {
-			continue
-		}
-		for _, state := range states {
-			if strings.HasPrefix(header[1], state) {
-				return caller(stack)
-			}
-		}
-	}
-	return ""
-}
-
-// leaking names the function that a goroutine was left behind in.
-func (w *World) leaking() string {
-	for _, stack := range stacks(true) {
-		header := bubbled.FindStringSubmatch(stack)
-		if header != nil && header[2] == w.bubble.Load() {
-			if name := caller(stack); name != "" {
-				return name
-			}
-		}
-	}
-	return "an unknown goroutine"
-}
-
-// caller is the first function on a stack that is not the runtime's, the
-// standard library's or the lab's.
-func caller(stack string) string {
-	for _, match := range function.FindAllStringSubmatch(stack, -1) {
-		name := match[1]
-		if strings.Contains(strings.SplitN(name, "/", 2)[0], ".") &&
-			strings.Contains(name, "/") &&
-			!strings.Contains(name, "/internal/lab.") &&
-			!strings.Contains(name, "redis/go-redis") {
-			return name
-		}
-	}
-	return ""
-}
-
-// panicked names the function that a recovered panic came from.
-func panicked() string {
-	_, after, _ := strings.Cut(stacks(false)[0], "\npanic(")
-	return cmp.Or(caller(after), "an unknown function")
-}
-
-func stacks(all bool) []string {
-	buffer := make([]byte, 1<<20)
-	buffer = buffer[:runtime.Stack(buffer, all)]
-	return strings.Split(string(buffer), "\n\n")
 }
 
 // Now is the story's time since the world began.

@@ -123,6 +123,37 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 3.000 A: SET stock a NX, sent at 0.000 -> nil
 3.000 A: hears <nil>
 `},
+		{"a client is far away",
+			func(s *stage) {
+				s.a.Far = 300 * time.Millisecond
+				s.a.Go(func() { s.a.ask("SET", key, "a", "NX") })
+				s.b.Go(func() { s.b.ask("SET", key, "b", "NX") })
+			}, `
+0.000 B: SET stock b NX -> OK
+0.000 B: hears OK
+0.300 A: SET stock a NX -> nil
+0.600 A: hears <nil>
+`},
+		{"a server evicts the keys beside the lock",
+			func(s *stage) {
+				s.a.Go(func() {
+					s.a.ask("SET", key, "a")
+					s.a.ask("SET", key+":count", "1")
+					s.a.Step("evicts", func() { s.Node(0).Evict() })
+					s.a.ask("EXISTS", key)
+					s.a.ask("EXISTS", key+":count")
+				})
+			}, `
+0.000 A: SET stock a -> OK
+0.000 A: hears OK
+0.000 A: SET stock:count 1 -> OK
+0.000 A: hears OK
+0.000 node 1: evicts every key but the lock's
+0.000 A: EXISTS stock -> 1
+0.000 A: hears 1
+0.000 A: EXISTS stock:count -> 0
+0.000 A: hears 0
+`},
 		{"a reply is delayed",
 			func(s *stage) {
 				s.a.Fault(lab.Renewal, 1, lab.Fault{Answer: 3 * second})

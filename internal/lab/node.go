@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +31,12 @@ type Node struct {
 	expiring map[time.Time]bool  // when one of them ends
 	reading  map[string]bool     // what the command under way has read; or nil
 
-	version int // how often one of the lock's keys has changed
+	version int       // how often one of the lock's keys has changed
+	leased  time.Time // when a command last changed the first key, see LeasedAt
+
+	rate    float64   // how fast its clock runs; 0 is as fast as all others
+	drifted time.Time // what its clock said when it was given that rate
+	since   time.Time // which was then
 }
 
 func newNode(w *World, index int) *Node {
@@ -172,6 +178,34 @@ func (n *Node) JumpClock(ahead time.Duration) {
 	n.world.note(n, "its clock jumps ahead by "+ahead.String())
 }
 
+// Drift lets the node's clock run at another rate from now on: at 1.01 it gains
+// ten milliseconds in a second. Only a virtual node can.
+func (n *Node) Drift(rate float64) {
+	n.mu.Lock()
+	n.drifted, n.since, n.rate = n.clock(), time.Now(), rate
+	n.mu.Unlock()
+	n.world.note(n, fmt.Sprintf("its clock runs %.4g times as fast", rate))
+}
+
+// clock is what the node's clock says.
+func (n *Node) clock() time.Time {
+	if n.rate == 0 {
+		return time.Now()
+	}
+	return n.drifted.Add(time.Duration(float64(time.Since(n.since)) * n.rate))
+}
+
+// Evict removes every key that isn't the lock's own, as a virtual server does that
+// is out of memory.
+func (n *Node) Evict() {
+	for _, key := range n.server().Keys() {
+		if !slices.Contains(n.world.Keys, key) {
+			n.operate("DEL", key)
+		}
+	}
+	n.world.note(n, "evicts every key but the lock's")
+}
+
 // FlushScripts empties the node's script cache, as SCRIPT FLUSH does.
 func (n *Node) FlushScripts() {
 	n.operate("SCRIPT", "FLUSH")
@@ -204,6 +238,8 @@ func (n *Node) server() *miniredis.Miniredis {
 	defer n.mu.Unlock()
 	if n.world.steered {
 		n.redis.SetTime(n.world.serverTime())
+	} else if n.rate != 0 {
+		n.redis.SetTime(n.clock())
 	}
 	return n.redis
 }
@@ -244,6 +280,9 @@ func (n *Node) observe(key string) state {
 	}
 	s := state{exists: true}
 	if ttl := m.TTL(key); ttl > 0 {
+		if n.rate != 0 {
+			ttl = time.Duration(float64(ttl) / n.rate)
+		}
 		s.ends = time.Now().Add(ttl)
 	}
 	switch m.Type(key) {
@@ -259,6 +298,27 @@ func (n *Node) observe(key string) state {
 	return s
 }
 
+// Lasting are the keys on virtual nodes that no expiry will ever remove.
+func (w *World) Lasting() []string {
+	var keys []string
+	for _, n := range w.nodes {
+		if n.remote != nil {
+			continue
+		}
+		m := n.server()
+		for _, key := range m.Keys() {
+			if m.TTL(key) == 0 && !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// Left are the Lasting keys at the end of the world, several leases after the
+// last client's death.
+func (w *World) Left() []string { return w.left }
+
 // Free says whether none of the lock's keys exists on the node.
 func (n *Node) Free() bool {
 	for _, key := range n.world.Keys {
@@ -270,11 +330,30 @@ func (n *Node) Free() bool {
 }
 
 // LeaseLeft is what remains of the lease of the lock's first key; 0 when the key
-// is gone or does not expire.
+// is gone or has no lease.
 func (n *Node) LeaseLeft() time.Duration {
 	s := n.observe(n.world.Keys[0])
+	if end := n.world.LeaseEnd; end != nil && s.exists {
+		if at, ok := end(s.value); ok {
+			return n.world.told(time.Until(at))
+		}
+	}
 	if s.ends.IsZero() {
 		return 0
 	}
 	return n.world.told(time.Until(s.ends))
+}
+
+// LeasedAt is when a client's command last changed the lock's first key or its
+// lease.
+func (n *Node) LeasedAt() time.Duration {
+	return n.world.told(n.leased.Sub(n.world.start))
+}
+
+// Flush removes all data from the node, as an operator's FLUSHALL does. Only a
+// virtual node can: on a real one there is more than a story's data.
+func (n *Node) Flush() {
+	n.operate("FLUSHALL")
+	n.world.forget(n)
+	n.world.note(n, "an operator sends FLUSHALL")
 }

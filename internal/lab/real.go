@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -61,7 +62,8 @@ type ClusterServer interface {
 	Masters() []string // addresses
 }
 
-// SentinelServer is a server that Sentinels watch, and know where it is.
+// SentinelServer is a server that Sentinels watch, and know where it is. Auth is
+// theirs, too.
 type SentinelServer interface {
 	Server
 	MasterName() string
@@ -73,6 +75,7 @@ type Way struct {
 	Masters   []string // of a cluster
 	Name      string   // of a master that Sentinels watch
 	Sentinels []string
+	Password  string // of the Sentinels; connections to servers have theirs
 }
 
 func (n *Node) way() Way {
@@ -80,7 +83,9 @@ func (n *Node) way() Way {
 	case ClusterServer:
 		return Way{Masters: s.Masters()}
 	case SentinelServer:
-		return Way{Name: s.MasterName(), Sentinels: s.Sentinels()}
+		_, password := s.Auth()
+		return Way{Name: s.MasterName(), Sentinels: s.Sentinels(),
+			Password: password}
 	}
 	return Way{}
 }
@@ -107,20 +112,29 @@ func (w Way) NewClient(dial func(_ context.Context, addr string) (net.Conn,
 	case w.Name != "":
 		return redis.NewFailoverClient(&redis.FailoverOptions{
 			MasterName: w.Name, SentinelAddrs: w.Sentinels,
-			Dialer: dialer, PoolSize: 16, MaxRetries: -1, DialerRetries: 1,
+			SentinelPassword: w.Password,
+			Dialer:           dialer, PoolSize: 16, MaxRetries: -1, DialerRetries: 1,
 			ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
 			Protocol: 2, DisableIdentity: true,
 		})
 	}
-	return redis.NewClient(&redis.Options{
+	return redis.NewClient(single(dialer))
+}
+
+// single are the settings of a client of one server.
+func single(dialer func(_ context.Context, _, addr string) (net.Conn,
+	error)) *redis.Options {
+	return &redis.Options{
 		Addr:   "127.0.0.1:1", // never dialled; a name would be looked up
 		Dialer: dialer, PoolSize: 16, MaxRetries: -1, DialerRetries: 1,
 		ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
-		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: quiet,
+		Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled},
 		// The explorer connects hundreds of thousands of times, and go-redis
 		// would take 64 KiB each time.
 		ReadBufferSize: 4096, WriteBufferSize: 4096,
-	})
+	}
 }
 
 // Connect does with a client what a command would else wait for when it is the
@@ -216,7 +230,7 @@ func (w *World) Real() bool { return w.real() }
 
 // lasts is how long a story's duration lasts.
 func (w *World) lasts(d time.Duration) time.Duration {
-	if !w.real() {
+	if w.Scale == 0 {
 		return d
 	}
 	return time.Duration(float64(d) * w.Scale)
@@ -227,7 +241,7 @@ func (w *World) Lasts(d time.Duration) time.Duration { return w.lasts(d) }
 
 // told is a duration as the story tells it.
 func (w *World) told(d time.Duration) time.Duration {
-	if !w.real() {
+	if w.Scale == 0 {
 		return d
 	}
 	return time.Duration(float64(d) / w.Scale)
@@ -510,18 +524,18 @@ func (n *Node) accept(addr string) (backend, error) {
 	}
 	u := &upstream{conn: c, replies: make(chan string, 16),
 		arrived: make(chan struct{}, 1)}
-	go u.read()
-	if user, password := n.remote.Auth(); password != "" {
+	user, password := n.remote.Auth()
+	if password != "" {
 		args := []string{"AUTH", user, password}
 		if user == "" {
 			args = []string{"AUTH", password}
 		}
-		if reply := u.execute(args); !strings.HasPrefix(reply, "+OK") {
-			u.close()
-			return nil, fmt.Errorf("%s: %s", addr,
-				strings.TrimSpace(strings.TrimPrefix(reply, "-")))
+		if err := proto.Write(c, args); err != nil {
+			c.Close()
+			return nil, err
 		}
 	}
+	go u.read(password != "")
 	return u, nil
 }
 
@@ -535,17 +549,27 @@ type upstream struct {
 	messages []string
 }
 
-// read tells replies and messages apart until the connection ends.
-func (u *upstream) read() {
+// read tells replies and messages apart until the connection ends. The first
+// reply may be that to AUTH. Nobody waits for it: a stopped server would let the
+// client hang. A refusal is the reply to all that follows.
+func (u *upstream) read(auth bool) {
 	defer close(u.replies)
 	r := bufio.NewReader(u.conn)
+	var refusal string
 	for {
 		frame, err := proto.Read(r)
 		if err != nil {
 			return
 		}
+		if auth {
+			auth = false
+			if !strings.HasPrefix(frame, "+OK") {
+				refusal = frame
+			}
+			continue
+		}
 		if !isMessage(frame) {
-			u.replies <- frame
+			u.replies <- cmp.Or(refusal, frame)
 			continue
 		}
 		u.mu.Lock()
@@ -581,13 +605,13 @@ func (u *upstream) subscribe()            {}
 func (u *upstream) news() <-chan struct{} { return u.arrived }
 func (u *upstream) close()                { u.conn.Close() }
 
-func (u *upstream) message() string {
+func (u *upstream) message() pushed {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.messages) == 0 {
-		return ""
+		return pushed{}
 	}
 	message := u.messages[0]
 	u.messages = u.messages[1:]
-	return message
+	return pushed{frame: message}
 }

@@ -54,11 +54,11 @@ func (s *Storage) Write(h *Holding, token uint64, value, version int) bool {
 	}
 	if h.Number < s.newest {
 		s.world.report(StaleWrite, "%s's write is accepted, although a later"+
-			" holder has touched the storage", h.Client.Name)
+			" holder has touched the storage", h.Owner)
 	}
 	if version != s.version {
 		s.world.report(LostUpdate, "%s writes %d, and what was written since it"+
-			" read is lost", h.Client.Name, value)
+			" read is lost", h.Owner, value)
 	}
 	s.value = value
 	s.version++

@@ -189,7 +189,7 @@ func (s *stream) send(text string) bool {
 	w, c, n := s.client.world, s.client, s.node
 	f := &flightOf{text: text, sent: time.Now()}
 	w.take()
-	f.fault, f.call = c.fate(), c.call
+	f.fault, f.call = c.fate(), c.calls()
 	note := func(reply string) {
 		w.record(&Entry{Client: c.Name, Node: n.index, Text: text, Reply: reply})
 	}
@@ -202,6 +202,12 @@ func (s *stream) send(text string) bool {
 	case f.fault.Refuse:
 		note("never sent: connection error")
 		w.give()
+		return false
+	}
+	if f.fault.Hang {
+		note("no answer")
+		w.give()
+		<-s.ended
 		return false
 	}
 	w.give()
@@ -268,7 +274,7 @@ func (s *stream) reply(text string) bool {
 			w.account(n, w.Keys[i], c, f.sent, before, after, f.text)
 		}
 	}
-	e := &Entry{Client: c.Name, Node: n.index, Text: f.text + w.late(f.sent),
+	e := &Entry{Client: c.Name, Node: n.index, Text: f.text + c.late(f.sent),
 		Reply: text, Command: f.text}
 	switch {
 	case f.fault.CrashAfter:

@@ -29,9 +29,22 @@ type Entry struct {
 func (w *World) Record() {
 	w.recording = true
 	w.start = time.Now()
-	for _, c := range w.clients {
-		clear(c.sent)
+	if w.warming != nil {
+		w.Keys, w.warming = w.warming, nil
+		clear(w.grants)
+		w.breaks, w.touched = nil, false
 	}
+	for _, c := range w.clients {
+		c.counts.Lock()
+		clear(c.sent)
+		c.counts.Unlock()
+	}
+}
+
+// Rehearse has the world look at other keys until Record, to learn from locks
+// that no story is about which command decides a call, see Decided.
+func (w *World) Rehearse(keys []string) {
+	w.Keys, w.warming = keys, w.Keys
 }
 
 // record appends an entry.
@@ -43,7 +56,7 @@ func (w *World) record(e *Entry) {
 	e.Owner = w.Owner()
 	for _, h := range w.inside {
 		if !h.told() {
-			e.Inside = append(e.Inside, h.Client.Name)
+			e.Inside = append(e.Inside, h.Owner)
 		}
 	}
 	w.entries = append(w.entries, e)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Client-side caching, which miniredis does not have: a client that has sent
@@ -111,7 +112,7 @@ const invalidation = ">2\r\n$10\r\ninvalidate\r\n"
 func (p *peer) tell(message string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.messages = append(p.messages, message)
+	p.messages = append(p.messages, pushed{message, time.Now()})
 	select {
 	case p.pushed <- struct{}{}:
 	default:

@@ -38,7 +38,8 @@ type conn struct {
 	severed  atomic.Bool // the network or the server cut it, not the client
 	gone     atomic.Bool // the client has closed it
 
-	transaction // in a steered world
+	transaction     // in a steered world
+	heard       int // in a steered world: messages that have arrived or got lost
 }
 
 // connect opens a connection and starts its goroutines; the server's close or
@@ -96,8 +97,14 @@ type backend interface {
 	subscribe()
 	// news has an element when message has something.
 	news() <-chan struct{}
-	message() string
+	message() pushed
 	close()
+}
+
+// pushed is a message to a subscriber; without a frame there is none.
+type pushed struct {
+	frame string
+	at    time.Time // when it was published
 }
 
 // close cuts the connection.
@@ -190,18 +197,20 @@ func (k *conn) handle(args []string) bool {
 		return k.write("-ERR unknown to the explorer\r\n")
 	}
 	if k.track(args) {
-		return k.write("+OK\r\n")
+		return k.queue("+OK\r\n")
 	}
 	if handshake(args) {
+		w.gate.passed.Add(1) // for watch: something happens
 		reply := k.server.execute(args)
-		return reply != "" && k.write(reply)
+		return reply != "" && k.queue(reply)
 	}
 	if w.steered {
 		return k.steer(args)
 	}
 	text := w.text(c, args)
 	sent := time.Now()
-	if !w.gate.wait(sent, c.Name, n.index, text) || c.dead.Load() {
+	if !w.gate.wait(sent.Add(c.latency()), c.Name, n.index, text) ||
+		c.dead.Load() {
 		return false
 	}
 	w.take()
@@ -225,7 +234,7 @@ func (k *conn) handle(args []string) bool {
 	if fault.Deliver > 0 {
 		c.hold(fault)
 	}
-	delayed := fault.Deliver > 0
+	delayed := fault.Deliver > 0 || c.Far > 0
 	for {
 		due := w.moment(fault.Deliver)
 		if held := c.held(); held.After(due) {
@@ -245,7 +254,7 @@ func (k *conn) handle(args []string) bool {
 	n.mu.Lock()
 	silent := n.silent
 	n.mu.Unlock()
-	if silent {
+	if silent || fault.Hang {
 		w.take()
 		w.record(&Entry{Client: c.Name, Node: n.index, Text: text,
 			Reply: "no answer"})
@@ -268,7 +277,7 @@ func (k *conn) handle(args []string) bool {
 	if fault.LoseReply {
 		return false
 	}
-	return k.answer(answer{reply, text, sent, fault})
+	return k.answer(answer{reply, text, sent, time.Now(), fault})
 }
 
 // answer is a reply on its way back.
@@ -276,6 +285,7 @@ type answer struct {
 	frame string
 	text  string // of the command
 	sent  time.Time
+	given time.Time // when the server gave it
 	fault Fault
 }
 
@@ -294,12 +304,26 @@ func (k *conn) answer(a answer) bool {
 	return true
 }
 
+// queue takes a reply back that is on its way for no time. It must not overtake
+// the others: a driver that sends without waiting knows them by their order.
+func (k *conn) queue(frame string) bool {
+	if k.late.Load() == 0 {
+		return k.write(frame)
+	}
+	now := time.Now()
+	return k.answer(answer{frame: frame, text: "handshake", sent: now,
+		given: now.Add(-k.client.latency())})
+}
+
 // due is when a reply reaches the client.
 func (k *conn) due(a answer) time.Time {
 	w := k.client.world
 	due := w.moment(a.fault.Answer)
 	if a.fault.AnswerAfter > 0 {
 		due = a.sent.Add(w.lasts(a.fault.AnswerAfter))
+	}
+	if arrives := a.given.Add(k.client.latency()); arrives.After(due) {
+		due = arrives
 	}
 	if held := k.client.held(); held.After(due) {
 		due = held
@@ -362,13 +386,21 @@ func (k *conn) execute(args []string, text string, sent time.Time,
 		return ""
 	}
 	for i, key := range w.Keys {
-		w.account(n, key, c, sent, before[i], n.observe(key), text)
+		after := n.observe(key)
+		altered := w.altered(before[i], after)
+		if altered {
+			c.decides()
+		}
+		if altered && i == 0 {
+			n.leased = time.Now()
+		}
+		w.account(n, key, c, sent, before[i], after, text)
 	}
 	w.learn(args, reply)
 	e := &Entry{Client: c.Name, Node: n.index, Text: text,
 		Reply: w.reply(c, reply), Command: strings.ToUpper(args[0]) +
 			strings.TrimPrefix(strings.Join(args, " "), args[0])}
-	e.Text += strings.TrimSuffix(w.late(sent), ",")
+	e.Text += strings.TrimSuffix(c.late(sent), ",")
 	switch {
 	case fault.CrashAfter:
 		e.Reply += ", and " + c.Name + " dies"
@@ -389,7 +421,7 @@ func (k *conn) execute(args []string, text string, sent time.Time,
 func (k *conn) push() {
 	w, c, n := k.client.world, k.client, k.node
 	for over := false; !over; {
-		var message string
+		var message pushed
 		select {
 		case <-k.server.news():
 		case <-k.ended:
@@ -398,12 +430,19 @@ func (k *conn) push() {
 			over = true
 		}
 		for {
-			if message = k.server.message(); message == "" {
+			if message = k.server.message(); message.frame == "" {
 				break
 			}
-			text := "message " + w.reply(c, strings.TrimPrefix(message,
+			text := "message " + w.reply(c, strings.TrimPrefix(message.frame,
 				invalidation))
-			if !w.gate.wait(time.Now(), c.Name, n.index, text) || c.dead.Load() {
+			if w.steered {
+				if !k.hear(message.frame, text) {
+					return
+				}
+				continue
+			}
+			if !w.gate.wait(message.at.Add(c.latency()), c.Name, n.index, text) ||
+				c.dead.Load() {
 				return
 			}
 			if k.gone.Load() {
@@ -426,7 +465,7 @@ func (k *conn) push() {
 			w.take()
 			w.record(&Entry{Client: c.Name, Node: n.index, Text: text})
 			w.give()
-			if !k.write(message) {
+			if !k.write(message.frame) {
 				return
 			}
 		}
@@ -453,9 +492,10 @@ type peer struct {
 	subscriber atomic.Bool
 	pushed     chan struct{}
 
-	mu       sync.Mutex
-	out      bytes.Buffer
-	messages []string
+	mu        sync.Mutex
+	out       bytes.Buffer
+	messages  []pushed
+	published int // how many messages there were so far
 }
 
 func newPeer(m *miniredis.Miniredis) *peer {
@@ -503,7 +543,8 @@ func (p *peer) Write(b []byte) (int, error) {
 			p.out.WriteString(frame)
 			continue
 		}
-		p.messages = append(p.messages, frame)
+		p.messages = append(p.messages, pushed{frame, time.Now()})
+		p.published++
 		select {
 		case p.pushed <- struct{}{}:
 		default:
@@ -518,11 +559,11 @@ func isMessage(frame string) bool {
 }
 
 // message takes the oldest message, or none.
-func (p *peer) message() string {
+func (p *peer) message() pushed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.messages) == 0 {
-		return ""
+		return pushed{}
 	}
 	message := p.messages[0]
 	p.messages = p.messages[1:]

@@ -67,6 +67,10 @@ var Rungs = []Rung{
 			"hung_worker: orphaned",
 			"lost_lease_told: not told",
 			"abandoned_acquire: orphaned",
+			"nothing_left: left behind",
+			"failed_unlock: orphaned",
+			"two_owners_one_process: two holders, foreign release",
+			"refused_by_itself: self-deadlock",
 		),
 	},
 	{
@@ -78,7 +82,7 @@ var Rungs = []Rung{
 		Changes: []string{"Lock.TryLock"},
 		Flaws: lock.Flaws(
 			"crash_after_first_command: orphaned",
-			"overrun_release: foreign release",
+			"overrun_release: foreign release, two holders",
 			"slow_release: foreign release",
 			"overrun_overlap: two holders",
 			"nested: self-deadlock",
@@ -96,6 +100,10 @@ var Rungs = []Rung{
 			"abandoned_acquire: orphaned",
 			"partitioned_holder: not told",
 			"late_own_release: foreign release",
+			"nothing_left: left behind",
+			"compare_twice: foreign release",
+			"two_owners_one_process: two holders, foreign release",
+			"refused_by_itself: self-deadlock",
 		),
 	},
 	{
@@ -106,7 +114,7 @@ var Rungs = []Rung{
 		Build:   one(timestamp.New),
 		Changes: []string{"Lock.TryLock"},
 		Flaws: lock.Flaws(
-			"overrun_release: foreign release",
+			"overrun_release: foreign release, two holders",
 			"slow_release: foreign release",
 			"overrun_overlap: two holders",
 			"nested: self-deadlock",
@@ -124,6 +132,9 @@ var Rungs = []Rung{
 			"partitioned_holder: not told",
 			"unlock_expired: told a lie",
 			"late_own_release: foreign release",
+			"nothing_left: left behind",
+			"compare_twice: foreign release",
+			"two_owners_one_process: two holders, foreign release",
 		),
 	},
 	{
@@ -134,7 +145,7 @@ var Rungs = []Rung{
 		Build:   one(gold.New),
 		Changes: []string{"Lock.TryLock"},
 		Flaws: lock.Flaws(
-			"overrun_release: foreign release",
+			"overrun_release: foreign release, two holders",
 			"slow_release: foreign release",
 			"overrun_overlap: two holders",
 			"nested: self-deadlock",
@@ -151,6 +162,8 @@ var Rungs = []Rung{
 			"oversell: lost update",
 			"partitioned_holder: not told",
 			"late_own_release: foreign release",
+			"compare_twice: foreign release",
+			"two_owners_one_process: two holders, foreign release",
 		),
 	},
 	{
@@ -161,7 +174,7 @@ var Rungs = []Rung{
 		Build:   one(script.New),
 		Changes: []string{"acquireSource", "acquire", "Lock.TryLock"},
 		Flaws: lock.Flaws(
-			"overrun_release: foreign release",
+			"overrun_release: foreign release, two holders",
 			"slow_release: foreign release",
 			"overrun_overlap: two holders",
 			"nested: self-deadlock",
@@ -178,6 +191,8 @@ var Rungs = []Rung{
 			"oversell: lost update",
 			"partitioned_holder: not told",
 			"late_own_release: foreign release",
+			"compare_twice: foreign release",
+			"two_owners_one_process: two holders, foreign release",
 		),
 	},
 	{
@@ -201,6 +216,8 @@ var Rungs = []Rung{
 			"lost_lease_told: not told",
 			"oversell: lost update",
 			"partitioned_holder: not told",
+			"late_own_release: foreign release",
+			"compare_twice: foreign release",
 		),
 	},
 	{
@@ -264,13 +281,14 @@ var Rungs = []Rung{
 		),
 	},
 	{
-		Name:    "reentrant/notify",
-		Parent:  "reentrant",
-		Idea:    "waiters are woken by a message",
-		Nodes:   1,
-		Build:   one(notify.New),
-		Renews:  true,
-		Changes: []string{"Lock", "Lock.tryLock", "Lock.Lock", "Lock.release"},
+		Name:   "reentrant/notify",
+		Parent: "reentrant",
+		Idea:   "waiters are woken by a message",
+		Nodes:  1,
+		Build:  one(notify.New),
+		Renews: true,
+		Changes: []string{"Lock", "New", "Lock.tryLock", "Lock.Lock",
+			"Lock.release"},
 		Flaws: lock.Flaws(
 			"paused_holder: stale write",
 			"failover: two holders",
@@ -292,6 +310,7 @@ var Rungs = []Rung{
 			"node_restart: two holders",
 			"clock_jump: two holders",
 			"hung_worker: orphaned",
+			"tokens_rise: unavailable",
 		),
 	},
 	{
@@ -302,7 +321,8 @@ var Rungs = []Rung{
 		Build:  one(cohort.New),
 		Renews: true,
 		Changes: []string{"Lock", "New", "Lock.TryLock", "Lock.tryLock",
-			"Lock.Lock", "Lock.Unlock", "Lock.release", "Lock.watch"},
+			"Lock.Lock", "Lock.Unlock", "Lock.Lost",
+			"Lock.release", "Lock.watch"},
 		Flaws: lock.Flaws(
 			"paused_holder: stale write",
 			"failover: two holders",

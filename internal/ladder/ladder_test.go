@@ -89,6 +89,9 @@ func TestEveryRungRefusesBadArguments(t *testing.T) {
 		{"a ttl under a millisecond", func(e *lock.Env) {
 			e.TTL = time.Millisecond - 1
 		}},
+		{"a ttl with a fraction of a millisecond", func(e *lock.Env) {
+			e.TTL = 10*time.Millisecond + 990*time.Microsecond
+		}},
 		{"no nodes", func(e *lock.Env) { e.Nodes = nil }},
 		{"a nil node", func(e *lock.Env) { e.Nodes[0] = nil }},
 		{"a nil *redis.Client", func(e *lock.Env) { e.Nodes[0] = noClient }},
@@ -111,6 +114,22 @@ func TestEveryRungRefusesBadArguments(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Nothing would be left of such a lease when a majority has granted it.
+func TestRedlockRefusesALeaseThatItsDriftTakes(t *testing.T) {
+	rung, err := ladder.Find("redlock")
+	require.NoError(t, err)
+	e := env(t, rung.Nodes)
+	e.TTL = 2 * time.Millisecond
+	l, err := rung.Build(e)
+	require.ErrorIs(t, err, lock.ErrInvalid)
+	assert.EqualError(t, err, "invalid argument: the ttl is 2ms, and the drift"+
+		" of clocks takes 2.02ms of it")
+	assert.True(t, l == nil, "no lock comes with an error")
+	e.TTL = 3 * time.Millisecond
+	_, err = rung.Build(e)
+	assert.NoError(t, err)
 }
 
 func TestEveryRungIsBuiltOfGoodArguments(t *testing.T) {

@@ -1,6 +1,6 @@
 // Package lock is what the rungs share and what is not about locking: the Lock
 // interface, the options, the errors and the poll loop. It sends no Redis
-// command.
+// command of its own.
 package lock
 
 import (
@@ -24,12 +24,15 @@ type Lock interface {
 	TryLock(ctx context.Context) (bool, error)
 
 	// Lock waits until the lock is granted or ctx ends. It returns errors of
-	// the network at once; what they leave behind is what TryLock's leave.
+	// the network at once; what they leave behind is what TryLock's leave. A
+	// command in flight ends when the driver says: go-redis sees a deadline
+	// only with ContextTimeoutEnabled, and a plain cancellation never.
 	Lock(ctx context.Context) error
 
 	// Unlock releases the lock. It returns ErrNotHeld when the server says
 	// that the lock was not this owner's. After any other error the lock may
-	// still be held at the server, until its lease ends.
+	// still be held at the server, until its lease ends. A driver that repeats
+	// commands on its own account may turn a lost reply into ErrNotHeld.
 	Unlock(ctx context.Context) error
 }
 
@@ -106,12 +109,14 @@ func Failed(ctx context.Context, doing, key string, err error) error {
 }
 
 // Beside names a second key of the lock at key so that Redis Cluster keeps both
-// in one slot. A key which has a hash tag keeps it; another becomes the tag. Of
-// a key with a stray brace, such as "a}b", no second key can be in the slot.
+// in one slot. A key which has a hash tag keeps it; another becomes the tag. Two
+// keys never share a second one, so "{stock}" gets two colons: with one its
+// counter would be that of "stock". Of a key with a stray brace, such as "a}b",
+// no second key can be in the slot.
 func Beside(key, what string) string {
 	if open := strings.IndexByte(key, '{'); open >= 0 &&
 		strings.IndexByte(key[open+1:], '}') > 0 {
-		return key + ":" + what
+		return key + "::" + what
 	}
 	return "{" + key + "}:" + what
 }

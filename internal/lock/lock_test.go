@@ -108,8 +108,9 @@ func TestBesideStaysInTheSlotOfTheKey(t *testing.T) {
 	for key, beside := range map[string]string{
 		"stock":           "{stock}:token",
 		"shop:stock":      "{shop:stock}:token",
-		"{shop}:stock":    "{shop}:stock:token",
-		"a{shop}b{stock}": "a{shop}b{stock}:token",
+		"{stock}":         "{stock}::token",
+		"{shop}:stock":    "{shop}:stock::token",
+		"a{shop}b{stock}": "a{shop}b{stock}::token",
 		"stock{":          "{stock{}:token",
 		"{stock":          "{{stock}:token",
 	} {
@@ -119,6 +120,27 @@ func TestBesideStaysInTheSlotOfTheKey(t *testing.T) {
 			assert.NotEqual(t, lock.Beside(key, "released"),
 				lock.Beside(key, "token"))
 		})
+	}
+}
+
+// All short names of these characters: those that a second key is made with, and
+// one that is a name's own.
+func TestNoTwoKeysShareASecondOne(t *testing.T) {
+	names, longest := []string{""}, 6
+	for first := 0; len(names[first]) < longest; first++ {
+		for _, c := range "{}:a" {
+			names = append(names, names[first]+string(c))
+		}
+	}
+	owner := map[string]string{}
+	for _, key := range names[1:] {
+		for _, what := range []string{"a", "token"} {
+			beside := lock.Beside(key, what)
+			if other, ok := owner[beside]; ok {
+				t.Fatalf("%q is beside %q and beside %q", beside, other, key)
+			}
+			owner[beside] = key
+		}
 	}
 }
 

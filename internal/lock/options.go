@@ -103,6 +103,11 @@ func Configure(nodes []redis.UniversalClient, key string, ttl time.Duration,
 	if ttl < time.Millisecond {
 		return nil, invalid("the ttl is %v, Redis needs at least 1ms", ttl)
 	}
+	// Redis would get less than the deadline that the client counts to.
+	if ttl%time.Millisecond != 0 {
+		return nil, invalid("the ttl is %v, Redis counts whole milliseconds",
+			ttl)
+	}
 	if len(nodes) == 0 {
 		return nil, invalid("there are no nodes, a lock needs at least one")
 	}
@@ -144,6 +149,20 @@ func Configure(nodes []redis.UniversalClient, key string, ttl time.Duration,
 		return nil, invalid("the clock or the source of tokens is nil")
 	}
 	return o, nil
+}
+
+// CanSubscribe checks that a lock whose waiters share one subscription for each
+// client can do so with this one. Its error wraps ErrInvalid.
+func CanSubscribe(rdb redis.UniversalClient) error {
+	if _, ok := rdb.(*redis.Ring); ok {
+		return invalid("a *redis.Ring can't subscribe to a lock's channel:" +
+			" pass the shard's own client")
+	}
+	if !reflect.ValueOf(rdb).Comparable() {
+		return invalid("a %T can't be told from another one: pass a pointer",
+			rdb)
+	}
+	return nil
 }
 
 // same says whether a client is the very one that v points to.

@@ -43,6 +43,9 @@ func TestConfigureRefuses(t *testing.T) {
 		{"a ttl under a millisecond", one, "stock",
 			time.Millisecond - 1, lock.FixedPoll(),
 			"the ttl is 999.999µs, Redis needs at least 1ms"},
+		{"a fraction of a millisecond", one, "stock",
+			10*time.Millisecond + 990*time.Microsecond, lock.FixedPoll(),
+			"the ttl is 10.99ms, Redis counts whole milliseconds"},
 		{"a negative ttl", one, "stock", -time.Second, lock.FixedPoll(),
 			"the ttl is -1s, Redis needs at least 1ms"},
 		{"no nodes", nil, "stock", time.Second, lock.FixedPoll(),
@@ -85,6 +88,45 @@ func TestConfigureRefuses(t *testing.T) {
 			assert.EqualError(t, err, "invalid argument: "+c.why)
 			assert.NotContains(t, err.Error(), "\n")
 		})
+	}
+}
+
+func TestOnlyAClientThatCanSubscribeAndBeToldApartIsTaken(t *testing.T) {
+	plain := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: []string{"127.0.0.1:1"}})
+	ring := redis.NewRing(&redis.RingOptions{
+		Addrs: map[string]string{"a": "127.0.0.1:1"}})
+	type labeled struct {
+		redis.UniversalClient
+		label any
+	}
+	for _, c := range []struct {
+		name string
+		rdb  redis.UniversalClient
+		why  string
+	}{
+		{"a client", plain, ""},
+		{"a cluster's client", cluster, ""},
+		{"a value that can be compared", labeled{plain, "a"}, ""},
+		{"a pointer to one that can't", &labeled{plain, []int{1}}, ""},
+		{"a value that can't be compared", labeled{plain, []int{1}},
+			"a lock_test.labeled can't be told from another one: pass a pointer"},
+		{"a ring", ring, "a *redis.Ring can't subscribe to a lock's channel:" +
+			" pass the shard's own client"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := lock.CanSubscribe(c.rdb)
+			if c.why == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, lock.ErrInvalid)
+			assert.EqualError(t, err, "invalid argument: "+c.why)
+		})
+	}
+	for _, rdb := range []redis.UniversalClient{plain, cluster, ring} {
+		assert.NoError(t, rdb.Close())
 	}
 }
 

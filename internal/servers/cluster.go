@@ -23,11 +23,12 @@ type Cluster struct{ masters []*Redis }
 func StartCluster(ctx context.Context, masters int) (*Cluster, error) {
 	c := &Cluster{}
 	for range masters {
-		r, err := start(ctx, &Redis{clustered: true, options: []string{
-			"--cluster-enabled", "yes",
-			// A busy machine is no reason to declare a master dead.
-			"--cluster-node-timeout", "60000",
-		}})
+		r, err := start(ctx, &Redis{clustered: true, password: password(),
+			options: []string{
+				"--cluster-enabled", "yes",
+				// A busy machine is no reason to declare a master dead.
+				"--cluster-node-timeout", "60000",
+			}})
 		if err != nil {
 			c.Stop()
 			return nil, err
@@ -104,6 +105,10 @@ func (c *Cluster) Masters() []string {
 // Addr is a master's address: from one a client learns of all.
 func (c *Cluster) Addr() string { return c.masters[0].Addr() }
 
+// Auth is what a client needs for AUTH at each master: no user's name, and the
+// password.
+func (c *Cluster) Auth() (user, password string) { return c.masters[0].Auth() }
+
 // Stop kills all masters and removes their directories. It may be called twice.
 func (c *Cluster) Stop() { StopAll(c.masters) }
 
@@ -172,7 +177,8 @@ func (m *Move) Take(ctx context.Context, keys ...string) error {
 		}
 	}
 	host, port, _ := net.SplitHostPort(m.to.Addr())
-	args := []any{"MIGRATE", host, port, "", 0, 5000, "KEYS"}
+	args := []any{"MIGRATE", host, port, "", 0, 5000, "AUTH", m.to.password,
+		"KEYS"}
 	for _, key := range keys {
 		args = append(args, key)
 	}

@@ -16,9 +16,10 @@ import (
 
 // Redis is one redis-server. It keeps nothing on disk. Stop must be called.
 type Redis struct {
-	process *process
-	port    int
-	options []string
+	process  *process
+	port     int
+	password string // "": it needs none
+	options  []string
 
 	clustered bool // it listens to other servers too
 	bus       int  // on this port
@@ -31,11 +32,18 @@ type Redis struct {
 // Installed says whether redis-server can be started: nil, or ErrMissing.
 func Installed() error { return find("redis-server") }
 
-// StartRedis starts a redis-server and waits until it answers. Options are
-// configuration directives as on its command line: "--maxclients", "20000".
-// Without the program the error is ErrMissing. A failure leaves nothing behind.
+// StartRedis starts a redis-server with a random password and waits until it
+// answers. Options are configuration directives as on its command line:
+// "--maxclients", "20000". Without the program the error is ErrMissing. A
+// failure leaves nothing behind.
 func StartRedis(ctx context.Context, options ...string) (*Redis, error) {
-	return start(ctx, &Redis{options: options})
+	return start(ctx, &Redis{password: password(), options: options})
+}
+
+// StartOpenRedis is StartRedis without a password, for tests of programs that
+// take none.
+func StartOpenRedis(ctx context.Context) (*Redis, error) {
+	return start(ctx, &Redis{})
 }
 
 func start(ctx context.Context, r *Redis) (*Redis, error) {
@@ -68,7 +76,15 @@ func start(ctx context.Context, r *Redis) (*Redis, error) {
 }
 
 func (r *Redis) launch(ctx context.Context) error {
-	args := append([]string{"redis-server", "--port", strconv.Itoa(r.port),
+	var secrets string
+	if r.password != "" {
+		secrets = fmt.Sprintf("requirepass %[1]s\nmasterauth %[1]s\n", r.password)
+	}
+	config, err := r.process.configure("redis.conf", "%s", secrets)
+	if err != nil {
+		return err
+	}
+	args := append([]string{"redis-server", config, "--port", strconv.Itoa(r.port),
 		"--bind", "127.0.0.1", "--dir", r.process.dir, "--save", "",
 		"--appendonly", "no", "--daemonize", "no",
 		"--repl-diskless-sync-delay", "0", // else a replica waits for others
@@ -79,7 +95,7 @@ func (r *Redis) launch(ctx context.Context) error {
 	if err := r.process.launch(args...); err != nil {
 		return err
 	}
-	err := r.process.await(ctx, func() error {
+	err = r.process.await(ctx, func() error {
 		if err := dial(ctx, r.Addr()); err != nil {
 			return err // without the driver, which prints what it fails at
 		}
@@ -117,13 +133,17 @@ func (r *Redis) Addr() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port))
 }
 
+// Auth is what a client needs for AUTH: no user's name, and the password, which
+// is empty when none is needed. The replica has the same.
+func (r *Redis) Auth() (user, password string) { return "", r.password }
+
 // PID is the number of the server's process.
 func (r *Redis) PID() (int, error) { return r.process.pid() }
 
 // Client is a new client of the server, for operators. The caller closes it.
 func (r *Redis) Client() *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr: r.Addr(), MaxRetries: -1, DialerRetries: 1,
+		Addr: r.Addr(), Password: r.password, MaxRetries: -1, DialerRetries: 1,
 		// A lost SYN is sent again after a second, and then after two.
 		DialTimeout: 4 * time.Second, ContextTimeoutEnabled: true,
 		Protocol: 2, DisableIdentity: true,

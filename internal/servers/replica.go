@@ -20,7 +20,7 @@ func (r *Redis) Replicate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	replica, err := startReplica(ctx, link)
+	replica, err := r.startReplica(ctx, link)
 	if err != nil {
 		link.close()
 		return err
@@ -30,11 +30,12 @@ func (r *Redis) Replicate(ctx context.Context) error {
 	return nil
 }
 
-// startReplica starts a replica of the server behind a relay, and waits until it
-// has what that server has.
-func startReplica(ctx context.Context, link *relay) (*Redis, error) {
+// startReplica starts a replica of the server, which it reaches through a
+// relay, and waits until it has what the server has.
+func (r *Redis) startReplica(ctx context.Context, link *relay) (*Redis, error) {
 	host, port, _ := net.SplitHostPort(link.addr())
-	replica, err := StartRedis(ctx, "--replicaof", host+" "+port)
+	replica, err := start(ctx, &Redis{password: r.password,
+		options: []string{"--replicaof", host + " " + port}})
 	if err != nil {
 		return nil, fmt.Errorf("start a replica: %w", err)
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -46,7 +44,7 @@ func StartSentinel(ctx context.Context) (_ *Sentinel, err error) {
 	if s.link, err = newRelay(s.master.Addr()); err != nil {
 		return nil, err
 	}
-	if s.replica, err = startReplica(ctx, s.link); err != nil {
+	if s.replica, err = s.master.startReplica(ctx, s.link); err != nil {
 		return nil, err
 	}
 	if s.process, err = newProcess(); err != nil {
@@ -66,15 +64,15 @@ func StartSentinel(ctx context.Context) (_ *Sentinel, err error) {
 // launch starts the Sentinel, which rewrites its configuration as it learns.
 func (s *Sentinel) launch(ctx context.Context) error {
 	host, port, _ := net.SplitHostPort(s.link.addr())
-	config := filepath.Join(s.process.dir, "sentinel.conf")
-	err := os.WriteFile(config, fmt.Appendf(nil, "port %d\nbind 127.0.0.1\n"+
-		"dir %s\nsentinel monitor %s %s %s 1\n"+
-		// Until Failover no silence of a busy machine is taken for a death.
-		"sentinel down-after-milliseconds %[3]s 60000\n"+
-		"sentinel failover-timeout %[3]s 5000\n",
-		s.port, s.process.dir, MasterName, host, port), 0o600)
+	config, err := s.process.configure("sentinel.conf",
+		"port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %s %s %s 1\n"+
+			"requirepass %[6]s\nsentinel auth-pass %[3]s %[6]s\n"+
+			// Until Failover no silence of a busy machine is taken for a death.
+			"sentinel down-after-milliseconds %[3]s 60000\n"+
+			"sentinel failover-timeout %[3]s 5000\n",
+		s.port, s.process.dir, MasterName, host, port, s.master.password)
 	if err != nil {
-		return fmt.Errorf("write the Sentinel's configuration: %w", err)
+		return err
 	}
 	err = s.process.launch("redis-server", config, "--sentinel",
 		"--set-proc-title", "no") // sweep looks for the directory
@@ -102,7 +100,7 @@ func (s *Sentinel) launch(ctx context.Context) error {
 
 // options are an operator's.
 func (s *Sentinel) options() *redis.Options {
-	rdb := (&Redis{port: s.port}).Client()
+	rdb := (&Redis{port: s.port, password: s.master.password}).Client()
 	defer rdb.Close()
 	return rdb.Options()
 }
@@ -122,6 +120,10 @@ func (s *Sentinel) Addr() string {
 	}
 	return s.master.Addr()
 }
+
+// Auth is what a client needs for AUTH at the Sentinel, the master and the
+// replica: no user's name, and the password.
+func (s *Sentinel) Auth() (user, password string) { return s.master.Auth() }
 
 // HoldReplication waits until the replica has what the master has, and keeps
 // from it what is written from then on.

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -66,7 +67,8 @@ func newProcess() (*process, error) {
 		os.RemoveAll(dir)
 		return nil, fmt.Errorf("make a server's directory: %w", err)
 	}
-	return &process{dir: dir}, nil
+	// As sweepDir will spell it when it looks at the arguments of processes.
+	return &process{dir: filepath.Clean(dir)}, nil
 }
 
 // launch starts the program. It does not wait until the server answers.
@@ -233,33 +235,67 @@ func claim(port int) error {
 }
 
 // sweep removes what processes left behind that are gone, together with the
-// shells that should have cleaned up after them.
+// shells that should have cleaned up after them. The temporary directory belongs
+// to all users, so whatever doesn't look as newProcess makes it is left alone.
 func sweep() {
-	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
-	for _, dir := range dirs {
-		owner, err := os.ReadFile(filepath.Join(dir, "owner"))
-		if err != nil {
-			continue // being made just now, or removed
+	temp := os.TempDir()
+	entries, _ := os.ReadDir(temp)
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), prefix) {
+			sweepDir(filepath.Join(temp, entry.Name()))
 		}
-		pid, err := strconv.Atoi(string(owner))
-		if err != nil || running(pid) {
-			continue
-		}
-		if text, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil {
-			server, err := strconv.Atoi(strings.TrimSpace(string(text)))
-			// The number may belong to another program by now.
-			if err == nil && commandOf(server, dir) {
-				killProcess(server)
-			}
-		}
-		os.RemoveAll(dir)
 	}
 }
 
-// commandOf says whether a process was started with a directory among its
-// arguments.
+// sweepDir removes one directory if its owner is gone.
+func sweepDir(dir string) {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || !ours(info) {
+		return
+	}
+	owner, err := readOurs(filepath.Join(dir, "owner"))
+	if err != nil {
+		return // being made just now, removed, or not made here
+	}
+	pid, err := strconv.Atoi(owner)
+	if err != nil || running(pid) {
+		return
+	}
+	text, err := readOurs(filepath.Join(dir, "pid"))
+	switch {
+	case err == nil:
+		server, err := strconv.Atoi(strings.TrimSpace(text))
+		// The number may belong to another program by now.
+		if err == nil && commandOf(server, dir) {
+			killProcess(server)
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return
+	}
+	os.RemoveAll(dir)
+}
+
+// commandOf says whether a process was started with a directory, or with a path
+// in it, among its arguments.
 func commandOf(pid int, dir string) bool {
-	out, err := exec.Command("ps", "-o", "args=", "-p",
+	out, err := exec.Command("ps", "-ww", "-o", "args=", "-p",
 		strconv.Itoa(pid)).Output()
-	return err == nil && strings.Contains(string(out), dir)
+	return err == nil && names(strings.TrimSpace(string(out)), dir)
+}
+
+// names says whether a command line names a directory: as an argument, behind an
+// option's equals sign, or as the beginning of a path. A longer name that only
+// begins the same way is another directory's.
+func names(line, dir string) bool {
+	for rest := line; ; {
+		before, after, found := strings.Cut(rest, dir)
+		if !found {
+			return false
+		}
+		if (before == "" && len(rest) == len(line) ||
+			strings.HasSuffix(before, " ") || strings.HasSuffix(before, "=")) &&
+			(after == "" || after[0] == ' ' || after[0] == '/') {
+			return true
+		}
+		rest = after
+	}
 }

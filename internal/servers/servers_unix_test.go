@@ -99,7 +99,7 @@ func TestARestartFailsWhileAnotherServerHasThePort(t *testing.T) {
 		other.Wait()
 	}
 	defer end()
-	rdb := r.Client()
+	rdb := redis.NewClient(&redis.Options{Addr: r.Addr()})
 	defer rdb.Close()
 	require.Eventually(t, func() bool { return rdb.Ping(ctx).Err() == nil },
 		10*time.Second, 10*time.Millisecond)
@@ -175,9 +175,6 @@ func TestAWrongPasswordIsOneLineWithoutIt(t *testing.T) {
 	r, err := servers.StartRedis(ctx)
 	require.NoError(t, err)
 	defer r.Stop()
-	rdb := r.Client()
-	defer rdb.Close()
-	require.NoError(t, rdb.ConfigSet(ctx, "requirepass", "right").Err())
 	err = servers.Reach(ctx, &redis.Options{Addr: r.Addr(), Password: "s3cret"})
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), r.Addr())

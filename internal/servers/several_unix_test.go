@@ -44,7 +44,9 @@ func TestAClusterServesEverySlotAndMovesThem(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Stop()
 	require.Len(t, c.Masters(), 3)
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Masters()})
+	_, password := c.Auth()
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Masters(),
+		Password: password})
 	defer rdb.Close()
 	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
 		require.NoError(t, rdb.Set(ctx, key, "v", 0).Err())
@@ -52,7 +54,8 @@ func TestAClusterServesEverySlotAndMovesThem(t *testing.T) {
 	answers := func(key string) map[string]int {
 		says := map[string]int{}
 		for _, addr := range c.Masters() {
-			master := redis.NewClient(&redis.Options{Addr: addr})
+			master := redis.NewClient(&redis.Options{Addr: addr,
+				Password: password})
 			defer master.Close()
 			err := master.Get(ctx, key).Err()
 			if err == nil {
@@ -83,7 +86,9 @@ func TestASentinelPromotesTheReplicaOfADeadMaster(t *testing.T) {
 	s, err := servers.StartSentinel(ctx)
 	require.NoError(t, err)
 	defer s.Stop()
+	_, password := s.Auth()
 	rdb := redis.NewFailoverClient(&redis.FailoverOptions{
+		Password: password, SentinelPassword: password,
 		MasterName: s.MasterName(), SentinelAddrs: s.Sentinels(),
 		MaxRetries: 10,
 	})

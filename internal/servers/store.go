@@ -18,12 +18,21 @@ import (
 )
 
 // Store is one server of another kind than Redis. Stop must be called.
+//
+// MariaDB has a random password. ZooKeeper and etcd have none. What keeps others
+// away from ZooKeeper's nodes are rights that a client gives to each node that
+// it makes, and the recipes make nodes that are everybody's. etcd learns users
+// and passwords from a client when it runs already, and gives each connection a
+// ticket that it forgets when it restarts: the stories about outages would be
+// about tickets.
 type Store struct {
-	process *process
-	port    int
-	program string
-	command func(s *Store) []string
-	ready   func(ctx context.Context, addr string) error
+	process  *process
+	port     int
+	program  string
+	command  func(s *Store) []string
+	ready    func(ctx context.Context, addr string) error
+	user     string
+	password string
 }
 
 //go:embed mariadb.sh
@@ -47,21 +56,26 @@ func HasZooKeeper() error {
 func HasEtcd() error { return find("etcd") }
 
 // StartMariaDB starts a MariaDB server on a fresh data directory and waits until
-// it answers. The user is root, without a password, from this machine; there is
-// no database yet. What is committed outlives the server, and not the machine.
+// it answers. The only user is root, from this machine and with a random
+// password; there is no database yet. What is committed outlives the server, and
+// not the machine.
 // Options are as on its command line: "--innodb-lock-wait-timeout=1".
 func StartMariaDB(ctx context.Context, options ...string) (*Store, error) {
 	if err := HasMariaDB(); err != nil {
 		return nil, err
 	}
-	s := &Store{program: "MariaDB", ready: greets}
+	s := &Store{program: "MariaDB", ready: greets, user: "root",
+		password: password()}
 	s.command = func(s *Store) []string {
 		dir := s.process.dir
+		// A file that can't be written makes the server end at once.
+		first, _ := s.process.configure("first.sql", secure, s.password)
 		return append([]string{"sh", "-c", installFirst, "mariadb", dir,
 			account(), program("mariadbd"), "--no-defaults",
 			"--datadir=" + filepath.Join(dir, "data"), "--tmpdir=" + dir,
 			"--port=" + strconv.Itoa(s.port), "--bind-address=127.0.0.1",
-			"--socket=socket", // in data; a long path is refused
+			"--socket=socket",      // in data; a long path is refused
+			"--init-file=" + first, // done before the first client is greeted
 			"--pid-file=" + filepath.Join(dir, "mariadbd.pid"),
 			"--user=" + account(), "--skip-name-resolve",
 			"--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M",
@@ -70,6 +84,14 @@ func StartMariaDB(ctx context.Context, options ...string) (*Store, error) {
 	}
 	return s.start(ctx)
 }
+
+// secure is what a MariaDB server does first, on one line each. What it does is
+// kept from the log that a replica reads.
+const secure = `SET sql_log_bin = 0;
+DELETE FROM mysql.global_priv WHERE User = '' OR (User = 'root' AND Host <> '127.0.0.1');
+UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, '$.plugin', 'mysql_native_password', '$.authentication_string', PASSWORD('%s')) WHERE User = 'root';
+FLUSH PRIVILEGES;
+`
 
 // StartZooKeeper starts one ZooKeeper server and waits until it serves. A tick is
 // so long; sessions last from two ticks to twenty. Debian's package is needed,
@@ -175,6 +197,9 @@ func (s *Store) launch(ctx context.Context) error {
 func (s *Store) Addr() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
 }
+
+// Auth is what a client needs: a user's name and a password, or neither.
+func (s *Store) Auth() (user, password string) { return s.user, s.password }
 
 // PID is the number of the server's process.
 func (s *Store) PID() (int, error) { return s.process.pid() }

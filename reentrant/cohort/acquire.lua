@@ -1,6 +1,7 @@
 -- acquire.lua: take a free lock, or enter once more a lock of one's own.
 -- KEYS[1] the lock, a hash {owner: count}
--- KEYS[2] the queue: the owner ids that wait, in the order of their coming
+-- KEYS[2] the queue: the owner ids that wait, in the order of their coming. A
+-- score is a place in millions, and the milliseconds that a turn is kept
 -- KEYS[3] the turn: the owner id that was next at a release, for a short time,
 -- and the channel on which it is told
 -- KEYS[4] the counter of the fencing tokens, which is never removed
@@ -8,20 +9,22 @@
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have
 -- ARGV[4] the owner id that the caller's process gives up, or nothing
--- ARGV[5] 1 to wait in the queue when refused
--- ARGV[6] how long a turn is kept, in milliseconds
+-- ARGV[5] 1 to wait in the queue when refused, and not inside already
+-- ARGV[6] how long to keep the turn for the caller, in milliseconds
 -- ARGV[7] how many fencing tokens to reserve
 -- Returns the first of the fencing tokens when granted, or 1 when none is
 -- wanted. When refused, returns after how long the caller may ask again: minus
 -- the milliseconds, or 0.
+local million = 1000000
 local owner = redis.call('HKEYS', KEYS[1])[1]
 if owner and owner == ARGV[4] then
   redis.call('DEL', KEYS[1])
   owner = nil
-  local next = redis.call('ZPOPMIN', KEYS[2])[1]
-  if next then
-    redis.call('SET', KEYS[3], next, 'PX', ARGV[6])
-    redis.call('PUBLISH', KEYS[3], next)
+  local next = redis.call('ZPOPMIN', KEYS[2])
+  if next[1] then
+    redis.call('SET', KEYS[3], next[1], 'PX', next[2] % million)
+    -- A user without the channel is refused. The lock is released all the same.
+    redis.pcall('PUBLISH', KEYS[3], next[1])
   end
 end
 local turn = redis.call('GET', KEYS[3])
@@ -32,9 +35,14 @@ if owner ~= ARGV[1] and (owner or not first or ARGV[3] ~= '1') then
   if left < 0 then
     left = lease -- no lease: ask again after one of one's own
   end
-  if ARGV[5] == '1' then
-    local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or 0
-    redis.call('ZADD', KEYS[2], 'NX', last + 1, ARGV[1])
+  if ARGV[5] == '1' and ARGV[3] == '1' then
+    local score = redis.call('ZSCORE', KEYS[2], ARGV[1])
+    if not score then -- a place behind the last
+      local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2]
+      score = (last or 0) + million
+    end
+    local place = score - score % million
+    redis.call('ZADD', KEYS[2], place + ARGV[6], ARGV[1])
     redis.call('PEXPIRE', KEYS[2], 2 * math.max(lease, left))
   end
   return -left

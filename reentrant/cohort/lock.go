@@ -1,6 +1,7 @@
 package cohort
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -39,11 +40,10 @@ type Lock struct {
 	spent bool        // token was sent with an outermost release
 	busy  atomic.Bool // a goroutine is inside a call
 
-	cohort *cohort       // the newest that this owner has joined
-	lease  *lease        // the newest that it has held and not passed on
-	again  time.Duration // after which it may ask, at the newest refusal
-	fenced bool          // its grants have fencing tokens
-	fence  uint64        // the newest grant's
+	cohort *cohort // the newest that this owner has joined
+	lease  *lease  // the newest that it has held and not passed on
+	fenced bool    // its grants have fencing tokens
+	fence  uint64  // the newest grant's
 }
 
 var _ lock.Lock = (*Lock)(nil)
@@ -54,7 +54,7 @@ var _ lock.Losable = (*Lock)(nil)
 func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 	opts ...lock.Option) (*Lock, error) {
 	o, err := lock.Configure([]redis.UniversalClient{rdb}, key, ttl, opts)
-	if err != nil {
+	if err = cmp.Or(err, lock.CanSubscribe(rdb)); err != nil {
 		return nil, err
 	}
 	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o}, nil
@@ -82,7 +82,7 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 // tryLock asks the server, for the goroutine that has made the handle busy. An
 // owner that is not inside has the turn of its cohort.
 func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
-	c, old, tokens := l.cohort, "", 0
+	c, old, tokens, turn := l.cohort, "", 0, turnOf(l.ttl)
 	if l.count == 0 {
 		c.endLease() // joined first: no renewal may follow the id's end
 		// An id that was sent with a release is never used again: the release
@@ -92,12 +92,12 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 			c.id = l.opts.Token()
 		}
 		l.token, l.spent, c.queued = c.id, false, false
-		old, tokens = c.old, c.block()
+		old, tokens, turn = c.old, c.block(), c.turn()
 	}
 	sent := time.Now()
 	reply, err := acquire.Run(ctx, l.rdb, l.keys(),
 		l.token, l.ttl.Milliseconds(), l.count+1,
-		old, wait, l.turn(), tokens).Int64()
+		old, wait, turn.Milliseconds(), tokens).Int64()
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
@@ -105,8 +105,7 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 	if l.count > 0 {
 		return l.enter(ctx, granted)
 	}
-	c.old, c.queued = "", wait && !granted
-	l.again = time.Duration(-reply) * time.Millisecond
+	c.answered(reply, time.Since(sent), wait)
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
 	if granted && time.Since(sent) >= l.ttl {
@@ -127,7 +126,7 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 // that holder must not believe that it still, or again, holds the lock.
 func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
 	select {
-	case <-l.lost:
+	case <-l.Lost():
 		granted = false
 	default:
 	}
@@ -162,7 +161,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 		if granted || err != nil {
 			return err
 		}
-		if err := l.cohort.wait(ctx, l.again); err != nil {
+		if err := l.cohort.wait(ctx); err != nil {
 			return lock.Failed(ctx, "wait for", l.key, err)
 		}
 	}
@@ -170,16 +169,18 @@ func (l *Lock) Lock(ctx context.Context) error {
 
 // Unlock leaves one level, and the outermost one passes the lock on or releases
 // it. It returns lock.ErrNotHeld when there was nothing to release, and
-// lock.ErrBusy to a second goroutine. After any other error it may be called
-// again: what was done already is not done twice.
+// lock.ErrBusy to a second goroutine. After any other error the level is left
+// all the same. If it was the outermost one, the lock may still be held at the
+// server until its lease ends, and Unlock may be called again.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "release", l.key, lock.ErrBusy)
 	}
 	defer l.busy.Store(false)
 	left, unused := max(l.count-1, 0), 0
+	l.count = left
 	if left == 0 {
-		l.count, l.spent = 0, true
+		l.spent = true
 		passed, alone := l.cohort.handOver(l)
 		if passed {
 			return nil
@@ -190,15 +191,14 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		}
 		l.lease.end() // joined first: no renewal may follow the release
 	}
-	err := l.release(ctx, l.token, left, unused, l.ttl)
-	if err == nil || errors.Is(err, lock.ErrNotHeld) {
-		l.count = left
-	}
-	return err
+	return l.release(ctx, l.token, left, unused, l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
-func (l *Lock) Lost() <-chan struct{} { return l.lost }
+func (l *Lock) Lost() <-chan struct{} {
+	l.expire() // a process that has just woken comes before its timer
+	return l.lost
+}
 
 // release runs for so long at most, on a context of its own: the caller's has
 // often ended when a deferred Unlock runs. It gives back fencing tokens that
@@ -207,8 +207,8 @@ func (l *Lock) release(ctx context.Context, token string, left, unused int,
 	within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
-	released, err := release.Run(ctx, l.rdb, l.keys(),
-		token, l.ttl.Milliseconds(), left, l.turn(), unused).Int()
+	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
+		token, l.ttl.Milliseconds(), left, unused).Int()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
 	}

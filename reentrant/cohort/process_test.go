@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -34,6 +35,8 @@ type story struct {
 	served []string // the owners that were granted the lock, in order
 	tokens []uint64 // and their fencing tokens
 	forgot bool     // the server has lost the lock
+
+	drivers []*redis.Client // clients with settings of their own
 }
 
 // process is a client of the lab: one rdb value, several owners.
@@ -59,6 +62,9 @@ func tell(t *testing.T, scripts func(s *story)) {
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		s := &story{World: w, t: t}
 		scripts(s)
+		for _, rdb := range s.drivers {
+			assert.NoError(t, rdb.Close())
+		}
 		for _, b := range w.Breaks(lab.ForeignRelease) {
 			t.Error(b)
 		}
@@ -207,18 +213,23 @@ func (s *story) begin(names ...string) (all []*process) {
 	for _, name := range names {
 		p := s.process(name)
 		all = append(all, p)
-		p.Go(func() {
-			l, err := cohort.New(p.env.Nodes[0], key+":warm", ttl,
-				p.env.Options...)
-			require.NoError(s.t, err)
-			require.NoError(s.t, l.Lock(s.Context()))
-			p.Sleep(ttl * 2 / 5) // until it is renewed
-			require.NoError(s.t, l.Unlock(s.Context()))
-		})
-		s.Play()
+		p.warm()
 	}
 	s.Record()
 	return all
+}
+
+// warm makes the server know the scripts, and connects the process.
+func (p *process) warm() {
+	s := p.story
+	p.Go(func() {
+		l, err := cohort.New(p.env.Nodes[0], key+":warm", ttl, p.env.Options...)
+		require.NoError(s.t, err)
+		require.NoError(s.t, l.Lock(s.Context()))
+		p.Sleep(ttl * 2 / 5) // until it is renewed
+		require.NoError(s.t, l.Unlock(s.Context()))
+	})
+	s.Play()
 }
 
 func TestAProcessHandsTheLockOverInTheOrderOfComing(t *testing.T) {

@@ -20,9 +20,17 @@ func turnOf(ttl time.Duration) time.Duration {
 	return max(ttl/20, time.Millisecond)
 }
 
+// trips is how many of its own round trips a turn is kept for a process at
+// least. The message must reach it, and its question the server. If it does not
+// listen yet, it has to be refused, to connect and to subscribe before.
+const trips = 5
+
+// longestTurn bounds a turn: the server keeps its milliseconds in six digits.
+const longestTurn = 999_999 * time.Millisecond
+
 // cohorts are those in use. Who gives up a turn that nobody else wants ends the
 // cohort, so nothing stays behind here. The mutex guards them all, and is never
-// held while Redis is asked.
+// held while the client is called.
 var cohorts = struct {
 	sync.Mutex
 	of map[setting]*cohort
@@ -56,6 +64,9 @@ type cohort struct {
 	fence  uint64 // the fencing token of the next holder
 	unused int    // how many such tokens were reserved
 
+	again time.Duration // after which to ask again, at the newest refusal
+	trip  time.Duration // how long the newest answer took
+
 	sub  *subscription // nil until the first refusal
 	news chan string   // holds the newest element of what the server tells
 }
@@ -77,25 +88,10 @@ type lease struct {
 // not at all. When it returns true the owner has the turn, and when it was
 // passed on together with the lock, it has that as well.
 func (l *Lock) join(ctx context.Context, wait bool) bool {
-	s := setting{l.rdb, l.key, l.ttl, l.opts.FixedLease, l.fenced}
-	cohorts.Lock()
-	c, ok := cohorts.of[s]
-	if ok && !wait {
-		cohorts.Unlock()
+	w, place := l.enqueue(wait)
+	if w == nil {
 		return false
 	}
-	if !ok {
-		c = &cohort{setting: s, queue: list.New(), news: make(chan string, 1)}
-		cohorts.of[s] = c
-	}
-	l.cohort = c
-	w := &waiter{l, make(chan struct{})}
-	place := c.queue.PushBack(w)
-	if !ok {
-		c.next()
-	}
-	cohorts.Unlock()
-
 	select {
 	case <-w.turn:
 	case <-ctx.Done():
@@ -103,6 +99,7 @@ func (l *Lock) join(ctx context.Context, wait bool) bool {
 			return false
 		}
 	}
+	c := l.cohort
 	// An id whose acquisition was not answered may be held at the server.
 	switch {
 	case l.count > 0 || l.spent || l.token == "":
@@ -112,6 +109,32 @@ func (l *Lock) join(ctx context.Context, wait bool) bool {
 		c.old = l.token
 	}
 	return true
+}
+
+// enqueue puts an owner at the end of its cohort's queue; nil when there is one
+// and it is not to wait.
+func (l *Lock) enqueue(wait bool) (*waiter, *list.Element) {
+	s := setting{l.rdb, l.key, l.ttl, l.opts.FixedLease, l.fenced}
+	cohorts.Lock()
+	defer cohorts.Unlock()
+	c, ok := cohorts.of[s]
+	if ok && !wait {
+		return nil, nil
+	}
+	if !ok {
+		c = &cohort{setting: s, queue: list.New(), news: make(chan string, 1)}
+		if l.cohort != nil {
+			c.trip = l.cohort.trip
+		}
+		cohorts.of[s] = c
+	}
+	l.cohort = c
+	w := &waiter{l, make(chan struct{})}
+	place := c.queue.PushBack(w)
+	if !ok {
+		c.next()
+	}
+	return w, place
 }
 
 // desert leaves the queue, unless the turn has come at the same moment.
@@ -161,27 +184,25 @@ func (c *cohort) deserted() bool {
 func (l *Lock) pass() {
 	c := l.cohort
 	cohorts.Lock()
+	defer cohorts.Unlock()
 	if !l.spent {
 		l.token = ""
 	}
 	if c.queue.Len() == 0 && c.id != "" {
 		l.token, l.spent = c.id, false
 	}
-	over := c.next()
-	cohorts.Unlock()
-	over.end()
+	c.next()
 }
 
 // next gives the turn to the first of the queue, and ends the cohort when there
-// is none. Its subscription, if that has ended with it, is to be ended outside
-// of the mutex.
-func (c *cohort) next() (over *subscription) {
+// is none.
+func (c *cohort) next() {
 	if first := c.queue.Front(); first != nil {
 		close(c.queue.Remove(first).(*waiter).turn)
-		return nil
+		return
 	}
 	delete(cohorts.of, c.setting)
-	return c.unlisten()
+	c.unlisten()
 }
 
 // block is how many fencing tokens are reserved for a lease: one for each owner
@@ -194,6 +215,19 @@ func (c *cohort) block() int {
 		return 1
 	}
 	return 1 + passes
+}
+
+// turn is how long the server is to keep a turn for this process. A third of a
+// lease is the most: so much do the others lose when the process is dead.
+func (c *cohort) turn() time.Duration {
+	turn := max(min(trips*c.trip, c.ttl/3), turnOf(c.ttl))
+	return min(turn, longestTurn)
+}
+
+// answered takes down what an answer of the server says of the next question.
+func (c *cohort) answered(reply int64, trip time.Duration, wait bool) {
+	c.old, c.queued, c.trip = "", wait && reply <= 0, trip
+	c.again = time.Duration(-reply) * time.Millisecond
 }
 
 // hold makes the owner that has the turn the holder of a new lease.
@@ -226,9 +260,7 @@ func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 	if c == nil {
 		return false, false
 	}
-	if c.over(l.lease) { // a process that has just woken comes before its timer
-		c.lose(l.lease)
-	}
+	l.expire()
 	cohorts.Lock()
 	defer cohorts.Unlock()
 	if c.holder != l {
@@ -254,37 +286,48 @@ func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 	return true, false
 }
 
-// over says whether a lease has ended by the local clock.
-func (c *cohort) over(l *lease) bool {
+// expire tells an owner that its lease is over by the local clock: the holder
+// of a process that has just woken may look before the lease's timer does.
+func (l *Lock) expire() {
 	cohorts.Lock()
 	defer cohorts.Unlock()
-	return l != nil && !time.Now().Before(l.until)
+	if l.lease != nil && !time.Now().Before(l.lease.until) {
+		l.cohort.closeLost(l.lease)
+	}
 }
 
-// lose tells the holder that the lease is gone, and gives the turn to the next
-// owner, which asks the server.
+// lose tells the holder that the server or the local clock says that the lease
+// is gone.
 func (c *cohort) lose(gone *lease) {
-	var over *subscription
 	cohorts.Lock()
-	if c.lease == gone {
-		c.lease = nil
-		if c.holder != nil {
-			close(c.holder.lost)
-			c.holder, c.id = nil, ""
-			over = c.next()
-		}
+	defer cohorts.Unlock()
+	c.closeLost(gone)
+}
+
+// closeLost tells the holder that the lease is gone, if it is still the
+// cohort's, and gives the turn to the next owner, which asks the server.
+func (c *cohort) closeLost(gone *lease) {
+	if c.lease != gone {
+		return
 	}
-	cohorts.Unlock()
-	over.end()
+	c.lease = nil
+	if c.holder != nil {
+		close(c.holder.lost)
+		c.holder, c.id = nil, ""
+		c.next()
+	}
 }
 
 // endLease ends the lease that is to be given up.
-func (c *cohort) endLease() {
+func (c *cohort) endLease() { c.takeLease().end() }
+
+// takeLease takes the lease away from the cohort: its end is no loss.
+func (c *cohort) takeLease() *lease {
 	cohorts.Lock()
-	ends := c.lease
+	defer cohorts.Unlock()
+	taken := c.lease
 	c.lease = nil
-	cohorts.Unlock()
-	ends.end()
+	return taken
 }
 
 // end stops and joins the lease's watchdog.
@@ -295,7 +338,9 @@ func (l *lease) end() {
 }
 
 // watch starts a lease's watchdog: it renews the lease every third of it, and
-// tells when the server or the local clock says that the lease is gone.
+// tells when the server or the local clock says that the lease is gone. After a
+// renewal that failed, or hung for a third of the lease, there is time for one
+// more: it comes a tenth of the lease later.
 func (c *cohort) watch(sent time.Time) *lease {
 	ctx, cancel := context.WithCancel(context.Background())
 	watched := &lease{sent: sent, until: sent.Add(c.ttl)}
@@ -304,16 +349,20 @@ func (c *cohort) watch(sent time.Time) *lease {
 	deadline := time.AfterFunc(time.Until(watched.until), lose)
 	go func(token string) {
 		defer close(done)
-		for !c.fixed && lock.Sleep(ctx, c.ttl/3) == nil {
+		pause := c.ttl / 3
+		for !c.fixed && lock.Sleep(ctx, pause) == nil {
 			sent := time.Now()
 			ctx, cancel := context.WithTimeout(ctx, c.ttl/3)
 			extended, err := renew.Run(ctx, c.rdb, []string{c.key},
 				token, c.ttl.Milliseconds()).Int()
 			cancel()
+			pause = c.ttl / 3
 			if err == nil && extended == 0 {
 				lose()
-			} else if err == nil { // after an error the deadline stays
+			} else if err == nil {
 				deadline.Reset(c.extend(watched, sent))
+			} else { // the deadline stays
+				pause = c.ttl / 10
 			}
 		}
 	}(c.id)
@@ -321,10 +370,13 @@ func (c *cohort) watch(sent time.Time) *lease {
 	return watched
 }
 
-// extend moves the end of a lease that was renewed, and returns what is left.
+// extend moves the end of a lease that was renewed, and returns what is left. A
+// lease that the holder was told to be gone meanwhile does not come back.
 func (c *cohort) extend(l *lease, sent time.Time) time.Duration {
 	cohorts.Lock()
 	defer cohorts.Unlock()
-	l.until = sent.Add(c.ttl)
+	if c.lease == l {
+		l.until = sent.Add(c.ttl)
+	}
 	return time.Until(l.until)
 }

@@ -11,16 +11,22 @@ import (
 )
 
 // subscriptions are those that some cohort listens to, one for each rdb value.
-// The last cohort to end ends its subscription. The cohorts' mutex guards them.
+// The cohorts' mutex guards them.
 var subscriptions = map[redis.UniversalClient]*subscription{}
 
+// repeat is the pause before a SUBSCRIBE that has failed is sent again.
+const repeat = 100 * time.Millisecond
+
 // subscription is the one connection on which all cohorts of an rdb value hear
-// whose turn it is. Its goroutine runs from the first refusal until the last
-// cohort has ended, which joins it.
+// whose turn it is. Its goroutine owns it: it runs from the first refusal until
+// no cohort listens, and then closes the connection. No owner of a lock waits
+// for that, because the driver's PubSub can't be closed while it dials. So the
+// goroutine may outlive the last cohort, by the time that a few dials take to
+// fail (DialTimeout); a cohort that comes meanwhile finds it still listening.
 type subscription struct {
+	rdb     redis.UniversalClient
 	pubsub  *redis.PubSub
 	changed chan struct{} // the set of channels has changed
-	done    chan struct{} // the goroutine has ended
 
 	listeners map[string][]*cohort // by channel
 	confirmed map[string]bool      // channels on which nothing is missed
@@ -36,15 +42,12 @@ func (l *Lock) keys() []string {
 // channel is where the turns of a lock are told.
 func channel(key string) string { return lock.Beside(key, "turn") }
 
-// turn is how long a turn is kept, in milliseconds.
-func (l *Lock) turn() int64 { return turnOf(l.ttl).Milliseconds() }
-
 // wait ends when it is the cohort's turn, when it is worth asking again, or
 // with the context's error.
-func (c *cohort) wait(ctx context.Context, again time.Duration) error {
+func (c *cohort) wait(ctx context.Context) error {
 	c.listen()
 	// A lease that ends within this millisecond is reported as 0.
-	again = max(again, time.Millisecond)
+	again := max(c.again, time.Millisecond)
 	until := time.Now().Add(again)
 	timer := time.NewTimer(again)
 	defer timer.Stop()
@@ -52,10 +55,10 @@ func (c *cohort) wait(ctx context.Context, again time.Duration) error {
 		select {
 		case turn := <-c.news:
 			if turn == "" || turn == c.id {
-				return nil
+				return ctx.Err() // an owner that gives up doesn't ask
 			}
 			// It is another one's turn. Should that be dead, somebody must ask
-			// when its turn is over.
+			// when its turn is over. Of a longer one the answer says the rest.
 			if over := turnOf(c.ttl); time.Until(until) > over {
 				until = time.Now().Add(over)
 				timer.Reset(over)
@@ -80,17 +83,27 @@ func (c *cohort) tell(turn string) {
 // listen lets the cohort hear of turns, from the first call on. It is told when
 // the server has confirmed that, at once if that was before.
 func (c *cohort) listen() {
-	cohorts.Lock()
-	defer cohorts.Unlock()
 	if c.sub != nil {
 		return
 	}
+	// It connects when it has channels, and not before.
+	pubsub := c.rdb.Subscribe(context.Background())
+	if c.listenOn(pubsub) != pubsub {
+		pubsub.Close() // there was one
+	}
+}
+
+// listenOn makes the cohort a listener of the subscription, of a new one on
+// this connection if there is none. It returns the subscription's connection.
+func (c *cohort) listenOn(pubsub *redis.PubSub) *redis.PubSub {
+	cohorts.Lock()
+	defer cohorts.Unlock()
 	s, ok := subscriptions[c.rdb]
 	if !ok {
 		s = &subscription{
-			pubsub:    c.rdb.Subscribe(context.Background()),
+			rdb:       c.rdb,
+			pubsub:    pubsub,
 			changed:   make(chan struct{}, 1),
-			done:      make(chan struct{}),
 			listeners: map[string][]*cohort{},
 			confirmed: map[string]bool{},
 		}
@@ -104,14 +117,14 @@ func (c *cohort) listen() {
 	}
 	s.listeners[on] = append(s.listeners[on], c)
 	notice(s.changed)
+	return s.pubsub
 }
 
-// unlisten is for a cohort that ends. It returns the subscription when that has
-// no cohort left.
-func (c *cohort) unlisten() *subscription {
+// unlisten is for a cohort that ends.
+func (c *cohort) unlisten() {
 	s := c.sub
 	if s == nil {
-		return nil
+		return
 	}
 	on := channel(c.key)
 	s.listeners[on] = slices.DeleteFunc(s.listeners[on],
@@ -119,53 +132,73 @@ func (c *cohort) unlisten() *subscription {
 	if len(s.listeners[on]) == 0 {
 		delete(s.listeners, on)
 	}
-	if len(s.listeners) == 0 {
-		delete(subscriptions, c.rdb)
-		return s
-	}
 	notice(s.changed)
-	return nil
-}
-
-// end closes the subscription, if there is one, and joins its goroutine.
-func (s *subscription) end() {
-	if s != nil {
-		s.pubsub.Close()
-		<-s.done
-	}
 }
 
 // run subscribes to the channels that are listened to, and tells what it hears,
-// until the subscription is closed. The library connects and subscribes again
-// after a loss, and confirms it again.
+// until nobody listens. The library connects and subscribes again after a loss,
+// and confirms it again.
 func (s *subscription) run() {
-	defer close(s.done)
-	ctx := context.Background()
 	subscribed := map[string]bool{}
+	again := time.NewTimer(repeat)
+	defer again.Stop()
+	s.change(subscribed, again) // it connects; else the library and we both do
 	messages := s.pubsub.ChannelWithSubscriptions()
-	for {
+	heard := messages
+	for wanted := true; wanted; {
 		select {
 		case <-s.changed:
-			for channel, wanted := range s.changes(subscribed) {
-				// A failure is repeated by the library when it has connected.
-				if wanted {
-					subscribed[channel] = true
-					s.pubsub.Subscribe(ctx, channel)
-				} else {
-					delete(subscribed, channel)
-					s.pubsub.Unsubscribe(ctx, channel)
-				}
+			if wanted = !s.deserted(); wanted {
+				s.change(subscribed, again)
 			}
-		case message, ok := <-messages:
-			if !ok {
-				return
+		case <-again.C:
+			s.change(subscribed, again)
+		case message, ok := <-heard:
+			if ok {
+				s.hear(message)
+			} else { // the client is closed: no message will come
+				heard = nil
 			}
-			s.hear(message)
+		}
+	}
+	s.pubsub.Close()
+	for range messages { // until the library has seen it
+	}
+}
+
+// deserted says whether nobody listens. Then the subscription is no longer to
+// be found by those who come.
+func (s *subscription) deserted() bool {
+	cohorts.Lock()
+	defer cohorts.Unlock()
+	if len(s.listeners) > 0 {
+		return false
+	}
+	delete(subscriptions, s.rdb)
+	return true
+}
+
+// change subscribes and unsubscribes. A SUBSCRIBE that fails is sent again
+// later: the library connects at once, with the channels that it had before,
+// and so the new connection would lack this one for as long as it lives.
+func (s *subscription) change(subscribed map[string]bool, again *time.Timer) {
+	ctx := context.Background()
+	for channel, wanted := range s.changes(subscribed) {
+		if !wanted {
+			delete(subscribed, channel)
+			s.pubsub.Unsubscribe(ctx, channel)
+			continue
+		}
+		err := s.pubsub.Subscribe(ctx, channel)
+		subscribed[channel] = err == nil
+		if err != nil {
+			again.Reset(repeat)
 		}
 	}
 }
 
-// changes are the channels to subscribe to (true) and to leave (false).
+// changes are the channels to subscribe to (true) and to leave (false). One
+// that is false in subscribed is known to the library, which could not send it.
 func (s *subscription) changes(subscribed map[string]bool) map[string]bool {
 	cohorts.Lock()
 	defer cohorts.Unlock()

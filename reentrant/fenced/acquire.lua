@@ -11,9 +11,10 @@ local free = redis.call('EXISTS', KEYS[1]) == 0
 if not mine and not (free and ARGV[3] == '1') then
   return 0
 end
+-- The owner keeps its token. A counter that was removed begins anew, or the
+-- owner would be refused by its own lock. The counter comes before the lock:
+-- should it fail, nothing is locked.
+local token = mine and redis.call('GET', KEYS[2]) or redis.call('INCR', KEYS[2])
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-if mine then
-  return tonumber(redis.call('GET', KEYS[2]) or 0)
-end
-return redis.call('INCR', KEYS[2])
+return tonumber(token)

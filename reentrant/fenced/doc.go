@@ -22,8 +22,14 @@
 // nobody can have raised meanwhile.
 //
 // The counter is never removed and has no lease. It must outlive every lock,
-// or it would begin at 1 again. That costs one small key for each name that
-// was ever locked.
+// or it would begin at 1 again. So it must not be evicted either: with an
+// allkeys policy a server that runs out of memory takes it (maxmemory-policy;
+// the volatile policies leave it alone). That costs one small key for each
+// name that was ever locked.
+//
+// If the counter is gone all the same, the owner that is inside stays the
+// owner. It enters again with the token that it has. After a lost reply it
+// finds itself, with the first token of a new counter.
 //
 // # What still breaks
 //
@@ -36,9 +42,13 @@
 //     The counter goes back, and the next grant has a token that was given
 //     before. The storage cannot tell the two apart: A's late write is taken.
 //     A server that restarts empty, or evicts the counter, does the same.
+//   - tokens_rise: tokens rise as long as the counter lives. When the server
+//     has lost it, the storage refuses every holder until the tokens have
+//     caught up.
 //   - node_restart, clock_jump: there are still two holders. Their writes are
 //     ordered as long as the counter has survived, their other work is not.
 //   - hung_worker: the watchdog's price.
+//   - A command in flight may outlast its caller's context, as in reentrant.
 //
 // In a Redis Cluster whose slot is being moved, a script with two keys of which
 // one is missing is answered TRYAGAIN. The counter stays and the lock comes and

@@ -3,8 +3,10 @@
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have, 0 to free the lock
--- Returns 1 when left, 0 when the lock is free or somebody else's.
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+-- Returns 1 when left, 0 when the lock is free or somebody else's. A key of
+-- another type is not the caller's either: pcall returns its error in place of
+-- a number.
+if redis.pcall('HEXISTS', KEYS[1], ARGV[1]) ~= 1 then
   return 0
 end
 if ARGV[3] == '0' then

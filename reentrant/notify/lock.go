@@ -35,6 +35,7 @@ type Lock struct {
 	token string // the owner id, of the newest outermost acquisition
 
 	lost chan struct{} // closed when the newest grant's lease is gone
+	look func()        // closes lost when the lease is over by the clock
 	stop func()        // stops and joins the newest grant's watchdog
 
 	count int         // how often this owner is inside
@@ -55,7 +56,11 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 	if err != nil {
 		return nil, err
 	}
-	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o, stop: func() {}}, nil
+	if err := lock.CanSubscribe(rdb); err != nil {
+		return nil, err
+	}
+	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o,
+		look: func() {}, stop: func() {}}, nil
 }
 
 // TryLock makes one attempt; an owner that is inside enters once more. (false,
@@ -89,6 +94,9 @@ func (l *Lock) tryLock(ctx context.Context) (bool, error) {
 	if l.count > 0 {
 		return l.enter(ctx, granted)
 	}
+	if granted {
+		l.stop() // joined before the clock is read: that may take a while
+	}
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
 	if granted && time.Since(sent) >= l.ttl {
@@ -100,7 +108,6 @@ func (l *Lock) tryLock(ctx context.Context) (bool, error) {
 	}
 	if granted {
 		l.count = 1
-		l.stop()
 		l.watch(l.token, sent)
 	}
 	return granted, nil
@@ -110,7 +117,7 @@ func (l *Lock) tryLock(ctx context.Context) (bool, error) {
 // that holder must not believe that it still, or again, holds the lock.
 func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
 	select {
-	case <-l.lost:
+	case <-l.Lost():
 		granted = false
 	default:
 	}
@@ -151,34 +158,39 @@ func (l *Lock) Lock(ctx context.Context) error {
 
 // Unlock leaves one level, and the outermost one releases the lock. It returns
 // lock.ErrNotHeld when there was nothing to release, and lock.ErrBusy to a
-// second goroutine. After any other error it may be called again: what was done
-// already is not done twice.
+// second goroutine. After any other error the level is left all the same, so
+// that every Lock has one Unlock. Only the outermost one may be called again:
+// the lock may still be held at the server, until its lease ends.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "release", l.key, lock.ErrBusy)
 	}
 	defer l.busy.Store(false)
+	// The handle's own count decides, whatever becomes of the command: were a
+	// level kept after an error, the outermost Unlock would free nothing.
 	left := max(l.count-1, 0)
+	l.count = left
 	if left == 0 {
 		l.stop() // joined first: no renewal may follow the release
-		l.count, l.spent = 0, true
+		l.spent = true
 	}
-	err := l.release(ctx, left)
-	if err == nil || errors.Is(err, lock.ErrNotHeld) {
-		l.count = left
-	}
-	return err
+	return l.release(ctx, left)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
-func (l *Lock) Lost() <-chan struct{} { return l.lost }
+// It looks at the clock when it is called: a process that has just woken up may
+// run before its own timers do.
+func (l *Lock) Lost() <-chan struct{} {
+	l.look()
+	return l.lost
+}
 
 // release runs for at most one lease on a context of its own: the caller's has
 // often ended when a deferred Unlock runs.
 func (l *Lock) release(ctx context.Context, left int) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
 	defer cancel()
-	released, err := release.Run(ctx, l.rdb, []string{l.key},
+	released, err := release.Run(ctx, lock.Once(l.rdb), []string{l.key},
 		l.token, l.ttl.Milliseconds(), left,
 		lock.Beside(l.key, "released")).Int()
 	if err != nil {
@@ -192,26 +204,40 @@ func (l *Lock) release(ctx context.Context, left int) error {
 
 // watch starts a grant's watchdog: it renews the lease every third of it, and
 // closes lost when the server or the local clock says that the lease is gone.
+// After a renewal that failed, or hung for a third of the lease, there is time
+// for one more: it comes a tenth of the lease later.
 func (l *Lock) watch(token string, sent time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	lost, done := make(chan struct{}), make(chan struct{})
 	lose := sync.OnceFunc(func() { close(lost); cancel() })
 	deadline := time.AfterFunc(time.Until(sent.Add(l.ttl)), lose)
+	var ends atomic.Value // the deadline's time.Time, for Lost
+	ends.Store(sent.Add(l.ttl))
 	go func() {
 		defer close(done)
-		for !l.opts.FixedLease && lock.Sleep(ctx, l.ttl/3) == nil {
+		pause := l.ttl / 3
+		for !l.opts.FixedLease && lock.Sleep(ctx, pause) == nil {
 			sent := time.Now()
 			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
 			extended, err := renew.Run(ctx, l.rdb, []string{l.key},
 				token, l.ttl.Milliseconds()).Int()
 			cancel()
+			pause = l.ttl / 3
 			if err == nil && extended == 0 {
 				lose()
-			} else if err == nil { // after an error the deadline stays
+			} else if err == nil {
+				ends.Store(sent.Add(l.ttl))
 				deadline.Reset(time.Until(sent.Add(l.ttl)))
+			} else { // the deadline stays
+				pause = l.ttl / 10
 			}
 		}
 	}()
 	l.lost = lost
+	l.look = func() {
+		if ctx.Err() == nil && time.Until(ends.Load().(time.Time)) <= 0 {
+			lose()
+		}
+	}
 	l.stop = func() { cancel(); <-done; deadline.Stop() }
 }

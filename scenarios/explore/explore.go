@@ -66,11 +66,16 @@ const (
 	// ToldALie: TryLock returned true when no majority of the servers had the
 	// client's grant, or Unlock returned nil and has freed no grant of its own.
 	ToldALie Invariant = "told a lie"
+
+	// LostWakeUp: a client waits inside Lock, the lock is free, and nothing is on
+	// its way that could wake it. A timer counts only when no message was due, or
+	// when it is known to be lost; see Bounds.Turn.
+	LostWakeUp Invariant = "lost wake-up"
 )
 
 // Invariants are all of them, in the order in which they are shown.
 var Invariants = []Invariant{Orphaned, ForeignRelease, ForeignRenewal, TwoHolders,
-	LostUpdate, SelfDeadlock, StaleWrite, ToldALie}
+	LostUpdate, SelfDeadlock, StaleWrite, ToldALie, LostWakeUp}
 
 const (
 	key      = "lock:stock"
@@ -82,6 +87,7 @@ const (
 // another default is named.
 type Bounds struct {
 	Clients int // default 2
+	Owners  int // of client A, in one process, each with a handle; default 1
 	Nodes   int // independent Redis nodes; default 1
 
 	// The adversary's budget.
@@ -92,12 +98,17 @@ type Bounds struct {
 	Strays      int // a command arrives that its client has given up
 	Pauses      int // a holder's process stops, over a move of the clock
 
+	// LostMessages is how many published messages get lost: with the subscriber's
+	// connection, or without anybody's notice.
+	LostMessages int
+	GiveUps      int // the context of a client's Lock ends
+
 	// Attempts is how often a client asks before it gives up; default 5. A
 	// client that is refused asks again when the lock has changed on a node, so
 	// that a lock on one node rarely comes to it.
 	Attempts int
 
-	// Programs are what client A does; by default each of Programs in turn.
+	// Programs are what client A does; by default Once, Twice and Nested in turn.
 	Programs []Program
 
 	// States is after how many states the explorer stops; default a million.
@@ -109,6 +120,11 @@ type Bounds struct {
 
 	// Keys tells which keys stand for the lock, when it is not Env.Key itself.
 	Keys func(key string) []string
+
+	// Turn names the key that keeps a free lock for one waiter, whose owner id is
+	// its value, for a lock that has such turns. While the turn is another
+	// process's, a waiter may wait for a timer, if the key has a lease.
+	Turn func(key string) string
 }
 
 // fill sets the defaults. Its error is one line about a bound that makes no sense.
@@ -117,7 +133,9 @@ func (b *Bounds) fill() error {
 		name string
 		n    int
 	}{
-		{"Clients", b.Clients}, {"Nodes", b.Nodes}, {"Expiries", b.Expiries},
+		{"Clients", b.Clients}, {"Owners", b.Owners}, {"Nodes", b.Nodes},
+		{"Expiries", b.Expiries}, {"LostMessages", b.LostMessages},
+		{"GiveUps", b.GiveUps},
 		{"Timers", b.Timers}, {"Crashes", b.Crashes},
 		{"LostReplies", b.LostReplies}, {"Strays", b.Strays},
 		{"Pauses", b.Pauses}, {"Attempts", b.Attempts}, {"States", b.States},
@@ -127,18 +145,18 @@ func (b *Bounds) fill() error {
 				bound.name, bound.n)
 		}
 	}
-	for value, standard := range map[*int]int{&b.Clients: 2, &b.Nodes: 1,
+	for value, standard := range map[*int]int{&b.Clients: 2, &b.Owners: 1, &b.Nodes: 1,
 		&b.Attempts: attempts, &b.States: 1e6} {
 		if *value == 0 {
 			*value = standard
 		}
 	}
-	if b.Clients > 26 || b.Nodes > 26 {
-		return fmt.Errorf("%d clients and %d nodes, each can be 26 at most",
-			b.Clients, b.Nodes)
+	if b.Clients > 26 || b.Owners > 26 || b.Nodes > 26 {
+		return fmt.Errorf("%d clients, %d owners and %d nodes, each can be 26 at"+
+			" most", b.Clients, b.Owners, b.Nodes)
 	}
 	if len(b.Programs) == 0 {
-		b.Programs = Programs
+		b.Programs = []Program{Once, Twice, Nested}
 	}
 	for _, program := range b.Programs {
 		if !slices.Contains(Programs, program) {
@@ -152,6 +170,9 @@ func (b *Bounds) fill() error {
 // String names the bounds that are not zero: "2 clients, 1 expiry, 1 crash".
 func (b Bounds) String() string {
 	words := []string{plural(b.Clients, "client", "clients")}
+	if b.Owners > 1 {
+		words = append(words, plural(b.Owners, "owner", "owners")+" in A")
+	}
 	if b.Nodes > 1 {
 		words = append(words, plural(b.Nodes, "node", "nodes"))
 	}
@@ -165,6 +186,8 @@ func (b Bounds) String() string {
 		{b.LostReplies, "lost reply", "lost replies"},
 		{b.Strays, "stray command", "stray commands"},
 		{b.Pauses, "pause", "pauses"},
+		{b.LostMessages, "lost message", "lost messages"},
+		{b.GiveUps, "give-up", "give-ups"},
 	} {
 		if bound.n > 0 {
 			words = append(words, plural(bound.n, bound.one, bound.more))
@@ -252,6 +275,22 @@ func (r Report) Failure(invariant Invariant) (Failure, bool) {
 	return cheapest, found
 }
 
+// Judged are the invariants that the programs can break: waiting inside Lock is
+// judged where Lock is called, and self-deadlocks where TryLock is.
+func (r Report) Judged() []Invariant {
+	return slices.DeleteFunc(slices.Clone(Invariants), func(i Invariant) bool {
+		return i == LostWakeUp && !r.walks(Wait, true) ||
+			i == SelfDeadlock && !r.walks(Wait, false)
+	})
+}
+
+// walks says whether there is a walk with the program, or with another one.
+func (r Report) walks(program Program, with bool) bool {
+	return slices.ContainsFunc(r.Walks, func(w Walk) bool {
+		return (w.Program == program) == with
+	})
+}
+
 // Exhausted says whether everything within the bounds was seen.
 func (r Report) Exhausted() bool {
 	return !slices.ContainsFunc(r.Walks, func(w Walk) bool { return w.Stopped })
@@ -275,7 +314,7 @@ func (r Report) String() string {
 		}
 		fmt.Fprintln(&b)
 	}
-	for _, invariant := range Invariants {
+	for _, invariant := range r.Judged() {
 		f, found := r.Failure(invariant)
 		switch {
 		case found:

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -153,6 +155,24 @@ func TestALockThatDoesNotDoTheSameThingTwiceIsAnError(t *testing.T) {
 	}), Bounds{Expiries: 1}, true, search)
 	assert.ErrorIs(t, err, errDiverged)
 	assert.ErrorContains(t, err, "in the schedule once: ")
+}
+
+// Every run begins later by the clock of the process, so a token from there is
+// another one in every run.
+func TestATokenFromTheClockIsAnError(t *testing.T) {
+	var built int
+	_, err := explore(t, func(env lock.Env) (lock.Lock, error) {
+		if built++; built > 20_000 {
+			return nil, errors.New("the walk goes on")
+		}
+		return diamond.New(env.Nodes[0], env.Key, env.TTL,
+			lock.Tokens(func() string {
+				return strconv.FormatInt(time.Now().UnixNano(), 10)
+			}))
+	}, Bounds{Expiries: 1, Programs: []Program{Once}, States: 1000}, true, search)
+	require.ErrorIs(t, err, errDiverged)
+	assert.ErrorContains(t, err, "take times that are sent from Env.Now")
+	assert.NotContains(t, err.Error(), "\n")
 }
 
 func TestRandomTokensAreTheSameInEveryRun(t *testing.T) {

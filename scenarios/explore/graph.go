@@ -69,11 +69,9 @@ func Draw(t *testing.T, build lock.Build, bounds Bounds) [][]byte {
 func (r *run) label() *Label {
 	l := &Label{At: r.world.Now().Seconds(), Nodes: r.world.Holds(),
 		Believed: []string{}}
-	for _, c := range r.world.Believers() {
-		l.Believed = append(l.Believed, c.Name)
-	}
+	l.Believed = append(l.Believed, r.world.Believers()...)
 	for _, p := range r.players {
-		c := ClientLabel{Name: p.Name, Does: p.doing, OnWay: []string{}}
+		c := ClientLabel{Name: p.owner, Does: p.doing, OnWay: []string{}}
 		switch {
 		case p.Dead():
 			c.Does = "is dead"

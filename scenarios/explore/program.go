@@ -13,7 +13,8 @@ import (
 	"github.com/lockladder/lockladder/internal/lock"
 )
 
-// Program is what client A does; the other clients lock once.
+// Program is what client A does; the other clients lock once. With Wait all do the
+// same.
 type Program string
 
 // The programs. Under the lock a client reads a counter in a storage that checks
@@ -22,30 +23,44 @@ const (
 	Once   Program = "once"   // lock, read, write, unlock
 	Twice  Program = "twice"  // the same again with the same handle
 	Nested Program = "nested" // lock, lock again, read, unlock, write, unlock
+	Wait   Program = "wait"   // Lock, which waits inside, then read, unlock
 )
 
-// Programs are all programs.
-var Programs = []Program{Once, Twice, Nested}
+// Programs are all programs, and what Bounds.Programs is by default but for Wait:
+// not every lock waits for messages.
+var Programs = []Program{Once, Twice, Nested, Wait}
 
-// player is a client with its program. The program's goroutine runs only between
+// process is a client with its owners.
+type process struct {
+	*lab.Client
+	players []*player
+	history [sha256.Size]byte // of all that it was answered, and when
+	refused bool              // see asks
+}
+
+// player is an owner with its program. The program's goroutine runs only between
 // something that the run lets arrive and the next thing that it waits for; so
 // run and program take turns with these fields.
 type player struct {
-	*lab.Client
-	run     *run
-	program Program
+	*lab.Client        // its process's
+	owner       string // its name
+	process     *process
+	run         *run
+	program     Program
 
 	lock    lock.Lock
 	holding *lab.Holding
 	depth   int
 
-	doing   string            // what it waits for, for people
-	history [sha256.Size]byte // of all that it was answered, and when
-	access  *access           // its request that is under way to the storage
-	turning atomic.Bool       // a call has returned, and it is to go on
-	waiting bool              // refused, and waits for the lock to change
-	wake    chan answer       // what the program waits on
-	parked  *answer           // arrived while the process was stopped
+	doing   string      // what it waits for, for people
+	access  *access     // its request that is under way to the storage
+	turning atomic.Bool // a call has returned, and it is to go on
+	waiting bool        // refused, and waits for the lock to change
+	locking bool        // it is inside Lock
+	giveUp  func()      // ends the context of the Lock that it is inside
+	gaveUp  bool        // that was called
+	wake    chan answer // what the program waits on
+	parked  *answer     // arrived while the process was stopped
 	done    bool
 }
 
@@ -70,7 +85,7 @@ func (p *player) start() {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				p.run.world.Fail("%s panicked: %v", p.Name, r)
+				p.run.world.Fail("%s panicked: %v", p.owner, r)
 			}
 		}()
 		switch p.program {
@@ -79,6 +94,8 @@ func (p *player) start() {
 			p.once()
 		case Nested:
 			p.nested()
+		case Wait:
+			p.waits()
 		default:
 			p.once()
 		}
@@ -114,6 +131,46 @@ func (p *player) nested() {
 	p.release()
 }
 
+// note records what the owner does or is told.
+func (p *player) note(format string, args ...any) {
+	p.NoteAs(p.owner, format, args...)
+}
+
+// waits locks with Lock, looks at the counter, and unlocks.
+func (p *player) waits() {
+	if !p.lockAndWait() {
+		return
+	}
+	p.read()
+	p.release()
+}
+
+// lockAndWait calls Lock, and again after an error of the network, for at most so
+// many times as the bounds say.
+func (p *player) lockAndWait() bool {
+	for range p.run.bounds.Attempts {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		p.doing, p.locking, p.giveUp = "Lock", true, cancel
+		p.BeginCall(lab.Acquire)
+		err := p.lock.Lock(ctx)
+		p.locking = false
+		p.turn()
+		p.Begin(lab.Renewal)
+		if err == nil {
+			p.granted("Lock returns nil")
+			return true
+		}
+		p.note("Lock returns %s", reason(err))
+		if ctx.Err() != nil || errors.Is(err, lock.ErrLost) {
+			return false
+		}
+	}
+	p.run.gaveUp = true
+	p.note("gives up")
+	return false
+}
+
 // acquire asks until it is granted, for at most so many times as the bounds say.
 // A refused client asks again when the lock has changed on some node.
 func (p *player) acquire() bool {
@@ -125,12 +182,12 @@ func (p *player) acquire() bool {
 		p.Begin(lab.Renewal)
 		switch {
 		case err != nil:
-			p.Note("TryLock returns %v, %v", granted, reason(err))
+			p.note("TryLock returns %v, %v", granted, reason(err))
 			if errors.Is(err, lock.ErrLost) {
 				return false
 			}
 		case granted:
-			p.granted()
+			p.granted("TryLock returns true")
 			return true
 		default:
 			p.refused()
@@ -139,17 +196,17 @@ func (p *player) acquire() bool {
 				p.awaitChange()
 			} else if p.Owns() && !p.run.underWay(p) {
 				p.run.breaks(SelfDeadlock, "%s is refused by its own grant",
-					p.Name)
+					p.owner)
 			}
 		}
 	}
 	p.run.gaveUp = true
-	p.Note("gives up")
+	p.note("gives up")
 	return false
 }
 
 // granted keeps the books after a grant.
-func (p *player) granted() {
+func (p *player) granted(how string) {
 	p.depth++
 	if p.depth == 1 {
 		var lost <-chan struct{}
@@ -157,20 +214,20 @@ func (p *player) granted() {
 			lost = l.Lost()
 		}
 		p.run.touched.writes |= beliefs
-		p.holding = p.Enter(lost)
+		p.holding = p.EnterAs(p.owner, lost)
 	}
 	p.run.touched.reads |= allNodes
-	p.Note("TryLock returns true")
+	p.note("%s", how)
 	if !p.Owns() {
-		p.run.breaks(ToldALie, "%s's TryLock returns true, and the servers do"+
-			" not have its grant", p.Name)
+		p.run.breaks(ToldALie, "%s's %s, and the servers do not have its grant",
+			p.owner, how)
 	}
 }
 
 // refused keeps the books after a refusal. Whether the client asks again at once
 // depends on what has happened to the nodes since they refused.
 func (p *player) refused() {
-	p.Note("TryLock returns false")
+	p.note("TryLock returns false")
 	p.Refused()
 	p.run.touched.reads |= allNodes
 }
@@ -189,7 +246,7 @@ func (p *player) told() bool {
 	}
 	select {
 	case <-l.Lost():
-		p.Note("finds Lost closed")
+		p.note("finds Lost closed")
 		return true
 	default:
 		return false
@@ -227,27 +284,29 @@ func (p *player) request(doing string, a *access) answer {
 func (p *player) release() {
 	p.depth--
 	if p.depth == 0 {
-		p.Leave()
+		p.LeaveAs(p.owner)
 	}
-	p.Note("calls Unlock")
+	p.note("calls Unlock")
 	for range 2 {
 		p.doing = "Unlock"
 		p.BeginCall(lab.Release)
 		err := p.lock.Unlock(context.Background())
 		p.turn()
 		p.Begin(lab.Renewal)
-		p.Note("Unlock returns %s", reason(err))
+		p.note("Unlock returns %s", reason(err))
 		switch {
 		case err != nil:
+		case len(p.process.players) > 1:
+			// What commands of a call have done is known of the whole process.
 		case p.depth > 0 && !p.FoundOwn():
 			p.run.breaks(ToldALie, "%s's inner Unlock returns nil, and the"+
-				" servers did not have its grant", p.Name)
+				" servers did not have its grant", p.owner)
 		case p.depth == 0 && !p.FreedOwn():
 			p.run.breaks(ToldALie, "%s's Unlock returns nil, and it freed no"+
-				" grant of its own", p.Name)
+				" grant of its own", p.owner)
 		}
-		if err == nil || errors.Is(err, lock.ErrNotHeld) {
-			return
+		if err == nil || errors.Is(err, lock.ErrNotHeld) || p.depth > 0 {
+			return // an inner call has left its level, whatever it returns
 		}
 	}
 }
@@ -281,12 +340,22 @@ func reason(err error) string {
 		return "ErrLost"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "deadline exceeded"
+	case errors.Is(err, context.Canceled):
+		return "canceled"
 	}
 	return "a connection error"
 }
 
-// remember adds what the client was just answered to its history.
+// remember adds what an owner was just answered to its process's history.
 func (p *player) remember(what string, now time.Duration) {
+	if len(p.process.players) > 1 {
+		what = p.owner + " " + what
+	}
+	p.process.remember(what, now)
+}
+
+// remember adds what the process was just answered to its history.
+func (p *process) remember(what string, now time.Duration) {
 	h := sha256.New()
 	h.Write(p.history[:])
 	fmt.Fprintf(h, "%d %s", now, what)

@@ -105,6 +105,7 @@ func (r *run) replay(actions []action) (Replayed, error) {
 	r.records = true
 	r.bounds.Expiries, r.bounds.Timers, r.bounds.Crashes = enough, enough, enough
 	r.bounds.LostReplies, r.bounds.Pauses = enough, enough
+	r.bounds.LostMessages, r.bounds.GiveUps = enough, enough
 	// Strays that are not in the schedule never arrive.
 	r.bounds.Strays = 0
 	for _, a := range actions {

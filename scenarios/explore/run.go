@@ -34,6 +34,9 @@ const (
 	message = '~' // a published message reaches the client
 	storage = '=' // a request reaches the storage, and is answered
 	lose    = '!' // a reply is lost: its connection breaks
+	cut     = '/' // a message is lost: its connection breaks
+	drop    = '-' // a message is lost, and its connection lives on
+	giveUp  = 'g' // the context of the client's Lock ends
 	crash   = 'x' // the client dies
 	pause   = 'z' // the client's process stops
 	wake    = 'w' // and goes on
@@ -43,12 +46,12 @@ const (
 
 // adversary says whether the action is the adversary's, and so has a budget.
 func (a action) adversary() bool {
-	return strings.IndexByte("!?xzER", a.sign) >= 0
+	return strings.IndexByte("!?/-gxzER", a.sign) >= 0
 }
 
 // travels says whether the action is about something on its way between a client
 // and a node.
-func (a action) travels() bool { return strings.IndexByte("><~!?", a.sign) >= 0 }
+func (a action) travels() bool { return strings.IndexByte("><~!?/-", a.sign) >= 0 }
 
 func (a action) write(nodes int) string {
 	if a.sign == leaseUp || a.sign == timer {
@@ -66,7 +69,7 @@ func (a action) write(nodes int) string {
 
 // compare puts what clients do before what happens to them, and before the clock.
 func (a action) compare(b action) int {
-	const order = "><~=w ?!xz ER"
+	const order = "><~=w ?!/-gxz ER"
 	group := func(a action) int {
 		return strings.Count(order[:strings.IndexByte(order, a.sign)], " ")
 	}
@@ -82,12 +85,12 @@ func (a action) compare(b action) int {
 // parse reads what write writes.
 func parse(text string) (action, error) {
 	bad := fmt.Errorf("%q is no action: write a client and a sign, such as A> B<"+
-		" A= A! Ax Az Aw, or E, or R", text)
+		" A~ A= A! A/ A- A? Ag Ax Az Aw, or E, or R", text)
 	if text == "E" || text == "R" {
 		return action{sign: text[0]}, nil
 	}
 	if len(text) < 2 || text[0] < 'A' || text[0] > 'Z' ||
-		strings.IndexByte("><~=!?xzw", text[1]) < 0 {
+		strings.IndexByte("><~=!?/-gxzw", text[1]) < 0 {
 		return action{}, bad
 	}
 	a := action{client: text[0] - 'A', sign: text[1]}
@@ -137,13 +140,15 @@ type run struct {
 	program Program
 	clients []*lab.Client
 
-	players  []*player
-	storage  *lab.Storage
-	used     budget
-	mustMove bool // somebody was stopped: only the clock matters now
-	flights  []lab.Flight
-	gaveUp   bool // somebody has asked as often as the bounds allow
-	touched  footprint
+	processes []*process
+	players   []*player // their owners
+	storage   *lab.Storage
+	used      budget
+	expired   bool // the lock is free because its lease has ended
+	mustMove  bool // somebody was stopped: only the clock matters now
+	flights   []lab.Flight
+	gaveUp    bool // somebody has asked as often as the bounds allow
+	touched   footprint
 
 	// Known from other runs: until when no timer of the client does anything, and
 	// of a client whose program is done whether one ever does.
@@ -181,11 +186,16 @@ type Breach struct {
 }
 
 // budget counts the adversary's actions.
-type budget struct{ expiries, timers, crashes, lost, strays, pauses int }
+type budget struct {
+	expiries, timers, crashes, lost, strays, pauses, messages, giveUps int
+
+	dropped bool // a message got lost without anybody's notice
+}
 
 // errDiverged says that the same schedule went another way.
 var errDiverged = errors.New("the lock does not do the same thing twice, so its" +
-	" schedules can't be explored")
+	" schedules can't be explored (take times that are sent from Env.Now, and" +
+	" tokens from Env.Options or random words of 16 letters or more)")
 
 // begin starts a new run; the programs' first commands are then on their way.
 func (r *run) begin() error {
@@ -198,20 +208,25 @@ func (r *run) begin() error {
 		r.world.Record()
 	}
 	r.ahead = time.Since(r.epoch)
-	r.used, r.mustMove = budget{}, false
-	r.players = r.players[:0]
+	r.used, r.expired, r.mustMove = budget{}, false, false
+	r.processes, r.players = r.processes[:0], r.players[:0]
 	for i, c := range r.clients {
+		process := &process{Client: c}
+		r.processes = append(r.processes, process)
 		c.Skew = -r.ahead
-		l, err := r.build(c.Env(key))
-		if err != nil {
-			return fmt.Errorf("the lock can't be built: %w", err)
+		for _, owner := range r.owners(i) {
+			l, err := r.build(c.EnvOf(owner, key))
+			if err != nil {
+				return fmt.Errorf("the lock can't be built: %w", err)
+			}
+			p := &player{Client: c, owner: owner, process: process, run: r,
+				lock: l, program: Once, wake: make(chan answer, 1)}
+			if i == 0 || r.program == Wait {
+				p.program = r.program
+			}
+			process.players = append(process.players, p)
+			r.players = append(r.players, p)
 		}
-		p := &player{Client: c, run: r, lock: l, program: Once,
-			wake: make(chan answer, 1)}
-		if i == 0 {
-			p.program = r.program
-		}
-		r.players = append(r.players, p)
 	}
 	for _, p := range r.players {
 		p.start()
@@ -219,6 +234,19 @@ func (r *run) begin() error {
 	}
 	r.settle()
 	return r.failed()
+}
+
+// owners are the names of a client's owners: its own, when there is one.
+func (r *run) owners(client int) []string {
+	name := r.clients[client].Name
+	if client > 0 || r.bounds.Owners == 1 {
+		return []string{name}
+	}
+	owners := make([]string, r.bounds.Owners)
+	for i := range owners {
+		owners[i] = name + strconv.Itoa(i+1)
+	}
+	return owners
 }
 
 // failed is the first thing that the world can't go on with.
@@ -231,6 +259,9 @@ func (r *run) failed() error {
 
 // stop ends the player's program where it waits.
 func (p *player) stop() {
+	if p.giveUp != nil {
+		p.giveUp()
+	}
 	select {
 	case p.wake <- answer{stop: true}:
 	default:
@@ -242,7 +273,8 @@ func (r *run) breaks(invariant Invariant, format string, args ...any) {
 	r.world.Report(string(invariant), format, args...)
 }
 
-// underWay says whether a command of the player has not reached its node yet.
+// underWay says whether a command of the player's process has not reached its node
+// yet.
 func (r *run) underWay(p *player) bool {
 	return slices.ContainsFunc(r.world.Flights(), func(f lab.Flight) bool {
 		return f.Client == p.Client && f.Kind == lab.Request && (!f.Stray ||
@@ -268,7 +300,7 @@ func (r *run) settle() {
 func (r *run) turns() {
 	for moved := true; moved; {
 		moved = false
-		for i, p := range r.players {
+		for _, p := range r.players {
 			switch {
 			case p.Dead() || p.Asleep():
 				continue
@@ -279,7 +311,7 @@ func (r *run) turns() {
 			default:
 				continue
 			}
-			r.touched.writes |= mine(i)
+			r.touched.writes |= mine(slices.Index(r.processes, p.process))
 			p.wake <- answer{}
 			r.world.Settle()
 			moved = true
@@ -292,21 +324,21 @@ func (r *run) broken() []Breach {
 	var broken []Breach
 	if believers := r.world.Believers(); len(believers) > 1 {
 		broken = append(broken, Breach{TwoHolders, fmt.Sprintf("%s and %s believe"+
-			" to hold the lock", believers[0].Name, believers[1].Name)})
+			" to hold the lock", believers[0], believers[1])})
 	}
 	for _, p := range r.players {
 		switch {
 		case r.underWay(p):
 			// What is on its way may free the lock yet.
 		case (p.Dead() || p.done) && r.world.Endless(p.Client):
-			broken = append(broken, Breach{Orphaned, p.Name + " will never free" +
+			broken = append(broken, Breach{Orphaned, p.owner + " will never free" +
 				" its grant, and no lease ends it"})
 		case !p.Dead() && p.waiting && p.Owns():
-			broken = append(broken, Breach{SelfDeadlock, p.Name + " waits for its" +
+			broken = append(broken, Breach{SelfDeadlock, p.owner + " waits for its" +
 				" own grant"})
 		}
 	}
-	return broken
+	return append(broken, r.lostWakeUps()...)
 }
 
 // enabled are the actions that are possible now, in a fixed order.
@@ -315,6 +347,9 @@ func (r *run) enabled() []action {
 	if !r.mustMove {
 		var nth map[action]uint8
 		for _, f := range r.flights {
+			if f.Behind {
+				continue
+			}
 			a := action{client: uint8(r.index(f.Client)), node: uint8(f.Node)}
 			asleep := f.Client.Asleep()
 			switch f.Kind {
@@ -341,18 +376,31 @@ func (r *run) enabled() []action {
 				a.sign = lose
 				lost = append(lost, a)
 			}
-		}
-		for i, p := range r.players {
-			if p.access != nil {
-				actions = append(actions, action{sign: storage, client: uint8(i)})
+			if a.sign == message && r.used.messages < r.bounds.LostMessages {
+				for _, a.sign = range []byte{cut, drop} {
+					lost = append(lost, a)
+				}
 			}
+		}
+		for _, p := range r.players {
+			if p.access != nil {
+				actions = append(actions, r.by(p, storage))
+			}
+		}
+		for i, p := range r.processes {
 			if p.Asleep() && !p.Dead() {
 				actions = append(actions, action{sign: wake, client: uint8(i)})
 			}
 		}
 		actions = append(actions, lost...)
-		for i, p := range r.players {
-			if r.used.crashes < r.bounds.Crashes && !p.Dead() && !p.done {
+		for _, p := range r.players {
+			if r.used.giveUps < r.bounds.GiveUps && !p.Dead() && p.locking &&
+				!p.gaveUp && !p.Asleep() {
+				actions = append(actions, r.by(p, giveUp))
+			}
+		}
+		for i, p := range r.processes {
+			if r.used.crashes < r.bounds.Crashes && !p.Dead() && !p.done() {
 				actions = append(actions, action{sign: crash, client: uint8(i)})
 			}
 		}
@@ -381,28 +429,69 @@ func (r *run) clock() []action {
 	if len(actions) == 0 || r.used.pauses == r.bounds.Pauses {
 		return actions
 	}
-	for i, p := range r.players {
-		if _, ok := p.lock.(lock.Losable); ok && p.holding != nil && p.depth > 0 &&
-			!p.Dead() && !p.Asleep() {
+	for i, p := range r.processes {
+		if !p.Dead() && !p.Asleep() && slices.ContainsFunc(p.players, told) {
 			actions = append(actions, action{sign: pause, client: uint8(i)})
 		}
 	}
 	return actions
 }
 
-// busy says whether anything of the player's is on its way.
-func (r *run) busy(p *player) bool {
+// told says whether the player believes to hold a lock that would tell it of a
+// loss.
+func told(p *player) bool {
+	_, ok := p.lock.(lock.Losable)
+	return ok && p.holding != nil && p.depth > 0
+}
+
+// by is an action of a player.
+func (r *run) by(p *player, sign byte) action {
+	a := action{sign: sign, client: uint8(slices.Index(r.processes, p.process))}
+	if i := slices.Index(p.process.players, p); i > 0 {
+		a.nth = uint8(i + 1)
+	}
+	return a
+}
+
+// player is the one whose action it is, or nil.
+func (r *run) player(a action) *player {
+	players := r.processes[a.client].players
+	if i := max(int(a.nth), 1) - 1; i < len(players) {
+		return players[i]
+	}
+	return nil
+}
+
+// done says whether the programs of all its owners are.
+func (p *process) done() bool {
+	return !slices.ContainsFunc(p.players, func(p *player) bool { return !p.done })
+}
+
+// busy says whether anything of the process is on its way.
+func (r *run) busy(p *process) bool {
 	return slices.ContainsFunc(r.flights, func(f lab.Flight) bool {
 		return f.Client == p.Client
 	})
 }
 
-// unsure is a player whose program is done, when it is not known whether its
-// process does nothing any more either; nil when there is none.
-func (r *run) unsure() *player {
-	for i, p := range r.players {
-		if _, known := r.finished[r.moment(i)]; p.done && !p.Dead() && !known &&
-			!r.busy(p) {
+// unsure is a process of which it matters whether it does anything more by itself,
+// when that is not known: its programs are done, or one of them waits for what
+// only a timer can bring. It is nil when there is none.
+func (r *run) unsure() *process {
+	var waits []*player
+	for i, p := range r.processes {
+		if _, known := r.finished[r.moment(i)]; known || p.Dead() || r.busy(p) {
+			continue
+		}
+		if p.done() {
+			return p
+		}
+		if waits == nil {
+			waits = r.waitForTimers()
+		}
+		if slices.ContainsFunc(waits, func(w *player) bool {
+			return w.process == p
+		}) {
 			return p
 		}
 	}
@@ -410,8 +499,8 @@ func (r *run) unsure() *player {
 }
 
 // finish finds that out. It ends the run.
-func (r *run) finish(p *player) {
-	m := r.moment(slices.Index(r.players, p))
+func (r *run) finish(p *process) {
+	m := r.moment(slices.Index(r.processes, p))
 	r.finished[m] = r.world.Silent(p.Client)
 }
 
@@ -419,7 +508,7 @@ func (r *run) finish(p *player) {
 // before the clock must stop anyway.
 func (r *run) quiet() bool {
 	horizon := r.world.Horizon()
-	for i, p := range r.players {
+	for i, p := range r.processes {
 		if !p.Dead() && !p.Asleep() && r.silence[r.moment(i)] < horizon {
 			return false
 		}
@@ -435,7 +524,7 @@ type moment struct {
 }
 
 func (r *run) moment(i int) moment {
-	return moment{i, r.players[i].history, r.world.Now()}
+	return moment{i, r.processes[i].history, r.world.Now()}
 }
 
 func (r *run) index(c *lab.Client) int {
@@ -449,12 +538,13 @@ var errQuiet = errors.New("no client's timer makes it do anything before a lease
 // take takes an action and returns what it broke. The error is errDiverged when
 // the action is not possible, and errQuiet.
 func (r *run) take(a action) ([]Breach, error) {
-	seen := len(r.world.Broken())
+	seen, held := len(r.world.Broken()), r.program == Wait && !r.free()
 	r.touched = footprint{}
 	if err := r.do(a); err != nil {
 		return nil, err
 	}
 	r.settle()
+	r.expires(a, held)
 	if (a.sign == request || a.sign == stray) && r.world.Changed() {
 		r.touched.writes |= node(int(a.node))
 	}
@@ -489,31 +579,44 @@ func (r *run) do(a action) error {
 			return nil
 		}
 		r.used.timers++
-		before, horizon := make([]moment, len(r.players)), w.Horizon()
-		for i := range r.players {
+		before, horizon := make([]moment, len(r.processes)), w.Horizon()
+		for i := range r.processes {
 			before[i] = r.moment(i)
 		}
 		if w.MoveToArrival() {
 			return nil
 		}
-		for i, p := range r.players {
+		for i, p := range r.processes {
 			if !p.Dead() && !p.Asleep() {
 				r.silence[before[i]] = horizon
 			}
 		}
 		return errQuiet
 	}
-	if int(a.client) >= len(r.players) {
+	if int(a.client) >= len(r.processes) {
 		return errDiverged
 	}
-	p := r.players[a.client]
+	p := r.processes[a.client]
+	p.Act()
 	switch a.sign {
 	case storage:
-		return r.serve(p)
+		return r.serve(r.player(a))
+	case giveUp:
+		p := r.player(a)
+		if p == nil || !p.locking {
+			return errDiverged
+		}
+		r.used.giveUps++
+		p.remember("gives up", w.Now())
+		p.note("gives up: the context of its Lock ends")
+		p.gaveUp = true
+		p.giveUp()
 	case crash:
 		r.used.crashes++
 		p.Die()
-		p.doing = "is dead"
+		for _, p := range p.players {
+			p.doing = "is dead"
+		}
 	case pause:
 		r.used.pauses++
 		r.mustMove = true
@@ -523,10 +626,12 @@ func (r *run) do(a action) error {
 		r.touched.reads |= allNodes // it may have waited for a change
 		p.remember("goes on", w.Now())
 		p.Pause(false)
-		if p.parked != nil {
-			a := *p.parked
-			p.parked = nil
-			p.answer(a)
+		for _, p := range p.players {
+			if p.parked != nil {
+				a := *p.parked
+				p.parked = nil
+				p.answer(a)
+			}
 		}
 	default:
 		return r.deliver(p, a)
@@ -535,13 +640,14 @@ func (r *run) do(a action) error {
 }
 
 // deliver lets something arrive, or a reply get lost.
-func (r *run) deliver(p *player, a action) error {
+func (r *run) deliver(p *process, a action) error {
 	kind := map[byte]lab.Kind{request: lab.Request, stray: lab.Request,
-		reply: lab.Reply, lose: lab.Reply, message: lab.Message}[a.sign]
+		reply: lab.Reply, lose: lab.Reply, message: lab.Message,
+		cut: lab.Message, drop: lab.Message}[a.sign]
 	nth := uint8(0)
 	for _, f := range r.flights {
 		if f.Client != p.Client || f.Kind != kind || f.Node != int(a.node) ||
-			f.Kind == lab.Request && f.Stray != (a.sign == stray) {
+			f.Kind == lab.Request && f.Stray != (a.sign == stray) || f.Behind {
 			continue
 		}
 		if nth++; nth != a.nth {
@@ -550,6 +656,7 @@ func (r *run) deliver(p *player, a action) error {
 		switch a.sign {
 		case request:
 			r.touched.reads |= node(f.Node)
+			r.asks(p, f)
 		case stray:
 			r.touched.reads |= node(f.Node)
 			r.touched.writes |= strayed
@@ -559,10 +666,21 @@ func (r *run) deliver(p *player, a action) error {
 			p.remember(fmt.Sprintf("%d lost %s", f.Node, f.Exact), r.world.Now())
 			r.world.Lose(f)
 			return nil
+		case cut, drop:
+			// A client is not told of a message that is dropped: it knows what it
+			// would know if the message had never been sent.
+			r.used.messages++
+			if a.sign == cut {
+				p.remember(fmt.Sprintf("%d cut %s", f.Node, f.Exact), r.world.Now())
+			} else {
+				r.used.dropped = true
+			}
+			r.world.LoseMessage(f, a.sign == cut)
+			return nil
 		default:
 			p.remember(fmt.Sprintf("%d %s %s %s", f.Node, f.Text, f.Exact, f.Raw()),
 				r.world.Now())
-			if r.records {
+			if r.records && a.sign == reply {
 				p.Note("gets the reply to %s", f.Text)
 			}
 		}
@@ -575,10 +693,10 @@ func (r *run) deliver(p *player, a action) error {
 // serve lets the player's request arrive at the storage. The answer is with the
 // player at once, unless it is stopped.
 func (r *run) serve(p *player) error {
-	a := p.access
-	if a == nil {
+	if p == nil || p.access == nil {
 		return errDiverged
 	}
+	a := p.access
 	p.access = nil
 	if r.touched.reads |= storages; a.write || a.token != 0 {
 		r.touched.writes |= storages
@@ -610,27 +728,35 @@ func (p *player) answer(a answer) {
 func (r *run) key() [sha256.Size]byte {
 	b := r.world.Snapshot(make([]byte, 0, 1024), r.flights)
 	b = append(b, r.storage.Snapshot()...)
-	for i, p := range r.players {
+	for i, p := range r.processes {
 		if p.Dead() {
 			b = append(b, "\ndead"...)
-		} else if r.finished[r.moment(i)] && !r.busy(p) {
+		} else if p.done() && r.finished[r.moment(i)] && !r.busy(p) {
 			b = append(b, "\ndone"...)
 		} else {
 			b = append(append(b, '\n'), p.history[:]...)
-			b = strconv.AppendBool(b, p.waiting)
 		}
-		if a := p.access; a != nil {
-			b = fmt.Appendf(b, " %t %d %d %d %d", a.write, a.holding.Number, a.token,
-				a.value, a.version)
-		}
-		if p.parked != nil {
-			b = fmt.Appendf(b, " %v", *p.parked)
+		b = strconv.AppendBool(b, p.refused)
+		for _, p := range p.players {
+			if !p.Dead() {
+				b = strconv.AppendBool(b, p.waiting)
+			}
+			if a := p.access; a != nil {
+				b = fmt.Appendf(b, " %t %d %d %d %d", a.write, a.holding.Number,
+					a.token, a.value, a.version)
+			}
+			if p.parked != nil {
+				b = fmt.Appendf(b, " %v", *p.parked)
+			}
 		}
 	}
 	u := r.used
-	for _, n := range []int{u.expiries, u.timers, u.crashes, u.lost, u.strays, u.pauses} {
+	for _, n := range []int{u.expiries, u.timers, u.crashes, u.lost, u.strays, u.pauses,
+		u.messages, u.giveUps} {
 		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
 	}
+	b = strconv.AppendBool(b, u.dropped)
+	b = strconv.AppendBool(b, r.expired)
 	b = strconv.AppendBool(b, r.mustMove)
 	return sha256.Sum256(b)
 }

@@ -109,9 +109,13 @@ func rows() []row {
 			}
 		}, explore.Once)
 		add("standard", false, crash, explore.Twice, explore.Nested)
+		lost := []explore.Program{explore.Once}
+		if alike { // an inner call whose reply is lost must not count twice
+			lost = append(lost, explore.Nested)
+		}
 		add("lost replies", false, func(b *explore.Bounds) {
 			b.LostReplies = 1
-		}, explore.Once)
+		}, lost...)
 		if rung.Renews {
 			add("strays", false, func(b *explore.Bounds) {
 				b.Crashes, b.Strays = 1, 1
@@ -310,15 +314,18 @@ func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
 	}
 }
 
+// asking are the invariants that programs with TryLock can break.
+var asking = slices.DeleteFunc(slices.Clone(explore.Invariants),
+	func(i explore.Invariant) bool { return i == explore.LostWakeUp })
+
 // verdicts is the table of rungs and invariants: the cheapest of all rows.
 func verdicts(rows []row, found []map[explore.Invariant]explore.Failure) string {
 	var b strings.Builder
 	fmt.Fprint(&b, "| rung |")
-	for _, invariant := range explore.Invariants {
+	for _, invariant := range asking {
 		fmt.Fprintf(&b, " %s |", invariant)
 	}
-	fmt.Fprintf(&b, "\n|---|%s\n", strings.Repeat(":-:|",
-		len(explore.Invariants)))
+	fmt.Fprintf(&b, "\n|---|%s\n", strings.Repeat(":-:|", len(asking)))
 	for _, rung := range ladder.Rungs {
 		var whole explore.Report
 		for i, row := range rows {
@@ -326,7 +333,7 @@ func verdicts(rows []row, found []map[explore.Invariant]explore.Failure) string 
 				whole.Walks = append(whole.Walks, explore.Walk{Found: found[i]})
 			}
 		}
-		fmt.Fprintf(&b, "| %s |%s\n", rung.Name, cells(whole))
+		fmt.Fprintf(&b, "| %s |%s\n", rung.Name, cells(whole, asking))
 	}
 	return b.String()
 }
@@ -335,11 +342,11 @@ func verdicts(rows []row, found []map[explore.Invariant]explore.Failure) string 
 func heading() string {
 	var b strings.Builder
 	fmt.Fprint(&b, "| rung | bounds | program |")
-	for _, invariant := range explore.Invariants {
+	for _, invariant := range asking {
 		fmt.Fprintf(&b, " %s |", invariant)
 	}
 	fmt.Fprintf(&b, " schedules | states |\n|---|---|---|%s--:|--:|\n",
-		strings.Repeat(":-:|", len(explore.Invariants)))
+		strings.Repeat(":-:|", len(asking)))
 	return b.String()
 }
 
@@ -347,13 +354,13 @@ func line(row row, report explore.Report) string {
 	walk := report.Walks[0]
 	return fmt.Sprintf("| %s | %s | %s |%s %v | %d |\n", row.rung.Name,
 		strings.TrimPrefix(report.Bounds.String(), "2 clients, "), walk.Program,
-		cells(report), walk.Schedules(), walk.States)
+		cells(report, asking), walk.Schedules(), walk.States)
 }
 
 // cells are a report's verdicts, in the order of the invariants.
-func cells(report explore.Report) string {
+func cells(report explore.Report, invariants []explore.Invariant) string {
 	var b strings.Builder
-	for _, invariant := range explore.Invariants {
+	for _, invariant := range invariants {
 		if f, found := report.Failure(invariant); found {
 			fmt.Fprintf(&b, " **%d+%d** |", f.Adversary, f.Steps)
 		} else {
@@ -420,7 +427,7 @@ func TestWhy(t *testing.T) {
 			report.Bounds, walk.Program, walk.Schedules(), walk.States)
 		whole.Walks = append(whole.Walks, report.Walks...)
 	}
-	for _, invariant := range explore.Invariants {
+	for _, invariant := range asking {
 		f, found := whole.Failure(invariant)
 		if !found {
 			fmt.Fprintf(out, "\n%s: none of them breaks it\n", invariant)

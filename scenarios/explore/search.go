@@ -9,6 +9,8 @@ import (
 	"math/big"
 	"slices"
 	"sync"
+
+	"github.com/lockladder/lockladder/internal/lab"
 )
 
 // state is a node of the state graph.
@@ -161,16 +163,34 @@ func (w *walker) runs() (err error) {
 			return err
 		}
 		// Another world may have found out that a client is through.
-		for p := w.run.unsure(); p != nil; p = w.run.unsure() {
-			w.run.finish(p)
-			if err := w.begin(path); err != nil {
-				return err
-			}
+		if err := w.settle(path); err != nil {
+			return err
 		}
 		if w.run.key() != s.key {
 			return w.in(errDiverged)
 		}
 		if err := w.on(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle finds out what is not known of the processes of the state that the run is
+// in, and comes back to it.
+func (w *walker) settle(path []action) error {
+	asked := map[*lab.Client]int{}
+	for p := w.run.unsure(); p != nil; p = w.run.unsure() {
+		// What was found out is known by the client's history. The run may have
+		// come here with another history than the path has, so that it takes two
+		// times. When that is not enough the path does not have one history: a
+		// token from the clock, for instance.
+		if asked[p.Client] == 2 {
+			return w.in(errDiverged)
+		}
+		asked[p.Client]++
+		w.run.finish(p)
+		if err := w.begin(path); err != nil {
 			return err
 		}
 	}
@@ -254,11 +274,8 @@ func (w *walker) on(s *state) error {
 			return err
 		}
 		touched := w.run.touched
-		for p := w.run.unsure(); p != nil; p = w.run.unsure() {
-			w.run.finish(p)
-			if err := w.begin(append(w.way(s), a)); err != nil {
-				return err
-			}
+		if err := w.settle(append(w.way(s), a)); err != nil {
+			return err
 		}
 		s = w.arrive(s, edge{action: a, broken: broken, touched: touched})
 	}

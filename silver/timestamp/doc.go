@@ -30,6 +30,8 @@
 //     lease has ended, the DEL finds the key, and A is told that all was
 //     well.
 //   - overrun_overlap: as with every lease that nobody renews.
+//   - nothing_left: the key has no TTL, so after a crash it stays in the
+//     server's memory until somebody takes the lock again.
 //
 // Two more flaws hide in the takeover. The loser of it has overwritten the
 // deadline of the winner, and so prolongs a lease that is not its own. And if

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -31,6 +32,7 @@ type Lock struct {
 	token string // of the newest grant
 
 	lost chan struct{} // closed when the newest grant's lease is gone
+	look func()        // closes lost when the lease is over by the clock
 	stop func()        // stops and joins the newest grant's watchdog
 }
 
@@ -45,7 +47,8 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 	if err != nil {
 		return nil, err
 	}
-	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o, stop: func() {}}, nil
+	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o,
+		look: func() {}, stop: func() {}}, nil
 }
 
 // TryLock makes one attempt. (false, err) means unknown: the lock may have been
@@ -56,6 +59,9 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
+	if granted {
+		l.stop() // joined before the clock is read: that may take a while
+	}
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
 	if granted && time.Since(sent) >= l.ttl {
@@ -65,7 +71,6 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if granted {
-		l.stop()
 		l.token = token
 		l.watch(token, sent)
 	}
@@ -86,7 +91,12 @@ func (l *Lock) Unlock(ctx context.Context) error {
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
-func (l *Lock) Lost() <-chan struct{} { return l.lost }
+// It looks at the clock when it is called: a process that has just woken up may
+// run before its own timers do.
+func (l *Lock) Lost() <-chan struct{} {
+	l.look()
+	return l.lost
+}
 
 // release runs for at most one lease on a context of its own: the caller's has
 // often ended when a deferred Unlock runs.
@@ -105,26 +115,40 @@ func (l *Lock) release(ctx context.Context, token string) error {
 
 // watch starts a grant's watchdog: it renews the lease every third of it, and
 // closes lost when the server or the local clock says that the lease is gone.
+// After a renewal that failed, or hung for a third of the lease, there is time
+// for one more: it comes a tenth of the lease later.
 func (l *Lock) watch(token string, sent time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	lost, done := make(chan struct{}), make(chan struct{})
 	lose := sync.OnceFunc(func() { close(lost); cancel() })
 	deadline := time.AfterFunc(time.Until(sent.Add(l.ttl)), lose)
+	var ends atomic.Value // the deadline's time.Time, for Lost
+	ends.Store(sent.Add(l.ttl))
 	go func() {
 		defer close(done)
-		for !l.opts.FixedLease && lock.Sleep(ctx, l.ttl/3) == nil {
+		pause := l.ttl / 3
+		for !l.opts.FixedLease && lock.Sleep(ctx, pause) == nil {
 			sent := time.Now()
 			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
 			extended, err := renew.Run(ctx, l.rdb, []string{l.key},
 				token, l.ttl.Milliseconds()).Int()
 			cancel()
+			pause = l.ttl / 3
 			if err == nil && extended == 0 {
 				lose()
-			} else if err == nil { // after an error the deadline stays
+			} else if err == nil {
+				ends.Store(sent.Add(l.ttl))
 				deadline.Reset(time.Until(sent.Add(l.ttl)))
+			} else { // the deadline stays
+				pause = l.ttl / 10
 			}
 		}
 	}()
 	l.lost = lost
+	l.look = func() {
+		if ctx.Err() == nil && time.Until(ends.Load().(time.Time)) <= 0 {
+			lose()
+		}
+	}
 	l.stop = func() { cancel(); <-done; deadline.Stop() }
 }

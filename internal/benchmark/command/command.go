@@ -327,6 +327,7 @@ func (s *settings) connect(ctx context.Context) (
 			return nil, s.unless(ctx, err, "servers were started")
 		}
 		stop = func() { servers.StopAll(started) }
+		_, config.Password = started[0].Auth()
 		addresses = nil
 		for _, server := range started {
 			addresses = append(addresses, server.Addr())

@@ -25,7 +25,8 @@ import (
 // its own work. It ends when its standard input does: however the process ends
 // that has started it, no worker outlives it.
 
-// workerEnv holds the orders of a worker process.
+// workerEnv says that a process is a worker. Its orders come by standard input:
+// they have a password in them.
 const workerEnv = "LOCKLADDER_IMPORT_WORKER"
 
 // readyWithin is how long a process may take until it works.
@@ -38,23 +39,22 @@ const ready = "ready\n"
 // other process it does nothing. A program that calls Launch calls it first. Find
 // knows the locks by their names.
 func Serve(find func(rung string) (lock.Build, error)) {
-	text := os.Getenv(workerEnv)
-	if text == "" {
+	if os.Getenv(workerEnv) == "" {
 		return
 	}
 	// What a terminal sends to all of its processes is the parent's to answer.
 	signal.Ignore(os.Interrupt)
-	if err := serve(text, find, os.Stdin, os.Stdout); err != nil {
+	if err := serve(find, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func serve(text string, find func(string) (lock.Build, error),
-	parent io.Reader, answer io.Writer) error {
+func serve(find func(string) (lock.Build, error), parent io.Reader,
+	answer io.Writer) error {
 	var o Orders
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
+	if err := json.NewDecoder(parent).Decode(&o); err != nil {
 		return fmt.Errorf("read a worker's orders: %w", err)
 	}
 	build, err := find(o.Rung)
@@ -69,7 +69,8 @@ func serve(text string, find func(string) (lock.Build, error),
 		time.Sleep(endWithin)
 		os.Exit(1) // the work does not end with its context
 	}()
-	servers, err := benchmark.Connect(ctx, o.Addresses, benchmark.Config{Clients: 1})
+	servers, err := benchmark.Connect(ctx, o.Addresses,
+		benchmark.Config{Clients: 1, Password: o.Password})
 	if err != nil {
 		return err
 	}
@@ -100,12 +101,8 @@ func Launch(o Orders) (Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the program: %w", err)
 	}
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("write the orders: %w", err)
-	}
 	p := &process{cmd: exec.Command(self), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), workerEnv+"="+string(text))
+	p.cmd.Env = append(os.Environ(), workerEnv+"=1")
 	p.cmd.Stderr = &p.stderr
 	stdin, err := p.cmd.StdinPipe()
 	if err != nil {
@@ -120,6 +117,8 @@ func Launch(o Orders) (Process, error) {
 		return nil, err
 	}
 	p.stdin = stdin
+	// A process that ends before it reads them says why itself.
+	json.NewEncoder(stdin).Encode(o)
 	p.kill = sync.OnceFunc(func() { p.cmd.Process.Kill() })
 	late := time.AfterFunc(readyWithin, p.kill)
 	said, _ := bufio.NewReader(stdout).ReadString('\n')

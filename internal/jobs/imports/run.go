@@ -116,6 +116,7 @@ type Orders struct {
 	Slot      int
 	Name      string
 	Addresses []string // of the servers
+	Password  string   // of all of them, "" for none
 	Nodes     int      // how many of them the lock uses
 	Prefix    string
 	TTL       time.Duration
@@ -255,9 +256,10 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject,
 	j := &job{Runner: r, subject: subject, build: subject.Build,
 		queue: Queue{RDB: own, Prefix: prefix}, running: map[int]Process{},
 		orders: Orders{Rung: subject.Name, Form: r.Form, Nodes: nodes,
-			Addresses: r.Servers.Addresses, Prefix: prefix, TTL: r.TTL,
-			Poll: r.Poll, Load: Load{Work: r.Work, Overlong: 2 * r.TTL,
-				Tasks: r.Tasks, Fail: r.Fail, Overrun: r.Overrun}}}
+			Addresses: r.Servers.Addresses, Password: r.Servers.Password(),
+			Prefix: prefix, TTL: r.TTL, Poll: r.Poll, Load: Load{
+				Work: r.Work, Overlong: 2 * r.TTL, Tasks: r.Tasks,
+				Fail: r.Fail, Overrun: r.Overrun}}}
 	if err := j.queue.Load(ctx); err != nil {
 		return Row{}, err
 	}

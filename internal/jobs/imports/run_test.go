@@ -43,8 +43,9 @@ func runner(servers *benchmark.Servers, form imports.Form) *imports.Runner {
 func outside(t *testing.T) *benchmark.Servers {
 	server := miniredis.RunT(t)
 	server.ClockTTL(true) // or no lease would ever end
+	server.RequireAuth("s3cret")
 	servers, err := benchmark.Connect(t.Context(), []string{server.Addr()},
-		benchmark.Config{Clients: 1})
+		benchmark.Config{Clients: 1, Password: "s3cret"})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, servers.Close(t.Context())) })
 	return servers

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -69,10 +70,16 @@ func Options(rung ladder.Rung) []scenarios.Option {
 	case "silver/timestamp":
 		options = append(options, scenarios.LeaseInValue(deadline))
 	case "reentrant/fenced":
-		options = append(options, scenarios.CountedTokens())
+		options = append(options, scenarios.CountedTokens(),
+			scenarios.Keeps(counter))
+	case "reentrant/cohort":
+		options = append(options, scenarios.Keeps(counter))
 	}
 	return options
 }
+
+// counter is the key of a lock's fencing tokens.
+func counter(key string) []string { return []string{lock.Beside(key, "token")} }
 
 // deadline reads the value of a timestamp lock.
 func deadline(value string) (time.Time, bool) {
@@ -81,11 +88,28 @@ func deadline(value string) (time.Time, bool) {
 }
 
 // SameVerdicts holds what was told on real servers against what was told in
-// virtual time. What can't be told on a real server is not compared.
-func SameVerdicts(t *testing.T, real, virtual scenarios.Report) {
+// virtual time. What can't be told on a real server is not compared. Again tells
+// one scenario once more.
+//
+// A story whose situation did not arise says nothing about the lock: on a busy
+// machine a waiter that asks in the few milliseconds in which another is to take
+// the lock comes first. Such a story is told up to twice more. A verdict that
+// differs otherwise is never asked for again.
+func SameVerdicts(t *testing.T, real, virtual scenarios.Report,
+	again func(scenario string) scenarios.Report) {
 	t.Helper()
 	for _, r := range real {
 		want := virtual.Verdict(r.Scenario, r.Invariant)
+		for n := 0; n < 2 && r.Verdict == scenarios.DoesNotArise &&
+			want != scenarios.DoesNotArise; n++ {
+			t.Logf("%s: %s did not arise, and is told again", r.Scenario,
+				r.Invariant)
+			for _, second := range again(r.Scenario) {
+				if second.Invariant == r.Invariant {
+					r = second
+				}
+			}
+		}
 		if r.Verdict != want && r.Verdict != scenarios.CannotTell {
 			t.Errorf("%s: %s: on real servers it %s, in virtual time it %s\n\n%s",
 				r.Scenario, r.Invariant, r.Verdict, want, r.Timeline)

@@ -56,11 +56,10 @@ func parse(address string) (*redis.Options, error) {
 // started is a server of our own, with what the lab asks of one.
 type started struct{ *servers.Redis }
 
-func (s started) Auth() (user, password string) { return "", "" }
-func (s started) Restart() error                { return s.Redis.Restart(context.Background()) }
-func (s started) Replicate() error              { return s.Redis.Replicate(context.Background()) }
-func (s started) Promote() error                { return s.Redis.Promote(context.Background()) }
-func (s started) Restore() error                { return s.Redis.Restore(context.Background()) }
+func (s started) Restart() error   { return s.Redis.Restart(context.Background()) }
+func (s started) Replicate() error { return s.Redis.Replicate(context.Background()) }
+func (s started) Promote() error   { return s.Redis.Promote(context.Background()) }
+func (s started) Restore() error   { return s.Redis.Restore(context.Background()) }
 
 // somebodys is a server that is only borrowed.
 type somebodys struct{ options *redis.Options }
@@ -72,19 +71,16 @@ func (s somebodys) Auth() (user, password string) {
 
 type clustered struct{ *servers.Cluster }
 
-func (clustered) Auth() (user, password string) { return "", "" }
-
 // watched can fail over, once, and nothing else.
 type watched struct{ *servers.Sentinel }
 
 var errOnlyFailover = errors.New("a server under a Sentinel only fails over")
 
-func (watched) Auth() (user, password string) { return "", "" }
-func (watched) Kill()                         {}
-func (watched) Restart() error                { return errOnlyFailover }
-func (watched) Pause() error                  { return errOnlyFailover }
-func (watched) Resume() error                 { return errOnlyFailover }
-func (watched) Restore() error                { return nil }
+func (watched) Kill()          {}
+func (watched) Restart() error { return errOnlyFailover }
+func (watched) Pause() error   { return errOnlyFailover }
+func (watched) Resume() error  { return errOnlyFailover }
+func (watched) Restore() error { return nil }
 func (w watched) Replicate() error {
 	return w.HoldReplication(context.Background())
 }

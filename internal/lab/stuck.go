@@ -1,0 +1,169 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// How often a world is looked at in real time, and after how much of it a world
+// may count as stuck.
+var (
+	lookEvery = time.Second
+	patience  = 10 * time.Second
+)
+
+// turnsPerLook is how often each look lets all other goroutines go first.
+const turnsPerLook = 100
+
+// watch waits for the world's end in real time and notices a world that can't
+// come to one. A clock alone can't tell a stuck world from one that gets no
+// processor, on a busy machine or beside a larger world. So a world is stuck
+// only if none of its goroutines could run at any look, or if it could have
+// run: the process has used its processor time, and every goroutine that was
+// ready has had many turns.
+func (w *World) watch(done <-chan error) error {
+	timer := time.NewTicker(lookEvery)
+	defer timer.Stop()
+	q := quiet{since: processTime()}
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-timer.C:
+		}
+		if passed := w.gate.passed.Load(); passed != q.passed {
+			q = quiet{passed: passed, since: processTime()}
+			continue
+		}
+		if err := q.look(w); err != nil {
+			return err
+		}
+	}
+}
+
+// quiet is the time since something last passed in a world.
+type quiet struct {
+	passed  uint64
+	looks   int
+	blocked int           // looks at which no goroutine of the world could run
+	since   time.Duration // the process's processor time when it began
+}
+
+// look is one look at a world in which nothing has passed since the last one.
+func (q *quiet) look(w *World) error {
+	for range turnsPerLook {
+		runtime.Gosched()
+	}
+	q.looks++
+	if q.looks < 2 {
+		return nil // the stacks of a thousand clients are dear
+	}
+	all := w.goroutines()
+	ready := slices.IndexFunc(all, goroutine.ready)
+	if ready >= 0 || len(all) == 0 {
+		q.blocked = 0
+	} else {
+		q.blocked++
+	}
+	enough := int(patience / lookEvery)
+	mutex := slices.IndexFunc(all, goroutine.wantsMutex)
+	switch used := processTime() - q.since; {
+	case q.blocked > 1 && mutex >= 0:
+		return fmt.Errorf("%w: it holds a mutex while it waits for Redis"+
+			" or for time, and another goroutine wants it: %s",
+			ErrStuck, caller(all[mutex].stack))
+	case q.blocked >= enough:
+		return fmt.Errorf("%w: for %v of real time all of its goroutines have"+
+			" waited for something outside of the story", ErrStuck, patience)
+	case ready >= 0 && q.looks >= enough && used >= patience:
+		return fmt.Errorf("%w: for %v of processor time it has computed and"+
+			" neither asked Redis nor let time pass: %s", ErrStuck, patience,
+			cmp.Or(caller(all[ready].stack), "an unknown goroutine"))
+	}
+	return nil
+}
+
+// goroutine is one of a world's bubble.
+type goroutine struct {
+	state string // as the runtime calls it: "select (durable)"
+	stack string
+}
+
+// waiting are the states of a goroutine that can't go on by itself.
+var waiting = []string{"chan ", "select", "sleep", "sync.", "semacquire",
+	"synctest", "IO wait"}
+
+// ready says whether the goroutine runs, or would with a processor.
+func (g goroutine) ready() bool {
+	return !slices.ContainsFunc(waiting, func(state string) bool {
+		return strings.HasPrefix(g.state, state)
+	})
+}
+
+func (g goroutine) wantsMutex() bool {
+	return strings.HasPrefix(g.state, "sync.Mutex.Lock") ||
+		strings.HasPrefix(g.state, "sync.RWMutex")
+}
+
+var (
+	bubbled  = regexp.MustCompile(`^goroutine \d+ .*\[(.*), (synctest bubble \d+)`)
+	function = regexp.MustCompile(`(?m)^([^\s].*)\(.*\)$`)
+)
+
+// goroutines are those inside the world's bubble.
+func (w *World) goroutines() []goroutine {
+	var own []goroutine
+	for _, stack := range stacks(true) {
+		header := bubbled.FindStringSubmatch(stack)
+		if header != nil && header[2] == w.bubble.Load() {
+			own = append(own, goroutine{header[1], stack})
+		}
+	}
+	return own
+}
+
+// leaking names the function that a goroutine was left behind in.
+func (w *World) leaking() string {
+	for _, g := range w.goroutines() {
+		if name := caller(g.stack); name != "" {
+			return name
+		}
+	}
+	return "an unknown goroutine"
+}
+
+// caller is the first function on a stack that is not the runtime's, the
+// standard library's or the lab's.
+func caller(stack string) string {
+	for _, match := range function.FindAllStringSubmatch(stack, -1) {
+		name := match[1]
+		if strings.Contains(strings.SplitN(name, "/", 2)[0], ".") &&
+			strings.Contains(name, "/") &&
+			!strings.Contains(name, "/internal/lab.") &&
+			!strings.Contains(name, "redis/go-redis") {
+			return name
+		}
+	}
+	return ""
+}
+
+// panicked names the function that a recovered panic came from.
+func panicked() string {
+	_, after, _ := strings.Cut(stacks(false)[0], "\npanic(")
+	return cmp.Or(caller(after), "an unknown function")
+}
+
+// stacks are those of all goroutines, or of the calling one.
+func stacks(all bool) []string {
+	for size := 1 << 20; ; size *= 4 {
+		buffer := make([]byte, size)
+		if n := runtime.Stack(buffer, all); n < size || size >= 1<<28 {
+			return strings.Split(string(buffer[:n]), "\n\n")
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package lab_test
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/lab"
+)
+
+var aWorld = lab.Config{Nodes: 1, Key: key, TTL: 10 * second}
+
+// oneCommand is a story of a single command.
+func oneCommand(w *lab.World) {
+	a := w.Client("A")
+	rdb := a.Env(key).Nodes[0]
+	w.Record()
+	a.Go(func() { rdb.Set(w.Context(), key, "a", 0) })
+	w.Play()
+}
+
+// Other goroutines use the only processor, a millisecond each, and the world needs
+// dozens of turns for one command. It is watched as if it had to send one in two
+// milliseconds.
+func TestAWorldThatGetsNoProcessorIsNotStuck(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer lab.Watch(time.Millisecond, 2*time.Millisecond)()
+	var over atomic.Bool
+	var others sync.WaitGroup
+	for range 4 {
+		others.Go(func() {
+			for !over.Load() {
+				for began := time.Now(); time.Since(began) < time.Millisecond; {
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+	err := lab.Run(t, aWorld, oneCommand)
+	over.Store(true)
+	others.Wait()
+	assert.NoError(t, err)
+}
+
+func TestAWorldThatComputesWithoutEndIsStuck(t *testing.T) {
+	defer lab.Watch(10*time.Millisecond, 300*time.Millisecond)()
+	var over atomic.Bool
+	ended := make(chan struct{})
+	err := lab.Run(t, aWorld, func(w *lab.World) {
+		defer close(ended)
+		a := w.Client("A")
+		a.Go(func() {
+			for !over.Load() {
+			}
+		})
+		w.Play()
+	})
+	over.Store(true)
+	<-ended
+	require.ErrorIs(t, err, lab.ErrStuck)
+	assert.ErrorContains(t, err, "it has computed")
+}
+
+func TestAWorldThatWaitsForTheWorldOutsideIsStuck(t *testing.T) {
+	defer lab.Watch(10*time.Millisecond, 100*time.Millisecond)()
+	outside, ended := make(chan struct{}), make(chan struct{})
+	err := lab.Run(t, aWorld, func(w *lab.World) {
+		defer close(ended)
+		a := w.Client("A")
+		a.Go(func() { <-outside })
+		w.Play()
+	})
+	close(outside)
+	<-ended
+	require.ErrorIs(t, err, lab.ErrStuck)
+	assert.ErrorContains(t, err, "outside of the story")
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+)
+
+//go:embed equivalent.txt
+var explained string
+
+// defaultRungs are those that the project recommends.
+const defaultRungs = "diamond/watchdog,reentrant,reentrant/notify," +
+	"reentrant/fenced,reentrant/cohort,redlock"
+
+func main() {
+	rungs := flag.String("rungs", defaultRungs, "the rungs to change, by name")
+	jobs := flag.Int("jobs", 2, "how many mutants are checked at the same time")
+	every := flag.Int("every", 1, "take only each n-th mutant")
+	list := flag.Bool("list", false, "print the mutants and check none")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt,
+		syscall.SIGTERM)
+	defer stop()
+	r := run{jobs: *jobs, every: *every, list: *list}
+	switch survived, err := r.all(ctx, strings.Split(*rungs, ",")); {
+	case errors.Is(err, errUsage):
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	case survived:
+		os.Exit(1)
+	}
+}
+
+var errUsage = errors.New("wrong flag")
+
+// run is one call of the command.
+type run struct {
+	root  string
+	dir   string // for files that stand in for others
+	jobs  int
+	every int
+	list  bool
+}
+
+// all checks the mutants of the rungs and says whether any survives unexplained.
+func (r *run) all(ctx context.Context, names []string) (survived bool, err error) {
+	if r.jobs < 1 || r.every < 1 {
+		return false, fmt.Errorf("%w: -jobs and -every must be at least 1", errUsage)
+	}
+	for _, name := range names {
+		if _, err := ladder.Find(name); err != nil {
+			return false, fmt.Errorf("%w: -rungs: %w", errUsage, err)
+		}
+	}
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return false, fmt.Errorf("find the module's directory: %w", err)
+	}
+	r.root = strings.TrimSpace(string(out))
+	if r.dir, err = os.MkdirTemp("", "lockladder-mutate-"); err != nil {
+		return false, fmt.Errorf("make a directory: %w", err)
+	}
+	defer os.RemoveAll(r.dir)
+	for _, name := range names {
+		mutants, err := mutantsOf(r.root, name)
+		if err != nil {
+			return false, err
+		}
+		if r.list {
+			for _, m := range mutants {
+				fmt.Println(m)
+			}
+			continue
+		}
+		left, err := r.rung(ctx, name, mutants)
+		if err != nil {
+			return survived, err
+		}
+		survived = survived || left
+	}
+	return survived, nil
+}
+
+// fate is what became of a mutant.
+type fate int
+
+const (
+	notRun fate = iota
+	killed
+	notCompiled
+	equivalent
+	alive
+)
+
+// rung checks the mutants of a rung and prints the score and the survivors.
+func (r *run) rung(ctx context.Context, name string, mutants []mutant) (
+	survived bool, err error) {
+	if err := r.healthy(ctx, name); err != nil {
+		return false, err
+	}
+	var chosen []mutant
+	for i := 0; i < len(mutants); i += r.every {
+		chosen = append(chosen, mutants[i])
+	}
+	fates := make([]fate, len(chosen))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for job := range r.jobs {
+		workers.Go(func() {
+			for i := range next {
+				fates[i] = r.fate(ctx, job, chosen[i])
+			}
+		})
+	}
+	began := time.Now()
+	for i := range chosen {
+		select {
+		case next <- i:
+			fmt.Fprintf(os.Stderr, "\r%s: %d of %d mutants, %v ", name, i+1,
+				len(chosen), time.Since(began).Round(time.Second))
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	workers.Wait()
+	fmt.Fprintln(os.Stderr)
+	count := map[fate]int{}
+	for i, f := range fates {
+		if count[f]++; f == alive {
+			fmt.Println("survives:", chosen[i])
+		}
+	}
+	judged := count[killed] + count[alive]
+	fmt.Printf("%s: %d of %d mutants killed, %.1f %%; %d are equivalent and"+
+		" explained, %d don't compile\n", name, count[killed], judged,
+		100*float64(count[killed])/float64(max(judged, 1)), count[equivalent],
+		count[notCompiled])
+	return count[alive] > 0, ctx.Err()
+}
+
+// fate finds out what becomes of a mutant.
+func (r *run) fate(ctx context.Context, job int, m mutant) fate {
+	if slices.ContainsFunc(equivalents(), m.is) {
+		return equivalent
+	}
+	overlay, err := r.overlay(job, m)
+	if err != nil || ctx.Err() != nil {
+		return notRun
+	}
+	for _, check := range checks(m.rung) {
+		out, err := goTest(ctx, r.root, append([]string{"-overlay", overlay},
+			check...))
+		switch {
+		case ctx.Err() != nil:
+			return notRun
+		case strings.Contains(out, "[build failed]"),
+			strings.Contains(out, "[setup failed]"):
+			return notCompiled
+		case err != nil:
+			return killed
+		}
+	}
+	return alive
+}
+
+// checks are the arguments of go test, the quickest first.
+func checks(rung string) [][]string {
+	last := rung[strings.LastIndexByte(rung, '/')+1:]
+	return [][]string{
+		{"-failfast", "-timeout=1m", "./" + rung},
+		{"-failfast", "-timeout=2m", "./internal/ladder"},
+		{"-failfast", "-timeout=4m", "./scenarios/explore", "-run",
+			"TheTableSays|Waiting/.*" + last},
+	}
+}
+
+// healthy says what fails without any change.
+func (r *run) healthy(ctx context.Context, rung string) error {
+	for _, check := range checks(rung) {
+		if out, err := goTest(ctx, r.root, check); err != nil {
+			return fmt.Errorf("go test %s fails for the rung as it is: %w\n%s",
+				strings.Join(check, " "), err, out)
+		}
+	}
+	return nil
+}
+
+// goTest runs go test and kills it, with all that it has started, when it takes
+// too long or ctx ends.
+func goTest(ctx context.Context, root string, args []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off",
+		"-count=1"}, args...)...)
+	cmd.Dir = root
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// overlay writes the changed file, and the one that shows it to go test instead
+// of the rung's.
+func (r *run) overlay(job int, m mutant) (string, error) {
+	changed := filepath.Join(r.dir, fmt.Sprintf("%d%s", job, filepath.Ext(m.file)))
+	if err := os.WriteFile(changed, m.content, 0o600); err != nil {
+		return "", fmt.Errorf("write a mutant: %w", err)
+	}
+	mapping, err := json.Marshal(map[string]any{"Replace": map[string]string{
+		filepath.Join(r.root, filepath.FromSlash(m.file)): changed}})
+	if err != nil {
+		return "", fmt.Errorf("write an overlay: %w", err)
+	}
+	overlay := filepath.Join(r.dir, fmt.Sprintf("%d.json", job))
+	if err := os.WriteFile(overlay, mapping, 0o600); err != nil {
+		return "", fmt.Errorf("write an overlay: %w", err)
+	}
+	return overlay, nil
+}
+
+// explanation is a line of equivalent.txt: the file's name, the line as it is,
+// what is changed, and why nobody can notice it.
+type explanation struct{ file, from, what, why string }
+
+// equivalents are the mutants that behave as the rung does.
+func equivalents() []explanation {
+	var all []explanation
+	for _, line := range strings.Split(explained, "\n") {
+		if parts := strings.Split(line, " | "); len(parts) == 4 {
+			all = append(all, explanation{parts[0], parts[1], parts[2], parts[3]})
+		}
+	}
+	return all
+}
+
+// is says whether an explanation is about this mutant: of any rung, where the
+// file's name is not preceded by one.
+func (m mutant) is(e explanation) bool {
+	return (e.file == m.file || e.file == filepath.Base(m.file)) &&
+		e.from == m.from && e.what == m.what
+}

@@ -1,0 +1,141 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+)
+
+// The family of fencing: the tokens of successive grants.
+
+var tokensRise = Scenario{
+	Name:   "tokens_rise",
+	Family: Fencing,
+	Story: "C, A and B, whose clocks differ by 40 s, hold the lock in turn, twice" +
+		" each. Nobody asks for five leases, and then A and C hold it. Also: the" +
+		" command that takes the lock for A is on its way while B holds it and" +
+		" releases it. Each grant's fencing token is greater than the one before." +
+		" And: the server loses all data between two grants, and the storage" +
+		" still accepts the next holder's write.",
+	Invariants: []string{WrongToken, Unavailable},
+	tell: func(t *telling) {
+		holdInTurn(t)
+		acquireIsDelayed(t)
+		if t.virtual() {
+			counterIsLost(t)
+		} else {
+			t.verdict(CannotTell, Unavailable)
+		}
+	},
+}
+
+// grants are the tokens of successive grants.
+type grants struct{ newest uint64 }
+
+// next judges the token of a grant.
+func (g *grants) next(a *actor) {
+	if a.fenced() && !a.story.telling.follows(g.newest, a.token()) {
+		a.report(WrongToken, "%s is granted token %d after token %d", a.Name,
+			a.token(), g.newest)
+	}
+	g.newest = a.token()
+}
+
+func holdInTurn(t *telling) {
+	t.world(func(s *story) {
+		cast := s.cast("A", "B", "C")
+		a, b, c := cast[0], cast[1], cast[2]
+		b.Skew, c.Skew = -20*second, 20*second
+		var held grants
+		fenced := false
+		turns := []*actor{c, a, b, c, a, b, nil, a, c} // nil: a long time
+		taken := 0
+		script := func(x *actor) func() {
+			return func() {
+				moment := time.Duration(0)
+				for i, turn := range turns {
+					if turn == nil {
+						moment += 5 * lease
+						continue
+					}
+					moment += second
+					if turn != x {
+						continue
+					}
+					x.at(moment)
+					x.Until(func() bool { return taken == i || turns[taken] == nil }, lease)
+					x.mustAcquire()
+					if fenced = x.fenced(); taken == 0 {
+						held.newest = x.token()
+					} else {
+						held.next(x)
+					}
+					x.release()
+					x.Step("is done", func() { taken = i + 1 })
+				}
+			}
+		}
+		s.play(script(a), script(b), script(c))
+		s.judge(WrongToken, fenced)
+	})
+}
+
+func acquireIsDelayed(t *telling) {
+	t.world(func(s *story) {
+		cast := s.cast("A", "B")
+		a, b := cast[0], cast[1]
+		var held grants
+		granted := false
+		s.start()
+		a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 3 * second,
+			Until: b.released})
+		s.run(func() {
+			a.at(second)
+			if granted, _ = a.try(); granted {
+				held.next(a)
+				a.release()
+			}
+		}, func() {
+			b.at(1500 * time.Millisecond)
+			b.mustAcquire()
+			held.newest = b.token()
+			b.release()
+		})
+		s.judge(WrongToken, granted && a.fenced() && b.heldBefore(a.grantedAt))
+	})
+}
+
+func counterIsLost(t *telling) {
+	t.world(func(s *story) {
+		cast := s.cast("A", "B")
+		a, b := cast[0], cast[1]
+		storage := s.Storage(100)
+		s.operator(func(o *actor) {
+			o.at(4 * second)
+			o.Step("flushes", func() {
+				for i := range t.settings.nodes {
+					s.Node(i).Flush()
+				}
+			})
+		})
+		s.play(func() {
+			for range 3 {
+				a.at(0)
+				a.mustAcquire()
+				left, version := a.read(storage)
+				a.write(storage, left-1, version)
+				a.release()
+			}
+		}, func() {
+			b.at(5 * second)
+			b.mustAcquire()
+			_, version := b.read(storage)
+			if !b.write(storage, 0, version) {
+				b.report(Unavailable, "B holds the lock, and the storage has seen"+
+					" tokens that are greater than its token %d", b.token())
+			}
+			b.release()
+		})
+		s.judge(Unavailable, a.fenced())
+	})
+}

@@ -1,0 +1,118 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+)
+
+// The family of leases: how long a lease lasts at the server.
+
+var leaseLength = Scenario{
+	Name:   "lease_length",
+	Family: Leasing,
+	Story: "A takes the lock and works for 9.6 s. Its lease is as long as A asked" +
+		" for, by the server: after the grant and, where the lease is renewed," +
+		" after each renewal. Also: the lease isn't a whole number of seconds.",
+	Invariants: []string{WrongLease},
+	tell: func(t *telling) {
+		if t.onStore("its lease isn't a key's expiry") {
+			return
+		}
+		leaseIsMeasured(t)
+		leaseIsMeasured(t, uneven)
+	},
+}
+
+func leaseIsMeasured(t *telling, options ...worldOption) {
+	t.world(func(s *story) {
+		a := s.actor("A")
+		leased := false
+		measure := func() {
+			a.Step("looks", func() {
+				for i := range t.settings.nodes {
+					leased = s.measure(s.Node(i), leased) || leased
+				}
+			})
+		}
+		s.play(func() {
+			a.at(0)
+			a.mustAcquire()
+			measure()
+			for _, moment := range []time.Duration{afterRenewal,
+				2 * afterRenewal, 9600 * time.Millisecond} {
+				a.at(moment)
+				measure()
+			}
+			a.release()
+		})
+		s.judge(WrongLease, leased)
+	}, options...)
+}
+
+// measure judges the lease that a node has given A last, and says whether there
+// is one. A key that never had a lease is a lock without one.
+func (s *storyOf) measure(n *lab.Node, leased bool) bool {
+	if n.Free() {
+		return false
+	}
+	left := n.LeaseLeft()
+	length := n.LeaseLeft() + s.Now() - n.LeasedAt()
+	switch inexact := s.sooner(100*time.Millisecond, 300*time.Millisecond); {
+	case left == 0 && !leased:
+		return false
+	case left == 0:
+		s.Report(WrongLease, "A's lock had a lease, and has none since %.3f",
+			n.LeasedAt().Seconds())
+	case (length - lease).Abs() > inexact:
+		s.Report(WrongLease, "the lease that A has since %.3f is %.3f s long, and"+
+			" A asked for %v", n.LeasedAt().Seconds(), length.Seconds(), lease)
+	}
+	return true
+}
+
+var fixedLease = Scenario{
+	Name:   "fixed_lease",
+	Family: Leasing,
+	Story: "A takes the lock with the option that turns renewal off, and works" +
+		" for 15 s. B, which waits, gets the lock when A's lease ends at 10 s," +
+		" and A is told by then.",
+	Invariants: []string{WrongLease, NotTold},
+	tell: func(t *telling) {
+		if !t.offers(Renewal) || !t.offers(FixedLeases) {
+			t.verdict(NotOffered, t.scenario.Invariants...)
+			return
+		}
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			var told time.Duration
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				told = a.awaitLoss(14 * second)
+				a.at(15 * second)
+				a.release()
+			}, func() {
+				b.at(second)
+				b.Until(a.has, lease)
+				if b.acquire(10*second+s.sooner(0, 2*second)) != nil {
+					b.report(WrongLease, "A's lease of %v was not to be renewed,"+
+						" and B can't have the lock", lease)
+					return
+				}
+				b.at(15 * second)
+				if told == 0 || told > b.grantedAt+s.sooner(0, second) {
+					b.report(NotTold, "B holds the lock since %.3f, and A was"+
+						" not told when its lease ended", b.grantedAt.Seconds())
+				}
+				b.release()
+			})
+			s.judge(WrongLease, true)
+			s.judge(NotTold, b.grantedAt > 0)
+		}, unrenewed)
+		if !t.offers(Telling) {
+			t.verdict(NotOffered, NotTold)
+		}
+	},
+}

@@ -1,0 +1,219 @@
+package scenarios
+
+import "time"
+
+// The family of processes: several owners live in one, and some processes are
+// farther away than others.
+
+var twoOwnersOneProcess = Scenario{
+	Name:   "two_owners_one_process",
+	Family: Process,
+	Story: "A and A2 are owners in one process and share a client. A holds the" +
+		" lock until 6 s. A2 tries at 1 s, and unlocks at 2 s without having the" +
+		" lock; B, in another process, tries at 3 s. Also: A works for 15 s on a" +
+		" lease of 10 s, A2 gets the lock at about 10 s, and A unlocks at 15 s.",
+	Invariants: []string{TwoHolders, ForeignRelease},
+	tell: func(t *telling) {
+		if t.onStore("which of a session's owners has the lock isn't seen there") {
+			return
+		}
+		t.world(func(s *story) {
+			a := s.actor("A")
+			a2, b := s.beside(a, "A2"), s.actor("B")
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(6 * second)
+				a.Until(b.tried, lease)
+				a.release()
+			}, func() {
+				a2.at(second)
+				a2.Until(a.has, lease)
+				a2.try()
+				a2.at(2 * second)
+				a2.release()
+				a2.Step("looks", func() {
+					if s.Owner() == "-" {
+						s.Report(ForeignRelease, "A2 has unlocked what it didn't"+
+							" have, and A's lock is gone")
+					}
+				})
+			}, func() {
+				b.at(3 * second)
+				b.Until(a2.released, lease)
+				if granted, _ := b.try(); granted {
+					b.release()
+				}
+			})
+			s.judge(TwoHolders, true)
+			s.judge(ForeignRelease, true)
+		})
+		t.world(func(s *story) {
+			a := s.actor("A")
+			a2 := s.beside(a, "A2")
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(15 * second)
+				a.Until(a2.has, lease)
+				a.release()
+				a.Step("looks", func() {
+					if a2.depth > 0 && s.Owner() == "-" {
+						s.Report(ForeignRelease, "A unlocks, and A2, which has the"+
+							" lock since %.3f, has lost it", a2.grantedAt.Seconds())
+					}
+				})
+			}, func() {
+				a2.at(second)
+				a2.acquire(30 * second)
+				a2.work(8 * second)
+				a2.release()
+			})
+			s.judge(ForeignRelease, a2.heldBefore(a.freedAt))
+		}, pollEvery(500*time.Millisecond))
+	},
+}
+
+var lostLeasePassedOn = Scenario{
+	Name:   "lost_lease_passed_on",
+	Family: Process,
+	Story: "A holds the lock, and A2 and A3 wait in its process. Just after a" +
+		" renewal an operator deletes the lock, and B, in another process, takes it" +
+		" and works until 12 s. A unlocks when it's told of the loss, if it is. A2" +
+		" and A3 must not be inside together with B.",
+	Invariants: []string{TwoHolders},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			a := s.actor("A")
+			a2, a3, b := s.beside(a, "A2"), s.beside(a, "A3"), s.actor("B")
+			waits := func(w *actor) func() {
+				return func() {
+					w.at(second)
+					w.Until(a.has, lease)
+					if w.acquire(13*second) == nil {
+						w.release()
+					}
+				}
+			}
+			s.play(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.overlaps()
+				a.at(afterRenewal)
+				if a.awaitLoss(afterRenewal+lease/2) > 0 {
+					a.release()
+				}
+			}, waits(a2), waits(a3), func() {
+				b.at(afterRenewal)
+				b.Step("deletes", func() { s.deleteLock() })
+				if granted, _ := b.try(); granted {
+					b.at(12 * second)
+					b.release()
+				}
+			})
+			s.judge(TwoHolders, b.has())
+		}, pollEvery(second))
+	},
+}
+
+var busyNeighbors = Scenario{
+	Name:   "busy_neighbors",
+	Family: Process,
+	Story: "Four owners of process B take the lock again and again, for 10 ms each," +
+		" and rest for about 10 ms. A, in another process, asks at 0.3 s and must get" +
+		" the lock within 2 s.",
+	Invariants: []string{Starvation},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			asks, patience := 300*time.Millisecond, s.patience(2*second)
+			// Several nodes are asked one after the other.
+			rests := 10 * time.Millisecond * time.Duration(t.settings.nodes)
+			a, b := s.actor("A"), s.actor("B")
+			scripts := []func(){func() {
+				a.at(asks)
+				a.mustGetIn(patience)
+			}}
+			for _, w := range []*actor{b, s.beside(b, "B2"), s.beside(b, "B3"),
+				s.beside(b, "B4")} {
+				scripts = append(scripts, func() {
+					w.at(0)
+					w.takeTurns(10*time.Millisecond, rests, asks+patience,
+						a.has)
+				})
+			}
+			s.play(scripts...)
+			s.judge(Starvation, true)
+		})
+	},
+}
+
+// takeTurns takes the lock again and again, until a moment or until it's enough.
+// The rests differ, so that no pattern lets in, or keeps out, a client that asks
+// once in a while.
+func (a *actor) takeTurns(works, rests, until time.Duration,
+	enough func() bool) {
+	for n := 0; !enough() && a.story.Now() < until; n++ {
+		if a.acquire(lease) != nil {
+			return
+		}
+		a.work(works)
+		a.release()
+		a.Sleep(rests * time.Duration(5+3*n%8) / 8)
+	}
+}
+
+// mustGetIn waits for a lock that others take and give back all the time.
+func (a *actor) mustGetIn(patience time.Duration) bool {
+	asked := a.story.Now()
+	if err := a.acquire(patience); err != nil {
+		a.report(Starvation, "%s waits since %.3f while others get the lock again"+
+			" and again: %s", a.Name, asked.Seconds(), outcome(err))
+		return false
+	}
+	a.release()
+	return true
+}
+
+var farProcess = Scenario{
+	Name:   "far_process",
+	Family: Process,
+	Story: "A and B take the lock again and again, for 200 ms each, and rest for" +
+		" about 300 ms. C is far away: commands and replies travel for 300 ms, so" +
+		" that a round trip takes more than a twentieth of the lease. C asks three" +
+		" times, and each time must get the lock within three leases.",
+	Invariants: []string{Starvation},
+	tell: func(t *telling) {
+		if t.cannot("the wait of a far process is exact in virtual time only") {
+			return
+		}
+		if t.onStore("a store's heartbeats must come in time") {
+			return
+		}
+		if t.settings.nodes > 1 {
+			// No node answers within a node timeout: nodes_down is about that.
+			t.verdict(DoesNotArise, Starvation)
+			return
+		}
+		t.world(func(s *story) {
+			cast := s.cast("A", "B", "C")
+			a, b, c := cast[0], cast[1], cast[2]
+			done := false
+			near := func(w *actor) func() {
+				return func() {
+					w.at(0)
+					w.takeTurns(200*time.Millisecond, 300*time.Millisecond,
+						time.Hour, func() bool { return done })
+				}
+			}
+			s.start()
+			c.Far = 300 * time.Millisecond
+			s.run(near(a), near(b), func() {
+				c.at(second)
+				for n := 0; n < 3 && c.mustGetIn(3*lease); n++ {
+				}
+				c.Step("is done", func() { done = true })
+			})
+			s.judge(Starvation, true)
+		})
+	},
+}

@@ -1,0 +1,364 @@
+package judge_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
+	"github.com/lockladder/lockladder/scenarios/soak/internal/judge"
+)
+
+const key = "stock"
+
+// history is a recorded run of two workers, in milliseconds.
+type history struct {
+	setup  event.Setup
+	events []event.Event
+	calls  int64
+}
+
+func record() *history {
+	return &history{setup: event.Setup{Rung: "a rung", TTL: time.Second,
+		Poll: 100 * time.Millisecond, Renews: true, Keys: []string{key},
+		Drivers:  []string{"strict", "defaults"},
+		Lateness: []time.Duration{time.Second, 6 * time.Second},
+		Page:     "docs/99-a-rung.md"}}
+}
+
+func ms(at int) int64 { return int64(at) * int64(time.Millisecond) }
+
+func (h *history) add(at int, e event.Event) {
+	e.At = ms(at)
+	h.events = append(h.events, e)
+}
+
+// call is an operation of worker's only goroutine.
+func (h *history) call(worker, from, to int, op string, deadline int, granted bool,
+	fault string) {
+	h.calls++
+	e := event.Event{Worker: worker, Goroutine: 1, N: h.calls, Key: key, Op: op}
+	call := e
+	call.Kind, call.Deadline = event.Call, ms(deadline)
+	h.add(from, call)
+	if to > 0 {
+		e.Kind, e.Granted, e.Error = event.Return, granted, fault
+		h.add(to, e)
+	}
+}
+
+// grant lets a worker get the lock and begin a section.
+func (h *history) grant(worker, at int, section string, token uint64) {
+	h.call(worker, at-1, at, event.Lock, at+1000, true, "")
+	h.add(at, event.Event{Kind: event.Hold, Worker: worker, Goroutine: 1, Key: key,
+		Section: section, Token: token})
+}
+
+// leave ends the section.
+func (h *history) leave(worker, at int, section string) {
+	h.add(at, event.Event{Kind: event.Leave, Worker: worker, Goroutine: 1,
+		Key: key, Section: section})
+	h.call(worker, at, at+1, event.Unlock, at+2000, false, "")
+}
+
+func (h *history) lost(worker, at int, section string) {
+	h.add(at, event.Event{Kind: event.Lost, Worker: worker, Goroutine: 1, Key: key,
+		Section: section})
+}
+
+func (h *history) read(worker, at int, section string) {
+	h.add(at, event.Event{Kind: event.Read, Worker: worker, Goroutine: 1, Key: key,
+		Section: section})
+}
+
+func (h *history) write(worker, at int, section string) {
+	h.add(at, event.Event{Kind: event.Write, Worker: worker, Goroutine: 1, Key: key,
+		Section: section, Value: section, Looked: ms(at)})
+}
+
+// section is a whole one that nothing disturbs.
+func (h *history) section(worker, from, to int, name string, token uint64) {
+	h.grant(worker, from, name, token)
+	h.read(worker, from, name)
+	h.write(worker, to, name)
+	h.leave(worker, to, name)
+}
+
+func (h *history) stopped(worker, from, to int) {
+	h.add(from, event.Event{Kind: event.Stop, Worker: worker})
+	h.add(to, event.Event{Kind: event.Continue, Worker: worker})
+}
+
+// end lets the run end well.
+func (h *history) end(at int) {
+	h.add(at, event.Event{Kind: event.Calm, Worker: event.Everyone})
+	for w := range h.setup.Drivers {
+		h.call(w, at+10*w, at+10*w+5, event.Probe, at+4000, true, "")
+		h.add(at+1000, event.Event{Kind: event.Rest, Worker: w, Base: 20,
+			Count: 20})
+	}
+}
+
+// verdict is the judge's. The events come to it in the order of time, and a read
+// with what was written last.
+func (h *history) verdict() judge.Verdict {
+	slices.SortStableFunc(h.events, func(a, b event.Event) int {
+		return int(a.At - b.At)
+	})
+	value := ""
+	for i := range h.events {
+		switch e := &h.events[i]; e.Kind {
+		case event.Read:
+			e.Value = value
+		case event.Write:
+			value = e.Section
+		}
+	}
+	return judge.Judge(h.setup, h.events)
+}
+
+// judged are the invariants that the judge finds broken.
+func (h *history) judged() []string {
+	var broken []string
+	for _, v := range h.verdict().Violations {
+		broken = append(broken, v.Invariant)
+	}
+	slices.Sort(broken)
+	return slices.Compact(broken)
+}
+
+func TestTheJudge(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		record func(*history)
+		broken []string
+	}{
+		{"accepts sections one after the other", func(h *history) {
+			h.section(0, 100, 200, "a", 0)
+			h.section(1, 202, 300, "b", 0)
+			h.section(0, 302, 400, "c", 0)
+		}, nil},
+		{"finds two holders and a lost update", func(h *history) {
+			h.section(0, 100, 200, "a", 0)
+			h.section(1, 150, 300, "b", 0)
+		}, []string{judge.LostUpdate, judge.TwoHolders}},
+		{"finds two holders who only read", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.section(1, 150, 300, "b", 0)
+			h.leave(0, 310, "a")
+		}, []string{judge.TwoHolders}},
+		{"lets a belief end with Lost", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.lost(0, 1100, "a")
+			h.section(1, 1102, 1200, "b", 0)
+			h.leave(0, 1300, "a")
+		}, nil},
+		{"lets a belief end with its process", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.add(200, event.Event{Kind: event.Kill, Worker: 0})
+			h.section(1, 1102, 1200, "b", 0)
+		}, nil},
+		{"doesn't let a belief end with another process", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.add(200, event.Event{Kind: event.Kill, Worker: 0, Life: 1})
+			h.section(1, 1102, 1200, "b", 0)
+			h.leave(0, 1300, "a")
+		}, []string{judge.TwoHolders}},
+		{"explains two holders by a stop of one", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.read(0, 100, "a")
+			h.stopped(0, 150, 2150)
+			h.section(1, 1102, 1200, "b", 0)
+			h.write(0, 2151, "a")
+			h.leave(0, 2160, "a")
+			h.section(1, 2200, 2300, "c", 0)
+		}, nil},
+		{"explains what a late write destroys", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.read(0, 100, "a")
+			h.stopped(0, 150, 2150)
+			h.section(1, 1102, 1200, "b", 0)
+			h.grant(1, 2140, "c", 0)
+			h.read(1, 2140, "c")
+			h.write(0, 2151, "a")
+			h.leave(0, 2160, "a")
+			h.write(1, 2190, "c")
+			h.leave(1, 2190, "c")
+			h.section(1, 2200, 2300, "d", 0)
+		}, nil},
+		{"doesn't explain it by a stop of a third", func(h *history) {
+			h.setup.Drivers = append(h.setup.Drivers, "strict")
+			h.setup.Lateness = append(h.setup.Lateness, time.Second)
+			h.section(0, 100, 1300, "a", 0)
+			h.stopped(2, 100, 1300)
+			h.section(1, 1102, 1250, "b", 0)
+		}, []string{judge.LostUpdate, judge.TwoHolders}},
+		{"doesn't explain it by a stop long ago", func(h *history) {
+			h.stopped(0, 10, 90)
+			h.section(0, 100, 200, "a", 0)
+			h.section(1, 150, 300, "b", 0)
+		}, []string{judge.LostUpdate, judge.TwoHolders}},
+		{"doesn't explain what goes on long after a stop", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.stopped(0, 150, 1150)
+			h.section(1, 1102, 1200, "b", 0)
+			h.section(1, 1702, 1800, "c", 0)
+			h.leave(0, 1900, "a")
+		}, []string{judge.TwoHolders}},
+		{"explains it by a pause that the process felt", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.section(1, 1102, 1200, "b", 0)
+			h.add(1210, event.Event{Kind: event.Pause, Worker: 0,
+				For: 200 * time.Millisecond})
+			h.leave(0, 1215, "a")
+		}, nil},
+		{"explains no lost update of a fenced lock", func(h *history) {
+			h.setup.Fenced = true
+			h.grant(0, 100, "a", 1)
+			h.read(0, 100, "a")
+			h.stopped(0, 150, 2150)
+			h.section(1, 1102, 1200, "b", 2)
+			h.write(0, 2151, "a")
+			h.leave(0, 2160, "a")
+		}, []string{judge.LostUpdate}},
+		{"accepts what a storage refused", func(h *history) {
+			h.setup.Fenced = true
+			h.grant(0, 100, "a", 1)
+			h.read(0, 100, "a")
+			h.stopped(0, 150, 2150)
+			h.section(1, 1102, 1200, "b", 2)
+			h.add(2151, event.Event{Kind: event.Refused, Op: "write",
+				Goroutine: 1, Key: key, Section: "a", Token: 1})
+			h.leave(0, 2160, "a")
+		}, nil},
+		{"finds a token that falls", func(h *history) {
+			h.setup.Fenced = true
+			h.section(0, 100, 200, "a", 2)
+			h.section(1, 202, 300, "b", 1)
+		}, []string{judge.OldToken}},
+		{"finds a token that comes twice", func(h *history) {
+			h.setup.Fenced = true
+			h.section(0, 100, 200, "a", 2)
+			h.section(1, 202, 300, "b", 2)
+		}, []string{judge.OldToken}},
+		{"finds a call that is late", func(h *history) {
+			h.call(0, 100, 1601, event.Lock, 600, false, "deadline exceeded")
+		}, []string{judge.LateReturn}},
+		{"gives the driver's defaults more time", func(h *history) {
+			h.call(1, 100, 6599, event.Lock, 600, false, "deadline exceeded")
+		}, nil},
+		{"finds that the driver's defaults have an end", func(h *history) {
+			h.call(1, 100, 6601, event.Lock, 600, false, "deadline exceeded")
+		}, []string{judge.LateReturn}},
+		{"doesn't count a stop as lateness", func(h *history) {
+			h.call(0, 100, 2500, event.Lock, 600, false, "deadline exceeded")
+			h.stopped(0, 500, 2400)
+		}, nil},
+		{"finds a call that never returns", func(h *history) {
+			h.call(0, 100, 0, event.Lock, 600, false, "")
+		}, []string{judge.LateReturn}},
+		{"expects no return of a process that was killed", func(h *history) {
+			h.call(0, 100, 0, event.Lock, 600, false, "")
+			h.add(700, event.Event{Kind: event.Kill, Worker: 0})
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := record()
+			c.record(h)
+			h.end(8000)
+			assert.Equal(t, c.broken, h.judged())
+		})
+	}
+}
+
+func TestTheJudgeLooksAtTheEndOfARun(t *testing.T) {
+	run := func(change func(*history)) []string {
+		h := record()
+		h.section(0, 100, 200, "a", 0)
+		h.end(1000)
+		change(h)
+		return h.judged()
+	}
+	drop := func(h *history, which func(event.Event) bool) {
+		h.events = slices.DeleteFunc(h.events, which)
+	}
+	assert.Empty(t, run(func(*history) {}))
+	assert.Equal(t, []string{judge.LeftBehind}, run(func(h *history) {
+		h.add(2000, event.Event{Kind: event.Left, Text: "a process"})
+	}))
+	assert.Equal(t, []string{judge.LeftBehind}, run(func(h *history) {
+		h.add(2000, event.Event{Kind: event.Rest, Base: 20, Count: 21})
+	}))
+	assert.Equal(t, []string{judge.LeftBehind}, run(func(h *history) {
+		drop(h, func(e event.Event) bool {
+			return e.Kind == event.Rest && e.Worker == 1
+		})
+	}), "a worker that never rests")
+	assert.Equal(t, []string{judge.NotHad}, run(func(h *history) {
+		drop(h, func(e event.Event) bool {
+			return e.Op == event.Probe && e.Worker == 1
+		})
+	}), "nobody has asked")
+	assert.Equal(t, []string{judge.NotHad}, run(func(h *history) {
+		for i := range h.events {
+			if e := &h.events[i]; e.Op == event.Probe && e.Kind == event.Return {
+				e.Granted = false
+			}
+		}
+	}), "a key that is not to be had")
+	assert.Equal(t, []string{judge.NotHad}, run(func(h *history) {
+		for i := range h.events {
+			if e := &h.events[i]; e.Op == event.Probe && e.Kind == event.Return {
+				e.At += ms(2500)
+			}
+		}
+	}), "a key that is had too late")
+	assert.Empty(t, run(func(h *history) {
+		drop(h, func(e event.Event) bool {
+			return e.Op == event.Probe || e.Kind == event.Calm ||
+				e.Kind == event.Rest
+		})
+	}), "a run that was broken off")
+}
+
+func TestAVerdictSaysWhatAReaderNeeds(t *testing.T) {
+	h := record()
+	h.setup.Seed, h.setup.Again = 42, "soak -seed 42 -only late"
+	h.add(140, event.Event{Kind: event.FaultBegin, Op: "late", Text: "replies"})
+	h.section(0, 100, 200, "first", 0)
+	h.section(1, 150, 300, "second", 0)
+	h.end(1000)
+	var b strings.Builder
+	h.verdict().Write(&b)
+	for _, wanted := range []string{"VIOLATED, seed 42", "two holders at",
+		"first and second believed to hold stock", "for 50ms",
+		"fault    late replies", "documented on no page",
+		"again: soak -seed 42 -only late", "lost update at"} {
+		assert.Contains(t, b.String(), wanted)
+	}
+
+	documents := func() string { return h.verdict().Violations[0].Documents }
+	h.setup.Flaws = []string{"node_restart: two holders",
+		"overrun_overlap: two holders", "nested: orphaned"}
+	assert.Empty(t, documents())
+	h.add(50, event.Event{Kind: event.FaultBegin, Op: "flushall",
+		Worker: event.Everyone})
+	assert.Equal(t, "docs/99-a-rung.md (node_restart)", documents())
+	h.setup.Flaws = []string{"slow_get: foreign release"}
+	assert.Equal(t, "docs/99-a-rung.md (slow_get)", documents())
+}
+
+// A long history is judged in a moment: a run of ten minutes has thousands of
+// sections.
+func TestALongHistoryIsJudged(t *testing.T) {
+	h := record()
+	for n := range 20_000 {
+		h.section(n%2, 100+10*n, 108+10*n, fmt.Sprint("s", n), 0)
+	}
+	h.end(300_000)
+	assert.Empty(t, h.judged())
+}

@@ -1,0 +1,262 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
+	"github.com/lockladder/lockladder/scenarios/soak/internal/proxy"
+)
+
+// Lanes run beside each other, so that faults of different kinds coincide.
+const (
+	processes = iota
+	atServers
+	network
+	lanesCount
+)
+
+// All are the faults.
+var All = []Fault{
+	{Name: "stop", lane: processes, do: stop,
+		Text: "SIGSTOP for a worker, and SIGCONT"},
+	{Name: "kill", lane: processes, do: kill,
+		Text: "kill -9 for a worker, and a new one"},
+	{Name: "client-kill", lane: atServers, do: killClients("normal"),
+		Text: "CLIENT KILL TYPE normal"},
+	{Name: "client-kill-pubsub", lane: atServers, do: killClients("pubsub"),
+		Text: "CLIENT KILL TYPE pubsub"},
+	{Name: "pause-all", lane: atServers, do: pauseClients("ALL"),
+		Text: "CLIENT PAUSE ALL"},
+	{Name: "pause-write", lane: atServers, do: pauseClients("WRITE"),
+		Text: "CLIENT PAUSE WRITE"},
+	{Name: "script-flush", lane: atServers, do: order("SCRIPT", "FLUSH"),
+		Text: "SCRIPT FLUSH"},
+	{Name: "debug-sleep", lane: atServers, do: sleep,
+		Text: "DEBUG SLEEP: the server stands still"},
+	{Name: "restart", lane: atServers, do: restart(true),
+		Text: "kill -9 for the server, and a restart with all data"},
+	{Name: "restart-empty", lane: atServers, do: restart(false), Mode: true,
+		Text: "kill -9 for the server, and a restart without data"},
+	{Name: "flushall", lane: atServers, do: order("FLUSHALL"), Mode: true,
+		Text: "FLUSHALL"},
+	{Name: "delay", lane: network, do: delay,
+		Text: "all data arrives later, or replies up to 1.5 leases later"},
+	{Name: "late", lane: network, do: late,
+		Text: "requests or replies are held back, and then delivered"},
+	{Name: "blackhole", lane: network, do: blackhole,
+		Text: "requests or replies are lost, connections hang"},
+	{Name: "cut", lane: network, do: cut, Text: "connections are reset"},
+	{Name: "half-close", lane: network, do: halfClose,
+		Text: "one direction of the connections is closed"},
+	{Name: "refuse", lane: network, do: refuse,
+		Text: "new connections are refused, and old ones reset"},
+	{Name: "dial", lane: network, do: dial,
+		Text: "new connections hang while they are dialed, old ones are reset"},
+}
+
+func stop(s *strike) error {
+	w := s.rng.IntN(s.World.Workers())
+	// Both events come before their signals: what the process does after the
+	// second one, no stop explains.
+	s.Write(event.Event{Kind: event.Stop, Worker: w,
+		Text: fmt.Sprint("for ", s.length.Round(time.Millisecond))})
+	if err := s.World.Stop(w); err != nil {
+		return err
+	}
+	s.last()
+	s.Write(event.Event{Kind: event.Continue, Worker: w})
+	return s.World.Continue(w)
+}
+
+func kill(s *strike) error {
+	return s.World.Replace(s.rng.IntN(s.World.Workers()))
+}
+
+// server draws one, and how an excerpt calls it.
+func (s *strike) server() (int, string) {
+	n := s.rng.IntN(s.World.Servers())
+	return n, fmt.Sprint("at server ", n+1)
+}
+
+// ask sends a command to a server past all proxies. A fault that the end of the
+// nemesis cuts short still gets its answer.
+func (s *strike) ask(server int, args ...any) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx),
+		30*time.Second)
+	defer cancel()
+	return s.World.Admin(server).Do(ctx, args...).Err()
+}
+
+func killClients(kind string) func(*strike) error {
+	return func(s *strike) error {
+		server, where := s.server()
+		defer s.begin(event.Everyone, "%s", where)()
+		return s.ask(server, "CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
+	}
+}
+
+func pauseClients(which string) func(*strike) error {
+	return func(s *strike) error {
+		server, where := s.server()
+		defer s.begin(event.Everyone, "%s", where)()
+		// The pause ends by itself; UNPAUSE ends it when the fault does.
+		err := s.ask(server, "CLIENT", "PAUSE", s.length.Milliseconds(), which)
+		if err != nil {
+			return err
+		}
+		s.last()
+		return s.ask(server, "CLIENT", "UNPAUSE")
+	}
+}
+
+func order(args ...any) func(*strike) error {
+	return func(s *strike) error {
+		server, where := s.server()
+		defer s.begin(event.Everyone, "%s", where)()
+		return s.ask(server, args...)
+	}
+}
+
+func sleep(s *strike) error {
+	server, where := s.server()
+	defer s.begin(event.Everyone, "%s", where)()
+	return s.ask(server, "DEBUG", "SLEEP", fmt.Sprintf("%.3f",
+		s.length.Seconds()))
+}
+
+func restart(keepData bool) func(*strike) error {
+	return func(s *strike) error {
+		server, where := s.server()
+		defer s.begin(event.Everyone, "%s", where)()
+		return s.World.Restart(context.WithoutCancel(s.ctx), server, keepData)
+	}
+}
+
+// proxies draws what a fault of the network is about: one worker or all, and one
+// server or all.
+func (s *strike) proxies() (all []*proxy.Proxy, worker int, where string) {
+	workers, servers := s.World.Workers(), s.World.Servers()
+	worker, first, last := event.Everyone, 0, workers-1
+	if s.rng.IntN(3) > 0 {
+		worker = s.rng.IntN(workers)
+		first, last = worker, worker
+	}
+	server := s.rng.IntN(servers)
+	every := servers == 1 || s.rng.IntN(3) == 0
+	if !every {
+		where = fmt.Sprintf("to server %d ", server+1)
+	}
+	for w := first; w <= last; w++ {
+		for n := range servers {
+			if every || n == server {
+				all = append(all, s.World.Proxy(w, n))
+			}
+		}
+	}
+	return all, worker, where
+}
+
+// direction draws one.
+func (s *strike) direction() (proxy.Direction, string) {
+	switch s.rng.IntN(3) {
+	case 0:
+		return proxy.Requests, "requests"
+	case 1:
+		return proxy.Replies, "replies"
+	}
+	return proxy.Both, "both ways"
+}
+
+// weather sets one for the length of the fault.
+func (s *strike) weather(w proxy.Weather, what string) error {
+	proxies, worker, where := s.proxies()
+	defer s.begin(worker, "%s%s", where, what)()
+	for _, p := range proxies {
+		p.Set(w)
+	}
+	s.last()
+	for _, p := range proxies {
+		p.Set(proxy.Weather{})
+	}
+	return nil
+}
+
+func delay(s *strike) error {
+	if s.rng.IntN(3) == 0 {
+		d := between(s.rng, time.Millisecond, s.TTL*3/10)
+		return s.weather(proxy.Weather{Delay: d},
+			d.Round(time.Millisecond).String())
+	}
+	d := between(s.rng, s.TTL*3/4, s.TTL*3/2)
+	s.length = max(s.length, 2*d) // else nothing is answered during it
+	return s.weather(proxy.Weather{Delay: d, Slow: proxy.Replies},
+		d.Round(time.Millisecond).String()+" replies")
+}
+
+func late(s *strike) error {
+	d, what := s.direction()
+	return s.weather(proxy.Weather{Hold: d}, what)
+}
+
+func blackhole(s *strike) error {
+	d, what := s.direction()
+	return s.weather(proxy.Weather{Swallow: d}, what)
+}
+
+func cut(s *strike) error {
+	proxies, worker, where := s.proxies()
+	defer s.begin(worker, "%s", where)()
+	for _, p := range proxies {
+		p.Cut()
+	}
+	return nil
+}
+
+func halfClose(s *strike) error {
+	d, what := s.direction()
+	proxies, worker, where := s.proxies()
+	defer s.begin(worker, "%s%s", where, what)()
+	for _, p := range proxies {
+		p.HalfClose(d)
+	}
+	return nil
+}
+
+func refuse(s *strike) error {
+	proxies, worker, where := s.proxies()
+	defer s.begin(worker, "%s", where)()
+	for _, p := range proxies {
+		p.Refuse()
+		p.Cut()
+	}
+	s.last()
+	var errs []error
+	for _, p := range proxies {
+		errs = append(errs, p.Admit())
+	}
+	return errors.Join(errs...)
+}
+
+func dial(s *strike) error {
+	proxies, worker, where := s.proxies()
+	defer s.begin(worker, "%s", where)()
+	var ends []func()
+	defer func() {
+		for _, end := range ends {
+			end()
+		}
+	}()
+	for _, p := range proxies {
+		end, err := p.HangDials()
+		if err != nil {
+			return err
+		}
+		ends = append(ends, end)
+		p.Cut()
+	}
+	s.last()
+	return nil
+}

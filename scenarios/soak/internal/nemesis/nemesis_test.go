@@ -1,0 +1,112 @@
+package nemesis_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
+	"github.com/lockladder/lockladder/scenarios/soak/internal/nemesis"
+	"github.com/lockladder/lockladder/scenarios/soak/internal/proxy"
+)
+
+// world has processes only, and writes down what is done to them.
+type world struct {
+	done    []string
+	stopped map[int]bool
+}
+
+func (w *world) Workers() int { return 4 }
+
+func (w *world) Stop(n int) error {
+	w.stopped[n] = true
+	w.done = append(w.done, fmt.Sprint("stop ", n))
+	return nil
+}
+
+func (w *world) Continue(n int) error {
+	delete(w.stopped, n)
+	w.done = append(w.done, fmt.Sprint("continue ", n))
+	return nil
+}
+
+func (w *world) Replace(n int) error {
+	w.done = append(w.done, fmt.Sprint("replace ", n))
+	return nil
+}
+
+func (w *world) Servers() int                             { return 0 }
+func (w *world) Admin(int) *redis.Client                  { return nil }
+func (w *world) Restart(context.Context, int, bool) error { return nil }
+func (w *world) Proxy(int, int) *proxy.Proxy              { return nil }
+
+// disturb runs faults of processes for a minute.
+func disturb(t *testing.T, seed uint64) (done []string, written []event.Event) {
+	synctest.Test(t, func(t *testing.T) {
+		faults, err := nemesis.Select([]string{"stop", "kill"}, nil)
+		require.NoError(t, err)
+		w := &world{stopped: map[int]bool{}}
+		var writing sync.Mutex
+		n := &nemesis.Nemesis{World: w, Seed: seed, TTL: time.Second, Faults: faults,
+			Write: func(e event.Event) {
+				writing.Lock()
+				defer writing.Unlock()
+				written = append(written, e)
+			}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, n.Run(ctx))
+		assert.Empty(t, w.stopped, "all go on")
+		assert.Equal(t, n.Count(), count(w.done, "continue")+
+			count(w.done, "replace"))
+		assert.Empty(t, n.Now())
+		done = w.done
+	})
+	return done, written
+}
+
+func count(done []string, what string) (n int) {
+	for _, d := range done {
+		if strings.HasPrefix(d, what) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestTheSameSeedDrawsTheSameFaults(t *testing.T) {
+	first, written := disturb(t, 7)
+	again, _ := disturb(t, 7)
+	other, _ := disturb(t, 8)
+	assert.Equal(t, first, again)
+	assert.NotEqual(t, first, other)
+	assert.Greater(t, len(first), 20)
+	assert.True(t, slices.ContainsFunc(written, func(e event.Event) bool {
+		return e.Kind == event.Stop
+	}))
+}
+
+func TestFaultsAreSelected(t *testing.T) {
+	names := func(only, modes []string) (all []string) {
+		faults, err := nemesis.Select(only, modes)
+		require.NoError(t, err)
+		for _, f := range faults {
+			all = append(all, f.Name)
+		}
+		return all
+	}
+	assert.Equal(t, []string{"flushall", "late"},
+		names([]string{"late"}, []string{"flushall"}))
+	assert.NotContains(t, names(nil, nil), "restart-empty")
+	_, err := nemesis.Select(nil, []string{"earthquake"})
+	assert.ErrorContains(t, err, "restart-empty")
+}

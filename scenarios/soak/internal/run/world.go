@@ -1,0 +1,277 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
+	"github.com/lockladder/lockladder/scenarios/soak/internal/proxy"
+	"github.com/lockladder/lockladder/scenarios/soak/internal/storage"
+	"github.com/lockladder/lockladder/scenarios/soak/internal/worker"
+)
+
+// world is all that a run starts. It is the nemesis's world too.
+type world struct {
+	config  Config
+	dir     string
+	log     *event.Log // of the nemesis
+	storage *storage.Server
+	history *event.Log // of the storage
+	redis   []*servers.Redis
+	admins  []*redis.Client
+	proxies [][]*proxy.Proxy // by worker and server
+
+	mu        sync.Mutex // guards what follows
+	processes []*process // by worker
+	lives     []int
+	pids      []int // of all that there have been
+}
+
+// nodeOf is where and how a client connects to a server.
+func nodeOf(r *servers.Redis) worker.Node {
+	n := worker.Node{Addr: r.Addr()}
+	if r, ok := any(r).(interface {
+		Auth() (user, password string)
+	}); ok {
+		n.User, n.Password = r.Auth()
+	}
+	return n
+}
+
+// newWorld starts everything. A failure leaves nothing behind.
+func newWorld(ctx context.Context, c Config, dir string) (*world, error) {
+	w := &world{config: c, dir: dir,
+		processes: make([]*process, c.Workers), lives: make([]int, c.Workers)}
+	if err := w.open(ctx); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+func (w *world) open(ctx context.Context) error {
+	var err error
+	if w.log, err = event.Create(filepath.Join(w.dir, "nemesis.jsonl")); err != nil {
+		return err
+	}
+	w.history, err = event.Create(filepath.Join(w.dir, "storage.jsonl"))
+	if err != nil {
+		return err
+	}
+	if w.storage, err = storage.Serve(w.history); err != nil {
+		return err
+	}
+	// What a server has answered it also has after a restart.
+	w.redis, err = servers.StartAll(ctx, w.config.Rung.Nodes,
+		"--appendonly", "yes", "--appendfsync", "always",
+		"--enable-debug-command", "yes", "--loglevel", "warning")
+	if err != nil {
+		return err
+	}
+	for _, r := range w.redis {
+		w.admins = append(w.admins, r.Client())
+	}
+	for range w.config.Workers {
+		var row []*proxy.Proxy
+		for _, r := range w.redis {
+			p, err := proxy.Listen(r.Addr())
+			if err != nil {
+				return err
+			}
+			row = append(row, p)
+		}
+		w.proxies = append(w.proxies, row)
+	}
+	for n := range w.config.Workers {
+		if err := w.start(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts a worker, or the next one in its place.
+func (w *world) start(n int) error {
+	c := w.config
+	o := worker.Orders{Dir: w.dir, Worker: n, Life: w.lives[n],
+		Rung: c.Rung.Name, Seed: c.Seed, Goroutines: c.Goroutines,
+		Keys: c.keys(), TTL: c.TTL, Poll: c.Poll, Driver: c.driver(n),
+		Storage: w.storage.Addr()}
+	for i, r := range w.redis {
+		node := nodeOf(r)
+		node.Addr = w.proxies[n][i].Addr()
+		o.Nodes = append(o.Nodes, node)
+	}
+	p, err := start(o)
+	if err != nil {
+		return fmt.Errorf("worker %d: %w", n, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.processes[n] = p
+	w.pids = append(w.pids, p.pid)
+	return nil
+}
+
+func (w *world) write(e event.Event) {
+	if err := w.log.Write(e); err != nil {
+		// Without its events a run can't be judged.
+		fmt.Fprintln(os.Stderr, "soak:", err)
+	}
+}
+
+func (w *world) process(n int) *process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.processes[n]
+}
+
+func (w *world) Workers() int { return w.config.Workers }
+
+func (w *world) Stop(n int) error { return signalStop(w.process(n).pid) }
+
+func (w *world) Continue(n int) error { return signalContinue(w.process(n).pid) }
+
+func (w *world) Replace(n int) error {
+	w.write(event.Event{Kind: event.Kill, Worker: n, Life: w.lives[n]})
+	w.process(n).kill()
+	w.lives[n]++
+	return w.start(n)
+}
+
+func (w *world) Servers() int { return len(w.redis) }
+
+func (w *world) Admin(server int) *redis.Client { return w.admins[server] }
+
+func (w *world) Restart(ctx context.Context, server int, keepData bool) error {
+	r := w.redis[server]
+	dir, err := w.admins[server].ConfigGet(ctx, "dir").Result()
+	if err != nil {
+		return fmt.Errorf("find a server's directory: %w", err)
+	}
+	r.Kill()
+	if !keepData {
+		err := os.RemoveAll(filepath.Join(dir["dir"], "appendonlydir"))
+		if err != nil {
+			return fmt.Errorf("remove a server's data: %w", err)
+		}
+	}
+	if err := r.Restart(ctx); err != nil {
+		return fmt.Errorf("restart a server: %w", err)
+	}
+	return nil
+}
+
+func (w *world) Proxy(n, server int) *proxy.Proxy { return w.proxies[n][server] }
+
+// dead is the first worker that has ended although nobody has ended it.
+func (w *world) dead() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for n, p := range w.processes {
+		if p.ended() {
+			return fmt.Errorf("worker %d has ended: %s", n, p.log.String())
+		}
+	}
+	return nil
+}
+
+// reset ends what faults have left in the network.
+func (w *world) reset() {
+	for _, row := range w.proxies {
+		for _, p := range row {
+			p.Set(proxy.Weather{})
+			p.Reset()
+		}
+	}
+}
+
+// tell sends all workers a word at the same time.
+func (w *world) tell(word string) error {
+	for n := range w.processes {
+		if err := w.process(n).say(word); err != nil {
+			return fmt.Errorf("worker %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// idle waits until all workers are.
+func (w *world) idle() error {
+	for n := range w.processes {
+		if _, err := w.process(n).hear(worker.Idle); err != nil {
+			return fmt.Errorf("worker %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// end lets all workers end, and waits for it for ten seconds.
+func (w *world) end() {
+	for n := range w.processes {
+		p := w.process(n)
+		if p == nil {
+			continue
+		}
+		_ = p.say(worker.End) // else it has ended
+		timer := time.NewTimer(10 * time.Second)
+		for open := true; open; {
+			select {
+			case _, open = <-p.said:
+			case <-timer.C:
+				w.write(event.Event{Kind: event.Left, Worker: n,
+					Life: w.lives[n], Text: "the process, which doesn't end"})
+				open = false
+			}
+		}
+		timer.Stop()
+		p.kill()
+	}
+	w.mu.Lock()
+	w.processes = nil
+	w.mu.Unlock()
+}
+
+// close ends everything that was started. It may be called twice.
+func (w *world) close() error {
+	var errs []error
+	w.mu.Lock()
+	processes := w.processes
+	w.processes = nil
+	w.mu.Unlock()
+	for _, p := range processes {
+		if p != nil {
+			p.kill()
+		}
+	}
+	for _, row := range w.proxies {
+		for _, p := range row {
+			p.Close()
+		}
+	}
+	w.proxies = nil
+	for _, rdb := range w.admins {
+		rdb.Close()
+	}
+	w.admins = nil
+	servers.StopAll(w.redis)
+	w.redis = nil
+	if w.storage != nil {
+		errs = append(errs, w.storage.Close())
+		w.storage = nil
+	}
+	for _, log := range []*event.Log{w.log, w.history} {
+		if log != nil {
+			errs = append(errs, log.Close())
+		}
+	}
+	w.log, w.history = nil, nil
+	return errors.Join(errs...)
+}

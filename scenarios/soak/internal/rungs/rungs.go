@@ -1,0 +1,81 @@
+// Package rungs finds the locks that a soak runs by their names: the rungs, the
+// fenced form of cohort, and locks that are wrong on purpose.
+package rungs
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/reentrant/cohort"
+	"github.com/lockladder/lockladder/scenarios/soak/internal/wrong"
+)
+
+// Rung is a lock that a soak can run.
+type Rung struct {
+	Name      string
+	Nodes     int
+	Build     lock.Build
+	Renews    bool // a holder may work for longer than the lease
+	Reentrant bool // an owner that is inside may enter once more
+	Fenced    bool
+	Page      string // where its flaws are documented
+	Flaws     []lock.Flaw
+}
+
+// cohortFenced is the form of cohort that hands out fencing tokens, which is not
+// a rung of its own.
+const cohortFenced = "reentrant/cohort-fenced"
+
+// Find returns the lock of that name. Its error lists the valid names.
+func Find(name string) (Rung, error) {
+	if mistake, ok := strings.CutPrefix(name, wrong.Prefix); ok {
+		if _, ok := wrong.Locks[mistake]; !ok {
+			return Rung{}, fmt.Errorf("there is no wrong lock %q, they are %s",
+				name, wrong.Prefix+strings.Join(slices.Sorted(maps.Keys(
+					wrong.Locks)), ", "+wrong.Prefix))
+		}
+		return Rung{Name: name, Nodes: 1, Build: wrong.Build(mistake),
+			Renews: true, Fenced: mistake == "early_token",
+			Page: "docs/soak.md"}, nil
+	}
+	find := name
+	if name == cohortFenced {
+		find = "reentrant/cohort"
+	}
+	rung, err := ladder.Find(find)
+	if err != nil {
+		return Rung{}, fmt.Errorf("%w, and %s, and wrong/none and others", err,
+			cohortFenced)
+	}
+	found := Rung{Name: name, Nodes: rung.Nodes, Build: rung.Build,
+		Renews: rung.Renews, Reentrant: strings.HasPrefix(name, "reentrant"),
+		Fenced: name == "reentrant/fenced" || name == cohortFenced,
+		Page:   page(rung), Flaws: rung.Flaws}
+	if name == cohortFenced {
+		found.Build = buildFenced
+	}
+	return found, nil
+}
+
+func buildFenced(env lock.Env) (lock.Lock, error) {
+	l, err := cohort.NewFenced(env.Nodes[0], env.Key, env.TTL, env.Options...)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// page is where a rung is documented.
+func page(rung ladder.Rung) string {
+	for i, r := range ladder.Rungs {
+		if r.Name == rung.Name {
+			return fmt.Sprintf("docs/%02d-%s.md", i+1, path.Base(rung.Name))
+		}
+	}
+	return "docs/README.md"
+}

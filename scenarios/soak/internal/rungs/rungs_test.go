@@ -1,0 +1,51 @@
+package rungs_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/scenarios/soak/internal/rungs"
+	"github.com/lockladder/lockladder/scenarios/soak/internal/wrong"
+)
+
+func TestEveryLockIsWhatItsNameSays(t *testing.T) {
+	names := []string{"reentrant/cohort-fenced"}
+	for _, rung := range ladder.Rungs {
+		names = append(names, rung.Name)
+	}
+	for mistake := range wrong.Locks {
+		names = append(names, wrong.Prefix+mistake)
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			rung, err := rungs.Find(name)
+			require.NoError(t, err)
+			env := lock.Env{Key: "k", TTL: time.Second}
+			for range rung.Nodes {
+				rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+				defer rdb.Close()
+				env.Nodes = append(env.Nodes, rdb)
+			}
+			l, err := rung.Build(env)
+			require.NoError(t, err)
+			_, fenced := l.(lock.Fenced)
+			assert.Equal(t, rung.Fenced, fenced, "it offers fencing tokens")
+			_, err = os.Stat(filepath.Join("../../../..", rung.Page))
+			if filepath.Base(rung.Page) != "soak.md" {
+				require.NoError(t, err, "its page")
+			}
+		})
+	}
+	_, err := rungs.Find("wrong/unknown")
+	assert.ErrorContains(t, err, "wrong/deaf_waiter")
+	_, err = rungs.Find("unknown")
+	assert.ErrorContains(t, err, "reentrant/cohort-fenced")
+}

@@ -1,0 +1,115 @@
+package scenarios_test
+
+import (
+	"flag"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+var everyVariant = flag.Bool("variants", false,
+	"run the scenarios in every world that differs, which takes half a minute")
+
+// variant is a world that differs from the usual one in something that no verdict
+// should depend on.
+type variant struct {
+	name    string
+	options []scenarios.Option
+	masks   []string // "scenario: invariant", which can't break here, and why
+	adds    []string // which locks that renew break only here, and why
+}
+
+var (
+	shortLease = scenarios.Lease(500 * time.Millisecond)
+	strayBrace = scenarios.Key("a}b")
+	resp3      = scenarios.Driver(func(o *redis.Options) { o.Protocol = 3 })
+)
+
+var variants = []variant{
+	{name: "a lease of half a second, a stray brace in the key, and RESP3",
+		options: []scenarios.Option{shortLease, strayBrace, resp3}},
+	{name: "a lease of half a second",
+		options: []scenarios.Option{shortLease}},
+	{name: "a lease of ten and a half seconds", options: []scenarios.Option{
+		scenarios.Lease(10500 * time.Millisecond)}},
+	{name: "a key with a hash tag",
+		options: []scenarios.Option{scenarios.Key("{a}b")}},
+	{name: "a key with a stray brace", options: []scenarios.Option{strayBrace}},
+	{name: "a key with a space",
+		options: []scenarios.Option{scenarios.Key("the stock")}},
+	{name: "RESP3", options: []scenarios.Option{resp3}},
+	{name: "the driver's defaults",
+		options: []scenarios.Option{scenarios.Driver(driversDefaults)},
+		masks: []string{
+			// The driver waits for a reply until 5 s, and sends the SET again
+			// instead of hearing the late one.
+			"late_grant: two holders",
+			// It doesn't look at the caller's deadline, so A is granted the lock
+			// late, and releases it.
+			"abandoned_acquire: orphaned",
+		},
+		adds: []string{
+			// It doesn't look at the renewal's own deadline either, and waits so
+			// long for an answer that the next renewal comes too late where
+			// every other reply takes a tenth of the lease: docs/08-watchdog.md.
+			"renewal_hangs: two holders",
+		}},
+}
+
+// driversDefaults are what go-redis does unless it is told otherwise: it sends
+// what was not answered up to three times more, and ignores deadlines.
+func driversDefaults(o *redis.Options) {
+	o.MaxRetries, o.DialerRetries = 0, 0
+	o.ReadTimeout, o.WriteTimeout = 0, 0
+	o.ContextTimeoutEnabled = false
+}
+
+// The first of the variants differs in several things at once and is run by
+// every go test; the others tell which of them it was.
+func TestVerdictsAreTheSameInAWorldThatDiffersALittle(t *testing.T) {
+	for i, variant := range variants {
+		if i > 0 && !*everyVariant {
+			break
+		}
+		t.Run(variant.name, func(t *testing.T) {
+			for _, rung := range ladder.Rungs {
+				t.Run(rung.Name, func(t *testing.T) {
+					t.Parallel()
+					variant.compare(t, rung)
+				})
+			}
+		})
+	}
+}
+
+// compare holds the verdicts against what the ladder declares.
+func (v variant) compare(t *testing.T, rung ladder.Rung) {
+	options := append(laddertest.Options(rung), v.options...)
+	for _, scenario := range scenarios.Catalogue {
+		results, err := scenarios.Tell(t, scenario.Name, rung.Build, options...)
+		if err != nil {
+			t.Errorf("%s: %v", scenario.Name, err)
+		}
+		for _, r := range results {
+			declared := slices.Contains(rung.Flaws,
+				lock.Flaw{Scenario: r.Scenario, Invariant: r.Invariant})
+			pair := r.Scenario + ": " + r.Invariant
+			if slices.Contains(v.adds, pair) && rung.Renews {
+				declared = true
+			}
+			masked := slices.Contains(v.masks, pair)
+			if broken := r.Verdict == scenarios.Breaks; broken != declared &&
+				!(masked && !broken) {
+				t.Errorf("%s: %s %s\n\n%s", r.Scenario, r.Invariant, r.Verdict,
+					r.Timeline)
+			}
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+)
+
+// The family of waiting: how long a call takes, and what it asks meanwhile.
+
+// prompt is how long a call may take that waits for nobody.
+const prompt = 500 * time.Millisecond
+
+// mostAttempts is how many commands a waiter may send a node in a second.
+const mostAttempts = 50
+
+var promptAnswers = Scenario{
+	Name:   "prompt_answers",
+	Family: Waiting,
+	Story: "A's TryLock of a free lock, B's TryLock while A holds it, and A's" +
+		" Unlock are answered within 0.5 s. B's Lock ends at its deadline, and" +
+		" sends each node at most 50 commands a second until then. Also: nothing" +
+		" that B sends is answered; its Lock ends no more than half a lease after its" +
+		" deadline, and its Unlock a lease after it.",
+	Invariants: []string{Hangs, BusyWaiting},
+	tell: func(t *telling) {
+		if t.cannot("how long an answer takes there says more of the machine than" +
+			" of the lock") {
+			return
+		}
+		callsAreTimed(t)
+		// A driver with timeouts of its own ends a call when it likes.
+		if t.settings.driver == nil {
+			nothingIsAnswered(t)
+		}
+	},
+}
+
+func callsAreTimed(t *telling) {
+	t.world(func(s *story) {
+		cast := s.cast("A", "B")
+		a, b := cast[0], cast[1]
+		waiting := 0
+		s.play(func() {
+			a.at(0)
+			granted := false
+			a.mustAnswer("TryLock of a free lock", prompt, func() {
+				granted, _ = a.try()
+			})
+			if !granted {
+				s.Fail("A can't take a free lock")
+				return
+			}
+			a.at(8 * second)
+			a.mustAnswer("Unlock", prompt, func() { a.release() })
+		}, func() {
+			b.at(second)
+			b.mustAnswer("TryLock of a held lock", prompt, func() { b.try() })
+			b.at(2 * second)
+			b.Step("waits", func() { waiting = len(s.Timeline()) })
+			b.mustAnswer("Lock with a deadline of 4 s", 4*second+prompt, func() {
+				b.acquire(4 * second)
+			})
+			b.Step("looks", func() { b.judgeAttempts(s.Timeline()[waiting:]) })
+		})
+		s.judge(Hangs, true)
+		s.judge(BusyWaiting, true)
+	})
+}
+
+// mustAnswer judges how long a call takes.
+func (a *actor) mustAnswer(what string, within time.Duration, call func()) {
+	asked := a.story.Now()
+	call()
+	if took := a.story.Now() - asked; took > within {
+		a.report(Hangs, "%s's %s takes %.3f s", a.Name, what, took.Seconds())
+	}
+}
+
+// judgeAttempts judges how many commands the actor has sent a node in a second.
+func (a *actor) judgeAttempts(waited []*lab.Entry) {
+	newest := map[int][]time.Duration{} // node: when the newest came
+	for _, e := range waited {
+		if e.Client != a.Name || e.Command == "" {
+			continue
+		}
+		sent := append(newest[e.Node], e.At)
+		if len(sent) > mostAttempts {
+			sent = sent[1:]
+			if took := e.At - sent[0]; took < second {
+				a.story.Report(BusyWaiting, "%s waits, and sends node %d %d"+
+					" commands within %.3f s", a.Name, e.Node+1, mostAttempts,
+					took.Seconds())
+				return
+			}
+		}
+		newest[e.Node] = sent
+	}
+}
+
+func nothingIsAnswered(t *telling) {
+	t.world(func(s *story) {
+		cast := s.cast("A", "B")
+		a, b := cast[0], cast[1]
+		s.play(func() {
+			a.at(0)
+			a.mustAcquire()
+			a.at(5 * second)
+			a.release()
+		}, func() {
+			b.at(second)
+			b.Step("is cut off", func() { b.Always(lab.Fault{Hang: true}) })
+			b.mustAnswer("Lock with a deadline of 2 s", 2*second+lease/2, func() {
+				b.acquire(2 * second)
+			})
+			b.Step("is connected", func() { b.Always(lab.Fault{}) })
+			b.at(10 * second)
+			if b.acquire(2*lease) != nil {
+				s.Fail("A has unlocked, and B can't have the lock")
+				return
+			}
+			b.Step("is cut off", func() { b.Always(lab.Fault{Hang: true}) })
+			ctx, cancel := b.within(2 * second)
+			defer cancel()
+			b.mustAnswer("Unlock with a deadline of 2 s", 2*second+lease, func() {
+				b.releaseWith(ctx)
+			})
+		})
+		s.judge(Hangs, true)
+	})
+}
