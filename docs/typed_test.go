@@ -97,7 +97,7 @@ type kind struct {
 
 // kinds are tried in order.
 var kinds = []kind{
-	{"a step of .ci/run", regexp.MustCompile(`^(` +
+	{"a step of .ci/run or .ci/full", regexp.MustCompile(`^(` +
 		`go run \./docs|go test \./(\.\.\.|scenarios -redis auto)|` +
 		`cd alternatives && go test \./(\.\.\.|mysql|zookeeper|etcd|` +
 		`libraries -redis auto))$`), nil},

@@ -61,6 +61,8 @@ func TestAPageIsStaleByAllButWhetherAStoryArose(t *testing.T) {
 	same := "| x | ✓ | · |\n| y | **✗** | – |\n"
 	assert.Equal(t, same, settled("| x | · | ✓ |\n| y | **✗** | – |\n", page,
 		"mine"))
+	assert.Equal(t, same, settled("| x | ✓ |  |\n| y |  |  |\n", page, "mine"),
+		"-run names a few scenarios")
 	for _, other := range []string{"| x | **✗** | · |\n| y | **✗** | – |\n",
 		"| x | ✓ | · |\n| y | ✓ | – |\n", "| x | ✓ | · |\n| y | **✗** | · |\n",
 		"| x | ✓ | ? |\n| y | **✗** | – |\n", "| x | ✓ | · |\n"} {
