@@ -184,7 +184,7 @@ func (r *run) fate(ctx context.Context, job int, m mutant) fate {
 // checks are the arguments of go test, the quickest first.
 func checks(rung string) [][]string {
 	return [][]string{
-		{"-failfast", "-timeout=1m", "./" + rung},
+		{"-failfast", "-timeout=30s", "./" + rung},
 		{"-failfast", "-timeout=2m", "./internal/ladder"},
 		{"-failfast", "-timeout=4m", "./scenarios/explore", "-run",
 			"TheTableSays|NoWakeUpIsLost|GivesUpWakesTheNext"},
