@@ -489,7 +489,7 @@ func TestThePageSaysHowTheStoresAreRun(t *testing.T) {
 			"mysql/record and mysql/lease: 20 ms each time"},
 		{"alternatives/libraries/redislock.go",
 			"redislock.LinearBackoff(lock.DefaultPoll)", "redislock: 100 ms"},
-		{"internal/lock/options.go", "DefaultPoll = 100 * time.Millisecond",
+		{"lock/options.go", "DefaultPoll = 100 * time.Millisecond",
 			"The ladder's locks: up to 100 ms"},
 	} {
 		code, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(c.file)))

@@ -16,8 +16,8 @@ import (
 	locksbefore "github.com/lockladder/lockladder/docs/before"
 	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/lock"
 	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 

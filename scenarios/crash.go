@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // The family of crashes: a process ends, or gives up, and what it had remains.
@@ -166,9 +167,9 @@ var cancelledContext = Scenario{
 				a.at(0)
 				a.acquireWith(ctx)
 				a.at(15 * second)
-				if errors.Is(a.releaseWith(ctx), ErrNotHeld) {
+				if errors.Is(a.releaseWith(ctx), lock.ErrNotHeld) {
 					a.report(TwoHolders, "A's Unlock after 15 s returns"+
-						" ErrNotHeld: the cancelled context has cost the lock")
+						" lock.ErrNotHeld: the cancelled context has cost the lock")
 				}
 			}, func() {
 				b.at(2 * second)

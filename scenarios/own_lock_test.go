@@ -27,6 +27,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -72,7 +73,7 @@ func (l *myLock) Unlock(ctx context.Context) error {
 	deleted, err := compareAndDelete.Run(ctx, l.rdb, []string{l.name},
 		l.value).Int()
 	if err == nil && deleted == 0 {
-		return scenarios.ErrNotHeld // the one error that the stories must know
+		return lock.ErrNotHeld // the one error that the stories must know
 	}
 	return err
 }

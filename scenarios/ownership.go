@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // The family of ownership: whose lock does an unlock release?
@@ -200,14 +201,14 @@ var unlockNotHeld = Scenario{
 	},
 }
 
-// mustBeDenied unlocks what is not the actor's: only ErrNotHeld is the truth.
+// mustBeDenied unlocks what is not the actor's: only lock.ErrNotHeld is the truth.
 func (a *actor) mustBeDenied(why string) {
 	switch err := a.release(); {
 	case err == nil:
 		a.report(ToldALie, "%s's Unlock returns no error, although %s", a.Name,
 			why)
-	case !errors.Is(err, ErrNotHeld):
-		a.story.Fail("%s's Unlock returns neither nil nor ErrNotHeld: %v",
+	case !errors.Is(err, lock.ErrNotHeld):
+		a.story.Fail("%s's Unlock returns neither nil nor lock.ErrNotHeld: %v",
 			a.Name, err)
 	}
 }
@@ -369,7 +370,7 @@ func (a *actor) everyTry(call lab.Call, nth int, f lab.Fault) {
 // mustAdmit judges what Unlock says while the lock is still the actor's.
 func (a *actor) mustAdmit(err error) {
 	a.Step("looks", func() {
-		if a.story.Owner() == a.Name && (err == nil || errors.Is(err, ErrNotHeld)) {
+		if a.story.Owner() == a.Name && (err == nil || errors.Is(err, lock.ErrNotHeld)) {
 			a.story.Report(ToldALie, "A's Unlock returns %s, and the server has"+
 				" A's lock still", outcome(err))
 		}

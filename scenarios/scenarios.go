@@ -19,20 +19,18 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
-// What a lock of your own needs, under names that you can import.
+// What a lock of your own needs. Its errors and a rung's options are in package
+// lock.
 type (
-	Lock    = lock.Lock    // what a lock must offer
-	Fenced  = lock.Fenced  // what it may offer: Token
-	Losable = lock.Losable // what it may offer: Lost
-	Env     = lock.Env     // what it is built from
-	Build   = lock.Build   // how it is built
-	Flaw    = lock.Flaw    // what it is known to break
-
-	// LockOption is an option of a rung's constructor.
-	LockOption = lock.Option
+	Lock         = lock.Lock         // what a lock must offer
+	Fenced       = lock.Fenced       // what it may offer: Token
+	LossNotifier = lock.LossNotifier // what it may offer: Lost
+	Env          = lock.Env          // what it is built from
+	Build        = lock.Build        // how it is built
+	Flaw         = lock.Flaw         // what it is known to break
 
 	// Entry is one line of a timeline.
 	Entry = lab.Entry
@@ -51,26 +49,6 @@ type (
 	Store    = lab.Store
 	OwnStore = lab.OwnStore
 	Frames   = lab.Frames
-)
-
-// The errors that the stories tell apart, for errors.Is.
-var (
-	ErrNotHeld = lock.ErrNotHeld
-	ErrLost    = lock.ErrLost
-	ErrBusy    = lock.ErrBusy
-	ErrInvalid = lock.ErrInvalid
-)
-
-// The options of the rungs' constructors.
-var (
-	PollEvery   = lock.PollEvery
-	FixedPoll   = lock.FixedPoll
-	FixedLease  = lock.FixedLease
-	NodeTimeout = lock.NodeTimeout
-	Parallel    = lock.Parallel
-	Clock       = lock.Clock
-	Tokens      = lock.Tokens
-	Seed        = lock.Seed
 )
 
 // The invariants of the stories.
@@ -104,7 +82,7 @@ type Feature string
 const (
 	Reentry Feature = "re-entry" // lock again through the same handle
 	Renewal Feature = "renewal"  // the lease is renewed while the lock is held
-	Telling Feature = "lost"     // Lost, see Losable
+	Telling Feature = "lost"     // Lost, see LossNotifier
 
 	// FixedLeases says that the option FixedLease turns renewal off.
 	FixedLeases Feature = "fixed lease"

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Scenario is one entry of the catalogue.
@@ -701,7 +701,7 @@ func (a *actor) granted(ok bool) {
 
 // lost is the channel of the newest acquisition, nil when the lock offers none.
 func (a *actor) lost() <-chan struct{} {
-	if l, ok := a.lock.(lock.Losable); ok {
+	if l, ok := a.lock.(lock.LossNotifier); ok {
 		return l.Lost()
 	}
 	return nil

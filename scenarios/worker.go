@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // A process that is to be killed, or stopped, must be a real one. On real servers
@@ -44,12 +44,12 @@ type request struct {
 
 // answer is what the call returned, or news.
 type answer struct {
-	Losable, Fenced bool // with the first answer
-	PID             int  // and that of the worker
-	Granted         bool
-	Error           string // in one word, as outcome says it
-	Token           uint64
-	Lost            bool // news: the lease is gone
+	LossNotifier, Fenced bool // with the first answer
+	PID                  int  // and that of the worker
+	Granted              bool
+	Error                string // in one word, as outcome says it
+	Token                uint64
+	Lost                 bool // news: the lease is gone
 }
 
 // Work is where a worker process is one: it serves its parent and never returns.
@@ -97,7 +97,7 @@ func serve(o orders, build Build, from io.Reader, to io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("build the lock: %w", err)
 	}
-	losable, isLosable := l.(Losable)
+	losable, isLossNotifier := l.(LossNotifier)
 	fenced, isFenced := l.(Fenced)
 	var writing sync.Mutex
 	encoder := json.NewEncoder(to)
@@ -106,7 +106,7 @@ func serve(o orders, build Build, from io.Reader, to io.Writer) error {
 		defer writing.Unlock()
 		return encoder.Encode(a)
 	}
-	if err := say(answer{Losable: isLosable, Fenced: isFenced,
+	if err := say(answer{LossNotifier: isLossNotifier, Fenced: isFenced,
 		PID: os.Getpid()}); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func serve(o orders, build Build, from io.Reader, to io.Writer) error {
 		if isFenced {
 			a.Token = fenced.Token()
 		}
-		if isLosable && a.Granted {
+		if isLossNotifier && a.Granted {
 			lost := losable.Lost()
 			go func() { // ends with the process
 				<-lost
@@ -303,13 +303,13 @@ func (w *worker) Unlock(ctx context.Context) error {
 // asOffered is the worker's lock with the features that its lock offers.
 func (w *worker) asOffered(first answer) lock.Lock {
 	switch {
-	case first.Losable && first.Fenced:
+	case first.LossNotifier && first.Fenced:
 		return struct {
 			*worker
 			losableWorker
 			fencedWorker
 		}{w, losableWorker{w}, fencedWorker{w}}
-	case first.Losable:
+	case first.LossNotifier:
 		return struct {
 			*worker
 			losableWorker

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -163,14 +163,14 @@ func nesting(failed func(context.Context, *nests)) func() scenarios.Build {
 		return func(env scenarios.Env) (scenarios.Lock, error) {
 			return of("diamond/watchdog", env,
 				func(l scenarios.Lock) scenarios.Lock {
-					n := &nests{Lock: l, lost: l.(lock.Losable).Lost,
+					n := &nests{Lock: l, lost: l.(lock.LossNotifier).Lost,
 						failed: failed,
 						exists: func(ctx context.Context) error {
 							return env.Nodes[0].Exists(ctx, env.Key).Err()
 						}}
 					return struct {
 						sketch
-						lock.Losable
+						lock.LossNotifier
 					}{sketch{n.TryLock, n.Unlock}, n}
 				})
 		}

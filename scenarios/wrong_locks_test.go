@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -427,7 +427,7 @@ func idsOf(id func(env scenarios.Env, ofOwner, ofProcess int) string) func() sce
 		drawn := map[any]int{} // by the owners of a process
 		return func(env scenarios.Env) (scenarios.Lock, error) {
 			own := 0
-			env.Options = append(env.Options, scenarios.Tokens(func() string {
+			env.Options = append(env.Options, lock.Tokens(func() string {
 				own++
 				drawn[env.Process]++
 				return id(env, own, drawn[env.Process])

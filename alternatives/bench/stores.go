@@ -13,8 +13,8 @@ import (
 	"github.com/lockladder/lockladder/alternatives/mysql"
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
 	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/lock"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // askEvery is how long a refused client of a lock that polls waits, when -poll

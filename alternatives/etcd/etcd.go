@@ -17,7 +17,7 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 	"go.uber.org/zap"
 
-	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Lock is one owner of a concurrency.Mutex. It has a session of its own, begun
@@ -39,12 +39,12 @@ func New(client *clientv3.Client, name string, ttl time.Duration) (*Lock,
 	error) {
 	switch {
 	case client == nil:
-		return nil, fmt.Errorf("%w: there is no client", scenarios.ErrInvalid)
+		return nil, fmt.Errorf("%w: there is no client", lock.ErrInvalid)
 	case name == "":
-		return nil, fmt.Errorf("%w: the name is empty", scenarios.ErrInvalid)
+		return nil, fmt.Errorf("%w: the name is empty", lock.ErrInvalid)
 	case ttl < time.Millisecond:
 		return nil, fmt.Errorf("%w: the ttl is %v, it must be at least 1ms",
-			scenarios.ErrInvalid, ttl)
+			lock.ErrInvalid, ttl)
 	}
 	return &Lock{client: client, prefix: locks + name,
 		ttl: int((ttl + time.Second - 1) / time.Second)}, nil
@@ -96,7 +96,7 @@ func Open(ctx context.Context, config clientv3.Config) (*clientv3.Client,
 // does not answer is not to hide the others.
 func dial(ctx context.Context, endpoints []string) error {
 	if len(endpoints) == 0 {
-		return fmt.Errorf("%w: there is no address", scenarios.ErrInvalid)
+		return fmt.Errorf("%w: there is no address", lock.ErrInvalid)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -197,12 +197,12 @@ func (l *Lock) granted() {
 // delete, as far as the library tells.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if l.mutex == nil {
-		return l.failed(ctx, "release", scenarios.ErrNotHeld)
+		return l.failed(ctx, "release", lock.ErrNotHeld)
 	}
 	err := l.mutex.Unlock(ctx)
 	if errors.Is(err, concurrency.ErrLockReleased) ||
 		errors.Is(err, concurrency.ErrSessionExpired) {
-		err = scenarios.ErrNotHeld
+		err = lock.ErrNotHeld
 	}
 	if err != nil {
 		return l.failed(ctx, "release", err)
@@ -216,7 +216,7 @@ func (l *Lock) Token() uint64 { return l.token }
 
 // Lost is closed when the library notices that the session of the newest grant
 // has ended. It counts from the newest reply, and looks twice a second: somebody
-// else may hold the lock before. What scenarios.Losable asks for is not claimed.
+// else may hold the lock before. What scenarios.LossNotifier asks for is not claimed.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
 // Close ends the session, and frees what is held in it.

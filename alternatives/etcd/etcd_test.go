@@ -10,7 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockladder/lockladder/alternatives/etcd"
-	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // at are the servers at some addresses.
@@ -100,7 +100,7 @@ func TestEveryGrantHasARisingToken(t *testing.T) {
 	for range 3 {
 		l, err := etcd.New(client, "stock", 10*time.Second)
 		require.NoError(t, err)
-		assert.ErrorIs(t, l.Unlock(ctx), scenarios.ErrNotHeld)
+		assert.ErrorIs(t, l.Unlock(ctx), lock.ErrNotHeld)
 		granted, err := l.TryLock(ctx)
 		require.NoError(t, err)
 		require.True(t, granted)
@@ -113,5 +113,5 @@ func TestEveryGrantHasARisingToken(t *testing.T) {
 
 func TestBadInputGetsOneLine(t *testing.T) {
 	_, err := etcd.New(nil, "stock", time.Second)
-	assert.ErrorIs(t, err, scenarios.ErrInvalid)
+	assert.ErrorIs(t, err, lock.ErrInvalid)
 }

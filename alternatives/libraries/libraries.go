@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/rueidis/rueidislock"
 
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Library is a library's lock in one configuration.

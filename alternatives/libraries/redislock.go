@@ -6,7 +6,7 @@ import (
 
 	"github.com/bsm/redislock"
 
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // redislockLock is a redislock.Client on one node. A waiter retries every 100 ms,

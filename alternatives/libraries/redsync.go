@@ -8,7 +8,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // redsyncLock is a redsync.Mutex on one or several nodes, with its defaults but

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/rueidis/rueidislock"
 
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // process is what the owners in one process share: a rueidislock.Locker and its
@@ -87,7 +87,7 @@ type rueidisLock struct {
 }
 
 var _ lock.Lock = (*rueidisLock)(nil)
-var _ lock.Losable = (*rueidisLock)(nil)
+var _ lock.LossNotifier = (*rueidisLock)(nil)
 
 // TryLock makes one attempt.
 func (l *rueidisLock) TryLock(ctx context.Context) (bool, error) {

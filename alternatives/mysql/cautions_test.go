@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/alternatives/mysql"
-	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // What the survey warns of (seeds/001), each as a test.
@@ -101,7 +101,7 @@ func TestCautions(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, again, "nor does it know its own owner")
 		assert.NoError(t, b.Unlock(ctx), "anybody may delete it")
-		assert.ErrorIs(t, a.Unlock(ctx), scenarios.ErrNotHeld)
+		assert.ErrorIs(t, a.Unlock(ctx), lock.ErrNotHeld)
 	})
 	t.Run("a waiter is told when it has waited too long", func(t *testing.T) {
 		ctx := context.Background()
@@ -311,9 +311,9 @@ func TestALateReentryIsALoss(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, granted)
 	granted, err = l.TryLock(ctx)
-	assert.ErrorIs(t, err, scenarios.ErrLost)
+	assert.ErrorIs(t, err, lock.ErrLost)
 	assert.False(t, granted)
-	assert.ErrorIs(t, l.Unlock(ctx), scenarios.ErrNotHeld)
+	assert.ErrorIs(t, l.Unlock(ctx), lock.ErrNotHeld)
 }
 
 func TestBadInputGetsOneLine(t *testing.T) {
@@ -333,11 +333,11 @@ func TestBadInputGetsOneLine(t *testing.T) {
 	assert.NotContains(t, err.Error(), "secret")
 	db := open(t, server)
 	_, err = mysql.NewRecord(nil, "x", every)
-	assert.ErrorIs(t, err, scenarios.ErrInvalid)
+	assert.ErrorIs(t, err, lock.ErrInvalid)
 	_, err = mysql.NewRecord(db, "", every)
-	assert.ErrorIs(t, err, scenarios.ErrInvalid)
+	assert.ErrorIs(t, err, lock.ErrInvalid)
 	_, err = mysql.NewLease(db, "x", 0, every)
-	assert.ErrorIs(t, err, scenarios.ErrInvalid)
+	assert.ErrorIs(t, err, lock.ErrInvalid)
 	_, err = mysql.NewPessimistic(db, "")
-	assert.ErrorIs(t, err, scenarios.ErrInvalid)
+	assert.ErrorIs(t, err, lock.ErrInvalid)
 }

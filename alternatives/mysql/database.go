@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/lock"
 )
 
 //go:embed schema.sql
@@ -134,7 +134,7 @@ func numbered(err error, numbers ...uint16) bool {
 
 // notHeld is what an Unlock returns that found nothing of its own.
 func notHeld(name string) error {
-	return fmt.Errorf("release %q: %w", name, scenarios.ErrNotHeld)
+	return fmt.Errorf("release %q: %w", name, lock.ErrNotHeld)
 }
 
 // exec sends a statement, and again when the server has undone it to end a
@@ -154,13 +154,13 @@ func exec(ctx context.Context, db *sql.DB, query string, args ...any) (
 func check(db *sql.DB, name string, every time.Duration) error {
 	switch {
 	case db == nil:
-		return fmt.Errorf("%w: there is no database", scenarios.ErrInvalid)
+		return fmt.Errorf("%w: there is no database", lock.ErrInvalid)
 	case name == "" || len(name) > 191:
 		return fmt.Errorf("%w: a lock's name has 1 to 191 bytes, and not %d",
-			scenarios.ErrInvalid, len(name))
+			lock.ErrInvalid, len(name))
 	case every <= 0:
 		return fmt.Errorf("%w: the poll interval is %v, it must be positive",
-			scenarios.ErrInvalid, every)
+			lock.ErrInvalid, every)
 	}
 	return nil
 }

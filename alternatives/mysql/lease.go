@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Lease is the record lock with what the survey's cautions ask for (seeds/001):
@@ -36,7 +36,7 @@ func NewLease(db *sql.DB, name string, ttl, every time.Duration) (*Lease,
 	}
 	if ttl < time.Millisecond {
 		return nil, fmt.Errorf("%w: the ttl is %v, it must be at least 1ms",
-			scenarios.ErrInvalid, ttl)
+			lock.ErrInvalid, ttl)
 	}
 	return &Lease{db: db, name: name, ttl: ttl, every: every}, nil
 }
@@ -58,10 +58,10 @@ func (l *Lease) TryLock(ctx context.Context) (bool, error) {
 	switch {
 	case l.held > 0 && (!granted || late):
 		return false, fmt.Errorf("enter %q again: %w", l.name,
-			scenarios.ErrLost)
+			lock.ErrLost)
 	case granted && late:
 		l.spent = true
-		if err := l.leave(ctx, 0); !errors.Is(err, scenarios.ErrNotHeld) {
+		if err := l.leave(ctx, 0); !errors.Is(err, lock.ErrNotHeld) {
 			return false, err
 		}
 		return false, nil

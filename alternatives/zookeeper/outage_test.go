@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -121,7 +122,7 @@ func TestALockWhoseLossWasToldComesFreeAlthoughItsServerKnowsTheSession(
 			require.NoError(t, holder.Lock(ctx))
 			server.Kill()
 			select {
-			case <-holder.(scenarios.Losable).Lost():
+			case <-holder.(scenarios.LossNotifier).Lost():
 			case <-ctx.Done():
 				t.Fatal("its owner was not told")
 			}
@@ -129,7 +130,7 @@ func TestALockWhoseLossWasToldComesFreeAlthoughItsServerKnowsTheSession(
 
 			other, _ := owner(t, kind, server, timeout)
 			require.NoError(t, other.Lock(ctx), "while the first one lives")
-			assert.ErrorIs(t, holder.Unlock(ctx), scenarios.ErrNotHeld)
+			assert.ErrorIs(t, holder.Unlock(ctx), lock.ErrNotHeld)
 			require.NoError(t, other.Unlock(ctx), "it was still the other's")
 			require.NoError(t, holder.Lock(ctx), "in a new session")
 			require.NoError(t, holder.Unlock(ctx))

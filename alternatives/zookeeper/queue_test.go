@@ -18,6 +18,7 @@ import (
 
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -205,7 +206,7 @@ func TestTheLockOfAKilledClientComesFreeAndWhoIsCutOffIsTold(t *testing.T) {
 			server := start(t)
 			all := people(t, server, 2, c.timeout, kinds[c.kind].build)
 			served := queue(t, server, all)
-			lost := all[0].Lock.(scenarios.Losable).Lost()
+			lost := all[0].Lock.(scenarios.LossNotifier).Lost()
 			all[0].cut()
 			<-served
 			select {
@@ -214,7 +215,7 @@ func TestTheLockOfAKilledClientComesFreeAndWhoIsCutOffIsTold(t *testing.T) {
 				t.Error("another one holds the lock, and it was not told")
 			}
 			assert.ErrorIs(t, all[0].Unlock(context.Background()),
-				scenarios.ErrNotHeld)
+				lock.ErrNotHeld)
 			require.NoError(t, all[1].Unlock(t.Context()))
 		})
 	}
@@ -247,17 +248,17 @@ func TestTwoHoldWhenSomebodyInTheRecipesQueueGivesUp(t *testing.T) {
 
 func TestBadInputGetsOneLine(t *testing.T) {
 	_, err := zookeeper.Open(nil, timeout, nil)
-	assert.ErrorIs(t, err, scenarios.ErrInvalid)
+	assert.ErrorIs(t, err, lock.ErrInvalid)
 	_, err = zookeeper.Open([]string{"127.0.0.1:1"}, 0, nil)
-	assert.ErrorIs(t, err, scenarios.ErrInvalid)
+	assert.ErrorIs(t, err, lock.ErrInvalid)
 	_, err = zookeeper.NewSequential(nil, "x")
-	assert.ErrorIs(t, err, scenarios.ErrInvalid)
+	assert.ErrorIs(t, err, lock.ErrInvalid)
 	s, err := zookeeper.Open([]string{"127.0.0.1:1"}, timeout, nil)
 	require.NoError(t, err)
 	defer s.Close()
 	for _, name := range []string{"", "a/b", "..", "a\x00"} {
 		_, err = zookeeper.NewBasic(s, name)
-		assert.ErrorIs(t, err, scenarios.ErrInvalid)
+		assert.ErrorIs(t, err, lock.ErrInvalid)
 	}
 	l, err := zookeeper.NewBasic(s, "x")
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Recipe is the code that the survey prints (seeds/001), an exhibit. It queues as
@@ -103,7 +103,7 @@ func (l *Recipe) queue(ctx context.Context) (before string, err error) {
 // Unlock deletes the handle's node, whether it was its turn or not.
 func (l *Recipe) Unlock(ctx context.Context) error {
 	if l.node == "" {
-		return fmt.Errorf("release %q: %w", l.name, scenarios.ErrNotHeld)
+		return fmt.Errorf("release %q: %w", l.name, lock.ErrNotHeld)
 	}
 	path := l.node
 	l.node = ""
@@ -111,7 +111,7 @@ func (l *Recipe) Unlock(ctx context.Context) error {
 		return struct{}{}, l.in.conn.Delete(path, -1)
 	}, nil)
 	if errors.Is(err, zk.ErrNoNode) {
-		err = scenarios.ErrNotHeld
+		err = lock.ErrNotHeld
 	}
 	if err != nil {
 		return l.session.failed(ctx, "release", l.name, err)

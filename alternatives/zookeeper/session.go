@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Session is a connection to the servers for all locks of a process. A session
@@ -42,11 +42,11 @@ func Open(servers []string, timeout time.Duration,
 	dial func(network, addr string, timeout time.Duration) (net.Conn, error)) (
 	*Session, error) {
 	if len(servers) == 0 {
-		return nil, fmt.Errorf("%w: there are no servers", scenarios.ErrInvalid)
+		return nil, fmt.Errorf("%w: there are no servers", lock.ErrInvalid)
 	}
 	if timeout < time.Millisecond {
 		return nil, fmt.Errorf("%w: the session timeout is %v, it must be at"+
-			" least 1ms", scenarios.ErrInvalid, timeout)
+			" least 1ms", lock.ErrInvalid, timeout)
 	}
 	if dial == nil {
 		dial = net.DialTimeout
@@ -115,12 +115,12 @@ const root = "/locks"
 // named refuses names that are no node's.
 func named(s *Session, name string) error {
 	if s == nil {
-		return fmt.Errorf("%w: there is no session", scenarios.ErrInvalid)
+		return fmt.Errorf("%w: there is no session", lock.ErrInvalid)
 	}
 	if name == "" || strings.ContainsAny(name, "/\x00") || name == "." ||
 		name == ".." {
 		return fmt.Errorf("%w: %q is no name of a node: it must not be empty"+
-			" and have no slash", scenarios.ErrInvalid, name)
+			" and have no slash", lock.ErrInvalid, name)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (s *Session) unlock(ctx context.Context, in *link, name, path,
 
 // notHeld is what an Unlock returns that found nothing of its own.
 func notHeld(name string) error {
-	return fmt.Errorf("release %q: %w", name, scenarios.ErrNotHeld)
+	return fmt.Errorf("release %q: %w", name, lock.ErrNotHeld)
 }
 
 // hasLocked is what a handle says that is asked for a second lock.

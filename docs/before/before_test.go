@@ -7,7 +7,7 @@ import (
 
 	"github.com/lockladder/lockladder/docs/before"
 	"github.com/lockladder/lockladder/internal/exercise"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 

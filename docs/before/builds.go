@@ -1,6 +1,6 @@
 package before
 
-import "github.com/lockladder/lockladder/internal/lock"
+import "github.com/lockladder/lockladder/lock"
 
 // Services builds the clients of four services in turn, each service with a
 // mutex of its own for each key. One value serves one story, whose virtual time

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Kind says what a row is about.

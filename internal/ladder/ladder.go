@@ -14,7 +14,7 @@ import (
 	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/gold/script"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/platinum"
 	"github.com/lockladder/lockladder/redlock"
 	"github.com/lockladder/lockladder/reentrant"

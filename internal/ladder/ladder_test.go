@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 func TestParentsPrecedeTheirChildren(t *testing.T) {
@@ -140,7 +140,7 @@ func TestEveryRungIsBuiltOfGoodArguments(t *testing.T) {
 		other, err := rung.Build(env(t, rung.Nodes))
 		require.NoError(t, err)
 		assert.NotSame(t, l, other, "each is an owner of its own")
-		_, tells := l.(lock.Losable)
+		_, tells := l.(lock.LossNotifier)
 		assert.Equal(t, rung.Renews, tells, "what renews tells of a loss")
 	})
 }

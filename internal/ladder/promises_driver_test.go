@@ -19,7 +19,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // What the rungs promise of a driver with its own settings: it repeats commands

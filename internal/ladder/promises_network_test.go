@@ -10,7 +10,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // What the rungs promise of a network that is slow, or fails one command and not
@@ -60,7 +60,7 @@ func (o *owner) release() error {
 // lostNow says whether the holder is told now that its lease is gone.
 func (o *owner) lostNow() bool { return isClosed(lostOf(o.Lock)) }
 
-func lostOf(l lock.Lock) <-chan struct{} { return l.(lock.Losable).Lost() }
+func lostOf(l lock.Lock) <-chan struct{} { return l.(lock.LossNotifier).Lost() }
 
 func isClosed(c <-chan struct{}) bool {
 	select {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // What the rungs' comments promise and no scenario judges, because a lock of
@@ -132,7 +132,7 @@ func TestUnlockIsNoLoss(t *testing.T) {
 			ctx := context.Background()
 			p.a.Go(func() {
 				assert.NoError(t, p.a.Lock.Lock(ctx))
-				lost := p.a.Lock.(lock.Losable).Lost()
+				lost := p.a.Lock.(lock.LossNotifier).Lost()
 				p.a.Sleep(5 * time.Second)
 				assert.NoError(t, p.a.Unlock(ctx))
 				p.a.Sleep(3 * lease)

@@ -25,7 +25,7 @@ var rules = []struct {
 	may   func(s source, imported string) bool
 }{
 	{
-		name: "a rung imports go-redis, x/sync, uuid and internal/lock",
+		name: "a rung imports go-redis, x/sync, uuid and lock",
 		about: func(s source) bool {
 			return isRung(s) && !s.isTest()
 		},
@@ -34,7 +34,7 @@ var rules = []struct {
 				below(imported, "github.com/redis/go-redis/v9") ||
 				below(imported, "golang.org/x/sync") ||
 				imported == "github.com/google/uuid" ||
-				imported == module+"/internal/lock" ||
+				imported == module+"/lock" ||
 				branchOfReentrant(s, imported)
 		},
 	},
@@ -46,41 +46,41 @@ var rules = []struct {
 		},
 	},
 	{
-		name:  "internal/lock imports nothing of the module",
-		about: func(s source) bool { return s.within("internal/lock") },
+		name:  "lock imports nothing of the module",
+		about: func(s source) bool { return s.within("lock") },
 		may:   ofModule(),
 	},
 	{
-		name: "the ladder imports the rungs and internal/lock",
+		name: "the ladder imports the rungs and lock",
 		about: func(s source) bool {
 			return s.dir == "internal/ladder" && !s.isTest()
 		},
 		may: func(s source, imported string) bool {
 			return isRungPath(imported) ||
-				ofModule("internal/lock")(s, imported)
+				ofModule("lock")(s, imported)
 		},
 	},
 	{
-		name: "scenarios, the library, imports internal/lock and internal/lab",
+		name: "scenarios, the library, imports lock and internal/lab",
 		about: func(s source) bool {
 			return s.dir == "scenarios" && !s.isTest()
 		},
-		may: ofModule("internal/lock", "internal/lab"),
+		may: ofModule("lock", "internal/lab"),
 	},
 	{
-		name: "internal/lab imports internal/lock",
+		name: "internal/lab imports lock",
 		about: func(s source) bool {
 			return s.within("internal/lab") && !s.isTest()
 		},
-		may: ofModule("internal/lock"),
+		may: ofModule("lock"),
 	},
 	{
 		name: "the soak imports the ladder, cohort for its fenced form," +
-			" internal/lock and the servers",
+			" lock and the servers",
 		about: func(s source) bool {
 			return s.within("scenarios/soak") && !s.isTest()
 		},
-		may: ofModule("scenarios/soak", "internal/ladder", "internal/lock",
+		may: ofModule("scenarios/soak", "internal/ladder", "lock",
 			"internal/servers", "reentrant/cohort"),
 	},
 	{
@@ -125,7 +125,7 @@ func TestTheRulesSeeTheModule(t *testing.T) {
 	for _, rung := range ladder.Rungs {
 		assert.Contains(t, seen, rung.Name+"/lock.go")
 	}
-	assert.Contains(t, seen, "internal/lock/lock.go")
+	assert.Contains(t, seen, "lock/lock.go")
 	assert.Contains(t, seen, "internal/ladder/ladder.go")
 	assert.Contains(t, seen, "internal/ladder/rules_test.go")
 }
@@ -170,7 +170,7 @@ func below(imported, parent string) bool {
 	return imported == parent || strings.HasPrefix(imported, parent+"/")
 }
 
-// internal/lock is compiled here against a go-redis that has clients without
+// lock is compiled here against a go-redis that has clients without
 // methods only. A command sent there would not compile. The one file that is left
 // out sends what a rung hands to it, and says nothing of its own.
 func TestInternalLockSendsNoCommand(t *testing.T) {
@@ -185,11 +185,11 @@ func TestInternalLockSendsNoCommand(t *testing.T) {
 
 	var files []*ast.File
 	for _, s := range sources(t) {
-		if !s.within("internal/lock") || s.isTest() ||
-			s.path() == "internal/lock/once.go" {
+		if !s.within("lock") || s.isTest() ||
+			s.path() == "lock/once.go" {
 			continue
 		}
-		assert.Equal(t, "internal/lock", s.dir, "one package is checked here")
+		assert.Equal(t, "lock", s.dir, "one package is checked here")
 		file, err := parser.ParseFile(set, s.path(), read(t, s.path()), 0)
 		require.NoError(t, err)
 		for _, spec := range file.Imports {
@@ -216,7 +216,7 @@ func TestInternalLockSendsNoCommand(t *testing.T) {
 			}
 		},
 	}
-	checked, _ := config.Check(module+"/internal/lock", set, files, nil)
+	checked, _ := config.Check(module+"/lock", set, files, nil)
 	assert.True(t, slices.Contains(checked.Imports(), goRedis),
 		"it was compiled against the stub")
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // forEach runs a test for every rung.

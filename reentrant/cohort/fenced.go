@@ -5,7 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Fenced is a Lock that numbers its holders: each of them, not each cohort, has
@@ -17,7 +17,7 @@ type Fenced struct{ *owner }
 type owner = Lock
 
 var _ lock.Lock = Fenced{}
-var _ lock.Losable = Fenced{}
+var _ lock.LossNotifier = Fenced{}
 var _ lock.Fenced = Fenced{}
 
 // NewFenced is New for an owner whose grants have fencing tokens.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 //go:embed acquire.lua
@@ -47,7 +47,7 @@ type Lock struct {
 }
 
 var _ lock.Lock = (*Lock)(nil)
-var _ lock.Losable = (*Lock)(nil)
+var _ lock.LossNotifier = (*Lock)(nil)
 
 // New makes an owner of the lock at key. It sends nothing. Its errors wrap
 // lock.ErrInvalid.

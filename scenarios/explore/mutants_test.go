@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
@@ -273,7 +273,7 @@ type forgetful struct {
 	inner interface {
 		lock.Lock
 		lock.Fenced
-		lock.Losable
+		lock.LossNotifier
 	}
 	failed bool
 }
@@ -287,7 +287,7 @@ func forgetting(build lock.Build) lock.Build {
 		return &forgetful{inner: l.(interface {
 			lock.Lock
 			lock.Fenced
-			lock.Losable
+			lock.LossNotifier
 		})}, nil
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -26,7 +27,7 @@ func (l myLock) Lock(ctx context.Context) error { return errors.ErrUnsupported }
 // A key that is gone needs no DEL. What if it is gone a moment later?
 func (l myLock) Unlock(ctx context.Context) error {
 	if n, err := l.rdb.Exists(ctx, l.env.Key).Result(); n == 0 {
-		return errors.Join(err, scenarios.ErrNotHeld)
+		return errors.Join(err, lock.ErrNotHeld)
 	}
 	return l.rdb.Del(ctx, l.env.Key).Err()
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Program is what client A does; the other clients lock once. With Wait all do the
@@ -210,7 +210,7 @@ func (p *player) granted(how string) {
 	p.depth++
 	if p.depth == 1 {
 		var lost <-chan struct{}
-		if l, ok := p.lock.(lock.Losable); ok {
+		if l, ok := p.lock.(lock.LossNotifier); ok {
 			lost = l.Lost()
 		}
 		p.run.touched.writes |= beliefs
@@ -240,7 +240,7 @@ func (p *player) awaitChange() {
 
 // told says whether the lock has told that the lease is gone.
 func (p *player) told() bool {
-	l, ok := p.lock.(lock.Losable)
+	l, ok := p.lock.(lock.LossNotifier)
 	if !ok {
 		return false
 	}

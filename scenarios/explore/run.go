@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // The explorer's own words: a *run* takes *actions*, one after the other, in a
@@ -440,7 +440,7 @@ func (r *run) clock() []action {
 // told says whether the player believes to hold a lock that would tell it of a
 // loss.
 func told(p *player) bool {
-	_, ok := p.lock.(lock.Losable)
+	_, ok := p.lock.(lock.LossNotifier)
 	return ok && p.holding != nil && p.depth > 0
 }
 

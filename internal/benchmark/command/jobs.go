@@ -14,7 +14,7 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/jobs/cache"
 	"github.com/lockladder/lockladder/internal/jobs/imports"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // The workloads.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Database has a stock of 100. Somebody buys one right after the first load has

@@ -14,7 +14,7 @@ import (
 	"github.com/lockladder/lockladder/internal/jobs/cache"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 func TestMain(m *testing.M) {

@@ -9,7 +9,7 @@ import (
 	"github.com/lockladder/lockladder/internal/jobs/imports"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 )
 
 func TestImprovedEveryRungServesAsTheQueueLock(t *testing.T) {

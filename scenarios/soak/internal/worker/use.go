@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/lock"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/storage"
 )
@@ -86,7 +86,7 @@ type loss func() <-chan struct{}
 
 // lossOf is what the lock says, or, of a lock that says nothing, over.
 func lossOf(l lock.Lock, over <-chan struct{}) loss {
-	if losable, ok := l.(lock.Losable); ok {
+	if losable, ok := l.(lock.LossNotifier); ok {
 		return losable.Lost
 	}
 	return func() <-chan struct{} { return over }

@@ -44,8 +44,8 @@ type Fenced interface {
 	Token() uint64
 }
 
-// Losable is offered by a lock that tells its holder when the lease is gone.
-type Losable interface {
+// LossNotifier is offered by a lock that tells its holder when the lease is gone.
+type LossNotifier interface {
 	// Lost is the channel of the newest acquisition, nil when there was none.
 	// It is closed when the server says that the lease is gone, or when the
 	// lease has ended by the local clock, counted from before the command was
