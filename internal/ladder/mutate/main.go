@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,7 +54,7 @@ var errUsage = errors.New("wrong flag")
 // run is one call of the command.
 type run struct {
 	root  string
-	dir   string // for files that stand in for others
+	dir   string // has a copy of the module for each job
 	jobs  int
 	every int
 	list  bool
@@ -124,9 +124,18 @@ func (r *run) rung(ctx context.Context, name string, mutants []mutant) (
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for job := range r.jobs {
+		dir, err := r.copied(job)
+		if err != nil {
+			close(next)
+			workers.Wait()
+			return false, err
+		}
 		workers.Go(func() {
 			for i := range next {
-				fates[i] = r.fate(ctx, job, chosen[i])
+				fates[i] = r.fate(ctx, dir, chosen[i])
+				if fates[i] == alive {
+					fmt.Println("survives:", chosen[i])
+				}
 			}
 		})
 	}
@@ -143,10 +152,8 @@ func (r *run) rung(ctx context.Context, name string, mutants []mutant) (
 	workers.Wait()
 	fmt.Fprintln(os.Stderr)
 	count := map[fate]int{}
-	for i, f := range fates {
-		if count[f]++; f == alive {
-			fmt.Println("survives:", chosen[i])
-		}
+	for _, f := range fates {
+		count[f]++
 	}
 	judged := count[killed] + count[alive]
 	fmt.Printf("%s: %d of %d mutants killed, %.1f %%; %d are equivalent and"+
@@ -156,18 +163,22 @@ func (r *run) rung(ctx context.Context, name string, mutants []mutant) (
 	return count[alive] > 0, ctx.Err()
 }
 
-// fate finds out what becomes of a mutant.
-func (r *run) fate(ctx context.Context, job int, m mutant) fate {
+// fate finds out what becomes of a mutant in a copy of the module.
+func (r *run) fate(ctx context.Context, dir string, m mutant) fate {
 	if slices.ContainsFunc(equivalents(), m.is) {
 		return equivalent
 	}
-	overlay, err := r.overlay(job, m)
+	file := filepath.Join(dir, filepath.FromSlash(m.file))
+	original, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, m.content, 0o600)
+	}
 	if err != nil || ctx.Err() != nil {
 		return notRun
 	}
+	defer os.WriteFile(file, original, 0o600)
 	for _, check := range checks(m.rung) {
-		out, err := goTest(ctx, r.root, append([]string{"-overlay", overlay},
-			check...))
+		out, err := goTest(ctx, dir, check)
 		switch {
 		case ctx.Err() != nil:
 			return notRun
@@ -216,23 +227,16 @@ func goTest(ctx context.Context, root string, args []string) (string, error) {
 	return string(out), err
 }
 
-// overlay writes the changed file, and the one that shows it to go test instead
-// of the rung's.
-func (r *run) overlay(job int, m mutant) (string, error) {
-	changed := filepath.Join(r.dir, fmt.Sprintf("%d%s", job, filepath.Ext(m.file)))
-	if err := os.WriteFile(changed, m.content, 0o600); err != nil {
-		return "", fmt.Errorf("write a mutant: %w", err)
+// copied makes a copy of the module for a job.
+func (r *run) copied(job int) (string, error) {
+	dir := filepath.Join(r.dir, strconv.Itoa(job))
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
 	}
-	mapping, err := json.Marshal(map[string]any{"Replace": map[string]string{
-		filepath.Join(r.root, filepath.FromSlash(m.file)): changed}})
-	if err != nil {
-		return "", fmt.Errorf("write an overlay: %w", err)
+	if err := os.CopyFS(dir, os.DirFS(r.root)); err != nil {
+		return "", fmt.Errorf("copy the module: %w", err)
 	}
-	overlay := filepath.Join(r.dir, fmt.Sprintf("%d.json", job))
-	if err := os.WriteFile(overlay, mapping, 0o600); err != nil {
-		return "", fmt.Errorf("write an overlay: %w", err)
-	}
-	return overlay, nil
+	return dir, nil
 }
 
 // explanation is a line of equivalent.txt: the file's name, the line as it is,
