@@ -105,6 +105,7 @@ type fate int
 const (
 	notRun fate = iota
 	killed
+	hung // killed, because a check took too long
 	notCompiled
 	equivalent
 	alive
@@ -133,8 +134,11 @@ func (r *run) rung(ctx context.Context, name string, mutants []mutant) (
 		workers.Go(func() {
 			for i := range next {
 				fates[i] = r.fate(ctx, dir, chosen[i])
-				if fates[i] == alive {
+				switch fates[i] {
+				case alive:
 					fmt.Println("survives:", chosen[i])
+				case hung:
+					fmt.Println("hangs:   ", chosen[i])
 				}
 			}
 		})
@@ -155,11 +159,12 @@ func (r *run) rung(ctx context.Context, name string, mutants []mutant) (
 	for _, f := range fates {
 		count[f]++
 	}
-	judged := count[killed] + count[alive]
-	fmt.Printf("%s: %d of %d mutants killed, %.1f %%; %d are equivalent and"+
-		" explained, %d don't compile\n", name, count[killed], judged,
-		100*float64(count[killed])/float64(max(judged, 1)), count[equivalent],
-		count[notCompiled])
+	dead := count[killed] + count[hung]
+	judged := dead + count[alive]
+	fmt.Printf("%s: %d of %d mutants killed, %.1f %%, %d of them by a time-out;"+
+		" %d are equivalent and explained, %d don't compile\n", name, dead, judged,
+		100*float64(dead)/float64(max(judged, 1)), count[hung],
+		count[equivalent], count[notCompiled])
 	return count[alive] > 0, ctx.Err()
 }
 
@@ -185,6 +190,8 @@ func (r *run) fate(ctx context.Context, dir string, m mutant) fate {
 		case strings.Contains(out, "[build failed]"),
 			strings.Contains(out, "[setup failed]"):
 			return notCompiled
+		case strings.Contains(out, "panic: test timed out"):
+			return hung
 		case err != nil:
 			return killed
 		}
@@ -195,7 +202,7 @@ func (r *run) fate(ctx context.Context, dir string, m mutant) fate {
 // checks are the arguments of go test, the quickest first.
 func checks(rung string) [][]string {
 	return [][]string{
-		{"-failfast", "-timeout=30s", "./" + rung},
+		{"-failfast", "-timeout=1m", "./" + rung},
 		{"-failfast", "-timeout=2m", "./internal/ladder"},
 		{"-failfast", "-timeout=4m", "./scenarios/explore", "-run",
 			"TheTableSays|NoWakeUpIsLost|GivesUpWakesTheNext"},
