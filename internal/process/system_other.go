@@ -1,0 +1,21 @@
+//go:build !unix
+
+package process
+
+import (
+	"errors"
+	"os/exec"
+)
+
+// Detach does nothing here.
+func Detach(*exec.Cmd) {}
+
+// Running says yes here, where it isn't known.
+func Running(int) bool { return true }
+
+// State is not known here.
+func State(int) byte { return 0 }
+
+// Pause and Resume fail here.
+func Pause(int) error  { return errors.ErrUnsupported }
+func Resume(int) error { return errors.ErrUnsupported }
