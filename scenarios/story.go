@@ -463,7 +463,7 @@ func (a *actor) startProcess() error {
 		return err
 	}
 	a.lock = w.asOffered(first)
-	a.Lives(w.process, w.kill)
+	a.Lives(w.OS, w.Kill)
 	return nil
 }
 

@@ -1,21 +1,18 @@
 package scenarios
 
 import (
-	"bufio"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -23,12 +20,11 @@ import (
 // the actors of such stories live in a worker: the test binary once more, which
 // comes to Work instead of to the stories, and is told what to call on its lock.
 
-// workerEnv holds the orders of a worker.
-const workerEnv = "LOCKLADDER_WORKER"
+// workerOf begins the name of a worker's process. The name of its test follows.
+const workerOf = "worker of "
 
 // orders are what a worker builds its lock from.
 type orders struct {
-	Test  string // the test that runs the lock
 	Nodes []lab.Entrance
 	Key   string        // the lock
 	TTL   time.Duration // its lease
@@ -45,7 +41,6 @@ type request struct {
 // answer is what the call returned, or news.
 type answer struct {
 	LossNotifier, Fenced bool // with the first answer
-	PID                  int  // and that of the worker
 	Granted              bool
 	Error                string // in one word, as outcome says it
 	Token                uint64
@@ -57,27 +52,24 @@ type answer struct {
 // servers calls it first, with the lock that it will run.
 func Work(t *testing.T, build Build) {
 	t.Helper()
-	text := os.Getenv(workerEnv)
-	if text == "" {
+	name, ok := strings.CutPrefix(process.Name(), workerOf)
+	if !ok {
 		return
 	}
-	var o orders
-	err := json.Unmarshal([]byte(text), &o)
-	if err == nil && o.Test != t.Name() {
+	if name != t.Name() {
 		t.SkipNow() // another lock's, whose name begins the same way
 	}
-	if err == nil {
-		err = serve(o, build, os.Stdin, os.NewFile(3, "answers"))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "worker:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
+	process.Serve(process.Name(), func(parent *process.Parent) error {
+		return serve(parent, build)
+	})
 }
 
 // serve does what the parent asks until it asks no more.
-func serve(o orders, build Build, from io.Reader, to io.Writer) error {
+func serve(parent *process.Parent, build Build) error {
+	var o orders
+	if err := parent.Hear(&o); err != nil {
+		return err
+	}
 	env := Env{Key: o.Key, TTL: o.TTL, Now: time.Now, Options: []lock.Option{
 		lock.PollEvery(o.Poll), lock.NodeTimeout(o.Node)}}
 	for _, node := range o.Nodes {
@@ -99,21 +91,13 @@ func serve(o orders, build Build, from io.Reader, to io.Writer) error {
 	}
 	losable, isLossNotifier := l.(LossNotifier)
 	fenced, isFenced := l.(Fenced)
-	var writing sync.Mutex
-	encoder := json.NewEncoder(to)
-	say := func(a answer) error {
-		writing.Lock()
-		defer writing.Unlock()
-		return encoder.Encode(a)
-	}
-	if err := say(answer{LossNotifier: isLossNotifier, Fenced: isFenced,
-		PID: os.Getpid()}); err != nil {
+	first := answer{LossNotifier: isLossNotifier, Fenced: isFenced}
+	if err := parent.Say(first); err != nil {
 		return err
 	}
-	decoder := json.NewDecoder(bufio.NewReader(from))
 	for {
 		var r request
-		if err := decoder.Decode(&r); err != nil {
+		if parent.Hear(&r) != nil {
 			return nil // the parent is done
 		}
 		ctx, cancel := context.WithCancel(context.Background())
@@ -139,35 +123,20 @@ func serve(o orders, build Build, from io.Reader, to io.Writer) error {
 			lost := losable.Lost()
 			go func() { // ends with the process
 				<-lost
-				say(answer{Lost: true})
+				parent.Say(answer{Lost: true})
 			}()
 		}
-		if err := say(a); err != nil {
+		if err := parent.Say(a); err != nil {
 			return err
 		}
 	}
 }
 
-// keeper lets a worker live as long as descriptor 4 is open. Its other end closes
-// however the parent ends, and no worker outlives it, not even a stopped one.
-const keeper = `
-trap '' INT TERM HUP
-exec 5<&0
-"$@" <&5 4<&- 5<&- &
-worker=$!
-exec 5<&- 3>&-
-cat <&4 >/dev/null
-kill -9 $worker 2>/dev/null
-wait $worker 2>/dev/null`
-
 // worker is the parent's end of a worker process. It is the lock that the actor
 // plays with.
 type worker struct {
-	cmd     *exec.Cmd   // its shell
-	process *os.Process // itself
-	alive   *os.File    // while it is open the worker lives
-	orders  io.WriteCloser
-	answers chan answer
+	*process.Process[answer]
+	answers chan answer // without the news
 	lost    chan struct{}
 	token   uint64
 }
@@ -179,80 +148,38 @@ func startWorker(t *testing.T, o orders) (*worker, answer, error) {
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		name = name[:i]
 	}
-	o.Test = name
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil, answer{}, fmt.Errorf("write the orders: %w", err)
-	}
-	args := append([]string{}, os.Args[1:]...)
-	args = append(args, "-test.run=^"+strings.ReplaceAll(name, "/", "$/^")+"$",
+	args := append(os.Args[1:len(os.Args):len(os.Args)],
+		"-test.run=^"+strings.ReplaceAll(name, "/", "$/^")+"$",
 		"-test.count=1", "-test.v=false")
-	w := &worker{cmd: exec.Command("sh", append([]string{"-c", keeper, "keeper",
-		os.Args[0]}, args...)...),
-		answers: make(chan answer, 4), lost: make(chan struct{})}
-	w.cmd.Env = append(os.Environ(), workerEnv+"="+string(text))
-	w.cmd.Stderr = os.Stderr
-	ours, theirs, err := os.Pipe()
+	p, err := process.Start[answer](workerOf+name, args...)
 	if err != nil {
-		return nil, answer{}, fmt.Errorf("start a worker: %w", err)
+		return nil, answer{}, err
 	}
-	life, alive, err := os.Pipe()
-	if err != nil {
-		ours.Close()
-		theirs.Close()
-		return nil, answer{}, fmt.Errorf("start a worker: %w", err)
-	}
-	w.alive = alive
-	w.cmd.ExtraFiles = []*os.File{theirs, life}
-	if w.orders, err = w.cmd.StdinPipe(); err == nil {
-		err = w.cmd.Start()
-	}
-	theirs.Close()
-	life.Close()
-	if err != nil {
-		ours.Close()
-		alive.Close()
-		return nil, answer{}, fmt.Errorf("start a worker: %w", err)
-	}
-	go w.read(ours)
+	w := &worker{Process: p, answers: make(chan answer, 4),
+		lost: make(chan struct{})}
+	go w.read()
+	err = w.Tell(o)
 	first, ok := <-w.answers
 	if !ok {
-		w.kill()
-		return nil, answer{}, errors.New("a worker ended at once")
+		err = cmp.Or(w.Err(), errors.New("it ended at once"))
 	}
-	if w.process, err = os.FindProcess(first.PID); err != nil {
-		w.kill()
-		return nil, answer{}, fmt.Errorf("find a worker: %w", err)
+	if err != nil {
+		w.Kill()
+		return nil, answer{}, fmt.Errorf("start a worker: %w", err)
 	}
 	return w, first, nil
 }
 
 // read passes answers on until the worker ends.
-func (w *worker) read(from io.ReadCloser) {
-	defer from.Close()
+func (w *worker) read() {
 	defer close(w.answers)
-	decoder := json.NewDecoder(from)
-	for {
-		var a answer
-		if decoder.Decode(&a) != nil {
-			return
-		}
+	for a := range w.Answers {
 		if a.Lost {
 			close(w.lost)
 			continue
 		}
 		w.answers <- a
 	}
-}
-
-// kill ends the worker as kill -9 does, and joins it.
-func (w *worker) kill() {
-	if w.process != nil {
-		w.process.Kill()
-	}
-	w.alive.Close()
-	w.orders.Close()
-	w.cmd.Wait()
 }
 
 // call is one call on the worker's lock. A worker that dies meanwhile leaves the
@@ -262,12 +189,12 @@ func (w *worker) call(ctx context.Context, what string) (bool, error) {
 	if end, ok := ctx.Deadline(); ok {
 		r.Left = time.Until(end)
 	}
-	if err := json.NewEncoder(w.orders).Encode(r); err != nil {
-		return false, fmt.Errorf("ask a worker: %w", err)
+	if err := w.Tell(r); err != nil {
+		return false, err
 	}
 	a, ok := <-w.answers
 	if !ok {
-		return false, errors.New("the worker died")
+		return false, fmt.Errorf("the worker died: %w", w.Err())
 	}
 	w.token = a.Token
 	return a.Granted, inWords(a.Error)

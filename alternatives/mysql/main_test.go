@@ -4,6 +4,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
@@ -11,7 +12,7 @@ import (
 type connection = net.Conn
 
 func TestMain(m *testing.M) {
-	serverstest.Sweep(func(b borrowed) error { return b.sweep() })
+	process.ServeAfter(sweeper, func(b borrowed) error { return b.sweep() })
 	serverstest.StoreMain(m, servers.HasMariaDB())
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/alternatives/mysql"
+	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -44,6 +45,9 @@ var tables = []string{"lockladder_record", "lockladder_lease", "lockladder_row",
 // run names this run, for its rows.
 var run = serverstest.RunName()
 
+// sweeper is the process that removes what a run leaves in somebody's database.
+const sweeper = "sweeper"
+
 // borrowed is what the sweeper is told.
 type borrowed struct {
 	Run, DSN string
@@ -61,7 +65,7 @@ func borrow(t *testing.T) {
 	defer db.Close()
 	were, err := there(t.Context(), db)
 	require.NoError(t, err)
-	finish, err := serverstest.StartSweeper(borrowed{run, *dsn, were})
+	finish, err := process.After(sweeper, borrowed{run, *dsn, were})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, finish()) })
 }

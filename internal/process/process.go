@@ -144,10 +144,10 @@ func (p *Parent) Say(v any) error {
 // Process is the parent's end of the conversation with a process. Close or Kill
 // must be called.
 type Process[Answer any] struct {
-	Process *os.Process
+	OS *os.Process
 
-	// Answers has what the process says. It is closed when the process has ended,
-	// or says what is no Answer.
+	// Answers has what the process says. It is closed when the process has ended.
+	// One that says what is no Answer is killed.
 	Answers <-chan Answer
 
 	name    string
@@ -199,13 +199,16 @@ func Start[Answer any](name string, args ...string) (*Process[Answer], error) {
 		out.Close()
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	p.Process = cmd.Process
+	p.OS = cmd.Process
 	go func() { // ends with the process, too
 		defer close(answers)
 		defer out.Close()
 		for words := json.NewDecoder(out); ; {
 			var a Answer
-			if words.Decode(&a) != nil {
+			if err := words.Decode(&a); err == io.EOF {
+				return
+			} else if err != nil {
+				p.OS.Kill() // nobody will hear what else it says
 				return
 			}
 			answers <- a
@@ -297,7 +300,7 @@ func (p *Process[Answer]) Close() error {
 // Kill ends the process as kill -9 does, also a stopped one, and waits until it is
 // gone. It may be called again.
 func (p *Process[Answer]) Kill() {
-	p.Process.Kill()
+	p.OS.Kill()
 	p.in.Close()
 	for range p.Answers {
 	}

@@ -91,7 +91,7 @@ func TestAProcessHearsAndAnswers(t *testing.T) {
 	require.NoError(t, p.Tell("nobody waits for this"))
 	assert.NoError(t, p.Close())
 	assert.NoError(t, p.Err())
-	assert.False(t, process.Running(p.Process.Pid))
+	assert.False(t, process.Running(p.OS.Pid))
 	assert.Error(t, p.Tell("still there?"))
 }
 
@@ -131,7 +131,7 @@ func TestAProcessThatDoesNotEndIsKilled(t *testing.T) {
 	t.Parallel()
 	p, err := process.Start[string]("hears nothing")
 	require.NoError(t, err)
-	require.NoError(t, process.Pause(p.Process.Pid))
+	require.NoError(t, process.Pause(p.OS.Pid))
 	assert.EqualError(t, p.Close(), "hears nothing had to be killed")
 	assert.EqualError(t, p.Err(), "signal: killed")
 }

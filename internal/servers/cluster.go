@@ -65,7 +65,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	for _, r := range c.masters {
 		rdb := r.Client()
 		defer rdb.Close()
-		err := r.process.await(ctx, func() error {
+		err := r.await(ctx, func() error {
 			info, err := rdb.ClusterInfo(ctx).Result()
 			if err != nil {
 				return err

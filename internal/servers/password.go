@@ -16,8 +16,8 @@ var password = sync.OnceValue(rand.Text)
 // configure writes a configuration file into the server's directory and returns
 // its name. A password belongs there: other users can read the arguments of a
 // process, and can't look into the directory.
-func (p *process) configure(name, format string, args ...any) (string, error) {
-	path := filepath.Join(p.dir, name)
+func (s *server) configure(name, format string, args ...any) (string, error) {
+	path := filepath.Join(s.dir, name)
 	err := os.WriteFile(path, fmt.Appendf(nil, format, args...), 0o600)
 	if err != nil {
 		return path, fmt.Errorf("write a server's configuration: %w", err)

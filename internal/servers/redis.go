@@ -16,8 +16,7 @@ import (
 
 // Redis is one redis-server. It keeps nothing on disk. Stop must be called.
 type Redis struct {
-	process  *process
-	port     int
+	*server
 	password string // "": it needs none
 	options  []string
 
@@ -50,29 +49,21 @@ func start(ctx context.Context, r *Redis) (*Redis, error) {
 	if err := find("redis-server"); err != nil {
 		return nil, err
 	}
-	p, err := newProcess()
-	if err != nil {
+	var err error
+	if r.server, err = newServer("redis-server"); err != nil {
 		return nil, err
 	}
-	r.process = p
-	for range 5 { // somebody else may take the port first
-		if r.port, err = freePort(); err != nil {
-			break
-		}
+	if err := r.startOn(ctx, func(ctx context.Context) (err error) {
 		if r.clustered {
 			if r.bus, err = freePort(); err != nil {
-				break
+				return err
 			}
 		}
-		if err = r.launch(ctx); err == nil {
-			return r, nil
-		}
-		if ctx.Err() != nil {
-			break
-		}
+		return r.launch(ctx)
+	}); err != nil {
+		return nil, err
 	}
-	p.remove()
-	return nil, err
+	return r, nil
 }
 
 func (r *Redis) launch(ctx context.Context) error {
@@ -80,36 +71,36 @@ func (r *Redis) launch(ctx context.Context) error {
 	if r.password != "" {
 		secrets = fmt.Sprintf("requirepass %[1]s\nmasterauth %[1]s\n", r.password)
 	}
-	config, err := r.process.configure("redis.conf", "%s", secrets)
+	config, err := r.configure("redis.conf", "%s", secrets)
 	if err != nil {
 		return err
 	}
 	args := append([]string{"redis-server", config, "--port", strconv.Itoa(r.port),
-		"--bind", "127.0.0.1", "--dir", r.process.dir, "--save", "",
+		"--bind", "127.0.0.1", "--dir", r.dir, "--save", "",
 		"--appendonly", "no", "--daemonize", "no",
 		"--repl-diskless-sync-delay", "0", // else a replica waits for others
 		"--set-proc-title", "no"}, r.options...) // sweep looks for the directory
 	if r.clustered {
 		args = append(args, "--cluster-port", strconv.Itoa(r.bus))
 	}
-	if err := r.process.launch(args...); err != nil {
+	if err := r.server.launch(args...); err != nil {
 		return err
 	}
-	err = r.process.await(ctx, func() error {
+	err = r.await(ctx, func() error {
 		if err := dial(ctx, r.Addr()); err != nil {
 			return err // without the driver, which prints what it fails at
 		}
 		return r.own(ctx)
 	})
 	if err != nil {
-		r.process.stop()
+		r.stop()
 	}
 	return err
 }
 
 // own says whether who answers is this server: another one may have its port.
 func (r *Redis) own(ctx context.Context) error {
-	pid, err := r.process.pid()
+	pid, err := r.PID()
 	if err != nil {
 		return err
 	}
@@ -130,15 +121,12 @@ func (r *Redis) Addr() string {
 	if r.promoted.Load() {
 		return r.replica.Addr()
 	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port))
+	return r.server.Addr()
 }
 
 // Auth is what a client needs for AUTH: no user's name, and the password, which
 // is empty when none is needed. The replica has the same.
 func (r *Redis) Auth() (user, password string) { return "", r.password }
-
-// PID is the number of the server's process.
-func (r *Redis) PID() (int, error) { return r.process.pid() }
 
 // Client is a new client of the server, for operators. The caller closes it.
 func (r *Redis) Client() *redis.Client {
@@ -159,31 +147,11 @@ func (r *Redis) Stop() {
 		r.link.close()
 		r.replica.Stop()
 	}
-	r.process.remove()
+	r.remove()
 }
-
-// Kill ends the server as kill -9 does; Restart brings it back.
-func (r *Redis) Kill() { r.process.stop() }
 
 // Restart starts a killed server again, on the same port and without its data.
 func (r *Redis) Restart(ctx context.Context) error { return r.launch(ctx) }
-
-// Pause stops the server's process: it accepts connections and never answers.
-func (r *Redis) Pause() error { return r.signal(pauseProcess) }
-
-// Resume lets a paused server go on.
-func (r *Redis) Resume() error { return r.signal(resumeProcess) }
-
-func (r *Redis) signal(send func(int) error) error {
-	pid, err := r.process.pid()
-	if err != nil {
-		return err
-	}
-	if err := send(pid); err != nil {
-		return fmt.Errorf("signal redis-server: %w", err)
-	}
-	return nil
-}
 
 // dial finds out whether somebody listens, without the driver, which prints what
 // it fails at.

@@ -41,7 +41,7 @@ func (r *Redis) startReplica(ctx context.Context, link *relay) (*Redis, error) {
 	}
 	rdb := replica.Client()
 	defer rdb.Close()
-	err = replica.process.await(ctx, func() error {
+	err = replica.await(ctx, func() error {
 		info, err := rdb.Info(ctx, "replication").Result()
 		if err == nil && !strings.Contains(info, "master_link_status:up") {
 			err = errors.New("it is not in step with its master")

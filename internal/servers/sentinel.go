@@ -23,8 +23,7 @@ const MasterName = "ladder"
 type Sentinel struct {
 	master, replica *Redis
 	link            *relay
-	process         *process
-	port            int
+	process         *server
 	failed          atomic.Bool // the replica is the master now
 }
 
@@ -47,18 +46,10 @@ func StartSentinel(ctx context.Context) (_ *Sentinel, err error) {
 	if s.replica, err = s.master.startReplica(ctx, s.link); err != nil {
 		return nil, err
 	}
-	if s.process, err = newProcess(); err != nil {
+	if s.process, err = newServer("redis-server"); err != nil {
 		return nil, err
 	}
-	for range 5 { // somebody else may take the port first
-		if s.port, err = freePort(); err != nil {
-			return nil, err
-		}
-		if err = s.launch(ctx); err == nil || ctx.Err() != nil {
-			break
-		}
-	}
-	return s, err
+	return s, s.process.startOn(ctx, s.launch)
 }
 
 // launch starts the Sentinel, which rewrites its configuration as it learns.
@@ -70,7 +61,7 @@ func (s *Sentinel) launch(ctx context.Context) error {
 			// Until Failover no silence of a busy machine is taken for a death.
 			"sentinel down-after-milliseconds %[3]s 60000\n"+
 			"sentinel failover-timeout %[3]s 5000\n",
-		s.port, s.process.dir, MasterName, host, port, s.master.password)
+		s.process.port, s.process.dir, MasterName, host, port, s.master.password)
 	if err != nil {
 		return err
 	}
@@ -100,14 +91,14 @@ func (s *Sentinel) launch(ctx context.Context) error {
 
 // options are an operator's.
 func (s *Sentinel) options() *redis.Options {
-	rdb := (&Redis{port: s.port, password: s.master.password}).Client()
+	rdb := (&Redis{server: s.process, password: s.master.password}).Client()
 	defer rdb.Close()
 	return rdb.Options()
 }
 
 // Sentinels are the addresses of those who know where the master is.
 func (s *Sentinel) Sentinels() []string {
-	return []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))}
+	return []string{s.process.Addr()}
 }
 
 // MasterName is what they call it.
@@ -132,7 +123,7 @@ func (s *Sentinel) HoldReplication(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("hold replication back: %w", err)
 	}
-	err = s.replica.process.await(ctx, func() error {
+	err = s.replica.await(ctx, func() error {
 		has, err := s.replica.offset(ctx, "slave_repl_offset:")
 		if err == nil && has < written {
 			err = fmt.Errorf("it has %d of %d bytes", has, written)

@@ -27,6 +27,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lockladder/lockladder/internal/process"
 )
 
 // ErrMissing says that a server's program is not installed.
@@ -42,10 +44,11 @@ const prefix = "lockladder-"
 // started at the same time, and one makes its data directory first.
 const patience = time.Minute
 
-// process is a server's program under its shell.
-type process struct {
+// server is a server's program under its shell.
+type server struct {
 	dir  string
 	name string // in errors
+	port int
 	log  bytes.Buffer
 
 	mu    sync.Mutex // guards what follows; never held while a server is asked
@@ -54,8 +57,8 @@ type process struct {
 	ended chan struct{}  // the shell has ended
 }
 
-// newProcess makes the directory of a server.
-func newProcess() (*process, error) {
+// newServer makes the directory of a server.
+func newServer(name string) (*server, error) {
 	sweep()
 	dir, err := os.MkdirTemp("", prefix)
 	if err != nil {
@@ -68,19 +71,36 @@ func newProcess() (*process, error) {
 		return nil, fmt.Errorf("make a server's directory: %w", err)
 	}
 	// As sweepDir will spell it when it looks at the arguments of processes.
-	return &process{dir: filepath.Clean(dir)}, nil
+	return &server{dir: filepath.Clean(dir), name: name}, nil
+}
+
+// startOn launches a server on a port that is free, and removes it when that
+// fails. Another program may take the port first, so it tries several.
+func (s *server) startOn(ctx context.Context,
+	launch func(context.Context) error) error {
+	var err error
+	for range 5 {
+		if s.port, err = freePort(); err != nil {
+			break
+		}
+		if err = launch(ctx); err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	s.remove()
+	return err
 }
 
 // launch starts the program. It does not wait until the server answers.
-func (p *process) launch(args ...string) error {
-	if p.name == "" {
-		p.name = args[0]
-	}
-	os.Remove(filepath.Join(p.dir, "pid")) // of one that was killed
-	cmd := exec.Command("sh", append([]string{"-c", keeper, "keeper", p.dir},
+func (s *server) launch(args ...string) error {
+	os.Remove(filepath.Join(s.dir, "pid")) // of one that was killed
+	cmd := exec.Command("sh", append([]string{"-c", keeper, "keeper", s.dir},
 		args...)...)
-	Detach(cmd)
-	cmd.Stdout, cmd.Stderr = &p.log, &p.log
+	process.Detach(cmd)
+	cmd.Stdout, cmd.Stderr = &s.log, &s.log
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return fmt.Errorf("start %s: %w", args[0], err)
@@ -89,9 +109,9 @@ func (p *process) launch(args ...string) error {
 		return fmt.Errorf("start %s: %w", args[0], err)
 	}
 	ended := make(chan struct{})
-	p.mu.Lock()
-	p.cmd, p.alive, p.ended = cmd, stdin, ended
-	p.mu.Unlock()
+	s.mu.Lock()
+	s.cmd, s.alive, s.ended = cmd, stdin, ended
+	s.mu.Unlock()
 	go func() { // owned by stop, which joins it
 		cmd.Wait()
 		close(ended)
@@ -100,10 +120,10 @@ func (p *process) launch(args ...string) error {
 }
 
 // stop kills the server and waits until it is gone.
-func (p *process) stop() {
-	p.mu.Lock()
-	alive, ended := p.alive, p.ended
-	p.mu.Unlock()
+func (s *server) stop() {
+	s.mu.Lock()
+	alive, ended := s.alive, s.ended
+	s.mu.Unlock()
 	if alive == nil {
 		return
 	}
@@ -113,67 +133,82 @@ func (p *process) stop() {
 }
 
 // remove stops the server and removes its directory.
-func (p *process) remove() {
-	p.stop()
-	os.RemoveAll(p.dir)
+func (s *server) remove() {
+	s.stop()
+	os.RemoveAll(s.dir)
 }
 
-// pid is the server's own process.
-func (p *process) pid() (int, error) {
-	text, err := os.ReadFile(filepath.Join(p.dir, "pid"))
+// PID is the number of the server's process.
+func (s *server) PID() (int, error) {
+	text, err := os.ReadFile(filepath.Join(s.dir, "pid"))
 	if err != nil {
 		return 0, fmt.Errorf("find a server's process: %w", err)
 	}
 	return strconv.Atoi(strings.TrimSpace(string(text)))
 }
 
+// Kill ends the server as kill -9 does; Restart brings it back.
+func (s *server) Kill() { s.stop() }
+
+// Pause stops the server's process: it accepts connections and never answers.
+func (s *server) Pause() error { return s.signal(process.Pause) }
+
+// Resume lets a paused server go on.
+func (s *server) Resume() error { return s.signal(process.Resume) }
+
+func (s *server) signal(send func(int) error) error {
+	pid, err := s.PID()
+	if err != nil {
+		return err
+	}
+	if err := send(pid); err != nil {
+		return fmt.Errorf("signal %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// Addr is where the server listens: "127.0.0.1:40001".
+func (s *server) Addr() string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
+}
+
 // await waits until ready succeeds, the program has ended, or ctx ends.
-func (p *process) await(ctx context.Context, ready func() error) error {
+func (s *server) await(ctx context.Context, ready func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	p.mu.Lock()
-	ended := p.ended
-	p.mu.Unlock()
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
 	for try := 1; ; try++ {
 		err := ready()
 		if err == nil {
 			return nil
 		}
-		if try%20 == 0 && p.dead() {
-			p.stop() // the shell has its last words
-			return fmt.Errorf("%s ended at once: %s", p.name,
-				lastLine(p.log.String()))
+		if try%20 == 0 && s.dead() {
+			s.stop() // the shell has its last words
+			return fmt.Errorf("%s ended at once: %s", s.name,
+				lastLine(s.log.String()))
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ended:
-			return fmt.Errorf("the shell of %s ended: %s", p.name,
-				lastLine(p.log.String()))
+			return fmt.Errorf("the shell of %s ended: %s", s.name,
+				lastLine(s.log.String()))
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer: %w", p.name, err)
+			return fmt.Errorf("%s does not answer: %w", s.name, err)
 		}
 	}
 }
 
 // dead says whether the server has ended although its shell still waits. Then it
 // is a zombie.
-func (p *process) dead() bool {
-	pid, err := p.pid()
+func (s *server) dead() bool {
+	pid, err := s.PID()
 	if err != nil {
 		return false
 	}
-	s := state(pid)
-	return s == 0 || s == 'Z'
-}
-
-// state is the letter that the system has for what a process does, 0 when there
-// is no such process.
-func state(pid int) byte {
-	out, _ := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
-	if text := strings.TrimSpace(string(out)); text != "" {
-		return text[0]
-	}
-	return 0
+	state := process.State(pid)
+	return state == 0 || state == 'Z'
 }
 
 func lastLine(log string) string {
@@ -236,7 +271,7 @@ func claim(port int) error {
 
 // sweep removes what processes left behind that are gone, together with the
 // shells that should have cleaned up after them. The temporary directory belongs
-// to all users, so whatever doesn't look as newProcess makes it is left alone.
+// to all users, so whatever doesn't look as newServer makes it is left alone.
 func sweep() {
 	temp := os.TempDir()
 	entries, _ := os.ReadDir(temp)
@@ -257,7 +292,7 @@ func sweepDir(dir string) {
 		return // being made just now, removed, or not made here
 	}
 	pid, err := strconv.Atoi(owner)
-	if err != nil || running(pid) {
+	if err != nil || process.Running(pid) {
 		return
 	}
 	text, err := readOurs(filepath.Join(dir, "pid"))
@@ -265,8 +300,9 @@ func sweepDir(dir string) {
 	case err == nil:
 		server, err := strconv.Atoi(strings.TrimSpace(text))
 		// The number may belong to another program by now.
-		if err == nil && commandOf(server, dir) {
-			killProcess(server)
+		if found, _ := os.FindProcess(server); err == nil &&
+			found != nil && commandOf(server, dir) {
+			found.Kill()
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return

@@ -26,8 +26,7 @@ import (
 // ticket that it forgets when it restarts: the stories about outages would be
 // about tickets.
 type Store struct {
-	process  *process
-	port     int
+	*server
 	program  string
 	command  func(s *Store) []string
 	ready    func(ctx context.Context, addr string) error
@@ -67,9 +66,9 @@ func StartMariaDB(ctx context.Context, options ...string) (*Store, error) {
 	s := &Store{program: "MariaDB", ready: greets, user: "root",
 		password: password()}
 	s.command = func(s *Store) []string {
-		dir := s.process.dir
+		dir := s.dir
 		// A file that can't be written makes the server end at once.
-		first, _ := s.process.configure("first.sql", secure, s.password)
+		first, _ := s.configure("first.sql", secure, s.password)
 		return append([]string{"sh", "-c", installFirst, "mariadb", dir,
 			account(), program("mariadbd"), "--no-defaults",
 			"--datadir=" + filepath.Join(dir, "data"), "--tmpdir=" + dir,
@@ -108,7 +107,7 @@ func StartZooKeeper(ctx context.Context, tick time.Duration) (*Store, error) {
 func newZooKeeper(tick time.Duration, in *ensemble) *Store {
 	s := &Store{program: "ZooKeeper", ready: opens}
 	s.command = func(s *Store) []string {
-		dir := s.process.dir
+		dir := s.dir
 		config := filepath.Join(dir, "zoo.cfg")
 		// A file that can't be written makes the server end at once.
 		os.WriteFile(config, fmt.Appendf(nil, "tickTime=%d\ndataDir=%s\n"+
@@ -148,7 +147,7 @@ func newEtcd(peers []int, member int) *Store {
 				memberName(i), port))
 		}
 		return []string{"etcd", "--name", memberName(member),
-			"--data-dir", filepath.Join(s.process.dir, "data"),
+			"--data-dir", filepath.Join(s.dir, "data"),
 			"--listen-client-urls", clients, "--advertise-client-urls", clients,
 			"--listen-peer-urls", own, "--initial-advertise-peer-urls", own,
 			"--initial-cluster", strings.Join(all, ","),
@@ -161,74 +160,35 @@ func memberName(i int) string { return "member" + strconv.Itoa(i) }
 
 // start makes the server's directory and launches the server.
 func (s *Store) start(ctx context.Context) (*Store, error) {
-	p, err := newProcess()
-	if err != nil {
+	var err error
+	if s.server, err = newServer(s.program); err != nil {
 		return nil, err
 	}
-	s.process = p
-	p.name = s.program
-	for range 5 { // somebody else may take the port first
-		if s.port, err = freePort(); err != nil {
-			break
-		}
-		if err = s.launch(ctx); err == nil {
-			return s, nil
-		}
-		if ctx.Err() != nil {
-			break
-		}
+	if err := s.startOn(ctx, s.launch); err != nil {
+		return nil, err
 	}
-	p.remove()
-	return nil, err
+	return s, nil
 }
 
 func (s *Store) launch(ctx context.Context) error {
-	if err := s.process.launch(s.command(s)...); err != nil {
+	if err := s.server.launch(s.command(s)...); err != nil {
 		return err
 	}
-	err := s.process.await(ctx, func() error { return s.ready(ctx, s.Addr()) })
+	err := s.await(ctx, func() error { return s.ready(ctx, s.Addr()) })
 	if err != nil {
-		s.process.stop()
+		s.stop()
 	}
 	return err
-}
-
-// Addr is where the server listens: "127.0.0.1:40001".
-func (s *Store) Addr() string {
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
 }
 
 // Auth is what a client needs: a user's name and a password, or neither.
 func (s *Store) Auth() (user, password string) { return s.user, s.password }
 
-// PID is the number of the server's process.
-func (s *Store) PID() (int, error) { return s.process.pid() }
-
 // Stop kills the server and removes its directory. It may be called twice.
-func (s *Store) Stop() { s.process.remove() }
-
-// Kill ends the server as kill -9 does; Restart brings it back.
-func (s *Store) Kill() { s.process.stop() }
+func (s *Store) Stop() { s.remove() }
 
 // Restart starts a killed server again, on the same port and with its data.
 func (s *Store) Restart(ctx context.Context) error { return s.launch(ctx) }
-
-// Pause stops the server's process: it accepts connections and never answers.
-func (s *Store) Pause() error { return s.signal(pauseProcess) }
-
-// Resume lets a paused server go on.
-func (s *Store) Resume() error { return s.signal(resumeProcess) }
-
-func (s *Store) signal(send func(int) error) error {
-	pid, err := s.process.pid()
-	if err != nil {
-		return err
-	}
-	if err := send(pid); err != nil {
-		return fmt.Errorf("signal %s: %w", s.program, err)
-	}
-	return nil
-}
 
 // zookeeperJar is where Debian's package puts it.
 const zookeeperJar = "/usr/share/java/zookeeper.jar"

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/judge"
@@ -33,13 +34,7 @@ const (
 )
 
 func main() {
-	if os.Getenv(worker.Variable) != "" {
-		if err := worker.Main(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "soak: worker:", err)
-			os.Exit(1)
-		}
-		return
-	}
+	process.Serve(worker.Name, worker.Main)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	go func() { // ends with the process
 		<-ctx.Done()

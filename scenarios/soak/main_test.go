@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/nemesis"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/worker"
@@ -23,10 +24,7 @@ var onRedis = serverstest.Flag()
 
 // The workers of a soak are this program once more, which is the test here.
 func TestMain(m *testing.M) {
-	if os.Getenv(worker.Variable) != "" {
-		main()
-		os.Exit(0)
-	}
+	process.Serve(worker.Name, worker.Main)
 	flag.Parse()
 	os.Exit(m.Run())
 }

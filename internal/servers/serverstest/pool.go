@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -167,7 +168,7 @@ func newBorrowed(t *testing.T, asked string) lab.Pool {
 		left.Servers = append(left.Servers, address{options.Addr,
 			options.Username, options.Password, options.DB})
 	}
-	finish, err := StartSweeper(left)
+	finish, err := process.After(sweeper, left)
 	if err != nil {
 		t.Fatal(err)
 	}

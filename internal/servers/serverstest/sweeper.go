@@ -2,26 +2,23 @@ package serverstest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/process"
 )
 
 // Main is what a TestMain calls whose tests borrow servers. So many tests run at
 // the same time when real servers are asked for: they mostly wait.
 func Main(m *testing.M, asked *string, parallel int) {
-	Sweep(func(b borrowed) error { return b.sweep() })
+	process.ServeAfter(sweeper, func(b borrowed) error { return b.sweep() })
 	flag.Parse()
 	if *asked != "" {
 		flag.Set("test.parallel", fmt.Sprint(parallel))
@@ -29,14 +26,11 @@ func Main(m *testing.M, asked *string, parallel int) {
 	os.Exit(m.Run())
 }
 
-// Somebody's server must be left as it was, however this process ends. What the
-// stories leave there, when they can't tidy up, is removed by another process:
-// the test binary once more, which waits for the end of its standard input, as a
-// server's shell does.
-const sweeperEnv = "LOCKLADDER_SWEEPER"
+// sweeper is the process that leaves somebody's server as it was, however this
+// process ends: it removes what the stories leave there when they can't tidy up.
+const sweeper = "sweeper"
 
-// borrowed is what the sweeper is told: on standard input, for the arguments and
-// the environment of a process can be read by others.
+// borrowed is what the sweeper is told.
 type borrowed struct {
 	Run     string // which keys are this run's
 	Servers []address
@@ -63,55 +57,6 @@ func StoreMain(m *testing.M, missing error) {
 
 // RunName names a run, for its keys.
 func RunName() string { return fmt.Sprintf("%08x", rand.Uint32()) }
-
-// StartSweeper starts the sweeper and tells it something, as JSON. The returned
-// function lets it do its work and waits until it has. TestMain must call Sweep.
-func StartSweeper(told any) (func() error, error) {
-	text, err := json.Marshal(told)
-	if err != nil {
-		return nil, fmt.Errorf("start the sweeper: %w", err)
-	}
-	cmd := exec.Command(os.Args[0], os.Args[1:]...)
-	cmd.Env = append(os.Environ(), sweeperEnv+"=1")
-	cmd.Stderr = os.Stderr
-	servers.Detach(cmd)
-	alive, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start the sweeper: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the sweeper: %w", err)
-	}
-	if _, err := alive.Write(text); err != nil {
-		return nil, fmt.Errorf("start the sweeper: %w", err)
-	}
-	return func() error {
-		alive.Close()
-		if err := cmd.Wait(); err != nil {
-			return fmt.Errorf("remove what this run has left: %w", err)
-		}
-		return nil
-	}, nil
-}
-
-// Sweep does nothing, unless this process is the sweeper: then it does the work
-// when the run has ended, however that does, and exits.
-func Sweep[T any](work func(told T) error) {
-	if os.Getenv(sweeperEnv) == "" {
-		return
-	}
-	var told T
-	err := json.NewDecoder(os.Stdin).Decode(&told)
-	if err == nil {
-		io.Copy(io.Discard, os.Stdin) // until the run has ended
-		err = work(told)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "sweeper:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
 
 // sweep removes the keys of a run.
 func (b borrowed) sweep() error {

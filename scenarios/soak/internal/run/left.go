@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 )
@@ -67,7 +68,7 @@ func (w *world) lookForSubscriptions(ctx context.Context) error {
 func (w *world) lookForTheRest(ctx context.Context) error {
 	running, _ := eventually(func() (pids []string, _ error) {
 		for _, pid := range w.pids {
-			if alive(pid) {
+			if process.Running(pid) {
 				pids = append(pids, fmt.Sprint(pid))
 			}
 		}

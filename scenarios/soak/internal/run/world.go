@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/proxy"
@@ -29,8 +29,8 @@ type world struct {
 	admins  []*redis.Client
 	proxies [][]*proxy.Proxy // by worker and server
 
-	mu        sync.Mutex // guards what follows
-	processes []*process // by worker
+	mu        sync.Mutex       // guards what follows
+	processes []*workerProcess // by worker
 	lives     []int
 	pids      []int // of all that there have been
 }
@@ -49,7 +49,7 @@ func nodeOf(r *servers.Redis) worker.Node {
 // newWorld starts everything. A failure leaves nothing behind.
 func newWorld(ctx context.Context, c Config, dir string) (*world, error) {
 	w := &world{config: c, dir: dir,
-		processes: make([]*process, c.Workers), lives: make([]int, c.Workers)}
+		processes: make([]*workerProcess, c.Workers), lives: make([]int, c.Workers)}
 	if err := w.open(ctx); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -116,7 +116,7 @@ func (w *world) start(n int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.processes[n] = p
-	w.pids = append(w.pids, p.pid)
+	w.pids = append(w.pids, p.OS.Pid)
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (w *world) write(e event.Event) {
 	}
 }
 
-func (w *world) process(n int) *process {
+func (w *world) process(n int) *workerProcess {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.processes[n]
@@ -135,13 +135,17 @@ func (w *world) process(n int) *process {
 
 func (w *world) Workers() int { return w.config.Workers }
 
-func (w *world) Stop(n int) error { return signalStop(w.process(n).pid) }
+func (w *world) Stop(n int) error {
+	return process.Pause(w.process(n).OS.Pid)
+}
 
-func (w *world) Continue(n int) error { return signalContinue(w.process(n).pid) }
+func (w *world) Continue(n int) error {
+	return process.Resume(w.process(n).OS.Pid)
+}
 
 func (w *world) Replace(n int) error {
 	w.write(event.Event{Kind: event.Kill, Worker: n, Life: w.lives[n]})
-	w.process(n).kill()
+	w.process(n).Kill()
 	w.lives[n]++
 	return w.start(n)
 }
@@ -177,7 +181,7 @@ func (w *world) dead() error {
 	defer w.mu.Unlock()
 	for n, p := range w.processes {
 		if p.ended() {
-			return fmt.Errorf("worker %d has ended: %s", n, p.log.String())
+			return fmt.Errorf("worker %d has ended: %w", n, p.Err())
 		}
 	}
 	return nil
@@ -196,7 +200,7 @@ func (w *world) reset() {
 // tell sends all workers a word at the same time.
 func (w *world) tell(word string) error {
 	for n := range w.processes {
-		if err := w.process(n).say(word); err != nil {
+		if err := w.process(n).Tell(word); err != nil {
 			return fmt.Errorf("worker %d: %w", n, err)
 		}
 	}
@@ -206,7 +210,7 @@ func (w *world) tell(word string) error {
 // idle waits until all workers are.
 func (w *world) idle() error {
 	for n := range w.processes {
-		if _, err := w.process(n).hear(worker.Idle); err != nil {
+		if err := w.process(n).hear(worker.Idle); err != nil {
 			return fmt.Errorf("worker %d: %w", n, err)
 		}
 	}
@@ -220,19 +224,11 @@ func (w *world) end() {
 		if p == nil {
 			continue
 		}
-		_ = p.say(worker.End) // else it has ended
-		timer := time.NewTimer(10 * time.Second)
-		for open := true; open; {
-			select {
-			case _, open = <-p.said:
-			case <-timer.C:
-				w.write(event.Event{Kind: event.Left, Worker: n,
-					Life: w.lives[n], Text: "the process, which doesn't end"})
-				open = false
-			}
+		_ = p.Tell(worker.End) // else it has ended
+		if p.Close() != nil {
+			w.write(event.Event{Kind: event.Left, Worker: n,
+				Life: w.lives[n], Text: "the process, which doesn't end"})
 		}
-		timer.Stop()
-		p.kill()
 	}
 	w.mu.Lock()
 	w.processes = nil
@@ -248,7 +244,7 @@ func (w *world) close() error {
 	w.mu.Unlock()
 	for _, p := range processes {
 		if p != nil {
-			p.kill()
+			p.Kill()
 		}
 	}
 	for _, row := range w.proxies {

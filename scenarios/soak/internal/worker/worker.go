@@ -4,12 +4,9 @@
 package worker
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,19 +17,20 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/rungs"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/storage"
 )
 
-// Variable is the environment variable that makes this program a worker.
-const Variable = "LOCKLADDER_SOAK_WORKER"
+// Name is what this program is started as when it is a worker.
+const Name = "soak worker"
 
 // Node is where a worker finds a server.
 type Node struct{ Addr, User, Password string }
 
-// Orders are the first line that a worker reads.
+// Orders are what a worker is told first.
 type Orders struct {
 	Dir        string // of the run
 	Worker     int
@@ -47,9 +45,9 @@ type Orders struct {
 	Storage    string
 }
 
-// Words between the soak and a worker, one a line.
+// Words between the soak and a worker.
 const (
-	Ready = "ready" // says the worker, and its process id
+	Ready = "ready" // says the worker
 	Calm  = "calm"  // the nemesis has ended: probe each key, then rest
 	Idle  = "idle"  // says the worker
 	End   = "end"   // close all clients and exit
@@ -90,17 +88,12 @@ type worker struct {
 	clients []redis.UniversalClient
 }
 
-// Main is the life of a worker. It ends with its input.
-func Main(in io.Reader, out io.Writer) error {
+// Main is the life of a worker. It ends with its parent.
+func Main(soak *process.Parent) error {
 	redis.SetLogger(quiet{}) // broken connections are what a soak is about
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 1<<20)
-	if !lines.Scan() {
-		return errors.New("a worker got no orders")
-	}
 	w := &worker{calm: make(chan struct{})}
-	if err := json.Unmarshal(lines.Bytes(), &w.orders); err != nil {
-		return fmt.Errorf("read a worker's orders: %w", err)
+	if err := soak.Hear(&w.orders); err != nil {
+		return err
 	}
 	o := &w.orders
 	var err error
@@ -113,18 +106,22 @@ func Main(in io.Reader, out io.Writer) error {
 		return err
 	}
 	said := make(chan string)
-	go func() { // ends with the input; the process doesn't wait for it
-		for lines.Scan() {
-			said <- lines.Text()
+	go func() { // ends with the soak; the process doesn't wait for it
+		for {
+			var word string
+			if soak.Hear(&word) != nil {
+				// The soak has ended without a word. Nothing is left to do in
+				// order.
+				os.Exit(1)
+			}
+			said <- word
 		}
-		// The soak has ended without a word. Nothing is left to do in order.
-		os.Exit(1)
 	}()
-	return w.live(said, out)
+	return w.live(soak, said)
 }
 
 // live runs from the first section to the last.
-func (w *worker) live(said <-chan string, out io.Writer) error {
+func (w *worker) live(soak *process.Parent, said <-chan string) error {
 	w.write(event.Event{Kind: event.Start, Text: fmt.Sprintf("pid %d, driver %s",
 		os.Getpid(), w.orders.Driver)})
 	watching, stopWatching := context.WithCancel(context.Background())
@@ -139,11 +136,13 @@ func (w *worker) live(said <-chan string, out io.Writer) error {
 	// Before the first use of a client: whatever is more at the end was left
 	// behind by the lock.
 	base := runtime.NumGoroutine()
-	errs := make(chan error, w.orders.Goroutines+len(w.orders.Keys))
+	errs := make(chan error, w.orders.Goroutines+len(w.orders.Keys)+1)
 	for g := range w.orders.Goroutines {
 		users.Go(func() { errs <- w.use(g + 1) })
 	}
-	fmt.Fprintln(out, Ready, os.Getpid())
+	if err := soak.Say(Ready); err != nil {
+		return err
+	}
 	for {
 		select {
 		case err := <-errs:
@@ -160,7 +159,7 @@ func (w *worker) live(said <-chan string, out io.Writer) error {
 				go func() { // ends with them
 					users.Wait()
 					w.rest(base + 1)
-					fmt.Fprintln(out, Idle)
+					errs <- soak.Say(Idle)
 				}()
 			case End:
 				for _, rdb := range w.clients {
