@@ -145,3 +145,29 @@ func TestLostStaysOpenWhileTheLeaseIsRenewed(t *testing.T) {
 		})
 	})
 }
+
+// The script counts the levels for who looks at the server; the handle's own count
+// is what decides.
+func TestTheServerShowsHowDeepTheOwnerIs(t *testing.T) {
+	those(t, "reentrant", func(t *testing.T, rung ladder.Rung) {
+		promised(t, rung, nil, func(p *promise) {
+			ctx := context.Background()
+			rdb := p.b.Env("stock").Nodes[0]
+			shows := func(levels ...string) {
+				count, err := rdb.HVals(ctx, "stock").Result()
+				assert.NoError(t, err)
+				assert.Equal(t, levels, count)
+			}
+			p.a.Go(func() {
+				p.a.ready(t)
+				p.a.acquire(t)
+				shows("1")
+				p.a.acquire(t)
+				shows("2")
+				assert.NoError(t, p.a.release())
+				shows("1")
+				assert.NoError(t, p.a.release())
+			})
+		})
+	})
+}

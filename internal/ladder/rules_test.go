@@ -61,11 +61,17 @@ var rules = []struct {
 		},
 	},
 	{
-		name: "scenarios, the library, imports lock and internal/lab",
+		name: "scenarios, the library, imports lock, internal/lab and" +
+			" internal/process",
 		about: func(s source) bool {
 			return s.dir == "scenarios" && !s.isTest()
 		},
-		may: ofModule("lock", "internal/lab"),
+		may: ofModule("lock", "internal/lab", "internal/process"),
+	},
+	{
+		name:  "internal/process imports nothing of the module",
+		about: func(s source) bool { return s.within("internal/process") },
+		may:   ofModule("internal/process"),
 	},
 	{
 		name: "internal/lab imports lock",
@@ -76,12 +82,12 @@ var rules = []struct {
 	},
 	{
 		name: "the soak imports the ladder, cohort for its fenced form," +
-			" lock and the servers",
+			" lock, internal/process and the servers",
 		about: func(s source) bool {
 			return s.within("scenarios/soak") && !s.isTest()
 		},
 		may: ofModule("scenarios/soak", "internal/ladder", "lock",
-			"internal/servers", "reentrant/cohort"),
+			"internal/process", "internal/servers", "reentrant/cohort"),
 	},
 	{
 		name: "the soak's judge imports the events, and no lock",

@@ -134,6 +134,8 @@ func (r *Redis) Client() *redis.Client {
 		Addr: r.Addr(), Password: r.password, MaxRetries: -1, DialerRetries: 1,
 		// A lost SYN is sent again after a second, and then after two.
 		DialTimeout: 4 * time.Second, ContextTimeoutEnabled: true,
+		// A server on a busy machine answers late, and it is the only one to ask.
+		ReadTimeout: 30 * time.Second,
 		Protocol: 2, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{
 			Mode: maintnotifications.ModeDisabled,

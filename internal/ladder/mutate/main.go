@@ -247,8 +247,9 @@ func (r *run) copied(job int) (string, error) {
 	return dir, nil
 }
 
-// explanation is a line of equivalent.txt: the file's name, the line as it is,
-// what is changed, and why nobody can notice it.
+// explanation is a line of equivalent.txt: the file's name, the line as it is (and
+// the next one behind " / ", where the line alone is not enough), what is changed,
+// and why nobody can notice it.
 type explanation struct{ file, from, what, why string }
 
 // equivalents are the mutants that behave as the rung does.
@@ -266,5 +267,5 @@ func equivalents() []explanation {
 // file's name is not preceded by one.
 func (m mutant) is(e explanation) bool {
 	return (e.file == m.file || e.file == filepath.Base(m.file)) &&
-		e.from == m.from && e.what == m.what
+		(e.from == m.from || e.from == m.from+" / "+m.next) && e.what == m.what
 }

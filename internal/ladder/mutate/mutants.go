@@ -19,6 +19,7 @@ type mutant struct {
 	file string // its path from the repository's root
 	line int
 	from string // the place's line as it is
+	next string // the line after it
 	what string // what is changed: "== becomes !="
 
 	content []byte // the whole file, changed
@@ -72,12 +73,13 @@ type change struct {
 
 func (c change) apply(source []byte, rung, file string) mutant {
 	begin := bytes.LastIndexByte(source[:c.from], '\n') + 1
-	line := string(source[begin:])
-	line, _, _ = strings.Cut(line, "\n")
+	line, rest, _ := strings.Cut(string(source[begin:]), "\n")
+	next, _, _ := strings.Cut(rest, "\n")
 	return mutant{
 		rung: rung, file: file,
 		line:    bytes.Count(source[:c.from], []byte("\n")) + 1,
 		from:    strings.TrimSpace(line),
+		next:    strings.TrimSpace(next),
 		what:    c.what,
 		content: slices.Concat(source[:c.from], []byte(c.with), source[c.to:]),
 	}
