@@ -136,7 +136,7 @@ func (r *Redis) Client() *redis.Client {
 		DialTimeout: 4 * time.Second, ContextTimeoutEnabled: true,
 		// A server on a busy machine answers late, and it is the only one to ask.
 		ReadTimeout: 30 * time.Second,
-		Protocol: 2, DisableIdentity: true,
+		Protocol:    2, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{
 			Mode: maintnotifications.ModeDisabled,
 		},
