@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/nodes"
+	"github.com/lockladder/lockladder/internal/benchmark/sale"
 )
 
 // BenchmarkInventory measures every rung and baseline. One iteration is a whole
@@ -13,16 +15,15 @@ import (
 // up. In a name the dot stands for the slash of the rung's.
 func BenchmarkInventory(b *testing.B) {
 	for _, clients := range []int{100, 1000} {
-		servers := benchmark.Embed(5, benchmark.Config{Clients: clients})
-		runner := &benchmark.Runner{
-			Servers: servers,
+		servers := nodes.Embed(5, nodes.Config{Clients: clients})
+		runner := &sale.Runner{Servers: servers, Settings: sale.Settings{
 			Clients: clients,
-			Stock:   benchmark.DefaultStock,
-			TTL:     benchmark.DefaultTTL,
-			Timeout: benchmark.DefaultTimeout,
-			Grace:   benchmark.DefaultGrace,
-		}
-		for _, subject := range program().Subjects {
+			Stock:   sale.DefaultStock,
+			TTL:     sale.DefaultTTL,
+			Timeout: sale.DefaultTimeout,
+			Grace:   sale.DefaultGrace,
+		}}
+		for _, subject := range sale.Around(benchmark.Rungs()...) {
 			name := strings.ReplaceAll(subject.Name, "/", ".")
 			b.Run(fmt.Sprintf("rung=%s/clients=%d", name, clients),
 				func(b *testing.B) { sell(b, runner, subject) })
@@ -33,7 +34,7 @@ func BenchmarkInventory(b *testing.B) {
 	}
 }
 
-func sell(b *testing.B, runner *benchmark.Runner, subject benchmark.Subject) {
+func sell(b *testing.B, runner *sale.Runner, subject benchmark.Subject) {
 	sums := map[string]float64{} // what was not measured is not reported
 	add := func(unit string, figure *float64) {
 		if figure != nil {
@@ -46,7 +47,7 @@ func sell(b *testing.B, runner *benchmark.Runner, subject benchmark.Subject) {
 			b.Fatal(err)
 		}
 		if !row.Finished || row.Failures > 0 {
-			b.Error(benchmark.Table{}.Row(row))
+			b.Error(benchmark.Layout{}.Row(row))
 		}
 		turns := float64(row.Turns)
 		add("ns/op", new(row.Seconds*1e9/turns))

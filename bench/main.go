@@ -18,7 +18,6 @@ package main
 import (
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/command"
-	"github.com/lockladder/lockladder/internal/ladder"
 )
 
 func main() { program().Main() }
@@ -28,20 +27,6 @@ func program() command.Command {
 		Intro: "Sells a stock to many clients, behind every rung of the ladder " +
 			"and the baselines\naround them, and prints what that did and what " +
 			"it cost.",
-		Subjects: benchmark.Around(rungs()...),
+		Locks: benchmark.Rungs(),
 	}
-}
-
-// rungs are those of the ladder, in its order.
-func rungs() []benchmark.Subject {
-	var rungs []benchmark.Subject
-	for _, rung := range ladder.Rungs {
-		rungs = append(rungs, benchmark.Subject{
-			Name:  rung.Name,
-			Kind:  benchmark.Rung,
-			Nodes: rung.Nodes,
-			Build: rung.Build,
-		})
-	}
-	return rungs
 }

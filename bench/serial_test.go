@@ -12,6 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/machine"
+	"github.com/lockladder/lockladder/internal/benchmark/nodes"
+	"github.com/lockladder/lockladder/internal/benchmark/sale"
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -31,26 +34,25 @@ func BenchmarkSerialLimit(b *testing.B) {
 	require.NoError(b, err)
 	defer server.Stop()
 	_, password := server.Auth()
-	ours, err := benchmark.Connect(b.Context(), []string{server.Addr()},
-		benchmark.Config{Clients: 1, Password: password})
+	ours, err := nodes.Connect(b.Context(), []string{server.Addr()},
+		nodes.Config{Clients: 1, Password: password})
 	require.NoError(b, err)
 	defer ours.Close(b.Context())
 	if runtime.GOOS == "linux" {
 		pid, err := server.PID()
 		require.NoError(b, err)
-		_, undo, err := benchmark.Pin(1, pid)
+		_, undo, err := machine.Pin(1, pid)
 		require.NoError(b, err)
 		defer undo()
 	}
-	runner := &benchmark.Runner{
-		Servers: ours,
+	runner := &sale.Runner{Servers: ours, Settings: sale.Settings{
 		Clients: turns,
 		Stock:   turns,
-		TTL:     benchmark.DefaultTTL,
-		Timeout: benchmark.DefaultTimeout,
-		Grace:   benchmark.DefaultGrace,
-	}
-	serial, err := benchmark.Select(benchmark.Around(), "serial-limit")
+		TTL:     sale.DefaultTTL,
+		Timeout: sale.DefaultTimeout,
+		Grace:   sale.DefaultGrace,
+	}}
+	serial, err := benchmark.Select(sale.Around(), "serial-limit")
 	require.NoError(b, err)
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr(),
 		Password: password})
@@ -91,7 +93,7 @@ return 0`)
 	start := time.Now()
 	for range turns {
 		granted, err := rdb.SetNX(ctx, "bare:lock", "alone",
-			benchmark.DefaultTTL).Result()
+			sale.DefaultTTL).Result()
 		if err != nil || !granted {
 			b.Fatal("acquire:", granted, err)
 		}

@@ -20,22 +20,13 @@ import (
 	"github.com/lockladder/lockladder/alternatives/libraries"
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/command"
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/lock"
 )
 
 func main() { program().Main() }
 
 func program() command.Command {
-	var all []benchmark.Subject
-	for _, rung := range ladder.Rungs {
-		all = append(all, benchmark.Subject{
-			Name:  rung.Name,
-			Kind:  benchmark.Rung,
-			Nodes: rung.Nodes,
-			Build: rung.Build,
-		})
-	}
+	all := benchmark.Rungs()
 	for _, library := range libraries.Libraries {
 		subject := benchmark.Subject{
 			Name:  library.Name,
@@ -54,7 +45,6 @@ func program() command.Command {
 		}
 		all = append(all, subject)
 	}
-	all = append(all, stores...)
 	return command.Command{
 		Intro: "Sells a stock to many clients, behind every rung of the ladder " +
 			"and the locks of\npopular libraries, and prints what that did and " +
@@ -62,6 +52,6 @@ func program() command.Command {
 		Note: "redsync waits for 50 to 250 ms, its default; redislock for 100 " +
 			"ms, as in its example:\nits default is not to wait. mysql/record " +
 			"and mysql/lease always wait for as long.",
-		Subjects: benchmark.Around(all...),
+		Locks: append(all, stores...),
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lockladder/lockladder/alternatives/mysql"
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/sale"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -32,7 +33,7 @@ type store struct {
 var (
 	mariaDB   = store{installed: servers.HasMariaDB}
 	zooKeeper = store{servers.HasZooKeeper, func(time.Duration) time.Duration {
-		return benchmark.DefaultTTL // that of the session, which all share
+		return sale.DefaultTTL // that of the session, which all share
 	}}
 	etcdStore = store{servers.HasEtcd, func(asked time.Duration) time.Duration {
 		return (asked + time.Second - 1).Truncate(time.Second)
@@ -192,7 +193,7 @@ func onZooKeeper(build func(*zookeeper.Session, lock.Env) (lock.Lock,
 			return nil, nil, err
 		}
 		session, err := zookeeper.Open([]string{server.Addr()},
-			benchmark.DefaultTTL, nil)
+			sale.DefaultTTL, nil)
 		if err != nil {
 			server.Stop()
 			return nil, nil, err

@@ -16,8 +16,8 @@ func TestEveryRoundIsALineForBenchstat(t *testing.T) {
 	single.Rounds = nil
 	none := Row{Rung: "bronze", Rounds: []Round{{Seconds: 30}}}
 	var out strings.Builder
-	require.NoError(t, Report{Env: Env{OS: "linux", Arch: "amd64"},
-		Rows: []Row{row, single, none}}.WriteBenchstat(&out))
+	require.NoError(t, WriteBenchstat(Report{Env: Env{OS: "linux",
+		Arch: "amd64"}, Rows: []Row{row, single, none}}, &out))
 	assert.Equal(t, `goos: linux
 goarch: amd64
 pkg: github.com/lockladder/lockladder/bench

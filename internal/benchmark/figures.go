@@ -2,9 +2,6 @@ package benchmark
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"io"
 	"math"
 	"slices"
 	"time"
@@ -150,54 +147,9 @@ type Round struct {
 	Oversold           int64    `json:"oversold"`
 }
 
-// Report is a run.
-type Report struct {
-	Schema int   `json:"schema"` // 1
-	Env    Env   `json:"env"`
-	Rows   []Row `json:"rows"`
-}
-
-// Env is where and how a run was made.
-type Env struct {
-	Go            string   `json:"go"`
-	OS            string   `json:"os"`
-	Arch          string   `json:"arch"`
-	CPU           *string  `json:"cpu"`
-	CPUs          int      `json:"cpus"`
-	Commit        *string  `json:"commit"` // with "+" when files have changed
-	Server        string   `json:"server"` // "miniredis" or "redis"
-	ServerVersion *string  `json:"server_version"`
-	Addresses     []string `json:"addresses"`     // null when embedded
-	Pinned        *int     `json:"pinned_to_cpu"` // servers and clients alike
-	RTTms         float64  `json:"rtt_ms"`        // added to every round trip
-	Pool          int      `json:"pool"`          // connections of a process
-	TTLms         float64  `json:"ttl_ms"`
-	TimeoutMs     float64  `json:"timeout_ms"`
-	Crash         float64  `json:"crash"` // the shares of the clients
-	Overrun       float64  `json:"overrun"`
-	Seed          *uint64  `json:"seed"`
-	PeakMemoryMB  *float64 `json:"peak_memory_mb"` // of the clients' processes
-	Interrupted   bool     `json:"interrupted"`
-}
-
-// Write writes the report as JSON.
-func (r Report) Write(w io.Writer) error {
-	if r.Rows == nil {
-		r.Rows = []Row{}
-	}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the report: %w", err)
-	}
-	if _, err := w.Write(append(text, '\n')); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
-}
-
 // histogram has the waits of the acquisitions in nanoseconds, three significant
 // digits from a nanosecond to an hour; nil when there was none.
-func histogram(stamps []stamp) *hdrhistogram.Histogram {
+func histogram(stamps []Stamp) *hdrhistogram.Histogram {
 	h := hdrhistogram.New(1, int64(time.Hour), 3)
 	for _, s := range stamps {
 		if s.Asked >= 0 {
@@ -212,19 +164,19 @@ func histogram(stamps []stamp) *hdrhistogram.Histogram {
 }
 
 // waits condenses the waits, nil when nobody waited.
-func waits(stamps []stamp) *Wait {
+func waits(stamps []Stamp) *Wait {
 	h := histogram(stamps)
 	if h == nil {
 		return nil
 	}
 	at := func(percent float64) float64 {
-		return ms(time.Duration(h.ValueAtQuantile(percent)))
+		return Milliseconds(time.Duration(h.ValueAtQuantile(percent)))
 	}
 	w := &Wait{P50: at(50), P99: at(99), Max: at(100)}
 	for _, percent := range Percents {
 		w.Percentiles = append(w.Percentiles, at(percent))
 	}
-	w.Percentiles[0] = ms(time.Duration(h.Min()))
+	w.Percentiles[0] = Milliseconds(time.Duration(h.Min()))
 	return w
 }
 
@@ -240,14 +192,14 @@ func sampled(ranks []int) []float64 {
 			return []float64{0}
 		}
 		asked := i * last / (min(len(ranks), points) - 1)
-		kept = append(kept, round(100*float64(ranks[asked])/float64(last), 1))
+		kept = append(kept, Rounded(100*float64(ranks[asked])/float64(last), 1))
 	}
 	return kept
 }
 
-// median is the round whose ratio, or else speed, is in the middle, with the
-// worst of what must not happen in any.
-func median(done []Row) Row {
+// Median is the round whose ratio, or else speed, is in the middle, with the
+// worst of what must not happen in any. There should be so many rounds.
+func Median(done []Row, rounds int) Row {
 	speed := func(r Row) float64 {
 		if r.RatioToSerial != nil {
 			return *r.RatioToSerial
@@ -262,6 +214,7 @@ func median(done []Row) Row {
 		return cmp.Compare(speed(a), speed(b))
 	})
 	row := sorted[(len(sorted)-1)/2]
+	row.rounds = rounds
 	row.Failures, row.NotHeld, row.FirstFailure = 0, 0, nil
 	for _, r := range done {
 		round := Round{
@@ -291,6 +244,19 @@ func median(done []Row) Row {
 	return row
 }
 
+// Compare sets the figures of a row that compare it with the serial limit: its
+// hand-overs a second, and in a closed loop of several rounds its sections. What
+// is nil was not measured.
+func (r *Row) Compare(handovers *float64, sections []Stamp) {
+	if handovers != nil && r.HandoversPerSecond != nil && *handovers > 0 {
+		r.RatioToSerial = new(Rounded(*r.HandoversPerSecond / *handovers, 4))
+	}
+	if r.Wait != nil {
+		r.SerialMaxOverP50 = unevenness(sections,
+			time.Duration(r.Wait.P50*float64(time.Millisecond)))
+	}
+}
+
 // Spread is half of the distance between the least and the greatest ratio of the
 // rounds, as a share of the median; nil with fewer than two.
 func (r Row) Spread() *float64 {
@@ -308,7 +274,7 @@ func (r Row) Spread() *float64 {
 
 // unevenness is the longest time of as many sections in a row as usually fit into
 // a span, in units of their median time; nil where there are no more than that.
-func unevenness(stamps []stamp, span time.Duration) *float64 {
+func unevenness(stamps []Stamp, span time.Duration) *float64 {
 	last := len(stamps) - 1
 	if last < 1 {
 		return nil
@@ -324,7 +290,7 @@ func unevenness(stamps []stamp, span time.Duration) *float64 {
 	}
 	slices.Sort(took)
 	middle := max(took[len(took)/2], 1)
-	return new(round(float64(took[len(took)-1])/float64(middle), 2))
+	return new(Rounded(float64(took[len(took)-1])/float64(middle), 2))
 }
 
 // maxOverP50 is the longest wait in units of the median one.
@@ -332,7 +298,7 @@ func maxOverP50(p50, longest *float64) *float64 {
 	if p50 == nil || longest == nil || *p50 == 0 {
 		return nil
 	}
-	return new(round(*longest / *p50, 2))
+	return new(Rounded(*longest / *p50, 2))
 }
 
 // jain is (Σx)² / (n·Σx²), nil when nobody had anything.
@@ -345,24 +311,24 @@ func jain(x []float64) *float64 {
 	if squares == 0 {
 		return nil
 	}
-	return new(round(sum*sum/(float64(len(x))*squares), 4))
+	return new(Rounded(sum*sum/(float64(len(x))*squares), 4))
 }
 
-// per is n for each section, nil when there was none.
-func per(n, sections int64) *float64 {
+// Per is n for each section, nil when there was none.
+func Per(n, sections int64) *float64 {
 	if sections == 0 {
 		return nil
 	}
-	return new(round(float64(n)/float64(sections), 3))
+	return new(Rounded(float64(n)/float64(sections), 3))
 }
 
-// ms is d in milliseconds.
-func ms(d time.Duration) float64 {
-	return round(float64(d)/float64(time.Millisecond), 3)
+// Milliseconds is d in milliseconds, to the microsecond.
+func Milliseconds(d time.Duration) float64 {
+	return Rounded(float64(d)/float64(time.Millisecond), 3)
 }
 
-// round keeps that many digits after the point: more would pretend.
-func round(x float64, digits int) float64 {
+// Rounded keeps that many digits after the point: more would pretend.
+func Rounded(x float64, digits int) float64 {
 	scale := math.Pow10(digits)
 	return math.Round(x*scale) / scale
 }

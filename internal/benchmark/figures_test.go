@@ -11,10 +11,10 @@ import (
 )
 
 // waited makes a section of each wait.
-func waited(waits ...time.Duration) []stamp {
-	var stamps []stamp
+func waited(waits ...time.Duration) []Stamp {
+	var stamps []Stamp
 	for _, wait := range waits {
-		stamps = append(stamps, stamp{Asked: 5, Entered: 5 + int64(wait)})
+		stamps = append(stamps, Stamp{Asked: 5, Entered: 5 + int64(wait)})
 	}
 	return stamps
 }
@@ -42,7 +42,7 @@ func TestAPercentileIsAWaitThatSoManyDoNotExceed(t *testing.T) {
 
 func TestWhoDidNotWaitForALockIsInNoPercentile(t *testing.T) {
 	assert.Nil(t, waits(nil))
-	assert.Nil(t, waits([]stamp{{Asked: -1, Entered: 7, Left: 9}}))
+	assert.Nil(t, waits([]Stamp{{Asked: -1, Entered: 7, Left: 9}}))
 }
 
 func TestJainsIndexIsOneWhenAllHadAsMuch(t *testing.T) {
@@ -54,11 +54,11 @@ func TestJainsIndexIsOneWhenAllHadAsMuch(t *testing.T) {
 }
 
 // entered makes a section of each pause since the one before.
-func entered(pauses ...int64) []stamp {
-	stamps := []stamp{{}}
+func entered(pauses ...int64) []Stamp {
+	stamps := []Stamp{{}}
 	for _, pause := range pauses {
 		last := stamps[len(stamps)-1].Entered
-		stamps = append(stamps, stamp{Entered: last + pause})
+		stamps = append(stamps, Stamp{Entered: last + pause})
 	}
 	return stamps
 }
@@ -78,8 +78,8 @@ func TestTheUnevennessIsThatOfAsManySectionsAsFitIntoTheSpan(t *testing.T) {
 }
 
 func TestWithoutSectionsNothingIsPerSection(t *testing.T) {
-	assert.Nil(t, per(12, 0))
-	assert.Equal(t, new(0.333), per(1, 3))
+	assert.Nil(t, Per(12, 0))
+	assert.Equal(t, new(0.333), Per(1, 3))
 }
 
 func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {

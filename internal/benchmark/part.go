@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// part is what some of a row's clients did: one client, those of one process, or
+// Part is what some of a row's clients did: one client, those of one process, or
 // all. Parts are added up.
-type part struct {
+type Part struct {
 	Sections    int64
 	Sold        int64
 	LostUpdates int64 // somebody changed the stock between reading and taking
@@ -26,16 +26,16 @@ type part struct {
 	Waiting     int64 // the longest wait that was cut off, in nanoseconds
 	First       string
 	Served      []float64 // the sections of each client that is through
-	Stamps      []stamp
+	Stamps      []Stamp
 	Took        time.Duration // from the start to the last end
 	CPU         time.Duration // of the process, 0 when unknown
 	Memory      int64         // most of the process so far, in bytes; likewise
 	Left        *int64        // of a shop's stock, nil when it is in Redis
 }
 
-// add adds another part. Clients of different processes may have been inside at
-// one time; see mostInside.
-func (p *part) add(q *part) {
+// Add adds another part. Clients of different processes may have been inside at
+// one time; see MostInside.
+func (p *Part) Add(q *Part) {
 	p.Sections += q.Sections
 	p.Sold += q.Sold
 	p.LostUpdates += q.LostUpdates
@@ -60,8 +60,62 @@ func (p *part) add(q *part) {
 	p.Left = cmp.Or(p.Left, q.Left)
 }
 
-// mostInside is how many of the sections overlapped at one time, at most.
-func mostInside(stamps []stamp) int64 {
+// Row has the figures of a subject's row that follow from what its clients did. A
+// wait that was cut off is at most as long as the row, limit.
+func (p *Part) Row(subject Subject, limit time.Duration) Row {
+	row := Row{
+		Rung:         subject.Name,
+		Kind:         subject.Kind,
+		Sections:     p.Sections,
+		Sold:         p.Sold,
+		LostUpdates:  p.LostUpdates,
+		Finished:     p.Cut == 0 && p.Absent == 0,
+		Seconds:      Rounded(p.Took.Seconds(), 6),
+		Failures:     p.Failures,
+		NotHeld:      p.NotHeld,
+		Crashed:      p.Crashed,
+		Overran:      p.Overran,
+		Absent:       p.Absent,
+		Stuck:        p.Cut,
+		StandstillMs: Milliseconds(standstill(p.Stamps, p.Took)),
+		InOrder:      inOrder(p.Stamps),
+		Service:      sampled(orderOfService(p.Stamps)),
+		Wait:         waits(p.Stamps),
+		meant:        subject.Nodes,
+	}
+	if row.Wait != nil {
+		row.Wait.Max = max(row.Wait.Max,
+			Milliseconds(min(time.Duration(p.Waiting), limit)))
+	}
+	if p.Took > 0 {
+		row.HandoversPerSecond = new(
+			Rounded(float64(row.Sections)/p.Took.Seconds(), 3))
+	}
+	if subject.Nodes > 0 {
+		row.CommandsPerSection = Per(p.Commands, row.Sections)
+		row.RoundTripsPerSection = Per(p.Trips, row.Sections)
+	}
+	if p.Asked > 0 {
+		row.Retries = new(p.Refused)
+	}
+	if p.Absent == 0 {
+		row.Jain = jain(p.Served)
+	}
+	if p.First != "" {
+		row.FirstFailure = new(p.First)
+	}
+	return row
+}
+
+// Stamp is one critical section. Times are nanoseconds since the row began.
+type Stamp struct {
+	Asked   int64 // when the client asked for the lock, -1 when there is none
+	Entered int64
+	Left    int64
+}
+
+// MostInside is how many of the sections overlapped at one time, at most.
+func MostInside(stamps []Stamp) int64 {
 	type step struct {
 		at    int64
 		enter int64 // 1 or -1
@@ -85,26 +139,26 @@ func mostInside(stamps []stamp) int64 {
 // inOrder is the share of the pairs of acquisitions that were granted in the
 // order in which they were asked for: 1 is first come, first served, and 0.5 is
 // chance. It is nil when there is no pair.
-func inOrder(stamps []stamp) *float64 {
+func inOrder(stamps []Stamp) *float64 {
 	ranks := orderOfService(stamps)
 	n := len(ranks)
 	if n < 2 {
 		return nil
 	}
 	pairs := float64(n) * float64(n-1) / 2
-	return new(round(1-float64(inversions(ranks, make([]int, n)))/pairs, 4))
+	return new(Rounded(1-float64(inversions(ranks, make([]int, n)))/pairs, 4))
 }
 
 // orderOfService is, for every acquisition in the order in which they were asked for,
-// the how-manieth it was to be granted, from 0.
-func orderOfService(stamps []stamp) []int {
-	var asked []stamp
+// its position in the order of grants, from 0.
+func orderOfService(stamps []Stamp) []int {
+	var asked []Stamp
 	for _, s := range stamps {
 		if s.Asked >= 0 {
 			asked = append(asked, s)
 		}
 	}
-	slices.SortStableFunc(asked, func(a, b stamp) int {
+	slices.SortStableFunc(asked, func(a, b Stamp) int {
 		return cmp.Or(cmp.Compare(a.Asked, b.Asked),
 			cmp.Compare(a.Entered, b.Entered))
 	})
@@ -144,7 +198,7 @@ func inversions(x, spare []int) int {
 
 // standstill is the longest time in which nobody entered, between the start and
 // the end of a row.
-func standstill(stamps []stamp, took time.Duration) time.Duration {
+func standstill(stamps []Stamp, took time.Duration) time.Duration {
 	entered := make([]int64, 0, len(stamps)+1)
 	for _, s := range stamps {
 		entered = append(entered, s.Entered)

@@ -10,10 +10,10 @@ import (
 
 // granted makes acquisitions that were asked for in this order, from 0, and
 // granted as the given ranks.
-func granted(ranks ...int64) []stamp {
-	var stamps []stamp
+func granted(ranks ...int64) []Stamp {
+	var stamps []Stamp
 	for asked, rank := range ranks {
-		stamps = append(stamps, stamp{int64(asked), 100 + rank, 101 + rank})
+		stamps = append(stamps, Stamp{int64(asked), 100 + rank, 101 + rank})
 	}
 	return stamps
 }
@@ -24,7 +24,7 @@ func TestInOrderIsTheShareOfPairsServedInTheOrderOfAsking(t *testing.T) {
 	assert.Equal(t, new(0.6667), inOrder(granted(0, 2, 1, 3)[1:]))
 	assert.Equal(t, new(0.8333), inOrder(granted(0, 2, 1, 3)))
 	assert.Nil(t, inOrder(granted(0)), "there is no pair")
-	assert.Nil(t, inOrder([]stamp{{-1, 1, 2}, {-1, 3, 4}}), "nobody asked")
+	assert.Nil(t, inOrder([]Stamp{{-1, 1, 2}, {-1, 3, 4}}), "nobody asked")
 }
 
 func TestChanceServesHalfOfThePairsInOrder(t *testing.T) {
@@ -51,45 +51,19 @@ func TestTheOrderOfServiceIsSampledEvenly(t *testing.T) {
 }
 
 func TestSectionsThatOverlapAreInsideTogether(t *testing.T) {
-	assert.EqualValues(t, 0, mostInside(nil))
-	assert.EqualValues(t, 1, mostInside([]stamp{{0, 5, 7}, {0, 7, 9}}),
+	assert.EqualValues(t, 0, MostInside(nil))
+	assert.EqualValues(t, 1, MostInside([]Stamp{{0, 5, 7}, {0, 7, 9}}),
 		"who enters when another leaves is not inside with it")
-	assert.EqualValues(t, 2, mostInside([]stamp{{0, 5, 8}, {0, 7, 9}}))
-	assert.EqualValues(t, 3, mostInside([]stamp{{0, 1, 9}, {0, 2, 4},
+	assert.EqualValues(t, 2, MostInside([]Stamp{{0, 5, 8}, {0, 7, 9}}))
+	assert.EqualValues(t, 3, MostInside([]Stamp{{0, 1, 9}, {0, 2, 4},
 		{0, 3, 5}, {0, 5, 6}}))
 }
 
 func TestAStandstillIsTheLongestTimeNobodyGotIn(t *testing.T) {
-	stamps := []stamp{{0, 10, 11}, {0, 90, 91}, {0, 20, 21}}
+	stamps := []Stamp{{0, 10, 11}, {0, 90, 91}, {0, 20, 21}}
 	assert.EqualValues(t, 70, standstill(stamps, 100))
 	assert.EqualValues(t, 210, standstill(stamps, 300), "until the end")
 	assert.EqualValues(t, 50, standstill(nil, 50))
-}
-
-func TestFatesAreSharesOfTheClientsAndTheSameForTheSameSeed(t *testing.T) {
-	count := func(drawn []fate) (crashed, overran int) {
-		for _, f := range drawn {
-			switch f {
-			case crashes:
-				crashed++
-			case overruns:
-				overran++
-			}
-		}
-		return crashed, overran
-	}
-	crashed, overran := count(fates(1000, 0.01, 0.05, 1))
-	assert.Equal(t, 10, crashed)
-	assert.Equal(t, 50, overran)
-	crashed, overran = count(fates(10, 0.01, 0, 1))
-	assert.Equal(t, 1, crashed, "a share is at least one")
-	assert.Zero(t, overran)
-	crashed, overran = count(fates(3, 1, 0, 1))
-	assert.Equal(t, 3, crashed)
-	assert.Zero(t, overran)
-
-	assert.Equal(t, fates(100, 0.1, 0.1, 1), fates(100, 0.1, 0.1, 1))
-	assert.NotEqual(t, fates(100, 0.1, 0.1, 1), fates(100, 0.1, 0.1, 2))
 }
 
 // rounds makes rows with these ratios.
@@ -103,12 +77,12 @@ func rounds(ratios ...float64) []Row {
 }
 
 func TestTheRoundWithTheMedianRatioIsReported(t *testing.T) {
-	row := median(rounds(0.5, 0.1, 0.4))
+	row := Median(rounds(0.5, 0.1, 0.4), 0)
 	assert.Equal(t, 0.4, *row.RatioToSerial)
 	assert.Equal(t, 2.5, row.Seconds, "its other figures are of that round")
 	assert.Len(t, row.Rounds, 3)
 	assert.InDelta(t, 0.5, *row.Spread(), 1e-9, "(0.5 - 0.1) / 2 / 0.4")
-	assert.Nil(t, median(rounds(0.5)).Spread(), "one round has none")
+	assert.Nil(t, Median(rounds(0.5), 0).Spread(), "one round has none")
 }
 
 func TestWhatMustNotHappenIsReportedOfTheWorstRound(t *testing.T) {
@@ -117,7 +91,7 @@ func TestWhatMustNotHappenIsReportedOfTheWorstRound(t *testing.T) {
 	done[0].Failures, done[1].Failures = 1, 2
 	done[1].FirstFailure = new("broken")
 	done[0].Finished = false
-	row := median(done)
+	row := Median(done, 3)
 	assert.Equal(t, new(int64(2)), row.MaxHolders)
 	assert.EqualValues(t, 3, row.Oversold)
 	assert.EqualValues(t, 3, row.Failures)
@@ -126,19 +100,17 @@ func TestWhatMustNotHappenIsReportedOfTheWorstRound(t *testing.T) {
 }
 
 func TestARowIsCompleteWhenAllItsRoundsAre(t *testing.T) {
-	row := median(rounds(1, 2))
-	row.rounds = 3
+	row := Median(rounds(1, 2), 3)
 	assert.False(t, row.Complete())
-	assert.Contains(t, Table{}.Row(row), "2 of 3 rounds were measured")
-	row.rounds = 2
-	assert.True(t, row.Complete())
+	assert.Contains(t, Layout{}.Row(row), "2 of 3 rounds were measured")
+	assert.True(t, Median(rounds(1, 2), 2).Complete())
 }
 
 func TestPartsAreAddedUp(t *testing.T) {
-	p := part{Sold: 1, Most: 3, Took: time.Second, Served: []float64{1}}
-	p.add(&part{Sold: 2, Most: 2, Took: time.Minute, Served: []float64{2},
+	p := Part{Sold: 1, Most: 3, Took: time.Second, Served: []float64{1}}
+	p.Add(&Part{Sold: 2, Most: 2, Took: time.Minute, Served: []float64{2},
 		First: "broken", Cut: 1})
-	p.add(&part{First: "too late"})
-	assert.Equal(t, part{Sold: 3, Most: 3, Took: time.Minute, Cut: 1,
+	p.Add(&Part{First: "too late"})
+	assert.Equal(t, Part{Sold: 3, Most: 3, Took: time.Minute, Cut: 1,
 		Served: []float64{1, 2}, First: "broken"}, p)
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/lockladder/lockladder/internal/benchmark/nodes"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // farApart is how often the smaller of two times fits into the larger one when
@@ -83,15 +86,15 @@ const sizingWithin = 10 * time.Second
 // SizeTTL measures n critical sections and n PINGs of one client in turn, or as many
 // as ten seconds allow. When ctx ends it returns what was measured, and an error. It
 // leaves nothing on the server that the servers' Close does not remove.
-func SizeTTL(ctx context.Context, servers *Servers, n int) (Sizing, error) {
+func SizeTTL(ctx context.Context, servers *nodes.Servers, n int) (Sizing, error) {
 	if n < 1 {
 		return Sizing{}, errors.New("a lease is sized by one measurement at" +
 			" least")
 	}
-	rdb, key := servers.nodes[0], servers.prefix+"stock"
+	rdb, key := servers.Node(0), servers.Prefix("sizing")+"stock"
 	err := rdb.Set(ctx, key, n, 2*sizingWithin).Err()
 	if err != nil {
-		return Sizing{}, fmt.Errorf("set the stock: %w", told(ctx, err))
+		return Sizing{}, lock.Failed(ctx, "set the stock", key, err)
 	}
 	ping := func() error { return rdb.Ping(ctx).Err() }
 	section := func() error {
@@ -102,7 +105,7 @@ func SizeTTL(ctx context.Context, servers *Servers, n int) (Sizing, error) {
 		return err
 	}
 	if err := ping(); err != nil { // it opens the connection
-		return Sizing{}, fmt.Errorf("measure: %w", told(ctx, err))
+		return Sizing{}, lock.Failed(ctx, "measure", key, err)
 	}
 	var work, latency []time.Duration
 	for end := time.Now().Add(sizingWithin); len(work) < n &&
@@ -115,7 +118,7 @@ func SizeTTL(ctx context.Context, servers *Servers, n int) (Sizing, error) {
 				continue
 			}
 		}
-		err = fmt.Errorf("measure: %w", told(ctx, err))
+		err = lock.Failed(ctx, "measure", key, err)
 		if len(work) == 0 {
 			return Sizing{}, err
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/benchmark/nodes"
 )
 
 const milli = time.Millisecond
@@ -51,7 +53,7 @@ func TestASpreadHasItsEndsAndItsMean(t *testing.T) {
 }
 
 func TestSizingMeasuresAServer(t *testing.T) {
-	servers := Embed(1, Config{Clients: 1})
+	servers := nodes.Embed(1, nodes.Config{Clients: 1})
 	defer servers.Close(context.Background())
 	s, err := SizeTTL(context.Background(), servers, 50)
 	require.NoError(t, err)
@@ -67,7 +69,7 @@ func TestSizingMeasuresAServer(t *testing.T) {
 }
 
 func TestSizingEndsWithItsContext(t *testing.T) {
-	servers := Embed(1, Config{Clients: 1})
+	servers := nodes.Embed(1, nodes.Config{Clients: 1})
 	defer servers.Close(context.Background())
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

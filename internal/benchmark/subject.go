@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -65,21 +66,42 @@ type Subject struct {
 	// Poll is the longest pause of a refused client when the run sets none; 0
 	// is for the source's.
 	Poll time.Duration
-
-	// start prepares a sale without a lock of that kind; it replaces Build.
-	start func(s *sale) (seating, error)
-
-	alone    bool // one client has everybody's turns
-	unlocked bool // no client is ever inside a critical section
 }
 
-// Around puts the five baselines around the subjects: first what is there
-// without any lock in Redis, last what Redis does without a lock.
-func Around(subjects ...Subject) []Subject {
-	return slices.Concat(
-		[]Subject{serialLimit, noLock, mutexPerService},
-		subjects,
-		[]Subject{watchMulti, luaDecrement})
+// Shop is a stock in another store than Redis that is sold without a lock: who
+// takes says what it has read, and is refused when that is no longer so.
+type Shop struct {
+	// Take makes one attempt. It is accepted when the stock had not changed
+	// since it was read, and has taken one if there was any. After an error one
+	// may be taken, or not. Many clients call it at once.
+	Take func(ctx context.Context) (accepted, taken bool, err error)
+
+	// Left is what is left of the stock.
+	Left func(ctx context.Context) (int64, error)
+
+	// Close ends what was made for the shop.
+	Close func()
+}
+
+// Rungs are the locks of the ladder, in its order.
+func Rungs() []Subject {
+	var all []Subject
+	for _, rung := range ladder.Rungs {
+		all = append(all, Subject{
+			Name:  rung.Name,
+			Kind:  Rung,
+			Nodes: rung.Nodes,
+			Build: rung.Build,
+		})
+	}
+	return all
+}
+
+// Locks are those of the subjects of which an owner can be built at any time.
+func Locks(subjects []Subject) []Subject {
+	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {
+		return s.Build == nil
+	})
 }
 
 // Select returns the subjects of these names, separated by commas, in the order

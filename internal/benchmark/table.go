@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Table renders rows as text, one after the other, so that a row can be shown as
+// Layout renders rows of the sale as text, one after the other, so that a row can be shown as
 // soon as it is measured. Numbers stand under their heads.
-type Table struct {
+type Layout struct {
 	// Width is how many columns the reader's terminal has, 0 when unknown. In
 	// a narrow one every row takes several lines.
 	Width int
@@ -29,37 +29,67 @@ type Table struct {
 // wide is how many columns are used when it is unknown how many there are.
 const wide = 120
 
-// nameWidth fits "mutex-per-service" and "redlock (3 nodes)".
-const nameWidth = 17
+// NameWidth is how many columns a name has: it fits "mutex-per-service" and "redlock (3 nodes)".
+const NameWidth = 17
 
 // name is how wide the first column is.
-func (t Table) name() int { return max(nameWidth, t.Name) }
+func (t Layout) name() int { return max(NameWidth, t.Name) }
 
-// column is a figure with the two lines of its head.
-type column struct {
+// Column is a figure of rows, with the two lines of its head.
+type Column[R any] struct {
 	top, head string
 	width     int // with the space before it
-	cell      func(Row) string
+	cell      func(R) string
+}
+
+// NewColumn makes a column that is so wide, with the space before it.
+func NewColumn[R any](top, head string, width int,
+	cell func(R) string) Column[R] {
+	return Column[R]{top, head, width, cell}
+}
+
+// Columns are those of one line, which begins with a name.
+type Columns[R any] []Column[R]
+
+// Heads are the two lines above rows whose names have so many columns.
+func (c Columns[R]) Heads(name string, width int) string {
+	return c.line("", width, func(c Column[R]) string { return c.top }) +
+		c.line(name, width, func(c Column[R]) string { return c.head })
+}
+
+// Line is the line of a row.
+func (c Columns[R]) Line(name string, width int, row R) string {
+	return c.line(name, width, func(c Column[R]) string { return c.cell(row) })
+}
+
+func (c Columns[R]) line(name string, width int,
+	cell func(Column[R]) string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-*s", width, name)
+	for _, column := range c {
+		fmt.Fprintf(&b, " %*s", column.width-1, cell(column))
+	}
+	return strings.TrimRight(b.String(), " ") + "\n"
 }
 
 // outcome is what became of the stock, cost is what that took.
 var (
-	outcome = []column{
+	outcome = Columns[Row]{
 		{"", "sold", 6, func(r Row) string { return fmt.Sprint(r.Sold) }},
-		{"", "left", 6, func(r Row) string { return whole(r.Left) }},
+		{"", "left", 6, func(r Row) string { return Whole(r.Left) }},
 		{"over-", "sold", 6, func(r Row) string {
 			return fmt.Sprint(r.Oversold)
 		}},
-		{"most", "inside", 7, func(r Row) string { return whole(r.MaxHolders) }},
+		{"most", "inside", 7, func(r Row) string { return Whole(r.MaxHolders) }},
 		{"", "failed", 7, func(r Row) string { return fmt.Sprint(r.Failures) }},
-		{"", "retries", 8, func(r Row) string { return whole(r.Retries) }},
+		{"", "retries", 8, func(r Row) string { return Whole(r.Retries) }},
 	}
-	cost = []column{
+	cost = Columns[Row]{
 		{"wall", "s", 7, func(r Row) string {
 			return fmt.Sprintf("%.2f", r.Seconds)
 		}},
 		{"hand-", "overs/s", 8, func(r Row) string {
-			return decimal(r.HandoversPerSecond, 0)
+			return Decimal(r.HandoversPerSecond, 0)
 		}},
 		{"wait", "p50 ms", 8, func(r Row) string {
 			return wait(r, func(w *Wait) float64 { return w.P50 })
@@ -71,50 +101,50 @@ var (
 			return wait(r, func(w *Wait) float64 { return w.Max })
 		}},
 		{"commands", "/section", 9, func(r Row) string {
-			return decimal(r.CommandsPerSection, 1)
+			return Decimal(r.CommandsPerSection, 1)
 		}},
 		{"trips", "/section", 9, func(r Row) string {
-			return decimal(r.RoundTripsPerSection, 1)
+			return Decimal(r.RoundTripsPerSection, 1)
 		}},
 	}
 )
 
 // paired is what rounds on real servers tell, and struck what faults did.
 var (
-	paired = []column{
+	paired = Columns[Row]{
 		{"times", "serial", 8, func(r Row) string {
-			return decimal(r.RatioToSerial, 3)
+			return Decimal(r.RatioToSerial, 3)
 		}},
 		{"spread", "±%", 7, func(r Row) string {
 			if spread := r.Spread(); spread != nil {
 				return fmt.Sprintf("%.1f", 100**spread)
 			}
-			return absent
+			return NotMeasured
 		}},
-		{"", "jain", 7, func(r Row) string { return decimal(r.Jain, 3) }},
+		{"", "jain", 7, func(r Row) string { return Decimal(r.Jain, 3) }},
 		{"in", "order%", 7, func(r Row) string {
 			if r.InOrder == nil {
-				return absent
+				return NotMeasured
 			}
 			return fmt.Sprintf("%.0f", 100**r.InOrder)
 		}},
 		{"calls", "/section", 9, func(r Row) string {
-			return decimal(r.CallsPerSection, 1)
+			return Decimal(r.CallsPerSection, 1)
 		}},
 		{"clients'", "CPU µs", 9, func(r Row) string {
 			if r.CPU == nil {
-				return absent
+				return NotMeasured
 			}
 			return fmt.Sprintf("%.0f", r.CPU.Clients)
 		}},
 		{"server's", "CPU µs", 9, func(r Row) string {
 			if r.CPU == nil {
-				return absent
+				return NotMeasured
 			}
 			return fmt.Sprintf("%.0f", r.CPU.Server)
 		}},
 	}
-	struck = []column{
+	struck = Columns[Row]{
 		{"", "crashed", 8, func(r Row) string { return fmt.Sprint(r.Crashed) }},
 		{"over-", "ran", 6, func(r Row) string { return fmt.Sprint(r.Overran) }},
 		{"lost", "updates", 8, func(r Row) string {
@@ -131,8 +161,8 @@ var (
 )
 
 // lines are the columns of each line of a row: a group stands on one line.
-func (t Table) lines() [][]column {
-	groups := [][]column{outcome}
+func (t Layout) lines() []Columns[Row] {
+	groups := []Columns[Row]{outcome}
 	if t.Struck {
 		groups = append(groups, struck)
 	}
@@ -144,7 +174,7 @@ func (t Table) lines() [][]column {
 	if room == 0 {
 		room = wide
 	}
-	var lines [][]column
+	var lines []Columns[Row]
 	used := room
 	for _, group := range groups {
 		width := 0
@@ -162,41 +192,40 @@ func (t Table) lines() [][]column {
 }
 
 // Head is what stands above the rows.
-func (t Table) Head() string {
+func (t Layout) Head() string {
 	text, name := "", "rung"
 	for _, columns := range t.lines() {
-		text += t.line("", columns, func(c column) string { return c.top }) +
-			t.line(name, columns, func(c column) string { return c.head })
+		text += columns.Heads(name, t.name())
 		name = ""
 	}
 	return text
 }
 
 // Row is one row. Lines that say what went wrong follow it.
-func (t Table) Row(r Row) string {
+func (t Layout) Row(r Row) string {
 	name := r.Rung
 	if r.Nodes < r.meant {
-		name += fmt.Sprintf(" (%s)", plural(r.Nodes, "node"))
+		name += fmt.Sprintf(" (%s)", Plural(r.Nodes, "node"))
 	}
 	text := ""
 	for _, columns := range t.lines() {
-		text += t.line(name, columns, func(c column) string { return c.cell(r) })
+		text += columns.Line(name, t.name(), r)
 		name = ""
 	}
 	if !r.Finished {
-		text += note("cut off after %.1f s: %d of %d turns were completed",
+		text += Note("cut off after %.1f s: %d of %d turns were completed",
 			r.Seconds, r.Sections, r.Turns)
 	}
 	if len(r.Rounds) < r.rounds {
-		text += note("%d of %d rounds were measured", len(r.Rounds), r.rounds)
+		text += Note("%d of %d rounds were measured", len(r.Rounds), r.rounds)
 	}
 	text += unequal(r)
 	if r.Absent > 0 {
-		text += note("%s did not return and had to be left behind",
-			plural(r.Absent, "client"))
+		text += Note("%s did not return and had to be left behind",
+			Plural(r.Absent, "client"))
 	}
 	if r.FirstFailure != nil {
-		text += note("%s failed, the first: %s", plural(int(r.Failures), "turn"),
+		text += Note("%s failed, the first: %s", Plural(int(r.Failures), "turn"),
 			strings.ReplaceAll(*r.FirstFailure, "\n", "; "))
 	}
 	return text
@@ -221,14 +250,14 @@ func unequal(r Row) string {
 	if own == nil || len(serial) == 0 {
 		return ""
 	}
-	return note("longest wait, in median ones: %.2f, in all rounds %.2f to %.2f",
+	return Note("longest wait, in median ones: %.2f, in all rounds %.2f to %.2f",
 		*own, slices.Min(waits), slices.Max(waits)) +
-		note("the serial limit, in as many sections: %.2f, in all rounds %.2f to"+
+		Note("the serial limit, in as many sections: %.2f, in all rounds %.2f to"+
 			" %.2f", *r.SerialMaxOverP50, slices.Min(serial), slices.Max(serial))
 }
 
 // Legend explains the heads.
-func (t Table) Legend() string {
+func (t Layout) Legend() string {
 	text := `most inside: clients in the critical section at one time, at most
 hand-overs/s: completed turns a second; wait: until the lock was granted
 commands: as clients send them, without publish/subscribe; trips: round trips
@@ -258,40 +287,32 @@ queues there: what is above 1 is the machine's.
 	return text + "retries: refused attempts; –: not measured\n"
 }
 
-// line is a name and its cells, or a head's.
-func (t Table) line(name string, columns []column, cell func(column) string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-*s", t.name(), name)
-	for _, c := range columns {
-		fmt.Fprintf(&b, " %*s", c.width-1, cell(c))
-	}
-	return strings.TrimRight(b.String(), " ") + "\n"
-}
-
-func note(format string, args ...any) string {
+// Note is a line below a row.
+func Note(format string, args ...any) string {
 	return "  " + fmt.Sprintf(format, args...) + "\n"
 }
 
-// absent stands where a figure was not measured.
-const absent = "–"
+// NotMeasured stands where a figure was not measured.
+const NotMeasured = "–"
 
-func whole(n *int64) string {
+// Whole is a whole number, Decimal one with so many digits after the point.
+func Whole(n *int64) string {
 	if n == nil {
-		return absent
+		return NotMeasured
 	}
 	return fmt.Sprint(*n)
 }
 
-func decimal(x *float64, digits int) string {
+func Decimal(x *float64, digits int) string {
 	if x == nil {
-		return absent
+		return NotMeasured
 	}
 	return fmt.Sprintf("%.*f", digits, *x)
 }
 
 func wait(r Row, which func(*Wait) float64) string {
 	if r.Wait == nil {
-		return absent
+		return NotMeasured
 	}
 	if ms := which(r.Wait); ms < 10 {
 		return fmt.Sprintf("%.2f", ms)
@@ -299,7 +320,8 @@ func wait(r Row, which func(*Wait) float64) string {
 	return fmt.Sprintf("%.1f", which(r.Wait))
 }
 
-func plural(n int, what string) string {
+// Plural is a number of things.
+func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

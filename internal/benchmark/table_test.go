@@ -49,7 +49,7 @@ func rows() []Row {
 }
 
 func TestTheTableLooksAsItDid(t *testing.T) {
-	for name, table := range map[string]Table{
+	for name, table := range map[string]Layout{
 		"wide":          {},
 		"narrow":        {Width: 80},
 		"paired":        {Paired: true},
@@ -78,7 +78,7 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 }
 
 func TestFiguresStandUnderTheirHeads(t *testing.T) {
-	for _, table := range []Table{{}, {Width: 80}, {Name: 26}, {Name: 22, Width: 80},
+	for _, table := range []Layout{{}, {Width: 80}, {Name: 26}, {Name: 22, Width: 80},
 		{Paired: true, Struck: true, Width: 80}, {Paired: true}} {
 		head := strings.Split(table.Head(), "\n")
 		named := fullRow()

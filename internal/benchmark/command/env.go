@@ -10,40 +10,32 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/machine"
+	"github.com/lockladder/lockladder/internal/benchmark/nodes"
 )
 
-// env is where and how the run is made.
-func (s *settings) env(ctx context.Context, pinned *int) benchmark.Env {
-	r := &s.runner
+// environment is where the run is made.
+func environment(ctx context.Context, servers *nodes.Servers) benchmark.Env {
 	env := benchmark.Env{
-		Go:        runtime.Version(),
-		OS:        runtime.GOOS,
-		Arch:      runtime.GOARCH,
-		CPU:       known(benchmark.Processor()),
-		CPUs:      runtime.NumCPU(),
-		Commit:    known(commit(ctx)),
-		Server:    "redis",
-		Addresses: r.Servers.Addresses,
-		Pinned:    pinned,
-		RTTms:     milliseconds(s.rtt),
-		Pool:      r.Servers.Pool(),
-		TTLms:     milliseconds(r.TTL),
-		TimeoutMs: milliseconds(r.Timeout),
-		Crash:     r.Crash,
-		Overrun:   r.Overrun,
+		Go:            runtime.Version(),
+		OS:            runtime.GOOS,
+		Arch:          runtime.GOARCH,
+		CPU:           known(machine.Processor()),
+		CPUs:          runtime.NumCPU(),
+		Commit:        known(commit(ctx)),
+		Server:        "redis",
+		ServerVersion: known(servers.Version),
+		Addresses:     servers.Addresses,
+		Pool:          servers.Pool(),
 	}
-	if r.Servers.Embedded() {
+	if servers.Embedded() {
 		env.Server = "miniredis"
-	}
-	env.ServerVersion = known(r.Servers.Version)
-	if r.Seed != 0 {
-		env.Seed = &r.Seed
 	}
 	return env
 }
 
-// environment is the part of the header that names where the run is made.
-func environment(env benchmark.Env, started bool) string {
+// where is the part of the header that names where the run is made.
+func where(env benchmark.Env, started bool) string {
 	server := "Embedded miniredis, in this process"
 	if env.Server != "miniredis" {
 		server = "Redis"
@@ -52,7 +44,7 @@ func environment(env benchmark.Env, started bool) string {
 		}
 		if started {
 			server += fmt.Sprintf(", %s started for this run",
-				plural(len(env.Addresses), "server"))
+				benchmark.Plural(len(env.Addresses), "server"))
 		} else {
 			server += " at " + strings.Join(env.Addresses, ", ")
 		}
@@ -111,8 +103,4 @@ func known(text string) *string {
 		return nil
 	}
 	return &text
-}
-
-func milliseconds(d time.Duration) float64 {
-	return float64(d) / float64(time.Millisecond)
 }

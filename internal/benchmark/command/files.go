@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/benchmark/report"
 )
 
 // files are those that a run replaces, all or none.
@@ -13,35 +12,28 @@ type files []file
 
 type file struct {
 	*replacement
-	write func(benchmark.Report, io.Writer) error
+	write func(benchmark.ReportOf[any], io.Writer) error
 }
 
 // files begins the replacement of what the flags name. After an error what was
 // begun must be closed too.
-func (s *settings) files() (files, error) {
+func (o *options) files() (files, error) {
 	var all files
-	for _, wanted := range []struct {
-		path  string
-		write func(benchmark.Report, io.Writer) error
-	}{
-		{s.json, benchmark.Report.Write},
-		{s.stat, benchmark.Report.WriteBenchstat},
-		{s.html, report.Write},
-	} {
-		if wanted.path == "" || wanted.path == "-" {
+	for _, wanted := range o.formats {
+		if wanted.file == "" || wanted.file == "-" {
 			continue
 		}
-		r, err := replace(wanted.path)
+		r, err := replace(wanted.file)
 		if err != nil {
 			return all, err
 		}
-		all = append(all, file{r, wanted.write})
+		all = append(all, file{r, wanted.Write})
 	}
 	return all, nil
 }
 
 // commit writes the report into all files.
-func (f files) commit(report benchmark.Report) error {
+func (f files) commit(report benchmark.ReportOf[any]) error {
 	var errs []error
 	for _, one := range f {
 		errs = append(errs, one.commit(func(w io.Writer) error {

@@ -7,63 +7,39 @@ import (
 	"io"
 	"net"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 )
 
-// maxClients keeps the connections below what one address can have.
-const maxClients = 60_000
-
-// loopStock is the stock of a closed loop. With the usual one all but the first
-// moments would be spent in a shop that has sold out, where a turn costs less.
-const loopStock = 1_000_000
-
-// struckTTL is the lease of a run with faults: what was orphaned blocks the
-// others for so long, and with the usual ten seconds little else would be seen.
-const struckTTL = 200 * time.Millisecond
-
-// pairedRounds is how often a row on real servers is measured.
-const pairedRounds = 5
-
-// settings are the flags, checked.
-type settings struct {
-	runner   benchmark.Runner // for the first block
-	clients  []int            // at least one: the blocks of the table
-	polls    []time.Duration  // at least one; 0 is the default
-	subjects []benchmark.Subject
-	left     []unmeasured
-	named    bool     // the rows were chosen by their names
-	auto     bool     // servers are started for the run
-	servers  []string // none, and not auto: embedded ones
-	pool     int
-	rtt      time.Duration
-	pin      bool
-	services int
-	json     string // a file, "-", or ""
-	stat     string // the same, as text for benchstat
-	html     string // a file, or ""
-	note     string
-	sizeTTL  bool // measure what a lease is sized by, and nothing else
+// options are the flags, checked.
+type options struct {
+	workload  benchmark.Workload
+	usual     string // the name of the workload for which nobody has to ask
+	subjects  []benchmark.Subject
+	left      []unmeasured
+	named     bool     // the rows were chosen by their names
+	auto      bool     // servers are started for the run
+	addresses []string // none, and not auto: embedded ones
+	formats   []*format
 }
+
+// format is what a run is to be written as, and where.
+type format struct {
+	benchmark.Format
+	file string // "-" is standard output, "" is nowhere
+}
+
+// alone says whether it has standard output for itself.
+func (f *format) alone() bool { return f.Alone && f.file == "-" }
 
 // real says whether the run uses real servers.
-func (s *settings) real() bool { return s.auto || len(s.servers) > 0 }
-
-// struck says whether faults are wanted.
-func (s *settings) struck() bool {
-	return s.runner.Crash > 0 || s.runner.Overrun > 0
-}
-
-// quiet says whether something else than the table goes to standard output.
-func (s *settings) quiet() bool { return s.json == "-" || s.stat == "-" }
+func (o *options) real() bool { return o.auto || len(o.addresses) > 0 }
 
 // Check returns what is wrong with arguments, if anything, and runs nothing.
 func (c Command) Check(args []string) error {
-	_, err := c.parse(args, io.Discard)
+	_, _, err := c.parse(args, io.Discard)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
 	}
@@ -71,198 +47,139 @@ func (c Command) Check(args []string) error {
 }
 
 // parse understands and checks the arguments. After -help, which is answered on
-// stdout, it returns flag.ErrHelp.
-func (c Command) parse(args []string, stdout io.Writer) (*settings, error) {
-	s := &settings{runner: benchmark.Runner{Grace: benchmark.DefaultGrace}}
-	if c.Note != "" {
-		s.note = c.Note + "\n"
+// stdout, it returns flag.ErrHelp. help is what lists the flags of the workload.
+func (c Command) parse(args []string, stdout io.Writer) (o *options, help string,
+	err error) {
+	all := c.workloads()
+	o = &options{usual: all[0].Name()}
+	help = "-help"
+	name, rest, err := workloadIn(args, o.usual)
+	if err != nil {
+		return nil, help, err
 	}
-	r := &s.runner
+	var names []string
+	for _, w := range all {
+		names = append(names, w.Name())
+		if w.Name() == name {
+			o.workload = w
+		}
+	}
+	if o.workload == nil {
+		last := len(names) - 1
+		return nil, help, fmt.Errorf("there is no workload %q, there are %s and %s",
+			name, strings.Join(names[:last], ", "), names[last])
+	}
+	if name != o.usual { // it has flags of its own
+		help = "-workload " + name + " -help"
+	}
+	return o, help, o.parse(c.Locks, rest, stdout)
+}
+
+// workloadIn returns the workload that the arguments name, and the others.
+func workloadIn(args []string, usual string) (name string, rest []string,
+	err error) {
+	name = usual
+	for i := 0; i < len(args); i++ {
+		key, value, with := strings.Cut(strings.TrimPrefix(args[i], "-"), "=")
+		if strings.TrimPrefix(key, "-") != "workload" ||
+			!strings.HasPrefix(args[i], "-") {
+			rest = append(rest, args[i])
+			continue
+		}
+		if !with {
+			if i++; i == len(args) {
+				return "", nil, errors.New("flag needs an argument: -workload")
+			}
+			value = args[i]
+		}
+		name = value
+	}
+	return name, rest, nil
+}
+
+func (o *options) parse(locks []benchmark.Subject, args []string,
+	stdout io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	s.clients, s.polls = []int{benchmark.DefaultClients}, []time.Duration{0}
-	flags.Func("clients", "how many `clients` start at one instant (default "+
-		strconv.Itoa(benchmark.DefaultClients)+"); several\nnumbers, separated "+
-		"by commas, make a table each", list(&s.clients, strconv.Atoi))
-	flags.Func("poll", "the longest pause of a refused client, a `duration` "+
-		"(default 100ms, on\nembedded servers at least 1ms for each client and "+
-		"node); several make a\ntable each", list(&s.polls, positive))
-	flags.IntVar(&r.Stock, "stock", benchmark.DefaultStock,
-		"how many `units` there are to sell; with -loop the default is\n"+
-			strconv.Itoa(loopStock)+", so that every turn does the same work")
-	flags.DurationVar(&r.TTL, "ttl", benchmark.DefaultTTL,
-		"the lease of the lock; with faults the default is "+
-			struckTTL.String())
-	flags.DurationVar(&r.Timeout, "timeout", benchmark.DefaultTimeout,
-		"ends a row, or one of its rounds, that takes longer; it is reported\n"+
-			"all the same")
-	flags.BoolVar(&r.FixedPoll, "fixed-poll", false,
-		"every pause is as long as the longest, without jitter")
-	flags.IntVar(&r.Ops, "ops", 1, "how many `turns` each client takes")
-	flags.DurationVar(&r.Loop, "loop", 0,
-		"instead, each client takes turns for this long")
-	flags.IntVar(&s.services, "services", 1,
-		"how many `processes` the clients live in; needs -redis")
-	flags.IntVar(&s.pool, "pool", 0, "how many `connections` the clients of a "+
-		"process share (default one each, and 8)")
-	flags.IntVar(&r.Rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
-		"measured, each time after the serial limit (default %d\non real "+
-		"servers, 1 on embedded ones)", pairedRounds))
-	flags.DurationVar(&s.rtt, "rtt", 0,
-		"adds this to the network's round-trip time")
-	flags.BoolVar(&s.pin, "pin", false,
-		"puts servers and clients on one CPU (Linux); needs -redis")
-	flags.Float64Var(&r.Crash, "crash", 0,
-		"the `share` of the clients that die inside, such as 0.01")
-	flags.Float64Var(&r.Overrun, "overrun", 0,
-		"the `share` of the clients that work longer than the lease")
-	flags.Uint64Var(&r.Seed, "seed", 0, "decides on jitter and faults (default "+
-		"chance; with faults 1)")
-	flags.String("workload", saleWorkload, "what is done behind the locks: "+
-		"sale, cache or import; each has flags of\nits own, see -workload cache "+
-		"-help")
-	flags.BoolVar(&s.sizeTTL, "size-ttl", false, "measure how long a lease "+
-		"should be, and nothing else")
-	names := s.define(flags)
-	flags.StringVar(&s.stat, "benchstat", "", "also write them as text for "+
-		"benchstat to this `file`, or -")
-	flags.StringVar(&s.html, "html", "", "also write them as a page with "+
-		"charts to this `file`")
+	o.workload.Define(flags)
+	redis := flags.String("redis", "", "real servers: auto starts some, "+
+		"`host:port` uses yours; a lock on several nodes\nuses up to five, "+
+		"separated by commas (default embedded miniredis)")
+	names := flags.String("rungs", "", "the `names` of the rows, separated by "+
+		"commas (default all)")
+	for _, f := range append([]benchmark.Format{{
+		Flag: "json",
+		Usage: "also write the figures to this `file`; with - they alone go " +
+			"to standard output",
+		Alone: true,
+		Write: benchmark.ReportOf[any].Write,
+	}}, o.workload.Formats()...) {
+		wanted := &format{Format: f}
+		o.formats = append(o.formats, wanted)
+		flags.StringVar(&wanted.file, f.Flag, "", f.Usage)
+	}
+	if o.workload.Name() == o.usual { // it was found before, and is shown here
+		flags.String("workload", o.usual, "what is done behind the locks: "+
+			"sale, cache or import; each has flags of\nits own, see -workload "+
+			"cache -help")
+	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			c.help(flags, stdout)
+			fmt.Fprintf(stdout, "%s\n\nusage: go run ./bench [flags]\n\n",
+				o.workload.Intro())
+			flags.SetOutput(stdout)
+			flags.PrintDefaults()
 		}
-		return nil, expected(flags, err)
+		return expected(flags, err)
 	}
 	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for name := range given {
-		if s.sizeTTL && name != "size-ttl" && name != "redis" {
-			return nil, fmt.Errorf("-size-ttl measures no rungs, -%s does not "+
-				"go with it", name)
-		}
-	}
-	if err := s.understand(flags, given); err != nil {
-		return nil, err
-	}
-	if err := s.choose(c.Subjects, *names, given["rungs"]); err != nil {
-		return nil, err
-	}
-	if r.Loop > 0 && !given["stock"] {
-		r.Stock = loopStock
-	}
-	if s.struck() && !given["ttl"] {
-		r.TTL = struckTTL
-	}
-	if s.struck() && !given["seed"] {
-		r.Seed = 1
-	}
-	if s.real() && !given["rounds"] {
-		r.Rounds = pairedRounds
-	}
-	if err := s.check(given); err != nil {
-		return nil, err
-	}
-	return s, s.leaveOut(s.unfit)
-}
-
-// define defines the flags that every workload has. It returns the names of the
-// rows.
-func (s *settings) define(flags *flag.FlagSet) (names *string) {
-	flags.String("redis", "", "real servers: auto starts some, "+
-		"`host:port` uses yours; a lock on several nodes\nuses up to five, "+
-		"separated by commas (default embedded miniredis)")
-	flags.StringVar(&s.json, "json", "", "also write the figures to this "+
-		"`file`; with - they alone go to standard output")
-	return flags.String("rungs", "", "the `names` of the rows, separated by "+
-		"commas (default all)")
-}
-
-// understand checks those flags that say where the run is made and where its
-// figures go.
-func (s *settings) understand(flags *flag.FlagSet, given map[string]bool) (
-	err error) {
-	redis := flags.Lookup("redis").Value.String()
-	if s.auto = redis == "auto"; given["redis"] && !s.auto {
-		if s.servers, err = addresses(redis); err != nil {
+	if o.auto = *redis == "auto"; given["redis"] && !o.auto {
+		var err error
+		if o.addresses, err = split(*redis); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{"json", "benchstat", "html"} {
-		if given[name] && flags.Lookup(name).Value.String() == "" {
-			return fmt.Errorf("-%s needs the name of a file", name)
+	alone := ""
+	for _, wanted := range o.formats {
+		switch {
+		case given[wanted.Flag] && wanted.file == "":
+			return fmt.Errorf("-%s needs the name of a file", wanted.Flag)
+		case wanted.alone() && alone != "":
+			return fmt.Errorf("only one of -%s and -%s can go to standard output",
+				alone, wanted.Flag)
+		case wanted.alone():
+			alone = wanted.Flag
 		}
 	}
-	return nil
+	if err := o.choose(locks, *names, given["rungs"]); err != nil {
+		return err
+	}
+	if err := o.workload.Settle(given, o.real()); err != nil {
+		return err
+	}
+	return o.leaveOut(o.workload.Unfit)
 }
 
-// check looks at what only the command knows, and asks the runner for the rest.
-func (s *settings) check(given map[string]bool) error {
-	r := &s.runner
-	for _, clients := range s.clients {
-		r.Clients = clients
-		if err := r.Check(); err != nil {
-			return err
-		}
-		if clients > maxClients {
-			return fmt.Errorf("there are %d clients, at most %d can each have "+
-				"a connection", clients, maxClients)
-		}
-		if s.services > clients {
-			return fmt.Errorf("there are %d processes for %d clients, each "+
-				"needs at least one", s.services, clients)
+// choose sets the subjects. Without a real server those that need one are left
+// out; who names one is told.
+func (o *options) choose(locks []benchmark.Subject, names string,
+	named bool) (err error) {
+	o.subjects, o.named = o.workload.Subjects(locks), named
+	if named {
+		if o.subjects, err = benchmark.Select(o.subjects, names); err != nil {
+			return fmt.Errorf("-rungs: %w", err)
 		}
 	}
-	switch {
-	case given["pool"] && s.pool < 1:
-		return fmt.Errorf("the pool has %d connections, at least 1 is needed",
-			s.pool)
-	case given["ops"] && r.Ops < 1:
-		return fmt.Errorf("there are %d turns of each client, at least 1 is "+
-			"needed", r.Ops)
-	case given["rounds"] && r.Rounds < 1:
-		return fmt.Errorf("there are %d rounds, at least 1 is needed", r.Rounds)
-	case given["loop"] && r.Loop <= 0:
-		return fmt.Errorf("the loop lasts %v, it must be positive", r.Loop)
-	case s.rtt < 0:
-		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
-			"negative", s.rtt)
-	case s.services < 1:
-		return fmt.Errorf("there are %d processes, at least 1 is needed",
-			s.services)
-	case s.services > 1 && !s.real():
-		return errors.New("-services needs a real server, see -redis: the " +
-			"embedded ones are inside this process")
-	case s.pin && !s.real():
-		return errors.New("-pin needs a real server, see -redis: the embedded " +
-			"ones are inside this process")
-	case s.json == "-" && s.stat == "-":
-		return errors.New("only one of -json and -benchstat can go to standard " +
-			"output")
-	}
-	return nil
-}
-
-// list understands values separated by commas.
-func list[T any](into *[]T, one func(string) (T, error)) func(string) error {
-	return func(text string) error {
-		*into = nil
-		for word := range strings.SplitSeq(text, ",") {
-			value, err := one(strings.TrimSpace(word))
-			var number *strconv.NumError
-			if errors.As(err, &number) {
-				return fmt.Errorf("%q is no number", word)
-			}
-			if err != nil {
-				return err
-			}
-			*into = append(*into, value)
+	return o.leaveOut(func(subject benchmark.Subject) string {
+		if subject.OnlyReal && !o.real() {
+			return needsReal
 		}
-		return nil
-	}
+		return ""
+	})
 }
 
 // unread is what the flag package says of a value that it can't read: not what it
@@ -287,66 +204,8 @@ func expected(flags *flag.FlagSet, err error) error {
 	return errors.New(parts[1] + "it must be " + form)
 }
 
-// positive understands a duration above 0.
-func positive(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return 0, fmt.Errorf("%q is no duration, such as 20ms", text)
-	}
-	if d <= 0 {
-		return 0, fmt.Errorf("the poll interval is %v, it must be positive", d)
-	}
-	return d, nil
-}
-
-// choose sets the subjects. Without a real server those that need one are left
-// out; who names one is told.
-func (s *settings) choose(all []benchmark.Subject, names string,
-	named bool) error {
-	s.subjects, s.named = all, named
-	if named {
-		var err error
-		if s.subjects, err = benchmark.Select(all, names); err != nil {
-			return fmt.Errorf("-rungs: %w", err)
-		}
-	}
-	return s.leaveOut(func(subject benchmark.Subject) string {
-		if subject.OnlyReal && !s.real() {
-			return needsReal
-		}
-		return ""
-	})
-}
-
-// nodes is how many servers the subjects can use.
-func (s *settings) nodes() int {
-	nodes := 1
-	for _, subject := range s.subjects {
-		nodes = max(nodes, subject.Nodes)
-	}
-	return nodes
-}
-
-// longestName is how many columns the names of the rows need.
-func (s *settings) longestName() int {
-	longest := 0
-	for _, subject := range s.subjects {
-		longest = max(longest, len(subject.Name))
-	}
-	return longest
-}
-
-// most is the greatest number of clients.
-func (s *settings) most() int { return slices.Max(s.clients) }
-
-func (c Command) help(flags *flag.FlagSet, stdout io.Writer) {
-	fmt.Fprintf(stdout, "%s\n\nusage: go run ./bench [flags]\n\n", c.Intro)
-	flags.SetOutput(stdout)
-	flags.PrintDefaults()
-}
-
-// addresses splits what -redis was given.
-func addresses(list string) ([]string, error) {
+// split splits the addresses that -redis was given.
+func split(list string) ([]string, error) {
 	var found []string
 	seen := map[string]bool{}
 	for address := range strings.SplitSeq(list, ",") {

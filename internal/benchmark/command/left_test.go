@@ -22,8 +22,8 @@ func stores(missing error) Command {
 	other := row("other")
 	other.Missing = nil
 	other.Lease = func(time.Duration) time.Duration { return 10 * time.Second }
-	return Command{Subjects: benchmark.Around(row("store/a"), row("store/b"),
-		other)}
+	return Command{Locks: []benchmark.Subject{row("store/a"), row("store/b"),
+		other}}
 }
 
 // left parses the arguments, and returns the names of the rows that are left and
@@ -31,7 +31,7 @@ func stores(missing error) Command {
 func left(t *testing.T, c Command, args ...string) (rows []string,
 	said string, err error) {
 	t.Helper()
-	s, err := c.parse(append(args, "-redis", "127.0.0.1:1"), io.Discard)
+	s, _, err := c.parse(append(args, "-redis", "127.0.0.1:1"), io.Discard)
 	if err == nil {
 		err = s.installed()
 	}

@@ -8,14 +8,11 @@ import (
 	"time"
 
 	"golang.org/x/term"
-
-	"github.com/lockladder/lockladder/internal/benchmark"
 )
 
 // page is standard output. After its first failure nothing more is written.
 type page struct {
 	w     io.Writer
-	table benchmark.Table
 	quiet bool // only JSON is wanted
 	err   error
 }
@@ -90,24 +87,4 @@ func showProgress(w io.Writer, now func() string) *progressLine {
 func (l *progressLine) stop() {
 	close(l.quit)
 	<-l.done
-}
-
-func progressText(name string, p benchmark.Progress) string {
-	if p.Rounds > 1 {
-		name += fmt.Sprintf(", round %d of %d", p.Round, p.Rounds)
-	}
-	if p.Serial {
-		name += ", the serial limit"
-	}
-	switch {
-	case p.Elapsed == 0:
-		return name + ": warming up"
-	case p.Turns == 0 && p.Sections == 0:
-		return fmt.Sprintf("%s: %.1f s", name, p.Elapsed.Seconds())
-	case p.Turns == 0:
-		return fmt.Sprintf("%s: %d turns, %.1f s", name, p.Sections,
-			p.Elapsed.Seconds())
-	}
-	return fmt.Sprintf("%s: %d of %d turns, %.1f s", name, p.Sections, p.Turns,
-		p.Elapsed.Seconds())
 }

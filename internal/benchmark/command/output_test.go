@@ -12,14 +12,6 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark"
 )
 
-func TestTheProgressLineTellsHowFarARowIs(t *testing.T) {
-	assert.Equal(t, "3/17 gold: warming up",
-		progressText("3/17 gold", benchmark.Progress{}))
-	assert.Equal(t, "3/17 gold: 12 of 1000 turns, 1.3 s",
-		progressText("3/17 gold", benchmark.Progress{Sections: 12, Turns: 1000,
-			Elapsed: 1_260_000_000}))
-}
-
 func TestOnlyATerminalHasAProgressLine(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	require.NoError(t, err)

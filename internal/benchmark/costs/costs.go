@@ -15,6 +15,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/nodes"
+	"github.com/lockladder/lockladder/internal/benchmark/sale"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -32,7 +34,7 @@ const Seed = 1
 // Measure lets the clients of one process take turns at a stock, in virtual
 // time. settings changes what is measured; nil changes nothing.
 func Measure(t *testing.T, subject benchmark.Subject, clients int,
-	settings func(*benchmark.Runner)) (benchmark.Row, error) {
+	settings func(*sale.Settings)) (benchmark.Row, error) {
 	t.Helper()
 	return MeasureOver(t, subject, clients, 0, settings)
 }
@@ -40,7 +42,7 @@ func Measure(t *testing.T, subject benchmark.Subject, clients int,
 // MeasureOver is Measure for clients that share so many connections; 0 is one
 // for each.
 func MeasureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
-	settings func(*benchmark.Runner)) (row benchmark.Row, err error) {
+	settings func(*sale.Settings)) (row benchmark.Row, err error) {
 	t.Helper()
 	if pool > 0 {
 		// Who waits for a connection takes a timer from a pool that the driver
@@ -49,12 +51,12 @@ func MeasureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
 		runtime.GC()
 		runtime.GC()
 	}
-	nodes := max(subject.Nodes, 1)
+	count := max(subject.Nodes, 1)
 	var calls atomic.Int64
 	told := lab.Run(t, lab.Config{
-		Nodes: nodes,
+		Nodes: count,
 		Key:   "lock",
-		TTL:   benchmark.DefaultTTL,
+		TTL:   sale.DefaultTTL,
 		Seen: func(_ int, _ *server.Peer, command string, _ []string) {
 			if command != "HELLO" {
 				calls.Add(1)
@@ -62,7 +64,7 @@ func MeasureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
 		},
 	}, func(w *lab.World) {
 		process := w.Client("process")
-		servers := benchmark.Virtual(nodes, benchmark.Config{
+		servers := nodes.Virtual(count, nodes.Config{
 			Clients: clients,
 			Pool:    pool,
 			RTT:     RTT,
@@ -71,19 +73,18 @@ func MeasureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
 			return process.Dial(w.Node(node))
 		}, calls.Load)
 		defer servers.Close(context.Background())
-		runner := &benchmark.Runner{
-			Servers: servers,
+		runner := &sale.Runner{Servers: servers, Settings: sale.Settings{
 			Clients: clients,
 			Stock:   clients, // so that no section is shorter than another
-			TTL:     benchmark.DefaultTTL,
+			TTL:     sale.DefaultTTL,
 			Poll:    lock.DefaultPoll,
 			Timeout: time.Hour,
 			Grace:   time.Hour,
 			Apart:   Apart,
 			Seed:    Seed,
-		}
+		}}
 		if settings != nil {
-			settings(runner)
+			settings(&runner.Settings)
 		}
 		process.Go(func() {
 			row, err = runner.Measure(context.Background(), subject)

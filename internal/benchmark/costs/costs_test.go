@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/costs"
+	"github.com/lockladder/lockladder/internal/benchmark/sale"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/pages/generated"
@@ -30,12 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 func subjects() []benchmark.Subject {
-	var rungs []benchmark.Subject
-	for _, rung := range ladder.Rungs {
-		rungs = append(rungs, benchmark.Subject{Name: rung.Name,
-			Kind: benchmark.Rung, Nodes: rung.Nodes, Build: rung.Build})
-	}
-	return benchmark.Around(rungs...)
+	return sale.Around(benchmark.Rungs()...)
 }
 
 func subject(t *testing.T, name string) benchmark.Subject {
@@ -46,7 +42,7 @@ func subject(t *testing.T, name string) benchmark.Subject {
 }
 
 func measure(t *testing.T, name string, clients int,
-	settings func(*benchmark.Runner)) benchmark.Row {
+	settings func(*sale.Settings)) benchmark.Row {
 	t.Helper()
 	row, err := costs.Measure(t, subject(t, name), clients, settings)
 	require.NoError(t, err)
@@ -123,7 +119,7 @@ func TestARoundTripTakesAsLongAsItIsSaidTo(t *testing.T) {
 }
 
 func TestAMutexInEachServiceOversells(t *testing.T) {
-	row := measure(t, "mutex-per-service", 100, func(r *benchmark.Runner) {
+	row := measure(t, "mutex-per-service", 100, func(r *sale.Settings) {
 		r.Stock = 10
 	})
 	assert.Equal(t, new(int64(4)), row.MaxHolders)
@@ -132,13 +128,13 @@ func TestAMutexInEachServiceOversells(t *testing.T) {
 }
 
 func TestNoLockOversells(t *testing.T) {
-	row := measure(t, "no-lock", 100, func(r *benchmark.Runner) { r.Stock = 10 })
+	row := measure(t, "no-lock", 100, func(r *sale.Settings) { r.Stock = 10 })
 	assert.Positive(t, row.Oversold)
 }
 
 func TestNoRungOversellsWithoutFaults(t *testing.T) {
 	for _, rung := range ladder.Rungs {
-		row := measure(t, rung.Name, 20, func(r *benchmark.Runner) {
+		row := measure(t, rung.Name, 20, func(r *sale.Settings) {
 			r.Stock = 10
 		})
 		assert.Equal(t, new(int64(1)), row.MaxHolders, rung.Name)
@@ -150,11 +146,11 @@ func TestNoRungOversellsWithoutFaults(t *testing.T) {
 // faults makes a table of all rungs in which some clients die and some work
 // longer than their lease.
 func faults(t *testing.T, seed uint64, of []benchmark.Subject) string {
-	table := benchmark.Table{Struck: true}
+	table := benchmark.Layout{Struck: true}
 	text := table.Head()
 	for _, subject := range of {
 		text += table.Row(measure(t, subject.Name, 40,
-			func(r *benchmark.Runner) {
+			func(r *sale.Settings) {
 				r.Stock, r.TTL, r.Seed = 15, 200*time.Millisecond, seed
 				r.Crash, r.Overrun = 0.05, 0.1
 				r.Timeout = 2 * time.Second
@@ -175,7 +171,7 @@ func TestTheSameSeedGivesTheSameTable(t *testing.T) {
 // Who has had a turn queues up behind all others: in a closed loop everybody waits
 // for as long, and has as many turns.
 func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
-	row := measure(t, "reentrant/cohort", 100, func(r *benchmark.Runner) {
+	row := measure(t, "reentrant/cohort", 100, func(r *sale.Settings) {
 		r.Loop, r.Stock, r.Rounds = time.Second, 1_000_000, 2
 	})
 	require.NotNil(t, row.Jain)

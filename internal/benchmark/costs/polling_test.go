@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/costs"
+	"github.com/lockladder/lockladder/internal/benchmark/sale"
 )
 
 // What docs/polling.md says of waiting is measured here.
@@ -49,7 +50,7 @@ func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
 	var rows []benchmark.Row
 	for _, pause := range []time.Duration{1, 2, 5, 10, 20, 50, 100, 200, 500,
 		1000} {
-		row := measure(t, "gold", 100, func(r *benchmark.Runner) {
+		row := measure(t, "gold", 100, func(r *sale.Settings) {
 			r.Poll = pause * time.Millisecond
 		})
 		rows = append(rows, row)
@@ -68,7 +69,7 @@ func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
 		"commands a section", "wait p50, ms", "wait max, ms")
 	var speed []float64
 	for _, fixed := range []bool{false, true} {
-		row := measure(t, "gold", 100, func(r *benchmark.Runner) {
+		row := measure(t, "gold", 100, func(r *sale.Settings) {
 			r.FixedPoll = fixed
 		})
 		l.line(map[bool]string{false: "with full jitter", true: "fixed"}[fixed],
@@ -87,7 +88,7 @@ func TestWithTooFewConnectionsTheHolderQueuesBehindThoseWhoWaitForIt(
 	var speed []float64
 	for _, pool := range []int{108, 20, 10} {
 		row, err := costs.MeasureOver(t, subject(t, "gold"), 100, pool,
-			func(r *benchmark.Runner) { r.Poll = 2 * time.Millisecond })
+			func(r *sale.Settings) { r.Poll = 2 * time.Millisecond })
 		require.NoError(t, err)
 		require.Zero(t, row.Failures, row.FirstFailure)
 		l.line(fmt.Sprint(pool), perSecond(row), wait(row.Wait.P50),
@@ -105,7 +106,7 @@ func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
 		"wait max, ms", "jain", "in order, %")
 	for _, name := range []string{"gold", "reentrant/notify"} {
 		for _, loop := range []time.Duration{0, time.Second} {
-			row := measure(t, name, 20, func(r *benchmark.Runner) {
+			row := measure(t, name, 20, func(r *sale.Settings) {
 				r.Loop, r.Stock = loop, 1_000_000
 			})
 			turns := "one each"

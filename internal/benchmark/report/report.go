@@ -95,7 +95,7 @@ func paired(r benchmark.Report) bool {
 
 // text is the table that the command prints.
 func text(r benchmark.Report) string {
-	table := benchmark.Table{
+	table := benchmark.Layout{
 		Paired: paired(r),
 		Struck: r.Env.Crash > 0 || r.Env.Overrun > 0,
 		Width:  1000, // the page scrolls

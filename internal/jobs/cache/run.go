@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -54,13 +53,11 @@ func Around(locks ...benchmark.Subject) []benchmark.Subject {
 // Runner sends requests for a value that has expired, behind one lock after the
 // other, on the same servers. Its fields are set before the first Measure.
 type Runner struct {
-	Servers  *benchmark.Servers
+	benchmark.Basic
 	Requests int           // of all services together, at least 1
 	Services int           // at least 1
 	Load     time.Duration // that the database takes
-	TTL      time.Duration // the lease of the lock
 	Poll     time.Duration // the longest pause of a refused request
-	Timeout  time.Duration // bounds one row
 
 	answered, under atomic.Int64
 }
@@ -165,7 +162,8 @@ func (r *Runner) Measure(ctx context.Context, subject benchmark.Subject) (
 func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 	Row, error) {
 	nodes := min(max(subject.Nodes, 1), r.Servers.Nodes())
-	prefix := r.Servers.Begin("cache:" + subject.Name)
+	r.Servers.Clear()
+	prefix := r.Servers.Prefix("cache:" + subject.Name)
 	database := &Database{Takes: func(int) time.Duration { return r.Load }}
 	var attempts atomic.Int64
 	var missed sync.WaitGroup
@@ -252,14 +250,15 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 	took := time.Since(open)
 
 	row := Row{Rung: subject.Name, Kind: subject.Kind, Nodes: nodes,
-		Services: r.Services, Requests: r.Requests, LoadMs: milliseconds(r.Load),
-		PollMs: milliseconds(r.Poll), Loads: database.Loads(), Values: t.values,
-		Finished: t.cut == 0, Seconds: round(took.Seconds()),
+		Services: r.Services, Requests: r.Requests, LoadMs: benchmark.Milliseconds(r.Load),
+		PollMs: benchmark.Milliseconds(r.Poll), Loads: database.Loads(), Values: t.values,
+		Finished: t.cut == 0, Seconds: benchmark.Rounded(took.Seconds(), 3),
 		Answer: t.answer(), Failures: t.failed,
 		Interrupted: ctx.Err() != nil && context.Cause(ctx) != errTimeout}
 	c, n := r.Servers.Traffic()
-	row.CommandsPerRequest = round(float64(c-commands) / float64(r.Requests))
-	row.RoundTripsPerRequest = round(float64(n-trips) / float64(r.Requests))
+	requests := float64(r.Requests)
+	row.CommandsPerRequest = benchmark.Rounded(float64(c-commands)/requests, 3)
+	row.RoundTripsPerRequest = benchmark.Rounded(float64(n-trips)/requests, 3)
 	if subject.Build != nil {
 		row.Attempts = new(attempts.Load())
 	}
@@ -300,13 +299,7 @@ func (t *tally) answer() *Answer {
 		return nil
 	}
 	at := func(percent float64) float64 {
-		return round(float64(t.answers.ValueAtQuantile(percent)) / 1000)
+		return benchmark.Rounded(float64(t.answers.ValueAtQuantile(percent))/1000, 3)
 	}
 	return &Answer{at(50), at(99), at(100)}
 }
-
-func milliseconds(d time.Duration) float64 {
-	return float64(d) / float64(time.Millisecond)
-}
-
-func round(x float64) float64 { return math.Round(x*1000) / 1000 }

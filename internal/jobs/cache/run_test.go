@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/nodes"
 	"github.com/lockladder/lockladder/internal/jobs/cache"
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -24,19 +24,15 @@ func TestMain(m *testing.M) {
 }
 
 func subjects() []benchmark.Subject {
-	var locks []benchmark.Subject
-	for _, rung := range ladder.Rungs {
-		locks = append(locks, benchmark.Subject{Name: rung.Name,
-			Kind: benchmark.Rung, Nodes: rung.Nodes, Build: rung.Build})
-	}
-	return cache.Around(locks...)
+	return cache.Around(benchmark.Rungs()...)
 }
 
 func embedded(t *testing.T, requests int) *cache.Runner {
-	servers := benchmark.Embed(5, benchmark.Config{Clients: 1})
+	servers := nodes.Embed(5, nodes.Config{Clients: 1})
 	t.Cleanup(func() { assert.NoError(t, servers.Close(context.Background())) })
-	return &cache.Runner{Servers: servers, Requests: requests, Services: 4,
-		Load: 50 * ms, TTL: time.Minute, Poll: 20 * ms, Timeout: time.Minute}
+	return &cache.Runner{Requests: requests, Services: 4, Load: 50 * ms,
+		Poll: 20 * ms, Basic: benchmark.Basic{Servers: servers,
+			TTL: time.Minute, Timeout: time.Minute}}
 }
 
 func TestARowCountsLoadsAndAnswers(t *testing.T) {

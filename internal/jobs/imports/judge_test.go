@@ -96,7 +96,7 @@ gold                  50      9     0     3      4      5       6   1.50      6
   ends that came too late and did not count: 8
   starts again without a reason: 7
   workers that ended by themselves: 1, the first: worker 1.1: broken
-`, imports.Head()+row.Text())
+`, new(imports.Workload).Tables()[0].Head+row.Text())
 }
 
 func TestTasksAreSpreadOverTheGroups(t *testing.T) {

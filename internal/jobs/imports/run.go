@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -50,15 +49,13 @@ const (
 // Runner runs import jobs, one after the other on the same servers. Its fields
 // are set before the first Measure.
 type Runner struct {
-	Servers   *benchmark.Servers
-	Form      Form
-	Workers   int           // that work at the same time, at least 1
-	Tasks     int           // at least 1
-	Ungrouped int           // how many of a hundred tasks have no group
-	Work      time.Duration // of one task
-	TTL       time.Duration // of the locks and the claims
-	Poll      time.Duration // the pause of a worker, and of a refused owner
-	Timeout   time.Duration // bounds one row
+	benchmark.Basic // its lease is that of the claims too
+	Form            Form
+	Workers         int           // that work at the same time, at least 1
+	Tasks           int           // at least 1
+	Ungrouped       int           // how many of a hundred tasks have no group
+	Work            time.Duration // of one task
+	Poll            time.Duration // the pause of a worker, and of a refused owner
 
 	Kill    int // workers to kill, spread over the run; only processes can be
 	Fail    int // tasks whose first start fails, spread over all
@@ -172,7 +169,7 @@ func (o Orders) worker(nodes []redis.UniversalClient,
 
 // Process is a worker under way.
 type Process interface {
-	// Kill ends it as kill -9 does. It returns at once.
+	// Kill ends it as kill -9 does.
 	Kill()
 	// End asks it to end.
 	End()
@@ -252,7 +249,8 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject,
 	own := r.Servers.Client(0, 4)
 	defer own.Close()
 	nodes := min(max(subject.Nodes, 1), r.Servers.Nodes())
-	prefix := r.Servers.Begin(fmt.Sprintf("import:%s:%d", subject.Name, groups))
+	r.Servers.Clear()
+	prefix := r.Servers.Prefix(fmt.Sprintf("import:%s:%d", subject.Name, groups))
 	j := &job{Runner: r, subject: subject, build: subject.Build,
 		queue: Queue{RDB: own, Prefix: prefix}, running: map[int]Process{},
 		orders: Orders{Rung: subject.Name, Form: r.Form, Nodes: nodes,
@@ -266,8 +264,8 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject,
 	tasks := Tasks(r.Tasks, groups, r.Ungrouped)
 	row := Row{Rung: subject.Name, Kind: subject.Kind, Form: r.Form,
 		Nodes: nodes, Workers: r.Workers, Processes: r.Launch != nil,
-		Groups: groups, Tasks: r.Tasks, WorkMs: milliseconds(r.Work),
-		TTLms: milliseconds(r.TTL), PollMs: milliseconds(r.Poll)}
+		Groups: groups, Tasks: r.Tasks, WorkMs: benchmark.Milliseconds(r.Work),
+		TTLms: benchmark.Milliseconds(r.TTL), PollMs: benchmark.Milliseconds(r.Poll)}
 	for _, t := range tasks {
 		if !t.Grouped {
 			row.Ungrouped++
@@ -308,8 +306,8 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject,
 	row.Figures = judge.Verdict(left)
 	row.Killed = killed
 	row.Finished = row.Done == r.Tasks
-	row.Seconds = round(took.Seconds())
-	row.TasksPerSecond = round(float64(row.Done) / took.Seconds())
+	row.Seconds = benchmark.Rounded(took.Seconds(), 3)
+	row.TasksPerSecond = benchmark.Rounded(float64(row.Done)/took.Seconds(), 3)
 	row.Failures = j.failures
 	if !row.Interrupted && !row.Finished && j.first == nil {
 		j.first = pushed
@@ -409,162 +407,3 @@ func (j *job) watch(ctx context.Context) (*follower, int, error) {
 		}
 	}
 }
-
-// kill kills the worker that has a slot, if there is one now.
-func (j *job) kill(slot int) bool {
-	j.mu.Lock()
-	p := j.running[slot]
-	delete(j.running, slot)
-	j.mu.Unlock()
-	if p == nil {
-		return false
-	}
-	p.Kill()
-	return true
-}
-
-// start starts all workers and returns when they are ready.
-func (j *job) start() error {
-	for slot := 1; slot <= j.Workers; slot++ {
-		p, name, err := j.launch(slot, 1)
-		if err != nil {
-			return err
-		}
-		j.workers.Add(1)
-		go func() {
-			defer j.workers.Done()
-			j.supervise(p, slot, name)
-		}()
-	}
-	return nil
-}
-
-// stop ends all workers and waits until they have ended.
-func (j *job) stop() {
-	j.end()
-	j.workers.Wait()
-}
-
-func (j *job) launch(slot, incarnation int) (Process, string, error) {
-	o := j.orders
-	o.Slot = slot
-	o.Name = fmt.Sprintf("%d.%d", slot, incarnation)
-	var p Process
-	var err error
-	if j.Launch != nil {
-		p, err = j.Launch(o)
-	} else {
-		p, err = j.goroutine(o)
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("start worker %s: %w", o.Name, err)
-	}
-	j.mu.Lock()
-	j.running[slot] = p
-	j.mu.Unlock()
-	return p, o.Name, nil
-}
-
-// supervise starts a worker again, with the same slot, whenever it has ended.
-func (j *job) supervise(p Process, slot int, name string) {
-	for incarnation := 2; ; incarnation++ {
-		select {
-		case <-p.Done():
-		case <-j.ended.Done():
-			p.End()
-			select {
-			case <-p.Done():
-			case <-time.After(endWithin):
-				p.Kill()
-				<-p.Done()
-			}
-			if !j.runs(slot) { // it was killed just before
-				if err := j.died(name); err != nil {
-					j.fail(err)
-				}
-			}
-			return
-		}
-		err := j.died(name)
-		j.mu.Lock()
-		_, byItself := j.running[slot]
-		if byItself {
-			j.failures++
-			if j.first == nil {
-				j.first = p.Err()
-			}
-		}
-		delete(j.running, slot)
-		j.mu.Unlock()
-		if byItself && lock.Sleep(j.ended, again) != nil {
-			return
-		}
-		if err == nil {
-			p, name, err = j.launch(slot, incarnation)
-		}
-		if err != nil {
-			j.fail(err)
-			return
-		}
-	}
-}
-
-// fail keeps the first failure.
-func (j *job) fail(err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.first == nil {
-		j.first = err
-	}
-}
-
-// runs says whether the worker that has a slot was left alone.
-func (j *job) runs(slot int) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.running[slot] != nil
-}
-
-// died logs a worker's death.
-func (j *job) died(name string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), judgeWithin)
-	defer cancel()
-	return j.queue.Died(ctx, name)
-}
-
-// goroutine starts a worker inside this process.
-func (j *job) goroutine(o Orders) (Process, error) {
-	var nodes []redis.UniversalClient
-	for node := range o.Nodes {
-		nodes = append(nodes, j.Servers.Client(node, 8))
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	g := &goroutine{end: cancel, done: make(chan struct{})}
-	w := o.worker(nodes, j.build)
-	go func() {
-		defer close(g.done)
-		g.err = w.Run(ctx)
-		for _, rdb := range nodes {
-			rdb.Close()
-		}
-	}()
-	return g, nil
-}
-
-// goroutine is a worker that is no process. It can't be killed.
-type goroutine struct {
-	end  context.CancelFunc
-	done chan struct{}
-	err  error
-}
-
-func (g *goroutine) Kill()                 { g.end() }
-func (g *goroutine) End()                  { g.end() }
-func (g *goroutine) Done() <-chan struct{} { return g.done }
-func (g *goroutine) Err() error            { return g.err }
-
-func milliseconds(d time.Duration) float64 {
-	return float64(d) / float64(time.Millisecond)
-}
-
-func round(x float64) float64 { return math.Round(x*1000) / 1000 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/nodes"
 	"github.com/lockladder/lockladder/internal/jobs/imports"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
@@ -27,25 +28,25 @@ func TestMain(m *testing.M) {
 }
 
 func subject(t *testing.T, name string) benchmark.Subject {
-	rung, err := ladder.Find(name)
+	found, err := benchmark.Select(benchmark.Rungs(), name)
 	require.NoError(t, err)
-	return benchmark.Subject{Name: rung.Name, Kind: benchmark.Rung,
-		Nodes: rung.Nodes, Build: rung.Build}
+	return found[0]
 }
 
-func runner(servers *benchmark.Servers, form imports.Form) *imports.Runner {
-	return &imports.Runner{Servers: servers, Form: form, Workers: 3, Tasks: 60,
-		Ungrouped: 10, Work: time.Millisecond, TTL: time.Second,
-		Poll: 2 * time.Millisecond, Timeout: time.Minute, Seed: 1}
+func runner(servers *nodes.Servers, form imports.Form) *imports.Runner {
+	return &imports.Runner{Form: form, Workers: 3, Tasks: 60, Ungrouped: 10,
+		Work: time.Millisecond, Poll: 2 * time.Millisecond, Seed: 1,
+		Basic: benchmark.Basic{Servers: servers, TTL: time.Second,
+			Timeout: time.Minute}}
 }
 
 // outside is a server of another process, as the workers see it.
-func outside(t *testing.T) *benchmark.Servers {
+func outside(t *testing.T) *nodes.Servers {
 	server := miniredis.RunT(t)
 	server.ClockTTL(true) // or no lease would ever end
 	server.RequireAuth("s3cret")
-	servers, err := benchmark.Connect(t.Context(), []string{server.Addr()},
-		benchmark.Config{Clients: 1, Password: "s3cret"})
+	servers, err := nodes.Connect(t.Context(), []string{server.Addr()},
+		nodes.Config{Clients: 1, Password: "s3cret"})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, servers.Close(t.Context())) })
 	return servers
@@ -56,7 +57,7 @@ func TestWorkersInThisProcessDoEveryTaskOnce(t *testing.T) {
 		"reentrant/fenced", "redlock"} {
 		for _, form := range []imports.Form{imports.Source, imports.Improved} {
 			t.Run(rung+"/"+string(form), func(t *testing.T) {
-				servers := benchmark.Embed(5, benchmark.Config{Clients: 1})
+				servers := nodes.Embed(5, nodes.Config{Clients: 1})
 				defer servers.Close(t.Context())
 				row, err := runner(servers, form).Measure(t.Context(),
 					subject(t, rung), 5)

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/process"
+)
+
+func TestMain(m *testing.M) {
+	if process.Name() != "" {
+		main() // this is a service or a worker of a program under test
+	}
+	testscript.Main(m, map[string]func(){"bench": main})
+}
+
+// TestScripts runs the scripts of testdata. Each has a Redis server of its own at
+// $REDIS; nobody listens at $NOBODY. Scripts that begin with "server" need
+// redis-server.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		Setup:               setUp,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"refused":      refused,
+			"failed":       failed,
+			"watch":        watch,
+			"seen":         seen,
+			"answer":       answer,
+			"started":      started,
+			"disconnected": disconnected,
+			"nothing-left": nothingLeft,
+		},
+	})
+}
+
+// redisServer is the server of a script.
+type redisServer struct {
+	*miniredis.Miniredis
+	reached chan struct{} // closed at the command that watch has named
+}
+
+func redisOf(ts *testscript.TestScript) *redisServer {
+	return ts.Value("redis").(*redisServer)
+}
+
+func setUp(env *testscript.Env) error {
+	r := &redisServer{miniredis.NewMiniRedis(), make(chan struct{})}
+	r.ClockTTL(true) // or no lease would ever end
+	if err := r.Start(); err != nil {
+		return err
+	}
+	env.Defer(r.Close)
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	env.Values["redis"] = r
+	env.Setenv("REDIS", r.Addr())
+	env.Setenv("NOBODY", nobody.Addr().String())
+	return nobody.Close()
+}
+
+// oneLine says whether the program has written nothing but a line about a failure,
+// which begins with its name.
+func oneLine(ts *testscript.TestScript, pattern string) string {
+	stderr := ts.ReadFile("stderr")
+	if !regexp.MustCompile(`^bench: [^\n]*\n$`).MatchString(stderr) {
+		ts.Fatalf("not one line that begins with bench: %q", stderr)
+	}
+	if !regexp.MustCompile(pattern).MatchString(stderr) {
+		ts.Fatalf("not %s: %s", pattern, stderr)
+	}
+	return stderr
+}
+
+// refused PATTERN ARG... runs the program with arguments that it does not
+// understand. It must say why, print nothing else, and exit with 2.
+func refused(ts *testscript.TestScript, _ bool, args []string) {
+	status(ts, 2, args[1:])
+	if stdout := ts.ReadFile("stdout"); stdout != "" {
+		ts.Fatalf("it prints: %s", stdout)
+	}
+	if !strings.HasSuffix(oneLine(ts, args[0]), "lists the flags)\n") {
+		ts.Fatalf("it does not name its help")
+	}
+}
+
+// failed PATTERN ARG... runs the program, which must fail in one line and exit
+// with 1.
+func failed(ts *testscript.TestScript, _ bool, args []string) {
+	status(ts, 1, args[1:])
+	oneLine(ts, args[0])
+}
+
+// status runs the program, which must exit with that status.
+func status(ts *testscript.TestScript, want int, args []string) {
+	err := ts.Exec("bench", args...)
+	if exit, is := err.(*exec.ExitError); !is || exit.ExitCode() != want {
+		ts.Fatalf("%v, and not status %d", err, want)
+	}
+}
+
+// watch COMMAND N begins to wait for the N-th such command, for seen.
+func watch(ts *testscript.TestScript, _ bool, args []string) {
+	r := redisOf(ts)
+	onCommand(ts, args, func(n int, _ *server.Peer) bool {
+		if n == 0 {
+			close(r.reached)
+		}
+		return false
+	})
+}
+
+// seen waits until the server was sent what watch has named.
+func seen(ts *testscript.TestScript, _ bool, _ []string) {
+	select {
+	case <-redisOf(ts).reached:
+	case <-time.After(time.Minute):
+		ts.Fatalf("the command was not sent")
+	}
+}
+
+// answer COMMAND N TEXT lets the server answer a command with an error, from the
+// N-th one on.
+func answer(ts *testscript.TestScript, _ bool, args []string) {
+	onCommand(ts, args, func(n int, p *server.Peer) bool {
+		if n <= 0 {
+			p.WriteError(args[2])
+		}
+		return n <= 0
+	})
+}
+
+// onCommand calls do for each command of that name, with a number that is 0 for
+// the N-th. When do is true it has answered.
+func onCommand(ts *testscript.TestScript, args []string,
+	do func(n int, p *server.Peer) bool) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var mu sync.Mutex
+	redisOf(ts).Server().SetPreHook(
+		func(p *server.Peer, command string, _ ...string) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			if command != args[0] {
+				return false
+			}
+			n--
+			return do(n, p)
+		})
+}
+
+// nothingLeft checks that a run has left no process that is connected to the
+// server, no key, and no temporary file.
+func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
+	disconnected(ts, false, nil)
+	if keys := redisOf(ts).Keys(); len(keys)+len(temporary(ts)) > 0 {
+		ts.Fatalf("left: %v %v", keys, temporary(ts))
+	}
+}
+
+// disconnected waits until nobody is connected to the server.
+func disconnected(ts *testscript.TestScript, _ bool, _ []string) {
+	until(ts, "nobody is connected", func() bool {
+		return redisOf(ts).CurrentConnectionCount() == 0
+	})
+}
+
+// started waits until the program has begun to start servers.
+func started(ts *testscript.TestScript, _ bool, _ []string) {
+	until(ts, "servers are started", func() bool { return len(temporary(ts)) > 0 })
+}
+
+func until(ts *testscript.TestScript, what string, is func() bool) {
+	for begun := time.Now(); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > time.Minute {
+			ts.Fatalf("waited a minute until %s", what)
+		}
+	}
+}
+
+// temporary are the files in the directory for temporary ones.
+func temporary(ts *testscript.TestScript) []os.DirEntry {
+	files, err := os.ReadDir(ts.Getenv("TMPDIR"))
+	ts.Check(err)
+	return files
+}
+
+// The program's documents show commands that it understands.
+func TestTheCommandsInTheDocumentsAreUnderstood(t *testing.T) {
+	found := 0
+	for _, path := range []string{"README.md", "docs/benchmark.md",
+		"docs/polling.md"} {
+		content, err := os.ReadFile(filepath.Join("..", path))
+		require.NoError(t, err)
+		for line := range strings.Lines(string(content)) {
+			command, _, _ := strings.Cut(line, "#")
+			args, is := strings.CutPrefix(command, "    go run ./bench")
+			if !is {
+				continue
+			}
+			found++
+			words := strings.Fields(strings.ReplaceAll(args, "host:port",
+				"127.0.0.1:6379"))
+			require.NoError(t, program().Check(words), "%s: %s", path, line)
+		}
+	}
+	require.Greater(t, found, 8)
+}
+
+// An interrupt that comes with the last turn interrupts nothing. No script can
+// send a signal at such a moment.
+func TestAnInterruptAfterTheLastTurnInterruptsNothing(t *testing.T) {
+	redis := miniredis.RunT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	redis.Server().SetPreHook(func(_ *server.Peer, c string, _ ...string) bool {
+		if c == "DECR" {
+			cancel()
+		}
+		return false
+	})
+	var stdout, stderr bytes.Buffer
+	status := program().Run(ctx, []string{"-redis", redis.Addr(), "-rounds", "1",
+		"-clients", "1", "-rungs", "bronze"}, &stdout, &stderr)
+	require.Zero(t, status, stderr.String())
+	require.Contains(t, stdout.String(), "\nbronze ")
+	require.Empty(t, redis.Keys())
+}
+
+// full is standard output on a full disk.
+type full struct{ room int }
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.room -= len(p); f.room < 0 {
+		return 0, errors.New("no space left")
+	}
+	return len(p), nil
+}
+
+func TestAnOutputThatCannotBeWrittenEndsTheRun(t *testing.T) {
+	for _, json := range []string{"", "-"} {
+		var stderr bytes.Buffer
+		args := []string{"-rungs", "gold", "-clients", "2"}
+		if json != "" {
+			args = append(args, "-json", json)
+		}
+		require.Equal(t, 1, program().Run(t.Context(), args, &full{20}, &stderr))
+		require.Regexp(t, `^bench: [^\n]*no space left\n$`, stderr.String())
+	}
+}

@@ -1,0 +1,356 @@
+package sale_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/nodes"
+	"github.com/lockladder/lockladder/internal/benchmark/sale"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// forever is longer than any test: what is bounded by it only is not bounded.
+const forever = time.Hour
+
+// embedded makes a runner for a few clients on five embedded servers.
+func embedded(t *testing.T, clients, stock int) *sale.Runner {
+	servers := nodes.Embed(5, nodes.Config{Clients: clients})
+	t.Cleanup(func() { assert.NoError(t, servers.Close(t.Context())) })
+	return runner(servers, clients, stock)
+}
+
+func runner(servers *nodes.Servers, clients, stock int) *sale.Runner {
+	return &sale.Runner{Servers: servers, Settings: sale.Settings{
+		Clients: clients,
+		Stock:   stock,
+		TTL:     time.Minute,
+		Poll:    5 * time.Millisecond,
+		Timeout: forever,
+		Grace:   forever,
+	}}
+}
+
+func measure(t *testing.T, r *sale.Runner,
+	subject benchmark.Subject) benchmark.Row {
+	t.Helper()
+	row, err := r.Measure(t.Context(), subject)
+	require.NoError(t, err)
+	return row
+}
+
+// subject finds a rung or a baseline.
+func subject(t *testing.T, name string) benchmark.Subject {
+	t.Helper()
+	found, err := benchmark.Select(sale.Around(benchmark.Rungs()...), name)
+	require.NoError(t, err)
+	return found[0]
+}
+
+// fake is somebody's lock.
+type fake struct {
+	acquire func(context.Context) error
+	release func(context.Context) error
+}
+
+func (f fake) TryLock(context.Context) (bool, error) { return false, nil }
+
+func (f fake) Lock(ctx context.Context) error {
+	if f.acquire == nil {
+		return nil
+	}
+	return f.acquire(ctx)
+}
+
+func (f fake) Unlock(ctx context.Context) error {
+	if f.release == nil {
+		return nil
+	}
+	return f.release(ctx)
+}
+
+// theirs is a subject whose owners are all the same fake.
+func theirs(f fake) benchmark.Subject {
+	return benchmark.Subject{Name: "theirs", Kind: benchmark.Alternative,
+		Build: func(lock.Env) (lock.Lock, error) { return f, nil }}
+}
+
+// meeting makes the first n of those who come wait for each other.
+func meeting(n int) func(context.Context) {
+	var come atomic.Int64
+	all := make(chan struct{})
+	return func(context.Context) {
+		if come.Add(1) == int64(n) {
+			close(all)
+		}
+		if come.Load() <= int64(n) {
+			<-all
+		}
+	}
+}
+
+func TestEveryRungSellsTheStockExactlyAndHasOneHolder(t *testing.T) {
+	r := embedded(t, 20, 7)
+	for _, subject := range benchmark.Rungs() {
+		t.Run(subject.Name, func(t *testing.T) {
+			row := measure(t, r, subject)
+
+			assert.Equal(t, subject.Name, row.Rung)
+			assert.Equal(t, benchmark.Rung, row.Kind)
+			assert.Equal(t, subject.Nodes, row.Nodes)
+			assert.True(t, row.Finished)
+			assert.EqualValues(t, 20, row.Sections)
+			assert.EqualValues(t, 7, row.Sold)
+			assert.Equal(t, new(int64(0)), row.Left)
+			assert.Zero(t, row.Oversold)
+			assert.Equal(t, new(int64(1)), row.MaxHolders)
+			assert.Zero(t, row.Failures, row.FirstFailure)
+			assert.NotNil(t, row.Retries)
+			assert.NotNil(t, row.Wait)
+			assert.Equal(t, new(1.0), row.Jain)
+		})
+	}
+}
+
+func TestMoreStockThanClientsStaysLeft(t *testing.T) {
+	row := measure(t, embedded(t, 3, 10), subject(t, "gold"))
+	assert.EqualValues(t, 3, row.Sold)
+	assert.Equal(t, new(int64(7)), row.Left)
+}
+
+func TestWithoutALockEverybodyWhoReadTheSameStockSells(t *testing.T) {
+	r := embedded(t, 10, 3)
+	r.Think = meeting(10)
+	row := measure(t, r, subject(t, "no-lock"))
+
+	assert.EqualValues(t, 10, row.Sold)
+	assert.Equal(t, new(int64(-7)), row.Left)
+	assert.EqualValues(t, 7, row.Oversold)
+	assert.Equal(t, new(int64(10)), row.MaxHolders)
+	assert.Nil(t, row.Wait, "nobody waited")
+	assert.Nil(t, row.Retries, "nobody asked")
+}
+
+func TestAMutexInEachOfFourServicesLetsFourIn(t *testing.T) {
+	r := embedded(t, 8, 1)
+	r.Think = meeting(4)
+	row := measure(t, r, subject(t, "mutex-per-service"))
+
+	assert.Equal(t, new(int64(4)), row.MaxHolders)
+	assert.EqualValues(t, 4, row.Sold)
+	assert.EqualValues(t, 3, row.Oversold)
+	assert.True(t, row.Finished)
+}
+
+func TestAtomicStepsDoNotOversell(t *testing.T) {
+	r := embedded(t, 30, 10)
+	for _, name := range []string{"watch-multi", "lua-decrement"} {
+		t.Run(name, func(t *testing.T) {
+			row := measure(t, r, subject(t, name))
+			assert.EqualValues(t, 10, row.Sold)
+			assert.Equal(t, new(int64(0)), row.Left)
+			assert.Zero(t, row.Oversold)
+			assert.EqualValues(t, 30, row.Sections)
+			assert.Nil(t, row.MaxHolders, "there is no critical section")
+			assert.True(t, row.Finished)
+		})
+	}
+}
+
+func TestCommandsAndRoundTripsAreThoseThatTheClientSends(t *testing.T) {
+	for name, want := range map[string]struct{ commands, trips float64 }{
+		"no-lock":       {2, 2},   // GET, DECR
+		"bronze":        {4, 4},   // SETNX, GET, DECR, DEL
+		"silver":        {5, 5},   // and PEXPIRE
+		"diamond":       {4, 4},   // the scripts are known to the server
+		"reentrant":     {4, 4},   //
+		"redlock":       {12, 12}, // five SET, GET, DECR, five EVALSHA
+		"serial-limit":  {4, 4},   // SET, GET, DECR, EVALSHA
+		"watch-multi":   {5, 3},   // WATCH, GET, and in one MULTI, DECR, EXEC
+		"lua-decrement": {1, 1},   // EVALSHA
+	} {
+		t.Run(name, func(t *testing.T) {
+			row := measure(t, embedded(t, 1, 1), subject(t, name))
+			assert.Equal(t, new(want.commands), row.CommandsPerSection)
+			assert.Equal(t, new(want.trips), row.RoundTripsPerSection)
+		})
+	}
+}
+
+func TestTheSerialLimitIsOneClientWithEverybodysTurns(t *testing.T) {
+	row := measure(t, embedded(t, 10, 4), subject(t, "serial-limit"))
+
+	assert.Equal(t, 1, row.Clients)
+	assert.Equal(t, 10, row.Turns)
+	assert.EqualValues(t, 10, row.Sections)
+	assert.EqualValues(t, 4, row.Sold)
+	assert.Equal(t, new(3.4), row.CommandsPerSection, "four of ten took one")
+	assert.Equal(t, new(int64(0)), row.Retries)
+	assert.Equal(t, new(1.0), row.RatioToSerial)
+	assert.Nil(t, row.Jain, "one client shares with nobody")
+}
+
+func TestRowsAreComparedWithTheSerialLimitOfTheirRun(t *testing.T) {
+	r := embedded(t, 5, 4)
+	assert.Nil(t, measure(t, r, subject(t, "gold")).RatioToSerial)
+
+	serial := measure(t, r, subject(t, "serial-limit"))
+	gold := measure(t, r, subject(t, "gold"))
+	require.NotNil(t, gold.RatioToSerial)
+	assert.InDelta(t, *gold.HandoversPerSecond / *serial.HandoversPerSecond,
+		*gold.RatioToSerial, 0.0001)
+}
+
+func TestEveryAttemptAfterTheFirstIsARetry(t *testing.T) {
+	r := embedded(t, 4, 4)
+	asking := benchmark.Subject{Name: "asking", Nodes: 1,
+		Build: func(env lock.Env) (lock.Lock, error) {
+			rdb := env.Nodes[0]
+			return fake{acquire: func(ctx context.Context) error {
+				for range 3 {
+					rdb.SetNX(ctx, env.Key, "x", 0)
+					rdb.Get(ctx, env.Key) // as silver/timestamp does
+				}
+				return nil
+			}}, nil
+		}}
+	assert.Equal(t, new(int64(8)), measure(t, r, asking).Retries)
+}
+
+func TestARefusedTransactionIsARetry(t *testing.T) {
+	redis := miniredis.RunT(t)
+	servers, err := nodes.Connect(t.Context(), []string{redis.Addr()}, nodes.Config{Clients: 1})
+	require.NoError(t, err)
+	defer servers.Close(t.Context())
+	// Somebody else takes one between this client's GET and its EXEC, once.
+	var once sync.Once
+	redis.Server().SetPreHook(func(_ *server.Peer, command string,
+		_ ...string) bool {
+		if command == "MULTI" {
+			once.Do(func() {
+				for _, key := range redis.Keys() {
+					_, err := redis.Incr(key, -1)
+					assert.NoError(t, err)
+				}
+			})
+		}
+		return false
+	})
+	row := measure(t, runner(servers, 1, 10), subject(t, "watch-multi"))
+
+	assert.Equal(t, new(int64(1)), row.Retries)
+	assert.EqualValues(t, 1, row.Sold)
+	assert.Equal(t, new(int64(8)), row.Left)
+	assert.Equal(t, new(10.0), row.CommandsPerSection)
+	assert.Equal(t, new(6.0), row.RoundTripsPerSection)
+}
+
+func TestALockElsewhereGetsNoNodesAndIsNotCounted(t *testing.T) {
+	var got lock.Env
+	elsewhere := theirs(fake{})
+	elsewhere.Build = func(env lock.Env) (lock.Lock, error) {
+		got = env
+		return fake{}, nil
+	}
+	row := measure(t, embedded(t, 1, 1), elsewhere)
+
+	assert.Nil(t, got.Nodes)
+	assert.NotEmpty(t, got.Key)
+	assert.Equal(t, time.Minute, got.TTL)
+	assert.EqualValues(t, 1, row.Sold)
+	assert.Nil(t, row.CommandsPerSection)
+	assert.Nil(t, row.RoundTripsPerSection)
+	assert.Nil(t, row.Retries)
+}
+
+func TestARowThatIsNeverGrantedIsCutOffAndReported(t *testing.T) {
+	r := embedded(t, 5, 3)
+	r.Timeout = 20 * time.Millisecond
+	row := measure(t, r, theirs(fake{acquire: func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}))
+
+	assert.False(t, row.Finished)
+	assert.Zero(t, row.Sections)
+	assert.Zero(t, row.Failures, "a client that was cut off has not failed")
+	assert.Zero(t, row.Absent)
+	assert.Zero(t, row.Sold)
+	assert.Equal(t, new(int64(3)), row.Left)
+	assert.Equal(t, new(int64(0)), row.MaxHolders)
+	assert.Equal(t, new(0.0), row.HandoversPerSecond)
+	assert.Nil(t, row.Wait)
+	assert.Nil(t, row.CommandsPerSection)
+	assert.Nil(t, row.Jain)
+}
+
+func TestALockThatIgnoresItsContextIsLeftBehind(t *testing.T) {
+	r := embedded(t, 4, 3)
+	r.Timeout, r.Grace = 20*time.Millisecond, 20*time.Millisecond
+	deaf := make(chan struct{})
+	defer close(deaf)
+	var came atomic.Int64
+	row := measure(t, r, theirs(fake{acquire: func(context.Context) error {
+		if came.Add(1) > 1 {
+			<-deaf
+		}
+		return nil
+	}}))
+
+	assert.False(t, row.Finished)
+	assert.Equal(t, 3, row.Absent)
+	assert.EqualValues(t, 1, row.Sections)
+	assert.Nil(t, row.Jain)
+}
+
+func TestFailuresAreCountedAndTheFirstIsTold(t *testing.T) {
+	r := embedded(t, 6, 3)
+	broken := errors.New("broken")
+
+	row := measure(t, r, theirs(fake{release: func(context.Context) error {
+		return fmt.Errorf("release: %w", broken)
+	}}))
+	assert.True(t, row.Finished)
+	assert.EqualValues(t, 6, row.Failures)
+	assert.EqualValues(t, 6, row.Sections, "the sections were completed")
+	assert.Equal(t, new("release: broken"), row.FirstFailure)
+
+	row = measure(t, r, theirs(fake{acquire: func(context.Context) error {
+		return fmt.Errorf("acquire: %w", broken)
+	}}))
+	assert.EqualValues(t, 6, row.Failures)
+	assert.Zero(t, row.Sections)
+	assert.Equal(t, new("acquire: broken"), row.FirstFailure)
+}
+
+// collectorAt is the collector's GOGC, the largest number when it is off, and
+// its limit.
+func TestALockThatCannotBeBuiltIsAnError(t *testing.T) {
+	r := embedded(t, 1, 1)
+	_, err := r.Measure(t.Context(), benchmark.Subject{Name: "mine", Nodes: 1,
+		Build: func(lock.Env) (lock.Lock, error) {
+			return nil, lock.ErrInvalid
+		}})
+	assert.ErrorIs(t, err, lock.ErrInvalid)
+	assert.ErrorContains(t, err, `measure "mine": build the lock`)
+
+	_, err = r.Measure(t.Context(), benchmark.Subject{Name: "mine", Nodes: 1})
+	assert.ErrorIs(t, err, lock.ErrInvalid)
+}
+
+func TestAnEndedContextBeginsNoRow(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := embedded(t, 1, 1).Measure(ctx, subject(t, "gold"))
+	assert.ErrorIs(t, err, context.Canceled)
+}

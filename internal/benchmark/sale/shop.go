@@ -1,0 +1,29 @@
+package sale
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// visit is a client's turn in a shop. Refused clients wait as long as those of
+// a lock do.
+func visit(shop benchmark.Shop) seating {
+	return func(c *client) (turn, error) {
+		opts, err := lock.Configure([]redis.UniversalClient{c.rdb}, c.env.Key,
+			c.env.TTL, c.options())
+		if err != nil {
+			return nil, err
+		}
+		return c.optimistic(opts, func(ctx context.Context) (bool, error) {
+			accepted, taken, err := shop.Take(ctx)
+			if taken && err == nil {
+				c.result.Sold++
+			}
+			return accepted, err
+		}), nil
+	}
+}

@@ -1,0 +1,176 @@
+package imports
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+)
+
+// Workload is the import as a program runs it: a row for each number of groups.
+type Workload struct {
+	Runner
+	groups []int
+}
+
+// Name is import.
+func (w *Workload) Name() string { return "import" }
+
+// Intro says what is done.
+func (w *Workload) Intro() string {
+	return "Lets workers import tasks, those of one group one after the other " +
+		"and in order,\nbehind every lock. With -redis each worker is a process."
+}
+
+// Define defines the flags.
+func (w *Workload) Define(flags *flag.FlagSet) {
+	r := &w.Runner
+	r.Form, w.groups = Improved, []int{DefaultGroups}
+	flags.Func("form", "the `form`: source, as the source has it, or improved "+
+		"(default improved)", func(text string) error {
+		r.Form = Form(text)
+		return nil
+	})
+	flags.Func("groups", fmt.Sprintf("how many `groups` the tasks belong to "+
+		"(default %d); several numbers,\nseparated by commas, make a row each",
+		DefaultGroups), benchmark.List(&w.groups, strconv.Atoi))
+	flags.IntVar(&r.Workers, "workers", DefaultWorkers,
+		"how many `workers` there are")
+	flags.IntVar(&r.Tasks, "tasks", DefaultTasks, "how many `tasks` there are")
+	flags.IntVar(&r.Ungrouped, "ungrouped", DefaultUngrouped,
+		"how many of a `hundred` tasks have no group")
+	flags.DurationVar(&r.Work, "work", DefaultWork, "how long a task takes")
+	flags.DurationVar(&r.TTL, "ttl", DefaultTTL,
+		"the lease of the locks, and of the claims")
+	flags.DurationVar(&r.Poll, "poll", DefaultPoll, "the pause of a worker after "+
+		"each round in the source's form (there 2s),\nand the longest of a "+
+		"refused owner")
+	flags.DurationVar(&r.Timeout, "timeout", DefaultTimeout,
+		"ends a row that takes longer; it is reported all the same")
+	flags.IntVar(&r.Kill, "kill", 0, "how many `workers` are killed with kill "+
+		"-9, spread over the run; needs -redis")
+	flags.IntVar(&r.Fail, "fail", 0, "how many `tasks` fail at their first start")
+	flags.IntVar(&r.Overrun, "overrun", 0,
+		"how many `tasks` take two leases at their first start")
+	flags.Uint64Var(&r.Seed, "seed", 1, "decides who is killed")
+}
+
+// Settle checks the settings. On real servers the workers are processes.
+func (w *Workload) Settle(_ map[string]bool, real bool) error {
+	if real {
+		w.Launch = Launch
+	}
+	for _, groups := range w.groups {
+		if groups < 1 {
+			return fmt.Errorf("there are %d groups, at least 1 is needed", groups)
+		}
+	}
+	if w.Kill > 0 && !real {
+		return errors.New("-kill needs workers that are processes, and those a " +
+			"real server, see -redis")
+	}
+	return w.Check()
+}
+
+// Subjects are the locks.
+func (w *Workload) Subjects(locks []benchmark.Subject) []benchmark.Subject {
+	return benchmark.Locks(locks)
+}
+
+// Header says what is done.
+func (w *Workload) Header() string {
+	r := &w.Runner
+	workers := "goroutines"
+	if r.Launch != nil {
+		workers = "processes"
+	}
+	text := fmt.Sprintf("%d tasks of %v each, %d %% of them without a group; %d "+
+		"workers, which are %s.\nThe form is %s; lease %v, at most %v a row; "+
+		"pauses of %v.\n", r.Tasks, r.Work, r.Ungrouped, r.Workers, workers,
+		r.Form, r.TTL, r.Timeout, r.Poll)
+	if r.Kill+r.Fail+r.Overrun > 0 {
+		text += fmt.Sprintf("%d workers are killed; %d tasks fail and %d take "+
+			"two leases, at their first start.\n", r.Kill, r.Fail, r.Overrun)
+	}
+	return text
+}
+
+// Tables is the one table.
+func (w *Workload) Tables() []benchmark.Table {
+	return []benchmark.Table{{
+		Head: columns.Heads("lock", benchmark.NameWidth),
+		Measure: func(ctx context.Context, subject benchmark.Subject,
+			emit func(any, string)) error {
+			for _, groups := range w.groups {
+				row, err := w.Measure(ctx, subject, groups)
+				if err != nil {
+					return err
+				}
+				emit(row, row.Text())
+				if err := benchmark.CutOff(ctx, row.Finished); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Progress: func() string {
+			done, of := w.Progress()
+			return fmt.Sprintf(": %d of %d tasks", done, of)
+		},
+	}}
+}
+
+// Legend explains the heads.
+func (w *Workload) Legend(benchmark.Env) string {
+	return `lost: not done, and in no queue or slot; done twice: tasks that ended twice
+overlapped: starts while another task of the group was worked on
+out of order: ends after the end of a later task; started again: starts of a task
+that had been started before, after its worker died or its work failed
+`
+}
+
+var columns = benchmark.Columns[Row]{
+	benchmark.NewColumn("", "groups", 7, func(r Row) string { return fmt.Sprint(r.Groups) }),
+	benchmark.NewColumn("", "done", 7, func(r Row) string { return fmt.Sprint(r.Done) }),
+	benchmark.NewColumn("", "lost", 6, func(r Row) string { return fmt.Sprint(r.Lost) }),
+	benchmark.NewColumn("done", "twice", 6, func(r Row) string { return fmt.Sprint(r.DoneTwice) }),
+	benchmark.NewColumn("over-", "lapped", 7, func(r Row) string { return fmt.Sprint(r.Overlapped) }),
+	benchmark.NewColumn("out of", "order", 7, func(r Row) string { return fmt.Sprint(r.OutOfOrder) }),
+	benchmark.NewColumn("started", "again", 8, func(r Row) string {
+		return fmt.Sprint(r.StartedAgain)
+	}),
+	benchmark.NewColumn("", "s", 7, func(r Row) string { return fmt.Sprintf("%.2f", r.Seconds) }),
+	benchmark.NewColumn("tasks", "/s", 7, func(r Row) string {
+		return fmt.Sprintf("%.0f", r.TasksPerSecond)
+	}),
+}
+
+// Text is a row of the table. Lines that say what went wrong follow it.
+func (r Row) Text() string {
+	text := columns.Line(r.Rung, benchmark.NameWidth, r)
+	if !r.Finished {
+		text += benchmark.Note("cut off after %.1f s: %d of %d tasks were done; in"+
+			" a queue or a slot: %d", r.Seconds, r.Done, r.Tasks, r.Left)
+	}
+	for _, count := range []struct {
+		n    int
+		what string
+	}{
+		{r.Killed, "workers that were killed"},
+		{r.Refused, "ends that came too late and did not count"},
+		{r.AgainUnforced, "starts again without a reason"},
+	} {
+		if count.n > 0 {
+			text += benchmark.Note("%s: %d", count.what, count.n)
+		}
+	}
+	if r.FirstFailure != nil {
+		text += benchmark.Note("workers that ended by themselves: %d, the first:"+
+			" %s", r.Failures, strings.ReplaceAll(*r.FirstFailure, "\n", "; "))
+	}
+	return text
+}
