@@ -97,6 +97,35 @@ var rules = []struct {
 		may: ofModule("scenarios/soak/internal/event"),
 	},
 	{
+		name:  "the benchmark's machine imports nothing of the module",
+		about: func(s source) bool { return s.within("internal/benchmark/machine") },
+		may:   exactly(),
+	},
+	{
+		name: "the benchmark's nodes import its machine and lock",
+		about: func(s source) bool {
+			return s.within("internal/benchmark/nodes") && !s.isTest()
+		},
+		may: exactly("internal/benchmark/machine", "lock"),
+	},
+	{
+		name: "the benchmark's core imports its nodes, the ladder and lock",
+		about: func(s source) bool {
+			return s.dir == "internal/benchmark" && !s.isTest()
+		},
+		may: exactly("internal/benchmark/nodes", "internal/ladder", "lock"),
+	},
+	{
+		name: "a workload imports the benchmark's core, and no other workload",
+		about: func(s source) bool {
+			return !s.isTest() && (s.within("internal/benchmark/sale") ||
+				s.within("internal/benchmark/report") || s.within("internal/jobs"))
+		},
+		may: exactly("internal/benchmark", "internal/benchmark/machine",
+			"internal/benchmark/nodes", "internal/benchmark/report",
+			"internal/process", "lock"),
+	},
+	{
 		name:  "nothing imports bench, and only docs imports docs",
 		about: func(source) bool { return true },
 		may: func(s source, imported string) bool {
@@ -162,6 +191,14 @@ func ofModule(dirs ...string) func(source, string) bool {
 			slices.ContainsFunc(dirs, func(dir string) bool {
 				return below(imported, module+"/"+dir)
 			})
+	}
+}
+
+// exactly allows these packages of the module, and none below them.
+func exactly(dirs ...string) func(source, string) bool {
+	return func(_ source, imported string) bool {
+		dir, is := strings.CutPrefix(imported, module+"/")
+		return !is || slices.Contains(dirs, dir)
 	}
 }
 
