@@ -5,9 +5,7 @@ import (
 	"go/token"
 	"io/fs"
 	"net/url"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,21 +14,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/pages/parts"
 )
 
 // read parses a document.
 func read(t *testing.T, file string) *pages.Document {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	require.NoError(t, err)
-	return pages.Parse(strings.ReplaceAll(string(content), "\r\n", "\n"))
+	return pages.Parse(content(t, file))
 }
 
 // Links within the repository are followed, also to a heading. Those to other
 // places are left alone: no test needs the network.
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	followed := 0
-	for _, file := range documents(t) {
+	for _, file := range parts.Documents(root) {
 		for _, target := range read(t, file).Links() {
 			link, err := url.Parse(target)
 			if !assert.NoError(t, err, file) || link.Scheme != "" {
@@ -39,10 +36,9 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 			followed++
 			to := file
 			if link.Path != "" {
-				to = filepath.Join(filepath.Dir(file),
-					filepath.FromSlash(link.Path))
+				to = path.Join(path.Dir(file), link.Path)
 			}
-			if _, err := os.Stat(to); err != nil {
+			if _, err := fs.Stat(root, to); err != nil {
 				t.Errorf("%s: the link %s leads nowhere", file, target)
 				continue
 			}
@@ -60,7 +56,6 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 // sources are the texts of all files with such an ending.
 func sources(t *testing.T, ending string) []string {
 	var all []string
-	root := os.DirFS("..")
 	require.NoError(t, fs.WalkDir(root, ".", func(file string, e fs.DirEntry,
 		err error) error {
 		if err != nil {
@@ -85,7 +80,7 @@ func TestEverySnippetStandsInTheSources(t *testing.T) {
 	known := map[string][]string{
 		"go": sources(t, ".go"), "lua": sources(t, ".lua")}
 	found := 0
-	for _, file := range documents(t) {
+	for _, file := range parts.Documents(root) {
 		for _, block := range read(t, file).Blocks() {
 			texts, ok := known[block.Language]
 			if !ok {

@@ -9,12 +9,12 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
 const (
@@ -23,16 +23,12 @@ const (
 	usage  = 2
 )
 
-const (
-	module = "github.com/lockladder/lockladder"
-
-	// finishWithin bounds the answers that are under way at an interrupt.
-	finishWithin = 2 * time.Second
-)
+// finishWithin bounds the answers that are under way at an interrupt.
+const finishWithin = 2 * time.Second
 
 // run is the whole program. It returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	address, err := parse(args, stdout)
+	o, err := parse(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return ok
 	}
@@ -40,47 +36,65 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "docs: %v (-help lists the flags)\n", err)
 		return usage
 	}
-	if err := serve(ctx, address, stdout); err != nil {
+	if o.generate {
+		generate(ctx, o.names, stdout)
+	}
+	if err := serve(ctx, o.address, stdout); err != nil {
 		fmt.Fprintf(stderr, "docs: %v\n", err)
 		return failed
 	}
 	return ok
 }
 
+// options are what the arguments ask for.
+type options struct {
+	address  string
+	generate bool
+	names    []string // of what is to be generated beside what always is
+}
+
 // parse understands and checks the arguments. After -help, which is answered on
 // stdout, it returns flag.ErrHelp.
-func parse(args []string, stdout io.Writer) (address string, err error) {
+func parse(args []string, stdout io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("docs", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&address, "addr", "127.0.0.1:8080",
+	flags.StringVar(&o.address, "addr", "127.0.0.1:8080",
 		"serve on this `host:port`; port 0 is any free one")
+	flags.BoolVar(&o.generate, "generate", false,
+		"rewrite the pages' generated parts instead; those that take minutes or\n"+
+			"need servers only if their names follow: "+
+			strings.Join(generated.Names(), ", "))
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(stdout, "Serves the workshop's pages as a site.\n\n"+
-				"usage: go run ./docs [flags]\n\n")
+			fmt.Fprint(stdout, "Serves the workshop's pages as a site, or generates"+
+				" parts of them.\n\nusage: go run ./docs [flags] [names]\n\n")
 			flags.SetOutput(stdout)
 			flags.PrintDefaults()
 		}
-		return "", err
+		return o, err
+	}
+	o.names = flags.Args()
+	if o.generate {
+		return o, known(o.names)
 	}
 	if flags.NArg() > 0 {
-		return "", fmt.Errorf("unexpected argument %q", flags.Arg(0))
+		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	_, port, err := net.SplitHostPort(address)
+	_, port, err := net.SplitHostPort(o.address)
 	if err != nil {
-		return "", fmt.Errorf("-addr %q is not host:port, such as "+
-			"127.0.0.1:8080", address)
+		return o, fmt.Errorf("-addr %q is not host:port, such as "+
+			"127.0.0.1:8080", o.address)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return "", fmt.Errorf("-addr %q has the port %q, it must be a number "+
-			"from 0 to 65535", address, port)
+		return o, fmt.Errorf("-addr %q has the port %q, it must be a number "+
+			"from 0 to 65535", o.address, port)
 	}
-	return address, nil
+	return o, nil
 }
 
 // serve answers until ctx ends, and then finishes what is under way.
 func serve(ctx context.Context, address string, stdout io.Writer) error {
-	root, err := moduleRoot()
+	root, err := generated.Root()
 	if err != nil {
 		return err
 	}
@@ -109,23 +123,4 @@ func serve(ctx context.Context, address string, stdout io.Writer) error {
 	}
 	<-ended
 	return nil
-}
-
-// moduleRoot is the directory that the documents and the code are read from:
-// this module's, somewhere above the working directory.
-func moduleRoot() (string, error) {
-	start, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for dir := start; ; dir = filepath.Dir(dir) {
-		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && strings.HasPrefix(string(mod), "module "+module+"\n") {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("%s is not within the module %s: start it in"+
-				" a checkout", start, module)
-		}
-	}
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/internal/pages/parts"
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -44,7 +46,7 @@ var kept = []string{"go test", "go run", "go test -v"}
 // block, and in indented blocks and in lines of text.
 func shownCommands(t *testing.T) []command {
 	var all []command
-	for _, file := range documents(t) {
+	for _, file := range parts.Documents(root) {
 		for _, block := range read(t, file).Blocks() {
 			text := strings.TrimRight(block.Text, "\n")
 			switch {
@@ -101,10 +103,10 @@ var kinds = []kind{
 		`go run \./docs|go test \./(\.\.\.|scenarios -redis auto)|` +
 		`cd alternatives && go test \./(\.\.\.|mysql|zookeeper|etcd|` +
 		`libraries -redis auto))$`), nil},
-	{"checks what another command writes", regexp.MustCompile(
-		`^go test \S+( -run \S+)? -(three|whole)( -v)?$`), checkTwin},
+	{"checks what another command generates", regexp.MustCompile(
+		`^go test \S+( -run \S+)? -(three|whole)( -v)?$`), checkGenerated},
 	{"writes", regexp.MustCompile(`^(go mod vendor|` +
-		`(cd alternatives && )?go (test|run) .*-(update|graph|json) ?.*)$`),
+		`(cd alternatives && )?go (test|run) .*-(generate|graph|json) ?.*)$`),
 		checkWriter},
 	{"walks for minutes", regexp.MustCompile(`^go test .* -sound( -v)?$`),
 		checkGreen},
@@ -323,22 +325,17 @@ func checkSoak(t *testing.T, c command) {
 	assert.Contains(t, output, "faults: ")
 }
 
-// checkTwin looks for the command that writes what this one checks: it walks and
-// measures the same, and what it writes is compared with what is here.
-func checkTwin(t *testing.T, c command) {
-	twin := strings.TrimSuffix(c.line, " -v")
-	if at := strings.Index(twin, " -whole"); at > 0 { // -update is whole
-		twin = twin[:at]
-	}
-	assert.True(t, slices.ContainsFunc(shownCommands(t), func(o command) bool {
-		return o.line == twin+" -update"
-	}), "nobody shows %q", twin+" -update")
+// checkGenerated looks for the command that generates what this one checks: it
+// runs the same tests, and what they make is compared with what is here.
+func checkGenerated(t *testing.T, c command) {
+	assert.True(t, slices.ContainsFunc(generated.Tests, func(test generated.Test) bool {
+		return test.Command() == strings.TrimSuffix(c.line, " -v")
+	}), "generated.Tests has no %q", c.line)
 }
 
 // copied is a copy of the repository, for commands that write into it.
 func copied(t *testing.T) (dir string) {
 	dir = t.TempDir()
-	root := os.DirFS(here)
 	require.NoError(t, fs.WalkDir(root, ".", func(name string, d fs.DirEntry,
 		err error) error {
 		switch {
@@ -384,8 +381,9 @@ var measured = []struct {
 		files: regexp.MustCompile(`^docs/benchmark\.json$`)},
 	{line: regexp.MustCompile(` -json ../docs/choosing.json$`),
 		files: regexp.MustCompile(`^docs/choosing\.json$`)},
-	{line: regexp.MustCompile(`^cd alternatives .*/(mysql|zookeeper|etcd) -update$`),
-		files: regexp.MustCompile(`^docs/alternatives\.md$`)},
+	{line: regexp.MustCompile(` -generate (mysql|zookeeper|etcd)$`),
+		files: regexp.MustCompile(
+			`^docs/(alternatives\.md|choosing\.md|results/\w+\.json)$`)},
 	{line: regexp.MustCompile(` -graph "\$PWD/graphs"`), fresh: true,
 		files: regexp.MustCompile(`^graphs/[\w-]+\.json$`)},
 	{line: regexp.MustCompile(`^go mod vendor$`), fresh: true,

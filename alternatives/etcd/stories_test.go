@@ -2,7 +2,6 @@ package etcd_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -17,14 +16,12 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/lockladder/lockladder/alternatives/etcd"
-	"github.com/lockladder/lockladder/alternatives/internal/verdicts"
+	"github.com/lockladder/lockladder/internal/pages/results"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
-
-var update = flag.Bool("update", false, "rewrite docs/alternatives.md")
 
 var flaws = lock.Flaws(
 	// Unlock runs with the caller's context, and deletes without looking.
@@ -66,8 +63,7 @@ func TestTheLockBreaksWhatIsKnown(t *testing.T) {
 			scenarios.Telling), // see Lost
 		scenarios.Flaws(flaws...))
 	if !t.Failed() {
-		verdicts.Fresh(t, *update, "etcd", []string{"etcd"},
-			map[string]scenarios.Report{"etcd": report})
+		results.Compare(t, "etcd", results.Of("etcd", report))
 	}
 }
 

@@ -1,10 +1,8 @@
 package libraries_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,37 +14,28 @@ import (
 	"github.com/lockladder/lockladder/alternatives/libraries"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/internal/pages/results"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-var update = flag.Bool("update", false, "rewrite the generated parts")
-
 // page is the document about the libraries, among the ladder's.
-var page = filepath.Join("..", "..", "docs", "libraries.md")
-
-// beside are the rungs that the libraries are shown beside.
-var beside = []string{"diamond/watchdog", "reentrant", "reentrant/fenced"}
-
-// column is a lock and what it did.
-type column struct {
-	name   string
-	report scenarios.Report
-}
+const page = "libraries.md"
 
 func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 	oneProcessor(t)
-	var rungs, shown []column
+	var watchdog scenarios.Report
+	var shown []results.Lock
+	reports := map[string]scenarios.Report{}
 	t.Run("locks", func(t *testing.T) {
-		for _, name := range beside {
-			t.Run(name, func(t *testing.T) {
-				rungs = append(rungs, column{path.Base(name),
-					laddertest.Tell(t, name, false)})
-			})
-		}
+		t.Run("watchdog", func(t *testing.T) {
+			watchdog = laddertest.Tell(t, "diamond/watchdog", false)
+		})
 		for _, library := range libraries.Libraries {
 			if library.OnlyReal == "" {
 				t.Run(library.Name, func(t *testing.T) {
-					shown = append(shown, column{library.Name, run(t, library)})
+					reports[library.Name] = run(t, library)
+					shown = append(shown, results.Of(library.Name,
+						reports[library.Name]))
 				})
 			}
 		}
@@ -54,15 +43,14 @@ func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 	if t.Failed() {
 		t.Fatal("the document is made from a green run only")
 	}
-	generated.Fresh(t, *update, page, "versions", versions(t))
-	generated.Fresh(t, *update, page, "matrix", matrix(append(rungs[:len(rungs):len(rungs)], shown...)))
+	generated.Compare(t, page, "versions", versions(t))
+	results.Compare(t, "libraries", shown...)
 
-	watchdog := rungs[0].report
-	for _, lock := range shown {
-		library, err := libraries.Find(lock.name)
+	for name, report := range reports {
+		library, err := libraries.Find(name)
 		require.NoError(t, err)
 		text := section(t, library.Path)
-		for _, r := range lock.report {
+		for _, r := range report {
 			if surprises(watchdog.Verdict(r.Scenario, r.Invariant), r.Verdict) {
 				assert.Contains(t, text, "`"+r.Scenario+"`", "the section on %s"+
 					" does not say why %s %s in it", library.Path, library.Name,
@@ -82,9 +70,7 @@ func surprises(rung, library scenarios.Verdict) bool {
 // section is the part of the document about a package.
 func section(t *testing.T, path string) string {
 	t.Helper()
-	content, err := os.ReadFile(page)
-	require.NoError(t, err)
-	_, text, found := strings.Cut(string(content), "\n## "+path+"\n")
+	_, text, found := strings.Cut(generated.Text(t, page, ""), "\n## "+path+"\n")
 	require.True(t, found, "%s has no section on %s", page, path)
 	text, _, _ = strings.Cut(text, "\n## ")
 	return text
@@ -115,32 +101,4 @@ func versions(t *testing.T) string {
 			library.Path, version, library.Nodes, idea)
 	}
 	return b.String()
-}
-
-// matrix has a line for each invariant, like the ladder's.
-func matrix(columns []column) string {
-	var b strings.Builder
-	fmt.Fprint(&b, "| scenario | invariant |")
-	for _, c := range columns {
-		fmt.Fprintf(&b, " %s |", c.name)
-	}
-	fmt.Fprintf(&b, "\n|---|---|%s\n", strings.Repeat(":-:|", len(columns)))
-	for _, s := range scenarios.Catalogue {
-		for _, invariant := range s.Invariants {
-			fmt.Fprintf(&b, "| %s | %s |", s.Name, invariant)
-			for _, c := range columns {
-				fmt.Fprintf(&b, " %s |", symbols[c.report.Verdict(s.Name,
-					invariant)])
-			}
-			fmt.Fprintln(&b)
-		}
-	}
-	return b.String()
-}
-
-var symbols = map[scenarios.Verdict]string{
-	scenarios.Breaks:       "**✗**",
-	scenarios.Holds:        "✓",
-	scenarios.DoesNotArise: "·",
-	scenarios.NotOffered:   "–",
 }

@@ -18,8 +18,8 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/alternatives/internal/verdicts"
 	"github.com/lockladder/lockladder/alternatives/mysql"
+	"github.com/lockladder/lockladder/internal/pages/results"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
@@ -187,8 +187,6 @@ func (g *greeting) Next() (raw []byte, text string, err error) {
 	return raw, text, err
 }
 
-var update = flag.Bool("update", false, "rewrite docs/alternatives.md")
-
 func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 	if *dsn == "" {
 		need(t)
@@ -199,7 +197,9 @@ func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 	var mu sync.Mutex
 	t.Run("locks", func(t *testing.T) { tellAll(t, &mu, reports) })
 	if !t.Failed() && len(reports) > 0 && *dsn == "" {
-		verdicts.Fresh(t, *update, "mysql", []string{"record", "lease", "pessimistic"}, reports)
+		results.Compare(t, "mysql", results.Of("record", reports["record"]),
+			results.Of("lease", reports["lease"]),
+			results.Of("pessimistic", reports["pessimistic"]))
 	}
 }
 

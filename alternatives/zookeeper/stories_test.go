@@ -15,8 +15,8 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/alternatives/internal/verdicts"
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
+	"github.com/lockladder/lockladder/internal/pages/results"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
@@ -92,15 +92,15 @@ func (all *sessions) session(t *testing.T, env scenarios.Env) (
 	return s, err
 }
 
-var update = flag.Bool("update", false, "rewrite docs/alternatives.md")
-
 func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 	need(t)
 	reports := map[string]scenarios.Report{}
 	var mu sync.Mutex
 	t.Run("locks", func(t *testing.T) { tellAll(t, &mu, reports) })
 	if !t.Failed() && len(reports) > 0 {
-		verdicts.Fresh(t, *update, "zookeeper", []string{"basic", "sequential", "recipe"}, reports)
+		results.Compare(t, "zookeeper", results.Of("basic", reports["basic"]),
+			results.Of("sequential", reports["sequential"]),
+			results.Of("recipe", reports["recipe"]))
 	}
 }
 

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -12,38 +11,6 @@ import (
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/scenarios"
 )
-
-func TestAPartIsRewrittenAndTheRestStays(t *testing.T) {
-	document := "a\n<!-- generated: x y -->\nold\n<!-- end of x y -->\nb\n" +
-		"<!-- generated: z -->\n<!-- end of z -->\nc"
-	names, err := Parts(document)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"x y", "z"}, names)
-
-	got, err := Rewrite(document, func(name string) (string, error) {
-		return "new " + name + "\n", nil
-	})
-	require.NoError(t, err)
-	assert.Equal(t, "a\n<!-- generated: x y -->\nnew x y\n<!-- end of x y -->"+
-		"\nb\n<!-- generated: z -->\nnew z\n<!-- end of z -->\nc", got)
-}
-
-func TestADocumentIsLeftAloneWhenAPartIsWrong(t *testing.T) {
-	for name, document := range map[string]string{
-		"no end":       "<!-- generated: x -->\nold\n",
-		"another end":  "<!-- generated: x -->\nold\n<!-- end of y -->\n",
-		"not a line":   "<!-- generated: x\n",
-		"nobody makes": "<!-- generated: no -->\n<!-- end of no -->\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := Rewrite(document, func(string) (string, error) {
-				return "", errors.New("nobody")
-			})
-			assert.Error(t, err)
-			assert.Equal(t, document, got)
-		})
-	}
-}
 
 const before = `package p
 

@@ -12,14 +12,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
 // docs/explorer.md names everything that a reader can meet.
 func TestThePageNamesEverything(t *testing.T) {
-	content, err := os.ReadFile(document)
-	require.NoError(t, err)
-	page := string(content)
+	page := generated.Text(t, document, "")
 	for _, invariant := range explore.Invariants {
 		assert.Contains(t, page, "**"+string(invariant)+"**")
 	}
@@ -53,10 +52,9 @@ func TestTheCommandsOnThePagesAreThere(t *testing.T) {
 	command := regexp.MustCompile(`(?m)^    (go test \./scenarios/explore.*)$`)
 	word := regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
 	found := 0
-	for _, page := range []string{"explorer.md", "claims.md"} {
-		content, err := os.ReadFile(filepath.Join(filepath.Dir(document), page))
-		require.NoError(t, err)
-		for _, m := range command.FindAllStringSubmatch(string(content), -1) {
+	for _, page := range []string{document, "claims.md"} {
+		for _, m := range command.FindAllStringSubmatch(generated.Text(t, page, ""),
+			-1) {
 			found++
 			words := word.FindAllString(m[1], -1)[3:]
 			for i, w := range words {
@@ -85,5 +83,5 @@ func TestTheExampleOnThePageIsTheOneThatRuns(t *testing.T) {
 	require.NoError(t, err)
 	_, code, found := strings.Cut(string(source), "type myLock")
 	require.True(t, found)
-	fresh(t, "own", "```go\ntype myLock"+code+"```\n")
+	generated.Compare(t, document, "own", generated.Fence("go", "type myLock"+code))
 }

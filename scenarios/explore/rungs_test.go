@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,14 +18,13 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
 var (
 	all = flag.Bool("all", false, "walk every row of docs/explorer.md, not only"+
 		" those that take no time")
-	update = flag.Bool("update", false, "with -all: rewrite the generated parts of"+
-		" docs/explorer.md")
 	standard = flag.Bool("standard", false, "walk every rung with one expiry and"+
 		" one crash, and print how long all of them take together")
 	three    = flag.Bool("three", false, "walk with three clients: minutes")
@@ -203,7 +201,7 @@ func TestThreeClients(t *testing.T) {
 		})
 	}
 	if !t.Failed() && walked == len(names) { // -run may ask for some only
-		fresh(t, "three", table)
+		generated.Compare(t, document, "three", table)
 	}
 }
 
@@ -253,10 +251,6 @@ func expected(t *testing.T, rung ladder.Rung) []explore.Invariant {
 // Every row is walked to its end. What it breaks is broken again when its schedule
 // is replayed by itself, with nothing inferred and nothing remembered.
 func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
-	if *update && !*all {
-		t.Skip("the whole table is rewritten by go test ./scenarios/explore -all" +
-			" -update")
-	}
 	t.Parallel()
 	rows := rows()
 	lines := make([]string, len(rows))
@@ -301,15 +295,14 @@ func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
 		return
 	}
 	if *all {
-		fresh(t, "verdicts", verdicts(rows, found))
-		fresh(t, "rows", heading()+strings.Join(lines, ""))
+		generated.Compare(t, document, "verdicts", verdicts(rows, found))
+		generated.Compare(t, document, "rows", heading()+strings.Join(lines, ""))
 		return
 	}
 	for i := range rows {
 		if lines[i] != "" {
-			assert.Contains(t, part(t, "rows"), lines[i],
-				"docs/explorer.md is stale, run go test ./scenarios/explore -all"+
-					" -update")
+			assert.Contains(t, generated.Text(t, document, "rows"), lines[i],
+				"docs/explorer.md is stale, run go run ./docs -generate explorer")
 		}
 	}
 }
@@ -388,12 +381,12 @@ func TestHowRarelyAScheduleReleasesAForeignLock(t *testing.T) {
 			all, failing, 100*share, 100*chance)
 		if name == "platinum" {
 			f := walk.Found[explore.ForeignRelease]
-			fresh(t, "report", "```\n"+report.String()+"```\n")
-			fresh(t, "timeline", "```\n"+explore.Replay(t, rung(t, name).Build,
-				explore.Bounds{}, f.Schedule).Timeline+"```\n")
+			generated.Compare(t, document, "report", generated.Fence("", report.String()))
+			generated.Compare(t, document, "timeline", generated.Fence("", explore.Replay(t,
+				rung(t, name).Build, explore.Bounds{}, f.Schedule).Timeline))
 		}
 	}
-	fresh(t, "share", b.String())
+	generated.Compare(t, document, "share", b.String())
 }
 
 func TestReplay(t *testing.T) {
@@ -516,45 +509,8 @@ func TestARungThatThereIsNotIsRefusedInOneLine(t *testing.T) {
 	assert.NotContains(t, err.Error(), "\n")
 }
 
-// part is a generated part of docs/explorer.md.
-func part(t *testing.T, name string) string {
-	t.Helper()
-	_, got, _ := split(t, name)
-	return got
-}
-
-func split(t *testing.T, name string) (before, got, after string) {
-	t.Helper()
-	content, err := os.ReadFile(document)
-	require.NoError(t, err)
-	begin := fmt.Sprintf("<!-- generated: %s -->\n", name)
-	end := fmt.Sprintf("<!-- end of %s -->", name)
-	before, rest, found := strings.Cut(string(content), begin)
-	require.True(t, found, "%s has no line %q", document, begin)
-	got, after, found = strings.Cut(rest, end)
-	require.True(t, found, "%s has no line %q", document, end)
-	return before + begin, got, end + after
-}
-
-var document = filepath.Join("..", "..", "docs", "explorer.md")
-
-// rewriting is held while a test rewrites the page: tests run beside each other.
-var rewriting sync.Mutex
-
-// fresh compares a generated part with what it should be, and rewrites it with
-// -update.
-func fresh(t *testing.T, name, want string) {
-	t.Helper()
-	rewriting.Lock()
-	defer rewriting.Unlock()
-	before, got, after := split(t, name)
-	if *update {
-		require.NoError(t, os.WriteFile(document, []byte(before+want+after), 0o644))
-		return
-	}
-	assert.Equal(t, want, got, "%s: the part %q is stale, run go test"+
-		" ./scenarios/explore -all -update", document, name)
-}
+// document is the page whose generated parts are made here.
+const document = "explorer.md"
 
 // deadline reads the value of a timestamp lock.
 func deadline(value string) (time.Time, bool) {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
 // waitMutant is a mistake in the waiting of a rung: its own code, with one place
@@ -89,6 +91,6 @@ func TestTheExplorerFindsTheMutantsOfWaiting(t *testing.T) {
 		})
 	}
 	if !t.Failed() && strings.Count(table, "\n") == len(waitMutants)+2 {
-		fresh(t, "waiting mutants", table)
+		generated.Compare(t, document, "waiting mutants", table)
 	}
 }

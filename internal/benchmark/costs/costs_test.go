@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,10 +18,7 @@ import (
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
-var (
-	update = flag.Bool("update", false, "rewrite the generated parts")
-	whole  = flag.Bool("whole", false, "measure 1000 and 10,000 clients too")
-)
+var whole = flag.Bool("whole", false, "measure 1000 and 10,000 clients too")
 
 func TestMain(m *testing.M) {
 	laddertest.CollectLess()
@@ -50,19 +46,20 @@ func measure(t *testing.T, name string, clients int,
 }
 
 // The sizes up to 100 clients are checked by every go test; 1000 and 10,000 take
-// minutes and need -whole or -update.
+// minutes and need -whole.
 func TestTheCostsInTheDocumentAreThoseOfTheCode(t *testing.T) {
 	var runs [][]benchmark.Row
 	for _, clients := range []int{1, 10, 100, 1000, 10_000} {
-		if clients > 100 && !*whole && !*update {
+		if clients > 100 && !*whole {
 			break
 		}
 		rows := run(t, clients, runs)
 		runs = append(runs, rows)
-		fresh(t, "benchmark.md", fmt.Sprintf("costs of %d", clients), costs.Table(rows))
+		generated.Compare(t, "benchmark.md",
+			fmt.Sprintf("costs of %d", clients), costs.Table(rows))
 	}
 	if len(runs) > 3 {
-		fresh(t, "benchmark.md", "growth", costs.Growth(runs))
+		generated.Compare(t, "benchmark.md", "growth", costs.Growth(runs))
 	}
 }
 
@@ -97,12 +94,6 @@ func run(t *testing.T, clients int, runs [][]benchmark.Row) []benchmark.Row {
 		}
 	}
 	return measured
-}
-
-func fresh(t *testing.T, name, part, want string) {
-	t.Helper()
-	generated.Fresh(t, *update, filepath.Join("..", "..", "..", "docs", name),
-		part, want)
 }
 
 func TestTheSameCodeGivesTheSameFigures(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/costs"
 	"github.com/lockladder/lockladder/internal/benchmark/sale"
+	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
 // What docs/polling.md says of waiting is measured here.
@@ -35,7 +36,7 @@ func (l *lesson) line(cells ...string) {
 func (l *lesson) fresh(t *testing.T, part string) {
 	t.Helper()
 	t.Log("\n" + l.String())
-	fresh(t, "polling.md", part, l.String())
+	generated.Compare(t, "polling.md", part, l.String())
 }
 
 func perSecond(row benchmark.Row) string {

@@ -3,7 +3,6 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,9 +16,8 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/report"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/pages/generated"
 )
-
-var update = flag.Bool("update", false, "draw docs/benchmark.svg anew")
 
 // run is a report of two rungs and a baseline, with 10 and 100 clients.
 func run() benchmark.Report {
@@ -107,14 +105,7 @@ func docs(name string) string {
 func TestThePictureIsDrawnFromTheCommittedRun(t *testing.T) {
 	var want bytes.Buffer
 	require.NoError(t, report.Picture(committed(t), &want))
-	path := docs("benchmark.svg")
-	if *update {
-		require.NoError(t, os.WriteFile(path, want.Bytes(), 0o644))
-	}
-	got, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, want.String(), string(got), "%s is stale, run"+
-		" go test ./internal/benchmark/report -update", path)
+	generated.Compare(t, "benchmark.svg", "", want.String())
 }
 
 func TestTheCommittedRunNamesItsEnvironment(t *testing.T) {

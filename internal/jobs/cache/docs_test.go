@@ -1,7 +1,6 @@
 package cache_test
 
 import (
-	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -12,15 +11,10 @@ import (
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
-var update = flag.Bool("update", false, "rewrite the generated parts")
-
-// page is what this package's tables are written into.
-const page = "../../../docs/cache.md"
-
 func TestTheTablesOfThePageAreFresh(t *testing.T) {
-	generated.Fresh(t, *update, page, "mutex",
+	generated.Compare(t, "cache.md", "mutex",
 		generated.Block(tell(t, mutexes, 80*ms, 50*ms).timeline))
-	generated.Fresh(t, *update, page, "locks", locks(t))
+	generated.Compare(t, "cache.md", "locks", locks(t))
 }
 
 // locks is what becomes of four requests to two services.
@@ -39,6 +33,6 @@ func locks(t *testing.T) string {
 	for _, rung := range ladder.Rungs {
 		row(rung.Name, behind(rung))
 	}
-	return generated.Table([]string{"", "loads", "A / B answer", "cache holds",
+	return generated.Table(1, []string{"", "loads", "A / B answer", "cache holds",
 		"loads of 15 s", "A dies: last answer"}, rows)
 }

@@ -15,13 +15,7 @@ import (
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
-var (
-	update = flag.Bool("update", false, "rewrite the generated parts")
-	whole  = flag.Bool("whole", false, "tell the long stories of the page too")
-)
-
-// page is what this package's tables are written into.
-const page = "../../../docs/import.md"
+var whole = flag.Bool("whole", false, "run the long scenarios of the page too")
 
 // faults are the columns of the tables: what happens to A. B has another slot,
 // and asks more often in the source's form.
@@ -57,13 +51,13 @@ var faults = []struct {
 }
 
 func TestTheTablesOfThePageAreFresh(t *testing.T) {
-	generated.Fresh(t, *update, page, "source", table(t, imports.Source))
-	generated.Fresh(t, *update, page, "improved", table(t, imports.Improved))
-	if *whole || *update {
-		generated.Fresh(t, *update, page, "throughput", throughput(t))
+	generated.Compare(t, "import.md", "source", table(t, imports.Source))
+	generated.Compare(t, "import.md", "improved", table(t, imports.Improved))
+	if *whole {
+		generated.Compare(t, "import.md", "throughput", throughput(t))
 	}
 	_, timeline := tell(t, imports.Source, "reentrant", scanned)
-	generated.Fresh(t, *update, page, "scan", generated.Block(narrow(timeline)))
+	generated.Compare(t, "import.md", "scan", generated.Block(narrow(timeline)))
 }
 
 // table is what becomes of four tasks behind every rung.
@@ -88,7 +82,7 @@ func table(t *testing.T, form imports.Form) string {
 		}
 		rows = append(rows, row)
 	}
-	return generated.Table(head, rows)
+	return generated.Table(1, head, rows)
 }
 
 // summary is what went wrong.
@@ -148,7 +142,7 @@ func throughput(t *testing.T) string {
 		}
 		rows = append(rows, row)
 	}
-	return generated.Table([]string{"groups", "the most there can be",
+	return generated.Table(1, []string{"groups", "the most there can be",
 		"as the source has it", "improved"}, rows)
 }
 

@@ -3,7 +3,6 @@ package schedule_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -262,8 +261,6 @@ func TestAJobThatFailsIsDoneByAnother(t *testing.T) {
 	assert.ErrorIs(t, s.failed[0], broken)
 }
 
-var update = flag.Bool("update", false, "rewrite the generated parts")
-
 func TestTheTableOfThePageIsFresh(t *testing.T) {
 	var rows [][]string
 	for _, rung := range ladder.Rungs {
@@ -275,8 +272,8 @@ func TestTheTableOfThePageIsFresh(t *testing.T) {
 		dying := dyingOneAfterTheOther(t, rung)
 		rows = append(rows, []string{rung.Name, alive.count(), dying.count()})
 	}
-	generated.Fresh(t, *update, "../../../docs/scheduled.md", "rungs",
-		generated.Table([]string{"", "nobody dies", "three of four die at work"},
+	generated.Compare(t, "scheduled.md", "rungs",
+		generated.Table(1, []string{"", "nobody dies", "three of four die at work"},
 			rows))
 }
 

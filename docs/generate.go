@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockladder/lockladder/docs/before"
+	"github.com/lockladder/lockladder/internal/exercise"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/internal/pages/parts"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// generate rewrites the generated parts of all documents: those that the named
+// tests make, and then all that are not made by tests. Each document that changes
+// is named on stdout. It ends the process: with 0, or with 1 after a failure.
+//
+// Scenarios run in virtual time, which Go offers to tests only. So this is one.
+func generate(ctx context.Context, names []string, stdout io.Writer) {
+	testing.Init()
+	flag.CommandLine.Parse(nil)
+	laddertest.CollectLess()
+	laddertest.OneProcessor()
+	testing.Main(func(_, _ string) (bool, error) { return true, nil },
+		[]testing.InternalTest{{Name: "Generate", F: func(t *testing.T) {
+			if err := rewrite(t, ctx, names, stdout); err != nil {
+				t.Fatal(err)
+			}
+		}}}, nil, nil)
+}
+
+func rewrite(t *testing.T, ctx context.Context, names []string, stdout io.Writer,
+) error {
+	root, err := generated.Root()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := generated.Run(ctx, root, name, stdout); err != nil {
+			return err
+		}
+	}
+	stale, err := generator(t, root).Stale()
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for file, texts := range stale {
+		fmt.Fprintln(stdout, file)
+		if err := os.WriteFile(filepath.Join(root, filepath.FromSlash(file)),
+			[]byte(texts[1]), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generator shows the two locks of page 00 beside the ladder's.
+func generator(t *testing.T, root string) *parts.Generator {
+	var shown []parts.Exhibit
+	for _, l := range []struct {
+		name, test string
+		build      lock.Build
+	}{
+		{"mutex", "Mutex", before.Services()},
+		{"variable", "Variable", before.BuildVariable},
+	} {
+		t.Run(l.name, func(t *testing.T) {
+			exercise.Only(t, "mutual_exclusion")
+			report := scenarios.Run(t, l.build, scenarios.Flaws(
+				lock.Flaws("mutual_exclusion: two holders")...))
+			shown = append(shown, parts.Exhibit{Name: l.name, Command: fmt.Sprintf(
+				"go test ./docs/before -red -run %s/", l.test), Report: report})
+		})
+	}
+	return parts.New(t, os.DirFS(root), shown...)
+}
+
+// known refuses names of no tests.
+func known(names []string) error {
+	for _, name := range names {
+		if !slices.Contains(generated.Names(), name) {
+			return fmt.Errorf("-generate %s: nothing has this name, the names"+
+				" are %s", name, strings.Join(generated.Names(), ", "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/pages/choosing"
+	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/internal/pages/parts"
+)
+
+func TestMain(m *testing.M) {
+	laddertest.CollectLess()
+	laddertest.OneProcessor()
+	os.Exit(m.Run())
+}
+
+// root is the module.
+var root = os.DirFS("..")
+
+// content is the text of a file of the module.
+func content(t *testing.T, file string) string {
+	t.Helper()
+	text, err := fs.ReadFile(root, file)
+	require.NoError(t, err)
+	return strings.ReplaceAll(string(text), "\r\n", "\n")
+}
+
+func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
+	g := generator(t, "..")
+	stale, err := g.Stale()
+	require.NoError(t, err)
+	assert.Greater(t, len(parts.Documents(root)), 30, "documents were found")
+	for file, texts := range stale {
+		t.Errorf("%s is stale, run go run ./docs -generate:\n%s", file,
+			generated.Diff(texts[0], texts[1]))
+	}
+	t.Run("every lock of a matrix is measured", func(t *testing.T) {
+		for _, c := range g.Choice.Candidates {
+			// The recipe of the survey is an exhibit.
+			if c.Name == "zookeeper/recipe" {
+				continue
+			}
+			if assert.NotNil(t, c.Cost, c.Name) {
+				assert.True(t, c.Cost.Finished, c.Name)
+				assert.Equal(t, int64(1), *c.Cost.MaxHolders, c.Name)
+				assert.Zero(t, c.Cost.Oversold, c.Name)
+			}
+		}
+	})
+	// A lock that is measured and in no table is a baseline, or the page says why.
+	t.Run("every measured lock is in the tables or explained", func(t *testing.T) {
+		var missing []string
+		for _, row := range g.Choice.Run.Rows {
+			if row.Kind != benchmark.Baseline &&
+				!slices.ContainsFunc(g.Choice.Candidates,
+					func(c choosing.Candidate) bool { return c.Name == row.Rung }) {
+				missing = append(missing, row.Rung)
+			}
+		}
+		assert.Equal(t, []string{"rueidislock"}, missing)
+		assert.Contains(t, content(t, "docs/choosing.md"),
+			"One lock is measured and in no table here: `rueidislock`,")
+	})
+	t.Run("three locks have a token that the storage can check", func(t *testing.T) {
+		var tokens []string
+		for _, c := range g.Choice.Candidates {
+			if c.Fits(choosing.Job{Arise: []string{choosing.Token}}) {
+				tokens = append(tokens, c.Name)
+			}
+		}
+		assert.Equal(t, []string{"reentrant/fenced", "zookeeper/sequential",
+			"etcd"}, tokens)
+	})
+}
+
+// A name in the list that no page has makes nothing.
+func TestEveryPartThatTestsMakeIsOnItsPage(t *testing.T) {
+	for _, test := range generated.Tests {
+		names, _, err := generated.Parts(content(t, "docs/"+test.Page))
+		require.NoError(t, err)
+		for _, wanted := range slices.Concat(test.Parts, test.Results) {
+			assert.True(t, slices.ContainsFunc(names, func(name string) bool {
+				return name == wanted || strings.HasPrefix(name, wanted+" ")
+			}), "%s has no part %q", test.Page, wanted)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/pages/choosing"
+	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/internal/pages/parts"
+)
+
+var answer = regexp.MustCompile(`(?s)<details>\n<summary>[^\n]+</summary>\n\n` +
+	`.+?\n\n</details>`)
+
+// A rung without a page, or with half of one, is not taught.
+func TestEveryRungHasAPage(t *testing.T) {
+	for i, rung := range ladder.Rungs {
+		t.Run(rung.Name, func(t *testing.T) {
+			page := content(t, "docs/"+parts.PageOf(i))
+			headings := []string{"## The story", "## The code",
+				"## See it fail", "## What the next rung changes",
+				"## Three questions"}
+			if rung.Parent != "" {
+				headings = slices.Insert(headings, 2, "## Beside "+rung.Parent)
+			}
+			require.Equal(t, headings, regexp.MustCompile(`(?m)^## .+`).
+				FindAllString(page, -1))
+			_, questions, _ := strings.Cut(page, "## Three questions")
+			require.Len(t, answer.FindAllString(questions, -1), 3,
+				"questions with folded answers")
+			names, _, err := generated.Parts(page)
+			require.NoError(t, err)
+			wanted := []string{"place " + rung.Name,
+				"code " + rung.Name + "/lock.go", "red " + rung.Name + "/",
+				"sequence " + rung.Name + "/"}
+			if rung.Parent != "" {
+				wanted = append(wanted, "diff "+rung.Name)
+			}
+			_, story, _ := strings.Cut(content(t, rung.Name+"/doc.go"), "-red -run /")
+			story, _, _ = strings.Cut(story, "\n")
+			wanted = append(wanted, "red "+rung.Name+"/"+story)
+			for _, part := range wanted {
+				require.True(t, slices.ContainsFunc(names, func(p string) bool {
+					return strings.HasPrefix(p, part)
+				}), "the page has no generated part %q", part)
+			}
+		})
+	}
+}
+
+// The workshop's script says when each page and each exercise has its turn, or that
+// it is for afterwards.
+func TestTheWorkshopHasAPlaceForEveryPageAndExercise(t *testing.T) {
+	links := read(t, "docs/workshop.md").Links()
+	for i, rung := range ladder.Rungs {
+		require.Contains(t, links, parts.PageOf(i), rung.Name)
+		require.Contains(t, links, fmt.Sprintf("exercises/%02d/README.md", i+1),
+			rung.Name)
+	}
+}
+
+// The arrows of a page lead where the site's keys lead.
+func TestAnArrowLeadsToTheNextDocument(t *testing.T) {
+	arrow := regexp.MustCompile(`\]\(([^)]+)\) →`)
+	arrows := 0
+	for _, file := range parts.Documents(root) {
+		for _, found := range arrow.FindAllStringSubmatch(content(t, file), -1) {
+			arrows++
+			next, err := parts.Next(root, file)
+			require.NoError(t, err)
+			assert.Equal(t, next, path.Join(path.Dir(file), found[1]), file)
+		}
+	}
+	assert.Equal(t, len(ladder.Rungs)+1, arrows, "page 00, and each rung's")
+}
+
+// What one server can't show is shown by a test that exists.
+func TestWhatOneServerCantTellIsATestElsewhere(t *testing.T) {
+	for _, e := range choosing.Elsewhere {
+		assert.Regexp(t, regexp.MustCompile(`(?m)^func `+e.Test+`\(`),
+			content(t, "alternatives/"+e.File), e.File)
+	}
+}
+
+// The page's words on how the stores are run are those of the code that runs them.
+func TestThePageSaysHowTheStoresAreRun(t *testing.T) {
+	page := strings.Join(strings.Fields(content(t, "docs/choosing.md")), " ")
+	for _, c := range []struct{ file, code, words string }{
+		{"internal/servers/store.go", `"--innodb-flush-log-at-trx-commit=2"`,
+			"`innodb-flush-log-at-trx-commit=2`"},
+		{"internal/servers/store.go", `"--sync-binlog=0"`, "`sync-binlog=0`"},
+		{"internal/servers/store.go", `forceSync=no\n`, "`forceSync=no`"},
+		{"internal/servers/store.go", `"--unsafe-no-fsync"`,
+			"`--unsafe-no-fsync`"},
+		{"internal/servers/redis.go", `"--save", ""`, "(`--save \"\"`)"},
+		{"scenarios/server.go", `n.Restart("restarts, with its data")`,
+			"MariaDB, ZooKeeper and etcd restart with their data"},
+		{"scenarios/server.go", `n.Restart("restarts without its data")`,
+			"Redis restarts without its data"},
+		{"alternatives/bench/stores.go", "askEvery = 20 * time.Millisecond",
+			"mysql/record and mysql/lease: 20 ms each time"},
+		{"alternatives/libraries/redislock.go",
+			"redislock.LinearBackoff(lock.DefaultPoll)", "redislock: 100 ms"},
+		{"lock/options.go", "DefaultPoll = 100 * time.Millisecond",
+			"The ladder's locks: up to 100 ms"},
+	} {
+		assert.Contains(t, content(t, c.file), c.code, c.file)
+		assert.Contains(t, page, c.words)
+	}
+}

@@ -1,0 +1,189 @@
+// Package choosing says which lock is for which job: it compares what the jobs
+// need with what the locks did in the scenarios, and with what they cost in the
+// measured run of docs/choosing.json.
+package choosing
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/pages/results"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// stores are where a lock can live, the ladder's Redis apart. The locks of one
+// store need the same servers.
+var stores = []struct {
+	family  string
+	results string // their name in docs/results
+	prefix  string // what the measured run has before the names
+}{
+	{"Redis: a library", "libraries", ""},
+	{"MariaDB", "mysql", "mysql/"},
+	{"ZooKeeper", "zookeeper", "zookeeper/"},
+	{"etcd", "etcd", ""},
+}
+
+const ladderFamily = "Redis: the ladder"
+
+// Elsewhere are the scenarios that are tests of their own in the other stores,
+// because they need more than one server. File is below alternatives.
+var Elsewhere = []struct {
+	family, invariant string
+	verdict           scenarios.Verdict
+	File, Test        string
+}{
+	{"MariaDB", "failover: two holders", scenarios.Breaks,
+		"mysql/cautions_test.go", "TestAReplicaMayNotKnowTheLock"},
+	{"ZooKeeper", "failover: two holders", scenarios.Holds,
+		"zookeeper/quorum_test.go", "TestTheLockOutlivesTheLeaderThatGrantedIt"},
+	{"etcd", "failover: two holders", scenarios.Holds,
+		"etcd/quorum_test.go", "TestTheLockOutlivesTheLeaderThatGrantedIt"},
+}
+
+// Candidate is a lock, its verdicts by "scenario: invariant", and what it cost.
+type Candidate struct {
+	Name, Family string
+	Verdicts     map[string]scenarios.Verdict
+	Cost         *benchmark.Row // nil where it was not measured
+}
+
+// Choice is all locks, and the measured run.
+type Choice struct {
+	Candidates []Candidate
+	Run        benchmark.Report
+}
+
+// Read makes the choice between the rungs and the locks of docs/results; root is
+// the module.
+func Read(root fs.FS, rungs []results.Lock) (*Choice, error) {
+	content, err := fs.ReadFile(root, "docs/choosing.json")
+	if err != nil {
+		return nil, err
+	}
+	c := &Choice{}
+	if err := json.Unmarshal(content, &c.Run); err != nil {
+		return nil, fmt.Errorf("docs/choosing.json: %w", err)
+	}
+	c.add(ladderFamily, "", rungs)
+	for _, store := range stores {
+		locks, err := results.Read(root, store.results)
+		if err != nil {
+			return nil, err
+		}
+		c.add(store.family, store.prefix, locks)
+	}
+	return c, nil
+}
+
+func (c *Choice) add(family, prefix string, locks []results.Lock) {
+	for _, lock := range locks {
+		candidate := Candidate{Name: prefix + lock.Name, Family: family,
+			Verdicts: maps.Clone(lock.Verdicts)}
+		for _, e := range Elsewhere {
+			if e.family == family {
+				candidate.Verdicts[e.invariant] = e.verdict
+			}
+		}
+		for i, row := range c.Run.Rows {
+			if row.Rung == candidate.Name {
+				candidate.Cost = &c.Run.Rows[i]
+			}
+		}
+		c.Candidates = append(c.Candidates, candidate)
+	}
+}
+
+// Fits says whether a lock holds all that a job needs. What a lock doesn't offer,
+// and what it could not be asked, it doesn't hold.
+func (c Candidate) Fits(job Job) bool {
+	for _, must := range job.Arise {
+		if c.Verdicts[must] != scenarios.Holds {
+			return false
+		}
+	}
+	for _, need := range job.Needs {
+		answers := 0
+		for invariant, verdict := range c.Verdicts {
+			if invariant != need && !strings.HasPrefix(invariant, need+":") {
+				continue
+			}
+			answers++
+			if verdict != scenarios.Holds && verdict != scenarios.DoesNotArise {
+				return false
+			}
+		}
+		if answers == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// broken is how many of the catalogue's invariants the lock breaks.
+func (c Candidate) broken() int {
+	count := 0
+	for _, verdict := range c.Verdicts {
+		if verdict == scenarios.Breaks {
+			count++
+		}
+	}
+	return count
+}
+
+func (c Candidate) ratio() float64 {
+	if c.Cost == nil || c.Cost.RatioToSerial == nil {
+		return 0
+	}
+	return *c.Cost.RatioToSerial
+}
+
+// Table is the decision table: for each job and each family the fastest lock that
+// holds what the job needs.
+func (c *Choice) Table() string {
+	families := []string{ladderFamily}
+	for _, store := range stores {
+		families = append(families, store.family)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| the job | %s |\n|---|%s\n", strings.Join(families, " | "),
+		strings.Repeat("---|", len(families)))
+	for i, job := range Jobs {
+		fmt.Fprintf(&b, "| %d. %s |", i+1, job.Name)
+		for _, family := range families {
+			fitting := slices.DeleteFunc(slices.Clone(c.Candidates),
+				func(c Candidate) bool {
+					return c.Family != family || c.Cost == nil || !c.Fits(job)
+				})
+			fastestFirst(fitting)
+			switch len(fitting) {
+			case 0:
+				b.WriteString(" none |")
+				continue
+			case 1:
+				fmt.Fprintf(&b, " %s, %.2f |", fitting[0].Name, fitting[0].ratio())
+				continue
+			}
+			others := "others"
+			if len(fitting) == 2 {
+				others = "other"
+			}
+			fmt.Fprintf(&b, " %s, %.2f; %d %s |", fitting[0].Name,
+				fitting[0].ratio(), len(fitting)-1, others)
+		}
+		fmt.Fprintln(&b)
+	}
+	return b.String()
+}
+
+func fastestFirst(candidates []Candidate) {
+	slices.SortStableFunc(candidates, func(a, b Candidate) int {
+		return cmp.Compare(b.ratio(), a.ratio())
+	})
+}

@@ -1,0 +1,75 @@
+package choosing
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+func TestWhatAJobNeedsIsInTheCatalogue(t *testing.T) {
+	for _, job := range Jobs {
+		for _, need := range slices.Concat(job.Needs, job.Arise) {
+			name, invariant, one := strings.Cut(need, ": ")
+			assert.True(t, slices.ContainsFunc(scenarios.Catalogue,
+				func(s scenarios.Scenario) bool {
+					return s.Name == name &&
+						(!one || slices.Contains(s.Invariants, invariant))
+				}), "%s: %s", job.Name, need)
+		}
+	}
+}
+
+func TestALockThatBreaksWhatAJobNeedsIsNotChosenForIt(t *testing.T) {
+	lock := Candidate{Verdicts: map[string]scenarios.Verdict{
+		"nested: self-deadlock":     scenarios.NotOffered,
+		"slow_get: foreign release": scenarios.Breaks,
+		"failover: two holders":     scenarios.Holds,
+		"failover: stale write":     scenarios.Breaks,
+		"oversell: lost update":     scenarios.DoesNotArise}}
+	for need, want := range map[string]bool{"failover: two holders": true,
+		"oversell": true, "failover": false, "slow_get": false, "nested": false,
+		"clock_jump": false} {
+		assert.Equal(t, want, lock.Fits(Job{Needs: []string{need}}), need)
+	}
+}
+
+func TestWhatSellsWithoutALockIsShownWithItsRetries(t *testing.T) {
+	c := &Choice{Run: benchmark.Report{Rows: []benchmark.Row{{Rung: "gold"},
+		{Rung: "mysql/optimistic", RatioToSerial: new(0.25), Sold: 9,
+			Left: new(int64(1)), Retries: new(int64(17))},
+		{Rung: "lua-decrement", RatioToSerial: new(4.0), Sold: 10}}}}
+	_, rows, _ := strings.Cut(c.Without(), "--:|\n")
+	assert.Equal(t, "| lua-decrement | 4.000 | 10 | – | – |\n"+
+		"| mysql/optimistic | 0.250 | 9 | 1 | 17 |\n", rows)
+}
+
+func TestALockWithoutATokenIsNotChosenWhereTheStorageChecksIt(t *testing.T) {
+	for verdict, want := range map[scenarios.Verdict]bool{scenarios.Holds: true,
+		scenarios.DoesNotArise: false, scenarios.NotOffered: false,
+		scenarios.Breaks: false} {
+		lock := Candidate{Verdicts: map[string]scenarios.Verdict{Token: verdict}}
+		assert.Equal(t, want, lock.Fits(Job{Arise: []string{Token}}), verdict)
+	}
+	assert.False(t, Candidate{}.Fits(Job{Arise: []string{Token}}))
+}
+
+func TestTheFastestLockThatFitsIsChosen(t *testing.T) {
+	fits := map[string]scenarios.Verdict{}
+	for _, job := range Jobs {
+		for _, need := range slices.Concat(job.Needs, job.Arise) {
+			fits[need] = scenarios.Holds
+			fits[need+": x"] = scenarios.Holds
+		}
+	}
+	c := &Choice{Candidates: []Candidate{
+		{"slow", "etcd", fits, &benchmark.Row{RatioToSerial: new(0.1)}},
+		{"fast", "etcd", fits, &benchmark.Row{RatioToSerial: new(0.2)}},
+		{"wrong", "etcd", nil, &benchmark.Row{RatioToSerial: new(0.3)}},
+		{"not measured", "etcd", fits, nil}}}
+	assert.Contains(t, c.Table(), "| none | none | none | none | fast, 0.20; 1 other |")
+}

@@ -1,0 +1,93 @@
+package generated
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAPartIsRewrittenAndTheRestStays(t *testing.T) {
+	document := "a\n<!-- generated: x y -->\nold\n<!-- end of x y -->\nb\n" +
+		"<!-- generated: z -->\n<!-- end of z -->\nc"
+	names, texts, err := Parts(document)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x y", "z"}, names)
+	assert.Equal(t, map[string]string{"x y": "old\n", "z": ""}, texts)
+
+	got, err := Rewrite(document, func(name, _ string) (string, error) {
+		return "new " + name + "\n", nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, "a\n<!-- generated: x y -->\nnew x y\n<!-- end of x y -->"+
+		"\nb\n<!-- generated: z -->\nnew z\n<!-- end of z -->\nc", got)
+}
+
+func TestADocumentIsLeftAloneWhenAPartIsWrong(t *testing.T) {
+	for name, document := range map[string]string{
+		"no end":       "<!-- generated: x -->\nold\n",
+		"another end":  "<!-- generated: x -->\nold\n<!-- end of y -->\n",
+		"not a line":   "<!-- generated: x\n",
+		"nobody makes": "<!-- generated: no -->\n<!-- end of no -->\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Rewrite(document, func(string, string) (string, error) {
+				return "", errors.New("nobody")
+			})
+			assert.Error(t, err)
+			assert.Equal(t, document, got)
+		})
+	}
+}
+
+func TestOnlyWhatTestsMadeIsWritten(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.md")
+	require.NoError(t, os.WriteFile(file, []byte("<!-- generated: x -->\r\n1\r\n"+
+		"<!-- end of x -->\n<!-- generated: y -->\n2\n<!-- end of y -->\n"), 0o600))
+	require.NoError(t, write(dir, []Made{{"a.md", "x", "3\n"}, {"b.svg", "", "4"},
+		{"a.md", "y", "5\n"}}))
+	for name, want := range map[string]string{"a.md": "<!-- generated: x -->\n3\n" +
+		"<!-- end of x -->\n<!-- generated: y -->\n5\n<!-- end of y -->\n",
+		"b.svg": "4"} {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		assert.Equal(t, want, string(got))
+	}
+	require.Error(t, write(dir, []Made{{"c.md", "x", ""}}))
+}
+
+func TestATestThatMakesTooLittleIsNoticed(t *testing.T) {
+	made := []Made{{"a.md", "x 1", ""}, {"results/n.json", "", ""}}
+	test := Test{Name: "n", Page: "a.md", Parts: []string{"x"}, Results: []string{"m"}}
+	assert.Empty(t, test.missing(made))
+	assert.Equal(t, []string{"a.md x"}, test.missing(made[1:]))
+	assert.Equal(t, []string{"results/n.json"}, test.missing(made[:1]))
+	assert.Equal(t, []string{"b.svg"}, Test{Page: "b.svg"}.missing(made))
+}
+
+func TestEachPartIsMadeByOneTest(t *testing.T) {
+	for _, c := range []struct{ file, part, name string }{
+		{"benchmark.md", "costs of 100", "costs"}, {"polling.md", "curve", "costs"},
+		{"explorer.md", "waiting mutants", "waiting-mutants"},
+		{"explorer.md", "mutants", "explorer"}, {"benchmark.svg", "", "picture"},
+		{"results/etcd.json", "", "etcd"},
+	} {
+		test, found := Find(c.file, c.part)
+		assert.True(t, found, c.file)
+		assert.Equal(t, c.name, test.Name, c.part)
+	}
+	for _, c := range []struct{ file, part string }{{"benchmark.md", "costs"},
+		{"benchmark.md", ""}, {"alternatives.md", "mysql"}, {"other.md", "curve"}} {
+		_, found := Find(c.file, c.part)
+		assert.False(t, found, "%s: %s", c.file, c.part)
+	}
+}
+
+func TestANameThatThereIsNotIsRefusedInOneLine(t *testing.T) {
+	err := Run(t.Context(), t.TempDir(), "brass", nil)
+	require.ErrorContains(t, err, `by the name "brass", the names are cache, costs`)
+}

@@ -1,0 +1,100 @@
+package parts
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// Exhibit is a lock whose broken scenarios a page can show.
+type Exhibit struct {
+	Name    string // "gold"
+	Command string // lets its assertions through; a scenario's name comes behind
+	Report  scenarios.Report
+}
+
+// exhibit is a scenario that a lock breaks.
+type exhibit struct {
+	name    string // "gold/overrun_release"
+	command string
+	result  scenarios.Result
+}
+
+// exhibit keeps what the rungs and the others broke.
+func (g *Generator) exhibit(others []Exhibit) error {
+	all := others
+	for i, rung := range ladder.Rungs {
+		tests, err := g.source(rung.Name + "/lock_test.go")
+		if err != nil {
+			return err
+		}
+		run := "/"
+		if strings.Count(tests, "\nfunc Test") > 1 {
+			run = "Scenarios$/" // the other tests are of another lock
+		}
+		all = append(all, Exhibit{rung.Name, fmt.Sprintf(
+			"go test ./%s -red -run %s", rung.Name, run), g.reports[i]})
+	}
+	for _, e := range all {
+		for _, r := range e.Report {
+			if r.Verdict == scenarios.Breaks {
+				g.exhibits = append(g.exhibits, exhibit{e.Name + "/" + r.Scenario,
+					e.Command + r.Scenario, r})
+			}
+		}
+	}
+	return nil
+}
+
+// find returns what a scenario breaks. After ": " the name may say which invariant
+// is meant: "reentrant/fenced/failover: stale write".
+func (g *Generator) find(name string) ([]exhibit, error) {
+	scenario, invariant, one := strings.Cut(name, ": ")
+	var found []exhibit
+	for _, e := range g.exhibits {
+		if e.name == scenario && (!one || e.result.Invariant == invariant) {
+			found = append(found, e)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no flaw is called %q", name)
+	}
+	return found, nil
+}
+
+// assertions are failed assertions as they are printed, without the lines of go
+// test around them.
+func assertions(found []exhibit) string {
+	var texts []string
+	for _, e := range found {
+		texts = append(texts, strings.TrimSpace(e.result.Assertion))
+	}
+	return strings.Join(texts, "\n\n") + "\n"
+}
+
+func (g *Generator) red(name string) (string, error) {
+	found, err := g.find(name)
+	if err != nil {
+		return "", err
+	}
+	return generated.Fence("console", "$ "+found[0].command+"\n"+
+		assertions(found)), nil
+}
+
+func (g *Generator) gold(string) (string, error) {
+	found, err := g.find("gold/overrun_release")
+	return generated.Fence("", assertions(found)), err
+}
+
+func (g *Generator) sequence(name string) (string, error) {
+	found, err := g.find(name)
+	if err != nil {
+		return "", err
+	}
+	text, err := pages.Sequence(found[0].result)
+	return generated.Fence("mermaid", text), err
+}

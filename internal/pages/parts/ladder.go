@@ -1,0 +1,145 @@
+package parts
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/exercise"
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/pages/generated"
+)
+
+// PageOf is the page of the i-th rung, below docs.
+func PageOf(i int) string {
+	return fmt.Sprintf("%02d-%s.md", i+1, path.Base(ladder.Rungs[i].Name))
+}
+
+// list is the ladder with a link for each rung.
+func list(*Generator) string {
+	var b strings.Builder
+	for i, rung := range ladder.Rungs {
+		fmt.Fprintf(&b, "%d. [%s](docs/%s): %s\n", i+1, rung.Name, PageOf(i),
+			rung.Idea)
+	}
+	return b.String()
+}
+
+func indexOf(name string) int {
+	return slices.IndexFunc(ladder.Rungs, func(r ladder.Rung) bool {
+		return r.Name == name
+	})
+}
+
+// place says where a rung stands.
+func (g *Generator) place(name string) (string, error) {
+	rung, err := ladder.Find(name)
+	if err != nil {
+		return "", err
+	}
+	i := indexOf(name)
+	var b strings.Builder
+	fmt.Fprintf(&b, "*Rung %d of %d: %s.*", i+1, len(ladder.Rungs), rung.Idea)
+	if parent := indexOf(rung.Parent); parent >= 0 {
+		fmt.Fprintf(&b, " Read it beside [%s](%s).", rung.Parent,
+			PageOf(parent))
+	}
+	fmt.Fprintf(&b, "\nThe code: [%s](../%s/lock.go).", name, name)
+	fmt.Fprintf(&b, " Climb it yourself: [exercise %02d](exercises/%02d/README.md)."+
+		"\n\n", i+1, i+1)
+	if i == 0 {
+		fmt.Fprint(&b, "← [00](00-before.md)")
+	} else {
+		fmt.Fprintf(&b, "← [%s](%s)", ladder.Rungs[i-1].Name, PageOf(i-1))
+	}
+	if i+1 < len(ladder.Rungs) {
+		fmt.Fprintf(&b, " · [%s](%s) →", ladder.Rungs[i+1].Name, PageOf(i+1))
+		return b.String() + "\n", nil
+	}
+	next, err := Next(g.root, "docs/"+PageOf(i))
+	if err != nil {
+		return "", err
+	}
+	source, err := g.source(next)
+	if err != nil {
+		return "", err
+	}
+	to, ok := strings.CutPrefix(next, "docs/")
+	if !ok {
+		return "", fmt.Errorf("%s is not beside %s", next, PageOf(i))
+	}
+	fmt.Fprintf(&b, " · [%s](%s) →", pages.Parse(source).Title(), to)
+	return b.String() + "\n", nil
+}
+
+// Next is the document to which the site's key for the next one leads.
+func Next(root fs.FS, file string) (string, error) {
+	order := pages.NewSite(root).Order()
+	i := slices.Index(order, file)
+	if i < 0 || i+1 == len(order) {
+		return "", fmt.Errorf("nothing is read after %s", file)
+	}
+	return order[i+1], nil
+}
+
+// exerciseTable is a table of all of them.
+func exerciseTable(*Generator) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| exercise | the flaw | what to do |\n|---|---|---|\n")
+	for _, e := range exercise.All {
+		fmt.Fprintf(&b, "| [%s %s](%s/README.md) | %s | %s |\n", e.Number,
+			path.Base(e.Rung), e.Number, e.Flaw, e.Task)
+	}
+	return b.String()
+}
+
+// exerciseTask says what an exercise is about.
+func exerciseTask(_ *Generator, number string) (string, error) {
+	e, err := exercise.Find(number)
+	if err != nil {
+		return "", err
+	}
+	stories := "`" + strings.Join(e.Stories, "`, `") + "`"
+	if e.Check != nil {
+		stories += ", and a check of its own"
+	}
+	var files []string
+	for _, file := range e.Files {
+		files = append(files, fmt.Sprintf("[%s](%s)", file, file))
+	}
+	return fmt.Sprintf("- The flaw: *%s*.\n- The task: %s.\n- The files that the"+
+		" solution changes: %s.\n- The stories: %s.\n\n```console\n"+
+		"$ go test ./docs/exercises/%s -tags exercise\n```\n", e.Flaw, e.Task,
+		strings.Join(files, ", "), stories, e.Number), nil
+}
+
+// contents is a table of the rungs' pages.
+func contents(*Generator) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| page | the idea | its exercise |\n|---|---|---|\n")
+	for i, rung := range ladder.Rungs {
+		fmt.Fprintf(&b, "| [%02d %s](%s) | %s | [%02d](exercises/%02d/README.md)"+
+			" |\n", i+1, rung.Name, PageOf(i), rung.Idea, i+1, i+1)
+	}
+	return b.String()
+}
+
+// writers is a table of the commands that make parts.
+func writers(*Generator) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| page | its generated parts | are written by |\n"+
+		"|---|---|---|\n| all that are not named below | all |"+
+		" `go run ./docs -generate` |\n")
+	for _, test := range generated.Tests {
+		parts := strings.Join(slices.Concat(test.Parts, test.Results), ", ")
+		if parts == "" {
+			parts = "all"
+		}
+		fmt.Fprintf(&b, "| [%s](%s) | %s | `go run ./docs -generate %s` |\n",
+			strings.TrimSuffix(test.Page, ".md"), test.Page, parts, test.Name)
+	}
+	return b.String()
+}

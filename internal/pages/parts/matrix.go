@@ -1,0 +1,97 @@
+package parts
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/pages/results"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// folded is the matrix with a column for each failure family: in how many of its
+// scenarios a rung breaks.
+func (g *Generator) folded() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| rung | %s |\n", strings.Join(scenarios.Families, " | "))
+	fmt.Fprintf(&b, "|---|%s\n", strings.Repeat(":-:|", len(scenarios.Families)))
+	fmt.Fprint(&b, "| *scenarios* |")
+	for _, family := range scenarios.Families {
+		fmt.Fprintf(&b, " *%d* |", count(family, func(scenarios.Scenario) bool {
+			return true
+		}))
+	}
+	fmt.Fprintln(&b)
+	for i, rung := range ladder.Rungs {
+		fmt.Fprintf(&b, "| %s |", rung.Name)
+		for _, family := range scenarios.Families {
+			broken := count(family, func(s scenarios.Scenario) bool {
+				return slices.ContainsFunc(s.Invariants, func(invariant string) bool {
+					return g.reports[i].Verdict(s.Name, invariant) == scenarios.Breaks
+				})
+			})
+			if broken > 0 {
+				fmt.Fprintf(&b, " %d |", broken)
+			} else {
+				fmt.Fprint(&b, " – |")
+			}
+		}
+		fmt.Fprintln(&b)
+	}
+	return b.String()
+}
+
+func count(family string, counts func(scenarios.Scenario) bool) int {
+	n := 0
+	for _, s := range scenarios.Catalogue {
+		if s.Family == family && counts(s) {
+			n++
+		}
+	}
+	return n
+}
+
+// matrix has a line for each invariant, and a column for each rung.
+func (g *Generator) matrix() string {
+	return results.Table(2, g.columns(func(string) bool { return true }))
+}
+
+// beside are the rungs that the libraries are shown beside.
+var beside = []string{"diamond/watchdog", "reentrant", "reentrant/fenced"}
+
+func (g *Generator) libraries(string) (string, error) {
+	libraries, err := results.Read(g.root, "libraries")
+	return results.Table(2, append(g.columns(func(rung string) bool {
+		return slices.Contains(beside, rung)
+	}), libraries...)), err
+}
+
+// columns are the shown rungs, with names that fit above a column.
+func (g *Generator) columns(shown func(rung string) bool) []results.Lock {
+	var all []results.Lock
+	for _, lock := range g.Rungs {
+		if shown(lock.Name) {
+			lock.Name = path.Base(lock.Name)
+			all = append(all, lock)
+		}
+	}
+	return all
+}
+
+// catalogue lists the scenarios by family.
+func catalogue(*Generator) string {
+	var b strings.Builder
+	for _, family := range scenarios.Families {
+		fmt.Fprintf(&b, "\n### %s\n\n", family)
+		for _, s := range scenarios.Catalogue {
+			if s.Family == family {
+				fmt.Fprintf(&b, "- **%s** (%s). %s\n", s.Name,
+					strings.Join(s.Invariants, ", "), s.Story)
+			}
+		}
+	}
+	fmt.Fprintln(&b)
+	return b.String()
+}

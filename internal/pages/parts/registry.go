@@ -1,0 +1,83 @@
+package parts
+
+import (
+	"github.com/lockladder/lockladder/internal/pages/choosing"
+	"github.com/lockladder/lockladder/internal/pages/results"
+)
+
+// part is a generated part. Those that tests make are in generated.Tests.
+type part struct {
+	page string // "" for every page
+	name string // before a space at its end comes an argument
+	make func(g *Generator, argument string) (string, error)
+}
+
+// text is a part without an argument that is always made.
+func text(make func(g *Generator) string) func(*Generator, string) (string, error) {
+	return func(g *Generator, _ string) (string, error) { return make(g), nil }
+}
+
+// registry has every part. Its examples:
+//
+//	place gold                      where the rung stands, and its neighbors
+//	code gold/lock.go Lock.TryLock  declarations of a file
+//	file diamond/release.lua        a whole file
+//	output x_test.go Clerks         what an example prints
+//	diff gold                       what the rung changes, beside its parent
+//	red gold/overrun_release        a command, and the assertion it lets through
+//	sequence gold/overrun_release   the same scenario as a diagram
+//	exercise 03                     what an exercise is about
+var registry = []part{
+	{"", "place ", (*Generator).place},
+	{"", "code ", (*Generator).code},
+	{"", "file ", (*Generator).file},
+	{"", "output ", (*Generator).output},
+	{"", "diff ", (*Generator).diff},
+	{"", "red ", (*Generator).red},
+	{"", "sequence ", (*Generator).sequence},
+	{"", "exercise ", exerciseTask},
+
+	{"README.md", "matrix", text((*Generator).folded)},
+	{"README.md", "ladder", text(list)},
+	{"README.md", "gold", (*Generator).gold},
+
+	{"docs/README.md", "contents", text(contents)},
+	{"docs/README.md", "writers", text(writers)},
+	{"docs/exercises/README.md", "exercises", text(exerciseTable)},
+
+	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
+	{"docs/matrix.md", "stories", text(catalogue)},
+
+	{"docs/libraries.md", "matrix", (*Generator).libraries},
+	{"docs/alternatives.md", "mysql", kept("mysql", table)},
+	{"docs/alternatives.md", "mysql, untold", kept("mysql", results.Untold)},
+	{"docs/alternatives.md", "zookeeper", kept("zookeeper", table)},
+	{"docs/alternatives.md", "zookeeper, untold",
+		kept("zookeeper", results.Untold)},
+	{"docs/alternatives.md", "etcd", kept("etcd", table)},
+	{"docs/alternatives.md", "etcd, untold", kept("etcd", results.Untold)},
+
+	{"docs/choosing.md", "choices", chosen((*choosing.Choice).Table)},
+	{"docs/choosing.md", "needs", text(func(*Generator) string {
+		return choosing.Needs()
+	})},
+	{"docs/choosing.md", "run", chosen((*choosing.Choice).Where)},
+	{"docs/choosing.md", "costs", chosen((*choosing.Choice).Costs)},
+	{"docs/choosing.md", "without", chosen((*choosing.Choice).Without)},
+}
+
+// kept shows the locks of docs/results/NAME.json.
+func kept(name string, show func([]results.Lock) string) func(*Generator,
+	string) (string, error) {
+	return func(g *Generator, _ string) (string, error) {
+		locks, err := results.Read(g.root, name)
+		return show(locks), err
+	}
+}
+
+func table(locks []results.Lock) string { return results.Table(1, locks) }
+
+func chosen(show func(*choosing.Choice) string) func(*Generator, string) (string,
+	error) {
+	return text(func(g *Generator) string { return show(g.Choice) })
+}

@@ -1,0 +1,138 @@
+// Package results has what locks did in the scenarios, as the pages show it. What
+// the locks of other modules did is kept in docs/results, because running them
+// takes minutes and servers.
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"testing"
+
+	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// Lock is what one lock did.
+type Lock struct {
+	Name string `json:"name"`
+
+	// Verdicts are by "scenario: invariant".
+	Verdicts map[string]scenarios.Verdict `json:"verdicts"`
+
+	// Untold says by scenario why the lock's servers can't take part in it.
+	Untold map[string]string `json:"untold,omitempty"`
+}
+
+// Of is what a lock did according to a report.
+func Of(name string, report scenarios.Report) Lock {
+	l := Lock{name, map[string]scenarios.Verdict{}, map[string]string{}}
+	for _, r := range report {
+		l.Verdicts[r.Scenario+": "+r.Invariant] = r.Verdict
+		if r.Verdict == scenarios.CannotTell {
+			l.Untold[r.Scenario] = r.Event
+		}
+	}
+	return l
+}
+
+// Read returns the locks of docs/results/NAME.json; root is the module.
+func Read(root fs.FS, name string) ([]Lock, error) {
+	file := "docs/" + generated.Results(name)
+	content, err := fs.ReadFile(root, file)
+	if err != nil {
+		return nil, err
+	}
+	locks, err := decode(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return locks, nil
+}
+
+func decode(content []byte) (locks []Lock, err error) {
+	return locks, json.Unmarshal(content, &locks)
+}
+
+func encode(locks []Lock) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "\t")
+	err := e.Encode(locks)
+	return b.String(), err
+}
+
+// Compare holds docs/results/NAME.json against what the locks just did, or gives
+// it to the generator that runs the test. In real time it may depend on the machine
+// whether a scenario arises: a lock that holds where nothing arose before, or the
+// other way round, does not make the file stale. When -run names a few scenarios,
+// only these are compared.
+func Compare(t testing.TB, name string, locks ...Lock) {
+	t.Helper()
+	text, err := encode(locks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole(locks) && generated.Deliver(t, generated.Results(name), "", text) {
+		return
+	}
+	kept, err := decode([]byte(generated.Text(t, generated.Results(name), "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stale := differences(kept, locks); stale != "" {
+		t.Errorf("docs/%s is stale, run go run ./docs -generate %s:\n%s",
+			generated.Results(name), name, stale)
+	}
+}
+
+// whole says whether every scenario was run against every lock.
+func whole(locks []Lock) bool {
+	for _, lock := range locks {
+		for _, s := range scenarios.Catalogue {
+			for _, invariant := range s.Invariants {
+				if lock.Verdicts[s.Name+": "+invariant] == "" {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// differences has a line for each verdict and each reason that is not the kept
+// one.
+func differences(kept, locks []Lock) string {
+	var b bytes.Buffer
+	if len(kept) != len(locks) {
+		return fmt.Sprintf("%d locks are kept, there are %d\n", len(kept),
+			len(locks))
+	}
+	for i, lock := range locks {
+		if lock.Name != kept[i].Name {
+			fmt.Fprintf(&b, "%s is kept, there is %s\n", kept[i].Name, lock.Name)
+			continue
+		}
+		for invariant, verdict := range lock.Verdicts {
+			was := kept[i].Verdicts[invariant]
+			if verdict != was && !(harmless(verdict) && harmless(was)) {
+				fmt.Fprintf(&b, "%s, %s: %q is kept, it is %q\n", lock.Name,
+					invariant, was, verdict)
+			}
+		}
+		if whole(locks) && (len(lock.Verdicts) != len(kept[i].Verdicts) ||
+			!maps.Equal(lock.Untold, kept[i].Untold)) {
+			fmt.Fprintf(&b, "%s has other scenarios, or other reasons why some"+
+				" can't be run\n", lock.Name)
+		}
+	}
+	return b.String()
+}
+
+// harmless says that nothing broke.
+func harmless(v scenarios.Verdict) bool {
+	return v == scenarios.Holds || v == scenarios.DoesNotArise
+}
