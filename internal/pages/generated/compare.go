@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/aymanbagabas/go-udiff"
+	"github.com/stretchr/testify/assert"
 )
 
 // deliveries names the file in which tests leave what they make for the generator
@@ -32,15 +32,8 @@ func Compare(t testing.TB, file, part, want string) {
 	if Deliver(t, file, part, want) {
 		return
 	}
-	if got := Text(t, file, part); got != want {
-		t.Errorf("docs/%s is stale, run go run ./docs -generate %s:\n%s", file,
-			test.Name, Diff(got, want))
-	}
-}
-
-// Diff shows how two texts differ.
-func Diff(got, want string) string {
-	return udiff.Unified("is", "should be", got, want)
+	assert.Equal(t, want, Text(t, file, part), "docs/%s is stale, run go run ./docs"+
+		" -generate %s", file, test.Name)
 }
 
 // Text is the present text of a part of a file below docs.
