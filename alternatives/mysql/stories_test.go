@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"io"
 	"os"

@@ -3,7 +3,6 @@ package zookeeper_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"io"
 	"net"
 	"strconv"
