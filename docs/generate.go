@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/docs/before"
-	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/internal/pages/parts"
@@ -77,9 +76,8 @@ func generator(t *testing.T, root string) *parts.Generator {
 		{"variable", "Variable", before.BuildVariable},
 	} {
 		t.Run(l.name, func(t *testing.T) {
-			exercise.Only(t, "mutual_exclusion")
-			report := scenarios.Run(t, l.build, scenarios.Flaws(
-				lock.Flaws("mutual_exclusion: two holders")...))
+			report := scenarios.Run(t, l.build, scenarios.Only("mutual_exclusion"),
+				scenarios.Flaws(lock.Flaws("mutual_exclusion: two holders")...))
 			shown = append(shown, parts.Exhibit{Name: l.name, Command: fmt.Sprintf(
 				"go test ./docs/before -red -run %s/", l.test), Report: report})
 		})

@@ -98,8 +98,14 @@ var badLocks = map[string]struct {
 		build: rung("gold")(),
 		options: []scenarios.Option{scenarios.Flaws(scenarios.Flaw{
 			Scenario: "oversleep", Invariant: scenarios.LostUpdate})},
-		says: `a flaw is declared in scenario "oversleep", the scenarios are` +
-			" mutual_exclusion, crash_holding, ",
+		says: `a flaw is declared: there is no scenario "oversleep", the` +
+			" scenarios are mutual_exclusion, crash_holding, ",
+	},
+	"runs only an unknown scenario": {
+		build:   rung("gold")(),
+		options: []scenarios.Option{scenarios.Only("crash_holding", "crash")},
+		says: `only some scenarios are to run: there is no scenario "crash",` +
+			" the scenarios are mutual_exclusion, crash_holding, ",
 	},
 	"declares an unknown invariant": {
 		build: rung("gold")(),

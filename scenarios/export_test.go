@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -17,11 +16,6 @@ func RealLease(d time.Duration) Option {
 // RealKey makes the locks' keys on real servers of unique names.
 func RealKey(of func(name string) string) Option {
 	return func(s *settings) { s.form = of }
-}
-
-// Only tells no other scenarios.
-func Only(names ...string) Option {
-	return func(s *settings) { s.only = names }
 }
 
 // Watched has somebody told that a scenario's story begins, and all that servers
@@ -55,10 +49,9 @@ func Tell(t *testing.T, name string, build Build, opts ...Option) (
 	for _, set := range opts {
 		set(&s)
 	}
-	for _, scenario := range Catalogue {
-		if scenario.Name == name {
-			return tell(t, scenario, build, s)
-		}
+	scenario, err := find(name)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("there is no scenario %q", name)
+	return tell(t, scenario, build, s)
 }

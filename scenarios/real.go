@@ -19,7 +19,6 @@ type onReal struct {
 	pool  lab.Pool
 	lease time.Duration       // 0: three seconds
 	form  func(string) string // makes a key of a unique name; nil: the name
-	only  []string            // the scenarios to tell; nil: all
 }
 
 // OnServers tells the stories on real servers, one a node, in real time: the ten
@@ -59,13 +58,11 @@ func (f *fixed) Return([]RealServer) { <-f.free }
 // runReal is Run on real servers.
 func runReal(t *testing.T, build Build, s settings) Report {
 	t.Helper()
-	told := make([][]Result, len(Catalogue))
+	selected := s.catalogue()
+	told := make([][]Result, len(selected))
 	var running sync.WaitGroup
 	var hopeless atomic.Pointer[string]
-	for i, scenario := range Catalogue {
-		if s.only != nil && !slices.Contains(s.only, scenario.Name) {
-			continue
-		}
+	for i, scenario := range selected {
 		s := s
 		var err error
 		if s.servers, err = s.pool.Borrow(t.Context(), s.nodes); err != nil {
@@ -88,7 +85,7 @@ func runReal(t *testing.T, build Build, s settings) Report {
 						" again", scenario.Name)
 					results, err = tell(t, scenario, build, s)
 				}
-				if errors.Is(err, errUnfit) {
+				if isUnfit(err) {
 					hopeless.Store(&scenario.Name)
 				}
 				if err != nil {

@@ -132,6 +132,7 @@ type Option func(*settings)
 
 type settings struct {
 	nodes    int
+	only     []string // the scenarios to run; nil: all
 	flaws    []Flaw
 	declined []Feature
 	keys     func(string) []string
@@ -207,6 +208,18 @@ func Red(red bool) Option { return func(s *settings) { s.red = red } }
 // FullSize tells the oversell story with 1000 clients and a stock of 100.
 func FullSize(full bool) Option { return func(s *settings) { s.full = full } }
 
+// Only runs the named scenarios and no others, in the order of the catalogue.
+func Only(names ...string) Option {
+	return func(s *settings) { s.only = names }
+}
+
+// catalogue has the scenarios to run.
+func (s *settings) catalogue() []Scenario {
+	return slices.DeleteFunc(slices.Clone(Catalogue), func(c Scenario) bool {
+		return s.only != nil && !slices.Contains(s.only, c.Name)
+	})
+}
+
 // Run tells every story of the catalogue against the locks that build makes, a
 // subtest each, named like the story. It fails the test when the lock breaks an
 // invariant that is not declared as a flaw, holds one that is, or fails in any
@@ -232,14 +245,14 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	var left []string
 	s.left = &left
 	hopeless := ""
-	for _, scenario := range Catalogue {
+	for _, scenario := range s.catalogue() {
 		t.Run(scenario.Name, func(t *testing.T) {
 			t.Helper() // what fails is the caller's lock
 			if hopeless != "" {
 				t.Skip("after the failure of " + hopeless)
 			}
 			results, err := tell(t, scenario, build, s)
-			if errors.Is(err, lab.ErrStuck) || errors.Is(err, errUnfit) {
+			if errors.Is(err, lab.ErrStuck) || isUnfit(err) {
 				hopeless = scenario.Name // a stuck lock still runs, besides
 			}
 			if err != nil {
@@ -261,7 +274,7 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	if idle := report.idle(); len(idle) > 0 && !s.red {
 		t.Logf("did not arise for this lock: %s", strings.Join(idle, ", "))
 	}
-	if broken := report.broken(); hopeless == "" && !s.red &&
+	if broken := report.broken(); hopeless == "" && !s.red && s.only == nil &&
 		!equal(broken, s.flaws) {
 		t.Log("what this run has broken, to declare it:\n" + declaration(broken))
 	}
@@ -326,25 +339,36 @@ func (s *settings) check(build Build) error {
 				FixedLeases)
 		}
 	}
-	for _, flaw := range s.flaws {
-		i := slices.IndexFunc(Catalogue, func(c Scenario) bool {
-			return c.Name == flaw.Scenario
-		})
-		if i < 0 {
-			var names []string
-			for _, c := range Catalogue {
-				names = append(names, c.Name)
-			}
-			return fmt.Errorf("a flaw is declared in scenario %q, the scenarios"+
-				" are %s", flaw.Scenario, strings.Join(names, ", "))
+	for _, name := range s.only {
+		if _, err := find(name); err != nil {
+			return fmt.Errorf("only some scenarios are to run: %w", err)
 		}
-		if !slices.Contains(Catalogue[i].Invariants, flaw.Invariant) {
+	}
+	for _, flaw := range s.flaws {
+		scenario, err := find(flaw.Scenario)
+		if err != nil {
+			return fmt.Errorf("a flaw is declared: %w", err)
+		}
+		if !slices.Contains(scenario.Invariants, flaw.Invariant) {
 			return fmt.Errorf("a flaw is declared of invariant %q in %s, its"+
 				" invariants are %s", flaw.Invariant, flaw.Scenario,
-				strings.Join(Catalogue[i].Invariants, ", "))
+				strings.Join(scenario.Invariants, ", "))
 		}
 	}
 	return nil
+}
+
+// find returns the scenario of that name. Its error lists the names.
+func find(name string) (Scenario, error) {
+	var names []string
+	for _, s := range Catalogue {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return Scenario{}, fmt.Errorf("there is no scenario %q, the scenarios are %s",
+		name, strings.Join(names, ", "))
 }
 
 // judge holds a result against what is declared.

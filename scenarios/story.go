@@ -121,9 +121,16 @@ func (t *telling) cannot(why string) bool {
 	return true
 }
 
-// errUnfit says that a lock can't be built, or not be taken and released where
-// nothing goes wrong: no story can be told of it. It adds nothing to the text.
-var errUnfit = errors.New("")
+// unfit is the error of a lock that can't be built, or not be taken and released
+// where nothing goes wrong: no story can be told of it.
+type unfit struct{ error }
+
+func (u unfit) Unwrap() error { return u.error }
+
+func isUnfit(err error) bool {
+	_, ok := errors.AsType[unfit](err)
+	return ok
+}
 
 // built makes one owner.
 func (t *telling) built(env Env) (lock.Lock, error) {
@@ -152,7 +159,7 @@ func (t *telling) world(story func(*story), options ...worldOption) {
 	for n := range tellings {
 		before := maps.Clone(t.results)
 		late := t.once(n, story, options...)
-		unfit := errors.Is(t.err, errUnfit) && !t.virtual()
+		unfit := isUnfit(t.err) && !t.virtual()
 		if late == 0 && !unfit {
 			return
 		}
@@ -224,7 +231,7 @@ func (t *telling) once(n int, story func(*story), options ...worldOption) (
 			if len(w.Timeline()) > 0 {
 				t.err = fmt.Errorf("%w\n\n%s", t.err, w.Render(-1))
 			} else { // it never came to the story
-				t.err = fmt.Errorf("%w%w", t.err, errUnfit)
+				t.err = unfit{t.err}
 			}
 		}
 	})

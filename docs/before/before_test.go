@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/docs/before"
-	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -20,7 +19,7 @@ func TestVariable(t *testing.T) { breaks(t, before.BuildVariable) }
 
 // breaks says that even the plainest story has two holders.
 func breaks(t *testing.T, build lock.Build) {
-	exercise.Only(t, "mutual_exclusion")
-	scenarios.Run(t, build, scenarios.Red(*red),
+	scenarios.Run(t, build, scenarios.Only("mutual_exclusion"),
+		scenarios.Red(*red),
 		scenarios.Flaws(lock.Flaws("mutual_exclusion: two holders")...))
 }

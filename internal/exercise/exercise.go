@@ -1,3 +1,5 @@
+// Package exercise holds the workshop's exercises together: which stories each
+// of them is about, and what its start breaks.
 package exercise
 
 import (
@@ -5,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -229,21 +231,10 @@ func Tell(t *testing.T, e Exercise, build lock.Build,
 	if err != nil {
 		t.Fatal(err)
 	}
-	Only(t, e.Stories...)
-	options = append(options, scenarios.Nodes(rung.Nodes))
-	if !rung.Renews {
-		options = append(options, scenarios.WithoutFeatures(scenarios.Renewal))
-	}
-	if e.Rung == "silver/timestamp" {
-		options = append(options, scenarios.LeaseInValue(deadline))
-	}
-	return scenarios.Run(t, build, options...)
-}
-
-// deadline reads the value of a timestamp lock.
-func deadline(value string) (time.Time, bool) {
-	ms, err := strconv.ParseInt(value, 10, 64)
-	return time.UnixMilli(ms), err == nil
+	rung.Flaws = nil // the exercise's lock has its own, or none
+	options = append(options, scenarios.Only(e.Stories...))
+	return scenarios.Run(t, build, append(options,
+		laddertest.Options(rung)...)...)
 }
 
 // On builds a lock on one node.
