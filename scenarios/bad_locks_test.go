@@ -1,18 +1,15 @@
 package scenarios_test
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"os"
 	"os/exec"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/mutants"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -22,100 +19,50 @@ import (
 
 var badLock = flag.String("bad-lock", "", "run this bad lock in TestABadLock")
 
-var badLocks = map[string]struct {
+// A bad run is one of a lock, with options, of which its author is told one line.
+type badRun struct {
 	build   scenarios.Build
 	options []scenarios.Option
-	says    string // one line of what its author is told
+	says    string
 	slow    bool
-}{
-	"leaks a goroutine": {
-		build: changed(func(granted bool, err error) (bool, error) {
-			go func() { select {} }()
-			return granted, err
-		}),
-		says: "the lock leaks goroutines: ",
-	},
-	"holds a mutex over a command": {
-		build: holdsMutex,
-		says: "the lock is stuck: it holds a mutex while it waits for Redis or" +
-			" for time, and another goroutine wants it: ",
-	},
-	"panics": {
-		build: changed(func(bool, error) (bool, error) {
-			panic("not a lock at all")
-		}),
-		says: "A panicked in github.com/lockladder/lockladder/scenarios_test." +
-			"init.func2: not a lock at all",
-	},
-	"is nil": {
-		build: func(scenarios.Env) (scenarios.Lock, error) { return nil, nil },
-		says: "the lock can't be built: build returns neither a lock nor an" +
-			" error",
-	},
+}
+
+// badRuns are those that are declared wrongly, and those of mutants.
+var badRuns = map[string]badRun{
 	"has no build": {says: "build is nil, it must make an owner of the lock"},
 	"has a nil option": {
-		build:   rung("gold")(),
+		build:   mutants.Rung("gold"),
 		options: []scenarios.Option{scenarios.Red(false), nil},
 		says:    "option 2 of 2 is nil",
 	},
 	"declines what nobody asks for": {
-		build:   rung("gold")(),
+		build:   mutants.Rung("gold"),
 		options: []scenarios.Option{scenarios.WithoutFeatures("reentry")},
 		says: `the lock is declared to be without "reentry", the features are` +
 			` "re-entry", "renewal", "lost" and "fixed lease"`,
 	},
-	"asks without end": {
-		build:   asksWithoutEnd,
-		options: []scenarios.Option{scenarios.Most(20_000)},
-		says: "the lock is stuck: it sends 20000 commands in a second of" +
-			" virtual time, who waits must let time pass",
-	},
-	"lives in one process": {
-		build: func(scenarios.Env) (scenarios.Lock, error) {
-			return sketch{
-				try:    func(context.Context) (bool, error) { return true, nil },
-				unlock: func(context.Context) error { return nil },
-			}, nil
-		},
-		says: "the lock was granted without a command to a node: build it on" +
-			" the clients in Env.Nodes, or on Env.Dial",
-	},
-	"can't be built": {
-		build: func(scenarios.Env) (scenarios.Lock, error) {
-			return nil, errors.New("no licence")
-		},
-		says: "the lock can't be built: no licence",
-	},
-	"uses a key of its own": {
-		build: func(env scenarios.Env) (scenarios.Lock, error) {
-			env.Key = "mine:" + env.Key
-			return rung("diamond")()(env)
-		},
-		says: `no client set the key "lock:stock": tell with scenarios.Keys` +
-			" which keys stand for the lock",
-	},
 	"declares an unknown scenario": {
-		build: rung("gold")(),
+		build: mutants.Rung("gold"),
 		options: []scenarios.Option{scenarios.Flaws(scenarios.Flaw{
 			Scenario: "oversleep", Invariant: scenarios.LostUpdate})},
 		says: `a flaw is declared: there is no scenario "oversleep", the` +
 			" scenarios are mutual_exclusion, crash_holding, ",
 	},
 	"runs only an unknown scenario": {
-		build:   rung("gold")(),
+		build:   mutants.Rung("gold"),
 		options: []scenarios.Option{scenarios.Only("crash_holding", "crash")},
 		says: `only some scenarios are to run: there is no scenario "crash",` +
 			" the scenarios are mutual_exclusion, crash_holding, ",
 	},
 	"declares an unknown invariant": {
-		build: rung("gold")(),
+		build: mutants.Rung("gold"),
 		options: []scenarios.Option{scenarios.Flaws(scenarios.Flaw{
 			Scenario: "oversell", Invariant: "last update"})},
 		says: `a flaw is declared of invariant "last update" in oversell, its` +
 			" invariants are lost update",
 	},
 	"breaks what it does not declare": {
-		build: rung("diamond")(),
+		build: mutants.Rung("diamond"),
 		options: []scenarios.Option{scenarios.WithoutFeatures(scenarios.Reentry,
 			scenarios.Renewal, scenarios.Telling)},
 		says: "what this run has broken, to declare it:\n" +
@@ -124,73 +71,23 @@ var badLocks = map[string]struct {
 			" Invariant: \"two holders\"},\n",
 	},
 	"has no node": {
-		build:   rung("gold")(),
+		build:   mutants.Rung("gold"),
 		options: []scenarios.Option{scenarios.Nodes(0)},
 		says:    "0 nodes, a lock needs at least one",
 	},
-	"spins": {
-		build: changed(func(bool, error) (bool, error) {
-			for time.Now().Unix() > 0 {
-			}
-			return false, nil
-		}),
-		says: "the lock is stuck: nothing has happened for 10s of real time",
-		slow: true,
-	},
 }
 
-// asksWithoutEnd polls without a pause.
-func asksWithoutEnd(env scenarios.Env) (scenarios.Lock, error) {
-	l, err := rung("gold")()(env)
-	return sketch{
-		try: func(ctx context.Context) (bool, error) {
-			for {
-				if granted, err := l.TryLock(ctx); granted || err != nil {
-					return granted, err
-				}
-			}
-		},
-		unlock: l.Unlock,
-	}, err
-}
-
-// holdsMutex guards its fields and its commands with one mutex, as one would in
-// an ordinary program: here the watchdog waits for it while Redis is slow.
-func holdsMutex(env scenarios.Env) (scenarios.Lock, error) {
-	gold, err := rung("gold")()(env)
-	var mu sync.Mutex
-	stop := func() {}
-	return sketch{
-		try: func(ctx context.Context) (bool, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			granted, err := gold.TryLock(ctx)
-			if !granted || err != nil {
-				return granted, err
-			}
-			watching, cancel := context.WithCancel(context.Background())
-			stop = cancel
-			go func() {
-				for watching.Err() == nil {
-					mu.Lock()
-					env.Nodes[0].PExpire(watching, env.Key, env.TTL)
-					mu.Unlock()
-					time.Sleep(env.TTL / 3)
-				}
-			}()
-			return true, nil
-		},
-		unlock: func(ctx context.Context) error {
-			mu.Lock()
-			defer mu.Unlock()
-			defer stop()
-			return gold.Unlock(ctx)
-		},
-	}, err
+func init() {
+	for _, m := range mutants.All {
+		if m.Says != "" {
+			badRuns[m.Name] = badRun{m.Build(),
+				[]scenarios.Option{scenarios.Most(20_000)}, m.Says, m.Slow}
+		}
+	}
 }
 
 func TestABadLock(t *testing.T) {
-	bad, ok := badLocks[*badLock]
+	bad, ok := badRuns[*badLock]
 	if !ok {
 		t.Skip("only started by TestBadLocksAreToldInOneLine")
 	}
@@ -200,7 +97,7 @@ func TestABadLock(t *testing.T) {
 func TestBadLocksAreToldInOneLine(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for name, bad := range badLocks {
+	for name, bad := range badRuns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if bad.slow && os.Getenv("SLOW") == "" {

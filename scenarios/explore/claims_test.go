@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,77 +18,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/mutants"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
 // The claims of the sources, settled by running them: docs/claims.md.
 
-// trying is a lock with another TryLock.
-type trying struct {
-	inner lock.Lock
-	try   func(ctx context.Context, inner lock.Lock) (bool, error)
-}
-
-func (l trying) TryLock(ctx context.Context) (bool, error) {
-	return l.try(ctx, l.inner)
-}
-func (l trying) Lock(ctx context.Context) error   { return l.inner.Lock(ctx) }
-func (l trying) Unlock(ctx context.Context) error { return l.inner.Unlock(ctx) }
-
-// with gives the locks that build makes another TryLock.
-func with(build lock.Build, try func(ctx context.Context, env lock.Env,
-	inner lock.Lock) (bool, error)) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		l, err := build(env)
-		return trying{l, func(ctx context.Context, inner lock.Lock) (bool, error) {
-			return try(ctx, env, inner)
-		}}, err
-	}
-}
-
-// afterADeath is a timestamp lock that finds the key of a holder who died long ago.
-func afterADeath(build lock.Build) lock.Build {
-	return with(build, func(ctx context.Context, env lock.Env, inner lock.Lock) (
-		bool, error) {
-		if err := env.Nodes[0].SetNX(ctx, env.Key, "1", 0).Err(); err != nil {
-			return false, err
-		}
-		return inner.TryLock(ctx)
-	})
-}
-
-// withoutComparing takes over without a look at what GETSET returns.
-func withoutComparing(ctx context.Context, env lock.Env, _ lock.Lock) (bool, error) {
-	rdb, now := env.Nodes[0], env.Now()
-	deadline := strconv.FormatInt(now.Add(env.TTL).UnixMilli(), 10)
-	granted, err := rdb.SetNX(ctx, env.Key, deadline, 0).Result()
-	if granted || err != nil {
-		return granted, err
-	}
-	held, err := rdb.Get(ctx, env.Key).Int64()
-	if errors.Is(err, redis.Nil) {
-		return false, nil
-	}
-	if err != nil || now.UnixMilli() <= held {
-		return false, err
-	}
-	err = rdb.Do(ctx, "GETSET", env.Key, deadline).Err()
-	return err == nil || errors.Is(err, redis.Nil), nil
-}
-
 func TestClaimWhenATimestampLockExpiresOneClientAloneTakesItOver(t *testing.T) {
 	t.Parallel()
 	timestamp := rung(t, "silver/timestamp")
-	bounds := explore.Bounds{LeaseInValue: deadline,
+	bounds := explore.Bounds{LeaseInValue: laddertest.Deadline,
 		Programs: []explore.Program{explore.Once}}
 
-	report := explore.Run(t, afterADeath(timestamp.Build), bounds)
+	report := explore.Run(t, mutants.AfterADeath(timestamp.Build), bounds)
 	_, two := report.Failure(explore.TwoHolders)
 	assert.True(t, report.Exhausted())
 	assert.False(t, two, "no schedule lets two take over: %s", report)
 
-	report = explore.Run(t, afterADeath(with(timestamp.Build, withoutComparing)),
+	report = explore.Run(t, mutants.AfterADeath(mutants.TakesOverBlindly),
 		bounds)
 	_, two = report.Failure(explore.TwoHolders)
 	assert.True(t, two, "without the comparison two do: %s", report)
@@ -106,8 +54,8 @@ func TestClaimTheLoserOfATakeoverOverwritesTheWinnersDeadline(t *testing.T) {
 		}
 		return timestamp.Build(env)
 	}
-	replayed := explore.Replay(t, afterADeath(skewed),
-		explore.Bounds{LeaseInValue: deadline}, "A> A< A> A< A> A<"+
+	replayed := explore.Replay(t, mutants.AfterADeath(skewed),
+		explore.Bounds{LeaseInValue: laddertest.Deadline}, "A> A< A> A< A> A<"+
 			" B> B< B> B< B> B< A> A< B> B<")
 	t.Log("\n" + replayed.Timeline)
 	lines := strings.Split(replayed.Timeline, "\n")
@@ -133,7 +81,7 @@ func index(lines []string, part string) int {
 // answered nil, and takes that for a refusal.
 func TestAWaiterOfATimestampLockCanLockEverybodyOut(t *testing.T) {
 	replayed := explore.Replay(t, rung(t, "silver/timestamp").Build,
-		explore.Bounds{LeaseInValue: deadline}, "A> A< A= A= B> B< B> B< E"+
+		explore.Bounds{LeaseInValue: laddertest.Deadline}, "A> A< A= A= B> B< B> B< E"+
 			" B> B< B> A> B< B> B<")
 	t.Log("\n" + replayed.Timeline)
 	assert.Contains(t, replayed.Timeline, "GETSET lock:stock")
@@ -152,7 +100,7 @@ end;`)
 
 func TestClaimTheScriptThatReturnsNothingRefusesWhomItHasGrantedTheLock(
 	t *testing.T) {
-	build := with(rung(t, "gold").Build, func(ctx context.Context, env lock.Env,
+	build := mutants.With(rung(t, "gold").Build, func(ctx context.Context, env lock.Env,
 		_ lock.Lock) (bool, error) {
 		reply, err := listed.Run(ctx, env.Nodes[0], []string{env.Key}, "locked",
 			int(env.TTL.Seconds())).Int64()

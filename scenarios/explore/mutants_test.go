@@ -1,137 +1,76 @@
 package explore_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/mutants"
 	"github.com/lockladder/lockladder/internal/pages/generated"
-	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
-// mutation is a mistake that a lock's author could make and that shows only in
-// some order of events. The lock without it is held to the same bounds.
-type mutation struct {
-	name   string
-	breaks explore.Invariant
-	right  lock.Build
-	wrong  lock.Build
-	bounds explore.Bounds
-	long   bool
-
-	sound func(t *testing.T, m mutation) explore.Report // walks right
-}
-
-func mutations() []mutation {
-	expiry := explore.Bounds{Expiries: 1}
-	once := []explore.Program{explore.Once}
-	timestamp, _ := ladder.Find("silver/timestamp")
-	fencedLock, _ := ladder.Find("reentrant/fenced")
-	all := []mutation{
-		{name: "the release reads, and then deletes",
-			breaks: explore.ForeignRelease, wrong: guarded(knobs{apart: true}),
-			bounds: explore.Bounds{Expiries: 1, Strays: 1}},
-		{name: "one token for all grants of a handle",
-			breaks: explore.ForeignRelease, wrong: guarded(knobs{oneToken: true}),
-			bounds: explore.Bounds{Clients: 1, Expiries: 1, Strays: 1,
-				Programs: []explore.Program{explore.Twice}}},
-		{name: "the renewal does not compare",
-			breaks: explore.ForeignRenewal, wrong: guarded(knobs{renewAny: true}),
-			bounds: explore.Bounds{Expiries: 1, Timers: 1}, long: true},
-		{name: "the renewal sets the key again, and Unlock does not wait for it",
-			breaks: explore.ForeignRelease, wrong: guarded(knobs{recreate: true}),
-			bounds: explore.Bounds{Timers: 1}},
-		{name: "a grant that comes late is believed",
-			breaks: explore.ToldALie, wrong: guarded(knobs{believeLate: true}),
-			bounds: expiry},
-		{name: "a grant that comes late is refused and not released",
-			breaks: explore.SelfDeadlock, wrong: guarded(knobs{leaveLate: true}),
-			bounds: expiry},
-		{name: "Unlock returns nil after the loss of the lock",
-			breaks: explore.ToldALie, wrong: guarded(knobs{silent: true}),
-			bounds: expiry},
-		{name: "the holder is not told that its lease is over",
-			breaks: explore.TwoHolders, wrong: guarded(knobs{untold: true}),
-			bounds: expiry},
-		{name: "no fencing token after a lost reply",
-			breaks: explore.StaleWrite, right: fencedLock.Build,
-			wrong:  forgetting(fencedLock.Build),
-			bounds: explore.Bounds{Expiries: 1, LostReplies: 1}, long: true},
-		{name: "the takeover does not look at what GETSET returns",
-			breaks: explore.TwoHolders, right: afterADeath(timestamp.Build),
-			wrong:  afterADeath(with(timestamp.Build, withoutComparing)),
-			bounds: explore.Bounds{LeaseInValue: deadline}},
-		{name: "one node of three is a majority",
-			breaks: explore.TwoHolders, right: nodes(knobs{}),
-			wrong:  nodes(knobs{minority: true}),
-			bounds: explore.Bounds{Nodes: 3, Attempts: 1}},
-		{name: "the time that the majority took is not counted",
-			breaks: explore.ToldALie, right: nodes(knobs{}),
-			wrong:  nodes(knobs{believeLate: true}),
-			bounds: explore.Bounds{Clients: 1, Nodes: 3, Expiries: 1}},
-	}
-	// The guard without a mistake is walked once for each bounds.
-	var mu sync.Mutex
-	known := map[string]explore.Report{}
-	for i := range all {
-		m := &all[i]
-		if m.bounds.Programs == nil {
-			m.bounds.Programs = once
-		}
-		m.sound = func(t *testing.T, m mutation) explore.Report {
-			return explore.Run(t, m.right, m.bounds)
-		}
-		if m.right == nil {
-			m.right = guarded(knobs{})
-			m.sound = func(t *testing.T, m mutation) explore.Report {
-				mu.Lock()
-				defer mu.Unlock()
-				name := fmt.Sprint(m.bounds, m.bounds.Programs)
-				report, ok := known[name]
-				if !ok {
-					report = explore.Run(t, m.right, m.bounds)
-					known[name] = report
-				}
-				return report
-			}
+// of are the mutants that the explorer is to find in one way.
+func of(way func(mutants.Mutant) bool) (found []mutants.Mutant) {
+	for _, m := range mutants.All {
+		if way(m) {
+			found = append(found, m)
 		}
 	}
-	return all
+	return found
 }
 
 func TestTheExplorerFindsTheMutantsThatNeedAnInterleaving(t *testing.T) {
 	t.Parallel()
-	mutations := mutations()
-	table := make([]string, len(mutations))
+	// The guard without a mistake is walked once for each bounds.
+	var mu sync.Mutex
+	known := map[string]explore.Report{}
+	sound := func(t *testing.T, w mutants.Walk) explore.Report {
+		if w.Right != nil {
+			return explore.Run(t, w.Right, w.Bounds)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		name := fmt.Sprint(w.Bounds, w.Bounds.Programs)
+		report, ok := known[name]
+		if !ok {
+			report = explore.Run(t, mutants.Guard, w.Bounds)
+			known[name] = report
+		}
+		return report
+	}
+	walked := of(func(m mutants.Mutant) bool { return m.Walk != nil })
+	table := make([]string, len(walked))
 	t.Run("mutants", func(t *testing.T) {
-		for i, m := range mutations {
-			t.Run(m.name, func(t *testing.T) {
-				if m.long && !*all {
+		for i, m := range walked {
+			t.Run(m.Name, func(t *testing.T) {
+				w := *m.Walk
+				if w.Bounds.Programs == nil {
+					w.Bounds.Programs = []explore.Program{explore.Once}
+				}
+				if w.Long && !*all {
 					t.Skip("go test ./scenarios/explore -run Mutants -all")
 				}
-				if explore.Brief() && (m.bounds.Nodes > 1 || m.bounds.Strays > 0) {
+				if explore.Brief() && (w.Bounds.Nodes > 1 || w.Bounds.Strays > 0) {
 					t.Skip("takes too long with -short or -race")
 				}
 				t.Parallel()
-				right := m.sound(t, m)
+				right := sound(t, w)
 				require.True(t, right.Exhausted())
-				_, broken := right.Failure(m.breaks)
+				_, broken := right.Failure(w.Breaks)
 				assert.False(t, broken, "without the mistake: %s", right)
-				wrong := explore.Run(t, m.wrong, m.bounds)
-				f, broken := wrong.Failure(m.breaks)
+				wrong := explore.Run(t, m.Build(), w.Bounds)
+				f, broken := wrong.Failure(w.Breaks)
 				require.True(t, broken, "with the mistake: %s", wrong)
-				table[i] = fmt.Sprintf("| %s | %s | `%s` | %v |\n", m.name,
-					m.breaks, f.Schedule, right.Walks[0].Schedules())
+				table[i] = fmt.Sprintf("| %s | %s | `%s` | %v |\n", m.Name,
+					w.Breaks, f.Schedule, right.Walks[0].Schedules())
 			})
 		}
 	})
@@ -141,226 +80,50 @@ func TestTheExplorerFindsTheMutantsThatNeedAnInterleaving(t *testing.T) {
 	}
 }
 
-// knobs are the mistakes.
-type knobs struct {
-	apart, oneToken, renewAny, recreate, believeLate, leaveLate, silent, untold,
-	minority bool
-}
-
-var (
-	freed = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then
-return redis.call('DEL', KEYS[1]) end return 0`)
-	kept = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then
-return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`)
-)
-
-// guard is a small lock with a token, a lease that is renewed and a holder who is
-// told, and with mistakes to turn on.
-type guard struct {
-	knobs
-	env   lock.Env
-	token string
-	next  func() string
-	lost  chan struct{}
-	stop  func()
-}
-
-func guarded(k knobs) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		o, err := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
-		if err != nil {
-			return nil, err
-		}
-		return &guard{knobs: k, env: env, next: o.Token, stop: func() {}}, nil
+// The mutants are built from the rungs' own code, by the compiler's overlay, and
+// walked in a process of their own. Three clients make more states than are walked
+// here, so what needs them is one schedule.
+func TestTheExplorerFindsTheMutantsOfWaiting(t *testing.T) {
+	if !*all {
+		t.Skip("go test ./scenarios/explore -run MutantsOfWaiting -all")
 	}
-}
-
-func (g *guard) TryLock(ctx context.Context) (bool, error) {
-	rdb, sent := g.env.Nodes[0], time.Now()
-	if g.token == "" || !g.oneToken {
-		g.token = g.next()
-	}
-	granted, err := rdb.SetNX(ctx, g.env.Key, g.token, g.env.TTL).Result()
-	if err != nil || !granted {
-		return false, err
-	}
-	if time.Since(sent) >= g.env.TTL && !g.believeLate {
-		if !g.leaveLate {
-			g.free(ctx)
-		}
-		return false, nil
-	}
-	g.stop()
-	g.watch(sent)
-	return true, nil
-}
-
-func (g *guard) Lock(ctx context.Context) error { return errors.ErrUnsupported }
-
-func (g *guard) Lost() <-chan struct{} { return g.lost }
-
-func (g *guard) Unlock(ctx context.Context) error {
-	g.stop()
-	deleted, err := g.free(ctx)
-	if err == nil && deleted == 0 && !g.silent {
-		err = lock.ErrNotHeld
-	}
-	return err
-}
-
-func (g *guard) free(ctx context.Context) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.env.TTL)
-	defer cancel()
-	rdb := g.env.Nodes[0]
-	if g.apart {
-		held, err := rdb.Get(ctx, g.env.Key).Result()
-		if errors.Is(err, redis.Nil) || err == nil && held != g.token {
-			return 0, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-		return rdb.Del(ctx, g.env.Key).Result()
-	}
-	return freed.Run(ctx, rdb, []string{g.env.Key}, g.token).Int64()
-}
-
-func (g *guard) watch(sent time.Time) {
-	ctx, cancel := context.WithCancel(context.Background())
-	lost, done, token := make(chan struct{}), make(chan struct{}), g.token
-	lose := sync.OnceFunc(func() {
-		if cancel(); !g.untold {
-			close(lost)
-		}
-	})
-	deadline := time.AfterFunc(time.Until(sent.Add(g.env.TTL)), lose)
-	go func() {
-		defer close(done)
-		for lock.Sleep(ctx, g.env.TTL/3) == nil {
-			sent := time.Now()
-			if kept, err := g.renew(ctx, token); err == nil && !kept {
-				lose()
-			} else if err == nil {
-				deadline.Reset(time.Until(sent.Add(g.env.TTL)))
+	top, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	broken := regexp.MustCompile(`lost wake-up +breaks: .*: (wait: .*)`)
+	table := "| mistake | rung | bounds | breaks | by the schedule |\n" +
+		"|---|---|---|---|---|\n"
+	for _, m := range of(func(m mutants.Mutant) bool { return m.Row != "" }) {
+		t.Run(m.Name, func(t *testing.T) {
+			files, err := m.Files(top)
+			require.NoError(t, err)
+			edited := map[string]string{}
+			for _, e := range m.Edits {
+				edited[filepath.Join(top, filepath.FromSlash(m.Rung), e.File)] =
+					files[e.File]
 			}
-		}
-	}()
-	g.lost = lost
-	g.stop = func() {
-		cancel()
-		if !g.recreate {
-			<-done
-		}
-		deadline.Stop()
+			overlay, err := mutants.Overlay(t.TempDir(), edited)
+			require.NoError(t, err)
+
+			run := "^TestAWaiterThatGivesUpWakesTheNext$"
+			if m.Row != mutants.OneSchedule {
+				run = "^TestNoWakeUpIsLost$/^rungs$"
+				for part := range strings.SplitSeq(m.Rung+"/"+m.Row, "/") {
+					part = strings.ReplaceAll(part, " ", "_")
+					run += "/^" + regexp.QuoteMeta(part) + "$"
+				}
+			}
+			out, err := exec.CommandContext(t.Context(), "go", "test", "-overlay",
+				overlay, "-count=1", "-run", run, ".", "-all",
+				"-v").CombinedOutput()
+			require.Error(t, err, "the mutant survives: %s", out)
+			found := broken.FindStringSubmatch(string(out))
+			require.NotNil(t, found, "%s", out)
+			table += fmt.Sprintf("| %s | %s | %s | lost wake-up | `%s` |\n", m.Name,
+				m.Rung, m.Row, found[1])
+		})
 	}
-}
-
-func (g *guard) renew(ctx context.Context, token string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*g.env.TTL)
-	defer cancel()
-	rdb := g.env.Nodes[0]
-	switch {
-	case g.renewAny:
-		return rdb.PExpire(ctx, g.env.Key, g.env.TTL).Result()
-	case g.recreate:
-		return true, rdb.Set(ctx, g.env.Key, token, g.env.TTL).Err()
+	if !t.Failed() && strings.Count(table, "\n") == 2+len(of(
+		func(m mutants.Mutant) bool { return m.Row != "" })) {
+		generated.Compare(t, document, "waiting mutants", table)
 	}
-	return kept.Run(ctx, rdb, []string{g.env.Key}, token,
-		g.env.TTL.Milliseconds()).Bool()
-}
-
-// forgetful is a fenced lock that has no token when its first reply was lost.
-type forgetful struct {
-	inner interface {
-		lock.Lock
-		lock.Fenced
-		lock.LossNotifier
-	}
-	failed bool
-}
-
-func forgetting(build lock.Build) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		l, err := build(env)
-		if err != nil {
-			return nil, err
-		}
-		return &forgetful{inner: l.(interface {
-			lock.Lock
-			lock.Fenced
-			lock.LossNotifier
-		})}, nil
-	}
-}
-
-func (f *forgetful) TryLock(ctx context.Context) (bool, error) {
-	granted, err := f.inner.TryLock(ctx)
-	f.failed = f.failed || err != nil
-	return granted, err
-}
-
-func (f *forgetful) Lock(ctx context.Context) error   { return f.inner.Lock(ctx) }
-func (f *forgetful) Unlock(ctx context.Context) error { return f.inner.Unlock(ctx) }
-func (f *forgetful) Lost() <-chan struct{}            { return f.inner.Lost() }
-
-func (f *forgetful) Token() uint64 {
-	if f.failed {
-		return 0
-	}
-	return f.inner.Token()
-}
-
-// majority is a small lock on a majority of nodes, asked in order.
-type majority struct {
-	knobs
-	env   lock.Env
-	token string
-	next  func() string
-}
-
-func nodes(k knobs) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		o, err := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
-		if err != nil {
-			return nil, err
-		}
-		return &majority{knobs: k, env: env, next: o.Token}, nil
-	}
-}
-
-func (m *majority) enough(n int64) bool {
-	return n > int64(len(m.env.Nodes)/2) || m.minority && n > 0
-}
-
-func (m *majority) TryLock(ctx context.Context) (bool, error) {
-	sent := time.Now()
-	m.token = m.next()
-	var granted int64
-	for _, rdb := range m.env.Nodes {
-		if ok, _ := rdb.SetNX(ctx, m.env.Key, m.token, m.env.TTL).Result(); ok {
-			granted++
-		}
-	}
-	if m.enough(granted) && (time.Since(sent) < m.env.TTL || m.believeLate) {
-		return true, nil
-	}
-	m.free(ctx)
-	return false, nil
-}
-
-func (m *majority) Lock(ctx context.Context) error { return errors.ErrUnsupported }
-
-func (m *majority) Unlock(ctx context.Context) error {
-	if !m.enough(m.free(ctx)) {
-		return lock.ErrNotHeld
-	}
-	return nil
-}
-
-func (m *majority) free(ctx context.Context) (deleted int64) {
-	for _, rdb := range m.env.Nodes {
-		n, _ := freed.Run(ctx, rdb, []string{m.env.Key}, m.token).Int64()
-		deleted += n
-	}
-	return deleted
 }

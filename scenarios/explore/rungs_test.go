@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +58,7 @@ func rungBounds(rung ladder.Rung) explore.Bounds {
 	b := explore.Bounds{Clients: 2, Nodes: 1}
 	switch rung.Name {
 	case "silver/timestamp":
-		b.LeaseInValue = deadline
+		b.LeaseInValue = laddertest.Deadline
 	case "redlock":
 		b.Nodes = 3
 	}
@@ -511,9 +510,3 @@ func TestARungThatThereIsNotIsRefusedInOneLine(t *testing.T) {
 
 // document is the page whose generated parts are made here.
 const document = "explorer.md"
-
-// deadline reads the value of a timestamp lock.
-func deadline(value string) (time.Time, bool) {
-	ms, err := strconv.ParseInt(value, 10, 64)
-	return time.UnixMilli(ms), err == nil
-}

@@ -68,7 +68,7 @@ func Options(rung ladder.Rung) []scenarios.Option {
 	}
 	switch rung.Name {
 	case "silver/timestamp":
-		options = append(options, scenarios.LeaseInValue(deadline))
+		options = append(options, scenarios.LeaseInValue(Deadline))
 	case "reentrant/fenced":
 		options = append(options, scenarios.CountedTokens(),
 			scenarios.Keeps(counter))
@@ -81,8 +81,8 @@ func Options(rung ladder.Rung) []scenarios.Option {
 // counter is the key of a lock's fencing tokens.
 func counter(key string) []string { return []string{lock.Beside(key, "token")} }
 
-// deadline reads the value of a timestamp lock.
-func deadline(value string) (time.Time, bool) {
+// Deadline reads the value of a timestamp lock.
+func Deadline(value string) (time.Time, bool) {
 	ms, err := strconv.ParseInt(value, 10, 64)
 	return time.UnixMilli(ms), err == nil
 }

@@ -1,4 +1,4 @@
-package scenarios_test
+package mutants
 
 import (
 	"context"
@@ -9,123 +9,106 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/scenarios"
 )
 
 // Locks that take and release correctly, and of which one call is wrong in
 // another way: what it answers, how long it takes, or what it leaves running.
 
 // of makes an owner of a lock of the ladder, and fails where the rung does.
-func of(name string, env scenarios.Env, wrong func(scenarios.Lock) scenarios.Lock) (
-	scenarios.Lock, error) {
-	rung, err := ladder.Find(name)
-	if err != nil {
-		return nil, err
-	}
-	l, err := rung.Build(env)
+func of(name string, env lock.Env, wrong func(lock.Lock) lock.Lock) (lock.Lock,
+	error) {
+	l, err := Rung(name)(env)
 	if err != nil {
 		return nil, err
 	}
 	return wrong(l), nil
 }
 
-// calls is a lock of the ladder with a TryLock or an Unlock of its own.
-func calls(name string, try func(context.Context, scenarios.Lock) (bool, error),
-	unlock func(context.Context, scenarios.Lock) error) func() scenarios.Build {
-	return func() scenarios.Build {
-		return func(env scenarios.Env) (scenarios.Lock, error) {
-			return of(name, env, func(l scenarios.Lock) scenarios.Lock {
-				s := sketch{try: l.TryLock, unlock: l.Unlock}
-				if try != nil {
-					s.try = func(ctx context.Context) (bool, error) {
-						return try(ctx, l)
-					}
-				}
-				if unlock != nil {
-					s.unlock = func(ctx context.Context) error {
-						return unlock(ctx, l)
-					}
-				}
-				return s
-			})
-		}
-	}
+// tries is diamond with a TryLock of its own.
+func tries(try func(context.Context, lock.Lock) (bool, error)) func() lock.Build {
+	return always(With(Rung("diamond"), func(ctx context.Context, _ lock.Env,
+		l lock.Lock) (bool, error) {
+		return try(ctx, l)
+	}))
+}
+
+// unlocks is diamond with an Unlock of its own.
+func unlocks(unlock func(context.Context, lock.Lock) error) func() lock.Build {
+	return always(func(env lock.Env) (lock.Lock, error) {
+		return of("diamond", env, func(l lock.Lock) lock.Lock {
+			return sketch{l.TryLock, func(ctx context.Context) error {
+				return unlock(ctx, l)
+			}}
+		})
+	})
 }
 
 // swallowsErrors says that all is well when the server can't be reached.
-var swallowsErrors = calls("diamond", nil,
-	func(ctx context.Context, l scenarios.Lock) error {
-		if err := l.Unlock(ctx); errors.Is(err, lock.ErrNotHeld) {
-			return err
-		}
-		return nil
-	})
+var swallowsErrors = unlocks(func(ctx context.Context, l lock.Lock) error {
+	if err := l.Unlock(ctx); errors.Is(err, lock.ErrNotHeld) {
+		return err
+	}
+	return nil
+})
 
 // blamesTheLease takes every error of an Unlock for a lost lease.
-var blamesTheLease = calls("diamond", nil,
-	func(ctx context.Context, l scenarios.Lock) error {
-		if l.Unlock(ctx) != nil {
-			return lock.ErrNotHeld
-		}
-		return nil
-	})
+var blamesTheLease = unlocks(func(ctx context.Context, l lock.Lock) error {
+	if l.Unlock(ctx) != nil {
+		return lock.ErrNotHeld
+	}
+	return nil
+})
 
 // sleepyUnlock lets the caller wait for nothing.
-var sleepyUnlock = calls("diamond", nil,
-	func(ctx context.Context, l scenarios.Lock) error {
-		time.Sleep(time.Second)
-		return l.Unlock(ctx)
-	})
+var sleepyUnlock = unlocks(func(ctx context.Context, l lock.Lock) error {
+	time.Sleep(time.Second)
+	return l.Unlock(ctx)
+})
 
 // patientTryLock is a Lock with a patience of five seconds.
-var patientTryLock = calls("diamond",
-	func(ctx context.Context, l scenarios.Lock) (bool, error) {
-		for end := time.Now().Add(5 * time.Second); ; {
-			granted, err := l.TryLock(ctx)
-			if granted || err != nil || time.Now().After(end) {
-				return granted, err
-			}
-			time.Sleep(100 * time.Millisecond)
+var patientTryLock = tries(func(ctx context.Context, l lock.Lock) (bool, error) {
+	for end := time.Now().Add(5 * time.Second); ; {
+		granted, err := l.TryLock(ctx)
+		if granted || err != nil || time.Now().After(end) {
+			return granted, err
 		}
-	}, nil)
+		time.Sleep(100 * time.Millisecond)
+	}
+})
 
 // hurriedTryLock asks a hundred times before it lets any time pass.
-var hurriedTryLock = calls("diamond",
-	func(ctx context.Context, l scenarios.Lock) (bool, error) {
-		for range 99 {
-			if granted, err := l.TryLock(ctx); granted || err != nil {
-				return granted, err
-			}
+var hurriedTryLock = tries(func(ctx context.Context, l lock.Lock) (bool, error) {
+	for range 99 {
+		if granted, err := l.TryLock(ctx); granted || err != nil {
+			return granted, err
 		}
-		return l.TryLock(ctx)
-	}, nil)
+	}
+	return l.TryLock(ctx)
+})
 
 // deafTryLock waits for an answer after its caller's deadline.
-var deafTryLock = calls("diamond",
-	func(ctx context.Context, l scenarios.Lock) (bool, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx),
-			20*time.Second)
-		defer cancel()
-		return l.TryLock(ctx)
-	}, nil)
+var deafTryLock = tries(func(ctx context.Context, l lock.Lock) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx),
+		20*time.Second)
+	defer cancel()
+	return l.TryLock(ctx)
+})
 
 // secondTry takes the lock once more after an error, as if it had not been taken.
-var secondTry = calls("diamond",
-	func(ctx context.Context, l scenarios.Lock) (bool, error) {
-		granted, err := l.TryLock(ctx)
-		if err != nil && ctx.Err() == nil {
-			granted, err = l.TryLock(ctx)
-		}
-		return granted, err
-	}, nil)
+var secondTry = tries(func(ctx context.Context, l lock.Lock) (bool, error) {
+	granted, err := l.TryLock(ctx)
+	if err != nil && ctx.Err() == nil {
+		granted, err = l.TryLock(ctx)
+	}
+	return granted, err
+})
 
 // nests is a lock that counts in the client how often it was locked, and asks the
 // server at every inner Unlock whether it is still there. What happens when the
 // server does not answer is for failed to say.
 type nests struct {
-	scenarios.Lock
+	lock.Lock
 	lost   func() <-chan struct{}
 	depth  int
 	exists func(context.Context) error
@@ -158,11 +141,11 @@ func (n *nests) Unlock(ctx context.Context) error {
 	return nil
 }
 
-func nesting(failed func(context.Context, *nests)) func() scenarios.Build {
-	return func() scenarios.Build {
-		return func(env scenarios.Env) (scenarios.Lock, error) {
+func nesting(failed func(context.Context, *nests)) func() lock.Build {
+	return func() lock.Build {
+		return func(env lock.Env) (lock.Lock, error) {
 			return of("diamond/watchdog", env,
-				func(l scenarios.Lock) scenarios.Lock {
+				func(l lock.Lock) lock.Lock {
 					n := &nests{Lock: l, lost: l.(lock.LossNotifier).Lost,
 						failed: failed,
 						exists: func(ctx context.Context) error {
@@ -185,8 +168,8 @@ var givesUp = nesting(func(ctx context.Context, n *nests) { n.Lock.Unlock(ctx) }
 
 // looksTwice compares, compares again to be sure, and deletes. Like a good lock it
 // does so on a context of its own.
-func looksTwice() scenarios.Build {
-	return func(env scenarios.Env) (scenarios.Lock, error) {
+func looksTwice() lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
 		rdb, value, grants := env.Nodes[0], "", 0
 		return sketch{
 			try: func(ctx context.Context) (bool, error) {
@@ -219,15 +202,15 @@ func looksTwice() scenarios.Build {
 
 // named is the lock of the ladder whose owners' ids begin with a name that is
 // given to each when it is built.
-func named(rung string, name func(env scenarios.Env) string) func() scenarios.Build {
-	return func() scenarios.Build {
-		return func(env scenarios.Env) (scenarios.Lock, error) {
+func named(rung string, name func(env lock.Env) string) func() lock.Build {
+	return func() lock.Build {
+		return func(env lock.Env) (lock.Lock, error) {
 			id, drawn := name(env), 0
 			env.Options = append(env.Options, lock.Tokens(func() string {
 				drawn++
 				return fmt.Sprintf("%s#%d", id, drawn)
 			}))
-			return of(rung, env, func(l scenarios.Lock) scenarios.Lock {
+			return of(rung, env, func(l lock.Lock) lock.Lock {
 				return l
 			})
 		}
@@ -235,13 +218,13 @@ func named(rung string, name func(env scenarios.Env) string) func() scenarios.Bu
 }
 
 // byTheClock is the nanosecond at which an owner was built.
-func byTheClock(scenarios.Env) string { return fmt.Sprint(time.Now().UnixNano()) }
+func byTheClock(lock.Env) string { return fmt.Sprint(time.Now().UnixNano()) }
 
 // byTheProcess numbers the owners of a process.
-func byTheProcess() func(env scenarios.Env) string {
+func byTheProcess() func(env lock.Env) string {
 	var mu sync.Mutex
 	owners := map[any]int{}
-	return func(env scenarios.Env) string {
+	return func(env lock.Env) string {
 		mu.Lock()
 		defer mu.Unlock()
 		owners[env.Process]++
@@ -251,9 +234,9 @@ func byTheProcess() func(env scenarios.Env) string {
 
 // drawnAhead is a lock whose owner draws the id of its next grant when it is built
 // and when it has released.
-func drawnAhead(name func(env scenarios.Env) string) func() scenarios.Build {
-	return func() scenarios.Build {
-		return func(env scenarios.Env) (scenarios.Lock, error) {
+func drawnAhead(name func(env lock.Env) string) func() lock.Build {
+	return func() lock.Build {
+		return func(env lock.Env) (lock.Lock, error) {
 			rdb, id, drawn := env.Nodes[0], name(env), 1
 			next := func() string { return fmt.Sprintf("%s#%d", id, drawn) }
 			return sketch{
@@ -263,7 +246,7 @@ func drawnAhead(name func(env scenarios.Env) string) func() scenarios.Build {
 				unlock: func(ctx context.Context) error {
 					mine := next()
 					drawn++
-					n, err := compareAndDelete.Run(ctx, rdb, []string{env.Key},
+					n, err := freed.Run(ctx, rdb, []string{env.Key},
 						mine).Int()
 					if err == nil && n == 0 {
 						return lock.ErrNotHeld
@@ -276,24 +259,24 @@ func drawnAhead(name func(env scenarios.Env) string) func() scenarios.Build {
 }
 
 // alwaysRenews does not look at the option FixedLease.
-func alwaysRenews() scenarios.Build {
-	return func(env scenarios.Env) (scenarios.Lock, error) {
+func alwaysRenews() lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
 		env.Options = append(env.Options, func(o *lock.Options) {
 			o.FixedLease = false
 		})
-		return rung("diamond/watchdog")()(env)
+		return Rung("diamond/watchdog")(env)
 	}
 }
 
 // silentWhenFixed has no Lost where its renewal is turned off.
-func silentWhenFixed() scenarios.Build {
-	return func(env scenarios.Env) (scenarios.Lock, error) {
+func silentWhenFixed() lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
 		var o lock.Options
 		for _, set := range env.Options {
 			set(&o)
 		}
 		return of("diamond/watchdog", env,
-			func(l scenarios.Lock) scenarios.Lock {
+			func(l lock.Lock) lock.Lock {
 				if o.FixedLease {
 					return sketch{try: l.TryLock, unlock: l.Unlock}
 				}
@@ -311,13 +294,13 @@ type numbered struct {
 
 func (n numbered) Token() uint64 { return *n.newest }
 
-func tokens(before, after func(env scenarios.Env, born time.Time,
-	count uint64) (uint64, error)) func() scenarios.Build {
-	return func() scenarios.Build {
-		return func(env scenarios.Env) (scenarios.Lock, error) {
+func tokens(before, after func(env lock.Env, born time.Time,
+	count uint64) (uint64, error)) func() lock.Build {
+	return func() lock.Build {
+		return func(env lock.Env) (lock.Lock, error) {
 			var newest, count uint64
 			born := time.Now()
-			return of("diamond", env, func(l scenarios.Lock) scenarios.Lock {
+			return of("diamond", env, func(l lock.Lock) lock.Lock {
 				return numbered{newest: &newest, sketch: sketch{
 					unlock: l.Unlock,
 					try: func(ctx context.Context) (bool, error) {
@@ -347,13 +330,13 @@ func tokens(before, after func(env scenarios.Env, born time.Time,
 }
 
 // counted is what a counter beside the lock says when it is raised.
-func counted(env scenarios.Env, _ time.Time, _ uint64) (uint64, error) {
+func counted(env lock.Env, _ time.Time, _ uint64) (uint64, error) {
 	return env.Nodes[0].Incr(context.Background(),
 		lock.Beside(env.Key, "token")).Uint64()
 }
 
 // forgotten is counted with a counter that ends with four leases of silence.
-func forgotten(env scenarios.Env, born time.Time, n uint64) (uint64, error) {
+func forgotten(env lock.Env, born time.Time, n uint64) (uint64, error) {
 	token, err := counted(env, born, n)
 	env.Nodes[0].PExpire(context.Background(), lock.Beside(env.Key, "token"),
 		4*env.TTL)
@@ -361,15 +344,15 @@ func forgotten(env scenarios.Env, born time.Time, n uint64) (uint64, error) {
 }
 
 // clocked is the client's clock.
-func clocked(env scenarios.Env, _ time.Time, _ uint64) (uint64, error) {
+func clocked(env lock.Env, _ time.Time, _ uint64) (uint64, error) {
 	return uint64(env.Now().UnixMicro()), nil
 }
 
 // born is when the owner was built; bornAndCounted counts its grants besides.
-func born(_ scenarios.Env, at time.Time, _ uint64) (uint64, error) {
+func born(_ lock.Env, at time.Time, _ uint64) (uint64, error) {
 	return uint64(at.UnixMicro()), nil
 }
 
-func bornAndCounted(_ scenarios.Env, at time.Time, n uint64) (uint64, error) {
+func bornAndCounted(_ lock.Env, at time.Time, n uint64) (uint64, error) {
 	return uint64(at.UnixMicro()) + n, nil
 }

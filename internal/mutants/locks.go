@@ -1,0 +1,331 @@
+package mutants
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// Rung builds a lock of the ladder, which may be run in scenarios that it doesn't
+// claim to hold.
+func Rung(name string) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		rung, err := ladder.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		return rung.Build(env)
+	}
+}
+
+// With gives the locks that build makes another TryLock.
+func With(build lock.Build, try func(ctx context.Context, env lock.Env,
+	inner lock.Lock) (bool, error)) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		l, err := build(env)
+		if err != nil {
+			return nil, err
+		}
+		return sketch{unlock: l.Unlock,
+			try: func(ctx context.Context) (bool, error) {
+				return try(ctx, env, l)
+			}}, nil
+	}
+}
+
+// sketch is a lock of two functions; its Lock asks ten times a second.
+type sketch struct {
+	try    func(context.Context) (bool, error)
+	unlock func(context.Context) error
+}
+
+func (s sketch) TryLock(ctx context.Context) (bool, error) { return s.try(ctx) }
+func (s sketch) Unlock(ctx context.Context) error          { return s.unlock(ctx) }
+
+func (s sketch) Lock(ctx context.Context) error {
+	for {
+		if granted, err := s.try(ctx); granted || err != nil {
+			return err
+		}
+		if err := lock.Sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// noLock asks nobody. The key is a mark for the lab: whoever comes overwrites it.
+func noLock() lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		rdb := env.Nodes[0]
+		return sketch{
+			try: func(ctx context.Context) (bool, error) {
+				return true, rdb.Set(ctx, env.Key, "taken", env.TTL).Err()
+			},
+			unlock: func(ctx context.Context) error {
+				return rdb.Del(ctx, env.Key).Err()
+			},
+		}, nil
+	}
+}
+
+// mutexPerService excludes whoever is in the same service, and nobody else. The
+// clients belong to four services in turn.
+func mutexPerService() lock.Build {
+	type service struct {
+		key    string
+		number int
+	}
+	mutexes := map[service]chan struct{}{}
+	clients := map[string]int{}
+	return func(env lock.Env) (lock.Lock, error) {
+		of := service{env.Key, clients[env.Key] % 4}
+		clients[env.Key]++
+		if mutexes[of] == nil {
+			mutexes[of] = make(chan struct{}, 1)
+		}
+		mutex, everybody := mutexes[of], noLock()
+		marked, err := everybody(env)
+		return sketch{
+			try: func(ctx context.Context) (bool, error) {
+				select {
+				case mutex <- struct{}{}:
+					return marked.TryLock(ctx)
+				default:
+					return false, nil
+				}
+			},
+			unlock: func(ctx context.Context) error {
+				defer func() { <-mutex }()
+				return marked.Unlock(ctx)
+			},
+		}, err
+	}
+}
+
+// readCheckSet is the lock variable that seeds/003 begins with: between its GET
+// and its SET, ten milliseconds later, everybody else finds the lock free.
+func readCheckSet() lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		rdb := env.Nodes[0]
+		return sketch{
+			try: func(ctx context.Context) (bool, error) {
+				found, err := rdb.Exists(ctx, env.Key).Result()
+				if found == 1 || err != nil {
+					return false, err
+				}
+				if err := lock.Sleep(ctx, 10*time.Millisecond); err != nil {
+					return false, err
+				}
+				return true, rdb.Set(ctx, env.Key, "taken", env.TTL).Err()
+			},
+			unlock: func(ctx context.Context) error {
+				return rdb.Del(ctx, env.Key).Err()
+			},
+		}, nil
+	}
+}
+
+// listener waits for the message of a release, and never asks by itself.
+type listener struct {
+	sketch
+	rdb     redis.UniversalClient
+	channel string
+}
+
+func (l listener) Lock(ctx context.Context) error {
+	for {
+		if granted, err := l.try(ctx); granted || err != nil {
+			return err
+		}
+		if err := l.listen(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (l listener) listen(ctx context.Context) error {
+	released := l.rdb.Subscribe(ctx, l.channel)
+	defer released.Close()
+	select {
+	case <-released.Channel():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func messageOnly() lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		rdb, channel := env.Nodes[0], lock.Beside(env.Key, "released")
+		return listener{rdb: rdb, channel: channel, sketch: sketch{
+			try: func(ctx context.Context) (bool, error) {
+				return rdb.SetNX(ctx, env.Key, "taken", env.TTL).Result()
+			},
+			unlock: func(ctx context.Context) error {
+				if err := rdb.Del(ctx, env.Key).Err(); err != nil {
+					return err
+				}
+				return rdb.Publish(ctx, channel, "released").Err()
+			},
+		}}, nil
+	}
+}
+
+// onlyEvalSHA loads its script once, and trusts the server to keep it.
+func onlyEvalSHA() lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		rdb, loaded := env.Nodes[0], false
+		release := redis.NewScript(`return redis.call('DEL', KEYS[1])`)
+		return sketch{
+			try: func(ctx context.Context) (bool, error) {
+				if !loaded {
+					loaded = release.Load(ctx, rdb).Err() == nil
+				}
+				return rdb.SetNX(ctx, env.Key, "taken", env.TTL).Result()
+			},
+			unlock: func(ctx context.Context) error {
+				return release.EvalSha(ctx, rdb, []string{env.Key}).Err()
+			},
+		}, nil
+	}
+}
+
+// optimist believes that a server which can't be reached has nothing against it.
+var optimist = always(changed(func(try bool, err error) (bool, error) {
+	return try || err != nil, nil
+}))
+
+// changed is gold with another reading of what the server said.
+func changed(read func(bool, error) (bool, error)) lock.Build {
+	return With(Rung("gold"), func(ctx context.Context, _ lock.Env,
+		gold lock.Lock) (bool, error) {
+		return read(gold.TryLock(ctx))
+	})
+}
+
+// stubborn asks again when the server can't be reached, whatever the caller says.
+var stubborn = always(With(Rung("gold"), func(ctx context.Context, _ lock.Env,
+	gold lock.Lock) (bool, error) {
+	for {
+		granted, err := gold.TryLock(ctx)
+		if err == nil {
+			return granted, nil
+		}
+		time.Sleep(time.Second)
+	}
+}))
+
+// votes asks every node, needs so many, and gives back what it got in vain, or
+// keeps it.
+func votes(need int, giveBack bool) func() lock.Build {
+	const patience = 100 * time.Millisecond
+	return func() lock.Build {
+		return func(env lock.Env) (lock.Lock, error) {
+			unlock := func(ctx context.Context) error {
+				for _, rdb := range env.Nodes {
+					ctx, cancel := context.WithTimeout(ctx, patience)
+					rdb.Del(ctx, env.Key)
+					cancel()
+				}
+				return nil
+			}
+			return sketch{unlock: unlock,
+				try: func(ctx context.Context) (bool, error) {
+					got := 0
+					for _, rdb := range env.Nodes {
+						ctx, cancel := context.WithTimeout(ctx, patience)
+						if rdb.SetNX(ctx, env.Key, "taken", env.TTL).Val() {
+							got++
+						}
+						cancel()
+					}
+					if got < need && giveBack {
+						return false, unlock(ctx)
+					}
+					return got >= need, nil
+				},
+			}, nil
+		}
+	}
+}
+
+// renewsForever is platinum with renewals that have no time limit.
+func renewsForever() lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		platinum, err := Rung("platinum")(env)
+		renewing, stop := context.WithCancel(context.Background())
+		stop()
+		return sketch{
+			try: func(ctx context.Context) (bool, error) {
+				granted, err := platinum.TryLock(ctx)
+				if !granted || err != nil {
+					return granted, err
+				}
+				renewing, stop = context.WithCancel(context.Background())
+				go func(ctx context.Context) {
+					for lock.Sleep(ctx, env.TTL/3) == nil {
+						env.Nodes[0].PExpire(ctx, env.Key, env.TTL)
+					}
+				}(renewing)
+				return true, nil
+			},
+			unlock: func(ctx context.Context) error {
+				stop()
+				return platinum.Unlock(ctx)
+			},
+		}, err
+	}
+}
+
+// idsOf is reentrant with owner ids that are made from the process, and from how
+// many the owner, or its process, has drawn.
+func idsOf(id func(env lock.Env, ofOwner, ofProcess int) string) func() lock.Build {
+	return func() lock.Build {
+		drawn := map[any]int{} // by the owners of a process
+		return func(env lock.Env) (lock.Lock, error) {
+			own := 0
+			env.Options = append(env.Options, lock.Tokens(func() string {
+				own++
+				drawn[env.Process]++
+				return id(env, own, drawn[env.Process])
+			}))
+			return Rung("reentrant")(env)
+		}
+	}
+}
+
+// silentIsDead is gold with a list of those who wait at the server. A waiter that
+// is silent for a twentieth of the lease is taken for dead, and begins anew.
+func silentIsDead() lock.Build {
+	acquire := redis.NewScript(`
+		local waits = redis.call('EXISTS', KEYS[2]) == 1
+		local lives = redis.call('EXISTS', KEYS[3]) == 1
+		if redis.call('EXISTS', KEYS[1]) == 1 or waits and not lives then
+			redis.call('SET', KEYS[2], 1, 'PX', ARGV[1])
+			redis.call('SET', KEYS[3], 1, 'PX', math.floor(ARGV[1] / 20))
+			return 0
+		end
+		redis.call('DEL', KEYS[2], KEYS[3])
+		redis.call('SET', KEYS[1], 'taken', 'PX', ARGV[1])
+		return 1`)
+	owners := 0
+	return func(env lock.Env) (lock.Lock, error) {
+		owners++
+		rdb := env.Nodes[0]
+		keys := []string{env.Key, lock.Beside(env.Key, fmt.Sprint(owners, ":waits")),
+			lock.Beside(env.Key, fmt.Sprint(owners, ":lives"))}
+		return sketch{
+			try: func(ctx context.Context) (bool, error) {
+				return acquire.Run(ctx, rdb, keys, env.TTL.Milliseconds()).Bool()
+			},
+			unlock: func(ctx context.Context) error {
+				return rdb.Del(ctx, env.Key).Err()
+			},
+		}, nil
+	}
+}

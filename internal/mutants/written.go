@@ -1,0 +1,224 @@
+package mutants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios/explore"
+)
+
+// written are the mutants that are no edited rung. A lock that is built by a
+// function is new in each run.
+var written = []Mutant{
+	{Name: "no lock at all",
+		Build:   noLock,
+		Killers: []string{"mutual_exclusion: two holders", "oversell: lost update"}},
+	{Name: "a mutex in each of four services",
+		Build:   mutexPerService,
+		Killers: []string{"mutual_exclusion: two holders", "oversell: lost update"}},
+	{Name: "a lock variable that is read, checked and set",
+		Build: readCheckSet,
+		Killers: []string{"mutual_exclusion: two holders",
+			"simultaneous_takeover: two holders"}},
+	{Name: "a lock that waits for a message and for nothing else",
+		Build:   messageOnly,
+		Killers: []string{"lost_wakeup: orphaned"}},
+	{Name: "a lock that sends EVALSHA and never EVAL",
+		Build:   onlyEvalSHA,
+		Killers: []string{"script_cache_flushed: unavailable"}},
+	{Name: "a lock that claims to renew and does not",
+		Build: always(Rung("gold")),
+		Killers: []string{"cancelled_context: two holders",
+			"renewal_fails_once: two holders"}},
+	{Name: "a lock that takes an error for a grant",
+		Build:   optimist,
+		Killers: []string{"nodes_down: two holders"}},
+	{Name: "a lock that asks until somebody answers",
+		Build:   stubborn,
+		Killers: []string{"nodes_down: hangs"}},
+	{Name: "a majority of all",
+		Nodes: 5, Build: votes(5, true),
+		Killers: []string{"nodes_down: unavailable"}},
+	{Name: "a majority of two in five",
+		Nodes: 5, Build: votes(2, true),
+		Killers: []string{"nodes_down: two holders"}},
+	{Name: "a majority that keeps what it got in vain",
+		Nodes: 5, Build: votes(3, false),
+		Killers: []string{"nodes_down: orphaned"}},
+	{Name: "an Unlock that returns nil when the server can't be reached",
+		Build:   swallowsErrors,
+		Killers: []string{"failed_unlock: told a lie"}},
+	{Name: "an Unlock that takes a network error for a lost lease",
+		Build:   blamesTheLease,
+		Killers: []string{"failed_unlock: told a lie"}},
+	{Name: "an inner Unlock that doesn't count when it fails",
+		Build:   keepsTheCount,
+		Killers: []string{"failed_inner_unlock: orphaned"}},
+	{Name: "an inner Unlock that releases the whole lock when it fails",
+		Build:   givesUp,
+		Killers: []string{"failed_inner_unlock: two holders"}},
+	{Name: "GET, GET, DEL",
+		Build:   looksTwice,
+		Killers: []string{"compare_twice: foreign release"}},
+	{Name: "a lock that renews in spite of FixedLease",
+		Build:   alwaysRenews,
+		Killers: []string{"fixed_lease: wrong lease"}},
+	{Name: "a lock without Lost under FixedLease",
+		Build:   silentWhenFixed,
+		Killers: []string{"fixed_lease: not told"}},
+	{Name: "owner ids from the nanosecond clock",
+		Build:   named("reentrant", byTheClock),
+		Killers: []string{"born_together: two holders"}},
+	{Name: "owner ids that are drawn ahead, from the nanosecond clock",
+		Build:   drawnAhead(byTheClock),
+		Killers: []string{"born_together: foreign release"}},
+	{Name: "owner ids that are unique in one process",
+		Build:   named("reentrant", byTheProcess()),
+		Killers: []string{"born_together: two holders"}},
+	{Name: "a TryLock that polls for five seconds",
+		Build:   patientTryLock,
+		Killers: []string{"prompt_answers: hangs"}},
+	{Name: "an Unlock that sleeps for a second",
+		Build:   sleepyUnlock,
+		Killers: []string{"prompt_answers: hangs"}},
+	{Name: "a TryLock that waits for an answer after its deadline",
+		Build:   deafTryLock,
+		Killers: []string{"prompt_answers: hangs"}},
+	{Name: "a hundred attempts without a pause",
+		Build:   hurriedTryLock,
+		Killers: []string{"prompt_answers: busy waiting"}},
+	{Name: "a counter of fencing tokens with a TTL of four leases",
+		Build:   tokens(nil, forgotten),
+		Killers: []string{"tokens_rise: wrong token"}},
+	{Name: "a fencing token that is taken before the lock",
+		Build:   tokens(counted, nil),
+		Killers: []string{"tokens_rise: wrong token"}},
+	{Name: "fencing tokens from the client's clock",
+		Build:   tokens(nil, clocked),
+		Killers: []string{"tokens_rise: wrong token"}},
+	{Name: "fencing tokens from when the owner was built",
+		Build:   tokens(nil, born),
+		Killers: []string{"tokens_rise: wrong token"}},
+	{Name: "fencing tokens from when the owner was built, with a count",
+		Build:   tokens(nil, bornAndCounted),
+		Killers: []string{"tokens_rise: wrong token"}},
+	{Name: "a TryLock that takes the lock once more after an error",
+		Build:   secondTry,
+		Killers: []string{"lost_reply: told a lie"}},
+	{Name: "a lock whose renewal waits for its answer forever",
+		Build:   renewsForever,
+		Killers: []string{"renewal_hangs: two holders"}},
+	{Name: "a lock whose owner ids repeat from one owner of a process to the next",
+		Build: idsOf(func(env lock.Env, n, _ int) string {
+			return fmt.Sprintf("%p#%d", env.Process, n)
+		}),
+		Killers: []string{"two_owners_one_process: two holders"}},
+	{Name: "a lock whose owner ids repeat from one process to the next",
+		Build: idsOf(func(_ lock.Env, _, n int) string {
+			return fmt.Sprint(n)
+		}),
+		Killers: []string{"mutual_exclusion: two holders"}},
+	{Name: "a lock that takes a silent waiter for dead",
+		Build:   silentIsDead,
+		Killers: []string{"far_process: starvation"}},
+
+	// Locks that show their mistake only in some order of events.
+	{Name: "the release reads, and then deletes",
+		Build: always(guarded(knobs{apart: true})),
+		Walk:  &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Expiries: 1, Strays: 1}}},
+	{Name: "one token for all grants of a handle",
+		Build: always(guarded(knobs{oneToken: true})),
+		Walk: &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Clients: 1, Expiries: 1, Strays: 1,
+			Programs: []explore.Program{explore.Twice}}}},
+	{Name: "the renewal does not compare",
+		Build: always(guarded(knobs{renewAny: true})),
+		Walk:  &Walk{Breaks: explore.ForeignRenewal, Bounds: explore.Bounds{Expiries: 1, Timers: 1}, Long: true}},
+	{Name: "the renewal sets the key again, and Unlock does not wait for it",
+		Build: always(guarded(knobs{recreate: true})),
+		Walk:  &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Timers: 1}}},
+	{Name: "a grant that comes late is believed",
+		Build: always(guarded(knobs{believeLate: true})),
+		Walk:  &Walk{Breaks: explore.ToldALie, Bounds: explore.Bounds{Expiries: 1}}},
+	{Name: "a grant that comes late is refused and not released",
+		Build: always(guarded(knobs{leaveLate: true})),
+		Walk:  &Walk{Breaks: explore.SelfDeadlock, Bounds: explore.Bounds{Expiries: 1}}},
+	{Name: "Unlock returns nil after the loss of the lock",
+		Build: always(guarded(knobs{silent: true})),
+		Walk:  &Walk{Breaks: explore.ToldALie, Bounds: explore.Bounds{Expiries: 1}}},
+	{Name: "the holder is not told that its lease is over",
+		Build: always(guarded(knobs{untold: true})),
+		Walk:  &Walk{Breaks: explore.TwoHolders, Bounds: explore.Bounds{Expiries: 1}}},
+	{Name: "no fencing token after a lost reply",
+		Build: always(forgetting(Rung("reentrant/fenced"))),
+		Walk:  &Walk{Breaks: explore.StaleWrite, Right: Rung("reentrant/fenced"), Bounds: explore.Bounds{Expiries: 1, LostReplies: 1}, Long: true}},
+	{Name: "the takeover does not look at what GETSET returns",
+		Build: always(AfterADeath(TakesOverBlindly)),
+		Walk:  &Walk{Breaks: explore.TwoHolders, Right: AfterADeath(Rung("silver/timestamp")), Bounds: explore.Bounds{LeaseInValue: laddertest.Deadline}}},
+	{Name: "one node of three is a majority",
+		Build: always(nodes(knobs{minority: true})),
+		Walk:  &Walk{Breaks: explore.TwoHolders, Right: nodes(knobs{}), Bounds: explore.Bounds{Nodes: 3, Attempts: 1}}},
+	{Name: "the time that the majority took is not counted",
+		Build: always(nodes(knobs{believeLate: true})),
+		Walk:  &Walk{Breaks: explore.ToldALie, Right: nodes(knobs{}), Bounds: explore.Bounds{Clients: 1, Nodes: 3, Expiries: 1}}},
+	// Locks that no scenario can be run with.
+	{Name: "a lock that leaks a goroutine",
+		Build: always(changed(func(granted bool, err error) (bool, error) {
+			go func() { select {} }()
+			return granted, err
+		})),
+		Says: "the lock leaks goroutines: "},
+	{Name: "a lock that holds a mutex over a command",
+		Build: always(holdsMutex),
+		Says: "the lock is stuck: it holds a mutex while it waits for Redis or" +
+			" for time, and another goroutine wants it: "},
+	{Name: "a lock that panics",
+		Build: always(panics),
+		Says: "A panicked in github.com/lockladder/lockladder/internal/mutants." +
+			"panics.func1: not a lock at all"},
+	{Name: "a lock that is nil",
+		Build: always(func(lock.Env) (lock.Lock, error) { return nil, nil }),
+		Says: "the lock can't be built: build returns neither a lock nor an" +
+			" error"},
+	{Name: "a lock that asks without end",
+		Build: always(asksWithoutEnd),
+		Says: "the lock is stuck: it sends 20000 commands in a second of" +
+			" virtual time, who waits must let time pass"},
+	{Name: "a lock that lives in one process",
+		Build: always(func(lock.Env) (lock.Lock, error) {
+			return sketch{
+				try:    func(context.Context) (bool, error) { return true, nil },
+				unlock: func(context.Context) error { return nil },
+			}, nil
+		}),
+		Says: "the lock was granted without a command to a node: build it on" +
+			" the clients in Env.Nodes, or on Env.Dial"},
+	{Name: "a lock that can't be built",
+		Build: always(func(lock.Env) (lock.Lock, error) {
+			return nil, errors.New("no licence")
+		}),
+		Says: "the lock can't be built: no licence"},
+	{Name: "a lock that uses a key of its own",
+		Build: always(func(env lock.Env) (lock.Lock, error) {
+			env.Key = "mine:" + env.Key
+			return Rung("diamond")(env)
+		}),
+		Says: `no client set the key "lock:stock": tell with scenarios.Keys` +
+			" which keys stand for the lock"},
+	{Name: "a lock that spins",
+		Build: always(changed(func(bool, error) (bool, error) {
+			for time.Now().Unix() > 0 {
+			}
+			return false, nil
+		})),
+		Says: "the lock is stuck: nothing has happened for 10s of real time",
+		Slow: true},
+}
+
+// always builds the same in each run.
+func always(build lock.Build) func() lock.Build {
+	return func() lock.Build { return build }
+}
