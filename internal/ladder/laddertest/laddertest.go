@@ -6,11 +6,11 @@ import (
 	"flag"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/lockladder/lockladder/internal/collector"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -20,9 +20,7 @@ import (
 // virtual server takes an interpreter of its own, and a quarter of the time went
 // into collecting them. Whoever sets GOGC has decided otherwise.
 func CollectLess() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
+	collector.Later(400, 0)
 }
 
 // OneProcessor has a test's process keep to one processor: in a story one thing
