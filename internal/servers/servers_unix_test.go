@@ -34,12 +34,19 @@ func need(t *testing.T) {
 	}
 }
 
-func TestAServerAnswersUntilItIsStopped(t *testing.T) {
+// startRedis starts a server that ends with the test.
+func startRedis(t *testing.T) *servers.Redis {
+	t.Helper()
 	need(t)
-	ctx := context.Background()
-	r, err := servers.StartRedis(ctx)
+	r, err := servers.StartRedis(t.Context())
 	require.NoError(t, err)
-	defer r.Stop()
+	t.Cleanup(r.Stop)
+	return r
+}
+
+func TestAServerAnswersUntilItIsStopped(t *testing.T) {
+	ctx := context.Background()
+	r := startRedis(t)
 	rdb := r.Client()
 	defer rdb.Close()
 	require.NoError(t, rdb.Set(ctx, "k", "v", 0).Err())
@@ -64,11 +71,8 @@ func TestAServerThatCanNotStartSaysWhy(t *testing.T) {
 }
 
 func TestARestartedServerHasForgottenEverything(t *testing.T) {
-	need(t)
 	ctx := context.Background()
-	r, err := servers.StartRedis(ctx)
-	require.NoError(t, err)
-	defer r.Stop()
+	r := startRedis(t)
 	rdb := r.Client()
 	defer rdb.Close()
 	require.NoError(t, rdb.Set(ctx, "k", "v", 0).Err())
@@ -83,11 +87,8 @@ func TestARestartedServerHasForgottenEverything(t *testing.T) {
 
 // Who answered on the port of a killed server was taken for it.
 func TestARestartFailsWhileAnotherServerHasThePort(t *testing.T) {
-	need(t)
 	ctx := t.Context()
-	r, err := servers.StartRedis(ctx)
-	require.NoError(t, err)
-	defer r.Stop()
+	r := startRedis(t)
 	r.Kill()
 	_, port, err := net.SplitHostPort(r.Addr())
 	require.NoError(t, err)
@@ -110,11 +111,8 @@ func TestARestartFailsWhileAnotherServerHasThePort(t *testing.T) {
 }
 
 func TestAPausedServerAcceptsAndDoesNotAnswer(t *testing.T) {
-	need(t)
 	ctx := context.Background()
-	r, err := servers.StartRedis(ctx)
-	require.NoError(t, err)
-	defer r.Stop()
+	r := startRedis(t)
 	require.NoError(t, r.Pause())
 	c, err := net.Dial("tcp", r.Addr())
 	require.NoError(t, err)
@@ -130,10 +128,7 @@ func TestAPausedServerAcceptsAndDoesNotAnswer(t *testing.T) {
 
 // The signal only asks for it, and on a busy machine the server went on.
 func TestAServerStandsStillWhenPauseReturnsOnABusyMachine(t *testing.T) {
-	need(t)
-	r, err := servers.StartRedis(t.Context())
-	require.NoError(t, err)
-	defer r.Stop()
+	r := startRedis(t)
 	pid, err := r.PID()
 	require.NoError(t, err)
 
@@ -170,12 +165,9 @@ func TestAnUnreachableServerIsOneLine(t *testing.T) {
 }
 
 func TestAWrongPasswordIsOneLineWithoutIt(t *testing.T) {
-	need(t)
 	ctx := context.Background()
-	r, err := servers.StartRedis(ctx)
-	require.NoError(t, err)
-	defer r.Stop()
-	err = servers.Reach(ctx, &redis.Options{Addr: r.Addr(), Password: "s3cret"})
+	r := startRedis(t)
+	err := servers.Reach(ctx, &redis.Options{Addr: r.Addr(), Password: "s3cret"})
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), r.Addr())
 	assert.Contains(t, err.Error(), "WRONGPASS")

@@ -295,7 +295,8 @@ func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
 	}
 	if *all {
 		generated.Compare(t, document, "verdicts", verdicts(rows, found))
-		generated.Compare(t, document, "rows", heading()+strings.Join(lines, ""))
+		generated.Compare(t, document, "rows", heading("| rung | bounds | program |", asking)+
+			strings.Join(lines, ""))
 		return
 	}
 	for i := range rows {
@@ -330,15 +331,16 @@ func verdicts(rows []row, found []map[explore.Invariant]explore.Failure) string 
 	return b.String()
 }
 
-// heading is the head of the table that has a line for each row.
-func heading() string {
+// heading is the head of a table that has a line for each row.
+func heading(columns string, invariants []explore.Invariant) string {
 	var b strings.Builder
-	fmt.Fprint(&b, "| rung | bounds | program |")
-	for _, invariant := range asking {
+	fmt.Fprint(&b, columns)
+	for _, invariant := range invariants {
 		fmt.Fprintf(&b, " %s |", invariant)
 	}
-	fmt.Fprintf(&b, " schedules | states |\n|---|---|---|%s--:|--:|\n",
-		strings.Repeat(":-:|", len(asking)))
+	fmt.Fprintf(&b, " schedules | states |\n%s|%s--:|--:|\n",
+		strings.Repeat("|---", strings.Count(columns, "|")-1),
+		strings.Repeat(":-:|", len(invariants)))
 	return b.String()
 }
 

@@ -79,7 +79,7 @@ func TestNoWakeUpIsLost(t *testing.T) {
 		return
 	}
 	if *all && !slices.Contains(lines, "") { // -run may ask for some only
-		generated.Compare(t, document, "waits", waitHeading()+strings.Join(lines, ""))
+		generated.Compare(t, document, "waits", heading("| rung | bounds |", judgedWaiting)+strings.Join(lines, ""))
 		return
 	}
 	for _, line := range lines {
@@ -107,17 +107,6 @@ func TestAWaiterThatGivesUpWakesTheNext(t *testing.T) {
 var judgedWaiting = []explore.Invariant{explore.Orphaned, explore.ForeignRelease,
 	explore.ForeignRenewal, explore.TwoHolders, explore.StaleWrite,
 	explore.ToldALie, explore.LostWakeUp}
-
-func waitHeading() string {
-	var b strings.Builder
-	fmt.Fprint(&b, "| rung | bounds |")
-	for _, invariant := range judgedWaiting {
-		fmt.Fprintf(&b, " %s |", invariant)
-	}
-	fmt.Fprintf(&b, " schedules | states |\n|---|---|%s--:|--:|\n",
-		strings.Repeat(":-:|", len(judgedWaiting)))
-	return b.String()
-}
 
 func waitLine(row waitRow, report explore.Report) string {
 	walk := report.Walks[0]
