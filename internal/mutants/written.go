@@ -214,7 +214,8 @@ var written = []Mutant{
 			}
 			return false, nil
 		})),
-		Says: "the lock is stuck: nothing has happened for 10s of real time",
+		Says: "the lock is stuck: for 10s of processor time it has computed and" +
+			" neither asked Redis nor let time pass: ",
 		Slow: true},
 }
 
