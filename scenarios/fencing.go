@@ -21,7 +21,7 @@ var tokensRise = Scenario{
 	tell: func(t *telling) {
 		holdInTurn(t)
 		acquireIsDelayed(t)
-		if t.virtual() {
+		if t.exact() {
 			counterIsLost(t)
 		} else {
 			t.verdict(CannotTell, Unavailable)

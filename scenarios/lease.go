@@ -16,7 +16,7 @@ var leaseLength = Scenario{
 		" after each renewal. Also: the lease isn't a whole number of seconds.",
 	Invariants: []string{WrongLease},
 	tell: func(t *telling) {
-		if t.onStore("its lease isn't a key's expiry") {
+		if t.unreadable("its lease isn't a key's expiry") {
 			return
 		}
 		leaseIsMeasured(t)

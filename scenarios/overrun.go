@@ -140,7 +140,7 @@ func (a *actor) reached() bool {
 // deadline passes when a majority of the nodes has granted.
 func lateGrantOnManyNodes(t *telling) {
 	answersAddUp(t, 2900*time.Millisecond, time.Hour)
-	if t.virtual() {
+	if t.exact() {
 		answersAddUp(t, 2010*time.Millisecond, time.Hour)
 		answersAddUp(t, 2900*time.Millisecond, 8*second)
 	}
@@ -172,7 +172,7 @@ func answersAddUp(t *telling, each, patience time.Duration) {
 		s.judge(TwoHolders, true)
 		s.judge(Orphaned, refused)
 	}, func(w *lab.World) []lock.Option {
-		if w.Real() {
+		if !w.Exact() {
 			return nodeTimeout(6 * second)(w) // room for a busy machine
 		}
 		return nodeTimeout(3 * second)(w)

@@ -35,7 +35,7 @@ var overrunRelease = Scenario{
 				b.work(15 * second)
 				b.release()
 			}, func() {
-				if t.isStore() {
+				if !t.readable() {
 					return // there a grant is seen before the delete that made way
 				}
 				c.at(15 * second)
@@ -66,7 +66,7 @@ func (a *actor) heldBefore(moment time.Duration) bool {
 // late is a moment that a fault waits for; on real servers it waits for an event
 // besides, and the moment may be any.
 func (s *storyOf) late(moment time.Duration) time.Duration {
-	if s.Real() {
+	if !s.Exact() {
 		return time.Hour
 	}
 	return moment
@@ -75,7 +75,7 @@ func (s *storyOf) late(moment time.Duration) time.Duration {
 // soon is how long somebody waits who soon gives up; on real servers long enough
 // for a busy machine to have sent a command.
 func (s *storyOf) soon() time.Duration {
-	if s.Real() {
+	if !s.Exact() {
 		return second
 	}
 	return 300 * time.Millisecond
@@ -278,7 +278,7 @@ var failedUnlock = Scenario{
 		" within 1 s.",
 	Invariants: []string{ToldALie, RenewalAfterUnlock, Orphaned},
 	tell: func(t *telling) {
-		if t.onStore("whose lock it has right after a call isn't seen there") {
+		if t.unreadable("whose lock it has right after a call isn't seen there") {
 			return
 		}
 		t.world(func(s *story) {

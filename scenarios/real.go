@@ -138,15 +138,8 @@ func (r *onReal) realKey() string {
 	return name
 }
 
-// onStore says that a story can't be told of a store that is no Redis.
-func (t *telling) onStore(why string) bool {
-	return t.isStore() && t.cannot(why)
-}
-
-func (t *telling) isStore() bool {
-	if t.virtual() {
-		return false
-	}
-	_, ok := t.settings.servers[0].(lab.Store)
-	return ok
+// unreadable says that a story can't be told where commands don't show what they
+// do to the lock: on a store that is no Redis.
+func (t *telling) unreadable(why string) bool {
+	return !t.readable() && t.cannot(why)
 }

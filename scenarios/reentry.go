@@ -188,21 +188,11 @@ var lostReply = Scenario{
 func (a *actor) mustDoubt(err error) {
 	a.Step("looks", func() {
 		if s := a.story; err == nil && s.Owner() == a.Name &&
-			!s.telling.driverRepeats() {
+			!s.telling.repeats() {
 			s.Report(ToldALie, "A's TryLock says that the lock is another one's,"+
 				" and the server has it as A's")
 		}
 	})
-}
-
-// driverRepeats says whether the clients' driver sends a command again that was
-// not answered. A cluster's always does.
-func (t *telling) driverRepeats() bool {
-	if t.virtual() {
-		return t.settings.driver != nil
-	}
-	_, cluster := t.settings.servers[0].(lab.ClusterServer)
-	return cluster
 }
 
 var failedInnerUnlock = Scenario{
@@ -270,7 +260,7 @@ var heldToken = Scenario{
 		" before: it is renewed, where it would be, and A can release it.",
 	Invariants: []string{TwoHolders, ToldALie},
 	tell: func(t *telling) {
-		if t.onStore("whose lock it has right after a call isn't seen there") {
+		if t.unreadable("whose lock it has right after a call isn't seen there") {
 			return
 		}
 		works := 5 * second
@@ -320,7 +310,7 @@ var refusedByItself = Scenario{
 	Invariants: []string{SelfDeadlock},
 	tell: func(t *telling) {
 		leavesBehind(t, false)
-		if t.virtual() {
+		if t.exact() {
 			leavesBehind(t, true)
 			lateAndLeft(t)
 		}

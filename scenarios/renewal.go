@@ -111,7 +111,7 @@ var renewalAfterUnlock = Scenario{
 	Invariants: []string{RenewalAfterUnlock},
 	tell: func(t *telling) {
 		renewalThenUnlock(t, lab.Fault{})
-		if t.offers(Renewal) && t.virtual() {
+		if t.offers(Renewal) && t.exact() {
 			renewalThenUnlock(t, lab.Fault{Deliver: 4500 * time.Millisecond})
 		}
 	},
@@ -240,7 +240,7 @@ var partitionedHolder = Scenario{
 			return
 		}
 		holderIsCutOff(t, second, lab.Acquire)
-		if t.virtual() {
+		if t.exact() {
 			holderIsCutOff(t, 5*second, lab.Renewal)
 		}
 	},
@@ -254,7 +254,7 @@ func holderIsCutOff(t *telling, cut time.Duration, slow lab.Call) {
 		a, b := cast[0], cast[1]
 		var ends, told time.Duration
 		s.start()
-		if t.virtual() {
+		if t.exact() {
 			// Some locks wait no longer than 20 ms for a node.
 			a.Fault(slow, 1, lab.Fault{IfSent: true,
 				AnswerAfter: 15 * time.Millisecond})

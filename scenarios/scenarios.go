@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -252,7 +253,7 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 				t.Skip("after the failure of " + hopeless)
 			}
 			results, err := tell(t, scenario, build, s)
-			if errors.Is(err, lab.ErrStuck) || isUnfit(err) {
+			if errors.Is(err, order.ErrStuck) || isUnfit(err) {
 				hopeless = scenario.Name // a stuck lock still runs, besides
 			}
 			if err != nil {

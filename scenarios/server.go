@@ -17,7 +17,7 @@ var failover = Scenario{
 		" then A.",
 	Invariants: []string{TwoHolders, StaleWrite},
 	tell: func(t *telling) {
-		if t.needsOwnServers() || t.onStore("what a replica of the store knows"+
+		if t.needsOwnServers() || t.unreadable("what a replica of the store knows"+
 			" is a test of its own") {
 			return
 		}
@@ -139,7 +139,7 @@ var nodeRestart = Scenario{
 			return
 		}
 		loseOne(t, "restarts", func(n *lab.Node) {
-			if t.isStore() {
+			if !t.readable() {
 				n.Restart("restarts, with its data")
 			} else {
 				n.Restart("restarts without its data")
@@ -306,7 +306,7 @@ func nodesAreDown(t *telling, down int, hang bool) {
 			b.at(31 * second)
 			b.Until(func() bool { return up }, lease)
 			granted, _ := b.tryAgain()
-			if !granted && t.isStore() { // A may have waited for the nodes, too
+			if !granted && !t.readable() { // A may have waited for the nodes, too
 				granted = b.acquire(lease) == nil
 			}
 			if !granted {
@@ -345,7 +345,7 @@ var scriptCacheFlushed = Scenario{
 		if t.needsOwnServers() {
 			return
 		}
-		if t.onStore("it keeps no scripts") {
+		if t.unreadable("it keeps no scripts") {
 			return
 		}
 		for _, works := range []time.Duration{2 * second, 15 * second} {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -38,6 +39,7 @@ const second = time.Second
 
 // telling is a scenario under way: one or several worlds, judged together.
 type telling struct {
+	venue
 	left     []string // the keys that its worlds left behind without a lease
 	t        *testing.T
 	scenario Scenario
@@ -51,7 +53,7 @@ type telling struct {
 func tell(t *testing.T, scenario Scenario, build Build, s settings) (
 	[]Result, error) {
 	t.Helper()
-	telling := &telling{t: t, scenario: scenario, build: build, settings: s,
+	telling := &telling{venue: s.venue(), t: t, scenario: scenario, build: build, settings: s,
 		results: map[string]*Result{}}
 	scenario.tell(telling)
 	if telling.err != nil {
@@ -98,19 +100,13 @@ func (t *telling) verdict(v Verdict, invariants ...string) {
 // needsOwnServers says whether a story can't be told, because it does to a server
 // what must not be done to somebody's.
 func (t *telling) needsOwnServers() bool {
-	for _, s := range t.settings.servers {
-		_, own := s.(lab.OwnServer)
-		if _, store := s.(lab.OwnStore); !own && !store {
-			return t.cannot("a server that others use, too, is not killed," +
-				" stopped or flushed")
-		}
-	}
-	return false
+	return !t.disposable() && t.cannot("a server that others use, too, is not"+
+		" killed, stopped or flushed")
 }
 
 // cannot says that a story can't be told on real servers, where it is to be.
 func (t *telling) cannot(why string) bool {
-	if t.settings.servers == nil {
+	if t.exact() {
 		return false
 	}
 	t.t.Logf("%s can't be told: %s", t.scenario.Name, why)
@@ -159,7 +155,7 @@ func (t *telling) world(story func(*story), options ...worldOption) {
 	for n := range tellings {
 		before := maps.Clone(t.results)
 		late := t.once(n, story, options...)
-		unfit := isUnfit(t.err) && !t.virtual()
+		unfit := isUnfit(t.err) && !t.exact()
 		if late == 0 && !unfit {
 			return
 		}
@@ -169,7 +165,7 @@ func (t *telling) world(story func(*story), options ...worldOption) {
 				late.Round(time.Millisecond))
 		}
 		t.t.Logf("%s is told again: %v", t.scenario.Name, failed)
-		lab.Calm(t.settings.realLease(n)/10, 30*time.Second)
+		order.Calm(t.settings.realLease(n)/10, 30*time.Second)
 		t.results, t.err = before, nil
 	}
 	t.err = fmt.Errorf("each of %d times: %w", tellings, failed)
@@ -183,33 +179,9 @@ const tellings = 6
 func (t *telling) once(n int, story func(*story), options ...worldOption) (
 	late time.Duration) {
 	t.t.Helper()
-	key := "lock:stock"
-	if t.settings.servers != nil {
-		key = t.settings.realKey()
-	}
-	config := lab.Config{Nodes: t.settings.nodes, Key: key, TTL: lease,
-		LeaseEnd: t.settings.leaseEnd, Seen: t.settings.seen,
-		Most: t.settings.most}
-	if t.virtual() {
-		config.Latency, config.Driver = latency, t.settings.driver
-		config.Key = cmp.Or(t.settings.key, key)
-		key = config.Key
-		if t.settings.lease > 0 {
-			config.TTL = t.settings.lease
-			config.Scale = float64(config.TTL) / float64(lease)
-		}
-	}
-	if t.settings.servers != nil {
-		config.Servers = t.settings.servers
-		config.TTL = t.settings.realLease(n)
-		config.Scale = float64(config.TTL) / float64(lease)
-	}
-	if t.settings.keys != nil {
-		config.Keys = t.settings.keys(key)
-	}
 	var world *lab.World
 	var kept []string // keys that the locks keep
-	err := lab.Run(t.t, config, func(w *lab.World) {
+	err := lab.Run(t.t, t.config(n), func(w *lab.World) {
 		s := &storyOf{telling: t, World: w}
 		for _, option := range append([]worldOption{pace}, options...) {
 			s.options = append(s.options, option(w)...)
@@ -225,7 +197,7 @@ func (t *telling) once(n int, story func(*story), options ...worldOption) (
 		kept = s.kept()
 		if len(w.Failures()) > 0 {
 			t.err = errors.Join(w.Failures()...)
-			if errors.Is(t.err, lab.ErrStuck) {
+			if errors.Is(t.err, order.ErrStuck) {
 				return // what led to it would be endless
 			}
 			if len(w.Timeline()) > 0 {
@@ -269,23 +241,20 @@ func unrenewed(*lab.World) []lock.Option {
 // uneven makes the lease a little longer, so that it is no whole number of
 // seconds. The story's times stay in step with it.
 func uneven(w *lab.World) []lock.Option {
-	w.TTL = (w.TTL * 1076 / 1000).Truncate(time.Millisecond)
-	w.Scale = float64(w.TTL) / float64(lease)
+	ttl := (w.TTL * 1076 / 1000).Truncate(time.Millisecond)
+	w.Pace(ttl, float64(ttl)/float64(lease))
 	return nil
 }
 
 // pace is what the locks' own times are on real servers: in step with the story
 // where they would else be fixed, and with room for a busy machine.
 func pace(w *lab.World) []lock.Option {
-	if !w.Real() {
+	if w.Exact() {
 		return []lock.Option{lock.PollEvery(w.Lasts(lock.DefaultPoll))}
 	}
 	return []lock.Option{lock.PollEvery(w.Lasts(lock.DefaultPoll)),
 		lock.NodeTimeout(w.Lasts(second))}
 }
-
-// virtual says whether the stories are told in virtual time.
-func (t *telling) virtual() bool { return t.settings.servers == nil }
 
 // story is one telling in one world.
 type story = storyOf
@@ -344,7 +313,7 @@ func (s *storyOf) beside(a *actor, name string) *actor {
 // servers it is a process of its own.
 func (s *storyOf) mortal(name string) *actor {
 	a := s.actor(name)
-	a.process = s.Real()
+	a.process = !s.Exact()
 	return a
 }
 
@@ -415,7 +384,7 @@ func (s *storyOf) warm() {
 				s.Fail("%w", err)
 			}
 		})
-		if s.Real() {
+		if !s.Exact() {
 			continue // there is no order to keep, and time is short
 		}
 		s.Play()
@@ -429,7 +398,7 @@ func (s *storyOf) warm() {
 // warmKey names the lock that warms an actor up. In a Redis Cluster it lies where
 // the story's lock does: the others have not seen the scripts.
 func (s *storyOf) warmKey(a *actor) string {
-	if s.Real() {
+	if !s.Exact() {
 		return lock.Beside(s.Key, "warm:"+a.owner)
 	}
 	return s.Key + ":warm:" + a.owner
@@ -507,7 +476,7 @@ func (s *storyOf) run(scripts ...func()) {
 	}
 	s.Play()
 	if len(s.Failures()) > 0 || len(s.Broken()) > 0 || s.Touched() ||
-		!s.someoneHeld() || s.Store() {
+		!s.someoneHeld() || !s.SeesGrants(0) {
 		return
 	}
 	if s.actors[0].acquires == 0 {
@@ -659,7 +628,7 @@ func (a *actor) has() bool { return a.grantedAt > 0 }
 // sooner is a moment late in a lease of the source's story; on real servers an
 // earlier one, that a busy machine does not miss.
 func (s *storyOf) sooner(exact, real time.Duration) time.Duration {
-	if s.Real() {
+	if !s.Exact() {
 		return real
 	}
 	return exact
@@ -668,7 +637,7 @@ func (s *storyOf) sooner(exact, real time.Duration) time.Duration {
 // patience is how long somebody waits for what is free; on real servers longer,
 // and still not until another lease ends.
 func (s *storyOf) patience(exact time.Duration) time.Duration {
-	if s.Real() {
+	if !s.Exact() {
 		return max(exact, 3*second)
 	}
 	return exact

@@ -16,7 +16,7 @@ var lostWakeup = Scenario{
 		" the lock within one lease.",
 	Invariants: []string{Orphaned},
 	tell: func(t *telling) {
-		if t.onStore("it sends no message that could be lost alone") {
+		if t.unreadable("it sends no message that could be lost alone") {
 			return
 		}
 		t.world(func(s *story) {
@@ -54,7 +54,7 @@ var promptWake = Scenario{
 		" lock within 1 s, and unless they poll, not all of them may ask for it.",
 	Invariants: []string{LateWakeUp, Herd},
 	tell: func(t *telling) {
-		if t.onStore("which of its commands a waiter listens with is not known") {
+		if t.unreadable("which of its commands a waiter listens with is not known") {
 			return
 		}
 		releaseBeforeListening(t)
@@ -159,7 +159,7 @@ var impatientWaiter = Scenario{
 		" have got the lock by 7 s.",
 	Invariants: []string{LateWakeUp},
 	tell: func(t *telling) {
-		if t.onStore("a command that hangs there may be a heartbeat") {
+		if t.unreadable("a command that hangs there may be a heartbeat") {
 			return
 		}
 		t.world(func(s *story) {

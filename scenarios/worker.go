@@ -77,7 +77,7 @@ func serve(parent *process.Parent, build Build) error {
 			continue
 		}
 		rdb := node.NewClient()
-		if err := lab.Connect(context.Background(), rdb); err != nil {
+		if err := node.Connect(context.Background(), rdb); err != nil {
 			return fmt.Errorf("connect: %w", err)
 		}
 		env.Nodes = append(env.Nodes, rdb)

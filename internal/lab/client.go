@@ -2,113 +2,45 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"runtime"
-	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/node"
+	"github.com/lockladder/lockladder/internal/lab/order"
+	"github.com/lockladder/lockladder/internal/lab/wire"
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Call is what a client is doing when it sends a command.
-type Call string
-
-// The calls of a lock. What is sent outside of a call is sent by the lock on its
-// own account.
-const (
-	Acquire Call = "acquire"
-	Release Call = "release"
-	Renewal Call = "renewal"
-)
-
-// Fault is what happens to one command. Times are virtual, since the beginning.
-type Fault struct {
-	Deliver     time.Duration // when the request reaches the node
-	Answer      time.Duration // when the reply reaches the client
-	AnswerAfter time.Duration // how long the reply takes, from the sending
-	LoseReply   bool          // executed; the connection breaks, not a reply
-	Refuse      bool          // the connection breaks before it is sent
-	Hang        bool          // it is never executed, and never answered
-	CrashBefore bool          // the client dies instead of sending it
-	CrashAfter  bool          // executed; the client dies before the reply
-
-	// IfSent says that the story is the same when there is no such command.
-	IfSent bool
-
-	// Until is the event that Deliver or Answer stands for: in real time the
-	// command, or the reply, is held until it has happened.
-	Until func() bool
-}
-
-// happens says whether anything happens at all.
-func (f Fault) happens() bool {
-	return f.Deliver > 0 || f.Answer > 0 || f.AnswerAfter > 0 || f.LoseReply ||
-		f.Refuse || f.Hang || f.CrashBefore || f.CrashAfter
-}
-
-// hold keeps a command or a reply back until its event, in real time.
-func (c *Client) hold(f Fault) {
-	if f.Until != nil {
-		c.await(f.Until, 3*c.world.told(c.world.TTL)/2)
-	}
-}
-
 // Client is one process with its connections to every node.
 type Client struct {
-	Name  string
+	*wire.Endpoint
 	Skew  time.Duration // how far its own clock is ahead
-	Far   time.Duration // how much longer than the others' its messages travel
 	world *World
 	nodes []redis.UniversalClient
 
 	process   *os.Process // where the client lives in a process of its own
-	end       func()      // kills and joins it
 	listeners []net.Listener
-
-	dead    atomic.Bool
-	cuts    sync.Mutex // windows: connections of real stores live on beside the story
-	windows []*window
-	counts  sync.Mutex // guards what follows: on real servers all go on at once
-	faults  map[fated]Fault
-	always  Fault
-	call    Call
-	sent    map[Call]int
-	decided map[Call]int // see Decided
-
-	steered // see Steer
+	asleep    atomic.Bool // see Pause
 }
-
-type fated struct {
-	call Call
-	nth  int
-}
-
-// window is a time in which nothing passes between the client and the network.
-type window struct {
-	from, to time.Duration
-	open     atomic.Bool // in real time only after an event
-}
-
-// errDead is what a dead client's driver is told; no lock code ever sees it.
-var errDead = errors.New("the process has died")
 
 // Client makes a client of that name. Names order those who act at one instant.
 func (w *World) Client(name string) *Client {
-	c := &Client{Name: name, world: w, call: Renewal,
-		faults: map[fated]Fault{}, sent: map[Call]int{},
-		decided: map[Call]int{}}
+	c := &Client{Endpoint: w.net.Endpoint(name), world: w}
 	for _, n := range w.nodes {
-		if n.store() != nil {
+		rdb := n.port.Node.NewClient(
+			func(_ context.Context, addr string) (net.Conn, error) {
+				return c.Open(n.port, addr)
+			})
+		if rdb == nil {
 			continue // its driver comes by Dial
 		}
-		rdb := w.newClient(n, c)
 		rdb.AddHook(mortal{c})
 		c.nodes = append(c.nodes, rdb)
 	}
@@ -116,36 +48,17 @@ func (w *World) Client(name string) *Client {
 	return c
 }
 
-// newClient makes a client's driver for a node.
-func (w *World) newClient(n *Node, c *Client) redis.UniversalClient {
-	if w.Driver == nil || w.real() {
-		return n.way().NewClient(
-			func(_ context.Context, addr string) (net.Conn, error) {
-				return c.dial(n, addr)
-			})
-	}
-	o := single(func(context.Context, string, string) (net.Conn, error) {
-		return c.dial(n, "")
-	})
-	w.Driver(o)
-	return redis.NewClient(o)
-}
-
 // Dial connects the client to a node, for drivers that bring their own pool.
-func (c *Client) Dial(n *Node) (net.Conn, error) { return c.dial(n, "") }
+func (c *Client) Dial(n *Node) (net.Conn, error) { return c.Open(n.port, "") }
 
-// dial connects to a node at one of its addresses; "" is the node's own.
-func (c *Client) dial(n *Node, addr string) (net.Conn, error) {
-	if c.dead.Load() {
-		return nil, errDead
+// Connect connects the client to every node where that takes time.
+func (c *Client) Connect(ctx context.Context) error {
+	for i, rdb := range c.nodes {
+		if err := c.world.nodes[i].port.Node.Connect(ctx, rdb); err != nil {
+			return err
+		}
 	}
-	n.mu.Lock()
-	refusing := n.refusing
-	n.mu.Unlock()
-	if refusing {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-	}
-	return connect(c, n, addr)
+	return nil
 }
 
 // mortal fails the commands of a dead process, and when the world has ended it
@@ -171,25 +84,25 @@ func (m mortal) ProcessPipelineHook(
 
 func (m mortal) process(next func() error, cmds ...redis.Cmder) error {
 	var err error
-	if !m.client.dead.Load() {
+	if !m.client.Dead() {
 		err = next()
 	}
-	if !m.client.dead.Load() {
+	if !m.client.Dead() {
 		return err
 	}
-	if m.client.world.over.Load() {
+	if m.client.world.Over() {
 		runtime.Goexit()
 	}
 	time.Sleep(time.Second) // for who asks again at once, for ever
 	for _, cmd := range cmds {
-		cmd.SetErr(errDead)
+		cmd.SetErr(wire.ErrDead)
 	}
-	return errDead
+	return wire.ErrDead
 }
 
 // mustLive ends the calling goroutine when the process is dead.
 func (c *Client) mustLive() {
-	if c.dead.Load() {
+	if c.Dead() {
 		runtime.Goexit()
 	}
 }
@@ -212,7 +125,7 @@ func (c *Client) EnvOf(owner, key string, options ...lock.Option) lock.Env {
 		},
 		Key: key,
 		TTL: w.TTL,
-		Now: func() time.Time { return time.Now().Add(w.lasts(c.Skew)) },
+		Now: func() time.Time { return time.Now().Add(w.Lasts(c.Skew)) },
 		Options: append([]lock.Option{
 			lock.Tokens(func() string {
 				tokens++
@@ -232,38 +145,6 @@ func seed(name string) uint64 {
 	return s
 }
 
-// Crash ends the process: it sends nothing more, ever.
-func (c *Client) Crash() {
-	if c.kill() {
-		c.world.leave(c, "")
-		c.world.record(&Entry{Client: c.Name, Text: "dies", Node: -1})
-	}
-}
-
-// kill is Crash without a word.
-func (c *Client) kill() bool {
-	if c.dead.Swap(true) {
-		return false
-	}
-	if c.end != nil {
-		c.end()
-	}
-	for _, n := range c.world.nodes {
-		n.mu.Lock()
-		var conns []*conn
-		for k := range n.conns {
-			if k.client == c {
-				conns = append(conns, k)
-			}
-		}
-		n.mu.Unlock()
-		for _, k := range conns {
-			k.close()
-		}
-	}
-	return true
-}
-
 func (c *Client) close() {
 	for _, l := range c.listeners {
 		l.Close()
@@ -273,161 +154,19 @@ func (c *Client) close() {
 	}
 }
 
-// Lives says in which process the client lives, and how to end it.
-func (c *Client) Lives(process *os.Process, end func()) {
-	c.process, c.end = process, end
-}
-
-// Stop stops the client's process for a time: a real one by a signal, a virtual
-// one by holding everything that it sends and receives. A real one is not stopped
-// before the event: on a busy machine it may not have come so far.
-func (c *Client) Stop(from, to time.Duration, event func() bool) {
-	if c.process == nil {
-		c.Hold(from, to, event)
-		return
+// Pause stops the process, or lets it go on. A stopped process has been told
+// nothing.
+func (c *Client) Pause(asleep bool) {
+	c.asleep.Store(asleep)
+	what := "wakes up"
+	if asleep {
+		what = "stops: the whole process"
 	}
-	time.AfterFunc(time.Until(c.world.moment(from)), func() {
-		c.await(event, c.world.told(c.world.TTL))
-		pause(c.process)
-	})
-	time.AfterFunc(time.Until(c.world.moment(to)), func() { resume(c.process) })
+	c.Note("%s", what)
 }
 
-// Hold lets nothing pass between the client and the network in a time: a
-// process that is stopped, or a cut cable. What was sent meanwhile arrives late.
-// In real time it does not begin before the event: on a busy machine the client may
-// not have come so far.
-func (c *Client) Hold(from, to time.Duration, event func() bool) {
-	h := &window{from: from, to: to}
-	c.cuts.Lock()
-	c.windows = append(c.windows, h)
-	c.cuts.Unlock()
-	if !c.world.real() {
-		h.open.Store(true)
-		return
-	}
-	time.AfterFunc(time.Until(c.world.moment(from)), func() {
-		c.await(event, c.world.told(c.world.TTL))
-		h.open.Store(true)
-	})
-}
-
-// held is when the window ends in which the client is now; the zero time when it
-// is in none.
-func (c *Client) held() time.Time {
-	c.cuts.Lock()
-	defer c.cuts.Unlock()
-	for _, h := range c.windows {
-		if !h.open.Load() {
-			continue // and the story may not have begun
-		}
-		if now := c.world.Now(); h.from <= now && now < h.to {
-			return c.world.moment(h.to)
-		}
-	}
-	return time.Time{}
-}
-
-// Fault decides the fate of one command: the n-th that the client sends in the
-// next call of that kind which has so many, counted from 1.
-func (c *Client) Fault(call Call, nth int, f Fault) {
-	c.counts.Lock()
-	defer c.counts.Unlock()
-	c.faults[fated{call, nth}] = f
-}
-
-// Always decides the fate of every command that has no fate of its own.
-func (c *Client) Always(f Fault) {
-	c.counts.Lock()
-	defer c.counts.Unlock()
-	c.always = f
-}
-
-// latency is how long anything is on its way between the client and a node.
-func (c *Client) latency() time.Duration {
-	return c.world.Latency + c.world.lasts(c.Far)
-}
-
-// fate counts a command and looks up what happens to it.
-func (c *Client) fate() Fault {
-	c.counts.Lock()
-	defer c.counts.Unlock()
-	if !c.world.recording {
-		c.sent[c.call]++
-		return Fault{}
-	}
-	c.sent[c.call]++
-	nth := fated{c.call, c.sent[c.call]}
-	if f, ok := c.faults[nth]; ok {
-		delete(c.faults, nth)
-		return f
-	}
-	return c.always
-}
-
-// Begin says what the client does from now on; commands are counted anew.
-func (c *Client) Begin(call Call) {
-	c.counts.Lock()
-	defer c.counts.Unlock()
-	c.call = call
-	if call != Renewal {
-		c.sent[call], c.decided[call] = 0, 0
-	}
-}
-
-// Decided is which command of the newest call of a kind was the first to change
-// the lock, counted from 1; 0 when none has.
-func (c *Client) Decided(call Call) int {
-	c.counts.Lock()
-	defer c.counts.Unlock()
-	return c.decided[call]
-}
-
-// decides notes that the command under way has changed the lock.
-func (c *Client) decides() {
-	c.counts.Lock()
-	defer c.counts.Unlock()
-	if c.decided[c.call] == 0 {
-		c.decided[c.call] = c.sent[c.call]
-	}
-}
-
-// calls is what the client is doing.
-func (c *Client) calls() Call {
-	c.counts.Lock()
-	defer c.counts.Unlock()
-	return c.call
-}
-
-// Unfired says whether a fate was decided for a command that was never sent,
-// and that the story can't do without.
-func (w *World) Unfired() bool {
-	for _, c := range w.clients {
-		if c.unfired() {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *Client) unfired() bool {
-	c.counts.Lock()
-	defer c.counts.Unlock()
-	for _, f := range c.faults {
-		if f.happens() && !f.IfSent {
-			return true
-		}
-	}
-	return false
-}
-
-// Sent is how many commands the client has sent in the newest call of a kind, or
-// on its own account since the story began.
-func (c *Client) Sent(call Call) int {
-	c.counts.Lock()
-	defer c.counts.Unlock()
-	return c.sent[call]
-}
+// Asleep says whether the process is stopped.
+func (c *Client) Asleep() bool { return c.asleep.Load() }
 
 // Go starts a script of the client; Play runs until all scripts have ended. A
 // dead client's script ends where it stands.
@@ -437,36 +176,45 @@ func (c *Client) Go(script func()) {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				w.Fail("%s panicked in %s: %v", c.Name, panicked(), r)
+				w.Fail("%s panicked in %s: %v", c.Name, order.Panicked(), r)
 			}
 			w.running.Add(-1)
-			w.gate.notice()
+			w.order.Notice()
 		}()
 		script()
 	}()
 }
 
-// Step waits for the client's turn at the gate and then does something that the
-// world must see in order.
+// Step waits for the client's turn and then does something that the world must
+// see in order.
 func (c *Client) Step(what string, do func()) {
 	c.mustLive()
-	if !c.world.gate.wait(time.Now(), c.Name, -1, what) {
+	if !c.world.order.Wait(order.Turn{Due: time.Now(), Client: c.Name, Node: -1,
+		Text: what}) {
 		runtime.Goexit()
 	}
 	c.mustLive()
-	c.world.take()
-	defer c.world.give()
+	c.world.order.Take()
+	defer c.world.order.Give()
 	do()
 }
 
 // Quit ends the calling script.
 func (c *Client) Quit() { runtime.Goexit() }
 
-// Sleep lets virtual time pass. The gate comes after it: what other scripts have
-// done until then is seen.
+// Sleep lets the scenario's time pass. The client's turn comes after it: what
+// other scripts have done until then is seen.
 func (c *Client) Sleep(d time.Duration) {
-	time.Sleep(c.world.lasts(d))
+	time.Sleep(c.world.Lasts(d))
 	c.Step("goes on", func() {})
+}
+
+// Until waits for an event where no margin is wide enough for a busy machine.
+// Where times are exact it does nothing. It gives up after some of the scenario's
+// time; what follows then shows whether that matters.
+func (c *Client) Until(event func() bool, patience time.Duration) {
+	c.world.order.Await(event, c.Dead, c.world.Lasts(patience))
+	c.mustLive()
 }
 
 // Enter records that the client believes to hold the lock, until Leave, its
@@ -477,11 +225,30 @@ func (c *Client) Enter(lost <-chan struct{}) *Holding {
 
 // EnterAs is Enter for one of several owners that share the client.
 func (c *Client) EnterAs(owner string, lost <-chan struct{}) *Holding {
-	return c.world.enter(c, owner, lost)
+	w := c.world
+	h := w.log.Enter(c.Name, owner, lost, c.Asleep)
+	if !w.SeesGrants(0) {
+		for _, key := range w.Keys {
+			w.log.Believe(c.Name, history.Place{Key: key}, w.nodes[0].Observe(key))
+		}
+	}
+	return h
+}
+
+// SeesGrants says whether commands to a node show what they do to the lock. Where
+// they don't, a client that was told it has the lock is taken for its owner.
+func (w *World) SeesGrants(i int) bool {
+	_, sees := w.nodes[i].port.Node.(node.Redis)
+	return sees
 }
 
 // Leave records that the client no longer believes to hold the lock.
 func (c *Client) Leave() { c.LeaveAs(c.Name) }
 
 // LeaveAs is Leave for one of several owners that share the client.
-func (c *Client) LeaveAs(owner string) { c.world.leave(c, owner) }
+func (c *Client) LeaveAs(owner string) { c.world.log.Leave(c.Name, owner) }
+
+// Note records what the client does or is told.
+func (c *Client) Note(format string, args ...any) {
+	c.world.log.Note(c.Name, format, args...)
+}

@@ -1,12 +1,12 @@
-// Package lab is the laboratory of the scenarios: Redis nodes and clients in one
-// process, on a network that can fail in every way, in virtual time.
+// Package lab is the laboratory of the scenarios: nodes and clients in one
+// process, on a network that can fail in every way.
 //
-// A world lives in a testing/synctest bubble, so that ten seconds pass in
-// microseconds. The bubble fixes the time but not the order within one instant;
-// the gate fixes that too. Every command, every message and every step of a
-// story waits at the gate, and one passes at a time, in the order of (time,
-// round of arrival, client, node, text). The same story gives the same bytes on
-// every machine.
+// World is what a scenario sees. It stands on five packages: order says who goes
+// next, wire takes bytes between clients and nodes, with faults, node is what a
+// lock lives on, history keeps what happened, and judge says what that breaks.
+// Virtual time, real servers and the explorer's schedules are implementations of
+// order.Order and node.Node; World chooses them once, in newWorld, and nobody asks
+// later.
 //
 // Faults happen on the way between a client and a node, never inside a lock:
 // commands are delayed, replies are lost, processes die or stop. The world knows
@@ -20,12 +20,16 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/node"
+	"github.com/lockladder/lockladder/internal/lab/order"
+	"github.com/lockladder/lockladder/internal/lab/wire"
 )
 
 // Config is what a world is made of.
@@ -39,12 +43,13 @@ type Config struct {
 	// lease is not the key's expiry.
 	LeaseEnd func(value string) (time.Time, bool)
 
-	// Most is how many things may pass the gate in a second of virtual time
-	// before the story counts as stuck; by default 200,000.
+	// Most is how many things may pass in a second of virtual time before the
+	// scenario counts as stuck; by default 200,000.
 	Most int
 
 	// Servers are the real servers to use, one a node; none means that the world
-	// is virtual. Scale is how much time a second of a story takes; 0 is a second.
+	// is virtual. Scale is how much time a second of a scenario takes; 0 is a
+	// second.
 	Servers []Server
 	Scale   float64
 
@@ -53,176 +58,241 @@ type Config struct {
 	Latency time.Duration
 
 	// Driver changes the settings of a virtual world's clients; nil means that
-	// a client does nothing on its own account, see Way.NewClient.
+	// a client does nothing on its own account, see node.Way.NewClient.
 	Driver func(*redis.Options)
 
-	// Seen is called by the servers for every command that they execute, those
-	// inside scripts included, for the test that holds the timeline against it.
+	// Seen is called by virtual servers for every command that they execute,
+	// those inside scripts included.
 	Seen func(node int, from *server.Peer, command string, args []string)
+
+	// Order is who goes next in a virtual world, and Carry what takes commands
+	// and replies, where that is not as usual.
+	Order order.Order
+	Carry func(*wire.Conn) wire.Carrier
 }
 
-// World is one bubble: its nodes, its clients, its gate and what was recorded.
-// All of its methods belong to the story that Run tells.
+// World has the nodes, the clients and the history of one scenario. All of its
+// methods belong to the function that Run calls.
 type World struct {
 	Config
 
-	start   time.Time
-	turn    sync.Mutex // in real time: who does what the gate has let pass
-	gate    *gate
+	order   order.Order
+	net     *wire.Net
+	log     *history.Log
+	names   *history.Names
+	boot    func(node int) node.Node
 	nodes   []*Node
 	clients []*Client
-	grants  map[place]*Grant
-	warming []string // the keys to look at instead of the lock's
-	inside  []*Holding
-	held    int  // acquisitions so far
-	touched bool // a client has set a lock key
 
-	bubble    atomic.Value // how stacks name the world's bubble: a string
-	running   atomic.Int64 // scripts under way
-	over      atomic.Bool  // the dead have had their time
-	lateness  atomic.Int64 // see Late
-	recording bool
-	entries   []*Entry
-	breaks    []*Break
-	failing   sync.Mutex
-	failures  []error
-	left      []string // see Left
+	running atomic.Int64 // scripts under way
+	over    atomic.Bool  // the dead have had their time
+	failing sync.Mutex
+	errs    []error
+	left    []string // see Left
+	judged  int      // events
+	breaks  []*Break // of those
 
-	// Commands are given their text before they wait at the gate.
-	texts   sync.Mutex
-	scripts map[string]string // SHA1 of a Lua script: its name
-	aliases map[string]string // random values: the names that they print as
-	aliased map[string]int    // client: how many of its values have a name
-
-	steering // see Steer
+	rehearsing bool
 
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-// ErrLeak says that goroutines of a lock outlived everything that they served.
-var ErrLeak = errors.New("the lock leaks goroutines")
-
-// ErrStuck says that the world came to a halt on something that is neither a
-// timer, nor the network, nor a channel, mostly a mutex that is held while Redis
-// is asked, or that it computes without end.
-var ErrStuck = errors.New("the lock is stuck")
-
 func init() {
-	// The faults of the stories are no news for the driver to print.
+	// The faults of the scenarios are no news for the driver to print.
 	logging.Disable()
 }
 
-// Run tells a story in a new world and takes the world down. The error is one
-// line: ErrLeak, ErrStuck, or a panic inside the story. A stuck world is left
-// behind, because its goroutines can't be stopped.
-func Run(t *testing.T, config Config, tell func(*World)) error {
+// Run runs a scenario in a new world and takes the world down. The error is one
+// line: order.ErrLeak, order.ErrStuck, or a panic inside the scenario.
+func Run(t *testing.T, config Config, scenario func(*World)) error {
 	t.Helper()
-	w := &World{Config: config}
+	w := newWorld(config)
+	return w.order.Run(t, func() error { return w.live(scenario) })
+}
+
+// newWorld chooses what the world is made of: real servers, in their time, or
+// embedded ones.
+func newWorld(config Config) *World {
+	w := &World{Config: config, order: config.Order}
 	if len(w.Keys) == 0 {
 		w.Keys = []string{w.Key}
 	}
-	if w.real() {
-		return w.inRealTime(tell)
+	switch {
+	case len(w.Servers) > 0:
+		// The longest scenario has eight leases.
+		w.order = order.NewReal(time.Minute + 20*w.TTL)
+		w.boot = func(i int) node.Node {
+			return node.On(w.Servers[i], node.Setting{Context: w.ctx, Key: w.Key,
+				Took: w.order.Took})
+		}
+	case w.order == nil:
+		w.order = &order.Virtual{Most: w.Most}
+		fallthrough
+	default:
+		w.boot = w.embedded
 	}
-	w.gate = &gate{}
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		defer func() { done <- err }()
-		defer func() {
-			// The bubble's root panics when goroutines remain.
-			if r := recover(); r != nil {
-				err = fmt.Errorf("%w: %v", ErrLeak, w.leaking())
-			}
-		}()
-		synctest.Test(t, func(*testing.T) { err = w.live(tell) })
-	}()
-	return w.watch(done)
+	return w
 }
 
-// live is the life of a world inside its bubble.
-func (w *World) live(tell func(*World)) (err error) {
+// embedded starts a node in virtual time.
+func (w *World) embedded(i int) node.Node {
+	n := &node.Embedded{Driver: w.Driver, Expire: func(end time.Time) bool {
+		return w.order.Wait(order.Turn{Due: end, Node: i, Text: "expiry"})
+	}}
+	if w.Seen != nil {
+		n.Seen = func(from *server.Peer, command string, args []string) {
+			w.Seen(i, from, command, args)
+		}
+	}
+	n.Boot()
+	return n
+}
+
+// live is the life of a world.
+func (w *World) live(scenario func(*World)) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the story panicked: %v", r)
 		}
 	}()
-	if own := bubbled.FindStringSubmatch(stacks(false)[0]); own != nil {
-		w.bubble.Store(own[2])
-	}
-	w.start = time.Now()
-	w.gate.arrived = make(chan struct{}, 1)
-	w.gate.ended = make(chan struct{})
-	w.grants = map[place]*Grant{}
-	w.scripts = map[string]string{}
-	w.aliases, w.aliased = map[string]string{}, map[string]int{}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
+	w.log = history.NewLog(w.Config.Nodes, w.Keys, w.Config.Scale)
+	w.log.LeaseEnd = w.LeaseEnd
+	w.log.Holds = func(at history.Place, s history.State) bool {
+		return w.nodes[at.Node].port.Node.Lasts(at.Key, s)
+	}
+	w.names = history.NewNames(w.Key)
+	w.net = &wire.Net{Order: w.order, Log: w.log, Names: w.names,
+		Latency: w.Latency, Carry: w.Carry}
+	w.Pace(w.TTL, w.Config.Scale)
 	for i := range w.Config.Nodes {
-		w.nodes = append(w.nodes, newNode(w, i))
+		w.nodes = append(w.nodes, &Node{world: w, index: i,
+			port: w.net.Plug(w.boot(i))})
 	}
 	defer w.end()
-	tell(w)
+	scenario(w)
 	return nil
+}
+
+// Pace sets the lease, and how long a second of the scenario lasts.
+func (w *World) Pace(ttl time.Duration, scale float64) {
+	w.TTL, w.Scale, w.log.Scale = ttl, scale, scale
+	w.net.Lease = ttl
+	if !w.order.Exact() {
+		w.log.Blur = ttl / 10 // what lies between two looks at a real server
+	}
 }
 
 // end takes the world down. Every client is dead from here on: its commands
 // fail, and later each ends the goroutine that sends it. Three leases are enough
 // for all of a lock's timers to come up.
 func (w *World) end() {
-	w.take()
-	w.recording = false
-	w.give()
+	w.order.Take()
+	w.log.Recording = false
+	w.order.Give()
 	w.cancel()
 	for _, c := range w.clients {
-		c.kill()
+		c.Kill()
 	}
-	w.gate.close()
-	if w.real() {
-		w.over.Store(true)
-	} else {
-		w.elapse(3*w.TTL + time.Minute)
-		w.over.Store(true)
-		w.elapse(3*w.TTL + time.Minute)
-	}
+	w.order.Close()
+	w.order.Elapse(3*w.TTL + time.Minute)
+	w.over.Store(true)
+	w.order.Elapse(3*w.TTL + time.Minute)
 	w.left = w.Lasting()
 	for _, c := range w.clients {
 		c.close()
 	}
-	if !w.real() {
-		// A driver that could not connect too often dials on by itself, and
-		// looks once a second whether it was closed.
-		time.Sleep(2 * time.Second)
-	}
+	// A driver that could not connect too often dials on by itself, and looks
+	// once a second whether it was closed.
+	w.order.Elapse(2 * time.Second)
 	for _, n := range w.nodes {
-		n.close()
+		n.must(n.port.Node.Close())
 	}
 }
 
-// elapse lets virtual time go by at the end of a world, and shows watch that it
-// does: a thousand clients have timers that all come up now.
-func (w *World) elapse(d time.Duration) {
-	for end := time.Now().Add(d); time.Now().Before(end); {
-		time.Sleep(time.Second)
-		w.gate.passed.Add(1)
+// Play lets things pass until every script has ended.
+func (w *World) Play() {
+	err := w.order.Play(func() bool { return w.running.Load() > 0 })
+	if err != nil {
+		w.Fail("%w", err)
+	}
+	if errors.Is(err, order.ErrStuck) {
+		w.over.Store(true) // a client that never waits could not be ended else
+		w.order.Elapse(0)
 	}
 }
 
-// Now is the story's time since the world began.
-func (w *World) Now() time.Duration { return w.told(time.Since(w.start)) }
+// Record starts the recording, and the counting of commands, and sets the clock
+// to zero.
+func (w *World) Record() {
+	if w.rehearsing {
+		w.log.Keys, w.rehearsing = w.Keys, false
+		w.log.Forget()
+		w.judged, w.breaks = 0, nil
+	}
+	w.log.Record()
+	for _, c := range w.clients {
+		c.Recount()
+	}
+}
+
+// Rehearse has the world look at other keys until Record, to learn from locks
+// that no scenario is about which command decides a call, see Client.Decided.
+func (w *World) Rehearse(keys []string) { w.log.Keys, w.rehearsing = keys, true }
+
+// Rewind makes the world as new, but for its nodes' script caches and the clients'
+// connections. All clients are dead meanwhile, and every goroutine ends at its next
+// command.
+func (w *World) Rewind(meanwhile func()) {
+	w.log.Recording = false
+	for _, c := range w.clients {
+		c.Die()
+	}
+	w.over.Store(true)
+	meanwhile()
+	w.over.Store(false)
+	for _, n := range w.nodes {
+		n.Embedded().Server().FlushAll()
+	}
+	for _, c := range w.clients {
+		c.Revive()
+		c.asleep.Store(false)
+	}
+	w.names.Reset()
+	w.errs, w.judged, w.breaks = nil, 0, nil
+	w.log.Reset()
+}
+
+// Over says whether the world, or a run in it, has ended.
+func (w *World) Over() bool { return w.over.Load() }
+
+// Now is the scenario's time since the world began.
+func (w *World) Now() time.Duration { return w.log.Now() }
+
+// Lasts is how long a duration of the scenario lasts, for contexts and timers.
+func (w *World) Lasts(d time.Duration) time.Duration { return w.log.Lasts(d) }
+
+// Exact says whether a scenario's times are exact, because no machine is ever too
+// late for them. Where they are not, a client must wait for events besides.
+func (w *World) Exact() bool { return w.order.Exact() }
+
+// Late is by how much the machine was late so far, at its latest, in real time. A
+// scenario that it was too late for was not run as it is written.
+func (w *World) Late() time.Duration { return w.order.Late() }
 
 // Fail reports something that is neither a verdict nor allowed to happen.
 func (w *World) Fail(format string, args ...any) {
 	w.failing.Lock()
 	defer w.failing.Unlock()
-	w.failures = append(w.failures, fmt.Errorf(format, args...))
+	w.errs = append(w.errs, fmt.Errorf(format, args...))
 }
 
 // Failures are what Fail was told.
 func (w *World) Failures() []error {
 	w.failing.Lock()
 	defer w.failing.Unlock()
-	return w.failures
+	return w.errs
 }
 
 // Context ends with the world.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/order"
 )
 
 // The lab's own tests use go-redis clients and no lock: what is shown here is the
@@ -452,7 +453,7 @@ func TestALeakIsAnError(t *testing.T) {
 			a.Go(func() { go leak() })
 			w.Play()
 		})
-	require.ErrorIs(t, err, lab.ErrLeak)
+	require.ErrorIs(t, err, order.ErrLeak)
 	assert.NotContains(t, err.Error(), "\n")
 }
 

@@ -74,11 +74,21 @@ var rules = []struct {
 		may:   ofModule("internal/process"),
 	},
 	{
-		name: "internal/lab imports lock",
+		name: "internal/lab imports lock, and the packages that it stands on",
 		about: func(s source) bool {
 			return s.within("internal/lab") && !s.isTest()
 		},
-		may: ofModule("lock"),
+		may: func(s source, imported string) bool {
+			return ofModule(map[string][]string{
+				"internal/lab":         {"lock"},
+				"internal/lab/history": {},
+				"internal/lab/judge":   {"internal/lab/history"},
+				"internal/lab/order":   {},
+				"internal/lab/node":    {"internal/lab/history"},
+				"internal/lab/wire": {"internal/lab/history", "internal/lab/node",
+					"internal/lab/order"},
+			}[s.dir]...)(s, imported)
+		},
 	},
 	{
 		name: "the soak imports the ladder, cohort for its fenced form," +

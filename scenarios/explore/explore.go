@@ -381,22 +381,21 @@ func inWorld(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	if bounds.Keys != nil {
 		config.Keys = bounds.Keys(key)
 	}
+	r := &run{control: control(&config, reduced), build: build, bounds: bounds,
+		reduced: reduced,
+		silence: map[moment]time.Duration{}, finished: map[moment]bool{}}
+	if read := bounds.LeaseInValue; read != nil {
+		// The clients' clocks say the same at the beginning of every run.
+		config.LeaseEnd = func(value string) (time.Time, bool) {
+			end, ok := read(value)
+			return end.Add(r.ahead), ok
+		}
+	}
 	var failed error
 	err := lab.Run(t, config, func(w *lab.World) {
-		r := &run{world: w, build: build, bounds: bounds, reduced: reduced,
-			epoch:   time.Now(),
-			silence: map[moment]time.Duration{}, finished: map[moment]bool{}}
-		for i := range bounds.Clients {
-			r.clients = append(r.clients, w.Client(string(rune('A'+i))))
-		}
-		if read := bounds.LeaseInValue; read != nil {
-			// The clients' clocks say the same at the beginning of every run.
-			w.LeaseEnd = func(value string) (time.Time, bool) {
-				end, ok := read(value)
-				return end.Add(r.ahead), ok
-			}
-		}
-		w.Steer(reduced)
+		r.world, r.epoch = w, time.Now()
+		r.control.open(w, bounds.Clients)
+		r.clients = r.control.clients
 		defer r.end()
 		if failed = r.warm(); failed == nil {
 			failed = do(r)
@@ -408,7 +407,7 @@ func inWorld(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 // warm lets every client take and release another lock, so that the nodes know
 // the lock's scripts.
 func (r *run) warm() (err error) {
-	r.world.Warm(func(c *lab.Client) {
+	r.control.warm(func(c *client) {
 		defer func() {
 			if p := recover(); p != nil {
 				err = fmt.Errorf("%s panicked: %v", c.Name, p)

@@ -16,7 +16,7 @@ import (
 	"github.com/lockladder/lockladder/diamond"
 	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/gold"
-	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -130,7 +130,7 @@ func TestALockThatLeaksIsAnError(t *testing.T) {
 	_, err := explore(t, twisted(func(context.Context, lock.Env) {
 		go func() { select {} }()
 	}), Bounds{Clients: 1, Programs: []Program{Once}}, true, search)
-	assert.ErrorIs(t, err, lab.ErrLeak)
+	assert.ErrorIs(t, err, order.ErrLeak)
 	assert.NotContains(t, err.Error(), "\n")
 }
 
@@ -142,7 +142,7 @@ func TestALockThatHoldsAMutexOverACommandIsAnError(t *testing.T) {
 		defer mu.Unlock()
 		env.Nodes[0].Exists(ctx, env.Key)
 	}), Bounds{Programs: []Program{Once}}, true, search)
-	assert.ErrorIs(t, err, lab.ErrStuck)
+	assert.ErrorIs(t, err, order.ErrStuck)
 	assert.NotContains(t, err.Error(), "\n")
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -67,9 +66,9 @@ func Draw(t *testing.T, build lock.Build, bounds Bounds) [][]byte {
 
 // label describes the state that the run is in.
 func (r *run) label() *Label {
-	l := &Label{At: r.world.Now().Seconds(), Nodes: r.world.Holds(),
+	l := &Label{At: r.world.Now().Seconds(), Nodes: r.control.holds(),
 		Believed: []string{}}
-	l.Believed = append(l.Believed, r.world.Believers()...)
+	l.Believed = append(l.Believed, r.world.Log().Believers()...)
 	for _, p := range r.players {
 		c := ClientLabel{Name: p.owner, Does: p.doing, OnWay: []string{}}
 		switch {
@@ -79,9 +78,9 @@ func (r *run) label() *Label {
 			c.Does = "is stopped: " + p.doing
 		}
 		for _, f := range r.flights {
-			if f.Client == p.Client {
-				text := f.Text
-				if f.Kind == lab.Reply {
+			if f.client == p.client {
+				text := f.text
+				if f.kind == aReply {
 					text = "reply to " + text
 				}
 				c.OnWay = append(c.OnWay, text)

@@ -32,7 +32,7 @@ var Programs = []Program{Once, Twice, Nested, Wait}
 
 // process is a client with its owners.
 type process struct {
-	*lab.Client
+	*client
 	players []*player
 	history [sha256.Size]byte // of all that it was answered, and when
 	refused bool              // see asks
@@ -42,11 +42,11 @@ type process struct {
 // something that the run lets arrive and the next thing that it waits for; so
 // run and program take turns with these fields.
 type player struct {
-	*lab.Client        // its process's
-	owner       string // its name
-	process     *process
-	run         *run
-	program     Program
+	*client        // its process's
+	owner   string // its name
+	process *process
+	run     *run
+	program Program
 
 	lock    lock.Lock
 	holding *lab.Holding
@@ -100,7 +100,7 @@ func (p *player) start() {
 			p.once()
 		}
 		p.doing, p.done = "is done", true
-		p.Notice()
+		p.notice()
 	}()
 }
 
@@ -133,7 +133,7 @@ func (p *player) nested() {
 
 // note records what the owner does or is told.
 func (p *player) note(format string, args ...any) {
-	p.NoteAs(p.owner, format, args...)
+	p.run.world.Log().Note(p.owner, format, args...)
 }
 
 // waits locks with Lock, looks at the counter, and unlocks.
@@ -152,7 +152,7 @@ func (p *player) lockAndWait() bool {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		p.doing, p.locking, p.giveUp = "Lock", true, cancel
-		p.BeginCall(lab.Acquire)
+		p.beginCall(lab.Acquire)
 		err := p.lock.Lock(ctx)
 		p.locking = false
 		p.turn()
@@ -176,7 +176,7 @@ func (p *player) lockAndWait() bool {
 func (p *player) acquire() bool {
 	for attempt := range p.run.bounds.Attempts {
 		p.doing = "TryLock"
-		p.BeginCall(lab.Acquire)
+		p.beginCall(lab.Acquire)
 		granted, err := p.lock.TryLock(context.Background())
 		p.turn()
 		p.Begin(lab.Renewal)
@@ -194,7 +194,7 @@ func (p *player) acquire() bool {
 			p.run.touched.reads |= strayed
 			if attempt+1 < p.run.bounds.Attempts {
 				p.awaitChange()
-			} else if p.Owns() && !p.run.underWay(p) {
+			} else if p.ownsLock() && !p.run.underWay(p) {
 				p.run.breaks(SelfDeadlock, "%s is refused by its own grant",
 					p.owner)
 			}
@@ -218,7 +218,7 @@ func (p *player) granted(how string) {
 	}
 	p.run.touched.reads |= allNodes
 	p.note("%s", how)
-	if !p.Owns() {
+	if !p.ownsLock() {
 		p.run.breaks(ToldALie, "%s's %s, and the servers do not have its grant",
 			p.owner, how)
 	}
@@ -228,7 +228,7 @@ func (p *player) granted(how string) {
 // depends on what has happened to the nodes since they refused.
 func (p *player) refused() {
 	p.note("TryLock returns false")
-	p.Refused()
+	p.wasRefused()
 	p.run.touched.reads |= allNodes
 }
 
@@ -276,7 +276,7 @@ func (p *player) request(doing string, a *access) answer {
 		a.token = l.Token()
 	}
 	p.doing, p.access = doing, a
-	p.Notice()
+	p.notice()
 	return p.await()
 }
 
@@ -289,7 +289,7 @@ func (p *player) release() {
 	p.note("calls Unlock")
 	for range 2 {
 		p.doing = "Unlock"
-		p.BeginCall(lab.Release)
+		p.beginCall(lab.Release)
 		err := p.lock.Unlock(context.Background())
 		p.turn()
 		p.Begin(lab.Renewal)
@@ -298,10 +298,10 @@ func (p *player) release() {
 		case err != nil:
 		case len(p.process.players) > 1:
 			// What commands of a call have done is known of the whole process.
-		case p.depth > 0 && !p.FoundOwn():
+		case p.depth > 0 && !p.foundOwn():
 			p.run.breaks(ToldALie, "%s's inner Unlock returns nil, and the"+
 				" servers did not have its grant", p.owner)
-		case p.depth == 0 && !p.FreedOwn():
+		case p.depth == 0 && !p.freedOwn():
 			p.run.breaks(ToldALie, "%s's Unlock returns nil, and it freed no"+
 				" grant of its own", p.owner)
 		}
@@ -325,7 +325,7 @@ func (p *player) await() answer {
 // program goes on second. A stopped process does not go on at all.
 func (p *player) turn() {
 	p.turning.Store(true)
-	p.Notice()
+	p.notice()
 	p.await()
 }
 

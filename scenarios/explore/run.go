@@ -132,13 +132,14 @@ type run struct {
 	reduced bool // see explore
 
 	world   *lab.World
+	control *controller
 	beside  *beside // nil where one world is enough
 	build   lock.Build
 	bounds  Bounds
 	epoch   time.Time     // what the clients' clocks say when a run begins
 	ahead   time.Duration // by how much the world's clock is ahead of them
 	program Program
-	clients []*lab.Client
+	clients []*client
 
 	processes []*process
 	players   []*player // their owners
@@ -146,7 +147,7 @@ type run struct {
 	used      budget
 	expired   bool // the lock is free because its lease has ended
 	mustMove  bool // somebody was stopped: only the clock matters now
-	flights   []lab.Flight
+	flights   []flight
 	gaveUp    bool // somebody has asked as often as the bounds allow
 	touched   footprint
 
@@ -172,7 +173,7 @@ const (
 
 func mine(client int) uint64 { return 1 << client }
 
-func node(n int) uint64 { return 1 << (30 + n) }
+func onNode(n int) uint64 { return 1 << (30 + n) }
 
 // apart says whether two actions come to the same in either order.
 func (f footprint) apart(g footprint) bool {
@@ -202,7 +203,7 @@ func (r *run) begin() error {
 	for _, p := range r.players {
 		p.stop()
 	}
-	r.world.Rewind()
+	r.control.rewind()
 	r.storage = r.world.Storage(0)
 	if r.records {
 		r.world.Record()
@@ -211,7 +212,7 @@ func (r *run) begin() error {
 	r.used, r.expired, r.mustMove = budget{}, false, false
 	r.processes, r.players = r.processes[:0], r.players[:0]
 	for i, c := range r.clients {
-		process := &process{Client: c}
+		process := &process{client: c}
 		r.processes = append(r.processes, process)
 		c.Skew = -r.ahead
 		for _, owner := range r.owners(i) {
@@ -219,7 +220,7 @@ func (r *run) begin() error {
 			if err != nil {
 				return fmt.Errorf("the lock can't be built: %w", err)
 			}
-			p := &player{Client: c, owner: owner, process: process, run: r,
+			p := &player{client: c, owner: owner, process: process, run: r,
 				lock: l, program: Once, wake: make(chan answer, 1)}
 			if i == 0 || r.program == Wait {
 				p.program = r.program
@@ -230,7 +231,7 @@ func (r *run) begin() error {
 	}
 	for _, p := range r.players {
 		p.start()
-		r.world.Settle()
+		r.control.settle()
 	}
 	r.settle()
 	return r.failed()
@@ -276,8 +277,8 @@ func (r *run) breaks(invariant Invariant, format string, args ...any) {
 // underWay says whether a command of the player's process has not reached its node
 // yet.
 func (r *run) underWay(p *player) bool {
-	return slices.ContainsFunc(r.world.Flights(), func(f lab.Flight) bool {
-		return f.Client == p.Client && f.Kind == lab.Request && (!f.Stray ||
+	return slices.ContainsFunc(r.control.onTheWay(), func(f flight) bool {
+		return f.client == p.client && f.kind == aRequest && (!f.stray ||
 			r.used.strays < r.bounds.Strays)
 	})
 }
@@ -285,13 +286,13 @@ func (r *run) underWay(p *player) bool {
 // settle lets everything happen that happens by itself: programs go on whose calls
 // have returned, and who waits for a change of the lock asks again.
 func (r *run) settle() {
-	r.world.Settle()
+	r.control.settle()
 	r.turns()
-	r.flights = r.world.Flights()
+	r.flights = r.control.onTheWay()
 	if r.used.strays >= r.bounds.Strays {
 		// Those that are left never arrive.
-		r.flights = slices.DeleteFunc(r.flights, func(f lab.Flight) bool {
-			return f.Stray
+		r.flights = slices.DeleteFunc(r.flights, func(f flight) bool {
+			return f.stray
 		})
 	}
 }
@@ -305,7 +306,7 @@ func (r *run) turns() {
 			case p.Dead() || p.Asleep():
 				continue
 			case p.turning.CompareAndSwap(true, false):
-			case p.waiting && p.Stale():
+			case p.waiting && p.stale():
 				p.waiting = false
 				p.remember("asks again", r.world.Now())
 			default:
@@ -313,7 +314,7 @@ func (r *run) turns() {
 			}
 			r.touched.writes |= mine(slices.Index(r.processes, p.process))
 			p.wake <- answer{}
-			r.world.Settle()
+			r.control.settle()
 			moved = true
 		}
 	}
@@ -322,7 +323,7 @@ func (r *run) turns() {
 // broken are the invariants that the state itself breaks, whatever led to it.
 func (r *run) broken() []Breach {
 	var broken []Breach
-	if believers := r.world.Believers(); len(believers) > 1 {
+	if believers := r.world.Log().Believers(); len(believers) > 1 {
 		broken = append(broken, Breach{TwoHolders, fmt.Sprintf("%s and %s believe"+
 			" to hold the lock", believers[0], believers[1])})
 	}
@@ -330,10 +331,10 @@ func (r *run) broken() []Breach {
 		switch {
 		case r.underWay(p):
 			// What is on its way may free the lock yet.
-		case (p.Dead() || p.done) && r.world.Endless(p.Client):
+		case (p.Dead() || p.done) && r.control.endless(p.client):
 			broken = append(broken, Breach{Orphaned, p.owner + " will never free" +
 				" its grant, and no lease ends it"})
-		case !p.Dead() && p.waiting && p.Owns():
+		case !p.Dead() && p.waiting && p.ownsLock():
 			broken = append(broken, Breach{SelfDeadlock, p.owner + " waits for its" +
 				" own grant"})
 		}
@@ -347,18 +348,18 @@ func (r *run) enabled() []action {
 	if !r.mustMove {
 		var nth map[action]uint8
 		for _, f := range r.flights {
-			if f.Behind {
+			if f.behind {
 				continue
 			}
-			a := action{client: uint8(r.index(f.Client)), node: uint8(f.Node)}
-			asleep := f.Client.Asleep()
-			switch f.Kind {
-			case lab.Request:
-				if a.sign = request; f.Stray {
+			a := action{client: uint8(r.index(f.client)), node: uint8(f.node)}
+			asleep := f.client.Asleep()
+			switch f.kind {
+			case aRequest:
+				if a.sign = request; f.stray {
 					a.sign = stray
 				}
-				asleep = asleep && !f.Left
-			case lab.Reply:
+				asleep = asleep && !f.left
+			case aReply:
 				a.sign = reply
 			default:
 				a.sign = message
@@ -420,7 +421,7 @@ func (r *run) clock() []action {
 		return nil // nobody is left for whom it matters
 	}
 	var actions []action
-	if r.used.expiries < r.bounds.Expiries && r.world.Leased() {
+	if r.used.expiries < r.bounds.Expiries && r.control.leased() {
 		actions = append(actions, action{sign: leaseUp})
 	}
 	if r.used.timers < r.bounds.Timers && !r.quiet() {
@@ -469,8 +470,8 @@ func (p *process) done() bool {
 
 // busy says whether anything of the process is on its way.
 func (r *run) busy(p *process) bool {
-	return slices.ContainsFunc(r.flights, func(f lab.Flight) bool {
-		return f.Client == p.Client
+	return slices.ContainsFunc(r.flights, func(f flight) bool {
+		return f.client == p.client
 	})
 }
 
@@ -501,13 +502,13 @@ func (r *run) unsure() *process {
 // finish finds that out. It ends the run.
 func (r *run) finish(p *process) {
 	m := r.moment(slices.Index(r.processes, p))
-	r.finished[m] = r.world.Silent(p.Client)
+	r.finished[m] = r.control.silent(p.client)
 }
 
 // quiet says whether it is known that no client's timer makes it do anything
 // before the clock must stop anyway.
 func (r *run) quiet() bool {
-	horizon := r.world.Horizon()
+	horizon := r.control.horizon()
 	for i, p := range r.processes {
 		if !p.Dead() && !p.Asleep() && r.silence[r.moment(i)] < horizon {
 			return false
@@ -527,7 +528,7 @@ func (r *run) moment(i int) moment {
 	return moment{i, r.processes[i].history, r.world.Now()}
 }
 
-func (r *run) index(c *lab.Client) int {
+func (r *run) index(c *client) int {
 	return slices.Index(r.clients, c)
 }
 
@@ -545,8 +546,8 @@ func (r *run) take(a action) ([]Breach, error) {
 	}
 	r.settle()
 	r.expires(a, held)
-	if (a.sign == request || a.sign == stray) && r.world.Changed() {
-		r.touched.writes |= node(int(a.node))
+	if (a.sign == request || a.sign == stray) && r.control.changed {
+		r.touched.writes |= onNode(int(a.node))
 	}
 	if err := r.failed(); err != nil {
 		return nil, err
@@ -572,18 +573,18 @@ func (r *run) do(a action) error {
 		r.mustMove = false
 		if a.sign == leaseUp {
 			r.used.expiries++
-			if !w.Leased() {
+			if !r.control.leased() {
 				return errDiverged
 			}
-			w.MoveToLeaseEnd(r.turns)
+			r.control.moveToLeaseEnd(r.turns)
 			return nil
 		}
 		r.used.timers++
-		before, horizon := make([]moment, len(r.processes)), w.Horizon()
+		before, horizon := make([]moment, len(r.processes)), r.control.horizon()
 		for i := range r.processes {
 			before[i] = r.moment(i)
 		}
-		if w.MoveToArrival() {
+		if r.control.moveToArrival() {
 			return nil
 		}
 		for i, p := range r.processes {
@@ -597,7 +598,7 @@ func (r *run) do(a action) error {
 		return errDiverged
 	}
 	p := r.processes[a.client]
-	p.Act()
+	p.act()
 	switch a.sign {
 	case storage:
 		return r.serve(r.player(a))
@@ -621,11 +622,11 @@ func (r *run) do(a action) error {
 		r.used.pauses++
 		r.mustMove = true
 		p.remember("stops", w.Now())
-		p.Pause(true)
+		p.pause(true)
 	case wake:
 		r.touched.reads |= allNodes // it may have waited for a change
 		p.remember("goes on", w.Now())
-		p.Pause(false)
+		p.pause(false)
 		for _, p := range p.players {
 			if p.parked != nil {
 				a := *p.parked
@@ -641,13 +642,13 @@ func (r *run) do(a action) error {
 
 // deliver lets something arrive, or a reply get lost.
 func (r *run) deliver(p *process, a action) error {
-	kind := map[byte]lab.Kind{request: lab.Request, stray: lab.Request,
-		reply: lab.Reply, lose: lab.Reply, message: lab.Message,
-		cut: lab.Message, drop: lab.Message}[a.sign]
+	kind := map[byte]kind{request: aRequest, stray: aRequest,
+		reply: aReply, lose: aReply, message: aMessage,
+		cut: aMessage, drop: aMessage}[a.sign]
 	nth := uint8(0)
 	for _, f := range r.flights {
-		if f.Client != p.Client || f.Kind != kind || f.Node != int(a.node) ||
-			f.Kind == lab.Request && f.Stray != (a.sign == stray) || f.Behind {
+		if f.client != p.client || f.kind != kind || f.node != int(a.node) ||
+			f.kind == aRequest && f.stray != (a.sign == stray) || f.behind {
 			continue
 		}
 		if nth++; nth != a.nth {
@@ -655,36 +656,36 @@ func (r *run) deliver(p *process, a action) error {
 		}
 		switch a.sign {
 		case request:
-			r.touched.reads |= node(f.Node)
+			r.touched.reads |= onNode(f.node)
 			r.asks(p, f)
 		case stray:
-			r.touched.reads |= node(f.Node)
+			r.touched.reads |= onNode(f.node)
 			r.touched.writes |= strayed
 			r.used.strays++
 		case lose:
 			r.used.lost++
-			p.remember(fmt.Sprintf("%d lost %s", f.Node, f.Exact), r.world.Now())
-			r.world.Lose(f)
+			p.remember(fmt.Sprintf("%d lost %s", f.node, f.exact), r.world.Now())
+			r.control.lose(f)
 			return nil
 		case cut, drop:
 			// A client is not told of a message that is dropped: it knows what it
 			// would know if the message had never been sent.
 			r.used.messages++
 			if a.sign == cut {
-				p.remember(fmt.Sprintf("%d cut %s", f.Node, f.Exact), r.world.Now())
+				p.remember(fmt.Sprintf("%d cut %s", f.node, f.exact), r.world.Now())
 			} else {
 				r.used.dropped = true
 			}
-			r.world.LoseMessage(f, a.sign == cut)
+			r.control.loseMessage(f, a.sign == cut)
 			return nil
 		default:
-			p.remember(fmt.Sprintf("%d %s %s %s", f.Node, f.Text, f.Exact, f.Raw()),
+			p.remember(fmt.Sprintf("%d %s %s %s", f.node, f.text, f.exact, f.raw()),
 				r.world.Now())
 			if r.records && a.sign == reply {
-				p.Note("gets the reply to %s", f.Text)
+				p.Note("gets the reply to %s", f.text)
 			}
 		}
-		r.world.Deliver(f)
+		r.control.deliver(f)
 		return nil
 	}
 	return errDiverged
@@ -726,7 +727,7 @@ func (p *player) answer(a answer) {
 // key stands for the state that the run is in: two runs in states of one key go on
 // in the same way. The processes are in it as what they were answered, and when.
 func (r *run) key() [sha256.Size]byte {
-	b := r.world.Snapshot(make([]byte, 0, 1024), r.flights)
+	b := r.control.snapshot(make([]byte, 0, 1024), r.flights)
 	b = append(b, r.storage.Snapshot()...)
 	for i, p := range r.processes {
 		if p.Dead() {
@@ -766,5 +767,5 @@ func (r *run) end() {
 	for _, p := range r.players {
 		p.stop()
 	}
-	r.world.Rewind()
+	r.control.rewind()
 }

@@ -9,8 +9,6 @@ import (
 	"math/big"
 	"slices"
 	"sync"
-
-	"github.com/lockladder/lockladder/internal/lab"
 )
 
 // state is a node of the state graph.
@@ -179,16 +177,16 @@ func (w *walker) runs() (err error) {
 // settle finds out what is not known of the processes of the state that the run is
 // in, and comes back to it.
 func (w *walker) settle(path []action) error {
-	asked := map[*lab.Client]int{}
+	asked := map[*client]int{}
 	for p := w.run.unsure(); p != nil; p = w.run.unsure() {
 		// What was found out is known by the client's history. The run may have
 		// come here with another history than the path has, so that it takes two
 		// times. When that is not enough the path does not have one history: a
 		// token from the clock, for instance.
-		if asked[p.Client] == 2 {
+		if asked[p.client] == 2 {
 			return w.in(errDiverged)
 		}
-		asked[p.Client]++
+		asked[p.client]++
 		w.run.finish(p)
 		if err := w.begin(path); err != nil {
 			return err
@@ -203,7 +201,7 @@ func (w *walker) next() (*state, []action) {
 	defer w.Unlock()
 	for len(w.open) > 0 && !w.failed {
 		s := w.open[0]
-		w.run.world.Busy()
+		w.run.control.Busy()
 		if w.infer(s); len(s.todo) > 0 {
 			if len(w.all) >= w.run.bounds.States {
 				w.walk.Stopped = true

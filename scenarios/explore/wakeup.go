@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/lockladder/lockladder/internal/lab"
 )
 
 // free says whether no key of the lock is on any node.
@@ -31,10 +29,10 @@ func (r *run) expires(a action, held bool) {
 
 // asks keeps whether the newest command of a process has come to a lock that was not
 // to be had: only who was refused is owed a message.
-func (r *run) asks(p *process, f lab.Flight) {
-	if r.program == Wait && !strings.Contains(f.Text, "SUBSCRIBE ") {
+func (r *run) asks(p *process, f flight) {
+	if r.program == Wait && !strings.Contains(f.text, "SUBSCRIBE ") {
 		_, turn, _ := r.turn()
-		p.refused = !p.Owns() && (!r.free() || turn)
+		p.refused = !p.ownsLock() && (!r.free() || turn)
 	}
 }
 
@@ -76,7 +74,7 @@ func (r *run) turn() (owner string, kept bool, left time.Duration) {
 	if r.bounds.Turn == nil {
 		return "", false, 0
 	}
-	id, left := r.world.Node(0).Look(r.bounds.Turn(key))
+	id, left := r.control.look(0, r.bounds.Turn(key))
 	owner, _, _ = strings.Cut(id, "#")
 	return owner, id != "", left
 }

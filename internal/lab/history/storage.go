@@ -1,15 +1,11 @@
-package lab
+package history
 
-import (
-	"crypto/sha1"
-	"encoding/hex"
-	"fmt"
-)
+import "fmt"
 
 // Storage is what the lock protects: one number. It checks fencing tokens where
-// the holder has one: who comes with an older token than it has seen is refused.
+// the holder has one, and refuses an older token than it has seen.
 type Storage struct {
-	world   *World
+	log     *Log
 	value   int
 	version int
 	highest uint64
@@ -17,15 +13,16 @@ type Storage struct {
 }
 
 // Storage makes a storage with a first value.
-func (w *World) Storage(value int) *Storage {
-	return &Storage{world: w, value: value}
-}
+func (l *Log) Storage(value int) *Storage { return &Storage{log: l, value: value} }
 
 // Value is what the storage holds.
 func (s *Storage) Value() int { return s.value }
 
+// Version is the version of the value.
+func (s *Storage) Version() int { return s.version }
+
 // admit checks a token; 0 means that the lock offers none.
-func (s *Storage) admit(h *Holding, token uint64) bool {
+func (s *Storage) admit(token uint64) bool {
 	if token != 0 && token < s.highest {
 		return false
 	}
@@ -35,7 +32,7 @@ func (s *Storage) admit(h *Holding, token uint64) bool {
 
 // Read returns the value and its version. It is false when the token was old.
 func (s *Storage) Read(h *Holding, token uint64) (value, version int, ok bool) {
-	ok = s.admit(h, token)
+	ok = s.admit(token)
 	s.note(h, token, "reads the storage", ok, s.value)
 	if ok {
 		s.newest = max(s.newest, h.Number)
@@ -44,22 +41,14 @@ func (s *Storage) Read(h *Holding, token uint64) (value, version int, ok bool) {
 }
 
 // Write changes the value, which the holder had read in the given version. It is
-// false when the token was old. A write that is accepted although a newer holder
-// has touched the storage is a stale write; one that is accepted although the
-// value has changed since it was read loses an update.
+// false when the token was old.
 func (s *Storage) Write(h *Holding, token uint64, value, version int) bool {
-	if !s.admit(h, token) {
+	if !s.admit(token) {
 		s.note(h, token, "writes to the storage", false, value)
 		return false
 	}
-	if h.Number < s.newest {
-		s.world.report(StaleWrite, "%s's write is accepted, although a later"+
-			" holder has touched the storage", h.Owner)
-	}
-	if version != s.version {
-		s.world.report(LostUpdate, "%s writes %d, and what was written since it"+
-			" read is lost", h.Owner, value)
-	}
+	s.log.happens(Event{Write: &Write{Owner: h.Owner, Number: h.Number,
+		Newest: s.newest, Value: value, Read: version, Found: s.version}})
 	s.value = value
 	s.version++
 	s.newest = max(s.newest, h.Number)
@@ -67,8 +56,11 @@ func (s *Storage) Write(h *Holding, token uint64, value, version int) bool {
 	return true
 }
 
-// Version is the version of the value.
-func (s *Storage) Version() int { return s.version }
+// Snapshot is all that the storage's answers depend on.
+func (s *Storage) Snapshot() string {
+	return fmt.Sprintf("storage %d %d %d %d", s.value, s.version, s.highest,
+		s.newest)
+}
 
 func (s *Storage) note(h *Holding, token uint64, what string, ok bool, value int) {
 	text := fmt.Sprintf("%s: %d", what, value)
@@ -78,10 +70,5 @@ func (s *Storage) note(h *Holding, token uint64, what string, ok bool, value int
 	if !ok {
 		text += ", refused"
 	}
-	h.Client.Note("%s", text)
-}
-
-func sha1Hex(s string) string {
-	sum := sha1.Sum([]byte(s))
-	return hex.EncodeToString(sum[:])
+	s.log.Note(h.Client, "%s", text)
 }

@@ -1,4 +1,4 @@
-package lab_test
+package order_test
 
 import (
 	"runtime"
@@ -11,9 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/order"
 )
 
-var aWorld = lab.Config{Nodes: 1, Key: key, TTL: 10 * second}
+const key = "stock"
+
+var aWorld = lab.Config{Nodes: 1, Key: key, TTL: 10 * time.Second}
 
 // oneCommand is a story of a single command.
 func oneCommand(w *lab.World) {
@@ -29,7 +32,7 @@ func oneCommand(w *lab.World) {
 // milliseconds.
 func TestAWorldThatGetsNoProcessorIsNotStuck(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	defer lab.Watch(time.Millisecond, 2*time.Millisecond)()
+	defer order.Watch(time.Millisecond, 2*time.Millisecond)()
 	var over atomic.Bool
 	var others sync.WaitGroup
 	for range 4 {
@@ -48,7 +51,7 @@ func TestAWorldThatGetsNoProcessorIsNotStuck(t *testing.T) {
 }
 
 func TestAWorldThatComputesWithoutEndIsStuck(t *testing.T) {
-	defer lab.Watch(10*time.Millisecond, 300*time.Millisecond)()
+	defer order.Watch(10*time.Millisecond, 300*time.Millisecond)()
 	var over atomic.Bool
 	ended := make(chan struct{})
 	err := lab.Run(t, aWorld, func(w *lab.World) {
@@ -62,12 +65,12 @@ func TestAWorldThatComputesWithoutEndIsStuck(t *testing.T) {
 	})
 	over.Store(true)
 	<-ended
-	require.ErrorIs(t, err, lab.ErrStuck)
+	require.ErrorIs(t, err, order.ErrStuck)
 	assert.ErrorContains(t, err, "it has computed")
 }
 
 func TestAWorldThatWaitsForTheWorldOutsideIsStuck(t *testing.T) {
-	defer lab.Watch(10*time.Millisecond, 100*time.Millisecond)()
+	defer order.Watch(10*time.Millisecond, 100*time.Millisecond)()
 	outside, ended := make(chan struct{}), make(chan struct{})
 	err := lab.Run(t, aWorld, func(w *lab.World) {
 		defer close(ended)
@@ -77,6 +80,6 @@ func TestAWorldThatWaitsForTheWorldOutsideIsStuck(t *testing.T) {
 	})
 	close(outside)
 	<-ended
-	require.ErrorIs(t, err, lab.ErrStuck)
+	require.ErrorIs(t, err, order.ErrStuck)
 	assert.ErrorContains(t, err, "outside of the story")
 }

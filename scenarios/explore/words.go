@@ -1,4 +1,4 @@
-package lab
+package explore
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ func words(b []byte, values ...any) []byte {
 		case float64:
 			b = strconv.AppendFloat(b, v, 'g', -1, 64)
 		default:
-			panic(fmt.Sprintf("lab: no word for a %T", value))
+			panic(fmt.Sprintf("explore: no word for a %T", value))
 		}
 	}
 	return b

@@ -1,4 +1,4 @@
-package lab
+package node
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
 )
 
 // Client-side caching, which miniredis does not have: a client that has sent
@@ -14,27 +16,24 @@ import (
 
 // tracked is a key that clients were shown.
 type tracked struct {
-	state   state
-	readers map[*conn]bool
+	state   history.State
+	readers map[*peer]bool
 }
 
-// track executes CLIENT TRACKING ON; it is false for another command, and on a
-// real server, which tracks by itself.
-func (k *conn) track(args []string) bool {
-	if len(args) < 3 || !strings.EqualFold(args[0], "CLIENT") ||
-		!strings.EqualFold(args[1], "TRACKING") ||
-		!strings.EqualFold(args[2], "ON") {
+// Tracks says whether a command is CLIENT TRACKING ON: messages may come from
+// then on.
+func Tracks(args []string) bool {
+	return len(args) > 2 && strings.EqualFold(args[0], "CLIENT") &&
+		strings.EqualFold(args[1], "TRACKING") && strings.EqualFold(args[2], "ON")
+}
+
+// track executes CLIENT TRACKING ON; it is false for another command.
+func (p *peer) track(args []string) bool {
+	if !Tracks(args) {
 		return false
 	}
-	if !k.pushing {
-		k.pushing = true
-		go k.push()
-	}
-	if _, virtual := k.server.(*peer); !virtual {
-		return false
-	}
-	k.tracking = true
-	k.noloop = slices.ContainsFunc(args, func(arg string) bool {
+	p.tracking = true
+	p.noloop = slices.ContainsFunc(args, func(arg string) bool {
 		return strings.EqualFold(arg, "NOLOOP")
 	})
 	return true
@@ -42,9 +41,9 @@ func (k *conn) track(args []string) bool {
 
 // saw keeps which keys the command under way has read, those inside scripts
 // included, and not changed again since.
-func (n *Node) saw(command string, args []string) {
+func (n *Embedded) saw(command string, args []string) {
 	switch {
-	case len(args) == 0 || handshake([]string{command}) || n.reading == nil:
+	case len(args) == 0 || OfDriver(command) || n.reading == nil:
 	case command == "GET":
 		n.reading[args[0]] = true
 	default:
@@ -53,31 +52,32 @@ func (n *Node) saw(command string, args []string) {
 }
 
 // reads executes a command for a client that tracks what it reads.
-func (k *conn) reads(args []string) string {
-	k.node.reading = map[string]bool{}
-	reply := k.server.execute(args)
-	read := slices.Sorted(maps.Keys(k.node.reading))
-	k.node.reading = nil
-	k.node.invalidate(k)
+func (p *peer) reads(args []string) string {
+	n := p.node
+	n.reading = map[string]bool{}
+	reply := p.dispatch(args)
+	read := slices.Sorted(maps.Keys(n.reading))
+	n.reading = nil
+	n.invalidate(p)
 	for _, key := range read {
-		k.node.show(key, k)
+		n.show(key, p)
 	}
 	return reply
 }
 
 // show remembers that a client knows a key.
-func (n *Node) show(key string, to *conn) {
+func (n *Embedded) show(key string, to *peer) {
 	t := n.tracked[key]
 	if t == nil {
-		t = &tracked{readers: map[*conn]bool{}}
+		t = &tracked{readers: map[*peer]bool{}}
 		n.tracked[key] = t
 	}
-	t.state = n.observe(key)
+	t.state = n.Observe(key)
 	t.readers[to] = true
-	if end := t.state.ends; !end.IsZero() && !n.expiring[end] {
+	if end := t.state.Ends; !end.IsZero() && !n.expiring[end] {
 		n.expiring[end] = true
 		go func() {
-			if n.world.gate.wait(end, "", n.index, "expiry") {
+			if n.Expire(end) {
 				delete(n.expiring, end)
 				n.invalidate(nil)
 			}
@@ -88,16 +88,16 @@ func (n *Node) show(key string, to *conn) {
 // invalidate tells the readers of every key that is no longer as it was shown,
 // and forgets them. The client that did it may not want to hear of it. A command
 // that sets what was set already is not noticed.
-func (n *Node) invalidate(by *conn) {
+func (n *Embedded) invalidate(by *peer) {
 	for _, key := range slices.Sorted(maps.Keys(n.tracked)) {
 		t := n.tracked[key]
-		if now := n.observe(key); now.exists == t.state.exists &&
-			now.value == t.state.value && now.ends.Equal(t.state.ends) {
+		if now := n.Observe(key); now.Exists == t.state.Exists &&
+			now.Value == t.state.Value && now.Ends.Equal(t.state.Ends) {
 			continue
 		}
 		for reader := range t.readers {
 			if reader != by || !by.noloop {
-				reader.server.(*peer).tell(invalidation + fmt.Sprintf("*1\r\n$%d\r\n%s\r\n",
+				reader.tell(Invalidation + fmt.Sprintf("*1\r\n$%d\r\n%s\r\n",
 					len(key), key))
 			}
 		}
@@ -105,14 +105,14 @@ func (n *Node) invalidate(by *conn) {
 	}
 }
 
-// invalidation is how the message begins; the list of keys follows.
-const invalidation = ">2\r\n$10\r\ninvalidate\r\n"
+// Invalidation is how the message begins; the list of keys follows.
+const Invalidation = ">2\r\n$10\r\ninvalidate\r\n"
 
 // tell leaves a message for the connection.
 func (p *peer) tell(message string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.messages = append(p.messages, pushed{message, time.Now()})
+	p.messages = append(p.messages, Pushed{message, time.Now()})
 	select {
 	case p.pushed <- struct{}{}:
 	default:

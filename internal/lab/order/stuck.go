@@ -1,4 +1,4 @@
-package lab
+package order
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ const turnsPerLook = 100
 // only if none of its goroutines could run at any look, or if it could have
 // run: the process has used its processor time, and every goroutine that was
 // ready has had many turns.
-func (w *World) watch(done <-chan error) error {
+func (b *Bubble) watch(done <-chan error) error {
 	timer := time.NewTicker(lookEvery)
 	defer timer.Stop()
 	q := quiet{since: processTime()}
@@ -36,11 +36,11 @@ func (w *World) watch(done <-chan error) error {
 			return err
 		case <-timer.C:
 		}
-		if passed := w.gate.passed.Load(); passed != q.passed {
+		if passed := b.Passed(); passed != q.passed {
 			q = quiet{passed: passed, since: processTime()}
 			continue
 		}
-		if err := q.look(w); err != nil {
+		if err := q.look(b); err != nil {
 			return err
 		}
 	}
@@ -55,7 +55,7 @@ type quiet struct {
 }
 
 // look is one look at a world in which nothing has passed since the last one.
-func (q *quiet) look(w *World) error {
+func (q *quiet) look(b *Bubble) error {
 	for range turnsPerLook {
 		runtime.Gosched()
 	}
@@ -63,7 +63,7 @@ func (q *quiet) look(w *World) error {
 	if q.looks < 2 {
 		return nil // the stacks of a thousand clients are dear
 	}
-	all := w.goroutines()
+	all := b.goroutines()
 	ready := slices.IndexFunc(all, goroutine.ready)
 	if ready >= 0 || len(all) == 0 {
 		q.blocked = 0
@@ -115,12 +115,12 @@ var (
 	function = regexp.MustCompile(`(?m)^([^\s].*)\(.*\)$`)
 )
 
-// goroutines are those inside the world's bubble.
-func (w *World) goroutines() []goroutine {
+// goroutines are those inside the bubble.
+func (b *Bubble) goroutines() []goroutine {
 	var own []goroutine
 	for _, stack := range stacks(true) {
 		header := bubbled.FindStringSubmatch(stack)
-		if header != nil && header[2] == w.bubble.Load() {
+		if header != nil && header[2] == b.name.Load() {
 			own = append(own, goroutine{header[1], stack})
 		}
 	}
@@ -128,8 +128,8 @@ func (w *World) goroutines() []goroutine {
 }
 
 // leaking names the function that a goroutine was left behind in.
-func (w *World) leaking() string {
-	for _, g := range w.goroutines() {
+func (b *Bubble) leaking() string {
+	for _, g := range b.goroutines() {
 		if name := caller(g.stack); name != "" {
 			return name
 		}
@@ -145,6 +145,7 @@ func caller(stack string) string {
 		if strings.Contains(strings.SplitN(name, "/", 2)[0], ".") &&
 			strings.Contains(name, "/") &&
 			!strings.Contains(name, "/internal/lab.") &&
+			!strings.Contains(name, "/internal/lab/") &&
 			!strings.Contains(name, "redis/go-redis") {
 			return name
 		}
@@ -152,8 +153,8 @@ func caller(stack string) string {
 	return ""
 }
 
-// panicked names the function that a recovered panic came from.
-func panicked() string {
+// Panicked names the function that a recovered panic came from.
+func Panicked() string {
 	_, after, _ := strings.Cut(stacks(false)[0], "\npanic(")
 	return cmp.Or(caller(after), "an unknown function")
 }

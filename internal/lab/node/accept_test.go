@@ -1,4 +1,4 @@
-package lab
+package node
 
 import (
 	"net"
@@ -21,15 +21,16 @@ func TestAConnectionShowsThePassword(t *testing.T) {
 	redis.RequireAuth("right")
 	for password, says := range map[string]string{
 		"right": "+PONG\r\n", "s3cret": "-WRONGPASS "} {
-		n := &Node{remote: locked{redis.Addr(), password}}
-		conn, err := n.accept("")
+		n := &remote{borrowed: &borrowed{
+			server: locked{redis.Addr(), password}}}
+		conn, err := n.Accept("")
 		require.NoError(t, err)
 		for range 2 {
-			reply := conn.execute([]string{"PING"})
+			reply := conn.Execute([]string{"PING"})
 			assert.Contains(t, reply, says)
 			assert.NotContains(t, reply, "s3cret")
 		}
-		conn.close()
+		conn.Close()
 	}
 }
 
@@ -38,12 +39,13 @@ func TestAConnectionShowsThePassword(t *testing.T) {
 func TestAConnectionToASilentServerIsOpenAtOnce(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	n := &Node{remote: locked{silent.Addr().String(), "right"}}
+	n := &remote{borrowed: &borrowed{
+		server: locked{silent.Addr().String(), "right"}}}
 	opened := make(chan error)
 	go func() { // ends with the listener, at the latest
-		conn, err := n.accept("")
+		conn, err := n.Accept("")
 		if err == nil {
-			conn.close()
+			conn.Close()
 		}
 		opened <- err
 	}()

@@ -1,0 +1,185 @@
+package history
+
+import "time"
+
+// Place is a lock key on a node.
+type Place struct {
+	Node int
+	Key  string
+}
+
+// State is what a node says of a key.
+type State struct {
+	Exists bool
+	Value  string    // of a hash: its fields
+	Ends   time.Time // zero: it does not expire
+
+	// Reading is what a server said whose clock is another one than this
+	// process's; nil where Ends is exact.
+	Reading *Reading `json:",omitempty"`
+}
+
+// Reading is a look at a key by the server's own clock, in milliseconds. Two looks
+// compare by it, however long this process was stopped in between.
+type Reading struct{ Ends, Now int64 }
+
+// Moved is by how much a command changed the end of a lease.
+func (s State) Moved(after State) time.Duration {
+	if s.Reading != nil && after.Reading != nil {
+		return time.Duration(after.Reading.Ends-s.Reading.Ends) *
+			time.Millisecond
+	}
+	return after.Ends.Sub(s.Ends)
+}
+
+// Altered says whether a command has changed a key.
+func (s State) Altered(after State) bool {
+	if s.Exists != after.Exists || s.Value != after.Value {
+		return true
+	}
+	if s.Exists && s.Reading != nil {
+		return s.Moved(after).Abs() > 2*time.Millisecond
+	}
+	return !s.Ends.Equal(after.Ends)
+}
+
+// mayHaveExpired says whether a key may have expired between the look and the
+// command, because the server's clock was not seen before the end of its lease.
+func (s State) mayHaveExpired(after State) bool {
+	return s.Exists && s.Reading != nil && !s.Ends.IsZero() &&
+		(after.Reading == nil || after.Reading.Now == 0 ||
+			after.Reading.Now+5 >= s.Reading.Ends)
+}
+
+// Grant is a lock key and the client whose command set it.
+type Grant struct {
+	Owner string
+	Since time.Time
+	Sent  time.Time // when the command was sent that began it
+	State State
+}
+
+// Command is a command that a node has executed.
+type Command struct {
+	Client string
+	Text   string    // as a person writes it
+	Sent   time.Time // by its client
+	Began  time.Time // from when on a grant that it makes may have been meant
+	Late   bool      // it took longer than the network takes
+}
+
+// Over says whether the grant's lease has ended at this moment, by the true
+// clock. A key that is still there and expires has a lease; of others only the
+// lock itself can tell.
+func (l *Log) Over(g *Grant) bool {
+	if l.LeaseEnd != nil {
+		if end, ok := l.LeaseEnd(g.State.Value); ok {
+			return !time.Now().Before(end)
+		}
+	}
+	return false
+}
+
+// until is when a grant's lease ends; zero when it has none.
+func (l *Log) until(g *Grant) time.Time {
+	end := g.State.Ends
+	if l.LeaseEnd != nil {
+		end, _ = l.LeaseEnd(g.State.Value)
+	}
+	return end
+}
+
+// Executed compares a lock key before and after a command, and keeps the books of
+// grants.
+func (l *Log) Executed(c Command, at Place, before, after State) {
+	if before.Exists != after.Exists || before.Value != after.Value {
+		l.Touch(at.Node)
+	}
+	g := l.Grants[at]
+	if before.mayHaveExpired(after) {
+		before = State{}
+	}
+	if !before.Exists {
+		g = nil // expired, if there was one
+	}
+	if g != nil && before.Altered(after) {
+		l.change(g, c, before, after)
+	}
+	switch {
+	case !after.Exists:
+		g = nil
+	case !before.Exists || before.Value != after.Value:
+		g = &Grant{Owner: c.Client, Since: time.Now(), Sent: c.Began, State: after}
+	case g != nil:
+		g.State = after
+	}
+	if g == nil {
+		delete(l.Grants, at)
+		return
+	}
+	l.Grants[at] = g
+	l.Touched = true
+}
+
+// change adds the event of a command that changed a key under a grant.
+func (l *Log) change(g *Grant, c Command, before, after State) {
+	granted := Granted{Owner: g.Owner, Since: l.Of(g.Since), Sent: l.Of(g.Sent),
+		Over: l.Over(g)}
+	if end := l.until(g); !end.IsZero() {
+		granted.Leased, granted.Until = true, l.Of(end)
+	}
+	l.happens(Event{Change: &Change{Client: c.Client, Text: c.Text,
+		Sent: l.Of(c.Sent), Late: c.Late, Before: before, After: after,
+		Grant: granted}})
+}
+
+// Believe keeps the books of a grant that no command showed: a client was told
+// that it has the lock, and so has what the node shows now.
+func (l *Log) Believe(client string, at Place, s State) {
+	if !s.Exists {
+		return
+	}
+	l.Touched = true
+	// What the node still has for another client is not this one's.
+	if g := l.Grants[at]; g == nil || g.State.Value != s.Value {
+		l.Grants[at] = &Grant{Owner: client, Since: time.Now(), State: s}
+	}
+}
+
+// Lost ends the grants of a node: its keys were removed by no client.
+func (l *Log) Lost(node int) {
+	for at := range l.Grants {
+		if at.Node == node {
+			delete(l.Grants, at)
+		}
+	}
+}
+
+// Owner is the client that a majority of the nodes holds the lock for, or "-".
+func (l *Log) Owner() string {
+	count := map[string]int{}
+	for at, g := range l.Grants {
+		if at.Key == l.Keys[0] && l.Holds(at, g.State) {
+			count[g.Owner]++
+		}
+	}
+	for owner, nodes := range count {
+		if nodes > l.Nodes/2 {
+			return owner
+		}
+	}
+	return "-"
+}
+
+// Version is how often one of the lock's keys has changed on a node.
+func (l *Log) Version(node int) int { return l.versions[node] }
+
+// Touch counts a change of one of the lock's keys on a node.
+func (l *Log) Touch(node int) { l.versions[node]++ }
+
+// Leased is when a client's command last changed the first key on a node, or its
+// lease.
+func (l *Log) Leased(node int) time.Time { return l.leased[node] }
+
+// Lease notes that a command does so now.
+func (l *Log) Lease(node int) { l.leased[node] = time.Now() }

@@ -1,0 +1,219 @@
+package node
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
+)
+
+// Embedded is a Redis server in this process, in virtual time. Besides what every
+// node can do its clock can jump and run at another rate.
+type Embedded struct {
+	// Driver changes the settings of its clients; nil changes nothing.
+	Driver func(*redis.Options)
+
+	// Seen is called for every command that it executes, those inside scripts
+	// included.
+	Seen func(from *server.Peer, command string, args []string)
+
+	// Clock is what its clock says; nil is the world's time.
+	Clock func() time.Time
+
+	// Expire waits for the end of a lease, in the world's order, and is false when
+	// the world has ended instead.
+	Expire func(end time.Time) bool
+
+	mu      sync.Mutex
+	redis   *miniredis.Miniredis
+	retired []*miniredis.Miniredis
+
+	tracked  map[string]*tracked // what clients were shown, see tracking.go
+	expiring map[time.Time]bool  // when one of them ends
+	reading  map[string]bool     // what the command under way has read; or nil
+
+	rate    float64   // how fast its clock runs; 0 is as fast as all others
+	drifted time.Time // what its clock said when it was given that rate
+	since   time.Time // which was then
+}
+
+// Boot starts the server, empty.
+func (n *Embedded) Boot() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.redis != nil {
+		n.retired = append(n.retired, n.redis)
+	}
+	n.redis = miniredis.NewMiniRedis()
+	// Inside the bubble only: outside, the baseline would be the real date, and
+	// keys would never expire.
+	n.redis.ClockTTL(true)
+	// Dial is what starts a server without a listener.
+	if c, err := n.redis.Dial(); err == nil {
+		c.Close()
+	}
+	n.tracked, n.expiring = map[string]*tracked{}, map[time.Time]bool{}
+	n.redis.Server().SetPreHook(
+		func(from *server.Peer, command string, args ...string) bool {
+			n.saw(command, args)
+			if n.Seen != nil {
+				n.Seen(from, command, args)
+			}
+			return false
+		})
+}
+
+// Close is Node's.
+func (n *Embedded) Close() error {
+	n.mu.Lock()
+	servers := append(n.retired, n.redis)
+	n.mu.Unlock()
+	for _, server := range servers {
+		server.Close()
+	}
+	return nil
+}
+
+// Server is the server now, with its clock set.
+func (n *Embedded) Server() *miniredis.Miniredis {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.Clock != nil {
+		n.redis.SetTime(n.Clock())
+	} else if n.rate != 0 {
+		n.redis.SetTime(n.clock())
+	}
+	return n.redis
+}
+
+// Observe is Node's.
+func (n *Embedded) Observe(key string) history.State {
+	m := n.Server()
+	if !m.Exists(key) {
+		return history.State{}
+	}
+	s := history.State{Exists: true}
+	if ttl := m.TTL(key); ttl > 0 {
+		if n.rate != 0 {
+			ttl = time.Duration(float64(ttl) / n.rate)
+		}
+		s.Ends = time.Now().Add(ttl)
+	}
+	switch m.Type(key) {
+	case "string":
+		s.Value, _ = m.Get(key)
+	case "hash":
+		fields, _ := m.HKeys(key)
+		slices.Sort(fields)
+		s.Value = strings.Join(fields, " ")
+	default:
+		s.Value = m.Type(key)
+	}
+	return s
+}
+
+// Lasts is Node's.
+func (n *Embedded) Lasts(key string, _ history.State) bool {
+	return n.Observe(key).Exists
+}
+
+// Lasting is Node's.
+func (n *Embedded) Lasting() []string {
+	m := n.Server()
+	return slices.DeleteFunc(m.Keys(), func(key string) bool {
+		return m.TTL(key) != 0
+	})
+}
+
+// Way is Node's: there is one address.
+func (n *Embedded) Way() Way { return Way{} }
+
+// NewClient is Node's.
+func (n *Embedded) NewClient(dial Dial) redis.UniversalClient {
+	if n.Driver == nil {
+		return n.Way().NewClient(dial)
+	}
+	o := single(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dial(ctx, "")
+	})
+	n.Driver(o)
+	return redis.NewClient(o)
+}
+
+// Connect is Node's: a connection takes no time.
+func (n *Embedded) Connect(context.Context, redis.UniversalClient) error {
+	return nil
+}
+
+// Accept is Redis's.
+func (n *Embedded) Accept(string) (Conn, error) { return newPeer(n), nil }
+
+// Operate is Node's.
+func (n *Embedded) Operate(args ...string) error {
+	newPeer(n).dispatch(args)
+	n.invalidate(nil)
+	return nil
+}
+
+// Delete is Node's.
+func (n *Embedded) Delete(keys ...string) error {
+	return n.Operate(append([]string{"DEL"}, keys...)...)
+}
+
+// Evict removes every key but some, as a server does that is out of memory.
+func (n *Embedded) Evict(keep []string) {
+	for _, key := range n.Server().Keys() {
+		if !slices.Contains(keep, key) {
+			n.Operate("DEL", key)
+		}
+	}
+}
+
+// Restart is Node's: it has no persistence.
+func (n *Embedded) Restart(cut func()) error {
+	n.Boot()
+	cut()
+	return nil
+}
+
+// Replicate is Node's: every replica here has heard of nothing.
+func (n *Embedded) Replicate() error { return nil }
+
+// Promote is Node's.
+func (n *Embedded) Promote(cut func()) error { return n.Restart(cut) }
+
+// Refuse is Node's: the network refuses.
+func (n *Embedded) Refuse(bool) error { return nil }
+
+// Hang is Node's: the network swallows what is sent.
+func (n *Embedded) Hang() error { return nil }
+
+// JumpClock moves the node's clock ahead.
+func (n *Embedded) JumpClock(ahead time.Duration) {
+	n.Server().FastForward(ahead)
+	n.invalidate(nil)
+}
+
+// Drift lets the node's clock run at another rate from now on: at 1.01 it gains
+// ten milliseconds in a second.
+func (n *Embedded) Drift(rate float64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.drifted, n.since, n.rate = n.clock(), time.Now(), rate
+}
+
+// clock is what the node's clock says.
+func (n *Embedded) clock() time.Time {
+	if n.rate == 0 {
+		return time.Now()
+	}
+	return n.drifted.Add(time.Duration(float64(time.Since(n.since)) * n.rate))
+}

@@ -1,0 +1,156 @@
+package node
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// peer is what an embedded server knows of a connection.
+type peer struct {
+	node   *Embedded
+	server *server.Server
+	peer   *server.Peer
+
+	subscriber atomic.Bool
+	pushed     chan struct{}
+
+	mu        sync.Mutex
+	out       bytes.Buffer
+	messages  []Pushed
+	published int // how many messages there were so far
+
+	tracking bool // the client is told of changes, see tracking.go
+	noloop   bool // but not of its own
+}
+
+func newPeer(n *Embedded) *peer {
+	p := &peer{node: n, server: n.Server().Server(),
+		pushed: make(chan struct{}, 1)}
+	p.peer = server.NewPeer(bufio.NewWriter(p))
+	return p
+}
+
+// Subscribe is Conn's.
+func (p *peer) Subscribe() { p.subscriber.Store(true) }
+
+// News is Conn's.
+func (p *peer) News() <-chan struct{} { return p.pushed }
+
+// Close ends the subscriptions; the server keeps nothing else of a connection.
+func (p *peer) Close() {
+	if p.subscriber.Load() {
+		p.dispatch([]string{"UNSUBSCRIBE"})
+	}
+}
+
+// Execute is Conn's.
+func (p *peer) Execute(args []string) string {
+	switch {
+	case p.track(args):
+		return "+OK\r\n"
+	case OfDriver(args[0]):
+		return p.dispatch(args)
+	case p.tracking:
+		return p.reads(args)
+	}
+	reply := p.dispatch(args)
+	p.node.invalidate(p)
+	return reply
+}
+
+// OfDriver says whether a command belongs to the driver: a handshake or a
+// keep-alive.
+func OfDriver(command string) bool {
+	switch strings.ToUpper(command) {
+	case "HELLO", "AUTH", "CLIENT", "SELECT", "READONLY", "COMMAND", "PING",
+		"QUIT", "INFO", "CLUSTER", "ASKING":
+		return true
+	}
+	return false
+}
+
+// dispatch lets the server execute a command and returns the raw reply.
+func (p *peer) dispatch(args []string) string {
+	p.server.Dispatch(p.peer, args)
+	p.peer.Flush()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	reply := p.out.String()
+	p.out.Reset()
+	return reply
+}
+
+// Write takes what the server has to say: replies, and messages to a subscriber
+// that arrive at any time. It never blocks, for the server holds its own mutex.
+func (p *peer) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.subscriber.Load() {
+		return p.out.Write(b)
+	}
+	r := bufio.NewReader(bytes.NewReader(b))
+	for {
+		frame, err := proto.Read(r)
+		if err != nil {
+			return len(b), nil
+		}
+		if !isMessage(frame) {
+			p.out.WriteString(frame)
+			continue
+		}
+		p.messages = append(p.messages, Pushed{frame, time.Now()})
+		p.published++
+		select {
+		case p.pushed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func isMessage(frame string) bool {
+	parts := strings.SplitN(frame, "\r\n", 4)
+	return len(parts) > 2 && (parts[2] == "message" || parts[2] == "pmessage" ||
+		parts[2] == "invalidate")
+}
+
+// Message takes the oldest message, or none.
+func (p *peer) Message() Pushed {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.messages) == 0 {
+		return Pushed{}
+	}
+	message := p.messages[0]
+	p.messages = p.messages[1:]
+	return message
+}
+
+// Published is Queue's.
+func (p *peer) Published() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.published
+}
+
+// Waiting is Queue's.
+func (p *peer) Waiting() (frames []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.messages {
+		frames = append(frames, m.Frame)
+	}
+	return frames
+}
+
+// Queue is a connection that knows which messages are on their way to it.
+type Queue interface {
+	Published() int             // how many messages there were so far
+	Waiting() (frames []string) // those that were not taken yet
+}

@@ -1,0 +1,279 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
+)
+
+// Setting is what a node on a real server must know of its scenario.
+type Setting struct {
+	Context context.Context
+	Key     string              // in the names of all keys that it leaves
+	Took    func(time.Duration) // is told how long the server took to answer
+}
+
+// On makes the node that a real server is.
+func On(s Server, setting Setting) Node {
+	b := &borrowed{setting: setting, server: s}
+	if store, ok := s.(Store); ok {
+		return &stored{borrowed: b, store: store}
+	}
+	return &remote{borrowed: b, observer: newObserver(s)}
+}
+
+// Disposable says whether scenarios may kill, stop and flush a server.
+func Disposable(s Server) bool {
+	switch s.(type) {
+	case OwnServer, OwnStore:
+		return true
+	}
+	return false
+}
+
+// borrowed is what nodes on real servers have in common.
+type borrowed struct {
+	setting Setting
+	server  Server
+	down    atomic.Bool // it was killed
+	stopped atomic.Bool // it was paused
+}
+
+// away says whether the server can't answer.
+func (b *borrowed) away() bool { return b.down.Load() || b.stopped.Load() }
+
+// host is the server, of whatever kind, that may be killed and stopped.
+func (b *borrowed) host() host { return b.server.(host) }
+
+// Lasts is Node's. It is known without asking: only its expiry, or a command that
+// was seen, ends a key.
+func (b *borrowed) Lasts(_ string, seen history.State) bool {
+	return seen.Ends.IsZero() || time.Now().Before(seen.Ends)
+}
+
+// Lasting is Node's: others may use the server, too.
+func (b *borrowed) Lasting() []string { return nil }
+
+// Restart is Node's.
+func (b *borrowed) Restart(cut func()) error {
+	b.host().Kill()
+	cut()
+	return told("restart", b.host().Restart())
+}
+
+// Refuse is Node's.
+func (b *borrowed) Refuse(refusing bool) error {
+	b.down.Store(refusing)
+	if refusing {
+		b.host().Kill()
+		return nil
+	}
+	return told("restart", b.host().Restart())
+}
+
+// Hang is Node's.
+func (b *borrowed) Hang() error {
+	b.stopped.Store(true)
+	return told("pause", b.host().Pause())
+}
+
+// wake brings the server back.
+func (b *borrowed) wake() error {
+	var resumed, restarted error
+	if b.stopped.Load() {
+		resumed = told("resume", b.host().Resume())
+	}
+	if b.down.Load() {
+		restarted = told("restart", b.host().Restart())
+	}
+	return errors.Join(resumed, restarted)
+}
+
+// told is an error with what was being done; nil when there is none.
+func told(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// remote is a node on real Redis servers.
+type remote struct {
+	*borrowed
+	observer redis.UniversalClient // for what belongs to no client
+}
+
+// newObserver is a client for what belongs to no client of the scenario.
+func newObserver(s Server) redis.UniversalClient {
+	user, password := s.Auth()
+	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	if cluster, ok := s.(ClusterServer); ok {
+		return redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: cluster.Masters(), Username: user, Password: password,
+			DialerRetries: 1, DialTimeout: time.Second, ReadTimeout: time.Second,
+			Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: quiet,
+		})
+	}
+	return redis.NewClient(&redis.Options{
+		Username: user, Password: password,
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", s.Addr())
+		},
+		MaxRetries: 3, DialerRetries: 1, DialTimeout: time.Second,
+		ReadTimeout: time.Second, Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: quiet,
+	})
+}
+
+// look reads a key's value, or a hash's fields, and what is left of its lease.
+const look = `
+local kind = redis.call('TYPE', KEYS[1]).ok
+local value = kind
+if kind == 'string' then
+  value = redis.call('GET', KEYS[1])
+elseif kind == 'hash' then
+  local fields = redis.call('HKEYS', KEYS[1])
+  table.sort(fields)
+  value = table.concat(fields, ' ')
+end
+local now = redis.call('TIME')
+return {kind, value, redis.call('PTTL', KEYS[1]),
+  now[1] * 1000 + math.floor(now[2] / 1000)}`
+
+// Observe is Node's.
+func (n *remote) Observe(key string) history.State {
+	if n.away() {
+		return history.State{}
+	}
+	asked := time.Now()
+	reply, err := n.observer.Eval(n.setting.Context, look, []string{key}).Slice()
+	n.setting.Took(time.Since(asked))
+	if err != nil {
+		return history.State{}
+	}
+	reading := &history.Reading{Now: reply[3].(int64)}
+	if reply[0] == "none" {
+		return history.State{Reading: reading}
+	}
+	s := history.State{Exists: true, Value: reply[1].(string), Reading: reading}
+	if ttl := reply[2].(int64); ttl >= 0 {
+		s.Ends = time.Now().Add(time.Duration(ttl) * time.Millisecond)
+		reading.Ends = reading.Now + ttl
+	}
+	return s
+}
+
+// Way is Node's.
+func (n *remote) Way() Way {
+	switch s := n.server.(type) {
+	case ClusterServer:
+		return Way{Masters: s.Masters()}
+	case SentinelServer:
+		_, password := s.Auth()
+		return Way{Name: s.MasterName(), Sentinels: s.Sentinels(),
+			Password: password}
+	}
+	return Way{}
+}
+
+// NewClient is Node's.
+func (n *remote) NewClient(dial Dial) redis.UniversalClient {
+	return n.Way().NewClient(dial)
+}
+
+// Connect is Node's.
+func (n *remote) Connect(ctx context.Context, rdb redis.UniversalClient) error {
+	return Connect(ctx, rdb)
+}
+
+// Accept is Redis's.
+func (n *remote) Accept(addr string) (Conn, error) {
+	if way := n.Way(); len(way.Masters)+len(way.Sentinels) == 0 || addr == "" {
+		addr = n.server.Addr()
+	}
+	c, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return nil, err
+	}
+	u := &upstream{conn: c, replies: make(chan string, 16),
+		arrived: make(chan struct{}, 1)}
+	user, password := n.server.Auth()
+	if password != "" {
+		args := []string{"AUTH", user, password}
+		if user == "" {
+			args = []string{"AUTH", password}
+		}
+		if err := proto.Write(c, args); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	go u.read(password != "")
+	return u, nil
+}
+
+// Operate is Node's.
+func (n *remote) Operate(args ...string) error {
+	words := make([]any, len(args))
+	for i, arg := range args {
+		words[i] = arg
+	}
+	return told("send "+args[0], n.observer.Do(n.setting.Context, words...).Err())
+}
+
+// Delete is Node's.
+func (n *remote) Delete(keys ...string) error {
+	return n.Operate(append([]string{"DEL"}, keys...)...)
+}
+
+// Replicate is Node's.
+func (n *remote) Replicate() error {
+	return told("start a replica", n.server.(OwnServer).Replicate())
+}
+
+// Promote is Node's.
+func (n *remote) Promote(cut func()) error {
+	defer cut()
+	return told("promote a replica", n.server.(OwnServer).Promote())
+}
+
+// Close is Node's.
+func (n *remote) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	defer n.observer.Close()
+	woken := n.wake()
+	var restored error
+	if own, ok := n.server.(OwnServer); ok {
+		restored = told("restore", own.Restore())
+	}
+	return errors.Join(woken, restored, told("remove the scenario's keys",
+		n.each(ctx, func(ctx context.Context, rdb *redis.Client) error {
+			keys := rdb.Scan(ctx, 0, "*"+n.setting.Key+"*", 1000).Iterator()
+			for keys.Next(ctx) {
+				if err := rdb.Del(ctx, keys.Val()).Err(); err != nil {
+					return err
+				}
+			}
+			return keys.Err()
+		})))
+}
+
+// each does something on every server of the node.
+func (n *remote) each(ctx context.Context,
+	do func(context.Context, *redis.Client) error) error {
+	if cluster, ok := n.observer.(*redis.ClusterClient); ok {
+		return cluster.ForEachMaster(ctx, do)
+	}
+	return do(ctx, n.observer.(*redis.Client))
+}

@@ -1,0 +1,115 @@
+package lab
+
+import (
+	"slices"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/judge"
+	"github.com/lockladder/lockladder/internal/lab/node"
+	"github.com/lockladder/lockladder/internal/lab/wire"
+)
+
+// What a scenario sees of the packages below.
+type (
+	Entry   = history.Entry   // one line of a timeline
+	Break   = history.Break   // an invariant that was broken, and by what
+	Holding = history.Holding // an owner that believes to hold the lock
+	Storage = history.Storage // what the lock protects
+
+	Fault = wire.Fault // what happens to one command
+	Call  = wire.Call  // what a client is doing when it sends one
+
+	// What scenarios may be run on, see package node.
+	Server    = node.Server
+	OwnServer = node.OwnServer
+	Store     = node.Store
+	OwnStore  = node.OwnStore
+	Frames    = node.Frames
+)
+
+// The calls of a lock. What is sent outside of a call is sent by the lock on its
+// own account.
+const (
+	Acquire = wire.Acquire
+	Release = wire.Release
+	Renewal = wire.Renewal
+)
+
+// The invariants that are judged by the history alone.
+const (
+	TwoHolders     = judge.TwoHolders
+	ForeignRelease = judge.ForeignRelease
+	ForeignRenewal = judge.ForeignRenewal
+	LostUpdate     = judge.LostUpdate
+	StaleWrite     = judge.StaleWrite
+)
+
+// History is all that was recorded, for package judge.
+func (w *World) History() *history.History { return &w.log.History }
+
+// Log is the history with what it is kept with, for an order that must know it.
+func (w *World) Log() *history.Log { return w.log }
+
+// Names are how commands and replies are written.
+func (w *World) Names() *history.Names { return w.names }
+
+// Timeline is what was recorded.
+func (w *World) Timeline() []*Entry { return w.log.Entries }
+
+// Storage makes a storage with a first value.
+func (w *World) Storage(value int) *Storage { return w.log.Storage(value) }
+
+// Owner is the client that a majority of the nodes holds the lock for, or "-".
+func (w *World) Owner() string { return w.log.Owner() }
+
+// Touched says whether any client has ever set one of the lock's keys.
+func (w *World) Touched() bool { return w.log.Touched }
+
+// LeaseOver says whether no grant is left whose lease is still running.
+func (w *World) LeaseOver() bool {
+	for at, g := range w.log.Grants {
+		if w.nodes[at.Node].Observe(at.Key).Exists && !w.log.Over(g) {
+			return false
+		}
+	}
+	return true
+}
+
+// Report notes a break that a scenario's own assertion has found, at the newest
+// entry.
+func (w *World) Report(invariant, format string, args ...any) {
+	w.log.Assert(invariant, format, args...)
+}
+
+// Broken are all breaks so far, in their order.
+func (w *World) Broken() []*Break {
+	if events := len(w.log.Events); events > w.judged {
+		w.breaks = append(w.breaks, judge.Breaks(&w.log.History, w.judged)...)
+		w.judged = events
+	}
+	return w.breaks
+}
+
+// Breaks are those of some invariants.
+func (w *World) Breaks(invariants ...string) []*Break {
+	var breaks []*Break
+	for _, b := range w.Broken() {
+		if slices.Contains(invariants, b.Invariant) {
+			breaks = append(breaks, b)
+		}
+	}
+	return breaks
+}
+
+// Render writes the timeline up to and including entry last (a negative one:
+// all), and marks the breaks of the given invariants under the entries that show
+// them.
+func (w *World) Render(last int, invariants ...string) string {
+	return w.log.Render(last, w.Breaks(invariants...))
+}
+
+// Unfired says whether a fate was decided for a command that was never sent,
+// and that the scenario can't do without.
+func (w *World) Unfired() bool {
+	return slices.ContainsFunc(w.clients, (*Client).Unfired)
+}

@@ -1,0 +1,269 @@
+package wire
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
+)
+
+// Call is what a client is doing when it sends a command.
+type Call string
+
+// The calls of a lock. What is sent outside of a call is sent by the lock on its
+// own account.
+const (
+	Acquire Call = "acquire"
+	Release Call = "release"
+	Renewal Call = "renewal"
+)
+
+// Fault is what happens to one command. Times are virtual, since the beginning.
+type Fault struct {
+	Deliver     time.Duration // when the request reaches the node
+	Answer      time.Duration // when the reply reaches the client
+	AnswerAfter time.Duration // how long the reply takes, from the sending
+	LoseReply   bool          // executed; the connection breaks, not a reply
+	Refuse      bool          // the connection breaks before it is sent
+	Hang        bool          // it is never executed, and never answered
+	CrashBefore bool          // the client dies instead of sending it
+	CrashAfter  bool          // executed; the client dies before the reply
+
+	// IfSent says that the scenario is the same when there is no such command.
+	IfSent bool
+
+	// Until is the event that Deliver or Answer stands for: in real time the
+	// command, or the reply, is held until it has happened.
+	Until func() bool
+}
+
+// happens says whether anything happens at all.
+func (f Fault) happens() bool {
+	return f.Deliver > 0 || f.Answer > 0 || f.AnswerAfter > 0 || f.LoseReply ||
+		f.Refuse || f.Hang || f.CrashBefore || f.CrashAfter
+}
+
+// Endpoint is a client to the network.
+type Endpoint struct {
+	net  *Net
+	Name string
+	Far  time.Duration // how much longer than the others' its messages travel
+	End  func()        // kills and joins a process of its own; nil: it has none
+
+	dead    atomic.Bool
+	cuts    sync.Mutex // windows: connections of real stores live on beside the scenario
+	windows []*window
+	counts  sync.Mutex // guards what follows: on real servers all go on at once
+	faults  map[fated]Fault
+	always  Fault
+	call    Call
+	sent    map[Call]int
+	decided map[Call]int // see Decided
+}
+
+type fated struct {
+	call Call
+	nth  int
+}
+
+// window is a time in which nothing passes between the client and the network.
+type window struct {
+	from, to time.Duration
+	open     atomic.Bool // in real time only after an event
+}
+
+// Endpoint connects a client of that name.
+func (n *Net) Endpoint(name string) *Endpoint {
+	return &Endpoint{net: n, Name: name, call: Renewal, faults: map[fated]Fault{},
+		sent: map[Call]int{}, decided: map[Call]int{}}
+}
+
+// Dead says whether the client has crashed.
+func (c *Endpoint) Dead() bool { return c.dead.Load() }
+
+// Crash ends the process: it sends nothing more, ever.
+func (c *Endpoint) Crash() {
+	if c.Kill() {
+		c.net.Log.Leave(c.Name, "")
+		c.net.Log.Note(c.Name, "dies")
+	}
+}
+
+// Kill is Crash without a word. It is false when the process was dead.
+func (c *Endpoint) Kill() bool {
+	if c.dead.Swap(true) {
+		return false
+	}
+	if c.End != nil {
+		c.End()
+	}
+	for _, p := range c.net.Ports {
+		for _, k := range p.Conns() {
+			if k.Client == c {
+				k.Close()
+			}
+		}
+	}
+	return true
+}
+
+// Die ends the process, but what it has sent already is on its way and arrives.
+// Its goroutines end at their next command.
+func (c *Endpoint) Die() {
+	c.dead.Store(true)
+	c.net.Log.Leave(c.Name, "")
+	c.net.Log.Note(c.Name, "dies")
+}
+
+// Revive makes the client as new, for another run.
+func (c *Endpoint) Revive() {
+	c.dead.Store(false)
+	c.Recount()
+}
+
+// Hold lets nothing pass between the client and the network in a time: a
+// process that is stopped, or a cut cable. What was sent meanwhile arrives late.
+// Where a machine may be late it does not begin before the event.
+func (c *Endpoint) Hold(from, to time.Duration, event func() bool) {
+	h := &window{from: from, to: to}
+	c.cuts.Lock()
+	c.windows = append(c.windows, h)
+	c.cuts.Unlock()
+	c.net.Order.From(c.net.Log.Moment(from), event, c.Dead, c.net.Lease,
+		func() { h.open.Store(true) })
+}
+
+// held is when the window ends in which the client is now; the zero time when it
+// is in none.
+func (c *Endpoint) held() time.Time {
+	c.cuts.Lock()
+	defer c.cuts.Unlock()
+	for _, h := range c.windows {
+		if !h.open.Load() {
+			continue // and the scenario may not have begun
+		}
+		if now := c.net.Log.Now(); h.from <= now && now < h.to {
+			return c.net.Log.Moment(h.to)
+		}
+	}
+	return time.Time{}
+}
+
+// hold keeps a command or a reply back until its event, where a moment is not
+// enough.
+func (c *Endpoint) hold(f Fault) {
+	if f.Until != nil {
+		c.net.Order.Await(f.Until, c.Dead, 3*c.net.Lease/2)
+	}
+}
+
+// Fault decides the fate of one command: the n-th that the client sends in the
+// next call of that kind which has so many, counted from 1.
+func (c *Endpoint) Fault(call Call, nth int, f Fault) {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	c.faults[fated{call, nth}] = f
+}
+
+// Always decides the fate of every command that has no fate of its own.
+func (c *Endpoint) Always(f Fault) {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	c.always = f
+}
+
+// latency is how long anything is on its way between the client and a node.
+func (c *Endpoint) latency() time.Duration {
+	return c.net.Latency + c.net.Log.Lasts(c.Far)
+}
+
+// fate counts a command and looks up what happens to it.
+func (c *Endpoint) fate() Fault {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	c.sent[c.call]++
+	if !c.net.Log.Recording {
+		return Fault{}
+	}
+	nth := fated{c.call, c.sent[c.call]}
+	if f, ok := c.faults[nth]; ok {
+		delete(c.faults, nth)
+		return f
+	}
+	return c.always
+}
+
+// Begin says what the client does from now on; commands are counted anew.
+func (c *Endpoint) Begin(call Call) {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	c.call = call
+	if call != Renewal {
+		c.sent[call], c.decided[call] = 0, 0
+	}
+}
+
+// Recount counts all commands anew.
+func (c *Endpoint) Recount() {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	clear(c.sent)
+}
+
+// Decided is which command of the newest call of a kind was the first to change
+// the lock, counted from 1; 0 when none has.
+func (c *Endpoint) Decided(call Call) int {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	return c.decided[call]
+}
+
+// decides notes that the command under way has changed the lock.
+func (c *Endpoint) decides() {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	if c.decided[c.call] == 0 {
+		c.decided[c.call] = c.sent[c.call]
+	}
+}
+
+// calls is what the client is doing.
+func (c *Endpoint) calls() Call {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	return c.call
+}
+
+// Unfired says whether a fate was decided for a command that was never sent,
+// and that the scenario can't do without.
+func (c *Endpoint) Unfired() bool {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	for _, f := range c.faults {
+		if f.happens() && !f.IfSent {
+			return true
+		}
+	}
+	return false
+}
+
+// Sent is how many commands the client has sent in the newest call of a kind, or
+// on its own account since the scenario began.
+func (c *Endpoint) Sent(call Call) int {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	return c.sent[call]
+}
+
+// late says whether a command that has just arrived took longer than the network
+// takes.
+func (c *Endpoint) late(sent time.Time) bool {
+	return time.Since(sent) > max(c.net.Log.Blur, c.latency())
+}
+
+// says records a command that came to nothing.
+func (c *Endpoint) says(p *Port, text, reply string) {
+	c.net.Log.Add(&history.Entry{Client: c.Name, Node: p.Index, Text: text,
+		Reply: reply})
+}

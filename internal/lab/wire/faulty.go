@@ -1,0 +1,196 @@
+package wire
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/node"
+	"github.com/lockladder/lockladder/internal/lab/order"
+)
+
+// faulty is the network with its latency and its faults.
+type faulty struct {
+	*Conn
+	answers chan answer  // late replies; nil until there is one
+	late    atomic.Int32 // how many have not arrived
+}
+
+// Refuse is Carrier's: everything may reach the server.
+func (k *faulty) Refuse([]string) string { return "" }
+
+// turn waits for the client's turn, not before due. It is false when the world has
+// ended or the client is dead.
+func (k *faulty) turn(due time.Time, text string) bool {
+	return k.Order.Wait(order.Turn{Due: due, Client: k.Client.Name,
+		Node: k.Port.Index, Text: text}) && !k.Client.dead.Load()
+}
+
+// Command is Carrier's.
+func (k *faulty) Command(args []string) bool {
+	c, p := k.Client, k.Port
+	text := k.Names.Command(c.Name, args)
+	sent := time.Now()
+	if !k.turn(sent.Add(c.latency()), text) {
+		return false
+	}
+	k.Order.Take()
+	fault := c.fate()
+	if fault.CrashBefore || fault.Refuse {
+		defer k.Order.Give()
+		if fault.CrashBefore {
+			c.says(p, text, "never sent: "+c.Name+" dies")
+			c.Crash()
+		} else {
+			c.says(p, text, "never sent: connection error")
+		}
+		return false
+	}
+	k.Order.Give()
+	if fault.Deliver > 0 {
+		c.hold(fault)
+	}
+	delayed := fault.Deliver > 0 || c.Far > 0
+	for {
+		due := k.Log.Moment(fault.Deliver)
+		if held := c.held(); held.After(due) {
+			due = held
+		}
+		if !time.Now().Before(due) {
+			break
+		}
+		delayed = true
+		if !k.turn(due, text) {
+			return false
+		}
+	}
+	if k.severed.Load() {
+		return false
+	}
+	if p.is(&p.silent) || fault.Hang {
+		k.Order.Take()
+		c.says(p, text, "no answer")
+		k.Order.Give()
+		<-k.ended
+		return false
+	}
+	k.Order.Take()
+	if !delayed {
+		k.Order.Took(time.Since(sent))
+	}
+	reply := k.Execute(Exchange{Args: args, Text: text, Sent: sent, Began: sent,
+		Fault: fault})
+	if fault.CrashAfter {
+		c.Crash()
+	}
+	k.Order.Give()
+	if fault.CrashAfter || fault.LoseReply || reply == "" {
+		return false
+	}
+	return k.answer(answer{reply, text, sent, time.Now(), fault})
+}
+
+// answer is a reply on its way back.
+type answer struct {
+	frame string
+	text  string // of the command
+	sent  time.Time
+	given time.Time // when the server gave it
+	fault Fault
+}
+
+// answer takes a reply back. A late one keeps the later ones of its connection
+// waiting, but not the commands: a driver may send them without waiting.
+func (k *faulty) answer(a answer) bool {
+	if k.late.Load() == 0 && !time.Now().Before(k.due(a)) {
+		return k.Write(a.frame)
+	}
+	if k.answers == nil {
+		k.answers = make(chan answer, cap(k.commands))
+		go k.deliver()
+	}
+	k.late.Add(1)
+	k.answers <- a
+	return true
+}
+
+// Answer takes a reply back that is on its way for no time. It must not overtake
+// the others: a driver that sends without waiting knows them by their order.
+func (k *faulty) Answer(frame string) bool {
+	if k.late.Load() == 0 {
+		return k.Write(frame)
+	}
+	now := time.Now()
+	return k.answer(answer{frame: frame, text: "handshake", sent: now,
+		given: now.Add(-k.Client.latency())})
+}
+
+// due is when a reply reaches the client.
+func (k *faulty) due(a answer) time.Time {
+	due := k.Log.Moment(a.fault.Answer)
+	if a.fault.AnswerAfter > 0 {
+		due = a.sent.Add(k.Log.Lasts(a.fault.AnswerAfter))
+	}
+	if arrives := a.given.Add(k.Client.latency()); arrives.After(due) {
+		due = arrives
+	}
+	if held := k.Client.held(); held.After(due) {
+		due = held
+	}
+	return due
+}
+
+// deliver takes late replies back, in their order.
+func (k *faulty) deliver() {
+	defer k.far.Close()
+	for {
+		var a answer
+		select {
+		case a = <-k.answers:
+		case <-k.ended:
+			return
+		}
+		if a.fault.Answer > 0 {
+			k.Client.hold(a.fault)
+		}
+		for {
+			due := k.due(a)
+			if !time.Now().Before(due) {
+				break
+			}
+			if !k.turn(due, "reply to "+a.text) || k.severed.Load() {
+				return
+			}
+		}
+		if !k.Write(a.frame) {
+			return
+		}
+		k.late.Add(-1)
+	}
+}
+
+// Message is Carrier's: messages have their turns, like commands.
+func (k *faulty) Message(message node.Pushed, text string) bool {
+	c, p := k.Client, k.Port
+	if !k.turn(message.At.Add(c.latency()), text) {
+		return false
+	}
+	if k.Gone() {
+		return true // nobody is there to hear it
+	}
+	if p.is(&p.muted) {
+		k.Order.Take()
+		c.says(p, text, "which is lost")
+		k.Order.Give()
+		return true
+	}
+	if held := c.held(); held.After(time.Now()) &&
+		!k.Order.Wait(order.Turn{Due: held, Client: c.Name, Node: p.Index,
+			Text: text}) {
+		return false
+	}
+	k.Order.Take()
+	k.Log.Add(&history.Entry{Client: c.Name, Node: p.Index, Text: text})
+	k.Order.Give()
+	return k.Write(message.Frame)
+}

@@ -1,0 +1,187 @@
+// Package wire is the network between the clients and the nodes: it takes commands,
+// replies and messages to their other end, late, or never, as the faults of a
+// scenario say. Faults happen on the way, never inside a lock. What passes is
+// written to the history, with what it did to the lock's keys.
+//
+// The package knows neither what time it is in nor what a node is: it waits with
+// an order.Order and asks a node.Node.
+package wire
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/node"
+	"github.com/lockladder/lockladder/internal/lab/order"
+)
+
+// Net is the network of one world.
+type Net struct {
+	Order   order.Order
+	Log     *history.Log
+	Names   *history.Names
+	Latency time.Duration // everything is on its way for so long, each way
+	Lease   time.Duration // how long an event of a scenario is waited for
+	Ports   []*Port
+
+	// Carry makes what takes commands and replies to the other end of a
+	// connection; nil is the network with its faults.
+	Carry func(*Conn) Carrier
+}
+
+// Carrier takes what comes on a connection to its other end.
+type Carrier interface {
+	// Refuse is the reply to a command that must not reach the server, or "".
+	Refuse(args []string) string
+
+	// Command takes a command to the server and its reply back. It is false when
+	// the connection is over.
+	Command(args []string) bool
+
+	// Answer takes the reply to one of the driver's own commands back. It is
+	// false when the connection is over.
+	Answer(reply string) bool
+
+	// Message takes a published message, which a person writes like the text, to
+	// the client. It is false when the connection is over.
+	Message(frame node.Pushed, text string) bool
+}
+
+// Port is where a node is connected to the network.
+type Port struct {
+	Node  node.Node
+	Index int
+
+	mu       sync.Mutex
+	conns    map[*Conn]struct{}
+	refusing bool // turns connections away
+	silent   bool // accepts connections and never answers
+	muted    bool // drops the messages to subscribers
+}
+
+// Plug connects a node to the network.
+func (n *Net) Plug(server node.Node) *Port {
+	p := &Port{Node: server, Index: len(n.Ports), conns: map[*Conn]struct{}{}}
+	n.Ports = append(n.Ports, p)
+	return p
+}
+
+// Refuse turns connections away from now on, or accepts them again.
+func (p *Port) Refuse(refusing bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refusing = refusing
+}
+
+// Hang swallows all commands from now on.
+func (p *Port) Hang() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.silent = true
+}
+
+// Mute drops the messages to subscribers, or lets them pass again.
+func (p *Port) Mute(muted bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.muted = muted
+}
+
+func (p *Port) is(flag *bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return *flag
+}
+
+// Conns are the open connections.
+func (p *Port) Conns() (conns []*Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for k := range p.conns {
+		conns = append(conns, k)
+	}
+	return conns
+}
+
+// Cut breaks all connections.
+func (p *Port) Cut() {
+	for _, k := range p.Conns() {
+		k.Close()
+	}
+}
+
+// keep remembers a connection, to cut it.
+func (p *Port) keep(k *Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns[k] = struct{}{}
+}
+
+func (p *Port) drop(k *Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, k)
+}
+
+// ErrDead is what a dead client's driver is told; no lock code ever sees it.
+var ErrDead = errors.New("the process has died")
+
+// Open connects the client to one of a node's addresses; "" is the node's own.
+func (c *Endpoint) Open(p *Port, addr string) (net.Conn, error) {
+	if c.dead.Load() {
+		return nil, ErrDead
+	}
+	if p.is(&p.refusing) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
+	near, far := net.Pipe()
+	if err := c.serve(p, far, addr); err != nil {
+		return nil, err
+	}
+	return near, nil
+}
+
+// Let connects all who come to a listener with one of a node's addresses. It ends
+// with the listener.
+func (c *Endpoint) Let(l net.Listener, p *Port, addr string) {
+	for {
+		far, err := l.Accept()
+		if err != nil {
+			return
+		}
+		if c.dead.Load() || c.serve(p, far, addr) != nil {
+			far.Close()
+		}
+	}
+}
+
+// serve takes the server's end of a connection, far, and connects it with the node
+// at one of its addresses. The server's close or the client's ends the goroutines.
+func (c *Endpoint) serve(p *Port, far net.Conn, addr string) error {
+	ended := make(chan struct{})
+	k := &Conn{
+		Net: c.net, Client: c, Port: p, far: far, ended: ended,
+		end: sync.OnceFunc(func() { close(ended) }),
+	}
+	switch server := p.Node.(type) {
+	case node.Opaque:
+		raw, err := server.Open()
+		if err != nil {
+			return err
+		}
+		p.keep(k)
+		k.stream(server, raw)
+	case node.Redis:
+		var err error
+		if k.Server, err = server.Accept(addr); err != nil {
+			return err
+		}
+		p.keep(k)
+		k.start()
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package wire
+
+import (
+	"net"
+	"sync"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/node"
+	"github.com/lockladder/lockladder/internal/lab/order"
+)
+
+// stream is a connection to a node whose protocol is not Redis's, and the network
+// in between.
+type stream struct {
+	*Conn
+	node   node.Opaque
+	raw    net.Conn
+	frames chan frame // from the client
+
+	mu      sync.Mutex
+	pending *request // the request that was not answered yet; or nil
+}
+
+// frame is a unit of the protocol on its way.
+type frame struct {
+	raw  []byte
+	text string
+}
+
+// request is a request on its way and what becomes of its reply.
+type request struct {
+	text   string
+	sent   time.Time
+	fault  Fault
+	before []history.State
+}
+
+// stream connects the client's side with the node.
+func (k *Conn) stream(server node.Opaque, raw net.Conn) {
+	s := &stream{Conn: k, node: server, raw: raw, frames: make(chan frame, 1024)}
+	go func() { // ends with the connection, as the other one does
+		<-k.ended
+		k.far.Close()
+		raw.Close()
+		k.Port.drop(k)
+	}()
+	go s.read()
+	go s.there()
+	go s.back()
+}
+
+// read takes what the client sends as soon as it is sent, as its own machine
+// would: a driver that waits for its bytes to leave sees no time-out.
+func (s *stream) read() {
+	defer close(s.frames)
+	requests := s.node.Requests(s.far)
+	for {
+		raw, text, err := requests.Next()
+		if err != nil {
+			return
+		}
+		select {
+		case s.frames <- frame{raw, text}:
+		case <-s.ended:
+			return
+		}
+	}
+}
+
+// there takes requests to the node. What was sent before the client hung up
+// arrives.
+func (s *stream) there() {
+	defer s.end()
+	for f := range s.frames {
+		if !s.passes() || f.text != "" && !s.send(f.text) {
+			return
+		}
+		if _, err := s.raw.Write(f.raw); err != nil {
+			return
+		}
+	}
+}
+
+// wait waits until a moment. It is false when the world has ended.
+func (s *stream) wait(due time.Time, text string) bool {
+	return s.Order.Wait(order.Turn{Due: due, Client: s.Client.Name,
+		Node: s.Port.Index, Text: text})
+}
+
+// passes waits while nothing passes between the client and the network.
+func (s *stream) passes() bool {
+	for {
+		held := s.Client.held()
+		if held.IsZero() {
+			return !s.Client.dead.Load()
+		}
+		if !s.wait(held, "frame") {
+			return false
+		}
+	}
+}
+
+// send decides the fate of a request, and waits until it may be delivered. It is
+// false when the connection is over.
+func (s *stream) send(text string) bool {
+	c, p := s.Client, s.Port
+	r := &request{text: text, sent: time.Now()}
+	s.Order.Take()
+	r.fault = c.fate()
+	call := c.calls()
+	switch {
+	case r.fault.CrashBefore:
+		c.says(p, text, "never sent: "+c.Name+" dies")
+		c.Crash()
+	case r.fault.Refuse:
+		c.says(p, text, "never sent: connection error")
+	case r.fault.Hang:
+		c.says(p, text, "no answer")
+	}
+	s.Order.Give()
+	switch {
+	case r.fault.CrashBefore, r.fault.Refuse:
+		return false
+	case r.fault.Hang:
+		<-s.ended
+		return false
+	}
+	if r.fault.Deliver > 0 {
+		c.hold(r.fault)
+		if !s.wait(s.Log.Moment(r.fault.Deliver), text) || c.dead.Load() {
+			return false
+		}
+	}
+	s.Order.Take()
+	defer s.Order.Give()
+	if call == Release {
+		for _, key := range s.Log.Keys {
+			r.before = append(r.before, s.node.Observe(key))
+		}
+	}
+	s.mu.Lock()
+	s.pending = r
+	s.mu.Unlock()
+	return true
+}
+
+// back takes replies to the client.
+func (s *stream) back() {
+	defer s.end()
+	replies := s.node.Replies(s.raw)
+	for {
+		raw, text, err := replies.Next()
+		if err != nil {
+			return
+		}
+		if text != "" && !s.reply(text) || !s.passes() {
+			return
+		}
+		if _, err := s.far.Write(raw); err != nil {
+			return
+		}
+	}
+}
+
+// reply records the reply to the pending request and does to it what was
+// decided. It is false when the connection is over.
+func (s *stream) reply(text string) bool {
+	s.mu.Lock()
+	r := s.pending
+	s.pending = nil
+	s.mu.Unlock()
+	if r == nil {
+		return true // more of a reply that has begun
+	}
+	c, log := s.Client, s.Log
+	due := log.Moment(r.fault.Answer)
+	if r.fault.AnswerAfter > 0 {
+		due = r.sent.Add(log.Lasts(r.fault.AnswerAfter))
+	}
+	s.Order.Take()
+	late := c.late(r.sent)
+	for i, before := range r.before {
+		after := s.node.Observe(log.Keys[i])
+		if after.Value != before.Value {
+			after = history.State{} // its new holder is told so later
+		}
+		at := history.Place{Node: s.Port.Index, Key: log.Keys[i]}
+		if g := log.Grants[at]; g != nil && g.State.Value == before.Value {
+			log.Executed(history.Command{Client: c.Name, Text: r.text,
+				Sent: r.sent, Began: r.sent, Late: late}, at, before, after)
+		}
+	}
+	e := &history.Entry{Client: c.Name, Node: s.Port.Index, Text: r.text,
+		Reply: text, Command: r.text}
+	if late {
+		e.Text += ", sent at " + log.Seconds(r.sent) + ","
+	}
+	switch {
+	case r.fault.CrashAfter:
+		e.Reply += ", and " + c.Name + " dies"
+	case r.fault.LoseReply:
+		e.Reply += ", which is lost"
+	case due.After(time.Now()):
+		e.Reply += ", which arrives at " + log.Seconds(due)
+	}
+	log.Add(e)
+	if r.fault.CrashAfter {
+		c.Crash()
+	}
+	s.Order.Give()
+	if r.fault.CrashAfter || r.fault.LoseReply {
+		s.severed.Store(true)
+		return false
+	}
+	if r.fault.Answer > 0 {
+		c.hold(r.fault)
+	}
+	return !due.After(time.Now()) || s.wait(due, text) && !c.dead.Load()
+}

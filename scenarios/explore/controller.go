@@ -1,0 +1,321 @@
+package explore
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/order"
+	"github.com/lockladder/lockladder/internal/lab/wire"
+)
+
+// controller is the order of an explorer's world: every command on its way to a
+// node and every reply on its way back waits until the run lets it arrive, and
+// time stands still until the run moves it. One world is used for many runs, one
+// after the other.
+type controller struct {
+	order.Bubble
+	world   *lab.World
+	clients []*client
+
+	mu      sync.Mutex
+	waiting []*pass
+	closed  bool
+	flooded atomic.Bool // everything passes at once
+	arrived chan struct{}
+
+	epoch      time.Time          // what the servers' clocks say when a run begins
+	changed    bool               // the newest command has changed its node
+	remembered map[string]*effect // what scripts do; nil when nothing is kept
+}
+
+// control makes the controller of a world that config describes. Remember says that
+// it keeps what a script has done to a node and does the same again, without
+// executing it, when it comes to a node that holds the same.
+func control(config *lab.Config, remember bool) *controller {
+	c := &controller{}
+	if remember {
+		c.remembered = map[string]*effect{}
+	}
+	config.Order, config.Carry = c, c.carry
+	config.Seen = func(_ int, _ *server.Peer, command string, args []string) {
+		c.unknown(command, args)
+	}
+	return c
+}
+
+// open takes the world over, with so many clients.
+func (c *controller) open(w *lab.World, clients int) {
+	c.world, c.epoch = w, time.Now()
+	for i := range w.Nodes {
+		w.Node(i).Embedded().Clock = c.serverTime
+	}
+	for i := range clients {
+		c.clients = append(c.clients, &client{Client: w.Client(
+			string(rune('A' + i))), control: c})
+	}
+	c.rewind()
+}
+
+// Run is order.Order's.
+func (c *controller) Run(t *testing.T, live func() error) error {
+	t.Helper()
+	return c.Bubble.Run(t, func() error {
+		c.arrived = make(chan struct{}, 1) // of the bubble
+		return live()
+	})
+}
+
+// Wait lets everything pass that is not on its way: see hold.
+func (c *controller) Wait(order.Turn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.closed
+}
+
+// Play does nothing: a run's actions are taken one by one.
+func (c *controller) Play(func() bool) error { return nil }
+
+// Notice is order.Order's.
+func (c *controller) Notice() {
+	select {
+	case c.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// Close is order.Order's.
+func (c *controller) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for _, p := range c.waiting {
+		p.open <- false
+	}
+	c.waiting = nil
+}
+
+// hold blocks until p is let pass. It is false when the world has ended instead.
+func (c *controller) hold(p *pass) bool {
+	p.open = make(chan bool, 1)
+	c.mu.Lock()
+	if c.closed || c.flooded.Load() {
+		c.mu.Unlock()
+		return !c.closed
+	}
+	c.waiting = append(c.waiting, p)
+	c.mu.Unlock()
+	c.Notice()
+	return <-p.open
+}
+
+// flood lets everything pass at once, or nothing any more.
+func (c *controller) flood(open bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flooded.Store(open)
+	for _, p := range c.waiting {
+		p.open <- true
+	}
+	c.waiting = nil
+}
+
+// serverTime is what the servers' clocks say: the same at the same moment of every
+// run.
+func (c *controller) serverTime() time.Time {
+	return c.epoch.Add(time.Since(c.world.Log().Start))
+}
+
+// warm lets the clients do something one after the other, on a network without
+// delays, so that the nodes know their scripts afterwards.
+func (c *controller) warm(do func(*client)) {
+	c.flood(true)
+	for _, client := range c.clients {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			do(client)
+		}()
+		<-done
+	}
+	c.rewind()
+}
+
+// rewind ends a run and makes the world as new, see lab.World.Rewind. Whatever the
+// run left behind ends: what is on its way is answered with an error. Virtual time
+// goes on meanwhile, so that all timers come up.
+func (c *controller) rewind() {
+	c.world.Rewind(func() {
+		c.flood(true)
+		time.Sleep(3*lease + time.Minute)
+		synctest.Wait()
+		c.flood(false)
+	})
+	for _, client := range c.clients {
+		client.rewind()
+	}
+}
+
+// silent says whether a client's process does nothing more by itself, watched for
+// twenty minutes. The run is over then: all others have died meanwhile.
+func (c *controller) silent(of *client) bool {
+	for _, other := range c.clients {
+		if other != of {
+			other.Die()
+		}
+	}
+	before := of.arrivals.Load()
+	time.Sleep(20 * time.Minute) // shorter than connections may be idle
+	synctest.Wait()
+	return of.arrivals.Load() == before
+}
+
+// settle waits until nothing moves any more.
+func (c *controller) settle() { synctest.Wait() }
+
+// unknown says whether the explorer can't tell what a command does to the rest of a
+// run, and fails: leases of a hash's fields, what a server tells a client of the
+// keys that it has read, and commands that wait at the server.
+func (c *controller) unknown(command string, args []string) bool {
+	if command = strings.ToUpper(command); command == "CLIENT" && len(args) > 0 {
+		command += " " + strings.ToUpper(args[0])
+	}
+	switch command {
+	case "HEXPIRE", "HPEXPIRE", "HEXPIREAT", "HPEXPIREAT", "HSETEX", "HGETEX",
+		"CLIENT TRACKING", "BLPOP", "BRPOP", "BLMOVE", "BLMPOP", "BRPOPLPUSH",
+		"BZPOPMIN", "BZPOPMAX", "BZMPOP", "XREAD", "XREADGROUP":
+		c.world.Fail("the explorer does not know what %s does", command)
+		return true
+	}
+	return false
+}
+
+// client is a client of the world, with what the explorer knows of it.
+type client struct {
+	*lab.Client
+	control  *controller
+	arrivals atomic.Int64 // how often its process has sent or done something
+	acts     atomic.Int64 // see act
+
+	cold []bool // by node: it said NOSCRIPT, and the source follows
+	seen []int  // by node: the version of the lock that it saw last
+
+	// Of its newest call, a bit a node:
+	asked uint64 // a command came to it
+	owned uint64 // it had the client's grant when one came
+	freed uint64 // one removed the client's grant from it
+}
+
+func (c *client) rewind() {
+	c.arrivals.Store(0)
+	c.acts.Store(0)
+	nodes := c.control.world.Nodes
+	c.cold, c.seen = make([]bool, nodes), make([]int, nodes)
+	c.asked, c.owned, c.freed = 0, 0, 0
+}
+
+// owns says whether the lock on a node is the client's and its lease not over.
+func (c *client) owns(node int) bool {
+	log, key := c.control.world.Log(), c.control.world.Keys[0]
+	g := log.Grants[place(node, key)]
+	return g != nil && g.Owner == c.Name &&
+		c.control.world.Node(node).Observe(key).Exists && !log.Over(g)
+}
+
+// majority says whether so many nodes, a bit each, are one.
+func (c *controller) majority(nodes uint64) bool {
+	count := 0
+	for ; nodes != 0; nodes &= nodes - 1 {
+		count++
+	}
+	return count > c.world.Nodes/2
+}
+
+// ownsLock says whether a majority of the nodes has the client's grant, and its
+// lease is not over.
+func (c *client) ownsLock() bool {
+	var nodes uint64
+	for i := range c.control.world.Nodes {
+		if c.owns(i) {
+			nodes |= 1 << i
+		}
+	}
+	return c.control.majority(nodes)
+}
+
+// beginCall says that the client's program calls the lock: what foundOwn,
+// freedOwn and stale tell is about that call.
+func (c *client) beginCall(call lab.Call) {
+	c.Begin(call)
+	c.asked, c.owned, c.freed = 0, 0, 0
+}
+
+// foundOwn says whether a majority of the nodes had the client's grant when a
+// command of its newest call came to them.
+func (c *client) foundOwn() bool { return c.control.majority(c.owned) }
+
+// freedOwn says whether commands of the client's newest call have removed its own
+// grant from a majority of the nodes, before its lease was over.
+func (c *client) freedOwn() bool { return c.control.majority(c.freed) }
+
+// wasRefused takes the state of the nodes that the refused call did not ask as
+// seen.
+func (c *client) wasRefused() {
+	for i := range c.seen {
+		if c.asked&(1<<i) == 0 {
+			c.seen[i] = c.control.version(i)
+		}
+	}
+}
+
+// stale says whether the lock has changed on a node since the client saw it last:
+// after a refusal it may be free.
+func (c *client) stale() bool {
+	for i := range c.seen {
+		if c.seen[i] != c.control.version(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// version is how often the lock has changed on a node.
+func (c *controller) version(node int) int { return c.world.Log().Version(node) }
+
+// notice says that the client's program has got on by itself.
+func (c *client) notice() {
+	c.arrivals.Add(1)
+	c.control.Notice()
+}
+
+// act says that something is about to happen to the client. What it sends then
+// comes after all that it has sent before, at the same moment.
+func (c *client) act() { c.acts.Add(1) }
+
+// pause stops the process, or lets it go on.
+func (c *client) pause(asleep bool) {
+	c.control.mu.Lock()
+	for _, p := range c.control.waiting {
+		if p.conn.client == c {
+			p.left = asleep
+		}
+	}
+	c.control.mu.Unlock()
+	c.Pause(asleep)
+}
+
+// carry connects the explorer's end of a connection.
+func (c *controller) carry(k *wire.Conn) wire.Carrier {
+	for _, client := range c.clients {
+		if client.Endpoint == k.Client {
+			return &conn{Conn: k, control: c, client: client}
+		}
+	}
+	panic("explore: a connection of no client")
+}

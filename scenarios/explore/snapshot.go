@@ -1,0 +1,167 @@
+package explore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/node"
+)
+
+// snapshot appends all that the rest of a run depends on: the clock, what the
+// nodes hold and until when, whose grants they are, who believes to hold the
+// lock, what is known of each client, and what is on its way. What the clients'
+// processes themselves will do is not in it: they follow from what they were
+// answered, and when.
+func (c *controller) snapshot(b []byte, flights []flight) []byte {
+	log := c.world.Log()
+	b = append(words(b, log.Now()), '\n')
+	for n := range c.world.Nodes {
+		b = c.dumpConnections(c.dump(b, n), n)
+	}
+	for _, client := range c.clients {
+		if b = words(b, client.Name); client.Dead() {
+			b = append(b, " dead\n"...)
+			continue
+		}
+		b = words(b, client.Asleep(), client.asked, client.owned, client.freed)
+		for n, seen := range client.seen {
+			b = words(b, seen == log.Version(n))
+		}
+		b = append(b, '\n')
+	}
+	for _, h := range log.Inside {
+		b = append(words(b, bare("in"), h.Owner, h.Number, h.Told()), '\n')
+	}
+	b = append(words(b, bare("held"), log.Held), '\n')
+	for _, f := range flights {
+		b = words(b, f.client.Name, int(f.kind), f.node, f.sent, f.left, f.stray,
+			f.behind, f.text, bare(f.exact))
+		if p := f.pass; p.kind == aReply {
+			b = words(append(b, f.raw()...), max(p.behind-p.conn.heard, 0))
+		}
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// dump appends what a node holds, with the ends of leases, and whose it is.
+func (c *controller) dump(b []byte, node int) []byte {
+	log, m, name := c.world.Log(), c.server(node), c.alias
+	for _, key := range m.Keys() {
+		kind := m.Type(key)
+		b = words(b, node, bare(kind), key)
+		if ttl := m.TTL(key); ttl > 0 {
+			b = words(b, bare("until"), log.Now()+ttl)
+		}
+		switch kind {
+		case "string":
+			value, _ := m.Get(key)
+			b = words(b, name(value))
+		case "hash":
+			fields, _ := m.HKeys(key)
+			slices.Sort(fields)
+			for _, field := range fields {
+				b = words(b, name(field), name(m.HGet(key, field)))
+			}
+		case "list":
+			values, _ := m.List(key)
+			for _, value := range values {
+				b = words(b, name(value))
+			}
+		case "set":
+			members, _ := m.Members(key)
+			for _, member := range members {
+				b = words(b, name(member))
+			}
+		case "zset":
+			scores, _ := m.SortedSet(key)
+			for _, member := range slices.Sorted(maps.Keys(scores)) {
+				b = words(b, name(member), scores[member])
+			}
+		default:
+			b = words(b, bare("never the same"), c.Passed())
+		}
+		if g := log.Grants[place(node, key)]; g != nil {
+			b = words(b, bare("of"), bare(g.Owner), bare("since"),
+				g.Since.Sub(log.Start))
+		}
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// dumpConnections appends what a node keeps for its connections: transactions, and
+// messages that wait behind the one that is on its way.
+func (c *controller) dumpConnections(b []byte, n int) []byte {
+	var lines []string
+	for _, open := range c.world.Node(n).Port().Conns() {
+		k := open.Carrier.(*conn)
+		line := k.queued + k.watched
+		if !k.Gone() {
+			for _, frame := range k.Server.(node.Queue).Waiting() {
+				line += c.frame(frame)
+			}
+		}
+		if line != "" {
+			lines = append(lines, fmt.Sprintf("%d %s %s\n", n, k.client.Name,
+				line))
+		}
+	}
+	for _, line := range slices.Sorted(slices.Values(lines)) {
+		b = append(b, line...)
+	}
+	return b
+}
+
+// holds describes what the nodes hold, for people: a line a key.
+func (c *controller) holds() []string {
+	log, lines := c.world.Log(), []string{}
+	for n := range c.world.Nodes {
+		holds, plain := holdings(c.server(n))
+		if !plain {
+			for line := range strings.Lines(string(c.dump(nil, n))) {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+			continue
+		}
+		for _, h := range holds {
+			line := fmt.Sprintf("node %d: %s =", n+1, h.key)
+			for _, word := range slices.Concat(h.fields, []string{h.value}) {
+				if word = c.alias(word); word != "" {
+					line += " " + word
+				}
+			}
+			if h.ttl > 0 {
+				line += ", until " + history.Seconds(log.Now()+h.ttl)
+			}
+			if g := log.Grants[place(n, h.key)]; g != nil {
+				line += ", " + g.Owner + "'s since " + log.Seconds(g.Since)
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// look is a string's value on the node, and how long it will be there: 0 when it is
+// not there, or does not expire.
+func (c *controller) look(node int, key string) (value string, left time.Duration) {
+	m := c.server(node)
+	value, err := m.Get(key)
+	if err != nil {
+		return "", 0
+	}
+	return value, m.TTL(key)
+}
+
+// alias is the name of a random word, or the word.
+func (c *controller) alias(word string) string {
+	if alias, ok := c.world.Names().Alias(word); ok {
+		return alias
+	}
+	return word
+}
