@@ -211,7 +211,7 @@ func (t *telling) once(n int, story func(*story), options ...worldOption) (
 		t.err = err
 	}
 	if world != nil && err == nil {
-		t.leave(world.Left(), kept)
+		t.leave(world.Left, kept)
 	}
 	return late
 }
@@ -475,8 +475,8 @@ func (s *storyOf) run(scripts ...func()) {
 		s.actors[i].Go(script)
 	}
 	s.Play()
-	if len(s.Failures()) > 0 || len(s.Broken()) > 0 || s.Touched() ||
-		!s.someoneHeld() || !s.SeesGrants(0) {
+	if len(s.Failures()) > 0 || len(s.Broken()) > 0 || s.Log().Touched ||
+		!s.someoneHeld() || !s.Node(0).SeesGrants() {
 		return
 	}
 	if s.actors[0].acquires == 0 {

@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
-	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/internal/lab/wire"
 	"github.com/lockladder/lockladder/lock"
@@ -227,19 +226,12 @@ func (c *Client) Enter(lost <-chan struct{}) *Holding {
 func (c *Client) EnterAs(owner string, lost <-chan struct{}) *Holding {
 	w := c.world
 	h := w.log.Enter(c.Name, owner, lost, c.Asleep)
-	if !w.SeesGrants(0) {
+	if !w.nodes[0].SeesGrants() {
 		for _, key := range w.Keys {
 			w.log.Believe(c.Name, history.Place{Key: key}, w.nodes[0].Observe(key))
 		}
 	}
 	return h
-}
-
-// SeesGrants says whether commands to a node show what they do to the lock. Where
-// they don't, a client that was told it has the lock is taken for its owner.
-func (w *World) SeesGrants(i int) bool {
-	_, sees := w.nodes[i].port.Node.(node.Redis)
-	return sees
 }
 
 // Leave records that the client no longer believes to hold the lock.

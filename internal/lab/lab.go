@@ -76,6 +76,10 @@ type Config struct {
 type World struct {
 	Config
 
+	// Left are the Lasting keys at the end of the world, several leases after the
+	// last client's death.
+	Left []string
+
 	order   order.Order
 	net     *wire.Net
 	log     *history.Log
@@ -88,7 +92,6 @@ type World struct {
 	over    atomic.Bool  // the dead have had their time
 	failing sync.Mutex
 	errs    []error
-	left    []string // see Left
 	judged  int      // events
 	breaks  []*Break // of those
 
@@ -130,13 +133,13 @@ func newWorld(config Config) *World {
 		w.order = &order.Virtual{Most: w.Most}
 		fallthrough
 	default:
-		w.boot = w.embedded
+		w.boot = func(i int) node.Node { return embedded(w, i) }
 	}
 	return w
 }
 
 // embedded starts a node in virtual time.
-func (w *World) embedded(i int) node.Node {
+func embedded(w *World, i int) node.Node {
 	n := &node.Embedded{Driver: w.Driver, Expire: func(end time.Time) bool {
 		return w.order.Wait(order.Turn{Due: end, Node: i, Text: "expiry"})
 	}}
@@ -199,7 +202,7 @@ func (w *World) end() {
 	w.order.Elapse(3*w.TTL + time.Minute)
 	w.over.Store(true)
 	w.order.Elapse(3*w.TTL + time.Minute)
-	w.left = w.Lasting()
+	w.Left = w.Lasting()
 	for _, c := range w.clients {
 		c.close()
 	}

@@ -139,9 +139,12 @@ func (w *World) Lasting() []string {
 	return keys
 }
 
-// Left are the Lasting keys at the end of the world, several leases after the
-// last client's death.
-func (w *World) Left() []string { return w.left }
+// SeesGrants says whether commands to the node show what they do to the lock. Where
+// they don't, a client that was told it has the lock is taken for its owner.
+func (n *Node) SeesGrants() bool {
+	_, sees := n.port.Node.(node.Redis)
+	return sees
+}
 
 // Free says whether none of the lock's keys exists on the node.
 func (n *Node) Free() bool {

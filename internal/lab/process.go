@@ -45,9 +45,9 @@ func (e Entrance) Connect(ctx context.Context, rdb redis.UniversalClient) error 
 // client's own is connected to it.
 func (c *Client) Listen() ([]Entrance, error) {
 	var entrances []Entrance
-	for i, n := range c.world.nodes {
+	for _, n := range c.world.nodes {
 		e := Entrance{Way: n.port.Node.Way(), Doors: map[string]string{},
-			Store: !c.world.SeesGrants(i)}
+			Store: !n.SeesGrants()}
 		for _, addr := range append([]string{""}, e.Masters...) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {

@@ -57,7 +57,7 @@ func TestAHistoryFromAFileIsJudgedAsTheWorldJudgedIt(t *testing.T) {
 			judge.ForeignRelease, judge.ForeignRelease, "not told"}, invariants)
 
 		name := filepath.Join(t.TempDir(), "history.json")
-		text, err := json.Marshal(w.History())
+		text, err := json.Marshal(w.Log().History)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(name, text, 0o600))
 		file, err := os.Open(name)

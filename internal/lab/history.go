@@ -44,10 +44,7 @@ const (
 	StaleWrite     = judge.StaleWrite
 )
 
-// History is all that was recorded, for package judge.
-func (w *World) History() *history.History { return &w.log.History }
-
-// Log is the history with what it is kept with, for an order that must know it.
+// Log is the history, for package judge and for an order that must know it.
 func (w *World) Log() *history.Log { return w.log }
 
 // Names are how commands and replies are written.
@@ -61,9 +58,6 @@ func (w *World) Storage(value int) *Storage { return w.log.Storage(value) }
 
 // Owner is the client that a majority of the nodes holds the lock for, or "-".
 func (w *World) Owner() string { return w.log.Owner() }
-
-// Touched says whether any client has ever set one of the lock's keys.
-func (w *World) Touched() bool { return w.log.Touched }
 
 // LeaseOver says whether no grant is left whose lease is still running.
 func (w *World) LeaseOver() bool {

@@ -1,0 +1,53 @@
+package lab_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/lockladder/lockladder/internal/lab"
+)
+
+func TestTheWorldKnowsWhoseGrantAKeyIs(t *testing.T) {
+	stageFor(t, func(s *stage) {
+		s.a.Go(func() {
+			s.a.ask("SET", key, "a", "NX", "PX", 10000)
+			s.a.Step("enters", func() { s.a.Enter(nil) })
+		})
+		s.b.Go(func() {
+			s.b.Sleep(second)
+			s.b.Step("looks", func() { assert.Equal(t, "A", s.Owner()) })
+			s.b.ask("PEXPIRE", key, 20000)
+			s.b.ask("DEL", key)
+			s.b.ask("SET", key, "b", "NX")
+			s.b.Step("looks", func() { assert.Equal(t, "B", s.Owner()) })
+			s.b.Step("enters", func() { s.b.Enter(nil) })
+		})
+		s.Play()
+		for invariant, event := range map[string]string{
+			lab.ForeignRenewal: "1.000 s: B's PEXPIRE stock 20000 extends the" +
+				" lease of A's grant",
+			lab.ForeignRelease: "1.000 s: B's DEL stock removes the grant that A" +
+				" has since 0.000 with a lease until 21.000",
+			lab.TwoHolders: "1.000 s: B holds the lock, and A was never told" +
+				" that it lost it",
+		} {
+			if breaks := s.Breaks(invariant); assert.Len(t, breaks, 1) {
+				assert.Equal(t, event, breaks[0].String())
+			}
+		}
+	})
+}
+
+func TestAGrantWhoseLeaseIsOverIsNobodys(t *testing.T) {
+	stageFor(t, func(s *stage) {
+		s.a.Go(func() { s.a.ask("SET", key, "a", "NX", "PX", 10000) })
+		s.b.Go(func() {
+			s.b.Sleep(11 * second)
+			s.b.ask("DEL", key)
+			s.b.ask("SET", key, "b")
+		})
+		s.Play()
+		assert.Empty(t, s.Breaks(lab.ForeignRelease))
+	})
+}

@@ -1,0 +1,114 @@
+package explore
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// action is one move of a schedule. It is written as the client's letter and a
+// sign, then the node where there are several, then which of several such things
+// when it is not the oldest: "A>", "B<2", "A>1.2".
+type action struct {
+	sign              byte
+	client, node, nth uint8
+}
+
+// The signs.
+const (
+	request = '>' // a command of the client reaches its node
+	stray   = '?' // one reaches it after the client has given it up
+	reply   = '<' // a reply reaches the client
+	message = '~' // a published message reaches the client
+	storage = '=' // a request reaches the storage, and is answered
+	lose    = '!' // a reply is lost: its connection breaks
+	cut     = '/' // a message is lost: its connection breaks
+	drop    = '-' // a message is lost, and its connection lives on
+	giveUp  = 'g' // the context of the client's Lock ends
+	crash   = 'x' // the client dies
+	pause   = 'z' // the client's process stops
+	wake    = 'w' // and goes on
+	leaseUp = 'E' // the clock moves to the next end of a lease
+	timer   = 'R' // the clock moves to when a client's timer makes it do something
+)
+
+// adversary says whether the action is the adversary's, and so has a budget.
+func (a action) adversary() bool {
+	return strings.IndexByte("!?/-gxzER", a.sign) >= 0
+}
+
+// travels says whether the action is about something on its way between a client
+// and a node.
+func (a action) travels() bool { return strings.IndexByte("><~!?/-", a.sign) >= 0 }
+
+func (a action) write(nodes int) string {
+	if a.sign == leaseUp || a.sign == timer {
+		return string(a.sign)
+	}
+	text := string([]byte{'A' + a.client, a.sign})
+	if nodes > 1 && a.travels() {
+		text += strconv.Itoa(int(a.node) + 1)
+	}
+	if a.nth > 1 {
+		text += "." + strconv.Itoa(int(a.nth))
+	}
+	return text
+}
+
+// compare puts what clients do before what happens to them, and before the clock.
+func (a action) compare(b action) int {
+	const order = "><~=w ?!/-gxz ER"
+	group := func(a action) int {
+		return strings.Count(order[:strings.IndexByte(order, a.sign)], " ")
+	}
+	return cmp.Or(
+		cmp.Compare(group(a), group(b)),
+		cmp.Compare(a.client, b.client),
+		cmp.Compare(strings.IndexByte(order, a.sign),
+			strings.IndexByte(order, b.sign)),
+		cmp.Compare(a.node, b.node),
+		cmp.Compare(a.nth, b.nth))
+}
+
+// parse reads what write writes.
+func parse(text string) (action, error) {
+	bad := fmt.Errorf("%q is no action: write a client and a sign, such as A> B<"+
+		" A~ A= A! A/ A- A? Ag Ax Az Aw, or E, or R", text)
+	if text == "E" || text == "R" {
+		return action{sign: text[0]}, nil
+	}
+	if len(text) < 2 || text[0] < 'A' || text[0] > 'Z' ||
+		strings.IndexByte("><~=!?/-gxzw", text[1]) < 0 {
+		return action{}, bad
+	}
+	a := action{client: text[0] - 'A', sign: text[1]}
+	if a.travels() {
+		a.nth = 1
+	}
+	node, nth, found := strings.Cut(text[2:], ".")
+	if found {
+		n, err := strconv.ParseUint(nth, 10, 8)
+		if err != nil || n == 0 {
+			return action{}, bad
+		}
+		a.nth = uint8(n)
+	}
+	if node != "" {
+		n, err := strconv.ParseUint(node, 10, 8)
+		if err != nil || n == 0 {
+			return action{}, bad
+		}
+		a.node = uint8(n - 1)
+	}
+	return a, nil
+}
+
+// write writes a schedule down.
+func write(actions []action, nodes int) string {
+	words := make([]string, len(actions))
+	for i, a := range actions {
+		words[i] = a.write(nodes)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,200 @@
+package explore
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/lockladder/lockladder/internal/lab"
+)
+
+// errQuiet says that the clock was to move to a timer, and there was none.
+var errQuiet = errors.New("no client's timer makes it do anything before a lease" +
+	" ends")
+
+// take takes an action and returns what it broke. The error is errDiverged when
+// the action is not possible, and errQuiet.
+func (r *run) take(a action) ([]Breach, error) {
+	seen, held := len(r.world.Broken()), r.program == Wait && !r.free()
+	r.touched = footprint{}
+	if err := r.do(a); err != nil {
+		return nil, err
+	}
+	r.settle()
+	r.expires(a, held)
+	if (a.sign == request || a.sign == stray) && r.control.changed {
+		r.touched.writes |= onNode(int(a.node))
+	}
+	if err := r.failed(); err != nil {
+		return nil, err
+	}
+	var broken []Breach
+	for _, b := range r.world.Broken()[seen:] {
+		if b.Invariant == lab.TwoHolders {
+			continue // see broken
+		}
+		broken = append(broken, Breach{Invariant(b.Invariant), b.Event})
+	}
+	return broken, nil
+}
+
+func (r *run) do(a action) error {
+	w := r.world
+	if a.sign == leaseUp || a.sign == timer || a.sign == pause {
+		r.touched.writes = everything
+	} else {
+		r.touched.writes |= mine(int(a.client))
+	}
+	if a.sign == leaseUp || a.sign == timer {
+		r.mustMove = false
+		if a.sign == leaseUp {
+			r.used.expiries++
+			if !r.control.leased() {
+				return errDiverged
+			}
+			r.control.moveToLeaseEnd(r.turns)
+			return nil
+		}
+		r.used.timers++
+		before, horizon := make([]moment, len(r.processes)), r.control.horizon()
+		for i := range r.processes {
+			before[i] = r.moment(i)
+		}
+		if r.control.moveToArrival() {
+			return nil
+		}
+		for i, p := range r.processes {
+			if !p.Dead() && !p.Asleep() {
+				r.silence[before[i]] = horizon
+			}
+		}
+		return errQuiet
+	}
+	if int(a.client) >= len(r.processes) {
+		return errDiverged
+	}
+	p := r.processes[a.client]
+	p.act()
+	switch a.sign {
+	case storage:
+		return r.serve(r.player(a))
+	case giveUp:
+		p := r.player(a)
+		if p == nil || !p.locking {
+			return errDiverged
+		}
+		r.used.giveUps++
+		p.remember("gives up", w.Now())
+		p.note("gives up: the context of its Lock ends")
+		p.gaveUp = true
+		p.giveUp()
+	case crash:
+		r.used.crashes++
+		p.Die()
+		for _, p := range p.players {
+			p.doing = "is dead"
+		}
+	case pause:
+		r.used.pauses++
+		r.mustMove = true
+		p.remember("stops", w.Now())
+		p.pause(true)
+	case wake:
+		r.touched.reads |= allNodes // it may have waited for a change
+		p.remember("goes on", w.Now())
+		p.pause(false)
+		for _, p := range p.players {
+			if p.parked != nil {
+				a := *p.parked
+				p.parked = nil
+				p.answer(a)
+			}
+		}
+	default:
+		return r.deliver(p, a)
+	}
+	return nil
+}
+
+// deliver lets something arrive, or a reply get lost.
+func (r *run) deliver(p *process, a action) error {
+	kind := map[byte]kind{request: aRequest, stray: aRequest,
+		reply: aReply, lose: aReply, message: aMessage,
+		cut: aMessage, drop: aMessage}[a.sign]
+	nth := uint8(0)
+	for _, f := range r.flights {
+		if f.client != p.client || f.kind != kind || f.node != int(a.node) ||
+			f.kind == aRequest && f.stray != (a.sign == stray) || f.behind {
+			continue
+		}
+		if nth++; nth != a.nth {
+			continue
+		}
+		switch a.sign {
+		case request:
+			r.touched.reads |= onNode(f.node)
+			r.asks(p, f)
+		case stray:
+			r.touched.reads |= onNode(f.node)
+			r.touched.writes |= strayed
+			r.used.strays++
+		case lose:
+			r.used.lost++
+			p.remember(fmt.Sprintf("%d lost %s", f.node, f.exact), r.world.Now())
+			r.control.lose(f)
+			return nil
+		case cut, drop:
+			// A client is not told of a message that is dropped: it knows what it
+			// would know if the message had never been sent.
+			r.used.messages++
+			if a.sign == cut {
+				p.remember(fmt.Sprintf("%d cut %s", f.node, f.exact), r.world.Now())
+			} else {
+				r.used.dropped = true
+			}
+			r.control.loseMessage(f, a.sign == cut)
+			return nil
+		default:
+			p.remember(fmt.Sprintf("%d %s %s %s", f.node, f.text, f.exact, f.raw()),
+				r.world.Now())
+			if r.records && a.sign == reply {
+				p.Note("gets the reply to %s", f.text)
+			}
+		}
+		r.control.deliver(f)
+		return nil
+	}
+	return errDiverged
+}
+
+// serve lets the player's request arrive at the storage. The answer is with the
+// player at once, unless it is stopped.
+func (r *run) serve(p *player) error {
+	if p == nil || p.access == nil {
+		return errDiverged
+	}
+	a := p.access
+	p.access = nil
+	if r.touched.reads |= storages; a.write || a.token != 0 {
+		r.touched.writes |= storages
+	}
+	var got answer
+	if a.write {
+		got.ok = r.storage.Write(a.holding, a.token, a.value, a.version)
+	} else {
+		got.value, got.version, got.ok = r.storage.Read(a.holding, a.token)
+	}
+	switch {
+	case p.Dead():
+	case p.Asleep():
+		p.parked = &got
+	default:
+		p.answer(got)
+	}
+	return nil
+}
+
+// answer wakes the program with what the storage said.
+func (p *player) answer(a answer) {
+	p.remember(fmt.Sprintf("storage %v", a), p.run.world.Now())
+	p.wake <- a
+}
