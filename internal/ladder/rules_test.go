@@ -46,94 +46,11 @@ var rules = []struct {
 		},
 	},
 	{
-		name:  "lock imports nothing of the module",
-		about: func(s source) bool { return s.within("lock") },
-		may:   ofModule(),
-	},
-	{
-		name: "the ladder imports the rungs and lock",
-		about: func(s source) bool {
-			return s.dir == "internal/ladder" && !s.isTest()
-		},
-		may: func(s source, imported string) bool {
-			return isRungPath(imported) ||
-				ofModule("lock")(s, imported)
-		},
-	},
-	{
-		name: "scenarios, the library, imports lock, internal/lab and" +
-			" internal/process",
-		about: func(s source) bool {
-			return s.dir == "scenarios" && !s.isTest()
-		},
-		may: ofModule("lock", "internal/lab", "internal/process"),
-	},
-	{
-		name:  "internal/process imports nothing of the module",
-		about: func(s source) bool { return s.within("internal/process") },
-		may:   ofModule("internal/process"),
-	},
-	{
-		name: "internal/lab imports lock, and the packages that it stands on",
-		about: func(s source) bool {
-			return s.within("internal/lab") && !s.isTest()
-		},
-		may: func(s source, imported string) bool {
-			return ofModule(map[string][]string{
-				"internal/lab":         {"lock"},
-				"internal/lab/history": {},
-				"internal/lab/judge":   {"internal/lab/history"},
-				"internal/lab/order":   {},
-				"internal/lab/node":    {"internal/lab/history"},
-				"internal/lab/wire": {"internal/lab/history", "internal/lab/node",
-					"internal/lab/order"},
-			}[s.dir]...)(s, imported)
-		},
-	},
-	{
-		name: "the soak imports the ladder, cohort for its fenced form," +
-			" lock, internal/process and the servers",
-		about: func(s source) bool {
-			return s.within("scenarios/soak") && !s.isTest()
-		},
-		may: ofModule("scenarios/soak", "internal/ladder", "lock",
-			"internal/process", "internal/servers", "reentrant/cohort"),
-	},
-	{
 		name: "the soak's judge imports the events, and no lock",
 		about: func(s source) bool {
 			return s.within("scenarios/soak/internal/judge")
 		},
 		may: ofModule("scenarios/soak/internal/event"),
-	},
-	{
-		name:  "the benchmark's machine imports nothing of the module",
-		about: func(s source) bool { return s.within("internal/benchmark/machine") },
-		may:   exactly(),
-	},
-	{
-		name: "the benchmark's nodes import its machine and lock",
-		about: func(s source) bool {
-			return s.within("internal/benchmark/nodes") && !s.isTest()
-		},
-		may: exactly("internal/benchmark/machine", "lock"),
-	},
-	{
-		name: "the benchmark's core imports its nodes, the ladder and lock",
-		about: func(s source) bool {
-			return s.dir == "internal/benchmark" && !s.isTest()
-		},
-		may: exactly("internal/benchmark/nodes", "internal/ladder", "lock"),
-	},
-	{
-		name: "a workload imports the benchmark's core, and no other workload",
-		about: func(s source) bool {
-			return !s.isTest() && (s.within("internal/benchmark/sale") ||
-				s.within("internal/benchmark/report") || s.within("internal/jobs"))
-		},
-		may: exactly("internal/benchmark", "internal/benchmark/machine",
-			"internal/benchmark/nodes", "internal/benchmark/report",
-			"internal/process", "lock"),
 	},
 	{
 		name:  "nothing imports bench, and only docs imports docs",
@@ -204,13 +121,6 @@ func ofModule(dirs ...string) func(source, string) bool {
 	}
 }
 
-// exactly allows these packages of the module, and none below them.
-func exactly(dirs ...string) func(source, string) bool {
-	return func(_ source, imported string) bool {
-		dir, is := strings.CutPrefix(imported, module+"/")
-		return !is || slices.Contains(dirs, dir)
-	}
-}
 
 // standard says that a package is of the standard library: only the others have
 // a host name in front.

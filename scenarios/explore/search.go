@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math/big"
 	"slices"
 	"sync"
 )
@@ -399,129 +398,6 @@ func (w *walker) infer(s *state) {
 		}
 		return false
 	})
-}
-
-// way is a state's cheapest way and one action more.
-type way struct {
-	to *state
-	by action
-}
-
-// compare orders ways that are equally long by their actions.
-func (w way) compare(other way) (order int) {
-	for {
-		order = cmp.Or(w.by.compare(other.by), order) // the earlier one decides
-		if w.to == other.to {
-			return order
-		}
-		w, other = way{w.to.from, w.to.by}, way{other.to.from, other.to.by}
-	}
-}
-
-// cheapest finds the cheapest schedule in the graph that breaks each invariant,
-// and of several the first in the order of actions.
-func cheapest(walk Walk) map[Invariant]Failure {
-	all := walk.graph
-	found := map[Invariant]Failure{}
-	ways := map[Invariant]way{}
-	const far = 1 << 30
-	for _, s := range all {
-		s.cost, s.from = cost{adversary: far}, nil
-		slices.SortFunc(s.edges, func(a, b edge) int {
-			return a.action.compare(b.action)
-		})
-	}
-	all[0].cost = cost{}
-	settled := make([]bool, len(all))
-	open := frontier{all[0]}
-	for len(open) > 0 {
-		s := heap.Pop(&open).(*state)
-		if settled[s.number] {
-			continue
-		}
-		settled[s.number] = true
-		for _, e := range s.edges {
-			c := s.cost.plus(e.action)
-			better := func(d cost, other way) bool {
-				if order := c.compare(d); order != 0 {
-					return order < 0
-				}
-				return way{s, e.action}.compare(other) < 0
-			}
-			for _, b := range e.breaks() {
-				f, ok := found[b.Invariant]
-				if ok && !better(cost{f.Adversary, f.Steps}, ways[b.Invariant]) {
-					continue
-				}
-				ways[b.Invariant] = way{s, e.action}
-				found[b.Invariant] = Failure{
-					Schedule: schedule(walk.Program, walk.bounds,
-						append(s.path(), e.action)),
-					Adversary: c.adversary, Steps: c.steps, Event: b.Event}
-			}
-			if !settled[e.to.number] && better(e.to.cost, way{e.to.from, e.to.by}) {
-				e.to.cost, e.to.from, e.to.by = c, s, e.action
-				heap.Push(&open, e.to)
-			}
-		}
-	}
-	return found
-}
-
-// count counts the schedules from the beginning to an end, and those of them that
-// break nothing of what is asked.
-func count(all []*state, breaks func([]Breach) bool) (schedules, whole *big.Int) {
-	type ways struct{ all, whole *big.Int }
-	known := make([]*ways, len(all))
-	var from func(s *state) *ways
-	from = func(s *state) *ways {
-		if known[s.number] != nil {
-			return known[s.number]
-		}
-		n := &ways{new(big.Int), new(big.Int)}
-		if len(s.edges) == 0 {
-			n.all.SetInt64(1)
-			n.whole.SetInt64(1)
-		}
-		for _, e := range s.edges {
-			behind := from(e.to)
-			n.all.Add(n.all, behind.all)
-			if !breaks(e.breaks()) {
-				n.whole.Add(n.whole, behind.whole)
-			}
-		}
-		known[s.number] = n
-		return n
-	}
-	n := from(all[0])
-	return n.all, n.whole
-}
-
-// chance is how likely a scheduler that picks each action at random is to make a
-// schedule that breaks what is asked.
-func chance(all []*state, breaks func([]Breach) bool) float64 {
-	known := make([]float64, len(all))
-	done := make([]bool, len(all))
-	var from func(s *state) float64
-	from = func(s *state) float64 {
-		if done[s.number] {
-			return known[s.number]
-		}
-		sum := 0.0
-		for _, e := range s.edges {
-			if breaks(e.breaks()) {
-				sum++
-			} else {
-				sum += from(e.to)
-			}
-		}
-		if len(s.edges) > 0 {
-			sum /= float64(len(s.edges))
-		}
-		known[s.number], done[s.number] = sum, true
-		return sum
-	}
-	return from(all[0])
 }
 
 // plain takes every schedule in a run of its own, one after the other, and knows

@@ -1,0 +1,132 @@
+package ladder_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// mayImport has, for every package that is neither a rung nor an exercise, the
+// packages of the module that it may import, apart from its tests. The ladder may
+// import all rungs as well. A new package gets a line; an arrow that runs back up
+// would make a cycle of rooms, even where the compiler sees none.
+var mayImport = map[string]string{
+	"bench": "internal/benchmark internal/benchmark/command",
+	"docs": "docs/before internal/ladder/laddertest internal/pages " +
+		"internal/pages/generated internal/pages/parts lock scenarios",
+	"docs/before":        "lock",
+	"docs/transactions":  "",
+	"internal/benchmark": "internal/benchmark/nodes internal/ladder lock",
+	"internal/benchmark/command": "internal/benchmark internal/benchmark/machine " +
+		"internal/benchmark/nodes internal/benchmark/sale " +
+		"internal/jobs/cache internal/jobs/imports internal/servers " +
+		"lock",
+	"internal/benchmark/costs": "internal/benchmark internal/benchmark/nodes " +
+		"internal/benchmark/sale internal/lab lock",
+	"internal/benchmark/machine": "",
+	"internal/benchmark/nodes":   "internal/benchmark/machine lock",
+	"internal/benchmark/report":  "internal/benchmark",
+	"internal/benchmark/sale": "internal/benchmark internal/benchmark/machine " +
+		"internal/benchmark/nodes internal/benchmark/report " +
+		"internal/process lock",
+	"internal/collector": "",
+	"internal/exercise": "internal/lab internal/ladder internal/ladder/laddertest lock " +
+		"scenarios",
+	"internal/jobs/cache": "internal/benchmark lock",
+	"internal/jobs/imports": "internal/benchmark internal/benchmark/nodes internal/process " +
+		"lock",
+	"internal/jobs/schedule": "lock",
+	"internal/lab": "internal/lab/history internal/lab/judge internal/lab/node " +
+		"internal/lab/order internal/lab/wire lock",
+	"internal/lab/history":       "",
+	"internal/lab/judge":         "internal/lab/history",
+	"internal/lab/node":          "internal/lab/history",
+	"internal/lab/order":         "",
+	"internal/lab/wire":          "internal/lab/history internal/lab/node internal/lab/order",
+	"internal/ladder":            "lock",
+	"internal/ladder/laddertest": "internal/collector internal/ladder lock scenarios",
+	"internal/ladder/mutate":     "internal/ladder",
+	"internal/mutants": "internal/ladder internal/ladder/laddertest lock " +
+		"scenarios/explore",
+	"internal/pages":           "internal/lab scenarios",
+	"internal/pages/choosing":  "internal/benchmark internal/pages/results scenarios",
+	"internal/pages/generated": "",
+	"internal/pages/parts": "internal/exercise internal/ladder internal/ladder/laddertest " +
+		"internal/pages internal/pages/choosing " +
+		"internal/pages/generated internal/pages/results scenarios",
+	"internal/pages/results":       "internal/pages/generated scenarios",
+	"internal/process":             "",
+	"internal/servers":             "internal/process",
+	"internal/servers/serverstest": "internal/lab internal/process internal/servers",
+	"lock":                         "",
+	"scenarios": "internal/lab internal/lab/node internal/lab/order " +
+		"internal/process lock",
+	"scenarios/explore": "internal/lab internal/lab/history internal/lab/node " +
+		"internal/lab/order internal/lab/wire lock",
+	"scenarios/soak": "internal/process internal/servers internal/servers/serverstest " +
+		"scenarios/soak/internal/judge scenarios/soak/internal/nemesis " +
+		"scenarios/soak/internal/run scenarios/soak/internal/rungs " +
+		"scenarios/soak/internal/worker",
+	"scenarios/soak/internal/event":   "",
+	"scenarios/soak/internal/judge":   "scenarios/soak/internal/event",
+	"scenarios/soak/internal/nemesis": "scenarios/soak/internal/event scenarios/soak/internal/proxy",
+	"scenarios/soak/internal/proxy":   "",
+	"scenarios/soak/internal/run": "internal/process internal/servers lock " +
+		"scenarios/soak/internal/event scenarios/soak/internal/nemesis " +
+		"scenarios/soak/internal/proxy scenarios/soak/internal/rungs " +
+		"scenarios/soak/internal/storage scenarios/soak/internal/worker",
+	"scenarios/soak/internal/rungs": "internal/ladder lock reentrant/cohort " +
+		"scenarios/soak/internal/wrong",
+	"scenarios/soak/internal/storage": "scenarios/soak/internal/event",
+	"scenarios/soak/internal/worker": "internal/process lock scenarios/soak/internal/event " +
+		"scenarios/soak/internal/rungs scenarios/soak/internal/storage",
+	"scenarios/soak/internal/wrong": "lock",
+}
+
+func TestEveryPackageImportsOnlyWhatItMay(t *testing.T) {
+	found := map[string]bool{}
+	for _, s := range sources(t) {
+		if isRung(s) || s.within("docs/exercises") || s.isTest() {
+			continue
+		}
+		allowed, ok := mayImport[s.dir]
+		if found[s.dir] = true; !ok {
+			t.Errorf("package %s has no line in mayImport", s.dir)
+		}
+		for _, imported := range s.imports {
+			dir, is := strings.CutPrefix(imported, module+"/")
+			if is && !slices.Contains(strings.Fields(allowed), dir) &&
+				!(s.dir == "internal/ladder" && isRungPath(imported)) {
+				t.Errorf("%s imports %s, and mayImport has no such line", s.path(),
+					dir)
+			}
+		}
+	}
+	for dir := range mayImport {
+		assert.True(t, found[dir], "mayImport has %s, and there is no such package",
+			dir)
+	}
+}
+
+// longest is how many lines of code a file may have, without its comments and
+// empty lines.
+const longest = 450
+
+func TestNoFileIsTooLong(t *testing.T) {
+	for _, s := range sources(t) {
+		text, lines := read(t, s.path()), 0
+		if strings.Contains(text, "// Code generated ") {
+			continue
+		}
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			if line != "" && !strings.HasPrefix(line, "//") {
+				lines++
+			}
+		}
+		assert.LessOrEqual(t, lines, longest, "%s has too many lines of code",
+			s.path())
+	}
+}

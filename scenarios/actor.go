@@ -1,0 +1,247 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// actor is a client that plays a part, with a handle of its own on the lock.
+type actor struct {
+	*lab.Client
+	owner string // its name, the client's but where several owners share one
+	story *story
+	lock  lock.Lock
+	phase time.Duration
+
+	depth     int
+	holding   *lab.Holding
+	grantedAt time.Duration // of the newest grant; 0: never
+	triedAt   time.Duration // when the newest TryLock returned; 0: never
+	freedAt   time.Duration // when the newest Unlock was called; 0: never
+	freed     bool          // it has returned
+
+	process bool // it lives in a worker
+
+	acquires int // how many commands an acquire takes when nothing fails
+	releases int // and a release
+	grants   int // which command of an acquire is the first to change the lock
+	frees    int // and which of a release
+}
+
+// startProcess lets the actor live in a worker from now on.
+func (a *actor) startProcess() error {
+	s := a.story
+	o := orders{Key: s.Key, TTL: s.TTL, Poll: s.Lasts(lock.DefaultPoll),
+		Node: s.Lasts(second)}
+	var err error
+	if o.Nodes, err = a.Listen(); err != nil {
+		return err
+	}
+	w, first, err := startWorker(s.telling.t, o)
+	if err != nil {
+		return err
+	}
+	a.lock = w.asOffered(first)
+	a.Lives(w.OS, w.Kill)
+	return nil
+}
+
+// at lets time pass until a moment of the story, in the actor's phase.
+func (a *actor) at(moment time.Duration) {
+	if left := moment + a.phase - a.story.Now(); left > 0 {
+		a.Sleep(left)
+	}
+}
+
+// work lets time pass in the critical section.
+func (a *actor) work(d time.Duration) { a.Sleep(d) }
+
+var outcomes = []struct {
+	err  error
+	name string
+}{
+	{lock.ErrNotHeld, "ErrNotHeld"},
+	{lock.ErrLost, "ErrLost"},
+	{lock.ErrBusy, "ErrBusy"},
+	{context.DeadlineExceeded, "deadline exceeded"},
+	{os.ErrDeadlineExceeded, "deadline exceeded"}, // the driver's word
+	{context.Canceled, "context canceled"},
+}
+
+// outcome is a call's error in one word, the same in every run.
+func outcome(err error) string {
+	for _, known := range outcomes {
+		if errors.Is(err, known.err) {
+			return known.name
+		}
+	}
+	if err != nil {
+		return "error"
+	}
+	return "ok"
+}
+
+// try calls TryLock.
+func (a *actor) try() (bool, error) { return a.tryWith(a.story.Context()) }
+
+func (a *actor) tryWith(ctx context.Context) (granted bool, err error) {
+	a.Step("TryLock", func() { a.Begin(lab.Acquire) })
+	granted, err = a.lock.TryLock(ctx)
+	a.Step("TryLock returns", func() {
+		a.triedAt = a.story.Now()
+		a.granted(granted && err == nil)
+		if err != nil {
+			a.Note("TryLock returns %v, %s", granted, outcome(err))
+		} else {
+			a.Note("TryLock returns %v", granted)
+		}
+	})
+	return granted, err
+}
+
+// tryAgain calls TryLock, and once more when it was not granted: the first
+// command after a server's restart meets the old connection.
+func (a *actor) tryAgain() (bool, error) {
+	granted, err := a.try()
+	if !granted {
+		granted, err = a.try()
+	}
+	return granted, err
+}
+
+// acquire calls Lock and waits at most so long.
+func (a *actor) acquire(patience time.Duration) error {
+	ctx, cancel := a.within(patience)
+	defer cancel()
+	return a.acquireWith(ctx)
+}
+
+func (a *actor) acquireWith(ctx context.Context) error {
+	a.Step("Lock", func() { a.Begin(lab.Acquire) })
+	err := a.lock.Lock(ctx)
+	a.Step("Lock returns", func() {
+		a.granted(err == nil)
+		a.Note("Lock returns %s", outcome(err))
+	})
+	return err
+}
+
+// within is a context that ends after some of the story's time.
+func (a *actor) within(d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(a.story.Context(), a.story.Lasts(d))
+}
+
+// has says whether the actor was granted the lock, for Until.
+func (a *actor) has() bool { return a.grantedAt > 0 }
+
+// released is whether the actor's newest Unlock has returned, for Until.
+func (a *actor) released() bool { return a.freed }
+
+// tried is whether a TryLock of the actor has returned, for Until.
+func (a *actor) tried() bool { return a.triedAt > 0 }
+
+// told is whether the holder was told that its lease is gone, for Until.
+func (a *actor) told() bool { return a.holding.Told() }
+
+// mustAcquire is acquire in stories that begin with it; anything but a grant is
+// a failure.
+func (a *actor) mustAcquire() {
+	if err := a.acquire(lease); err != nil {
+		a.story.Fail("%s can't take a free lock: %v", a.Name, err)
+		a.quit()
+	}
+}
+
+// granted keeps the books after an acquire.
+func (a *actor) granted(ok bool) {
+	a.Begin(lab.Renewal)
+	if !ok {
+		return
+	}
+	a.grantedAt = a.story.Now()
+	a.depth++
+	if a.depth > 1 {
+		return
+	}
+	a.holding = a.EnterAs(a.owner, a.lost())
+}
+
+// lost is the channel of the newest acquisition, nil when the lock offers none.
+func (a *actor) lost() <-chan struct{} {
+	if l, ok := a.lock.(lock.LossNotifier); ok {
+		return l.Lost()
+	}
+	return nil
+}
+
+// release calls Unlock.
+func (a *actor) release() error { return a.releaseWith(a.story.Context()) }
+
+func (a *actor) releaseWith(ctx context.Context) error {
+	a.Step("Unlock", func() {
+		a.Begin(lab.Release)
+		a.freedAt, a.freed = a.story.Now(), false
+		a.depth = max(a.depth-1, 0)
+		if a.depth == 0 {
+			a.LeaveAs(a.owner)
+		}
+	})
+	err := a.lock.Unlock(ctx)
+	a.Step("Unlock returns", func() {
+		a.freed = true
+		a.Begin(lab.Renewal)
+		a.Note("Unlock returns %s", outcome(err))
+	})
+	return err
+}
+
+// token is the fencing token, 0 when the lock offers none.
+func (a *actor) token() uint64 {
+	if l, ok := a.lock.(lock.Fenced); ok {
+		return l.Token()
+	}
+	return 0
+}
+
+// fenced says whether the lock offers fencing tokens.
+func (a *actor) fenced() bool {
+	_, ok := a.lock.(lock.Fenced)
+	return ok
+}
+
+// awaitLoss waits until the lock tells that the lease is gone, at most until a
+// moment of the story. It is 0 when nothing was told.
+func (a *actor) awaitLoss(until time.Duration) (toldAt time.Duration) {
+	lost := a.lost()
+	timer := time.NewTimer(a.story.Lasts(until - a.story.Now()))
+	defer timer.Stop()
+	select {
+	case <-lost:
+		a.Step("Lost is closed", func() {
+			toldAt = a.story.Now()
+			a.Note("Lost is closed")
+		})
+	case <-timer.C:
+		a.Step("is told nothing", func() { a.Note("is told nothing") })
+	}
+	return toldAt
+}
+
+// crash ends the actor's process.
+func (a *actor) crash() {
+	a.Step("dies", func() { a.Crash() })
+	a.quit()
+}
+
+// quit ends the script.
+func (a *actor) quit() { a.Quit() }
+
+// report notes a break at the newest line of the timeline.
+func (a *actor) report(invariant, format string, args ...any) {
+	a.Step("judged", func() { a.story.Report(invariant, format, args...) })
+}
