@@ -1,6 +1,7 @@
 package order_test
 
 import (
+	"bytes"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,17 @@ func TestAWorldThatGetsNoProcessorIsNotStuck(t *testing.T) {
 	assert.NoError(t, err)
 }
 
+// gone waits for the end of the worlds that were given up: they are tests of
+// package testing as well, and write down that they ran.
+func gone(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		all := make([]byte, 1<<20)
+		all = all[:runtime.Stack(all, true)]
+		return !bytes.Contains(all, []byte("testing/synctest."))
+	}, 10*time.Second, time.Millisecond)
+}
+
 func TestAWorldThatComputesWithoutEndIsStuck(t *testing.T) {
 	defer order.Watch(10*time.Millisecond, 300*time.Millisecond)()
 	var over atomic.Bool
@@ -65,6 +77,7 @@ func TestAWorldThatComputesWithoutEndIsStuck(t *testing.T) {
 	})
 	over.Store(true)
 	<-ended
+	gone(t)
 	require.ErrorIs(t, err, order.ErrStuck)
 	assert.ErrorContains(t, err, "it has computed")
 }
@@ -80,6 +93,7 @@ func TestAWorldThatWaitsForTheWorldOutsideIsStuck(t *testing.T) {
 	})
 	close(outside)
 	<-ended
+	gone(t)
 	require.ErrorIs(t, err, order.ErrStuck)
 	assert.ErrorContains(t, err, "outside of the story")
 }
