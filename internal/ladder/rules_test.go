@@ -121,7 +121,6 @@ func ofModule(dirs ...string) func(source, string) bool {
 	}
 }
 
-
 // standard says that a package is of the standard library: only the others have
 // a host name in front.
 func standard(imported string) bool {
