@@ -55,7 +55,7 @@ var overrunRelease = Scenario{
 
 // overlaps says that the scenario isn't about this holder's overlap with others.
 func (a *actor) overlaps() {
-	a.Step("doesn't count", func() { a.LeaveAs(a.owner) })
+	a.Step("doesn't count", func() { a.OverlapAs(a.owner) })
 }
 
 // heldBefore says whether the actor was granted the lock before a moment.

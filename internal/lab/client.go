@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"regexp"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/internal/lab/wire"
 	"github.com/lockladder/lockladder/lock"
@@ -84,6 +88,7 @@ func (m mortal) ProcessPipelineHook(
 func (m mortal) process(next func() error, cmds ...redis.Cmder) error {
 	var err error
 	if !m.client.Dead() {
+		m.client.from(cmds)
 		err = next()
 	}
 	if !m.client.Dead() {
@@ -98,6 +103,51 @@ func (m mortal) process(next func() error, cmds ...redis.Cmder) error {
 	}
 	return wire.ErrDead
 }
+
+// from notes which line of the lock's code sends these commands: the hook runs in
+// the goroutine that does.
+func (c *Client) from(cmds []redis.Cmder) {
+	line := ""
+	for _, cmd := range cmds {
+		args := cmd.Args()
+		if len(args) < 2 || node.OfDriver(fmt.Sprint(args[0])) {
+			continue
+		}
+		if line == "" {
+			line = caller()
+		}
+		c.From([2]string{fmt.Sprint(args[0]), fmt.Sprint(args[1])}, line)
+	}
+}
+
+// module is what the import paths of this module's packages begin with.
+const module = "github.com/lockladder/lockladder/"
+
+// caller is the line of the lock that is running: the innermost one that belongs
+// neither to the driver nor to what all locks share. A lock of another module is
+// named by its whole import path.
+func caller() string {
+	var counters [64]uintptr
+	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters[:])])
+	for {
+		frame, more := frames.Next()
+		slash := strings.LastIndexByte(frame.Function, '/') + 1
+		name, _, _ := strings.Cut(frame.Function[slash:], ".")
+		in, ours := strings.CutPrefix(frame.Function[:slash]+name, module)
+		host, _, _ := strings.Cut(in, "/")
+		switch {
+		case ours && !shared.MatchString(in),
+			!ours && strings.Contains(host, ".") &&
+				!strings.HasPrefix(in, "github.com/redis/"):
+			return fmt.Sprintf("%s/%s:%d", in, filepath.Base(frame.File), frame.Line)
+		case !more:
+			return ""
+		}
+	}
+}
+
+// shared are the packages of this module whose lines are no lock's.
+var shared = regexp.MustCompile(`^(internal|lock|scenarios)(/|$)`)
 
 // mustLive ends the calling goroutine when the process is dead.
 func (c *Client) mustLive() {
@@ -239,6 +289,10 @@ func (c *Client) Leave() { c.LeaveAs(c.Name) }
 
 // LeaveAs is Leave for one of several owners that share the client.
 func (c *Client) LeaveAs(owner string) { c.world.log.Leave(c.Name, owner) }
+
+// OverlapAs says that the scenario isn't about this owner's overlap with others:
+// it is seen among the believers, and no break of its own.
+func (c *Client) OverlapAs(owner string) { c.world.log.Overlap(c.Name, owner) }
 
 // Note records what the client does or is told.
 func (c *Client) Note(format string, args ...any) {

@@ -171,6 +171,23 @@ func (l *Log) Owner() string {
 	return "-"
 }
 
+// leases are the grants of the first key that still run, by node.
+func (l *Log) leases() []Lease {
+	var leases []Lease
+	for node := range l.Nodes {
+		g := l.Grants[Place{Node: node, Key: l.Keys[0]}]
+		if g == nil || !l.Holds(Place{Node: node, Key: l.Keys[0]}, g.State) {
+			continue
+		}
+		lease := Lease{Node: node, Owner: g.Owner, Value: g.State.Value}
+		if end := l.until(g); !end.IsZero() {
+			lease.Ends = l.Of(end)
+		}
+		leases = append(leases, lease)
+	}
+	return leases
+}
+
 // Version is how often one of the lock's keys has changed on a node.
 func (l *Log) Version(node int) int { return l.versions[node] }
 

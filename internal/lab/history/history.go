@@ -143,6 +143,7 @@ type Log struct {
 	Held    int  // acquisitions so far
 	Touched bool // a client has set a lock key
 
+	storage  *Storage    // the newest; nil: none was made
 	versions []int       // by node: how often one of the lock's keys has changed
 	leased   []time.Time // by node: when a command last changed the first key
 }
@@ -159,7 +160,7 @@ func NewLog(nodes int, keys []string, scale float64) *Log {
 func (l *Log) Reset() {
 	l.Start, l.Recording = time.Now(), false
 	l.Grants, l.Inside, l.Held, l.Touched = map[Place]*Grant{}, nil, 0, false
-	l.Entries, l.Events = nil, nil
+	l.Entries, l.Events, l.storage = nil, nil, nil
 	l.versions, l.leased = make([]int, l.Nodes), make([]time.Time, l.Nodes)
 }
 
@@ -183,6 +184,27 @@ type Entry struct {
 	Command string   // the command as the server executed it; "" for others
 	Owner   string   // whose grant the lock is, by the servers
 	Inside  []string // who believes to hold it
+
+	// What a player shows beside the line. Times are the scenario's.
+	Sent   time.Duration // of a command: when the client sent it
+	Back   time.Duration // of a command: when its reply arrives; 0: never
+	Line   string        // of a command: the lock's line that sent it, "gold/lock.go:45"
+	Leases []Lease       // what the nodes have of the lock's first key
+	Stored *Stored       // what the storage holds; nil: the scenario has none
+}
+
+// Lease is what a node has of the lock's first key at an entry.
+type Lease struct {
+	Node  int
+	Owner string        // whose command set it
+	Value string        // of a hash: its fields
+	Ends  time.Duration // 0: it has no end
+}
+
+// Stored is what the storage holds at an entry.
+type Stored struct {
+	Value int
+	Token uint64 // the highest that it has seen; 0: none
 }
 
 // Add appends an entry, with the time, the lock's owner and the believed ones.
@@ -192,6 +214,7 @@ func (l *Log) Add(e *Entry) {
 	}
 	e.At = l.Now()
 	e.Owner = l.Owner()
+	e.Leases, e.Stored = l.leases(), l.stored()
 	for _, h := range l.Inside {
 		if !h.Told() {
 			e.Inside = append(e.Inside, h.Owner)
@@ -228,8 +251,9 @@ type Holding struct {
 	Owner  string // the client's name, or that of one of its owners
 	Number int    // acquisitions are counted from 1, in the order of the grants
 
-	lost   <-chan struct{}
-	asleep func() bool
+	lost     <-chan struct{}
+	asleep   func() bool
+	overlaps bool // see Overlap
 }
 
 // Told says whether the lock has told this holder that the lease is gone. While
@@ -251,16 +275,27 @@ func (h *Holding) Told() bool {
 func (l *Log) Enter(client, owner string, lost <-chan struct{},
 	asleep func() bool) *Holding {
 	l.Held++
-	h := &Holding{client, owner, l.Held, lost, asleep}
+	h := &Holding{Client: client, Owner: owner, Number: l.Held, lost: lost,
+		asleep: asleep}
 	e := &Enter{Owner: owner}
 	for _, other := range l.Inside {
-		if other.Owner != owner && !other.Told() {
+		if other.Owner != owner && !other.overlaps && !other.Told() {
 			e.Inside = append(e.Inside, other.Owner)
 		}
 	}
 	l.happens(Event{Enter: e})
 	l.Inside = append(l.Inside, h)
 	return h
+}
+
+// Overlap says that an owner's holding is no break when others enter beside it: the
+// scenario is about something else, and another one is about that.
+func (l *Log) Overlap(client, owner string) {
+	for _, h := range l.Inside {
+		if h.Client == client && h.Owner == owner {
+			h.overlaps = true
+		}
+	}
 }
 
 // Leave takes an owner out again, or with "" all of a client.

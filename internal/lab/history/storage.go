@@ -13,7 +13,18 @@ type Storage struct {
 }
 
 // Storage makes a storage with a first value.
-func (l *Log) Storage(value int) *Storage { return &Storage{log: l, value: value} }
+func (l *Log) Storage(value int) *Storage {
+	l.storage = &Storage{log: l, value: value}
+	return l.storage
+}
+
+// stored is what the newest storage holds.
+func (l *Log) stored() *Stored {
+	if l.storage == nil {
+		return nil
+	}
+	return &Stored{Value: l.storage.value, Token: l.storage.highest}
+}
 
 // Value is what the storage holds.
 func (s *Storage) Value() int { return s.value }

@@ -186,22 +186,31 @@ func (k *Conn) Execute(x Exchange) string {
 	k.Names.Learn(x.Args)
 	e := &history.Entry{Client: c.Name, Node: k.Port.Index, Text: x.Text,
 		Reply: k.Names.Reply(c.Name, reply), Command: strings.ToUpper(x.Args[0]) +
-			strings.TrimPrefix(strings.Join(x.Args, " "), x.Args[0])}
+			strings.TrimPrefix(strings.Join(x.Args, " "), x.Args[0]),
+		Sent: log.Of(x.Sent), Line: c.line(x.Args)}
 	if c.late(x.Sent) {
 		e.Text += ", sent at " + log.Seconds(x.Sent)
 	}
+	arrives := true
 	switch f := x.Fault; {
 	case f.CrashAfter:
 		e.Reply += ", and " + c.Name + " dies"
+		arrives = false
 	case f.LoseReply:
 		e.Reply += ", which is lost"
+		arrives = false
 	case f.Answer > log.Now():
-		e.Reply += ", which arrives at " + history.Seconds(f.Answer)
+		e.Back = f.Answer
 	case f.AnswerAfter > 0:
-		e.Reply += ", which arrives at " +
-			log.Seconds(x.Sent.Add(log.Lasts(f.AnswerAfter)))
+		e.Back = log.Of(x.Sent.Add(log.Lasts(f.AnswerAfter)))
 	case c.held().After(time.Now()):
-		e.Reply += ", which arrives at " + log.Seconds(c.held())
+		e.Back = log.Of(c.held())
+	}
+	switch {
+	case e.Back > 0:
+		e.Reply += ", which arrives at " + history.Seconds(e.Back)
+	case arrives:
+		e.Back = log.Of(time.Now().Add(c.latency()))
 	}
 	log.Add(e)
 	return reply

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,7 +60,8 @@ type Endpoint struct {
 	always  Fault
 	call    Call
 	sent    map[Call]int
-	decided map[Call]int // see Decided
+	decided map[Call]int      // see Decided
+	lines   map[string]string // see From
 }
 
 type fated struct {
@@ -76,7 +78,25 @@ type window struct {
 // Endpoint connects a client of that name.
 func (n *Net) Endpoint(name string) *Endpoint {
 	return &Endpoint{net: n, Name: name, call: Renewal, faults: map[fated]Fault{},
-		sent: map[Call]int{}, decided: map[Call]int{}}
+		sent: map[Call]int{}, decided: map[Call]int{}, lines: map[string]string{}}
+}
+
+// From notes which line of the lock's code sends commands that begin with these two
+// words: "SET lock:stock" comes from "gold/lock.go:45".
+func (c *Endpoint) From(words [2]string, line string) {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	c.lines[strings.ToUpper(words[0])+" "+words[1]] = line
+}
+
+// line is where a command comes from, "" when nobody said it.
+func (c *Endpoint) line(args []string) string {
+	if len(args) < 2 {
+		return ""
+	}
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	return c.lines[strings.ToUpper(args[0])+" "+args[1]]
 }
 
 // Dead says whether the client has crashed.
