@@ -164,7 +164,7 @@ func TestEveryPageRendersInABrowser(t *testing.T) {
 			t.Run(fmt.Sprintf("%s at %d", page, width), func(t *testing.T) {
 				require.NoError(t, chromedp.Do(ctx,
 					chromedp.EmulateViewport(width, 800),
-					chromedp.Navigate(site.URL+"/"+page), ready()))
+					chromedp.Navigate(site.URL+"/"+page+"?still"), ready()))
 				s, err := chromedp.Run(ctx, chromedp.Evaluate[state](drawn))
 				require.NoError(t, err)
 				assert.Empty(t, c.take())
@@ -182,7 +182,7 @@ func TestEveryPageRendersInABrowser(t *testing.T) {
 	assert.Greater(t, diagrams, 20)
 }
 
-// Keys lead on and back, and change the theme, which redraws the diagrams.
+// Keys lead on and back, and change the theme, which redraws diagrams.
 func TestKeys(t *testing.T) {
 	site := httptest.NewServer(pages.NewSite(os.DirFS("..")))
 	defer site.Close()
@@ -194,7 +194,7 @@ func TestKeys(t *testing.T) {
 	here := chromedp.Evaluate[string](`location.pathname`)
 	theme := chromedp.Evaluate[string](`document.documentElement.dataset.theme`)
 	require.NoError(t, chromedp.Do(ctx,
-		chromedp.Navigate(site.URL+"/docs/04-gold.md"), ready()))
+		chromedp.Navigate(site.URL+"/docs/04-gold.md?still"), ready()))
 	before, err := chromedp.Run(ctx, theme)
 	require.NoError(t, err)
 	require.NoError(t, chromedp.Do(ctx, key("d"), ready()))

@@ -57,8 +57,13 @@ func rewrite(t *testing.T, ctx context.Context, names []string, stdout io.Writer
 	}
 	for file, texts := range stale {
 		fmt.Fprintln(stdout, file)
-		if err := os.WriteFile(filepath.Join(root, filepath.FromSlash(file)),
-			[]byte(texts[1]), 0o644); err != nil {
+		name := filepath.Join(root, filepath.FromSlash(file))
+		if texts[1] == "" {
+			err = os.Remove(name)
+		} else if err = os.MkdirAll(filepath.Dir(name), 0o755); err == nil {
+			err = os.WriteFile(name, []byte(texts[1]), 0o644)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -50,12 +50,13 @@ var mayImport = map[string]string{
 	"internal/ladder/mutate":     "internal/ladder",
 	"internal/mutants": "internal/ladder internal/ladder/laddertest lock " +
 		"scenarios/explore",
-	"internal/pages":           "internal/lab scenarios",
+	"internal/pages":           "internal/lab internal/pages/play scenarios",
 	"internal/pages/choosing":  "internal/benchmark internal/pages/results scenarios",
 	"internal/pages/generated": "",
 	"internal/pages/parts": "internal/exercise internal/ladder internal/ladder/laddertest " +
 		"internal/pages internal/pages/choosing " +
-		"internal/pages/generated internal/pages/results scenarios",
+		"internal/pages/generated internal/pages/play internal/pages/results scenarios",
+	"internal/pages/play":          "internal/lab/history scenarios",
 	"internal/pages/results":       "internal/pages/generated scenarios",
 	"internal/process":             "",
 	"internal/servers":             "internal/process",

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lockladder/lockladder/internal/pages/play"
 )
 
 //go:embed assets
@@ -26,8 +28,9 @@ const front = "docs/README.md"
 
 // Site serves a module's documents and sources as they stand in its directory:
 // Markdown is rendered, code is coloured, and a path is the file's own, so that
-// relative links lead where they lead in the repository. Nothing is fetched
-// from anywhere else.
+// relative links lead where they lead in the repository. Where a page has the
+// diagram of a run, the run can be played; with ?still in the address the diagram
+// is drawn. Nothing is fetched from anywhere else.
 type Site struct{ root fs.FS }
 
 // NewSite serves the module in that directory.
@@ -69,6 +72,10 @@ type page struct {
 	Body           template.HTML
 	Previous, Next string // paths, "" at the ends
 	Wide           bool   // source code
+	Diagrams       bool   // the page has diagrams for the browser to draw
+	Player         bool   // the page has runs to play
+
+	still bool // diagrams are wanted, not players
 }
 
 func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
@@ -81,7 +88,7 @@ func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
 		http.ServeFileFS(w, r, s.root, file)
 		return
 	}
-	p := page{Title: file, File: file}
+	p := page{Title: file, File: file, still: r.URL.Query().Has("still")}
 	if info.IsDir() {
 		readme := path.Join(file, "README.md")
 		if _, err := fs.Stat(s.root, readme); err == nil {
@@ -126,9 +133,17 @@ func (s *Site) fill(p *page) error {
 	if path.Ext(p.File) == ".md" {
 		d := Parse(text)
 		body, err := d.HTML()
+		if err == nil && !p.still {
+			body, err = s.players(body)
+		}
+		p.Player = strings.Contains(body, `<div class="player"`)
+		p.Diagrams = !p.Player && strings.Contains(body, `<pre class="mermaid"`)
 		p.Title, p.Body = d.Title(), template.HTML(body)
 		p.Previous, p.Next = s.neighbours(p.File)
 		return err
+	}
+	if strings.HasPrefix(p.File, play.Dir+"/") {
+		return s.play(p)
 	}
 	if !utf8.ValidString(text) {
 		return fmt.Errorf("%s is not a text", p.File)

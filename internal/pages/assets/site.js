@@ -1,7 +1,9 @@
 (function () {
   var root = document.documentElement;
   var diagrams = Array.prototype.slice.call(
-    document.querySelectorAll('pre.mermaid'));
+    document.querySelectorAll('pre.mermaid')).filter(function (d) {
+    return !d.closest('.player'); // the player shows the run
+  });
   var sources = diagrams.map(function (d) { return d.textContent; });
 
   // colours are the style sheet's, for the diagrams.
@@ -23,6 +25,10 @@
   // draw shows every diagram in the colours of the theme.
   function draw() {
     delete root.dataset.drawn;
+    if (diagrams.length === 0) {
+      root.dataset.drawn = '0';
+      return;
+    }
     mermaid.initialize({
       startOnLoad: false,
       theme: 'base',
@@ -52,6 +58,14 @@
     var link = document.getElementById(id);
     if (link) { location.href = link.href; }
   }
+
+  // A table with many columns is set closer, and its names stay in sight.
+  document.querySelectorAll('main > table').forEach(function (table) {
+    if (table.rows[0] && table.rows[0].cells.length > 8) {
+      table.classList.add('many');
+      table.tabIndex = 0; // a keyboard scrolls it
+    }
+  });
 
   document.getElementById('theme').addEventListener('click', turn);
   document.addEventListener('keydown', function (e) {

@@ -23,6 +23,7 @@ type Generator struct {
 	root     fs.FS // the module
 	reports  []scenarios.Report
 	exhibits []exhibit
+	others   []Exhibit
 
 	Rungs  []results.Lock // what the ladder's rungs did
 	Choice *choosing.Choice
@@ -33,7 +34,7 @@ type Generator struct {
 // shows.
 func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 	t.Helper()
-	g := &Generator{root: root,
+	g := &Generator{root: root, others: others,
 		reports: make([]scenarios.Report, len(ladder.Rungs))}
 	t.Run("rungs", func(t *testing.T) {
 		for i, rung := range ladder.Rungs {
@@ -64,8 +65,9 @@ func Documents(root fs.FS) []string {
 	return append([]string{"README.md"}, pages.NewSite(root).Order()...)
 }
 
-// Stale are the documents that are not what they should be: their present and
-// their right texts, by name.
+// Stale are the documents and the runs that are not what they should be: their
+// present and their right texts, by name. The text of a file that should not be
+// there is empty.
 func (g *Generator) Stale() (map[string][2]string, error) {
 	stale := map[string][2]string{}
 	for _, file := range Documents(g.root) {
@@ -84,7 +86,7 @@ func (g *Generator) Stale() (map[string][2]string, error) {
 			stale[file] = [2]string{present, want}
 		}
 	}
-	return stale, nil
+	return stale, g.staleRuns(stale)
 }
 
 var errUnknown = errors.New("nobody makes such a part")

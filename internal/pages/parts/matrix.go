@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/pages/play"
 	"github.com/lockladder/lockladder/internal/pages/results"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -73,7 +74,12 @@ func (g *Generator) columns(shown func(rung string) bool) []results.Lock {
 	var all []results.Lock
 	for _, lock := range g.Rungs {
 		if shown(lock.Name) {
-			lock.Name = path.Base(lock.Name)
+			rung := lock.Name
+			lock.Run = func(scenario, invariant string) string {
+				return strings.TrimPrefix(play.File(rung, scenario, invariant),
+					"docs/")
+			}
+			lock.Name = path.Base(rung)
 			all = append(all, lock)
 		}
 	}

@@ -24,11 +24,16 @@ type Lock struct {
 
 	// Untold says by scenario why the lock's servers can't take part in it.
 	Untold map[string]string `json:"untold,omitempty"`
+
+	// Run is the address of the run in which an invariant is broken; nil: none is
+	// kept.
+	Run func(scenario, invariant string) string `json:"-"`
 }
 
 // Of is what a lock did according to a report.
 func Of(name string, report scenarios.Report) Lock {
-	l := Lock{name, map[string]scenarios.Verdict{}, map[string]string{}}
+	l := Lock{Name: name, Verdicts: map[string]scenarios.Verdict{},
+		Untold: map[string]string{}}
 	for _, r := range report {
 		l.Verdicts[r.Scenario+": "+r.Invariant] = r.Verdict
 		if r.Verdict == scenarios.CannotTell {

@@ -29,7 +29,12 @@ func Table(left int, locks []Lock) string {
 		for _, invariant := range s.Invariants {
 			row := []string{s.Name, invariant}
 			for _, lock := range locks {
-				row = append(row, signs[lock.Verdicts[s.Name+": "+invariant]])
+				verdict := lock.Verdicts[s.Name+": "+invariant]
+				sign := signs[verdict]
+				if lock.Run != nil && verdict == scenarios.Breaks {
+					sign = fmt.Sprintf("[%s](%s)", sign, lock.Run(s.Name, invariant))
+				}
+				row = append(row, sign)
 			}
 			rows = append(rows, row)
 		}

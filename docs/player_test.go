@@ -1,0 +1,240 @@
+//go:build chromium
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/pages"
+)
+
+// playing is what a reader sees of a page's first player.
+const playing = `(() => {
+	const p = document.querySelector('.player');
+	const all = s => Array.from(p.querySelectorAll(s));
+	const view = all('.view')[0];
+	return {
+		at: Number(p.dataset.at),
+		last: Number(p.querySelector('input[type=range]').max),
+		status: p.querySelector('.status').innerText,
+		asked: !p.querySelector('.question').hidden,
+		facts: view.querySelector('.facts').innerText,
+		marks: Array.from(view.querySelectorAll('.pane .here b')).map(
+			b => b.innerText + b.closest('li').innerText).join('; '),
+		rows: view.querySelectorAll('.lanes .time').length,
+		views: all('.view').map(v => v.getAttribute('aria-label')).join(' '),
+		hash: location.hash,
+		wide: document.documentElement.scrollWidth -
+			document.documentElement.clientWidth,
+		focus: document.activeElement.className,
+	};
+})()`
+
+type played struct {
+	At, Last                          int
+	Status, Facts, Marks, Views, Hash string
+	Asked                             bool
+	Rows, Wide                        int
+	Focus                             string
+}
+
+// stage is a page with a player in a browser.
+type stage struct {
+	t    *testing.T
+	ctx  context.Context
+	site string
+	c    *complaints
+}
+
+func newStage(t *testing.T) *stage {
+	site := httptest.NewServer(pages.NewSite(os.DirFS("..")))
+	t.Cleanup(site.Close)
+	s := &stage{t, browser(t), site.URL, &complaints{}}
+	require.NoError(t, s.c.listen(s.ctx, site.URL))
+	return s
+}
+
+// open loads a page anew, whatever the browser shows now.
+func (s *stage) open(page string) played {
+	s.t.Helper()
+	require.NoError(s.t, chromedp.Do(s.ctx, chromedp.Navigate("about:blank"),
+		chromedp.Navigate(s.site+"/"+page), ready()))
+	return s.sees()
+}
+
+func (s *stage) sees() played {
+	s.t.Helper()
+	p, err := chromedp.Run(s.ctx, chromedp.Evaluate[played](playing))
+	require.NoError(s.t, err)
+	require.Empty(s.t, s.c.take())
+	return p
+}
+
+// does lets the page's script do something to the first player, p.
+func (s *stage) does(what string) played {
+	s.t.Helper()
+	require.NoError(s.t, chromedp.Do(s.ctx, do(chromedp.Evaluate[any](fmt.Sprintf(
+		"(() => { const p = document.querySelector('.player'); %s })() ?? null",
+		what)))))
+	return s.sees()
+}
+
+// clicks presses the button of that name.
+func (s *stage) clicks(name string) played {
+	s.t.Helper()
+	return s.does(fmt.Sprintf("p.querySelector(%q).click()",
+		fmt.Sprintf("button[aria-label='%s']", name)))
+}
+
+// types presses a key where the focus is in the player.
+func (s *stage) types(key string) played {
+	s.t.Helper()
+	return s.does(fmt.Sprintf("p.querySelector('.lanes').dispatchEvent(new"+
+		" KeyboardEvent('keydown', {key: %q, bubbles: true, cancelable: true}))",
+		key))
+}
+
+const (
+	goldPage = "docs/04-gold.md"
+	goldRun  = "docs/runs/gold/overrun_release/foreign-release.json"
+)
+
+func TestAStepShowsWhatHappensAndWhereTheCodeIs(t *testing.T) {
+	s := newStage(t)
+	begin := s.open(goldPage)
+	assert.Zero(t, begin.At)
+	assert.Contains(t, begin.Status, "0.007 s · A: SET lock:stock locked EX 10 NX → OK")
+	assert.Contains(t, begin.Facts, "10.0 s left")
+	assert.Contains(t, begin.Marks, "SetNX(ctx, l.key")
+
+	one := s.clicks("one step on")
+	assert.Contains(t, one.Status, "A: Lock returns ok")
+	assert.Regexp(t, `believe to hold it\s+A`, one.Facts)
+	assert.Equal(t, "#t=1", one.Hash)
+	assert.Equal(t, 0, s.clicks("one step back").At)
+
+	end := s.clicks("to the end")
+	assert.Equal(t, end.Last, end.At)
+	assert.Contains(t, end.Status, "✗ foreign release: A's DEL lock:stock removes")
+	assert.Regexp(t, `Redis\s+no key`, end.Facts)
+	assert.Contains(t, end.Marks, "l.rdb.Del(ctx, l.key)")
+	assert.Equal(t, 0, s.clicks("to the beginning").At)
+
+	half := s.does("const r = p.querySelector('input[type=range]'); r.value = 90;" +
+		" r.dispatchEvent(new Event('input'))")
+	assert.InDelta(t, 177, half.At, 2, "the slider is in the folded attempts, and"+
+		" the last of them is shown")
+}
+
+func TestALearnerIsAskedBeforeTheBreak(t *testing.T) {
+	s := newStage(t)
+	s.open(goldPage)
+	s.clicks("to the end")
+	asked := s.clicks("one step back")
+	assert.True(t, asked.Asked)
+	shown := s.clicks("show what happens next")
+	assert.False(t, shown.Asked)
+	assert.Equal(t, shown.Last, shown.At)
+}
+
+func TestPlayStopsBeforeTheBreak(t *testing.T) {
+	s := newStage(t)
+	s.open(goldPage)
+	s.does("const f = p.querySelector('select'); f.value = '0.4'")
+	s.clicks("play or pause")
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		p, err := chromedp.Run(s.ctx, chromedp.Evaluate[played](playing))
+		assert.NoError(c, err)
+		assert.True(c, p.Asked)
+		assert.Equal(c, p.Last-1, p.At)
+	}, 30*time.Second, 100*time.Millisecond)
+	assert.Equal(t, s.sees().Last-1, s.sees().At, "it waits for an answer")
+}
+
+func TestFoldedAttemptsExpand(t *testing.T) {
+	s := newStage(t)
+	folded := s.open(goldPage)
+	all := s.does("p.querySelector('input[type=checkbox]').click()")
+	assert.Less(t, folded.Rows, 10)
+	assert.Equal(t, all.Last+1, all.Rows)
+	assert.Equal(t, 1, s.clicks("one step on").At)
+	assert.Equal(t, 2, s.clicks("one step on").At)
+	assert.Equal(t, 3, s.clicks("one step on").At, "each attempt is a step")
+}
+
+func TestAnotherLockIsShownBesideIt(t *testing.T) {
+	s := newStage(t)
+	s.open("docs/06-platinum.md")
+	choose := "const c = Array.from(p.querySelectorAll('select')).at(-1);" +
+		" c.value = %q; c.dispatchEvent(new Event('change'))"
+	two := s.does(fmt.Sprintf(choose, "diamond"))
+	assert.Equal(t, "platinum diamond", two.Views)
+	end := s.clicks("to the end")
+	assert.Contains(t, end.Status, "✗")
+	assert.Equal(t, "platinum", s.does(fmt.Sprintf(choose, "")).Views)
+}
+
+func TestAnAddressLeadsToAMomentOfTheRun(t *testing.T) {
+	s := newStage(t)
+	there := s.open(goldPage + "#t=179")
+	assert.Equal(t, 179, there.At)
+	require.NoError(t, chromedp.Do(s.ctx, do(chromedp.Evaluate[any](
+		"location.hash = '#t=1', null"))))
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		p, err := chromedp.Run(s.ctx, chromedp.Evaluate[played](playing))
+		assert.NoError(c, err)
+		assert.Equal(c, 1, p.At)
+	}, 10*time.Second, 50*time.Millisecond)
+	assert.Equal(t, 0, s.open(goldPage+"#t=nonsense").At)
+	assert.Equal(t, 181, s.open(goldPage+"#t=99999").At)
+}
+
+func TestKeysPlayARun(t *testing.T) {
+	s := newStage(t)
+	s.open(goldRun)
+	assert.Equal(t, 1, s.types("ArrowRight").At)
+	assert.Equal(t, 0, s.types("ArrowLeft").At)
+	end := s.types("End")
+	assert.Equal(t, end.Last, end.At)
+	assert.Equal(t, 0, s.types("Home").At)
+	path, err := chromedp.Run(s.ctx, chromedp.Evaluate[string](`location.pathname`))
+	require.NoError(t, err)
+	assert.Equal(t, "/"+goldRun, path, "the keys turn no page")
+}
+
+// Every run that is kept can be played to its end, on a phone and on a desk.
+func TestEveryRunPlays(t *testing.T) {
+	s := newStage(t)
+	var runs []string
+	require.NoError(t, filepath.WalkDir("runs", func(file string, d os.DirEntry,
+		err error) error {
+		if err == nil && strings.HasSuffix(file, ".json") {
+			runs = append(runs, "docs/"+filepath.ToSlash(file))
+		}
+		return err
+	}))
+	require.Greater(t, len(runs), 100)
+	for i, run := range runs {
+		if testing.Short() && i%10 != 0 {
+			continue
+		}
+		require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(
+			[]int64{390, 1280}[i%2], 800)))
+		s.open(run)
+		end := s.clicks("to the end")
+		assert.Equal(t, end.Last, end.At, run)
+		assert.NotContains(t, end.Facts, "undefined", run)
+		assert.LessOrEqual(t, end.Wide, 0, "%s is wider than the screen", run)
+	}
+}

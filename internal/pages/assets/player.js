@@ -1,0 +1,592 @@
+// The player steps through a recorded run: a lane for each client and each node,
+// the line of the lock's code that each client is at, and what the nodes and the
+// storage have. The run is in the page, see package play; nothing is fetched.
+(function () {
+  'use strict';
+  var SVG = 'http://www.w3.org/2000/svg';
+  var ROW = 34;        // height of an entry, in pixels
+  var LATE = 1500;     // microseconds; what took longer was under way for long
+  var COLORS = ['--client-1', '--client-2', '--client-3', '--client-4', '--client-5'];
+
+  function html(name, attributes, children) {
+    return fill(document.createElement(name), attributes, children);
+  }
+  function svg(name, attributes, children) {
+    return fill(document.createElementNS(SVG, name), attributes, children);
+  }
+  function fill(element, attributes, children) {
+    Object.keys(attributes || {}).forEach(function (key) {
+      element.setAttribute(key, attributes[key]);
+    });
+    (children || []).forEach(function (child) {
+      element.append(child);
+    });
+    return element;
+  }
+  function seconds(us) { return (us / 1e6).toFixed(3); }
+  function cut(text, columns) {
+    return text.length > columns ? text.slice(0, columns - 1) + '…' : text;
+  }
+
+  // Run gives the entries of a run their names.
+  function Run(data) {
+    this.data = data;
+    this.entries = data.entries.map(function (e) {
+      return {
+        at: e[0], client: e[1], node: e[2], text: data.texts[e[3]],
+        reply: data.texts[e[4]], sent: e[5], back: e[6],
+        line: data.lines[e[7]], state: data.states[e[8]]
+      };
+    });
+    this.last = this.entries.length - 1;
+  }
+  Run.prototype.who = function (e) {
+    return e.client >= 0 ? this.data.clients[e.client] : this.node(e.node);
+  };
+  Run.prototype.node = function (n) {
+    return this.data.nodes > 1 ? 'node ' + (n + 1) : 'Redis';
+  };
+  // clientOf is the client that an owner belongs to: its own name, or the one that
+  // the owner's name begins with.
+  Run.prototype.clientOf = function (owner) {
+    return this.data.clients.findIndex(function (name) {
+      return owner === name || owner.indexOf(name) === 0;
+    });
+  };
+  Run.prototype.color = function (owner) {
+    var i = this.clientOf(owner);
+    return i < 0 ? 'var(--faint)' : 'var(' + COLORS[i % COLORS.length] + ')';
+  };
+  Run.prototype.says = function (i) {
+    var e = this.entries[i];
+    return seconds(e.at) + ' s · ' + this.who(e) + ': ' + e.text +
+      (e.reply ? ' → ' + e.reply : '');
+  };
+  // until is the last entry at or before a time.
+  Run.prototype.until = function (at) {
+    var low = 0, high = this.last;
+    while (low < high) {
+      var middle = Math.ceil((low + high) / 2);
+      if (this.entries[middle].at <= at) { low = middle; } else { high = middle - 1; }
+    }
+    return low;
+  };
+  // rows are what is drawn below each other. While the lock stays with its owner,
+  // entries of a kind that was shown already are one row, unless all are wanted.
+  Run.prototype.rows = function (all) {
+    var rows = [], scene = null, seen = {}, run = this;
+    this.entries.forEach(function (e, i) {
+      var now = e.state.owner + '/' + (e.state.inside || []).join(' ');
+      if (now !== scene) { scene = now; seen = {}; }
+      var kind = e.client + '/' + e.node + '/' +
+        (e.text + e.reply).replace(/#\d+|-?\d{3,}/g, '#');
+      var tail = rows[rows.length - 1];
+      if (!all && seen[kind] && i < run.last && i !== run.data.broken) {
+        if (tail.folded) { tail.to = i; } else {
+          rows.push({ folded: true, from: i, to: i });
+        }
+        return;
+      }
+      seen[kind] = true;
+      rows.push({ folded: false, from: i, to: i });
+    });
+    return rows.map(function (row) { // one entry is no shorter as a fold
+      return row.folded && row.from === row.to ?
+        { folded: false, from: row.from, to: row.to } : row;
+    });
+  };
+
+  // View draws one run: its lanes, its code, and what the nodes have.
+  function View(run, sources, chosen) {
+    this.run = run;
+    this.sources = sources;
+    this.chosen = chosen; // called with an entry that was clicked
+    this.at = 0;
+    var d = run.data;
+    this.lanes = html('div', { 'class': 'lanes', tabindex: '0', role: 'group',
+      'aria-label': 'Messages between clients and nodes' });
+    this.facts = html('div', { 'class': 'facts' });
+    this.code = html('div', { 'class': 'source' });
+    this.element = html('section', { 'class': 'view', 'aria-label': d.lock }, [
+      html('h4', {}, [d.lock + ' ', html('span', { 'class': d.verdict === 'breaks' ?
+        'broken' : 'holds' }, [d.verdict === 'breaks' ? 'breaks: ' + d.invariant :
+        d.verdict])]),
+      html('div', { 'class': 'parts' }, [this.lanes,
+        html('div', { 'class': 'beside' }, [this.facts, this.code])])
+    ]);
+    this.layout(false);
+    this.list();
+  }
+
+  // x are where the lanes are: clients, then nodes.
+  View.prototype.places = function () {
+    var d = this.run.data, wide = d.nodes > 1 ? 76 : 150;
+    var x = { clients: [], nodes: [], width: 0 }, at = 100;
+    d.clients.forEach(function () {
+      x.clients.push(at);
+      at += d.clients.length > 3 || d.nodes > 1 ? 84 : 120;
+    });
+    at += d.nodes > 1 ? 60 : 170;
+    for (var i = 0; i < d.nodes; i++) { x.nodes.push(at); at += wide; }
+    x.width = at - wide + 90;
+    return x;
+  };
+
+  View.prototype.layout = function (all) {
+    var run = this.run, d = run.data, x = this.x = this.places();
+    var rows = this.rows = run.rows(all), view = this, top = 8;
+    this.rowOf = [];
+    rows.forEach(function (row, r) {
+      for (var i = row.from; i <= row.to; i++) { view.rowOf[i] = r; }
+    });
+    var height = top + rows.length * ROW + 20;
+    function y(r) { return top + r * ROW + ROW / 2; }
+    // when is the height of a moment, between the entries around it.
+    function when(us) {
+      if (us >= run.entries[run.last].at) { return y(rows.length - 1) + ROW / 2; }
+      var i = run.until(us), e = run.entries[i];
+      if (us <= e.at) { return y(view.rowOf[i]); }
+      var next = run.entries[i + 1], from = y(view.rowOf[i]), to = y(view.rowOf[i + 1]);
+      return from + (to - from) * (us - e.at) / Math.max(1, next.at - e.at);
+    }
+    var s = svg('svg', { width: x.width, height: height, 'aria-hidden': 'true',
+      viewBox: '0 0 ' + x.width + ' ' + height });
+
+    // Two inside at the same time are seen from afar.
+    rows.forEach(function (row, r) {
+      var inside = run.entries[row.to].state.inside || [];
+      if (inside.length > 1) {
+        s.append(svg('rect', { x: 0, y: y(r) - ROW / 2, width: x.width, height: ROW,
+          'class': 'overlap' }));
+      }
+    });
+    var head = svg('svg', { width: x.width, height: 26, 'class': 'names',
+      'aria-hidden': 'true' });
+    function lane(at, name, color) {
+      s.append(svg('line', { x1: at, x2: at, y1: 0, y2: height, 'class': 'lane' }));
+      head.append(svg('text', { x: at, y: 18, 'class': 'name',
+        style: color ? 'fill:' + color : '' }, [name]));
+    }
+    d.clients.forEach(function (name, i) { lane(x.clients[i], name, run.color(name)); });
+    x.nodes.forEach(function (at, i) { lane(at, run.node(i)); });
+
+    // A band beside a client: it believes to hold the lock. Beside a node: whose
+    // grant the key is.
+    function band(at, of) {
+      var from = null, color = '';
+      for (var r = 0; r <= rows.length; r++) {
+        var now = r < rows.length ? of(run.entries[rows[r].to].state) : '';
+        if (now !== color) {
+          if (color) {
+            s.append(svg('line', { x1: at, x2: at, y1: from, y2: y(r) - (r < rows.length ? 0 : ROW / 2),
+              'class': 'band', style: 'stroke:' + color }));
+          }
+          color = now;
+          from = r < rows.length ? y(r) : 0;
+        }
+      }
+    }
+    d.clients.forEach(function (name, i) {
+      band(x.clients[i], function (state) {
+        return (state.inside || []).some(function (owner) {
+          return run.clientOf(owner) === i;
+        }) ? run.color(name) : '';
+      });
+    });
+    x.nodes.forEach(function (at, i) {
+      band(at, function (state) {
+        var lease = (state.leases || []).find(function (l) { return l.node === i; });
+        return lease ? run.color(lease.owner) : '';
+      });
+    });
+
+    function label(at, height, text, anchor, more) {
+      var t = svg('text', { x: at, y: height, 'text-anchor': anchor || 'start',
+        'class': 'what ' + (more || '') }, [cut(text, 58)]);
+      if (text.length > 58) { t.append(svg('title', {}, [text])); }
+      s.append(t);
+    }
+    function arrow(x1, y1, x2, y2, classes) {
+      s.append(svg('line', { x1: x1, y1: y1, x2: x2, y2: y2, 'class': classes }));
+      var angle = Math.atan2(y2 - y1, x2 - x1) * 180 / Math.PI;
+      s.append(svg('path', { d: 'M0,0 L-8,-4 L-8,4 Z', 'class': 'head',
+        transform: 'translate(' + x2 + ',' + y2 + ') rotate(' + angle + ')' }));
+    }
+    function cross(at, height) {
+      s.append(svg('path', { d: 'M-5,-5 L5,5 M-5,5 L5,-5', 'class': 'lost',
+        transform: 'translate(' + at + ',' + height + ')' }));
+    }
+    rows.forEach(function (row, r) {
+      var e = run.entries[row.from], here = y(r);
+      if (row.folded) {
+        label(78, here + 4, '⋯ ' + (row.to - row.from + 1) + ' more like these, until ' +
+          seconds(run.entries[row.to].at) + ' s', 'start', 'fold');
+        return;
+      }
+      label(66, here + 4, seconds(e.at), 'end', 'time');
+      var text = e.text + (e.reply ? ' → ' + e.reply : '');
+      if (e.client < 0) {
+        s.append(svg('circle', { cx: x.nodes[e.node], cy: here, r: 4, 'class': 'dot' }));
+        label(x.nodes[e.node] - 10, here - 6, text, 'end');
+        return;
+      }
+      var client = x.clients[e.client], node = x.nodes[e.node];
+      if (e.node < 0) {
+        s.append(svg('circle', { cx: client, cy: here, r: 4, 'class': 'dot',
+          style: 'fill:' + run.color(d.clients[e.client]) }));
+        label(client + 10, here - 3, text);
+        return;
+      }
+      var left = client + 8;
+      if (e.text.indexOf('message') === 0) { // a node tells a subscriber
+        arrow(node, here, client, here, 'message');
+        label(left, here - 5, text);
+        return;
+      }
+      if (e.reply.indexOf('never sent') === 0) {
+        cross(client + 14, here);
+        label(client + 26, here - 5, text);
+        return;
+      }
+      arrow(client, e.at - e.sent > LATE ? when(e.sent) : here, node, here, 'message' +
+        (e.at - e.sent > LATE ? ' late' : ''));
+      label(left, here - 5, text);
+      if (e.back && e.back - e.at > LATE) {
+        arrow(node, here, client, when(e.back), 'message late');
+      } else if (!e.back || / lost|no answer| dies/.test(e.reply)) {
+        cross((client + node) / 2, here);
+      }
+    });
+    if (d.broken >= 0) {
+      var broken = y(this.rowOf[d.broken]);
+      s.append(svg('rect', { x: 2, y: broken - ROW / 2, width: x.width - 4, height: ROW,
+        'class': 'break' }));
+    }
+    // The future is covered.
+    this.cover = svg('rect', { x: 0, width: x.width, height: height, y: height,
+      'class': 'cover' });
+    this.cursor = svg('rect', { x: 0, width: 4, height: ROW, 'class': 'cursor' });
+    s.append(this.cover, this.cursor);
+    this.y = y;
+    s.addEventListener('click', function (event) {
+      var box = s.getBoundingClientRect();
+      var r = Math.floor((event.clientY - box.top - top) / ROW);
+      if (rows[r]) { view.chosen(view, rows[r]); }
+    });
+    this.lanes.replaceChildren(head, s);
+  };
+
+  // list makes the panes of the code.
+  View.prototype.list = function () {
+    var view = this, files = Object.keys(this.sources);
+    this.panes = {};
+    this.tabs = {};
+    if (files.length === 0) { return; }
+    var bar = html('div', { 'class': 'tabs' });
+    files.forEach(function (file) {
+      var tab = view.tabs[file] = html('button', { type: 'button' },
+        [file.slice(file.lastIndexOf('/') + 1)]);
+      tab.addEventListener('click', function () { view.open(file); });
+      bar.append(tab);
+      var list = html('ol', {});
+      list.innerHTML = view.sources[file].map(function (line) {
+        return '<li><code>' + (line || ' ') + '</code></li>';
+      }).join('');
+      view.panes[file] = html('div', { 'class': 'pane', tabindex: '0', role: 'group',
+        'aria-label': file }, [list]);
+    });
+    this.code.append(bar);
+    files.forEach(function (file) { view.code.append(view.panes[file]); });
+    this.open(files[0]);
+  };
+  View.prototype.open = function (file) {
+    var view = this;
+    Object.keys(this.panes).forEach(function (name) {
+      view.panes[name].hidden = name !== file;
+      view.tabs[name].setAttribute('aria-pressed', String(name === file));
+    });
+  };
+
+  // show goes to an entry.
+  View.prototype.show = function (i) {
+    this.at = i;
+    var r = this.rowOf[i], row = this.rows[r];
+    if (row.folded) { this.at = i = row.to; }
+    this.cover.setAttribute('y', this.y(r) + ROW / 2);
+    this.cursor.setAttribute('y', this.y(r) - ROW / 2);
+    var top = this.y(r) - this.lanes.clientHeight + 2 * ROW;
+    if (this.lanes.scrollTop < top || this.lanes.scrollTop > this.y(r) - 2 * ROW) {
+      this.lanes.scrollTop = Math.max(0, this.y(r) - this.lanes.clientHeight * 0.6);
+    }
+    this.state(this.run.entries[i]);
+    this.mark(i);
+  };
+  View.prototype.state = function (e) {
+    var run = this.run, s = e.state, rows = [];
+    function fact(name, children, classes) {
+      rows.push(html('div', { 'class': 'fact ' + (classes || '') },
+        [html('span', { 'class': 'label' }, [name])].concat(children)));
+    }
+    function owner(name) {
+      return html('b', { style: 'color:' + run.color(name) }, [name]);
+    }
+    for (var n = 0; n < run.data.nodes; n++) {
+      var lease = (s.leases || []).find(function (l) { return l.node === n; });
+      if (!lease) {
+        fact(run.node(n), ['no key']);
+        continue;
+      }
+      var left = lease.ends ? Math.max(0, lease.ends - e.at) : 0;
+      fact(run.node(n), [owner(lease.owner), html('span', { 'class': 'value' },
+        [cut(lease.value, 28)]), lease.ends ?
+        html('span', { 'class': 'lease', title: 'what is left of the lease' },
+          [html('i', { style: 'width:' + Math.min(100, left / this.longest() * 100) +
+            '%;background:' + run.color(lease.owner) })]) : '',
+        lease.ends ? (left / 1e6).toFixed(1) + ' s left' : 'no expiry']);
+    }
+    var inside = s.inside || [];
+    fact('believe to hold it', inside.length === 0 ? ['nobody'] :
+      inside.map(function (name) { return owner(name); }),
+      inside.length > 1 ? 'wrong' : '');
+    if (s.value !== undefined) {
+      fact('storage', [String(s.value) + (s.token ? ', newest token ' + s.token : '')]);
+    }
+    this.facts.replaceChildren.apply(this.facts, rows);
+  };
+  // longest is the longest lease of the run: the bar's full width.
+  View.prototype.longest = function () {
+    if (!this.full) {
+      this.full = this.run.entries.reduce(function (most, e) {
+        return (e.state.leases || []).reduce(function (most, l) {
+          return Math.max(most, l.ends - e.at);
+        }, most);
+      }, 1);
+    }
+    return this.full;
+  };
+  // mark shows at which line each client is, and opens the file of the newest.
+  View.prototype.mark = function (i) {
+    var view = this, run = this.run, where = {};
+    this.code.querySelectorAll('.here').forEach(function (m) { m.remove(); });
+    this.code.querySelectorAll('li.now').forEach(function (li) {
+      li.classList.remove('now');
+    });
+    var open = null;
+    for (var k = i; k >= 0 && Object.keys(where).length < run.data.clients.length; k--) {
+      var e = run.entries[k];
+      if (e.client < 0 || where[e.client] || !e.line) { continue; }
+      where[e.client] = e.line;
+      var colon = e.line.lastIndexOf(':'), file = e.line.slice(0, colon);
+      var pane = view.panes[file];
+      if (!pane) { continue; }
+      var li = pane.querySelectorAll('li')[Number(e.line.slice(colon + 1)) - 1];
+      if (!li) { continue; }
+      var name = run.data.clients[e.client];
+      var marks = li.querySelector('.here');
+      if (!marks) {
+        marks = html('span', { 'class': 'here' });
+        li.prepend(marks);
+      }
+      marks.append(html('b', { style: 'background:' + run.color(name) }, [name]));
+      if (k === i) { li.classList.add('now'); }
+      if (!open || e.client === run.entries[i].client && open.client !== e.client) {
+        open = { pane: pane, file: file, li: li, client: e.client };
+      }
+    }
+    if (open) {
+      view.open(open.file);
+      open.pane.scrollTop = open.li.offsetTop - open.pane.clientHeight / 3;
+    }
+  };
+
+  // Player is the controls above one view or two.
+  function Player(element, nth) {
+    var runs = {}, sources = {}, player = this;
+    element.querySelectorAll('script.run').forEach(function (script) {
+      var data = JSON.parse(script.textContent);
+      runs[data.lock] = new Run(data);
+    });
+    element.querySelectorAll('script.sources').forEach(function (script) {
+      Object.assign(sources, JSON.parse(script.textContent));
+    });
+    this.sources = sources;
+    this.runs = runs;
+    this.key = nth === 0 ? 't' : 't' + (nth + 1);
+    this.element = element;
+    this.all = false;
+    this.timer = null;
+    var main = this.main = this.view(runs[element.dataset.lock]);
+    this.build(main.run.data);
+    this.views.append(main.element);
+    element.append(this.panel);
+    element.classList.add('playing');
+    var begin = new URLSearchParams(location.hash.slice(1)).get(this.key);
+    this.go(begin === null ? 0 : Number(begin) || 0, true);
+    element.addEventListener('keydown', function (e) { player.press(e); });
+  }
+  Player.prototype.view = function (run) {
+    var player = this, prefix = run.data.lock + '/', own = {};
+    Object.keys(this.sources).forEach(function (file) {
+      if (file.indexOf(prefix) === 0 && file.slice(prefix.length).indexOf('/') < 0) {
+        own[file] = player.sources[file];
+      }
+    });
+    return new View(run, own, function (view, row) {
+      if (row.folded) {
+        player.expand(true, row.from);
+      } else if (view === player.main) {
+        player.go(row.from);
+      }
+    });
+  };
+  Player.prototype.build = function (d) {
+    var player = this;
+    function button(text, name, act) {
+      var b = html('button', { type: 'button', title: name, 'aria-label': name }, [text]);
+      b.addEventListener('click', act);
+      return b;
+    }
+    this.playing = button('▶ play', 'play or pause', function () { player.toggle(); });
+    this.slider = html('input', { type: 'range', min: '0',
+      max: String(this.main.run.last), step: '1', 'aria-label': 'entry of the run' });
+    this.slider.addEventListener('input', function () {
+      player.go(Number(player.slider.value));
+    });
+    this.speed = html('select', { 'aria-label': 'speed' }, [['slow', '2'],
+      ['normal', '1'], ['fast', '0.4']].map(function (s) {
+      return html('option', { value: s[1] }, [s[0]]);
+    }));
+    this.speed.value = '1';
+    this.every = html('input', { type: 'checkbox' });
+    this.every.addEventListener('change', function () {
+      player.expand(player.every.checked, player.main.at);
+    });
+    this.status = html('p', { 'class': 'status', 'aria-live': 'polite' });
+    this.question = html('div', { 'class': 'question', hidden: '' }, [
+      html('b', {}, ['What happens next?']), ' ',
+      button('show it', 'show what happens next', function () { player.step(1); })]);
+    this.views = html('div', { 'class': 'views' });
+    var others = Object.keys(this.runs).filter(function (name) { return name !== d.lock; });
+    var compare = '';
+    if (others.length > 0) {
+      this.compared = html('select', { 'aria-label': 'show another lock beside it' },
+        [html('option', { value: '' }, ['nothing'])].concat(others.map(function (name) {
+          return html('option', { value: name }, [name + ' (' +
+            player.runs[name].data.verdict + ')']);
+        })));
+      this.compared.addEventListener('change', function () { player.compare(); });
+      compare = html('label', {}, ['beside it: ', this.compared]);
+    }
+    this.panel = html('div', { 'class': 'panel', role: 'group',
+      'aria-label': 'player of the run ' + d.lock + ', ' + d.scenario }, [
+      html('p', { 'class': 'story' }, [html('b', {}, [d.scenario]), ': ' + d.story]),
+      html('div', { 'class': 'controls' }, [
+        button('|◀', 'to the beginning', function () { player.go(0); }),
+        button('◀ back', 'one step back', function () { player.step(-1); }),
+        this.playing,
+        button('step ▶', 'one step on', function () { player.step(1); }),
+        button('▶|', 'to the end', function () { player.go(player.main.run.last); }),
+        this.slider, html('label', {}, ['speed: ', this.speed]),
+        html('label', {}, [this.every, ' every attempt']), compare]),
+      this.status, this.question, this.views]);
+  };
+  Player.prototype.compare = function () {
+    if (this.other) { this.other.element.remove(); }
+    this.other = null;
+    var name = this.compared.value;
+    this.views.classList.toggle('two', !!name);
+    if (name) {
+      this.other = this.view(this.runs[name]);
+      if (this.all) { this.other.layout(true); }
+      this.views.append(this.other.element);
+    }
+    this.go(this.main.at, true);
+  };
+  Player.prototype.expand = function (all, at) {
+    this.all = this.every.checked = all;
+    this.main.layout(all);
+    if (this.other) { this.other.layout(all); }
+    this.go(at);
+  };
+  // go shows an entry of the main run, and of the other what had happened by then.
+  Player.prototype.go = function (i, quiet) {
+    var run = this.main.run;
+    i = Math.max(0, Math.min(run.last, Math.floor(i)));
+    this.main.show(i);
+    i = this.main.at;
+    var e = run.entries[i], end = i === run.last;
+    if (this.other) {
+      var other = this.other.run;
+      this.other.show(end ? other.last : other.until(e.at));
+    }
+    this.slider.value = String(i);
+    this.slider.setAttribute('aria-valuetext', seconds(e.at) + ' s');
+    this.status.textContent = run.says(i);
+    if (i === run.data.broken) {
+      this.status.append(' ', html('strong', { 'class': 'broken' },
+        ['✗ ' + run.data.invariant + ': ' + run.data.event.replace(/^[\d.]+ s: /, '')]));
+    }
+    this.question.hidden = i === run.data.broken || this.next(1) !== run.data.broken;
+    this.element.dataset.at = String(i);
+    if (!quiet) {
+      var hash = new URLSearchParams(location.hash.indexOf('=') > 0 ?
+        location.hash.slice(1) : '');
+      hash.set(this.key, String(i));
+      history.replaceState(null, '', '#' + hash);
+    }
+  };
+  // next is the entry that a step leads to.
+  Player.prototype.next = function (by) {
+    var row = this.main.rows[this.main.rowOf[this.main.at] + by];
+    return row ? (by > 0 ? row.to : row.from) : this.main.at;
+  };
+  Player.prototype.step = function (by) { this.stop(); this.go(this.next(by)); };
+  Player.prototype.toggle = function () {
+    if (this.timer) { this.stop(); return; }
+    if (this.main.at === this.main.run.last) { this.go(0); }
+    this.playing.textContent = '❚❚ pause';
+    if (!this.question.hidden) { this.go(this.next(1)); }
+    this.tick();
+  };
+  Player.prototype.tick = function () {
+    var player = this;
+    this.timer = setTimeout(function () {
+      if (player.main.at === player.main.run.last || !player.question.hidden) {
+        player.stop(); // before the break a learner is asked
+        return;
+      }
+      player.go(player.next(1));
+      player.tick();
+    }, 900 * Number(this.speed.value));
+  };
+  Player.prototype.stop = function () {
+    clearTimeout(this.timer);
+    this.timer = null;
+    this.playing.textContent = '▶ play';
+  };
+  Player.prototype.press = function (e) {
+    if (e.ctrlKey || e.metaKey || e.altKey) { return; }
+    var typing = /^(INPUT|SELECT)$/.test(e.target.tagName);
+    var act = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (e.target.tagName === 'BUTTON' && e.key === ' ') { return; }
+    if (typing && e.target.type !== 'checkbox') { e.stopPropagation(); return; }
+    if (act) { this.step(act); }
+    else if (e.key === ' ') { this.toggle(); }
+    else if (e.key === 'Home') { this.stop(); this.go(0); }
+    else if (e.key === 'End') { this.stop(); this.go(this.main.run.last); }
+    else { return; }
+    e.preventDefault();
+    e.stopPropagation(); // the page's own keys turn pages
+  };
+
+  var players = Array.prototype.map.call(document.querySelectorAll('.player'),
+    function (element, nth) { return new Player(element, nth); });
+  window.addEventListener('hashchange', function () {
+    var hash = new URLSearchParams(location.hash.slice(1));
+    players.forEach(function (p) {
+      var at = hash.get(p.key);
+      if (at !== null && Number(at) !== p.main.at) { p.go(Number(at) || 0, true); }
+    });
+  });
+  document.documentElement.dataset.players = String(players.length);
+})();

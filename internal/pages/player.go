@@ -1,0 +1,123 @@
+package pages
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"html/template"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/pages/play"
+)
+
+// diagram is a generated diagram of a run: the lock and the scenario, the Mermaid
+// text, and the invariant that it shows broken.
+var diagram = regexp.MustCompile(`(?s)<!-- generated: sequence ([^ :]+)/([^ /:]+)` +
+	`(?:: [^>]*?)? -->\s*(<pre class="mermaid">.*?✗ ([a-z ]+?) at .*?</pre>)`)
+
+// players puts a player where a page has the diagram of a run. The diagram stays
+// for those who have no JavaScript.
+func (s *Site) players(body string) (string, error) {
+	var failed error
+	body = diagram.ReplaceAllStringFunc(body, func(found string) string {
+		m := diagram.FindStringSubmatch(found)
+		player, err := s.player(play.File(m[1], m[2], m[4]), m[3])
+		failed = errors.Join(failed, err)
+		return player
+	})
+	return body, failed
+}
+
+// player is the element that the player's script makes a player of: with the run of
+// a file, those to show beside it, and the code of all these locks. Still is what
+// there is without JavaScript.
+func (s *Site) player(file, still string) (string, error) {
+	main, text, err := s.run(file)
+	if err != nil {
+		return "", err
+	}
+	texts, locks := []string{text}, []string{main.Lock}
+	for _, other := range main.Beside {
+		_, text, err := s.run(play.File(other, main.Scenario, main.Invariant))
+		if err != nil {
+			return "", err
+		}
+		texts, locks = append(texts, text), append(locks, other)
+	}
+	sources := map[string][]string{}
+	for _, lock := range locks {
+		if err := s.sources(lock, sources); err != nil {
+			return "", err
+		}
+	}
+	code, err := json.Marshal(sources)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "<div class=\"player\" data-lock=%q>\n%s\n",
+		html.EscapeString(main.Lock), still)
+	for _, text := range texts {
+		fmt.Fprintf(&b, "<script type=\"application/json\" class=\"run\">%s"+
+			"</script>\n", text)
+	}
+	fmt.Fprintf(&b, "<script type=\"application/json\" class=\"sources\">%s"+
+		"</script>\n</div>\n", code)
+	return b.String(), nil
+}
+
+// run reads a run, and its text without line breaks. JSON from Go has no "<" that
+// could end the element that it is in.
+func (s *Site) run(file string) (run play.Run, text string, err error) {
+	content, err := fs.ReadFile(s.root, file)
+	if err != nil {
+		return run, "", err
+	}
+	if err := json.Unmarshal(content, &run); err != nil {
+		return run, "", fmt.Errorf("%s: %w", file, err)
+	}
+	return run, strings.ReplaceAll(string(content), "\n", ""), nil
+}
+
+// sources adds the files of a lock as lines of HTML: its Go code, its scripts. A
+// lock that has no directory has none.
+func (s *Site) sources(lock string, files map[string][]string) error {
+	entries, err := fs.ReadDir(s.root, lock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !slices.Contains([]string{".go", ".lua"}, path.Ext(name)) ||
+			strings.HasSuffix(name, "_test.go") || name == "doc.go" {
+			continue
+		}
+		text, err := fs.ReadFile(s.root, path.Join(lock, name))
+		if err != nil {
+			return err
+		}
+		files[path.Join(lock, name)] = highlight(path.Ext(name)[1:],
+			strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"))
+	}
+	return err
+}
+
+// play shows a run on a page of its own.
+func (s *Site) play(p *page) error {
+	run, _, err := s.run(p.File)
+	if err != nil {
+		return err
+	}
+	body, err := s.player(p.File, "<noscript>The player needs JavaScript.</noscript>")
+	p.Title = run.Lock + ": " + run.Scenario
+	p.Wide, p.Player = true, true
+	p.Body = template.HTML(fmt.Sprintf("<h1>%s</h1>\n%s<p><a href=\"/%s/lock.go\">"+
+		"The code of %s</a>, <a href=\"/docs/matrix.md\">all scenarios</a></p>\n",
+		html.EscapeString(p.Title), body, run.Lock, run.Lock))
+	return err
+}

@@ -1,0 +1,44 @@
+package pages_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/pages"
+)
+
+func served(t *testing.T, path string) string {
+	t.Helper()
+	site := pages.NewSite(os.DirFS("../.."))
+	w := httptest.NewRecorder()
+	site.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	require.Equal(t, http.StatusOK, w.Code, path)
+	return w.Body.String()
+}
+
+func TestAPageWithARunHasAPlayerAndItsCode(t *testing.T) {
+	page := served(t, "/docs/04-gold.md")
+	assert.Contains(t, page, `<div class="player" data-lock="gold">`)
+	assert.Contains(t, page, `{"lock":"gold","scenario":"overrun_release"`)
+	assert.Contains(t, page, `"gold/lock.go":[`)
+	assert.Contains(t, page, "assets/player.js")
+	assert.NotContains(t, page, "assets/mermaid.js", "nobody needs it here")
+}
+
+func TestAPageThatIsAskedForItsDiagramsHasNoPlayer(t *testing.T) {
+	page := served(t, "/docs/04-gold.md?still")
+	assert.NotContains(t, page, "assets/player.js")
+	assert.Contains(t, page, "assets/mermaid.js")
+	assert.Contains(t, page, `<pre class="mermaid">`)
+}
+
+func TestARunHasAPageOfItsOwn(t *testing.T) {
+	page := served(t, "/docs/runs/gold/overrun_release/foreign-release.json")
+	assert.Contains(t, page, "<h1>gold: overrun_release</h1>")
+	assert.Contains(t, page, `<div class="player" data-lock="gold">`)
+}
