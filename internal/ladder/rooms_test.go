@@ -56,7 +56,7 @@ var mayImport = map[string]string{
 	"internal/pages/parts": "internal/exercise internal/ladder internal/ladder/laddertest " +
 		"internal/pages internal/pages/choosing " +
 		"internal/pages/generated internal/pages/play internal/pages/results scenarios",
-	"internal/pages/play":          "internal/lab/history scenarios",
+	"internal/pages/play":          "internal/lab/history scenarios scenarios/explore",
 	"internal/pages/results":       "internal/pages/generated scenarios",
 	"internal/process":             "",
 	"internal/servers":             "internal/process",

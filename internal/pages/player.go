@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,4 +121,37 @@ func (s *Site) play(p *page) error {
 		"The code of %s</a>, <a href=\"/docs/matrix.md\">all scenarios</a></p>\n",
 		html.EscapeString(p.Title), body, run.Lock, run.Lock))
 	return err
+}
+
+// level shows the state graph of a lock on a page of its own, for a reader to be the
+// scheduler.
+func (s *Site) level(p *page) error {
+	content, err := fs.ReadFile(s.root, p.File)
+	if err != nil {
+		return err
+	}
+	lock := strings.TrimSuffix(strings.TrimPrefix(p.File, play.LevelDir+"/"), ".json")
+	sources := map[string][]string{}
+	if err := s.sources(lock, sources); err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("<h1>Be the scheduler</h1>\n<div class=\"game\">\n" +
+		"<noscript>The game needs JavaScript.</noscript>\n")
+	data := func(class string, text []byte) {
+		fmt.Fprintf(&b, "<script type=\"application/json\" class=%q>%s</script>\n",
+			class, text)
+	}
+	data("graph", bytes.ReplaceAll(content, []byte("\n"), nil))
+	for class, v := range map[string]any{"levels": play.Levels, "sources": sources} {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		data(class, text)
+	}
+	b.WriteString("</div>\n")
+	p.Title, p.Wide, p.Player, p.Game = "Be the scheduler", true, true, true
+	p.Body = template.HTML(b.String())
+	return nil
 }

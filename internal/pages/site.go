@@ -74,6 +74,7 @@ type page struct {
 	Wide           bool   // source code
 	Diagrams       bool   // the page has diagrams for the browser to draw
 	Player         bool   // the page has runs to play
+	Game           bool   // the page is a level
 
 	still bool // diagrams are wanted, not players
 }
@@ -144,6 +145,9 @@ func (s *Site) fill(p *page) error {
 	}
 	if strings.HasPrefix(p.File, play.Dir+"/") {
 		return s.play(p)
+	}
+	if strings.HasPrefix(p.File, play.LevelDir+"/") {
+		return s.level(p)
 	}
 	if !utf8.ValidString(text) {
 		return fmt.Errorf("%s is not a text", p.File)

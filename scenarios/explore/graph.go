@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -24,6 +25,22 @@ type Label struct {
 	Nodes    []string      `json:"nodes"`    // what they hold, a line a key
 	Believed []string      `json:"believed"` // who believes to hold the lock
 	Broken   []Invariant   `json:"broken"`   // by the state, or by the way to it
+	Breaks   []Invariant   `json:"breaks"`   // by the state itself, whatever led to it
+
+	// For programs: what a person reads in the lines above.
+	Way     []Way           `json:"way"`     // what is under way, the oldest first
+	Leases  []history.Lease `json:"leases"`  // what the nodes have of the lock's key
+	Storage *history.Stored `json:"storage"` // what the storage holds
+}
+
+// Way is something under way between a client and a node.
+type Way struct {
+	Client int    `json:"client"` // its index
+	Node   int    `json:"node"`
+	Sign   string `json:"sign"`  // that of the action that lets it arrive: ">", "?", "<", "~"
+	Text   string `json:"text"`  // the command, or the message
+	Reply  string `json:"reply"` // of a reply: what it says
+	Line   string `json:"line"`  // of the lock's code, that has sent the command
 }
 
 // ClientLabel is what a client is about to do.
@@ -69,6 +86,8 @@ func (r *run) label() *Label {
 	l := &Label{At: r.world.Now().Seconds(), Nodes: r.control.holds(),
 		Believed: []string{}}
 	l.Believed = append(l.Believed, r.world.Log().Believers()...)
+	l.Leases, l.Storage = r.world.Log().Leases(), r.world.Log().Stored()
+	l.Way = r.ways()
 	for _, p := range r.players {
 		c := ClientLabel{Name: p.owner, Does: p.doing, OnWay: []string{}}
 		switch {
@@ -91,6 +110,32 @@ func (r *run) label() *Label {
 	return l
 }
 
+// ways is what is under way. Of what comes on one connection only the first can
+// arrive, so only that is counted.
+func (r *run) ways() []Way {
+	ways := []Way{}
+	for _, f := range r.flights {
+		if f.behind {
+			continue
+		}
+		w := Way{Client: r.index(f.client), Node: f.node, Text: f.text,
+			Line: f.client.Line(f.pass.args)}
+		switch {
+		case f.kind == aReply:
+			w.Sign = string(rune(reply))
+			w.Reply = r.world.Names().Reply(f.client.Name, f.pass.raw)
+		case f.kind == aMessage:
+			w.Sign = string(rune(message))
+		case f.stray:
+			w.Sign = string(rune(stray))
+		default:
+			w.Sign = string(rune(request))
+		}
+		ways = append(ways, w)
+	}
+	return ways
+}
+
 // draw writes the graph down. States are numbered in the order of breadth.
 func (w Walk) draw() []byte {
 	numbers := map[*state]int{w.graph[0]: 0}
@@ -106,6 +151,7 @@ func (w Walk) draw() []byte {
 	g := Graph{Program: w.Program, Stopped: w.Stopped}
 	for _, s := range order {
 		label := *s.label
+		label.Breaks = invariants(s.broken)
 		broken := slices.Clone(s.broken)
 		for _, in := range s.in {
 			broken = append(broken, in.from.edge(in.by).broken...)

@@ -171,8 +171,8 @@ func (l *Log) Owner() string {
 	return "-"
 }
 
-// leases are the grants of the first key that still run, by node.
-func (l *Log) leases() []Lease {
+// Leases are the grants of the first key that still run, by node.
+func (l *Log) Leases() []Lease {
 	var leases []Lease
 	for node := range l.Nodes {
 		g := l.Grants[Place{Node: node, Key: l.Keys[0]}]

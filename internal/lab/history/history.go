@@ -214,7 +214,7 @@ func (l *Log) Add(e *Entry) {
 	}
 	e.At = l.Now()
 	e.Owner = l.Owner()
-	e.Leases, e.Stored = l.leases(), l.stored()
+	e.Leases, e.Stored = l.Leases(), l.Stored()
 	for _, h := range l.Inside {
 		if !h.Told() {
 			e.Inside = append(e.Inside, h.Owner)

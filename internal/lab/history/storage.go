@@ -18,8 +18,8 @@ func (l *Log) Storage(value int) *Storage {
 	return l.storage
 }
 
-// stored is what the newest storage holds.
-func (l *Log) stored() *Stored {
+// Stored is what the newest storage holds; nil when there is none.
+func (l *Log) Stored() *Stored {
 	if l.storage == nil {
 		return nil
 	}

@@ -187,7 +187,7 @@ func (k *Conn) Execute(x Exchange) string {
 	e := &history.Entry{Client: c.Name, Node: k.Port.Index, Text: x.Text,
 		Reply: k.Names.Reply(c.Name, reply), Command: strings.ToUpper(x.Args[0]) +
 			strings.TrimPrefix(strings.Join(x.Args, " "), x.Args[0]),
-		Sent: log.Of(x.Sent), Line: c.line(x.Args)}
+		Sent: log.Of(x.Sent), Line: c.Line(x.Args)}
 	if c.late(x.Sent) {
 		e.Text += ", sent at " + log.Seconds(x.Sent)
 	}

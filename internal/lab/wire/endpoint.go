@@ -89,8 +89,8 @@ func (c *Endpoint) From(words [2]string, line string) {
 	c.lines[strings.ToUpper(words[0])+" "+words[1]] = line
 }
 
-// line is where a command comes from, "" when nobody said it.
-func (c *Endpoint) line(args []string) string {
+// Line is where a command comes from, "" when nobody said it.
+func (c *Endpoint) Line(args []string) string {
 	if len(args) < 2 {
 		return ""
 	}

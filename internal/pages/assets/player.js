@@ -29,9 +29,9 @@
   }
 
   // Run gives the entries of a run their names.
-  function Run(data) {
+  function Run(data, entries) {
     this.data = data;
-    this.entries = data.entries.map(function (e) {
+    this.entries = entries || data.entries.map(function (e) {
       return {
         at: e[0], client: e[1], node: e[2], text: data.texts[e[3]],
         reply: data.texts[e[4]], sent: e[5], back: e[6],
@@ -238,7 +238,7 @@
         return;
       }
       var left = client + 8;
-      if (e.text.indexOf('message') === 0) { // a node tells a subscriber
+      if (e.inbound || e.text.indexOf('message') === 0) { // from the node
         arrow(node, here, client, here, 'message');
         label(left, here - 5, text);
         return;
@@ -578,6 +578,8 @@
     e.preventDefault();
     e.stopPropagation(); // the page's own keys turn pages
   };
+
+  window.lockladder = { Run: Run, View: View, html: html, seconds: seconds };
 
   var players = Array.prototype.map.call(document.querySelectorAll('.player'),
     function (element, nth) { return new Player(element, nth); });

@@ -114,8 +114,12 @@ func write(dir string, made []Made) error {
 		texts[m.File] = text
 	}
 	for file, text := range texts {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text),
-			0o644); err != nil {
+		name := filepath.Join(dir, file)
+		err := os.MkdirAll(filepath.Dir(name), 0o755)
+		if err == nil {
+			err = os.WriteFile(name, []byte(text), 0o644)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,14 @@ var Tests = []Test{
 	{Name: "explorer", Page: "explorer.md", Parts: []string{"report", "timeline",
 		"verdicts", "rows", "share", "own", "mutants"}, Args: "./scenarios/explore" +
 		" -run Table|Rarely|OnThePageIs|NeedAnInterleaving -all"},
+	{Name: "levels", Page: "levels/bronze.json", Args: levels},
+	{Name: "levels", Page: "levels/silver.json", Args: levels},
+	{Name: "levels", Page: "levels/gold.json", Args: levels},
+	{Name: "levels", Page: "levels/platinum.json", Args: levels},
+	{Name: "levels", Page: "levels/diamond.json", Args: levels},
+	{Name: "levels", Page: "levels/diamond/watchdog.json", Args: levels},
+	{Name: "levels", Page: "levels/reentrant.json", Args: levels},
+	{Name: "levels", Page: "levels/reentrant/fenced.json", Args: levels},
 	{Name: "three", Page: "explorer.md", Parts: []string{"three"},
 		Args: "./scenarios/explore -run Three -three"},
 	{Name: "waits", Page: "explorer.md", Parts: []string{"waits"},
@@ -51,6 +59,8 @@ var Tests = []Test{
 	{Name: "scheduled", Page: "scheduled.md", Parts: []string{"rungs"},
 		Args: "./internal/jobs/schedule"},
 }
+
+const levels = "./scenarios/explore -run Levels"
 
 // Command is what a reader types to see the tests pass.
 func (test Test) Command() string {

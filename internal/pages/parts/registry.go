@@ -45,6 +45,8 @@ var registry = []part{
 	{"docs/README.md", "writers", text(writers)},
 	{"docs/exercises/README.md", "exercises", text(exerciseTable)},
 
+	{"docs/levels.md", "levels", text(levels)},
+
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
 	{"docs/matrix.md", "stories", text(catalogue)},
 

@@ -2,8 +2,10 @@ package parts
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/pages/play"
@@ -44,6 +46,17 @@ func (g *Generator) runs() (map[string]string, error) {
 		}
 	}
 	return files, nil
+}
+
+// levels lists the levels, with their addresses on the site.
+func levels(*Generator) string {
+	var b strings.Builder
+	for i, l := range play.Levels {
+		fmt.Fprintf(&b, "%d. [%s](%s#level=%s): %s. %s\n", i+1, l.Title,
+			strings.TrimPrefix(play.LevelFile(l.Lock), "docs/"),
+			strings.ReplaceAll(string(l.Invariant), " ", "-"), l.Lock, l.Ask)
+	}
+	return b.String()
 }
 
 // near says whether one of two rungs is the other's parent.

@@ -178,6 +178,12 @@ func (r *Run) JSON() (string, error) {
 		return "", err
 	}
 	var b bytes.Buffer
+	inLines(&b, compact)
+	return b.String(), nil
+}
+
+// inLines writes JSON with a line for each element of the tables in it.
+func inLines(b *bytes.Buffer, compact []byte) {
 	depth, quoted, escaped := 0, false, false
 	for _, c := range compact {
 		switch {
@@ -197,5 +203,4 @@ func (r *Run) JSON() (string, error) {
 		}
 	}
 	b.WriteByte('\n')
-	return b.String(), nil
 }

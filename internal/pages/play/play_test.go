@@ -2,6 +2,9 @@ package play_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,4 +68,21 @@ func TestATextAStateAndAnEntryHaveALineEach(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, strings.Split(text, "\n"), `"SET \"a\\\"",`)
 	assert.Contains(t, text, "\n[3000,0,-1,")
+}
+
+// Every level has a graph, in which the explorer has judged its invariant.
+func TestEveryLevelCanBePlayed(t *testing.T) {
+	for _, level := range play.Levels {
+		t.Run(level.String(), func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("../../..",
+				play.LevelFile(level.Lock)))
+			require.NoError(t, err)
+			var graph play.Graph
+			require.NoError(t, json.Unmarshal(text, &graph))
+			assert.True(t, slices.ContainsFunc(graph.Goals, func(g play.Goal) bool {
+				return g.Invariant == level.Invariant
+			}))
+			assert.NotEmpty(t, level.Ask)
+		})
+	}
 }

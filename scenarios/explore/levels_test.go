@@ -1,0 +1,99 @@
+package explore_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/internal/pages/play"
+	"github.com/lockladder/lockladder/scenarios/explore"
+)
+
+// standardOnce is a rung's row in the table of docs/explorer.md on which its levels
+// are played.
+func standardOnce(t *testing.T, name string) row {
+	t.Helper()
+	rows := rows()
+	i := slices.IndexFunc(rows, func(r row) bool {
+		return r.name() == name+"/standard/once"
+	})
+	require.GreaterOrEqual(t, i, 0, "there is no row %s/standard/once", name)
+	return rows[i]
+}
+
+// The site's levels are the explorer's graphs, and each par and each proof is the
+// explorer's.
+func TestLevels(t *testing.T) {
+	var locks []string
+	for _, level := range play.Levels {
+		if !slices.Contains(locks, level.Lock) {
+			locks = append(locks, level.Lock)
+		}
+	}
+	for _, name := range locks {
+		t.Run(name, func(t *testing.T) {
+			r := standardOnce(t, name)
+			if testing.Short() && !r.brief() {
+				t.Skip("with -short only the levels of bronze and gold are drawn")
+			}
+			t.Parallel()
+			report := explore.Run(t, r.rung.Build, r.bounds)
+			var drawn explore.Graph
+			require.NoError(t, json.Unmarshal(explore.Draw(t, r.rung.Build,
+				r.bounds)[0], &drawn))
+			graph := play.Draw(name, r.bounds.Nodes, drawn, report)
+			solve(t, r, graph)
+			text, err := graph.JSON()
+			require.NoError(t, err)
+			file := strings.TrimPrefix(play.LevelFile(name), "docs/")
+			if generated.Deliver(t, file, "", text) {
+				return
+			}
+			assert.True(t, text == generated.Text(t, file, ""),
+				"docs/%s is stale, run go run ./docs -generate levels", file)
+		})
+	}
+}
+
+// solve plays each schedule that breaks a goal on the graph, as a reader does, and
+// looks for one in the whole graph where none is known.
+func solve(t *testing.T, r row, g *play.Graph) {
+	t.Helper()
+	for bit, goal := range g.Goals {
+		if goal.Schedule == "" {
+			for from, edges := range g.Edges {
+				for i := 0; i < len(edges); i += 3 {
+					assert.Zero(t, edges[i+2]&(1<<bit), "%s is proved, and an edge"+
+						" from state %d breaks it", goal.Invariant, from)
+				}
+			}
+			continue
+		}
+		_, actions, _ := strings.Cut(goal.Schedule, ": ")
+		state, broken := 0, false
+		for _, action := range strings.Fields(actions) {
+			require.False(t, broken, "%s is broken before the end", goal.Invariant)
+			edges := g.Edges[state]
+			i := 0
+			for i < len(edges) && g.Texts[edges[i]] != action {
+				i += 3
+			}
+			require.Less(t, i, len(edges), "%s is not possible in %s", action,
+				goal.Schedule)
+			state, broken = edges[i+1], edges[i+2]&(1<<bit) != 0
+		}
+		assert.True(t, broken, goal.Schedule)
+		assert.Equal(t, goal.Steps, len(strings.Fields(actions)))
+		replayed := explore.Replay(t, r.rung.Build, r.bounds, goal.Schedule)
+		assert.True(t, slices.ContainsFunc(replayed.Broken, func(b explore.Breach,
+		) bool {
+			return b.Invariant == goal.Invariant
+		}), fmt.Sprint(goal))
+	}
+}
