@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if o.generate {
 		generate(ctx, o.names, stdout)
 	}
+	if o.export != "" {
+		return export(o.export, stdout, stderr)
+	}
 	if err := serve(ctx, o.address, stdout); err != nil {
 		fmt.Fprintf(stderr, "docs: %v\n", err)
 		return failed
@@ -49,6 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // options are what the arguments ask for.
 type options struct {
 	address  string
+	export   string // the directory; "": none
 	generate bool
 	names    []string // of what is to be generated beside what always is
 }
@@ -60,14 +65,16 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.address, "addr", "127.0.0.1:8080",
 		"serve on this `host:port`; port 0 is any free one")
+	flags.StringVar(&o.export, "export", "",
+		"write the site to this `directory` instead, as files for any static host")
 	flags.BoolVar(&o.generate, "generate", false,
 		"rewrite the pages' generated parts instead; those that take minutes or\n"+
 			"need servers only if their names follow: "+
 			strings.Join(generated.Names(), ", "))
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(stdout, "Serves the workshop's pages as a site, or generates"+
-				" parts of them.\n\nusage: go run ./docs [flags] [names]\n\n")
+			fmt.Fprint(stdout, "Serves the workshop's pages as a site, exports them,"+
+				" or generates parts of them.\n\nusage: go run ./docs [flags] [names]\n\n")
 			flags.SetOutput(stdout)
 			flags.PrintDefaults()
 		}
@@ -90,6 +97,22 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 			"from 0 to 65535", o.address, port)
 	}
 	return o, nil
+}
+
+// export writes the site as files.
+func export(dir string, stdout, stderr io.Writer) int {
+	root, err := generated.Root()
+	written := 0
+	if err == nil {
+		written, err = pages.NewSite(os.DirFS(root)).Export(dir)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "docs: %v\n", err)
+		return failed
+	}
+	fmt.Fprintf(stdout, "%d pages are in %s: open %s\n", written, dir,
+		filepath.Join(dir, "index.html"))
+	return ok
 }
 
 // serve answers until ctx ends, and then finishes what is under way.

@@ -50,6 +50,14 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case file == "":
 		http.Redirect(w, r, "/"+front, http.StatusFound)
+	case file == searchFile:
+		index, err := s.search()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		w.Write(index)
 	case strings.HasPrefix(file, "assets/"):
 		w.Header().Set("Cache-Control", "max-age=3600")
 		http.ServeFileFS(w, r, assets, file)
@@ -70,13 +78,41 @@ func hidden(file string) bool {
 type page struct {
 	Title, File    string
 	Body           template.HTML
-	Previous, Next string // paths, "" at the ends
-	Wide           bool   // source code
-	Diagrams       bool   // the page has diagrams for the browser to draw
-	Player         bool   // the page has runs to play
-	Game           bool   // the page is a level
+	Previous, Next string    // paths, "" at the ends
+	Side           []entry   // the ladder and the other pages
+	Contents       []Section // of this page
+	Wide           bool      // source code
+	Diagrams       bool      // the page has diagrams for the browser to draw
+	Player         bool      // the page has runs to play
+	Game           bool      // the page is a level
 
 	still bool // diagrams are wanted, not players
+}
+
+// entry is a page in the list beside every page.
+type entry struct {
+	Path, Title string
+	Here        bool
+}
+
+// side is that list: the numbered pages, and the others.
+func (s *Site) side(here string) ([]entry, error) {
+	var list []entry
+	for _, file := range s.Order() {
+		if strings.HasPrefix(file, "docs/exercises/") && file != "docs/exercises/README.md" {
+			continue
+		}
+		text, err := fs.ReadFile(s.root, file)
+		if err != nil {
+			return nil, err
+		}
+		title := Parse(string(text)).Title()
+		if name := path.Base(file); name[0] >= '0' && name[0] <= '9' {
+			title, _, _ = strings.Cut(title, ":") // the rung's name says enough
+		}
+		list = append(list, entry{"/" + file, title, file == here})
+	}
+	return list, nil
 }
 
 func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
@@ -115,6 +151,11 @@ func (s *Site) missing(w http.ResponseWriter, file string) {
 
 func (s *Site) show(w http.ResponseWriter, status int, p page) {
 	var b bytes.Buffer
+	var err error
+	if p.Side, err = s.side(p.File); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	if err := pageTemplate.Execute(&b, p); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -141,6 +182,11 @@ func (s *Site) fill(p *page) error {
 		p.Diagrams = !p.Player && strings.Contains(body, `<pre class="mermaid"`)
 		p.Title, p.Body = d.Title(), template.HTML(body)
 		p.Previous, p.Next = s.neighbours(p.File)
+		for _, section := range d.Sections() {
+			if section.Level == 2 && section.Anchor != "" {
+				p.Contents = append(p.Contents, section)
+			}
+		}
 		return err
 	}
 	if strings.HasPrefix(p.File, play.Dir+"/") {

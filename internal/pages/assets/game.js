@@ -335,7 +335,8 @@
   };
   Game.prototype.address = function (level) {
     var up = this.graph.lock.split('/').map(function () { return ''; }).slice(1);
-    return up.map(function () { return '../'; }).join('') + level.lock + '.json#level=' +
+    return up.map(function () { return '../'; }).join('') + level.lock +
+      (/\.html$/.test(location.pathname) ? '.html' : '.json') + '#level=' +
       level.invariant.replace(/ /g, '-');
   };
   Game.prototype.claims = function () {

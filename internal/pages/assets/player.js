@@ -579,7 +579,8 @@
     e.stopPropagation(); // the page's own keys turn pages
   };
 
-  window.lockladder = { Run: Run, View: View, html: html, seconds: seconds };
+  window.lockladder = Object.assign(window.lockladder || {},
+    { Run: Run, View: View, html: html, seconds: seconds });
 
   var players = Array.prototype.map.call(document.querySelectorAll('.player'),
     function (element, nth) { return new Player(element, nth); });

@@ -68,12 +68,118 @@
   });
 
   document.getElementById('theme').addEventListener('click', turn);
+
+  // Keys can be switched off, for those whose software uses them.
+  var keys = document.getElementById('keys');
+  try { keys.checked = localStorage.getItem('keys') !== 'off'; } catch (e) { }
+  keys.addEventListener('change', function () {
+    try { localStorage.setItem('keys', keys.checked ? 'on' : 'off'); } catch (e) { }
+  });
+  function scrolls(element) {
+    for (; element && element !== document.body; element = element.parentElement) {
+      if (element.scrollWidth > element.clientWidth + 1 && element.tabIndex >= 0) {
+        return true;
+      }
+    }
+    return false;
+  }
   document.addEventListener('keydown', function (e) {
-    if (e.ctrlKey || e.metaKey || e.altKey) { return; }
-    if (e.key === 'ArrowLeft') { go('previous'); }
-    if (e.key === 'ArrowRight') { go('next'); }
+    if (e.ctrlKey || e.metaKey || e.altKey || !keys.checked) { return; }
+    var target = e.target.tagName ? e.target : document.body;
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
+    if (e.key === 'ArrowLeft' && !scrolls(target)) { go('previous'); }
+    if (e.key === 'ArrowRight' && !scrolls(target)) { go('next'); }
     if (e.key === 'd') { turn(); }
-    if (e.key === 'h') { location.href = '/'; }
+    if (e.key === 'h') { go('home'); }
+    if (e.key === '/') { search.focus(); e.preventDefault(); }
+  });
+
+  // What scrolls can be reached by a keyboard, and code can be copied.
+  document.querySelectorAll('pre.code, .panes, main > table').forEach(function (box) {
+    if (box.scrollWidth > box.clientWidth + 1) { box.tabIndex = 0; }
+  });
+  if (navigator.clipboard) {
+    document.querySelectorAll('pre.code:not(.unified)').forEach(function (pre) {
+      var code = pre.querySelector('code'), button = document.createElement('button');
+      button.className = 'copy';
+      button.type = 'button';
+      button.textContent = 'copy';
+      button.addEventListener('click', function () {
+        var text = code.textContent, typed = [];
+        if (pre.classList.contains('console')) { // what is typed, without its output
+          text.split('\n').forEach(function (line) {
+            if (line.indexOf('$ ') === 0) { typed.push(line.slice(2)); }
+          });
+          text = typed.join('\n');
+        }
+        navigator.clipboard.writeText(text).then(function () {
+          button.textContent = 'copied';
+          setTimeout(function () { button.textContent = 'copy'; }, 1500);
+        });
+      });
+      var frame = document.createElement('div');
+      frame.className = 'copied';
+      pre.replaceWith(frame);
+      frame.append(pre, button);
+    });
+  }
+
+  // The list of pages is folded on a narrow screen.
+  var side = document.querySelector('.side details');
+  if (window.matchMedia('(max-width: 75rem)').matches) { side.open = false; }
+  var here = side.querySelector('[aria-current]');
+  if (here && side.open) { here.scrollIntoView({ block: 'nearest' }); }
+
+  // The search looks through all sections. Its texts come when they are asked for.
+  var search = document.getElementById('search'), found = document.getElementById('found');
+  var script = document.querySelector('script[data-search]'), home = document.getElementById('home');
+  var plain = /\.html$/.test(home.getAttribute('href')); // an export
+  window.lockladder = window.lockladder || {};
+  function load(then) {
+    if (lockladder.pages) { then(); return; }
+    var s = document.createElement('script');
+    s.src = script.dataset.search;
+    s.onload = then;
+    document.head.append(s);
+  }
+  function address(page, anchor) {
+    var base = new URL('..', new URL(home.getAttribute('href'), location.href));
+    return new URL(plain ? page.page : page.file, base).href + (anchor ? '#' + anchor : '');
+  }
+  function look() {
+    var words = search.value.toLowerCase().split(/\s+/).filter(Boolean), hits = [];
+    found.replaceChildren();
+    found.hidden = words.length === 0;
+    if (words.length === 0) { return; }
+    lockladder.pages.forEach(function (page) {
+      page.sections.forEach(function (section) {
+        var title = (page.title + ' ' + section.title).toLowerCase();
+        var all = title + ' ' + section.text.toLowerCase();
+        if (words.every(function (w) { return all.indexOf(w) >= 0; })) {
+          hits.push({ page: page, section: section, score: words.filter(function (w) {
+            return title.indexOf(w) >= 0;
+          }).length });
+        }
+      });
+    });
+    hits.sort(function (a, b) { return b.score - a.score; });
+    var list = document.createElement('ul');
+    hits.slice(0, 12).forEach(function (hit) {
+      var li = document.createElement('li'), a = document.createElement('a');
+      a.href = address(hit.page, hit.section.anchor);
+      a.textContent = hit.page.title + (hit.section.level > 1 ? ' › ' + hit.section.title : '');
+      var at = Math.max(0, hit.section.text.toLowerCase().indexOf(words[0]) - 40);
+      li.append(a, ' ' + (at > 0 ? '…' : '') + hit.section.text.slice(at, at + 140));
+      list.append(li);
+    });
+    found.append(hits.length ? list : 'Nothing is found.');
+    found.setAttribute('role', 'status');
+  }
+  search.addEventListener('input', function () { load(look); });
+  search.addEventListener('keydown', function (e) {
+    if (e.key === 'Escape') { search.value = ''; look(); search.blur(); }
+    var first = found.querySelector('a');
+    if (e.key === 'Enter' && first) { location.href = first.href; }
   });
   draw();
 })();
