@@ -1,7 +1,6 @@
 package ladder_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/owners"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -33,141 +33,178 @@ func (p *promise) renewals(sent time.Duration) []time.Duration {
 // A renewal follows a third of the lease after the grant and after each renewal
 // that succeeded, and a tenth of it after one that failed, once.
 func TestTheLeaseIsRenewedEveryThirdOfIt(t *testing.T) {
-	renewing(t, func(t *testing.T, rung ladder.Rung) {
-		promised(t, rung, nil, func(p *promise) {
-			p.a.Go(func() {
-				p.a.ready(t)
-				var sent time.Duration
-				p.a.Step("asks", func() {
-					sent = p.Now()
-					p.a.Fault(lab.Renewal, p.a.Sent(lab.Renewal)+3,
-						lab.Fault{Refuse: true})
-				})
-				p.a.acquire(t)
-				p.a.Sleep(2 * lease)
-				p.a.Step("looks", func() {
-					third, tenth := lease/3, lease/10
-					at := p.renewals(sent)
-					want := []time.Duration{third, 2 * third, lease, lease + tenth,
-						lease + tenth + third, lease + tenth + 2*third}
-					if !assert.Len(t, at, len(want), "%v", at) {
-						return
-					}
-					for i := range want {
-						assert.InDelta(t, want[i], at[i],
-							float64(20*time.Millisecond), "renewal %d", i+1)
-					}
-				})
-				assert.False(t, p.a.lostNow(), "it was renewed all the time")
-				assert.NoError(t, p.a.release())
-			})
-		})
+	promised(t, renewing, func(p *promise) {
+		var sent time.Duration
+		ready(p.a).Fails(lab.Renewal, 3, lab.Fault{Refuse: true}).
+			Looks(func() { sent = p.Now() }).Locks().Works(2 * lease).
+			Looks(func() {
+				third, tenth := lease/3, lease/10
+				at := p.renewals(sent)
+				want := []time.Duration{third, 2 * third, lease, lease + tenth,
+					lease + tenth + third, lease + tenth + 2*third}
+				if !assert.Len(p.t, at, len(want), "%v", at) {
+					return
+				}
+				for i := range want {
+					assert.InDelta(p.t, want[i], at[i],
+						float64(20*time.Millisecond), "renewal %d", i+1)
+				}
+			}).
+			Holds(true).Unlocks() // it was renewed all the time
 	})
 }
 
 // The server executes every renewal, and no reply comes back: the holder must
 // take the lease for lost, and may not keep it alive any longer.
 func TestNoRenewalFollowsTheLoss(t *testing.T) {
-	renewing(t, func(t *testing.T, rung ladder.Rung) {
-		promised(t, rung, nil, func(p *promise) {
-			p.a.Go(func() {
-				p.a.ready(t)
-				p.a.Step("asks", func() {
-					for i := range 100 {
-						p.a.Fault(lab.Renewal, p.a.Sent(lab.Renewal)+1+i,
-							lab.Fault{LoseReply: true})
-					}
-				})
-				p.a.acquire(t)
-				<-lostOf(p.a.Lock)
-				var sent int
-				p.a.Step("is told", func() { sent = p.a.Sent(lab.Renewal) })
-				p.a.Sleep(2 * lease)
-				p.a.Step("looks", func() {
-					assert.Equal(t, sent, p.a.Sent(lab.Renewal))
-					assert.True(t, p.Node(0).Free())
-				})
-			})
-		})
+	promised(t, renewing, func(p *promise) {
+		var sent int
+		ready(p.a)
+		for i := range 100 {
+			p.a.Fails(lab.Renewal, 1+i, lab.Fault{LoseReply: true})
+		}
+		p.a.Locks().Hears(func() { sent = p.a.Sent(lab.Renewal) }).
+			Works(2 * lease).
+			Looks(func() { assert.Equal(p.t, sent, p.a.Sent(lab.Renewal)) }).
+			Finds(true)
 	})
 }
 
 // A grant that comes after its own lease is given back. When that fails, the
 // caller learns it: the lock may be held at the server for another lease.
 func TestALateGrantThatCannotBeGivenBackIsAnError(t *testing.T) {
-	renewing(t, func(t *testing.T, rung ladder.Rung) {
-		over := lease + time.Second
-		for name, c := range map[string]struct {
-			answered time.Duration // after the acquisition was sent
-			release  lab.Fault
-			fails    bool
-		}{
-			"it is refused":         {over, lab.Fault{Refuse: true}, true},
-			"nothing is left":       {over, lab.Fault{AnswerAfter: roundTrip}, false},
-			"its reply is too late": {over, lab.Fault{AnswerAfter: 2 * lease}, true},
-			"to the nanosecond":     {lease, lab.Fault{Refuse: true}, true},
-		} {
-			t.Run(name, func(t *testing.T) {
-				promised(t, rung, nil, func(p *promise) {
-					p.a.Go(func() {
-						p.a.ready(t)
-						p.a.Step("slow", func() {
-							p.a.Begin(lab.Acquire)
-							p.a.Fault(lab.Acquire, 1,
-								lab.Fault{AnswerAfter: c.answered})
-							p.a.Fault(lab.Acquire, 2, c.release)
-						})
-						granted, err := p.a.TryLock(context.Background())
-						assert.False(t, granted)
-						assert.Equal(t, c.fails, err != nil, "%v", err)
-						assert.NotErrorIs(t, err, lock.ErrNotHeld)
-					})
-				})
+	over := lease + time.Second
+	for name, c := range map[string]struct {
+		answered time.Duration // after the acquisition was sent
+		release  lab.Fault
+		want     []error
+	}{
+		"it is refused":   {over, lab.Fault{Refuse: true}, []error{owners.Unknown}},
+		"nothing is left": {over, lab.Fault{AnswerAfter: roundTrip}, nil},
+		"its reply is too late": {over, lab.Fault{AnswerAfter: 2 * lease},
+			[]error{owners.Unknown}},
+		"to the nanosecond": {lease, lab.Fault{Refuse: true},
+			[]error{owners.Unknown}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			promised(t, renewing, func(p *promise) {
+				ready(p.a).
+					Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: c.answered}).
+					Fails(lab.Acquire, 2, c.release).Tries(false, c.want...)
 			})
-		}
-	})
+		})
+	}
 }
 
 // Looking for the loss is not what finds it: the lease is counted anew by every
 // renewal, and Lost agrees with the server at any time.
 func TestLostStaysOpenWhileTheLeaseIsRenewed(t *testing.T) {
-	renewing(t, func(t *testing.T, rung ladder.Rung) {
-		promised(t, rung, nil, func(p *promise) {
-			p.a.Go(func() {
-				p.a.ready(t)
-				p.a.acquire(t)
-				for range 40 {
-					p.a.Sleep(lease / 10)
-					require.False(t, p.a.lostNow(), "at %v", p.Now())
-				}
-				assert.NoError(t, p.a.release())
-			})
-		})
+	promised(t, renewing, func(p *promise) {
+		ready(p.a).Locks().Does(func() {
+			for range 40 {
+				p.a.Sleep(lease / 10)
+				require.False(p.t, p.a.LostNow(), "at %v", p.Now())
+			}
+		}).Unlocks()
 	})
 }
 
 // The script counts the levels for who looks at the server; the handle's own count
 // is what decides.
 func TestTheServerShowsHowDeepTheOwnerIs(t *testing.T) {
-	those(t, "reentrant", func(t *testing.T, rung ladder.Rung) {
-		promised(t, rung, nil, func(p *promise) {
-			ctx := context.Background()
-			rdb := p.b.Env("stock").Nodes[0]
-			shows := func(levels ...string) {
-				count, err := rdb.HVals(ctx, "stock").Result()
-				assert.NoError(t, err)
-				assert.Equal(t, levels, count)
+	promised(t, reentrant, func(p *promise) {
+		shows := func(levels ...string) func() {
+			return func() {
+				count, err := p.b.Redis().HVals(p.Context(), owners.Key).Result()
+				assert.NoError(p.t, err)
+				assert.Equal(p.t, levels, count)
 			}
-			p.a.Go(func() {
-				p.a.ready(t)
-				p.a.acquire(t)
-				shows("1")
-				p.a.acquire(t)
-				shows("2")
-				assert.NoError(t, p.a.release())
-				shows("1")
-				assert.NoError(t, p.a.release())
+		}
+		ready(p.a).Locks().Does(shows("1")).Locks().Does(shows("2")).
+			Unlocks().Does(shows("1")).Unlocks()
+	})
+}
+
+// A renewal that hangs takes a third of the lease until it is given up. Another
+// one must follow before the deadline, with time for its answer.
+func TestOneLeaseHasRoomForARenewalThatFails(t *testing.T) {
+	hangs := lab.Fault{Deliver: 100 * lease}
+	refused := lab.Fault{Refuse: true}
+	unanswered := lab.Fault{LoseReply: true}
+	slow := lab.Fault{AnswerAfter: lease / 10}
+	answered := lab.Fault{AnswerAfter: roundTrip}
+	for _, c := range []struct {
+		name     string
+		renewals []lab.Fault
+		lost     bool
+	}{
+		{"it hangs", []lab.Fault{hangs}, false},
+		{"it hangs, and the next takes a tenth of the lease",
+			[]lab.Fault{hangs, slow}, false},
+		{"it is refused", []lab.Fault{refused}, false},
+		{"its reply is lost", []lab.Fault{unanswered}, false},
+		{"the second hangs", []lab.Fault{answered, hangs}, false},
+		{"it is refused twice", []lab.Fault{refused, refused}, false},
+		{"it is refused and the next hangs", []lab.Fault{refused, hangs}, false},
+		{"it hangs twice", []lab.Fault{hangs, hangs}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			promised(t, renewing, func(p *promise) {
+				var sent time.Duration
+				ready(p.a)
+				for i, fault := range c.renewals {
+					p.a.Fails(lab.Renewal, 1+i, fault)
+				}
+				p.a.Looks(func() { sent = p.Now() }).Locks()
+				if c.lost {
+					p.a.Hears(func() { assert.Equal(p.t, lease, p.Now()-sent) })
+					return
+				}
+				p.a.Works(2*lease - lease/4).Holds(true).Looks(func() {
+					assert.Positive(p.t, p.Node(0).LeaseLeft())
+				}).Unlocks()
 			})
 		})
+	}
+}
+
+func TestAFixedLeaseEndsAfterOneLease(t *testing.T) {
+	promised(t, renewing, func(p *promise) {
+		var sent time.Duration
+		var before int
+		ready(p.a).Looks(func() {
+			sent, before = p.Now(), p.a.Sent(lab.Renewal)
+		}).Locks().Hears(func() {
+			assert.Equal(p.t, lease, p.Now()-sent)
+			assert.Equal(p.t, before, p.a.Sent(lab.Renewal))
+		})
+	}, lock.FixedLease())
+}
+
+// What the process was told before it locked anew is no loss of the new grant,
+// and no loss follows an Unlock, however late somebody looks.
+func TestLostIsOpenAfterAnUnlock(t *testing.T) {
+	promised(t, renewing, func(p *promise) {
+		ready(p.a).Section(lease / 2).Works(3 * lease).Holds(true)
+	})
+}
+
+// The watchdog of the grant before may be inside a command that hangs. TryLock
+// waits for it, and the new lease runs meanwhile.
+func TestAGrantIsNotOverWhenTryLockReturns(t *testing.T) {
+	const short = time.Second
+	rung, err := ladder.Find("diamond/watchdog")
+	require.NoError(t, err)
+	config := owners.Config{Build: rung.Build, TTL: short}
+	owners.Tell(t, config, func(s *owners.Story) {
+		s.Process("A").Driven(nil)
+		a := s.Owner("A")
+		a.Tries(true).Fails(lab.Renewal, 1, lab.Fault{Deliver: 100 * lease}).
+			Works(2 * short).Does(func() {
+			granted, err := a.Try()
+			assert.Greater(t, s.Now(), 3*short, "it has waited so long")
+			assert.NoError(t, err)
+			assert.False(t, granted && a.LostNow(), "the lease of this grant is over")
+		}).Finds(true)
 	})
 }

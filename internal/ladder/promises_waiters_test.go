@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -17,40 +16,28 @@ import (
 // attempt for a release, and no subscription that nobody needs.
 
 func TestLockReturnsErrorsOfTheNetworkAtOnce(t *testing.T) {
-	forEach(t, func(t *testing.T, rung ladder.Rung) {
-		promised(t, rung, nil, func(p *promise) {
-			p.a.Go(func() {
-				p.a.ready(t)
-				var asked time.Duration
-				p.a.Step("breaks", func() {
-					asked = p.Now()
-					p.a.Begin(lab.Acquire)
-					for i := range max(rung.Nodes, 1) {
-						p.a.Fault(lab.Acquire, 1+i, lab.Fault{Refuse: true})
-					}
-				})
-				err := p.a.Lock.Lock(context.Background())
-				assert.Error(t, err)
-				p.a.Step("looks", func() {
-					assert.Less(t, p.Now()-asked, time.Second)
-				})
-			})
+	promised(t, every, func(p *promise) {
+		var asked time.Duration
+		ready(p.a)
+		for i := range p.rung.Nodes {
+			p.a.Fails(lab.Acquire, 1+i, lab.Fault{Refuse: true})
+		}
+		p.a.Looks(func() { asked = p.Now() }).Does(func() {
+			assert.Error(p.t, p.a.Acquire(p.Context()))
+			assert.Less(p.t, p.Now()-asked, time.Second)
 		})
 	})
 }
 
 func TestLockSaysThatItWaited(t *testing.T) {
-	rouses(t, func(t *testing.T, rung ladder.Rung) {
-		promised(t, rung, nil, func(p *promise) {
-			p.a.Go(func() { assert.NoError(t, p.a.Lock.Lock(context.Background())) })
-			p.b.Go(func() {
-				p.b.Sleep(time.Second)
-				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-				defer cancel()
-				err := p.b.Lock.Lock(ctx)
-				assert.ErrorIs(t, err, context.DeadlineExceeded)
-				assert.ErrorContains(t, err, `wait for "stock"`)
-			})
+	promised(t, rousing, func(p *promise) {
+		p.a.Locks()
+		p.b.At(time.Second).Does(func() {
+			ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+			defer cancel()
+			err := p.b.Acquire(ctx)
+			assert.ErrorIs(p.t, err, context.DeadlineExceeded)
+			assert.ErrorContains(p.t, err, `wait for "stock"`)
 		})
 	})
 }
@@ -70,27 +57,13 @@ func (p *promise) attempts(client string, since time.Duration) int {
 // Three goroutines of a process wait. A release is news for one of them, and its
 // acquisition is none for the others.
 func TestAReleaseMakesOneWaiterAsk(t *testing.T) {
-	rouses(t, func(t *testing.T, rung ladder.Rung) {
-		promised(t, rung, nil, func(p *promise) {
-			ctx := context.Background()
-			p.a.Go(func() {
-				assert.NoError(t, p.a.Lock.Lock(ctx))
-				p.a.Sleep(5 * time.Second)
-				assert.NoError(t, p.a.Unlock(ctx))
-				p.a.Sleep(2 * time.Second)
-				p.a.Step("looks", func() {
-					assert.Equal(t, 1, p.attempts("B", 5*time.Second))
-				})
-			})
-			for _, l := range []lock.Lock{p.b.Lock, p.b.another(), p.b.another()} {
-				p.b.Go(func() {
-					p.b.Sleep(time.Second)
-					assert.NoError(t, l.Lock(ctx))
-					p.b.Sleep(3 * time.Second)
-					assert.NoError(t, l.Unlock(ctx))
-				})
-			}
+	promised(t, rousing, func(p *promise) {
+		p.a.Section(5 * time.Second).Works(2 * time.Second).Looks(func() {
+			assert.Equal(p.t, 1, p.attempts("B", 5*time.Second))
 		})
+		for _, name := range []string{"B1", "B2", "B3"} {
+			p.Owner(name).At(time.Second).Section(3 * time.Second)
+		}
 	})
 }
 
@@ -98,77 +71,39 @@ func TestAReleaseMakesOneWaiterAsk(t *testing.T) {
 // no wait at all would ask without a pause, and one that took it for a lock
 // without a lease would wait for another lease.
 func TestAWaiterWaitsForTheLastMillisecond(t *testing.T) {
-	rouses(t, func(t *testing.T, rung ladder.Rung) {
-		fixed := []lock.Option{lock.FixedLease()}
-		promised(t, rung, fixed, func(p *promise) {
-			ctx := context.Background()
-			p.a.Go(func() { assert.NoError(t, p.a.Lock.Lock(ctx)) })
-			p.b.Go(func() {
-				p.b.Sleep(lease - 300*time.Microsecond)
-				assert.NoError(t, p.b.Lock.Lock(ctx))
-				p.b.Step("is in", func() {
-					assert.Less(t, p.Now(), lease+2*time.Millisecond)
-					assert.LessOrEqual(t, p.attempts("B", 0), 3)
-				})
-				assert.NoError(t, p.b.Unlock(ctx))
-			})
-		})
-	})
+	promised(t, rousing, func(p *promise) {
+		p.a.Locks()
+		p.b.At(lease - 300*time.Microsecond).Locks().Looks(func() {
+			assert.Less(p.t, p.Now(), lease+2*time.Millisecond)
+			assert.LessOrEqual(p.t, p.attempts("B", 0), 3)
+		}).Unlocks()
+	}, lock.FixedLease())
 }
 
 // A channel on which nobody waits is left, while others are waited on.
 func TestOnlyChannelsThatAreWaitedOnAreSubscribed(t *testing.T) {
-	rouses(t, func(t *testing.T, rung ladder.Rung) {
-		promised(t, rung, nil, func(p *promise) {
-			ctx := context.Background()
-			a := p.a.Env("stock").Nodes[0]
-			listeners := func(key string) int64 {
-				channel := lock.Beside(key, "released")
-				n, err := a.PubSubNumSub(ctx, channel).Result()
-				assert.NoError(t, err)
-				return n[channel]
+	promised(t, rousing, func(p *promise) {
+		listeners := func(stock, toys int64) func() {
+			return func() {
+				for key, want := range map[string]int64{"stock": stock,
+					"toys": toys} {
+					channel := lock.Beside(key, "released")
+					n, err := p.a.Redis().PubSubNumSub(p.Context(), channel).Result()
+					assert.NoError(p.t, err)
+					assert.Equal(p.t, want, n[channel], "at %v: %s", p.Now(), key)
+				}
 			}
-			of := func(o *owner, key string) lock.Lock {
-				l, err := rung.Build(o.Env(key))
-				assert.NoError(t, err)
-				return l
-			}
-			stock, toys := of(p.a, "stock"), of(p.a, "toys")
-			p.a.Go(func() {
-				assert.NoError(t, stock.Lock(ctx))
-				assert.NoError(t, toys.Lock(ctx))
-				p.a.Sleep(2 * time.Second)
-				assert.EqualValues(t, 1, listeners("stock"))
-				assert.EqualValues(t, 1, listeners("toys"))
-				p.a.Sleep(2 * time.Second) // a waiter for stock gives up at 3 s
-				assert.EqualValues(t, 1, listeners("stock"), "one waits still")
-				p.a.Sleep(2 * time.Second) // and the other one at 5 s
-				assert.Zero(t, listeners("stock"))
-				assert.EqualValues(t, 1, listeners("toys"))
-				p.a.Sleep(3 * time.Second) // at 8 s one waits again
-				assert.EqualValues(t, 1, listeners("stock"))
-				assert.NoError(t, stock.Unlock(ctx))
-				assert.NoError(t, toys.Unlock(ctx))
-				p.a.Sleep(time.Second)
-				assert.Zero(t, listeners("stock"))
-				assert.Zero(t, listeners("toys"))
-			})
-			waits := func(l lock.Lock, from, patience time.Duration, granted bool) {
-				p.b.Go(func() {
-					p.b.Sleep(from)
-					ctx, cancel := context.WithTimeout(ctx, patience)
-					defer cancel()
-					err := l.Lock(ctx)
-					assert.Equal(t, granted, err == nil, "%v", err)
-					if granted {
-						assert.NoError(t, l.Unlock(ctx))
-					}
-				})
-			}
-			waits(of(p.b, "stock"), time.Second, 2*time.Second, false)
-			waits(of(p.b, "stock"), time.Second, 4*time.Second, false)
-			waits(of(p.b, "stock"), 8*time.Second, lease, true)
-			waits(of(p.b, "toys"), time.Second, 2*lease, true)
-		})
+		}
+		p.OwnerOf("toys", "A1").Locks().At(9 * time.Second).Unlocks()
+		p.a.Locks().
+			At(2 * time.Second).Does(listeners(1, 1)).
+			At(4 * time.Second).Does(listeners(1, 1)). // one gave up at 3 s
+			At(6 * time.Second).Does(listeners(0, 1)). // and the other one at 5 s
+			At(9 * time.Second).Does(listeners(1, 1)). // at 8 s one waits again
+			Unlocks().Works(time.Second).Does(listeners(0, 0))
+		p.Owner("B1").At(time.Second).GivesUp(2 * time.Second)
+		p.Owner("B2").At(time.Second).GivesUp(4 * time.Second)
+		p.Owner("B3").At(8 * time.Second).Section(0)
+		p.OwnerOf("toys", "B4").At(time.Second).Section(0)
 	})
 }

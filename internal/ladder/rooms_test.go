@@ -50,6 +50,7 @@ var mayImport = map[string]string{
 	"internal/ladder/mutate":     "internal/ladder",
 	"internal/mutants": "internal/ladder internal/ladder/laddertest lock " +
 		"scenarios/explore",
+	"internal/owners":          "internal/lab lock",
 	"internal/pages":           "internal/lab internal/pages/play scenarios",
 	"internal/pages/choosing":  "internal/benchmark internal/pages/results scenarios",
 	"internal/pages/generated": "",

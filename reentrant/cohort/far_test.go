@@ -1,64 +1,14 @@
 package cohort_test
 
 import (
-	"context"
-	"fmt"
-	"net"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/reentrant/cohort"
+	"github.com/lockladder/lockladder/internal/owners"
 )
-
-// away puts a process at a distance from the server: each way takes half of the
-// round trip.
-func away(trip time.Duration) func(dial) dial {
-	return func(d dial) dial {
-		return func(ctx context.Context) (net.Conn, error) {
-			server, err := d(ctx)
-			if err != nil {
-				return nil, err
-			}
-			time.Sleep(trip) // for the connection itself
-			near, far := net.Pipe()
-			go relay(far, server, trip/2)
-			go relay(server, far, trip/2)
-			return near, nil
-		}
-	}
-}
-
-// relay brings what it reads to the other end, later and in order. At the end of
-// one direction it ends the connection.
-func relay(from, to net.Conn, delay time.Duration) {
-	type packet struct {
-		due   time.Time
-		bytes []byte
-	}
-	way := make(chan packet, 1024)
-	go func() {
-		defer to.Close()
-		for p := range way {
-			time.Sleep(time.Until(p.due))
-			if _, err := to.Write(p.bytes); err != nil {
-				from.Close()
-			}
-		}
-	}()
-	defer close(way)
-	for {
-		buffer := make([]byte, 4096)
-		n, err := from.Read(buffer)
-		if err != nil {
-			return
-		}
-		way <- packet{time.Now().Add(delay), buffer[:n]}
-	}
-}
 
 // section is the work that is done under the lock.
 const section = 20 * milli
@@ -69,40 +19,28 @@ type served struct {
 	longest  time.Duration // wait for the lock
 }
 
-// compete lets processes, each at its distance, take the lock again and again
-// for a time.
+// compete lets processes take the lock again and again for a time. Each is so far
+// from the server that a command and its reply take a round trip.
 func compete(t *testing.T, lease, during time.Duration,
 	trips ...time.Duration) []served {
 	results := make([]served, len(trips))
-	config := lab.Config{Nodes: 1, Key: key, TTL: lease}
-	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
-		s := &story{World: w, t: t}
-		s.Record()
+	config := owners.Config{Build: fenced, TTL: lease}
+	owners.Tell(t, config, func(s *owners.Story) {
 		for i, trip := range trips {
-			p := s.process(fmt.Sprint(i))
-			p.driver(away(trip))
-			l, err := cohort.New(p.env.Nodes[0], key, lease,
-				p.env.Options...)
-			require.NoError(t, err)
-			p.Go(func() {
-				time.Sleep(time.Duration(i+1) * milli)
-				for w.Now() < during {
-					asked := time.Now()
-					require.NoError(t, l.Lock(w.Context()))
-					results[i].longest = max(results[i].longest,
-						time.Since(asked))
+			o := s.Owner(string(rune('A'+i)) + "1")
+			o.Far = trip / 2
+			o.Works(time.Duration(i) * milli).Does(func() {
+				for s.Now() < during {
+					asked := s.Now()
+					require.NoError(t, o.Acquire(s.Context()))
+					results[i].longest = max(results[i].longest, s.Now()-asked)
 					results[i].sections++
-					time.Sleep(section)
-					require.NoError(t, l.Unlock(w.Context()))
+					o.Sleep(section)
+					require.NoError(t, o.Release())
 				}
 			})
 		}
-		s.Play()
-		for _, rdb := range s.drivers {
-			assert.NoError(t, rdb.Close())
-		}
-		assert.Empty(t, w.Failures())
-	}))
+	})
 	return results
 }
 
@@ -131,24 +69,13 @@ func TestAFarProcessThatDiesCostsOneTurn(t *testing.T) {
 		40 * milli: ttl / 20, 400 * milli: 2 * second, second: ttl / 3,
 	} {
 		t.Run(trip.String(), func(t *testing.T) {
-			tell(t, func(s *story) {
-				a, b, c := s.process("A"), s.process("B"), s.process("C")
-				b.driver(away(trip))
-				for _, p := range []*process{a, b, c} {
-					p.warm()
-				}
-				s.Record()
-				a.owner(1, func(o *owner) { o.section(8 * second) })
-				b.owner(2, func(o *owner) { o.acquire() })
-				b.crash(7 * second) // it has asked twice
-				c.owner(3, func(o *owner) {
-					o.at(7500 * milli)
-					o.section(second)
-					assert.Equal(t, 8*second+turn.Truncate(milli)+milli,
-						o.since)
-				})
-				s.Play()
-				assert.Equal(t, []string{"A1", "C3"}, s.served)
+			tell(t, "A B C", func(s *owners.Story) {
+				s.Owner("A1").Section(8 * second)
+				s.Owner("B2").Locks().Far = trip / 2
+				s.Process("B").CrashesAt(7 * second) // it has asked twice
+				s.Owner("C3").At(7500 * milli).Section(second).
+					Since(8*second + turn.Truncate(milli) + milli)
+				s.Serves("A1", "C3")
 			})
 		})
 	}

@@ -8,51 +8,36 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/owners"
 	"github.com/lockladder/lockladder/lock"
 )
 
 // A1 works when the lease is lost, A2 and A3 wait for it. B takes the lock as soon
 // as the server has it.
 func TestALeaseIsLostInTheMiddleOfACohort(t *testing.T) {
-	lose := map[string]struct {
-		lose func(s *story, a *process)
+	for name, how := range map[string]struct {
+		lose func(s *owners.Story)
 		told time.Duration // A1, at the latest
 	}{
-		"an operator deletes the lock": {func(s *story, _ *process) {
-			s.operator(4*second, "deletes", func(n *lab.Node) { n.Delete() })
-			s.forgot = true
+		"an operator deletes the lock": {func(s *owners.Story) {
+			s.Deletes(4 * second)
 		}, ttl * 2 / 3},
-		"the network is cut": {func(_ *story, a *process) {
-			a.Hold(second, 30*second, nil)
+		"the network is cut": {func(s *owners.Story) {
+			s.Process("A").Hold(second, 30*second, nil)
 		}, ttl},
-	}
-	for name, how := range lose {
+	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, func(s *story) {
-				all := s.begin("A", "B")
-				a, b := all[0], all[1]
-				how.lose(s, a)
-				a.owner(1, func(o *owner) {
-					require.True(t, o.acquire())
-					assert.LessOrEqual(t, o.lost(), how.told+100*milli)
-					o.at(12 * second)
-					_, err := o.lock.TryLock(s.Context())
-					assert.ErrorIs(t, err, lock.ErrLost)
-					assert.ErrorIs(t, o.release(), lock.ErrNotHeld)
-					assert.ErrorIs(t, o.release(), lock.ErrNotHeld)
-				})
-				for n := 2; n <= 3; n++ {
-					a.owner(n, func(o *owner) { o.section(second) })
-				}
-				b.owner(1, func(o *owner) {
-					o.at(5 * second)
-					require.True(t, o.acquire())
-					o.at(14 * second)
-					assert.NoError(t, o.release())
-				})
-				s.Play()
-				assert.Equal(t, []string{"A1", "B1", "A2", "A3"}, s.served)
-				assert.IsIncreasing(t, s.tokens, "fencing tokens")
+			tell(t, "A B", func(s *owners.Story) {
+				how.lose(s)
+				s.Owner("A1").Locks().Hears(func() {
+					assert.LessOrEqual(t, s.Now(), how.told+100*milli)
+				}).At(12*second).Tries(false, lock.ErrLost).
+					Unlocks(lock.ErrNotHeld).Unlocks(lock.ErrNotHeld)
+				s.Owner("A2").Section(second)
+				s.Owner("A3").Section(second)
+				s.Owner("B1").At(5 * second).Locks().At(14 * second).Unlocks()
+				s.Serves("A1", "B1", "A2", "A3")
+				assert.IsIncreasing(t, s.Tokens, "fencing tokens")
 			})
 		})
 	}
@@ -61,135 +46,121 @@ func TestALeaseIsLostInTheMiddleOfACohort(t *testing.T) {
 // The renewal's answer has told A1, whose Unlock comes after it. A2 must not be
 // let in by it.
 func TestAnUnlockAfterTheLossPassesNothingOn(t *testing.T) {
-	tell(t, func(s *story) {
-		all := s.begin("A", "B")
-		a, b := all[0], all[1]
-		s.operator(3*second, "deletes", func(n *lab.Node) { n.Delete() })
-		s.forgot = true
-		a.owner(1, func(o *owner) {
-			require.True(t, o.acquire())
-			o.lost()
-			assert.ErrorIs(t, o.release(), lock.ErrNotHeld)
-		})
-		b.owner(1, func(o *owner) {
-			o.at(3100 * milli)
-			o.section(5 * second)
-		})
-		a.owner(2, func(o *owner) {
-			o.at(3200 * milli)
-			o.section(second)
-		})
-		s.Play()
-		assert.Equal(t, []string{"A1", "B1", "A2"}, s.served)
+	tell(t, "A B", func(s *owners.Story) {
+		s.Deletes(3 * second)
+		s.Owner("A1").Locks().Hears(func() {}).Unlocks(lock.ErrNotHeld)
+		s.Owner("B1").At(3100 * milli).Section(5 * second)
+		s.Owner("A2").At(3200 * milli).Section(second)
+		s.Serves("A1", "B1", "A2")
 	})
 }
 
 // No renewal is answered, though the server executes them. The local clock tells,
 // and a lease that the server still has is not believed in again.
 func TestTheLocalClockTellsWhenTheServerDoesNot(t *testing.T) {
-	tell(t, func(s *story) {
-		a := s.begin("A")[0]
-		a.Always(lab.Fault{LoseReply: true})
-		a.Begin(lab.Acquire)
-		a.Fault(lab.Acquire, 1, lab.Fault{AnswerAfter: milli})
-		a.owner(1, func(o *owner) {
-			require.True(t, o.acquire())
-			assert.Equal(t, ttl+milli, o.lost(), "from when it was asked for")
-			o.at(12 * second)
-			o.Step("mends", func() { a.Always(lab.Fault{}) })
-			_, err := o.lock.TryLock(s.Context())
-			assert.ErrorIs(t, err, lock.ErrLost)
-			assert.NoError(t, o.release(), "the server still had it")
-		})
-		a.owner(2, func(o *owner) {
-			assert.Error(t, o.acquireWithin(time.Minute), "no answer")
-			o.at(11 * second)
-			assert.Error(t, o.acquireWithin(time.Minute), "no answer")
-			o.at(13 * second)
-			o.section(second)
-			assert.Equal(t, 13*second, o.since)
-		})
-		s.Play()
-		assert.Equal(t, []string{"A1", "A2"}, s.served)
+	tell(t, "A", func(s *owners.Story) {
+		s.Owner("A1").Suffers(lab.Fault{LoseReply: true}).
+			Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: milli}).Locks().
+			Hears(func() {
+				assert.Equal(t, ttl+milli, s.Now(), "from when it was asked for")
+			}).
+			At(12*second).Suffers(lab.Fault{}).Tries(false, lock.ErrLost).
+			Unlocks() // the server still has its lease
+		s.Owner("A2").LocksWithin(time.Minute, owners.Unknown).
+			At(11*second).LocksWithin(time.Minute, owners.Unknown).
+			At(13 * second).Section(second).Since(13 * second)
+		s.Serves("A1", "A2")
 	})
 }
 
 // A2 gets the lock when A1 has lost it. A1's late Unlock must not hit it.
 func TestALateUnlockAfterTheLossReleasesNothing(t *testing.T) {
-	tell(t, func(s *story) {
-		a := s.begin("A")[0]
-		s.operator(3*second, "deletes", func(n *lab.Node) { n.Delete() })
-		a.owner(1, func(o *owner) {
-			require.True(t, o.acquire())
-			o.at(5 * second)
-			assert.ErrorIs(t, o.release(), lock.ErrNotHeld)
-			assert.False(t, s.Node(0).Free())
-		})
-		a.owner(2, func(o *owner) {
-			o.section(4 * second)
-			assert.Less(t, o.since, 4*second)
-		})
-		s.Play()
-		assert.Equal(t, []string{"A1", "A2"}, s.served)
+	tell(t, "A", func(s *owners.Story) {
+		s.Deletes(3 * second)
+		s.Owner("A1").Locks().At(5 * second).Unlocks(lock.ErrNotHeld).Finds(false)
+		s.Owner("A2").Section(4 * second).SinceAtMost(4 * second)
+		s.Serves("A1", "A2")
 	})
 }
 
 // A2 is to give A1's lease up, and does not know that it is gone. B has the lock.
 func TestALeaseThatIsGoneIsNotGivenUpForAnotherOnes(t *testing.T) {
-	tell(t, func(s *story) {
-		all := s.begin("A", "B")
-		a, b := all[0], all[1]
-		s.operator(second, "deletes", func(n *lab.Node) { n.Delete() })
-		s.forgot = true
-		a.owner(1, func(o *owner) {
-			require.True(t, o.acquire())
-			o.at(2 * second)
-			assert.NoError(t, o.release(), "nobody has said otherwise")
-		}, lock.FixedLease())
-		a.owner(2, func(o *owner) { o.section(second) }, lock.FixedLease())
-		b.owner(3, func(o *owner) {
-			o.at(1100 * milli)
-			o.section(5 * second)
-		})
-		s.Play()
-		assert.Equal(t, []string{"A1", "B3", "A2"}, s.served)
+	tell(t, "A B", func(s *owners.Story) {
+		s.Deletes(second)
+		s.Owner("A1", lock.FixedLease()).Locks().
+			At(2 * second).Unlocks() // nobody has said otherwise
+		s.Owner("A2", lock.FixedLease()).Section(second)
+		s.Owner("B3").At(1100 * milli).Section(5 * second)
+		s.Serves("A1", "B3", "A2")
 	})
 }
 
 // A1 unlocks in the instant in which its lease ends: a process that was stopped
-// does so before its timer has told. To pass the turn on would be a lie.
+// does so before its timer has told. To pass the turn on would be a lie. It looks
+// at Lost before that timer, too.
 func TestAnUnlockAtTheEndOfTheLeaseIsDenied(t *testing.T) {
-	for range 50 {
-		tell(t, func(s *story) {
-			a := s.begin("A")[0]
-			a.owner(1, func(o *owner) {
-				require.NoError(t, o.lock.Lock(s.Context()))
+	for n := 0; n < 50 && !t.Failed(); n++ {
+		tell(t, "A", func(s *owners.Story) {
+			a1 := s.Owner("A1", lock.FixedLease())
+			a1.Does(func() {
+				require.NoError(t, a1.Lock.Lock(s.Context()))
 				time.Sleep(ttl)
-				assert.ErrorIs(t, o.lock.Unlock(s.Context()), lock.ErrNotHeld)
-				<-o.lock.Lost()
-			}, lock.FixedLease())
-			a.owner(2, func(o *owner) { o.section(second) },
-				lock.FixedLease())
-			s.Play()
-			assert.Equal(t, []string{"A2"}, s.served)
+				if n%2 == 0 {
+					assert.True(t, a1.LostNow(), "the lease is over")
+				}
+				assert.ErrorIs(t, a1.Lock.Unlock(s.Context()), lock.ErrNotHeld)
+				<-a1.Lost()
+			})
+			s.Owner("A2", lock.FixedLease()).Section(second)
+			s.Serves("A2")
 		})
 	}
 }
 
 // Nobody has told the owner yet. The server does, when it asks.
 func TestAnOwnerThatHasLostTheLockDoesNotEnterAgain(t *testing.T) {
-	tell(t, func(s *story) {
-		a := s.begin("A")[0]
-		s.operator(second, "deletes", func(n *lab.Node) { n.Delete() })
-		a.owner(1, func(o *owner) {
-			require.True(t, o.acquire())
-			o.at(2 * second)
-			granted, err := o.lock.TryLock(s.Context())
-			assert.False(t, granted)
-			assert.ErrorIs(t, err, lock.ErrLost)
-			assert.True(t, s.Node(0).Free())
-			assert.ErrorIs(t, o.release(), lock.ErrNotHeld)
-		})
-		s.Play()
+	tell(t, "A", func(s *owners.Story) {
+		s.Deletes(second)
+		s.Owner("A1").Locks().At(2*second).Tries(false, lock.ErrLost).Finds(true).
+			Unlocks(lock.ErrNotHeld)
+		s.Serves("A1")
+	})
+}
+
+// A1 is inside and has lost the lock. It is refused, and it does not wait: nobody
+// loses a turn to it.
+func TestAnOwnerThatHasLostTheLockDoesNotQueue(t *testing.T) {
+	tell(t, "A B C", func(s *owners.Story) {
+		s.Deletes(second)
+		s.Owner("A1").Locks().At(2 * second).Locks(lock.ErrLost)
+		s.Owner("B2").At(1500 * milli).Section(2 * second)
+		s.Owner("C3").At(2500 * milli).Section(second).Since(3500 * milli)
+		s.Serves("A1", "B2", "C3")
+	})
+}
+
+// A1's lease is not shared, so A2 gives it up and asks for one of its own. B,
+// which is next, has died. A2 gets the lock when B's turn is over.
+func TestATurnEndsThatWasGivenWithALease(t *testing.T) {
+	tell(t, "A B", func(s *owners.Story) {
+		s.Owner("A1", lock.FixedLease()).Section(3 * second)
+		s.Owner("A2", lock.FixedLease()).Section(second).
+			Since(3*second + milli + ttl/20)
+		s.Owner("B3").At(second).Locks()
+		s.Process("B").CrashesAt(2 * second)
+		s.Serves("A1", "A2")
+	})
+}
+
+// A1's inner Unlock meets an error. It calls each Unlock once, as with defer, and
+// the lock is A2's.
+func TestTheOutermostUnlockPassesTheLockOnAfterAnInnerOneThatFailed(t *testing.T) {
+	tell(t, "A B", func(s *owners.Story) {
+		s.Owner("A1").Locks().Locks().At(second).
+			Fails(lab.Release, 1, lab.Fault{Refuse: true}).Unlocks(owners.Unknown).
+			At(2 * second).Unlocks().Unlocks(lock.ErrNotHeld)
+		s.Owner("A2").Section(second)
+		s.Owner("B5").At(1500 * milli).LocksWithin(3 * second).Unlocks()
+		s.Serves("A1", "A2", "B5")
 	})
 }

@@ -10,61 +10,44 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/owners"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/cohort"
 )
 
 func TestEveryHolderHasAFencingTokenOfItsOwn(t *testing.T) {
-	tell(t, func(s *story) {
-		for _, p := range s.begin("A", "B") {
-			for n := 1; n <= 3; n++ {
-				p.owner(n, func(o *owner) { o.loop(10, 10*milli) })
-			}
+	tell(t, "A B", func(s *owners.Story) {
+		for _, name := range []string{"A1", "A2", "A3", "B1", "B2", "B3"} {
+			s.Owner(name).Sections(10, 10*milli)
 		}
 		s.Play()
-		assert.Len(t, s.tokens, 60)
-		assert.IsIncreasing(t, s.tokens)
-		assert.EqualValues(t, 1, s.tokens[0])
+		assert.Len(t, s.Tokens, 60)
+		assert.EqualValues(t, 1, s.Tokens[0])
+		assert.IsIncreasing(t, s.Tokens)
 	})
 }
 
 func TestUnlockOfALockThatWasPassedOnReleasesNothing(t *testing.T) {
-	tell(t, func(s *story) {
-		a := s.begin("A")[0]
-		a.owner(1, func(o *owner) {
-			require.True(t, o.acquire())
-			o.at(second)
-			require.NoError(t, o.release())
-			o.at(1500 * milli)
-			assert.ErrorIs(t, o.release(), lock.ErrNotHeld)
-		})
-		a.owner(2, func(o *owner) { o.section(second) })
-		s.Play()
-		assert.Equal(t, []string{"A1", "A2"}, s.served)
+	tell(t, "A", func(s *owners.Story) {
+		s.Owner("A1").Locks().At(second).Unlocks().
+			At(1500 * milli).Unlocks(lock.ErrNotHeld)
+		s.Owner("A2").Section(second)
+		s.Serves("A1", "A2")
 		assert.True(t, s.Node(0).Free())
 	})
 }
 
 func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
-	tell(t, func(s *story) {
-		all := s.begin("A", "B", "C")
-		a, b, c := all[0], all[1], all[2]
-		a.owner(1, func(o *owner) { o.section(3 * second) })
-		for n := 1; n <= 3; n++ {
-			b.owner(n, func(o *owner) {
-				o.at(second)
-				err := o.acquireWithin(time.Duration(n) * 500 * milli)
-				assert.ErrorIs(t, err, context.DeadlineExceeded)
-				assert.Equal(t, second+time.Duration(n)*500*milli, s.Now())
+	tell(t, "A B C", func(s *owners.Story) {
+		s.Owner("A1").Section(3 * second)
+		for i, name := range []string{"B1", "B2", "B3"} {
+			patience := time.Duration(i+1) * 500 * milli
+			s.Owner(name).At(second).GivesUp(patience).Does(func() {
+				assert.Equal(t, second+patience, s.Now())
 			})
 		}
-		c.owner(1, func(o *owner) {
-			o.at(2 * second) // behind B
-			o.section(second)
-			assert.Equal(t, 3*second+milli, o.since)
-		})
-		s.Play()
-		assert.Equal(t, []string{"A1", "C1"}, s.served)
+		s.Owner("C1").At(2 * second).Section(second).Since(3*second + milli)
+		s.Serves("A1", "C1")
 	})
 }
 
@@ -72,62 +55,49 @@ func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
 // up at that moment. Which of the two comes first differs from run to run.
 func TestALeaseThatNobodyTakesOverIsReleased(t *testing.T) {
 	for range 50 {
-		tell(t, func(s *story) {
-			all := s.begin("A", "B")
-			a, b := all[0], all[1]
+		tell(t, "A B", func(s *owners.Story) {
 			ctx, cancel := context.WithCancel(s.Context())
-			a.owner(1, func(o *owner) {
-				require.True(t, o.acquire())
-				o.at(5 * second)
-				o.leave()
+			a1 := s.Owner("A1", lock.FixedLease()).Locks().At(5 * second)
+			a1.Does(func() {
+				a1.Leave()
 				cancel()
-				assert.NoError(t, o.lock.Unlock(s.Context()))
-			}, lock.FixedLease())
-			a.owner(2, func(o *owner) {
-				assert.ErrorIs(t, o.lock.Lock(ctx), context.Canceled)
-			}, lock.FixedLease())
-			b.owner(1, func(o *owner) {
-				o.at(5100 * milli)
-				o.section(second)
-				assert.Equal(t, 5100*milli, o.since)
+				assert.NoError(t, a1.Lock.Unlock(s.Context()))
 			})
+			a2 := s.Owner("A2", lock.FixedLease())
+			a2.Does(func() {
+				assert.ErrorIs(t, a2.Lock.Lock(ctx), context.Canceled)
+			})
+			s.Owner("B1").At(5100 * milli).Section(second).Since(5100 * milli)
 			s.Play()
 		})
 	}
 }
 
 func TestAFixedLeaseIsNotShared(t *testing.T) {
-	tell(t, func(s *story) {
-		a := s.begin("A")[0]
-		for n := 1; n <= 3; n++ {
-			a.owner(n, func(o *owner) {
-				require.True(t, o.acquire())
-				assert.Equal(t, ttl, s.Node(0).LeaseLeft(), o.name)
-				o.Sleep(second)
-				assert.NoError(t, o.release())
-			}, lock.FixedLease())
+	tell(t, "A", func(s *owners.Story) {
+		for _, name := range []string{"A1", "A2", "A3"} {
+			s.Owner(name, lock.FixedLease()).Locks().Does(func() {
+				assert.Equal(t, ttl, s.Node(0).LeaseLeft(), name)
+			}).Works(second).Unlocks()
 		}
-		s.Play()
-		assert.Equal(t, []string{"A1", "A2", "A3"}, s.served)
+		s.Serves("A1", "A2", "A3")
 	})
 }
 
 func TestAnOwnerHasTwoThirdsOfALeaseWhenItIsLetIn(t *testing.T) {
-	tell(t, func(s *story) {
-		a := s.begin("A")[0]
-		for n := 1; n <= 5; n++ {
-			a.owner(n, func(o *owner) {
-				require.True(t, o.acquire())
-				assert.Greater(t, s.Node(0).LeaseLeft(), ttl*2/3, o.name)
-				if o.Sleep(1100 * milli); n == 5 {
-					o.Sleep(4 * second)
-				}
-				assert.NoError(t, o.release())
-			})
+	tell(t, "A", func(s *owners.Story) {
+		for _, name := range []string{"A1", "A2", "A3", "A4", "A5"} {
+			works := 1100 * milli
+			if name == "A5" {
+				works += 4 * second
+			}
+			s.Owner(name).Locks().Does(func() {
+				assert.Greater(t, s.Node(0).LeaseLeft(), ttl*2/3, name)
+			}).Works(works).Unlocks()
 		}
 		s.Play()
 		var renewed []string
-		for _, text := range a.sent() {
+		for _, text := range s.Process("A").Commands() {
 			if _, of, ok := strings.Cut(text, " renew.lua "); ok {
 				renewed = append(renewed, of)
 			}
@@ -140,146 +110,72 @@ func TestAnOwnerHasTwoThirdsOfALeaseWhenItIsLetIn(t *testing.T) {
 // A1's connection breaks when it has been granted the lock. A2 finds the grant,
 // and not A1, which was told nothing.
 func TestTheNextOwnerFindsAGrantThatWasNotAnswered(t *testing.T) {
-	tell(t, func(s *story) {
-		a := s.begin("A")[0]
-		a.Begin(lab.Acquire)
-		a.Fault(lab.Acquire, 1, lab.Fault{Deliver: 100 * milli,
-			LoseReply: true})
-		a.owner(1, func(o *owner) {
-			granted, err := o.lock.TryLock(s.Context())
-			assert.Error(t, err)
-			assert.False(t, granted)
-			o.at(2 * second)
-			assert.ErrorIs(t, o.release(), lock.ErrNotHeld)
-			o.at(10 * second)
-			o.section(second)
-		})
-		a.owner(2, func(o *owner) {
-			o.section(5 * second)
-			assert.Less(t, o.since, second)
-		})
-		s.Play()
-		assert.Equal(t, []string{"A2", "A1"}, s.served)
+	tell(t, "A", func(s *owners.Story) {
+		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{Deliver: 100 * milli,
+			LoseReply: true}).Tries(false, owners.Unknown).
+			At(2 * second).Unlocks(lock.ErrNotHeld).
+			At(10 * second).Section(second)
+		s.Owner("A2").Section(5 * second).SinceAtMost(second)
+		s.Serves("A2", "A1")
 	})
 }
 
-// Alone, who was not answered finds itself.
+// Alone, an owner that was not answered finds itself.
 func TestAnOwnerFindsItsOwnGrant(t *testing.T) {
-	tell(t, func(s *story) {
-		a := s.begin("A")[0]
-		a.Begin(lab.Acquire)
-		a.Fault(lab.Acquire, 1, lab.Fault{LoseReply: true})
-		a.owner(1, func(o *owner) {
-			assert.Error(t, o.acquireWithin(second))
-			o.section(second)
-			assert.Less(t, o.since, second)
-		})
-		s.Play()
-		assert.Equal(t, []string{"A1"}, s.served)
+	tell(t, "A", func(s *owners.Story) {
+		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
+			LocksWithin(second, owners.Unknown).
+			Section(second).SinceAtMost(second)
+		s.Serves("A1")
 	})
 }
 
-// A1's second question is not answered, and its Lock returns. Its next Lock finds
+// A2's second question is not answered, and its Lock returns. Its next Lock finds
 // the place in the queue, before C.
 func TestAnOwnerFindsItsPlaceInTheQueue(t *testing.T) {
-	tell(t, func(s *story) {
-		all := s.begin("A", "B", "C")
-		a, b, c := all[0], all[1], all[2]
-		b.owner(1, func(o *owner) { o.section(3 * second) })
-		a.owner(2, func(o *owner) {
-			a.Begin(lab.Acquire) // a question, SUBSCRIBE, another question
-			a.Fault(lab.Acquire, 3, lab.Fault{LoseReply: true})
-			assert.Error(t, o.acquireWithin(second))
-			o.at(2 * second)
-			o.section(second)
-			assert.Less(t, o.since, 3*second+10*milli)
-		})
-		c.owner(3, func(o *owner) {
-			o.at(second)
-			o.section(second)
-		})
-		s.Play()
-		assert.Equal(t, []string{"B1", "A2", "C3"}, s.served)
+	tell(t, "A B C", func(s *owners.Story) {
+		s.Owner("B1").Section(3 * second)
+		s.Owner("A2"). // it asks, subscribes, and asks again
+				Fails(lab.Acquire, 3, lab.Fault{LoseReply: true}).
+				LocksWithin(second, owners.Unknown).
+				At(2 * second).Section(second).SinceAtMost(3*second + 10*milli)
+		s.Owner("C3").At(second).Section(second)
+		s.Serves("B1", "A2", "C3")
 	})
 }
 
 // A1 was granted the lock and not answered. A2, which comes first now, knows
 // nothing of that. When it gives up, A1 gives its own grant up for another one.
 func TestAnOwnerGivesUpAGrantThatWasNotAnswered(t *testing.T) {
-	tell(t, func(s *story) {
-		a := s.begin("A")[0]
-		a.Begin(lab.Acquire)
-		a.Fault(lab.Acquire, 1, lab.Fault{LoseReply: true})
-		a.owner(1, func(o *owner) {
-			_, err := o.lock.TryLock(s.Context())
-			assert.Error(t, err)
-			o.at(500 * milli)
-			o.section(second)
-			assert.Less(t, o.since, 1200*milli)
-		})
-		a.owner(2, func(o *owner) {
-			o.at(100 * milli)
-			assert.ErrorIs(t, o.acquireWithin(second), context.DeadlineExceeded)
-		})
-		s.Play()
-		assert.Equal(t, []string{"A1"}, s.served)
+	tell(t, "A", func(s *owners.Story) {
+		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
+			Tries(false, owners.Unknown).
+			At(500 * milli).Section(second).SinceAtMost(1200 * milli)
+		s.Owner("A2").At(100 * milli).GivesUp(second)
+		s.Serves("A1")
 	})
 }
 
 // The queue outlives the leases of those that wait in it.
 func TestAShortLeaseWaitsForALongOne(t *testing.T) {
-	tell(t, func(s *story) {
-		all := s.begin("A", "B")
-		a, b := all[0], all[1]
-		a.owner(1, func(o *owner) { o.section(8 * second) })
-		b.owner(2, func(o *owner) {
-			l, err := cohort.New(b.env.Nodes[0], key, 100*milli,
-				b.env.Options...)
-			require.NoError(s.t, err)
-			o.at(second)
-			assert.NoError(t, l.Lock(s.Context()))
-			assert.Equal(t, 8*second+milli, s.Now())
-			assert.NoError(t, l.Unlock(s.Context()))
-		})
-		s.Play()
+	tell(t, "A B", func(s *owners.Story) {
+		s.Owner("A1").Section(8 * second)
+		b := s.Owner("B2")
+		env := b.Env(owners.Key)
+		var err error
+		b.Lock, err = cohort.New(env.Nodes[0], owners.Key, 100*milli, env.Options...)
+		require.NoError(t, err)
+		b.At(second).Section(0).Since(8*second + milli)
+		s.Serves("A1", "B2")
 	})
 }
 
 func TestAnOwnerEntersAgainWhileOthersWait(t *testing.T) {
-	tell(t, func(s *story) {
-		a := s.begin("A")[0]
-		a.owner(1, func(o *owner) {
-			require.True(t, o.acquire())
-			token := o.lock.Token()
-			assert.NoError(t, o.lock.Lock(s.Context()))
-			assert.Equal(t, token, o.lock.Token())
-			o.Sleep(second)
-			assert.NoError(t, o.lock.Unlock(s.Context()))
-			o.Sleep(second)
-			assert.NoError(t, o.release())
-		})
-		a.owner(2, func(o *owner) {
-			o.section(second)
-			assert.GreaterOrEqual(t, o.since, 2*second)
-		})
-		s.Play()
-		assert.Equal(t, []string{"A1", "A2"}, s.served)
-	})
-}
-
-func TestASecondGoroutineInAHandleIsTurnedAway(t *testing.T) {
-	tell(t, func(s *story) {
-		a := s.begin("A")[0]
-		a.owner(1, func(o *owner) { o.section(2 * second) })
-		waits := a.owner(2, func(o *owner) { o.section(second) })
-		a.owner(3, func(o *owner) {
-			o.at(second)
-			assert.ErrorIs(t, waits.lock.Lock(s.Context()), lock.ErrBusy)
-			assert.ErrorIs(t, waits.lock.Unlock(s.Context()), lock.ErrBusy)
-			_, err := waits.lock.TryLock(s.Context())
-			assert.ErrorIs(t, err, lock.ErrBusy)
-		})
-		s.Play()
-		assert.Equal(t, []string{"A1", "A2"}, s.served)
+	tell(t, "A", func(s *owners.Story) {
+		a1 := s.Owner("A1").Locks()
+		a1.Locks().Does(func() { assert.Equal(t, s.Tokens[0], a1.Token()) }).
+			Works(second).Unlocks().Works(second).Unlocks()
+		s.Owner("A2").Section(second).Since(2*second + milli)
+		s.Serves("A1", "A2")
 	})
 }

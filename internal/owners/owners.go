@@ -1,0 +1,278 @@
+// Package owners is the harness of tests in which several owners of a lock act in
+// the lab, in one process or in several. A test says in one line what an owner
+// does and when:
+//
+//	s.Owner("A1").Section(3 * time.Second)
+//	s.Owner("B1").At(time.Second).Tries(false)
+//	s.Owner("C1").At(2 * time.Second).Locks().Since(3*time.Second + tie).Unlocks()
+//	s.Serves("A1", "C1")
+//
+// A1 is the first owner in the process A. Nothing happens before Play, or Serves,
+// which starts all scripts.
+package owners
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// Key is the name of the lock, and Lease its lease where a test chooses none.
+const (
+	Key   = "stock"
+	Lease = 10 * time.Second
+)
+
+// Config is what a story is about.
+type Config struct {
+	Build   lock.Build
+	Nodes   int           // 0: one
+	TTL     time.Duration // 0: Lease
+	Options []lock.Option // of every owner
+
+	// Processes have locked before the story begins, so that the server knows the
+	// lock's scripts, that of the renewal as well.
+	Processes []string
+}
+
+// Story is a world with owners in it.
+type Story struct {
+	*lab.World
+	Served []string // the owners that were granted the lock, in order
+	Tokens []uint64 // and their fencing tokens, of a lock that has some
+
+	// Forgot says that the server has lost the lock, so that two processes may
+	// both believe to hold it.
+	Forgot bool
+
+	t         *testing.T
+	config    Config
+	processes []*Process
+	owners    []*Owner
+	inside    []*Owner
+}
+
+// Process is one client of the lab: all of its owners use the same rdb values.
+type Process struct {
+	*lab.Client
+	story  *Story
+	env    lock.Env      // its owners share its tokens, too
+	driven *redis.Client // a driver with settings of its own, nil for the lab's
+}
+
+// Tell runs a story in a world of virtual time, and then looks for what a lock may
+// never do: a foreign release, or two owners that believe to hold it.
+func Tell(t *testing.T, c Config, script func(*Story)) {
+	t.Helper()
+	if c.TTL == 0 {
+		c.TTL = Lease
+	}
+	config := lab.Config{Nodes: max(c.Nodes, 1), Key: Key, TTL: c.TTL}
+	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
+		s := &Story{World: w, t: t, config: c}
+		for _, name := range c.Processes {
+			s.Process(name).Warm()
+		}
+		s.Record()
+		script(s)
+		s.Play()
+		for _, p := range s.processes {
+			if p.driven != nil {
+				assert.NoError(t, p.driven.Close())
+			}
+		}
+		for _, b := range w.Breaks(lab.ForeignRelease) {
+			t.Error(b)
+		}
+		assert.Empty(t, w.Failures())
+		if t.Failed() {
+			t.Log("\n" + w.Render(-1))
+		}
+	}))
+}
+
+// Process is the process of that name.
+func (s *Story) Process(name string) *Process {
+	for _, p := range s.processes {
+		if p.Name == name {
+			return p
+		}
+	}
+	p := &Process{Client: s.Client(name), story: s}
+	p.env = p.Env(Key, s.config.Options...)
+	s.processes = append(s.processes, p)
+	return p
+}
+
+// Owner makes an owner of the lock. Its name is its process's and a number, which
+// is also how many milliseconds it begins after the others: ties decide nothing.
+func (s *Story) Owner(name string, options ...lock.Option) *Owner {
+	return s.OwnerOf(Key, name, options...)
+}
+
+// OwnerOf makes an owner of another lock.
+func (s *Story) OwnerOf(key, name string, options ...lock.Option) *Owner {
+	process := strings.TrimRight(name, "0123456789")
+	n, _ := strconv.Atoi(name[len(process):])
+	o := &Owner{Process: s.Process(process), Name: name, key: key}
+	o.Lock = o.Build(key, options...)
+	o.then(func(located) { o.Sleep(time.Duration(n) * time.Millisecond) })
+	s.owners = append(s.owners, o)
+	return o
+}
+
+// Play starts the scripts that were not started yet, and plays until all of them
+// have ended.
+func (s *Story) Play() {
+	for _, o := range s.owners {
+		if o.begun || len(o.script) == 0 {
+			continue
+		}
+		o.begun = true
+		o.Go(func() {
+			for _, step := range o.script {
+				step()
+			}
+		})
+	}
+	s.World.Play()
+}
+
+// Serves plays the scripts. Owners are granted the lock in this order, and nobody
+// else is.
+func (s *Story) Serves(names ...string) {
+	s.t.Helper()
+	s.Play()
+	assert.Equal(s.t, names, s.Served)
+}
+
+// Before is how many grants there were before that owner's first one.
+func (s *Story) Before(name string) int { return slices.Index(s.Served, name) }
+
+// Operator does something to the server at a moment, which is no client's doing.
+func (s *Story) Operator(at time.Duration, what string, do func(n *lab.Node)) {
+	o := s.Client("~")
+	o.Go(func() {
+		o.Sleep(at)
+		o.Step(what, func() { do(s.Node(0)) })
+	})
+}
+
+// Deletes is an operator who deletes the lock: the server has lost it.
+func (s *Story) Deletes(at time.Duration) {
+	s.Forgot = true
+	s.Operator(at, "deletes", func(n *lab.Node) { n.Delete() })
+}
+
+// Build makes one more handle, or a lock of another name, in this process.
+func (p *Process) Build(key string, options ...lock.Option) lock.Lock {
+	env := p.env
+	env.Key, env.Options = key, append(slices.Clone(env.Options), options...)
+	l, err := p.story.config.Build(env)
+	require.NoError(p.story.t, err)
+	return l
+}
+
+// Redis is the client for the first node.
+func (p *Process) Redis() redis.UniversalClient { return p.env.Nodes[0] }
+
+// Warm makes the server know the lock's scripts, and connects the process.
+func (p *Process) Warm() {
+	s := p.story
+	p.Go(func() {
+		l := p.Build(Key + ":warm")
+		require.NoError(s.t, l.Lock(s.Context()))
+		p.Sleep(s.TTL * 2 / 5) // until it is renewed
+		require.NoError(s.t, l.Unlock(s.Context()))
+	})
+	s.World.Play()
+}
+
+// Driven gives the process a driver that repeats commands, waits and dials as
+// go-redis does when nobody sets anything; the lab's clients do none of that. It is
+// to be called before the process has owners. Wrap may be nil, or stands between
+// the driver and its connections.
+func (p *Process) Driven(wrap func(net.Conn) net.Conn) *Process {
+	p.driven = redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:1", // never dialed
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			c, err := p.Dial(p.story.Node(0))
+			if err != nil || wrap == nil {
+				return c, err
+			}
+			return wrap(c), nil
+		},
+		// Beside the point, and they send commands of their own.
+		Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled},
+	})
+	p.env.Nodes = []redis.UniversalClient{p.driven}
+	return p
+}
+
+// CrashesAt ends the process at a moment, with all of its owners.
+func (p *Process) CrashesAt(moment time.Duration) {
+	p.Go(func() {
+		p.Sleep(moment)
+		p.Step("dies", func() {
+			p.story.inside = slices.DeleteFunc(p.story.inside,
+				func(o *Owner) bool { return o.Process == p })
+			p.Crash()
+		})
+	})
+}
+
+// Commands are what the process has sent, publish/subscribe left out.
+func (p *Process) Commands() (commands []string) {
+	for _, e := range p.story.Timeline() {
+		if e.Client == p.Name && e.Command != "" &&
+			!strings.Contains(e.Command, "SUBSCRIBE") {
+			commands = append(commands, e.Text)
+		}
+	}
+	return commands
+}
+
+// located reports a failure with the line of the test that the step stands in,
+// because the step runs long after it.
+type located struct {
+	*testing.T
+	line string
+}
+
+func (l located) Errorf(format string, args ...any) {
+	l.T.Helper()
+	l.T.Errorf("%s: %s", l.line, fmt.Sprintf(format, args...))
+}
+
+// Unknown stands for an error that leaves the outcome open, such as one of the
+// network: it is not lock.ErrNotHeld.
+var Unknown = fmt.Errorf("an error that leaves the outcome open")
+
+// expect compares a call's error with the one that a test wants, none by default.
+func expect(t located, call string, err error, want []error) {
+	t.Helper()
+	switch {
+	case len(want) == 0:
+		assert.NoError(t, err, call)
+	case want[0] == Unknown:
+		assert.Error(t, err, call)
+		assert.NotErrorIs(t, err, lock.ErrNotHeld, call)
+	default:
+		assert.ErrorIs(t, err, want[0], call)
+	}
+}
