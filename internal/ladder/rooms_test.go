@@ -48,8 +48,9 @@ var mayImport = map[string]string{
 	"internal/ladder":            "lock",
 	"internal/ladder/laddertest": "internal/collector internal/ladder lock scenarios",
 	"internal/ladder/mutate":     "internal/ladder",
-	"internal/mutants": "internal/ladder internal/ladder/laddertest lock " +
-		"scenarios/explore",
+	"internal/mutants": "internal/ladder internal/ladder/laddertest " +
+		"internal/mutants/guard lock scenarios/explore",
+	"internal/mutants/guard":   "lock",
 	"internal/owners":          "internal/lab lock",
 	"internal/pages":           "internal/lab internal/pages/play scenarios",
 	"internal/pages/choosing":  "internal/benchmark internal/pages/results scenarios",
@@ -80,11 +81,10 @@ var mayImport = map[string]string{
 		"scenarios/soak/internal/proxy scenarios/soak/internal/rungs " +
 		"scenarios/soak/internal/storage scenarios/soak/internal/worker",
 	"scenarios/soak/internal/rungs": "internal/ladder lock reentrant/cohort " +
-		"scenarios/soak/internal/wrong",
+		"internal/mutants/guard",
 	"scenarios/soak/internal/storage": "scenarios/soak/internal/event",
 	"scenarios/soak/internal/worker": "internal/process lock scenarios/soak/internal/event " +
 		"scenarios/soak/internal/rungs scenarios/soak/internal/storage",
-	"scenarios/soak/internal/wrong": "lock",
 }
 
 func TestEveryPackageImportsOnlyWhatItMay(t *testing.T) {

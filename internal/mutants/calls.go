@@ -246,7 +246,7 @@ func drawnAhead(name func(env lock.Env) string) func() lock.Build {
 				unlock: func(ctx context.Context) error {
 					mine := next()
 					drawn++
-					n, err := freed.Run(ctx, rdb, []string{env.Key},
+					n, err := compareAndDelete.Run(ctx, rdb, []string{env.Key},
 						mine).Int()
 					if err == nil && n == 0 {
 						return lock.ErrNotHeld

@@ -30,6 +30,7 @@ type Mutant struct {
 	Killers []string // "scenario: invariant", which breaks
 	Row     string   // the bounds of a row of the explorer's, or OneSchedule
 	Walk    *Walk
+	Soak    *Soak
 	Says    string // a line that scenarios.Run tells the lock's author
 	Slow    bool   // it says so after ten seconds of real time
 }
@@ -40,11 +41,20 @@ const OneSchedule = "one schedule"
 // An Edit replaces text that a file of the rung has exactly once.
 type Edit struct{ File, Old, New string }
 
+// A Soak is a run of scenarios/soak that catches the lock, which it knows by a name
+// in guard.Named. A run without faults is too long for a test.
+type Soak struct {
+	Name   string
+	Faults string // the only ones
+	Last   string // a duration
+	Breaks string // a regular expression: what the lock breaks
+}
+
 // A Walk is one of the explorer's, in which an invariant breaks. The lock without
 // the mistake is held to the same bounds.
 type Walk struct {
 	Breaks explore.Invariant
-	Right  lock.Build // nil: Guard
+	Right  lock.Build // nil: guard.Build
 	Bounds explore.Bounds
 	Long   bool
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/mutants/guard"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -128,29 +129,29 @@ var written = []Mutant{
 
 	// Locks that show their mistake only in some order of events.
 	{Name: "the release reads, and then deletes",
-		Build: always(guarded(knobs{apart: true})),
+		Build: always(guard.Build(guard.Mistakes{Apart: true})),
 		Walk:  &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Expiries: 1, Strays: 1}}},
 	{Name: "one token for all grants of a handle",
-		Build: always(guarded(knobs{oneToken: true})),
+		Build: always(guard.Build(guard.Mistakes{OneToken: true})),
 		Walk: &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Clients: 1, Expiries: 1, Strays: 1,
 			Programs: []explore.Program{explore.Twice}}}},
 	{Name: "the renewal does not compare",
-		Build: always(guarded(knobs{renewAny: true})),
+		Build: always(guard.Build(guard.Mistakes{RenewAny: true})),
 		Walk:  &Walk{Breaks: explore.ForeignRenewal, Bounds: explore.Bounds{Expiries: 1, Timers: 1}, Long: true}},
 	{Name: "the renewal sets the key again, and Unlock does not wait for it",
-		Build: always(guarded(knobs{recreate: true})),
+		Build: always(guard.Build(guard.Mistakes{Recreate: true})),
 		Walk:  &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Timers: 1}}},
 	{Name: "a grant that comes late is believed",
-		Build: always(guarded(knobs{believeLate: true})),
+		Build: always(guard.Build(guard.Mistakes{BelieveLate: true})),
 		Walk:  &Walk{Breaks: explore.ToldALie, Bounds: explore.Bounds{Expiries: 1}}},
 	{Name: "a grant that comes late is refused and not released",
-		Build: always(guarded(knobs{leaveLate: true})),
+		Build: always(guard.Build(guard.Mistakes{LeaveLate: true})),
 		Walk:  &Walk{Breaks: explore.SelfDeadlock, Bounds: explore.Bounds{Expiries: 1}}},
 	{Name: "Unlock returns nil after the loss of the lock",
-		Build: always(guarded(knobs{silent: true})),
+		Build: always(guard.Build(guard.Mistakes{Silent: true})),
 		Walk:  &Walk{Breaks: explore.ToldALie, Bounds: explore.Bounds{Expiries: 1}}},
 	{Name: "the holder is not told that its lease is over",
-		Build: always(guarded(knobs{untold: true})),
+		Build: always(guard.Build(guard.Mistakes{Untold: true})),
 		Walk:  &Walk{Breaks: explore.TwoHolders, Bounds: explore.Bounds{Expiries: 1}}},
 	{Name: "no fencing token after a lost reply",
 		Build: always(forgetting(Rung("reentrant/fenced"))),
@@ -159,11 +160,31 @@ var written = []Mutant{
 		Build: always(AfterADeath(TakesOverBlindly)),
 		Walk:  &Walk{Breaks: explore.TwoHolders, Right: AfterADeath(Rung("silver/timestamp")), Bounds: explore.Bounds{LeaseInValue: laddertest.Deadline}}},
 	{Name: "one node of three is a majority",
-		Build: always(nodes(knobs{minority: true})),
-		Walk:  &Walk{Breaks: explore.TwoHolders, Right: nodes(knobs{}), Bounds: explore.Bounds{Nodes: 3, Attempts: 1}}},
+		Build: always(nodes(true, false)),
+		Walk:  &Walk{Breaks: explore.TwoHolders, Right: nodes(false, false), Bounds: explore.Bounds{Nodes: 3, Attempts: 1}}},
 	{Name: "the time that the majority took is not counted",
-		Build: always(nodes(knobs{believeLate: true})),
-		Walk:  &Walk{Breaks: explore.ToldALie, Right: nodes(knobs{}), Bounds: explore.Bounds{Clients: 1, Nodes: 3, Expiries: 1}}},
+		Build: always(nodes(false, true)),
+		Walk:  &Walk{Breaks: explore.ToldALie, Right: nodes(false, false), Bounds: explore.Bounds{Clients: 1, Nodes: 3, Expiries: 1}}},
+	// Locks that a soak catches, because their mistake needs time, or a process.
+	{Name: "the lease counts from when the reply came",
+		Build: always(guard.Build(guard.Named["lease_from_reply"])),
+		Soak:  &Soak{"lease_from_reply", "delay", "20s", "two holders|lost update"}},
+	{Name: "the release deletes without comparing",
+		Build: always(guard.Build(guard.Named["blind_release"])),
+		Soak:  &Soak{Name: "blind_release", Breaks: "two holders|lost update"}},
+	{Name: "the lease is given up only when the server says so",
+		Build: always(guard.Build(guard.Named["endless_renewal"])),
+		Soak:  &Soak{Name: "endless_renewal", Breaks: "two holders|lost update"}},
+	{Name: "a waiter asks on after its deadline",
+		Build: always(guard.Build(guard.Named["deaf_waiter"])),
+		Soak:  &Soak{"deaf_waiter", "pause-all", "10s", "late return"}},
+	{Name: "the key has no TTL",
+		Build: always(guard.Build(guard.Named["no_lease"])),
+		Soak:  &Soak{"no_lease", "kill", "10s", "left behind"}},
+	{Name: "a waiter takes its fencing token when it comes",
+		Build: always(guard.Build(guard.Named["early_token"])),
+		Soak:  &Soak{"early_token", "stop", "10s", "token not rising"}},
+
 	// Locks that no scenario can be run with.
 	{Name: "a lock that leaks a goroutine",
 		Build: always(changed(func(granted bool, err error) (bool, error) {

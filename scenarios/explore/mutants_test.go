@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/mutants"
+	"github.com/lockladder/lockladder/internal/mutants/guard"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -41,7 +42,7 @@ func TestTheExplorerFindsTheMutantsThatNeedAnInterleaving(t *testing.T) {
 		name := fmt.Sprint(w.Bounds, w.Bounds.Programs)
 		report, ok := known[name]
 		if !ok {
-			report = explore.Run(t, mutants.Guard, w.Bounds)
+			report = explore.Run(t, guard.Build(guard.Mistakes{}), w.Bounds)
 			known[name] = report
 		}
 		return report

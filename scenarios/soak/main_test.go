@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/mutants"
 	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/nemesis"
@@ -51,22 +52,22 @@ func soaked(t *testing.T, ctx context.Context, args ...string) (status int,
 // free, so that a short soak is enough.
 func TestAWrongLockIsCaught(t *testing.T) {
 	own(t)
-	for _, c := range []struct{ lock, faults, last, invariant string }{
-		{"wrong/lease_from_reply", "delay", "20s", "two holders|lost update"},
-		{"wrong/early_token", "stop", "10s", "token not rising"},
-		{"wrong/deaf_waiter", "pause-all", "10s", "late return"},
-		{"wrong/no_lease", "kill", "10s", "left behind"},
-	} {
-		t.Run(c.lock, func(t *testing.T) {
+	for _, m := range mutants.All {
+		c := m.Soak
+		if c == nil || c.Faults == "" {
+			continue
+		}
+		lock := "wrong/" + c.Name
+		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel() // they mostly wait
 			dir := t.TempDir()
 			status, output := soaked(t, t.Context(), "-redis", "auto",
-				"-rungs", c.lock, "-only", c.faults, "-keys", "8", "-seed", "2",
-				"-for", c.last, "-dir", dir)
+				"-rungs", lock, "-only", c.Faults, "-keys", "8", "-seed", "2",
+				"-for", c.Last, "-dir", dir)
 			require.Equal(t, violated, status)
-			assert.Regexp(t, "(?m)^("+c.invariant+") at ", output)
+			assert.Regexp(t, "(?m)^("+c.Breaks+") at ", output)
 			assert.Contains(t, output, "again: go run ./scenarios/soak -rungs "+
-				c.lock+" -seed 2 -for "+c.last+" -keys 8 -only "+c.faults+
+				lock+" -seed 2 -for "+c.Last+" -keys 8 -only "+c.Faults+
 				" -redis auto\n")
 
 			kept, err := filepath.Glob(filepath.Join(dir, "soak-*"))

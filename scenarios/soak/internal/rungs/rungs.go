@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/mutants/guard"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/cohort"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/wrong"
 )
 
 // Rung is a lock that a soak can run.
@@ -31,17 +31,20 @@ type Rung struct {
 // a rung of its own.
 const cohortFenced = "reentrant/cohort-fenced"
 
+// wrong begins the names of the locks that are wrong on purpose.
+const wrong = "wrong/"
+
 // Find returns the lock of that name. Its error lists the valid names.
 func Find(name string) (Rung, error) {
-	if mistake, ok := strings.CutPrefix(name, wrong.Prefix); ok {
-		if _, ok := wrong.Locks[mistake]; !ok {
+	if mistake, ok := strings.CutPrefix(name, wrong); ok {
+		m, ok := guard.Named[mistake]
+		if !ok {
 			return Rung{}, fmt.Errorf("there is no wrong lock %q, they are %s",
-				name, wrong.Prefix+strings.Join(slices.Sorted(maps.Keys(
-					wrong.Locks)), ", "+wrong.Prefix))
+				name, wrong+strings.Join(slices.Sorted(maps.Keys(guard.Named)),
+					", "+wrong))
 		}
-		return Rung{Name: name, Nodes: 1, Build: wrong.Build(mistake),
-			Renews: true, Fenced: mistake == "early_token",
-			Page: "docs/soak.md"}, nil
+		return Rung{Name: name, Nodes: 1, Build: guard.Build(m), Renews: true,
+			Fenced: m.Early, Page: "docs/soak.md"}, nil
 	}
 	find := name
 	if name == cohortFenced {

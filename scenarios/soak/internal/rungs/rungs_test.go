@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/mutants/guard"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/rungs"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/wrong"
 )
 
 func TestEveryLockIsWhatItsNameSays(t *testing.T) {
@@ -21,8 +21,8 @@ func TestEveryLockIsWhatItsNameSays(t *testing.T) {
 	for _, rung := range ladder.Rungs {
 		names = append(names, rung.Name)
 	}
-	for mistake := range wrong.Locks {
-		names = append(names, wrong.Prefix+mistake)
+	for mistake := range guard.Named {
+		names = append(names, "wrong/"+mistake)
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {

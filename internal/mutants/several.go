@@ -1,0 +1,145 @@
+package mutants
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/lock"
+)
+
+// Locks on several nodes, and others with tokens, of which one line is wrong.
+
+var compareAndDelete = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then
+return redis.call('DEL', KEYS[1]) end return 0`)
+
+// forgetful is a fenced lock that has no token when its first reply was lost.
+type forgetful struct {
+	inner interface {
+		lock.Lock
+		lock.Fenced
+		lock.LossNotifier
+	}
+	failed bool
+}
+
+func forgetting(build lock.Build) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		l, err := build(env)
+		if err != nil {
+			return nil, err
+		}
+		return &forgetful{inner: l.(interface {
+			lock.Lock
+			lock.Fenced
+			lock.LossNotifier
+		})}, nil
+	}
+}
+
+func (f *forgetful) TryLock(ctx context.Context) (bool, error) {
+	granted, err := f.inner.TryLock(ctx)
+	f.failed = f.failed || err != nil
+	return granted, err
+}
+
+func (f *forgetful) Lock(ctx context.Context) error   { return f.inner.Lock(ctx) }
+func (f *forgetful) Unlock(ctx context.Context) error { return f.inner.Unlock(ctx) }
+func (f *forgetful) Lost() <-chan struct{}            { return f.inner.Lost() }
+
+func (f *forgetful) Token() uint64 {
+	if f.failed {
+		return 0
+	}
+	return f.inner.Token()
+}
+
+// majority is a small lock on a majority of nodes, asked in order.
+type majority struct {
+	minority, believeLate bool
+	env                   lock.Env
+	token                 string
+	next                  func() string
+}
+
+func nodes(minority, believeLate bool) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		o, err := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
+		if err != nil {
+			return nil, err
+		}
+		return &majority{minority, believeLate, env, "", o.Token}, nil
+	}
+}
+
+func (m *majority) enough(n int64) bool {
+	return n > int64(len(m.env.Nodes)/2) || m.minority && n > 0
+}
+
+func (m *majority) TryLock(ctx context.Context) (bool, error) {
+	sent := time.Now()
+	m.token = m.next()
+	var granted int64
+	for _, rdb := range m.env.Nodes {
+		if ok, _ := rdb.SetNX(ctx, m.env.Key, m.token, m.env.TTL).Result(); ok {
+			granted++
+		}
+	}
+	if m.enough(granted) && (time.Since(sent) < m.env.TTL || m.believeLate) {
+		return true, nil
+	}
+	m.free(ctx)
+	return false, nil
+}
+
+func (m *majority) Lock(ctx context.Context) error { return errors.ErrUnsupported }
+
+func (m *majority) Unlock(ctx context.Context) error {
+	if !m.enough(m.free(ctx)) {
+		return lock.ErrNotHeld
+	}
+	return nil
+}
+
+func (m *majority) free(ctx context.Context) (deleted int64) {
+	for _, rdb := range m.env.Nodes {
+		n, _ := compareAndDelete.Run(ctx, rdb, []string{m.env.Key}, m.token).Int64()
+		deleted += n
+	}
+	return deleted
+}
+
+// AfterADeath is a timestamp lock that finds the key of a holder who died long ago.
+func AfterADeath(build lock.Build) lock.Build {
+	return With(build, func(ctx context.Context, env lock.Env, inner lock.Lock) (
+		bool, error) {
+		if err := env.Nodes[0].SetNX(ctx, env.Key, "1", 0).Err(); err != nil {
+			return false, err
+		}
+		return inner.TryLock(ctx)
+	})
+}
+
+// TakesOverBlindly is silver/timestamp that takes over without a look at what
+// GETSET returns.
+var TakesOverBlindly = With(Rung("silver/timestamp"), func(ctx context.Context,
+	env lock.Env, _ lock.Lock) (bool, error) {
+	rdb, now := env.Nodes[0], env.Now()
+	deadline := strconv.FormatInt(now.Add(env.TTL).UnixMilli(), 10)
+	granted, err := rdb.SetNX(ctx, env.Key, deadline, 0).Result()
+	if granted || err != nil {
+		return granted, err
+	}
+	held, err := rdb.Get(ctx, env.Key).Int64()
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	if err != nil || now.UnixMilli() <= held {
+		return false, err
+	}
+	err = rdb.Do(ctx, "GETSET", env.Key, deadline).Err()
+	return err == nil || errors.Is(err, redis.Nil), nil
+})
