@@ -157,6 +157,12 @@ func (a *actor) mustAcquire() {
 	}
 }
 
+// begins is how most stories begin: the actor takes the lock when its time comes.
+func (a *actor) begins() {
+	a.at(0)
+	a.mustAcquire()
+}
+
 // granted keeps the books after an acquire.
 func (a *actor) granted(ok bool) {
 	a.Begin(lab.Renewal)

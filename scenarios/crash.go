@@ -40,8 +40,7 @@ var crashHolding = Scenario{
 		t.world(func(s *story) {
 			a, b := s.mortal("A"), s.actor("B")
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.work(second)
 				a.crash()
 			}, func() {
@@ -101,8 +100,7 @@ var nothingLeft = Scenario{
 // diesAfter lets A die after a command of one of its calls, and returns how many
 // that call has.
 func diesAfter(s *story, call lab.Call, nth int) (commands int) {
-	cast := s.cast("A", "B")
-	a, b := cast[0], cast[1]
+	a, b := s.actor("A"), s.actor("B")
 	s.start()
 	a.Fault(call, nth, lab.Fault{CrashAfter: true})
 	s.run(func() {
@@ -140,8 +138,7 @@ var cancelledContext = Scenario{
 	Invariants: []string{Orphaned, TwoHolders},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
 				ctx := a.cancelledAt(second)
 				a.at(0)
@@ -160,8 +157,7 @@ var cancelledContext = Scenario{
 			return
 		}
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
 				ctx := a.cancelledAt(second)
 				a.at(0)
@@ -199,8 +195,7 @@ var abandonedAcquire = Scenario{
 	Invariants: []string{Orphaned},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 5 * second})
 			s.run(func() {
@@ -235,8 +230,7 @@ var crashAfterRenewal = Scenario{
 			s.start()
 			a.Fault(lab.Renewal, 1, lab.Fault{CrashAfter: true})
 			s.run(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.work(lease)
 			}, func() {
 				b.at(lease / 2)

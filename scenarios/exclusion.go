@@ -131,8 +131,7 @@ var simultaneousTakeover = Scenario{
 				}
 			}
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.crash()
 			}, takeover(b), takeover(c))
 			s.judge(TwoHolders, b.grantedAt > 0 || c.grantedAt > 0)

@@ -82,8 +82,7 @@ func holdInTurn(t *telling) {
 
 func acquireIsDelayed(t *telling) {
 	t.world(func(s *story) {
-		cast := s.cast("A", "B")
-		a, b := cast[0], cast[1]
+		a, b := s.actor("A"), s.actor("B")
 		var held grants
 		granted := false
 		s.start()
@@ -107,8 +106,7 @@ func acquireIsDelayed(t *telling) {
 
 func counterIsLost(t *telling) {
 	t.world(func(s *story) {
-		cast := s.cast("A", "B")
-		a, b := cast[0], cast[1]
+		a, b := s.actor("A"), s.actor("B")
 		storage := s.Storage(100)
 		s.operator(func(o *actor) {
 			o.at(4 * second)
@@ -120,8 +118,7 @@ func counterIsLost(t *telling) {
 		})
 		s.play(func() {
 			for range 3 {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				left, version := a.read(storage)
 				a.write(storage, left-1, version)
 				a.release()

@@ -36,8 +36,7 @@ func leaseIsMeasured(t *telling, options ...worldOption) {
 			})
 		}
 		s.play(func() {
-			a.at(0)
-			a.mustAcquire()
+			a.begins()
 			measure()
 			for _, moment := range []time.Duration{afterRenewal,
 				2 * afterRenewal, 9600 * time.Millisecond} {
@@ -84,12 +83,10 @@ var fixedLease = Scenario{
 			return
 		}
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			var told time.Duration
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				told = a.awaitLoss(14 * second)
 				a.at(15 * second)
 				a.release()

@@ -17,11 +17,9 @@ var overrunOverlap = Scenario{
 	Invariants: []string{TwoHolders},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(15 * second)
 				a.release()
 			}, func() {
@@ -51,8 +49,7 @@ var pausedHolder = Scenario{
 			s.start()
 			a.Stop(second, 31*second, a.has)
 			s.run(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				left, version := a.read(storage)
 				a.at(31 * second)
 				a.write(storage, left-1, version)
@@ -84,8 +81,7 @@ var lateGrant = Scenario{
 			return
 		}
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Acquire, a.acquires,
 				lab.Fault{Answer: 12 * second, Until: b.has})
@@ -104,8 +100,7 @@ var lateGrant = Scenario{
 			s.judge(TwoHolders, b.heldBefore(max(a.triedAt, 12*second)))
 		})
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 11 * second})
 			refused := false
@@ -148,8 +143,7 @@ func lateGrantOnManyNodes(t *telling) {
 
 func answersAddUp(t *telling, each, patience time.Duration) {
 	t.world(func(s *story) {
-		cast := s.cast("A", "B")
-		a, b := cast[0], cast[1]
+		a, b := s.actor("A"), s.actor("B")
 		s.start()
 		a.Always(lab.Fault{AnswerAfter: each})
 		refused := false

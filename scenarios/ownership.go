@@ -23,8 +23,7 @@ var overrunRelease = Scenario{
 			cast := s.cast("A", "B", "C")
 			a, b, c := cast[0], cast[1], cast[2]
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.overlaps()
 				a.at(15 * second)
 				a.Until(b.has, lease)
@@ -91,15 +90,13 @@ var slowGet = Scenario{
 	Invariants: []string{ForeignRelease},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
 			a.Fault(lab.Release, 2,
 				lab.Fault{Deliver: 13 * second, Until: b.has, IfSent: true})
 			s.run(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(s.sooner(9500*time.Millisecond, 5*second))
 				a.release()
 			}, func() {
@@ -121,13 +118,11 @@ var slowRelease = Scenario{
 	Invariants: []string{ForeignRelease},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Release, 1, lab.Fault{Deliver: 12 * second, Until: b.has})
 			s.run(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(s.sooner(9500*time.Millisecond, 5*second))
 				a.release()
 			}, func() {
@@ -151,13 +146,11 @@ var lostReleaseReply = Scenario{
 	Invariants: []string{ForeignRelease},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Release, a.frees, lab.Fault{LoseReply: true})
 			s.run(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(second)
 				a.release()
 				a.at(3 * second)
@@ -182,11 +175,9 @@ var unlockNotHeld = Scenario{
 	Invariants: []string{ForeignRelease, ToldALie},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(5 * second)
 				a.Until(b.released, lease)
 				a.release()
@@ -223,8 +214,7 @@ var unlockExpired = Scenario{
 			a := s.actor("A")
 			over := false
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(12 * second)
 				a.Step("looks", func() { over = s.LeaseOver() })
 				if over {
@@ -252,8 +242,7 @@ var lateOwnRelease = Scenario{
 			s.start()
 			a.Fault(lab.Release, a.frees, lab.Fault{Deliver: 16 * second})
 			s.run(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(second)
 				ctx, cancel := a.within(s.soon())
 				defer cancel()
@@ -282,13 +271,11 @@ var failedUnlock = Scenario{
 			return
 		}
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			var failed time.Duration
 			kept := false
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(4 * second)
 				a.refuse(lab.Release, a.frees)
 				a.mustAdmit(a.release())
@@ -318,12 +305,10 @@ var failedUnlock = Scenario{
 			s.judge(Orphaned, true)
 		})
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			freed := false
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(second)
 				a.refuse(lab.Release, a.frees)
 				a.release()
@@ -387,14 +372,12 @@ var compareTwice = Scenario{
 	Invariants: []string{ForeignRelease},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.everyTry(lab.Release, a.frees,
 				lab.Fault{Deliver: 13 * second, Until: b.has})
 			s.run(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(second)
 				a.release()
 			}, func() {

@@ -21,8 +21,7 @@ var twoOwnersOneProcess = Scenario{
 			a := s.actor("A")
 			a2, b := s.beside(a, "A2"), s.actor("B")
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(6 * second)
 				a.Until(b.tried, lease)
 				a.release()
@@ -52,8 +51,7 @@ var twoOwnersOneProcess = Scenario{
 			a := s.actor("A")
 			a2 := s.beside(a, "A2")
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(15 * second)
 				a.Until(a2.has, lease)
 				a.release()
@@ -96,8 +94,7 @@ var lostLeasePassedOn = Scenario{
 				}
 			}
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.overlaps()
 				a.at(afterRenewal)
 				if a.awaitLoss(afterRenewal+lease/2) > 0 {

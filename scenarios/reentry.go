@@ -23,12 +23,10 @@ var nested = Scenario{
 			return
 		}
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			entered, failed := false, false
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				token := a.token()
 				a.at(second)
 				if entered = a.enterAgain(5 * second); !entered {
@@ -124,8 +122,7 @@ var lostReply = Scenario{
 	Invariants: []string{SelfDeadlock, Orphaned, WrongToken, ToldALie},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			var ready, held, freed, done bool
 			var before, token uint64
 			s.start()
@@ -153,8 +150,7 @@ var lostReply = Scenario{
 					s.Fail("A can't release the lock that it was granted")
 				}
 			}, func() {
-				b.at(0)
-				b.mustAcquire()
+				b.begins()
 				before = b.token()
 				b.release()
 				b.Step("is ready", func() { ready = true })
@@ -208,8 +204,7 @@ var failedInnerUnlock = Scenario{
 			return
 		}
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			// A lock that isn't renewed must live until B has tried.
 			tries, leaves := 12*second, 14*second
 			if !t.offers(Renewal) {
@@ -217,8 +212,7 @@ var failedInnerUnlock = Scenario{
 			}
 			failed, done := false, false
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(second)
 				if !a.enterAgain(5 * second) {
 					return
@@ -268,12 +262,10 @@ var heldToken = Scenario{
 			works = 15 * second
 		}
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			refused := false
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(second)
 				if granted, _ := a.try(); granted {
 					a.release()

@@ -18,11 +18,9 @@ var hungWorker = Scenario{
 	Invariants: []string{Orphaned},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 			}, func() {
 				b.at(second)
 				b.mustComeFree(s.sooner(10*time.Minute, 30*second),
@@ -52,8 +50,7 @@ var lostLeaseTold = Scenario{
 				o.Step("deletes", func() { s.deleteLock() })
 			})
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(afterRenewal)
 				if a.awaitLoss(afterRenewal+lease/2) == 0 && t.offers(Telling) {
 					a.report(NotTold, "A's lease is gone since %.3f, and half a"+
@@ -72,8 +69,7 @@ var lostLeaseTold = Scenario{
 				o.Step("deletes", func() { s.deleteLock() })
 			})
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(afterRenewal + lease/2)
 				if granted, _ := a.try(); !granted {
 					return
@@ -121,14 +117,12 @@ var renewalAfterUnlock = Scenario{
 // comes before the unlock.
 func renewalThenUnlock(t *telling, renewal lab.Fault) {
 	t.world(func(s *story) {
-		cast := s.cast("A", "B")
-		a, b := cast[0], cast[1]
+		a, b := s.actor("A"), s.actor("B")
 		unlocked := 0
 		s.start()
 		a.Fault(lab.Renewal, 1, renewal)
 		s.run(func() {
-			a.at(0)
-			a.mustAcquire()
+			a.begins()
 			a.at(4 * second)
 			a.release()
 			a.Step("is done", func() { unlocked = len(s.Timeline()) })
@@ -165,8 +159,7 @@ var renewalReacquires = Scenario{
 	Invariants: []string{Orphaned, ForeignRenewal},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			deleted := false
 			s.operator(func(o *actor) {
 				o.at(afterRenewal)
@@ -176,8 +169,7 @@ var renewalReacquires = Scenario{
 				})
 			})
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(8 * second)
 				a.Until(b.released, lease)
 				a.Step("looks", func() {
@@ -198,8 +190,7 @@ var renewalReacquires = Scenario{
 			s.judge(Orphaned, a.Sent(lab.Renewal) > 0)
 		})
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			deleted := false
 			s.operator(func(o *actor) {
 				o.at(afterRenewal)
@@ -209,8 +200,7 @@ var renewalReacquires = Scenario{
 				})
 			})
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(9 * second)
 			}, func() {
 				b.at(4 * second)
@@ -250,8 +240,7 @@ var partitionedHolder = Scenario{
 // reply to a command of a kind.
 func holderIsCutOff(t *telling, cut time.Duration, slow lab.Call) {
 	t.world(func(s *story) {
-		cast := s.cast("A", "B")
-		a, b := cast[0], cast[1]
+		a, b := s.actor("A"), s.actor("B")
 		var ends, told time.Duration
 		s.start()
 		if t.exact() {
@@ -261,8 +250,7 @@ func holderIsCutOff(t *telling, cut time.Duration, slow lab.Call) {
 		}
 		a.Hold(cut, 30*second, a.has)
 		s.run(func() {
-			a.at(0)
-			a.mustAcquire()
+			a.begins()
 			a.at(cut - 100*time.Millisecond)
 			a.Step("looks", func() { ends = s.Now() + s.Node(0).LeaseLeft() })
 			told = a.awaitLoss(29 * second)
@@ -298,13 +286,11 @@ var renewalFailsOnce = Scenario{
 			return
 		}
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Renewal, 1, lab.Fault{Refuse: true})
 			s.run(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(15 * second)
 				if err := a.release(); err != nil {
 					a.report(TwoHolders, "A's Unlock after 15 s returns %s: one"+
@@ -332,12 +318,10 @@ var unlockIsNoLoss = Scenario{
 			return
 		}
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			released := false
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				lost := a.lost()
 				a.at(4 * second)
 				released = a.release() == nil && lost != nil
@@ -392,13 +376,11 @@ var renewalHangs = Scenario{
 // oneRenewalHangs tells renewal_hangs with replies that take so long.
 func oneRenewalHangs(t *telling, reply time.Duration) {
 	t.world(func(s *story) {
-		cast := s.cast("A", "B")
-		a, b := cast[0], cast[1]
+		a, b := s.actor("A"), s.actor("B")
 		s.start()
 		a.Fault(lab.Renewal, 1, lab.Fault{Hang: true})
 		s.run(func() {
-			a.at(0)
-			a.mustAcquire()
+			a.begins()
 			a.Step("slows down", func() {
 				a.Always(lab.Fault{AnswerAfter: reply})
 			})

@@ -22,8 +22,7 @@ var failover = Scenario{
 			return
 		}
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			storage := s.Storage(100)
 			promoted, tried := false, false
 			s.operator(func(o *actor) {
@@ -37,8 +36,7 @@ var failover = Scenario{
 			stale := false
 			s.Node(0).Replicate()
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(700 * time.Millisecond)
 				a.Until(func() bool { return tried }, lease)
 				if a.fenced() && b.grantedAt > 0 {
@@ -74,8 +72,7 @@ var failover = Scenario{
 // tries again.
 func loseOne(t *telling, what string, happen func(n *lab.Node)) {
 	t.world(func(s *story) {
-		cast := s.cast("A", "B")
-		a, b := cast[0], cast[1]
+		a, b := s.actor("A"), s.actor("B")
 		nodes := t.settings.nodes
 		needed := nodes/2 + 1
 		var refused, hit, tried bool // nodes; it has happened; B has tried again
@@ -169,12 +166,10 @@ var clientClockSkew = Scenario{
 	Invariants: []string{TwoHolders},
 	tell: func(t *telling) {
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			b.Skew = 15 * second
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(2 * second)
 				a.Until(b.tried, lease)
 				a.release()
@@ -221,8 +216,7 @@ var nodesDown = Scenario{
 // nodesAreDown tells nodes_down with so many nodes down in one way.
 func nodesAreDown(t *telling, down int, hang bool) {
 	t.world(func(s *story) {
-		cast := s.cast("A", "B")
-		a, b := cast[0], cast[1]
+		a, b := s.actor("A"), s.actor("B")
 		majority := t.settings.nodes-down > t.settings.nodes/2
 		isDown, up := false, false
 		s.operator(func(o *actor) {
@@ -361,8 +355,7 @@ var scriptCacheFlushed = Scenario{
 					}
 				})
 				s.play(func() {
-					a.at(0)
-					a.mustAcquire()
+					a.begins()
 					a.at(works)
 					if err := a.release(); err != nil {
 						a.report(Unavailable, "A worked for %v and its Unlock"+
@@ -389,13 +382,11 @@ var clockDrift = Scenario{
 		}
 		nodes := t.settings.nodes
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			s.drift(1.01)
 			s.run(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(9 * second)
 				a.release()
 			}, func() {

@@ -38,8 +38,7 @@ var promptAnswers = Scenario{
 
 func callsAreTimed(t *telling) {
 	t.world(func(s *story) {
-		cast := s.cast("A", "B")
-		a, b := cast[0], cast[1]
+		a, b := s.actor("A"), s.actor("B")
 		waiting := 0
 		s.play(func() {
 			a.at(0)
@@ -100,11 +99,9 @@ func (a *actor) judgeAttempts(waited []*lab.Entry) {
 
 func nothingIsAnswered(t *telling) {
 	t.world(func(s *story) {
-		cast := s.cast("A", "B")
-		a, b := cast[0], cast[1]
+		a, b := s.actor("A"), s.actor("B")
 		s.play(func() {
-			a.at(0)
-			a.mustAcquire()
+			a.begins()
 			a.at(5 * second)
 			a.release()
 		}, func() {

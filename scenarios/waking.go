@@ -20,8 +20,7 @@ var lostWakeup = Scenario{
 			return
 		}
 		t.world(func(s *story) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
+			a, b := s.actor("A"), s.actor("B")
 			s.operator(func(o *actor) {
 				o.at(0)
 				o.Step("mutes", func() {
@@ -31,8 +30,7 @@ var lostWakeup = Scenario{
 				})
 			})
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(5 * second)
 				a.release()
 			}, func() {
@@ -66,14 +64,12 @@ var promptWake = Scenario{
 // sends next.
 func releaseBeforeListening(t *telling) {
 	t.world(func(s *story) {
-		cast := s.cast("A", "B")
-		a, b := cast[0], cast[1]
+		a, b := s.actor("A"), s.actor("B")
 		s.start()
 		b.Fault(lab.Acquire, 2, lab.Fault{Deliver: 3 * second,
 			Until: a.released, IfSent: true})
 		s.run(func() {
-			a.at(0)
-			a.mustAcquire()
+			a.begins()
 			a.at(2 * second)
 			a.Until(func() bool { return b.Sent(lab.Acquire) > 1 }, lease/2)
 			a.release()
@@ -103,8 +99,7 @@ func oneIsWoken(t *telling) {
 		let := func() bool { return slices.ContainsFunc(waiters, (*actor).has) }
 		silent := false
 		scripts := []func(){func() {
-			a.at(0)
-			a.mustAcquire()
+			a.begins()
 			a.at(5 * second)
 			a.Step("looks", func() { silent = b.sentSince(4*second) == 0 })
 			a.release()
@@ -166,8 +161,7 @@ var impatientWaiter = Scenario{
 			a, b := s.actor("A"), s.actor("B")
 			b2 := s.beside(b, "B2")
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(2 * second)
 				a.Step("unlocks soon", func() {
 					b.Begin(lab.Acquire) // its commands are counted anew
@@ -206,8 +200,7 @@ var deadWaiter = Scenario{
 		t.world(func(s *story) {
 			a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
 			s.play(func() {
-				a.at(0)
-				a.mustAcquire()
+				a.begins()
 				a.at(3 * second)
 				a.Step("sees B die", func() { b.Crash() })
 				a.at(4 * second)
