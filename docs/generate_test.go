@@ -35,6 +35,9 @@ func content(t *testing.T, file string) string {
 }
 
 func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes every page once more")
+	}
 	g := generator(t, "..")
 	stale, err := g.Stale()
 	require.NoError(t, err)

@@ -95,6 +95,9 @@ func TestABadLock(t *testing.T) {
 }
 
 func TestBadLocksAreToldInOneLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts a process for each bad lock")
+	}
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for name, bad := range badRuns {

@@ -29,6 +29,9 @@ var update = flag.Bool("update", false, "rewrite the digests in testdata")
 // lab's back.
 func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	t *testing.T) {
+	if testing.Short() {
+		t.Skip("each rung's own test runs the scenarios; the digests are not compared")
+	}
 	digests := make([]string, len(ladder.Rungs))
 	t.Run("rungs", func(t *testing.T) {
 		for i, rung := range ladder.Rungs {

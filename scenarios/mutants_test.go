@@ -36,6 +36,9 @@ func edited() []mutants.Mutant {
 // Every mutant is killed by the story that was written for its mistake. With -v
 // each is told all stories, and all that kill it are named.
 func TestEveryMutantIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles every mutant")
+	}
 	told := tellMutants(t, testing.Verbose())
 	for _, m := range edited() {
 		t.Run(m.Name, func(t *testing.T) {

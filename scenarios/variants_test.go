@@ -74,6 +74,9 @@ func driversDefaults(o *redis.Options) {
 // The first of the variants differs in several things at once and is run by
 // every go test; the others tell which of them it was.
 func TestVerdictsAreTheSameInAWorldThatDiffersALittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs every scenario again in other worlds")
+	}
 	for i, variant := range variants {
 		if i > 0 && !*everyVariant {
 			break

@@ -61,6 +61,8 @@ func (k kind) need(t *testing.T) {
 	t.Helper()
 	asked := os.Getenv(k.asked) != ""
 	switch {
+	case testing.Short():
+		t.Skip("it starts a server")
 	case k.missing != nil && asked:
 		t.Fatalf("%s asks for servers: %v", k.asked, k.missing)
 	case k.missing != nil:

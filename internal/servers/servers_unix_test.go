@@ -25,6 +25,9 @@ import (
 // need skips when redis-server is not installed, unless servers were asked for.
 func need(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts a server")
+	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		if os.Getenv("LOCKLADDER_REDIS") != "" {
 			t.Fatal("LOCKLADDER_REDIS asks for servers, and redis-server is not" +

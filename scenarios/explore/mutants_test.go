@@ -29,6 +29,9 @@ func of(way func(mutants.Mutant) bool) (found []mutants.Mutant) {
 }
 
 func TestTheExplorerFindsTheMutantsThatNeedAnInterleaving(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it walks every mutant")
+	}
 	t.Parallel()
 	// The guard without a mistake is walked once for each bounds.
 	var mu sync.Mutex

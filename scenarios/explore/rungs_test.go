@@ -249,6 +249,9 @@ func expected(t *testing.T, rung ladder.Rung) []explore.Invariant {
 // Every row is walked to its end. What it breaks is broken again when its schedule
 // is replayed by itself, with nothing inferred and nothing remembered.
 func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it walks every row of the table")
+	}
 	t.Parallel()
 	rows := rows()
 	lines := make([]string, len(rows))

@@ -48,6 +48,9 @@ func measure(t *testing.T, name string, clients int,
 // The sizes up to 100 clients are checked by every go test; 1000 and 10,000 take
 // minutes and need -whole.
 func TestTheCostsInTheDocumentAreThoseOfTheCode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures every lock with 100 clients")
+	}
 	var runs [][]benchmark.Row
 	for _, clients := range []int{1, 10, 100, 1000, 10_000} {
 		if clients > 100 && !*whole {
@@ -151,6 +154,9 @@ func faults(t *testing.T, seed uint64, of []benchmark.Subject) string {
 }
 
 func TestTheSameSeedGivesTheSameTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures every lock with faults, twice")
+	}
 	all := subjects()
 	first := faults(t, 1, all)
 	t.Log("\n" + first)

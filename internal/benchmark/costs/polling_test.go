@@ -20,7 +20,10 @@ import (
 // lesson is a table of one part of the page.
 type lesson struct{ strings.Builder }
 
-func newLesson(heads ...string) *lesson {
+func newLesson(t *testing.T, heads ...string) *lesson {
+	if testing.Short() {
+		t.Skip("it measures 100 clients for a table of the page")
+	}
 	l := &lesson{}
 	l.line(heads...)
 	l.line(append([]string{"---"}, strings.Split(
@@ -46,7 +49,7 @@ func perSecond(row benchmark.Row) string {
 func wait(ms float64) string { return fmt.Sprintf("%.1f", ms) }
 
 func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
-	l := newLesson("longest pause", "hand-overs/s", "commands a section",
+	l := newLesson(t, "longest pause", "hand-overs/s", "commands a section",
 		"wait p50, ms", "wait max, ms")
 	var rows []benchmark.Row
 	for _, pause := range []time.Duration{1, 2, 5, 10, 20, 50, 100, 200, 500,
@@ -66,7 +69,7 @@ func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
 }
 
 func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
-	l := newLesson("pauses of at most 100 ms", "hand-overs/s",
+	l := newLesson(t, "pauses of at most 100 ms", "hand-overs/s",
 		"commands a section", "wait p50, ms", "wait max, ms")
 	var speed []float64
 	for _, fixed := range []bool{false, true} {
@@ -84,7 +87,7 @@ func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
 
 func TestWithTooFewConnectionsTheHolderQueuesBehindThoseWhoWaitForIt(
 	t *testing.T) {
-	l := newLesson("connections", "hand-overs/s", "wait p50, ms",
+	l := newLesson(t, "connections", "hand-overs/s", "wait p50, ms",
 		"wait max, ms")
 	var speed []float64
 	for _, pool := range []int{108, 20, 10} {
@@ -103,7 +106,7 @@ func TestWithTooFewConnectionsTheHolderQueuesBehindThoseWhoWaitForIt(
 
 func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
 	t *testing.T) {
-	l := newLesson("row", "turns", "hand-overs/s", "wait p50, ms",
+	l := newLesson(t, "row", "turns", "hand-overs/s", "wait p50, ms",
 		"wait max, ms", "jain", "in order, %")
 	for _, name := range []string{"gold", "reentrant/notify"} {
 		for _, loop := range []time.Duration{0, time.Second} {

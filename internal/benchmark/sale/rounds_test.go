@@ -18,6 +18,9 @@ import (
 )
 
 func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures in real time")
+	}
 	r := embedded(t, 5, 5)
 	r.Rounds = 3
 	row := measure(t, r, subject(t, "gold"))

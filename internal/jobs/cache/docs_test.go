@@ -12,6 +12,9 @@ import (
 )
 
 func TestTheTablesOfThePageAreFresh(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs every story of the page")
+	}
 	generated.Compare(t, "cache.md", "mutex",
 		generated.Block(tell(t, mutexes, 80*ms, 50*ms).timeline))
 	generated.Compare(t, "cache.md", "locks", locks(t))

@@ -36,6 +36,9 @@ func embedded(t *testing.T, requests int) *cache.Runner {
 }
 
 func TestARowCountsLoadsAndAnswers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its services answer in real time")
+	}
 	const n = 200
 	r := embedded(t, n)
 	for _, subject := range subjects() {

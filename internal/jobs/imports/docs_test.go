@@ -51,6 +51,9 @@ var faults = []struct {
 }
 
 func TestTheTablesOfThePageAreFresh(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs every story of the page")
+	}
 	generated.Compare(t, "import.md", "source", table(t, imports.Source))
 	generated.Compare(t, "import.md", "improved", table(t, imports.Improved))
 	if *whole {

@@ -30,6 +30,9 @@ func TestImprovedEveryRungServesAsTheQueueLock(t *testing.T) {
 
 // Wherever a worker dies, the next one with its slot goes on.
 func TestImprovedACrashBeforeAnyCommandCostsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it tells a story for each command")
+	}
 	// Of a worker's first task: SUBSCRIBE, the slot, the look, the lock, the
 	// look again, the script that takes, the release, begin, finish.
 	const commands = 17

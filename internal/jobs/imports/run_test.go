@@ -53,6 +53,9 @@ func outside(t *testing.T) *nodes.Servers {
 }
 
 func TestWorkersInThisProcessDoEveryTaskOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its workers do their tasks in real time")
+	}
 	for _, rung := range []string{"bronze", "reentrant/notify",
 		"reentrant/fenced", "redlock"} {
 		for _, form := range []imports.Form{imports.Source, imports.Improved} {

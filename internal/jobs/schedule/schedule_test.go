@@ -182,6 +182,9 @@ func TestFourServicesDoTheJobOncePerMinute(t *testing.T) {
 
 // One service after the other dies at work, until there is one left.
 func TestWhateverDiesEveryMinuteIsDoneOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays six minutes in which one service after the other dies")
+	}
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
 			s := dyingOneAfterTheOther(t, rung)
@@ -262,6 +265,9 @@ func TestAJobThatFailsIsDoneByAnother(t *testing.T) {
 }
 
 func TestTheTableOfThePageIsFresh(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays the minutes of every rung for a table of the page")
+	}
 	var rows [][]string
 	for _, rung := range ladder.Rungs {
 		alive := tell(t, rung, func(s *story) {

@@ -21,6 +21,9 @@ import (
 // for.
 func Rights(t *testing.T, more ...any) (admin *redis.Client,
 	login func() *redis.Client) {
+	if testing.Short() {
+		t.Skip("it starts a server")
+	}
 	server, err := servers.StartRedis(t.Context())
 	if errors.Is(err, servers.ErrMissing) && os.Getenv("LOCKLADDER_REDIS") == "" {
 		t.Skip(err)
