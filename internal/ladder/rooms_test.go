@@ -26,8 +26,9 @@ var mayImport = map[string]string{
 	"internal/benchmark/costs": "internal/benchmark internal/benchmark/nodes " +
 		"internal/benchmark/sale internal/lab lock",
 	"internal/benchmark/machine": "",
-	"internal/benchmark/nodes":   "internal/benchmark/machine lock",
-	"internal/benchmark/report":  "internal/benchmark",
+	"internal/benchmark/nodes": "internal/benchmark/machine internal/collector " +
+		"lock",
+	"internal/benchmark/report": "internal/benchmark",
 	"internal/benchmark/sale": "internal/benchmark internal/benchmark/machine " +
 		"internal/benchmark/nodes internal/benchmark/report " +
 		"internal/process lock",

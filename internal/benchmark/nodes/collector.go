@@ -3,7 +3,8 @@ package nodes
 import (
 	"os"
 	"runtime"
-	"runtime/debug"
+
+	"github.com/lockladder/lockladder/internal/collector"
 )
 
 // garbage is how much a round on real servers may leave behind before the
@@ -29,10 +30,5 @@ func (s *Servers) Tidy() (end func()) {
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	limit := debug.SetMemoryLimit(int64(m.Sys - m.HeapIdle + garbage))
-	percent := debug.SetGCPercent(-1)
-	return func() {
-		debug.SetGCPercent(percent)
-		debug.SetMemoryLimit(limit)
-	}
+	return collector.Later(-1, int64(m.Sys-m.HeapIdle+garbage))
 }

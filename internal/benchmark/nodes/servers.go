@@ -4,24 +4,19 @@
 package nodes
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"os"
-	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/lockladder/lockladder/internal/collector"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -62,13 +57,7 @@ type Servers struct {
 	pool     int // connections of each client
 	network  *network
 	traffic  *traffic
-	embedded []*miniredis.Miniredis
-	virtual  func(node int) (net.Conn, error)
-	calls    func() int64 // of virtual servers
-
-	// The collector's settings to go back to, 0 when untouched.
-	gcBefore    int
-	limitBefore int64
+	place    place
 }
 
 // Config is how the clients of a run reach its servers.
@@ -94,20 +83,16 @@ type Config struct {
 // network and without file descriptors, of which 1000 clients on five servers
 // would need 10,000.
 func Embed(n int, config Config) *Servers {
-	s := newServers(config, false)
+	in := &embedded{}
 	// With the default the collector takes half of the time: a script of the
-	// embedded server allocates a whole Lua interpreter.
-	if os.Getenv("GOGC") == "" {
-		s.gcBefore = debug.SetGCPercent(400)
-	}
-	// It may take what it likes only as long as there is not much in use.
-	if os.Getenv("GOMEMLIMIT") == "" {
-		s.limitBefore = debug.SetMemoryLimit(embeddedMemory)
-	}
+	// embedded server allocates a whole Lua interpreter. It may take what it likes
+	// only as long as there is not much in use.
+	in.collect = collector.Later(400, embeddedMemory)
+	s := newServers(config, in)
 	for range n {
 		server := miniredis.NewMiniRedis()
 		server.ClockTTL(true) // or no lease would ever end
-		s.embedded = append(s.embedded, server)
+		in.servers = append(in.servers, server)
 		s.add()
 	}
 	return s
@@ -118,8 +103,7 @@ func Embed(n int, config Config) *Servers {
 // is warmed up, and no key is removed.
 func Virtual(n int, config Config, dial func(node int) (net.Conn, error),
 	calls func() int64) *Servers {
-	s := newServers(config, true)
-	s.virtual, s.calls = dial, calls
+	s := newServers(config, virtual{dial, calls})
 	for range n {
 		s.add()
 	}
@@ -131,7 +115,7 @@ func Virtual(n int, config Config, dial func(node int) (net.Conn, error),
 // nothing is left open then.
 func Connect(ctx context.Context, addresses []string, config Config) (
 	*Servers, error) {
-	s := newServers(config, false)
+	s := newServers(config, &elsewhere{addresses, config.Password})
 	s.Addresses = addresses
 	var alive errgroup.Group
 	for _, address := range addresses {
@@ -150,13 +134,15 @@ func Connect(ctx context.Context, addresses []string, config Config) (
 	return s, nil
 }
 
-func newServers(config Config, virtual bool) *Servers {
+func newServers(config Config, at place) *Servers {
+	_, inside := at.(virtual)
 	return &Servers{
+		place: at,
 		prefix: cmp.Or(config.Prefix,
 			"lockladder:bench:"+uuid.NewString()[:8]+":"),
 		password: config.Password,
 		pool:     cmp.Or(config.Pool, config.Clients+spare),
-		network:  newNetwork(config.RTT, virtual),
+		network:  newNetwork(config.RTT, inside),
 		traffic:  &traffic{},
 	}
 }
@@ -192,12 +178,7 @@ func (s *Servers) client(node, pool int) *redis.Client {
 			Mode: maintnotifications.ModeDisabled,
 		},
 	}
-	if s.Embedded() {
-		o.ReadTimeout, o.WriteTimeout = embeddedWithin, embeddedWithin
-	}
-	if len(s.Addresses) > 0 {
-		o.Addr = s.Addresses[node]
-	}
+	s.place.configure(o, node)
 	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return s.Dial(ctx, node)
 	}
@@ -209,50 +190,8 @@ func (s *Servers) client(node, pool int) *redis.Client {
 // Dial connects to a node, counted from 0.
 func (s *Servers) Dial(ctx context.Context, node int) (net.Conn, error) {
 	return s.network.dial(func() (net.Conn, error) {
-		if s.virtual != nil {
-			return s.virtual(node)
-		}
-		if s.Embedded() {
-			return s.embedded[node].Dial()
-		}
-		d := net.Dialer{Timeout: replyWithin}
-		conn, err := d.DialContext(ctx, "tcp", s.Addresses[node])
-		if err != nil || s.password == "" {
-			return conn, err
-		}
-		if err := authenticate(ctx, conn, s.password); err != nil {
-			conn.Close()
-			return nil, err
-		}
-		return conn, nil
+		return s.place.dial(ctx, node)
 	})
-}
-
-// authenticate shows a server the password. It is done for every driver alike: a
-// lock may bring its own, which is given nothing but a connection. It ends with
-// the context, and leaves no deadline behind.
-func authenticate(ctx context.Context, conn net.Conn, password string) error {
-	if err := conn.SetDeadline(time.Now().Add(replyWithin)); err != nil {
-		return fmt.Errorf("authenticate: %w", err)
-	}
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
-	err := proto.Write(conn, []string{"AUTH", password})
-	var answer string
-	if err == nil {
-		// Nothing follows the answer, so nothing is lost in the buffer.
-		answer, err = proto.Read(bufio.NewReader(conn))
-	}
-	if !stop() {
-		err = ctx.Err() // it has ended the exchange, or its deadline would stay
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("authenticate: %w", err)
-	case !strings.HasPrefix(answer, "+OK"):
-		return fmt.Errorf("authenticate: %s",
-			strings.TrimSpace(strings.TrimPrefix(answer, "-")))
-	}
-	return conn.SetDeadline(time.Time{})
 }
 
 // Service is the configuration with which one of n other processes connects to the
@@ -295,7 +234,10 @@ func (s *Servers) Traffic() (commands, roundTrips int64) {
 }
 
 // Embedded says that the servers are part of this process.
-func (s *Servers) Embedded() bool { return len(s.embedded) > 0 }
+func (s *Servers) Embedded() bool {
+	_, is := s.place.(*embedded)
+	return is
+}
 
 // Warm opens all connections to the first n nodes, or to as many as there are,
 // and returns their clients. Opened under way, 1000 connections would be what is
@@ -304,11 +246,7 @@ func (s *Servers) Warm(ctx context.Context, n int) (
 	[]redis.UniversalClient, error) {
 	var nodes []redis.UniversalClient
 	for _, rdb := range s.nodes[:min(n, len(s.nodes))] {
-		if s.virtual != nil {
-			nodes = append(nodes, rdb)
-			continue
-		}
-		if err := s.warmNode(ctx, rdb); err != nil {
+		if err := s.place.warm(ctx, rdb, s.pool); err != nil {
 			return nil, err
 		}
 		nodes = append(nodes, rdb)
@@ -316,46 +254,10 @@ func (s *Servers) Warm(ctx context.Context, n int) (
 	return nodes, nil
 }
 
-// warmNode takes every connection of the pool and then returns them all. Those
-// that are open already cost one round trip.
-func (s *Servers) warmNode(ctx context.Context, rdb *redis.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, warmWithin)
-	defer cancel()
-	taken := make([]*redis.Conn, s.pool)
-	var dialling errgroup.Group
-	dialling.SetLimit(32) // a server's backlog may be as short as 128
-	for i := range taken {
-		dialling.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			taken[i] = rdb.Conn()
-			err := taken[i].Ping(ctx).Err()
-			if err != nil {
-				err = lock.Failed(ctx, fmt.Sprintf("open %d connections to",
-					s.pool), rdb.Options().Addr, err)
-				cancel() // the others would fail as well, one by one
-			}
-			return err
-		})
-	}
-	err := dialling.Wait()
-	for _, conn := range taken {
-		if conn != nil {
-			err = errors.Join(err, conn.Close())
-		}
-	}
-	return err
-}
-
 // Clear empties the embedded servers: they look at every key at every command,
 // so that a row would pay for what earlier ones left. On other servers keys stay
 // until Close.
-func (s *Servers) Clear() {
-	for _, server := range s.embedded {
-		server.FlushAll()
-	}
-}
+func (s *Servers) Clear() { s.place.clear() }
 
 // Close removes every key of the run from servers that are not embedded, also
 // after ctx has ended, and closes all clients. After an error keys may have
@@ -363,38 +265,8 @@ func (s *Servers) Clear() {
 func (s *Servers) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepWithin)
 	defer cancel()
-	var errs []error
-	if len(s.Addresses) > 0 {
-		for _, rdb := range s.nodes {
-			if err := s.sweep(ctx, rdb); err != nil {
-				errs = append(errs, lock.Failed(ctx, "remove the keys *"+s.prefix+
-					"* from", rdb.Options().Addr, err))
-			}
-		}
-	}
-	errs = append(errs, s.CloseClients())
-	for _, server := range s.embedded {
-		server.Close()
-	}
-	if s.gcBefore != 0 {
-		debug.SetGCPercent(s.gcBefore)
-	}
-	if s.limitBefore != 0 {
-		debug.SetMemoryLimit(s.limitBefore)
-	}
-	return errors.Join(errs...)
-}
-
-// sweep looks for the prefix anywhere in a key: a lock may put a word of its own
-// in front.
-func (s *Servers) sweep(ctx context.Context, rdb *redis.Client) error {
-	found := rdb.Scan(ctx, 0, "*"+s.prefix+"*", 1000).Iterator()
-	for found.Next(ctx) {
-		if err := rdb.Del(ctx, found.Val()).Err(); err != nil {
-			return err
-		}
-	}
-	return found.Err()
+	return errors.Join(s.place.sweep(ctx, s.nodes, s.prefix), s.CloseClients(),
+		s.place.close())
 }
 
 // CloseClients closes all clients. It removes no keys: those belong to the process

@@ -26,16 +26,15 @@ type Usage struct {
 
 // Usage asks the first n nodes. A server that does not say makes it unknown.
 func (s *Servers) Usage(ctx context.Context, n int) Usage {
-	if s.virtual != nil {
-		return Usage{Calls: s.calls(), Known: true}
-	}
-	if s.Embedded() {
-		return Usage{}
-	}
+	return s.place.usage(ctx, s.nodes[:n])
+}
+
+// usage asks servers.
+func usage(ctx context.Context, nodes []*redis.Client) Usage {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), usageWithin)
 	defer cancel()
 	sum := Usage{Known: true}
-	for _, rdb := range s.nodes[:n] {
+	for _, rdb := range nodes {
 		info, err := rdb.InfoMap(ctx, "cpu", "commandstats").Result()
 		if err != nil {
 			return Usage{}

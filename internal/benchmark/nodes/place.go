@@ -1,0 +1,214 @@
+package nodes
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/proto"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lockladder/lockladder/lock"
+)
+
+// place is where the servers are: in this process, in a world whose time is not the
+// real one, or elsewhere.
+type place interface {
+	// configure completes the options of a node's client.
+	configure(o *redis.Options, node int)
+
+	// dial connects to a node.
+	dial(ctx context.Context, node int) (net.Conn, error)
+
+	// warm opens all of a client's connections where that takes time.
+	warm(ctx context.Context, rdb *redis.Client, connections int) error
+
+	// usage is what the servers say that they have done.
+	usage(ctx context.Context, nodes []*redis.Client) Usage
+
+	// clear removes all keys from servers that nobody else uses.
+	clear()
+
+	// sweep removes the keys with a prefix from servers that stay.
+	sweep(ctx context.Context, nodes []*redis.Client, prefix string) error
+
+	// close ends servers that were started for the run.
+	close() error
+}
+
+// embedded servers are part of this process.
+type embedded struct {
+	servers []*miniredis.Miniredis
+	collect func() // as before the servers
+}
+
+func (*embedded) configure(o *redis.Options, _ int) {
+	o.ReadTimeout, o.WriteTimeout = embeddedWithin, embeddedWithin
+}
+
+func (e *embedded) dial(_ context.Context, node int) (net.Conn, error) {
+	return e.servers[node].Dial()
+}
+
+func (*embedded) warm(ctx context.Context, rdb *redis.Client, n int) error {
+	return warm(ctx, rdb, n)
+}
+
+func (*embedded) usage(context.Context, []*redis.Client) Usage { return Usage{} }
+
+func (e *embedded) clear() {
+	for _, server := range e.servers {
+		server.FlushAll()
+	}
+}
+
+func (*embedded) sweep(context.Context, []*redis.Client, string) error { return nil }
+
+func (e *embedded) close() error {
+	for _, server := range e.servers {
+		server.Close()
+	}
+	e.collect()
+	return nil
+}
+
+// virtual servers belong to a world, and end with it.
+type virtual struct {
+	connect func(node int) (net.Conn, error)
+	calls   func() int64
+}
+
+func (virtual) configure(*redis.Options, int) {}
+
+func (v virtual) dial(_ context.Context, node int) (net.Conn, error) {
+	return v.connect(node)
+}
+
+func (virtual) warm(context.Context, *redis.Client, int) error { return nil }
+
+func (v virtual) usage(context.Context, []*redis.Client) Usage {
+	return Usage{Calls: v.calls(), Known: true}
+}
+
+func (virtual) clear()                                               {}
+func (virtual) sweep(context.Context, []*redis.Client, string) error { return nil }
+func (virtual) close() error                                         { return nil }
+
+// elsewhere are servers that the user named.
+type elsewhere struct {
+	addresses []string
+	password  string
+}
+
+func (e *elsewhere) configure(o *redis.Options, node int) { o.Addr = e.addresses[node] }
+
+func (e *elsewhere) dial(ctx context.Context, node int) (net.Conn, error) {
+	d := net.Dialer{Timeout: replyWithin}
+	conn, err := d.DialContext(ctx, "tcp", e.addresses[node])
+	if err != nil || e.password == "" {
+		return conn, err
+	}
+	if err := authenticate(ctx, conn, e.password); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (*elsewhere) warm(ctx context.Context, rdb *redis.Client, n int) error {
+	return warm(ctx, rdb, n)
+}
+
+func (*elsewhere) usage(ctx context.Context, nodes []*redis.Client) Usage {
+	return usage(ctx, nodes)
+}
+
+func (*elsewhere) clear()       {}
+func (*elsewhere) close() error { return nil }
+
+// sweep looks for the prefix anywhere in a key: a lock may put a word of its own
+// in front.
+func (*elsewhere) sweep(ctx context.Context, nodes []*redis.Client,
+	prefix string) error {
+	var errs []error
+	for _, rdb := range nodes {
+		found := rdb.Scan(ctx, 0, "*"+prefix+"*", 1000).Iterator()
+		err := found.Err()
+		for err == nil && found.Next(ctx) {
+			err = rdb.Del(ctx, found.Val()).Err()
+		}
+		if err == nil {
+			err = found.Err()
+		}
+		if err != nil {
+			errs = append(errs, lock.Failed(ctx, "remove the keys *"+prefix+
+				"* from", rdb.Options().Addr, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// authenticate shows a server the password. It is done for every driver alike: a
+// lock may bring its own, which is given nothing but a connection. It ends with
+// the context, and leaves no deadline behind.
+func authenticate(ctx context.Context, conn net.Conn, password string) error {
+	if err := conn.SetDeadline(time.Now().Add(replyWithin)); err != nil {
+		return fmt.Errorf("authenticate: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
+	err := proto.Write(conn, []string{"AUTH", password})
+	var answer string
+	if err == nil {
+		// Nothing follows the answer, so nothing is lost in the buffer.
+		answer, err = proto.Read(bufio.NewReader(conn))
+	}
+	if !stop() {
+		err = ctx.Err() // it has ended the exchange, or its deadline would stay
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("authenticate: %w", err)
+	case !strings.HasPrefix(answer, "+OK"):
+		return fmt.Errorf("authenticate: %s",
+			strings.TrimSpace(strings.TrimPrefix(answer, "-")))
+	}
+	return conn.SetDeadline(time.Time{})
+}
+
+// warm takes every connection of the pool and then returns them all. Those
+// that are open already cost one round trip.
+func warm(ctx context.Context, rdb *redis.Client, connections int) error {
+	ctx, cancel := context.WithTimeout(ctx, warmWithin)
+	defer cancel()
+	taken := make([]*redis.Conn, connections)
+	var dialling errgroup.Group
+	dialling.SetLimit(32) // a server's backlog may be as short as 128
+	for i := range taken {
+		dialling.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			taken[i] = rdb.Conn()
+			err := taken[i].Ping(ctx).Err()
+			if err != nil {
+				err = lock.Failed(ctx, fmt.Sprintf("open %d connections to",
+					connections), rdb.Options().Addr, err)
+				cancel() // the others would fail as well, one by one
+			}
+			return err
+		})
+	}
+	err := dialling.Wait()
+	for _, conn := range taken {
+		if conn != nil {
+			err = errors.Join(err, conn.Close())
+		}
+	}
+	return err
+}
