@@ -268,12 +268,12 @@ func (c *Client) Until(event func() bool, patience time.Duration) {
 
 // Enter records that the client believes to hold the lock, until Leave, its
 // death, or until the channel tells that the lease is gone.
-func (c *Client) Enter(lost <-chan struct{}) *Holding {
+func (c *Client) Enter(lost <-chan struct{}) *history.Holding {
 	return c.EnterAs(c.Name, lost)
 }
 
 // EnterAs is Enter for one of several owners that share the client.
-func (c *Client) EnterAs(owner string, lost <-chan struct{}) *Holding {
+func (c *Client) EnterAs(owner string, lost <-chan struct{}) *history.Holding {
 	w := c.world
 	h := w.log.Enter(c.Name, owner, lost, c.Asleep)
 	if !w.nodes[0].SeesGrants() {

@@ -50,7 +50,7 @@ type Config struct {
 	// Servers are the real servers to use, one a node; none means that the world
 	// is virtual. Scale is how much time a second of a scenario takes; 0 is a
 	// second.
-	Servers []Server
+	Servers []node.Server
 	Scale   float64
 
 	// Latency is how long everything is on its way between a client and a node,
@@ -92,8 +92,8 @@ type World struct {
 	over    atomic.Bool  // the dead have had their time
 	failing sync.Mutex
 	errs    []error
-	judged  int      // events
-	breaks  []*Break // of those
+	judged  int              // events
+	breaks  []*history.Break // of those
 
 	rehearsing bool
 

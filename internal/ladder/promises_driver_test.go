@@ -161,7 +161,7 @@ func TestNobodyWaitsForASubscriptionThatCannotConnect(t *testing.T) {
 						assert.ErrorIs(t, call(ctx, l.Lock),
 							context.DeadlineExceeded)
 					}
-					assert.Equal(t, 1, goroutines("(*subscription)."),
+					assert.LessOrEqual(t, goroutines("(*subscription)."), 1,
 						"one goroutine hangs, and not five")
 				}
 				close(refused)

@@ -143,9 +143,9 @@ type Log struct {
 	Held    int  // acquisitions so far
 	Touched bool // a client has set a lock key
 
-	storage  *Storage    // the newest; nil: none was made
-	versions []int       // by node: how often one of the lock's keys has changed
-	leased   []time.Time // by node: when a command last changed the first key
+	stored   func() *Stored // of the newest storage; nil: none was made
+	versions []int          // by node: how often one of the lock's keys has changed
+	leased   []time.Time    // by node: when a command last changed the first key
 }
 
 // NewLog begins a history of so many nodes now.
@@ -160,7 +160,7 @@ func NewLog(nodes int, keys []string, scale float64) *Log {
 func (l *Log) Reset() {
 	l.Start, l.Recording = time.Now(), false
 	l.Grants, l.Inside, l.Held, l.Touched = map[Place]*Grant{}, nil, 0, false
-	l.Entries, l.Events, l.storage = nil, nil, nil
+	l.Entries, l.Events, l.stored = nil, nil, nil
 	l.versions, l.leased = make([]int, l.Nodes), make([]time.Time, l.Nodes)
 }
 
@@ -205,6 +205,14 @@ type Lease struct {
 type Stored struct {
 	Value int
 	Token uint64 // the highest that it has seen; 0: none
+}
+
+// Stored is what the newest storage holds; nil when there is none.
+func (l *Log) Stored() *Stored {
+	if l.stored == nil {
+		return nil
+	}
+	return l.stored()
 }
 
 // Add appends an entry, with the time, the lock's owner and the believed ones.

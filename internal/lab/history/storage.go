@@ -14,16 +14,9 @@ type Storage struct {
 
 // Storage makes a storage with a first value.
 func (l *Log) Storage(value int) *Storage {
-	l.storage = &Storage{log: l, value: value}
-	return l.storage
-}
-
-// Stored is what the newest storage holds; nil when there is none.
-func (l *Log) Stored() *Stored {
-	if l.storage == nil {
-		return nil
-	}
-	return &Stored{Value: l.storage.value, Token: l.storage.highest}
+	s := &Storage{log: l, value: value}
+	l.stored = func() *Stored { return &Stored{Value: s.value, Token: s.highest} }
+	return s
 }
 
 // Value is what the storage holds.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -80,4 +81,15 @@ func Connect(ctx context.Context, rdb redis.UniversalClient) error {
 		return cluster.ClusterKeySlot(ctx, "").Err() // it asks for all commands
 	}
 	return rdb.Ping(ctx).Err()
+}
+
+// OfDriver says whether a command belongs to the driver: a handshake or a
+// keep-alive.
+func OfDriver(command string) bool {
+	switch strings.ToUpper(command) {
+	case "HELLO", "AUTH", "CLIENT", "SELECT", "READONLY", "COMMAND", "PING",
+		"QUIT", "INFO", "CLUSTER", "ASKING":
+		return true
+	}
+	return false
 }

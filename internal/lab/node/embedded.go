@@ -36,9 +36,7 @@ type Embedded struct {
 	redis   *miniredis.Miniredis
 	retired []*miniredis.Miniredis
 
-	tracked  map[string]*tracked // what clients were shown, see tracking.go
-	expiring map[time.Time]bool  // when one of them ends
-	reading  map[string]bool     // what the command under way has read; or nil
+	changes *tracking
 
 	rate    float64   // how fast its clock runs; 0 is as fast as all others
 	drifted time.Time // what its clock said when it was given that rate
@@ -60,10 +58,11 @@ func (n *Embedded) Boot() {
 	if c, err := n.redis.Dial(); err == nil {
 		c.Close()
 	}
-	n.tracked, n.expiring = map[string]*tracked{}, map[time.Time]bool{}
+	n.changes = &tracking{observe: n.Observe, expire: n.Expire,
+		shown: map[string]*tracked{}, expiring: map[time.Time]bool{}}
 	n.redis.Server().SetPreHook(
 		func(from *server.Peer, command string, args ...string) bool {
-			n.saw(command, args)
+			n.changes.saw(command, args)
 			if n.Seen != nil {
 				n.Seen(from, command, args)
 			}
@@ -154,12 +153,17 @@ func (n *Embedded) Connect(context.Context, redis.UniversalClient) error {
 }
 
 // Accept is Redis's.
-func (n *Embedded) Accept(string) (Conn, error) { return newPeer(n), nil }
+func (n *Embedded) Accept(string) (Conn, error) { return n.connected(), nil }
+
+// connected is a connection to the server as it is now.
+func (n *Embedded) connected() *peer {
+	return newPeer(n.Server().Server(), n.changes)
+}
 
 // Operate is Node's.
 func (n *Embedded) Operate(args ...string) error {
-	newPeer(n).dispatch(args)
-	n.invalidate(nil)
+	n.connected().dispatch(args)
+	n.changes.invalidate(nil)
 	return nil
 }
 
@@ -199,7 +203,7 @@ func (n *Embedded) Hang() error { return nil }
 // JumpClock moves the node's clock ahead.
 func (n *Embedded) JumpClock(ahead time.Duration) {
 	n.Server().FastForward(ahead)
-	n.invalidate(nil)
+	n.changes.invalidate(nil)
 }
 
 // Drift lets the node's clock run at another rate from now on: at 1.01 it gains

@@ -3,6 +3,7 @@ package node
 import (
 	"bufio"
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,9 +15,9 @@ import (
 
 // peer is what an embedded server knows of a connection.
 type peer struct {
-	node   *Embedded
-	server *server.Server
-	peer   *server.Peer
+	changes *tracking
+	server  *server.Server
+	peer    *server.Peer
 
 	subscriber atomic.Bool
 	pushed     chan struct{}
@@ -30,12 +31,37 @@ type peer struct {
 	noloop   bool // but not of its own
 }
 
-func newPeer(n *Embedded) *peer {
-	p := &peer{node: n, server: n.Server().Server(),
+func newPeer(of *server.Server, changes *tracking) *peer {
+	p := &peer{changes: changes, server: of,
 		pushed: make(chan struct{}, 1)}
 	p.peer = server.NewPeer(bufio.NewWriter(p))
 	return p
 }
+
+// track executes CLIENT TRACKING ON; it is false for another command.
+func (p *peer) track(args []string) bool {
+	if !Tracks(args) {
+		return false
+	}
+	p.tracking = true
+	p.noloop = slices.ContainsFunc(args, func(arg string) bool {
+		return strings.EqualFold(arg, "NOLOOP")
+	})
+	return true
+}
+
+// tell leaves a message for the connection.
+func (p *peer) tell(message string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.messages = append(p.messages, Pushed{message, time.Now()})
+	select {
+	case p.pushed <- struct{}{}:
+	default:
+	}
+}
+
+func (p *peer) ownChanges() bool { return !p.noloop }
 
 // Subscribe is Conn's.
 func (p *peer) Subscribe() { p.subscriber.Store(true) }
@@ -58,22 +84,11 @@ func (p *peer) Execute(args []string) string {
 	case OfDriver(args[0]):
 		return p.dispatch(args)
 	case p.tracking:
-		return p.reads(args)
+		return p.changes.reads(p, func() string { return p.dispatch(args) })
 	}
 	reply := p.dispatch(args)
-	p.node.invalidate(p)
+	p.changes.invalidate(p)
 	return reply
-}
-
-// OfDriver says whether a command belongs to the driver: a handshake or a
-// keep-alive.
-func OfDriver(command string) bool {
-	switch strings.ToUpper(command) {
-	case "HELLO", "AUTH", "CLIENT", "SELECT", "READONLY", "COMMAND", "PING",
-		"QUIT", "INFO", "CLUSTER", "ASKING":
-		return true
-	}
-	return false
 }
 
 // dispatch lets the server execute a command and returns the raw reply.

@@ -14,10 +14,26 @@ import (
 // CLIENT TRACKING is told once when a key that it read has changed or expired.
 // See redis.io, "Client-side caching". OPTOUT, its plain form, is all there is.
 
+// tracking is what a server knows of the clients that it tells of changes.
+type tracking struct {
+	observe func(key string) history.State
+	expire  func(end time.Time) bool // see Embedded.Expire
+
+	shown    map[string]*tracked // what clients were shown
+	expiring map[time.Time]bool  // when one of them ends
+	reading  map[string]bool     // what the command under way has read; or nil
+}
+
+// reader is a client that is told.
+type reader interface {
+	tell(message string)
+	ownChanges() bool // it is told of those that it makes itself
+}
+
 // tracked is a key that clients were shown.
 type tracked struct {
 	state   history.State
-	readers map[*peer]bool
+	readers map[reader]bool
 }
 
 // Tracks says whether a command is CLIENT TRACKING ON: messages may come from
@@ -27,21 +43,9 @@ func Tracks(args []string) bool {
 		strings.EqualFold(args[1], "TRACKING") && strings.EqualFold(args[2], "ON")
 }
 
-// track executes CLIENT TRACKING ON; it is false for another command.
-func (p *peer) track(args []string) bool {
-	if !Tracks(args) {
-		return false
-	}
-	p.tracking = true
-	p.noloop = slices.ContainsFunc(args, func(arg string) bool {
-		return strings.EqualFold(arg, "NOLOOP")
-	})
-	return true
-}
-
 // saw keeps which keys the command under way has read, those inside scripts
 // included, and not changed again since.
-func (n *Embedded) saw(command string, args []string) {
+func (n *tracking) saw(command string, args []string) {
 	switch {
 	case len(args) == 0 || OfDriver(command) || n.reading == nil:
 	case command == "GET":
@@ -51,33 +55,32 @@ func (n *Embedded) saw(command string, args []string) {
 	}
 }
 
-// reads executes a command for a client that tracks what it reads.
-func (p *peer) reads(args []string) string {
-	n := p.node
+// reads keeps what a client reads that tracks it, while do executes its command.
+func (n *tracking) reads(to reader, do func() (reply string)) string {
 	n.reading = map[string]bool{}
-	reply := p.dispatch(args)
+	reply := do()
 	read := slices.Sorted(maps.Keys(n.reading))
 	n.reading = nil
-	n.invalidate(p)
+	n.invalidate(to)
 	for _, key := range read {
-		n.show(key, p)
+		n.show(key, to)
 	}
 	return reply
 }
 
 // show remembers that a client knows a key.
-func (n *Embedded) show(key string, to *peer) {
-	t := n.tracked[key]
+func (n *tracking) show(key string, to reader) {
+	t := n.shown[key]
 	if t == nil {
-		t = &tracked{readers: map[*peer]bool{}}
-		n.tracked[key] = t
+		t = &tracked{readers: map[reader]bool{}}
+		n.shown[key] = t
 	}
-	t.state = n.Observe(key)
+	t.state = n.observe(key)
 	t.readers[to] = true
 	if end := t.state.Ends; !end.IsZero() && !n.expiring[end] {
 		n.expiring[end] = true
 		go func() {
-			if n.Expire(end) {
+			if n.expire(end) {
 				delete(n.expiring, end)
 				n.invalidate(nil)
 			}
@@ -88,33 +91,22 @@ func (n *Embedded) show(key string, to *peer) {
 // invalidate tells the readers of every key that is no longer as it was shown,
 // and forgets them. The client that did it may not want to hear of it. A command
 // that sets what was set already is not noticed.
-func (n *Embedded) invalidate(by *peer) {
-	for _, key := range slices.Sorted(maps.Keys(n.tracked)) {
-		t := n.tracked[key]
-		if now := n.Observe(key); now.Exists == t.state.Exists &&
+func (n *tracking) invalidate(by reader) {
+	for _, key := range slices.Sorted(maps.Keys(n.shown)) {
+		t := n.shown[key]
+		if now := n.observe(key); now.Exists == t.state.Exists &&
 			now.Value == t.state.Value && now.Ends.Equal(t.state.Ends) {
 			continue
 		}
 		for reader := range t.readers {
-			if reader != by || !by.noloop {
+			if reader != by || by.ownChanges() {
 				reader.tell(Invalidation + fmt.Sprintf("*1\r\n$%d\r\n%s\r\n",
 					len(key), key))
 			}
 		}
-		delete(n.tracked, key)
+		delete(n.shown, key)
 	}
 }
 
 // Invalidation is how the message begins; the list of keys follows.
 const Invalidation = ">2\r\n$10\r\ninvalidate\r\n"
-
-// tell leaves a message for the connection.
-func (p *peer) tell(message string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.messages = append(p.messages, Pushed{message, time.Now()})
-	select {
-	case p.pushed <- struct{}{}:
-	default:
-	}
-}

@@ -78,3 +78,51 @@ func (b *Bubble) Elapse(d time.Duration) {
 	}
 	synctest.Wait()
 }
+
+// watch waits for the world's end in real time and notices a world that can't
+// come to one. A clock alone can't tell a stuck world from one that gets no
+// processor, on a busy machine or beside a larger world. So a world is stuck
+// only if none of its goroutines could run at any look, or if it could have
+// run: the process has used its processor time, and every goroutine that was
+// ready has had many turns.
+func (b *Bubble) watch(done <-chan error) error {
+	timer := time.NewTicker(lookEvery)
+	defer timer.Stop()
+	q := quiet{since: processTime()}
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-timer.C:
+		}
+		if passed := b.Passed(); passed != q.passed {
+			q = quiet{passed: passed, since: processTime()}
+			continue
+		}
+		if err := q.look(b.goroutines); err != nil {
+			return err
+		}
+	}
+}
+
+// goroutines are those inside the bubble.
+func (b *Bubble) goroutines() []goroutine {
+	var own []goroutine
+	for _, stack := range stacks(true) {
+		header := bubbled.FindStringSubmatch(stack)
+		if header != nil && header[2] == b.name.Load() {
+			own = append(own, goroutine{header[1], stack})
+		}
+	}
+	return own
+}
+
+// leaking names the function that a goroutine was left behind in.
+func (b *Bubble) leaking() string {
+	for _, g := range b.goroutines() {
+		if name := caller(g.stack); name != "" {
+			return name
+		}
+	}
+	return "an unknown goroutine"
+}

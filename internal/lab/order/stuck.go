@@ -20,32 +20,6 @@ var (
 // turnsPerLook is how often each look lets all other goroutines go first.
 const turnsPerLook = 100
 
-// watch waits for the world's end in real time and notices a world that can't
-// come to one. A clock alone can't tell a stuck world from one that gets no
-// processor, on a busy machine or beside a larger world. So a world is stuck
-// only if none of its goroutines could run at any look, or if it could have
-// run: the process has used its processor time, and every goroutine that was
-// ready has had many turns.
-func (b *Bubble) watch(done <-chan error) error {
-	timer := time.NewTicker(lookEvery)
-	defer timer.Stop()
-	q := quiet{since: processTime()}
-	for {
-		select {
-		case err := <-done:
-			return err
-		case <-timer.C:
-		}
-		if passed := b.Passed(); passed != q.passed {
-			q = quiet{passed: passed, since: processTime()}
-			continue
-		}
-		if err := q.look(b); err != nil {
-			return err
-		}
-	}
-}
-
 // quiet is the time since something last passed in a world.
 type quiet struct {
 	passed  uint64
@@ -55,7 +29,7 @@ type quiet struct {
 }
 
 // look is one look at a world in which nothing has passed since the last one.
-func (q *quiet) look(b *Bubble) error {
+func (q *quiet) look(goroutines func() []goroutine) error {
 	for range turnsPerLook {
 		runtime.Gosched()
 	}
@@ -63,7 +37,7 @@ func (q *quiet) look(b *Bubble) error {
 	if q.looks < 2 {
 		return nil // the stacks of a thousand clients are dear
 	}
-	all := b.goroutines()
+	all := goroutines()
 	ready := slices.IndexFunc(all, goroutine.ready)
 	if ready >= 0 || len(all) == 0 {
 		q.blocked = 0
@@ -114,28 +88,6 @@ var (
 	bubbled  = regexp.MustCompile(`^goroutine \d+ .*\[(.*), (synctest bubble \d+)`)
 	function = regexp.MustCompile(`(?m)^([^\s].*)\(.*\)$`)
 )
-
-// goroutines are those inside the bubble.
-func (b *Bubble) goroutines() []goroutine {
-	var own []goroutine
-	for _, stack := range stacks(true) {
-		header := bubbled.FindStringSubmatch(stack)
-		if header != nil && header[2] == b.name.Load() {
-			own = append(own, goroutine{header[1], stack})
-		}
-	}
-	return own
-}
-
-// leaking names the function that a goroutine was left behind in.
-func (b *Bubble) leaking() string {
-	for _, g := range b.goroutines() {
-		if name := caller(g.stack); name != "" {
-			return name
-		}
-	}
-	return "an unknown goroutine"
-}
 
 // caller is the first function on a stack that is not the runtime's, the
 // standard library's or the lab's.

@@ -35,19 +35,6 @@ type Conn struct {
 	gone     atomic.Bool // the client has closed it
 }
 
-// start starts the goroutines of a connection to a Redis node.
-func (k *Conn) start() {
-	k.commands = make(chan []string, 1024)
-	k.writing = make(chan struct{}, 1)
-	if k.Carry != nil {
-		k.Carrier = k.Carry(k)
-	} else {
-		k.Carrier = &faulty{Conn: k}
-	}
-	go k.read()
-	go k.serve()
-}
-
 // Close cuts the connection.
 func (k *Conn) Close() {
 	k.severed.Store(true)
@@ -259,4 +246,30 @@ func (k *Conn) Write(frame string) bool {
 	defer func() { <-k.writing }()
 	_, err := io.WriteString(k.far, frame)
 	return err == nil
+}
+
+// Crash ends the process: it sends nothing more, ever.
+func (c *Endpoint) Crash() {
+	if c.Kill() {
+		c.net.Log.Leave(c.Name, "")
+		c.net.Log.Note(c.Name, "dies")
+	}
+}
+
+// Kill is Crash without a word. It is false when the process was dead.
+func (c *Endpoint) Kill() bool {
+	if c.dead.Swap(true) {
+		return false
+	}
+	if c.End != nil {
+		c.End()
+	}
+	for _, p := range c.net.Ports {
+		for _, k := range p.Conns() {
+			if k.Client == c {
+				k.Close()
+			}
+		}
+	}
+	return true
 }

@@ -102,32 +102,6 @@ func (c *Endpoint) Line(args []string) string {
 // Dead says whether the client has crashed.
 func (c *Endpoint) Dead() bool { return c.dead.Load() }
 
-// Crash ends the process: it sends nothing more, ever.
-func (c *Endpoint) Crash() {
-	if c.Kill() {
-		c.net.Log.Leave(c.Name, "")
-		c.net.Log.Note(c.Name, "dies")
-	}
-}
-
-// Kill is Crash without a word. It is false when the process was dead.
-func (c *Endpoint) Kill() bool {
-	if c.dead.Swap(true) {
-		return false
-	}
-	if c.End != nil {
-		c.End()
-	}
-	for _, p := range c.net.Ports {
-		for _, k := range p.Conns() {
-			if k.Client == c {
-				k.Close()
-			}
-		}
-	}
-	return true
-}
-
 // Die ends the process, but what it has sent already is on its way and arrives.
 // Its goroutines end at their next command.
 func (c *Endpoint) Die() {

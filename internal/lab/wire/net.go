@@ -8,10 +8,7 @@
 package wire
 
 import (
-	"errors"
-	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
@@ -125,63 +122,4 @@ func (p *Port) drop(k *Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.conns, k)
-}
-
-// ErrDead is what a dead client's driver is told; no lock code ever sees it.
-var ErrDead = errors.New("the process has died")
-
-// Open connects the client to one of a node's addresses; "" is the node's own.
-func (c *Endpoint) Open(p *Port, addr string) (net.Conn, error) {
-	if c.dead.Load() {
-		return nil, ErrDead
-	}
-	if p.is(&p.refusing) {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-	}
-	near, far := net.Pipe()
-	if err := c.serve(p, far, addr); err != nil {
-		return nil, err
-	}
-	return near, nil
-}
-
-// Let connects all who come to a listener with one of a node's addresses. It ends
-// with the listener.
-func (c *Endpoint) Let(l net.Listener, p *Port, addr string) {
-	for {
-		far, err := l.Accept()
-		if err != nil {
-			return
-		}
-		if c.dead.Load() || c.serve(p, far, addr) != nil {
-			far.Close()
-		}
-	}
-}
-
-// serve takes the server's end of a connection, far, and connects it with the node
-// at one of its addresses. The server's close or the client's ends the goroutines.
-func (c *Endpoint) serve(p *Port, far net.Conn, addr string) error {
-	ended := make(chan struct{})
-	k := &Conn{
-		Net: c.net, Client: c, Port: p, far: far, ended: ended,
-		end: sync.OnceFunc(func() { close(ended) }),
-	}
-	switch server := p.Node.(type) {
-	case node.Opaque:
-		raw, err := server.Open()
-		if err != nil {
-			return err
-		}
-		p.keep(k)
-		k.stream(server, raw)
-	case node.Redis:
-		var err error
-		if k.Server, err = server.Accept(addr); err != nil {
-			return err
-		}
-		p.keep(k)
-		k.start()
-	}
-	return nil
 }

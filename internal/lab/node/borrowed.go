@@ -1,0 +1,84 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
+)
+
+// Setting is what a node on a real server must know of its scenario.
+type Setting struct {
+	Context context.Context
+	Key     string              // in the names of all keys that it leaves
+	Took    func(time.Duration) // is told how long the server took to answer
+}
+
+// borrowed is what nodes on real servers have in common.
+type borrowed struct {
+	setting Setting
+	server  Server
+	down    atomic.Bool // it was killed
+	stopped atomic.Bool // it was paused
+}
+
+// away says whether the server can't answer.
+func (b *borrowed) away() bool { return b.down.Load() || b.stopped.Load() }
+
+// host is the server, of whatever kind, that may be killed and stopped.
+func (b *borrowed) host() host { return b.server.(host) }
+
+// Lasts is Node's. It is known without asking: only its expiry, or a command that
+// was seen, ends a key.
+func (b *borrowed) Lasts(_ string, seen history.State) bool {
+	return seen.Ends.IsZero() || time.Now().Before(seen.Ends)
+}
+
+// Lasting is Node's: others may use the server, too.
+func (b *borrowed) Lasting() []string { return nil }
+
+// Restart is Node's.
+func (b *borrowed) Restart(cut func()) error {
+	b.host().Kill()
+	cut()
+	return told("restart", b.host().Restart())
+}
+
+// Refuse is Node's.
+func (b *borrowed) Refuse(refusing bool) error {
+	b.down.Store(refusing)
+	if refusing {
+		b.host().Kill()
+		return nil
+	}
+	return told("restart", b.host().Restart())
+}
+
+// Hang is Node's.
+func (b *borrowed) Hang() error {
+	b.stopped.Store(true)
+	return told("pause", b.host().Pause())
+}
+
+// wake brings the server back.
+func (b *borrowed) wake() error {
+	var resumed, restarted error
+	if b.stopped.Load() {
+		resumed = told("resume", b.host().Resume())
+	}
+	if b.down.Load() {
+		restarted = told("restart", b.host().Restart())
+	}
+	return errors.Join(resumed, restarted)
+}
+
+// told is an error with what was being done; nil when there is none.
+func told(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
