@@ -463,8 +463,9 @@ func (s *storyOf) judge(invariant string, arose bool, aliases ...string) {
 	r := &Result{Scenario: t.scenario.Name, Invariant: invariant,
 		Verdict: Holds, BrokenAt: -1}
 	var broken []*lab.Break
-	for _, name := range append(aliases, invariant) {
-		broken = append(broken, s.Breaks(name)...)
+	for _, b := range s.Breaks(append(aliases, invariant)...) {
+		b.Invariant = invariant // the mark says what the headline says
+		broken = append(broken, b)
 	}
 	switch {
 	case len(broken) > 0:

@@ -87,7 +87,12 @@ func red(t *testing.T, e exercise.Exercise, build lock.Build,
 		t.Log(err)
 		return
 	}
-	exercise.Tell(t, e, build, scenarios.Flaws(breaks...))
+	for _, r := range exercise.Tell(t, e, build, scenarios.Flaws(breaks...)) {
+		if r.Verdict == scenarios.Breaks {
+			assert.Contains(t, r.Assertion, "^^^ "+r.Invariant+": ",
+				"the mark names what the headline names")
+		}
+	}
 }
 
 // An exercise begins with a test that is red.
