@@ -131,7 +131,7 @@ func diesAfter(s *story, call lab.Call, nth int) (commands int) {
 var cancelledContext = Scenario{
 	Name:   "cancelled_context",
 	Family: Crash,
-	Story: "A takes the lock with a context that is cancelled at 1 s, works until" +
+	Story: "A takes the lock with a context that is canceled at 1 s, works until" +
 		" 5 s, and its deferred unlock runs with that context. B tries from 5 s" +
 		" to 6 s. Where the lease is renewed, also: A works on until 15 s while" +
 		" B waits.",
@@ -165,7 +165,7 @@ var cancelledContext = Scenario{
 				a.at(15 * second)
 				if errors.Is(a.releaseWith(ctx), lock.ErrNotHeld) {
 					a.report(TwoHolders, "A's Unlock after 15 s returns"+
-						" lock.ErrNotHeld: the cancelled context has cost the lock")
+						" lock.ErrNotHeld: the canceled context has cost the lock")
 				}
 			}, func() {
 				b.at(2 * second)

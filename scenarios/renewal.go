@@ -13,7 +13,7 @@ import (
 var hungWorker = Scenario{
 	Name:   "hung_worker",
 	Family: Loss,
-	Story: "A's worker hangs for ever, and its process lives. B waits for ten" +
+	Story: "A's worker hangs forever, and its process lives. B waits for ten" +
 		" minutes.",
 	Invariants: []string{Orphaned},
 	tell: func(t *telling) {

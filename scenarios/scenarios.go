@@ -63,7 +63,7 @@ const (
 	Orphaned           = "orphaned"             // free, yet nobody can have it
 	SelfDeadlock       = "self-deadlock"        // the owner waits for itself
 	NotTold            = "not told"             // the holder learns nothing of its loss
-	ToldALie           = "told a lie"           // an answer that the server denies
+	ToldALie           = "false success"        // an answer that the server denies
 	WrongToken         = "wrong token"          // the fencing token is not the grant's
 	RenewalAfterUnlock = "renewal after unlock" // something is sent for a lock given back
 	Unavailable        = "unavailable"          // refused, though it could be granted

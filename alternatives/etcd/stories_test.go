@@ -25,7 +25,7 @@ import (
 
 var flaws = lock.Flaws(
 	// Unlock runs with the caller's context, and deletes without looking.
-	"cancelled_context: orphaned", "lost_lease_told: told a lie",
+	"cancelled_context: orphaned", "lost_lease_told: false success",
 	// The lock lasts as long as its session.
 	"hung_worker: orphaned",
 	// A request waits for a server to come back until its context ends.

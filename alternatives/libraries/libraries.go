@@ -39,7 +39,7 @@ type Library struct {
 // rueidislockFlaws are the same for every majority: all keys are on one node.
 var rueidislockFlaws = lock.Flaws(
 	"paused_holder: stale write",
-	"lost_reply: self-deadlock, told a lie",
+	"lost_reply: self-deadlock, false success",
 	"lost_wakeup: orphaned",
 	"hung_worker: orphaned",
 	"partitioned_holder: not told",

@@ -54,7 +54,7 @@ var kinds = map[string]kind{
 			"refused_by_itself: self-deadlock",
 			// No owner: whoever deletes, deletes.
 			"lost_release_reply: foreign release",
-			"unlock_not_held: foreign release, told a lie"),
+			"unlock_not_held: foreign release, false success"),
 	},
 	"lease": {
 		build: func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error) {

@@ -65,7 +65,7 @@ const (
 
 	// ToldALie: TryLock returned true when no majority of the servers had the
 	// client's grant, or Unlock returned nil and has freed no grant of its own.
-	ToldALie Invariant = "told a lie"
+	ToldALie Invariant = "false success"
 
 	// LostWakeUp: a client waits inside Lock, the lock is free, and nothing is on
 	// its way that could wake it. A timer counts only when no message was due, or
