@@ -37,8 +37,8 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
-	// From here on only this process can free the lock. If it dies before its
-	// DEL, nobody ever does.
+	// From here on only this process can free the lock. If it crashes before
+	// its DEL, the key stays forever.
 	return granted, nil
 }
 
@@ -51,7 +51,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 // Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
 // to release.
 func (l *Lock) Unlock(ctx context.Context) error {
-	// The server is not told who asks: this deletes anybody's lock.
+	// DEL doesn't say who sends it: this deletes any client's lock.
 	deleted, err := l.rdb.Del(ctx, l.key).Result()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)

@@ -1,7 +1,7 @@
 // Package gold is a lock that is taken together with its lease, in one
 // command.
 //
-// The story is the third step of the wukong article (seeds/000).
+// This is the third step of the article [wukong] (docs/sources.md).
 //
 // # What changed
 //
@@ -15,15 +15,15 @@
 //
 // # What still breaks
 //
-// The value of the key is the same for all, and DEL does not say who asks.
-// The source tells it with these seconds:
+// The value of the key is the same for all, and DEL doesn't say who sends it.
+// The timeline is that of [wukong]:
 //
 //	 0 s  A gets the lock, with a lease of 10 s.
 //	10 s  The lease ends. A is still at work. B gets the lock.
-//	15 s  A is done and deletes the key. It is B's.
+//	15 s  A is done and deletes the key, which is B's.
 //	15 s  C gets the lock, while B is at work.
 //
-// That is overrun_release. These are the same flaw in other clothes:
+// That is overrun_release. The same flaw has other forms:
 //
 //   - slow_release: A's DEL is sent at 9.5 s and arrives at 12 s.
 //   - lost_release_reply: A's DEL is executed, its reply lost. A sends
@@ -32,9 +32,9 @@
 //   - late_own_release: A's DEL arrives so late that it frees A's own next
 //     lock.
 //
-// And there is what no token can mend. From 10 s to 15 s both A and B are at
-// work: overrun_overlap. In oversell that costs a sale: both read the same
-// stock, think, and write it back less one. In late_grant the reply reaches A
+// And no token can fix the rest. From 10 s to 15 s both A and B are at work:
+// overrun_overlap. In oversell that loses an update: both read the same stock,
+// think, and write it back less one. In late_grant the reply reaches A
 // at 12 s, and A believes that it has a lock whose lease has ended on the
 // way.
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// DefaultPoll is the pause between two attempts in the source
-// (seeds/000: 100 ms).
+// DefaultPoll is the pause between two attempts in [wukong]: 100 ms
+// (docs/sources.md).
 const DefaultPoll = 100 * time.Millisecond
 
 // Options are a handle's settings, made by Configure.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Poll asks try until it grants, fails, or ctx ends. A loop is used where the
-// source recurses (seeds/000), so that waiting costs no stack.
+// Poll asks try until it grants, fails, or ctx ends. A loop is used where
+// [wukong] recurses (docs/sources.md), so that waiting costs no stack.
 func Poll(ctx context.Context, key string, o *Options,
 	try func(context.Context) (bool, error)) error {
 	for {

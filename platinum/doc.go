@@ -1,7 +1,7 @@
 // Package platinum is a lock that knows whose it is: its value is a token,
 // and Unlock looks before it deletes.
 //
-// The story is the fourth step of the wukong article (seeds/000).
+// This is the fourth step of the article [wukong] (docs/sources.md).
 //
 // # What changed
 //
@@ -10,16 +10,16 @@
 // reads the key with GET and sends DEL only when it has found its own token
 // there.
 //
-// So the 15 s story of gold ends well: A comes back, finds B's token, and is
-// told lock.ErrNotHeld.
+// So gold's overrun ends well: A comes back, finds B's token, and Unlock returns
+// lock.ErrNotHeld.
 //
 // The token belongs to a grant, not to a client. A client that kept one token
 // would take its next lock for the one that it has lost.
 //
 // # What still breaks
 //
-// Looking and deleting are two commands. The source tells what happens
-// between them, to the half second:
+// Looking and deleting are two commands. [wukong] shows what happens between
+// them, to the half second:
 //
 //	 0.0 s  A gets the lock, with a lease of 10 s.
 //	 9.5 s  A is done and sends GET. The server answers at once: A's token.

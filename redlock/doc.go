@@ -1,18 +1,18 @@
-// Package redlock is a lock that stands on a majority of independent servers.
+// Package redlock is a lock on a majority of independent servers.
 //
-// The Redis page on distributed locks describes it; seeds/001 and seeds/004
-// retell it with five masters that know nothing of each other.
+// The Redis page on distributed locks describes it; so do [survey] and [interview], with
+// five masters that know nothing of each other (docs/sources.md).
 //
 // # What changed
 //
 // The rungs before this one lose their lock with one server. Here TryLock
 // sends diamond's SET to each of N nodes, with one token, and the lock is
-// held when more than half have granted it. Two locks cannot have a majority
-// each, and two of five nodes may be down.
+// held when more than half have granted it. While no node forgets, two clients
+// can't have a majority each, and two of five nodes may be down.
 //
 // One node may be slow. A command waits for it no longer than the node
 // timeout, a twentieth of the lease unless lock.NodeTimeout says otherwise.
-// The Redis page has 5 to 50 ms for a lease of 10 s; seeds/001 allows 1 s of
+// The Redis page has 5 to 50 ms for a lease of 10 s; [survey] allows 1 s of
 // 5 s. A client should bound its reads as well (ContextTimeoutEnabled): a
 // command that is left behind keeps its node busy until it returns. In order,
 // every node that is down may cost its timeout at each attempt.
@@ -29,10 +29,9 @@
 //
 // The nodes are asked in order, and a client stops as soon as a majority is
 // out of reach. Clients that ask all at once split the nodes among
-// themselves, and nobody has three of five. With a short back-off 1000
-// clients then finished 1 to 10 sections in a minute; in order, all of them
-// in 2.5 s. lock.Parallel asks at once all the same, which is fast where few
-// compete, and widens the random back-off ten times.
+// themselves, and no client has three of five. lock.Parallel asks at once all
+// the same, which is fast where few compete, and widens the random back-off ten
+// times.
 //
 // Any number of nodes works. One node is diamond with a validity check. An
 // even number gains nothing: four nodes need three and survive the loss of
@@ -45,8 +44,8 @@
 //     that a restart waits a little longer than one lease. Nothing here can
 //     enforce that.
 //   - clock_jump: the same, when one node's clock goes ahead.
-//   - overrun_overlap, oversell: nobody renews, and nobody tells the holder
-//     how much of the validity is left.
+//   - overrun_overlap, oversell: the lease isn't renewed, and the holder isn't
+//     told how much of the validity is left.
 //   - paused_holder: a majority stops no late writer. There is no fencing
 //     token; independent nodes have no common counter.
 //   - a client that its own leftovers refuse: a majority granted too late, and

@@ -1,7 +1,7 @@
 // Package reentrant is a lock whose owner is known to the server: an owner
 // that asks again is let in again.
 //
-// The story is the third version of the lock in seeds/004: A calls a function
+// The story is the third version of the lock in [interview]: A calls a function
 // that takes the same lock, and waits for itself.
 //
 // # What changed
@@ -10,7 +10,7 @@
 // the owner in once more; the lock is free when the outermost level has been
 // left.
 //
-// Java has thread ids, and Redisson and the source make the owner from one.
+// Java has thread ids, and Redisson and [interview] make the owner from one.
 // Go has none. The handle is the owner: re-entry means locking again through
 // the same handle. A second goroutine that comes in while a call is under way
 // gets lock.ErrBusy. One handle is one owner, so that goroutine needs its

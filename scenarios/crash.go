@@ -176,7 +176,7 @@ var cancelledContext = Scenario{
 	},
 }
 
-// cancelledAt is a context that is cancelled at a moment of the story.
+// cancelledAt is a context that is canceled at a moment of the story.
 func (a *actor) cancelledAt(moment time.Duration) context.Context {
 	ctx, cancel := context.WithCancel(a.story.Context())
 	time.AfterFunc(a.story.Lasts(moment-a.story.Now()), func() {

@@ -41,7 +41,7 @@ var mutualExclusion = Scenario{
 	},
 }
 
-// oversell is the inventory of seeds/003, small enough to be told every time:
+// oversell is the stock of [inventory], small enough to be told every time:
 // 1000 clients and a stock of 100 behave the same.
 var oversell = Scenario{
 	Name:   "oversell",

@@ -80,7 +80,7 @@ func (s *storyOf) soon() time.Duration {
 	return 300 * time.Millisecond
 }
 
-// slowGet is the timeline of seeds/000 for its fourth scheme.
+// slowGet is the timeline of [wukong] for its fourth scheme.
 var slowGet = Scenario{
 	Name:   "slow_get",
 	Family: Ownership,

@@ -1,32 +1,31 @@
 // Package silver is a lock with a lease that comes one command too late.
 //
-// The story is the second step of the wukong article (seeds/000). seeds/001
-// begins with it, and seeds/004 has it as the first version of its lock.
+// This is the second step of the article [wukong]. [survey] begins with it, and it is
+// the first version of the lock in [interview] (docs/sources.md).
 //
 // # What changed
 //
 // A second command follows SETNX: PEXPIRE gives the key a time to live, the
-// lease. In the source it is 10 s. A holder that dies no longer blocks the
-// others for ever, because the server deletes the key when the lease has
-// ended.
+// lease: 10 s in [wukong]. A holder that crashes no longer blocks the others
+// forever, because the server deletes the key when the lease has ended.
 //
-// The sources use EXPIRE, which counts whole seconds: the client library
+// The articles use EXPIRE, which counts whole seconds: the client library
 // would make 1 s of 300 ms and of 1500 ms. PEXPIRE counts milliseconds.
 //
 // When the key is gone before the PEXPIRE arrives, TryLock says that it was
-// refused. Somebody has deleted it, so there is nothing that it could hold.
+// refused: another client has deleted the key, so there is no lock to hold.
 //
 // # What still breaks
 //
 // Taking the lock and giving it a lease are two commands, and much can happen
 // between them.
 //
-//   - crash_after_first_command: SETNX is executed, and A dies. The key
-//     stands without a lease, as it did in bronze.
+//   - crash_after_first_command: SETNX is executed, and A crashes. The key
+//     has no lease, as in bronze.
 //   - abandoned_acquire: A gives up while its SETNX is on the way. SETNX is
 //     executed afterwards, and PEXPIRE is never sent.
 //
-// A lease brings troubles that bronze did not have:
+// A lease brings problems that bronze did not have:
 //
 //   - overrun_overlap: A works for 15 s on a lease of 10 s. At 10 s B has the
 //     lock as well.
@@ -36,8 +35,8 @@
 //     gone.
 //
 // Every rung from here on has at least one of these. A lease always trades
-// "for ever" for "too early". seeds/001 says that one Redis server makes the
-// exclusion strict; with any lease it does not.
+// "locked forever" for "unlocked too early". [survey] says that one Redis server
+// makes the exclusion strict; with any lease it doesn't.
 //
 // # See it fail
 //

@@ -40,8 +40,8 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 	if !granted {
 		return false, nil
 	}
-	// The race window: the lock is taken and has no lease yet. Who dies here
-	// leaves it to nobody, for ever.
+	// The race window: the lock is taken and has no lease yet. A client that
+	// crashes here leaves the key behind forever.
 	leased, err := l.rdb.PExpire(ctx, l.key, l.ttl).Result()
 	if err != nil {
 		return false, lock.Failed(ctx, "set the lease of", l.key, err)
@@ -58,7 +58,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 // Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
 // to release.
 func (l *Lock) Unlock(ctx context.Context) error {
-	// The server is not told who asks: this deletes anybody's lock.
+	// DEL doesn't say who sends it: this deletes any client's lock.
 	deleted, err := l.rdb.Del(ctx, l.key).Result()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)

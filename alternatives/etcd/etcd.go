@@ -51,7 +51,7 @@ func New(client *clientv3.Client, name string, ttl time.Duration) (*Lock,
 }
 
 // Open makes a client and waits until it may use the locks' keys: the client's own
-// calls would wait for a server for ever. The configuration is the client
+// calls would wait for a server forever. The configuration is the client
 // library's: Endpoints ("http://127.0.0.1:2379"), Username, Password, TLS. An
 // error is one line with the addresses and the cause, never with the password,
 // within five seconds, also when DialTimeout is longer. The client must be closed.

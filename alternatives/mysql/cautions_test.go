@@ -18,7 +18,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// What the survey warns of (seeds/001), each as a test.
+// What [survey] warns of, each as a test.
 
 // begin is a transaction on a connection of its own.
 func begin(t *testing.T, db *sql.DB) *sql.Tx {

@@ -1,6 +1,6 @@
 // Package mysql has the locks that one builds on a MySQL or MariaDB database,
 // which many have before they have Redis. The survey of distributed locks
-// (seeds/001) names three.
+// ([survey]) names three.
 //
 //   - Record: a row is the lock, and a unique index lets one client insert it.
 //     Whoever dies leaves it there, and whoever deletes it need not have

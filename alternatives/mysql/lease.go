@@ -12,7 +12,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Lease is the record lock with what the survey's cautions ask for (seeds/001):
+// Lease is the record lock with what the cautions in [survey] ask for:
 // the row names its owner and how often that is inside, and when it expires. All
 // times are the server's. An expired row is nobody's: the next who asks for the
 // lock removes it, and a Sweeper those that nobody asks for.
@@ -148,15 +148,15 @@ func (l *Lease) leave(ctx context.Context, left int) error {
 	return nil
 }
 
-// Sweeper is the timed job that removes the rows that have expired. Nobody's
-// lock depends on it: it is for names that nobody asks for again.
+// Sweeper is the timed job that removes the rows that have expired. No lock
+// depends on it: it is for names that no client asks for again.
 type Sweeper struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error
 }
 
-// Sweep removes what has expired, and says how many rows that were.
+// Sweep removes expired rows, by the server's clock, and returns their number.
 func Sweep(ctx context.Context, db *sql.DB) (int64, error) {
 	done, err := exec(ctx, db,
 		"DELETE FROM lockladder_lease WHERE expires_at <= NOW(6)")

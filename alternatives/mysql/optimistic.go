@@ -7,7 +7,7 @@ import (
 )
 
 // Optimistic takes from a stock without any lock: it reads the row, decides, and
-// updates it only if it is still what it has read (seeds/001). Who comes too late
+// updates it only if it is still what it has read ([survey]). Who comes too late
 // begins anew.
 type Optimistic struct {
 	db   *sql.DB

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Pessimistic is the survey's second lock (seeds/001): SELECT … FOR UPDATE locks
+// Pessimistic is the second lock of [survey]: SELECT … FOR UPDATE locks
 // a row until the transaction ends. The owner is the connection, which this
 // handle keeps while it holds the lock: one connection a holder, and one for
 // each that waits. It has no lease: a holder whose connection stays open, and

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Record is the survey's record lock (seeds/001): inserting a row takes the
+// Record is the record lock of [survey]: inserting a row takes the
 // lock, deleting it frees it. The unique index sees to it that one insert
 // succeeds. There is no expiry and no owner: the row of a client that died stays
-// for ever, and anybody's Unlock deletes it.
+// forever, and any Unlock deletes it.
 type Record struct {
 	db    *sql.DB
 	name  string

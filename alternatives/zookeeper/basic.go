@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Basic is one ephemeral node (seeds/001). A release wakes everybody who waits.
+// Basic is one ephemeral node ([survey]). A release wakes everybody who waits.
 type Basic struct {
 	session *Session
 	path    string
@@ -20,7 +20,7 @@ type Basic struct {
 
 // NewBasic makes an owner of the lock of that name. It sends nothing. A name
 // belongs to one kind of lock: where a queue of that name has been, a Basic waits
-// for ever, because the queue's node stays.
+// forever, because the queue's node stays.
 func NewBasic(s *Session, name string) (*Basic, error) {
 	if err := named(s, name); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
 // Package zookeeper has the locks that one builds on ZooKeeper. The survey of
-// distributed locks (seeds/001) describes two and prints a recipe; ZooKeeper's
+// distributed locks [survey] describes two and prints a recipe; ZooKeeper's
 // own page of recipes has the second.
 //
 //   - Basic: one ephemeral node is the lock, and everybody who waits watches it.

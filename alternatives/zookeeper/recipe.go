@@ -13,7 +13,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Recipe is the code that the survey prints (seeds/001), an exhibit. It queues as
+// Recipe is the code that [survey] prints, an exhibit. It queues as
 // Sequential does. But it waits only once, for at most a session timeout, does
 // not look at whether the wait has ended or run out of time, and takes any end of
 // it for its turn. Two hold the lock when a holder works longer than that, and

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Sequential is a queue of ephemeral nodes (seeds/001, and ZooKeeper's page of
+// Sequential is a queue of ephemeral nodes ([survey], and ZooKeeper's page of
 // recipes): the smallest number has the lock, and everybody watches the node
 // before its own. A release wakes one, in the order of arrival.
 type Sequential struct {

@@ -1,16 +1,15 @@
-// Package watchdog is a lock that lives its own life: it renews its lease,
-// knows its own deadline, and can be released after the caller's context has
-// ended.
+// Package watchdog is a lock that renews its own lease, knows its own deadline,
+// and can be released after the caller's context has ended.
 //
-// Redisson made this known; seeds/001 and seeds/004 describe its watchdog,
-// which looks every 10 s. The lease that it renews is 30 s by default.
+// Redisson made this known; [survey] and [interview] describe its watchdog, which looks
+// every 10 s (docs/sources.md). The lease that it renews is 30 s by default.
 //
 // # What changed
 //
 // A grant starts a goroutine. Every third of the lease it runs a script that
 // extends the lease if the token is still its own. The script never creates
-// the key: a renewal that did so would take a lock that may be somebody
-// else's by then. With a lease of 10 s the work of 15 s is no overrun any
+// the key: a renewal that did so would take a lock that may be another
+// client's by then. With a lease of 10 s the work of 15 s is no overrun any
 // more.
 //
 // The lock has a deadline of its own: the lease, counted from before the
@@ -56,13 +55,13 @@
 //
 // # What still breaks
 //
-//   - hung_worker: A's work hangs for ever, its process lives, and the
-//     watchdog renews. B waits for ever. This is what a watchdog costs:
-//     bronze is back.
+//   - hung_worker: A's work hangs forever, its process lives, and the
+//     watchdog renews. B waits forever. This is what a watchdog costs: the
+//     same as bronze.
 //   - paused_holder: A's whole process stops, the watchdog with it. The lease
 //     ends, B writes, A wakes and writes as well, before it looks at Lost.
 //   - nested: a function that locks again waits for its caller, and as long
-//     as that is renewed it waits for ever.
+//     as that is renewed it waits forever.
 //   - lost_reply: A holds the lock and does not know it. It waits for itself.
 //     go-redis repeats a command three times by default, and then this is
 //     silent: the SET finds what it has set itself, and TryLock returns

@@ -1,12 +1,12 @@
 // Package script is gold with a script in place of the command.
 //
-// The story is the third scheme of seeds/001.
+// This is the third scheme of [survey] (docs/sources.md).
 //
 // # What changed
 //
 // Redis runs a Lua script as one command: no other client's command comes
 // between two of its lines. So SETNX and PEXPIRE, the two commands of silver,
-// are safe inside a script. That is how one locked before SET had the option
+// are safe inside a script. That is how people locked before SET had the option
 // NX, and it is how all later rungs do what no single command does.
 //
 // A script gets its arguments in two lists. KEYS are the names of keys, so
@@ -19,7 +19,7 @@
 // client sends the whole text with EVAL. The first lock on a new server
 // therefore costs two commands.
 //
-// Every path of the script returns something. The first listing of seeds/001
+// Every path of the script returns something. The first script in [survey]
 // returns nothing when it has taken the lock: its caller sees a nil reply and
 // must take that for a refusal, or for an error.
 //
@@ -29,8 +29,8 @@
 // # What still breaks
 //
 // Exactly what breaks gold. The step of taking the lock was atomic before and
-// is atomic now; nothing else has changed. The value still names nobody, and
-// DEL still deletes anybody's lock: A's lease of 10 s ends, B gets the lock,
+// is atomic now; nothing else has changed. The value still names no owner, and
+// DEL still deletes any client's lock: A's lease of 10 s ends, B gets the lock,
 // A is done at 15 s and deletes it.
 //
 // # See it fail

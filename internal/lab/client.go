@@ -97,7 +97,7 @@ func (m mortal) process(next func() error, cmds ...redis.Cmder) error {
 	if m.client.world.Over() {
 		runtime.Goexit()
 	}
-	time.Sleep(time.Second) // for who asks again at once, for ever
+	time.Sleep(time.Second) // for who asks again at once, forever
 	for _, cmd := range cmds {
 		cmd.SetErr(wire.ErrDead)
 	}

@@ -107,7 +107,7 @@ func mutexPerService() lock.Build {
 	}
 }
 
-// readCheckSet is the lock variable that seeds/003 begins with: between its GET
+// readCheckSet is the lock variable that [inventory] begins with: between its GET
 // and its SET, ten milliseconds later, everybody else finds the lock free.
 func readCheckSet() lock.Build {
 	return func(env lock.Env) (lock.Lock, error) {

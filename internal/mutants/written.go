@@ -138,7 +138,7 @@ var written = []Mutant{
 	{Name: "the renewal does not compare",
 		Build: always(guard.Build(guard.Mistakes{RenewAny: true})),
 		Walk:  &Walk{Breaks: explore.ForeignRenewal, Bounds: explore.Bounds{Expiries: 1, Timers: 1}, Long: true}},
-	{Name: "the renewal sets the key again, and Unlock does not wait for it",
+	{Name: "the renewal sets the key again, and Unlock doesn't wait for it",
 		Build: always(guard.Build(guard.Mistakes{Recreate: true})),
 		Walk:  &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Timers: 1}}},
 	{Name: "a grant that comes late is believed",

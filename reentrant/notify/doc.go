@@ -1,8 +1,8 @@
 // Package notify is a lock whose waiters sleep until they are told: a release
 // is published.
 //
-// Redisson waits like this. The sources poll, every 100 ms in seeds/000,
-// every 800 ms in seeds/002.
+// Redisson waits like this. The articles poll, every 100 ms in
+// [wukong], every 800 ms in [queue] (docs/sources.md).
 //
 // # What changed
 //

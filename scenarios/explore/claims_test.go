@@ -90,7 +90,7 @@ func TestAWaiterOfATimestampLockCanLockEverybodyOut(t *testing.T) {
 		replayed.Broken[len(replayed.Broken)-1].Invariant)
 }
 
-// listed is the Lua script as seeds/001 prints it.
+// listed is the Lua script as [survey] prints it.
 var listed = redis.NewScript(`
 if redis.call('setnx', KEYS[1], ARGV[1]) == 1 then
     redis.call('expire', KEYS[1], ARGV[2])
@@ -105,7 +105,7 @@ func TestClaimTheScriptThatReturnsNothingRefusesWhomItHasGrantedTheLock(
 		reply, err := listed.Run(ctx, env.Nodes[0], []string{env.Key}, "locked",
 			int(env.TTL.Seconds())).Int64()
 		if errors.Is(err, redis.Nil) {
-			return false, nil // the source: result != null && result == 1
+			return false, nil // [survey]: result != null && result == 1
 		}
 		return reply == 1, err
 	})
@@ -182,7 +182,7 @@ func TestClaimTwoBuyersAtOnceMakeTheStockFallByTwoWhenTheDecrementIsAtomic(
 	assert.Equal(t, 4, negative, "orders in which the last item is sold twice")
 }
 
-// The recursion of seeds/000, with its sleep and without.
+// The recursion of [wukong], with its sleep and without.
 func TestClaimTheSleepDoesNotKeepTheRecursionFromGrowingTheStack(t *testing.T) {
 	depth := func(pause, wait time.Duration) (calls int, grown uint64) {
 		synctest.Test(t, func(*testing.T) {

@@ -376,9 +376,9 @@ func (w *walker) connect(s *state, e edge) {
 	e.to.in = append(e.to.in, arrival{s, e.action})
 }
 
-// infer completes squares. When s was reached from q by action b, and a was taken
-// in q as well, and neither touches what the other writes, then a leads from s to
-// where b leads from there, and breaks the same.
+// infer uses that actions commute. When s was reached from q by action b, and a was
+// taken in q as well, and neither touches what the other writes, then a leads from
+// s to where b leads from there, and breaks the same.
 func (w *walker) infer(s *state) {
 	if !w.run.reduced {
 		return

@@ -1,8 +1,8 @@
 // Package timestamp is a lock whose value is its deadline: clients read the
 // clock, and the server never ends a lease.
 //
-// The story is the second scheme of seeds/001. The Redis page of SETNX tells
-// it as well, as the way to lock before SET could do it in one command.
+// This is the second scheme of [survey]. The Redis page of SETNX describes it too, as
+// the way to lock before SET could do it in one command (docs/sources.md).
 //
 // # What changed
 //
@@ -14,7 +14,7 @@
 // the lock over: GETSET writes a new deadline and returns the old one.
 // Several waiters may do so at the same instant. Only the first of them gets
 // the deadline back that it has read before, and that one has the lock.
-// seeds/001 says that several may acquire at once; with this comparison they
+// [survey] says that several may acquire at once; with this comparison they
 // do not. Without it, they do.
 //
 // The client's clock can be set with lock.Clock.
@@ -25,10 +25,10 @@
 //     the waiter compares it with another. B's clock is 15 s ahead, so a
 //     lease of 10 s that A has just begun is over in B's eyes. Both hold the
 //     lock.
-//   - overrun_release, slow_release: DEL does not say who asks, as in silver.
+//   - overrun_release, slow_release: DEL doesn't name the owner, as in silver.
 //   - unlock_expired: an expired key stays where it is. A unlocks after its
-//     lease has ended, the DEL finds the key, and A is told that all was
-//     well.
+//     lease has ended, the DEL finds the key, and Unlock reports a false
+//     success.
 //   - overrun_overlap: as with every lease that nobody renews.
 //   - nothing_left: the key has no TTL, so after a crash it stays in the
 //     server's memory until somebody takes the lock again.

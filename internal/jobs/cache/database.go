@@ -19,7 +19,7 @@ type Database struct {
 	loads int
 }
 
-// The values that loads read: the source's 100 and 99.
+// The values that loads read: 100 and 99 in [wukong].
 const (
 	before = 100
 	after  = 99

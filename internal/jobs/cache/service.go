@@ -1,6 +1,6 @@
 // Package cache is a job that needs a lock: many requests to several services want
 // a cached value that has just expired, and one of them alone should load it from
-// the database (seeds/000 §1).
+// the database ([wukong], part 1).
 //
 // Without a lock every request that misses loads: the stampede. With a mutex in
 // each service one request a service loads, and the services do not know of each

@@ -1,6 +1,6 @@
 // Package imports is a job that needs locks: tasks of one group strictly one after
 // the other and in order, different groups side by side, workers in several
-// processes (seeds/002).
+// processes ([queue]).
 //
 // A task is an import into one entity of one tenant, and that is its group. Tasks
 // of tenants that have not switched grouping on have no group and take the plain
@@ -8,7 +8,7 @@
 // oldest task whose group is free, and what it took stands in its own slot until
 // it is done; a worker that is restarted with the same slot finds it there.
 //
-// # As the source has it
+// # As the article has it
 //
 // The group is a lock, and so is the queue. A worker takes the queue lock, goes
 // through the queue with LINDEX, tries the lock of each task's group, writes the
@@ -19,7 +19,7 @@
 //   - A crash between the slot's write and LREM leaves the task in both places,
 //     and it is done twice.
 //   - A worker that is restarted waits for its own group's lock: its predecessor
-//     died with it. Without a lease it waits for ever, and with one somebody else
+//     died with it. Without a lease it waits forever, and with one somebody else
 //     may come first, with the next task: out of order.
 //   - An exception leaves the group locked. When it happens in the task that was
 //     found in the slot, the worker goes on, and clears the slot at the first

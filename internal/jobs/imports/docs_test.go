@@ -146,7 +146,7 @@ func throughput(t *testing.T) string {
 		rows = append(rows, row)
 	}
 	return generated.Table(1, []string{"groups", "the most there can be",
-		"as the source has it", "improved"}, rows)
+		"as the article has it", "improved"}, rows)
 }
 
 // narrow leaves out what pages have no room for.

@@ -15,7 +15,7 @@ type Form string
 
 // The forms.
 const (
-	Source   Form = "source"   // as the source has it
+	Source   Form = "source"   // as the article has it
 	Improved Form = "improved" // the claim is data
 )
 
@@ -23,7 +23,7 @@ const (
 var ErrForm = errors.New("the forms are source and improved")
 
 // The pauses of the source: 2 s after each round, 800 ms while a worker waits for
-// a lock that somebody else has (seeds/002).
+// a lock that somebody else has ([queue]).
 const SourcePoll = 2 * time.Second
 
 // Work does a task. Start counts how often the task was started, this time

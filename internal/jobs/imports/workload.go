@@ -30,7 +30,7 @@ func (w *Workload) Intro() string {
 func (w *Workload) Define(flags *flag.FlagSet) {
 	r := &w.Runner
 	r.Form, w.groups = Improved, []int{DefaultGroups}
-	flags.Func("form", "the `form`: source, as the source has it, or improved "+
+	flags.Func("form", "the `form`: source, as the article has it, or improved "+
 		"(default improved)", func(text string) error {
 		r.Form = Form(text)
 		return nil

@@ -1,5 +1,5 @@
 // Package schedule is a job that needs a lock: several services have the same
-// timetable, and every entry of it is to be done once (seeds/001).
+// timetable, and every entry of it is to be done once ([survey]).
 //
 // A lock alone does not do that. The services' clocks differ, and a job may take
 // less time than they differ by: the second service comes when the first one has
