@@ -51,7 +51,7 @@ func sell(b *testing.B, runner *sale.Runner, subject benchmark.Subject) {
 		}
 		turns := float64(row.Turns)
 		add("ns/op", new(row.Seconds*1e9/turns))
-		add("handovers/s", row.HandoversPerSecond)
+		add("acquisitions/s", row.AcquisitionsPerSecond)
 		add("commands/section", row.CommandsPerSection)
 		add("trips/section", row.RoundTripsPerSection)
 		add("oversold", new(float64(row.Oversold)))

@@ -21,8 +21,8 @@ func TestEveryRoundIsALineForBenchstat(t *testing.T) {
 	assert.Equal(t, `goos: linux
 goarch: amd64
 pkg: github.com/lockladder/lockladder/bench
-BenchmarkInventory/rung=reentrant.notify/clients=1000/poll=1000ms 1000 1250000 ns/op 800 handovers/s 0.11 times-serial 512.25 wait-p50-ms
+BenchmarkInventory/rung=reentrant.notify/clients=1000/poll=1000ms 1000 1250000 ns/op 800 acquisitions/s 0.11 times-serial 512.25 wait-p50-ms
 BenchmarkInventory/rung=reentrant.notify/clients=1000/poll=1000ms 1000 2000000 ns/op
-BenchmarkInventory/rung=gold/clients=1000/poll=1000ms 1000 1250000 ns/op 800 handovers/s 0.11 times-serial 512.25 wait-p50-ms
+BenchmarkInventory/rung=gold/clients=1000/poll=1000ms 1000 1250000 ns/op 800 acquisitions/s 0.11 times-serial 512.25 wait-p50-ms
 `, out.String())
 }

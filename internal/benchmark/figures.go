@@ -50,8 +50,8 @@ type Row struct {
 	Sections int64   `json:"sections"` // turns that were completed
 	Seconds  float64 `json:"seconds"`  // wall time, first start to last end
 
-	HandoversPerSecond *float64 `json:"handovers_per_second"`
-	Wait               *Wait    `json:"wait_ms"`
+	AcquisitionsPerSecond *float64 `json:"acquisitions_per_second"`
+	Wait                  *Wait    `json:"wait_ms"`
 
 	// What clients sent, publish/subscribe left out; a pipeline is one trip.
 	CommandsPerSection   *float64 `json:"commands_per_section"`
@@ -74,10 +74,10 @@ type Row struct {
 	Overran int `json:"overran"` // clients that worked longer than the lease
 	Stuck   int `json:"stuck"`   // clients that the end of the row cut off
 
-	// StandstillMs is the longest time in which nobody got in.
-	StandstillMs float64 `json:"standstill_ms"`
+	// LongestGapMs is the longest time in which nobody got in.
+	LongestGapMs float64 `json:"longest_gap_ms"`
 
-	// RatioToSerial compares the hand-overs a second with those of the serial
+	// RatioToSerial compares the acquisitions a second with those of the serial
 	// limit, in the same run or, with several rounds, in the same round.
 	RatioToSerial *float64 `json:"ratio_to_serial"`
 
@@ -137,14 +137,14 @@ type CPU struct {
 
 // Round is one of several measurements of a row.
 type Round struct {
-	Seconds            float64  `json:"seconds"`
-	Sections           int64    `json:"sections"`
-	HandoversPerSecond *float64 `json:"handovers_per_second"`
-	RatioToSerial      *float64 `json:"ratio_to_serial"`
-	WaitP50            *float64 `json:"wait_p50_ms"`
-	WaitMax            *float64 `json:"wait_max_ms"`
-	SerialMaxOverP50   *float64 `json:"serial_max_over_p50"`
-	Oversold           int64    `json:"oversold"`
+	Seconds               float64  `json:"seconds"`
+	Sections              int64    `json:"sections"`
+	AcquisitionsPerSecond *float64 `json:"acquisitions_per_second"`
+	RatioToSerial         *float64 `json:"ratio_to_serial"`
+	WaitP50               *float64 `json:"wait_p50_ms"`
+	WaitMax               *float64 `json:"wait_max_ms"`
+	SerialMaxOverP50      *float64 `json:"serial_max_over_p50"`
+	Oversold              int64    `json:"oversold"`
 }
 
 // histogram has the waits of the acquisitions in nanoseconds, three significant
@@ -204,8 +204,8 @@ func Median(done []Row, rounds int) Row {
 		if r.RatioToSerial != nil {
 			return *r.RatioToSerial
 		}
-		if r.HandoversPerSecond != nil {
-			return *r.HandoversPerSecond
+		if r.AcquisitionsPerSecond != nil {
+			return *r.AcquisitionsPerSecond
 		}
 		return 0
 	}
@@ -218,12 +218,12 @@ func Median(done []Row, rounds int) Row {
 	row.Failures, row.NotHeld, row.FirstFailure = 0, 0, nil
 	for _, r := range done {
 		round := Round{
-			Seconds:            r.Seconds,
-			Sections:           r.Sections,
-			HandoversPerSecond: r.HandoversPerSecond,
-			RatioToSerial:      r.RatioToSerial,
-			Oversold:           r.Oversold,
-			SerialMaxOverP50:   r.SerialMaxOverP50,
+			Seconds:               r.Seconds,
+			Sections:              r.Sections,
+			AcquisitionsPerSecond: r.AcquisitionsPerSecond,
+			RatioToSerial:         r.RatioToSerial,
+			Oversold:              r.Oversold,
+			SerialMaxOverP50:      r.SerialMaxOverP50,
 		}
 		if r.Wait != nil {
 			round.WaitP50, round.WaitMax = &r.Wait.P50, &r.Wait.Max
@@ -245,11 +245,11 @@ func Median(done []Row, rounds int) Row {
 }
 
 // Compare sets the figures of a row that compare it with the serial limit: its
-// hand-overs a second, and in a closed loop of several rounds its sections. What
+// acquisitions a second, and in a closed loop of several rounds its sections. What
 // is nil was not measured.
 func (r *Row) Compare(handovers *float64, sections []Stamp) {
-	if handovers != nil && r.HandoversPerSecond != nil && *handovers > 0 {
-		r.RatioToSerial = new(Rounded(*r.HandoversPerSecond / *handovers, 4))
+	if handovers != nil && r.AcquisitionsPerSecond != nil && *handovers > 0 {
+		r.RatioToSerial = new(Rounded(*r.AcquisitionsPerSecond / *handovers, 4))
 	}
 	if r.Wait != nil {
 		r.SerialMaxOverP50 = unevenness(sections,

@@ -83,7 +83,7 @@ func TestWithoutSectionsNothingIsPerSection(t *testing.T) {
 }
 
 func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {
-	report := Report{Schema: 1, Rows: []Row{{Rung: "gold", Kind: Rung}}}
+	report := Report{Schema: 2, Rows: []Row{{Rung: "gold", Kind: Rung}}}
 	var out bytes.Buffer
 	require.NoError(t, report.Write(&out))
 
@@ -92,7 +92,7 @@ func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {
 		Rows []map[string]any
 	}
 	require.NoError(t, json.Unmarshal(out.Bytes(), &got))
-	for _, name := range []string{"left", "max_holders", "handovers_per_second",
+	for _, name := range []string{"left", "max_holders", "acquisitions_per_second",
 		"wait_ms", "commands_per_section", "round_trips_per_section", "retries",
 		"ratio_to_serial", "jain", "first_failure", "rounds", "in_order",
 		"cpu_us_per_section", "calls_per_section", "loop_seconds",
@@ -107,7 +107,7 @@ func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {
 
 func TestAReportHasTheFieldsThatItsReadersKnow(t *testing.T) {
 	row := fullRow()
-	report := Report{Schema: 1, Rows: []Row{row}}
+	report := Report{Schema: 2, Rows: []Row{row}}
 	var out bytes.Buffer
 	require.NoError(t, report.Write(&out))
 
@@ -116,27 +116,27 @@ func TestAReportHasTheFieldsThatItsReadersKnow(t *testing.T) {
 		Rows   []json.RawMessage
 	}
 	require.NoError(t, json.Unmarshal(out.Bytes(), &got))
-	assert.Equal(t, 1, got.Schema)
+	assert.Equal(t, 2, got.Schema)
 	assert.JSONEq(t, `{"rung":"gold","kind":"rung","nodes":1,"clients":1000,"table_clients":1000,
 		"stock":100,"services":1,"loop_seconds":null,"poll_ms":1000,
 		"fixed_poll":false,"sold":100,"left":0,"oversold":0,"lost_updates":0,"max_holders":1,
 		"finished":true,"turns":1000,"sections":1000,"seconds":1.25,
-		"handovers_per_second":800,
+		"acquisitions_per_second":800,
 		"wait_ms":{"p50":512.25,"p99":1201.5,"max":1249.875,
 		"percentiles":[0.5,1249.875]},
 		"commands_per_section":4.2,"round_trips_per_section":4.2,
 		"calls_per_section":5.2,"cpu_us_per_section":{"clients":90,"server":31.5},
 		"failures":0,"first_failure":null,"not_held":0,"absent":0,
-		"retries":1130,"crashed":0,"overran":0,"stuck":0,"standstill_ms":12.5,
+		"retries":1130,"crashed":0,"overran":0,"stuck":0,"longest_gap_ms":12.5,
 		"ratio_to_serial":0.11,"serial_max_over_p50":null,"rounds":[{"seconds":1.25,"sections":1000,
-		"handovers_per_second":800,"ratio_to_serial":0.11,"wait_p50_ms":512.25,
+		"acquisitions_per_second":800,"ratio_to_serial":0.11,"wait_p50_ms":512.25,
 		"wait_max_ms":1249.875,"serial_max_over_p50":null,"oversold":0}],"jain":1,"in_order":0.5,
 		"order_of_service":[33.3]}`, string(got.Rows[0]))
 }
 
 func TestAReportWithoutRowsHasAnEmptyList(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, Report{Schema: 1}.Write(&out))
+	require.NoError(t, Report{Schema: 2}.Write(&out))
 	assert.Contains(t, out.String(), `"rows": []`)
 }
 
@@ -146,14 +146,14 @@ func fullRow() Row {
 		Rung: "gold", Kind: Rung, Nodes: 1, Clients: 1000, InTableOf: 1000, Stock: 100,
 		Services: 1, PollMs: 1000, Sold: 100, Left: new(int64(0)),
 		MaxHolders: new(int64(1)), Finished: true, Turns: 1000, Sections: 1000,
-		Seconds: 1.25, HandoversPerSecond: new(800.0),
+		Seconds: 1.25, AcquisitionsPerSecond: new(800.0),
 		Wait: &Wait{P50: 512.25, P99: 1201.5, Max: 1249.875,
 			Percentiles: []float64{0.5, 1249.875}},
 		CommandsPerSection: new(4.2), RoundTripsPerSection: new(4.2),
 		CallsPerSection: new(5.2), CPU: &CPU{Clients: 90, Server: 31.5},
-		Retries: new(int64(1130)), StandstillMs: 12.5, RatioToSerial: new(0.11),
+		Retries: new(int64(1130)), LongestGapMs: 12.5, RatioToSerial: new(0.11),
 		Rounds: []Round{{Seconds: 1.25, Sections: 1000,
-			HandoversPerSecond: new(800.0), RatioToSerial: new(0.11),
+			AcquisitionsPerSecond: new(800.0), RatioToSerial: new(0.11),
 			WaitP50: new(512.25), WaitMax: new(1249.875)}},
 		Jain: new(1.0), InOrder: new(0.5), Service: []float64{33.3}, meant: 1,
 	}

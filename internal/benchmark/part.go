@@ -77,7 +77,7 @@ func (p *Part) Row(subject Subject, limit time.Duration) Row {
 		Overran:      p.Overran,
 		Absent:       p.Absent,
 		Stuck:        p.Cut,
-		StandstillMs: Milliseconds(standstill(p.Stamps, p.Took)),
+		LongestGapMs: Milliseconds(longestGap(p.Stamps, p.Took)),
 		InOrder:      inOrder(p.Stamps),
 		Service:      sampled(orderOfService(p.Stamps)),
 		Wait:         waits(p.Stamps),
@@ -88,7 +88,7 @@ func (p *Part) Row(subject Subject, limit time.Duration) Row {
 			Milliseconds(min(time.Duration(p.Waiting), limit)))
 	}
 	if p.Took > 0 {
-		row.HandoversPerSecond = new(
+		row.AcquisitionsPerSecond = new(
 			Rounded(float64(row.Sections)/p.Took.Seconds(), 3))
 	}
 	if subject.Nodes > 0 {
@@ -196,9 +196,9 @@ func inversions(x, spare []int) int {
 	return n
 }
 
-// standstill is the longest time in which nobody entered, between the start and
+// longestGap is the longest time in which nobody entered, between the start and
 // the end of a row.
-func standstill(stamps []Stamp, took time.Duration) time.Duration {
+func longestGap(stamps []Stamp, took time.Duration) time.Duration {
 	entered := make([]int64, 0, len(stamps)+1)
 	for _, s := range stamps {
 		entered = append(entered, s.Entered)

@@ -59,11 +59,11 @@ func TestSectionsThatOverlapAreInsideTogether(t *testing.T) {
 		{0, 3, 5}, {0, 5, 6}}))
 }
 
-func TestAStandstillIsTheLongestTimeNobodyGotIn(t *testing.T) {
+func TestTheLongestGapIsTheLongestTimeWithoutAnAcquisition(t *testing.T) {
 	stamps := []Stamp{{0, 10, 11}, {0, 90, 91}, {0, 20, 21}}
-	assert.EqualValues(t, 70, standstill(stamps, 100))
-	assert.EqualValues(t, 210, standstill(stamps, 300), "until the end")
-	assert.EqualValues(t, 50, standstill(nil, 50))
+	assert.EqualValues(t, 70, longestGap(stamps, 100))
+	assert.EqualValues(t, 210, longestGap(stamps, 300), "until the end")
+	assert.EqualValues(t, 50, longestGap(nil, 50))
 }
 
 // rounds makes rows with these ratios.

@@ -9,7 +9,7 @@ import (
 
 // ReportOf is a run of a workload whose rows are these.
 type ReportOf[R any] struct {
-	Schema   int    `json:"schema"`             // 1
+	Schema   int    `json:"schema"`             // 2
 	Workload string `json:"workload,omitempty"` // none: the sale
 	Env      Env    `json:"env"`
 	Rows     []R    `json:"rows"`
@@ -94,7 +94,7 @@ func WriteBenchstat(r Report, w io.Writer) error {
 					fmt.Fprintf(&b, " %g %s", *x, unit)
 				}
 			}
-			figure(round.HandoversPerSecond, "handovers/s")
+			figure(round.AcquisitionsPerSecond, "acquisitions/s")
 			figure(round.RatioToSerial, "times-serial")
 			figure(round.WaitP50, "wait-p50-ms")
 			fmt.Fprintln(&b)

@@ -88,8 +88,8 @@ var (
 		{"wall", "s", 7, func(r Row) string {
 			return fmt.Sprintf("%.2f", r.Seconds)
 		}},
-		{"hand-", "overs/s", 8, func(r Row) string {
-			return Decimal(r.HandoversPerSecond, 0)
+		{"locks", "taken/s", 8, func(r Row) string {
+			return Decimal(r.AcquisitionsPerSecond, 0)
 		}},
 		{"wait", "p50 ms", 8, func(r Row) string {
 			return wait(r, func(w *Wait) float64 { return w.P50 })
@@ -150,12 +150,12 @@ var (
 		{"lost", "updates", 8, func(r Row) string {
 			return fmt.Sprint(r.LostUpdates)
 		}},
-		{"told at", "release", 8, func(r Row) string {
+		{"seen at", "release", 8, func(r Row) string {
 			return fmt.Sprint(r.NotHeld)
 		}},
 		{"", "stuck", 6, func(r Row) string { return fmt.Sprint(r.Stuck) }},
-		{"still", "s", 7, func(r Row) string {
-			return fmt.Sprintf("%.2f", r.StandstillMs/1000)
+		{"gap", "max s", 7, func(r Row) string {
+			return fmt.Sprintf("%.2f", r.LongestGapMs/1000)
 		}},
 	}
 )
@@ -258,30 +258,31 @@ func unequal(r Row) string {
 
 // Legend explains the heads.
 func (t Layout) Legend() string {
-	text := `most inside: clients in the critical section at one time, at most
-hand-overs/s: completed turns a second; wait: until the lock was granted
+	text := `most inside: the most clients in the critical section at one time
+locks taken/s: completed turns a second; wait: until the lock was granted
 commands: as clients send them, without publish/subscribe; trips: round trips
 `
 	if t.Struck {
-		text += `lost updates: sections in which somebody else changed the stock between the
-reading and the taking; told at release: that the lock was not theirs any more
-stuck: clients cut off at the row's end; still: the longest time nobody got in
+		text += `lost updates: sections in which another client changed the stock between the
+reading and the taking; seen at release: clients whose release found that the
+lock was no longer theirs; stuck: clients cut off at the row's end; gap: the
+longest time in which no client got the lock
 `
 	}
 	if t.Paired {
-		text += `times serial: hand-overs a second, compared with the serial limit in the same
-round: the median of the rounds; spread: half of the range around it. The other
-figures are those of that round.
+		text += `times serial: completed turns a second, compared with the serial limit in the
+same round: the median of the rounds; spread: half of their range. The other
+figures are those of the round with the median.
 jain: 1 when all clients had as many turns; in order: pairs of clients that were
 served in the order in which they came (50: chance)
-calls: what the servers executed by their own word, inside scripts too
+calls: commands that the servers report to have executed, inside scripts too
 CPU: processor time of a section
 `
 	}
 	if t.Paired && t.Loop {
-		text += `longest wait, in median ones: below it stands the longest time of as many
-sections of the serial limit as take a median wait, in their median time. Nobody
-queues there: what is above 1 is the machine's.
+		text += `longest wait, in median ones: the line below it is the same for the serial limit,
+where no client queues: the longest time of as many sections as fit into a median
+wait, divided by the median such time. If it is above 1, the machine is the reason.
 `
 	}
 	return text + "retries: refused attempts; –: not measured\n"

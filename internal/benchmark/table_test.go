@@ -20,7 +20,7 @@ func rows() []Row {
 	oversold.Sold, oversold.Left, oversold.Oversold = 357, new(int64(-257)), 257
 	oversold.MaxHolders, oversold.Wait = new(int64(362)), nil
 	oversold.Retries, oversold.Seconds = nil, 0.02
-	oversold.HandoversPerSecond = new(50213.7)
+	oversold.AcquisitionsPerSecond = new(50213.7)
 
 	quick := fullRow()
 	quick.Rung, quick.Kind = "serial-limit", Baseline
@@ -29,7 +29,7 @@ func rows() []Row {
 	cut := fullRow()
 	cut.Rung, cut.meant, cut.Nodes = "redlock", 5, 3
 	cut.Finished, cut.Seconds, cut.Sections = false, 30.004, 12
-	cut.HandoversPerSecond, cut.Retries = new(0.4), new(int64(1234567))
+	cut.AcquisitionsPerSecond, cut.Retries = new(0.4), new(int64(1234567))
 	cut.Wait = &Wait{P50: 12345.67, P99: 29999.9, Max: 29999.9}
 	cut.CommandsPerSection, cut.RoundTripsPerSection = new(12444.6), new(999.5)
 	cut.Sold, cut.Left, cut.Absent = 12, new(int64(88)), 1

@@ -154,7 +154,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	for _, wanted := range o.formats {
 		out.quiet = out.quiet || wanted.alone()
 	}
-	report := benchmark.ReportOf[any]{Schema: 1, Env: environment(ctx, servers)}
+	report := benchmark.ReportOf[any]{Schema: 2, Env: environment(ctx, servers)}
 	if name := o.workload.Name(); name != o.usual {
 		report.Workload = name
 	}

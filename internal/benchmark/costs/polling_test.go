@@ -43,13 +43,13 @@ func (l *lesson) fresh(t *testing.T, part string) {
 }
 
 func perSecond(row benchmark.Row) string {
-	return fmt.Sprintf("%.0f", *row.HandoversPerSecond)
+	return fmt.Sprintf("%.0f", *row.AcquisitionsPerSecond)
 }
 
 func wait(ms float64) string { return fmt.Sprintf("%.1f", ms) }
 
 func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
-	l := newLesson(t, "longest pause", "hand-overs/s", "commands a section",
+	l := newLesson(t, "longest pause", "acquisitions/s", "commands a section",
 		"wait p50, ms", "wait max, ms")
 	var rows []benchmark.Row
 	for _, pause := range []time.Duration{1, 2, 5, 10, 20, 50, 100, 200, 500,
@@ -64,12 +64,12 @@ func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
 	}
 	first, last := rows[0], rows[len(rows)-1]
 	assert.Greater(t, *first.CommandsPerSection, 5**last.CommandsPerSection)
-	assert.Greater(t, *first.HandoversPerSecond, 5**last.HandoversPerSecond)
+	assert.Greater(t, *first.AcquisitionsPerSecond, 5**last.AcquisitionsPerSecond)
 	l.fresh(t, "curve")
 }
 
 func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
-	l := newLesson(t, "pauses of at most 100 ms", "hand-overs/s",
+	l := newLesson(t, "pauses of at most 100 ms", "acquisitions/s",
 		"commands a section", "wait p50, ms", "wait max, ms")
 	var speed []float64
 	for _, fixed := range []bool{false, true} {
@@ -79,7 +79,7 @@ func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
 		l.line(map[bool]string{false: "with full jitter", true: "fixed"}[fixed],
 			perSecond(row), fmt.Sprintf("%.1f", *row.CommandsPerSection),
 			wait(row.Wait.P50), wait(row.Wait.Max))
-		speed = append(speed, *row.HandoversPerSecond)
+		speed = append(speed, *row.AcquisitionsPerSecond)
 	}
 	assert.Greater(t, speed[0], 5*speed[1])
 	l.fresh(t, "lockstep")
@@ -87,7 +87,7 @@ func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
 
 func TestWithTooFewConnectionsTheHolderQueuesBehindThoseWhoWaitForIt(
 	t *testing.T) {
-	l := newLesson(t, "connections", "hand-overs/s", "wait p50, ms",
+	l := newLesson(t, "connections", "acquisitions/s", "wait p50, ms",
 		"wait max, ms")
 	var speed []float64
 	for _, pool := range []int{108, 20, 10} {
@@ -97,7 +97,7 @@ func TestWithTooFewConnectionsTheHolderQueuesBehindThoseWhoWaitForIt(
 		require.Zero(t, row.Failures, row.FirstFailure)
 		l.line(fmt.Sprint(pool), perSecond(row), wait(row.Wait.P50),
 			wait(row.Wait.Max))
-		speed = append(speed, *row.HandoversPerSecond)
+		speed = append(speed, *row.AcquisitionsPerSecond)
 	}
 	assert.Greater(t, speed[0], 1.3*speed[1])
 	assert.Greater(t, speed[0], 3*speed[2])
@@ -106,7 +106,7 @@ func TestWithTooFewConnectionsTheHolderQueuesBehindThoseWhoWaitForIt(
 
 func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
 	t *testing.T) {
-	l := newLesson(t, "row", "turns", "hand-overs/s", "wait p50, ms",
+	l := newLesson(t, "row", "turns", "acquisitions/s", "wait p50, ms",
 		"wait max, ms", "jain", "in order, %")
 	for _, name := range []string{"gold", "reentrant/notify"} {
 		for _, loop := range []time.Duration{0, time.Second} {

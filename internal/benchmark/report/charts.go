@@ -130,18 +130,18 @@ func legend(shown map[string]bool) charts.GlobalOpts {
 		Top: "middle", Orient: "vertical", Align: "left", Selected: shown})
 }
 
-// throughput is the hand-overs a second, against what was varied.
+// throughput is the acquisitions a second, against what was varied.
 func throughput(r benchmark.Report) section {
 	s := swept(r.Rows)
 	out := section{ID: "throughput", Height: 420,
-		Title: "Hand-overs a second against " + s.name,
+		Title: "Acquisitions a second against " + s.name,
 		Text: "Completed turns of all clients together, on a logarithmic scale. " +
 			"serial-limit is one client with nobody to wait for.",
 		Head: append([]string{"row"}, s.values...)}
 	line := charts.NewLine()
 	bar := charts.NewBar()
 	x := opts.XAxis{Type: "category", Name: s.name}
-	y := opts.YAxis{Type: "log", Name: "hand-overs/s"}
+	y := opts.YAxis{Type: "log", Name: "acquisitions/s"}
 	var single []opts.BarData
 	for i, name := range names(r.Rows) {
 		points := make([]opts.LineData, len(s.values))
@@ -151,10 +151,10 @@ func throughput(r benchmark.Report) section {
 		}
 		for _, row := range r.Rows {
 			at := slices.Index(s.values, s.of(row))
-			if row.Rung != name || at < 0 || row.HandoversPerSecond == nil {
+			if row.Rung != name || at < 0 || row.AcquisitionsPerSecond == nil {
 				continue
 			}
-			speed := *row.HandoversPerSecond
+			speed := *row.AcquisitionsPerSecond
 			cells[at] = fmt.Sprintf("%.0f", speed)
 			if speed > 0 {
 				points[at].Value = speed
@@ -172,8 +172,8 @@ func throughput(r benchmark.Report) section {
 		out.Option = line.JSON()
 		return out
 	}
-	out.Title = "Hand-overs a second"
-	lying(bar, names(r.Rows), "hand-overs/s", "log", single)
+	out.Title = "Acquisitions a second"
+	lying(bar, names(r.Rows), "acquisitions/s", "log", single)
 	out.Option = bar.JSON()
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"text/template"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // The picture's measures, in pixels.
@@ -86,7 +87,7 @@ func Picture(r benchmark.Report, w io.Writer) error {
 			Length: at(*row.RatioToSerial),
 			From:   namesWidth + at(slices.Min(ratios)),
 			To:     namesWidth + at(slices.Max(ratios)),
-			Value:  fmt.Sprintf("%.2g", *row.RatioToSerial),
+			Value:  fmt.Sprintf("%.2g", *row.RatioToSerial) + unlike(row),
 			Fill:   fill,
 		})
 		y += barHeight
@@ -101,7 +102,7 @@ func Picture(r benchmark.Report, w io.Writer) error {
 	err := picture.Execute(w, map[string]any{
 		"Width": pictureWidth, "Height": y + 28, "Left": namesWidth,
 		"Top": headHeight, "Bottom": y, "Foot": y + 18,
-		"Title": fmt.Sprintf("%d clients, one lock: hand-overs, compared with one "+
+		"Title": fmt.Sprintf("%d clients, one lock: acquisitions, compared with one "+
 			"client that never waits", clients),
 		"Where": where(r.Env), "Ticks": ticks, "Bars": bars,
 	})
@@ -109,6 +110,19 @@ func Picture(r benchmark.Report, w io.Writer) error {
 		return fmt.Errorf("draw the picture: %w", err)
 	}
 	return nil
+}
+
+// unlike says why a row can't be compared with the others.
+func unlike(row benchmark.Row) string {
+	text := ""
+	if row.LostUpdates > 0 {
+		text += ", loses updates"
+	}
+	usual := float64(lock.DefaultPoll.Milliseconds())
+	if row.PollMs != usual && row.Kind != benchmark.Baseline {
+		text += fmt.Sprintf(", pauses ≤ %g ms, others ≤ %g", row.PollMs, usual)
+	}
+	return text
 }
 
 // where names the environment in one line.

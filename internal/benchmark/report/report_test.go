@@ -21,14 +21,14 @@ import (
 
 // run is a report of two rungs and a baseline, with 10 and 100 clients.
 func run() benchmark.Report {
-	r := benchmark.Report{Schema: 1, Env: benchmark.Env{Go: "go1.26.8",
+	r := benchmark.Report{Schema: 2, Env: benchmark.Env{Go: "go1.26.8",
 		OS: "linux", Arch: "amd64", Server: "redis", CPUs: 2,
 		ServerVersion: new("7.0.15"), CPU: new("A <fast> one")}}
 	for _, clients := range []int{10, 100} {
 		for _, name := range []string{"serial-limit", "gold", "redlock"} {
 			row := benchmark.Row{Rung: name, Kind: benchmark.Rung,
 				Clients: clients, InTableOf: clients, Turns: clients, Sections: int64(clients),
-				Seconds: 0.5, HandoversPerSecond: new(2.0 * float64(clients)),
+				Seconds: 0.5, AcquisitionsPerSecond: new(2.0 * float64(clients)),
 				CommandsPerSection: new(4.5), RoundTripsPerSection: new(4.5),
 				Wait: &benchmark.Wait{P50: 5, P99: 9, Max: 10,
 					Percentiles: make([]float64, len(benchmark.Percents))},
@@ -65,7 +65,7 @@ func TestEveryChartHasItsTable(t *testing.T) {
 	charts := regexp.MustCompile(`echarts\.init\(document`).FindAllString(page, -1)
 	assert.Len(t, charts, 4)
 	assert.Equal(t, 4, strings.Count(page, "<table>"))
-	for _, title := range []string{"Hand-overs a second against clients",
+	for _, title := range []string{"Acquisitions a second against clients",
 		"How long clients waited", "Commands for a section",
 		"Who was served when"} {
 		assert.Contains(t, page, "<h2>"+title+"</h2>")
@@ -86,7 +86,7 @@ func TestAPauseThatIsVariedIsWhatTheChartIsAgainst(t *testing.T) {
 	r.Rows[0].PollMs, r.Rows[1].PollMs = 10, 20
 	r.Rows[1].Rung = "gold"
 	assert.Contains(t, written(t, r),
-		"<h2>Hand-overs a second against longest pause, ms</h2>")
+		"<h2>Acquisitions a second against longest pause, ms</h2>")
 }
 
 // committed reads the run that lies in docs.

@@ -97,7 +97,7 @@ func TestEveryClientTakesSoManyTurns(t *testing.T) {
 
 func TestWhoCrashesSendsNothingMoreAndIsCounted(t *testing.T) {
 	r := embedded(t, 4, 4)
-	// A watchdog that lives on renews such a lease for ever, and the others wait.
+	// A watchdog that lives on renews such a lease forever, and the others wait.
 	r.Crash, r.TTL, r.Seed = 0.75, 300*time.Millisecond, 1
 	r.Timeout = 20 * time.Second
 	row := measure(t, r, subject(t, "diamond/watchdog"))

@@ -33,7 +33,7 @@ type Runner struct {
 	// force an interleaving with it; nil does nothing.
 	Think func(ctx context.Context)
 
-	serial  *float64          // hand-overs a second of the serial limit
+	serial  *float64          // acquisitions a second of the serial limit
 	lone    []benchmark.Stamp // its sections, in a closed loop
 	service int               // which of the services this process is, from 0
 	of      int               // how many there are, 0 and 1: this process alone
@@ -145,7 +145,7 @@ func (r *Runner) compare(row *benchmark.Row, subject benchmark.Subject) {
 	case !alone(subject):
 		sections = r.lone
 	case row.Finished:
-		r.serial = row.HandoversPerSecond
+		r.serial = row.AcquisitionsPerSecond
 	}
 	row.Compare(r.serial, sections)
 }

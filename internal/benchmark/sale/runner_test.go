@@ -207,7 +207,7 @@ func TestRowsAreComparedWithTheSerialLimitOfTheirRun(t *testing.T) {
 	serial := measure(t, r, subject(t, "serial-limit"))
 	gold := measure(t, r, subject(t, "gold"))
 	require.NotNil(t, gold.RatioToSerial)
-	assert.InDelta(t, *gold.HandoversPerSecond / *serial.HandoversPerSecond,
+	assert.InDelta(t, *gold.AcquisitionsPerSecond / *serial.AcquisitionsPerSecond,
 		*gold.RatioToSerial, 0.0001)
 }
 
@@ -288,7 +288,7 @@ func TestARowThatIsNeverGrantedIsCutOffAndReported(t *testing.T) {
 	assert.Zero(t, row.Sold)
 	assert.Equal(t, new(int64(3)), row.Left)
 	assert.Equal(t, new(int64(0)), row.MaxHolders)
-	assert.Equal(t, new(0.0), row.HandoversPerSecond)
+	assert.Equal(t, new(0.0), row.AcquisitionsPerSecond)
 	assert.Nil(t, row.Wait)
 	assert.Nil(t, row.CommandsPerSection)
 	assert.Nil(t, row.Jain)

@@ -14,7 +14,7 @@ func (c *Choice) Costs() string {
 	fastestFirst(all)
 	var b strings.Builder
 	fmt.Fprint(&b, "| lock | lives in | breaks | times serial | ± % |"+
-		" hand-overs/s | wait p50 ms | wait max ms | in order % |\n"+
+		" acquisitions/s | wait p50 ms | wait max ms | in order % |\n"+
 		"|---|---|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, c := range all {
 		if c.Cost == nil {
@@ -27,7 +27,7 @@ func (c *Choice) Costs() string {
 		r := c.Cost
 		fmt.Fprintf(&b, "| %s | %s | %d | %.3f | %s | %.0f | %.0f | %.0f | %.0f |\n",
 			c.Name, family, c.broken(), c.ratio(), spread(r),
-			*r.HandoversPerSecond, r.Wait.P50, r.Wait.Max, 100**r.InOrder)
+			*r.AcquisitionsPerSecond, r.Wait.P50, r.Wait.Max, 100**r.InOrder)
 	}
 	return b.String()
 }

@@ -13,8 +13,8 @@ type Job struct {
 	Arise []string // scenario: invariant that must also arise, and then hold
 }
 
-// once is what every job needs: nobody locks the rest out forever, and nobody
-// frees what another one holds.
+// once is what every job needs: no client locks the others out forever, and none
+// releases another client's lock.
 var once = []string{"mutual_exclusion", "crash_holding",
 	"crash_after_first_command", "abandoned_acquire", "lost_reply: orphaned",
 	"overrun_release", "slow_get", "slow_release", "late_own_release",
@@ -29,15 +29,17 @@ const Token = "lost_reply: wrong token"
 
 // Jobs are all of them, in the order of the page.
 var Jobs = []Job{
-	{Name: "A second run is only waste: a cache is filled, a report is made",
+	{Name: "A second run is only a waste: a cache is refilled, a report is made",
 		Needs: once},
-	{Name: "A second run is only waste, and a worker that hangs must not stop" +
-		" the rest", Needs: append(slices.Clone(once), "hung_worker")},
+	{Name: "A second run is only a waste, and a worker that hangs must not" +
+		" stop the rest", Needs: append(slices.Clone(once), "hung_worker")},
 	{Name: "The work may take longer than the lease", Needs: outlasts},
-	{Name: "It may take longer, and what locks calls what locks",
+	{Name: "It may take longer, and a function that holds the lock calls one" +
+		" that takes it",
 		Needs: append(slices.Clone(outlasts), "nested: self-deadlock",
 			"nested: foreign release", "lost_reply: self-deadlock")},
-	{Name: "It may take longer, and who is cut off must be told in time",
+	{Name: "It may take longer, and a holder that is cut off must learn of it" +
+		" in time",
 		Needs: append(slices.Clone(outlasts), "partitioned_holder")},
 	{Name: "A process may be paused, and nothing stale may be written; the" +
 		" storage can check a number",
