@@ -70,19 +70,24 @@ func rewrite(t *testing.T, ctx context.Context, names []string, stdout io.Writer
 	return nil
 }
 
-// generator shows the two locks of page 00 beside the ladder's.
+// generator shows the locks of package before beside the ladder's.
 func generator(t *testing.T, root string) *parts.Generator {
 	var shown []parts.Exhibit
 	for _, l := range []struct {
 		name, test string
 		build      lock.Build
+		flaw       string
 	}{
-		{"mutex", "Mutex", before.Services()},
-		{"variable", "Variable", before.BuildVariable},
+		{"mutex", "Mutex", before.Services(), "mutual_exclusion: two holders"},
+		{"variable", "Variable", before.BuildVariable,
+			"mutual_exclusion: two holders"},
+		{"transaction", "Transaction", before.BuildTransaction,
+			"crash_holding: orphaned"},
 	} {
 		t.Run(l.name, func(t *testing.T) {
-			report := scenarios.Run(t, l.build, scenarios.Only("mutual_exclusion"),
-				scenarios.Flaws(lock.Flaws("mutual_exclusion: two holders")...))
+			scenario, _, _ := strings.Cut(l.flaw, ":")
+			report := scenarios.Run(t, l.build, scenarios.Only(scenario),
+				scenarios.Flaws(lock.Flaws(l.flaw)...))
 			shown = append(shown, parts.Exhibit{Name: l.name, Command: fmt.Sprintf(
 				"go test ./docs/before -red -run %s/", l.test), Report: report})
 		})

@@ -3,6 +3,7 @@ package before_test
 import (
 	"flag"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/lockladder/lockladder/docs/before"
@@ -13,13 +14,25 @@ import (
 var red = flag.Bool("red", os.Getenv("RED") != "",
 	"let the failing assertions of the known flaws through")
 
-func TestMutex(t *testing.T) { breaks(t, before.Services()) }
+func TestMutex(t *testing.T) {
+	breaks(t, before.Services(), "mutual_exclusion: two holders")
+}
 
-func TestVariable(t *testing.T) { breaks(t, before.BuildVariable) }
+func TestVariable(t *testing.T) {
+	breaks(t, before.BuildVariable, "mutual_exclusion: two holders")
+}
 
-// breaks says that even the plainest story has two holders.
-func breaks(t *testing.T, build lock.Build) {
-	scenarios.Run(t, build, scenarios.Only("mutual_exclusion"),
-		scenarios.Red(*red),
-		scenarios.Flaws(lock.Flaws("mutual_exclusion: two holders")...))
+func TestTransaction(t *testing.T) {
+	breaks(t, before.BuildTransaction, "crash_holding: orphaned")
+}
+
+func TestPipeline(t *testing.T) {
+	breaks(t, before.BuildPipeline, "crash_holding: orphaned")
+}
+
+// breaks says which flaw of a lock a page shows.
+func breaks(t *testing.T, build lock.Build, flaw string) {
+	scenario, _, _ := strings.Cut(flaw, ":")
+	scenarios.Run(t, build, scenarios.Only(scenario), scenarios.Red(*red),
+		scenarios.Flaws(lock.Flaws(flaw)...))
 }

@@ -1,4 +1,5 @@
-// Package before has the two locks that people have before they have one in
-// Redis: a mutex in each process, and a lock variable that is read, looked at
-// and written. Page 00 of the workshop tells of them.
+// Package before has locks that come up before the right one: a mutex in each
+// process and a lock variable (page 00 of the workshop), and two that people
+// propose when they see silver (page 02), with SETNX and PEXPIRE in a transaction
+// or in a pipeline.
 package before

@@ -9,7 +9,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Variable is a lock variable in Redis: 0 is free, 1 is taken.
+// Variable is a lock variable in Redis: the key is there while the lock is taken.
 type Variable struct {
 	rdb  redis.UniversalClient
 	key  string

@@ -14,6 +14,7 @@ func onMiniredis(tell func(*Session)) {
 	}
 	defer server.Close()
 	s := NewSession(server.Addr(), os.Stdout)
+	s.wait = server.FastForward
 	defer s.Close()
 	tell(s)
 }
@@ -195,4 +196,67 @@ func ExampleSameValue() {
 	// QUEUED
 	// A> EXEC
 	// (nil)
+}
+
+func ExampleLockedByHand() {
+	onMiniredis(LockedByHand)
+
+	// Output:
+	// A> SET lock:stock locked NX
+	// OK
+	// B> SET lock:stock locked NX
+	// (nil)
+	// A> DEL lock:stock
+	// (integer) 1
+	// B> SET lock:stock locked NX
+	// OK
+}
+
+func ExampleLeasedByHand() {
+	onMiniredis(LeasedByHand)
+
+	// Output:
+	// A> SET lock:stock locked NX PX 2000
+	// OK
+	// B> SET lock:stock locked NX PX 2000
+	// (nil)
+	// B> TTL lock:stock
+	// (integer) 2
+	// (1s later)
+	// B> TTL lock:stock
+	// (integer) 1
+	// (1.1s later)
+	// B> TTL lock:stock
+	// (integer) -2
+	// B> SET lock:stock locked NX PX 2000
+	// OK
+}
+
+func ExampleRolledBack() {
+	onMiniredis(RolledBack)
+
+	// Output:
+	// A> SET price 100 EX 60
+	// OK
+	// A> SET note none
+	// OK
+	// A> GET price
+	// 100
+	// A> TTL price
+	// (integer) 60
+	// A> MULTI
+	// OK
+	// A> SET price 90
+	// QUEUED
+	// A> INCR note
+	// QUEUED
+	// A> EXEC
+	// 1) OK
+	// 2) (error) ERR value is not an integer or out of range
+	// A> TTL price
+	// (integer) -1
+	// A> SET price 100 EX 60
+	// OK
+	// A> TTL price
+	// (integer) 60
 }

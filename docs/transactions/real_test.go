@@ -31,6 +31,9 @@ var transcripts = []struct {
 	{"Clerks", Clerks, ""},
 	{"Unwatched", Unwatched, ""},
 	{"SameValue", SameValue, ""},
+	{"LockedByHand", LockedByHand, ""},
+	{"LeasedByHand", LeasedByHand, ""},
+	{"RolledBack", RolledBack, ""},
 }
 
 // The examples run on miniredis. Redis says the same, or what the page says.
@@ -48,7 +51,10 @@ func TestRedisAnswersAsThePageSays(t *testing.T) {
 			require.NoError(t, err)
 			defer real.Stop()
 			want := recorded(t, c.tell, func(out io.Writer) *Session {
-				return NewSession(miniredis.RunT(t).Addr(), out)
+				server := miniredis.RunT(t)
+				s := NewSession(server.Addr(), out)
+				s.wait = server.FastForward
+				return s
 			})
 			got := recorded(t, c.tell, func(out io.Writer) *Session {
 				return &Session{rdb: real.Client(), out: out} // with the password

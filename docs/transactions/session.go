@@ -1,6 +1,7 @@
-// Package transactions lets clients talk to a Redis server with MULTI, EXEC,
-// DISCARD, WATCH and UNWATCH, and writes down what is said and answered, as
-// redis-cli does. The page docs/transactions.md shows it.
+// Package transactions has conversations between clients and a Redis server: locks
+// taken by hand, and MULTI, EXEC, DISCARD, WATCH and UNWATCH. It records commands
+// and replies as redis-cli prints them. docs/transactions.md shows them, and so do
+// pages 01 and 04 of the workshop.
 package transactions
 
 import (
@@ -9,14 +10,16 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
 // Session is a server, and a record of what its clients say.
 type Session struct {
-	rdb *redis.Client
-	out io.Writer
+	rdb  *redis.Client
+	out  io.Writer
+	wait func(time.Duration) // lets the server's time pass; nil is time.Sleep
 }
 
 // NewSession writes down what is said to the server at an address. Its caller
@@ -28,6 +31,16 @@ func NewSession(address string, out io.Writer) *Session {
 
 // Close ends all connections.
 func (s *Session) Close() error { return s.rdb.Close() }
+
+// Wait lets time pass.
+func (s *Session) Wait(d time.Duration) {
+	fmt.Fprintf(s.out, "(%v later)\n", d)
+	if s.wait != nil {
+		s.wait(d)
+		return
+	}
+	time.Sleep(d)
+}
 
 // Client is somebody with a connection of their own: a transaction belongs to
 // a connection.

@@ -1,5 +1,7 @@
 package transactions
 
+import "time"
+
 // Queued shows that commands wait for EXEC, and that others see nothing of them
 // until then.
 func Queued(s *Session) {
@@ -100,4 +102,42 @@ func SameValue(s *Session) {
 	a.Say("MULTI")
 	a.Say("DECR stock")
 	a.Say("EXEC")
+}
+
+// LockedByHand shows that SET with NX creates a key once.
+func LockedByHand(s *Session) {
+	a, b := s.Client("A"), s.Client("B")
+	a.Say("SET lock:stock locked NX")
+	b.Say("SET lock:stock locked NX")
+	a.Say("DEL lock:stock")
+	b.Say("SET lock:stock locked NX")
+}
+
+// LeasedByHand shows a lease that ends.
+func LeasedByHand(s *Session) {
+	a, b := s.Client("A"), s.Client("B")
+	a.Say("SET lock:stock locked NX PX 2000")
+	b.Say("SET lock:stock locked NX PX 2000")
+	b.Say("TTL lock:stock")
+	s.Wait(time.Second)
+	b.Say("TTL lock:stock")
+	s.Wait(1100 * time.Millisecond)
+	b.Say("TTL lock:stock")
+	b.Say("SET lock:stock locked NX PX 2000")
+}
+
+// RolledBack shows a rollback by hand: the old value, and its old TTL.
+func RolledBack(s *Session) {
+	a := s.Client("A")
+	a.Say("SET price 100 EX 60")
+	a.Say("SET note none")
+	a.Say("GET price")
+	a.Say("TTL price")
+	a.Say("MULTI")
+	a.Say("SET price 90")
+	a.Say("INCR note")
+	a.Say("EXEC")
+	a.Say("TTL price")
+	a.Say("SET price 100 EX 60")
+	a.Say("TTL price")
 }

@@ -63,7 +63,7 @@ var All = []Exercise{
 	{
 		Number: "02", Rung: "silver",
 		Flaw:     "the lease lives in the client",
-		Task:     "let the lock end when its holder has died",
+		Task:     "let the lock end when its holder has crashed",
 		Files:    []string{"lock.go"},
 		Stories:  []string{"mutual_exclusion", "crash_holding"},
 		Start:    lock.Flaws("crash_holding: orphaned"),
@@ -81,7 +81,7 @@ var All = []Exercise{
 	},
 	{
 		Number: "04", Rung: "gold",
-		Flaw:  "every asker prolongs the lease",
+		Flaw:  "every attempt extends the lease",
 		Task:  "take the lock and its lease in one command, by the server's clock",
 		Files: []string{"lock.go"},
 		Stories: []string{"mutual_exclusion", "crash_holding",
@@ -93,7 +93,7 @@ var All = []Exercise{
 	},
 	{
 		Number: "05", Rung: "gold/script",
-		Flaw:  "the script says nothing",
+		Flaw:  "the script returns nothing",
 		Task:  "do the same on a server whose SET has no options",
 		Files: []string{"acquire.lua", "lock.go"},
 		Stories: []string{"mutual_exclusion", "crash_holding",
@@ -102,7 +102,7 @@ var All = []Exercise{
 	},
 	{
 		Number: "06", Rung: "platinum",
-		Flaw:  "it looks whether, not whose",
+		Flaw:  "it checks that there is a lock, not whose it is",
 		Task:  "never delete a lock that is not this grant's",
 		Files: []string{"lock.go"},
 		Stories: []string{"mutual_exclusion", "overrun_release", "slow_release",
@@ -119,8 +119,8 @@ var All = []Exercise{
 	},
 	{
 		Number: "07", Rung: "diamond",
-		Flaw:  "the script only looks",
-		Task:  "leave no time between the look and the deletion",
+		Flaw:  "the script only compares",
+		Task:  "leave no time between the comparison and the deletion",
 		Files: []string{"lock.go", "mine.lua"},
 		Stories: []string{"mutual_exclusion", "overrun_release", "slow_get",
 			"slow_release"},
@@ -130,7 +130,7 @@ var All = []Exercise{
 	{
 		Number: "08", Rung: "diamond/watchdog",
 		Flaw:  "the renewal takes the lock",
-		Task:  "keep the lease while the holder works, and tell it when it is lost",
+		Task:  "keep the lease while the holder works, and report its loss",
 		Files: []string{"renew.lua"},
 		Stories: []string{"mutual_exclusion", "overrun_overlap",
 			"lost_lease_told", "renewal_after_unlock", "renewal_reacquires"},
@@ -141,7 +141,7 @@ var All = []Exercise{
 	},
 	{
 		Number: "09", Rung: "reentrant",
-		Flaw:    "only the handle knows its owner",
+		Flaw:    "only the handle knows the owner",
 		Task:    "let the owner in again, also after a reply was lost",
 		Files:   []string{"lock.go", "release.lua", "renew.lua"},
 		Stories: []string{"mutual_exclusion", "nested", "lost_reply"},
@@ -151,7 +151,7 @@ var All = []Exercise{
 	},
 	{
 		Number: "10", Rung: "reentrant/notify",
-		Flaw:    "the message is taken for a promise",
+		Flaw:    "it relies on the message",
 		Task:    "let waiters sleep, and let none oversleep",
 		Files:   []string{"lock.go", "release.lua"},
 		Stories: []string{"mutual_exclusion", "lost_wakeup"},
@@ -179,7 +179,7 @@ var All = []Exercise{
 	},
 	{
 		Number: "13", Rung: "redlock",
-		Flaw:  "nobody looks at the clock",
+		Flaw:  "it ignores the clock",
 		Task:  "hold the lock on a majority of nodes, for as long as it is valid",
 		Files: []string{"lock.go"},
 		Stories: []string{"mutual_exclusion", "late_grant",

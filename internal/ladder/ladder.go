@@ -76,7 +76,7 @@ var Rungs = []Rung{
 	{
 		Name:    "silver",
 		Parent:  "bronze",
-		Idea:    "EXPIRE after SETNX: a lease, one command too late",
+		Idea:    "PEXPIRE after SETNX: a lease, one command too late",
 		Nodes:   1,
 		Build:   one(silver.New),
 		Changes: []string{"Lock.TryLock"},
@@ -198,7 +198,7 @@ var Rungs = []Rung{
 	{
 		Name:    "platinum",
 		Parent:  "gold",
-		Idea:    "a token of its own for each grant; GET, then DEL",
+		Idea:    "each grant has its own token: GET, compare, DEL",
 		Nodes:   1,
 		Build:   one(platinum.New),
 		Changes: []string{"Lock", "Lock.TryLock", "Lock.Unlock"},
@@ -245,7 +245,7 @@ var Rungs = []Rung{
 	{
 		Name:   "diamond/watchdog",
 		Parent: "diamond",
-		Idea:   "the lock lives its own life: renewed, and told when lost",
+		Idea:   "a goroutine renews the lease and reports its loss",
 		Nodes:  1,
 		Build:  one(watchdog.New),
 		Renews: true,
@@ -265,7 +265,7 @@ var Rungs = []Rung{
 	{
 		Name:   "reentrant",
 		Parent: "diamond/watchdog",
-		Idea:   "the server knows the owner: asking again changes nothing",
+		Idea:   "the server knows the owner, so asking again changes nothing",
 		Nodes:  1,
 		Build:  one(reentrant.New),
 		Renews: true,
@@ -283,7 +283,7 @@ var Rungs = []Rung{
 	{
 		Name:   "reentrant/notify",
 		Parent: "reentrant",
-		Idea:   "waiters are woken by a message",
+		Idea:   "a release publishes a message that wakes a waiter",
 		Nodes:  1,
 		Build:  one(notify.New),
 		Renews: true,
@@ -300,7 +300,7 @@ var Rungs = []Rung{
 	{
 		Name:    "reentrant/fenced",
 		Parent:  "reentrant",
-		Idea:    "every grant has a rising fencing token",
+		Idea:    "every grant has a fencing token, higher than the last",
 		Nodes:   1,
 		Build:   one(fenced.New),
 		Renews:  true,
@@ -316,7 +316,7 @@ var Rungs = []Rung{
 	{
 		Name:   "reentrant/cohort",
 		Parent: "reentrant",
-		Idea:   "the lock is handed over inside a process, without the server",
+		Idea:   "a lock passed on inside a process, without the server",
 		Nodes:  1,
 		Build:  one(cohort.New),
 		Renews: true,

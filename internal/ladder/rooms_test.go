@@ -28,7 +28,7 @@ var mayImport = map[string]string{
 	"internal/benchmark/machine": "",
 	"internal/benchmark/nodes": "internal/benchmark/machine internal/collector " +
 		"lock",
-	"internal/benchmark/report": "internal/benchmark",
+	"internal/benchmark/report": "internal/benchmark lock",
 	"internal/benchmark/sale": "internal/benchmark internal/benchmark/machine " +
 		"internal/benchmark/nodes internal/benchmark/report " +
 		"internal/process lock",
@@ -56,7 +56,7 @@ var mayImport = map[string]string{
 	"internal/pages":           "internal/lab internal/pages/play scenarios",
 	"internal/pages/choosing":  "internal/benchmark internal/pages/results scenarios",
 	"internal/pages/generated": "",
-	"internal/pages/parts": "internal/exercise internal/ladder internal/ladder/laddertest " +
+	"internal/pages/parts": "internal/benchmark internal/exercise internal/ladder internal/ladder/laddertest " +
 		"internal/pages internal/pages/choosing " +
 		"internal/pages/generated internal/pages/play internal/pages/results scenarios",
 	"internal/pages/play":          "internal/lab/history scenarios scenarios/explore",

@@ -29,6 +29,8 @@ var Tests = []Test{
 		Module: "alternatives", Args: "./etcd"},
 	{Name: "costs", Page: "benchmark.md", Parts: []string{"growth", "costs of"},
 		Args: "./internal/benchmark/costs -whole"},
+	{Name: "costs", Page: "choosing.md", Parts: []string{"processes"},
+		Args: "./internal/benchmark/costs -whole"},
 	{Name: "picture", Page: "benchmark.svg", Args: "./internal/benchmark/report"},
 	{Name: "cache", Page: "cache.md", Parts: []string{"mutex", "locks"},
 		Args: "./internal/jobs/cache"},

@@ -102,18 +102,18 @@ func exerciseTask(_ *Generator, number string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stories := "`" + strings.Join(e.Stories, "`, `") + "`"
+	checked := "`" + strings.Join(e.Stories, "`, `") + "`"
 	if e.Check != nil {
-		stories += ", and a check of its own"
+		checked += ", and a check of its own"
 	}
 	var files []string
 	for _, file := range e.Files {
 		files = append(files, fmt.Sprintf("[%s](%s)", file, file))
 	}
 	return fmt.Sprintf("- The flaw: *%s*.\n- The task: %s.\n- The files that the"+
-		" solution changes: %s.\n- The stories: %s.\n\n```console\n"+
+		" solution changes: %s.\n- The scenarios: %s.\n\n```console\n"+
 		"$ go test ./docs/exercises/%s -tags exercise\n```\n", e.Flaw, e.Task,
-		strings.Join(files, ", "), stories, e.Number), nil
+		strings.Join(files, ", "), checked, e.Number), nil
 }
 
 // contents is a table of the rungs' pages.

@@ -27,6 +27,7 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 //	red gold/overrun_release        a command, and the assertion it lets through
 //	sequence gold/overrun_release   the same scenario as a diagram
 //	exercise 03                     what an exercise is about
+//	figure cohort                   a sentence with figures of a committed run
 var registry = []part{
 	{"", "place ", (*Generator).place},
 	{"", "code ", (*Generator).code},
@@ -36,6 +37,7 @@ var registry = []part{
 	{"", "red ", (*Generator).red},
 	{"", "sequence ", (*Generator).sequence},
 	{"", "exercise ", exerciseTask},
+	{"", "figure ", (*Generator).figure},
 
 	{"README.md", "matrix", text((*Generator).folded)},
 	{"README.md", "ladder", text(list)},
@@ -46,6 +48,7 @@ var registry = []part{
 	{"docs/exercises/README.md", "exercises", text(exerciseTable)},
 
 	{"docs/levels.md", "levels", text(levels)},
+	{"docs/benchmark.md", "measured", (*Generator).measuredTable},
 
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
 	{"docs/matrix.md", "stories", text(catalogue)},

@@ -1,0 +1,147 @@
+package parts
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/pages/generated"
+)
+
+// measured reads a benchmark's report below docs.
+func (g *Generator) measured(file string) (benchmark.Report, error) {
+	var r benchmark.Report
+	text, err := g.source("docs/" + file)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("docs/%s: %w", file, err)
+	}
+	return r, nil
+}
+
+// row finds a lock's row in the table of so many clients.
+func row(r benchmark.Report, name string, clients int) (benchmark.Row, error) {
+	for _, row := range r.Rows {
+		if row.Rung == name && row.InTableOf == clients &&
+			row.RatioToSerial != nil {
+			return row, nil
+		}
+	}
+	return benchmark.Row{}, fmt.Errorf("no row of %s with %d clients is measured",
+		name, clients)
+}
+
+// measuredClients is the table of the committed run that pages quote.
+const measuredClients = 1000
+
+// measuredTable has what the committed run measured.
+func (g *Generator) measuredTable(string) (string, error) {
+	r, err := g.measured("benchmark.json")
+	if err != nil {
+		return "", err
+	}
+	var rows [][]string
+	for _, row := range r.Rows {
+		if row.InTableOf != measuredClients {
+			continue
+		}
+		p50, longest, updates := "–", "–", "none"
+		if row.Wait != nil {
+			p50 = fmt.Sprintf("%.1f", row.Wait.P50)
+			longest = fmt.Sprintf("%.0f", row.Wait.Max)
+		}
+		if row.LostUpdates > 0 {
+			updates = fmt.Sprintf("**%d**", row.LostUpdates)
+		}
+		spread := "–"
+		if s := row.Spread(); s != nil {
+			spread = fmt.Sprintf("%.0f", 100**s)
+		}
+		rows = append(rows, []string{row.Rung,
+			fmt.Sprintf("%.3f", *row.RatioToSerial), spread,
+			fmt.Sprintf("%.0f", *row.AcquisitionsPerSecond), p50, longest,
+			fmt.Sprintf("%.1f", *row.CommandsPerSection), pause(row), updates})
+	}
+	return generated.Table(1, []string{"lock", "times serial", "± %",
+		"acquisitions/s", "wait p50, ms", "longest wait, ms",
+		"commands a section", "pause", "lost updates"}, rows), nil
+}
+
+// pause is how long a refused client sleeps, where the lock polls at all.
+func pause(row benchmark.Row) string {
+	switch row.Rung {
+	case "reentrant/notify", "reentrant/cohort":
+		return "woken"
+	}
+	if row.Kind == benchmark.Baseline {
+		return "–"
+	}
+	return fmt.Sprintf("≤ %s", time.Duration(row.PollMs*float64(
+		time.Millisecond)))
+}
+
+// figures are sentences with figures of committed runs.
+var figures = map[string]func(*Generator) (string, error){
+	"cohort":  (*Generator).cohortFigure,
+	"redlock": (*Generator).redlockFigure,
+}
+
+func (g *Generator) figure(name string) (string, error) {
+	say, found := figures[name]
+	if !found {
+		return "", fmt.Errorf("no figure is called %q", name)
+	}
+	return say(g)
+}
+
+func (g *Generator) cohortFigure() (string, error) {
+	r, err := g.measured("benchmark.json")
+	if err != nil {
+		return "", err
+	}
+	cohort, err := row(r, "reentrant/cohort", measuredClients)
+	if err != nil {
+		return "", err
+	}
+	notify, err := row(r, "reentrant/notify", measuredClients)
+	return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
+		" clients in one process made %.2f times as many acquisitions a second"+
+		" with this lock as a client that is alone and makes four round trips"+
+		" for each. With [notify](10-notify.md) they made %.2f times as many.",
+		cohort.Clients, *cohort.RatioToSerial, *notify.RatioToSerial)), err
+}
+
+func (g *Generator) redlockFigure() (string, error) {
+	r, err := g.measured("benchmark.json")
+	if err != nil {
+		return "", err
+	}
+	redlock, err := row(r, "redlock", measuredClients)
+	return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
+		" clients that ask the nodes in order all had their turn within %.1f s.",
+		redlock.Clients, redlock.Seconds)), err
+}
+
+// wrapped is a paragraph in lines.
+func wrapped(text string) string {
+	var b strings.Builder
+	length := 0
+	for i, w := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case length+1+len(w) > 88:
+			b.WriteByte('\n')
+			length = 0
+		default:
+			b.WriteByte(' ')
+			length++
+		}
+		b.WriteString(w)
+		length += len(w)
+	}
+	return b.String() + "\n"
+}
