@@ -20,17 +20,23 @@ import (
 var answer = regexp.MustCompile(`(?s)<details>\n<summary>[^\n]+</summary>\n\n` +
 	`.+?\n\n</details>`)
 
+// summary is what a hurried reader reads of a rung's page.
+var summary = regexp.MustCompile(`(?s)\n<!-- end of place \S+ -->\n\n` +
+	`(\*\*[^\n]+\n\n)?- \*\*The idea:\*\* .+\n- \*\*What it fixes:\*\* .+` +
+	`\n- \*\*What still breaks:\*\* .+\n\n## How it works\n`)
+
 // A rung without a page, or with half of one, is not taught.
 func TestEveryRungHasAPage(t *testing.T) {
 	for i, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
 			page := content(t, "docs/"+parts.PageOf(i))
-			headings := []string{"## The story", "## The code",
-				"## See it fail", "## What the next rung changes",
-				"## Three questions"}
+			headings := []string{"## How it works", "## The code",
+				"## See it fail", "## What comes next", "## Three questions"}
 			if rung.Parent != "" {
-				headings = slices.Insert(headings, 2, "## Beside "+rung.Parent)
+				headings = slices.Insert(headings, 2,
+					"## Compared with "+rung.Parent)
 			}
+			require.Regexp(t, summary, page, "three lines that sum it up")
 			require.Equal(t, headings, regexp.MustCompile(`(?m)^## .+`).
 				FindAllString(page, -1))
 			_, questions, _ := strings.Cut(page, "## Three questions")
@@ -53,6 +59,21 @@ func TestEveryRungHasAPage(t *testing.T) {
 				}), "the page has no generated part %q", part)
 			}
 		})
+	}
+}
+
+// What is longer than a screen is folded.
+func TestALongDifferenceIsFolded(t *testing.T) {
+	diff := regexp.MustCompile(`(?s)(</summary>\n\n)?<!-- generated: diff .*?-->` +
+		`(.*?)<!-- end of diff`)
+	for i := range ladder.Rungs {
+		file := "docs/" + parts.PageOf(i)
+		for _, found := range diff.FindAllStringSubmatch(content(t, file), -1) {
+			if found[1] == "" {
+				assert.Less(t, strings.Count(found[2], "\n"), 60,
+					"%s: fold this difference with <details>", file)
+			}
+		}
 	}
 }
 

@@ -128,6 +128,8 @@ var kinds = []kind{
 	{"measures", regexp.MustCompile(`^go run \./bench`), checkShape},
 	{"soaks for minutes", regexp.MustCompile(`^go run \./scenarios/soak `),
 		checkSoak},
+	{"resets an exercise", regexp.MustCompile(
+		`^git (diff --stat|checkout --) docs/exercises/\d\d$`), checkReset},
 	{"explores", regexp.MustCompile(`^go run \./scenarios/explore`), checkShape},
 }
 
@@ -323,6 +325,32 @@ func checkSoak(t *testing.T, c command) {
 	status, output := typeIn(t, here, c.line)
 	assert.Equal(t, wanted, status, "%s:\n%s", c.line, output)
 	assert.Contains(t, output, "faults: ")
+}
+
+// checkReset changes an exercise in a repository of its own. The command shows that,
+// or brings the start back.
+func checkReset(t *testing.T, c command) {
+	words := strings.Fields(c.line)
+	directory := words[len(words)-1]
+	start, err := os.ReadFile(filepath.Join(here, directory, "lock.go"))
+	require.NoError(t, err)
+	repository := t.TempDir()
+	file := filepath.Join(repository, directory, "lock.go")
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	require.NoError(t, os.WriteFile(file, start, 0o600))
+	status, output := typeIn(t, repository, "git init -q . && git add . && git"+
+		" -c user.name=x -c user.email=x commit -qm start && echo >> "+directory+
+		"/lock.go")
+	require.Zero(t, status, output)
+	status, output = typeIn(t, repository, c.line)
+	assert.Zero(t, status, output)
+	now, err := os.ReadFile(file)
+	require.NoError(t, err)
+	if words[1] == "diff" {
+		assert.Contains(t, output, "1 file changed")
+		return
+	}
+	assert.Equal(t, string(start), string(now))
 }
 
 // checkGenerated looks for the command that generates what this one checks: it

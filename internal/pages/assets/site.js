@@ -54,6 +54,58 @@
     draw();
   }
 
+  // ?slides shows one section of the page at a time, ?poster its first table.
+  var main = document.querySelector('main');
+  var query = new URLSearchParams(location.search);
+  var slides = null, shown = 0;
+
+  // split puts each section, from one heading to the next, into an element.
+  function split() {
+    var sections = [document.createElement('section')];
+    Array.prototype.slice.call(main.childNodes).forEach(function (n) {
+      if (n.nodeName === 'H2' || n.nodeName === 'H3') {
+        sections.push(document.createElement('section'));
+      }
+      sections[sections.length - 1].appendChild(n);
+    });
+    sections.forEach(function (section) { main.appendChild(section); });
+    return sections;
+  }
+
+  // show turns to a slide, or to the next page's first one; false without slides.
+  function show(next) {
+    if (!slides) { return false; }
+    if (next < 0 || next >= slides.length) {
+      var link = document.getElementById(next < 0 ? 'previous' : 'next');
+      if (link) { location.href = link.href + '?slides'; }
+      return true;
+    }
+    shown = next;
+    slides.forEach(function (section, i) { section.hidden = i !== shown; });
+    window.scrollTo(0, 0);
+    root.dataset.slide = (shown + 1) + ' of ' + slides.length;
+    return true;
+  }
+
+  function poster() {
+    var table = main.querySelector('table');
+    if (!table) { return; }
+    var title = main.querySelector('h1');
+    main.textContent = '';
+    main.appendChild(title);
+    main.appendChild(table);
+    root.dataset.poster = 'yes';
+    var style = document.createElement('style');
+    style.textContent = '@page { size: A3 landscape; margin: 8mm; }';
+    document.head.appendChild(style);
+    table.style.fontSize = Math.min(1, 27 / table.rows.length) * 12 + 'px';
+  }
+
+  // Paper shows what is folded.
+  window.addEventListener('beforeprint', function () {
+    document.querySelectorAll('details').forEach(function (d) { d.open = true; });
+  });
+
   function go(id) {
     var link = document.getElementById(id);
     if (link) { location.href = link.href; }
@@ -87,8 +139,8 @@
     if (e.ctrlKey || e.metaKey || e.altKey || !keys.checked) { return; }
     var target = e.target.tagName ? e.target : document.body;
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
-    if (e.key === 'ArrowLeft' && !scrolls(target)) { go('previous'); }
-    if (e.key === 'ArrowRight' && !scrolls(target)) { go('next'); }
+    if (e.key === 'ArrowLeft' && !scrolls(target) && !show(shown - 1)) { go('previous'); }
+    if (e.key === 'ArrowRight' && !scrolls(target) && !show(shown + 1)) { go('next'); }
     if (e.key === 'd') { turn(); }
     if (e.key === 'h') { go('home'); }
     if (e.key === '/') { search.focus(); e.preventDefault(); }
@@ -181,5 +233,11 @@
     var first = found.querySelector('a');
     if (e.key === 'Enter' && first) { location.href = first.href; }
   });
-  draw();
+  if (query.has('poster')) { poster(); }
+  draw().then(function () { // diagrams are drawn while they can be measured
+    if (query.has('slides')) {
+      slides = split();
+      show(0);
+    }
+  });
 })();
