@@ -86,6 +86,7 @@ var All = []Exercise{
 		Files: []string{"lock.go"},
 		Stories: []string{"mutual_exclusion", "crash_holding",
 			"crash_after_first_command", "client_clock_skew"},
+		Check: inOneCommand,
 		Start: lock.Flaws("crash_holding: orphaned",
 			"crash_after_first_command: orphaned"),
 		Previous: lock.Flaws("client_clock_skew: two holders"),
@@ -123,9 +124,11 @@ var All = []Exercise{
 		Task:  "leave no time between the comparison and the deletion",
 		Files: []string{"lock.go", "mine.lua"},
 		Stories: []string{"mutual_exclusion", "overrun_release", "slow_get",
-			"slow_release"},
-		Start:    lock.Flaws("slow_get: foreign release"),
-		Previous: lock.Flaws("slow_get: foreign release"),
+			"slow_release", "compare_twice"},
+		Start: lock.Flaws("slow_get: foreign release",
+			"compare_twice: foreign release"),
+		Previous: lock.Flaws("slow_get: foreign release",
+			"compare_twice: foreign release"),
 	},
 	{
 		Number: "08", Rung: "diamond/watchdog",
@@ -133,7 +136,8 @@ var All = []Exercise{
 		Task:  "keep the lease while the holder works, and report its loss",
 		Files: []string{"renew.lua"},
 		Stories: []string{"mutual_exclusion", "overrun_overlap",
-			"lost_lease_told", "renewal_after_unlock", "renewal_reacquires"},
+			"lost_lease_told", "renewal_after_unlock", "renewal_reacquires",
+			"lease_length"},
 		Start: lock.Flaws("lost_lease_told: not told, false success",
 			"renewal_reacquires: orphaned, foreign renewal"),
 		Previous: lock.Flaws("overrun_overlap: two holders",
@@ -268,9 +272,21 @@ func options(env lock.Env) []lock.Option {
 	return append([]lock.Option{lock.Clock(env.Now)}, env.Options...)
 }
 
-// onAnOldServer takes and releases the lock on a server that is older than the
-// options of SET.
+// inOneCommand takes the lock with its lease in one command.
+func inOneCommand(_ *testing.T, build lock.Build, _ scenarios.Report) error {
+	return onServer(build, func(string, []string) bool { return true })
+}
+
+// onAnOldServer does so on a server that is older than the options of SET.
 func onAnOldServer(_ *testing.T, build lock.Build, _ scenarios.Report) error {
+	return onServer(build, func(command string, args []string) bool {
+		return command != "SET" || len(args) <= 2
+	})
+}
+
+// onServer takes and releases the lock, and counts the commands. The server
+// answers a command that it doesn't know with an error.
+func onServer(build lock.Build, knows func(string, []string) bool) error {
 	ctx := context.Background()
 	redisServer := miniredis.NewMiniRedis()
 	if err := redisServer.Start(); err != nil {
@@ -279,7 +295,7 @@ func onAnOldServer(_ *testing.T, build lock.Build, _ scenarios.Report) error {
 	defer redisServer.Close()
 	redisServer.Server().SetPreHook(func(peer *server.Peer, command string,
 		args ...string) bool {
-		if command == "SET" && len(args) > 2 {
+		if !knows(command, args) {
 			peer.WriteError("ERR syntax error")
 			return true
 		}
@@ -304,8 +320,7 @@ func onAnOldServer(_ *testing.T, build lock.Build, _ scenarios.Report) error {
 	for range 2 { // the first round teaches the server the script
 		granted, err := owners[0].TryLock(ctx)
 		if err != nil {
-			return fmt.Errorf("an old server, whose SET has no options, is"+
-				" asked for the lock: %w", err)
+			return fmt.Errorf("take the lock that is free: %w", err)
 		}
 		if !granted {
 			return errors.New("the lock was free, and TryLock says that it was" +
@@ -320,8 +335,9 @@ func onAnOldServer(_ *testing.T, build lock.Build, _ scenarios.Report) error {
 				granted, err)
 		}
 		if len(sent.names) != 1 {
-			return fmt.Errorf("TryLock sent %d commands, %s, and not one",
-				len(sent.names), strings.Join(sent.names, " "))
+			return fmt.Errorf("TryLock sent %d commands, %s: take the lock and"+
+				" its lease in one", len(sent.names),
+				strings.Join(sent.names, " "))
 		}
 		if err := owners[0].Unlock(ctx); err != nil {
 			return fmt.Errorf("release the lock: %w", err)

@@ -61,7 +61,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	if l.end != nil {
 		l.end.Stop()
 	}
-	// The server is not told who asks: this deletes anybody's lock.
+	// DEL doesn't say who sends it: this deletes any client's lock.
 	deleted, err := l.rdb.Del(ctx, l.key).Result()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)

@@ -57,7 +57,7 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 		return false, lock.Failed(ctx, "read the deadline of", l.key, err)
 	}
 	// The holder wrote the deadline by its clock, and this compares it with
-	// ours. Who is ahead takes over a lock that is still held.
+	// ours. A clock that is ahead takes over a lock that is still held.
 	if now.UnixMilli() <= until {
 		return false, nil
 	}
@@ -77,7 +77,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 // Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
 // to release.
 func (l *Lock) Unlock(ctx context.Context) error {
-	// The server is not told who asks: this deletes anybody's lock.
+	// DEL doesn't say who sends it: this deletes any client's lock.
 	deleted, err := l.rdb.Del(ctx, l.key).Result()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)

@@ -1,4 +1,4 @@
-// Package gold is the start of exercise 04. Its flaw: every asker prolongs the lease.
+// Package gold is the start of exercise 04. Its flaw: every attempt extends the lease.
 package gold
 
 import (
@@ -38,8 +38,8 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
-	// Whoever took the key may have died before it set the lease. So everybody
-	// who asks makes sure that there is one.
+	// The holder may have crashed before it set the lease. So every client that
+	// asks makes sure that there is one.
 	if err := l.rdb.PExpire(ctx, l.key, l.ttl).Err(); err != nil {
 		return false, lock.Failed(ctx, "set the lease of", l.key, err)
 	}
@@ -55,7 +55,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 // Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
 // to release.
 func (l *Lock) Unlock(ctx context.Context) error {
-	// The server is not told who asks: this deletes anybody's lock.
+	// DEL doesn't say who sends it: this deletes any client's lock.
 	deleted, err := l.rdb.Del(ctx, l.key).Result()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)

@@ -1,4 +1,4 @@
-// Package platinum is the start of exercise 06. Its flaw: it looks whether, not whose.
+// Package platinum is the start of exercise 06. Its flaw: it checks that there is a lock, not whose it is.
 package platinum
 
 import (

@@ -1,4 +1,4 @@
-// Package diamond is the start of exercise 07. Its flaw: the script only looks.
+// Package diamond is the start of exercise 07. Its flaw: the script only compares.
 package diamond
 
 import (

@@ -1,4 +1,4 @@
-// Package reentrant is the start of exercise 09. Its flaw: only the handle knows its owner.
+// Package reentrant is the start of exercise 09. Its flaw: only the handle knows the owner.
 package reentrant
 
 import (

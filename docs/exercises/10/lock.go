@@ -1,4 +1,4 @@
-// Package notify is the start of exercise 10. Its flaw: the message is taken for a promise.
+// Package notify is the start of exercise 10. Its flaw: it relies on the message.
 package notify
 
 import (

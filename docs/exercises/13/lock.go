@@ -1,4 +1,4 @@
-// Package redlock is the start of exercise 13. Its flaw: nobody looks at the clock.
+// Package redlock is the start of exercise 13. Its flaw: it ignores the clock.
 package redlock
 
 import (

@@ -234,10 +234,16 @@
     if (e.key === 'Enter' && first) { location.href = first.href; }
   });
   if (query.has('poster')) { poster(); }
-  draw().then(function () { // diagrams are drawn while they can be measured
-    if (query.has('slides')) {
+  Promise.resolve(draw()).then(function () {
+    if (!query.has('slides')) { return; }
+    function begin() { // diagrams and players are drawn while they can be measured
       slides = split();
       show(0);
+    }
+    if (document.readyState === 'complete') {
+      begin();
+    } else {
+      window.addEventListener('load', begin);
     }
   });
 })();
