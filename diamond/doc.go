@@ -1,8 +1,8 @@
 // Package diamond is a lock that is released by comparing and deleting in one
 // step, at the server.
 //
-// This is the fifth and last step of the article [wukong]. The Redis page of SET
-// shows the same script (docs/sources.md).
+// This is the fifth and last step of the article [wukong]. The Redis page of
+// SET shows the same script (docs/sources.md).
 //
 // # What changed
 //
@@ -18,7 +18,8 @@
 //
 // # What still breaks
 //
-// Releasing is safe now. Holding is not: A doesn't learn that its lease is over.
+// Releasing is safe now. Holding is not: A doesn't learn that its lease is
+// over.
 //
 //   - overrun_overlap: A works for 15 s on a lease of 10 s. From 10 s on B
 //     holds the lock, too.

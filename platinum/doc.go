@@ -10,8 +10,8 @@
 // reads the key with GET and sends DEL only when it has found its own token
 // there.
 //
-// So gold's overrun ends well: A comes back, finds B's token, and Unlock returns
-// lock.ErrNotHeld.
+// So gold's overrun ends well: A comes back, finds B's token, and Unlock
+// returns lock.ErrNotHeld.
 //
 // The token belongs to a grant, not to a client. A client that kept one token
 // would take its next lock for the one that it has lost.

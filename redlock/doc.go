@@ -1,7 +1,8 @@
 // Package redlock is a lock on a majority of independent servers.
 //
-// The Redis page on distributed locks describes it; so do [survey] and [interview], with
-// five masters that know nothing of each other (docs/sources.md).
+// The Redis page on distributed locks describes it; so do [survey] and
+// [interview], with five masters that know nothing of each other
+// (docs/sources.md).
 //
 // # What changed
 //

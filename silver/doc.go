@@ -1,7 +1,7 @@
 // Package silver is a lock with a lease that comes one command too late.
 //
-// This is the second step of the article [wukong]. [survey] begins with it, and it is
-// the first version of the lock in [interview] (docs/sources.md).
+// This is the second step of the article [wukong]. [survey] begins with it, and
+// it is the first version of the lock in [interview] (docs/sources.md).
 //
 // # What changed
 //
@@ -35,8 +35,8 @@
 //     gone.
 //
 // Every rung from here on has at least one of these. A lease always trades
-// "locked forever" for "unlocked too early". [survey] says that one Redis server
-// makes the exclusion strict; with any lease it doesn't.
+// "locked forever" for "unlocked too early". [survey] says that one Redis
+// server makes the exclusion strict; with any lease it doesn't.
 //
 // # See it fail
 //

@@ -1,8 +1,9 @@
 // Package watchdog is a lock that renews its own lease, knows its own deadline,
 // and can be released after the caller's context has ended.
 //
-// Redisson made this known; [survey] and [interview] describe its watchdog, which looks
-// every 10 s (docs/sources.md). The lease that it renews is 30 s by default.
+// Redisson made this known; [survey] and [interview] describe its watchdog,
+// which looks every 10 s (docs/sources.md). The lease that it renews is 30 s by
+// default.
 //
 // # What changed
 //

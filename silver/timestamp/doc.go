@@ -1,8 +1,9 @@
 // Package timestamp is a lock whose value is its deadline: clients read the
 // clock, and the server never ends a lease.
 //
-// This is the second scheme of [survey]. The Redis page of SETNX describes it too, as
-// the way to lock before SET could do it in one command (docs/sources.md).
+// This is the second scheme of [survey]. The Redis page of SETNX describes it
+// too, as the way to lock before SET could do it in one command
+// (docs/sources.md).
 //
 // # What changed
 //
