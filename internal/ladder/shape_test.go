@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/pages"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -148,7 +149,7 @@ func fieldBlocks(t *testing.T, rung ladder.Rung) [][]string {
 		parser.ParseComments|parser.SkipObjectResolution)
 	require.NoError(t, err)
 	i := slices.IndexFunc(parsed.Decls, func(node ast.Decl) bool {
-		return keyOf(node) == "Lock"
+		return pages.Declared(node) == "Lock"
 	})
 	require.GreaterOrEqual(t, i, 0, "there is a type Lock")
 	spec := parsed.Decls[i].(*ast.GenDecl).Specs[0].(*ast.TypeSpec)

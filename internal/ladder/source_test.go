@@ -1,7 +1,6 @@
 package ladder_test
 
 import (
-	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/pages"
 )
 
 const module = "github.com/lockladder/lockladder"
@@ -118,7 +118,7 @@ func declarations(t *testing.T, file string) []declaration {
 		if line := strings.IndexByte(text[end:], '\n'); line >= 0 {
 			end += line
 		}
-		if key := keyOf(node); key != "" {
+		if key := pages.Declared(node); key != "" {
 			all = append(all, declaration{key,
 				strings.TrimSpace(text[done:end])})
 		}
@@ -128,33 +128,4 @@ func declarations(t *testing.T, file string) []declaration {
 		all = append(all, declaration{"the end", rest})
 	}
 	return all
-}
-
-// keyOf names a declaration; imports have no name.
-func keyOf(node ast.Decl) string {
-	switch d := node.(type) {
-	case *ast.FuncDecl:
-		if d.Recv == nil {
-			return d.Name.Name
-		}
-		receiver := d.Recv.List[0].Type
-		if star, ok := receiver.(*ast.StarExpr); ok {
-			receiver = star.X
-		}
-		return receiver.(*ast.Ident).Name + "." + d.Name.Name
-	case *ast.GenDecl:
-		var names []string
-		for _, spec := range d.Specs {
-			switch s := spec.(type) {
-			case *ast.TypeSpec:
-				names = append(names, s.Name.Name)
-			case *ast.ValueSpec:
-				for _, name := range s.Names {
-					names = append(names, name.Name)
-				}
-			}
-		}
-		return strings.Join(names, ", ")
-	}
-	return ""
 }

@@ -29,7 +29,7 @@ func Declarations(source string) ([]Declaration, error) {
 	}
 	var all []Declaration
 	for _, node := range parsed.Decls {
-		name := declared(node)
+		name := Declared(node)
 		if name == "" {
 			continue
 		}
@@ -56,8 +56,8 @@ func docOf(node ast.Decl) *ast.CommentGroup {
 	return nil
 }
 
-// declared names a declaration; imports have no name.
-func declared(node ast.Decl) string {
+// Declared names a declaration; imports have no name.
+func Declared(node ast.Decl) string {
 	switch d := node.(type) {
 	case *ast.FuncDecl:
 		if d.Recv == nil {
