@@ -17,6 +17,9 @@ import (
 
 // Every link of an exported site is relative and leads to a file of it.
 func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes every page of the site")
+	}
 	dir := filepath.Join(t.TempDir(), "site")
 	var out, errs bytes.Buffer
 	require.Equal(t, ok, run(t.Context(), []string{"-export", dir}, &out, &errs),

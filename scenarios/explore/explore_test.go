@@ -135,6 +135,9 @@ func TestALockThatLeaksIsAnError(t *testing.T) {
 }
 
 func TestALockThatHoldsAMutexOverACommandIsAnError(t *testing.T) {
+	if testing.Short() {
+		t.Skip("such a lock is noticed after seconds of real time")
+	}
 	t.Parallel()
 	var mu sync.Mutex
 	_, err := explore(t, twisted(func(ctx context.Context, env lock.Env) {
