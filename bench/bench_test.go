@@ -6,24 +6,24 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/benchmark/nodes"
-	"github.com/lockladder/lockladder/internal/benchmark/sale"
 )
 
-// BenchmarkInventory measures every rung and baseline. One iteration is a whole
-// sale; its time per operation is that of a client's turn, without the warming
+// BenchmarkInventory measures every rung and baseline. One iteration is a whole run of the
+// inventory; its time per operation is that of a client's turn, without the warming
 // up. In a name the dot stands for the slash of the rung's.
 func BenchmarkInventory(b *testing.B) {
 	for _, clients := range []int{100, 1000} {
 		servers := nodes.Embed(5, nodes.Config{Clients: clients})
-		runner := &sale.Runner{Servers: servers, Settings: sale.Settings{
+		runner := &inventory.Runner{Servers: servers, Settings: inventory.Settings{
 			Clients: clients,
-			Stock:   sale.DefaultStock,
-			TTL:     sale.DefaultTTL,
-			Timeout: sale.DefaultTimeout,
-			Grace:   sale.DefaultGrace,
+			Stock:   inventory.DefaultStock,
+			TTL:     inventory.DefaultTTL,
+			Timeout: inventory.DefaultTimeout,
+			Grace:   inventory.DefaultGrace,
 		}}
-		for _, subject := range sale.Around(benchmark.Rungs()...) {
+		for _, subject := range inventory.Around(benchmark.Rungs()...) {
 			name := strings.ReplaceAll(subject.Name, "/", ".")
 			b.Run(fmt.Sprintf("rung=%s/clients=%d", name, clients),
 				func(b *testing.B) { sell(b, runner, subject) })
@@ -34,7 +34,7 @@ func BenchmarkInventory(b *testing.B) {
 	}
 }
 
-func sell(b *testing.B, runner *sale.Runner, subject benchmark.Subject) {
+func sell(b *testing.B, runner *inventory.Runner, subject benchmark.Subject) {
 	sums := map[string]float64{} // what was not measured is not reported
 	add := func(unit string, figure *float64) {
 		if figure != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/benchmark/machine"
 	"github.com/lockladder/lockladder/internal/benchmark/nodes"
-	"github.com/lockladder/lockladder/internal/benchmark/sale"
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -45,14 +45,14 @@ func BenchmarkSerialLimit(b *testing.B) {
 		require.NoError(b, err)
 		defer undo()
 	}
-	runner := &sale.Runner{Servers: ours, Settings: sale.Settings{
+	runner := &inventory.Runner{Servers: ours, Settings: inventory.Settings{
 		Clients: turns,
 		Stock:   turns,
-		TTL:     sale.DefaultTTL,
-		Timeout: sale.DefaultTimeout,
-		Grace:   sale.DefaultGrace,
+		TTL:     inventory.DefaultTTL,
+		Timeout: inventory.DefaultTimeout,
+		Grace:   inventory.DefaultGrace,
 	}}
-	serial, err := benchmark.Select(sale.Around(), "serial-limit")
+	serial, err := benchmark.Select(inventory.Around(), "serial-limit")
 	require.NoError(b, err)
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr(),
 		Password: password})
@@ -93,7 +93,7 @@ return 0`)
 	start := time.Now()
 	for range turns {
 		granted, err := rdb.SetNX(ctx, "bare:lock", "alone",
-			sale.DefaultTTL).Result()
+			inventory.DefaultTTL).Result()
 		if err != nil || !granted {
 			b.Fatal("acquire:", granted, err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/lockladder/lockladder/alternatives/mysql"
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
 	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/benchmark/sale"
+	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -33,7 +33,7 @@ type store struct {
 var (
 	mariaDB   = store{installed: servers.HasMariaDB}
 	zooKeeper = store{servers.HasZooKeeper, func(time.Duration) time.Duration {
-		return sale.DefaultTTL // that of the session, which all share
+		return inventory.DefaultTTL // that of the session, which all share
 	}}
 	etcdStore = store{servers.HasEtcd, func(asked time.Duration) time.Duration {
 		return (asked + time.Second - 1).Truncate(time.Second)
@@ -116,17 +116,17 @@ func optimistic(name string, on func(*sql.DB) *mysql.Optimistic) (
 	row benchmark.Subject) {
 	row = mariaDB.row(name)
 	row.Kind = benchmark.Baseline
-	row.Open = func(ctx context.Context, amount int) (benchmark.Shop, error) {
+	row.Open = func(ctx context.Context, amount int) (benchmark.Stock, error) {
 		db, end, err := startMariaDB(ctx)
 		if err != nil {
-			return benchmark.Shop{}, fmt.Errorf("start a server: %w", err)
+			return benchmark.Stock{}, fmt.Errorf("start a server: %w", err)
 		}
 		take := on(db)
 		if err := take.Fill(ctx, amount); err != nil {
 			end()
-			return benchmark.Shop{}, err
+			return benchmark.Stock{}, err
 		}
-		return benchmark.Shop{
+		return benchmark.Stock{
 			Take: take.Attempt,
 			Left: func(ctx context.Context) (int64, error) {
 				left, err := take.Left(ctx)
@@ -193,7 +193,7 @@ func onZooKeeper(build func(*zookeeper.Session, lock.Env) (lock.Lock,
 			return nil, nil, err
 		}
 		session, err := zookeeper.Open([]string{server.Addr()},
-			sale.DefaultTTL, nil)
+			inventory.DefaultTTL, nil)
 		if err != nil {
 			server.Stop()
 			return nil, nil, err

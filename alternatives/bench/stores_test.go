@@ -14,7 +14,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/command"
-	"github.com/lockladder/lockladder/internal/benchmark/sale"
+	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -119,7 +119,7 @@ func TestAStoreThatIsNotInstalledIsLeftOutAndNamed(t *testing.T) {
 // The pause of MySQL's polling rows is -poll's, or their own.
 func TestMySQLsRowsWaitAsLongAsTheTableSays(t *testing.T) {
 	for _, name := range []string{"mysql/record", "mysql/lease"} {
-		assert.Equal(t, askEvery, sale.Settings{}.Pause(row(t, name), false))
+		assert.Equal(t, askEvery, inventory.Settings{}.Pause(row(t, name), false))
 	}
 	assert.Equal(t, 7*time.Millisecond, pause(lock.Env{Options: []lock.Option{
 		lock.PollEvery(7 * time.Millisecond)}}))

@@ -30,7 +30,7 @@ type Part struct {
 	Took        time.Duration // from the start to the last end
 	CPU         time.Duration // of the process, 0 when unknown
 	Memory      int64         // most of the process so far, in bytes; likewise
-	Left        *int64        // of a shop's stock, nil when it is in Redis
+	Left        *int64        // of a stock, nil when it is in Redis
 }
 
 // Add adds another part. Clients of different processes may have been inside at

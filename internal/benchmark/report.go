@@ -10,12 +10,12 @@ import (
 // ReportOf is a run of a workload whose rows are these.
 type ReportOf[R any] struct {
 	Schema   int    `json:"schema"`             // 2
-	Workload string `json:"workload,omitempty"` // none: the sale
+	Workload string `json:"workload,omitempty"` // none: the inventory
 	Env      Env    `json:"env"`
 	Rows     []R    `json:"rows"`
 }
 
-// Report is a run of the sale.
+// Report is a run of the inventory workload.
 type Report = ReportOf[Row]
 
 // Of is the report with rows of the type that they have.
@@ -65,7 +65,7 @@ func (r ReportOf[R]) Write(w io.Writer) error {
 	return nil
 }
 
-// WriteBenchstat writes a report of the sale as the text that benchstat compares, under
+// WriteBenchstat writes a report of the inventory as the text that benchstat compares, under
 // the names of go test -bench: a line for each round, whose time per operation
 // is that of a client's turn.
 func WriteBenchstat(r Report, w io.Writer) error {

@@ -47,8 +47,8 @@ type Subject struct {
 	// bounds the making only.
 	Share func(ctx context.Context) (build lock.Build, end func(), err error)
 
-	// Open opens a shop; it replaces Build where there is no lock.
-	Open func(ctx context.Context, stock int) (Shop, error)
+	// Open makes such a stock; it replaces Build where there is no lock.
+	Open func(ctx context.Context, stock int) (Stock, error)
 
 	// OwnServer says that Share or Open starts a server for the row. Clients of
 	// another process would not have it, nor would one that crashes: that one
@@ -68,9 +68,9 @@ type Subject struct {
 	Poll time.Duration
 }
 
-// Shop is a stock in another store than Redis that is sold without a lock: who
+// Stock is a stock in another store than Redis that is sold without a lock: who
 // takes says what it has read, and is refused when that is no longer so.
-type Shop struct {
+type Stock struct {
 	// Take makes one attempt. It is accepted when the stock had not changed
 	// since it was read, and has taken one if there was any. After an error one
 	// may be taken, or not. Many clients call it at once.
@@ -79,7 +79,7 @@ type Shop struct {
 	// Left is what is left of the stock.
 	Left func(ctx context.Context) (int64, error)
 
-	// Close ends what was made for the shop.
+	// Close ends what was made for the stock.
 	Close func()
 }
 

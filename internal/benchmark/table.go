@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Layout renders rows of the sale as text, one after the other, so that a row can be shown as
+// Layout renders rows of the inventory as text, one after the other, so that a row can be shown as
 // soon as it is measured. Numbers stand under their heads.
 type Layout struct {
 	// Width is how many columns the reader's terminal has, 0 when unknown. In

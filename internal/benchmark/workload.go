@@ -88,7 +88,7 @@ type Format struct {
 	Write       func(ReportOf[any], io.Writer) error
 }
 
-// Basic are the settings that all workloads have besides the sale, and what such a
+// Basic are the settings that all workloads have besides the inventory, and what such a
 // one has to say of itself where there is nothing special.
 type Basic struct {
 	Servers *nodes.Servers

@@ -20,16 +20,16 @@ var mayImport = map[string]string{
 	"docs/transactions":  "",
 	"internal/benchmark": "internal/benchmark/nodes internal/ladder lock",
 	"internal/benchmark/command": "internal/benchmark internal/benchmark/machine " +
-		"internal/benchmark/nodes internal/benchmark/sale " +
+		"internal/benchmark/nodes internal/benchmark/inventory " +
 		"internal/jobs/cache internal/jobs/imports internal/servers " +
 		"lock",
 	"internal/benchmark/costs": "internal/benchmark internal/benchmark/nodes " +
-		"internal/benchmark/sale internal/lab lock",
+		"internal/benchmark/inventory internal/lab lock",
 	"internal/benchmark/machine": "",
 	"internal/benchmark/nodes": "internal/benchmark/machine internal/collector " +
 		"lock",
 	"internal/benchmark/report": "internal/benchmark lock",
-	"internal/benchmark/sale": "internal/benchmark internal/benchmark/machine " +
+	"internal/benchmark/inventory": "internal/benchmark internal/benchmark/machine " +
 		"internal/benchmark/nodes internal/benchmark/report " +
 		"internal/process lock",
 	"internal/collector": "",

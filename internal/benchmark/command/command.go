@@ -19,8 +19,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/benchmark/nodes"
-	"github.com/lockladder/lockladder/internal/benchmark/sale"
 	"github.com/lockladder/lockladder/internal/jobs/cache"
 	"github.com/lockladder/lockladder/internal/jobs/imports"
 	"github.com/lockladder/lockladder/internal/servers"
@@ -49,14 +49,14 @@ type Command struct {
 	// among them by name.
 	Locks []benchmark.Subject
 
-	// Note is a line below the header of the sale, "" for none.
+	// Note is a line below the header of the inventory, "" for none.
 	Note string
 }
 
 // workloads are what can be done behind the locks; the first is the usual one.
 func (c Command) workloads() []benchmark.Workload {
 	return []benchmark.Workload{
-		&sale.Workload{About: c.Intro, Note: c.Note},
+		&inventory.Workload{About: c.Intro, Note: c.Note},
 		&cache.Workload{},
 		&imports.Workload{},
 	}
@@ -66,7 +66,7 @@ func (c Command) workloads() []benchmark.Workload {
 func (c Command) Main() {
 	// The library would add lines of its own to the one that says what failed.
 	logging.Disable()
-	sale.Serve(c.Locks) // where this process is one of a run's
+	inventory.Serve(c.Locks) // where this process is one of a run's
 	imports.Serve(c.lock)
 	// A reader that goes away must end the run, not the process: what the run
 	// has on a server is removed at its end.
@@ -99,7 +99,7 @@ func (c Command) Run(ctx context.Context, args []string,
 		return Usage
 	}
 	run := o.measure
-	if w, is := o.workload.(*sale.Workload); is && w.SizeTTL {
+	if w, is := o.workload.(*inventory.Workload); is && w.SizeTTL {
 		run = o.size
 	}
 	if err := run(ctx, stdout, stderr); err != nil {

@@ -120,7 +120,7 @@ func (o *options) parse(locks []benchmark.Subject, args []string,
 	}
 	if o.workload.Name() == o.usual { // it was found before, and is shown here
 		flags.String("workload", o.usual, "what is done behind the locks: "+
-			"sale, cache or import; each has flags of\nits own, see -workload "+
+			"inventory, cache or import; each has flags of\nits own, see -workload "+
 			"cache -help")
 	}
 	if err := flags.Parse(args); err != nil {

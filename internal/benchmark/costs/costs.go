@@ -15,8 +15,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/benchmark/nodes"
-	"github.com/lockladder/lockladder/internal/benchmark/sale"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -34,7 +34,7 @@ const Seed = 1
 // Measure lets the clients of one process take turns at a stock, in virtual
 // time. settings changes what is measured; nil changes nothing.
 func Measure(t *testing.T, subject benchmark.Subject, clients int,
-	settings func(*sale.Settings)) (benchmark.Row, error) {
+	settings func(*inventory.Settings)) (benchmark.Row, error) {
 	t.Helper()
 	return MeasureOver(t, subject, clients, 0, settings)
 }
@@ -42,7 +42,7 @@ func Measure(t *testing.T, subject benchmark.Subject, clients int,
 // MeasureOver is Measure for clients that share so many connections; 0 is one
 // for each.
 func MeasureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
-	settings func(*sale.Settings)) (row benchmark.Row, err error) {
+	settings func(*inventory.Settings)) (row benchmark.Row, err error) {
 	t.Helper()
 	if pool > 0 {
 		// Who waits for a connection takes a timer from a pool that the driver
@@ -56,7 +56,7 @@ func MeasureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
 	told := lab.Run(t, lab.Config{
 		Nodes: count,
 		Key:   "lock",
-		TTL:   sale.DefaultTTL,
+		TTL:   inventory.DefaultTTL,
 		Seen: func(_ int, _ *server.Peer, command string, _ []string) {
 			if command != "HELLO" {
 				calls.Add(1)
@@ -73,10 +73,10 @@ func MeasureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
 			return process.Dial(w.Node(node))
 		}, calls.Load)
 		defer servers.Close(context.Background())
-		runner := &sale.Runner{Servers: servers, Settings: sale.Settings{
+		runner := &inventory.Runner{Servers: servers, Settings: inventory.Settings{
 			Clients: clients,
 			Stock:   clients, // so that no section is shorter than another
-			TTL:     sale.DefaultTTL,
+			TTL:     inventory.DefaultTTL,
 			Poll:    lock.DefaultPoll,
 			Timeout: time.Hour,
 			Grace:   time.Hour,

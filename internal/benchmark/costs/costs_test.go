@@ -12,7 +12,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/costs"
-	"github.com/lockladder/lockladder/internal/benchmark/sale"
+	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/pages/generated"
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 func subjects() []benchmark.Subject {
-	return sale.Around(benchmark.Rungs()...)
+	return inventory.Around(benchmark.Rungs()...)
 }
 
 func subject(t *testing.T, name string) benchmark.Subject {
@@ -38,7 +38,7 @@ func subject(t *testing.T, name string) benchmark.Subject {
 }
 
 func measure(t *testing.T, name string, clients int,
-	settings func(*sale.Settings)) benchmark.Row {
+	settings func(*inventory.Settings)) benchmark.Row {
 	t.Helper()
 	row, err := costs.Measure(t, subject(t, name), clients, settings)
 	require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestARoundTripTakesAsLongAsItIsSaidTo(t *testing.T) {
 }
 
 func TestAMutexInEachServiceOversells(t *testing.T) {
-	row := measure(t, "mutex-per-service", 100, func(r *sale.Settings) {
+	row := measure(t, "mutex-per-service", 100, func(r *inventory.Settings) {
 		r.Stock = 10
 	})
 	assert.Equal(t, new(int64(4)), row.MaxHolders)
@@ -122,13 +122,13 @@ func TestAMutexInEachServiceOversells(t *testing.T) {
 }
 
 func TestNoLockOversells(t *testing.T) {
-	row := measure(t, "no-lock", 100, func(r *sale.Settings) { r.Stock = 10 })
+	row := measure(t, "no-lock", 100, func(r *inventory.Settings) { r.Stock = 10 })
 	assert.Positive(t, row.Oversold)
 }
 
 func TestNoRungOversellsWithoutFaults(t *testing.T) {
 	for _, rung := range ladder.Rungs {
-		row := measure(t, rung.Name, 20, func(r *sale.Settings) {
+		row := measure(t, rung.Name, 20, func(r *inventory.Settings) {
 			r.Stock = 10
 		})
 		assert.Equal(t, new(int64(1)), row.MaxHolders, rung.Name)
@@ -144,7 +144,7 @@ func faults(t *testing.T, seed uint64, of []benchmark.Subject) string {
 	text := table.Head()
 	for _, subject := range of {
 		text += table.Row(measure(t, subject.Name, 40,
-			func(r *sale.Settings) {
+			func(r *inventory.Settings) {
 				r.Stock, r.TTL, r.Seed = 15, 200*time.Millisecond, seed
 				r.Crash, r.Overrun = 0.05, 0.1
 				r.Timeout = 2 * time.Second
@@ -168,7 +168,7 @@ func TestTheSameSeedGivesTheSameTable(t *testing.T) {
 // Who has had a turn queues up behind all others: in a closed loop everybody waits
 // for as long, and has as many turns.
 func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
-	row := measure(t, "reentrant/cohort", 100, func(r *sale.Settings) {
+	row := measure(t, "reentrant/cohort", 100, func(r *inventory.Settings) {
 		r.Loop, r.Stock, r.Rounds = time.Second, 1_000_000, 2
 	})
 	require.NotNil(t, row.Jain)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/costs"
-	"github.com/lockladder/lockladder/internal/benchmark/sale"
+	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
@@ -54,7 +54,7 @@ func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
 	var rows []benchmark.Row
 	for _, pause := range []time.Duration{1, 2, 5, 10, 20, 50, 100, 200, 500,
 		1000} {
-		row := measure(t, "gold", 100, func(r *sale.Settings) {
+		row := measure(t, "gold", 100, func(r *inventory.Settings) {
 			r.Poll = pause * time.Millisecond
 		})
 		rows = append(rows, row)
@@ -73,7 +73,7 @@ func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
 		"commands a section", "wait p50, ms", "wait max, ms")
 	var speed []float64
 	for _, fixed := range []bool{false, true} {
-		row := measure(t, "gold", 100, func(r *sale.Settings) {
+		row := measure(t, "gold", 100, func(r *inventory.Settings) {
 			r.FixedPoll = fixed
 		})
 		l.line(map[bool]string{false: "with full jitter", true: "fixed"}[fixed],
@@ -92,7 +92,7 @@ func TestWithTooFewConnectionsTheHolderQueuesBehindThoseWhoWaitForIt(
 	var speed []float64
 	for _, pool := range []int{108, 20, 10} {
 		row, err := costs.MeasureOver(t, subject(t, "gold"), 100, pool,
-			func(r *sale.Settings) { r.Poll = 2 * time.Millisecond })
+			func(r *inventory.Settings) { r.Poll = 2 * time.Millisecond })
 		require.NoError(t, err)
 		require.Zero(t, row.Failures, row.FirstFailure)
 		l.line(fmt.Sprint(pool), perSecond(row), wait(row.Wait.P50),
@@ -110,7 +110,7 @@ func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
 		"wait max, ms", "jain", "in order, %")
 	for _, name := range []string{"gold", "reentrant/notify"} {
 		for _, loop := range []time.Duration{0, time.Second} {
-			row := measure(t, name, 20, func(r *sale.Settings) {
+			row := measure(t, name, 20, func(r *inventory.Settings) {
 				r.Loop, r.Stock = loop, 1_000_000
 			})
 			turns := "one each"

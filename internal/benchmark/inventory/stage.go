@@ -1,4 +1,4 @@
-package sale
+package inventory
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // stage is a round that is about to begin: every client has its lock.
 type stage struct {
-	sale    *sale
+	round   *round
 	clients []*client
 	turns   []turn
 	each    int // turns of each client, 0 in a closed loop
@@ -33,12 +33,12 @@ func (st *stage) end() {
 	}
 }
 
-// seat makes the turn of every client of this process, and makes the process
+// assign makes the turn of every client of this process, and makes the process
 // ready for a round.
-func (r *Runner) seat(ctx context.Context, subject benchmark.Subject,
+func (r *Runner) assign(ctx context.Context, subject benchmark.Subject,
 	clients []redis.UniversalClient) (*stage, error) {
 	services := max(r.of, 1)
-	s := &sale{
+	s := &round{
 		env:     lock.Env{TTL: r.TTL, Dial: r.Servers.Dial},
 		rdb:     clients[0],
 		think:   r.Think,
@@ -57,7 +57,7 @@ func (r *Runner) seat(ctx context.Context, subject benchmark.Subject,
 		s.env.Nodes = clients
 	}
 	start := baselines[subject.Name].start
-	st := &stage{sale: s, each: max(r.Ops, 1), closed: r.Loop > 0}
+	st := &stage{round: s, each: max(r.Ops, 1), closed: r.Loop > 0}
 	if subject.Share != nil {
 		build, end, err := subject.Share(ctx)
 		if err != nil {
@@ -67,21 +67,21 @@ func (r *Runner) seat(ctx context.Context, subject benchmark.Subject,
 		st.ends = append(st.ends, end)
 	}
 	if subject.Open != nil {
-		_, stock := r.size(subject)
-		shop, err := subject.Open(ctx, stock)
+		_, amount := r.size(subject)
+		store, err := subject.Open(ctx, amount)
 		if err != nil {
 			return st, err
 		}
-		start = func(*sale) (seating, error) { return visit(shop), nil }
-		st.ends, st.left = append(st.ends, shop.Close), shop.Left
+		start = func(*round) (assignment, error) { return withoutRedis(store), nil }
+		st.ends, st.left = append(st.ends, store.Close), store.Left
 	}
 	drawn := fates(r.Clients, r.Crash, r.Overrun, r.Seed)
 	for i := r.service; i < r.Clients; i += services {
-		c := &client{sale: s, number: i, fate: drawn[i]}
+		c := &client{round: s, number: i, fate: drawn[i]}
 		st.clients = append(st.clients, c)
 	}
 	if alone(subject) {
-		st.clients = []*client{{sale: s}}
+		st.clients = []*client{{round: s}}
 		st.each, _ = r.size(subject)
 	}
 	if st.closed {
@@ -105,8 +105,8 @@ func (r *Runner) seat(ctx context.Context, subject benchmark.Subject,
 
 // prepare prepares what the clients of a subject have in common. It returns nil
 // when each builds a lock.
-func prepare(ctx context.Context, s *sale, subject benchmark.Subject,
-	start func(*sale) (seating, error)) (seating, error) {
+func prepare(ctx context.Context, s *round, subject benchmark.Subject,
+	start func(*round) (assignment, error)) (assignment, error) {
 	if start != nil {
 		return start(s)
 	}
@@ -119,12 +119,12 @@ func prepare(ctx context.Context, s *sale, subject benchmark.Subject,
 
 // turn makes one client's turn: a lock of its own, or what next makes.
 func (r *Runner) turn(ctx context.Context, st *stage, subject benchmark.Subject,
-	c *client, next seating) (turn, error) {
+	c *client, next assignment) (turn, error) {
 	c.die = func() {}
 	if next != nil {
 		return next(c)
 	}
-	env, build := st.sale.env, subject.Build
+	env, build := st.round.env, subject.Build
 	env.Options = c.options()
 	if c.fate == crashes {
 		// Who dies alone has lived alone: with connections of its own.
@@ -183,7 +183,7 @@ func (r *Runner) open(ctx context.Context, st *stage, at time.Time) benchmark.Pa
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 
-	s := st.sale
+	s := st.round
 	gate := make(chan struct{})
 	ready, through := make(chan struct{}), make(chan struct{})
 	for i, take := range st.turns {

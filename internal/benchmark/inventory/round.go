@@ -1,4 +1,4 @@
-package sale
+package inventory
 
 import (
 	"context"
@@ -20,9 +20,9 @@ import (
 // critical section: it finishes the section and releases the lock.
 const finishWithin = 10 * time.Second
 
-// sale is one round of a row under way, as one process sees it: one stock, sold
+// round is one round of a row under way, as one process sees it: one stock, sold
 // to all clients.
-type sale struct {
+type round struct {
 	env      lock.Env // what locks are built with
 	rdb      redis.UniversalClient
 	stockKey string
@@ -43,7 +43,7 @@ type sale struct {
 
 // client is one customer. It is used by one goroutine.
 type client struct {
-	*sale
+	*round
 	number int // among all clients of all processes, from 0
 	fate   fate
 	die    func() // ends the client's own connections, for who is to crash
@@ -61,8 +61,8 @@ var (
 	errCrashed = errors.New("the client has crashed")
 )
 
-// seating gives a client its turn. It sends nothing.
-type seating func(c *client) (turn, error)
+// assignment gives a client its turn. It sends nothing.
+type assignment func(c *client) (turn, error)
 
 // options are the settings of one client's lock, with its own source of jitter
 // and of tokens when the run has a seed.
@@ -163,7 +163,7 @@ func (c *client) section(ctx, own context.Context, asked int64) error {
 }
 
 // now is the time since the row began.
-func (s *sale) now() int64 { return int64(time.Since(s.started)) }
+func (s *round) now() int64 { return int64(time.Since(s.started)) }
 
 // count adds the attempts of one acquisition.
 func (c *client) count(seen *nodes.Attempts, granted bool) {
@@ -201,7 +201,7 @@ func (c *client) serve(ctx context.Context, n int, take turn) {
 	c.result.Served = append(c.result.Served, float64(c.served))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sale.result.Add(&c.result)
+	c.round.result.Add(&c.result)
 }
 
 func (c *client) failed(err error) {

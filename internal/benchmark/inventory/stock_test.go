@@ -1,4 +1,4 @@
-package sale_test
+package inventory_test
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/benchmark/sale"
+	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/lock"
 )
 
-// counter is a shop in memory. Without compare it writes what it likes.
+// counter is a stock in memory. Without compare it writes what it likes.
 type counter struct {
 	stock   atomic.Int64
 	compare bool
@@ -23,11 +23,11 @@ type counter struct {
 }
 
 func (c *counter) subject() benchmark.Subject {
-	return benchmark.Subject{Name: "shop", Kind: benchmark.Baseline,
+	return benchmark.Subject{Name: "store", Kind: benchmark.Baseline,
 		OwnServer: true,
-		Open: func(_ context.Context, amount int) (benchmark.Shop, error) {
+		Open: func(_ context.Context, amount int) (benchmark.Stock, error) {
 			c.stock.Store(int64(amount))
-			return benchmark.Shop{Take: c.take, Left: c.left,
+			return benchmark.Stock{Take: c.take, Left: c.left,
 				Close: func() { c.closed.Store(true) }}, nil
 		}}
 }
@@ -50,9 +50,9 @@ func (c *counter) left(context.Context) (int64, error) {
 	return c.stock.Load(), nil
 }
 
-func TestAShopSellsWithoutALockAndCountsWhoWasRefused(t *testing.T) {
-	shop := &counter{compare: true, meet: meeting(2)}
-	row := measure(t, embedded(t, 2, 5), shop.subject())
+func TestAStockSellsWithoutALockAndCountsWhoWasRefused(t *testing.T) {
+	store := &counter{compare: true, meet: meeting(2)}
+	row := measure(t, embedded(t, 2, 5), store.subject())
 
 	assert.True(t, row.Finished)
 	assert.EqualValues(t, 2, row.Sections)
@@ -61,20 +61,20 @@ func TestAShopSellsWithoutALockAndCountsWhoWasRefused(t *testing.T) {
 	assert.Equal(t, new(int64(1)), row.Retries, "two read, and one was first")
 	assert.Zero(t, row.LostUpdates)
 	assert.Nil(t, row.MaxHolders, "nobody is inside of anything")
-	assert.True(t, shop.closed.Load())
+	assert.True(t, store.closed.Load())
 }
 
-func TestAnEmptyShopSellsNothing(t *testing.T) {
-	shop := &counter{compare: true, meet: func(context.Context) {}}
-	row := measure(t, embedded(t, 4, 1), shop.subject())
+func TestAnEmptyStockSellsNothing(t *testing.T) {
+	store := &counter{compare: true, meet: func(context.Context) {}}
+	row := measure(t, embedded(t, 4, 1), store.subject())
 	assert.EqualValues(t, 4, row.Sections)
 	assert.EqualValues(t, 1, row.Sold)
 	assert.Equal(t, new(int64(0)), row.Left)
 }
 
-func TestWhatAShopHasSoldAndStillHasIsALostUpdate(t *testing.T) {
-	shop := &counter{meet: meeting(2)}
-	row := measure(t, embedded(t, 2, 5), shop.subject())
+func TestWhatAStockHasSoldAndStillHasIsALostUpdate(t *testing.T) {
+	store := &counter{meet: meeting(2)}
+	row := measure(t, embedded(t, 2, 5), store.subject())
 	assert.EqualValues(t, 2, row.Sold)
 	assert.Equal(t, new(int64(4)), row.Left)
 	assert.EqualValues(t, 1, row.LostUpdates)
@@ -108,7 +108,7 @@ func TestTheRunsEndEndsTheStartOfARowsServer(t *testing.T) {
 }
 
 func TestARowsOwnPauseIsForWhoAsksForNone(t *testing.T) {
-	s := sale.Settings{Clients: 1000}
+	s := inventory.Settings{Clients: 1000}
 	subject := benchmark.Subject{Poll: 20 * time.Millisecond}
 	assert.Equal(t, 20*time.Millisecond, s.Pause(subject, true))
 	s.Poll = time.Second

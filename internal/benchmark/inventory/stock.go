@@ -1,4 +1,4 @@
-package sale
+package inventory
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// visit is a client's turn in a shop. Refused clients wait as long as those of
+// withoutRedis is a client's turn at a stock in another store. Refused clients wait as long as those of
 // a lock do.
-func visit(shop benchmark.Shop) seating {
+func withoutRedis(stock benchmark.Stock) assignment {
 	return func(c *client) (turn, error) {
 		opts, err := lock.Configure([]redis.UniversalClient{c.rdb}, c.env.Key,
 			c.env.TTL, c.options())
@@ -19,7 +19,7 @@ func visit(shop benchmark.Shop) seating {
 			return nil, err
 		}
 		return c.optimistic(opts, func(ctx context.Context) (bool, error) {
-			accepted, taken, err := shop.Take(ctx)
+			accepted, taken, err := stock.Take(ctx)
 			if taken && err == nil {
 				c.result.Sold++
 			}

@@ -1,4 +1,4 @@
-package sale
+package inventory
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 const maxClients = 60_000
 
 // loopStock is the stock of a closed loop. With the usual one all but the first
-// moments would be spent in a shop that has sold out, where a turn costs less.
+// moments would be spent on a stock that has sold out, where a turn costs less.
 const loopStock = 1_000_000
 
 // struckTTL is the lease of a run with faults: what was orphaned blocks the
@@ -31,7 +31,7 @@ const struckTTL = 200 * time.Millisecond
 // pairedRounds is how often a row on real servers is measured.
 const pairedRounds = 5
 
-// Workload is the sale as a program runs it: a table for each number of clients
+// Workload is the inventory as a program runs it: a table for each number of clients
 // and each pause.
 type Workload struct {
 	About string // what -help says first
@@ -50,13 +50,13 @@ type Workload struct {
 	pin      bool
 	real     bool
 
-	run    benchmark.Run
-	pinned *int
-	crew   *Crew
+	run     benchmark.Run
+	pinned  *int
+	workers *Workers
 }
 
-// Name is sale.
-func (w *Workload) Name() string { return "sale" }
+// Name is inventory.
+func (w *Workload) Name() string { return "inventory" }
 
 // Intro is what it is about.
 func (w *Workload) Intro() string { return w.About }
@@ -252,7 +252,7 @@ func (w *Workload) Begin(ctx context.Context, run benchmark.Run) (
 		w.pinned, undo = &cpu, back
 	}
 	if w.services > 1 {
-		if w.crew, err = StartCrew(ctx, w.services, run.Servers,
+		if w.workers, err = StartWorkers(ctx, w.services, run.Servers,
 			w.Config()); err != nil {
 			undo()
 			return nil, err
@@ -260,10 +260,10 @@ func (w *Workload) Begin(ctx context.Context, run benchmark.Run) (
 	}
 	return func() error {
 		defer undo()
-		if w.crew == nil {
+		if w.workers == nil {
 			return nil
 		}
-		return w.crew.Close()
+		return w.workers.Close()
 	}, nil
 }
 
@@ -279,8 +279,8 @@ func (w *Workload) Describe(env *benchmark.Env) {
 		env.Seed = &s.Seed
 	}
 	peak := machine.PeakMemory()
-	if w.crew != nil {
-		peak = w.crew.PeakMemory() // the clients are there
+	if w.workers != nil {
+		peak = w.workers.PeakMemory() // the clients are there
 	}
 	if peak > 0 {
 		env.PeakMemoryMB = new(math.Round(float64(peak) / (1 << 20)))
@@ -301,7 +301,7 @@ func (w *Workload) Tables() []benchmark.Table {
 	for _, clients := range w.clients {
 		for _, poll := range w.polls {
 			r := &Runner{Settings: w.table(clients, poll),
-				Servers: w.run.Servers, Crew: w.crew}
+				Servers: w.run.Servers, Workers: w.workers}
 			all = append(all, benchmark.Table{
 				Title: w.title(clients, poll),
 				Head:  text.Head(),

@@ -1,8 +1,8 @@
-// Package sale is the inventory decrement: many clients share a stock, and each of
+// Package inventory is the inventory decrement: many clients share a stock, and each of
 // them once acquires the lock, reads the stock, takes one if there is any, and
 // releases. It measures whatever it is given: the rungs, the baselines that it
 // brings along, and anybody's lock.
-package sale
+package inventory
 
 import (
 	"context"
@@ -25,8 +25,8 @@ type Runner struct {
 	Settings
 	Servers *nodes.Servers
 
-	// Crew are the processes that the clients live in; nil: this one.
-	Crew *Crew
+	// Workers are the processes that the clients live in; nil: this one.
+	Workers *Workers
 
 	// Think is called inside every critical section between the reading of
 	// the stock and the taking, with a context that ends with the row. Tests
@@ -64,8 +64,8 @@ func (r *Runner) Progress() Progress {
 		p.started = time.Time{}
 	}
 	if st := r.stage.Load(); st != nil {
-		p.Sections, p.Turns = int(st.sale.sections.Load()), st.sale.turns
-		p.Elapsed = time.Since(st.sale.started)
+		p.Sections, p.Turns = int(st.round.sections.Load()), st.round.turns
+		p.Elapsed = time.Since(st.round.started)
 	}
 	return p
 }
@@ -153,7 +153,7 @@ func (r *Runner) compare(row *benchmark.Row, subject benchmark.Subject) {
 // round measures a subject once.
 func (r *Runner) round(ctx context.Context, subject benchmark.Subject) (
 	benchmark.Row, error) {
-	if subject.OwnServer && (r.Crew != nil || r.Crash > 0) {
+	if subject.OwnServer && (r.Workers != nil || r.Crash > 0) {
 		return benchmark.Row{}, fmt.Errorf("%w: only this process has the row's "+
 			"server, and no client that crashes", lock.ErrInvalid)
 	}
@@ -171,8 +171,8 @@ func (r *Runner) round(ctx context.Context, subject benchmark.Subject) (
 	}
 	var all benchmark.Part
 	var used nodes.Usage
-	if r.Crew != nil && !alone(subject) {
-		all, used, err = r.Crew.run(ctx, r, subject)
+	if r.Workers != nil && !alone(subject) {
+		all, used, err = r.Workers.run(ctx, r, subject)
 	} else {
 		all, used, err = r.here(ctx, subject, clients)
 	}
@@ -197,7 +197,7 @@ func (r *Runner) round(ctx context.Context, subject benchmark.Subject) (
 	defer cancel()
 	if subject.Open != nil {
 		row.Left = all.Left
-		if all.Left != nil { // each sale should have taken one
+		if all.Left != nil { // each section should have taken one
 			row.LostUpdates = row.Sold + *all.Left - int64(row.Stock)
 		}
 		return row, nil
@@ -217,7 +217,7 @@ func (r *Runner) keys(subject benchmark.Subject) (lockKey, stockKey string) {
 // here runs all clients in this process.
 func (r *Runner) here(ctx context.Context, subject benchmark.Subject,
 	clients []redis.UniversalClient) (benchmark.Part, nodes.Usage, error) {
-	st, err := r.seat(ctx, subject, clients)
+	st, err := r.assign(ctx, subject, clients)
 	defer st.end()
 	if err != nil {
 		return benchmark.Part{}, nodes.Usage{}, err
@@ -257,8 +257,8 @@ func (r *Runner) row(subject benchmark.Subject,
 	row.Turns, row.Stock = r.size(subject)
 	row.Oversold = max(0, row.Sold-int64(row.Stock))
 	inside := all.Most
-	if r.Crew != nil {
-		row.Services = r.Crew.size()
+	if r.Workers != nil {
+		row.Services = r.Workers.size()
 		inside = max(inside, benchmark.MostInside(all.Stamps))
 	}
 	if !baselines[subject.Name].unlocked && subject.Open == nil {

@@ -1,4 +1,4 @@
-package sale_test
+package inventory_test
 
 import (
 	"testing"

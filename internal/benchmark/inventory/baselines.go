@@ -1,4 +1,4 @@
-package sale
+package inventory
 
 import (
 	"context"
@@ -42,10 +42,10 @@ func alone(subject benchmark.Subject) bool {
 	return subject.Name == serialLimit.Name
 }
 
-// baseline is what a sale without a lock in Redis is compared with.
+// baseline is what a lock in Redis is compared with: the same work without one.
 type baseline struct {
-	// start prepares a sale; it replaces the subject's Build.
-	start func(s *sale) (seating, error)
+	// start prepares a round; it replaces the subject's Build.
+	start func(s *round) (assignment, error)
 
 	unlocked bool // no client is ever inside a critical section
 }
@@ -106,7 +106,7 @@ func (u uncontended) Unlock(ctx context.Context) error {
 }
 
 // withoutLock lets everybody in.
-func withoutLock(*sale) (seating, error) {
+func withoutLock(*round) (assignment, error) {
 	return func(*client) (turn, error) {
 		return func(ctx context.Context, c *client) error {
 			own, cancel := c.finishing(ctx)
@@ -118,7 +118,7 @@ func withoutLock(*sale) (seating, error) {
 
 // behindMutexes is what stands in many a service before it is scaled out: a mutex
 // that knows nothing of the other processes.
-func behindMutexes(s *sale) (seating, error) {
+func behindMutexes(s *round) (assignment, error) {
 	mutexes := make([]mutex, s.mutexes)
 	for i := range mutexes {
 		mutexes[i] = make(mutex, 1)
@@ -157,7 +157,7 @@ func (m mutex) Unlock(context.Context) error {
 
 // watching sells without a lock: the transaction is refused when the stock has
 // changed since it was read. Refused clients wait as long as those of a lock do.
-func watching(s *sale) (seating, error) {
+func watching(s *round) (assignment, error) {
 	return func(c *client) (turn, error) {
 		opts, err := lock.Configure(s.env.Nodes, s.env.Key, s.env.TTL, c.options())
 		if err != nil {
@@ -227,7 +227,7 @@ func (c *client) transaction(ctx context.Context) (bool, error) {
 }
 
 // scripted sells without a lock: the server runs a script as one step.
-func scripted(s *sale) (seating, error) {
+func scripted(s *round) (assignment, error) {
 	ctx, cancel := detached(context.Background())
 	defer cancel()
 	if err := decrement.Load(ctx, s.rdb).Err(); err != nil {

@@ -1,4 +1,4 @@
-package sale
+package inventory
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/lockladder/lockladder/internal/process"
 )
 
-// serviceName is what the processes of a crew are started as.
+// serviceName is what the processes of a workers are started as.
 const serviceName = "bench-service"
 
 const (
@@ -23,14 +23,14 @@ const (
 	connectWithin = 30 * time.Second
 )
 
-// Crew are the processes that the clients of a run live in: this program, again
+// Workers are the processes that the clients of a run live in: this program, again
 // and again. They end with Close, and with this process, however it ends.
-type Crew struct {
+type Workers struct {
 	services []*process.Process[answer]
 	memory   int64 // see PeakMemory
 }
 
-// order is what a process is told.
+// order is a message to a process.
 type order struct {
 	Verb      verb
 	Addresses []string
@@ -46,22 +46,22 @@ type verb byte
 
 const (
 	connect verb = iota // open the connections
-	seat                // build the locks
+	assign              // build the locks
 	begin               // at a time
 	stop                // all ends now, forever; has no answer of its own
 )
 
-// answer is what a process says when it has done what it was told.
+// answer is what a process sends when it has done what it was asked for.
 type answer struct {
 	Err  string
 	Part benchmark.Part
 }
 
-// StartCrew starts so many processes, whose clients use servers that are not
+// StartWorkers starts so many processes, whose clients use servers that are not
 // embedded. Their program calls Serve. A failure leaves none behind.
-func StartCrew(ctx context.Context, n int, servers *nodes.Servers,
-	config nodes.Config) (*Crew, error) {
-	c := &Crew{}
+func StartWorkers(ctx context.Context, n int, servers *nodes.Servers,
+	config nodes.Config) (*Workers, error) {
+	c := &Workers{}
 	for range n {
 		p, err := process.Start[answer](serviceName)
 		if err != nil {
@@ -70,7 +70,7 @@ func StartCrew(ctx context.Context, n int, servers *nodes.Servers,
 		c.services = append(c.services, p)
 	}
 	config = servers.Service(config, n)
-	err := c.tell(func(int) order {
+	err := c.send(func(int) order {
 		return order{Verb: connect, Addresses: servers.Addresses, Config: config}
 	})
 	if err == nil {
@@ -82,10 +82,10 @@ func StartCrew(ctx context.Context, n int, servers *nodes.Servers,
 	return c, nil
 }
 
-func (c *Crew) size() int { return len(c.services) }
+func (c *Workers) size() int { return len(c.services) }
 
-// tell gives each process its order.
-func (c *Crew) tell(what func(i int) order) error {
+// send gives each process its order.
+func (c *Workers) send(what func(i int) order) error {
 	for i, p := range c.services {
 		if err := p.Tell(what(i)); err != nil {
 			return c.died(i)
@@ -95,7 +95,7 @@ func (c *Crew) tell(what func(i int) order) error {
 }
 
 // died says that a process has ended, and its last words.
-func (c *Crew) died(i int) error {
+func (c *Workers) died(i int) error {
 	p := c.services[i]
 	select {
 	case <-p.Done():
@@ -108,7 +108,7 @@ func (c *Crew) died(i int) error {
 // collect waits for an answer of each process. When ctx ends it tells them to
 // stop, and then, like after the limit, has no more patience than is needed for
 // that.
-func (c *Crew) collect(ctx context.Context, limit time.Duration) (
+func (c *Workers) collect(ctx context.Context, limit time.Duration) (
 	benchmark.Part, error) {
 	var all benchmark.Part
 	var errs []error
@@ -128,7 +128,7 @@ func (c *Crew) collect(ctx context.Context, limit time.Duration) (
 				all.Add(&a.Part)
 			case <-ended:
 				ended = nil
-				_ = c.tell(func(int) order { return order{Verb: stop} })
+				_ = c.send(func(int) order { return order{Verb: stop} })
 			case <-timer.C:
 				p.Kill()
 				return all, errors.Join(append(errs, fmt.Errorf("service %d of "+
@@ -140,10 +140,10 @@ func (c *Crew) collect(ctx context.Context, limit time.Duration) (
 }
 
 // run lets the clients of all processes start at one instant.
-func (c *Crew) run(ctx context.Context, r *Runner, subject benchmark.Subject) (benchmark.Part,
+func (c *Workers) run(ctx context.Context, r *Runner, subject benchmark.Subject) (benchmark.Part,
 	nodes.Usage, error) {
-	err := c.tell(func(i int) order {
-		return order{Verb: seat, Subject: subject.Name, Settings: r.Settings,
+	err := c.send(func(i int) order {
+		return order{Verb: assign, Subject: subject.Name, Settings: r.Settings,
 			Service: i, Of: c.size()}
 	})
 	if err != nil {
@@ -159,7 +159,7 @@ func (c *Crew) run(ctx context.Context, r *Runner, subject benchmark.Subject) (b
 		started.started = at
 		r.current.Store(&started)
 	}
-	err = c.tell(func(int) order { return order{Verb: begin, At: at} })
+	err = c.send(func(int) order { return order{Verb: begin, At: at} })
 	if err != nil {
 		return benchmark.Part{}, nodes.Usage{}, err
 	}
@@ -171,10 +171,10 @@ func (c *Crew) run(ctx context.Context, r *Runner, subject benchmark.Subject) (b
 
 // PeakMemory is the most memory that the processes have had, each at its own time,
 // in bytes, 0 when unknown.
-func (c *Crew) PeakMemory() int64 { return c.memory }
+func (c *Workers) PeakMemory() int64 { return c.memory }
 
 // Close ends the processes.
-func (c *Crew) Close() error {
+func (c *Workers) Close() error {
 	var errs []error
 	for _, p := range c.services {
 		errs = append(errs, p.Close())
@@ -182,7 +182,7 @@ func (c *Crew) Close() error {
 	return errors.Join(errs...)
 }
 
-// Serve is the life of a process of a crew, and in any other process it does
+// Serve is the life of a process of a workers, and in any other process it does
 // nothing. Its clients use these locks, or the baselines.
 func Serve(locks []benchmark.Subject) {
 	process.Serve(serviceName, func(parent *process.Parent) error {
@@ -223,7 +223,7 @@ func Serve(locks []benchmark.Subject) {
 	})
 }
 
-// service is this process as one of a crew.
+// service is this process as one of a workers.
 type service struct {
 	subjects []benchmark.Subject
 	runner   *Runner
@@ -239,8 +239,8 @@ func (s *service) follow(ctx context.Context, o order) (benchmark.Part, error) {
 		}
 		s.runner = &Runner{Servers: servers}
 		return benchmark.Part{}, nil
-	case seat:
-		return benchmark.Part{}, s.seat(ctx, o)
+	case assign:
+		return benchmark.Part{}, s.assign(ctx, o)
 	case begin:
 		defer s.leave()
 		did := s.runner.open(ctx, s.stage, o.At)
@@ -250,8 +250,8 @@ func (s *service) follow(ctx context.Context, o order) (benchmark.Part, error) {
 	return benchmark.Part{}, fmt.Errorf("there is no order %d", o.Verb)
 }
 
-// seat builds the locks of this process's clients.
-func (s *service) seat(ctx context.Context, o order) error {
+// assign builds the locks of this process's clients.
+func (s *service) assign(ctx context.Context, o order) error {
 	s.leave()
 	selected, err := benchmark.Select(s.subjects, o.Subject)
 	if err != nil {
@@ -263,7 +263,7 @@ func (s *service) seat(ctx context.Context, o order) error {
 	if err != nil {
 		return err
 	}
-	s.stage, err = s.runner.seat(ctx, selected[0], clients)
+	s.stage, err = s.runner.assign(ctx, selected[0], clients)
 	return err
 }
 

@@ -1,4 +1,4 @@
-package sale_test
+package inventory_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/benchmark/nodes"
-	"github.com/lockladder/lockladder/internal/benchmark/sale"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -133,7 +133,7 @@ func TestAChangeBetweenReadingAndTakingIsALostUpdate(t *testing.T) {
 
 func TestProgressIsThatOfTheRowUnderWay(t *testing.T) {
 	r := embedded(t, 2, 2)
-	var seen []sale.Progress
+	var seen []inventory.Progress
 	r.Think = func(context.Context) { seen = append(seen, r.Progress()) }
 	measure(t, r, subject(t, "gold"))
 
@@ -142,7 +142,7 @@ func TestProgressIsThatOfTheRowUnderWay(t *testing.T) {
 	assert.Equal(t, 1, seen[1].Sections)
 	assert.Equal(t, 2, seen[1].Turns)
 	assert.Equal(t, 1, seen[0].Rounds)
-	assert.Equal(t, sale.Progress{}, r.Progress())
+	assert.Equal(t, inventory.Progress{}, r.Progress())
 }
 
 func TestWhoHasTheLockWhenTheRunIsCancelledFinishesAndReleases(t *testing.T) {
@@ -212,20 +212,20 @@ func TestACancelledRowIsReportedWithWhatItDid(t *testing.T) {
 
 func TestSettingsAreChecked(t *testing.T) {
 	assert.NoError(t, runner(nil, 1, 0).Check())
-	for want, spoil := range map[string]func(*sale.Runner){
-		"there are 0 clients":       func(r *sale.Runner) { r.Clients = 0 },
-		"the stock is -1":           func(r *sale.Runner) { r.Stock = -1 },
-		"the ttl is 999µs":          func(r *sale.Runner) { r.TTL = 999e3 },
-		"the poll interval is -1ns": func(r *sale.Runner) { r.Poll = -1 },
-		"the timeout is 0s":         func(r *sale.Runner) { r.Timeout = 0 },
-		"there are -1 turns":        func(r *sale.Runner) { r.Ops = -1 },
-		"the loop lasts -1ns":       func(r *sale.Runner) { r.Loop = -1 },
-		"shorter than the timeout": func(r *sale.Runner) {
+	for want, spoil := range map[string]func(*inventory.Runner){
+		"there are 0 clients":       func(r *inventory.Runner) { r.Clients = 0 },
+		"the stock is -1":           func(r *inventory.Runner) { r.Stock = -1 },
+		"the ttl is 999µs":          func(r *inventory.Runner) { r.TTL = 999e3 },
+		"the poll interval is -1ns": func(r *inventory.Runner) { r.Poll = -1 },
+		"the timeout is 0s":         func(r *inventory.Runner) { r.Timeout = 0 },
+		"there are -1 turns":        func(r *inventory.Runner) { r.Ops = -1 },
+		"the loop lasts -1ns":       func(r *inventory.Runner) { r.Loop = -1 },
+		"shorter than the timeout": func(r *inventory.Runner) {
 			r.Loop = r.Timeout
 		},
-		"there are -1 rounds":         func(r *sale.Runner) { r.Rounds = -1 },
-		"the shares of faults are -1": func(r *sale.Runner) { r.Crash = -1 },
-		"more than 1 together": func(r *sale.Runner) {
+		"there are -1 rounds":         func(r *inventory.Runner) { r.Rounds = -1 },
+		"the shares of faults are -1": func(r *inventory.Runner) { r.Crash = -1 },
+		"more than 1 together": func(r *inventory.Runner) {
 			r.Crash, r.Overrun = 0.6, 0.6
 		},
 	} {
@@ -236,7 +236,7 @@ func TestSettingsAreChecked(t *testing.T) {
 }
 
 func TestEmbeddedServersAreAskedLessOftenByManyClients(t *testing.T) {
-	s := sale.Settings{Clients: 1000, Poll: 5 * time.Millisecond}
+	s := inventory.Settings{Clients: 1000, Poll: 5 * time.Millisecond}
 	gold, redlock := subject(t, "gold"), subject(t, "redlock")
 	assert.Equal(t, 5*time.Millisecond, s.Pause(gold, true), "as the user said")
 

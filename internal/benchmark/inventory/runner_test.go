@@ -1,4 +1,4 @@
-package sale_test
+package inventory_test
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/benchmark/nodes"
-	"github.com/lockladder/lockladder/internal/benchmark/sale"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -24,14 +24,14 @@ import (
 const forever = time.Hour
 
 // embedded makes a runner for a few clients on five embedded servers.
-func embedded(t *testing.T, clients, stock int) *sale.Runner {
+func embedded(t *testing.T, clients, stock int) *inventory.Runner {
 	servers := nodes.Embed(5, nodes.Config{Clients: clients})
 	t.Cleanup(func() { assert.NoError(t, servers.Close(t.Context())) })
 	return runner(servers, clients, stock)
 }
 
-func runner(servers *nodes.Servers, clients, stock int) *sale.Runner {
-	return &sale.Runner{Servers: servers, Settings: sale.Settings{
+func runner(servers *nodes.Servers, clients, stock int) *inventory.Runner {
+	return &inventory.Runner{Servers: servers, Settings: inventory.Settings{
 		Clients: clients,
 		Stock:   stock,
 		TTL:     time.Minute,
@@ -41,7 +41,7 @@ func runner(servers *nodes.Servers, clients, stock int) *sale.Runner {
 	}}
 }
 
-func measure(t *testing.T, r *sale.Runner,
+func measure(t *testing.T, r *inventory.Runner,
 	subject benchmark.Subject) benchmark.Row {
 	t.Helper()
 	row, err := r.Measure(t.Context(), subject)
@@ -52,7 +52,7 @@ func measure(t *testing.T, r *sale.Runner,
 // subject finds a rung or a baseline.
 func subject(t *testing.T, name string) benchmark.Subject {
 	t.Helper()
-	found, err := benchmark.Select(sale.Around(benchmark.Rungs()...), name)
+	found, err := benchmark.Select(inventory.Around(benchmark.Rungs()...), name)
 	require.NoError(t, err)
 	return found[0]
 }
