@@ -220,6 +220,47 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// With ?slides the arrows turn a page's sections, and with ?poster the page is its
+// table.
+func TestSlidesAndThePoster(t *testing.T) {
+	site := httptest.NewServer(pages.NewSite(os.DirFS("..")))
+	defer site.Close()
+	ctx := browser(t)
+	seen := chromedp.Evaluate[string](`Array.from(document.querySelectorAll(
+		'main > section')).filter(s => !s.hidden).map(s =>
+		s.querySelector('h1, h2, h3').textContent).join()`)
+	shows := func(heading string) {
+		t.Helper()
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			headings, err := chromedp.Run(ctx, seen)
+			assert.NoError(c, err)
+			assert.Equal(c, heading, headings)
+		}, 20*time.Second, 50*time.Millisecond)
+	}
+	key := func(name string) {
+		require.NoError(t, chromedp.Do(ctx, do(chromedp.Evaluate[any](
+			fmt.Sprintf("document.dispatchEvent(new KeyboardEvent('keydown',"+
+				" {key: %q})) && null", name)))))
+	}
+	require.NoError(t, chromedp.Do(ctx,
+		chromedp.Navigate(site.URL+"/docs/04-gold.md?slides"), ready()))
+	shows("04 Gold: lock and lease in one command")
+	key("ArrowRight")
+	shows("How it works")
+	key("ArrowLeft")
+	key("ArrowLeft")
+	shows("03 Timestamp: the deadline is the value")
+
+	require.NoError(t, chromedp.Do(ctx,
+		chromedp.Navigate(site.URL+"/docs/matrix.md?poster"), ready()))
+	parts, err := chromedp.Run(ctx, chromedp.Evaluate[string](
+		`Array.from(document.querySelector('main').children).map(
+			e => e.tagName).join()`))
+	require.NoError(t, err)
+	assert.Equal(t, "H1,TABLE", parts)
+
+}
+
 // Pictures of some pages are kept where LOCKLADDER_PICTURES says, to be looked
 // at by a person.
 func TestPictures(t *testing.T) {
