@@ -73,15 +73,15 @@ func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 		assert.Contains(t, content(t, "docs/choosing.md"),
 			"One lock is measured and in no table here: `rueidislock`,")
 	})
-	t.Run("three locks have a token that the storage can check", func(t *testing.T) {
+	t.Run("four locks have a token that the storage can check", func(t *testing.T) {
 		var tokens []string
 		for _, c := range g.Choice.Candidates {
 			if c.Fits(choosing.Job{Arise: []string{choosing.Token}}) {
 				tokens = append(tokens, c.Name)
 			}
 		}
-		assert.Equal(t, []string{"reentrant/fenced", "zookeeper/sequential",
-			"etcd"}, tokens)
+		assert.Equal(t, []string{"reentrant/fenced", "reentrant/readwrite",
+			"zookeeper/sequential", "etcd"}, tokens)
 	})
 }
 

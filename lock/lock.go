@@ -53,6 +53,25 @@ type LossNotifier interface {
 	Lost() <-chan struct{}
 }
 
+// ReadWrite is offered by a lock that many readers or one writer may hold. The
+// methods of Lock are the writer's. An owner that has the write lock may take a
+// read lock as well, and keeps it when it unlocks: a downgrade. One that has only
+// a read lock is denied the write lock, with ErrUpgrade. Each lock of either
+// kind has an unlock of its kind.
+type ReadWrite interface {
+	Lock
+
+	// TryRLock makes one attempt to read, with TryLock's results. It may be
+	// refused for a writer that waits.
+	TryRLock(ctx context.Context) (bool, error)
+
+	// RLock waits until the read lock is granted or ctx ends, with Lock's errors.
+	RLock(ctx context.Context) error
+
+	// RUnlock releases a read lock, with Unlock's errors.
+	RUnlock(ctx context.Context) error
+}
+
 // Env is all that a scenario knows of the world when it builds a lock: one call
 // of a Build with it makes one owner.
 type Env struct {
@@ -87,6 +106,11 @@ var (
 	// ErrBusy says that another goroutine is inside a call on the same handle.
 	ErrBusy = errors.New("another goroutine is using this handle")
 
+	// ErrUpgrade says that an owner which reads asked for the write lock. It
+	// would wait for itself, and two such owners for each other: read unlock
+	// first, lock, and look again at what was read.
+	ErrUpgrade = errors.New("a reader can't become the writer: call RUnlock first")
+
 	// ErrInvalid is wrapped by every error about an argument of a constructor.
 	ErrInvalid = errors.New("invalid argument")
 )
@@ -101,7 +125,8 @@ func Failed(ctx context.Context, doing, key string, err error) error {
 		cause = context.DeadlineExceeded
 	}
 	said := errors.Is(err, ErrNotHeld) || errors.Is(err, ErrLost) ||
-		errors.Is(err, ErrBusy) || errors.Is(err, cause)
+		errors.Is(err, ErrBusy) || errors.Is(err, ErrUpgrade) ||
+		errors.Is(err, cause)
 	if cause != nil && !said {
 		return fmt.Errorf("%s %q: %w (%w)", doing, key, cause, err)
 	}

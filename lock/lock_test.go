@@ -73,7 +73,7 @@ func TestFailedBlamesNoContextForAnAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, answer := range []error{
-		lock.ErrNotHeld, lock.ErrLost, lock.ErrBusy,
+		lock.ErrNotHeld, lock.ErrLost, lock.ErrBusy, lock.ErrUpgrade,
 	} {
 		err := lock.Failed(ctx, "release", "stock", answer)
 		assert.ErrorIs(t, err, answer)
@@ -83,7 +83,7 @@ func TestFailedBlamesNoContextForAnAnswer(t *testing.T) {
 
 func TestErrorsCanBeToldApart(t *testing.T) {
 	all := []error{lock.ErrNotHeld, lock.ErrLost, lock.ErrBusy,
-		lock.ErrInvalid}
+		lock.ErrUpgrade, lock.ErrInvalid}
 	for _, is := range all {
 		wrapped := lock.Failed(t.Context(), "release", "stock", is)
 		for _, other := range all {

@@ -19,6 +19,8 @@ type actor struct {
 	phase time.Duration
 
 	depth     int
+	reads     int           // how often it reads, see readwrite.go
+	readAt    time.Duration // of the newest read lock; 0: never
 	holding   *lab.Holding
 	grantedAt time.Duration // of the newest grant; 0: never
 	triedAt   time.Duration // when the newest TryLock returned; 0: never
@@ -68,6 +70,7 @@ var outcomes = []struct {
 	{lock.ErrNotHeld, "ErrNotHeld"},
 	{lock.ErrLost, "ErrLost"},
 	{lock.ErrBusy, "ErrBusy"},
+	{lock.ErrUpgrade, "ErrUpgrade"},
 	{context.DeadlineExceeded, "deadline exceeded"},
 	{os.ErrDeadlineExceeded, "deadline exceeded"}, // the driver's word
 	{context.Canceled, "context canceled"},
@@ -195,6 +198,7 @@ func (a *actor) releaseWith(ctx context.Context) error {
 		a.depth = max(a.depth-1, 0)
 		if a.depth == 0 {
 			a.LeaveAs(a.owner)
+			a.goOnReading()
 		}
 	})
 	err := a.lock.Unlock(ctx)

@@ -60,6 +60,16 @@ var Catalogue = []Scenario{
 	lateWithLosers,
 	refusedByItself,
 	clockDrift,
+
+	readersTogether,
+	writerExcludes,
+	readerCrash,
+	readerRenewalIsolated,
+	writerNotStarved,
+	upgrade,
+	downgrade,
+	readerOverrun,
+	readerFailover,
 }
 
 // The failure families, each told in a file of its own.
@@ -76,8 +86,9 @@ const (
 	Waiting   = "waiting"   // waiting.go: how long a call takes, and what it asks
 	Fencing   = "fencing"   // fencing.go: the tokens of successive grants
 	Process   = "processes" // process.go: owners in one, and far ones
+	Sharing   = "sharing"   // readwrite.go and readers.go: readers and a writer
 )
 
 // Families are the failure families in the order in which they are shown.
 var Families = []string{Exclusion, Crash, Ownership, Overrun, Reentrant, Server,
-	Waking, Loss, Leasing, Waiting, Fencing, Process}
+	Waking, Loss, Leasing, Waiting, Fencing, Process, Sharing}

@@ -29,6 +29,7 @@ type (
 	Lock         = lock.Lock         // what a lock must offer
 	Fenced       = lock.Fenced       // what it may offer: Token
 	LossNotifier = lock.LossNotifier // what it may offer: Lost
+	ReadWrite    = lock.ReadWrite    // what it may offer: RLock, RUnlock
 	Env          = lock.Env          // what it is built from
 	Build        = lock.Build        // how it is built
 	Flaw         = lock.Flaw         // what it is known to break
@@ -137,6 +138,7 @@ type settings struct {
 	flaws    []Flaw
 	declined []Feature
 	keys     func(string) []string
+	readers  func(string) string
 	leaseEnd func(string) (time.Time, bool)
 	red      bool
 	full     bool
@@ -178,6 +180,14 @@ func WithoutFeatures(features ...Feature) Option {
 // The first one is the one whose owner holds the lock.
 func Keys(of func(key string) []string) Option {
 	return func(s *settings) { s.keys = of }
+}
+
+// Readers tells which sorted set holds the readers of a ReadWrite lock: members,
+// each with the end of its lease, in milliseconds, as its score. Timelines then say
+// who holds the lock while it is read, and what is done to a reader's lease by
+// others is judged.
+func Readers(of func(key string) string) Option {
+	return func(s *settings) { s.readers = of }
 }
 
 // Keeps tells which Redis keys of a lock stay on purpose when nobody holds it and

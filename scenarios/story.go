@@ -350,6 +350,10 @@ func (s *storyOf) warm() {
 				a.frees = cmp.Or(a.Decided(lab.Release), 1)
 				a.Step("warms up", func() { a.Begin(lab.Renewal) })
 			}
+			if err := a.warmReads(l); err != nil {
+				s.Fail("%w", err)
+				return
+			}
 			if a.process {
 				err = a.startProcess()
 			} else {

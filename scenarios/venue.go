@@ -33,6 +33,9 @@ func (s settings) world(key string) lab.Config {
 	if s.keys != nil {
 		c.Keys = s.keys(key)
 	}
+	if s.readers != nil {
+		c.Readers = s.readers(key)
+	}
 	return c
 }
 

@@ -34,13 +34,14 @@ type orders struct {
 
 // request is one call on the worker's lock.
 type request struct {
-	Call string        // TryLock, Lock or Unlock
+	Call string        // TryLock, Lock or Unlock, or the readers'
 	Left time.Duration // until the context's deadline; 0: none
 }
 
 // answer is what the call returned, or news.
 type answer struct {
 	LossNotifier, Fenced bool // with the first answer
+	ReadWrite            bool // likewise
 	Granted              bool
 	Error                string // in one word, as outcome says it
 	Token                uint64
@@ -91,7 +92,9 @@ func serve(parent *process.Parent, build Build) error {
 	}
 	losable, isLossNotifier := l.(LossNotifier)
 	fenced, isFenced := l.(Fenced)
-	first := answer{LossNotifier: isLossNotifier, Fenced: isFenced}
+	readWrite, isReadWrite := l.(ReadWrite)
+	first := answer{LossNotifier: isLossNotifier, Fenced: isFenced,
+		ReadWrite: isReadWrite}
 	if err := parent.Say(first); err != nil {
 		return err
 	}
@@ -113,6 +116,13 @@ func serve(parent *process.Parent, build Build) error {
 			a.Granted = err == nil
 		case "Unlock":
 			err = l.Unlock(ctx)
+		case "TryRLock":
+			a.Granted, err = readWrite.TryRLock(ctx)
+		case "RLock":
+			err = readWrite.RLock(ctx)
+			a.Granted = err == nil
+		case "RUnlock":
+			err = readWrite.RUnlock(ctx)
 		}
 		cancel()
 		a.Error = outcome(err)
@@ -139,6 +149,7 @@ type worker struct {
 	answers chan answer // without the news
 	lost    chan struct{}
 	token   uint64
+	shared  bool // its lock has a read side
 }
 
 // startWorker starts the test binary once more, for the same test.
@@ -167,6 +178,7 @@ func startWorker(t *testing.T, o orders) (*worker, answer, error) {
 		w.Kill()
 		return nil, answer{}, fmt.Errorf("start a worker: %w", err)
 	}
+	w.shared = first.ReadWrite
 	return w, first, nil
 }
 
@@ -224,6 +236,30 @@ func (w *worker) Lock(ctx context.Context) error {
 
 func (w *worker) Unlock(ctx context.Context) error {
 	_, err := w.call(ctx, "Unlock")
+	return err
+}
+
+// reads is the worker's lock with its read side, or nil.
+func (w *worker) reads() lock.ReadWrite {
+	if !w.shared {
+		return nil
+	}
+	return readWriteWorker{w}
+}
+
+type readWriteWorker struct{ *worker }
+
+func (w readWriteWorker) TryRLock(ctx context.Context) (bool, error) {
+	return w.call(ctx, "TryRLock")
+}
+
+func (w readWriteWorker) RLock(ctx context.Context) error {
+	_, err := w.call(ctx, "RLock")
+	return err
+}
+
+func (w readWriteWorker) RUnlock(ctx context.Context) error {
+	_, err := w.call(ctx, "RUnlock")
 	return err
 }
 

@@ -29,6 +29,7 @@ import (
 	fenced "github.com/lockladder/lockladder/docs/exercises/11"
 	cohort "github.com/lockladder/lockladder/docs/exercises/12"
 	redlock "github.com/lockladder/lockladder/docs/exercises/13"
+	readwrite "github.com/lockladder/lockladder/docs/exercises/14"
 	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
@@ -51,6 +52,8 @@ var starts = map[string]lock.Build{
 	"reentrant/fenced": exercise.On(fenced.New),
 	"reentrant/cohort": exercise.On(cohort.New),
 	"redlock":          exercise.OnAll(redlock.New),
+
+	"reentrant/readwrite": exercise.On(readwrite.New),
 }
 
 func TestMain(m *testing.M) {

@@ -192,6 +192,27 @@ var All = []Exercise{
 		Previous: lock.Flaws("nodes_down: unavailable, hangs"),
 		Parent:   lock.Flaws("nodes_down: unavailable, hangs"),
 	},
+	{
+		Number: "14", Rung: "reentrant/readwrite",
+		Flaw:  "one lease for all readers",
+		Task:  "give each reader a lease of its own, by the server's clock",
+		Files: []string{"acquire.lua", "read.lua", "release.lua", "renew.lua"},
+		Stories: []string{"mutual_exclusion", "readers_together",
+			"writer_excludes", "reader_crash", "reader_renewal_isolated",
+			"downgrade"},
+		Check: hasReaders,
+		Start: lock.Flaws("reader_renewal_isolated: orphaned"),
+	},
+}
+
+// hasReaders asks for the read side, without which the stories do not arise.
+func hasReaders(_ *testing.T, _ lock.Build, report scenarios.Report) error {
+	if v := report.Verdict("readers_together", scenarios.Unavailable); v !=
+		scenarios.Holds {
+		return fmt.Errorf("readers_together %s: the lock needs RLock, TryRLock"+
+			" and RUnlock", v)
+	}
+	return nil
 }
 
 // Find returns the exercise with that number. Its error lists the numbers.

@@ -274,8 +274,16 @@ func (c *Client) Enter(lost <-chan struct{}) *history.Holding {
 
 // EnterAs is Enter for one of several owners that share the client.
 func (c *Client) EnterAs(owner string, lost <-chan struct{}) *history.Holding {
+	return c.entered(c.world.log.Enter(c.Name, owner, lost, c.Asleep))
+}
+
+// EnterSharedAs is EnterAs for an owner that reads: others may read with it.
+func (c *Client) EnterSharedAs(owner string, lost <-chan struct{}) *history.Holding {
+	return c.entered(c.world.log.EnterShared(c.Name, owner, lost, c.Asleep))
+}
+
+func (c *Client) entered(h *history.Holding) *history.Holding {
 	w := c.world
-	h := w.log.Enter(c.Name, owner, lost, c.Asleep)
 	if !w.nodes[0].SeesGrants() {
 		for _, key := range w.Keys {
 			w.log.Believe(c.Name, history.Place{Key: key}, w.nodes[0].Observe(key))

@@ -62,6 +62,9 @@ func (w *World) Owner() string { return w.log.Owner() }
 // LeaseOver says whether no grant is left whose lease is still running.
 func (w *World) LeaseOver() bool {
 	for at, g := range w.log.Grants {
+		if w.log.Reads(at) {
+			return false
+		}
 		if w.nodes[at.Node].Observe(at.Key).Exists && !w.log.Over(g) {
 			return false
 		}

@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,11 @@ type Config struct {
 	Key   string        // the name of the lock
 	TTL   time.Duration // the lease
 	Keys  []string      // the keys whose owner is watched; by default Key
+
+	// Readers is a sorted set whose members are the readers of the lock, each with
+	// the end of its lease, in milliseconds, as its score; "" when there is none.
+	// It is watched, too. Real servers don't show its members.
+	Readers string
 
 	// LeaseEnd reads the end of the lease from a key's value, for locks whose
 	// lease is not the key's expiry.
@@ -121,6 +127,9 @@ func newWorld(config Config) *World {
 	if len(w.Keys) == 0 {
 		w.Keys = []string{w.Key}
 	}
+	if w.Readers != "" {
+		w.Keys = append(slices.Clip(w.Keys), w.Readers)
+	}
 	switch {
 	case len(w.Servers) > 0:
 		// The longest scenario has eight leases.
@@ -161,7 +170,7 @@ func (w *World) live(scenario func(*World)) (err error) {
 	}()
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.log = history.NewLog(w.Config.Nodes, w.Keys, w.Config.Scale)
-	w.log.LeaseEnd = w.LeaseEnd
+	w.log.LeaseEnd, w.log.Readers = w.LeaseEnd, w.Readers
 	w.log.Holds = func(at history.Place, s history.State) bool {
 		return w.nodes[at.Node].port.Node.Lasts(at.Key, s)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/lockladder/lockladder/reentrant/cohort"
 	"github.com/lockladder/lockladder/reentrant/fenced"
 	"github.com/lockladder/lockladder/reentrant/notify"
+	"github.com/lockladder/lockladder/reentrant/readwrite"
 	"github.com/lockladder/lockladder/silver"
 	"github.com/lockladder/lockladder/silver/timestamp"
 )
@@ -350,6 +351,24 @@ var Rungs = []Rung{
 			"lost_lease_told: not told",
 			"oversell: lost update",
 			"partitioned_holder: not told",
+		),
+	},
+	{
+		Name:   "reentrant/readwrite",
+		Parent: "reentrant/notify",
+		Idea:   "many readers, each with a lease of its own, or one writer",
+		Nodes:  1,
+		Build:  one(readwrite.New),
+		Renews: true,
+		Changes: []string{"Lock", "Lock.TryLock", "Lock.tryLock", "Lock.enter",
+			"Lock.Lock", "Lock.Unlock", "Lock.release", "Lock.watch"},
+		Flaws: lock.Flaws(
+			"failover: two holders, stale write",
+			"node_restart: two holders",
+			"clock_jump: two holders",
+			"hung_worker: orphaned",
+			"tokens_rise: unavailable",
+			"reader_failover: two holders",
 		),
 	},
 }

@@ -3,7 +3,6 @@ package ladder_test
 import (
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,12 +45,16 @@ func named(prefix string) which {
 var (
 	reentrant = named("reentrant")
 	fenced    = named("reentrant/fenced")
-	rousing   = named("reentrant/notify") // its waiters are woken
 )
+
+// rousing are the rungs whose waiters are woken by a message to all.
+func rousing(r ladder.Rung) bool {
+	return r.Name == "reentrant/notify" || r.Name == "reentrant/readwrite"
+}
 
 // listening are the rungs whose waiters share a subscription.
 func listening(r ladder.Rung) bool {
-	return slices.Contains([]string{"reentrant/notify", "reentrant/cohort"}, r.Name)
+	return rousing(r) || r.Name == "reentrant/cohort"
 }
 
 // those runs a test for some of the rungs.

@@ -21,8 +21,8 @@ var mayImport = map[string]string{
 	"internal/benchmark": "internal/benchmark/nodes internal/ladder lock",
 	"internal/benchmark/command": "internal/benchmark internal/benchmark/machine " +
 		"internal/benchmark/nodes internal/benchmark/inventory " +
-		"internal/jobs/cache internal/jobs/imports internal/servers " +
-		"lock",
+		"internal/jobs/cache internal/jobs/catalog internal/jobs/imports " +
+		"internal/servers lock",
 	"internal/benchmark/costs": "internal/benchmark internal/benchmark/nodes " +
 		"internal/benchmark/inventory internal/lab lock",
 	"internal/benchmark/machine": "",
@@ -35,7 +35,8 @@ var mayImport = map[string]string{
 	"internal/collector": "",
 	"internal/exercise": "internal/lab internal/ladder internal/ladder/laddertest lock " +
 		"scenarios",
-	"internal/jobs/cache": "internal/benchmark lock",
+	"internal/jobs/cache":   "internal/benchmark lock",
+	"internal/jobs/catalog": "internal/benchmark internal/benchmark/nodes lock",
 	"internal/jobs/imports": "internal/benchmark internal/benchmark/nodes internal/process " +
 		"lock",
 	"internal/jobs/schedule": "lock",

@@ -16,6 +16,9 @@ func place(node int, key string) history.Place {
 // none, or when it is over.
 func (c *controller) leaseEnd(node int, key string) time.Time {
 	s := c.world.Node(node).Observe(key)
+	if key == c.world.Readers {
+		return firstLeaseEnd(s)
+	}
 	if !s.Exists || c.world.LeaseEnd == nil {
 		return s.Ends
 	}
@@ -25,6 +28,18 @@ func (c *controller) leaseEnd(node int, key string) time.Time {
 		return end
 	}
 	return time.Time{}
+}
+
+// firstLeaseEnd is when the first reader's lease ends: a server whose clock counts
+// milliseconds knows it one later.
+func firstLeaseEnd(readers history.State) (first time.Time) {
+	for _, end := range readers.Members {
+		if end = end.Add(time.Millisecond); end.After(time.Now()) &&
+			(first.IsZero() || end.Before(first)) {
+			first = end
+		}
+	}
+	return first
 }
 
 // nextLeaseEnd is when the first lease ends; the zero time when none does.

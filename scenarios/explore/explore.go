@@ -121,6 +121,11 @@ type Bounds struct {
 	// Keys tells which keys stand for the lock, when it is not Env.Key itself.
 	Keys func(key string) []string
 
+	// Readers names a sorted set whose members are the readers of a
+	// lock.ReadWrite, each with the end of its lease, in milliseconds, as its
+	// score.
+	Readers func(key string) string
+
 	// Turn names the key that keeps a free lock for one waiter, whose owner id is
 	// its value, for a lock that has such turns. While the turn is another
 	// process's, a waiter may wait for a timer, if the key has a lease.
@@ -381,6 +386,9 @@ func inWorld(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	if bounds.Keys != nil {
 		config.Keys = bounds.Keys(key)
 	}
+	if bounds.Readers != nil {
+		config.Readers = bounds.Readers(key)
+	}
 	r := &run{control: control(&config, reduced), build: build, bounds: bounds,
 		reduced: reduced,
 		silence: map[moment]time.Duration{}, finished: map[moment]bool{}}
@@ -426,6 +434,10 @@ func (r *run) warm() (err error) {
 		c.Sleep(lease * 2 / 5) // long enough for a renewal
 		l.Unlock(ctx)
 		l.Unlock(ctx)
+		if rw, ok := l.(lock.ReadWrite); ok {
+			rw.TryRLock(ctx)
+			rw.RUnlock(ctx)
+		}
 	})
 	return err
 }

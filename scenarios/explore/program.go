@@ -24,11 +24,15 @@ const (
 	Twice  Program = "twice"  // the same again with the same handle
 	Nested Program = "nested" // lock, lock again, read, unlock, write, unlock
 	Wait   Program = "wait"   // Lock, which waits inside, then read, unlock
+
+	// Read and Downgrade are for a lock.ReadWrite.
+	Read      Program = "read"      // all but the last read-lock, read, read-unlock
+	Downgrade Program = "downgrade" // lock, read-lock, write, unlock, read, read-unlock
 )
 
-// Programs are all programs, and what Bounds.Programs is by default but for Wait:
-// not every lock waits for messages.
-var Programs = []Program{Once, Twice, Nested, Wait}
+// Programs are all programs, and what Bounds.Programs is by default but for the last
+// three: not every lock waits for messages, or has readers.
+var Programs = []Program{Once, Twice, Nested, Wait, Read, Downgrade}
 
 // process is a client with its owners.
 type process struct {
@@ -51,6 +55,7 @@ type player struct {
 	lock    lock.Lock
 	holding *lab.Holding
 	depth   int
+	reads   int // how often it is inside as a reader
 
 	doing   string      // what it waits for, for people
 	access  *access     // its request that is under way to the storage
@@ -96,6 +101,10 @@ func (p *player) start() {
 			p.nested()
 		case Wait:
 			p.waits()
+		case Read:
+			p.reader()
+		case Downgrade:
+			p.downgrade()
 		default:
 			p.once()
 		}
@@ -272,7 +281,7 @@ func (p *player) write(value, version int) {
 // request sends something to the storage and waits for the answer.
 func (p *player) request(doing string, a *access) answer {
 	a.holding = p.holding
-	if l, ok := p.lock.(lock.Fenced); ok {
+	if l, ok := p.lock.(lock.Fenced); ok && !p.holding.Shared {
 		a.token = l.Token()
 	}
 	p.doing, p.access = doing, a
@@ -285,6 +294,9 @@ func (p *player) release() {
 	p.depth--
 	if p.depth == 0 {
 		p.LeaveAs(p.owner)
+	}
+	if p.depth == 0 && p.reads > 0 {
+		p.believeToRead()
 	}
 	p.note("calls Unlock")
 	for range 2 {

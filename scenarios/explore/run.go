@@ -114,7 +114,8 @@ func (r *run) begin() error {
 			}
 			p := &player{client: c, owner: owner, process: process, run: r,
 				lock: l, program: Once, wake: make(chan answer, 1)}
-			if i == 0 || r.program == Wait {
+			if i == 0 || r.program == Wait ||
+				r.program == Read && i+1 < len(r.clients) {
 				p.program = r.program
 			}
 			process.players = append(process.players, p)
@@ -215,9 +216,9 @@ func (r *run) turns() {
 // broken are the invariants that the state itself breaks, whatever led to it.
 func (r *run) broken() []Breach {
 	var broken []Breach
-	if believers := r.world.Log().Believers(); len(believers) > 1 {
+	if rivals := r.world.Log().Rivals(); len(rivals) > 1 {
 		broken = append(broken, Breach{TwoHolders, fmt.Sprintf("%s and %s believe"+
-			" to hold the lock", believers[0], believers[1])})
+			" to hold the lock", rivals[0], rivals[1])})
 	}
 	for _, p := range r.players {
 		switch {
@@ -334,7 +335,7 @@ func (r *run) clock() []action {
 // loss.
 func told(p *player) bool {
 	_, ok := p.lock.(lock.LossNotifier)
-	return ok && p.holding != nil && p.depth > 0
+	return ok && p.holding != nil && p.depth+p.reads > 0
 }
 
 // by is an action of a player.

@@ -60,6 +60,8 @@ func rungBounds(rung ladder.Rung) explore.Bounds {
 		b.LeaseInValue = laddertest.Deadline
 	case "redlock":
 		b.Nodes = 3
+	case "reentrant/readwrite":
+		b.Readers = laddertest.Readers
 	}
 	return b
 }
@@ -230,6 +232,7 @@ var once = map[string][]explore.Invariant{
 		explore.StaleWrite},
 	"redlock": {explore.TwoHolders, explore.LostUpdate, explore.SelfDeadlock,
 		explore.StaleWrite},
+	"reentrant/readwrite": {explore.TwoHolders},
 }
 
 // expected is what a rung breaks; one that is not named breaks what its parent

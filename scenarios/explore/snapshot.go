@@ -34,7 +34,8 @@ func (c *controller) snapshot(b []byte, flights []flight) []byte {
 		b = append(b, '\n')
 	}
 	for _, h := range log.Inside {
-		b = append(words(b, bare("in"), h.Owner, h.Number, h.Told()), '\n')
+		b = append(words(b, bare("in"), h.Owner, h.Number, h.Told(), h.Shared),
+			'\n')
 	}
 	b = append(words(b, bare("held"), log.Held), '\n')
 	for _, f := range flights {
@@ -81,6 +82,10 @@ func (c *controller) dump(b []byte, node int) []byte {
 			scores, _ := m.SortedSet(key)
 			for _, member := range slices.Sorted(maps.Keys(scores)) {
 				b = words(b, name(member), scores[member])
+				at := history.Place{Node: node, Key: key, Member: member}
+				if g := log.Grants[at]; g != nil {
+					b = words(b, bare("since"), g.Since.Sub(log.Start))
+				}
 			}
 		default:
 			b = words(b, bare("never the same"), c.Passed())

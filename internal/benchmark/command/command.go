@@ -22,6 +22,7 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/benchmark/nodes"
 	"github.com/lockladder/lockladder/internal/jobs/cache"
+	"github.com/lockladder/lockladder/internal/jobs/catalog"
 	"github.com/lockladder/lockladder/internal/jobs/imports"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
@@ -59,6 +60,7 @@ func (c Command) workloads() []benchmark.Workload {
 		&inventory.Workload{About: c.Intro, Note: c.Note},
 		&cache.Workload{},
 		&imports.Workload{},
+		&catalog.Workload{},
 	}
 }
 

@@ -120,8 +120,8 @@ func (o *options) parse(locks []benchmark.Subject, args []string,
 	}
 	if o.workload.Name() == o.usual { // it was found before, and is shown here
 		flags.String("workload", o.usual, "what is done behind the locks: "+
-			"inventory, cache or import; each has flags of\nits own, see -workload "+
-			"cache -help")
+			"inventory, cache, import or catalog; each\nhas flags of its own, see "+
+			"-workload cache -help")
 	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

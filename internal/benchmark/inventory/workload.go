@@ -237,15 +237,7 @@ func (w *Workload) Begin(ctx context.Context, run benchmark.Run) (
 	w.run = run
 	undo := func() {}
 	if w.pin {
-		threads := 1
-		if w.rtt > 0 {
-			threads = 2
-		}
-		pids, err := run.Servers.PIDs(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("-pin: %w", err)
-		}
-		cpu, back, err := machine.Pin(threads, pids...)
+		cpu, back, err := run.Servers.Pin(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("-pin: %w", err)
 		}

@@ -86,6 +86,20 @@ func (s *Servers) PIDs(ctx context.Context) ([]int, error) {
 	return pids, nil
 }
 
+// Pin puts the servers and this process on one CPU, see machine.Pin. A network that
+// was made slower needs two threads. undo moves this process back.
+func (s *Servers) Pin(ctx context.Context) (cpu int, undo func(), err error) {
+	pids, err := s.PIDs(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	threads := 1
+	if s.network.half > 0 {
+		threads = 2
+	}
+	return machine.Pin(threads, pids...)
+}
+
 // version is what the server says of itself. A server that does not tell is
 // measured all the same.
 func version(ctx context.Context, rdb *redis.Client) string {

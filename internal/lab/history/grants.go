@@ -1,11 +1,18 @@
 package history
 
-import "time"
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
 
-// Place is a lock key on a node.
+// Place is a lock key on a node, or a member of one that holds several grants.
 type Place struct {
-	Node int
-	Key  string
+	Node   int
+	Key    string
+	Member string // of a readers' key, see Log.Readers; "" for every other key
 }
 
 // State is what a node says of a key.
@@ -13,6 +20,10 @@ type State struct {
 	Exists bool
 	Value  string    // of a hash: its fields
 	Ends   time.Time // zero: it does not expire
+
+	// Members are those of a sorted set, each with the moment that its score says,
+	// in milliseconds; nil where that is not known.
+	Members map[string]time.Time `json:",omitempty"`
 
 	// Reading is what a server said whose clock is another one than this
 	// process's; nil where Ends is exact.
@@ -92,6 +103,13 @@ func (l *Log) until(g *Grant) time.Time {
 // Executed compares a lock key before and after a command, and keeps the books of
 // grants.
 func (l *Log) Executed(c Command, at Place, before, after State) {
+	if at.Member == "" && at.Key == l.Readers {
+		for member := range l.members(before, after) {
+			at.Member = member
+			l.Executed(c, at, before.member(member), after.member(member))
+		}
+		return
+	}
 	if before.Exists != after.Exists || before.Value != after.Value {
 		l.Touch(at.Node)
 	}
@@ -119,6 +137,25 @@ func (l *Log) Executed(c Command, at Place, before, after State) {
 	}
 	l.Grants[at] = g
 	l.Touched = true
+}
+
+// members are those of two states, in the order of their names.
+func (l *Log) members(states ...State) iter.Seq[string] {
+	var names []string
+	for _, s := range states {
+		names = slices.AppendSeq(names, maps.Keys(s.Members))
+	}
+	slices.Sort(names)
+	return slices.Values(slices.Compact(names))
+}
+
+// member is the state of a reader's grant. It is over when its moment has come.
+func (s State) member(name string) State {
+	end, ok := s.Members[name]
+	if !ok || !time.Now().Before(end) {
+		return State{}
+	}
+	return State{Exists: true, Value: name, Ends: end}
 }
 
 // change adds the event of a command that changed a key under a grant.
@@ -155,20 +192,32 @@ func (l *Log) Lost(node int) {
 	}
 }
 
-// Owner is the client that a majority of the nodes holds the lock for, or "-".
+// Owner is the client that a majority of the nodes holds the lock for, or the
+// readers, or "-".
 func (l *Log) Owner() string {
 	count := map[string]int{}
 	for at, g := range l.Grants {
-		if at.Key == l.Keys[0] && l.Holds(at, g.State) {
+		if at.Key == l.Keys[0] && l.Holds(at, g.State) || l.Reads(at) {
 			count[g.Owner]++
 		}
 	}
+	var owners []string
 	for owner, nodes := range count {
 		if nodes > l.Nodes/2 {
-			return owner
+			owners = append(owners, owner)
 		}
 	}
-	return "-"
+	if owners == nil {
+		return "-"
+	}
+	slices.Sort(owners)
+	return strings.Join(owners, " ")
+}
+
+// Reads says whether a grant is a reader's whose lease is running.
+func (l *Log) Reads(at Place) bool {
+	g := l.Grants[at]
+	return at.Member != "" && g != nil && time.Now().Before(g.State.Ends)
 }
 
 // Leases are the grants of the first key that still run, by node.

@@ -95,7 +95,8 @@ type Granted struct {
 // Enter is an owner that was granted the lock.
 type Enter struct {
 	Owner  string
-	Inside []string // the other owners who believe to hold it then
+	Shared bool     `json:",omitempty"` // as a reader
+	Inside []string // the owners who believe to hold it then, and exclude this one
 }
 
 // Write is a write that the storage accepted.
@@ -130,6 +131,7 @@ type Log struct {
 	History
 	Recording bool     // entries are kept
 	Keys      []string // the lock's keys
+	Readers   string   // that of them whose members are readers' grants; or ""
 
 	// LeaseEnd reads the end of the lease from a key's value, for locks whose
 	// lease is not the key's expiry; else it is nil.
@@ -258,6 +260,7 @@ type Holding struct {
 	Client string // whose process it is in
 	Owner  string // the client's name, or that of one of its owners
 	Number int    // acquisitions are counted from 1, in the order of the grants
+	Shared bool   // it allows others that are shared: a reader
 
 	lost     <-chan struct{}
 	asleep   func() bool
@@ -283,11 +286,22 @@ func (h *Holding) Told() bool {
 func (l *Log) Enter(client, owner string, lost <-chan struct{},
 	asleep func() bool) *Holding {
 	l.Held++
-	h := &Holding{Client: client, Owner: owner, Number: l.Held, lost: lost,
-		asleep: asleep}
-	e := &Enter{Owner: owner}
+	return l.enter(&Holding{Client: client, Owner: owner, Number: l.Held,
+		lost: lost, asleep: asleep})
+}
+
+// EnterShared is Enter for a reader: others that entered like this may be inside.
+func (l *Log) EnterShared(client, owner string, lost <-chan struct{},
+	asleep func() bool) *Holding {
+	l.Held++
+	return l.enter(&Holding{Client: client, Owner: owner, Number: l.Held,
+		Shared: true, lost: lost, asleep: asleep})
+}
+
+func (l *Log) enter(h *Holding) *Holding {
+	e := &Enter{Owner: h.Owner, Shared: h.Shared}
 	for _, other := range l.Inside {
-		if other.Owner != owner && !other.overlaps && !other.Told() {
+		if other.excludes(h) && !other.overlaps && !other.Told() {
 			e.Inside = append(e.Inside, other.Owner)
 		}
 	}
@@ -306,6 +320,11 @@ func (l *Log) Overlap(client, owner string) {
 	}
 }
 
+// excludes says whether two holdings must not be at the same time.
+func (h *Holding) excludes(other *Holding) bool {
+	return h.Owner != other.Owner && !(h.Shared && other.Shared)
+}
+
 // Leave takes an owner out again, or with "" all of a client.
 func (l *Log) Leave(client, owner string) {
 	l.Inside = slices.DeleteFunc(l.Inside, func(h *Holding) bool {
@@ -322,4 +341,19 @@ func (l *Log) Believers() []string {
 		}
 	}
 	return believers
+}
+
+// Rivals are owners that believe to hold the lock and exclude each other: none, or at
+// least two.
+func (l *Log) Rivals() []string {
+	var rivals []string
+	for _, h := range l.Inside {
+		if !h.Told() && !slices.Contains(rivals, h.Owner) &&
+			slices.ContainsFunc(l.Inside, func(other *Holding) bool {
+				return !other.Told() && other.excludes(h)
+			}) {
+			rivals = append(rivals, h.Owner)
+		}
+	}
+	return rivals
 }

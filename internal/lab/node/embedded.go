@@ -113,10 +113,34 @@ func (n *Embedded) Observe(key string) history.State {
 		fields, _ := m.HKeys(key)
 		slices.Sort(fields)
 		s.Value = strings.Join(fields, " ")
+	case "zset":
+		s.Value, s.Members = "zset", n.moments(m, key)
 	default:
 		s.Value = m.Type(key)
 	}
 	return s
+}
+
+// moments are the members of a sorted set, with the world's time at which the
+// server's clock says what their scores say.
+func (n *Embedded) moments(m *miniredis.Miniredis, key string) map[string]time.Time {
+	scores, err := m.SortedSet(key)
+	if err != nil {
+		return nil
+	}
+	clock := n.clock
+	if n.Clock != nil {
+		clock = n.Clock
+	}
+	moments := map[string]time.Time{}
+	for member, score := range scores {
+		left := time.UnixMilli(int64(score)).Sub(clock())
+		if n.rate != 0 {
+			left = time.Duration(float64(left) / n.rate)
+		}
+		moments[member] = time.Now().Add(left)
+	}
+	return moments
 }
 
 // Lasts is Node's.

@@ -70,6 +70,9 @@ func Options(rung ladder.Rung) []scenarios.Option {
 	case "reentrant/fenced":
 		options = append(options, scenarios.CountedTokens(),
 			scenarios.Keeps(counter))
+	case "reentrant/readwrite":
+		options = append(options, scenarios.CountedTokens(),
+			scenarios.Keeps(counter), scenarios.Readers(Readers))
 	case "reentrant/cohort":
 		options = append(options, scenarios.Keeps(counter))
 	}
@@ -78,6 +81,9 @@ func Options(rung ladder.Rung) []scenarios.Option {
 
 // counter is the key of a lock's fencing tokens.
 func counter(key string) []string { return []string{lock.Beside(key, "token")} }
+
+// Readers is the key of a read-write lock's readers.
+func Readers(key string) string { return lock.Beside(key, "readers") }
 
 // Deadline reads the value of a timestamp lock.
 func Deadline(value string) (time.Time, bool) {

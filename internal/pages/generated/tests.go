@@ -47,6 +47,8 @@ var Tests = []Test{
 	{Name: "levels", Page: "levels/reentrant/fenced.json", Args: levels},
 	{Name: "three", Page: "explorer.md", Parts: []string{"three"},
 		Args: "./scenarios/explore -run Three -three"},
+	{Name: "readers", Page: "explorer.md", Parts: []string{"readers"},
+		Args: "./scenarios/explore -run ReadersAndWriters -all -timeout 1h"},
 	{Name: "waits", Page: "explorer.md", Parts: []string{"waits"},
 		Args: "./scenarios/explore -run WakeUp -all"},
 	{Name: "waiting-mutants", Page: "explorer.md",

@@ -76,7 +76,8 @@ type Event struct {
 	Error     string        `json:"error,omitempty"`
 	Section   string        `json:"section,omitempty"`
 	Token     uint64        `json:"token,omitempty"`
-	Value     string        `json:"value,omitempty"` // the section that was read
+	Shared    bool          `json:"shared,omitempty"` // the section is a reader's
+	Value     string        `json:"value,omitempty"`  // the section that was read
 	Looked    int64         `json:"looked,omitempty"`
 	For       time.Duration `json:"for,omitempty"`
 	Base      int           `json:"base,omitempty"`

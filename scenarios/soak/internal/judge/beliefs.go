@@ -8,7 +8,8 @@ import (
 )
 
 // beliefs looks for two owners of one key that believed to hold it at the same
-// time. A stop of one of them explains it, and nothing else does.
+// time, unless both only read. A stop of one of them explains it, and nothing else
+// does.
 func (r *record) beliefs() {
 	believing := map[string][]*section{} // by key
 	for _, later := range r.sections {
@@ -16,7 +17,9 @@ func (r *record) beliefs() {
 			return s.over <= later.held
 		})
 		for _, earlier := range still {
-			r.overlap(earlier, later)
+			if !earlier.shared || !later.shared {
+				r.overlap(earlier, later)
+			}
 		}
 		believing[later.key] = append(still, later)
 	}
@@ -47,14 +50,16 @@ func length(d int64) string {
 }
 
 // tokens looks for a grant whose fencing token is not higher than that of a holder
-// whose belief had ended before.
+// whose belief had ended before. Readers have no token.
 func (r *record) tokens() {
 	if !r.setup.Fenced {
 		return
 	}
 	byKey := map[string][]*section{} // in the order of held
 	for _, s := range r.sections {
-		byKey[s.key] = append(byKey[s.key], s)
+		if !s.shared {
+			byKey[s.key] = append(byKey[s.key], s)
+		}
 	}
 	for _, key := range r.setup.Keys {
 		held := byKey[key]

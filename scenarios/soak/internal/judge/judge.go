@@ -113,6 +113,7 @@ type section struct {
 	owner
 	name, key string
 	token     uint64
+	shared    bool  // it only reads, and other such ones may be inside
 	called    int64 // the call that was granted
 	held      int64 // when it returned: the belief begins
 	over      int64 // the belief's end, forever when it never ends
@@ -165,7 +166,7 @@ func read(s event.Setup, events []event.Event) *record {
 			}
 		case event.Hold:
 			held := &section{owner: ownerOf(*e), name: e.Section, key: e.Key,
-				token: e.Token, called: e.At, held: e.At, over: forever}
+				token: e.Token, shared: e.Shared, called: e.At, held: e.At, over: forever}
 			if c := open[ownerOf(*e)]; c != nil && c.returned != nil {
 				held.called, held.held = c.At, c.returned.At
 			}

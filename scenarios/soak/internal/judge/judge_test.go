@@ -58,6 +58,12 @@ func (h *history) grant(worker, at int, section string, token uint64) {
 		Section: section, Token: token})
 }
 
+// shared is grant for a worker that only reads.
+func (h *history) shared(worker, at int, section string) {
+	h.grant(worker, at, section, 0)
+	h.events[len(h.events)-1].Shared = true
+}
+
 // leave ends the section.
 func (h *history) leave(worker, at int, section string) {
 	h.add(at, event.Event{Kind: event.Leave, Worker: worker, Goroutine: 1,
@@ -149,6 +155,26 @@ func TestTheJudge(t *testing.T) {
 		{"finds two holders who only read", func(h *history) {
 			h.grant(0, 100, "a", 0)
 			h.section(1, 150, 300, "b", 0)
+			h.leave(0, 310, "a")
+		}, []string{judge.TwoHolders}},
+		{"lets readers overlap", func(h *history) {
+			h.section(0, 50, 90, "w", 7)
+			h.shared(0, 100, "a")
+			h.shared(1, 150, "b")
+			h.leave(0, 200, "a")
+			h.leave(1, 250, "b")
+			h.section(0, 260, 300, "x", 8)
+			h.setup.Fenced = true
+		}, nil},
+		{"finds a writer beside a reader", func(h *history) {
+			h.shared(0, 100, "a")
+			h.section(1, 150, 300, "b", 0)
+			h.leave(0, 310, "a")
+		}, []string{judge.TwoHolders}},
+		{"finds a reader beside a writer", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.shared(1, 150, "b")
+			h.leave(1, 200, "b")
 			h.leave(0, 310, "a")
 		}, []string{judge.TwoHolders}},
 		{"lets a belief end with Lost", func(h *history) {

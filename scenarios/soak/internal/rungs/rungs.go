@@ -57,8 +57,9 @@ func Find(name string) (Rung, error) {
 	}
 	found := Rung{Name: name, Nodes: rung.Nodes, Build: rung.Build,
 		Renews: rung.Renews, Reentrant: strings.HasPrefix(name, "reentrant"),
-		Fenced: name == "reentrant/fenced" || name == cohortFenced,
-		Page:   page(rung), Flaws: rung.Flaws}
+		Fenced: name == "reentrant/fenced" || name == cohortFenced ||
+			name == "reentrant/readwrite",
+		Page: page(rung), Flaws: rung.Flaws}
 	if name == cohortFenced {
 		found.Build = buildFenced
 	}

@@ -119,14 +119,14 @@ func (s *Server) apply(e event.Event) (reply, error) {
 		s.registers[e.Key] = r
 	}
 	e.At = event.Now()
-	refused := e.Token < r.token
+	refused := e.Token < r.token && !e.Shared
 	switch {
 	case refused:
 		e.Op, e.Kind = string(e.Kind), event.Refused
 	case e.Kind == event.Write:
 		r.value, r.token = e.Section, e.Token
 		s.writes++
-	default:
+	case !e.Shared: // a reader has no token
 		r.token = e.Token
 	}
 	e.Value = r.value

@@ -68,6 +68,10 @@ func (u *user) once(key string) error {
 	if u.rng.IntN(5) == 0 {
 		op, patience = event.TryLock, 500*time.Millisecond
 	}
+	rw, shares := l.(lock.ReadWrite)
+	if shares = shares && u.rng.IntN(3) > 0; shares {
+		l = readers{rw}
+	}
 	granted, over, err := u.acquire(l, key, op, patience)
 	if err != nil {
 		u.sleep(time.Duration(10+u.rng.IntN(40)) * time.Millisecond)
@@ -75,10 +79,20 @@ func (u *user) once(key string) error {
 	if !granted {
 		return nil
 	}
-	err = u.section(l, key, lossOf(l, over))
+	err = u.section(l, key, shares, lossOf(l, over))
 	u.release(l, key, event.Unlock)
 	return err
 }
+
+// readers is the read side of a lock that readers share, as a lock.
+type readers struct{ of lock.ReadWrite }
+
+func (r readers) TryLock(ctx context.Context) (bool, error) {
+	return r.of.TryRLock(ctx)
+}
+
+func (r readers) Lock(ctx context.Context) error   { return r.of.RLock(ctx) }
+func (r readers) Unlock(ctx context.Context) error { return r.of.RUnlock(ctx) }
 
 // loss returns a channel that is closed when the lease is gone. It is asked for
 // at each look: a lock may compare the clock then.
@@ -86,6 +100,9 @@ type loss func() <-chan struct{}
 
 // lossOf is what the lock says, or, of a lock that says nothing, over.
 func lossOf(l lock.Lock, over <-chan struct{}) loss {
+	if shared, ok := l.(readers); ok {
+		l = shared.of
+	}
 	if losable, ok := l.(lock.LossNotifier); ok {
 		return losable.Lost
 	}
@@ -128,9 +145,9 @@ func (u *user) release(l lock.Lock, key, op string) {
 	returned(false, l.Unlock(ctx))
 }
 
-// section is what the lock is for: it reads, works, and writes, unless it has been
-// told meanwhile that the lock is another's.
-func (u *user) section(l lock.Lock, key string, lost loss) error {
+// section is what the lock is for: it reads, works, and writes, unless it shares the
+// lock with other readers, or has been told meanwhile that the lock is another's.
+func (u *user) section(l lock.Lock, key string, shared bool, lost loss) error {
 	select {
 	case <-lost():
 		return nil
@@ -140,7 +157,7 @@ func (u *user) section(l lock.Lock, key string, lost loss) error {
 	name := fmt.Sprintf("w%d.%d/g%d-%d", u.orders.Worker, u.orders.Life, u.g,
 		u.number)
 	e := event.Event{Worker: u.orders.Worker, Life: u.orders.Life,
-		Goroutine: u.g, Key: key, Section: name}
+		Goroutine: u.g, Key: key, Section: name, Shared: shared}
 	if fenced, ok := l.(lock.Fenced); ok {
 		e.Token = fenced.Token()
 	}
@@ -188,6 +205,9 @@ func (u *user) readAndWrite(l lock.Lock, key string, at func(event.Kind) event.E
 		}
 	}
 	write := at(event.Write)
+	if write.Shared {
+		return nil
+	}
 	write.Looked = event.Now()
 	select {
 	case <-lost():

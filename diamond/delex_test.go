@@ -1,0 +1,101 @@
+package diamond_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/diamond"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// errNoDELEX says that a server can't compare and delete in one command.
+var errNoDELEX = errors.New("this server has no DELEX key IFEQ value: it needs" +
+	" Redis 8.4 or Valkey 9.2; release with the script")
+
+// release compares and deletes with a command, where the rung needs a script.
+func release(ctx context.Context, rdb *redis.Client, key, token string) error {
+	deleted, err := rdb.DelExArgs(ctx, key,
+		redis.DelExArgs{Mode: "IFEQ", MatchValue: token}).Result()
+	switch {
+	case err != nil && strings.Contains(err.Error(), "unknown command"):
+		return lock.Failed(ctx, "release", key, errNoDELEX)
+	case err != nil:
+		return lock.Failed(ctx, "release", key, err)
+	case deleted == 0:
+		return lock.Failed(ctx, "release", key, lock.ErrNotHeld)
+	}
+	return nil
+}
+
+// A new server does what the script does, in one command. An old one says that it
+// does not know the command, and then the lock must be told what to do about it.
+func Example_delex() {
+	ctx := context.Background()
+	redisServer := miniredis.NewMiniRedis() // stands in for a Redis 8.4
+	must(redisServer.Start())
+	defer redisServer.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: redisServer.Addr()})
+	defer rdb.Close()
+
+	a, err := diamond.New(rdb, "stock", 10*time.Second,
+		lock.Tokens(func() string { return "A#1" }))
+	must(err)
+	fmt.Println(a.TryLock(ctx))
+	fmt.Println(release(ctx, rdb, "stock", "B#1"))
+	fmt.Println(release(ctx, rdb, "stock", "A#1"))
+	fmt.Println(release(ctx, rdb, "stock", "A#1"))
+
+	redisServer.Server().SetPreHook(func(from *server.Peer, command string,
+		args ...string) bool {
+		if command == "DELEX" { // now it stands in for an older one
+			from.WriteError("ERR unknown command 'delex', with args" +
+				" beginning with: 'stock' 'IFEQ' 'A#1' ")
+		}
+		return command == "DELEX"
+	})
+	fmt.Println(a.TryLock(ctx))
+	fmt.Println(release(ctx, rdb, "stock", "A#1"))
+	fmt.Println(a.Unlock(ctx)) // the script
+
+	// Output:
+	// true <nil>
+	// release "stock": the lock is not held by this owner
+	// <nil>
+	// release "stock": the lock is not held by this owner
+	// true <nil>
+	// release "stock": this server has no DELEX key IFEQ value: it needs Redis 8.4 or Valkey 9.2; release with the script
+	// <nil>
+}
+
+// A real server either does it or is named in the error.
+func TestARealServerKnowsDELEXOrSaysThatItDoesNot(t *testing.T) {
+	started, err := servers.StartRedis(t.Context())
+	if errors.Is(err, servers.ErrMissing) && os.Getenv("LOCKLADDER_REDIS") == "" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	defer started.Stop()
+	rdb := started.Client()
+	defer rdb.Close()
+	require.NoError(t, rdb.Set(t.Context(), "stock", "A#1", time.Minute).Err())
+	switch err := release(t.Context(), rdb, "stock", "A#1"); {
+	case err == nil:
+		assert.Zero(t, rdb.Exists(t.Context(), "stock").Val())
+	default:
+		assert.ErrorIs(t, err, errNoDELEX)
+		assert.EqualValues(t, 1, rdb.Exists(t.Context(), "stock").Val(),
+			"it was not deleted without being compared")
+	}
+}

@@ -1,0 +1,164 @@
+package readwrite
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/lock"
+)
+
+//go:embed read.lua
+var readSource string
+var read = redis.NewScript(readSource)
+
+var _ lock.ReadWrite = (*Lock)(nil)
+var _ lock.Fenced = (*Lock)(nil)
+
+// role is how an owner is inside, in the numbers of release.lua.
+type role int
+
+const (
+	reader role = 1
+	writer role = 2
+)
+
+// TryRLock makes one attempt to read; an owner that is inside enters once more,
+// also as the writer. It is refused while a writer waits. Errors are those of
+// TryLock, but for lock.ErrUpgrade.
+func (l *Lock) TryRLock(ctx context.Context) (bool, error) {
+	if !l.busy.CompareAndSwap(false, true) {
+		return false, lock.Failed(ctx, "read-lock", l.key, lock.ErrBusy)
+	}
+	defer l.busy.Store(false)
+	l.seen = ""
+	return l.tryRLock(ctx)
+}
+
+// tryRLock is TryRLock for the goroutine that has made the handle busy.
+func (l *Lock) tryRLock(ctx context.Context) (bool, error) {
+	if l.count > 0 {
+		return l.readToo(ctx)
+	}
+	if l.token == "" || l.spent { // as in tryLock
+		l.token, l.spent = l.opts.Token(), false
+	}
+	sent := time.Now()
+	reply, err := read.Run(ctx, l.rdb, l.keys(),
+		l.token, l.ttl.Milliseconds(), l.reads+1, l.seen).Int64Slice()
+	if err != nil {
+		return false, lock.Failed(ctx, "read-lock", l.key, err)
+	}
+	granted := reply[0] == 1
+	l.remaining = time.Duration(-reply[0]) * time.Millisecond
+	if l.seen == "" {
+		l.seen = strconv.FormatInt(reply[1], 10)
+	}
+	if l.reads > 0 {
+		return l.enter(ctx, granted, &l.reads)
+	}
+	if granted {
+		l.stop() // joined before the clock is read: that may take a while
+	}
+	// A late reply is no grant: a writer may be inside.
+	if granted && time.Since(sent) >= l.ttl {
+		return false, l.giveBack(ctx, reader)
+	}
+	if granted {
+		l.reads = 1
+		l.watch(l.token, sent)
+	}
+	return granted, nil
+}
+
+// readToo lets the writer read. The write lock keeps everybody else out, so the
+// server hears of this reader when it no longer writes.
+func (l *Lock) readToo(ctx context.Context) (bool, error) {
+	reply, err := acquire.Run(ctx, l.rdb, l.keys(),
+		l.token, l.ttl.Milliseconds(), l.count, false).Int64()
+	if err != nil {
+		return false, lock.Failed(ctx, "read-lock", l.key, err)
+	}
+	return l.enter(ctx, reply > 0, &l.reads)
+}
+
+// RLock waits until the read lock is granted or ctx ends. It waits for writers
+// that hold the lock, and for those that waited before it, until one of them
+// has had its turn. It asks again when a message says so, and at the latest
+// after a third of its own lease. It returns errors of the network at once,
+// and the errors of TryRLock.
+func (l *Lock) RLock(ctx context.Context) error {
+	if !l.busy.CompareAndSwap(false, true) {
+		return lock.Failed(ctx, "read-lock", l.key, lock.ErrBusy)
+	}
+	defer l.busy.Store(false)
+	l.seen = ""
+	var w *waiter
+	for {
+		granted, err := l.tryRLock(ctx)
+		if granted || err != nil {
+			return err
+		}
+		if w == nil {
+			w = join(l.rdb, l.channel(), reader)
+			defer func() { w.leave(l.reads > 0) }()
+		}
+		if err := w.wait(ctx, min(l.remaining, l.ttl/3)); err != nil {
+			return lock.Failed(ctx, "wait to read", l.key, err)
+		}
+	}
+}
+
+// RUnlock leaves one level of reading, and the outermost one releases the lock,
+// unless the owner has the write lock besides. Errors are those of Unlock.
+func (l *Lock) RUnlock(ctx context.Context) error {
+	if !l.busy.CompareAndSwap(false, true) {
+		return lock.Failed(ctx, "read-unlock", l.key, lock.ErrBusy)
+	}
+	defer l.busy.Store(false)
+	if l.reads == 0 && l.count > 0 {
+		return lock.Failed(ctx, "read-unlock", l.key, lock.ErrNotHeld)
+	}
+	l.reads = max(l.reads-1, 0)
+	if l.count+l.reads == 0 {
+		l.stop() // joined first: no renewal may follow the release
+		l.spent = true
+	}
+	return l.release(ctx, reader, l.ttl)
+}
+
+// giveBack releases a grant that came too late to be one.
+func (l *Lock) giveBack(ctx context.Context, as role) error {
+	l.spent = true
+	err := l.release(ctx, as, l.ttl)
+	if errors.Is(err, lock.ErrNotHeld) {
+		return nil
+	}
+	return err
+}
+
+// stopWaiting lets readers in that were held back for this writer. What it does
+// not reach forgets the writer after a lease.
+func (l *Lock) stopWaiting(ctx context.Context) {
+	l.spent = true
+	l.release(ctx, writer, l.ttl/3)
+}
+
+// keys are the write lock, its readers, the writers that wait and the counter
+// of their fencing tokens.
+func (l *Lock) keys() []string {
+	return []string{l.key, lock.Beside(l.key, "readers"),
+		lock.Beside(l.key, "writers"), lock.Beside(l.key, "token")}
+}
+
+// channel is where releases are told.
+func (l *Lock) channel() string { return lock.Beside(l.key, "released") }
+
+// Token is the fencing token of the newest write grant, 0 before the first.
+// Write grants of the key have rising tokens; entering once more keeps the
+// token, and a read lock has none.
+func (l *Lock) Token() uint64 { return l.fence }

@@ -1,0 +1,36 @@
+-- read.lua: take a read lock while no writer is inside, or enter it once more.
+-- KEYS[1] the write lock, a hash {owner: count}
+-- KEYS[2] the readers, a set of owners with one lease
+-- KEYS[3] the writers that wait, a sorted set {owner: when it is forgotten}
+-- KEYS[4] the counter of the writers' fencing tokens
+-- ARGV[1] the caller's owner id
+-- ARGV[2] the lease in milliseconds
+-- ARGV[3] the count that the caller will have
+-- ARGV[4] what the first refusal of a waiting caller has returned second, or
+-- nothing
+-- Returns two integers: 1 and 0 when granted. When a writer is inside or
+-- waits, or when the caller wants to enter once more and is no longer a
+-- reader, returns after how long it may ask again, minus the milliseconds, or
+-- 0; and a number that differs from the counter as soon as the caller has
+-- waited for a writer: from then on it waits only for one that is inside.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - 1)
+-- A reader has no write lock of its own: this one was granted, and the caller
+-- never heard of it.
+redis.call('HDEL', KEYS[1], ARGV[1])
+local mine = redis.call('SISMEMBER', KEYS[2], ARGV[1]) == 1
+local writes = redis.call('EXISTS', KEYS[1]) == 1
+local newest = tonumber(redis.call('GET', KEYS[4]) or 0)
+local waited = ARGV[4] ~= '' and tonumber(ARGV[4]) ~= newest
+local free = not writes and (waited or redis.call('EXISTS', KEYS[3]) == 0)
+if not mine and not (free and ARGV[3] == '1') then
+  local left = redis.call('PTTL', writes and KEYS[1] or KEYS[3])
+  if left < 0 then
+    left = tonumber(ARGV[2]) -- no lease: ask again after one of one's own
+  end
+  return {-left, writes and newest - 1 or newest}
+end
+redis.call('SADD', KEYS[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+return {1, 0}

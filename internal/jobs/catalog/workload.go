@@ -1,0 +1,216 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/nodes"
+)
+
+// Workload is the catalog as a program runs it.
+type Workload struct {
+	Runner
+	rtt     time.Duration
+	pin     bool
+	pinned  *int
+	against string
+	locks   []benchmark.Subject
+}
+
+// Name is catalog.
+func (w *Workload) Name() string { return "catalog" }
+
+// Intro says what is done.
+func (w *Workload) Intro() string {
+	return "Lets clients read a list of prices, and a few of them change it, " +
+		"behind every lock,\nand counts the readers that see half a change."
+}
+
+// Define defines the flags.
+func (w *Workload) Define(flags *flag.FlagSet) {
+	r := &w.Runner
+	flags.IntVar(&r.Clients, "clients", DefaultClients,
+		"how many `clients` start at one instant")
+	flags.IntVar(&r.Writes, "writes", DefaultWrites,
+		"how many of a `hundred` clients change the prices")
+	flags.IntVar(&r.Ops, "ops", 1, "how many `times` each client comes")
+	flags.IntVar(&r.Rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
+		"measured (default %d on real servers, 1 on embedded ones)", pairedRounds))
+	flags.StringVar(&w.against, "against", "", "the `name` of a lock that is "+
+		"measured before each round of a row, for\ncomparison (default none)")
+	flags.DurationVar(&r.TTL, "ttl", DefaultTTL, "the lease of the lock")
+	flags.DurationVar(&r.Poll, "poll", 0, "the longest pause of a refused client "+
+		"(default 100ms, on embedded servers\nat least 1ms for each client and "+
+		"node)")
+	flags.DurationVar(&r.Timeout, "timeout", DefaultTimeout,
+		"ends a round that takes longer; its row is reported all the same")
+	flags.DurationVar(&w.rtt, "rtt", 0,
+		"adds this to the network's round-trip time")
+	flags.BoolVar(&w.pin, "pin", false,
+		"puts servers and clients on one CPU (Linux); needs -redis")
+}
+
+// Settle checks the settings.
+func (w *Workload) Settle(given map[string]bool, real bool) error {
+	if !given["rounds"] {
+		w.Rounds = 1
+		if real {
+			w.Rounds = pairedRounds
+		}
+	}
+	switch {
+	case given["against"]:
+		found, err := benchmark.Select(w.locks, w.against)
+		if err != nil {
+			return fmt.Errorf("-against: %w", err)
+		}
+		if len(found) > 1 {
+			return errors.New("-against needs the name of one lock")
+		}
+		w.Against = &found[0]
+	case given["poll"] && w.Poll <= 0:
+		return fmt.Errorf("the poll interval is %v, it must be positive", w.Poll)
+	}
+	if w.rtt < 0 {
+		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
+			"negative", w.rtt)
+	}
+	if w.pin && !real {
+		return errors.New("-pin needs a real server, see -redis: the embedded " +
+			"ones are inside this process")
+	}
+	return w.Check()
+}
+
+// Subjects are the locks, with the baselines in front.
+func (w *Workload) Subjects(locks []benchmark.Subject) []benchmark.Subject {
+	w.locks = benchmark.Locks(locks)
+	return Around(w.locks...)
+}
+
+// Config has a connection for each client.
+func (w *Workload) Config() nodes.Config {
+	return nodes.Config{Clients: w.Clients, RTT: w.rtt}
+}
+
+// Begin sets the servers, and pins them and this process to a CPU where that is
+// wanted.
+func (w *Workload) Begin(ctx context.Context, run benchmark.Run) (func() error,
+	error) {
+	w.Servers = run.Servers
+	if !w.pin {
+		return func() error { return nil }, nil
+	}
+	cpu, undo, err := run.Servers.Pin(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("-pin: %w", err)
+	}
+	w.pinned = &cpu
+	return func() error { undo(); return nil }, nil
+}
+
+// Describe sets the settings.
+func (w *Workload) Describe(env *benchmark.Env) {
+	w.Basic.Describe(env)
+	env.Pinned, env.RTTms = w.pinned, benchmark.Milliseconds(w.rtt)
+}
+
+// Header says what is done.
+func (w *Workload) Header() string {
+	r := &w.Runner
+	text := fmt.Sprintf("%d clients come to a list of prices %s; %d %% of them "+
+		"change it, the others read.\nLease %v, at most %v a round, %s.",
+		r.Clients, times(r.Ops), r.Writes, r.TTL, r.Timeout,
+		benchmark.Plural(r.Rounds, "round"))
+	if w.rtt > 0 {
+		text += fmt.Sprintf(" Round trips take %v more.", w.rtt)
+	}
+	return text + "\n"
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// Tables is the one table.
+func (w *Workload) Tables() []benchmark.Table {
+	return []benchmark.Table{{
+		Head: columns.Heads("lock", benchmark.NameWidth),
+		Measure: func(ctx context.Context, subject benchmark.Subject,
+			emit func(any, string)) error {
+			row, err := w.Measure(ctx, subject)
+			if err != nil {
+				return err
+			}
+			emit(row, row.Text())
+			return benchmark.CutOff(ctx, row.Finished)
+		},
+		Progress: func() string {
+			done, of := w.Progress()
+			return fmt.Sprintf(": %d of %d", done, of)
+		},
+	}}
+}
+
+// Legend explains the heads.
+func (w *Workload) Legend(benchmark.Env) string {
+	text := `half: reads that saw half a change; lost: changes that a later one did not know of
+read, change: with the wait for the lock; commands: of one read or change
+`
+	if w.Against != nil {
+		text += "times: as fast as " + w.Against.Name +
+			", which was measured before each round; the median\n"
+	}
+	return text
+}
+
+var columns = benchmark.Columns[Row]{
+	benchmark.NewColumn("", "reads", 7, func(r Row) string { return fmt.Sprint(r.Reads) }),
+	benchmark.NewColumn("", "half", 6, func(r Row) string { return fmt.Sprint(r.Halves) }),
+	benchmark.NewColumn("", "changes", 8, func(r Row) string { return fmt.Sprint(r.Changes) }),
+	benchmark.NewColumn("", "lost", 6, func(r Row) string { return fmt.Sprint(r.Lost) }),
+	benchmark.NewColumn("", "ops/s", 8, func(r Row) string {
+		return fmt.Sprintf("%.0f", r.OpsPerSecond)
+	}),
+	benchmark.NewColumn("", "times", 7, func(r Row) string {
+		if r.Times == nil {
+			return benchmark.NotMeasured
+		}
+		return fmt.Sprintf("%.2f", *r.Times)
+	}),
+	benchmark.NewColumn("read", "p50 ms", 8, func(r Row) string { return p50(r.Read) }),
+	benchmark.NewColumn("change", "p50 ms", 8, func(r Row) string { return p50(r.Change) }),
+	benchmark.NewColumn("commands", "/op", 9, func(r Row) string {
+		return fmt.Sprintf("%.1f", r.CommandsPerOp)
+	}),
+}
+
+func p50(w *Wait) string {
+	if w == nil {
+		return benchmark.NotMeasured
+	}
+	return fmt.Sprintf("%.1f", w.P50)
+}
+
+// Text is a row of the table. Lines that say what went wrong follow it.
+func (r Row) Text() string {
+	text := columns.Line(r.Rung, benchmark.NameWidth, r)
+	if !r.Finished {
+		text += benchmark.Note("cut off after %.1f s: %d of %d were through",
+			r.RoundSeconds[len(r.RoundSeconds)-1], r.Reads+r.Changes,
+			r.Clients*r.Ops*len(r.RoundSeconds))
+	}
+	if r.FirstFailure != nil {
+		text += benchmark.Note("accesses that failed: %d, the first: %s",
+			r.Failures, strings.ReplaceAll(*r.FirstFailure, "\n", "; "))
+	}
+	return text
+}

@@ -1,0 +1,44 @@
+-- acquire.lua: take the write lock if nobody is inside, or enter it once more.
+-- KEYS[1] the write lock, a hash {owner: count}
+-- KEYS[2] the readers, a sorted set {owner: when its lease ends}
+-- KEYS[3] the writers that wait, a sorted set {owner: when it is forgotten}
+-- KEYS[4] the counter of the writers' fencing tokens, which is never removed
+-- ARGV[1] the caller's owner id
+-- ARGV[2] the lease in milliseconds
+-- ARGV[3] the count that the caller will have
+-- ARGV[4] 1 to hold new readers back when refused, for a lease at most
+-- Returns the fencing token when granted. When others are inside, or when the
+-- caller wants to enter once more and the lock is no longer its own, returns
+-- what remains of their leases: minus the milliseconds, or 0.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- A lease ends after its last millisecond, as Redis's own expiry does: the
+-- clock's fractions are cut off, and a client counts with them.
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 1)
+-- A writer has no read lock of its own here: this one was granted, and the
+-- caller never heard of it.
+redis.call('ZREM', KEYS[2], ARGV[1])
+local mine = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
+local free = redis.call('EXISTS', KEYS[1], KEYS[2]) == 0
+if not mine and not (free and ARGV[3] == '1') then
+  if ARGV[4] == '1' then
+    redis.call('ZADD', KEYS[3], now + ARGV[2], ARGV[1])
+    if redis.call('PTTL', KEYS[3]) < tonumber(ARGV[2]) then
+      redis.call('PEXPIRE', KEYS[3], ARGV[2])
+    end
+  end
+  local left = math.max(redis.call('PTTL', KEYS[1]),
+    redis.call('PTTL', KEYS[2]))
+  if left < 0 then
+    left = tonumber(ARGV[2]) -- no lease: ask again after one of one's own
+  end
+  return -left
+end
+redis.call('ZREM', KEYS[3], ARGV[1])
+-- The owner keeps its token. A counter that was removed begins anew, or the
+-- owner would be refused by its own lock. The counter comes before the lock:
+-- should it fail, nothing is locked.
+local token = mine and redis.call('GET', KEYS[4]) or redis.call('INCR', KEYS[4])
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return tonumber(token)

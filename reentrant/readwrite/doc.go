@@ -1,0 +1,84 @@
+// Package readwrite is a lock that many readers or one writer hold.
+//
+// Redisson's RReadWriteLock is the best known one on Redis. Until version 4.4
+// the renewal of one reader extended the leases of all, so that a reader that
+// had crashed kept writers out for as long as another one lived
+// (redisson#1458, open from 2018 until PR #7098), and a reader with a short
+// lease cut the others' (redisson#2144). symfony/lock's RedisStore, from which
+// the layout here is taken, keeps a lease for each reader in a sorted set.
+//
+// # What changed
+//
+// RLock, TryRLock and RUnlock stand beside the write lock's methods, which are
+// the parent's. The write lock is the parent's key. The readers are members of
+// a sorted set beside it, and the score of each is the moment when its own
+// lease ends, by the server's clock: every script asks TIME, and removes the
+// members whose leases are over before it looks who is inside. Clients' clocks
+// decide nothing. A reader's watchdog moves its own score and nobody else's.
+//
+//	 0 s  A and B read. B's process dies.
+//	 9 s  A has renewed its lease three times. B's score still says 10 s.
+//	10 s  B's lease is over. A reads on.
+//	15 s  A unlocks, and a writer gets in at once.
+//
+// A writer that waits is a member of a second sorted set, which holds new
+// readers back: without it, readers that overlap would keep writers out
+// forever. It asks at least every third of its lease, which refreshes its
+// membership, so a writer that dies while it waits holds readers back for a
+// lease at most, and one whose context ends removes itself. Readers don't
+// starve either: one that has waited for a writer to have its turn passes by
+// those that still wait, and waits only for one that is inside. Nobody is
+// served in order, though: as in notify, a client that unlocks and asks again
+// at once may come before all who wait. Both kinds of waiters are woken by
+// messages, as in notify; a reader that is woken and gets in wakes the others
+// of its process.
+//
+// Both sides are re-entrant, also for a reader behind a waiting writer. The
+// writer may read too: after Unlock it remains as a reader, in one step, and
+// no other writer comes in between (a downgrade). A reader that asks for the
+// write lock gets lock.ErrUpgrade at once: it would wait for itself, and two
+// such readers for each other. The writer's grants are numbered as in fenced;
+// a reader has no token.
+//
+// What a handle knows of itself is not asked again: a second handle in the same
+// goroutine is another owner, and waits for the first.
+//
+// A user of the server needs these rights for a lock named stock, besides
+// those of its driver (HELLO, CLIENT, PING):
+//
+//	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
+//		+subscribe +unsubscribe +publish +del +exists +hexists +hset +hdel \
+//		+pexpire +pttl +get +incr +time +zadd +zrem +zscore \
+//		+zremrangebyscore ~stock ~{stock}:* &{stock}:released
+//
+// A server that refuses TIME in a script, such as ElastiCache Serverless, can't
+// hold this lock: every call returns its error.
+//
+// # What still breaks
+//
+// Holding is the parent's, on both sides. A lost message costs at most a third
+// of a lease.
+//
+//   - failover, reader_failover: the promoted replica has not heard of the
+//     lock, or of the readers. A reader is told when its next renewal finds
+//     nothing.
+//   - node_restart, clock_jump: one server holds everything.
+//   - tokens_rise: as in fenced, when the server has lost the counter.
+//   - hung_worker: A hangs, its watchdog renews. A reader that hangs keeps all
+//     writers out.
+//   - A writer whose Lock returns an error of the network may hold readers back
+//     until its membership is over, for a lease at most.
+//   - A paused reader reads on after its lease while a writer writes, until it
+//     looks at Lost. What it read then may be half a change; only a storage
+//     that keeps versions helps.
+//
+// In a Redis Cluster whose slot is being moved, a script with several keys of
+// which one is missing is answered TRYAGAIN. Most of these keys are missing
+// most of the time, so the lock can neither be had nor released until the
+// move has finished; every call returns the error, and Unlock and RUnlock may
+// be called again.
+//
+// # See it fail
+//
+//	go test ./reentrant/readwrite -red -run /reader_failover
+package readwrite

@@ -1,0 +1,370 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// The family of sharing: many readers or one writer. What its scenarios ask for is
+// lock.ReadWrite; of a lock without it they do not arise.
+
+// readWrite is the actor's lock with its read side, or nil.
+func (a *actor) readWrite() lock.ReadWrite {
+	if w, ok := a.lock.(interface{ reads() lock.ReadWrite }); ok {
+		return w.reads() // it lives in a worker
+	}
+	l, _ := a.lock.(lock.ReadWrite)
+	return l
+}
+
+// startSharing is start for a scenario of this family. It is false when there is
+// nothing to run.
+func (s *storyOf) startSharing() bool {
+	s.start()
+	if len(s.Failures()) > 0 || s.actors[0].readWrite() != nil {
+		return true
+	}
+	s.played = true
+	s.telling.verdict(DoesNotArise, s.telling.scenario.Invariants...)
+	return false
+}
+
+// warmReads lets an actor read, so that its scripts are known.
+func (a *actor) warmReads(l lock.Lock) error {
+	rw, ok := l.(lock.ReadWrite)
+	if !ok {
+		return nil
+	}
+	if granted, err := rw.TryRLock(a.story.Context()); err != nil || !granted {
+		return fmt.Errorf("a free lock on a healthy server can't be read by %s:"+
+			" %v, %w", a.Name, granted, err)
+	}
+	if err := rw.RUnlock(a.story.Context()); err != nil {
+		return fmt.Errorf("%s can't release a read lock that it holds: %w", a.Name,
+			err)
+	}
+	return nil
+}
+
+// tryRead calls TryRLock.
+func (a *actor) tryRead() (bool, error) {
+	a.Step("TryRLock", func() { a.Begin(lab.Acquire) })
+	granted, err := a.readWrite().TryRLock(a.story.Context())
+	a.Step("TryRLock returns", func() {
+		a.reading(granted && err == nil)
+		if err != nil {
+			a.Note("TryRLock returns %v, %s", granted, outcome(err))
+		} else {
+			a.Note("TryRLock returns %v", granted)
+		}
+	})
+	return granted, err
+}
+
+// acquireRead calls RLock and waits at most so long.
+func (a *actor) acquireRead(patience time.Duration) error {
+	ctx, cancel := a.within(patience)
+	defer cancel()
+	a.Step("RLock", func() { a.Begin(lab.Acquire) })
+	err := a.readWrite().RLock(ctx)
+	a.Step("RLock returns", func() {
+		a.reading(err == nil)
+		a.Note("RLock returns %s", outcome(err))
+	})
+	return err
+}
+
+// mustRead is acquireRead in scenarios that begin with it.
+func (a *actor) mustRead() {
+	if err := a.acquireRead(lease); err != nil {
+		a.story.Fail("%s can't read-lock a free lock: %v", a.Name, err)
+		a.quit()
+	}
+}
+
+// reading keeps the books after a read lock.
+func (a *actor) reading(ok bool) {
+	a.Begin(lab.Renewal)
+	if !ok {
+		return
+	}
+	a.readAt = a.story.Now()
+	a.reads++
+	if a.reads+a.depth == 1 {
+		a.holding = a.EnterSharedAs(a.owner, a.lost())
+	}
+}
+
+// hasRead says whether the actor was granted a read lock, for Until.
+func (a *actor) hasRead() bool { return a.readAt > 0 }
+
+// goOnReading keeps the books of a writer that has unlocked: it may remain as a
+// reader.
+func (a *actor) goOnReading() {
+	if a.reads > 0 {
+		a.holding = a.EnterSharedAs(a.owner, a.lost())
+	}
+}
+
+// releaseRead calls RUnlock.
+func (a *actor) releaseRead() error {
+	a.Step("RUnlock", func() {
+		a.Begin(lab.Release)
+		a.freedAt, a.freed = a.story.Now(), false
+		a.reads = max(a.reads-1, 0)
+		if a.reads+a.depth == 0 {
+			a.LeaveAs(a.owner)
+		}
+	})
+	err := a.readWrite().RUnlock(a.story.Context())
+	a.Step("RUnlock returns", func() {
+		a.freed = true
+		a.Begin(lab.Renewal)
+		a.Note("RUnlock returns %s", outcome(err))
+	})
+	return err
+}
+
+// mustBeLetIn judges that the writer, or the reader, is let in so long after
+// another one has left.
+func (a *actor) mustBeLetIn(acquire func(time.Duration) error,
+	release func() error, left *actor, within time.Duration) {
+	err := acquire(lease)
+	if late := a.story.Now() - left.freedAt; err != nil || late > within {
+		a.report(LateWakeUp, "%s has left at %.3f, and %s, which waits, is let in"+
+			" %.3f s later: %s", left.Name, left.freedAt.Seconds(), a.Name,
+			late.Seconds(), outcome(err))
+	}
+	if err == nil {
+		release()
+	}
+}
+
+var readersTogether = Scenario{
+	Name:   "readers_together",
+	Family: Sharing,
+	Story: "A, B and C take the read lock at 0, 1 and 2 s and read until 4 s." +
+		" Also: while A reads, B waits to write, and A takes the read lock again.",
+	Invariants: []string{Unavailable, SelfDeadlock},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B", "C")
+			if !s.startSharing() {
+				return
+			}
+			var scripts []func()
+			for i, x := range cast {
+				scripts = append(scripts, func() {
+					x.at(time.Duration(i) * second)
+					if i > 0 {
+						x.Until(cast[i-1].hasRead, lease)
+					}
+					if granted, err := x.tryRead(); !granted {
+						x.report(Unavailable, "only readers are inside, and %s's"+
+							" TryRLock returns %v, %s", x.Name, granted,
+							outcome(err))
+						return
+					}
+					x.at(4 * second)
+					x.Until(cast[2].hasRead, second)
+					x.releaseRead()
+				})
+			}
+			s.run(scripts...)
+			s.judge(Unavailable, true)
+		})
+		if t.results[SelfDeadlock] != nil {
+			return
+		}
+		if !t.offers(Reentry) {
+			t.verdict(NotOffered, SelfDeadlock)
+			return
+		}
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			if !s.startSharing() {
+				return
+			}
+			s.run(func() {
+				a.at(0)
+				a.mustRead()
+				a.at(2 * second)
+				err := a.acquireRead(4 * second)
+				if outcome(err) == "deadline exceeded" {
+					a.report(SelfDeadlock, "A reads, B waits for A, and A's second"+
+						" RLock waits for B")
+				}
+				if err == nil {
+					a.releaseRead()
+				}
+				a.releaseRead()
+			}, func() {
+				b.at(second)
+				b.Until(a.hasRead, lease)
+				if b.acquire(2*lease) == nil {
+					b.release()
+				}
+			})
+			s.judge(SelfDeadlock, true)
+		})
+	},
+}
+
+var writerExcludes = Scenario{
+	Name:   "writer_excludes",
+	Family: Sharing,
+	Story: "A writes until 3 s. B tries to read at 1 s, waits to read from 2 s on," +
+		" and is let in within 1 s of A's Unlock. The same with A reading and B" +
+		" writing.",
+	Invariants: []string{TwoHolders, LateWakeUp},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			if !s.startSharing() {
+				return
+			}
+			s.run(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(3 * second)
+				a.release()
+			}, func() {
+				b.at(second)
+				b.Until(a.has, lease)
+				if granted, _ := b.tryRead(); granted {
+					return
+				}
+				b.at(2 * second)
+				b.mustBeLetIn(b.acquireRead, b.releaseRead, a, s.patience(second))
+			})
+			s.judge(TwoHolders, true)
+			s.judge(LateWakeUp, true)
+		})
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			if !s.startSharing() {
+				return
+			}
+			s.run(func() {
+				a.at(0)
+				a.mustRead()
+				a.at(3 * second)
+				a.releaseRead()
+			}, func() {
+				b.at(second)
+				b.Until(a.hasRead, lease)
+				if granted, _ := b.try(); granted {
+					return
+				}
+				b.at(2 * second)
+				b.mustBeLetIn(b.acquire, b.release, a, s.patience(second))
+			})
+			s.judge(TwoHolders, true)
+			s.judge(LateWakeUp, true)
+		})
+	},
+}
+
+var upgrade = Scenario{
+	Name:   "upgrade",
+	Family: Sharing,
+	Story: "A reads, alone, and asks for the write lock: it must be told within 5 s" +
+		" whether it has it. Also: A and B read, and both ask.",
+	Invariants: []string{SelfDeadlock, TwoHolders},
+	tell: func(t *telling) {
+		for _, names := range [][]string{{"A"}, {"A", "B"}} {
+			t.world(func(s *story) {
+				cast := s.cast(names...)
+				if !s.startSharing() {
+					return
+				}
+				waited := 0
+				var scripts []func()
+				for _, x := range cast {
+					scripts = append(scripts, func() {
+						x.at(0)
+						x.mustRead()
+						x.at(second)
+						x.Until(cast[len(cast)-1].hasRead, lease)
+						err := x.acquire(5 * second)
+						if outcome(err) == "deadline exceeded" {
+							waited++
+						}
+						if waited == len(cast) {
+							x.report(SelfDeadlock, "%s reads, and its Lock waits"+
+								" until its deadline for the readers to leave",
+								x.Name)
+						}
+						if err == nil {
+							x.release()
+						}
+						x.releaseRead()
+					})
+				}
+				s.run(scripts...)
+				s.judge(SelfDeadlock, true)
+				s.judge(TwoHolders, true)
+			})
+		}
+	},
+}
+
+var downgrade = Scenario{
+	Name:   "downgrade",
+	Family: Sharing,
+	Story: "A writes, takes the read lock as well, and unlocks at 2 s. It reads" +
+		" until 8 s, and where the lease is renewed until 15 s. B waits to write" +
+		" from 1 s on, and must not be let in before.",
+	Invariants: []string{TwoHolders, SelfDeadlock},
+	tell: func(t *telling) {
+		t.world(func(s *story) {
+			cast := s.cast("A", "B")
+			a, b := cast[0], cast[1]
+			if !s.startSharing() {
+				return
+			}
+			until, reads := 8*second, false
+			if t.offers(Renewal) {
+				until = 15 * second
+			}
+			s.run(func() {
+				a.at(0)
+				a.mustAcquire()
+				a.at(1500 * time.Millisecond)
+				err := a.acquireRead(lease / 2)
+				reads = err == nil
+				if outcome(err) == "deadline exceeded" {
+					a.report(SelfDeadlock, "A writes, and its RLock waits for A")
+				}
+				a.at(2 * second)
+				a.release()
+				if !reads {
+					return
+				}
+				a.at(until)
+				told := a.told()
+				err = a.releaseRead()
+				if !told && errors.Is(err, lock.ErrNotHeld) {
+					a.report(TwoHolders, "A was told of no loss, and its RUnlock"+
+						" returns lock.ErrNotHeld: its Unlock has cost the read"+
+						" lock")
+				}
+			}, func() {
+				b.at(second)
+				b.Until(a.has, lease)
+				if b.acquire(30*second) == nil {
+					b.release()
+				}
+			})
+			s.judge(TwoHolders, reads)
+			s.judge(SelfDeadlock, true)
+		})
+	},
+}
