@@ -39,8 +39,22 @@ func readRows(t *testing.T) []readRow {
 	add(false, 3, 0, explore.Read)
 	add(false, 2, 1, explore.Read, explore.StaleWrite)
 	add(false, 2, 1, explore.Downgrade)
-	add(false, 3, 1, explore.Read, explore.StaleWrite)
 	return rows
+}
+
+// A third client, one expiry and one crash: half an hour, or more.
+func TestTwoReadersAndAWriter(t *testing.T) {
+	if !*three {
+		t.Skip("go test ./scenarios/explore -run TwoReaders -three -v -timeout 3h")
+	}
+	b := rungBounds(rung(t, "reentrant/readwrite"))
+	b.Clients, b.Expiries, b.Crashes, b.States = 3, 1, 1, 1e7
+	b.Programs = []explore.Program{explore.Read}
+	report := explore.Run(t, rung(t, "reentrant/readwrite").Build, b)
+	fmt.Fprintf(t.Output(), "%s", report)
+	assert.True(t, report.Exhausted())
+	_, found := report.Failure(explore.TwoHolders)
+	assert.False(t, found)
 }
 
 func TestReadersAndWritersNeverHoldTheLockTogether(t *testing.T) {
