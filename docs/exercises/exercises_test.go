@@ -29,7 +29,7 @@ import (
 	fenced "github.com/lockladder/lockladder/docs/exercises/11"
 	cohort "github.com/lockladder/lockladder/docs/exercises/12"
 	redlock "github.com/lockladder/lockladder/docs/exercises/13"
-	readwrite "github.com/lockladder/lockladder/docs/exercises/14"
+	readwrite "github.com/lockladder/lockladder/docs/exercises/15"
 	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"

@@ -193,7 +193,7 @@ var All = []Exercise{
 		Parent:   lock.Flaws("nodes_down: unavailable, hangs"),
 	},
 	{
-		Number: "14", Rung: "reentrant/readwrite",
+		Number: "15", Rung: "reentrant/readwrite",
 		Flaw:  "one lease for all readers",
 		Task:  "give each reader a lease of its own, by the server's clock",
 		Files: []string{"acquire.lua", "read.lua", "release.lua", "renew.lua"},

@@ -5,10 +5,10 @@ package readwrite_test
 import (
 	"testing"
 
-	readwrite "github.com/lockladder/lockladder/docs/exercises/14"
+	readwrite "github.com/lockladder/lockladder/docs/exercises/15"
 	"github.com/lockladder/lockladder/internal/exercise"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "14", exercise.On(readwrite.New))
+	exercise.Run(t, "15", exercise.On(readwrite.New))
 }

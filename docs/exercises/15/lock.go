@@ -1,4 +1,4 @@
-// Package readwrite is the start of exercise 14. Its flaw: one lease for all readers.
+// Package readwrite is the start of exercise 15. Its flaw: one lease for all readers.
 package readwrite
 
 import (
