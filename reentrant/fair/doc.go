@@ -1,0 +1,74 @@
+// Package notify is a lock whose waiters sleep until they are told: a release
+// is published.
+//
+// Redisson waits like this. The sources poll, every 100 ms in seeds/000,
+// every 800 ms in seeds/002.
+//
+// # What changed
+//
+// The release script publishes a message to a channel beside the lock, in the
+// same step as the DEL. Waiters listen, so that nobody has to ask again and
+// again. The acquire script returns what remains of the holder's lease, and a
+// waiter sleeps for at most that time.
+//
+// Who finds the lock free never subscribes. Who is refused joins a
+// subscription: one for each rdb value, however many handles and keys wait on
+// it. A message goes to every process that waits, and each wakes one waiter,
+// in turn. A thousand waiters in one process do not all ask at once.
+// lock.PollEvery has no effect here.
+//
+// The subscription belongs to a goroutine of its own, which closes it when
+// the last waiter has left. No waiter joins it: go-redis can't close a
+// subscription while it dials, and Lock has to return when its context ends.
+// So the goroutine may outlive its last waiter, until the driver's dial has
+// timed out. New refuses a client that can't subscribe like that, such as a
+// *redis.Ring.
+//
+// Redis delivers a message at most once, and keeps none. So a message is a
+// hint and never a proof:
+//
+//   - A release between the refusal and the subscription is not heard. When
+//     the server has confirmed the subscription, one of its waiters asks
+//     once more. If it is refused, somebody holds the lock, and that release
+//     is heard.
+//   - A lost message costs at most the rest of a lease: the waiter asks when
+//     the holder's lease should have ended. If it was renewed, the waiter
+//     sleeps again.
+//   - A lost connection is made anew by the client library. The confirmation
+//     that follows wakes a waiter, for a message may have passed meanwhile.
+//   - A SUBSCRIBE that fails is repeated here, every 100 ms. The library
+//     connects anew with the channels that it had before, and the new
+//     connection would lack this one for as long as it lives.
+//   - A waiter that was woken and gives up wakes the next one.
+//
+// A woken waiter is not a holder. It asks, and another client may be faster:
+// this lock is not fair.
+//
+// A user of the server needs these rights for a lock named stock, besides
+// those of its driver (HELLO, CLIENT, PING):
+//
+//	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
+//		+subscribe +unsubscribe +publish +del +exists +hexists +hset \
+//		+pexpire +pttl ~stock &{stock}:released
+//
+// The channel of a lock that has a hash tag, such as {shop}:stock, is
+// {shop}:stock::released. Without the right to it, waiters sleep until a lease
+// ends, and Unlock frees the lock and returns the server's error.
+//
+// # What still breaks
+//
+// Waiting has changed, holding has not. All flaws are those of reentrant:
+//
+//   - failover: the master dies before it has replicated the lock. The
+//     waiters subscribe to its successor, which knows of no lock, and one
+//     gets it.
+//   - node_restart, clock_jump: one server holds the only key.
+//   - paused_holder: A wakes after its lease and writes.
+//   - hung_worker: A hangs, its watchdog renews, and the waiters sleep well.
+//   - A waiter sees at once that its context has ended. A command in flight
+//     may not, as in reentrant.
+//
+// # See it fail
+//
+//	go test ./reentrant/fair -red -run /failover
+package fair

@@ -1,0 +1,58 @@
+package fair
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+)
+
+// The order in which a waiter leaves, another one joins and the subscription
+// looks at both is nobody's to choose: here it is made by hand.
+
+// atRest runs a test with a client whose subscription looks at nothing.
+func atRest(t *testing.T, do func(*testing.T, *redis.Client)) {
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // never dialed
+	subscriptions.of[rdb] = &subscription{rdb: rdb, end: func() {},
+		changed: make(chan struct{}, 1), queues: map[string]*queue{},
+		confirmed: map[string]bool{}}
+	do(t, rdb)
+	assert.Empty(t, subscriptions.of, "nothing stays behind")
+	assert.NoError(t, rdb.Close())
+}
+
+// The last waiter of a channel leaves, and another one joins before the
+// subscription has left the channel. No confirmation will come for it, so it must
+// ask at once: the lock may have been released since it was refused.
+func TestWhoComesFirstToAConfirmedChannelAsksAtOnce(t *testing.T) {
+	atRest(t, func(t *testing.T, rdb *redis.Client) {
+		first, other := join(rdb, "stock", time.Second), join(rdb, "toys", time.Second)
+		first.sub.hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
+		assert.Len(t, first.woken, 1)
+		assert.Empty(t, other.woken)
+		first.leave(false)
+
+		second, third := join(rdb, "stock", time.Second), join(rdb, "stock", time.Second)
+		assert.Len(t, second.woken, 1)
+		assert.Empty(t, third.woken, "what it missed has woken the second one")
+		second.leave(true)
+		assert.Empty(t, third.woken, "the second one has the lock")
+		third.leave(false)
+		other.leave(false)
+	})
+}
+
+// A waiter that leaves without the lock may have been the only one to hear of the
+// release.
+func TestWhoGivesUpWakesTheNext(t *testing.T) {
+	atRest(t, func(t *testing.T, rdb *redis.Client) {
+		first, second := join(rdb, "stock", time.Second), join(rdb, "stock", time.Second)
+		first.sub.hear(&redis.Message{Channel: "stock"})
+		assert.Len(t, first.woken, 1)
+		assert.Empty(t, second.woken)
+		first.leave(false)
+		assert.Len(t, second.woken, 1)
+		second.leave(false)
+	})
+}
