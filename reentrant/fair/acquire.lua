@@ -10,15 +10,17 @@
 -- ARGV[3] the count that the caller will have
 -- ARGV[4] 1 to wait in the queue when refused, and not inside already
 -- ARGV[5] how long to keep the turn for the caller, in milliseconds
--- Returns 1 when granted. When refused, returns after how long the caller must
--- ask again: minus the milliseconds, or 0.
+-- ARGV[6] and all behind it are owner ids that wait behind the caller
+-- Returns after how long those that wait must ask again, in milliseconds. The
+-- number is positive when the lock is granted to the caller, and else negative
+-- or 0.
 local function now()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- The first waiter that has asked within two of its leases gets the turn. One
--- that has died is taken out: at the latest its turn ends.
+-- The first waiter that has asked within two of its leases gets the turn; any
+-- other has died.
 local function pass()
   local first = redis.call('ZPOPMIN', KEYS[2])[1]
   while first do
@@ -33,41 +35,44 @@ local function pass()
     end
     first = redis.call('ZPOPMIN', KEYS[2])[1]
   end
-  return false
 end
 
-local mine = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
 local free = redis.call('EXISTS', KEYS[1]) == 0
-local turn = redis.call('GET', KEYS[3])
-if free and not turn then
-  turn = pass()
-end
-local first = not turn or turn == ARGV[1]
-if not mine and not (free and first and ARGV[3] == '1') then
-  local lease = tonumber(ARGV[2])
-  local left = redis.call('PTTL', free and KEYS[3] or KEYS[1])
-  if left < 0 or left > lease then
-    left = lease -- ask again once a lease, so as to count as alive
+local mine = not free and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
+local turn = free and (redis.call('GET', KEYS[3]) or pass())
+local granted = mine or
+  free and (not turn or turn == ARGV[1]) and ARGV[3] == '1'
+local lease = tonumber(ARGV[2])
+local again = lease -- those that wait ask once a lease, or they have died
+if granted then
+  if turn then
+    redis.call('DEL', KEYS[3])
   end
-  if ARGV[4] == '1' and ARGV[3] == '1' then
-    if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then
-      local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2]
-      redis.call('ZADD', KEYS[2], (last or 0) + 1, ARGV[1])
-    elseif free then
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], lease)
+else
+  local left = redis.call('PTTL', turn and KEYS[3] or KEYS[1])
+  if left >= 0 then
+    again = math.min(left, lease)
+  end
+end
+if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[6]) then
+  local waiter = string.format('%.0f %s', now() + 2 * lease, ARGV[5])
+  local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or 0
+  for i = 6, #ARGV do
+    redis.call('ZADD', KEYS[2], 'NX', last + i, ARGV[i])
+    redis.call('HSET', KEYS[4], ARGV[i], waiter)
+  end
+  if not granted then
+    local came = redis.call('ZADD', KEYS[2], 'NX', last + 5, ARGV[1]) == 1
+    redis.call('HSET', KEYS[4], ARGV[1], waiter)
+    if turn and not came then
       redis.pcall('PUBLISH', KEYS[3], turn) -- the message may have been lost
     end
-    redis.call('HSET', KEYS[4], ARGV[1],
-      string.format('%.0f %s', now() + 2 * lease, ARGV[5]))
-    if redis.call('PTTL', KEYS[2]) < 2 * lease then
-      redis.call('PEXPIRE', KEYS[2], 2 * lease)
-      redis.call('PEXPIRE', KEYS[4], 2 * lease)
-    end
   end
-  return -left
+  if redis.call('PTTL', KEYS[2]) < 2 * lease then
+    redis.call('PEXPIRE', KEYS[2], 2 * lease)
+    redis.call('PEXPIRE', KEYS[4], 2 * lease)
+  end
 end
-if turn then
-  redis.call('DEL', KEYS[3])
-end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 1
+return granted and again or -again

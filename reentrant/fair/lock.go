@@ -42,8 +42,7 @@ type Lock struct {
 	spent bool        // token was sent with an outermost release
 	busy  atomic.Bool // a goroutine is inside a call
 
-	remaining time.Duration // of the holder's lease or of a turn, when refused
-	trip      time.Duration // how long the newest answer took
+	trip time.Duration // how long the newest answer took
 }
 
 var _ lock.Lock = (*Lock)(nil)
@@ -73,26 +72,23 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 		return false, lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
 	}
 	defer l.busy.Store(false)
-	return l.tryLock(ctx, false)
+	return l.tryLock(ctx, nil)
 }
 
-// tryLock is TryLock for the goroutine that has made the handle busy.
-func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
-	// An id that was sent with a release is never used again: the release may
-	// still be on its way, and must not find the next acquisition under it. An
-	// id whose acquisition was not answered is kept, to find oneself.
-	if l.token == "" || l.spent {
-		l.token, l.spent = l.opts.Token(), false
-	}
+// tryLock asks the server, for the goroutine that has made the handle busy. One
+// that waits asks for others as well.
+func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
+	behind, trip := w.ask(l.id())
 	sent := time.Now()
 	reply, err := acquire.Run(ctx, l.rdb, l.keys(),
-		l.token, l.ttl.Milliseconds(), l.count+1,
-		wait, l.turn().Milliseconds()).Int64()
+		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
+			l.turn(trip).Milliseconds()}, behind...)...).Int64()
+	again := time.Duration(max(reply, -reply)) * time.Millisecond
+	w.answered(err, again, time.Since(sent))
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
-	granted := reply == 1
-	l.remaining = time.Duration(-reply) * time.Millisecond
+	granted := reply > 0
 	l.trip = time.Since(sent)
 	if l.count > 0 {
 		return l.enter(ctx, granted)
@@ -104,7 +100,7 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 	// longer than that, the lease is over and somebody else may have the lock.
 	if granted && time.Since(sent) >= l.ttl {
 		l.spent = true
-		if err = l.release(ctx, 0, l.ttl); errors.Is(err, lock.ErrNotHeld) {
+		if err = l.release(ctx, 0, "", l.ttl); errors.Is(err, lock.ErrNotHeld) {
 			err = nil
 		}
 		return false, err
@@ -131,29 +127,29 @@ func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
 	return true, nil
 }
 
-// Lock waits until the lock is granted or ctx ends. It asks again when a
-// message says that the lock was released, and at the latest when the holder's
-// lease should have ended: a message may be lost. It returns errors of the
-// network at once, and the errors of TryLock.
+// Lock waits until the lock is granted or ctx ends. It asks again when it is its
+// turn, and at the latest when the holder's lease should have ended: a message
+// may be lost. It returns errors of the network at once, and the errors of
+// TryLock.
 func (l *Lock) Lock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
 	}
 	defer l.busy.Store(false)
-	var w *waiter
-	for {
-		granted, err := l.tryLock(ctx, true)
-		if granted || err != nil {
-			return err
+	if l.count > 0 {
+		_, err := l.tryLock(ctx, nil)
+		return err
+	}
+	w := join(l.rdb, channel(l.key), l.id(), turnOf(l.ttl))
+	defer func() { w.leave(l.count > 0) }()
+	for asks := w.asks(); ; asks = true {
+		if asks {
+			granted, err := l.tryLock(ctx, w)
+			if granted || err != nil {
+				return err
+			}
 		}
-		// Joined after the first refusal only: who finds the lock free pays for
-		// no subscription. What was released before the subscription stood is
-		// found by asking once more, when it is confirmed.
-		if w == nil {
-			w = join(l.rdb, channel(l.key), turnOf(l.ttl))
-			defer func() { w.leave(l.count > 0) }()
-		}
-		if err := w.wait(ctx, l.token, l.remaining); err != nil {
+		if err := w.wait(ctx); err != nil {
 			l.giveUp(ctx)
 			return lock.Failed(ctx, "wait for", l.key, err)
 		}
@@ -178,7 +174,8 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		l.stop() // joined first: no renewal may follow the release
 		l.spent = true
 	}
-	return l.release(ctx, left, l.ttl)
+	next := first(l.rdb, channel(l.key))
+	return l.release(ctx, left, next, l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
@@ -189,16 +186,20 @@ func (l *Lock) Lost() <-chan struct{} {
 	return l.lost
 }
 
-// release runs for at most one lease on a context of its own: the caller's has
-// often ended when a deferred Unlock runs.
-func (l *Lock) release(ctx context.Context, left int,
+// release runs for so long at most on a context of its own: the caller's has
+// often ended when a deferred Unlock runs. If the turn is next's, which waits in
+// this process, that is told here.
+func (l *Lock) release(ctx context.Context, left int, next string,
 	within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
-		l.token, l.ttl.Milliseconds(), left).Int()
+		l.token, l.ttl.Milliseconds(), left, next).Int()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
+	}
+	if released == 2 {
+		tell(l.rdb, channel(l.key), next)
 	}
 	if released == 0 {
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)

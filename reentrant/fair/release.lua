@@ -9,31 +9,30 @@
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have, 0 to free the lock
--- Returns 1 when left, 0 when the lock is free or somebody else's. A key of
+-- ARGV[4] the owner id that waits first in the caller's process, or nothing
+-- Returns 1 when left, 2 when that one has the turn now and isn't told, 0 when the lock is free or somebody else's. A key of
 -- another type is not the caller's either: pcall returns its error in place of
 -- a number.
-local function now()
+-- The first waiter that has asked within two of its leases gets the turn; any
+-- other has died. One that waits in the caller's process is told there.
+local function pass(neighbor)
   local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
-
--- The first waiter that has asked within two of its leases gets the turn. One
--- that has died is taken out: at the latest its turn ends.
-local function pass()
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local first = redis.call('ZPOPMIN', KEYS[2])[1]
   while first do
     local waiter = redis.call('HGET', KEYS[4], first) or '0 0'
     local alive, turn = string.match(waiter, '(%d+) (%d+)')
     redis.call('HDEL', KEYS[4], first)
-    if tonumber(alive) > now() then
+    if tonumber(alive) > now then
       redis.call('SET', KEYS[3], first, 'PX', turn)
-      -- A user without the channel is refused. The turn is given all the same.
-      redis.pcall('PUBLISH', KEYS[3], first)
+      if first ~= neighbor then
+        -- A user without the channel is refused. The turn is given all the same.
+        redis.pcall('PUBLISH', KEYS[3], first)
+      end
       return first
     end
     first = redis.call('ZPOPMIN', KEYS[2])[1]
   end
-  return false
 end
 
 local mine = redis.pcall('HEXISTS', KEYS[1], ARGV[1]) == 1
@@ -43,10 +42,9 @@ if mine and ARGV[3] ~= '0' then
 end
 if mine then
   redis.call('DEL', KEYS[1])
-  pass()
-  return 1
+  return pass(ARGV[4]) == ARGV[4] and 2 or 1
 end
--- A waiter that gives up, and perhaps at its turn.
+-- The caller gives up waiting, perhaps when its turn has come.
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('HDEL', KEYS[4], ARGV[1])
 if redis.call('GET', KEYS[3]) == ARGV[1] then

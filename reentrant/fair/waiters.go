@@ -9,154 +9,229 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// subscriptions are those that somebody waits on, one for each rdb value. The
-// last waiter to leave ends its subscription, so nothing stays behind here.
+// subscriptions are those of the clients that somebody waits with, one for each
+// rdb value. The last waiter to leave ends its subscription, so nothing stays
+// behind here.
 var subscriptions = struct {
 	sync.Mutex // never held while Redis is asked
 	of         map[redis.UniversalClient]*subscription
 }{of: map[redis.UniversalClient]*subscription{}}
 
 // subscription is the one connection on which all waiters of an rdb value hear
-// of releases. Its goroutine runs from the first waiter's join until the last
-// one has left. It owns the connection and closes it itself; a waiter only says
-// that it may end, because closing waits for a connection that is being dialed,
-// and Lock must not. So the goroutine outlives the last waiter by what is left
-// of the driver's dial timeout, at most.
+// whose turn it is. Its goroutine runs from the first refusal until the last
+// waiter has left. It owns the connection and closes it itself; a waiter only
+// says that it may end, because closing waits for a connection that is being
+// dialed, and Lock must not. So the goroutine outlives the last waiter by what
+// is left of the driver's dial timeout, at most.
 type subscription struct {
 	rdb     redis.UniversalClient
-	pubsub  *redis.PubSub
-	waiters int // guarded by subscriptions
+	pubsub  *redis.PubSub // nil until a waiter is refused
+	waiters int           // guarded by subscriptions
 
 	end     context.CancelFunc // called when the last waiter has left
 	changed chan struct{}      // the set of channels has changed
 
 	mu        sync.Mutex        // never held while Redis is asked
-	queues    map[string]*queue // waiters, by channel
+	queues    map[string]*queue // by channel
 	confirmed map[string]bool   // channels on which nothing is missed
 }
 
-// queue is what waits in this process for one lock.
+// queue has the owners of this process that want one lock.
 type queue struct {
-	list.List                    // of waiters, in the order of their coming
-	asked     map[string]*waiter // by the owner id that each has asked with
-	told      string             // the newest turn, until its waiter knows
+	waiters list.List          // in the order of their arrival
+	asking  list.List          // those that are to ask; the first asks for all
+	owner   map[string]*waiter // by the owner id that each asks with
+	listens bool               // one was refused
+	trip    time.Duration      // how long the newest answer took
 }
 
-// waiter is one call of Lock that was refused.
+// waiter is one call of Lock.
 type waiter struct {
 	sub     *subscription
+	queue   *queue
 	channel string
 	place   *list.Element
-	woken   chan struct{} // holds one element while there is news
-	timer   *time.Timer   // says when to ask again
-	due     time.Time     // when that is, at the latest
-	turn    time.Duration // how long another one's turn lasts
+	woken   chan struct{} // holds one element while it has to ask
+
+	id     string        // the owner id
+	asking *list.Element // nil while the server knows that it waits
+	asked  bool          // its question is under way
+	behind []*waiter     // those that it asks for
+
+	due   time.Time   // when to ask again
+	timer *time.Timer // at that time, or when another one's turn is over
+	turn  time.Duration
 }
 
-// join puts a waiter at the end of the channel's queue. Who comes first asks
-// again when the channel is confirmed, at once if that was before: the lock may
-// have been released since it was refused, with nobody here to hear of it. Who
-// joins others need not: what it missed has woken one of them.
-func join(rdb redis.UniversalClient, channel string,
+// join puts a waiter at the end of the channel's queue. It is there before it
+// asks: its turn may be told while the refusal is on its way. Turn is how long
+// another one's turn lasts.
+func join(rdb redis.UniversalClient, channel, id string,
 	turn time.Duration) *waiter {
 	s := enlist(rdb)
 	w := &waiter{sub: s, channel: channel, woken: make(chan struct{}, 1),
-		turn: turn, timer: time.NewTimer(time.Hour)}
+		id: id, timer: time.NewTimer(time.Hour), turn: turn}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q, ok := s.queues[channel]
 	if !ok {
-		q = &queue{asked: map[string]*waiter{}}
+		q = &queue{owner: map[string]*waiter{}}
 		s.queues[channel] = q
-		notice(s.changed)
-		if s.confirmed[channel] {
-			notice(w.woken)
-		}
 	}
-	w.place = q.PushBack(w)
+	w.queue, q.owner[id] = q, w
+	w.place, w.asking = q.waiters.PushBack(w), q.asking.PushBack(w)
 	return w
 }
 
-// enlist counts one more waiter of an rdb value. The first one starts the
-// subscription, which has no channel yet and so sends nothing.
+// enlist counts one more waiter of an rdb value. Its subscription has no channel
+// yet and so sends nothing.
 func enlist(rdb redis.UniversalClient) *subscription {
 	subscriptions.Lock()
 	defer subscriptions.Unlock()
 	s, ok := subscriptions.of[rdb]
 	if !ok {
-		ctx, end := context.WithCancel(context.Background())
 		s = &subscription{
 			rdb:     rdb,
-			pubsub:  rdb.Subscribe(ctx),
-			end:     end,
+			end:     func() {},
 			changed: make(chan struct{}, 1),
 			queues:  map[string]*queue{},
 
 			confirmed: map[string]bool{},
 		}
 		subscriptions.of[rdb] = s
-		go s.run(ctx)
 	}
 	s.waiters++
 	return s
 }
 
-// wait ends when it is the turn of the owner id, when it is time to ask again, or
-// with the context's error.
-func (w *waiter) wait(ctx context.Context, id string,
-	remaining time.Duration) error {
-	w.expect(id, remaining)
-	defer w.forget(id)
-	select {
-	case <-w.woken:
-		return ctx.Err() // an owner that gives up doesn't ask
-	case <-w.timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// asks says whether the waiter is to ask the server. Of those that are to, the
+// first asks, also for those that come until it does; and so on, when it was
+// answered. A thousand that come at once are refused in two answers.
+func (w *waiter) asks() bool {
+	w.sub.mu.Lock()
+	defer w.sub.mu.Unlock()
+	if w.asking == nil {
+		w.asking = w.queue.asking.PushBack(w)
+	}
+	return w.queue.asking.Front() == w.asking
+}
+
+// ask returns the owner ids of those that the waiter asks for, besides its own,
+// and how long an answer takes. A nil waiter does not wait, and asks for nobody.
+func (w *waiter) ask(id string) (behind []any, trip time.Duration) {
+	if w == nil {
+		return nil, 0
+	}
+	first := w.asks()
+	w.sub.mu.Lock()
+	defer w.sub.mu.Unlock()
+	delete(w.queue.owner, w.id)
+	w.id, w.queue.owner[id] = id, w
+	w.asked = true
+	for e := w.asking.Next(); first && e != nil; e = e.Next() {
+		other := e.Value.(*waiter)
+		w.behind, behind = append(w.behind, other), append(behind, other.id)
+	}
+	return behind, w.queue.trip
+}
+
+// answered takes down when the waiter and those that it has asked for are to ask
+// again. When there was no answer, the others ask for themselves.
+func (w *waiter) answered(err error, again, trip time.Duration) {
+	if w == nil {
+		return
+	}
+	w.sub.mu.Lock()
+	defer w.sub.mu.Unlock()
+	w.known(again)
+	for _, other := range w.behind {
+		if err == nil && other.asking != nil {
+			other.known(again)
+		}
+	}
+	w.asked, w.behind, w.queue.trip = false, nil, trip
+	w.queue.lead()
+}
+
+// known is for a waiter that the server knows of.
+func (w *waiter) known(again time.Duration) {
+	w.queue.asking.Remove(w.asking)
+	w.asking = nil
+	// A lease that ends within this millisecond is reported as 0.
+	w.due = time.Now().Add(max(again, time.Millisecond))
+	w.timer.Reset(time.Until(w.due))
+}
+
+// lead wakes the first of those that are to ask.
+func (q *queue) lead() {
+	if e := q.asking.Front(); e != nil && !e.Value.(*waiter).asked {
+		notice(e.Value.(*waiter).woken)
 	}
 }
 
-// expect has the waiter woken when it is the turn of the owner id, at once if
-// that was told while the refusal was on its way.
-func (w *waiter) expect(id string, remaining time.Duration) {
-	w.sub.mu.Lock()
-	defer w.sub.mu.Unlock()
-	// A lease that ends within this millisecond is reported as 0.
-	remaining = max(remaining, time.Millisecond)
-	w.due = time.Now().Add(remaining)
-	w.timer.Reset(remaining)
-	q := w.sub.queues[w.channel]
-	q.asked[id] = w
-	if q.told == id {
-		q.told = ""
+// wait ends when the waiter is to ask, because it is its turn or for another
+// reason, or with the context's error.
+func (w *waiter) wait(ctx context.Context) error {
+	w.listen()
+	for {
+		select {
+		case <-w.woken:
+			return ctx.Err() // an owner that gives up doesn't ask
+		case <-w.timer.C:
+			if w.asks() {
+				return ctx.Err()
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// listen subscribes to the channel, if nobody has: an owner that finds the lock
+// free pays for no subscription. A turn may be told before the subscription
+// stands. When that is confirmed somebody asks once more, at once if it was
+// before.
+func (w *waiter) listen() {
+	s, q := w.sub, w.queue
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q.listens {
+		return
+	}
+	q.listens = true
+	notice(s.changed)
+	if s.confirmed[w.channel] {
 		notice(w.woken)
 	}
+	if s.pubsub == nil {
+		var ctx context.Context
+		ctx, s.end = context.WithCancel(context.Background())
+		s.pubsub = s.rdb.Subscribe(ctx)
+		go s.run(ctx)
+	}
 }
 
-// forget is for a waiter that has stopped waiting.
-func (w *waiter) forget(id string) {
-	w.sub.mu.Lock()
-	defer w.sub.mu.Unlock()
-	delete(w.sub.queues[w.channel].asked, id)
-	w.timer.Stop()
-}
-
-// leave takes the waiter out of the queue. Who leaves without the lock may have
-// been the one to ask after a turn that is over, and leaves that to the next.
+// leave takes the waiter out of the queue. If it was the one to ask for others,
+// or when another one's turn is over, the next one does.
 func (w *waiter) leave(granted bool) {
-	s := w.sub
+	s, q := w.sub, w.queue
 	last := s.delist()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.queues[w.channel]
-	q.Remove(w.place)
-	if q.Len() == 0 {
+	w.timer.Stop()
+	q.waiters.Remove(w.place)
+	delete(q.owner, w.id)
+	if w.asking != nil {
+		q.asking.Remove(w.asking)
+		w.asking = nil
+		q.lead()
+	}
+	if q.waiters.Len() == 0 {
 		delete(s.queues, w.channel)
 	} else if !granted {
-		q.first().askAfterATurn()
+		q.askAfterATurn()
 	}
-	if q.Len() == 0 && !last { // closing leaves all channels
+	if q.waiters.Len() == 0 && !last { // closing leaves all channels
 		notice(s.changed)
 	}
 }
@@ -233,13 +308,13 @@ func (s *subscription) changes(subscribed map[string]bool) map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	changes := map[string]bool{}
-	for channel := range s.queues {
-		if !subscribed[channel] {
+	for channel, q := range s.queues {
+		if q.listens && !subscribed[channel] {
 			changes[channel] = true
 		}
 	}
 	for channel := range subscribed {
-		if _, ok := s.queues[channel]; !ok {
+		if q, ok := s.queues[channel]; !ok || !q.listens {
 			changes[channel] = false
 			delete(s.confirmed, channel) // who joins now waits for a new one
 		}
@@ -247,8 +322,8 @@ func (s *subscription) changes(subscribed map[string]bool) map[string]bool {
 	return changes
 }
 
-// hear wakes one waiter for a release, and the first when a channel is
-// confirmed: if it is refused, somebody holds the lock, and will be heard.
+// hear wakes the waiter whose turn it is, and the first when a channel is
+// confirmed: if it is refused because of a turn, that is told once more.
 func (s *subscription) hear(message any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,31 +340,55 @@ func (s *subscription) hear(message any) {
 	}
 }
 
-// tell wakes the waiter whose turn it is, and nobody else. When that is another
-// process's, which may be dead, the first waiter asks when its turn is over.
+// tell wakes the waiter whose turn it is, and nobody else. Another process may
+// be dead, and somebody must ask when its turn is over.
 func (q *queue) tell(id string) {
-	if w := q.asked[id]; w != nil {
+	if w, ok := q.owner[id]; ok {
 		notice(w.woken)
-		return
+	} else {
+		q.askAfterATurn()
 	}
-	q.told = id
-	q.first().askAfterATurn()
 }
 
-func (q *queue) first() *waiter { return q.Front().Value.(*waiter) }
-
-// askAfterATurn has the waiter ask when a turn that begins now is over, or when
-// it would ask anyway.
-func (w *waiter) askAfterATurn() {
+// askAfterATurn has the first waiter ask when a turn that begins now is over, if
+// it would not ask before.
+func (q *queue) askAfterATurn() {
+	w := q.first()
 	w.timer.Reset(min(w.turn, time.Until(w.due)))
 }
 
+func (q *queue) first() *waiter { return q.waiters.Front().Value.(*waiter) }
+
+// first is the owner id of the first waiter for a lock in this process.
+func first(rdb redis.UniversalClient, channel string) (id string) {
+	look(rdb, channel, func(q *queue) { id = q.first().id })
+	return id
+}
+
+// tell has a waiter of this process woken, without a message.
+func tell(rdb redis.UniversalClient, channel, id string) {
+	look(rdb, channel, func(q *queue) { q.tell(id) })
+}
+
+// look calls do with the queue, if somebody waits.
+func look(rdb redis.UniversalClient, channel string, do func(*queue)) {
+	subscriptions.Lock()
+	s, ok := subscriptions.of[rdb]
+	subscriptions.Unlock()
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q, ok := s.queues[channel]; ok {
+		do(q)
+	}
+}
+
 // notice leaves a notice where none is yet.
-func notice(c chan struct{}) bool {
+func notice(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-		return true
 	default:
-		return false
 	}
 }
