@@ -11,9 +11,8 @@
 -- ARGV[4] 1 to wait in the queue when refused, and not inside already
 -- ARGV[5] how long to keep the turn for the caller, in milliseconds
 -- ARGV[6] and all behind it are owner ids that wait behind the caller
--- Returns after how long those that wait must ask again, in milliseconds. The
--- number is positive when the lock is granted to the caller, and else negative
--- or 0.
+-- Returns 1 when granted. When refused, returns after how long the caller must
+-- ask again: minus the milliseconds, or 0.
 local function now()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
@@ -42,20 +41,14 @@ local mine = not free and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
 local turn = free and (redis.call('GET', KEYS[3]) or pass())
 local granted = mine or
   free and (not turn or turn == ARGV[1]) and ARGV[3] == '1'
-local lease = tonumber(ARGV[2])
-local again = lease -- those that wait ask once a lease, or they have died
 if granted then
   if turn then
     redis.call('DEL', KEYS[3])
   end
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-  redis.call('PEXPIRE', KEYS[1], lease)
-else
-  local left = redis.call('PTTL', turn and KEYS[3] or KEYS[1])
-  if left >= 0 then
-    again = math.min(left, lease)
-  end
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
+local lease = tonumber(ARGV[2])
 if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[6]) then
   local waiter = string.format('%.0f %s', now() + 2 * lease, ARGV[5])
   local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or 0
@@ -75,4 +68,11 @@ if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[6]) then
     redis.call('PEXPIRE', KEYS[4], 2 * lease)
   end
 end
-return granted and again or -again
+if granted then
+  return 1
+end
+local left = redis.call('PTTL', turn and KEYS[3] or KEYS[1])
+if left < 0 or left > lease then
+  left = lease -- ask once a lease, so as not to be called dead
+end
+return -left

@@ -83,8 +83,7 @@ func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
 	reply, err := acquire.Run(ctx, l.rdb, l.keys(),
 		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
 			l.turn(trip).Milliseconds()}, behind...)...).Int64()
-	again := time.Duration(max(reply, -reply)) * time.Millisecond
-	w.answered(err, again, time.Since(sent))
+	w.answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
@@ -140,7 +139,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 		_, err := l.tryLock(ctx, nil)
 		return err
 	}
-	w := join(l.rdb, channel(l.key), l.id(), turnOf(l.ttl))
+	w := join(l.rdb, channel(l.key), l.id(), l.ttl)
 	defer func() { w.leave(l.count > 0) }()
 	for asks := w.asks(); ; asks = true {
 		if asks {

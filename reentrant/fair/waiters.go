@@ -58,19 +58,18 @@ type waiter struct {
 	asked  bool          // its question is under way
 	behind []*waiter     // those that it asks for
 
+	lease time.Duration
 	due   time.Time   // when to ask again
 	timer *time.Timer // at that time, or when another one's turn is over
-	turn  time.Duration
 }
 
 // join puts a waiter at the end of the channel's queue. It is there before it
-// asks: its turn may be told while the refusal is on its way. Turn is how long
-// another one's turn lasts.
+// asks: its turn may be told while the refusal is on its way.
 func join(rdb redis.UniversalClient, channel, id string,
-	turn time.Duration) *waiter {
+	lease time.Duration) *waiter {
 	s := enlist(rdb)
 	w := &waiter{sub: s, channel: channel, woken: make(chan struct{}, 1),
-		id: id, timer: time.NewTimer(time.Hour), turn: turn}
+		id: id, lease: lease, timer: time.NewTimer(lease)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q, ok := s.queues[channel]
@@ -140,6 +139,9 @@ func (w *waiter) ask(id string) (behind []any, trip time.Duration) {
 func (w *waiter) answered(err error, again, trip time.Duration) {
 	if w == nil {
 		return
+	}
+	if again < 0 { // it has the lock, and they have its lease
+		again = w.lease
 	}
 	w.sub.mu.Lock()
 	defer w.sub.mu.Unlock()
@@ -354,7 +356,7 @@ func (q *queue) tell(id string) {
 // it would not ask before.
 func (q *queue) askAfterATurn() {
 	w := q.first()
-	w.timer.Reset(min(w.turn, time.Until(w.due)))
+	w.timer.Reset(min(turnOf(w.lease), time.Until(w.due)))
 }
 
 func (q *queue) first() *waiter { return q.waiters.Front().Value.(*waiter) }
