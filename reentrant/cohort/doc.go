@@ -74,8 +74,8 @@
 // of its driver (HELLO, PING):
 //
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
-//		+subscribe +unsubscribe +publish +del +get +set +pttl +pexpire \
-//		+hkeys +hexists +hset +zadd +zscore +zrevrange +zrem +zpopmin \
+//		+subscribe +unsubscribe +publish +time +del +exists +get +set +pttl \
+//		+pexpire +hexists +hget +hset +hdel +zadd +zrem +zrevrange +zpopmin \
 //		+incrby +decrby ~stock ~{stock}:* &{stock}:turn
 //
 // Without the channel the lock works, and its waiters wait until a lease ends.

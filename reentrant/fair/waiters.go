@@ -127,6 +127,10 @@ func (w *waiter) ask(id string) (behind []any, trip time.Duration) {
 	delete(w.queue.owner, w.id)
 	w.id, w.queue.owner[id] = id, w
 	w.asked = true
+	select {
+	case <-w.woken: // by what came before the question
+	default:
+	}
 	for e := w.asking.Next(); first && e != nil; e = e.Next() {
 		other := e.Value.(*waiter)
 		w.behind, behind = append(w.behind, other), append(behind, other.id)
@@ -261,8 +265,9 @@ const again = 100 * time.Millisecond
 // message may have passed meanwhile.
 func (s *subscription) run(ctx context.Context) {
 	subscribed := map[string]bool{}
+	// The first one connects: else the library does so as well.
+	retry := s.subscribe(ctx, subscribed)
 	messages := s.pubsub.ChannelWithSubscriptions()
-	var retry <-chan time.Time
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
@@ -275,9 +280,8 @@ func (s *subscription) run(ctx context.Context) {
 			s.hear(message)
 			continue
 		}
-		retry = nil
-		if ctx.Err() == nil && !s.subscribe(ctx, subscribed) {
-			retry = time.After(again)
+		if ctx.Err() == nil {
+			retry = s.subscribe(ctx, subscribed)
 		}
 	}
 	s.pubsub.Close()
@@ -286,12 +290,11 @@ func (s *subscription) run(ctx context.Context) {
 }
 
 // subscribe subscribes to the channels that are waited on, and leaves the
-// others. It is false when a channel must be tried again: the library may have
+// others. It returns when a channel must be tried again: the library may have
 // connected anew with the channels that it had before, so that the connection
 // works and the failed channel is missing.
 func (s *subscription) subscribe(ctx context.Context,
-	subscribed map[string]bool) bool {
-	complete := true
+	subscribed map[string]bool) (retry <-chan time.Time) {
 	for channel, wanted := range s.changes(subscribed) {
 		if !wanted { // the library forgets it, also where the command fails
 			delete(subscribed, channel)
@@ -299,10 +302,10 @@ func (s *subscription) subscribe(ctx context.Context,
 		} else if s.pubsub.Subscribe(ctx, channel) == nil {
 			subscribed[channel] = true
 		} else {
-			complete = false
+			retry = time.After(again)
 		}
 	}
-	return complete
+	return retry
 }
 
 // changes are the channels to subscribe to (true) and to leave (false).
