@@ -169,7 +169,16 @@ var All = []Exercise{
 		Parent:   lock.Flaws("paused_holder: stale write"),
 	},
 	{
-		Number: "12", Rung: "reentrant/cohort",
+		Number: "12", Rung: "reentrant/fair",
+		Flaw:    "the queue waits for the dead",
+		Task:    "serve waiters in the order of arrival, and only those that live",
+		Files:   []string{"acquire.lua", "lock.go", "release.lua"},
+		Stories: []string{"mutual_exclusion", "dead_waiter"},
+		Check:   inOrder,
+		Start:   lock.Flaws("dead_waiter: orphaned"),
+	},
+	{
+		Number: "13", Rung: "reentrant/cohort",
 		Flaw: "the lock never leaves the process",
 		Task: "hand the lock over inside a process, and let the others have" +
 			" their turn",
@@ -178,7 +187,7 @@ var All = []Exercise{
 		Check:   handedOver,
 	},
 	{
-		Number: "13", Rung: "redlock",
+		Number: "14", Rung: "redlock",
 		Flaw:  "nobody looks at the clock",
 		Task:  "hold the lock on a majority of nodes, for as long as it is valid",
 		Files: []string{"lock.go"},
@@ -373,6 +382,54 @@ func quietWaiters(_ *testing.T, _ lock.Build, report scenarios.Report) error {
 		return nil
 	}
 	return errors.New("lost_wakeup was not told")
+}
+
+// inOrder has the owners of two processes come one after the other, and looks in
+// which order they are served.
+func inOrder(t *testing.T, build lock.Build, _ scenarios.Report) error {
+	const key, lease, owners = "stock", 10 * time.Second, 12
+	var came, served []string
+	var failures []error
+	err := lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: lease},
+		func(w *lab.World) {
+			processes := []*lab.Client{w.Client("P"), w.Client("Q")}
+			envs := []lock.Env{processes[0].Env(key), processes[1].Env(key)}
+			w.Record()
+			for n := range owners {
+				// Now one of them has more that wait, now the other.
+				at := n * n % 5 % 2
+				c, name := processes[at], fmt.Sprint(processes[at].Name, n)
+				came = append(came, name)
+				c.Go(func() {
+					l, err := build(envs[at])
+					if err != nil {
+						w.Fail("build the lock: %v", err)
+						return
+					}
+					c.Sleep(time.Duration(n) * 50 * time.Millisecond)
+					if err := l.Lock(w.Context()); err != nil {
+						w.Fail("%s can't have the lock: %v", name, err)
+						return
+					}
+					c.Step("works", func() { served = append(served, name) })
+					c.Sleep(time.Second)
+					if err := l.Unlock(w.Context()); err != nil {
+						w.Fail("%s can't release the lock: %v", name, err)
+					}
+				})
+			}
+			w.Play()
+			failures = w.Failures()
+		})
+	if err != nil {
+		return fmt.Errorf("tell of two processes: %w", err)
+	}
+	if !slices.Equal(came, served) {
+		failures = append(failures, fmt.Errorf("they came in the order %s, and"+
+			" were served in the order %s", strings.Join(came, " "),
+			strings.Join(served, " ")))
+	}
+	return errors.Join(failures...)
 }
 
 // handedOver has a process P with many owners and a process Q with one. The

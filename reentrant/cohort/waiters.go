@@ -159,13 +159,21 @@ func (w *waiter) answered(err error, again, trip time.Duration) {
 	w.queue.lead()
 }
 
-// known is for a waiter that the server knows of.
+// known is for a waiter that the server knows of, by another one's question
+// perhaps.
 func (w *waiter) known(again time.Duration) {
-	w.queue.asking.Remove(w.asking)
-	w.asking = nil
+	w.queue.remove(w)
 	// A lease that ends within this millisecond is reported as 0.
 	w.due = time.Now().Add(max(again, time.Millisecond))
 	w.timer.Reset(time.Until(w.due))
+}
+
+// remove takes a waiter out of those that are to ask.
+func (q *queue) remove(w *waiter) {
+	if w.asking != nil {
+		q.asking.Remove(w.asking)
+		w.asking = nil
+	}
 }
 
 // lead wakes the first of those that are to ask.
@@ -227,11 +235,8 @@ func (w *waiter) leave(granted bool) {
 	w.timer.Stop()
 	q.waiters.Remove(w.place)
 	delete(q.owner, w.id)
-	if w.asking != nil {
-		q.asking.Remove(w.asking)
-		w.asking = nil
-		q.lead()
-	}
+	q.remove(w)
+	q.lead()
 	if q.waiters.Len() == 0 {
 		delete(s.queues, w.channel)
 	} else if !granted {

@@ -98,6 +98,22 @@ func TestWhenTheFirstIsNotAnsweredTheNextAsks(t *testing.T) {
 	})
 }
 
+// The second one's turn is told before the first one's answer has come.
+func TestAWaiterAsksAtItsTurnThoughAnotherAsksForIt(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *waiter) {
+		first, second := join("first"), join("second")
+		first.ask("first")
+		first.sub.hear(&redis.Message{Channel: "stock", Payload: "second"})
+		assert.Len(t, second.woken, 1)
+		second.ask("second")
+		first.answered(nil, time.Minute, time.Millisecond)
+		second.answered(nil, -time.Millisecond, time.Millisecond)
+		assert.Empty(t, second.woken)
+		second.leave(true)
+		first.leave(true)
+	})
+}
+
 func TestATurnIsToldToOneWaiter(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *waiter) {
 		first, second := join("first"), join("second")
