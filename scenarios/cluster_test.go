@@ -55,7 +55,13 @@ func onOneNode() []ladder.Rung {
 
 // severalKeys says whether a rung's scripts name more keys than the lock's.
 func severalKeys(rung ladder.Rung) bool {
-	return rung.Name == "reentrant/fenced" || rung.Name == "reentrant/cohort"
+	return rung.Name == "reentrant/fenced" || queues(rung)
+}
+
+// queues says whether a rung's waiters queue up at the server. Of its keys most are
+// missing most of the time.
+func queues(rung ladder.Rung) bool {
+	return rung.Name == "reentrant/fair" || rung.Name == "reentrant/cohort"
 }
 
 func startCluster(t *testing.T) *servers.Cluster {
@@ -74,10 +80,7 @@ func TestALockIsHeldWhileItsSlotMoves(t *testing.T) {
 		require.NoError(t, err, when)
 		require.False(t, granted, "two holders, %s", when)
 	}
-	// Of cohort, most of whose keys are mostly missing, another test tells.
-	rungs := slices.DeleteFunc(onOneNode(), func(rung ladder.Rung) bool {
-		return rung.Name == "reentrant/cohort"
-	})
+	rungs := slices.DeleteFunc(onOneNode(), queues) // another test tells of these
 	inCluster(t, c, rungs, func(t *testing.T, key string,
 		a, b scenarios.Lock) {
 		require.NoError(t, a.Lock(ctx))
@@ -157,14 +160,14 @@ func TestFencedGrantsNothingWhileOneOfItsKeysIsMissing(t *testing.T) {
 	})
 }
 
-// Of cohort's keys most are missing most of the time: while the slot moves it can
-// neither be had nor released.
-func TestCohortDoesNothingWhileOneOfItsKeysIsMissing(t *testing.T) {
+// While the slot moves such a lock can neither be had nor released.
+func TestALockWithAQueueDoesNothingWhileOneOfItsKeysIsMissing(t *testing.T) {
 	c := startCluster(t)
 	ctx := t.Context()
-	rung, err := ladder.Find("reentrant/cohort")
-	require.NoError(t, err)
-	inCluster(t, c, []ladder.Rung{rung}, func(t *testing.T, key string,
+	rungs := slices.DeleteFunc(onOneNode(), func(rung ladder.Rung) bool {
+		return !queues(rung)
+	})
+	inCluster(t, c, rungs, func(t *testing.T, key string,
 		a, b scenarios.Lock) {
 		require.NoError(t, a.Lock(ctx))
 		move, err := c.Move(ctx, key)

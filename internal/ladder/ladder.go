@@ -333,7 +333,7 @@ var Rungs = []Rung{
 	},
 	{
 		Name:   "reentrant/cohort",
-		Parent: "reentrant",
+		Parent: "reentrant/fair",
 		Idea:   "the lock is handed over inside a process, without the server",
 		Nodes:  1,
 		Build:  one(cohort.New),

@@ -1,8 +1,8 @@
 -- acquire.lua: take a free lock, or enter once more a lock of one's own.
 -- KEYS[1] the lock, a hash {owner: count}
 -- KEYS[2] the queue: the owner ids that wait, in the order of their arrival
--- KEYS[3] the turn: the owner id that was first when the lock became free, for a
--- short time; and the channel on which it is told
+-- KEYS[3] the turn: the owner id that was first when the lock became free, for
+-- a short time; and the channel on which it is told
 -- KEYS[4] the waiters, a hash {owner: until when it counts as alive, in
 -- milliseconds of the server's clock, and how long its turn is kept}
 -- KEYS[5] the counter of the fencing tokens, which is never removed
@@ -32,7 +32,7 @@ local function pass()
     redis.call('HDEL', KEYS[4], first)
     if tonumber(alive) > now() then
       redis.call('SET', KEYS[3], first, 'PX', turn)
-      -- A user without the channel is refused. The turn is given all the same.
+      -- A user without the channel is refused, and gives the turn.
       redis.pcall('PUBLISH', KEYS[3], first)
       return first
     end

@@ -82,8 +82,8 @@ func join(rdb redis.UniversalClient, channel, id string,
 	return w
 }
 
-// enlist counts one more waiter of an rdb value. Its subscription has no channel
-// yet and so sends nothing.
+// enlist counts one more waiter of an rdb value. Its subscription has no
+// channel yet and so sends nothing.
 func enlist(rdb redis.UniversalClient) *subscription {
 	subscriptions.Lock()
 	defer subscriptions.Unlock()
@@ -116,7 +116,8 @@ func (w *waiter) asks() bool {
 }
 
 // ask returns the owner ids of those that the waiter asks for, besides its own,
-// and how long an answer takes. A nil waiter does not wait, and asks for nobody.
+// and how long an answer takes. A nil waiter does not wait, and asks for
+// nobody.
 func (w *waiter) ask(id string) (behind []any, trip time.Duration) {
 	if w == nil {
 		return nil, 0
@@ -138,8 +139,8 @@ func (w *waiter) ask(id string) (behind []any, trip time.Duration) {
 	return behind, w.queue.trip
 }
 
-// answered takes down when the waiter and those that it has asked for are to ask
-// again. When there was no answer, the others ask for themselves.
+// answered takes down when the waiter and those that it has asked for are to
+// ask again. When there was no answer, the others ask for themselves.
 func (w *waiter) answered(err error, again, trip time.Duration) {
 	if w == nil {
 		return
@@ -360,8 +361,8 @@ func (q *queue) tell(id string) {
 	}
 }
 
-// askAfterATurn has the first waiter ask when a turn that begins now is over, if
-// it would not ask before.
+// askAfterATurn has the first waiter ask when a turn that begins now is over,
+// if it would not ask before.
 func (q *queue) askAfterATurn() {
 	w := q.first()
 	w.timer.Reset(min(turnOf(w.lease), time.Until(w.due)))

@@ -126,10 +126,10 @@ func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
 	return true, nil
 }
 
-// Lock waits until the lock is granted or ctx ends. It asks again when it is its
-// turn, and at the latest when the holder's lease should have ended: a message
-// may be lost. It returns errors of the network at once, and the errors of
-// TryLock.
+// Lock waits until the lock is granted or ctx ends. It asks again when it is
+// its turn, and at the latest when the holder's lease should have ended: a
+// message may be lost. It returns errors of the network at once, and the errors
+// of TryLock.
 func (l *Lock) Lock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
@@ -186,8 +186,8 @@ func (l *Lock) Lost() <-chan struct{} {
 }
 
 // release runs for so long at most on a context of its own: the caller's has
-// often ended when a deferred Unlock runs. If the turn is next's, which waits in
-// this process, that is told here.
+// often ended when a deferred Unlock runs. If the turn is next's, which waits
+// in this process, that is told here.
 func (l *Lock) release(ctx context.Context, left int, next string,
 	within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)

@@ -1,18 +1,19 @@
--- release.lua: leave one level of the lock if it is still the caller's. A caller
--- that leaves the outermost one leaves the queue as well.
+-- release.lua: leave one level of the lock if it is still the caller's. A
+-- caller that leaves the outermost one leaves the queue as well.
 -- KEYS[1] the lock, a hash {owner: count}
 -- KEYS[2] the queue: the owner ids that wait, in the order of their arrival
--- KEYS[3] the turn: the owner id that was first when the lock became free, for a
--- short time; and the channel on which it is told
+-- KEYS[3] the turn: the owner id that was first when the lock became free, for
+-- a short time; and the channel on which it is told
 -- KEYS[4] the waiters, a hash {owner: until when it counts as alive, in
 -- milliseconds of the server's clock, and how long its turn is kept}
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have, 0 to free the lock
 -- ARGV[4] the owner id that waits first in the caller's process, or nothing
--- Returns 1 when left, 2 when that one has the turn now and isn't told, 0 when the lock is free or somebody else's. A key of
--- another type is not the caller's either: pcall returns its error in place of
--- a number.
+-- Returns 1 when left, 2 when that one has the turn now and isn't told, 0 when
+-- the lock is free or somebody else's. A key of another type is not the caller's
+-- either: pcall returns its error in place of a number.
+
 -- The first waiter that has asked within two of its leases gets the turn; any
 -- other has died. One that waits in the caller's process is told there.
 local function pass(neighbor)
@@ -26,7 +27,7 @@ local function pass(neighbor)
     if tonumber(alive) > now then
       redis.call('SET', KEYS[3], first, 'PX', turn)
       if first ~= neighbor then
-        -- A user without the channel is refused. The turn is given all the same.
+        -- A user without the channel is refused, and gives the turn.
         redis.pcall('PUBLISH', KEYS[3], first)
       end
       return first

@@ -13,14 +13,14 @@ func turnOf(ttl time.Duration) time.Duration {
 	return max(ttl/20, time.Millisecond)
 }
 
-// trips is how many of its own round trips a turn is kept for a waiter at least.
-// The message must reach it, and its question the server. If it does not listen
-// yet, it has to be refused, to connect and to subscribe before.
+// trips is how many of its own round trips a turn is kept for a waiter at
+// least. The message must reach it, and its question the server. If it does not
+// listen yet, it has to be refused, to connect and to subscribe before.
 const trips = 5
 
 // turn is how long the server is to keep a turn for an owner whose round trip
-// takes so long. A third of a lease is the most: so much do the others lose when
-// its process is dead.
+// takes so long. A third of a lease is the most: so much do the others lose
+// when its process is dead.
 func (l *Lock) turn(trip time.Duration) time.Duration {
 	trip = cmp.Or(trip, l.trip)
 	return max(min(trips*trip, l.ttl/3), turnOf(l.ttl))
@@ -36,8 +36,8 @@ func (l *Lock) keys() []string {
 // channel is where the turns of a lock are told.
 func channel(key string) string { return lock.Beside(key, "turn") }
 
-// id is the owner id to ask with. One that was sent with a release is never used
-// again: the release may still be on its way, and must not find the next
+// id is the owner id to ask with. One that was sent with a release is never
+// used again: the release may still be on its way, and must not find the next
 // acquisition under it. One whose acquisition was not answered is kept, to find
 // oneself.
 func (l *Lock) id() string {
