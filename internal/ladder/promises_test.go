@@ -46,12 +46,17 @@ func named(prefix string) which {
 var (
 	reentrant = named("reentrant")
 	fenced    = named("reentrant/fenced")
-	rousing   = named("reentrant/notify") // its waiters are woken
 )
+
+// rousing are the rungs whose waiters are woken.
+func rousing(r ladder.Rung) bool {
+	return r.Name == "reentrant/notify" || r.Name == "reentrant/fair"
+}
 
 // listening are the rungs whose waiters share a subscription.
 func listening(r ladder.Rung) bool {
-	return slices.Contains([]string{"reentrant/notify", "reentrant/cohort"}, r.Name)
+	return slices.Contains([]string{"reentrant/notify", "reentrant/fair",
+		"reentrant/cohort"}, r.Name)
 }
 
 // those runs a test for some of the rungs.

@@ -158,7 +158,10 @@ func (l *Lock) leave(ctx context.Context) {
 	}
 	c := l.cohort
 	defer l.pass()
-	if !c.deserted() {
+	cohorts.Lock()
+	alone := c.queue.Len() == 0
+	cohorts.Unlock()
+	if !alone {
 		return
 	}
 	if c.old != "" {
@@ -169,13 +172,6 @@ func (l *Lock) leave(ctx context.Context) {
 		l.release(ctx, c.id, 0, 0, "", turnOf(c.ttl))
 		c.id, c.queued = "", false
 	}
-}
-
-// deserted says whether nobody waits for the turn.
-func (c *cohort) deserted() bool {
-	cohorts.Lock()
-	defer cohorts.Unlock()
-	return c.queue.Len() == 0
 }
 
 // pass gives the turn to the next owner of the process. The last one keeps an
@@ -284,14 +280,6 @@ func (l *Lock) expire() {
 	}
 }
 
-// lose tells the holder that the server or the local clock says that the lease
-// is gone.
-func (c *cohort) lose(gone *lease) {
-	cohorts.Lock()
-	defer cohorts.Unlock()
-	c.closeLost(gone)
-}
-
 // closeLost tells the holder that the lease is gone, if it is still the
 // cohort's, and gives the turn to the next owner, which asks the server.
 func (c *cohort) closeLost(gone *lease) {
@@ -306,16 +294,13 @@ func (c *cohort) closeLost(gone *lease) {
 	}
 }
 
-// endLease ends the lease that is to be given up.
-func (c *cohort) endLease() { c.takeLease().end() }
-
-// takeLease takes the lease away from the cohort: its end is no loss.
-func (c *cohort) takeLease() *lease {
+// endLease ends the lease that is to be given up. That it ends is no loss.
+func (c *cohort) endLease() {
 	cohorts.Lock()
-	defer cohorts.Unlock()
-	taken := c.lease
+	given := c.lease
 	c.lease = nil
-	return taken
+	cohorts.Unlock()
+	given.end()
 }
 
 // end stops and joins the lease's watchdog.
@@ -333,7 +318,12 @@ func (c *cohort) watch(sent time.Time) *lease {
 	ctx, cancel := context.WithCancel(context.Background())
 	watched := &lease{sent: sent, until: sent.Add(c.ttl)}
 	done := make(chan struct{})
-	lose := sync.OnceFunc(func() { c.lose(watched); cancel() })
+	lose := sync.OnceFunc(func() {
+		cohorts.Lock()
+		c.closeLost(watched)
+		cohorts.Unlock()
+		cancel()
+	})
 	deadline := time.AfterFunc(time.Until(watched.until), lose)
 	go func(token string) {
 		defer close(done)

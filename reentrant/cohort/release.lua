@@ -13,8 +13,8 @@
 -- ARGV[4] the owner id that waits first in the caller's process, or nothing
 -- ARGV[5] how many fencing tokens were reserved and not used
 -- Returns 1 when left, 2 when that one has the turn now and isn't told, 0 when
--- the lock is free or somebody else's. A key of another type is not the caller's
--- either: pcall returns its error in place of a number.
+-- the lock is free or somebody else's. A key of another type is not the
+-- caller's either: pcall returns its error in place of a number.
 
 -- The first waiter that has asked within two of its leases gets the turn; any
 -- other has died. One that waits in the caller's process is told there.
