@@ -71,8 +71,7 @@
 //     questions it may have lost the lock: who was let in by its neighbour
 //     believes in it until a renewal tells, a third of a lease later at most.
 //     With reentrant a new holder has always asked.
-//   - So Unlock returns nil when it has passed on a lock that nobody has
-//     denied.
+//   - So Unlock returns nil when it has passed the lock on, be it lost or not.
 //   - TryLock is refused when another owner of the process is before it, even
 //     if that one is still waiting.
 //   - The last owner of a queue leaves it with one more command, as a waiter
