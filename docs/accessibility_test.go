@@ -24,7 +24,7 @@ func TestPagesAreAccessible(t *testing.T) {
 	s := newStage(t)
 	type finding struct{ Impact, Id, Help, Where string }
 	for _, theme := range []string{"light", "dark"} {
-		for _, page := range []string{"docs/README.md", goldPage, "docs/12-cohort.md",
+		for _, page := range []string{"docs/README.md", goldPage, "docs/13-cohort.md",
 			"docs/matrix.md", "docs/benchmark.md", "docs/workshop.md",
 			"docs/levels/gold.json", goldRun} {
 			t.Run(page+" "+theme, func(t *testing.T) {

@@ -278,7 +278,7 @@ func TestPictures(t *testing.T) {
 		{"gold-light", "docs/04-gold.md", "light", 1280},
 		{"gold-dark", "docs/04-gold.md", "dark", 1280},
 		{"gold-phone", "docs/04-gold.md", "light", 390},
-		{"redlock-dark", "docs/13-redlock.md", "dark", 1920},
+		{"redlock-dark", "docs/14-redlock.md", "dark", 1920},
 		{"front-phone-dark", "docs/README.md", "dark", 390},
 		{"workshop", "docs/workshop.md", "light", 1280},
 		{"exercise-phone", "docs/exercises/06/README.md", "light", 390},

@@ -27,8 +27,9 @@ import (
 	reentrant "github.com/lockladder/lockladder/docs/exercises/09"
 	notify "github.com/lockladder/lockladder/docs/exercises/10"
 	fenced "github.com/lockladder/lockladder/docs/exercises/11"
-	cohort "github.com/lockladder/lockladder/docs/exercises/12"
-	redlock "github.com/lockladder/lockladder/docs/exercises/13"
+	fair "github.com/lockladder/lockladder/docs/exercises/12"
+	cohort "github.com/lockladder/lockladder/docs/exercises/13"
+	redlock "github.com/lockladder/lockladder/docs/exercises/14"
 	readwrite "github.com/lockladder/lockladder/docs/exercises/15"
 	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/ladder"
@@ -50,6 +51,7 @@ var starts = map[string]lock.Build{
 	"reentrant":        exercise.On(reentrant.New),
 	"reentrant/notify": exercise.On(notify.New),
 	"reentrant/fenced": exercise.On(fenced.New),
+	"reentrant/fair":   exercise.On(fair.New),
 	"reentrant/cohort": exercise.On(cohort.New),
 	"redlock":          exercise.OnAll(redlock.New),
 

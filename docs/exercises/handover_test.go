@@ -14,10 +14,10 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Exercise 12 asks for two bounds, and either of them alone is refused. Both
+// Exercise 13 asks for two bounds, and either of them alone is refused. Both
 // together, as its hints tell, are enough.
 func TestAHandOverIsBoundedByANumberAndByTheLease(t *testing.T) {
-	e, err := exercise.Find("12")
+	e, err := exercise.Find("13")
 	require.NoError(t, err)
 	const unbounded = 1000
 	for _, test := range []struct {
@@ -54,7 +54,7 @@ func TestAHandOverIsBoundedByANumberAndByTheLease(t *testing.T) {
 	}
 }
 
-// house is a process whose owners pass a grant on, as the hints of exercise 12
+// house is a process whose owners pass a grant on, as the hints of exercise 13
 // tell.
 type house struct {
 	most   int

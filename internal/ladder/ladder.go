@@ -19,6 +19,7 @@ import (
 	"github.com/lockladder/lockladder/redlock"
 	"github.com/lockladder/lockladder/reentrant"
 	"github.com/lockladder/lockladder/reentrant/cohort"
+	"github.com/lockladder/lockladder/reentrant/fair"
 	"github.com/lockladder/lockladder/reentrant/fenced"
 	"github.com/lockladder/lockladder/reentrant/notify"
 	"github.com/lockladder/lockladder/reentrant/readwrite"
@@ -315,8 +316,25 @@ var Rungs = []Rung{
 		),
 	},
 	{
+		Name:   "reentrant/fair",
+		Parent: "reentrant/notify",
+		Idea:   "waiters are served in the order of their arrival",
+		Nodes:  1,
+		Build:  one(fair.New),
+		Renews: true,
+		Changes: []string{"Lock", "Lock.TryLock", "Lock.tryLock", "Lock.Lock",
+			"Lock.Unlock", "Lock.release"},
+		Flaws: lock.Flaws(
+			"paused_holder: stale write",
+			"failover: two holders",
+			"node_restart: two holders",
+			"clock_jump: two holders",
+			"hung_worker: orphaned",
+		),
+	},
+	{
 		Name:   "reentrant/cohort",
-		Parent: "reentrant",
+		Parent: "reentrant/fair",
 		Idea:   "a lock passed on inside a process, without the server",
 		Nodes:  1,
 		Build:  one(cohort.New),

@@ -3,6 +3,7 @@ package ladder_test
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,9 +48,10 @@ var (
 	fenced    = named("reentrant/fenced")
 )
 
-// rousing are the rungs whose waiters are woken by a message to all.
+// rousing are the rungs whose waiters are woken by the release of any process.
 func rousing(r ladder.Rung) bool {
-	return r.Name == "reentrant/notify" || r.Name == "reentrant/readwrite"
+	return slices.Contains([]string{"reentrant/notify", "reentrant/fair",
+		"reentrant/readwrite"}, r.Name)
 }
 
 // listening are the rungs whose waiters share a subscription.

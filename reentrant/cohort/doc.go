@@ -26,44 +26,21 @@
 // it to me again, unless somebody else waits". One script does both. Its reply
 // may be lost, and to ask again changes nothing.
 //
-// Between processes there is a queue at the server. It has the owner ids that
-// were refused. Who frees the lock takes the first of them out: it has the
-// turn, for a twentieth of a lease, and it is told so by a message. All others
-// are refused meanwhile. A process whose round trip is long asks for a longer
-// turn when it joins the queue: five of its newest round trips, and a third of
-// a lease at most. This is crash-safe, because nothing in it is a proof:
+// Between the processes there are the queue and the turns of fair. What waits
+// there is a cohort, by the owner id that it asks with next. It waits, for each
+// one before it in the queue, for 17 sections or for a third of a lease and one
+// section, whichever is shorter, and for its own way to the server.
 //
-//   - The turn is not a grant. Its process must come and ask, and then the
-//     lease begins.
-//   - A process that has died in the queue costs the others one turn. They have
-//     heard whose it is, and ask when it is over.
-//   - A message that is lost costs at most the rest of a lease, as in
-//     reentrant/notify. So does a holder that dies: the lease ends.
-//   - Who gives up leaves the queue. When that can't be sent, see above.
+// The owner id stands for the cohort's lease, and is fresh for each one. An
+// acquisition that was not answered is left to whoever of the process asks
+// next: it finds the grant. A watchdog renews the lease, not the holder. When
+// the lease is gone, by the server's word or by the local clock, Lost of the
+// holder is closed, and the turn goes to the next owner. That one asks, under a
+// new id, and waits like everybody else.
 //
-// A process therefore waits, for each one before it in the queue, for 17
-// sections or for a third of a lease and one section, whichever is shorter. Its
-// own way to the server comes on top. One whose round trip is longer than a
-// fifteenth of the lease may come too late for its turn, and waits again.
-//
-// The owner id stands for the cohort's lease. It is fresh for each one, by the
-// rules of reentrant. An acquisition that was not answered is left to whoever
-// of the process asks next: it finds the grant. A watchdog renews the lease,
-// not the holder. One renewal may hang: it is given up after a third of the
-// lease, and there is time for another one. When the lease is gone, by the
-// server's word or by the local clock, Lost of the holder is closed, and the
-// turn goes to the next owner. That one asks, under a new id, and waits like
-// everybody else.
-//
-// How often an owner is inside, its own count says, and the server's is only a
-// copy. So an inner Unlock that fails has left its level, and the outermost one
-// releases the lock. A release is sent once: when its reply is lost, Unlock
-// returns the error of the network. Were the driver to repeat it, the server
-// would answer that there was nothing to release.
-//
-// The subscription belongs to a goroutine, which no Lock or Unlock waits for.
-// It ends when nobody listens any more. A dial that hangs delays that until the
-// driver gives it up. New refuses a client that can't subscribe, a redis.Ring.
+// A release is sent once: when its reply is lost, Unlock returns the error of
+// the network. Were the driver to repeat it, the server would answer that there
+// was nothing to release.
 //
 // NewFenced makes owners with a fencing token. The acquire script reserves one
 // for each owner that may get the lease. So each holder has a higher one than
@@ -74,8 +51,8 @@
 // of its driver (HELLO, PING):
 //
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
-//		+subscribe +unsubscribe +publish +del +get +set +pttl +pexpire \
-//		+hkeys +hexists +hset +zadd +zscore +zrevrange +zrem +zpopmin \
+//		+subscribe +unsubscribe +publish +time +del +exists +get +set +pttl \
+//		+pexpire +hexists +hget +hset +hdel +zadd +zrem +zrevrange +zpopmin \
 //		+incrby +decrby ~stock ~{stock}:* &{stock}:turn
 //
 // Without the channel the lock works, and its waiters wait until a lease ends.
@@ -94,22 +71,17 @@
 //     questions it may have lost the lock: who was let in by its neighbour
 //     believes in it until a renewal tells, a third of a lease later at most.
 //     With reentrant a new holder has always asked.
-//   - For the same reason Unlock returns nil when it has passed the lock on. It
-//     means that nobody has said otherwise.
+//   - So Unlock returns nil when it has passed the lock on, be it lost or not.
 //   - TryLock is refused when another owner of the process is before it, even
 //     if that one is still waiting.
-//   - The last owner of a queue leaves it with one more command. Its Lock may
-//     outlast its context by that, a twentieth of a lease at most where the
-//     client honours deadlines (ContextTimeoutEnabled).
+//   - The last owner of a queue leaves it with one more command, as a waiter
+//     of fair does. What fair says of a Redis Cluster is true here, too.
 //   - A command that is under way does not end when its context is cancelled,
 //     only when its deadline has come, and that only with
 //     ContextTimeoutEnabled; else after the driver's ReadTimeout. An Unlock
 //     waits for a renewal that is under way, too.
-//   - A machine that is suspended stops Go's clock on Linux. A holder then
-//     finds Lost open though its lease is over. Only fencing helps there.
-//   - In a Redis Cluster whose slot is being moved, a script of which some keys
-//     are missing is answered TRYAGAIN, and most are missing most of the time:
-//     the lock can neither be had nor released until the move has finished.
+//   - A machine that is suspended stops Go's clock on Linux: Lost may be open
+//     when it wakes. Only fencing helps there.
 //
 // # See it fail
 //

@@ -4,5 +4,7 @@ package cohort
 func InUse() (inUse, listening int) {
 	cohorts.Lock()
 	defer cohorts.Unlock()
-	return len(cohorts.of), len(subscriptions)
+	subscriptions.Lock()
+	defer subscriptions.Unlock()
+	return len(cohorts.of), len(subscriptions.of)
 }

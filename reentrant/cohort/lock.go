@@ -40,6 +40,8 @@ type Lock struct {
 	spent bool        // token was sent with an outermost release
 	busy  atomic.Bool // a goroutine is inside a call
 
+	trip time.Duration // how long the newest answer took
+
 	cohort *cohort // the newest that this owner has joined
 	lease  *lease  // the newest that it has held and not passed on
 	fenced bool    // its grants have fencing tokens
@@ -76,41 +78,38 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 		}
 		defer l.leave(ctx)
 	}
-	return l.tryLock(ctx, false)
+	return l.tryLock(ctx, nil)
 }
 
 // tryLock asks the server, for the goroutine that has made the handle busy. An
 // owner that is not inside has the turn of its cohort.
-func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
-	c, old, tokens, turn := l.cohort, "", 0, turnOf(l.ttl)
+func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
+	c, old, tokens := l.cohort, "", 0
 	if l.count == 0 {
 		c.endLease() // joined first: no renewal may follow the id's end
-		// An id that was sent with a release is never used again: the release
-		// may still be on its way. An id whose acquisition was not answered is
-		// kept, for whoever of this process asks next.
-		if c.id == "" {
-			c.id = l.opts.Token()
-		}
-		l.token, l.spent, c.queued = c.id, false, false
-		old, tokens, turn = c.old, c.block(), c.turn()
+		l.token, l.spent, c.queued = l.id(), false, false
+		old, tokens = c.old, c.block()
 	}
+	behind, trip := w.ask(l.token)
 	sent := time.Now()
 	reply, err := acquire.Run(ctx, l.rdb, l.keys(),
-		l.token, l.ttl.Milliseconds(), l.count+1,
-		old, wait, turn.Milliseconds(), tokens).Int64()
+		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
+			l.turn(trip).Milliseconds(), old, tokens}, behind...)...).Int64()
+	w.answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
 	granted := reply > 0
+	l.trip = time.Since(sent)
 	if l.count > 0 {
 		return l.enter(ctx, granted)
 	}
-	c.answered(reply, time.Since(sent), wait)
+	c.old, c.queued = "", w != nil && !granted
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
 	if granted && time.Since(sent) >= l.ttl {
 		c.id, l.spent = "", true
-		err = l.release(ctx, l.token, 0, tokens, l.ttl)
+		err = l.release(ctx, l.token, 0, tokens, "", l.ttl)
 		if errors.Is(err, lock.ErrNotHeld) {
 			err = nil
 		}
@@ -156,12 +155,19 @@ func (l *Lock) Lock(ctx context.Context) error {
 		}
 		defer l.leave(ctx)
 	}
-	for {
-		granted, err := l.tryLock(ctx, true)
-		if granted || err != nil {
-			return err
+	if l.count > 0 {
+		_, err := l.tryLock(ctx, nil)
+		return err
+	}
+	w := l.waiter()
+	for asks := w.asks(); ; asks = true {
+		if asks {
+			granted, err := l.tryLock(ctx, w)
+			if granted || err != nil {
+				return err
+			}
 		}
-		if err := l.cohort.wait(ctx); err != nil {
+		if err := w.wait(ctx); err != nil {
 			return lock.Failed(ctx, "wait for", l.key, err)
 		}
 	}
@@ -191,7 +197,8 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		}
 		l.lease.end() // joined first: no renewal may follow the release
 	}
-	return l.release(ctx, l.token, left, unused, l.ttl)
+	next := first(l.rdb, channel(l.key))
+	return l.release(ctx, l.token, left, unused, next, l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
@@ -204,13 +211,16 @@ func (l *Lock) Lost() <-chan struct{} {
 // often ended when a deferred Unlock runs. It gives back fencing tokens that
 // were reserved and not used.
 func (l *Lock) release(ctx context.Context, token string, left, unused int,
-	within time.Duration) error {
+	next string, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
-		token, l.ttl.Milliseconds(), left, unused).Int()
+		token, l.ttl.Milliseconds(), left, next, unused).Int()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
+	}
+	if released == 2 {
+		tell(l.rdb, channel(l.key), next)
 	}
 	if released == 0 {
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)

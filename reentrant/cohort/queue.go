@@ -15,19 +15,6 @@ import (
 // processes have their turn.
 const passes = 16
 
-// turnOf is how long a turn is kept for a process that does not come for it.
-func turnOf(ttl time.Duration) time.Duration {
-	return max(ttl/20, time.Millisecond)
-}
-
-// trips is how many of its own round trips a turn is kept for a process at
-// least. The message must reach it, and its question the server. If it does not
-// listen yet, it has to be refused, to connect and to subscribe before.
-const trips = 5
-
-// longestTurn bounds a turn: the server keeps its milliseconds in six digits.
-const longestTurn = 999_999 * time.Millisecond
-
 // cohorts are those in use. Who gives up a turn that nobody else wants ends the
 // cohort, so nothing stays behind here. The mutex guards them all, and is never
 // held while the client is called.
@@ -51,7 +38,7 @@ type setting struct {
 type cohort struct {
 	setting
 
-	queue  *list.List // of *waiter: who waits for the turn, in order
+	queue  *list.List // of *member: who waits for the turn, in order
 	holder *Lock      // who has the turn and the lock
 	lease  *lease     // the server's newest grant, while it runs
 
@@ -64,15 +51,11 @@ type cohort struct {
 	fence  uint64 // the fencing token of the next holder
 	unused int    // how many such tokens were reserved
 
-	again time.Duration // after which to ask again, at the newest refusal
-	trip  time.Duration // how long the newest answer took
-
-	sub  *subscription // nil until the first refusal
-	news chan string   // holds the newest element of what the server tells
+	waiter *waiter // for the server's turn; nil until it is asked
 }
 
-// waiter is an owner that waits for the turn.
-type waiter struct {
+// member is an owner that waits for the turn.
+type member struct {
 	lock *Lock
 	turn chan struct{} // closed when it has come
 }
@@ -113,7 +96,7 @@ func (l *Lock) join(ctx context.Context, wait bool) bool {
 
 // enqueue puts an owner at the end of its cohort's queue; nil when there is one
 // and it is not to wait.
-func (l *Lock) enqueue(wait bool) (*waiter, *list.Element) {
+func (l *Lock) enqueue(wait bool) (*member, *list.Element) {
 	s := setting{l.rdb, l.key, l.ttl, l.opts.FixedLease, l.fenced}
 	cohorts.Lock()
 	defer cohorts.Unlock()
@@ -122,14 +105,11 @@ func (l *Lock) enqueue(wait bool) (*waiter, *list.Element) {
 		return nil, nil
 	}
 	if !ok {
-		c = &cohort{setting: s, queue: list.New(), news: make(chan string, 1)}
-		if l.cohort != nil {
-			c.trip = l.cohort.trip
-		}
+		c = &cohort{setting: s, queue: list.New()}
 		cohorts.of[s] = c
 	}
 	l.cohort = c
-	w := &waiter{l, make(chan struct{})}
+	w := &member{l, make(chan struct{})}
 	place := c.queue.PushBack(w)
 	if !ok {
 		c.next()
@@ -137,8 +117,27 @@ func (l *Lock) enqueue(wait bool) (*waiter, *list.Element) {
 	return w, place
 }
 
+// id is the owner id to ask with. One that was sent with a release is never
+// used again: the release may still be on its way. One whose acquisition was
+// not answered is kept, for whoever of this process asks next.
+func (l *Lock) id() string {
+	if l.cohort.id == "" {
+		l.cohort.id = l.opts.Token()
+	}
+	return l.cohort.id
+}
+
+// waiter is the cohort's for the turn at the server.
+func (l *Lock) waiter() *waiter {
+	c := l.cohort
+	if c.waiter == nil {
+		c.waiter = join(l.rdb, channel(l.key), l.id(), l.ttl)
+	}
+	return c.waiter
+}
+
 // desert leaves the queue, unless the turn has come at the same moment.
-func (l *Lock) desert(w *waiter, place *list.Element) bool {
+func (l *Lock) desert(w *member, place *list.Element) bool {
 	cohorts.Lock()
 	defer cohorts.Unlock()
 	select {
@@ -159,24 +158,20 @@ func (l *Lock) leave(ctx context.Context) {
 	}
 	c := l.cohort
 	defer l.pass()
-	if !c.deserted() {
+	cohorts.Lock()
+	alone := c.queue.Len() == 0
+	cohorts.Unlock()
+	if !alone {
 		return
 	}
 	if c.old != "" {
-		l.release(ctx, c.old, 0, c.unused, turnOf(c.ttl))
+		l.release(ctx, c.old, 0, c.unused, "", turnOf(c.ttl))
 		c.old = ""
 	}
 	if c.queued {
-		l.release(ctx, c.id, 0, 0, turnOf(c.ttl))
+		l.release(ctx, c.id, 0, 0, "", turnOf(c.ttl))
 		c.id, c.queued = "", false
 	}
-}
-
-// deserted says whether nobody waits for the turn.
-func (c *cohort) deserted() bool {
-	cohorts.Lock()
-	defer cohorts.Unlock()
-	return c.queue.Len() == 0
 }
 
 // pass gives the turn to the next owner of the process. The last one keeps an
@@ -198,11 +193,13 @@ func (l *Lock) pass() {
 // is none.
 func (c *cohort) next() {
 	if first := c.queue.Front(); first != nil {
-		close(c.queue.Remove(first).(*waiter).turn)
+		close(c.queue.Remove(first).(*member).turn)
 		return
 	}
 	delete(cohorts.of, c.setting)
-	c.unlisten()
+	if c.waiter != nil {
+		c.waiter.leave(true)
+	}
 }
 
 // block is how many fencing tokens are reserved for a lease: one for each owner
@@ -215,19 +212,6 @@ func (c *cohort) block() int {
 		return 1
 	}
 	return 1 + passes
-}
-
-// turn is how long the server is to keep a turn for this process. A third of a
-// lease is the most: so much do the others lose when the process is dead.
-func (c *cohort) turn() time.Duration {
-	turn := max(min(trips*c.trip, c.ttl/3), turnOf(c.ttl))
-	return min(turn, longestTurn)
-}
-
-// answered takes down what an answer of the server says of the next question.
-func (c *cohort) answered(reply int64, trip time.Duration, wait bool) {
-	c.old, c.queued, c.trip = "", wait && reply <= 0, trip
-	c.again = time.Duration(-reply) * time.Millisecond
 }
 
 // hold makes the owner that has the turn the holder of a new lease.
@@ -273,7 +257,7 @@ func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 		return false, true
 	}
 	l.token, l.lease = "", nil
-	w := first.Value.(*waiter)
+	w := first.Value.(*member)
 	// A third of the lease at most is gone when an owner gets it, whether it is
 	// renewed or not. One that nothing renews is not shared at all.
 	if c.passed < passes && !c.fixed && time.Since(c.lease.sent) < c.ttl/3 {
@@ -296,14 +280,6 @@ func (l *Lock) expire() {
 	}
 }
 
-// lose tells the holder that the server or the local clock says that the lease
-// is gone.
-func (c *cohort) lose(gone *lease) {
-	cohorts.Lock()
-	defer cohorts.Unlock()
-	c.closeLost(gone)
-}
-
 // closeLost tells the holder that the lease is gone, if it is still the
 // cohort's, and gives the turn to the next owner, which asks the server.
 func (c *cohort) closeLost(gone *lease) {
@@ -318,16 +294,13 @@ func (c *cohort) closeLost(gone *lease) {
 	}
 }
 
-// endLease ends the lease that is to be given up.
-func (c *cohort) endLease() { c.takeLease().end() }
-
-// takeLease takes the lease away from the cohort: its end is no loss.
-func (c *cohort) takeLease() *lease {
+// endLease ends the lease that is to be given up. That it ends is no loss.
+func (c *cohort) endLease() {
 	cohorts.Lock()
-	defer cohorts.Unlock()
-	taken := c.lease
+	given := c.lease
 	c.lease = nil
-	return taken
+	cohorts.Unlock()
+	given.end()
 }
 
 // end stops and joins the lease's watchdog.
@@ -345,7 +318,12 @@ func (c *cohort) watch(sent time.Time) *lease {
 	ctx, cancel := context.WithCancel(context.Background())
 	watched := &lease{sent: sent, until: sent.Add(c.ttl)}
 	done := make(chan struct{})
-	lose := sync.OnceFunc(func() { c.lose(watched); cancel() })
+	lose := sync.OnceFunc(func() {
+		cohorts.Lock()
+		c.closeLost(watched)
+		cohorts.Unlock()
+		cancel()
+	})
 	deadline := time.AfterFunc(time.Until(watched.until), lose)
 	go func(token string) {
 		defer close(done)

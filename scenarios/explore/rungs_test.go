@@ -228,6 +228,8 @@ var once = map[string][]explore.Invariant{
 	"reentrant/notify": {explore.TwoHolders, explore.LostUpdate,
 		explore.StaleWrite},
 	"reentrant/fenced": {explore.TwoHolders},
+	"reentrant/fair": {explore.TwoHolders, explore.LostUpdate,
+		explore.StaleWrite},
 	"reentrant/cohort": {explore.TwoHolders, explore.LostUpdate,
 		explore.StaleWrite},
 	"redlock": {explore.TwoHolders, explore.LostUpdate, explore.SelfDeadlock,

@@ -27,11 +27,11 @@ type waitRow struct {
 // up may have been the only one to hear of a release.
 func waitRows() []waitRow {
 	var rows []waitRow
-	for _, name := range []string{"reentrant/notify", "reentrant/cohort"} {
+	for _, name := range []string{"reentrant/notify", "reentrant/fair", "reentrant/cohort"} {
 		add := func(quick bool, b explore.Bounds) {
 			b.Clients, b.Attempts = max(b.Clients, 1), 5
 			b.Programs = []explore.Program{explore.Wait}
-			if name == "reentrant/cohort" {
+			if name != "reentrant/notify" {
 				b.Turn = func(key string) string { return lock.Beside(key, "turn") }
 			}
 			rows = append(rows, waitRow{name, b, quick})

@@ -1,14 +1,14 @@
 //go:build exercise
 
-package cohort_test
+package fair_test
 
 import (
 	"testing"
 
-	cohort "github.com/lockladder/lockladder/docs/exercises/12"
+	fair "github.com/lockladder/lockladder/docs/exercises/12"
 	"github.com/lockladder/lockladder/internal/exercise"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "12", exercise.On(cohort.New))
+	exercise.Run(t, "12", exercise.On(fair.New))
 }

@@ -1,16 +1,19 @@
-// Package cohort is the start of exercise 12. Its flaw: the lock never leaves the process.
-package cohort
+// Package fair is the start of exercise 12. Its flaw: the queue waits for the dead.
+package fair
 
 import (
 	"context"
 	_ "embed"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/lock"
 )
+
+//go:embed acquire.lua
+var acquireSource string
+var acquire = redis.NewScript(acquireSource)
 
 //go:embed release.lua
 var releaseSource string
@@ -23,30 +26,8 @@ type Lock struct {
 	ttl  time.Duration
 	opts *lock.Options
 
-	token string // of the newest grant
-
-	cohort *cohort // while it has the turn or waits for it
+	token string // of the newest attempt
 }
-
-// cohort is the owners of one process that use one lock. One of them has the
-// turn: to ask the server, or to hold the lock.
-type cohort struct {
-	turn  chan struct{} // holds one element while an owner has the turn
-	users int           // how many have it or wait for it; cohorts guards it
-	token string        // of a grant that is passed on; who has the turn owns it
-}
-
-// place is where a lock stands.
-type place struct {
-	rdb redis.UniversalClient
-	key string
-}
-
-// cohorts are those in use. Nobody asks Redis while it holds the mutex.
-var cohorts = struct {
-	sync.Mutex
-	of map[place]*cohort
-}{of: map[place]*cohort{}}
 
 var _ lock.Lock = (*Lock)(nil)
 
@@ -62,68 +43,52 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 }
 
 // TryLock makes one attempt. (false, err) means unknown: the lock may have been
-// granted at the server. Behind another owner of this process it is refused.
+// granted at the server. It is refused while somebody waits.
 func (l *Lock) TryLock(ctx context.Context) (bool, error) {
-	l.join()
-	select {
-	case l.cohort.turn <- struct{}{}:
-	default:
-		l.leave()
-		return false, nil
-	}
-	granted, err := l.ask(ctx)
-	if !granted {
-		l.pass()
-	}
-	return granted, err
+	l.token = l.opts.Token()
+	return l.ask(ctx, false)
 }
 
-// ask takes the grant that was passed on, or asks the server for one.
-func (l *Lock) ask(ctx context.Context) (bool, error) {
-	if l.cohort.token != "" {
-		l.token, l.cohort.token = l.cohort.token, ""
-		return true, nil
-	}
-	token := l.opts.Token()
-	granted, err := l.rdb.SetNX(ctx, l.key, token, l.ttl).Result()
+// ask asks the server, which puts a waiter that is refused into the queue.
+func (l *Lock) ask(ctx context.Context, wait bool) (bool, error) {
+	granted, err := acquire.Run(ctx, l.rdb, []string{l.key, l.queue()}, l.token,
+		l.ttl.Milliseconds(), wait).Bool()
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
-	}
-	if granted {
-		l.token = token
 	}
 	return granted, nil
 }
 
-// Lock waits until the lock is granted or ctx ends: first for its turn among the
-// owners of this process, and then for the server. It returns errors of the
-// network at once.
+// queue is the key of the queue.
+func (l *Lock) queue() string { return lock.Beside(l.key, "queue") }
+
+// Lock waits until the lock is granted or ctx ends. It queues up, and then asks
+// again and again. It returns errors of the network at once.
 func (l *Lock) Lock(ctx context.Context) error {
-	l.join()
-	select {
-	case l.cohort.turn <- struct{}{}:
-	case <-ctx.Done():
-		l.leave()
-		return lock.Failed(ctx, "wait for", l.key, ctx.Err())
+	l.token = l.opts.Token()
+	granted, err := l.ask(ctx, true)
+	if granted || err != nil {
+		return err
 	}
-	err := lock.Poll(ctx, l.key, l.opts, l.ask)
+	err = lock.Poll(ctx, l.key, l.opts, func(ctx context.Context) (bool, error) {
+		return l.ask(ctx, false)
+	})
 	if err != nil {
-		l.pass()
+		l.leave(ctx)
 	}
 	return err
 }
 
-// Unlock passes the lock on to another owner of this process, or releases it.
-// It returns lock.ErrNotHeld when there was nothing to release.
+// leave takes a waiter that gives up out of the queue. Its own context has ended.
+func (l *Lock) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
+	defer cancel()
+	l.rdb.LRem(ctx, l.queue(), 1, l.token)
+}
+
+// Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
+// to release. It deletes only when the server finds its own token there.
 func (l *Lock) Unlock(ctx context.Context) error {
-	if l.cohort == nil {
-		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
-	}
-	defer l.pass()
-	if !l.alone() {
-		l.cohort.token = l.token
-		return nil
-	}
 	deleted, err := release.Run(ctx, l.rdb, []string{l.key}, l.token).Int()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
@@ -132,39 +97,4 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
 	}
 	return nil
-}
-
-// join makes the owner one of its process's cohort.
-func (l *Lock) join() {
-	cohorts.Lock()
-	defer cohorts.Unlock()
-	at := place{l.rdb, l.key}
-	if cohorts.of[at] == nil {
-		cohorts.of[at] = &cohort{turn: make(chan struct{}, 1)}
-	}
-	l.cohort = cohorts.of[at]
-	l.cohort.users++
-}
-
-// alone says whether nobody else of the process waits.
-func (l *Lock) alone() bool {
-	cohorts.Lock()
-	defer cohorts.Unlock()
-	return l.cohort.users == 1
-}
-
-// pass gives up the turn.
-func (l *Lock) pass() {
-	<-l.cohort.turn
-	l.leave()
-}
-
-// leave ends the owner's part in the cohort; the last one ends the cohort.
-func (l *Lock) leave() {
-	cohorts.Lock()
-	defer cohorts.Unlock()
-	if l.cohort.users--; l.cohort.users == 0 {
-		delete(cohorts.of, place{l.rdb, l.key})
-	}
-	l.cohort = nil
 }

@@ -1,14 +1,14 @@
 //go:build exercise
 
-package redlock_test
+package cohort_test
 
 import (
 	"testing"
 
-	redlock "github.com/lockladder/lockladder/docs/exercises/13"
+	cohort "github.com/lockladder/lockladder/docs/exercises/13"
 	"github.com/lockladder/lockladder/internal/exercise"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "13", exercise.OnAll(redlock.New))
+	exercise.Run(t, "13", exercise.On(cohort.New))
 }

@@ -1,10 +1,9 @@
-// Package redlock is the start of exercise 13. Its flaw: it ignores the clock.
-package redlock
+// Package cohort is the start of exercise 13. Its flaw: the lock never leaves the process.
+package cohort
 
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"sync"
 	"time"
 
@@ -19,163 +18,153 @@ var release = redis.NewScript(releaseSource)
 
 // Lock is one owner of the lock at a key, used by one goroutine at a time.
 type Lock struct {
-	nodes []*node
-	key   string
-	ttl   time.Duration
-	opts  *lock.Options
+	rdb  redis.UniversalClient
+	key  string
+	ttl  time.Duration
+	opts *lock.Options
 
 	token string // of the newest grant
+
+	cohort *cohort // while it has the turn or waits for it
 }
 
-// node is one of the independent servers.
-type node struct {
-	rdb  redis.UniversalClient
-	busy chan struct{} // holds one element while a command is under way
+// cohort is the owners of one process that use one lock. One of them has the
+// turn: to ask the server, or to hold the lock.
+type cohort struct {
+	turn  chan struct{} // holds one element while an owner has the turn
+	users int           // how many have it or wait for it; cohorts guards it
+	token string        // of a grant that is passed on; who has the turn owns it
 }
+
+// place is where a lock stands.
+type place struct {
+	rdb redis.UniversalClient
+	key string
+}
+
+// cohorts are those in use. Nobody asks Redis while it holds the mutex.
+var cohorts = struct {
+	sync.Mutex
+	of map[place]*cohort
+}{of: map[place]*cohort{}}
 
 var _ lock.Lock = (*Lock)(nil)
 
-// New makes an owner of the lock at key on nodes that know nothing of each
-// other. It sends nothing. Its errors wrap lock.ErrInvalid. A majority of one
-// node is that node, and of an even number one more than half: four nodes
-// survive the loss of one, as three do.
-func New(nodes []redis.UniversalClient, key string, ttl time.Duration,
+// New makes an owner of the lock at key. It sends nothing. Its errors wrap
+// lock.ErrInvalid.
+func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 	opts ...lock.Option) (*Lock, error) {
-	o, err := lock.Configure(nodes, key, ttl, opts)
+	o, err := lock.Configure([]redis.UniversalClient{rdb}, key, ttl, opts)
 	if err != nil {
 		return nil, err
 	}
-	l := &Lock{key: key, ttl: ttl, opts: o}
-	for _, rdb := range nodes {
-		l.nodes = append(l.nodes, &node{rdb, make(chan struct{}, 1)})
-	}
-	return l, nil
+	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o}, nil
 }
 
-// TryLock makes one attempt. (false, err) means that too few nodes answered;
-// what it was granted is released as far as nodes can be reached.
+// TryLock makes one attempt. (false, err) means unknown: the lock may have been
+// granted at the server. Behind another owner of this process it is refused.
 func (l *Lock) TryLock(ctx context.Context) (bool, error) {
-	token := l.opts.Token()
-	granted, failed, err := l.ask(ctx, l.quorum(),
-		func(ctx context.Context, rdb redis.UniversalClient) (bool, error) {
-			return rdb.SetNX(ctx, l.key, token, l.ttl).Result()
-		})
-	if granted >= l.quorum() {
-		l.token = token
+	l.join()
+	select {
+	case l.cohort.turn <- struct{}{}:
+	default:
+		l.leave()
+		return false, nil
+	}
+	granted, err := l.ask(ctx)
+	if !granted {
+		l.pass()
+	}
+	return granted, err
+}
+
+// ask takes the grant that was passed on, or asks the server for one.
+func (l *Lock) ask(ctx context.Context) (bool, error) {
+	if l.cohort.token != "" {
+		l.token, l.cohort.token = l.cohort.token, ""
 		return true, nil
 	}
-	// A node that refused or never answered may have granted all the same, so
-	// all are told. The caller's context may be why this failed.
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
-	defer cancel()
-	l.release(own, token)
-	if failed > len(l.nodes)-l.quorum() || err != nil && ctx.Err() != nil {
+	token := l.opts.Token()
+	granted, err := l.rdb.SetNX(ctx, l.key, token, l.ttl).Result()
+	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
-	return false, nil
+	if granted {
+		l.token = token
+	}
+	return granted, nil
 }
 
-// Lock waits until the lock is granted or ctx ends, asking again and again. It
-// returns errors of the network when too few nodes answer.
+// Lock waits until the lock is granted or ctx ends: first for its turn among the
+// owners of this process, and then for the server. It returns errors of the
+// network at once.
 func (l *Lock) Lock(ctx context.Context) error {
-	return lock.Poll(ctx, l.key, l.opts, l.TryLock)
+	l.join()
+	select {
+	case l.cohort.turn <- struct{}{}:
+	case <-ctx.Done():
+		l.leave()
+		return lock.Failed(ctx, "wait for", l.key, ctx.Err())
+	}
+	err := lock.Poll(ctx, l.key, l.opts, l.ask)
+	if err != nil {
+		l.pass()
+	}
+	return err
 }
 
-// Unlock releases the lock on all nodes. It returns lock.ErrNotHeld when no
-// majority of them had it.
+// Unlock passes the lock on to another owner of this process, or releases it.
+// It returns lock.ErrNotHeld when there was nothing to release.
 func (l *Lock) Unlock(ctx context.Context) error {
-	deleted, failed, err := l.release(ctx, l.token)
-	if deleted >= l.quorum() {
+	if l.cohort == nil {
+		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
+	}
+	defer l.pass()
+	if !l.alone() {
+		l.cohort.token = l.token
 		return nil
 	}
-	if deleted+failed >= l.quorum() {
+	deleted, err := release.Run(ctx, l.rdb, []string{l.key}, l.token).Int()
+	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
 	}
-	return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
+	if deleted == 0 {
+		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
+	}
+	return nil
 }
 
-// release deletes the token wherever it stands.
-func (l *Lock) release(ctx context.Context, token string) (
-	deleted, failed int, err error) {
-	return l.ask(ctx, 0,
-		func(ctx context.Context, rdb redis.UniversalClient) (bool, error) {
-			return release.Run(ctx, rdb, []string{l.key}, token).Bool()
-		})
+// join makes the owner one of its process's cohort.
+func (l *Lock) join() {
+	cohorts.Lock()
+	defer cohorts.Unlock()
+	at := place{l.rdb, l.key}
+	if cohorts.of[at] == nil {
+		cohorts.of[at] = &cohort{turn: make(chan struct{}, 1)}
+	}
+	l.cohort = cohorts.of[at]
+	l.cohort.users++
 }
 
-// quorum is the smallest majority.
-func (l *Lock) quorum() int { return len(l.nodes)/2 + 1 }
-
-// ask sends a command to the nodes, one after the other or all at once, and
-// counts who said yes and who did not answer; err joins what went wrong. In
-// order it stops as soon as need can no longer be reached: a waiter that asked
-// on would take nodes from the one that can still win.
-func (l *Lock) ask(ctx context.Context, need int, command func(
-	context.Context, redis.UniversalClient) (bool, error)) (
-	yes, failed int, err error) {
-	answers := make(chan answer, len(l.nodes))
-	if l.opts.Parallel {
-		var asked sync.WaitGroup
-		for _, n := range l.nodes {
-			asked.Go(func() { answers <- l.askNode(ctx, n, command) })
-		}
-		asked.Wait()
-	}
-	for left := len(l.nodes); left > 0; left-- {
-		if !l.opts.Parallel {
-			if yes+left < need {
-				break
-			}
-			answers <- l.askNode(ctx, l.nodes[len(l.nodes)-left], command)
-		}
-		switch a := <-answers; {
-		case a.err != nil:
-			failed++
-			err = errors.Join(err, a.err)
-		case a.yes:
-			yes++
-		}
-	}
-	return yes, failed, err
+// alone says whether nobody else of the process waits.
+func (l *Lock) alone() bool {
+	cohorts.Lock()
+	defer cohorts.Unlock()
+	return l.cohort.users == 1
 }
 
-// answer is what one node said.
-type answer struct {
-	yes bool
-	err error
+// pass gives up the turn.
+func (l *Lock) pass() {
+	<-l.cohort.turn
+	l.leave()
 }
 
-// askNode sends a command to one node and waits no longer than the node
-// timeout, also where the client's reads do not end with their context. A
-// command that is left behind keeps the node busy, so that no later one
-// overtakes it, and ends with the client's own timeouts at the latest.
-func (l *Lock) askNode(ctx context.Context, n *node, command func(
-	context.Context, redis.UniversalClient) (bool, error)) answer {
-	ctx, cancel := context.WithTimeout(ctx, l.opts.NodeTimeout)
-	select {
-	case n.busy <- struct{}{}:
-	case <-ctx.Done():
-		cancel()
-		return answer{err: ctx.Err()}
+// leave ends the owner's part in the cohort; the last one ends the cohort.
+func (l *Lock) leave() {
+	cohorts.Lock()
+	defer cohorts.Unlock()
+	if l.cohort.users--; l.cohort.users == 0 {
+		delete(cohorts.of, place{l.rdb, l.key})
 	}
-	done := make(chan answer, 1)
-	go func() {
-		defer cancel()
-		defer func() { <-n.busy }()
-		yes, err := command(ctx, n.rdb)
-		done <- answer{yes, err}
-	}()
-	select {
-	case a := <-done:
-		return a
-	case <-ctx.Done():
-	}
-	// The goroutine cancels ctx when it has answered: an answer that is there
-	// counts, or a grant would be taken for a failure.
-	select {
-	case a := <-done:
-		return a
-	default:
-		return answer{err: ctx.Err()}
-	}
+	l.cohort = nil
 }

@@ -1,0 +1,271 @@
+package exercise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// inOneCommand takes the lock with its lease in one command.
+func inOneCommand(_ *testing.T, build lock.Build, _ scenarios.Report) error {
+	return onServer(build, func(string, []string) bool { return true })
+}
+
+// onAnOldServer does so on a server that is older than the options of SET.
+func onAnOldServer(_ *testing.T, build lock.Build, _ scenarios.Report) error {
+	return onServer(build, func(command string, args []string) bool {
+		return command != "SET" || len(args) <= 2
+	})
+}
+
+// onServer takes and releases the lock, and counts the commands. The server
+// answers a command that it doesn't know with an error.
+func onServer(build lock.Build, knows func(string, []string) bool) error {
+	ctx := context.Background()
+	redisServer := miniredis.NewMiniRedis()
+	if err := redisServer.Start(); err != nil {
+		return fmt.Errorf("start a server: %w", err)
+	}
+	defer redisServer.Close()
+	redisServer.Server().SetPreHook(func(peer *server.Peer, command string,
+		args ...string) bool {
+		if !knows(command, args) {
+			peer.WriteError("ERR syntax error")
+			return true
+		}
+		return false
+	})
+	rdb := redis.NewClient(&redis.Options{Addr: redisServer.Addr(), Protocol: 2,
+		DisableIdentity: true, MaxRetries: -1})
+	defer rdb.Close()
+	sent := &commands{}
+	rdb.AddHook(sent)
+
+	const lease = 10 * time.Second
+	var owners []lock.Lock
+	for range 2 {
+		l, err := build(lock.Env{Nodes: []redis.UniversalClient{rdb},
+			Key: "stock", TTL: lease})
+		if err != nil {
+			return fmt.Errorf("build the lock: %w", err)
+		}
+		owners = append(owners, l)
+	}
+	for range 2 { // the first round teaches the server the script
+		granted, err := owners[0].TryLock(ctx)
+		if err != nil {
+			return fmt.Errorf("take the lock that is free: %w", err)
+		}
+		if !granted {
+			return errors.New("the lock was free, and TryLock says that it was" +
+				" refused")
+		}
+		if ttl := redisServer.TTL("stock"); ttl != lease {
+			return fmt.Errorf("the key's lease is %v, not %v", ttl, lease)
+		}
+		sent.names = nil
+		if granted, err := owners[1].TryLock(ctx); granted || err != nil {
+			return fmt.Errorf("the lock was taken, and TryLock returns %v, %w",
+				granted, err)
+		}
+		if len(sent.names) != 1 {
+			return fmt.Errorf("TryLock sent %d commands, %s: take the lock and"+
+				" its lease in one", len(sent.names),
+				strings.Join(sent.names, " "))
+		}
+		if err := owners[0].Unlock(ctx); err != nil {
+			return fmt.Errorf("release the lock: %w", err)
+		}
+	}
+	return nil
+}
+
+// commands are what a client sends, one after the other.
+type commands struct{ names []string }
+
+func (c *commands) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.names = append(c.names, strings.ToUpper(cmd.Name()))
+		return next(ctx, cmd)
+	}
+}
+
+func (c *commands) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, all []redis.Cmder) error {
+		for _, cmd := range all {
+			c.names = append(c.names, strings.ToUpper(cmd.Name()))
+		}
+		return next(ctx, all)
+	}
+}
+
+// quietWaiters counts what B sends while it waits: ten seconds of asking ten
+// times a second would be a hundred commands.
+func quietWaiters(_ *testing.T, _ lock.Build, report scenarios.Report) error {
+	const enough = 12
+	for _, r := range report {
+		if r.Scenario != "lost_wakeup" {
+			continue
+		}
+		sent := 0
+		for _, e := range r.Sequence {
+			if e.Client == "B" && e.Node >= 0 {
+				sent++
+			}
+		}
+		if sent > enough {
+			return fmt.Errorf("while it waited B sent %d commands, %d are"+
+				" enough:\n\n%s", sent, enough, r.Timeline)
+		}
+		return nil
+	}
+	return errors.New("lost_wakeup was not told")
+}
+
+// inOrder has the owners of two processes come one after the other, and looks in
+// which order they are served.
+func inOrder(t *testing.T, build lock.Build, _ scenarios.Report) error {
+	const key, lease, owners = "stock", 10 * time.Second, 12
+	var came, served []string
+	var failures []error
+	err := lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: lease},
+		func(w *lab.World) {
+			processes := []*lab.Client{w.Client("P"), w.Client("Q")}
+			envs := []lock.Env{processes[0].Env(key), processes[1].Env(key)}
+			w.Record()
+			for n := range owners {
+				// Now one of them has more that wait, now the other.
+				at := n * n % 5 % 2
+				c, name := processes[at], fmt.Sprint(processes[at].Name, n)
+				came = append(came, name)
+				c.Go(func() {
+					l, err := build(envs[at])
+					if err != nil {
+						w.Fail("build the lock: %v", err)
+						return
+					}
+					c.Sleep(time.Duration(n) * 50 * time.Millisecond)
+					if err := l.Lock(w.Context()); err != nil {
+						w.Fail("%s can't have the lock: %v", name, err)
+						return
+					}
+					c.Step("works", func() { served = append(served, name) })
+					c.Sleep(time.Second)
+					if err := l.Unlock(w.Context()); err != nil {
+						w.Fail("%s can't release the lock: %v", name, err)
+					}
+				})
+			}
+			w.Play()
+			failures = w.Failures()
+		})
+	if err != nil {
+		return fmt.Errorf("tell of two processes: %w", err)
+	}
+	if !slices.Equal(came, served) {
+		failures = append(failures, fmt.Errorf("they came in the order %s, and"+
+			" were served in the order %s", strings.Join(came, " "),
+			strings.Join(served, " ")))
+	}
+	return errors.Join(failures...)
+}
+
+// handedOver has a process P with many owners and a process Q with one. The
+// owners of P hand the lock over without asking the server each time, and Q gets
+// it long before all of them are through: short sections are bounded by their
+// number, long ones by the lease, which gets no younger when it is passed on.
+func handedOver(t *testing.T, build lock.Build, _ scenarios.Report) error {
+	const lease = 10 * time.Second
+	for _, of := range []sections{
+		{last: 10 * time.Millisecond, patient: 17 + 3, enough: 41},
+		{last: time.Second, patient: 4 + 3}, // 4: a third of the lease
+	} {
+		if err := of.handedOver(t, build, lease); err != nil {
+			return fmt.Errorf("sections of %v on a lease of %v: %w", of.last,
+				lease, err)
+		}
+	}
+	return nil
+}
+
+// sections are what the owners of two processes do under the lock.
+type sections struct {
+	last    time.Duration
+	patient int // sections of P that Q may wait for
+	enough  int // commands of P; 0 when they are not counted
+}
+
+func (of sections) handedOver(t *testing.T, build lock.Build,
+	lease time.Duration) error {
+	const (
+		owners = 41
+		key    = "stock"
+		apart  = time.Millisecond / 10 // Q asks when all of P have asked
+	)
+	var served []string
+	var failures []error
+	sent := 0
+	err := lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: lease},
+		func(w *lab.World) {
+			p, q := w.Client("P"), w.Client("Q")
+			inP, inQ := p.Env(key), q.Env(key)
+			owner := func(c *lab.Client, env lock.Env, starts time.Duration) {
+				c.Go(func() {
+					l, err := build(env)
+					if err != nil {
+						w.Fail("build the lock: %v", err)
+						return
+					}
+					c.Sleep(starts)
+					if err := l.Lock(w.Context()); err != nil {
+						w.Fail("%s can't have the lock: %v", c.Name, err)
+						return
+					}
+					c.Step("works", func() { served = append(served, c.Name) })
+					c.Sleep(of.last)
+					if err := l.Unlock(w.Context()); err != nil {
+						w.Fail("%s can't release the lock: %v", c.Name, err)
+					}
+				})
+			}
+			w.Record()
+			for i := range owners {
+				owner(p, inP, time.Duration(i)*apart)
+			}
+			owner(q, inQ, (owners+1)*apart)
+			w.Play()
+			for _, e := range w.Timeline() {
+				if e.Client == p.Name && e.Node >= 0 {
+					sent++
+				}
+			}
+			failures = w.Failures()
+		})
+	if err != nil {
+		return fmt.Errorf("tell of two processes: %w", err)
+	}
+	if before := slices.Index(served, "Q"); before > of.patient {
+		failures = append(failures, fmt.Errorf("another process waited for %d"+
+			" sections of this one, %d are enough", before, of.patient))
+	}
+	if of.enough > 0 && sent >= of.enough {
+		failures = append(failures, fmt.Errorf("the %d owners of a process sent"+
+			" %d commands: each of them has asked the server", owners, sent))
+	}
+	return errors.Join(failures...)
+}

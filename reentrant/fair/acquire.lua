@@ -1,0 +1,78 @@
+-- acquire.lua: take a free lock, or enter once more a lock of one's own.
+-- KEYS[1] the lock, a hash {owner: count}
+-- KEYS[2] the queue: the owner ids that wait, in the order of their arrival
+-- KEYS[3] the turn: the owner id that was first when the lock became free, for
+-- a short time; and the channel on which it is told
+-- KEYS[4] the waiters, a hash {owner: until when it counts as alive, in
+-- milliseconds of the server's clock, and how long its turn is kept}
+-- ARGV[1] the caller's owner id
+-- ARGV[2] the lease in milliseconds
+-- ARGV[3] the count that the caller will have
+-- ARGV[4] 1 to wait in the queue when refused, and not inside already
+-- ARGV[5] how long to keep the turn for the caller, in milliseconds
+-- ARGV[6] and all behind it are owner ids that wait behind the caller
+-- Returns 1 when granted. When refused, returns after how long the caller must
+-- ask again: minus the milliseconds, or 0.
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- The first waiter that has asked within two of its leases gets the turn; any
+-- other has died.
+local function pass()
+  local first = redis.call('ZPOPMIN', KEYS[2])[1]
+  while first do
+    local waiter = redis.call('HGET', KEYS[4], first) or '0 0'
+    local alive, turn = string.match(waiter, '(%d+) (%d+)')
+    redis.call('HDEL', KEYS[4], first)
+    if tonumber(alive) > now() then
+      redis.call('SET', KEYS[3], first, 'PX', turn)
+      -- A user without the channel is refused, and gives the turn.
+      redis.pcall('PUBLISH', KEYS[3], first)
+      return first
+    end
+    first = redis.call('ZPOPMIN', KEYS[2])[1]
+  end
+end
+
+local free = redis.call('EXISTS', KEYS[1]) == 0
+local mine = not free and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
+local turn = free and (redis.call('GET', KEYS[3]) or pass())
+local granted = mine or
+  free and (not turn or turn == ARGV[1]) and ARGV[3] == '1'
+if granted then
+  if turn then
+    redis.call('DEL', KEYS[3])
+  end
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+local lease = tonumber(ARGV[2])
+if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[6]) then
+  local waiter = string.format('%.0f %s', now() + 2 * lease, ARGV[5])
+  local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or 0
+  for i = 6, #ARGV do
+    redis.call('ZADD', KEYS[2], 'NX', last + i, ARGV[i])
+    redis.call('HSET', KEYS[4], ARGV[i], waiter)
+  end
+  if not granted then
+    local came = redis.call('ZADD', KEYS[2], 'NX', last + 5, ARGV[1]) == 1
+    redis.call('HSET', KEYS[4], ARGV[1], waiter)
+    if turn and not came then
+      redis.pcall('PUBLISH', KEYS[3], turn) -- the message may have been lost
+    end
+  end
+  if redis.call('PTTL', KEYS[2]) < 2 * lease then
+    redis.call('PEXPIRE', KEYS[2], 2 * lease)
+    redis.call('PEXPIRE', KEYS[4], 2 * lease)
+  end
+end
+if granted then
+  return 1
+end
+local left = redis.call('PTTL', turn and KEYS[3] or KEYS[1])
+if left < 0 or left > lease then
+  left = lease -- ask once a lease, so as not to be called dead
+end
+return -left

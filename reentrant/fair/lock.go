@@ -1,0 +1,247 @@
+package fair
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/lock"
+)
+
+//go:embed acquire.lua
+var acquireSource string
+var acquire = redis.NewScript(acquireSource)
+
+//go:embed release.lua
+var releaseSource string
+var release = redis.NewScript(releaseSource)
+
+//go:embed renew.lua
+var renewSource string
+var renew = redis.NewScript(renewSource)
+
+// Lock is one owner of the lock at a key, used by one goroutine at a time.
+type Lock struct {
+	rdb  redis.UniversalClient
+	key  string
+	ttl  time.Duration
+	opts *lock.Options
+
+	token string // the owner id, of the newest outermost acquisition
+
+	lost chan struct{} // closed when the newest grant's lease is gone
+	look func()        // closes lost when the lease is over by the clock
+	stop func()        // stops and joins the newest grant's watchdog
+
+	count int         // how often this owner is inside
+	spent bool        // token was sent with an outermost release
+	busy  atomic.Bool // a goroutine is inside a call
+
+	trip time.Duration // how long the newest answer took
+}
+
+var _ lock.Lock = (*Lock)(nil)
+var _ lock.LossNotifier = (*Lock)(nil)
+
+// New makes an owner of the lock at key. It sends nothing. Its errors wrap
+// lock.ErrInvalid.
+func New(rdb redis.UniversalClient, key string, ttl time.Duration,
+	opts ...lock.Option) (*Lock, error) {
+	o, err := lock.Configure([]redis.UniversalClient{rdb}, key, ttl, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock.CanSubscribe(rdb); err != nil {
+		return nil, err
+	}
+	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o,
+		look: func() {}, stop: func() {}}, nil
+}
+
+// TryLock makes one attempt; an owner that is inside enters once more. (false,
+// err) means unknown: the lock may have been granted at the server, and asking
+// again finds that out. It returns lock.ErrLost when the owner was inside and
+// its lease is gone, and lock.ErrBusy to a second goroutine.
+func (l *Lock) TryLock(ctx context.Context) (bool, error) {
+	if !l.busy.CompareAndSwap(false, true) {
+		return false, lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
+	}
+	defer l.busy.Store(false)
+	return l.tryLock(ctx, nil)
+}
+
+// tryLock asks the server, for the goroutine that has made the handle busy. One
+// that waits asks for others as well.
+func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
+	behind, trip := w.ask(l.id())
+	sent := time.Now()
+	reply, err := acquire.Run(ctx, l.rdb, l.keys(),
+		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
+			l.turn(trip).Milliseconds()}, behind...)...).Int64()
+	w.answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
+	if err != nil {
+		return false, lock.Failed(ctx, "acquire", l.key, err)
+	}
+	granted := reply > 0
+	l.trip = time.Since(sent)
+	if l.count > 0 {
+		return l.enter(ctx, granted)
+	}
+	if granted {
+		l.stop() // joined before the clock is read: that may take a while
+	}
+	// The lease counts from before the command was sent. When the reply took
+	// longer than that, the lease is over and somebody else may have the lock.
+	if granted && time.Since(sent) >= l.ttl {
+		l.spent = true
+		if err = l.release(ctx, 0, "", l.ttl); errors.Is(err, lock.ErrNotHeld) {
+			err = nil
+		}
+		return false, err
+	}
+	if granted {
+		l.count = 1
+		l.watch(l.token, sent)
+	}
+	return granted, nil
+}
+
+// enter counts one more level, unless the lease of the outermost one is gone:
+// that holder must not believe that it still, or again, holds the lock.
+func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
+	select {
+	case <-l.Lost():
+		granted = false
+	default:
+	}
+	if !granted {
+		return false, lock.Failed(ctx, "enter again", l.key, lock.ErrLost)
+	}
+	l.count++
+	return true, nil
+}
+
+// Lock waits until the lock is granted or ctx ends. It asks again when it is
+// its turn, and at the latest when the holder's lease should have ended: a
+// message may be lost. It returns errors of the network at once, and the errors
+// of TryLock.
+func (l *Lock) Lock(ctx context.Context) error {
+	if !l.busy.CompareAndSwap(false, true) {
+		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
+	}
+	defer l.busy.Store(false)
+	if l.count > 0 {
+		_, err := l.tryLock(ctx, nil)
+		return err
+	}
+	w := join(l.rdb, channel(l.key), l.id(), l.ttl)
+	defer func() { w.leave(l.count > 0) }()
+	for asks := w.asks(); ; asks = true {
+		if asks {
+			granted, err := l.tryLock(ctx, w)
+			if granted || err != nil {
+				return err
+			}
+		}
+		if err := w.wait(ctx); err != nil {
+			l.giveUp(ctx)
+			return lock.Failed(ctx, "wait for", l.key, err)
+		}
+	}
+}
+
+// Unlock leaves one level, and the outermost one releases the lock. It returns
+// lock.ErrNotHeld when there was nothing to release, and lock.ErrBusy to a
+// second goroutine. After any other error the level is left all the same, so
+// that every Lock has one Unlock. Only the outermost one may be called again:
+// the lock may still be held at the server, until its lease ends.
+func (l *Lock) Unlock(ctx context.Context) error {
+	if !l.busy.CompareAndSwap(false, true) {
+		return lock.Failed(ctx, "release", l.key, lock.ErrBusy)
+	}
+	defer l.busy.Store(false)
+	// The handle's own count decides, whatever becomes of the command: were a
+	// level kept after an error, the outermost Unlock would free nothing.
+	left := max(l.count-1, 0)
+	l.count = left
+	if left == 0 {
+		l.stop() // joined first: no renewal may follow the release
+		l.spent = true
+	}
+	next := first(l.rdb, channel(l.key))
+	return l.release(ctx, left, next, l.ttl)
+}
+
+// Lost is closed when the newest grant's lease is gone; nil before the first.
+// It looks at the clock when it is called: a process that has just woken up may
+// run before its own timers do.
+func (l *Lock) Lost() <-chan struct{} {
+	l.look()
+	return l.lost
+}
+
+// release runs for so long at most on a context of its own: the caller's has
+// often ended when a deferred Unlock runs. If the turn is next's, which waits
+// in this process, that is told here.
+func (l *Lock) release(ctx context.Context, left int, next string,
+	within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
+		l.token, l.ttl.Milliseconds(), left, next).Int()
+	if err != nil {
+		return lock.Failed(ctx, "release", l.key, err)
+	}
+	if released == 2 {
+		tell(l.rdb, channel(l.key), next)
+	}
+	if released == 0 {
+		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
+	}
+	return nil
+}
+
+// watch starts a grant's watchdog: it renews the lease every third of it, and
+// closes lost when the server or the local clock says that the lease is gone.
+// After a renewal that failed, or hung for a third of the lease, there is time
+// for one more: it comes a tenth of the lease later.
+func (l *Lock) watch(token string, sent time.Time) {
+	ctx, cancel := context.WithCancel(context.Background())
+	lost, done := make(chan struct{}), make(chan struct{})
+	lose := sync.OnceFunc(func() { close(lost); cancel() })
+	deadline := time.AfterFunc(time.Until(sent.Add(l.ttl)), lose)
+	var ends atomic.Value // the deadline's time.Time, for Lost
+	ends.Store(sent.Add(l.ttl))
+	go func() {
+		defer close(done)
+		pause := l.ttl / 3
+		for !l.opts.FixedLease && lock.Sleep(ctx, pause) == nil {
+			sent := time.Now()
+			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
+			extended, err := renew.Run(ctx, l.rdb, []string{l.key},
+				token, l.ttl.Milliseconds()).Int()
+			cancel()
+			pause = l.ttl / 3
+			if err == nil && extended == 0 {
+				lose()
+			} else if err == nil {
+				ends.Store(sent.Add(l.ttl))
+				deadline.Reset(time.Until(sent.Add(l.ttl)))
+			} else { // the deadline stays
+				pause = l.ttl / 10
+			}
+		}
+	}()
+	l.lost = lost
+	l.look = func() {
+		if ctx.Err() == nil && time.Until(ends.Load().(time.Time)) <= 0 {
+			lose()
+		}
+	}
+	l.stop = func() { cancel(); <-done; deadline.Stop() }
+}

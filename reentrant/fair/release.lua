@@ -1,0 +1,55 @@
+-- release.lua: leave one level of the lock if it is still the caller's. A
+-- caller that leaves the outermost one leaves the queue as well.
+-- KEYS[1] the lock, a hash {owner: count}
+-- KEYS[2] the queue: the owner ids that wait, in the order of their arrival
+-- KEYS[3] the turn: the owner id that was first when the lock became free, for
+-- a short time; and the channel on which it is told
+-- KEYS[4] the waiters, a hash {owner: until when it counts as alive, in
+-- milliseconds of the server's clock, and how long its turn is kept}
+-- ARGV[1] the caller's owner id
+-- ARGV[2] the lease in milliseconds
+-- ARGV[3] the count that the caller will have, 0 to free the lock
+-- ARGV[4] the owner id that waits first in the caller's process, or nothing
+-- Returns 1 when left, 2 when that one has the turn now and isn't told, 0 when
+-- the lock is free or somebody else's. A key of another type is not the
+-- caller's either: pcall returns its error in place of a number.
+
+-- The first waiter that has asked within two of its leases gets the turn; any
+-- other has died. One that waits in the caller's process is told there.
+local function pass(neighbor)
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local first = redis.call('ZPOPMIN', KEYS[2])[1]
+  while first do
+    local waiter = redis.call('HGET', KEYS[4], first) or '0 0'
+    local alive, turn = string.match(waiter, '(%d+) (%d+)')
+    redis.call('HDEL', KEYS[4], first)
+    if tonumber(alive) > now then
+      redis.call('SET', KEYS[3], first, 'PX', turn)
+      if first ~= neighbor then
+        -- A user without the channel is refused, and gives the turn.
+        redis.pcall('PUBLISH', KEYS[3], first)
+      end
+      return first
+    end
+    first = redis.call('ZPOPMIN', KEYS[2])[1]
+  end
+end
+
+local mine = redis.pcall('HEXISTS', KEYS[1], ARGV[1]) == 1
+if mine and ARGV[3] ~= '0' then
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+  return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+if mine then
+  redis.call('DEL', KEYS[1])
+  return pass(ARGV[4]) == ARGV[4] and 2 or 1
+end
+-- The caller gives up waiting, perhaps when its turn has come.
+redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('HDEL', KEYS[4], ARGV[1])
+if redis.call('GET', KEYS[3]) == ARGV[1] then
+  redis.call('DEL', KEYS[3])
+  pass()
+end
+return 0

@@ -1,0 +1,405 @@
+package fair
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// subscriptions are those of the clients that somebody waits with, one for each
+// rdb value. The last waiter to leave ends its subscription, so nothing stays
+// behind here.
+var subscriptions = struct {
+	sync.Mutex // never held while Redis is asked
+	of         map[redis.UniversalClient]*subscription
+}{of: map[redis.UniversalClient]*subscription{}}
+
+// subscription is the one connection on which all waiters of an rdb value hear
+// whose turn it is. Its goroutine runs from the first refusal until the last
+// waiter has left. It owns the connection and closes it itself; a waiter only
+// says that it may end, because closing waits for a connection that is being
+// dialed, and Lock must not. So the goroutine outlives the last waiter by what
+// is left of the driver's dial timeout, at most.
+type subscription struct {
+	rdb     redis.UniversalClient
+	pubsub  *redis.PubSub // nil until a waiter is refused
+	waiters int           // guarded by subscriptions
+
+	end     context.CancelFunc // called when the last waiter has left
+	changed chan struct{}      // the set of channels has changed
+
+	mu        sync.Mutex        // never held while Redis is asked
+	queues    map[string]*queue // by channel
+	confirmed map[string]bool   // channels on which nothing is missed
+}
+
+// queue has the owners of this process that want one lock.
+type queue struct {
+	waiters list.List          // in the order of their arrival
+	asking  list.List          // those that are to ask; the first asks for all
+	owner   map[string]*waiter // by the owner id that each asks with
+	listens bool               // one was refused
+	trip    time.Duration      // how long the newest answer took
+}
+
+// waiter is one call of Lock.
+type waiter struct {
+	sub     *subscription
+	queue   *queue
+	channel string
+	place   *list.Element
+	woken   chan struct{} // holds one element while it has to ask
+
+	id     string        // the owner id
+	asking *list.Element // nil while the server knows that it waits
+	asked  bool          // its question is under way
+	behind []*waiter     // those that it asks for
+
+	lease time.Duration
+	due   time.Time   // when to ask again
+	timer *time.Timer // at that time, or when another one's turn is over
+}
+
+// join puts a waiter at the end of the channel's queue. It is there before it
+// asks: its turn may be told while the refusal is on its way.
+func join(rdb redis.UniversalClient, channel, id string,
+	lease time.Duration) *waiter {
+	s := enlist(rdb)
+	w := &waiter{sub: s, channel: channel, woken: make(chan struct{}, 1),
+		id: id, lease: lease, timer: time.NewTimer(lease)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, ok := s.queues[channel]
+	if !ok {
+		q = &queue{owner: map[string]*waiter{}}
+		s.queues[channel] = q
+	}
+	w.queue, q.owner[id] = q, w
+	w.place, w.asking = q.waiters.PushBack(w), q.asking.PushBack(w)
+	return w
+}
+
+// enlist counts one more waiter of an rdb value. Its subscription has no
+// channel yet and so sends nothing.
+func enlist(rdb redis.UniversalClient) *subscription {
+	subscriptions.Lock()
+	defer subscriptions.Unlock()
+	s, ok := subscriptions.of[rdb]
+	if !ok {
+		s = &subscription{
+			rdb:     rdb,
+			end:     func() {},
+			changed: make(chan struct{}, 1),
+			queues:  map[string]*queue{},
+
+			confirmed: map[string]bool{},
+		}
+		subscriptions.of[rdb] = s
+	}
+	s.waiters++
+	return s
+}
+
+// asks says whether the waiter is to ask the server. Of those that are to, the
+// first asks, also for those that come until it does; and so on, when it was
+// answered. A thousand that come at once are refused in two answers.
+func (w *waiter) asks() bool {
+	w.sub.mu.Lock()
+	defer w.sub.mu.Unlock()
+	if w.asking == nil {
+		w.asking = w.queue.asking.PushBack(w)
+	}
+	return w.queue.asking.Front() == w.asking
+}
+
+// ask returns the owner ids of those that the waiter asks for, besides its own,
+// and how long an answer takes. A nil waiter does not wait, and asks for
+// nobody.
+func (w *waiter) ask(id string) (behind []any, trip time.Duration) {
+	if w == nil {
+		return nil, 0
+	}
+	first := w.asks()
+	w.sub.mu.Lock()
+	defer w.sub.mu.Unlock()
+	delete(w.queue.owner, w.id)
+	w.id, w.queue.owner[id] = id, w
+	w.asked = true
+	select {
+	case <-w.woken: // by what came before the question
+	default:
+	}
+	for e := w.asking.Next(); first && e != nil; e = e.Next() {
+		other := e.Value.(*waiter)
+		w.behind, behind = append(w.behind, other), append(behind, other.id)
+	}
+	return behind, w.queue.trip
+}
+
+// answered takes down when the waiter and those that it has asked for are to
+// ask again. When there was no answer, the others ask for themselves.
+func (w *waiter) answered(err error, again, trip time.Duration) {
+	if w == nil {
+		return
+	}
+	if again < 0 { // it has the lock, and they have its lease
+		again = w.lease
+	}
+	w.sub.mu.Lock()
+	defer w.sub.mu.Unlock()
+	w.known(again)
+	for _, other := range w.behind {
+		if err == nil && other.asking != nil {
+			other.known(again)
+		}
+	}
+	w.asked, w.behind, w.queue.trip = false, nil, trip
+	w.queue.lead()
+}
+
+// known is for a waiter that the server knows of, by another one's question
+// perhaps.
+func (w *waiter) known(again time.Duration) {
+	w.queue.remove(w)
+	// A lease that ends within this millisecond is reported as 0.
+	w.due = time.Now().Add(max(again, time.Millisecond))
+	w.timer.Reset(time.Until(w.due))
+}
+
+// remove takes a waiter out of those that are to ask.
+func (q *queue) remove(w *waiter) {
+	if w.asking != nil {
+		q.asking.Remove(w.asking)
+		w.asking = nil
+	}
+}
+
+// lead wakes the first of those that are to ask.
+func (q *queue) lead() {
+	if e := q.asking.Front(); e != nil && !e.Value.(*waiter).asked {
+		notice(e.Value.(*waiter).woken)
+	}
+}
+
+// wait ends when the waiter is to ask, because it is its turn or for another
+// reason, or with the context's error.
+func (w *waiter) wait(ctx context.Context) error {
+	w.listen()
+	for {
+		select {
+		case <-w.woken:
+			return ctx.Err() // an owner that gives up doesn't ask
+		case <-w.timer.C:
+			if w.asks() {
+				return ctx.Err()
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// listen subscribes to the channel, if nobody has: an owner that finds the lock
+// free pays for no subscription. A turn may be told before the subscription
+// stands. When that is confirmed somebody asks once more, at once if it was
+// before.
+func (w *waiter) listen() {
+	s, q := w.sub, w.queue
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q.listens {
+		return
+	}
+	q.listens = true
+	notice(s.changed)
+	if s.confirmed[w.channel] {
+		notice(w.woken)
+	}
+	if s.pubsub == nil {
+		var ctx context.Context
+		ctx, s.end = context.WithCancel(context.Background())
+		s.pubsub = s.rdb.Subscribe(ctx)
+		go s.run(ctx)
+	}
+}
+
+// leave takes the waiter out of the queue. If it was the one to ask for others,
+// or when another one's turn is over, the next one does.
+func (w *waiter) leave(granted bool) {
+	s, q := w.sub, w.queue
+	last := s.delist()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.timer.Stop()
+	q.waiters.Remove(w.place)
+	delete(q.owner, w.id)
+	q.remove(w)
+	q.lead()
+	if q.waiters.Len() == 0 {
+		delete(s.queues, w.channel)
+	} else if !granted {
+		q.askAfterATurn()
+	}
+	if q.waiters.Len() == 0 && !last { // closing leaves all channels
+		notice(s.changed)
+	}
+}
+
+// delist counts one waiter less. The last one lets the subscription end; the
+// next to come starts another one.
+func (s *subscription) delist() (last bool) {
+	subscriptions.Lock()
+	defer subscriptions.Unlock()
+	s.waiters--
+	if s.waiters > 0 {
+		return false
+	}
+	delete(subscriptions.of, s.rdb)
+	s.end()
+	return true
+}
+
+// again is the pause before a channel is subscribed to once more.
+const again = 100 * time.Millisecond
+
+// run subscribes to the channels that are waited on, and wakes waiters, until
+// ctx ends. The library connects again after a loss, and subscribes to the
+// channels that it knows; the confirmation that follows wakes a waiter, for a
+// message may have passed meanwhile.
+func (s *subscription) run(ctx context.Context) {
+	subscribed := map[string]bool{}
+	// The first one connects: else the library does so as well.
+	retry := s.subscribe(ctx, subscribed)
+	messages := s.pubsub.ChannelWithSubscriptions()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-s.changed:
+		case <-retry:
+		case message, ok := <-messages:
+			if !ok {
+				s.end() // the client itself was closed
+			}
+			s.hear(message)
+			continue
+		}
+		if ctx.Err() == nil {
+			retry = s.subscribe(ctx, subscribed)
+		}
+	}
+	s.pubsub.Close()
+	for range messages { // the library's goroutine ends here
+	}
+}
+
+// subscribe subscribes to the channels that are waited on, and leaves the
+// others. It returns when a channel must be tried again: the library may have
+// connected anew with the channels that it had before, so that the connection
+// works and the failed channel is missing.
+func (s *subscription) subscribe(ctx context.Context,
+	subscribed map[string]bool) (retry <-chan time.Time) {
+	for channel, wanted := range s.changes(subscribed) {
+		if !wanted { // the library forgets it, also where the command fails
+			delete(subscribed, channel)
+			s.pubsub.Unsubscribe(ctx, channel)
+		} else if s.pubsub.Subscribe(ctx, channel) == nil {
+			subscribed[channel] = true
+		} else {
+			retry = time.After(again)
+		}
+	}
+	return retry
+}
+
+// changes are the channels to subscribe to (true) and to leave (false).
+func (s *subscription) changes(subscribed map[string]bool) map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changes := map[string]bool{}
+	for channel, q := range s.queues {
+		if q.listens && !subscribed[channel] {
+			changes[channel] = true
+		}
+	}
+	for channel := range subscribed {
+		if q, ok := s.queues[channel]; !ok || !q.listens {
+			changes[channel] = false
+			delete(s.confirmed, channel) // who joins now waits for a new one
+		}
+	}
+	return changes
+}
+
+// hear wakes the waiter whose turn it is, and the first when a channel is
+// confirmed: if it is refused because of a turn, that is told once more.
+func (s *subscription) hear(message any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch m := message.(type) {
+	case *redis.Message:
+		if q, ok := s.queues[m.Channel]; ok {
+			q.tell(m.Payload)
+		}
+	case *redis.Subscription:
+		if q, ok := s.queues[m.Channel]; ok && m.Kind == "subscribe" {
+			s.confirmed[m.Channel] = true
+			notice(q.first().woken)
+		}
+	}
+}
+
+// tell wakes the waiter whose turn it is, and nobody else. Another process may
+// be dead, and somebody must ask when its turn is over.
+func (q *queue) tell(id string) {
+	if w, ok := q.owner[id]; ok {
+		notice(w.woken)
+	} else {
+		q.askAfterATurn()
+	}
+}
+
+// askAfterATurn has the first waiter ask when a turn that begins now is over,
+// if it would not ask before.
+func (q *queue) askAfterATurn() {
+	w := q.first()
+	w.timer.Reset(min(turnOf(w.lease), time.Until(w.due)))
+}
+
+func (q *queue) first() *waiter { return q.waiters.Front().Value.(*waiter) }
+
+// first is the owner id of the first waiter for a lock in this process.
+func first(rdb redis.UniversalClient, channel string) (id string) {
+	look(rdb, channel, func(q *queue) { id = q.first().id })
+	return id
+}
+
+// tell has a waiter of this process woken, without a message.
+func tell(rdb redis.UniversalClient, channel, id string) {
+	look(rdb, channel, func(q *queue) { q.tell(id) })
+}
+
+// look calls do with the queue, if somebody waits.
+func look(rdb redis.UniversalClient, channel string, do func(*queue)) {
+	subscriptions.Lock()
+	s, ok := subscriptions.of[rdb]
+	subscriptions.Unlock()
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q, ok := s.queues[channel]; ok {
+		do(q)
+	}
+}
+
+// notice leaves a notice where none is yet.
+func notice(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
