@@ -59,8 +59,9 @@ type waiter struct {
 	behind []*waiter     // those that it asks for
 
 	lease time.Duration
-	due   time.Time   // when to ask again
-	timer *time.Timer // at that time, or when another one's turn is over
+	due   time.Time     // when to ask again
+	after time.Duration // so much later than those before it
+	timer *time.Timer   // at that time, or when another one's turn is over
 }
 
 // join puts a waiter at the end of the channel's queue. It is there before it
@@ -78,6 +79,7 @@ func join(rdb redis.UniversalClient, channel, id string,
 		s.queues[channel] = q
 	}
 	w.queue, q.owner[id] = q, w
+	w.after = time.Duration(q.waiters.Len()%1000) * time.Microsecond
 	w.place, w.asking = q.waiters.PushBack(w), q.asking.PushBack(w)
 	return w
 }
@@ -164,8 +166,9 @@ func (w *waiter) answered(err error, again, trip time.Duration) {
 // perhaps.
 func (w *waiter) known(again time.Duration) {
 	w.queue.remove(w)
-	// A lease that ends within this millisecond is reported as 0.
-	w.due = time.Now().Add(max(again, time.Millisecond))
+	// A lease that ends within this millisecond is reported as 0. Those that wait
+	// for the same end ask one after the other, so that the first asks for all.
+	w.due = time.Now().Add(max(again, time.Millisecond) + w.after)
 	w.timer.Reset(time.Until(w.due))
 }
 

@@ -390,3 +390,30 @@ func TestOnlyWritersHaveATokenAndItRises(t *testing.T) {
 		})
 	})
 }
+
+// As with readers: a writer with a short lease waits for a moment, and dies.
+func TestAShortWaitCutsNoLongerOne(t *testing.T) {
+	world(t, func(w *lab.World, owner func(string) *owner) {
+		a, b, c, d := owner("A"), owner("B"), owner("C"), owner("D")
+		c.ttl = second
+		a.does(0, func(ctx context.Context) {
+			require.NoError(t, a.RLock(ctx))
+			a.at(5 * second)
+			assert.NoError(t, a.RUnlock(ctx))
+		})
+		b.does(second, func(ctx context.Context) {
+			require.NoError(t, b.Lock.Lock(ctx))
+			assert.NoError(t, b.Unlock(ctx))
+		})
+		c.does(2*second, func(ctx context.Context) {
+			go c.Lock.Lock(ctx)
+			c.at(2100 * time.Millisecond)
+			c.Crash()
+		})
+		d.does(3500*time.Millisecond, func(ctx context.Context) {
+			granted, err := d.TryRLock(ctx)
+			assert.False(t, granted, "B waits")
+			assert.NoError(t, err)
+		})
+	})
+}
