@@ -38,7 +38,7 @@ func TestALostReplyOfAReleaseIsNoLossOfTheLock(t *testing.T) {
 			a.Unlocks(lock.ErrNotHeld).Finds(true) // as it documents
 			return
 		}
-		a.Unlocks(owners.Unknown).Finds(true).
+		a.Unlocks(owners.ErrUnknown).Finds(true).
 			Unlocks(lock.ErrNotHeld). // it was done the first time
 			Section(0)
 	})

@@ -79,12 +79,12 @@ func TestALateGrantThatCannotBeGivenBackIsAnError(t *testing.T) {
 		release  lab.Fault
 		want     []error
 	}{
-		"it is refused":   {over, lab.Fault{Refuse: true}, []error{owners.Unknown}},
+		"it is refused":   {over, lab.Fault{Refuse: true}, []error{owners.ErrUnknown}},
 		"nothing is left": {over, lab.Fault{AnswerAfter: roundTrip}, nil},
 		"its reply is too late": {over, lab.Fault{AnswerAfter: 2 * lease},
-			[]error{owners.Unknown}},
+			[]error{owners.ErrUnknown}},
 		"to the nanosecond": {lease, lab.Fault{Refuse: true},
-			[]error{owners.Unknown}},
+			[]error{owners.ErrUnknown}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			promised(t, renewing, func(p *promise) {

@@ -26,7 +26,7 @@ func TestTheOutermostUnlockReleasesWhateverTheInnerOnesMet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			promised(t, reentrant, func(p *promise) {
 				ready(p.a).Locks().Locks().Fails(lab.Release, 1, fault).
-					Unlocks(owners.Unknown).Unlocks().Finds(true).
+					Unlocks(owners.ErrUnknown).Unlocks().Finds(true).
 					Works(5 * lease).Finds(true)
 			})
 		})
@@ -38,7 +38,7 @@ func TestTheOutermostUnlockReleasesWhateverTheInnerOnesMet(t *testing.T) {
 func TestAnOutermostUnlockThatFailsMayBeCalledAgain(t *testing.T) {
 	promised(t, reentrant, func(p *promise) {
 		ready(p.a).Locks().Fails(lab.Release, 1, lab.Fault{Refuse: true}).
-			Unlocks(owners.Unknown).Finds(false).Unlocks().Finds(true)
+			Unlocks(owners.ErrUnknown).Finds(false).Unlocks().Finds(true)
 	})
 }
 
@@ -80,7 +80,7 @@ func TestAnOwnerIsFoundWithoutTheCounterOfItsTokens(t *testing.T) {
 			assert.Equal(p.t, token, p.a.Token(), "it is the same grant")
 		}).Unlocks().Unlocks().
 			Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
-			Tries(false, owners.Unknown).Does(p.loses).
+			Tries(false, owners.ErrUnknown).Does(p.loses).
 			Tries(true). // it finds itself
 			Does(func() { assert.Positive(p.t, p.a.Token()) }).Unlocks()
 	})
@@ -92,6 +92,6 @@ func TestACounterThatFailsLeavesTheLockFree(t *testing.T) {
 		ready(p.a).Does(func() {
 			require.NoError(p.t, p.b.Redis().Set(p.Context(),
 				lock.Beside(owners.Key, "token"), "no number", 0).Err())
-		}).Tries(false, owners.Unknown).Finds(true)
+		}).Tries(false, owners.ErrUnknown).Finds(true)
 	})
 }

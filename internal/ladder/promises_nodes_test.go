@@ -131,7 +131,7 @@ func TestNobodyKnowsWhetherAMajorityHadIt(t *testing.T) {
 			p.Node(4).Delete()
 		})
 		p.down(3)
-		p.a.Unlocks(owners.Unknown)
+		p.a.Unlocks(owners.ErrUnknown)
 	})
 }
 

@@ -13,6 +13,7 @@ package owners
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -259,9 +260,9 @@ func (l located) Errorf(format string, args ...any) {
 	l.T.Errorf("%s: %s", l.line, fmt.Sprintf(format, args...))
 }
 
-// Unknown stands for an error that leaves the outcome open, such as one of the
+// ErrUnknown stands for an error that leaves the outcome open, such as one of the
 // network: it is not lock.ErrNotHeld.
-var Unknown = fmt.Errorf("an error that leaves the outcome open")
+var ErrUnknown = errors.New("an error that leaves the outcome open")
 
 // expect compares a call's error with the one that a test wants, none by default.
 func expect(t located, call string, err error, want []error) {
@@ -269,7 +270,7 @@ func expect(t located, call string, err error, want []error) {
 	switch {
 	case len(want) == 0:
 		assert.NoError(t, err, call)
-	case want[0] == Unknown:
+	case want[0] == ErrUnknown:
 		assert.Error(t, err, call)
 		assert.NotErrorIs(t, err, lock.ErrNotHeld, call)
 	default:

@@ -66,8 +66,8 @@ func TestTheLocalClockTellsWhenTheServerDoesNot(t *testing.T) {
 			}).
 			At(12*second).Suffers(lab.Fault{}).Tries(false, lock.ErrLost).
 			Unlocks() // the server still has its lease
-		s.Owner("A2").LocksWithin(time.Minute, owners.Unknown).
-			At(11*second).LocksWithin(time.Minute, owners.Unknown).
+		s.Owner("A2").LocksWithin(time.Minute, owners.ErrUnknown).
+			At(11*second).LocksWithin(time.Minute, owners.ErrUnknown).
 			At(13 * second).Section(second).Since(13 * second)
 		s.Serves("A1", "A2")
 	})
@@ -157,7 +157,7 @@ func TestATurnEndsThatWasGivenWithALease(t *testing.T) {
 func TestTheOutermostUnlockPassesTheLockOnAfterAnInnerOneThatFailed(t *testing.T) {
 	tell(t, "A B", func(s *owners.Story) {
 		s.Owner("A1").Locks().Locks().At(second).
-			Fails(lab.Release, 1, lab.Fault{Refuse: true}).Unlocks(owners.Unknown).
+			Fails(lab.Release, 1, lab.Fault{Refuse: true}).Unlocks(owners.ErrUnknown).
 			At(2 * second).Unlocks().Unlocks(lock.ErrNotHeld)
 		s.Owner("A2").Section(second)
 		s.Owner("B5").At(1500 * milli).LocksWithin(3 * second).Unlocks()

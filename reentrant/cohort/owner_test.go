@@ -112,7 +112,7 @@ func TestAnOwnerHasTwoThirdsOfALeaseWhenItIsLetIn(t *testing.T) {
 func TestTheNextOwnerFindsAGrantThatWasNotAnswered(t *testing.T) {
 	tell(t, "A", func(s *owners.Story) {
 		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{Deliver: 100 * milli,
-			LoseReply: true}).Tries(false, owners.Unknown).
+			LoseReply: true}).Tries(false, owners.ErrUnknown).
 			At(2 * second).Unlocks(lock.ErrNotHeld).
 			At(10 * second).Section(second)
 		s.Owner("A2").Section(5 * second).SinceAtMost(second)
@@ -124,7 +124,7 @@ func TestTheNextOwnerFindsAGrantThatWasNotAnswered(t *testing.T) {
 func TestAnOwnerFindsItsOwnGrant(t *testing.T) {
 	tell(t, "A", func(s *owners.Story) {
 		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
-			LocksWithin(second, owners.Unknown).
+			LocksWithin(second, owners.ErrUnknown).
 			Section(second).SinceAtMost(second)
 		s.Serves("A1")
 	})
@@ -137,7 +137,7 @@ func TestAnOwnerFindsItsPlaceInTheQueue(t *testing.T) {
 		s.Owner("B1").Section(3 * second)
 		s.Owner("A2"). // it asks, subscribes, and asks again
 				Fails(lab.Acquire, 3, lab.Fault{LoseReply: true}).
-				LocksWithin(second, owners.Unknown).
+				LocksWithin(second, owners.ErrUnknown).
 				At(2 * second).Section(second).SinceAtMost(3*second + 10*milli)
 		s.Owner("C3").At(second).Section(second)
 		s.Serves("B1", "A2", "C3")
@@ -149,7 +149,7 @@ func TestAnOwnerFindsItsPlaceInTheQueue(t *testing.T) {
 func TestAnOwnerGivesUpAGrantThatWasNotAnswered(t *testing.T) {
 	tell(t, "A", func(s *owners.Story) {
 		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
-			Tries(false, owners.Unknown).
+			Tries(false, owners.ErrUnknown).
 			At(500 * milli).Section(second).SinceAtMost(1200 * milli)
 		s.Owner("A2").At(100 * milli).GivesUp(second)
 		s.Serves("A1")

@@ -166,8 +166,9 @@ func (w *waiter) answered(err error, again, trip time.Duration) {
 // perhaps.
 func (w *waiter) known(again time.Duration) {
 	w.queue.remove(w)
-	// A lease that ends within this millisecond is reported as 0. Those that wait
-	// for the same end ask one after the other, so that the first asks for all.
+	// A lease that ends within this millisecond is reported as 0. Those that
+	// wait for the same end ask one after the other, so that the first asks
+	// for all.
 	w.due = time.Now().Add(max(again, time.Millisecond) + w.after)
 	w.timer.Reset(time.Until(w.due))
 }
