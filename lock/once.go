@@ -2,22 +2,56 @@ package lock
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Once sends each script at most once. go-redis repeats a command whose reply
-// was lost, three times by default and without a word. A release that is sent
-// again finds nothing, and "there was nothing to release" would be a false
-// answer: the first one has done it. Sent once, it is answered with the error
-// of the network, which says what is known.
+// Bounded ends each script with the deadline of its context, even if the driver's
+// ContextTimeoutEnabled is off, as it is by default: the driver alone would wait for
+// a reply until its ReadTimeout, 5 s, and a hung renewal would cost a short lease.
+// It bounds the scripts of a *redis.Client. Clients of a Cluster or a Ring have no
+// timeout that can be set for one command, and theirs stay as they are.
+func Bounded(rdb redis.UniversalClient) redis.Scripter { return bounded{rdb} }
+
+type bounded struct{ redis.UniversalClient }
+
+func (b bounded) Eval(ctx context.Context, script string, keys []string,
+	args ...any) *redis.Cmd {
+	return b.within(ctx).Eval(ctx, script, keys, args...)
+}
+
+func (b bounded) EvalSha(ctx context.Context, sha1 string, keys []string,
+	args ...any) *redis.Cmd {
+	return b.within(ctx).EvalSha(ctx, sha1, keys, args...)
+}
+
+// within is the client with timeouts that end with ctx.
+func (b bounded) within(ctx context.Context) redis.UniversalClient {
+	client, ok := b.UniversalClient.(*redis.Client)
+	deadline, ends := ctx.Deadline()
+	if !ok || !ends || client.Options().ContextTimeoutEnabled {
+		return b.UniversalClient
+	}
+	left := max(time.Until(deadline), time.Millisecond) // 0 would be no timeout
+	if usual := client.Options().ReadTimeout; usual > 0 && usual <= left {
+		return client
+	}
+	return client.WithTimeout(left)
+}
+
+// Once sends each script at most once, and ends it like Bounded. go-redis repeats
+// a command whose reply was lost, three times by default and without a word. A
+// release that is sent again finds nothing, and "there was nothing to release"
+// would be a false answer: the first one has done it. Sent once, it is answered
+// with the error of the network, which says what is known.
 //
 // A redirection of Redis Cluster is still followed, for the command was not
 // executed where it was turned away; and after NOSCRIPT the script itself is
 // sent.
-func Once(rdb redis.UniversalClient) redis.Scripter { return once{rdb} }
+func Once(rdb redis.UniversalClient) redis.Scripter { return once{bounded{rdb}} }
 
-type once struct{ redis.UniversalClient }
+type once struct{ bounded }
 
 func (o once) Eval(ctx context.Context, script string, keys []string,
 	args ...any) *redis.Cmd {
@@ -39,7 +73,7 @@ func (o once) send(ctx context.Context, name, script string, keys []string,
 	if len(keys) > 0 {
 		cmd.SetFirstKeyPos(3) // where Redis Cluster finds the slot
 	}
-	o.Process(ctx, unrepeated{cmd}) // the error is the command's, too
+	o.within(ctx).Process(ctx, unrepeated{cmd}) // the error is the command's, too
 	return cmd
 }
 

@@ -60,8 +60,8 @@
 //   - hung_worker: the watchdog's price, as before.
 //   - A command in flight does not see that a context without a deadline was
 //     canceled, and with go-redis's defaults it does not see a deadline
-//     either (ContextTimeoutEnabled). Lock and Unlock may come late, by
-//     ReadTimeout and the driver's repetitions.
+//     either (ContextTimeoutEnabled). Lock may come late, by ReadTimeout and
+//     the driver's repetitions.
 //   - Lost is late on a machine that was suspended, as in watchdog.
 //
 // # See it fail

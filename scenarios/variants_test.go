@@ -23,7 +23,6 @@ type variant struct {
 	name    string
 	options []scenarios.Option
 	masks   []string // "scenario: invariant", which can't break here, and why
-	adds    []string // which locks that renew break only here, and why
 }
 
 var (
@@ -55,12 +54,7 @@ var variants = []variant{
 			// late, and releases it.
 			"abandoned_acquire: orphaned",
 		},
-		adds: []string{
-			// It doesn't look at the renewal's own deadline either, and waits so
-			// long for an answer that the next renewal comes too late where
-			// every other reply takes a tenth of the lease: docs/08-watchdog.md.
-			"renewal_hangs: two holders",
-		}},
+	},
 }
 
 // driversDefaults are what go-redis does unless it is told otherwise: it sends
@@ -104,9 +98,6 @@ func (v variant) compare(t *testing.T, rung ladder.Rung) {
 			declared := slices.Contains(rung.Flaws,
 				lock.Flaw{Scenario: r.Scenario, Invariant: r.Invariant})
 			pair := r.Scenario + ": " + r.Invariant
-			if slices.Contains(v.adds, pair) && rung.Renews {
-				declared = true
-			}
 			masked := slices.Contains(v.masks, pair)
 			if broken := r.Verdict == scenarios.Breaks; broken != declared &&
 				!(masked && !broken) {

@@ -44,12 +44,13 @@
 // keeps a deferred Unlock from being sent.
 //
 // Unlock stops the goroutine and waits for it before it sends the release. A
-// renewal that came after it would be noise at best. A client that honors
-// deadlines (ContextTimeoutEnabled) bounds that wait by a third of the lease.
-// With go-redis's defaults nothing but ReadTimeout, 3 s, ends a command that
-// hangs: a renewal takes that long, Unlock waits for it, and Lock may return
-// as much after its context's deadline. A context that is canceled and has no
-// deadline is not seen by a command in flight with either setting.
+// renewal that came after it would be noise at best. That wait takes a third of
+// the lease at most: lock.Bounded ends a renewal that hangs, even where
+// go-redis would wait until its ReadTimeout, 5 s. The caller's own deadlines
+// are left to the driver. With its defaults a command in flight does not see
+// them, and Lock may return so much later; with ContextTimeoutEnabled it does.
+// A context that is canceled and has no deadline is not seen by a command in
+// flight with either setting.
 //
 // lock.FixedLease turns the renewal off, as an explicit lease does in
 // Redisson. The deadline and Lost stay.

@@ -58,6 +58,44 @@ func TestALostReplyOfAnAcquisitionIsAGrantToWhoIsKnown(t *testing.T) {
 	})
 }
 
+// The driver waits five seconds for a reply, whatever its caller's deadline is. A
+// release is over after one lease all the same, and a renewal that it waits for
+// after a third of one.
+func TestOwnDeadlinesHoldWhateverTheDriverWaitsFor(t *testing.T) {
+	const short = 3 * time.Second
+	for name, hangs := range map[string]struct{ at, until time.Duration }{
+		"the release": {at: 2900 * time.Millisecond, until: 2900*time.Millisecond + short},
+		"a renewal":   {at: 3500 * time.Millisecond, until: 2*time.Second + short*2/3 + short},
+	} {
+		t.Run(name, func(t *testing.T) {
+			those(t, onOneNode, func(t *testing.T, rung ladder.Rung) {
+				config := owners.Config{Build: rung.Build, TTL: short}
+				owners.Tell(t, config, func(s *owners.Story) {
+					s.Process("A").Driven(nil).Warm()
+					s.Operator(2500*time.Millisecond, "", (*lab.Node).Hang)
+					s.Owner("A").At(2 * time.Second).Locks().
+						At(hangs.at).Unlocks(owners.ErrUnknown).
+						Does(func() { assert.Equal(t, hangs.until, s.Now()) })
+				})
+			})
+		})
+	}
+}
+
+func TestAWaiterLeavesTheQueueWithinOneTurn(t *testing.T) {
+	promised(t, queuing, func(p *promise) {
+		b := p.b
+		b.Driven(nil).Warm()
+		b.Lock = b.Build(owners.Key)
+		p.a.At(10 * time.Second).Locks()
+		b.At(11 * time.Second).GivesUp(2 * time.Second).Does(func() {
+			assert.Equal(p.t, 13*time.Second+lease/20, p.Now())
+		})
+		p.Operator(12*time.Second, "the server hangs", (*lab.Node).Hang)
+		p.Play()
+	})
+}
+
 // breaking is a connection whose writes fail once they name a channel.
 type breaking struct {
 	net.Conn

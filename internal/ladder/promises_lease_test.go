@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -189,6 +190,10 @@ func TestLostIsOpenAfterAnUnlock(t *testing.T) {
 	})
 }
 
+// another is a client that isn't go-redis's own for one server, such as one for a
+// Cluster: a script's deadline can't be given to it.
+type another struct{ redis.UniversalClient }
+
 // The watchdog of the grant before may be inside a command that hangs. TryLock
 // waits for it, and the new lease runs meanwhile.
 func TestAGrantIsNotOverWhenTryLockReturns(t *testing.T) {
@@ -197,8 +202,11 @@ func TestAGrantIsNotOverWhenTryLockReturns(t *testing.T) {
 	require.NoError(t, err)
 	config := owners.Config{Build: rung.Build, TTL: short}
 	owners.Tell(t, config, func(s *owners.Story) {
-		s.Process("A").Driven(nil)
+		p := s.Process("A").Driven(nil)
 		a := s.Owner("A")
+		a.Lock, err = rung.Build(lock.Env{Key: owners.Key, TTL: short,
+			Nodes: []redis.UniversalClient{another{p.Redis()}}})
+		require.NoError(t, err)
 		a.Tries(true).Fails(lab.Renewal, 1, lab.Fault{Deliver: 100 * lease}).
 			Works(2 * short).Does(func() {
 			granted, err := a.Try()

@@ -38,6 +38,9 @@ func every(ladder.Rung) bool { return true }
 // renewing are the rungs that renew their lease.
 func renewing(r ladder.Rung) bool { return r.Renews }
 
+// onOneNode are those of them that need one server only.
+func onOneNode(r ladder.Rung) bool { return r.Renews && r.Nodes <= 1 }
+
 // named are the rungs whose names begin so.
 func named(prefix string) which {
 	return func(r ladder.Rung) bool { return strings.HasPrefix(r.Name, prefix) }
@@ -57,6 +60,11 @@ func rousing(r ladder.Rung) bool {
 // listening are the rungs whose waiters share a subscription.
 func listening(r ladder.Rung) bool {
 	return rousing(r) || r.Name == "reentrant/cohort"
+}
+
+// queuing are the rungs whose waiters stand in a queue at the server.
+func queuing(r ladder.Rung) bool {
+	return r.Name == "reentrant/fair" || r.Name == "reentrant/cohort"
 }
 
 // those runs a test for some of the rungs.

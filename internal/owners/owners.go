@@ -167,7 +167,7 @@ func (s *Story) Before(name string) int { return slices.Index(s.Served, name) }
 func (s *Story) Operator(at time.Duration, what string, do func(n *lab.Node)) {
 	o := s.Client("~")
 	o.Go(func() {
-		o.Sleep(at)
+		o.Sleep(at - s.Now())
 		o.Step(what, func() { do(s.Node(0)) })
 	})
 }
@@ -228,7 +228,7 @@ func (p *Process) Driven(wrap func(net.Conn) net.Conn) *Process {
 // CrashesAt ends the process at a moment, with all of its owners.
 func (p *Process) CrashesAt(moment time.Duration) {
 	p.Go(func() {
-		p.Sleep(moment)
+		p.Sleep(moment - p.story.Now())
 		p.Step("dies", func() {
 			p.story.inside = slices.DeleteFunc(p.story.inside,
 				func(o *Owner) bool { return o.Process == p })

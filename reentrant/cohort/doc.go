@@ -79,7 +79,8 @@
 //   - A command that is under way does not end when its context is cancelled,
 //     only when its deadline has come, and that only with
 //     ContextTimeoutEnabled; else after the driver's ReadTimeout. An Unlock
-//     waits for a renewal that is under way, too.
+//     waits for a renewal that is under way, too, for a third of a lease at
+//     most.
 //   - A machine that is suspended stops Go's clock on Linux: Lost may be open
 //     when it wakes. Only fencing helps there.
 //

@@ -331,8 +331,8 @@ func (c *cohort) watch(sent time.Time) *lease {
 		for !c.fixed && lock.Sleep(ctx, pause) == nil {
 			sent := time.Now()
 			ctx, cancel := context.WithTimeout(ctx, c.ttl/3)
-			extended, err := renew.Run(ctx, c.rdb, []string{c.key},
-				token, c.ttl.Milliseconds()).Int()
+			extended, err := renew.Run(ctx, lock.Bounded(c.rdb),
+				[]string{c.key}, token, c.ttl.Milliseconds()).Int()
 			cancel()
 			pause = c.ttl / 3
 			if err == nil && extended == 0 {

@@ -65,9 +65,8 @@
 //     They get new places within a lease.
 //   - A waiter that gives up while another one asks for it may leave its place
 //     behind, which costs the others one turn.
-//   - Lock outlasts its context by the command that leaves the queue, a
-//     twentieth of a lease at most where the client honours deadlines
-//     (ContextTimeoutEnabled).
+//   - Lock outlasts its context by the command that leaves the queue, which is
+//     given up after a twentieth of a lease.
 //   - In a Redis Cluster whose slot is being moved, a script of which some keys
 //     are missing is answered TRYAGAIN: the lock can neither be had nor
 //     released until the move has finished.

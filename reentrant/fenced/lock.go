@@ -202,8 +202,8 @@ func (l *Lock) watch(token string, sent time.Time) {
 		for !l.opts.FixedLease && lock.Sleep(ctx, pause) == nil {
 			sent := time.Now()
 			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
-			extended, err := renew.Run(ctx, l.rdb, []string{l.key},
-				token, l.ttl.Milliseconds()).Int()
+			extended, err := renew.Run(ctx, lock.Bounded(l.rdb),
+				[]string{l.key}, token, l.ttl.Milliseconds()).Int()
 			cancel()
 			pause = l.ttl / 3
 			if err == nil && extended == 0 {

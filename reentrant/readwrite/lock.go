@@ -224,7 +224,7 @@ func (l *Lock) watch(token string, sent time.Time) {
 		for !l.opts.FixedLease && lock.Sleep(ctx, pause) == nil {
 			sent := time.Now()
 			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
-			extended, err := renew.Run(ctx, l.rdb, l.keys()[:2],
+			extended, err := renew.Run(ctx, lock.Bounded(l.rdb), l.keys()[:2],
 				token, l.ttl.Milliseconds()).Int()
 			cancel()
 			pause = l.ttl / 3

@@ -103,7 +103,8 @@ func (l *Lock) Lost() <-chan struct{} {
 func (l *Lock) release(ctx context.Context, token string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
 	defer cancel()
-	deleted, err := release.Run(ctx, l.rdb, []string{l.key}, token).Int()
+	deleted, err := release.Run(ctx, lock.Bounded(l.rdb), []string{l.key},
+		token).Int()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
 	}
@@ -130,8 +131,8 @@ func (l *Lock) watch(token string, sent time.Time) {
 		for !l.opts.FixedLease && lock.Sleep(ctx, pause) == nil {
 			sent := time.Now()
 			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
-			extended, err := renew.Run(ctx, l.rdb, []string{l.key},
-				token, l.ttl.Milliseconds()).Int()
+			extended, err := renew.Run(ctx, lock.Bounded(l.rdb),
+				[]string{l.key}, token, l.ttl.Milliseconds()).Int()
 			cancel()
 			pause = l.ttl / 3
 			if err == nil && extended == 0 {

@@ -64,7 +64,7 @@ const (
 
 // Lateness is how much later than its deadline a call may return. With go-redis's
 // defaults a command in flight waits until the driver gives up: five seconds for a
-// connection, three for a reply.
+// connection, or for a reply.
 func (d Driver) Lateness() time.Duration {
 	if d == Defaults {
 		return 6 * time.Second
