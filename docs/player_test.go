@@ -126,9 +126,12 @@ func TestAStepShowsWhatHappensAndWhereTheCodeIs(t *testing.T) {
 
 	end := s.clicks("to the end")
 	assert.Equal(t, end.Last, end.At)
-	assert.Contains(t, end.Status, "✗ foreign release: A's DEL lock:stock removes")
-	assert.Regexp(t, `Redis\s+no key`, end.Facts)
-	assert.Contains(t, end.Marks, "l.rdb.Del(ctx, l.key)")
+	assert.Contains(t, end.Status, "✗ two holders: C holds the lock")
+	assert.Regexp(t, `believe to hold it\s+B\s+C`, end.Facts)
+	before := s.open(goldPage + "#t=181")
+	assert.Contains(t, before.Status, "A: DEL lock:stock")
+	assert.Regexp(t, `Redis\s+no key`, before.Facts)
+	assert.Contains(t, before.Marks, "l.rdb.Del(ctx, l.key)")
 	assert.Equal(t, 0, s.clicks("to the beginning").At)
 
 	half := s.does("const r = p.querySelector('input[type=range]'); r.value = 90;" +
@@ -197,7 +200,7 @@ func TestAnAddressLeadsToAMomentOfTheRun(t *testing.T) {
 		assert.Equal(c, 1, p.At)
 	}, 10*time.Second, 50*time.Millisecond)
 	assert.Equal(t, 0, s.open(goldPage+"#t=nonsense").At)
-	assert.Equal(t, 181, s.open(goldPage+"#t=99999").At)
+	assert.Equal(t, 184, s.open(goldPage+"#t=99999").At)
 }
 
 func TestKeysPlayARun(t *testing.T) {

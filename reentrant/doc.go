@@ -59,9 +59,8 @@
 //   - failover, node_restart, clock_jump: one server holds the only key.
 //   - hung_worker: the watchdog's price, as before.
 //   - A command in flight does not see that a context without a deadline was
-//     canceled, and with go-redis's defaults it does not see a deadline
-//     either (ContextTimeoutEnabled). Lock may come late, by ReadTimeout and
-//     the driver's repetitions.
+//     canceled: Lock may come late, by ReadTimeout and the driver's
+//     repetitions. A deadline ends it (lock.Bounded).
 //   - Lost is late on a machine that was suspended, as in watchdog.
 //
 // # See it fail

@@ -79,8 +79,8 @@ func (l *Lock) tryLock(ctx context.Context) (bool, error) {
 		l.token, l.spent = l.opts.Token(), false
 	}
 	sent := time.Now()
-	granted, err := acquire.Run(ctx, l.rdb, []string{l.key},
-		l.token, l.ttl.Milliseconds(), l.count+1).Bool()
+	granted, err := acquire.Run(ctx, lock.Bounded(l.rdb),
+		[]string{l.key}, l.token, l.ttl.Milliseconds(), l.count+1).Bool()
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}

@@ -82,6 +82,16 @@ func TestOwnDeadlinesHoldWhateverTheDriverWaitsFor(t *testing.T) {
 	}
 }
 
+func TestTheCallersDeadlineEndsAnAcquisition(t *testing.T) {
+	promised(t, reentrant, func(p *promise) {
+		a := p.driven(nil)
+		a.Process.Warm()
+		p.Operator(7*time.Second, "", (*lab.Node).Hang)
+		a.At(8*time.Second).LocksWithin(time.Second, context.DeadlineExceeded).
+			Does(func() { assert.Equal(p.t, 9*time.Second, p.Now()) })
+	})
+}
+
 func TestAWaiterLeavesTheQueueWithinOneTurn(t *testing.T) {
 	promised(t, queuing, func(p *promise) {
 		b := p.b

@@ -74,10 +74,11 @@ var mayImport = map[string]string{
 		"scenarios/soak/internal/judge scenarios/soak/internal/nemesis " +
 		"scenarios/soak/internal/run scenarios/soak/internal/rungs " +
 		"scenarios/soak/internal/worker",
-	"scenarios/soak/internal/event":   "",
-	"scenarios/soak/internal/judge":   "scenarios/soak/internal/event",
-	"scenarios/soak/internal/nemesis": "scenarios/soak/internal/event scenarios/soak/internal/proxy",
-	"scenarios/soak/internal/proxy":   "",
+	"scenarios/soak/internal/event": "",
+	"scenarios/soak/internal/judge": "scenarios/soak/internal/event",
+	"scenarios/soak/internal/nemesis": "lock scenarios/soak/internal/event " +
+		"scenarios/soak/internal/proxy",
+	"scenarios/soak/internal/proxy": "",
 	"scenarios/soak/internal/run": "internal/process internal/servers lock " +
 		"scenarios/soak/internal/event scenarios/soak/internal/nemesis " +
 		"scenarios/soak/internal/proxy scenarios/soak/internal/rungs " +

@@ -77,10 +77,9 @@
 //   - The last owner of a queue leaves it with one more command, as a waiter
 //     of fair does. What fair says of a Redis Cluster is true here, too.
 //   - A command that is under way does not end when its context is cancelled,
-//     only when its deadline has come, and that only with
-//     ContextTimeoutEnabled; else after the driver's ReadTimeout. An Unlock
-//     waits for a renewal that is under way, too, for a third of a lease at
-//     most.
+//     only when its deadline has come, or the driver's ReadTimeout is over. An
+//     Unlock waits for a renewal that is under way, too, for a third of a lease
+//     at most.
 //   - A machine that is suspended stops Go's clock on Linux: Lost may be open
 //     when it wakes. Only fencing helps there.
 //

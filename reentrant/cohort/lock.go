@@ -92,7 +92,7 @@ func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
 	}
 	behind, trip := w.ask(l.token)
 	sent := time.Now()
-	reply, err := acquire.Run(ctx, l.rdb, l.keys(),
+	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
 			l.turn(trip).Milliseconds(), old, tokens}, behind...)...).Int64()
 	w.answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))

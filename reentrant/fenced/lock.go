@@ -82,7 +82,7 @@ func (l *Lock) tryLock(ctx context.Context) (bool, error) {
 		l.token, l.spent = l.opts.Token(), false
 	}
 	sent := time.Now()
-	fence, err := acquire.Run(ctx, l.rdb,
+	fence, err := acquire.Run(ctx, lock.Bounded(l.rdb),
 		[]string{l.key, lock.Beside(l.key, "token")},
 		l.token, l.ttl.Milliseconds(), l.count+1).Uint64()
 	if err != nil {

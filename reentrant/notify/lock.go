@@ -84,8 +84,8 @@ func (l *Lock) tryLock(ctx context.Context) (bool, error) {
 		l.token, l.spent = l.opts.Token(), false
 	}
 	sent := time.Now()
-	reply, err := acquire.Run(ctx, l.rdb, []string{l.key},
-		l.token, l.ttl.Milliseconds(), l.count+1).Int64()
+	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb),
+		[]string{l.key}, l.token, l.ttl.Milliseconds(), l.count+1).Int64()
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}

@@ -91,7 +91,7 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 		l.token, l.spent = l.opts.Token(), false
 	}
 	sent := time.Now()
-	reply, err := acquire.Run(ctx, l.rdb, l.keys(),
+	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		l.token, l.ttl.Milliseconds(), l.count+1, wait).Int64()
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)

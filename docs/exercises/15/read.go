@@ -48,7 +48,7 @@ func (l *Lock) tryRLock(ctx context.Context) (bool, error) {
 		l.token, l.spent = l.opts.Token(), false
 	}
 	sent := time.Now()
-	reply, err := read.Run(ctx, l.rdb, l.keys(),
+	reply, err := read.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		l.token, l.ttl.Milliseconds(), l.reads+1, l.seen).Int64Slice()
 	if err != nil {
 		return false, lock.Failed(ctx, "read-lock", l.key, err)
@@ -78,7 +78,7 @@ func (l *Lock) tryRLock(ctx context.Context) (bool, error) {
 // readToo lets the writer read. The write lock keeps everybody else out, so the
 // server hears of this reader when it no longer writes.
 func (l *Lock) readToo(ctx context.Context) (bool, error) {
-	reply, err := acquire.Run(ctx, l.rdb, l.keys(),
+	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		l.token, l.ttl.Milliseconds(), l.count, false).Int64()
 	if err != nil {
 		return false, lock.Failed(ctx, "read-lock", l.key, err)

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/proxy"
 )
@@ -81,13 +84,19 @@ func (s *strike) server() (int, string) {
 	return n, fmt.Sprint("at server ", n+1)
 }
 
-// ask sends a command to a server past all proxies. A fault that the end of the
-// nemesis cuts short still gets its answer.
+// ask sends a command to a server past all proxies, again and again while the
+// server loads its data after a restart. A fault that the end of the nemesis cuts
+// short still gets its answer.
 func (s *strike) ask(server int, args ...any) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx),
 		30*time.Second)
 	defer cancel()
-	return s.World.Admin(server).Do(ctx, args...).Err()
+	for {
+		err := s.World.Admin(server).Do(ctx, args...).Err()
+		if !redis.IsLoadingError(err) || lock.Sleep(ctx, s.TTL/100) != nil {
+			return err
+		}
+	}
 }
 
 func killClients(kind string) func(*strike) error {

@@ -2,6 +2,7 @@ package nemesis_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ import (
 type world struct {
 	done    []string
 	stopped map[int]bool
+	servers int
+	admin   *redis.Client
 }
 
 func (w *world) Workers() int { return 4 }
@@ -44,8 +47,8 @@ func (w *world) Replace(n int) error {
 	return nil
 }
 
-func (w *world) Servers() int                             { return 0 }
-func (w *world) Admin(int) *redis.Client                  { return nil }
+func (w *world) Servers() int                             { return w.servers }
+func (w *world) Admin(int) *redis.Client                  { return w.admin }
 func (w *world) Restart(context.Context, int, bool) error { return nil }
 func (w *world) Proxy(int, int) *proxy.Proxy              { return nil }
 
@@ -109,4 +112,44 @@ func TestFaultsAreSelected(t *testing.T) {
 	assert.NotContains(t, names(nil, nil), "restart-empty")
 	_, err := nemesis.Select(nil, []string{"earthquake"})
 	assert.ErrorContains(t, err, "restart-empty")
+}
+
+// loading is a server that loads its data, and refuses every other command so long.
+type loading struct{ refused, done int }
+
+func (l *loading) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (l *loading) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (l *loading) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, cmd redis.Cmder) error {
+		if l.refused <= l.done {
+			l.refused++
+			cmd.SetErr(errors.New("LOADING Redis is loading the dataset in memory"))
+			return cmd.Err()
+		}
+		l.done++
+		return nil
+	}
+}
+
+func TestACommandIsSentAgainToAServerThatLoadsItsData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults, err := nemesis.Select([]string{"script-flush"}, nil)
+		require.NoError(t, err)
+		server := &loading{}
+		w := &world{servers: 1, admin: redis.NewClient(&redis.Options{})}
+		w.admin.AddHook(server)
+		defer w.admin.Close()
+		n := &nemesis.Nemesis{World: w, Seed: 7, TTL: time.Second, Faults: faults,
+			Write: func(event.Event) {}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, n.Run(ctx))
+		assert.Greater(t, server.done, 3)
+		assert.Equal(t, server.done, server.refused)
+	})
 }
