@@ -85,6 +85,7 @@ func runReal(t *testing.T, build Build, s settings) Report {
 						" again", scenario.Name)
 					results, err = tell(t, scenario, build, s)
 				}
+				s.heard(scenario, results, err)
 				if isUnfit(err) {
 					hopeless.Store(&scenario.Name)
 				}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,6 +160,7 @@ type settings struct {
 	driver func(*redis.Options)
 
 	keeps func(key string) []string
+	each  func(scenario string, results []Result, err error)
 	left  *[]string // what no expiry removes, and after which scenario
 }
 
@@ -219,6 +221,26 @@ func Red(red bool) Option { return func(s *settings) { s.red = red } }
 // FullSize tells the oversell story with 1000 clients and a stock of 100.
 func FullSize(full bool) Option { return func(s *settings) { s.full = full } }
 
+// Each is called with the results of each scenario as soon as it has ended, or with
+// why there are none, by one goroutine at a time.
+func Each(hear func(scenario string, results []Result, err error)) Option {
+	var hearing sync.Mutex
+	return func(s *settings) {
+		s.each = func(scenario string, results []Result, err error) {
+			hearing.Lock()
+			defer hearing.Unlock()
+			hear(scenario, results, err)
+		}
+	}
+}
+
+// heard tells the caller of Run, who may want to know.
+func (s *settings) heard(scenario Scenario, results []Result, err error) {
+	if s.each != nil {
+		s.each(scenario.Name, results, err)
+	}
+}
+
 // Only runs the named scenarios and no others, in the order of the catalogue.
 func Only(names ...string) Option {
 	return func(s *settings) { s.only = names }
@@ -263,6 +285,7 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 				t.Skip("after the failure of " + hopeless)
 			}
 			results, err := tell(t, scenario, build, s)
+			s.heard(scenario, results, err)
 			if errors.Is(err, order.ErrStuck) || isUnfit(err) {
 				hopeless = scenario.Name // a stuck lock still runs, besides
 			}

@@ -354,7 +354,7 @@ func (s *storyOf) warm() {
 				s.Fail("%w", err)
 				return
 			}
-			if a.process {
+			if a.process && !a.Apart() {
 				err = a.startProcess()
 			} else {
 				a.lock, err = s.telling.built(

@@ -62,10 +62,14 @@ func (c *Client) Listen() ([]Entrance, error) {
 	return entrances, nil
 }
 
-// Lives says in which process the client lives, and how to end it.
+// Lives says in which process the client lives, the leader of its group, and how
+// to end it.
 func (c *Client) Lives(process *os.Process, end func()) {
 	c.process, c.End = process, end
 }
+
+// Apart says whether the client lives in a process of its own.
+func (c *Client) Apart() bool { return c.process != nil }
 
 // Stop stops the client's process for a time: one of its own by a signal, another
 // by holding everything that it sends and receives. It is not stopped before the

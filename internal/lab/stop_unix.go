@@ -7,5 +7,6 @@ import (
 	"syscall"
 )
 
-func pause(p *os.Process) error  { return p.Signal(syscall.SIGSTOP) }
-func resume(p *os.Process) error { return p.Signal(syscall.SIGCONT) }
+// Both are for the group that the process leads: it may have started others.
+func pause(p *os.Process) error  { return syscall.Kill(-p.Pid, syscall.SIGSTOP) }
+func resume(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGCONT) }

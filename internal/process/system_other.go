@@ -4,11 +4,24 @@ package process
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 )
 
 // Detach does nothing here.
 func Detach(*exec.Cmd) {}
+
+// Kill ends a process.
+func Kill(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}
+
+// Offspring says no here, where it isn't known.
+func Offspring(int) bool { return false }
 
 // Running says yes here, where it isn't known.
 func Running(int) bool { return true }

@@ -22,6 +22,14 @@ func Detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
+// Kill ends a process that was started with Detach, and those that it has started
+// itself, as kill -9 does.
+func Kill(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
+
+// Offspring says whether processes still run that one started which was started
+// with Detach and is gone.
+func Offspring(pid int) bool { return syscall.Kill(-pid, 0) == nil }
+
 // Running says whether a process exists.
 func Running(pid int) bool {
 	err := syscall.Kill(pid, 0)

@@ -18,12 +18,18 @@ import (
 // Main is what a TestMain calls whose tests borrow servers. So many tests run at
 // the same time when real servers are asked for: they mostly wait.
 func Main(m *testing.M, asked *string, parallel int) {
-	process.ServeAfter(sweeper, func(b borrowed) error { return b.sweep() })
+	Sweep()
 	flag.Parse()
 	if *asked != "" {
 		flag.Set("test.parallel", fmt.Sprint(parallel))
 	}
 	os.Exit(m.Run())
+}
+
+// Sweep is what a command's main calls first that borrows servers: where this
+// process is the one that tidies up, it does so and doesn't return.
+func Sweep() {
+	process.ServeAfter(sweeper, func(b borrowed) error { return b.sweep() })
 }
 
 // sweeper is the process that leaves somebody's server as it was, however this

@@ -1,0 +1,110 @@
+package program
+
+// Version is the version of the protocol.
+const Version = 1
+
+// The types of requests. Each has an id, and its answer has the same id; answers
+// may come in another order.
+const (
+	Hello       = "hello"  // the first one; also the type of its answer
+	Build       = "build"  // makes an owner
+	TryLock     = "try"    // one attempt
+	Lock        = "lock"   // waits until the deadline
+	Unlock      = "unlock" // leaves one level
+	TryReadLock = "try_read"
+	ReadLock    = "read"
+	ReadUnlock  = "read_unlock"
+	Cancel      = "cancel" // end the request Of; may be ignored, has no answer
+)
+
+// The types of answers.
+const (
+	OK      = "ok"      // of build, unlock and read_unlock
+	Granted = "granted" // of the attempts, and lock and read
+	Refused = "refused" // of the attempts
+	Error   = "error"   // of all: Error is a word of errorWords, Text for a person
+	Lost    = "lost"    // unasked: the lease of the grant Of is gone
+)
+
+// Feature is what a program may offer.
+type Feature = string
+
+// The features.
+const (
+	Renewal    Feature = "renewal"     // the lease is renewed while it's held
+	FixedLease Feature = "fixed_lease" // unless build says fixed_lease
+	Telling    Feature = "lost"        // a holder whose lease is gone is told
+	Reentry    Feature = "reentry"     // an owner that holds the lock gets it again
+	Fencing    Feature = "fencing"     // a grant has a token
+	ReadWrite  Feature = "read_write"  // the requests of the read side
+)
+
+var features = []Feature{Renewal, FixedLease, Telling, Reentry, Fencing, ReadWrite}
+
+// KeyOf stands for the name of the lock in Answer.Keys.
+const KeyOf = "{key}"
+
+// Request is a line that a program reads.
+type Request struct {
+	ID   int    `json:"id"`
+	Type string `json:"type"`
+
+	// Of hello.
+	Protocol int    `json:"protocol,omitempty"`
+	Nodes    []Node `json:"nodes,omitempty"`
+
+	// Of all others: the owner's name, of the program's choosing where it is built.
+	Owner string `json:"owner,omitempty"`
+
+	// Of build. A program that has no such setting ignores it.
+	Key         string `json:"key,omitempty"`
+	Lease       int64  `json:"lease_ms,omitempty"`
+	Poll        int64  `json:"poll_ms,omitempty"`
+	NodeTimeout int64  `json:"node_timeout_ms,omitempty"`
+	FixedLease  bool   `json:"fixed_lease,omitempty"`
+
+	// Of the attempts, of lock and of read: how much time is left, 0 is no limit.
+	Deadline int64 `json:"deadline_ms,omitempty"`
+
+	// Of cancel: the id of the request.
+	Of int `json:"of,omitempty"`
+}
+
+// Node is where a program finds a Redis server.
+type Node struct {
+	Address  string `json:"address"` // host:port
+	User     string `json:"user,omitempty"`
+	Password string `json:"password,omitempty"`
+}
+
+// Answer is a line that a program writes.
+type Answer struct {
+	ID   int    `json:"id,omitempty"`
+	Type string `json:"type"`
+
+	// Of hello.
+	Protocol int       `json:"protocol,omitempty"`
+	Library  string    `json:"library,omitempty"`
+	Features []Feature `json:"features,omitempty"`
+	Servers  int       `json:"servers,omitempty"` // default: 1
+
+	// Of hello, too: names of Redis keys, with {key} for the lock's. Keys stand for
+	// the lock, by default its name. Keeps stay on purpose and have no expiry, such
+	// as a counter. Readers is a sorted set of a read-write lock's readers, by the
+	// ends of their leases in milliseconds.
+	Keys    []string `json:"keys,omitempty"`
+	Keeps   []string `json:"keeps,omitempty"`
+	Readers string   `json:"readers,omitempty"`
+
+	// Of granted, with the feature fencing.
+	Token uint64 `json:"token,omitempty"`
+
+	// Of error.
+	Error string `json:"error,omitempty"`
+	Text  string `json:"text,omitempty"`
+
+	// Of lost: the id of the request that was granted.
+	Of int `json:"of,omitempty"`
+
+	line string
+}

@@ -1,0 +1,268 @@
+// Package program lets the scenarios run against a lock in any language.
+//
+// The lock is a program. It is started once for each process of a scenario, reads
+// requests from its standard input and writes answers to its standard output, a
+// JSON object a line. docs/any-language.md describes the protocol, and the command
+// scenarios/check runs all scenarios against a program.
+//
+// Find starts a program, asks what it offers and tries it out. Its Build makes
+// owners for scenarios.Run, and Serve is the other end, for a lock in Go.
+package program
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// ErrMisbehaves is wrapped by every error that says that a program doesn't speak
+// the protocol: it writes something else, ends without being told to, or doesn't
+// answer in time. The text is one line, which quotes what the program has written.
+var ErrMisbehaves = errors.New("the program doesn't speak the protocol")
+
+// Program is a lock in another program.
+type Program struct {
+	args     []string
+	hello    Answer // what it offers
+	patience patience
+
+	mu        sync.Mutex // guards the following
+	processes map[any]*conversation
+	failed    error
+	fails     chan struct{} // closed with the first failure
+}
+
+// patience is how long a program is waited for.
+type patience struct {
+	hello      time.Duration // a virtual machine must start, on a busy computer
+	unanswered time.Duration // how much later than its deadline an answer may come
+	tried      time.Duration // likewise, while the program is tried out
+	ends       time.Duration // how long it may run when its input has ended
+}
+
+var patient = patience{hello: time.Minute, unanswered: 10 * time.Second,
+	tried: 3 * time.Second, ends: 5 * time.Second}
+
+// New is the program that these arguments start: a name or a path, and its own
+// arguments. Nothing is started.
+func New(args ...string) *Program {
+	return &Program{args: args, patience: patient,
+		processes: map[any]*conversation{}, fails: make(chan struct{})}
+}
+
+// Find starts the program against a server, hears what it offers, and tries it
+// out: two owners, a refusal, a deadline, and the end of its input. Its errors wrap
+// ErrMisbehaves, or say why the program can't be started. Nothing is left running.
+func Find(ctx context.Context, address, user, password string,
+	args ...string) (*Program, error) {
+	p := New(args...)
+	server := &redis.Options{Addr: address, Username: user, Password: password}
+	if err := p.try(ctx, server); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Features are what the program offers.
+func (p *Program) Features() []Feature { return p.hello.Features }
+
+// Options are what scenarios.Run must know of the program's lock.
+func (p *Program) Options() []scenarios.Option {
+	options := []scenarios.Option{scenarios.Nodes(p.Nodes()),
+		scenarios.Keys(p.Keys), scenarios.Keeps(func(key string) []string {
+			return named(p.hello.Keeps, key)
+		})}
+	if p.hello.Readers != "" {
+		options = append(options, scenarios.Readers(func(key string) string {
+			return named([]string{p.hello.Readers}, key)[0]
+		}))
+	}
+	for feature, name := range map[Feature]scenarios.Feature{
+		Renewal: scenarios.Renewal, FixedLease: scenarios.FixedLeases,
+		Telling: scenarios.Telling, Reentry: scenarios.Reentry,
+	} {
+		if !p.Offers(feature) {
+			options = append(options, scenarios.WithoutFeatures(name))
+		}
+	}
+	return options
+}
+
+// Name is the program as a person would type it.
+func (p *Program) Name() string { return strings.Join(p.args, " ") }
+
+// Library is what the program says of itself, such as "redis-py 7.1".
+func (p *Program) Library() string { return p.hello.Library }
+
+// Offers says whether the program offers a feature.
+func (p *Program) Offers(f Feature) bool {
+	return slices.Contains(p.hello.Features, f)
+}
+
+// Keys are the Redis keys that stand for the lock of a name.
+func (p *Program) Keys(key string) []string {
+	if p.hello.Keys == nil {
+		return []string{key}
+	}
+	return named(p.hello.Keys, key)
+}
+
+// named are the keys of the lock of a name.
+func named(forms []string, key string) []string {
+	var keys []string
+	for _, form := range forms {
+		keys = append(keys, strings.ReplaceAll(form, KeyOf, key))
+	}
+	return keys
+}
+
+// Nodes is how many independent servers the lock needs.
+func (p *Program) Nodes() int { return max(p.hello.Servers, 1) }
+
+// Failed is closed when a process of the program has misbehaved; Err says how.
+func (p *Program) Failed() <-chan struct{} { return p.fails }
+
+// Err is the first misbehavior, nil before there is one.
+func (p *Program) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed
+}
+
+// fail notes a misbehavior.
+func (p *Program) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed == nil {
+		p.failed = err
+		close(p.fails)
+	}
+}
+
+// Close ends all processes of the program.
+func (p *Program) Close() {
+	p.mu.Lock()
+	running := p.processes
+	p.processes = map[any]*conversation{}
+	p.mu.Unlock()
+	for _, c := range running {
+		c.kill()
+	}
+}
+
+// living is the process of a scenario that can be told in which process of the
+// system it lives: it is then stopped and killed with it, and ends with its world.
+type living interface {
+	Lives(process *os.Process, end func())
+}
+
+// Build makes an owner of the lock that env names, in the program's process that
+// stands for env.Process, which is started if it isn't running. The program reaches
+// each node through a port of its own. It is a lock.Build.
+func (p *Program) Build(env lock.Env) (lock.Lock, error) {
+	c, err := p.process(env)
+	if err != nil {
+		return nil, err
+	}
+	return c.build(env)
+}
+
+// process is the conversation with the process that stands for env.Process.
+func (p *Program) process(env lock.Env) (*conversation, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if env.Process != nil && p.processes[env.Process] != nil {
+		return p.processes[env.Process], nil
+	}
+	c, err := p.start()
+	if err != nil {
+		return nil, err
+	}
+	key := cmp.Or[any](env.Process, c)
+	p.processes[key] = c
+	end := func() {
+		c.kill()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.processes, key)
+	}
+	if client, ok := env.Process.(living); ok {
+		client.Lives(c.cmd.Process, end)
+	}
+	nodes, err := c.nodes(env)
+	if err == nil {
+		_, err = c.hello(nodes)
+	}
+	if err != nil {
+		c.kill()
+		delete(p.processes, key)
+		return nil, err
+	}
+	return c, nil
+}
+
+// nodes opens a port for each node, which leads to it through env.Dial: what a
+// scenario does to the network, it does to the program.
+func (c *conversation) nodes(env lock.Env) ([]Node, error) {
+	var nodes []Node
+	for i, rdb := range env.Nodes {
+		node := Node{Address: "127.0.0.1:0"}
+		if client, ok := rdb.(*redis.Client); ok {
+			o := client.Options()
+			node = Node{Address: o.Addr, User: o.Username, Password: o.Password}
+		}
+		if env.Dial != nil {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return nil, fmt.Errorf("listen for the program: %w", err)
+			}
+			c.listeners = append(c.listeners, l)
+			node.Address = l.Addr().String()
+			go forward(l, func() (net.Conn, error) { // ends with the listener
+				return env.Dial(context.Background(), i)
+			})
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes, nil
+}
+
+// hello is the first exchange with a process.
+func (c *conversation) hello(nodes []Node) (Answer, error) {
+	within := c.program.patience.hello
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	a, err := c.ask(ctx, Request{Type: Hello, Protocol: Version, Nodes: nodes})
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		err = c.misbehaves("says no hello within %v", within)
+	case err == nil && a.Type != Hello:
+		err = c.misbehaves("answers hello with %q, it must answer with"+
+			" \"type\":\"hello\"", a.line)
+	case err == nil && a.Protocol != Version:
+		err = c.misbehaves("speaks version %d of the protocol, this is version %d:"+
+			" %q", a.Protocol, Version, a.line)
+	}
+	if err != nil {
+		return a, err
+	}
+	for _, f := range a.Features {
+		if !slices.Contains(features, f) {
+			return a, c.misbehaves("offers %q, the features are %s", f,
+				strings.Join(features, ", "))
+		}
+	}
+	return a, nil
+}

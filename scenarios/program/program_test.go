@@ -1,0 +1,288 @@
+package program_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/process"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/reentrant"
+	"github.com/lockladder/lockladder/scenarios/program"
+)
+
+// This test is the programs, too: one of them where its first argument says so.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "program" {
+		programs[os.Args[2]].run()
+		os.Exit(0)
+	}
+	program.Impatient()
+	flag.Parse()
+	flag.Set("test.parallel", strconv.Itoa(len(programs))) // they mostly wait
+	os.Exit(m.Run())
+}
+
+// find tries one of the programs out.
+func find(t *testing.T, name string) (*program.Program, error) {
+	server := miniredis.RunT(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	p, err := program.Find(t.Context(), server.Addr(), "", "", self, "program", name)
+	if p != nil {
+		t.Cleanup(p.Close)
+	}
+	return p, err
+}
+
+// serve is a program that does everything right.
+func serve() { serveOn(os.Stdin) }
+
+func serveOn(in *os.File) {
+	err := program.Serve(in, os.Stdout, program.Answer{Library: "a rung"},
+		func(e lock.Env) (lock.Lock, error) {
+			return reentrant.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
+		})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// answering is a program that answers as it likes: answer says with which line, and
+// "" for none.
+func answering(answer func(r program.Request) string) func() {
+	return func() {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			var r program.Request
+			if err := json.Unmarshal(in.Bytes(), &r); err != nil {
+				panic(err)
+			}
+			if line := answer(r); line != "" {
+				fmt.Println(line)
+			}
+		}
+	}
+}
+
+// polite answers everything until the lock is tried.
+func polite(r program.Request) string {
+	switch r.Type {
+	case program.Hello:
+		return fmt.Sprintf(`{"id":%d,"type":"hello","protocol":1}`, r.ID)
+	case program.Build:
+		return fmt.Sprintf(`{"id":%d,"type":"ok"}`, r.ID)
+	}
+	return ""
+}
+
+// unless is polite, but for one type of request.
+func unless(kind string, answer func(r program.Request) string) func() {
+	return answering(func(r program.Request) string {
+		if r.Type == kind {
+			return answer(r)
+		}
+		return polite(r)
+	})
+}
+
+// says is an answer in which %d is the request's id.
+func says(line string) func(program.Request) string {
+	return func(r program.Request) string {
+		return strings.ReplaceAll(line, "%d", strconv.Itoa(r.ID))
+	}
+}
+
+// programs are what can be wrong with a program, and what is said of it.
+var programs = map[string]struct {
+	run  func()
+	said string
+}{
+	"good": {run: serve},
+	"silent": {answering(func(program.Request) string { return "" }),
+		"says no hello within 3s"},
+	"a banner": {unless(program.Hello, says("Welcome to my lock")),
+		`has written what is no answer (line 1): "Welcome to my lock"; what is for` +
+			` people belongs on standard error`},
+	"half a line": {func() { fmt.Print(`{"id":1,"ty`) },
+		`has written a line without an end (line 1): "{\"id\":1,\"ty"`},
+	"exits": {func() {
+		fmt.Fprintln(os.Stderr, "no module named mylock")
+		os.Exit(1)
+	}, `has ended (exit status 1); the last line of its standard error: "no module` +
+		` named mylock"`},
+	"hangs": {answering(polite), `doesn't get a free lock: the program has not` +
+		` answered "try"`},
+	"floods": {func() {
+		for {
+			fmt.Println(`{"id":1,"type":"hello","protocol":1}`)
+		}
+	}, "which nobody has asked or which is answered"},
+	"another id": {unless(program.Build, says(`{"id":77,"type":"ok"}`)),
+		"answers 77, which nobody has asked"},
+	"closes its output": {unless(program.Build, func(program.Request) string {
+		os.Stdout.Close()
+		return ""
+	}), "has closed its standard output"},
+	"wrong types": {unless(program.Hello, says(`{"id":"one","type":"hello"}`)),
+		`has written what is no answer (line 1): "{\"id\":\"one\"`},
+	"a huge line": {unless(program.Hello, says(strings.Repeat("x", 1<<17))),
+		"has written a line of more than 65536 bytes (line 1)"},
+	"writes after its end": {func() {
+		serve()
+		fmt.Println(`{"id":1,"type":"ok"}`)
+	}, "writes after the end of its input"},
+	"outlives its input": {func() {
+		serve()
+		select {}
+	}, "still runs 3s after the end of its input"},
+	"forks": {func() {
+		self, _ := os.Executable()
+		child := exec.Command(self, "program", "sleeps")
+		child.Stdout = os.Stdout
+		child.Start()
+		fmt.Fprintln(os.Stderr, "child", child.Process.Pid)
+		serve()
+	}, "has ended, and a process that it has started still runs"},
+	"sleeps": {run: func() { time.Sleep(time.Minute) }},
+	"ignores its deadline": {func() {
+		answered := 0
+		answering(func(r program.Request) string {
+			switch r.Type {
+			case program.TryLock:
+				answered++
+				if answered == 1 {
+					return says(`{"id":%d,"type":"granted"}`)(r)
+				}
+				return says(`{"id":%d,"type":"refused"}`)(r)
+			case program.Lock:
+				time.Sleep(2 * time.Second)
+				return says(`{"id":%d,"type":"error","error":"deadline"}`)(r)
+			}
+			return polite(r)
+		})()
+	}, "ignores the deadline"},
+	"answers before it is asked": {func() {
+		fmt.Println(`{"id":2,"type":"ok"}`)
+		serve()
+	}, "answers 2, which nobody has asked"},
+	"another version": {unless(program.Hello,
+		says(`{"id":%d,"type":"hello","protocol":2}`)),
+		"speaks version 2 of the protocol, this is version 1"},
+	"an unknown feature": {unless(program.Hello,
+		says(`{"id":%d,"type":"hello","protocol":1,"features":["speed"]}`)),
+		`offers "speed", the features are renewal,`},
+	"an unknown error": {unless(program.TryLock,
+		says(`{"id":%d,"type":"error","error":"oops"}`)),
+		`answers with the error "oops", the words are not_held,`},
+	"an unknown loss": {unless(program.TryLock, says(`{"type":"lost","of":9}`)),
+		"says that the grant 9 is lost, and there is no such grant"},
+	"no lock": {answering(func(r program.Request) string {
+		if a := polite(r); a != "" {
+			return a
+		}
+		return says(`{"id":%d,"type":"granted"}`)(r)
+	}), "should refuse a second owner what the first one has"},
+}
+
+func TestAProgramThatMisbehavesIsToldInOneLine(t *testing.T) {
+	for name, p := range programs {
+		if p.said == "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := find(t, name)
+			require.ErrorIs(t, err, program.ErrMisbehaves)
+			assert.ErrorContains(t, err, p.said)
+			assert.NotContains(t, err.Error(), "\n")
+		})
+	}
+}
+
+func TestAProgramThatCantBeStartedIsAnError(t *testing.T) {
+	_, err := program.Find(t.Context(), "127.0.0.1:1", "", "", "no-such-program")
+	assert.ErrorContains(t, err, `start the program: exec: "no-such-program"`)
+	_, err = program.Find(t.Context(), "127.0.0.1:1", "", "")
+	assert.ErrorContains(t, err, "there is no program")
+}
+
+// pair is two owners of a program's lock, in one process.
+func pair(t *testing.T) (a, b lock.Lock, server *miniredis.Miniredis,
+	p *program.Program) {
+	p, err := find(t, "good")
+	require.NoError(t, err)
+	server = miniredis.RunT(t)
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	t.Cleanup(func() { rdb.Close() })
+	env := lock.Env{Nodes: []redis.UniversalClient{rdb}, Key: "stock",
+		TTL: time.Minute, Process: "A"}
+	a, err = p.Build(env)
+	require.NoError(t, err)
+	b, err = p.Build(env)
+	require.NoError(t, err)
+	return a, b, server, p
+}
+
+func TestAProgramIsALock(t *testing.T) {
+	a, b, server, p := pair(t)
+	assert.Equal(t, "a rung", p.Library())
+	assert.True(t, p.Offers(program.Telling))
+	require.NoError(t, a.Lock(t.Context()))
+	granted, err := b.TryLock(t.Context())
+	require.NoError(t, err)
+	assert.False(t, granted)
+	assert.ErrorIs(t, b.Unlock(t.Context()), lock.ErrNotHeld)
+	brief, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	assert.ErrorIs(t, b.Lock(brief), context.DeadlineExceeded)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.ErrorIs(t, b.Lock(canceled), context.Canceled)
+	require.NoError(t, a.Unlock(t.Context()))
+	assert.Empty(t, server.Keys())
+	assert.NoError(t, p.Err())
+}
+
+// One owner waits while another one, in the same process, is answered.
+func TestAnswersMayComeInAnotherOrder(t *testing.T) {
+	a, b, _, _ := pair(t)
+	require.NoError(t, a.Lock(t.Context()))
+	done := make(chan error)
+	go func() { done <- b.Lock(t.Context()) }()
+	require.NoError(t, a.Unlock(t.Context()))
+	require.NoError(t, <-done)
+}
+
+func TestAProcessThatDiesIsAnErrorOfTheCallAndOfTheProgram(t *testing.T) {
+	a, _, _, p := pair(t)
+	require.NoError(t, a.Lock(t.Context()))
+	// What ends it is not the program's user, who would use Close.
+	killed := program.PID(p, "A")
+	require.NoError(t, process.Kill(killed))
+	assert.ErrorIs(t, a.Unlock(t.Context()), program.ErrMisbehaves)
+	<-p.Failed()
+	assert.ErrorContains(t, p.Err(), "has ended (signal: killed)")
+	assert.False(t, process.Running(killed))
+}
+
+func TestNothingIsLeftOfAProcessThatForks(t *testing.T) {
+	_, err := find(t, "forks")
+	require.ErrorIs(t, err, program.ErrMisbehaves)
+	out, _ := exec.Command("pgrep", "-f", "program sleeps").Output()
+	assert.Empty(t, string(bytes.TrimSpace(out)))
+}

@@ -1,0 +1,44 @@
+// Command rung is a rung of the ladder behind the protocol of docs/any-language.md:
+//
+//	go run ./scenarios/check -redis auto -- go run ./scenarios/program/rung reentrant
+//
+// The scenarios give it the same verdicts as without the protocol, which is what
+// the protocol is tested by.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/scenarios/program"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: rung NAME, such as reentrant/notify")
+		os.Exit(2)
+	}
+	rung, err := ladder.Find(os.Args[1])
+	if err == nil {
+		err = program.Serve(os.Stdin, os.Stdout, offers(rung), rung.Build)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "rung:", err)
+		os.Exit(2)
+	}
+}
+
+// offers is what the protocol must know of a rung.
+func offers(rung ladder.Rung) program.Answer {
+	a := program.Answer{Library: rung.Name, Servers: rung.Nodes,
+		Features: []program.Feature{program.FixedLease, program.Reentry},
+		Keeps:    []string{"{" + program.KeyOf + "}:token"}}
+	if rung.Renews {
+		a.Features = append(a.Features, program.Renewal)
+	}
+	if rung.Name == "reentrant/readwrite" {
+		a.Readers = "{" + program.KeyOf + "}:readers"
+	}
+	return a
+}

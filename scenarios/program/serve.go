@@ -1,0 +1,224 @@
+package program
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/lock"
+)
+
+// Serve is the program's end of the protocol, for a lock in Go: it reads requests
+// until in ends, and writes answers to out. Offers is what hello is answered with;
+// its Type, ID and Protocol are filled in, and so are the features which a lock's
+// methods offer: Telling, Fencing and ReadWrite. It returns an error of its streams, or of
+// a line that it doesn't understand.
+func Serve(in io.Reader, out io.Writer, offers Answer, build lock.Build) error {
+	s := &server{out: json.NewEncoder(out), offers: offers, build: build,
+		owners: map[string]lock.Lock{}, pending: map[int]context.CancelFunc{}}
+	defer s.calls.Wait()
+	defer s.cancelAll()
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		var r Request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return fmt.Errorf("understand a request: %w", err)
+		}
+		if err := s.serve(r); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// server is a lock.Build behind the protocol.
+type server struct {
+	offers Answer
+	build  lock.Build
+	nodes  []redis.UniversalClient
+	owners map[string]lock.Lock
+	calls  sync.WaitGroup
+
+	mu      sync.Mutex // guards the following
+	out     *json.Encoder
+	pending map[int]context.CancelFunc
+}
+
+func (s *server) cancelAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, cancel := range s.pending {
+		cancel()
+	}
+}
+
+func (s *server) answer(a Answer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.Encode(a)
+}
+
+// serve answers a request at once, or begins a call that does.
+func (s *server) serve(r Request) error {
+	switch r.Type {
+	case Hello:
+		for _, n := range r.Nodes {
+			s.nodes = append(s.nodes, redis.NewClient(&redis.Options{
+				Addr: n.Address, Username: n.User, Password: n.Password,
+				ContextTimeoutEnabled: true, MaxRetries: -1}))
+		}
+		a := s.offers
+		a.ID, a.Type, a.Protocol = r.ID, Hello, Version
+		if err := s.look(&a); err != nil {
+			return err
+		}
+		return s.answer(a)
+	case Build:
+		options := []lock.Option{}
+		if r.Poll > 0 {
+			options = append(options, lock.PollEvery(milliseconds(r.Poll)))
+		}
+		if r.NodeTimeout > 0 {
+			options = append(options, lock.NodeTimeout(milliseconds(r.NodeTimeout)))
+		}
+		if r.FixedLease {
+			options = append(options, lock.FixedLease())
+		}
+		l, err := s.build(lock.Env{Nodes: s.nodes, Key: r.Key,
+			TTL: milliseconds(r.Lease), Now: time.Now, Options: options, Process: s})
+		if err != nil {
+			return s.answer(failed(r.ID, err))
+		}
+		s.owners[r.Owner] = l
+		return s.answer(Answer{ID: r.ID, Type: OK})
+	case Cancel:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if cancel := s.pending[r.Of]; cancel != nil {
+			cancel()
+		}
+		return nil
+	}
+	l := s.owners[r.Owner]
+	if l == nil {
+		return s.answer(Answer{ID: r.ID, Type: Error, Error: Unknown,
+			Text: fmt.Sprintf("there is no owner %q", r.Owner)})
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if r.Deadline > 0 {
+		ctx, cancel = context.WithTimeout(ctx, milliseconds(r.Deadline))
+	}
+	s.mu.Lock()
+	s.pending[r.ID] = cancel
+	s.mu.Unlock()
+	s.calls.Go(func() {
+		a := s.call(ctx, l, r)
+		s.mu.Lock()
+		delete(s.pending, r.ID)
+		s.mu.Unlock()
+		cancel()
+		s.answer(a) // whoever doesn't hear it has ended this process
+		if losable, ok := l.(lock.LossNotifier); ok && a.Type == Granted {
+			lost := losable.Lost()
+			go func() { // ends with the process
+				<-lost
+				s.answer(Answer{Type: Lost, Of: r.ID})
+			}()
+		}
+	})
+	return nil
+}
+
+// look finds out what a lock's methods offer.
+func (s *server) look(a *Answer) error {
+	nodes := s.nodes
+	if s.offers.Servers > 1 && len(nodes) == 1 { // it is only being tried out
+		nodes = nil
+		for range s.offers.Servers {
+			nodes = append(nodes, redis.NewClient(s.nodes[0].(*redis.Client).Options()))
+		}
+	}
+	l, err := s.build(lock.Env{Nodes: nodes, Key: "hello", TTL: time.Second,
+		Now: time.Now, Process: s})
+	if err != nil {
+		return fmt.Errorf("build an owner: %w", err)
+	}
+	if _, ok := l.(lock.LossNotifier); ok {
+		a.Features = append(a.Features, Telling)
+	}
+	if _, ok := l.(lock.Fenced); ok {
+		a.Features = append(a.Features, Fencing)
+	}
+	if _, ok := l.(lock.ReadWrite); ok {
+		a.Features = append(a.Features, ReadWrite)
+	}
+	return nil
+}
+
+// call calls the lock.
+func (s *server) call(ctx context.Context, l lock.Lock, r Request) Answer {
+	var granted bool
+	var err error
+	reads, _ := l.(lock.ReadWrite)
+	switch r.Type {
+	case TryLock:
+		granted, err = l.TryLock(ctx)
+	case Lock:
+		err = l.Lock(ctx)
+		granted = err == nil
+	case Unlock:
+		err = l.Unlock(ctx)
+	case TryReadLock, ReadLock, ReadUnlock:
+		if reads == nil {
+			err = errors.New("this lock has no read side")
+			break
+		}
+		switch r.Type {
+		case TryReadLock:
+			granted, err = reads.TryRLock(ctx)
+		case ReadLock:
+			err = reads.RLock(ctx)
+			granted = err == nil
+		default:
+			err = reads.RUnlock(ctx)
+		}
+	default:
+		err = fmt.Errorf("there is no request %q", r.Type)
+	}
+	switch {
+	case err != nil:
+		return failed(r.ID, err)
+	case r.Type == Unlock || r.Type == ReadUnlock:
+		return Answer{ID: r.ID, Type: OK}
+	case !granted:
+		return Answer{ID: r.ID, Type: Refused}
+	}
+	a := Answer{ID: r.ID, Type: Granted}
+	if fenced, ok := l.(lock.Fenced); ok {
+		a.Token = fenced.Token()
+	}
+	return a
+}
+
+// failed is the answer of a call that returned an error.
+func failed(id int, err error) Answer {
+	a := Answer{ID: id, Type: Error, Text: err.Error()}
+	for _, known := range errorWords {
+		if errors.Is(err, known.err) {
+			a.Error = known.word
+			break
+		}
+	}
+	a.Error = cmp.Or(a.Error, Unknown)
+	return a
+}
+
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
