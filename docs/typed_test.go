@@ -128,6 +128,8 @@ var kinds = []kind{
 	{"measures", regexp.MustCompile(`^go run \./bench`), checkShape},
 	{"soaks for minutes", regexp.MustCompile(`^go run \./scenarios/soak `),
 		checkSoak},
+	{"checks a program", regexp.MustCompile(`^go run \./scenarios/check `),
+		checkProgram},
 	{"resets an exercise", regexp.MustCompile(
 		`^git (diff --stat|checkout --) docs/exercises/\d\d$`), checkReset},
 	{"explores", regexp.MustCompile(`^go run \./scenarios/explore`), checkShape},
@@ -325,6 +327,13 @@ func checkSoak(t *testing.T, c command) {
 	status, output := typeIn(t, here, c.line)
 	assert.Equal(t, wanted, status, "%s:\n%s", c.line, output)
 	assert.Contains(t, output, "faults: ")
+}
+
+// checkProgram runs scenarios against a rung that breaks something.
+func checkProgram(t *testing.T, c command) {
+	status, output := typeIn(t, here, c.line)
+	assert.Equal(t, 1, status, output)
+	assert.Contains(t, output, "not declared: ")
 }
 
 // checkReset changes an exercise in a repository of its own. The command shows that,

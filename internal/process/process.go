@@ -259,7 +259,7 @@ func command(name string, ends bool, args []string) (*exec.Cmd,
 	cmd.Env = append(os.Environ(), variable+"="+name)
 	Detach(cmd)
 	if ends {
-		endWithParent(cmd)
+		EndWithParent(cmd)
 	}
 	return cmd, nil
 }

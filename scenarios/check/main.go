@@ -10,6 +10,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -23,6 +24,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
@@ -43,6 +46,7 @@ type orders struct {
 	run     string
 	flaws   string
 	json    bool
+	atOnce  int64 // scenarios
 	program []string
 
 	only     []string // the scenarios of run
@@ -93,6 +97,8 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 		" regular `expression`")
 	flags.StringVar(&o.flaws, "flaws", "", "a `file` with what the lock is known to"+
 		` break, "scenario: invariant" a line; # begins a comment`)
+	flags.Int64Var(&o.atOnce, "parallel", 6, "how many `scenarios` run at the same"+
+		" time, each with two or three processes of the program")
 	flags.BoolVar(&o.json, "json", false, "print the results as JSON instead")
 	flags.Usage = func() {
 		fmt.Fprint(log, "usage: check -redis auto [flags] -- PROGRAM [ARGUMENTS]\n\n"+
@@ -111,6 +117,9 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 	}
 	if o.redis == "" {
 		return o, errors.New("-redis is missing: -redis auto starts servers")
+	}
+	if o.atOnce < 1 {
+		return o, fmt.Errorf("-parallel %d: one scenario is the least", o.atOnce)
 	}
 	if o.run != "" {
 		which, err := regexp.Compile(o.run)
@@ -181,7 +190,15 @@ func (c *checking) check(t *testing.T) int {
 	// A test's clean-up would come too late for Ctrl-C.
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	pool := serverstest.Servers(t, c.redis)
+	pool, end, err := serverstest.Lend(ctx, c.redis)
+	if err != nil {
+		return c.unusable(err)
+	}
+	defer func() {
+		if err := end(); err != nil {
+			fmt.Fprintln(c.log, "check:", err)
+		}
+	}()
 	lent, err := pool.Borrow(ctx, 1)
 	if err != nil {
 		return c.unusable(err)
@@ -198,7 +215,8 @@ func (c *checking) check(t *testing.T) int {
 		fmt.Fprintf(c.log, "%s: %s, offers %s\n", p.Name(), orUnknown(p.Library()),
 			orNothing(p.Features()))
 	}
-	options := append(p.Options(), scenarios.OnServersOf(pool),
+	options := append(p.Options(), scenarios.OnServersOf(
+		limited{pool, semaphore.NewWeighted(c.atOnce)}),
 		scenarios.Flaws(c.declared...), scenarios.Each(c.told))
 	if c.only != nil {
 		options = append(options, scenarios.Only(c.only...))
@@ -222,6 +240,29 @@ func (c *checking) check(t *testing.T) int {
 		return c.unusable(errors.New("it was interrupted"))
 	}
 	return c.report(time.Since(began))
+}
+
+// limited lends servers to so many scenarios at a time: they mostly wait, but a
+// program may take long to start.
+type limited struct {
+	scenarios.RealServers
+	room *semaphore.Weighted
+}
+
+func (l limited) Borrow(ctx context.Context, n int) ([]scenarios.RealServer, error) {
+	if err := l.room.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("wait for a turn: %w", err)
+	}
+	lent, err := l.RealServers.Borrow(ctx, n)
+	if err != nil {
+		l.room.Release(1)
+	}
+	return lent, err
+}
+
+func (l limited) Return(lent []scenarios.RealServer) {
+	l.RealServers.Return(lent)
+	l.room.Release(1)
 }
 
 func (c *checking) unusable(err error) int {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -57,6 +58,7 @@ func (p *Program) start() (*conversation, error) {
 	}
 	c.cmd = exec.Command(p.args[0], p.args[1:]...)
 	process.Detach(c.cmd)
+	process.EndWithParent(c.cmd)
 	c.cmd.Stderr = &c.errors
 	// A process that it has forked may keep the streams open.
 	c.cmd.WaitDelay = time.Second
@@ -71,14 +73,24 @@ func (p *Program) start() (*conversation, error) {
 		return nil, fmt.Errorf("start the program: %w", err)
 	}
 	c.cmd.Stdout = theirs
-	err = c.cmd.Start()
-	theirs.Close()
-	if err != nil {
+	started := make(chan error)
+	go func() { // ends with the process, which kill ends
+		// Linux takes the end of the thread that has started the process for the
+		// parent's. So that thread waits for it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := c.cmd.Start()
+		theirs.Close()
+		started <- err
+		if err == nil {
+			c.wait(out)
+		}
+	}()
+	if err := <-started; err != nil {
 		out.Close()
 		return nil, fmt.Errorf("start the program: %w", err)
 	}
-	go c.read(out) // both end with the process, which kill ends
-	go c.wait(out)
+	go c.read(out) // ends with the process, too
 	return c, nil
 }
 

@@ -39,7 +39,8 @@ const (
 	ReadWrite  Feature = "read_write"  // the requests of the read side
 )
 
-var features = []Feature{Renewal, FixedLease, Telling, Reentry, Fencing, ReadWrite}
+// Features are all of them.
+var Features = []Feature{Renewal, FixedLease, Telling, Reentry, Fencing, ReadWrite}
 
 // KeyOf stands for the name of the lock in Answer.Keys.
 const KeyOf = "{key}"

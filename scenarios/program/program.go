@@ -40,6 +40,7 @@ type Program struct {
 
 	mu        sync.Mutex // guards the following
 	processes map[any]*conversation
+	closed    bool
 	failed    error
 	fails     chan struct{} // closed with the first failure
 }
@@ -151,9 +152,10 @@ func (p *Program) fail(err error) {
 	}
 }
 
-// Close ends all processes of the program.
+// Close ends all processes of the program. No other one is started.
 func (p *Program) Close() {
 	p.mu.Lock()
+	p.closed = true
 	running := p.processes
 	p.processes = map[any]*conversation{}
 	p.mu.Unlock()
@@ -183,6 +185,9 @@ func (p *Program) Build(env lock.Env) (lock.Lock, error) {
 func (p *Program) process(env lock.Env) (*conversation, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errors.New("the program was closed")
+	}
 	if env.Process != nil && p.processes[env.Process] != nil {
 		return p.processes[env.Process], nil
 	}
@@ -259,9 +264,9 @@ func (c *conversation) hello(nodes []Node) (Answer, error) {
 		return a, err
 	}
 	for _, f := range a.Features {
-		if !slices.Contains(features, f) {
+		if !slices.Contains(Features, f) {
 			return a, c.misbehaves("offers %q, the features are %s", f,
-				strings.Join(features, ", "))
+				strings.Join(Features, ", "))
 		}
 	}
 	return a, nil

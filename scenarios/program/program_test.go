@@ -2,7 +2,6 @@ package program_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
@@ -200,6 +199,7 @@ var programs = map[string]struct {
 }
 
 func TestAProgramThatMisbehavesIsToldInOneLine(t *testing.T) {
+	t.Parallel()
 	for name, p := range programs {
 		if p.said == "" {
 			continue
@@ -239,6 +239,7 @@ func pair(t *testing.T) (a, b lock.Lock, server *miniredis.Miniredis,
 }
 
 func TestAProgramIsALock(t *testing.T) {
+	t.Parallel()
 	a, b, server, p := pair(t)
 	assert.Equal(t, "a rung", p.Library())
 	assert.True(t, p.Offers(program.Telling))
@@ -260,6 +261,7 @@ func TestAProgramIsALock(t *testing.T) {
 
 // One owner waits while another one, in the same process, is answered.
 func TestAnswersMayComeInAnotherOrder(t *testing.T) {
+	t.Parallel()
 	a, b, _, _ := pair(t)
 	require.NoError(t, a.Lock(t.Context()))
 	done := make(chan error)
@@ -269,6 +271,7 @@ func TestAnswersMayComeInAnotherOrder(t *testing.T) {
 }
 
 func TestAProcessThatDiesIsAnErrorOfTheCallAndOfTheProgram(t *testing.T) {
+	t.Parallel()
 	a, _, _, p := pair(t)
 	require.NoError(t, a.Lock(t.Context()))
 	// What ends it is not the program's user, who would use Close.
@@ -281,8 +284,13 @@ func TestAProcessThatDiesIsAnErrorOfTheCallAndOfTheProgram(t *testing.T) {
 }
 
 func TestNothingIsLeftOfAProcessThatForks(t *testing.T) {
+	t.Parallel()
 	_, err := find(t, "forks")
 	require.ErrorIs(t, err, program.ErrMisbehaves)
-	out, _ := exec.Command("pgrep", "-f", "program sleeps").Output()
-	assert.Empty(t, string(bytes.TrimSpace(out)))
+	_, child, ok := strings.Cut(err.Error(), "child ")
+	require.True(t, ok, err)
+	pid, err := strconv.Atoi(strings.TrimRight(child, `"`))
+	require.NoError(t, err)
+	assert.Eventually(t, func() bool { return process.State(pid) == 0 },
+		5*time.Second, 10*time.Millisecond)
 }

@@ -69,10 +69,10 @@ func (c *conversation) rehearse(ctx context.Context, rdb *redis.Client) error {
 			return err
 		}
 	}
-	if err := within(tryLease, try(a)); err != nil || !granted {
+	if err := within(c.program.patience.hello, try(a)); err != nil || !granted {
 		return c.complain("doesn't get a free lock", err)
 	}
-	if err := within(tryLease, try(b)); err != nil || granted {
+	if err := within(c.program.patience.hello, try(b)); err != nil || granted {
 		return c.complain("should refuse a second owner what the first one has", err)
 	}
 	began := time.Now()
@@ -85,13 +85,13 @@ func (c *conversation) rehearse(ctx context.Context, rdb *redis.Client) error {
 		return c.complain("should answer \"lock\" with the error \"deadline\" while"+
 			" another owner has the lock", err)
 	}
-	if err := within(tryLease, a.Unlock); err != nil {
+	if err := within(c.program.patience.hello, a.Unlock); err != nil {
 		return c.complain("doesn't release a lock that it has", err)
 	}
-	if err := within(tryLease, try(b)); err != nil || !granted {
+	if err := within(c.program.patience.hello, try(b)); err != nil || !granted {
 		return c.complain("doesn't get a lock that was released", err)
 	}
-	if err := within(tryLease, b.Unlock); err != nil {
+	if err := within(c.program.patience.hello, b.Unlock); err != nil {
 		return c.complain("doesn't release a lock that it has", err)
 	}
 	return nil
@@ -124,7 +124,7 @@ func (c *conversation) leaves() error {
 	}
 	if process.Offspring(c.cmd.Process.Pid) {
 		return fmt.Errorf("%w: %s has ended, and a process that it has started still"+
-			" runs", ErrMisbehaves, c.program.Name())
+			" runs%s", ErrMisbehaves, c.program.Name(), c.errors.last())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

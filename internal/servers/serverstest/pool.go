@@ -70,19 +70,47 @@ func (p *pool) Return(lent []lab.Server) {
 // password.
 func Servers(t *testing.T, asked string) lab.Pool {
 	t.Helper()
-	if asked != Auto {
-		return newBorrowed(t, asked)
+	all, end, err := Lend(t.Context(), asked)
+	if err != nil {
+		t.Fatal(err)
 	}
-	need(t)
-	return &pool{room: semaphore.NewWeighted(atOnce),
+	t.Cleanup(func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+	return all
+}
+
+// Lend is Servers without a test. End stops what was started, and tidies up what was
+// borrowed; its error says what could not be removed.
+func Lend(ctx context.Context, asked string) (all lab.Pool, end func() error,
+	err error) {
+	if asked != Auto {
+		return newBorrowed(ctx, asked)
+	}
+	if err := servers.Installed(); err != nil {
+		return nil, nil, fmt.Errorf("real servers are asked for, and %w", err)
+	}
+	var mu sync.Mutex
+	var started []*servers.Redis
+	p := &pool{room: semaphore.NewWeighted(atOnce),
 		start: func() (lab.Server, error) {
 			s, err := servers.StartRedis(context.Background())
 			if err != nil {
 				return nil, err
 			}
-			t.Cleanup(s.Stop)
-			return started{s}, nil
+			mu.Lock()
+			defer mu.Unlock()
+			started = append(started, s)
+			return ours{s}, nil
 		}}
+	return p, func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		servers.StopAll(started)
+		return nil
+	}, nil
 }
 
 // Stores are servers of another kind, so many at a time; start starts one.
@@ -151,18 +179,18 @@ func (p *shared) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
 
 func (p *shared) Return([]lab.Server) { p.room.Release(1) }
 
-// newBorrowed are somebody's servers.
-func newBorrowed(t *testing.T, asked string) lab.Pool {
-	t.Helper()
+// newBorrowed are somebody's servers, and how to tidy up there.
+func newBorrowed(ctx context.Context, asked string) (lab.Pool, func() error,
+	error) {
 	left := borrowed{Run: RunName()}
 	p := &shared{room: semaphore.NewWeighted(atOnce)}
 	for name := range strings.SplitSeq(asked, ",") {
 		options, err := parse(name)
 		if err != nil {
-			t.Fatal(err)
+			return nil, nil, err
 		}
-		if err := servers.Reach(t.Context(), options); err != nil {
-			t.Fatal(err)
+		if err := servers.Reach(ctx, options); err != nil {
+			return nil, nil, err
 		}
 		p.all = append(p.all, somebodys{options})
 		left.Servers = append(left.Servers, address{options.Addr,
@@ -170,17 +198,12 @@ func newBorrowed(t *testing.T, asked string) lab.Pool {
 	}
 	finish, err := process.After(sweeper, left)
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
-	t.Cleanup(func() {
-		if err := finish(); err != nil {
-			t.Error(err)
-		}
-	})
 	p.start = func() (lab.Server, error) {
 		return nil, lab.TooFew(fmt.Sprintf("-redis names %d", len(p.all)))
 	}
-	return named{p, left.Run}
+	return named{p, left.Run}, finish, nil
 }
 
 // named is a pool whose keys bear a name.

@@ -53,13 +53,13 @@ func parse(address string) (*redis.Options, error) {
 		" redis://user:password@host:port")
 }
 
-// started is a server of our own, with what the lab asks of one.
-type started struct{ *servers.Redis }
+// ours is a server of our own, with what the lab asks of one.
+type ours struct{ *servers.Redis }
 
-func (s started) Restart() error   { return s.Redis.Restart(context.Background()) }
-func (s started) Replicate() error { return s.Redis.Replicate(context.Background()) }
-func (s started) Promote() error   { return s.Redis.Promote(context.Background()) }
-func (s started) Restore() error   { return s.Redis.Restore(context.Background()) }
+func (s ours) Restart() error   { return s.Redis.Restart(context.Background()) }
+func (s ours) Replicate() error { return s.Redis.Replicate(context.Background()) }
+func (s ours) Promote() error   { return s.Redis.Promote(context.Background()) }
+func (s ours) Restore() error   { return s.Redis.Restore(context.Background()) }
 
 // somebodys is a server that is only borrowed.
 type somebodys struct{ options *redis.Options }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/process"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/scenarios/program"
+)
+
+func TestMain(m *testing.M) {
+	if process.Name() != "" {
+		main() // this tidies up a borrowed server
+	}
+	testscript.Main(m, map[string]func(){"check": main, "diamond": diamond,
+		"chatty": chatty})
+}
+
+// diamond is that rung as a program.
+func diamond() {
+	rung, err := ladder.Find("diamond")
+	if err == nil {
+		err = program.Serve(os.Stdin, os.Stdout, program.Answer{Library: rung.Name},
+			rung.Build)
+	}
+	if err != nil {
+		os.Exit(1)
+	}
+}
+
+// chatty is a program that greets its user.
+func chatty() { os.Stdout.WriteString("Hello!\n") }
+
+// TestScripts runs the scripts of testdata. Those whose condition is [server] need
+// redis-server.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true,
+		Condition: func(name string) (bool, error) {
+			return name == "server" && servers.Installed() == nil, nil
+		}})
+}

@@ -1,0 +1,108 @@
+package program_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/reentrant"
+	"github.com/lockladder/lockladder/scenarios/program"
+)
+
+// The conversation that docs/any-language.md shows is what a rung says.
+func TestTheConversationOfThePageIsWhatARungSays(t *testing.T) {
+	text, err := os.ReadFile("testdata/conversation.txt")
+	require.NoError(t, err)
+	page, err := os.ReadFile("../../docs/any-language.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), string(text), "the page shows it")
+
+	server := miniredis.RunT(t)
+	requests, in := io.Pipe()
+	out, answers := io.Pipe()
+	done := make(chan error)
+	go func() {
+		done <- program.Serve(requests, answers, program.Answer{Library: "a rung"},
+			func(e lock.Env) (lock.Lock, error) {
+				return reentrant.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
+			})
+	}()
+	said := bufio.NewScanner(out)
+	var want []any
+	hear := func() { // answers may come in another order
+		var got []any
+		for range want {
+			require.True(t, said.Scan())
+			got = append(got, parsed(t, said.Text()))
+		}
+		assert.ElementsMatch(t, want, got)
+		want = nil
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		request, ok := strings.CutPrefix(line, "> ")
+		if !ok {
+			want = append(want, parsed(t, strings.TrimPrefix(line, "< ")))
+			continue
+		}
+		hear()
+		request = strings.ReplaceAll(request, "127.0.0.1:6379", server.Addr())
+		_, err := io.WriteString(in, request+"\n")
+		require.NoError(t, err)
+	}
+	hear()
+	require.NoError(t, in.Close())
+	require.NoError(t, <-done)
+}
+
+func parsed(t *testing.T, line string) (v any) {
+	require.NoError(t, json.Unmarshal([]byte(line), &v), line)
+	return v
+}
+
+// TestTheSchemaHasWhatTheProtocolHas compares names; what they mean, it says.
+func TestTheSchemaHasWhatTheProtocolHas(t *testing.T) {
+	text, err := os.ReadFile("protocol.schema.json")
+	require.NoError(t, err)
+	var schema struct {
+		Defs map[string]struct {
+			Properties map[string]struct {
+				Enum  []string
+				Items struct{ Enum []string }
+			}
+		} `json:"$defs"`
+	}
+	require.NoError(t, json.Unmarshal(text, &schema))
+	for name, of := range map[string]any{"request": program.Request{},
+		"answer": program.Answer{}, "node": program.Node{}} {
+		var want, got []string
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(of)) {
+			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag != "" {
+				want = append(want, tag)
+			}
+		}
+		for property := range schema.Defs[name].Properties {
+			got = append(got, property)
+		}
+		assert.ElementsMatch(t, want, got, name)
+	}
+	answer := schema.Defs["answer"].Properties
+	assert.Equal(t, program.Features, answer["features"].Items.Enum)
+	assert.Equal(t, []string{program.Hello, program.OK, program.Granted,
+		program.Refused, program.Error, program.Lost}, answer["type"].Enum)
+	assert.Equal(t, []string{program.NotHeld, program.LostBefore, program.Busy,
+		program.Upgrade, program.Deadline, program.Canceled, program.Unknown},
+		answer["error"].Enum)
+	assert.True(t, slices.Contains(schema.Defs["request"].Properties["type"].Enum,
+		program.Cancel))
+}
