@@ -120,6 +120,9 @@ var kinds = []kind{
 	{"an exercise before it is solved", regexp.MustCompile(
 		`^go test \./docs/exercises/\d\d -tags exercise( -run \S+)?$`),
 		checkExercise},
+	{"lets the explorer see an exercise", regexp.MustCompile(
+		`^go test \./docs/exercises/\d\d -tags exercise -run /explorer -v$`),
+		checkExplorer},
 	{"a test that passes", regexp.MustCompile(`^(cd alternatives && )?go test `),
 		checkGreen},
 	{"two files that differ", regexp.MustCompile(`^diff \S+ \S+$`), checkDiff},
@@ -237,6 +240,14 @@ func checkExercise(t *testing.T, c command) {
 	if c.shown {
 		assert.Equal(t, strings.TrimSpace(c.output), told(output))
 	}
+}
+
+// checkExplorer asks for the explorer's report, whatever is in it.
+func checkExplorer(t *testing.T, c command) {
+	_, output := typeIn(t, here, c.line)
+	assert.Regexp(t, "--- (PASS|FAIL): TestExercise/explorer ", output)
+	assert.Regexp(t, "holds: exhausted|breaks: adversary|the same thing twice",
+		output)
 }
 
 // story is a story that a command asks for by its name.

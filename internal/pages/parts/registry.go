@@ -27,6 +27,7 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 //	red gold/overrun_release        a command, and the assertion it lets through
 //	sequence gold/overrun_release   the same scenario as a diagram
 //	exercise 03                     what an exercise is about
+//	explorer 03                     what the explorer is to find in it
 //	figure cohort                   a sentence with figures of a committed run
 var registry = []part{
 	{"", "place ", (*Generator).place},
@@ -37,6 +38,7 @@ var registry = []part{
 	{"", "red ", (*Generator).red},
 	{"", "sequence ", (*Generator).sequence},
 	{"", "exercise ", exerciseTask},
+	{"", "explorer ", exerciseWalk},
 	{"", "figure ", (*Generator).figure},
 
 	{"README.md", "matrix", text((*Generator).folded)},
