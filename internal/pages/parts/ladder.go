@@ -103,7 +103,7 @@ func exerciseTask(_ *Generator, number string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	checked := "`" + strings.Join(e.Stories, "`, `") + "`"
+	checked := "`" + strings.Join(e.Scenarios, "`, `") + "`"
 	if e.Check != nil {
 		checked += ", and a check of its own"
 	}
