@@ -50,9 +50,9 @@ func TestEveryRungHasAPage(t *testing.T) {
 			if rung.Parent != "" {
 				wanted = append(wanted, "diff "+rung.Name)
 			}
-			_, story, _ := strings.Cut(content(t, rung.Name+"/doc.go"), "-red -run /")
-			story, _, _ = strings.Cut(story, "\n")
-			wanted = append(wanted, "red "+rung.Name+"/"+story)
+			_, scenario, _ := strings.Cut(content(t, rung.Name+"/doc.go"), "-red -run /")
+			scenario, _, _ = strings.Cut(scenario, "\n")
+			wanted = append(wanted, "red "+rung.Name+"/"+scenario)
 			for _, part := range wanted {
 				require.True(t, slices.ContainsFunc(names, func(p string) bool {
 					return strings.HasPrefix(p, part)
@@ -77,8 +77,8 @@ func TestALongDifferenceIsFolded(t *testing.T) {
 	}
 }
 
-// The workshop's script says when each page and each exercise has its turn, or that
-// it is for afterwards.
+// The workshop's script says when each page and each exercise has its turn, or
+// that it is for afterwards.
 func TestTheWorkshopHasAPlaceForEveryPageAndExercise(t *testing.T) {
 	links := read(t, "docs/workshop.md").Links()
 	for i, rung := range ladder.Rungs {
@@ -111,7 +111,8 @@ func TestWhatOneServerCantTellIsATestElsewhere(t *testing.T) {
 	}
 }
 
-// The page's words on how the stores are run are those of the code that runs them.
+// The page's words on how the stores are run are those of the code that runs
+// them.
 func TestThePageSaysHowTheStoresAreRun(t *testing.T) {
 	page := strings.Join(strings.Fields(content(t, "docs/choosing.md")), " ")
 	for _, c := range []struct{ file, code, words string }{

@@ -109,19 +109,22 @@ var kinds = []kind{
 		`(cd alternatives && )?go (test|run) .*-(generate|graph|json) ?.*)$`),
 		checkWriter},
 	{"walks for minutes", regexp.MustCompile(`^go test .* -sound( -v)?$`),
-		checkGreen},
+		checkPasses},
 	{"prepares a room", regexp.MustCompile(
 		`^(GOPROXY=off )?go (mod download|version|env GOMODCACHE|vet \./gold)$`),
-		checkGreen},
+		checkPasses},
 	{"needs a server of the reader", regexp.MustCompile(
 		`^go run \./bench.* -redis host:port$`), checkServer},
 	{"lets a failing assertion through", regexp.MustCompile(
-		`^go test \./\S+ -red -run \S+$`), checkRed},
+		`^go test \./\S+ -red -run \S+$`), checkFails},
 	{"an exercise before it is solved", regexp.MustCompile(
 		`^go test \./docs/exercises/\d\d -tags exercise( -run \S+)?$`),
 		checkExercise},
+	{"lets the explorer see an exercise", regexp.MustCompile(
+		`^go test \./docs/exercises/\d\d -tags exercise -run /explorer -v$`),
+		checkExplorer},
 	{"a test that passes", regexp.MustCompile(`^(cd alternatives && )?go test `),
-		checkGreen},
+		checkPasses},
 	{"two files that differ", regexp.MustCompile(`^diff \S+ \S+$`), checkDiff},
 	{"measures for minutes", regexp.MustCompile(
 		`^(cd alternatives && )?go run \./bench -redis auto`), checkShortly},
@@ -155,8 +158,8 @@ func TestEveryCommandShownIsOfAKindThatIsChecked(t *testing.T) {
 	assert.Greater(t, len(all), 20, "commands were found")
 }
 
-// Every command is typed once, at the root of the module, and what writes into it
-// in a copy. Those that start servers need redis-server, and Linux.
+// Every command is typed once, at the root of the module, and what writes into
+// it in a copy. Those that start servers need redis-server, and Linux.
 func TestEveryCommandShownRunsAsShown(t *testing.T) {
 	if !*execute {
 		t.Skip("run go test ./docs -commands: it types all commands of the" +
@@ -223,9 +226,9 @@ func told(output string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-func checkRed(t *testing.T, c command) {
+func checkFails(t *testing.T, c command) {
 	status, output := typeIn(t, here, c.line)
-	assert.Equal(t, 1, status, "%s should be red:\n%s", c.line, output)
+	assert.Equal(t, 1, status, "%s should fail:\n%s", c.line, output)
 	assert.Contains(t, output, "Error: Should be empty")
 	if c.shown {
 		assert.Equal(t, strings.TrimSpace(c.output), told(output))
@@ -234,21 +237,29 @@ func checkRed(t *testing.T, c command) {
 
 func checkExercise(t *testing.T, c command) {
 	status, output := typeIn(t, here, c.line)
-	assert.Equal(t, 1, status, "%s should be red:\n%s", c.line, output)
+	assert.Equal(t, 1, status, "%s should fail:\n%s", c.line, output)
 	assert.Contains(t, output, "--- FAIL: TestExercise", "it compiles")
 	if c.shown {
 		assert.Equal(t, strings.TrimSpace(c.output), told(output))
 	}
 }
 
-// story is a story that a command asks for by its name.
-var story = regexp.MustCompile(` -run \S*/(\w+)`)
+// checkExplorer asks for the explorer's report, whatever is in it.
+func checkExplorer(t *testing.T, c command) {
+	_, output := typeIn(t, here, c.line)
+	assert.Regexp(t, "--- (PASS|FAIL): TestExercise/explorer ", output)
+	assert.Regexp(t, "holds: exhausted|breaks: adversary|the same thing twice",
+		output)
+}
 
-func checkGreen(t *testing.T, c command) {
+// scenario is a scenario that a command asks for by its name.
+var scenario = regexp.MustCompile(` -run \S*/(\w+)`)
+
+func checkPasses(t *testing.T, c command) {
 	status, output := typeIn(t, here, c.line)
-	assert.Equal(t, 0, status, "%s should be green:\n%s", c.line, output)
-	// A story that does not exist is green too.
-	if asked := story.FindStringSubmatch(c.line); asked != nil {
+	assert.Equal(t, 0, status, "%s should pass:\n%s", c.line, output)
+	// A scenario that does not exist passes, too.
+	if asked := scenario.FindStringSubmatch(c.line); asked != nil {
 		_, all := typeIn(t, here, c.line+" -v")
 		assert.Regexp(t, "--- PASS: .*/"+asked[1]+" ", all)
 	}
@@ -336,8 +347,8 @@ func checkProgram(t *testing.T, c command) {
 	assert.Contains(t, output, "not declared: ")
 }
 
-// checkReset changes an exercise in a repository of its own. The command shows that,
-// or brings the start back.
+// checkReset changes an exercise in a repository of its own. The command shows
+// that, or brings the start back.
 func checkReset(t *testing.T, c command) {
 	words := strings.Fields(c.line)
 	directory := words[len(words)-1]

@@ -1,8 +1,8 @@
 // Package reentrant is a lock whose owner is known to the server: an owner
 // that asks again is let in again.
 //
-// The story is the third version of the lock in [interview]: A calls a function
-// that takes the same lock, and waits for itself.
+// The scenario is the third version of the lock in [interview]: A calls a
+// function that takes the same lock, and waits for itself.
 //
 // # What changed
 //

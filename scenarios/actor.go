@@ -14,7 +14,7 @@ import (
 type actor struct {
 	*lab.Client
 	owner string // its name, the client's but where several owners share one
-	story *story
+	run   *worldRun
 	lock  lock.Lock
 	phase time.Duration
 
@@ -37,14 +37,14 @@ type actor struct {
 
 // startProcess lets the actor live in a worker from now on.
 func (a *actor) startProcess() error {
-	s := a.story
+	s := a.run
 	o := orders{Key: s.Key, TTL: s.TTL, Poll: s.Lasts(lock.DefaultPoll),
 		Node: s.Lasts(second)}
 	var err error
 	if o.Nodes, err = a.Listen(); err != nil {
 		return err
 	}
-	w, first, err := startWorker(s.telling.t, o)
+	w, first, err := startWorker(s.whole.t, o)
 	if err != nil {
 		return err
 	}
@@ -53,9 +53,9 @@ func (a *actor) startProcess() error {
 	return nil
 }
 
-// at lets time pass until a moment of the story, in the actor's phase.
+// at lets time pass until a moment of the scenario, in the actor's phase.
 func (a *actor) at(moment time.Duration) {
-	if left := moment + a.phase - a.story.Now(); left > 0 {
+	if left := moment + a.phase - a.run.Now(); left > 0 {
 		a.Sleep(left)
 	}
 }
@@ -90,13 +90,13 @@ func outcome(err error) string {
 }
 
 // try calls TryLock.
-func (a *actor) try() (bool, error) { return a.tryWith(a.story.Context()) }
+func (a *actor) try() (bool, error) { return a.tryWith(a.run.Context()) }
 
 func (a *actor) tryWith(ctx context.Context) (granted bool, err error) {
 	a.Step("TryLock", func() { a.Begin(lab.Acquire) })
 	granted, err = a.lock.TryLock(ctx)
 	a.Step("TryLock returns", func() {
-		a.triedAt = a.story.Now()
+		a.triedAt = a.run.Now()
 		a.granted(granted && err == nil)
 		if err != nil {
 			a.Note("TryLock returns %v, %s", granted, outcome(err))
@@ -134,9 +134,9 @@ func (a *actor) acquireWith(ctx context.Context) error {
 	return err
 }
 
-// within is a context that ends after some of the story's time.
+// within is a context that ends after some of the scenario's time.
 func (a *actor) within(d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(a.story.Context(), a.story.Lasts(d))
+	return context.WithTimeout(a.run.Context(), a.run.Lasts(d))
 }
 
 // has says whether the actor was granted the lock, for Until.
@@ -151,16 +151,17 @@ func (a *actor) tried() bool { return a.triedAt > 0 }
 // told is whether the holder was told that its lease is gone, for Until.
 func (a *actor) told() bool { return a.holding.Told() }
 
-// mustAcquire is acquire in stories that begin with it; anything but a grant is
-// a failure.
+// mustAcquire is acquire in scenarios that begin with it; anything but a grant
+// is a failure.
 func (a *actor) mustAcquire() {
 	if err := a.acquire(lease); err != nil {
-		a.story.Fail("%s can't take a free lock: %v", a.Name, err)
+		a.run.Fail("%s can't take a free lock: %v", a.Name, err)
 		a.quit()
 	}
 }
 
-// begins is how most stories begin: the actor takes the lock when its time comes.
+// begins is how most scenarios begin: the actor takes the lock when its time
+// comes.
 func (a *actor) begins() {
 	a.at(0)
 	a.mustAcquire()
@@ -172,7 +173,7 @@ func (a *actor) granted(ok bool) {
 	if !ok {
 		return
 	}
-	a.grantedAt = a.story.Now()
+	a.grantedAt = a.run.Now()
 	a.depth++
 	if a.depth > 1 {
 		return
@@ -189,12 +190,12 @@ func (a *actor) lost() <-chan struct{} {
 }
 
 // release calls Unlock.
-func (a *actor) release() error { return a.releaseWith(a.story.Context()) }
+func (a *actor) release() error { return a.releaseWith(a.run.Context()) }
 
 func (a *actor) releaseWith(ctx context.Context) error {
 	a.Step("Unlock", func() {
 		a.Begin(lab.Release)
-		a.freedAt, a.freed = a.story.Now(), false
+		a.freedAt, a.freed = a.run.Now(), false
 		a.depth = max(a.depth-1, 0)
 		if a.depth == 0 {
 			a.LeaveAs(a.owner)
@@ -225,15 +226,15 @@ func (a *actor) fenced() bool {
 }
 
 // awaitLoss waits until the lock tells that the lease is gone, at most until a
-// moment of the story. It is 0 when nothing was told.
+// moment of the scenario. It is 0 when nothing was told.
 func (a *actor) awaitLoss(until time.Duration) (toldAt time.Duration) {
 	lost := a.lost()
-	timer := time.NewTimer(a.story.Lasts(until - a.story.Now()))
+	timer := time.NewTimer(a.run.Lasts(until - a.run.Now()))
 	defer timer.Stop()
 	select {
 	case <-lost:
 		a.Step("Lost is closed", func() {
-			toldAt = a.story.Now()
+			toldAt = a.run.Now()
 			a.Note("Lost is closed")
 		})
 	case <-timer.C:
@@ -253,5 +254,5 @@ func (a *actor) quit() { a.Quit() }
 
 // report notes a break at the newest line of the timeline.
 func (a *actor) report(invariant, format string, args ...any) {
-	a.Step("judged", func() { a.story.Report(invariant, format, args...) })
+	a.Step("judged", func() { a.run.Report(invariant, format, args...) })
 }

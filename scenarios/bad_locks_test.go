@@ -64,7 +64,7 @@ var badRuns = map[string]badRun{
 	"breaks what it does not declare": {
 		build: mutants.Rung("diamond"),
 		options: []scenarios.Option{scenarios.WithoutFeatures(scenarios.Reentry,
-			scenarios.Renewal, scenarios.Telling)},
+			scenarios.Renewal, scenarios.LossNotices)},
 		says: "what this run has broken, to declare it:\n" +
 			"        \tscenarios.Flaws(\n" +
 			"        \t\tscenarios.Flaw{Scenario: \"overrun_overlap\"," +

@@ -72,7 +72,7 @@ var Catalogue = []Scenario{
 	readerFailover,
 }
 
-// The failure families, each told in a file of its own.
+// The failure families, each in a file of its own.
 const (
 	Exclusion = "exclusion" // exclusion.go
 	Crash     = "crash"     // crash.go

@@ -16,9 +16,9 @@ import (
 // mustComeFree is the judge of this family: somebody waits for a lock that
 // nobody alive holds.
 func (a *actor) mustComeFree(patience time.Duration, why string) {
-	asked := a.story.Now()
+	asked := a.run.Now()
 	err := a.acquire(patience)
-	if late := a.story.Now() - asked - patience; err == nil && late > second {
+	if late := a.run.Now() - asked - patience; err == nil && late > second {
 		err = fmt.Errorf("Lock returns %v after its deadline", late)
 	}
 	if err != nil {
@@ -34,10 +34,10 @@ func (a *actor) mustComeFree(patience time.Duration, why string) {
 var crashHolding = Scenario{
 	Name:       "crash_holding",
 	Family:     Crash,
-	Story:      "A takes the lock and dies. B waits for up to 60 s.",
+	Summary:    "A takes the lock and dies. B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.mortal("A"), s.actor("B")
 			s.play(func() {
 				a.begins()
@@ -55,11 +55,11 @@ var crashHolding = Scenario{
 var crashAfterFirstCommand = Scenario{
 	Name:   "crash_after_first_command",
 	Family: Crash,
-	Story: "A dies right after the command of its acquire that takes the lock" +
+	Summary: "A dies right after the command of its acquire that takes the lock" +
 		" was executed, before it can send another one. B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.mortal("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Acquire, a.grants, lab.Fault{CrashAfter: true})
@@ -80,18 +80,18 @@ var crashAfterFirstCommand = Scenario{
 var nothingLeft = Scenario{
 	Name:   "nothing_left",
 	Family: Crash,
-	Story: "A dies after the first command of its acquire, or after the second," +
+	Summary: "A dies after the first command of its acquire, or after the second," +
 		" and so on; or after one of its release. Three leases later the servers" +
 		" hold no key without a TTL, but for those that the lock declares to" +
 		" keep, such as the counter of its fencing tokens.",
 	Invariants: []string{LeftBehind},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.cannot("which keys of a server belong to a lock isn't known there") {
 			return
 		}
 		for _, call := range []lab.Call{lab.Acquire, lab.Release} {
 			for nth, most := 1, 1; nth <= most; nth++ {
-				t.world(func(s *story) { most = diesAfter(s, call, nth) })
+				t.world(func(s *worldRun) { most = diesAfter(s, call, nth) })
 			}
 		}
 	},
@@ -99,7 +99,7 @@ var nothingLeft = Scenario{
 
 // diesAfter lets A die after a command of one of its calls, and returns how many
 // that call has.
-func diesAfter(s *story, call lab.Call, nth int) (commands int) {
+func diesAfter(s *worldRun, call lab.Call, nth int) (commands int) {
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
 	a.Fault(call, nth, lab.Fault{CrashAfter: true})
@@ -131,13 +131,13 @@ func diesAfter(s *story, call lab.Call, nth int) (commands int) {
 var cancelledContext = Scenario{
 	Name:   "cancelled_context",
 	Family: Crash,
-	Story: "A takes the lock with a context that is canceled at 1 s, works until" +
+	Summary: "A takes the lock with a context that is canceled at 1 s, works until" +
 		" 5 s, and its deferred unlock runs with that context. B tries from 5 s" +
 		" to 6 s. Where the lease is renewed, also: A works on until 15 s while" +
 		" B waits.",
 	Invariants: []string{Orphaned, TwoHolders},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
 				ctx := a.cancelledAt(second)
@@ -156,7 +156,7 @@ var cancelledContext = Scenario{
 			t.verdict(DoesNotArise, TwoHolders)
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
 				ctx := a.cancelledAt(second)
@@ -176,10 +176,10 @@ var cancelledContext = Scenario{
 	},
 }
 
-// cancelledAt is a context that is canceled at a moment of the story.
+// cancelledAt is a context that is canceled at a moment of the scenario.
 func (a *actor) cancelledAt(moment time.Duration) context.Context {
-	ctx, cancel := context.WithCancel(a.story.Context())
-	time.AfterFunc(a.story.Lasts(moment-a.story.Now()), func() {
+	ctx, cancel := context.WithCancel(a.run.Context())
+	time.AfterFunc(a.run.Lasts(moment-a.run.Now()), func() {
 		a.Until(a.has, lease)
 		cancel()
 	})
@@ -189,12 +189,12 @@ func (a *actor) cancelledAt(moment time.Duration) context.Context {
 var abandonedAcquire = Scenario{
 	Name:   "abandoned_acquire",
 	Family: Crash,
-	Story: "A's deadline passes while the command that takes the lock is on the" +
+	Summary: "A's deadline passes while the command that takes the lock is on the" +
 		" way, and A's call returns an error. The command is executed at 5 s." +
 		" B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 5 * second})
@@ -217,15 +217,15 @@ var abandonedAcquire = Scenario{
 var crashAfterRenewal = Scenario{
 	Name:   "crash_after_renewal",
 	Family: Crash,
-	Story: "A dies right after a renewal of its lease was executed. B waits, and" +
+	Summary: "A dies right after a renewal of its lease was executed. B waits, and" +
 		" must get the lock when that lease has ended.",
 	Invariants: []string{Orphaned},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if !t.offers(Renewal) {
 			t.verdict(NotOffered, Orphaned)
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.mortal("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Renewal, 1, lab.Fault{CrashAfter: true})

@@ -12,11 +12,11 @@ import (
 var mutualExclusion = Scenario{
 	Name:   "mutual_exclusion",
 	Family: Exclusion,
-	Story: "Three clients take the lock three times each and work for 1 s" +
+	Summary: "Three clients take the lock three times each and work for 1 s" +
 		" every time.",
 	Invariants: []string{TwoHolders},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			sections := 0
 			var scripts []func()
 			for _, c := range s.cast("A", "B", "C") {
@@ -41,21 +41,21 @@ var mutualExclusion = Scenario{
 	},
 }
 
-// oversell is the stock of [inventory], small enough to be told every time:
+// oversell is the stock of [inventory], small enough to be run every time:
 // 1000 clients and a stock of 100 behave the same.
 var oversell = Scenario{
 	Name:   "oversell",
 	Family: Exclusion,
-	Story: "Twelve clients of four services buy from a stock of six: each reads" +
+	Summary: "Twelve clients of four services buy from a stock of six: each reads" +
 		" it, thinks, and writes back one less. Two of them think for 15 s on a" +
 		" lease of 10 s.",
 	Invariants: []string{LostUpdate},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		clients, stock := 12, 6
 		if t.settings.full {
 			clients, stock = 1000, 100
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			storage := s.Storage(stock)
 			sold := 0
 			var scripts []func()
@@ -117,15 +117,15 @@ func (a *actor) write(storage *lab.Storage, value, version int) (ok bool) {
 var simultaneousTakeover = Scenario{
 	Name:   "simultaneous_takeover",
 	Family: Exclusion,
-	Story: "A dies with the lock. When its lease is over, B and C try at the" +
+	Summary: "A dies with the lock. When its lease is over, B and C try at the" +
 		" same instant.",
 	Invariants: []string{TwoHolders},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
 			takeover := func(x *actor) func() {
 				return func() {
-					x.Sleep(11*second - s.Now()) // no phases: that is the story
+					x.Sleep(11*second - s.Now()) // no phases: that is the scenario
 					x.try()
 					x.work(second)
 				}
@@ -142,17 +142,17 @@ var simultaneousTakeover = Scenario{
 var bornTogether = Scenario{
 	Name:   "born_together",
 	Family: Exclusion,
-	Story: "A and B are built at the same instant, in two processes. A takes the" +
+	Summary: "A and B are built at the same instant, in two processes. A takes the" +
 		" lock, and B is refused. B, which holds nothing, unlocks, and A's lock" +
 		" is still there. (Where C's unlock frees it as well, that is" +
 		" unlock_not_held.)",
 	Invariants: []string{TwoHolders, ForeignRelease},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.cannot("two processes build nothing at the same instant") {
 			return
 		}
 		anybody := false // can free the lock
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			cast := s.cast("A", "B", "C")
 			a, b, c := cast[0], cast[1], cast[2]
 			s.play(func() {
@@ -189,12 +189,12 @@ var bornTogether = Scenario{
 
 // born builds the actor's handle anew, at a moment and not in the actor's phase.
 func (a *actor) born(moment time.Duration) {
-	a.Sleep(moment - a.story.Now())
+	a.Sleep(moment - a.run.Now())
 	a.Step("is built", func() {
-		built, err := a.story.telling.built(
-			a.EnvOf(a.owner, a.story.Key, a.story.options...))
+		built, err := a.run.whole.built(
+			a.EnvOf(a.owner, a.run.Key, a.run.options...))
 		if err != nil {
-			a.story.Fail("%w", err)
+			a.run.Fail("%w", err)
 			return
 		}
 		a.lock = built

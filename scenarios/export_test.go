@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// RealLease is how long a story's lease of ten seconds lasts on real servers.
+// RealLease is how long a scenario's lease of ten seconds lasts on real servers.
 func RealLease(d time.Duration) Option {
 	return func(s *settings) { s.onReal.lease = d }
 }
@@ -18,7 +18,7 @@ func RealKey(of func(name string) string) Option {
 	return func(s *settings) { s.form = of }
 }
 
-// Watched has somebody told that a scenario's story begins, and all that servers
+// Watched has somebody told that a scenario begins, and all that servers
 // are sent.
 func Watched(begins func(scenario string), sees func(node int,
 	from *server.Peer, command string, args []string)) Option {
@@ -28,7 +28,7 @@ func Watched(begins func(scenario string), sees func(node int,
 // Most is how many things happen in a second before the lock counts as stuck.
 func Most(n int) Option { return func(s *settings) { s.most = n } }
 
-// Lease is the lease of the stories in virtual time; their other times fit it.
+// Lease is the lease of the scenarios in virtual time; their other times fit it.
 func Lease(d time.Duration) Option {
 	return func(s *settings) { s.lease = d }
 }
@@ -41,8 +41,8 @@ func Driver(set func(*redis.Options)) Option {
 	return func(s *settings) { s.driver = set }
 }
 
-// Tell tells one scenario and returns its results instead of failing the test.
-func Tell(t *testing.T, name string, build Build, opts ...Option) (
+// RunOne runs one scenario and returns its results instead of failing the test.
+func RunOne(t *testing.T, name string, build Build, opts ...Option) (
 	[]Result, error) {
 	t.Helper()
 	s := settings{nodes: 1}
@@ -53,5 +53,5 @@ func Tell(t *testing.T, name string, build Build, opts ...Option) (
 	if err != nil {
 		return nil, err
 	}
-	return tell(t, scenario, build, s)
+	return runScenario(t, scenario, build, s)
 }

@@ -11,20 +11,20 @@ import (
 var tokensRise = Scenario{
 	Name:   "tokens_rise",
 	Family: Fencing,
-	Story: "C, A and B, whose clocks differ by 40 s, hold the lock in turn, twice" +
+	Summary: "C, A and B, whose clocks differ by 40 s, hold the lock in turn, twice" +
 		" each. Nobody asks for five leases, and then A and C hold it. Also: the" +
 		" command that takes the lock for A is on its way while B holds it and" +
 		" releases it. Each grant's fencing token is greater than the one before." +
 		" And: the server loses all data between two grants, and the storage" +
 		" still accepts the next holder's write.",
 	Invariants: []string{WrongToken, Unavailable},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		holdInTurn(t)
 		acquireIsDelayed(t)
 		if t.exact() {
 			counterIsLost(t)
 		} else {
-			t.verdict(CannotTell, Unavailable)
+			t.verdict(CannotRun, Unavailable)
 		}
 	},
 }
@@ -34,15 +34,15 @@ type grants struct{ newest uint64 }
 
 // next judges the token of a grant.
 func (g *grants) next(a *actor) {
-	if a.fenced() && !a.story.telling.follows(g.newest, a.token()) {
+	if a.fenced() && !a.run.whole.follows(g.newest, a.token()) {
 		a.report(WrongToken, "%s is granted token %d after token %d", a.Name,
 			a.token(), g.newest)
 	}
 	g.newest = a.token()
 }
 
-func holdInTurn(t *telling) {
-	t.world(func(s *story) {
+func holdInTurn(t *scenarioRun) {
+	t.world(func(s *worldRun) {
 		cast := s.cast("A", "B", "C")
 		a, b, c := cast[0], cast[1], cast[2]
 		b.Skew, c.Skew = -20*second, 20*second
@@ -80,8 +80,8 @@ func holdInTurn(t *telling) {
 	})
 }
 
-func acquireIsDelayed(t *telling) {
-	t.world(func(s *story) {
+func acquireIsDelayed(t *scenarioRun) {
+	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		var held grants
 		granted := false
@@ -104,8 +104,8 @@ func acquireIsDelayed(t *telling) {
 	})
 }
 
-func counterIsLost(t *telling) {
-	t.world(func(s *story) {
+func counterIsLost(t *scenarioRun) {
+	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		storage := s.Storage(100)
 		s.operator(func(o *actor) {

@@ -11,11 +11,11 @@ import (
 var leaseLength = Scenario{
 	Name:   "lease_length",
 	Family: Leasing,
-	Story: "A takes the lock and works for 9.6 s. Its lease is as long as A asked" +
+	Summary: "A takes the lock and works for 9.6 s. Its lease is as long as A asked" +
 		" for, by the server: after the grant and, where the lease is renewed," +
 		" after each renewal. Also: the lease isn't a whole number of seconds.",
 	Invariants: []string{WrongLease},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.unreadable("its lease isn't a key's expiry") {
 			return
 		}
@@ -24,8 +24,8 @@ var leaseLength = Scenario{
 	},
 }
 
-func leaseIsMeasured(t *telling, options ...worldOption) {
-	t.world(func(s *story) {
+func leaseIsMeasured(t *scenarioRun, options ...worldOption) {
+	t.world(func(s *worldRun) {
 		a := s.actor("A")
 		leased := false
 		measure := func() {
@@ -51,7 +51,7 @@ func leaseIsMeasured(t *telling, options ...worldOption) {
 
 // measure judges the lease that a node has given A last, and says whether there
 // is one. A key that never had a lease is a lock without one.
-func (s *storyOf) measure(n *lab.Node, leased bool) bool {
+func (s *worldRun) measure(n *lab.Node, leased bool) bool {
 	if n.Free() {
 		return false
 	}
@@ -73,16 +73,16 @@ func (s *storyOf) measure(n *lab.Node, leased bool) bool {
 var fixedLease = Scenario{
 	Name:   "fixed_lease",
 	Family: Leasing,
-	Story: "A takes the lock with the option that turns renewal off, and works" +
+	Summary: "A takes the lock with the option that turns renewal off, and works" +
 		" for 15 s. B, which waits, gets the lock when A's lease ends at 10 s," +
 		" and A is told by then.",
 	Invariants: []string{WrongLease, NotTold},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if !t.offers(Renewal) || !t.offers(FixedLeases) {
 			t.verdict(NotOffered, t.scenario.Invariants...)
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			var told time.Duration
 			s.play(func() {
@@ -108,7 +108,7 @@ var fixedLease = Scenario{
 			s.judge(WrongLease, true)
 			s.judge(NotTold, b.grantedAt > 0)
 		}, unrenewed)
-		if !t.offers(Telling) {
+		if !t.offers(LossNotices) {
 			t.verdict(NotOffered, NotTold)
 		}
 	},

@@ -25,22 +25,22 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// mark is an argument of all processes of a run that a test here starts: they are
-// found by it.
+// mark is an argument of all processes of a run that a test here starts: they
+// are found by it.
 var mark = flag.String("mark", "", "set by the tests of what a run leaves behind")
 
 // ending is how such a run ends.
 const ending = "LOCKLADDER_ENDING"
 
-// TestARunOfOneStory is the run: bronze, whose keys never expire, in a story
-// with a worker process.
-func TestARunOfOneStory(t *testing.T) {
+// TestARunOfOneScenario is the run: bronze, whose keys never expire, in a
+// scenario with a worker process.
+func TestARunOfOneScenario(t *testing.T) {
 	if *mark == "" {
 		t.Skip("it is run by the tests of what a run leaves behind")
 	}
 	build := func(env scenarios.Env) (scenarios.Lock, error) {
 		if !strings.Contains(env.Key, "warm") {
-			fmt.Println("the story is told")
+			fmt.Println("the scenario has run")
 			if os.Getenv(ending) == "it panics" {
 				time.AfterFunc(4*time.Second, func() { panic("on purpose") })
 			}
@@ -50,24 +50,24 @@ func TestARunOfOneStory(t *testing.T) {
 	scenarios.Work(t, func(env scenarios.Env) (scenarios.Lock, error) {
 		return bronze.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
 	})
-	story, flaws := "crash_holding", []scenarios.Flaw{
+	scenario, flaws := "crash_holding", []scenarios.Flaw{
 		{Scenario: "crash_holding", Invariant: scenarios.Orphaned}}
 	if strings.HasPrefix(os.Getenv(ending), "kill -9 while") {
-		story, flaws = "paused_holder", nil
+		scenario, flaws = "paused_holder", nil
 	}
 	if os.Getenv(ending) == "it fails" {
 		flaws = nil
 	}
-	scenarios.Run(t, build, scenarios.Only(story), scenarios.Flaws(flaws...),
+	scenarios.Run(t, build, scenarios.Only(scenario), scenarios.Flaws(flaws...),
 		scenarios.WithoutFeatures(scenarios.Renewal),
 		scenarios.RealLease(time.Second),
 		scenarios.OnServersOf(serverstest.Servers(t, *onRedis)))
 }
 
-// begin starts such a run and waits until its story is told.
+// begin starts such a run and waits until its scenario has run.
 func begin(t *testing.T, end, on, temp string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestARunOfOneStory$",
+	cmd := exec.Command(os.Args[0], "-test.run=^TestARunOfOneScenario$",
 		"-mark="+temp)
 	cmd.Env = append(os.Environ(), ending+"="+end, "TMPDIR="+temp,
 		serverstest.Variable+"="+on)
@@ -75,7 +75,7 @@ func begin(t *testing.T, end, on, temp string) *exec.Cmd {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	lines := bufio.NewScanner(out)
-	for lines.Scan() && lines.Text() != "the story is told" {
+	for lines.Scan() && lines.Text() != "the scenario has run" {
 	}
 	go func() { // ends with the run
 		for lines.Scan() {
@@ -180,7 +180,7 @@ func TestARunLeavesSomebodysServerAsItWas(t *testing.T) {
 			cmd := begin(t, c.name, "redis://:s3cret@"+r.Addr(), temp)
 			assert.Eventually(t, func() bool {
 				return rdb.DBSize(ctx).Val() > int64(len(theirs))
-			}, time.Minute, time.Millisecond, "the story set no key")
+			}, time.Minute, time.Millisecond, "the scenario set no key")
 			for _, p := range processes(t, temp) {
 				assert.NotContains(t, p, "s3cret")
 			}

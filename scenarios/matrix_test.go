@@ -66,7 +66,7 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	assert.Equal(t, string(want), got, "a story went another way than the one"+
+	assert.Equal(t, string(want), got, "a scenario went another way than the one"+
 		" whose digest is in %s; if that is meant, run with -update", golden)
 }
 
@@ -83,12 +83,12 @@ type columns struct {
 	Inside  []string
 }
 
-// witness keeps what servers are sent, from when a story begins.
+// witness keeps what servers are sent, from when a scenario begins.
 type witness struct {
-	mu     sync.Mutex
-	known  map[*server.Peer]bool // connections: who shook hands
-	tells  string                // the scenario that is told
-	worlds map[string][][]string // of a scenario
+	mu       sync.Mutex
+	known    map[*server.Peer]bool // connections: who shook hands
+	scenario string                // that is running
+	worlds   map[string][][]string // of a scenario
 }
 
 func (w *witness) watches() scenarios.Option {
@@ -98,7 +98,7 @@ func (w *witness) watches() scenarios.Option {
 func (w *witness) begin(scenario string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.tells = scenario
+	w.scenario = scenario
 	w.worlds[scenario] = append(w.worlds[scenario], nil)
 }
 
@@ -114,7 +114,7 @@ func (w *witness) see(node int, from *server.Peer, command string,
 	text := strings.Join(append([]string{command}, args...), " ")
 	// The lab itself unsubscribes a connection that has ended, from everything,
 	// and warms up the next world.
-	worlds := w.worlds[w.tells]
+	worlds := w.worlds[w.scenario]
 	if !w.known[from] || len(worlds) == 0 || text == "UNSUBSCRIBE" ||
 		strings.Contains(text, ":warm:") {
 		return
@@ -123,22 +123,22 @@ func (w *witness) see(node int, from *server.Peer, command string,
 	worlds[last] = append(worlds[last], fmt.Sprintf("%d %s", node, text))
 }
 
-// agrees compares what was recorded of a story with what the servers were sent:
-// commands inside scripts and the drivers' handshakes are told apart by who sent
-// them.
-func (w *witness) agrees(t *testing.T, told scenarios.Result) {
+// agrees compares what was recorded of a scenario with what the servers were
+// sent: commands inside scripts and the drivers' handshakes are told apart by
+// who sent them.
+func (w *witness) agrees(t *testing.T, r scenarios.Result) {
 	t.Helper()
-	if told.Sequence == nil {
-		return // not offered: nothing was told
+	if r.Sequence == nil {
+		return // not offered: nothing was run
 	}
 	var recorded []string
-	for _, e := range told.Sequence {
+	for _, e := range r.Sequence {
 		if e.Command != "" {
 			recorded = append(recorded, fmt.Sprintf("%d %s", e.Node, e.Command))
 		}
 	}
-	require.True(t, slices.ContainsFunc(w.worlds[told.Scenario], func(world []string) bool {
+	require.True(t, slices.ContainsFunc(w.worlds[r.Scenario], func(world []string) bool {
 		return slices.Equal(world, recorded)
 	}), "%s: the timeline has %d commands\n%s\nand the servers saw\n%s",
-		told.Scenario, len(recorded), recorded, w.worlds[told.Scenario])
+		r.Scenario, len(recorded), recorded, w.worlds[r.Scenario])
 }

@@ -22,10 +22,11 @@ import (
 
 const module = "github.com/lockladder/lockladder"
 
-// fails stands for an invariant when the story itself fails.
+// fails stands for an invariant when the scenario itself fails.
 const fails = "fails"
 
-// edited are the mutants that are a rung with a mistake, and that stories kill.
+// edited are the mutants that are a rung with a mistake, and that scenarios
+// kill.
 func edited() []mutants.Mutant {
 	return slices.DeleteFunc(slices.Clone(mutants.All),
 		func(m mutants.Mutant) bool {
@@ -33,13 +34,13 @@ func edited() []mutants.Mutant {
 		})
 }
 
-// Every mutant is killed by the story that was written for its mistake. With -v
-// each is told all stories, and all that kill it are named.
+// Every mutant is killed by the scenario that was written for its mistake. With
+// -v each is run through all scenarios, and all that kill it are named.
 func TestEveryMutantIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles every mutant")
 	}
-	told := tellMutants(t, testing.Verbose())
+	judged := runMutants(t, testing.Verbose())
 	for _, m := range edited() {
 		t.Run(m.Name, func(t *testing.T) {
 			rung, err := ladder.Find(m.Rung)
@@ -47,16 +48,16 @@ func TestEveryMutantIsKilled(t *testing.T) {
 			killer := m.Killers[0]
 			scenario, invariant, _ := strings.Cut(killer, ": ")
 
-			control := told.find(m.Rung, scenario, invariant)
+			control := judged.find(m.Rung, scenario, invariant)
 			require.Contains(t, []scenarios.Verdict{scenarios.Holds,
 				scenarios.DoesNotArise}, control.Verdict,
 				"the rung itself breaks %s or fails: %s", killer, control.Event)
-			if killed := told.find(m.Name, scenario, invariant); assert.Equal(t,
+			if killed := judged.find(m.Name, scenario, invariant); assert.Equal(t,
 				scenarios.Breaks, killed.Verdict,
 				"it lives through %s %s", killer, killed.Event) {
 				t.Logf("killed by %s\n%s", killer, killed.Event)
 			}
-			for _, v := range told {
+			for _, v := range judged {
 				if v.Mutant != m.Name || v.key() == killer {
 					continue
 				}
@@ -83,7 +84,7 @@ func controls() []mutants.Mutant {
 	return rungs
 }
 
-// verdict is what one story says of a mutant.
+// verdict is what one scenario says of a mutant.
 type verdict struct {
 	Mutant, Scenario, Invariant, Event string
 	Verdict                            scenarios.Verdict
@@ -100,13 +101,13 @@ func (all verdicts) find(mutant, scenario, invariant string) verdict {
 			return v
 		}
 	}
-	return verdict{Verdict: "was not told"}
+	return verdict{Verdict: "was not judged"}
 }
 
-// tellMutants compiles all mutants into one test binary and lets it tell them
-// their stories: the killer's, or the whole catalogue. Nothing is written into
+// runMutants compiles all mutants into one test binary and lets it run them
+// their scenarios: the killer's, or the whole catalogue. Nothing is written into
 // the module: an overlay shows the mutants to the compiler as packages of it.
-func tellMutants(t *testing.T, catalogue bool) verdicts {
+func runMutants(t *testing.T, catalogue bool) verdicts {
 	t.Helper()
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
@@ -159,11 +160,11 @@ func tellMutants(t *testing.T, catalogue bool) verdicts {
 	out, err = run.CombinedOutput()
 	require.NoError(t, err, "the mutants' run ends with:\n%s", out)
 
-	var told verdicts
+	var judged verdicts
 	report, err := os.ReadFile(filepath.Join(dir, "verdicts.json"))
 	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(report, &told))
-	return told
+	require.NoError(t, json.Unmarshal(report, &judged))
+	return judged
 }
 
 // planned is a mutant as the runner knows it.
@@ -172,8 +173,8 @@ type planned struct {
 	Scenarios           []string
 }
 
-// runner is the test that tells the mutants their stories. It never fails: what
-// a verdict means is said by the test that reads it.
+// runner is the test that runs the mutants through their scenarios. It never
+// fails: what a verdict means is said by the test that reads it.
 var runner = template.Must(template.New("").Parse(`package mutants
 
 import (
@@ -214,7 +215,7 @@ type verdict struct {
 }
 
 func TestTell(t *testing.T) {
-	var told []verdict
+	var judged []verdict
 	var mu sync.Mutex
 	t.Run("", func(t *testing.T) {
 		for _, m := range mutants {
@@ -223,15 +224,15 @@ func TestTell(t *testing.T) {
 				rung, err := ladder.Find(m.rung)
 				require.NoError(t, err)
 				for _, name := range m.scenarios {
-					results, err := scenarios.Tell(t, name, m.build,
+					results, err := scenarios.RunOne(t, name, m.build,
 						laddertest.Options(rung)...)
 					mu.Lock()
 					if err != nil {
-						told = append(told, verdict{m.name, name, "",
+						judged = append(judged, verdict{m.name, name, "",
 							err.Error(), "fails"})
 					}
 					for _, r := range results {
-						told = append(told, verdict{m.name, name, r.Invariant,
+						judged = append(judged, verdict{m.name, name, r.Invariant,
 							r.Event, r.Verdict})
 					}
 					mu.Unlock()
@@ -239,13 +240,13 @@ func TestTell(t *testing.T) {
 			})
 		}
 	})
-	report, err := json.Marshal(told)
+	report, err := json.Marshal(judged)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile("verdicts.json", report, 0o600))
 }
 `))
 
-// A story that no rung breaks could be one that nothing can break.
+// A scenario that no rung breaks could be one that nothing can break.
 func TestWrongLocksBreakWhatNoRungBreaks(t *testing.T) {
 	for _, m := range mutants.All {
 		if m.Build == nil {
@@ -254,7 +255,7 @@ func TestWrongLocksBreakWhatNoRungBreaks(t *testing.T) {
 		for _, pair := range m.Killers {
 			t.Run(m.Name+" breaks "+pair, func(t *testing.T) {
 				scenario, invariant, _ := strings.Cut(pair, ": ")
-				results, err := scenarios.Tell(t, scenario, m.Build(),
+				results, err := scenarios.RunOne(t, scenario, m.Build(),
 					scenarios.Nodes(max(m.Nodes, 1)))
 				require.NoError(t, err)
 				verdict := scenarios.Report(results).Verdict(scenario, invariant)

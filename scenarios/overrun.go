@@ -13,10 +13,10 @@ import (
 var overrunOverlap = Scenario{
 	Name:       "overrun_overlap",
 	Family:     Overrun,
-	Story:      "A works for 15 s on a lease of 10 s while B waits.",
+	Summary:    "A works for 15 s on a lease of 10 s while B waits.",
 	Invariants: []string{TwoHolders},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
 				a.begins()
@@ -33,17 +33,17 @@ var overrunOverlap = Scenario{
 	},
 }
 
-// pausedHolder is Kleppmann's story ("How to do distributed locking").
+// pausedHolder is Kleppmann's scenario ("How to do distributed locking").
 var pausedHolder = Scenario{
 	Name:   "paused_holder",
 	Family: Overrun,
-	Story: "A's whole process, renewals included, stops from 1 s to 31 s. B gets" +
+	Summary: "A's whole process, renewals included, stops from 1 s to 31 s. B gets" +
 		" the lock and writes at once. A wakes and writes before it looks at" +
 		" anything, to a storage that checks fencing tokens where the lock has" +
 		" them.",
 	Invariants: []string{StaleWrite},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.mortal("A"), s.actor("B")
 			storage := s.Storage(100)
 			s.start()
@@ -69,18 +69,18 @@ var pausedHolder = Scenario{
 var lateGrant = Scenario{
 	Name:   "late_grant",
 	Family: Overrun,
-	Story: "The reply of the last command of A's acquire comes at 12 s, and B got" +
+	Summary: "The reply of the last command of A's acquire comes at 12 s, and B got" +
 		" the lock at about 10 s: A must not believe that it holds it. Also: the" +
 		" request reaches the server at 11 s and is answered at once; who" +
 		" refuses such a grant must give it back, so that B gets in within 1 s." +
 		" On several nodes: every node answers after 2.9 s.",
 	Invariants: []string{TwoHolders, Orphaned},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.settings.nodes > 1 {
 			lateGrantOnManyNodes(t)
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Acquire, a.acquires,
@@ -99,7 +99,7 @@ var lateGrant = Scenario{
 			})
 			s.judge(TwoHolders, b.heldBefore(max(a.triedAt, 12*second)))
 		})
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 11 * second})
@@ -124,16 +124,16 @@ var lateGrant = Scenario{
 
 // reached is whether a server has executed a command of the actor, for Until.
 func (a *actor) reached() bool {
-	return slices.ContainsFunc(a.story.Timeline(), func(e *lab.Entry) bool {
+	return slices.ContainsFunc(a.run.Timeline(), func(e *lab.Entry) bool {
 		return e.Client == a.Name && e.Node >= 0
 	})
 }
 
-// lateGrantOnManyNodes tells late_grant where the lateness adds up: no node
+// lateGrantOnManyNodes runs late_grant where the lateness adds up: no node
 // exceeds the node timeout, and all together exceed the lease. In virtual time
 // also: they exceed it by no more than clocks may differ; and the caller's
 // deadline passes when a majority of the nodes has granted.
-func lateGrantOnManyNodes(t *telling) {
+func lateGrantOnManyNodes(t *scenarioRun) {
 	answersAddUp(t, 2900*time.Millisecond, time.Hour)
 	if t.exact() {
 		answersAddUp(t, 2010*time.Millisecond, time.Hour)
@@ -141,8 +141,8 @@ func lateGrantOnManyNodes(t *telling) {
 	}
 }
 
-func answersAddUp(t *telling, each, patience time.Duration) {
-	t.world(func(s *story) {
+func answersAddUp(t *scenarioRun, each, patience time.Duration) {
+	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
 		a.Always(lab.Fault{AnswerAfter: each})
@@ -176,11 +176,11 @@ func answersAddUp(t *telling, each, patience time.Duration) {
 var lateWithLosers = Scenario{
 	Name:   "late_with_losers",
 	Family: Overrun,
-	Story: "Two of five nodes never answer, and A waits 2.6 s for each command to" +
+	Summary: "Two of five nodes never answer, and A waits 2.6 s for each command to" +
 		" them. A majority grants at once. A must not believe that it holds the lock" +
 		" after 10 s, whatever it has sent to the other two meanwhile.",
 	Invariants: []string{TwoHolders},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		nodes := t.settings.nodes
 		if nodes < 3 {
 			t.verdict(DoesNotArise, TwoHolders)
@@ -189,7 +189,7 @@ var lateWithLosers = Scenario{
 		if t.needsOwnServers() {
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a := s.actor("A")
 			silent := false
 			s.operator(func(o *actor) {

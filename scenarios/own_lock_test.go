@@ -1,6 +1,6 @@
 package scenarios_test
 
-// How to run the stories against a lock of your own.
+// How to run the scenarios against a lock of your own.
 //
 //  1. Your lock needs three methods: TryLock, Lock and Unlock, as scenarios.Lock
 //     describes them. A small adapter will do when yours are named differently.
@@ -9,11 +9,11 @@ package scenarios_test
 //     these clients: they are connected to the laboratory. Use package time as
 //     you always do: its clock is virtual here, and ten seconds cost nothing.
 //  3. Say what your lock does not claim to do, with scenarios.WithoutFeatures.
-//     Such stories are not held against it.
-//  4. Run the test. Every story that breaks your lock fails, and prints who did
+//     Such scenarios are not held against it.
+//  4. Run the test. Every scenario that breaks your lock fails, and prints who did
 //     what and when, up to the line where it went wrong.
 //  5. Mend what you can. Declare what you have to live with, with
-//     scenarios.Flaws: the test is green again, and it turns red when a declared
+//     scenarios.Flaws: the test passes again, and it fails when a declared
 //     flaw no longer breaks, or a new one appears.
 //
 // The lock below is the one that most articles end with: SET NX PX with a random
@@ -31,7 +31,7 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// myLock is somebody's own lock. It knows nothing of the stories.
+// myLock is somebody's own lock. It knows nothing of the scenarios.
 type myLock struct {
 	rdb   redis.UniversalClient
 	name  string
@@ -73,7 +73,7 @@ func (l *myLock) Unlock(ctx context.Context) error {
 	deleted, err := compareAndDelete.Run(ctx, l.rdb, []string{l.name},
 		l.value).Int()
 	if err == nil && deleted == 0 {
-		return lock.ErrNotHeld // the one error that the stories must know
+		return lock.ErrNotHeld // the one error that the scenarios must know
 	}
 	return err
 }
@@ -87,14 +87,14 @@ func TestMyOwnLock(t *testing.T) {
 	}
 	scenarios.Run(t, build,
 		scenarios.WithoutFeatures(
-			scenarios.Reentry, scenarios.Renewal, scenarios.Telling),
+			scenarios.Reentry, scenarios.Renewal, scenarios.LossNotices),
 		scenarios.Flaws(
 			// Work that outlives the lease: nobody tells the holder.
 			flaw("overrun_overlap", scenarios.TwoHolders),
 			flaw("paused_holder", scenarios.StaleWrite),
 			flaw("oversell", scenarios.LostUpdate),
-			// A grant whose reply comes too late is believed, and one whose reply
-			// is lost is found by nobody.
+			// A grant whose reply comes too late is believed, and one whose
+			// reply is lost is found by nobody.
 			flaw("late_grant", scenarios.TwoHolders),
 			flaw("lost_reply", scenarios.SelfDeadlock),
 			// An Unlock with a cancelled context sends nothing.

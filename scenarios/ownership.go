@@ -13,13 +13,13 @@ import (
 var overrunRelease = Scenario{
 	Name:   "overrun_release",
 	Family: Ownership,
-	Story: "A works for 15 s on a lease of 10 s. B gets the lock at about 10 s" +
+	Summary: "A works for 15 s on a lease of 10 s. B gets the lock at about 10 s" +
 		" and works for 15 s. A unlocks at 15 s, and C waits for the lock from" +
 		" then on, for 3 s: B and C must not be inside together. (A and B are:" +
 		" overrun_overlap judges that.)",
 	Invariants: []string{ForeignRelease, TwoHolders},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			cast := s.cast("A", "B", "C")
 			a, b, c := cast[0], cast[1], cast[2]
 			s.play(func() {
@@ -64,7 +64,7 @@ func (a *actor) heldBefore(moment time.Duration) bool {
 
 // late is a moment that a fault waits for; on real servers it waits for an event
 // besides, and the moment may be any.
-func (s *storyOf) late(moment time.Duration) time.Duration {
+func (s *worldRun) late(moment time.Duration) time.Duration {
 	if !s.Exact() {
 		return time.Hour
 	}
@@ -73,7 +73,7 @@ func (s *storyOf) late(moment time.Duration) time.Duration {
 
 // soon is how long somebody waits who soon gives up; on real servers long enough
 // for a busy machine to have sent a command.
-func (s *storyOf) soon() time.Duration {
+func (s *worldRun) soon() time.Duration {
 	if !s.Exact() {
 		return second
 	}
@@ -84,12 +84,12 @@ func (s *storyOf) soon() time.Duration {
 var slowGet = Scenario{
 	Name:   "slow_get",
 	Family: Ownership,
-	Story: "A unlocks at 9.5 s. Its first command is executed at once, and the" +
+	Summary: "A unlocks at 9.5 s. Its first command is executed at once, and the" +
 		" reply comes at 12 s; its next command, if there is one, reaches the" +
 		" server at 13 s. B gets the lock at about 11 s and works on.",
 	Invariants: []string{ForeignRelease},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
@@ -113,11 +113,11 @@ var slowGet = Scenario{
 var slowRelease = Scenario{
 	Name:   "slow_release",
 	Family: Ownership,
-	Story: "The first command of A's unlock, sent at 9.5 s, reaches the server at" +
+	Summary: "The first command of A's unlock, sent at 9.5 s, reaches the server at" +
 		" 12 s. B got the lock meanwhile.",
 	Invariants: []string{ForeignRelease},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Release, 1, lab.Fault{Deliver: 12 * second, Until: b.has})
@@ -141,11 +141,11 @@ var slowRelease = Scenario{
 var lostReleaseReply = Scenario{
 	Name:   "lost_release_reply",
 	Family: Ownership,
-	Story: "The command that freed A's lock is executed and its reply is lost." +
+	Summary: "The command that freed A's lock is executed and its reply is lost." +
 		" B gets the lock. A unlocks again.",
 	Invariants: []string{ForeignRelease},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Release, a.frees, lab.Fault{LoseReply: true})
@@ -171,10 +171,10 @@ var lostReleaseReply = Scenario{
 var unlockNotHeld = Scenario{
 	Name:       "unlock_not_held",
 	Family:     Ownership,
-	Story:      "B, which never locked, unlocks while A holds the lock.",
-	Invariants: []string{ForeignRelease, ToldALie},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	Summary:    "B, which never locked, unlocks while A holds the lock.",
+	Invariants: []string{ForeignRelease, FalseSuccess},
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
 				a.begins()
@@ -187,7 +187,7 @@ var unlockNotHeld = Scenario{
 				b.mustBeDenied("B never held the lock")
 			})
 			s.judge(ForeignRelease, true)
-			s.judge(ToldALie, true)
+			s.judge(FalseSuccess, true)
 		})
 	},
 }
@@ -196,10 +196,10 @@ var unlockNotHeld = Scenario{
 func (a *actor) mustBeDenied(why string) {
 	switch err := a.release(); {
 	case err == nil:
-		a.report(ToldALie, "%s's Unlock returns no error, although %s", a.Name,
+		a.report(FalseSuccess, "%s's Unlock returns no error, although %s", a.Name,
 			why)
 	case !errors.Is(err, lock.ErrNotHeld):
-		a.story.Fail("%s's Unlock returns neither nil nor lock.ErrNotHeld: %v",
+		a.run.Fail("%s's Unlock returns neither nil nor lock.ErrNotHeld: %v",
 			a.Name, err)
 	}
 }
@@ -207,10 +207,10 @@ func (a *actor) mustBeDenied(why string) {
 var unlockExpired = Scenario{
 	Name:       "unlock_expired",
 	Family:     Ownership,
-	Story:      "A unlocks after its lease has ended, and nobody took the lock.",
-	Invariants: []string{ToldALie},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	Summary:    "A unlocks after its lease has ended, and nobody took the lock.",
+	Invariants: []string{FalseSuccess},
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a := s.actor("A")
 			over := false
 			s.play(func() {
@@ -223,7 +223,7 @@ var unlockExpired = Scenario{
 					a.release()
 				}
 			})
-			s.judge(ToldALie, over)
+			s.judge(FalseSuccess, over)
 		})
 	},
 }
@@ -231,12 +231,12 @@ var unlockExpired = Scenario{
 var lateOwnRelease = Scenario{
 	Name:   "late_own_release",
 	Family: Ownership,
-	Story: "A unlocks at 1 s; the command that frees the lock reaches the server" +
+	Summary: "A unlocks at 1 s; the command that frees the lock reaches the server" +
 		" at 16 s, and A gives up at once. A gets the lock again at about 11 s and works" +
 		" to 18 s.",
 	Invariants: []string{ForeignRelease},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a := s.actor("A")
 			again := false
 			s.start()
@@ -261,16 +261,16 @@ var lateOwnRelease = Scenario{
 var failedUnlock = Scenario{
 	Name:   "failed_unlock",
 	Family: Ownership,
-	Story: "The connection breaks before the command that frees A's lock is sent," +
+	Summary: "The connection breaks before the command that frees A's lock is sent," +
 		" at 4 s. A's Unlock says so, nothing extends the lease any more, and B" +
 		" gets the lock when it ends. Also: A unlocks again, and B gets the lock" +
 		" within 1 s.",
-	Invariants: []string{ToldALie, RenewalAfterUnlock, Orphaned},
-	tell: func(t *telling) {
+	Invariants: []string{FalseSuccess, RenewalAfterUnlock, Orphaned},
+	run: func(t *scenarioRun) {
 		if t.unreadable("whose lock it has right after a call isn't seen there") {
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			var failed time.Duration
 			kept := false
@@ -300,11 +300,11 @@ var failedUnlock = Scenario{
 				b.mustComeFree(lease+s.sooner(0, 2*second),
 					"A's Unlock has failed")
 			})
-			s.judge(ToldALie, true)
+			s.judge(FalseSuccess, true)
 			s.judge(RenewalAfterUnlock, kept)
 			s.judge(Orphaned, true)
 		})
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			freed := false
 			s.play(func() {
@@ -324,7 +324,7 @@ var failedUnlock = Scenario{
 					b.mustComeFree(s.patience(second), "A has unlocked again")
 				}
 			})
-			s.judge(ToldALie, true)
+			s.judge(FalseSuccess, true)
 			s.judge(Orphaned, freed)
 		})
 	},
@@ -346,7 +346,7 @@ func (a *actor) accept(call lab.Call, nth int) {
 // everyTry is Fault for a command and for those that come in its place: a driver
 // may send a command four times, and the lock has several nodes.
 func (a *actor) everyTry(call lab.Call, nth int, f lab.Fault) {
-	for more := range 4 * a.story.telling.settings.nodes {
+	for more := range 4 * a.run.whole.settings.nodes {
 		a.Fault(call, nth+more, f)
 		f.IfSent = true
 	}
@@ -355,8 +355,8 @@ func (a *actor) everyTry(call lab.Call, nth int, f lab.Fault) {
 // mustAdmit judges what Unlock says while the lock is still the actor's.
 func (a *actor) mustAdmit(err error) {
 	a.Step("looks", func() {
-		if a.story.Owner() == a.Name && (err == nil || errors.Is(err, lock.ErrNotHeld)) {
-			a.story.Report(ToldALie, "A's Unlock returns %s, and the server has"+
+		if a.run.Owner() == a.Name && (err == nil || errors.Is(err, lock.ErrNotHeld)) {
+			a.run.Report(FalseSuccess, "A's Unlock returns %s, and the server has"+
 				" A's lock still", outcome(err))
 		}
 	})
@@ -366,12 +366,12 @@ func (a *actor) mustAdmit(err error) {
 var compareTwice = Scenario{
 	Name:   "compare_twice",
 	Family: Ownership,
-	Story: "A unlocks at 1 s. All is executed at once but the command that frees" +
+	Summary: "A unlocks at 1 s. All is executed at once but the command that frees" +
 		" the lock, which reaches the server at 13 s. B got the lock at about" +
 		" 10 s and works until 18 s.",
 	Invariants: []string{ForeignRelease},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.everyTry(lab.Release, a.frees,

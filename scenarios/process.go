@@ -8,16 +8,16 @@ import "time"
 var twoOwnersOneProcess = Scenario{
 	Name:   "two_owners_one_process",
 	Family: Process,
-	Story: "A and A2 are owners in one process and share a client. A holds the" +
+	Summary: "A and A2 are owners in one process and share a client. A holds the" +
 		" lock until 6 s. A2 tries at 1 s, and unlocks at 2 s without having the" +
 		" lock; B, in another process, tries at 3 s. Also: A works for 15 s on a" +
 		" lease of 10 s, A2 gets the lock at about 10 s, and A unlocks at 15 s.",
 	Invariants: []string{TwoHolders, ForeignRelease},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.unreadable("which of a session's owners has the lock isn't seen there") {
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a := s.actor("A")
 			a2, b := s.beside(a, "A2"), s.actor("B")
 			s.play(func() {
@@ -47,7 +47,7 @@ var twoOwnersOneProcess = Scenario{
 			s.judge(TwoHolders, true)
 			s.judge(ForeignRelease, true)
 		})
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a := s.actor("A")
 			a2 := s.beside(a, "A2")
 			s.play(func() {
@@ -75,13 +75,13 @@ var twoOwnersOneProcess = Scenario{
 var lostLeasePassedOn = Scenario{
 	Name:   "lost_lease_passed_on",
 	Family: Process,
-	Story: "A holds the lock, and A2 and A3 wait in its process. Just after a" +
+	Summary: "A holds the lock, and A2 and A3 wait in its process. Just after a" +
 		" renewal an operator deletes the lock, and B, in another process, takes it" +
 		" and works until 12 s. A unlocks when it's told of the loss, if it is. A2" +
 		" and A3 must not be inside together with B.",
 	Invariants: []string{TwoHolders},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a := s.actor("A")
 			a2, a3, b := s.beside(a, "A2"), s.beside(a, "A3"), s.actor("B")
 			waits := func(w *actor) func() {
@@ -116,12 +116,12 @@ var lostLeasePassedOn = Scenario{
 var busyNeighbors = Scenario{
 	Name:   "busy_neighbors",
 	Family: Process,
-	Story: "Four owners of process B take the lock again and again, for 10 ms each," +
+	Summary: "Four owners of process B take the lock again and again, for 10 ms each," +
 		" and rest for about 10 ms. A, in another process, asks at 0.3 s and must get" +
 		" the lock within 2 s.",
 	Invariants: []string{Starvation},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			asks, patience := 300*time.Millisecond, s.patience(2*second)
 			// Several nodes are asked one after the other.
 			rests := 10 * time.Millisecond * time.Duration(t.settings.nodes)
@@ -149,7 +149,7 @@ var busyNeighbors = Scenario{
 // once in a while.
 func (a *actor) takeTurns(works, rests, until time.Duration,
 	enough func() bool) {
-	for n := 0; !enough() && a.story.Now() < until; n++ {
+	for n := 0; !enough() && a.run.Now() < until; n++ {
 		if a.acquire(lease) != nil {
 			return
 		}
@@ -161,7 +161,7 @@ func (a *actor) takeTurns(works, rests, until time.Duration,
 
 // mustGetIn waits for a lock that others take and give back all the time.
 func (a *actor) mustGetIn(patience time.Duration) bool {
-	asked := a.story.Now()
+	asked := a.run.Now()
 	if err := a.acquire(patience); err != nil {
 		a.report(Starvation, "%s waits since %.3f while others get the lock again"+
 			" and again: %s", a.Name, asked.Seconds(), outcome(err))
@@ -174,12 +174,12 @@ func (a *actor) mustGetIn(patience time.Duration) bool {
 var farProcess = Scenario{
 	Name:   "far_process",
 	Family: Process,
-	Story: "A and B take the lock again and again, for 200 ms each, and rest for" +
+	Summary: "A and B take the lock again and again, for 200 ms each, and rest for" +
 		" about 300 ms. C is far away: commands and replies travel for 300 ms, so" +
 		" that a round trip takes more than a twentieth of the lease. C asks three" +
 		" times, and each time must get the lock within three leases.",
 	Invariants: []string{Starvation},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.cannot("the wait of a far process is exact in virtual time only") {
 			return
 		}
@@ -191,7 +191,7 @@ var farProcess = Scenario{
 			t.verdict(DoesNotArise, Starvation)
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			cast := s.cast("A", "B", "C")
 			a, b, c := cast[0], cast[1], cast[2]
 			done := false

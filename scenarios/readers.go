@@ -13,10 +13,10 @@ import (
 var readerCrash = Scenario{
 	Name:       "reader_crash",
 	Family:     Sharing,
-	Story:      "A reads and dies. B waits to write, for up to 60 s.",
+	Summary:    "A reads and dies. B waits to write, for up to 60 s.",
 	Invariants: []string{Orphaned},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.mortal("A"), s.actor("B")
 			if !s.startSharing() {
 				return
@@ -39,16 +39,16 @@ var readerCrash = Scenario{
 var readerRenewalIsolated = Scenario{
 	Name:   "reader_renewal_isolated",
 	Family: Sharing,
-	Story: "A and B read, and B dies at 1 s. A's lease is renewed until it unlocks" +
+	Summary: "A and B read, and B dies at 1 s. A's lease is renewed until it unlocks" +
 		" at 25 s, and B's is not. C waits to write from 24 s on, and must be let in" +
 		" within 2 s of that: B's lease was over at 11 s at the latest.",
 	Invariants: []string{Orphaned, ForeignRenewal},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if !t.offers(Renewal) {
 			t.verdict(NotOffered, Orphaned, ForeignRenewal)
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
 			if !s.startSharing() {
 				return
@@ -72,7 +72,7 @@ var readerRenewalIsolated = Scenario{
 			if t.exact() { // what scores say is seen there only
 				s.judge(ForeignRenewal, t.settings.readers != nil)
 			} else {
-				t.verdict(CannotTell, ForeignRenewal)
+				t.verdict(CannotRun, ForeignRenewal)
 			}
 		})
 	},
@@ -81,12 +81,12 @@ var readerRenewalIsolated = Scenario{
 var writerNotStarved = Scenario{
 	Name:   "writer_not_starved",
 	Family: Sharing,
-	Story: "A and B read in turn for 3 s, and each begins before the other one has" +
+	Summary: "A and B read in turn for 3 s, and each begins before the other one has" +
 		" left, for a minute. C waits to write from 5 s on, and must be let in" +
 		" within a lease. Also: C gives up waiting at 2 s, or dies then, and B must be able" +
 		" to read: within 1 s, or when C's lease would be over.",
 	Invariants: []string{Starvation, LateWakeUp, Orphaned},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		readersOverlap(t)
 		if v := t.results[Starvation]; v != nil && v.Verdict == DoesNotArise {
 			return
@@ -96,8 +96,8 @@ var writerNotStarved = Scenario{
 	},
 }
 
-func readersOverlap(t *telling) {
-	t.world(func(s *story) {
+func readersOverlap(t *scenarioRun) {
+	t.world(func(s *worldRun) {
 		cast := s.cast("A", "B", "C")
 		c := cast[2]
 		if !s.startSharing() {
@@ -130,8 +130,8 @@ func readersOverlap(t *telling) {
 	})
 }
 
-func writerGivesUp(t *telling) {
-	t.world(func(s *story) {
+func writerGivesUp(t *scenarioRun) {
+	t.world(func(s *worldRun) {
 		cast := s.cast("A", "B", "C")
 		a, b, c := cast[0], cast[1], cast[2]
 		if !s.startSharing() {
@@ -168,8 +168,8 @@ func writerGivesUp(t *telling) {
 	})
 }
 
-func waitingWriterDies(t *telling) {
-	t.world(func(s *story) {
+func waitingWriterDies(t *scenarioRun) {
+	t.world(func(s *worldRun) {
 		a, b, c := s.actor("A"), s.actor("B"), s.mortal("C")
 		if !s.startSharing() {
 			return
@@ -204,13 +204,13 @@ func waitingWriterDies(t *telling) {
 var readerOverrun = Scenario{
 	Name:   "reader_overrun",
 	Family: Sharing,
-	Story: "A reads, its network is cut from 1 s to 30 s, and its process works on." +
+	Summary: "A reads, its network is cut from 1 s to 30 s, and its process works on." +
 		" B, which waits to write, is let in at about 10 s and works until 31 s. A is" +
 		" told no later than its lease ends, its RUnlock at 36 s returns ErrNotHeld," +
 		" and what it had sent for its lease lets nobody wait: C writes at 32 s.",
-	Invariants: []string{NotTold, ToldALie, Orphaned},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	Invariants: []string{NotTold, FalseSuccess, Orphaned},
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			cast := s.cast("A", "B", "C")
 			a, b, c := cast[0], cast[1], cast[2]
 			if !s.startSharing() {
@@ -225,7 +225,7 @@ var readerOverrun = Scenario{
 				a.at(36 * second)
 				if err := a.releaseRead(); b.has() &&
 					!errors.Is(err, lock.ErrNotHeld) {
-					a.report(ToldALie, "A's read lock is gone since %.3f, and its"+
+					a.report(FalseSuccess, "A's read lock is gone since %.3f, and its"+
 						" RUnlock returns %s", b.grantedAt.Seconds(), outcome(err))
 				}
 			}, func() {
@@ -245,9 +245,9 @@ var readerOverrun = Scenario{
 					" lock is long over")
 			})
 			s.judge(NotTold, b.has())
-			s.judge(ToldALie, b.has())
+			s.judge(FalseSuccess, b.has())
 			s.judge(Orphaned, b.has())
-			if !t.offers(Telling) {
+			if !t.offers(LossNotices) {
 				t.verdict(NotOffered, NotTold)
 			}
 		})
@@ -257,16 +257,16 @@ var readerOverrun = Scenario{
 var readerFailover = Scenario{
 	Name:   "reader_failover",
 	Family: Sharing,
-	Story: "A reads. The master dies before it has replicated that, the replica is" +
+	Summary: "A reads. The master dies before it has replicated that, the replica is" +
 		" promoted, and B tries to write at once. (Of several nodes, one fails" +
 		" over.)",
 	Invariants: []string{TwoHolders},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.needsOwnServers() || t.unreadable("what a replica of the store knows"+
 			" is a test of its own") {
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
 			if !s.startSharing() {

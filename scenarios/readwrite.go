@@ -23,13 +23,13 @@ func (a *actor) readWrite() lock.ReadWrite {
 
 // startSharing is start for a scenario of this family. It is false when there is
 // nothing to run.
-func (s *storyOf) startSharing() bool {
+func (s *worldRun) startSharing() bool {
 	s.start()
 	if len(s.Failures()) > 0 || s.actors[0].readWrite() != nil {
 		return true
 	}
 	s.played = true
-	s.telling.verdict(DoesNotArise, s.telling.scenario.Invariants...)
+	s.whole.verdict(DoesNotArise, s.whole.scenario.Invariants...)
 	return false
 }
 
@@ -39,11 +39,11 @@ func (a *actor) warmReads(l lock.Lock) error {
 	if !ok {
 		return nil
 	}
-	if granted, err := rw.TryRLock(a.story.Context()); err != nil || !granted {
+	if granted, err := rw.TryRLock(a.run.Context()); err != nil || !granted {
 		return fmt.Errorf("a free lock on a healthy server can't be read by %s:"+
 			" %v, %w", a.Name, granted, err)
 	}
-	if err := rw.RUnlock(a.story.Context()); err != nil {
+	if err := rw.RUnlock(a.run.Context()); err != nil {
 		return fmt.Errorf("%s can't release a read lock that it holds: %w", a.Name,
 			err)
 	}
@@ -53,7 +53,7 @@ func (a *actor) warmReads(l lock.Lock) error {
 // tryRead calls TryRLock.
 func (a *actor) tryRead() (bool, error) {
 	a.Step("TryRLock", func() { a.Begin(lab.Acquire) })
-	granted, err := a.readWrite().TryRLock(a.story.Context())
+	granted, err := a.readWrite().TryRLock(a.run.Context())
 	a.Step("TryRLock returns", func() {
 		a.reading(granted && err == nil)
 		if err != nil {
@@ -81,7 +81,7 @@ func (a *actor) acquireRead(patience time.Duration) error {
 // mustRead is acquireRead in scenarios that begin with it.
 func (a *actor) mustRead() {
 	if err := a.acquireRead(lease); err != nil {
-		a.story.Fail("%s can't read-lock a free lock: %v", a.Name, err)
+		a.run.Fail("%s can't read-lock a free lock: %v", a.Name, err)
 		a.quit()
 	}
 }
@@ -92,7 +92,7 @@ func (a *actor) reading(ok bool) {
 	if !ok {
 		return
 	}
-	a.readAt = a.story.Now()
+	a.readAt = a.run.Now()
 	a.reads++
 	if a.reads+a.depth == 1 {
 		a.holding = a.EnterSharedAs(a.owner, a.lost())
@@ -114,13 +114,13 @@ func (a *actor) goOnReading() {
 func (a *actor) releaseRead() error {
 	a.Step("RUnlock", func() {
 		a.Begin(lab.Release)
-		a.freedAt, a.freed = a.story.Now(), false
+		a.freedAt, a.freed = a.run.Now(), false
 		a.reads = max(a.reads-1, 0)
 		if a.reads+a.depth == 0 {
 			a.LeaveAs(a.owner)
 		}
 	})
-	err := a.readWrite().RUnlock(a.story.Context())
+	err := a.readWrite().RUnlock(a.run.Context())
 	a.Step("RUnlock returns", func() {
 		a.freed = true
 		a.Begin(lab.Renewal)
@@ -134,7 +134,7 @@ func (a *actor) releaseRead() error {
 func (a *actor) mustBeLetIn(acquire func(time.Duration) error,
 	release func() error, left *actor, within time.Duration) {
 	err := acquire(lease)
-	if late := a.story.Now() - left.freedAt; err != nil || late > within {
+	if late := a.run.Now() - left.freedAt; err != nil || late > within {
 		a.report(LateWakeUp, "%s has left at %.3f, and %s, which waits, is let in"+
 			" %.3f s later: %s", left.Name, left.freedAt.Seconds(), a.Name,
 			late.Seconds(), outcome(err))
@@ -147,11 +147,11 @@ func (a *actor) mustBeLetIn(acquire func(time.Duration) error,
 var readersTogether = Scenario{
 	Name:   "readers_together",
 	Family: Sharing,
-	Story: "A, B and C take the read lock at 0, 1 and 2 s and read until 4 s." +
+	Summary: "A, B and C take the read lock at 0, 1 and 2 s and read until 4 s." +
 		" Also: while A reads, B waits to write, and A takes the read lock again.",
 	Invariants: []string{Unavailable, SelfDeadlock},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			cast := s.cast("A", "B", "C")
 			if !s.startSharing() {
 				return
@@ -184,7 +184,7 @@ var readersTogether = Scenario{
 			t.verdict(NotOffered, SelfDeadlock)
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
 			if !s.startSharing() {
@@ -218,12 +218,12 @@ var readersTogether = Scenario{
 var writerExcludes = Scenario{
 	Name:   "writer_excludes",
 	Family: Sharing,
-	Story: "A writes until 3 s. B tries to read at 1 s, waits to read from 2 s on," +
+	Summary: "A writes until 3 s. B tries to read at 1 s, waits to read from 2 s on," +
 		" and is let in within 1 s of A's Unlock. The same with A reading and B" +
 		" writing.",
 	Invariants: []string{TwoHolders, LateWakeUp},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
 			if !s.startSharing() {
@@ -246,7 +246,7 @@ var writerExcludes = Scenario{
 			s.judge(TwoHolders, true)
 			s.judge(LateWakeUp, true)
 		})
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
 			if !s.startSharing() {
@@ -275,12 +275,12 @@ var writerExcludes = Scenario{
 var upgrade = Scenario{
 	Name:   "upgrade",
 	Family: Sharing,
-	Story: "A reads, alone, and asks for the write lock: it must be told within 5 s" +
+	Summary: "A reads, alone, and asks for the write lock: it must be told within 5 s" +
 		" whether it has it. Also: A and B read, and both ask.",
 	Invariants: []string{SelfDeadlock, TwoHolders},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		for _, names := range [][]string{{"A"}, {"A", "B"}} {
-			t.world(func(s *story) {
+			t.world(func(s *worldRun) {
 				cast := s.cast(names...)
 				if !s.startSharing() {
 					return
@@ -319,12 +319,12 @@ var upgrade = Scenario{
 var downgrade = Scenario{
 	Name:   "downgrade",
 	Family: Sharing,
-	Story: "A writes, takes the read lock as well, and unlocks at 2 s. It reads" +
+	Summary: "A writes, takes the read lock as well, and unlocks at 2 s. It reads" +
 		" until 8 s, and where the lease is renewed until 15 s. B waits to write" +
 		" from 1 s on, and must not be let in before.",
 	Invariants: []string{TwoHolders, SelfDeadlock},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			cast := s.cast("A", "B")
 			a, b := cast[0], cast[1]
 			if !s.startSharing() {

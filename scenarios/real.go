@@ -21,20 +21,21 @@ type onReal struct {
 	form  func(string) string // makes a key of a unique name; nil: the name
 }
 
-// OnServers tells the stories on real servers, one a node, in real time: the ten
-// seconds of a story's lease last three, so that a busy machine tells the same
-// story. What a real server can't take part in is left out; Report says which.
+// OnServers runs the scenarios on real servers, one a node, in real time: the
+// ten seconds of a scenario's lease last three, so that a busy machine runs the
+// same scenario. What a real server can't take part in is left out; Report says
+// which.
 func OnServers(all ...RealServer) Option {
 	return OnServersOf(&fixed{all: all, free: make(chan struct{}, 1)})
 }
 
-// OnServersOf is OnServers with as many stories at the same time as there are
+// OnServersOf is OnServers with as many scenarios at the same time as there are
 // servers for. They may be Stores.
 func OnServersOf(all RealServers) Option {
 	return func(s *settings) { s.pool = all }
 }
 
-// fixed lends the same servers to one story after the other.
+// fixed lends the same servers to one scenario after the other.
 type fixed struct {
 	all  []RealServer
 	free chan struct{} // has an element while somebody has them
@@ -59,7 +60,7 @@ func (f *fixed) Return([]RealServer) { <-f.free }
 func runReal(t *testing.T, build Build, s settings) Report {
 	t.Helper()
 	selected := s.catalogue()
-	told := make([][]Result, len(selected))
+	reports := make([][]Result, len(selected))
 	var running sync.WaitGroup
 	var hopeless atomic.Pointer[string]
 	for i, scenario := range selected {
@@ -79,11 +80,11 @@ func runReal(t *testing.T, build Build, s settings) Report {
 				if after := hopeless.Load(); after != nil {
 					t.Skip("after the failure of " + *after)
 				}
-				results, err := tell(t, scenario, build, s)
+				results, err := runScenario(t, scenario, build, s)
 				for n := 0; n < 2 && err == nil && s.missed(results); n++ {
-					t.Logf("%s, which has a flaw, did not arise, and is told"+
+					t.Logf("%s, which has a flaw, did not arise, and is run"+
 						" again", scenario.Name)
-					results, err = tell(t, scenario, build, s)
+					results, err = runScenario(t, scenario, build, s)
 				}
 				s.heard(scenario, results, err)
 				if isUnfit(err) {
@@ -96,12 +97,12 @@ func runReal(t *testing.T, build Build, s settings) Report {
 				for _, r := range results {
 					judge(t, r, s)
 				}
-				told[i] = results
+				reports[i] = results
 			})
 		})
 	}
 	running.Wait()
-	return slices.Concat(told...)
+	return slices.Concat(reports...)
 }
 
 // missed says whether a declared flaw could not show, because its situation did
@@ -112,8 +113,8 @@ func (s *settings) missed(results []Result) bool {
 	})
 }
 
-// realLease is how long the ten seconds of a story's lease last when it is told
-// for the n-th time, counted from 0.
+// realLease is how long the ten seconds of a scenario's lease last when it is
+// run for the n-th time, counted from 0.
 func (r *onReal) realLease(n int) time.Duration {
 	lease := r.lease
 	if lease == 0 {
@@ -139,8 +140,8 @@ func (r *onReal) realKey() string {
 	return name
 }
 
-// unreadable says that a story can't be told where commands don't show what they
-// do to the lock: on a store that is no Redis.
-func (t *telling) unreadable(why string) bool {
+// unreadable says that a scenario can't be run where commands don't show what
+// they do to the lock: on a store that is no Redis.
+func (t *scenarioRun) unreadable(why string) bool {
 	return !t.readable() && t.cannot(why)
 }

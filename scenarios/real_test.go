@@ -35,7 +35,7 @@ func own(t *testing.T) {
 	t.Parallel()
 }
 
-// eachRung tells scenarios against every rung. A worker, which is this test once
+// eachRung runs scenarios against every rung. A worker, which is this test once
 // more, comes no further than to Work and needs no servers.
 func eachRung(t *testing.T, on func(ladder.Rung) scenarios.RealServers,
 	options ...scenarios.Option) {
@@ -45,19 +45,19 @@ func eachRung(t *testing.T, on func(ladder.Rung) scenarios.RealServers,
 			t.Parallel()
 			var virtual scenarios.Report
 			t.Run("in virtual time", func(t *testing.T) {
-				virtual = laddertest.Tell(t, rung.Name, false)
+				virtual = laddertest.Scenarios(t, rung.Name, false)
 			})
 			servers := on(rung)
-			told := func(more ...scenarios.Option) scenarios.Report {
+			run := func(more ...scenarios.Option) scenarios.Report {
 				return scenarios.Run(t, rung.Build, slices.Concat(options,
 					laddertest.Options(rung), more,
 					[]scenarios.Option{scenarios.OnServersOf(servers)})...)
 			}
-			real := told()
-			if virtual != nil { // else -run names other stories
+			real := run()
+			if virtual != nil { // else -run names other scenarios
 				laddertest.SameVerdicts(t, real, virtual,
 					func(name string) scenarios.Report {
-						return told(scenarios.Only(name))
+						return run(scenarios.Only(name))
 					})
 			}
 		})
@@ -84,10 +84,10 @@ var forms = map[string]func(string) string{
 }
 
 // A cluster is one node to a lock: its client learns which master has the key.
-// What is told here is what a client of a cluster does differently: it finds the
+// What is run here is what a client of a cluster does differently: it finds the
 // key's master, repeats commands after errors of the network, and subscribes at
-// one of several masters. The other stories are about the lock alone. The
-// stories that kill or flush a server are not told, because all rungs share the
+// one of several masters. The other scenarios are about the lock alone. The
+// scenarios that kill or flush a server are not run, because all rungs share the
 // cluster; and a master that comes back refuses for two seconds, so that hardly
 // a lease outlives it.
 //

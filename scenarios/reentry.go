@@ -13,16 +13,16 @@ import (
 var nested = Scenario{
 	Name:   "nested",
 	Family: Reentrant,
-	Story: "A takes the lock and calls a function that locks through the same" +
+	Summary: "A takes the lock and calls a function that locks through the same" +
 		" handle, with a deadline of 5 s. The inner unlock must not free the" +
 		" outer lock, and the fencing token stays.",
 	Invariants: []string{SelfDeadlock, ForeignRelease, WrongToken},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if !t.offers(Reentry) {
 			t.verdict(NotOffered, t.scenario.Invariants...)
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			entered, failed := false, false
 			s.play(func() {
@@ -76,9 +76,9 @@ var nested = Scenario{
 func (a *actor) enterAgain(patience time.Duration) bool {
 	ctx, cancel := a.within(patience)
 	defer cancel()
-	asked := a.story.Now()
+	asked := a.run.Now()
 	err := a.acquireWith(ctx)
-	switch late := a.story.Now() - asked - patience; {
+	switch late := a.run.Now() - asked - patience; {
 	case err == nil && late > second:
 		a.report(SelfDeadlock, "%s waits for a lock whose owner is %s itself,"+
 			" and its Lock returns %v after its deadline", a.Name, a.Name, late)
@@ -90,7 +90,7 @@ func (a *actor) enterAgain(patience time.Duration) bool {
 		a.report(SelfDeadlock, "%s waits for a lock whose owner is %s itself",
 			a.Name, a.Name)
 	default:
-		a.story.Fail("%s locks again through its handle and is told: %v",
+		a.run.Fail("%s locks again through its handle and is told: %v",
 			a.Name, err)
 	}
 	return false
@@ -105,7 +105,7 @@ func (a *actor) mustKeep(token uint64) {
 }
 
 // follows says whether a fencing token may be that of the grant after another's.
-func (t *telling) follows(before, token uint64) bool {
+func (t *scenarioRun) follows(before, token uint64) bool {
 	if t.settings.counted {
 		return token == before+1
 	}
@@ -115,13 +115,13 @@ func (t *telling) follows(before, token uint64) bool {
 var lostReply = Scenario{
 	Name:   "lost_reply",
 	Family: Reentrant,
-	Story: "B takes the lock and releases it. Then A's acquire is executed and" +
+	Summary: "B takes the lock and releases it. Then A's acquire is executed and" +
 		" its reply is lost (of several nodes: on one). If the first attempt was" +
 		" not granted, A locks again with a deadline of 5 s. A unlocks once; B" +
 		" tries. The token is the granted one.",
-	Invariants: []string{SelfDeadlock, Orphaned, WrongToken, ToldALie},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	Invariants: []string{SelfDeadlock, Orphaned, WrongToken, FalseSuccess},
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			var ready, held, freed, done bool
 			var before, token uint64
@@ -173,7 +173,7 @@ var lostReply = Scenario{
 			s.judge(SelfDeadlock, true)
 			s.judge(Orphaned, freed)
 			s.judge(WrongToken, freed && a.fenced())
-			s.judge(ToldALie, true)
+			s.judge(FalseSuccess, true)
 		})
 	},
 }
@@ -183,9 +183,9 @@ var lostReply = Scenario{
 // is told that the lock is taken; that is not the lock's doing.
 func (a *actor) mustDoubt(err error) {
 	a.Step("looks", func() {
-		if s := a.story; err == nil && s.Owner() == a.Name &&
-			!s.telling.repeats() {
-			s.Report(ToldALie, "A's TryLock says that the lock is another one's,"+
+		if s := a.run; err == nil && s.Owner() == a.Name &&
+			!s.whole.repeats() {
+			s.Report(FalseSuccess, "A's TryLock says that the lock is another one's,"+
 				" and the server has it as A's")
 		}
 	})
@@ -194,16 +194,16 @@ func (a *actor) mustDoubt(err error) {
 var failedInnerUnlock = Scenario{
 	Name:   "failed_inner_unlock",
 	Family: Reentrant,
-	Story: "A takes the lock twice through the same handle. The connection breaks" +
+	Summary: "A takes the lock twice through the same handle. The connection breaks" +
 		" when A unlocks the inner level at 2 s. B is refused at 12 s. A unlocks" +
 		" the outer level once, at 14 s, and B gets the lock within 1 s.",
 	Invariants: []string{TwoHolders, Orphaned},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if !t.offers(Reentry) {
 			t.verdict(NotOffered, t.scenario.Invariants...)
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			// A lock that isn't renewed must live until B has tried.
 			tries, leaves := 12*second, 14*second
@@ -249,11 +249,11 @@ var failedInnerUnlock = Scenario{
 var heldToken = Scenario{
 	Name:   "held_token",
 	Family: Reentrant,
-	Story: "A takes the lock and asks for it again at 1 s, with TryLock through the" +
+	Summary: "A takes the lock and asks for it again at 1 s, with TryLock through the" +
 		" same handle, and is refused. The lock that A holds is the same as" +
 		" before: it is renewed, where it would be, and A can release it.",
-	Invariants: []string{TwoHolders, ToldALie},
-	tell: func(t *telling) {
+	Invariants: []string{TwoHolders, FalseSuccess},
+	run: func(t *scenarioRun) {
 		if t.unreadable("whose lock it has right after a call isn't seen there") {
 			return
 		}
@@ -261,7 +261,7 @@ var heldToken = Scenario{
 		if t.offers(Renewal) {
 			works = 15 * second
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			refused := false
 			s.play(func() {
@@ -286,7 +286,7 @@ var heldToken = Scenario{
 				}
 			})
 			s.judge(TwoHolders, refused)
-			s.judge(ToldALie, refused)
+			s.judge(FalseSuccess, refused)
 		})
 	},
 }
@@ -294,13 +294,13 @@ var heldToken = Scenario{
 var refusedByItself = Scenario{
 	Name:   "refused_by_itself",
 	Family: Reentrant,
-	Story: "A's acquire is executed and its reply is lost. A locks again, and must" +
+	Summary: "A's acquire is executed and its reply is lost. A locks again, and must" +
 		" have the lock within a lease: what it left behind may refuse it for no" +
 		" longer. Also: the server then evicts every key but the lock's own. Also:" +
 		" A is granted the lock too late (on several nodes: each answers after" +
 		" 2.9 s), and the release of it never reaches the server.",
 	Invariants: []string{SelfDeadlock},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		leavesBehind(t, false)
 		if t.exact() {
 			leavesBehind(t, true)
@@ -309,9 +309,9 @@ var refusedByItself = Scenario{
 	},
 }
 
-// leavesBehind tells refused_by_itself of a lost reply.
-func leavesBehind(t *telling, evicts bool) {
-	t.world(func(s *story) {
+// leavesBehind runs refused_by_itself with a lost reply.
+func leavesBehind(t *scenarioRun, evicts bool) {
+	t.world(func(s *worldRun) {
 		a := s.actor("A")
 		s.start()
 		a.Fault(lab.Acquire, a.grants, lab.Fault{LoseReply: true})
@@ -333,9 +333,9 @@ func leavesBehind(t *telling, evicts bool) {
 	}, pollEvery(500*time.Millisecond))
 }
 
-// lateAndLeft tells refused_by_itself of a grant that came too late.
-func lateAndLeft(t *telling) {
-	t.world(func(s *story) {
+// lateAndLeft runs refused_by_itself with a grant that came too late.
+func lateAndLeft(t *scenarioRun) {
+	t.world(func(s *worldRun) {
 		a := s.actor("A")
 		s.start()
 		if t.settings.nodes > 1 {

@@ -13,11 +13,11 @@ import (
 var hungWorker = Scenario{
 	Name:   "hung_worker",
 	Family: Loss,
-	Story: "A's worker hangs forever, and its process lives. B waits for ten" +
+	Summary: "A's worker hangs forever, and its process lives. B waits for ten" +
 		" minutes.",
 	Invariants: []string{Orphaned},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
 				a.begins()
@@ -38,12 +38,12 @@ const afterRenewal = 3400 * time.Millisecond
 var lostLeaseTold = Scenario{
 	Name:   "lost_lease_told",
 	Family: Loss,
-	Story: "An operator deletes the key just after a renewal, while A works. A is" +
+	Summary: "An operator deletes the key just after a renewal, while A works. A is" +
 		" told within half a lease, and its Unlock returns ErrNotHeld. To lock" +
 		" again does not pass as re-entry.",
-	Invariants: []string{NotTold, ToldALie},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	Invariants: []string{NotTold, FalseSuccess},
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a := s.actor("A")
 			s.operator(func(o *actor) {
 				o.at(afterRenewal)
@@ -52,7 +52,7 @@ var lostLeaseTold = Scenario{
 			s.play(func() {
 				a.begins()
 				a.at(afterRenewal)
-				if a.awaitLoss(afterRenewal+lease/2) == 0 && t.offers(Telling) {
+				if a.awaitLoss(afterRenewal+lease/2) == 0 && t.offers(LossNotices) {
 					a.report(NotTold, "A's lease is gone since %.3f, and half a"+
 						" lease later it has not been told",
 						afterRenewal.Seconds())
@@ -60,9 +60,9 @@ var lostLeaseTold = Scenario{
 				a.mustBeDenied("the lock was deleted under it")
 			})
 			s.judge(NotTold, true)
-			s.judge(ToldALie, true)
+			s.judge(FalseSuccess, true)
 		})
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a := s.actor("A")
 			s.operator(func(o *actor) {
 				o.at(afterRenewal)
@@ -77,23 +77,23 @@ var lostLeaseTold = Scenario{
 				a.release()
 				a.Step("looks", func() {
 					if s.Owner() != "-" {
-						s.Report(ToldALie, "A lost the lock, locked and unlocked"+
+						s.Report(FalseSuccess, "A lost the lock, locked and unlocked"+
 							" once, and has it still: the loss passed as"+
 							" re-entry")
 					}
 				})
 			})
-			s.judge(ToldALie, true)
+			s.judge(FalseSuccess, true)
 		})
-		if !t.offers(Telling) {
+		if !t.offers(LossNotices) {
 			t.verdict(NotOffered, NotTold)
 		}
 	},
 }
 
 // deleteLock removes the lock from every node.
-func (s *storyOf) deleteLock() {
-	for i := range s.telling.settings.nodes {
+func (s *worldRun) deleteLock() {
+	for i := range s.whole.settings.nodes {
 		s.Node(i).Delete()
 	}
 }
@@ -101,11 +101,11 @@ func (s *storyOf) deleteLock() {
 var renewalAfterUnlock = Scenario{
 	Name:   "renewal_after_unlock",
 	Family: Loss,
-	Story: "A works for 4 s and unlocks. B takes the lock and works. A sends" +
+	Summary: "A works for 4 s and unlocks. B takes the lock and works. A sends" +
 		" nothing more for five minutes but keep-alives. Where the lease is" +
 		" renewed, also: a renewal is on its way when A unlocks.",
 	Invariants: []string{RenewalAfterUnlock},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		renewalThenUnlock(t, lab.Fault{})
 		if t.offers(Renewal) && t.exact() {
 			renewalThenUnlock(t, lab.Fault{Deliver: 4500 * time.Millisecond})
@@ -113,10 +113,10 @@ var renewalAfterUnlock = Scenario{
 	},
 }
 
-// renewalThenUnlock tells renewal_after_unlock with a fate for the renewal that
+// renewalThenUnlock runs renewal_after_unlock with a fate for the renewal that
 // comes before the unlock.
-func renewalThenUnlock(t *telling, renewal lab.Fault) {
-	t.world(func(s *story) {
+func renewalThenUnlock(t *scenarioRun, renewal lab.Fault) {
+	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		unlocked := 0
 		s.start()
@@ -153,12 +153,12 @@ func renewalThenUnlock(t *telling, renewal lab.Fault) {
 var renewalReacquires = Scenario{
 	Name:   "renewal_reacquires",
 	Family: Loss,
-	Story: "A's key vanishes while A works. B locks and unlocks before A's next" +
+	Summary: "A's key vanishes while A works. B locks and unlocks before A's next" +
 		" renewal: the key stays free. Also: B still holds the lock when A's" +
 		" renewal comes, and its grant and lease are untouched.",
 	Invariants: []string{Orphaned, ForeignRenewal},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			deleted := false
 			s.operator(func(o *actor) {
@@ -189,7 +189,7 @@ var renewalReacquires = Scenario{
 			})
 			s.judge(Orphaned, a.Sent(lab.Renewal) > 0)
 		})
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			deleted := false
 			s.operator(func(o *actor) {
@@ -219,13 +219,13 @@ var renewalReacquires = Scenario{
 var partitionedHolder = Scenario{
 	Name:   "partitioned_holder",
 	Family: Loss,
-	Story: "A's network is cut from 1 s to 30 s, and its process works on. B gets" +
+	Summary: "A's network is cut from 1 s to 30 s, and its process works on. B gets" +
 		" the lock at about 10 s. A is told no later than its lease ends at the" +
 		" server, although the reply to its acquire took 15 ms. Also: the" +
 		" network is cut at 5 s, and the reply to a renewal took so long.",
 	Invariants: []string{NotTold},
-	tell: func(t *telling) {
-		if !t.offers(Telling) {
+	run: func(t *scenarioRun) {
+		if !t.offers(LossNotices) {
 			t.verdict(NotOffered, NotTold)
 			return
 		}
@@ -236,10 +236,10 @@ var partitionedHolder = Scenario{
 	},
 }
 
-// holderIsCutOff tells partitioned_holder with the cut at a moment after a slow
+// holderIsCutOff runs partitioned_holder with the cut at a moment after a slow
 // reply to a command of a kind.
-func holderIsCutOff(t *telling, cut time.Duration, slow lab.Call) {
-	t.world(func(s *story) {
+func holderIsCutOff(t *scenarioRun, cut time.Duration, slow lab.Call) {
+	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		var ends, told time.Duration
 		s.start()
@@ -275,17 +275,17 @@ func holderIsCutOff(t *telling, cut time.Duration, slow lab.Call) {
 }
 
 var renewalFailsOnce = Scenario{
-	Name:   "renewal_fails_once",
-	Family: Loss,
-	Story:  "One renewal meets a connection error. A works for 15 s while B waits.",
+	Name:    "renewal_fails_once",
+	Family:  Loss,
+	Summary: "One renewal meets a connection error. A works for 15 s while B waits.",
 
 	Invariants: []string{TwoHolders},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if !t.offers(Renewal) {
 			t.verdict(NotOffered, TwoHolders)
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Renewal, 1, lab.Fault{Refuse: true})
@@ -309,15 +309,15 @@ var renewalFailsOnce = Scenario{
 var unlockIsNoLoss = Scenario{
 	Name:   "unlock_is_no_loss",
 	Family: Loss,
-	Story: "A works for 4 s and unlocks. B takes the lock. Lost of A's acquisition" +
+	Summary: "A works for 4 s and unlocks. B takes the lock. Lost of A's acquisition" +
 		" is open, right after the Unlock and two leases later.",
-	Invariants: []string{ToldALie},
-	tell: func(t *telling) {
-		if !t.offers(Telling) {
-			t.verdict(NotOffered, ToldALie)
+	Invariants: []string{FalseSuccess},
+	run: func(t *scenarioRun) {
+		if !t.offers(LossNotices) {
+			t.verdict(NotOffered, FalseSuccess)
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			released := false
 			s.play(func() {
@@ -329,7 +329,7 @@ var unlockIsNoLoss = Scenario{
 					24 * second} {
 					a.at(moment)
 					if closed(lost) || closed(a.lost()) {
-						a.report(ToldALie, "A has unlocked, and Lost says that"+
+						a.report(FalseSuccess, "A has unlocked, and Lost says that"+
 							" it has lost the lock")
 						return
 					}
@@ -341,7 +341,7 @@ var unlockIsNoLoss = Scenario{
 				b.at(24 * second)
 				b.release()
 			})
-			s.judge(ToldALie, released)
+			s.judge(FalseSuccess, released)
 		})
 	},
 }
@@ -359,11 +359,11 @@ func closed(c <-chan struct{}) bool {
 var renewalHangs = Scenario{
 	Name:   "renewal_hangs",
 	Family: Loss,
-	Story: "One renewal hangs: it's neither executed nor answered, and everything" +
+	Summary: "One renewal hangs: it's neither executed nor answered, and everything" +
 		" after it works. A works for 15 s while B waits. Also: from the grant" +
 		" on, every other reply to A takes a tenth of the lease.",
 	Invariants: []string{TwoHolders},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if !t.offers(Renewal) {
 			t.verdict(NotOffered, TwoHolders)
 			return
@@ -373,9 +373,9 @@ var renewalHangs = Scenario{
 	},
 }
 
-// oneRenewalHangs tells renewal_hangs with replies that take so long.
-func oneRenewalHangs(t *telling, reply time.Duration) {
-	t.world(func(s *story) {
+// oneRenewalHangs runs renewal_hangs with replies that take so long.
+func oneRenewalHangs(t *scenarioRun, reply time.Duration) {
+	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
 		a.Fault(lab.Renewal, 1, lab.Fault{Hang: true})

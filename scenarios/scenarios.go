@@ -1,6 +1,7 @@
-// Package scenarios tells the shared stories against any lock. Each story is a
-// short script of a few clients, with invariants of its own: a crash while the
-// lock is held, work that takes longer than the lease, a slow reply, a failover.
+// Package scenarios runs the shared scenarios against any lock. Each of them is
+// a short script of a few clients, with invariants of its own: a crash while
+// the lock is held, work that takes longer than the lease, a slow reply, a
+// failover.
 //
 // Run them against your own lock with Run. Time is virtual and the network is
 // the lab's, so that the whole catalogue takes well under a second.
@@ -38,23 +39,23 @@ type (
 	// Entry is one line of a timeline.
 	Entry = lab.Entry
 
-	// RealServer is a server that stories may be told on; OwnServer is one that
+	// RealServer is a server that scenarios may run on; OwnServer is one that
 	// may be killed, stopped and restarted for them.
 	RealServer = lab.Server
 	OwnServer  = lab.OwnServer
 
-	// RealServers lends servers to stories that are told at the same time.
+	// RealServers lends servers to scenarios that run at the same time.
 	RealServers = lab.Pool
 
-	// Store is a server of another kind than Redis. Locks on it are built without
-	// Nodes, and connect with Env.Dial. OwnStore is one that may be killed, stopped
-	// and restarted; Frames cut its protocol.
+	// Store is a server of another kind than Redis. Locks on it are built
+	// without Nodes, and connect with Env.Dial. OwnStore is one that may be
+	// killed, stopped and restarted; Frames cut its protocol.
 	Store    = lab.Store
 	OwnStore = lab.OwnStore
 	Frames   = lab.Frames
 )
 
-// The invariants of the stories.
+// The invariants of the scenarios.
 const (
 	TwoHolders     = lab.TwoHolders     // two clients believe to hold the lock
 	ForeignRelease = lab.ForeignRelease // a command ends another one's grant
@@ -65,7 +66,7 @@ const (
 	Orphaned           = "orphaned"             // free, yet nobody can have it
 	SelfDeadlock       = "self-deadlock"        // the owner waits for itself
 	NotTold            = "not told"             // the holder learns nothing of its loss
-	ToldALie           = "false success"        // an answer that the server denies
+	FalseSuccess       = "false success"        // an answer that the server denies
 	WrongToken         = "wrong token"          // the fencing token is not the grant's
 	RenewalAfterUnlock = "renewal after unlock" // something is sent for a lock given back
 	Unavailable        = "unavailable"          // refused, though it could be granted
@@ -81,38 +82,38 @@ const (
 // Feature is something that a lock may decline to offer.
 type Feature string
 
-// The features that stories ask for.
+// The features that scenarios ask for.
 const (
-	Reentry Feature = "re-entry" // lock again through the same handle
-	Renewal Feature = "renewal"  // the lease is renewed while the lock is held
-	Telling Feature = "lost"     // Lost, see LossNotifier
+	Reentry     Feature = "re-entry" // lock again through the same handle
+	Renewal     Feature = "renewal"  // the lease is renewed while the lock is held
+	LossNotices Feature = "lost"     // Lost, see LossNotifier
 
 	// FixedLeases says that the option FixedLease turns renewal off.
 	FixedLeases Feature = "fixed lease"
 )
 
-var features = []Feature{Reentry, Renewal, Telling, FixedLeases}
+var features = []Feature{Reentry, Renewal, LossNotices, FixedLeases}
 
-// Verdict is the outcome of a story for one invariant.
+// Verdict is the outcome of a scenario for one invariant.
 type Verdict string
 
 // The verdicts.
 const (
 	Holds        Verdict = "holds"
 	Breaks       Verdict = "breaks"
-	DoesNotArise Verdict = "does not arise" // the story could not happen
+	DoesNotArise Verdict = "does not arise" // the scenario could not happen
 	NotOffered   Verdict = "not offered"    // it needs a declined feature
-	CannotTell   Verdict = "can't be told"  // not on a real server
+	CannotRun    Verdict = "can't be run"   // not on a real server
 )
 
-// Result is what one story says of one invariant.
+// Result is what one scenario says of one invariant.
 type Result struct {
 	Scenario  string
 	Invariant string
 	Verdict   Verdict
 	Event     string   // what broke it: when, who, which command
 	Assertion string   // the failed assertion, with the timeline up to the break
-	Timeline  string   // all that was recorded, in the telling that was judged
+	Timeline  string   // all that was recorded, in the run that was judged
 	Sequence  []*Entry // the same, a line each
 	BrokenAt  int      // the index in Sequence of the entry that broke it
 }
@@ -184,16 +185,16 @@ func Keys(of func(key string) []string) Option {
 	return func(s *settings) { s.keys = of }
 }
 
-// Readers tells which sorted set holds the readers of a ReadWrite lock: members,
-// each with the end of its lease, in milliseconds, as its score. Timelines then say
-// who holds the lock while it is read, and what is done to a reader's lease by
-// others is judged.
+// Readers tells which sorted set holds the readers of a ReadWrite lock:
+// members, each with the end of its lease, in milliseconds, as its score.
+// Timelines then say who holds the lock while it is read, and what is done to a
+// reader's lease by others is judged.
 func Readers(of func(key string) string) Option {
 	return func(s *settings) { s.readers = of }
 }
 
-// Keeps tells which Redis keys of a lock stay on purpose when nobody holds it and
-// have no TTL, such as the counter of its fencing tokens.
+// Keeps tells which Redis keys of a lock stay on purpose when nobody holds it
+// and have no TTL, such as the counter of its fencing tokens.
 func Keeps(of func(key string) []string) Option {
 	return func(s *settings) { s.keeps = of }
 }
@@ -218,7 +219,7 @@ func LeaseInValue(end func(value string) (time.Time, bool)) Option {
 // Red lets every failed assertion through, declared or not.
 func Red(red bool) Option { return func(s *settings) { s.red = red } }
 
-// FullSize tells the oversell story with 1000 clients and a stock of 100.
+// FullSize runs the scenario oversell with 1000 clients and a stock of 100.
 func FullSize(full bool) Option { return func(s *settings) { s.full = full } }
 
 // Each is called with the results of each scenario as soon as it has ended, or with
@@ -253,12 +254,13 @@ func (s *settings) catalogue() []Scenario {
 	})
 }
 
-// Run tells every story of the catalogue against the locks that build makes, a
-// subtest each, named like the story. It fails the test when the lock breaks an
-// invariant that is not declared as a flaw, holds one that is, or fails in any
-// other way. A lock that can't be built, that does not work where nothing goes
-// wrong, or that is stuck, is told once: the stories that follow are skipped.
-// When what broke is not what was declared, Run prints a list to declare it by.
+// Run runs every scenario of the catalogue against the locks that build makes,
+// a subtest each, named like the scenario. It fails the test when the lock
+// breaks an invariant that is not declared as a flaw, holds one that is, or
+// fails in any other way. A lock that can't be built, that does not work where
+// nothing goes wrong, or that is stuck, is reported once: the scenarios that
+// follow are skipped. When what broke is not what was declared, Run prints a
+// list to declare it by.
 func Run(t *testing.T, build Build, opts ...Option) Report {
 	t.Helper()
 	s := settings{nodes: 1}
@@ -284,7 +286,7 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 			if hopeless != "" {
 				t.Skip("after the failure of " + hopeless)
 			}
-			results, err := tell(t, scenario, build, s)
+			results, err := runScenario(t, scenario, build, s)
 			s.heard(scenario, results, err)
 			if errors.Is(err, order.ErrStuck) || isUnfit(err) {
 				hopeless = scenario.Name // a stuck lock still runs, besides
@@ -369,7 +371,7 @@ func (s *settings) check(build Build) error {
 	for _, f := range s.declined {
 		if !slices.Contains(features, f) {
 			return fmt.Errorf("the lock is declared to be without %q, the"+
-				" features are %q, %q, %q and %q", f, Reentry, Renewal, Telling,
+				" features are %q, %q, %q and %q", f, Reentry, Renewal, LossNotices,
 				FixedLeases)
 		}
 	}
@@ -416,21 +418,21 @@ func judge(t *testing.T, r Result, s settings) {
 		t.Logf("a known flaw, as declared:\n%s", r.Assertion)
 	case r.Verdict == Breaks:
 		t.Errorf("a flaw that is not declared:\n%s", r.Assertion)
-	case declared && r.Verdict != CannotTell:
+	case declared && r.Verdict != CannotRun:
 		t.Errorf("%s: %s is declared as a flaw, but it %s now\n\n%s",
 			r.Scenario, r.Invariant, r.Verdict, r.Timeline)
 	}
 }
 
-// assertion is what a broken invariant prints: the story, the timeline up to the
-// break, and the failed testify assertion. The assertion's trace names files of
-// the machine that it ran on, so it is left out.
-func assertion(r Result, story, timeline string, broken []string) string {
+// assertion is what a broken invariant prints: the scenario, the timeline up to
+// the break, and the failed testify assertion. The assertion's trace names
+// files of the machine that it ran on, so it is left out.
+func assertion(r Result, scenario, timeline string, broken []string) string {
 	c := &captured{}
 	assert.Empty(c, broken)
 	_, failed, _ := strings.Cut(c.message, "Error:")
 	return fmt.Sprintf("%s: %s\n\n%s\n\n%s\nError: %s\n", r.Scenario,
-		r.Invariant, wrap(story, 78), timeline, strings.TrimSpace(failed))
+		r.Invariant, wrap(scenario, 78), timeline, strings.TrimSpace(failed))
 }
 
 // wrap breaks a text into lines of so many columns.

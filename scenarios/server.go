@@ -11,17 +11,17 @@ import (
 var failover = Scenario{
 	Name:   "failover",
 	Family: Server,
-	Story: "A holds the lock on the master, which dies before it has replicated." +
+	Summary: "A holds the lock on the master, which dies before it has replicated." +
 		" The replica, which knows of no lock, is promoted, and B tries at once." +
 		" (Of several nodes, one fails over.) With fencing tokens: B writes," +
 		" then A.",
 	Invariants: []string{TwoHolders, StaleWrite},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.needsOwnServers() || t.unreadable("what a replica of the store knows"+
 			" is a test of its own") {
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			storage := s.Storage(100)
 			promoted, tried := false, false
@@ -48,7 +48,7 @@ var failover = Scenario{
 			}, func() {
 				b.at(600 * time.Millisecond)
 				b.Until(func() bool { return promoted }, lease)
-				b.Until(a.told, second) // a tenth of it in the story
+				b.Until(a.told, second) // a tenth of it in the scenario
 				granted, _ := b.tryAgain()
 				if granted && b.fenced() {
 					left, version := b.read(storage)
@@ -67,11 +67,11 @@ var failover = Scenario{
 	},
 }
 
-// loseOne tells the story of a node that forgets: A holds the lock on no more
+// loseOne runs the scenario of a node that forgets: A holds the lock on no more
 // nodes than it needs, B is refused, something happens to one of them, and B
 // tries again.
-func loseOne(t *telling, what string, happen func(n *lab.Node)) {
-	t.world(func(s *story) {
+func loseOne(t *scenarioRun, what string, happen func(n *lab.Node)) {
+	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		nodes := t.settings.nodes
 		needed := nodes/2 + 1
@@ -112,7 +112,7 @@ func loseOne(t *telling, what string, happen func(n *lab.Node)) {
 			}
 			b.at(1100 * time.Millisecond)
 			b.Until(func() bool { return hit }, lease)
-			b.Until(a.told, second) // a tenth of it in the story
+			b.Until(a.told, second) // a tenth of it in the scenario
 			granted, _ := b.tryAgain()
 			b.Step("has tried", func() { tried = true })
 			if granted {
@@ -127,11 +127,11 @@ func loseOne(t *telling, what string, happen func(n *lab.Node)) {
 var nodeRestart = Scenario{
 	Name:   "node_restart",
 	Family: Server,
-	Story: "A node that A's lock needs restarts empty, and B tries at once. (Of" +
+	Summary: "A node that A's lock needs restarts empty, and B tries at once. (Of" +
 		" five nodes A has the lock on exactly three; B is refused before the" +
 		" restart, and then one of the three restarts.)",
 	Invariants: []string{TwoHolders},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.needsOwnServers() {
 			return
 		}
@@ -148,10 +148,10 @@ var nodeRestart = Scenario{
 var clockJump = Scenario{
 	Name:   "clock_jump",
 	Family: Server,
-	Story: "A server's clock jumps ahead by one lease, before any renewal. B tries" +
+	Summary: "A server's clock jumps ahead by one lease, before any renewal. B tries" +
 		" at once. (Several nodes: as in node_restart.)",
 	Invariants: []string{TwoHolders},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.cannot("a real server's clock can't be moved") {
 			return
 		}
@@ -162,10 +162,10 @@ var clockJump = Scenario{
 var clientClockSkew = Scenario{
 	Name:       "client_clock_skew",
 	Family:     Server,
-	Story:      "B's own clock is 15 s ahead. B tries while A holds the lock.",
+	Summary:    "B's own clock is 15 s ahead. B tries while A holds the lock.",
 	Invariants: []string{TwoHolders},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			b.Skew = 15 * second
 			s.play(func() {
@@ -188,12 +188,12 @@ var clientClockSkew = Scenario{
 var nodesDown = Scenario{
 	Name:   "nodes_down",
 	Family: Server,
-	Story: "Of five nodes, two are down, then three; each time they refuse" +
+	Summary: "Of five nodes, two are down, then three; each time they refuse" +
 		" connections, and again they accept them and never answer. A lock on a" +
 		" single node: it is down. With a majority the lock works. Without, it" +
 		" refuses in bounded time and leaves nothing behind.",
 	Invariants: []string{Unavailable, TwoHolders, Hangs, Orphaned},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.needsOwnServers() {
 			return
 		}
@@ -213,9 +213,9 @@ var nodesDown = Scenario{
 	},
 }
 
-// nodesAreDown tells nodes_down with so many nodes down in one way.
-func nodesAreDown(t *telling, down int, hang bool) {
-	t.world(func(s *story) {
+// nodesAreDown runs nodes_down with so many nodes down in one way.
+func nodesAreDown(t *scenarioRun, down int, hang bool) {
+	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		majority := t.settings.nodes-down > t.settings.nodes/2
 		isDown, up := false, false
@@ -332,10 +332,10 @@ func (a *actor) tryFor(patience time.Duration) bool {
 var scriptCacheFlushed = Scenario{
 	Name:   "script_cache_flushed",
 	Family: Server,
-	Story: "An operator sends SCRIPT FLUSH between lock and unlock, and between" +
+	Summary: "An operator sends SCRIPT FLUSH between lock and unlock, and between" +
 		" renewals.",
 	Invariants: []string{Unavailable},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.needsOwnServers() {
 			return
 		}
@@ -346,7 +346,7 @@ var scriptCacheFlushed = Scenario{
 			if works > lease && !t.offers(Renewal) {
 				continue
 			}
-			t.world(func(s *story) {
+			t.world(func(s *worldRun) {
 				a := s.actor("A")
 				s.operator(func(o *actor) {
 					for moment := second; moment < works; moment += 4 * second {
@@ -371,17 +371,17 @@ var scriptCacheFlushed = Scenario{
 var clockDrift = Scenario{
 	Name:   "clock_drift",
 	Family: Server,
-	Story: "The nodes' clocks run 1 % faster than A's, so a lease of 10 s ends after" +
+	Summary: "The nodes' clocks run 1 % faster than A's, so a lease of 10 s ends after" +
 		" 9.9 s. A works for 9 s while B waits. On several nodes, also: those beyond" +
 		" a majority answer so slowly that A's acquire takes 9.94 s, and A must not" +
 		" believe that it holds the lock.",
 	Invariants: []string{TwoHolders},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.cannot("a real server's clock can't be given another rate") {
 			return
 		}
 		nodes := t.settings.nodes
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			s.drift(1.01)
@@ -400,7 +400,7 @@ var clockDrift = Scenario{
 		if nodes < 3 {
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a := s.actor("A")
 			s.start()
 			s.drift(1.01)
@@ -425,8 +425,8 @@ var clockDrift = Scenario{
 }
 
 // drift lets the clocks of all nodes run at another rate.
-func (s *storyOf) drift(rate float64) {
-	for i := range s.telling.settings.nodes {
+func (s *worldRun) drift(rate float64) {
+	for i := range s.whole.settings.nodes {
 		s.Node(i).Drift(rate)
 	}
 }

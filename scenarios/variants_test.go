@@ -90,7 +90,7 @@ func TestVerdictsAreTheSameInAWorldThatDiffersALittle(t *testing.T) {
 func (v variant) compare(t *testing.T, rung ladder.Rung) {
 	options := append(laddertest.Options(rung), v.options...)
 	for _, scenario := range scenarios.Catalogue {
-		results, err := scenarios.Tell(t, scenario.Name, rung.Build, options...)
+		results, err := scenarios.RunOne(t, scenario.Name, rung.Build, options...)
 		if err != nil {
 			t.Errorf("%s: %v", scenario.Name, err)
 		}

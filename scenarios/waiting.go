@@ -17,13 +17,13 @@ const mostAttempts = 50
 var promptAnswers = Scenario{
 	Name:   "prompt_answers",
 	Family: Waiting,
-	Story: "A's TryLock of a free lock, B's TryLock while A holds it, and A's" +
+	Summary: "A's TryLock of a free lock, B's TryLock while A holds it, and A's" +
 		" Unlock are answered within 0.5 s. B's Lock ends at its deadline, and" +
 		" sends each node at most 50 commands a second until then. Also: nothing" +
 		" that B sends is answered; its Lock ends no more than half a lease after its" +
 		" deadline, and its Unlock a lease after it.",
 	Invariants: []string{Hangs, BusyWaiting},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.cannot("how long an answer takes there says more of the machine than" +
 			" of the lock") {
 			return
@@ -36,8 +36,8 @@ var promptAnswers = Scenario{
 	},
 }
 
-func callsAreTimed(t *telling) {
-	t.world(func(s *story) {
+func callsAreTimed(t *scenarioRun) {
+	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		waiting := 0
 		s.play(func() {
@@ -69,9 +69,9 @@ func callsAreTimed(t *telling) {
 
 // mustAnswer judges how long a call takes.
 func (a *actor) mustAnswer(what string, within time.Duration, call func()) {
-	asked := a.story.Now()
+	asked := a.run.Now()
 	call()
-	if took := a.story.Now() - asked; took > within {
+	if took := a.run.Now() - asked; took > within {
 		a.report(Hangs, "%s's %s takes %.3f s", a.Name, what, took.Seconds())
 	}
 }
@@ -87,7 +87,7 @@ func (a *actor) judgeAttempts(waited []*lab.Entry) {
 		if len(sent) > mostAttempts {
 			sent = sent[1:]
 			if took := e.At - sent[0]; took < second {
-				a.story.Report(BusyWaiting, "%s waits, and sends node %d %d"+
+				a.run.Report(BusyWaiting, "%s waits, and sends node %d %d"+
 					" commands within %.3f s", a.Name, e.Node+1, mostAttempts,
 					took.Seconds())
 				return
@@ -97,8 +97,8 @@ func (a *actor) judgeAttempts(waited []*lab.Entry) {
 	}
 }
 
-func nothingIsAnswered(t *telling) {
-	t.world(func(s *story) {
+func nothingIsAnswered(t *scenarioRun) {
+	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		s.play(func() {
 			a.begins()

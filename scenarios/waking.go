@@ -12,14 +12,14 @@ import (
 var lostWakeup = Scenario{
 	Name:   "lost_wakeup",
 	Family: Waking,
-	Story: "A unlocks at 5 s, and the message to the waiters is lost. B must get" +
+	Summary: "A unlocks at 5 s, and the message to the waiters is lost. B must get" +
 		" the lock within one lease.",
 	Invariants: []string{Orphaned},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.unreadable("it sends no message that could be lost alone") {
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.operator(func(o *actor) {
 				o.at(0)
@@ -45,13 +45,13 @@ var lostWakeup = Scenario{
 var promptWake = Scenario{
 	Name:   "prompt_wake",
 	Family: Waking,
-	Story: "A unlocks after B was refused and before B can hear of it: B's next" +
+	Summary: "A unlocks after B was refused and before B can hear of it: B's next" +
 		" command, which may be its subscription, is on its way until 3 s, and A" +
 		" unlocks at 2 s. B must get the lock by 4 s. Also: five owners of one" +
 		" process wait from 3 s on, and A unlocks at 5 s. One of them must get the" +
 		" lock within 1 s, and unless they poll, not all of them may ask for it.",
 	Invariants: []string{LateWakeUp, Herd},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.unreadable("which of its commands a waiter listens with is not known") {
 			return
 		}
@@ -60,10 +60,10 @@ var promptWake = Scenario{
 	},
 }
 
-// releaseBeforeListening tells of a release between a refusal and what the waiter
+// releaseBeforeListening runs a release between a refusal and what the waiter
 // sends next.
-func releaseBeforeListening(t *telling) {
-	t.world(func(s *story) {
+func releaseBeforeListening(t *scenarioRun) {
+	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
 		b.Fault(lab.Acquire, 2, lab.Fault{Deliver: 3 * second,
@@ -88,9 +88,9 @@ func releaseBeforeListening(t *telling) {
 	})
 }
 
-// oneIsWoken tells of a release for which a whole process waits.
-func oneIsWoken(t *telling) {
-	t.world(func(s *story) {
+// oneIsWoken runs a release for which a whole process waits.
+func oneIsWoken(t *scenarioRun) {
+	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		waiters := []*actor{b}
 		for _, name := range []string{"B2", "B3", "B4", "B5"} {
@@ -138,7 +138,7 @@ func oneIsWoken(t *telling) {
 // a moment.
 func (a *actor) sentSince(moment time.Duration) int {
 	n := 0
-	for _, e := range a.story.Timeline() {
+	for _, e := range a.run.Timeline() {
 		if e.Client == a.Name && e.Command != "" && e.At >= moment {
 			n++
 		}
@@ -149,15 +149,15 @@ func (a *actor) sentSince(moment time.Duration) int {
 var impatientWaiter = Scenario{
 	Name:   "impatient_waiter",
 	Family: Waking,
-	Story: "B and B2 wait in one process, and A unlocks at 2 s. The first command" +
+	Summary: "B and B2 wait in one process, and A unlocks at 2 s. The first command" +
 		" that this process sends then hangs. B gives up at 2.5 s. One of them must" +
 		" have got the lock by 7 s.",
 	Invariants: []string{LateWakeUp},
-	tell: func(t *telling) {
+	run: func(t *scenarioRun) {
 		if t.unreadable("a command that hangs there may be a heartbeat") {
 			return
 		}
-		t.world(func(s *story) {
+		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			b2 := s.beside(b, "B2")
 			s.play(func() {
@@ -193,11 +193,11 @@ var impatientWaiter = Scenario{
 var deadWaiter = Scenario{
 	Name:   "dead_waiter",
 	Family: Waking,
-	Story: "B waits for the lock from 1 s on and C from 2 s on. B's process dies" +
+	Summary: "B waits for the lock from 1 s on and C from 2 s on. B's process dies" +
 		" at 3 s. A unlocks at 4 s, and C must get the lock within a lease.",
 	Invariants: []string{Orphaned},
-	tell: func(t *telling) {
-		t.world(func(s *story) {
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
 			a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
 			s.play(func() {
 				a.begins()

@@ -16,9 +16,10 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// A process that is to be killed, or stopped, must be a real one. On real servers
-// the actors of such stories live in a worker: the test binary once more, which
-// comes to Work instead of to the stories, and is told what to call on its lock.
+// A process that is to be killed, or stopped, must be a real one. On real
+// servers the actors of such scenarios live in a worker: the test binary once
+// more, which comes to Work instead of to the scenarios, and is told what to
+// call on its lock.
 
 // workerOf begins the name of a worker's process. The name of its test follows.
 const workerOf = "worker of "
@@ -195,7 +196,7 @@ func (w *worker) read() {
 }
 
 // call is one call on the worker's lock. A worker that dies meanwhile leaves the
-// caller to the story, which ends its script.
+// caller to the scenario, which ends its script.
 func (w *worker) call(ctx context.Context, what string) (bool, error) {
 	r := request{Call: what}
 	if end, ok := ctx.Deadline(); ok {

@@ -1,8 +1,8 @@
 // Package etcd adapts the lock of etcd's own client library, unchanged, to the
-// stories: go.etcd.io/etcd/client/v3/concurrency. It is a queue, as on ZooKeeper:
-// every waiter writes a key under the lock's prefix that lives as long as its
-// session's lease, the oldest has the lock, and everybody waits for the deletion
-// of the one before it. The servers agree on every write (Raft).
+// scenarios: go.etcd.io/etcd/client/v3/concurrency. It is a queue, as on
+// ZooKeeper: every waiter writes a key under the lock's prefix that lives as
+// long as its session's lease, the oldest has the lock, and everybody waits for
+// the deletion of the one before it. The servers agree on every write (Raft).
 package etcd
 
 import (
@@ -50,11 +50,12 @@ func New(client *clientv3.Client, name string, ttl time.Duration) (*Lock,
 		ttl: int((ttl + time.Second - 1) / time.Second)}, nil
 }
 
-// Open makes a client and waits until it may use the locks' keys: the client's own
-// calls would wait for a server forever. The configuration is the client
+// Open makes a client and waits until it may use the locks' keys: the client's
+// own calls would wait for a server forever. The configuration is the client
 // library's: Endpoints ("http://127.0.0.1:2379"), Username, Password, TLS. An
 // error is one line with the addresses and the cause, never with the password,
-// within five seconds, also when DialTimeout is longer. The client must be closed.
+// within five seconds, also when DialTimeout is longer. The client must be
+// closed.
 func Open(ctx context.Context, config clientv3.Config) (*clientv3.Client,
 	error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
@@ -215,8 +216,9 @@ func (l *Lock) Unlock(ctx context.Context) error {
 func (l *Lock) Token() uint64 { return l.token }
 
 // Lost is closed when the library notices that the session of the newest grant
-// has ended. It counts from the newest reply, and looks twice a second: somebody
-// else may hold the lock before. What scenarios.LossNotifier asks for is not claimed.
+// has ended. It counts from the newest reply, and looks twice a second:
+// somebody else may hold the lock before. What scenarios.LossNotifier asks for
+// is not claimed.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
 // Close ends the session, and frees what is held in it.

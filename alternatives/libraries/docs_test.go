@@ -28,7 +28,7 @@ func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 	reports := map[string]scenarios.Report{}
 	t.Run("locks", func(t *testing.T) {
 		t.Run("watchdog", func(t *testing.T) {
-			watchdog = laddertest.Tell(t, "diamond/watchdog", false)
+			watchdog = laddertest.Scenarios(t, "diamond/watchdog", false)
 		})
 		for _, library := range libraries.Libraries {
 			if library.OnlyReal == "" {
@@ -41,7 +41,7 @@ func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 		}
 	})
 	if t.Failed() {
-		t.Fatal("the document is made from a green run only")
+		t.Fatal("the document is made from a run that passes only")
 	}
 	generated.Compare(t, page, "versions", versions(t))
 	results.Compare(t, "libraries", shown...)

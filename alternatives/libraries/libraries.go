@@ -31,7 +31,7 @@ type Library struct {
 	// OnlyReal says why it can't run on the lab's servers; "" when it can.
 	OnlyReal string
 
-	// Flaws are what it is known to break: the tests are red when one stops
+	// Flaws are what it is known to break: the tests fail when one stops
 	// breaking, as for a rung. With OnlyReal they are what is expected.
 	Flaws []lock.Flaw
 }

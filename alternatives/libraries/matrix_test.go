@@ -51,7 +51,7 @@ func TestEveryLibraryBreaksTheSameOnRealServers(t *testing.T) {
 	}
 }
 
-// run tells every scenario against a library. None of them claims re-entry, and
+// run runs every scenario against a library. None of them claims re-entry, and
 // none knows the ladder's option FixedLease.
 func run(t *testing.T, library libraries.Library, more ...scenarios.Option,
 ) scenarios.Report {
@@ -65,7 +65,7 @@ func run(t *testing.T, library libraries.Library, more ...scenarios.Option,
 		options = append(options, scenarios.WithoutFeatures(scenarios.Renewal))
 	}
 	if !library.Tells {
-		options = append(options, scenarios.WithoutFeatures(scenarios.Telling))
+		options = append(options, scenarios.WithoutFeatures(scenarios.LossNotices))
 	}
 	if library.Keys != nil {
 		options = append(options, scenarios.Keys(library.Keys))

@@ -24,11 +24,11 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// dsn names somebody's database. The variable is no default of the flag's: a usage
-// text would print it, with the password.
+// dsn names somebody's database. The variable is no default of the flag's: a
+// usage text would print it, with the password.
 var dsn = func() *string {
 	value := os.Getenv("LOCKLADDER_MYSQL")
-	flag.Func("mysql", "tell the stories on the database of this DSN,"+
+	flag.Func("mysql", "run the scenarios on the database of this DSN,"+
 		" user:password@tcp(host:3306)/database; tables named lockladder_* are"+
 		" made there and removed; one run at a time",
 		func(asked string) error {
@@ -128,9 +128,9 @@ type named struct{ scenarios.RealServers }
 
 func (named) Run() string { return run }
 
-// stories is this test binary, to tell some stories on somebody's database. The
-// arguments of a process can be read by others.
-func stories(of, which string) *exec.Cmd {
+// scenarioTests is this test binary, to run some scenarios on somebody's
+// database. The arguments of a process can be read by others.
+func scenarioTests(of, which string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run",
 		"TestEveryLockBreaksWhatIsKnown/locks/"+which)
 	cmd.Env = append(os.Environ(), "LOCKLADDER_MYSQL="+of)
@@ -173,10 +173,10 @@ func TestSomebodysDatabaseIsLeftAsItWas(t *testing.T) {
 		tx := begin(t, db)
 		_, err := tx.Exec("UPDATE record_lock SET name = 'changed'")
 		require.NoError(t, err)
-		out, err := stories(of, "(record|pessimistic)/"+
+		out, err := scenarioTests(of, "(record|pessimistic)/"+
 			"(mutual_exclusion|lost_lease_told)$").CombinedOutput()
 		assert.NoError(t, err, "%s", out)
-		// What a story would end is the holder's connection, and not theirs.
+		// What a scenario would end is the holder's connection, and not theirs.
 		s := &store{kind: kinds["pessimistic"], db: db}
 		holder, _, err := s.Holder(t.Context(), "stock")
 		require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestSomebodysDatabaseIsLeftAsItWas(t *testing.T) {
 		assert.Equal(t, before, all())
 	})
 	t.Run("when the run is killed", func(t *testing.T) {
-		cmd := stories(of, "(record|lease)/(mutual_exclusion|hung_worker)$")
+		cmd := scenarioTests(of, "(record|lease)/(mutual_exclusion|hung_worker)$")
 		require.NoError(t, cmd.Start())
 		require.Eventually(t, func() bool {
 			var rows int
@@ -213,9 +213,9 @@ func TestADatabaseThatCanNotBeUsedIsOneLine(t *testing.T) {
 		"malformed":        {"root:secret@here", "", "not understood"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cmd := stories(c.dsn, "")
+			cmd := scenarioTests(c.dsn, "")
 			if name == "unreachable" { // and the flag goes before the variable
-				cmd = stories("", "")
+				cmd = scenarioTests("", "")
 				cmd.Args = append(cmd.Args, "-mysql", c.dsn)
 			}
 			out, err := cmd.CombinedOutput()

@@ -103,7 +103,7 @@ func owner(t *testing.T, kind string, server *servers.Store,
 	return l, n
 }
 
-// within ends what takes longer than any of these stories.
+// within ends what takes longer than any of these scenarios.
 func within(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
@@ -124,7 +124,7 @@ func TestALockWhoseLossWasToldComesFreeAlthoughItsServerKnowsTheSession(
 			select {
 			case <-holder.(scenarios.LossNotifier).Lost():
 			case <-ctx.Done():
-				t.Fatal("its owner was not told")
+				t.Fatal("its owner was not run")
 			}
 			require.NoError(t, server.Restart(ctx))
 
@@ -138,7 +138,7 @@ func TestALockWhoseLossWasToldComesFreeAlthoughItsServerKnowsTheSession(
 	}
 }
 
-// What the session's timeout is in the stories of short outages.
+// What the session's timeout is in the scenarios of short outages.
 const (
 	longTick    = 2 * time.Second
 	longTimeout = 20 * longTick

@@ -212,7 +212,7 @@ func TestTheLockOfAKilledClientComesFreeAndWhoIsCutOffIsTold(t *testing.T) {
 			select {
 			case <-lost: // by its own clock, for nobody can reach it
 			default:
-				t.Error("another one holds the lock, and it was not told")
+				t.Error("another one holds the lock, and it was not run")
 			}
 			assert.ErrorIs(t, all[0].Unlock(context.Background()),
 				lock.ErrNotHeld)

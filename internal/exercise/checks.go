@@ -134,7 +134,7 @@ func quietWaiters(_ *testing.T, _ lock.Build, report scenarios.Report) error {
 		}
 		return nil
 	}
-	return errors.New("lost_wakeup was not told")
+	return errors.New("lost_wakeup was not run")
 }
 
 // inOrder has the owners of two processes come one after the other, and looks in

@@ -1,4 +1,4 @@
-// Package exercise holds the workshop's exercises together: which stories each
+// Package exercise holds the workshop's exercises together: which scenarios each
 // of them is about, and what its start breaks.
 package exercise
 
@@ -27,48 +27,51 @@ type Exercise struct {
 	// not at all.
 	Files []string
 
-	// Stories are those that the solution must hold.
-	Stories []string
+	// Scenarios are those that the solution must hold.
+	Scenarios []string
 
-	// Check asks for more than the stories can: nil when there is no more. It
-	// is told what the stories recorded.
+	// Check asks for more than the scenarios can: nil when there is no more. It
+	// gets what the scenarios recorded.
 	Check func(t *testing.T, build lock.Build, report scenarios.Report) error
 
 	// Start and Previous are what the lock to begin with, and the rung before,
-	// break of the stories; the previous rung may also fail at Check.
+	// break of the scenarios; the previous rung may also fail at Check.
 	Start, Previous []lock.Flaw
 
 	// Parent is what the rung that the solution is read beside breaks of the
-	// stories, where that is not the rung before. It may also fail at Check.
+	// scenarios, where that is not the rung before. It may also fail at Check.
 	Parent []lock.Flaw
 }
+
+// Walk is how the explorer goes through the exercise's lock.
+func (e Exercise) Walk() Walk { return walks[e.Number] }
 
 // All are the exercises, one a rung, in the order of the ladder.
 var All = []Exercise{
 	{
 		Number: "01", Rung: "bronze",
-		Flaw:     "the last writer wins",
-		Task:     "let one client in, and only one",
-		Files:    []string{"lock.go"},
-		Stories:  []string{"mutual_exclusion"},
-		Start:    lock.Flaws("mutual_exclusion: two holders"),
-		Previous: lock.Flaws("mutual_exclusion: two holders"),
+		Flaw:      "the last writer wins",
+		Task:      "let one client in, and only one",
+		Files:     []string{"lock.go"},
+		Scenarios: []string{"mutual_exclusion"},
+		Start:     lock.Flaws("mutual_exclusion: two holders"),
+		Previous:  lock.Flaws("mutual_exclusion: two holders"),
 	},
 	{
 		Number: "02", Rung: "silver",
-		Flaw:     "the lease lives in the client",
-		Task:     "let the lock end when its holder has crashed",
-		Files:    []string{"lock.go"},
-		Stories:  []string{"mutual_exclusion", "crash_holding"},
-		Start:    lock.Flaws("crash_holding: orphaned"),
-		Previous: lock.Flaws("crash_holding: orphaned"),
+		Flaw:      "the lease lives in the client",
+		Task:      "let the lock end when its holder has crashed",
+		Files:     []string{"lock.go"},
+		Scenarios: []string{"mutual_exclusion", "crash_holding"},
+		Start:     lock.Flaws("crash_holding: orphaned"),
+		Previous:  lock.Flaws("crash_holding: orphaned"),
 	},
 	{
 		Number: "03", Rung: "silver/timestamp",
 		Flaw:  "everybody takes over",
 		Task:  "write lock and lease in one SETNX, and let one waiter take over",
 		Files: []string{"lock.go"},
-		Stories: []string{"mutual_exclusion", "crash_holding",
+		Scenarios: []string{"mutual_exclusion", "crash_holding",
 			"crash_after_first_command", "simultaneous_takeover"},
 		Start:    lock.Flaws("simultaneous_takeover: two holders"),
 		Previous: lock.Flaws("crash_after_first_command: orphaned"),
@@ -78,7 +81,7 @@ var All = []Exercise{
 		Flaw:  "every attempt extends the lease",
 		Task:  "take the lock and its lease in one command, by the server's clock",
 		Files: []string{"lock.go"},
-		Stories: []string{"mutual_exclusion", "crash_holding",
+		Scenarios: []string{"mutual_exclusion", "crash_holding",
 			"crash_after_first_command", "client_clock_skew"},
 		Check: inOneCommand,
 		Start: lock.Flaws("crash_holding: orphaned",
@@ -91,7 +94,7 @@ var All = []Exercise{
 		Flaw:  "the script returns nothing",
 		Task:  "do the same on a server whose SET has no options",
 		Files: []string{"acquire.lua", "lock.go"},
-		Stories: []string{"mutual_exclusion", "crash_holding",
+		Scenarios: []string{"mutual_exclusion", "crash_holding",
 			"crash_after_first_command"},
 		Check: onAnOldServer,
 	},
@@ -100,7 +103,7 @@ var All = []Exercise{
 		Flaw:  "it checks that there is a lock, not whose it is",
 		Task:  "never delete a lock that is not this grant's",
 		Files: []string{"lock.go"},
-		Stories: []string{"mutual_exclusion", "overrun_release", "slow_release",
+		Scenarios: []string{"mutual_exclusion", "overrun_release", "slow_release",
 			"unlock_not_held"},
 		Start: lock.Flaws("overrun_release: foreign release, two holders",
 			"slow_release: foreign release",
@@ -117,7 +120,7 @@ var All = []Exercise{
 		Flaw:  "the script only compares",
 		Task:  "leave no time between the comparison and the deletion",
 		Files: []string{"lock.go", "mine.lua"},
-		Stories: []string{"mutual_exclusion", "overrun_release", "slow_get",
+		Scenarios: []string{"mutual_exclusion", "overrun_release", "slow_get",
 			"slow_release", "compare_twice"},
 		Start: lock.Flaws("slow_get: foreign release",
 			"compare_twice: foreign release"),
@@ -126,70 +129,74 @@ var All = []Exercise{
 	},
 	{
 		Number: "08", Rung: "diamond/watchdog",
-		Flaw:  "the renewal takes the lock",
-		Task:  "keep the lease while the holder works, and report its loss",
-		Files: []string{"renew.lua"},
-		Stories: []string{"mutual_exclusion", "overrun_overlap",
+		Flaw: "the watchdog renews once, and keeps quiet",
+		Task: "write the watchdog: keep the lease while the holder works, and report" +
+			" its loss",
+		Files: []string{"lock.go"},
+		Scenarios: []string{"mutual_exclusion", "overrun_overlap",
 			"lost_lease_told", "renewal_after_unlock", "renewal_reacquires",
-			"lease_length"},
-		Start: lock.Flaws("lost_lease_told: not told, false success",
-			"renewal_reacquires: orphaned, foreign renewal"),
+			"lease_length", "partitioned_holder"},
+		Start: lock.Flaws("overrun_overlap: two holders",
+			"lost_lease_told: not told",
+			"renewal_after_unlock: renewal after unlock",
+			"partitioned_holder: not told"),
 		Previous: lock.Flaws("overrun_overlap: two holders",
-			"lost_lease_told: not told"),
+			"lost_lease_told: not told",
+			"partitioned_holder: not told"),
 	},
 	{
 		Number: "09", Rung: "reentrant",
-		Flaw:    "only the handle knows the owner",
-		Task:    "let the owner in again, also after a reply was lost",
-		Files:   []string{"lock.go", "release.lua", "renew.lua"},
-		Stories: []string{"mutual_exclusion", "nested", "lost_reply"},
-		Start:   lock.Flaws("lost_reply: self-deadlock"),
+		Flaw:      "only the handle knows the owner",
+		Task:      "let the owner in again, also after a reply was lost",
+		Files:     []string{"lock.go", "release.lua", "renew.lua"},
+		Scenarios: []string{"mutual_exclusion", "nested", "lost_reply"},
+		Start:     lock.Flaws("lost_reply: self-deadlock"),
 		Previous: lock.Flaws("nested: self-deadlock",
 			"lost_reply: self-deadlock"),
 	},
 	{
 		Number: "10", Rung: "reentrant/notify",
-		Flaw:    "it relies on the message",
-		Task:    "let waiters sleep, and let none oversleep",
-		Files:   []string{"lock.go", "release.lua"},
-		Stories: []string{"mutual_exclusion", "lost_wakeup"},
-		Check:   quietWaiters,
-		Start:   lock.Flaws("lost_wakeup: orphaned"),
+		Flaw:      "it relies on the message",
+		Task:      "let waiters sleep, and let none oversleep",
+		Files:     []string{"lock.go", "release.lua"},
+		Scenarios: []string{"mutual_exclusion", "lost_wakeup"},
+		Check:     quietWaiters,
+		Start:     lock.Flaws("lost_wakeup: orphaned"),
 	},
 	{
 		Number: "11", Rung: "reentrant/fenced",
-		Flaw:     "the counter ends with the lease",
-		Task:     "number the grants so that a late write can be refused",
-		Files:    []string{"acquire.lua"},
-		Stories:  []string{"mutual_exclusion", "nested", "paused_holder"},
-		Start:    lock.Flaws("paused_holder: stale write"),
-		Previous: lock.Flaws("paused_holder: stale write"),
-		Parent:   lock.Flaws("paused_holder: stale write"),
+		Flaw:      "the counter ends with the lease",
+		Task:      "number the grants so that a late write can be refused",
+		Files:     []string{"acquire.lua"},
+		Scenarios: []string{"mutual_exclusion", "nested", "paused_holder"},
+		Start:     lock.Flaws("paused_holder: stale write"),
+		Previous:  lock.Flaws("paused_holder: stale write"),
+		Parent:    lock.Flaws("paused_holder: stale write"),
 	},
 	{
 		Number: "12", Rung: "reentrant/fair",
-		Flaw:    "the queue waits for the dead",
-		Task:    "serve waiters in the order of arrival, and only those that live",
-		Files:   []string{"acquire.lua", "lock.go", "release.lua"},
-		Stories: []string{"mutual_exclusion", "dead_waiter"},
-		Check:   inOrder,
-		Start:   lock.Flaws("dead_waiter: orphaned"),
+		Flaw:      "the queue waits for the dead",
+		Task:      "serve waiters in the order of arrival, and only those that live",
+		Files:     []string{"acquire.lua", "lock.go", "release.lua"},
+		Scenarios: []string{"mutual_exclusion", "dead_waiter"},
+		Check:     inOrder,
+		Start:     lock.Flaws("dead_waiter: orphaned"),
 	},
 	{
 		Number: "13", Rung: "reentrant/cohort",
 		Flaw: "the lock never leaves the process",
 		Task: "hand the lock over inside a process, and let the others have" +
 			" their turn",
-		Files:   []string{"lock.go", "release.lua"},
-		Stories: []string{"mutual_exclusion"},
-		Check:   handedOver,
+		Files:     []string{"lock.go", "release.lua"},
+		Scenarios: []string{"mutual_exclusion"},
+		Check:     handedOver,
 	},
 	{
 		Number: "14", Rung: "redlock",
 		Flaw:  "it ignores the clock",
 		Task:  "hold the lock on a majority of nodes, for as long as it is valid",
 		Files: []string{"lock.go"},
-		Stories: []string{"mutual_exclusion", "late_grant",
+		Scenarios: []string{"mutual_exclusion", "late_grant",
 			"nodes_down"},
 		Start:    lock.Flaws("late_grant: two holders"),
 		Previous: lock.Flaws("nodes_down: unavailable, hangs"),
@@ -200,7 +207,7 @@ var All = []Exercise{
 		Flaw:  "one lease for all readers",
 		Task:  "give each reader a lease of its own, by the server's clock",
 		Files: []string{"acquire.lua", "read.lua", "release.lua", "renew.lua"},
-		Stories: []string{"mutual_exclusion", "readers_together",
+		Scenarios: []string{"mutual_exclusion", "readers_together",
 			"writer_excludes", "reader_crash", "reader_renewal_isolated",
 			"downgrade"},
 		Check: hasReaders,
@@ -208,7 +215,7 @@ var All = []Exercise{
 	},
 }
 
-// hasReaders asks for the read side, without which the stories do not arise.
+// hasReaders asks for the read side, without which the scenarios do not arise.
 func hasReaders(_ *testing.T, _ lock.Build, report scenarios.Report) error {
 	if v := report.Verdict("readers_together", scenarios.Unavailable); v !=
 		scenarios.Holds {
@@ -231,28 +238,40 @@ func Find(number string) (Exercise, error) {
 		number, strings.Join(numbers, ", "))
 }
 
-// Run tells the stories of an exercise. It lets every failed assertion through.
+// Run runs the scenarios of an exercise, and then its check and the explorer,
+// each as a subtest. It lets every failed assertion through.
 func Run(t *testing.T, number string, build lock.Build) {
 	e, err := Find(number)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Number == "05" { // the stories need a lock that says yes
-		if err := e.Check(t, build, nil); err != nil {
-			t.Fatal(err)
+	var report scenarios.Report
+	check := func(t *testing.T) {
+		if err := e.Check(t, build, report); err != nil {
+			t.Error(err)
 		}
 	}
-	report := Tell(t, e, build, scenarios.Red(true))
-	if e.Check == nil || t.Failed() {
+	checkFirst := e.Number == "05" // its scenarios need a lock that says yes
+	if checkFirst && !t.Run("check", check) {
 		return
 	}
-	if err := e.Check(t, build, report); err != nil {
-		t.Error(err)
+	report = RunScenarios(t, e, build, scenarios.Red(true))
+	if e.Check != nil && !checkFirst && !t.Failed() {
+		t.Run("check", check)
 	}
+	if t.Failed() {
+		return
+	}
+	t.Run("explorer", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("the explorer takes seconds: run it without -short")
+		}
+		explored(t, number, build)
+	})
 }
 
-// Tell tells the stories of an exercise with further options.
-func Tell(t *testing.T, e Exercise, build lock.Build,
+// RunScenarios runs the scenarios of an exercise with further options.
+func RunScenarios(t *testing.T, e Exercise, build lock.Build,
 	options ...scenarios.Option) scenarios.Report {
 	t.Helper()
 	rung, err := ladder.Find(e.Rung)
@@ -260,7 +279,7 @@ func Tell(t *testing.T, e Exercise, build lock.Build,
 		t.Fatal(err)
 	}
 	rung.Flaws = nil // the exercise's lock has its own, or none
-	options = append(options, scenarios.Only(e.Stories...))
+	options = append(options, scenarios.Only(e.Scenarios...))
 	return scenarios.Run(t, build, append(options,
 		laddertest.Options(rung)...)...)
 }

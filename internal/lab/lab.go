@@ -1,12 +1,12 @@
 // Package lab is the laboratory of the scenarios: nodes and clients in one
 // process, on a network that can fail in every way.
 //
-// World is what a scenario sees. It stands on five packages: order says who goes
-// next, wire takes bytes between clients and nodes, with faults, node is what a
-// lock lives on, history keeps what happened, and judge says what that breaks.
-// Virtual time, real servers and the explorer's schedules are implementations of
-// order.Order and node.Node; World chooses them once, in newWorld, and nobody asks
-// later.
+// World is what a scenario sees. It stands on five packages: order says who
+// goes next, wire takes bytes between clients and nodes, with faults, node is
+// what a lock lives on, history keeps what happened, and judge says what that
+// breaks. Virtual time, real servers and the explorer's schedules are
+// implementations of order.Order and node.Node; World chooses them once, in
+// newWorld, and nobody asks later.
 //
 // Faults happen on the way between a client and a node, never inside a lock:
 // commands are delayed, replies are lost, processes die or stop. The world knows
@@ -40,9 +40,9 @@ type Config struct {
 	TTL   time.Duration // the lease
 	Keys  []string      // the keys whose owner is watched; by default Key
 
-	// Readers is a sorted set whose members are the readers of the lock, each with
-	// the end of its lease, in milliseconds, as its score; "" when there is none.
-	// It is watched, too. Real servers don't show its members.
+	// Readers is a sorted set whose members are the readers of the lock, each
+	// with the end of its lease, in milliseconds, as its score; "" when there
+	// is none. It is watched, too. Real servers don't show its members.
 	Readers string
 
 	// LeaseEnd reads the end of the lease from a key's value, for locks whose
@@ -82,8 +82,8 @@ type Config struct {
 type World struct {
 	Config
 
-	// Left are the Lasting keys at the end of the world, several leases after the
-	// last client's death.
+	// Left are the Lasting keys at the end of the world, several leases after
+	// the last client's death.
 	Left []string
 
 	order   order.Order
@@ -165,7 +165,7 @@ func embedded(w *World, i int) node.Node {
 func (w *World) live(scenario func(*World)) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the story panicked: %v", r)
+			err = fmt.Errorf("the scenario panicked: %v", r)
 		}
 	}()
 	w.ctx, w.cancel = context.WithCancel(context.Background())
@@ -253,9 +253,9 @@ func (w *World) Record() {
 // that no scenario is about which command decides a call, see Client.Decided.
 func (w *World) Rehearse(keys []string) { w.log.Keys, w.rehearsing = keys, true }
 
-// Rewind makes the world as new, but for its nodes' script caches and the clients'
-// connections. All clients are dead meanwhile, and every goroutine ends at its next
-// command.
+// Rewind makes the world as new, but for its nodes' script caches and the
+// clients' connections. All clients are dead meanwhile, and every goroutine
+// ends at its next command.
 func (w *World) Rewind(meanwhile func()) {
 	w.log.Recording = false
 	for _, c := range w.clients {
@@ -285,12 +285,12 @@ func (w *World) Now() time.Duration { return w.log.Now() }
 // Lasts is how long a duration of the scenario lasts, for contexts and timers.
 func (w *World) Lasts(d time.Duration) time.Duration { return w.log.Lasts(d) }
 
-// Exact says whether a scenario's times are exact, because no machine is ever too
-// late for them. Where they are not, a client must wait for events besides.
+// Exact says whether a scenario's times are exact, because no machine is ever
+// too late for them. Where they are not, a client must wait for events besides.
 func (w *World) Exact() bool { return w.order.Exact() }
 
-// Late is by how much the machine was late so far, at its latest, in real time. A
-// scenario that it was too late for was not run as it is written.
+// Late is by how much the machine was late so far, at its latest, in real time.
+// A scenario that it was too late for was not run as it is written.
 func (w *World) Late() time.Duration { return w.order.Late() }
 
 // Fail reports something that is neither a verdict nor allowed to happen.

@@ -16,12 +16,12 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/order"
 )
 
-// The lab's own tests use go-redis clients and no lock: what is shown here is the
-// world that the locks live in.
+// The lab's own tests use go-redis clients and no lock: what is shown here is
+// the world that the locks live in.
 
 const key = "stock"
 
-// stage is a world with two clients and a node each story needs.
+// stage is a world with two clients and a node each scenario needs.
 type stage struct {
 	*lab.World
 	t    *testing.T
@@ -35,7 +35,7 @@ type person struct {
 	stage *stage
 }
 
-// stageFor tells a story in a world of its own and returns the timeline.
+// stageFor runs a scenario in a world of its own and returns the timeline.
 func stageFor(t *testing.T, tell func(s *stage)) (timeline string) {
 	t.Helper()
 	config := lab.Config{Nodes: 1, Key: key, TTL: 10 * time.Second}
@@ -372,7 +372,7 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 	}
 }
 
-// crowd is a story in which everybody does everything at the same instant.
+// crowd is a scenario in which everybody does everything at the same instant.
 func crowd(s *stage) {
 	for i := range 20 {
 		p := s.person(fmt.Sprintf("C%02d", i))
@@ -385,7 +385,7 @@ func crowd(s *stage) {
 	}
 }
 
-func TestTheSameStoryIsTheSameBytes(t *testing.T) {
+func TestTheSameScenarioIsTheSameBytes(t *testing.T) {
 	var stop atomic.Bool
 	defer stop.Store(true)
 	go func() {
@@ -415,10 +415,10 @@ func TestALeakIsAnError(t *testing.T) {
 
 func leak() { select {} }
 
-func TestAPanicOfTheStoryIsAnError(t *testing.T) {
+func TestAPanicOfTheScenarioIsAnError(t *testing.T) {
 	err := lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: second},
 		func(*lab.World) { panic("lost the thread") })
-	assert.EqualError(t, err, "the story panicked: lost the thread")
+	assert.EqualError(t, err, "the scenario panicked: lost the thread")
 }
 
 func TestAPanicOfAClientIsAFailure(t *testing.T) {

@@ -97,7 +97,7 @@ func TestAFateThatWasNotMetIsUnfired(t *testing.T) {
 	far(t, func(s *stage) {
 		s.a.Begin(lab.Acquire)
 		s.a.Fault(lab.Acquire, 2, lab.Fault{LoseReply: true, IfSent: true})
-		assert.False(t, s.Unfired(), "the story is the same without it")
+		assert.False(t, s.Unfired(), "the scenario is the same without it")
 		s.a.Fault(lab.Acquire, 3, lab.Fault{LoseReply: true})
 		s.a.Go(func() { s.a.Get(s.Context(), key) })
 		s.Play()

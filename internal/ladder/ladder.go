@@ -45,7 +45,7 @@ type Rung struct {
 	// Changes are the declarations of lock.go that differ from the parent's.
 	Changes []string
 
-	// Flaws are its exhibits: the tests are red when one stops breaking.
+	// Flaws are its exhibits: the tests fail when one stops breaking.
 	Flaws []lock.Flaw
 }
 

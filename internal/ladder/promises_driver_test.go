@@ -70,7 +70,7 @@ func TestOwnDeadlinesHoldWhateverTheDriverWaitsFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			those(t, onOneNode, func(t *testing.T, rung ladder.Rung) {
 				config := owners.Config{Build: rung.Build, TTL: short}
-				owners.Tell(t, config, func(s *owners.Story) {
+				owners.Run(t, config, func(s *owners.Scenario) {
 					s.Process("A").Driven(nil).Warm()
 					s.Operator(2500*time.Millisecond, "", (*lab.Node).Hang)
 					s.Owner("A").At(2 * time.Second).Locks().

@@ -201,7 +201,7 @@ func TestAGrantIsNotOverWhenTryLockReturns(t *testing.T) {
 	rung, err := ladder.Find("diamond/watchdog")
 	require.NoError(t, err)
 	config := owners.Config{Build: rung.Build, TTL: short}
-	owners.Tell(t, config, func(s *owners.Story) {
+	owners.Run(t, config, func(s *owners.Scenario) {
 		p := s.Process("A").Driven(nil)
 		a := s.Owner("A")
 		a.Lock, err = rung.Build(lock.Env{Key: owners.Key, TTL: short,

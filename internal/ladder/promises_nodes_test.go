@@ -17,7 +17,7 @@ import (
 // What redlock promises about five nodes of which some refuse, and some don't
 // answer.
 
-// onNodes tells a story of a lock with several nodes, whose scripts they know.
+// onNodes runs a scenario of a lock with several nodes, whose scripts they know.
 func onNodes(t *testing.T, tell func(p *promise), options ...lock.Option) {
 	promised(t, named("redlock"), func(p *promise) {
 		ready(p.a)
@@ -122,8 +122,8 @@ func TestAMajorityIsReleased(t *testing.T) {
 	})
 }
 
-// Two nodes say that the lock is not there, and three don't answer: they may have
-// it.
+// Two nodes say that the lock is not there, and three don't answer: they may
+// have it.
 func TestNobodyKnowsWhetherAMajorityHadIt(t *testing.T) {
 	onNodes(t, func(p *promise) {
 		p.a.Tries(true).Looks(func() {
@@ -149,9 +149,9 @@ func TestTheValidityMustBePositive(t *testing.T) {
 	}
 }
 
-// A command that was left behind may still arrive, and a release that overtook it
-// would leave the lock there: nothing is sent to a node that owes an answer. The
-// driver's own settings are what leaves a command behind.
+// A command that was left behind may still arrive, and a release that overtook
+// it would leave the lock there: nothing is sent to a node that owes an answer.
+// The driver's own settings are what leaves a command behind.
 func TestANodeThatOwesAnAnswerIsAskedNothing(t *testing.T) {
 	promised(t, named("redlock"), func(p *promise) {
 		p.driven(nil).Fails(lab.Acquire, 1, lab.Fault{Hang: true}).

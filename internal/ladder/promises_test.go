@@ -21,9 +21,9 @@ import (
 
 const lease = owners.Lease
 
-// promise is a story of a rung with two clients, each with an owner.
+// promise is a scenario of a rung with two clients, each with an owner.
 type promise struct {
-	*owners.Story
+	*owners.Scenario
 	t      *testing.T
 	rung   ladder.Rung
 	a, b   *owners.Owner
@@ -79,8 +79,8 @@ func those(t *testing.T, of which, do func(*testing.T, ladder.Rung)) {
 	assert.True(t, found, "there is such a rung")
 }
 
-// promised tells a story of each of those rungs, with options for both owners.
-func promised(t *testing.T, of which, tell func(p *promise),
+// promised runs a scenario of each of those rungs, with options for both owners.
+func promised(t *testing.T, of which, run func(p *promise),
 	options ...lock.Option) {
 	t.Helper()
 	those(t, of, func(t *testing.T, rung ladder.Rung) {
@@ -91,15 +91,15 @@ func promised(t *testing.T, of which, tell func(p *promise),
 		})
 		config := owners.Config{Build: rung.Build, Nodes: rung.Nodes,
 			Options: append([]lock.Option{count}, options...)}
-		owners.Tell(t, config, func(s *owners.Story) {
-			p.Story, p.a, p.b = s, s.Owner("A"), s.Owner("B")
-			tell(p)
+		owners.Run(t, config, func(s *owners.Scenario) {
+			p.Scenario, p.a, p.b = s, s.Owner("A"), s.Owner("B")
+			run(p)
 		})
 	})
 }
 
-// roundTrip is what every command takes in some stories: where nothing takes time,
-// a deadline and an attempt at the same instant look like success.
+// roundTrip is what every command takes in some scenarios: where nothing takes
+// time, a deadline and an attempt at the same instant look like success.
 const roundTrip = time.Millisecond
 
 // ready lets the server know the owner's scripts, the renewal's as well, and
@@ -163,13 +163,13 @@ func TestAReleaseWakesAWaiterAtOnce(t *testing.T) {
 }
 
 // Between a refusal and the moment at which the subscription stands, a release
-// is heard by nobody: a waiter asks once more when it stands, and the others have
-// the lock after it.
+// is heard by nobody: a waiter asks once more when it stands, and the others
+// have the lock after it.
 func TestAReleaseBeforeTheSubscriptionStandsIsNotMissed(t *testing.T) {
 	promised(t, rousing, func(p *promise) {
 		p.a.Section(2 * time.Second)
-		// Its scripts are known after the first attempt. In the second, the script
-		// is refused, and then comes SUBSCRIBE.
+		// Its scripts are known after the first attempt. In the second, the
+		// script is refused, and then comes SUBSCRIBE.
 		p.b.At(time.Second).Tries(false).
 			Fails(lab.Acquire, 2, lab.Fault{Deliver: 3 * time.Second}).
 			Section(0).Since(3 * time.Second)

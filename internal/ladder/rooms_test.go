@@ -34,7 +34,7 @@ var mayImport = map[string]string{
 		"internal/process lock",
 	"internal/collector": "",
 	"internal/exercise": "internal/lab internal/ladder internal/ladder/laddertest lock " +
-		"scenarios",
+		"scenarios scenarios/explore",
 	"internal/jobs/cache":   "internal/benchmark lock",
 	"internal/jobs/catalog": "internal/benchmark internal/benchmark/nodes lock",
 	"internal/jobs/imports": "internal/benchmark internal/benchmark/nodes internal/process " +
@@ -59,7 +59,8 @@ var mayImport = map[string]string{
 	"internal/pages/generated": "",
 	"internal/pages/parts": "internal/benchmark internal/exercise internal/ladder internal/ladder/laddertest " +
 		"internal/pages internal/pages/choosing " +
-		"internal/pages/generated internal/pages/play internal/pages/results scenarios",
+		"internal/pages/generated internal/pages/play internal/pages/results scenarios " +
+		"scenarios/explore",
 	"internal/pages/play":          "internal/lab/history scenarios scenarios/explore",
 	"internal/pages/results":       "internal/pages/generated scenarios",
 	"internal/process":             "",

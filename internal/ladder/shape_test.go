@@ -276,9 +276,9 @@ func TestScriptsExplainTheirArguments(t *testing.T) {
 
 var command = regexp.MustCompile(`(?m)^//\tgo test (.+)$`)
 
-// The story of a rung is told under three headings, and ends with a command
-// that lets the reader see it fail.
-func TestDocTellsTheStory(t *testing.T) {
+// The scenario of a rung is written under three headings, and ends with a
+// command that lets the reader see it fail.
+func TestDocNamesTheScenarios(t *testing.T) {
 	forEach(t, func(t *testing.T, rung ladder.Rung) {
 		text := read(t, rung.Name+"/doc.go")
 		assert.True(t, strings.HasPrefix(text,
@@ -309,7 +309,7 @@ func TestDocTellsTheStory(t *testing.T) {
 
 var bullet = regexp.MustCompile(`(?m)^//   - ([a-z_]+(, [a-z_]+)*): `)
 
-// What the story says that breaks is what the ladder says, too.
+// What the scenario says that breaks is what the ladder says, too.
 func TestDocListsFlawsOfItsRung(t *testing.T) {
 	forEach(t, func(t *testing.T, rung ladder.Rung) {
 		text := read(t, rung.Name+"/doc.go")

@@ -31,7 +31,7 @@ type Mutant struct {
 	Row     string   // the bounds of a row of the explorer's, or OneSchedule
 	Walk    *Walk
 	Soak    *Soak
-	Says    string // a line that scenarios.Run tells the lock's author
+	Says    string // a line that scenarios.Run prints for the lock's author
 	Slow    bool   // it says so after ten seconds of real time
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Owner is one handle on the lock, with a script. The methods in the third person,
-// such as Locks, add to the script; the others do something at once, and are for
-// the functions that Does adds.
+// Owner is one handle on the lock, with a script. The methods in the third
+// person, such as Locks, add to the script; the others do something at once,
+// and are for the functions that Does adds.
 type Owner struct {
 	*Process
 	Name      string
@@ -36,7 +36,7 @@ func (o *Owner) then(step func(located)) *Owner {
 	for up := 1; file == here; up++ {
 		_, file, line, _ = runtime.Caller(up)
 	}
-	t := located{o.story.t, fmt.Sprintf("%s:%d", filepath.Base(file), line)}
+	t := located{o.scenario.t, fmt.Sprintf("%s:%d", filepath.Base(file), line)}
 	o.script = append(o.script, func() { step(t) })
 	return o
 }
@@ -51,13 +51,13 @@ func (o *Owner) Looks(step func()) *Owner {
 	return o.then(func(located) { o.Step("looks", step) })
 }
 
-// At waits for a moment of the story.
+// At waits for a moment of the scenario.
 func (o *Owner) At(moment time.Duration) *Owner {
 	return o.then(func(located) { o.until(moment) })
 }
 
 func (o *Owner) until(moment time.Duration) {
-	if left := moment - o.story.Now(); left > 0 {
+	if left := moment - o.scenario.Now(); left > 0 {
 		o.Sleep(left)
 	}
 }
@@ -76,7 +76,7 @@ func (o *Owner) Locks(want ...error) *Owner {
 // LocksWithin calls Lock with a context that ends after some time.
 func (o *Owner) LocksWithin(patience time.Duration, want ...error) *Owner {
 	return o.then(func(t located) {
-		ctx, cancel := context.WithTimeout(o.story.Context(), patience)
+		ctx, cancel := context.WithTimeout(o.scenario.Context(), patience)
 		defer cancel()
 		expect(t, o.Name+"'s Lock", o.Acquire(ctx), want)
 	})
@@ -110,7 +110,7 @@ func (o *Owner) Section(work time.Duration) *Owner { return o.Sections(1, work) 
 func (o *Owner) Sections(n int, work time.Duration) *Owner {
 	return o.then(func(t located) {
 		for range n {
-			expect(t, o.Name+"'s Lock", o.Acquire(o.story.Context()), nil)
+			expect(t, o.Name+"'s Lock", o.Acquire(o.scenario.Context()), nil)
 			o.Sleep(work)
 			expect(t, o.Name+"'s Unlock", o.Release(), nil)
 		}
@@ -154,13 +154,13 @@ func (o *Owner) Holds(want bool) *Owner {
 func (o *Owner) Finds(free bool) *Owner {
 	return o.then(func(t located) {
 		o.Step("looks", func() {
-			assert.Equal(t, free, o.story.Node(0).Free(), "the lock is free")
+			assert.Equal(t, free, o.scenario.Node(0).Free(), "the lock is free")
 		})
 	})
 }
 
-// Fails decides the fate of a command: the n-th of the next call, or the n-th that
-// the lock will send on its own account.
+// Fails decides the fate of a command: the n-th of the next call, or the n-th
+// that the lock will send on its own account.
 func (o *Owner) Fails(call lab.Call, n int, fault lab.Fault) *Owner {
 	return o.then(func(located) {
 		o.Step("breaks", func() {
@@ -193,7 +193,7 @@ func (o *Owner) Acquire(ctx context.Context) error {
 // Try calls TryLock.
 func (o *Owner) Try() (bool, error) {
 	o.Step(o.Name+" tries", func() { o.Begin(lab.Acquire) })
-	granted, err := o.Lock.TryLock(o.story.Context())
+	granted, err := o.Lock.TryLock(o.scenario.Context())
 	o.Step(o.Name+" goes on", func() {
 		o.Note("%s's TryLock returns %v, %v", o.Name, granted, err)
 		o.granted(granted && err == nil)
@@ -209,7 +209,7 @@ func (o *Owner) Release() error {
 			o.Leave()
 		}
 	})
-	err := o.Lock.Unlock(o.story.Context())
+	err := o.Lock.Unlock(o.scenario.Context())
 	o.Step(o.Name+" has unlocked", func() {
 		o.Begin(lab.Renewal)
 		o.Note("%s's Unlock returns %v", o.Name, err)
@@ -217,14 +217,14 @@ func (o *Owner) Release() error {
 	return err
 }
 
-// granted counts an owner among the holders. Two may not believe to hold the lock,
-// and not in one process even when the server has lost it.
+// granted counts an owner among the holders. Two may not believe to hold the
+// lock, and not in one process even when the server has lost it.
 func (o *Owner) granted(ok bool) {
 	o.Begin(lab.Renewal)
 	if !ok {
 		return
 	}
-	s := o.story
+	s := o.scenario
 	if o.depth++; o.depth > 1 {
 		return
 	}
@@ -244,7 +244,7 @@ func (o *Owner) granted(ok bool) {
 // Leave takes the owner out of the holders.
 func (o *Owner) Leave() {
 	o.depth = 0
-	o.story.inside = slices.DeleteFunc(o.story.inside,
+	o.scenario.inside = slices.DeleteFunc(o.scenario.inside,
 		func(other *Owner) bool { return other == o })
 }
 

@@ -1,14 +1,14 @@
-// Package owners is the harness of tests in which several owners of a lock act in
-// the lab, in one process or in several. A test says in one line what an owner
-// does and when:
+// Package owners is the harness of tests in which several owners of a lock act
+// in the lab, in one process or in several. A test says in one line what an
+// owner does and when:
 //
 //	s.Owner("A1").Section(3 * time.Second)
 //	s.Owner("B1").At(time.Second).Tries(false)
 //	s.Owner("C1").At(2 * time.Second).Locks().Since(3*time.Second + tie).Unlocks()
 //	s.Serves("A1", "C1")
 //
-// A1 is the first owner in the process A. Nothing happens before Play, or Serves,
-// which starts all scripts.
+// A1 is the first owner in the process A. Nothing happens before Play, or
+// Serves, which starts all scripts.
 package owners
 
 import (
@@ -37,20 +37,20 @@ const (
 	Lease = 10 * time.Second
 )
 
-// Config is what a story is about.
+// Config is what a scenario is about.
 type Config struct {
 	Build   lock.Build
 	Nodes   int           // 0: one
 	TTL     time.Duration // 0: Lease
 	Options []lock.Option // of every owner
 
-	// Processes have locked before the story begins, so that the server knows the
-	// lock's scripts, that of the renewal as well.
+	// Processes have locked before the scenario begins, so that the server
+	// knows the lock's scripts, that of the renewal as well.
 	Processes []string
 }
 
-// Story is a world with owners in it.
-type Story struct {
+// Scenario is a world with owners in it.
+type Scenario struct {
 	*lab.World
 	Served []string // the owners that were granted the lock, in order
 	Tokens []uint64 // and their fencing tokens, of a lock that has some
@@ -69,21 +69,21 @@ type Story struct {
 // Process is one client of the lab: all of its owners use the same rdb values.
 type Process struct {
 	*lab.Client
-	story  *Story
-	env    lock.Env      // its owners share its tokens, too
-	driven *redis.Client // a driver with settings of its own, nil for the lab's
+	scenario *Scenario
+	env      lock.Env      // its owners share its tokens, too
+	driven   *redis.Client // a driver with settings of its own, nil for the lab's
 }
 
-// Tell runs a story in a world of virtual time, and then looks for what a lock may
-// never do: a foreign release, or two owners that believe to hold it.
-func Tell(t *testing.T, c Config, script func(*Story)) {
+// Run runs a scenario in a world of virtual time, and then looks for what a
+// lock may never do: a foreign release, or two owners that believe to hold it.
+func Run(t *testing.T, c Config, script func(*Scenario)) {
 	t.Helper()
 	if c.TTL == 0 {
 		c.TTL = Lease
 	}
 	config := lab.Config{Nodes: max(c.Nodes, 1), Key: Key, TTL: c.TTL}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
-		s := &Story{World: w, t: t, config: c}
+		s := &Scenario{World: w, t: t, config: c}
 		for _, name := range c.Processes {
 			s.Process(name).Warm()
 		}
@@ -106,26 +106,27 @@ func Tell(t *testing.T, c Config, script func(*Story)) {
 }
 
 // Process is the process of that name.
-func (s *Story) Process(name string) *Process {
+func (s *Scenario) Process(name string) *Process {
 	for _, p := range s.processes {
 		if p.Name == name {
 			return p
 		}
 	}
-	p := &Process{Client: s.Client(name), story: s}
+	p := &Process{Client: s.Client(name), scenario: s}
 	p.env = p.Env(Key, s.config.Options...)
 	s.processes = append(s.processes, p)
 	return p
 }
 
-// Owner makes an owner of the lock. Its name is its process's and a number, which
-// is also how many milliseconds it begins after the others: ties decide nothing.
-func (s *Story) Owner(name string, options ...lock.Option) *Owner {
+// Owner makes an owner of the lock. Its name is its process's and a number,
+// which is also how many milliseconds it begins after the others: ties decide
+// nothing.
+func (s *Scenario) Owner(name string, options ...lock.Option) *Owner {
 	return s.OwnerOf(Key, name, options...)
 }
 
 // OwnerOf makes an owner of another lock.
-func (s *Story) OwnerOf(key, name string, options ...lock.Option) *Owner {
+func (s *Scenario) OwnerOf(key, name string, options ...lock.Option) *Owner {
 	process := strings.TrimRight(name, "0123456789")
 	n, _ := strconv.Atoi(name[len(process):])
 	o := &Owner{Process: s.Process(process), Name: name, key: key}
@@ -137,7 +138,7 @@ func (s *Story) OwnerOf(key, name string, options ...lock.Option) *Owner {
 
 // Play starts the scripts that were not started yet, and plays until all of them
 // have ended.
-func (s *Story) Play() {
+func (s *Scenario) Play() {
 	for _, o := range s.owners {
 		if o.begun || len(o.script) == 0 {
 			continue
@@ -152,19 +153,19 @@ func (s *Story) Play() {
 	s.World.Play()
 }
 
-// Serves plays the scripts. Owners are granted the lock in this order, and nobody
-// else is.
-func (s *Story) Serves(names ...string) {
+// Serves plays the scripts. Owners are granted the lock in this order, and
+// nobody else is.
+func (s *Scenario) Serves(names ...string) {
 	s.t.Helper()
 	s.Play()
 	assert.Equal(s.t, names, s.Served)
 }
 
 // Before is how many grants there were before that owner's first one.
-func (s *Story) Before(name string) int { return slices.Index(s.Served, name) }
+func (s *Scenario) Before(name string) int { return slices.Index(s.Served, name) }
 
 // Operator does something to the server at a moment, which is no client's doing.
-func (s *Story) Operator(at time.Duration, what string, do func(n *lab.Node)) {
+func (s *Scenario) Operator(at time.Duration, what string, do func(n *lab.Node)) {
 	o := s.Client("~")
 	o.Go(func() {
 		o.Sleep(at - s.Now())
@@ -173,7 +174,7 @@ func (s *Story) Operator(at time.Duration, what string, do func(n *lab.Node)) {
 }
 
 // Deletes is an operator who deletes the lock: the server has lost it.
-func (s *Story) Deletes(at time.Duration) {
+func (s *Scenario) Deletes(at time.Duration) {
 	s.Forgot = true
 	s.Operator(at, "deletes", func(n *lab.Node) { n.Delete() })
 }
@@ -182,8 +183,8 @@ func (s *Story) Deletes(at time.Duration) {
 func (p *Process) Build(key string, options ...lock.Option) lock.Lock {
 	env := p.env
 	env.Key, env.Options = key, append(slices.Clone(env.Options), options...)
-	l, err := p.story.config.Build(env)
-	require.NoError(p.story.t, err)
+	l, err := p.scenario.config.Build(env)
+	require.NoError(p.scenario.t, err)
 	return l
 }
 
@@ -192,7 +193,7 @@ func (p *Process) Redis() redis.UniversalClient { return p.env.Nodes[0] }
 
 // Warm makes the server know the lock's scripts, and connects the process.
 func (p *Process) Warm() {
-	s := p.story
+	s := p.scenario
 	p.Go(func() {
 		l := p.Build(Key + ":warm")
 		require.NoError(s.t, l.Lock(s.Context()))
@@ -203,14 +204,14 @@ func (p *Process) Warm() {
 }
 
 // Driven gives the process a driver that repeats commands, waits and dials as
-// go-redis does when nobody sets anything; the lab's clients do none of that. It is
-// to be called before the process has owners. Wrap may be nil, or stands between
-// the driver and its connections.
+// go-redis does when nobody sets anything; the lab's clients do none of that.
+// It is to be called before the process has owners. Wrap may be nil, or stands
+// between the driver and its connections.
 func (p *Process) Driven(wrap func(net.Conn) net.Conn) *Process {
 	p.driven = redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:1", // never dialed
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
-			c, err := p.Dial(p.story.Node(0))
+			c, err := p.Dial(p.scenario.Node(0))
 			if err != nil || wrap == nil {
 				return c, err
 			}
@@ -228,9 +229,9 @@ func (p *Process) Driven(wrap func(net.Conn) net.Conn) *Process {
 // CrashesAt ends the process at a moment, with all of its owners.
 func (p *Process) CrashesAt(moment time.Duration) {
 	p.Go(func() {
-		p.Sleep(moment - p.story.Now())
+		p.Sleep(moment - p.scenario.Now())
 		p.Step("dies", func() {
-			p.story.inside = slices.DeleteFunc(p.story.inside,
+			p.scenario.inside = slices.DeleteFunc(p.scenario.inside,
 				func(o *Owner) bool { return o.Process == p })
 			p.Crash()
 		})
@@ -239,7 +240,7 @@ func (p *Process) CrashesAt(moment time.Duration) {
 
 // Commands are what the process has sent, publish/subscribe left out.
 func (p *Process) Commands() (commands []string) {
-	for _, e := range p.story.Timeline() {
+	for _, e := range p.scenario.Timeline() {
 		if e.Client == p.Name && e.Command != "" &&
 			!strings.Contains(e.Command, "SUBSCRIBE") {
 			commands = append(commands, e.Text)
@@ -260,11 +261,12 @@ func (l located) Errorf(format string, args ...any) {
 	l.T.Errorf("%s: %s", l.line, fmt.Sprintf(format, args...))
 }
 
-// ErrUnknown stands for an error that leaves the outcome open, such as one of the
-// network: it is not lock.ErrNotHeld.
+// ErrUnknown stands for an error that leaves the outcome open, such as one of
+// the network: it is not lock.ErrNotHeld.
 var ErrUnknown = errors.New("an error that leaves the outcome open")
 
-// expect compares a call's error with the one that a test wants, none by default.
+// expect compares a call's error with the one that a test wants, none by
+// default.
 func expect(t located, call string, err error, want []error) {
 	t.Helper()
 	switch {

@@ -10,10 +10,10 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// Sequence draws a broken story as a Mermaid sequence diagram, up to the moment
-// of the break, which is marked. While nobody's belief and nobody's grant
-// changes, messages of a kind that was drawn already are only counted, as in the
-// printed timeline.
+// Sequence draws a broken scenario as a Mermaid sequence diagram, up to the
+// moment of the break, which is marked. While nobody's belief and nobody's
+// grant changes, messages of a kind that was drawn already are only counted, as
+// in the printed timeline.
 func Sequence(r scenarios.Result) (string, error) {
 	if r.BrokenAt < 0 || r.BrokenAt >= len(r.Sequence) {
 		return "", fmt.Errorf("%s: %s %s, there is no break to draw",

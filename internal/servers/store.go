@@ -23,7 +23,7 @@ import (
 // away from ZooKeeper's nodes are rights that a client gives to each node that
 // it makes, and the recipes make nodes that are everybody's. etcd learns users
 // and passwords from a client when it runs already, and gives each connection a
-// ticket that it forgets when it restarts: the stories about outages would be
+// ticket that it forgets when it restarts: the scenarios about outages would be
 // about tickets.
 type Store struct {
 	*server
@@ -92,9 +92,9 @@ UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, '$.plugin', 'mysql_native_pas
 FLUSH PRIVILEGES;
 `
 
-// StartZooKeeper starts one ZooKeeper server and waits until it serves. A tick is
-// so long; sessions last from two ticks to twenty. Debian's package is needed,
-// and Java.
+// StartZooKeeper starts one ZooKeeper server and waits until it serves. A tick
+// is so long; sessions last from two ticks to twenty. Debian's package is
+// needed, and Java.
 func StartZooKeeper(ctx context.Context, tick time.Duration) (*Store, error) {
 	if err := HasZooKeeper(); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func compete(t *testing.T, lease, during time.Duration,
 	trips ...time.Duration) []served {
 	results := make([]served, len(trips))
 	config := owners.Config{Build: fenced, TTL: lease}
-	owners.Tell(t, config, func(s *owners.Story) {
+	owners.Run(t, config, func(s *owners.Scenario) {
 		for i, trip := range trips {
 			o := s.Owner(string(rune('A'+i)) + "1")
 			o.Far = trip / 2
@@ -69,7 +69,7 @@ func TestAFarProcessThatDiesCostsOneTurn(t *testing.T) {
 		40 * milli: ttl / 20, 400 * milli: 2 * second, second: ttl / 3,
 	} {
 		t.Run(trip.String(), func(t *testing.T) {
-			tell(t, "A B C", func(s *owners.Story) {
+			tell(t, "A B C", func(s *owners.Scenario) {
 				s.Owner("A1").Section(8 * second)
 				s.Owner("B2").Locks().Far = trip / 2
 				s.Process("B").CrashesAt(7 * second) // it has asked twice

@@ -13,8 +13,8 @@ import (
 	"github.com/lockladder/lockladder/reentrant/cohort"
 )
 
-// The catalogue's clients have one owner each. These stories have several owners
-// in one process, for what happens between them no server sees.
+// The catalogue's clients have one owner each. These scenarios have several
+// owners in one process, for what happens between them no server sees.
 
 const (
 	ttl    = owners.Lease
@@ -26,11 +26,11 @@ func fenced(env lock.Env) (lock.Lock, error) {
 	return cohort.NewFenced(env.Nodes[0], env.Key, env.TTL, env.Options...)
 }
 
-// tell tells a story of processes that have locked before, and then looks for what
-// it may have left behind.
-func tell(t *testing.T, processes string, script func(s *owners.Story)) {
+// tell runs a scenario of processes that have locked before, and then looks for
+// what it may have left behind.
+func tell(t *testing.T, processes string, script func(s *owners.Scenario)) {
 	t.Helper()
-	owners.Tell(t, owners.Config{Build: fenced,
+	owners.Run(t, owners.Config{Build: fenced,
 		Processes: strings.Fields(processes)}, script)
 	inUse, listening := cohort.InUse()
 	assert.Zero(t, inUse, "cohorts are left in the registry")

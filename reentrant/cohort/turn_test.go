@@ -14,7 +14,7 @@ import (
 )
 
 func TestAProcessHandsTheLockOverInTheOrderOfComing(t *testing.T) {
-	tell(t, "A", func(s *owners.Story) {
+	tell(t, "A", func(s *owners.Scenario) {
 		for _, name := range []string{"A1", "A2", "A3", "A4", "A5"} {
 			s.Owner(name).Section(100 * milli)
 		}
@@ -25,7 +25,7 @@ func TestAProcessHandsTheLockOverInTheOrderOfComing(t *testing.T) {
 }
 
 func TestAnotherProcessWaitsForSeventeenSectionsAtMost(t *testing.T) {
-	tell(t, "A B", func(s *owners.Story) {
+	tell(t, "A B", func(s *owners.Scenario) {
 		for n := range 5 {
 			s.Owner(fmt.Sprint("A", n+1)).Sections(20, 10*milli)
 		}
@@ -45,7 +45,7 @@ func TestAnotherProcessWaitsForSeventeenSectionsAtMost(t *testing.T) {
 }
 
 func TestAnotherProcessWaitsForAThirdOfALeaseAndASection(t *testing.T) {
-	tell(t, "A B", func(s *owners.Story) {
+	tell(t, "A B", func(s *owners.Scenario) {
 		for n := range 3 {
 			s.Owner(fmt.Sprint("A", n+1)).Sections(5, 2*second)
 		}
@@ -59,7 +59,7 @@ func TestAnotherProcessWaitsForAThirdOfALeaseAndASection(t *testing.T) {
 // The 60 sections of a process are 4 leases. Nobody polls: each process asks
 // when it is its turn.
 func TestProcessesHaveTheLockInTurn(t *testing.T) {
-	tell(t, "A B C D", func(s *owners.Story) {
+	tell(t, "A B C D", func(s *owners.Scenario) {
 		for _, process := range []string{"A", "B", "C", "D"} {
 			for n := range 3 {
 				s.Owner(fmt.Sprint(process, n+1)).Sections(20, 10*milli)
@@ -88,7 +88,7 @@ func TestProcessesHaveTheLockInTurn(t *testing.T) {
 }
 
 func TestAProcessDiesInTheMiddleOfACohort(t *testing.T) {
-	tell(t, "A B", func(s *owners.Story) {
+	tell(t, "A B", func(s *owners.Scenario) {
 		for n := range 5 {
 			s.Owner(fmt.Sprint("A", n+1)).Sections(9, 100*milli)
 		}
@@ -107,7 +107,7 @@ func TestAProcessThatDiesInTheQueueCostsOneTurn(t *testing.T) {
 		"others come in its turn":    3100 * milli,
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, "A B C", func(s *owners.Story) {
+			tell(t, "A B C", func(s *owners.Scenario) {
 				s.Owner("A1").Section(3 * second)
 				s.Owner("B2").At(second).Section(second)
 				s.Process("B").CrashesAt(2 * second)
@@ -120,7 +120,7 @@ func TestAProcessThatDiesInTheQueueCostsOneTurn(t *testing.T) {
 }
 
 func TestTryLockDoesNotQueue(t *testing.T) {
-	tell(t, "A B C", func(s *owners.Story) {
+	tell(t, "A B C", func(s *owners.Scenario) {
 		s.Owner("A1").Section(3 * second)
 		s.Owner("B2").At(second).Tries(false)
 		s.Owner("C3").At(2 * second).Section(second).Since(3*second + milli)
@@ -130,7 +130,7 @@ func TestTryLockDoesNotQueue(t *testing.T) {
 
 // B's network is slow when its turn comes. Nobody overtakes it.
 func TestNobodyOvertakesWhoHasTheTurn(t *testing.T) {
-	tell(t, "A B C", func(s *owners.Story) {
+	tell(t, "A B C", func(s *owners.Scenario) {
 		s.Process("B").Hold(2900*milli, 3200*milli, nil)
 		s.Owner("A1").Section(3 * second)
 		s.Owner("B2").At(second).Section(second).Since(3200 * milli)
@@ -139,13 +139,13 @@ func TestNobodyOvertakesWhoHasTheTurn(t *testing.T) {
 	})
 }
 
-func mutes(s *owners.Story, at time.Duration, mute bool) {
+func mutes(s *owners.Scenario, at time.Duration, mute bool) {
 	s.Operator(at, "mutes", func(n *lab.Node) { n.Mute(mute) })
 }
 
 // B does not hear that it has the turn, and gives up. C gets the turn from it.
 func TestWhoGivesUpPassesItsTurnOn(t *testing.T) {
-	tell(t, "A B C", func(s *owners.Story) {
+	tell(t, "A B C", func(s *owners.Scenario) {
 		mutes(s, 2500*milli, true)
 		mutes(s, 3100*milli, false)
 		s.Owner("A1").Section(3 * second)
@@ -156,7 +156,7 @@ func TestWhoGivesUpPassesItsTurnOn(t *testing.T) {
 }
 
 func TestWhoGivesUpLeavesNoTurnBehind(t *testing.T) {
-	tell(t, "A B C", func(s *owners.Story) {
+	tell(t, "A B C", func(s *owners.Scenario) {
 		mutes(s, 2500*milli, true)
 		s.Owner("A1").Section(3 * second)
 		s.Owner("B2").At(second).GivesUp(2200 * milli)
@@ -174,7 +174,7 @@ func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
 		"A dies":    func(a *owners.Owner) { a.Locks() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, "A B", func(s *owners.Story) {
+			tell(t, "A B", func(s *owners.Scenario) {
 				ends(s.Owner("A1"))
 				s.Process("A").CrashesAt(20 * milli)
 				var began, ended time.Duration
@@ -191,7 +191,7 @@ func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
 }
 
 func TestAMessageThatIsLostCostsOneTurn(t *testing.T) {
-	tell(t, "A B", func(s *owners.Story) {
+	tell(t, "A B", func(s *owners.Scenario) {
 		mutes(s, 0, true)
 		s.Owner("A1").Sections(20, 10*milli)
 		s.Owner("A2").Sections(20, 10*milli)
@@ -204,7 +204,7 @@ func TestAMessageThatIsLostCostsOneTurn(t *testing.T) {
 // B's turn is told before its subscription stands. It asks once more when that is
 // confirmed.
 func TestATurnThatWasToldTooEarlyIsNotMissed(t *testing.T) {
-	tell(t, "A B", func(s *owners.Story) {
+	tell(t, "A B", func(s *owners.Scenario) {
 		s.Owner("A1").Section(second)
 		s.Owner("B2").At(500*milli).
 			Fails(lab.Acquire, 2, lab.Fault{Deliver: 2 * second}). // SUBSCRIBE
@@ -214,7 +214,7 @@ func TestATurnThatWasToldTooEarlyIsNotMissed(t *testing.T) {
 }
 
 func TestTryLockDoesNotOvertake(t *testing.T) {
-	tell(t, "A B", func(s *owners.Story) {
+	tell(t, "A B", func(s *owners.Scenario) {
 		s.Owner("B1").Section(2 * second)
 		s.Owner("A2").Section(2 * second)
 		s.Owner("A3").At(second).Tries(false).At(3 * second).Tries(false).

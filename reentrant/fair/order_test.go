@@ -15,8 +15,8 @@ import (
 	"github.com/lockladder/lockladder/reentrant/fair"
 )
 
-// The catalogue's clients have one owner each. These stories have several owners
-// in one process, and look at who is served when.
+// The catalogue's clients have one owner each. These scenarios have several
+// owners in one process, and look at who is served when.
 
 const (
 	ttl    = 10 * time.Second
@@ -24,8 +24,8 @@ const (
 	milli  = time.Millisecond
 )
 
-// story is a world with processes.
-type story struct {
+// scenario is a world with processes.
+type scenario struct {
 	*lab.World
 	t      *testing.T
 	served []string // the owners that were granted the lock, in order
@@ -35,16 +35,16 @@ type story struct {
 // process is a client of the lab: one rdb value, several owners.
 type process struct {
 	*lab.Client
-	story *story
-	env   lock.Env
+	scenario *scenario
+	env      lock.Env
 }
 
-// tell tells a story.
-func tell(t *testing.T, script func(s *story)) {
+// tell tells a scenario.
+func tell(t *testing.T, script func(s *scenario)) {
 	t.Helper()
 	config := lab.Config{Nodes: 1, Key: "stock", TTL: ttl}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
-		s := &story{World: w, t: t, at: map[string]time.Duration{}}
+		s := &scenario{World: w, t: t, at: map[string]time.Duration{}}
 		script(s)
 		s.Play()
 		assert.Empty(t, w.Failures())
@@ -56,7 +56,7 @@ func tell(t *testing.T, script func(s *story)) {
 }
 
 // begin makes processes that are connected, to a server that knows the scripts.
-func (s *story) begin(names ...string) (all []*process) {
+func (s *scenario) begin(names ...string) (all []*process) {
 	for _, name := range names {
 		c := s.Client(name)
 		p := &process{c, s, c.Env("stock")}
@@ -77,7 +77,7 @@ func (s *story) begin(names ...string) (all []*process) {
 func (p *process) owner(name string, at time.Duration,
 	do func(name string, l *fair.Lock)) {
 	l, err := fair.New(p.env.Nodes[0], "stock", ttl, p.env.Options...)
-	require.NoError(p.story.t, err)
+	require.NoError(p.scenario.t, err)
 	p.Go(func() {
 		p.Sleep(at)
 		do(name, l)
@@ -87,7 +87,7 @@ func (p *process) owner(name string, at time.Duration,
 // works takes the lock at a moment, works and releases it.
 func (p *process) works(name string, at, work time.Duration) {
 	p.owner(name, at, func(name string, l *fair.Lock) {
-		s := p.story
+		s := p.scenario
 		if err := l.Lock(s.Context()); err != nil {
 			assert.True(s.t, p.Dead(), "%s: %v", name, err)
 			return
@@ -104,9 +104,9 @@ func (p *process) works(name string, at, work time.Duration) {
 // givesUp waits for the lock for so long.
 func (p *process) givesUp(at, patience time.Duration) {
 	p.owner("", at, func(_ string, l *fair.Lock) {
-		ctx, cancel := context.WithTimeout(p.story.Context(), patience)
+		ctx, cancel := context.WithTimeout(p.scenario.Context(), patience)
 		defer cancel()
-		assert.ErrorIs(p.story.t, l.Lock(ctx), context.DeadlineExceeded)
+		assert.ErrorIs(p.scenario.t, l.Lock(ctx), context.DeadlineExceeded)
 	})
 }
 
@@ -117,7 +117,7 @@ func (p *process) dies(at time.Duration) {
 	})
 }
 
-func (s *story) mutes(at time.Duration, mute bool) {
+func (s *scenario) mutes(at time.Duration, mute bool) {
 	o := s.Client("~")
 	o.Go(func() {
 		o.Sleep(at)
@@ -127,7 +127,7 @@ func (s *story) mutes(at time.Duration, mute bool) {
 
 // questions counts the acquire commands of a process.
 func (p *process) questions() (n int) {
-	for _, e := range p.story.Timeline() {
+	for _, e := range p.scenario.Timeline() {
 		if e.Client == p.Name && strings.HasPrefix(e.Text, "EVALSHA acquire.lua") {
 			n++
 		}
@@ -136,7 +136,7 @@ func (p *process) questions() (n int) {
 }
 
 func TestWaitersAreServedInTheOrderOfArrival(t *testing.T) {
-	tell(t, func(s *story) {
+	tell(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		var want []string
 		for n := range 30 {
@@ -151,7 +151,7 @@ func TestWaitersAreServedInTheOrderOfArrival(t *testing.T) {
 
 // All wait for longer than a lease, and ask again meanwhile.
 func TestAPlaceIsKeptWhileItsOwnerAsks(t *testing.T) {
-	tell(t, func(s *story) {
+	tell(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		all[0].works("first", 0, 4*ttl)
 		var want []string
@@ -169,10 +169,10 @@ func TestAPlaceIsKeptWhileItsOwnerAsks(t *testing.T) {
 	})
 }
 
-// One asks and is refused, the second asks for all others, and one asks again when
-// the subscription stands. Nobody asks before it has the turn.
+// One asks and is refused, the second asks for all others, and one asks again
+// when the subscription stands. Nobody asks before it has the turn.
 func TestAThousandThatComeAtOnceAreAskedForTogether(t *testing.T) {
-	tell(t, func(s *story) {
+	tell(t, func(s *scenario) {
 		all := s.begin("A", "B")
 		a, b := all[0], all[1]
 		a.works("first", 0, second)
@@ -190,7 +190,7 @@ func TestAThousandThatComeAtOnceAreAskedForTogether(t *testing.T) {
 }
 
 func TestADeadWaiterCostsOneTurn(t *testing.T) {
-	tell(t, func(s *story) {
+	tell(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		a.works("A", 0, 3*second)
@@ -205,7 +205,7 @@ func TestADeadWaiterCostsOneTurn(t *testing.T) {
 
 // A thousand turns would be fifty leases.
 func TestADeadProcessCostsTwoLeases(t *testing.T) {
-	tell(t, func(s *story) {
+	tell(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		a.works("A", 0, 3*second)
@@ -221,7 +221,7 @@ func TestADeadProcessCostsTwoLeases(t *testing.T) {
 }
 
 func TestAWaiterThatGivesUpLeavesTheQueue(t *testing.T) {
-	tell(t, func(s *story) {
+	tell(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		a.works("A", 0, 3*second)
@@ -234,7 +234,7 @@ func TestAWaiterThatGivesUpLeavesTheQueue(t *testing.T) {
 
 // B does not hear that it has the turn, and gives up. C gets the turn from it.
 func TestAWaiterThatGivesUpPassesItsTurnOn(t *testing.T) {
-	tell(t, func(s *story) {
+	tell(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		s.mutes(2500*milli, true)
@@ -247,9 +247,10 @@ func TestAWaiterThatGivesUpPassesItsTurnOn(t *testing.T) {
 	})
 }
 
-// B's network is slow when its turn comes. Neither TryLock nor Lock overtakes it.
+// B's network is slow when its turn comes. Neither TryLock nor Lock overtakes
+// it.
 func TestNobodyOvertakesTheTurn(t *testing.T) {
-	tell(t, func(s *story) {
+	tell(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		b.Hold(2900*milli, 3300*milli, nil)
@@ -269,7 +270,7 @@ func TestNobodyOvertakesTheTurn(t *testing.T) {
 
 // A's lease ends at 10 s. C asks first, and finds that B was there before it.
 func TestTheFirstIsServedFirstAfterALeaseHasEnded(t *testing.T) {
-	tell(t, func(s *story) {
+	tell(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		a.works("A", 0, ttl)
@@ -284,7 +285,7 @@ func TestTheFirstIsServedFirstAfterALeaseHasEnded(t *testing.T) {
 }
 
 func TestAHolderEntersAgainWhoeverWaits(t *testing.T) {
-	tell(t, func(s *story) {
+	tell(t, func(s *scenario) {
 		all := s.begin("A", "B")
 		a, b := all[0], all[1]
 		a.owner("A", 0, func(_ string, l *fair.Lock) {
@@ -301,7 +302,7 @@ func TestAHolderEntersAgainWhoeverWaits(t *testing.T) {
 }
 
 func TestALostMessageCostsThePollOfTheFirst(t *testing.T) {
-	tell(t, func(s *story) {
+	tell(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		s.mutes(2*second, true)

@@ -1,7 +1,7 @@
 // Package fenced is a lock that numbers its grants, so that a storage can
 // turn a late writer away.
 //
-// The story is Kleppmann's, in "How to do distributed locking": a client
+// The scenario is Kleppmann's, in "How to do distributed locking": a client
 // pauses, its lease ends, another one writes, and the first one wakes and
 // writes as well.
 //

@@ -313,7 +313,7 @@ func (c *checking) report(took time.Duration) int {
 		if r.Verdict == scenarios.Breaks && !slices.Contains(new, flawOf(r)) {
 			verdict += ", as declared"
 		}
-		if r.Verdict == scenarios.CannotTell {
+		if r.Verdict == scenarios.CannotRun {
 			verdict += ": " + r.Event
 		}
 		fmt.Fprintf(c.out, "%-24s %-22s %s\n", r.Scenario, r.Invariant, verdict)
@@ -321,7 +321,7 @@ func (c *checking) report(took time.Duration) int {
 	fmt.Fprintf(c.out, "\n%d hold, %d break, %d don't arise, %d not offered, %d can't"+
 		" be run on real servers; %v\n", counts[scenarios.Holds],
 		counts[scenarios.Breaks], counts[scenarios.DoesNotArise],
-		counts[scenarios.NotOffered], counts[scenarios.CannotTell],
+		counts[scenarios.NotOffered], counts[scenarios.CannotRun],
 		took.Round(time.Second))
 	for _, f := range new {
 		fmt.Fprintf(c.out, "not declared: %s: %s\n", f.Scenario, f.Invariant)
@@ -351,7 +351,7 @@ func (c *checking) compare() (new, gone []lock.Flaw) {
 		switch {
 		case r.Verdict == scenarios.Breaks && !known:
 			new = append(new, flawOf(r))
-		case r.Verdict != scenarios.Breaks && r.Verdict != scenarios.CannotTell && known:
+		case r.Verdict != scenarios.Breaks && r.Verdict != scenarios.CannotRun && known:
 			gone = append(gone, flawOf(r))
 		}
 	}

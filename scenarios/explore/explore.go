@@ -63,9 +63,9 @@ const (
 	// read it or written to it.
 	StaleWrite = Invariant(lab.StaleWrite)
 
-	// ToldALie: TryLock returned true when no majority of the servers had the
+	// FalseSuccess: TryLock returned true when no majority of the servers had the
 	// client's grant, or Unlock returned nil and has freed no grant of its own.
-	ToldALie Invariant = "false success"
+	FalseSuccess Invariant = "false success"
 
 	// LostWakeUp: a client waits inside Lock, the lock is free, and nothing is on
 	// its way that could wake it. A timer counts only when no message was due, or
@@ -75,7 +75,7 @@ const (
 
 // Invariants are all of them, in the order in which they are shown.
 var Invariants = []Invariant{Orphaned, ForeignRelease, ForeignRenewal, TwoHolders,
-	LostUpdate, SelfDeadlock, StaleWrite, ToldALie, LostWakeUp}
+	LostUpdate, SelfDeadlock, StaleWrite, FalseSuccess, LostWakeUp}
 
 const (
 	key      = "lock:stock"

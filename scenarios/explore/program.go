@@ -228,7 +228,7 @@ func (p *player) granted(how string) {
 	p.run.touched.reads |= allNodes
 	p.note("%s", how)
 	if !p.ownsLock() {
-		p.run.breaks(ToldALie, "%s's %s, and the servers do not have its grant",
+		p.run.breaks(FalseSuccess, "%s's %s, and the servers do not have its grant",
 			p.owner, how)
 	}
 }
@@ -311,10 +311,10 @@ func (p *player) release() {
 		case len(p.process.players) > 1:
 			// What commands of a call have done is known of the whole process.
 		case p.depth > 0 && !p.foundOwn():
-			p.run.breaks(ToldALie, "%s's inner Unlock returns nil, and the"+
+			p.run.breaks(FalseSuccess, "%s's inner Unlock returns nil, and the"+
 				" servers did not have its grant", p.owner)
 		case p.depth == 0 && !p.freedOwn():
-			p.run.breaks(ToldALie, "%s's Unlock returns nil, and it freed no"+
+			p.run.breaks(FalseSuccess, "%s's Unlock returns nil, and it freed no"+
 				" grant of its own", p.owner)
 		}
 		if err == nil || errors.Is(err, lock.ErrNotHeld) || p.depth > 0 {

@@ -109,7 +109,7 @@ func TestAWaiterThatGivesUpWakesTheNext(t *testing.T) {
 // judgedWaiting are the invariants that the table of waiting locks has.
 var judgedWaiting = []explore.Invariant{explore.Orphaned, explore.ForeignRelease,
 	explore.ForeignRenewal, explore.TwoHolders, explore.StaleWrite,
-	explore.ToldALie, explore.LostWakeUp}
+	explore.FalseSuccess, explore.LostWakeUp}
 
 func waitLine(row waitRow, report explore.Report) string {
 	walk := report.Walks[0]

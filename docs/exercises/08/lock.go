@@ -1,12 +1,11 @@
-// Package watchdog is the start of exercise 08. Its flaw: the renewal takes the lock.
+// Package watchdog is the start of exercise 08. Its flaw: the
+// watchdog renews once, and keeps quiet.
 package watchdog
 
 import (
 	"context"
 	_ "embed"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -114,42 +113,14 @@ func (l *Lock) release(ctx context.Context, token string) error {
 	return nil
 }
 
-// watch starts a grant's watchdog: it renews the lease every third of it, and
-// closes lost when the server or the local clock says that the lease is gone.
-// After a renewal that failed, or hung for a third of the lease, there is time
-// for one more: it comes a tenth of the lease later.
+// watch starts a grant's watchdog: it renews the lease when a third of it is over.
 func (l *Lock) watch(token string, sent time.Time) {
-	ctx, cancel := context.WithCancel(context.Background())
-	lost, done := make(chan struct{}), make(chan struct{})
-	lose := sync.OnceFunc(func() { close(lost); cancel() })
-	deadline := time.AfterFunc(time.Until(sent.Add(l.ttl)), lose)
-	var ends atomic.Value // the deadline's time.Time, for Lost
-	ends.Store(sent.Add(l.ttl))
-	go func() {
-		defer close(done)
-		pause := l.ttl / 3
-		for !l.opts.FixedLease && lock.Sleep(ctx, pause) == nil {
-			sent := time.Now()
-			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
-			extended, err := renew.Run(ctx, lock.Bounded(l.rdb),
-				[]string{l.key}, token, l.ttl.Milliseconds()).Int()
-			cancel()
-			pause = l.ttl / 3
-			if err == nil && extended == 0 {
-				lose()
-			} else if err == nil {
-				ends.Store(sent.Add(l.ttl))
-				deadline.Reset(time.Until(sent.Add(l.ttl)))
-			} else { // the deadline stays
-				pause = l.ttl / 10
-			}
-		}
-	}()
+	ctx, cancel := context.WithTimeout(context.Background(), l.ttl)
+	lost := make(chan struct{})
+	time.AfterFunc(time.Until(sent.Add(l.ttl/3)), func() {
+		renew.Run(ctx, lock.Bounded(l.rdb), []string{l.key}, token,
+			l.ttl.Milliseconds())
+	})
 	l.lost = lost
-	l.look = func() {
-		if ctx.Err() == nil && time.Until(ends.Load().(time.Time)) <= 0 {
-			lose()
-		}
-	}
-	l.stop = func() { cancel(); <-done; deadline.Stop() }
+	l.stop = cancel
 }

@@ -13,10 +13,10 @@ import (
 
 func TestTheTablesOfThePageAreFresh(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it runs every story of the page")
+		t.Skip("it runs every scenario of the page")
 	}
 	generated.Compare(t, "cache.md", "mutex",
-		generated.Block(tell(t, mutexes, 80*ms, 50*ms).timeline))
+		generated.Block(run(t, mutexes, 80*ms, 50*ms).timeline))
 	generated.Compare(t, "cache.md", "locks", locks(t))
 }
 
@@ -24,9 +24,9 @@ func TestTheTablesOfThePageAreFresh(t *testing.T) {
 func locks(t *testing.T) string {
 	var rows [][]string
 	row := func(name string, guard func(c *lab.Client) cache.Guard) {
-		usual := tell(t, guard, 80*ms, 50*ms)
-		long := tell(t, guard, 15*time.Second)
-		dies := tellOfDeath(t, guard)
+		usual := run(t, guard, 80*ms, 50*ms)
+		long := run(t, guard, 15*time.Second)
+		dies := runDeath(t, guard)
 		rows = append(rows, []string{name, fmt.Sprint(usual.loads),
 			fmt.Sprintf("%s / %s", usual.seen["A"][0], usual.seen["B"][0]),
 			usual.cached, fmt.Sprint(long.loads), dies.last()})

@@ -21,25 +21,25 @@ var whole = flag.Bool("whole", false, "run the long scenarios of the page too")
 // and asks more often in the source's form.
 var faults = []struct {
 	name string
-	tell func(s *story)
+	run  func(s *scenario)
 }{
-	{"nothing", func(s *story) { s.run(0, s.worker("A", 1, lasting(second))) }},
-	{"dies with its slot written", func(s *story) {
+	{"nothing", func(s *scenario) { s.run(0, s.worker("A", 1, lasting(second))) }},
+	{"dies with its slot written", func(s *scenario) {
 		s.crashesBefore(func(cmd redis.Cmder) bool {
 			return cmd.Name() == "lrem" || slices.Contains(cmd.Args(), "begin")
 		})
 	}},
-	{"dies at work", func(s *story) { s.crashesAtWork(2*second + second/2) }},
-	{"dies with the queue lock", func(s *story) {
+	{"dies at work", func(s *scenario) { s.crashesAtWork(2*second + second/2) }},
+	{"dies with the queue lock", func(s *scenario) {
 		s.crashesBefore(func(cmd redis.Cmder) bool {
 			return cmd.Name() == "lindex" ||
 				slices.Contains(cmd.Args(), any(prefix+"fence"))
 		})
 	}},
-	{"its work fails", func(s *story) {
+	{"its work fails", func(s *scenario) {
 		s.run(0, s.worker("A", 1, failing(second)))
 	}},
-	{"works for 15 s", func(s *story) {
+	{"works for 15 s", func(s *scenario) {
 		s.run(0, s.worker("A", 1, func(w *worker, t imports.Task, _ int) error {
 			if t.ID == 1 {
 				w.Sleep(lease + 4*second)
@@ -52,14 +52,14 @@ var faults = []struct {
 
 func TestTheTablesOfThePageAreFresh(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it runs every story of the page")
+		t.Skip("it runs every scenario of the page")
 	}
 	generated.Compare(t, "import.md", "source", table(t, imports.Source))
 	generated.Compare(t, "import.md", "improved", table(t, imports.Improved))
 	if *whole {
 		generated.Compare(t, "import.md", "throughput", throughput(t))
 	}
-	_, timeline := tell(t, imports.Source, "reentrant", scanned)
+	_, timeline := runScenario(t, imports.Source, "reentrant", scanned)
 	generated.Compare(t, "import.md", "scan", generated.Block(narrow(timeline)))
 }
 
@@ -73,9 +73,9 @@ func table(t *testing.T, form imports.Form) string {
 	for _, rung := range ladder.Rungs {
 		row := []string{rung.Name}
 		for _, fault := range faults {
-			f, _ := tell(t, form, rung.Name, func(s *story) {
+			f, _ := runScenario(t, form, rung.Name, func(s *scenario) {
 				s.push(task(1, 1), task(2, 1), task(3, 2), task(4, 1))
-				fault.tell(s)
+				fault.run(s)
 				b := s.worker("B", 2, lasting(second))
 				b.worker.Poll = 200 * time.Millisecond
 				s.run(second/2, b)
@@ -119,7 +119,7 @@ func throughput(t *testing.T) string {
 			float64(min(groups, workers))/work.Seconds())}
 		for _, form := range []imports.Form{imports.Source, imports.Improved} {
 			var took time.Duration
-			f, _ := tell(t, form, "reentrant/fenced", func(s *story) {
+			f, _ := runScenario(t, form, "reentrant/fenced", func(s *scenario) {
 				s.push(imports.Tasks(tasks, groups, 0)...)
 				done := 0
 				for i := range workers {

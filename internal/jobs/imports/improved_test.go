@@ -15,8 +15,8 @@ import (
 func TestImprovedEveryRungServesAsTheQueueLock(t *testing.T) {
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
-			f, timeline := tell(t, imports.Improved, rung.Name,
-				func(s *story) {
+			f, timeline := runScenario(t, imports.Improved, rung.Name,
+				func(s *scenario) {
 					s.push(task(1, 1), task(2, 1), ungrouped(3), task(4, 2),
 						task(5, 1))
 					s.run(0, s.worker("A", 1, lasting(second)))
@@ -31,15 +31,15 @@ func TestImprovedEveryRungServesAsTheQueueLock(t *testing.T) {
 // Wherever a worker dies, the next one with its slot goes on.
 func TestImprovedACrashBeforeAnyCommandCostsNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it tells a story for each command")
+		t.Skip("it runs a scenario for each command")
 	}
 	// Of a worker's first task: SUBSCRIBE, the slot, the look, the lock, the
 	// look again, the script that takes, the release, begin, finish.
 	const commands = 17
 	for nth := 1; nth <= commands; nth++ {
 		for _, after := range []bool{false, true} {
-			f, timeline := tell(t, imports.Improved, "reentrant/fenced",
-				func(s *story) {
+			f, timeline := runScenario(t, imports.Improved, "reentrant/fenced",
+				func(s *scenario) {
 					s.push(task(1, 1), task(2, 1))
 					a := s.worker("A", 1, lasting(second))
 					a.Fault(lab.Renewal, nth, lab.Fault{CrashBefore: !after,
@@ -58,7 +58,7 @@ func TestImprovedACrashBeforeAnyCommandCostsNothing(t *testing.T) {
 }
 
 func TestImprovedARestartedWorkerGoesOnAtOnce(t *testing.T) {
-	f, timeline := tell(t, imports.Improved, "diamond", func(s *story) {
+	f, timeline := runScenario(t, imports.Improved, "diamond", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		s.crashesAtWork(2 * second)
 		s.until(5 * second)
@@ -68,7 +68,7 @@ func TestImprovedARestartedWorkerGoesOnAtOnce(t *testing.T) {
 }
 
 func TestImprovedAnotherWorkerFinishesAnOrphanedSlotFirst(t *testing.T) {
-	f, timeline := tell(t, imports.Improved, "diamond", func(s *story) {
+	f, timeline := runScenario(t, imports.Improved, "diamond", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1), ungrouped(3))
 		a := s.worker("A", 1, crashing(second))
 		s.run(0, a)
@@ -81,7 +81,7 @@ func TestImprovedAnotherWorkerFinishesAnOrphanedSlotFirst(t *testing.T) {
 }
 
 func TestImprovedAFailedTaskIsTheNextOfItsGroup(t *testing.T) {
-	f, timeline := tell(t, imports.Improved, "diamond", func(s *story) {
+	f, timeline := runScenario(t, imports.Improved, "diamond", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		s.run(0, s.worker("A", 1, failing(second)))
 		s.until(60 * second)
@@ -91,7 +91,7 @@ func TestImprovedAFailedTaskIsTheNextOfItsGroup(t *testing.T) {
 }
 
 func TestImprovedWorkThatOutlivesTheLeaseKeepsItsGroup(t *testing.T) {
-	f, timeline := tell(t, imports.Improved, "gold", func(s *story) {
+	f, timeline := runScenario(t, imports.Improved, "gold", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		s.overruns()
 		s.until(120 * second)
@@ -100,7 +100,7 @@ func TestImprovedWorkThatOutlivesTheLeaseKeepsItsGroup(t *testing.T) {
 }
 
 func TestImprovedWhatWasBegunIsPutBackWhenTheWorkerIsToEnd(t *testing.T) {
-	f, timeline := tell(t, imports.Improved, "diamond", func(s *story) {
+	f, timeline := runScenario(t, imports.Improved, "diamond", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		a := s.worker("A", 1, lasting(second))
 		a.worker.Work = waiting
@@ -114,8 +114,8 @@ func TestImprovedWhatWasBegunIsPutBackWhenTheWorkerIsToEnd(t *testing.T) {
 // A process that is stopped does not know that its claim has run out. What it
 // does meanwhile nobody can prevent; its end does not count.
 func TestImprovedAStoppedWorkerIsRefusedWhenItComesBack(t *testing.T) {
-	f, timeline := tell(t, imports.Improved, "reentrant/fenced",
-		func(s *story) {
+	f, timeline := runScenario(t, imports.Improved, "reentrant/fenced",
+		func(s *scenario) {
 			s.push(task(1, 1), task(2, 1))
 			a := s.worker("A", 1, lasting(second))
 			a.Hold(second/2, lease+second/2, nil)
@@ -139,7 +139,7 @@ func TestImprovedALateChoiceIsRefused(t *testing.T) {
 		{"gold", second, "gone"},                   // or is done by then
 	} {
 		t.Run(c.rung+" "+c.answer, func(t *testing.T) {
-			f, timeline := tell(t, imports.Improved, c.rung, func(s *story) {
+			f, timeline := runScenario(t, imports.Improved, c.rung, func(s *scenario) {
 				s.push(task(1, 1), task(2, 2))
 				a := s.worker("A", 1, lasting(second))
 				a.worker.Env.Options = append(a.worker.Env.Options,
@@ -157,7 +157,7 @@ func TestImprovedALateChoiceIsRefused(t *testing.T) {
 }
 
 func TestImprovedAWorkerWithNothingToDoSendsNothing(t *testing.T) {
-	_, timeline := tell(t, imports.Improved, "diamond", func(s *story) {
+	_, timeline := runScenario(t, imports.Improved, "diamond", func(s *scenario) {
 		s.push()
 		a := s.worker("A", 1, lasting(second))
 		s.run(0, a)
@@ -178,7 +178,7 @@ func TestImprovedAWorkerWithNothingToDoSendsNothing(t *testing.T) {
 
 // Two workers were given one slot by mistake.
 func TestImprovedASlotThatIsTakenIsNotOverwritten(t *testing.T) {
-	f, timeline := tell(t, imports.Improved, "diamond", func(s *story) {
+	f, timeline := runScenario(t, imports.Improved, "diamond", func(s *scenario) {
 		s.push(task(1, 1), task(2, 2))
 		c := s.Client("B")
 		b := s.worker("B", 1, lasting(second))

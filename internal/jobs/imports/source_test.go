@@ -10,11 +10,11 @@ import (
 	"github.com/lockladder/lockladder/internal/jobs/imports"
 )
 
-// What the source's form does. Its flaws are documented: a test is red when one
+// What the source's form does. Its flaws are documented: a test fails when one
 // stops breaking.
 
 func TestSourceDoesTheTasksOfAGroupInOrder(t *testing.T) {
-	f, _ := tell(t, imports.Source, "diamond", func(s *story) {
+	f, _ := runScenario(t, imports.Source, "diamond", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1), ungrouped(3), task(4, 2))
 		s.run(0, s.worker("A", 1, lasting(second)))
 		s.run(0, s.worker("B", 2, lasting(second)))
@@ -24,7 +24,7 @@ func TestSourceDoesTheTasksOfAGroupInOrder(t *testing.T) {
 }
 
 func TestSourceACrashBetweenTheSlotAndTheQueueRunsATaskTwice(t *testing.T) {
-	f, timeline := tell(t, imports.Source, "diamond", func(s *story) {
+	f, timeline := runScenario(t, imports.Source, "diamond", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		s.crashesBefore(named("lrem"))
 		s.until(60 * second)
@@ -34,7 +34,7 @@ func TestSourceACrashBetweenTheSlotAndTheQueueRunsATaskTwice(t *testing.T) {
 }
 
 func TestSourceARestartedWorkerWaitsForItsOwnGroupForEver(t *testing.T) {
-	f, timeline := tell(t, imports.Source, "bronze", func(s *story) {
+	f, timeline := runScenario(t, imports.Source, "bronze", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		s.crashesAtWork(2 * second)
 		s.until(600 * second)
@@ -44,7 +44,7 @@ func TestSourceARestartedWorkerWaitsForItsOwnGroupForEver(t *testing.T) {
 
 // With a lease the wait ends, and then it is chance who comes first.
 func TestSourceTheNextTaskOvertakesTheOneOfARestartedWorker(t *testing.T) {
-	f, timeline := tell(t, imports.Source, "diamond", func(s *story) {
+	f, timeline := runScenario(t, imports.Source, "diamond", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		s.crashesAtWork(2*second + second/2)
 		b := s.worker("B", 2, lasting(second))
@@ -60,7 +60,7 @@ func TestSourceAnExceptionLeavesTheGroupLocked(t *testing.T) {
 	// The thread has ended, the process lives, and renews.
 	for _, rung := range []string{"bronze", "diamond/watchdog"} {
 		t.Run(rung, func(t *testing.T) {
-			f, timeline := tell(t, imports.Source, rung, func(s *story) {
+			f, timeline := runScenario(t, imports.Source, rung, func(s *scenario) {
 				s.push(task(1, 1), task(2, 1))
 				s.run(0, s.worker("A", 1, failing(second)))
 				s.run(0, s.worker("B", 2, lasting(second)))
@@ -75,7 +75,7 @@ func TestSourceAnExceptionLeavesTheGroupLocked(t *testing.T) {
 // The task of the slot fails, the worker goes on, and its own lock of the group
 // makes it clear the slot.
 func TestSourceAnExceptionInWhatWasLeftOverLosesTheTask(t *testing.T) {
-	f, timeline := tell(t, imports.Source, "bronze", func(s *story) {
+	f, timeline := runScenario(t, imports.Source, "bronze", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		a := s.worker("A", 1, crashing(second))
 		s.run(0, a)
@@ -95,12 +95,12 @@ func TestSourceAnExceptionInWhatWasLeftOverLosesTheTask(t *testing.T) {
 // B goes through the queue and passes task 2, because A works on task 1. A ends.
 // B comes to task 3, whose group is free now.
 func TestSourceAScanPassesATaskAndTakesTheNextOfItsGroup(t *testing.T) {
-	f, timeline := tell(t, imports.Source, "reentrant", scanned)
+	f, timeline := runScenario(t, imports.Source, "reentrant", scanned)
 	assert.Equal(t, imports.Figures{Pushed: 3, Done: 3, OutOfOrder: 1}, f,
 		timeline)
 }
 
-func scanned(s *story) {
+func scanned(s *scenario) {
 	s.push(task(1, 1), task(2, 1), task(3, 1))
 	s.run(0, s.worker("A", 1, lasting(3*second)))
 	b := s.worker("B", 2, lasting(second))
@@ -110,7 +110,7 @@ func scanned(s *story) {
 }
 
 func TestSourceWorkThatOutlivesTheLeaseIsOverlapped(t *testing.T) {
-	f, timeline := tell(t, imports.Source, "gold", func(s *story) {
+	f, timeline := runScenario(t, imports.Source, "gold", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		s.overruns()
 		s.until(120 * second)

@@ -25,11 +25,11 @@ import (
 const (
 	second  = time.Second
 	lease   = 10 * second
-	minutes = 10 // that a story lasts
+	minutes = 10 // that a scenario lasts
 )
 
-// story is a timetable in a world of its own: what was done when, by whom.
-type story struct {
+// scenario is a timetable in a world of its own: what was done when, by whom.
+type scenario struct {
 	*lab.World
 	rung   ladder.Rung
 	mu     sync.Mutex       // guards what follows; never held while time passes
@@ -45,11 +45,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func tell(t *testing.T, rung ladder.Rung, script func(s *story)) (s *story) {
+func runScenario(t *testing.T, rung ladder.Rung, script func(s *scenario)) (s *scenario) {
 	t.Helper()
 	config := lab.Config{Nodes: rung.Nodes, Key: "report:lock", TTL: lease}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
-		s = &story{World: w, rung: rung, began: map[int][]string{},
+		s = &scenario{World: w, rung: rung, began: map[int][]string{},
 			done: map[int][]string{}}
 		ctx, stop := context.WithCancel(w.Context())
 		defer stop()
@@ -59,7 +59,7 @@ func tell(t *testing.T, rung ladder.Rung, script func(s *story)) (s *story) {
 		c := w.Client("~")
 		c.Go(func() {
 			c.Sleep(minutes*time.Minute - second)
-			c.Step("ends the story", stop)
+			c.Step("ends the scenario", stop)
 		})
 		w.Play()
 		require.Empty(t, w.Failures())
@@ -68,7 +68,7 @@ func tell(t *testing.T, rung ladder.Rung, script func(s *story)) (s *story) {
 }
 
 // service runs a service from a moment on.
-func (s *story) service(name string, from time.Duration,
+func (s *scenario) service(name string, from time.Duration,
 	job func(c *lab.Client, minute int) error) *lab.Client {
 	c := s.Client(name)
 	env := c.Env("report:lock")
@@ -103,7 +103,7 @@ func (s *story) service(name string, from time.Duration,
 }
 
 // add notes that a service has begun, or done, the job of a minute.
-func (s *story) add(to map[int][]string, minute int, who string) {
+func (s *scenario) add(to map[int][]string, minute int, who string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to[minute] = append(to[minute], who)
@@ -111,7 +111,7 @@ func (s *story) add(to map[int][]string, minute int, who string) {
 
 // written sees whose done.lua has written which minute.
 type written struct {
-	s    *story
+	s    *scenario
 	name string
 }
 
@@ -155,7 +155,7 @@ func dying(in int) func(*lab.Client, int) error {
 }
 
 // once asserts that every minute was written down once.
-func (s *story) once(t *testing.T) {
+func (s *scenario) once(t *testing.T) {
 	t.Helper()
 	for minute := range minutes {
 		assert.Len(t, s.done[minute], 1, "minute %d: done by %v, begun by %v\n%s",
@@ -166,7 +166,7 @@ func (s *story) once(t *testing.T) {
 func TestFourServicesDoTheJobOncePerMinute(t *testing.T) {
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
-			s := tell(t, rung, func(s *story) {
+			s := runScenario(t, rung, func(s *scenario) {
 				for i := range 4 {
 					s.service(fmt.Sprint("S", i), 0, brief)
 				}
@@ -206,7 +206,7 @@ func TestWhateverDiesEveryMinuteIsDoneOnce(t *testing.T) {
 
 // dyingAtWork is a job whose service dies in the first minute from one on that it
 // is its turn, if nobody has died in that minute yet.
-func dyingAtWork(s *story, from int) func(*lab.Client, int) error {
+func dyingAtWork(s *scenario, from int) func(*lab.Client, int) error {
 	return func(c *lab.Client, minute int) error {
 		c.Sleep(100 * time.Millisecond)
 		s.mu.Lock()
@@ -224,7 +224,7 @@ func dyingAtWork(s *story, from int) func(*lab.Client, int) error {
 func TestWhoStartsInTheMiddleOfAMinuteDoesItsJob(t *testing.T) {
 	rung, err := ladder.Find("reentrant/fenced")
 	require.NoError(t, err)
-	s := tell(t, rung, func(s *story) {
+	s := runScenario(t, rung, func(s *scenario) {
 		s.service("S0", 0, dying(3))
 		s.service("S1", 3*time.Minute+30*second, brief)
 	})
@@ -237,7 +237,7 @@ func TestWhoStartsInTheMiddleOfAMinuteDoesItsJob(t *testing.T) {
 func TestAStoppedServiceWritesNothingDown(t *testing.T) {
 	rung, err := ladder.Find("gold")
 	require.NoError(t, err)
-	s := tell(t, rung, func(s *story) {
+	s := runScenario(t, rung, func(s *scenario) {
 		s.service("S0", 0, func(c *lab.Client, minute int) error {
 			if minute == 2 {
 				c.Sleep(20 * second)
@@ -255,7 +255,7 @@ func TestAJobThatFailsIsDoneByAnother(t *testing.T) {
 	rung, err := ladder.Find("reentrant/notify")
 	require.NoError(t, err)
 	broken := errors.New("broken")
-	s := tell(t, rung, func(s *story) {
+	s := runScenario(t, rung, func(s *scenario) {
 		s.service("S0", 0, func(*lab.Client, int) error { return broken })
 		s.service("S1", 0, brief)
 	})
@@ -270,7 +270,7 @@ func TestTheTableOfThePageIsFresh(t *testing.T) {
 	}
 	var rows [][]string
 	for _, rung := range ladder.Rungs {
-		alive := tell(t, rung, func(s *story) {
+		alive := runScenario(t, rung, func(s *scenario) {
 			for i := range 4 {
 				s.service(fmt.Sprint("S", i), 0, brief)
 			}
@@ -284,7 +284,7 @@ func TestTheTableOfThePageIsFresh(t *testing.T) {
 }
 
 // count is in how many minutes the job was done, and how often it was begun.
-func (s *story) count() string {
+func (s *scenario) count() string {
 	done, begun := 0, 0
 	for minute := range minutes {
 		done += len(s.done[minute])
@@ -301,13 +301,13 @@ func (s *story) count() string {
 }
 
 // dyingOneAfterTheOther lets three of four services die at work, each in a minute
-// of its own. It is told once a rung: a test and the table look at it.
-func dyingOneAfterTheOther(t *testing.T, rung ladder.Rung) *story {
+// of its own. It is run once a rung: a test and the table look at it.
+func dyingOneAfterTheOther(t *testing.T, rung ladder.Rung) *scenario {
 	t.Helper()
 	if s := ofDying[rung.Name]; s != nil {
 		return s
 	}
-	s := tell(t, rung, func(s *story) {
+	s := runScenario(t, rung, func(s *scenario) {
 		for i := range 3 {
 			s.service(fmt.Sprint("S", i), 0, dyingAtWork(s, 2*i+1))
 		}
@@ -317,4 +317,4 @@ func dyingOneAfterTheOther(t *testing.T, rung ladder.Rung) *story {
 	return s
 }
 
-var ofDying = map[string]*story{} // by rung
+var ofDying = map[string]*scenario{} // by rung

@@ -1,6 +1,6 @@
-// Package judge says which invariants a recorded history breaks. It knows nothing
-// but the history: the same one, judged twice, gives the same breaks, and one that
-// was written to a file can be judged later.
+// Package judge says which invariants a recorded history breaks. It knows
+// nothing but the history: the same one, judged twice, gives the same breaks,
+// and one that was written to a file can be judged later.
 package judge
 
 import (
@@ -29,7 +29,8 @@ func Read(from io.Reader) (*history.History, error) {
 	return h, nil
 }
 
-// Breaks are what the history's events break, in their order, from one event on.
+// Breaks are what the hiscenario's events break, in their order, from one event
+// on.
 func Breaks(h *history.History, from int) []*history.Break {
 	var breaks []*history.Break
 	for _, e := range h.Events[from:] {

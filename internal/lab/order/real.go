@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Real is the order in real time, which is the world's own: everything goes on at
-// once, and nothing waits but for its time.
+// Real is the order in real time, which is the world's own: everything goes on
+// at once, and nothing waits but for its time.
 type Real struct {
 	Limit time.Duration // how long Play waits
 
@@ -83,7 +83,7 @@ func (r *Real) Play(running func() bool) error {
 		select {
 		case <-r.arrived:
 		case <-limit.C:
-			return fmt.Errorf("the story did not end within %v", r.Limit)
+			return fmt.Errorf("the scenario did not end within %v", r.Limit)
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func (q *quiet) look(goroutines func() []goroutine) error {
 			ErrStuck, caller(all[mutex].stack))
 	case q.blocked >= enough:
 		return fmt.Errorf("%w: for %v of real time all of its goroutines have"+
-			" waited for something outside of the story", ErrStuck, patience)
+			" waited for something outside of the scenario", ErrStuck, patience)
 	case ready >= 0 && q.looks >= enough && used >= patience:
 		return fmt.Errorf("%w: for %v of processor time it has computed and"+
 			" neither asked Redis nor let time pass: %s", ErrStuck, patience,

@@ -19,7 +19,7 @@ const key = "stock"
 
 var aWorld = lab.Config{Nodes: 1, Key: key, TTL: 10 * time.Second}
 
-// oneCommand is a story of a single command.
+// oneCommand is a scenario of a single command.
 func oneCommand(w *lab.World) {
 	a := w.Client("A")
 	rdb := a.Env(key).Nodes[0]
@@ -28,9 +28,9 @@ func oneCommand(w *lab.World) {
 	w.Play()
 }
 
-// Other goroutines use the only processor, a millisecond each, and the world needs
-// dozens of turns for one command. It is watched as if it had to send one in two
-// milliseconds.
+// Other goroutines use the only processor, a millisecond each, and the world
+// needs dozens of turns for one command. It is watched as if it had to send one
+// in two milliseconds.
 func TestAWorldThatGetsNoProcessorIsNotStuck(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer order.Watch(time.Millisecond, 2*time.Millisecond)()
@@ -95,5 +95,5 @@ func TestAWorldThatWaitsForTheWorldOutsideIsStuck(t *testing.T) {
 	<-ended
 	gone(t)
 	require.ErrorIs(t, err, order.ErrStuck)
-	assert.ErrorContains(t, err, "outside of the story")
+	assert.ErrorContains(t, err, "outside of the scenario")
 }

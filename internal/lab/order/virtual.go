@@ -17,12 +17,12 @@ const longest = 24 * time.Hour
 // every 100 ms stay below it.
 const most = 200_000
 
-// Virtual is the order in virtual time. A bubble fixes the time but not the order
-// within one instant; this fixes that too. It lets one waiting thing pass at a
-// time, and the next when everything has come to rest, in the order of (time,
-// round of arrival, client, node, text). What a goroutine does between passing and
-// blocking again, it does alone among those that passed: that is why the world's
-// state needs no lock.
+// Virtual is the order in virtual time. A bubble fixes the time but not the
+// order within one instant; this fixes that too. It lets one waiting thing pass
+// at a time, and the next when everything has come to rest, in the order of
+// (time, round of arrival, client, node, text). What a goroutine does between
+// passing and blocking again, it does alone among those that passed: that is
+// why the world's state needs no lock.
 type Virtual struct {
 	Bubble
 
@@ -146,7 +146,7 @@ func (v *Virtual) Play(running func() bool) error {
 		case <-v.arrived:
 		case <-timer:
 		case <-limit.C:
-			return fmt.Errorf("the story did not end within %v of virtual time",
+			return fmt.Errorf("the scenario did not end within %v of virtual time",
 				longest)
 		}
 	}

@@ -23,11 +23,11 @@ func CollectLess() {
 	collector.Later(400, 0)
 }
 
-// OneProcessor has a test's process keep to one processor: in a story one thing
-// happens at a time, and a second processor is busy with looking for work, which
-// takes a quarter of the time from the tests of another package. Whoever sets
-// GOMAXPROCS or -cpu has decided otherwise, and the race detector is to see what
-// happens at the same time.
+// OneProcessor has a test's process keep to one processor: in a scenario one
+// thing happens at a time, and a second processor is busy with looking for
+// work, which takes a quarter of the time from the tests of another package.
+// Whoever sets GOMAXPROCS or -cpu has decided otherwise, and the race detector
+// is to see what happens at the same time.
 func OneProcessor() {
 	if cpu := flag.Lookup("test.cpu"); os.Getenv("GOMAXPROCS") == "" && !race &&
 		(cpu == nil || cpu.Value.String() == "") {
@@ -35,17 +35,17 @@ func OneProcessor() {
 	}
 }
 
-// Run is Tell in a process that takes little of the machine: the test of a rung.
+// Run is Scenarios in a process that takes little of the machine: the test of a rung.
 func Run(t *testing.T, name string, red bool) scenarios.Report {
 	t.Helper()
 	CollectLess()
 	OneProcessor()
-	return Tell(t, name, red)
+	return Scenarios(t, name, red)
 }
 
-// Tell tells every scenario against a rung, with its flaws as the ladder declares
-// them. Red lets the failing assertions through.
-func Tell(t *testing.T, name string, red bool) scenarios.Report {
+// Scenarios runs every scenario against a rung, with its flaws as the ladder
+// declares them. Red lets the failing assertions through.
+func Scenarios(t *testing.T, name string, red bool) scenarios.Report {
 	t.Helper()
 	rung, err := ladder.Find(name)
 	if err != nil {
@@ -91,14 +91,14 @@ func Deadline(value string) (time.Time, bool) {
 	return time.UnixMilli(ms), err == nil
 }
 
-// SameVerdicts holds what was told on real servers against what was told in
-// virtual time. What can't be told on a real server is not compared. Again tells
+// SameVerdicts compares what was run on real servers with what was run in
+// virtual time. What can't be run on a real server is not compared. Again runs
 // one scenario once more.
 //
-// A story whose situation did not arise says nothing about the lock: on a busy
-// machine a waiter that asks in the few milliseconds in which another is to take
-// the lock comes first. Such a story is told up to twice more. A verdict that
-// differs otherwise is never asked for again.
+// A scenario whose situation did not arise says nothing about the lock: on a
+// busy machine a waiter that asks in the few milliseconds in which another is
+// to take the lock comes first. Such a scenario is run up to twice more. A
+// verdict that differs otherwise is never asked for again.
 func SameVerdicts(t *testing.T, real, virtual scenarios.Report,
 	again func(scenario string) scenarios.Report) {
 	t.Helper()
@@ -106,7 +106,7 @@ func SameVerdicts(t *testing.T, real, virtual scenarios.Report,
 		want := virtual.Verdict(r.Scenario, r.Invariant)
 		for n := 0; n < 2 && r.Verdict == scenarios.DoesNotArise &&
 			want != scenarios.DoesNotArise; n++ {
-			t.Logf("%s: %s did not arise, and is told again", r.Scenario,
+			t.Logf("%s: %s did not arise, and is run again", r.Scenario,
 				r.Invariant)
 			for _, second := range again(r.Scenario) {
 				if second.Invariant == r.Invariant {
@@ -114,7 +114,7 @@ func SameVerdicts(t *testing.T, real, virtual scenarios.Report,
 				}
 			}
 		}
-		if r.Verdict != want && r.Verdict != scenarios.CannotTell {
+		if r.Verdict != want && r.Verdict != scenarios.CannotRun {
 			t.Errorf("%s: %s: on real servers it %s, in virtual time it %s\n\n%s",
 				r.Scenario, r.Invariant, r.Verdict, want, r.Timeline)
 		}

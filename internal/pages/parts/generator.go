@@ -40,7 +40,7 @@ func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 		for i, rung := range ladder.Rungs {
 			t.Run(rung.Name, func(t *testing.T) {
 				t.Parallel()
-				g.reports[i] = laddertest.Tell(t, rung.Name, false)
+				g.reports[i] = laddertest.Scenarios(t, rung.Name, false)
 			})
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/pages"
 	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
 // PageOf is the page of the i-th rung, below docs.
@@ -102,7 +103,7 @@ func exerciseTask(_ *Generator, number string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	checked := "`" + strings.Join(e.Stories, "`, `") + "`"
+	checked := "`" + strings.Join(e.Scenarios, "`, `") + "`"
 	if e.Check != nil {
 		checked += ", and a check of its own"
 	}
@@ -114,6 +115,41 @@ func exerciseTask(_ *Generator, number string) (string, error) {
 		" solution changes: %s.\n- The scenarios: %s.\n\n```console\n"+
 		"$ go test ./docs/exercises/%s -tags exercise\n```\n", e.Flaw, e.Task,
 		strings.Join(files, ", "), checked, e.Number), nil
+}
+
+// exerciseWalk says how an exercise ends: with the explorer.
+func exerciseWalk(_ *Generator, number string) (string, error) {
+	e, err := exercise.Find(number)
+	if err != nil {
+		return "", err
+	}
+	walk := e.Walk()
+	var b strings.Builder
+	fmt.Fprintf(&b, "When the scenarios pass, [the explorer](../../explorer.md)"+
+		" runs your lock in every order of events within these bounds: %s. No"+
+		" order may break %s.", walk, names(walk.Holds, "or"))
+	if len(walk.Leaves) > 0 {
+		fmt.Fprintf(&b, " The rung itself breaks %s here, so your lock may as"+
+			" well.", names(walk.Leaves, "and"))
+	}
+	fmt.Fprintf(&b, " To read the cheapest schedules:\n\n```console\n$ go test"+
+		" ./docs/exercises/%s -tags exercise -run /explorer -v\n```\n", e.Number)
+	return b.String(), nil
+}
+
+// names are those of invariants: *orphaned*, *two holders* and *lost update*.
+func names(invariants []explore.Invariant, last string) string {
+	var b strings.Builder
+	for i, invariant := range invariants {
+		switch {
+		case i > 0 && i == len(invariants)-1:
+			b.WriteString(" " + last + " ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "*%s*", invariant)
+	}
+	return b.String()
 }
 
 // contents is a table of the rungs' pages.

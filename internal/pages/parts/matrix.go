@@ -94,7 +94,7 @@ func catalogue(*Generator) string {
 		for _, s := range scenarios.Catalogue {
 			if s.Family == family {
 				fmt.Fprintf(&b, "- **%s** (%s). %s\n", s.Name,
-					strings.Join(s.Invariants, ", "), s.Story)
+					strings.Join(s.Invariants, ", "), s.Summary)
 			}
 		}
 	}

@@ -27,6 +27,7 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 //	red gold/overrun_release        a command, and the assertion it lets through
 //	sequence gold/overrun_release   the same scenario as a diagram
 //	exercise 03                     what an exercise is about
+//	explorer 03                     what the explorer is to find in it
 //	figure cohort                   a sentence with figures of a committed run
 var registry = []part{
 	{"", "place ", (*Generator).place},
@@ -37,6 +38,7 @@ var registry = []part{
 	{"", "red ", (*Generator).red},
 	{"", "sequence ", (*Generator).sequence},
 	{"", "exercise ", exerciseTask},
+	{"", "explorer ", exerciseWalk},
 	{"", "figure ", (*Generator).figure},
 
 	{"README.md", "matrix", text((*Generator).folded)},
@@ -51,16 +53,16 @@ var registry = []part{
 	{"docs/benchmark.md", "measured", (*Generator).measuredTable},
 
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
-	{"docs/matrix.md", "stories", text(catalogue)},
+	{"docs/matrix.md", "scenarios", text(catalogue)},
 
 	{"docs/libraries.md", "matrix", (*Generator).libraries},
 	{"docs/alternatives.md", "mysql", kept("mysql", table)},
-	{"docs/alternatives.md", "mysql, untold", kept("mysql", results.Untold)},
+	{"docs/alternatives.md", "mysql, not run", kept("mysql", results.NotRun)},
 	{"docs/alternatives.md", "zookeeper", kept("zookeeper", table)},
-	{"docs/alternatives.md", "zookeeper, untold",
-		kept("zookeeper", results.Untold)},
+	{"docs/alternatives.md", "zookeeper, not run",
+		kept("zookeeper", results.NotRun)},
 	{"docs/alternatives.md", "etcd", kept("etcd", table)},
-	{"docs/alternatives.md", "etcd, untold", kept("etcd", results.Untold)},
+	{"docs/alternatives.md", "etcd, not run", kept("etcd", results.NotRun)},
 
 	{"docs/choosing.md", "choices", chosen((*choosing.Choice).Table)},
 	{"docs/choosing.md", "needs", text(func(*Generator) string {

@@ -35,7 +35,7 @@ type Run struct {
 	Scenario  string   `json:"scenario"`
 	Invariant string   `json:"invariant"`
 	Verdict   string   `json:"verdict"`
-	Story     string   `json:"story"`            // what happens, in one or two sentences
+	Summary   string   `json:"story"`            // what happens, in one or two sentences
 	Event     string   `json:"event"`            // what broke the invariant
 	Broken    int      `json:"broken"`           // the entry that broke it; -1: none
 	Beside    []string `json:"beside,omitempty"` // locks whose run is worth a comparison
@@ -91,7 +91,7 @@ func Of(lock string, r scenarios.Result, beside ...string) *Run {
 		Texts: []string{""}, Lines: []string{""}}
 	for _, s := range scenarios.Catalogue {
 		if s.Name == r.Scenario {
-			run.Story = s.Story
+			run.Summary = s.Summary
 		}
 	}
 	entries := r.Sequence

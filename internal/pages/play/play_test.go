@@ -46,7 +46,7 @@ func TestARunEndsWithItsBreak(t *testing.T) {
 	assert.Len(t, run.Entries, 2)
 	assert.Equal(t, []string{"A", "B"}, run.Clients, "C comes after the break")
 	assert.Equal(t, 2, run.Nodes)
-	assert.NotEmpty(t, run.Story)
+	assert.NotEmpty(t, run.Summary)
 }
 
 func TestAnEntryNamesItsTextItsLineAndItsState(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package results has what locks did in the scenarios, as the pages show it. What
-// the locks of other modules did is kept in docs/results, because running them
-// takes minutes and servers.
+// Package results has what locks did in the scenarios, as the pages show it.
+// What the locks of other modules did is kept in docs/results, because running
+// them takes minutes and servers.
 package results
 
 import (
@@ -22,22 +22,22 @@ type Lock struct {
 	// Verdicts are by "scenario: invariant".
 	Verdicts map[string]scenarios.Verdict `json:"verdicts"`
 
-	// Untold says by scenario why the lock's servers can't take part in it.
-	Untold map[string]string `json:"untold,omitempty"`
+	// NotRun says by scenario why the lock's servers can't take part in it.
+	NotRun map[string]string `json:"not_run,omitempty"`
 
-	// Run is the address of the run in which an invariant is broken; nil: none is
-	// kept.
+	// Run is the address of the run in which an invariant is broken; nil: none
+	// is kept.
 	Run func(scenario, invariant string) string `json:"-"`
 }
 
 // Of is what a lock did according to a report.
 func Of(name string, report scenarios.Report) Lock {
 	l := Lock{Name: name, Verdicts: map[string]scenarios.Verdict{},
-		Untold: map[string]string{}}
+		NotRun: map[string]string{}}
 	for _, r := range report {
 		l.Verdicts[r.Scenario+": "+r.Invariant] = r.Verdict
-		if r.Verdict == scenarios.CannotTell {
-			l.Untold[r.Scenario] = r.Event
+		if r.Verdict == scenarios.CannotRun {
+			l.NotRun[r.Scenario] = r.Event
 		}
 	}
 	return l
@@ -70,11 +70,11 @@ func encode(locks []Lock) (string, error) {
 	return b.String(), err
 }
 
-// Compare holds docs/results/NAME.json against what the locks just did, or gives
-// it to the generator that runs the test. In real time it may depend on the machine
-// whether a scenario arises: a lock that holds where nothing arose before, or the
-// other way round, does not make the file stale. When -run names a few scenarios,
-// only these are compared.
+// Compare holds docs/results/NAME.json against what the locks just did, or
+// gives it to the generator that runs the test. In real time it may depend on
+// the machine whether a scenario arises: a lock that holds where nothing arose
+// before, or the other way round, does not make the file stale. When -run names
+// a few scenarios, only these are compared.
 func Compare(t testing.TB, name string, locks ...Lock) {
 	t.Helper()
 	text, err := encode(locks)
@@ -129,7 +129,7 @@ func differences(kept, locks []Lock) string {
 			}
 		}
 		if whole(locks) && (len(lock.Verdicts) != len(kept[i].Verdicts) ||
-			!maps.Equal(lock.Untold, kept[i].Untold)) {
+			!maps.Equal(lock.NotRun, kept[i].NotRun)) {
 			fmt.Fprintf(&b, "%s has other scenarios, or other reasons why some"+
 				" can't be run\n", lock.Name)
 		}

@@ -21,7 +21,7 @@ func lock(name string, others map[string]scenarios.Verdict) Lock {
 			if v, ok := others[s.Name]; ok {
 				r.Verdict = v
 			}
-			if r.Verdict == scenarios.CannotTell {
+			if r.Verdict == scenarios.CannotRun {
 				r.Event = "nobody can"
 			}
 			report = append(report, r)
@@ -34,7 +34,7 @@ func TestEveryVerdictHasASignAndEveryInvariantARow(t *testing.T) {
 	text := Table(1, []Lock{lock("mine", map[string]scenarios.Verdict{
 		"crash_holding": scenarios.Breaks, "slow_get": scenarios.Holds,
 		"hung_worker": scenarios.DoesNotArise,
-		"lost_wakeup": scenarios.CannotTell})})
+		"lost_wakeup": scenarios.CannotRun})})
 	for _, row := range []string{"| crash_holding | orphaned | **✗** |",
 		"| slow_get | foreign release | ✓ |", "| hung_worker | orphaned | · |",
 		"| lost_wakeup | orphaned | ? |", "| paused_holder | stale write | – |"} {
@@ -48,10 +48,10 @@ func TestEveryVerdictHasASignAndEveryInvariantARow(t *testing.T) {
 }
 
 func TestAScenarioThatCantBeRunIsNamedOnceWithTheReason(t *testing.T) {
-	untold := map[string]scenarios.Verdict{
-		"failover": scenarios.CannotTell, "lost_wakeup": scenarios.CannotTell}
+	notRun := map[string]scenarios.Verdict{
+		"failover": scenarios.CannotRun, "lost_wakeup": scenarios.CannotRun}
 	assert.Equal(t, "- `failover`: nobody can.\n- `lost_wakeup`: nobody can.\n",
-		Untold([]Lock{lock("a", untold), lock("b", untold)}))
+		NotRun([]Lock{lock("a", notRun), lock("b", notRun)}))
 }
 
 func TestResultsAreStaleByAllButWhetherAScenarioArose(t *testing.T) {
@@ -76,20 +76,20 @@ func TestResultsAreStaleByAllButWhetherAScenarioArose(t *testing.T) {
 	for invariant, verdict := range map[string]scenarios.Verdict{
 		"slow_get: foreign release":  scenarios.Breaks,
 		"crash_holding: orphaned":    scenarios.Holds,
-		"hung_worker: orphaned":      scenarios.CannotTell,
+		"hung_worker: orphaned":      scenarios.CannotRun,
 		"no_such_scenario: orphaned": scenarios.Breaks,
 	} {
 		assert.NotEmpty(t, differences(kept, with(invariant, verdict)), invariant)
 	}
 	other := with("hung_worker: orphaned", scenarios.Holds)
-	other[0].Untold = map[string]string{"failover": "why"}
+	other[0].NotRun = map[string]string{"failover": "why"}
 	assert.NotEmpty(t, differences(kept, other), "another reason")
 	assert.NotEmpty(t, differences(kept, nil), "another lock")
 }
 
 func TestResultsAreReadAsTheyAreWritten(t *testing.T) {
 	locks := []Lock{lock("mine", map[string]scenarios.Verdict{
-		"failover": scenarios.CannotTell})}
+		"failover": scenarios.CannotRun})}
 	text, err := encode(locks)
 	require.NoError(t, err)
 	again, err := decode([]byte(text))

@@ -14,7 +14,7 @@ var signs = map[scenarios.Verdict]string{
 	scenarios.Holds:        "✓",
 	scenarios.DoesNotArise: "·",
 	scenarios.NotOffered:   "–",
-	scenarios.CannotTell:   "?",
+	scenarios.CannotRun:    "?",
 }
 
 // Table has a column for each lock and a line for each invariant. So many of its
@@ -42,15 +42,16 @@ func Table(left int, locks []Lock) string {
 	return generated.Table(left, head, rows)
 }
 
-// Untold is a line for each scenario that some lock's servers can't take part in.
-func Untold(locks []Lock) string {
+// NotRun is a line for each scenario that some lock's servers can't take part
+// in.
+func NotRun(locks []Lock) string {
 	var b strings.Builder
 	for _, s := range scenarios.Catalogue {
 		last := ""
 		for _, lock := range locks {
-			why, untold := lock.Untold[s.Name]
+			why, notRun := lock.NotRun[s.Name]
 			line := fmt.Sprintf("- `%s`: %s.\n", s.Name, why)
-			if untold && line != last {
+			if notRun && line != last {
 				b.WriteString(line)
 				last = line
 			}

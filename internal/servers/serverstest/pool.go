@@ -14,11 +14,11 @@ import (
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
-// atOnce is how many servers are in use at a time. The stories mostly wait: two
-// processors are busy for half of the time with so many.
+// atOnce is how many servers are in use at a time. The scenarios mostly wait:
+// two processors are busy for half of the time with so many.
 const atOnce = 48
 
-// pool lends servers to stories that are told at the same time.
+// pool lends servers to scenarios that run at the same time.
 type pool struct {
 	room  *semaphore.Weighted // counts servers in use
 	start func() (lab.Server, error)
@@ -127,7 +127,7 @@ func need(t *testing.T) {
 }
 
 // Clusters are Redis Clusters of so many masters; each is one node to a lock.
-// They end with the test. All stories share the first ones: nothing is done to
+// They end with the test. All scenarios share the first ones: nothing is done to
 // them.
 func Clusters(t *testing.T, masters int) lab.Pool {
 	t.Helper()
@@ -214,7 +214,7 @@ type named struct {
 
 func (n named) Run() string { return n.run }
 
-// once starts servers for one story and stops them after it.
+// once starts servers for one scenario and stops them after it.
 type once struct {
 	plain lab.Pool
 	room  *semaphore.Weighted

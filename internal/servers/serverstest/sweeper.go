@@ -33,7 +33,8 @@ func Sweep() {
 }
 
 // sweeper is the process that leaves somebody's server as it was, however this
-// process ends: it removes what the stories leave there when they can't tidy up.
+// process ends: it removes what the scenarios leave there when they can't tidy
+// up.
 const sweeper = "sweeper"
 
 // borrowed is what the sweeper is told.
@@ -48,8 +49,8 @@ type address struct {
 }
 
 // StoreMain is what a TestMain calls whose tests start one kind of store. Where
-// that is missing it says so, in one line, and the tests must skip what needs it;
-// where stores are asked for, that line is a failure.
+// that is missing it says so, in one line, and the tests must skip what needs
+// it; where stores are asked for, that line is a failure.
 func StoreMain(m *testing.M, missing error) {
 	if missing != nil {
 		if os.Getenv("LOCKLADDER_STORES") != "" {

@@ -52,7 +52,7 @@ var kinds = map[string]kind{
 			return zookeeper.NewRecipe(s, name)
 		},
 		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
-			scenarios.Telling},
+			scenarios.LossNotices},
 		flaws: lock.Flaws(
 			// It waits for one session timeout, and then goes on.
 			"overrun_overlap: two holders", "oversell: lost update",
@@ -66,7 +66,7 @@ func ofSessions() []scenarios.Flaw {
 	return lock.Flaws("hung_worker: orphaned", "lost_lease_told: not told")
 }
 
-// sessions has one for each process of the stories.
+// sessions has one for each process of the scenarios.
 type sessions struct {
 	mu sync.Mutex
 	of map[any]*zookeeper.Session
@@ -95,7 +95,7 @@ func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 	need(t)
 	reports := map[string]scenarios.Report{}
 	var mu sync.Mutex
-	t.Run("locks", func(t *testing.T) { tellAll(t, &mu, reports) })
+	t.Run("locks", func(t *testing.T) { runAll(t, &mu, reports) })
 	if !t.Failed() && len(reports) > 0 {
 		results.Compare(t, "zookeeper", results.Of("basic", reports["basic"]),
 			results.Of("sequential", reports["sequential"]),
@@ -103,8 +103,8 @@ func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 	}
 }
 
-// tellAll runs every lock through the stories, at the same time.
-func tellAll(t *testing.T, mu *sync.Mutex,
+// runAll runs every lock through the scenarios, at the same time.
+func runAll(t *testing.T, mu *sync.Mutex,
 	reports map[string]scenarios.Report) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func tellAll(t *testing.T, mu *sync.Mutex,
 	}
 }
 
-// store is a ZooKeeper server in the stories.
+// store is a ZooKeeper server in the scenarios.
 type store struct {
 	*servers.Store
 	conn *zk.Conn

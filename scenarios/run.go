@@ -19,25 +19,25 @@ import (
 // Scenario is one entry of the catalogue.
 type Scenario struct {
 	Name       string
-	Family     string   // the failure family: the file that tells it
-	Story      string   // what happens, in one or two sentences
+	Family     string   // the failure family, which is also its file
+	Summary    string   // what happens, in one or two sentences
 	Invariants []string // what it judges
 
-	tell func(*telling)
+	run func(*scenarioRun)
 }
 
-// lease is the lease of every story; the stories' times fit it.
+// lease is the lease of every scenario; the scenarios' times fit it.
 const lease = 10 * time.Second
 
 // latency is how long a command or a reply is on its way. Without it whatever a
 // lock does takes no time, and what it has no time for goes unnoticed.
 const latency = 500 * time.Microsecond
 
-// seconds makes the stories read like their sources.
+// seconds makes the scenarios read like the articles that they are from.
 const second = time.Second
 
-// telling is a scenario under way: one or several worlds, judged together.
-type telling struct {
+// scenarioRun is a scenario under way: one or several worlds, judged together.
+type scenarioRun struct {
 	venue
 	left     []string // the keys that its worlds left behind without a lease
 	t        *testing.T
@@ -48,33 +48,33 @@ type telling struct {
 	err      error
 }
 
-// tell tells a scenario and returns a result for each of its invariants.
-func tell(t *testing.T, scenario Scenario, build Build, s settings) (
+// runScenario runs a scenario and returns a result for each of its invariants.
+func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 	[]Result, error) {
 	t.Helper()
-	telling := &telling{venue: s.venue(), t: t, scenario: scenario, build: build, settings: s,
+	whole := &scenarioRun{venue: s.venue(), t: t, scenario: scenario, build: build, settings: s,
 		results: map[string]*Result{}}
-	scenario.tell(telling)
-	if telling.err != nil {
-		return nil, telling.err
+	scenario.run(whole)
+	if whole.err != nil {
+		return nil, whole.err
 	}
 	var results []Result
 	for _, invariant := range scenario.Invariants {
-		r, ok := telling.results[invariant]
+		r, ok := whole.results[invariant]
 		if !ok {
-			return nil, fmt.Errorf("the story judged nothing about %q", invariant)
+			return nil, fmt.Errorf("the scenario judged nothing about %q", invariant)
 		}
 		results = append(results, *r)
 	}
-	if len(telling.left) > 0 && s.left != nil {
-		*s.left = append(*s.left, fmt.Sprintf("%q after %s", telling.left,
+	if len(whole.left) > 0 && s.left != nil {
+		*s.left = append(*s.left, fmt.Sprintf("%q after %s", whole.left,
 			scenario.Name))
 	}
 	return results, nil
 }
 
 // leave notes what a world has left behind, but for what the lock keeps.
-func (t *telling) leave(keys, kept []string) {
+func (t *scenarioRun) leave(keys, kept []string) {
 	for _, key := range keys {
 		if !slices.Contains(kept, key) && !slices.Contains(t.left, key) {
 			t.left = append(t.left, key)
@@ -83,33 +83,33 @@ func (t *telling) leave(keys, kept []string) {
 }
 
 // offers says whether the lock claims a feature.
-func (t *telling) offers(f Feature) bool {
+func (t *scenarioRun) offers(f Feature) bool {
 	return !slices.Contains(t.settings.declined, f)
 }
 
-// verdict is given on invariants without a story, because there is none to tell
-// of this lock.
-func (t *telling) verdict(v Verdict, invariants ...string) {
+// verdict is given on invariants without a scenario, because there is none to
+// run with this lock.
+func (t *scenarioRun) verdict(v Verdict, invariants ...string) {
 	for _, invariant := range invariants {
 		t.results[invariant] = &Result{Scenario: t.scenario.Name,
 			Invariant: invariant, Verdict: v, BrokenAt: -1}
 	}
 }
 
-// needsOwnServers says whether a story can't be told, because it does to a server
-// what must not be done to somebody's.
-func (t *telling) needsOwnServers() bool {
+// needsOwnServers says whether a scenario can't be run, because it does to a
+// server what must not be done to somebody's.
+func (t *scenarioRun) needsOwnServers() bool {
 	return !t.disposable() && t.cannot("a server that others use, too, is not"+
 		" killed, stopped or flushed")
 }
 
-// cannot says that a story can't be told on real servers, where it is to be.
-func (t *telling) cannot(why string) bool {
+// cannot says that a scenario can't be run on real servers, where it is to be.
+func (t *scenarioRun) cannot(why string) bool {
 	if t.exact() {
 		return false
 	}
-	t.t.Logf("%s can't be told: %s", t.scenario.Name, why)
-	t.verdict(CannotTell, t.scenario.Invariants...)
+	t.t.Logf("%s can't be run: %s", t.scenario.Name, why)
+	t.verdict(CannotRun, t.scenario.Invariants...)
 	for _, r := range t.results {
 		r.Event = why
 	}
@@ -117,7 +117,7 @@ func (t *telling) cannot(why string) bool {
 }
 
 // unfit is the error of a lock that can't be built, or not be taken and released
-// where nothing goes wrong: no story can be told of it.
+// where nothing goes wrong: no scenario can be run with it.
 type unfit struct{ error }
 
 func (u unfit) Unwrap() error { return u.error }
@@ -128,7 +128,7 @@ func isUnfit(err error) bool {
 }
 
 // built makes one owner.
-func (t *telling) built(env Env) (lock.Lock, error) {
+func (t *scenarioRun) built(env Env) (lock.Lock, error) {
 	l, err := t.build(env)
 	if err != nil {
 		return nil, fmt.Errorf("the lock can't be built: %w", err)
@@ -141,19 +141,19 @@ func (t *telling) built(env Env) (lock.Lock, error) {
 	return l, nil
 }
 
-// world runs one story in a world of its own. On real servers it is told again
-// when the machine was too late for it, whatever came out: that was another
-// story. So it is when it could not begin, and nothing came out. Each time it is
-// told more slowly. When that does not help, the test fails.
-func (t *telling) world(story func(*story), options ...worldOption) {
+// world runs one scenario in a world of its own. On real servers it is run
+// again when the machine was too late for it, whatever came out: that was
+// another scenario. So it is when it could not begin, and nothing came out.
+// Each time it runs more slowly. When that does not help, the test fails.
+func (t *scenarioRun) world(script func(*worldRun), options ...worldOption) {
 	t.t.Helper()
 	if t.err != nil {
 		return
 	}
 	var failed error
-	for n := range tellings {
+	for n := range tries {
 		before := maps.Clone(t.results)
-		late := t.once(n, story, options...)
+		late := t.once(n, script, options...)
 		unfit := isUnfit(t.err) && !t.exact()
 		if late == 0 && !unfit {
 			return
@@ -163,34 +163,34 @@ func (t *telling) world(story func(*story), options ...worldOption) {
 			failed = fmt.Errorf("the machine was late by %v",
 				late.Round(time.Millisecond))
 		}
-		t.t.Logf("%s is told again: %v", t.scenario.Name, failed)
+		t.t.Logf("%s is run again: %v", t.scenario.Name, failed)
 		order.Calm(t.settings.realLease(n)/10, 30*time.Second)
 		t.results, t.err = before, nil
 	}
-	t.err = fmt.Errorf("each of %d times: %w", tellings, failed)
+	t.err = fmt.Errorf("each of %d times: %w", tries, failed)
 }
 
-// tellings is how often a story is told on a machine that is too late for it.
-const tellings = 6
+// tries is how often a scenario is run on a machine that is too late for it.
+const tries = 6
 
-// once runs one story for the n-th time, counted from 0, and says by how much the
-// machine was too late for it.
-func (t *telling) once(n int, story func(*story), options ...worldOption) (
+// once runs one scenario for the n-th time, counted from 0, and says by how
+// much the machine was too late for it.
+func (t *scenarioRun) once(n int, script func(*worldRun), options ...worldOption) (
 	late time.Duration) {
 	t.t.Helper()
 	var world *lab.World
 	var kept []string // keys that the locks keep
 	err := lab.Run(t.t, t.config(n), func(w *lab.World) {
-		s := &storyOf{telling: t, World: w}
+		s := &worldRun{whole: t, World: w}
 		for _, option := range append([]worldOption{pace}, options...) {
 			s.options = append(s.options, option(w)...)
 		}
-		story(s)
+		script(s)
 		if late = w.Late(); late < w.TTL/10 {
 			late = 0
 		}
 		if !s.played {
-			w.Fail("the story was never played")
+			w.Fail("the scenario was never played")
 		}
 		world = w
 		kept = s.kept()
@@ -201,7 +201,7 @@ func (t *telling) once(n int, story func(*story), options ...worldOption) (
 			}
 			if len(w.Timeline()) > 0 {
 				t.err = fmt.Errorf("%w\n\n%s", t.err, w.Render(-1))
-			} else { // it never came to the story
+			} else { // it never came to the scenario
 				t.err = unfit{t.err}
 			}
 		}
@@ -215,7 +215,7 @@ func (t *telling) once(n int, story func(*story), options ...worldOption) (
 	return late
 }
 
-// worldOption sets the locks' options in terms of the story's time.
+// worldOption sets the locks' options in terms of the scenario's time.
 type worldOption func(w *lab.World) []lock.Option
 
 // pollEvery is lock.PollEvery.
@@ -238,15 +238,15 @@ func unrenewed(*lab.World) []lock.Option {
 }
 
 // uneven makes the lease a little longer, so that it is no whole number of
-// seconds. The story's times stay in step with it.
+// seconds. The scenario's times stay in step with it.
 func uneven(w *lab.World) []lock.Option {
 	ttl := (w.TTL * 1076 / 1000).Truncate(time.Millisecond)
 	w.Pace(ttl, float64(ttl)/float64(lease))
 	return nil
 }
 
-// pace is what the locks' own times are on real servers: in step with the story
-// where they would else be fixed, and with room for a busy machine.
+// pace is what the locks' own times are on real servers: in step with the
+// scenario where they would else be fixed, and with room for a busy machine.
 func pace(w *lab.World) []lock.Option {
 	if w.Exact() {
 		return []lock.Option{lock.PollEvery(w.Lasts(lock.DefaultPoll))}
@@ -255,12 +255,10 @@ func pace(w *lab.World) []lock.Option {
 		lock.NodeTimeout(w.Lasts(second))}
 }
 
-// story is one telling in one world.
-type story = storyOf
-
-type storyOf struct {
+// worldRun is one run of a scenario, in one world.
+type worldRun struct {
 	*lab.World
-	telling *telling
+	whole   *scenarioRun
 	options []lock.Option
 	actors  []*actor
 	operate func() // what an operator does meanwhile, or nil
@@ -269,8 +267,8 @@ type storyOf struct {
 
 // actor makes a client. Actors act at different phases of a tenth of a second:
 // ties decide nothing.
-func (s *storyOf) actor(name string) *actor {
-	a := &actor{Client: s.Client(name), owner: name, story: s,
+func (s *worldRun) actor(name string) *actor {
+	a := &actor{Client: s.Client(name), owner: name, run: s,
 		phase: time.Duration(len(s.actors)+1) * 7 * time.Millisecond}
 	s.actors = append(s.actors, a)
 	return a
@@ -278,23 +276,23 @@ func (s *storyOf) actor(name string) *actor {
 
 // beside makes an actor that lives in the process of another one and uses its
 // client: another owner.
-func (s *storyOf) beside(a *actor, name string) *actor {
-	b := &actor{Client: a.Client, owner: name, story: s,
+func (s *worldRun) beside(a *actor, name string) *actor {
+	b := &actor{Client: a.Client, owner: name, run: s,
 		phase: time.Duration(len(s.actors)+1) * 7 * time.Millisecond}
 	s.actors = append(s.actors, b)
 	return b
 }
 
-// mortal makes an actor whose process the story will kill or stop. On real
+// mortal makes an actor whose process the scenario will kill or stop. On real
 // servers it is a process of its own.
-func (s *storyOf) mortal(name string) *actor {
+func (s *worldRun) mortal(name string) *actor {
 	a := s.actor(name)
 	a.process = !s.Exact()
 	return a
 }
 
 // cast makes several actors.
-func (s *storyOf) cast(names ...string) []*actor {
+func (s *worldRun) cast(names ...string) []*actor {
 	var cast []*actor
 	for _, name := range names {
 		cast = append(cast, s.actor(name))
@@ -303,15 +301,16 @@ func (s *storyOf) cast(names ...string) []*actor {
 }
 
 // operator gives the nodes a script: what happens to them is no client's doing.
-func (s *storyOf) operator(script func(o *actor)) {
-	o := &actor{Client: s.Client("~"), owner: "~", story: s}
+func (s *worldRun) operator(script func(o *actor)) {
+	o := &actor{Client: s.Client("~"), owner: "~", run: s}
 	s.operate = func() { o.Go(func() { script(o) }) }
 }
 
-// warm lets every actor take and release a lock that no story is about, twice.
-// A cold script would answer NOSCRIPT and be a command of its own; so the first
-// time is long enough for a renewal. The second time the commands are counted.
-func (s *storyOf) warm() {
+// warm lets every actor take and release a lock that no scenario is about,
+// twice. A cold script would answer NOSCRIPT and be a command of its own; so
+// the first time is long enough for a renewal. The second time the commands are
+// counted.
+func (s *worldRun) warm() {
 	var keys []string
 	for _, a := range s.actors {
 		keys = append(keys, s.keys(s.warmKey(a))...)
@@ -324,7 +323,7 @@ func (s *storyOf) warm() {
 				s.Fail("%s can't connect: %w", a.Name, err)
 				return
 			}
-			l, err := s.telling.built(
+			l, err := s.whole.built(
 				a.EnvOf(a.owner, s.warmKey(a), s.options...))
 			if err != nil {
 				s.Fail("%w", err)
@@ -357,7 +356,7 @@ func (s *storyOf) warm() {
 			if a.process && !a.Apart() {
 				err = a.startProcess()
 			} else {
-				a.lock, err = s.telling.built(
+				a.lock, err = s.whole.built(
 					a.EnvOf(a.owner, s.Key, s.options...))
 			}
 			if err != nil {
@@ -375,18 +374,19 @@ func (s *storyOf) warm() {
 	s.Play()
 }
 
-// warmKey names the lock that warms an actor up. In a Redis Cluster it lies where
-// the story's lock does: the others have not seen the scripts.
-func (s *storyOf) warmKey(a *actor) string {
+// warmKey names the lock that warms an actor up. In a Redis Cluster it lies
+// where the scenario's lock does: the others have not seen the scripts.
+func (s *worldRun) warmKey(a *actor) string {
 	if !s.Exact() {
 		return lock.Beside(s.Key, "warm:"+a.owner)
 	}
 	return s.Key + ":warm:" + a.owner
 }
 
-// kept are the Redis keys that the locks of the story declare to keep forever.
-func (s *storyOf) kept() []string {
-	of := s.telling.settings.keeps
+// kept are the Redis keys that the locks of the scenario declare to keep
+// forever.
+func (s *worldRun) kept() []string {
+	of := s.whole.settings.keeps
 	if of == nil {
 		return nil
 	}
@@ -398,34 +398,34 @@ func (s *storyOf) kept() []string {
 }
 
 // keys are the Redis keys that stand for the lock of a name.
-func (s *storyOf) keys(name string) []string {
-	if of := s.telling.settings.keys; of != nil {
+func (s *worldRun) keys(name string) []string {
+	if of := s.whole.settings.keys; of != nil {
 		return of(name)
 	}
 	return []string{name}
 }
 
 // play warms up, starts the actors' scripts and plays them to their ends.
-func (s *storyOf) play(scripts ...func()) {
+func (s *worldRun) play(scripts ...func()) {
 	s.start()
 	s.run(scripts...)
 }
 
 // start warms up and sets the clock to zero. Faults are decided after it, for
 // they depend on how many commands a call takes.
-func (s *storyOf) start() {
+func (s *worldRun) start() {
 	s.warm()
 	if len(s.Failures()) > 0 {
 		return
 	}
 	s.Record()
-	if began := s.telling.settings.began; began != nil {
-		began(s.telling.scenario.Name)
+	if began := s.whole.settings.began; began != nil {
+		began(s.whole.scenario.Name)
 	}
 }
 
 // run plays the scripts: one for each actor, in the order of the cast.
-func (s *storyOf) run(scripts ...func()) {
+func (s *worldRun) run(scripts ...func()) {
 	s.played = true
 	if len(s.Failures()) > 0 {
 		return
@@ -450,20 +450,20 @@ func (s *storyOf) run(scripts ...func()) {
 		" scenarios.Keys which keys stand for the lock", s.Keys[0])
 }
 
-func (s *storyOf) someoneHeld() bool {
+func (s *worldRun) someoneHeld() bool {
 	return slices.ContainsFunc(s.actors, func(a *actor) bool {
 		return a.grantedAt > 0
 	})
 }
 
-// judge gives the verdict on an invariant: breaks when the world or the story
-// reported any, does not arise when the story could not happen, else holds. A
+// judge gives the verdict on an invariant: breaks when the world or the scenario
+// reported any, does not arise when the scenario could not happen, else holds. A
 // break in one world of a scenario is the scenario's.
-func (s *storyOf) judge(invariant string, arose bool, aliases ...string) {
+func (s *worldRun) judge(invariant string, arose bool, aliases ...string) {
 	if len(s.Failures()) > 0 {
-		return // it is told instead of a verdict
+		return // its error is reported instead of a verdict
 	}
-	t := s.telling
+	t := s.whole
 	r := &Result{Scenario: t.scenario.Name, Invariant: invariant,
 		Verdict: Holds, BrokenAt: -1}
 	var broken []*lab.Break
@@ -486,7 +486,7 @@ func (s *storyOf) judge(invariant string, arose bool, aliases ...string) {
 		for _, b := range broken {
 			events = append(events, b.String())
 		}
-		r.Assertion = assertion(*r, t.scenario.Story, s.Render(r.BrokenAt,
+		r.Assertion = assertion(*r, t.scenario.Summary, s.Render(r.BrokenAt,
 			append(aliases, invariant)...), events)
 	}
 	before, judged := t.results[invariant]
@@ -500,9 +500,9 @@ func rank(v Verdict) int {
 	return slices.Index([]Verdict{NotOffered, DoesNotArise, Holds, Breaks}, v)
 }
 
-// sooner is a moment late in a lease of the source's story; on real servers an
-// earlier one, that a busy machine does not miss.
-func (s *storyOf) sooner(exact, real time.Duration) time.Duration {
+// sooner is a moment late in a lease of the article's scenario; on real servers
+// an earlier one, that a busy machine does not miss.
+func (s *worldRun) sooner(exact, real time.Duration) time.Duration {
 	if !s.Exact() {
 		return real
 	}
@@ -511,7 +511,7 @@ func (s *storyOf) sooner(exact, real time.Duration) time.Duration {
 
 // patience is how long somebody waits for what is free; on real servers longer,
 // and still not until another lease ends.
-func (s *storyOf) patience(exact time.Duration) time.Duration {
+func (s *worldRun) patience(exact time.Duration) time.Duration {
 	if !s.Exact() {
 		return max(exact, 3*second)
 	}

@@ -28,7 +28,7 @@ import (
 // every is the pause of a waiter: a hundredth of the lease, as the source's.
 const every = 30 * time.Millisecond
 
-// kind is one of the locks, and how the stories see what the database holds.
+// kind is one of the locks, and how the scenarios see what the database holds.
 type kind struct {
 	build  func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error)
 	holder string // selects what differs from grant to grant, and what is left
@@ -45,7 +45,7 @@ var kinds = map[string]kind{
 		holder: "SELECT taken_at, 0 FROM lockladder_record WHERE name = ?",
 		remove: "DELETE FROM lockladder_record WHERE name = ?",
 		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
-			scenarios.Telling},
+			scenarios.LossNotices},
 		flaws: lock.Flaws(
 			// No expiry: what nobody deletes stays.
 			"crash_holding: orphaned", "crash_after_first_command: orphaned",
@@ -63,7 +63,7 @@ var kinds = map[string]kind{
 		holder: "SELECT owner, TIMESTAMPDIFF(MICROSECOND, NOW(6), expires_at)" +
 			" FROM lockladder_lease WHERE name = ? AND expires_at > NOW(6)",
 		remove: "DELETE FROM lockladder_lease WHERE name = ?",
-		not:    []scenarios.Feature{scenarios.Renewal, scenarios.Telling},
+		not:    []scenarios.Feature{scenarios.Renewal, scenarios.LossNotices},
 		flaws: lock.Flaws(
 			// A lease that is not renewed ends under its holder, as with Redis.
 			"overrun_overlap: two holders", "paused_holder: stale write",
@@ -79,7 +79,7 @@ var kinds = map[string]kind{
 			".INNODB_TRX WHERE trx_state = 'RUNNING' AND trx_rows_locked > 0" +
 			" AND FIND_IN_SET(trx_mysql_thread_id, ?)",
 		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
-			scenarios.Telling},
+			scenarios.LossNotices},
 		flaws: lock.Flaws(
 			// The lock is the connection's, which a restart ends, and which a
 			// holder that hangs keeps.
@@ -87,14 +87,14 @@ var kinds = map[string]kind{
 	},
 }
 
-// store is somebody's database in the stories.
+// store is somebody's database in the scenarios.
 type store struct {
 	addr string
 	kind kind
 	db   *sql.DB
 
 	mu      sync.Mutex
-	threads []string // the server's names of the stories' connections
+	threads []string // the server's names of the scenarios' connections
 }
 
 func (s *store) Addr() string                  { return s.addr }
@@ -194,7 +194,7 @@ func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 	}
 	reports := map[string]scenarios.Report{}
 	var mu sync.Mutex
-	t.Run("locks", func(t *testing.T) { tellAll(t, &mu, reports) })
+	t.Run("locks", func(t *testing.T) { runAll(t, &mu, reports) })
 	if !t.Failed() && len(reports) > 0 && *dsn == "" {
 		results.Compare(t, "mysql", results.Of("record", reports["record"]),
 			results.Of("lease", reports["lease"]),
@@ -202,8 +202,8 @@ func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 	}
 }
 
-// tellAll runs every lock through the stories, at the same time.
-func tellAll(t *testing.T, mu *sync.Mutex,
+// runAll runs every lock through the scenarios, at the same time.
+func runAll(t *testing.T, mu *sync.Mutex,
 	reports map[string]scenarios.Report) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {

@@ -21,8 +21,8 @@ const (
 	lease  = 10 * second
 )
 
-// story is an import in a world of its own, in virtual time.
-type story struct {
+// scenario is an import in a world of its own, in virtual time.
+type scenario struct {
 	*lab.World
 	t       *testing.T
 	rung    ladder.Rung
@@ -41,16 +41,16 @@ type worker struct {
 	err    error // what Run has returned
 }
 
-// tell tells a story of an import and returns what the judge says of it.
-func tell(t *testing.T, form imports.Form, rung string,
-	script func(s *story)) (figures imports.Figures, timeline string) {
+// runScenario runs an import and returns what the judge says of it.
+func runScenario(t *testing.T, form imports.Form, rung string,
+	script func(s *scenario)) (figures imports.Figures, timeline string) {
 	t.Helper()
 	found, err := ladder.Find(rung)
 	require.NoError(t, err)
 	config := lab.Config{Nodes: found.Nodes, TTL: lease,
 		Key: prefix + imports.GroupLock + "order:1"}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
-		s := &story{World: w, t: t, rung: found, form: form,
+		s := &scenario{World: w, t: t, rung: found, form: form,
 			poll: imports.SourcePoll, workers: map[string]*worker{}}
 		s.end, s.stop = context.WithCancel(w.Context())
 		defer s.stop()
@@ -64,7 +64,7 @@ func tell(t *testing.T, form imports.Form, rung string,
 }
 
 // worker makes a process that has a slot. Its work lasts as long as lasts says.
-func (s *story) worker(name string, slot int,
+func (s *scenario) worker(name string, slot int,
 	work func(w *worker, t imports.Task, start int) error) *worker {
 	c := s.Client(name)
 	env := c.Env("")
@@ -88,7 +88,7 @@ func (s *story) worker(name string, slot int,
 }
 
 // run lets a worker work from a moment on.
-func (s *story) run(from time.Duration, w *worker) {
+func (s *scenario) run(from time.Duration, w *worker) {
 	w.Go(func() {
 		if from > 0 {
 			w.Sleep(from)
@@ -101,7 +101,7 @@ func (s *story) run(from time.Duration, w *worker) {
 }
 
 // push pushes tasks at the beginning.
-func (s *story) push(tasks ...imports.Task) {
+func (s *scenario) push(tasks ...imports.Task) {
 	c := s.Client("producer")
 	env := c.Env(prefix + imports.QueueLock)
 	l, err := s.rung.Build(env)
@@ -120,7 +120,7 @@ func (s *story) push(tasks ...imports.Task) {
 
 // until ends all workers at a moment, and notes the deaths of those that have
 // died by then.
-func (s *story) until(moment time.Duration) {
+func (s *scenario) until(moment time.Duration) {
 	c := s.Client("~")
 	c.Go(func() {
 		c.Sleep(moment)
@@ -129,7 +129,7 @@ func (s *story) until(moment time.Duration) {
 }
 
 // judged reads the log and what is left.
-func (s *story) judged() (figures imports.Figures) {
+func (s *scenario) judged() (figures imports.Figures) {
 	c := s.Client("judge")
 	q := imports.Queue{RDB: c.Env("").Nodes[0], Prefix: prefix}
 	c.Go(func() {
@@ -196,7 +196,7 @@ func ungrouped(id int) imports.Task {
 }
 
 // supervise notes a death at a moment.
-func (s *story) supervise(moment time.Duration, dead *worker) {
+func (s *scenario) supervise(moment time.Duration, dead *worker) {
 	c := s.Client("supervisor")
 	q := imports.Queue{RDB: c.Env("").Nodes[0], Prefix: prefix}
 	c.Go(func() {
@@ -209,7 +209,7 @@ func (s *story) supervise(moment time.Duration, dead *worker) {
 
 // crashesBefore lets a worker die before it sends a command, and starts another
 // one with its slot after its lease.
-func (s *story) crashesBefore(command func(redis.Cmder) bool) {
+func (s *scenario) crashesBefore(command func(redis.Cmder) bool) {
 	a := s.worker("A", 1, lasting(second))
 	a.rdb.AddHook(before{command, func() {
 		a.Step("dies", a.Crash)
@@ -249,7 +249,7 @@ func (h before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 // crashesAtWork lets a worker die while it works, and starts another one with its
 // slot at a moment.
-func (s *story) crashesAtWork(restart time.Duration) {
+func (s *scenario) crashesAtWork(restart time.Duration) {
 	a := s.worker("A", 1, crashing(second))
 	s.run(0, a)
 	s.supervise(restart, a)
@@ -258,7 +258,7 @@ func (s *story) crashesAtWork(restart time.Duration) {
 
 // overruns lets the first task take longer than the lease, while another worker
 // wants the group.
-func (s *story) overruns() {
+func (s *scenario) overruns() {
 	long := func(w *worker, t imports.Task, _ int) error {
 		if t.ID == 1 {
 			w.Sleep(lease + 5*second)
@@ -286,7 +286,7 @@ func (w *worker) slowBefore(command string, nth int, d time.Duration) {
 }
 
 // operator does something to the server at a moment.
-func (s *story) operator(moment time.Duration,
+func (s *scenario) operator(moment time.Duration,
 	do func(rdb redis.UniversalClient)) {
 	c := s.Client("operator")
 	rdb := c.Env("").Nodes[0]

@@ -18,8 +18,8 @@ import (
 
 const ms = time.Millisecond
 
-// told is what has happened in a story.
-type told struct {
+// outcome is what has happened in a scenario.
+type outcome struct {
 	loads    int
 	seen     map[string][]string // service: what its requests were answered
 	cached   string
@@ -29,33 +29,33 @@ type told struct {
 }
 
 // last is when the last answer was given.
-func (s told) last() string {
+func (s outcome) last() string {
 	if s.failed > 0 {
 		return "**never**"
 	}
 	return fmt.Sprintf("%.1f s", s.answered.Seconds())
 }
 
-// tell sends two requests to each of two services, in virtual time. The loads of
+// run sends two requests to each of two services, in virtual time. The loads of
 // the database take so long, in the order in which they begin.
-func tell(t *testing.T, guard func(c *lab.Client) cache.Guard,
-	takes ...time.Duration) told {
+func run(t *testing.T, guard func(c *lab.Client) cache.Guard,
+	takes ...time.Duration) outcome {
 	t.Helper()
-	s := story(t, guard, false, takes...)
+	s := scenario(t, guard, false, takes...)
 	require.Zero(t, s.failed)
 	return s
 }
 
-// tellOfDeath lets A die in the middle of its load.
-func tellOfDeath(t *testing.T, guard func(c *lab.Client) cache.Guard) told {
+// runDeath lets A die in the middle of its load.
+func runDeath(t *testing.T, guard func(c *lab.Client) cache.Guard) outcome {
 	t.Helper()
-	return story(t, guard, true, 50*ms)
+	return scenario(t, guard, true, 50*ms)
 }
 
-func story(t *testing.T, guard func(c *lab.Client) cache.Guard, death bool,
-	takes ...time.Duration) told {
+func scenario(t *testing.T, guard func(c *lab.Client) cache.Guard, death bool,
+	takes ...time.Duration) outcome {
 	t.Helper()
-	result := told{seen: map[string][]string{}}
+	result := outcome{seen: map[string][]string{}}
 	config := lab.Config{Nodes: 5, Key: "lock", TTL: 10 * time.Second}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		database := &cache.Database{Takes: func(n int) time.Duration {
@@ -125,7 +125,7 @@ func behind(rung ladder.Rung) func(c *lab.Client) cache.Guard {
 }
 
 func TestWithAMutexPerServiceTheLastLoadIsWhatStaysInTheCache(t *testing.T) {
-	s := tell(t, mutexes, 50*ms, 50*ms)
+	s := run(t, mutexes, 50*ms, 50*ms)
 	assert.Equal(t, 2, s.loads)
 	assert.Equal(t, map[string][]string{"A": {"100", "100"},
 		"B": {"99", "99"}}, s.seen, "at one time readers see both")
@@ -133,7 +133,7 @@ func TestWithAMutexPerServiceTheLastLoadIsWhatStaysInTheCache(t *testing.T) {
 }
 
 func TestWithAMutexPerServiceASlowLoadBringsTheOldValueBack(t *testing.T) {
-	s := tell(t, mutexes, 80*ms, 50*ms)
+	s := run(t, mutexes, 80*ms, 50*ms)
 	assert.Equal(t, 2, s.loads)
 	assert.Equal(t, []string{"99", "99"}, s.seen["B"])
 	assert.Equal(t, "100", s.cached, "B's readers have seen 99 before")
@@ -142,7 +142,7 @@ func TestWithAMutexPerServiceASlowLoadBringsTheOldValueBack(t *testing.T) {
 func TestBehindALockOneRequestLoadsForAll(t *testing.T) {
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
-			s := tell(t, behind(rung), 80*ms, 50*ms)
+			s := run(t, behind(rung), 80*ms, 50*ms)
 			assert.Equal(t, 1, s.loads)
 			assert.Equal(t, map[string][]string{"A": {"100", "100"},
 				"B": {"100", "100"}}, s.seen)
@@ -155,7 +155,7 @@ func TestBehindALockOneRequestLoadsForAll(t *testing.T) {
 func TestWhoHasTheLockLooksOnceMore(t *testing.T) {
 	rung, err := ladder.Find("diamond")
 	require.NoError(t, err)
-	s := tell(t, func(c *lab.Client) cache.Guard {
+	s := run(t, func(c *lab.Client) cache.Guard {
 		if c.Name == "B" {
 			const asks = 3 // after two looks
 			c.Fault(lab.Renewal, asks, lab.Fault{Deliver: 200 * ms})
@@ -169,7 +169,7 @@ func TestWhoHasTheLockLooksOnceMore(t *testing.T) {
 func TestAWaiterDoesNotAskForTheLockWhenTheValueIsThere(t *testing.T) {
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
-			s := tell(t, behind(rung), 50*ms)
+			s := run(t, behind(rung), 50*ms)
 			_, after, stored := strings.Cut(s.timeline, "SET stock 100")
 			require.True(t, stored)
 			for line := range strings.Lines(after) {
@@ -187,7 +187,7 @@ func TestALoadThatOutlivesTheLeaseIsMadeTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rung, err := ladder.Find(name)
 			require.NoError(t, err)
-			s := tell(t, behind(rung), 15*time.Second)
+			s := run(t, behind(rung), 15*time.Second)
 			assert.Equal(t, loads, s.loads)
 		})
 	}
@@ -208,7 +208,7 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 func TestWhenTheOneThatLoadsDiesAnotherOneLoadsAfterItsLease(t *testing.T) {
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
-			s := tellOfDeath(t, behind(rung))
+			s := runDeath(t, behind(rung))
 			if rung.Name == "bronze" {
 				assert.Equal(t, 2, s.failed, "B's requests wait for a minute")
 				return

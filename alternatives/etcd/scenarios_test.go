@@ -60,7 +60,7 @@ func TestTheLockBreaksWhatIsKnown(t *testing.T) {
 	})
 	report := scenarios.Run(t, build, scenarios.OnServersOf(pool),
 		scenarios.WithoutFeatures(scenarios.Reentry, scenarios.Renewal,
-			scenarios.Telling), // see Lost
+			scenarios.LossNotices), // see Lost
 		scenarios.Flaws(flaws...))
 	if !t.Failed() {
 		results.Compare(t, "etcd", results.Of("etcd", report))
@@ -79,7 +79,7 @@ func dial(t *testing.T, addr string, options ...grpc.DialOption) (
 	return client, err
 }
 
-// store is an etcd server in the stories.
+// store is an etcd server in the scenarios.
 type store struct {
 	*servers.Store
 	client *clientv3.Client
