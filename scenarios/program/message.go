@@ -33,14 +33,14 @@ type Feature = string
 const (
 	Renewal    Feature = "renewal"     // the lease is renewed while it's held
 	FixedLease Feature = "fixed_lease" // unless build says fixed_lease
-	Telling    Feature = "lost"        // a holder whose lease is gone is told
+	LossNotices    Feature = "lost"        // a holder whose lease is gone is told
 	Reentry    Feature = "reentry"     // an owner that holds the lock gets it again
 	Fencing    Feature = "fencing"     // a grant has a token
 	ReadWrite  Feature = "read_write"  // the requests of the read side
 )
 
 // Features are all of them.
-var Features = []Feature{Renewal, FixedLease, Telling, Reentry, Fencing, ReadWrite}
+var Features = []Feature{Renewal, FixedLease, LossNotices, Reentry, Fencing, ReadWrite}
 
 // KeyOf stands for the name of the lock in Answer.Keys.
 const KeyOf = "{key}"

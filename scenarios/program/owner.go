@@ -142,7 +142,7 @@ func (o *owner) Unlock(ctx context.Context) error { return o.give(ctx, Unlock) }
 func (o *owner) offering(p *Program) lock.Lock {
 	l, f, r := losable{o}, fenced{o}, reading{o}
 	type feature struct{ tells, fences, reads bool }
-	switch (feature{p.Offers(Telling), p.Offers(Fencing), p.Offers(ReadWrite)}) {
+	switch (feature{p.Offers(LossNotices), p.Offers(Fencing), p.Offers(ReadWrite)}) {
 	case feature{tells: true}:
 		return struct {
 			*owner

@@ -92,7 +92,7 @@ func (p *Program) Options() []scenarios.Option {
 	}
 	for feature, name := range map[Feature]scenarios.Feature{
 		Renewal: scenarios.Renewal, FixedLease: scenarios.FixedLeases,
-		Telling: scenarios.LossNotices, Reentry: scenarios.Reentry,
+		LossNotices: scenarios.LossNotices, Reentry: scenarios.Reentry,
 	} {
 		if !p.Offers(feature) {
 			options = append(options, scenarios.WithoutFeatures(name))

@@ -242,7 +242,7 @@ func TestAProgramIsALock(t *testing.T) {
 	t.Parallel()
 	a, b, server, p := pair(t)
 	assert.Equal(t, "a rung", p.Library())
-	assert.True(t, p.Offers(program.Telling))
+	assert.True(t, p.Offers(program.LossNotices))
 	require.NoError(t, a.Lock(t.Context()))
 	granted, err := b.TryLock(t.Context())
 	require.NoError(t, err)

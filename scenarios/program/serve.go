@@ -19,7 +19,7 @@ import (
 // Serve is the program's end of the protocol, for a lock in Go: it reads requests
 // until in ends, and writes answers to out. Offers is what hello is answered with;
 // its Type, ID and Protocol are filled in, and so are the features which a lock's
-// methods offer: Telling, Fencing and ReadWrite. It returns an error of its streams, or of
+// methods offer: LossNotices, Fencing and ReadWrite. It returns an error of its streams, or of
 // a line that it doesn't understand.
 func Serve(in io.Reader, out io.Writer, offers Answer, build lock.Build) error {
 	s := &server{out: json.NewEncoder(out), offers: offers, build: build,
@@ -152,7 +152,7 @@ func (s *server) look(a *Answer) error {
 		return fmt.Errorf("build an owner: %w", err)
 	}
 	if _, ok := l.(lock.LossNotifier); ok {
-		a.Features = append(a.Features, Telling)
+		a.Features = append(a.Features, LossNotices)
 	}
 	if _, ok := l.(lock.Fenced); ok {
 		a.Features = append(a.Features, Fencing)
