@@ -28,6 +28,9 @@ import (
 // Question is a run that is asked for. A number that is missing stays as the
 // scenario has it.
 type Question struct {
+	// List asks for nothing but the Catalogue.
+	List bool `json:"list,omitempty"`
+
 	Rung      string `json:"rung"`
 	Scenario  string `json:"scenario"`
 	Invariant string `json:"invariant"` // whose run is shown; "": the first that breaks
@@ -72,6 +75,8 @@ type Answer struct {
 	Run     string `json:"run,omitempty"`
 	Numbers []int  `json:"numbers,omitempty"`
 
+	Catalogue *Catalogue `json:"catalogue,omitempty"`
+
 	// Unfired are the faults whose command was never sent.
 	Unfired []string `json:"unfired,omitempty"`
 }
@@ -106,6 +111,9 @@ func Respond(t *testing.T, question string) string {
 
 // Ask makes the run that is asked for.
 func Ask(t *testing.T, q Question) Answer {
+	if q.List {
+		return Answer{Catalogue: catalogue()}
+	}
 	rung, change, err := q.understood()
 	if err != nil {
 		return Answer{Error: err.Error()}

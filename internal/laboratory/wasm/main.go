@@ -19,7 +19,7 @@ import (
 func main() {
 	testing.Init()
 	flag.CommandLine.Parse(nil)
-	debug.SetGCPercent(200)
+	debug.SetGCPercent(400)
 	testing.Main(func(_, _ string) (bool, error) { return true, nil },
 		[]testing.InternalTest{{Name: "Laboratory", F: serve}}, nil, nil)
 }
