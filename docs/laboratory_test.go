@@ -216,6 +216,17 @@ func TestAScriptIsEditedAndRun(t *testing.T) {
 		"can't release a lock that it holds")
 }
 
+func TestAScriptThatNeverEndsIsEnded(t *testing.T) {
+	b := newBench(t)
+	b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_release"}})
+	e := b.tries("lockladder.laboratory.program.patience = 1;" +
+		" l.querySelector('textarea').value = 'while true do end';" +
+		" l.querySelector('.settings').requestSubmit()")
+	assert.Contains(t, e.Outcome, "There was no answer within 1 s. Does a script loop")
+	b.tries("lockladder.laboratory.program.patience = 30; l.dataset.state = 'ready'")
+	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: holds")
+}
+
 // An exercise whose solution changes only Lua is solved in the browser.
 func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	b := newBench(t)
@@ -252,7 +263,7 @@ func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
 		require.NoError(t, err)
 		return answer
 	}
-	exhibits := 0
+	exhibits, slowest := 0, time.Duration(0)
 	for _, rung := range ladder.Rungs {
 		for _, flaw := range rung.Flaws {
 			recorded, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(
@@ -266,10 +277,12 @@ func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
 			want.Beside = nil // which the site shows beside it
 			text, err := want.JSON()
 			require.NoError(t, err)
+			began := time.Now()
+			answer := raw(laboratory.Question{Rung: rung.Name,
+				Scenario: flaw.Scenario, Invariant: flaw.Invariant})
+			slowest = max(slowest, time.Since(began))
 			var a laboratory.Answer
-			require.NoError(t, json.Unmarshal([]byte(raw(laboratory.Question{
-				Rung: rung.Name, Scenario: flaw.Scenario, Invariant: flaw.Invariant})),
-				&a))
+			require.NoError(t, json.Unmarshal([]byte(answer), &a))
 			assert.Empty(t, a.Error)
 			assert.True(t, text == a.Run, "%s: %s of %s differs", flaw.Scenario,
 				flaw.Invariant, rung.Name)
@@ -277,7 +290,7 @@ func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
 		}
 	}
 	assert.Greater(t, exhibits, 150)
-	t.Logf("%d exhibits", exhibits)
+	t.Logf("%d exhibits, the slowest within %v", exhibits, slowest)
 	lease, latency, skew := 4000.0, 20.0, 3000.0
 	for _, rung := range ladder.Rungs {
 		q := laboratory.Question{Rung: rung.Name, Scenario: "overrun_release",

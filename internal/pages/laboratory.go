@@ -24,7 +24,8 @@ const (
 // program answers with a file of the laboratory's program.
 func (s *Site) program(w http.ResponseWriter, r *http.Request, name string) {
 	if s.Program == nil {
-		s.missing(w, programDir+name)
+		http.Error(w, "this site has none: go run ./docs has one",
+			http.StatusNotFound)
 		return
 	}
 	files, err := s.Program(r.Context())

@@ -4,7 +4,6 @@
   'use strict';
   var html = lockladder.html;
   var WORKER = document.currentScript.dataset.worker;
-  var PATIENCE = 30000; // milliseconds for an answer
   var NUMBERS = [
     { key: 'lease', name: 'lease', unit: 's', scale: 1000, written: '10' },
     { key: 'work', name: 'work under the lock', unit: '%', scale: 1, written: '100' },
@@ -33,7 +32,11 @@
   }
 
   // Program is the program in its worker. It answers one question at a time.
-  function Program() { this.waiting = []; this.worker = null; }
+  function Program() {
+    this.waiting = [];
+    this.worker = null;
+    this.patience = 30; // seconds for an answer
+  }
   Program.prototype.load = function () {
     var program = this;
     if (this.ready) { return this.ready; }
@@ -61,9 +64,9 @@
     return this.load().then(function () {
       return new Promise(function (done, failed) {
         program.waiting.push({ done: done, failed: failed, timer: setTimeout(function () {
-          program.end('There was no answer within ' + PATIENCE / 1000 + ' s. Does a' +
+          program.end('There was no answer within ' + program.patience + ' s. Does a' +
             ' script loop forever? The laboratory starts anew with the next run.');
-        }, PATIENCE) });
+        }, program.patience * 1000) });
         program.worker.postMessage(JSON.stringify(question));
       });
     });
