@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -225,6 +226,51 @@ func TestAScriptThatNeverEndsIsEnded(t *testing.T) {
 	assert.Contains(t, e.Outcome, "There was no answer within 1 s. Does a script loop")
 	b.tries("lockladder.laboratory.program.patience = 30; l.dataset.state = 'ready'")
 	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: holds")
+}
+
+// A plain file server has the laboratory, too. A browser that opens the files
+// themselves says what it needs.
+func TestAnExportedLaboratoryRuns(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "site")
+	exportedTo(t, dir)
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
+	b := bench{newStage(t)}
+	b.c = &complaints{} // they know another site
+	for address, says := range map[string]string{
+		server.URL:                        "foreign release: breaks",
+		"file://" + filepath.ToSlash(dir): "runs the laboratory only from a web server",
+	} {
+		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate("about:blank"),
+			chromedp.Navigate(address+"/docs/04-gold.html"), ready()))
+		link, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](
+			`document.querySelector('.player .what-if').href`))
+		require.NoError(t, err)
+		assert.True(t, strings.HasPrefix(link, address+"/docs/lab.html#"), link)
+		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(address+
+			"/docs/lab.html#"+overrun.Encode()), ready()))
+		assert.Contains(t, b.settles().Outcome, says)
+	}
+}
+
+// The keyboard is enough: a field's Enter runs the scenario, and its arrows turn no
+// page.
+func TestTheLaboratoryIsUsedByKeys(t *testing.T) {
+	b := newBench(t)
+	b.asks(overrun)
+	e := b.tries("const i = l.querySelector('input[aria-label^=lease]'); i.focus();" +
+		" i.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'," +
+		" bubbles: true})); i.value = '60'; i.form.requestSubmit()")
+	assert.NotContains(t, e.Outcome, "foreign release: breaks")
+	path, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.pathname`))
+	require.NoError(t, err)
+	assert.Equal(t, "/docs/lab.md", path)
+	unreachable, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`Array.from(
+		document.querySelectorAll('.laboratory button, .laboratory input,' +
+		' .laboratory select, .laboratory textarea')).filter(
+		e => e.tabIndex < 0).length`))
+	require.NoError(t, err)
+	assert.Zero(t, unreachable)
 }
 
 // An exercise whose solution changes only Lua is solved in the browser.
