@@ -273,6 +273,29 @@ func TestTheLaboratoryIsUsedByKeys(t *testing.T) {
 	assert.Zero(t, unreachable)
 }
 
+// See TestPagesAreAccessible.
+func TestTheLaboratoryIsAccessible(t *testing.T) {
+	file := os.Getenv("LOCKLADDER_AXE")
+	if file == "" {
+		t.Skip("LOCKLADDER_AXE names no axe.min.js")
+	}
+	axe, err := os.ReadFile(file)
+	require.NoError(t, err)
+	b := newBench(t)
+	for _, theme := range []string{"light", "dark"} {
+		b.asks(url.Values{"rung": {"exercise 11"}, "faults": {"A.1.late reply.2000"}})
+		b.presses("Check the exercise")
+		b.settles()
+		found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](string(axe)+
+			";\ndocument.documentElement.dataset.theme = '"+theme+`';
+			axe.run().then(r => r.violations.filter(v =>
+				['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' +
+				v.help + ': ' + v.nodes.map(n => n.html).join(' ')))`, chromedp.EvalAwaitPromise))
+		require.NoError(t, err)
+		assert.Empty(t, found, theme)
+	}
+}
+
 // An exercise whose solution changes only Lua is solved in the browser.
 func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	b := newBench(t)
