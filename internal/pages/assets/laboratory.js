@@ -447,7 +447,7 @@
       if (quietly) {
         lab.outcome.textContent = said;
         lab.outcome.className = how;
-      }
+      } else { lab.outcome.scrollIntoView(); } // the table is far below
       lab.element.dataset.state = 'ready';
     }).catch(ignore);
   };
