@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/pages"
 )
 
 // Every link of an exported site is relative and leads to a file of it.
@@ -26,14 +28,14 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 		errs.String())
 	assert.Regexp(t, `^\d+ pages are in .*: open .*index\.html\n$`, out.String())
 	site := os.DirFS(dir)
-	reference := regexp.MustCompile(`\b(?:href|src|data-search)="([^"]*)"`)
-	pages, links := 0, 0
+	reference := regexp.MustCompile(`\b(?:href|src|data-search|data-worker|data-laboratory)="([^"]*)"`)
+	written, links := 0, 0
 	require.NoError(t, fs.WalkDir(site, ".", func(file string, d fs.DirEntry,
 		err error) error {
 		if err != nil || path.Ext(file) != ".html" {
 			return err
 		}
-		pages++
+		written++
 		text, err := fs.ReadFile(site, file)
 		require.NoError(t, err)
 		for _, m := range reference.FindAllStringSubmatch(string(text), -1) {
@@ -48,11 +50,13 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 		}
 		return nil
 	}))
-	assert.Greater(t, pages, 150)
+	assert.Greater(t, written, 150)
 	assert.Greater(t, links, 1000)
 	for _, file := range []string{"index.html", "docs/04-gold.html",
 		"docs/levels/diamond/watchdog.html", "gold/lock.go.html",
-		"docs/runs/gold/overrun_release/foreign-release.html", "assets/search.js"} {
+		"docs/runs/gold/overrun_release/foreign-release.html", "assets/search.js",
+		"assets/laboratory/" + pages.ProgramFile, "assets/laboratory/wasm_exec.js",
+		"assets/laboratory/LICENSES.txt"} {
 		_, err := fs.Stat(site, file)
 		assert.NoError(t, err)
 	}

@@ -8,13 +8,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/pages"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
@@ -104,7 +102,7 @@ func export(dir string, stdout, stderr io.Writer) int {
 	root, err := generated.Root()
 	written := 0
 	if err == nil {
-		written, err = pages.NewSite(os.DirFS(root)).Export(dir)
+		written, err = site(root).Export(dir)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "docs: %v\n", err)
@@ -126,7 +124,7 @@ func serve(ctx context.Context, address string, stdout io.Writer) error {
 		return fmt.Errorf("serve on %s: %w", address, err)
 	}
 	server := &http.Server{
-		Handler:           pages.NewSite(os.DirFS(root)),
+		Handler:           site(root),
 		ReadHeaderTimeout: 5 * time.Second,
 	}
 	fmt.Fprintf(stdout, "The workshop is at http://%s (Ctrl-C ends it)\n",

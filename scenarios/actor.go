@@ -23,6 +23,7 @@ type actor struct {
 	readAt    time.Duration // of the newest read lock; 0: never
 	holding   *lab.Holding
 	grantedAt time.Duration // of the newest grant; 0: never
+	heldSince time.Duration // the first of the acquisitions that are nested now
 	triedAt   time.Duration // when the newest TryLock returned; 0: never
 	freedAt   time.Duration // when the newest Unlock was called; 0: never
 	freed     bool          // it has returned
@@ -55,13 +56,23 @@ func (a *actor) startProcess() error {
 
 // at lets time pass until a moment of the scenario, in the actor's phase.
 func (a *actor) at(moment time.Duration) {
-	if left := moment + a.phase - a.run.Now(); left > 0 {
+	until := moment + a.phase
+	if factor := a.run.whole.settings.change.work(); a.depth > 0 && factor != 1 {
+		held := float64(until - a.heldSince)
+		until = a.heldSince + time.Duration(held*factor)
+	}
+	if left := until - a.run.Now(); left > 0 {
 		a.Sleep(left)
 	}
 }
 
 // work lets time pass in the critical section.
-func (a *actor) work(d time.Duration) { a.Sleep(d) }
+func (a *actor) work(d time.Duration) {
+	if factor := a.run.whole.settings.change.work(); factor != 1 {
+		d = time.Duration(float64(d) * factor)
+	}
+	a.Sleep(d)
+}
 
 var outcomes = []struct {
 	err  error
@@ -178,6 +189,7 @@ func (a *actor) granted(ok bool) {
 	if a.depth > 1 {
 		return
 	}
+	a.heldSince = a.grantedAt
 	a.holding = a.EnterAs(a.owner, a.lost())
 }
 

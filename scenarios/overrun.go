@@ -150,9 +150,9 @@ func answersAddUp(t *scenarioRun, each, patience time.Duration) {
 		s.run(func() {
 			a.at(0)
 			granted := a.tryFor(patience)
-			if refused = !granted; granted && s.Now() >= lease {
+			if refused = !granted; granted && s.Now() >= s.lease() {
 				a.report(TwoHolders, "A believes at %.3f to hold a lease of %v"+
-					" that it asked for at %.3f", s.Now().Seconds(), lease,
+					" that it asked for at %.3f", s.Now().Seconds(), s.lease(),
 					a.phase.Seconds())
 			}
 			b.Go(func() {
@@ -206,9 +206,9 @@ var lateWithLosers = Scenario{
 				a.Until(func() bool { return silent }, lease)
 				asked := s.Now()
 				if granted := a.tryFor(time.Hour); granted &&
-					s.Now()-asked >= lease {
+					s.Now()-asked >= s.lease() {
 					a.report(TwoHolders, "A believes at %.3f to hold a lease of %v"+
-						" that it asked for at %.3f", s.Now().Seconds(), lease,
+						" that it asked for at %.3f", s.Now().Seconds(), s.lease(),
 						asked.Seconds())
 				}
 			})

@@ -185,6 +185,7 @@ func (t *scenarioRun) once(n int, script func(*worldRun), options ...worldOption
 		for _, option := range append([]worldOption{pace}, options...) {
 			s.options = append(s.options, option(w)...)
 		}
+		s.options = append(s.options, t.settings.change.options()...)
 		script(s)
 		if late = w.Late(); late < w.TTL/10 {
 			late = 0
@@ -196,6 +197,7 @@ func (t *scenarioRun) once(n int, script func(*worldRun), options ...worldOption
 		kept = s.kept()
 		if len(w.Failures()) > 0 {
 			t.err = errors.Join(w.Failures()...)
+			t.settings.change.failed(w)
 			if errors.Is(t.err, order.ErrStuck) {
 				return // what led to it would be endless
 			}
@@ -241,7 +243,7 @@ func unrenewed(*lab.World) []lock.Option {
 // seconds. The scenario's times stay in step with it.
 func uneven(w *lab.World) []lock.Option {
 	ttl := (w.TTL * 1076 / 1000).Truncate(time.Millisecond)
-	w.Pace(ttl, float64(ttl)/float64(lease))
+	w.Pace(ttl, cmp.Or(w.Scale, 1)*float64(ttl)/float64(w.TTL))
 	return nil
 }
 
@@ -429,6 +431,9 @@ func (s *worldRun) run(scripts ...func()) {
 	s.played = true
 	if len(s.Failures()) > 0 {
 		return
+	}
+	for _, a := range s.actors {
+		s.whole.settings.change.skew(a.Client)
 	}
 	if s.operate != nil {
 		s.operate()

@@ -160,6 +160,8 @@ type settings struct {
 	key    string
 	driver func(*redis.Options)
 
+	change *Change // of what the scenarios say; nil: none
+
 	keeps func(key string) []string
 	each  func(scenario string, results []Result, err error)
 	left  *[]string // what no expiry removes, and after which scenario

@@ -48,6 +48,7 @@ func (v virtual) config(int) lab.Config {
 	if v.lease > 0 {
 		c.TTL, c.Scale = v.lease, float64(v.lease)/float64(lease)
 	}
+	v.change.apply(&c)
 	return c
 }
 

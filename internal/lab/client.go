@@ -89,6 +89,7 @@ func (m mortal) process(next func() error, cmds ...redis.Cmder) error {
 	var err error
 	if !m.client.Dead() {
 		m.client.from(cmds)
+		m.client.rewrite(cmds)
 		err = next()
 	}
 	if !m.client.Dead() {
@@ -104,6 +105,28 @@ func (m mortal) process(next func() error, cmds ...redis.Cmder) error {
 	return wire.ErrDead
 }
 
+// rewrite lets the world change what is sent. The line that sends it is known by
+// the words after the change as well.
+func (c *Client) rewrite(cmds []redis.Cmder) {
+	if c.world.Rewrite == nil {
+		return
+	}
+	for _, cmd := range cmds {
+		words := cmd.Args()
+		before := begins(words)
+		c.world.Rewrite(words)
+		c.From(begins(words), c.Line(before[:]))
+	}
+}
+
+// begins are the first two words of a command.
+func begins(words []any) (two [2]string) {
+	for i := range min(len(words), len(two)) {
+		two[i] = fmt.Sprint(words[i])
+	}
+	return two
+}
+
 // from notes which line of the lock's code sends these commands: the hook runs in
 // the goroutine that does.
 func (c *Client) from(cmds []redis.Cmder) {
@@ -116,7 +139,7 @@ func (c *Client) from(cmds []redis.Cmder) {
 		if line == "" {
 			line = caller()
 		}
-		c.From([2]string{fmt.Sprint(args[0]), fmt.Sprint(args[1])}, line)
+		c.From(begins(args), line)
 	}
 }
 

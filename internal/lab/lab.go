@@ -67,6 +67,11 @@ type Config struct {
 	// a client does nothing on its own account, see node.Way.NewClient.
 	Driver func(*redis.Options)
 
+	// Fate is wire.Net's, and Rewrite may change the words of a command before a
+	// client sends it.
+	Fate    func(client string, nth int, now time.Duration) (wire.Fault, bool)
+	Rewrite func(words []any)
+
 	// Seen is called by virtual servers for every command that they execute,
 	// those inside scripts included.
 	Seen func(node int, from *server.Peer, command string, args []string)
@@ -176,7 +181,7 @@ func (w *World) live(scenario func(*World)) (err error) {
 	}
 	w.names = history.NewNames(w.Key)
 	w.net = &wire.Net{Order: w.order, Log: w.log, Names: w.names,
-		Latency: w.Latency, Carry: w.Carry}
+		Latency: w.Latency, Fate: w.Fate, Carry: w.Carry}
 	w.Pace(w.TTL, w.Config.Scale)
 	for i := range w.Config.Nodes {
 		w.nodes = append(w.nodes, &Node{world: w, index: i,

@@ -50,6 +50,9 @@ var mayImport = map[string]string{
 	"internal/ladder":            "lock",
 	"internal/ladder/laddertest": "internal/collector internal/ladder lock scenarios",
 	"internal/ladder/mutate":     "internal/ladder",
+	"internal/laboratory": "internal/exercise internal/ladder internal/ladder/laddertest " +
+		"internal/pages/play lock scenarios",
+	"internal/laboratory/wasm": "internal/laboratory",
 	"internal/mutants": "internal/ladder internal/ladder/laddertest " +
 		"internal/mutants/guard lock scenarios/explore",
 	"internal/mutants/guard":   "lock",

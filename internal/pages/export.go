@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"io/fs"
@@ -100,7 +101,7 @@ func (e *export) page(file string) error {
 }
 
 // reference is an attribute that leads somewhere.
-var reference = regexp.MustCompile(`\b(href|src|data-search)="([^"]*)"`)
+var reference = regexp.MustCompile(`\b(href|src|data-search|data-worker|data-laboratory)="([^"]*)"`)
 
 // relative rewrites the links of a page, and notes where they lead.
 func (e *export) relative(file, body string) (string, error) {
@@ -168,10 +169,19 @@ func (e *export) assets() error {
 		}
 	}
 	index, err := e.get(searchFile)
-	if err != nil {
+	if err == nil {
+		err = e.write(searchFile, index)
+	}
+	if err != nil || e.site.Program == nil {
 		return err
 	}
-	return e.write(searchFile, index)
+	files, err := e.site.Program(context.Background())
+	for name, content := range files {
+		if err == nil {
+			err = e.write(programDir+name, content)
+		}
+	}
+	return err
 }
 
 func (e *export) write(name string, content []byte) error {

@@ -61,8 +61,8 @@ func (s *Site) player(file, still string) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "<div class=\"player\" data-lock=%q>\n%s\n",
-		html.EscapeString(main.Lock), still)
+	fmt.Fprintf(&b, "<div class=\"player\" data-lock=%q%s>\n%s\n",
+		html.EscapeString(main.Lock), s.whatIf(main.Lock), still)
 	for _, text := range texts {
 		fmt.Fprintf(&b, "<script type=\"application/json\" class=\"run\">%s"+
 			"</script>\n", text)

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"fmt"
 	"html"
@@ -31,10 +32,16 @@ const front = "docs/README.md"
 // relative links lead where they lead in the repository. Where a page has the
 // diagram of a run, the run can be played; with ?still in the address the diagram
 // is drawn. Nothing is fetched from anywhere else.
-type Site struct{ root fs.FS }
+type Site struct {
+	root fs.FS
+
+	// Program makes the files that a browser needs for the laboratory, by their
+	// names: ProgramFile and what starts it. Nil: the site has no laboratory.
+	Program func(ctx context.Context) (map[string][]byte, error)
+}
 
 // NewSite serves the module in that directory.
-func NewSite(root fs.FS) *Site { return &Site{root} }
+func NewSite(root fs.FS) *Site { return &Site{root: root} }
 
 // ServeHTTP answers GET and HEAD. Hidden files are not served.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +65,13 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 		w.Write(index)
+	case strings.HasPrefix(file, programDir):
+		s.program(w, r, strings.TrimPrefix(file, programDir))
 	case strings.HasPrefix(file, "assets/"):
+		if file == workerFile { // only there is WebAssembly compiled
+			w.Header().Set("Content-Security-Policy",
+				"default-src 'self'; script-src 'self' 'wasm-unsafe-eval'")
+		}
 		w.Header().Set("Cache-Control", "max-age=3600")
 		http.ServeFileFS(w, r, assets, file)
 	case hidden(file):
@@ -85,6 +98,7 @@ type page struct {
 	Diagrams       bool      // the page has diagrams for the browser to draw
 	Player         bool      // the page has runs to play
 	Game           bool      // the page is a level
+	Laboratory     bool      // the page runs what a reader asks for
 
 	still bool // diagrams are wanted, not players
 }
@@ -178,7 +192,11 @@ func (s *Site) fill(p *page) error {
 		if err == nil && !p.still {
 			body, err = s.players(body)
 		}
-		p.Player = strings.Contains(body, `<div class="player"`)
+		if err == nil && strings.Contains(body, laboratoryMark) {
+			p.Laboratory, p.Wide = true, true
+			body, err = s.laboratory(body)
+		}
+		p.Player = p.Laboratory || strings.Contains(body, `<div class="player"`)
 		p.Diagrams = !p.Player && strings.Contains(body, `<pre class="mermaid"`)
 		p.Title, p.Body = d.Title(), template.HTML(body)
 		p.Previous, p.Next = s.neighbours(p.File)

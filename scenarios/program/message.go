@@ -31,12 +31,12 @@ type Feature = string
 
 // The features.
 const (
-	Renewal    Feature = "renewal"     // the lease is renewed while it's held
-	FixedLease Feature = "fixed_lease" // unless build says fixed_lease
-	LossNotices    Feature = "lost"        // a holder whose lease is gone is told
-	Reentry    Feature = "reentry"     // an owner that holds the lock gets it again
-	Fencing    Feature = "fencing"     // a grant has a token
-	ReadWrite  Feature = "read_write"  // the requests of the read side
+	Renewal     Feature = "renewal"     // the lease is renewed while it's held
+	FixedLease  Feature = "fixed_lease" // unless build says fixed_lease
+	LossNotices Feature = "lost"        // a holder whose lease is gone is told
+	Reentry     Feature = "reentry"     // an owner that holds the lock gets it again
+	Fencing     Feature = "fencing"     // a grant has a token
+	ReadWrite   Feature = "read_write"  // the requests of the read side
 )
 
 // Features are all of them.

@@ -191,6 +191,7 @@ type Entry struct {
 	Sent   time.Duration // of a command: when the client sent it
 	Back   time.Duration // of a command: when its reply arrives; 0: never
 	Line   string        // of a command: the lock's line that sent it, "gold/lock.go:45"
+	Nth    int           // of a command: which of the client's it is, from 1; 0: of none
 	Leases []Lease       // what the nodes have of the lock's first key
 	Stored *Stored       // what the storage holds; nil: the scenario has none
 }

@@ -131,6 +131,7 @@ type Exchange struct {
 	Text  string    // as a person writes it
 	Sent  time.Time // by the client
 	Began time.Time // see history.Command
+	Nth   int       // which of the client's it is, see history.Entry
 	Fault Fault     // what happens to the reply
 
 	// Ask executes it; nil lets the server do so.
@@ -174,7 +175,7 @@ func (k *Conn) Execute(x Exchange) string {
 	e := &history.Entry{Client: c.Name, Node: k.Port.Index, Text: x.Text,
 		Reply: k.Names.Reply(c.Name, reply), Command: strings.ToUpper(x.Args[0]) +
 			strings.TrimPrefix(strings.Join(x.Args, " "), x.Args[0]),
-		Sent: log.Of(x.Sent), Line: c.Line(x.Args)}
+		Sent: log.Of(x.Sent), Line: c.Line(x.Args), Nth: x.Nth}
 	if c.late(x.Sent) {
 		e.Text += ", sent at " + log.Seconds(x.Sent)
 	}

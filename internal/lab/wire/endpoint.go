@@ -60,6 +60,7 @@ type Endpoint struct {
 	always  Fault
 	call    Call
 	sent    map[Call]int
+	all     int               // commands since the recording began
 	decided map[Call]int      // see Decided
 	lines   map[string]string // see From
 }
@@ -173,19 +174,25 @@ func (c *Endpoint) latency() time.Duration {
 }
 
 // fate counts a command and looks up what happens to it.
-func (c *Endpoint) fate() Fault {
+func (c *Endpoint) fate() (f Fault, nth int) {
 	c.counts.Lock()
 	defer c.counts.Unlock()
 	c.sent[c.call]++
 	if !c.net.Log.Recording {
-		return Fault{}
+		return Fault{}, 0
 	}
-	nth := fated{c.call, c.sent[c.call]}
-	if f, ok := c.faults[nth]; ok {
-		delete(c.faults, nth)
-		return f
+	c.all++
+	of, f := fated{c.call, c.sent[c.call]}, c.always
+	if own, ok := c.faults[of]; ok {
+		delete(c.faults, of)
+		f = own
 	}
-	return c.always
+	if c.net.Fate != nil {
+		if other, ok := c.net.Fate(c.Name, c.all, c.net.Log.Now()); ok {
+			f = other
+		}
+	}
+	return f, c.all
 }
 
 // Begin says what the client does from now on; commands are counted anew.
@@ -203,6 +210,7 @@ func (c *Endpoint) Recount() {
 	c.counts.Lock()
 	defer c.counts.Unlock()
 	clear(c.sent)
+	c.all = 0
 }
 
 // Decided is which command of the newest call of a kind was the first to change
@@ -257,7 +265,7 @@ func (c *Endpoint) late(sent time.Time) bool {
 }
 
 // says records a command that came to nothing.
-func (c *Endpoint) says(p *Port, text, reply string) {
+func (c *Endpoint) says(p *Port, nth int, text, reply string) {
 	c.net.Log.Add(&history.Entry{Client: c.Name, Node: p.Index, Text: text,
-		Reply: reply})
+		Reply: reply, Nth: nth})
 }

@@ -35,14 +35,14 @@ func (k *faulty) Command(args []string) bool {
 		return false
 	}
 	k.Order.Take()
-	fault := c.fate()
+	fault, nth := c.fate()
 	if fault.CrashBefore || fault.Refuse {
 		defer k.Order.Give()
 		if fault.CrashBefore {
-			c.says(p, text, "never sent: "+c.Name+" dies")
+			c.says(p, nth, text, "never sent: "+c.Name+" dies")
 			c.Crash()
 		} else {
-			c.says(p, text, "never sent: connection error")
+			c.says(p, nth, text, "never sent: connection error")
 		}
 		return false
 	}
@@ -69,7 +69,7 @@ func (k *faulty) Command(args []string) bool {
 	}
 	if p.is(&p.silent) || fault.Hang {
 		k.Order.Take()
-		c.says(p, text, "no answer")
+		c.says(p, nth, text, "no answer")
 		k.Order.Give()
 		<-k.ended
 		return false
@@ -79,7 +79,7 @@ func (k *faulty) Command(args []string) bool {
 		k.Order.Took(time.Since(sent))
 	}
 	reply := k.Execute(Exchange{Args: args, Text: text, Sent: sent, Began: sent,
-		Fault: fault})
+		Nth: nth, Fault: fault})
 	if fault.CrashAfter {
 		c.Crash()
 	}
@@ -180,7 +180,7 @@ func (k *faulty) Message(message node.Pushed, text string) bool {
 	}
 	if p.is(&p.muted) {
 		k.Order.Take()
-		c.says(p, text, "which is lost")
+		c.says(p, 0, text, "which is lost")
 		k.Order.Give()
 		return true
 	}

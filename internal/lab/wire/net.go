@@ -25,6 +25,11 @@ type Net struct {
 	Lease   time.Duration // how long an event of a scenario is waited for
 	Ports   []*Port
 
+	// Fate decides what happens to a client's n-th command since the recording
+	// began, counted from 1, where that is not as the scenario says. It is asked
+	// when the command would arrive. Nil leaves all to the scenario.
+	Fate func(client string, nth int, now time.Duration) (Fault, bool)
+
 	// Carry makes what takes commands and replies to the other end of a
 	// connection; nil is the network with its faults.
 	Carry func(*Conn) Carrier

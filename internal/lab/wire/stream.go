@@ -107,16 +107,17 @@ func (s *stream) send(text string) bool {
 	c, p := s.Client, s.Port
 	r := &request{text: text, sent: time.Now()}
 	s.Order.Take()
-	r.fault = c.fate()
+	var nth int
+	r.fault, nth = c.fate()
 	call := c.calls()
 	switch {
 	case r.fault.CrashBefore:
-		c.says(p, text, "never sent: "+c.Name+" dies")
+		c.says(p, nth, text, "never sent: "+c.Name+" dies")
 		c.Crash()
 	case r.fault.Refuse:
-		c.says(p, text, "never sent: connection error")
+		c.says(p, nth, text, "never sent: connection error")
 	case r.fault.Hang:
-		c.says(p, text, "no answer")
+		c.says(p, nth, text, "no answer")
 	}
 	s.Order.Give()
 	switch {

@@ -477,6 +477,12 @@
       this.compared.addEventListener('change', function () { player.compare(); });
       compare = html('label', {}, ['beside it: ', this.compared]);
     }
+    var whatIf = '';
+    if (this.element.dataset.laboratory) {
+      whatIf = html('a', { 'class': 'what-if', href: this.element.dataset.laboratory +
+        '#' + new URLSearchParams({ rung: d.lock, scenario: d.scenario,
+          invariant: d.invariant }) }, ['What if …']);
+    }
     this.panel = html('div', { 'class': 'panel', role: 'group',
       'aria-label': 'player of the run ' + d.lock + ', ' + d.scenario }, [
       html('p', { 'class': 'story' }, [html('b', {}, [d.scenario]), ': ' + d.story]),
@@ -487,7 +493,7 @@
         button('step ▶', 'one step on', function () { player.step(1); }),
         button('▶|', 'to the end', function () { player.go(player.main.run.last); }),
         this.slider, html('label', {}, ['speed: ', this.speed]),
-        html('label', {}, [this.every, ' every attempt']), compare]),
+        html('label', {}, [this.every, ' every attempt']), compare, whatIf]),
       this.status, this.question, this.views]);
   };
   Player.prototype.compare = function () {
@@ -528,6 +534,7 @@
     }
     this.question.hidden = i === run.data.broken || this.next(1) !== run.data.broken;
     this.element.dataset.at = String(i);
+    this.element.dispatchEvent(new CustomEvent('step', { detail: i, bubbles: true }));
     if (!quiet) {
       var hash = new URLSearchParams(location.hash.indexOf('=') > 0 ?
         location.hash.slice(1) : '');
@@ -580,7 +587,7 @@
   };
 
   window.lockladder = Object.assign(window.lockladder || {},
-    { Run: Run, View: View, html: html, seconds: seconds });
+    { Run: Run, View: View, Player: Player, html: html, seconds: seconds });
 
   var players = Array.prototype.map.call(document.querySelectorAll('.player'),
     function (element, nth) { return new Player(element, nth); });

@@ -1,0 +1,410 @@
+//go:build chromium
+
+package main
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/laboratory"
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/pages/play"
+)
+
+// experimenting is what a reader sees of the laboratory.
+const experimenting = `(() => {
+	const l = document.querySelector('.laboratory');
+	const text = s => l.querySelector(s)?.innerText ?? '';
+	const player = l.querySelector('.player');
+	return {
+		state: l.dataset.state ?? '',
+		took: Number(l.dataset.took ?? -1),
+		outcome: text('.outcome'),
+		dropped: text('.dropped'),
+		dropper: l.querySelector('.dropper')?.hidden ? '' : text('.dropper'),
+		status: text('.player .status'),
+		at: Number(player?.dataset.at ?? -1),
+		verdicts: text('.verdicts'),
+		scripts: Array.from(l.querySelectorAll('textarea')).map(
+			a => a.getAttribute('aria-label')).join(' '),
+		hash: location.hash,
+		wide: document.documentElement.scrollWidth -
+			document.documentElement.clientWidth,
+	};
+})()`
+
+type experiment struct {
+	State, Outcome, Dropped, Dropper, Status, Verdicts, Scripts, Hash string
+	Took, At, Wide                                                    int
+}
+
+// compiled is compiled once for all tests.
+var compiled = &program{root: ".."}
+
+// bench is the laboratory in a browser.
+type bench struct{ *stage }
+
+// newBench opens the laboratory's page on a site that has compiled it before.
+func newBench(t *testing.T) bench {
+	_, err := compiled.Files(t.Context())
+	require.NoError(t, err)
+	served := pages.NewSite(root)
+	served.Program = compiled.Files
+	site := httptest.NewServer(served)
+	t.Cleanup(site.Close)
+	s := &stage{t, browser(t), site.URL, &complaints{}}
+	require.NoError(t, s.c.listen(s.ctx, site.URL))
+	return bench{s}
+}
+
+// asks opens the laboratory with what an address says.
+func (b bench) asks(hash url.Values) experiment {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate("about:blank"),
+		chromedp.Navigate(b.site+"/docs/lab.md#"+hash.Encode()), ready()))
+	return b.settles()
+}
+
+// settles waits for the answer.
+func (b bench) settles() experiment {
+	b.t.Helper()
+	var seen experiment
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		var err error
+		seen, err = chromedp.Run(b.ctx, chromedp.Evaluate[experiment](experimenting))
+		if err == nil && (seen.State == "ready" || seen.State == "failed") {
+			break
+		}
+		require.True(b.t, time.Now().Before(end), "no answer: %v, %+v, %v", err, seen,
+			b.c.take())
+	}
+	require.Empty(b.t, b.c.take())
+	return seen
+}
+
+// tries lets the page's script do something to the laboratory, l, and waits for the
+// answer.
+func (b bench) tries(what string) experiment {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, do(chromedp.Evaluate[any](fmt.Sprintf(
+		"(() => { const l = document.querySelector('.laboratory'); "+
+			"l.dataset.state = 'asked'; %s })() ?? null", what)))))
+	return b.settles()
+}
+
+// sets types a number into a field and runs the scenario.
+func (b bench) sets(field, value string) experiment {
+	b.t.Helper()
+	return b.tries(fmt.Sprintf("l.querySelector(%q).value = %q;"+
+		" l.querySelector('.settings').requestSubmit()",
+		"input[aria-label^='"+field+"']", value))
+}
+
+// presses presses the button with a text.
+func (b bench) presses(text string) experiment {
+	b.t.Helper()
+	return b.tries(fmt.Sprintf("Array.from(l.querySelectorAll('button')).find("+
+		"b => b.innerText === %q && b.offsetParent).click()", text))
+}
+
+var overrun = url.Values{"rung": {"gold"}, "scenario": {"overrun_release"},
+	"invariant": {"foreign release"}}
+
+func TestARungPageLeadsToTheLaboratory(t *testing.T) {
+	b := newBench(t)
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(b.site+"/"+goldPage),
+		ready()))
+	loaded, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`performance.
+		getEntriesByType('resource').some(r => r.name.includes('laboratory'))`))
+	require.NoError(t, err)
+	assert.False(t, loaded, "nothing is loaded before it is asked for")
+	address, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](
+		`document.querySelector('.player .what-if').href`))
+	require.NoError(t, err)
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(address), ready()))
+	e := b.settles()
+	assert.Contains(t, e.Outcome, "foreign release: breaks, 15.008 s: A's DEL")
+	t.Logf("a run took %d ms", e.Took)
+}
+
+func TestTheLaboratoryIsSmallAndSoonReady(t *testing.T) {
+	b := newBench(t)
+	files, err := compiled.Files(t.Context())
+	require.NoError(t, err)
+	assert.Less(t, len(files[pages.ProgramFile]), 6_000_000)
+	t.Logf("%s has %d bytes", pages.ProgramFile, len(files[pages.ProgramFile]))
+	for _, of := range []string{"Go go", "github.com/redis/go-redis/v9",
+		"github.com/alicebob/miniredis/v2", "github.com/yuin/gopher-lua"} {
+		assert.Contains(t, string(files["LICENSES.txt"]), "\n"+of)
+	}
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(b.site+"/docs/lab.md"),
+		ready()))
+	began := time.Now()
+	e := b.tries("l.querySelector('button').click()")
+	t.Logf("loaded and run within %v, of which the run took %d ms", time.Since(began),
+		e.Took)
+	assert.NotEqual(t, "failed", e.State, e.Outcome)
+	again := b.presses("Run it")
+	t.Logf("the second run took %d ms", again.Took)
+}
+
+func TestAChangedNumberMakesAnotherRun(t *testing.T) {
+	b := newBench(t)
+	assert.Contains(t, b.asks(overrun).Outcome, "foreign release: breaks")
+	e := b.sets("lease", "60")
+	assert.NotContains(t, e.Outcome, "foreign release: breaks")
+	assert.Contains(t, e.Hash, "lease=60")
+	assert.Contains(t, b.sets("lease", "0").Outcome,
+		"the lease is 0 ms, it must be from 1 to 3.6e+06 ms")
+	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: breaks")
+	shared := url.Values{"lease": {"60"}}
+	for key, value := range overrun {
+		shared[key] = value
+	}
+	assert.NotContains(t, b.asks(shared).Outcome, "foreign release: breaks",
+		"the address has the numbers")
+}
+
+func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
+	b := newBench(t)
+	b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_overlap"}})
+	shown := b.tries("l.querySelector('button[aria-label=\"to the beginning\"]').click();" +
+		" l.dataset.state = 'ready'")
+	assert.Contains(t, shown.Dropper, "A's command 1, SET lock:stock A#")
+	e := b.tries("const k = l.querySelector('.dropper select'); k.value = 'lost reply';" +
+		" k.dispatchEvent(new Event('change'));" +
+		" l.querySelector('.dropper').requestSubmit()")
+	assert.Contains(t, e.Dropped, "A's command 1: the reply is lost")
+	assert.Contains(t, e.Status, "which is lost")
+	assert.Contains(t, e.Hash, "faults=A.1.lost+reply.0")
+	assert.Contains(t, e.Outcome, "can't be judged: A can't take a free lock")
+	hash, err := url.ParseQuery(strings.TrimPrefix(e.Hash, "#"))
+	require.NoError(t, err)
+	assert.Equal(t, e.Outcome, b.asks(hash).Outcome, "the address has the fault")
+	assert.Empty(t, b.presses("take it back").Dropped)
+}
+
+func TestAScriptIsEditedAndRun(t *testing.T) {
+	b := newBench(t)
+	first := b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_release"},
+		"invariant": {"foreign release"}})
+	assert.Contains(t, first.Outcome, "foreign release: holds")
+	assert.Equal(t, "diamond/release.lua", first.Scripts)
+	edits := func(text string) experiment {
+		return b.tries(fmt.Sprintf("l.querySelector('details').open = true;"+
+			" l.querySelector('textarea').value = %q;"+
+			" l.querySelector('.settings').requestSubmit()", text))
+	}
+	assert.Contains(t, edits("return redis.call('DEL', KEYS[1])").Outcome,
+		"foreign release: breaks")
+	assert.Contains(t, edits("if x").Outcome, "release.lua is not Lua: syntax error")
+	assert.Contains(t, edits("return redis.call('NOSUCH')").Outcome,
+		"can't release a lock that it holds")
+}
+
+func TestAScriptThatNeverEndsIsEnded(t *testing.T) {
+	b := newBench(t)
+	b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_release"}})
+	e := b.tries("lockladder.laboratory.program.patience = 1;" +
+		" l.querySelector('textarea').value = 'while true do end';" +
+		" l.querySelector('.settings').requestSubmit()")
+	assert.Contains(t, e.Outcome, "There was no answer within 1 s. Does a script loop")
+	b.tries("lockladder.laboratory.program.patience = 30; l.dataset.state = 'ready'")
+	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: holds")
+}
+
+// A plain file server has the laboratory, too. A browser that opens the files
+// themselves says what it needs.
+func TestAnExportedLaboratoryRuns(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "site")
+	exportedTo(t, dir)
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
+	b := bench{newStage(t)}
+	b.c = &complaints{} // they know another site
+	for address, says := range map[string]string{
+		server.URL:                        "foreign release: breaks",
+		"file://" + filepath.ToSlash(dir): "runs the laboratory only from a web server",
+	} {
+		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate("about:blank"),
+			chromedp.Navigate(address+"/docs/04-gold.html"), ready()))
+		link, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](
+			`document.querySelector('.player .what-if').href`))
+		require.NoError(t, err)
+		assert.True(t, strings.HasPrefix(link, address+"/docs/lab.html#"), link)
+		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(address+
+			"/docs/lab.html#"+overrun.Encode()), ready()))
+		assert.Contains(t, b.settles().Outcome, says)
+	}
+}
+
+// The keyboard is enough: a field's Enter runs the scenario, and its arrows turn no
+// page.
+func TestTheLaboratoryIsUsedByKeys(t *testing.T) {
+	b := newBench(t)
+	b.asks(overrun)
+	e := b.tries("const i = l.querySelector('input[aria-label^=lease]'); i.focus();" +
+		" i.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'," +
+		" bubbles: true})); i.value = '60'; i.form.requestSubmit()")
+	assert.NotContains(t, e.Outcome, "foreign release: breaks")
+	path, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.pathname`))
+	require.NoError(t, err)
+	assert.Equal(t, "/docs/lab.md", path)
+	unreachable, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`Array.from(
+		document.querySelectorAll('.laboratory button, .laboratory input,' +
+		' .laboratory select, .laboratory textarea')).filter(
+		e => e.tabIndex < 0).length`))
+	require.NoError(t, err)
+	assert.Zero(t, unreachable)
+}
+
+// See TestPagesAreAccessible.
+func TestTheLaboratoryIsAccessible(t *testing.T) {
+	file := os.Getenv("LOCKLADDER_AXE")
+	if file == "" {
+		t.Skip("LOCKLADDER_AXE names no axe.min.js")
+	}
+	axe, err := os.ReadFile(file)
+	require.NoError(t, err)
+	b := newBench(t)
+	for _, theme := range []string{"light", "dark"} {
+		b.asks(url.Values{"rung": {"exercise 11"}, "faults": {"A.1.late reply.2000"}})
+		b.presses("Check the exercise")
+		b.settles()
+		found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](string(axe)+
+			";\ndocument.documentElement.dataset.theme = '"+theme+`';
+			axe.run().then(r => r.violations.filter(v =>
+				['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' +
+				v.help + ': ' + v.nodes.map(n => n.html).join(' ')))`, chromedp.EvalAwaitPromise))
+		require.NoError(t, err)
+		assert.Empty(t, found, theme)
+	}
+}
+
+// An exercise whose solution changes only Lua is solved in the browser.
+func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
+	b := newBench(t)
+	e := b.asks(url.Values{"rung": {"exercise 11"}})
+	assert.Contains(t, e.Scripts, "reentrant/fenced/acquire.lua")
+	e = b.presses("Check the exercise")
+	e = b.settles()
+	assert.Contains(t, e.Outcome, "Not solved yet: 1 of")
+	assert.Contains(t, e.Verdicts, "paused_holder")
+	solution, err := os.ReadFile("../reentrant/fenced/acquire.lua")
+	require.NoError(t, err)
+	b.tries(fmt.Sprintf("l.querySelector('textarea[aria-label$=\"acquire.lua\"]').value"+
+		" = %q; l.dataset.state = 'ready'", solution))
+	assert.Contains(t, b.presses("Check the exercise").Outcome,
+		"Solved: exercise 11 holds all its scenarios.")
+}
+
+// The program in the browser records the same bytes as the tests have recorded, and
+// answers other questions with the bytes that it answers natively.
+func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs every exhibit of every rung")
+	}
+	b := newBench(t)
+	b.asks(overrun)
+	raw := func(q laboratory.Question) string {
+		t.Helper()
+		text, err := json.Marshal(q)
+		require.NoError(t, err)
+		b.tries(fmt.Sprintf("lockladder.laboratory.ask(JSON.parse(%q)).then(() => "+
+			"{ l.dataset.state = 'ready' })", text))
+		answer, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](
+			"lockladder.laboratory.raw"))
+		require.NoError(t, err)
+		return answer
+	}
+	exhibits, slowest := 0, time.Duration(0)
+	for _, rung := range ladder.Rungs {
+		for _, flaw := range rung.Flaws {
+			recorded, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(
+				play.File(rung.Name, flaw.Scenario, flaw.Invariant))))
+			if os.IsNotExist(err) {
+				continue // a flaw without a run
+			}
+			require.NoError(t, err)
+			var want play.Run
+			require.NoError(t, json.Unmarshal(recorded, &want))
+			want.Beside = nil // which the site shows beside it
+			text, err := want.JSON()
+			require.NoError(t, err)
+			began := time.Now()
+			answer := raw(laboratory.Question{Rung: rung.Name,
+				Scenario: flaw.Scenario, Invariant: flaw.Invariant})
+			slowest = max(slowest, time.Since(began))
+			var a laboratory.Answer
+			require.NoError(t, json.Unmarshal([]byte(answer), &a))
+			assert.Empty(t, a.Error)
+			assert.True(t, text == a.Run, "%s: %s of %s differs", flaw.Scenario,
+				flaw.Invariant, rung.Name)
+			exhibits++
+		}
+	}
+	assert.Greater(t, exhibits, 150)
+	t.Logf("%d exhibits, the slowest within %v", exhibits, slowest)
+	lease, latency, skew := 4000.0, 20.0, 3000.0
+	for _, rung := range ladder.Rungs {
+		q := laboratory.Question{Rung: rung.Name, Scenario: "overrun_release",
+			Lease: &lease, Latency: &latency, Skew: &skew, Skewed: "B",
+			Faults: []laboratory.Fault{{Client: "A", Nth: 2, Kind: "late", By: 3000}}}
+		text, err := json.Marshal(q)
+		require.NoError(t, err)
+		native := laboratory.Respond(t, string(text))
+		assert.True(t, native == raw(q), "%s answers otherwise", rung.Name)
+	}
+}
+
+func TestTheLaboratoryFitsAPhoneInBothThemes(t *testing.T) {
+	b := newBench(t)
+	dir := os.Getenv("LOCKLADDER_PICTURES")
+	for _, width := range []int64{390, 1280} {
+		require.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
+		for _, theme := range []string{"light", "dark"} {
+			require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(b.site+
+				"/docs/glossary.md"), ready(), do(chromedp.Evaluate[any](
+				fmt.Sprintf("localStorage.setItem('theme', %q), null", theme)))))
+			hash := url.Values{"rung": {"diamond"}, "scenario": {"overrun_overlap"},
+				"lease": {"12"}, "faults": {"A.1.late reply.2000"}}
+			assert.LessOrEqual(t, b.asks(hash).Wide, 0)
+			e := b.tries("l.querySelector('details').open = true;" +
+				" l.dataset.state = 'ready'")
+			assert.LessOrEqual(t, e.Wide, 0, "%s at %d", theme, width)
+			if dir == "" {
+				continue
+			}
+			picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf(
+				"laboratory-%s-%d.png", theme, width)), picture, 0o644))
+		}
+	}
+}
+
+// What is compressed is the program.
+func TestTheProgramIsWebAssembly(t *testing.T) {
+	files, err := compiled.Files(t.Context())
+	require.NoError(t, err)
+	r, err := gzip.NewReader(strings.NewReader(string(files[pages.ProgramFile])))
+	require.NoError(t, err)
+	binary, err := io.ReadAll(r)
+	require.NoError(t, err)
+	assert.Equal(t, "\x00asm", string(binary[:4]))
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/pages"
+)
+
+// program is the laboratory for a browser: the module at root, compiled by the go
+// tool when a page first asks for it, and again when a source has changed since. It
+// is kept in memory.
+type program struct {
+	root string
+
+	mu    sync.Mutex
+	files map[string][]byte
+	of    time.Time // the newest source that the files are made from
+}
+
+// programPackage is the package that is compiled.
+const programPackage = "./internal/laboratory/wasm"
+
+// Files are what a browser needs to run the laboratory, and the licenses of what is
+// in them.
+func (p *program) Files(ctx context.Context) (map[string][]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	newest, err := newestSource(p.root)
+	if err != nil {
+		return nil, err
+	}
+	if p.files != nil && newest.Equal(p.of) {
+		return p.files, nil
+	}
+	files, err := compile(ctx, p.root)
+	if err != nil {
+		return nil, err
+	}
+	p.files, p.of = files, newest
+	return files, nil
+}
+
+// newestSource is when a source of the module was last changed.
+func newestSource(root string) (newest time.Time, err error) {
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && file != root {
+			return fs.SkipDir
+		}
+		name := d.Name()
+		if strings.HasSuffix(name, "_test.go") || !slices.Contains([]string{".go",
+			".lua", ".mod"}, filepath.Ext(name)) {
+			return nil
+		}
+		info, err := d.Info()
+		if err == nil && info.ModTime().After(newest) {
+			newest = info.ModTime()
+		}
+		return err
+	})
+	return newest, err
+}
+
+// compile makes the files. The go tool keeps what it has compiled, so that only the
+// first time is slow.
+func compile(ctx context.Context, root string) (map[string][]byte, error) {
+	dir, err := os.MkdirTemp("", "laboratory")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	wasm := filepath.Join(dir, "laboratory.wasm")
+	if _, err := goTool(ctx, root, "build", "-trimpath", "-ldflags=-s -w", "-o", wasm,
+		programPackage); err != nil {
+		return nil, fmt.Errorf("compile the laboratory: %w", err)
+	}
+	binary, err := os.ReadFile(wasm)
+	if err != nil {
+		return nil, err
+	}
+	compressed, err := shorter(binary)
+	if err != nil {
+		return nil, err
+	}
+	script, err := os.ReadFile(filepath.Join(goRoot(ctx, root), "lib", "wasm",
+		"wasm_exec.js"))
+	if err != nil {
+		return nil, fmt.Errorf("find the script that starts Go in a browser: %w", err)
+	}
+	licenses, err := licenses(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{pages.ProgramFile: compressed, "wasm_exec.js": script,
+		"LICENSES.txt": licenses}, nil
+}
+
+// goTool runs the go tool for a browser, and returns what it prints. Its error is
+// one line: the first one that the compiler complains with.
+func goTool(ctx context.Context, root string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOWORK=off")
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	if err := cmd.Run(); err != nil {
+		for line := range strings.Lines(complaints.String()) {
+			if line = strings.TrimSpace(line); line != "" &&
+				!strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "go: d") {
+				return "", errors.New(line)
+			}
+		}
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// goRoot is where Go is installed.
+func goRoot(ctx context.Context, root string) string {
+	found, err := goTool(ctx, root, "env", "GOROOT")
+	if err != nil {
+		return runtime.GOROOT()
+	}
+	return strings.TrimSpace(found)
+}
+
+func shorter(binary []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(binary); err != nil {
+		return nil, err
+	}
+	err = w.Close()
+	return b.Bytes(), err
+}
+
+// licenses are those of Go, and of all modules that the program has in it.
+func licenses(ctx context.Context, root string) ([]byte, error) {
+	listed, err := goTool(ctx, root, "list", "-deps", "-f",
+		"{{with .Module}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}", programPackage)
+	if err != nil {
+		return nil, fmt.Errorf("list what the laboratory is made of: %w", err)
+	}
+	modules := slices.Compact(slices.Sorted(strings.Lines(listed)))
+	modules = append([]string{"Go " + runtime.Version() + "\t" + goRoot(ctx, root)},
+		modules...)
+	var b bytes.Buffer
+	fmt.Fprintln(&b, "The laboratory's program contains what follows.")
+	for _, module := range modules {
+		name, dir, ok := strings.Cut(strings.TrimSpace(module), "\t")
+		if !ok {
+			continue // a package of Go itself
+		}
+		text, err := license(dir)
+		if err != nil {
+			return nil, fmt.Errorf("find the license of %s: %w", name, err)
+		}
+		fmt.Fprintf(&b, "\n\n%s\n%s\n\n%s", name, strings.Repeat("=", len(name)), text)
+	}
+	return b.Bytes(), nil
+}
+
+// license is the text that a module's directory has, or for a Go that a
+// distribution has packaged, the one above it.
+func license(dir string) ([]byte, error) {
+	for _, pattern := range []string{"LICENSE*", "LICENCE*", "COPYING*", "../LICENSE*"} {
+		if found, err := filepath.Glob(filepath.Join(dir, pattern)); err == nil &&
+			len(found) > 0 {
+			return os.ReadFile(found[0])
+		}
+	}
+	return nil, fmt.Errorf("%s has no LICENSE", dir)
+}
+
+// site is the module's site, with the laboratory.
+func site(root string) *pages.Site {
+	s := pages.NewSite(os.DirFS(root))
+	s.Program = (&program{root: root}).Files
+	return s
+}

@@ -1,0 +1,221 @@
+package laboratory_test
+
+import (
+	"encoding/json"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/laboratory"
+	"github.com/lockladder/lockladder/internal/pages/play"
+)
+
+func ask(t *testing.T, q laboratory.Question) (laboratory.Answer, play.Run) {
+	t.Helper()
+	a := laboratory.Ask(t, q)
+	var run play.Run
+	if a.Run != "" {
+		require.NoError(t, json.Unmarshal([]byte(a.Run), &run))
+	}
+	return a, run
+}
+
+func verdict(a laboratory.Answer, invariant string) string {
+	for _, v := range a.Verdicts {
+		if v.Invariant == invariant {
+			return string(v.Verdict)
+		}
+	}
+	return ""
+}
+
+func number(n float64) *float64 { return &n }
+
+var overrun = laboratory.Question{Rung: "gold", Scenario: "overrun_release",
+	Invariant: "foreign release"}
+
+func TestARunThatNothingIsChangedInIsTheRecordedOne(t *testing.T) {
+	a, _ := ask(t, overrun)
+	require.Empty(t, a.Error)
+	recorded, err := os.ReadFile(filepath.Join("..", "..",
+		play.File("gold", "overrun_release", "foreign release")))
+	require.NoError(t, err)
+	var want play.Run
+	require.NoError(t, json.Unmarshal(recorded, &want))
+	want.Beside = nil // which the site shows beside it
+	text, err := want.JSON()
+	require.NoError(t, err)
+	assert.True(t, text == a.Run, "the same bytes")
+}
+
+func TestALeaseThatOutlivesTheWorkLeavesNobodyToRemove(t *testing.T) {
+	q := overrun
+	q.Lease = number(60e3)
+	a, run := ask(t, q)
+	assert.Empty(t, a.Error)
+	assert.NotEqual(t, "breaks", verdict(a, "foreign release"))
+	assert.Contains(t, strings.Join(run.Texts, "\n"), "SET lock:stock locked EX 60 NX")
+}
+
+func TestShorterWorkEndsWithinTheLease(t *testing.T) {
+	q := overrun
+	q.Work = number(50)
+	a, _ := ask(t, q)
+	assert.Empty(t, a.Error)
+	assert.NotEqual(t, "breaks", verdict(a, "foreign release"))
+	q.Work = number(110)
+	a, _ = ask(t, q)
+	assert.Equal(t, "breaks", verdict(a, "foreign release"))
+}
+
+func TestALatencyIsThatOfEveryMessage(t *testing.T) {
+	q := overrun
+	q.Latency = number(20)
+	_, run := ask(t, q)
+	first := run.Entries[0]
+	assert.Equal(t, int64(20_000), first.At-first.Sent)
+	assert.Equal(t, int64(20_000), first.Back-first.At)
+}
+
+func TestAWaiterAsksAsOftenAsItIsTold(t *testing.T) {
+	q := overrun
+	_, often := ask(t, q)
+	q.Poll = number(2000)
+	_, seldom := ask(t, q)
+	assert.Less(t, len(seldom.Entries), len(often.Entries)/4)
+}
+
+// The timestamp lock compares the clocks of two clients.
+func TestAClientsClockIsAhead(t *testing.T) {
+	q := laboratory.Question{Rung: "silver/timestamp", Scenario: "mutual_exclusion"}
+	a, _ := ask(t, q)
+	require.Empty(t, a.Error)
+	require.Equal(t, "holds", verdict(a, "two holders"))
+	q.Skew, q.Skewed = number(60e3), "B"
+	a, _ = ask(t, q)
+	assert.Equal(t, "breaks", verdict(a, "two holders"), "%+v", a.Verdicts)
+}
+
+// The unlock of a client whose reply is late, lost or never given.
+func TestAFaultBefallsTheCommandThatItIsDroppedOn(t *testing.T) {
+	q := laboratory.Question{Rung: "diamond", Scenario: "mutual_exclusion"}
+	_, run := ask(t, q)
+	client := run.Clients[0]
+	for _, c := range []struct {
+		fault laboratory.Fault
+		says  string
+	}{
+		{laboratory.Fault{Kind: "late", By: 2000}, ", sent at 0.007"},
+		{laboratory.Fault{Kind: "late reply", By: 2000}, ", which arrives at 2.007"},
+		{laboratory.Fault{Kind: "lost request"}, "never sent: connection error"},
+		{laboratory.Fault{Kind: "lost reply"}, ", which is lost"},
+		{laboratory.Fault{Kind: "hang"}, "no answer"},
+	} {
+		t.Run(c.fault.Kind, func(t *testing.T) {
+			q := q
+			c.fault.Client, c.fault.Nth = client, 1
+			q.Faults = []laboratory.Fault{c.fault}
+			a, run := ask(t, q)
+			assert.Contains(t, strings.Join(run.Texts, "\n"), c.says, a.Error)
+			assert.Empty(t, a.Unfired)
+			assert.Len(t, a.Numbers, len(run.Entries))
+			assert.Contains(t, a.Numbers, 1)
+		})
+	}
+	q.Faults = []laboratory.Fault{{Client: client, Nth: 999, Kind: "hang"}}
+	a, _ := ask(t, q)
+	assert.Equal(t, []string{client + " never sent its command 999 in this run"},
+		a.Unfired)
+}
+
+func source(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", file))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// A script that deletes whatever it finds makes diamond what gold is.
+func TestAScriptRunsAsItWasEdited(t *testing.T) {
+	original := source(t, "diamond/release.lua")
+	q := laboratory.Question{Rung: "diamond", Scenario: "overrun_release",
+		Invariant: "foreign release"}
+	a, _ := ask(t, q)
+	require.Equal(t, "holds", verdict(a, "foreign release"))
+	q.Scripts = []laboratory.Script{{Name: "release.lua", Original: original,
+		Edited: "-- release.lua: deletes\nreturn redis.call('DEL', KEYS[1])\n"}}
+	a, run := ask(t, q)
+	assert.Equal(t, "breaks", verdict(a, "foreign release"), a.Error)
+	lines := strings.Join(run.Lines, " ")
+	assert.Contains(t, lines, "diamond/lock.go", "the line that runs it is known")
+	last := run.Entries[run.Broken]
+	assert.NotEmpty(t, run.Lines[last.Line])
+}
+
+// An exercise that changes only Lua is solved by the rung's scripts, and by nothing
+// that it begins with.
+func TestAnExerciseIsSolvedByItsRungsScripts(t *testing.T) {
+	for number, rung := range map[string]string{"08": "diamond/watchdog",
+		"11": "reentrant/fenced", "15": "reentrant/readwrite"} {
+		t.Run(number, func(t *testing.T) {
+			q := laboratory.Question{Rung: rung, Exercise: number}
+			a := laboratory.Ask(t, q)
+			require.Empty(t, a.Error)
+			require.NotEmpty(t, a.Verdicts)
+			for _, v := range a.Verdicts {
+				assert.NotEqual(t, "breaks", string(v.Verdict), "%+v", v)
+			}
+			scripts, err := filepath.Glob(filepath.Join("..", "..", "docs",
+				"exercises", number, "*.lua"))
+			require.NoError(t, err)
+			for _, file := range scripts {
+				name := filepath.Base(file)
+				q.Scripts = append(q.Scripts, laboratory.Script{Name: name,
+					Original: source(t, path.Join(rung, name)),
+					Edited:   source(t, path.Join("docs/exercises", number, name))})
+			}
+			broken := 0
+			for _, v := range laboratory.Ask(t, q).Verdicts {
+				if v.Verdict == "breaks" {
+					broken++
+				}
+			}
+			assert.Positive(t, broken, "its start breaks something")
+		})
+	}
+}
+
+func TestABadQuestionGetsOneLine(t *testing.T) {
+	q := `{"rung":"gold","scenario":"overrun_release",`
+	script := `"scripts":[{"name":"release.lua","original":"x","edited":`
+	for _, c := range []struct{ question, says string }{
+		{q, "the question can't be read: unexpected EOF"},
+		{`{"rung":"copper"}`, `there is no rung "copper", the rungs are bronze,`},
+		{`{"rung":"gold","scenario":"flood"}`, `there is no scenario "flood", the`},
+		{q + `"lease":0}`, "the lease is 0 ms, it must be from 1 to 3.6e+06 ms" +
+			" (example: 10000)"},
+		{q + `"work":-5}`, "the work is -5 %, it must be from 1 to 1000 %"},
+		{q + `"poll":0}`, "the polling interval is 0 ms"},
+		{q + `"latency":1e9}`, "the latency is 1e+09 ms"},
+		{q + `"faults":[{"client":"A","nth":1,"kind":"fire"}]}`, `there is no fault "fire"`},
+		{q + `"faults":[{"client":"A","nth":1,"kind":"late"}]}`, "the message is late by 0 ms"},
+		{q + script + `""}]}`, "release.lua: it is empty"},
+		{q + script + `"return 1 +"}]}`, "release.lua is not Lua: syntax error at the end"},
+		{q + script + `"local x\nif then"}]}`,
+			`release.lua is not Lua: syntax error in line 2 near "then"`},
+	} {
+		t.Run(c.question, func(t *testing.T) {
+			var a laboratory.Answer
+			require.NoError(t, json.Unmarshal([]byte(laboratory.Respond(t, c.question)),
+				&a))
+			assert.Contains(t, a.Error, c.says)
+			assert.NotContains(t, a.Error, "\n")
+			assert.Empty(t, a.Run)
+		})
+	}
+}

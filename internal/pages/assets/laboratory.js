@@ -1,0 +1,504 @@
+// The laboratory: a reader changes a scenario and has a rung's own code run it again.
+// The program that does so is loaded when it is asked for, see laboratory-worker.js.
+(function () {
+  'use strict';
+  var html = lockladder.html;
+  var WORKER = document.currentScript.dataset.worker;
+  var NUMBERS = [
+    { key: 'lease', name: 'lease', unit: 's', scale: 1000, written: '10' },
+    { key: 'work', name: 'work under the lock', unit: '%', scale: 1, written: '100' },
+    { key: 'latency', name: 'latency', unit: 'ms', scale: 1, written: '0.5' },
+    { key: 'poll', name: 'waiters pause up to', unit: 'ms', scale: 1, written: '100' },
+    { key: 'skew', name: 'clock ahead by', unit: 's', scale: 1000, written: '0' }
+  ];
+  var FAULTS = [
+    ['late', 'the request is late'], ['late reply', 'the reply is late'],
+    ['lost request', 'the request is lost'], ['lost reply', 'the reply is lost'],
+    ['hang', 'no answer, ever']
+  ];
+  function button(text, act) {
+    var b = html('button', { type: 'button' }, [text]);
+    b.addEventListener('click', act);
+    return b;
+  }
+  function option(value, text) { return html('option', { value: value }, [text || value]); }
+  function says(f) {
+    var kind = FAULTS.find(function (k) { return k[0] === f.kind; });
+    return f.client + "'s command " + f.nth + ': ' + (kind ? kind[1] : f.kind) +
+      (f.by ? ' by ' + f.by / 1000 + ' s' : '');
+  }
+  function escaped(text) {
+    return text.replace(/&/g, '&amp;').replace(/</g, '&lt;');
+  }
+
+  // Program is the program in its worker. It answers one question at a time.
+  function Program() {
+    this.waiting = [];
+    this.worker = null;
+    this.patience = 30; // seconds for an answer
+  }
+  Program.prototype.load = function () {
+    var program = this;
+    if (this.ready) { return this.ready; }
+    if (location.protocol === 'file:') {
+      return Promise.reject(new Error('A browser runs the laboratory only from a web' +
+        ' server: go run ./docs, or any static host'));
+    }
+    this.ready = new Promise(function (done, failed) {
+      var worker = program.worker = new Worker(WORKER);
+      worker.onerror = function (e) { failed(new Error(e.message || 'the worker failed')); };
+      worker.onmessage = function (e) {
+        if (e.data.ready) { done(); }
+        if (e.data.answer !== undefined) { program.answered(e.data.answer); }
+        if (e.data.failed !== undefined) {
+          failed(new Error(e.data.failed));
+          program.end(e.data.failed);
+        }
+      };
+    });
+    this.ready.catch(function () { program.ready = null; });
+    return this.ready;
+  };
+  Program.prototype.ask = function (question) {
+    var program = this;
+    return this.load().then(function () {
+      return new Promise(function (done, failed) {
+        program.waiting.push({ done: done, failed: failed, timer: setTimeout(function () {
+          program.end('There was no answer within ' + program.patience + ' s. Does a' +
+            ' script loop forever? The laboratory starts anew with the next run.');
+        }, program.patience * 1000) });
+        program.worker.postMessage(JSON.stringify(question));
+      });
+    });
+  };
+  Program.prototype.answered = function (text) {
+    var first = this.waiting.shift();
+    clearTimeout(first.timer);
+    first.done(text);
+  };
+  // end ends a program that does not answer; the next question starts another one.
+  Program.prototype.end = function (why) {
+    if (this.worker) { this.worker.terminate(); }
+    this.worker = this.ready = null;
+    this.waiting.splice(0).forEach(function (w) {
+      clearTimeout(w.timer);
+      w.failed(new Error(why));
+    });
+  };
+
+  function Laboratory(element) {
+    var lab = this;
+    this.element = element;
+    this.sources = JSON.parse(element.querySelector('script.sources').textContent);
+    this.scripts = JSON.parse(element.querySelector('script.scripts').textContent);
+    this.program = new Program();
+    this.faults = [];
+    this.editors = [];
+    this.outcome = html('p', { 'class': 'outcome', role: 'status' });
+    this.start = button('Start the laboratory (5 MB)', function () { lab.begin(); });
+    element.append(html('p', {}, [this.start]), this.outcome);
+    if (new URLSearchParams(location.hash.slice(1)).get('rung')) { this.begin(); }
+  }
+
+  Laboratory.prototype.tell = function (text, classes) {
+    this.outcome.textContent = text;
+    this.outcome.className = 'outcome ' + (classes || '');
+  };
+  Laboratory.prototype.begin = function () {
+    var lab = this;
+    this.start.disabled = true;
+    this.tell('The program is loading. The first time, the site compiles it.', 'busy');
+    this.program.ask({ list: true }).then(function (text) {
+      lab.catalogue = JSON.parse(text).catalogue;
+      lab.start.parentNode.remove();
+      lab.build();
+      lab.read();
+      window.addEventListener('hashchange', function () {
+        if (location.hash.slice(1) !== lab.written) { lab.read(); }
+      });
+    }).catch(function (e) {
+      lab.start.disabled = false;
+      lab.element.dataset.state = 'failed';
+      lab.tell('The laboratory can\'t be loaded: ' + e.message, 'wrong');
+    });
+  };
+
+  Laboratory.prototype.build = function () {
+    var lab = this, c = this.catalogue;
+    this.lock = html('select', {}, [
+      html('optgroup', { label: 'rungs' }, c.rungs.map(function (r) { return option(r.name); })),
+      html('optgroup', { label: 'exercises that change only Lua' },
+        c.exercises.map(function (e) {
+          return option('exercise ' + e.number, 'exercise ' + e.number + ' (' + e.rung + ')');
+        }))]);
+    this.lock.addEventListener('change', function () {
+      lab.faults = [];
+      lab.choose('');
+      lab.run();
+    });
+    this.scenario = html('select', {});
+    this.scenario.addEventListener('change', function () {
+      lab.faults = [];
+      lab.invariant = '';
+      lab.run();
+    });
+    this.skewed = html('select', { 'aria-label': 'whose clock' },
+      ['A', 'B', 'C', 'D'].map(function (name) { return option(name); }));
+    this.numbers = {};
+    var fields = NUMBERS.map(function (n) {
+      var input = lab.numbers[n.key] = html('input', { type: 'number', step: 'any',
+        placeholder: n.written, 'aria-label': n.name + ', in ' + n.unit });
+      return html('label', {}, [n.key === 'skew' ? lab.skewed : '',
+        n.key === 'skew' ? "'s " : '', n.name + ' ', input, ' ' + n.unit]);
+    });
+    this.settings = html('form', { 'class': 'settings' }, [
+      html('div', {}, [html('label', {}, ['lock ', this.lock]),
+        html('label', {}, ['scenario ', this.scenario])]),
+      html('div', {}, fields),
+      html('div', {}, [html('button', { type: 'submit' }, ['Run it']),
+        button('As it is written', function () { lab.reset(); })])]);
+    this.settings.addEventListener('submit', function (e) {
+      e.preventDefault();
+      lab.run();
+    });
+    // The page's keys would turn pages while a number is typed.
+    this.element.addEventListener('keydown', function (e) {
+      if (/^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)) { e.stopPropagation(); }
+    });
+    this.dropped = html('ul', { 'class': 'dropped' });
+    this.dropper = html('form', { 'class': 'dropper', hidden: '' });
+    this.place = html('div', {});
+    this.place.addEventListener('step', function (e) { lab.stepped(e.detail); });
+    this.edit = html('div', { 'class': 'edit' });
+    this.table = html('div', { 'class': 'verdicts' });
+    this.element.append(this.settings, this.dropped, this.outcome, this.dropper, this.place,
+      this.edit, this.table);
+  };
+
+  // exercise is the one that was chosen, or undefined.
+  Laboratory.prototype.exercise = function () {
+    var chosen = this.lock.value;
+    return this.catalogue.exercises.find(function (e) {
+      return chosen === 'exercise ' + e.number;
+    });
+  };
+  Laboratory.prototype.rung = function () {
+    var e = this.exercise();
+    return e ? e.rung : this.lock.value;
+  };
+
+  // choose lists the scenarios and the scripts of the lock that was chosen.
+  Laboratory.prototype.choose = function (scenario) {
+    var lab = this, e = this.exercise(), name = this.rung();
+    var rung = this.catalogue.rungs.find(function (r) { return r.name === name; });
+    var all = e ? e.scenarios : this.catalogue.scenarios.map(function (s) { return s.name; });
+    this.scenario.replaceChildren.apply(this.scenario, all.map(function (s) {
+      return option(s, s + (!e && rung.breaks && rung.breaks.indexOf(s) >= 0 ? ' ✗' : ''));
+    }));
+    this.scenario.value = all.indexOf(scenario) >= 0 ? scenario :
+      !e && rung.breaks ? rung.breaks[0] : all[0];
+    this.invariant = '';
+    this.editors = [];
+    this.table.replaceChildren();
+    var editors = [];
+    Object.keys(this.scripts).sort().forEach(function (file) {
+      var slash = file.lastIndexOf('/');
+      if (file.slice(0, slash) !== name) { return; }
+      var own = e && lab.scripts['docs/exercises/' + e.number + file.slice(slash)];
+      var begin = own || lab.scripts[file];
+      var area = html('textarea', { spellcheck: 'false', 'aria-label': file,
+        rows: String(Math.min(30, begin.split('\n').length + 1)) });
+      area.value = begin;
+      lab.editors.push({ name: file.slice(slash + 1), file: file, area: area, begin: begin });
+      editors.push(html('h4', {}, [file.slice(slash + 1)]), area);
+    });
+    var all = button(e ? 'Check the exercise' : 'Run all scenarios', function () {
+      if (e) { lab.check(e); } else { lab.runAll(); }
+    });
+    this.edit.replaceChildren.apply(this.edit, editors.length === 0 ? [
+      html('p', {}, [name + ' has no script to edit. ', all])] : [
+      html('details', e || this.opened ? { open: '' } : {}, [
+        html('summary', {}, [e ? 'Exercise ' + e.number + ': ' + e.task :
+          'Edit the scripts of ' + name])].concat(editors, [html('p', { 'class': 'buttons' },
+        [button('Run it', function () { lab.run(); }), all,
+          button('The scripts as they were', function () {
+            lab.editors.forEach(function (s) { s.area.value = s.begin; });
+          })])]))]);
+  };
+
+  // question is what the page asks for.
+  Laboratory.prototype.question = function (scenario) {
+    var q = { rung: this.rung(), scenario: scenario, invariant: this.invariant }, lab = this;
+    NUMBERS.forEach(function (n) {
+      var input = lab.numbers[n.key];
+      if (input.value !== '') { q[n.key] = Number(input.value) * n.scale; }
+    });
+    if (q.skew !== undefined) { q.skewed = this.skewed.value; }
+    if (this.faults.length > 0) { q.faults = this.faults; }
+    var scripts = this.editors.filter(function (s) {
+      return s.area.value !== lab.scripts[s.file];
+    }).map(function (s) {
+      return { name: s.name, original: lab.scripts[s.file], edited: s.area.value };
+    });
+    if (scripts.length > 0) { q.scripts = scripts; }
+    return q;
+  };
+
+  // ask asks, one question after the other, and shows a failure.
+  Laboratory.prototype.ask = function (question) {
+    var lab = this;
+    this.element.dataset.state = 'busy';
+    return this.program.ask(question).then(function (text) {
+      lab.raw = text; // for a test, which wants the same bytes
+      return JSON.parse(text);
+    }, function (e) {
+      lab.element.dataset.state = 'failed';
+      lab.tell(e.message, 'wrong');
+      throw e;
+    });
+  };
+  function ignore() { /* it was told */ }
+
+  Laboratory.prototype.run = function (at) {
+    var lab = this, scenario = this.scenario.value, began = performance.now();
+    if (Array.prototype.some.call(this.settings.querySelectorAll('input'), function (i) {
+      return !i.validity.valid; })) {
+      this.tell('A field has something that is no number (example: 2.5).', 'wrong');
+      return;
+    }
+    this.write();
+    this.tell(this.lock.value + ' runs ' + scenario + ' …', 'busy');
+    this.ask(this.question(scenario)).then(function (a) {
+      lab.element.dataset.took = String(Math.round(performance.now() - began));
+      lab.show(a, at || 0);
+      lab.element.dataset.state = 'ready';
+    }).catch(ignore);
+  };
+  Laboratory.prototype.show = function (a, at) {
+    var lab = this, broken = (a.verdicts || []).filter(function (v) {
+      return v.verdict === 'breaks';
+    });
+    if (!a.run) {
+      this.tell(a.error || verdicts(a.verdicts), a.error ? 'wrong' : '');
+      this.place.replaceChildren();
+      this.dropper.hidden = true;
+      this.shown = null;
+      this.list(a);
+      return;
+    }
+    this.tell(a.error ? 'This run can\'t be judged: ' + a.error : verdicts(a.verdicts),
+      a.error ? 'wrong' : broken.length > 0 ? 'broken' : 'holds');
+    this.list(a);
+    var data = JSON.parse(a.run);
+    if (a.error) { data.verdict = data.verdict || 'not judged'; }
+    this.shown = { data: data, numbers: a.numbers };
+    var hash = new URLSearchParams(location.hash.slice(1));
+    hash.set('t', String(at));
+    history.replaceState(null, '', '#' + hash);
+    this.written = hash.toString();
+    var sources = Object.assign({}, this.sources);
+    this.editors.forEach(function (s) {
+      if (s.area.value !== lab.scripts[s.file]) {
+        sources[s.file] = escaped(s.area.value).replace(/\n$/, '').split('\n');
+      }
+    });
+    var holder = html('div', { 'class': 'player', 'data-lock': data.lock });
+    var run = html('script', { type: 'application/json', 'class': 'run' });
+    run.textContent = JSON.stringify(data);
+    var code = html('script', { type: 'application/json', 'class': 'sources' });
+    code.textContent = JSON.stringify(sources);
+    holder.append(run, code);
+    this.place.replaceChildren(holder);
+    this.player = new lockladder.Player(holder, 0);
+  };
+  function verdicts(all) {
+    return (all || []).map(function (v) {
+      return v.invariant + ': ' + v.verdict + (v.event ? ', ' + v.event : '');
+    }).join(' · ');
+  }
+  // list shows the faults that were dropped, and those that befell nothing.
+  Laboratory.prototype.list = function (a) {
+    var lab = this;
+    this.dropped.replaceChildren.apply(this.dropped, this.faults.map(function (f) {
+      return html('li', {}, [says(f), ' ', button('take it back', function () {
+        lab.faults = lab.faults.filter(function (other) { return other !== f; });
+        lab.run(lab.player ? lab.player.main.at : 0);
+      })]);
+    }).concat((a.unfired || []).map(function (text) {
+      return html('li', { 'class': 'wrong' }, [text]);
+    })));
+  };
+
+  // stepped offers a fault for the message that the player shows now.
+  Laboratory.prototype.stepped = function (i) {
+    var lab = this, shown = this.shown;
+    if (!shown) { return; }
+    var nth = shown.numbers[i], e = shown.data.entries[i];
+    var client = shown.data.clients[e[1]];
+    this.dropper.hidden = false;
+    if (!nth) {
+      this.dropper.dataset.at = '';
+      this.dropper.replaceChildren('Step to a command to make it late, or to lose it.');
+      return;
+    }
+    if (this.dropper.dataset.at === client + nth) { return; }
+    this.dropper.dataset.at = client + nth;
+    var by = html('input', { type: 'number', step: 'any', min: '0', value: '12',
+      'aria-label': 'by how many seconds' });
+    var seconds = html('label', {}, ['by ', by, ' s']);
+    var kind = html('select', { 'aria-label': 'what happens to this message' },
+      FAULTS.map(function (f) { return option(f[0], f[1]); }));
+    kind.addEventListener('change', function () {
+      seconds.hidden = kind.value.indexOf('late') !== 0;
+    });
+    this.dropper.replaceChildren('What if for ', html('b', {}, [client + "'s command " + nth,
+      ', ' + shown.data.texts[e[3]].replace(/, sent at.*/, '').slice(0, 60)]), ' ', kind,
+    ' ', seconds, ' ', html('button', { type: 'submit' }, ['Run it']));
+    this.dropper.onsubmit = function (event) {
+      event.preventDefault();
+      var f = { client: client, nth: nth, kind: kind.value };
+      if (!seconds.hidden) { f.by = Number(by.value) * 1000; }
+      lab.faults = lab.faults.filter(function (other) {
+        return other.client !== client || other.nth !== nth;
+      }).concat([f]);
+      lab.run(i);
+    };
+  };
+
+  // check runs an exercise as go test does.
+  Laboratory.prototype.check = function (e) {
+    var lab = this, q = this.question('');
+    q.exercise = e.number;
+    delete q.faults;
+    this.tell('Exercise ' + e.number + ' runs …', 'busy');
+    this.ask(q).then(function (a) {
+      var broken = (a.verdicts || []).filter(function (v) { return v.verdict === 'breaks'; });
+      if (a.error || broken.length > 0) {
+        lab.tell(a.error || 'Not solved yet: ' + broken.length + ' of ' + a.verdicts.length +
+          ' invariants break.', 'broken');
+      } else { lab.tell('Solved: exercise ' + e.number + ' holds all its scenarios.', 'holds'); }
+      lab.rows(a.verdicts || []);
+      lab.element.dataset.state = 'ready';
+      if (broken.length > 0) { lab.open(broken[0], true); }
+    }).catch(ignore);
+  };
+  // runAll runs every scenario and shows what breaks, and what does so only now.
+  Laboratory.prototype.runAll = function () {
+    var lab = this, names = this.catalogue.scenarios.map(function (s) { return s.name; });
+    var all = [], errors = 0, n = 0;
+    lab.invariant = '';
+    var faults = lab.faults;
+    lab.faults = []; // they belong to one scenario's messages
+    function next() {
+      if (n === names.length) {
+        lab.faults = faults;
+        var broken = all.filter(function (v) { return v.verdict === 'breaks'; }).length;
+        lab.tell(names.length + ' scenarios: ' + broken + ' invariants break, ' +
+          all.filter(function (v) { return v.verdict === 'holds'; }).length + ' hold' +
+          (errors ? ', ' + errors + ' scenarios can\'t be judged' : '') + '.');
+        lab.rows(all);
+        lab.element.dataset.state = 'ready';
+        return null;
+      }
+      lab.tell('Scenario ' + (n + 1) + ' of ' + names.length + ': ' + names[n], 'busy');
+      return lab.ask(lab.question(names[n])).then(function (a) {
+        if (a.error) {
+          errors++;
+          all.push({ scenario: names[n], invariant: a.error, verdict: 'can\'t be judged' });
+        }
+        Array.prototype.push.apply(all, a.error ? [] : a.verdicts);
+        n++;
+        return next();
+      });
+    }
+    next().catch(function () { lab.faults = faults; });
+  };
+  Laboratory.prototype.rows = function (all) {
+    var lab = this, e = this.exercise(), rows = all.filter(function (v) {
+      return e || v.verdict === 'breaks' || v.declared || v.verdict === 'can\'t be judged';
+    });
+    function differs(v) {
+      if (e || v.verdict === 'can\'t be judged') { return ''; }
+      var breaks = v.verdict === 'breaks';
+      return breaks === v.declared ? 'as the rung does' :
+        breaks ? 'only with your change' : 'your change fixes it';
+    }
+    this.table.replaceChildren(html('div', { 'class': 'scrolls', tabindex: '0',
+      role: 'group', 'aria-label': 'verdicts' }, [html('table', {}, [html('thead', {}, [
+      html('tr', {}, ['scenario', 'invariant', 'verdict', ''].map(function (h) {
+        return html('th', {}, [h]);
+      }))]), html('tbody', {}, rows.map(function (v) {
+      return html('tr', {}, [html('td', {}, [button(v.scenario, function () {
+        lab.open(v);
+      })]), html('td', {}, [v.invariant]),
+      html('td', { 'class': v.verdict === 'breaks' ? 'broken' : 'holds' }, [v.verdict]),
+      html('td', {}, [differs(v)])]);
+    }))])]));
+  };
+  // open shows the run of a verdict; quietly it leaves the outcome as it is.
+  Laboratory.prototype.open = function (v, quietly) {
+    var lab = this, said = this.outcome.textContent, how = this.outcome.className;
+    this.scenario.value = v.scenario;
+    this.invariant = v.verdict === 'can\'t be judged' ? '' : v.invariant;
+    this.faults = [];
+    this.write();
+    this.ask(this.question(v.scenario)).then(function (a) {
+      lab.show(a, 0);
+      if (quietly) {
+        lab.outcome.textContent = said;
+        lab.outcome.className = how;
+      } else { lab.outcome.scrollIntoView(); } // the table is far below
+      lab.element.dataset.state = 'ready';
+    }).catch(ignore);
+  };
+
+  Laboratory.prototype.reset = function () {
+    var lab = this;
+    Object.keys(this.numbers).forEach(function (key) { lab.numbers[key].value = ''; });
+    this.faults = [];
+    this.editors.forEach(function (s) { s.area.value = s.begin; });
+    this.run();
+  };
+
+  // write keeps in the address what is asked for, and read takes it from there.
+  Laboratory.prototype.write = function () {
+    var lab = this, hash = new URLSearchParams();
+    hash.set('rung', this.lock.value);
+    hash.set('scenario', this.scenario.value);
+    if (this.invariant) { hash.set('invariant', this.invariant); }
+    NUMBERS.forEach(function (n) {
+      if (lab.numbers[n.key].value !== '') { hash.set(n.key, lab.numbers[n.key].value); }
+    });
+    if (hash.has('skew')) { hash.set('skewed', this.skewed.value); }
+    if (this.faults.length > 0) {
+      hash.set('faults', this.faults.map(function (f) {
+        return [f.client, f.nth, f.kind, f.by || 0].join('.');
+      }).join(','));
+    }
+    this.written = hash.toString();
+    history.replaceState(null, '', '#' + hash);
+  };
+  Laboratory.prototype.read = function () {
+    var lab = this, hash = new URLSearchParams(location.hash.slice(1));
+    this.lock.value = hash.get('rung') || 'gold';
+    if (!this.lock.value) {
+      this.tell('There is no lock "' + hash.get('rung') + '": choose one.', 'wrong');
+      this.lock.value = 'gold';
+      this.choose('overrun_release');
+      return;
+    }
+    this.choose(hash.get('scenario') || 'overrun_release');
+    this.invariant = hash.get('invariant') || '';
+    NUMBERS.forEach(function (n) { lab.numbers[n.key].value = hash.get(n.key) || ''; });
+    this.skewed.value = hash.get('skewed') || 'A';
+    this.faults = (hash.get('faults') || '').split(',').filter(Boolean).map(function (text) {
+      var f = text.split('.'), fault = { client: f[0], nth: Number(f[1]) || 0, kind: f[2] || '' };
+      if (Number(f[3])) { fault.by = Number(f[3]); }
+      return fault;
+    });
+    this.run(Number(hash.get('t')) || 0);
+  };
+
+  var element = document.querySelector('.laboratory');
+  if (element) { lockladder.laboratory = new Laboratory(element); }
+})();
