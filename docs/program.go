@@ -97,7 +97,11 @@ func compile(ctx context.Context, root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	script, err := os.ReadFile(filepath.Join(goRoot(ctx, root), "lib", "wasm",
+	installed, err := goRoot(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	script, err := os.ReadFile(filepath.Join(installed, "lib", "wasm",
 		"wasm_exec.js"))
 	if err != nil {
 		return nil, fmt.Errorf("find the script that starts Go in a browser: %w", err)
@@ -131,12 +135,12 @@ func goTool(ctx context.Context, root string, args ...string) (string, error) {
 }
 
 // goRoot is where Go is installed.
-func goRoot(ctx context.Context, root string) string {
+func goRoot(ctx context.Context, root string) (string, error) {
 	found, err := goTool(ctx, root, "env", "GOROOT")
 	if err != nil {
-		return runtime.GOROOT()
+		return "", fmt.Errorf("find where Go is installed: %w", err)
 	}
-	return strings.TrimSpace(found)
+	return strings.TrimSpace(found), nil
 }
 
 func shorter(binary []byte) ([]byte, error) {
@@ -160,7 +164,11 @@ func licenses(ctx context.Context, root string) ([]byte, error) {
 		return nil, fmt.Errorf("list what the laboratory is made of: %w", err)
 	}
 	modules := slices.Compact(slices.Sorted(strings.Lines(listed)))
-	modules = append([]string{"Go " + runtime.Version() + "\t" + goRoot(ctx, root)},
+	installed, err := goRoot(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	modules = append([]string{"Go " + runtime.Version() + "\t" + installed},
 		modules...)
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "The laboratory's program contains what follows.")
