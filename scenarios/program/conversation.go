@@ -225,7 +225,7 @@ func (c *conversation) ask(ctx context.Context, r Request) (Answer, error) {
 	err := c.say(r)
 	c.mu.Unlock()
 	if err != nil {
-		return Answer{}, fmt.Errorf("tell the program: %w", err)
+		return Answer{}, c.deaf()
 	}
 	ended := ctx.Done()
 	var late <-chan time.Time
@@ -258,6 +258,21 @@ func (c *conversation) ask(ctx context.Context, r Request) (Answer, error) {
 				c.program.patience.unanswered, ctx.Err())
 		}
 	}
+}
+
+// deaf is the error of a process that reads no more: most often it has ended.
+func (c *conversation) deaf() error {
+	select {
+	case <-c.gone:
+	case <-time.After(2 * c.cmd.WaitDelay):
+		return c.misbehaves("has closed its standard input")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return c.err
+	}
+	return errors.New("the program's process has ended")
 }
 
 // say writes a line. The caller holds mu, so that lines stay whole.

@@ -137,6 +137,12 @@ var programs = map[string]struct {
 		os.Stdout.Close()
 		return ""
 	}), "has closed its standard output"},
+	"closes its input": {unless(program.Build, func(r program.Request) string {
+		os.Stdin.Close()
+		fmt.Printf("{\"id\":%d,\"type\":\"ok\"}\n", r.ID)
+		time.Sleep(time.Minute)
+		return ""
+	}), "has closed its standard input"},
 	"wrong types": {unless(program.Hello, says(`{"id":"one","type":"hello"}`)),
 		`has written what is no answer (line 1): "{\"id\":\"one\"`},
 	"a huge line": {unless(program.Hello, says(strings.Repeat("x", 1<<17))),
