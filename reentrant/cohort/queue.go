@@ -119,7 +119,7 @@ func (l *Lock) enqueue(wait bool) (*member, *list.Element) {
 
 // id is the owner id to ask with. One that was sent with a release is never
 // used again: the release may still be on its way. One whose acquisition was
-// not answered is kept, for whoever of this process asks next.
+// not answered is kept for the owner of this process that asks next.
 func (l *Lock) id() string {
 	if l.cohort.id == "" {
 		l.cohort.id = l.opts.Token()

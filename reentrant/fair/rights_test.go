@@ -2,10 +2,6 @@ package fair_test
 
 import (
 	"context"
-	"errors"
-	"os"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,43 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/reentrant/fair"
 )
 
 const lease = 600 * time.Millisecond
-
-// rights is a Redis server with a user that has what doc.go asks for, and more
-// rules. Where no server is installed the test is skipped, unless servers were
-// asked for.
-func rights(t *testing.T, more ...any) (admin, user *redis.Client) {
-	server, err := servers.StartRedis(t.Context())
-	if errors.Is(err, servers.ErrMissing) && os.Getenv("LOCKLADDER_REDIS") == "" {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
-	t.Cleanup(server.Stop)
-	admin = server.Client()
-	user = redis.NewClient(&redis.Options{Addr: server.Addr(),
-		Username: "worker", Password: "secret", ReadTimeout: 10 * time.Second})
-	t.Cleanup(func() {
-		assert.NoError(t, user.Close())
-		assert.NoError(t, admin.Close())
-	})
-	text, err := os.ReadFile("doc.go")
-	require.NoError(t, err)
-	found := regexp.MustCompile(`(?s)\tACL SETUSER worker (.*?)\n//\n`).
-		FindSubmatch(text)
-	require.NotNil(t, found, "doc.go has an ACL SETUSER")
-	rules := []any{"ACL", "SETUSER", "worker"}
-	for _, rule := range strings.Fields(string(found[1])) {
-		if rule != `\` && rule != "//" {
-			rules = append(rules, rule)
-		}
-	}
-	require.NoError(t, admin.Do(t.Context(), append(rules, more...)...).Err())
-	return admin, user
-}
 
 // used lets two owners take the lock, enter it again, renew it, give up waiting
 // and hand it over. It returns what the holder's Unlock says.
@@ -74,19 +38,15 @@ func used(t *testing.T, rdb *redis.Client) error {
 }
 
 func TestTheDocumentedRightsAreEnough(t *testing.T) {
-	admin, user := rights(t)
-	assert.NoError(t, used(t, user))
-	assert.Equal(t, []any{}, admin.Do(t.Context(), "ACL", "LOG").Val(), "denied")
+	admin, login := serverstest.Rights(t)
+	assert.NoError(t, used(t, login()))
+	serverstest.AllowsAll(t, admin)
 }
 
 // Its waiters are told nothing, and ask when a lease should have ended.
 func TestAUserWithoutTheChannelHasTheLock(t *testing.T) {
-	admin, user := rights(t, "resetchannels")
-	assert.NoError(t, used(t, user))
+	admin, login := serverstest.Rights(t, "resetchannels")
+	assert.NoError(t, used(t, login()))
 	assert.Zero(t, admin.Exists(t.Context(), "stock").Val())
-	denied := admin.Do(t.Context(), "ACL", "LOG").Val().([]any)
-	assert.NotEmpty(t, denied)
-	for _, entry := range denied {
-		assert.Contains(t, entry, "{stock}:turn")
-	}
+	serverstest.DeniesOnly(t, admin, "{stock}:turn")
 }

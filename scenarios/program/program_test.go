@@ -265,6 +265,18 @@ func TestAProgramIsALock(t *testing.T) {
 	assert.NoError(t, p.Err())
 }
 
+func TestAClosedProgramStartsNoProcess(t *testing.T) {
+	t.Parallel()
+	_, _, server, p := pair(t)
+	p.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	defer rdb.Close()
+	_, err := p.Build(lock.Env{Nodes: []redis.UniversalClient{rdb}, Key: "stock",
+		TTL: time.Minute, Process: "B"})
+	assert.ErrorContains(t, err, "the program was closed")
+	assert.NoError(t, p.Err(), "it was told to end")
+}
+
 // One owner waits while another one, in the same process, is answered.
 func TestAnswersMayComeInAnotherOrder(t *testing.T) {
 	t.Parallel()

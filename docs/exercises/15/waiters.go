@@ -51,10 +51,10 @@ type waiter struct {
 	woken   chan struct{} // holds one element while there is news
 }
 
-// join puts a waiter at the end of the channel's queue. Who comes first asks
+// join puts a waiter at the end of the channel's queue. The first one asks
 // again when the channel is confirmed, at once if that was before: the lock may
-// have been released since it was refused, with nobody here to hear of it. Who
-// joins others need not: what it missed has woken one of them.
+// have been released since it was refused, with nobody here to hear of it. One
+// that joins others need not: what it missed has woken one of them.
 func join(rdb redis.UniversalClient, channel string, as role) *waiter {
 	s := enlist(rdb)
 	w := &waiter{sub: s, channel: channel, role: as,
@@ -114,8 +114,8 @@ func (w *waiter) wait(ctx context.Context, remaining time.Duration) error {
 	}
 }
 
-// leave takes the waiter out of the queue. Who leaves without the lock may have
-// been the only one to hear of a release, and so wakes the next.
+// leave takes the waiter out of the queue. One that leaves without the lock may
+// have been the only one to hear of a release, and so wakes the next.
 func (w *waiter) leave(granted bool) {
 	s := w.sub
 	last := s.delist()
