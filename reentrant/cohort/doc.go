@@ -34,9 +34,9 @@
 // The owner id stands for the cohort's lease, and is fresh for each one. An
 // acquisition that was not answered is left to the owner of this process that
 // asks next: it finds the grant. A watchdog renews the lease, not the holder.
-// When the lease is gone, by the server's word or by the local clock, Lost of the
-// holder is closed, and the turn goes to the next owner. That one asks, under a
-// new id, and waits like everybody else.
+// When the lease is gone, by the server's word or by the local clock, Lost of
+// the holder is closed, and the turn goes to the next owner. That one asks,
+// under a new id, and waits like everybody else.
 //
 // A release is sent once: when its reply is lost, Unlock returns the error of
 // the network. Were the driver to repeat it, the server would answer that there
