@@ -24,9 +24,11 @@ import (
 // RTT is the round-trip time of the network, half of it in either direction.
 const RTT = 500 * time.Microsecond
 
-// Apart is the time between the starts of two clients: nobody else may decide
-// which of them is first.
-const Apart = time.Microsecond
+// Apart is the time between the starts of two clients. No multiple of it, for up
+// to 249,999 clients, is a multiple of half a round trip: a client that starts
+// would meet the messages of those that are under way at the same instant, and
+// the scheduler would decide which goes first.
+const Apart = 1001 * time.Nanosecond
 
 // Seed decides on the jitter of polling locks.
 const Seed = 1
