@@ -77,6 +77,15 @@ func TestALongDifferenceIsFolded(t *testing.T) {
 	}
 }
 
+// The handout has a row for every rung, with the number of its page.
+func TestTheHandoutHasEveryRung(t *testing.T) {
+	handout := content(t, "docs/handout.md")
+	for i := range ladder.Rungs {
+		number, name, _ := strings.Cut(strings.TrimSuffix(parts.PageOf(i), ".md"), "-")
+		assert.Contains(t, handout, "\n| "+number+" "+name+" ")
+	}
+}
+
 // The workshop's script says when each page and each exercise has its turn, or
 // that it is for afterwards.
 func TestTheWorkshopHasAPlaceForEveryPageAndExercise(t *testing.T) {

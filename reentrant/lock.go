@@ -74,7 +74,8 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 func (l *Lock) tryLock(ctx context.Context) (bool, error) {
 	// An id that was sent with a release is never used again: the release may
 	// still be on its way, and must not find the next acquisition under it. An
-	// id whose acquisition was not answered is kept, to find oneself.
+	// id whose acquisition was not answered is kept: asking again under it
+	// finds the caller's own grant.
 	if l.token == "" || l.spent {
 		l.token, l.spent = l.opts.Token(), false
 	}

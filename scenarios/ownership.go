@@ -15,8 +15,8 @@ var overrunRelease = Scenario{
 	Family: Ownership,
 	Summary: "A works for 15 s on a lease of 10 s. B gets the lock at about 10 s" +
 		" and works for 15 s. A unlocks at 15 s, and C waits for the lock from" +
-		" then on, for 3 s: B and C must not be inside together. (A and B are:" +
-		" overrun_overlap judges that.)",
+		" then on, for 3 s: B and C must not be inside together. (A and B are" +
+		" inside together too, but overrun_overlap judges that.)",
 	Invariants: []string{ForeignRelease, TwoHolders},
 	run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {

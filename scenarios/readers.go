@@ -258,8 +258,8 @@ var readerFailover = Scenario{
 	Name:   "reader_failover",
 	Family: Sharing,
 	Summary: "A reads. The master dies before it has replicated that, the replica is" +
-		" promoted, and B tries to write at once. (Of several nodes, one fails" +
-		" over.)",
+		" promoted, and B tries to write at once. (If the lock uses several" +
+		" nodes, one of them fails over.)",
 	Invariants: []string{TwoHolders},
 	run: func(t *scenarioRun) {
 		if t.needsOwnServers() || t.unreadable("what a replica of the store knows"+

@@ -13,8 +13,8 @@ var failover = Scenario{
 	Family: Server,
 	Summary: "A holds the lock on the master, which dies before it has replicated." +
 		" The replica, which knows of no lock, is promoted, and B tries at once." +
-		" (Of several nodes, one fails over.) With fencing tokens: B writes," +
-		" then A.",
+		" (If the lock uses several nodes, one of them fails over. If it has" +
+		" fencing tokens, B writes, then A.)",
 	Invariants: []string{TwoHolders, StaleWrite},
 	run: func(t *scenarioRun) {
 		if t.needsOwnServers() || t.unreadable("what a replica of the store knows"+
@@ -127,9 +127,9 @@ func loseOne(t *scenarioRun, what string, happen func(n *lab.Node)) {
 var nodeRestart = Scenario{
 	Name:   "node_restart",
 	Family: Server,
-	Summary: "A node that A's lock needs restarts empty, and B tries at once. (Of" +
-		" five nodes A has the lock on exactly three; B is refused before the" +
-		" restart, and then one of the three restarts.)",
+	Summary: "A node that holds A's lock restarts without its data, and B tries at" +
+		" once. (Of five nodes, A has the lock on exactly three. B is refused" +
+		" before the restart, and then one of the three restarts.)",
 	Invariants: []string{TwoHolders},
 	run: func(t *scenarioRun) {
 		if t.needsOwnServers() {

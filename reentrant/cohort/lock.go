@@ -137,10 +137,10 @@ func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
 }
 
 // Lock waits until the lock is granted or ctx ends: first for its turn among
-// the owners of this process, which mostly brings the lock along, and else for
-// the server. It asks again when a message gives this process its turn, and at
-// the latest when the holder's lease should have ended. It returns errors of
-// the network at once, and the errors of TryLock.
+// the owners of this process, which usually brings the lock with it, and if it
+// doesn't, for the server. It asks again when a message gives this process its
+// turn, and at the latest when the holder's lease should have ended. It returns
+// errors of the network at once, and the errors of TryLock.
 func (l *Lock) Lock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)

@@ -235,11 +235,11 @@ func (c *cohort) admit(l *Lock) {
 	}
 }
 
-// handOver ends a holder's part. It passes the turn on to the next owner of the
-// process, together with the lock as long as the lease may be passed on: else
-// that owner gives it up, and asks the server for another one. Alone says that
-// nobody waits: the owner keeps the turn, to release the lock. When it returns
-// neither, the owner was not the holder, or its lease is gone.
+// handOver passes the holder's turn to the next owner of the process. The lock
+// goes with it if the lease may still be passed on. If not, the next owner
+// gives up the lease and asks the server for a new one. alone means that no
+// owner waits: the caller keeps the turn, and releases the lock. If both are
+// false, the caller was not the holder, or its lease is gone.
 func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 	if c == nil {
 		return false, false
@@ -258,8 +258,9 @@ func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 	}
 	l.token, l.lease = "", nil
 	w := first.Value.(*member)
-	// A third of the lease at most is gone when an owner gets it, whether it is
-	// renewed or not. One that nothing renews is not shared at all.
+	// When an owner gets the lease, at most a third of it has passed, even if
+	// no renewal got through. A fixed lease, which nothing renews, is not
+	// shared.
 	if c.passed < passes && !c.fixed && time.Since(c.lease.sent) < c.ttl/3 {
 		c.passed++
 		c.admit(w.lock)

@@ -79,7 +79,8 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 func (l *Lock) tryLock(ctx context.Context) (bool, error) {
 	// An id that was sent with a release is never used again: the release may
 	// still be on its way, and must not find the next acquisition under it. An
-	// id whose acquisition was not answered is kept, to find oneself.
+	// id whose acquisition was not answered is kept: asking again under it
+	// finds the caller's own grant.
 	if l.token == "" || l.spent {
 		l.token, l.spent = l.opts.Token(), false
 	}
@@ -143,9 +144,9 @@ func (l *Lock) Lock(ctx context.Context) error {
 		if granted || err != nil {
 			return err
 		}
-		// Joined after the first refusal only: who finds the lock free pays for
-		// no subscription. What was released before the subscription stood is
-		// found by asking once more, when it is confirmed.
+		// Joined only after the first refusal: a client that finds the lock
+		// free pays for no subscription. A release may have happened before the
+		// subscription was active, so a waiter asks again when it is confirmed.
 		if w == nil {
 			w = join(l.rdb, lock.Beside(l.key, "released"))
 			defer func() { w.leave(l.count > 0) }()

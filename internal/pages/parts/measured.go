@@ -110,8 +110,9 @@ func (g *Generator) cohortFigure() (string, error) {
 	notify, err := row(r, "reentrant/notify", measuredClients)
 	return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
 		" clients in one process made %.2f times as many acquisitions a second"+
-		" with this lock as a client that is alone and makes four round trips"+
-		" for each. With [notify](10-notify.md) they made %.2f times as many.",
+		" with this lock as the [serial limit](glossary.md), which is one"+
+		" client, alone. With [notify](10-notify.md) they made %.2f times as"+
+		" many.",
 		cohort.Clients, *cohort.RatioToSerial, *notify.RatioToSerial)), err
 }
 
