@@ -37,7 +37,7 @@ func TestUnlockOfALockThatWasPassedOnReleasesNothing(t *testing.T) {
 	})
 }
 
-func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
+func TestAWaiterThatGivesUpLeavesNothingBehind(t *testing.T) {
 	tell(t, "A B C", func(s *owners.Scenario) {
 		s.Owner("A1").Section(3 * second)
 		for i, name := range []string{"B1", "B2", "B3"} {

@@ -144,7 +144,7 @@ func mutes(s *owners.Scenario, at time.Duration, mute bool) {
 }
 
 // B does not hear that it has the turn, and gives up. C gets the turn from it.
-func TestWhoGivesUpPassesItsTurnOn(t *testing.T) {
+func TestAWaiterThatGivesUpPassesItsTurnOn(t *testing.T) {
 	tell(t, "A B C", func(s *owners.Scenario) {
 		mutes(s, 2500*milli, true)
 		mutes(s, 3100*milli, false)
@@ -155,7 +155,7 @@ func TestWhoGivesUpPassesItsTurnOn(t *testing.T) {
 	})
 }
 
-func TestWhoGivesUpLeavesNoTurnBehind(t *testing.T) {
+func TestAWaiterThatGivesUpLeavesNoTurnBehind(t *testing.T) {
 	tell(t, "A B C", func(s *owners.Scenario) {
 		mutes(s, 2500*milli, true)
 		s.Owner("A1").Section(3 * second)

@@ -36,7 +36,7 @@ func woken(waiters ...*waiter) (n []int) {
 // The last waiter of a channel leaves, and another one joins before the
 // subscription has left the channel. No confirmation will come for it, so it must
 // ask at once, as a reader or as a writer.
-func TestWhoComesFirstToAConfirmedChannelAsksAtOnce(t *testing.T) {
+func TestTheFirstWaiterToAConfirmedChannelAsksAtOnce(t *testing.T) {
 	atRest(t, func(t *testing.T, rdb *redis.Client) {
 		first, other := join(rdb, "stock", writer), join(rdb, "toys", writer)
 		first.sub.hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
@@ -88,7 +88,7 @@ func TestAReaderThatGetsInWakesAllReaders(t *testing.T) {
 
 // A waiter that leaves without the lock may have been the only one to hear of the
 // release.
-func TestWhoGivesUpWakesTheNextOfItsKind(t *testing.T) {
+func TestAWaiterThatGivesUpWakesTheNextOfItsKind(t *testing.T) {
 	for _, as := range []role{reader, writer} {
 		atRest(t, func(t *testing.T, rdb *redis.Client) {
 			first, second := join(rdb, "stock", as), join(rdb, "stock", as)

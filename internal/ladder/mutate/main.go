@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,12 +32,14 @@ func main() {
 	rungs := flag.String("rungs", defaultRungs, "the rungs to change, by name")
 	jobs := flag.Int("jobs", 2, "how many mutants are checked at the same time")
 	every := flag.Int("every", 1, "take only each n-th mutant")
+	only := flag.String("only", "", "take only the mutants whose line, as -list prints"+
+		" it, matches this regular `expression`")
 	list := flag.Bool("list", false, "print the mutants and check none")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt,
 		syscall.SIGTERM)
 	defer stop()
-	r := run{jobs: *jobs, every: *every, list: *list}
+	r := run{jobs: *jobs, every: *every, list: *list, only: *only}
 	switch survived, err := r.all(ctx, strings.Split(*rungs, ",")); {
 	case errors.Is(err, errUsage):
 		fmt.Fprintln(os.Stderr, err)
@@ -57,6 +60,7 @@ type run struct {
 	dir   string // has a copy of the module for each job
 	jobs  int
 	every int
+	only  string
 	list  bool
 }
 
@@ -69,6 +73,10 @@ func (r *run) all(ctx context.Context, names []string) (survived bool, err error
 		if _, err := ladder.Find(name); err != nil {
 			return false, fmt.Errorf("%w: -rungs: %w", errUsage, err)
 		}
+	}
+	only, err := regexp.Compile(r.only)
+	if err != nil {
+		return false, fmt.Errorf("%w: -only: %w", errUsage, err)
 	}
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
@@ -84,6 +92,9 @@ func (r *run) all(ctx context.Context, names []string) (survived bool, err error
 		if err != nil {
 			return false, err
 		}
+		mutants = slices.DeleteFunc(mutants, func(m mutant) bool {
+			return !only.MatchString(m.String())
+		})
 		if r.list {
 			for _, m := range mutants {
 				fmt.Println(m)
@@ -114,7 +125,8 @@ const (
 // rung checks the mutants of a rung and prints the score and the survivors.
 func (r *run) rung(ctx context.Context, name string, mutants []mutant) (
 	survived bool, err error) {
-	if err := r.healthy(ctx, name); err != nil {
+	all, err := r.healthy(ctx, name)
+	if err != nil {
 		return false, err
 	}
 	var chosen []mutant
@@ -133,7 +145,7 @@ func (r *run) rung(ctx context.Context, name string, mutants []mutant) (
 		}
 		workers.Go(func() {
 			for i := range next {
-				fates[i] = r.fate(ctx, dir, chosen[i])
+				fates[i] = r.fate(ctx, dir, chosen[i], all)
 				switch fates[i] {
 				case alive:
 					fmt.Println("survives:", chosen[i])
@@ -169,7 +181,7 @@ func (r *run) rung(ctx context.Context, name string, mutants []mutant) (
 }
 
 // fate finds out what becomes of a mutant in a copy of the module.
-func (r *run) fate(ctx context.Context, dir string, m mutant) fate {
+func (r *run) fate(ctx context.Context, dir string, m mutant, all []check) fate {
 	if slices.ContainsFunc(equivalents(), m.is) {
 		return equivalent
 	}
@@ -182,8 +194,8 @@ func (r *run) fate(ctx context.Context, dir string, m mutant) fate {
 		return notRun
 	}
 	defer os.WriteFile(file, original, 0o600)
-	for _, check := range checks(m.rung) {
-		out, err := goTest(ctx, dir, check)
+	for _, c := range all {
+		out, err := goTest(ctx, dir, c)
 		switch {
 		case ctx.Err() != nil:
 			return notRun
@@ -199,36 +211,47 @@ func (r *run) fate(ctx context.Context, dir string, m mutant) fate {
 	return alive
 }
 
-// checks are the arguments of go test, the quickest first.
-func checks(rung string) [][]string {
-	return [][]string{
+// check is a call of go test, and when it hangs.
+type check struct {
+	args  []string
+	limit time.Duration
+}
+
+// checks are the calls of go test, the quickest first.
+func checks(rung string) []check {
+	return []check{
 		// An example runs after a test that has failed, and may wait forever.
-		{"-failfast", "-skip=^Example", "-timeout=1m", "./" + rung},
-		{"-failfast", "-timeout=2m", "./internal/ladder"},
-		{"-failfast", "-timeout=4m", "./scenarios/explore", "-run",
-			"TheTableSays|NoWakeUpIsLost|GivesUpWakesTheNext"},
+		{args: []string{"-failfast", "-skip=^Example", "./" + rung}},
+		{args: []string{"-failfast", "./internal/ladder"}},
+		{args: []string{"-failfast", "./scenarios/explore", "-run",
+			"TheTableSays|NoWakeUpIsLost|GivesUpWakesTheNext"}},
 	}
 }
 
-// healthy says what fails without any change.
-func (r *run) healthy(ctx context.Context, rung string) error {
-	for _, check := range checks(rung) {
-		if out, err := goTest(ctx, r.root, check); err != nil {
-			return fmt.Errorf("go test %s fails for the rung as it is: %w\n%s",
-				strings.Join(check, " "), err, out)
+// healthy says what fails without any change. It returns the checks, each with
+// five times as long as it took, because the jobs share the machine.
+func (r *run) healthy(ctx context.Context, rung string) ([]check, error) {
+	all := checks(rung)
+	for i, c := range all {
+		all[i].limit = 4 * time.Minute
+		began := time.Now()
+		if out, err := goTest(ctx, r.root, all[i]); err != nil {
+			return nil, fmt.Errorf("go test %s fails for the rung as it is: %w\n%s",
+				strings.Join(c.args, " "), err, out)
 		}
+		all[i].limit = 10*time.Second + 5*time.Since(began).Round(time.Second)
 	}
-	return nil
+	return all, nil
 }
 
 // goTest runs go test and kills it, with all that it has started, when it takes
 // too long or ctx ends.
-func goTest(ctx context.Context, root string, args []string) (string, error) {
+func goTest(ctx context.Context, root string, c check) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	// Without the debugger's tables a test is linked in a third of the time.
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off",
-		"-ldflags=-s -w", "-count=1"}, args...)...)
+		"-ldflags=-s -w", "-count=1", "-timeout=" + c.limit.String()}, c.args...)...)
 	cmd.Dir = root
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
