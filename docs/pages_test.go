@@ -20,10 +20,13 @@ import (
 var answer = regexp.MustCompile(`(?s)<details>\n<summary>[^\n]+</summary>\n\n` +
 	`.+?\n\n</details>`)
 
-// summary is what a hurried reader reads of a rung's page.
+// summary is what a hurried reader reads of a rung's page: three lines, and the
+// picture of the lock's life.
 var summary = regexp.MustCompile(`(?s)\n<!-- end of place \S+ -->\n\n` +
 	`(\*\*[^\n]+\n\n)?- \*\*The idea:\*\* .+\n- \*\*What it fixes:\*\* .+` +
-	`\n- \*\*What still breaks:\*\* .+\n\n## How it works\n`)
+	`\n- \*\*What still breaks:\*\* .+\n\n<!-- generated: life (\S+) -->\n` +
+	`!\[A recorded run\. .+\]\(life/\S+\.svg\)\n<!-- end of life \S+ -->\n\n` +
+	`## How it works\n`)
 
 // A rung without a page, or with half of one, is not taught.
 func TestEveryRungHasAPage(t *testing.T) {
@@ -36,7 +39,10 @@ func TestEveryRungHasAPage(t *testing.T) {
 				headings = slices.Insert(headings, 2,
 					"## Compared with "+rung.Parent)
 			}
-			require.Regexp(t, summary, page, "three lines that sum it up")
+			require.Regexp(t, summary, page, "three lines that sum it up, and the"+
+				" picture of the lock's life")
+			require.Equal(t, rung.Name, summary.FindStringSubmatch(page)[2],
+				"whose life it is")
 			require.Equal(t, headings, regexp.MustCompile(`(?m)^## .+`).
 				FindAllString(page, -1))
 			_, questions, _ := strings.Cut(page, "## Three questions")

@@ -22,11 +22,11 @@ func TestFailedSaysWhatWasDoneToWhichKey(t *testing.T) {
 }
 
 // A driver that reads with the context's deadline reports a timeout of the
-// connection, and a cancelled one perhaps a closed connection.
+// connection, and a canceled one perhaps a closed connection.
 func TestFailedAddsTheErrorOfAnEndedContext(t *testing.T) {
 	expired, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	cancelled, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {
 		name  string
@@ -34,7 +34,7 @@ func TestFailedAddsTheErrorOfAnEndedContext(t *testing.T) {
 		cause error
 	}{
 		{"a deadline", expired, context.DeadlineExceeded},
-		{"a cancelled context", cancelled, context.Canceled},
+		{"a canceled context", canceled, context.Canceled},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := lock.Failed(c.ctx, "acquire", "stock",

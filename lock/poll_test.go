@@ -88,7 +88,7 @@ func TestPollEndsWithItsContext(t *testing.T) {
 			context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 250*time.Millisecond)
 		}, context.DeadlineExceeded},
-		{"a cancelled context", func(ctx context.Context) (
+		{"a canceled context", func(ctx context.Context) (
 			context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(250*time.Millisecond, cancel)

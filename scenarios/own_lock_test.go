@@ -12,7 +12,7 @@ package scenarios_test
 //     Such scenarios are not held against it.
 //  4. Run the test. Every scenario that breaks your lock fails, and prints who did
 //     what and when, up to the line where it went wrong.
-//  5. Mend what you can. Declare what you have to live with, with
+//  5. Fix what you can. Declare what you have to live with, with
 //     scenarios.Flaws: the test passes again, and it fails when a declared
 //     flaw no longer breaks, or a new one appears.
 //
@@ -97,7 +97,7 @@ func TestMyOwnLock(t *testing.T) {
 			// reply is lost is found by nobody.
 			flaw("late_grant", scenarios.TwoHolders),
 			flaw("lost_reply", scenarios.SelfDeadlock),
-			// An Unlock with a cancelled context sends nothing.
+			// An Unlock with a canceled context sends nothing.
 			flaw("cancelled_context", scenarios.Orphaned),
 			// A single server that forgets.
 			flaw("failover", scenarios.TwoHolders),

@@ -87,7 +87,7 @@ func Open(ctx context.Context, config clientv3.Config) (*clientv3.Client,
 	}
 	end()
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
-		err = cause // what was cancelled says only that
+		err = cause // what was canceled says only that
 	}
 	return nil, fmt.Errorf("the etcd server at %s can't be used: %w", where, err)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// network is a client's: it can be cut and mended, and lose every answer.
+// network is a client's: it can be cut and repaired, and lose every answer.
 type network struct {
 	mu    sync.Mutex
 	conns []net.Conn
@@ -67,7 +67,7 @@ func (n *network) set(deaf bool) {
 	n.deaf = deaf
 }
 
-// cut ends all connections; mended ones can be made at once.
+// cut ends all connections; after repair, new ones can be made at once.
 func (n *network) cut(down bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,7 +77,7 @@ func (n *network) cut(down bool) {
 	}
 }
 
-func (n *network) mend() {
+func (n *network) repair() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.down = false
@@ -166,7 +166,7 @@ func TestAReleaseOutlastsAShortOutage(t *testing.T) {
 			go func() { released <- holder.Unlock(ctx) }()
 			require.Eventually(t, func() bool { return network.tried() > 2 },
 				10*time.Second, time.Millisecond, "the driver has given up once")
-			network.mend()
+			network.repair()
 			require.NoError(t, <-released)
 
 			other, _ := owner(t, kind, server, longTimeout)

@@ -40,7 +40,7 @@
 // as well.
 //
 // Renewals and release run on contexts of their own, bounded by one lease. A
-// cancelled request neither stops the renewal under work that goes on, nor
+// canceled request neither stops the renewal under work that goes on, nor
 // keeps a deferred Unlock from being sent.
 //
 // Unlock stops the goroutine and waits for it before it sends the release. A

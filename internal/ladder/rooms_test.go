@@ -60,10 +60,11 @@ var mayImport = map[string]string{
 	"internal/pages":           "internal/lab internal/pages/play scenarios",
 	"internal/pages/choosing":  "internal/benchmark internal/pages/results scenarios",
 	"internal/pages/generated": "",
+	"internal/pages/life":      "scenarios",
 	"internal/pages/parts": "internal/benchmark internal/exercise internal/ladder internal/ladder/laddertest " +
 		"internal/pages internal/pages/choosing " +
-		"internal/pages/generated internal/pages/play internal/pages/results scenarios " +
-		"scenarios/explore",
+		"internal/pages/generated internal/pages/life internal/pages/play " +
+		"internal/pages/results scenarios scenarios/explore",
 	"internal/pages/play":          "internal/lab/history scenarios scenarios/explore",
 	"internal/pages/results":       "internal/pages/generated scenarios",
 	"internal/process":             "",

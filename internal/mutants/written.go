@@ -151,7 +151,7 @@ var written = []Mutant{
 		Build: always(guard.Build(guard.Mistakes{Silent: true})),
 		Walk:  &Walk{Breaks: explore.FalseSuccess, Bounds: explore.Bounds{Expiries: 1}}},
 	{Name: "the holder is not told that its lease is over",
-		Build: always(guard.Build(guard.Mistakes{Untold: true})),
+		Build: always(guard.Build(guard.Mistakes{NoNotice: true})),
 		Walk:  &Walk{Breaks: explore.TwoHolders, Bounds: explore.Bounds{Expiries: 1}}},
 	{Name: "no fencing token after a lost reply",
 		Build: always(forgetting(Rung("reentrant/fenced"))),

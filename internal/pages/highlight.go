@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// highlight writes a text as HTML, a string for each line. Go is coloured by its
+// highlight writes a text as HTML, a string for each line. Go is colored by its
 // own scanner; of other languages only comments are, which are all that a Lua
 // script or a shell line needs to be read.
 func highlight(language, text string) []string {

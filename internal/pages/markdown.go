@@ -158,7 +158,7 @@ func info(c *ast.FencedCodeBlock, source []byte) string {
 	return string(c.Info.Segment.Value(source))
 }
 
-// fences renders fenced code: coloured, in two panes, or as a diagram.
+// fences renders fenced code: colored, in two panes, or as a diagram.
 type fences struct{}
 
 func (fences) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {

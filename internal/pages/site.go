@@ -28,7 +28,7 @@ var pageTemplate = template.Must(template.New("page").Parse(pageSource))
 const front = "docs/README.md"
 
 // Site serves a module's documents and sources as they stand in its directory:
-// Markdown is rendered, code is coloured, and a path is the file's own, so that
+// Markdown is rendered, code is colored, and a path is the file's own, so that
 // relative links lead where they lead in the repository. Where a page has the
 // diagram of a run, the run can be played; with ?still in the address the diagram
 // is drawn. Nothing is fetched from anywhere else.
@@ -199,7 +199,7 @@ func (s *Site) fill(p *page) error {
 		p.Player = p.Laboratory || strings.Contains(body, `<div class="player"`)
 		p.Diagrams = !p.Player && strings.Contains(body, `<pre class="mermaid"`)
 		p.Title, p.Body = d.Title(), template.HTML(body)
-		p.Previous, p.Next = s.neighbours(p.File)
+		p.Previous, p.Next = s.neighbors(p.File)
 		for _, section := range d.Sections() {
 			if section.Level == 2 && section.Anchor != "" {
 				p.Contents = append(p.Contents, section)
@@ -262,7 +262,7 @@ func (s *Site) Order() []string {
 	return all
 }
 
-func (s *Site) neighbours(file string) (previous, next string) {
+func (s *Site) neighbors(file string) (previous, next string) {
 	order := s.Order()
 	i := slices.Index(order, file)
 	if i > 0 {

@@ -60,7 +60,7 @@
 // # What still breaks
 //
 //   - paused_holder: A's process stops from 1 s to 31 s. Its lease ends, B
-//     locks and writes. A wakes and writes. NewFenced mends this where the
+//     locks and writes. A wakes and writes. NewFenced fixes this where the
 //     storage checks tokens.
 //   - failover, node_restart, clock_jump: one server holds the only key.
 //   - hung_worker: the watchdog's price, and its whole process waits behind it.
@@ -68,7 +68,7 @@
 // What the server does not see, it cannot vouch for:
 //
 //   - It knows which process has the lock, and not which owner. Between two
-//     questions it may have lost the lock: who was let in by its neighbour
+//     questions it may have lost the lock: who was let in by its neighbor
 //     believes in it until a renewal tells, a third of a lease later at most.
 //     With reentrant a new holder has always asked.
 //   - So Unlock returns nil when it has passed the lock on, be it lost or not.
@@ -76,7 +76,7 @@
 //     if that one is still waiting.
 //   - The last owner of a queue leaves it with one more command, as a waiter
 //     of fair does. What fair says of a Redis Cluster is true here, too.
-//   - A command that is under way does not end when its context is cancelled,
+//   - A command that is under way does not end when its context is canceled,
 //     only when its deadline has come, or the driver's ReadTimeout is over. An
 //     Unlock waits for a renewal that is under way, too, for a third of a lease
 //     at most.

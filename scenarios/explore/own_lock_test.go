@@ -41,7 +41,7 @@ func TestMyLock(t *testing.T) {
 	t.Log(report)
 	f, found := report.Failure(explore.ForeignRelease)
 	if !found {
-		t.Fatal("somebody has mended it")
+		t.Fatal("somebody has fixed it")
 	}
 	t.Log(explore.Replay(t, build, explore.Bounds{}, f.Schedule).Timeline)
 }

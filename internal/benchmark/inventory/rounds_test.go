@@ -145,7 +145,7 @@ func TestProgressIsThatOfTheRowUnderWay(t *testing.T) {
 	assert.Equal(t, inventory.Progress{}, r.Progress())
 }
 
-func TestWhoHasTheLockWhenTheRunIsCancelledFinishesAndReleases(t *testing.T) {
+func TestWhoHasTheLockWhenTheRunIsCanceledFinishesAndReleases(t *testing.T) {
 	for _, subject := range benchmark.Rungs() {
 		t.Run(subject.Name, func(t *testing.T) {
 			redis := miniredis.RunT(t)
@@ -174,7 +174,7 @@ func TestWhoHasTheLockWhenTheRunIsCancelledFinishesAndReleases(t *testing.T) {
 			assert.Equal(t, new(5-row.Sold), row.Left)
 			assert.Equal(t, new(int64(1)), row.MaxHolders)
 			assert.Zero(t, row.Failures, row.FirstFailure)
-			// Cancelled between SETNX and PEXPIRE, silver leaves its lock.
+			// Canceled between SETNX and PEXPIRE, silver leaves its lock.
 			if subject.Name != "silver" {
 				assert.False(t, redis.Exists(key), "the lock is released")
 			}
@@ -185,7 +185,7 @@ func TestWhoHasTheLockWhenTheRunIsCancelledFinishesAndReleases(t *testing.T) {
 	}
 }
 
-func TestACancelledRowIsReportedWithWhatItDid(t *testing.T) {
+func TestACanceledRowIsReportedWithWhatItDid(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := embedded(t, 5, 5)
 	r.Think = func(context.Context) { cancel() }

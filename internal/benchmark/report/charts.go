@@ -22,8 +22,8 @@ type section struct {
 	Body   [][]string
 }
 
-// colours are enough for all rungs; neighbours in the table differ.
-var colours = []string{"#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#b07aa1",
+// colors are enough for all rungs; neighbors in the table differ.
+var colors = []string{"#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#b07aa1",
 	"#76b7b2", "#edc948", "#9c755f", "#ff9da7", "#1f77b4", "#2ca02c", "#8c564b",
 	"#d62728", "#17becf", "#7f7f7f", "#bcbd22", "#9467bd", "#000000"}
 
@@ -110,7 +110,7 @@ func common(x opts.XAxis, y opts.YAxis, grid opts.Grid) []charts.GlobalOpts {
 	x.NameLocation, x.NameGap = "middle", 30
 	y.NameLocation, y.NameGap = "end", 12
 	return []charts.GlobalOpts{
-		charts.WithColorsOpts(colours),
+		charts.WithColorsOpts(colors),
 		charts.WithAnimation(false),
 		charts.WithXAxisOpts(x),
 		charts.WithYAxisOpts(y),
@@ -163,7 +163,7 @@ func throughput(r benchmark.Report) section {
 		out.Body = append(out.Body, append([]string{name}, cells...))
 		line.AddSeries(name, points)
 		single = append(single, opts.BarData{Name: name, Value: points[0].Value,
-			ItemStyle: &opts.ItemStyle{Color: colours[i%len(colours)]}})
+			ItemStyle: &opts.ItemStyle{Color: colors[i%len(colors)]}})
 	}
 	if len(s.values) > 1 {
 		line.SetGlobalOptions(append(common(x, y, beside), legend(nil))...)
@@ -242,10 +242,10 @@ func commands(r benchmark.Report) section {
 		if row.CommandsPerSection == nil {
 			continue
 		}
-		colour := colours[slices.Index(names(r.Rows), row.Rung)%len(colours)]
+		color := colors[slices.Index(names(r.Rows), row.Rung)%len(colors)]
 		rows = append(rows, row.Rung)
 		values = append(values, opts.BarData{Value: *row.CommandsPerSection,
-			ItemStyle: &opts.ItemStyle{Color: colour}})
+			ItemStyle: &opts.ItemStyle{Color: color}})
 		retries := "–"
 		if row.Retries != nil {
 			retries = fmt.Sprint(*row.Retries)

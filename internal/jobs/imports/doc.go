@@ -14,7 +14,7 @@
 // through the queue with LINDEX, tries the lock of each task's group, writes the
 // task to its slot, removes it from the queue, and lets the queue go. After the
 // work it clears the slot and releases the group. It has these flaws, which are
-// shown and not mended:
+// shown and not fixed:
 //
 //   - A crash between the slot's write and LREM leaves the task in both places,
 //     and it is done twice.

@@ -24,7 +24,7 @@ type Mistakes struct {
 	BelieveLate bool // a grant that comes late is believed
 	LeaveLate   bool // or refused, and not released
 	Silent      bool // Unlock returns nil after the loss
-	Untold      bool // the holder is not told that its lease is over
+	NoNotice    bool // Lost stays open when the lease is over
 	FromReply   bool // the lease counts from when the reply came
 	Endless     bool // the lease is given up only when the server says so
 	Deaf        bool // a waiter asks on after its deadline
@@ -170,7 +170,7 @@ func (g *Guard) watch(sent time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	lost, done, token := make(chan struct{}), make(chan struct{}), g.token
 	lose := sync.OnceFunc(func() {
-		if cancel(); !g.Untold {
+		if cancel(); !g.NoNotice {
 			close(lost)
 		}
 	})

@@ -6,8 +6,8 @@
   });
   var sources = diagrams.map(function (d) { return d.textContent; });
 
-  // colours are the style sheet's, for the diagrams.
-  function colours() {
+  // colors are the style sheet's, for the diagrams.
+  function colors() {
     var style = getComputedStyle(root);
     function of(name) { return style.getPropertyValue(name).trim(); }
     var ink = of('--ink'), paper = of('--paper'), box = of('--box');
@@ -22,7 +22,7 @@
     };
   }
 
-  // draw shows every diagram in the colours of the theme.
+  // draw shows every diagram in the colors of the theme.
   function draw() {
     delete root.dataset.drawn;
     if (diagrams.length === 0) {
@@ -32,7 +32,7 @@
     mermaid.initialize({
       startOnLoad: false,
       theme: 'base',
-      themeVariables: colours(),
+      themeVariables: colors(),
       fontFamily: 'system-ui, sans-serif',
       sequence: { mirrorActors: false, actorMargin: 140, wrap: false,
         messageAlign: 'left', noteAlign: 'left' }

@@ -14,6 +14,8 @@ import (
 	"github.com/lockladder/lockladder/internal/pages"
 	"github.com/lockladder/lockladder/internal/pages/choosing"
 	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/internal/pages/life"
+	"github.com/lockladder/lockladder/internal/pages/play"
 	"github.com/lockladder/lockladder/internal/pages/results"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -24,6 +26,7 @@ type Generator struct {
 	reports  []scenarios.Report
 	exhibits []exhibit
 	others   []Exhibit
+	lives    []*scenarios.Lived
 
 	Rungs  []results.Lock // what the ladder's rungs did
 	Choice *choosing.Choice
@@ -44,6 +47,7 @@ func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 			})
 		}
 	})
+	g.record(t)
 	if t.Failed() {
 		t.Fatal("the documents are made only when every rung does what it should")
 	}
@@ -65,7 +69,7 @@ func Documents(root fs.FS) []string {
 	return append([]string{"README.md"}, pages.NewSite(root).Order()...)
 }
 
-// Stale are the documents and the runs that are not what they should be: their
+// Stale are the documents, the pictures and the runs that are not what they should be: their
 // present and their right texts, by name. The text of a file that should not be
 // there is empty.
 func (g *Generator) Stale() (map[string][2]string, error) {
@@ -86,7 +90,14 @@ func (g *Generator) Stale() (map[string][2]string, error) {
 			stale[file] = [2]string{present, want}
 		}
 	}
-	return stale, g.staleRuns(stale)
+	runs, err := g.runs()
+	if err == nil {
+		err = g.staleFiles(play.Dir, runs, stale)
+	}
+	if err == nil {
+		err = g.staleFiles(life.Dir, g.pictures(), stale)
+	}
+	return stale, err
 }
 
 var errUnknown = errors.New("nobody makes such a part")

@@ -86,15 +86,12 @@ func (g *Generator) recorded(i int, r scenarios.Result) bool {
 	})
 }
 
-// staleRuns adds the runs that are not what they should be.
-func (g *Generator) staleRuns(stale map[string][2]string) error {
-	want, err := g.runs()
-	if err != nil {
-		return err
-	}
-	err = fs.WalkDir(g.root, play.Dir, func(file string, d fs.DirEntry,
+// staleFiles adds the files below a directory that are not what they should be.
+func (g *Generator) staleFiles(dir string, want map[string]string,
+	stale map[string][2]string) error {
+	err := fs.WalkDir(g.root, dir, func(file string, d fs.DirEntry,
 		err error) error {
-		if errors.Is(err, fs.ErrNotExist) && file == play.Dir {
+		if errors.Is(err, fs.ErrNotExist) && file == dir {
 			return fs.SkipDir // none was made yet
 		}
 		if err != nil || d.IsDir() {
