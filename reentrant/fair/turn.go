@@ -38,8 +38,8 @@ func channel(key string) string { return lock.Beside(key, "turn") }
 
 // id is the owner id to ask with. One that was sent with a release is never
 // used again: the release may still be on its way, and must not find the next
-// acquisition under it. One whose acquisition was not answered is kept, to find
-// oneself.
+// acquisition under it. One whose acquisition was not answered is kept: asking
+// again under it finds the caller's own grant.
 func (l *Lock) id() string {
 	if l.token == "" || l.spent {
 		l.token, l.spent = l.opts.Token(), false
