@@ -23,7 +23,7 @@ import (
 	"github.com/lockladder/lockladder/internal/laboratory"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/pages"
-	"github.com/lockladder/lockladder/internal/pages/play"
+	"github.com/lockladder/lockladder/internal/play"
 )
 
 // experimenting is what a reader sees of the laboratory.
@@ -336,7 +336,7 @@ func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
 	for _, rung := range ladder.Rungs {
 		for _, flaw := range rung.Flaws {
 			recorded, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(
-				play.File(rung.Name, flaw.Scenario, flaw.Invariant))))
+				play.RunFile(rung.Name, flaw.Scenario, flaw.Invariant))))
 			if os.IsNotExist(err) {
 				continue // a flaw without a run
 			}

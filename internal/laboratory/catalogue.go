@@ -27,7 +27,7 @@ type Rung struct {
 // Scenario is one of the catalogue of package scenarios.
 type Scenario struct {
 	Name       string   `json:"name"`
-	Story      string   `json:"story"`
+	Summary    string   `json:"summary"`
 	Invariants []string `json:"invariants"`
 }
 
