@@ -1,7 +1,6 @@
 package laboratory
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -56,9 +55,7 @@ func catalogue() *Catalogue {
 			strings.Join(strings.Fields(s.Summary), " "), s.Invariants})
 	}
 	for _, e := range exercise.All {
-		if !slices.ContainsFunc(e.Files, func(file string) bool {
-			return path.Ext(file) != ".lua"
-		}) {
+		if e.OnlyScripts() {
 			c.Exercises = append(c.Exercises, Exercise{e.Number, e.Rung, e.Task,
 				e.Scenarios})
 		}
