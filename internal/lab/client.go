@@ -152,8 +152,26 @@ const module = "github.com/lockladder/lockladder/"
 // neither to the driver nor to what all locks share. A lock of another module is
 // named by its whole import path.
 func caller() string {
-	var counters [64]uintptr
-	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters[:])])
+	var at stack
+	deep := runtime.Callers(3, at[:])
+	if line, known := lines.Load(at); known {
+		return line.(string)
+	}
+	line := innermost(at[:deep])
+	lines.Store(at, line)
+	return line
+}
+
+// stack has the program counters of a goroutine's calls, the innermost first.
+type stack [64]uintptr
+
+// lines has the line of each stack that was seen: to name its functions takes longer
+// than to execute most commands.
+var lines sync.Map
+
+// innermost finds the lock's line among the calls.
+func innermost(counters []uintptr) string {
+	frames := runtime.CallersFrames(counters)
 	for {
 		frame, more := frames.Next()
 		slash := strings.LastIndexByte(frame.Function, '/') + 1
