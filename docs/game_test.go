@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/pages/play"
+	"github.com/lockladder/lockladder/internal/pages/levels"
+	"github.com/lockladder/lockladder/internal/play"
 )
 
 // gaming is what a reader sees of a level.
@@ -46,14 +47,14 @@ type gamed struct {
 	Rows, Solved, Wide                                  int
 }
 
-func (s *stage) level(l play.Level, schedule string) gamed {
+func (s *stage) level(l levels.Level, schedule string) gamed {
 	s.t.Helper()
 	hash := url.Values{"level": {strings.ReplaceAll(string(l.Invariant), " ", "-")}}
 	if schedule != "" {
 		hash.Set("s", schedule)
 	}
 	require.NoError(s.t, chromedp.Do(s.ctx, chromedp.Navigate("about:blank"),
-		chromedp.Navigate(s.site+"/"+play.LevelFile(l.Lock)+"#"+hash.Encode()),
+		chromedp.Navigate(s.site+"/"+levels.File(l.Lock)+"#"+hash.Encode()),
 		ready()))
 	return s.game("")
 }
@@ -85,17 +86,17 @@ func (s *stage) presses(button string) gamed {
 
 func graph(t *testing.T, lock string) play.Graph {
 	t.Helper()
-	text, err := os.ReadFile("../" + play.LevelFile(lock))
+	text, err := os.ReadFile("../" + levels.File(lock))
 	require.NoError(t, err)
 	var g play.Graph
 	require.NoError(t, json.Unmarshal(text, &g))
 	return g
 }
 
-func goal(t *testing.T, l play.Level) play.Goal {
+func goal(t *testing.T, l levels.Level) play.Goal {
 	t.Helper()
 	for _, goal := range graph(t, l.Lock).Goals {
-		if goal.Invariant == l.Invariant {
+		if goal.Invariant == string(l.Invariant) {
 			return goal
 		}
 	}
@@ -105,12 +106,12 @@ func goal(t *testing.T, l play.Level) play.Goal {
 
 // detour is a schedule that breaks a goal and is not the explorer's: the other
 // client's first command arrives first.
-func detour(t *testing.T, l play.Level) string {
+func detour(t *testing.T, l levels.Level) string {
 	t.Helper()
 	g := graph(t, l.Lock)
 	bit := 0
 	for i, goal := range g.Goals {
-		if goal.Invariant == l.Invariant {
+		if goal.Invariant == string(l.Invariant) {
 			bit = 1 << i
 		}
 	}
@@ -154,7 +155,7 @@ func detour(t *testing.T, l play.Level) string {
 // claim that there is none.
 func TestEveryLevelCanBeSolved(t *testing.T) {
 	s := newStage(t)
-	for i, l := range play.Levels {
+	for i, l := range levels.All {
 		t.Run(l.String(), func(t *testing.T) {
 			s.t = t
 			best := goal(t, l)
@@ -189,7 +190,7 @@ func TestEveryLevelCanBeSolved(t *testing.T) {
 
 func TestAScheduleIsInTheAddressAndTakenBack(t *testing.T) {
 	s := newStage(t)
-	gold := play.Levels[3]
+	gold := levels.All[3]
 	s.level(gold, "")
 	s.picks("A>")
 	moved := s.picks("A<")
@@ -212,16 +213,16 @@ func TestAScheduleIsInTheAddressAndTakenBack(t *testing.T) {
 
 func TestALevelSaysWhenNothingCanBreakAnyMore(t *testing.T) {
 	s := newStage(t)
-	stuck := s.level(play.Levels[0], "once: A> A< A= A= A> A<")
+	stuck := s.level(levels.All[0], "once: A> A< A= A= A> A<")
 	assert.Equal(t, "open", stuck.State)
-	assert.Contains(t, s.level(play.Levels[0], "once: A> A< A= A= A> A< B> B< B= B= B> B<").Verdict,
+	assert.Contains(t, s.level(levels.All[0], "once: A> A< A= A= A> A< B> B< B= B= B> B<").Verdict,
 		"No schedule that goes on from here breaks anything")
 }
 
 // A hint leads to the goal when it is followed to the end.
 func TestHintsLeadToTheBreak(t *testing.T) {
 	s := newStage(t)
-	g := s.level(play.Levels[4], "")
+	g := s.level(levels.All[4], "")
 	for n := 0; g.State != "won"; n++ {
 		require.Less(t, n, 20)
 		s.presses("hint")
@@ -232,7 +233,7 @@ func TestHintsLeadToTheBreak(t *testing.T) {
 
 func TestALevelIsPlayedByKeys(t *testing.T) {
 	s := newStage(t)
-	s.level(play.Levels[0], "")
+	s.level(levels.All[0], "")
 	key := "g.querySelector('.choices').dispatchEvent(new KeyboardEvent('keydown'," +
 		" {key: %q, bubbles: true, cancelable: true}))"
 	assert.Equal(t, 2, s.game(fmt.Sprintf(key, "1")).Rows)
@@ -244,9 +245,9 @@ func TestLevelsFitAPhoneInBothThemes(t *testing.T) {
 	s := newStage(t)
 	require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(390, 800)))
 	for _, theme := range []string{"light", "dark"} {
-		s.level(play.Levels[0], "")
+		s.level(levels.All[0], "")
 		s.game(fmt.Sprintf("localStorage.setItem('theme', %q)", theme))
-		for _, l := range play.Levels {
+		for _, l := range levels.All {
 			assert.LessOrEqual(t, s.level(l, goal(t, l).Schedule).Wide, 0, "%s, %s",
 				l, theme)
 		}

@@ -20,10 +20,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/laboratory"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/pages"
-	"github.com/lockladder/lockladder/internal/pages/play"
+	"github.com/lockladder/lockladder/internal/play"
 )
 
 // experimenting is what a reader sees of the laboratory.
@@ -336,7 +337,7 @@ func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
 	for _, rung := range ladder.Rungs {
 		for _, flaw := range rung.Flaws {
 			recorded, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(
-				play.File(rung.Name, flaw.Scenario, flaw.Invariant))))
+				play.RunFile(rung.Name, flaw.Scenario, flaw.Invariant))))
 			if os.IsNotExist(err) {
 				continue // a flaw without a run
 			}
@@ -407,4 +408,37 @@ func TestTheProgramIsWebAssembly(t *testing.T) {
 	binary, err := io.ReadAll(r)
 	require.NoError(t, err)
 	assert.Equal(t, "\x00asm", string(binary[:4]))
+}
+
+// An exercise that changes only Lua leads to the laboratory with its rung, and before
+// anything has run there the page shows no empty box.
+func TestAnExerciseOfScriptsLeadsToTheLaboratory(t *testing.T) {
+	b := newBench(t)
+	led := 0
+	for _, e := range exercise.All {
+		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(fmt.Sprintf(
+			"%s/docs/exercises/%s/README.md", b.site, e.Number)), ready()))
+		there, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](
+			`document.querySelector('main a[href*="lab.md#rung="]')?.href ?? ''`))
+		require.NoError(t, err)
+		if !e.OnlyScripts() {
+			assert.Empty(t, there, e.Number)
+			continue
+		}
+		led++
+		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(there), ready()))
+		b.settles()
+		chosen, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](
+			`document.querySelector('.laboratory .settings select').value`))
+		require.NoError(t, err)
+		assert.Equal(t, "exercise "+e.Number, chosen)
+	}
+	assert.NotZero(t, led)
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate("about:blank"),
+		chromedp.Navigate(b.site+"/docs/lab.md"), ready()))
+	seen, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`(() => {
+		const s = getComputedStyle(document.querySelector('.laboratory .outcome'));
+		return s.borderLeftColor + ' ' + s.minHeight; })()`))
+	require.NoError(t, err)
+	assert.Equal(t, "rgba(0, 0, 0, 0) 0px", seen)
 }

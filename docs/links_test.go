@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/pages"
 	"github.com/lockladder/lockladder/internal/pages/parts"
 )
@@ -49,6 +50,13 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 			if level, ok := strings.CutPrefix(link.Fragment, "level="); ok {
 				assert.Contains(t, content(t, to), fmt.Sprintf("{\"invariant\":%q",
 					strings.ReplaceAll(level, "-", " ")), target)
+				continue
+			}
+			if number, ok := strings.CutPrefix(link.Fragment, "rung=exercise+"); ok {
+				e, err := exercise.Find(number)
+				assert.NoError(t, err, target)
+				assert.True(t, to == "docs/lab.md" && e.OnlyScripts(),
+					"%s: the laboratory can't take %s", file, target)
 				continue
 			}
 			if path.Ext(to) != ".md" || !read(t, to).Anchors()[link.Fragment] {

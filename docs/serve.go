@@ -6,14 +6,18 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/lockladder/lockladder/internal/pages"
 	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/internal/play"
 )
 
 const (
@@ -41,7 +45,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if o.export != "" {
 		return export(o.export, stdout, stderr)
 	}
-	if err := serve(ctx, o.address, stdout); err != nil {
+	var opened *play.File
+	if o.open != "" {
+		if opened, err = recording(o.open); err != nil {
+			fmt.Fprintf(stderr, "docs: -open %v\n", err)
+			return failed
+		}
+	}
+	if err := serve(ctx, o.address, opened, stdout); err != nil {
 		fmt.Fprintf(stderr, "docs: %v\n", err)
 		return failed
 	}
@@ -52,6 +63,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 type options struct {
 	address  string
 	export   string // the directory; "": none
+	open     string // the recording; "": none
 	generate bool
 	names    []string // of what is to be generated beside what always is
 }
@@ -65,6 +77,8 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 		"serve on this `host:port`; port 0 is any free one")
 	flags.StringVar(&o.export, "export", "",
 		"write the site to this `directory` instead, as files for any static host")
+	flags.StringVar(&o.open, "open", "",
+		"show this `file` too, which scenarios.Record or explore.Record has written")
 	flags.BoolVar(&o.generate, "generate", false,
 		"rewrite the pages' generated parts instead; those that take minutes or\n"+
 			"need servers only if their names follow: "+
@@ -79,6 +93,10 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 		return o, err
 	}
 	o.names = flags.Args()
+	if o.open != "" && (o.generate || o.export != "") {
+		return o, errors.New("-open shows a file on the site that is served here:" +
+			" it goes neither with -export nor with -generate")
+	}
 	if o.generate {
 		return o, known(o.names)
 	}
@@ -113,8 +131,27 @@ func export(dir string, stdout, stderr io.Writer) int {
 	return ok
 }
 
-// serve answers until ctx ends, and then finishes what is under way.
-func serve(ctx context.Context, address string, stdout io.Writer) error {
+// recording reads a recording. Its error names the file and is one line.
+func recording(name string) (*play.File, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		var why *fs.PathError
+		if errors.As(err, &why) {
+			err = why.Err
+		}
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	defer file.Close()
+	opened, err := play.Read(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return opened, nil
+}
+
+// serve answers until ctx ends, and then finishes what is under way. Opened is shown
+// too, unless it is nil.
+func serve(ctx context.Context, address string, opened *play.File, stdout io.Writer) error {
 	root, err := generated.Root()
 	if err != nil {
 		return err
@@ -123,9 +160,15 @@ func serve(ctx context.Context, address string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("serve on %s: %w", address, err)
 	}
+	shown := site(root)
+	shown.Opened = opened
 	server := &http.Server{
-		Handler:           site(root),
+		Handler:           shown,
 		ReadHeaderTimeout: 5 * time.Second,
+	}
+	if opened != nil {
+		fmt.Fprintf(stdout, "The recording is at http://%s%s\n", listener.Addr(),
+			pages.OpenedPath)
 	}
 	fmt.Fprintf(stdout, "The workshop is at http://%s (Ctrl-C ends it)\n",
 		listener.Addr())

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/pages/play"
+	"github.com/lockladder/lockladder/internal/play"
 )
 
 // exported is a stage on an exported site, at an address.

@@ -133,6 +133,8 @@ var kinds = []kind{
 		checkSoak},
 	{"checks a program", regexp.MustCompile(`^go run \./scenarios/check `),
 		checkProgram},
+	{"opens a file of the reader", regexp.MustCompile(`^go run \./docs -open FILE$`),
+		checkOpens},
 	{"resets an exercise", regexp.MustCompile(
 		`^git (diff --stat|checkout --) docs/exercises/\d\d$`), checkReset},
 	{"explores", regexp.MustCompile(`^go run \./scenarios/explore`), checkShape},
@@ -233,6 +235,13 @@ func checkFails(t *testing.T, c command) {
 	if c.shown {
 		assert.Equal(t, strings.TrimSpace(c.output), told(output))
 	}
+}
+
+// checkOpens has no such file; TestARecordingHasAnAddress has one.
+func checkOpens(t *testing.T, c command) {
+	status, output := typeIn(t, here, c.line)
+	assert.Equal(t, 1, status, "%s", output)
+	assert.Contains(t, output, "docs: -open FILE: no such file")
 }
 
 func checkExercise(t *testing.T, c command) {

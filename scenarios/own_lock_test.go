@@ -12,7 +12,10 @@ package scenarios_test
 //     Such scenarios are not held against it.
 //  4. Run the test. Every scenario that breaks your lock fails, and prints who did
 //     what and when, up to the line where it went wrong.
-//  5. Fix what you can. Declare what you have to live with, with
+//  5. To see such a run step by step, beside your code, add the option
+//     scenarios.Record("runs"). Then go run ./docs -open FILE, in a checkout of this
+//     module, plays one of the files.
+//  6. Fix what you can. Declare what you have to live with, with
 //     scenarios.Flaws: the test passes again, and it fails when a declared
 //     flaw no longer breaks, or a new one appears.
 //
@@ -78,14 +81,15 @@ func (l *myLock) Unlock(ctx context.Context) error {
 	return err
 }
 
+func buildMyLock(env scenarios.Env) (scenarios.Lock, error) {
+	return &myLock{rdb: env.Nodes[0], name: env.Key, lease: env.TTL}, nil
+}
+
 func TestMyOwnLock(t *testing.T) {
-	build := func(env scenarios.Env) (scenarios.Lock, error) {
-		return &myLock{rdb: env.Nodes[0], name: env.Key, lease: env.TTL}, nil
-	}
 	flaw := func(scenario, invariant string) scenarios.Flaw {
 		return scenarios.Flaw{Scenario: scenario, Invariant: invariant}
 	}
-	scenarios.Run(t, build,
+	scenarios.Run(t, buildMyLock,
 		scenarios.WithoutFeatures(
 			scenarios.Reentry, scenarios.Renewal, scenarios.LossNotices),
 		scenarios.Flaws(

@@ -96,6 +96,7 @@ func runReal(t *testing.T, build Build, s settings) Report {
 				}
 				for _, r := range results {
 					judge(t, r, s)
+					s.record(t, r)
 				}
 				reports[i] = results
 			})

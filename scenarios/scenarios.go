@@ -164,6 +164,8 @@ type settings struct {
 
 	keeps func(key string) []string
 	each  func(scenario string, results []Result, err error)
+	lock  string    // the name of the test that runs it
+	dir   string    // where runs are recorded; "": nowhere
 	left  *[]string // what no expiry removes, and after which scenario
 }
 
@@ -275,6 +277,8 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	if err := s.check(build); err != nil {
 		t.Fatal(err)
 	}
+	s.lock = t.Name()
+	defer s.recorded(t)
 	if s.pool != nil {
 		return runReal(t, build, s)
 	}
@@ -299,6 +303,7 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 			}
 			for _, r := range results {
 				judge(t, r, s)
+				s.record(t, r)
 			}
 			report = append(report, results...)
 		})

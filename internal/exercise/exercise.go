@@ -4,6 +4,8 @@ package exercise
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +225,13 @@ func hasReaders(_ *testing.T, _ lock.Build, report scenarios.Report) error {
 			" and RUnlock", v)
 	}
 	return nil
+}
+
+// OnlyScripts says whether the solution changes nothing but Lua scripts.
+func (e Exercise) OnlyScripts() bool {
+	return !slices.ContainsFunc(e.Files, func(file string) bool {
+		return path.Ext(file) != ".lua"
+	})
 }
 
 // Find returns the exercise with that number. Its error lists the numbers.

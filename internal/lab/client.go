@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -150,23 +152,74 @@ const module = "github.com/lockladder/lockladder/"
 // neither to the driver nor to what all locks share. A lock of another module is
 // named by its whole import path.
 func caller() string {
-	var counters [64]uintptr
-	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters[:])])
+	var at stack
+	deep := runtime.Callers(3, at[:])
+	if line, known := lines.Load(at); known {
+		return line.(string)
+	}
+	line := innermost(at[:deep])
+	lines.Store(at, line)
+	return line
+}
+
+// stack has the program counters of a goroutine's calls, the innermost first.
+type stack [64]uintptr
+
+// lines has the line of each stack that was seen: to name its functions takes longer
+// than to execute most commands.
+var lines sync.Map
+
+// innermost finds the lock's line among the calls.
+func innermost(counters []uintptr) string {
+	frames := runtime.CallersFrames(counters)
 	for {
 		frame, more := frames.Next()
 		slash := strings.LastIndexByte(frame.Function, '/') + 1
 		name, _, _ := strings.Cut(frame.Function[slash:], ".")
 		in, ours := strings.CutPrefix(frame.Function[:slash]+name, module)
-		host, _, _ := strings.Cut(in, "/")
 		switch {
-		case ours && !shared.MatchString(in),
-			!ours && strings.Contains(host, ".") &&
-				!strings.HasPrefix(in, "github.com/redis/"):
-			return fmt.Sprintf("%s/%s:%d", in, filepath.Base(frame.File), frame.Line)
+		case ours && !shared.MatchString(in), !ours && foreign(in):
+			file := in + "/" + filepath.Base(frame.File)
+			if _, known := sources.Load(file); !known {
+				sources.Store(file, frame.File)
+			}
+			return fmt.Sprintf("%s:%d", file, frame.Line)
 		case !more:
 			return ""
 		}
 	}
+}
+
+// foreign says whether a package is of another module, and neither the driver's nor
+// one of Go's own, whose paths have no dot in their first word. The module that is
+// tested may have none either.
+func foreign(in string) bool {
+	host, _, _ := strings.Cut(in, "/")
+	tested := testedModule()
+	return strings.Contains(host, ".") && !strings.HasPrefix(in, "github.com/redis/") ||
+		tested != "" && strings.HasPrefix(strings.TrimSuffix(in, "_test")+"/", tested+"/")
+}
+
+// testedModule is the path of the module that this program was built in.
+var testedModule = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	return info.Main.Path
+})
+
+// sources has the path on this machine of each file that a line has named.
+var sources sync.Map
+
+// Source is where a file of a lock's code is on this machine, by its name in a
+// timeline, such as "gold/lock.go".
+func Source(name string) (file string, ok bool) {
+	found, ok := sources.Load(name)
+	if ok {
+		file = found.(string)
+	}
+	return file, ok
 }
 
 // shared are the packages of this module whose lines are no lock's.

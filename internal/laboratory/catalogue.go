@@ -1,7 +1,6 @@
 package laboratory
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ type Rung struct {
 // Scenario is one of the catalogue of package scenarios.
 type Scenario struct {
 	Name       string   `json:"name"`
-	Story      string   `json:"story"`
+	Summary    string   `json:"summary"`
 	Invariants []string `json:"invariants"`
 }
 
@@ -56,9 +55,7 @@ func catalogue() *Catalogue {
 			strings.Join(strings.Fields(s.Summary), " "), s.Invariants})
 	}
 	for _, e := range exercise.All {
-		if !slices.ContainsFunc(e.Files, func(file string) bool {
-			return path.Ext(file) != ".lua"
-		}) {
+		if e.OnlyScripts() {
 			c.Exercises = append(c.Exercises, Exercise{e.Number, e.Rung, e.Task,
 				e.Scenarios})
 		}

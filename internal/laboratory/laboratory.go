@@ -20,7 +20,6 @@ import (
 	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
-	"github.com/lockladder/lockladder/internal/pages/play"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -133,7 +132,7 @@ func Ask(t *testing.T, q Question) Answer {
 	}
 	a.add(rung, results...)
 	if r := q.shown(results); r != nil {
-		run := play.Of(rung.Name, *r)
+		run := r.Recording(rung.Name)
 		if a.Run, err = run.JSON(); err != nil {
 			panic(err) // it has only what JSON has
 		}

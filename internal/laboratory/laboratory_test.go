@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/laboratory"
-	"github.com/lockladder/lockladder/internal/pages/play"
+	"github.com/lockladder/lockladder/internal/play"
 )
 
 func ask(t *testing.T, q laboratory.Question) (laboratory.Answer, play.Run) {
@@ -43,7 +43,7 @@ func TestARunThatNothingIsChangedInIsTheRecordedOne(t *testing.T) {
 	a, _ := ask(t, overrun)
 	require.Empty(t, a.Error)
 	recorded, err := os.ReadFile(filepath.Join("..", "..",
-		play.File("gold", "overrun_release", "foreign release")))
+		play.RunFile("gold", "overrun_release", "foreign release")))
 	require.NoError(t, err)
 	var want play.Run
 	require.NoError(t, json.Unmarshal(recorded, &want))

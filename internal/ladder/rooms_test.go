@@ -15,7 +15,7 @@ import (
 var mayImport = map[string]string{
 	"bench": "internal/benchmark internal/benchmark/command",
 	"docs": "docs/before internal/ladder/laddertest internal/pages " +
-		"internal/pages/generated internal/pages/parts lock scenarios",
+		"internal/pages/generated internal/pages/parts internal/play lock scenarios",
 	"docs/before":        "lock",
 	"docs/transactions":  "",
 	"internal/benchmark": "internal/benchmark/nodes internal/ladder lock",
@@ -51,33 +51,34 @@ var mayImport = map[string]string{
 	"internal/ladder/laddertest": "internal/collector internal/ladder lock scenarios",
 	"internal/ladder/mutate":     "internal/ladder",
 	"internal/laboratory": "internal/exercise internal/ladder internal/ladder/laddertest " +
-		"internal/pages/play lock scenarios",
+		"lock scenarios",
 	"internal/laboratory/wasm": "internal/laboratory",
 	"internal/mutants": "internal/ladder internal/ladder/laddertest " +
 		"internal/mutants/guard lock scenarios/explore",
 	"internal/mutants/guard":   "lock",
 	"internal/owners":          "internal/lab lock",
-	"internal/pages":           "internal/lab internal/pages/play scenarios",
+	"internal/pages":           "internal/lab internal/pages/levels internal/play scenarios",
 	"internal/pages/choosing":  "internal/benchmark internal/pages/results scenarios",
 	"internal/pages/generated": "",
 	"internal/pages/life":      "scenarios",
 	"internal/pages/parts": "internal/benchmark internal/exercise internal/ladder internal/ladder/laddertest " +
 		"internal/pages internal/pages/choosing " +
-		"internal/pages/generated internal/pages/life internal/pages/play " +
-		"internal/pages/results scenarios scenarios/explore",
-	"internal/pages/play":          "internal/lab/history scenarios scenarios/explore",
+		"internal/pages/generated internal/pages/levels internal/pages/life " +
+		"internal/pages/results internal/play scenarios scenarios/explore",
+	"internal/pages/levels":        "internal/play scenarios/explore",
 	"internal/pages/results":       "internal/pages/generated scenarios",
+	"internal/play":                "internal/lab/history",
 	"internal/process":             "",
 	"internal/servers":             "internal/process",
 	"internal/servers/serverstest": "internal/lab internal/process internal/servers",
 	"lock":                         "",
 	"scenarios": "internal/lab internal/lab/node internal/lab/order " +
-		"internal/process lock",
+		"internal/play internal/process lock",
 	"scenarios/check":        "internal/servers/serverstest lock scenarios scenarios/program",
 	"scenarios/program":      "internal/process lock scenarios",
 	"scenarios/program/rung": "internal/ladder scenarios/program",
 	"scenarios/explore": "internal/lab internal/lab/history internal/lab/node " +
-		"internal/lab/order internal/lab/wire lock",
+		"internal/lab/order internal/lab/wire internal/play lock",
 	"scenarios/soak": "internal/process internal/servers internal/servers/serverstest " +
 		"scenarios/soak/internal/judge scenarios/soak/internal/nemesis " +
 		"scenarios/soak/internal/run scenarios/soak/internal/rungs " +

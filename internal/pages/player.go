@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockladder/lockladder/internal/pages/play"
+	"github.com/lockladder/lockladder/internal/pages/levels"
+	"github.com/lockladder/lockladder/internal/play"
 )
 
 // diagram is a generated diagram of a run: the lock and the scenario, the Mermaid
@@ -27,7 +27,7 @@ func (s *Site) players(body string) (string, error) {
 	var failed error
 	body = diagram.ReplaceAllStringFunc(body, func(found string) string {
 		m := diagram.FindStringSubmatch(found)
-		player, err := s.player(play.File(m[1], m[2], m[4]), m[3])
+		player, err := s.player(play.RunFile(m[1], m[2], m[4]), m[3])
 		failed = errors.Join(failed, err)
 		return player
 	})
@@ -44,7 +44,7 @@ func (s *Site) player(file, still string) (string, error) {
 	}
 	texts, locks := []string{text}, []string{main.Lock}
 	for _, other := range main.Beside {
-		_, text, err := s.run(play.File(other, main.Scenario, main.Invariant))
+		_, text, err := s.run(play.RunFile(other, main.Scenario, main.Invariant))
 		if err != nil {
 			return "", err
 		}
@@ -130,28 +130,16 @@ func (s *Site) level(p *page) error {
 	if err != nil {
 		return err
 	}
-	lock := strings.TrimSuffix(strings.TrimPrefix(p.File, play.LevelDir+"/"), ".json")
+	lock := strings.TrimSuffix(strings.TrimPrefix(p.File, levels.Dir+"/"), ".json")
 	sources := map[string][]string{}
 	if err := s.sources(lock, sources); err != nil {
 		return err
 	}
-	var b strings.Builder
-	b.WriteString("<h1>Be the scheduler</h1>\n<div class=\"game\">\n" +
-		"<noscript>The game needs JavaScript.</noscript>\n")
-	data := func(class string, text []byte) {
-		fmt.Fprintf(&b, "<script type=\"application/json\" class=%q>%s</script>\n",
-			class, text)
+	var graph play.Graph
+	if err := json.Unmarshal(content, &graph); err != nil {
+		return fmt.Errorf("%s: %w", p.File, err)
 	}
-	data("graph", bytes.ReplaceAll(content, []byte("\n"), nil))
-	for class, v := range map[string]any{"levels": play.Levels, "sources": sources} {
-		text, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		data(class, text)
-	}
-	b.WriteString("</div>\n")
 	p.Title, p.Wide, p.Player, p.Game = "Be the scheduler", true, true, true
-	p.Body = template.HTML(b.String())
-	return nil
+	p.Body, err = game(p.Title, "", &graph, levels.All, sources)
+	return err
 }

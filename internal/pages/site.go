@@ -14,7 +14,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lockladder/lockladder/internal/pages/play"
+	"github.com/lockladder/lockladder/internal/pages/levels"
+	"github.com/lockladder/lockladder/internal/play"
 )
 
 //go:embed assets
@@ -38,7 +39,13 @@ type Site struct {
 	// Program makes the files that a browser needs for the laboratory, by their
 	// names: ProgramFile and what starts it. Nil: the site has no laboratory.
 	Program func(ctx context.Context) (map[string][]byte, error)
+
+	// Opened is a recording of a reader's own, at OpenedPath. Nil: there is none.
+	Opened *play.File
 }
+
+// OpenedPath is the address of what was opened.
+const OpenedPath = "/opened"
 
 // NewSite serves the module in that directory.
 func NewSite(root fs.FS) *Site { return &Site{root: root} }
@@ -74,6 +81,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Cache-Control", "max-age=3600")
 		http.ServeFileFS(w, r, assets, file)
+	case s.Opened != nil && "/"+file == OpenedPath:
+		s.opened(w)
 	case hidden(file):
 		s.missing(w, file)
 	default:
@@ -210,7 +219,7 @@ func (s *Site) fill(p *page) error {
 	if strings.HasPrefix(p.File, play.Dir+"/") {
 		return s.play(p)
 	}
-	if strings.HasPrefix(p.File, play.LevelDir+"/") {
+	if strings.HasPrefix(p.File, levels.Dir+"/") {
 		return s.level(p)
 	}
 	if !utf8.ValidString(text) {

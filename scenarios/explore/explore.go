@@ -231,6 +231,7 @@ type Walk struct {
 
 	bounds Bounds
 	graph  []*state
+	drawn  Graph // if it is recorded
 }
 
 // Schedules is how many schedules there are from the beginning to an end. When the
@@ -338,9 +339,27 @@ func (r Report) String() string {
 // fails the test only when it can't: when bounds make no sense, the lock can't be
 // built, panics, leaks, or does not do the same thing twice. What the schedules
 // break is in the report.
-func Run(t *testing.T, build lock.Build, bounds Bounds) Report {
+func Run(t *testing.T, build lock.Build, bounds Bounds, options ...Option) Report {
 	t.Helper()
-	report, err := explore(t, build, bounds, true, search)
+	var s settings
+	for _, set := range options {
+		set(&s)
+	}
+	how := search
+	if s.dir != "" {
+		how = func(r *run) (Walk, error) {
+			r.draws, r.beside = true, nil // only this world describes its states
+			walk, err := search(r)
+			if err == nil {
+				walk.drawn = walk.draw()
+			}
+			return walk, err
+		}
+	}
+	report, err := explore(t, build, bounds, true, how)
+	if err == nil && s.dir != "" {
+		err = s.record(t, report)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func Draw(t *testing.T, build lock.Build, bounds Bounds) [][]byte {
 			if err != nil {
 				return err
 			}
-			graphs = append(graphs, walk.draw())
+			graphs = append(graphs, walk.draw().lines())
 		}
 		return nil
 	})
@@ -137,7 +137,7 @@ func (r *run) ways() []Way {
 }
 
 // draw writes the graph down. States are numbered in the order of breadth.
-func (w Walk) draw() []byte {
+func (w Walk) draw() Graph {
 	numbers := map[*state]int{w.graph[0]: 0}
 	order := []*state{w.graph[0]}
 	for i := 0; i < len(order); i++ {
@@ -164,7 +164,7 @@ func (w Walk) draw() []byte {
 				Broken: invariants(e.broken)})
 		}
 	}
-	return g.lines()
+	return g
 }
 
 // invariants are the distinct invariants of breaches, in the order of Invariants.

@@ -1,8 +1,9 @@
 package explore_test
 
 import (
-	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/pages/generated"
-	"github.com/lockladder/lockladder/internal/pages/play"
+	"github.com/lockladder/lockladder/internal/pages/levels"
+	"github.com/lockladder/lockladder/internal/play"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
@@ -31,7 +33,7 @@ func standardOnce(t *testing.T, name string) row {
 // explorer's.
 func TestLevels(t *testing.T) {
 	var locks []string
-	for _, level := range play.Levels {
+	for _, level := range levels.All {
 		if !slices.Contains(locks, level.Lock) {
 			locks = append(locks, level.Lock)
 		}
@@ -43,15 +45,19 @@ func TestLevels(t *testing.T) {
 				t.Skip("with -short only the levels of bronze and gold are drawn")
 			}
 			t.Parallel()
-			report := explore.Run(t, r.rung.Build, r.bounds)
-			var drawn explore.Graph
-			require.NoError(t, json.Unmarshal(explore.Draw(t, r.rung.Build,
-				r.bounds)[0], &drawn))
-			graph := play.Draw(name, r.bounds.Nodes, drawn, report)
+			dir := t.TempDir()
+			explore.Run(t, r.rung.Build, r.bounds, explore.Record(dir))
+			recorded, err := os.Open(filepath.Join(dir, "once.json"))
+			require.NoError(t, err)
+			defer recorded.Close()
+			read, err := play.Read(recorded)
+			require.NoError(t, err)
+			graph := read.Graph
+			graph.Lock = name
 			solve(t, r, graph)
 			text, err := graph.JSON()
 			require.NoError(t, err)
-			file := strings.TrimPrefix(play.LevelFile(name), "docs/")
+			file := strings.TrimPrefix(levels.File(name), "docs/")
 			if generated.Deliver(t, file, "", text) {
 				return
 			}
@@ -93,7 +99,7 @@ func solve(t *testing.T, r row, g *play.Graph) {
 		replayed := explore.Replay(t, r.rung.Build, r.bounds, goal.Schedule)
 		assert.True(t, slices.ContainsFunc(replayed.Broken, func(b explore.Breach,
 		) bool {
-			return b.Invariant == goal.Invariant
+			return string(b.Invariant) == goal.Invariant
 		}), fmt.Sprint(goal))
 	}
 }

@@ -26,7 +26,18 @@ var page = template.Must(template.New("page").Parse(source))
 
 // Write writes the page.
 func Write(r benchmark.Report, w io.Writer) error {
+	var pictures []template.HTML
+	for _, p := range Pictures {
+		var b strings.Builder
+		if err := p.Draw(r, &b); err != nil {
+			return err
+		}
+		if b.Len() > 0 {
+			pictures = append(pictures, template.HTML(b.String()))
+		}
+	}
 	err := page.Execute(w, map[string]any{
+		"Pictures": pictures,
 		"Script":   template.JS(echarts),
 		"Facts":    facts(r.Env),
 		"Sections": sections(r),

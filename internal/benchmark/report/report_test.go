@@ -56,6 +56,7 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 	// is fetched from there.
 	_, body, found := strings.Cut(page, "</script>")
 	require.True(t, found)
+	body = strings.ReplaceAll(body, ` xmlns="http://www.w3.org/2000/svg"`, "")
 	assert.NotContains(t, body, "://")
 	assert.NotRegexp(t, `<(script|img|link|iframe)[^>]*(src|href)=`, body)
 }
@@ -106,6 +107,80 @@ func TestThePictureIsDrawnFromTheCommittedRun(t *testing.T) {
 	var want bytes.Buffer
 	require.NoError(t, report.Picture(committed(t), &want))
 	generated.Compare(t, "benchmark.svg", "", want.String())
+}
+
+func TestThePicturesAreDrawnFromTheCommittedRun(t *testing.T) {
+	for _, p := range report.Pictures {
+		var want bytes.Buffer
+		require.NoError(t, p.Draw(committed(t), &want))
+		require.NotEmpty(t, want.String(), p.Name)
+		generated.Compare(t, "benchmark-"+p.Name+".svg", "", want.String())
+	}
+}
+
+// pictures are those of a report, by their names.
+func pictures(t *testing.T, r benchmark.Report) map[string]string {
+	t.Helper()
+	drawn := map[string]string{}
+	for _, p := range report.Pictures {
+		var b strings.Builder
+		require.NoError(t, p.Draw(r, &b))
+		drawn[p.Name] = b.String()
+	}
+	return drawn
+}
+
+func TestAPictureNamesItsUnitAndItsMachine(t *testing.T) {
+	for name, unit := range map[string]string{"throughput": "acquisitions/s",
+		"waits": "ms", "growth": "commands"} {
+		picture := pictures(t, run())[name]
+		assert.Regexp(t, "A &lt;fast&gt; one, logarithmic; "+unit+"<", picture)
+		assert.Contains(t, picture, ">gold</text>")
+	}
+}
+
+func TestARowThatCantBeComparedIsMarked(t *testing.T) {
+	r := run()
+	for name, picture := range pictures(t, r) {
+		assert.NotContains(t, picture, "✗", name)
+	}
+	for i := range r.Rows {
+		r.Rows[i].PollMs = 100
+		switch r.Rows[i].Rung {
+		case "gold":
+			r.Rows[i].LostUpdates = 3
+		case "redlock":
+			r.Rows[i].PollMs = 1000
+		}
+	}
+	for name, picture := range pictures(t, r) {
+		assert.Contains(t, picture, `fill="#b3261e">gold ✗</text>`, name)
+		assert.Contains(t, picture, ">✗ loses updates: fast and wrong</text>", name)
+		assert.Contains(t, picture, ">redlock †</text>", name)
+		assert.Contains(t, picture, "† with 100 clients, its clients pause for up to 1s,"+
+			" the others' for up to 100ms</text>", name)
+	}
+}
+
+func TestThePageOpensWithThePicturesAndFoldsItsTables(t *testing.T) {
+	r := run()
+	page := written(t, r)
+	last := 0
+	for _, picture := range pictures(t, r) {
+		at := strings.Index(page, picture)
+		require.Positive(t, at)
+		last = max(last, at)
+	}
+	assert.Less(t, last, strings.Index(page, "<table>"))
+	assert.NotContains(t, page, "<details open")
+}
+
+func TestWithOneNumberOfClientsNothingGrows(t *testing.T) {
+	r := run()
+	r.Rows = r.Rows[:3]
+	drawn := pictures(t, r)
+	assert.Empty(t, drawn["growth"])
+	assert.NotEmpty(t, drawn["throughput"])
 }
 
 func TestTheCommittedRunNamesItsEnvironment(t *testing.T) {

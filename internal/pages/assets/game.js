@@ -22,6 +22,8 @@
     this.levels = JSON.parse(element.querySelector('script.levels').textContent);
     this.sources = JSON.parse(element.querySelector('script.sources').textContent);
     this.near = {};
+    this.own = 'own' in element.dataset; // a reader's lock, which is not on the ladder
+    this.done = {};
     this.build();
     this.read();
     window.addEventListener('hashchange', function () { game.read(); });
@@ -181,7 +183,7 @@
     this.element.append(html('div', { 'class': 'panel' }, [this.title, this.ask,
       this.verdict, this.choices, html('div', { 'class': 'controls' }, [this.undo,
         this.again, this.hint, this.claim, this.advice]), this.view.element,
-      html('p', {}, ['In a terminal: ', this.command]),
+      html('p', {}, [this.own ? 'In a test: ' : 'In a terminal: ', this.command]),
       html('p', {}, ['A schedule from a terminal: ', this.paste]),
       html('details', {}, [html('summary', {}, ['All levels']), this.list])]));
     this.element.addEventListener('keydown', function (e) {
@@ -285,8 +287,10 @@
       game.view.facts.append(html('div', { 'class': 'fact' }, [html('span',
         { 'class': 'label' }, [name]), game.does(state, i)]));
     });
-    this.command.textContent = 'go test ./scenarios/explore -run Replay -rung ' + g.lock +
-      " -schedule '" + (this.path.length ? this.schedule() : g.program + ': …') + "' -v";
+    var path = this.path.length ? this.schedule() : g.program + ': …';
+    this.command.textContent = this.own ? 'explore.Replay(t, build, bounds, "' + path + '")' :
+      'go test ./scenarios/explore -run Replay -rung ' + g.lock +
+      " -schedule '" + path + "' -v";
     this.choices.replaceChildren.apply(this.choices, this.edges(state).map(function (e) {
       var b = html('button', { type: 'button', 'data-action': e.action }, [
         html('code', {}, [e.action]), ' ' + game.offer(state, e.action)]);
@@ -334,6 +338,7 @@
       'That was the last level.';
   };
   Game.prototype.address = function (level) {
+    if (this.own) { return '#level=' + level.invariant.replace(/ /g, '-'); }
     var up = this.graph.lock.split('/').map(function () { return ''; }).slice(1);
     return up.map(function () { return '../'; }).join('') + level.lock +
       (/\.html$/.test(location.pathname) ? '.html' : '.json') + '#level=' +
@@ -344,6 +349,11 @@
     if (goal.schedule) {
       this.advice.textContent = 'It can be broken: ' + goal.failing + ' of ' +
         this.graph.schedules + ' schedules do.';
+      return;
+    }
+    if (this.graph.stopped) {
+      this.advice.textContent = 'Nobody knows: the explorer stopped after ' +
+        this.graph.states.length + ' states and has broken it in none of them.';
       return;
     }
     this.verdict.replaceChildren(html('strong', { 'class': 'proved' },
@@ -375,11 +385,13 @@
     });
   };
   Game.prototype.progress = function () {
+    if (this.own) { return this.done; }
     try { return JSON.parse(localStorage.getItem(STORE)) || {}; } catch (e) { return {}; }
   };
   Game.prototype.save = function (level, steps) {
     var done = this.progress(), key = level.lock + ' ' + level.invariant;
     if (done[key] === undefined || steps < done[key]) { done[key] = steps; }
+    if (this.own) { return; }
     try { localStorage.setItem(STORE, JSON.stringify(done)); } catch (e) { /* no storage */ }
   };
   Game.prototype.shows = function () {

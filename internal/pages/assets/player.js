@@ -431,6 +431,8 @@
         own[file] = player.sources[file];
       }
     });
+    // A reader's own lock has its code with it, and that is of other directories.
+    if (Object.keys(own).length === 0) { own = this.sources; }
     return new View(run, own, function (view, row) {
       if (row.folded) {
         player.expand(true, row.from);

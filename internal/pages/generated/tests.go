@@ -31,7 +31,10 @@ var Tests = []Test{
 		Args: "./internal/benchmark/costs -whole"},
 	{Name: "costs", Page: "choosing.md", Parts: []string{"processes"},
 		Args: "./internal/benchmark/costs -whole"},
-	{Name: "picture", Page: "benchmark.svg", Args: "./internal/benchmark/report"},
+	{Name: "picture", Page: "benchmark.svg", Args: pictures},
+	{Name: "picture", Page: "benchmark-throughput.svg", Args: pictures},
+	{Name: "picture", Page: "benchmark-waits.svg", Args: pictures},
+	{Name: "picture", Page: "benchmark-growth.svg", Args: pictures},
 	{Name: "cache", Page: "cache.md", Parts: []string{"mutex", "locks"},
 		Args: "./internal/jobs/cache"},
 	{Name: "explorer", Page: "explorer.md", Parts: []string{"report", "timeline",
@@ -63,6 +66,8 @@ var Tests = []Test{
 	{Name: "scheduled", Page: "scheduled.md", Parts: []string{"rungs"},
 		Args: "./internal/jobs/schedule"},
 }
+
+const pictures = "./internal/benchmark/report"
 
 const levels = "./scenarios/explore -run Levels"
 

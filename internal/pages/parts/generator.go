@@ -15,8 +15,8 @@ import (
 	"github.com/lockladder/lockladder/internal/pages/choosing"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/internal/pages/life"
-	"github.com/lockladder/lockladder/internal/pages/play"
 	"github.com/lockladder/lockladder/internal/pages/results"
+	"github.com/lockladder/lockladder/internal/play"
 	"github.com/lockladder/lockladder/scenarios"
 )
 

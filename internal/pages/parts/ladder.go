@@ -111,10 +111,15 @@ func exerciseTask(_ *Generator, number string) (string, error) {
 	for _, file := range e.Files {
 		files = append(files, fmt.Sprintf("[%s](%s)", file, file))
 	}
+	laboratory := ""
+	if e.OnlyScripts() {
+		laboratory = fmt.Sprintf("- It changes only Lua, so you can also solve it in"+
+			" [the laboratory](../../lab.md#rung=exercise+%s).\n", e.Number)
+	}
 	return fmt.Sprintf("- The flaw: *%s*.\n- The task: %s.\n- The files that the"+
-		" solution changes: %s.\n- The scenarios: %s.\n\n```console\n"+
+		" solution changes: %s.\n- The scenarios: %s.\n%s\n```console\n"+
 		"$ go test ./docs/exercises/%s -tags exercise\n```\n", e.Flaw, e.Task,
-		strings.Join(files, ", "), checked, e.Number), nil
+		strings.Join(files, ", "), checked, laboratory, e.Number), nil
 }
 
 // exerciseWalk says how an exercise ends: with the explorer.

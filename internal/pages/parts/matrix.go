@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/pages/play"
 	"github.com/lockladder/lockladder/internal/pages/results"
+	"github.com/lockladder/lockladder/internal/play"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -76,7 +76,7 @@ func (g *Generator) columns(shown func(rung string) bool) []results.Lock {
 		if shown(lock.Name) {
 			rung := lock.Name
 			lock.Run = func(scenario, invariant string) string {
-				return strings.TrimPrefix(play.File(rung, scenario, invariant),
+				return strings.TrimPrefix(play.RunFile(rung, scenario, invariant),
 					"docs/")
 			}
 			lock.Name = path.Base(rung)

@@ -51,7 +51,7 @@ var registry = []part{
 	{"docs/README.md", "writers", text(writers)},
 	{"docs/exercises/README.md", "exercises", text(exerciseTable)},
 
-	{"docs/levels.md", "levels", text(levels)},
+	{"docs/levels.md", "levels", text(levelList)},
 	{"docs/benchmark.md", "measured", (*Generator).measuredTable},
 
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},

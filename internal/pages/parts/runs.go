@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/pages/play"
+	"github.com/lockladder/lockladder/internal/pages/levels"
+	"github.com/lockladder/lockladder/internal/play"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -18,8 +19,8 @@ import (
 func (g *Generator) runs() (map[string]string, error) {
 	files := map[string]string{}
 	keep := func(lock string, r scenarios.Result, beside ...string) error {
-		text, err := play.Of(lock, r, beside...).JSON()
-		files[play.File(lock, r.Scenario, r.Invariant)] = text
+		text, err := r.Recording(lock, beside...).JSON()
+		files[play.RunFile(lock, r.Scenario, r.Invariant)] = text
 		return err
 	}
 	for _, e := range g.others {
@@ -48,12 +49,12 @@ func (g *Generator) runs() (map[string]string, error) {
 	return files, nil
 }
 
-// levels lists the levels, with their addresses on the site.
-func levels(*Generator) string {
+// levelList lists the levels, with their addresses on the site.
+func levelList(*Generator) string {
 	var b strings.Builder
-	for i, l := range play.Levels {
+	for i, l := range levels.All {
 		fmt.Fprintf(&b, "%d. [%s](%s#level=%s): %s. %s\n", i+1, l.Title,
-			strings.TrimPrefix(play.LevelFile(l.Lock), "docs/"),
+			strings.TrimPrefix(levels.File(l.Lock), "docs/"),
 			strings.ReplaceAll(string(l.Invariant), " ", "-"), l.Lock, l.Ask)
 	}
 	return b.String()

@@ -2,9 +2,6 @@ package play_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
-	"github.com/lockladder/lockladder/internal/pages/play"
+	"github.com/lockladder/lockladder/internal/play"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -33,7 +30,7 @@ func broken() scenarios.Result {
 }
 
 func TestARunIsReadAsItWasWritten(t *testing.T) {
-	run := play.Of("gold", broken(), "silver")
+	run := broken().Recording("gold", "silver")
 	text, err := run.JSON()
 	require.NoError(t, err)
 	var read play.Run
@@ -42,7 +39,7 @@ func TestARunIsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestARunEndsWithItsBreak(t *testing.T) {
-	run := play.Of("gold", broken())
+	run := broken().Recording("gold")
 	assert.Len(t, run.Entries, 2)
 	assert.Equal(t, []string{"A", "B"}, run.Clients, "C comes after the break")
 	assert.Equal(t, 2, run.Nodes)
@@ -50,7 +47,7 @@ func TestARunEndsWithItsBreak(t *testing.T) {
 }
 
 func TestAnEntryNamesItsTextItsLineAndItsState(t *testing.T) {
-	run := play.Of("gold", broken())
+	run := broken().Recording("gold")
 	set, waits := run.Entries[0], run.Entries[1]
 	assert.Equal(t, `SET "a\"`, run.Texts[set.Text])
 	assert.Equal(t, "gold/lock.go:36", run.Lines[set.Line])
@@ -64,25 +61,8 @@ func TestAnEntryNamesItsTextItsLineAndItsState(t *testing.T) {
 }
 
 func TestATextAStateAndAnEntryHaveALineEach(t *testing.T) {
-	text, err := play.Of("gold", broken()).JSON()
+	text, err := broken().Recording("gold").JSON()
 	require.NoError(t, err)
 	assert.Contains(t, strings.Split(text, "\n"), `"SET \"a\\\"",`)
 	assert.Contains(t, text, "\n[3000,0,-1,")
-}
-
-// Every level has a graph, in which the explorer has judged its invariant.
-func TestEveryLevelCanBePlayed(t *testing.T) {
-	for _, level := range play.Levels {
-		t.Run(level.String(), func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join("../../..",
-				play.LevelFile(level.Lock)))
-			require.NoError(t, err)
-			var graph play.Graph
-			require.NoError(t, json.Unmarshal(text, &graph))
-			assert.True(t, slices.ContainsFunc(graph.Goals, func(g play.Goal) bool {
-				return g.Invariant == level.Invariant
-			}))
-			assert.NotEmpty(t, level.Ask)
-		})
-	}
 }

@@ -1,6 +1,7 @@
-// Package play writes the recorded run of a scenario as the site's player reads
-// it: who did what when, from which line of the lock's code, and what the nodes and
-// the storage had then.
+// Package play is the format of what the site plays: the recorded run of a scenario,
+// with who did what when, from which line of the lock's code, and what the nodes and
+// the storage had then; and the state graph of a lock. Packages scenarios and explore
+// write it, and a File carries one of them with the code of the lock.
 //
 // A run is JSON with tables, because most entries of a run repeat what another one
 // has: an entry names a text, a line and a state by its index.
@@ -16,17 +17,20 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
-	"github.com/lockladder/lockladder/scenarios"
 )
 
-// Dir is where the runs are, below the module.
+// Dir is where the runs of the site are, below the module.
 const Dir = "docs/runs"
 
-// File is the file of a lock's run, below the module. A scenario may have a run for
+// RunFile is the file of a lock's run on the site, below the module.
+func RunFile(lock, scenario, invariant string) string {
+	return path.Join(Dir, lock, Name(scenario, invariant))
+}
+
+// Name is that of a run's file in a lock's directory. A scenario may have a run for
 // each of its invariants.
-func File(lock, scenario, invariant string) string {
-	return path.Join(Dir, lock, scenario,
-		strings.ReplaceAll(invariant, " ", "-")+".json")
+func Name(scenario, invariant string) string {
+	return path.Join(scenario, strings.ReplaceAll(invariant, " ", "-")+".json")
 }
 
 // Run is one run. Times are microseconds since the scenario began.
@@ -83,20 +87,11 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 		e.Text, e.Reply, e.Sent, e.Back, e.Line, e.State), nil
 }
 
-// Of is a lock's run of a scenario, and the locks to show beside it. Of what was recorded after a break it keeps
-// nothing.
-func Of(lock string, r scenarios.Result, beside ...string) *Run {
-	run := &Run{Lock: lock, Scenario: r.Scenario, Invariant: r.Invariant, Beside: beside,
-		Verdict: string(r.Verdict), Event: r.Event, Broken: r.BrokenAt,
-		Texts: []string{""}, Lines: []string{""}}
-	for _, s := range scenarios.Catalogue {
-		if s.Name == r.Scenario {
-			run.Summary = s.Summary
-		}
-	}
-	entries := r.Sequence
-	if r.BrokenAt >= 0 {
-		entries = entries[:r.BrokenAt+1]
+// Fill gives a run its entries, and the tables that they name. Of what was recorded
+// after the break it keeps nothing.
+func (run *Run) Fill(entries []*history.Entry) {
+	if run.Broken >= 0 {
+		entries = entries[:run.Broken+1]
 	}
 	for _, e := range entries {
 		if e.Client != "" && !slices.Contains(run.Clients, e.Client) {
@@ -105,47 +100,24 @@ func Of(lock string, r scenarios.Result, beside ...string) *Run {
 		run.Nodes = max(run.Nodes, e.Node+1)
 	}
 	slices.Sort(run.Clients)
-	texts, lines, states := map[string]int{"": 0}, map[string]int{"": 0},
-		map[string]int{}
+	texts, lines, states := NewTexts(), NewTexts(), &States{}
 	for _, e := range entries {
 		entry := Entry{At: e.At.Microseconds(), Node: e.Node,
 			Client: slices.Index(run.Clients, e.Client),
-			Text:   index(texts, &run.Texts, e.Text),
-			Reply:  index(texts, &run.Texts, e.Reply),
-			Back:   e.Back.Microseconds(), Line: index(lines, &run.Lines, e.Line)}
+			Text:   texts.Index(e.Text), Reply: texts.Index(e.Reply),
+			Back: e.Back.Microseconds(), Line: lines.Index(e.Line),
+			State: states.Index(StateAt(e))}
 		entry.Sent = entry.At
 		if e.Sent > 0 {
 			entry.Sent = e.Sent.Microseconds()
 		}
-		state := stateAt(e)
-		key, err := json.Marshal(state)
-		if err != nil {
-			panic(err) // it has only what JSON has
-		}
-		at, known := states[string(key)]
-		if !known {
-			at = len(run.States)
-			states[string(key)] = at
-			run.States = append(run.States, state)
-		}
-		entry.State = at
 		run.Entries = append(run.Entries, entry)
 	}
-	return run
+	run.Texts, run.Lines, run.States = texts.All, lines.All, states.All
 }
 
-// index is where a text is in a table; it is added if it is new.
-func index(known map[string]int, table *[]string, text string) int {
-	i, ok := known[text]
-	if !ok {
-		i = len(*table)
-		known[text] = i
-		*table = append(*table, text)
-	}
-	return i
-}
-
-func stateAt(e *history.Entry) State {
+// StateAt is the state at an entry.
+func StateAt(e *history.Entry) State {
 	s := State{Owner: e.Owner, Inside: e.Inside}
 	for _, l := range e.Leases {
 		// The servers' clock has milliseconds; a finer end would be a state of its
@@ -157,6 +129,26 @@ func stateAt(e *history.Entry) State {
 		s.Value, s.Token = &e.Stored.Value, e.Stored.Token
 	}
 	return s
+}
+
+// wrong says what a run has that can't be, or "".
+func (run *Run) wrong() string {
+	within := func(i, n int) bool { return i >= 0 && i < n }
+	if len(run.Entries) == 0 {
+		return "the run has no entries"
+	}
+	for _, e := range run.Entries {
+		if !within(e.Text, len(run.Texts)) || !within(e.Reply, len(run.Texts)) ||
+			!within(e.Line, len(run.Lines)) || !within(e.State, len(run.States)) ||
+			e.Client < -1 || e.Client >= len(run.Clients) ||
+			e.Node < -1 || e.Node >= max(run.Nodes, 1) {
+			return "an entry of the run names what the run hasn't"
+		}
+	}
+	if run.Broken >= len(run.Entries) {
+		return "the run has not the entry that broke its invariant"
+	}
+	return ""
 }
 
 // UnmarshalJSON is the reverse.
@@ -178,12 +170,13 @@ func (r *Run) JSON() (string, error) {
 		return "", err
 	}
 	var b bytes.Buffer
-	inLines(&b, compact)
+	inLines(&b, compact, 2)
 	return b.String(), nil
 }
 
-// inLines writes JSON with a line for each element of the tables in it.
-func inLines(b *bytes.Buffer, compact []byte) {
+// inLines writes JSON with a line for each element of the tables in it, which are so
+// deep.
+func inLines(b *bytes.Buffer, compact []byte, deep int) {
 	depth, quoted, escaped := 0, false, false
 	for _, c := range compact {
 		switch {
@@ -198,7 +191,7 @@ func inLines(b *bytes.Buffer, compact []byte) {
 			depth--
 		}
 		b.WriteByte(c)
-		if !quoted && c == ',' && depth <= 2 {
+		if !quoted && c == ',' && depth <= deep {
 			b.WriteByte('\n')
 		}
 	}

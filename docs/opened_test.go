@@ -1,0 +1,138 @@
+//go:build chromium
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/scenarios/explore"
+)
+
+// ownLock is a lock that is not on the ladder. It frees whatever lock is there.
+type ownLock struct {
+	rdb redis.UniversalClient
+	env scenarios.Env
+}
+
+func (l ownLock) TryLock(ctx context.Context) (bool, error) {
+	return l.rdb.SetNX(ctx, l.env.Key, "mine", l.env.TTL).Result()
+}
+
+func (l ownLock) Lock(ctx context.Context) error {
+	for {
+		granted, err := l.TryLock(ctx)
+		if granted || err != nil {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func (l ownLock) Unlock(ctx context.Context) error {
+	return l.rdb.Del(ctx, l.env.Key).Err()
+}
+
+// opens serves a recording and opens it in a browser.
+func opens(t *testing.T, file string) *stage {
+	t.Helper()
+	recorded, err := recording(file)
+	require.NoError(t, err)
+	served := pages.NewSite(root)
+	served.Opened = recorded
+	site := httptest.NewServer(served)
+	t.Cleanup(site.Close)
+	s := &stage{t, browser(t), site.URL, &complaints{}}
+	require.NoError(t, s.c.listen(s.ctx, site.URL))
+	return s
+}
+
+// A run of a lock that is not on the ladder is played beside its own code.
+func TestARunOfAnOwnLockIsPlayed(t *testing.T) {
+	dir := t.TempDir()
+	build := func(env scenarios.Env) (scenarios.Lock, error) {
+		return ownLock{env.Nodes[0], env}, nil
+	}
+	t.Run("mine", func(t *testing.T) {
+		scenarios.Run(t, build, scenarios.Record(dir), scenarios.Only("overrun_release"),
+			scenarios.WithoutFeatures(scenarios.Renewal), scenarios.Flaws(
+				scenarios.Flaw{Scenario: "overrun_release",
+					Invariant: scenarios.ForeignRelease},
+				scenarios.Flaw{Scenario: "overrun_release",
+					Invariant: scenarios.TwoHolders}))
+	})
+	s := opens(t, filepath.Join(dir, "overrun_release", "foreign-release.json"))
+	begin := s.open("opened")
+	assert.Contains(t, begin.Status, "A: SET lock:stock mine EX 10 NX → OK")
+	assert.Contains(t, begin.Marks, "l.rdb.SetNX(ctx, l.env.Key", "its code is there")
+	end := s.clicks("to the end")
+	assert.Contains(t, end.Status, "✗ foreign release")
+	assert.Contains(t, end.Marks, "l.rdb.Del(ctx, l.env.Key)")
+	assert.Contains(t, end.Views, t.Name())
+	assert.Equal(t, end.At, s.open("opened"+end.Hash).At, "a position can be shared")
+	for _, theme := range []string{"light", "dark"} {
+		require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(390, 800),
+			do(chromedp.Evaluate[any]("document.documentElement.dataset.theme = '"+theme+
+				"'"))))
+		assert.LessOrEqual(t, s.sees().Wide, 0, "the page is wider than the screen")
+	}
+}
+
+// A graph of such a lock is a level for each invariant, and what is done there
+// leaves the reader's progress on the ladder alone.
+func TestAGraphOfAnOwnLockIsALevel(t *testing.T) {
+	dir := t.TempDir()
+	build := func(env scenarios.Env) (scenarios.Lock, error) {
+		return ownLock{env.Nodes[0], env}, nil
+	}
+	bounds := explore.Bounds{Expiries: 1, Programs: []explore.Program{explore.Once}}
+	report := explore.Run(t, build, bounds, explore.Record(dir))
+	best, found := report.Failure(explore.ForeignRelease)
+	require.True(t, found)
+	s := opens(t, filepath.Join(dir, "once.json"))
+	at := func(hash url.Values) gamed {
+		require.NoError(t, chromedp.Do(s.ctx, chromedp.Navigate("about:blank"),
+			chromedp.Navigate(s.site+"/opened#"+hash.Encode()), ready()))
+		return s.game("")
+	}
+	won := at(url.Values{"level": {"foreign-release"}, "s": {best.Schedule}})
+	assert.Equal(t, "won", won.State)
+	assert.Contains(t, won.Verdict, fmt.Sprintf("in %d actions", best.Steps))
+	assert.Equal(t, `explore.Replay(t, build, bounds, "`+best.Schedule+`")`, won.Command)
+	assert.Equal(t, 1, won.Solved)
+	next := s.game("g.querySelector('.verdict a').click()")
+	assert.Contains(t, next.Title, "Foreign renewal")
+	assert.Contains(t, s.presses("claim").Verdict, "✓ proved: 0 of ")
+	stored, err := chromedp.Run(s.ctx, chromedp.Evaluate[int](`localStorage.length`))
+	require.NoError(t, err)
+	assert.Zero(t, stored)
+	assert.LessOrEqual(t, next.Wide, 0)
+}
+
+// What was not walked to its end is no proof.
+func TestAWalkThatWasStoppedProvesNothing(t *testing.T) {
+	dir := t.TempDir()
+	build := func(env scenarios.Env) (scenarios.Lock, error) {
+		return ownLock{env.Nodes[0], env}, nil
+	}
+	explore.Run(t, build, explore.Bounds{Expiries: 1, States: 20,
+		Programs: []explore.Program{explore.Once}}, explore.Record(dir))
+	s := opens(t, filepath.Join(dir, "once.json"))
+	require.NoError(t, chromedp.Do(s.ctx, chromedp.Navigate(
+		s.site+"/opened#level=orphaned"), ready()))
+	claimed := s.presses("claim")
+	assert.NotContains(t, claimed.Verdict, "proved")
+	assert.Contains(t, claimed.Advice, "the explorer stopped after")
+}
