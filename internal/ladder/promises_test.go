@@ -122,12 +122,24 @@ func TestASecondGoroutineIsToldThatTheHandleIsBusy(t *testing.T) {
 		p.b.At(time.Second).Section(time.Second)
 		p.Owner("C").At(2 * time.Second).Does(func() {
 			ctx := p.Context()
-			_, err := p.b.Lock.TryLock(ctx)
+			granted, err := p.b.Lock.TryLock(ctx)
+			assert.False(p.t, granted)
 			assert.ErrorIs(p.t, err, lock.ErrBusy)
 			assert.ErrorIs(p.t, p.b.Lock.Lock(ctx), lock.ErrBusy)
 			assert.ErrorIs(p.t, p.b.Lock.Unlock(ctx), lock.ErrBusy)
 		})
 		p.Serves("A", "B") // it is not disturbed
+	})
+}
+
+func TestASecondGoroutineIsToldThatAnAttemptIsUnderWay(t *testing.T) {
+	promised(t, reentrant, func(p *promise) {
+		p.b.Suffers(lab.Fault{AnswerAfter: time.Second}).Tries(true)
+		p.Owner("C").At(500 * time.Millisecond).Does(func() {
+			granted, err := p.b.Lock.TryLock(p.Context())
+			assert.False(p.t, granted)
+			assert.ErrorIs(p.t, err, lock.ErrBusy)
+		})
 	})
 }
 
