@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+var onRedis = serverstest.Flag()
+
+// atOnce is how many rungs are checked at the same time. A check mostly waits.
+const atOnce = 4
+
+// unsaid are the scenarios that the protocol can't run as they are: it has no word
+// for a lease that is in the key's value, and a program has the machine's clock.
+var unsaid = map[string][]string{
+	"silver/timestamp": {"client_clock_skew", "unlock_expired", "lease_length"},
+}
+
+// The rungs are programs here, as a lock in another language is, and get the
+// verdicts that they have in virtual time: this is the test of the protocol.
+func TestEveryRungBreaksTheSameThroughTheProtocol(t *testing.T) {
+	if *onRedis != serverstest.Auto {
+		t.Skip("it starts servers, which is asked for with -redis auto")
+	}
+	dir := t.TempDir()
+	check, rung := filepath.Join(dir, "check"), filepath.Join(dir, "rung")
+	for file, command := range map[string]string{check: ".", rung: "../program/rung"} {
+		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", file,
+			command).CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	room := semaphore.NewWeighted(atOnce)
+	for _, r := range ladder.Rungs {
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			var virtual scenarios.Report
+			t.Run("in virtual time", func(t *testing.T) {
+				virtual = laddertest.Scenarios(t, r.Name, false)
+			})
+			require.NoError(t, room.Acquire(t.Context(), 1))
+			defer room.Release(1)
+			run := func(more ...string) scenarios.Report {
+				return checked(t, check, append(more, "--", rung, r.Name)...)
+			}
+			report := run()
+			require.NotEmpty(t, report)
+			report = slices.DeleteFunc(report, func(one scenarios.Result) bool {
+				return slices.Contains(unsaid[r.Name], one.Scenario) ||
+					// A program whose lock has no Lost doesn't offer notices.
+					!r.Renews && one.Verdict == scenarios.NotOffered
+			})
+			laddertest.SameVerdicts(t, report, virtual,
+				func(scenario string) scenarios.Report {
+					return run("-run", "^"+scenario+"$")
+				})
+		})
+	}
+}
+
+// checked runs the command and returns its results. No flaw is declared, so the
+// command is content only with a scenario that holds.
+func checked(t *testing.T, check string, args ...string) (report scenarios.Report) {
+	cmd := exec.CommandContext(t.Context(), check,
+		append([]string{"-redis", serverstest.Auto, "-json"}, args...)...)
+	var diagnosis bytes.Buffer
+	cmd.Stderr = &diagnosis
+	out, err := cmd.Output()
+	if code := cmd.ProcessState.ExitCode(); code != asDeclared && code != otherwise {
+		t.Fatal(err, diagnosis.String())
+	}
+	var all struct {
+		Results []struct {
+			Scenario, Invariant, Timeline string
+			Verdict                       scenarios.Verdict
+		}
+		NoVerdict []string `json:"no_verdict"`
+	}
+	require.NoError(t, json.Unmarshal(out, &all))
+	assert.Empty(t, all.NoVerdict)
+	for _, r := range all.Results {
+		report = append(report, scenarios.Result{Scenario: r.Scenario,
+			Invariant: r.Invariant, Verdict: r.Verdict, Timeline: r.Timeline})
+	}
+	return report
+}
