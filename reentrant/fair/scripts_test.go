@@ -24,7 +24,7 @@ type server struct {
 }
 
 func serve(t *testing.T) *server {
-	s := &server{t: t, mini: miniredis.RunT(t), now: time.UnixMilli(1_000_000)}
+	s := &server{t: t, mini: miniredis.RunT(t), now: time.UnixMilli(1_000_500)}
 	s.rdb = redis.NewClient(&redis.Options{Addr: s.mini.Addr()})
 	s.told = s.rdb.Subscribe(t.Context(), "{stock}:turn")
 	_, err := s.told.Receive(t.Context()) // it is confirmed
@@ -105,15 +105,15 @@ func TestTheServerQueuesInTheOrderOfArrival(t *testing.T) {
 	s.waits("b", "c", "d")
 	s.waits("e", "f")
 	assert.Equal(t, []string{"b", "c", "d", "e", "f"}, s.queue())
-	assert.Equal(t, map[string]string{"b": "1020000 200", "c": "1020000 200",
-		"d": "1020000 200", "e": "1020000 200", "f": "1020000 200"}, s.waiters(),
+	assert.Equal(t, map[string]string{"b": "1020500 200", "c": "1020500 200",
+		"d": "1020500 200", "e": "1020500 200", "f": "1020500 200"}, s.waiters(),
 		"alive for two leases")
 
 	s.pass(time.Second)
 	s.waits("d", "b")
 	assert.Equal(t, []string{"b", "c", "d", "e", "f"}, s.queue(), "their places stay")
-	assert.Equal(t, map[string]string{"b": "1021000 200", "c": "1020000 200",
-		"d": "1021000 200", "e": "1020000 200", "f": "1020000 200"}, s.waiters())
+	assert.Equal(t, map[string]string{"b": "1021500 200", "c": "1020500 200",
+		"d": "1021500 200", "e": "1020500 200", "f": "1020500 200"}, s.waiters())
 	assert.Empty(t, s.messages())
 }
 
@@ -143,7 +143,7 @@ func TestThoseBehindAHolderWaitForIt(t *testing.T) {
 	s := serve(t)
 	assert.Equal(t, int64(1), s.acquire("a", 1, true, "b", "c"))
 	assert.Equal(t, []string{"b", "c"}, s.queue())
-	assert.Equal(t, map[string]string{"b": "1020000 200", "c": "1020000 200"},
+	assert.Equal(t, map[string]string{"b": "1020500 200", "c": "1020500 200"},
 		s.waiters())
 }
 
@@ -154,6 +154,8 @@ func TestARefusalSaysWhenToAskAgain(t *testing.T) {
 	assert.Equal(t, int64(7000), s.waits("b"), "when the lease ends")
 	s.mini.SetTTL("stock", time.Minute)
 	assert.Equal(t, int64(tenSeconds), s.waits("b"), "once a lease, to be alive")
+	s.mini.SetTTL("stock", 0)
+	assert.Zero(t, s.waits("b"), "within this millisecond")
 	s.rdb.Persist(t.Context(), "stock")
 	assert.Equal(t, int64(tenSeconds), s.waits("b"))
 	s.mini.SetTTL("stock", tenSeconds*time.Millisecond)
@@ -191,7 +193,7 @@ func TestAnAcquisitionPassesTheTurnToTheFirstAlive(t *testing.T) {
 	assert.Equal(t, int64(200), s.ttl("{stock}:turn"))
 	assert.Equal(t, []string{"d"}, s.messages(), "f was not there before")
 	assert.Equal(t, []string{"e", "f"}, s.queue())
-	assert.Equal(t, map[string]string{"e": "1025000 200", "f": "1040000 200"},
+	assert.Equal(t, map[string]string{"e": "1025500 200", "f": "1040500 200"},
 		s.waiters())
 
 	s.waits("f")
