@@ -142,11 +142,13 @@ type settings struct {
 	keys     func(string) []string
 	readers  func(string) string
 	leaseEnd func(string) (time.Time, bool)
-	red      bool
-	full     bool
-	counted  bool
-	servers  []lab.Server
-	onReal   // what only matters there
+
+	machineClock bool
+	red          bool
+	full         bool
+	counted      bool
+	servers      []lab.Server
+	onReal       // what only matters there
 
 	// For the test that holds the timeline against what servers executed.
 	seen  func(node int, from *server.Peer, command string, args []string)
@@ -219,6 +221,10 @@ func CountedTokens() Option { return func(s *settings) { s.counted = true } }
 func LeaseInValue(end func(value string) (time.Time, bool)) Option {
 	return func(s *settings) { s.leaseEnd = end }
 }
+
+// MachineClock says that the lock reads the clock of the machine that it runs on,
+// where it can't be given another one: as a program, on real servers.
+func MachineClock() Option { return func(s *settings) { s.machineClock = true } }
 
 // Red lets every failed assertion through, declared or not.
 func Red(red bool) Option { return func(s *settings) { s.red = red } }

@@ -82,7 +82,7 @@ func (p *Program) Features() []Feature { return p.hello.Features }
 // Options are what scenarios.Run must know of the program's lock.
 func (p *Program) Options() []scenarios.Option {
 	options := []scenarios.Option{scenarios.Nodes(p.Nodes()),
-		scenarios.Keys(p.Keys), scenarios.Keeps(func(key string) []string {
+		scenarios.MachineClock(), scenarios.Keys(p.Keys), scenarios.Keeps(func(key string) []string {
 			return named(p.hello.Keeps, key)
 		})}
 	if p.hello.Readers != "" {
