@@ -67,13 +67,20 @@ func surprises(rung, library scenarios.Verdict) bool {
 		library == scenarios.Holds && rung == scenarios.Breaks
 }
 
-// section is the part of the document about a package.
+// section is the part of the document's reference that begins with a link to a
+// package.
 func section(t *testing.T, path string) string {
 	t.Helper()
-	_, text, found := strings.Cut(generated.Text(t, page, ""), "\n## "+path+"\n")
-	require.True(t, found, "%s has no section on %s", page, path)
-	text, _, _ = strings.Cut(text, "\n## ")
-	return text
+	for _, text := range strings.Split(generated.Text(t, page, ""),
+		"\n## Reference: ")[1:] {
+		if _, text, _ := strings.Cut(text, "\n\n"); strings.HasPrefix(text,
+			"["+path+"](") {
+			return text
+		}
+	}
+	require.FailNow(t, "no section of the reference links to the package", "%s: %s",
+		page, path)
+	return ""
 }
 
 // versions is the table of the configurations. The versions are go.mod's.
