@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -136,8 +135,8 @@ func (r *run) rung(ctx context.Context, name string, mutants []mutant) (
 	fates := make([]fate, len(chosen))
 	next := make(chan int)
 	var workers sync.WaitGroup
-	for job := range r.jobs {
-		dir, err := r.copied(job)
+	for n := range r.jobs {
+		j, err := r.job(ctx, n, all)
 		if err != nil {
 			close(next)
 			workers.Wait()
@@ -145,7 +144,7 @@ func (r *run) rung(ctx context.Context, name string, mutants []mutant) (
 		}
 		workers.Go(func() {
 			for i := range next {
-				fates[i] = r.fate(ctx, dir, chosen[i], all)
+				fates[i] = j.fate(ctx, chosen[i], all)
 				switch fates[i] {
 				case alive:
 					fmt.Println("survives:", chosen[i])
@@ -178,96 +177,6 @@ func (r *run) rung(ctx context.Context, name string, mutants []mutant) (
 		100*float64(dead)/float64(max(judged, 1)), count[hung],
 		count[equivalent], count[notCompiled])
 	return count[alive] > 0, ctx.Err()
-}
-
-// fate finds out what becomes of a mutant in a copy of the module.
-func (r *run) fate(ctx context.Context, dir string, m mutant, all []check) fate {
-	if slices.ContainsFunc(equivalents(), m.is) {
-		return equivalent
-	}
-	file := filepath.Join(dir, filepath.FromSlash(m.file))
-	original, err := os.ReadFile(file)
-	if err == nil {
-		err = os.WriteFile(file, m.content, 0o600)
-	}
-	if err != nil || ctx.Err() != nil {
-		return notRun
-	}
-	defer os.WriteFile(file, original, 0o600)
-	for _, c := range all {
-		out, err := goTest(ctx, dir, c)
-		switch {
-		case ctx.Err() != nil:
-			return notRun
-		case strings.Contains(out, "[build failed]"),
-			strings.Contains(out, "[setup failed]"):
-			return notCompiled
-		case strings.Contains(out, "panic: test timed out"):
-			return hung
-		case err != nil:
-			return killed
-		}
-	}
-	return alive
-}
-
-// check is a call of go test, and when it hangs.
-type check struct {
-	args  []string
-	limit time.Duration
-}
-
-// checks are the calls of go test, the quickest first.
-func checks(rung string) []check {
-	return []check{
-		// An example runs after a test that has failed, and may wait forever.
-		{args: []string{"-failfast", "-skip=^Example", "./" + rung}},
-		{args: []string{"-failfast", "./internal/ladder"}},
-		{args: []string{"-failfast", "./scenarios/explore", "-run",
-			"TheTableSays|NoWakeUpIsLost|GivesUpWakesTheNext"}},
-	}
-}
-
-// healthy says what fails without any change. It returns the checks, each with
-// five times as long as it took, because the jobs share the machine.
-func (r *run) healthy(ctx context.Context, rung string) ([]check, error) {
-	all := checks(rung)
-	for i, c := range all {
-		all[i].limit = 4 * time.Minute
-		began := time.Now()
-		if out, err := goTest(ctx, r.root, all[i]); err != nil {
-			return nil, fmt.Errorf("go test %s fails for the rung as it is: %w\n%s",
-				strings.Join(c.args, " "), err, out)
-		}
-		all[i].limit = 10*time.Second + 5*time.Since(began).Round(time.Second)
-	}
-	return all, nil
-}
-
-// goTest runs go test and kills it, with all that it has started, when it takes
-// too long or ctx ends.
-func goTest(ctx context.Context, root string, c check) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-	defer cancel()
-	// Without the debugger's tables a test is linked in a third of the time.
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off",
-		"-ldflags=-s -w", "-count=1", "-timeout=" + c.limit.String()}, c.args...)...)
-	cmd.Dir = root
-	cmd.WaitDelay = 10 * time.Second
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
-// copied makes a copy of the module for a job.
-func (r *run) copied(job int) (string, error) {
-	dir := filepath.Join(r.dir, strconv.Itoa(job))
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	if err := os.CopyFS(dir, os.DirFS(r.root)); err != nil {
-		return "", fmt.Errorf("copy the module: %w", err)
-	}
-	return dir, nil
 }
 
 // explanation is a line of equivalent.txt: the file's name, the line as it is (and
