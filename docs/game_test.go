@@ -177,13 +177,13 @@ func TestEveryLevelCanBeSolved(t *testing.T) {
 				won = s.picks(action)
 			}
 			assert.Equal(t, "won", won.State)
-			assert.Contains(t, won.Verdict, fmt.Sprintf("✗ %s. You broke it in %d",
+			assert.Contains(t, won.Verdict, fmt.Sprintf("You broke it: %s. You needed %d",
 				l.Invariant, best.Steps))
 			assert.Contains(t, won.Command, "'"+best.Schedule+"'")
 			assert.Equal(t, i+1, won.Solved)
 			other := s.level(l, detour(t, l))
 			assert.Equal(t, "won", other.State)
-			assert.Contains(t, other.Verdict, "✗ ")
+			assert.Contains(t, other.Verdict, "You broke it: ")
 		})
 	}
 }
@@ -216,7 +216,7 @@ func TestALevelSaysWhenNothingCanBreakAnyMore(t *testing.T) {
 	stuck := s.level(levels.All[0], "once: A> A< A= A= A> A<")
 	assert.Equal(t, "open", stuck.State)
 	assert.Contains(t, s.level(levels.All[0], "once: A> A< A= A= A> A< B> B< B= B= B> B<").Verdict,
-		"No schedule that goes on from here breaks anything")
+		"Nothing can be broken from here on. Undo, begin again, or claim")
 }
 
 // A hint leads to the goal when it is followed to the end.
@@ -228,7 +228,7 @@ func TestHintsLeadToTheBreak(t *testing.T) {
 		s.presses("hint")
 		g = s.game("g.querySelector('.choices .hinted').click()")
 	}
-	assert.Contains(t, g.Verdict, "✗ foreign release")
+	assert.Contains(t, g.Verdict, "You broke it: foreign release")
 }
 
 func TestALevelIsPlayedByKeys(t *testing.T) {

@@ -310,17 +310,18 @@
     var text = [], best = this.path.length, par = goal.steps;
     this.element.dataset.state = 'open';
     if (this.found.indexOf(goal.invariant) >= 0) {
-      text = [html('strong', { 'class': 'broken' }, ['✗ ' + goal.invariant + '. ']),
-        'You broke it in ' + best + ' actions; the explorer\'s cheapest schedule has ' +
-        par + ', ' + goal.adversary + ' of them the adversary\'s. ', this.next()];
+      text = [html('strong', { 'class': 'broken' }, ['You broke it: ' + goal.invariant +
+        '. ']), 'You needed ' + best + ' actions; the explorer\'s cheapest schedule has ' +
+        par + '. ', this.next()];
       this.save(level, best);
     } else if (this.found.length > 0) {
-      text = [html('strong', { 'class': 'broken' }, ['✗ ' + this.found.join(', ') + '. ']),
-        'That is another invariant than the one that was asked for, and it counts. ' +
-        'Can you also break, or prove, ' + goal.invariant + '? ', this.next()];
+      text = [html('strong', { 'class': 'broken' }, ['You broke it: ' +
+        this.found.join(', ') + '. ']),
+        'The level asks for another invariant, but this break counts as well. Can you also break, or prove, ' + goal.invariant + '? ', this.next()];
       this.save(level, best);
     } else if (this.distances(all)[state] < 0) {
-      text = ['No schedule that goes on from here breaks anything. Undo, or begin again.'];
+      text = ['Nothing can be broken from here on. Undo, begin again, or claim that no' +
+        ' schedule breaks it.'];
       this.element.dataset.state = 'stuck';
     } else if (goal.schedule && this.distances(bit)[state] < 0) {
       text = ['From here on ' + goal.invariant + ' can\'t be broken any more; something' +
@@ -329,6 +330,7 @@
     } else {
       text = ['Pick what happens next.'];
     }
+    this.hint.disabled = this.claim.disabled = this.found.indexOf(goal.invariant) >= 0;
     this.verdict.replaceChildren.apply(this.verdict, text);
   };
   Game.prototype.next = function () {
@@ -357,8 +359,8 @@
       return;
     }
     this.verdict.replaceChildren(html('strong', { 'class': 'proved' },
-      ['✓ proved: 0 of ' + this.graph.schedules + ' schedules within these bounds (' +
-      this.graph.bounds + '). ']), this.next());
+      ['✓ proved: 0 of ' + this.graph.schedules + ' schedules break it within these' +
+      ' bounds (' + this.graph.bounds + '). ']), this.next());
     this.save(level, 0);
     this.shows();
   };
