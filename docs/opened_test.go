@@ -109,7 +109,7 @@ func TestAGraphOfAnOwnLockIsALevel(t *testing.T) {
 	}
 	won := at(url.Values{"level": {"foreign-release"}, "s": {best.Schedule}})
 	assert.Equal(t, "won", won.State)
-	assert.Contains(t, won.Verdict, fmt.Sprintf("in %d actions", best.Steps))
+	assert.Contains(t, won.Verdict, fmt.Sprintf("You needed %d actions", best.Steps))
 	assert.Equal(t, `explore.Replay(t, build, bounds, "`+best.Schedule+`")`, won.Command)
 	assert.Equal(t, 1, won.Solved)
 	next := s.game("g.querySelector('.verdict a').click()")
