@@ -57,6 +57,7 @@ var mayImport = map[string]string{
 		"internal/mutants/guard lock scenarios/explore",
 	"internal/mutants/guard":   "lock",
 	"internal/owners":          "internal/lab lock",
+	"internal/queuetest":       "",
 	"internal/pages":           "internal/lab internal/pages/levels internal/play scenarios",
 	"internal/pages/choosing":  "internal/benchmark internal/pages/results scenarios",
 	"internal/pages/generated": "",
