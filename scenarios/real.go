@@ -124,7 +124,7 @@ func (r *onReal) realLease(n int) time.Duration {
 	for range n {
 		lease = lease * 3 / 2
 	}
-	return lease
+	return lease.Round(time.Millisecond) // as Redis counts
 }
 
 // realKey is a name that nobody else's keys have, on a server that may be

@@ -132,7 +132,7 @@ func (p *peer) Write(b []byte) (int, error) {
 func isMessage(frame string) bool {
 	parts := strings.SplitN(frame, "\r\n", 4)
 	return len(parts) > 2 && (parts[2] == "message" || parts[2] == "pmessage" ||
-		parts[2] == "invalidate")
+		parts[2] == "smessage" || parts[2] == "invalidate")
 }
 
 // Message takes the oldest message, or none.

@@ -3,7 +3,10 @@ package node
 import (
 	"bufio"
 	"cmp"
+	"fmt"
+	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -28,7 +31,7 @@ func (u *upstream) read(auth bool) {
 	r := bufio.NewReader(u.conn)
 	var refusal string
 	for {
-		frame, err := proto.Read(r)
+		frame, err := readReply(r)
 		if err != nil {
 			return
 		}
@@ -51,6 +54,43 @@ func (u *upstream) read(auth bool) {
 		default:
 		}
 	}
+}
+
+// readReply reads a reply as it is. Miniredis's own reader doesn't know all kinds of
+// RESP3, see redis.io/docs/latest/develop/reference/protocol-spec: a driver that asks
+// for INFO gets a verbatim string.
+func readReply(r *bufio.Reader) (string, error) {
+	reply, err := r.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	n, _ := strconv.Atoi(strings.TrimSpace(reply[1:])) // -1 is nothing
+	switch reply[0] {
+	case '+', '-', ':', ',', '_', '(', '#':
+		return reply, nil
+	case '$', '=', '!':
+		if n < 0 {
+			return reply, nil
+		}
+		b := make([]byte, n+len("\r\n"))
+		_, err := io.ReadFull(r, b)
+		return reply + string(b), err
+	case '*', '>', '~':
+	case '%':
+		n *= 2
+	case '|': // attributes, and what they belong to
+		n = 2*n + 1
+	default:
+		return "", fmt.Errorf("not a reply of Redis: %q", reply)
+	}
+	for range n {
+		part, err := readReply(r)
+		if err != nil {
+			return "", err
+		}
+		reply += part
+	}
+	return reply, nil
 }
 
 // Execute is Conn's.
