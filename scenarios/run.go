@@ -485,8 +485,10 @@ func (s *worldRun) judge(invariant string, arose bool, aliases ...string) {
 		r.Verdict = DoesNotArise
 	}
 	r.Sequence = s.Timeline()
-	r.Timeline = s.Render(-1, append(aliases, invariant)...)
-	if r.Verdict == Breaks {
+	if t.settings.change == nil { // else somebody waits who reads the sequence
+		r.Timeline = s.Render(-1, append(aliases, invariant)...)
+	}
+	if r.Verdict == Breaks && t.settings.change == nil {
 		var events []string
 		for _, b := range broken {
 			events = append(events, b.String())
