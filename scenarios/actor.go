@@ -166,7 +166,7 @@ func (a *actor) told() bool { return a.holding.Told() }
 // is a failure.
 func (a *actor) mustAcquire() {
 	if err := a.acquire(lease); err != nil {
-		a.run.Fail("%s can't take a free lock: %v", a.Name, err)
+		a.run.Fail("%s can't take a free lock: %w", a.Name, err)
 		a.quit()
 	}
 }

@@ -81,7 +81,7 @@ func (a *actor) acquireRead(patience time.Duration) error {
 // mustRead is acquireRead in scenarios that begin with it.
 func (a *actor) mustRead() {
 	if err := a.acquireRead(lease); err != nil {
-		a.run.Fail("%s can't read-lock a free lock: %v", a.Name, err)
+		a.run.Fail("%s can't read-lock a free lock: %w", a.Name, err)
 		a.quit()
 	}
 }

@@ -7,11 +7,14 @@
 package laboratory
 
 import (
+	"context"
 	"crypto/sha1"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -124,7 +127,7 @@ func Ask(t *testing.T, q Question) Answer {
 		laddertest.Options(rung)...)
 	var a Answer
 	if err != nil {
-		a.Error = oneLine(err)
+		a.Error = unjudged(err)
 	}
 	for _, f := range unfired {
 		a.Unfired = append(a.Unfired, fmt.Sprintf("%s never sent its command %d in"+
@@ -186,7 +189,7 @@ func (q *Question) exercise(t *testing.T, rung ladder.Rung, change scenarios.Cha
 		results, _, err := scenarios.Try(t, rung.Build, name, change,
 			laddertest.Options(rung)...)
 		if err != nil {
-			a.Error = name + ": " + oneLine(err)
+			a.Error = name + ": " + unjudged(err)
 			break
 		}
 		report = append(report, results...)
@@ -303,6 +306,26 @@ func rewriting(scripts []Script) (func([]any), error) {
 func digest(source string) string {
 	sum := sha1.Sum([]byte(source))
 	return hex.EncodeToString(sum[:])
+}
+
+// unjudged is why a run can't be judged, for a reader who knows no driver's errors.
+func unjudged(err error) string {
+	line := oneLine(err)
+	for _, known := range []struct {
+		err   error
+		means string
+	}{
+		{context.DeadlineExceeded, "it waited until its deadline passed"},
+		{os.ErrDeadlineExceeded, "it waited until its deadline passed"},
+		{io.EOF, "its connection ended before a reply came"},
+	} {
+		// Another failure of the same run may have another cause.
+		what, cause, _ := strings.Cut(line, ": ")
+		if errors.Is(err, known.err) && strings.Contains(cause, known.err.Error()) {
+			return what + ": " + known.means
+		}
+	}
+	return line
 }
 
 // oneLine is the first line of an error.

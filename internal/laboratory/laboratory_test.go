@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/laboratory"
+	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/play"
 )
 
@@ -131,6 +132,36 @@ func TestAFaultBefallsTheCommandThatItIsDroppedOn(t *testing.T) {
 	a, _ := ask(t, q)
 	assert.Equal(t, []string{client + " never sent its command 999 in this run"},
 		a.Unfired)
+}
+
+// The fault that the page offers first, on A's first command, leaves a run that can be
+// judged; a fault that ends a scenario is explained without a driver's words.
+func TestAFaultThatEndsAScenarioIsExplained(t *testing.T) {
+	late := func(by float64) []laboratory.Fault {
+		return []laboratory.Fault{{Client: "A", Nth: 1, Kind: "late reply", By: by}}
+	}
+	for _, rung := range ladder.Rungs {
+		for _, scenario := range []string{rung.Flaws[0].Scenario, "overrun_release"} {
+			a, _ := ask(t, laboratory.Question{Rung: rung.Name, Scenario: scenario,
+				Faults: late(300)})
+			assert.Empty(t, a.Error, "%s, %s", rung.Name, scenario)
+		}
+	}
+	q := overrun
+	for _, c := range []struct {
+		fault laboratory.Fault
+		says  string
+	}{
+		{laboratory.Fault{Kind: "lost reply"}, "its connection ended before a reply came"},
+		{laboratory.Fault{Kind: "late reply", By: 12000},
+			"it waited until its deadline passed"},
+		{laboratory.Fault{Kind: "late", By: 2000}, "it waited until its deadline passed"},
+	} {
+		c.fault.Client, c.fault.Nth = "A", 1
+		q.Faults = []laboratory.Fault{c.fault}
+		a, _ := ask(t, q)
+		assert.Equal(t, "A can't take a free lock: "+c.says, a.Error)
+	}
 }
 
 func source(t *testing.T, file string) string {
