@@ -39,6 +39,7 @@ const experimenting = `(() => {
 		dropped: text('.dropped'),
 		dropper: l.querySelector('.dropper')?.hidden ? '' : text('.dropper'),
 		status: text('.player .status'),
+		story: text('.player .story'),
 		at: Number(player?.dataset.at ?? -1),
 		verdicts: text('.verdicts'),
 		scripts: Array.from(l.querySelectorAll('textarea')).map(
@@ -50,8 +51,9 @@ const experimenting = `(() => {
 })()`
 
 type experiment struct {
-	State, Outcome, Dropped, Dropper, Status, Verdicts, Scripts, Hash string
-	Took, At, Wide                                                    int
+	State, Outcome, Dropped, Dropper, Status, Story, Verdicts, Scripts, Hash string
+
+	Took, At, Wide int
 }
 
 // compiled is compiled once for all tests.
@@ -160,7 +162,7 @@ func TestTheLaboratoryIsSmallAndSoonReady(t *testing.T) {
 	t.Logf("loaded and run within %v, of which the run took %d ms", time.Since(began),
 		e.Took)
 	assert.NotEqual(t, "failed", e.State, e.Outcome)
-	again := b.presses("Run it")
+	again := b.presses("Run with these numbers")
 	t.Logf("the second run took %d ms", again.Took)
 }
 
@@ -181,19 +183,41 @@ func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 		"the address has the numbers")
 }
 
+// What the page says of a run is of this run, with its numbers.
+func TestNoTextSpeaksOfTheOldLease(t *testing.T) {
+	b := newBench(t)
+	b.asks(overrun)
+	first := b.tries("l.querySelector('button[aria-label=\"to the beginning\"]').click();" +
+		" l.dataset.state = 'ready'")
+	assert.Contains(t, first.Dropper, "EX 10 NX")
+	assert.NotContains(t, first.Story, "As it is written")
+	e := b.sets("lease", "20")
+	assert.Contains(t, e.Dropper, "EX 20 NX")
+	assert.NotContains(t, e.Dropper, "EX 10")
+	assert.Contains(t, e.Story, "overrun_release: As it is written: ")
+	assert.Contains(t, e.Story, "In this run the lease is 20 s.")
+	assert.Equal(t, "foreign release: does not arise · two holders: does not arise · The"+
+		" situation of this scenario didn't come about in this run.", e.Outcome)
+}
+
 func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
 	b := newBench(t)
 	b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_overlap"}})
 	shown := b.tries("l.querySelector('button[aria-label=\"to the beginning\"]').click();" +
 		" l.dataset.state = 'ready'")
 	assert.Contains(t, shown.Dropper, "A's command 1, SET lock:stock A#")
+	offered := b.tries("l.querySelector('.dropper').requestSubmit()")
+	assert.Contains(t, offered.Dropped, "A's command 1: the reply is late by 0.3 s")
+	assert.Regexp(t, "^two holders: ", offered.Outcome, "what is offered can be judged")
 	e := b.tries("const k = l.querySelector('.dropper select'); k.value = 'lost reply';" +
 		" k.dispatchEvent(new Event('change'));" +
 		" l.querySelector('.dropper').requestSubmit()")
 	assert.Contains(t, e.Dropped, "A's command 1: the reply is lost")
 	assert.Contains(t, e.Status, "which is lost")
 	assert.Contains(t, e.Hash, "faults=A.1.lost+reply.0")
-	assert.Contains(t, e.Outcome, "can't be judged: A can't take a free lock")
+	assert.Equal(t, "This run can't be judged: A can't take a free lock: its connection"+
+		" ended before a reply came. The scenario can't go on from there. Try a shorter"+
+		" delay or a later command, or take the fault back.", e.Outcome)
 	hash, err := url.ParseQuery(strings.TrimPrefix(e.Hash, "#"))
 	require.NoError(t, err)
 	assert.Equal(t, e.Outcome, b.asks(hash).Outcome, "the address has the fault")

@@ -11,8 +11,13 @@
     { key: 'poll', name: 'waiters pause up to', unit: 'ms', scale: 1, written: '100' },
     { key: 'skew', name: 'clock ahead by', unit: 's', scale: 1000, written: '0' }
   ];
+  // A verdict that says nothing about the lock says why.
+  var MEANS = {
+    'does not arise': 'The situation of this scenario didn\'t come about in this run.',
+    'not offered': 'This lock doesn\'t have what the scenario needs.'
+  };
   var FAULTS = [
-    ['late', 'the request is late'], ['late reply', 'the reply is late'],
+    ['late reply', 'the reply is late'], ['late', 'the request is late'],
     ['lost request', 'the request is lost'], ['lost reply', 'the reply is lost'],
     ['hang', 'no answer, ever']
   ];
@@ -155,7 +160,7 @@
       html('div', {}, [html('label', {}, ['lock ', this.lock]),
         html('label', {}, ['scenario ', this.scenario])]),
       html('div', {}, fields),
-      html('div', {}, [html('button', { type: 'submit' }, ['Run it']),
+      html('div', {}, [html('button', { type: 'submit' }, ['Run with these numbers']),
         button('As it is written', function () { lab.reset(); })])]);
     this.settings.addEventListener('submit', function (e) {
       e.preventDefault();
@@ -220,7 +225,7 @@
       html('details', e || this.opened ? { open: '' } : {}, [
         html('summary', {}, [e ? 'Exercise ' + e.number + ': ' + e.task :
           'Edit the scripts of ' + name])].concat(editors, [html('p', { 'class': 'buttons' },
-        [button('Run it', function () { lab.run(); }), all,
+        [button('Run with these scripts', function () { lab.run(); }), all,
           button('The scripts as they were', function () {
             lab.editors.forEach(function (s) { s.area.value = s.begin; });
           })])]))]);
@@ -235,9 +240,7 @@
     });
     if (q.skew !== undefined) { q.skewed = this.skewed.value; }
     if (this.faults.length > 0) { q.faults = this.faults; }
-    var scripts = this.editors.filter(function (s) {
-      return s.area.value !== lab.scripts[s.file];
-    }).map(function (s) {
+    var scripts = this.edited().map(function (s) {
       return { name: s.name, original: lab.scripts[s.file], edited: s.area.value };
     });
     if (scripts.length > 0) { q.scripts = scripts; }
@@ -286,21 +289,25 @@
       this.list(a);
       return;
     }
-    this.tell(a.error ? 'This run can\'t be judged: ' + a.error : verdicts(a.verdicts),
-      a.error ? 'wrong' : broken.length > 0 ? 'broken' : 'holds');
+    this.tell(a.error ? 'This run can\'t be judged: ' + a.error + '. ' + this.advice() :
+      verdicts(a.verdicts),
+      a.error ? 'wrong' : broken.length > 0 ? 'broken' :
+        a.verdicts.some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : '');
     this.list(a);
     var data = JSON.parse(a.run);
     if (a.error) { data.verdict = data.verdict || 'not judged'; }
+    var changes = this.changes();
+    if (changes.length > 0) {
+      data.story = 'As it is written: ' + data.story + ' In this run ' + changes.join(', ') + '.';
+    }
     this.shown = { data: data, numbers: a.numbers };
     var hash = new URLSearchParams(location.hash.slice(1));
     hash.set('t', String(at));
     history.replaceState(null, '', '#' + hash);
     this.written = hash.toString();
     var sources = Object.assign({}, this.sources);
-    this.editors.forEach(function (s) {
-      if (s.area.value !== lab.scripts[s.file]) {
-        sources[s.file] = escaped(s.area.value).replace(/\n$/, '').split('\n');
-      }
+    this.edited().forEach(function (s) {
+      sources[s.file] = escaped(s.area.value).replace(/\n$/, '').split('\n');
     });
     var holder = html('div', { 'class': 'player', 'data-lock': data.lock });
     var run = html('script', { type: 'application/json', 'class': 'run' });
@@ -314,8 +321,37 @@
   function verdicts(all) {
     return (all || []).map(function (v) {
       return v.invariant + ': ' + v.verdict + (v.event ? ', ' + v.event : '');
-    }).join(' · ');
+    }).concat(Object.keys(MEANS).filter(function (verdict) {
+      return (all || []).some(function (v) { return v.verdict === verdict; });
+    }).map(function (verdict) { return MEANS[verdict]; })).join(' · ');
   }
+  // changes are what is different from the scenario as it is written, whose text has
+  // the old numbers.
+  Laboratory.prototype.changes = function () {
+    var lab = this, all = [];
+    NUMBERS.forEach(function (n) {
+      var value = lab.numbers[n.key].value;
+      if (value === '') { return; }
+      all.push(n.key === 'poll' ? n.name + ' ' + value + ' ' + n.unit :
+        n.key === 'skew' ? lab.skewed.value + '\'s clock is ahead by ' + value + ' s' :
+          n.key === 'work' ? 'the work takes ' + value + ' % of its time' :
+            'the ' + n.name + ' is ' + value + ' ' + n.unit);
+    });
+    return all.concat(this.faults.map(says), this.edited().length > 0 ?
+      ['scripts are changed'] : []);
+  };
+  // edited are the scripts that are not the rung's.
+  Laboratory.prototype.edited = function () {
+    var lab = this;
+    return this.editors.filter(function (s) { return s.area.value !== lab.scripts[s.file]; });
+  };
+  // advice is for a run that ended before its scenario did.
+  Laboratory.prototype.advice = function () {
+    return 'The scenario can\'t go on from there. ' + (this.faults.length > 0 ?
+      'Try a shorter delay or a later command, or take the fault back.' :
+      this.edited().length > 0 ? 'Look at what your script returns.' :
+        'Try other numbers, or the scenario as it is written.');
+  };
   // list shows the faults that were dropped, and those that befell nothing.
   Laboratory.prototype.list = function (a) {
     var lab = this;
@@ -341,9 +377,13 @@
       this.dropper.replaceChildren('Step to a command to make it late, or to lose it.');
       return;
     }
-    if (this.dropper.dataset.at === client + nth) { return; }
-    this.dropper.dataset.at = client + nth;
-    var by = html('input', { type: 'number', step: 'any', min: '0', value: '12',
+    var text = shown.data.texts[e[3]].replace(/, sent at.*/, '').slice(0, 60);
+    var about = client + nth + ' ' + text; // another lease makes it another command
+    if (this.dropper.dataset.at === about) { return; }
+    this.dropper.dataset.at = about;
+    // Most scenarios begin with a grant and go on within a second: a reply that is
+    // later than that ends them.
+    var by = html('input', { type: 'number', step: 'any', min: '0', value: '0.3',
       'aria-label': 'by how many seconds' });
     var seconds = html('label', {}, ['by ', by, ' s']);
     var kind = html('select', { 'aria-label': 'what happens to this message' },
@@ -352,8 +392,8 @@
       seconds.hidden = kind.value.indexOf('late') !== 0;
     });
     this.dropper.replaceChildren('What if for ', html('b', {}, [client + "'s command " + nth,
-      ', ' + shown.data.texts[e[3]].replace(/, sent at.*/, '').slice(0, 60)]), ' ', kind,
-    ' ', seconds, ' ', html('button', { type: 'submit' }, ['Run it']));
+      ', ' + text]), ' ', kind,
+    ' ', seconds, ' ', html('button', { type: 'submit' }, ['Run with this fault']));
     this.dropper.onsubmit = function (event) {
       event.preventDefault();
       var f = { client: client, nth: nth, kind: kind.value };
@@ -418,6 +458,7 @@
       return e || v.verdict === 'breaks' || v.declared || v.verdict === 'can\'t be judged';
     });
     function differs(v) {
+      if (MEANS[v.verdict]) { return MEANS[v.verdict]; }
       if (e || v.verdict === 'can\'t be judged') { return ''; }
       var breaks = v.verdict === 'breaks';
       return breaks === v.declared ? 'as the rung does' :
