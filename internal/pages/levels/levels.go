@@ -41,7 +41,8 @@ var All = []Level{
 	{"gold", explore.LostUpdate, "What it costs",
 		"Can one client's write to the storage disappear?"},
 	{"platinum", explore.Orphaned, "A crash, again",
-		"The value is a token now. Can a crash block the lock forever?"},
+		"New here: the holder deletes the key only if its own token is in it. Can a" +
+			" crash block the lock forever?"},
 	{"platinum", explore.ForeignRelease, "First look, then delete",
 		"The holder reads the token before it deletes the key. Can it delete the" +
 			" other one's lock?"},
