@@ -146,6 +146,29 @@
     if (e.key === '/') { search.focus(); e.preventDefault(); }
   });
 
+  // The address keeps what a page has put there, such as a level and a moment.
+  document.querySelector('.skip').addEventListener('click', function (e) {
+    e.preventDefault();
+    main.tabIndex = -1;
+    main.focus();
+    main.scrollIntoView();
+  });
+
+  // The list of the levels has a mark at those that were done in this browser.
+  var done = {};
+  try { done = JSON.parse(localStorage.getItem('lockladder levels')) || {}; } catch (e) { }
+  function plainly(key) { return key.replace(/-/g, ' '); }
+  done = Object.keys(done).map(plainly);
+  main.querySelectorAll('li > a:first-child').forEach(function (a) {
+    var m = /\/levels\/(.+)\.(?:json|html)#level=([a-z-]+)$/.exec(a.href);
+    if (m && done.indexOf(plainly(m[1] + ' ' + m[2])) >= 0) {
+      var mark = document.createElement('span');
+      mark.className = 'done';
+      mark.textContent = '✓ done: ';
+      a.before(mark);
+    }
+  });
+
   // What scrolls can be reached by a keyboard, and code can be copied.
   document.querySelectorAll('pre.code, .panes, main > table').forEach(function (box) {
     if (box.scrollWidth > box.clientWidth + 1) { box.tabIndex = 0; }
