@@ -32,6 +32,17 @@ const gaming = `(() => {
 		command: text('.command'),
 		facts: text('.facts'),
 		rows: g.querySelectorAll('.lanes .time').length,
+		texts: Array.from(g.querySelectorAll('.choices button')).map(b => b.innerText),
+		sent: Array.from(g.querySelectorAll('.lanes .sent')).map(t => t.textContent),
+		open: g.querySelectorAll('.lanes line.open').length,
+		lanes: Array.from(g.querySelectorAll('.lanes .what')).map(t => t.textContent).
+			join('\n'),
+		broken: Array.from(g.querySelectorAll('.lanes .why')).map(t => t.textContent),
+		unseen: g.querySelector('.lanes').scrollWidth -
+			g.querySelector('.lanes').clientWidth,
+		below: Math.round(g.querySelector('.lanes').getBoundingClientRect().bottom +
+			scrollY),
+		focus: document.activeElement.innerText,
 		solved: g.querySelectorAll('.levels li').length -
 			Array.from(g.querySelectorAll('.levels li')).filter(
 			l => !l.textContent.startsWith('✓')).length,
@@ -42,9 +53,10 @@ const gaming = `(() => {
 })()`
 
 type gamed struct {
-	State, Title, Verdict, Advice, Command, Facts, Hash string
-	Choices                                             []string
-	Rows, Solved, Wide                                  int
+	State, Title, Verdict, Advice, Command, Facts, Hash, Lanes, Focus string
+
+	Choices, Texts, Sent, Broken            []string
+	Rows, Solved, Wide, Open, Unseen, Below int
 }
 
 func (s *stage) level(l levels.Level, schedule string) gamed {
@@ -241,6 +253,122 @@ func TestALevelIsPlayedByKeys(t *testing.T) {
 	assert.Equal(t, 1, s.game(fmt.Sprintf(key, "9")).Rows, "there is no ninth choice")
 }
 
+// A client that crashes has sent its next command before: the lanes show it under way,
+// and so does the choice.
+func TestWhatIsUnderWayIsSeen(t *testing.T) {
+	s := newStage(t)
+	silver := levels.All[1]
+	begin := s.level(silver, "")
+	assert.Equal(t, []string{"SET lock:stock locked NX, sent",
+		"SET lock:stock locked NX, sent"}, begin.Sent)
+	assert.Equal(t, 2, begin.Open, "a dashed arrow for each")
+	taken := s.picks("A>")
+	assert.Contains(t, taken.Sent, "reply OK to SET lock:stock locked NX, sent")
+	granted := s.picks("A<")
+	assert.Contains(t, granted.Sent, "PEXPIRE lock:stock 10000, sent")
+	assert.Contains(t, granted.Texts[0], "A's PEXPIRE lock:stock 10000, already sent,"+
+		" arrives at Redis")
+	assert.Contains(t, granted.Texts[1], "A crashes, after it has sent its PEXPIRE")
+	crashed := s.picks("Ax")
+	assert.Contains(t, crashed.Sent, "PEXPIRE lock:stock 10000, sent")
+}
+
+// Each break has a mark where it happens, with what was read and written.
+func TestEveryBreakIsMarkedWhereItHappens(t *testing.T) {
+	s := newStage(t)
+	end := s.level(levels.All[5], "once: A> A< A= E B> B< B= A= B= A>")
+	assert.Equal(t, []string{"✗ two holders", "✗ stale write", "✗ lost update",
+		"✗ foreign release"}, end.Broken)
+	assert.Contains(t, end.Lanes, "reads 0")
+	assert.Equal(t, 2, strings.Count(end.Lanes, "writes 1"))
+	assert.Equal(t, []string{"✗ two holders", "✗ stale write"},
+		s.game("g.querySelectorAll('.controls button')[0].click(); "+
+			"g.querySelectorAll('.controls button')[0].click()").Broken)
+	fenced := s.level(levels.All[14], "once: A> A< A= B> B< E B> B< B= A= B=")
+	assert.Contains(t, fenced.Lanes, "writes, and the storage refuses it")
+	assert.Contains(t, fenced.Lanes, "writes 1")
+	assert.Empty(t, fenced.Broken)
+}
+
+// The picture and all choices are on the first screen, and no lane is cut off.
+func TestChoicesAndLanesAreOnOneScreen(t *testing.T) {
+	s := newStage(t)
+	require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(1280, 800)))
+	most := 0
+	for _, l := range levels.All {
+		for _, schedule := range []string{"", goal(t, l).Schedule, "once: A> A<"} {
+			seen := s.level(l, schedule)
+			assert.LessOrEqual(t, seen.Below, 800, "%s, %s", l, schedule)
+			assert.LessOrEqual(t, seen.Unseen, 0, "%s, %s", l, schedule)
+			most = max(most, len(seen.Choices))
+		}
+	}
+	assert.GreaterOrEqual(t, most, 5)
+}
+
+// A choice stays where it was: by client, then by kind. Its number stands before it.
+func TestChoicesHaveAStableOrder(t *testing.T) {
+	s := newStage(t)
+	assert.Equal(t, []string{"A>", "Ax", "B>", "Bx"}, s.level(levels.All[1], "").Choices)
+	assert.Equal(t, []string{"A<", "Ax", "B>", "Bx"}, s.picks("A>").Choices)
+	late := s.level(levels.All[3], "once: A> A< B>")
+	assert.Equal(t, []string{"A=", "Ax", "B<", "Bx", "E"}, late.Choices)
+	for i, text := range late.Texts {
+		assert.True(t, strings.HasPrefix(text, fmt.Sprintf("%d ", i+1)), text)
+	}
+	picked := s.game("document.body.dispatchEvent(new KeyboardEvent('keydown'," +
+		" {key: '5', bubbles: true, cancelable: true}))")
+	assert.Contains(t, picked.Hash, "B%3E+E", "the number works without the focus")
+	s.game("document.getElementById('keys').click()")
+	assert.Equal(t, picked.Rows, s.game("document.body.dispatchEvent(new KeyboardEvent("+
+		"'keydown', {key: '1', bubbles: true, cancelable: true}))").Rows,
+		"a reader has switched the page's keys off")
+}
+
+func TestAWinLeadsTheKeyboardOn(t *testing.T) {
+	s := newStage(t)
+	s.level(levels.All[0], "")
+	s.picks("A>")
+	won := s.picks("Ax")
+	assert.Equal(t, "Next: Between two commands →", won.Focus)
+	described, err := chromedp.Run(s.ctx, chromedp.Evaluate[string](`document.getElementById(
+		document.activeElement.getAttribute('aria-describedby')).innerText`))
+	require.NoError(t, err)
+	assert.Contains(t, described, "You broke it: orphaned.")
+	s.level(levels.All[6], "")
+	assert.Equal(t, "Next: First look, then delete →", s.presses("claim").Focus)
+}
+
+// A reader who skips to the text, or reloads, is still in the level.
+func TestTheAddressKeepsTheLevel(t *testing.T) {
+	s := newStage(t)
+	before := s.level(levels.All[2], "once: A> A<")
+	after := s.game("document.querySelector('.skip').click()")
+	assert.Equal(t, before.Hash, after.Hash)
+	assert.Equal(t, before.Choices, after.Choices)
+	main, err := chromedp.Run(s.ctx, chromedp.Evaluate[string](`document.activeElement.id`))
+	require.NoError(t, err)
+	assert.Equal(t, "main", main)
+}
+
+// The list of the levels knows what was done in this browser.
+func TestTheListShowsWhatWasDone(t *testing.T) {
+	s := newStage(t)
+	marked := func() string {
+		require.NoError(t, chromedp.Do(s.ctx, chromedp.Navigate(s.site+"/docs/levels.md"),
+			ready()))
+		text, err := chromedp.Run(s.ctx, chromedp.Evaluate[string](`Array.from(
+			document.querySelectorAll('main li')).map(l => l.innerText).filter(
+			l => l.startsWith('✓')).join('; ')`))
+		require.NoError(t, err)
+		return text
+	}
+	s.level(levels.All[0], "")
+	assert.Empty(t, marked())
+	s.level(levels.All[5], goal(t, levels.All[5]).Schedule)
+	assert.Regexp(t, "^✓ done: What it costs: gold[^;]*$", marked())
+}
+
 func TestLevelsFitAPhoneInBothThemes(t *testing.T) {
 	s := newStage(t)
 	require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(390, 800)))
@@ -248,8 +376,9 @@ func TestLevelsFitAPhoneInBothThemes(t *testing.T) {
 		s.level(levels.All[0], "")
 		s.game(fmt.Sprintf("localStorage.setItem('theme', %q)", theme))
 		for _, l := range levels.All {
-			assert.LessOrEqual(t, s.level(l, goal(t, l).Schedule).Wide, 0, "%s, %s",
-				l, theme)
+			seen := s.level(l, goal(t, l).Schedule)
+			assert.LessOrEqual(t, seen.Wide, 0, "%s, %s", l, theme)
+			assert.LessOrEqual(t, seen.Unseen, 0, "a lane of %s is cut off", l)
 		}
 	}
 }

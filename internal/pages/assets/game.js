@@ -80,6 +80,15 @@
     return this.graph.nodes > 1 ? 'node ' + (n + 1) : 'Redis';
   };
 
+  // flights are the same for the lanes.
+  Game.prototype.flights = function (state) {
+    return this.ways(state).map(function (w) {
+      var reply = w.sign === '<';
+      return { client: w.client, node: w.node, inbound: reply || w.sign === '~',
+        text: reply ? 'reply ' + w.reply + ' to ' + w.text : w.text };
+    });
+  };
+
   // way is what an action lets arrive.
   Game.prototype.way = function (state, action) {
     var sign = { '!': '<', '/': '~', '-': '~' }[action[1]] || action[1];
@@ -89,8 +98,29 @@
       return w.client === client && w.node === node && w.sign === sign;
     })[nth - 1];
   };
+  // stored is a request to the storage with its value. A client writes one more than
+  // it has read, so a write that changes nothing has lost an update; if it has lost
+  // none, the storage has refused it. Refused can only be what carries a token.
+  Game.prototype.stored = function (from, action, to, mask) {
+    var client = action.charCodeAt(0) - 65, does = this.does(from, client);
+    var was = this.world(from), is = this.world(to);
+    var lost = this.graph.goals.findIndex(function (g) {
+      return g.invariant === 'lost update';
+    });
+    var plain = does === 'writes' ? 'writes to the storage' : does + ' the storage';
+    if (was.value === undefined) { return plain; }
+    if (does === 'reads' && (!is.token || this.does(to, client) === 'writes')) {
+      return 'reads ' + was.value;
+    }
+    if (does === 'writes' && (!is.token || was.value !== is.value ||
+        lost >= 0 && mask & (1 << lost))) {
+      return 'writes ' + is.value;
+    }
+    if (does === 'writes' && lost >= 0) { return 'writes, and the storage refuses it'; }
+    return plain;
+  };
   // entry is what an action does, as the player shows it.
-  Game.prototype.entry = function (from, action, to) {
+  Game.prototype.entry = function (from, action, to, mask) {
     var at = this.clock(to), e = { at: at, client: -1, node: 0, text: '', reply: '',
       sent: at, back: at + 1, line: '', state: this.world(to) };
     if (action === 'E' || action === 'R') {
@@ -119,7 +149,7 @@
     case '~': e.inbound = true; break;
     case '!': e.reply = w.reply + ', which is lost'; break;
     case '/': case '-': e.inbound = true; e.reply = 'lost'; break;
-    case '=': e.text = this.does(from, e.client) + ' the storage'; break;
+    case '=': e.text = this.stored(from, action, to, mask); break;
     case 'x': e.text = 'dies'; break;
     case 'z': e.text = 'its process stops'; break;
     case 'w': e.text = 'its process goes on'; break;
@@ -132,24 +162,45 @@
   };
   // offer is what a button says of an action.
   Game.prototype.offer = function (state, action) {
-    var name = action[0], w;
+    var name = action[0], client = action.charCodeAt(0) - 65, w, sent;
     if (action === 'E') { return 'the lease ends'; }
     if (action === 'R') { return 'time passes until a timer is due'; }
     if ('><~!?/-'.indexOf(action[1]) >= 0) { w = this.way(state, action); }
     switch (action[1]) {
-    case '>': return name + '\'s ' + w.text + ' arrives at ' + this.node(w.node);
+    case '>': return name + '\'s ' + w.text + ', already sent, arrives at ' +
+      this.node(w.node);
     case '?': return name + '\'s ' + w.text + ' arrives late';
-    case '<': return 'the reply ' + w.reply + ' to ' + w.text + ' arrives at ' + name;
+    case '<': return 'the reply ' + w.reply + ' to ' + w.text + ', already sent, arrives at ' +
+      name;
     case '~': return w.text + ' arrives at ' + name;
     case '!': return 'the reply to ' + name + '\'s ' + w.text + ' is lost';
     case '/': case '-': return w.text + ' to ' + name + ' is lost';
-    case '=': return name + ' ' + this.does(state, name.charCodeAt(0) - 65) + ' the storage';
-    case 'x': return name + ' crashes';
+    case '=': return name + (this.does(state, client) === 'writes' ? ' writes to the storage' :
+      ' ' + this.does(state, client) + ' the storage');
+    case 'x':
+      sent = this.ways(state).find(function (f) {
+        return f.client === client && f.sign !== '<' && f.sign !== '~';
+      });
+      return name + ' crashes' + (sent ? ', after it has sent its ' +
+        sent.text.split(' ')[0] : '');
     case 'z': return name + '\'s process stops, until you wake it';
     case 'w': return name + '\'s process goes on';
     case 'g': return 'the context of ' + name + '\'s Lock ends';
     }
     return action;
+  };
+
+  // order has a choice stand where the same kind of choice stood before: by client,
+  // then by kind, and last what befalls all.
+  function order(action) {
+    return action.length < 2 ? [99, 0] :
+      [action.charCodeAt(0) - 65, '><~!?/-=xzwg'.indexOf(action[1])];
+  }
+  Game.prototype.offers = function (state) {
+    return this.edges(state).sort(function (a, b) {
+      var x = order(a.action), y = order(b.action);
+      return x[0] - y[0] || x[1] - y[1];
+    });
   };
 
   Game.prototype.build = function () {
@@ -161,7 +212,8 @@
     }
     this.title = html('h2', {});
     this.ask = html('p', { 'class': 'ask' });
-    this.verdict = html('p', { 'class': 'verdict', 'aria-live': 'polite' });
+    this.verdict = html('p', { 'class': 'verdict', id: 'verdict', tabindex: '-1',
+      'aria-live': 'polite' });
     this.choices = html('ol', { 'class': 'choices', 'aria-label': 'What happens next' });
     this.undo = button('undo', function () { game.back(); });
     this.again = button('from the beginning', function () { game.take([]); });
@@ -175,7 +227,7 @@
       game.paste.value = '';
     });
     this.command = html('code', { 'class': 'command' });
-    this.view = new lockladder.View(this.run([0], []), this.sources, function (view, row) {
+    this.view = new lockladder.View(this.run([0], [], []), this.sources, function (view, row) {
       if (row.from < game.path.length) { game.take(game.path.slice(0, row.from)); }
     });
     this.view.element.querySelector('h4').textContent = g.lock + ': ' + g.bounds;
@@ -186,31 +238,50 @@
       html('p', {}, [this.own ? 'In a test: ' : 'In a terminal: ', this.command]),
       html('p', {}, ['A schedule from a terminal: ', this.paste]),
       html('details', {}, [html('summary', {}, ['All levels']), this.list])]));
+    function chosen(e) {
+      var choice = /^[1-9]$/.test(e.key) && game.choices.querySelectorAll('button')[e.key - 1];
+      if (choice) { choice.click(); }
+      return choice;
+    }
     this.element.addEventListener('keydown', function (e) {
       if (e.ctrlKey || e.metaKey || e.altKey || e.target.tagName === 'INPUT') {
         e.stopPropagation();
         return;
       }
-      var choice = /^[1-9]$/.test(e.key) && game.choices.querySelectorAll('button')[e.key - 1];
-      if (choice) { choice.click(); }
-      else if (e.key === 'ArrowLeft') { game.back(); }
-      else if (e.key !== 'ArrowRight') { return; }
+      if (!chosen(e)) {
+        if (e.key === 'ArrowLeft') { game.back(); }
+        else if (e.key !== 'ArrowRight') { return; }
+      }
       e.preventDefault();
       e.stopPropagation();
+    });
+    // The numbers are shown, so they work before anything has the focus, too.
+    document.addEventListener('keydown', function (e) {
+      if (e.ctrlKey || e.metaKey || e.altKey || e.target !== document.body ||
+          !document.getElementById('keys').checked) { return; }
+      if (chosen(e)) { e.preventDefault(); }
     });
     this.element.classList.add('playing');
   };
 
   // run is what was done so far, for the lanes.
-  Game.prototype.run = function (states, path) {
+  Game.prototype.run = function (states, path, masks) {
     var g = this.graph, game = this, start = this.clock(0);
     var entries = [{ at: start, client: -1, node: 0, text: 'both are about to ask for the lock',
       reply: '', sent: start, back: start + 1, line: '', state: this.world(0) }];
+    var breaks = [], known = [];
     path.forEach(function (action, i) {
-      entries.push(game.entry(states[i], action, states[i + 1]));
+      entries.push(game.entry(states[i], action, states[i + 1], masks[i]));
+      var names = game.broken(masks[i]).filter(function (name) {
+        return known.indexOf(name) < 0; // it is marked where it happens first
+      });
+      if (names.length > 0) { breaks.push({ at: i + 1, names: names }); }
+      known = known.concat(names);
     });
-    return new lockladder.Run({ lock: g.lock, clients: g.clients, nodes: g.nodes,
-      verdict: '', invariant: '', broken: -1 }, entries);
+    var run = new lockladder.Run({ lock: g.lock, clients: g.clients, nodes: g.nodes,
+      verdict: '', invariant: '', broken: -1, breaks: breaks }, entries);
+    run.flights = this.flights(states[states.length - 1]);
+    return run;
   };
 
   // read takes the level and the schedule from the address.
@@ -237,7 +308,7 @@
 
   // take takes a schedule from the beginning, as far as it is possible.
   Game.prototype.take = function (path, quiet) {
-    var state = 0, states = [0], taken = [], broken = [], last = 0;
+    var state = 0, states = [0], taken = [], masks = [], broken = [];
     this.advice.textContent = '';
     for (var i = 0; i < path.length; i++) {
       var edge = this.edges(state).find(function (e) { return e.action === path[i]; });
@@ -249,15 +320,16 @@
       taken.push(path[i]);
       state = edge.to;
       states.push(state);
-      last = edge.mask;
+      masks.push(edge.mask);
       this.broken(edge.mask).forEach(function (name) {
         if (broken.indexOf(name) < 0) { broken.push(name); }
       });
     }
     this.path = taken;
     this.states = states;
+    this.masks = masks;
     this.found = broken;
-    this.show(last);
+    this.show();
     if (!quiet) { this.write(); }
   };
   Game.prototype.back = function () { this.take(this.path.slice(0, -1)); };
@@ -279,7 +351,7 @@
     this.ask.replaceChildren(html('b', {}, [g.lock]), ': ' + level.ask + ' (',
       html('i', {}, [level.invariant]), MEANS[level.invariant] ? ': ' +
       MEANS[level.invariant] + ')' : ')');
-    this.view.run = this.run(this.states, this.path);
+    this.view.run = this.run(this.states, this.path, this.masks);
     this.view.full = 0;
     this.view.layout(true);
     this.view.show(this.path.length);
@@ -291,15 +363,19 @@
     this.command.textContent = this.own ? 'explore.Replay(t, build, bounds, "' + path + '")' :
       'go test ./scenarios/explore -run Replay -rung ' + g.lock +
       " -schedule '" + path + "' -v";
-    this.choices.replaceChildren.apply(this.choices, this.edges(state).map(function (e) {
-      var b = html('button', { type: 'button', 'data-action': e.action }, [
-        html('code', {}, [e.action]), ' ' + game.offer(state, e.action)]);
+    this.choices.replaceChildren.apply(this.choices, this.offers(state).map(function (e, i) {
+      var key = i < 9 ? [html('kbd', {}, [String(i + 1)]), ' '] : [];
+      var b = html('button', { type: 'button', 'data-action': e.action }, key.concat([
+        game.offer(state, e.action) + ' ', html('code', {}, [e.action])]));
       b.addEventListener('click', function () {
+        var before = game.element.dataset.state;
         game.take(game.path.concat(e.action));
-        var first = game.choices.querySelector('button') || game.undo;
-        first.focus({ preventScroll: true });
+        if (game.element.dataset.state === 'won' && before !== 'won') { game.announce(); }
+        else {
+          (game.choices.querySelector('button') || game.undo).focus({ preventScroll: true });
+        }
       });
-      return html('li', {}, [b]);
+      return html('li', { 'data-of': String(order(e.action)[0]) }, [b]);
     }));
     this.undo.disabled = this.again.disabled = this.path.length === 0;
     this.judge(state, goal, level);
@@ -328,7 +404,7 @@
         ' else can.'];
       this.element.dataset.state = 'stuck';
     } else {
-      text = ['Pick what happens next.'];
+      text = ['Pick what happens next, or press its number.'];
     }
     this.hint.disabled = this.claim.disabled = this.found.indexOf(goal.invariant) >= 0;
     this.verdict.replaceChildren.apply(this.verdict, text);
@@ -338,6 +414,13 @@
     var next = this.levels[this.level + 1];
     return next ? html('a', { href: this.address(next) }, ['Next: ' + next.title + ' →']) :
       'That was the last level.';
+  };
+  // announce leads the keyboard to the next level, and a screen reader says with its
+  // name what was won.
+  Game.prototype.announce = function () {
+    var link = this.verdict.querySelector('a');
+    if (link) { link.setAttribute('aria-describedby', this.verdict.id); }
+    (link || this.verdict).focus();
   };
   Game.prototype.address = function (level) {
     if (this.own) { return '#level=' + level.invariant.replace(/ /g, '-'); }
@@ -363,6 +446,7 @@
       ' bounds (' + this.graph.bounds + '). ']), this.next());
     this.save(level, 0);
     this.shows();
+    this.announce();
   };
   // help points to the nearest break of the goal, or else of anything.
   Game.prototype.help = function () {

@@ -114,11 +114,11 @@
       html('div', { 'class': 'parts' }, [this.lanes,
         html('div', { 'class': 'beside' }, [this.facts, this.code])])
     ]);
-    this.layout(false);
     this.list();
   }
 
-  // x are where the lanes are: clients, then nodes.
+  // x are where the lanes are: clients, then nodes. Where there is less room they
+  // stand closer, as long as their names have room.
   View.prototype.places = function () {
     var d = this.run.data, wide = d.nodes > 1 ? 76 : 150;
     var x = { clients: [], nodes: [], width: 0 }, at = 100;
@@ -129,6 +129,15 @@
     at += d.nodes > 1 ? 60 : 170;
     for (var i = 0; i < d.nodes; i++) { x.nodes.push(at); at += wide; }
     x.width = at - wide + 90;
+    var room = this.lanes.clientWidth, margin = 30, first = x.clients[0] || 100;
+    if (room > 0 && room < x.width) {
+      var factor = Math.min(1, Math.max(d.nodes > 1 ? 0.75 : 0.4,
+        (room - first - margin) / (x.width - 90 - first)));
+      function closer(at) { return first + (at - first) * factor; }
+      x.clients = x.clients.map(closer);
+      x.nodes = x.nodes.map(closer);
+      x.width = Math.max(room, closer(x.width - 90) + margin);
+    }
     return x;
   };
 
@@ -139,7 +148,8 @@
     rows.forEach(function (row, r) {
       for (var i = row.from; i <= row.to; i++) { view.rowOf[i] = r; }
     });
-    var height = top + rows.length * ROW + 20;
+    var flights = run.flights || [];
+    var height = top + (rows.length + flights.length) * ROW + 20;
     function y(r) { return top + r * ROW + ROW / 2; }
     // when is the height of a moment, between the entries around it.
     function when(us) {
@@ -200,16 +210,23 @@
       });
     });
 
+    // A label that is too long for its place begins further left, and what is too
+    // long for the picture keeps its reply.
     function label(at, height, text, anchor, more) {
+      var left = 78, wide = 7, most = Math.min(58, Math.floor((x.width - left) / wide));
+      var arrow = text.lastIndexOf(' → '), reply = arrow < 0 ? '' : text.slice(arrow);
+      var short = reply.length > most / 2 ? cut(text, most) :
+        cut(text.slice(0, text.length - reply.length), most - reply.length) + reply;
+      if (!anchor) { at = Math.max(left, Math.min(at, x.width - short.length * wide)); }
       var t = svg('text', { x: at, y: height, 'text-anchor': anchor || 'start',
-        'class': 'what ' + (more || '') }, [cut(text, 58)]);
-      if (text.length > 58) { t.append(svg('title', {}, [text])); }
+        'class': 'what ' + (more || '') }, [short]);
+      if (text.length > most) { t.append(svg('title', {}, [text])); }
       s.append(t);
     }
     function arrow(x1, y1, x2, y2, classes) {
       s.append(svg('line', { x1: x1, y1: y1, x2: x2, y2: y2, 'class': classes }));
       var angle = Math.atan2(y2 - y1, x2 - x1) * 180 / Math.PI;
-      s.append(svg('path', { d: 'M0,0 L-8,-4 L-8,4 Z', 'class': 'head',
+      s.append(svg('path', { d: 'M0,0 L-8,-4 L-8,4 Z', 'class': 'head ' + classes,
         transform: 'translate(' + x2 + ',' + y2 + ') rotate(' + angle + ')' }));
     }
     function cross(at, height) {
@@ -257,16 +274,27 @@
         cross((client + node) / 2, here);
       }
     });
-    if (d.broken >= 0) {
-      var broken = y(this.rowOf[d.broken]);
+    var breaks = d.breaks || (d.broken >= 0 ? [{ at: d.broken, names: [d.invariant] }] : []);
+    breaks.forEach(function (b) {
+      var broken = y(view.rowOf[b.at]);
       s.append(svg('rect', { x: 2, y: broken - ROW / 2, width: x.width - 4, height: ROW,
         'class': 'break' }));
-    }
+      label((x.nodes[0] || x.width) - 12, broken + 13, '✗ ' + b.names.join(', '), 'end', 'why');
+    });
     // The future is covered.
     this.cover = svg('rect', { x: 0, width: x.width, height: height, y: height,
       'class': 'cover' });
     this.cursor = svg('rect', { x: 0, width: 4, height: ROW, 'class': 'cursor' });
     s.append(this.cover, this.cursor);
+    // What has been sent and has not arrived stands below what has happened.
+    flights.forEach(function (f, n) {
+      var here = y(rows.length + n), client = x.clients[f.client], node = x.nodes[f.node];
+      var half = (client + node) / 2;
+      label(66, here + 4, 'under way', 'end', 'fold');
+      if (f.inbound) { arrow(node, here, half, here, 'message open'); }
+      else { arrow(client, here, half, here, 'message open'); }
+      label(client + 8, here - 5, f.text + ', sent', '', 'sent');
+    });
     this.y = y;
     s.addEventListener('click', function (event) {
       var box = s.getBoundingClientRect();
@@ -314,9 +342,11 @@
     if (row.folded) { this.at = i = row.to; }
     this.cover.setAttribute('y', this.y(r) + ROW / 2);
     this.cursor.setAttribute('y', this.y(r) - ROW / 2);
-    var top = this.y(r) - this.lanes.clientHeight + 2 * ROW;
+    var below = (this.run.flights || []).length * ROW;
+    var top = this.y(r) + below - this.lanes.clientHeight + 2 * ROW;
     if (this.lanes.scrollTop < top || this.lanes.scrollTop > this.y(r) - 2 * ROW) {
-      this.lanes.scrollTop = Math.max(0, this.y(r) - this.lanes.clientHeight * 0.6);
+      this.lanes.scrollTop = Math.max(0, top,
+        this.y(r) - this.lanes.clientHeight * 0.6);
     }
     this.state(this.run.entries[i]);
     this.mark(i);
@@ -420,6 +450,7 @@
     this.views.append(main.element);
     element.append(this.panel);
     element.classList.add('playing');
+    main.layout(false);
     var begin = new URLSearchParams(location.hash.slice(1)).get(this.key);
     this.go(begin === null ? 0 : Number(begin) || 0, true);
     element.addEventListener('keydown', function (e) { player.press(e); });
@@ -505,9 +536,10 @@
     this.views.classList.toggle('two', !!name);
     if (name) {
       this.other = this.view(this.runs[name]);
-      if (this.all) { this.other.layout(true); }
       this.views.append(this.other.element);
+      this.other.layout(this.all);
     }
+    this.main.layout(this.all); // there is more room for it, or less
     this.go(this.main.at, true);
   };
   Player.prototype.expand = function (all, at) {
