@@ -234,7 +234,8 @@ var crashAfterRenewal = Scenario{
 				a.work(lease)
 			}, func() {
 				b.at(lease / 2)
-				b.mustComeFree(lease+2*second, "A died after a renewal")
+				// Some locks renew their lease just before it ends.
+				b.mustComeFree(lease*3/2+2*second, "A died after a renewal")
 			})
 			s.judge(Orphaned, true)
 		}, pollEvery(500*time.Millisecond))

@@ -118,18 +118,21 @@ var renewalAfterUnlock = Scenario{
 func renewalThenUnlock(t *scenarioRun, renewal lab.Fault) {
 	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
-		unlocked := 0
+		unlocked, at := 0, time.Duration(0)
 		s.start()
 		a.Fault(lab.Renewal, 1, renewal)
 		s.run(func() {
 			a.begins()
 			a.at(4 * second)
 			a.release()
-			a.Step("is done", func() { unlocked = len(s.Timeline()) })
+			a.Step("is done", func() { unlocked, at = len(s.Timeline()), s.Now() })
 			a.work(s.sooner(5*time.Minute, 30*second))
 			a.Step("looks", func() {
 				for _, e := range s.Timeline()[unlocked:] {
-					if e.Client == a.Name && e.Node >= 0 &&
+					// Of many real nodes, one executes the release after a
+					// majority's answers have ended Unlock.
+					if sooner := !t.exact() && e.Sent <= at; e.Client == a.Name &&
+						e.Node >= 0 && !sooner &&
 						!strings.HasPrefix(e.Text, "message ") {
 						s.Report(RenewalAfterUnlock, "A has unlocked, and"+
 							" sends %s at %.3f", e.Text, e.At.Seconds())
