@@ -102,7 +102,7 @@ var kinds = []kind{
 	{"a step of .ci/run or .ci/full", regexp.MustCompile(`^(` +
 		`go run \./docs|go test \./(\.\.\.|scenarios -redis auto)|` +
 		`cd alternatives && go test \./(\.\.\.|mysql|zookeeper|etcd|` +
-		`libraries -redis auto))$`), nil},
+		`(libraries|programs) -redis auto))$`), nil},
 	{"checks what another command generates", regexp.MustCompile(
 		`^go test \S+( -run \S+)? -(three|whole)( -v)?$`), checkGenerated},
 	{"writes", regexp.MustCompile(`^(go mod vendor|` +

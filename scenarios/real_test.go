@@ -3,14 +3,20 @@ package scenarios_test
 import (
 	"flag"
 	"maps"
+	"regexp"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -121,4 +127,52 @@ func TestEveryRungBreaksTheSameWhenASentinelFailsOver(t *testing.T) {
 	all := serverstest.Watched(t)
 	eachRung(t, func(ladder.Rung) scenarios.RealServers { return all },
 		scenarios.Only("failover"), scenarios.RealLease(30*time.Second))
+}
+
+// A lock that breaks in one run of three is one that breaks.
+func TestAFlawThatDoesNotShowOnRealServersIsLookedForTwiceMore(t *testing.T) {
+	own(t)
+	right, err := ladder.Find("diamond")
+	require.NoError(t, err)
+	wrong, err := ladder.Find("gold")
+	require.NoError(t, err)
+	var mu sync.Mutex
+	runs := map[string]bool{} // each has keys of its own
+	report := scenarios.Run(t, func(env lock.Env) (lock.Lock, error) {
+		mu.Lock()
+		runs[ofRun.FindString(env.Key)] = true
+		n := len(runs)
+		mu.Unlock()
+		if n < 3 {
+			return right.Build(env)
+		}
+		return wrong.Build(env)
+	}, scenarios.Only("overrun_release"), scenarios.WithoutFeatures(scenarios.Renewal,
+		scenarios.LossNotices, scenarios.Reentry),
+		scenarios.Flaws(
+			lock.Flaw{Scenario: "overrun_release", Invariant: scenarios.ForeignRelease},
+			lock.Flaw{Scenario: "overrun_release", Invariant: scenarios.TwoHolders}),
+		scenarios.OnServersOf(serverstest.Servers(t, *onRedis)))
+	assert.Len(t, runs, 3)
+	assert.Equal(t, scenarios.Breaks,
+		report.Verdict("overrun_release", scenarios.ForeignRelease))
+}
+
+var ofRun = regexp.MustCompile("[0-9a-f]{8}")
+
+func TestWhatALockBreaksSometimesFailsNoTest(t *testing.T) {
+	for _, name := range []string{"gold", "diamond"} { // it breaks, and it holds
+		t.Run(name, func(t *testing.T) {
+			rung, err := ladder.Find(name)
+			require.NoError(t, err)
+			scenarios.Run(t, rung.Build, scenarios.Only("overrun_release"),
+				scenarios.WithoutFeatures(scenarios.Renewal, scenarios.LossNotices,
+					scenarios.Reentry),
+				scenarios.Sometimes(
+					lock.Flaw{Scenario: "overrun_release",
+						Invariant: scenarios.ForeignRelease},
+					lock.Flaw{Scenario: "overrun_release",
+						Invariant: scenarios.TwoHolders}))
+		})
+	}
 }

@@ -135,13 +135,14 @@ func (r Report) Verdict(scenario, invariant string) Verdict {
 type Option func(*settings)
 
 type settings struct {
-	nodes    int
-	only     []string // the scenarios to run; nil: all
-	flaws    []Flaw
-	declined []Feature
-	keys     func(string) []string
-	readers  func(string) string
-	leaseEnd func(string) (time.Time, bool)
+	nodes     int
+	only      []string // the scenarios to run; nil: all
+	flaws     []Flaw
+	sometimes []Flaw // likewise, in some runs
+	declined  []Feature
+	keys      func(string) []string
+	readers   func(string) string
+	leaseEnd  func(string) (time.Time, bool)
 
 	machineClock bool
 	red          bool
@@ -178,6 +179,13 @@ func Nodes(n int) Option { return func(s *settings) { s.nodes = n } }
 // declared flaw that no longer breaks fails the test, as does a new one.
 func Flaws(flaws ...Flaw) Option {
 	return func(s *settings) { s.flaws = append(s.flaws, flaws...) }
+}
+
+// Sometimes declares what the lock breaks in one run on real servers and holds in the
+// next, because it depends on when a timer of the lock's own fires. Neither fails the
+// test.
+func Sometimes(flaws ...Flaw) Option {
+	return func(s *settings) { s.sometimes = append(s.sometimes, flaws...) }
 }
 
 // WithoutFeatures declares what the lock does not claim to offer.
@@ -424,10 +432,12 @@ func find(name string) (Scenario, error) {
 func judge(t *testing.T, r Result, s settings) {
 	t.Helper()
 	declared := s.declares(r.Scenario, r.Invariant)
+	known := declared || slices.Contains(s.sometimes,
+		Flaw{Scenario: r.Scenario, Invariant: r.Invariant})
 	switch {
 	case r.Verdict == Breaks && s.red:
 		t.Error(r.Assertion)
-	case r.Verdict == Breaks && declared:
+	case r.Verdict == Breaks && known:
 		t.Logf("a known flaw, as declared:\n%s", r.Assertion)
 	case r.Verdict == Breaks:
 		t.Errorf("a flaw that is not declared:\n%s", r.Assertion)

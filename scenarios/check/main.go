@@ -10,7 +10,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -24,8 +23,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
@@ -51,6 +48,7 @@ type orders struct {
 
 	only     []string // the scenarios of run
 	declared []lock.Flaw
+	chance   []lock.Flaw // what breaks in some runs
 }
 
 func main() {
@@ -96,7 +94,8 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 	flags.StringVar(&o.run, "run", "", "only the scenarios whose names match this"+
 		" regular `expression`")
 	flags.StringVar(&o.flaws, "flaws", "", "a `file` with what the lock is known to"+
-		` break, "scenario: invariant" a line; # begins a comment`)
+		` break, "scenario: invariant" a line, with "sometimes" before what breaks in`+
+		" some runs only; # begins a comment")
 	flags.Int64Var(&o.atOnce, "parallel", 6, "how many `scenarios` run at the same"+
 		" time, each with two or three processes of the program")
 	flags.BoolVar(&o.json, "json", false, "print the results as JSON instead")
@@ -141,39 +140,11 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 		if err != nil {
 			return o, fmt.Errorf("-flaws: %w", err)
 		}
-		if o.declared, err = declared(string(text)); err != nil {
+		if o.declared, o.chance, err = program.Flaws(string(text)); err != nil {
 			return o, fmt.Errorf("-flaws %s, %w", o.flaws, err)
 		}
 	}
 	return o, nil
-}
-
-// declared reads the flaws of a file.
-func declared(text string) (flaws []lock.Flaw, err error) {
-	for i, line := range strings.Split(text, "\n") {
-		line, _, _ = strings.Cut(line, "#")
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		scenario, invariant, ok := strings.Cut(line, ":")
-		if !ok {
-			return nil, fmt.Errorf("line %d: %q should be \"scenario: invariant\"",
-				i+1, line)
-		}
-		flaw := lock.Flaw{Scenario: scenario, Invariant: strings.TrimSpace(invariant)}
-		known := slices.IndexFunc(scenarios.Catalogue,
-			func(s scenarios.Scenario) bool { return s.Name == scenario })
-		if known < 0 {
-			return nil, fmt.Errorf("line %d: there is no scenario %q", i+1, scenario)
-		}
-		if all := scenarios.Catalogue[known].Invariants; !slices.Contains(all,
-			flaw.Invariant) {
-			return nil, fmt.Errorf("line %d: the invariants of %s are %s, not %q", i+1,
-				scenario, strings.Join(all, ", "), flaw.Invariant)
-		}
-		flaws = append(flaws, flaw)
-	}
-	return flaws, nil
 }
 
 // checking is one run of the command.
@@ -216,8 +187,9 @@ func (c *checking) check(t *testing.T) int {
 			orNothing(p.Features()))
 	}
 	options := append(p.Options(), scenarios.OnServersOf(
-		limited{pool, semaphore.NewWeighted(c.atOnce)}),
-		scenarios.Flaws(c.declared...), scenarios.Each(c.told))
+		serverstest.Limited(pool, c.atOnce)),
+		scenarios.Flaws(c.declared...), scenarios.Sometimes(c.chance...),
+		scenarios.Each(c.told))
 	if c.only != nil {
 		options = append(options, scenarios.Only(c.only...))
 	}
@@ -240,29 +212,6 @@ func (c *checking) check(t *testing.T) int {
 		return c.unusable(errors.New("it was interrupted"))
 	}
 	return c.report(time.Since(began))
-}
-
-// limited lends servers to so many scenarios at a time: they mostly wait, but a
-// program may take long to start.
-type limited struct {
-	scenarios.RealServers
-	room *semaphore.Weighted
-}
-
-func (l limited) Borrow(ctx context.Context, n int) ([]scenarios.RealServer, error) {
-	if err := l.room.Acquire(ctx, 1); err != nil {
-		return nil, fmt.Errorf("wait for a turn: %w", err)
-	}
-	lent, err := l.RealServers.Borrow(ctx, n)
-	if err != nil {
-		l.room.Release(1)
-	}
-	return lent, err
-}
-
-func (l limited) Return(lent []scenarios.RealServer) {
-	l.RealServers.Return(lent)
-	l.room.Release(1)
 }
 
 func (c *checking) unusable(err error) int {
@@ -349,7 +298,8 @@ func (c *checking) compare() (new, gone []lock.Flaw) {
 	for _, r := range c.results {
 		known := slices.Contains(c.declared, flawOf(r))
 		switch {
-		case r.Verdict == scenarios.Breaks && !known:
+		case r.Verdict == scenarios.Breaks && !known &&
+			!slices.Contains(c.chance, flawOf(r)):
 			new = append(new, flawOf(r))
 		case r.Verdict != scenarios.Breaks && r.Verdict != scenarios.CannotRun && known:
 			gone = append(gone, flawOf(r))
@@ -380,7 +330,7 @@ func (c *checking) reportJSON() int {
 	}{c.program, []result{}, append([]string{}, c.failed...)}
 	for _, r := range c.results {
 		one := result{r.Scenario, r.Invariant, string(r.Verdict),
-			slices.Contains(c.declared, flawOf(r)), r.Event, ""}
+			slices.Contains(slices.Concat(c.declared, c.chance), flawOf(r)), r.Event, ""}
 		if r.Verdict == scenarios.Breaks {
 			one.Timeline = r.Timeline
 		}

@@ -69,6 +69,21 @@ func (g *Generator) libraries(string) (string, error) {
 	}), libraries...)), err
 }
 
+// besideRedisson are the rungs whose ideas are Redisson's as well.
+var besideRedisson = []string{"reentrant", "reentrant/notify", "reentrant/fair",
+	"reentrant/readwrite", "redlock"}
+
+// redisson shows Redisson's locks beside these rungs.
+func (g *Generator) redisson(string) (string, error) {
+	programs, err := results.Read(g.root, "programs")
+	programs = slices.DeleteFunc(programs, func(lock results.Lock) bool {
+		return !strings.HasPrefix(lock.Name, "redisson")
+	})
+	return results.Table(2, append(g.columns(func(rung string) bool {
+		return slices.Contains(besideRedisson, rung)
+	}), programs...)), err
+}
+
 // columns are the shown rungs, with names that fit above a column.
 func (g *Generator) columns(shown func(rung string) bool) []results.Lock {
 	var all []results.Lock

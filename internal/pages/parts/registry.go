@@ -58,6 +58,8 @@ var registry = []part{
 	{"docs/matrix.md", "scenarios", text(catalogue)},
 
 	{"docs/libraries.md", "matrix", (*Generator).libraries},
+	{"docs/libraries.md", "other languages", kept("programs", table)},
+	{"docs/redisson.md", "matrix", (*Generator).redisson},
 	{"docs/alternatives.md", "mysql", kept("mysql", table)},
 	{"docs/alternatives.md", "mysql, not run", kept("mysql", results.NotRun)},
 	{"docs/alternatives.md", "zookeeper", kept("zookeeper", table)},

@@ -1,0 +1,141 @@
+package programs_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/alternatives/programs"
+	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/internal/pages/results"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/scenarios/program"
+)
+
+// page shows what they do.
+const page = "libraries.md"
+
+// atOnce is how many scenarios run at the same time, each with two or three processes
+// of a program.
+const atOnce = 6
+
+var onRedis = serverstest.Flag()
+
+func TestMain(m *testing.M) { serverstest.Main(m, onRedis, len(programs.Programs)) }
+
+func TestTheTableOfTheProgramsIsFresh(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprint(&b, "| column | library | servers | what it is |\n|---|---|:-:|---|\n")
+	for _, p := range programs.Programs {
+		fmt.Fprintf(&b, "| %s | [%s](%s) | %d | %s |\n", p.Name, p.Library, p.Address,
+			p.Nodes, p.Idea)
+	}
+	generated.Compare(t, page, "programs", b.String())
+}
+
+func TestEveryFileOfFlawsCanBeRead(t *testing.T) {
+	for _, p := range programs.Programs {
+		always, _ := flaws(t, p)
+		assert.NotEmpty(t, always, p.Name)
+	}
+}
+
+func TestAPageExplainsEveryFlaw(t *testing.T) {
+	for _, p := range programs.Programs {
+		text := generated.Text(t, p.Page, "")
+		if p.Page == page {
+			library := strings.Fields(p.Library)[0]
+			_, section, found := strings.Cut(text, "\n## Reference: "+library+"\n")
+			require.True(t, found, "%s has no section of the reference", library)
+			text, _, _ = strings.Cut(section, "\n## ")
+		}
+		for _, f := range both(flaws(t, p)) {
+			assert.Contains(t, text, "`"+f.Scenario+"`", "%s doesn't say why %s breaks"+
+				" it", p.Page, p.Name)
+		}
+	}
+}
+
+// It installs the libraries, which needs their languages and the registries.
+func TestEveryProgramBreaksWhatIsDeclaredAndNothingElse(t *testing.T) {
+	if *onRedis != serverstest.Auto {
+		t.Skip("it installs libraries and starts servers: -redis auto asks for it")
+	}
+	var locks []results.Lock
+	installed := map[string]bool{}
+	for _, p := range programs.Programs {
+		t.Run(p.Name, func(t *testing.T) {
+			if !installed[p.Dir] {
+				install(t, p)
+				installed[p.Dir] = true
+			}
+			lock := results.Of(p.Name, run(t, p))
+			_, sometimes := flaws(t, p)
+			for _, f := range sometimes { // it breaks, if not in this run
+				lock.Verdicts[f.Scenario+": "+f.Invariant] = scenarios.Breaks
+			}
+			locks = append(locks, lock)
+		})
+	}
+	if !t.Failed() && len(locks) == len(programs.Programs) { // else -run names some
+		results.Compare(t, "programs", locks...)
+	}
+}
+
+// install gets the library and builds the program.
+func install(t *testing.T, p programs.Program) {
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", p.Install)
+	cmd.Dir = p.Dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s: %s: %s", p.Dir, p.Install, out)
+}
+
+// run runs all scenarios that apply against a program.
+func run(t *testing.T, p programs.Program) scenarios.Report {
+	pool := serverstest.Servers(t, *onRedis)
+	lent, err := pool.Borrow(t.Context(), 1)
+	require.NoError(t, err)
+	user, password := lent[0].Auth()
+	found, err := program.Find(t.Context(), lent[0].Addr(), user, password,
+		p.Command...)
+	pool.Return(lent)
+	require.NoError(t, err)
+	t.Cleanup(found.Close)
+	require.Equal(t, p.Nodes, found.Nodes())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { // ends with the run
+		select {
+		case <-found.Failed():
+			t.Error(found.Err())
+		case <-ctx.Done():
+		}
+	}()
+	always, sometimes := flaws(t, p)
+	return scenarios.Run(t, found.Build, append(found.Options(),
+		scenarios.OnServersOf(serverstest.Limited(pool, atOnce)),
+		scenarios.Flaws(always...), scenarios.Sometimes(sometimes...))...)
+}
+
+// flaws are what a program is known to break, always and in some runs.
+func flaws(t *testing.T, p programs.Program) (always, sometimes []lock.Flaw) {
+	text, err := os.ReadFile(filepath.Join(p.Dir, p.Flaws))
+	require.NoError(t, err)
+	always, sometimes, err = program.Flaws(string(text))
+	require.NoError(t, err, p.Flaws)
+	return always, sometimes
+}
+
+func both(always, sometimes []lock.Flaw) []lock.Flaw {
+	return slices.Concat(always, sometimes)
+}

@@ -1,0 +1,114 @@
+//! rslock behind the protocol of docs/any-language.md, on three servers as in its README.
+
+use rslock::{LockError, LockGuard, LockManager};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader, stdin};
+use tokio::time::timeout;
+
+#[derive(Clone)]
+struct Owner {
+    manager: LockManager,
+    key: String,
+    lease: Duration,
+    guard: Arc<Mutex<Option<LockGuard>>>,
+}
+
+fn answer(request: &Value, mut more: Value) {
+    more["id"] = request["id"].clone();
+    println!("{more}"); // locks standard output, and flushes at the end of the line
+}
+
+fn build(request: &Value, nodes: &[String]) -> Owner {
+    let poll = request["poll_ms"].as_u64().unwrap_or(200);
+    let mut manager = LockManager::new(nodes.to_vec());
+    manager.set_retry(1, Duration::from_millis(poll)); // acquire repeats it
+    Owner {
+        manager,
+        key: request["key"].as_str().unwrap().to_owned(),
+        lease: Duration::from_millis(request["lease_ms"].as_u64().unwrap()),
+        guard: Arc::default(),
+    }
+}
+
+async fn serve(request: Value, owner: Owner) {
+    let granted = match request["type"].as_str().unwrap() {
+        "unlock" => {
+            let guard = owner.guard.lock().unwrap().take();
+            return match guard {
+                Some(guard) => {
+                    guard.release().await; // it doesn't say what the servers had
+                    answer(&request, json!({"type": "ok"}))
+                }
+                None => answer(
+                    &request,
+                    json!({"type": "error", "error": "not_held", "text": "no guard"}),
+                ),
+            };
+        }
+        "try" => match owner.manager.lock(owner.key.as_str(), owner.lease).await {
+            Ok(lock) => LockGuard { lock },
+            Err(LockError::Unavailable) => return answer(&request, json!({"type": "refused"})),
+            Err(e) => {
+                let text = e.to_string();
+                return answer(
+                    &request,
+                    json!({"type": "error", "error": "unknown", "text": text}),
+                );
+            }
+        },
+        _ => {
+            let left = request["deadline_ms"].as_u64().unwrap_or(u32::MAX.into());
+            let acquire = owner.manager.acquire(owner.key.as_str(), owner.lease);
+            match timeout(Duration::from_millis(left), acquire).await {
+                Ok(Ok(guard)) => guard,
+                _ => {
+                    return answer(
+                        &request,
+                        json!({"type": "error", "error": "deadline", "text": "not acquired in time"}),
+                    );
+                }
+            }
+        }
+    };
+    *owner.guard.lock().unwrap() = Some(granted);
+    answer(&request, json!({"type": "granted"}));
+}
+
+#[tokio::main]
+async fn main() {
+    let mut lines = BufReader::new(stdin()).lines();
+    let mut nodes = Vec::new();
+    let mut owners = HashMap::new();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let request: Value = serde_json::from_str(&line).unwrap();
+        match request["type"].as_str().unwrap() {
+            "hello" => {
+                for node in request["nodes"].as_array().unwrap() {
+                    let text = |name: &str| node[name].as_str().unwrap_or_default();
+                    let login = match text("password") {
+                        "" => String::new(),
+                        password => format!("{}:{password}@", text("user")),
+                    };
+                    nodes.push(format!("redis://{login}{}", text("address")));
+                }
+                answer(
+                    &request,
+                    json!({"type": "hello", "protocol": 1, "library": "rslock 0.10.0", "servers": 3}),
+                );
+            }
+            "build" => {
+                owners.insert(request["owner"].to_string(), build(&request, &nodes));
+                answer(&request, json!({"type": "ok"}));
+            }
+            "cancel" => {} // a caller drops the future, and nothing is released
+            _ => {
+                let owner = owners[&request["owner"].to_string()].clone();
+                tokio::spawn(serve(request, owner));
+            }
+        }
+    }
+    std::process::exit(0); // releases nothing
+}
