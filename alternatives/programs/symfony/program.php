@@ -8,10 +8,8 @@ use Symfony\Component\Lock\Exception\LockConflictedException;
 use Symfony\Component\Lock\LockFactory;
 use Symfony\Component\Lock\Store\RedisStore;
 
-$factory = null;
 $owners = [];
 $waiting = []; // requests that are tried again and again: PHP has no threads
-$node = null;
 
 function answer(array $request, string $type, array $more = []): void
 {

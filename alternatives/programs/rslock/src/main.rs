@@ -22,9 +22,9 @@ fn answer(request: &Value, mut more: Value) {
 }
 
 fn build(request: &Value, nodes: &[String]) -> Owner {
-    let poll = request["poll_ms"].as_u64().unwrap_or(200);
     let mut manager = LockManager::new(nodes.to_vec());
-    manager.set_retry(1, Duration::from_millis(poll)); // acquire repeats it
+    let poll = Duration::from_millis(request["poll_ms"].as_u64().unwrap_or(200));
+    manager.set_retry(1, poll); // acquire repeats it
     Owner {
         manager,
         key: request["key"].as_str().unwrap().to_owned(),
@@ -33,48 +33,38 @@ fn build(request: &Value, nodes: &[String]) -> Owner {
     }
 }
 
-async fn serve(request: Value, owner: Owner) {
-    let granted = match request["type"].as_str().unwrap() {
+fn failed(request: &Value, word: &str, text: &str) {
+    answer(
+        request,
+        json!({"type": "error", "error": word, "text": text}),
+    );
+}
+
+async fn serve(r: Value, owner: Owner) {
+    let granted = match r["type"].as_str().unwrap() {
         "unlock" => {
-            let guard = owner.guard.lock().unwrap().take();
-            return match guard {
-                Some(guard) => {
-                    guard.release().await; // it doesn't say what the servers had
-                    answer(&request, json!({"type": "ok"}))
-                }
-                None => answer(
-                    &request,
-                    json!({"type": "error", "error": "not_held", "text": "no guard"}),
-                ),
+            let Some(guard) = owner.guard.lock().unwrap().take() else {
+                return failed(&r, "not_held", "no guard");
             };
+            guard.release().await; // it doesn't say what the servers had
+            return answer(&r, json!({"type": "ok"}));
         }
         "try" => match owner.manager.lock(owner.key.as_str(), owner.lease).await {
             Ok(lock) => LockGuard { lock },
-            Err(LockError::Unavailable) => return answer(&request, json!({"type": "refused"})),
-            Err(e) => {
-                let text = e.to_string();
-                return answer(
-                    &request,
-                    json!({"type": "error", "error": "unknown", "text": text}),
-                );
-            }
+            Err(LockError::Unavailable) => return answer(&r, json!({"type": "refused"})),
+            Err(e) => return failed(&r, "unknown", &e.to_string()),
         },
         _ => {
-            let left = request["deadline_ms"].as_u64().unwrap_or(u32::MAX.into());
+            let left = r["deadline_ms"].as_u64().unwrap_or(u32::MAX.into());
             let acquire = owner.manager.acquire(owner.key.as_str(), owner.lease);
             match timeout(Duration::from_millis(left), acquire).await {
                 Ok(Ok(guard)) => guard,
-                _ => {
-                    return answer(
-                        &request,
-                        json!({"type": "error", "error": "deadline", "text": "not acquired in time"}),
-                    );
-                }
+                _ => return failed(&r, "deadline", "not acquired in time"),
             }
         }
     };
     *owner.guard.lock().unwrap() = Some(granted);
-    answer(&request, json!({"type": "granted"}));
+    answer(&r, json!({"type": "granted"}));
 }
 
 #[tokio::main]
@@ -105,8 +95,10 @@ async fn main() {
             }
             "cancel" => {} // a caller drops the future, and nothing is released
             _ => {
-                let owner = owners[&request["owner"].to_string()].clone();
-                tokio::spawn(serve(request, owner));
+                tokio::spawn(serve(
+                    request.clone(),
+                    owners[&request["owner"].to_string()].clone(),
+                ));
             }
         }
     }

@@ -1,14 +1,10 @@
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.*;
 import java.time.Duration;
 import java.util.*;
 import java.util.concurrent.*;
-import org.redisson.Redisson;
-import org.redisson.RedissonRedLock;
-import org.redisson.api.RLock;
-import org.redisson.api.RedissonClient;
-import org.redisson.config.Config;
-import org.redisson.config.EqualJitterDelay;
+import org.redisson.*;
+import org.redisson.api.*;
+import org.redisson.config.*;
 
 /** Redisson's locks behind the protocol of docs/any-language.md: lock, fair, readwrite or red. */
 public class Program {
