@@ -130,7 +130,7 @@ func TestEveryRungBreaksTheSameWhenASentinelFailsOver(t *testing.T) {
 }
 
 // A lock that breaks in one run of three is one that breaks.
-func TestAFlawThatDoesNotShowOnRealServersIsLookedForTwiceMore(t *testing.T) {
+func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 	own(t)
 	right, err := ladder.Find("diamond")
 	require.NoError(t, err)
