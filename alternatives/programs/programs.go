@@ -30,40 +30,34 @@ type Program struct {
 }
 
 const (
-	venv  = "python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt"
-	npm   = "npm ci --silent"
-	maven = "mvn -q package dependency:copy-dependencies"
+	venv = "python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt"
+	npm  = "npm ci --silent"
 
-	redisson = "Redisson 4.7.0"
-	atGitHub = "https://github.com/"
-
+	atGitHub      = "https://github.com/"
 	librariesPage = "libraries.md"
-	redissonPage  = "redisson.md"
 )
 
-// inJava starts Redisson's lock of a kind. Every scenario starts several processes,
-// which live for seconds: the options make them start with a third of the work.
-func inJava(kind string) []string {
-	return []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp",
-		"redisson/target/classes:redisson/target/dependency/*", "Program", kind}
+// redissons is one of Redisson's locks. Every scenario starts several processes, which
+// live for seconds: Java's options make them start with less work.
+func redissons(name, kind string, nodes int, flaws, idea string) Program {
+	return Program{Name: name, Library: "Redisson 4.7.0",
+		Address: atGitHub + "redisson/redisson", Dir: "redisson",
+		Install: "mvn -q package dependency:copy-dependencies",
+		Command: []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp",
+			"redisson/target/classes:redisson/target/dependency/*", "Program", kind},
+		Nodes: nodes, Flaws: flaws, Idea: idea, Page: "redisson.md"}
 }
 
 // Programs are all of them.
 var Programs = []Program{
-	{Name: "redisson", Library: redisson, Address: atGitHub + "redisson/redisson",
-		Dir: "redisson", Install: maven, Command: inJava("lock"), Nodes: 1,
-		Flaws: "flaws.txt",
-		Idea:  "`RLock`: a re-entrant hash, renewed; waiters are woken", Page: redissonPage},
-	{Name: "redisson-fair", Library: redisson,
-		Address: atGitHub + "redisson/redisson", Dir: "redisson", Install: maven,
-		Command: inJava("fair"), Nodes: 1, Flaws: "flaws-fair.txt",
-		Idea: "`RFairLock`: the same with a queue", Page: redissonPage},
-	{Name: "redisson-rw", Library: redisson, Address: atGitHub + "redisson/redisson",
-		Dir: "redisson", Install: maven, Command: inJava("readwrite"), Nodes: 1,
-		Flaws: "flaws-readwrite.txt", Idea: "`RReadWriteLock`: readers share it", Page: redissonPage},
-	{Name: "redisson-red", Library: redisson, Address: atGitHub + "redisson/redisson",
-		Dir: "redisson", Install: maven, Command: inJava("red"), Nodes: 5,
-		Flaws: "flaws-red.txt", Idea: "`RedissonRedLock`: a majority of five `RLock`s", Page: redissonPage},
+	redissons("redisson", "lock", 1, "flaws.txt",
+		"`RLock`: a re-entrant hash, renewed; waiters are woken"),
+	redissons("redisson-fair", "fair", 1, "flaws-fair.txt",
+		"`RFairLock`: the same with a queue"),
+	redissons("redisson-rw", "readwrite", 1, "flaws-readwrite.txt",
+		"`RReadWriteLock`: readers share it"),
+	redissons("redisson-red", "red", 5, "flaws-red.txt",
+		"`RedissonRedLock`: a majority of five `RLock`s"),
 	{Name: "redis-py", Library: "redis-py 8.1.0", Address: atGitHub + "redis/redis-py",
 		Dir: "redis-py", Install: venv,
 		Command: []string{"redis-py/.venv/bin/python", "redis-py/mylock.py"}, Nodes: 1,
@@ -86,7 +80,7 @@ var Programs = []Program{
 		Flaws: "flaws-redis-semaphore.txt", Idea: "`Mutex`: a token, renewed",
 		Page: librariesPage},
 	{Name: "rslock", Library: "rslock 0.10.0",
-		Address: atGitHub + "hexcowboy/rslock", Dir: "rslock",
+		Address: atGitHub + "hexcowboy/redlock-async-rs", Dir: "rslock",
 		Install: "cargo build --release --locked --quiet",
 		Command: []string{"rslock/target/release/rslock-program"}, Nodes: 3,
 		Flaws: "flaws.txt", Idea: "Redlock on three nodes, asked at once",
