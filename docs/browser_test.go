@@ -182,6 +182,28 @@ func TestEveryPageRendersInABrowser(t *testing.T) {
 	assert.Greater(t, diagrams, 20)
 }
 
+// A matrix that is folded away is whole at 1280 px once it is unfolded.
+func TestAFoldedMatrixIsWholeOnAWideScreen(t *testing.T) {
+	ctx := browser(t)
+	site := httptest.NewServer(pages.NewSite(os.DirFS("..")))
+	defer site.Close()
+	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800)))
+	for _, page := range []string{"redisson", "libraries"} {
+		require.NoError(t, chromedp.Do(ctx,
+			chromedp.Navigate(site.URL+"/docs/"+page+".md?still"), ready()))
+		hidden, err := chromedp.Run(ctx, chromedp.Evaluate[[]int](`Array.from(
+			document.querySelectorAll('main > details > table')).map(table => {
+				table.parentNode.open = true;
+				return table.scrollWidth - table.clientWidth;
+			})`))
+		require.NoError(t, err)
+		require.NotEmpty(t, hidden, page)
+		for _, pixels := range hidden {
+			assert.LessOrEqual(t, pixels, 0, "%s: a table has columns out of sight", page)
+		}
+	}
+}
+
 // Keys lead on and back, and change the theme, which redraws diagrams.
 func TestKeys(t *testing.T) {
 	site := httptest.NewServer(pages.NewSite(os.DirFS("..")))

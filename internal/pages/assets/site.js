@@ -112,7 +112,7 @@
   }
 
   // A table with many columns is set closer, and its names stay in sight.
-  document.querySelectorAll('main > table').forEach(function (table) {
+  document.querySelectorAll('main > table, main > details > table').forEach(function (table) {
     if (table.rows[0] && table.rows[0].cells.length > 8) {
       table.classList.add('many');
       table.tabIndex = 0; // a keyboard scrolls it
