@@ -4,6 +4,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,11 +121,7 @@ var (
 // ended context in ways of their own, so the context's own error is added:
 // errors.Is then finds context.DeadlineExceeded or context.Canceled.
 func Failed(ctx context.Context, doing, key string, err error) error {
-	cause := ctx.Err()
-	// A connection's deadline may fire just before the context's own timer.
-	if end, ok := ctx.Deadline(); ok && cause == nil && !time.Now().Before(end) {
-		cause = context.DeadlineExceeded
-	}
+	cause := Ended(ctx)
 	said := errors.Is(err, ErrNotHeld) || errors.Is(err, ErrLost) ||
 		errors.Is(err, ErrBusy) || errors.Is(err, ErrUpgrade) ||
 		errors.Is(err, cause)
@@ -132,6 +129,16 @@ func Failed(ctx context.Context, doing, key string, err error) error {
 		return fmt.Errorf("%s %q: %w (%w)", doing, key, cause, err)
 	}
 	return fmt.Errorf("%s %q: %w", doing, key, err)
+}
+
+// Ended is the context's error, or nil while it has not ended. It looks at the
+// clock as well: a connection's deadline may fire just before the context's own
+// timer.
+func Ended(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
+		return cmp.Or(ctx.Err(), context.DeadlineExceeded)
+	}
+	return ctx.Err()
 }
 
 // Beside names a second key of the lock at key so that Redis Cluster keeps both

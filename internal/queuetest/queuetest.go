@@ -125,6 +125,7 @@ func Run(t *testing.T, scripts Scripts) {
 		"an owner that does not wait is not in the queue":             anOwnerThatDoesNotWaitIsNotInTheQueue,
 		"a lease that is over is not entered again":                   aLeaseThatIsOverIsNotEnteredAgain,
 		"those behind a holder wait for it":                           thoseBehindAHolderWaitForIt,
+		"nobody waits for its own turn or lock":                       nobodyWaitsForItsOwnTurnOrLock,
 		"a refusal says when to ask again":                            aRefusalSaysWhenToAskAgain,
 		"the first alive has the turn":                                theFirstAliveHasTheTurn,
 		"an acquisition passes the turn to the first alive":           anAcquisitionPassesTheTurnToTheFirstAlive,
@@ -182,6 +183,21 @@ func thoseBehindAHolderWaitForIt(t *testing.T, s *Server) {
 	assert.Equal(t, []string{"b", "c"}, s.Queue())
 	assert.Equal(t, map[string]string{"b": "1020500 200", "c": "1020500 200"},
 		s.waiters())
+}
+
+// A question may be overtaken by the turn of an owner that it asks for, and by its
+// acquisition. Were the owner queued up again, nobody would come for that turn.
+func nobodyWaitsForItsOwnTurnOrLock(t *testing.T, s *Server) {
+	s.Acquire("a", 1, true)
+	s.Waits("b")
+	s.Release("a", 0, "")
+	s.Waits("c", "b", "d")
+	assert.Equal(t, []string{"c", "d"}, s.Queue(), "it is b's turn")
+	assert.NotContains(t, s.waiters(), "b")
+	s.Acquire("b", 1, true)
+	s.Waits("d", "b", "e")
+	assert.Equal(t, []string{"c", "d", "e"}, s.Queue(), "b has the lock")
+	assert.NotContains(t, s.waiters(), "b")
 }
 
 func aRefusalSaysWhenToAskAgain(t *testing.T, s *Server) {

@@ -60,8 +60,11 @@ if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[8]) then
   local waiter = string.format('%.0f %s', now() + 2 * lease, ARGV[5])
   local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or 0
   for i = 8, #ARGV do
-    redis.call('ZADD', KEYS[2], 'NX', last + i, ARGV[i])
-    redis.call('HSET', KEYS[4], ARGV[i], waiter)
+    -- One that has come to the turn or the lock meanwhile has left the queue.
+    if ARGV[i] ~= turn and redis.call('HEXISTS', KEYS[1], ARGV[i]) == 0 then
+      redis.call('ZADD', KEYS[2], 'NX', last + i, ARGV[i])
+      redis.call('HSET', KEYS[4], ARGV[i], waiter)
+    end
   end
   if not granted then
     local came = redis.call('ZADD', KEYS[2], 'NX', last + 7, ARGV[1]) == 1

@@ -86,6 +86,10 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
 	c, old, tokens := l.cohort, "", 0
 	if l.count == 0 {
+		// Nothing is sent, so that leave knows whether the id is in the queue.
+		if err := lock.Ended(ctx); err != nil {
+			return false, lock.Failed(ctx, "acquire", l.key, err)
+		}
 		c.endLease() // joined first: no renewal may follow the id's end
 		l.token, l.spent, c.queued = l.id(), false, false
 		old, tokens = c.old, c.block()

@@ -42,7 +42,7 @@ type process struct {
 // tell tells a scenario.
 func tell(t *testing.T, script func(s *scenario)) {
 	t.Helper()
-	config := lab.Config{Nodes: 1, Key: "stock", TTL: ttl}
+	config := lab.Config{Nodes: 1, Key: "stock", TTL: ttl, Latency: milli / 10}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		s := &scenario{World: w, t: t, at: map[string]time.Duration{}}
 		script(s)
@@ -298,6 +298,27 @@ func TestAHolderEntersAgainWhoeverWaits(t *testing.T) {
 		b.works("B", second, second)
 		s.Play()
 		assert.InDelta(t, 2, s.at["B"].Seconds(), 0.1)
+	})
+}
+
+// An owner that was told its turn asks itself. Were the neighbor that asks for
+// others at that moment to queue it up as well, nobody would come for that turn,
+// which takes half a second.
+func TestOwnersThatComeAgainAtOnceLoseNoTurn(t *testing.T) {
+	tell(t, func(s *scenario) {
+		a := s.begin("A")[0]
+		for n := range 5 {
+			a.owner(fmt.Sprint(n), time.Duration(n)*milli/3,
+				func(_ string, l *fair.Lock) {
+					for range 40 {
+						assert.NoError(t, l.Lock(s.Context()))
+						a.Sleep(milli / 5)
+						assert.NoError(t, l.Unlock(s.Context()))
+					}
+				})
+		}
+		s.Play()
+		assert.Less(t, s.Now(), ttl/20, "200 sections")
 	})
 }
 
