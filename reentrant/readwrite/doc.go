@@ -30,8 +30,9 @@
 // those that still wait, and waits only for one that is inside. Nobody is
 // served in order, though: as in notify, a client that unlocks and asks again
 // at once may come before all who wait. Both kinds of waiters are woken by
-// messages, as in notify; a reader that is woken and gets in wakes the others
-// of its process.
+// messages, as in notify. A reader that is woken and gets in wakes the others
+// of its process, so one that comes while others wait joins them, and does not
+// ask the server before.
 //
 // Both sides are re-entrant, also for a reader behind a waiting writer. The
 // writer may read too: after Unlock it remains as a reader, in one step, and

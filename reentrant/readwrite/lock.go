@@ -44,7 +44,7 @@ type Lock struct {
 	remaining time.Duration // of the holder's lease, at the newest refusal
 
 	reads int    // how often this owner is inside as a reader
-	seen  string // what the first refusal of its RLock has said, see read.lua
+	seen  string // what its RLock had seen when it began to wait, see read.lua
 	fence uint64 // the fencing token of the newest write grant
 }
 

@@ -26,11 +26,19 @@ const (
 // world runs a test in virtual time with owners in processes of their own.
 func world(t *testing.T, tell func(w *lab.World, owner func(name string) *owner)) {
 	t.Helper()
-	config := lab.Config{Nodes: 1, Key: "stock", TTL: ttl}
+	distant(t, 0, tell)
+}
+
+// distant is world with messages that take so long.
+func distant(t *testing.T, latency time.Duration,
+	tell func(w *lab.World, owner func(name string) *owner)) {
+	t.Helper()
+	config := lab.Config{Nodes: 1, Key: "stock", TTL: ttl, Latency: latency}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		w.Record()
 		tell(w, func(name string) *owner {
-			return &owner{Client: w.Client(name), t: t, w: w, ttl: ttl}
+			c := w.Client(name)
+			return &owner{Client: c, env: c.Env("stock"), t: t, w: w, ttl: ttl}
 		})
 		w.Play()
 		assert.Empty(t, w.Failures())
@@ -44,6 +52,7 @@ func world(t *testing.T, tell func(w *lab.World, owner func(name string) *owner)
 type owner struct {
 	*lab.Client
 	*readwrite.Lock
+	env lock.Env
 	t   *testing.T
 	w   *lab.World
 	ttl time.Duration
@@ -51,8 +60,7 @@ type owner struct {
 
 // does runs a script from a moment on.
 func (o *owner) does(from time.Duration, script func(ctx context.Context)) {
-	env := o.Env("stock")
-	l, err := readwrite.New(env.Nodes[0], env.Key, o.ttl, env.Options...)
+	l, err := readwrite.New(o.env.Nodes[0], o.env.Key, o.ttl, o.env.Options...)
 	require.NoError(o.t, err)
 	o.Lock = l
 	o.Go(func() {

@@ -86,6 +86,27 @@ func TestAReaderThatGetsInWakesAllReaders(t *testing.T) {
 	})
 }
 
+func TestAReaderJoinsThoseThatWait(t *testing.T) {
+	atRest(t, func(t *testing.T, rdb *redis.Client) {
+		joined := func() *waiter {
+			w, _ := joinReaders(rdb, "stock")
+			return w
+		}
+		assert.Nil(t, joined(), "nobody waits")
+		writes := join(rdb, "stock", writer)
+		assert.Nil(t, joined(), "no reader waits")
+		first := join(rdb, "stock", reader)
+		first.saw("7")
+		second, seen := joinReaders(rdb, "stock")
+		assert.Equal(t, "7", seen, "what the first has seen")
+		first.leave(true)
+		assert.Equal(t, []int{1}, woken(writes, second))
+		second.leave(false)
+		assert.Nil(t, joined(), "they have left")
+		writes.leave(false)
+	})
+}
+
 // A waiter that leaves without the lock may have been the only one to hear of the
 // release.
 func TestAWaiterThatGivesUpWakesTheNextOfItsKind(t *testing.T) {
