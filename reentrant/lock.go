@@ -89,7 +89,7 @@ func (l *Lock) tryLock(ctx context.Context) (bool, error) {
 		return l.enter(ctx, granted)
 	}
 	if granted {
-		l.stop() // joined before the clock is read: that may take a while
+		l.stop() // before the clock is read: stopping may take a while
 	}
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
@@ -147,7 +147,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	left := max(l.count-1, 0)
 	l.count = left
 	if left == 0 {
-		l.stop() // joined first: no renewal may follow the release
+		l.stop() // stopped first: no renewal may follow the release
 		l.spent = true
 	}
 	return l.release(ctx, left)

@@ -59,7 +59,7 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
 	if granted {
-		l.stop() // joined before the clock is read: that may take a while
+		l.stop() // before the clock is read: stopping may take a while
 	}
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
@@ -85,7 +85,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 // Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
 // to release. It deletes only when the server finds its own token there.
 func (l *Lock) Unlock(ctx context.Context) error {
-	l.stop() // joined first: no renewal may follow the release
+	l.stop() // stopped first: no renewal may follow the release
 	return l.release(ctx, l.token)
 }
 

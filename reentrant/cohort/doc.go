@@ -10,10 +10,10 @@
 // # What changed
 //
 // The owners of one process that use a lock, that is one rdb value and one
-// key, are a cohort. They stand in a queue, first come first served, and one
-// of them has the turn: to ask the server, to hold the lock, to release it.
-// Unlock gives the turn to the next one. It gives the lock along with it, as
-// long as two things are true of the lease:
+// key, are a cohort. They stand in a local queue, first come first served, and
+// one of them has the local lock: it may ask the server, hold the lock and
+// release it. Unlock gives the local lock to the next one, and the server's
+// along with it as long as two things are true of the lease:
 //
 //   - it was passed on fewer than 16 times,
 //   - less than a third of it has gone since it was asked for.
@@ -35,7 +35,7 @@
 // acquisition that was not answered is left to the owner of this process that
 // asks next: it finds the grant. A watchdog renews the lease, not the holder.
 // When the lease is gone, by the server's word or by the local clock, Lost of
-// the holder is closed, and the turn goes to the next owner. That one asks,
+// the holder is closed, and the local lock goes to the next owner. It asks,
 // under a new id, and waits like everybody else.
 //
 // A release is sent once: when its reply is lost, Unlock returns the error of

@@ -82,7 +82,7 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 }
 
 // tryLock asks the server, for the goroutine that has made the handle busy. An
-// owner that is not inside has the turn of its cohort.
+// owner that is not inside has the local lock of its cohort.
 func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
 	c, old, tokens := l.cohort, "", 0
 	if l.count == 0 {
@@ -90,7 +90,7 @@ func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
 		if err := lock.Ended(ctx); err != nil {
 			return false, lock.Failed(ctx, "acquire", l.key, err)
 		}
-		c.endLease() // joined first: no renewal may follow the id's end
+		c.endLease() // stopped first: no renewal may follow the id's end
 		l.token, l.spent, c.queued = l.id(), false, false
 		old, tokens = c.old, c.block()
 	}
@@ -140,11 +140,11 @@ func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
 	return true, nil
 }
 
-// Lock waits until the lock is granted or ctx ends: first for its turn among
-// the owners of this process, which usually brings the lock with it, and if it
-// doesn't, for the server. It asks again when a message gives this process its
-// turn, and at the latest when the holder's lease should have ended. It returns
-// errors of the network at once, and the errors of TryLock.
+// Lock waits until the lock is granted or ctx ends. It waits among the owners
+// of this process first. Usually the one before it passes the lock on to it; if
+// not, it asks the server. It asks again when a message says that it is this
+// process's turn, and at the latest when the holder's lease should have ended.
+// It returns errors of the network at once, and the errors of TryLock.
 func (l *Lock) Lock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
@@ -195,11 +195,11 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		if passed {
 			return nil
 		}
-		if alone { // nobody else has the turn before the release is answered
+		if alone { // nobody else asks the server before the release is answered
 			defer l.leave(ctx)
 			unused = l.cohort.unused
 		}
-		l.lease.end() // joined first: no renewal may follow the release
+		l.lease.end() // stopped first: no renewal may follow the release
 	}
 	next := first(l.rdb, channel(l.key))
 	return l.release(ctx, l.token, left, unused, next, l.ttl)

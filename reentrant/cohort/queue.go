@@ -12,12 +12,12 @@ import (
 )
 
 // passes is how often a lease is passed on inside a process before the other
-// processes have their turn.
+// processes have their turn at the server.
 const passes = 16
 
-// cohorts are those in use. Who gives up a turn that nobody else wants ends the
-// cohort, so nothing stays behind here. The mutex guards them all, and is never
-// held while the client is called.
+// cohorts are those in use. The owner that gives up the local lock when nobody
+// else wants it ends the cohort, so nothing stays behind here. The mutex guards
+// them all, and is never held while the client is called.
 var cohorts = struct {
 	sync.Mutex
 	of map[setting]*cohort
@@ -34,16 +34,17 @@ type setting struct {
 }
 
 // cohort is the owners in one process that hold a lock or wait for it. One of
-// them has the turn: to ask the server, to hold the lock, to release it.
+// them has the local lock, as Dice, Marathe and Shavit call it: it may ask the
+// server, hold the lock and release it. The others are in the local queue.
 type cohort struct {
 	setting
 
-	queue  *list.List // of *member: who waits for the turn, in order
-	holder *Lock      // who has the turn and the lock
+	queue  *list.List // of *member: who waits for the local lock, in order
+	holder *Lock      // who has the local lock and the server's
 	lease  *lease     // the server's newest grant, while it runs
 
 	// While there is a holder the mutex guards these; else they belong to the
-	// owner that has the turn.
+	// owner that has the local lock.
 	id     string // the owner id to ask with, or to hold with; "" when spent
 	old    string // one that is given up when the server is asked again
 	queued bool   // id is in the server's queue
@@ -51,32 +52,32 @@ type cohort struct {
 	fence  uint64 // the fencing token of the next holder
 	unused int    // how many such tokens were reserved
 
-	waiter *waiter // for the server's turn; nil until it is asked
+	waiter *waiter // for a turn at the server; nil until it is asked
 }
 
-// member is an owner that waits for the turn.
+// member is an owner that waits for the local lock.
 type member struct {
-	lock *Lock
-	turn chan struct{} // closed when it has come
+	lock    *Lock
+	granted chan struct{} // closed when it has the local lock
 }
 
-// lease is a grant of the server. Several owners may hold it in turn.
+// lease is a grant of the server. Several owners may hold it one by one.
 type lease struct {
 	sent  time.Time // before the command was sent that began it
 	until time.Time // when it ends by the local clock
 	stop  func()
 }
 
-// join makes an owner one of its process's cohort. It waits for the turn, or
-// not at all. When it returns true the owner has the turn, and when it was
-// passed on together with the lock, it has that as well.
+// join makes an owner one of its process's cohort. It waits for the local lock,
+// or not at all. When it returns true the owner has the local lock, and perhaps
+// the server's as well, passed on by the owner before it.
 func (l *Lock) join(ctx context.Context, wait bool) bool {
 	w, place := l.enqueue(wait)
 	if w == nil {
 		return false
 	}
 	select {
-	case <-w.turn:
+	case <-w.granted:
 	case <-ctx.Done():
 		if l.desert(w, place) {
 			return false
@@ -94,8 +95,8 @@ func (l *Lock) join(ctx context.Context, wait bool) bool {
 	return true
 }
 
-// enqueue puts an owner at the end of its cohort's queue; nil when there is one
-// and it is not to wait.
+// enqueue puts an owner at the end of the local queue. It returns nil when the
+// process has a cohort already and the owner is not to wait.
 func (l *Lock) enqueue(wait bool) (*member, *list.Element) {
 	s := setting{l.rdb, l.key, l.ttl, l.opts.FixedLease, l.fenced}
 	cohorts.Lock()
@@ -127,7 +128,7 @@ func (l *Lock) id() string {
 	return l.cohort.id
 }
 
-// waiter is the cohort's for the turn at the server.
+// waiter is the cohort's place among those that wait for a turn at the server.
 func (l *Lock) waiter() *waiter {
 	c := l.cohort
 	if c.waiter == nil {
@@ -136,12 +137,13 @@ func (l *Lock) waiter() *waiter {
 	return c.waiter
 }
 
-// desert leaves the queue, unless the turn has come at the same moment.
+// desert leaves the local queue, unless the owner got the local lock at this
+// moment.
 func (l *Lock) desert(w *member, place *list.Element) bool {
 	cohorts.Lock()
 	defer cohorts.Unlock()
 	select {
-	case <-w.turn:
+	case <-w.granted:
 		return false
 	default:
 		l.cohort.queue.Remove(place)
@@ -149,8 +151,8 @@ func (l *Lock) desert(w *member, place *list.Element) bool {
 	}
 }
 
-// leave gives up the turn of an owner that is not inside. When nobody of the
-// process waits for the turn, nothing must stay behind at the server: no grant
+// leave gives up the local lock of an owner that is not inside. When nobody of
+// the process waits for it, nothing must stay behind at the server: no grant
 // that was to be passed on, and no place in the queue.
 func (l *Lock) leave(ctx context.Context) {
 	if l.count > 0 {
@@ -174,8 +176,8 @@ func (l *Lock) leave(ctx context.Context) {
 	}
 }
 
-// pass gives the turn to the next owner of the process. The last one keeps an
-// id that was not answered for itself.
+// pass gives the local lock to the next owner. The last one keeps an id that
+// was not answered for itself.
 func (l *Lock) pass() {
 	c := l.cohort
 	cohorts.Lock()
@@ -189,11 +191,11 @@ func (l *Lock) pass() {
 	c.next()
 }
 
-// next gives the turn to the first of the queue, and ends the cohort when there
-// is none.
+// next gives the local lock to the first of the local queue, and ends the
+// cohort when nobody waits there.
 func (c *cohort) next() {
 	if first := c.queue.Front(); first != nil {
-		close(c.queue.Remove(first).(*member).turn)
+		close(c.queue.Remove(first).(*member).granted)
 		return
 	}
 	delete(cohorts.of, c.setting)
@@ -214,7 +216,7 @@ func (c *cohort) block() int {
 	return 1 + passes
 }
 
-// hold makes the owner that has the turn the holder of a new lease.
+// hold makes the owner that has the local lock the holder of a new lease.
 func (c *cohort) hold(l *Lock, sent time.Time, fence uint64) {
 	cohorts.Lock()
 	defer cohorts.Unlock()
@@ -235,11 +237,11 @@ func (c *cohort) admit(l *Lock) {
 	}
 }
 
-// handOver passes the holder's turn to the next owner of the process. The lock
-// goes with it if the lease may still be passed on. If not, the next owner
-// gives up the lease and asks the server for a new one. alone means that no
-// owner waits: the caller keeps the turn, and releases the lock. If both are
-// false, the caller was not the holder, or its lease is gone.
+// handOver passes the local lock to the next owner of the process, and the
+// lease with it if that may still be passed on. If it may not, the next owner
+// gives the lease up and asks the server for a new one. alone means that no
+// owner waits: the caller keeps the local lock, and releases the server's. If
+// both are false, the caller was not the holder, or its lease is gone.
 func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 	if c == nil {
 		return false, false
@@ -258,9 +260,9 @@ func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 	}
 	l.token, l.lease = "", nil
 	w := first.Value.(*member)
-	// When an owner gets the lease, at most a third of it has passed, even if
-	// no renewal got through. A fixed lease, which nothing renews, is not
-	// shared.
+	// So the next owner has at least two thirds of the lease left, even if no
+	// renewal got through. Nothing renews a fixed lease: each owner asks for
+	// one of its own.
 	if c.passed < passes && !c.fixed && time.Since(c.lease.sent) < c.ttl/3 {
 		c.passed++
 		c.admit(w.lock)
@@ -282,7 +284,7 @@ func (l *Lock) expire() {
 }
 
 // closeLost tells the holder that the lease is gone, if it is still the
-// cohort's, and gives the turn to the next owner, which asks the server.
+// cohort's, and gives the local lock to the next owner, which asks the server.
 func (c *cohort) closeLost(gone *lease) {
 	if c.lease != gone {
 		return
@@ -304,7 +306,7 @@ func (c *cohort) endLease() {
 	given.end()
 }
 
-// end stops and joins the lease's watchdog.
+// end stops the lease's watchdog, and waits until it has stopped.
 func (l *lease) end() {
 	if l != nil {
 		l.stop()

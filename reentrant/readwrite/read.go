@@ -66,7 +66,7 @@ func (l *Lock) tryRLock(ctx context.Context) (granted bool, seen string,
 		return granted, seen, err
 	}
 	if granted {
-		l.stop() // joined before the clock is read: that may take a while
+		l.stop() // before the clock is read: stopping may take a while
 	}
 	// A late reply is no grant: a writer may be inside.
 	if granted && time.Since(sent) >= l.ttl {
@@ -139,7 +139,7 @@ func (l *Lock) RUnlock(ctx context.Context) error {
 	}
 	l.reads = max(l.reads-1, 0)
 	if l.count+l.reads == 0 {
-		l.stop() // joined first: no renewal may follow the release
+		l.stop() // stopped first: no renewal may follow the release
 		l.spent = true
 	}
 	return l.release(ctx, reader, l.ttl)

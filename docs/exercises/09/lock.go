@@ -66,7 +66,7 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
 	if granted {
-		l.stop() // joined before the clock is read: that may take a while
+		l.stop() // before the clock is read: stopping may take a while
 	}
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
@@ -97,7 +97,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		return nil
 	}
 	l.count = 0
-	l.stop() // joined first: no renewal may follow the release
+	l.stop() // stopped first: no renewal may follow the release
 	return l.release(ctx, l.token)
 }
 

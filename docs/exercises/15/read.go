@@ -1,6 +1,7 @@
 package readwrite
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -36,13 +37,17 @@ func (l *Lock) TryRLock(ctx context.Context) (bool, error) {
 	}
 	defer l.busy.Store(false)
 	l.seen = ""
-	return l.tryRLock(ctx)
+	granted, _, err := l.tryRLock(ctx)
+	return granted, err
 }
 
-// tryRLock is TryRLock for the goroutine that has made the handle busy.
-func (l *Lock) tryRLock(ctx context.Context) (bool, error) {
+// tryRLock is TryRLock for the goroutine that has made the handle busy. Seen is
+// what the answer has said.
+func (l *Lock) tryRLock(ctx context.Context) (granted bool, seen string,
+	err error) {
 	if l.count > 0 {
-		return l.readToo(ctx)
+		granted, err = l.readToo(ctx)
+		return granted, l.seen, err
 	}
 	if l.token == "" || l.spent { // as in tryLock
 		l.token, l.spent = l.opts.Token(), false
@@ -51,28 +56,27 @@ func (l *Lock) tryRLock(ctx context.Context) (bool, error) {
 	reply, err := read.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		l.token, l.ttl.Milliseconds(), l.reads+1, l.seen).Int64Slice()
 	if err != nil {
-		return false, lock.Failed(ctx, "read-lock", l.key, err)
+		return false, "", lock.Failed(ctx, "read-lock", l.key, err)
 	}
-	granted := reply[0] == 1
+	granted, seen = reply[0] == 1, strconv.FormatInt(reply[1], 10)
 	l.remaining = time.Duration(-reply[0]) * time.Millisecond
-	if l.seen == "" {
-		l.seen = strconv.FormatInt(reply[1], 10)
-	}
+	l.seen = cmp.Or(l.seen, seen)
 	if l.reads > 0 {
-		return l.enter(ctx, granted, &l.reads)
+		granted, err = l.enter(ctx, granted, &l.reads)
+		return granted, seen, err
 	}
 	if granted {
-		l.stop() // joined before the clock is read: that may take a while
+		l.stop() // before the clock is read: stopping may take a while
 	}
 	// A late reply is no grant: a writer may be inside.
 	if granted && time.Since(sent) >= l.ttl {
-		return false, l.giveBack(ctx, reader)
+		return false, seen, l.giveBack(ctx, reader)
 	}
 	if granted {
 		l.reads = 1
 		l.watch(l.token, sent)
 	}
-	return granted, nil
+	return granted, seen, nil
 }
 
 // readToo lets the writer read. The write lock keeps everybody else out, so the
@@ -88,7 +92,8 @@ func (l *Lock) readToo(ctx context.Context) (bool, error) {
 
 // RLock waits until the read lock is granted or ctx ends. It waits for writers
 // that hold the lock, and for those that waited before it, until one of them
-// has had its turn. It asks again when a message says so, and at the latest
+// has had its turn. Behind other readers of its process it does not ask until
+// they are let in. It asks again when a message says so, and at the latest
 // after a third of its own lease. It returns errors of the network at once,
 // and the errors of TryRLock.
 func (l *Lock) RLock(ctx context.Context) error {
@@ -96,16 +101,25 @@ func (l *Lock) RLock(ctx context.Context) error {
 		return lock.Failed(ctx, "read-lock", l.key, lock.ErrBusy)
 	}
 	defer l.busy.Store(false)
-	l.seen = ""
 	var w *waiter
-	for {
-		granted, err := l.tryRLock(ctx)
-		if granted || err != nil {
-			return err
-		}
-		if w == nil {
-			w = join(l.rdb, l.channel(), reader)
-			defer func() { w.leave(l.reads > 0) }()
+	l.seen, l.remaining = "", l.ttl
+	if l.count+l.reads == 0 {
+		w, l.seen = joinReaders(l.rdb, l.channel())
+	}
+	defer func() { w.leave(l.reads > 0) }()
+	for asks := w == nil; ; asks = true {
+		if asks {
+			granted, seen, err := l.tryRLock(ctx)
+			if err != nil {
+				return err
+			}
+			if w == nil && !granted {
+				w = join(l.rdb, l.channel(), reader)
+			}
+			w.saw(seen)
+			if granted {
+				return nil
+			}
 		}
 		if err := w.wait(ctx, min(l.remaining, l.ttl/3)); err != nil {
 			return lock.Failed(ctx, "wait to read", l.key, err)
@@ -125,7 +139,7 @@ func (l *Lock) RUnlock(ctx context.Context) error {
 	}
 	l.reads = max(l.reads-1, 0)
 	if l.count+l.reads == 0 {
-		l.stop() // joined first: no renewal may follow the release
+		l.stop() // stopped first: no renewal may follow the release
 		l.spent = true
 	}
 	return l.release(ctx, reader, l.ttl)

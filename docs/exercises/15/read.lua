@@ -6,10 +6,9 @@
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have
--- ARGV[4] what the first refusal of a waiting caller has returned second, or
--- nothing
--- Returns two integers: 1 and 0 when granted. When a writer is inside or
--- waits, or when the caller wants to enter once more and is no longer a
+-- ARGV[4] what was returned second when the caller began to wait, or nothing
+-- Returns two integers: 1 and the counter when granted. When a writer is inside
+-- or waits, or when the caller wants to enter once more and is no longer a
 -- reader, returns after how long it may ask again, minus the milliseconds, or
 -- 0; and a number that differs from the counter as soon as the caller has
 -- waited for a writer: from then on it waits only for one that is inside.
@@ -33,4 +32,4 @@ if not mine and not (free and ARGV[3] == '1') then
 end
 redis.call('SADD', KEYS[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
-return {1, 0}
+return {1, newest}

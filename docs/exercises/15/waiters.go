@@ -31,18 +31,24 @@ type subscription struct {
 	changed chan struct{}      // the set of channels has changed
 
 	mu        sync.Mutex         // never held while Redis is asked
-	queues    map[string]*queues // waiters, in the order to wake them
+	queues    map[string]*queues // waiters, by channel
 	confirmed map[string]bool    // channels on which nothing is missed
 }
 
-// queues are those of a channel: of its readers, and of its writers. Of either
-// kind one waiter is woken at a time. A reader that gets in wakes all others,
-// for nothing keeps them out; one that doesn't has asked for all of them.
-type queues [1 + writer]list.List
+// queues are those of a channel: of its readers, and of its writers, in the
+// order to wake them. Of either kind one waiter is woken at a time. A reader
+// that gets in wakes all others, for nothing keeps them out; one that doesn't
+// has asked for all of them.
+type queues struct {
+	of   [1 + writer]list.List
+	seen string // what the newest answer to a reader has said, see read.lua
+}
 
-func (q *queues) empty() bool { return q[reader].Len()+q[writer].Len() == 0 }
+func (q *queues) empty() bool {
+	return q.of[reader].Len()+q.of[writer].Len() == 0
+}
 
-// waiter is one call of Lock or RLock that was refused.
+// waiter is one call of Lock or RLock that was refused, or need not ask.
 type waiter struct {
 	sub     *subscription
 	channel string
@@ -67,11 +73,46 @@ func join(rdb redis.UniversalClient, channel string, as role) *waiter {
 		s.queues[channel] = q
 		notice(s.changed)
 	}
-	if q[as].Len() == 0 && s.confirmed[channel] {
+	if q.of[as].Len() == 0 && s.confirmed[channel] {
 		notice(w.woken)
 	}
-	w.place = q[as].PushBack(w)
+	w.place = q.of[as].PushBack(w)
 	return w
+}
+
+// joinReaders is join for a reader that has not asked: what keeps other readers
+// of this process out keeps it out as well, and one that gets in wakes it. It
+// returns nil when none waits. seen is what the newest answer to one of them
+// has said: a writer that waits since then has its turn before this reader.
+func joinReaders(rdb redis.UniversalClient, channel string) (w *waiter,
+	seen string) {
+	subscriptions.Lock()
+	defer subscriptions.Unlock()
+	s, ok := subscriptions.of[rdb]
+	if !ok {
+		return nil, ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, ok := s.queues[channel]
+	if !ok || q.of[reader].Len() == 0 {
+		return nil, ""
+	}
+	s.waiters++
+	w = &waiter{sub: s, channel: channel, role: reader,
+		woken: make(chan struct{}, 1)}
+	w.place = q.of[reader].PushBack(w)
+	return w, q.seen
+}
+
+// saw takes down what an answer to a reader has said, for those that join it.
+func (w *waiter) saw(seen string) {
+	if w == nil {
+		return
+	}
+	w.sub.mu.Lock()
+	defer w.sub.mu.Unlock()
+	w.sub.queues[w.channel].seen = seen
 }
 
 // enlist counts one more waiter of an rdb value. The first one starts the
@@ -117,16 +158,19 @@ func (w *waiter) wait(ctx context.Context, remaining time.Duration) error {
 // leave takes the waiter out of the queue. One that leaves without the lock may
 // have been the only one to hear of a release, and so wakes the next.
 func (w *waiter) leave(granted bool) {
+	if w == nil {
+		return
+	}
 	s := w.sub
 	last := s.delist()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.queues[w.channel]
-	q[w.role].Remove(w.place)
+	q.of[w.role].Remove(w.place)
 	if !granted {
-		wakeOne(&q[w.role])
+		wakeOne(&q.of[w.role])
 	} else if w.role == reader {
-		for e := q[reader].Front(); e != nil; e = e.Next() {
+		for e := q.of[reader].Front(); e != nil; e = e.Next() {
 			notice(e.Value.(*waiter).woken)
 		}
 	}
@@ -235,15 +279,15 @@ func (s *subscription) hear(message any) {
 	case *redis.Message:
 		if q, ok := s.queues[m.Channel]; ok {
 			if m.Payload != "writer" {
-				wakeOne(&q[reader])
+				wakeOne(&q.of[reader])
 			}
-			wakeOne(&q[writer])
+			wakeOne(&q.of[writer])
 		}
 	case *redis.Subscription:
 		if q, ok := s.queues[m.Channel]; ok && m.Kind == "subscribe" {
 			s.confirmed[m.Channel] = true
-			wakeOne(&q[reader])
-			wakeOne(&q[writer])
+			wakeOne(&q.of[reader])
+			wakeOne(&q.of[writer])
 		}
 	}
 }

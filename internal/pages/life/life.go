@@ -239,7 +239,7 @@ func Text(l *scenarios.Lived) string {
 		if v.Crashes {
 			say(v.Left, "%s crashes at %s", v.Client, seconds(v.Left))
 		} else {
-			say(v.Left, "%s leaves at %s", v.Client, seconds(v.Left))
+			say(v.Left, "%s unlocks at %s", v.Client, seconds(v.Left))
 		}
 	}
 	if at, down := failed(l); len(down) > 0 {

@@ -59,7 +59,7 @@ func lived() *scenarios.Lived {
 
 func TestTheTextSaysWhatWasRecorded(t *testing.T) {
 	assert.Equal(t, "A recorded run. A takes the lock at 0 s. A renews the lease once."+
-		" A leaves at 4 s. B takes the lock at 5 s. B crashes at 8 s. The lease of B"+
+		" A unlocks at 4 s. B takes the lock at 5 s. B crashes at 8 s. The lease of B"+
 		" ends at 15 s.", life.Text(lived()))
 }
 
