@@ -145,7 +145,8 @@ func (c Candidate) ratio() float64 {
 }
 
 // Table is the decision table: for each job and each family the fastest lock that
-// holds what the job needs.
+// holds what the job needs. Of locks that the run can't tell apart, it is the one
+// with the fewest servers.
 func (c *Choice) Table() string {
 	families := []string{ladderFamily}
 	for _, store := range stores {
@@ -161,25 +162,51 @@ func (c *Choice) Table() string {
 				func(c Candidate) bool {
 					return c.Family != family || c.Cost == nil || !c.Fits(job)
 				})
-			fastestFirst(fitting)
-			switch len(fitting) {
-			case 0:
+			if len(fitting) == 0 {
 				b.WriteString(" none |")
 				continue
+			}
+			best := first(fitting)
+			fmt.Fprintf(&b, " %s, %.2f", best.Name, best.ratio())
+			switch others := len(fitting) - 1; others {
+			case 0:
 			case 1:
-				fmt.Fprintf(&b, " %s, %.2f |", fitting[0].Name, fitting[0].ratio())
-				continue
+				b.WriteString("; 1 other")
+			default:
+				fmt.Fprintf(&b, "; %d others", others)
 			}
-			others := "others"
-			if len(fitting) == 2 {
-				others = "other"
-			}
-			fmt.Fprintf(&b, " %s, %.2f; %d %s |", fitting[0].Name,
-				fitting[0].ratio(), len(fitting)-1, others)
+			b.WriteString(" |")
 		}
 		fmt.Fprintln(&b)
 	}
 	return b.String()
+}
+
+// first is the fastest one, or one on fewer servers of which some round was as fast
+// as a round of the fastest.
+func first(candidates []Candidate) Candidate {
+	fastestFirst(candidates)
+	best := candidates[0]
+	slowest, _ := best.rounds()
+	for _, c := range candidates {
+		if _, fastest := c.rounds(); fastest >= slowest &&
+			c.Cost.Nodes < best.Cost.Nodes {
+			best = c
+		}
+	}
+	return best
+}
+
+// rounds are the ratios of the slowest round and of the fastest.
+func (c Candidate) rounds() (slowest, fastest float64) {
+	slowest, fastest = c.ratio(), c.ratio()
+	for _, round := range c.Cost.Rounds {
+		if round.RatioToSerial != nil {
+			slowest = min(slowest, *round.RatioToSerial)
+			fastest = max(fastest, *round.RatioToSerial)
+		}
+	}
+	return slowest, fastest
 }
 
 func fastestFirst(candidates []Candidate) {

@@ -73,3 +73,22 @@ func TestTheFastestLockThatFitsIsChosen(t *testing.T) {
 		{"not measured", "etcd", fits, nil}}}
 	assert.Contains(t, c.Table(), "| none | none | none | none | fast, 0.20; 1 other |")
 }
+
+func TestOfLocksThatTheRunCantTellApartTheOneWithFewerServersIsChosen(t *testing.T) {
+	measured := func(name string, nodes int, rounds ...float64) Candidate {
+		row := &benchmark.Row{Nodes: nodes, RatioToSerial: new(rounds[1])}
+		for _, ratio := range rounds {
+			row.Rounds = append(row.Rounds, benchmark.Round{RatioToSerial: new(ratio)})
+		}
+		return Candidate{Name: name, Cost: row}
+	}
+	five := measured("five servers", 5, 0.05, 0.07, 0.09)
+	for name, one := range map[string]Candidate{
+		"five servers": measured("slower", 1, 0.03, 0.04, 0.049),
+		"as fast":      measured("as fast", 1, 0.04, 0.06, 0.06),
+	} {
+		assert.Equal(t, name, first([]Candidate{one, five}).Name)
+	}
+	faster := measured("faster", 1, 0.06, 0.08, 0.09)
+	assert.Equal(t, "faster", first([]Candidate{five, faster}).Name)
+}

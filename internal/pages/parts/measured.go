@@ -74,7 +74,8 @@ func (g *Generator) measuredTable(string) (string, error) {
 // pause is how long a refused client sleeps, where the lock polls at all.
 func pause(row benchmark.Row) string {
 	switch row.Rung {
-	case "reentrant/notify", "reentrant/cohort":
+	case "reentrant/notify", "reentrant/fair", "reentrant/cohort",
+		"reentrant/readwrite":
 		return "woken"
 	}
 	if row.Kind == benchmark.Baseline {
