@@ -41,7 +41,7 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 }
 
 // Lock waits until the lock is granted or ctx ends, asking again and again. It
-// returns errors of the network at once.
+// returns network errors at once.
 func (l *Lock) Lock(ctx context.Context) error {
 	return lock.Poll(ctx, l.key, l.opts, l.TryLock)
 }

@@ -24,11 +24,10 @@ type Lock interface {
 	// releases it before its lease ends.
 	TryLock(ctx context.Context) (bool, error)
 
-	// Lock waits until the lock is granted or ctx ends. It returns errors of
-	// the network at once; what they leave behind is what TryLock's leave. A
-	// command in flight ends when the driver says: go-redis sees a deadline
-	// only with ContextTimeoutEnabled or Bounded, and a plain cancellation
-	// never.
+	// Lock waits until the lock is granted or ctx ends. It returns network
+	// errors at once; what they leave behind is what TryLock's leave. A command
+	// in flight ends when the driver says: go-redis sees a deadline only with
+	// ContextTimeoutEnabled or Bounded, and a plain cancellation never.
 	Lock(ctx context.Context) error
 
 	// Unlock releases the lock. It returns ErrNotHeld when the server says

@@ -83,7 +83,7 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 }
 
 // Lock waits until the lock is granted or ctx ends, asking again and again. It
-// returns errors of the network when too few nodes answer.
+// returns network errors when too few nodes answer.
 func (l *Lock) Lock(ctx context.Context) error {
 	return lock.Poll(ctx, l.key, l.opts, l.TryLock)
 }

@@ -22,7 +22,7 @@ func (a *actor) mustComeFree(patience time.Duration, why string) {
 		err = fmt.Errorf("Lock returns %v after its deadline", late)
 	}
 	if err != nil {
-		a.report(Orphaned, "%s has waited since %.3f and can't have the lock: %s",
+		a.report(Orphaned, "%s has waited since %.3f and can't get the lock: %s",
 			a.Name, asked.Seconds(), why)
 		if a.depth == 0 {
 			return

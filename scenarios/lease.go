@@ -64,7 +64,7 @@ func (s *worldRun) measure(n *lab.Node, leased bool) bool {
 		s.Report(WrongLease, "A's lock had a lease, and has none since %.3f",
 			n.LeasedAt().Seconds())
 	case (length - s.lease()).Abs() > inexact:
-		s.Report(WrongLease, "the lease that A has since %.3f is %.3f s long, and"+
+		s.Report(WrongLease, "the lease that A has had since %.3f is %.3f s long, and"+
 			" A asked for %v", n.LeasedAt().Seconds(), length.Seconds(), s.lease())
 	}
 	return true
@@ -95,7 +95,7 @@ var fixedLease = Scenario{
 				b.Until(a.has, lease)
 				if b.acquire(10*second+s.sooner(0, 2*second)) != nil {
 					b.report(WrongLease, "A's lease of %v was not to be renewed,"+
-						" and B can't have the lock", s.lease())
+						" and B can't get the lock", s.lease())
 					return
 				}
 				b.at(15 * second)

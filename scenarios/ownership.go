@@ -14,9 +14,9 @@ var overrunRelease = Scenario{
 	Name:   "overrun_release",
 	Family: Ownership,
 	Summary: "A works for 15 s on a lease of 10 s. B gets the lock at about 10 s" +
-		" and works for 15 s. A unlocks at 15 s, and C waits for the lock from" +
-		" then on, for 3 s: B and C must not be inside together. (A and B are" +
-		" inside together too, but overrun_overlap judges that.)",
+		" and works for 15 s. A unlocks at 15 s. From that moment C waits for the" +
+		" lock, for up to 3 s. B and C must not be inside together. (A and B are" +
+		" inside together too, but that is for the scenario overrun_overlap.)",
 	Invariants: []string{ForeignRelease, TwoHolders},
 	run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {

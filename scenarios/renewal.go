@@ -13,7 +13,7 @@ import (
 var hungWorker = Scenario{
 	Name:   "hung_worker",
 	Family: Loss,
-	Summary: "A's worker hangs forever, and its process lives. B waits for ten" +
+	Summary: "A's worker hangs forever, but its process stays alive. B waits for ten" +
 		" minutes.",
 	Invariants: []string{Orphaned},
 	run: func(t *scenarioRun) {
@@ -24,7 +24,7 @@ var hungWorker = Scenario{
 			}, func() {
 				b.at(second)
 				b.mustComeFree(s.sooner(10*time.Minute, 30*second),
-					"A hangs with it")
+					"A hangs while it holds the lock")
 			})
 			s.judge(Orphaned, true)
 		}, pollEvery(5*second)) // ten minutes need no ten attempts a second
@@ -144,7 +144,7 @@ func renewalThenUnlock(t *scenarioRun, renewal lab.Fault) {
 			b.at(5 * second)
 			b.Until(a.released, lease)
 			if b.acquire(lease) != nil {
-				s.Fail("A has unlocked, and B can't have the lock")
+				s.Fail("A has unlocked, and B can't get the lock")
 			}
 			b.work(s.sooner(5*time.Minute, 30*second))
 			b.release()

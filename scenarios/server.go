@@ -11,10 +11,10 @@ import (
 var failover = Scenario{
 	Name:   "failover",
 	Family: Server,
-	Summary: "A holds the lock on the master, which dies before it has replicated." +
-		" The replica, which knows of no lock, is promoted, and B tries at once." +
-		" (If the lock uses several nodes, one of them fails over. If it has" +
-		" fencing tokens, B writes, then A.)",
+	Summary: "A holds the lock on the master, which dies before it has replicated" +
+		" the lock. The replica, which knows of no lock, is promoted, and B tries" +
+		" at once. (A lock that uses several nodes has one of them fail over. If" +
+		" the lock has fencing tokens, B writes, then A.)",
 	Invariants: []string{TwoHolders, StaleWrite},
 	run: func(t *scenarioRun) {
 		if t.needsOwnServers() || t.unreadable("what a replica of the store knows"+
@@ -309,7 +309,7 @@ func nodesAreDown(t *scenarioRun, down int, hang bool) {
 			}
 			if !granted {
 				b.report(Orphaned, "A was refused, the nodes are up again, and"+
-					" B can't have the lock")
+					" B can't get the lock")
 			}
 		})
 		if majority {

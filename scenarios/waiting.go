@@ -113,7 +113,7 @@ func nothingIsAnswered(t *scenarioRun) {
 			b.Step("is connected", func() { b.Always(lab.Fault{}) })
 			b.at(10 * second)
 			if b.acquire(2*lease) != nil {
-				s.Fail("A has unlocked, and B can't have the lock")
+				s.Fail("A has unlocked, and B can't get the lock")
 				return
 			}
 			b.Step("is cut off", func() { b.Always(lab.Fault{Hang: true}) })

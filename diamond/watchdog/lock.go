@@ -77,7 +77,7 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 }
 
 // Lock waits until the lock is granted or ctx ends, asking again and again. It
-// returns errors of the network at once.
+// returns network errors at once.
 func (l *Lock) Lock(ctx context.Context) error {
 	return lock.Poll(ctx, l.key, l.opts, l.TryLock)
 }
@@ -113,10 +113,10 @@ func (l *Lock) release(ctx context.Context, token string) error {
 	return nil
 }
 
-// watch starts a grant's watchdog: it renews the lease every third of it, and
-// closes lost when the server or the local clock says that the lease is gone.
-// After a renewal that failed, or hung for a third of the lease, there is time
-// for one more: it comes a tenth of the lease later.
+// watch starts a grant's watchdog: it renews the lease whenever a third of it
+// has passed, and closes lost when the server or the local clock says that the
+// lease is gone. It tries again a tenth of the lease after a failed renewal:
+// there is time even if that hung for a third.
 func (l *Lock) watch(token string, sent time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	lost, done := make(chan struct{}), make(chan struct{})

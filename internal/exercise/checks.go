@@ -161,7 +161,7 @@ func inOrder(t *testing.T, build lock.Build, _ scenarios.Report) error {
 					}
 					c.Sleep(time.Duration(n) * 50 * time.Millisecond)
 					if err := l.Lock(w.Context()); err != nil {
-						w.Fail("%s can't have the lock: %v", name, err)
+						w.Fail("%s can't get the lock: %v", name, err)
 						return
 					}
 					c.Step("works", func() { served = append(served, name) })
@@ -233,7 +233,7 @@ func (of sections) handedOver(t *testing.T, build lock.Build,
 					}
 					c.Sleep(starts)
 					if err := l.Lock(w.Context()); err != nil {
-						w.Fail("%s can't have the lock: %v", c.Name, err)
+						w.Fail("%s can't get the lock: %v", c.Name, err)
 						return
 					}
 					c.Step("works", func() { served = append(served, c.Name) })

@@ -28,7 +28,7 @@ func TestTheWorldKnowsWhoseGrantAKeyIs(t *testing.T) {
 			lab.ForeignRenewal: "1.000 s: B's PEXPIRE stock 20000 extends the" +
 				" lease of A's grant",
 			lab.ForeignRelease: "1.000 s: B's DEL stock removes the grant that A" +
-				" has since 0.000 with a lease until 21.000",
+				" has had since 0.000 with a lease until 21.000",
 			lab.TwoHolders: "1.000 s: B holds the lock, and A was never told" +
 				" that it lost it",
 		} {

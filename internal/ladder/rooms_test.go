@@ -58,7 +58,7 @@ var mayImport = map[string]string{
 	"internal/mutants/guard":   "lock",
 	"internal/owners":          "internal/lab lock",
 	"internal/queuetest":       "",
-	"internal/pages":           "internal/lab internal/pages/levels internal/play scenarios",
+	"internal/pages":           "internal/lab internal/lab/history internal/pages/levels internal/play scenarios",
 	"internal/pages/choosing":  "internal/benchmark internal/pages/results scenarios",
 	"internal/pages/generated": "",
 	"internal/pages/life":      "scenarios",

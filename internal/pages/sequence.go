@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -41,8 +42,7 @@ func Sequence(r scenarios.Result) (string, error) {
 		}
 		seen[kind] = true
 		if skipped > 0 {
-			s.across(fmt.Sprintf("%d more like these, until %s", skipped,
-				seconds(entries[i-1])))
+			s.across(history.More(skipped, seconds(entries[i-1])))
 			skipped = 0
 		}
 		if last {

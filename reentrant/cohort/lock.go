@@ -140,11 +140,11 @@ func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
 	return true, nil
 }
 
-// Lock waits until the lock is granted or ctx ends. It waits among the owners
-// of this process first. Usually the one before it passes the lock on to it; if
-// not, it asks the server. It asks again when a message says that it is this
-// process's turn, and at the latest when the holder's lease should have ended.
-// It returns errors of the network at once, and the errors of TryLock.
+// Lock waits until the lock is granted or ctx ends. First it waits in the local
+// queue of this process. Usually the previous owner hands it the lock;
+// otherwise it asks the server. It asks again when a message says that it is
+// this process's turn, and at the latest when the holder's lease should have
+// ended. It returns network errors, and all other errors of TryLock, at once.
 func (l *Lock) Lock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
@@ -179,9 +179,9 @@ func (l *Lock) Lock(ctx context.Context) error {
 
 // Unlock leaves one level, and the outermost one passes the lock on or releases
 // it. It returns lock.ErrNotHeld when there was nothing to release, and
-// lock.ErrBusy to a second goroutine. After any other error the level is left
-// all the same. If it was the outermost one, the lock may still be held at the
-// server until its lease ends, and Unlock may be called again.
+// lock.ErrBusy to a second goroutine. After any other error the level counts as
+// left. If it was the outermost one, the lock may still be held at the server
+// until its lease ends, and Unlock may be called again.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "release", l.key, lock.ErrBusy)
@@ -195,7 +195,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		if passed {
 			return nil
 		}
-		if alone { // nobody else asks the server before the release is answered
+		if alone { // no owner of the cohort asks before the release is answered
 			defer l.leave(ctx)
 			unused = l.cohort.unused
 		}

@@ -237,11 +237,12 @@ func (c *cohort) admit(l *Lock) {
 	}
 }
 
-// handOver passes the local lock to the next owner of the process, and the
-// lease with it if that may still be passed on. If it may not, the next owner
-// gives the lease up and asks the server for a new one. alone means that no
-// owner waits: the caller keeps the local lock, and releases the server's. If
-// both are false, the caller was not the holder, or its lease is gone.
+// handOver passes the local lock to the next owner of the process. The lease
+// goes with it while the limits allow; otherwise the next owner gives it up and
+// asks the server for a new one. passed says that there was a next owner, and
+// alone that there was none: the caller keeps the local lock, and must release
+// the lock at the server. If both are false, the caller was not the holder, or
+// its lease is gone.
 func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 	if c == nil {
 		return false, false
@@ -260,9 +261,9 @@ func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 	}
 	l.token, l.lease = "", nil
 	w := first.Value.(*member)
-	// So the next owner has at least two thirds of the lease left, even if no
-	// renewal got through. Nothing renews a fixed lease: each owner asks for
-	// one of its own.
+	// The age limit leaves the next owner at least two thirds of the lease,
+	// even if no renewal got through. A fixed lease is never renewed, and each
+	// owner was promised a whole one.
 	if c.passed < passes && !c.fixed && time.Since(c.lease.sent) < c.ttl/3 {
 		c.passed++
 		c.admit(w.lock)
@@ -313,10 +314,10 @@ func (l *lease) end() {
 	}
 }
 
-// watch starts a lease's watchdog: it renews the lease every third of it, and
-// tells when the server or the local clock says that the lease is gone. After a
-// renewal that failed, or hung for a third of the lease, there is time for one
-// more: it comes a tenth of the lease later.
+// watch starts a lease's watchdog: it renews the lease whenever a third of it
+// has passed, and tells when the server or the local clock says that the lease
+// is gone. It tries again a tenth of the lease after a failed renewal: there is
+// time even if that hung for a third.
 func (c *cohort) watch(sent time.Time) *lease {
 	ctx, cancel := context.WithCancel(context.Background())
 	watched := &lease{sent: sent, until: sent.Add(c.ttl)}

@@ -128,7 +128,7 @@ func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
 }
 
 // Lock waits until the lock is granted or ctx ends, asking again and again. It
-// returns errors of the network at once, and the errors of TryLock.
+// returns network errors, and all other errors of TryLock, at once.
 func (l *Lock) Lock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
@@ -139,9 +139,9 @@ func (l *Lock) Lock(ctx context.Context) error {
 
 // Unlock leaves one level, and the outermost one releases the lock. It returns
 // lock.ErrNotHeld when there was nothing to release, and lock.ErrBusy to a
-// second goroutine. After any other error the level is left all the same, so
-// that every Lock has one Unlock. Only the outermost one may be called again:
-// the lock may still be held at the server, until its lease ends.
+// second goroutine. After any other error the level counts as left, so that
+// every Lock has one Unlock. Only the outermost one may be called again: the
+// lock may still be held at the server, until its lease ends.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "release", l.key, lock.ErrBusy)
@@ -186,10 +186,10 @@ func (l *Lock) release(ctx context.Context, left int) error {
 	return nil
 }
 
-// watch starts a grant's watchdog: it renews the lease every third of it, and
-// closes lost when the server or the local clock says that the lease is gone.
-// After a renewal that failed, or hung for a third of the lease, there is time
-// for one more: it comes a tenth of the lease later.
+// watch starts a grant's watchdog: it renews the lease whenever a third of it
+// has passed, and closes lost when the server or the local clock says that the
+// lease is gone. It tries again a tenth of the lease after a failed renewal:
+// there is time even if that hung for a third.
 func (l *Lock) watch(token string, sent time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	lost, done := make(chan struct{}), make(chan struct{})

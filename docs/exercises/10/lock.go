@@ -53,7 +53,7 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 }
 
 // Lock waits until the lock is granted or ctx ends, asking again whenever a
-// release is announced. It returns errors of the network at once.
+// release is announced. It returns network errors at once.
 func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		granted, err := l.TryLock(ctx)

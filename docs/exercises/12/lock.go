@@ -63,7 +63,7 @@ func (l *Lock) ask(ctx context.Context, wait bool) (bool, error) {
 func (l *Lock) queue() string { return lock.Beside(l.key, "queue") }
 
 // Lock waits until the lock is granted or ctx ends. It queues up, and then asks
-// again and again. It returns errors of the network at once.
+// again and again. It returns network errors at once.
 func (l *Lock) Lock(ctx context.Context) error {
 	l.token = l.opts.Token()
 	granted, err := l.ask(ctx, true)

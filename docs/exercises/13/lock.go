@@ -95,9 +95,9 @@ func (l *Lock) ask(ctx context.Context) (bool, error) {
 	return granted, nil
 }
 
-// Lock waits until the lock is granted or ctx ends: first for its turn among the
-// owners of this process, and then for the server. It returns errors of the
-// network at once.
+// Lock waits until the lock is granted or ctx ends: first for its turn among
+// the owners of this process, and then for the server. It returns network
+// errors at once.
 func (l *Lock) Lock(ctx context.Context) error {
 	l.join()
 	select {

@@ -94,8 +94,8 @@ func (l *Lock) readToo(ctx context.Context) (bool, error) {
 // that hold the lock, and for those that waited before it, until one of them
 // has had its turn. Behind other readers of its process it does not ask until
 // they are let in. It asks again when a message says so, and at the latest
-// after a third of its own lease. It returns errors of the network at once,
-// and the errors of TryRLock.
+// after a third of its own lease. It returns network errors, and all other
+// errors of TryRLock, at once.
 func (l *Lock) RLock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "read-lock", l.key, lock.ErrBusy)

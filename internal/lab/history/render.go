@@ -31,8 +31,7 @@ func (h *History) Render(last int, breaks []*Break) string {
 	skipped := 0
 	skip := func(i int) {
 		if skipped > 0 {
-			line("...", "", fmt.Sprintf("%d more like these, until %s", skipped,
-				Seconds(entries[i-1].At)), "", "")
+			line("...", "", More(skipped, Seconds(entries[i-1].At)), "", "")
 		}
 		skipped = 0
 	}
@@ -92,4 +91,12 @@ func at(breaks []*Break, entry int) []*Break {
 		}
 	}
 	return here
+}
+
+// More says that entries like those before were left out, the last at a moment.
+func More(n int, until string) string {
+	if n == 1 {
+		return "1 more like this, at " + until
+	}
+	return fmt.Sprintf("%d more like these, until %s", n, until)
 }

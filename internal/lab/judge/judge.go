@@ -87,7 +87,7 @@ func change(c *history.Change, h *history.History, report report) {
 
 // described is a grant with its lease.
 func described(g history.Granted) string {
-	text := "the grant that " + g.Owner + " has since " + history.Seconds(g.Since)
+	text := "the grant that " + g.Owner + " has had since " + history.Seconds(g.Since)
 	if g.Leased {
 		text += " with a lease until " + history.Seconds(g.Until)
 	}
