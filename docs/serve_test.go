@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -138,5 +139,24 @@ func TestTheSiteServesThisModuleAndNothingElse(t *testing.T) {
 			assert.Equal(t, c.status, w.Code)
 			assert.Contains(t, w.Body.String(), c.says)
 		})
+	}
+}
+
+func TestTheSiteLeavesOutWhatOtherToolsHaveBuilt(t *testing.T) {
+	site := pages.NewSite(fstest.MapFS{
+		"docs/README.md":            {Data: []byte("# The workshop\n")},
+		"java/pom.xml":              {Data: []byte("<project/>")},
+		"java/target/program.jar":   {Data: []byte("\x00\xff")},
+		"java/.venv/bin/python":     {Data: []byte("\x00\xff")},
+		"java/node_modules/left.js": {Data: []byte("")},
+	})
+	w := httptest.NewRecorder()
+	site.ServeHTTP(w, httptest.NewRequest("GET", "/java", nil))
+	assert.Contains(t, w.Body.String(), `<a href="/java/pom.xml">`)
+	for _, built := range []string{"target", ".venv", "node_modules"} {
+		assert.NotContains(t, w.Body.String(), built)
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, httptest.NewRequest("GET", "/java/"+built, nil))
+		assert.Equal(t, 404, w.Code, built)
 	}
 }

@@ -75,7 +75,7 @@ var mayImport = map[string]string{
 	"lock":                         "",
 	"scenarios": "internal/lab internal/lab/node internal/lab/order " +
 		"internal/play internal/process lock",
-	"scenarios/check":        "internal/servers/serverstest lock scenarios scenarios/program",
+	"scenarios/check":        "internal/pages internal/servers/serverstest lock scenarios scenarios/program",
 	"scenarios/program":      "internal/process lock scenarios",
 	"scenarios/program/rung": "internal/ladder scenarios/program",
 	"scenarios/explore": "internal/lab internal/lab/history internal/lab/node " +

@@ -90,9 +90,13 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// built are the directories in which other languages' tools put what they build and
+// install. The repository doesn't have them.
+var built = []string{"node_modules", "target", "__pycache__"}
+
 func hidden(file string) bool {
 	return slices.ContainsFunc(strings.Split(file, "/"), func(part string) bool {
-		return strings.HasPrefix(part, ".")
+		return strings.HasPrefix(part, ".") || slices.Contains(built, part)
 	})
 }
 

@@ -43,7 +43,8 @@ type orders struct {
 	run     string
 	flaws   string
 	json    bool
-	atOnce  int64 // scenarios
+	html    string // the file; "": none
+	atOnce  int64  // scenarios
 	program []string
 
 	only     []string // the scenarios of run
@@ -99,6 +100,8 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 	flags.Int64Var(&o.atOnce, "parallel", 6, "how many `scenarios` run at the same"+
 		" time, each with two or three processes of the program")
 	flags.BoolVar(&o.json, "json", false, "print the results as JSON instead")
+	flags.StringVar(&o.html, "html", "", "also write the results to this `file`, as a"+
+		" page on which what breaks can be played step by step")
 	flags.Usage = func() {
 		fmt.Fprint(log, "usage: check -redis auto [flags] -- PROGRAM [ARGUMENTS]\n\n"+
 			"Runs all scenarios against the lock in PROGRAM, see"+
@@ -119,6 +122,9 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 	}
 	if o.atOnce < 1 {
 		return o, fmt.Errorf("-parallel %d: one scenario is the least", o.atOnce)
+	}
+	if err := writable(o.html); err != nil {
+		return o, fmt.Errorf("-html %w", err)
 	}
 	if o.run != "" {
 		which, err := regexp.Compile(o.run)
@@ -152,6 +158,7 @@ type checking struct {
 	orders
 	out, log io.Writer
 
+	library string // by the program's own word
 	results []scenarios.Result
 	failed  []string // scenarios that gave no verdict, and why
 }
@@ -181,6 +188,7 @@ func (c *checking) check(t *testing.T) int {
 		return c.unusable(err)
 	}
 	defer p.Close()
+	c.library = p.Library()
 	began := time.Now()
 	if !c.json {
 		fmt.Fprintf(c.log, "%s: %s, offers %s\n", p.Name(), orUnknown(p.Library()),
@@ -245,6 +253,11 @@ func (c *checking) report(took time.Duration) int {
 	slices.SortStableFunc(c.results, func(a, b scenarios.Result) int {
 		return order[a.Scenario] - order[b.Scenario]
 	})
+	if c.html != "" {
+		if err := c.writeHTML(took); err != nil {
+			return c.unusable(err)
+		}
+	}
 	if c.json {
 		return c.reportJSON()
 	}
@@ -258,14 +271,8 @@ func (c *checking) report(took time.Duration) int {
 	fmt.Fprintf(c.out, "\n%-24s %-22s %s\n", "scenario", "invariant", "verdict")
 	for _, r := range c.results {
 		counts[r.Verdict]++
-		verdict := string(r.Verdict)
-		if r.Verdict == scenarios.Breaks && !slices.Contains(new, flawOf(r)) {
-			verdict += ", as declared"
-		}
-		if r.Verdict == scenarios.CannotRun {
-			verdict += ": " + r.Event
-		}
-		fmt.Fprintf(c.out, "%-24s %-22s %s\n", r.Scenario, r.Invariant, verdict)
+		fmt.Fprintf(c.out, "%-24s %-22s %s\n", r.Scenario, r.Invariant,
+			verdict(r, new))
 	}
 	fmt.Fprintf(c.out, "\n%d hold, %d break, %d don't arise, %d not offered, %d can't"+
 		" be run on real servers; %v\n", counts[scenarios.Holds],

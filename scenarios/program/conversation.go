@@ -221,6 +221,8 @@ func (c *conversation) ask(ctx context.Context, r Request) (Answer, error) {
 	if end, ok := ctx.Deadline(); ok && r.Type != Hello && r.Type != Build {
 		r.Deadline = max(time.Until(end).Milliseconds(), 1)
 	}
+	// A cancel that follows comes too late for a command that is sent at once.
+	r.Canceled = errors.Is(ctx.Err(), context.Canceled)
 	c.waiting[r.ID] = answer
 	err := c.say(r)
 	c.mu.Unlock()

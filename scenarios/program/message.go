@@ -67,6 +67,10 @@ type Request struct {
 	// Of the attempts, of lock and of read: how much time is left, 0 is no limit.
 	Deadline int64 `json:"deadline_ms,omitempty"`
 
+	// Of the attempts and the releases: the caller's context was canceled before. A
+	// lock that obeys such a thing sends nothing, and answers Canceled.
+	Canceled bool `json:"canceled,omitempty"`
+
 	// Of cancel: the id of the request.
 	Of int `json:"of,omitempty"`
 }

@@ -116,6 +116,9 @@ func (s *server) serve(r Request) error {
 	if r.Deadline > 0 {
 		ctx, cancel = context.WithTimeout(ctx, milliseconds(r.Deadline))
 	}
+	if r.Canceled {
+		cancel()
+	}
 	s.mu.Lock()
 	s.pending[r.ID] = cancel
 	s.mu.Unlock()

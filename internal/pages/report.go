@@ -1,0 +1,74 @@
+package pages
+
+import (
+	_ "embed"
+	"fmt"
+	"html"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/play"
+)
+
+//go:embed report.html
+var reportText string
+var reportPage = template.Must(template.New("report").Parse(reportText))
+
+// Report is what a check of a lock has brought, as a page that is one file: nothing
+// in it is fetched. What breaks can be played step by step.
+type Report struct {
+	Title    string
+	About    []string // a paragraph each
+	Verdicts []Verdict
+	Broken   []*play.Run
+}
+
+// Verdict is a row of a report.
+type Verdict struct{ Scenario, Invariant, Verdict string }
+
+// reported is a run on a report.
+type reported struct {
+	*play.Run
+	Anchor string
+	Player template.HTML
+}
+
+// Write writes the page.
+func (r Report) Write(w io.Writer) error {
+	text := map[string]string{}
+	for _, name := range []string{"style.css", "theme.js", "player.js"} {
+		content, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			return fmt.Errorf("write a report: %w", err)
+		}
+		text[name] = string(content)
+	}
+	var runs []reported
+	for _, run := range r.Broken {
+		var b strings.Builder
+		fmt.Fprintf(&b, "<div class=\"player\" data-lock=\"%s\">\n"+
+			"<noscript>The player needs JavaScript.</noscript>\n",
+			html.EscapeString(run.Lock))
+		if err := attach(&b, "run", run); err != nil {
+			return fmt.Errorf("write the run of %s: %w", run.Scenario, err)
+		}
+		if err := attach(&b, "sources", map[string][]string{}); err != nil {
+			return fmt.Errorf("write the run of %s: %w", run.Scenario, err)
+		}
+		b.WriteString("</div>\n")
+		runs = append(runs, reported{run, strings.ReplaceAll(run.Scenario+"-"+
+			run.Invariant, " ", "-"), template.HTML(b.String())})
+	}
+	err := reportPage.Execute(w, struct {
+		Report
+		Runs          []reported
+		Style         template.CSS
+		Theme, Script template.JS
+	}{r, runs, template.CSS(text["style.css"]), template.JS(text["theme.js"]),
+		template.JS(text["player.js"])})
+	if err != nil {
+		return fmt.Errorf("write a report: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// writable says why a file can't be written, before minutes have passed. It writes
+// nothing.
+func writable(file string) error {
+	if file == "" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: this is not a file", file)
+	}
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s: there is no directory %s", file, filepath.Dir(file))
+	}
+	return nil
+}
+
+// verdict is a result's, with what must be known of it.
+func verdict(r scenarios.Result, new []lock.Flaw) string {
+	switch {
+	case r.Verdict == scenarios.Breaks && !slices.Contains(new, flawOf(r)):
+		return string(r.Verdict) + ", as declared"
+	case r.Verdict == scenarios.CannotRun:
+		return string(r.Verdict) + ": " + r.Event
+	}
+	return string(r.Verdict)
+}
+
+// writeHTML writes the results as a page. A file that is there is replaced when the
+// new one is complete.
+func (c *checking) writeHTML(took time.Duration) error {
+	new, _ := c.compare()
+	page := pages.Report{
+		Title: "A check of " + orUnknown(c.library),
+		About: []string{"The program: " + strings.Join(c.program, " "),
+			fmt.Sprintf("All scenarios ran on real servers, in %v.",
+				took.Round(time.Second))},
+	}
+	if c.run != "" {
+		page.About[1] = fmt.Sprintf("The scenarios that match %s ran on real servers,"+
+			" in %v.", c.run, took.Round(time.Second))
+	}
+	for _, failed := range c.failed {
+		page.About = append(page.About, "No verdict: "+failed)
+	}
+	for _, r := range c.results {
+		page.Verdicts = append(page.Verdicts, pages.Verdict{Scenario: r.Scenario,
+			Invariant: r.Invariant, Verdict: verdict(r, new)})
+		if r.Verdict == scenarios.Breaks && len(r.Sequence) > 0 {
+			page.Broken = append(page.Broken, r.Recording(orUnknown(c.library)))
+		}
+	}
+	file, err := os.CreateTemp(filepath.Dir(c.html), ".check-*.html")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", c.html, err)
+	}
+	err = errors.Join(page.Write(file), file.Chmod(0o644), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), c.html)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+		return fmt.Errorf("write %s: %w", c.html, err)
+	}
+	return nil
+}
