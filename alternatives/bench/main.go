@@ -9,6 +9,9 @@
 // is started for its row, and a stock in MariaDB that needs no lock. Rows whose
 // store is not installed are left out, and named: MariaDB, ZooKeeper, etcd.
 //
+// With -programs, locks of other languages are measured too, each in a program that
+// sells the stock by itself: see programs. Those that are not installed are left out.
+//
 // rueidislock needs client-side caching, which the embedded servers do not have;
 // with -redis it is measured too. It exits with 0 when every row was measured, 2
 // when it was not understood, and 1 after any other failure or an interrupt.
@@ -53,5 +56,8 @@ func program() command.Command {
 			"ms, as in its example:\nits default is not to wait. mysql/record " +
 			"and mysql/lease always wait for as long.",
 		Locks: append(all, stores...),
+		More: command.More{Flag: "programs", Locks: sales(),
+			Usage: "also measures locks of other languages, in programs of their own; " +
+				"the\nlanguage is part of such a row"},
 	}
 }

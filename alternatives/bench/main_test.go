@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/lockladder/lockladder/alternatives/programs"
 	"github.com/lockladder/lockladder/internal/benchmark/command"
 )
 
@@ -41,6 +42,9 @@ func TestBadArgumentsAreRefusedWithOneLine(t *testing.T) {
 		{"-redis", "127.0.0.1:1", "-rungs", "mysql/record", "-services", "2"},
 		{"-redis", "127.0.0.1:1", "-rungs", "zookeeper/basic", "-ttl", "3s"},
 		{"-redis", "127.0.0.1:1", "-rungs", "etcd", "-ttl", "200ms"},
+		{"-redis", "127.0.0.1:1", "-rungs", "redis-py"}, // without -programs
+		{"-redis", "127.0.0.1:1", "-programs", "-rungs", "redis-py", "-loop", "1s"},
+		{"-redis", "127.0.0.1:1", "-programs", "-rungs", "redisson", "-rtt", "1ms"},
 		{"-nonsense"},
 		{"more"},
 	} {
@@ -55,4 +59,16 @@ func TestAnUnreachableServerIsNamed(t *testing.T) {
 	status, _, complaint := told(t, "-redis", "127.0.0.1:1", "-rungs", "gold")
 	assert.Equal(t, command.Failed, status)
 	assert.Regexp(t, `^bench: [^\n]*127\.0\.0\.1:1[^\n]+\n$`, complaint)
+}
+
+func TestAProgramThatIsNotInstalledSaysHowToInstallIt(t *testing.T) {
+	p := programs.Program{Dir: "redis-py", Makes: "nothing", Install: "make it"}
+	assert.EqualError(t, installed("../programs", p),
+		"it is not installed: (cd programs/redis-py && make it)")
+	p.Makes = "sale.py"
+	assert.NoError(t, installed("../programs", p))
+	for _, row := range sales() {
+		assert.NotNil(t, row.Missing, row.Name)
+	}
+	assert.Len(t, sales(), 4)
 }

@@ -7,6 +7,11 @@
 // docs/libraries.md shows what they do in the scenarios, and says why.
 package programs
 
+import (
+	"path/filepath"
+	"strings"
+)
+
 // Program is one lock.
 type Program struct {
 	Name    string // what a column of docs/libraries.md calls it
@@ -18,8 +23,15 @@ type Program struct {
 	// builds the program. What it makes is not under version control.
 	Install string
 
+	// Makes is a file that it makes.
+	Makes string
+
 	// Command starts the program, in this package's folder.
 	Command []string
+
+	// Sale starts the program that sells a stock behind the lock, for the benchmark;
+	// nil where there is none.
+	Sale []string
 
 	Nodes int    // independent servers
 	Flaws string // the file in its folder
@@ -27,6 +39,23 @@ type Program struct {
 
 	// Page has the reference of the library, with the reason for each flaw.
 	Page string
+}
+
+// SaleIn is Sale in another working directory, from which folder leads to this
+// package's.
+func (p Program) SaleIn(folder string) []string {
+	var args []string
+	for _, arg := range p.Sale {
+		if strings.HasPrefix(arg, p.Dir+"/") {
+			var paths []string
+			for path := range strings.SplitSeq(arg, ":") { // a class path has several
+				paths = append(paths, filepath.Join(folder, path))
+			}
+			arg = strings.Join(paths, ":")
+		}
+		args = append(args, arg)
+	}
+	return args
 }
 
 const (
@@ -40,12 +69,18 @@ const (
 // redissons is one of Redisson's locks. Every scenario starts several processes, which
 // live for seconds: Java's options make them start with less work.
 func redissons(name, kind string, nodes int, flaws, idea string) Program {
-	return Program{Name: name, Library: "Redisson 4.7.0",
+	const classes = "redisson/target/classes:redisson/target/dependency/*"
+	p := Program{Name: name, Library: "Redisson 4.7.0",
 		Address: atGitHub + "redisson/redisson", Dir: "redisson",
 		Install: "mvn -q package dependency:copy-dependencies",
+		Makes:   "target/classes/Sale.class",
 		Command: []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp",
-			"redisson/target/classes:redisson/target/dependency/*", "Program", kind},
+			classes, "Program", kind},
 		Nodes: nodes, Flaws: flaws, Idea: idea, Page: "redisson.md"}
+	if nodes == 1 && kind != "readwrite" {
+		p.Sale = []string{"java", "-cp", classes, "Sale", kind}
+	}
+	return p
 }
 
 // Programs are all of them.
@@ -60,7 +95,9 @@ var Programs = []Program{
 		"`RedissonRedLock`: a majority of five `RLock`s"),
 	{Name: "redis-py", Library: "redis-py 8.1.0", Address: atGitHub + "redis/redis-py",
 		Dir: "redis-py", Install: venv,
+		Makes:   ".venv/bin/python",
 		Command: []string{"redis-py/.venv/bin/python", "redis-py/mylock.py"}, Nodes: 1,
+		Sale:  []string{"redis-py/.venv/bin/python", "redis-py/sale.py"},
 		Flaws: "flaws.txt", Idea: "`Lock`: a token, and scripts that compare it",
 		Page: librariesPage},
 	{Name: "pottery", Library: "pottery 3.0.1",
@@ -76,7 +113,9 @@ var Programs = []Program{
 		Page:  librariesPage},
 	{Name: "redis-semaphore", Library: "redis-semaphore 5.8.0",
 		Address: atGitHub + "swarthy/redis-semaphore", Dir: "node", Install: npm,
+		Makes:   "node_modules/redis-semaphore/package.json",
 		Command: []string{"node", "node/redis-semaphore.js"}, Nodes: 1,
+		Sale:  []string{"node", "node/sale.js"},
 		Flaws: "flaws-redis-semaphore.txt", Idea: "`Mutex`: a token, renewed",
 		Page: librariesPage},
 	{Name: "rslock", Library: "rslock 0.10.0",

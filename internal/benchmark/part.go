@@ -91,7 +91,7 @@ func (p *Part) Row(subject Subject, limit time.Duration) Row {
 		row.AcquisitionsPerSecond = new(
 			Rounded(float64(row.Sections)/p.Took.Seconds(), 3))
 	}
-	if subject.Nodes > 0 {
+	if subject.Nodes > 0 && subject.Sell == nil {
 		row.CommandsPerSection = Per(p.Commands, row.Sections)
 		row.RoundTripsPerSection = Per(p.Trips, row.Sections)
 	}

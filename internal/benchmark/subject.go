@@ -50,6 +50,10 @@ type Subject struct {
 	// Open makes such a stock; it replaces Build where there is no lock.
 	Open func(ctx context.Context, stock int) (Stock, error)
 
+	// Sell lets the clients live in a program of its own, which sells the stock by
+	// itself; it replaces Build. What it sends is not counted.
+	Sell func(ctx context.Context, sale Sale) (Part, error)
+
 	// OwnServer says that Share or Open starts a server for the row. Clients of
 	// another process would not have it, nor would one that crashes: that one
 	// has a Share of its own.
@@ -66,6 +70,15 @@ type Subject struct {
 	// Poll is the longest pause of a refused client when the run sets none; 0
 	// is for the source's.
 	Poll time.Duration
+}
+
+// Sale is what a program sells by itself.
+type Sale struct {
+	Addresses      []string // host:port of the servers; the first has the stock
+	Password       string   // theirs
+	Lock, Stock    string   // keys
+	TTL, Poll      time.Duration
+	Clients, Turns int
 }
 
 // Stock is a stock in another store than Redis that is sold without a lock: who

@@ -15,6 +15,7 @@ const (
 	ReadLock    = "read"
 	ReadUnlock  = "read_unlock"
 	Cancel      = "cancel" // end the request Of; may be ignored, has no answer
+	Sell        = "sell"   // sell a stock to many owners, for a benchmark
 )
 
 // The types of answers.
@@ -24,6 +25,7 @@ const (
 	Refused = "refused" // of the attempts
 	Error   = "error"   // of all: Error is a word of errorWords, Text for a person
 	Lost    = "lost"    // unasked: the lease of the grant Of is gone
+	Sold    = "sold"    // of sell
 )
 
 // Feature is what a program may offer.
@@ -73,6 +75,12 @@ type Request struct {
 
 	// Of cancel: the id of the request.
 	Of int `json:"of,omitempty"`
+
+	// Of sell, with those of build: how many owners, each with a connection of its
+	// own, take how many turns each, and the key of the stock.
+	Owners int    `json:"owners,omitempty"`
+	Turns  int    `json:"turns,omitempty"`
+	Stock  string `json:"stock,omitempty"`
 }
 
 // Node is where a program finds a Redis server.
@@ -110,6 +118,15 @@ type Answer struct {
 
 	// Of lost: the id of the request that was granted.
 	Of int `json:"of,omitempty"`
+
+	// Of sold: for each critical section when its owner asked, when it was in and
+	// when it had done its work, in microseconds since the start; how many items
+	// were taken; how often the stock had changed between reading and taking; and
+	// how many turns failed. Text is the first failure.
+	Sections    [][3]int64 `json:"sections,omitempty"`
+	Taken       int64      `json:"taken,omitempty"`
+	LostUpdates int64      `json:"lost_updates,omitempty"`
+	Failures    int64      `json:"failures,omitempty"`
 
 	line string
 }

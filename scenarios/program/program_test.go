@@ -227,17 +227,23 @@ func TestAProgramThatCantBeStartedIsAnError(t *testing.T) {
 	assert.ErrorContains(t, err, "there is no program")
 }
 
-// pair is two owners of a program's lock, in one process.
-func pair(t *testing.T) (a, b lock.Lock, server *miniredis.Miniredis,
+// found is a program, and what its lock is built with.
+func found(t *testing.T) (env lock.Env, server *miniredis.Miniredis,
 	p *program.Program) {
 	p, err := find(t, "good")
 	require.NoError(t, err)
 	server = miniredis.RunT(t)
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	t.Cleanup(func() { rdb.Close() })
-	env := lock.Env{Nodes: []redis.UniversalClient{rdb}, Key: "stock",
-		TTL: time.Minute, Process: "A"}
-	a, err = p.Build(env)
+	return lock.Env{Nodes: []redis.UniversalClient{rdb}, Key: "stock",
+		TTL: time.Minute, Process: "A"}, server, p
+}
+
+// pair is two owners of a program's lock, in one process.
+func pair(t *testing.T) (a, b lock.Lock, server *miniredis.Miniredis,
+	p *program.Program) {
+	env, server, p := found(t)
+	a, err := p.Build(env)
 	require.NoError(t, err)
 	b, err = p.Build(env)
 	require.NoError(t, err)

@@ -99,7 +99,7 @@ func TestTheSchemaHasWhatTheProtocolHas(t *testing.T) {
 	answer := schema.Defs["answer"].Properties
 	assert.Equal(t, program.Features, answer["features"].Items.Enum)
 	assert.Equal(t, []string{program.Hello, program.OK, program.Granted,
-		program.Refused, program.Error, program.Lost}, answer["type"].Enum)
+		program.Refused, program.Error, program.Lost, program.Sold}, answer["type"].Enum)
 	assert.Equal(t, []string{program.NotHeld, program.LostBefore, program.Busy,
 		program.Upgrade, program.Deadline, program.Canceled, program.Unknown},
 		answer["error"].Enum)

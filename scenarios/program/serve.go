@@ -73,7 +73,7 @@ func (s *server) serve(r Request) error {
 		for _, n := range r.Nodes {
 			s.nodes = append(s.nodes, redis.NewClient(&redis.Options{
 				Addr: n.Address, Username: n.User, Password: n.Password,
-				ContextTimeoutEnabled: true, MaxRetries: -1}))
+				ContextTimeoutEnabled: true, MaxRetries: -1, PoolSize: 1000}))
 		}
 		a := s.offers
 		a.ID, a.Type, a.Protocol = r.ID, Hello, Version
@@ -105,6 +105,10 @@ func (s *server) serve(r Request) error {
 		if cancel := s.pending[r.Of]; cancel != nil {
 			cancel()
 		}
+		return nil
+	}
+	if r.Type == Sell {
+		s.calls.Go(func() { s.answer(s.sell(r)) })
 		return nil
 	}
 	l := s.owners[r.Owner]

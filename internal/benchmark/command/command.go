@@ -50,8 +50,17 @@ type Command struct {
 	// among them by name.
 	Locks []benchmark.Subject
 
+	// More are rows that have to be asked for: with the flag -More.Flag.
+	More More
+
 	// Note is a line below the header of the inventory, "" for none.
 	Note string
+}
+
+// More are rows that a run doesn't have unless a flag asks for them.
+type More struct {
+	Flag, Usage string // "" for no such rows
+	Locks       []benchmark.Subject
 }
 
 // workloads are what can be done behind the locks; the first is the usual one.

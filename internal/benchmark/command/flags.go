@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,7 +73,7 @@ func (c Command) parse(args []string, stdout io.Writer) (o *options, help string
 	if name != o.usual { // it has flags of its own
 		help = "-workload " + name + " -help"
 	}
-	return o, help, o.parse(c.Locks, rest, stdout)
+	return o, help, o.parse(c.Locks, c.More, rest, stdout)
 }
 
 // workloadIn returns the workload that the arguments name, and the others.
@@ -97,7 +98,7 @@ func workloadIn(args []string, usual string) (name string, rest []string,
 	return name, rest, nil
 }
 
-func (o *options) parse(locks []benchmark.Subject, args []string,
+func (o *options) parse(locks []benchmark.Subject, more More, args []string,
 	stdout io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -117,6 +118,10 @@ func (o *options) parse(locks []benchmark.Subject, args []string,
 		wanted := &format{Format: f}
 		o.formats = append(o.formats, wanted)
 		flags.StringVar(&wanted.file, f.Flag, "", f.Usage)
+	}
+	wantsMore := new(bool)
+	if o.workload.Name() == o.usual && more.Flag != "" {
+		flags.BoolVar(wantsMore, more.Flag, false, more.Usage)
 	}
 	if o.workload.Name() == o.usual { // it was found before, and is shown here
 		flags.String("workload", o.usual, "what is done behind the locks: "+
@@ -154,6 +159,9 @@ func (o *options) parse(locks []benchmark.Subject, args []string,
 		case wanted.alone():
 			alone = wanted.Flag
 		}
+	}
+	if *wantsMore {
+		locks = slices.Concat(locks, more.Locks)
 	}
 	if err := o.choose(locks, *names, given["rungs"]); err != nil {
 		return err

@@ -171,7 +171,9 @@ func (r *Runner) round(ctx context.Context, subject benchmark.Subject) (
 	}
 	var all benchmark.Part
 	var used nodes.Usage
-	if r.Workers != nil && !alone(subject) {
+	if subject.Sell != nil {
+		all, err = r.elsewhere(ctx, subject)
+	} else if r.Workers != nil && !alone(subject) {
 		all, used, err = r.Workers.run(ctx, r, subject)
 	} else {
 		all, used, err = r.here(ctx, subject, clients)
@@ -239,6 +241,22 @@ func (r *Runner) here(ctx context.Context, subject benchmark.Subject,
 		all.Left = &left
 	}
 	return all, after.Since(before), nil
+}
+
+// elsewhere lets a program sell the stock by itself.
+func (r *Runner) elsewhere(ctx context.Context, subject benchmark.Subject) (
+	benchmark.Part, error) {
+	sale := benchmark.Sale{Addresses: r.Servers.Addresses,
+		Password: r.Servers.Password(), TTL: r.TTL, Clients: r.Clients,
+		Turns: max(r.Ops, 1), Poll: r.Pause(subject, r.Servers.Embedded())}
+	sale.Lock, sale.Stock = r.keys(subject)
+	within, cancel := context.WithTimeout(ctx, r.limit()+r.Grace)
+	defer cancel()
+	part, err := subject.Sell(within, sale)
+	if err != nil && within.Err() != nil && ctx.Err() == nil { // nobody knows more
+		return benchmark.Part{Absent: r.Clients, Took: r.limit()}, nil
+	}
+	return part, err
 }
 
 // row is what has happened.

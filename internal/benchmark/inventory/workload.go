@@ -219,6 +219,10 @@ func (w *Workload) Unfit(subject benchmark.Subject) string {
 	case subject.OwnServer && w.settings.Crash > 0:
 		return "who crashes has connections of its own, and here it would be " +
 			"a server of its own, not with -crash"
+	case subject.Sell != nil && (w.services > 1 || w.settings.Loop > 0 || w.rtt > 0 ||
+		w.pool > 0 || w.settings.Crash+w.settings.Overrun > 0):
+		return "its clients live in a program of their own, not with -services, " +
+			"-loop, -rtt, -pool, -crash or -overrun"
 	case subject.Lease != nil && subject.Lease(ttl) != ttl:
 		return fmt.Sprintf("its lease is %v, whatever -ttl says",
 			subject.Lease(ttl))

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/alternatives/programs"
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/lock"
+	protocol "github.com/lockladder/lockladder/scenarios/program"
+)
+
+// sales are the rows of the programs that sell.
+func sales() []benchmark.Subject {
+	_, here, _, _ := runtime.Caller(0)
+	folder := filepath.Join(filepath.Dir(here), "..", "programs")
+	var rows []benchmark.Subject
+	for _, p := range programs.Programs {
+		if p.Sale == nil {
+			continue
+		}
+		rows = append(rows, benchmark.Subject{Name: p.Name, Kind: benchmark.Alternative,
+			Nodes: p.Nodes, OnlyReal: true,
+			Missing: func() error { return installed(folder, p) },
+			Sell: func(ctx context.Context, sale benchmark.Sale) (benchmark.Part, error) {
+				return sell(ctx, p.SaleIn(folder), sale)
+			}})
+	}
+	return rows
+}
+
+// installed says what to do where a program is not installed.
+func installed(folder string, p programs.Program) error {
+	if _, err := os.Stat(filepath.Join(folder, p.Dir, p.Makes)); err != nil {
+		return fmt.Errorf("it is not installed: (cd programs/%s && %s)", p.Dir, p.Install)
+	}
+	return nil
+}
+
+// sell has a program sell the stock.
+func sell(ctx context.Context, args []string, s benchmark.Sale) (part benchmark.Part,
+	err error) {
+	env := lock.Env{Key: s.Lock, TTL: s.TTL}
+	for _, address := range s.Addresses {
+		rdb := redis.NewClient(&redis.Options{Addr: address, Password: s.Password})
+		defer func() { err = errors.Join(err, rdb.Close()) }() // it was never dialed
+		env.Nodes = append(env.Nodes, rdb)
+	}
+	p := protocol.New(args...)
+	defer p.Close()
+	sold, err := p.Sell(ctx, env, protocol.Sale{Stock: s.Stock, Owners: s.Clients,
+		Turns: s.Turns, Poll: s.Poll})
+	if err != nil {
+		return part, err
+	}
+	part = benchmark.Part{Sections: int64(len(sold.Sections)), Sold: sold.Taken,
+		LostUpdates: sold.LostUpdates, Failures: sold.Failures, First: sold.Text}
+	for _, times := range sold.Sections {
+		stamp := benchmark.Stamp{Asked: times[0] * 1000, Entered: times[1] * 1000,
+			Left: times[2] * 1000}
+		part.Stamps = append(part.Stamps, stamp)
+		part.Took = max(part.Took, time.Duration(stamp.Left))
+	}
+	part.Most = benchmark.MostInside(part.Stamps)
+	slices.SortFunc(part.Stamps, func(a, b benchmark.Stamp) int {
+		return int(a.Entered - b.Entered)
+	})
+	return part, nil
+}
