@@ -128,8 +128,8 @@ var nodeRestart = Scenario{
 	Name:   "node_restart",
 	Family: Server,
 	Summary: "A node that holds A's lock restarts without its data, and B tries at" +
-		" once. (Of five nodes, A has the lock on exactly three. B is refused" +
-		" before the restart, and then one of the three restarts.)",
+		" once. (Where the lock uses five nodes, A has it on exactly three. B is" +
+		" refused before the restart, and then one of these three restarts.)",
 	Invariants: []string{TwoHolders},
 	run: func(t *scenarioRun) {
 		if t.needsOwnServers() {

@@ -238,11 +238,11 @@ func (c *cohort) admit(l *Lock) {
 }
 
 // handOver passes the local lock to the next owner of the process. The lease
-// goes with it while the limits allow; otherwise the next owner gives it up and
-// asks the server for a new one. passed says that there was a next owner, and
-// alone that there was none: the caller keeps the local lock, and must release
-// the lock at the server. If both are false, the caller was not the holder, or
-// its lease is gone.
+// goes with it while the limits allow; otherwise the next owner has to give up
+// the old lease and ask the server for a new one. passed says that there was a
+// next owner. alone says that there was none: then the caller keeps the local
+// lock, and must release the lock at the server. If both are false, the caller
+// was not the holder, or its lease is gone.
 func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 	if c == nil {
 		return false, false

@@ -111,8 +111,8 @@ func (g *Generator) cohortFigure() (string, error) {
 	notify, err := row(r, "reentrant/notify", measuredClients)
 	return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
 		" clients in one process made %.2f times as many acquisitions a second with"+
-		" this lock as one client that is alone, the [serial limit](glossary.md):"+
-		" most of them didn't ask the server. With [notify](10-notify.md) they"+
+		" this lock as one client that is alone (the [serial limit](glossary.md)),"+
+		" because most acquisitions didn't ask the server. With [notify](10-notify.md) they"+
 		" reached %.2f times the serial limit.",
 		cohort.Clients, *cohort.RatioToSerial, *notify.RatioToSerial)), err
 }
