@@ -451,8 +451,9 @@ func (s *worldRun) run(scripts ...func()) {
 			" on the clients in Env.Nodes, or on Env.Dial")
 		return
 	}
-	s.Fail("the lock was granted, but no client set the key %q: tell with"+
-		" scenarios.Keys which keys stand for the lock", s.Keys[0])
+	s.Fail("the lock was granted, but no client set the key %q: say which keys"+
+		" stand for the lock, with scenarios.Keys, or a program with \"keys\" in"+
+		" its hello", s.Keys[0])
 }
 
 func (s *worldRun) someoneHeld() bool {

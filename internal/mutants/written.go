@@ -227,8 +227,8 @@ var written = []Mutant{
 			env.Key = "mine:" + env.Key
 			return Rung("diamond")(env)
 		}),
-		Says: `no client set the key "lock:stock": tell with scenarios.Keys` +
-			" which keys stand for the lock"},
+		Says: `no client set the key "lock:stock": say which keys stand for the` +
+			" lock, with scenarios.Keys"},
 	{Name: "a lock that spins",
 		Build: always(changed(func(bool, error) (bool, error) {
 			for time.Now().Unix() > 0 {

@@ -20,6 +20,7 @@ var reportPage = template.Must(template.New("report").Parse(reportText))
 type Report struct {
 	Title    string
 	About    []string // a paragraph each
+	Untold   []string // why scenarios gave no verdict, perhaps with their timelines
 	Verdicts []Verdict
 	Broken   []*play.Run
 }

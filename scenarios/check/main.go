@@ -267,18 +267,12 @@ func (c *checking) report(took time.Duration) int {
 			fmt.Fprintf(c.out, "\n%s", r.Assertion)
 		}
 	}
-	counts := map[scenarios.Verdict]int{}
 	fmt.Fprintf(c.out, "\n%-24s %-22s %s\n", "scenario", "invariant", "verdict")
 	for _, r := range c.results {
-		counts[r.Verdict]++
 		fmt.Fprintf(c.out, "%-24s %-22s %s\n", r.Scenario, r.Invariant,
 			verdict(r, new))
 	}
-	fmt.Fprintf(c.out, "\n%d hold, %d break, %d don't arise, %d not offered, %d can't"+
-		" be run on real servers; %v\n", counts[scenarios.Holds],
-		counts[scenarios.Breaks], counts[scenarios.DoesNotArise],
-		counts[scenarios.NotOffered], counts[scenarios.CannotRun],
-		took.Round(time.Second))
+	fmt.Fprintf(c.out, "\n%s; %v\n", c.summary(), took.Round(time.Second))
 	for _, f := range new {
 		fmt.Fprintf(c.out, "not declared: %s: %s\n", f.Scenario, f.Invariant)
 	}
@@ -290,6 +284,22 @@ func (c *checking) report(took time.Duration) int {
 		fmt.Fprintf(c.out, "no verdict: %s\n", f)
 	}
 	return c.status(new, gone)
+}
+
+// summary counts the verdicts.
+func (c *checking) summary() string {
+	counts := map[scenarios.Verdict]int{}
+	for _, r := range c.results {
+		counts[r.Verdict]++
+	}
+	text := fmt.Sprintf("%d hold, %d break, %d don't arise, %d not offered, %d can't"+
+		" be run on real servers", counts[scenarios.Holds], counts[scenarios.Breaks],
+		counts[scenarios.DoesNotArise], counts[scenarios.NotOffered],
+		counts[scenarios.CannotRun])
+	if len(c.failed) > 0 {
+		text += fmt.Sprintf(", %d without a verdict", len(c.failed))
+	}
+	return text
 }
 
 func (c *checking) status(new, gone []lock.Flaw) int {

@@ -40,22 +40,33 @@ func verdict(r scenarios.Result, new []lock.Flaw) string {
 	return string(r.Verdict)
 }
 
+func today() string { return time.Now().Format(time.DateOnly) }
+
 // writeHTML writes the results as a page. A file that is there is replaced when the
 // new one is complete.
 func (c *checking) writeHTML(took time.Duration) error {
-	new, _ := c.compare()
+	new, gone := c.compare()
 	page := pages.Report{
 		Title: "A check of " + orUnknown(c.library),
 		About: []string{"The program: " + strings.Join(c.program, " "),
-			fmt.Sprintf("All scenarios ran on real servers, in %v.",
-				took.Round(time.Second))},
+			fmt.Sprintf("All scenarios ran on real servers, in %v, on %s.",
+				took.Round(time.Second), today())},
 	}
 	if c.run != "" {
 		page.About[1] = fmt.Sprintf("The scenarios that match %s ran on real servers,"+
-			" in %v.", c.run, took.Round(time.Second))
+			" in %v, on %s.", c.run, took.Round(time.Second), today())
+	}
+	page.About = append(page.About, c.summary(), "The times are those of the summaries,"+
+		" in which a lease has ten seconds: the lock's own lasts three.")
+	for _, f := range new {
+		page.About = append(page.About, "Not declared: "+f.Scenario+": "+f.Invariant)
+	}
+	for _, f := range gone {
+		page.About = append(page.About, "Declared, but it doesn't break: "+f.Scenario+
+			": "+f.Invariant)
 	}
 	for _, failed := range c.failed {
-		page.About = append(page.About, "No verdict: "+failed)
+		page.Untold = append(page.Untold, "no verdict: "+failed)
 	}
 	for _, r := range c.results {
 		page.Verdicts = append(page.Verdicts, pages.Verdict{Scenario: r.Scenario,

@@ -252,7 +252,7 @@ func (c *conversation) hello(nodes []Node) (Answer, error) {
 	a, err := c.ask(ctx, Request{Type: Hello, Protocol: Version, Nodes: nodes})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		err = c.misbehaves("says no hello within %v", within)
+		err = c.misbehaves("says no hello within %v: does it flush its lines?", within)
 	case err == nil && a.Type != Hello:
 		err = c.misbehaves("answers hello with %q, it must answer with"+
 			" \"type\":\"hello\"", a.line)
