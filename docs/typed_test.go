@@ -101,6 +101,8 @@ type kind struct {
 var kinds = []kind{
 	{"a step of .ci/run or .ci/full", regexp.MustCompile(`^(` +
 		`go run \./docs|go test \./(\.\.\.|scenarios -redis auto)|` +
+		// These steps run the tests that such a command runs, and they compare.
+		`go run \./docs -generate (mysql|zookeeper|etcd|libraries|programs)|` +
 		`cd alternatives && go test \./(\.\.\.|mysql|zookeeper|etcd|` +
 		`(libraries|programs) -redis auto))$`), nil},
 	{"checks what another command generates", regexp.MustCompile(
