@@ -2,6 +2,7 @@ package readwrite_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +16,9 @@ import (
 // Readers of one process wait together: one asks for all of them.
 
 // neighbor is another owner of the same process.
-func (o *owner) neighbor() *owner {
-	return &owner{Client: o.Client, env: o.env, t: o.t, w: o.w, ttl: o.ttl}
+func (o *owner) neighbor(name string) *owner {
+	return &owner{Client: o.Client, env: o.EnvOf(name, "stock"), t: o.t, w: o.w,
+		ttl: o.ttl}
 }
 
 // reads takes the lock at a moment, and returns when it had it.
@@ -46,7 +48,7 @@ func TestAReaderBehindOthersOfItsProcessSendsNothing(t *testing.T) {
 			return n
 		}
 		for n := range 5 {
-			b := b.neighbor()
+			b := b.neighbor(fmt.Sprint("B", n+1))
 			from := second + time.Duration(n)*100*time.Millisecond
 			b.does(0, func(ctx context.Context) {
 				assert.Equal(t, 3*second, b.reads(ctx, from, second))
@@ -74,7 +76,7 @@ func TestAReaderThatGivesUpLeavesOthersOfItsProcessInTheQueue(t *testing.T) {
 			assert.ErrorIs(t, b.RLock(within(ctx, second)),
 				context.DeadlineExceeded)
 		})
-		c := b.neighbor()
+		c := b.neighbor("B2")
 		c.does(0, func(ctx context.Context) {
 			assert.Equal(t, 3*second, c.reads(ctx, 1500*time.Millisecond, second))
 		})
@@ -99,7 +101,7 @@ func TestAReaderDoesNotPassByAWriterWithTheOthersOfItsProcess(t *testing.T) {
 			writer.at(7 * second)
 			assert.NoError(t, writer.Unlock(ctx))
 		})
-		c, d := b.neighbor(), b.neighbor()
+		c, d := b.neighbor("B2"), b.neighbor("B3")
 		b.does(0, func(ctx context.Context) {
 			assert.Equal(t, 2*second, b.reads(ctx, second, 3*second))
 		})
