@@ -45,6 +45,7 @@ func TestBadArgumentsAreRefusedWithOneLine(t *testing.T) {
 		{"-redis", "127.0.0.1:1", "-rungs", "redis-py"}, // without -programs
 		{"-redis", "127.0.0.1:1", "-programs", "-rungs", "redis-py", "-loop", "1s"},
 		{"-redis", "127.0.0.1:1", "-programs", "-rungs", "redisson", "-rtt", "1ms"},
+		{"-redis", "127.0.0.1:1", "-programs", "-rungs", "redisson", "-ops", "3"},
 		{"-nonsense"},
 		{"more"},
 	} {

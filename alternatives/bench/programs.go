@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,7 +27,7 @@ func sales() []benchmark.Subject {
 			continue
 		}
 		rows = append(rows, benchmark.Subject{Name: p.Name, Kind: benchmark.Alternative,
-			Nodes: p.Nodes, OnlyReal: true,
+			Nodes: p.Nodes, OnlyReal: true, MostSections: protocol.MostSections,
 			Missing: func() error { return installed(folder, p) },
 			Sell: func(ctx context.Context, sale benchmark.Sale) (benchmark.Part, error) {
 				return sell(ctx, p.SaleIn(folder), sale)
@@ -70,8 +69,5 @@ func sell(ctx context.Context, args []string, s benchmark.Sale) (part benchmark.
 		part.Took = max(part.Took, time.Duration(stamp.Left))
 	}
 	part.Most = benchmark.MostInside(part.Stamps)
-	slices.SortFunc(part.Stamps, func(a, b benchmark.Stamp) int {
-		return int(a.Entered - b.Entered)
-	})
 	return part, nil
 }

@@ -54,6 +54,9 @@ type Subject struct {
 	// itself; it replaces Build. What it sends is not counted.
 	Sell func(ctx context.Context, sale Sale) (Part, error)
 
+	// MostSections is how many sections such a sale may have.
+	MostSections int
+
 	// OwnServer says that Share or Open starts a server for the row. Clients of
 	// another process would not have it, nor would one that crashes: that one
 	// has a Share of its own.

@@ -35,13 +35,19 @@ func (s *Site) opened(w http.ResponseWriter) {
 
 func ownRun(title string, run *play.Run, sources map[string]string) (template.HTML,
 	error) {
+	player, err := alone(run, sources)
+	return template.HTML("<h1>"+html.EscapeString(title)+"</h1>\n") + player, err
+}
+
+// alone is the element that the player's script makes a player of one run of.
+func alone(run *play.Run, sources map[string]string) (template.HTML, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<h1>%s</h1>\n<div class=\"player\" data-lock=\"%s\">\n"+
-		"<noscript>The player needs JavaScript.</noscript>\n", html.EscapeString(title),
+	fmt.Fprintf(&b, "<div class=\"player\" data-lock=\"%s\">\n"+
+		"<noscript>The player needs JavaScript.</noscript>\n",
 		html.EscapeString(run.Lock))
-	alone := *run
-	alone.Beside = nil // the other locks' runs are in other files
-	err := attach(&b, "run", alone)
+	one := *run
+	one.Beside = nil // the other locks' runs are in other files
+	err := attach(&b, "run", one)
 	if err == nil {
 		err = attach(&b, "sources", colored(sources))
 	}

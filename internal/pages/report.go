@@ -3,7 +3,6 @@ package pages
 import (
 	_ "embed"
 	"fmt"
-	"html"
 	"html/template"
 	"io"
 	"strings"
@@ -47,19 +46,12 @@ func (r Report) Write(w io.Writer) error {
 	}
 	var runs []reported
 	for _, run := range r.Broken {
-		var b strings.Builder
-		fmt.Fprintf(&b, "<div class=\"player\" data-lock=\"%s\">\n"+
-			"<noscript>The player needs JavaScript.</noscript>\n",
-			html.EscapeString(run.Lock))
-		if err := attach(&b, "run", run); err != nil {
+		player, err := alone(run, nil)
+		if err != nil {
 			return fmt.Errorf("write the run of %s: %w", run.Scenario, err)
 		}
-		if err := attach(&b, "sources", map[string][]string{}); err != nil {
-			return fmt.Errorf("write the run of %s: %w", run.Scenario, err)
-		}
-		b.WriteString("</div>\n")
 		runs = append(runs, reported{run, strings.ReplaceAll(run.Scenario+"-"+
-			run.Invariant, " ", "-"), template.HTML(b.String())})
+			run.Invariant, " ", "-"), player})
 	}
 	err := reportPage.Execute(w, struct {
 		Report

@@ -86,7 +86,8 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
 	c, old, tokens := l.cohort, "", 0
 	if l.count == 0 {
-		// Nothing is sent, so that leave knows whether the id is in the queue.
+		// An owner that gives up sends nothing: its id stays known as queued,
+		// and leave takes it out of the server's queue.
 		if err := lock.Ended(ctx); err != nil {
 			return false, lock.Failed(ctx, "acquire", l.key, err)
 		}

@@ -31,14 +31,19 @@ func (o *owner) reads(ctx context.Context, from, work time.Duration) time.Durati
 	return since
 }
 
+// writes holds the write lock from the start until a moment.
+func (o *owner) writes(until time.Duration) {
+	o.does(0, func(ctx context.Context) {
+		require.NoError(o.t, o.Lock.Lock(ctx))
+		o.at(until)
+		assert.NoError(o.t, o.Unlock(ctx))
+	})
+}
+
 func TestAReaderBehindOthersOfItsProcessSendsNothing(t *testing.T) {
 	world(t, func(w *lab.World, owner func(string) *owner) {
 		a, b := owner("A"), owner("B")
-		a.does(0, func(ctx context.Context) {
-			require.NoError(t, a.Lock.Lock(ctx))
-			a.at(3 * second)
-			assert.NoError(t, a.Unlock(ctx))
-		})
+		a.writes(3 * second)
 		asked := func() (n int) {
 			for _, e := range w.Timeline() {
 				if e.Client == "B" && strings.Contains(e.Text, " read.lua ") {
@@ -67,11 +72,7 @@ func TestAReaderBehindOthersOfItsProcessSendsNothing(t *testing.T) {
 func TestAReaderThatGivesUpLeavesOthersOfItsProcessInTheQueue(t *testing.T) {
 	world(t, func(w *lab.World, owner func(string) *owner) {
 		a, b := owner("A"), owner("B")
-		a.does(0, func(ctx context.Context) {
-			require.NoError(t, a.Lock.Lock(ctx))
-			a.at(3 * second)
-			assert.NoError(t, a.Unlock(ctx))
-		})
+		a.writes(3 * second)
 		b.does(second, func(ctx context.Context) {
 			assert.ErrorIs(t, b.RLock(within(ctx, second)),
 				context.DeadlineExceeded)
@@ -83,18 +84,15 @@ func TestAReaderThatGivesUpLeavesOthersOfItsProcessInTheQueue(t *testing.T) {
 	})
 }
 
-// A writes until 2 s. W waits then, behind B and C, which read until 5 s. The
-// answer to C takes a second, and D comes meanwhile. It joins C and gets in behind
-// W: were it to read along with C, readers that come on and on would keep W out.
+// A writes until 2 s. B then reads until 5 s, and C until 6 s: the answer to C takes a
+// second. W waits for both of them. D comes while C waits for its answer, joins it, and
+// gets in behind W: if D could read along with C, readers that keep coming would keep W
+// out.
 func TestAReaderDoesNotPassByAWriterWithTheOthersOfItsProcess(t *testing.T) {
 	const milli = time.Millisecond
 	distant(t, 10*milli, func(w *lab.World, owner func(string) *owner) {
 		a, b, writer := owner("A"), owner("B"), owner("W")
-		a.does(0, func(ctx context.Context) {
-			require.NoError(t, a.Lock.Lock(ctx))
-			a.at(2 * second)
-			assert.NoError(t, a.Unlock(ctx))
-		})
+		a.writes(2 * second)
 		writer.does(1500*milli, func(ctx context.Context) {
 			require.NoError(t, writer.Lock.Lock(ctx))
 			assert.Equal(t, 6*second, writer.now(), "C has left")

@@ -158,9 +158,9 @@ type checking struct {
 	orders
 	out, log io.Writer
 
-	library string // by the program's own word
-	results []scenarios.Result
-	failed  []string // scenarios that gave no verdict, and why
+	lockName string // by the program's own word
+	results  []scenarios.Result
+	failed   []string // scenarios that gave no verdict, and why
 }
 
 // check runs the scenarios and returns the exit status.
@@ -188,10 +188,10 @@ func (c *checking) check(t *testing.T) int {
 		return c.unusable(err)
 	}
 	defer p.Close()
-	c.library = p.Library()
+	c.lockName = orUnknown(p.Library())
 	began := time.Now()
 	if !c.json {
-		fmt.Fprintf(c.log, "%s: %s, offers %s\n", p.Name(), orUnknown(p.Library()),
+		fmt.Fprintf(c.log, "%s: %s, offers %s\n", p.Name(), c.lockName,
 			orNothing(p.Features()))
 	}
 	options := append(p.Options(), scenarios.OnServersOf(

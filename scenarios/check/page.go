@@ -47,7 +47,7 @@ func today() string { return time.Now().Format(time.DateOnly) }
 func (c *checking) writeHTML(took time.Duration) error {
 	new, gone := c.compare()
 	page := pages.Report{
-		Title: "A check of " + orUnknown(c.library),
+		Title: "A check of " + c.lockName,
 		About: []string{"The program: " + strings.Join(c.program, " "),
 			fmt.Sprintf("All scenarios ran on real servers, in %v, on %s.",
 				took.Round(time.Second), today())},
@@ -72,7 +72,7 @@ func (c *checking) writeHTML(took time.Duration) error {
 		page.Verdicts = append(page.Verdicts, pages.Verdict{Scenario: r.Scenario,
 			Invariant: r.Invariant, Verdict: verdict(r, new)})
 		if r.Verdict == scenarios.Breaks && len(r.Sequence) > 0 {
-			page.Broken = append(page.Broken, r.Recording(orUnknown(c.library)))
+			page.Broken = append(page.Broken, r.Recording(c.lockName))
 		}
 	}
 	file, err := os.CreateTemp(filepath.Dir(c.html), ".check-*.html")

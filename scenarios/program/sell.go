@@ -1,13 +1,12 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/lock"
 )
@@ -44,8 +43,6 @@ func (p *Program) Sell(ctx context.Context, env lock.Env, s Sale) (Answer, error
 		defer p.mu.Unlock()
 		delete(p.processes, env.Process)
 	}()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	defer context.AfterFunc(ctx, c.kill)()
 	a, err := c.ask(context.WithoutCancel(ctx), Request{Type: Sell, Key: env.Key,
 		Lease: env.TTL.Milliseconds(), Poll: s.Poll.Milliseconds(), Stock: s.Stock,
@@ -83,19 +80,15 @@ func (s *server) sell(r Request) Answer {
 	for _, l := range locks {
 		ready.Add(1)
 		customers.Go(func() {
-			err := s.nodes[0].Ping(context.Background()).Err() // it is connected
+			_ = s.nodes[0].Ping(context.Background()) // connects; buying says if not
 			ready.Done()
 			<-open
 			for range r.Turns {
-				var one turn
-				if err == nil {
-					one, err = s.buy(l, r.Stock, began)
-				}
+				one, err := s.buy(l, r.Stock, began)
 				mu.Lock()
 				if err != nil {
 					a.Failures++
-					a.Text = err.Error()
-					err = nil
+					a.Text = cmp.Or(a.Text, err.Error())
 				} else {
 					a.Sections = append(a.Sections, one.times)
 					a.Taken += one.taken
@@ -131,7 +124,7 @@ func (s *server) buy(l lock.Lock, stock string, began time.Time) (t turn, err er
 		t.times[2] = now()
 		err = errors.Join(err, l.Unlock(ctx))
 	}()
-	rdb := s.nodes[0].(redis.Cmdable)
+	rdb := s.nodes[0]
 	left, err := rdb.Get(ctx, stock).Int64()
 	if err != nil || left <= 0 {
 		return t, err

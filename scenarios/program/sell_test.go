@@ -32,6 +32,18 @@ func TestAProgramSellsAStockByItself(t *testing.T) {
 	assert.Equal(t, "0", left)
 }
 
+func TestASaleCountsTheTurnsThatFail(t *testing.T) {
+	t.Parallel()
+	env, server, p := found(t)
+	require.NoError(t, server.Set("toys", "some"))
+	sold, err := p.Sell(t.Context(), env, program.Sale{Stock: "toys", Owners: 3,
+		Turns: 2, Poll: time.Millisecond})
+	require.NoError(t, err)
+	assert.Equal(t, int64(6), sold.Failures)
+	assert.Contains(t, sold.Text, `parsing "some"`)
+	assert.Empty(t, sold.Sections)
+}
+
 func TestASaleEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	env, server, p := found(t)

@@ -73,7 +73,8 @@ func (s *server) serve(r Request) error {
 		for _, n := range r.Nodes {
 			s.nodes = append(s.nodes, redis.NewClient(&redis.Options{
 				Addr: n.Address, Username: n.User, Password: n.Password,
-				ContextTimeoutEnabled: true, MaxRetries: -1, PoolSize: 1000}))
+				ContextTimeoutEnabled: true, MaxRetries: -1,
+				PoolSize: MostSections})) // owners that sell have one each
 		}
 		a := s.offers
 		a.ID, a.Type, a.Protocol = r.ID, Hello, Version

@@ -7,7 +7,7 @@ export const answer = (request, type, more = {}) =>
   process.stdout.write(JSON.stringify({ id: request.id, type, ...more }) + "\n");
 
 // ioredis waits forever for an answer unless it is told otherwise.
-const connect = (node, commandTimeout) => {
+export const connect = (node, commandTimeout) => {
   const [host, port] = node.address.split(":");
   const client = new Redis({
     host,

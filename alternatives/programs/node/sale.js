@@ -2,15 +2,8 @@
 // docs/any-language.md.
 
 import { createInterface } from "node:readline";
-import { Redis } from "ioredis";
 import { Mutex } from "redis-semaphore";
-
-const connect = async (node) => {
-  const [host, port] = node.address.split(":");
-  const client = new Redis({ host, port: Number(port), username: node.user, password: node.password });
-  await client.ping();
-  return client;
-};
+import { connect } from "./protocol.js";
 
 async function sell(request, node) {
   const { key, stock, owners, turns, lease_ms: lease, poll_ms: poll } = request;
@@ -18,7 +11,8 @@ async function sell(request, node) {
   const failures = [];
   let taken = 0;
   let lost = 0;
-  const clients = await Promise.all(Array.from({ length: owners }, () => connect(node)));
+  const clients = Array.from({ length: owners }, () => connect(node));
+  await Promise.all(clients.map((client) => client.ping())); // all are connected
   const began = performance.now();
   const now = () => Math.round((performance.now() - began) * 1000);
   const owner = async (client) => {

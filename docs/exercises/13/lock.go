@@ -25,15 +25,15 @@ type Lock struct {
 
 	token string // of the newest grant
 
-	cohort *cohort // while it has the turn or waits for it
+	cohort *cohort // while it has the local lock or waits for it
 }
 
 // cohort is the owners of one process that use one lock. One of them has the
-// turn: to ask the server, or to hold the lock.
+// local lock: it may ask the server, or hold the lock.
 type cohort struct {
-	turn  chan struct{} // holds one element while an owner has the turn
+	local chan struct{} // holds one element while an owner has the local lock
 	users int           // how many have it or wait for it; cohorts guards it
-	token string        // of a grant that is passed on; who has the turn owns it
+	token string        // of a grant that is passed on with the local lock
 }
 
 // place is where a lock stands.
@@ -66,7 +66,7 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 	l.join()
 	select {
-	case l.cohort.turn <- struct{}{}:
+	case l.cohort.local <- struct{}{}:
 	default:
 		l.leave()
 		return false, nil
@@ -95,13 +95,12 @@ func (l *Lock) ask(ctx context.Context) (bool, error) {
 	return granted, nil
 }
 
-// Lock waits until the lock is granted or ctx ends: first for its turn among
-// the owners of this process, and then for the server. It returns network
-// errors at once.
+// Lock waits until the lock is granted or ctx ends: first for the local lock of
+// this process, and then for the server. It returns network errors at once.
 func (l *Lock) Lock(ctx context.Context) error {
 	l.join()
 	select {
-	case l.cohort.turn <- struct{}{}:
+	case l.cohort.local <- struct{}{}:
 	case <-ctx.Done():
 		l.leave()
 		return lock.Failed(ctx, "wait for", l.key, ctx.Err())
@@ -140,7 +139,7 @@ func (l *Lock) join() {
 	defer cohorts.Unlock()
 	at := place{l.rdb, l.key}
 	if cohorts.of[at] == nil {
-		cohorts.of[at] = &cohort{turn: make(chan struct{}, 1)}
+		cohorts.of[at] = &cohort{local: make(chan struct{}, 1)}
 	}
 	l.cohort = cohorts.of[at]
 	l.cohort.users++
@@ -153,9 +152,9 @@ func (l *Lock) alone() bool {
 	return l.cohort.users == 1
 }
 
-// pass gives up the turn.
+// pass gives up the local lock.
 func (l *Lock) pass() {
-	<-l.cohort.turn
+	<-l.cohort.local
 	l.leave()
 }
 

@@ -223,6 +223,10 @@ func (w *Workload) Unfit(subject benchmark.Subject) string {
 		w.pool > 0 || w.settings.Crash+w.settings.Overrun > 0):
 		return "its clients live in a program of their own, not with -services, " +
 			"-loop, -rtt, -pool, -crash or -overrun"
+	case subject.Sell != nil &&
+		slices.Max(w.clients)*max(w.settings.Ops, 1) > subject.MostSections:
+		return fmt.Sprintf("it sells in %d sections at most, see -clients and -ops",
+			subject.MostSections)
 	case subject.Lease != nil && subject.Lease(ttl) != ttl:
 		return fmt.Sprintf("its lease is %v, whatever -ttl says",
 			subject.Lease(ttl))
