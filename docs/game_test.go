@@ -288,6 +288,8 @@ func TestEveryBreakIsMarkedWhereItHappens(t *testing.T) {
 	assert.Contains(t, fenced.Lanes, "writes, and the storage refuses it")
 	assert.Contains(t, fenced.Lanes, "writes 1")
 	assert.Empty(t, fenced.Broken)
+	late := s.level(levels.All[14], "once: A> A< B> B< E B> B< B= A=")
+	assert.Contains(t, late.Lanes, "reads, and the storage refuses it")
 }
 
 // The picture and all choices are on the first screen, and no lane is cut off.

@@ -75,8 +75,8 @@ func TestABadFileIsNotOpened(t *testing.T) {
 		{"truncated", []string{"-open", write("half.json", string(text[:len(text)/2]))},
 			failed, "it ends in the middle: record it again"},
 		{"another version", []string{"-open", write("later.json", strings.Replace(
-			string(text), `"version":1`, `"version":9`, 1))}, failed,
-			"another version: 9, and this program reads 1"},
+			string(text), `"version":2`, `"version":9`, 1))}, failed,
+			"another version: 9, and this program reads 2"},
 		{"with -export", []string{"-open", whole, "-export", filepath.Join(dir, "site")},
 			usage, "-open shows a file on the site that is served here"},
 		{"with -generate", []string{"-open", whole, "-generate"}, usage,

@@ -16,7 +16,7 @@ import (
 // version.
 const (
 	format  = "lock ladder recording"
-	version = 1
+	version = 2
 )
 
 // File is a run or a graph of any lock, with the code that it names. One of Run and

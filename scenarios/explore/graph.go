@@ -56,6 +56,9 @@ type Labels struct {
 	To     int         `json:"to"`
 	Action string      `json:"action"` // as in a schedule
 	Broken []Invariant `json:"broken"` // by the action
+
+	// Refused: the storage refused the action's token.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // Draw walks like Run and returns the state graphs, one for each program, as JSON
@@ -161,7 +164,7 @@ func (w Walk) draw() Graph {
 		for _, e := range s.edges {
 			g.Edges = append(g.Edges, Labels{From: numbers[s], To: numbers[e.to],
 				Action: e.action.write(w.bounds.Nodes),
-				Broken: invariants(e.broken)})
+				Broken: invariants(e.broken), Refused: e.touched.refused})
 		}
 	}
 	return g

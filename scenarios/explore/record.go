@@ -92,6 +92,9 @@ func (r Report) level(lock string, walk Walk) *play.Graph {
 		for _, invariant := range slices.Concat(e.Broken, drawn.States[e.To].Breaks) {
 			mask |= bits[invariant]
 		}
+		if e.Refused {
+			mask |= 1 << len(g.Goals)
+		}
 		g.Edges[e.From] = append(g.Edges[e.From], texts.Index(e.Action), e.To, mask)
 	}
 	g.Texts, g.Worlds = texts.All, worlds.All

@@ -52,8 +52,11 @@ type run struct {
 // footprint is what an action has read and written: a bit for each client's
 // process, for each node, for who believes to hold the lock, for the storage, and
 // for how many strays there were. Two actions that do not touch what the other one
-// writes come to the same in either order.
-type footprint struct{ reads, writes uint64 }
+// writes come to the same in either order. What the storage refused isn't compared.
+type footprint struct {
+	reads, writes uint64
+	refused       bool // by the storage
+}
 
 const (
 	beliefs    uint64 = 1 << 62

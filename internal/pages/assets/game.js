@@ -98,26 +98,14 @@
       return w.client === client && w.node === node && w.sign === sign;
     })[nth - 1];
   };
-  // stored is a request to the storage with its value. A client writes one more than
-  // it has read, so a write that changes nothing has lost an update; if it has lost
-  // none, the storage has refused it. Refused can only be what carries a token.
+  // stored is a request to the storage with its value, or that the storage refused it.
   Game.prototype.stored = function (from, action, to, mask) {
-    var client = action.charCodeAt(0) - 65, does = this.does(from, client);
-    var was = this.world(from), is = this.world(to);
-    var lost = this.graph.goals.findIndex(function (g) {
-      return g.invariant === 'lost update';
-    });
-    var plain = does === 'writes' ? 'writes to the storage' : does + ' the storage';
-    if (was.value === undefined) { return plain; }
-    if (does === 'reads' && (!is.token || this.does(to, client) === 'writes')) {
-      return 'reads ' + was.value;
+    var does = this.does(from, action.charCodeAt(0) - 65), value = this.world(to).value;
+    if (mask & (1 << this.graph.goals.length)) { return does + ', and the storage refuses it'; }
+    if (value === undefined) {
+      return does + (does === 'writes' ? ' to the storage' : ' the storage');
     }
-    if (does === 'writes' && (!is.token || was.value !== is.value ||
-        lost >= 0 && mask & (1 << lost))) {
-      return 'writes ' + is.value;
-    }
-    if (does === 'writes' && lost >= 0) { return 'writes, and the storage refuses it'; }
-    return plain;
+    return does + ' ' + value;
   };
   // entry is what an action does, as the player shows it.
   Game.prototype.entry = function (from, action, to, mask) {
