@@ -42,6 +42,8 @@ const gaming = `(() => {
 			g.querySelector('.lanes').clientWidth,
 		below: Math.round(g.querySelector('.lanes').getBoundingClientRect().bottom +
 			scrollY),
+		end: Math.round(Math.max(...Array.from(g.querySelectorAll('.choices button')).map(
+			b => b.getBoundingClientRect().bottom)) + scrollY) || 0,
 		focus: document.activeElement.innerText,
 		solved: g.querySelectorAll('.levels li').length -
 			Array.from(g.querySelectorAll('.levels li')).filter(
@@ -55,8 +57,8 @@ const gaming = `(() => {
 type gamed struct {
 	State, Title, Verdict, Advice, Command, Facts, Hash, Lanes, Focus string
 
-	Choices, Texts, Sent, Broken            []string
-	Rows, Solved, Wide, Open, Unseen, Below int
+	Choices, Texts, Sent, Broken                 []string
+	Rows, Solved, Wide, Open, Unseen, Below, End int
 }
 
 func (s *stage) level(l levels.Level, schedule string) gamed {
@@ -383,4 +385,29 @@ func TestLevelsFitAPhoneInBothThemes(t *testing.T) {
 			assert.LessOrEqual(t, seen.Unseen, 0, "a lane of %s is cut off", l)
 		}
 	}
+}
+
+// A phone shows the picture and, below it, all choices.
+func TestAPhoneShowsThePictureWithItsChoices(t *testing.T) {
+	s := newStage(t)
+	require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(390, 844)))
+	for _, l := range levels.All {
+		for _, schedule := range []string{"", "once: A> A<"} {
+			seen := s.level(l, schedule)
+			assert.Less(t, seen.Below, seen.End, "%s, %s", l, schedule)
+			assert.LessOrEqual(t, seen.End, 844, "%s, %s", l, schedule)
+		}
+	}
+}
+
+func TestLanesFollowTheWindow(t *testing.T) {
+	s := newStage(t)
+	require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(1280, 800)))
+	wide := s.level(levels.All[14], "once: A> A< B>")
+	require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(390, 800),
+		chromedp.Poll[chromedp.Void]("document.querySelector('.lanes').scrollWidth <= "+
+			"document.querySelector('.lanes').clientWidth")))
+	narrow := s.game("")
+	assert.Equal(t, wide.Facts, narrow.Facts)
+	assert.Equal(t, wide.Rows, narrow.Rows)
 }

@@ -268,7 +268,9 @@
     });
     var run = new lockladder.Run({ lock: g.lock, clients: g.clients, nodes: g.nodes,
       verdict: '', invariant: '', broken: -1, breaks: breaks }, entries);
-    run.flights = this.flights(states[states.length - 1]);
+    var now = states[states.length - 1];
+    run.flights = this.flights(now);
+    run.does = g.clients.map(function (name, i) { return game.does(now, i); });
     return run;
   };
 
@@ -343,10 +345,6 @@
     this.view.full = 0;
     this.view.layout(true);
     this.view.show(this.path.length);
-    g.clients.forEach(function (name, i) {
-      game.view.facts.append(html('div', { 'class': 'fact' }, [html('span',
-        { 'class': 'label' }, [name]), game.does(state, i)]));
-    });
     var path = this.path.length ? this.schedule() : g.program + ': …';
     this.command.textContent = this.own ? 'explore.Replay(t, build, bounds, "' + path + '")' :
       'go test ./scenarios/explore -run Replay -rung ' + g.lock +

@@ -115,6 +115,12 @@
         html('div', { 'class': 'beside' }, [this.facts, this.code])])
     ]);
     this.list();
+    var view = this;
+    new ResizeObserver(function () {
+      if (!view.rows || view.room === view.lanes.clientWidth) { return; }
+      view.layout(view.all);
+      view.show(view.at);
+    }).observe(this.lanes);
   }
 
   // x are where the lanes are: clients, then nodes. Where there is less room they
@@ -144,6 +150,8 @@
   View.prototype.layout = function (all) {
     var run = this.run, d = run.data, x = this.x = this.places();
     var rows = this.rows = run.rows(all), view = this, top = 8;
+    this.all = all;
+    this.room = this.lanes.clientWidth;
     this.rowOf = [];
     rows.forEach(function (row, r) {
       for (var i = row.from; i <= row.to; i++) { view.rowOf[i] = r; }
@@ -381,6 +389,7 @@
     if (s.value !== undefined) {
       fact('storage', [String(s.value) + (s.token ? ', newest token ' + s.token : '')]);
     }
+    (run.does || []).forEach(function (text, i) { fact(run.data.clients[i], [text]); });
     this.facts.replaceChildren.apply(this.facts, rows);
   };
   // longest is the longest lease of the run: the bar's full width.

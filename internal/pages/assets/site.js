@@ -203,7 +203,11 @@
   var side = document.querySelector('.side details');
   if (window.matchMedia('(max-width: 75rem)').matches) { side.open = false; }
   var here = side.querySelector('[aria-current]');
-  if (here && side.open) { here.scrollIntoView({ block: 'nearest' }); }
+  if (here && side.open) { // the list is scrolled to it, the page is not
+    var list = side.parentElement;
+    list.scrollTop += here.getBoundingClientRect().top - list.getBoundingClientRect().top -
+      list.clientHeight / 2;
+  }
 
   // The search looks through all sections. Its texts come when they are asked for.
   var search = document.getElementById('search'), found = document.getElementById('found');
