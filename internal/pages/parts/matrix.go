@@ -56,32 +56,39 @@ func count(family string, counts func(scenarios.Scenario) bool) int {
 
 // matrix has a line for each invariant, and a column for each rung.
 func (g *Generator) matrix() string {
-	return results.Table(2, g.columns(func(string) bool { return true }))
+	return results.Table(2, g.columns(all))
 }
 
-// beside are the rungs that the libraries are shown beside.
-var beside = []string{"diamond/watchdog", "reentrant", "reentrant/fenced"}
-
+// libraries shows Go's libraries beside these rungs.
 func (g *Generator) libraries(string) (string, error) {
-	libraries, err := results.Read(g.root, "libraries")
-	return results.Table(2, append(g.columns(func(rung string) bool {
-		return slices.Contains(beside, rung)
-	}), libraries...)), err
+	return g.beside("libraries", all, "diamond/watchdog", "reentrant", "reentrant/fenced")
 }
 
-// besideRedisson are the rungs whose ideas are Redisson's as well.
-var besideRedisson = []string{"reentrant", "reentrant/notify", "reentrant/fair",
-	"reentrant/readwrite", "redlock"}
+// programs shows the locks of other languages beside the rungs that they are like.
+func (g *Generator) programs(string) (string, error) {
+	return g.beside("programs", all, "diamond", "diamond/watchdog", "redlock")
+}
 
-// redisson shows Redisson's locks beside these rungs.
+// redisson shows Redisson's locks beside the rungs whose ideas are Redisson's as well.
 func (g *Generator) redisson(string) (string, error) {
-	programs, err := results.Read(g.root, "programs")
-	programs = slices.DeleteFunc(programs, func(lock results.Lock) bool {
-		return !strings.HasPrefix(lock.Name, "redisson")
+	return g.beside("programs", func(lock string) bool {
+		return strings.HasPrefix(lock, "redisson")
+	}, "reentrant", "reentrant/notify", "reentrant/fair", "reentrant/readwrite", "redlock")
+}
+
+func all(string) bool { return true }
+
+// beside is a matrix of rungs and of the shown ones of the locks whose results are kept
+// under a name.
+func (g *Generator) beside(name string, shown func(lock string) bool, rungs ...string) (
+	string, error) {
+	locks, err := results.Read(g.root, name)
+	locks = slices.DeleteFunc(locks, func(lock results.Lock) bool {
+		return !shown(lock.Name)
 	})
 	return results.Table(2, append(g.columns(func(rung string) bool {
-		return slices.Contains(besideRedisson, rung)
-	}), programs...)), err
+		return slices.Contains(rungs, rung)
+	}), locks...)), err
 }
 
 // columns are the shown rungs, with names that fit above a column.

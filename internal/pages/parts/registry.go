@@ -58,7 +58,7 @@ var registry = []part{
 	{"docs/matrix.md", "scenarios", text(catalogue)},
 
 	{"docs/libraries.md", "matrix", (*Generator).libraries},
-	{"docs/libraries.md", "other languages", kept("programs", table)},
+	{"docs/libraries.md", "other languages", (*Generator).programs},
 	{"docs/redisson.md", "matrix", (*Generator).redisson},
 	{"docs/alternatives.md", "mysql", kept("mysql", table)},
 	{"docs/alternatives.md", "mysql, not run", kept("mysql", results.NotRun)},
