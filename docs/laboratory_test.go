@@ -164,6 +164,11 @@ func TestTheLaboratoryIsSmallAndSoonReady(t *testing.T) {
 	assert.NotEqual(t, "failed", e.State, e.Outcome)
 	again := b.presses("Run with these numbers")
 	t.Logf("the second run took %d ms", again.Took)
+	slowest := url.Values{"rung": {"redlock"}, "scenario": {"oversell"}}
+	t.Logf("the first run of the slowest took %d ms", b.asks(slowest).Took)
+	for range 5 {
+		t.Logf("and the next %d ms", b.presses("Run with these numbers").Took)
+	}
 }
 
 func TestAChangedNumberMakesAnotherRun(t *testing.T) {

@@ -392,6 +392,9 @@ func checkGenerated(t *testing.T, c command) {
 	}), "generated.Tests has no %q", c.line)
 }
 
+// notCopied are git's directory and those into which other languages' tools install.
+var notCopied = []string{".git", ".venv", "node_modules", "target", "__pycache__"}
+
 // copied is a copy of the repository, for commands that write into it.
 func copied(t *testing.T) (dir string) {
 	dir = t.TempDir()
@@ -400,7 +403,7 @@ func copied(t *testing.T) (dir string) {
 		switch {
 		case err != nil:
 			return err
-		case name == ".git":
+		case d.IsDir() && slices.Contains(notCopied, d.Name()):
 			return fs.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(filepath.Join(dir, name), 0o755)
@@ -440,6 +443,8 @@ var measured = []struct {
 		files: regexp.MustCompile(`^docs/benchmark\.json$`)},
 	{line: regexp.MustCompile(` -json ../docs/choosing.json$`),
 		files: regexp.MustCompile(`^docs/choosing\.json$`)},
+	{line: regexp.MustCompile(` -json ../docs/languages.json$`),
+		files: regexp.MustCompile(`^docs/languages\.json$`)},
 	{line: regexp.MustCompile(` -generate (mysql|zookeeper|etcd)$`),
 		files: regexp.MustCompile(
 			`^docs/(alternatives\.md|choosing\.md|results/\w+\.json)$`)},

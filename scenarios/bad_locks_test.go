@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/mutants"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -69,6 +70,13 @@ var badRuns = map[string]badRun{
 			"        \tscenarios.Flaws(\n" +
 			"        \t\tscenarios.Flaw{Scenario: \"overrun_overlap\"," +
 			" Invariant: \"two holders\"},\n",
+	},
+	"breaks more and less than it declares": {
+		build: mutants.Rung("diamond"),
+		options: []scenarios.Option{scenarios.WithoutFeatures(scenarios.Reentry,
+			scenarios.Renewal, scenarios.LossNotices), scenarios.Flaws(
+			lock.Flaws("slow_get: foreign release", "overrun_overlap: two holders")...)},
+		says: "\t\"oversell: lost update\",\n",
 	},
 	"has no node": {
 		build:   mutants.Rung("gold"),

@@ -1,7 +1,8 @@
 package scenarios
 
-// Catalogue has every scenario in the order in which they are numbered. A new
-// one is a function in the file of its failure family and an entry here.
+// Catalogue has every scenario in the order of the tables: the stories of the
+// articles, then what reviews found, and at the end what needs a read-write lock. A
+// new one is a Scenario in the file of its failure family and an entry here.
 var Catalogue = []Scenario{
 	mutualExclusion,
 	crashHolding,

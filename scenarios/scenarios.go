@@ -333,8 +333,8 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 		t.Logf("did not arise for this lock: %s", strings.Join(idle, ", "))
 	}
 	if broken := report.broken(); hopeless == "" && !s.red && s.only == nil &&
-		!equal(broken, s.flaws) {
-		t.Log("what this run has broken, to declare it:\n" + declaration(broken))
+		len(without(broken, s.flaws))+len(without(s.flaws, broken)) > 0 {
+		t.Log(declaration(broken, s.flaws))
 	}
 	return report
 }
@@ -363,23 +363,41 @@ func (r Report) broken() []Flaw {
 	return flaws
 }
 
-// equal says whether two lists have the same flaws.
-func equal(a, b []Flaw) bool {
-	in := func(flaws []Flaw) func(Flaw) bool {
-		return func(f Flaw) bool { return !slices.Contains(flaws, f) }
-	}
-	return !slices.ContainsFunc(a, in(b)) && !slices.ContainsFunc(b, in(a))
+// without are the flaws of a list that another one lacks.
+func without(flaws, others []Flaw) []Flaw {
+	return slices.DeleteFunc(slices.Clone(flaws), func(f Flaw) bool {
+		return slices.Contains(others, f)
+	})
 }
 
-// declaration is Go code that declares flaws.
-func declaration(flaws []Flaw) string {
+// declaration is what to declare of a lock: Go code, or how it differs from what was
+// declared, in the form that lock.Flaws takes.
+func declaration(broken, declared []Flaw) string {
 	var code strings.Builder
-	code.WriteString("\tscenarios.Flaws(\n")
-	for _, f := range flaws {
-		fmt.Fprintf(&code, "\t\tscenarios.Flaw{Scenario: %q, Invariant: %q},\n",
-			f.Scenario, f.Invariant)
+	if len(declared) == 0 {
+		code.WriteString("what this run has broken, to declare it:\n\tscenarios.Flaws(\n")
+		for _, f := range broken {
+			fmt.Fprintf(&code, "\t\tscenarios.Flaw{Scenario: %q, Invariant: %q},\n",
+				f.Scenario, f.Invariant)
+		}
+		return code.String() + "\t)"
 	}
-	return code.String() + "\t)"
+	for _, part := range []struct {
+		title string
+		flaws []Flaw
+	}{
+		{"what broke and isn't declared:\n", without(broken, declared)},
+		{"what is declared and didn't break:\n", without(declared, broken)},
+	} {
+		if len(part.flaws) == 0 {
+			continue
+		}
+		code.WriteString(part.title)
+		for _, f := range part.flaws {
+			fmt.Fprintf(&code, "\t%q,\n", f.Scenario+": "+f.Invariant)
+		}
+	}
+	return strings.TrimSuffix(code.String(), "\n")
 }
 
 // check refuses declarations that no run could meet.

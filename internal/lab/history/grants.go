@@ -194,10 +194,18 @@ func (l *Log) Lost(node int) {
 
 // Owner is the client that a majority of the nodes holds the lock for, or the
 // readers, or "-".
-func (l *Log) Owner() string {
+func (l *Log) Owner() string { return l.owner(l.Leases()) }
+
+// owner is Owner, by what the nodes have of the first key: each look at a node costs
+// as much as a command.
+func (l *Log) owner(leases []Lease) string {
 	count := map[string]int{}
+	for _, lease := range leases {
+		count[lease.Owner]++
+	}
 	for at, g := range l.Grants {
-		if at.Key == l.Keys[0] && l.Holds(at, g.State) || l.Reads(at) {
+		first := at.Key == l.Keys[0]
+		if (at.Member != "" || !first) && (first && l.Holds(at, g.State) || l.Reads(at)) {
 			count[g.Owner]++
 		}
 	}

@@ -224,8 +224,8 @@ func (l *Log) Add(e *Entry) {
 		return
 	}
 	e.At = l.Now()
-	e.Owner = l.Owner()
 	e.Leases, e.Stored = l.Leases(), l.Stored()
+	e.Owner = l.owner(e.Leases)
 	for _, h := range l.Inside {
 		if !h.Told() {
 			e.Inside = append(e.Inside, h.Owner)

@@ -40,19 +40,33 @@ const measuredClients = 1000
 
 // measuredTable has what the committed run measured.
 func (g *Generator) measuredTable(string) (string, error) {
-	r, err := g.measured("benchmark.json")
+	return g.measuredIn("benchmark.json", measuredClients)
+}
+
+// languagesTable has what the programs of other languages measured by themselves,
+// beside rungs in the same rounds.
+func (g *Generator) languagesTable(string) (string, error) {
+	return g.measuredIn("languages.json", 100)
+}
+
+// measuredIn has what a committed run measured with so many clients.
+func (g *Generator) measuredIn(file string, clients int) (string, error) {
+	r, err := g.measured(file)
 	if err != nil {
 		return "", err
 	}
 	var rows [][]string
 	for _, row := range r.Rows {
-		if row.InTableOf != measuredClients {
+		if row.InTableOf != clients {
 			continue
 		}
-		p50, longest, updates := "–", "–", "none"
+		p50, longest, commands, updates := "–", "–", "–", "none"
 		if row.Wait != nil {
 			p50 = fmt.Sprintf("%.1f", row.Wait.P50)
 			longest = fmt.Sprintf("%.0f", row.Wait.Max)
+		}
+		if row.CommandsPerSection != nil {
+			commands = fmt.Sprintf("%.1f", *row.CommandsPerSection)
 		}
 		if row.LostUpdates > 0 {
 			updates = fmt.Sprintf("**%d**", row.LostUpdates)
@@ -64,7 +78,7 @@ func (g *Generator) measuredTable(string) (string, error) {
 		rows = append(rows, []string{row.Rung,
 			fmt.Sprintf("%.3f", *row.RatioToSerial), spread,
 			fmt.Sprintf("%.0f", *row.AcquisitionsPerSecond), p50, longest,
-			fmt.Sprintf("%.1f", *row.CommandsPerSection), pause(row), updates})
+			commands, pause(row), updates})
 	}
 	return generated.Table(1, []string{"lock", "times serial", "± %",
 		"acquisitions/s", "wait p50, ms", "longest wait, ms",
@@ -75,7 +89,7 @@ func (g *Generator) measuredTable(string) (string, error) {
 func pause(row benchmark.Row) string {
 	switch row.Rung {
 	case "reentrant/notify", "reentrant/fair", "reentrant/cohort",
-		"reentrant/readwrite":
+		"reentrant/readwrite", "redisson", "redisson-fair":
 		return "woken"
 	}
 	if row.Kind == benchmark.Baseline {

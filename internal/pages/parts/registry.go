@@ -60,6 +60,7 @@ var registry = []part{
 	{"docs/libraries.md", "matrix", (*Generator).libraries},
 	{"docs/libraries.md", "other languages", (*Generator).programs},
 	{"docs/redisson.md", "matrix", (*Generator).redisson},
+	{"docs/redisson.md", "measured", (*Generator).languagesTable},
 	{"docs/alternatives.md", "mysql", kept("mysql", table)},
 	{"docs/alternatives.md", "mysql, not run", kept("mysql", results.NotRun)},
 	{"docs/alternatives.md", "zookeeper", kept("zookeeper", table)},
