@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Who learns from the ladder need not download what it is compared with.
+// A reader of the ladder need not download the libraries that it is compared with.
 func TestTheLaddersModuleDoesNotRequireTheLibraries(t *testing.T) {
 	for _, file := range []string{"go.mod", "go.sum"} {
 		content, err := os.ReadFile(filepath.Join("..", file))

@@ -188,7 +188,7 @@ func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 		"the address has the numbers")
 }
 
-// What the page says of a run is of this run, with its numbers.
+// The page describes the run that it shows, with its numbers.
 func TestNoTextSpeaksOfTheOldLease(t *testing.T) {
 	b := newBench(t)
 	b.asks(overrun)
@@ -428,7 +428,7 @@ func TestTheLaboratoryFitsAPhoneInBothThemes(t *testing.T) {
 	}
 }
 
-// What is compressed is the program.
+// The compressed file is a program.
 func TestTheProgramIsWebAssembly(t *testing.T) {
 	files, err := compiled.Files(t.Context())
 	require.NoError(t, err)

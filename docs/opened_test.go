@@ -121,7 +121,7 @@ func TestAGraphOfAnOwnLockIsALevel(t *testing.T) {
 	assert.LessOrEqual(t, next.Wide, 0)
 }
 
-// What was not walked to its end is no proof.
+// A walk that didn't reach its end is no proof.
 func TestAWalkThatWasStoppedProvesNothing(t *testing.T) {
 	dir := t.TempDir()
 	build := func(env scenarios.Env) (scenarios.Lock, error) {

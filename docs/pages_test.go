@@ -68,7 +68,7 @@ func TestEveryRungHasAPage(t *testing.T) {
 	}
 }
 
-// What is longer than a screen is folded.
+// A difference that is longer than a screen is folded.
 func TestALongDifferenceIsFolded(t *testing.T) {
 	diff := regexp.MustCompile(`(?s)(</summary>\n\n)?<!-- generated: diff .*?-->` +
 		`(.*?)<!-- end of diff`)
@@ -118,7 +118,7 @@ func TestAnArrowLeadsToTheNextDocument(t *testing.T) {
 	assert.Equal(t, len(ladder.Rungs)+1, arrows, "page 00, and each rung's")
 }
 
-// What one server can't show is shown by a test that exists.
+// The page names a test for each thing that one server can't show, and the test exists.
 func TestWhatOneServerCantTellIsATestElsewhere(t *testing.T) {
 	for _, e := range choosing.Elsewhere {
 		assert.Regexp(t, regexp.MustCompile(`(?m)^func `+e.Test+`\(`),

@@ -209,7 +209,7 @@ func shortened(text string) string {
 	return text
 }
 
-// What a reader would stumble over, as far as a machine can find it.
+// A machine finds some of the words over which a reader would stumble.
 func TestPagesAreWrittenInPlainEnglish(t *testing.T) {
 	all := rules(t)
 	for _, file := range append(parts.Documents(root), "CONTRIBUTING.md") {

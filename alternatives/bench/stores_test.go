@@ -65,7 +65,7 @@ func TestEveryStoresRowIsMeasured(t *testing.T) {
 			assert.Equal(t, new(int64(1)), row.MaxHolders, row.Rung)
 		}
 		if row.Rung == "mysql/optimistic-timestamp" {
-			// What two have sold within a second may be one.
+			// Two clients that sell within one second may sell the same unit.
 			assert.Equal(t, *row.Left-97, row.LostUpdates)
 		} else {
 			assert.EqualValues(t, 97, *row.Left, row.Rung)

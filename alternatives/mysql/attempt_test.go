@@ -12,7 +12,7 @@ import (
 
 // Two have read before either writes: the version refuses one of them, and a time
 // within one second refuses none.
-func TestWhoComesTooLateHasNotTaken(t *testing.T) {
+func TestAClientThatComesTooLateHasNotTaken(t *testing.T) {
 	server := start(t)
 	for name, accepts := range map[string]bool{"version": false,
 		"timestamp": true} {

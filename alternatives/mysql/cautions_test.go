@@ -284,8 +284,8 @@ func (c *slow) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Who is inside and enters again is not to believe in a lease that was over
-// before it was told.
+// A holder that enters again must not believe in a lease that was over before the
+// answer came.
 func TestALateReentryIsALoss(t *testing.T) {
 	t.Parallel()
 	server := start(t)

@@ -176,7 +176,7 @@ func TestSomebodysDatabaseIsLeftAsItWas(t *testing.T) {
 		out, err := scenarioTests(of, "(record|pessimistic)/"+
 			"(mutual_exclusion|lost_lease_told)$").CombinedOutput()
 		assert.NoError(t, err, "%s", out)
-		// What a scenario would end is the holder's connection, and not theirs.
+		// A scenario ends the holder's connection, and not theirs.
 		s := &store{kind: kinds["pessimistic"], db: db}
 		holder, _, err := s.Holder(t.Context(), "stock")
 		require.NoError(t, err)
@@ -292,7 +292,7 @@ func TestADatabaseThatIsSlowTwiceIsOneLineInTime(t *testing.T) {
 	assert.NoError(t, bar.Err(), "the line is to come within five seconds")
 }
 
-func TestWhoMayMakeNoTablesGetsOneLine(t *testing.T) {
+func TestAUserThatMayMakeNoTablesGetsOneLine(t *testing.T) {
 	t.Parallel()
 	server := start(t)
 	db := open(t, server)

@@ -233,7 +233,7 @@ func (r *round) Next() (server string, again bool) {
 func (r *round) Connected() { r.tried = 0 }
 
 // ask calls the driver, which knows no contexts, and waits no longer than ctx.
-// What it answers later goes to late, or nowhere.
+// A later answer goes to late, or nowhere.
 func ask[T any](ctx context.Context, k *link, do func() (T, error),
 	late func(T, error)) (T, error) {
 	type answer struct {

@@ -138,7 +138,7 @@ func TestALockWhoseLossWasToldComesFreeAlthoughItsServerKnowsTheSession(
 	}
 }
 
-// What the session's timeout is in the scenarios of short outages.
+// The session's timeout in the scenarios of short outages.
 const (
 	longTick    = 2 * time.Second
 	longTimeout = 20 * longTick

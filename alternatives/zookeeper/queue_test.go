@@ -193,7 +193,7 @@ func TestTheQueueServesInTheOrderOfArrival(t *testing.T) {
 
 // The process is gone, and says nothing: the servers end its session. They may
 // do so before the time that it has asked for.
-func TestTheLockOfAKilledClientComesFreeAndWhoIsCutOffIsTold(t *testing.T) {
+func TestTheLockOfAKilledClientComesFreeAndAHolderThatIsCutOffIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind    string
 		timeout time.Duration

@@ -53,7 +53,7 @@ type Row struct {
 	AcquisitionsPerSecond *float64 `json:"acquisitions_per_second"`
 	Wait                  *Wait    `json:"wait_ms"`
 
-	// What clients sent, publish/subscribe left out; a pipeline is one trip.
+	// The commands that clients sent, without publish/subscribe; a pipeline is one trip.
 	CommandsPerSection   *float64 `json:"commands_per_section"`
 	RoundTripsPerSection *float64 `json:"round_trips_per_section"`
 
@@ -69,7 +69,7 @@ type Row struct {
 	Absent       int     `json:"absent"`   // clients that did not even return
 	Retries      *int64  `json:"retries"`  // attempts that were refused
 
-	// What the faults did, and what became of the others.
+	// The clients by what the faults did to them, and what became of the others.
 	Crashed int `json:"crashed"` // clients that died inside
 	Overran int `json:"overran"` // clients that worked longer than the lease
 	Stuck   int `json:"stuck"`   // clients that the end of the row cut off

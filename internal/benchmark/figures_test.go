@@ -40,7 +40,7 @@ func TestAPercentileIsAWaitThatSoManyDoNotExceed(t *testing.T) {
 		"longer than an hour is an hour")
 }
 
-func TestWhoDidNotWaitForALockIsInNoPercentile(t *testing.T) {
+func TestAClientThatDidNotWaitForALockIsInNoPercentile(t *testing.T) {
 	assert.Nil(t, waits(nil))
 	assert.Nil(t, waits([]Stamp{{Asked: -1, Entered: 7, Left: 9}}))
 }

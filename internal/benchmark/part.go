@@ -124,7 +124,7 @@ func MostInside(stamps []Stamp) int64 {
 	for _, s := range stamps {
 		steps = append(steps, step{s.Entered, 1}, step{s.Left, -1})
 	}
-	// Who leaves at the moment at which another enters was not inside with it.
+	// A client that leaves when another enters was not inside with it.
 	slices.SortFunc(steps, func(a, b step) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.enter, b.enter))
 	})

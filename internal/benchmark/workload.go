@@ -42,7 +42,7 @@ type Workload interface {
 	// leaves nothing behind.
 	Begin(ctx context.Context, run Run) (end func() error, err error)
 
-	// What follows is asked for while a run is prepared. Describe sets what the
+	// These are called while a run is prepared. Describe sets what the
 	// workload knows of the environment, before the run and once more after it.
 	// Header says what is done, and Legend explains the tables below the last.
 	Describe(env *Env)

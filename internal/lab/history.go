@@ -9,7 +9,7 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/wire"
 )
 
-// What a scenario sees of the packages below.
+// The parts of the packages below that a scenario sees.
 type (
 	Entry   = history.Entry   // one line of a timeline
 	Break   = history.Break   // an invariant that was broken, and by what

@@ -131,7 +131,7 @@ func TestAReaderIsToldWhatAnOperatorDoes(t *testing.T) {
 	})
 }
 
-func TestWhoDoesNotTrackIsToldNothing(t *testing.T) {
+func TestAClientThatDoesNotTrackIsToldNothing(t *testing.T) {
 	scene(t, "CLIENT|TRACKING|ON", func(w *lab.World, a, b *plain) {
 		b.says("GET|stock")
 		a.says("SET|stock|1")

@@ -46,7 +46,7 @@ func TestALostReplyOfAReleaseIsNoLossOfTheLock(t *testing.T) {
 
 // The driver sends the acquisition again as well, and the second one meets what
 // the first has set.
-func TestALostReplyOfAnAcquisitionIsAGrantToWhoIsKnown(t *testing.T) {
+func TestALostReplyOfAnAcquisitionIsAGrantToAnOwnerThatIsKnown(t *testing.T) {
 	promised(t, renewing, func(p *promise) {
 		known := p.rung.Name != "diamond/watchdog" // as it documents
 		a := ready(p.driven(nil)).

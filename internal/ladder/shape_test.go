@@ -309,7 +309,7 @@ func TestDocNamesTheScenarios(t *testing.T) {
 
 var bullet = regexp.MustCompile(`(?m)^//   - ([a-z_]+(, [a-z_]+)*): `)
 
-// What the scenario says that breaks is what the ladder says, too.
+// A rung's documentation names the breaks that the ladder declares.
 func TestDocListsFlawsOfItsRung(t *testing.T) {
 	forEach(t, func(t *testing.T, rung ladder.Rung) {
 		text := read(t, rung.Name+"/doc.go")

@@ -26,7 +26,7 @@ type Mutant struct {
 	Build func() lock.Build
 	Nodes int // that it is built on; 0: one
 
-	// What finds the mistake.
+	// These find the mistake.
 	Killers []string // "scenario: invariant", which breaks
 	Row     string   // the bounds of a row of the explorer's, or OneSchedule
 	Walk    *Walk

@@ -129,7 +129,7 @@ func TestTryLockDoesNotQueue(t *testing.T) {
 }
 
 // B's network is slow when its turn comes. Nobody overtakes it.
-func TestNobodyOvertakesWhoHasTheTurn(t *testing.T) {
+func TestNobodyOvertakesTheOwnerThatHasTheTurn(t *testing.T) {
 	tell(t, "A B C", func(s *owners.Scenario) {
 		s.Process("B").Hold(2900*milli, 3200*milli, nil)
 		s.Owner("A1").Section(3 * second)

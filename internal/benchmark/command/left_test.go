@@ -63,7 +63,7 @@ func TestARowWhoseProgramIsMissingIsLeftOutAndNamed(t *testing.T) {
 		" installed).\n", said)
 }
 
-func TestWhoNamesARowOrAsksForAllStoresIsToldWhatIsMissing(t *testing.T) {
+func TestACallerThatNamesARowOrAsksForAllStoresIsToldWhatIsMissing(t *testing.T) {
 	t.Setenv(storesVariable, "")
 	missing := stores(errors.New("stored is not installed"))
 	_, _, err := left(t, missing, "-rungs", "no-lock,store/b")

@@ -47,7 +47,7 @@ func MeasureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
 	settings func(*inventory.Settings)) (row benchmark.Row, err error) {
 	t.Helper()
 	if pool > 0 {
-		// Who waits for a connection takes a timer from a pool that the driver
+		// A client that waits for a connection takes a timer from a pool that the driver
 		// has for the whole program, and one of another world is of no use in
 		// this. Two collections empty it.
 		runtime.GC()

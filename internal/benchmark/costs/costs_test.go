@@ -165,8 +165,8 @@ func TestTheSameSeedGivesTheSameTable(t *testing.T) {
 	assert.NotEqual(t, faults(t, 1, some), faults(t, 2, some))
 }
 
-// Who has had a turn queues up behind all others: in a closed loop everybody waits
-// for as long, and has as many turns.
+// A client that has had a turn queues up behind all others: in a closed loop everybody
+// waits for as long, and has as many turns.
 func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
 	row := measure(t, "reentrant/cohort", 100, func(r *inventory.Settings) {
 		r.Loop, r.Stock, r.Rounds = time.Second, 1_000_000, 2

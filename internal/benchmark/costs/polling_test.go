@@ -15,7 +15,7 @@ import (
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
-// What docs/polling.md says of waiting is measured here.
+// These tests measure what docs/polling.md says about waiting.
 
 // lesson is a table of one part of the page.
 type lesson struct{ strings.Builder }
@@ -85,8 +85,7 @@ func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
 	l.fresh(t, "lockstep")
 }
 
-func TestWithTooFewConnectionsTheHolderQueuesBehindThoseWhoWaitForIt(
-	t *testing.T) {
+func TestWithTooFewConnectionsTheHolderQueuesBehindItsWaiters(t *testing.T) {
 	l := newLesson(t, "connections", "acquisitions/s", "wait p50, ms",
 		"wait max, ms")
 	var speed []float64

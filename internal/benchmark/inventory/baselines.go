@@ -168,9 +168,9 @@ func watching(s *round) (assignment, error) {
 }
 
 // optimistic is a turn that tries until an attempt is accepted or the row ends.
-// What it waits is the time until the attempt began that was accepted. An attempt
-// that has begun is made to its end: half of a transaction would leave a
-// connection that still watches.
+// Its wait ends when the attempt that is accepted begins. An attempt that has begun
+// is made to its end: half of a transaction would leave a connection that still
+// watches.
 func (c *client) optimistic(opts *lock.Options,
 	attempt func(context.Context) (bool, error)) turn {
 	return func(ctx context.Context, c *client) error {

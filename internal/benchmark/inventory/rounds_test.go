@@ -95,7 +95,7 @@ func TestEveryClientTakesSoManyTurns(t *testing.T) {
 		measure(t, r, subject(t, "serial-limit")).Sections)
 }
 
-func TestWhoCrashesSendsNothingMoreAndIsCounted(t *testing.T) {
+func TestAClientThatCrashesSendsNothingMoreAndIsCounted(t *testing.T) {
 	r := embedded(t, 4, 4)
 	// A watchdog that lives on renews such a lease forever, and the others wait.
 	r.Crash, r.TTL, r.Seed = 0.75, 300*time.Millisecond, 1
@@ -114,7 +114,7 @@ func TestWhoCrashesSendsNothingMoreAndIsCounted(t *testing.T) {
 	assert.Equal(t, 3, row.Stuck)
 }
 
-func TestWhoOverrunsItsLeaseIsToldWhenItReleases(t *testing.T) {
+func TestAClientThatOverrunsItsLeaseIsToldWhenItReleases(t *testing.T) {
 	r := embedded(t, 4, 4)
 	r.Overrun, r.TTL, r.Seed = 0.25, 20*time.Millisecond, 1
 	row := measure(t, r, subject(t, "diamond"))
@@ -145,7 +145,7 @@ func TestProgressIsThatOfTheRowUnderWay(t *testing.T) {
 	assert.Equal(t, inventory.Progress{}, r.Progress())
 }
 
-func TestWhoHasTheLockWhenTheRunIsCanceledFinishesAndReleases(t *testing.T) {
+func TestAHolderFinishesAndReleasesWhenTheRunIsCanceled(t *testing.T) {
 	for _, subject := range benchmark.Rungs() {
 		t.Run(subject.Name, func(t *testing.T) {
 			redis := miniredis.RunT(t)

@@ -127,7 +127,7 @@ func (r *Runner) turn(ctx context.Context, st *stage, subject benchmark.Subject,
 	env, build := st.round.env, subject.Build
 	env.Options = c.options()
 	if c.fate == crashes {
-		// Who dies alone has lived alone: with connections of its own.
+		// A client that is to die alone has connections of its own.
 		own := r.Servers.Apart(len(env.Nodes))
 		st.ends = append(st.ends, own.Close)
 		c.die = own.Close

@@ -50,7 +50,7 @@ func (c *counter) left(context.Context) (int64, error) {
 	return c.stock.Load(), nil
 }
 
-func TestAStockSellsWithoutALockAndCountsWhoWasRefused(t *testing.T) {
+func TestAStockSellsWithoutALockAndCountsRefusals(t *testing.T) {
 	store := &counter{compare: true, meet: meeting(2)}
 	row := measure(t, embedded(t, 2, 5), store.subject())
 
@@ -81,7 +81,7 @@ func TestWhatAStockHasSoldAndStillHasIsALostUpdate(t *testing.T) {
 	assert.Equal(t, new(int64(0)), row.Retries)
 }
 
-func TestAServerOfTheRowsOwnIsNotSharedWithWhoCrashes(t *testing.T) {
+func TestAServerOfTheRowsOwnIsNotSharedWithClientsThatCrash(t *testing.T) {
 	r := embedded(t, 2, 5)
 	r.Crash = 0.5
 	_, err := r.Measure(t.Context(), (&counter{}).subject())
@@ -107,7 +107,7 @@ func TestTheRunsEndEndsTheStartOfARowsServer(t *testing.T) {
 	assert.True(t, ended)
 }
 
-func TestARowsOwnPauseIsForWhoAsksForNone(t *testing.T) {
+func TestARowsOwnPauseHoldsWhereNoneIsAskedFor(t *testing.T) {
 	s := inventory.Settings{Clients: 1000}
 	subject := benchmark.Subject{Poll: 20 * time.Millisecond}
 	assert.Equal(t, 20*time.Millisecond, s.Pause(subject, true))

@@ -185,7 +185,7 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 	for i := range services {
 		s := &Service{Cache: client(0, connections), Refill: client(0, refills),
 			Key: prefix + "value", Keep: keep, Load: database.Load}
-		// Who queues for a connection behind thousands is late, not lost.
+		// A client that queues for a connection behind thousands is late, not lost.
 		env := lock.Env{Key: prefix + "lock", TTL: r.TTL,
 			Options: []lock.Option{lock.PollEvery(r.Poll),
 				lock.NodeTimeout(max(r.TTL/2, time.Millisecond))}}

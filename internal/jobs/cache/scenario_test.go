@@ -152,7 +152,7 @@ func TestBehindALockOneRequestLoadsForAll(t *testing.T) {
 }
 
 // Between a request's look and its grant another one may load and release.
-func TestWhoHasTheLockLooksOnceMore(t *testing.T) {
+func TestAHolderLooksOnceMore(t *testing.T) {
 	rung, err := ladder.Find("diamond")
 	require.NoError(t, err)
 	s := run(t, func(c *lab.Client) cache.Guard {
@@ -181,7 +181,7 @@ func TestAWaiterDoesNotAskForTheLockWhenTheValueIsThere(t *testing.T) {
 	}
 }
 
-// What a lease costs that is shorter than the load.
+// A lease that is shorter than the load costs a second load.
 func TestALoadThatOutlivesTheLeaseIsMadeTwice(t *testing.T) {
 	for name, loads := range map[string]int{"gold": 2, "diamond/watchdog": 1} {
 		t.Run(name, func(t *testing.T) {

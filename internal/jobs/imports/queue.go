@@ -29,7 +29,7 @@ type Queue struct {
 	Prefix string
 }
 
-// What is below the prefix.
+// The keys below the prefix.
 const (
 	grouped = "queue"  // a list: tasks with a group, the oldest at the tail
 	plain   = "plain"  // a list: tasks without one

@@ -10,7 +10,7 @@ import (
 	"github.com/lockladder/lockladder/internal/jobs/imports"
 )
 
-// What the source's form does. Its flaws are documented: a test fails when one
+// These tests show the source's form. Its flaws are documented: a test fails when one
 // stops breaking.
 
 func TestSourceDoesTheTasksOfAGroupInOrder(t *testing.T) {

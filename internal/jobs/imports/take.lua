@@ -1,6 +1,6 @@
 -- take.lua: claim a group and move a task of it to the caller's slot, in one step.
--- What stands in the slot of a claim that has run out is moved before any task of
--- the queue. So is what stands in the caller's own slot: its predecessor is gone.
+-- A task in the slot of a claim that has run out is moved before any task of the
+-- queue. So is one in the caller's own slot: its predecessor is gone.
 -- KEYS[1] the queue
 -- KEYS[2] the hash of how many tasks of each group wait in it
 -- KEYS[3] the claims, a hash {group: "slot worker token end"}

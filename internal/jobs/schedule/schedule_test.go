@@ -221,7 +221,7 @@ func dyingAtWork(s *scenario, from int) func(*lab.Client, int) error {
 }
 
 // All die, and one that starts in the middle of a minute makes up for it.
-func TestWhoStartsInTheMiddleOfAMinuteDoesItsJob(t *testing.T) {
+func TestAServiceThatStartsInTheMiddleOfAMinuteDoesItsJob(t *testing.T) {
 	rung, err := ladder.Find("reentrant/fenced")
 	require.NoError(t, err)
 	s := runScenario(t, rung, func(s *scenario) {

@@ -177,7 +177,7 @@ func (l *Log) Believe(client string, at Place, s State) {
 		return
 	}
 	l.Touched = true
-	// What the node still has for another client is not this one's.
+	// A grant that the node still has for another client is not this one's.
 	if g := l.Grants[at]; g == nil || g.State.Value != s.Value {
 		l.Grants[at] = &Grant{Owner: client, Since: time.Now(), State: s}
 	}

@@ -187,7 +187,7 @@ type Entry struct {
 	Owner   string   // whose grant the lock is, by the servers
 	Inside  []string // who believes to hold it
 
-	// What a player shows beside the line. Times are the scenario's.
+	// A player shows these beside the line. Times are the scenario's.
 	Sent   time.Duration // of a command: when the client sent it
 	Back   time.Duration // of a command: when its reply arrives; 0: never
 	Line   string        // of a command: the lock's line that sent it, "gold/lock.go:45"

@@ -218,7 +218,7 @@ func (k *Conn) push() {
 		select {
 		case <-k.Server.News():
 		case <-k.ended:
-			// What was published before the end takes its turn all the same:
+			// A message that was published before the end takes its turn all the same:
 			// which of the two comes first here is chance.
 			over = true
 		}
