@@ -119,11 +119,12 @@ type Move struct {
 	slot     int64
 	from, to *Redis
 	ids      [2]string // of from and to
+	all      []*Redis
 }
 
 // Move begins to move the slot of a key to another master. No key is moved yet.
 func (c *Cluster) Move(ctx context.Context, key string) (*Move, error) {
-	m := &Move{}
+	m := &Move{all: c.masters}
 	at := -1
 	for i, r := range c.masters {
 		rdb := r.Client()
@@ -188,7 +189,8 @@ func (m *Move) Take(ctx context.Context, keys ...string) error {
 	return nil
 }
 
-// Finish makes the new master the slot's owner. All keys must have been taken.
+// Finish makes the new master the slot's owner, and waits until all masters know its
+// epoch. All keys must have been taken.
 func (m *Move) Finish(ctx context.Context) error {
 	for _, r := range []*Redis{m.to, m.from} {
 		err := r.order(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", m.ids[1])
@@ -196,5 +198,36 @@ func (m *Move) Finish(ctx context.Context) error {
 			return fmt.Errorf("move slot %d: %w", m.slot, err)
 		}
 	}
+	// A master that didn't know of this epoch would take the same one for the next
+	// slot that it is given. Then each of two masters holds the other for the owner,
+	// and answers MOVED.
+	is, err := m.to.epoch(ctx, "cluster_my_epoch")
+	for i := 0; err == nil && i < len(m.all); i++ {
+		r := m.all[i]
+		err = r.await(ctx, func() error {
+			knows, err := r.epoch(ctx, "cluster_current_epoch")
+			if err == nil && knows < is {
+				err = fmt.Errorf("%s knows the epoch %d, and not yet %d", r.Addr(),
+					knows, is)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("move slot %d: %w", m.slot, err)
+	}
 	return nil
+}
+
+// epoch is a number of CLUSTER INFO.
+func (r *Redis) epoch(ctx context.Context, name string) (int, error) {
+	rdb := r.Client()
+	defer rdb.Close()
+	info, err := rdb.ClusterInfo(ctx).Result()
+	if err != nil {
+		return 0, err
+	}
+	_, number, _ := strings.Cut(info, name+":")
+	number, _, _ = strings.Cut(number, "\r\n")
+	return strconv.Atoi(number)
 }
