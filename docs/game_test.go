@@ -294,6 +294,15 @@ func TestEveryBreakIsMarkedWhereItHappens(t *testing.T) {
 	assert.Contains(t, late.Lanes, "reads, and the storage refuses it")
 }
 
+// The storage gets a request that was sent before its client died.
+func TestARequestOfADeadClientSaysWhatItDoes(t *testing.T) {
+	s := newStage(t)
+	dead := s.level(levels.All[5], "once: A> A< A= Ax")
+	assert.Contains(t, strings.Join(dead.Texts, "\n"),
+		"A's request, sent before, writes to the storage")
+	assert.Contains(t, s.picks("A=").Lanes, "writes 1")
+}
+
 // The picture and all choices are on the first screen, and no lane is cut off.
 func TestChoicesAndLanesAreOnOneScreen(t *testing.T) {
 	s := newStage(t)

@@ -37,8 +37,8 @@ func content(t *testing.T, file string) string {
 	return strings.ReplaceAll(string(text), "\r\n", "\n")
 }
 
-// firstDifference has a line of two texts, the first that is not in both: of a page
-// of a thousand lines a reader looks for that one.
+// firstDifference is the first line in which two texts differ. A diff of a whole page
+// would bury it.
 func firstDifference(is, should string) string {
 	for n := 1; ; n++ {
 		a, rest, more := strings.Cut(is, "\n")
@@ -66,8 +66,9 @@ func TestEveryKeptResultHasEveryScenario(t *testing.T) {
 					}
 				}
 			}
-			assert.Empty(t, lacks, "%s hasn't run them: declare in alternatives what"+
-				" it breaks, then run go run ./docs -generate %s", lock.Name, name)
+			assert.Empty(t, lacks, "%s hasn't run them: go run ./docs -generate %s"+
+				" runs them, and again when what breaks is declared in alternatives",
+				lock.Name, name)
 		}
 	}
 }

@@ -66,7 +66,7 @@ var badRuns = map[string]badRun{
 		build: mutants.Rung("diamond"),
 		options: []scenarios.Option{scenarios.WithoutFeatures(scenarios.Reentry,
 			scenarios.Renewal, scenarios.LossNotices)},
-		says: "what this run has broken, to declare it:\n" +
+		says: "this run broke the following; to declare it:\n" +
 			"        \tscenarios.Flaws(\n" +
 			"        \t\tscenarios.Flaw{Scenario: \"overrun_overlap\"," +
 			" Invariant: \"two holders\"},\n",
@@ -76,7 +76,8 @@ var badRuns = map[string]badRun{
 		options: []scenarios.Option{scenarios.WithoutFeatures(scenarios.Reentry,
 			scenarios.Renewal, scenarios.LossNotices), scenarios.Flaws(
 			lock.Flaws("slow_get: foreign release", "overrun_overlap: two holders")...)},
-		says: "\t\"oversell: lost update\",\n",
+		says: "\t\"oversell: lost update\",\n        declared, but not broken:\n" +
+			"        \t\"slow_get: foreign release\",\n",
 	},
 	"has no node": {
 		build:   mutants.Rung("gold"),

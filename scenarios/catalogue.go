@@ -1,7 +1,7 @@
 package scenarios
 
-// Catalogue has every scenario in the order of the tables: the stories of the
-// articles, then what reviews found, and at the end what needs a read-write lock. A
+// Catalogue has every scenario in the order of the tables: the failures that the
+// articles describe, then those found in reviews, then those of read-write locks. A
 // new one is a Scenario in the file of its failure family and an entry here.
 var Catalogue = []Scenario{
 	mutualExclusion,

@@ -31,7 +31,8 @@ const fails = "fails"
 // those that -run asks for, because each has to be compiled.
 func edited() []mutants.Mutant {
 	_, asked, _ := strings.Cut(flag.Lookup("test.run").Value.String(), "/")
-	named := regexp.MustCompile(asked)
+	asked, _, _ = strings.Cut(asked, "/")
+	named := regexp.MustCompile(strings.ReplaceAll(asked, " ", "_"))
 	return slices.DeleteFunc(slices.Clone(mutants.All),
 		func(m mutants.Mutant) bool {
 			return m.Rung == "" || m.Killers == nil ||
@@ -55,6 +56,7 @@ func TestEveryMutantIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles every mutant")
 	}
+	require.NotEmpty(t, edited(), "no rung with a mistake has the name that -run asks for")
 	judged := runMutants(t, testing.Verbose())
 	for _, m := range edited() {
 		t.Run(m.Name, func(t *testing.T) {

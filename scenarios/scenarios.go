@@ -375,7 +375,7 @@ func without(flaws, others []Flaw) []Flaw {
 func declaration(broken, declared []Flaw) string {
 	var code strings.Builder
 	if len(declared) == 0 {
-		code.WriteString("what this run has broken, to declare it:\n\tscenarios.Flaws(\n")
+		code.WriteString("this run broke the following; to declare it:\n\tscenarios.Flaws(\n")
 		for _, f := range broken {
 			fmt.Fprintf(&code, "\t\tscenarios.Flaw{Scenario: %q, Invariant: %q},\n",
 				f.Scenario, f.Invariant)
@@ -386,8 +386,8 @@ func declaration(broken, declared []Flaw) string {
 		title string
 		flaws []Flaw
 	}{
-		{"what broke and isn't declared:\n", without(broken, declared)},
-		{"what is declared and didn't break:\n", without(declared, broken)},
+		{"broken, but not declared:\n", without(broken, declared)},
+		{"declared, but not broken:\n", without(declared, broken)},
 	} {
 		if len(part.flaws) == 0 {
 			continue

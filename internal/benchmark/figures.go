@@ -69,7 +69,7 @@ type Row struct {
 	Absent       int     `json:"absent"`   // clients that did not even return
 	Retries      *int64  `json:"retries"`  // attempts that were refused
 
-	// The clients by what the faults did to them, and what became of the others.
+	// Clients, counted by what a fault did to them.
 	Crashed int `json:"crashed"` // clients that died inside
 	Overran int `json:"overran"` // clients that worked longer than the lease
 	Stuck   int `json:"stuck"`   // clients that the end of the row cut off

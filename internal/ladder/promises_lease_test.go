@@ -182,7 +182,7 @@ func TestAFixedLeaseEndsAfterOneLease(t *testing.T) {
 	}, lock.FixedLease())
 }
 
-// A loss that was told before the owner locked anew is no loss of the new grant,
+// A loss reported before the owner locked again doesn't count against the new grant,
 // and no loss follows an Unlock, however late somebody looks.
 func TestLostIsOpenAfterAnUnlock(t *testing.T) {
 	promised(t, renewing, func(p *promise) {

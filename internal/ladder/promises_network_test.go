@@ -33,8 +33,8 @@ func TestTheOutermostUnlockReleasesWhateverTheInnerOnesMet(t *testing.T) {
 	}
 }
 
-// A release that was not answered may be asked again: its id stays the owner's until
-// the next acquisition.
+// An Unlock without an answer may be called again: the id of the release stays the
+// owner's until the next acquisition.
 func TestAnOutermostUnlockThatFailsMayBeCalledAgain(t *testing.T) {
 	promised(t, reentrant, func(p *promise) {
 		ready(p.a).Locks().Fails(lab.Release, 1, lab.Fault{Refuse: true}).

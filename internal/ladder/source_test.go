@@ -113,7 +113,7 @@ func declarations(t *testing.T, file string) []declaration {
 	var all []declaration
 	done := set.Position(parsed.Name.End()).Offset
 	for _, node := range parsed.Decls {
-		// A comment behind a declaration, in its last line, belongs to it.
+		// A trailing comment belongs to its declaration.
 		end := set.Position(node.End()).Offset
 		if line := strings.IndexByte(text[end:], '\n'); line >= 0 {
 			end += line

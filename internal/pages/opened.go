@@ -39,7 +39,7 @@ func ownRun(title string, run *play.Run, sources map[string]string) (template.HT
 	return template.HTML("<h1>"+html.EscapeString(title)+"</h1>\n") + player, err
 }
 
-// alone is the element that the player's script makes a player of one run of.
+// alone is the HTML element of a player with one run.
 func alone(run *play.Run, sources map[string]string) (template.HTML, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<div class=\"player\" data-lock=\"%s\">\n"+

@@ -34,8 +34,8 @@ type Graph struct {
 	States [][]int `json:"states"`
 
 	// Edges have, for each state, three numbers for each action: the index of its
-	// text, the state that it leads to, and a bit for each goal that it breaks. The
-	// bit behind these says that the storage refused the action's token.
+	// text, the state that it leads to, and a bit for each goal that it breaks. Three
+	// more bits are of a request to the storage: it reads, it writes, it was refused.
 	Edges [][]int `json:"edges"`
 }
 

@@ -158,7 +158,7 @@ type checking struct {
 	orders
 	out, log io.Writer
 
-	lockName string // by the program's own word
+	lockName string // as the program reports it
 	results  []scenarios.Result
 	failed   []string // scenarios that gave no verdict, and why
 }

@@ -57,7 +57,9 @@ type Labels struct {
 	Action string      `json:"action"` // as in a schedule
 	Broken []Invariant `json:"broken"` // by the action
 
-	// Refused: the storage refused the action's token.
+	// Of a request to the storage: what it is, and whether its token was refused.
+	Reads   bool `json:"reads,omitempty"`
+	Writes  bool `json:"writes,omitempty"`
 	Refused bool `json:"refused,omitempty"`
 }
 
@@ -164,7 +166,8 @@ func (w Walk) draw() Graph {
 		for _, e := range s.edges {
 			g.Edges = append(g.Edges, Labels{From: numbers[s], To: numbers[e.to],
 				Action: e.action.write(w.bounds.Nodes),
-				Broken: invariants(e.broken), Refused: e.touched.refused})
+				Broken: invariants(e.broken), Reads: e.touched.asked.reads,
+				Writes: e.touched.asked.writes, Refused: e.touched.asked.refused})
 		}
 	}
 	return g

@@ -92,8 +92,10 @@ func (r Report) level(lock string, walk Walk) *play.Graph {
 		for _, invariant := range slices.Concat(e.Broken, drawn.States[e.To].Breaks) {
 			mask |= bits[invariant]
 		}
-		if e.Refused {
-			mask |= 1 << len(g.Goals)
+		for i, is := range []bool{e.Reads, e.Writes, e.Refused} {
+			if is {
+				mask |= 1 << (len(g.Goals) + i)
+			}
 		}
 		g.Edges[e.From] = append(g.Edges[e.From], texts.Index(e.Action), e.To, mask)
 	}

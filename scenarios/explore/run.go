@@ -52,11 +52,15 @@ type run struct {
 // footprint is what an action has read and written: a bit for each client's
 // process, for each node, for who believes to hold the lock, for the storage, and
 // for how many strays there were. Two actions that do not touch what the other one
-// writes come to the same in either order. What the storage refused isn't compared.
+// writes come to the same in either order. The request to the storage plays no part in
+// that.
 type footprint struct {
 	reads, writes uint64
-	refused       bool // by the storage
+	asked         asked
 }
+
+// asked is a request to the storage, and whether the storage refused its token.
+type asked struct{ reads, writes, refused bool }
 
 const (
 	beliefs    uint64 = 1 << 62

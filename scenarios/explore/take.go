@@ -183,7 +183,7 @@ func (r *run) serve(p *player) error {
 	} else {
 		got.value, got.version, got.ok = r.storage.Read(a.holding, a.token)
 	}
-	r.touched.refused = !got.ok
+	r.touched.asked = asked{reads: !a.write, writes: a.write, refused: !got.ok}
 	switch {
 	case p.Dead():
 	case p.Asleep():

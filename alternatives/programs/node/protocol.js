@@ -1,4 +1,4 @@
-// The protocol of docs/any-language.md, which both programs of this folder speak.
+// The protocol of docs/any-language.md, which the programs of this folder speak.
 
 import { createInterface } from "node:readline";
 import { Redis } from "ioredis";

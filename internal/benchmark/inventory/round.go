@@ -126,7 +126,7 @@ func (c *client) finishing(ctx context.Context) (context.Context,
 }
 
 // section is the critical section: read the stock, and take one if there is any.
-// A step that has begun is finished with own.
+// A section that has begun finishes under own, even if ctx has ended.
 func (c *client) section(ctx, own context.Context, asked int64) error {
 	now := c.holders.Add(1)
 	defer c.holders.Add(-1)

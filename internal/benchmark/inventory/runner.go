@@ -263,7 +263,7 @@ func (r *Runner) elsewhere(ctx context.Context, subject benchmark.Subject) (
 func (r *Runner) row(subject benchmark.Subject,
 	all *benchmark.Part) benchmark.Row {
 	if r.Loop > 0 {
-		// A client that is granted the lock after the end of the loop was let in by that end.
+		// A grant after the end of the loop came only because the loop had ended.
 		all.Stamps = slices.DeleteFunc(all.Stamps,
 			func(s benchmark.Stamp) bool { return s.Entered >= int64(r.Loop) })
 	}

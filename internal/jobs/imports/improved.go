@@ -306,7 +306,7 @@ func (w *improvedWorker) do(ctx context.Context, t Task, mine claim) error {
 	working, stop := w.keep(ctx, t.Group(), mine)
 	failure := w.Work(working, t, start)
 	stop()
-	// A task that has begun is finished, or put back, also when the worker is to end.
+	// A task that has begun is finished, or put back, even when the worker is to end.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.TTL)
 	defer cancel()
 	about := []any{t.Group(), mine.who(), mine.slot, t.ID, w.Name, w.key(wake)}

@@ -53,7 +53,7 @@ func (s *Service) Run(ctx context.Context) error {
 		if err := lock.Sleep(ctx, time.Until(due)); err != nil {
 			return err
 		}
-		// A service that has waited until the next time is due waits no longer.
+		// A service stops waiting once the next run is due.
 		within, cancel := context.WithDeadline(ctx, due.Add(s.Every))
 		_, err := s.Once(within, due)
 		cancel()

@@ -204,8 +204,7 @@ func (l *Log) owner(leases []Lease) string {
 		count[lease.Owner]++
 	}
 	for at, g := range l.Grants {
-		first := at.Key == l.Keys[0]
-		if (at.Member != "" || !first) && (first && l.Holds(at, g.State) || l.Reads(at)) {
+		if at.Member != "" && (at.Key == l.Keys[0] && l.Holds(at, g.State) || l.Reads(at)) {
 			count[g.Owner]++
 		}
 	}

@@ -98,14 +98,16 @@
       return w.client === client && w.node === node && w.sign === sign;
     })[nth - 1];
   };
+  // asks says what a request to the storage does: its client may be dead by now, or do
+  // something else.
+  Game.prototype.asks = function (mask) {
+    return mask & (1 << this.graph.goals.length) ? 'reads' : 'writes';
+  };
   // stored is a request to the storage with its value, or that the storage refused it.
-  Game.prototype.stored = function (from, action, to, mask) {
-    var does = this.does(from, action.charCodeAt(0) - 65), value = this.world(to).value;
-    if (mask & (1 << this.graph.goals.length)) { return does + ', and the storage refuses it'; }
-    if (value === undefined) {
-      return does + (does === 'writes' ? ' to the storage' : ' the storage');
-    }
-    return does + ' ' + value;
+  Game.prototype.stored = function (to, mask) {
+    var does = this.asks(mask), value = this.world(to).value;
+    if (mask & (4 << this.graph.goals.length)) { return does + ', and the storage refuses it'; }
+    return does + ' ' + (value === undefined ? 'the storage' : value);
   };
   // entry is what an action does, as the player shows it.
   Game.prototype.entry = function (from, action, to, mask) {
@@ -137,7 +139,7 @@
     case '~': e.inbound = true; break;
     case '!': e.reply = w.reply + ', which is lost'; break;
     case '/': case '-': e.inbound = true; e.reply = 'lost'; break;
-    case '=': e.text = this.stored(from, action, to, mask); break;
+    case '=': e.text = this.stored(to, mask); break;
     case 'x': e.text = 'dies'; break;
     case 'z': e.text = 'its process stops'; break;
     case 'w': e.text = 'its process goes on'; break;
@@ -149,7 +151,7 @@
     return this.graph.worlds[this.graph.states[state][1]];
   };
   // offer is what a button says of an action.
-  Game.prototype.offer = function (state, action) {
+  Game.prototype.offer = function (state, action, mask) {
     var name = action[0], client = action.charCodeAt(0) - 65, w, sent;
     if (action === 'E') { return 'the lease ends'; }
     if (action === 'R') { return 'time passes until a timer is due'; }
@@ -163,8 +165,9 @@
     case '~': return w.text + ' arrives at ' + name;
     case '!': return 'the reply to ' + name + '\'s ' + w.text + ' is lost';
     case '/': case '-': return w.text + ' to ' + name + ' is lost';
-    case '=': return name + (this.does(state, client) === 'writes' ? ' writes to the storage' :
-      ' ' + this.does(state, client) + ' the storage');
+    case '=': return name + (this.does(state, client) === this.asks(mask) ? ' ' :
+      '\'s request, sent before, ') + this.asks(mask) +
+      (this.asks(mask) === 'writes' ? ' to' : '') + ' the storage';
     case 'x':
       sent = this.ways(state).find(function (f) {
         return f.client === client && f.sign !== '<' && f.sign !== '~';
@@ -352,7 +355,7 @@
     this.choices.replaceChildren.apply(this.choices, this.offers(state).map(function (e, i) {
       var key = i < 9 ? [html('kbd', {}, [String(i + 1)]), ' '] : [];
       var b = html('button', { type: 'button', 'data-action': e.action }, key.concat([
-        game.offer(state, e.action) + ' ', html('code', {}, [e.action])]));
+        game.offer(state, e.action, e.mask) + ' ', html('code', {}, [e.action])]));
       b.addEventListener('click', function () {
         var before = game.element.dataset.state;
         game.take(game.path.concat(e.action));

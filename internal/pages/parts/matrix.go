@@ -78,8 +78,8 @@ func (g *Generator) redisson(string) (string, error) {
 
 func all(string) bool { return true }
 
-// beside is a matrix of rungs and of the shown ones of the locks whose results are kept
-// under a name.
+// beside is a matrix of the given rungs, followed by those locks in a file of results
+// that shown accepts.
 func (g *Generator) beside(name string, shown func(lock string) bool, rungs ...string) (
 	string, error) {
 	locks, err := results.Read(g.root, name)
