@@ -315,10 +315,11 @@ func checkShortly(t *testing.T, c command) {
 	assert.Contains(t, output, "serial")
 }
 
-// checkPrograms measures programs that were installed here, and not in the copy.
+// checkPrograms measures programs that were installed here, and not in the copy. The
+// directory is named after the test, and so after the command, with its "&&".
 func checkPrograms(t *testing.T, c command) {
-	c.line = strings.Replace(c.line, " -json ../docs/languages.json", " -json "+
-		filepath.Join(t.TempDir(), "languages.json"), 1)
+	c.line = strings.Replace(c.line, " -json ../docs/languages.json", " -json '"+
+		filepath.Join(t.TempDir(), "languages.json")+"'", 1)
 	checkShortly(t, c)
 }
 
