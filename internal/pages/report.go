@@ -17,11 +17,11 @@ var reportPage = template.Must(template.New("report").Parse(reportText))
 // Report is what a check of a lock has brought, as a page that is one file: nothing
 // in it is fetched. What breaks can be played step by step.
 type Report struct {
-	Title    string
-	About    []string // a paragraph each
-	Untold   []string // why scenarios gave no verdict, perhaps with their timelines
-	Verdicts []Verdict
-	Broken   []*play.Run
+	Title     string
+	About     []string // a paragraph each
+	NoVerdict []string // why scenarios gave no verdict, perhaps with their timelines
+	Verdicts  []Verdict
+	Broken    []*play.Run
 }
 
 // Verdict is a row of a report.

@@ -66,7 +66,7 @@ func (c *checking) writeHTML(took time.Duration) error {
 			": "+f.Invariant)
 	}
 	for _, failed := range c.failed {
-		page.Untold = append(page.Untold, "no verdict: "+failed)
+		page.NoVerdict = append(page.NoVerdict, "no verdict: "+failed)
 	}
 	for _, r := range c.results {
 		page.Verdicts = append(page.Verdicts, pages.Verdict{Scenario: r.Scenario,
