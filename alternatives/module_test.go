@@ -33,7 +33,7 @@ func TestAStoreThatIsNotInstalledIsSaidInOneLine(t *testing.T) {
 			out, err := exec.Command("go", "test", "-c", "-o", binary,
 				"./"+name).CombinedOutput()
 			require.NoError(t, err, "%s", out)
-			told := func(asked string) (string, error) {
+			run := func(asked string) (string, error) {
 				cmd := exec.Command(binary)
 				cmd.Dir = name
 				cmd.Env = []string{"PATH=", "LOCKLADDER_STORES=" + asked,
@@ -41,11 +41,11 @@ func TestAStoreThatIsNotInstalledIsSaidInOneLine(t *testing.T) {
 				out, err := cmd.CombinedOutput()
 				return string(out), err
 			}
-			said, err := told("")
+			said, err := run("")
 			assert.NoError(t, err)
 			assert.Equal(t, missing+" is not installed: the tests that need it"+
 				" are skipped\nPASS\n", said)
-			said, err = told("1")
+			said, err = run("1")
 			assert.Error(t, err)
 			assert.Equal(t, "LOCKLADDER_STORES asks for stores: "+missing+
 				" is not installed\n", said)

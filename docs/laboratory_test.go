@@ -39,7 +39,7 @@ const experimenting = `(() => {
 		dropped: text('.dropped'),
 		dropper: l.querySelector('.dropper')?.hidden ? '' : text('.dropper'),
 		status: text('.player .status'),
-		story: text('.player .story'),
+		summary: text('.player .summary'),
 		at: Number(player?.dataset.at ?? -1),
 		verdicts: text('.verdicts'),
 		scripts: Array.from(l.querySelectorAll('textarea')).map(
@@ -51,7 +51,7 @@ const experimenting = `(() => {
 })()`
 
 type experiment struct {
-	State, Outcome, Dropped, Dropper, Status, Story, Verdicts, Scripts, Hash string
+	State, Outcome, Dropped, Dropper, Status, Summary, Verdicts, Scripts, Hash string
 
 	Took, At, Wide int
 }
@@ -197,12 +197,12 @@ func TestNoTextSpeaksOfTheOldLease(t *testing.T) {
 	first := b.tries("l.querySelector('button[aria-label=\"to the beginning\"]').click();" +
 		" l.dataset.state = 'ready'")
 	assert.Contains(t, first.Dropper, "EX 10 NX")
-	assert.NotContains(t, first.Story, "As it is written")
+	assert.NotContains(t, first.Summary, "As it is written")
 	e := b.sets("lease", "20")
 	assert.Contains(t, e.Dropper, "EX 20 NX")
 	assert.NotContains(t, e.Dropper, "EX 10")
-	assert.Contains(t, e.Story, "overrun_release: As it is written: ")
-	assert.Contains(t, e.Story, "In this run the lease is 20 s.")
+	assert.Contains(t, e.Summary, "overrun_release: As it is written: ")
+	assert.Contains(t, e.Summary, "In this run the lease is 20 s.")
 	assert.Equal(t, "foreign release: does not arise · two holders: does not arise · The"+
 		" situation of this scenario didn't come about in this run.", e.Outcome)
 }

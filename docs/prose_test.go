@@ -6,8 +6,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -146,8 +148,8 @@ func rules(t *testing.T) []rule {
 		where, rest, _ := strings.Cut(line, " | ")
 		i := strings.LastIndex(rest, " | ")
 		require.Positive(t, i, line)
-		require.Contains(t, []string{"everywhere", "page", "sentence", "heading"},
-			where, line)
+		require.Contains(t, []string{"everywhere", "page", "sentence", "heading",
+			"name"}, where, line)
 		pattern, err := regexp.Compile("(?i)" + rest[:i])
 		require.NoError(t, err, line)
 		all = append(all, rule{where, pattern, rest[i+3:]})
@@ -166,6 +168,8 @@ func offences(rules []rule, p pages.Passage) []string {
 	for _, r := range rules {
 		texts := []string{p.Text}
 		switch r.where {
+		case "name":
+			continue
 		case "heading":
 			if p.Heading == 0 {
 				continue
@@ -280,6 +284,68 @@ func textsOf(t *testing.T, file string) []string {
 	return all
 }
 
+// wordsIn are the words that identifiers, and the names of JSON fields, are made of.
+var wordsIn = regexp.MustCompile(`[A-Z]?[a-z]+`)
+
+// namesOf are the words of the names that a Go file declares, once each.
+func namesOf(t *testing.T, file string) []string {
+	parsed, err := parser.ParseFile(token.NewFileSet(), "", content(t, file),
+		parser.SkipObjectResolution)
+	require.NoError(t, err, file)
+	found := map[string]bool{}
+	add := func(name string) {
+		for _, word := range wordsIn.FindAllString(name, -1) {
+			found[strings.ToLower(word)] = true
+		}
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			add(n.Name)
+		case *ast.Field:
+			if n.Tag != nil {
+				add(n.Tag.Value)
+			}
+		}
+		return true
+	})
+	return slices.Sorted(maps.Keys(found))
+}
+
+// unusual are the rules that a name breaks.
+func unusual(rules []rule, name string) []string {
+	var all []string
+	for _, r := range rules {
+		if r.where == "name" && r.pattern.MatchString(name) {
+			all = append(all, fmt.Sprintf("a name has %q: write %s", name, r.instead))
+		}
+	}
+	return all
+}
+
+func TestNamesInCodeAreTheFieldsTerms(t *testing.T) {
+	all := rules(t)
+	files := 0
+	require.NoError(t, fs.WalkDir(root, ".", func(file string, e fs.DirEntry,
+		err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && file != "." && strings.HasPrefix(e.Name(), "."):
+			return fs.SkipDir
+		case path.Ext(file) == ".go":
+			files++
+			for _, name := range namesOf(t, file) {
+				for _, offence := range unusual(all, name) {
+					t.Errorf("%s: %s", file, offence)
+				}
+			}
+		}
+		return nil
+	}))
+	assert.Greater(t, files, 300, "files were found")
+}
+
 func TestTheRulesOfProseFindWhatTheyAreFor(t *testing.T) {
 	all := rules(t)
 	for text, want := range map[string]int{
@@ -294,6 +360,10 @@ func TestTheRulesOfProseFindWhatTheyAreFor(t *testing.T) {
 		"2400 hand-overs a second":                          1,
 	} {
 		assert.Len(t, offences(all, pages.Passage{Text: text}), want, text)
+	}
+	for name, want := range map[string]int{"story": 1, "sale": 1, "steered": 1,
+		"history": 0, "seated": 0, "scenario": 0} {
+		assert.Len(t, unusual(all, name), want, name)
 	}
 	for heading, want := range map[string]int{"The story": 2,
 		"What may be forgotten": 1, "How it works": 0, "What breaks": 0} {

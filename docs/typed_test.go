@@ -218,8 +218,8 @@ var (
 	indented = regexp.MustCompile(`^ {12}`)
 )
 
-// told is what a test prints, without what go test adds.
-func told(output string) string {
+// printed is what a test prints, without what go test adds.
+func printed(output string) string {
 	var lines []string
 	for line := range strings.SplitSeq(output, "\n") {
 		if framing.MatchString(line) {
@@ -237,7 +237,7 @@ func checkFails(t *testing.T, c command) {
 	assert.Equal(t, 1, status, "%s should fail:\n%s", c.line, output)
 	assert.Contains(t, output, "Error: Should be empty")
 	if c.shown {
-		assert.Equal(t, strings.TrimSpace(c.output), told(output))
+		assert.Equal(t, strings.TrimSpace(c.output), printed(output))
 	}
 }
 
@@ -253,7 +253,7 @@ func checkExercise(t *testing.T, c command) {
 	assert.Equal(t, 1, status, "%s should fail:\n%s", c.line, output)
 	assert.Contains(t, output, "--- FAIL: TestExercise", "it compiles")
 	if c.shown {
-		assert.Equal(t, strings.TrimSpace(c.output), told(output))
+		assert.Equal(t, strings.TrimSpace(c.output), printed(output))
 	}
 }
 
@@ -277,7 +277,7 @@ func checkPasses(t *testing.T, c command) {
 		assert.Regexp(t, "--- PASS: .*/"+asked[1]+" ", all)
 	}
 	if c.shown {
-		assert.Equal(t, strings.TrimSpace(c.output), told(output))
+		assert.Equal(t, strings.TrimSpace(c.output), printed(output))
 	}
 }
 

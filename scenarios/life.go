@@ -11,17 +11,17 @@ import (
 // of them crashes with it. It judges nothing, so it is no scenario of the catalogue.
 // The pages draw what it records.
 type Life struct {
-	Visits []Visit
+	Runs []ClientRun
 
 	// Down nodes, the last ones, refuse connections from DownAt on.
 	Down   int
 	DownAt time.Duration
 }
 
-// Visit is one visit of a client to the lock. The client asks at a moment of the
+// ClientRun is one client at the lock, once. The client asks at a moment of the
 // run, waits at most MaxWait for the lock, works, and releases it or crashes. A
 // client that didn't get the lock leaves.
-type Visit struct {
+type ClientRun struct {
 	Client  string
 	At      time.Duration
 	Work    time.Duration
@@ -34,9 +34,9 @@ type Visit struct {
 // that crashed before the client asked ends in time.
 const MaxWait = lease
 
-// Visited is how a visit went. Times are since the run began.
-type Visited struct {
-	Visit
+// ClientRecord is how a client run went. Times are since the run began.
+type ClientRecord struct {
+	ClientRun
 	Asked   time.Duration
 	Granted time.Duration // 0: it waited in vain
 	Left    time.Duration // when it gave up, crashed, or called Unlock
@@ -46,8 +46,8 @@ type Visited struct {
 // Lived is the record of a life.
 type Lived struct {
 	Lease   time.Duration
-	Visits  []Visited // of each client in their order
-	Entries []*Entry  // the timeline
+	Runs    []ClientRecord // of each client in their order
+	Entries []*Entry       // the timeline
 }
 
 // Record runs the life against a lock in virtual time. It returns an error when an
@@ -69,7 +69,7 @@ func (l Life) Record(t *testing.T, build Build, opts ...Option) (*Lived, error) 
 	lived := &Lived{Lease: lease}
 	_, err := runScenario(t, Scenario{Name: "life", run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {
-			lived.Visits = nil
+			lived.Runs = nil
 			l.live(s, lived)
 			lived.Entries = s.Timeline()
 			if broken := s.Broken(); len(broken) > 0 {
@@ -84,11 +84,11 @@ func (l Life) Record(t *testing.T, build Build, opts ...Option) (*Lived, error) 
 	return lived, nil
 }
 
-// live plays the visits and notes how they went.
+// live plays the runs and notes how they went.
 func (l Life) live(s *worldRun, lived *Lived) {
 	var names []string
 	actors := map[string]*actor{}
-	for _, v := range l.Visits {
+	for _, v := range l.Runs {
 		if actors[v.Client] != nil {
 			continue
 		}
@@ -101,12 +101,12 @@ func (l Life) live(s *worldRun, lived *Lived) {
 	}
 	var scripts []func()
 	for _, name := range names {
-		visits := slices.DeleteFunc(slices.Clone(l.Visits), func(v Visit) bool {
+		runs := slices.DeleteFunc(slices.Clone(l.Runs), func(v ClientRun) bool {
 			return v.Client != name
 		})
 		scripts = append(scripts, func() {
-			for _, v := range visits {
-				actors[name].visit(v, lived)
+			for _, v := range runs {
+				actors[name].clientRun(v, lived)
 			}
 		})
 	}
@@ -123,18 +123,18 @@ func (l Life) live(s *worldRun, lived *Lived) {
 	s.play(scripts...)
 }
 
-// visit is one visit to the lock.
-func (a *actor) visit(v Visit, lived *Lived) {
+// clientRun is one run of the client.
+func (a *actor) clientRun(v ClientRun, lived *Lived) {
 	a.at(v.At)
 	acquire, release := a.acquire, a.release
 	if v.Reads {
 		acquire, release = a.acquireRead, a.releaseRead
 	}
-	went := Visited{Visit: v, Asked: a.run.Now()}
+	went := ClientRecord{ClientRun: v, Asked: a.run.Now()}
 	note := func() {
 		a.Step("leaves", func() {
 			went.Left = a.run.Now()
-			lived.Visits = append(lived.Visits, went)
+			lived.Runs = append(lived.Runs, went)
 		})
 	}
 	if acquire(MaxWait) != nil {

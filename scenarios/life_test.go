@@ -14,7 +14,7 @@ import (
 )
 
 // crashing is a life in which B crashes with the lock that A released.
-var crashing = scenarios.Life{Visits: []scenarios.Visit{
+var crashing = scenarios.Life{Runs: []scenarios.ClientRun{
 	{Client: "A", At: 0, Work: 3 * time.Second},
 	{Client: "B", At: time.Second, Work: 2 * time.Second, Crashes: true},
 	{Client: "A", At: 6 * time.Second, Work: time.Second},
@@ -23,8 +23,8 @@ var crashing = scenarios.Life{Visits: []scenarios.Visit{
 func TestALifeIsRecorded(t *testing.T) {
 	lived, err := crashing.Record(t, mutants.Rung("gold"))
 	require.NoError(t, err)
-	require.Len(t, lived.Visits, 3)
-	first, crashed, second := lived.Visits[0], lived.Visits[1], lived.Visits[2]
+	require.Len(t, lived.Runs, 3)
+	first, crashed, second := lived.Runs[0], lived.Runs[1], lived.Runs[2]
 	assert.Equal(t, []string{"A", "B", "A"}, []string{first.Client, crashed.Client,
 		second.Client})
 	assert.GreaterOrEqual(t, crashed.Granted, first.Left, "B waits for A")
@@ -37,7 +37,7 @@ func TestALifeIsRecorded(t *testing.T) {
 func TestALifeRecordsAWaitInVain(t *testing.T) {
 	lived, err := crashing.Record(t, mutants.Rung("bronze"))
 	require.NoError(t, err)
-	last := lived.Visits[2]
+	last := lived.Runs[2]
 	assert.Zero(t, last.Granted, "B's key has no lease")
 	assert.Equal(t, scenarios.MaxWait, last.Left-last.Asked)
 }

@@ -91,10 +91,10 @@ func serve(parent *process.Parent, build Build) error {
 	if err != nil {
 		return fmt.Errorf("build the lock: %w", err)
 	}
-	losable, isLossNotifier := l.(LossNotifier)
+	notifier, isNotifier := l.(LossNotifier)
 	fenced, isFenced := l.(Fenced)
 	readWrite, isReadWrite := l.(ReadWrite)
-	first := answer{LossNotifier: isLossNotifier, Fenced: isFenced,
+	first := answer{LossNotifier: isNotifier, Fenced: isFenced,
 		ReadWrite: isReadWrite}
 	if err := parent.Say(first); err != nil {
 		return err
@@ -130,8 +130,8 @@ func serve(parent *process.Parent, build Build) error {
 		if isFenced {
 			a.Token = fenced.Token()
 		}
-		if isLossNotifier && a.Granted {
-			lost := losable.Lost()
+		if isNotifier && a.Granted {
+			lost := notifier.Lost()
 			go func() { // ends with the process
 				<-lost
 				parent.Say(answer{Lost: true})
@@ -270,14 +270,14 @@ func (w *worker) asOffered(first answer) lock.Lock {
 	case first.LossNotifier && first.Fenced:
 		return struct {
 			*worker
-			losableWorker
+			notifyingWorker
 			fencedWorker
-		}{w, losableWorker{w}, fencedWorker{w}}
+		}{w, notifyingWorker{w}, fencedWorker{w}}
 	case first.LossNotifier:
 		return struct {
 			*worker
-			losableWorker
-		}{w, losableWorker{w}}
+			notifyingWorker
+		}{w, notifyingWorker{w}}
 	case first.Fenced:
 		return struct {
 			*worker
@@ -287,9 +287,9 @@ func (w *worker) asOffered(first answer) lock.Lock {
 	return w
 }
 
-type losableWorker struct{ of *worker }
+type notifyingWorker struct{ of *worker }
 
-func (l losableWorker) Lost() <-chan struct{} { return l.of.lost }
+func (l notifyingWorker) Lost() <-chan struct{} { return l.of.lost }
 
 type fencedWorker struct{ of *worker }
 

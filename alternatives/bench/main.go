@@ -56,7 +56,7 @@ func program() command.Command {
 			"ms, as in its example:\nits default is not to wait. mysql/record " +
 			"and mysql/lease always wait for as long.",
 		Locks: append(all, stores...),
-		More: command.More{Flag: "programs", Locks: sales(),
+		More: command.More{Flag: "programs", Locks: workloads(),
 			Usage: "also measures locks of other languages, in programs of their own; " +
 				"the\nlanguage is part of such a row"},
 	}

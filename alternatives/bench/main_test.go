@@ -10,15 +10,15 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark/command"
 )
 
-// told runs the program and returns what it says.
-func told(t *testing.T, args ...string) (status int, out, complaint string) {
+// run runs the program and returns what it says.
+func run(t *testing.T, args ...string) (status int, out, complaint string) {
 	var stdout, stderr bytes.Buffer
 	status = program().Run(t.Context(), args, &stdout, &stderr)
 	return status, stdout.String(), stderr.String()
 }
 
 func TestOneTableHasRungsAndLibraries(t *testing.T) {
-	status, out, _ := told(t, "-clients", "3")
+	status, out, _ := run(t, "-clients", "3")
 	assert.Equal(t, command.OK, status)
 	for _, row := range []string{"\nserial-limit", "\nreentrant/fenced",
 		"\nredsync ", "\nredsync-5 ", "\nredislock ", "\nlua-decrement"} {
@@ -49,7 +49,7 @@ func TestBadArgumentsAreRefusedWithOneLine(t *testing.T) {
 		{"-nonsense"},
 		{"more"},
 	} {
-		status, out, complaint := told(t, args...)
+		status, out, complaint := run(t, args...)
 		assert.Equal(t, command.Usage, status, args)
 		assert.Empty(t, out, args)
 		assert.Regexp(t, `^bench: [^\n]+\(-help lists the flags\)\n$`, complaint)
@@ -57,7 +57,7 @@ func TestBadArgumentsAreRefusedWithOneLine(t *testing.T) {
 }
 
 func TestAnUnreachableServerIsNamed(t *testing.T) {
-	status, _, complaint := told(t, "-redis", "127.0.0.1:1", "-rungs", "gold")
+	status, _, complaint := run(t, "-redis", "127.0.0.1:1", "-rungs", "gold")
 	assert.Equal(t, command.Failed, status)
 	assert.Regexp(t, `^bench: [^\n]*127\.0\.0\.1:1[^\n]+\n$`, complaint)
 }
@@ -66,10 +66,10 @@ func TestAProgramThatIsNotInstalledSaysHowToInstallIt(t *testing.T) {
 	p := programs.Program{Dir: "redis-py", Makes: "nothing", Install: "make it"}
 	assert.EqualError(t, installed("../programs", p),
 		"it is not installed: (cd programs/redis-py && make it)")
-	p.Makes = "sale.py"
+	p.Makes = "workload.py"
 	assert.NoError(t, installed("../programs", p))
-	for _, row := range sales() {
+	for _, row := range workloads() {
 		assert.NotNil(t, row.Missing, row.Name)
 	}
-	assert.Len(t, sales(), 4)
+	assert.Len(t, workloads(), 4)
 }

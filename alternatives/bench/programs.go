@@ -17,20 +17,20 @@ import (
 	protocol "github.com/lockladder/lockladder/scenarios/program"
 )
 
-// sales are the rows of the programs that sell.
-func sales() []benchmark.Subject {
+// workloads are the rows of the programs that sell.
+func workloads() []benchmark.Subject {
 	_, here, _, _ := runtime.Caller(0)
 	folder := filepath.Join(filepath.Dir(here), "..", "programs")
 	var rows []benchmark.Subject
 	for _, p := range programs.Programs {
-		if p.Sale == nil {
+		if p.Workload == nil {
 			continue
 		}
 		rows = append(rows, benchmark.Subject{Name: p.Name, Kind: benchmark.Alternative,
 			Nodes: p.Nodes, OnlyReal: true, MostSections: protocol.MostSections,
 			Missing: func() error { return installed(folder, p) },
-			Sell: func(ctx context.Context, sale benchmark.Sale) (benchmark.Part, error) {
-				return sell(ctx, p.SaleIn(folder), sale)
+			Sell: func(ctx context.Context, a benchmark.Assignment) (benchmark.Part, error) {
+				return sell(ctx, p.WorkloadIn(folder), a)
 			}})
 	}
 	return rows
@@ -45,18 +45,18 @@ func installed(folder string, p programs.Program) error {
 }
 
 // sell has a program sell the stock.
-func sell(ctx context.Context, args []string, s benchmark.Sale) (part benchmark.Part,
+func sell(ctx context.Context, args []string, a benchmark.Assignment) (part benchmark.Part,
 	err error) {
-	env := lock.Env{Key: s.Lock, TTL: s.TTL}
-	for _, address := range s.Addresses {
-		rdb := redis.NewClient(&redis.Options{Addr: address, Password: s.Password})
+	env := lock.Env{Key: a.Lock, TTL: a.TTL}
+	for _, address := range a.Addresses {
+		rdb := redis.NewClient(&redis.Options{Addr: address, Password: a.Password})
 		defer func() { err = errors.Join(err, rdb.Close()) }() // it was never dialed
 		env.Nodes = append(env.Nodes, rdb)
 	}
 	p := protocol.New(args...)
 	defer p.Close()
-	sold, err := p.Sell(ctx, env, protocol.Sale{Stock: s.Stock, Owners: s.Clients,
-		Turns: s.Turns, Poll: s.Poll})
+	sold, err := p.Sell(ctx, env, protocol.Workload{Stock: a.Stock, Owners: a.Clients,
+		Turns: a.Turns, Poll: a.Poll})
 	if err != nil {
 		return part, err
 	}

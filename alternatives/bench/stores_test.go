@@ -41,7 +41,7 @@ func TestEveryStoresRowIsMeasured(t *testing.T) {
 		names = append(names, store.Name)
 	}
 	file := filepath.Join(t.TempDir(), "bench.json")
-	status, out, complaint := told(t, "-redis", "auto", "-clients", "3",
+	status, out, complaint := run(t, "-redis", "auto", "-clients", "3",
 		"-rounds", "1", "-json", file, "-rungs", strings.Join(names, ","))
 	require.Equal(t, command.OK, status, complaint)
 	assert.NotContains(t, out, "Not measured")
@@ -96,7 +96,7 @@ func TestAStoreThatIsNotInstalledIsLeftOutAndNamed(t *testing.T) {
 		"zookeeper/basic": "java is not installed",
 		"etcd":            "etcd is not installed",
 	}
-	status, out, complaint := told(t, args...)
+	status, out, complaint := run(t, args...)
 	require.Equal(t, command.OK, status, complaint)
 	assert.Contains(t, out, "\nlua-decrement")
 	assert.Contains(t, out, "Not measured: mysql/record, mysql/lease,"+
@@ -105,12 +105,12 @@ func TestAStoreThatIsNotInstalledIsLeftOutAndNamed(t *testing.T) {
 		"Not measured: zookeeper/basic, zookeeper/sequential (java is not"+
 		" installed).\nNot measured: etcd (etcd is not installed).\n")
 	for name, why := range missing {
-		status, _, complaint := told(t, append(args, "-rungs", name)...)
+		status, _, complaint := run(t, append(args, "-rungs", name)...)
 		assert.Equal(t, command.Failed, status)
 		assert.Equal(t, "bench: -rungs: "+name+": "+why+"\n", complaint)
 	}
 	t.Setenv("LOCKLADDER_STORES", "1")
-	status, _, complaint = told(t, args...)
+	status, _, complaint = run(t, args...)
 	assert.Equal(t, command.Failed, status)
 	assert.Equal(t, "bench: LOCKLADDER_STORES asks for stores:"+
 		" mariadb-install-db is not installed\n", complaint)

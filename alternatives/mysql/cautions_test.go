@@ -173,7 +173,7 @@ func TestOptimisticSellsWhatThereIs(t *testing.T) {
 
 // Two clients read; the one that writes last must see that the other has
 // written. A version always tells it. A time tells it only when the clock has
-// moved on in between: of two sales within one second, one is lost.
+// moved on in between: of two updates within one second, one is lost.
 func TestATimestampMissesWhatHappensWithinIt(t *testing.T) {
 	db := open(t, start(t))
 	ctx := context.Background()

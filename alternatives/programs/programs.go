@@ -29,9 +29,9 @@ type Program struct {
 	// Command starts the program, in this package's folder.
 	Command []string
 
-	// Sale starts the program that sells a stock behind the lock, for the benchmark;
+	// Workload starts the program that sells a stock behind the lock, for the benchmark;
 	// nil where there is none.
-	Sale []string
+	Workload []string
 
 	Nodes int    // independent servers
 	Flaws string // the file in its folder
@@ -41,11 +41,11 @@ type Program struct {
 	Page string
 }
 
-// SaleIn is Sale in another working directory, from which folder leads to this
+// WorkloadIn is Workload in another working directory, from which folder leads to this
 // package's.
-func (p Program) SaleIn(folder string) []string {
+func (p Program) WorkloadIn(folder string) []string {
 	var args []string
-	for _, arg := range p.Sale {
+	for _, arg := range p.Workload {
 		if strings.HasPrefix(arg, p.Dir+"/") {
 			var paths []string
 			for path := range strings.SplitSeq(arg, ":") { // a class path has several
@@ -73,12 +73,12 @@ func redissons(name, kind string, nodes int, flaws, idea string) Program {
 	p := Program{Name: name, Library: "Redisson 4.7.0",
 		Address: atGitHub + "redisson/redisson", Dir: "redisson",
 		Install: "mvn -q package dependency:copy-dependencies",
-		Makes:   "target/classes/Sale.class",
+		Makes:   "target/classes/Workload.class",
 		Command: []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp",
 			classes, "Program", kind},
 		Nodes: nodes, Flaws: flaws, Idea: idea, Page: "redisson.md"}
 	if nodes == 1 && kind != "readwrite" {
-		p.Sale = []string{"java", "-cp", classes, "Sale", kind}
+		p.Workload = []string{"java", "-cp", classes, "Workload", kind}
 	}
 	return p
 }
@@ -97,8 +97,8 @@ var Programs = []Program{
 		Dir: "redis-py", Install: venv,
 		Makes:   ".venv/bin/python",
 		Command: []string{"redis-py/.venv/bin/python", "redis-py/mylock.py"}, Nodes: 1,
-		Sale:  []string{"redis-py/.venv/bin/python", "redis-py/sale.py"},
-		Flaws: "flaws.txt", Idea: "`Lock`: a token, and scripts that compare it",
+		Workload: []string{"redis-py/.venv/bin/python", "redis-py/workload.py"},
+		Flaws:    "flaws.txt", Idea: "`Lock`: a token, and scripts that compare it",
 		Page: librariesPage},
 	{Name: "pottery", Library: "pottery 3.0.1",
 		Address: atGitHub + "brainix/pottery", Dir: "pottery", Install: venv,
@@ -115,8 +115,8 @@ var Programs = []Program{
 		Address: atGitHub + "swarthy/redis-semaphore", Dir: "node", Install: npm,
 		Makes:   "node_modules/redis-semaphore/package.json",
 		Command: []string{"node", "node/redis-semaphore.js"}, Nodes: 1,
-		Sale:  []string{"node", "node/sale.js"},
-		Flaws: "flaws-redis-semaphore.txt", Idea: "`Mutex`: a token, renewed",
+		Workload: []string{"node", "node/workload.js"},
+		Flaws:    "flaws-redis-semaphore.txt", Idea: "`Mutex`: a token, renewed",
 		Page: librariesPage},
 	{Name: "rslock", Library: "rslock 0.10.0",
 		Address: atGitHub + "hexcowboy/redlock-async-rs", Dir: "rslock",

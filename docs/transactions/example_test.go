@@ -7,7 +7,7 @@ import (
 )
 
 // onMiniredis tells a transcript to a server within this process.
-func onMiniredis(tell func(*Session)) {
+func onMiniredis(script func(*Session)) {
 	server := miniredis.NewMiniRedis()
 	if err := server.Start(); err != nil {
 		panic(err)
@@ -16,7 +16,7 @@ func onMiniredis(tell func(*Session)) {
 	s := NewSession(server.Addr(), os.Stdout)
 	s.wait = server.FastForward
 	defer s.Close()
-	tell(s)
+	script(s)
 }
 
 func ExampleQueued() {

@@ -16,8 +16,8 @@ import (
 )
 
 var transcripts = []struct {
-	name string
-	tell func(*Session)
+	name   string
+	script func(*Session)
 
 	// differs names a file in testdata with what Redis answers, where it is not
 	// what miniredis answers.
@@ -50,13 +50,13 @@ func TestRedisAnswersAsThePageSays(t *testing.T) {
 			}
 			require.NoError(t, err)
 			defer real.Stop()
-			want := recorded(t, c.tell, func(out io.Writer) *Session {
+			want := recorded(t, c.script, func(out io.Writer) *Session {
 				server := miniredis.RunT(t)
 				s := NewSession(server.Addr(), out)
 				s.wait = server.FastForward
 				return s
 			})
-			got := recorded(t, c.tell, func(out io.Writer) *Session {
+			got := recorded(t, c.script, func(out io.Writer) *Session {
 				return &Session{rdb: real.Client(), out: out} // with the password
 			})
 			if c.differs == "" {
@@ -71,11 +71,11 @@ func TestRedisAnswersAsThePageSays(t *testing.T) {
 	}
 }
 
-func recorded(t *testing.T, tell func(*Session),
+func recorded(t *testing.T, script func(*Session),
 	on func(io.Writer) *Session) string {
 	var b bytes.Buffer
 	s := on(&b)
 	defer func() { require.NoError(t, s.Close()) }()
-	tell(s)
+	script(s)
 	return b.String()
 }

@@ -52,9 +52,9 @@ type Subject struct {
 
 	// Sell lets the clients live in a program of its own, which sells the stock by
 	// itself; it replaces Build. What it sends is not counted.
-	Sell func(ctx context.Context, sale Sale) (Part, error)
+	Sell func(ctx context.Context, a Assignment) (Part, error)
 
-	// MostSections is how many sections such a sale may have.
+	// MostSections is how many sections an assignment may have.
 	MostSections int
 
 	// OwnServer says that Share or Open starts a server for the row. Clients of
@@ -75,8 +75,8 @@ type Subject struct {
 	Poll time.Duration
 }
 
-// Sale is what a program sells by itself.
-type Sale struct {
+// Assignment is what a program sells by itself.
+type Assignment struct {
 	Addresses      []string // host:port of the servers; the first has the stock
 	Password       string   // theirs
 	Lock, Stock    string   // keys

@@ -36,14 +36,14 @@ type person struct {
 }
 
 // stageFor runs a scenario in a world of its own and returns the timeline.
-func stageFor(t *testing.T, tell func(s *stage)) (timeline string) {
+func stageFor(t *testing.T, script func(s *stage)) (timeline string) {
 	t.Helper()
 	config := lab.Config{Nodes: 1, Key: key, TTL: 10 * time.Second}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		s := &stage{World: w, t: t}
 		s.a, s.b = s.person("A"), s.person("B")
 		w.Record()
-		tell(s)
+		script(s)
 		w.Play()
 		assert.Empty(t, w.Failures())
 		timeline = lines(w)
@@ -89,9 +89,9 @@ const second = time.Second
 
 func TestWhatTheNetworkCanDo(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		tell func(s *stage)
-		want string
+		name   string
+		script func(s *stage)
+		want   string
 	}{
 		{"nothing: a command takes no time",
 			func(s *stage) {
@@ -367,7 +367,7 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, strings.TrimPrefix(c.want, "\n"), stageFor(t, c.tell))
+			assert.Equal(t, strings.TrimPrefix(c.want, "\n"), stageFor(t, c.script))
 		})
 	}
 }

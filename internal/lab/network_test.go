@@ -16,7 +16,7 @@ import (
 const milli = time.Millisecond
 
 // far is stageFor with servers that are ten milliseconds away.
-func far(t *testing.T, tell func(s *stage)) {
+func far(t *testing.T, script func(s *stage)) {
 	t.Helper()
 	config := lab.Config{Nodes: 1, Key: key, TTL: 10 * second,
 		Latency: 10 * milli}
@@ -24,7 +24,7 @@ func far(t *testing.T, tell func(s *stage)) {
 		s := &stage{World: w, t: t}
 		s.a, s.b = s.person("A"), s.person("B")
 		w.Record()
-		tell(s)
+		script(s)
 		w.Play()
 		assert.Empty(t, w.Failures())
 	}))

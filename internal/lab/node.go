@@ -160,13 +160,13 @@ func (n *Node) LeaseLeft() time.Duration {
 	s := n.Observe(w.log.Keys[0])
 	if end := w.LeaseEnd; end != nil && s.Exists {
 		if at, ok := end(s.Value); ok {
-			return w.log.Told(time.Until(at))
+			return w.log.Unscaled(time.Until(at))
 		}
 	}
 	if s.Ends.IsZero() {
 		return 0
 	}
-	return w.log.Told(time.Until(s.Ends))
+	return w.log.Unscaled(time.Until(s.Ends))
 }
 
 // LeasedAt is when a client's command last changed the lock's first key or its

@@ -18,10 +18,10 @@ import (
 // answer.
 
 // onNodes runs a scenario of a lock with several nodes, whose scripts they know.
-func onNodes(t *testing.T, tell func(p *promise), options ...lock.Option) {
+func onNodes(t *testing.T, script func(p *promise), options ...lock.Option) {
 	promised(t, named("redlock"), func(p *promise) {
 		ready(p.a)
-		tell(p)
+		script(p)
 	}, options...)
 }
 

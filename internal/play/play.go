@@ -39,7 +39,7 @@ type Run struct {
 	Scenario  string   `json:"scenario"`
 	Invariant string   `json:"invariant"`
 	Verdict   string   `json:"verdict"`
-	Summary   string   `json:"story"`            // what happens, in one or two sentences
+	Summary   string   `json:"summary"`          // what happens, in one or two sentences
 	Event     string   `json:"event"`            // what broke the invariant
 	Broken    int      `json:"broken"`           // the entry that broke it; -1: none
 	Beside    []string `json:"beside,omitempty"` // locks whose run is worth a comparison

@@ -69,7 +69,7 @@ func TestAFarProcessThatDiesCostsOneTurn(t *testing.T) {
 		40 * milli: ttl / 20, 400 * milli: 2 * second, second: ttl / 3,
 	} {
 		t.Run(trip.String(), func(t *testing.T) {
-			tell(t, "A B C", func(s *owners.Scenario) {
+			play(t, "A B C", func(s *owners.Scenario) {
 				s.Owner("A1").Section(8 * second)
 				s.Owner("B2").Locks().Far = trip / 2
 				s.Process("B").CrashesAt(7 * second) // it has asked twice

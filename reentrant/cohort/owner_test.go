@@ -16,7 +16,7 @@ import (
 )
 
 func TestEveryHolderHasAFencingTokenOfItsOwn(t *testing.T) {
-	tell(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *owners.Scenario) {
 		for _, name := range []string{"A1", "A2", "A3", "B1", "B2", "B3"} {
 			s.Owner(name).Sections(10, 10*milli)
 		}
@@ -28,7 +28,7 @@ func TestEveryHolderHasAFencingTokenOfItsOwn(t *testing.T) {
 }
 
 func TestUnlockOfALockThatWasPassedOnReleasesNothing(t *testing.T) {
-	tell(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *owners.Scenario) {
 		s.Owner("A1").Locks().At(second).Unlocks().
 			At(1500 * milli).Unlocks(lock.ErrNotHeld)
 		s.Owner("A2").Section(second)
@@ -38,7 +38,7 @@ func TestUnlockOfALockThatWasPassedOnReleasesNothing(t *testing.T) {
 }
 
 func TestAWaiterThatGivesUpLeavesNothingBehind(t *testing.T) {
-	tell(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *owners.Scenario) {
 		s.Owner("A1").Section(3 * second)
 		for i, name := range []string{"B1", "B2", "B3"} {
 			patience := time.Duration(i+1) * 500 * milli
@@ -55,7 +55,7 @@ func TestAWaiterThatGivesUpLeavesNothingBehind(t *testing.T) {
 // up at that moment. Which of the two comes first differs from run to run.
 func TestALeaseThatNobodyTakesOverIsReleased(t *testing.T) {
 	for range 50 {
-		tell(t, "A B", func(s *owners.Scenario) {
+		play(t, "A B", func(s *owners.Scenario) {
 			ctx, cancel := context.WithCancel(s.Context())
 			a1 := s.Owner("A1", lock.FixedLease()).Locks().At(5 * second)
 			a1.Does(func() {
@@ -74,7 +74,7 @@ func TestALeaseThatNobodyTakesOverIsReleased(t *testing.T) {
 }
 
 func TestAFixedLeaseIsNotShared(t *testing.T) {
-	tell(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *owners.Scenario) {
 		for _, name := range []string{"A1", "A2", "A3"} {
 			s.Owner(name, lock.FixedLease()).Locks().Does(func() {
 				assert.Equal(t, ttl, s.Node(0).LeaseLeft(), name)
@@ -85,7 +85,7 @@ func TestAFixedLeaseIsNotShared(t *testing.T) {
 }
 
 func TestAnOwnerHasTwoThirdsOfALeaseWhenItIsLetIn(t *testing.T) {
-	tell(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *owners.Scenario) {
 		for _, name := range []string{"A1", "A2", "A3", "A4", "A5"} {
 			works := 1100 * milli
 			if name == "A5" {
@@ -110,7 +110,7 @@ func TestAnOwnerHasTwoThirdsOfALeaseWhenItIsLetIn(t *testing.T) {
 // A1's connection breaks when it has been granted the lock. A2 finds the grant,
 // and not A1, which was told nothing.
 func TestTheNextOwnerFindsAGrantThatWasNotAnswered(t *testing.T) {
-	tell(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *owners.Scenario) {
 		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{Deliver: 100 * milli,
 			LoseReply: true}).Tries(false, owners.ErrUnknown).
 			At(2 * second).Unlocks(lock.ErrNotHeld).
@@ -122,7 +122,7 @@ func TestTheNextOwnerFindsAGrantThatWasNotAnswered(t *testing.T) {
 
 // Alone, an owner that was not answered finds itself.
 func TestAnOwnerFindsItsOwnGrant(t *testing.T) {
-	tell(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *owners.Scenario) {
 		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
 			LocksWithin(second, owners.ErrUnknown).
 			Section(second).SinceAtMost(second)
@@ -133,7 +133,7 @@ func TestAnOwnerFindsItsOwnGrant(t *testing.T) {
 // A2's second question is not answered, and its Lock returns. Its next Lock finds
 // the place in the queue, before C.
 func TestAnOwnerFindsItsPlaceInTheQueue(t *testing.T) {
-	tell(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *owners.Scenario) {
 		s.Owner("B1").Section(3 * second)
 		s.Owner("A2"). // it asks, subscribes, and asks again
 				Fails(lab.Acquire, 3, lab.Fault{LoseReply: true}).
@@ -147,7 +147,7 @@ func TestAnOwnerFindsItsPlaceInTheQueue(t *testing.T) {
 // A1 was granted the lock and not answered. A2, which comes first now, knows
 // nothing of that. When it gives up, A1 gives its own grant up for another one.
 func TestAnOwnerGivesUpAGrantThatWasNotAnswered(t *testing.T) {
-	tell(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *owners.Scenario) {
 		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
 			Tries(false, owners.ErrUnknown).
 			At(500 * milli).Section(second).SinceAtMost(1200 * milli)
@@ -158,7 +158,7 @@ func TestAnOwnerGivesUpAGrantThatWasNotAnswered(t *testing.T) {
 
 // The queue outlives the leases of those that wait in it.
 func TestAShortLeaseWaitsForALongOne(t *testing.T) {
-	tell(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *owners.Scenario) {
 		s.Owner("A1").Section(8 * second)
 		b := s.Owner("B2")
 		env := b.Env(owners.Key)
@@ -171,7 +171,7 @@ func TestAShortLeaseWaitsForALongOne(t *testing.T) {
 }
 
 func TestAnOwnerEntersAgainWhileOthersWait(t *testing.T) {
-	tell(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *owners.Scenario) {
 		a1 := s.Owner("A1").Locks()
 		a1.Locks().Does(func() { assert.Equal(t, s.Tokens[0], a1.Token()) }).
 			Works(second).Unlocks().Works(second).Unlocks()

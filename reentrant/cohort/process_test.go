@@ -26,9 +26,9 @@ func fenced(env lock.Env) (lock.Lock, error) {
 	return cohort.NewFenced(env.Nodes[0], env.Key, env.TTL, env.Options...)
 }
 
-// tell runs a scenario of processes that have locked before, and then looks for
+// play runs a scenario of processes that have locked before, and then looks for
 // what it may have left behind.
-func tell(t *testing.T, processes string, script func(s *owners.Scenario)) {
+func play(t *testing.T, processes string, script func(s *owners.Scenario)) {
 	t.Helper()
 	owners.Run(t, owners.Config{Build: fenced,
 		Processes: strings.Fields(processes)}, script)

@@ -14,7 +14,7 @@ import (
 )
 
 func TestAProcessHandsTheLockOverInTheOrderOfComing(t *testing.T) {
-	tell(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *owners.Scenario) {
 		for _, name := range []string{"A1", "A2", "A3", "A4", "A5"} {
 			s.Owner(name).Section(100 * milli)
 		}
@@ -25,7 +25,7 @@ func TestAProcessHandsTheLockOverInTheOrderOfComing(t *testing.T) {
 }
 
 func TestAnotherProcessWaitsForSeventeenSectionsAtMost(t *testing.T) {
-	tell(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *owners.Scenario) {
 		for n := range 5 {
 			s.Owner(fmt.Sprint("A", n+1)).Sections(20, 10*milli)
 		}
@@ -45,7 +45,7 @@ func TestAnotherProcessWaitsForSeventeenSectionsAtMost(t *testing.T) {
 }
 
 func TestAnotherProcessWaitsForAThirdOfALeaseAndASection(t *testing.T) {
-	tell(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *owners.Scenario) {
 		for n := range 3 {
 			s.Owner(fmt.Sprint("A", n+1)).Sections(5, 2*second)
 		}
@@ -59,7 +59,7 @@ func TestAnotherProcessWaitsForAThirdOfALeaseAndASection(t *testing.T) {
 // The 60 sections of a process are 4 leases. Nobody polls: each process asks
 // when it is its turn.
 func TestProcessesHaveTheLockInTurn(t *testing.T) {
-	tell(t, "A B C D", func(s *owners.Scenario) {
+	play(t, "A B C D", func(s *owners.Scenario) {
 		for _, process := range []string{"A", "B", "C", "D"} {
 			for n := range 3 {
 				s.Owner(fmt.Sprint(process, n+1)).Sections(20, 10*milli)
@@ -88,7 +88,7 @@ func TestProcessesHaveTheLockInTurn(t *testing.T) {
 }
 
 func TestAProcessDiesInTheMiddleOfACohort(t *testing.T) {
-	tell(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *owners.Scenario) {
 		for n := range 5 {
 			s.Owner(fmt.Sprint("A", n+1)).Sections(9, 100*milli)
 		}
@@ -107,7 +107,7 @@ func TestAProcessThatDiesInTheQueueCostsOneTurn(t *testing.T) {
 		"others come in its turn":    3100 * milli,
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, "A B C", func(s *owners.Scenario) {
+			play(t, "A B C", func(s *owners.Scenario) {
 				s.Owner("A1").Section(3 * second)
 				s.Owner("B2").At(second).Section(second)
 				s.Process("B").CrashesAt(2 * second)
@@ -120,7 +120,7 @@ func TestAProcessThatDiesInTheQueueCostsOneTurn(t *testing.T) {
 }
 
 func TestTryLockDoesNotQueue(t *testing.T) {
-	tell(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *owners.Scenario) {
 		s.Owner("A1").Section(3 * second)
 		s.Owner("B2").At(second).Tries(false)
 		s.Owner("C3").At(2 * second).Section(second).Since(3*second + milli)
@@ -130,7 +130,7 @@ func TestTryLockDoesNotQueue(t *testing.T) {
 
 // B's network is slow when its turn comes. Nobody overtakes it.
 func TestNobodyOvertakesTheOwnerThatHasTheTurn(t *testing.T) {
-	tell(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *owners.Scenario) {
 		s.Process("B").Hold(2900*milli, 3200*milli, nil)
 		s.Owner("A1").Section(3 * second)
 		s.Owner("B2").At(second).Section(second).Since(3200 * milli)
@@ -145,7 +145,7 @@ func mutes(s *owners.Scenario, at time.Duration, mute bool) {
 
 // B does not hear that it has the turn, and gives up. C gets the turn from it.
 func TestAWaiterThatGivesUpPassesItsTurnOn(t *testing.T) {
-	tell(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *owners.Scenario) {
 		mutes(s, 2500*milli, true)
 		mutes(s, 3100*milli, false)
 		s.Owner("A1").Section(3 * second)
@@ -158,7 +158,7 @@ func TestAWaiterThatGivesUpPassesItsTurnOn(t *testing.T) {
 // B1 waits at the server. When it gives up it leaves its place to another owner of
 // B, which gives up in the same moment and sends nothing more.
 func TestAProcessWhoseOwnersGiveUpTogetherLeavesTheQueue(t *testing.T) {
-	tell(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *owners.Scenario) {
 		s.Owner("A1").Section(3 * second)
 		for n := range 9 {
 			late := time.Duration(n) * milli
@@ -170,7 +170,7 @@ func TestAProcessWhoseOwnersGiveUpTogetherLeavesTheQueue(t *testing.T) {
 }
 
 func TestAWaiterThatGivesUpLeavesNoTurnBehind(t *testing.T) {
-	tell(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *owners.Scenario) {
 		mutes(s, 2500*milli, true)
 		s.Owner("A1").Section(3 * second)
 		s.Owner("B2").At(second).GivesUp(2200 * milli)
@@ -188,7 +188,7 @@ func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
 		"A dies":    func(a *owners.Owner) { a.Locks() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, "A B", func(s *owners.Scenario) {
+			play(t, "A B", func(s *owners.Scenario) {
 				ends(s.Owner("A1"))
 				s.Process("A").CrashesAt(20 * milli)
 				var began, ended time.Duration
@@ -205,7 +205,7 @@ func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
 }
 
 func TestAMessageThatIsLostCostsOneTurn(t *testing.T) {
-	tell(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *owners.Scenario) {
 		mutes(s, 0, true)
 		s.Owner("A1").Sections(20, 10*milli)
 		s.Owner("A2").Sections(20, 10*milli)
@@ -218,7 +218,7 @@ func TestAMessageThatIsLostCostsOneTurn(t *testing.T) {
 // B's turn is told before its subscription stands. It asks once more when that is
 // confirmed.
 func TestATurnThatWasToldTooEarlyIsNotMissed(t *testing.T) {
-	tell(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *owners.Scenario) {
 		s.Owner("A1").Section(second)
 		s.Owner("B2").At(500*milli).
 			Fails(lab.Acquire, 2, lab.Fault{Deliver: 2 * second}). // SUBSCRIBE
@@ -228,7 +228,7 @@ func TestATurnThatWasToldTooEarlyIsNotMissed(t *testing.T) {
 }
 
 func TestTryLockDoesNotOvertake(t *testing.T) {
-	tell(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *owners.Scenario) {
 		s.Owner("B1").Section(2 * second)
 		s.Owner("A2").Section(2 * second)
 		s.Owner("A3").At(second).Tries(false).At(3 * second).Tries(false).

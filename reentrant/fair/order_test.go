@@ -39,8 +39,8 @@ type process struct {
 	env      lock.Env
 }
 
-// tell tells a scenario.
-func tell(t *testing.T, script func(s *scenario)) {
+// play runs a scenario.
+func play(t *testing.T, script func(s *scenario)) {
 	t.Helper()
 	config := lab.Config{Nodes: 1, Key: "stock", TTL: ttl, Latency: milli / 10}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
@@ -136,7 +136,7 @@ func (p *process) questions() (n int) {
 }
 
 func TestWaitersAreServedInTheOrderOfArrival(t *testing.T) {
-	tell(t, func(s *scenario) {
+	play(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		var want []string
 		for n := range 30 {
@@ -151,7 +151,7 @@ func TestWaitersAreServedInTheOrderOfArrival(t *testing.T) {
 
 // All wait for longer than a lease, and ask again meanwhile.
 func TestAPlaceIsKeptWhileItsOwnerAsks(t *testing.T) {
-	tell(t, func(s *scenario) {
+	play(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		all[0].works("first", 0, 4*ttl)
 		var want []string
@@ -172,7 +172,7 @@ func TestAPlaceIsKeptWhileItsOwnerAsks(t *testing.T) {
 // One asks and is refused, the second asks for all others, and one asks again
 // when the subscription stands. Nobody asks before it has the turn.
 func TestAThousandThatComeAtOnceAreAskedForTogether(t *testing.T) {
-	tell(t, func(s *scenario) {
+	play(t, func(s *scenario) {
 		all := s.begin("A", "B")
 		a, b := all[0], all[1]
 		a.works("first", 0, second)
@@ -190,7 +190,7 @@ func TestAThousandThatComeAtOnceAreAskedForTogether(t *testing.T) {
 }
 
 func TestADeadWaiterCostsOneTurn(t *testing.T) {
-	tell(t, func(s *scenario) {
+	play(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		a.works("A", 0, 3*second)
@@ -205,7 +205,7 @@ func TestADeadWaiterCostsOneTurn(t *testing.T) {
 
 // A thousand turns would be fifty leases.
 func TestADeadProcessCostsTwoLeases(t *testing.T) {
-	tell(t, func(s *scenario) {
+	play(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		a.works("A", 0, 3*second)
@@ -221,7 +221,7 @@ func TestADeadProcessCostsTwoLeases(t *testing.T) {
 }
 
 func TestAWaiterThatGivesUpLeavesTheQueue(t *testing.T) {
-	tell(t, func(s *scenario) {
+	play(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		a.works("A", 0, 3*second)
@@ -234,7 +234,7 @@ func TestAWaiterThatGivesUpLeavesTheQueue(t *testing.T) {
 
 // B does not hear that it has the turn, and gives up. C gets the turn from it.
 func TestAWaiterThatGivesUpPassesItsTurnOn(t *testing.T) {
-	tell(t, func(s *scenario) {
+	play(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		s.mutes(2500*milli, true)
@@ -250,7 +250,7 @@ func TestAWaiterThatGivesUpPassesItsTurnOn(t *testing.T) {
 // B's network is slow when its turn comes. Neither TryLock nor Lock overtakes
 // it.
 func TestNobodyOvertakesTheTurn(t *testing.T) {
-	tell(t, func(s *scenario) {
+	play(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		b.Hold(2900*milli, 3300*milli, nil)
@@ -270,7 +270,7 @@ func TestNobodyOvertakesTheTurn(t *testing.T) {
 
 // A's lease ends at 10 s. C asks first, and finds that B was there before it.
 func TestTheFirstIsServedFirstAfterALeaseHasEnded(t *testing.T) {
-	tell(t, func(s *scenario) {
+	play(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		a.works("A", 0, ttl)
@@ -285,7 +285,7 @@ func TestTheFirstIsServedFirstAfterALeaseHasEnded(t *testing.T) {
 }
 
 func TestAHolderEntersAgainWhoeverWaits(t *testing.T) {
-	tell(t, func(s *scenario) {
+	play(t, func(s *scenario) {
 		all := s.begin("A", "B")
 		a, b := all[0], all[1]
 		a.owner("A", 0, func(_ string, l *fair.Lock) {
@@ -305,7 +305,7 @@ func TestAHolderEntersAgainWhoeverWaits(t *testing.T) {
 // others at that moment to queue it up as well, nobody would come for that turn,
 // which takes half a second.
 func TestOwnersThatComeAgainAtOnceLoseNoTurn(t *testing.T) {
-	tell(t, func(s *scenario) {
+	play(t, func(s *scenario) {
 		a := s.begin("A")[0]
 		for n := range 5 {
 			a.owner(fmt.Sprint(n), time.Duration(n)*milli/3,
@@ -323,7 +323,7 @@ func TestOwnersThatComeAgainAtOnceLoseNoTurn(t *testing.T) {
 }
 
 func TestALostMessageCostsThePollOfTheFirst(t *testing.T) {
-	tell(t, func(s *scenario) {
+	play(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		s.mutes(2*second, true)

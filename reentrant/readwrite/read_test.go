@@ -24,19 +24,19 @@ const (
 )
 
 // world runs a test in virtual time with owners in processes of their own.
-func world(t *testing.T, tell func(w *lab.World, owner func(name string) *owner)) {
+func world(t *testing.T, script func(w *lab.World, owner func(name string) *owner)) {
 	t.Helper()
-	distant(t, 0, tell)
+	distant(t, 0, script)
 }
 
 // distant is world with messages that take so long.
 func distant(t *testing.T, latency time.Duration,
-	tell func(w *lab.World, owner func(name string) *owner)) {
+	script func(w *lab.World, owner func(name string) *owner)) {
 	t.Helper()
 	config := lab.Config{Nodes: 1, Key: "stock", TTL: ttl, Latency: latency}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		w.Record()
-		tell(w, func(name string) *owner {
+		script(w, func(name string) *owner {
 			c := w.Client(name)
 			return &owner{Client: c, env: c.Env("stock"), t: t, w: w, ttl: ttl}
 		})

@@ -197,7 +197,7 @@ func (c *checking) check(t *testing.T) int {
 	options := append(p.Options(), scenarios.OnServersOf(
 		serverstest.Limited(pool, c.atOnce)),
 		scenarios.Flaws(c.declared...), scenarios.Sometimes(c.chance...),
-		scenarios.Each(c.told))
+		scenarios.Each(c.hear))
 	if c.only != nil {
 		options = append(options, scenarios.Only(c.only...))
 	}
@@ -227,8 +227,8 @@ func (c *checking) unusable(err error) int {
 	return unusable
 }
 
-// told hears what a scenario has brought.
-func (c *checking) told(scenario string, results []scenarios.Result, err error) {
+// hear notes what a scenario has brought.
+func (c *checking) hear(scenario string, results []scenarios.Result, err error) {
 	c.results = append(c.results, results...)
 	if err != nil {
 		c.failed = append(c.failed, fmt.Sprintf("%s: %v", scenario, err))

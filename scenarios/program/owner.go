@@ -140,13 +140,13 @@ func (o *owner) Unlock(ctx context.Context) error { return o.give(ctx, Unlock) }
 
 // offering is the owner with the methods of what the program offers.
 func (o *owner) offering(p *Program) lock.Lock {
-	l, f, r := losable{o}, fenced{o}, reading{o}
+	l, f, r := notifier{o}, fenced{o}, reading{o}
 	type feature struct{ tells, fences, reads bool }
 	switch (feature{p.Offers(LossNotices), p.Offers(Fencing), p.Offers(ReadWrite)}) {
 	case feature{tells: true}:
 		return struct {
 			*owner
-			losable
+			notifier
 		}{o, l}
 	case feature{fences: true}:
 		return struct {
@@ -161,13 +161,13 @@ func (o *owner) offering(p *Program) lock.Lock {
 	case feature{tells: true, fences: true}:
 		return struct {
 			*owner
-			losable
+			notifier
 			fenced
 		}{o, l, f}
 	case feature{tells: true, reads: true}:
 		return struct {
 			*owner
-			losable
+			notifier
 			reading
 		}{o, l, r}
 	case feature{fences: true, reads: true}:
@@ -179,7 +179,7 @@ func (o *owner) offering(p *Program) lock.Lock {
 	case feature{tells: true, fences: true, reads: true}:
 		return struct {
 			*owner
-			losable
+			notifier
 			fenced
 			reading
 		}{o, l, f, r}
@@ -187,10 +187,10 @@ func (o *owner) offering(p *Program) lock.Lock {
 	return o
 }
 
-type losable struct{ of *owner }
+type notifier struct{ of *owner }
 
 // Lost is closed when the program says that the newest grant is lost.
-func (l losable) Lost() <-chan struct{} {
+func (l notifier) Lost() <-chan struct{} {
 	c := l.of.of
 	c.mu.Lock()
 	defer c.mu.Unlock()

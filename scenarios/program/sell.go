@@ -11,13 +11,13 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// MostSections is how many critical sections a sale may have: the answer is a line.
+// MostSections is how many critical sections a workload may have: the answer is a line.
 const MostSections = 2000
 
-// Sale is a stock that a program sells by itself, for a benchmark: many owners, and
+// Workload is a stock that a program sells by itself, for a benchmark: many owners, and
 // each of them takes the lock, reads the stock, takes one if there is any, and
 // releases.
-type Sale struct {
+type Workload struct {
 	Stock  string // its key, on the first node
 	Owners int    // they start at one instant
 	Turns  int    // of each owner
@@ -27,10 +27,10 @@ type Sale struct {
 // Sell has the program sell a stock behind its lock, in a process of its own that
 // ends then. It returns the answer sold. When ctx ends, the process is killed; the
 // lock may be held then. Errors wrap ErrMisbehaves, or say what the program has said.
-func (p *Program) Sell(ctx context.Context, env lock.Env, s Sale) (Answer, error) {
-	if s.Owners*s.Turns > MostSections {
+func (p *Program) Sell(ctx context.Context, env lock.Env, w Workload) (Answer, error) {
+	if w.Owners*w.Turns > MostSections {
 		return Answer{}, fmt.Errorf("%w: %d owners with %d turns are more than %d"+
-			" sections", lock.ErrInvalid, s.Owners, s.Turns, MostSections)
+			" sections", lock.ErrInvalid, w.Owners, w.Turns, MostSections)
 	}
 	env.Process = new(int) // like no other one
 	c, err := p.process(env)
@@ -45,8 +45,8 @@ func (p *Program) Sell(ctx context.Context, env lock.Env, s Sale) (Answer, error
 	}()
 	defer context.AfterFunc(ctx, c.kill)()
 	a, err := c.ask(context.WithoutCancel(ctx), Request{Type: Sell, Key: env.Key,
-		Lease: env.TTL.Milliseconds(), Poll: s.Poll.Milliseconds(), Stock: s.Stock,
-		Owners: s.Owners, Turns: s.Turns})
+		Lease: env.TTL.Milliseconds(), Poll: w.Poll.Milliseconds(), Stock: w.Stock,
+		Owners: w.Owners, Turns: w.Turns})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return Answer{}, ctx.Err()

@@ -16,7 +16,7 @@ func TestAProgramSellsAStockByItself(t *testing.T) {
 	t.Parallel()
 	env, server, p := found(t)
 	require.NoError(t, server.Set("toys", "15"))
-	sold, err := p.Sell(t.Context(), env, program.Sale{Stock: "toys", Owners: 10,
+	sold, err := p.Sell(t.Context(), env, program.Workload{Stock: "toys", Owners: 10,
 		Turns: 2, Poll: time.Millisecond})
 	require.NoError(t, err)
 	assert.Len(t, sold.Sections, 20)
@@ -32,11 +32,11 @@ func TestAProgramSellsAStockByItself(t *testing.T) {
 	assert.Equal(t, "0", left)
 }
 
-func TestASaleCountsTheTurnsThatFail(t *testing.T) {
+func TestAWorkloadCountsTheTurnsThatFail(t *testing.T) {
 	t.Parallel()
 	env, server, p := found(t)
 	require.NoError(t, server.Set("toys", "some"))
-	sold, err := p.Sell(t.Context(), env, program.Sale{Stock: "toys", Owners: 3,
+	sold, err := p.Sell(t.Context(), env, program.Workload{Stock: "toys", Owners: 3,
 		Turns: 2, Poll: time.Millisecond})
 	require.NoError(t, err)
 	assert.Equal(t, int64(6), sold.Failures)
@@ -44,22 +44,22 @@ func TestASaleCountsTheTurnsThatFail(t *testing.T) {
 	assert.Empty(t, sold.Sections)
 }
 
-func TestASaleEndsWithItsContext(t *testing.T) {
+func TestAWorkloadEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	env, server, p := found(t)
 	server.HSet("stock", "somebody else", "1")
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	_, err := p.Sell(ctx, env, program.Sale{Stock: "toys", Owners: 1, Turns: 1,
+	_, err := p.Sell(ctx, env, program.Workload{Stock: "toys", Owners: 1, Turns: 1,
 		Poll: time.Millisecond})
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.NoError(t, p.Err(), "the program has done nothing wrong")
 }
 
-func TestASaleThatIsTooLargeForALineIsRefused(t *testing.T) {
+func TestAWorkloadThatIsTooLargeForALineIsRefused(t *testing.T) {
 	t.Parallel()
 	env, _, p := found(t)
-	_, err := p.Sell(t.Context(), env, program.Sale{Owners: program.MostSections,
+	_, err := p.Sell(t.Context(), env, program.Workload{Owners: program.MostSections,
 		Turns: 2})
 	assert.ErrorIs(t, err, lock.ErrInvalid)
 }

@@ -134,8 +134,8 @@ func (s *server) serve(r Request) error {
 		s.mu.Unlock()
 		cancel()
 		s.answer(a) // whoever doesn't hear it has ended this process
-		if losable, ok := l.(lock.LossNotifier); ok && a.Type == Granted {
-			lost := losable.Lost()
+		if notifier, ok := l.(lock.LossNotifier); ok && a.Type == Granted {
+			lost := notifier.Lost()
 			go func() { // ends with the process
 				<-lost
 				s.answer(Answer{Type: Lost, Of: r.ID})

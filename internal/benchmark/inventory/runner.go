@@ -246,13 +246,13 @@ func (r *Runner) here(ctx context.Context, subject benchmark.Subject,
 // elsewhere lets a program sell the stock by itself.
 func (r *Runner) elsewhere(ctx context.Context, subject benchmark.Subject) (
 	benchmark.Part, error) {
-	sale := benchmark.Sale{Addresses: r.Servers.Addresses,
+	work := benchmark.Assignment{Addresses: r.Servers.Addresses,
 		Password: r.Servers.Password(), TTL: r.TTL, Clients: r.Clients,
 		Turns: max(r.Ops, 1), Poll: r.Pause(subject, r.Servers.Embedded())}
-	sale.Lock, sale.Stock = r.keys(subject)
+	work.Lock, work.Stock = r.keys(subject)
 	within, cancel := context.WithTimeout(ctx, r.limit()+r.Grace)
 	defer cancel()
-	part, err := subject.Sell(within, sale)
+	part, err := subject.Sell(within, work)
 	if err != nil && within.Err() != nil && ctx.Err() == nil { // nobody knows more
 		return benchmark.Part{Absent: r.Clients, Took: r.limit()}, nil
 	}

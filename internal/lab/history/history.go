@@ -24,7 +24,7 @@ type Clock struct {
 func (c *Clock) Now() time.Duration { return c.Of(time.Now()) }
 
 // Of is the scenario's time at a moment.
-func (c *Clock) Of(t time.Time) time.Duration { return c.Told(t.Sub(c.Start)) }
+func (c *Clock) Of(t time.Time) time.Duration { return c.Unscaled(t.Sub(c.Start)) }
 
 // Moment is when a time of the scenario is.
 func (c *Clock) Moment(d time.Duration) time.Time {
@@ -39,8 +39,8 @@ func (c *Clock) Lasts(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * c.Scale)
 }
 
-// Told is a duration as the scenario has it.
-func (c *Clock) Told(d time.Duration) time.Duration {
+// Unscaled is a duration of the run as the scenario has it.
+func (c *Clock) Unscaled(d time.Duration) time.Duration {
 	if c.Scale == 0 {
 		return d
 	}

@@ -44,7 +44,7 @@ func (b *borrowed) Lasting() []string { return nil }
 func (b *borrowed) Restart(cut func()) error {
 	b.host().Kill()
 	cut()
-	return told("restart", b.host().Restart())
+	return failed("restart", b.host().Restart())
 }
 
 // Refuse is Node's.
@@ -54,29 +54,29 @@ func (b *borrowed) Refuse(refusing bool) error {
 		b.host().Kill()
 		return nil
 	}
-	return told("restart", b.host().Restart())
+	return failed("restart", b.host().Restart())
 }
 
 // Hang is Node's.
 func (b *borrowed) Hang() error {
 	b.stopped.Store(true)
-	return told("pause", b.host().Pause())
+	return failed("pause", b.host().Pause())
 }
 
 // wake brings the server back.
 func (b *borrowed) wake() error {
 	var resumed, restarted error
 	if b.stopped.Load() {
-		resumed = told("resume", b.host().Resume())
+		resumed = failed("resume", b.host().Resume())
 	}
 	if b.down.Load() {
-		restarted = told("restart", b.host().Restart())
+		restarted = failed("restart", b.host().Restart())
 	}
 	return errors.Join(resumed, restarted)
 }
 
-// told is an error with what was being done; nil when there is none.
-func told(what string, err error) error {
+// failed is an error with what was being done; nil when there is none.
+func failed(what string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -135,7 +135,7 @@ func (n *remote) Operate(args ...string) error {
 	for i, arg := range args {
 		words[i] = arg
 	}
-	return told("send "+args[0], n.observer.Do(n.setting.Context, words...).Err())
+	return failed("send "+args[0], n.observer.Do(n.setting.Context, words...).Err())
 }
 
 // Delete is Node's.
@@ -145,13 +145,13 @@ func (n *remote) Delete(keys ...string) error {
 
 // Replicate is Node's.
 func (n *remote) Replicate() error {
-	return told("start a replica", n.server.(OwnServer).Replicate())
+	return failed("start a replica", n.server.(OwnServer).Replicate())
 }
 
 // Promote is Node's.
 func (n *remote) Promote(cut func()) error {
 	defer cut()
-	return told("promote a replica", n.server.(OwnServer).Promote())
+	return failed("promote a replica", n.server.(OwnServer).Promote())
 }
 
 // Close is Node's.
@@ -162,9 +162,9 @@ func (n *remote) Close() error {
 	woken := n.wake()
 	var restored error
 	if own, ok := n.server.(OwnServer); ok {
-		restored = told("restore", own.Restore())
+		restored = failed("restore", own.Restore())
 	}
-	return errors.Join(woken, restored, told("remove the scenario's keys",
+	return errors.Join(woken, restored, failed("remove the scenario's keys",
 		n.each(ctx, func(ctx context.Context, rdb *redis.Client) error {
 			keys := rdb.Scan(ctx, 0, "*"+n.setting.Key+"*", 1000).Iterator()
 			for keys.Next(ctx) {

@@ -55,29 +55,29 @@ func (n *stored) Replies(from io.Reader) Frames { return n.store.Replies(from) }
 
 // Operate is Node's.
 func (n *stored) Operate(args ...string) error {
-	return told("send "+args[0], errors.ErrUnsupported)
+	return failed("send "+args[0], errors.ErrUnsupported)
 }
 
 // Delete is Node's.
 func (n *stored) Delete(...string) error {
-	return told("delete the lock",
+	return failed("delete the lock",
 		n.store.Delete(n.setting.Context, n.setting.Key))
 }
 
 // Replicate is Node's.
 func (n *stored) Replicate() error {
-	return told("start a replica", errors.ErrUnsupported)
+	return failed("start a replica", errors.ErrUnsupported)
 }
 
 // Promote is Node's.
 func (n *stored) Promote(func()) error {
-	return told("promote a replica", errors.ErrUnsupported)
+	return failed("promote a replica", errors.ErrUnsupported)
 }
 
 // Close is Node's.
 func (n *stored) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	return errors.Join(n.wake(), told("remove what the scenario has left",
+	return errors.Join(n.wake(), failed("remove what the scenario has left",
 		n.store.Tidy(ctx, n.setting.Key)))
 }

@@ -105,14 +105,14 @@
     if (new URLSearchParams(location.hash.slice(1)).get('rung')) { this.begin(); }
   }
 
-  Laboratory.prototype.tell = function (text, classes) {
+  Laboratory.prototype.report = function (text, classes) {
     this.outcome.textContent = text;
     this.outcome.className = 'outcome ' + (classes || '');
   };
   Laboratory.prototype.begin = function () {
     var lab = this;
     this.start.disabled = true;
-    this.tell('The program is loading. The first time, the site compiles it.', 'busy');
+    this.report('The program is loading. The first time, the site compiles it.', 'busy');
     this.program.ask({ list: true }).then(function (text) {
       lab.catalogue = JSON.parse(text).catalogue;
       lab.start.parentNode.remove();
@@ -124,7 +124,7 @@
     }).catch(function (e) {
       lab.start.disabled = false;
       lab.element.dataset.state = 'failed';
-      lab.tell('The laboratory can\'t be loaded: ' + e.message, 'wrong');
+      lab.report('The laboratory can\'t be loaded: ' + e.message, 'wrong');
     });
   };
 
@@ -256,7 +256,7 @@
       return JSON.parse(text);
     }, function (e) {
       lab.element.dataset.state = 'failed';
-      lab.tell(e.message, 'wrong');
+      lab.report(e.message, 'wrong');
       throw e;
     });
   };
@@ -266,11 +266,11 @@
     var lab = this, scenario = this.scenario.value, began = performance.now();
     if (Array.prototype.some.call(this.settings.querySelectorAll('input'), function (i) {
       return !i.validity.valid; })) {
-      this.tell('A field has something that is no number (example: 2.5).', 'wrong');
+      this.report('A field has something that is no number (example: 2.5).', 'wrong');
       return;
     }
     this.write();
-    this.tell(this.lock.value + ' runs ' + scenario + ' …', 'busy');
+    this.report(this.lock.value + ' runs ' + scenario + ' …', 'busy');
     this.ask(this.question(scenario)).then(function (a) {
       lab.element.dataset.took = String(Math.round(performance.now() - began));
       lab.show(a, at || 0);
@@ -282,14 +282,14 @@
       return v.verdict === 'breaks';
     });
     if (!a.run) {
-      this.tell(a.error || verdicts(a.verdicts), a.error ? 'wrong' : '');
+      this.report(a.error || verdicts(a.verdicts), a.error ? 'wrong' : '');
       this.place.replaceChildren();
       this.dropper.hidden = true;
       this.shown = null;
       this.list(a);
       return;
     }
-    this.tell(a.error ? 'This run can\'t be judged: ' + a.error + '. ' + this.advice() :
+    this.report(a.error ? 'This run can\'t be judged: ' + a.error + '. ' + this.advice() :
       verdicts(a.verdicts),
       a.error ? 'wrong' : broken.length > 0 ? 'broken' :
         a.verdicts.some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : '');
@@ -298,7 +298,7 @@
     if (a.error) { data.verdict = data.verdict || 'not judged'; }
     var changes = this.changes();
     if (changes.length > 0) {
-      data.story = 'As it is written: ' + data.story + ' In this run ' + changes.join(', ') + '.';
+      data.summary = 'As it is written: ' + data.summary + ' In this run ' + changes.join(', ') + '.';
     }
     this.shown = { data: data, numbers: a.numbers };
     var hash = new URLSearchParams(location.hash.slice(1));
@@ -410,13 +410,13 @@
     var lab = this, q = this.question('');
     q.exercise = e.number;
     delete q.faults;
-    this.tell('Exercise ' + e.number + ' runs …', 'busy');
+    this.report('Exercise ' + e.number + ' runs …', 'busy');
     this.ask(q).then(function (a) {
       var broken = (a.verdicts || []).filter(function (v) { return v.verdict === 'breaks'; });
       if (a.error || broken.length > 0) {
-        lab.tell(a.error || 'Not solved yet: ' + broken.length + ' of ' + a.verdicts.length +
+        lab.report(a.error || 'Not solved yet: ' + broken.length + ' of ' + a.verdicts.length +
           ' invariants break.', 'broken');
-      } else { lab.tell('Solved: exercise ' + e.number + ' holds all its scenarios.', 'holds'); }
+      } else { lab.report('Solved: exercise ' + e.number + ' holds all its scenarios.', 'holds'); }
       lab.rows(a.verdicts || []);
       lab.element.dataset.state = 'ready';
       if (broken.length > 0) { lab.open(broken[0], true); }
@@ -433,14 +433,14 @@
       if (n === names.length) {
         lab.faults = faults;
         var broken = all.filter(function (v) { return v.verdict === 'breaks'; }).length;
-        lab.tell(names.length + ' scenarios: ' + broken + ' invariants break, ' +
+        lab.report(names.length + ' scenarios: ' + broken + ' invariants break, ' +
           all.filter(function (v) { return v.verdict === 'holds'; }).length + ' hold' +
           (errors ? ', ' + errors + ' scenarios can\'t be judged' : '') + '.');
         lab.rows(all);
         lab.element.dataset.state = 'ready';
         return null;
       }
-      lab.tell('Scenario ' + (n + 1) + ' of ' + names.length + ': ' + names[n], 'busy');
+      lab.report('Scenario ' + (n + 1) + ' of ' + names.length + ': ' + names[n], 'busy');
       return lab.ask(lab.question(names[n])).then(function (a) {
         if (a.error) {
           errors++;
@@ -523,7 +523,7 @@
     var lab = this, hash = new URLSearchParams(location.hash.slice(1));
     this.lock.value = hash.get('rung') || 'gold';
     if (!this.lock.value) {
-      this.tell('There is no lock "' + hash.get('rung') + '": choose one.', 'wrong');
+      this.report('There is no lock "' + hash.get('rung') + '": choose one.', 'wrong');
       this.lock.value = 'gold';
       this.choose('overrun_release');
       return;

@@ -527,7 +527,7 @@
     }
     this.panel = html('div', { 'class': 'panel', role: 'group',
       'aria-label': 'player of the run ' + d.lock + ', ' + d.scenario }, [
-      html('p', { 'class': 'story' }, [html('b', {}, [d.scenario]), ': ' + d.story]),
+      html('p', { 'class': 'summary' }, [html('b', {}, [d.scenario]), ': ' + d.summary]),
       html('div', { 'class': 'controls' }, [
         button('|◀', 'to the beginning', function () { player.go(0); }),
         button('◀ back', 'one step back', function () { player.step(-1); }),

@@ -47,13 +47,13 @@ func Draw(l *scenarios.Lived) string {
 	d := &drawing{Lived: l, lanes: map[string]int{}, taken: map[int][][2]float64{},
 		scale: (width - left - right) / end(l).Seconds()}
 	d.place()
-	for _, v := range l.Visits {
-		d.visit(v)
+	for _, v := range l.Runs {
+		d.clientRun(v)
 	}
 	for node := range nodes(l) {
 		d.node(node)
 	}
-	for _, v := range l.Visits {
+	for _, v := range l.Runs {
 		d.calls(v)
 	}
 	d.axis()
@@ -69,8 +69,8 @@ func Draw(l *scenarios.Lived) string {
 // process and those that read with it, and below the key the others.
 func (d *drawing) place() {
 	var above, below []string
-	first := d.Visits[0]
-	for _, v := range d.Visits {
+	first := d.Runs[0]
+	for _, v := range d.Runs {
 		if slices.Contains(above, v.Client) || slices.Contains(below, v.Client) {
 			continue
 		}
@@ -119,7 +119,7 @@ func (d *drawing) x(t time.Duration) float64 { return left + t.Seconds()*d.scale
 // color is that of a client's process.
 func (d *drawing) color(client string) [2]string {
 	var all []string
-	for _, v := range d.Visits {
+	for _, v := range d.Runs {
 		if p := process(d.Lived, v.Client); !slices.Contains(all, p) {
 			all = append(all, p)
 		}
@@ -142,8 +142,8 @@ func (d *drawing) box(from, to time.Duration, y, height int, fill, stroke string
 	}
 }
 
-// visit draws how a client waits for the lock and holds it.
-func (d *drawing) visit(v scenarios.Visited) {
+// clientRun draws how a client waits for the lock and holds it.
+func (d *drawing) clientRun(v scenarios.ClientRecord) {
 	y, c := d.lanes[v.Client], d.color(v.Client)
 	got := v.Granted
 	if got == 0 {
@@ -174,7 +174,7 @@ func (d *drawing) visit(v scenarios.Visited) {
 }
 
 // waits draws a wait, with a stroke for each command that was sent meanwhile.
-func (d *drawing) waits(v scenarios.Visited, to time.Duration) {
+func (d *drawing) waits(v scenarios.ClientRecord, to time.Duration) {
 	y, c := d.lanes[v.Client], d.color(v.Client)
 	sent := slices.DeleteFunc(commands(d.Lived, v, v.Asked, to),
 		func(e *scenarios.Entry) bool { return short(e) == "SUBSCRIBE" })
@@ -246,8 +246,8 @@ func (d *drawing) says(t *tenure) []string {
 		t.owners[0] + "'s"}
 }
 
-// calls draws the commands with which a visit takes, renews and releases the lock.
-func (d *drawing) calls(v scenarios.Visited) {
+// calls draws the commands with which a client run takes, renews and releases the lock.
+func (d *drawing) calls(v scenarios.ClientRecord) {
 	if v.Granted == 0 {
 		return
 	}
@@ -265,7 +265,7 @@ func (d *drawing) calls(v scenarios.Visited) {
 }
 
 // arrow draws what goes from a client to the key, if anything does.
-func (d *drawing) arrow(v scenarios.Visited, at time.Duration, text string) {
+func (d *drawing) arrow(v scenarios.ClientRecord, at time.Duration, text string) {
 	if text == "" {
 		return
 	}

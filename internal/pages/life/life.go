@@ -102,7 +102,7 @@ func nodes(l *scenarios.Lived) int {
 // process is the client whose commands an owner sends: its own, or those of the
 // owner that it lives beside.
 func process(l *scenarios.Lived, owner string) string {
-	for _, v := range l.Visits {
+	for _, v := range l.Runs {
 		if v.Client == owner && v.Beside != "" {
 			return v.Beside
 		}
@@ -110,8 +110,8 @@ func process(l *scenarios.Lived, owner string) string {
 	return owner
 }
 
-// commands are those that a visit sends until its call returns, from a moment on.
-func commands(l *scenarios.Lived, v scenarios.Visited, from, to time.Duration,
+// commands are those that a client run sends until its call returns, from a moment on.
+func commands(l *scenarios.Lived, v scenarios.ClientRecord, from, to time.Duration,
 ) []*scenarios.Entry {
 	client := process(l, v.Client)
 	var sent []*scenarios.Entry
@@ -157,9 +157,9 @@ func several(sent []*scenarios.Entry) string {
 	return strings.Join(names, ", ")
 }
 
-// granting are the commands of the attempt that gave a visit the lock: those after
+// granting are the commands of the attempt that gave a client run the lock: those after
 // which the servers have something else for the lock.
-func granting(l *scenarios.Lived, v scenarios.Visited) []*scenarios.Entry {
+func granting(l *scenarios.Lived, v scenarios.ClientRecord) []*scenarios.Entry {
 	var changed []*scenarios.Entry
 	for _, e := range commands(l, v, v.Asked, v.Granted) {
 		i := slices.Index(l.Entries, e)
@@ -172,8 +172,8 @@ func granting(l *scenarios.Lived, v scenarios.Visited) []*scenarios.Entry {
 
 func state(e *scenarios.Entry) string { return fmt.Sprint(e.Owner, e.Leases) }
 
-// woken says whether a message came to a visit right before it was granted.
-func woken(l *scenarios.Lived, v scenarios.Visited) bool {
+// woken says whether a message came to a client run right before it was granted.
+func woken(l *scenarios.Lived, v scenarios.ClientRecord) bool {
 	return slices.ContainsFunc(l.Entries, func(e *scenarios.Entry) bool {
 		return e.Client == process(l, v.Client) &&
 			strings.HasPrefix(e.Text, "message ") &&
@@ -181,8 +181,8 @@ func woken(l *scenarios.Lived, v scenarios.Visited) bool {
 	})
 }
 
-// releasing are the commands of a visit's Unlock.
-func releasing(l *scenarios.Lived, v scenarios.Visited) []*scenarios.Entry {
+// releasing are the commands of a client run's Unlock.
+func releasing(l *scenarios.Lived, v scenarios.ClientRecord) []*scenarios.Entry {
 	returned := end(l)
 	for _, e := range l.Entries {
 		if e.Client == process(l, v.Client) && e.At >= v.Left &&
@@ -194,8 +194,8 @@ func releasing(l *scenarios.Lived, v scenarios.Visited) []*scenarios.Entry {
 	return commands(l, v, v.Left, returned)
 }
 
-// renewals are when a visit's lease was renewed.
-func renewals(l *scenarios.Lived, v scenarios.Visited) []time.Duration {
+// renewals are when a client run's lease was renewed.
+func renewals(l *scenarios.Lived, v scenarios.ClientRecord) []time.Duration {
 	var all []time.Duration
 	for _, e := range l.Entries {
 		if e.Client == process(l, v.Client) && e.Command != "" &&
@@ -216,7 +216,7 @@ func Text(l *scenarios.Lived) string {
 	say := func(at time.Duration, format string, args ...any) {
 		facts = append(facts, fact{at, fmt.Sprintf(format, args...)})
 	}
-	for _, v := range l.Visits {
+	for _, v := range l.Runs {
 		if v.Granted == 0 {
 			say(v.Left, "%s gives up at %s", v.Client, seconds(v.Left))
 			continue
@@ -262,8 +262,8 @@ func Text(l *scenarios.Lived) string {
 	return b.String()
 }
 
-// passedOn says whether a visit got the lock without a command.
-func passedOn(l *scenarios.Lived, v scenarios.Visited) bool {
+// passedOn says whether a client run got the lock without a command.
+func passedOn(l *scenarios.Lived, v scenarios.ClientRecord) bool {
 	return v.Granted > 0 && len(granting(l, v)) == 0
 }
 
@@ -281,7 +281,7 @@ func failed(l *scenarios.Lived) (at time.Duration, down map[int]bool) {
 // housemates are the owners of a process.
 func housemates(l *scenarios.Lived, client string) string {
 	names := []string{client}
-	for _, v := range l.Visits {
+	for _, v := range l.Runs {
 		if v.Beside == client && !slices.Contains(names, v.Client) {
 			names = append(names, v.Client)
 		}

@@ -37,9 +37,9 @@ func lived() *scenarios.Lived {
 	}
 	b := history.Lease{Owner: "B", Value: "B#1", Ends: 15 * time.Second}
 	return &scenarios.Lived{Lease: 10 * time.Second,
-		Visits: []scenarios.Visited{
-			{Visit: scenarios.Visit{Client: "A"}, Granted: 1, Left: 4 * time.Second},
-			{Visit: scenarios.Visit{Client: "B", Crashes: true},
+		Runs: []scenarios.ClientRecord{
+			{ClientRun: scenarios.ClientRun{Client: "A"}, Granted: 1, Left: 4 * time.Second},
+			{ClientRun: scenarios.ClientRun{Client: "B", Crashes: true},
 				Asked: 2 * time.Second, Granted: 5 * time.Second,
 				Left: 8 * time.Second},
 		},
@@ -85,15 +85,15 @@ func TestAKeyWithoutALeaseStaysForever(t *testing.T) {
 
 func TestAnOwnerThatSentNoCommandWasPassedTheLock(t *testing.T) {
 	l := lived()
-	l.Visits[1].Beside = "A"
+	l.Runs[1].Beside = "A"
 	l.Entries = slices.Delete(l.Entries, 3, 5) // A's release and B's acquisition
 	assert.Contains(t, life.Text(l), "B gets the lock at 5 s, without a command.")
 }
 
 func TestReadersShareTheKey(t *testing.T) {
 	l := lived()
-	for i := range l.Visits {
-		l.Visits[i].Reads = true
+	for i := range l.Runs {
+		l.Runs[i].Reads = true
 	}
 	for _, e := range l.Entries[1:6] {
 		e.Leases, e.Owner = nil, "A B"

@@ -13,7 +13,7 @@ import (
 
 // ordinary is the life that most rungs are shown with: two clients take turns, and
 // the second one crashes.
-var ordinary = scenarios.Life{Visits: []scenarios.Visit{
+var ordinary = scenarios.Life{Runs: []scenarios.ClientRun{
 	{Client: "A", At: 0, Work: 8 * time.Second},
 	{Client: "B", At: time.Second, Work: 4 * time.Second, Crashes: true},
 	{Client: "A", At: 14 * time.Second, Work: 3 * time.Second},
@@ -22,20 +22,20 @@ var ordinary = scenarios.Life{Visits: []scenarios.Visit{
 // lives are those of rungs whose idea needs others: more clients, a shared process,
 // readers, or nodes that go down.
 var lives = map[string]scenarios.Life{
-	"reentrant/fair": {Visits: []scenarios.Visit{
+	"reentrant/fair": {Runs: []scenarios.ClientRun{
 		{Client: "A", At: 0, Work: 6 * time.Second},
 		{Client: "B", At: time.Second, Work: 3 * time.Second},
 		{Client: "C", At: 2 * time.Second, Work: 3 * time.Second, Crashes: true},
 		{Client: "A", At: 14 * time.Second, Work: 3 * time.Second},
 	}},
-	"reentrant/cohort": {Visits: []scenarios.Visit{
+	"reentrant/cohort": {Runs: []scenarios.ClientRun{
 		{Client: "A", At: 0, Work: 3 * time.Second},
 		{Client: "B", At: time.Second / 2, Work: 7 * time.Second, Beside: "A"},
 		{Client: "C", At: 5 * time.Second, Work: 3 * time.Second, Crashes: true},
 		{Client: "A", At: 14 * time.Second, Work: 3 * time.Second},
 	}},
-	"redlock": {Visits: ordinary.Visits, Down: 2, DownAt: 5 * time.Second},
-	"reentrant/readwrite": {Visits: []scenarios.Visit{
+	"redlock": {Runs: ordinary.Runs, Down: 2, DownAt: 5 * time.Second},
+	"reentrant/readwrite": {Runs: []scenarios.ClientRun{
 		{Client: "A", At: 0, Work: 6 * time.Second, Reads: true},
 		{Client: "B", At: time.Second, Work: 7 * time.Second, Reads: true},
 		{Client: "C", At: 2 * time.Second, Work: 4 * time.Second, Crashes: true},

@@ -137,7 +137,7 @@ func TestConnectionsAreRefusedAndAdmittedAgain(t *testing.T) {
 	assert.Equal(t, "x", text)
 }
 
-func TestDialingHangsUntilItIsHealed(t *testing.T) {
+func TestDialingHangsUntilTheFaultEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems reset what does not fit into the queue")
 	}

@@ -103,8 +103,8 @@ func lossOf(l lock.Lock, over <-chan struct{}) loss {
 	if shared, ok := l.(readers); ok {
 		l = shared.of
 	}
-	if losable, ok := l.(lock.LossNotifier); ok {
-		return losable.Lost
+	if notifier, ok := l.(lock.LossNotifier); ok {
+		return notifier.Lost
 	}
 	return func() <-chan struct{} { return over }
 }

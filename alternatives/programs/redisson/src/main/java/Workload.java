@@ -8,7 +8,7 @@ import org.redisson.api.*;
 import org.redisson.config.*;
 
 /** Sells a stock behind Redisson's lock or fair lock, for the benchmark: see docs/any-language.md. */
-public class Sale {
+public class Workload {
   static final ObjectMapper json = new ObjectMapper();
 
   /** All threads share a client, as Redisson's users do; it has a connection for each. */
@@ -57,7 +57,7 @@ public class Sale {
       }));
     }
     RLock warm = kind.equals("fair") ? client.getFairLock(key + ":warm") : client.getLock(key + ":warm");
-    for (int n = 0; n < 2000; n++) { // or Java would interpret most of the sale
+    for (int n = 0; n < 2000; n++) { // or Java would interpret most of the workload
       warm.lock();
       stock.get();
       warm.unlock();
