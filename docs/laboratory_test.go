@@ -165,7 +165,10 @@ func TestTheLaboratoryIsSmallAndSoonReady(t *testing.T) {
 	again := b.presses("Run with these numbers")
 	t.Logf("the second run took %d ms", again.Took)
 	slowest := url.Values{"rung": {"redlock"}, "scenario": {"oversell"}}
-	t.Logf("the first run of the slowest took %d ms", b.asks(slowest).Took)
+	time.Sleep(4 * time.Second) // a learner reads, and the program gets faster
+	e = b.tries(fmt.Sprintf("location.hash = %q", slowest.Encode()))
+	t.Logf("then the slowest took %d ms", e.Took)
+	t.Logf("when the page opens with it, it takes %d ms", b.asks(slowest).Took)
 	for range 5 {
 		e := b.presses("Run with these numbers")
 		assert.Equal(t, "ready", e.State, e.Outcome)

@@ -147,14 +147,18 @@ func newWorld(config Config) *World {
 		w.order = &order.Virtual{Most: w.Most}
 		fallthrough
 	default:
-		w.boot = func(i int) node.Node { return embedded(w, i) }
+		var scripts *node.Scripts
+		if w.Config.Nodes > 1 && w.Carry == nil && w.Seen == nil {
+			scripts = node.NewScripts() // every node of a quorum is sent the same
+		}
+		w.boot = func(i int) node.Node { return embedded(w, i, scripts) }
 	}
 	return w
 }
 
 // embedded starts a node in virtual time.
-func embedded(w *World, i int) node.Node {
-	n := &node.Embedded{Driver: w.Driver, Expire: func(end time.Time) bool {
+func embedded(w *World, i int, scripts *node.Scripts) node.Node {
+	n := &node.Embedded{Driver: w.Driver, Scripts: scripts, Expire: func(end time.Time) bool {
 		return w.order.Wait(order.Turn{Due: end, Node: i, Text: "expiry"})
 	}}
 	if w.Seen != nil {

@@ -8,9 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/internal/lab/wire"
 )
@@ -30,18 +32,17 @@ type controller struct {
 	flooded atomic.Bool // everything passes at once
 	arrived chan struct{}
 
-	epoch      time.Time          // what the servers' clocks say when a run begins
-	changed    bool               // the newest command has changed its node
-	remembered map[string]*effect // what scripts do; nil when nothing is kept
+	epoch   time.Time     // what the servers' clocks say when a run begins
+	changed bool          // the newest command has changed its node
+	scripts *node.Scripts // what scripts did, in all runs; nil keeps nothing
 }
 
 // control makes the controller of a world that config describes. Remember says that
-// it keeps what a script has done to a node and does the same again, without
-// executing it, when it comes to a node that holds the same.
+// it keeps what scripts did to the nodes, see node.Scripts.
 func control(config *lab.Config, remember bool) *controller {
 	c := &controller{}
 	if remember {
-		c.remembered = map[string]*effect{}
+		c.scripts = node.NewScripts()
 	}
 	config.Order, config.Carry = c, c.carry
 	config.Seen = func(_ int, _ *server.Peer, command string, args []string) {
@@ -124,6 +125,11 @@ func (c *controller) flood(open bool) {
 		p.open <- true
 	}
 	c.waiting = nil
+}
+
+// server is a node's server, with its clock set.
+func (c *controller) server(node int) *miniredis.Miniredis {
+	return c.world.Node(node).Embedded().Server()
 }
 
 // serverTime is what the servers' clocks say: the same at the same moment of every

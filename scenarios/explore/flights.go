@@ -154,6 +154,16 @@ func (k *conn) Command(args []string) bool {
 	return k.hold(f, sent) && !f.lose && k.Write(reply)
 }
 
+// ask lets the node execute a command, see node.Scripts: scripts cost the most time.
+func (k *conn) ask(args []string) string {
+	c := k.control
+	reply, changed := c.scripts.Execute(c.server(k.Port.Index), c.world.Now(), args,
+		func() bool { return k.queued == "" && len(k.watching()) == 0 },
+		k.Server.Execute)
+	c.changed = changed
+	return reply
+}
+
 // follow keeps the transactions of the node's connections after a command of k's.
 func (k *conn) follow(args []string) {
 	command := strings.ToUpper(args[0])

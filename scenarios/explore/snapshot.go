@@ -126,7 +126,7 @@ func (c *controller) dumpConnections(b []byte, n int) []byte {
 func (c *controller) holds() []string {
 	log, lines := c.world.Log(), []string{}
 	for n := range c.world.Nodes {
-		holds, plain := holdings(c.server(n))
+		holds, plain := node.Holdings(c.server(n))
 		if !plain {
 			for line := range strings.Lines(string(c.dump(nil, n))) {
 				lines = append(lines, strings.TrimSpace(line))
@@ -134,16 +134,16 @@ func (c *controller) holds() []string {
 			continue
 		}
 		for _, h := range holds {
-			line := fmt.Sprintf("node %d: %s =", n+1, h.key)
-			for _, word := range slices.Concat(h.fields, []string{h.value}) {
+			line := fmt.Sprintf("node %d: %s =", n+1, h.Key)
+			for _, word := range slices.Concat(h.Fields, []string{h.Value}) {
 				if word = c.alias(word); word != "" {
 					line += " " + word
 				}
 			}
-			if h.ttl > 0 {
-				line += ", until " + history.Seconds(log.Now()+h.ttl)
+			if h.TTL > 0 {
+				line += ", until " + history.Seconds(log.Now()+h.TTL)
 			}
-			if g := log.Grants[place(n, h.key)]; g != nil {
+			if g := log.Grants[place(n, h.Key)]; g != nil {
 				line += ", " + g.Owner + "'s since " + log.Seconds(g.Since)
 			}
 			lines = append(lines, line)

@@ -32,11 +32,16 @@ type Embedded struct {
 	// the world has ended instead.
 	Expire func(end time.Time) bool
 
+	// Scripts is what scripts did to the nodes of this world; nil keeps nothing.
+	Scripts *Scripts
+
 	mu      sync.Mutex
 	redis   *miniredis.Miniredis
 	retired []*miniredis.Miniredis
 
 	changes *tracking
+	special bool // it was sent a command that isn't simple
+	timed   bool // the command under way depends on its clock
 
 	rate    float64   // how fast its clock runs; 0 is as fast as all others
 	drifted time.Time // what its clock said when it was given that rate
@@ -58,11 +63,14 @@ func (n *Embedded) Boot() {
 	if c, err := n.redis.Dial(); err == nil {
 		c.Close()
 	}
+	n.special = false
 	n.changes = &tracking{observe: n.Observe, expire: n.Expire,
 		shown: map[string]*tracked{}, expiring: map[time.Time]bool{}}
 	n.redis.Server().SetPreHook(
 		func(from *server.Peer, command string, args ...string) bool {
 			n.changes.saw(command, args)
+			n.special = n.special || !simple(command)
+			n.timed = n.timed || tellsTime(command, args)
 			if n.Seen != nil {
 				n.Seen(from, command, args)
 			}
@@ -181,7 +189,7 @@ func (n *Embedded) Accept(string) (Conn, error) { return n.connected(), nil }
 
 // connected is a connection to the server as it is now.
 func (n *Embedded) connected() *peer {
-	return newPeer(n.Server().Server(), n.changes)
+	return newPeer(n, n.Server().Server(), n.changes)
 }
 
 // Operate is Node's.

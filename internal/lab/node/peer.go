@@ -15,6 +15,7 @@ import (
 
 // peer is what an embedded server knows of a connection.
 type peer struct {
+	node    *Embedded
 	changes *tracking
 	server  *server.Server
 	peer    *server.Peer
@@ -31,8 +32,8 @@ type peer struct {
 	noloop   bool // but not of its own
 }
 
-func newPeer(of *server.Server, changes *tracking) *peer {
-	p := &peer{changes: changes, server: of,
+func newPeer(n *Embedded, of *server.Server, changes *tracking) *peer {
+	p := &peer{node: n, changes: changes, server: of,
 		pushed: make(chan struct{}, 1)}
 	p.peer = server.NewPeer(bufio.NewWriter(p))
 	return p
@@ -86,8 +87,23 @@ func (p *peer) Execute(args []string) string {
 	case p.tracking:
 		return p.changes.reads(p, func() string { return p.dispatch(args) })
 	}
-	reply := p.dispatch(args)
+	reply := p.script(args)
 	p.changes.invalidate(p)
+	return reply
+}
+
+// script is dispatch, but a script that is known to do something is not executed
+// again. A server that has never seen the script says so.
+func (p *peer) script(args []string) string {
+	n := p.node
+	if n.Scripts == nil || n.rate != 0 || len(args) < 2 ||
+		!strings.EqualFold(args[0], "EVALSHA") ||
+		!strings.HasSuffix(p.dispatch([]string{"SCRIPT", "EXISTS", args[1]}), ":1\r\n") {
+		return p.dispatch(args)
+	}
+	n.timed = false
+	reply, _ := n.Scripts.Execute(n.Server(), 0, args,
+		func() bool { return !n.special && !n.timed }, p.dispatch)
 	return reply
 }
 
