@@ -2,9 +2,7 @@
 
 use rslock::{LockError, LockGuard, LockManager};
 use serde_json::{Value, json};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{collections::HashMap, sync::Arc, sync::Mutex, time::Duration};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio::time::timeout;
 
@@ -34,10 +32,8 @@ fn build(request: &Value, nodes: &[String]) -> Owner {
 }
 
 fn failed(request: &Value, word: &str, text: &str) {
-    answer(
-        request,
-        json!({"type": "error", "error": word, "text": text}),
-    );
+    let error = json!({"type": "error", "error": word, "text": text});
+    answer(request, error);
 }
 
 async fn serve(r: Value, owner: Owner) {
@@ -84,10 +80,9 @@ async fn main() {
                     };
                     nodes.push(format!("redis://{login}{}", text("address")));
                 }
-                answer(
-                    &request,
-                    json!({"type": "hello", "protocol": 1, "library": "rslock 0.10.0", "servers": 3}),
-                );
+                let hello = json!({"type": "hello", "protocol": 1,
+                    "library": "rslock 0.10.0", "servers": 3});
+                answer(&request, hello);
             }
             "build" => {
                 owners.insert(request["owner"].to_string(), build(&request, &nodes));
@@ -95,10 +90,8 @@ async fn main() {
             }
             "cancel" => {} // a caller drops the future, and nothing is released
             _ => {
-                tokio::spawn(serve(
-                    request.clone(),
-                    owners[&request["owner"].to_string()].clone(),
-                ));
+                let owner: &Owner = &owners[&request["owner"].to_string()];
+                tokio::spawn(serve(request, owner.clone()));
             }
         }
     }
