@@ -16,13 +16,13 @@
 // gets lock.ErrBusy. One handle is one owner, so that goroutine needs its
 // own.
 //
-// The source counts in steps: HINCRBY 1 to enter, HINCRBY -1 to leave. A
+// [interview] counts in steps: HINCRBY 1 to enter, HINCRBY -1 to leave. A
 // request whose reply was lost is sent again, and then the step is taken
 // twice: the lock is never free, or free too early. Here the handle counts,
 // and the scripts set the count that it wants: "I am inside twice". A
 // repeated request changes nothing. So a lost reply is fixed by asking again,
 // also where the driver does so without a word, as go-redis does three times
-// by default. (The source also proposes HSET with NX and PX. No Redis has
+// by default. (It also proposes HSET with NX and PX. No Redis has
 // that command; the steps that it lists below are what works.)
 //
 // The one answer that a repeated request would spoil is that of a release:

@@ -25,7 +25,7 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// every is the pause of a waiter: a hundredth of the lease, as the source's.
+// every is the pause of a waiter: a hundredth of the lease, as in [wukong].
 const every = 30 * time.Millisecond
 
 // kind is one of the locks, and how the scenarios see what the database holds.

@@ -14,7 +14,7 @@ import (
 
 const milli = time.Millisecond
 
-// The example of the source: the longest operation took 127 ms.
+// [interview]'s example: the longest operation took 127 ms.
 func ExampleLeaseFor() {
 	fmt.Println(LeaseFor(127*time.Millisecond, 5*time.Millisecond))
 	fmt.Println(LeaseFor(127*time.Millisecond, time.Millisecond)) // 127 times

@@ -71,7 +71,7 @@ type Subject struct {
 	Lease func(asked time.Duration) time.Duration
 
 	// Poll is the longest pause of a refused client when the run sets none; 0
-	// is for the source's.
+	// is for [wukong]'s.
 	Poll time.Duration
 }
 

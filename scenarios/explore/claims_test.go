@@ -24,7 +24,7 @@ import (
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
-// The claims of the sources, settled by running them: docs/claims.md.
+// The claims of the articles, settled by running them: docs/claims.md.
 
 func TestClaimWhenATimestampLockExpiresOneClientAloneTakesItOver(t *testing.T) {
 	t.Parallel()
@@ -76,7 +76,7 @@ func index(lines []string, part string) int {
 	return -1
 }
 
-// The takeover has a hole that the sources do not name: when the holder's DEL
+// The takeover has a hole that the articles do not name: when the holder's DEL
 // comes between a waiter's GET and its GETSET, the waiter sets the key, is
 // answered nil, and takes that for a refusal.
 func TestAWaiterOfATimestampLockCanLockEverybodyOut(t *testing.T) {

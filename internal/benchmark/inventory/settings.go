@@ -91,7 +91,7 @@ func (s Settings) Check() error {
 }
 
 // Pause is the longest pause of a refused client in a row of the subject: Poll,
-// or if that is 0 the subject's, or else the source's, and on embedded servers at
+// or if that is 0 the subject's, or else [wukong]'s, and on embedded servers at
 // least a millisecond for each client and node. A script costs such a server some
 // 100 µs, and 1000 clients that ask every 50 ms leave it no time for the one that
 // has the lock; on several nodes they also take them from each other. There, it is

@@ -18,7 +18,7 @@ import (
 var whole = flag.Bool("whole", false, "run the long scenarios of the page too")
 
 // faults are the columns of the tables: what happens to A. B has another slot,
-// and asks more often in the source's form.
+// and asks more often in the article's form.
 var faults = []struct {
 	name string
 	run  func(s *scenario)
@@ -54,12 +54,12 @@ func TestTheTablesOfThePageAreFresh(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs every scenario of the page")
 	}
-	generated.Compare(t, "import.md", "source", table(t, imports.Source))
+	generated.Compare(t, "import.md", "article", table(t, imports.Article))
 	generated.Compare(t, "import.md", "improved", table(t, imports.Improved))
 	if *whole {
 		generated.Compare(t, "import.md", "throughput", throughput(t))
 	}
-	_, timeline := runScenario(t, imports.Source, "reentrant", scanned)
+	_, timeline := runScenario(t, imports.Article, "reentrant", scanned)
 	generated.Compare(t, "import.md", "scan", generated.Block(narrow(timeline)))
 }
 
@@ -109,7 +109,7 @@ func summary(f imports.Figures) string {
 }
 
 // throughput is how fast 64 tasks of a second are done by 8 workers that start one
-// after the other, with the pauses of the source and of the rungs.
+// after the other, with the pauses of the article and of the rungs.
 func throughput(t *testing.T) string {
 	const tasks, workers = 64, 8
 	work := second
@@ -117,7 +117,7 @@ func throughput(t *testing.T) string {
 	for _, groups := range []int{1, 2, 4, 6, 8, 16, 50} {
 		row := []string{fmt.Sprint(groups), fmt.Sprintf("%.0f",
 			float64(min(groups, workers))/work.Seconds())}
-		for _, form := range []imports.Form{imports.Source, imports.Improved} {
+		for _, form := range []imports.Form{imports.Article, imports.Improved} {
 			var took time.Duration
 			f, _ := runScenario(t, form, "reentrant/fenced", func(s *scenario) {
 				s.push(imports.Tasks(tasks, groups, 0)...)

@@ -158,7 +158,7 @@ func (q Queue) Left(ctx context.Context) ([]Task, error) {
 	var tasks []Task
 	for _, text := range append(texts, found...) {
 		if text == "" {
-			continue // the source clears a slot so
+			continue // the article clears a slot so
 		}
 		t, err := parse(text)
 		if err != nil {

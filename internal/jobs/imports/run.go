@@ -75,7 +75,7 @@ func (r *Runner) Progress() (done, of int) { return int(r.done.Load()), r.Tasks 
 // Check returns what is wrong with the settings, if anything.
 func (r *Runner) Check() error {
 	switch {
-	case r.Form != Source && r.Form != Improved:
+	case r.Form != Article && r.Form != Improved:
 		return fmt.Errorf("there is no form %q, %w", r.Form, ErrForm)
 	case r.Workers < 1:
 		return fmt.Errorf("there are %d workers, at least 1 is needed", r.Workers)

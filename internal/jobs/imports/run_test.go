@@ -58,7 +58,7 @@ func TestWorkersInThisProcessDoEveryTaskOnce(t *testing.T) {
 	}
 	for _, rung := range []string{"bronze", "reentrant/notify",
 		"reentrant/fenced", "redlock"} {
-		for _, form := range []imports.Form{imports.Source, imports.Improved} {
+		for _, form := range []imports.Form{imports.Article, imports.Improved} {
 			t.Run(rung+"/"+string(form), func(t *testing.T) {
 				servers := nodes.Embed(5, nodes.Config{Clients: 1})
 				defer servers.Close(t.Context())

@@ -51,7 +51,7 @@ func runScenario(t *testing.T, form imports.Form, rung string,
 		Key: prefix + imports.GroupLock + "order:1"}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		s := &scenario{World: w, t: t, rung: found, form: form,
-			poll: imports.SourcePoll, workers: map[string]*worker{}}
+			poll: imports.ArticlePoll, workers: map[string]*worker{}}
 		s.end, s.stop = context.WithCancel(w.Context())
 		defer s.stop()
 		script(s)

@@ -15,16 +15,16 @@ type Form string
 
 // The forms.
 const (
-	Source   Form = "source"   // as the article has it
+	Article  Form = "article"  // as [queue] has it
 	Improved Form = "improved" // the claim is data
 )
 
 // ErrForm says that there is no such form.
-var ErrForm = errors.New("the forms are source and improved")
+var ErrForm = errors.New("the forms are article and improved")
 
-// The pauses of the source: 2 s after each round, 800 ms while a worker waits for
-// a lock that somebody else has ([queue]).
-const SourcePoll = 2 * time.Second
+// The pauses of [queue]: 2 s after each round, 800 ms while a worker waits for
+// a lock that somebody else has.
+const ArticlePoll = 2 * time.Second
 
 // Work does a task. Start counts how often the task was started, this time
 // included. The context ends with the worker, and when somebody else was given
@@ -38,7 +38,7 @@ type Worker struct {
 	Slot  int           // one process at a time has it
 	Name  string        // of this process; a restarted one has another name
 	TTL   time.Duration // the lease of the locks, and of a claim
-	Poll  time.Duration // the source's form pauses so long after each round
+	Poll  time.Duration // the article's form pauses so long after each round
 	Work  Work
 	Build lock.Build // a lock that serves as the queue's, or as a group's
 	Env   lock.Env   // what it is built with, but for the key
@@ -48,14 +48,14 @@ type Worker struct {
 // after the other until ctx ends. It then returns nil, and the improved form has
 // put back what it had not finished.
 //
-// It returns the first error of a lock, of Redis, or of the work in the source's
+// It returns the first error of a lock, of Redis, or of the work in the article's
 // form, and leaves all as it was then: the slot, the claim or the group's lock. A
 // worker with the same slot goes on from there.
 func (w Worker) Run(ctx context.Context) error {
 	var err error
 	switch w.Form {
-	case Source:
-		err = (&sourceWorker{w}).run(ctx)
+	case Article:
+		err = (&articleWorker{w}).run(ctx)
 	case Improved:
 		err = w.runImproved(ctx)
 	default:

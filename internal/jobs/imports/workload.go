@@ -30,7 +30,7 @@ func (w *Workload) Intro() string {
 func (w *Workload) Define(flags *flag.FlagSet) {
 	r := &w.Runner
 	r.Form, w.groups = Improved, []int{DefaultGroups}
-	flags.Func("form", "the `form`: source, as the article has it, or improved "+
+	flags.Func("form", "the `form`: article, as [queue] has it, or improved "+
 		"(default improved)", func(text string) error {
 		r.Form = Form(text)
 		return nil
@@ -47,7 +47,7 @@ func (w *Workload) Define(flags *flag.FlagSet) {
 	flags.DurationVar(&r.TTL, "ttl", DefaultTTL,
 		"the lease of the locks, and of the claims")
 	flags.DurationVar(&r.Poll, "poll", DefaultPoll, "the pause of a worker after "+
-		"each round in the source's form (there 2s),\nand the longest of a "+
+		"each round in the article's form (there 2s),\nand the longest of a "+
 		"refused owner")
 	flags.DurationVar(&r.Timeout, "timeout", DefaultTimeout,
 		"ends a row that takes longer; it is reported all the same")

@@ -57,7 +57,7 @@ var Tests = []Test{
 	{Name: "waiting-mutants", Page: "explorer.md",
 		Parts: []string{"waiting mutants"},
 		Args:  "./scenarios/explore -run MutantsOfWaiting -all"},
-	{Name: "import", Page: "import.md", Parts: []string{"source", "scan",
+	{Name: "import", Page: "import.md", Parts: []string{"article", "scan",
 		"improved", "throughput"}, Args: "./internal/jobs/imports -whole"},
 	{Name: "libraries", Page: "libraries.md", Parts: []string{"versions"},
 		Results: []string{"matrix"}, Module: "alternatives", Args: "./libraries"},

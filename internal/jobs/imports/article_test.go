@@ -10,11 +10,11 @@ import (
 	"github.com/lockladder/lockladder/internal/jobs/imports"
 )
 
-// These tests show the source's form. Its flaws are documented: a test fails when one
+// These tests show the article's form. Its flaws are documented: a test fails when one
 // stops breaking.
 
-func TestSourceDoesTheTasksOfAGroupInOrder(t *testing.T) {
-	f, _ := runScenario(t, imports.Source, "diamond", func(s *scenario) {
+func TestArticleDoesTheTasksOfAGroupInOrder(t *testing.T) {
+	f, _ := runScenario(t, imports.Article, "diamond", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1), ungrouped(3), task(4, 2))
 		s.run(0, s.worker("A", 1, lasting(second)))
 		s.run(0, s.worker("B", 2, lasting(second)))
@@ -23,8 +23,8 @@ func TestSourceDoesTheTasksOfAGroupInOrder(t *testing.T) {
 	assert.Equal(t, imports.Figures{Pushed: 4, Done: 4}, f)
 }
 
-func TestSourceACrashBetweenTheSlotAndTheQueueRunsATaskTwice(t *testing.T) {
-	f, timeline := runScenario(t, imports.Source, "diamond", func(s *scenario) {
+func TestArticleACrashBetweenTheSlotAndTheQueueRunsATaskTwice(t *testing.T) {
+	f, timeline := runScenario(t, imports.Article, "diamond", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		s.crashesBefore(named("lrem"))
 		s.until(60 * second)
@@ -33,8 +33,8 @@ func TestSourceACrashBetweenTheSlotAndTheQueueRunsATaskTwice(t *testing.T) {
 		StartedAgain: 1, AgainUnforced: 1, Deaths: 1}, f, timeline)
 }
 
-func TestSourceARestartedWorkerWaitsForItsOwnGroupForEver(t *testing.T) {
-	f, timeline := runScenario(t, imports.Source, "bronze", func(s *scenario) {
+func TestArticleARestartedWorkerWaitsForItsOwnGroupForEver(t *testing.T) {
+	f, timeline := runScenario(t, imports.Article, "bronze", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		s.crashesAtWork(2 * second)
 		s.until(600 * second)
@@ -43,8 +43,8 @@ func TestSourceARestartedWorkerWaitsForItsOwnGroupForEver(t *testing.T) {
 }
 
 // With a lease the wait ends, and then it is chance who comes first.
-func TestSourceTheNextTaskOvertakesTheOneOfARestartedWorker(t *testing.T) {
-	f, timeline := runScenario(t, imports.Source, "diamond", func(s *scenario) {
+func TestArticleTheNextTaskOvertakesTheOneOfARestartedWorker(t *testing.T) {
+	f, timeline := runScenario(t, imports.Article, "diamond", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		s.crashesAtWork(2*second + second/2)
 		b := s.worker("B", 2, lasting(second))
@@ -56,11 +56,11 @@ func TestSourceTheNextTaskOvertakesTheOneOfARestartedWorker(t *testing.T) {
 		StartedAgain: 1, Deaths: 1}, f, timeline)
 }
 
-func TestSourceAnExceptionLeavesTheGroupLocked(t *testing.T) {
+func TestArticleAnExceptionLeavesTheGroupLocked(t *testing.T) {
 	// The thread has ended, the process lives, and renews.
 	for _, rung := range []string{"bronze", "diamond/watchdog"} {
 		t.Run(rung, func(t *testing.T) {
-			f, timeline := runScenario(t, imports.Source, rung, func(s *scenario) {
+			f, timeline := runScenario(t, imports.Article, rung, func(s *scenario) {
 				s.push(task(1, 1), task(2, 1))
 				s.run(0, s.worker("A", 1, failing(second)))
 				s.run(0, s.worker("B", 2, lasting(second)))
@@ -74,8 +74,8 @@ func TestSourceAnExceptionLeavesTheGroupLocked(t *testing.T) {
 
 // The task of the slot fails, the worker goes on, and its own lock of the group
 // makes it clear the slot.
-func TestSourceAnExceptionInWhatWasLeftOverLosesTheTask(t *testing.T) {
-	f, timeline := runScenario(t, imports.Source, "bronze", func(s *scenario) {
+func TestArticleAnExceptionInWhatWasLeftOverLosesTheTask(t *testing.T) {
+	f, timeline := runScenario(t, imports.Article, "bronze", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		a := s.worker("A", 1, crashing(second))
 		s.run(0, a)
@@ -94,8 +94,8 @@ func TestSourceAnExceptionInWhatWasLeftOverLosesTheTask(t *testing.T) {
 
 // B goes through the queue and passes task 2, because A works on task 1. A ends.
 // B comes to task 3, whose group is free now.
-func TestSourceAScanPassesATaskAndTakesTheNextOfItsGroup(t *testing.T) {
-	f, timeline := runScenario(t, imports.Source, "reentrant", scanned)
+func TestArticleAScanPassesATaskAndTakesTheNextOfItsGroup(t *testing.T) {
+	f, timeline := runScenario(t, imports.Article, "reentrant", scanned)
 	assert.Equal(t, imports.Figures{Pushed: 3, Done: 3, OutOfOrder: 1}, f,
 		timeline)
 }
@@ -109,8 +109,8 @@ func scanned(s *scenario) {
 	s.until(9 * second)
 }
 
-func TestSourceWorkThatOutlivesTheLeaseIsOverlapped(t *testing.T) {
-	f, timeline := runScenario(t, imports.Source, "gold", func(s *scenario) {
+func TestArticleWorkThatOutlivesTheLeaseIsOverlapped(t *testing.T) {
+	f, timeline := runScenario(t, imports.Article, "gold", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
 		s.overruns()
 		s.until(120 * second)

@@ -10,9 +10,9 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// sourceWorker is the source's form, step by step. Its flaws are its exhibit: see
+// articleWorker is the article's form, step by step. Its flaws are its exhibit: see
 // the package's comment.
-type sourceWorker struct{ Worker }
+type articleWorker struct{ Worker }
 
 // taken is a task with its group's lock; a task of the plain queue has none.
 type taken struct {
@@ -20,7 +20,7 @@ type taken struct {
 	group lock.Lock
 }
 
-func (w *sourceWorker) run(ctx context.Context) error {
+func (w *articleWorker) run(ctx context.Context) error {
 	queue, err := w.lock(QueueLock)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (w *sourceWorker) run(ctx context.Context) error {
 
 // leftover does what a predecessor left in the slot, when the group's lock is
 // granted. The predecessor may have died with it.
-func (w *sourceWorker) leftover(ctx context.Context) error {
+func (w *articleWorker) leftover(ctx context.Context) error {
 	t, err := w.inSlot(ctx)
 	if err != nil || t == nil {
 		return err
@@ -74,7 +74,7 @@ func (w *sourceWorker) leftover(ctx context.Context) error {
 }
 
 // take goes through the queue if there is something in it and nobody else does.
-func (w *sourceWorker) take(ctx context.Context, queue lock.Lock) (
+func (w *articleWorker) take(ctx context.Context, queue lock.Lock) (
 	t *taken, err error) {
 	length, err := w.RDB.LLen(ctx, w.key(grouped)).Result()
 	if err != nil || length == 0 {
@@ -85,7 +85,7 @@ func (w *sourceWorker) take(ctx context.Context, queue lock.Lock) (
 		return nil, err
 	}
 	defer func() {
-		// The lease may have ended meanwhile; the source does not look.
+		// The lease may have ended meanwhile; the article does not look.
 		if e := queue.Unlock(ctx); !errors.Is(e, lock.ErrNotHeld) {
 			err = errors.Join(err, e)
 		}
@@ -94,7 +94,7 @@ func (w *sourceWorker) take(ctx context.Context, queue lock.Lock) (
 }
 
 // scan takes, from the tail, the first task whose group's lock is granted.
-func (w *sourceWorker) scan(ctx context.Context) (*taken, error) {
+func (w *articleWorker) scan(ctx context.Context) (*taken, error) {
 	length, err := w.RDB.LLen(ctx, w.key(grouped)).Result()
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (w *sourceWorker) scan(ctx context.Context) (*taken, error) {
 }
 
 // takePlain takes the oldest task without a group.
-func (w *sourceWorker) takePlain(ctx context.Context) (*taken, error) {
+func (w *articleWorker) takePlain(ctx context.Context) (*taken, error) {
 	texts, err := w.RDB.LRange(ctx, w.key(plain), -1, -1).Result()
 	if err != nil || len(texts) == 0 {
 		return nil, err
@@ -151,7 +151,7 @@ func (w *sourceWorker) takePlain(ctx context.Context) (*taken, error) {
 	return &taken{Task: t}, w.setSlot(ctx, texts[0])
 }
 
-func (w *sourceWorker) setSlot(ctx context.Context, text string) error {
+func (w *articleWorker) setSlot(ctx context.Context, text string) error {
 	if err := w.RDB.HSet(ctx, w.key(slots), w.slot(), text).Err(); err != nil {
 		return fmt.Errorf("write slot %d: %w", w.Slot, err)
 	}
@@ -163,7 +163,7 @@ var errWork = errors.New("the work failed")
 
 // do does a task, clears the slot and releases the group. An exception skips
 // what comes after it.
-func (w *sourceWorker) do(ctx context.Context, t *taken) error {
+func (w *articleWorker) do(ctx context.Context, t *taken) error {
 	start, err := w.begin(ctx, t.Task, w.Name)
 	if err != nil {
 		return err
@@ -189,5 +189,5 @@ func (w *sourceWorker) do(ctx context.Context, t *taken) error {
 	if err := t.group.Unlock(ctx); !errors.Is(err, lock.ErrNotHeld) {
 		return err
 	}
-	return nil // the lease has ended before the work; the source does not look
+	return nil // the lease has ended before the work; the article does not look
 }
