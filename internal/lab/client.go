@@ -132,6 +132,9 @@ func begins(words []any) (two [2]string) {
 // from notes which line of the lock's code sends these commands: the hook runs in
 // the goroutine that does.
 func (c *Client) from(cmds []redis.Cmder) {
+	if !c.world.log.Recording && !c.world.Lines {
+		return // nobody will ask
+	}
 	line := ""
 	for _, cmd := range cmds {
 		args := cmd.Args()

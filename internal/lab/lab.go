@@ -91,6 +91,10 @@ type World struct {
 	// the last client's death.
 	Left []string
 
+	// Lines has the world note which lines of a lock's code send commands, also
+	// while nothing is recorded.
+	Lines bool
+
 	order   order.Order
 	net     *wire.Net
 	log     *history.Log

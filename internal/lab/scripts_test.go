@@ -76,6 +76,47 @@ func TestAScriptThatDeletesAKeyDeletesItOnTheSecondNode(t *testing.T) {
 	})
 }
 
+// enqueues changes a sorted set and says so to all listeners.
+const enqueues = "redis.call('ZADD', KEYS[1], ARGV[1], 'a') redis.call('ZPOPMIN', KEYS[1])" +
+	" redis.call('PUBLISH', 'news', ARGV[1]) return tostring(math.random())"
+
+func TestAScriptsMessageComesToTheListenersOfTheSecondNode(t *testing.T) {
+	quorum(t, func(w *lab.World, first, second *plain) {
+		var listeners []*plain
+		b := w.Client("B").Env("stock")
+		for i, n := range []*plain{first, second} {
+			conn, err := b.Dial(context.Background(), i)
+			require.NoError(t, err)
+			defer conn.Close()
+			l := &plain{t, conn, bufio.NewReader(conn)}
+			l.says("SUBSCRIBE|news")
+			listeners = append(listeners, l)
+			n.says("ZADD|queue|1.5|b")
+		}
+		sha := load(enqueues, first, second)
+		reply := first.says("EVALSHA|" + sha + "|1|queue|2.25")
+		assert.Equal(t, reply, second.says("EVALSHA|"+sha+"|1|queue|2.25"),
+			"it is not executed again")
+		for _, l := range listeners {
+			assert.Contains(t, l.hears(), "2.25")
+		}
+		assert.Equal(t, "*2\r\n$1\r\na\r\n$4\r\n2.25",
+			second.says("ZRANGE|queue|0|-1|WITHSCORES"))
+	})
+}
+
+func TestAScriptThatCountsItsListenersIsExecutedWhereThereAreOthers(t *testing.T) {
+	quorum(t, func(w *lab.World, first, second *plain) {
+		conn, err := w.Client("B").Env("stock").Dial(context.Background(), 0)
+		require.NoError(t, err)
+		defer conn.Close()
+		(&plain{t, conn, bufio.NewReader(conn)}).says("SUBSCRIBE|news")
+		sha := load("return redis.call('PUBLISH', 'news', 'x')", first, second)
+		assert.Equal(t, ":1", first.says("EVALSHA|"+sha+"|0"))
+		assert.Equal(t, ":0", second.says("EVALSHA|"+sha+"|0"))
+	})
+}
+
 func TestAScriptIsExecutedWhereItMayDoSomethingElse(t *testing.T) {
 	for name, differs := range map[string]func(n *plain){
 		"another value": func(n *plain) { n.says("SET|stock|b") },
@@ -83,6 +124,7 @@ func TestAScriptIsExecutedWhereItMayDoSomethingElse(t *testing.T) {
 		"another key":   func(n *plain) { n.says("SET|other|a") },
 		"a field's end": func(n *plain) { n.says("HEXPIRE|h|9|FIELDS|1|f") },
 		"a sorted set":  func(n *plain) { n.says("ZADD|queue|1|a") },
+		"a list":        func(n *plain) { n.says("LPUSH|list|a") },
 		"a watcher":     func(n *plain) { n.says("WATCH|stock") },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alicebob/miniredis/v2/proto"
-
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/lab/wire"
@@ -114,9 +112,10 @@ func (k *conn) Command(args []string) bool {
 	sent := time.Now()
 	// A script that the node does not know is sent again with its source: that
 	// is one step, as it is when the node knows it.
+	p := &pass{kind: aRequest, conn: k, args: args}
 	if !c.cold[n] || command != "EVAL" {
 		c.arrivals.Add(1)
-		if !k.hold(&pass{kind: aRequest, args: args}, sent) {
+		if !k.hold(p, sent) {
 			return false
 		}
 	}
@@ -131,8 +130,9 @@ func (k *conn) Command(args []string) bool {
 	// Time stands still while commands are sent, so a grant that this one makes
 	// began only now.
 	owned := c.owns(n)
-	reply := k.Execute(wire.Exchange{Args: args, Text: k.Names.Command(c.Name,
-		args), Sent: sent, Began: time.Now(), Ask: k.ask})
+	p.describe()
+	reply := k.Execute(wire.Exchange{Args: args, Text: p.text, Sent: sent,
+		Began: time.Now(), Ask: k.ask})
 	k.follow(args)
 	c.asked |= 1 << n
 	if owned {
@@ -150,14 +150,15 @@ func (k *conn) Command(args []string) bool {
 	if k.Gone() {
 		return false
 	}
-	f := &pass{kind: aReply, args: args, raw: reply, behind: k.published()}
+	f := &pass{kind: aReply, args: args, raw: reply, behind: k.published(),
+		text: p.text, exact: p.exact}
 	return k.hold(f, sent) && !f.lose && k.Write(reply)
 }
 
 // ask lets the node execute a command, see node.Scripts: scripts cost the most time.
 func (k *conn) ask(args []string) string {
 	c := k.control
-	reply, changed := c.scripts.Execute(c.server(k.Port.Index), c.world.Now(), args,
+	reply, changed := c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args,
 		func() bool { return k.queued == "" && len(k.watching()) == 0 },
 		k.Server.Execute)
 	c.changed = changed
@@ -290,7 +291,7 @@ func (f flight) raw() string {
 
 // frame writes down what a node has sent.
 func (c *controller) frame(raw string) string {
-	value, err := proto.Parse(raw)
+	value, err := c.world.Names().Parse(raw)
 	if err != nil {
 		return fmt.Sprintf(" %q", raw)
 	}

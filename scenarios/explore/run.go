@@ -104,6 +104,7 @@ func (r *run) begin() error {
 	}
 	r.control.rewind()
 	r.storage = r.world.Storage(0)
+	r.world.Lines = r.draws
 	if r.records {
 		r.world.Record()
 	}

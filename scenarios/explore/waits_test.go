@@ -38,9 +38,7 @@ func waitRows() []waitRow {
 		}
 		add(true, explore.Bounds{Clients: 2})
 		add(false, explore.Bounds{Clients: 2, Expiries: 1})
-		if name != "reentrant/cohort" { // it has too many states with both
-			add(false, explore.Bounds{Clients: 2, Expiries: 1, LostMessages: 1})
-		}
+		add(false, explore.Bounds{Clients: 2, Expiries: 1, LostMessages: 1})
 		add(name == "reentrant/notify", explore.Bounds{Clients: 2, LostMessages: 1})
 		add(false, explore.Bounds{Clients: 2, LostReplies: 1})
 		add(false, explore.Bounds{Clients: 2, GiveUps: 1})

@@ -22,12 +22,14 @@ type Names struct {
 	scripts map[string]string // SHA1 of a Lua script: its name
 	aliases map[string]string // random values: the names that they print as
 	aliased map[string]int    // client: how many of its values have a name
+	parsed  map[string]any    // replies, see Parse
 }
 
 // NewNames knows no script and no token yet.
 func NewNames(key string) *Names {
 	return &Names{Key: key, scripts: map[string]string{},
-		aliases: map[string]string{}, aliased: map[string]int{}}
+		aliases: map[string]string{}, aliased: map[string]int{},
+		parsed: map[string]any{}}
 }
 
 // Reset forgets the tokens, but not the scripts.
@@ -146,12 +148,36 @@ func (n *Names) Reply(client, raw string) string {
 	if raw == "$-1\r\n" || raw == "*-1\r\n" || raw == proto.NilResp3 {
 		return "nil"
 	}
-	value, err := proto.Parse(raw)
+	value, err := n.Parse(raw)
 	if err != nil {
 		return printable(raw)
 	}
 	return n.value(client, value)
 }
+
+// Parse is a raw reply as a value. What nodes say repeats itself, and a parser costs
+// 4 KB, so that a reply is parsed once.
+func (n *Names) Parse(raw string) (value any, err error) {
+	n.mu.Lock()
+	known, ok := n.parsed[raw]
+	n.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	if value, err = proto.Parse(raw); err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.parsed) >= mostParsed {
+		clear(n.parsed)
+	}
+	n.parsed[raw] = value
+	return value, nil
+}
+
+// mostParsed is how many replies are known at a time.
+const mostParsed = 1000
 
 func (n *Names) value(client string, value any) string {
 	switch v := value.(type) {

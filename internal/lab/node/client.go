@@ -62,7 +62,7 @@ func single(dialer func(_ context.Context, _, addr string) (net.Conn,
 			Mode: maintnotifications.ModeDisabled},
 		// The explorer connects hundreds of thousands of times, and go-redis
 		// would take 64 KiB each time.
-		ReadBufferSize: 4096, WriteBufferSize: 4096,
+		ReadBufferSize: 512, WriteBufferSize: 512,
 	}
 }
 

@@ -41,7 +41,11 @@ type Embedded struct {
 
 	changes *tracking
 	special bool // it was sent a command that isn't simple
-	timed   bool // the command under way depends on its clock
+
+	// Of the command under way:
+	timed     bool // it depends on the clock
+	collects  bool // what it publishes is kept
+	published []message
 
 	rate    float64   // how fast its clock runs; 0 is as fast as all others
 	drifted time.Time // what its clock said when it was given that rate
@@ -70,6 +74,9 @@ func (n *Embedded) Boot() {
 		func(from *server.Peer, command string, args ...string) bool {
 			n.changes.saw(command, args)
 			n.special = n.special || !simple(command)
+			if n.collects && command == "PUBLISH" && len(args) == 2 {
+				n.published = append(n.published, message{args[0], args[1]})
+			}
 			n.timed = n.timed || tellsTime(command, args)
 			if n.Seen != nil {
 				n.Seen(from, command, args)

@@ -102,8 +102,8 @@ func (p *peer) script(args []string) string {
 		return p.dispatch(args)
 	}
 	n.timed = false
-	reply, _ := n.Scripts.Execute(n.Server(), 0, args,
-		func() bool { return !n.special && !n.timed }, p.dispatch)
+	reply, _ := n.Scripts.Execute(n, 0, args,
+		func() bool { return !n.timed }, p.dispatch)
 	return reply
 }
 
@@ -126,7 +126,7 @@ func (p *peer) Write(b []byte) (int, error) {
 	if !p.subscriber.Load() {
 		return p.out.Write(b)
 	}
-	r := bufio.NewReader(bytes.NewReader(b))
+	r := bufio.NewReaderSize(bytes.NewReader(b), 512)
 	for {
 		frame, err := proto.Read(r)
 		if err != nil {

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,11 +23,15 @@ type Scripts struct {
 	effects map[string]*effect
 }
 
-// effect is what a script replied and what its server held then.
+// effect is what a script replied, what its server held then, and the messages that
+// the script published.
 type effect struct {
-	reply string
-	after []Holding
+	reply    string
+	after    []Holding
+	messages []message
 }
+
+type message struct{ channel, text string }
 
 // NewScripts keeps what scripts do from now on.
 func NewScripts() *Scripts { return &Scripts{effects: map[string]*effect{}} }
@@ -34,32 +39,41 @@ func NewScripts() *Scripts { return &Scripts{effects: map[string]*effect{}} }
 // Execute executes a command on a server, with execute where it can't be known
 // otherwise. Now is what the server's clock says, or 0 when the command doesn't
 // depend on that. Simple is asked before and after the command: is it true that the
-// command depends on nothing but this and the keys, and that nothing else depends on
-// it, such as a connection that watches a key? Execute also says whether the server
-// holds something else than before; true where that can't be known.
+// command depends on nothing but this, the keys and who listens, and that nothing
+// else depends on it, such as a connection that watches a key? Execute also says
+// whether the server holds something else than before; true where the server holds
+// more than strings and hashes, or somebody listens.
 //
 // An error reply is never kept.
-func (s *Scripts) Execute(m *miniredis.Miniredis, now time.Duration, args []string,
+func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
 	simple func() bool, execute func(args []string) string) (reply string,
 	changed bool) {
-	before, plain := Holdings(m)
-	plain = plain && simple()
+	m := n.Server()
+	before := contentsOf(m)
 	key := ""
-	if s != nil && plain && isScript(args[0]) {
+	if s != nil && before.known && !n.special && isScript(args[0]) && simple() {
 		key = asked(now, args, before)
 	}
 	if e := s.effect(key); e != nil {
-		replace(m, before, e.after)
-		return e.reply, !slices.EqualFunc(before, e.after, Holding.Equal)
+		replace(m, before.holds, e.after)
+		for _, published := range e.messages {
+			m.Publish(published.channel, published.text)
+		}
+		return e.reply, !before.plain() ||
+			!slices.EqualFunc(before.holds, e.after, Holding.Equal)
 	}
+	n.published, n.collects = nil, key != ""
 	reply = execute(args)
-	after, still := Holdings(m)
-	if key != "" && still && simple() && !strings.HasPrefix(reply, "-") {
+	n.collects = false
+	after := contentsOf(m)
+	if key != "" && after.known && !n.special && simple() &&
+		!strings.HasPrefix(reply, "-") {
 		s.mu.Lock()
-		s.effects[key] = &effect{reply, after}
+		s.effects[key] = &effect{reply, after.holds, n.published}
 		s.mu.Unlock()
 	}
-	return reply, !plain || !still || !slices.EqualFunc(before, after, Holding.Equal)
+	return reply, !before.plain() || !after.plain() ||
+		!slices.EqualFunc(before.holds, after.holds, Holding.Equal)
 }
 
 func (s *Scripts) effect(key string) *effect {
@@ -76,7 +90,7 @@ func isScript(command string) bool {
 }
 
 // asked is all that the effect of a script depends on. Lengths keep the words apart.
-func asked(now time.Duration, args []string, before []Holding) string {
+func asked(now time.Duration, args []string, before contents) string {
 	b := strconv.AppendInt(make([]byte, 0, 512), int64(now), 10)
 	word := func(w string) {
 		b = append(strconv.AppendInt(append(b, ' '), int64(len(w)), 10), ':')
@@ -85,13 +99,18 @@ func asked(now time.Duration, args []string, before []Holding) string {
 	for _, arg := range args {
 		word(arg)
 	}
-	for _, h := range before {
+	for _, h := range before.holds {
 		b = strconv.AppendInt(append(b, '\n'), int64(h.TTL), 10)
+		word(h.Kind)
 		word(h.Key)
 		word(h.Value)
 		for _, field := range h.Fields {
 			word(field)
 		}
+	}
+	for _, channel := range slices.Sorted(maps.Keys(before.listeners)) {
+		b = strconv.AppendInt(append(b, '\n'), int64(before.listeners[channel]), 10)
+		word(channel)
 	}
 	return string(b)
 }
@@ -99,26 +118,49 @@ func asked(now time.Duration, args []string, before []Holding) string {
 // Holding is a key of a server, with all that the server knows of it.
 type Holding struct {
 	Key    string
+	Kind   string // string, hash or zset
 	Value  string
-	Fields []string // of a hash: names and values in turn
+	Fields []string // of a hash: names and values in turn; members and scores
 	TTL    time.Duration
 }
 
 // Equal says whether two holdings are the same.
 func (h Holding) Equal(other Holding) bool {
-	return h.Key == other.Key && h.Value == other.Value && h.TTL == other.TTL &&
-		slices.Equal(h.Fields, other.Fields)
+	return h.Key == other.Key && h.Kind == other.Kind && h.Value == other.Value &&
+		h.TTL == other.TTL && slices.Equal(h.Fields, other.Fields)
+}
+
+// contents is what a server holds, by key, and who listens to messages.
+type contents struct {
+	holds     []Holding
+	listeners map[string]int // by channel
+	known     bool           // and nothing else
+}
+
+// plain says that a server holds only strings and hashes, and that nobody listens.
+func (c contents) plain() bool {
+	return c.known && len(c.listeners) == 0 &&
+		!slices.ContainsFunc(c.holds, func(h Holding) bool { return h.Kind == "zset" })
 }
 
 // Holdings are what a server holds, by key. It is false when that is more than
 // strings and hashes, or when somebody listens to messages.
 func Holdings(m *miniredis.Miniredis) (holds []Holding, plain bool) {
-	if m.PubSubNumPat() > 0 || len(m.PubSubChannels("")) > 0 {
-		return nil, false
+	c := contentsOf(m)
+	return c.holds, c.plain()
+}
+
+func contentsOf(m *miniredis.Miniredis) contents {
+	if m.PubSubNumPat() > 0 {
+		return contents{}
+	}
+	c := contents{known: true}
+	if channels := m.PubSubChannels(""); len(channels) > 0 {
+		c.listeners = m.PubSubNumSub(channels...)
 	}
 	for _, key := range m.Keys() {
-		h := Holding{Key: key, TTL: m.TTL(key)}
-		switch m.Type(key) {
+		h := Holding{Key: key, Kind: m.Type(key), TTL: m.TTL(key)}
+		switch h.Kind {
 		case "string":
 			h.Value, _ = m.Get(key)
 		case "hash":
@@ -127,12 +169,18 @@ func Holdings(m *miniredis.Miniredis) (holds []Holding, plain bool) {
 			for _, field := range fields {
 				h.Fields = append(h.Fields, field, m.HGet(key, field))
 			}
+		case "zset":
+			scores, _ := m.SortedSet(key)
+			for _, member := range slices.Sorted(maps.Keys(scores)) {
+				h.Fields = append(h.Fields, member,
+					strconv.FormatFloat(scores[member], 'g', -1, 64))
+			}
 		default:
-			return nil, false
+			return contents{}
 		}
-		holds = append(holds, h)
+		c.holds = append(c.holds, h)
 	}
-	return holds, true
+	return c
 }
 
 // replace makes the server hold after where it holds before.
@@ -146,10 +194,16 @@ func replace(m *miniredis.Miniredis, before, after []Holding) {
 		if slices.ContainsFunc(before, h.Equal) {
 			continue
 		}
-		if h.Fields != nil {
-			m.HSet(h.Key, h.Fields...)
-		} else {
+		switch h.Kind {
+		case "string":
 			m.Set(h.Key, h.Value)
+		case "hash":
+			m.HSet(h.Key, h.Fields...)
+		case "zset":
+			for i := 0; i < len(h.Fields); i += 2 {
+				score, _ := strconv.ParseFloat(h.Fields[i+1], 64)
+				m.ZAdd(h.Key, score, h.Fields[i])
+			}
 		}
 		if h.TTL > 0 {
 			m.SetTTL(h.Key, h.TTL)
@@ -164,7 +218,10 @@ func simple(command string) bool {
 	case "DECR", "DECRBY", "DEL", "EVAL", "EVALSHA", "EXISTS", "EXPIRE", "EXPIREAT",
 		"FLUSHALL", "GET", "HDEL", "HEXISTS", "HGET", "HGETALL", "HINCRBY", "HLEN",
 		"HMGET", "HSET", "INCR", "INCRBY", "PERSIST", "PEXPIRE", "PEXPIREAT", "PSETEX",
-		"PTTL", "PUBLISH", "SCRIPT", "SET", "SETEX", "SETNX", "TIME", "TTL":
+		"PTTL", "PUBLISH", "SCRIPT", "SET", "SETEX", "SETNX", "SUBSCRIBE", "TIME", "TTL",
+		"UNSUBSCRIBE", "ZADD", "ZCARD", "ZCOUNT", "ZINCRBY", "ZPOPMAX", "ZPOPMIN",
+		"ZRANGE", "ZRANGEBYSCORE", "ZRANK", "ZREM", "ZREMRANGEBYSCORE", "ZREVRANGE",
+		"ZSCORE":
 		return true
 	case "SELECT":
 		return false

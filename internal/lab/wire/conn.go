@@ -47,7 +47,7 @@ func (k *Conn) Gone() bool { return k.gone.Load() }
 
 func (k *Conn) read() {
 	defer close(k.commands)
-	r := bufio.NewReader(k.far)
+	r := bufio.NewReaderSize(k.far, 512)
 	for {
 		args, err := readCommand(r)
 		if err != nil {

@@ -70,7 +70,7 @@ func (c *Endpoint) serve(p *Port, far net.Conn, addr string) error {
 
 // start starts the goroutines of a connection to a Redis node.
 func (k *Conn) start() {
-	k.commands = make(chan []string, 1024)
+	k.commands = make(chan []string, 128)
 	k.writing = make(chan struct{}, 1)
 	if k.Carry != nil {
 		k.Carrier = k.Carry(k)
