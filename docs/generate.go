@@ -34,6 +34,10 @@ func generate(ctx context.Context, names []string, stdout io.Writer) {
 			if err := rewrite(t, ctx, names, stdout); err != nil {
 				t.Fatal(err)
 			}
+			// Nobody asked for a test: its PASS goes nowhere.
+			if nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+				os.Stdout = nowhere
+			}
 		}}}, nil, nil)
 }
 
@@ -54,6 +58,9 @@ func rewrite(t *testing.T, ctx context.Context, names []string, stdout io.Writer
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if len(stale) == 0 {
+		fmt.Fprintln(stdout, "docs: the generated parts of all pages are up to date")
 	}
 	for file, texts := range stale {
 		fmt.Fprintln(stdout, file)
