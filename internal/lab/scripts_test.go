@@ -51,9 +51,9 @@ const (
 func TestAScriptDoesToTheSecondNodeWhatItDidToTheFirst(t *testing.T) {
 	quorum(t, func(w *lab.World, first, second *plain) {
 		sha := load(sets, first, second)
+		first.says("EVAL|" + clock + "|0") // which is another script's time
 		reply := first.says("EVALSHA|" + sha + "|1|stock|a")
 		time.Sleep(time.Millisecond)
-		second.says("EVAL|" + clock + "|0") // which is another script's time
 		assert.Equal(t, reply, second.says("EVALSHA|"+sha+"|1|stock|a"),
 			"it is not executed again")
 		assert.Equal(t, "$1\r\na", second.says("GET|stock"))

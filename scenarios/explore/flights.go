@@ -159,7 +159,7 @@ func (k *conn) Command(args []string) bool {
 func (k *conn) ask(args []string) string {
 	c := k.control
 	reply, changed := c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args,
-		func() bool { return k.queued == "" && len(k.watching()) == 0 },
+		k.queued != "" || len(k.watching()) > 0,
 		k.Server.Execute)
 	c.changed = changed
 	return reply

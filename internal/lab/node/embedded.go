@@ -40,12 +40,7 @@ type Embedded struct {
 	retired []*miniredis.Miniredis
 
 	changes *tracking
-	special bool // it was sent a command that isn't simple
-
-	// Of the command under way:
-	timed     bool // it depends on the clock
-	collects  bool // what it publishes is kept
-	published []message
+	sent    sent
 
 	rate    float64   // how fast its clock runs; 0 is as fast as all others
 	drifted time.Time // what its clock said when it was given that rate
@@ -67,17 +62,13 @@ func (n *Embedded) Boot() {
 	if c, err := n.redis.Dial(); err == nil {
 		c.Close()
 	}
-	n.special = false
+	n.sent.reset()
 	n.changes = &tracking{observe: n.Observe, expire: n.Expire,
 		shown: map[string]*tracked{}, expiring: map[time.Time]bool{}}
 	n.redis.Server().SetPreHook(
 		func(from *server.Peer, command string, args ...string) bool {
 			n.changes.saw(command, args)
-			n.special = n.special || !simple(command)
-			if n.collects && command == "PUBLISH" && len(args) == 2 {
-				n.published = append(n.published, message{args[0], args[1]})
-			}
-			n.timed = n.timed || tellsTime(command, args)
+			n.sent.saw(command, args)
 			if n.Seen != nil {
 				n.Seen(from, command, args)
 			}

@@ -101,9 +101,7 @@ func (p *peer) script(args []string) string {
 		!strings.HasSuffix(p.dispatch([]string{"SCRIPT", "EXISTS", args[1]}), ":1\r\n") {
 		return p.dispatch(args)
 	}
-	n.timed = false
-	reply, _ := n.Scripts.Execute(n, 0, args,
-		func() bool { return !n.timed }, p.dispatch)
+	reply, _ := n.Scripts.Execute(n, AnyTime, args, false, p.dispatch)
 	return reply
 }
 

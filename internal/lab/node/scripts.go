@@ -33,25 +33,77 @@ type effect struct {
 
 type message struct{ channel, text string }
 
+// sent is what a server keeps of the commands that it is sent, those inside scripts
+// included: all that a script's effect depends on besides the keys. Connections shake
+// hands while a command of another one is executed.
+type sent struct {
+	mu      sync.Mutex
+	special bool // there was one that isn't simple
+
+	// Of the command under way:
+	timed    bool // it depends on the clock
+	collects bool // what it publishes is kept
+	messages []message
+}
+
+func (s *sent) saw(command string, args []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.special = s.special || !simple(command)
+	s.timed = s.timed || tellsTime(command, args)
+	if s.collects && command == "PUBLISH" && len(args) == 2 {
+		s.messages = append(s.messages, message{args[0], args[1]})
+	}
+}
+
+func (s *sent) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.special = false
+}
+
+// begins says that a command begins.
+func (s *sent) begins(collects bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timed, s.collects, s.messages = false, collects, nil
+}
+
+// ended are the messages of the command that begun, and whether it depends on the
+// clock.
+func (s *sent) ended() (messages []message, timed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.collects = false
+	return s.messages, s.timed
+}
+
+func (s *sent) isSpecial() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.special
+}
+
 // NewScripts keeps what scripts do from now on.
 func NewScripts() *Scripts { return &Scripts{effects: map[string]*effect{}} }
 
+// AnyTime is no moment.
+const AnyTime time.Duration = -1
+
 // Execute executes a command on a server, with execute where it can't be known
-// otherwise. Now is what the server's clock says, or 0 when the command doesn't
-// depend on that. Simple is asked before and after the command: is it true that the
-// command depends on nothing but this, the keys and who listens, and that nothing
-// else depends on it, such as a connection that watches a key? Execute also says
-// whether the server holds something else than before; true where the server holds
-// more than strings and hashes, or somebody listens.
+// otherwise. Now is what the server's clock says; with AnyTime, a command that depends
+// on the clock is always executed. Watched says that a connection watches a key, or that
+// this is part of a transaction. Execute also says whether the server holds something
+// else than before; true where the server holds more than strings and hashes, or
+// somebody listens.
 //
 // An error reply is never kept.
 func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
-	simple func() bool, execute func(args []string) string) (reply string,
-	changed bool) {
+	watched bool, execute func(args []string) string) (reply string, changed bool) {
 	m := n.Server()
 	before := contentsOf(m)
 	key := ""
-	if s != nil && before.known && !n.special && isScript(args[0]) && simple() {
+	if s != nil && before.known && !watched && isScript(args[0]) && !n.sent.isSpecial() {
 		key = asked(now, args, before)
 	}
 	if e := s.effect(key); e != nil {
@@ -62,14 +114,14 @@ func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
 		return e.reply, !before.plain() ||
 			!slices.EqualFunc(before.holds, e.after, Holding.Equal)
 	}
-	n.published, n.collects = nil, key != ""
+	n.sent.begins(key != "")
 	reply = execute(args)
-	n.collects = false
+	messages, timed := n.sent.ended()
 	after := contentsOf(m)
-	if key != "" && after.known && !n.special && simple() &&
+	if key != "" && after.known && !n.sent.isSpecial() && (now != AnyTime || !timed) &&
 		!strings.HasPrefix(reply, "-") {
 		s.mu.Lock()
-		s.effects[key] = &effect{reply, after.holds, n.published}
+		s.effects[key] = &effect{reply, after.holds, messages}
 		s.mu.Unlock()
 	}
 	return reply, !before.plain() || !after.plain() ||
