@@ -26,20 +26,11 @@ type badRun struct {
 	options []scenarios.Option
 	says    string
 	slow    bool
-
-	scenario string // what -run asks for: "/name"; "" is all
 }
 
 // badRuns are those that are declared wrongly, and those of mutants.
 var badRuns = map[string]badRun{
 	"has no build": {says: "build is nil, it must make an owner of the lock"},
-	"is asked for an unknown scenario": {
-		build:    mutants.Rung("gold"),
-		options:  []scenarios.Option{scenarios.Red(true)},
-		scenario: "/oversleep",
-		says: "-run ^TestABadLock$/oversleep: no scenario has such a name (example:" +
-			" -run /mutual_exclusion; docs/catalog.md has all names)",
-	},
 	"has a nil option": {
 		build:   mutants.Rung("gold"),
 		options: []scenarios.Option{scenarios.Red(false), nil},
@@ -98,8 +89,8 @@ var badRuns = map[string]badRun{
 func init() {
 	for _, m := range mutants.All {
 		if m.Says != "" {
-			badRuns[m.Name] = badRun{build: m.Build(), says: m.Says, slow: m.Slow,
-				options: []scenarios.Option{scenarios.Most(20_000)}}
+			badRuns[m.Name] = badRun{m.Build(),
+				[]scenarios.Option{scenarios.Most(20_000)}, m.Says, m.Slow}
 		}
 	}
 }
@@ -124,7 +115,7 @@ func TestBadLocksAreToldInOneLine(t *testing.T) {
 			if bad.slow && os.Getenv("SLOW") == "" {
 				t.Skip("takes ten seconds of real time: set SLOW=1")
 			}
-			out, err := exec.Command(self, "-test.run=^TestABadLock$"+bad.scenario,
+			out, err := exec.Command(self, "-test.run=^TestABadLock$",
 				"-test.timeout=2m", "-bad-lock="+name).CombinedOutput()
 			exit := new(exec.ExitError)
 			require.ErrorAs(t, err, &exit, "the process ends with:\n%s", out)
