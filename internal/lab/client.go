@@ -97,14 +97,22 @@ func (m mortal) process(next func() error, cmds ...redis.Cmder) error {
 	if !m.client.Dead() {
 		return err
 	}
-	if m.client.world.Over() {
+	switch {
+	case !m.client.world.Over():
+		time.Sleep(time.Second) // for who asks again at once, forever
+	case !unwatches(cmds):
 		runtime.Goexit()
 	}
-	time.Sleep(time.Second) // for who asks again at once, forever
 	for _, cmd := range cmds {
 		cmd.SetErr(wire.ErrDead)
 	}
 	return wire.ErrDead
+}
+
+// unwatches says whether this is the driver's UNWATCH: the driver sends it while the
+// goroutine ends, and gives the connection back only afterwards.
+func unwatches(cmds []redis.Cmder) bool {
+	return len(cmds) == 1 && strings.EqualFold(cmds[0].Name(), "UNWATCH")
 }
 
 // rewrite lets the world change what is sent. The line that sends it is known by

@@ -169,3 +169,13 @@ func TestANodeThatDoesNotKnowAScriptSaysSo(t *testing.T) {
 		assert.Contains(t, second.says("EVALSHA|"+sha+"|1|stock|a"), "NOSCRIPT")
 	})
 }
+
+func TestATransactionHasOnlyTheCommandsThatTheClientSent(t *testing.T) {
+	quorum(t, func(w *lab.World, first, second *plain) {
+		sha := load(sets, first, second)
+		first.says("EVALSHA|" + sha + "|1|stock|a")
+		second.says("MULTI")
+		second.says("EVALSHA|" + sha + "|1|stock|a")
+		assert.True(t, strings.HasPrefix(second.says("EXEC"), "*1\r\n"))
+	})
+}

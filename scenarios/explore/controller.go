@@ -162,6 +162,13 @@ func (c *controller) rewind() {
 		time.Sleep(3*lease + time.Minute)
 		synctest.Wait()
 		c.flood(false)
+		for n := range c.world.Nodes {
+			for _, open := range c.world.Node(n).Port().Conns() {
+				if open.Carrier.(*conn).transaction != (transaction{}) {
+					open.Close()
+				}
+			}
+		}
 	})
 	for _, client := range c.clients {
 		client.rewind()

@@ -121,7 +121,10 @@ func (k *conn) Command(args []string) bool {
 	}
 	if k.control.flooded.Load() {
 		if k.control.world.Over() {
-			k.reset()
+			if command == "MULTI" || k.transaction != (transaction{}) {
+				k.Close() // the driver would leave the replies to the others unread
+				return false
+			}
 			return k.Write("-ERR the run is over\r\n")
 		}
 		return k.Write(k.Server.Execute(args))
@@ -158,9 +161,10 @@ func (k *conn) Command(args []string) bool {
 // ask lets the node execute a command, see node.Scripts: scripts cost the most time.
 func (k *conn) ask(args []string) string {
 	c := k.control
+	watched := k.queued != "" || len(k.watching()) > 0 ||
+		strings.EqualFold(args[0], "WATCH")
 	reply, changed := c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args,
-		k.queued != "" || len(k.watching()) > 0,
-		k.Server.Execute)
+		watched, k.Server.Execute)
 	c.changed = changed
 	return reply
 }
@@ -196,16 +200,6 @@ func (k *conn) follow(args []string) {
 			k.queued += exact
 		}
 	}
-}
-
-// reset ends a transaction that a run has left behind on the connection.
-func (k *conn) reset() {
-	if k.queued != "" {
-		k.Server.Execute([]string{"DISCARD"})
-	} else if k.watched != "" {
-		k.Server.Execute([]string{"UNWATCH"})
-	}
-	k.transaction = transaction{}
 }
 
 // watching are the connections that watch keys of the same node: to them a command

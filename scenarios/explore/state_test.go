@@ -110,6 +110,44 @@ func queues() lock.Build {
 	return sends(transaction("1"), transaction("2"))
 }
 
+// touching sets a word that it watches itself to what it is already: nothing that the
+// server holds is changed, and a transaction of another client fails.
+func touching(env lock.Env) (lock.Lock, error) {
+	rdb, word := env.Nodes[0], env.Key+":word"
+	return plainly{
+		func(ctx context.Context) (granted bool, err error) {
+			if err := rdb.Set(ctx, word, "same", 0).Err(); err != nil {
+				return false, err
+			}
+			err = rdb.Watch(ctx, func(tx *redis.Tx) error {
+				_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+					return p.SetNX(ctx, env.Key, "locked", env.TTL).Err()
+				})
+				granted = err == nil
+				return err
+			}, word)
+			if errors.Is(err, redis.TxFailedErr) {
+				err = nil
+			}
+			return granted, err
+		},
+		deleting(env),
+	}, nil
+}
+
+// To touch a key that somebody watches is not the same before the WATCH and after it.
+func TestWatchedKeysAreNotInferred(t *testing.T) {
+	t.Parallel()
+	bounds := Bounds{Programs: []Program{Once}}
+	taken, err := explore(t, touching, bounds, false, search)
+	require.NoError(t, err)
+	known := Run(t, touching, bounds)
+	require.NotZero(t, known.Walks[0].Inferred)
+	a, b := outline(taken.Walks[0]), outline(known.Walks[0])
+	assert.True(t, slices.Equal(a, b), "%d edges were taken one by one, %d are known"+
+		" with inference, or they differ", len(a), len(b))
+}
+
 // Each pair of schedules leads to two states that go on in different ways.
 func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 	whole := " B> B< B> B< B> B< B> B< B> B< B= B= B> B<" // of watching

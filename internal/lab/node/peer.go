@@ -96,7 +96,7 @@ func (p *peer) Execute(args []string) string {
 // again. A server that has never seen the script says so.
 func (p *peer) script(args []string) string {
 	n := p.node
-	if n.Scripts == nil || n.rate != 0 || len(args) < 2 ||
+	if n.Scripts == nil || n.sent.isSpecial() || n.rate != 0 || len(args) < 2 ||
 		!strings.EqualFold(args[0], "EVALSHA") ||
 		!strings.HasSuffix(p.dispatch([]string{"SCRIPT", "EXISTS", args[1]}), ":1\r\n") {
 		return p.dispatch(args)

@@ -69,7 +69,7 @@ func (s *sent) begins(collects bool) {
 	s.timed, s.collects, s.messages = false, collects, nil
 }
 
-// ended are the messages of the command that begun, and whether it depends on the
+// ended are the messages of the command that began, and whether it depends on the
 // clock.
 func (s *sent) ended() (messages []message, timed bool) {
 	s.mu.Lock()
@@ -87,15 +87,15 @@ func (s *sent) isSpecial() bool {
 // NewScripts keeps what scripts do from now on.
 func NewScripts() *Scripts { return &Scripts{effects: map[string]*effect{}} }
 
-// AnyTime is no moment.
+// AnyTime is given in place of a time where the clock must not matter.
 const AnyTime time.Duration = -1
 
 // Execute executes a command on a server, with execute where it can't be known
 // otherwise. Now is what the server's clock says; with AnyTime, a command that depends
-// on the clock is always executed. Watched says that a connection watches a key, or that
-// this is part of a transaction. Execute also says whether the server holds something
-// else than before; true where the server holds more than strings and hashes, or
-// somebody listens.
+// on the clock is always executed. Watched says that a connection watches a key or is
+// about to, or that this is part of a transaction. Execute also says whether the command
+// may matter to others: the server holds something else than before, or more than
+// strings and hashes, or somebody listens or watches.
 //
 // An error reply is never kept.
 func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
@@ -124,7 +124,7 @@ func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
 		s.effects[key] = &effect{reply, after.holds, messages}
 		s.mu.Unlock()
 	}
-	return reply, !before.plain() || !after.plain() ||
+	return reply, watched || !before.plain() || !after.plain() ||
 		!slices.EqualFunc(before.holds, after.holds, Holding.Equal)
 }
 
