@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/process"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
 
 func TestMain(m *testing.M) {
@@ -31,13 +32,16 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the scripts of testdata. Each has a Redis server of its own at
-// $REDIS; nobody listens at $NOBODY. Scripts that begin with "server" need
-// redis-server.
+// $REDIS; nobody listens at $NOBODY. Those whose condition is [server] start servers,
+// which LOCKLADDER_REDIS asks for.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		Setup:               setUp,
+		Condition: func(name string) (bool, error) {
+			return name == "server" && os.Getenv(serverstest.Variable) != "", nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"refused":      refused,
 			"failed":       failed,

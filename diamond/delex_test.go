@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/lockladder/lockladder/diamond"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -81,10 +81,8 @@ func Example_delex() {
 
 // A real server either does it or is named in the error.
 func TestARealServerKnowsDELEXOrSaysThatItDoesNot(t *testing.T) {
+	serverstest.Need(t)
 	started, err := servers.StartRedis(t.Context())
-	if errors.Is(err, servers.ErrMissing) && os.Getenv("LOCKLADDER_REDIS") == "" {
-		t.Skip(err)
-	}
 	require.NoError(t, err)
 	defer started.Stop()
 	rdb := started.Client()

@@ -2,7 +2,6 @@ package transactions
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
 
 var transcripts = []struct {
@@ -38,16 +38,10 @@ var transcripts = []struct {
 
 // The examples run on miniredis. Redis says the same, or what the page says.
 func TestRedisAnswersAsThePageSays(t *testing.T) {
-	if os.Getenv("LOCKLADDER_REDIS") == "" {
-		t.Skip("LOCKLADDER_REDIS=auto lets it start a redis-server")
-	}
+	serverstest.Need(t)
 	for _, c := range transcripts {
 		t.Run(c.name, func(t *testing.T) {
 			real, err := servers.StartRedis(t.Context())
-			if errors.Is(err, servers.ErrMissing) {
-				t.Fatal("LOCKLADDER_REDIS asks for redis-server, which is not" +
-					" installed")
-			}
 			require.NoError(t, err)
 			defer real.Stop()
 			want := recorded(t, c.script, func(out io.Writer) *Session {

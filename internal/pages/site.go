@@ -133,13 +133,20 @@ func (s *Site) side(here string) ([]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		title := Parse(string(text)).Title()
+		title := title(string(text))
 		if name := path.Base(file); name[0] >= '0' && name[0] <= '9' {
 			title, _, _ = strings.Cut(title, ":") // the rung's name says enough
 		}
 		list = append(list, entry{"/" + file, title, file == here})
 	}
 	return list, nil
+}
+
+// title is a page's title. Only its heading is parsed: every page lists all titles.
+func title(text string) string {
+	_, rest, _ := strings.Cut("\n"+text, "\n# ")
+	heading, _, _ := strings.Cut(rest, "\n")
+	return Parse("# " + heading).Title()
 }
 
 func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {

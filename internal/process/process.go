@@ -31,15 +31,13 @@ import (
 // variable is the environment variable that has the name of a process.
 const variable = "LOCKLADDER_PROCESS"
 
-const (
-	// endWithin is how long a process may live when its parent has ended the
-	// conversation, and how long Close waits besides.
-	endWithin = 5 * time.Second
+// endWithin is how long a process may live when its parent has ended the
+// conversation, and how long Close waits besides. Tests shorten it.
+var endWithin = 5 * time.Second
 
-	// unheard is how many values may wait at either end of a conversation before
-	// the other end must wait.
-	unheard = 16
-)
+// unheard is how many values may wait at either end of a conversation before the
+// other end must wait.
+const unheard = 16
 
 // Name is what this process was started as, and empty in a process that was
 // started by other means.

@@ -18,6 +18,7 @@ import (
 
 // TestMain makes this test binary the program that starts itself.
 func TestMain(m *testing.M) {
+	process.EndWithin(time.Second)
 	process.Serve("echo", func(parent *process.Parent) error {
 		for {
 			var text string
@@ -125,9 +126,6 @@ func TestNoProcessOutlivesItsParent(t *testing.T) {
 }
 
 func TestAProcessThatDoesNotEndIsKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for ten seconds")
-	}
 	t.Parallel()
 	p, err := process.Start[string]("hears nothing")
 	require.NoError(t, err)
@@ -137,9 +135,6 @@ func TestAProcessThatDoesNotEndIsKilled(t *testing.T) {
 }
 
 func TestAProcessThatIsBusyEndsSoonAfterItsConversation(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for five seconds")
-	}
 	t.Parallel()
 	p, err := process.Start[int]("is busy")
 	require.NoError(t, err)

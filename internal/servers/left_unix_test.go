@@ -32,43 +32,36 @@ type started interface {
 type kind struct {
 	missing error
 	asked   string
-	slow    bool // it starts only when it is asked for
 	start   func(context.Context) (started, error)
 }
 
 var kinds = map[string]kind{
-	"Redis": {servers.Installed(), "LOCKLADDER_REDIS", false,
+	"Redis": {servers.Installed(), "LOCKLADDER_REDIS",
 		func(ctx context.Context) (started, error) {
 			return servers.StartRedis(ctx)
 		}},
-	"MariaDB": {servers.HasMariaDB(), "LOCKLADDER_STORES", true,
+	"MariaDB": {servers.HasMariaDB(), "LOCKLADDER_STORES",
 		func(ctx context.Context) (started, error) {
 			return servers.StartMariaDB(ctx)
 		}},
-	"ZooKeeper": {servers.HasZooKeeper(), "LOCKLADDER_STORES", true,
+	"ZooKeeper": {servers.HasZooKeeper(), "LOCKLADDER_STORES",
 		func(ctx context.Context) (started, error) {
 			return servers.StartZooKeeper(ctx, 100*time.Millisecond)
 		}},
-	"etcd": {servers.HasEtcd(), "LOCKLADDER_STORES", true,
+	"etcd": {servers.HasEtcd(), "LOCKLADDER_STORES",
 		func(ctx context.Context) (started, error) {
 			return servers.StartEtcd(ctx)
 		}},
 }
 
-// need skips when the server is not installed, unless it was asked for, and one
-// that starts slowly unless it was.
+// need skips unless the server was asked for.
 func (k kind) need(t *testing.T) {
 	t.Helper()
-	asked := os.Getenv(k.asked) != ""
 	switch {
-	case testing.Short():
-		t.Skip("it starts a server")
-	case k.missing != nil && asked:
-		t.Fatalf("%s asks for servers: %v", k.asked, k.missing)
+	case os.Getenv(k.asked) == "":
+		t.Skipf("it starts servers, which is asked for with %s", k.asked)
 	case k.missing != nil:
-		t.Skip(k.missing)
-	case k.slow && !asked:
-		t.Skipf("it starts servers, which is asked for with %s=1", k.asked)
+		t.Fatalf("%s asks for servers: %v", k.asked, k.missing)
 	}
 }
 

@@ -15,12 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
 
 // Another program on this machine can neither use a server nor find out its
 // password.
 func TestEveryRedisServerHasAPasswordThatOthersCanNotRead(t *testing.T) {
-	need(t)
+	serverstest.Need(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx := t.Context()
 	plain, err := servers.StartRedis(ctx)
@@ -94,7 +95,7 @@ func password(s interface {
 
 // A client that has strayed to a server of another run is refused there.
 func TestEachRunHasAnotherPassword(t *testing.T) {
-	need(t)
+	serverstest.Need(t)
 	r, err := servers.StartRedis(t.Context())
 	require.NoError(t, err)
 	defer r.Stop()

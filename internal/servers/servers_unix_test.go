@@ -20,27 +20,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
-
-// need skips when redis-server is not installed, unless servers were asked for.
-func need(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("it starts a server")
-	}
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		if os.Getenv("LOCKLADDER_REDIS") != "" {
-			t.Fatal("LOCKLADDER_REDIS asks for servers, and redis-server is not" +
-				" installed")
-		}
-		t.Skip("redis-server is not installed")
-	}
-}
 
 // startRedis starts a server that ends with the test.
 func startRedis(t *testing.T) *servers.Redis {
 	t.Helper()
-	need(t)
+	serverstest.Need(t)
 	r, err := servers.StartRedis(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(r.Stop)
@@ -63,7 +49,7 @@ func TestAServerAnswersUntilItIsStopped(t *testing.T) {
 
 // A server that ends at once says why, long before its time to answer is over.
 func TestAServerThatCanNotStartSaysWhy(t *testing.T) {
-	need(t)
+	serverstest.Need(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	_, err := servers.StartRedis(context.Background(), "--no-such-option", "1")
 	require.Error(t, err)

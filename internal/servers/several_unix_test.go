@@ -12,10 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
 
 func TestAReplicaHasWhatWasWrittenBeforeReplicationWasHeldBack(t *testing.T) {
-	need(t)
+	serverstest.Need(t)
 	t.Parallel()
 	ctx := context.Background()
 	r, err := servers.StartRedis(ctx)
@@ -37,7 +38,7 @@ func TestAReplicaHasWhatWasWrittenBeforeReplicationWasHeldBack(t *testing.T) {
 
 // One slot lies at one master, and another one says so.
 func TestAClusterServesEverySlotAndMovesThem(t *testing.T) {
-	need(t)
+	serverstest.Need(t)
 	t.Parallel()
 	ctx := context.Background()
 	c, err := servers.StartCluster(ctx, 3)
@@ -80,7 +81,7 @@ func TestAClusterServesEverySlotAndMovesThem(t *testing.T) {
 }
 
 func TestASentinelPromotesTheReplicaOfADeadMaster(t *testing.T) {
-	need(t)
+	serverstest.Need(t)
 	t.Parallel()
 	ctx := context.Background()
 	s, err := servers.StartSentinel(ctx)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
 
 // nobody is a user who runs no tests.
@@ -44,7 +45,7 @@ func plant(t *testing.T, dir, server string) {
 // A start removes what earlier processes have left. The temporary directory is
 // everybody's, so it looks at what it finds there before it trusts it.
 func TestAStartRemovesOnlyWhatIsItsOwn(t *testing.T) {
-	need(t)
+	serverstest.Need(t)
 	fifo := func(name string) func(string) error {
 		return func(dir string) error {
 			path := filepath.Join(dir, name)

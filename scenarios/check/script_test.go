@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/process"
-	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios/program"
 )
 
@@ -35,11 +35,11 @@ func diamond() {
 // chatty is a program that greets its user.
 func chatty() { os.Stdout.WriteString("Hello!\n") }
 
-// TestScripts runs the scripts of testdata. Those whose condition is [server] need
-// redis-server.
+// TestScripts runs the scripts of testdata. Those whose condition is [server] start
+// servers, which LOCKLADDER_REDIS asks for.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true,
 		Condition: func(name string) (bool, error) {
-			return name == "server" && servers.Installed() == nil, nil
+			return name == "server" && os.Getenv(serverstest.Variable) != "", nil
 		}})
 }

@@ -1,7 +1,6 @@
 package serverstest
 
 import (
-	"errors"
 	"os"
 	"regexp"
 	"strings"
@@ -17,17 +16,11 @@ import (
 
 // Rights is a Redis server with a user that has the rights which the doc.go of the
 // test's package asks for, changed by more rules. Each login is a client of that
-// user. Where no server is installed the test is skipped, unless servers were asked
-// for.
+// user. See Need.
 func Rights(t *testing.T, more ...any) (admin *redis.Client,
 	login func() *redis.Client) {
-	if testing.Short() {
-		t.Skip("it starts a server")
-	}
+	Need(t)
 	server, err := servers.StartRedis(t.Context())
-	if errors.Is(err, servers.ErrMissing) && os.Getenv("LOCKLADDER_REDIS") == "" {
-		t.Skip(err)
-	}
 	require.NoError(t, err)
 	t.Cleanup(server.Stop)
 	admin = server.Client()
