@@ -70,7 +70,7 @@ var Tests = []Test{
 		Args: "./internal/jobs/schedule"},
 }
 
-const pictures = "./internal/benchmark/report"
+const pictures = "./internal/benchmark -run Picture"
 
 const levels = "./scenarios/explore -run Levels"
 

@@ -1,4 +1,4 @@
-package levels_test
+package pages_test
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ import (
 func TestEveryLevelCanBePlayed(t *testing.T) {
 	for _, level := range levels.All {
 		t.Run(level.String(), func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join("../../..",
+			text, err := os.ReadFile(filepath.Join("../..",
 				levels.File(level.Lock)))
 			require.NoError(t, err)
 			var graph play.Graph

@@ -1,4 +1,4 @@
-package judge_test
+package internal_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package report_test
+package benchmark_test
 
 import (
 	"bytes"
@@ -100,7 +100,7 @@ func committed(t *testing.T) benchmark.Report {
 }
 
 func docs(name string) string {
-	return filepath.Join("..", "..", "..", "docs", name)
+	return filepath.Join("..", "..", "docs", name)
 }
 
 func TestThePictureIsDrawnFromTheCommittedRun(t *testing.T) {

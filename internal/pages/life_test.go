@@ -1,4 +1,4 @@
-package life_test
+package pages_test
 
 import (
 	"encoding/xml"

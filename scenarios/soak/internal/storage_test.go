@@ -1,4 +1,4 @@
-package storage_test
+package internal_test
 
 import (
 	"path/filepath"

@@ -1,4 +1,4 @@
-package judge_test
+package lab_test
 
 import (
 	"encoding/json"
@@ -15,7 +15,6 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/judge"
 )
 
-const key = "stock"
 
 // scenario breaks every invariant: B, and later A, do to the lock what they like.
 func scenario(w *lab.World) {

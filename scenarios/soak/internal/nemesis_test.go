@@ -1,4 +1,4 @@
-package nemesis_test
+package internal_test
 
 import (
 	"context"
