@@ -254,6 +254,20 @@ func Run(t *testing.T, number string, build lock.Build) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if RunChecked(t, e, build); t.Failed() {
+		return
+	}
+	t.Run("explorer", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("the explorer takes seconds: run it without -short")
+		}
+		explored(t, number, build)
+	})
+}
+
+// RunChecked runs the scenarios of an exercise, and then its check.
+func RunChecked(t *testing.T, e Exercise, build lock.Build) {
+	t.Helper()
 	var report scenarios.Report
 	check := func(t *testing.T) {
 		if err := e.Check(t, build, report); err != nil {
@@ -268,15 +282,6 @@ func Run(t *testing.T, number string, build lock.Build) {
 	if e.Check != nil && !checkFirst && !t.Failed() {
 		t.Run("check", check)
 	}
-	if t.Failed() {
-		return
-	}
-	t.Run("explorer", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("the explorer takes seconds: run it without -short")
-		}
-		explored(t, number, build)
-	})
 }
 
 // RunScenarios runs the scenarios of an exercise with further options.

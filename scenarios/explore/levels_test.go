@@ -41,8 +41,8 @@ func TestLevels(t *testing.T) {
 	for _, name := range locks {
 		t.Run(name, func(t *testing.T) {
 			r := standardOnce(t, name)
-			if testing.Short() && !r.brief() {
-				t.Skip("with -short only the levels of bronze and gold are drawn")
+			if !*all && !r.brief() {
+				t.Skip("its graph takes a second: -all draws it, too")
 			}
 			t.Parallel()
 			dir := t.TempDir()

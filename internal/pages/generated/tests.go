@@ -72,7 +72,7 @@ var Tests = []Test{
 
 const pictures = "./internal/benchmark -run Picture"
 
-const levels = "./scenarios/explore -run Levels"
+const levels = "./scenarios/explore -run Levels -all"
 
 // Command is what a reader types to see the tests pass.
 func (test Test) Command() string {
