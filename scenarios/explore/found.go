@@ -54,7 +54,7 @@ func cheapest(walk Walk) map[Invariant]Failure {
 				}
 				return way{s, e.action}.compare(other) < 0
 			}
-			for _, b := range e.breaks() {
+			for _, b := range e.breaks(all) {
 				f, ok := found[b.Invariant]
 				if ok && !better(cost{f.Adversary, f.Steps}, ways[b.Invariant]) {
 					continue
@@ -65,9 +65,9 @@ func cheapest(walk Walk) map[Invariant]Failure {
 						append(s.path(), e.action)),
 					Adversary: c.adversary, Steps: c.steps, Event: b.Event}
 			}
-			if !settled[e.to.number] && better(e.to.cost, way{e.to.from, e.to.by}) {
-				e.to.cost, e.to.from, e.to.by = c, s, e.action
-				heap.Push(&open, e.to)
+			if to := all[e.to]; !settled[e.to] && better(to.cost, way{to.from, to.by}) {
+				to.cost, to.from, to.by = c, s, e.action
+				heap.Push(&open, to)
 			}
 		}
 	}
@@ -90,9 +90,9 @@ func count(all []*state, breaks func([]Breach) bool) (schedules, whole *big.Int)
 			n.whole.SetInt64(1)
 		}
 		for _, e := range s.edges {
-			behind := from(e.to)
+			behind := from(all[e.to])
 			n.all.Add(n.all, behind.all)
-			if !breaks(e.breaks()) {
+			if !breaks(e.breaks(all)) {
 				n.whole.Add(n.whole, behind.whole)
 			}
 		}
@@ -115,10 +115,10 @@ func chance(all []*state, breaks func([]Breach) bool) float64 {
 		}
 		sum := 0.0
 		for _, e := range s.edges {
-			if breaks(e.breaks()) {
+			if breaks(e.breaks(all)) {
 				sum++
 			} else {
-				sum += from(e.to)
+				sum += from(all[e.to])
 			}
 		}
 		if len(s.edges) > 0 {

@@ -143,13 +143,13 @@ func (r *run) ways() []Way {
 
 // draw writes the graph down. States are numbered in the order of breadth.
 func (w Walk) draw() Graph {
-	numbers := map[*state]int{w.graph[0]: 0}
+	numbers := map[int32]int{0: 0}
 	order := []*state{w.graph[0]}
 	for i := 0; i < len(order); i++ {
 		for _, e := range order[i].edges {
 			if _, known := numbers[e.to]; !known {
 				numbers[e.to] = len(order)
-				order = append(order, e.to)
+				order = append(order, w.graph[e.to])
 			}
 		}
 	}
@@ -159,12 +159,12 @@ func (w Walk) draw() Graph {
 		label.Breaks = invariants(s.broken)
 		broken := slices.Clone(s.broken)
 		for _, in := range s.in {
-			broken = append(broken, in.from.edge(in.by).broken...)
+			broken = append(broken, w.graph[in.from].edge(in.by).broken...)
 		}
 		label.Broken = invariants(broken)
 		g.States = append(g.States, label)
 		for _, e := range s.edges {
-			g.Edges = append(g.Edges, Labels{From: numbers[s], To: numbers[e.to],
+			g.Edges = append(g.Edges, Labels{From: numbers[s.number], To: numbers[e.to],
 				Action: e.action.write(w.bounds.Nodes),
 				Broken: invariants(e.broken), Reads: e.touched.asked.reads,
 				Writes: e.touched.asked.writes, Refused: e.touched.asked.refused})

@@ -12,7 +12,7 @@ import (
 
 // state is a node of the state graph.
 type state struct {
-	number int
+	number int32
 	key    [sha256.Size]byte
 	cost   cost   // of the cheapest way here that is known
 	from   *state // and the last action on it
@@ -27,20 +27,24 @@ type state struct {
 	closed bool // nothing is left to do here and behind
 }
 
-// edge is an action from one state to another.
+// edge is an action from one state to another. States are numbers here and in
+// arrivals: a large graph is mostly these, and to follow pointers in it kept the
+// garbage collector busy.
 type edge struct {
 	action  action
-	to      *state
+	to      int32
 	broken  []Breach
 	touched footprint
 }
 
 // breaks are what the action breaks, and what the state breaks that it leads to.
-func (e *edge) breaks() []Breach { return slices.Concat(e.broken, e.to.broken) }
+func (e *edge) breaks(all []*state) []Breach {
+	return slices.Concat(e.broken, all[e.to].broken)
+}
 
 // arrival is an edge seen from its end.
 type arrival struct {
-	from *state
+	from int32
 	by   action
 }
 
@@ -313,7 +317,7 @@ func (w *walker) arrive(s *state, e edge) *state {
 		to = w.visit(s.cost.plus(e.action), key)
 		to.from, to.by = s, e.action
 	}
-	e.to = to
+	e.to = to.number
 	w.connect(s, e)
 	return to
 }
@@ -346,9 +350,9 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 			return nil, nil
 		}
 		for _, e := range at.edges {
-			if e.to.seen != w.looks && !e.to.closed {
-				e.to.seen = w.looks
-				steps = append(steps, step{i, e.action, e.to})
+			if to := w.all[e.to]; to.seen != w.looks && !to.closed {
+				to.seen = w.looks
+				steps = append(steps, step{i, e.action, to})
 			}
 		}
 	}
@@ -360,7 +364,7 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 
 // visit makes a new state of the one that the run is in.
 func (w *walker) visit(c cost, key [sha256.Size]byte) *state {
-	s := &state{number: len(w.all), key: key, cost: c, todo: w.run.enabled(),
+	s := &state{number: int32(len(w.all)), key: key, cost: c, todo: w.run.enabled(),
 		broken: w.run.broken()}
 	if w.run.draws {
 		s.label = w.run.label()
@@ -373,7 +377,8 @@ func (w *walker) visit(c cost, key [sha256.Size]byte) *state {
 
 func (w *walker) connect(s *state, e edge) {
 	s.edges = append(s.edges, e)
-	e.to.in = append(e.to.in, arrival{s, e.action})
+	to := w.all[e.to]
+	to.in = append(to.in, arrival{s.number, e.action})
 }
 
 // infer uses that actions commute. When s was reached from q by action b, and a was
@@ -385,11 +390,12 @@ func (w *walker) infer(s *state) {
 	}
 	s.todo = slices.DeleteFunc(s.todo, func(a action) bool {
 		for _, in := range s.in {
-			b, beside := in.from.edge(in.by), in.from.edge(a)
+			from := w.all[in.from]
+			b, beside := from.edge(in.by), from.edge(a)
 			if beside == nil || !beside.touched.apart(b.touched) {
 				continue
 			}
-			if across := beside.to.edge(in.by); across != nil {
+			if across := w.all[beside.to].edge(in.by); across != nil {
 				w.connect(s, edge{action: a, to: across.to,
 					broken: beside.broken, touched: beside.touched})
 				w.walk.Inferred++

@@ -106,17 +106,17 @@ func TestWhatIsNotTakenIsKnown(t *testing.T) {
 
 // outline is a graph without its states: what each path breaks, to its end.
 func outline(w Walk) []string {
-	numbers := map[*state]int{w.graph[0]: 0}
+	numbers := map[int32]int{0: 0}
 	order := []*state{w.graph[0]}
 	var lines []string
 	for i := 0; i < len(order); i++ {
 		for _, e := range order[i].edges {
 			if _, known := numbers[e.to]; !known {
 				numbers[e.to] = len(order)
-				order = append(order, e.to)
+				order = append(order, w.graph[e.to])
 			}
 			line := e.action.write(w.bounds.Nodes)
-			for _, invariant := range invariants(e.breaks()) {
+			for _, invariant := range invariants(e.breaks(w.graph)) {
 				line += " " + string(invariant)
 			}
 			lines = append(lines, fmt.Sprintf("%d %s %d", i, line, numbers[e.to]))
