@@ -36,11 +36,19 @@ func OneProcessor() {
 }
 
 // Run is Scenarios in a process that takes little of the machine: the test of a rung.
+// Red also fails when -run names none of the scenarios: whoever asks for a failure is
+// not to be told that all is well.
 func Run(t *testing.T, name string, red bool) scenarios.Report {
 	t.Helper()
 	CollectLess()
 	OneProcessor()
-	return Scenarios(t, name, red)
+	report := Scenarios(t, name, red)
+	if red && len(report) == 0 {
+		t.Errorf("-run %s: no scenario has such a name (example: -run"+
+			" /mutual_exclusion; docs/catalog.md has all names)",
+			flag.Lookup("test.run").Value)
+	}
+	return report
 }
 
 // Scenarios runs every scenario against a rung, with its flaws as the ladder
