@@ -143,6 +143,18 @@ func TestASecondGoroutineIsToldThatAnAttemptIsUnderWay(t *testing.T) {
 	})
 }
 
+func TestASecondGoroutineIsToldThatAReleaseIsUnderWay(t *testing.T) {
+	promised(t, reentrant, func(p *promise) {
+		p.b.Locks().Suffers(lab.Fault{AnswerAfter: time.Second}).
+			At(time.Second).Unlocks()
+		p.Owner("C").At(1500 * time.Millisecond).Does(func() {
+			granted, err := p.b.Lock.TryLock(p.Context())
+			assert.False(p.t, granted)
+			assert.ErrorIs(p.t, err, lock.ErrBusy)
+		})
+	})
+}
+
 func TestAnInnerUnlockRestartsTheLease(t *testing.T) {
 	promised(t, reentrant, func(p *promise) {
 		p.a.Locks().Locks().Works(8 * time.Second).Unlocks().Looks(func() {

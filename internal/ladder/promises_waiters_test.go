@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/owners"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -29,16 +30,33 @@ func TestLockReturnsErrorsOfTheNetworkAtOnce(t *testing.T) {
 	})
 }
 
+// The second waiter of a process may wait for the first, and not for the server.
 func TestLockSaysThatItWaited(t *testing.T) {
-	promised(t, rousing, func(p *promise) {
+	promised(t, listening, func(p *promise) {
 		p.a.Locks()
-		p.b.At(time.Second).Does(func() {
-			ctx, cancel := context.WithTimeout(p.Context(), time.Second)
-			defer cancel()
-			err := p.b.Acquire(ctx)
-			assert.ErrorIs(p.t, err, context.DeadlineExceeded)
-			assert.ErrorContains(p.t, err, `wait for "stock"`)
+		for waiter, patience := range map[*owners.Owner]time.Duration{
+			p.b: time.Second, p.Owner("B2"): 700 * time.Millisecond} {
+			waiter.At(time.Second).Does(func() {
+				ctx, cancel := context.WithTimeout(p.Context(), patience)
+				defer cancel()
+				err := waiter.Acquire(ctx)
+				assert.ErrorIs(p.t, err, context.DeadlineExceeded)
+				assert.ErrorContains(p.t, err, `wait for "stock"`)
+			})
+		}
+	})
+}
+
+func TestAnAttemptWhoseContextHasEndedIsNotGranted(t *testing.T) {
+	promised(t, every, func(p *promise) {
+		p.a.Does(func() {
+			ctx, cancel := context.WithCancel(p.Context())
+			cancel()
+			granted, err := p.a.Lock.TryLock(ctx)
+			assert.False(p.t, granted)
+			assert.ErrorIs(p.t, err, context.Canceled)
 		})
+		p.b.At(time.Second).Section(0).Since(time.Second)
 	})
 }
 
@@ -71,9 +89,10 @@ func TestAReleaseMakesOneWaiterAsk(t *testing.T) {
 // no wait at all would ask without a pause, and one that took it for a lock
 // without a lease would wait for another lease.
 func TestAWaiterWaitsForTheLastMillisecond(t *testing.T) {
-	promised(t, rousing, func(p *promise) {
+	promised(t, listening, func(p *promise) {
 		p.a.Locks()
 		p.b.At(lease - 300*time.Microsecond).Locks().Looks(func() {
+			assert.GreaterOrEqual(p.t, p.Now(), lease)
 			assert.Less(p.t, p.Now(), lease+2*time.Millisecond)
 			assert.LessOrEqual(p.t, p.attempts("B", 0), 3)
 		}).Unlocks()

@@ -170,6 +170,15 @@ func TestAShortLeaseWaitsForALongOne(t *testing.T) {
 	})
 }
 
+// Only the outermost level has a token.
+func TestAnInnerLevelDrawsNoToken(t *testing.T) {
+	play(t, "A", func(s *owners.Scenario) {
+		s.Owner("A1").Locks().Locks().Unlocks().Unlocks().Locks().Unlocks()
+		s.Play()
+		assert.Equal(t, []uint64{1, 2}, s.Tokens)
+	})
+}
+
 func TestAnOwnerEntersAgainWhileOthersWait(t *testing.T) {
 	play(t, "A", func(s *owners.Scenario) {
 		a1 := s.Owner("A1").Locks()
