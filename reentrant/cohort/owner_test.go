@@ -170,6 +170,34 @@ func TestAShortLeaseWaitsForALongOne(t *testing.T) {
 	})
 }
 
+// A1's lease is over by its own clock, and for 5 ms not by the server's. Its token was
+// used, so it isn't given back.
+func TestALateReleaseGivesNoTokenBack(t *testing.T) {
+	play(t, "A B", func(s *owners.Scenario) {
+		s.Owner("A1", lock.FixedLease()).
+			Fails(lab.Acquire, 1, lab.Fault{Deliver: 5 * milli}).Locks().
+			At(ttl + 2*milli).Unlocks()
+		s.Owner("B1").At(11 * second).Section(0)
+		s.Play()
+		assert.Equal(t, []uint64{1, 2}, s.Tokens)
+	})
+}
+
+// Owners of one process whose leases differ share no lease. They still tell each
+// other, and no message is sent.
+func TestAReleaseWakesAnotherCohortOfTheProcess(t *testing.T) {
+	play(t, "A", func(s *owners.Scenario) {
+		s.Owner("A1").Tries(true).At(2 * second).Unlocks()
+		s.Owner("A2", lock.FixedLease()).At(second).Section(0).Since(2 * second).
+			Does(func() {
+				for _, e := range s.Timeline() {
+					assert.NotContains(t, e.Text, "message")
+				}
+			})
+		s.Serves("A1", "A2")
+	})
+}
+
 // Only the outermost level has a token.
 func TestAnInnerLevelDrawsNoToken(t *testing.T) {
 	play(t, "A", func(s *owners.Scenario) {

@@ -172,6 +172,17 @@ func TestAProcessWhoseOwnersGiveUpTogetherLeavesTheQueue(t *testing.T) {
 	}
 }
 
+// B2 waits behind B1 in their process, and C came after B1.
+func TestAWaiterThatGivesUpLeavesItsPlaceToItsProcess(t *testing.T) {
+	play(t, "A B C", func(s *owners.Scenario) {
+		s.Owner("A1").Section(3 * second)
+		s.Owner("B1").At(second).GivesUp(second)
+		s.Owner("B2").At(1100 * milli).Section(second)
+		s.Owner("C1").At(1500 * milli).Section(second)
+		s.Serves("A1", "B2", "C1")
+	})
+}
+
 func TestAWaiterThatGivesUpLeavesNoTurnBehind(t *testing.T) {
 	play(t, "A B C", func(s *owners.Scenario) {
 		mutes(s, 2500*milli, true)
