@@ -33,10 +33,8 @@ func TestLockReturnsErrorsOfTheNetworkAtOnce(t *testing.T) {
 // The second waiter of a process may wait for the first, and not for the server.
 func TestLockSaysThatItWaited(t *testing.T) {
 	promised(t, listening, func(p *promise) {
-		p.a.Locks()
-		for waiter, patience := range map[*owners.Owner]time.Duration{
-			p.b: time.Second, p.Owner("B2"): 700 * time.Millisecond} {
-			waiter.At(time.Second).Does(func() {
+		waits := func(waiter *owners.Owner, patience time.Duration) {
+			waiter.Does(func() {
 				ctx, cancel := context.WithTimeout(p.Context(), patience)
 				defer cancel()
 				err := waiter.Acquire(ctx)
@@ -44,6 +42,9 @@ func TestLockSaysThatItWaited(t *testing.T) {
 				assert.ErrorContains(p.t, err, `wait for "stock"`)
 			})
 		}
+		p.a.Locks()
+		waits(p.b.At(time.Second), time.Second)
+		waits(p.Owner("B2").At(1100*time.Millisecond), 600*time.Millisecond)
 	})
 }
 
