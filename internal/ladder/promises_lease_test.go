@@ -169,6 +169,18 @@ func TestOneLeaseHasRoomForARenewalThatFails(t *testing.T) {
 	}
 }
 
+// Only fenced and cohort's NewFenced count.
+func TestALockWithoutTokensKeepsNoCounter(t *testing.T) {
+	promised(t, named("reentrant/cohort"), func(p *promise) {
+		p.a.Section(0).Does(func() {
+			n, err := p.a.Redis().Exists(p.Context(),
+				lock.Beside(owners.Key, "token")).Result()
+			assert.NoError(p.t, err)
+			assert.Zero(p.t, n)
+		})
+	})
+}
+
 func TestAFixedLeaseEndsAfterOneLease(t *testing.T) {
 	promised(t, renewing, func(p *promise) {
 		var sent time.Duration

@@ -48,6 +48,17 @@ func TestLockSaysThatItWaited(t *testing.T) {
 	})
 }
 
+// The command with which it leaves the queue may still be on its way.
+func TestTheOwnerIdThatLeftTheQueueIsNotUsedAgain(t *testing.T) {
+	promised(t, queuing, func(p *promise) {
+		p.a.Section(3 * time.Second)
+		var drawn int
+		p.b.At(time.Second).GivesUp(time.Second).
+			Does(func() { drawn = p.tokens }).Section(0).
+			Does(func() { assert.Equal(p.t, drawn+1, p.tokens) })
+	})
+}
+
 func TestAnAttemptWhoseContextHasEndedIsNotGranted(t *testing.T) {
 	promised(t, every, func(p *promise) {
 		p.a.Does(func() {

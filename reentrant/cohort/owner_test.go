@@ -37,6 +37,39 @@ func TestUnlockOfALockThatWasPassedOnReleasesNothing(t *testing.T) {
 	})
 }
 
+// A1 has unlocked already. That it does so once more is no reason to let anybody in
+// before A2, which asks the server.
+func TestASecondUnlockLeavesTheCohortAsItIs(t *testing.T) {
+	play(t, "A", func(s *owners.Scenario) {
+		s.Owner("A1").Locks().At(second).Unlocks().
+			At(2500 * milli).Unlocks(lock.ErrNotHeld)
+		s.Owner("A2").At(2*second).
+			Fails(lab.Acquire, 1, lab.Fault{Deliver: second}).Section(second)
+		s.Owner("A3").At(2600 * milli).Section(second).Does(func() {
+			asked := 0
+			for _, e := range s.Timeline() {
+				if strings.HasPrefix(e.Text, "EVALSHA acquire.lua") {
+					asked++
+				}
+			}
+			assert.Equal(t, 2, asked, "A2 passed the lock on to A3")
+		})
+		s.Serves("A1", "A2", "A3")
+	})
+}
+
+// A2 has the local lock since A1's release was answered, and renews a lease of its
+// own. A1's would be over at 10 s.
+func TestAnEarlierLeaseThatIsOverIsNoLossToTheHolder(t *testing.T) {
+	play(t, "A", func(s *owners.Scenario) {
+		a1, a2 := s.Owner("A1"), s.Owner("A2")
+		a1.Locks().Suffers(lab.Fault{AnswerAfter: second}).At(second).Unlocks().
+			Suffers(lab.Fault{}).At(12 * second).Looks(func() { a1.Lost() })
+		a2.At(1500 * milli).Locks().At(13 * second).Holds(true).Unlocks()
+		s.Serves("A1", "A2")
+	})
+}
+
 func TestAWaiterThatGivesUpLeavesNothingBehind(t *testing.T) {
 	play(t, "A B C", func(s *owners.Scenario) {
 		s.Owner("A1").Section(3 * second)
