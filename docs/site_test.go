@@ -4,9 +4,15 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"os"
+	"path"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,15 +20,56 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/pages"
 	"github.com/lockladder/lockladder/internal/play"
 )
 
-// exported is a stage on an exported site, at an address.
-func exportedTo(t *testing.T, dir string) {
+// exportedTo exports the site, and returns what a person is told.
+func exportedTo(t *testing.T, dir string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	require.Equal(t, ok, run(t.Context(), []string{"-export", dir}, &out, &errs),
 		errs.String())
+	return out.String()
+}
+
+// Every link of an exported site is relative and leads to a file of it.
+func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "site")
+	assert.Regexp(t, `^\d+ pages are in .*: open .*index\.html\n$`, exportedTo(t, dir))
+	site := os.DirFS(dir)
+	reference := regexp.MustCompile(`\b(?:href|src|data-search|data-worker|data-laboratory)="([^"]*)"`)
+	written, links := 0, 0
+	require.NoError(t, fs.WalkDir(site, ".", func(file string, d fs.DirEntry,
+		err error) error {
+		if err != nil || path.Ext(file) != ".html" {
+			return err
+		}
+		written++
+		text, err := fs.ReadFile(site, file)
+		require.NoError(t, err)
+		for _, m := range reference.FindAllStringSubmatch(string(text), -1) {
+			link, err := url.Parse(strings.ReplaceAll(m[1], "&amp;", "&"))
+			if !assert.NoError(t, err, file) || link.Scheme != "" || link.Path == "" {
+				continue
+			}
+			links++
+			assert.False(t, strings.HasPrefix(link.Path, "/"), "%s: %s", file, m[1])
+			_, err = fs.Stat(site, path.Join(path.Dir(file), link.Path))
+			assert.NoError(t, err, "%s: %s", file, m[1])
+		}
+		return nil
+	}))
+	assert.Greater(t, written, 150)
+	assert.Greater(t, links, 1000)
+	for _, file := range []string{"index.html", "docs/04-gold.html",
+		"docs/levels/diamond/watchdog.html", "gold/lock.go.html",
+		"docs/runs/gold/overrun_release/foreign-release.html", "assets/search.js",
+		"assets/laboratory/" + pages.ProgramFile, "assets/laboratory/wasm_exec.js",
+		"assets/laboratory/LICENSES.txt"} {
+		_, err := fs.Stat(site, file)
+		assert.NoError(t, err)
+	}
 }
 
 // A plain file server, and a browser that opens the files themselves, show the same

@@ -1,7 +1,6 @@
 package scenarios_test
 
 import (
-	"flag"
 	"maps"
 	"regexp"
 	"slices"
@@ -23,11 +22,7 @@ import (
 var onRedis = serverstest.Flag()
 
 func TestMain(m *testing.M) {
-	laddertest.CollectLess()
-	flag.Parse()
-	if *onRedis == "" {
-		laddertest.OneProcessor()
-	}
+	laddertest.CollectLess() // and all processors: few packages are tested after this one
 	serverstest.Main(m, onRedis, 3*len(ladder.Rungs))
 }
 
