@@ -15,7 +15,6 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/judge"
 )
 
-
 // scenario breaks every invariant: B, and later A, do to the lock what they like.
 func scenario(w *lab.World) {
 	a, b := w.Client("A"), w.Client("B")
