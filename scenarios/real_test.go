@@ -22,7 +22,9 @@ import (
 var onRedis = serverstest.Flag()
 
 func TestMain(m *testing.M) {
-	laddertest.CollectLess() // and all processors: few packages are tested after this one
+	// Not OneProcessor: go test ./... comes to this package last, when the other
+	// processors have little left to do.
+	laddertest.CollectLess()
 	serverstest.Main(m, onRedis, 3*len(ladder.Rungs))
 }
 

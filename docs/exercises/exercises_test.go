@@ -265,7 +265,7 @@ func TestTheExplorerFindsTheFlawOfAStart(t *testing.T) {
 	}
 }
 
-// What the explorer finds in a solution is the test's above.
+// The test above lets the explorer look at the solutions.
 func TestTheSolutionPasses(t *testing.T) {
 	for _, e := range exercise.All {
 		t.Run(e.Number, func(t *testing.T) {

@@ -99,7 +99,7 @@ func (m mortal) process(next func() error, cmds ...redis.Cmder) error {
 	}
 	switch {
 	case !m.client.world.Over():
-		time.Sleep(time.Second) // for who asks again at once, forever
+		time.Sleep(time.Second) // a lock may ask again at once, forever
 	case !unwatches(cmds):
 		runtime.Goexit()
 	}

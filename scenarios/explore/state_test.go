@@ -110,8 +110,8 @@ func queues() lock.Build {
 	return sends(transaction("1"), transaction("2"))
 }
 
-// touching sets a word that it watches itself to what it is already: nothing that the
-// server holds is changed, and a transaction of another client fails.
+// touching writes a key's present value and then watches that key. Such a write changes
+// nothing that the server holds, and still makes another client's transaction fail.
 func touching(env lock.Env) (lock.Lock, error) {
 	rdb, word := env.Nodes[0], env.Key+":word"
 	return plainly{
@@ -135,7 +135,8 @@ func touching(env lock.Env) (lock.Lock, error) {
 	}, nil
 }
 
-// To touch a key that somebody watches is not the same before the WATCH and after it.
+// A write that changes nothing fails the transactions that watch the key already, and not
+// those that begin to watch it later: the two don't commute.
 func TestWatchedKeysAreNotInferred(t *testing.T) {
 	t.Parallel()
 	bounds := Bounds{Programs: []Program{Once}}
