@@ -72,6 +72,18 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 		" whose digest is in %s; if that is meant, run with -update", golden)
 }
 
+// A script that is remembered from another scenario is not executed again. Somebody who
+// watches the servers has every script executed.
+func TestRememberedScriptsChangeNoTimeline(t *testing.T) {
+	rung, err := ladder.Find("reentrant/fair")
+	require.NoError(t, err)
+	executed := scenarios.Watched(func(string) {},
+		func(int, *server.Peer, string, []string) {})
+	assert.Equal(t,
+		scenarios.Run(t, rung.Build, append(laddertest.Options(rung), executed)...),
+		scenarios.Run(t, rung.Build, laddertest.Options(rung)...))
+}
+
 // columns are what a timeline shows of an entry.
 type columns struct {
 	At     time.Duration

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -150,6 +151,9 @@ type settings struct {
 	counted      bool
 	servers      []lab.Server
 	onReal       // what only matters there
+
+	// What the lock's scripts did in the scenarios so far; nil keeps nothing.
+	scripts *node.Scripts
 
 	// For the test that holds the timeline against what servers executed.
 	seen  func(node int, from *server.Peer, command string, args []string)
@@ -282,7 +286,7 @@ func (s *settings) catalogue() []Scenario {
 // list to declare it by.
 func Run(t *testing.T, build Build, opts ...Option) Report {
 	t.Helper()
-	s := settings{nodes: 1}
+	s := settings{nodes: 1, scripts: node.NewScripts()}
 	for i, set := range opts {
 		if set == nil {
 			t.Fatalf("option %d of %d is nil", i+1, len(opts))

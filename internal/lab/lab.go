@@ -76,6 +76,10 @@ type Config struct {
 	// those inside scripts included.
 	Seen func(node int, from *server.Peer, command string, args []string)
 
+	// Scripts is what scripts did to virtual servers, in other worlds as well; nil
+	// keeps nothing from one world to the next. It is not used with Seen or Carry.
+	Scripts *node.Scripts
+
 	// Order is who goes next in a virtual world, and Carry what takes commands
 	// and replies, where that is not as usual.
 	Order order.Order
@@ -151,8 +155,11 @@ func newWorld(config Config) *World {
 		w.order = &order.Virtual{Most: w.Most}
 		fallthrough
 	default:
-		var scripts *node.Scripts
-		if w.Config.Nodes > 1 && w.Carry == nil && w.Seen == nil {
+		scripts := w.Scripts
+		switch {
+		case w.Carry != nil || w.Seen != nil:
+			scripts = nil
+		case scripts == nil && w.Config.Nodes > 1:
 			scripts = node.NewScripts() // every node of a quorum is sent the same
 		}
 		w.boot = func(i int) node.Node { return embedded(w, i, scripts) }

@@ -11,11 +11,11 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// Scripts are what scripts did to the embedded servers of a world. A script that
-// comes to a server which holds the same as one that executed it before is not
-// executed again: the server is given what the other held afterwards, and the reply
-// is the same. The servers of a quorum are often sent the same script one after the
-// other, and to execute it costs more than all the rest of a command.
+// Scripts are what scripts did to embedded servers. A script that comes to a server
+// which holds the same as one that executed it before is not executed again: the server
+// is given what the other held afterwards, and the reply is the same. The servers of a
+// quorum are often sent the same script one after the other, most scenarios of a lock
+// begin alike, and to execute a script costs more than all the rest of a command.
 //
 // A nil *Scripts keeps nothing.
 type Scripts struct {
