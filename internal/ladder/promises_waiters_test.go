@@ -113,13 +113,13 @@ func TestAWaiterWaitsForTheLastMillisecond(t *testing.T) {
 
 // A channel on which nobody waits is left, while others are waited on.
 func TestOnlyChannelsThatAreWaitedOnAreSubscribed(t *testing.T) {
-	promised(t, rousing, func(p *promise) {
+	promised(t, listening, func(p *promise) {
 		listeners := func(stock, toys int64) func() {
 			return func() {
 				for key, want := range map[string]int64{"stock": stock,
 					"toys": toys} {
 					channel := lock.Beside(key, "released")
-					if p.rung.Name == "reentrant/fair" {
+					if queuing(p.rung) {
 						channel = lock.Beside(key, "turn")
 					}
 					n, err := p.a.Redis().PubSubNumSub(p.Context(), channel).Result()

@@ -1,10 +1,13 @@
 package cohort
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 )
@@ -14,14 +17,16 @@ import (
 
 // atRest runs a test with a client whose subscription looks at nothing.
 func atRest(t *testing.T, do func(*testing.T, func(id string) *waiter)) {
-	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // never dialed
-	do(t, func(id string) *waiter {
-		w := join(rdb, "stock", id, time.Second)
-		w.sub.pubsub = &redis.PubSub{} // it has one, so it is not begun
-		return w
+	synctest.Test(t, func(t *testing.T) {
+		rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // never dialed
+		do(t, func(id string) *waiter {
+			w := join(rdb, "stock", id, time.Second)
+			w.sub.pubsub = &redis.PubSub{} // it has one, so it is not begun
+			return w
+		})
+		assert.Empty(t, subscriptions.of, "nothing stays behind")
+		assert.NoError(t, rdb.Close())
 	})
-	assert.Empty(t, subscriptions.of, "nothing stays behind")
-	assert.NoError(t, rdb.Close())
 }
 
 // refused has the waiters asked for, as if by the server.
@@ -70,6 +75,7 @@ func TestTheFirstAsksForThoseThatComeMeanwhile(t *testing.T) {
 		assert.False(t, fourth.asks())
 		third.leave(false) // it has given up
 		assert.Empty(t, fourth.woken, "the first has not been answered")
+		assert.Empty(t, first.woken, "it is asking already")
 
 		first.answered(nil, time.Minute, time.Millisecond)
 		assert.Empty(t, second.woken, "the server knows of it")
@@ -125,4 +131,146 @@ func TestATurnIsToldToOneWaiter(t *testing.T) {
 		first.leave(false)
 		second.leave(true)
 	})
+}
+
+// The second one asks, and has asked before, as the first one has.
+func TestAWaiterThatWasAnsweredIsToldToAskAgain(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *waiter) {
+		first, second := join("first"), join("second")
+		refused(first, second)
+		assert.True(t, second.asks())
+		assert.False(t, first.asks())
+		second.leave(false)
+		assert.Len(t, first.woken, 1)
+		first.leave(true)
+	})
+}
+
+func TestThoseThatWaitForTheSameEndAskOneAfterTheOther(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *waiter) {
+		first, second, third := join("first"), join("second"), join("third")
+		first.ask("first")
+		first.answered(nil, 0, time.Millisecond) // within the millisecond
+		assert.Equal(t, time.Millisecond, time.Until(first.due))
+		assert.Equal(t, time.Microsecond, second.due.Sub(first.due))
+		assert.Equal(t, time.Microsecond, third.due.Sub(second.due))
+		for _, w := range []*waiter{first, second, third} {
+			w.leave(true)
+		}
+	})
+}
+
+// The first one has the lock now, and the second one waits for the end of its lease.
+func TestThoseThatTheGrantedOneAskedForWaitForItsLease(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *waiter) {
+		first, second := join("first"), join("second")
+		first.ask("first")
+		first.answered(nil, -time.Millisecond, time.Millisecond)
+		assert.Equal(t, time.Second+time.Microsecond, time.Until(second.due))
+		first.leave(true)
+		second.leave(true)
+	})
+}
+
+// The first one's question is under way when the second one's time has come.
+func TestAWaiterThatAnotherAsksForGoesOnWaiting(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *waiter) {
+		first, second := join("first"), join("second")
+		refused(first, second)
+		assert.True(t, first.asks())
+		first.ask("first")
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		assert.ErrorIs(t, second.wait(ctx), context.DeadlineExceeded)
+		first.answered(nil, time.Minute, time.Millisecond)
+		first.leave(true)
+		second.leave(true)
+	})
+}
+
+// A waiter that was refused asks again after a minute, or when somebody else's turn
+// is over.
+func TestTheFirstLooksAfterTheTurnOfAnotherOne(t *testing.T) {
+	const never, aTurn = time.Minute, time.Second / 20
+	for name, c := range map[string]struct {
+		happens func(second *waiter)
+		asks    time.Duration
+	}{
+		"which has it":       {func(w *waiter) { w.leave(true) }, never},
+		"which has given up": {func(w *waiter) { w.leave(false) }, aTurn},
+		"of another process": {func(w *waiter) { w.leave(true); told(w, "another's") }, aTurn},
+		"which has left":     {func(w *waiter) { w.leave(true); told(w, "second") }, aTurn},
+		"which is here":      {func(w *waiter) { told(w, "second"); w.leave(true) }, never},
+		"which is its own":   {func(w *waiter) { w.leave(true); told(w, "first") }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			atRest(t, func(t *testing.T, join func(string) *waiter) {
+				first, second := join("first"), join("second")
+				refused(first, second)
+				began := time.Now()
+				c.happens(second)
+				assert.NoError(t, first.wait(t.Context()))
+				assert.Equal(t, c.asks, time.Since(began))
+				first.leave(true)
+			})
+		})
+	}
+}
+
+func told(w *waiter, id string) {
+	w.sub.hear(&redis.Message{Channel: "stock", Payload: id})
+}
+
+func TestNewsOfAChannelThatNobodyWaitsOnWakesNobody(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *waiter) {
+		w := join("first")
+		w.sub.hear(&redis.Message{Channel: "toys", Payload: "first"})
+		w.sub.hear(&redis.Subscription{Kind: "subscribe", Channel: "toys"})
+		w.sub.hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock"})
+		assert.Empty(t, w.woken)
+		w.leave(false)
+	})
+}
+
+// A channel is subscribed to once. After its last waiter has left, the next one
+// needs a confirmation of its own.
+func TestTheSubscriptionFollowsTheWaiters(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	join := func(channel string) *waiter {
+		return join(rdb, channel, "id", time.Second)
+	}
+	stock, subscribed := join("stock"), map[string]bool{}
+	s := stock.sub
+	assert.Empty(t, s.changes(subscribed), "nobody was refused")
+	s.pubsub = rdb.Subscribe(t.Context())
+	stock.listen()
+	assert.Nil(t, s.subscribe(t.Context(), subscribed), "nothing to try again")
+	assert.Equal(t, map[string]bool{"stock": true}, subscribed)
+	s.hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
+	toys := join("toys")
+	toys.listen()
+	assert.Equal(t, map[string]bool{"toys": true}, s.changes(subscribed))
+	stock.leave(false)
+	assert.Equal(t, map[string]bool{"toys": true, "stock": false},
+		s.changes(subscribed))
+	stock = join("stock")
+	stock.listen()
+	assert.Empty(t, stock.woken, "a confirmation is to come")
+	stock.leave(false)
+	toys.leave(false)
+	assert.NoError(t, s.pubsub.Close())
+	assert.NoError(t, rdb.Close())
+}
+
+// Whoever closes the client while a lock waits gets the driver's error from Lock.
+// The subscription must not look for messages any more.
+func TestTheSubscriptionEndsWithItsClient(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
+	s := &subscription{rdb: rdb, pubsub: rdb.Subscribe(ctx), end: end,
+		queues: map[string]*queue{}}
+	assert.NoError(t, s.pubsub.Close())
+	s.run(ctx)
+	assert.ErrorIs(t, ctx.Err(), context.Canceled)
+	assert.NoError(t, rdb.Close())
 }

@@ -128,9 +128,15 @@ func (g *goChanges) text(n ast.Node) string {
 	return string(g.source[g.offset(n.Pos()):g.offset(n.End())])
 }
 
-// leaveOut replaces a statement by an empty one.
+// leaveOut replaces a statement by an empty one. It is named where its line has others.
 func (g *goChanges) leaveOut(n ast.Node) {
-	g.add(n.Pos(), n.End(), "{}", "left out")
+	what := "left out"
+	before := g.source[:g.offset(n.Pos())]
+	line := before[bytes.LastIndexByte(before, '\n')+1:]
+	if len(bytes.TrimSpace(line)) > 0 {
+		what = g.text(n) + " is left out"
+	}
+	g.add(n.Pos(), n.End(), "{}", what)
 }
 
 func (g *goChanges) visit(n ast.Node) bool {

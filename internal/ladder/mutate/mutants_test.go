@@ -34,6 +34,8 @@ func TestGoIsChangedInOnePlaceAtATime(t *testing.T) {
 		"! is left out: if a < 1 && b {",
 		"left out: {}",
 		"left out: {}",
+		"i() is left out: k := func() { {}; j() }",
+		"j() is left out: k := func() { i(); {} }",
 		"err becomes nil: return false, nil",
 		"false becomes true: return true, err",
 	}, texts(t, changesOfGo, `package p
@@ -44,6 +46,7 @@ func f(a int, b bool) (bool, error) {
 		h()
 	}
 	s := "x" + "y"
+	k := func() { i(); j() }
 	return false, err
 }
 `))
