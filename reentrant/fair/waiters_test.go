@@ -225,6 +225,8 @@ func TestNewsOfAChannelThatNobodyWaitsOnWakesNobody(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *waiter) {
 		w := join("first")
 		w.sub.hear(&redis.Message{Channel: "toys", Payload: "first"})
+		tell(w.sub.rdb, "toys", "first")
+		assert.Empty(t, first(w.sub.rdb, "toys"))
 		w.sub.hear(&redis.Subscription{Kind: "subscribe", Channel: "toys"})
 		w.sub.hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock"})
 		assert.Empty(t, w.woken)
