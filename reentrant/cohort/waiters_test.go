@@ -217,6 +217,21 @@ func TestTheFirstLooksAfterTheTurnOfAnotherOne(t *testing.T) {
 	}
 }
 
+// An owner id whose release was sent is not used again, so a later question has another.
+func TestTheTurnOfAnEarlierIdWakesNobody(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *waiter) {
+		w := join("first")
+		refused(w)
+		w.ask("second")
+		w.answered(nil, time.Minute, time.Millisecond)
+		told(w, "first")
+		assert.Empty(t, w.woken)
+		told(w, "second")
+		assert.Len(t, w.woken, 1)
+		w.leave(true)
+	})
+}
+
 func told(w *waiter, id string) {
 	w.sub.hear(&redis.Message{Channel: "stock", Payload: id})
 }
