@@ -166,7 +166,7 @@ func (c *Choice) Table() string {
 				b.WriteString(" none |")
 				continue
 			}
-			best := first(fitting)
+			best := First(fitting)
 			fmt.Fprintf(&b, " %s, %.2f", best.Name, best.ratio())
 			switch others := len(fitting) - 1; others {
 			case 0:
@@ -182,9 +182,9 @@ func (c *Choice) Table() string {
 	return b.String()
 }
 
-// first is the fastest one, or one on fewer servers of which some round was as fast
+// First is the fastest one, or one on fewer servers of which some round was as fast
 // as a round of the fastest.
-func first(candidates []Candidate) Candidate {
+func First(candidates []Candidate) Candidate {
 	fastestFirst(candidates)
 	best := candidates[0]
 	slowest, _ := best.rounds()

@@ -29,12 +29,12 @@ func Run(ctx context.Context, root, name string, output io.Writer) error {
 		return fmt.Errorf("%s: %w", tests[0].Command(), err)
 	}
 	for _, test := range tests {
-		if missing := test.missing(made); len(missing) > 0 {
+		if missing := test.Missing(made); len(missing) > 0 {
 			return fmt.Errorf("%s did not make %s", test.Command(),
 				strings.Join(missing, ", "))
 		}
 	}
-	return write(filepath.Join(root, "docs"), made)
+	return Write(filepath.Join(root, "docs"), made)
 }
 
 // run runs the tests and returns what they made.
@@ -64,8 +64,8 @@ func (test Test) run(ctx context.Context, root string, output io.Writer) (
 	}
 }
 
-// missing are what a test should have made, and did not.
-func (test Test) missing(made []Made) []string {
+// Missing are what a test should have made, and did not.
+func (test Test) Missing(made []Made) []string {
 	var missing []string
 	lacks := func(file, name string) {
 		if !slices.ContainsFunc(made, func(m Made) bool {
@@ -86,8 +86,8 @@ func (test Test) missing(made []Made) []string {
 	return missing
 }
 
-// write writes what was made into the files of a directory.
-func write(dir string, made []Made) error {
+// Write writes what was made into the files of a directory.
+func Write(dir string, made []Made) error {
 	texts := map[string]string{} // by file
 	for _, m := range made {
 		if m.Part == "" {

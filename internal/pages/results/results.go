@@ -50,18 +50,20 @@ func Read(root fs.FS, name string) ([]Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	locks, err := decode(content)
+	locks, err := Decode(content)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return locks, nil
 }
 
-func decode(content []byte) (locks []Lock, err error) {
+// Decode reads what Encode wrote.
+func Decode(content []byte) (locks []Lock, err error) {
 	return locks, json.Unmarshal(content, &locks)
 }
 
-func encode(locks []Lock) (string, error) {
+// Encode writes what locks did, as docs/results keeps it.
+func Encode(locks []Lock) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -77,18 +79,18 @@ func encode(locks []Lock) (string, error) {
 // a few scenarios, only these are compared.
 func Compare(t testing.TB, name string, locks ...Lock) {
 	t.Helper()
-	text, err := encode(locks)
+	text, err := Encode(locks)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if whole(locks) && generated.Deliver(t, generated.Results(name), "", text) {
 		return
 	}
-	kept, err := decode([]byte(generated.Text(t, generated.Results(name), "")))
+	kept, err := Decode([]byte(generated.Text(t, generated.Results(name), "")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stale := differences(kept, locks); stale != "" {
+	if stale := Differences(kept, locks); stale != "" {
 		t.Errorf("docs/%s is stale, run go run ./docs -generate %s:\n%s",
 			generated.Results(name), name, stale)
 	}
@@ -108,9 +110,9 @@ func whole(locks []Lock) bool {
 	return true
 }
 
-// differences has a line for each verdict and each reason that is not the kept
+// Differences has a line for each verdict and each reason that is not the kept
 // one.
-func differences(kept, locks []Lock) string {
+func Differences(kept, locks []Lock) string {
 	var b bytes.Buffer
 	if len(kept) != len(locks) {
 		return fmt.Sprintf("%d locks are kept, there are %d\n", len(kept),

@@ -1,4 +1,4 @@
-package results
+package pages_test
 
 import (
 	"maps"
@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/pages/results"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
 // lock is what a lock did that did the same in all scenarios but some.
-func lock(name string, others map[string]scenarios.Verdict) Lock {
+func lock(name string, others map[string]scenarios.Verdict) results.Lock {
 	var report scenarios.Report
 	for _, s := range scenarios.Catalogue {
 		for _, invariant := range s.Invariants {
@@ -27,11 +28,11 @@ func lock(name string, others map[string]scenarios.Verdict) Lock {
 			report = append(report, r)
 		}
 	}
-	return Of(name, report)
+	return results.Of(name, report)
 }
 
 func TestEveryVerdictHasASignAndEveryInvariantARow(t *testing.T) {
-	text := Table(1, []Lock{lock("mine", map[string]scenarios.Verdict{
+	text := results.Table(1, []results.Lock{lock("mine", map[string]scenarios.Verdict{
 		"crash_holding": scenarios.Breaks, "slow_get": scenarios.Holds,
 		"hung_worker": scenarios.DoesNotArise,
 		"lost_wakeup": scenarios.CannotRun})})
@@ -51,25 +52,25 @@ func TestAScenarioThatCantBeRunIsNamedOnceWithTheReason(t *testing.T) {
 	notRun := map[string]scenarios.Verdict{
 		"failover": scenarios.CannotRun, "lost_wakeup": scenarios.CannotRun}
 	assert.Equal(t, "- `failover`: nobody can.\n- `lost_wakeup`: nobody can.\n",
-		NotRun([]Lock{lock("a", notRun), lock("b", notRun)}))
+		results.NotRun([]results.Lock{lock("a", notRun), lock("b", notRun)}))
 }
 
 func TestResultsAreStaleByAllButWhetherAScenarioArose(t *testing.T) {
-	kept := []Lock{lock("mine", map[string]scenarios.Verdict{
+	kept := []results.Lock{lock("mine", map[string]scenarios.Verdict{
 		"crash_holding": scenarios.Breaks, "slow_get": scenarios.Holds,
 		"hung_worker": scenarios.DoesNotArise})}
-	with := func(invariant string, verdict scenarios.Verdict) []Lock {
+	with := func(invariant string, verdict scenarios.Verdict) []results.Lock {
 		l := kept[0]
 		l.Verdicts = maps.Clone(l.Verdicts)
 		l.Verdicts[invariant] = verdict
-		return []Lock{l}
+		return []results.Lock{l}
 	}
-	assert.Empty(t, differences(kept, kept))
-	assert.Empty(t, differences(kept, with("slow_get: foreign release",
+	assert.Empty(t, results.Differences(kept, kept))
+	assert.Empty(t, results.Differences(kept, with("slow_get: foreign release",
 		scenarios.DoesNotArise)))
-	assert.Empty(t, differences(kept, with("hung_worker: orphaned",
+	assert.Empty(t, results.Differences(kept, with("hung_worker: orphaned",
 		scenarios.Holds)))
-	assert.Empty(t, differences(kept, []Lock{{Name: "mine",
+	assert.Empty(t, results.Differences(kept, []results.Lock{{Name: "mine",
 		Verdicts: map[string]scenarios.Verdict{
 			"crash_holding: orphaned": scenarios.Breaks}}}), "-run names one")
 
@@ -79,20 +80,20 @@ func TestResultsAreStaleByAllButWhetherAScenarioArose(t *testing.T) {
 		"hung_worker: orphaned":      scenarios.CannotRun,
 		"no_such_scenario: orphaned": scenarios.Breaks,
 	} {
-		assert.NotEmpty(t, differences(kept, with(invariant, verdict)), invariant)
+		assert.NotEmpty(t, results.Differences(kept, with(invariant, verdict)), invariant)
 	}
 	other := with("hung_worker: orphaned", scenarios.Holds)
 	other[0].NotRun = map[string]string{"failover": "why"}
-	assert.NotEmpty(t, differences(kept, other), "another reason")
-	assert.NotEmpty(t, differences(kept, nil), "another lock")
+	assert.NotEmpty(t, results.Differences(kept, other), "another reason")
+	assert.NotEmpty(t, results.Differences(kept, nil), "another lock")
 }
 
 func TestResultsAreReadAsTheyAreWritten(t *testing.T) {
-	locks := []Lock{lock("mine", map[string]scenarios.Verdict{
+	locks := []results.Lock{lock("mine", map[string]scenarios.Verdict{
 		"failover": scenarios.CannotRun})}
-	text, err := encode(locks)
+	text, err := results.Encode(locks)
 	require.NoError(t, err)
-	again, err := decode([]byte(text))
+	again, err := results.Decode([]byte(text))
 	require.NoError(t, err)
 	assert.Equal(t, locks, again)
 }

@@ -1,4 +1,4 @@
-package generated
+package pages_test
 
 import (
 	"errors"
@@ -8,17 +8,19 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
 func TestAPartIsRewrittenAndTheRestStays(t *testing.T) {
 	document := "a\n<!-- generated: x y -->\nold\n<!-- end of x y -->\nb\n" +
 		"<!-- generated: z -->\n<!-- end of z -->\nc"
-	names, texts, err := Parts(document)
+	names, texts, err := generated.Parts(document)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"x y", "z"}, names)
 	assert.Equal(t, map[string]string{"x y": "old\n", "z": ""}, texts)
 
-	got, err := Rewrite(document, func(name, _ string) (string, error) {
+	got, err := generated.Rewrite(document, func(name, _ string) (string, error) {
 		return "new " + name + "\n", nil
 	})
 	require.NoError(t, err)
@@ -34,7 +36,7 @@ func TestADocumentIsLeftAloneWhenAPartIsWrong(t *testing.T) {
 		"nobody makes": "<!-- generated: no -->\n<!-- end of no -->\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Rewrite(document, func(string, string) (string, error) {
+			got, err := generated.Rewrite(document, func(string, string) (string, error) {
 				return "", errors.New("nobody")
 			})
 			assert.Error(t, err)
@@ -43,13 +45,17 @@ func TestADocumentIsLeftAloneWhenAPartIsWrong(t *testing.T) {
 	}
 }
 
+func part(file, name, text string) generated.Made {
+	return generated.Made{File: file, Part: name, Text: text}
+}
+
 func TestOnlyWhatTestsMadeIsWritten(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.md")
 	require.NoError(t, os.WriteFile(file, []byte("<!-- generated: x -->\r\n1\r\n"+
 		"<!-- end of x -->\n<!-- generated: y -->\n2\n<!-- end of y -->\n"), 0o600))
-	require.NoError(t, write(dir, []Made{{"a.md", "x", "3\n"}, {"b.svg", "", "4"},
-		{"a.md", "y", "5\n"}}))
+	require.NoError(t, generated.Write(dir, []generated.Made{part("a.md", "x", "3\n"),
+		part("b.svg", "", "4"), part("a.md", "y", "5\n")}))
 	for name, want := range map[string]string{"a.md": "<!-- generated: x -->\n3\n" +
 		"<!-- end of x -->\n<!-- generated: y -->\n5\n<!-- end of y -->\n",
 		"b.svg": "4"} {
@@ -57,16 +63,16 @@ func TestOnlyWhatTestsMadeIsWritten(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, string(got))
 	}
-	require.Error(t, write(dir, []Made{{"c.md", "x", ""}}))
+	require.Error(t, generated.Write(dir, []generated.Made{part("c.md", "x", "")}))
 }
 
 func TestATestThatMakesTooLittleIsNoticed(t *testing.T) {
-	made := []Made{{"a.md", "x 1", ""}, {"results/n.json", "", ""}}
-	test := Test{Name: "n", Page: "a.md", Parts: []string{"x"}, Results: []string{"m"}}
-	assert.Empty(t, test.missing(made))
-	assert.Equal(t, []string{"a.md x"}, test.missing(made[1:]))
-	assert.Equal(t, []string{"results/n.json"}, test.missing(made[:1]))
-	assert.Equal(t, []string{"b.svg"}, Test{Page: "b.svg"}.missing(made))
+	made := []generated.Made{part("a.md", "x 1", ""), part("results/n.json", "", "")}
+	test := generated.Test{Name: "n", Page: "a.md", Parts: []string{"x"}, Results: []string{"m"}}
+	assert.Empty(t, test.Missing(made))
+	assert.Equal(t, []string{"a.md x"}, test.Missing(made[1:]))
+	assert.Equal(t, []string{"results/n.json"}, test.Missing(made[:1]))
+	assert.Equal(t, []string{"b.svg"}, generated.Test{Page: "b.svg"}.Missing(made))
 }
 
 func TestEachPartIsMadeByOneTest(t *testing.T) {
@@ -76,18 +82,18 @@ func TestEachPartIsMadeByOneTest(t *testing.T) {
 		{"explorer.md", "mutants", "explorer"}, {"benchmark.svg", "", "picture"},
 		{"results/etcd.json", "", "etcd"},
 	} {
-		test, found := Find(c.file, c.part)
+		test, found := generated.Find(c.file, c.part)
 		assert.True(t, found, c.file)
 		assert.Equal(t, c.name, test.Name, c.part)
 	}
 	for _, c := range []struct{ file, part string }{{"benchmark.md", "costs"},
 		{"benchmark.md", ""}, {"alternatives.md", "mysql"}, {"other.md", "curve"}} {
-		_, found := Find(c.file, c.part)
+		_, found := generated.Find(c.file, c.part)
 		assert.False(t, found, "%s: %s", c.file, c.part)
 	}
 }
 
 func TestANameThatThereIsNotIsRefusedInOneLine(t *testing.T) {
-	err := Run(t.Context(), t.TempDir(), "brass", nil)
+	err := generated.Run(t.Context(), t.TempDir(), "brass", nil)
 	require.ErrorContains(t, err, `by the name "brass", the names are cache, costs`)
 }

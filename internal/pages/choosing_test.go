@@ -1,4 +1,4 @@
-package choosing
+package pages_test
 
 import (
 	"slices"
@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/pages/choosing"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
 func TestWhatAJobNeedsIsInTheCatalogue(t *testing.T) {
-	for _, job := range Jobs {
+	for _, job := range choosing.Jobs {
 		for _, need := range slices.Concat(job.Needs, job.Arise) {
 			name, invariant, one := strings.Cut(need, ": ")
 			assert.True(t, slices.ContainsFunc(scenarios.Catalogue,
@@ -25,7 +26,7 @@ func TestWhatAJobNeedsIsInTheCatalogue(t *testing.T) {
 }
 
 func TestALockThatBreaksWhatAJobNeedsIsNotChosenForIt(t *testing.T) {
-	lock := Candidate{Verdicts: map[string]scenarios.Verdict{
+	lock := choosing.Candidate{Verdicts: map[string]scenarios.Verdict{
 		"nested: self-deadlock":     scenarios.NotOffered,
 		"slow_get: foreign release": scenarios.Breaks,
 		"failover: two holders":     scenarios.Holds,
@@ -34,12 +35,12 @@ func TestALockThatBreaksWhatAJobNeedsIsNotChosenForIt(t *testing.T) {
 	for need, want := range map[string]bool{"failover: two holders": true,
 		"oversell": true, "failover": false, "slow_get": false, "nested": false,
 		"clock_jump": false} {
-		assert.Equal(t, want, lock.Fits(Job{Needs: []string{need}}), need)
+		assert.Equal(t, want, lock.Fits(choosing.Job{Needs: []string{need}}), need)
 	}
 }
 
 func TestWhatSellsWithoutALockIsShownWithItsRetries(t *testing.T) {
-	c := &Choice{Run: benchmark.Report{Rows: []benchmark.Row{{Rung: "gold"},
+	c := &choosing.Choice{Run: benchmark.Report{Rows: []benchmark.Row{{Rung: "gold"},
 		{Rung: "mysql/optimistic", RatioToSerial: new(0.25), Sold: 9,
 			Left: new(int64(1)), Retries: new(int64(17))},
 		{Rung: "lua-decrement", RatioToSerial: new(4.0), Sold: 10}}}}
@@ -52,43 +53,48 @@ func TestALockWithoutATokenIsNotChosenWhereTheStorageChecksIt(t *testing.T) {
 	for verdict, want := range map[scenarios.Verdict]bool{scenarios.Holds: true,
 		scenarios.DoesNotArise: false, scenarios.NotOffered: false,
 		scenarios.Breaks: false} {
-		lock := Candidate{Verdicts: map[string]scenarios.Verdict{Token: verdict}}
-		assert.Equal(t, want, lock.Fits(Job{Arise: []string{Token}}), verdict)
+		lock := choosing.Candidate{Verdicts: map[string]scenarios.Verdict{choosing.Token: verdict}}
+		assert.Equal(t, want, lock.Fits(choosing.Job{Arise: []string{choosing.Token}}), verdict)
 	}
-	assert.False(t, Candidate{}.Fits(Job{Arise: []string{Token}}))
+	assert.False(t, choosing.Candidate{}.Fits(choosing.Job{Arise: []string{choosing.Token}}))
 }
 
 func TestTheFastestLockThatFitsIsChosen(t *testing.T) {
 	fits := map[string]scenarios.Verdict{}
-	for _, job := range Jobs {
+	for _, job := range choosing.Jobs {
 		for _, need := range slices.Concat(job.Needs, job.Arise) {
 			fits[need] = scenarios.Holds
 			fits[need+": x"] = scenarios.Holds
 		}
 	}
-	c := &Choice{Candidates: []Candidate{
-		{"slow", "etcd", fits, &benchmark.Row{RatioToSerial: new(0.1)}},
-		{"fast", "etcd", fits, &benchmark.Row{RatioToSerial: new(0.2)}},
-		{"wrong", "etcd", nil, &benchmark.Row{RatioToSerial: new(0.3)}},
-		{"not measured", "etcd", fits, nil}}}
+	etcd := func(name string, verdicts map[string]scenarios.Verdict,
+		cost *benchmark.Row) choosing.Candidate {
+		return choosing.Candidate{Name: name, Family: "etcd", Verdicts: verdicts,
+			Cost: cost}
+	}
+	c := &choosing.Choice{Candidates: []choosing.Candidate{
+		etcd("slow", fits, &benchmark.Row{RatioToSerial: new(0.1)}),
+		etcd("fast", fits, &benchmark.Row{RatioToSerial: new(0.2)}),
+		etcd("wrong", nil, &benchmark.Row{RatioToSerial: new(0.3)}),
+		etcd("not measured", fits, nil)}}
 	assert.Contains(t, c.Table(), "| none | none | none | none | fast, 0.20; 1 other |")
 }
 
 func TestOfLocksThatTheRunCantTellApartTheOneWithFewerServersIsChosen(t *testing.T) {
-	measured := func(name string, nodes int, rounds ...float64) Candidate {
+	measured := func(name string, nodes int, rounds ...float64) choosing.Candidate {
 		row := &benchmark.Row{Nodes: nodes, RatioToSerial: new(rounds[1])}
 		for _, ratio := range rounds {
 			row.Rounds = append(row.Rounds, benchmark.Round{RatioToSerial: new(ratio)})
 		}
-		return Candidate{Name: name, Cost: row}
+		return choosing.Candidate{Name: name, Cost: row}
 	}
 	five := measured("five servers", 5, 0.05, 0.07, 0.09)
-	for name, one := range map[string]Candidate{
+	for name, one := range map[string]choosing.Candidate{
 		"five servers": measured("slower", 1, 0.03, 0.04, 0.049),
 		"as fast":      measured("as fast", 1, 0.04, 0.06, 0.06),
 	} {
-		assert.Equal(t, name, first([]Candidate{one, five}).Name)
+		assert.Equal(t, name, choosing.First([]choosing.Candidate{one, five}).Name)
 	}
 	faster := measured("faster", 1, 0.06, 0.08, 0.09)
-	assert.Equal(t, "faster", first([]Candidate{five, faster}).Name)
+	assert.Equal(t, "faster", choosing.First([]choosing.Candidate{five, faster}).Name)
 }

@@ -1,4 +1,4 @@
-package internal_test
+package main_test
 
 import (
 	"os"
@@ -38,7 +38,7 @@ func TestEveryLockIsWhatItsNameSays(t *testing.T) {
 			require.NoError(t, err)
 			_, fenced := l.(lock.Fenced)
 			assert.Equal(t, rung.Fenced, fenced, "it offers fencing tokens")
-			_, err = os.Stat(filepath.Join("../../..", rung.Page))
+			_, err = os.Stat(filepath.Join("../..", rung.Page))
 			if filepath.Base(rung.Page) != "soak.md" {
 				require.NoError(t, err, "its page")
 			}
