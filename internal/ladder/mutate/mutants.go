@@ -128,7 +128,8 @@ func (g *goChanges) text(n ast.Node) string {
 	return string(g.source[g.offset(n.Pos()):g.offset(n.End())])
 }
 
-// leaveOut replaces a statement by an empty one. It is named where its line has others.
+// leaveOut replaces a statement by an empty one. Where the line has more than the
+// statement, the change names it.
 func (g *goChanges) leaveOut(n ast.Node) {
 	what := "left out"
 	before := g.source[:g.offset(n.Pos())]
