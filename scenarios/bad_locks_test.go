@@ -89,8 +89,11 @@ var badRuns = map[string]badRun{
 func init() {
 	for _, m := range mutants.All {
 		if m.Says != "" {
-			badRuns[m.Name] = badRun{m.Build(),
-				[]scenarios.Option{scenarios.Most(20_000)}, m.Says, m.Slow}
+			options := []scenarios.Option{scenarios.Most(20_000)}
+			if m.In != "" {
+				options = append(options, scenarios.Only(m.In))
+			}
+			badRuns[m.Name] = badRun{m.Build(), options, m.Says, m.Slow}
 		}
 	}
 }
@@ -107,6 +110,7 @@ func TestBadLocksAreToldInOneLine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts a process for each bad lock")
 	}
+	t.Parallel() // some processes wait
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for name, bad := range badRuns {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/lab/node"
 )
 
 // RealLease is how long a scenario's lease of ten seconds lasts on real servers.
@@ -41,11 +43,14 @@ func Driver(set func(*redis.Options)) Option {
 	return func(s *settings) { s.driver = set }
 }
 
+// executed are the scripts of all locks that RunOne has run.
+var executed = node.NewScripts()
+
 // RunOne runs one scenario and returns its results instead of failing the test.
 func RunOne(t *testing.T, name string, build Build, opts ...Option) (
 	[]Result, error) {
 	t.Helper()
-	s := settings{nodes: 1}
+	s := settings{nodes: 1, scripts: executed}
 	for _, set := range opts {
 		set(&s)
 	}

@@ -56,6 +56,7 @@ func TestEveryMutantIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles every mutant")
 	}
+	t.Parallel()
 	require.NotEmpty(t, edited(), "no rung with a mistake has the name that -run asks for")
 	judged := runMutants(t, testing.Verbose())
 	for _, m := range edited() {
@@ -140,7 +141,8 @@ func runMutants(t *testing.T, catalogue bool) verdicts {
 		p := planned{Package: fmt.Sprintf("m%02d", i), Name: m.Name, Rung: m.Rung}
 		for _, other := range edited() {
 			scenario, _, _ := strings.Cut(other.Killers[0], ": ")
-			if other.Name == m.Name || other.Rung == m.Name {
+			if (other.Name == m.Name || other.Rung == m.Name) &&
+				!slices.Contains(p.Scenarios, scenario) {
 				p.Scenarios = append(p.Scenarios, scenario)
 			}
 		}
@@ -169,6 +171,7 @@ func runMutants(t *testing.T, catalogue bool) verdicts {
 	binary := filepath.Join(dir, "mutants.exe")
 	build := exec.Command("go", "test", "-c", "-vet=off", "-o", binary,
 		"-gcflags="+module+"/scenarios/mutants/...=-N -l", // compiled sooner
+		"-ldflags=-s -w", // and linked
 		"-overlay", overlay, "./scenarios/mutants")
 	build.Dir = root
 	out, err := build.CombinedOutput()
@@ -233,6 +236,7 @@ type verdict struct {
 }
 
 func TestTell(t *testing.T) {
+	laddertest.CollectLess()
 	var judged []verdict
 	var mu sync.Mutex
 	t.Run("", func(t *testing.T) {

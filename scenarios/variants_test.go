@@ -71,6 +71,7 @@ func TestVerdictsAreTheSameInAWorldThatDiffersALittle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs every scenario again in other worlds")
 	}
+	t.Parallel()
 	for i, variant := range variants {
 		if i > 0 && !*everyVariant {
 			break

@@ -32,6 +32,7 @@ type Mutant struct {
 	Walk    *Walk
 	Soak    *Soak
 	Says    string // a line that scenarios.Run prints for the lock's author
+	In      string // the scenario that is enough for it; "": it takes them all
 	Slow    bool   // it says so after ten seconds of real time
 }
 

@@ -191,7 +191,7 @@ var written = []Mutant{
 			go func() { select {} }()
 			return granted, err
 		})),
-		Says: "the lock leaks goroutines: "},
+		Says: "the lock leaks goroutines: ", In: "mutual_exclusion"},
 	{Name: "a lock that holds a mutex over a command",
 		Build: always(holdsMutex),
 		Says: "the lock is stuck: it holds a mutex while it waits for Redis or" +
@@ -207,7 +207,7 @@ var written = []Mutant{
 	{Name: "a lock that asks without end",
 		Build: always(asksWithoutEnd),
 		Says: "the lock is stuck: it sends 20000 commands in a second of" +
-			" virtual time, who waits must let time pass"},
+			" virtual time, who waits must let time pass", In: "oversell"},
 	{Name: "a lock that lives in one process",
 		Build: always(func(lock.Env) (lock.Lock, error) {
 			return sketch{

@@ -29,6 +29,7 @@ type Generator struct {
 	lives    []*scenarios.Lived
 
 	Rungs  []results.Lock // what the ladder's rungs did
+	Digest string         // of their timelines, see laddertest.Digest
 	Choice *choosing.Choice
 }
 
@@ -53,6 +54,7 @@ func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 	}
 	for i, rung := range ladder.Rungs {
 		g.Rungs = append(g.Rungs, results.Of(rung.Name, g.reports[i]))
+		g.Digest += laddertest.Digest(rung.Name, g.reports[i])
 	}
 	err := g.exhibit(others)
 	if err == nil {
