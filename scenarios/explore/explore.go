@@ -12,7 +12,8 @@
 // driver, against Redis in the same process, in virtual time. Two runs that come
 // to the same state go on in the same way, so one of them is enough; the state of
 // a client is the list of what it was answered, and when. Two actions that touch
-// nothing of each other come to the same in either order, so one is enough again.
+// nothing of each other come to the same in either order, so one is enough again. And
+// what comes to one client does the same wherever the others are.
 // docs/explorer.md tells how to read what comes out.
 package explore
 
@@ -225,7 +226,7 @@ type Walk struct {
 	Edges    int
 	Runs     int  // of the lock's code
 	Steps    int  // actions taken in them
-	Inferred int  // edges known from the other order of two actions
+	Inferred int  // edges known from other edges, see infer
 	Stopped  bool // at Bounds.States, before everything was seen
 	GaveUp   bool // a client has asked as often as Bounds.Attempts
 
@@ -367,7 +368,8 @@ func Run(t *testing.T, build lock.Build, bounds Bounds, options ...Option) Repor
 }
 
 // explore walks in a world of its own. Reduced says that what is known need not be
-// done again: what a script does, and what two actions do in their other order.
+// done again: what a script does, what two actions do in their other order, and what
+// comes to one client while the others are elsewhere.
 func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	how func(*run) (Walk, error)) (Report, error) {
 	t.Helper()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"container/heap"
 	"math/big"
-	"slices"
 )
 
 // way is a state's cheapest way and one action more.
@@ -33,9 +32,6 @@ func cheapest(walk Walk) map[Invariant]Failure {
 	const far = 1 << 30
 	for _, s := range all {
 		s.cost, s.from = cost{adversary: far}, nil
-		slices.SortFunc(s.edges, func(a, b edge) int {
-			return a.action.compare(b.action)
-		})
 	}
 	all[0].cost = cost{}
 	settled := make([]bool, len(all))

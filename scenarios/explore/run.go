@@ -433,44 +433,6 @@ func (r *run) index(c *client) int {
 	return slices.Index(r.clients, c)
 }
 
-// key stands for the state that the run is in: two runs in states of one key go on
-// in the same way. The processes are in it as what they were answered, and when.
-func (r *run) key() [sha256.Size]byte {
-	b := r.control.snapshot(make([]byte, 0, 1024), r.flights)
-	b = append(b, r.storage.Snapshot()...)
-	for i, p := range r.processes {
-		if p.Dead() {
-			b = append(b, "\ndead"...)
-		} else if p.done() && r.finished[r.moment(i)] && !r.busy(p) {
-			b = append(b, "\ndone"...)
-		} else {
-			b = append(append(b, '\n'), p.history[:]...)
-		}
-		b = strconv.AppendBool(b, p.refused)
-		for _, p := range p.players {
-			if !p.Dead() {
-				b = strconv.AppendBool(b, p.waiting)
-			}
-			if a := p.access; a != nil {
-				b = fmt.Appendf(b, " %t %d %d %d %d", a.write, a.holding.Number,
-					a.token, a.value, a.version)
-			}
-			if p.parked != nil {
-				b = fmt.Appendf(b, " %v", *p.parked)
-			}
-		}
-	}
-	u := r.used
-	for _, n := range []int{u.expiries, u.timers, u.crashes, u.lost, u.strays, u.pauses,
-		u.messages, u.giveUps} {
-		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
-	}
-	b = strconv.AppendBool(b, u.dropped)
-	b = strconv.AppendBool(b, r.expired)
-	b = strconv.AppendBool(b, r.mustMove)
-	return sha256.Sum256(b)
-}
-
 // end lets the last run's programs end.
 func (r *run) end() {
 	for _, p := range r.players {

@@ -3,7 +3,6 @@ package explore
 import (
 	"cmp"
 	"container/heap"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,9 +12,9 @@ import (
 // state is a node of the state graph.
 type state struct {
 	number int32
-	key    [sha256.Size]byte
-	cost   cost   // of the cheapest way here that is known
-	from   *state // and the last action on it
+	parts  []int32 // of its key, by their numbers
+	cost   cost    // of the cheapest way here that is known
+	from   *state  // and the last action on it
 	by     action
 	todo   []action // actions that were not taken yet
 	edges  []edge   // those that were
@@ -106,7 +105,9 @@ func (s *state) edge(a action) *edge {
 type graph struct {
 	sync.Mutex
 	walk   Walk
-	states map[[sha256.Size]byte]*state
+	states map[string]*state // by their parts, see find
+	parts  map[part]int32    // the parts of all keys, numbered
+	known  map[local]effect  // what actions of one client did
 	all    []*state
 	open   frontier
 	looks  int
@@ -124,7 +125,8 @@ type walker struct {
 // the first command on, or what it leads to is known from the other order of two
 // actions that do not touch each other.
 func search(r *run) (Walk, error) {
-	g := &graph{states: map[[sha256.Size]byte]*state{}}
+	g := &graph{states: map[string]*state{}, parts: map[part]int32{},
+		known: map[local]effect{}}
 	g.walk = Walk{Program: r.program, bounds: r.bounds}
 	w := &walker{graph: g, run: r}
 	err := w.first()
@@ -140,6 +142,10 @@ func search(r *run) (Walk, error) {
 	g.walk.graph = g.all
 	for _, s := range g.all {
 		g.walk.Edges += len(s.edges)
+		// What the graph looks like does not hang on how it was walked.
+		slices.SortFunc(s.edges, func(a, b edge) int {
+			return a.action.compare(b.action)
+		})
 	}
 	return g.walk, nil
 }
@@ -149,7 +155,7 @@ func (w *walker) first() error {
 	if err := w.begin(nil); err != nil {
 		return err
 	}
-	return w.on(w.visit(cost{}, w.run.key()))
+	return w.on(w.visit(cost{}, w.number(w.run.key())))
 }
 
 // runs makes runs until nothing is left to do, but by other worlds.
@@ -167,7 +173,7 @@ func (w *walker) runs() (err error) {
 		if err := w.settle(path); err != nil {
 			return err
 		}
-		if w.run.key() != s.key {
+		if !w.isIn(s) {
 			return w.in(errDiverged)
 		}
 		if err := w.on(s); err != nil {
@@ -312,14 +318,24 @@ func (w *walker) arrive(s *state, e edge) *state {
 	key := w.run.key()
 	w.Lock()
 	defer w.Unlock()
-	to, known := w.states[key]
-	if !known {
-		to = w.visit(s.cost.plus(e.action), key)
+	parts := w.number(key)
+	to := w.find(parts)
+	if to == nil {
+		to = w.visit(s.cost.plus(e.action), parts)
 		to.from, to.by = s, e.action
 	}
 	e.to = to.number
 	w.connect(s, e)
+	w.learn(s, e)
 	return to
+}
+
+// isIn says whether the run is in a state.
+func (w *walker) isIn(s *state) bool {
+	key := w.run.key()
+	w.Lock()
+	defer w.Unlock()
+	return slices.Equal(w.number(key), s.parts)
 }
 
 // near is how many states nearest looks at: to begin anew costs about as much.
@@ -363,13 +379,13 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 }
 
 // visit makes a new state of the one that the run is in.
-func (w *walker) visit(c cost, key [sha256.Size]byte) *state {
-	s := &state{number: int32(len(w.all)), key: key, cost: c, todo: w.run.enabled(),
-		broken: w.run.broken()}
+func (w *walker) visit(c cost, parts []int32) *state {
+	s := &state{number: int32(len(w.all)), parts: parts, cost: c,
+		todo: w.run.enabled(), broken: w.run.broken()}
 	if w.run.draws {
 		s.label = w.run.label()
 	}
-	w.states[key] = s
+	w.keep(s)
 	w.all = append(w.all, s)
 	heap.Push(&w.open, s)
 	return s
@@ -379,31 +395,6 @@ func (w *walker) connect(s *state, e edge) {
 	s.edges = append(s.edges, e)
 	to := w.all[e.to]
 	to.in = append(to.in, arrival{s.number, e.action})
-}
-
-// infer uses that actions commute. When s was reached from q by action b, and a was
-// taken in q as well, and neither touches what the other writes, then a leads from
-// s to where b leads from there, and breaks the same.
-func (w *walker) infer(s *state) {
-	if !w.run.reduced {
-		return
-	}
-	s.todo = slices.DeleteFunc(s.todo, func(a action) bool {
-		for _, in := range s.in {
-			from := w.all[in.from]
-			b, beside := from.edge(in.by), from.edge(a)
-			if beside == nil || !beside.touched.apart(b.touched) {
-				continue
-			}
-			if across := w.all[beside.to].edge(in.by); across != nil {
-				w.connect(s, edge{action: a, to: across.to,
-					broken: beside.broken, touched: beside.touched})
-				w.walk.Inferred++
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // plain takes every schedule in a run of its own, one after the other, and knows

@@ -11,36 +11,40 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/node"
 )
 
-// snapshot appends all that the rest of a run depends on: the clock, what the
-// nodes hold and until when, whose grants they are, who believes to hold the
-// lock, what is known of each client, and what is on its way. What the clients'
-// processes themselves will do is not in it: they follow from what they were
-// answered, and when.
-func (c *controller) snapshot(b []byte, flights []flight) []byte {
+// snapshot appends what the rest of a run depends on and is no client's: the clock,
+// what the nodes hold and until when, whose grants they are, and who believes to hold
+// the lock.
+func (c *controller) snapshot(b []byte) []byte {
 	log := c.world.Log()
 	b = append(words(b, log.Now()), '\n')
 	for n := range c.world.Nodes {
 		b = c.dumpConnections(c.dump(b, n), n)
 	}
-	for _, client := range c.clients {
-		if b = words(b, client.Name); client.Dead() {
-			b = append(b, " dead\n"...)
-			continue
-		}
-		b = words(b, client.Asleep(), client.asked, client.owned, client.freed)
-		for n, seen := range client.seen {
-			b = words(b, seen == log.Version(n))
-		}
-		b = append(b, '\n')
-	}
 	for _, h := range log.Inside {
 		b = append(words(b, bare("in"), h.Owner, h.Number, h.Told(), h.Shared),
 			'\n')
 	}
-	b = append(words(b, bare("held"), log.Held), '\n')
+	return append(words(b, bare("held"), log.Held), '\n')
+}
+
+// snapshot appends what is known of the client, and what of it is on its way.
+func (c *client) snapshot(b []byte, flights []flight) []byte {
+	log := c.control.world.Log()
+	if b = words(b, c.Name); c.Dead() {
+		b = append(b, " dead\n"...)
+	} else {
+		b = words(b, c.Asleep(), c.asked, c.owned, c.freed)
+		for n, seen := range c.seen {
+			b = words(b, seen == log.Version(n))
+		}
+		b = append(b, '\n')
+	}
 	for _, f := range flights {
-		b = words(b, f.client.Name, int(f.kind), f.node, f.sent, f.left, f.stray,
-			f.behind, f.text, bare(f.exact))
+		if f.client != c {
+			continue
+		}
+		b = words(b, int(f.kind), f.node, f.sent, f.left, f.stray, f.behind, f.text,
+			bare(f.exact))
 		if p := f.pass; p.kind == aReply {
 			b = words(append(b, f.raw()...), max(p.behind-p.conn.heard, 0))
 		}

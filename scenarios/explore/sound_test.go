@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/lock"
 )
 
 var long = flag.Bool("sound", false, "hold the search against the plain one with"+
@@ -67,8 +68,8 @@ func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
 	}
 }
 
-// What is inferred from the other order of two actions, and what a script did
-// before, is what really happens: the graphs are the same, edge by edge.
+// What is inferred from the other order of two actions and from another state, and what
+// a script did before, is what really happens: the graphs are the same, edge by edge.
 func TestWhatIsNotTakenIsKnown(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -83,6 +84,11 @@ func TestWhatIsNotTakenIsKnown(t *testing.T) {
 		{"diamond/watchdog", Bounds{Expiries: 1, Pauses: 1}, true},
 		{"reentrant/fenced", Bounds{Expiries: 1, Crashes: 1}, true},
 		{"redlock", Bounds{Nodes: 3, Expiries: 1, Attempts: 1}, true},
+		{"platinum", Bounds{LostReplies: 1}, false},
+		{"reentrant/notify", waiting(Bounds{LostMessages: 1}), false},
+		{"reentrant/fair", waiting(Bounds{LostMessages: 1, LostReplies: 1}), true},
+		{"reentrant/cohort", waiting(Bounds{Owners: 2, GiveUps: 1}), true},
+		{"reentrant/cohort", waiting(Bounds{Expiries: 1}), true},
 	} {
 		t.Run(test.rung, func(t *testing.T) {
 			if test.long && !*long {
@@ -91,7 +97,9 @@ func TestWhatIsNotTakenIsKnown(t *testing.T) {
 			t.Parallel()
 			rung, err := ladder.Find(test.rung)
 			require.NoError(t, err)
-			test.bounds.Programs = []Program{Once}
+			if test.bounds.Programs == nil {
+				test.bounds.Programs = []Program{Once}
+			}
 			taken, err := explore(t, rung.Build, test.bounds, false, search)
 			require.NoError(t, err)
 			known := Run(t, rung.Build, test.bounds)
@@ -102,6 +110,13 @@ func TestWhatIsNotTakenIsKnown(t *testing.T) {
 				" are known with inference, or they differ", len(a), len(b))
 		})
 	}
+}
+
+// waiting are bounds in which the clients call Lock.
+func waiting(b Bounds) Bounds {
+	b.Programs = []Program{Wait}
+	b.Turn = func(key string) string { return lock.Beside(key, "turn") }
+	return b
 }
 
 // outline is a graph without its states: what each path breaks, to its end.

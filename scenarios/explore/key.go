@@ -1,0 +1,95 @@
+package explore
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+)
+
+// stateKey stands for the state that a run is in: two runs in states of one key go on
+// in the same way. It has a part for each client, and before them one for the rest.
+type stateKey []part
+
+type part [sha256.Size]byte
+
+func (r *run) key() stateKey {
+	k := stateKey{r.rest()}
+	for i := range r.processes {
+		k = append(k, r.part(i))
+	}
+	return k
+}
+
+// rest stands for what is no client's: the nodes, the storage, who believes to hold the
+// lock, the clock, and what the adversary has done.
+func (r *run) rest() part {
+	b := r.control.snapshot(make([]byte, 0, 1024))
+	b = append(b, r.storage.Snapshot()...)
+	u := r.used
+	for _, n := range []int{u.expiries, u.timers, u.crashes, u.lost, u.strays, u.pauses,
+		u.messages, u.giveUps} {
+		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
+	}
+	b = strconv.AppendBool(b, u.dropped)
+	b = strconv.AppendBool(b, r.expired)
+	b = strconv.AppendBool(b, r.mustMove)
+	return sha256.Sum256(b)
+}
+
+// part stands for a client: what is known of it and is on its way, and its process.
+// What the process will do follows from what it was answered, and when.
+func (r *run) part(i int) part {
+	p := r.processes[i]
+	b := p.snapshot(make([]byte, 0, 1024), r.flights)
+	if p.Dead() {
+		b = append(b, "\ndead"...)
+	} else if p.done() && r.finished[r.moment(i)] && !r.busy(p) {
+		b = append(b, "\ndone"...)
+	} else {
+		b = append(append(b, '\n'), p.history[:]...)
+	}
+	b = strconv.AppendBool(b, p.refused)
+	for _, p := range p.players {
+		if !p.Dead() {
+			b = strconv.AppendBool(b, p.waiting)
+		}
+		if a := p.access; a != nil {
+			b = fmt.Appendf(b, " %t %d %d %d %d", a.write, a.holding.Number,
+				a.token, a.value, a.version)
+		}
+		if p.parked != nil {
+			b = fmt.Appendf(b, " %v", *p.parked)
+		}
+	}
+	return sha256.Sum256(b)
+}
+
+// number gives the parts of a key their numbers, which take less room.
+func (g *graph) number(key stateKey) []int32 {
+	numbers := make([]int32, len(key))
+	for i, p := range key {
+		n, known := g.parts[p]
+		if !known {
+			n = int32(len(g.parts))
+			g.parts[p] = n
+		}
+		numbers[i] = n
+	}
+	return numbers
+}
+
+// find is the state with these parts, or nil.
+func (g *graph) find(parts []int32) *state {
+	return g.states[string(appendParts(make([]byte, 0, 64), parts))]
+}
+
+// keep lets find find a state.
+func (g *graph) keep(s *state) { g.states[string(appendParts(nil, s.parts))] = s }
+
+func appendParts(b []byte, parts []int32) []byte {
+	for _, n := range parts {
+		b = binary.NativeEndian.AppendUint32(b, uint32(n))
+	}
+	return b
+}
