@@ -57,10 +57,11 @@ type effect struct {
 }
 
 // comes says whether an action is about what a client is told: a reply, a message, an
-// answer of the storage, the loss of one of them, or the end of its context. No other
-// client notices. A command is no such action: others may listen to what it publishes.
+// answer of the storage, the loss of one of them, the end of its context, or its death. No
+// other client notices. A command is no such action: others may listen to what it
+// publishes.
 func (a action) comes() bool {
-	return strings.IndexByte("<~=!/-g", a.sign) >= 0
+	return strings.IndexByte("<~=!/-gx", a.sign) >= 0
 }
 
 // learn keeps what such an action has done.

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,8 +162,7 @@ func TestTheSameSeedGivesTheSameTable(t *testing.T) {
 	first := faults(t, 1, all)
 	t.Log("\n" + first)
 	assert.Equal(t, first, faults(t, 1, all))
-	some := all[:5]
-	assert.NotEqual(t, faults(t, 1, some), faults(t, 2, some))
+	assert.False(t, strings.HasPrefix(first, faults(t, 2, all[:5])), "the seed does nothing")
 }
 
 // A client that has had a turn queues up behind all others: in a closed loop everybody

@@ -20,7 +20,7 @@ import (
 // virtual server takes an interpreter of its own, and a quarter of the time went
 // into collecting them. Whoever sets GOGC has decided otherwise.
 func CollectLess() {
-	collector.Later(400, 0)
+	collector.Later(1000, 0)
 }
 
 // OneProcessor has a test's process keep to one processor: in a scenario one
