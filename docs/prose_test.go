@@ -97,17 +97,24 @@ func fleschEase(page []pages.Passage) float64 {
 // silent, as are -es and -ed after most letters. It is wrong by one for a word in
 // twenty, in both directions.
 func syllablesOf(w string) int {
-	w = strings.ToLower(w)
-	w = regexp.MustCompile(`['’].*$`).ReplaceAllString(w, "")
-	if !regexp.MustCompile(`[^aeiouy]le$`).MatchString(w) {
-		w = regexp.MustCompile(`([^aeiouydt])ed$|([^aeiouysxzcg])es$|([^aeiouy])e$`).
-			ReplaceAllString(w, "$1$2$3")
+	w = apostrophe.ReplaceAllString(strings.ToLower(w), "")
+	if !spokenEnd.MatchString(w) {
+		w = silentEnd.ReplaceAllString(w, "$1$2$3")
 	}
-	n := len(regexp.MustCompile(`[aeiouy]+`).FindAllString(w, -1))
-	n += len(regexp.MustCompile(`i[ao]|[^q]ua|eo$`).FindAllString(w, -1))
-	n -= len(regexp.MustCompile(`[ctgs]i[ao]`).FindAllString(w, -1))
+	n := len(vowels.FindAllString(w, -1)) + len(apart.FindAllString(w, -1)) -
+		len(together.FindAllString(w, -1))
 	return max(n, 1)
 }
+
+var (
+	apostrophe = regexp.MustCompile(`['’].*$`)
+	spokenEnd  = regexp.MustCompile(`[^aeiouy]le$`)
+	silentEnd  = regexp.MustCompile(
+		`([^aeiouydt])ed$|([^aeiouysxzcg])es$|([^aeiouy])e$`)
+	vowels   = regexp.MustCompile(`[aeiouy]+`)
+	apart    = regexp.MustCompile(`i[ao]|[^q]ua|eo$`) // two syllables of one run of vowels
+	together = regexp.MustCompile(`[ctgs]i[ao]`)
+)
 
 // Counted by hand. The counter may be wrong by one in a word, and not in the sum.
 func TestSyllablesAreCounted(t *testing.T) {
