@@ -28,8 +28,8 @@ var update = flag.Bool("update", false, "rewrite the digests in testdata")
 func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	t *testing.T) {
 	if flag.Lookup("test.run").Value.String() == "" {
-		t.Skip("go test ./scenarios -run Same; without it the test of the documents" +
-			" compares the digests, and nothing is asked what the servers saw")
+		t.Skip("takes ten seconds: go test ./scenarios -run Same. The documents' test" +
+			" compares the digests too, but does not look at what the servers saw")
 	}
 	digests := make([]string, len(ladder.Rungs))
 	t.Run("rungs", func(t *testing.T) {
