@@ -85,9 +85,9 @@ func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 		t.Errorf("%s is stale, run go run ./docs -generate; the first line that differs:\n%s",
 			file, firstDifference(texts[0], texts[1]))
 	}
-	t.Run("the scenarios went the way whose digests are kept", func(t *testing.T) {
+	t.Run("every timeline has the digest that is kept", func(t *testing.T) {
 		assert.Equal(t, content(t, "scenarios/testdata/timelines.sha256"), g.Digest,
-			"if that is meant, run go test ./scenarios -run SameTimeline -update")
+			"if the change is intended, run go test ./scenarios -run SameTimeline -update")
 	})
 	t.Run("every lock of a matrix is measured", func(t *testing.T) {
 		for _, c := range g.Choice.Candidates {

@@ -13,7 +13,7 @@
 // to the same state go on in the same way, so one of them is enough; the state of
 // a client is the list of what it was answered, and when. Two actions that touch
 // nothing of each other come to the same in either order, so one is enough again. And
-// what comes to one client does the same wherever the others are.
+// what one client is told has the same effect whatever the others are doing.
 // docs/explorer.md tells how to read what comes out.
 package explore
 
@@ -369,7 +369,7 @@ func Run(t *testing.T, build lock.Build, bounds Bounds, options ...Option) Repor
 
 // explore walks in a world of its own. Reduced says that what is known need not be
 // done again: what a script does, what two actions do in their other order, and what
-// comes to one client while the others are elsewhere.
+// an action of one client did while the others were at another point.
 func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	how func(*run) (Walk, error)) (Report, error) {
 	t.Helper()

@@ -122,8 +122,7 @@ type walker struct {
 }
 
 // search walks the whole graph. An action is taken in a run of the real code, from
-// the first command on, or what it leads to is known from the other order of two
-// actions that do not touch each other.
+// the first command on, or what it leads to is known from other edges, see infer.
 func search(r *run) (Walk, error) {
 	g := &graph{states: map[string]*state{}, parts: map[part]int32{},
 		known: map[local]effect{}}
@@ -142,7 +141,7 @@ func search(r *run) (Walk, error) {
 	g.walk.graph = g.all
 	for _, s := range g.all {
 		g.walk.Edges += len(s.edges)
-		// What the graph looks like does not hang on how it was walked.
+		// The order in which actions were taken is not to be seen in the graph.
 		slices.SortFunc(s.edges, func(a, b edge) int {
 			return a.action.compare(b.action)
 		})
