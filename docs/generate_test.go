@@ -74,9 +74,8 @@ func TestEveryKeptResultHasEveryScenario(t *testing.T) {
 }
 
 func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it makes every page once more")
-	}
+	laddertest.WhenNamed(t, "it makes every page once more, which takes nine seconds:"+
+		" go test ./docs -run DocumentsAre")
 	g := generator(t, "..")
 	stale, err := g.Stale()
 	require.NoError(t, err)

@@ -65,13 +65,11 @@ func driversDefaults(o *redis.Options) {
 	o.ContextTimeoutEnabled = false
 }
 
-// The first of the variants differs in several things at once and is run by
-// every go test; the others tell which of them it was.
+// The first of the variants differs in several things at once; the others tell which
+// of them it was.
 func TestVerdictsAreTheSameInAWorldThatDiffersALittle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs every scenario again in other worlds")
-	}
-	t.Parallel()
+	laddertest.WhenNamed(t, "it runs every scenario again in another world, which takes"+
+		" five seconds: go test ./scenarios -run DiffersALittle")
 	for i, variant := range variants {
 		if i > 0 && !*everyVariant {
 			break

@@ -8,13 +8,13 @@ import (
 	"github.com/lockladder/lockladder/internal/jobs/cache"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
 func TestTheTablesOfThePageAreFresh(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs every scenario of the page")
-	}
+	laddertest.WhenNamed(t, "it runs every scenario of the page:"+
+		" go test ./internal/jobs/cache -run OfThePage")
 	generated.Compare(t, "cache.md", "mutex",
 		generated.Block(run(t, mutexes, 80*ms, 50*ms).timeline))
 	generated.Compare(t, "cache.md", "locks", locks(t))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/jobs/imports"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
@@ -51,9 +52,8 @@ var faults = []struct {
 }
 
 func TestTheTablesOfThePageAreFresh(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs every scenario of the page")
-	}
+	laddertest.WhenNamed(t, "it runs every scenario of the page:"+
+		" go test ./internal/jobs/imports -run OfThePage")
 	generated.Compare(t, "import.md", "article", table(t, imports.Article))
 	generated.Compare(t, "import.md", "improved", table(t, imports.Improved))
 	if *whole {

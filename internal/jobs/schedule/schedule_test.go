@@ -265,9 +265,8 @@ func TestAJobThatFailsIsDoneByAnother(t *testing.T) {
 }
 
 func TestTheTableOfThePageIsFresh(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it plays the minutes of every rung for a table of the page")
-	}
+	laddertest.WhenNamed(t, "it plays the minutes of every rung for a table of the page:"+
+		" go test ./internal/jobs/schedule -run OfThePage")
 	var rows [][]string
 	for _, rung := range ladder.Rungs {
 		alive := runScenario(t, rung, func(s *scenario) {

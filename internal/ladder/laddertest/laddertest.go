@@ -35,6 +35,18 @@ func OneProcessor() {
 	}
 }
 
+// WhenNamed skips a test that looks at all rungs once more, and that a step of .ci/run
+// names, unless -run names tests. How says what it takes and how it is run.
+func WhenNamed(t *testing.T, how string) {
+	t.Helper()
+	if named() == "" {
+		t.Skip(how)
+	}
+}
+
+// named is what -run names.
+func named() string { return flag.Lookup("test.run").Value.String() }
+
 // Run is Scenarios in a process that takes little of the machine: the test of a rung.
 // Red also fails when -run names none of the scenarios: whoever asks for a failure is
 // not to be told that all is well.
@@ -45,8 +57,7 @@ func Run(t *testing.T, name string, red bool) scenarios.Report {
 	report := Scenarios(t, name, red)
 	if red && len(report) == 0 {
 		t.Errorf("-run %s: no scenario has such a name (example: -run"+
-			" /mutual_exclusion; docs/catalog.md has all names)",
-			flag.Lookup("test.run").Value)
+			" /mutual_exclusion; docs/catalog.md has all names)", named())
 	}
 	return report
 }

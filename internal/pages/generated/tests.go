@@ -36,7 +36,7 @@ var Tests = []Test{
 	{Name: "picture", Page: "benchmark-waits.svg", Args: pictures},
 	{Name: "picture", Page: "benchmark-growth.svg", Args: pictures},
 	{Name: "cache", Page: "cache.md", Parts: []string{"mutex", "locks"},
-		Args: "./internal/jobs/cache"},
+		Args: "./internal/jobs/cache -run OfThePage"},
 	{Name: "explorer", Page: "explorer.md", Parts: []string{"report", "timeline",
 		"verdicts", "rows", "share", "own", "mutants"}, Args: "./scenarios/explore" +
 		" -run Table|Rarely|OnThePageIs|NeedAnInterleaving -all"},
@@ -58,7 +58,8 @@ var Tests = []Test{
 		Parts: []string{"waiting mutants"},
 		Args:  "./scenarios/explore -run MutantsOfWaiting -all"},
 	{Name: "import", Page: "import.md", Parts: []string{"article", "scan",
-		"improved", "throughput"}, Args: "./internal/jobs/imports -whole"},
+		"improved", "throughput"},
+		Args: "./internal/jobs/imports -run OfThePage -whole"},
 	{Name: "libraries", Page: "libraries.md", Parts: []string{"versions"},
 		Results: []string{"matrix"}, Module: "alternatives", Args: "./libraries"},
 	{Name: "programs", Page: "libraries.md", Parts: []string{"programs"},
@@ -67,7 +68,7 @@ var Tests = []Test{
 	{Name: "costs", Page: "polling.md", Parts: []string{"curve", "lockstep",
 		"pool", "loop"}, Args: "./internal/benchmark/costs -whole"},
 	{Name: "scheduled", Page: "scheduled.md", Parts: []string{"rungs"},
-		Args: "./internal/jobs/schedule"},
+		Args: "./internal/jobs/schedule -run OfThePage"},
 }
 
 const pictures = "./internal/benchmark -run Picture"

@@ -1,4 +1,4 @@
-package play_test
+package pages_test
 
 import (
 	"os"
