@@ -28,7 +28,8 @@ var update = flag.Bool("update", false, "rewrite the digests in testdata")
 func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	t *testing.T) {
 	if !*update {
-		laddertest.WhenNamed(t, "it takes ten seconds: go test ./scenarios -run Same")
+		laddertest.WhenNamed(t,
+			"it takes ten seconds: go test ./scenarios -run SameTimeline")
 	}
 	digests := make([]string, len(ladder.Rungs))
 	t.Run("rungs", func(t *testing.T) {
