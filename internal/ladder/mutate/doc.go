@@ -11,7 +11,8 @@
 // neither as killed nor as a survivor. The changes are made in copies of the
 // module, in a temporary directory.
 //
-// A mutant takes from three to twelve seconds, and minutes when it hangs: diamond/watchdog
-// is done in minutes, reentrant/cohort with its 620 mutants in two hours. The exit status is 1 when a mutant survives that is
-// not explained, and 2 for a wrong flag.
+// A mutant takes from three to twelve seconds, and minutes when it hangs:
+// diamond/watchdog is done in minutes, reentrant/cohort with its 620 mutants in two
+// hours. The exit status is 1 when a mutant survives that is not explained, and 2 for
+// a wrong flag.
 package main
