@@ -56,6 +56,37 @@ func (f *fixed) Borrow(ctx context.Context, n int) ([]RealServer, error) {
 
 func (f *fixed) Return([]RealServer) { <-f.free }
 
+// loan is the servers that one scenario has of a pool.
+type loan struct {
+	pool    RealServers
+	servers []RealServer // nil while it has none
+}
+
+// borrow waits until so many servers are free.
+func (l *loan) borrow(ctx context.Context, n int) (err error) {
+	l.servers, err = l.pool.Borrow(ctx, n)
+	return err
+}
+
+// exchange gives the servers back for others, before a scenario is run again: what
+// the first run did to them may be for good, as a Sentinel's failover is.
+func (l *loan) exchange(ctx context.Context) error {
+	n := len(l.servers)
+	l.end()
+	if err := l.borrow(ctx, n); err != nil {
+		return fmt.Errorf("borrow other servers: %w", err)
+	}
+	return nil
+}
+
+// end gives the servers back.
+func (l *loan) end() {
+	if l.servers != nil {
+		l.pool.Return(l.servers)
+		l.servers = nil
+	}
+}
+
 // runReal is Run on real servers.
 func runReal(t *testing.T, build Build, s settings) Report {
 	t.Helper()
@@ -65,8 +96,8 @@ func runReal(t *testing.T, build Build, s settings) Report {
 	var hopeless atomic.Pointer[string]
 	for i, scenario := range selected {
 		s := s
-		var err error
-		if s.servers, err = s.pool.Borrow(t.Context(), s.nodes); err != nil {
+		s.lent = &loan{pool: s.pool}
+		if err := s.lent.borrow(t.Context(), s.nodes); err != nil {
 			running.Wait()
 			var few lab.TooFew
 			if errors.As(err, &few) {
@@ -75,7 +106,7 @@ func runReal(t *testing.T, build Build, s settings) Report {
 			t.Fatal(err)
 		}
 		running.Go(func() {
-			defer s.pool.Return(s.servers)
+			defer s.lent.end()
 			t.Run(scenario.Name, func(t *testing.T) {
 				if after := hopeless.Load(); after != nil {
 					t.Skip("after the failure of " + *after)
@@ -84,7 +115,9 @@ func runReal(t *testing.T, build Build, s settings) Report {
 				for n := 0; n < 2 && err == nil && s.missed(results); n++ {
 					t.Logf("%s, which has a flaw, did not show it, and is run"+
 						" again", scenario.Name)
-					results, err = runScenario(t, scenario, build, s)
+					if err = s.lent.exchange(t.Context()); err == nil {
+						results, err = runScenario(t, scenario, build, s)
+					}
 				}
 				s.heard(scenario, results, err)
 				if isUnfit(err) {

@@ -1,6 +1,7 @@
 package scenarios_test
 
 import (
+	"context"
 	"maps"
 	"regexp"
 	"slices"
@@ -126,7 +127,24 @@ func TestEveryRungBreaksTheSameWhenASentinelFailsOver(t *testing.T) {
 		scenarios.Only("failover"), scenarios.RealLease(30*time.Second))
 }
 
-// A lock that breaks in one run of three is one that breaks.
+// borrowed counts how often servers are borrowed of a pool.
+type borrowed struct {
+	scenarios.RealServers
+	times, returned atomic.Int64
+}
+
+func (b *borrowed) Borrow(ctx context.Context, n int) ([]scenarios.RealServer, error) {
+	b.times.Add(1)
+	return b.RealServers.Borrow(ctx, n)
+}
+
+func (b *borrowed) Return(lent []scenarios.RealServer) {
+	b.returned.Add(1)
+	b.RealServers.Return(lent)
+}
+
+// A lock that breaks in one run of three is one that breaks. Each run has servers of
+// its own: what an earlier one did to them may be for good.
 func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 	own(t)
 	right, err := ladder.Find("diamond")
@@ -135,6 +153,7 @@ func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 	require.NoError(t, err)
 	var mu sync.Mutex
 	runs := map[string]bool{} // each has keys of its own
+	pool := &borrowed{RealServers: serverstest.Servers(t, *onRedis)}
 	report := scenarios.Run(t, func(env lock.Env) (lock.Lock, error) {
 		mu.Lock()
 		runs[ofRun.FindString(env.Key)] = true
@@ -149,8 +168,10 @@ func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 		scenarios.Flaws(
 			lock.Flaw{Scenario: "overrun_release", Invariant: scenarios.ForeignRelease},
 			lock.Flaw{Scenario: "overrun_release", Invariant: scenarios.TwoHolders}),
-		scenarios.OnServersOf(serverstest.Servers(t, *onRedis)))
+		scenarios.OnServersOf(pool))
 	assert.Len(t, runs, 3)
+	assert.EqualValues(t, 3, pool.times.Load(), "servers were borrowed for each run")
+	assert.EqualValues(t, 3, pool.returned.Load())
 	assert.Equal(t, scenarios.Breaks,
 		report.Verdict("overrun_release", scenarios.ForeignRelease))
 }

@@ -152,6 +152,11 @@ func (t *scenarioRun) world(script func(*worldRun), options ...worldOption) {
 	}
 	var failed error
 	for n := range tries {
+		if n > 0 {
+			if t.err = t.settings.lent.exchange(t.t.Context()); t.err != nil {
+				return
+			}
+		}
 		before := maps.Clone(t.results)
 		late := t.once(n, script, options...)
 		unfit := isUnfit(t.err) && !t.exact()

@@ -149,8 +149,8 @@ type settings struct {
 	red          bool
 	full         bool
 	counted      bool
-	servers      []lab.Server
-	onReal       // what only matters there
+	lent         *loan // nil in virtual time
+	onReal             // what only matters there
 
 	// What the lock's scripts did in the scenarios so far; nil keeps nothing.
 	scripts *node.Scripts

@@ -20,7 +20,7 @@ type venue interface {
 
 // venue is where the settings say.
 func (s settings) venue() venue {
-	if s.servers != nil {
+	if s.lent != nil {
 		return servers{s}
 	}
 	return virtual{s}
@@ -62,7 +62,7 @@ type servers struct{ settings }
 
 func (v servers) config(n int) lab.Config {
 	c := v.world(v.realKey())
-	c.Servers, c.TTL = v.settings.servers, v.realLease(n)
+	c.Servers, c.TTL = v.lent.servers, v.realLease(n)
 	c.Scale = float64(c.TTL) / float64(lease)
 	return c
 }
@@ -70,12 +70,12 @@ func (v servers) config(n int) lab.Config {
 func (v servers) exact() bool { return false }
 
 func (v servers) readable() bool {
-	_, store := v.settings.servers[0].(node.Store)
+	_, store := v.lent.servers[0].(node.Store)
 	return !store
 }
 
 func (v servers) disposable() bool {
-	for _, s := range v.settings.servers {
+	for _, s := range v.lent.servers {
 		if !node.Disposable(s) {
 			return false
 		}
@@ -85,6 +85,6 @@ func (v servers) disposable() bool {
 
 // repeats is true of a cluster's driver, which always does.
 func (v servers) repeats() bool {
-	_, cluster := v.settings.servers[0].(node.ClusterServer)
+	_, cluster := v.lent.servers[0].(node.ClusterServer)
 	return cluster
 }
