@@ -95,6 +95,17 @@ func firstDifference(was, is string) string {
 	return fmt.Sprintf("line %d:\n\t%s\n\t%s", i+1, before[i], after[i])
 }
 
+// Only the hand-over is new in cohort: its processes wait for a turn as fair's do.
+func TestCohortWaitsAsFairDoes(t *testing.T) {
+	for _, file := range []string{"waiters.go", "waiters_test.go", "renew.lua"} {
+		fair := strings.Replace(read(t, "reentrant/fair/"+file), "package fair\n",
+			"package cohort\n", 1)
+		cohort := read(t, "reentrant/cohort/"+file)
+		assert.True(t, fair == cohort, "%s is not the same in %s", file,
+			firstDifference(fair, cohort))
+	}
+}
+
 func TestSharedDeclarationsStandInTheSameOrder(t *testing.T) {
 	forEachPair(t, func(t *testing.T, parent, rung ladder.Rung) {
 		before := keys(declarations(t, parent.Name+"/lock.go"))
