@@ -84,19 +84,28 @@ func TestAPageExplainsEveryFlaw(t *testing.T) {
 	}
 }
 
+// The benchmark measures what this test leaves behind.
+func TestEveryProgramCanBeInstalled(t *testing.T) {
+	if *onRedis != serverstest.Auto {
+		t.Skip("it installs libraries: -redis auto asks for it")
+	}
+	for _, p := range programs.Programs {
+		install(t, p)
+		if p.Makes != "" {
+			assert.FileExists(t, filepath.Join(p.Dir, p.Makes))
+		}
+	}
+}
+
 // It installs the libraries, which needs their languages and the registries.
 func TestEveryProgramBreaksWhatIsDeclaredAndNothingElse(t *testing.T) {
 	if *onRedis != serverstest.Auto {
 		t.Skip("it installs libraries and starts servers: -redis auto asks for it")
 	}
 	var locks []results.Lock
-	installed := map[string]bool{}
 	for _, p := range programs.Programs {
 		t.Run(p.Name, func(t *testing.T) {
-			if !installed[p.Dir] {
-				install(t, p)
-				installed[p.Dir] = true
-			}
+			install(t, p)
 			lock := results.Of(p.Name, run(t, p))
 			_, sometimes := flaws(t, p)
 			for _, f := range sometimes { // it breaks, if not in this run
@@ -110,12 +119,18 @@ func TestEveryProgramBreaksWhatIsDeclaredAndNothingElse(t *testing.T) {
 	}
 }
 
-// install gets the library and builds the program.
+var installed = map[string]bool{} // by folder, in this run
+
+// install gets the library and builds the program, once.
 func install(t *testing.T, p programs.Program) {
+	if installed[p.Dir] {
+		return
+	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", p.Install)
 	cmd.Dir = p.Dir
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s: %s: %s", p.Dir, p.Install, out)
+	installed[p.Dir] = true
 }
 
 // run runs all scenarios that apply against a program.
