@@ -6,7 +6,8 @@
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have
--- ARGV[4] 1 to hold new readers back when refused, for a lease at most
+-- ARGV[4] 1 to hold new readers back when refused, for a lease at most, unless
+-- the caller is inside already
 -- Returns the fencing token when granted. When others are inside, or when the
 -- caller wants to enter once more and the lock is no longer its own, returns
 -- what remains of their leases: minus the milliseconds, or 0.
@@ -21,7 +22,7 @@ redis.call('ZREM', KEYS[2], ARGV[1])
 local mine = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
 local free = redis.call('EXISTS', KEYS[1], KEYS[2]) == 0
 if not mine and not (free and ARGV[3] == '1') then
-  if ARGV[4] == '1' then
+  if ARGV[4] == '1' and ARGV[3] == '1' then
     redis.call('ZADD', KEYS[3], now + ARGV[2], ARGV[1])
     if redis.call('PTTL', KEYS[3]) < tonumber(ARGV[2]) then
       redis.call('PEXPIRE', KEYS[3], ARGV[2])

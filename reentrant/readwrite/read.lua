@@ -7,6 +7,7 @@
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have
 -- ARGV[4] what was returned second when the caller began to wait, or nothing
+-- ARGV[5] the channel that waiters listen on
 -- Returns two integers: 1 and the counter when granted. When a writer is inside
 -- or waits, or when the caller wants to enter once more and is no longer a
 -- reader, returns after how long it may ask again, minus the milliseconds, or
@@ -16,10 +17,16 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 1)
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - 1)
--- A reader has no write lock of its own: this one was granted, and the caller
--- never heard of it.
-redis.call('HDEL', KEYS[1], ARGV[1])
+-- A reader has no write lock of its own: either the caller never heard of this
+-- grant, or its release was lost. Then the caller is inside as a reader, and
+-- this lock has kept the others out.
+local wrote = redis.call('HDEL', KEYS[1], ARGV[1]) == 1
+if wrote then
+  -- A user without the channel is refused, and may read.
+  redis.pcall('PUBLISH', ARGV[5], 'all')
+end
 local mine = redis.call('ZSCORE', KEYS[2], ARGV[1])
+  or wrote and ARGV[3] ~= '1'
 local writes = redis.call('EXISTS', KEYS[1]) == 1
 local newest = tonumber(redis.call('GET', KEYS[4]) or 0)
 local waited = ARGV[4] ~= '' and tonumber(ARGV[4]) ~= newest

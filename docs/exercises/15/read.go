@@ -54,7 +54,8 @@ func (l *Lock) tryRLock(ctx context.Context) (granted bool, seen string,
 	}
 	sent := time.Now()
 	reply, err := read.Run(ctx, lock.Bounded(l.rdb), l.keys(),
-		l.token, l.ttl.Milliseconds(), l.reads+1, l.seen).Int64Slice()
+		l.token, l.ttl.Milliseconds(), l.reads+1, l.seen,
+		l.channel()).Int64Slice()
 	if err != nil {
 		return false, "", lock.Failed(ctx, "read-lock", l.key, err)
 	}
