@@ -43,11 +43,8 @@ type Lock struct {
 
 	remaining time.Duration // of the holder's lease, at the newest refusal
 
-	reads int    // how often this owner is inside as a reader
-	seen  string // what its RLock had seen when it began to wait, see read.lua
-	fence uint64 // the fencing token of the newest write grant
-
-	unlocked atomic.Bool // the newest write grant was, perhaps in vain
+	reading        // what the owner is as a reader, see read.go
+	fence   uint64 // the fencing token of the newest write grant
 }
 
 var _ lock.Lock = (*Lock)(nil)
@@ -114,7 +111,6 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 	}
 	if granted {
 		l.count, l.fence = 1, uint64(reply)
-		l.unlocked.Store(false)
 		l.watch(l.token, sent)
 	}
 	return granted, nil
@@ -170,8 +166,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 // when there was nothing to release, and lock.ErrBusy to a second goroutine.
 // After any other error the level counts as left, so that every Lock has one
 // Unlock. Only the outermost one may be called again: the lock may still be
-// held at the server, until its lease ends. If the owner reads on, the next
-// renewal that gets through releases the write lock.
+// held at the server, until its lease ends or the owner's reading is renewed.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "release", l.key, lock.ErrBusy)
@@ -185,9 +180,8 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		l.stop() // stopped first: no renewal may follow the release
 		l.spent = true
 	}
-	err := l.release(ctx, writer, l.ttl)
-	l.unlocked.Store(left == 0) // from now on a renewal may do the same
-	return err
+	defer l.stayed.Store(left == 0 && l.reads > 0)
+	return l.release(ctx, writer, l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
@@ -232,8 +226,7 @@ func (l *Lock) watch(token string, sent time.Time) {
 			sent := time.Now()
 			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
 			extended, err := renew.Run(ctx, lock.Bounded(l.rdb), l.keys()[:2],
-				token, l.ttl.Milliseconds(), l.unlocked.Load(),
-				l.channel()).Int()
+				l.renewal(token)...).Int()
 			cancel()
 			pause = l.ttl / 3
 			if err == nil && extended == 0 {

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,6 +20,13 @@ var read = redis.NewScript(readSource)
 
 var _ lock.ReadWrite = (*Lock)(nil)
 var _ lock.Fenced = (*Lock)(nil)
+
+// reading is the side of the owner that reads.
+type reading struct {
+	reads  int         // how often it is inside as a reader
+	seen   string      // what RLock saw when it began to wait, see read.lua
+	stayed atomic.Bool // it has released the write lock, and reads on
+}
 
 // role is how an owner is inside, in the numbers of release.lua.
 type role int
@@ -142,8 +150,15 @@ func (l *Lock) RUnlock(ctx context.Context) error {
 	if l.count+l.reads == 0 {
 		l.stop() // stopped first: no renewal may follow the release
 		l.spent = true
+		l.stayed.Store(false)
 	}
 	return l.release(ctx, reader, l.ttl)
+}
+
+// renewal is what renew.lua is told. A release of the write lock that was lost
+// is made up for by the renewals that follow.
+func (l *Lock) renewal(token string) []any {
+	return []any{token, l.ttl.Milliseconds(), l.stayed.Load(), l.channel()}
 }
 
 // giveBack releases a grant that came too late to be one.
