@@ -57,7 +57,7 @@ var mayImport = map[string]string{
 		"internal/mutants/guard lock scenarios/explore",
 	"internal/mutants/guard":   "lock",
 	"internal/owners":          "internal/lab lock",
-	"internal/queuetest":       "",
+	"internal/queuetest":       "internal/lab internal/owners lock",
 	"internal/pages":           "internal/lab internal/lab/history internal/pages/levels internal/play scenarios",
 	"internal/pages/choosing":  "internal/benchmark internal/pages/results scenarios",
 	"internal/pages/generated": "",

@@ -86,13 +86,16 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
 	c, old, tokens := l.cohort, "", 0
 	if l.count == 0 {
-		// An owner that gives up sends nothing: its id stays known as queued,
-		// and leave takes it out of the server's queue.
-		if err := lock.Ended(ctx); err != nil {
+		// An owner that gives up sends nothing, and leave takes its id out of
+		// the server's queue.
+		err := lock.Ended(ctx)
+		if err == nil { // first, so that no renewal follows the id's end
+			err = c.given.end(ctx)
+		}
+		if err != nil {
 			return false, lock.Failed(ctx, "acquire", l.key, err)
 		}
-		c.endLease() // stopped first: no renewal may follow the id's end
-		l.token, l.spent, c.queued = l.id(), false, false
+		l.token, l.spent, c.open = l.id(), false, true
 		old, tokens = c.old, c.block()
 	}
 	behind, trip := w.ask(l.token)
@@ -109,7 +112,7 @@ func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
 	if l.count > 0 {
 		return l.enter(ctx, granted)
 	}
-	c.old, c.queued = "", w != nil && !granted
+	c.old, c.open = "", false
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
 	if granted && time.Since(sent) >= l.ttl {
@@ -165,7 +168,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 		return err
 	}
 	w := l.waiter()
-	for asks := w.asks(); ; asks = true {
+	// A lease that is to be given up isn't kept while another one asks.
+	for asks := w.asks() || l.cohort.old != ""; ; asks = true {
 		if asks {
 			granted, err := l.tryLock(ctx, w)
 			if granted || err != nil {
@@ -200,7 +204,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 			defer l.leave(ctx)
 			unused = l.cohort.unused
 		}
-		l.lease.end() // stopped first: no renewal may follow the release
+		l.lease.end(context.Background()) // no renewal follows the release
 	}
 	next := first(l.rdb, channel(l.key))
 	return l.release(ctx, l.token, left, unused, next, l.ttl)
@@ -221,11 +225,11 @@ func (l *Lock) release(ctx context.Context, token string, left, unused int,
 	defer cancel()
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
 		token, l.ttl.Milliseconds(), left, next, unused).Int()
+	if err != nil || released == 2 { // a reply that is lost may have said 2
+		tell(l.rdb, channel(l.key), next)
+	}
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
-	}
-	if released == 2 {
-		tell(l.rdb, channel(l.key), next)
 	}
 	if released == 0 {
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)

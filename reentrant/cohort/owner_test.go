@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -104,6 +105,70 @@ func TestALeaseThatNobodyTakesOverIsReleased(t *testing.T) {
 			s.Play()
 		})
 	}
+}
+
+// As above, but the network is cut when A1's lease is to be given up, and comes back.
+// Nobody may renew that lease any more.
+func TestALeaseThatNobodyTakesOverIsNotRenewed(t *testing.T) {
+	for range 50 {
+		play(t, "A B", func(s *owners.Scenario) {
+			ctx, cancel := context.WithCancel(s.Context())
+			a1 := s.Owner("A1").Locks().At(5 * second)
+			a1.Does(func() {
+				a1.Step("cuts", func() { a1.Always(lab.Fault{Refuse: true}) })
+				a1.Leave()
+				cancel()
+				assert.NoError(t, a1.Lock.Unlock(s.Context()))
+			}).At(5500 * milli).Suffers(lab.Fault{})
+			a2 := s.Owner("A2")
+			a2.Does(func() {
+				assert.ErrorIs(t, a2.Lock.Lock(ctx), context.Canceled)
+			})
+			s.Owner("B1").At(6 * second).LocksWithin(60 * second).
+				SinceAtMost(14 * second).Unlocks()
+			s.Process("A").CrashesAt(100 * second) // or a watchdog would live on
+			s.Play()
+		})
+	}
+}
+
+// A2 waits until A1's watchdog has stopped, whose renewal hangs.
+func TestLockEndsWithItsContextDuringTheRenewalOfAnother(t *testing.T) {
+	play(t, "A B", func(s *owners.Scenario) {
+		s.Owner("A1").Locks().At(3200 * milli).Suffers(lab.Fault{Hang: true}).
+			At(3400 * milli).Suffers(lab.Fault{}).At(4 * second).Unlocks()
+		s.Owner("A2").At(second).LocksWithin(3500*milli, context.DeadlineExceeded).
+			Does(func() { assert.Equal(t, 4500*milli, s.Now()) })
+		s.Owner("B1").At(5 * second).Section(second).Since(5 * second)
+		s.Play()
+	})
+}
+
+// The question of another cohort of A hangs. A3 has A2's lease, which is too old, and
+// gives it up all the same.
+func TestALeaseIsGivenUpWhileAnotherCohortAsks(t *testing.T) {
+	play(t, "A B", func(s *owners.Scenario) {
+		s.Owner("A1", lock.FixedLease()).At(second).LocksWithin(60 * second).Unlocks()
+		withLease(s, s.Owner("A4"), ttl-second).At(3900*milli).
+			Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: 6 * second}).
+			LocksWithin(60 * second).Unlocks()
+		s.Owner("A2").Tries(true).At(4 * second).Unlocks()
+		s.Owner("A3").At(second).Section(second)
+		s.Owner("B1").At(500 * milli).Section(second).SinceAtMost(4*second + 10*milli)
+		s.Play()
+	})
+}
+
+// The counter is removed while A1 holds the lock.
+func TestATokenThatIsGivenBackIsOneThatWasReserved(t *testing.T) {
+	play(t, "A", func(s *owners.Scenario) {
+		a1 := s.Owner("A1")
+		a1.Locks().At(second).Does(func() {
+			s.Process("A").Redis().(*redis.Client).Del(s.Context(), "{stock}:token")
+		}).At(2 * second).Unlocks()
+		a1.Finds(true).Tries(true).Unlocks()
+		s.Play()
+	})
 }
 
 func TestAFixedLeaseIsNotShared(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/owners"
+	"github.com/lockladder/lockladder/internal/queuetest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/cohort"
 )
@@ -37,10 +38,27 @@ func play(t *testing.T, processes string, script func(s *owners.Scenario)) {
 	assert.Zero(t, listening, "subscriptions are left in the registry")
 }
 
+// withLease gives an owner a lease of its own, and so makes it one of a cohort of its
+// own.
+func withLease(s *owners.Scenario, o *owners.Owner, lease time.Duration) *owners.Owner {
+	env := s.Process(o.Name[:1]).Env(owners.Key)
+	env.TTL = lease
+	l, err := fenced(env)
+	if err != nil {
+		panic(err)
+	}
+	o.Lock = l
+	return o
+}
+
 // The ladder's tests have what else New refuses.
 func TestNewFencedRefusesWhatNewRefuses(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{})
 	defer ring.Close()
 	_, err := cohort.NewFenced(ring, owners.Key, ttl)
 	assert.ErrorIs(t, err, lock.ErrInvalid)
+}
+
+func TestTheWaitersOfAProcess(t *testing.T) {
+	queuetest.Processes(t, fenced)
 }

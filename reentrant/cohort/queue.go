@@ -47,7 +47,8 @@ type cohort struct {
 	// owner that has the local lock.
 	id     string // the owner id to ask with, or to hold with; "" when spent
 	old    string // one that is given up when the server is asked again
-	queued bool   // id is in the server's queue
+	given  *lease // the newest that is given up: its watchdog must stop
+	open   bool   // id's newest question wasn't answered: it may have the lock
 	passed int    // how often the lease was passed on
 	fence  uint64 // the fencing token of the next holder
 	unused int    // how many such tokens were reserved
@@ -65,7 +66,7 @@ type member struct {
 type lease struct {
 	sent  time.Time // before the command was sent that began it
 	until time.Time // when it ends by the local clock
-	stop  func()
+	stop  func(context.Context) error
 }
 
 // join makes an owner one of its process's cohort. It waits for the local lock,
@@ -134,6 +135,10 @@ func (l *Lock) waiter() *waiter {
 	if c.waiter == nil {
 		c.waiter = join(l.rdb, channel(l.key), l.id(), l.ttl)
 	}
+	// One that asks for others names this id, and not one that is spent.
+	c.waiter.sub.mu.Lock()
+	defer c.waiter.sub.mu.Unlock()
+	c.waiter.rename(l.id())
 	return c.waiter
 }
 
@@ -167,12 +172,13 @@ func (l *Lock) leave(ctx context.Context) {
 		return
 	}
 	if c.old != "" {
+		c.given.end(ctx) // or it would be renewed forever
 		l.release(ctx, c.old, 0, c.unused, "", turnOf(c.ttl))
 		c.old = ""
 	}
-	if c.queued {
+	if !c.open && c.waiter.isNamed(c.id) {
 		l.release(ctx, c.id, 0, 0, "", turnOf(c.ttl))
-		c.id, c.queued = "", false
+		c.id = ""
 	}
 }
 
@@ -200,7 +206,7 @@ func (c *cohort) next() {
 	}
 	delete(cohorts.of, c.setting)
 	if c.waiter != nil {
-		c.waiter.leave(true)
+		c.waiter.leave(false)
 	}
 }
 
@@ -268,7 +274,7 @@ func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 		c.passed++
 		c.admit(w.lock)
 	} else {
-		c.old, c.id = c.id, ""
+		c.old, c.given, c.id = c.id, c.lease, ""
 	}
 	c.next()
 	return true, false
@@ -298,20 +304,13 @@ func (c *cohort) closeLost(gone *lease) {
 	}
 }
 
-// endLease ends the lease that is to be given up. That it ends is no loss.
-func (c *cohort) endLease() {
-	cohorts.Lock()
-	given := c.lease
-	c.lease = nil
-	cohorts.Unlock()
-	given.end()
-}
-
-// end stops the lease's watchdog, and waits until it has stopped.
-func (l *lease) end() {
-	if l != nil {
-		l.stop()
+// end has the lease's watchdog stop, and waits until it has, or until ctx ends:
+// a renewal may be under way, and take a third of the lease.
+func (l *lease) end(ctx context.Context) error {
+	if l == nil {
+		return nil
 	}
+	return l.stop(ctx)
 }
 
 // watch starts a lease's watchdog: it renews the lease whenever a third of it
@@ -348,7 +347,16 @@ func (c *cohort) watch(sent time.Time) *lease {
 			}
 		}
 	}(c.id)
-	watched.stop = func() { cancel(); <-done; deadline.Stop() }
+	watched.stop = func(ctx context.Context) error {
+		cancel()
+		select {
+		case <-done:
+			deadline.Stop()
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	return watched
 }
 

@@ -45,7 +45,9 @@ if mine and ARGV[3] ~= '0' then
 end
 if mine then
   redis.call('DEL', KEYS[1])
-  if ARGV[5] ~= '0' then
+  -- A counter that was removed meanwhile has nothing to take back.
+  if ARGV[5] ~= '0' and
+    tonumber(redis.call('GET', KEYS[5]) or 0) > tonumber(ARGV[5]) then
     redis.call('DECRBY', KEYS[5], ARGV[5])
   end
   return pass(ARGV[4]) == ARGV[4] and 2 or 1

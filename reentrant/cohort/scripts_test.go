@@ -72,3 +72,19 @@ func TestTokensAreReservedAndGivenBack(t *testing.T) {
 	assert.Equal(t, int64(4), acquire("c"))
 	s.Mini.CheckGet(t, "{stock}:token", "20")
 }
+
+// The owner before lost the lock, and its id is spent. Another cohort of the process
+// asks before the new owner does.
+func TestOthersAskForTheIdThatTheNextOwnerAsksWith(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *waiter) {
+		other, own := join("other"), join("spent")
+		refused(own)
+		own.asks()
+		l := &Lock{cohort: &cohort{waiter: own, id: "new"}}
+		assert.Same(t, own, l.waiter())
+		behind, _ := other.ask("other")
+		assert.Equal(t, []any{"new"}, behind)
+		other.leave(true)
+		own.leave(true)
+	})
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/owners"
+	"github.com/lockladder/lockladder/lock"
 )
 
 func TestAProcessHandsTheLockOverInTheOrderOfComing(t *testing.T) {
@@ -248,5 +249,31 @@ func TestTryLockDoesNotOvertake(t *testing.T) {
 		s.Owner("A3").At(second).Tries(false).At(3 * second).Tries(false).
 			At(5 * second).Tries(true).Unlocks()
 		s.Serves("B1", "A2", "A3")
+	})
+}
+
+// B is dead and has the turn. A1 and A2, of two cohorts of one process, wait, and A1
+// gives up. A2 asks when the turn is over.
+func TestTheNextCohortLooksAfterATurn(t *testing.T) {
+	play(t, "A B C", func(s *owners.Scenario) {
+		s.Owner("C1").Section(5 * second)
+		s.Owner("B1").At(second).Locks()
+		s.Process("B").CrashesAt(2 * second)
+		s.Owner("A1").At(2500 * milli).GivesUp(2700 * milli)
+		s.Owner("A2", lock.FixedLease()).At(3 * second).Section(second).
+			SinceAtMost(5200*milli + ttl/20 + 10*milli)
+		s.Serves("C1", "A2")
+	})
+}
+
+// A1, A2 and A3 are three cohorts of one process. A2 asks for A3, too.
+func TestACohortThatWasAskedForLeavesTheQueue(t *testing.T) {
+	play(t, "A B C", func(s *owners.Scenario) {
+		s.Owner("C1").Section(5 * second)
+		s.Owner("A1").At(second).GivesUp(2 * second)
+		s.Owner("A2", lock.FixedLease()).At(second).GivesUp(2 * second)
+		withLease(s, s.Owner("A3"), ttl-second).At(second).GivesUp(2 * second)
+		s.Owner("B1").At(4 * second).Section(second).SinceAtMost(5*second + 10*milli)
+		s.Serves("C1", "B1")
 	})
 }

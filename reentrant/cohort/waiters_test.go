@@ -29,6 +29,8 @@ func atRest(t *testing.T, do func(*testing.T, func(id string) *waiter)) {
 	})
 }
 
+const aTurn = time.Second / 20
+
 // refused has the waiters asked for, as if by the server.
 func refused(all ...*waiter) {
 	for _, w := range all {
@@ -173,13 +175,13 @@ func TestThoseThatTheGrantedOneAskedForWaitForItsLease(t *testing.T) {
 }
 
 // The first one's question is under way when the second one's time has come.
-func TestAWaiterThatAnotherAsksForGoesOnWaiting(t *testing.T) {
+func TestAWaiterGoesOnWaitingWhileAnotherAsks(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *waiter) {
 		first, second := join("first"), join("second")
 		refused(first, second)
-		assert.True(t, first.asks())
+		assert.NoError(t, first.wait(t.Context()))
 		first.ask("first")
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), aTurn)
 		defer cancel()
 		assert.ErrorIs(t, second.wait(ctx), context.DeadlineExceeded)
 		first.answered(nil, time.Minute, time.Millisecond)
@@ -188,10 +190,112 @@ func TestAWaiterThatAnotherAsksForGoesOnWaiting(t *testing.T) {
 	})
 }
 
+// The first one's question hangs. After a turn the second one asks, also for the third.
+func TestAQuestionThatHangsHoldsNobodyElseUp(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *waiter) {
+		first := join("first")
+		first.ask("first")
+		began := time.Now()
+		second, third := join("second"), join("third")
+		assert.False(t, second.asks())
+		time.Sleep(time.Millisecond)
+		assert.False(t, third.asks())
+		time.Sleep(aTurn - 2*time.Millisecond)
+		assert.False(t, third.asks())
+		assert.NoError(t, second.wait(t.Context()))
+		assert.Equal(t, aTurn, time.Since(began))
+		behind, _ := second.ask("second")
+		assert.Equal(t, []any{"third"}, behind)
+		assert.False(t, third.asks(), "the second has just asked")
+
+		time.Sleep(aTurn)
+		assert.True(t, third.asks())
+		behind, _ = third.ask("third")
+		assert.Empty(t, behind)
+		first.answered(nil, time.Minute, time.Hour) // at last
+		assert.Equal(t, time.Millisecond, time.Until(first.due), "it is too old")
+		for _, w := range []*waiter{second, third} {
+			w.answered(nil, time.Minute, time.Millisecond)
+			assert.Equal(t, time.Minute+w.after, time.Until(w.due))
+		}
+		for _, w := range []*waiter{first, second, third} {
+			w.leave(true)
+		}
+	})
+}
+
+// The one that finds out that the first one's question hangs is not the next one.
+func TestTheNextOneAsksWhoeverFindsAQuestionHanging(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *waiter) {
+		first, second, third := join("first"), join("second"), join("third")
+		first.ask("first")
+		time.Sleep(aTurn)
+		assert.False(t, third.asks())
+		assert.Len(t, second.woken, 1)
+		assert.False(t, third.asks(), "the second is about to ask")
+		assert.True(t, second.asks())
+		for _, w := range []*waiter{first, second, third} {
+			w.leave(true)
+		}
+	})
+}
+
+// The first one's question may hang, and was sent before the subscription stood.
+func TestTheConfirmationWakesOneThatIsNotAsking(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *waiter) {
+		first, second := join("first"), join("second")
+		confirm := func() {
+			first.sub.hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
+		}
+		first.ask("first")
+		confirm()
+		assert.Empty(t, first.woken)
+		assert.Len(t, second.woken, 1)
+		second.ask("second")
+		confirm()
+		assert.Len(t, second.woken, 1, "all are asking: it asks once more")
+		first.leave(true)
+		second.leave(true)
+	})
+}
+
+// It took longer than the lease.
+func TestAnAnswerThatIsTooLateIsNone(t *testing.T) {
+	for again, name := range map[time.Duration]string{
+		-time.Millisecond: "a grant", time.Second: "a refusal",
+	} {
+		t.Run(name, func(t *testing.T) {
+			atRest(t, func(t *testing.T, join func(string) *waiter) {
+				w := join("first")
+				w.ask("first")
+				w.answered(nil, again, time.Second)
+				assert.Equal(t, time.Millisecond, time.Until(w.due))
+				w.leave(true)
+			})
+		})
+	}
+}
+
+func TestAnOwnerIdIsNamedByTheQuestionsOfOthers(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *waiter) {
+		first, second := join("first"), join("second")
+		assert.False(t, first.isNamed("first"))
+		first.ask("first")
+		assert.True(t, first.isNamed("first"))
+		assert.True(t, second.isNamed("second"))
+		assert.False(t, second.isNamed("another"))
+		third := join("third")
+		assert.False(t, third.isNamed("third"), "it has come later")
+		for _, w := range []*waiter{first, second, third} {
+			w.leave(true)
+		}
+	})
+}
+
 // A waiter that was refused asks again after a minute, or when somebody else's turn
 // is over.
 func TestTheFirstLooksAfterTheTurnOfAnotherOne(t *testing.T) {
-	const never, aTurn = time.Minute, time.Second / 20
+	const never = time.Minute
 	for name, c := range map[string]struct {
 		happens func(second *waiter)
 		asks    time.Duration
@@ -212,6 +316,41 @@ func TestTheFirstLooksAfterTheTurnOfAnotherOne(t *testing.T) {
 				assert.NoError(t, first.wait(t.Context()))
 				assert.Equal(t, c.asks, time.Since(began))
 				first.leave(true)
+			})
+		})
+	}
+}
+
+// A turn that is told while a question is under way: the answer may not know of it.
+func TestATurnThatIsToldDuringAQuestionIsWatched(t *testing.T) {
+	const late = 10 * time.Millisecond
+	for name, c := range map[string]struct {
+		before, during bool
+		asks           time.Duration
+	}{
+		"none was":   {false, false, time.Minute},
+		"before it":  {true, false, time.Minute},
+		"during it":  {false, true, aTurn - late},
+		"both times": {true, true, aTurn - late},
+	} {
+		t.Run(name, func(t *testing.T) {
+			atRest(t, func(t *testing.T, join func(string) *waiter) {
+				w := join("first")
+				if c.before {
+					told(w, "another's")
+					time.Sleep(late)
+				}
+				w.ask("first")
+				time.Sleep(late)
+				if c.during {
+					told(w, "another's")
+				}
+				time.Sleep(late)
+				w.answered(nil, time.Minute, 2*late)
+				began := time.Now()
+				assert.NoError(t, w.wait(t.Context()))
+				assert.Equal(t, c.asks, time.Since(began))
+				w.leave(true)
 			})
 		})
 	}

@@ -149,7 +149,9 @@ func (l *Lock) Lock(ctx context.Context) error {
 			}
 		}
 		if err := w.wait(ctx); err != nil {
-			l.giveUp(ctx)
+			if w.isNamed(l.token) {
+				l.giveUp(ctx)
+			}
 			return lock.Failed(ctx, "wait for", l.key, err)
 		}
 	}
@@ -194,11 +196,11 @@ func (l *Lock) release(ctx context.Context, left int, next string,
 	defer cancel()
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
 		l.token, l.ttl.Milliseconds(), left, next).Int()
+	if err != nil || released == 2 { // a reply that is lost may have said 2
+		tell(l.rdb, channel(l.key), next)
+	}
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
-	}
-	if released == 2 {
-		tell(l.rdb, channel(l.key), next)
 	}
 	if released == 0 {
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/owners"
+	"github.com/lockladder/lockladder/internal/queuetest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/fair"
 )
@@ -336,4 +338,27 @@ func TestALostMessageCostsThePollOfTheFirst(t *testing.T) {
 			assert.Less(t, s.at[name], 3*second+ttl+2*second, name)
 		}
 	})
+}
+
+func build(env lock.Env) (lock.Lock, error) {
+	return fair.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
+}
+
+func TestTheWaitersOfAProcess(t *testing.T) { queuetest.Processes(t, build) }
+
+// B2's question hangs, and nobody has asked for B3: the server hasn't heard of it.
+func TestAWaiterThatWasNotAskedForLeavesWithoutACommand(t *testing.T) {
+	owners.Run(t, owners.Config{Build: build, Processes: []string{"A", "B"}},
+		func(s *owners.Scenario) {
+			s.Owner("A1").Section(3 * second)
+			s.Owner("B1").At(second).Section(second)
+			s.Owner("B2").At(2*second).
+				Fails(lab.Acquire, 1, lab.Fault{Deliver: 40 * second}).
+				LocksWithin(60 * second).Unlocks()
+			sent := func() int { return len(s.Process("B").Commands()) }
+			before := 0
+			s.Owner("B3").At(2100 * milli).Looks(func() { before = sent() }).
+				GivesUp(ttl / 40).Looks(func() { assert.Equal(t, before, sent()) })
+			s.Play()
+		})
 }

@@ -43,6 +43,7 @@ type queue struct {
 	owner   map[string]*waiter // by the owner id that each asks with
 	listens bool               // one was refused
 	trip    time.Duration      // how long the newest answer took
+	turn    time.Time          // when another one's turn was told of, or left
 }
 
 // waiter is one call of Lock.
@@ -55,8 +56,9 @@ type waiter struct {
 
 	id     string        // the owner id
 	asking *list.Element // nil while the server knows that it waits
-	asked  bool          // its question is under way
+	asked  time.Time     // when its question was sent that is under way
 	behind []*waiter     // those that it asks for
+	named  string        // the owner id that a question has named
 
 	lease time.Duration
 	due   time.Time     // when to ask again
@@ -107,15 +109,30 @@ func enlist(rdb redis.UniversalClient) *subscription {
 
 // asks says whether the waiter is to ask the server. Of those that are to, the
 // first asks, also for those that come until it does; and so on, when it was
-// answered. A thousand that come at once are refused in two answers.
+// answered. A thousand that come at once are refused in two answers. A question
+// may hang, with the connection that it was sent on: after a turn the next one
+// asks for all.
 func (w *waiter) asks() bool {
 	w.sub.mu.Lock()
 	defer w.sub.mu.Unlock()
+	q, turn := w.queue, turnOf(w.lease)
 	if w.asking == nil {
-		w.asking = w.queue.asking.PushBack(w)
+		w.asking = q.asking.PushBack(w)
 	}
-	return w.queue.asking.Front() == w.asking
+	first := q.asking.Front().Value.(*waiter)
+	if first.isAsking() && time.Since(first.asked) >= turn {
+		q.remove(first)
+		q.lead()
+	}
+	if q.asking.Front() == w.asking {
+		return true
+	}
+	w.timer.Reset(turn)
+	return false
 }
+
+// isAsking says whether the waiter's question is under way.
+func (w *waiter) isAsking() bool { return !w.asked.IsZero() }
 
 // ask returns the owner ids of those that the waiter asks for, besides its own,
 // and how long an answer takes. A nil waiter does not wait, and asks for
@@ -127,18 +144,25 @@ func (w *waiter) ask(id string) (behind []any, trip time.Duration) {
 	first := w.asks()
 	w.sub.mu.Lock()
 	defer w.sub.mu.Unlock()
-	delete(w.queue.owner, w.id)
-	w.id, w.queue.owner[id] = id, w
-	w.asked = true
+	w.rename(id)
+	w.named, w.asked = id, time.Now()
 	select {
 	case <-w.woken: // by what came before the question
 	default:
 	}
 	for e := w.asking.Next(); first && e != nil; e = e.Next() {
 		other := e.Value.(*waiter)
+		other.named = other.id
 		w.behind, behind = append(w.behind, other), append(behind, other.id)
 	}
 	return behind, w.queue.trip
+}
+
+// rename gives the waiter the owner id that it asks with from now on. The
+// caller has the mutex.
+func (w *waiter) rename(id string) {
+	delete(w.queue.owner, w.id)
+	w.id, w.queue.owner[id] = id, w
 }
 
 // answered takes down when the waiter and those that it has asked for are to
@@ -152,25 +176,41 @@ func (w *waiter) answered(err error, again, trip time.Duration) {
 	}
 	w.sub.mu.Lock()
 	defer w.sub.mu.Unlock()
-	w.known(again)
 	for _, other := range w.behind {
 		if err == nil && other.asking != nil {
-			other.known(again)
+			other.known(again, w.asked)
 		}
 	}
-	w.asked, w.behind, w.queue.trip = false, nil, trip
+	if trip >= w.lease { // too late: it asks anew, also after a grant
+		again = 0
+	}
+	w.known(again, w.asked)
+	w.asked, w.behind, w.queue.trip = time.Time{}, nil, trip
 	w.queue.lead()
 }
 
+// isNamed says whether the server may have heard of the owner id.
+func (w *waiter) isNamed(id string) bool {
+	if w == nil {
+		return false
+	}
+	w.sub.mu.Lock()
+	defer w.sub.mu.Unlock()
+	return w.named == id
+}
+
 // known is for a waiter that the server knows of, by another one's question
-// perhaps.
-func (w *waiter) known(again time.Duration) {
+// perhaps, which was sent at that time.
+func (w *waiter) known(again time.Duration, sent time.Time) {
 	w.queue.remove(w)
 	// A lease that ends within this millisecond is reported as 0. Those that
 	// wait for the same end ask one after the other, so that the first asks
 	// for all.
 	w.due = time.Now().Add(max(again, time.Millisecond) + w.after)
 	w.timer.Reset(time.Until(w.due))
+	if q := w.queue; w == q.first() && !sent.After(q.turn) {
+		q.askAfter(q.turn) // the answer may not know of it
+	}
 }
 
 // remove takes a waiter out of those that are to ask.
@@ -183,7 +223,7 @@ func (q *queue) remove(w *waiter) {
 
 // lead wakes the first of those that are to ask.
 func (q *queue) lead() {
-	if e := q.asking.Front(); e != nil && !e.Value.(*waiter).asked {
+	if e := q.asking.Front(); e != nil && !e.Value.(*waiter).isAsking() {
 		notice(e.Value.(*waiter).woken)
 	}
 }
@@ -337,8 +377,9 @@ func (s *subscription) changes(subscribed map[string]bool) map[string]bool {
 	return changes
 }
 
-// hear wakes the waiter whose turn it is, and the first when a channel is
-// confirmed: if it is refused because of a turn, that is told once more.
+// hear wakes the waiter whose turn it is. When a channel is confirmed it wakes
+// the first whose question isn't under way: if that one is refused because of a
+// turn, the turn is told once more.
 func (s *subscription) hear(message any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -350,7 +391,11 @@ func (s *subscription) hear(message any) {
 	case *redis.Subscription:
 		if q, ok := s.queues[m.Channel]; ok && m.Kind == "subscribe" {
 			s.confirmed[m.Channel] = true
-			notice(q.first().woken)
+			w := q.waiters.Front()
+			for w != q.waiters.Back() && w.Value.(*waiter).isAsking() {
+				w = w.Next()
+			}
+			notice(w.Value.(*waiter).woken)
 		}
 	}
 }
@@ -365,11 +410,18 @@ func (q *queue) tell(id string) {
 	}
 }
 
-// askAfterATurn has the first waiter ask when a turn that begins now is over,
-// if it would not ask before.
+// askAfterATurn has the first waiter ask when a turn that begins now is over.
 func (q *queue) askAfterATurn() {
+	q.turn = time.Now()
+	q.askAfter(q.turn)
+}
+
+// askAfter has the first waiter ask when a turn that began then is over, if it
+// would not ask before.
+func (q *queue) askAfter(turn time.Time) {
 	w := q.first()
-	w.timer.Reset(min(turnOf(w.lease), time.Until(w.due)))
+	over := time.Until(turn.Add(turnOf(w.lease)))
+	w.timer.Reset(min(over, time.Until(w.due)))
 }
 
 func (q *queue) first() *waiter { return q.waiters.Front().Value.(*waiter) }

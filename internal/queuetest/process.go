@@ -1,0 +1,84 @@
+package queuetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/owners"
+	"github.com/lockladder/lockladder/lock"
+)
+
+const (
+	ttl    = owners.Lease
+	second = time.Second
+	milli  = time.Millisecond
+	turn   = ttl / 20
+)
+
+// Processes tests what the waiters of one process do for each other when the network
+// fails them. The second owner of a process has a fixed lease, which no other owner
+// shares.
+func Processes(t *testing.T, build lock.Build) {
+	for name, script := range map[string]func(*owners.Scenario){
+		"a question that hangs holds nobody else up":       hangs,
+		"a turn that is told during a question is watched": toldMeanwhile,
+		"a grant that came too late is asked for anew":     late,
+		"a release whose reply is lost wakes its neighbor": lost,
+	} {
+		t.Run(name, func(t *testing.T) {
+			owners.Run(t, owners.Config{Build: build,
+				Processes: []string{"A", "B", "C"}}, script)
+		})
+	}
+}
+
+// B1's question hangs. B2 waits in the same process, and has a connection of its own.
+func hangs(s *owners.Scenario) {
+	s.Owner("A1").Section(3 * second)
+	s.Owner("B1").At(2*second).Fails(lab.Acquire, 1, lab.Fault{Deliver: 40 * second}).
+		LocksWithin(60 * second).Unlocks()
+	s.Owner("B2", lock.FixedLease()).At(2500 * milli).Section(second).
+		SinceAtMost(3*second + turn)
+	s.Play()
+}
+
+// C1's question is answered late: meanwhile it has heard of B's turn, and B is dead.
+func toldMeanwhile(s *owners.Scenario) {
+	s.Owner("A1").Section(10500 * milli)
+	s.Owner("B1").At(second).Locks()
+	s.Process("B").CrashesAt(2 * second)
+	slow(s, "C", 6*second, 10600*milli, second)
+	s.Owner("C1").At(1500 * milli).Section(second).
+		SinceAtMost(10500*milli + turn + 10*milli)
+	s.Serves("A1", "C1")
+}
+
+// C1's turn comes, and the answer to its question takes longer than the lease. Nobody
+// has the lock then.
+func late(s *owners.Scenario) {
+	s.Owner("A1").Section(3 * second)
+	slow(s, "C", 2500*milli, 3500*milli, 11*second)
+	s.Owner("C1").At(second).Section(second).SinceAtMost(14*second + 100*milli)
+	s.Serves("A1", "C1")
+}
+
+// slow has a process's commands answered late for a time.
+func slow(s *owners.Scenario, process string, from, to, by time.Duration) {
+	p := s.Process(process)
+	p.Go(func() {
+		p.Sleep(from)
+		p.Step("slows", func() { p.Always(lab.Fault{AnswerAfter: by}) })
+		p.Sleep(to - from)
+		p.Step("mends", func() { p.Always(lab.Fault{}) })
+	})
+}
+
+// The server leaves it to A1 to tell A2 of its turn, and A1 does not hear it.
+func lost(s *owners.Scenario) {
+	s.Owner("A1").Tries(true).At(3*second).
+		Fails(lab.Release, 1, lab.Fault{LoseReply: true}).Unlocks(owners.ErrUnknown)
+	s.Owner("A2", lock.FixedLease()).At(2 * second).Section(second).
+		SinceAtMost(7 * second)
+	s.Serves("A1", "A2")
+}
