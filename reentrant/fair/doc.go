@@ -33,7 +33,8 @@
 //
 // Two things keep the price down. Of the owners in a process that want the
 // lock, that is one rdb value and one key, the first asks, and those that come
-// until it is answered are asked for together. And an Unlock whose successor
+// until it is answered are asked for together. If its question hangs, the next
+// one asks for them after a twentieth of a lease. And an Unlock whose successor
 // waits in the same process wakes it without a message.
 //
 // A user of the server needs these rights for a lock named stock, besides those
