@@ -160,17 +160,10 @@ func (l *Lock) desert(w *member, place *list.Element) bool {
 // the process waits for it, nothing must stay behind at the server: no grant
 // that was to be passed on, and no place in the queue.
 func (l *Lock) leave(ctx context.Context) {
-	if l.count > 0 {
+	if l.count > 0 || l.pass(false) {
 		return
 	}
 	c := l.cohort
-	defer l.pass()
-	cohorts.Lock()
-	alone := c.queue.Len() == 0
-	cohorts.Unlock()
-	if !alone {
-		return
-	}
 	if c.old != "" {
 		c.given.end(ctx) // or it would be renewed forever
 		l.release(ctx, c.old, 0, c.unused, "", turnOf(c.ttl))
@@ -180,21 +173,29 @@ func (l *Lock) leave(ctx context.Context) {
 		l.release(ctx, c.id, 0, 0, "", turnOf(c.ttl))
 		c.id = ""
 	}
+	l.pass(true)
 }
 
-// pass gives the local lock to the next owner. The last one keeps an id that
-// was not answered for itself.
-func (l *Lock) pass() {
+// pass gives the local lock to the next owner, and says whether it did. When
+// nobody waits, the owner keeps the local lock, or if it is done with the
+// server, ends the cohort. Then it keeps an id that was not answered for
+// itself.
+func (l *Lock) pass(done bool) bool {
 	c := l.cohort
 	cohorts.Lock()
 	defer cohorts.Unlock()
+	alone := c.queue.Len() == 0
+	if alone && !done {
+		return false
+	}
 	if !l.spent {
 		l.token = ""
 	}
-	if c.queue.Len() == 0 && c.id != "" {
+	if alone && c.id != "" {
 		l.token, l.spent = c.id, false
 	}
 	c.next()
+	return true
 }
 
 // next gives the local lock to the first of the local queue, and ends the
