@@ -163,6 +163,7 @@ func (l *Lock) leave(ctx context.Context) {
 	if l.count > 0 || l.pass(false) {
 		return
 	}
+	defer l.pass(true) // also when a driver's hook panics or ends the goroutine
 	c := l.cohort
 	if c.old != "" {
 		c.given.end(ctx) // or it would be renewed forever
@@ -173,7 +174,6 @@ func (l *Lock) leave(ctx context.Context) {
 		l.release(ctx, c.id, 0, 0, "", turnOf(c.ttl))
 		c.id = ""
 	}
-	l.pass(true)
 }
 
 // pass gives the local lock to the next owner, and says whether it did. When
