@@ -2,8 +2,8 @@
 // without asking the server.
 //
 // With a thousand waiters in one process, a lock in Redis goes up to the server
-// and comes down again to the goroutine next door. Two round trips out of four
-// say nothing that the process does not know. Dice, Marathe and Shavit do this
+// and comes down again to the goroutine next door. One round trip out of three
+// says nothing that the process does not know. Dice, Marathe and Shavit do this
 // to processors in "Lock Cohorting: A General Technique for Designing NUMA
 // Locks": a global lock, and a local queue in front of it.
 //

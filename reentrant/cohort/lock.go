@@ -176,7 +176,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := w.wait(ctx); err != nil {
+		if _, err := w.wait(ctx); err != nil {
 			return lock.Failed(ctx, "wait for", l.key, err)
 		}
 	}
@@ -206,7 +206,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		}
 		l.lease.end(context.Background()) // no renewal follows the release
 	}
-	next := first(l.rdb, channel(l.key))
+	next := first(l.rdb, channel(l.key)).id
 	return l.release(ctx, l.token, left, unused, next, l.ttl)
 }
 
@@ -226,7 +226,7 @@ func (l *Lock) release(ctx context.Context, token string, left, unused int,
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
 		token, l.ttl.Milliseconds(), left, next, unused).Int()
 	if err != nil || released == 2 { // a reply that is lost may have said 2
-		tell(l.rdb, channel(l.key), next)
+		tell(l.rdb, channel(l.key), next, grant{})
 	}
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)

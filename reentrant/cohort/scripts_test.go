@@ -31,6 +31,16 @@ func scripts(old string, tokens int) queuetest.Scripts {
 
 func TestScripts(t *testing.T) { queuetest.Run(t, scripts("", 0)) }
 
+// Another cohort of the process has its turn, and asks.
+func TestANeighborHasTheTurn(t *testing.T) {
+	s := queuetest.Serve(t, scripts("", 0))
+	s.Acquire("a", 1, true)
+	s.Waits("b")
+	assert.Equal(t, int64(2), s.Release("a", 0, "b"))
+	assert.Equal(t, "b", s.Turn())
+	assert.False(t, s.Mini.Exists("stock"))
+}
+
 // A process whose lease may not be passed on any more asks for a new one. When
 // another process waits, that one comes first.
 func TestAProcessGivesUpItsOldLeaseAndAsksForANewOne(t *testing.T) {

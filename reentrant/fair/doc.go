@@ -19,6 +19,10 @@
 //     begins. The turn is kept for a twentieth of a lease. A waiter that is far
 //     from the server says with its place that it needs longer: five of its
 //     newest round trips, and a third of a lease at most.
+//   - A waiter in the process of the one that unlocks gets the lock by the
+//     release itself. It hears of that with the reply, and its lease counts
+//     from before the release was sent. If the reply is lost, it asks, and
+//     finds the lock its own. If its process dies, a holder has died.
 //   - A waiter that has died costs the others one turn. The first waiter of
 //     each process hears whose turn it is, and asks when it is over.
 //   - Each waiter asks once a lease. One that has not asked for two leases, by
@@ -27,15 +31,13 @@
 //     is its own. Chained to the deadlines of those before it, as Redisson has
 //     it, it would drift away from the clock.
 //   - A message that is lost costs at most the rest of a lease, as in notify.
-//     So does a process that dies at its turn after a neighbor's Unlock, which
-//     tells the turn to the neighbor only.
 //   - A waiter that gives up leaves the queue, and passes its turn on.
 //
-// Two things keep the price down. Of the owners in a process that want the
-// lock, that is one rdb value and one key, the first asks, and those that come
-// until it is answered are asked for together. If its question hangs, the next
-// one asks for them after a twentieth of a lease. And an Unlock whose successor
-// waits in the same process wakes it without a message.
+// Two things keep the price down: the hand-over inside a process, and that not
+// everybody asks. Of the owners in a process that want the lock, that is one
+// rdb value and one key, the first asks, and those that come until it is
+// answered are asked for together. If its question hangs, the next one asks for
+// them after a twentieth of a lease.
 //
 // A user of the server needs these rights for a lock named stock, besides those
 // of its driver (HELLO, CLIENT, PING):

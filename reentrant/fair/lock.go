@@ -3,7 +3,6 @@ package fair
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,23 +71,20 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 		return false, lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
 	}
 	defer l.busy.Store(false)
-	return l.tryLock(ctx, nil)
+	return l.tryLock(ctx, nil, grant{})
 }
 
-// tryLock asks the server, for the goroutine that has made the handle busy. One
-// that waits asks for others as well.
-func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
-	behind, trip := w.ask(l.id())
-	sent := time.Now()
-	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
-		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
-			l.turn(trip).Milliseconds()}, behind...)...).Int64()
-	w.answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
-	if err != nil {
-		return false, lock.Failed(ctx, "acquire", l.key, err)
+// tryLock asks the server, for the goroutine that has made the handle busy,
+// unless a neighbor's release has handed the lock over to its waiter.
+func (l *Lock) tryLock(ctx context.Context, w *waiter, handed grant) (bool,
+	error) {
+	granted, sent := l.id() == handed.id, handed.sent
+	if !granted {
+		var err error
+		if granted, sent, err = l.ask(ctx, w); err != nil {
+			return false, lock.Failed(ctx, "acquire", l.key, err)
+		}
 	}
-	granted := reply > 0
-	l.trip = time.Since(sent)
 	if l.count > 0 {
 		return l.enter(ctx, granted)
 	}
@@ -98,11 +94,7 @@ func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
 	if granted && time.Since(sent) >= l.ttl {
-		l.spent = true
-		if err = l.release(ctx, 0, "", l.ttl); errors.Is(err, lock.ErrNotHeld) {
-			err = nil
-		}
-		return false, err
+		return false, l.giveBack(ctx)
 	}
 	if granted {
 		l.count = 1
@@ -136,19 +128,25 @@ func (l *Lock) Lock(ctx context.Context) error {
 	}
 	defer l.busy.Store(false)
 	if l.count > 0 {
-		_, err := l.tryLock(ctx, nil)
+		_, err := l.tryLock(ctx, nil, grant{})
 		return err
 	}
 	w := join(l.rdb, channel(l.key), l.id(), l.ttl)
 	defer func() { w.leave(l.count > 0) }()
+	var handed grant
 	for asks := w.asks(); ; asks = true {
 		if asks {
-			granted, err := l.tryLock(ctx, w)
+			granted, err := l.tryLock(ctx, w, handed)
 			if granted || err != nil {
 				return err
 			}
 		}
-		if err := w.wait(ctx); err != nil {
+		if handed.id != "" { // too late, so it asks anew
+			handed = grant{}
+			continue
+		}
+		var err error
+		if handed, err = w.wait(ctx); err != nil {
 			if w.isNamed(l.token) {
 				l.giveUp(ctx)
 			}
@@ -175,8 +173,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		l.stop() // stopped first: no renewal may follow the release
 		l.spent = true
 	}
-	next := first(l.rdb, channel(l.key))
-	return l.release(ctx, left, next, l.ttl)
+	return l.release(ctx, left, first(l.rdb, channel(l.key)), l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
@@ -188,19 +185,21 @@ func (l *Lock) Lost() <-chan struct{} {
 }
 
 // release runs for so long at most on a context of its own: the caller's has
-// often ended when a deferred Unlock runs. If the turn is next's, which waits
-// in this process, that is told here.
-func (l *Lock) release(ctx context.Context, left int, next string,
+// often ended when a deferred Unlock runs. If it hands the lock over to the
+// next owner, which waits in this process, that is told here.
+func (l *Lock) release(ctx context.Context, left int, to next,
 	within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
-	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
-		l.token, l.ttl.Milliseconds(), left, next).Int()
-	if err != nil || released == 2 { // a reply that is lost may have said 2
-		tell(l.rdb, channel(l.key), next)
-	}
-	if err != nil {
+	sent := time.Now()
+	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(), l.token,
+		l.ttl.Milliseconds(), left, to.id, to.lease.Milliseconds()).Int()
+	if err != nil { // the reply may be lost, and have said 2: that one asks
+		tell(l.rdb, channel(l.key), to.id, grant{})
 		return lock.Failed(ctx, "release", l.key, err)
+	}
+	if released == 2 {
+		tell(l.rdb, channel(l.key), to.id, grant{to.id, sent})
 	}
 	if released == 0 {
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)

@@ -346,6 +346,8 @@ func build(env lock.Env) (lock.Lock, error) {
 
 func TestTheWaitersOfAProcess(t *testing.T) { queuetest.Processes(t, build) }
 
+func TestTheLockIsHandedOver(t *testing.T) { queuetest.HandOver(t, build) }
+
 // B2's question hangs, and nobody has asked for B3: the server hasn't heard of it.
 func TestAWaiterThatWasNotAskedForLeavesWithoutACommand(t *testing.T) {
 	owners.Run(t, owners.Config{Build: build, Processes: []string{"A", "B"}},

@@ -10,12 +10,14 @@
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have, 0 to free the lock
 -- ARGV[4] the owner id that waits first in the caller's process, or nothing
--- Returns 1 when left, 2 when that one has the turn now and isn't told, 0 when
--- the lock is free or somebody else's. A key of another type is not the
+-- ARGV[5] that one's lease in milliseconds
+-- Returns 1 when left, 2 when that one has the lock now, 0 when the lock is
+-- free or somebody else's. A key of another type is not the
 -- caller's either: pcall returns its error in place of a number.
 
 -- The first waiter that has asked within two of its leases gets the turn; any
--- other has died. One that waits in the caller's process is told there.
+-- other has died. One that waits in the caller's process gets the lock instead:
+-- it hears of that with the caller's reply.
 local function pass(neighbor)
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -25,12 +27,15 @@ local function pass(neighbor)
     local alive, turn = string.match(waiter, '(%d+) (%d+)')
     redis.call('HDEL', KEYS[4], first)
     if tonumber(alive) > now then
-      redis.call('SET', KEYS[3], first, 'PX', turn)
-      if first ~= neighbor then
-        -- A user without the channel is refused, and gives the turn.
-        redis.pcall('PUBLISH', KEYS[3], first)
+      if first == neighbor then
+        redis.call('HSET', KEYS[1], first, 1)
+        redis.call('PEXPIRE', KEYS[1], ARGV[5])
+        return 2
       end
-      return first
+      redis.call('SET', KEYS[3], first, 'PX', turn)
+      -- A user without the channel is refused, and gives the turn.
+      redis.pcall('PUBLISH', KEYS[3], first)
+      return 1
     end
     first = redis.call('ZPOPMIN', KEYS[2])[1]
   end
@@ -43,7 +48,7 @@ if mine and ARGV[3] ~= '0' then
 end
 if mine then
   redis.call('DEL', KEYS[1])
-  return pass(ARGV[4]) == ARGV[4] and 2 or 1
+  return pass(ARGV[4]) or 1
 end
 -- The caller gives up waiting, perhaps when its turn has come.
 redis.call('ZREM', KEYS[2], ARGV[1])

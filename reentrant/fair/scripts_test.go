@@ -3,24 +3,52 @@ package fair
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/queuetest"
 )
 
-func TestScripts(t *testing.T) {
-	keys := (&Lock{key: "stock"}).keys()
-	queuetest.Run(t, queuetest.Scripts{
-		Acquire: func(ctx context.Context, rdb *redis.Client, id string, count int,
-			wait bool, behind ...any) (int64, error) {
-			return acquire.Run(ctx, rdb, keys, append([]any{id, queuetest.Lease,
-				count, wait, 200}, behind...)...).Int64()
-		},
-		Release: func(ctx context.Context, rdb *redis.Client, id string, count int,
-			neighbor string) (int64, error) {
-			return release.Run(ctx, rdb, keys, id, queuetest.Lease, count,
-				neighbor).Int64()
-		},
-	})
+var stock = (&Lock{key: "stock"}).keys()
+
+var scripts = queuetest.Scripts{
+	Acquire: func(ctx context.Context, rdb *redis.Client, id string, count int,
+		wait bool, behind ...any) (int64, error) {
+		return acquire.Run(ctx, rdb, stock, append([]any{id, queuetest.Lease,
+			count, wait, 200}, behind...)...).Int64()
+	},
+	Release: func(ctx context.Context, rdb *redis.Client, id string, count int,
+		neighbor string) (int64, error) {
+		return release.Run(ctx, rdb, stock, id, queuetest.Lease, count, neighbor,
+			3000).Int64()
+	},
+}
+
+func TestScripts(t *testing.T) { queuetest.Run(t, scripts) }
+
+// Nobody has a turn then, and the neighbor has a lease of its own length.
+func TestAReleaseHandsTheLockOverToANeighbor(t *testing.T) {
+	s := queuetest.Serve(t, scripts)
+	s.Acquire("a", 1, true)
+	s.Waits("b", "c")
+	assert.Equal(t, int64(2), s.Release("a", 0, "b"))
+	assert.Empty(t, s.Turn())
+	assert.Equal(t, []string{"c"}, s.Queue())
+	assert.Equal(t, map[string]string{"b": "1"},
+		s.Client.HGetAll(t.Context(), "stock").Val())
+	assert.Equal(t, 3*time.Second, s.Mini.TTL("stock"))
+	assert.Equal(t, int64(1), s.Acquire("b", 2, false), "it is inside")
+}
+
+// Its place went with it: no release may hand the lock over to it.
+func TestANeighborThatHasGivenUpIsHandedNothing(t *testing.T) {
+	s := queuetest.Serve(t, scripts)
+	s.Acquire("a", 1, true)
+	s.Waits("b", "c")
+	assert.Zero(t, s.Release("b", 0, ""))
+	assert.Equal(t, int64(1), s.Release("a", 0, "b"))
+	assert.False(t, s.Mini.Exists("stock"))
+	assert.Equal(t, "c", s.Turn())
 }

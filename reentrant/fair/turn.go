@@ -3,6 +3,7 @@ package fair
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/lockladder/lockladder/lock"
@@ -47,9 +48,35 @@ func (l *Lock) id() string {
 	return l.token
 }
 
+// ask asks the server. An owner that waits asks for others as well. The lease
+// of a grant counts from when the question was sent.
+func (l *Lock) ask(ctx context.Context, w *waiter) (granted bool,
+	sent time.Time, err error) {
+	behind, trip := w.ask(l.token)
+	sent = time.Now()
+	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
+		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
+			l.turn(trip).Milliseconds()}, behind...)...).Int64()
+	w.answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
+	if err == nil {
+		l.trip = time.Since(sent)
+	}
+	return reply > 0, sent, err
+}
+
+// giveBack releases a grant that came too late to be one.
+func (l *Lock) giveBack(ctx context.Context) error {
+	l.spent = true
+	err := l.release(ctx, 0, next{}, l.ttl)
+	if errors.Is(err, lock.ErrNotHeld) {
+		return nil
+	}
+	return err
+}
+
 // giveUp leaves the queue at the server, and passes the turn on if it has come.
 // When that fails, the others wait for the end of one turn.
 func (l *Lock) giveUp(ctx context.Context) {
 	l.spent = true
-	l.release(ctx, 0, "", turnOf(l.ttl))
+	l.release(ctx, 0, next{}, turnOf(l.ttl))
 }

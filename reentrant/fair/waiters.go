@@ -52,7 +52,7 @@ type waiter struct {
 	queue   *queue
 	channel string
 	place   *list.Element
-	woken   chan struct{} // holds one element while it has to ask
+	woken   chan grant // holds one element while there is news
 
 	id     string        // the owner id
 	asking *list.Element // nil while the server knows that it waits
@@ -66,12 +66,19 @@ type waiter struct {
 	timer *time.Timer   // at that time, or when another one's turn is over
 }
 
+// grant is the news that a waiter has the lock, by a release that was sent
+// then. The zero grant is any other news: the waiter is to ask.
+type grant struct {
+	id   string // the owner id that the lock was handed over to
+	sent time.Time
+}
+
 // join puts a waiter at the end of the channel's queue. It is there before it
 // asks: its turn may be told while the refusal is on its way.
 func join(rdb redis.UniversalClient, channel, id string,
 	lease time.Duration) *waiter {
 	s := enlist(rdb)
-	w := &waiter{sub: s, channel: channel, woken: make(chan struct{}, 1),
+	w := &waiter{sub: s, channel: channel, woken: make(chan grant, 1),
 		id: id, lease: lease, timer: time.NewTimer(lease)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,24 +231,24 @@ func (q *queue) remove(w *waiter) {
 // lead wakes the first of those that are to ask.
 func (q *queue) lead() {
 	if e := q.asking.Front(); e != nil && !e.Value.(*waiter).isAsking() {
-		notice(e.Value.(*waiter).woken)
+		notice(e.Value.(*waiter).woken, grant{})
 	}
 }
 
-// wait ends when the waiter is to ask, because it is its turn or for another
-// reason, or with the context's error.
-func (w *waiter) wait(ctx context.Context) error {
+// wait ends when the waiter has the lock, or is to ask for it because it is its
+// turn or for another reason, or with the context's error.
+func (w *waiter) wait(ctx context.Context) (grant, error) {
 	w.listen()
 	for {
 		select {
-		case <-w.woken:
-			return ctx.Err() // an owner that gives up doesn't ask
+		case handed := <-w.woken:
+			return handed, ctx.Err() // an owner that gives up doesn't ask
 		case <-w.timer.C:
 			if w.asks() {
-				return ctx.Err()
+				return grant{}, ctx.Err()
 			}
 		case <-ctx.Done():
-			return ctx.Err()
+			return grant{}, ctx.Err()
 		}
 	}
 }
@@ -258,9 +265,9 @@ func (w *waiter) listen() {
 		return
 	}
 	q.listens = true
-	notice(s.changed)
+	notice(s.changed, struct{}{})
 	if s.confirmed[w.channel] {
-		notice(w.woken)
+		notice(w.woken, grant{})
 	}
 	if s.pubsub == nil {
 		var ctx context.Context
@@ -288,7 +295,7 @@ func (w *waiter) leave(granted bool) {
 		q.askAfterATurn()
 	}
 	if q.waiters.Len() == 0 && !last { // closing leaves all channels
-		notice(s.changed)
+		notice(s.changed, struct{}{})
 	}
 }
 
@@ -386,7 +393,7 @@ func (s *subscription) hear(message any) {
 	switch m := message.(type) {
 	case *redis.Message:
 		if q, ok := s.queues[m.Channel]; ok {
-			q.tell(m.Payload)
+			q.tell(m.Payload, grant{})
 		}
 	case *redis.Subscription:
 		if q, ok := s.queues[m.Channel]; ok && m.Kind == "subscribe" {
@@ -395,16 +402,16 @@ func (s *subscription) hear(message any) {
 			for w != q.waiters.Back() && w.Value.(*waiter).isAsking() {
 				w = w.Next()
 			}
-			notice(w.Value.(*waiter).woken)
+			notice(w.Value.(*waiter).woken, grant{})
 		}
 	}
 }
 
-// tell wakes the waiter whose turn it is, and nobody else. Another process may
-// be dead, and somebody must ask when its turn is over.
-func (q *queue) tell(id string) {
+// tell wakes the waiter that has the turn or the lock, and nobody else. Another
+// process may be dead, and somebody must ask when its turn is over.
+func (q *queue) tell(id string, handed grant) {
 	if w, ok := q.owner[id]; ok {
-		notice(w.woken)
+		notice(w.woken, handed)
 	} else {
 		q.askAfterATurn()
 	}
@@ -426,15 +433,22 @@ func (q *queue) askAfter(turn time.Time) {
 
 func (q *queue) first() *waiter { return q.waiters.Front().Value.(*waiter) }
 
-// first is the owner id of the first waiter for a lock in this process.
-func first(rdb redis.UniversalClient, channel string) (id string) {
-	look(rdb, channel, func(q *queue) { id = q.first().id })
-	return id
+// next is the first waiter for a lock in this process, as a release names it.
+type next struct {
+	id    string
+	lease time.Duration
+}
+
+func first(rdb redis.UniversalClient, channel string) (n next) {
+	look(rdb, channel, func(q *queue) {
+		n = next{q.first().id, q.first().lease}
+	})
+	return n
 }
 
 // tell has a waiter of this process woken, without a message.
-func tell(rdb redis.UniversalClient, channel, id string) {
-	look(rdb, channel, func(q *queue) { q.tell(id) })
+func tell(rdb redis.UniversalClient, channel, id string, handed grant) {
+	look(rdb, channel, func(q *queue) { q.tell(id, handed) })
 }
 
 // look calls do with the queue, if somebody waits.
@@ -452,10 +466,11 @@ func look(rdb redis.UniversalClient, channel string, do func(*queue)) {
 	}
 }
 
-// notice leaves a notice where none is yet.
-func notice(c chan struct{}) {
+// notice leaves news where none is yet. A waiter that has missed a grant asks,
+// and finds it.
+func notice[T any](c chan T, news T) {
 	select {
-	case c <- struct{}{}:
+	case c <- news:
 	default:
 	}
 }

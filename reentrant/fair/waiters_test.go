@@ -126,7 +126,7 @@ func TestATurnIsToldToOneWaiter(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *waiter) {
 		first, second := join("first"), join("second")
 		refused(first, second)
-		tell(first.sub.rdb, "stock", "second")
+		tell(first.sub.rdb, "stock", "second", grant{})
 		assert.Len(t, second.woken, 1)
 		first.sub.hear(&redis.Message{Channel: "stock", Payload: "another's"})
 		assert.Empty(t, first.woken)
@@ -174,16 +174,22 @@ func TestThoseThatTheGrantedOneAskedForWaitForItsLease(t *testing.T) {
 	})
 }
 
+// waited is the error with which the waiter's wait ends.
+func waited(ctx context.Context, w *waiter) error {
+	_, err := w.wait(ctx)
+	return err
+}
+
 // The first one's question is under way when the second one's time has come.
 func TestAWaiterGoesOnWaitingWhileAnotherAsks(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *waiter) {
 		first, second := join("first"), join("second")
 		refused(first, second)
-		assert.NoError(t, first.wait(t.Context()))
+		assert.NoError(t, waited(t.Context(), first))
 		first.ask("first")
 		ctx, cancel := context.WithTimeout(t.Context(), aTurn)
 		defer cancel()
-		assert.ErrorIs(t, second.wait(ctx), context.DeadlineExceeded)
+		assert.ErrorIs(t, waited(ctx, second), context.DeadlineExceeded)
 		first.answered(nil, time.Minute, time.Millisecond)
 		first.leave(true)
 		second.leave(true)
@@ -202,7 +208,7 @@ func TestAQuestionThatHangsHoldsNobodyElseUp(t *testing.T) {
 		assert.False(t, third.asks())
 		time.Sleep(aTurn - 2*time.Millisecond)
 		assert.False(t, third.asks())
-		assert.NoError(t, second.wait(t.Context()))
+		assert.NoError(t, waited(t.Context(), second))
 		assert.Equal(t, aTurn, time.Since(began))
 		behind, _ := second.ask("second")
 		assert.Equal(t, []any{"third"}, behind)
@@ -313,7 +319,7 @@ func TestTheFirstLooksAfterTheTurnOfAnotherOne(t *testing.T) {
 				refused(first, second)
 				began := time.Now()
 				c.happens(second)
-				assert.NoError(t, first.wait(t.Context()))
+				assert.NoError(t, waited(t.Context(), first))
 				assert.Equal(t, c.asks, time.Since(began))
 				first.leave(true)
 			})
@@ -348,7 +354,7 @@ func TestATurnThatIsToldDuringAQuestionIsWatched(t *testing.T) {
 				time.Sleep(late)
 				w.answered(nil, time.Minute, 2*late)
 				began := time.Now()
-				assert.NoError(t, w.wait(t.Context()))
+				assert.NoError(t, waited(t.Context(), w))
 				assert.Equal(t, c.asks, time.Since(began))
 				w.leave(true)
 			})
@@ -379,7 +385,7 @@ func TestNewsOfAChannelThatNobodyWaitsOnWakesNobody(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *waiter) {
 		w := join("first")
 		w.sub.hear(&redis.Message{Channel: "toys", Payload: "first"})
-		tell(w.sub.rdb, "toys", "first")
+		tell(w.sub.rdb, "toys", "first", grant{})
 		assert.Empty(t, first(w.sub.rdb, "toys"))
 		w.sub.hear(&redis.Subscription{Kind: "subscribe", Channel: "toys"})
 		w.sub.hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock"})

@@ -29,7 +29,10 @@
 // starve either: one that has waited for a writer to have its turn passes by
 // those that still wait, and waits only for one that is inside. Nobody is
 // served in order, though: as in notify, a client that unlocks and asks again
-// at once may come before all who wait. Both kinds of waiters are woken by
+// at once may come before all who wait. A writer's Unlock hands the lock over
+// to the next writer of its process, in the release's own script, if no reader
+// waits there, and up to 16 times in a row. Then all processes are told that
+// the lock is free. Both kinds of waiters are woken by
 // messages, as in notify. A reader that is woken and gets in wakes the others
 // of its process, so one that comes while others wait joins them, and does not
 // ask the server before.

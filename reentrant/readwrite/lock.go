@@ -101,19 +101,10 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 	if l.count > 0 {
 		return l.enter(ctx, granted, &l.count)
 	}
-	if granted {
-		l.stop() // before the clock is read: stopping may take a while
+	if !granted {
+		return false, nil
 	}
-	// The lease counts from before the command was sent. When the reply took
-	// longer than that, the lease is over and somebody else may have the lock.
-	if granted && time.Since(sent) >= l.ttl {
-		return false, l.giveBack(ctx, writer)
-	}
-	if granted {
-		l.count, l.fence = 1, uint64(reply)
-		l.watch(l.token, sent)
-	}
-	return granted, nil
+	return l.hold(ctx, grant{l.token, uint64(reply), sent})
 }
 
 // enter counts one more level, unless the lease of the outermost one is gone:
@@ -154,9 +145,16 @@ func (l *Lock) Lock(ctx context.Context) error {
 			w = join(l.rdb, l.channel(), writer)
 			defer func() { w.leave(l.count > 0) }()
 		}
-		if err := w.wait(ctx, min(l.remaining, l.ttl/3)); err != nil {
+		w.asked(next{l.token, l.ttl})
+		handed, err := w.wait(ctx, min(l.remaining, l.ttl/3))
+		if err != nil {
 			l.stopWaiting(ctx)
 			return lock.Failed(ctx, "wait for", l.key, err)
+		}
+		if handed.id == l.token {
+			if granted, err = l.hold(ctx, handed); granted || err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -181,7 +179,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		l.spent = true
 	}
 	defer l.stayed.Store(left == 0 && l.reads > 0)
-	return l.release(ctx, writer, l.ttl)
+	return l.release(ctx, writer, l.successor(), l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
@@ -194,15 +192,15 @@ func (l *Lock) Lost() <-chan struct{} {
 
 // release runs for so long at most, on a context of its own: the caller's has
 // often ended when a deferred Unlock runs. A writer has the other role as well.
-func (l *Lock) release(ctx context.Context, as role, d time.Duration) error {
+func (l *Lock) release(ctx context.Context, as role, to next,
+	d time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
 	defer cancel()
-	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys()[:3],
-		l.token, l.ttl.Milliseconds(), l.count, l.reads, l.channel()).Int()
+	released, err := l.sendRelease(ctx, to)
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
 	}
-	if role(released) < as {
+	if released < as {
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
 	}
 	return nil

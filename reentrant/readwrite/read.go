@@ -130,7 +130,7 @@ func (l *Lock) RLock(ctx context.Context) error {
 				return nil
 			}
 		}
-		if err := w.wait(ctx, min(l.remaining, l.ttl/3)); err != nil {
+		if _, err := w.wait(ctx, min(l.remaining, l.ttl/3)); err != nil {
 			return lock.Failed(ctx, "wait to read", l.key, err)
 		}
 	}
@@ -152,7 +152,7 @@ func (l *Lock) RUnlock(ctx context.Context) error {
 		l.spent = true
 		l.stayed.Store(false)
 	}
-	return l.release(ctx, reader, l.ttl)
+	return l.release(ctx, reader, next{}, l.ttl)
 }
 
 // renewal is what renew.lua is told. A release of the write lock that was lost
@@ -161,10 +161,47 @@ func (l *Lock) renewal(token string) []any {
 	return []any{token, l.ttl.Milliseconds(), l.stayed.Load(), l.channel()}
 }
 
+// hold makes the owner the writer, by its own command or a neighbor's release.
+func (l *Lock) hold(ctx context.Context, granted grant) (bool, error) {
+	l.stop() // before the clock is read: stopping may take a while
+	// The lease counts from before the command was sent. When the reply took
+	// longer than that, the lease is over and somebody else may have the lock.
+	if time.Since(granted.sent) >= l.ttl {
+		return false, l.giveBack(ctx, writer)
+	}
+	l.count, l.fence = 1, granted.fence
+	l.watch(l.token, granted.sent)
+	return true, nil
+}
+
+// successor is the writer of this process that the outermost release hands the
+// lock over to, if there is one.
+func (l *Lock) successor() next {
+	if l.count+l.reads > 0 {
+		return next{}
+	}
+	return first(l.rdb, l.channel())
+}
+
+// sendRelease sends the release, and wakes the writer that it names if that has
+// the lock now. If the reply is lost, which may say so, that writer asks.
+func (l *Lock) sendRelease(ctx context.Context, to next) (role, error) {
+	sent := time.Now()
+	reply, err := release.Run(ctx, lock.Once(l.rdb), l.keys(), l.token,
+		l.ttl.Milliseconds(), l.count, l.reads, l.channel(), to.id,
+		to.lease.Milliseconds()).Int()
+	if err != nil {
+		tell(l.rdb, l.channel(), to.id, grant{})
+	} else if fence := reply - int(writer); fence > 0 {
+		tell(l.rdb, l.channel(), to.id, grant{to.id, uint64(fence), sent})
+	}
+	return role(reply), err
+}
+
 // giveBack releases a grant that came too late to be one.
 func (l *Lock) giveBack(ctx context.Context, as role) error {
 	l.spent = true
-	err := l.release(ctx, as, l.ttl)
+	err := l.release(ctx, as, next{}, l.ttl)
 	if errors.Is(err, lock.ErrNotHeld) {
 		return nil
 	}
@@ -175,7 +212,7 @@ func (l *Lock) giveBack(ctx context.Context, as role) error {
 // not reach forgets the writer after a lease.
 func (l *Lock) stopWaiting(ctx context.Context) {
 	l.spent = true
-	l.release(ctx, writer, l.ttl/3)
+	l.release(ctx, writer, next{}, l.ttl/3)
 }
 
 // keys are the write lock, its readers, the writers that wait and the counter

@@ -3,13 +3,17 @@
 -- KEYS[1] the write lock, a hash {owner: count}
 -- KEYS[2] the readers, a sorted set {owner: when its lease ends}
 -- KEYS[3] the writers that wait, a sorted set {owner: when it is forgotten}
+-- KEYS[4] the counter of the writers' fencing tokens
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] how often the caller will be inside as a writer
 -- ARGV[4] how often it will be inside as a reader
 -- ARGV[5] the channel that waiters listen on
+-- ARGV[6] the owner id of a writer that waits in the caller's process, or none
+-- ARGV[7] that one's lease in milliseconds
 -- Returns 2 when the write lock was the caller's, 1 when a read lock was, and 0
--- when neither was. A key of another type is not the caller's either: pcall
+-- when neither was. When that writer has the write lock now, returns 2 and its
+-- fencing token. A key of another type is not the caller's either: pcall
 -- returns its error in place of a number.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -26,6 +30,13 @@ end
 -- the lock is free.
 if writer then
   redis.call('DEL', KEYS[1])
+  -- One that has given up meanwhile isn't among those that wait.
+  if ARGV[6] ~= '' and redis.call('ZREM', KEYS[3], ARGV[6]) == 1 then
+    local token = redis.call('INCR', KEYS[4])
+    redis.call('HSET', KEYS[1], ARGV[6], 1)
+    redis.call('PEXPIRE', KEYS[1], ARGV[7])
+    return found + token
+  end
 end
 if found > 0 and ARGV[4] ~= '0' then
   redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])

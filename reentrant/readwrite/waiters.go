@@ -40,8 +40,9 @@ type subscription struct {
 // that gets in wakes all others, for nothing keeps them out; one that doesn't
 // has asked for all of them.
 type queues struct {
-	of   [1 + writer]list.List
-	seen string // what the newest answer to a reader has said, see read.lua
+	of     [1 + writer]list.List
+	seen   string // what the newest answer to a reader has said, see read.lua
+	passed int    // how many releases in a row were to hand the lock over
 }
 
 func (q *queues) empty() bool {
@@ -54,7 +55,16 @@ type waiter struct {
 	channel string
 	role    role
 	place   *list.Element
-	woken   chan struct{} // holds one element while there is news
+	woken   chan grant // holds one element while there is news
+	next    next       // what a writer has asked with
+}
+
+// grant is the news that a writer has the lock, by a command that was sent
+// then. The zero grant is any other news: the waiter is to ask.
+type grant struct {
+	id    string // the owner id
+	fence uint64
+	sent  time.Time
 }
 
 // join puts a waiter at the end of the channel's queue. The first one asks
@@ -64,17 +74,17 @@ type waiter struct {
 func join(rdb redis.UniversalClient, channel string, as role) *waiter {
 	s := enlist(rdb)
 	w := &waiter{sub: s, channel: channel, role: as,
-		woken: make(chan struct{}, 1)}
+		woken: make(chan grant, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q, ok := s.queues[channel]
 	if !ok {
 		q = &queues{}
 		s.queues[channel] = q
-		notice(s.changed)
+		notice(s.changed, struct{}{})
 	}
 	if q.of[as].Len() == 0 && s.confirmed[channel] {
-		notice(w.woken)
+		notice(w.woken, grant{})
 	}
 	w.place = q.of[as].PushBack(w)
 	return w
@@ -86,23 +96,32 @@ func join(rdb redis.UniversalClient, channel string, as role) *waiter {
 // has said: a writer that waits since then has its turn before this reader.
 func joinReaders(rdb redis.UniversalClient, channel string) (w *waiter,
 	seen string) {
+	look(rdb, channel, func(s *subscription, q *queues) {
+		if q.of[reader].Len() > 0 {
+			s.waiters++
+			w = &waiter{sub: s, channel: channel, role: reader,
+				woken: make(chan grant, 1)}
+			w.place = q.of[reader].PushBack(w)
+			seen = q.seen
+		}
+	})
+	return w, seen
+}
+
+// look calls do with the waiters on a channel, if there are any.
+func look(rdb redis.UniversalClient, channel string,
+	do func(*subscription, *queues)) {
 	subscriptions.Lock()
 	defer subscriptions.Unlock()
 	s, ok := subscriptions.of[rdb]
 	if !ok {
-		return nil, ""
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q, ok := s.queues[channel]
-	if !ok || q.of[reader].Len() == 0 {
-		return nil, ""
+	if q, ok := s.queues[channel]; ok {
+		do(s, q)
 	}
-	s.waiters++
-	w = &waiter{sub: s, channel: channel, role: reader,
-		woken: make(chan struct{}, 1)}
-	w.place = q.of[reader].PushBack(w)
-	return w, q.seen
 }
 
 // saw takes down what an answer to a reader has said, for those that join it.
@@ -141,18 +160,63 @@ func enlist(rdb redis.UniversalClient) *subscription {
 
 // wait ends when there is news, when the holder's lease should have ended, or
 // with the context's error.
-func (w *waiter) wait(ctx context.Context, remaining time.Duration) error {
+func (w *waiter) wait(ctx context.Context, remaining time.Duration) (grant,
+	error) {
 	// A lease that ends within this millisecond is reported as 0.
 	timer := time.NewTimer(max(remaining, time.Millisecond))
 	defer timer.Stop()
 	select {
-	case <-w.woken:
-		return nil
+	case news := <-w.woken:
+		return news, nil
 	case <-timer.C:
-		return nil
+		return grant{}, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return grant{}, ctx.Err()
 	}
+}
+
+// next is a writer that waits in this process, as a release names it.
+type next struct {
+	id    string
+	lease time.Duration
+}
+
+// asked says what a writer has asked with.
+func (w *waiter) asked(with next) {
+	w.sub.mu.Lock()
+	defer w.sub.mu.Unlock()
+	w.next = with
+}
+
+// passes is how many releases in a row may hand the lock over inside a process.
+// The one after them lets the other processes in.
+const passes = 16
+
+// first is the writer of this process that a release is to hand the lock over
+// to. Readers of the process come before it, and now and then other processes.
+func first(rdb redis.UniversalClient, channel string) (to next) {
+	look(rdb, channel, func(_ *subscription, q *queues) {
+		e := q.of[writer].Front()
+		if e == nil || q.of[reader].Len() > 0 || q.passed == passes {
+			q.passed = 0
+			return
+		}
+		q.passed++
+		to = e.Value.(*waiter).next
+	})
+	return to
+}
+
+// tell gives news to the writer that has asked with the id, if it still waits.
+func tell(rdb redis.UniversalClient, channel, id string, news grant) {
+	look(rdb, channel, func(_ *subscription, q *queues) {
+		for e := q.of[writer].Front(); e != nil; e = e.Next() {
+			if w := e.Value.(*waiter); id != "" && w.next.id == id {
+				notice(w.woken, news)
+				return
+			}
+		}
+	})
 }
 
 // leave takes the waiter out of the queue. One that leaves without the lock may
@@ -171,14 +235,14 @@ func (w *waiter) leave(granted bool) {
 		wakeOne(&q.of[w.role])
 	} else if w.role == reader {
 		for e := q.of[reader].Front(); e != nil; e = e.Next() {
-			notice(e.Value.(*waiter).woken)
+			notice(e.Value.(*waiter).woken, grant{})
 		}
 	}
 	if q.empty() {
 		delete(s.queues, w.channel)
 	}
 	if q.empty() && !last { // closing leaves all channels
-		notice(s.changed)
+		notice(s.changed, struct{}{})
 	}
 }
 
@@ -297,17 +361,18 @@ func (s *subscription) hear(message any) {
 // it is refused.
 func wakeOne(q *list.List) {
 	for e := q.Front(); e != nil; e = e.Next() {
-		if notice(e.Value.(*waiter).woken) {
+		if notice(e.Value.(*waiter).woken, grant{}) {
 			q.MoveToBack(e)
 			return
 		}
 	}
 }
 
-// notice leaves a notice where none is yet.
-func notice(c chan struct{}) bool {
+// notice leaves news where none is yet. A writer that has missed a grant asks,
+// and finds it.
+func notice[T any](c chan T, news T) bool {
 	select {
-	case c <- struct{}{}:
+	case c <- news:
 		return true
 	default:
 		return false

@@ -1,0 +1,79 @@
+package readwrite_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/owners"
+	"github.com/lockladder/lockladder/internal/queuetest"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/reentrant/readwrite"
+)
+
+func build(env lock.Env) (lock.Lock, error) {
+	return readwrite.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
+}
+
+func TestTheLockIsHandedOver(t *testing.T) { queuetest.HandOver(t, build) }
+
+// A has forty writers. B's hears of a release after seventeen of theirs at the latest,
+// and then asks beside them.
+func TestOtherProcessesHaveAChanceBetweenTheHandOvers(t *testing.T) {
+	owners.Run(t, owners.Config{Build: build, Processes: []string{"A", "B"}},
+		func(s *owners.Scenario) {
+			for n := range 40 {
+				s.Owner(fmt.Sprint("A", n+1)).Section(100 * time.Millisecond)
+			}
+			s.Owner("B1").At(50 * time.Millisecond).Section(second)
+			s.Play()
+			assert.Len(t, s.Served, 41)
+			var heard []time.Duration
+			for _, e := range s.Timeline() {
+				if e.Client == "B" && strings.HasPrefix(e.Text, "message ") {
+					heard = append(heard, e.At)
+				}
+			}
+			require.Len(t, heard, 3)
+			for i, at := range heard {
+				assert.LessOrEqual(t, at, time.Duration(i+1)*17*100*time.Millisecond+
+					10*time.Millisecond)
+			}
+		})
+}
+
+// Every grant has a higher fencing token, also one that was handed over.
+func TestAHandOverHasAFencingTokenOfItsOwn(t *testing.T) {
+	owners.Run(t, owners.Config{Build: build, Processes: []string{"A"}},
+		func(s *owners.Scenario) {
+			for n := range 5 {
+				s.Owner(fmt.Sprint("A", n+1)).Section(second)
+			}
+			s.Play()
+			assert.Equal(t, []uint64{1, 2, 3, 4, 5}, s.Tokens)
+		})
+}
+
+// The reader comes when two writers wait: it has waited for one of them to have its
+// turn, and gets in before the next.
+func TestAReaderOfTheProcessComesBeforeAHandOver(t *testing.T) {
+	world(t, func(w *lab.World, owner func(string) *owner) {
+		a := owner("A")
+		a.writes(2 * second)
+		next, reader := a.neighbor("A2"), a.neighbor("A3")
+		next.does(second, func(ctx context.Context) {
+			assert.NoError(t, next.Lock.Lock(ctx))
+			assert.NoError(t, next.Unlock(ctx))
+		})
+		reader.does(0, func(ctx context.Context) {
+			assert.LessOrEqual(t, reader.reads(ctx, 1500*time.Millisecond, second),
+				2100*time.Millisecond)
+		})
+	})
+}
