@@ -18,6 +18,9 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
+// lease is that of the locks that are checked.
+const lease = 10 * time.Second
+
 // inOneCommand takes the lock with its lease in one command.
 func inOneCommand(_ *testing.T, build lock.Build, _ scenarios.Report) error {
 	return onServer(build, func(string, []string) bool { return true })
@@ -50,10 +53,11 @@ func onServer(build lock.Build, knows func(string, []string) bool) error {
 	rdb := redis.NewClient(&redis.Options{Addr: redisServer.Addr(), Protocol: 2,
 		DisableIdentity: true, MaxRetries: -1})
 	defer rdb.Close()
-	sent := &commands{}
-	rdb.AddHook(sent)
+	var sent []string
+	rdb.AddHook(each(func(cmd redis.Cmder) {
+		sent = append(sent, strings.ToUpper(cmd.Name()))
+	}))
 
-	const lease = 10 * time.Second
 	var owners []lock.Lock
 	for range 2 {
 		l, err := build(lock.Env{Nodes: []redis.UniversalClient{rdb},
@@ -75,15 +79,14 @@ func onServer(build lock.Build, knows func(string, []string) bool) error {
 		if ttl := redisServer.TTL("stock"); ttl != lease {
 			return fmt.Errorf("the key's lease is %v, not %v", ttl, lease)
 		}
-		sent.names = nil
+		sent = nil
 		if granted, err := owners[1].TryLock(ctx); granted || err != nil {
 			return fmt.Errorf("the lock was taken, and TryLock returns %v, %w",
 				granted, err)
 		}
-		if len(sent.names) != 1 {
+		if len(sent) != 1 {
 			return fmt.Errorf("TryLock sent %d commands, %s: take the lock and"+
-				" its lease in one", len(sent.names),
-				strings.Join(sent.names, " "))
+				" its lease in one", len(sent), strings.Join(sent, " "))
 		}
 		if err := owners[0].Unlock(ctx); err != nil {
 			return fmt.Errorf("release the lock: %w", err)
@@ -92,23 +95,23 @@ func onServer(build lock.Build, knows func(string, []string) bool) error {
 	return nil
 }
 
-// commands are what a client sends, one after the other.
-type commands struct{ names []string }
+// each is a client's hook, which is called with every command before it is sent.
+type each func(redis.Cmder)
 
-func (c *commands) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (each) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (c *commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (f each) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.names = append(c.names, strings.ToUpper(cmd.Name()))
+		f(cmd)
 		return next(ctx, cmd)
 	}
 }
 
-func (c *commands) ProcessPipelineHook(
+func (f each) ProcessPipelineHook(
 	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, all []redis.Cmder) error {
 		for _, cmd := range all {
-			c.names = append(c.names, strings.ToUpper(cmd.Name()))
+			f(cmd)
 		}
 		return next(ctx, all)
 	}

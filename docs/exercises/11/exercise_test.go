@@ -1,14 +1,13 @@
 //go:build exercise
 
-package fenced_test
+package fenced
 
 import (
 	"testing"
 
-	fenced "github.com/lockladder/lockladder/docs/exercises/11"
 	"github.com/lockladder/lockladder/internal/exercise"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "11", exercise.On(fenced.New))
+	exercise.Run(t, "11", Build)
 }

@@ -1,14 +1,13 @@
 //go:build exercise
 
-package readwrite_test
+package readwrite
 
 import (
 	"testing"
 
-	readwrite "github.com/lockladder/lockladder/docs/exercises/15"
 	"github.com/lockladder/lockladder/internal/exercise"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "15", exercise.On(readwrite.New))
+	exercise.Run(t, "15", Build)
 }
