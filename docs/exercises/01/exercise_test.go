@@ -1,14 +1,13 @@
 //go:build exercise
 
-package bronze_test
+package bronze
 
 import (
 	"testing"
 
-	bronze "github.com/lockladder/lockladder/docs/exercises/01"
 	"github.com/lockladder/lockladder/internal/exercise"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "01", exercise.On(bronze.New))
+	exercise.Run(t, "01", exercise.On(New))
 }

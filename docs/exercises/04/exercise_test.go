@@ -1,14 +1,13 @@
 //go:build exercise
 
-package gold_test
+package gold
 
 import (
 	"testing"
 
-	gold "github.com/lockladder/lockladder/docs/exercises/04"
 	"github.com/lockladder/lockladder/internal/exercise"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "04", exercise.On(gold.New))
+	exercise.Run(t, "04", exercise.On(New))
 }

@@ -1,14 +1,13 @@
 //go:build exercise
 
-package script_test
+package script
 
 import (
 	"testing"
 
-	script "github.com/lockladder/lockladder/docs/exercises/05"
 	"github.com/lockladder/lockladder/internal/exercise"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "05", exercise.On(script.New))
+	exercise.Run(t, "05", exercise.On(New))
 }

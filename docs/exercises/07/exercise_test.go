@@ -1,14 +1,13 @@
 //go:build exercise
 
-package diamond_test
+package diamond
 
 import (
 	"testing"
 
-	diamond "github.com/lockladder/lockladder/docs/exercises/07"
 	"github.com/lockladder/lockladder/internal/exercise"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "07", exercise.On(diamond.New))
+	exercise.Run(t, "07", exercise.On(New))
 }

@@ -1,14 +1,13 @@
 //go:build exercise
 
-package watchdog_test
+package watchdog
 
 import (
 	"testing"
 
-	watchdog "github.com/lockladder/lockladder/docs/exercises/08"
 	"github.com/lockladder/lockladder/internal/exercise"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "08", exercise.On(watchdog.New))
+	exercise.Run(t, "08", exercise.On(New))
 }

@@ -1,14 +1,13 @@
 //go:build exercise
 
-package notify_test
+package notify
 
 import (
 	"testing"
 
-	notify "github.com/lockladder/lockladder/docs/exercises/10"
 	"github.com/lockladder/lockladder/internal/exercise"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "10", exercise.On(notify.New))
+	exercise.Run(t, "10", exercise.On(New))
 }

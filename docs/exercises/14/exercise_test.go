@@ -1,14 +1,13 @@
 //go:build exercise
 
-package redlock_test
+package redlock
 
 import (
 	"testing"
 
-	redlock "github.com/lockladder/lockladder/docs/exercises/14"
 	"github.com/lockladder/lockladder/internal/exercise"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "14", exercise.OnAll(redlock.New))
+	exercise.Run(t, "14", exercise.OnAll(New))
 }
