@@ -143,49 +143,23 @@ func quietWaiters(_ *testing.T, _ lock.Build, report scenarios.Report) error {
 // inOrder has the owners of two processes come one after the other, and looks in
 // which order they are served.
 func inOrder(t *testing.T, build lock.Build, _ scenarios.Report) error {
-	const key, lease, owners = "stock", 10 * time.Second, 12
-	var came, served []string
-	var failures []error
-	err := lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: lease},
-		func(w *lab.World) {
-			processes := []*lab.Client{w.Client("P"), w.Client("Q")}
-			envs := []lock.Env{processes[0].Env(key), processes[1].Env(key)}
-			w.Record()
-			for n := range owners {
-				// Now one of them has more that wait, now the other.
-				at := n * n % 5 % 2
-				c, name := processes[at], fmt.Sprint(processes[at].Name, n)
-				came = append(came, name)
-				c.Go(func() {
-					l, err := build(envs[at])
-					if err != nil {
-						w.Fail("build the lock: %v", err)
-						return
-					}
-					c.Sleep(time.Duration(n) * 50 * time.Millisecond)
-					if err := l.Lock(w.Context()); err != nil {
-						w.Fail("%s can't get the lock: %v", name, err)
-						return
-					}
-					c.Step("works", func() { served = append(served, name) })
-					c.Sleep(time.Second)
-					if err := l.Unlock(w.Context()); err != nil {
-						w.Fail("%s can't release the lock: %v", name, err)
-					}
-				})
-			}
-			w.Play()
-			failures = w.Failures()
-		})
-	if err != nil {
-		return fmt.Errorf("tell of two processes: %w", err)
+	var came []string
+	var sections []section
+	for n := range 12 {
+		// Now one of them has more that wait, now the other.
+		process := []string{"P", "Q"}[n*n%5%2]
+		name := fmt.Sprint(process, n)
+		came = append(came, name)
+		sections = append(sections, section{process, name,
+			time.Duration(n) * 50 * time.Millisecond, time.Second})
 	}
-	if !slices.Equal(came, served) {
-		failures = append(failures, fmt.Errorf("they came in the order %s, and"+
-			" were served in the order %s", strings.Join(came, " "),
-			strings.Join(served, " ")))
-	}
-	return errors.Join(failures...)
+	return play(t, build, sections, func(served []string, _ int) error {
+		if slices.Equal(came, served) {
+			return nil
+		}
+		return fmt.Errorf("they came in the order %s, and were served in the"+
+			" order %s", strings.Join(came, " "), strings.Join(served, " "))
+	})
 }
 
 // handedOver has a process P with many owners and a process Q with one. The
@@ -193,67 +167,91 @@ func inOrder(t *testing.T, build lock.Build, _ scenarios.Report) error {
 // it long before all of them are through: short sections are bounded by their
 // number, long ones by the lease, which gets no younger when it is passed on.
 func handedOver(t *testing.T, build lock.Build, _ scenarios.Report) error {
-	const lease = 10 * time.Second
-	for _, of := range []sections{
-		{last: 10 * time.Millisecond, patient: 17 + 3, enough: 41},
-		{last: time.Second, patient: 4 + 3}, // 4: a third of the lease
+	const (
+		owners = 41
+		apart  = time.Millisecond / 10 // Q asks when all of P have asked
+	)
+	for _, of := range []struct {
+		lasts   time.Duration
+		patient int // sections of P that Q may wait for
+		enough  int // commands of P; 0 when they are not counted
+	}{
+		{lasts: 10 * time.Millisecond, patient: 17 + 3, enough: owners},
+		{lasts: time.Second, patient: 4 + 3}, // 4: a third of the lease
 	} {
-		if err := of.handedOver(t, build, lease); err != nil {
-			return fmt.Errorf("sections of %v on a lease of %v: %w", of.last,
+		var sections []section
+		for i := range owners {
+			sections = append(sections, section{"P", "P",
+				time.Duration(i) * apart, of.lasts})
+		}
+		sections = append(sections, section{"Q", "Q", (owners + 1) * apart,
+			of.lasts})
+		err := play(t, build, sections, func(served []string, sent int) error {
+			var late, asked error
+			if before := slices.Index(served, "Q"); before > of.patient {
+				late = fmt.Errorf("another process waited for %d sections of this"+
+					" one, %d are enough", before, of.patient)
+			}
+			if of.enough > 0 && sent >= of.enough {
+				asked = fmt.Errorf("the %d owners of a process sent %d commands:"+
+					" each of them has asked the server", owners, sent)
+			}
+			return errors.Join(late, asked)
+		})
+		if err != nil {
+			return fmt.Errorf("sections of %v on a lease of %v: %w", of.lasts,
 				lease, err)
 		}
 	}
 	return nil
 }
 
-// sections are what the owners of two processes do under the lock.
-type sections struct {
-	last    time.Duration
-	patient int // sections of P that Q may wait for
-	enough  int // commands of P; 0 when they are not counted
+// section is what one owner does: it takes the lock, works and releases it.
+type section struct {
+	process   string // P or Q
+	owner     string
+	at, lasts time.Duration
 }
 
-func (of sections) handedOver(t *testing.T, build lock.Build,
-	lease time.Duration) error {
-	const (
-		owners = 41
-		key    = "stock"
-		apart  = time.Millisecond / 10 // Q asks when all of P have asked
-	)
+// play plays the sections of two processes. Then judge is told in which order the
+// owners were served, and how many commands P has sent.
+func play(t *testing.T, build lock.Build, sections []section,
+	judge func(served []string, sent int) error) error {
+	const key = "stock"
 	var served []string
 	var failures []error
 	sent := 0
 	err := lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: lease},
 		func(w *lab.World) {
-			p, q := w.Client("P"), w.Client("Q")
-			inP, inQ := p.Env(key), q.Env(key)
-			owner := func(c *lab.Client, env lock.Env, starts time.Duration) {
+			clients := map[string]*lab.Client{"P": w.Client("P"), "Q": w.Client("Q")}
+			envs := map[string]lock.Env{}
+			for name, c := range clients {
+				envs[name] = c.Env(key)
+			}
+			w.Record()
+			for _, s := range sections {
+				c := clients[s.process]
 				c.Go(func() {
-					l, err := build(env)
+					l, err := build(envs[s.process])
 					if err != nil {
 						w.Fail("build the lock: %v", err)
 						return
 					}
-					c.Sleep(starts)
+					c.Sleep(s.at)
 					if err := l.Lock(w.Context()); err != nil {
-						w.Fail("%s can't get the lock: %v", c.Name, err)
+						w.Fail("%s can't get the lock: %v", s.owner, err)
 						return
 					}
-					c.Step("works", func() { served = append(served, c.Name) })
-					c.Sleep(of.last)
+					c.Step("works", func() { served = append(served, s.owner) })
+					c.Sleep(s.lasts)
 					if err := l.Unlock(w.Context()); err != nil {
-						w.Fail("%s can't release the lock: %v", c.Name, err)
+						w.Fail("%s can't release the lock: %v", s.owner, err)
 					}
 				})
 			}
-			w.Record()
-			for i := range owners {
-				owner(p, inP, time.Duration(i)*apart)
-			}
-			owner(q, inQ, (owners+1)*apart)
 			w.Play()
 			for _, e := range w.Timeline() {
-				if e.Client == p.Name && e.Node >= 0 {
+				if e.Client == "P" && e.Node >= 0 {
 					sent++
 				}
 			}
@@ -262,13 +260,5 @@ func (of sections) handedOver(t *testing.T, build lock.Build,
 	if err != nil {
 		return fmt.Errorf("tell of two processes: %w", err)
 	}
-	if before := slices.Index(served, "Q"); before > of.patient {
-		failures = append(failures, fmt.Errorf("another process waited for %d"+
-			" sections of this one, %d are enough", before, of.patient))
-	}
-	if of.enough > 0 && sent >= of.enough {
-		failures = append(failures, fmt.Errorf("the %d owners of a process sent"+
-			" %d commands: each of them has asked the server", owners, sent))
-	}
-	return errors.Join(failures...)
+	return errors.Join(append(failures, judge(served, sent))...)
 }
