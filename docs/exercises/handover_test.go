@@ -3,10 +3,10 @@ package exercises_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -39,8 +39,9 @@ func TestAHandOverIsBoundedByANumberAndByTheLease(t *testing.T) {
 				at, _ := houses.LoadOrStore(env.Nodes[0], &house{
 					most: test.most, within: env.TTL / 3 *
 						time.Duration(test.thirds),
+					turn: make(chan struct{}, 1),
 				})
-				return &guest{env: env, options: options, rdb: env.Nodes[0],
+				return &guest{env: env, options: options,
 					house: at.(*house)}, err
 			}
 			err := e.Check(t, build, nil)
@@ -60,11 +61,10 @@ type house struct {
 	most   int
 	within time.Duration
 
-	mutex   sync.Mutex
-	waiting []chan struct{}
-	taken   bool
+	turn    chan struct{} // holds one element while an owner has the turn
+	waiting atomic.Int32  // owners
 
-	// These belong to who has the turn.
+	// These belong to the owner that has the turn.
 	token  string // of the grant, "" when the server has to be asked
 	asked  time.Time
 	passed int
@@ -75,7 +75,6 @@ type house struct {
 type guest struct {
 	env     lock.Env
 	options *lock.Options
-	rdb     redis.UniversalClient
 	house   *house
 }
 
@@ -86,7 +85,7 @@ func (g *guest) TryLock(ctx context.Context) (bool, error) {
 	}
 	token := g.options.Token()
 	asked := time.Now()
-	granted, err := g.rdb.SetNX(ctx, g.env.Key, token, g.env.TTL).Result()
+	granted, err := g.env.Nodes[0].SetNX(ctx, g.env.Key, token, g.env.TTL).Result()
 	if granted {
 		h.token, h.asked, h.passed = token, asked, 0
 	}
@@ -95,16 +94,9 @@ func (g *guest) TryLock(ctx context.Context) (bool, error) {
 
 func (g *guest) Lock(ctx context.Context) error {
 	h := g.house
-	h.mutex.Lock()
-	turn := make(chan struct{})
-	if h.taken {
-		h.waiting = append(h.waiting, turn)
-	} else {
-		close(turn)
-	}
-	h.taken = true
-	h.mutex.Unlock()
-	<-turn
+	h.waiting.Add(1)
+	h.turn <- struct{}{}
+	h.waiting.Add(-1)
 	if h.yields {
 		h.yields = false
 		if err := lock.Sleep(ctx, 100*time.Millisecond); err != nil {
@@ -116,23 +108,12 @@ func (g *guest) Lock(ctx context.Context) error {
 
 func (g *guest) Unlock(ctx context.Context) error {
 	h := g.house
-	h.mutex.Lock()
-	alone := len(h.waiting) == 0
-	h.mutex.Unlock()
+	defer func() { <-h.turn }()
 	h.passed++
 	old := h.passed > h.most || time.Since(h.asked) >= h.within
-	var err error
-	if alone || old {
-		h.token, h.yields = "", true
-		err = g.rdb.Del(ctx, g.env.Key).Err()
+	if h.waiting.Load() > 0 && !old {
+		return nil
 	}
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
-	if len(h.waiting) == 0 {
-		h.taken = false
-		return err
-	}
-	close(h.waiting[0])
-	h.waiting = h.waiting[1:]
-	return err
+	h.token, h.yields = "", true
+	return g.env.Nodes[0].Del(ctx, g.env.Key).Err()
 }

@@ -23,19 +23,17 @@ const lease = 10 * time.Second
 
 // inOneCommand takes the lock with its lease in one command.
 func inOneCommand(_ *testing.T, build lock.Build, _ scenarios.Report) error {
-	return onServer(build, func(string, []string) bool { return true })
+	return onServer(build, false)
 }
 
 // onAnOldServer does so on a server that is older than the options of SET.
 func onAnOldServer(_ *testing.T, build lock.Build, _ scenarios.Report) error {
-	return onServer(build, func(command string, args []string) bool {
-		return command != "SET" || len(args) <= 2
-	})
+	return onServer(build, true)
 }
 
-// onServer takes and releases the lock, and counts the commands. The server
-// answers a command that it doesn't know with an error.
-func onServer(build lock.Build, knows func(string, []string) bool) error {
+// onServer takes and releases the lock, and counts the commands. An old server
+// answers a SET with options with an error.
+func onServer(build lock.Build, old bool) error {
 	ctx := context.Background()
 	redisServer := miniredis.NewMiniRedis()
 	if err := redisServer.Start(); err != nil {
@@ -44,11 +42,11 @@ func onServer(build lock.Build, knows func(string, []string) bool) error {
 	defer redisServer.Close()
 	redisServer.Server().SetPreHook(func(peer *server.Peer, command string,
 		args ...string) bool {
-		if !knows(command, args) {
+		unknown := old && command == "SET" && len(args) > 2
+		if unknown {
 			peer.WriteError("ERR syntax error")
-			return true
 		}
-		return false
+		return unknown
 	})
 	rdb := redis.NewClient(&redis.Options{Addr: redisServer.Addr(), Protocol: 2,
 		DisableIdentity: true, MaxRetries: -1})
