@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -86,19 +85,12 @@ func (s *Site) laboratory(body string) (string, error) {
 	var b strings.Builder
 	b.WriteString("<div class=\"laboratory\">\n" +
 		"<noscript>The laboratory needs JavaScript.</noscript>\n")
-	for _, data := range []struct {
-		class string
-		v     any
-	}{{"sources", sources}, {"scripts", scripts}} {
-		text, err := json.Marshal(data.v)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "<script type=\"application/json\" class=%q>%s</script>\n",
-			data.class, text)
+	err = attach(&b, "sources", sources)
+	if err == nil {
+		err = attach(&b, "scripts", scripts)
 	}
 	b.WriteString("</div>\n")
-	return strings.Replace(body, laboratoryMark, b.String(), 1), nil
+	return strings.Replace(body, laboratoryMark, b.String(), 1), err
 }
 
 // script adds the text of a script as it is, because its digest names it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -50,7 +51,7 @@ func (d *Document) Title() string {
 	title := ""
 	d.walk(func(n ast.Node) {
 		if h, ok := n.(*ast.Heading); ok && title == "" {
-			title = string(content(h, d.source))
+			title = content(h, d.source)
 		}
 	})
 	return title
@@ -63,13 +64,18 @@ func (d *Document) Anchors() map[string]bool {
 		if _, ok := n.(*ast.Heading); !ok {
 			return
 		}
-		if id, ok := n.AttributeString("id"); ok {
-			if name, ok := id.([]byte); ok {
-				anchors[string(name)] = true
-			}
+		if name := anchor(n); name != "" {
+			anchors[name] = true
 		}
 	})
 	return anchors
+}
+
+// anchor is the fragment that leads to a heading.
+func anchor(n ast.Node) string {
+	id, _ := n.AttributeString("id")
+	name, _ := id.([]byte)
+	return string(name)
 }
 
 // Links are the targets of all links and images, in order.
@@ -101,15 +107,13 @@ func (d *Document) Blocks() []Block {
 	d.walk(func(n ast.Node) {
 		switch c := n.(type) {
 		case *ast.FencedCodeBlock:
-			language, _, _ := strings.Cut(info(c, d.source), " ")
-			blocks = append(blocks, Block{Language: language,
+			blocks = append(blocks, Block{Language: string(c.Language(d.source)),
 				Text: lines(c, d.source)})
 		case *ast.CodeBlock:
 			blocks = append(blocks, Block{Text: lines(c, d.source)})
 		case *ast.CodeSpan:
 			blocks = append(blocks, Block{Inline: true,
-				Text: strings.Join(strings.Fields(string(content(c,
-					d.source))), " ")})
+				Text: strings.Join(strings.Fields(content(c, d.source)), " ")})
 		}
 	})
 	return blocks
@@ -124,38 +128,31 @@ func (d *Document) walk(visit func(ast.Node)) {
 	})
 }
 
-// content is the text below a node.
-func content(n ast.Node, source []byte) []byte {
-	var b bytes.Buffer
+// content is the text below a node, without nodes of the skipped kinds.
+func content(n ast.Node, source []byte, skipped ...ast.NodeKind) string {
+	var b strings.Builder
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
-		if t, ok := child.(*ast.Text); ok {
-			b.Write(t.Segment.Value(source))
-			if t.SoftLineBreak() {
+		switch c := child.(type) {
+		case *ast.Text:
+			b.Write(c.Segment.Value(source))
+			if c.SoftLineBreak() {
 				b.WriteByte(' ')
 			}
-		} else {
-			b.Write(content(child, source))
+		case *ast.String:
+			b.Write(c.Value)
+		default:
+			if slices.Contains(skipped, c.Kind()) {
+				b.WriteByte(' ')
+				continue
+			}
+			b.WriteString(content(child, source, skipped...))
 		}
-	}
-	return b.Bytes()
-}
-
-func lines(n ast.Node, source []byte) string {
-	var b strings.Builder
-	for i := range n.Lines().Len() {
-		line := n.Lines().At(i)
-		b.Write(line.Value(source))
 	}
 	return b.String()
 }
 
-// info is what stands behind the opening of a fence: the language, and for a
-// diff the names of the two files.
-func info(c *ast.FencedCodeBlock, source []byte) string {
-	if c.Info == nil {
-		return ""
-	}
-	return string(c.Info.Segment.Value(source))
+func lines(n ast.Node, source []byte) string {
+	return string(n.Lines().Value(source))
 }
 
 // fences renders fenced code: colored, in two panes, or as a diagram.
@@ -168,18 +165,15 @@ func (fences) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 			return ast.WalkContinue, nil
 		}
 		c := n.(*ast.FencedCodeBlock)
-		words := strings.Fields(info(c, source) + " ")
-		language := ""
-		if len(words) > 0 {
-			language = words[0]
-		}
+		language := string(c.Language(source))
 		code := strings.TrimSuffix(lines(c, source), "\n")
 		switch language {
 		case "mermaid":
 			fmt.Fprintf(w, "<pre class=\"mermaid\">%s</pre>\n",
 				html.EscapeString(code))
 		case "diff":
-			w.WriteString(panes(code, words[1:]))
+			// The names of the two files come behind the language.
+			w.WriteString(panes(code, strings.Fields(string(c.Info.Value(source)))[1:]))
 		default:
 			fmt.Fprintf(w, "<pre class=\"code %s\"><code>%s</code></pre>\n",
 				html.EscapeString(language),

@@ -20,23 +20,18 @@ func (s *Site) opened(w http.ResponseWriter) {
 	var err error
 	if run := s.Opened.Run; run != nil {
 		p.Title = run.Lock + ": " + run.Scenario
-		p.Body, err = ownRun(p.Title, run, s.Opened.Sources)
+		p.Body, err = alone(run, s.Opened.Sources)
+		p.Body = template.HTML("<h1>"+html.EscapeString(p.Title)+"</h1>\n") + p.Body
 	} else {
 		p.Title, p.Game = "Be the scheduler: "+s.Opened.Graph.Lock, true
 		p.Body, err = game(p.Title, " data-own", s.Opened.Graph,
-			levels.Of(s.Opened.Graph), colored(s.Opened.Sources))
+			levels.Of(s.Opened.Graph), allColored(s.Opened.Sources))
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	s.show(w, http.StatusOK, p)
-}
-
-func ownRun(title string, run *play.Run, sources map[string]string) (template.HTML,
-	error) {
-	player, err := alone(run, sources)
-	return template.HTML("<h1>"+html.EscapeString(title)+"</h1>\n") + player, err
 }
 
 // alone is the HTML element of a player with one run.
@@ -49,7 +44,7 @@ func alone(run *play.Run, sources map[string]string) (template.HTML, error) {
 	one.Beside = nil // the other locks' runs are in other files
 	err := attach(&b, "run", one)
 	if err == nil {
-		err = attach(&b, "sources", colored(sources))
+		err = attach(&b, "sources", allColored(sources))
 	}
 	b.WriteString("</div>\n")
 	return template.HTML(b.String()), err
@@ -82,12 +77,17 @@ func attach(b *strings.Builder, class string, data any) error {
 	return err
 }
 
-// colored are files as lines of HTML.
-func colored(sources map[string]string) map[string][]string {
+// allColored are files as lines of HTML.
+func allColored(sources map[string]string) map[string][]string {
 	files := map[string][]string{}
 	for name, text := range sources {
-		files[name] = highlight(strings.TrimPrefix(path.Ext(name), "."),
-			strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"))
+		files[name] = colored(name, text)
 	}
 	return files
+}
+
+// colored is a file as lines of HTML.
+func colored(name, text string) []string {
+	return highlight(strings.TrimPrefix(path.Ext(name), "."),
+		strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"))
 }

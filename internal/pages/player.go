@@ -56,10 +56,6 @@ func (s *Site) player(file, still string) (string, error) {
 			return "", err
 		}
 	}
-	code, err := json.Marshal(sources)
-	if err != nil {
-		return "", err
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "<div class=\"player\" data-lock=%q%s>\n%s\n",
 		html.EscapeString(main.Lock), s.whatIf(main.Lock), still)
@@ -67,9 +63,9 @@ func (s *Site) player(file, still string) (string, error) {
 		fmt.Fprintf(&b, "<script type=\"application/json\" class=\"run\">%s"+
 			"</script>\n", text)
 	}
-	fmt.Fprintf(&b, "<script type=\"application/json\" class=\"sources\">%s"+
-		"</script>\n</div>\n", code)
-	return b.String(), nil
+	err = attach(&b, "sources", sources)
+	b.WriteString("</div>\n")
+	return b.String(), err
 }
 
 // run reads a run, and its text without line breaks. JSON from Go has no "<" that
@@ -102,8 +98,7 @@ func (s *Site) sources(lock string, files map[string][]string) error {
 		if err != nil {
 			return err
 		}
-		files[path.Join(lock, name)] = highlight(path.Ext(name)[1:],
-			strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"))
+		files[path.Join(lock, name)] = colored(name, string(text))
 	}
 	return err
 }

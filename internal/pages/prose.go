@@ -47,21 +47,5 @@ func (d *Document) Prose() []Passage {
 
 // spoken is the text below a node without code.
 func spoken(n ast.Node, source []byte) string {
-	var b strings.Builder
-	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
-		switch c := child.(type) {
-		case *ast.CodeSpan:
-			b.WriteString(" ")
-		case *ast.Text:
-			b.Write(c.Segment.Value(source))
-			if c.SoftLineBreak() {
-				b.WriteString(" ")
-			}
-		case *ast.String:
-			b.Write(c.Value)
-		default:
-			b.WriteString(spoken(c, source))
-		}
-	}
-	return b.String()
+	return content(n, source, ast.KindCodeSpan)
 }

@@ -25,12 +25,8 @@ func (d *Document) Sections() []Section {
 	for n := d.root.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Heading:
-			s := Section{Title: string(content(n, d.source)), Level: n.Level}
-			if id, ok := n.AttributeString("id"); ok {
-				name, _ := id.([]byte)
-				s.Anchor = string(name)
-			}
-			sections = append(sections, s)
+			sections = append(sections, Section{Title: content(n, d.source),
+				Anchor: anchor(n), Level: n.Level})
 		case *ast.Paragraph, *ast.List, *ast.Blockquote:
 			if len(sections) > 0 {
 				last := &sections[len(sections)-1]
@@ -51,7 +47,7 @@ func words(n ast.Node, source []byte) string {
 		}
 		return strings.Join(all, " ")
 	}
-	return string(content(n, source))
+	return content(n, source)
 }
 
 // search is the script: a list of pages with their sections.

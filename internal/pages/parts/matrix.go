@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/internal/pages/results"
 	"github.com/lockladder/lockladder/internal/play"
 	"github.com/lockladder/lockladder/scenarios"
@@ -15,33 +16,28 @@ import (
 // folded is the matrix with a column for each failure family: in how many of its
 // scenarios a rung breaks.
 func (g *Generator) folded() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "| rung | %s |\n", strings.Join(scenarios.Families, " | "))
-	fmt.Fprintf(&b, "|---|%s\n", strings.Repeat(":-:|", len(scenarios.Families)))
-	fmt.Fprint(&b, "| *scenarios* |")
+	all := []string{"*scenarios*"}
 	for _, family := range scenarios.Families {
-		fmt.Fprintf(&b, " *%d* |", count(family, func(scenarios.Scenario) bool {
-			return true
-		}))
+		all = append(all, fmt.Sprintf("*%d*", count(family,
+			func(scenarios.Scenario) bool { return true })))
 	}
-	fmt.Fprintln(&b)
+	rows := [][]string{all}
 	for i, rung := range ladder.Rungs {
-		fmt.Fprintf(&b, "| %s |", rung.Name)
+		row := []string{rung.Name}
 		for _, family := range scenarios.Families {
-			broken := count(family, func(s scenarios.Scenario) bool {
+			cell := "–"
+			if broken := count(family, func(s scenarios.Scenario) bool {
 				return slices.ContainsFunc(s.Invariants, func(invariant string) bool {
 					return g.reports[i].Verdict(s.Name, invariant) == scenarios.Breaks
 				})
-			})
-			if broken > 0 {
-				fmt.Fprintf(&b, " %d |", broken)
-			} else {
-				fmt.Fprint(&b, " – |")
+			}); broken > 0 {
+				cell = fmt.Sprint(broken)
 			}
+			row = append(row, cell)
 		}
-		fmt.Fprintln(&b)
+		rows = append(rows, row)
 	}
-	return b.String()
+	return generated.Table(1, append([]string{"rung"}, scenarios.Families...), rows)
 }
 
 func count(family string, counts func(scenarios.Scenario) bool) int {

@@ -23,18 +23,6 @@ func (g *Generator) measured(file string) (benchmark.Report, error) {
 	return r, nil
 }
 
-// row finds a lock's row in the table of so many clients.
-func row(r benchmark.Report, name string, clients int) (benchmark.Row, error) {
-	for _, row := range r.Rows {
-		if row.Rung == name && row.InTableOf == clients &&
-			row.RatioToSerial != nil {
-			return row, nil
-		}
-	}
-	return benchmark.Row{}, fmt.Errorf("no row of %s with %d clients is measured",
-		name, clients)
-}
-
 // measuredClients is the table of the committed run that pages quote.
 const measuredClients = 1000
 
@@ -113,30 +101,41 @@ func (g *Generator) figure(name string) (string, error) {
 	return say(g)
 }
 
-func (g *Generator) cohortFigure() (string, error) {
+// row finds a lock's row in the table that pages quote.
+func (g *Generator) row(name string) (benchmark.Row, error) {
 	r, err := g.measured("benchmark.json")
 	if err != nil {
-		return "", err
+		return benchmark.Row{}, err
 	}
-	cohort, err := row(r, "reentrant/cohort", measuredClients)
+	for _, row := range r.Rows {
+		if row.Rung == name && row.InTableOf == measuredClients &&
+			row.RatioToSerial != nil {
+			return row, nil
+		}
+	}
+	return benchmark.Row{}, fmt.Errorf("no row of %s with %d clients is measured",
+		name, measuredClients)
+}
+
+func (g *Generator) cohortFigure() (string, error) {
+	cohort, err := g.row("reentrant/cohort")
 	if err != nil {
 		return "", err
 	}
-	notify, err := row(r, "reentrant/notify", measuredClients)
+	notify, err := g.row("reentrant/notify")
+	if err != nil {
+		return "", err
+	}
 	return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
 		" clients in one process made %.2f times as many acquisitions a second with"+
 		" this lock as one client that is alone (the [serial limit](glossary.md)),"+
 		" because most acquisitions didn't ask the server. With [notify](10-notify.md) they"+
 		" reached %.2f times the serial limit.",
-		cohort.Clients, *cohort.RatioToSerial, *notify.RatioToSerial)), err
+		cohort.Clients, *cohort.RatioToSerial, *notify.RatioToSerial)), nil
 }
 
 func (g *Generator) redlockFigure() (string, error) {
-	r, err := g.measured("benchmark.json")
-	if err != nil {
-		return "", err
-	}
-	redlock, err := row(r, "redlock", measuredClients)
+	redlock, err := g.row("redlock")
 	return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
 		" clients that ask the nodes in order all had their turn within %.1f s.",
 		redlock.Clients, redlock.Seconds)), err

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/pages/generated"
@@ -96,18 +98,21 @@ func Compare(t testing.TB, name string, locks ...Lock) {
 	}
 }
 
-// whole says whether every scenario was run against every lock.
-func whole(locks []Lock) bool {
-	for _, lock := range locks {
-		for _, s := range scenarios.Catalogue {
-			for _, invariant := range s.Invariants {
-				if lock.Verdicts[s.Name+": "+invariant] == "" {
-					return false
-				}
+// Missing are what the lock has no verdict of.
+func (l Lock) Missing() (missing []string) {
+	for _, s := range scenarios.Catalogue {
+		for _, invariant := range s.Invariants {
+			if name := s.Name + ": " + invariant; l.Verdicts[name] == "" {
+				missing = append(missing, name)
 			}
 		}
 	}
-	return true
+	return missing
+}
+
+// whole says whether every scenario was run against every lock.
+func whole(locks []Lock) bool {
+	return !slices.ContainsFunc(locks, func(l Lock) bool { return l.Missing() != nil })
 }
 
 // Differences has a line for each verdict and each reason that is not the kept
@@ -142,4 +147,56 @@ func Differences(kept, locks []Lock) string {
 // harmless says that nothing broke.
 func harmless(v scenarios.Verdict) bool {
 	return v == scenarios.Holds || v == scenarios.DoesNotArise
+}
+
+// signs are the verdicts in the tables.
+var signs = map[scenarios.Verdict]string{
+	scenarios.Breaks:       "**✗**",
+	scenarios.Holds:        "✓",
+	scenarios.DoesNotArise: "·",
+	scenarios.NotOffered:   "–",
+	scenarios.CannotRun:    "?",
+}
+
+// Table has a column for each lock and a line for each invariant. So many of its
+// first columns are left-aligned.
+func Table(left int, locks []Lock) string {
+	head := []string{"scenario", "invariant"}
+	for _, lock := range locks {
+		head = append(head, lock.Name)
+	}
+	var rows [][]string
+	for _, s := range scenarios.Catalogue {
+		for _, invariant := range s.Invariants {
+			row := []string{s.Name, invariant}
+			for _, lock := range locks {
+				verdict := lock.Verdicts[s.Name+": "+invariant]
+				sign := signs[verdict]
+				if lock.Run != nil && verdict == scenarios.Breaks {
+					sign = fmt.Sprintf("[%s](%s)", sign, lock.Run(s.Name, invariant))
+				}
+				row = append(row, sign)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return generated.Table(left, head, rows)
+}
+
+// NotRun is a line for each scenario that some lock's servers can't take part
+// in.
+func NotRun(locks []Lock) string {
+	var b strings.Builder
+	for _, s := range scenarios.Catalogue {
+		last := ""
+		for _, lock := range locks {
+			why, notRun := lock.NotRun[s.Name]
+			line := fmt.Sprintf("- `%s`: %s.\n", s.Name, why)
+			if notRun && line != last {
+				b.WriteString(line)
+				last = line
+			}
+		}
+	}
+	return b.String()
 }
