@@ -6,7 +6,9 @@ import (
 	"go/token"
 	"io/fs"
 	"net/url"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -67,24 +69,28 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	assert.Greater(t, followed, 100, "links were found")
 }
 
-// sources are the texts of all files with such an ending.
-func sources(t *testing.T, ending string) []string {
-	var all []string
+// filesWith are all files of the module with such an ending.
+func filesWith(t *testing.T, ending string) (files []string) {
 	require.NoError(t, fs.WalkDir(root, ".", func(file string, e fs.DirEntry,
 		err error) error {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if e.IsDir() && file != "." && strings.HasPrefix(e.Name(), ".") {
+		case e.IsDir() && file != "." && strings.HasPrefix(e.Name(), "."):
 			return fs.SkipDir
+		case !e.IsDir() && path.Ext(file) == ending:
+			files = append(files, file)
 		}
-		if e.IsDir() || path.Ext(file) != ending {
-			return nil
-		}
-		content, err := fs.ReadFile(root, file)
-		all = append(all, strings.ReplaceAll(string(content), "\r\n", "\n"))
-		return err
+		return nil
 	}))
+	return files
+}
+
+// sources are the texts of all files with such an ending.
+func sources(t *testing.T, ending string) (all []string) {
+	for _, file := range filesWith(t, ending) {
+		all = append(all, content(t, file))
+	}
 	return all
 }
 
@@ -148,4 +154,39 @@ func within(texts []string, snippet string) bool {
 		}
 	}
 	return false
+}
+
+// named is a package's path in a command.
+var named = regexp.MustCompile(`(?:^|\s)\./([\w/.-]+)`)
+
+// lost are the packages that a command names and that are not where it is typed:
+// at the root, or where it first goes.
+func lost(line string) []string {
+	root := ".."
+	if rest, found := strings.CutPrefix(line, "cd "); found {
+		folder, rest, _ := strings.Cut(rest, " && ")
+		root, line = filepath.Join(root, folder), rest
+	}
+	if !strings.Contains(line, "go test") && !strings.Contains(line, "go run") {
+		return nil
+	}
+	var all []string
+	for _, match := range named.FindAllStringSubmatch(line, -1) {
+		folder := strings.TrimSuffix(strings.TrimSuffix(match[1], "..."), "/")
+		info, err := os.Stat(filepath.Join(root, folder))
+		if err != nil || !info.IsDir() {
+			all = append(all, match[1])
+		}
+	}
+	return all
+}
+
+func TestEveryPackageThatACommandNamesIsWhereItIsTyped(t *testing.T) {
+	for _, c := range shownCommands(t) {
+		assert.Empty(t, lost(c.line), "%s: %s", c.file, c.line)
+	}
+	assert.Equal(t, []string{"mysql"}, lost("go test ./gold ./mysql -run X"))
+	assert.Empty(t, lost("cd alternatives && go test -count=1 ./mysql ./etcd"))
+	assert.Equal(t, []string{"gold"}, lost("cd alternatives && go run ./gold"))
+	assert.Empty(t, lost("RED=1 go test ./... -run X"))
 }

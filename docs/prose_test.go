@@ -5,9 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -243,34 +241,25 @@ func TestCodeIsCommentedInPlainEnglish(t *testing.T) {
 			all = append(all, r)
 		}
 	}
-	files := 0
-	require.NoError(t, fs.WalkDir(root, ".", func(file string, e fs.DirEntry,
-		err error) error {
-		if err != nil {
-			return err
-		}
-		if e.IsDir() && file != "." && strings.HasPrefix(e.Name(), ".") {
-			return fs.SkipDir
-		}
-		var texts []string
-		switch path.Ext(file) {
-		case ".go":
-			if file != "docs/prose_test.go" { // it shows what is not to be written
-				texts = textsOf(t, file)
-			}
-		case ".lua":
-			texts = []string{content(t, file)}
-		}
+	found := 0
+	plain := func(file string, texts ...string) {
 		for _, text := range texts {
-			files++
+			found++
 			text = strings.Join(strings.Fields(text), " ")
 			for _, offence := range offences(all, pages.Passage{Text: text}) {
 				t.Errorf("%s: %s", file, offence)
 			}
 		}
-		return nil
-	}))
-	assert.Greater(t, files, 1000, "comments and messages were found")
+	}
+	for _, file := range filesWith(t, ".go") {
+		if file != "docs/prose_test.go" { // it shows what is not to be written
+			plain(file, textsOf(t, file)...)
+		}
+	}
+	for _, file := range filesWith(t, ".lua") {
+		plain(file, content(t, file))
+	}
+	assert.Greater(t, found, 1000, "comments and messages were found")
 }
 
 // textsOf are the comments and the strings of a Go file.
@@ -332,25 +321,15 @@ func unusual(rules []rule, name string) []string {
 
 func TestNamesInCodeAreTheFieldsTerms(t *testing.T) {
 	all := rules(t)
-	files := 0
-	require.NoError(t, fs.WalkDir(root, ".", func(file string, e fs.DirEntry,
-		err error) error {
-		switch {
-		case err != nil:
-			return err
-		case e.IsDir() && file != "." && strings.HasPrefix(e.Name(), "."):
-			return fs.SkipDir
-		case path.Ext(file) == ".go":
-			files++
-			for _, name := range namesOf(t, file) {
-				for _, offence := range unusual(all, name) {
-					t.Errorf("%s: %s", file, offence)
-				}
+	files := filesWith(t, ".go")
+	for _, file := range files {
+		for _, name := range namesOf(t, file) {
+			for _, offence := range unusual(all, name) {
+				t.Errorf("%s: %s", file, offence)
 			}
 		}
-		return nil
-	}))
-	assert.Greater(t, files, 300, "files were found")
+	}
+	assert.Greater(t, len(files), 300, "files were found")
 }
 
 func TestTheRulesOfProseFindWhatTheyAreFor(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/play"
 )
 
 // A mistake gets one line that says what would be right.
@@ -26,6 +28,9 @@ func TestBadArgumentsGetOneLine(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
+	dir := t.TempDir()
+	other := filepath.Join(dir, "benchmark.json")
+	require.NoError(t, os.WriteFile(other, []byte(`{"schema": 2}`), 0o644))
 	for _, c := range []struct {
 		name   string
 		args   []string
@@ -45,6 +50,17 @@ func TestBadArgumentsGetOneLine(t *testing.T) {
 			"serve on " + taken.Addr().String()},
 		{"an address of somebody else", []string{"-addr", "192.0.2.1:8080"},
 			failed, "serve on 192.0.2.1:8080"},
+		{"a file that is not there", []string{"-open", filepath.Join(dir, "none.json")},
+			failed, "none.json: no such file or directory"},
+		{"a directory for a file", []string{"-open", dir}, failed, "is a directory"},
+		{"no recording", []string{"-open", other}, failed,
+			"it is no recording: scenarios.Record and explore.Record write them"},
+		{"-open with -export", []string{"-open", other, "-export", dir}, usage,
+			"-open shows a file on the site that is served here"},
+		{"-open with -generate", []string{"-open", other, "-generate"}, usage,
+			"neither with -export nor with -generate"},
+		{"an export over other files", []string{"-export", dir}, failed,
+			"is not empty: name a directory that is"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out, err bytes.Buffer
@@ -55,6 +71,9 @@ func TestBadArgumentsGetOneLine(t *testing.T) {
 			assert.Contains(t, err.String(), c.says)
 		})
 	}
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, files, 1, "nothing was written")
 }
 
 // said is where the site's first line is waited for.
@@ -77,18 +96,33 @@ func (s *said) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestItServesUntilItIsInterrupted(t *testing.T) {
+// serving serves on a free port, and returns the address in the first line that is
+// printed. End interrupts it and waits.
+func serving(t *testing.T, args ...string) (address string, end func()) {
 	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
 	out := &said{line: make(chan string, 1)}
 	var errs bytes.Buffer
 	status := make(chan int, 1)
 	go func() {
-		status <- run(ctx, []string{"-addr", "127.0.0.1:0"}, out, &errs)
+		status <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), out, &errs)
 	}()
 	line := <-out.line
-	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(line)
+	address = regexp.MustCompile(`http://127\.0\.0\.1:\d+\S*`).FindString(line)
 	require.NotEmpty(t, address, line)
+	return address, func() {
+		interrupt()
+		select {
+		case s := <-status:
+			assert.Equal(t, ok, s)
+		case <-time.After(10 * time.Second):
+			t.Fatal("it does not end")
+		}
+		assert.Empty(t, errs.String())
+	}
+}
+
+func TestItServesUntilItIsInterrupted(t *testing.T) {
+	address, end := serving(t)
 	response, err := http.Get(address)
 	require.NoError(t, err)
 	body, err := io.ReadAll(response.Body)
@@ -98,14 +132,7 @@ func TestItServesUntilItIsInterrupted(t *testing.T) {
 	assert.Equal(t, "/docs/README.md", response.Request.URL.Path)
 	assert.Contains(t, string(body), "<h1 id=\"the-workshop\">The workshop</h1>")
 
-	interrupt()
-	select {
-	case s := <-status:
-		assert.Equal(t, ok, s)
-	case <-time.After(10 * time.Second):
-		t.Fatal("it does not end")
-	}
-	assert.Empty(t, errs.String())
+	end()
 	_, err = http.Get(address)
 	assert.Error(t, err, "nobody answers any more")
 }
@@ -159,4 +186,24 @@ func TestTheSiteLeavesOutWhatOtherToolsHaveBuilt(t *testing.T) {
 		site.ServeHTTP(w, httptest.NewRequest("GET", "/java/"+built, nil))
 		assert.Equal(t, 404, w.Code, built)
 	}
+}
+
+// writeRun writes a recording of one entry.
+func writeRun(t *testing.T) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "whole.json")
+	require.NoError(t, (&play.File{Run: &play.Run{Lock: "mine", Scenario: "nested",
+		Broken: -1, Clients: []string{"A"}, Texts: []string{""}, Lines: []string{""},
+		States: make([]play.State, 1), Entries: []play.Entry{{}}}}).Write(file))
+	return file
+}
+
+func TestARecordingHasAnAddress(t *testing.T) {
+	address, end := serving(t, "-open", writeRun(t))
+	response, err := http.Get(address)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Equal(t, pages.OpenedPath, response.Request.URL.Path)
+	end()
 }

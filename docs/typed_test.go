@@ -232,29 +232,37 @@ func printed(output string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-func checkFails(t *testing.T, c command) {
-	status, output := typeIn(t, here, c.line)
-	assert.Equal(t, 1, status, "%s should fail:\n%s", c.line, output)
-	assert.Contains(t, output, "Error: Should be empty")
+// ends types a line, which must end with that status, and returns what it prints.
+func ends(t *testing.T, status int, line string) (output string) {
+	t.Helper()
+	got, output := typeIn(t, here, line)
+	assert.Equal(t, status, got, "%s:\n%s", line, output)
+	return output
+}
+
+// isShown says that a test prints what the document shows, if it shows anything.
+func isShown(t *testing.T, c command, output string) {
+	t.Helper()
 	if c.shown {
 		assert.Equal(t, strings.TrimSpace(c.output), printed(output))
 	}
+}
+
+func checkFails(t *testing.T, c command) {
+	output := ends(t, 1, c.line)
+	assert.Contains(t, output, "Error: Should be empty")
+	isShown(t, c, output)
 }
 
 // checkOpens has no such file; TestARecordingHasAnAddress has one.
 func checkOpens(t *testing.T, c command) {
-	status, output := typeIn(t, here, c.line)
-	assert.Equal(t, 1, status, "%s", output)
-	assert.Contains(t, output, "docs: -open FILE: no such file")
+	assert.Contains(t, ends(t, 1, c.line), "docs: -open FILE: no such file")
 }
 
 func checkExercise(t *testing.T, c command) {
-	status, output := typeIn(t, here, c.line)
-	assert.Equal(t, 1, status, "%s should fail:\n%s", c.line, output)
+	output := ends(t, 1, c.line)
 	assert.Contains(t, output, "--- FAIL: TestExercise", "it compiles")
-	if c.shown {
-		assert.Equal(t, strings.TrimSpace(c.output), printed(output))
-	}
+	isShown(t, c, output)
 }
 
 // checkExplorer asks for the explorer's report, whatever is in it.
@@ -273,19 +281,15 @@ func checkPasses(t *testing.T, c command) {
 	if asked != nil && !c.shown {
 		line += " -v"
 	}
-	status, output := typeIn(t, here, line)
-	assert.Equal(t, 0, status, "%s should pass:\n%s", line, output)
+	output := ends(t, 0, line)
 	if asked != nil && !c.shown { // a scenario that does not exist passes, too
 		assert.Regexp(t, "--- PASS: .*/"+asked[1]+" ", output)
 	}
-	if c.shown {
-		assert.Equal(t, strings.TrimSpace(c.output), printed(output))
-	}
+	isShown(t, c, output)
 }
 
 func checkDiff(t *testing.T, c command) {
-	status, output := typeIn(t, here, c.line)
-	assert.Equal(t, 1, status, output)
+	output := ends(t, 1, c.line)
 	assert.Contains(t, output, "\n> ")
 	if c.shown {
 		assert.Equal(t, c.output, output)
@@ -293,8 +297,7 @@ func checkDiff(t *testing.T, c command) {
 }
 
 func checkShape(t *testing.T, c command) {
-	status, output := typeIn(t, here, c.line)
-	assert.Equal(t, 0, status, output)
+	output := ends(t, 0, c.line)
 	if c.shown {
 		assert.Equal(t, shape(c.output), shape(output))
 	}
@@ -311,10 +314,7 @@ func shortly(line string) string {
 }
 
 func checkShortly(t *testing.T, c command) {
-	line := shortly(c.line)
-	status, output := typeIn(t, here, line)
-	assert.Equal(t, 0, status, "%s:\n%s", line, output)
-	assert.Contains(t, output, "serial")
+	assert.Contains(t, ends(t, 0, shortly(c.line)), "serial")
 }
 
 // checkPrograms measures programs that were installed here, and not in the copy. The
@@ -344,10 +344,8 @@ func checkSoak(t *testing.T, c command) {
 	wanted := 0
 	if strings.Contains(c.line, " judge DIR") {
 		dir := t.TempDir()
-		status, output := typeIn(t, here, "go run ./scenarios/soak -redis auto"+
-			" -rungs wrong/lease_from_reply -only delay -keys 8 -for 20s -dir "+
-			dir)
-		require.Equal(t, 1, status, output)
+		ends(t, 1, "go run ./scenarios/soak -redis auto"+
+			" -rungs wrong/lease_from_reply -only delay -keys 8 -for 20s -dir "+dir)
 		kept, err := filepath.Glob(filepath.Join(dir, "soak-*"))
 		require.NoError(t, err)
 		require.Len(t, kept, 1)
@@ -358,16 +356,12 @@ func checkSoak(t *testing.T, c command) {
 	if strings.Contains(c.line, "-rungs wrong/") {
 		wanted = 1
 	}
-	status, output := typeIn(t, here, c.line)
-	assert.Equal(t, wanted, status, "%s:\n%s", c.line, output)
-	assert.Contains(t, output, "faults: ")
+	assert.Contains(t, ends(t, wanted, c.line), "faults: ")
 }
 
 // checkProgram runs scenarios against a rung that breaks something.
 func checkProgram(t *testing.T, c command) {
-	status, output := typeIn(t, here, c.line)
-	assert.Equal(t, 1, status, output)
-	assert.Contains(t, output, "not declared: ")
+	assert.Contains(t, ends(t, 1, c.line), "not declared: ")
 }
 
 // checkReset changes an exercise in a repository of its own. The command shows
