@@ -66,27 +66,27 @@ func (c *Client) Say(command string) {
 	if err != nil {
 		reply = err
 	}
-	fmt.Fprintf(c.out, "%s> %s\n%s", c.name, command, answer(reply, ""))
+	fmt.Fprintf(c.out, "%s> %s\n%s", c.name, command, answer(reply))
 }
 
 // answer writes a reply as redis-cli does.
-func answer(reply any, indent string) string {
+func answer(reply any) string {
 	switch r := reply.(type) {
 	case error:
 		if errors.Is(r, redis.Nil) {
-			return indent + "(nil)\n"
+			return "(nil)\n"
 		}
-		return indent + "(error) " + strings.TrimRight(r.Error(), " ") + "\n"
+		return "(error) " + strings.TrimRight(r.Error(), " ") + "\n"
 	case nil:
-		return indent + "(nil)\n"
+		return "(nil)\n"
 	case int64:
-		return fmt.Sprintf("%s(integer) %d\n", indent, r)
+		return fmt.Sprintf("(integer) %d\n", r)
 	case []any:
 		var b strings.Builder
 		for i, element := range r {
-			fmt.Fprintf(&b, "%s%d) %s", indent, i+1, answer(element, ""))
+			fmt.Fprintf(&b, "%d) %s", i+1, answer(element))
 		}
 		return b.String()
 	}
-	return fmt.Sprintf("%s%v\n", indent, reply)
+	return fmt.Sprintf("%v\n", reply)
 }

@@ -35,8 +35,6 @@ func verdict(a laboratory.Answer, invariant string) string {
 	return ""
 }
 
-func number(n float64) *float64 { return &n }
-
 var overrun = laboratory.Question{Rung: "gold", Scenario: "overrun_release",
 	Invariant: "foreign release"}
 
@@ -56,7 +54,7 @@ func TestARunThatNothingIsChangedInIsTheRecordedOne(t *testing.T) {
 
 func TestALeaseThatOutlivesTheWorkLeavesNobodyToRemove(t *testing.T) {
 	q := overrun
-	q.Lease = number(60e3)
+	q.Lease = new(60e3)
 	a, run := ask(t, q)
 	assert.Empty(t, a.Error)
 	assert.NotEqual(t, "breaks", verdict(a, "foreign release"))
@@ -65,18 +63,18 @@ func TestALeaseThatOutlivesTheWorkLeavesNobodyToRemove(t *testing.T) {
 
 func TestShorterWorkEndsWithinTheLease(t *testing.T) {
 	q := overrun
-	q.Work = number(50)
+	q.Work = new(50.0)
 	a, _ := ask(t, q)
 	assert.Empty(t, a.Error)
 	assert.NotEqual(t, "breaks", verdict(a, "foreign release"))
-	q.Work = number(110)
+	q.Work = new(110.0)
 	a, _ = ask(t, q)
 	assert.Equal(t, "breaks", verdict(a, "foreign release"))
 }
 
 func TestALatencyIsThatOfEveryMessage(t *testing.T) {
 	q := overrun
-	q.Latency = number(20)
+	q.Latency = new(20.0)
 	_, run := ask(t, q)
 	first := run.Entries[0]
 	assert.Equal(t, int64(20_000), first.At-first.Sent)
@@ -86,7 +84,7 @@ func TestALatencyIsThatOfEveryMessage(t *testing.T) {
 func TestAWaiterAsksAsOftenAsItIsTold(t *testing.T) {
 	q := overrun
 	_, often := ask(t, q)
-	q.Poll = number(2000)
+	q.Poll = new(2000.0)
 	_, seldom := ask(t, q)
 	assert.Less(t, len(seldom.Entries), len(often.Entries)/4)
 }
@@ -97,7 +95,7 @@ func TestAClientsClockIsAhead(t *testing.T) {
 	a, _ := ask(t, q)
 	require.Empty(t, a.Error)
 	require.Equal(t, "holds", verdict(a, "two holders"))
-	q.Skew, q.Skewed = number(60e3), "B"
+	q.Skew, q.Skewed = new(60e3), "B"
 	a, _ = ask(t, q)
 	assert.Equal(t, "breaks", verdict(a, "two holders"), "%+v", a.Verdicts)
 }
