@@ -10,49 +10,42 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockladder/lockladder/alternatives/etcd"
+	"github.com/lockladder/lockladder/alternatives/storetest"
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
-// leader waits until all of these servers follow the same one, which is one of
-// them, and returns its place.
-func leader(t *testing.T, client *clientv3.Client, all []*servers.Store) (
-	place int) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		place = -1
-		leaders := map[uint64]bool{}
+// leads asks these servers whether all follow the same one, which is one of them.
+func leads(ctx context.Context, client *clientv3.Client) func([]*servers.Store) int {
+	return func(all []*servers.Store) int {
+		place, leaders := -1, map[uint64]bool{}
 		for i, s := range all {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
 			status, err := client.Status(ctx, "http://"+s.Addr())
 			cancel()
 			if err != nil {
-				return false
+				return -1
 			}
 			leaders[status.Leader] = true
 			if status.Leader == status.Header.MemberId {
 				place = i
 			}
 		}
-		return len(leaders) == 1 && place >= 0
-	}, time.Minute, 10*time.Millisecond, "they have a leader")
-	return place
+		if len(leaders) > 1 {
+			return -1
+		}
+		return place
+	}
 }
 
 // Most of the servers know of every lock, so who follows the leader knows it. A
 // replica that follows later does not: see the test of MariaDB's.
 func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
-	need(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	members, err := servers.StartEtcdCluster(ctx, 3)
-	require.NoError(t, err)
-	defer servers.StopStores(members)
-	var addrs []string
-	for _, m := range members {
-		addrs = append(addrs, m.Addr())
-	}
+	storetest.Started(t, err, members...)
 	owner := func() (*clientv3.Client, *etcd.Lock) {
-		client, err := etcd.Open(ctx, at(addrs...))
+		client, err := etcd.Open(ctx, at(storetest.Addrs(members)...))
 		require.NoError(t, err)
 		t.Cleanup(func() { client.Close() })
 		l, err := etcd.New(client, "stock", time.Minute)
@@ -63,18 +56,8 @@ func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 	_, other := owner()
 	require.NoError(t, holder.Lock(ctx))
 
-	first := leader(t, client, members)
-	members[first].Kill()
-	rest := append(append([]*servers.Store{}, members[:first]...),
-		members[first+1:]...)
-	leader(t, client, rest)
-
-	granted, err := other.TryLock(ctx)
-	for err != nil && ctx.Err() == nil { // a request to the dead one
-		granted, err = other.TryLock(ctx)
-	}
-	require.NoError(t, err)
-	assert.False(t, granted, "two hold it now")
+	rest := storetest.KillLeader(t, members, leads(ctx, client))
+	storetest.Refused(ctx, t, other)
 	select {
 	case <-holder.Lost():
 		t.Error("its session ended with the leader")
@@ -98,7 +81,7 @@ func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 	rest[0].Kill()
 	short, end := context.WithTimeout(ctx, time.Second)
 	defer end()
-	granted, err = holder.TryLock(short)
+	granted, err := holder.TryLock(short)
 	assert.Error(t, err)
 	assert.False(t, granted)
 }

@@ -10,18 +10,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
 	"github.com/lockladder/lockladder/alternatives/etcd"
-	"github.com/lockladder/lockladder/internal/pages/results"
+	"github.com/lockladder/lockladder/alternatives/storetest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
+
+func TestMain(m *testing.M) { serverstest.StoreMain(m, servers.HasEtcd()) }
 
 var flaws = lock.Flaws(
 	// Unlock runs with the caller's context, and deletes without looking.
@@ -31,40 +32,38 @@ var flaws = lock.Flaws(
 	// A request waits for a server to come back until its context ends.
 	"nodes_down: hangs")
 
-func TestTheLockBreaksWhatIsKnown(t *testing.T) {
-	need(t)
-	var mu sync.Mutex
-	clients := map[any]*clientv3.Client{} // one for each process
-	build := func(env scenarios.Env) (scenarios.Lock, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		client, ok := clients[env.Process]
-		if !ok {
-			var err error
-			if client, err = dial(t, "127.0.0.1:1", grpc.WithContextDialer(
-				func(ctx context.Context, _ string) (net.Conn, error) {
-					return env.Dial(ctx, 0)
-				})); err != nil {
-				return nil, err
+var theLock = storetest.Lock{Name: "etcd", Flaws: flaws,
+	Not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
+		scenarios.LossNotices}, // see Lost
+	Build: func(t *testing.T) lock.Build {
+		var mu sync.Mutex
+		clients := map[any]*clientv3.Client{} // one for each process
+		return func(env scenarios.Env) (scenarios.Lock, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			client, ok := clients[env.Process]
+			if !ok {
+				var err error
+				if client, err = dial(t, "127.0.0.1:1", grpc.WithContextDialer(
+					func(ctx context.Context, _ string) (net.Conn, error) {
+						return env.Dial(ctx, 0)
+					})); err != nil {
+					return nil, err
+				}
+				clients[env.Process] = client
 			}
-			clients[env.Process] = client
+			return etcd.New(client, env.Key, env.TTL)
 		}
-		return etcd.New(client, env.Key, env.TTL)
-	}
-	scenarios.Work(t, build) // first: a worker needs no servers
-	pool := serverstest.Stores(4, func() (scenarios.RealServer, error) {
-		s := &store{Store: start(t)}
-		var err error
-		s.client, err = dial(t, s.Addr())
-		return s, err
-	})
-	report := scenarios.Run(t, build, scenarios.OnServersOf(pool),
-		scenarios.WithoutFeatures(scenarios.Reentry, scenarios.Renewal,
-			scenarios.LossNotices), // see Lost
-		scenarios.Flaws(flaws...))
-	if !t.Failed() {
-		results.Compare(t, "etcd", results.Of("etcd", report))
-	}
+	},
+	Start: func(t *testing.T) (scenarios.RealServer, error) {
+		s := start(t)
+		client, err := dial(t, s.Addr())
+		return &store{storetest.Server{Store: s}, client}, err
+	},
+}
+
+func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
+	storetest.Compare(t, servers.HasEtcd(), "etcd", theLock)
 }
 
 // dial makes a client that ends with the test.
@@ -81,14 +80,8 @@ func dial(t *testing.T, addr string, options ...grpc.DialOption) (
 
 // store is an etcd server in the scenarios.
 type store struct {
-	*servers.Store
+	storetest.Server
 	client *clientv3.Client
-}
-
-func (s *store) Auth() (user, password string) { return "", "" }
-
-func (s *store) Restart() error {
-	return s.Store.Restart(context.Background())
 }
 
 // first is the oldest key of the lock: its holder's.
@@ -147,9 +140,7 @@ func (s *store) Replies(from io.Reader) scenarios.Frames {
 // start starts a server that ends with the test.
 func start(t *testing.T) *servers.Store {
 	t.Helper()
-	need(t)
 	s, err := servers.StartEtcd(context.Background())
-	require.NoError(t, err)
-	t.Cleanup(s.Stop)
+	storetest.Started(t, err, s)
 	return s
 }

@@ -316,23 +316,9 @@ func TestALateReentryIsALoss(t *testing.T) {
 	assert.ErrorIs(t, l.Unlock(ctx), lock.ErrNotHeld)
 }
 
-func TestBadInputGetsOneLine(t *testing.T) {
-	ctx := context.Background()
-	_, err := mysql.Open(ctx, "no dsn")
-	assert.EqualError(t, err, "the DSN is not understood, it should be like"+
-		" user:password@tcp(host:3306)/database")
-	_, err = mysql.Open(ctx, "root:secret@tcp(127.0.0.1:1)/x")
-	assert.ErrorContains(t, err, "127.0.0.1:1")
-	assert.NotContains(t, err.Error(), "secret")
-	assert.NotContains(t, err.Error(), "\n")
-
-	server := start(t)
-	_, err = mysql.Open(ctx, "root:secret@tcp("+server.Addr()+")/"+database)
-	assert.ErrorContains(t, err, server.Addr())
-	assert.ErrorContains(t, err, "denied")
-	assert.NotContains(t, err.Error(), "secret")
-	db := open(t, server)
-	_, err = mysql.NewRecord(nil, "x", every)
+func TestBadInputIsRefused(t *testing.T) {
+	db := open(t, start(t))
+	_, err := mysql.NewRecord(nil, "x", every)
 	assert.ErrorIs(t, err, lock.ErrInvalid)
 	_, err = mysql.NewRecord(db, "", every)
 	assert.ErrorIs(t, err, lock.ErrInvalid)

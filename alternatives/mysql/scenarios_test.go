@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -18,7 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/alternatives/mysql"
-	"github.com/lockladder/lockladder/internal/pages/results"
+	"github.com/lockladder/lockladder/alternatives/storetest"
+	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
@@ -186,28 +188,34 @@ func (g *greeting) Next() (raw []byte, text string, err error) {
 	return raw, text, err
 }
 
-func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
-	if *dsn == "" {
-		need(t)
-	} else {
-		borrow(t)
-	}
-	reports := map[string]scenarios.Report{}
-	var mu sync.Mutex
-	t.Run("locks", func(t *testing.T) { runAll(t, &mu, reports) })
-	if !t.Failed() && len(reports) > 0 && *dsn == "" {
-		results.Compare(t, "mysql", results.Of("record", reports["record"]),
-			results.Of("lease", reports["lease"]),
-			results.Of("pessimistic", reports["pessimistic"]))
-	}
+func TestMain(m *testing.M) {
+	process.ServeAfter(sweeper, func(b borrowed) error { return b.sweep() })
+	serverstest.StoreMain(m, servers.HasMariaDB())
 }
 
-// runAll runs every lock through the scenarios, at the same time.
-func runAll(t *testing.T, mu *sync.Mutex,
-	reports map[string]scenarios.Report) {
-	for name, kind := range kinds {
-		t.Run(name, func(t *testing.T) {
-			build := func(env scenarios.Env) (scenarios.Lock, error) {
+func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
+	var locks []storetest.Lock
+	for _, name := range []string{"record", "lease", "pessimistic"} {
+		locks = append(locks, kinds[name].known(name))
+	}
+	if *dsn == "" {
+		storetest.Compare(t, servers.HasMariaDB(), "mysql", locks...)
+		return
+	}
+	borrow(t)
+	for i, lock := range locks {
+		locks[i].On = named{serverstest.Stores(1, func() (scenarios.RealServer, error) {
+			return somebodys(t, kinds[lock.Name])
+		})}
+	}
+	storetest.Scenarios(t, locks...)
+}
+
+// known is a lock in the scenarios.
+func (k kind) known(name string) storetest.Lock {
+	return storetest.Lock{Name: name, Flaws: k.flaws, Not: k.not,
+		Build: func(*testing.T) lock.Build {
+			return func(env scenarios.Env) (scenarios.Lock, error) {
 				config, err := driver.ParseDSN(cmp.Or(*dsn,
 					"root:"+os.Getenv(passwordEnv)+"@/"+database))
 				if err != nil {
@@ -215,34 +223,20 @@ func runAll(t *testing.T, mu *sync.Mutex,
 				}
 				config.Net, config.Addr = "tcp", "lab"
 				db, err := mysql.OpenBy(config, func(ctx context.Context, _,
-					_ string) (c connection, err error) {
+					_ string) (net.Conn, error) {
 					return env.Dial(ctx, 0)
 				})
 				if err != nil {
 					return nil, err
 				}
-				return kind.build(db, env)
+				return k.build(db, env)
 			}
-			scenarios.Work(t, build)
-			t.Parallel()
-			pool := serverstest.Stores(4, func() (scenarios.RealServer, error) {
-				server := start(t)
-				return &own{&store{addr: server.Addr(), kind: kind,
-					db: open(t, server)}, server}, nil
-			})
-			if *dsn != "" {
-				pool = named{serverstest.Stores(1, func() (scenarios.RealServer,
-					error) {
-					return somebodys(t, kind)
-				})}
-			}
-			report := scenarios.Run(t, build, scenarios.OnServersOf(pool),
-				scenarios.WithoutFeatures(kind.not...),
-				scenarios.Flaws(kind.flaws...))
-			mu.Lock()
-			defer mu.Unlock()
-			reports[name] = report
-		})
+		},
+		Start: func(t *testing.T) (scenarios.RealServer, error) {
+			server := start(t)
+			return &own{&store{addr: server.Addr(), kind: k, db: open(t, server)},
+				server}, nil
+		},
 	}
 }
 
@@ -267,10 +261,8 @@ func rootAt(server *servers.Store, addr, database string) string {
 // start starts a server that ends with the test.
 func start(t *testing.T, options ...string) *servers.Store {
 	t.Helper()
-	need(t)
 	s, err := servers.StartMariaDB(context.Background(), options...)
-	require.NoError(t, err)
-	t.Cleanup(s.Stop)
+	storetest.Started(t, err, s)
 	_, password := s.Auth()
 	require.NoError(t, os.Setenv(passwordEnv, password))
 	db, err := sql.Open("mysql", rootOf(s, ""))

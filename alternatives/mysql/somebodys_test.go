@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/alternatives/mysql"
+	"github.com/lockladder/lockladder/alternatives/storetest"
 	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios"
@@ -210,7 +211,8 @@ func TestADatabaseThatCanNotBeUsedIsOneLine(t *testing.T) {
 		"no password": {"root@tcp(" + server.Addr() + ")/" + database,
 			server.Addr(), "denied"},
 		"no such database": {rootOf(server, "none"), server.Addr(), "Unknown database"},
-		"malformed":        {"root:secret@here", "", "not understood"},
+		"malformed": {"root:secret@here", "",
+			"the DSN is not understood, it should be like user:password@tcp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := scenarioTests(c.dsn, "")
@@ -234,9 +236,7 @@ func TestADatabaseThatDoesNotAnswerIsOneLine(t *testing.T) {
 	require.NoError(t, server.Pause())
 	_, err := mysql.Connect(t.Context(), "root:secret@tcp("+server.Addr()+")/x")
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
-	assert.ErrorContains(t, err, server.Addr())
-	assert.NotContains(t, err.Error(), "secret")
-	assert.NotContains(t, err.Error(), "\n")
+	storetest.OneLine(t, err, server.Addr())
 }
 
 // reluctant is a way to a server that begins to talk two seconds late.
@@ -286,9 +286,7 @@ func TestADatabaseThatIsSlowTwiceIsOneLineInTime(t *testing.T) {
 	defer cancel()
 	_, err = mysql.Open(bar, rootAt(server, addr, database))
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
-	assert.ErrorContains(t, err, addr)
-	assert.ErrorContains(t, err, "tables")
-	assert.NotContains(t, err.Error(), "\n")
+	storetest.OneLine(t, err, addr, "tables")
 	assert.NoError(t, bar.Err(), "the line is to come within five seconds")
 }
 
@@ -305,8 +303,5 @@ func TestAUserThatMayMakeNoTablesGetsOneLine(t *testing.T) {
 	}
 	_, err := mysql.Open(t.Context(), "reader:secret@tcp("+server.Addr()+")/"+
 		database)
-	assert.ErrorContains(t, err, server.Addr())
-	assert.ErrorContains(t, err, "denied")
-	assert.NotContains(t, err.Error(), "secret")
-	assert.NotContains(t, err.Error(), "\n")
+	storetest.OneLine(t, err, server.Addr(), "denied")
 }

@@ -2,23 +2,30 @@ package zookeeper_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/alternatives/storetest"
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// network is a client's: it can be cut and repaired, and lose every answer.
+// network is a client's: it can be cut and repaired, and lose every answer. It
+// counts the events that the client is sent.
 type network struct {
+	woken atomic.Int64
+
 	mu    sync.Mutex
 	conns []net.Conn
 	down  bool
@@ -40,13 +47,30 @@ func (n *network) dial(kind, addr string, wait time.Duration) (net.Conn,
 	}
 	n.conns = append(n.conns, c)
 	n.deaf = false
-	return &ear{c, n}, nil
+	read, write := io.Pipe()
+	go n.count(read)
+	return &ear{c, n, write}, nil
+}
+
+// count counts the events that come through a connection, until it ends.
+func (n *network) count(replies *io.PipeReader) {
+	defer replies.Close()
+	for all := zookeeper.Replies(replies); ; {
+		raw, _, err := all.Next()
+		if err != nil {
+			return
+		}
+		if len(raw) >= 8 && int32(binary.BigEndian.Uint32(raw[4:])) == -1 {
+			n.woken.Add(1)
+		}
+	}
 }
 
 // ear is a connection whose answers may get lost.
 type ear struct {
 	net.Conn
 	of *network
+	to *io.PipeWriter // what was heard
 }
 
 func (c *ear) Read(b []byte) (int, error) {
@@ -55,9 +79,14 @@ func (c *ear) Read(b []byte) (int, error) {
 		c.of.mu.Lock()
 		deaf := c.of.deaf
 		c.of.mu.Unlock()
-		if !deaf || err != nil {
-			return n, err
+		if deaf && err == nil {
+			continue
 		}
+		c.to.Write(b[:n])
+		if err != nil {
+			c.to.Close()
+		}
+		return n, err
 	}
 }
 
@@ -90,17 +119,33 @@ func (n *network) tried() int {
 	return n.dials
 }
 
-// owner is one with a session of its own, through a network of its own.
+// person is an owner with a session of its own, through a network of its own.
+type person struct {
+	scenarios.Lock
+	session *zookeeper.Session
+	network *network
+}
+
 func owner(t *testing.T, kind string, server *servers.Store,
-	timeout time.Duration) (scenarios.Lock, *network) {
+	timeout time.Duration) *person {
 	t.Helper()
 	n := &network{}
 	session, err := zookeeper.Open([]string{server.Addr()}, timeout, n.dial)
 	require.NoError(t, err)
 	t.Cleanup(session.Close)
-	l, err := kinds[kind].build(session, "stock")
+	l, err := kinds[kind](session, "stock")
 	require.NoError(t, err)
-	return l, n
+	return &person{l, session, n}
+}
+
+// each runs a test for each of the locks that one may use, at the same time.
+func each(t *testing.T, test func(t *testing.T, kind string)) {
+	for _, kind := range []string{"basic", "sequential"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, kind)
+		})
+	}
 }
 
 // within ends what takes longer than any of these scenarios.
@@ -113,29 +158,26 @@ func within(t *testing.T, d time.Duration) context.Context {
 // The server restarts, and keeps its sessions: one that nobody resumes ends.
 func TestALockWhoseLossWasToldComesFreeAlthoughItsServerKnowsTheSession(
 	t *testing.T) {
-	for _, kind := range []string{"basic", "sequential"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			server := start(t)
-			ctx := within(t, time.Minute)
-			holder, _ := owner(t, kind, server, timeout)
-			require.NoError(t, holder.Lock(ctx))
-			server.Kill()
-			select {
-			case <-holder.(scenarios.LossNotifier).Lost():
-			case <-ctx.Done():
-				t.Fatal("its owner was not run")
-			}
-			require.NoError(t, server.Restart(ctx))
+	each(t, func(t *testing.T, kind string) {
+		server := start(t)
+		ctx := within(t, time.Minute)
+		holder := owner(t, kind, server, timeout).Lock
+		require.NoError(t, holder.Lock(ctx))
+		server.Kill()
+		select {
+		case <-holder.(scenarios.LossNotifier).Lost():
+		case <-ctx.Done():
+			t.Fatal("its owner was not run")
+		}
+		require.NoError(t, server.Restart(ctx))
 
-			other, _ := owner(t, kind, server, timeout)
-			require.NoError(t, other.Lock(ctx), "while the first one lives")
-			assert.ErrorIs(t, holder.Unlock(ctx), lock.ErrNotHeld)
-			require.NoError(t, other.Unlock(ctx), "it was still the other's")
-			require.NoError(t, holder.Lock(ctx), "in a new session")
-			require.NoError(t, holder.Unlock(ctx))
-		})
-	}
+		other := owner(t, kind, server, timeout).Lock
+		require.NoError(t, other.Lock(ctx), "while the first one lives")
+		assert.ErrorIs(t, holder.Unlock(ctx), lock.ErrNotHeld)
+		require.NoError(t, other.Unlock(ctx), "it was still the other's")
+		require.NoError(t, holder.Lock(ctx), "in a new session")
+		require.NoError(t, holder.Unlock(ctx))
+	})
 }
 
 // The session's timeout in the scenarios of short outages.
@@ -144,54 +186,42 @@ const (
 	longTimeout = 20 * longTick
 )
 
-func startLong(t *testing.T) *servers.Store {
-	t.Helper()
-	need(t)
-	server, err := servers.StartZooKeeper(t.Context(), longTick)
-	require.NoError(t, err)
-	t.Cleanup(server.Stop)
-	return server
-}
-
 func TestAReleaseOutlastsAShortOutage(t *testing.T) {
-	for _, kind := range []string{"basic", "sequential"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			server := startLong(t)
-			ctx := within(t, 30*time.Second) // less than a session lasts
-			holder, network := owner(t, kind, server, longTimeout)
-			require.NoError(t, holder.Lock(ctx))
-			network.cut(true)
-			released := make(chan error, 1)
-			go func() { released <- holder.Unlock(ctx) }()
-			require.Eventually(t, func() bool { return network.tried() > 2 },
-				10*time.Second, time.Millisecond, "the driver has given up once")
-			network.repair()
-			require.NoError(t, <-released)
+	each(t, func(t *testing.T, kind string) {
+		server := startWith(t, longTick)
+		ctx := within(t, 30*time.Second) // less than a session lasts
+		p := owner(t, kind, server, longTimeout)
+		holder, network := p.Lock, p.network
+		require.NoError(t, holder.Lock(ctx))
+		network.cut(true)
+		released := make(chan error, 1)
+		go func() { released <- holder.Unlock(ctx) }()
+		require.Eventually(t, func() bool { return network.tried() > 2 },
+			10*time.Second, time.Millisecond, "the driver has given up once")
+		network.repair()
+		require.NoError(t, <-released)
 
-			other, _ := owner(t, kind, server, longTimeout)
-			granted, err := other.TryLock(ctx)
-			require.NoError(t, err)
-			assert.True(t, granted)
-		})
-	}
+		other := owner(t, kind, server, longTimeout).Lock
+		granted, err := other.TryLock(ctx)
+		require.NoError(t, err)
+		assert.True(t, granted)
+	})
 }
 
 // unanswered is a request that the server has executed, and whose reply is lost.
 type unanswered struct {
-	asker   scenarios.Lock
-	network *network
-	give    context.CancelFunc // gives the request up
-	answer  chan error
-	taken   func() bool // whether the lock is taken; false when it can't be known
-	free    func() bool
+	*person
+	give   context.CancelFunc // gives the request up
+	answer chan error
+	taken  func() bool // whether the lock is taken; false when it can't be known
+	free   func() bool
 }
 
 func askInVain(t *testing.T, kind string,
 	ask func(context.Context, scenarios.Lock) error) *unanswered {
 	t.Helper()
-	server := startLong(t)
-	s := &store{Store: server, conn: connect(t, server.Addr())}
+	server := startWith(t, longTick)
+	s := newStore(t, server)
 	ctx := within(t, 30*time.Second)
 	u := &unanswered{answer: make(chan error, 1)}
 	is := func(taken bool) func() bool {
@@ -201,14 +231,14 @@ func askInVain(t *testing.T, kind string,
 		}
 	}
 	u.taken, u.free = is(true), is(false)
-	u.asker, u.network = owner(t, kind, server, longTimeout)
-	require.NoError(t, u.asker.Lock(ctx)) // the session, and its nodes, are there
-	require.NoError(t, u.asker.Unlock(ctx))
+	u.person = owner(t, kind, server, longTimeout)
+	require.NoError(t, u.Lock.Lock(ctx)) // the session, and its nodes, are there
+	require.NoError(t, u.Unlock(ctx))
 
 	u.network.set(true)
 	ctx, u.give = context.WithCancel(ctx)
 	t.Cleanup(u.give)
-	go func() { u.answer <- ask(ctx, u.asker) }()
+	go func() { u.answer <- ask(ctx, u.Lock) }()
 	require.Eventually(t, u.taken, 10*time.Second, time.Millisecond,
 		"the server has executed it")
 	return u
@@ -217,37 +247,31 @@ func askInVain(t *testing.T, kind string,
 // The request was executed, and nobody knows: its context has ended, and then
 // the connection breaks before the reply has come.
 func TestAnAbandonedRequestLeavesNoNode(t *testing.T) {
-	for _, kind := range []string{"basic", "sequential"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			u := askInVain(t, kind, func(ctx context.Context,
-				l scenarios.Lock) error {
-				_, err := l.TryLock(ctx)
-				return err
-			})
-			u.give()
-			require.ErrorIs(t, <-u.answer, context.Canceled)
-			u.network.cut(false)
-			assert.Eventually(t, u.free, 10*time.Second, time.Millisecond,
-				"its session lives on")
+	each(t, func(t *testing.T, kind string) {
+		u := askInVain(t, kind, func(ctx context.Context,
+			l scenarios.Lock) error {
+			_, err := l.TryLock(ctx)
+			return err
 		})
-	}
+		u.give()
+		require.ErrorIs(t, <-u.answer, context.Canceled)
+		u.network.cut(false)
+		assert.Eventually(t, u.free, 10*time.Second, time.Millisecond,
+			"its session lives on")
+	})
 }
 
 // Nobody gives up, but the connection breaks: the lock is had.
 func TestALostReplyIsAskedForAgain(t *testing.T) {
-	for _, kind := range []string{"basic", "sequential"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			u := askInVain(t, kind, func(ctx context.Context,
-				l scenarios.Lock) error {
-				return l.Lock(ctx)
-			})
-			u.network.cut(false)
-			require.NoError(t, <-u.answer)
-			require.NoError(t, u.asker.Unlock(within(t, 10*time.Second)))
+	each(t, func(t *testing.T, kind string) {
+		u := askInVain(t, kind, func(ctx context.Context,
+			l scenarios.Lock) error {
+			return l.Lock(ctx)
 		})
-	}
+		u.network.cut(false)
+		require.NoError(t, <-u.answer)
+		require.NoError(t, u.Unlock(within(t, 10*time.Second)))
+	})
 }
 
 // silentServer takes connections and says nothing, as a server that hangs.
@@ -265,18 +289,10 @@ func TestAServerThatDoesNotAnswerIsOneLine(t *testing.T) {
 	for _, kind := range []string{"basic", "sequential", "recipe"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			session, err := zookeeper.Open([]string{server.Addr()},
-				longTimeout, nil)
-			require.NoError(t, err)
-			t.Cleanup(session.Close)
-			l, err := kinds[kind].build(session, "stock")
-			require.NoError(t, err)
+			l := owner(t, kind, server, longTimeout)
 			refused := func(ctx context.Context, causes ...string) {
 				_, err := l.TryLock(ctx)
-				for _, cause := range append(causes, server.Addr()) {
-					assert.ErrorContains(t, err, cause)
-				}
-				assert.NotContains(t, err.Error(), "\n")
+				storetest.OneLine(t, err, append(causes, server.Addr())...)
 			}
 			short, cancel := context.WithTimeout(t.Context(),
 				10*time.Millisecond)
@@ -306,12 +322,9 @@ func TestAnotherServerIsFoundBehindOneThatDoesNotAnswer(t *testing.T) {
 func TestAClosedSessionLocksNothing(t *testing.T) {
 	server := start(t)
 	for _, kind := range []string{"basic", "sequential", "recipe"} {
-		session, err := zookeeper.Open([]string{server.Addr()}, timeout, nil)
-		require.NoError(t, err)
-		session.Close()
-		l, err := kinds[kind].build(session, "stock")
-		require.NoError(t, err)
-		_, err = l.TryLock(t.Context())
+		l := owner(t, kind, server, timeout)
+		l.session.Close()
+		_, err := l.TryLock(t.Context())
 		assert.ErrorContains(t, err, "closed")
 	}
 }

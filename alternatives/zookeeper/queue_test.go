@@ -2,20 +2,17 @@ package zookeeper_test
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"io"
 	"net"
 	"regexp"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/alternatives/storetest"
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
@@ -25,86 +22,14 @@ import (
 // timeout is the sessions'; the servers count it in ticks.
 const timeout = 10 * tick
 
-// person has a session of its own, and counts the events that it is sent.
-type person struct {
-	scenarios.Lock
-	session *zookeeper.Session
-	woken   *atomic.Int64
-	cut     func() // ends its network, for good
-}
-
 // people have a lock each, of one name.
-func people(t *testing.T, server *servers.Store, n int, timeout time.Duration,
-	build func(*zookeeper.Session, string) (scenarios.Lock, error)) []*person {
+func people(t *testing.T, kind string, server *servers.Store, n int,
+	timeout time.Duration) (all []*person) {
 	t.Helper()
-	var all []*person
 	for range n {
-		p := &person{woken: &atomic.Int64{}}
-		var mu sync.Mutex
-		var conns []net.Conn
-		gone := false
-		p.cut = func() {
-			mu.Lock()
-			defer mu.Unlock()
-			gone = true
-			for _, c := range conns {
-				c.Close()
-			}
-		}
-		var err error
-		p.session, err = zookeeper.Open([]string{server.Addr()}, timeout,
-			func(network, _ string, wait time.Duration) (net.Conn, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				if gone {
-					return nil, errors.New("the network is cut")
-				}
-				c, err := net.DialTimeout(network, server.Addr(), wait)
-				if err != nil {
-					return nil, err
-				}
-				conns = append(conns, c)
-				return listen(c, p.woken), nil
-			})
-		require.NoError(t, err)
-		t.Cleanup(p.session.Close)
-		p.Lock, err = build(p.session, "stock")
-		require.NoError(t, err)
-		all = append(all, p)
+		all = append(all, owner(t, kind, server, timeout))
 	}
 	return all
-}
-
-// listen counts the events that come through a connection.
-func listen(c net.Conn, events *atomic.Int64) net.Conn {
-	read, write := io.Pipe()
-	go func() { // ends with the connection
-		replies := zookeeper.Replies(read)
-		for {
-			raw, _, err := replies.Next()
-			if err != nil {
-				return
-			}
-			if len(raw) >= 8 && int32(binary.BigEndian.Uint32(raw[4:])) == -1 {
-				events.Add(1)
-			}
-		}
-	}()
-	return &tapped{c, write}
-}
-
-type tapped struct {
-	net.Conn
-	to *io.PipeWriter
-}
-
-func (c *tapped) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.to.Write(b[:n])
-	if err != nil {
-		c.to.Close()
-	}
-	return n, err
 }
 
 // watches is how many watches the server keeps.
@@ -150,11 +75,11 @@ func TestAReleaseWakesEverybodyOrOne(t *testing.T) {
 	for name, wakes := range map[string]int64{"basic": waiters, "sequential": 1} {
 		t.Run(name, func(t *testing.T) {
 			server := start(t) // a name belongs to one kind of lock
-			all := people(t, server, waiters+1, timeout, kinds[name].build)
+			all := people(t, name, server, waiters+1, timeout)
 			served := queue(t, server, all)
 			sum := func() (n int64) {
 				for _, p := range all {
-					n += p.woken.Load()
+					n += p.network.woken.Load()
 				}
 				return n
 			}
@@ -177,7 +102,7 @@ func TestAReleaseWakesEverybodyOrOne(t *testing.T) {
 
 func TestTheQueueServesInTheOrderOfArrival(t *testing.T) {
 	server := start(t)
-	all := people(t, server, 6, timeout, kinds["sequential"].build)
+	all := people(t, "sequential", server, 6, timeout)
 	served := queue(t, server, all)
 	var tokens []uint64
 	for i := range all {
@@ -204,10 +129,10 @@ func TestTheLockOfAKilledClientComesFreeAndAHolderThatIsCutOffIsTold(t *testing.
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := start(t)
-			all := people(t, server, 2, c.timeout, kinds[c.kind].build)
+			all := people(t, c.kind, server, 2, c.timeout)
 			served := queue(t, server, all)
 			lost := all[0].Lock.(scenarios.LossNotifier).Lost()
-			all[0].cut()
+			all[0].network.cut(true)
 			<-served
 			select {
 			case <-lost: // by its own clock, for nobody can reach it
@@ -227,7 +152,7 @@ func TestTwoHoldWhenSomebodyInTheRecipesQueueGivesUp(t *testing.T) {
 	for name, two := range map[string]bool{"recipe": true, "sequential": false} {
 		t.Run(name, func(t *testing.T) {
 			server := start(t)
-			all := people(t, server, 3, timeout, kinds[name].build)
+			all := people(t, name, server, 3, timeout)
 			served := queue(t, server, all)
 			all[1].session.Close()
 			if two {
@@ -265,7 +190,5 @@ func TestBadInputGetsOneLine(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	_, err = l.TryLock(ctx)
-	assert.ErrorContains(t, err, `acquire "x": 127.0.0.1:1: `)
-	assert.ErrorContains(t, err, "refused")
-	assert.NotContains(t, err.Error(), "\n")
+	storetest.OneLine(t, err, `acquire "x": 127.0.0.1:1: `, "refused")
 }

@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -103,7 +102,7 @@ func (l *Recipe) queue(ctx context.Context) (before string, err error) {
 // Unlock deletes the handle's node, whether it was its turn or not.
 func (l *Recipe) Unlock(ctx context.Context) error {
 	if l.node == "" {
-		return fmt.Errorf("release %q: %w", l.name, lock.ErrNotHeld)
+		return notHeld(l.name)
 	}
 	path := l.node
 	l.node = ""

@@ -14,8 +14,8 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/alternatives/storetest"
 	"github.com/lockladder/lockladder/alternatives/zookeeper"
-	"github.com/lockladder/lockladder/internal/pages/results"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
@@ -25,38 +25,18 @@ import (
 // tick is the servers' unit of time: sessions last from two ticks to twenty.
 const tick = 200 * time.Millisecond
 
-// kind is one of the locks.
-type kind struct {
-	build func(*zookeeper.Session, string) (scenarios.Lock, error)
-	flaws []scenarios.Flaw
-	not   []scenarios.Feature
-}
+func TestMain(m *testing.M) { serverstest.StoreMain(m, servers.HasZooKeeper()) }
 
-var kinds = map[string]kind{
-	"basic": {
-		build: func(s *zookeeper.Session, name string) (scenarios.Lock, error) {
-			return zookeeper.NewBasic(s, name)
-		},
-		not:   []scenarios.Feature{scenarios.Reentry, scenarios.Renewal},
-		flaws: append(ofSessions(), lock.Flaws("paused_holder: stale write")...),
+// kinds make the locks.
+var kinds = map[string]func(*zookeeper.Session, string) (scenarios.Lock, error){
+	"basic": func(s *zookeeper.Session, name string) (scenarios.Lock, error) {
+		return zookeeper.NewBasic(s, name)
 	},
-	"sequential": {
-		build: func(s *zookeeper.Session, name string) (scenarios.Lock, error) {
-			return zookeeper.NewSequential(s, name)
-		},
-		not:   []scenarios.Feature{scenarios.Reentry, scenarios.Renewal},
-		flaws: ofSessions(),
+	"sequential": func(s *zookeeper.Session, name string) (scenarios.Lock, error) {
+		return zookeeper.NewSequential(s, name)
 	},
-	"recipe": {
-		build: func(s *zookeeper.Session, name string) (scenarios.Lock, error) {
-			return zookeeper.NewRecipe(s, name)
-		},
-		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
-			scenarios.LossNotices},
-		flaws: lock.Flaws(
-			// It waits for one session timeout, and then goes on.
-			"overrun_overlap: two holders", "oversell: lost update",
-			"paused_holder: stale write"),
+	"recipe": func(s *zookeeper.Session, name string) (scenarios.Lock, error) {
+		return zookeeper.NewRecipe(s, name)
 	},
 }
 
@@ -66,83 +46,62 @@ func ofSessions() []scenarios.Flaw {
 	return lock.Flaws("hung_worker: orphaned", "lost_lease_told: not told")
 }
 
-// sessions has one for each process of the scenarios.
-type sessions struct {
-	mu sync.Mutex
-	of map[any]*zookeeper.Session
-}
-
-// session is the process's. It ends with the test.
-func (all *sessions) session(t *testing.T, env scenarios.Env) (
-	*zookeeper.Session, error) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if s, ok := all.of[env.Process]; ok {
-		return s, nil
-	}
-	s, err := zookeeper.Open([]string{"127.0.0.1:1"}, env.TTL,
-		func(string, string, time.Duration) (net.Conn, error) {
-			return env.Dial(context.Background(), 0)
-		})
-	if err == nil {
-		all.of[env.Process] = s
-		t.Cleanup(s.Close)
-	}
-	return s, err
-}
-
 func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
-	need(t)
-	reports := map[string]scenarios.Report{}
-	var mu sync.Mutex
-	t.Run("locks", func(t *testing.T) { runAll(t, &mu, reports) })
-	if !t.Failed() && len(reports) > 0 {
-		results.Compare(t, "zookeeper", results.Of("basic", reports["basic"]),
-			results.Of("sequential", reports["sequential"]),
-			results.Of("recipe", reports["recipe"]))
-	}
+	storetest.Compare(t, servers.HasZooKeeper(), "zookeeper",
+		known("basic", append(ofSessions(), lock.Flaws("paused_holder: stale write")...)),
+		known("sequential", ofSessions()),
+		known("recipe", lock.Flaws(
+			// It waits for one session timeout, and then goes on.
+			"overrun_overlap: two holders", "oversell: lost update",
+			"paused_holder: stale write"), scenarios.LossNotices))
 }
 
-// runAll runs every lock through the scenarios, at the same time.
-func runAll(t *testing.T, mu *sync.Mutex,
-	reports map[string]scenarios.Report) {
-	for name, kind := range kinds {
-		t.Run(name, func(t *testing.T) {
-			all := &sessions{of: map[any]*zookeeper.Session{}}
-			build := func(env scenarios.Env) (scenarios.Lock, error) {
-				s, err := all.session(t, env)
-				if err != nil {
-					return nil, err
+// known is a lock in the scenarios, with a session for each of their processes.
+func known(kind string, flaws []scenarios.Flaw, not ...scenarios.Feature) storetest.Lock {
+	return storetest.Lock{Name: kind, Flaws: flaws,
+		Not: append(not, scenarios.Reentry, scenarios.Renewal),
+		Build: func(t *testing.T) lock.Build {
+			var mu sync.Mutex
+			sessions := map[any]*zookeeper.Session{}
+			return func(env scenarios.Env) (scenarios.Lock, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				s, ok := sessions[env.Process]
+				if !ok {
+					var err error
+					s, err = zookeeper.Open([]string{"127.0.0.1:1"}, env.TTL,
+						func(string, string, time.Duration) (net.Conn, error) {
+							return env.Dial(context.Background(), 0)
+						})
+					if err != nil {
+						return nil, err
+					}
+					sessions[env.Process] = s
+					t.Cleanup(s.Close)
 				}
-				return kind.build(s, env.Key)
+				return kinds[kind](s, env.Key)
 			}
-			scenarios.Work(t, build) // first: a worker needs no servers
-			t.Parallel()
-			pool := serverstest.Stores(4, func() (scenarios.RealServer, error) {
-				s := &store{Store: start(t)}
-				s.conn = connect(t, s.Addr())
-				return s, nil
-			})
-			report := scenarios.Run(t, build, scenarios.OnServersOf(pool),
-				scenarios.WithoutFeatures(kind.not...),
-				scenarios.Flaws(kind.flaws...))
-			mu.Lock()
-			defer mu.Unlock()
-			reports[name] = report
-		})
+		},
+		Start: func(t *testing.T) (scenarios.RealServer, error) {
+			return newStore(t, start(t)), nil
+		},
 	}
 }
 
 // store is a ZooKeeper server in the scenarios.
 type store struct {
-	*servers.Store
+	storetest.Server
 	conn *zk.Conn
 }
 
-func (s *store) Auth() (user, password string) { return "", "" }
-
-func (s *store) Restart() error {
-	return s.Store.Restart(context.Background())
+// newStore connects to a server until the test ends.
+func newStore(t *testing.T, server *servers.Store) *store {
+	t.Helper()
+	conn, _, err := zk.Connect([]string{server.Addr()}, 4*time.Second,
+		zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return &store{storetest.Server{Store: server}, conn}
 }
 
 // Holder is the first node of the lock, and the transaction that made it.
@@ -232,23 +191,13 @@ func (s *store) Replies(from io.Reader) scenarios.Frames {
 }
 
 // start starts a server that ends with the test.
-func start(t *testing.T) *servers.Store {
-	t.Helper()
-	need(t)
-	s, err := servers.StartZooKeeper(context.Background(), tick)
-	require.NoError(t, err)
-	t.Cleanup(s.Stop)
-	return s
-}
+func start(t *testing.T) *servers.Store { return startWith(t, tick) }
 
-// connect is a connection of the test's own.
-func connect(t *testing.T, addr string) *zk.Conn {
+func startWith(t *testing.T, tick time.Duration) *servers.Store {
 	t.Helper()
-	conn, _, err := zk.Connect([]string{addr}, 4*time.Second,
-		zk.WithLogger(silent{}), zk.WithLogInfo(false))
-	require.NoError(t, err)
-	t.Cleanup(conn.Close)
-	return conn
+	s, err := servers.StartZooKeeper(context.Background(), tick)
+	storetest.Started(t, err, s)
+	return s
 }
 
 type silent struct{}
