@@ -129,6 +129,75 @@ func ready() chromedp.Action[chromedp.Void] {
 	}
 }
 
+// stage is a site in a browser.
+type stage struct {
+	t    *testing.T
+	ctx  context.Context
+	site string
+	c    *complaints
+}
+
+func newStage(t *testing.T) *stage { return stageOf(t, pages.NewSite(root)) }
+
+func stageOf(t *testing.T, served *pages.Site) *stage {
+	t.Helper()
+	site := httptest.NewServer(served)
+	t.Cleanup(site.Close)
+	s := &stage{t, browser(t), site.URL, &complaints{}}
+	require.NoError(t, s.c.listen(s.ctx, site.URL))
+	return s
+}
+
+// sized gives the window a size.
+func (s *stage) sized(width, height int64) {
+	s.t.Helper()
+	require.NoError(s.t, chromedp.Do(s.ctx, chromedp.EmulateViewport(width, height)))
+}
+
+// visits goes to a page, or to another part of the one that is there.
+func (s *stage) visits(address string) {
+	s.t.Helper()
+	require.NoError(s.t, chromedp.Do(s.ctx, chromedp.Navigate(address), ready()))
+}
+
+// loads loads a page anew, whatever the browser shows now.
+func (s *stage) loads(address string) {
+	s.t.Helper()
+	require.NoError(s.t, chromedp.Do(s.ctx, chromedp.Navigate("about:blank")))
+	s.visits(address)
+}
+
+// runs runs a script on the page for what it does.
+func (s *stage) runs(format string, args ...any) {
+	s.t.Helper()
+	require.NoError(s.t, chromedp.Do(s.ctx, do(chromedp.Evaluate[any](
+		"(() => { "+fmt.Sprintf(format, args...)+" })() ?? null"))))
+}
+
+// key presses a key on the page.
+func (s *stage) key(name string) {
+	s.t.Helper()
+	s.runs("document.dispatchEvent(new KeyboardEvent('keydown', {key: %q}))", name)
+}
+
+// shows is what a script finds on the page.
+func shows[T any](s *stage, script string) T {
+	s.t.Helper()
+	found, err := chromedp.Run(s.ctx, chromedp.Evaluate[T](script))
+	require.NoError(s.t, err)
+	return found
+}
+
+// comes waits until what a script finds on the page is as it should be.
+func comes[T any](s *stage, script string, is func(c *assert.CollectT, found T)) {
+	s.t.Helper()
+	require.EventuallyWithT(s.t, func(c *assert.CollectT) {
+		found, err := chromedp.Run(s.ctx, chromedp.Evaluate[T](script))
+		assert.NoError(c, err)
+		is(c, found)
+	}, 30*time.Second, 50*time.Millisecond)
+}
+
 // drawn is what a page's script knows of its diagrams.
 const drawn = `({
 	all: document.querySelectorAll('pre.mermaid').length,
@@ -148,34 +217,27 @@ type state struct {
 }
 
 func TestEveryPageRendersInABrowser(t *testing.T) {
-	site := httptest.NewServer(pages.NewSite(os.DirFS("..")))
-	defer site.Close()
-	ctx := browser(t)
-	c := &complaints{}
-	require.NoError(t, c.listen(ctx, site.URL))
-
+	s := newStage(t)
 	diagrams := 0
-	order := pages.NewSite(os.DirFS("..")).Order()
+	order := pages.NewSite(root).Order()
 	require.NotEmpty(t, order)
 	order = append(order, "README.md", "gold/lock.go",
 		"diamond/release.lua", "scenarios")
 	for _, width := range []int64{1280, 390} {
 		for _, page := range order {
 			t.Run(fmt.Sprintf("%s at %d", page, width), func(t *testing.T) {
-				require.NoError(t, chromedp.Do(ctx,
-					chromedp.EmulateViewport(width, 800),
-					chromedp.Navigate(site.URL+"/"+page+"?still"), ready()))
-				s, err := chromedp.Run(ctx, chromedp.Evaluate[state](drawn))
-				require.NoError(t, err)
-				assert.Empty(t, c.take())
-				assert.Greater(t, s.Text, 10, "the page has content")
-				assert.Equal(t, s.All, s.Drawn, "diagrams that are drawn")
-				assert.Zero(t, s.Wrong, "diagrams that could not be understood")
-				assert.GreaterOrEqual(t, s.Marked, s.All, "breaks are marked")
-				assert.Zero(t, s.Unseen, "pictures that can't be shown")
-				assert.LessOrEqual(t, s.Wide, 0, "the page is wider than the"+
-					" screen")
-				diagrams += s.All
+				s.t = t
+				s.sized(width, 800)
+				s.visits(s.site + "/" + page + "?still")
+				seen := shows[state](s, drawn)
+				assert.Empty(t, s.c.take())
+				assert.Greater(t, seen.Text, 10, "the page has content")
+				assert.Equal(t, seen.All, seen.Drawn, "diagrams that are drawn")
+				assert.Zero(t, seen.Wrong, "diagrams that could not be understood")
+				assert.GreaterOrEqual(t, seen.Marked, seen.All, "breaks are marked")
+				assert.Zero(t, seen.Unseen, "pictures that can't be shown")
+				assert.LessOrEqual(t, seen.Wide, 0, "the page is wider than the screen")
+				diagrams += seen.All
 			})
 		}
 	}
@@ -184,19 +246,15 @@ func TestEveryPageRendersInABrowser(t *testing.T) {
 
 // A matrix that is folded away is whole at 1280 px once it is unfolded.
 func TestAFoldedMatrixIsWholeOnAWideScreen(t *testing.T) {
-	ctx := browser(t)
-	site := httptest.NewServer(pages.NewSite(os.DirFS("..")))
-	defer site.Close()
-	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800)))
+	s := newStage(t)
+	s.sized(1280, 800)
 	for _, page := range []string{"redisson", "libraries"} {
-		require.NoError(t, chromedp.Do(ctx,
-			chromedp.Navigate(site.URL+"/docs/"+page+".md?still"), ready()))
-		hidden, err := chromedp.Run(ctx, chromedp.Evaluate[[]int](`Array.from(
+		s.visits(s.site + "/docs/" + page + ".md?still")
+		hidden := shows[[]int](s, `Array.from(
 			document.querySelectorAll('main > details > table')).map(table => {
 				table.parentNode.open = true;
 				return table.scrollWidth - table.clientWidth;
-			})`))
-		require.NoError(t, err)
+			})`)
 		require.NotEmpty(t, hidden, page)
 		for _, pixels := range hidden {
 			assert.LessOrEqual(t, pixels, 0, "%s: a table has columns out of sight", page)
@@ -206,81 +264,52 @@ func TestAFoldedMatrixIsWholeOnAWideScreen(t *testing.T) {
 
 // Keys lead on and back, and change the theme, which redraws diagrams.
 func TestKeys(t *testing.T) {
-	site := httptest.NewServer(pages.NewSite(os.DirFS("..")))
-	defer site.Close()
-	ctx := browser(t)
-	key := func(name string) chromedp.Action[chromedp.Void] {
-		return do(chromedp.Evaluate[any](fmt.Sprintf("document.dispatchEvent("+
-			"new KeyboardEvent('keydown', {key: %q})) && null", name)))
-	}
-	here := chromedp.Evaluate[string](`location.pathname`)
-	theme := chromedp.Evaluate[string](`document.documentElement.dataset.theme`)
-	require.NoError(t, chromedp.Do(ctx,
-		chromedp.Navigate(site.URL+"/docs/04-gold.md?still"), ready()))
-	before, err := chromedp.Run(ctx, theme)
-	require.NoError(t, err)
-	require.NoError(t, chromedp.Do(ctx, key("d"), ready()))
-	after, err := chromedp.Run(ctx, theme)
-	require.NoError(t, err)
-	assert.NotEqual(t, before, after)
-	s, err := chromedp.Run(ctx, chromedp.Evaluate[state](drawn))
-	require.NoError(t, err)
-	assert.NotZero(t, s.All)
-	assert.Equal(t, s.All, s.Drawn)
+	s := newStage(t)
+	const theme = `document.documentElement.dataset.theme`
+	s.visits(s.site + "/" + goldPage + "?still")
+	before := shows[string](s, theme)
+	s.key("d")
+	require.NoError(t, chromedp.Do(s.ctx, ready()))
+	assert.NotEqual(t, before, shows[string](s, theme))
+	seen := shows[state](s, drawn)
+	assert.NotZero(t, seen.All)
+	assert.Equal(t, seen.All, seen.Drawn)
 	for _, step := range []struct{ key, leads string }{
 		{"ArrowRight", "/docs/05-script.md"},
 		{"ArrowLeft", "/docs/04-gold.md"},
 		{"h", "/docs/README.md"},
 	} {
-		require.NoError(t, chromedp.Do(ctx, key(step.key)))
-		require.EventuallyWithT(t, func(c *assert.CollectT) {
-			path, err := chromedp.Run(ctx, here)
-			assert.NoError(c, err)
+		s.key(step.key)
+		comes(s, `location.pathname`, func(c *assert.CollectT, path string) {
 			assert.Equal(c, step.leads, path)
-		}, 10*time.Second, 50*time.Millisecond)
-		require.NoError(t, chromedp.Do(ctx, ready()))
+		})
+		require.NoError(t, chromedp.Do(s.ctx, ready()))
 	}
 }
 
 // With ?slides the arrows turn a page's sections, and with ?poster the page is its
 // table.
 func TestSlidesAndThePoster(t *testing.T) {
-	site := httptest.NewServer(pages.NewSite(os.DirFS("..")))
-	defer site.Close()
-	ctx := browser(t)
-	seen := chromedp.Evaluate[string](`Array.from(document.querySelectorAll(
-		'main > section')).filter(s => !s.hidden).map(s =>
-		s.querySelector('h1, h2, h3').textContent).join()`)
-	shows := func(heading string) {
+	s := newStage(t)
+	slide := func(heading string) {
 		t.Helper()
-		require.EventuallyWithT(t, func(c *assert.CollectT) {
-			headings, err := chromedp.Run(ctx, seen)
-			assert.NoError(c, err)
-			assert.Equal(c, heading, headings)
-		}, 20*time.Second, 50*time.Millisecond)
+		comes(s, `Array.from(document.querySelectorAll('main > section')).filter(
+			s => !s.hidden).map(s => s.querySelector('h1, h2, h3').textContent).join()`,
+			func(c *assert.CollectT, headings string) {
+				assert.Equal(c, heading, headings)
+			})
 	}
-	key := func(name string) {
-		require.NoError(t, chromedp.Do(ctx, do(chromedp.Evaluate[any](
-			fmt.Sprintf("document.dispatchEvent(new KeyboardEvent('keydown',"+
-				" {key: %q})) && null", name)))))
-	}
-	require.NoError(t, chromedp.Do(ctx,
-		chromedp.Navigate(site.URL+"/docs/04-gold.md?slides"), ready()))
-	shows("04 Gold: lock and lease in one command")
-	key("ArrowRight")
-	shows("How it works")
-	key("ArrowLeft")
-	key("ArrowLeft")
-	shows("03 Timestamp: the deadline is the value")
+	s.visits(s.site + "/" + goldPage + "?slides")
+	slide("04 Gold: lock and lease in one command")
+	s.key("ArrowRight")
+	slide("How it works")
+	s.key("ArrowLeft")
+	s.key("ArrowLeft")
+	slide("03 Timestamp: the deadline is the value")
 
-	require.NoError(t, chromedp.Do(ctx,
-		chromedp.Navigate(site.URL+"/docs/matrix.md?poster"), ready()))
-	parts, err := chromedp.Run(ctx, chromedp.Evaluate[string](
-		`Array.from(document.querySelector('main').children).map(
-			e => e.tagName).join()`))
-	require.NoError(t, err)
-	assert.Equal(t, "H1,TABLE", parts)
-
+	s.visits(s.site + "/docs/matrix.md?poster")
+	assert.Equal(t, "H1,TABLE", shows[string](s, `Array.from(
+		document.querySelector('main').children).map(e => e.tagName).join()`))
 }
 
 // Pictures of some pages are kept where LOCKLADDER_PICTURES says, to be looked
@@ -290,9 +319,7 @@ func TestPictures(t *testing.T) {
 	if dir == "" {
 		t.Skip("LOCKLADDER_PICTURES names no directory")
 	}
-	site := httptest.NewServer(pages.NewSite(os.DirFS("..")))
-	defer site.Close()
-	ctx := browser(t)
+	s := newStage(t)
 	for _, p := range []struct {
 		name, page, theme string
 		width             int64
@@ -306,15 +333,63 @@ func TestPictures(t *testing.T) {
 		{"exercise-phone", "docs/exercises/06/README.md", "light", 390},
 		{"sources", "docs/sources.md", "dark", 1280},
 	} {
-		require.NoError(t, chromedp.Do(ctx,
-			chromedp.EmulateViewport(p.width, 900),
-			chromedp.Navigate(site.URL+"/docs/00-before.md"),
-			do(chromedp.Evaluate[any](fmt.Sprintf(
-				"localStorage.setItem('theme', %q), null", p.theme))),
-			chromedp.Navigate(site.URL+"/"+p.page), ready()))
-		picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, p.name+".png"),
-			picture, 0o644))
+		s.sized(p.width, 900)
+		s.visits(s.site + "/docs/00-before.md")
+		s.runs("localStorage.setItem('theme', %q)", p.theme)
+		s.visits(s.site + "/" + p.page)
+		s.picture(filepath.Join(dir, p.name+".png"))
+	}
+}
+
+// picture keeps what the browser shows.
+func (s *stage) picture(file string) {
+	s.t.Helper()
+	picture, err := chromedp.Run(s.ctx, chromedp.FullScreenshot(100))
+	require.NoError(s.t, err)
+	require.NoError(s.t, os.WriteFile(file, picture, 0o644))
+}
+
+// axeScript is axe-core, which LOCKLADDER_AXE names and .ci/full fetches. It finds what
+// keeps people out who don't see, or don't use a mouse.
+func axeScript(t *testing.T) string {
+	file := os.Getenv("LOCKLADDER_AXE")
+	if file == "" {
+		t.Skip("LOCKLADDER_AXE names no axe.min.js")
+	}
+	axe, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(axe)
+}
+
+// isAccessible says that axe-core finds nothing serious on the page in a theme.
+func (s *stage) isAccessible(axe, theme string) {
+	s.t.Helper()
+	s.runs("document.documentElement.dataset.theme = %q", theme)
+	require.NoError(s.t, chromedp.Do(s.ctx, do(chromedp.Evaluate[any](axe+"\n;null"))))
+	found, err := chromedp.Run(s.ctx, chromedp.Evaluate[[]string](`
+		axe.run().then(r => r.violations.filter(v =>
+			['serious', 'critical'].includes(v.impact)).map(v => v.impact + ': ' +
+			v.help + ' (' + v.id + '): ' + v.nodes.slice(0, 4).map(n =>
+			n.target.join(' ') + ' ' + (n.any[0]?.message || '')).join('; ')))`,
+		chromedp.EvalAwaitPromise))
+	require.NoError(s.t, err)
+	assert.Empty(s.t, found, theme)
+}
+
+func TestPagesAreAccessible(t *testing.T) {
+	axe := axeScript(t)
+	s := newStage(t)
+	for _, theme := range []string{"light", "dark"} {
+		for _, page := range []string{"docs/README.md", goldPage, "docs/13-cohort.md",
+			"docs/matrix.md", "docs/benchmark.md", "docs/workshop.md",
+			"docs/levels/gold.json", goldRun} {
+			t.Run(page+" "+theme, func(t *testing.T) {
+				s.t = t
+				s.sized(1280, 900)
+				s.visits(s.site + "/" + page)
+				s.isAccessible(axe, theme)
+				assert.Empty(t, s.c.take())
+			})
+		}
 	}
 }

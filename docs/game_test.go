@@ -67,20 +67,15 @@ func (s *stage) level(l levels.Level, schedule string) gamed {
 	if schedule != "" {
 		hash.Set("s", schedule)
 	}
-	require.NoError(s.t, chromedp.Do(s.ctx, chromedp.Navigate("about:blank"),
-		chromedp.Navigate(s.site+"/"+levels.File(l.Lock)+"#"+hash.Encode()),
-		ready()))
+	s.loads(s.site + "/" + levels.File(l.Lock) + "#" + hash.Encode())
 	return s.game("")
 }
 
 // game lets the page's script do something to the level, g.
 func (s *stage) game(what string) gamed {
 	s.t.Helper()
-	require.NoError(s.t, chromedp.Do(s.ctx, do(chromedp.Evaluate[any](fmt.Sprintf(
-		"(() => { const g = document.querySelector('.game'); %s })() ?? null",
-		what)))))
-	g, err := chromedp.Run(s.ctx, chromedp.Evaluate[gamed](gaming))
-	require.NoError(s.t, err)
+	s.runs("const g = document.querySelector('.game'); %s", what)
+	g := shows[gamed](s, gaming)
 	require.Empty(s.t, s.c.take())
 	return g
 }
@@ -306,7 +301,7 @@ func TestARequestOfADeadClientSaysWhatItDoes(t *testing.T) {
 // The picture and all choices are on the first screen, and no lane is cut off.
 func TestChoicesAndLanesAreOnOneScreen(t *testing.T) {
 	s := newStage(t)
-	require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(1280, 800)))
+	s.sized(1280, 800)
 	most := 0
 	for _, l := range levels.All {
 		for _, schedule := range []string{"", goal(t, l).Schedule, "once: A> A<"} {
@@ -344,10 +339,9 @@ func TestAWinLeadsTheKeyboardOn(t *testing.T) {
 	s.picks("A>")
 	won := s.picks("Ax")
 	assert.Equal(t, "Next: Between two commands →", won.Focus)
-	described, err := chromedp.Run(s.ctx, chromedp.Evaluate[string](`document.getElementById(
-		document.activeElement.getAttribute('aria-describedby')).innerText`))
-	require.NoError(t, err)
-	assert.Contains(t, described, "You broke it: orphaned.")
+	assert.Contains(t, shows[string](s, `document.getElementById(
+		document.activeElement.getAttribute('aria-describedby')).innerText`),
+		"You broke it: orphaned.")
 	s.level(levels.All[6], "")
 	assert.Equal(t, "Next: First look, then delete →", s.presses("claim").Focus)
 }
@@ -359,22 +353,17 @@ func TestTheAddressKeepsTheLevel(t *testing.T) {
 	after := s.game("document.querySelector('.skip').click()")
 	assert.Equal(t, before.Hash, after.Hash)
 	assert.Equal(t, before.Choices, after.Choices)
-	main, err := chromedp.Run(s.ctx, chromedp.Evaluate[string](`document.activeElement.id`))
-	require.NoError(t, err)
-	assert.Equal(t, "main", main)
+	assert.Equal(t, "main", shows[string](s, `document.activeElement.id`))
 }
 
 // The list of the levels knows what was done in this browser.
 func TestTheListShowsWhatWasDone(t *testing.T) {
 	s := newStage(t)
 	marked := func() string {
-		require.NoError(t, chromedp.Do(s.ctx, chromedp.Navigate(s.site+"/docs/levels.md"),
-			ready()))
-		text, err := chromedp.Run(s.ctx, chromedp.Evaluate[string](`Array.from(
+		s.visits(s.site + "/docs/levels.md")
+		return shows[string](s, `Array.from(
 			document.querySelectorAll('main li')).map(l => l.innerText).filter(
-			l => l.startsWith('✓')).join('; ')`))
-		require.NoError(t, err)
-		return text
+			l => l.startsWith('✓')).join('; ')`)
 	}
 	s.level(levels.All[0], "")
 	assert.Empty(t, marked())
@@ -384,7 +373,7 @@ func TestTheListShowsWhatWasDone(t *testing.T) {
 
 func TestLevelsFitAPhoneInBothThemes(t *testing.T) {
 	s := newStage(t)
-	require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(390, 800)))
+	s.sized(390, 800)
 	for _, theme := range []string{"light", "dark"} {
 		s.level(levels.All[0], "")
 		s.game(fmt.Sprintf("localStorage.setItem('theme', %q)", theme))
@@ -399,7 +388,7 @@ func TestLevelsFitAPhoneInBothThemes(t *testing.T) {
 // A phone shows the picture and, below it, all choices.
 func TestAPhoneShowsThePictureWithItsChoices(t *testing.T) {
 	s := newStage(t)
-	require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(390, 844)))
+	s.sized(390, 844)
 	for _, l := range levels.All {
 		for _, schedule := range []string{"", "once: A> A<"} {
 			seen := s.level(l, schedule)
@@ -411,7 +400,7 @@ func TestAPhoneShowsThePictureWithItsChoices(t *testing.T) {
 
 func TestLanesFollowTheWindow(t *testing.T) {
 	s := newStage(t)
-	require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(1280, 800)))
+	s.sized(1280, 800)
 	wide := s.level(levels.All[14], "once: A> A< B>")
 	require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(390, 800),
 		chromedp.Poll[chromedp.Void]("document.querySelector('.lanes').scrollWidth <= "+

@@ -68,18 +68,13 @@ func newBench(t *testing.T) bench {
 	require.NoError(t, err)
 	served := pages.NewSite(root)
 	served.Program = compiled.Files
-	site := httptest.NewServer(served)
-	t.Cleanup(site.Close)
-	s := &stage{t, browser(t), site.URL, &complaints{}}
-	require.NoError(t, s.c.listen(s.ctx, site.URL))
-	return bench{s}
+	return bench{stageOf(t, served)}
 }
 
 // asks opens the laboratory with what an address says.
 func (b bench) asks(hash url.Values) experiment {
 	b.t.Helper()
-	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate("about:blank"),
-		chromedp.Navigate(b.site+"/docs/lab.md#"+hash.Encode()), ready()))
+	b.loads(b.site + "/docs/lab.md#" + hash.Encode())
 	return b.settles()
 }
 
@@ -104,9 +99,8 @@ func (b bench) settles() experiment {
 // answer.
 func (b bench) tries(what string) experiment {
 	b.t.Helper()
-	require.NoError(b.t, chromedp.Do(b.ctx, do(chromedp.Evaluate[any](fmt.Sprintf(
-		"(() => { const l = document.querySelector('.laboratory'); "+
-			"l.dataset.state = 'asked'; %s })() ?? null", what)))))
+	b.runs("const l = document.querySelector('.laboratory');"+
+		" l.dataset.state = 'asked'; %s", what)
 	return b.settles()
 }
 
@@ -130,16 +124,10 @@ var overrun = url.Values{"rung": {"gold"}, "scenario": {"overrun_release"},
 
 func TestARungPageLeadsToTheLaboratory(t *testing.T) {
 	b := newBench(t)
-	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(b.site+"/"+goldPage),
-		ready()))
-	loaded, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`performance.
-		getEntriesByType('resource').some(r => r.name.includes('laboratory'))`))
-	require.NoError(t, err)
-	assert.False(t, loaded, "nothing is loaded before it is asked for")
-	address, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](
-		`document.querySelector('.player .what-if').href`))
-	require.NoError(t, err)
-	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(address), ready()))
+	b.visits(b.site + "/" + goldPage)
+	assert.False(t, shows[bool](b.stage, `performance.getEntriesByType('resource').some(
+		r => r.name.includes('laboratory'))`), "nothing is loaded before it is asked for")
+	b.visits(shows[string](b.stage, `document.querySelector('.player .what-if').href`))
 	e := b.settles()
 	assert.Contains(t, e.Outcome, "foreign release: breaks, 15.008 s: A's DEL")
 	t.Logf("a run took %d ms", e.Took)
@@ -155,8 +143,7 @@ func TestTheLaboratoryIsSmallAndSoonReady(t *testing.T) {
 		"github.com/alicebob/miniredis/v2", "github.com/yuin/gopher-lua"} {
 		assert.Contains(t, string(files["LICENSES.txt"]), "\n"+of)
 	}
-	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(b.site+"/docs/lab.md"),
-		ready()))
+	b.visits(b.site + "/docs/lab.md")
 	began := time.Now()
 	e := b.tries("l.querySelector('button').click()")
 	t.Logf("loaded and run within %v, of which the run took %d ms", time.Since(began),
@@ -276,14 +263,10 @@ func TestAnExportedLaboratoryRuns(t *testing.T) {
 		server.URL:                        "foreign release: breaks",
 		"file://" + filepath.ToSlash(dir): "runs the laboratory only from a web server",
 	} {
-		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate("about:blank"),
-			chromedp.Navigate(address+"/docs/04-gold.html"), ready()))
-		link, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](
-			`document.querySelector('.player .what-if').href`))
-		require.NoError(t, err)
+		b.loads(address + "/docs/04-gold.html")
+		link := shows[string](b.stage, `document.querySelector('.player .what-if').href`)
 		assert.True(t, strings.HasPrefix(link, address+"/docs/lab.html#"), link)
-		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(address+
-			"/docs/lab.html#"+overrun.Encode()), ready()))
+		b.visits(address + "/docs/lab.html#" + overrun.Encode())
 		assert.Contains(t, b.settles().Outcome, says)
 	}
 }
@@ -297,37 +280,22 @@ func TestTheLaboratoryIsUsedByKeys(t *testing.T) {
 		" i.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'," +
 		" bubbles: true})); i.value = '60'; i.form.requestSubmit()")
 	assert.NotContains(t, e.Outcome, "foreign release: breaks")
-	path, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.pathname`))
-	require.NoError(t, err)
-	assert.Equal(t, "/docs/lab.md", path)
-	unreachable, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`Array.from(
+	assert.Equal(t, "/docs/lab.md", shows[string](b.stage, `location.pathname`))
+	assert.Zero(t, shows[int](b.stage, `Array.from(
 		document.querySelectorAll('.laboratory button, .laboratory input,' +
 		' .laboratory select, .laboratory textarea')).filter(
 		e => e.tabIndex < 0).length`))
-	require.NoError(t, err)
-	assert.Zero(t, unreachable)
 }
 
 // See TestPagesAreAccessible.
 func TestTheLaboratoryIsAccessible(t *testing.T) {
-	file := os.Getenv("LOCKLADDER_AXE")
-	if file == "" {
-		t.Skip("LOCKLADDER_AXE names no axe.min.js")
-	}
-	axe, err := os.ReadFile(file)
-	require.NoError(t, err)
+	axe := axeScript(t)
 	b := newBench(t)
 	for _, theme := range []string{"light", "dark"} {
 		b.asks(url.Values{"rung": {"exercise 11"}, "faults": {"A.1.late reply.2000"}})
 		b.presses("Check the exercise")
 		b.settles()
-		found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](string(axe)+
-			";\ndocument.documentElement.dataset.theme = '"+theme+`';
-			axe.run().then(r => r.violations.filter(v =>
-				['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' +
-				v.help + ': ' + v.nodes.map(n => n.html).join(' ')))`, chromedp.EvalAwaitPromise))
-		require.NoError(t, err)
-		assert.Empty(t, found, theme)
+		b.isAccessible(axe, theme)
 	}
 }
 
@@ -362,10 +330,7 @@ func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
 		require.NoError(t, err)
 		b.tries(fmt.Sprintf("lockladder.laboratory.ask(JSON.parse(%q)).then(() => "+
 			"{ l.dataset.state = 'ready' })", text))
-		answer, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](
-			"lockladder.laboratory.raw"))
-		require.NoError(t, err)
-		return answer
+		return shows[string](b.stage, "lockladder.laboratory.raw")
 	}
 	exhibits, slowest := 0, time.Duration(0)
 	for _, rung := range ladder.Rungs {
@@ -411,24 +376,20 @@ func TestTheLaboratoryFitsAPhoneInBothThemes(t *testing.T) {
 	b := newBench(t)
 	dir := os.Getenv("LOCKLADDER_PICTURES")
 	for _, width := range []int64{390, 1280} {
-		require.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
+		b.sized(width, 900)
 		for _, theme := range []string{"light", "dark"} {
-			require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(b.site+
-				"/docs/glossary.md"), ready(), do(chromedp.Evaluate[any](
-				fmt.Sprintf("localStorage.setItem('theme', %q), null", theme)))))
+			b.visits(b.site + "/docs/glossary.md")
+			b.runs("localStorage.setItem('theme', %q)", theme)
 			hash := url.Values{"rung": {"diamond"}, "scenario": {"overrun_overlap"},
 				"lease": {"12"}, "faults": {"A.1.late reply.2000"}}
 			assert.LessOrEqual(t, b.asks(hash).Wide, 0)
 			e := b.tries("l.querySelector('details').open = true;" +
 				" l.dataset.state = 'ready'")
 			assert.LessOrEqual(t, e.Wide, 0, "%s at %d", theme, width)
-			if dir == "" {
-				continue
+			if dir != "" {
+				b.picture(filepath.Join(dir, fmt.Sprintf("laboratory-%s-%d.png", theme,
+					width)))
 			}
-			picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf(
-				"laboratory-%s-%d.png", theme, width)), picture, 0o644))
 		}
 	}
 }
@@ -450,29 +411,22 @@ func TestAnExerciseOfScriptsLeadsToTheLaboratory(t *testing.T) {
 	b := newBench(t)
 	led := 0
 	for _, e := range exercise.All {
-		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(fmt.Sprintf(
-			"%s/docs/exercises/%s/README.md", b.site, e.Number)), ready()))
-		there, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](
-			`document.querySelector('main a[href*="lab.md#rung="]')?.href ?? ''`))
-		require.NoError(t, err)
+		b.visits(fmt.Sprintf("%s/docs/exercises/%s/README.md", b.site, e.Number))
+		there := shows[string](b.stage,
+			`document.querySelector('main a[href*="lab.md#rung="]')?.href ?? ''`)
 		if !e.OnlyScripts() {
 			assert.Empty(t, there, e.Number)
 			continue
 		}
 		led++
-		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(there), ready()))
+		b.visits(there)
 		b.settles()
-		chosen, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](
+		assert.Equal(t, "exercise "+e.Number, shows[string](b.stage,
 			`document.querySelector('.laboratory .settings select').value`))
-		require.NoError(t, err)
-		assert.Equal(t, "exercise "+e.Number, chosen)
 	}
 	assert.NotZero(t, led)
-	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate("about:blank"),
-		chromedp.Navigate(b.site+"/docs/lab.md"), ready()))
-	seen, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`(() => {
+	b.loads(b.site + "/docs/lab.md")
+	assert.Equal(t, "rgba(0, 0, 0, 0) 0px", shows[string](b.stage, `(() => {
 		const s = getComputedStyle(document.querySelector('.laboratory .outcome'));
 		return s.borderLeftColor + ' ' + s.minHeight; })()`))
-	require.NoError(t, err)
-	assert.Equal(t, "rgba(0, 0, 0, 0) 0px", seen)
 }

@@ -5,13 +5,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,6 +23,10 @@ import (
 type ownLock struct {
 	rdb redis.UniversalClient
 	env scenarios.Env
+}
+
+func buildOwn(env scenarios.Env) (scenarios.Lock, error) {
+	return ownLock{env.Nodes[0], env}, nil
 }
 
 func (l ownLock) TryLock(ctx context.Context) (bool, error) {
@@ -52,21 +54,14 @@ func opens(t *testing.T, file string) *stage {
 	require.NoError(t, err)
 	served := pages.NewSite(root)
 	served.Opened = recorded
-	site := httptest.NewServer(served)
-	t.Cleanup(site.Close)
-	s := &stage{t, browser(t), site.URL, &complaints{}}
-	require.NoError(t, s.c.listen(s.ctx, site.URL))
-	return s
+	return stageOf(t, served)
 }
 
 // A run of a lock that is not on the ladder is played beside its own code.
 func TestARunOfAnOwnLockIsPlayed(t *testing.T) {
 	dir := t.TempDir()
-	build := func(env scenarios.Env) (scenarios.Lock, error) {
-		return ownLock{env.Nodes[0], env}, nil
-	}
 	t.Run("mine", func(t *testing.T) {
-		scenarios.Run(t, build, scenarios.Record(dir), scenarios.Only("overrun_release"),
+		scenarios.Run(t, buildOwn, scenarios.Record(dir), scenarios.Only("overrun_release"),
 			scenarios.WithoutFeatures(scenarios.Renewal), scenarios.Flaws(
 				scenarios.Flaw{Scenario: "overrun_release",
 					Invariant: scenarios.ForeignRelease},
@@ -83,9 +78,8 @@ func TestARunOfAnOwnLockIsPlayed(t *testing.T) {
 	assert.Contains(t, end.Views, t.Name())
 	assert.Equal(t, end.At, s.open("opened"+end.Hash).At, "a position can be shared")
 	for _, theme := range []string{"light", "dark"} {
-		require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(390, 800),
-			do(chromedp.Evaluate[any]("document.documentElement.dataset.theme = '"+theme+
-				"'"))))
+		s.sized(390, 800)
+		s.runs("document.documentElement.dataset.theme = %q", theme)
 		assert.LessOrEqual(t, s.sees().Wide, 0, "the page is wider than the screen")
 	}
 }
@@ -94,17 +88,13 @@ func TestARunOfAnOwnLockIsPlayed(t *testing.T) {
 // leaves the reader's progress on the ladder alone.
 func TestAGraphOfAnOwnLockIsALevel(t *testing.T) {
 	dir := t.TempDir()
-	build := func(env scenarios.Env) (scenarios.Lock, error) {
-		return ownLock{env.Nodes[0], env}, nil
-	}
 	bounds := explore.Bounds{Expiries: 1, Programs: []explore.Program{explore.Once}}
-	report := explore.Run(t, build, bounds, explore.Record(dir))
+	report := explore.Run(t, buildOwn, bounds, explore.Record(dir))
 	best, found := report.Failure(explore.ForeignRelease)
 	require.True(t, found)
 	s := opens(t, filepath.Join(dir, "once.json"))
 	at := func(hash url.Values) gamed {
-		require.NoError(t, chromedp.Do(s.ctx, chromedp.Navigate("about:blank"),
-			chromedp.Navigate(s.site+"/opened#"+hash.Encode()), ready()))
+		s.loads(s.site + "/opened#" + hash.Encode())
 		return s.game("")
 	}
 	won := at(url.Values{"level": {"foreign-release"}, "s": {best.Schedule}})
@@ -115,23 +105,17 @@ func TestAGraphOfAnOwnLockIsALevel(t *testing.T) {
 	next := s.game("g.querySelector('.verdict a').click()")
 	assert.Contains(t, next.Title, "Foreign renewal")
 	assert.Contains(t, s.presses("claim").Verdict, "✓ proved: 0 of ")
-	stored, err := chromedp.Run(s.ctx, chromedp.Evaluate[int](`localStorage.length`))
-	require.NoError(t, err)
-	assert.Zero(t, stored)
+	assert.Zero(t, shows[int](s, `localStorage.length`))
 	assert.LessOrEqual(t, next.Wide, 0)
 }
 
 // A walk that didn't reach its end is no proof.
 func TestAWalkThatWasStoppedProvesNothing(t *testing.T) {
 	dir := t.TempDir()
-	build := func(env scenarios.Env) (scenarios.Lock, error) {
-		return ownLock{env.Nodes[0], env}, nil
-	}
-	explore.Run(t, build, explore.Bounds{Expiries: 1, States: 20,
+	explore.Run(t, buildOwn, explore.Bounds{Expiries: 1, States: 20,
 		Programs: []explore.Program{explore.Once}}, explore.Record(dir))
 	s := opens(t, filepath.Join(dir, "once.json"))
-	require.NoError(t, chromedp.Do(s.ctx, chromedp.Navigate(
-		s.site+"/opened#level=orphaned"), ready()))
+	s.visits(s.site + "/opened#level=orphaned")
 	claimed := s.presses("claim")
 	assert.NotContains(t, claimed.Verdict, "proved")
 	assert.Contains(t, claimed.Advice, "the explorer stopped after")

@@ -3,20 +3,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/lockladder/lockladder/internal/pages"
 )
 
 // playing is what a reader sees of a page's first player.
@@ -49,34 +43,16 @@ type played struct {
 	Focus                             string
 }
 
-// stage is a page with a player in a browser.
-type stage struct {
-	t    *testing.T
-	ctx  context.Context
-	site string
-	c    *complaints
-}
-
-func newStage(t *testing.T) *stage {
-	site := httptest.NewServer(pages.NewSite(os.DirFS("..")))
-	t.Cleanup(site.Close)
-	s := &stage{t, browser(t), site.URL, &complaints{}}
-	require.NoError(t, s.c.listen(s.ctx, site.URL))
-	return s
-}
-
 // open loads a page anew, whatever the browser shows now.
 func (s *stage) open(page string) played {
 	s.t.Helper()
-	require.NoError(s.t, chromedp.Do(s.ctx, chromedp.Navigate("about:blank"),
-		chromedp.Navigate(s.site+"/"+page), ready()))
+	s.loads(s.site + "/" + page)
 	return s.sees()
 }
 
 func (s *stage) sees() played {
 	s.t.Helper()
-	p, err := chromedp.Run(s.ctx, chromedp.Evaluate[played](playing))
-	require.NoError(s.t, err)
+	p := shows[played](s, playing)
 	require.Empty(s.t, s.c.take())
 	return p
 }
@@ -84,9 +60,7 @@ func (s *stage) sees() played {
 // does lets the page's script do something to the first player, p.
 func (s *stage) does(what string) played {
 	s.t.Helper()
-	require.NoError(s.t, chromedp.Do(s.ctx, do(chromedp.Evaluate[any](fmt.Sprintf(
-		"(() => { const p = document.querySelector('.player'); %s })() ?? null",
-		what)))))
+	s.runs("const p = document.querySelector('.player'); %s", what)
 	return s.sees()
 }
 
@@ -156,12 +130,10 @@ func TestPlayStopsBeforeTheBreak(t *testing.T) {
 	s.open(goldPage)
 	s.does("const f = p.querySelector('select'); f.value = '0.4'")
 	s.clicks("play or pause")
-	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		p, err := chromedp.Run(s.ctx, chromedp.Evaluate[played](playing))
-		assert.NoError(c, err)
+	comes(s, playing, func(c *assert.CollectT, p played) {
 		assert.True(c, p.Asked)
 		assert.Equal(c, p.Last-1, p.At)
-	}, 30*time.Second, 100*time.Millisecond)
+	})
 	assert.Equal(t, s.sees().Last-1, s.sees().At, "it waits for an answer")
 }
 
@@ -192,13 +164,8 @@ func TestAnAddressLeadsToAMomentOfTheRun(t *testing.T) {
 	s := newStage(t)
 	there := s.open(goldPage + "#t=179")
 	assert.Equal(t, 179, there.At)
-	require.NoError(t, chromedp.Do(s.ctx, do(chromedp.Evaluate[any](
-		"location.hash = '#t=1', null"))))
-	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		p, err := chromedp.Run(s.ctx, chromedp.Evaluate[played](playing))
-		assert.NoError(c, err)
-		assert.Equal(c, 1, p.At)
-	}, 10*time.Second, 50*time.Millisecond)
+	s.runs("location.hash = '#t=1'")
+	comes(s, playing, func(c *assert.CollectT, p played) { assert.Equal(c, 1, p.At) })
 	assert.Equal(t, 0, s.open(goldPage+"#t=nonsense").At)
 	assert.Equal(t, 184, s.open(goldPage+"#t=99999").At)
 }
@@ -211,9 +178,8 @@ func TestKeysPlayARun(t *testing.T) {
 	end := s.types("End")
 	assert.Equal(t, end.Last, end.At)
 	assert.Equal(t, 0, s.types("Home").At)
-	path, err := chromedp.Run(s.ctx, chromedp.Evaluate[string](`location.pathname`))
-	require.NoError(t, err)
-	assert.Equal(t, "/"+goldRun, path, "the keys turn no page")
+	assert.Equal(t, "/"+goldRun, shows[string](s, `location.pathname`),
+		"the keys turn no page")
 }
 
 // Every run that is kept can be played to its end, on a phone and on a desk.
@@ -232,8 +198,7 @@ func TestEveryRunPlays(t *testing.T) {
 		if testing.Short() && i%10 != 0 {
 			continue
 		}
-		require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(
-			[]int64{390, 1280}[i%2], 800)))
+		s.sized([]int64{390, 1280}[i%2], 800)
 		s.open(run)
 		end := s.clicks("to the end")
 		assert.Equal(t, end.Last, end.At, run)

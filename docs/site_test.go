@@ -14,14 +14,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/pages"
-	"github.com/lockladder/lockladder/internal/play"
 )
 
 // exportedTo exports the site, and returns what a person is told.
@@ -82,18 +79,13 @@ func TestAnExportedSiteIsPlayedAnywhere(t *testing.T) {
 	s := newStage(t)
 	for _, root := range []string{server.URL, "file://" + filepath.ToSlash(dir)} {
 		s.c = &complaints{}
-		page := root + "/docs/04-gold.html#t=179"
-		require.NoError(t, chromedp.Do(s.ctx, chromedp.Navigate("about:blank"),
-			chromedp.Navigate(page), ready()))
+		s.loads(root + "/docs/04-gold.html#t=179")
 		assert.Equal(t, 179, s.sees().At, root)
 		assert.Contains(t, s.clicks("one step on").Status, "B: Lock returns ok", root)
-		require.NoError(t, chromedp.Do(s.ctx, chromedp.Navigate(root+
-			"/docs/levels/diamond/watchdog.html#level=two-holders"), ready()))
+		s.visits(root + "/docs/levels/diamond/watchdog.html#level=two-holders")
 		assert.NotEmpty(t, s.picks("A>").Choices, root)
-		next, err := chromedp.Run(s.ctx, chromedp.Evaluate[string](
-			`document.querySelectorAll('.levels a')[0].href`))
-		require.NoError(t, err)
-		assert.Equal(t, root+"/docs/levels/bronze.html#level=orphaned", next)
+		assert.Equal(t, root+"/docs/levels/bronze.html#level=orphaned",
+			shows[string](s, `document.querySelectorAll('.levels a')[0].href`))
 		hits := s.searches("fencing token")
 		require.NotEmpty(t, hits, root)
 		assert.Regexp(t, `^`+root+`/docs/[0-9a-z-]+\.html`, hits[0])
@@ -103,17 +95,14 @@ func TestAnExportedSiteIsPlayedAnywhere(t *testing.T) {
 // searches types into the search and returns where the results lead.
 func (s *stage) searches(words string) []string {
 	s.t.Helper()
-	require.NoError(s.t, chromedp.Do(s.ctx, do(chromedp.Evaluate[any](
-		"(() => { const i = document.getElementById('search'); i.value = '"+words+
-			"'; i.dispatchEvent(new Event('input')) })() ?? null"))))
+	s.runs("const i = document.getElementById('search'); i.value = %q;"+
+		" i.dispatchEvent(new Event('input'))", words)
 	var hits []string
-	require.EventuallyWithT(s.t, func(c *assert.CollectT) {
-		found, err := chromedp.Run(s.ctx, chromedp.Evaluate[[]string](`Array.from(
-			document.querySelectorAll('#found a')).map(a => a.href)`))
-		assert.NoError(c, err)
-		assert.NotEmpty(c, found)
-		hits = found
-	}, 10*time.Second, 50*time.Millisecond)
+	comes(s, `Array.from(document.querySelectorAll('#found a')).map(a => a.href)`,
+		func(c *assert.CollectT, found []string) {
+			assert.NotEmpty(c, found)
+			hits = found
+		})
 	return hits
 }
 
@@ -134,13 +123,8 @@ func TestKeysCanBeSwitchedOff(t *testing.T) {
 		return before !== document.documentElement.dataset.theme;
 	})()`
 	s.open(goldPage)
-	on, err := chromedp.Run(s.ctx, chromedp.Evaluate[bool](turned))
-	require.NoError(t, err)
-	assert.True(t, on)
-	require.NoError(t, chromedp.Do(s.ctx, do(chromedp.Evaluate[any](
-		`document.getElementById('keys').click() ?? null`))))
-	s.open(play.Dir + "/gold/overrun_release/foreign-release.json")
-	off, err := chromedp.Run(s.ctx, chromedp.Evaluate[bool](turned))
-	require.NoError(t, err)
-	assert.False(t, off)
+	assert.True(t, shows[bool](s, turned))
+	s.runs("document.getElementById('keys').click()")
+	s.open(goldRun)
+	assert.False(t, shows[bool](s, turned))
 }
