@@ -90,6 +90,11 @@ func (c *ear) Read(b []byte) (int, error) {
 	}
 }
 
+func (c *ear) Close() error {
+	c.to.Close()
+	return c.Conn.Close()
+}
+
 func (n *network) set(deaf bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
