@@ -23,8 +23,6 @@ var mayImport = map[string]string{
 		"internal/benchmark/nodes internal/benchmark/inventory " +
 		"internal/jobs/cache internal/jobs/catalog internal/jobs/imports " +
 		"internal/servers lock",
-	"internal/benchmark/costs": "internal/benchmark internal/benchmark/nodes " +
-		"internal/benchmark/inventory internal/lab lock",
 	"internal/benchmark/machine": "",
 	"internal/benchmark/nodes": "internal/benchmark/machine internal/collector " +
 		"lock",

@@ -11,9 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/benchmark/costs"
 	"github.com/lockladder/lockladder/internal/benchmark/inventory"
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
@@ -37,14 +35,6 @@ func subject(t *testing.T, name string) benchmark.Subject {
 	return selected[0]
 }
 
-func measure(t *testing.T, name string, clients int,
-	settings func(*inventory.Settings)) benchmark.Row {
-	t.Helper()
-	row, err := costs.Measure(t, subject(t, name), clients, settings)
-	require.NoError(t, err)
-	return row
-}
-
 // The sizes up to 100 clients are checked by every go test; 1000 and 10,000 take
 // minutes and need -whole.
 func TestTheCostsInTheDocumentAreThoseOfTheCode(t *testing.T) {
@@ -59,10 +49,10 @@ func TestTheCostsInTheDocumentAreThoseOfTheCode(t *testing.T) {
 		rows := run(t, clients, runs)
 		runs = append(runs, rows)
 		generated.Compare(t, "benchmark.md",
-			fmt.Sprintf("costs of %d", clients), costs.Table(rows))
+			fmt.Sprintf("costs of %d", clients), costTable(rows))
 	}
 	if len(runs) > 3 {
-		generated.Compare(t, "benchmark.md", "growth", costs.Growth(runs))
+		generated.Compare(t, "benchmark.md", "growth", growthTable(runs))
 	}
 }
 
@@ -72,15 +62,14 @@ func run(t *testing.T, clients int, runs [][]benchmark.Row) []benchmark.Row {
 	rows := make([]benchmark.Row, len(all))
 	t.Run(fmt.Sprint(clients), func(t *testing.T) {
 		for i, subject := range all {
-			if clients > 1000 && !costs.Constant(runs[2][i], runs[3][i]) {
+			if clients > 1000 && !constant(runs[2][i], runs[3][i]) {
 				continue
 			}
 			t.Run(subject.Name, func(t *testing.T) {
 				if clients < 1000 { // larger worlds get in each other's way
 					t.Parallel()
 				}
-				row, err := costs.Measure(t, subject, clients, nil)
-				require.NoError(t, err)
+				row := measureOver(t, subject, clients, 0, nil)
 				require.True(t, row.Finished)
 				require.Zero(t, row.Failures, row.FirstFailure)
 				rows[i] = row
@@ -108,33 +97,8 @@ func TestTheSameCodeGivesTheSameFigures(t *testing.T) {
 func TestARoundTripTakesAsLongAsItIsSaidTo(t *testing.T) {
 	row := measure(t, "gold", 1, nil)
 	assert.Equal(t, new(4.0), row.RoundTripsPerSection)
-	assert.InDelta(t, 4*costs.RTT.Seconds(), row.Seconds, 1e-9)
-	assert.Equal(t, (costs.RTT).Seconds()*1000, row.Wait.Max)
-}
-
-func TestAMutexInEachServiceOversells(t *testing.T) {
-	row := measure(t, "mutex-per-service", 100, func(r *inventory.Settings) {
-		r.Stock = 10
-	})
-	assert.Equal(t, new(int64(4)), row.MaxHolders)
-	assert.Positive(t, row.Oversold)
-	assert.Positive(t, row.LostUpdates)
-}
-
-func TestNoLockOversells(t *testing.T) {
-	row := measure(t, "no-lock", 100, func(r *inventory.Settings) { r.Stock = 10 })
-	assert.Positive(t, row.Oversold)
-}
-
-func TestNoRungOversellsWithoutFaults(t *testing.T) {
-	for _, rung := range ladder.Rungs {
-		row := measure(t, rung.Name, 20, func(r *inventory.Settings) {
-			r.Stock = 10
-		})
-		assert.Equal(t, new(int64(1)), row.MaxHolders, rung.Name)
-		assert.EqualValues(t, 10, row.Sold, rung.Name)
-		assert.Zero(t, row.LostUpdates, rung.Name)
-	}
+	assert.InDelta(t, 4*rtt.Seconds(), row.Seconds, 1e-9)
+	assert.Equal(t, rtt.Seconds()*1000, row.Wait.Max)
 }
 
 // faults makes a table of locks in which some clients die and some work longer

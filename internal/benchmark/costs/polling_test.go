@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/benchmark/costs"
 	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
@@ -90,9 +89,8 @@ func TestWithTooFewConnectionsTheHolderQueuesBehindItsWaiters(t *testing.T) {
 		"wait max, ms")
 	var speed []float64
 	for _, pool := range []int{108, 20, 10} {
-		row, err := costs.MeasureOver(t, subject(t, "gold"), 100, pool,
+		row := measureOver(t, subject(t, "gold"), 100, pool,
 			func(r *inventory.Settings) { r.Poll = 2 * time.Millisecond })
-		require.NoError(t, err)
 		require.Zero(t, row.Failures, row.FirstFailure)
 		l.line(fmt.Sprint(pool), perSecond(row), wait(row.Wait.P50),
 			wait(row.Wait.Max))

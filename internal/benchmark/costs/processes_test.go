@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/benchmark/costs"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -38,8 +37,7 @@ func apart(s benchmark.Subject) benchmark.Subject {
 func TestACohortIsFastOnlyWhereWaitersShareAProcess(t *testing.T) {
 	const clients = 100
 	speed := func(s benchmark.Subject, clients int) float64 {
-		row, err := costs.Measure(t, s, clients, nil)
-		require.NoError(t, err)
+		row := measureOver(t, s, clients, 0, nil)
 		require.Zero(t, row.Failures, row.FirstFailure)
 		return *row.AcquisitionsPerSecond
 	}

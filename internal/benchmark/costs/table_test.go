@@ -1,4 +1,4 @@
-package costs
+package costs_test
 
 import (
 	"fmt"
@@ -6,32 +6,25 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
-// Table is a Markdown table of what was measured with one number of clients.
-func Table(rows []benchmark.Row) string {
+// costTable is a Markdown table of what was measured with one number of clients.
+func costTable(rows []benchmark.Row) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, "| row | commands | round trips | calls | woken |"+
 		" makespan, s | ms a section | in order, % |")
 	fmt.Fprintln(&b, "|---|--:|--:|--:|--:|--:|--:|--:|")
 	for _, row := range rows {
-		order := "–"
-		if row.InOrder != nil {
-			order = fmt.Sprintf("%.1f", 100**row.InOrder)
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.4f | %.3f | %s |\n",
-			row.Rung, figure(row.CommandsPerSection),
-			figure(row.RoundTripsPerSection), figure(row.CallsPerSection),
-			figure(woken(row)), row.Seconds, perSection(row), order)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.4f | %s | %s |\n", row.Rung,
+			benchmark.Decimal(row.CommandsPerSection, 3),
+			benchmark.Decimal(row.RoundTripsPerSection, 3),
+			benchmark.Decimal(row.CallsPerSection, 3),
+			benchmark.Decimal(woken(row), 3), row.Seconds,
+			benchmark.Decimal(perSection(row), 3),
+			benchmark.Decimal(percentInOrder(row), 1))
 	}
 	return b.String()
-}
-
-func figure(x *float64) string {
-	if x == nil {
-		return "–"
-	}
-	return fmt.Sprintf("%.3f", *x)
 }
 
 // woken is how many clients were woken for every hand-over: how often one that
@@ -44,18 +37,33 @@ func woken(row benchmark.Row) *float64 {
 }
 
 // perSection is the makespan of a section in milliseconds.
-func perSection(row benchmark.Row) float64 {
-	return 1000 * row.Seconds / float64(row.Sections)
+func perSection(row benchmark.Row) *float64 {
+	return new(1000 * row.Seconds / float64(row.Sections))
 }
 
-// Growth is a Markdown table that names how the figures of each row grow with
+func percentInOrder(row benchmark.Row) *float64 {
+	if row.InOrder == nil {
+		return nil
+	}
+	return new(100 * *row.InOrder)
+}
+
+// growthTable is a Markdown table that names how the figures of each row grow with
 // the number of clients. The rows of a run are those of one number of clients,
 // in the same order, and later runs may have fewer.
-func Growth(runs [][]benchmark.Row) string {
-	var b strings.Builder
-	fmt.Fprintln(&b, "| row | commands | round trips | calls | woken |"+
-		" ms a section | makespan | in order, % |")
-	fmt.Fprintln(&b, "|---|---|---|---|---|---|---|---|")
+func growthTable(runs [][]benchmark.Row) string {
+	head := []string{"row", "commands", "round trips", "calls", "woken",
+		"ms a section", "makespan", "in order, %"}
+	figures := []func(benchmark.Row) *float64{
+		func(r benchmark.Row) *float64 { return r.CommandsPerSection },
+		func(r benchmark.Row) *float64 { return r.RoundTripsPerSection },
+		func(r benchmark.Row) *float64 { return r.CallsPerSection },
+		woken,
+		perSection,
+		func(r benchmark.Row) *float64 { return &r.Seconds },
+		percentInOrder,
+	}
+	var lines [][]string
 	for _, first := range runs[0] {
 		var rows []benchmark.Row
 		for _, run := range runs {
@@ -65,29 +73,18 @@ func Growth(runs [][]benchmark.Row) string {
 				}
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", first.Rung,
-			grows(rows, func(r benchmark.Row) *float64 {
-				return r.CommandsPerSection
-			}),
-			grows(rows, func(r benchmark.Row) *float64 {
-				return r.RoundTripsPerSection
-			}),
-			grows(rows, func(r benchmark.Row) *float64 {
-				return r.CallsPerSection
-			}),
-			grows(rows, woken),
-			grows(rows, func(r benchmark.Row) *float64 {
-				return new(perSection(r))
-			}),
-			grows(rows, func(r benchmark.Row) *float64 { return &r.Seconds }),
-			grows(rows, func(r benchmark.Row) *float64 { return r.InOrder }))
+		line := []string{first.Rung}
+		for _, figure := range figures {
+			line = append(line, grows(rows, figure))
+		}
+		lines = append(lines, line)
 	}
-	return b.String()
+	return generated.Table(len(head), head, lines)
 }
 
-// Constant says whether a row's cost of a section does not grow from one run to
+// constant says whether a row's cost of a section does not grow from one run to
 // the next.
-func Constant(before, after benchmark.Row) bool {
+func constant(before, after benchmark.Row) bool {
 	b, a := before.CallsPerSection, after.CallsPerSection
 	return b != nil && a != nil &&
 		growth(*b, *a, before.Turns, after.Turns) < 0.1
@@ -96,12 +93,12 @@ func Constant(before, after benchmark.Row) bool {
 // grows names the growth between the last two runs.
 func grows(rows []benchmark.Row, of func(benchmark.Row) *float64) string {
 	if len(rows) < 2 {
-		return "–"
+		return benchmark.NotMeasured
 	}
 	before, after := rows[len(rows)-2], rows[len(rows)-1]
 	b, a := of(before), of(after)
 	if b == nil || a == nil {
-		return "–"
+		return benchmark.NotMeasured
 	}
 	if *a == 0 {
 		return "none"

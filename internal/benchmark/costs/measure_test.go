@@ -1,8 +1,9 @@
-// Package costs measures subjects in virtual time: what a lock costs apart from
-// any machine. The servers are those of the scenarios' laboratory and answer at
+// These tests measure subjects in virtual time: what a lock costs apart from any
+// machine. The servers are those of the scenarios' laboratory and answer at
 // once; only the network takes time. The same code gives the same figures on
 // every machine, to the digit.
-package costs
+
+package costs_test
 
 import (
 	"context"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/inventory"
@@ -21,30 +23,27 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// RTT is the round-trip time of the network, half of it in either direction.
-const RTT = 500 * time.Microsecond
+// rtt is the round-trip time of the network, half of it in either direction.
+const rtt = 500 * time.Microsecond
 
-// Apart is the time between the starts of two clients. No multiple of it, for up
+// startsApart is the time between the starts of two clients. No multiple of it, for up
 // to 249,999 clients, is a multiple of half a round trip: a client that starts
 // would meet the messages of those that are under way at the same instant, and
 // the scheduler would decide which goes first.
-const Apart = 1001 * time.Nanosecond
+const startsApart = 1001 * time.Nanosecond
 
-// Seed decides on the jitter of polling locks.
-const Seed = 1
-
-// Measure lets the clients of one process take turns at a stock, in virtual
+// measure lets the clients of one process take turns at a stock, in virtual
 // time. settings changes what is measured; nil changes nothing.
-func Measure(t *testing.T, subject benchmark.Subject, clients int,
-	settings func(*inventory.Settings)) (benchmark.Row, error) {
+func measure(t *testing.T, name string, clients int,
+	settings func(*inventory.Settings)) benchmark.Row {
 	t.Helper()
-	return MeasureOver(t, subject, clients, 0, settings)
+	return measureOver(t, subject(t, name), clients, 0, settings)
 }
 
-// MeasureOver is Measure for clients that share so many connections; 0 is one
+// measureOver is measure for clients that share so many connections; 0 is one
 // for each.
-func MeasureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
-	settings func(*inventory.Settings)) (row benchmark.Row, err error) {
+func measureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
+	settings func(*inventory.Settings)) (row benchmark.Row) {
 	t.Helper()
 	if pool > 0 {
 		// A client that waits for a connection takes a timer from a pool that the driver
@@ -55,7 +54,7 @@ func MeasureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
 	}
 	count := max(subject.Nodes, 1)
 	var calls atomic.Int64
-	told := lab.Run(t, lab.Config{
+	err := lab.Run(t, lab.Config{
 		Nodes: count,
 		Key:   "lock",
 		TTL:   inventory.DefaultTTL,
@@ -69,7 +68,7 @@ func MeasureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
 		servers := nodes.Virtual(count, nodes.Config{
 			Clients: clients,
 			Pool:    pool,
-			RTT:     RTT,
+			RTT:     rtt,
 			Prefix:  "bench:",
 		}, func(node int) (net.Conn, error) {
 			return process.Dial(w.Node(node))
@@ -82,19 +81,20 @@ func MeasureOver(t *testing.T, subject benchmark.Subject, clients, pool int,
 			Poll:    lock.DefaultPoll,
 			Timeout: time.Hour,
 			Grace:   time.Hour,
-			Apart:   Apart,
-			Seed:    Seed,
+			Apart:   startsApart,
+			Seed:    1,
 		}}
 		if settings != nil {
 			settings(&runner.Settings)
 		}
 		process.Go(func() {
-			row, err = runner.Measure(context.Background(), subject)
+			var err error
+			if row, err = runner.Measure(context.Background(), subject); err != nil {
+				w.Fail("measure: %w", err)
+			}
 		})
 		w.Play()
 	})
-	if told != nil {
-		return benchmark.Row{}, told
-	}
-	return row, err
+	require.NoError(t, err)
+	return row
 }
