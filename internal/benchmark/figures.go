@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -178,6 +179,45 @@ func waits(stamps []Stamp) *Wait {
 	}
 	w.Percentiles[0] = Milliseconds(time.Duration(h.Min()))
 	return w
+}
+
+// Times are how long something took, in milliseconds.
+type Times struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// Show is one of the times with so many digits after the point.
+func (t *Times) Show(digits int, which func(*Times) float64) string {
+	if t == nil {
+		return NotMeasured
+	}
+	return fmt.Sprintf("%.*f", digits, which(t))
+}
+
+// Clock gathers times, to the microsecond. It is used by one goroutine at a time.
+type Clock struct{ histogram *hdrhistogram.Histogram }
+
+// NewClock makes a clock without times.
+func NewClock() Clock {
+	return Clock{hdrhistogram.New(1, time.Hour.Microseconds(), 3)}
+}
+
+// Record adds a time. Longer than an hour is an hour.
+func (c Clock) Record(took time.Duration) {
+	_ = c.histogram.RecordValue(min(took, time.Hour).Microseconds())
+}
+
+// Times are nil when there are none.
+func (c Clock) Times() *Times {
+	if c.histogram.TotalCount() == 0 {
+		return nil
+	}
+	at := func(percent float64) float64 {
+		return Rounded(float64(c.histogram.ValueAtQuantile(percent))/1000, 3)
+	}
+	return &Times{at(50), at(99), at(100)}
 }
 
 // points is how many points of an order of service are kept.

@@ -113,6 +113,15 @@ func Rungs() []Subject {
 	return all
 }
 
+// Baselines are subjects that bring no lock along, on one server.
+func Baselines(names ...string) []Subject {
+	var all []Subject
+	for _, name := range names {
+		all = append(all, Subject{Name: name, Kind: Baseline, Nodes: 1})
+	}
+	return all
+}
+
 // Locks are those of the subjects of which an owner can be built at any time.
 func Locks(subjects []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {

@@ -224,11 +224,17 @@ func (t Layout) Row(r Row) string {
 		text += Note("%s did not return and had to be left behind",
 			Plural(r.Absent, "client"))
 	}
-	if r.FirstFailure != nil {
-		text += Note("%s failed, the first: %s", Plural(int(r.Failures), "turn"),
-			strings.ReplaceAll(*r.FirstFailure, "\n", "; "))
+	return text + FirstFailure(Plural(int(r.Failures), "turn")+" failed",
+		r.FirstFailure)
+}
+
+// FirstFailure is a line about failures, the first of which is not nil.
+func FirstFailure(count string, first *string) string {
+	if first == nil {
+		return ""
 	}
-	return text
+	return Note("%s, the first: %s", count,
+		strings.ReplaceAll(*first, "\n", "; "))
 }
 
 // unequal says how far the longest wait of a closed loop is from the median one,

@@ -73,6 +73,40 @@ type Table struct {
 	Progress func() string
 }
 
+// Measured is a row of a workload that has one table.
+type Measured interface {
+	Text() string   // its lines
+	Complete() bool // nothing was cut off
+}
+
+// OneTable is the only table of a workload. Each measure has a row of every subject.
+// Progress is how many of what are done, of how many.
+func OneTable[R Measured](columns Columns[R], what string,
+	progress func() (done, of int),
+	measures ...func(context.Context, Subject) (R, error)) []Table {
+	return []Table{{
+		Head: columns.Heads("lock", NameWidth),
+		Measure: func(ctx context.Context, subject Subject,
+			emit func(any, string)) error {
+			for _, measure := range measures {
+				row, err := measure(ctx, subject)
+				if err != nil {
+					return err
+				}
+				emit(row, row.Text())
+				if err := CutOff(ctx, row.Complete()); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Progress: func() string {
+			done, of := progress()
+			return fmt.Sprintf(": %d of %d%s", done, of, what)
+		},
+	}}
+}
+
 // CutOff is the error of ctx, nil when the row was complete before that ended.
 func CutOff(ctx context.Context, complete bool) error {
 	if complete {
@@ -94,6 +128,17 @@ type Basic struct {
 	Servers *nodes.Servers
 	TTL     time.Duration // the lease of the locks
 	Timeout time.Duration // bounds one row
+}
+
+// Check returns what is wrong with the settings, if anything.
+func (b *Basic) Check() error {
+	switch {
+	case b.TTL < time.Millisecond:
+		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", b.TTL)
+	case b.Timeout <= 0:
+		return fmt.Errorf("the timeout is %v, it must be positive", b.Timeout)
+	}
+	return nil
 }
 
 // Formats are none but JSON.

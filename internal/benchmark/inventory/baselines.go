@@ -60,14 +60,9 @@ var baselines = map[string]baseline{
 // Around puts the five baselines around the locks: first what is there without
 // any lock in Redis, last what Redis does without a lock.
 func Around(locks ...benchmark.Subject) []benchmark.Subject {
-	named := func(name string) benchmark.Subject {
-		return benchmark.Subject{Name: name, Kind: benchmark.Baseline, Nodes: 1}
-	}
-	return slices.Concat(
-		[]benchmark.Subject{serialLimit, named("no-lock"),
-			named("mutex-per-service")},
-		locks,
-		[]benchmark.Subject{named("watch-multi"), named("lua-decrement")})
+	return slices.Concat([]benchmark.Subject{serialLimit},
+		benchmark.Baselines("no-lock", "mutex-per-service"), locks,
+		benchmark.Baselines("watch-multi", "lua-decrement"))
 }
 
 // uncontended takes the lock with SET NX PX and releases it with a script. It

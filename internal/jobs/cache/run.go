@@ -2,27 +2,16 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/lock"
-)
-
-// The settings of a run for which nothing else was asked.
-const (
-	DefaultRequests = 100_000
-	DefaultServices = 4
-	DefaultLoad     = 50 * time.Millisecond
-	DefaultTTL      = 10 * time.Second
-	DefaultTimeout  = 2 * time.Minute
 )
 
 const (
@@ -42,53 +31,6 @@ const (
 	mutexPerService = "mutex-per-service"
 )
 
-// Around puts the baselines in front of the locks.
-func Around(locks ...benchmark.Subject) []benchmark.Subject {
-	return append([]benchmark.Subject{
-		{Name: noLock, Kind: benchmark.Baseline, Nodes: 1},
-		{Name: mutexPerService, Kind: benchmark.Baseline, Nodes: 1},
-	}, locks...)
-}
-
-// Runner sends requests for a value that has expired, behind one lock after the
-// other, on the same servers. Its fields are set before the first Measure.
-type Runner struct {
-	benchmark.Basic
-	Requests int           // of all services together, at least 1
-	Services int           // at least 1
-	Load     time.Duration // that the database takes
-	Poll     time.Duration // the longest pause of a refused request
-
-	answered, under atomic.Int64
-}
-
-// Check returns what is wrong with the settings, if anything.
-func (r *Runner) Check() error {
-	switch {
-	case r.Requests < 1:
-		return fmt.Errorf("there are %d requests, at least 1 is needed",
-			r.Requests)
-	case r.Requests > 1_000_000:
-		return fmt.Errorf("there are %d requests, at most 1000000 are sent at"+
-			" one instant", r.Requests)
-	case r.Services < 1:
-		return fmt.Errorf("there are %d services, at least 1 is needed",
-			r.Services)
-	case r.Services > 100:
-		return fmt.Errorf("there are %d services, at most 100 are connected",
-			r.Services)
-	case r.Load < 0:
-		return fmt.Errorf("a load takes %v, it must not be negative", r.Load)
-	case r.TTL < time.Millisecond:
-		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", r.TTL)
-	case r.Poll <= 0:
-		return fmt.Errorf("the poll interval is %v, it must be positive", r.Poll)
-	case r.Timeout <= 0:
-		return fmt.Errorf("the timeout is %v, it must be positive", r.Timeout)
-	}
-	return nil
-}
-
 // Row is what was measured of one lock. A figure that was not measured is nil.
 type Row struct {
 	Rung     string         `json:"rung"`
@@ -106,9 +48,9 @@ type Row struct {
 	Values map[string]int `json:"values"`
 	Cached *string        `json:"cached"`
 
-	Finished bool    `json:"finished"` // every request was answered
-	Seconds  float64 `json:"seconds"`  // until the last answer
-	Answer   *Answer `json:"answer_ms"`
+	Finished bool             `json:"finished"` // every request was answered
+	Seconds  float64          `json:"seconds"`  // until the last answer
+	Answer   *benchmark.Times `json:"answer_ms"`
 
 	Attempts *int64 `json:"attempts"` // at the lock
 
@@ -121,26 +63,11 @@ type Row struct {
 	Interrupted  bool    `json:"interrupted"`
 }
 
-// Answer is how long requests waited for their answers, in milliseconds.
-type Answer struct {
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
-	Max float64 `json:"max"`
-}
-
-// Answered is how many requests of the row under way were answered, of how many.
-func (r *Runner) Answered() (n, of int) {
-	return int(r.answered.Load()), int(r.under.Load())
-}
-
-// errTimeout says that a row has taken too long.
-var errTimeout = errors.New("the row has taken too long")
-
 // tally is what the requests of a row have seen.
 type tally struct {
 	mu      sync.Mutex
 	values  map[string]int
-	answers *hdrhistogram.Histogram // in microseconds
+	answers benchmark.Clock
 	cut     int
 	failed  int
 	first   error
@@ -149,9 +76,9 @@ type tally struct {
 // Measure lets all requests look into the cache, where nothing is any more, and
 // then all go on at once. It returns when the last one was answered, when
 // the timeout is over or when ctx ends, and an error when the row could not begin.
-func (r *Runner) Measure(ctx context.Context, subject benchmark.Subject) (
+func (w *Workload) Measure(ctx context.Context, subject benchmark.Subject) (
 	Row, error) {
-	row, err := r.measure(ctx, subject)
+	row, err := w.measure(ctx, subject)
 	if err != nil {
 		return Row{}, fmt.Errorf("refill the cache behind %s: %w", subject.Name,
 			err)
@@ -159,19 +86,19 @@ func (r *Runner) Measure(ctx context.Context, subject benchmark.Subject) (
 	return row, nil
 }
 
-func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
+func (w *Workload) measure(ctx context.Context, subject benchmark.Subject) (
 	Row, error) {
-	nodes := min(max(subject.Nodes, 1), r.Servers.Nodes())
-	r.Servers.Clear()
-	prefix := r.Servers.Prefix("cache:" + subject.Name)
-	database := &Database{Takes: func(int) time.Duration { return r.Load }}
+	nodes := min(max(subject.Nodes, 1), w.Servers.Nodes())
+	w.Servers.Clear()
+	prefix := w.Servers.Prefix("cache:" + subject.Name)
+	database := &Database{Takes: func(int) time.Duration { return w.load }}
 	var attempts atomic.Int64
 	var missed sync.WaitGroup
-	missed.Add(r.Requests)
+	missed.Add(w.requests)
 
 	var clients []*redis.Client
 	client := func(node, n int) *redis.Client {
-		rdb := r.Servers.Client(node, n)
+		rdb := w.Servers.Client(node, n)
 		clients = append(clients, rdb)
 		return rdb
 	}
@@ -180,15 +107,15 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 			rdb.Close()
 		}
 	}()
-	services := make([]*Service, r.Services)
-	gates := make([]chan struct{}, r.Services)
+	services := make([]*Service, w.services)
+	gates := make([]chan struct{}, w.services)
 	for i := range services {
 		s := &Service{Cache: client(0, connections), Refill: client(0, refills),
 			Key: prefix + "value", Keep: keep, Load: database.Load}
 		// A client that queues for a connection behind thousands is late, not lost.
-		env := lock.Env{Key: prefix + "lock", TTL: r.TTL,
-			Options: []lock.Option{lock.PollEvery(r.Poll),
-				lock.NodeTimeout(max(r.TTL/2, time.Millisecond))}}
+		env := lock.Env{Key: prefix + "lock", TTL: w.TTL,
+			Options: []lock.Option{lock.PollEvery(w.poll),
+				lock.NodeTimeout(max(w.TTL/2, time.Millisecond))}}
 		for node := range nodes {
 			env.Nodes = append(env.Nodes, client(node, connections))
 		}
@@ -196,9 +123,6 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 		case subject.Name == noLock:
 		case subject.Name == mutexPerService:
 			s.Guard = NewMutex()
-		case subject.Build == nil:
-			return Row{}, fmt.Errorf("%w: nothing builds the lock",
-				lock.ErrInvalid)
 		default:
 			if _, err := subject.Build(env); err != nil {
 				return Row{}, fmt.Errorf("build the lock: %w", err)
@@ -209,54 +133,53 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject) (
 		services[i], gates[i] = s, make(chan struct{})
 	}
 
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	t := &tally{values: map[string]int{},
-		answers: hdrhistogram.New(1, time.Hour.Microseconds(), 3)}
-	r.answered.Store(0)
-	r.under.Store(int64(r.Requests))
-	defer r.under.Store(0)
+	limited, end := context.WithCancel(ctx)
+	defer end()
+	t := &tally{values: map[string]int{}, answers: benchmark.NewClock()}
+	w.answered.Store(0)
+	w.under.Store(int64(w.requests))
+	defer w.under.Store(0)
 	runtime.GC() // so that no row pays for the one before it
 	var open time.Time
 	var through sync.WaitGroup
-	for i := range r.Requests {
+	for i := range w.requests {
 		through.Go(func() {
-			s := *services[i%r.Services]
+			s := *services[i%w.services]
 			s.Missed = sync.OnceFunc(func() {
 				missed.Done()
-				<-gates[i%r.Services]
+				<-gates[i%w.services]
 			})
-			value, err := s.Get(ctx)
+			value, err := s.Get(limited)
 			s.Missed() // of a request that failed before it missed
-			t.count(ctx, value, err, time.Since(open))
-			r.answered.Add(1)
+			t.count(limited, value, err, time.Since(open))
+			w.answered.Add(1)
 		})
 	}
 	missed.Wait()
-	commands, trips := r.Servers.Traffic()
+	commands, trips := w.Servers.Traffic()
 	open = time.Now()
-	timeout := time.AfterFunc(r.Timeout, func() { end(errTimeout) })
+	timeout := time.AfterFunc(w.Timeout, end)
 	defer timeout.Stop()
 	// One of each service by turns, and the first ones a moment ahead: at one
 	// instant the crowd of one service would run before the first of another,
 	// and that would find the value loaded.
-	for i := range r.Requests {
-		if i == r.Services {
-			time.Sleep(min(r.Load/10, 5*time.Millisecond))
+	for i := range w.requests {
+		if i == w.services {
+			time.Sleep(min(w.load/10, 5*time.Millisecond))
 		}
-		gates[i%r.Services] <- struct{}{}
+		gates[i%w.services] <- struct{}{}
 	}
 	through.Wait()
 	took := time.Since(open)
 
 	row := Row{Rung: subject.Name, Kind: subject.Kind, Nodes: nodes,
-		Services: r.Services, Requests: r.Requests, LoadMs: benchmark.Milliseconds(r.Load),
-		PollMs: benchmark.Milliseconds(r.Poll), Loads: database.Loads(), Values: t.values,
+		Services: w.services, Requests: w.requests, LoadMs: benchmark.Milliseconds(w.load),
+		PollMs: benchmark.Milliseconds(w.poll), Loads: database.Loads(), Values: t.values,
 		Finished: t.cut == 0, Seconds: benchmark.Rounded(took.Seconds(), 3),
-		Answer: t.answer(), Failures: t.failed,
-		Interrupted: ctx.Err() != nil && context.Cause(ctx) != errTimeout}
-	c, n := r.Servers.Traffic()
-	requests := float64(r.Requests)
+		Answer: t.answers.Times(), Failures: t.failed,
+		Interrupted: ctx.Err() != nil}
+	c, n := w.Servers.Traffic()
+	requests := float64(w.requests)
 	row.CommandsPerRequest = benchmark.Rounded(float64(c-commands)/requests, 3)
 	row.RoundTripsPerRequest = benchmark.Rounded(float64(n-trips)/requests, 3)
 	if subject.Build != nil {
@@ -281,8 +204,7 @@ func (t *tally) count(ctx context.Context, value string, err error,
 	switch {
 	case err == nil:
 		t.values[value]++
-		// Longer than an hour is an hour.
-		_ = t.answers.RecordValue(min(took, time.Hour).Microseconds())
+		t.answers.Record(took)
 	case ctx.Err() != nil:
 		t.cut++
 	default:
@@ -291,15 +213,4 @@ func (t *tally) count(ctx context.Context, value string, err error,
 			t.first = err
 		}
 	}
-}
-
-// answer is nil when there was none.
-func (t *tally) answer() *Answer {
-	if t.answers.TotalCount() == 0 {
-		return nil
-	}
-	at := func(percent float64) float64 {
-		return benchmark.Rounded(float64(t.answers.ValueAtQuantile(percent))/1000, 3)
-	}
-	return &Answer{at(50), at(99), at(100)}
 }

@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -14,7 +15,14 @@ import (
 	"github.com/lockladder/lockladder/internal/jobs/cache"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 )
+
+func TestMain(m *testing.M) {
+	laddertest.CollectLess()
+	laddertest.OneProcessor()
+	os.Exit(m.Run())
+}
 
 const ms = time.Millisecond
 

@@ -1,17 +1,26 @@
 package cache
 
 import (
-	"context"
 	"flag"
 	"fmt"
-	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Workload is the refill as a program runs it.
-type Workload struct{ Runner }
+// Workload sends requests for a value that has expired, behind one lock after the
+// other, on the same servers.
+type Workload struct {
+	benchmark.Basic
+	requests int           // of all services together
+	services int           // at least 1
+	load     time.Duration // that the database takes
+	poll     time.Duration // the longest pause of a refused request
+
+	answered, under atomic.Int64
+}
 
 // Name is cache.
 func (w *Workload) Name() string { return "cache" }
@@ -25,56 +34,62 @@ func (w *Workload) Intro() string {
 
 // Define defines the flags.
 func (w *Workload) Define(flags *flag.FlagSet) {
-	r := &w.Runner
-	flags.IntVar(&r.Requests, "requests", DefaultRequests,
+	flags.IntVar(&w.requests, "requests", 100_000,
 		"how many `requests` there are, to all services together")
-	flags.IntVar(&r.Services, "services", DefaultServices,
+	flags.IntVar(&w.services, "services", 4,
 		"how many `services` there are, each with connections of its own")
-	flags.DurationVar(&r.Load, "load", DefaultLoad,
+	flags.DurationVar(&w.load, "load", 50*time.Millisecond,
 		"how long the database takes")
-	flags.DurationVar(&r.TTL, "ttl", DefaultTTL, "the lease of the lock")
-	flags.DurationVar(&r.Poll, "poll", lock.DefaultPoll,
+	flags.DurationVar(&w.TTL, "ttl", 10*time.Second, "the lease of the lock")
+	flags.DurationVar(&w.poll, "poll", lock.DefaultPoll,
 		"the longest pause of a refused request")
-	flags.DurationVar(&r.Timeout, "timeout", DefaultTimeout,
+	flags.DurationVar(&w.Timeout, "timeout", 2*time.Minute,
 		"ends a row that takes longer; it is reported all the same")
 }
 
 // Settle checks the settings.
-func (w *Workload) Settle(map[string]bool, bool) error { return w.Check() }
+func (w *Workload) Settle(map[string]bool, bool) error {
+	switch {
+	case w.requests < 1:
+		return fmt.Errorf("there are %d requests, at least 1 is needed",
+			w.requests)
+	case w.requests > 1_000_000:
+		return fmt.Errorf("there are %d requests, at most 1000000 are sent at"+
+			" one instant", w.requests)
+	case w.services < 1:
+		return fmt.Errorf("there are %d services, at least 1 is needed",
+			w.services)
+	case w.services > 100:
+		return fmt.Errorf("there are %d services, at most 100 are connected",
+			w.services)
+	case w.load < 0:
+		return fmt.Errorf("a load takes %v, it must not be negative", w.load)
+	case w.poll <= 0:
+		return fmt.Errorf("the poll interval is %v, it must be positive", w.poll)
+	}
+	return w.Check()
+}
 
 // Subjects are the locks, with the baselines in front.
 func (w *Workload) Subjects(locks []benchmark.Subject) []benchmark.Subject {
-	return Around(benchmark.Locks(locks)...)
+	return append(benchmark.Baselines(noLock, mutexPerService),
+		benchmark.Locks(locks)...)
 }
 
 // Header says what is done.
 func (w *Workload) Header() string {
-	r := &w.Runner
 	return fmt.Sprintf("%d requests to %d services have found that a value is "+
 		"no longer in the cache.\nThe database takes %v; it has 100, and 99 "+
 		"from the first load on.\nLease %v, at most %v a row. Refused requests "+
-		"ask again within %v, with full jitter.\n", r.Requests, r.Services,
-		r.Load, r.TTL, r.Timeout, r.Poll)
+		"ask again within %v, with full jitter.\n", w.requests, w.services,
+		w.load, w.TTL, w.Timeout, w.poll)
 }
 
 // Tables is the one table.
 func (w *Workload) Tables() []benchmark.Table {
-	return []benchmark.Table{{
-		Head: columns.Heads("lock", benchmark.NameWidth),
-		Measure: func(ctx context.Context, subject benchmark.Subject,
-			emit func(any, string)) error {
-			row, err := w.Measure(ctx, subject)
-			if err != nil {
-				return err
-			}
-			emit(row, row.Text())
-			return benchmark.CutOff(ctx, row.Finished)
-		},
-		Progress: func() string {
-			answered, of := w.Answered()
-			return fmt.Sprintf(": %d of %d requests", answered, of)
-		},
-	}}
+	return benchmark.OneTable(columns, " requests", func() (done, of int) {
+		return int(w.answered.Load()), int(w.under.Load())
+	}, w.Measure)
 }
 
 // Legend explains the heads.
@@ -97,16 +112,10 @@ var columns = benchmark.Columns[Row]{
 	}),
 	benchmark.NewColumn("last", "s", 8, func(r Row) string { return fmt.Sprintf("%.2f", r.Seconds) }),
 	benchmark.NewColumn("p50", "ms", 8, func(r Row) string {
-		if r.Answer == nil {
-			return benchmark.NotMeasured
-		}
-		return fmt.Sprintf("%.0f", r.Answer.P50)
+		return r.Answer.Show(0, func(t *benchmark.Times) float64 { return t.P50 })
 	}),
 	benchmark.NewColumn("p99", "ms", 8, func(r Row) string {
-		if r.Answer == nil {
-			return benchmark.NotMeasured
-		}
-		return fmt.Sprintf("%.0f", r.Answer.P99)
+		return r.Answer.Show(0, func(t *benchmark.Times) float64 { return t.P99 })
 	}),
 	benchmark.NewColumn("commands", "/request", 9, func(r Row) string {
 		return fmt.Sprintf("%.2f", r.CommandsPerRequest)
@@ -124,9 +133,9 @@ func (r Row) Text() string {
 		text += benchmark.Note("cut off after %.1f s: %d of %d requests were"+
 			" answered", r.Seconds, answered, r.Requests)
 	}
-	if r.FirstFailure != nil {
-		text += benchmark.Note("requests that failed: %d, the first: %s",
-			r.Failures, strings.ReplaceAll(*r.FirstFailure, "\n", "; "))
-	}
-	return text
+	return text + benchmark.FirstFailure(
+		fmt.Sprintf("requests that failed: %d", r.Failures), r.FirstFailure)
 }
+
+// Complete says whether every request was answered.
+func (r Row) Complete() bool { return r.Finished }

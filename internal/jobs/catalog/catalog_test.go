@@ -2,22 +2,17 @@ package catalog_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/benchmark/nodes"
 	"github.com/lockladder/lockladder/internal/jobs/catalog"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
-	"github.com/lockladder/lockladder/lock"
 )
 
 func TestMain(m *testing.M) {
@@ -94,118 +89,4 @@ func TestAChangeThatDoesNotKnowOfAnotherLosesIt(t *testing.T) {
 	price, _, err := list.Read(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 2, price, "one after the other")
-}
-
-func subjects() []benchmark.Subject {
-	return catalog.Around(benchmark.Rungs()...)
-}
-
-func embedded(t *testing.T, clients int) *catalog.Runner {
-	servers := nodes.Embed(5, nodes.Config{Clients: clients})
-	t.Cleanup(func() { assert.NoError(t, servers.Close(context.Background())) })
-	return &catalog.Runner{Clients: clients, Writes: 20, Ops: 2, Rounds: 2,
-		Poll: 5 * time.Millisecond, Basic: benchmark.Basic{Servers: servers,
-			TTL: time.Minute, Timeout: time.Minute}}
-}
-
-func TestNoReaderBehindALockSeesHalfAChange(t *testing.T) {
-	r := embedded(t, 20)
-	for _, subject := range subjects() {
-		t.Run(subject.Name, func(t *testing.T) {
-			row, err := r.Measure(t.Context(), subject)
-			require.NoError(t, err)
-			assert.True(t, row.Finished)
-			assert.Zero(t, row.Failures)
-			assert.Equal(t, 64, row.Reads, "16 of 20 clients, twice, in two rounds")
-			assert.Equal(t, 16, row.Changes)
-			assert.Equal(t, subject.Name == "reentrant/readwrite", row.Shared)
-			if subject.Name != "no-lock" {
-				assert.Zero(t, row.Halves)
-				assert.Zero(t, row.Lost)
-			}
-		})
-	}
-}
-
-// Two clients that change the list at one instant without a lock read the same
-// price in most rounds.
-func TestWithoutALockChangesAreLost(t *testing.T) {
-	r := embedded(t, 20)
-	r.Writes, r.Rounds = 100, 5
-	row, err := r.Measure(t.Context(), subjects()[0])
-	require.NoError(t, err)
-	assert.Equal(t, 200, row.Changes)
-	assert.Positive(t, row.Lost)
-}
-
-func TestARowIsComparedWithAnother(t *testing.T) {
-	r := embedded(t, 5)
-	all := subjects()
-	r.Against = &all[0]
-	row, err := r.Measure(t.Context(), all[1])
-	require.NoError(t, err)
-	require.NotNil(t, row.Times)
-	assert.Positive(t, *row.Times)
-	assert.Equal(t, "no-lock", *row.Against)
-	row, err = r.Measure(t.Context(), all[0])
-	require.NoError(t, err)
-	assert.Nil(t, row.Times, "it is not compared with itself")
-}
-
-func TestALockThatFailsFailsItsClients(t *testing.T) {
-	r := embedded(t, 5)
-	row, err := r.Measure(t.Context(), benchmark.Subject{Name: "theirs",
-		Build: func(lock.Env) (lock.Lock, error) {
-			return failing{errors.New("broken")}, nil
-		}})
-	require.NoError(t, err)
-	assert.Equal(t, 20, row.Failures)
-	assert.Contains(t, *row.FirstFailure, "broken")
-	assert.Contains(t, row.Text(), "accesses that failed: 20")
-}
-
-type failing struct{ err error }
-
-func (f failing) TryLock(context.Context) (bool, error) { return false, f.err }
-func (f failing) Lock(context.Context) error            { return f.err }
-func (f failing) Unlock(context.Context) error          { return f.err }
-
-func TestARoundThatTakesTooLongIsReported(t *testing.T) {
-	r := embedded(t, 5)
-	r.Timeout = 20 * time.Millisecond
-	row, err := r.Measure(t.Context(), benchmark.Subject{Name: "theirs",
-		Build: func(lock.Env) (lock.Lock, error) { return endless{}, nil }})
-	require.NoError(t, err)
-	assert.False(t, row.Finished)
-	assert.False(t, row.Interrupted)
-	assert.Zero(t, row.Failures)
-	assert.Contains(t, row.Text(), "0 of 10 were through")
-}
-
-// endless never grants.
-type endless struct{ failing }
-
-func (endless) Lock(ctx context.Context) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
-	for want, spoil := range map[string]func(*catalog.Runner){
-		"0 clients":            func(r *catalog.Runner) { r.Clients = 0 },
-		"10001 clients":        func(r *catalog.Runner) { r.Clients = 10_001 },
-		"101 of a hundred":     func(r *catalog.Runner) { r.Writes = 101 },
-		"-1 of a hundred":      func(r *catalog.Runner) { r.Writes = -1 },
-		"comes 0 times":        func(r *catalog.Runner) { r.Ops = 0 },
-		"0 rounds":             func(r *catalog.Runner) { r.Rounds = 0 },
-		"the ttl is 0s":        func(r *catalog.Runner) { r.TTL = 0 },
-		"poll interval is -1s": func(r *catalog.Runner) { r.Poll = -time.Second },
-		"the timeout is 0s":    func(r *catalog.Runner) { r.Timeout = 0 },
-	} {
-		r := &catalog.Runner{Clients: 1, Ops: 1, Rounds: 1, Basic: benchmark.Basic{
-			TTL: time.Second, Timeout: time.Second}}
-		require.NoError(t, r.Check())
-		spoil(r)
-		assert.ErrorContains(t, r.Check(), want)
-	}
 }

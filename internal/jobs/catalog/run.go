@@ -3,94 +3,26 @@ package catalog
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/lock"
 )
 
-// The settings of a run for which nothing else was asked.
-const (
-	DefaultClients = 1000
-	DefaultWrites  = 5 // of a hundred
-	DefaultTTL     = 10 * time.Second
-	DefaultTimeout = 30 * time.Second
-
-	pairedRounds = 3
-
-	// learnWithin bounds what a round does before it begins.
-	learnWithin = 5 * time.Second
-)
+// learnWithin bounds what a round does before it begins.
+const learnWithin = 5 * time.Second
 
 // The baselines.
 const (
 	noLock = "no-lock"
 	script = "script"
 )
-
-// Around puts the baselines in front of the locks.
-func Around(locks ...benchmark.Subject) []benchmark.Subject {
-	return append([]benchmark.Subject{
-		{Name: noLock, Kind: benchmark.Baseline, Nodes: 1},
-		{Name: script, Kind: benchmark.Baseline, Nodes: 1},
-	}, locks...)
-}
-
-// Runner lets clients read and change a list of prices behind one lock after the
-// other, on the same servers. Its fields are set before the first Measure.
-type Runner struct {
-	benchmark.Basic
-	Clients int           // at least 1, and each has a connection
-	Writes  int           // how many of a hundred clients change the prices
-	Ops     int           // how often each client comes, at least 1
-	Rounds  int           // how often a row is measured, at least 1
-	Poll    time.Duration // the longest pause of a refused client; 0: see pause
-
-	// Against is measured before each round of a row, which is compared with it;
-	// nil: nothing is.
-	Against *benchmark.Subject
-
-	done atomic.Int64 // of the round under way
-}
-
-// Check returns what is wrong with the settings, if anything.
-func (r *Runner) Check() error {
-	switch {
-	case r.Clients < 1:
-		return fmt.Errorf("there are %d clients, at least 1 is needed", r.Clients)
-	case r.Clients > 10_000:
-		return fmt.Errorf("there are %d clients, at most 10000 can each have a"+
-			" connection", r.Clients)
-	case r.Writes < 0 || r.Writes > 100:
-		return fmt.Errorf("%d of a hundred clients change the prices, it must be"+
-			" 0 to 100", r.Writes)
-	case r.Ops < 1:
-		return fmt.Errorf("each client comes %d times, at least 1 is needed", r.Ops)
-	case r.Rounds < 1:
-		return fmt.Errorf("there are %d rounds, at least 1 is needed", r.Rounds)
-	case r.TTL < time.Millisecond:
-		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", r.TTL)
-	case r.Poll < 0:
-		return fmt.Errorf("the poll interval is %v, it must be positive", r.Poll)
-	case r.Timeout <= 0:
-		return fmt.Errorf("the timeout is %v, it must be positive", r.Timeout)
-	}
-	return nil
-}
-
-// Progress is how many of the round's accesses are over, of how many.
-func (r *Runner) Progress() (done, of int) {
-	return int(r.done.Load()), r.Clients * r.Ops
-}
 
 // Row is what was measured of one lock. Counts are of all rounds together, and
 // figures are those of the median round. A figure that was not measured is nil.
@@ -114,21 +46,16 @@ type Row struct {
 	OpsPerSecond float64   `json:"ops_per_second"`
 	Against      *string   `json:"against"`
 	Times        *float64  `json:"times"` // as fast as that
-	Read         *Wait     `json:"read_ms"`
-	Change       *Wait     `json:"change_ms"`
+
+	// Read and Change are how long these took with the wait for the lock, in all
+	// rounds.
+	Read   *benchmark.Times `json:"read_ms"`
+	Change *benchmark.Times `json:"change_ms"`
 
 	CommandsPerOp float64 `json:"commands_per_op"`
 	Failures      int     `json:"failures"`
 	FirstFailure  *string `json:"first_failure"`
 	Interrupted   bool    `json:"interrupted"`
-}
-
-// Wait is how long accesses took with the wait for the lock, in milliseconds, in
-// all rounds.
-type Wait struct {
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
-	Max float64 `json:"max"`
 }
 
 // tally is what the clients of a row have seen.
@@ -138,39 +65,39 @@ type tally struct {
 	halves, lost   int
 	cut, failed    int
 	first          error
-	read, change   *hdrhistogram.Histogram // in microseconds
+	read, change   benchmark.Clock
 }
 
-// errTimeout says that a round has taken too long.
-var errTimeout = errors.New("the round has taken too long")
+func newTally() *tally {
+	return &tally{read: benchmark.NewClock(), change: benchmark.NewClock()}
+}
 
 // Measure lets all clients begin at one instant, in every round. It returns an
 // error when the row could not begin.
-func (r *Runner) Measure(ctx context.Context, subject benchmark.Subject) (Row,
+func (w *Workload) Measure(ctx context.Context, subject benchmark.Subject) (Row,
 	error) {
-	row := Row{Rung: subject.Name, Kind: subject.Kind, Clients: r.Clients,
-		Nodes:  min(max(subject.Nodes, 1), r.Servers.Nodes()),
-		Writes: r.Writes, Ops: r.Ops, Finished: true,
-		PollMs: benchmark.Milliseconds(r.pause(subject))}
-	t := &tally{read: hdrhistogram.New(1, time.Hour.Microseconds(), 3),
-		change: hdrhistogram.New(1, time.Hour.Microseconds(), 3)}
+	row := Row{Rung: subject.Name, Kind: subject.Kind, Clients: w.clients,
+		Nodes:  min(max(subject.Nodes, 1), w.Servers.Nodes()),
+		Writes: w.writes, Ops: w.ops, Finished: true,
+		PollMs: benchmark.Milliseconds(w.pause(subject))}
+	t := newTally()
 	var times []float64
 	var sent int64
-	for range r.Rounds {
+	for range w.rounds {
 		usual := 0.0
-		if r.Against != nil && r.Against.Name != subject.Name {
-			took, err := r.round(ctx, *r.Against, &tally{}, nil)
+		if w.usual != nil && w.usual.Name != subject.Name {
+			took, err := w.round(ctx, *w.usual, newTally(), nil)
 			if err != nil {
 				return Row{}, err
 			}
 			usual = took.Seconds()
 		}
-		commands, _ := r.Servers.Traffic()
-		took, err := r.round(ctx, subject, t, &row)
+		commands, _ := w.Servers.Traffic()
+		took, err := w.round(ctx, subject, t, &row)
 		if err != nil {
 			return Row{}, err
 		}
-		after, _ := r.Servers.Traffic()
+		after, _ := w.Servers.Traffic()
 		sent += after - commands
 		row.RoundSeconds = append(row.RoundSeconds,
 			benchmark.Rounded(took.Seconds(), 4))
@@ -193,10 +120,10 @@ func (r *Runner) Measure(ctx context.Context, subject benchmark.Subject) (Row,
 			float64(len(row.RoundSeconds))/median(row.RoundSeconds), 0)
 	}
 	if len(times) > 0 && row.Finished {
-		row.Against = &r.Against.Name
+		row.Against = &w.usual.Name
 		row.Times = new(benchmark.Rounded(median(times), 2))
 	}
-	row.Read, row.Change = waited(t.read), waited(t.change)
+	row.Read, row.Change = t.read.Times(), t.change.Times()
 	return row, nil
 }
 
@@ -209,52 +136,52 @@ func median(all []float64) float64 {
 
 // pause is the longest of a refused client. An embedded server has no time for the
 // one that has the lock when 1000 clients ask ten times a second.
-func (r *Runner) pause(subject benchmark.Subject) time.Duration {
-	if r.Servers.Embedded() && r.Poll == 0 {
-		return max(lock.DefaultPoll, time.Duration(r.Clients*
+func (w *Workload) pause(subject benchmark.Subject) time.Duration {
+	if w.Servers.Embedded() && w.poll == 0 {
+		return max(lock.DefaultPoll, time.Duration(w.clients*
 			max(subject.Nodes, 1))*time.Millisecond)
 	}
-	return cmp.Or(r.Poll, subject.Poll, lock.DefaultPoll)
+	return cmp.Or(w.poll, subject.Poll, lock.DefaultPoll)
 }
 
 // round lets every client come to the list, and returns how long that took. Row is
 // nil where only that is asked for.
-func (r *Runner) round(ctx context.Context, subject benchmark.Subject, t *tally,
+func (w *Workload) round(ctx context.Context, subject benchmark.Subject, t *tally,
 	row *Row) (time.Duration, error) {
 	failed := func(err error) (time.Duration, error) {
 		return 0, fmt.Errorf("read and change the list behind %s: %w",
 			subject.Name, err)
 	}
-	r.Servers.Clear()
-	warm, err := r.Servers.Warm(ctx, max(subject.Nodes, 1))
+	w.Servers.Clear()
+	warm, err := w.Servers.Warm(ctx, max(subject.Nodes, 1))
 	if err != nil {
 		return failed(err)
 	}
 	// No two rounds have a key in common: what a round that was cut off has left
 	// behind is in nobody's way.
-	key := r.Servers.Prefix(fmt.Sprintf("catalog:%s:%d", subject.Name,
+	key := w.Servers.Prefix(fmt.Sprintf("catalog:%s:%d", subject.Name,
 		time.Now().UnixNano())) + "list"
 	list := List{RDB: warm[0], Key: key}
 	if err := list.Begin(ctx); err != nil {
 		return failed(err)
 	}
-	clients := make([]access, r.Clients)
+	clients := make([]access, w.clients)
 	for i := range clients {
-		if clients[i], err = r.client(subject, warm, key); err != nil {
+		if clients[i], err = w.client(subject, warm, key); err != nil {
 			return failed(err)
 		}
 	}
 	if row != nil && subject.Build != nil {
-		row.Shared = shares(subject, r.env(subject, warm, key))
+		row.Shared = shares(subject, w.env(subject, warm, key))
 	}
-	r.learn(ctx, clients[0], List{RDB: warm[0], Key: key + ":warm-up"})
+	w.learn(ctx, clients[0], List{RDB: warm[0], Key: key + ":warm-up"})
 	if err := list.Begin(ctx); err != nil {
 		return failed(err)
 	}
 
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	r.done.Store(0)
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	w.done.Store(0)
 	runtime.GC() // so that no row pays for the one before it
 	gate := make(chan struct{})
 	var ready, through sync.WaitGroup
@@ -264,20 +191,20 @@ func (r *Runner) round(ctx context.Context, subject benchmark.Subject, t *tally,
 		through.Go(func() {
 			ready.Done()
 			<-gate
-			for n := range r.Ops {
+			for n := range w.ops {
 				began := open
 				if n > 0 {
 					began = time.Now()
 				}
-				t.come(ctx, client, list, changes(i, r.Writes), began)
-				r.done.Add(1)
+				t.come(ctx, client, list, changes(i, w.writes), began)
+				w.done.Add(1)
 			}
 		})
 	}
 	ready.Wait()
 	changesBefore := t.changes
 	open = time.Now()
-	timeout := time.AfterFunc(r.Timeout, func() { end(errTimeout) })
+	timeout := time.AfterFunc(w.Timeout, end)
 	defer timeout.Stop()
 	close(gate)
 	through.Wait()
@@ -295,24 +222,22 @@ func (r *Runner) round(ctx context.Context, subject benchmark.Subject, t *tally,
 func changes(i, writes int) bool { return (i+1)*writes/100 != i*writes/100 }
 
 // env is what a lock of the subject is built from.
-func (r *Runner) env(subject benchmark.Subject, warm []redis.UniversalClient,
+func (w *Workload) env(subject benchmark.Subject, warm []redis.UniversalClient,
 	key string) lock.Env {
-	return lock.Env{Nodes: warm, Key: key + ":lock", TTL: r.TTL,
-		Options: []lock.Option{lock.PollEvery(r.pause(subject)),
-			lock.NodeTimeout(max(r.TTL/2, time.Millisecond))}}
+	return lock.Env{Nodes: warm, Key: key + ":lock", TTL: w.TTL,
+		Options: []lock.Option{lock.PollEvery(w.pause(subject)),
+			lock.NodeTimeout(max(w.TTL/2, time.Millisecond))}}
 }
 
-func (r *Runner) client(subject benchmark.Subject, warm []redis.UniversalClient,
+func (w *Workload) client(subject benchmark.Subject, warm []redis.UniversalClient,
 	key string) (access, error) {
 	switch {
 	case subject.Name == noLock:
 		return free(), nil
 	case subject.Name == script:
 		return scripted(), nil
-	case subject.Build == nil:
-		return access{}, fmt.Errorf("%w: nothing builds the lock", lock.ErrInvalid)
 	}
-	l, err := subject.Build(r.env(subject, warm, key))
+	l, err := subject.Build(w.env(subject, warm, key))
 	if err != nil {
 		return access{}, fmt.Errorf("build the lock: %w", err)
 	}
@@ -328,8 +253,8 @@ func shares(subject benchmark.Subject, env lock.Env) bool {
 
 // learn lets the servers learn the scripts. What goes wrong here goes wrong in the
 // round as well, and is counted there.
-func (r *Runner) learn(ctx context.Context, client access, list List) {
-	ctx, cancel := context.WithTimeout(ctx, min(r.Timeout, learnWithin))
+func (w *Workload) learn(ctx context.Context, client access, list List) {
+	ctx, cancel := context.WithTimeout(ctx, min(w.Timeout, learnWithin))
 	defer cancel()
 	if list.Begin(ctx) == nil {
 		_, _ = client.read(ctx, list)
@@ -365,18 +290,5 @@ func (t *tally) come(ctx context.Context, client access, list List, change bool,
 	if half {
 		t.halves++
 	}
-	if waits != nil { // longer than an hour is an hour
-		_ = waits.RecordValue(min(took, time.Hour).Microseconds())
-	}
-}
-
-// waited is nil when nobody has.
-func waited(h *hdrhistogram.Histogram) *Wait {
-	if h.TotalCount() == 0 {
-		return nil
-	}
-	at := func(percent float64) float64 {
-		return benchmark.Rounded(float64(h.ValueAtQuantile(percent))/1000, 3)
-	}
-	return &Wait{at(50), at(99), at(100)}
+	waits.Record(took)
 }

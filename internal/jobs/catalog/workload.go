@@ -5,21 +5,36 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/nodes"
 )
 
-// Workload is the catalog as a program runs it.
+// pairedRounds is how often a row on real servers is measured.
+const pairedRounds = 3
+
+// Workload lets clients read and change a list of prices behind one lock after the
+// other, on the same servers.
 type Workload struct {
-	Runner
+	benchmark.Basic
+	clients int           // each has a connection
+	writes  int           // how many of a hundred clients change the prices
+	ops     int           // how often each client comes
+	rounds  int           // how often a row is measured
+	poll    time.Duration // the longest pause of a refused client; 0: see pause
 	rtt     time.Duration
 	pin     bool
 	pinned  *int
 	against string
 	locks   []benchmark.Subject
+
+	// usual is measured before each round of a row, which is compared with it;
+	// nil: nothing is.
+	usual *benchmark.Subject
+
+	done atomic.Int64 // of the round under way
 }
 
 // Name is catalog.
@@ -33,21 +48,20 @@ func (w *Workload) Intro() string {
 
 // Define defines the flags.
 func (w *Workload) Define(flags *flag.FlagSet) {
-	r := &w.Runner
-	flags.IntVar(&r.Clients, "clients", DefaultClients,
+	flags.IntVar(&w.clients, "clients", 1000,
 		"how many `clients` start at one instant")
-	flags.IntVar(&r.Writes, "writes", DefaultWrites,
+	flags.IntVar(&w.writes, "writes", 5,
 		"how many of a `hundred` clients change the prices")
-	flags.IntVar(&r.Ops, "ops", 1, "how many `times` each client comes")
-	flags.IntVar(&r.Rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
+	flags.IntVar(&w.ops, "ops", 1, "how many `times` each client comes")
+	flags.IntVar(&w.rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
 		"measured (default %d on real servers, 1 on embedded ones)", pairedRounds))
 	flags.StringVar(&w.against, "against", "", "the `name` of a lock that is "+
 		"measured before each round of a row, for\ncomparison (default none)")
-	flags.DurationVar(&r.TTL, "ttl", DefaultTTL, "the lease of the lock")
-	flags.DurationVar(&r.Poll, "poll", 0, "the longest pause of a refused client "+
+	flags.DurationVar(&w.TTL, "ttl", 10*time.Second, "the lease of the lock")
+	flags.DurationVar(&w.poll, "poll", 0, "the longest pause of a refused client "+
 		"(default 100ms, on embedded servers\nat least 1ms for each client and "+
 		"node)")
-	flags.DurationVar(&r.Timeout, "timeout", DefaultTimeout,
+	flags.DurationVar(&w.Timeout, "timeout", 30*time.Second,
 		"ends a round that takes longer; its row is reported all the same")
 	flags.DurationVar(&w.rtt, "rtt", 0,
 		"adds this to the network's round-trip time")
@@ -58,13 +72,12 @@ func (w *Workload) Define(flags *flag.FlagSet) {
 // Settle checks the settings.
 func (w *Workload) Settle(given map[string]bool, real bool) error {
 	if !given["rounds"] {
-		w.Rounds = 1
+		w.rounds = 1
 		if real {
-			w.Rounds = pairedRounds
+			w.rounds = pairedRounds
 		}
 	}
-	switch {
-	case given["against"]:
+	if given["against"] {
 		found, err := benchmark.Select(w.locks, w.against)
 		if err != nil {
 			return fmt.Errorf("-against: %w", err)
@@ -72,15 +85,27 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 		if len(found) > 1 {
 			return errors.New("-against needs the name of one lock")
 		}
-		w.Against = &found[0]
-	case given["poll"] && w.Poll <= 0:
-		return fmt.Errorf("the poll interval is %v, it must be positive", w.Poll)
+		w.usual = &found[0]
 	}
-	if w.rtt < 0 {
+	switch {
+	case w.clients < 1:
+		return fmt.Errorf("there are %d clients, at least 1 is needed", w.clients)
+	case w.clients > 10_000:
+		return fmt.Errorf("there are %d clients, at most 10000 can each have a"+
+			" connection", w.clients)
+	case w.writes < 0 || w.writes > 100:
+		return fmt.Errorf("%d of a hundred clients change the prices, it must be"+
+			" 0 to 100", w.writes)
+	case w.ops < 1:
+		return fmt.Errorf("each client comes %d times, at least 1 is needed", w.ops)
+	case w.rounds < 1:
+		return fmt.Errorf("there are %d rounds, at least 1 is needed", w.rounds)
+	case given["poll"] && w.poll <= 0:
+		return fmt.Errorf("the poll interval is %v, it must be positive", w.poll)
+	case w.rtt < 0:
 		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
 			"negative", w.rtt)
-	}
-	if w.pin && !real {
+	case w.pin && !real:
 		return errors.New("-pin needs a real server, see -redis: the embedded " +
 			"ones are inside this process")
 	}
@@ -90,12 +115,12 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 // Subjects are the locks, with the baselines in front.
 func (w *Workload) Subjects(locks []benchmark.Subject) []benchmark.Subject {
 	w.locks = benchmark.Locks(locks)
-	return Around(w.locks...)
+	return append(benchmark.Baselines(noLock, script), w.locks...)
 }
 
 // Config has a connection for each client.
 func (w *Workload) Config() nodes.Config {
-	return nodes.Config{Clients: w.Clients, RTT: w.rtt}
+	return nodes.Config{Clients: w.clients, RTT: w.rtt}
 }
 
 // Begin sets the servers, and pins them and this process to a CPU where that is
@@ -122,11 +147,10 @@ func (w *Workload) Describe(env *benchmark.Env) {
 
 // Header says what is done.
 func (w *Workload) Header() string {
-	r := &w.Runner
 	text := fmt.Sprintf("%d clients come to a list of prices %s; %d %% of them "+
 		"change it, the others read.\nLease %v, at most %v a round, %s.",
-		r.Clients, times(r.Ops), r.Writes, r.TTL, r.Timeout,
-		benchmark.Plural(r.Rounds, "round"))
+		w.clients, times(w.ops), w.writes, w.TTL, w.Timeout,
+		benchmark.Plural(w.rounds, "round"))
 	if w.rtt > 0 {
 		text += fmt.Sprintf(" Round trips take %v more.", w.rtt)
 	}
@@ -142,22 +166,9 @@ func times(n int) string {
 
 // Tables is the one table.
 func (w *Workload) Tables() []benchmark.Table {
-	return []benchmark.Table{{
-		Head: columns.Heads("lock", benchmark.NameWidth),
-		Measure: func(ctx context.Context, subject benchmark.Subject,
-			emit func(any, string)) error {
-			row, err := w.Measure(ctx, subject)
-			if err != nil {
-				return err
-			}
-			emit(row, row.Text())
-			return benchmark.CutOff(ctx, row.Finished)
-		},
-		Progress: func() string {
-			done, of := w.Progress()
-			return fmt.Sprintf(": %d of %d", done, of)
-		},
-	}}
+	return benchmark.OneTable(columns, "", func() (done, of int) {
+		return int(w.done.Load()), w.clients * w.ops
+	}, w.Measure)
 }
 
 // Legend explains the heads.
@@ -165,8 +176,8 @@ func (w *Workload) Legend(benchmark.Env) string {
 	text := `half: reads that saw half a change; lost: changes that a later one did not know of
 read, change: with the wait for the lock; commands: of one read or change
 `
-	if w.Against != nil {
-		text += "times: as fast as " + w.Against.Name +
+	if w.usual != nil {
+		text += "times: as fast as " + w.usual.Name +
 			", which was measured before each round; the median\n"
 	}
 	return text
@@ -180,12 +191,7 @@ var columns = benchmark.Columns[Row]{
 	benchmark.NewColumn("", "ops/s", 8, func(r Row) string {
 		return fmt.Sprintf("%.0f", r.OpsPerSecond)
 	}),
-	benchmark.NewColumn("", "times", 7, func(r Row) string {
-		if r.Times == nil {
-			return benchmark.NotMeasured
-		}
-		return fmt.Sprintf("%.2f", *r.Times)
-	}),
+	benchmark.NewColumn("", "times", 7, func(r Row) string { return benchmark.Decimal(r.Times, 2) }),
 	benchmark.NewColumn("read", "p50 ms", 8, func(r Row) string { return p50(r.Read) }),
 	benchmark.NewColumn("change", "p50 ms", 8, func(r Row) string { return p50(r.Change) }),
 	benchmark.NewColumn("commands", "/op", 9, func(r Row) string {
@@ -193,11 +199,8 @@ var columns = benchmark.Columns[Row]{
 	}),
 }
 
-func p50(w *Wait) string {
-	if w == nil {
-		return benchmark.NotMeasured
-	}
-	return fmt.Sprintf("%.1f", w.P50)
+func p50(t *benchmark.Times) string {
+	return t.Show(1, func(t *benchmark.Times) float64 { return t.P50 })
 }
 
 // Text is a row of the table. Lines that say what went wrong follow it.
@@ -208,9 +211,9 @@ func (r Row) Text() string {
 			r.RoundSeconds[len(r.RoundSeconds)-1], r.Reads+r.Changes,
 			r.Clients*r.Ops*len(r.RoundSeconds))
 	}
-	if r.FirstFailure != nil {
-		text += benchmark.Note("accesses that failed: %d, the first: %s",
-			r.Failures, strings.ReplaceAll(*r.FirstFailure, "\n", "; "))
-	}
-	return text
+	return text + benchmark.FirstFailure(
+		fmt.Sprintf("accesses that failed: %d", r.Failures), r.FirstFailure)
 }
+
+// Complete says whether every client was through.
+func (r Row) Complete() bool { return r.Finished }

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type Figures struct {
 // in which Redis has logged it.
 type Judge struct {
 	figures Figures
+	read    int            // entries of the log
 	place   map[int]int    // task: its place among all that were pushed
 	starts  map[int]*start // task: its newest start
 	ends    map[int]int    // task: how often it has ended
@@ -57,8 +59,18 @@ func NewJudge() *Judge {
 		dead: map[string]bool{}}
 }
 
+// Follow reads what the log of a queue has got since it was read.
+func (j *Judge) Follow(ctx context.Context, q Queue) error {
+	entries, err := q.RDB.LRange(ctx, q.key(log), int64(j.read), -1).Result()
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	return j.Read(entries)
+}
+
 // Read reads entries of the log, in order.
 func (j *Judge) Read(entries []string) error {
+	j.read += len(entries)
 	for _, entry := range entries {
 		words := strings.Fields(entry)
 		if len(words) != 4 {

@@ -132,15 +132,6 @@ func (q Queue) note(ctx context.Context, kind, task, group, worker string) (
 	return n, nil
 }
 
-// Log returns the entries from the n-th on, counted from 0.
-func (q Queue) Log(ctx context.Context, n int) ([]string, error) {
-	entries, err := q.RDB.LRange(ctx, q.key(log), int64(n), -1).Result()
-	if err != nil {
-		return nil, fmt.Errorf("read the log: %w", err)
-	}
-	return entries, nil
-}
-
 // Left returns the tasks that stand in a queue or in a slot.
 func (q Queue) Left(ctx context.Context) ([]Task, error) {
 	var texts []string

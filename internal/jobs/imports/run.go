@@ -15,20 +15,6 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// The settings of a run for which nothing else was asked.
-const (
-	DefaultWorkers = 8
-	DefaultGroups  = 50
-	DefaultTasks   = 1000
-
-	DefaultUngrouped = 10 // of a hundred
-
-	DefaultWork    = 5 * time.Millisecond
-	DefaultTTL     = 2 * time.Second
-	DefaultPoll    = 5 * time.Millisecond
-	DefaultTimeout = 3 * time.Minute
-)
-
 const (
 	producers = 2
 	batch     = 100 // tasks that a producer pushes under one queue lock
@@ -93,8 +79,6 @@ func (r *Runner) Check() error {
 		return fmt.Errorf("the ttl is %v, a claim needs at least 10ms", r.TTL)
 	case r.Poll <= 0:
 		return fmt.Errorf("the poll interval is %v, it must be positive", r.Poll)
-	case r.Timeout <= 0:
-		return fmt.Errorf("the timeout is %v, it must be positive", r.Timeout)
 	case r.Kill < 0 || r.Fail < 0 || r.Overrun < 0:
 		return errors.New("faults are counted, they must not be negative")
 	case max(r.Kill, r.Fail, r.Overrun) > r.Tasks:
@@ -103,7 +87,7 @@ func (r *Runner) Check() error {
 	case r.Kill > 0 && r.Launch == nil:
 		return errors.New("only workers that are processes can be killed")
 	}
-	return nil
+	return r.Basic.Check()
 }
 
 // Orders are what a worker is told when it is started.
@@ -296,7 +280,7 @@ func (r *Runner) measure(ctx context.Context, subject benchmark.Subject,
 
 	last, done := context.WithTimeout(context.WithoutCancel(ctx), judgeWithin)
 	defer done()
-	if err := judge.follow(last, j.queue); err != nil {
+	if err := judge.Follow(last, j.queue); err != nil {
 		return Row{}, err
 	}
 	left, err := j.queue.Left(last)
@@ -363,30 +347,15 @@ func (j *job) produce(ctx context.Context, tasks []Task) (<-chan error, error) {
 	return all, nil
 }
 
-// follower is a judge who reads the log as it grows.
-type follower struct {
-	*Judge
-	read int
-}
-
-func (f *follower) follow(ctx context.Context, q Queue) error {
-	entries, err := q.Log(ctx, f.read)
-	if err != nil {
-		return err
-	}
-	f.read += len(entries)
-	return f.Read(entries)
-}
-
 // watch reads the log, kills workers, and returns when every task has ended and
 // nothing is left, or when ctx ends.
-func (j *job) watch(ctx context.Context) (*follower, int, error) {
-	judge := &follower{Judge: NewJudge()}
+func (j *job) watch(ctx context.Context) (*Judge, int, error) {
+	judge := NewJudge()
 	random := rand.New(rand.NewPCG(j.Seed, j.Seed))
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for killed := 0; ; {
-		if err := judge.follow(ctx, j.queue); err != nil && ctx.Err() == nil {
+		if err := judge.Follow(ctx, j.queue); err != nil && ctx.Err() == nil {
 			return judge, killed, err
 		}
 		j.done.Store(int64(judge.Done()))

@@ -134,16 +134,10 @@ func (s *scenario) judged() (figures imports.Figures) {
 	q := imports.Queue{RDB: c.Env("").Nodes[0], Prefix: prefix}
 	c.Go(func() {
 		ctx := context.Background()
-		entries, err := q.Log(ctx, 0)
-		if err != nil {
-			s.Fail("judge: %w", err)
-		}
-		left, err := q.Left(ctx)
-		if err != nil {
-			s.Fail("judge: %w", err)
-		}
 		judge := imports.NewJudge()
-		if err := judge.Read(entries); err != nil {
+		err := judge.Follow(ctx, q)
+		left, e := q.Left(ctx)
+		if err = errors.Join(err, e); err != nil {
 			s.Fail("judge: %w", err)
 		}
 		figures = judge.Verdict(left)

@@ -6,7 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 )
@@ -29,27 +29,27 @@ func (w *Workload) Intro() string {
 // Define defines the flags.
 func (w *Workload) Define(flags *flag.FlagSet) {
 	r := &w.Runner
-	r.Form, w.groups = Improved, []int{DefaultGroups}
+	r.Form, w.groups = Improved, []int{50}
 	flags.Func("form", "the `form`: article, as [queue] has it, or improved "+
 		"(default improved)", func(text string) error {
 		r.Form = Form(text)
 		return nil
 	})
-	flags.Func("groups", fmt.Sprintf("how many `groups` the tasks belong to "+
-		"(default %d); several numbers,\nseparated by commas, make a row each",
-		DefaultGroups), benchmark.List(&w.groups, strconv.Atoi))
-	flags.IntVar(&r.Workers, "workers", DefaultWorkers,
+	flags.Func("groups", "how many `groups` the tasks belong to (default 50); "+
+		"several numbers,\nseparated by commas, make a row each",
+		benchmark.List(&w.groups, strconv.Atoi))
+	flags.IntVar(&r.Workers, "workers", 8,
 		"how many `workers` there are")
-	flags.IntVar(&r.Tasks, "tasks", DefaultTasks, "how many `tasks` there are")
-	flags.IntVar(&r.Ungrouped, "ungrouped", DefaultUngrouped,
+	flags.IntVar(&r.Tasks, "tasks", 1000, "how many `tasks` there are")
+	flags.IntVar(&r.Ungrouped, "ungrouped", 10,
 		"how many of a `hundred` tasks have no group")
-	flags.DurationVar(&r.Work, "work", DefaultWork, "how long a task takes")
-	flags.DurationVar(&r.TTL, "ttl", DefaultTTL,
+	flags.DurationVar(&r.Work, "work", 5*time.Millisecond, "how long a task takes")
+	flags.DurationVar(&r.TTL, "ttl", 2*time.Second,
 		"the lease of the locks, and of the claims")
-	flags.DurationVar(&r.Poll, "poll", DefaultPoll, "the pause of a worker after "+
+	flags.DurationVar(&r.Poll, "poll", 5*time.Millisecond, "the pause of a worker after "+
 		"each round in the article's form (there 2s),\nand the longest of a "+
 		"refused owner")
-	flags.DurationVar(&r.Timeout, "timeout", DefaultTimeout,
+	flags.DurationVar(&r.Timeout, "timeout", 3*time.Minute,
 		"ends a row that takes longer; it is reported all the same")
 	flags.IntVar(&r.Kill, "kill", 0, "how many `workers` are killed with kill "+
 		"-9, spread over the run; needs -redis")
@@ -101,27 +101,14 @@ func (w *Workload) Header() string {
 
 // Tables is the one table.
 func (w *Workload) Tables() []benchmark.Table {
-	return []benchmark.Table{{
-		Head: columns.Heads("lock", benchmark.NameWidth),
-		Measure: func(ctx context.Context, subject benchmark.Subject,
-			emit func(any, string)) error {
-			for _, groups := range w.groups {
-				row, err := w.Measure(ctx, subject, groups)
-				if err != nil {
-					return err
-				}
-				emit(row, row.Text())
-				if err := benchmark.CutOff(ctx, row.Finished); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		Progress: func() string {
-			done, of := w.Progress()
-			return fmt.Sprintf(": %d of %d tasks", done, of)
-		},
-	}}
+	var measures []func(context.Context, benchmark.Subject) (Row, error)
+	for _, groups := range w.groups {
+		measures = append(measures, func(ctx context.Context,
+			subject benchmark.Subject) (Row, error) {
+			return w.Measure(ctx, subject, groups)
+		})
+	}
+	return benchmark.OneTable(columns, " tasks", w.Progress, measures...)
 }
 
 // Legend explains the heads.
@@ -168,9 +155,9 @@ func (r Row) Text() string {
 			text += benchmark.Note("%s: %d", count.what, count.n)
 		}
 	}
-	if r.FirstFailure != nil {
-		text += benchmark.Note("workers that ended by themselves: %d, the first:"+
-			" %s", r.Failures, strings.ReplaceAll(*r.FirstFailure, "\n", "; "))
-	}
-	return text
+	return text + benchmark.FirstFailure(fmt.Sprintf(
+		"workers that ended by themselves: %d", r.Failures), r.FirstFailure)
 }
+
+// Complete says whether every task has ended.
+func (r Row) Complete() bool { return r.Finished }
