@@ -2,7 +2,6 @@ package benchmark
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -79,21 +78,19 @@ func (s Sizing) Lease() time.Duration {
 	return LeaseFor(s.Work.Longest, s.Latency.Mean)
 }
 
+// sizings is how many sections a lease is sized by.
+const sizings = 10_000
+
 // sizingWithin is how long a lease is measured for at most: on a slow network fewer
 // measurements are made.
 const sizingWithin = 10 * time.Second
 
-// SizeTTL measures n critical sections and n PINGs of one client in turn, or as many
+// SizeTTL measures critical sections and as many PINGs of one client in turn, as many
 // as ten seconds allow. When ctx ends it returns what was measured, and an error. It
 // leaves nothing on the server that the servers' Close does not remove.
-func SizeTTL(ctx context.Context, servers *nodes.Servers, n int) (Sizing, error) {
-	if n < 1 {
-		return Sizing{}, errors.New("a lease is sized by one measurement at" +
-			" least")
-	}
+func SizeTTL(ctx context.Context, servers *nodes.Servers) (Sizing, error) {
 	rdb, key := servers.Node(0), servers.Prefix("sizing")+"stock"
-	err := rdb.Set(ctx, key, n, 2*sizingWithin).Err()
-	if err != nil {
+	if err := rdb.Set(ctx, key, sizings, 2*sizingWithin).Err(); err != nil {
 		return Sizing{}, lock.Failed(ctx, "set the stock", key, err)
 	}
 	ping := func() error { return rdb.Ping(ctx).Err() }
@@ -108,23 +105,23 @@ func SizeTTL(ctx context.Context, servers *nodes.Servers, n int) (Sizing, error)
 		return Sizing{}, lock.Failed(ctx, "measure", key, err)
 	}
 	var work, latency []time.Duration
-	for end := time.Now().Add(sizingWithin); len(work) < n &&
+	var err error
+	for end := time.Now().Add(sizingWithin); len(work) < sizings &&
 		(len(work) == 0 || time.Now().Before(end)); {
-		trip, err := timed(ping)
-		if err == nil {
-			var took time.Duration
-			if took, err = timed(section); err == nil {
-				work, latency = append(work, took), append(latency, trip)
-				continue
-			}
+		var trip, took time.Duration
+		if trip, err = timed(ping); err == nil {
+			took, err = timed(section)
 		}
-		err = lock.Failed(ctx, "measure", key, err)
-		if len(work) == 0 {
-			return Sizing{}, err
+		if err != nil {
+			err = lock.Failed(ctx, "measure", key, err)
+			break
 		}
-		return Sizing{Work: spread(work), Latency: spread(latency)}, err
+		work, latency = append(work, took), append(latency, trip)
 	}
-	return Sizing{Work: spread(work), Latency: spread(latency)}, nil
+	if len(work) == 0 {
+		return Sizing{}, err
+	}
+	return Sizing{Work: spread(work), Latency: spread(latency)}, err
 }
 
 // timed is how long something takes.

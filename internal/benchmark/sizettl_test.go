@@ -1,15 +1,11 @@
 package benchmark
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/lockladder/lockladder/internal/benchmark/nodes"
 )
 
 const milli = time.Millisecond
@@ -50,29 +46,4 @@ func TestASpreadHasItsEndsAndItsMean(t *testing.T) {
 	assert.Equal(t, 4*milli, s.Mean)
 	assert.Equal(t, 8*milli, s.Longest)
 	assert.Equal(t, 1, s.over(3*milli))
-}
-
-func TestSizingMeasuresAServer(t *testing.T) {
-	servers := nodes.Embed(1, nodes.Config{Clients: 1})
-	defer servers.Close(context.Background())
-	s, err := SizeTTL(context.Background(), servers, 50)
-	require.NoError(t, err)
-	assert.Len(t, s.Work.All, 50)
-	assert.Len(t, s.Latency.All, 50)
-	assert.Positive(t, s.Work.Shortest)
-	assert.Positive(t, s.Latency.Shortest)
-	assert.Equal(t, LeaseFor(s.Work.Longest, s.Latency.Mean), s.Lease())
-	assert.Zero(t, s.Work.over(s.Lease()), "no section outlives the lease")
-
-	_, err = SizeTTL(context.Background(), servers, 0)
-	assert.ErrorContains(t, err, "at least")
-}
-
-func TestSizingEndsWithItsContext(t *testing.T) {
-	servers := nodes.Embed(1, nodes.Config{Clients: 1})
-	defer servers.Close(context.Background())
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	_, err := SizeTTL(ctx, servers, 50)
-	assert.ErrorIs(t, err, context.Canceled)
 }

@@ -38,9 +38,6 @@ const (
 // reachWithin bounds the search for a sign of life of the servers.
 const reachWithin = 5 * time.Second
 
-// sizings is how many sections a lease is sized by.
-const sizings = 10_000
-
 // Command is a benchmark program.
 type Command struct {
 	// Intro is what -help says first.
@@ -235,7 +232,7 @@ func (o *options) size(ctx context.Context, stdout, _ io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, down(ctx)) }()
-	sizing, err := benchmark.SizeTTL(ctx, servers, sizings)
+	sizing, err := benchmark.SizeTTL(ctx, servers)
 	if err != nil {
 		err = unless(ctx, err, "a lease was sized")
 	}

@@ -210,31 +210,6 @@ func TestACanceledRowIsReportedWithWhatItDid(t *testing.T) {
 	assert.Equal(t, new(0.2), row.Jain, "one of five was served")
 }
 
-func TestSettingsAreChecked(t *testing.T) {
-	assert.NoError(t, runner(nil, 1, 0).Check())
-	for want, spoil := range map[string]func(*inventory.Runner){
-		"there are 0 clients":       func(r *inventory.Runner) { r.Clients = 0 },
-		"the stock is -1":           func(r *inventory.Runner) { r.Stock = -1 },
-		"the ttl is 999µs":          func(r *inventory.Runner) { r.TTL = 999e3 },
-		"the poll interval is -1ns": func(r *inventory.Runner) { r.Poll = -1 },
-		"the timeout is 0s":         func(r *inventory.Runner) { r.Timeout = 0 },
-		"there are -1 turns":        func(r *inventory.Runner) { r.Ops = -1 },
-		"the loop lasts -1ns":       func(r *inventory.Runner) { r.Loop = -1 },
-		"shorter than the timeout": func(r *inventory.Runner) {
-			r.Loop = r.Timeout
-		},
-		"there are -1 rounds":         func(r *inventory.Runner) { r.Rounds = -1 },
-		"the shares of faults are -1": func(r *inventory.Runner) { r.Crash = -1 },
-		"more than 1 together": func(r *inventory.Runner) {
-			r.Crash, r.Overrun = 0.6, 0.6
-		},
-	} {
-		bad := runner(nil, 1, 0)
-		spoil(bad)
-		assert.ErrorContains(t, bad.Check(), want)
-	}
-}
-
 func TestEmbeddedServersAreAskedLessOftenByManyClients(t *testing.T) {
 	s := inventory.Settings{Clients: 1000, Poll: 5 * time.Millisecond}
 	gold, redlock := subject(t, "gold"), subject(t, "redlock")

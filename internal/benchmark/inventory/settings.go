@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
@@ -18,7 +17,7 @@ const (
 )
 
 // Settings say what is measured. Each process that clients live in is given all
-// of them.
+// of them. Workload.Settle checks those that a user has given.
 type Settings struct {
 	Clients int           // at least 1
 	Stock   int           // at least 0
@@ -52,42 +51,6 @@ type Settings struct {
 	// Apart is the time between the starts of two clients. With 0 all start
 	// at one instant.
 	Apart time.Duration
-}
-
-// Check returns what is wrong with the settings, if anything.
-func (s Settings) Check() error {
-	switch {
-	case s.Clients < 1:
-		return fmt.Errorf("there are %d clients, at least 1 is needed", s.Clients)
-	case s.Stock < 0:
-		return fmt.Errorf("the stock is %d, it must not be negative", s.Stock)
-	case s.TTL < time.Millisecond:
-		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", s.TTL)
-	case s.Poll < 0:
-		return fmt.Errorf("the poll interval is %v, it must be positive", s.Poll)
-	case s.Timeout <= 0:
-		return fmt.Errorf("the timeout is %v, it must be positive", s.Timeout)
-	case s.Ops < 0:
-		return fmt.Errorf("there are %d turns of each client, at least 1 is "+
-			"needed", s.Ops)
-	case s.Loop < 0:
-		return fmt.Errorf("the loop lasts %v, it must be positive", s.Loop)
-	case s.Loop >= s.Timeout:
-		return fmt.Errorf("the loop lasts %v, it must be shorter than the "+
-			"timeout, %v", s.Loop, s.Timeout)
-	case s.Loop > 0 && s.Ops > 1:
-		return fmt.Errorf("there are %d turns of each client and a loop of %v, "+
-			"one of them is possible", s.Ops, s.Loop)
-	case s.Rounds < 0:
-		return fmt.Errorf("there are %d rounds, at least 1 is needed", s.Rounds)
-	case !(0 <= s.Crash && s.Crash <= 1) || !(0 <= s.Overrun && s.Overrun <= 1):
-		return fmt.Errorf("the shares of faults are %v and %v, they must be "+
-			"between 0 and 1", s.Crash, s.Overrun)
-	case s.Crash+s.Overrun > 1:
-		return fmt.Errorf("the shares of faults, %v and %v, are more than 1 "+
-			"together", s.Crash, s.Overrun)
-	}
-	return nil
 }
 
 // Pause is the longest pause of a refused client in a row of the subject: Poll,

@@ -158,29 +158,46 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 		s.Rounds = pairedRounds
 	}
 	for _, clients := range w.clients {
-		if err := w.table(clients, 0).Check(); err != nil {
-			return err
-		}
-		if clients > maxClients {
+		switch {
+		case clients < 1:
+			return fmt.Errorf("there are %d clients, at least 1 is needed", clients)
+		case clients > maxClients:
 			return fmt.Errorf("there are %d clients, at most %d can each have "+
 				"a connection", clients, maxClients)
-		}
-		if w.services > clients {
+		case w.services > clients:
 			return fmt.Errorf("there are %d processes for %d clients, each "+
 				"needs at least one", w.services, clients)
 		}
 	}
 	switch {
+	case s.Stock < 0:
+		return fmt.Errorf("the stock is %d, it must not be negative", s.Stock)
+	case s.TTL < time.Millisecond:
+		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", s.TTL)
+	case s.Timeout <= 0:
+		return fmt.Errorf("the timeout is %v, it must be positive", s.Timeout)
+	case s.Ops < 1:
+		return fmt.Errorf("there are %d turns of each client, at least 1 is "+
+			"needed", s.Ops)
+	case given["loop"] && s.Loop <= 0:
+		return fmt.Errorf("the loop lasts %v, it must be positive", s.Loop)
+	case s.Loop >= s.Timeout:
+		return fmt.Errorf("the loop lasts %v, it must be shorter than the "+
+			"timeout, %v", s.Loop, s.Timeout)
+	case s.Loop > 0 && s.Ops > 1:
+		return fmt.Errorf("there are %d turns of each client and a loop of %v, "+
+			"one of them is possible", s.Ops, s.Loop)
+	case given["rounds"] && s.Rounds < 1:
+		return fmt.Errorf("there are %d rounds, at least 1 is needed", s.Rounds)
+	case !(0 <= s.Crash && s.Crash <= 1) || !(0 <= s.Overrun && s.Overrun <= 1):
+		return fmt.Errorf("the shares of faults are %v and %v, they must be "+
+			"between 0 and 1", s.Crash, s.Overrun)
+	case s.Crash+s.Overrun > 1:
+		return fmt.Errorf("the shares of faults, %v and %v, are more than 1 "+
+			"together", s.Crash, s.Overrun)
 	case given["pool"] && w.pool < 1:
 		return fmt.Errorf("the pool has %d connections, at least 1 is needed",
 			w.pool)
-	case given["ops"] && s.Ops < 1:
-		return fmt.Errorf("there are %d turns of each client, at least 1 is "+
-			"needed", s.Ops)
-	case given["rounds"] && s.Rounds < 1:
-		return fmt.Errorf("there are %d rounds, at least 1 is needed", s.Rounds)
-	case given["loop"] && s.Loop <= 0:
-		return fmt.Errorf("the loop lasts %v, it must be positive", s.Loop)
 	case w.rtt < 0:
 		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
 			"negative", w.rtt)
