@@ -81,39 +81,15 @@ func row(t *testing.T, name string) benchmark.Subject {
 	return subjects[0]
 }
 
-func TestAStoreThatIsNotInstalledIsLeftOutAndNamed(t *testing.T) {
-	if err := servers.Installed(); err != nil {
-		t.Skip(err)
-	}
-	redis, err := servers.StartOpenRedis(t.Context())
-	require.NoError(t, err)
-	defer redis.Stop()
+func TestAStoreThatIsNotInstalledSaysWhichProgramIsMissing(t *testing.T) {
 	t.Setenv("PATH", "")
-	t.Setenv("LOCKLADDER_STORES", "")
-	args := []string{"-redis", redis.Addr(), "-clients", "2", "-rounds", "1"}
-	missing := map[string]string{
-		"mysql/record":    "mariadb-install-db is not installed",
-		"zookeeper/basic": "java is not installed",
-		"etcd":            "etcd is not installed",
+	missing := map[string]string{"mysql": "mariadb-install-db", "zookeeper": "java",
+		"etcd": "etcd"}
+	for _, row := range stores {
+		family, _, _ := strings.Cut(row.Name, "/")
+		assert.EqualError(t, row.Missing(), missing[family]+" is not installed",
+			row.Name)
 	}
-	status, out, complaint := run(t, args...)
-	require.Equal(t, command.OK, status, complaint)
-	assert.Contains(t, out, "\nlua-decrement")
-	assert.Contains(t, out, "Not measured: mysql/record, mysql/lease,"+
-		" mysql/pessimistic, mysql/optimistic, mysql/optimistic-timestamp"+
-		" (mariadb-install-db is not installed).\n"+
-		"Not measured: zookeeper/basic, zookeeper/sequential (java is not"+
-		" installed).\nNot measured: etcd (etcd is not installed).\n")
-	for name, why := range missing {
-		status, _, complaint := run(t, append(args, "-rungs", name)...)
-		assert.Equal(t, command.Failed, status)
-		assert.Equal(t, "bench: -rungs: "+name+": "+why+"\n", complaint)
-	}
-	t.Setenv("LOCKLADDER_STORES", "1")
-	status, _, complaint = run(t, args...)
-	assert.Equal(t, command.Failed, status)
-	assert.Equal(t, "bench: LOCKLADDER_STORES asks for stores:"+
-		" mariadb-install-db is not installed\n", complaint)
 }
 
 // The pause of MySQL's polling rows is -poll's, or their own.

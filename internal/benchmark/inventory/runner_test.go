@@ -99,35 +99,6 @@ func meeting(n int) func(context.Context) {
 	}
 }
 
-func TestEveryRungSellsTheStockExactlyAndHasOneHolder(t *testing.T) {
-	r := embedded(t, 20, 7)
-	for _, subject := range benchmark.Rungs() {
-		t.Run(subject.Name, func(t *testing.T) {
-			row := measure(t, r, subject)
-
-			assert.Equal(t, subject.Name, row.Rung)
-			assert.Equal(t, benchmark.Rung, row.Kind)
-			assert.Equal(t, subject.Nodes, row.Nodes)
-			assert.True(t, row.Finished)
-			assert.EqualValues(t, 20, row.Sections)
-			assert.EqualValues(t, 7, row.Sold)
-			assert.Equal(t, new(int64(0)), row.Left)
-			assert.Zero(t, row.Oversold)
-			assert.Equal(t, new(int64(1)), row.MaxHolders)
-			assert.Zero(t, row.Failures, row.FirstFailure)
-			assert.NotNil(t, row.Retries)
-			assert.NotNil(t, row.Wait)
-			assert.Equal(t, new(1.0), row.Jain)
-		})
-	}
-}
-
-func TestMoreStockThanClientsStaysLeft(t *testing.T) {
-	row := measure(t, embedded(t, 3, 10), subject(t, "gold"))
-	assert.EqualValues(t, 3, row.Sold)
-	assert.Equal(t, new(int64(7)), row.Left)
-}
-
 func TestWithoutALockEverybodyWhoReadTheSameStockSells(t *testing.T) {
 	r := embedded(t, 10, 3)
 	r.Think = meeting(10)
@@ -150,41 +121,6 @@ func TestAMutexInEachOfFourServicesLetsFourIn(t *testing.T) {
 	assert.EqualValues(t, 4, row.Sold)
 	assert.EqualValues(t, 3, row.Oversold)
 	assert.True(t, row.Finished)
-}
-
-func TestAtomicStepsDoNotOversell(t *testing.T) {
-	r := embedded(t, 30, 10)
-	for _, name := range []string{"watch-multi", "lua-decrement"} {
-		t.Run(name, func(t *testing.T) {
-			row := measure(t, r, subject(t, name))
-			assert.EqualValues(t, 10, row.Sold)
-			assert.Equal(t, new(int64(0)), row.Left)
-			assert.Zero(t, row.Oversold)
-			assert.EqualValues(t, 30, row.Sections)
-			assert.Nil(t, row.MaxHolders, "there is no critical section")
-			assert.True(t, row.Finished)
-		})
-	}
-}
-
-func TestCommandsAndRoundTripsAreThoseThatTheClientSends(t *testing.T) {
-	for name, want := range map[string]struct{ commands, trips float64 }{
-		"no-lock":       {2, 2},   // GET, DECR
-		"bronze":        {4, 4},   // SETNX, GET, DECR, DEL
-		"silver":        {5, 5},   // and PEXPIRE
-		"diamond":       {4, 4},   // the scripts are known to the server
-		"reentrant":     {4, 4},   //
-		"redlock":       {12, 12}, // five SET, GET, DECR, five EVALSHA
-		"serial-limit":  {4, 4},   // SET, GET, DECR, EVALSHA
-		"watch-multi":   {5, 3},   // WATCH, GET, and in one MULTI, DECR, EXEC
-		"lua-decrement": {1, 1},   // EVALSHA
-	} {
-		t.Run(name, func(t *testing.T) {
-			row := measure(t, embedded(t, 1, 1), subject(t, name))
-			assert.Equal(t, new(want.commands), row.CommandsPerSection)
-			assert.Equal(t, new(want.trips), row.RoundTripsPerSection)
-		})
-	}
 }
 
 func TestTheSerialLimitIsOneClientWithEverybodysTurns(t *testing.T) {
@@ -333,8 +269,6 @@ func TestFailuresAreCountedAndTheFirstIsTold(t *testing.T) {
 	assert.Equal(t, new("acquire: broken"), row.FirstFailure)
 }
 
-// collectorAt is the collector's GOGC, the largest number when it is off, and
-// its limit.
 func TestALockThatCannotBeBuiltIsAnError(t *testing.T) {
 	r := embedded(t, 1, 1)
 	_, err := r.Measure(t.Context(), benchmark.Subject{Name: "mine", Nodes: 1,

@@ -42,8 +42,24 @@ type place interface {
 	close() error
 }
 
+// usual is what most places have in common: connections are opened in time, the
+// servers say nothing of themselves, and nothing of a run stays.
+type usual struct{}
+
+func (usual) configure(*redis.Options, int) {}
+
+func (usual) warm(ctx context.Context, rdb *redis.Client, n int) error {
+	return warm(ctx, rdb, n)
+}
+
+func (usual) usage(context.Context, []*redis.Client) Usage         { return Usage{} }
+func (usual) clear()                                               {}
+func (usual) sweep(context.Context, []*redis.Client, string) error { return nil }
+func (usual) close() error                                         { return nil }
+
 // embedded servers are part of this process.
 type embedded struct {
+	usual
 	servers []*miniredis.Miniredis
 	collect func() // as before the servers
 }
@@ -56,19 +72,11 @@ func (e *embedded) dial(_ context.Context, node int) (net.Conn, error) {
 	return e.servers[node].Dial()
 }
 
-func (*embedded) warm(ctx context.Context, rdb *redis.Client, n int) error {
-	return warm(ctx, rdb, n)
-}
-
-func (*embedded) usage(context.Context, []*redis.Client) Usage { return Usage{} }
-
 func (e *embedded) clear() {
 	for _, server := range e.servers {
 		server.FlushAll()
 	}
 }
-
-func (*embedded) sweep(context.Context, []*redis.Client, string) error { return nil }
 
 func (e *embedded) close() error {
 	for _, server := range e.servers {
@@ -80,11 +88,10 @@ func (e *embedded) close() error {
 
 // virtual servers belong to a world, and end with it.
 type virtual struct {
+	usual
 	connect func(node int) (net.Conn, error)
 	calls   func() int64
 }
-
-func (virtual) configure(*redis.Options, int) {}
 
 func (v virtual) dial(_ context.Context, node int) (net.Conn, error) {
 	return v.connect(node)
@@ -96,12 +103,9 @@ func (v virtual) usage(context.Context, []*redis.Client) Usage {
 	return Usage{Calls: v.calls(), Known: true}
 }
 
-func (virtual) clear()                                               {}
-func (virtual) sweep(context.Context, []*redis.Client, string) error { return nil }
-func (virtual) close() error                                         { return nil }
-
 // elsewhere are servers that the user named.
 type elsewhere struct {
+	usual
 	addresses []string
 	password  string
 }
@@ -121,16 +125,9 @@ func (e *elsewhere) dial(ctx context.Context, node int) (net.Conn, error) {
 	return conn, nil
 }
 
-func (*elsewhere) warm(ctx context.Context, rdb *redis.Client, n int) error {
-	return warm(ctx, rdb, n)
-}
-
 func (*elsewhere) usage(ctx context.Context, nodes []*redis.Client) Usage {
 	return usage(ctx, nodes)
 }
-
-func (*elsewhere) clear()       {}
-func (*elsewhere) close() error { return nil }
 
 // sweep looks for the prefix anywhere in a key: a lock may put a word of its own
 // in front.

@@ -103,7 +103,7 @@ func Embed(n int, config Config) *Servers {
 // is warmed up, and no key is removed.
 func Virtual(n int, config Config, dial func(node int) (net.Conn, error),
 	calls func() int64) *Servers {
-	s := newServers(config, virtual{dial, calls})
+	s := newServers(config, virtual{connect: dial, calls: calls})
 	for range n {
 		s.add()
 	}
@@ -115,7 +115,7 @@ func Virtual(n int, config Config, dial func(node int) (net.Conn, error),
 // nothing is left open then.
 func Connect(ctx context.Context, addresses []string, config Config) (
 	*Servers, error) {
-	s := newServers(config, &elsewhere{addresses, config.Password})
+	s := newServers(config, &elsewhere{addresses: addresses, password: config.Password})
 	s.Addresses = addresses
 	var alive errgroup.Group
 	for _, address := range addresses {

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"net"
 	"sync"
 	"sync/atomic"
 
@@ -26,11 +25,7 @@ type tap struct {
 var _ redis.Hook = tap{}
 
 // DialHook leaves dialling alone.
-func (t tap) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		return next(ctx, network, addr)
-	}
-}
+func (t tap) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook counts one command and one round trip.
 func (t tap) ProcessHook(next redis.ProcessHook) redis.ProcessHook {

@@ -142,18 +142,6 @@ func brief(c *lab.Client, _ int) error {
 	return nil
 }
 
-// dying is a job during which the service dies, in one minute.
-func dying(in int) func(*lab.Client, int) error {
-	return func(c *lab.Client, minute int) error {
-		c.Sleep(100 * time.Millisecond)
-		if minute == in {
-			c.Step("dies", c.Crash)
-			runtime.Goexit()
-		}
-		return nil
-	}
-}
-
 // once asserts that every minute was written down once.
 func (s *scenario) once(t *testing.T) {
 	t.Helper()
@@ -225,7 +213,7 @@ func TestAServiceThatStartsInTheMiddleOfAMinuteDoesItsJob(t *testing.T) {
 	rung, err := ladder.Find("reentrant/fenced")
 	require.NoError(t, err)
 	s := runScenario(t, rung, func(s *scenario) {
-		s.service("S0", 0, dying(3))
+		s.service("S0", 0, dyingAtWork(s, 3))
 		s.service("S1", 3*time.Minute+30*second, brief)
 	})
 	s.once(t)
