@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -133,22 +134,32 @@ type Bounds struct {
 	Turn func(key string) string
 }
 
+// limit is a bound of the adversary, and how people say it.
+type limit struct {
+	n         *int
+	one, more string
+}
+
+// adversary are the adversary's bounds.
+func (b *Bounds) adversary() []limit {
+	return []limit{
+		{&b.Expiries, "expiry", "expiries"},
+		{&b.Timers, "timer", "timers"},
+		{&b.Crashes, "crash", "crashes"},
+		{&b.LostReplies, "lost reply", "lost replies"},
+		{&b.Strays, "stray command", "stray commands"},
+		{&b.Pauses, "pause", "pauses"},
+		{&b.LostMessages, "lost message", "lost messages"},
+		{&b.GiveUps, "give-up", "give-ups"},
+	}
+}
+
 // fill sets the defaults. Its error is one line about a bound that makes no sense.
 func (b *Bounds) fill() error {
-	for _, bound := range []struct {
-		name string
-		n    int
-	}{
-		{"Clients", b.Clients}, {"Owners", b.Owners}, {"Nodes", b.Nodes},
-		{"Expiries", b.Expiries}, {"LostMessages", b.LostMessages},
-		{"GiveUps", b.GiveUps},
-		{"Timers", b.Timers}, {"Crashes", b.Crashes},
-		{"LostReplies", b.LostReplies}, {"Strays", b.Strays},
-		{"Pauses", b.Pauses}, {"Attempts", b.Attempts}, {"States", b.States},
-	} {
-		if bound.n < 0 {
+	for field, bound := range reflect.ValueOf(*b).Fields() {
+		if bound.CanInt() && bound.Int() < 0 {
 			return fmt.Errorf("the bound %s is %d, it must not be negative",
-				bound.name, bound.n)
+				field.Name, bound.Int())
 		}
 	}
 	for value, standard := range map[*int]int{&b.Clients: 2, &b.Owners: 1, &b.Nodes: 1,
@@ -182,21 +193,9 @@ func (b Bounds) String() string {
 	if b.Nodes > 1 {
 		words = append(words, plural(b.Nodes, "node", "nodes"))
 	}
-	for _, bound := range []struct {
-		n         int
-		one, more string
-	}{
-		{b.Expiries, "expiry", "expiries"},
-		{b.Timers, "timer", "timers"},
-		{b.Crashes, "crash", "crashes"},
-		{b.LostReplies, "lost reply", "lost replies"},
-		{b.Strays, "stray command", "stray commands"},
-		{b.Pauses, "pause", "pauses"},
-		{b.LostMessages, "lost message", "lost messages"},
-		{b.GiveUps, "give-up", "give-ups"},
-	} {
-		if bound.n > 0 {
-			words = append(words, plural(bound.n, bound.one, bound.more))
+	for _, limit := range b.adversary() {
+		if *limit.n > 0 {
+			words = append(words, plural(*limit.n, limit.one, limit.more))
 		}
 	}
 	return strings.Join(append(words, plural(b.Attempts, "attempt", "attempts")),
@@ -238,14 +237,13 @@ type Walk struct {
 // Schedules is how many schedules there are from the beginning to an end. When the
 // walk was stopped, it counts those that were seen.
 func (w Walk) Schedules() *big.Int {
-	all, _ := count(w.graph, func([]Breach) bool { return false })
-	return all
+	return count(w.graph, func([]Breach) bool { return false })
 }
 
 // Share is how many schedules there are, and how many of them break an invariant.
 func (w Walk) Share(invariant Invariant) (schedules, failing *big.Int) {
-	all, whole := count(w.graph, breaks(invariant))
-	return all, new(big.Int).Sub(all, whole)
+	all := w.Schedules()
+	return all, new(big.Int).Sub(all, count(w.graph, breaks(invariant)))
 }
 
 // Chance is how likely it is that a schedule breaks an invariant when each of its
@@ -348,14 +346,7 @@ func Run(t *testing.T, build lock.Build, bounds Bounds, options ...Option) Repor
 	}
 	how := search
 	if s.dir != "" {
-		how = func(r *run) (Walk, error) {
-			r.draws, r.beside = true, nil // only this world describes its states
-			walk, err := search(r)
-			if err == nil {
-				walk.drawn = walk.draw()
-			}
-			return walk, err
-		}
+		how = draw
 	}
 	report, err := explore(t, build, bounds, true, how)
 	if err == nil && s.dir != "" {

@@ -70,58 +70,50 @@ func cheapest(walk Walk) map[Invariant]Failure {
 	return found
 }
 
-// count counts the schedules from the beginning to an end, and those of them that
-// break nothing of what is asked.
-func count(all []*state, breaks func([]Breach) bool) (schedules, whole *big.Int) {
-	type ways struct{ all, whole *big.Int }
-	known := make([]*ways, len(all))
-	var from func(s *state) *ways
-	from = func(s *state) *ways {
-		if known[s.number] != nil {
-			return known[s.number]
+// fold computes something of a graph's first state from what it is in the states that
+// come after it.
+func fold[T any](all []*state, of func(s *state, from func(int32) T) T) T {
+	known := make([]*T, len(all))
+	var from func(number int32) T
+	from = func(number int32) T {
+		if known[number] == nil {
+			value := of(all[number], from)
+			known[number] = &value
 		}
-		n := &ways{new(big.Int), new(big.Int)}
+		return *known[number]
+	}
+	return from(0)
+}
+
+// count counts the schedules from the beginning to an end that break nothing of what
+// is asked.
+func count(all []*state, breaks func([]Breach) bool) *big.Int {
+	return fold(all, func(s *state, from func(int32) *big.Int) *big.Int {
+		n := new(big.Int)
 		if len(s.edges) == 0 {
-			n.all.SetInt64(1)
-			n.whole.SetInt64(1)
+			n.SetInt64(1)
 		}
 		for _, e := range s.edges {
-			behind := from(all[e.to])
-			n.all.Add(n.all, behind.all)
 			if !breaks(e.breaks(all)) {
-				n.whole.Add(n.whole, behind.whole)
+				n.Add(n, from(e.to))
 			}
 		}
-		known[s.number] = n
 		return n
-	}
-	n := from(all[0])
-	return n.all, n.whole
+	})
 }
 
 // chance is how likely a scheduler that picks each action at random is to make a
 // schedule that breaks what is asked.
 func chance(all []*state, breaks func([]Breach) bool) float64 {
-	known := make([]float64, len(all))
-	done := make([]bool, len(all))
-	var from func(s *state) float64
-	from = func(s *state) float64 {
-		if done[s.number] {
-			return known[s.number]
-		}
+	return fold(all, func(s *state, from func(int32) float64) float64 {
 		sum := 0.0
 		for _, e := range s.edges {
 			if breaks(e.breaks(all)) {
 				sum++
 			} else {
-				sum += from(all[e.to])
+				sum += from(e.to)
 			}
 		}
-		if len(s.edges) > 0 {
-			sum /= float64(len(s.edges))
-		}
-		known[s.number], done[s.number] = sum, true
-		return sum
-	}
-	return from(all[0])
+		return sum / max(float64(len(s.edges)), 1)
+	})
 }

@@ -67,23 +67,25 @@ type Labels struct {
 // with a line a state and a line an edge. The bytes are the same in every run.
 func Draw(t *testing.T, build lock.Build, bounds Bounds) [][]byte {
 	t.Helper()
-	var graphs [][]byte
-	err := inWorld(t, build, bounds, true, func(r *run) error {
-		r.draws = true
-		for _, program := range r.bounds.Programs {
-			r.program = program
-			walk, err := search(r)
-			if err != nil {
-				return err
-			}
-			graphs = append(graphs, walk.draw().lines())
-		}
-		return nil
-	})
+	report, err := explore(t, build, bounds, true, draw)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var graphs [][]byte
+	for _, walk := range report.Walks {
+		graphs = append(graphs, walk.drawn.lines())
+	}
 	return graphs
+}
+
+// draw searches and draws the graph.
+func draw(r *run) (Walk, error) {
+	r.draws, r.beside = true, nil // only this world describes its states
+	walk, err := search(r)
+	if err == nil {
+		walk.drawn = walk.draw()
+	}
+	return walk, err
 }
 
 // label describes the state that the run is in.

@@ -26,12 +26,10 @@ func (r *run) key() stateKey {
 func (r *run) rest() part {
 	b := r.control.snapshot(make([]byte, 0, 1024))
 	b = append(b, r.storage.Snapshot()...)
-	u := r.used
-	for _, n := range []int{u.expiries, u.timers, u.crashes, u.lost, u.strays, u.pauses,
-		u.messages, u.giveUps} {
-		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
+	for _, used := range r.used.adversary() {
+		b = strconv.AppendInt(append(b, ' '), int64(*used.n), 10)
 	}
-	b = strconv.AppendBool(b, u.dropped)
+	b = strconv.AppendBool(b, r.dropped)
 	b = strconv.AppendBool(b, r.expired)
 	b = strconv.AppendBool(b, r.mustMove)
 	return sha256.Sum256(b)

@@ -180,30 +180,38 @@ func (p *player) lockAndWait() bool {
 	return false
 }
 
-// acquire asks until it is granted, for at most so many times as the bounds say.
-// A refused client asks again when the lock has changed on some node.
+// acquire asks for the lock.
 func (p *player) acquire() bool {
+	return p.ask("TryLock", p.lock.TryLock, p.granted)
+}
+
+// ask calls until it is granted, for at most so many times as the bounds say. A
+// refused client asks again when the lock has changed on some node: at once, if that
+// has happened since the nodes refused.
+func (p *player) ask(name string, try func(context.Context) (bool, error),
+	grant func(how string)) bool {
 	for attempt := range p.run.bounds.Attempts {
-		p.doing = "TryLock"
+		p.doing = name
 		p.beginCall(lab.Acquire)
-		granted, err := p.lock.TryLock(context.Background())
+		granted, err := try(context.Background())
 		p.turn()
 		p.Begin(lab.Renewal)
 		switch {
 		case err != nil:
-			p.note("TryLock returns %v, %v", granted, reason(err))
+			p.note("%s returns %v, %v", name, granted, reason(err))
 			if errors.Is(err, lock.ErrLost) {
 				return false
 			}
 		case granted:
-			p.granted("TryLock returns true")
+			grant(name + " returns true")
 			return true
 		default:
-			p.refused()
-			p.run.touched.reads |= strayed
+			p.note("%s returns false", name)
+			p.wasRefused()
+			p.run.touched.reads |= allNodes | strayed
 			if attempt+1 < p.run.bounds.Attempts {
 				p.awaitChange()
-			} else if p.ownsLock() && !p.run.underWay(p) {
+			} else if name == "TryLock" && p.ownsLock() && !p.run.underWay(p) {
 				p.run.breaks(SelfDeadlock, "%s is refused by its own grant",
 					p.owner)
 			}
@@ -218,12 +226,8 @@ func (p *player) acquire() bool {
 func (p *player) granted(how string) {
 	p.depth++
 	if p.depth == 1 {
-		var lost <-chan struct{}
-		if l, ok := p.lock.(lock.LossNotifier); ok {
-			lost = l.Lost()
-		}
 		p.run.touched.writes |= beliefs
-		p.holding = p.EnterAs(p.owner, lost)
+		p.holding = p.EnterAs(p.owner, p.lost())
 	}
 	p.run.touched.reads |= allNodes
 	p.note("%s", how)
@@ -233,28 +237,24 @@ func (p *player) granted(how string) {
 	}
 }
 
-// refused keeps the books after a refusal. Whether the client asks again at once
-// depends on what has happened to the nodes since they refused.
-func (p *player) refused() {
-	p.note("TryLock returns false")
-	p.wasRefused()
-	p.run.touched.reads |= allNodes
-}
-
 // awaitChange waits until it is worth asking again.
 func (p *player) awaitChange() {
 	p.doing, p.waiting = "waits for the lock", true
 	p.await()
 }
 
+// lost is closed when the lease is gone, if the lock tells that.
+func (p *player) lost() <-chan struct{} {
+	if l, ok := p.lock.(lock.LossNotifier); ok {
+		return l.Lost()
+	}
+	return nil
+}
+
 // told says whether the lock has told that the lease is gone.
 func (p *player) told() bool {
-	l, ok := p.lock.(lock.LossNotifier)
-	if !ok {
-		return false
-	}
 	select {
-	case <-l.Lost():
+	case <-p.lost():
 		p.note("finds Lost closed")
 		return true
 	default:
@@ -289,38 +289,45 @@ func (p *player) request(doing string, a *access) answer {
 	return p.await()
 }
 
-// release unlocks, and once more when it is not known what the first time did.
+// release unlocks.
 func (p *player) release() {
 	p.depth--
 	if p.depth == 0 {
 		p.LeaveAs(p.owner)
+		if p.reads > 0 {
+			p.believeToRead()
+		}
 	}
-	if p.depth == 0 && p.reads > 0 {
-		p.believeToRead()
+	switch err := p.leave("Unlock", p.lock.Unlock, p.depth); {
+	case err != nil:
+	case len(p.process.players) > 1:
+		// What commands of a call have done is known of the whole process.
+	case p.depth > 0 && !p.foundOwn():
+		p.run.breaks(FalseSuccess, "%s's inner Unlock returns nil, and the"+
+			" servers did not have its grant", p.owner)
+	case p.depth == 0 && !p.freedOwn():
+		p.run.breaks(FalseSuccess, "%s's Unlock returns nil, and it freed no"+
+			" grant of its own", p.owner)
 	}
-	p.note("calls Unlock")
+}
+
+// leave calls a release, and once more when it is not known what the first time did.
+// An inner call has left its level, whatever it returns.
+func (p *player) leave(name string, unlock func(context.Context) error,
+	levels int) (err error) {
+	p.note("calls %s", name)
 	for range 2 {
-		p.doing = "Unlock"
+		p.doing = name
 		p.beginCall(lab.Release)
-		err := p.lock.Unlock(context.Background())
+		err = unlock(context.Background())
 		p.turn()
 		p.Begin(lab.Renewal)
-		p.note("Unlock returns %s", reason(err))
-		switch {
-		case err != nil:
-		case len(p.process.players) > 1:
-			// What commands of a call have done is known of the whole process.
-		case p.depth > 0 && !p.foundOwn():
-			p.run.breaks(FalseSuccess, "%s's inner Unlock returns nil, and the"+
-				" servers did not have its grant", p.owner)
-		case p.depth == 0 && !p.freedOwn():
-			p.run.breaks(FalseSuccess, "%s's Unlock returns nil, and it freed no"+
-				" grant of its own", p.owner)
-		}
-		if err == nil || errors.Is(err, lock.ErrNotHeld) || p.depth > 0 {
-			return // an inner call has left its level, whatever it returns
+		p.note("%s returns %s", name, reason(err))
+		if err == nil || errors.Is(err, lock.ErrNotHeld) || levels > 0 {
+			break
 		}
 	}
+	return err
 }
 
 // await waits until the run says how it goes on.

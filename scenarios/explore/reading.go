@@ -1,12 +1,6 @@
 package explore
 
-import (
-	"context"
-	"errors"
-
-	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/lock"
-)
+import "github.com/lockladder/lockladder/lock"
 
 // reader takes a read lock, looks at the counter twice, and unlocks.
 func (p *player) reader() {
@@ -43,72 +37,27 @@ func (p *player) acquireRead() bool {
 		p.run.world.Fail("the program %s needs a lock.ReadWrite", p.program)
 		return false
 	}
-	for attempt := range p.run.bounds.Attempts {
-		p.doing = "TryRLock"
-		p.beginCall(lab.Acquire)
-		granted, err := rw.TryRLock(context.Background())
-		p.turn()
-		p.Begin(lab.Renewal)
-		switch {
-		case err != nil:
-			p.note("TryRLock returns %v, %v", granted, reason(err))
-			if errors.Is(err, lock.ErrLost) {
-				return false
-			}
-		case granted:
-			p.reading()
-			return true
-		default:
-			p.note("TryRLock returns false")
-			p.wasRefused()
-			p.run.touched.reads |= allNodes | strayed
-			if attempt+1 < p.run.bounds.Attempts {
-				p.awaitChange()
-			}
+	return p.ask("TryRLock", rw.TryRLock, func(how string) {
+		p.reads++
+		if p.reads+p.depth == 1 {
+			p.believeToRead()
 		}
-	}
-	p.run.gaveUp = true
-	p.note("gives up")
-	return false
-}
-
-// reading keeps the books after a read lock.
-func (p *player) reading() {
-	p.reads++
-	if p.reads+p.depth == 1 {
-		p.believeToRead()
-	}
-	p.run.touched.reads |= allNodes
-	p.note("TryRLock returns true")
+		p.run.touched.reads |= allNodes
+		p.note("%s", how)
+	})
 }
 
 // believeToRead counts the player among the readers.
 func (p *player) believeToRead() {
-	var lost <-chan struct{}
-	if l, ok := p.lock.(lock.LossNotifier); ok {
-		lost = l.Lost()
-	}
 	p.run.touched.writes |= beliefs
-	p.holding = p.EnterSharedAs(p.owner, lost)
+	p.holding = p.EnterSharedAs(p.owner, p.lost())
 }
 
-// releaseRead read-unlocks, and once more when it is not known what the first time
-// did.
+// releaseRead read-unlocks.
 func (p *player) releaseRead() {
 	p.reads--
 	if p.reads+p.depth == 0 {
 		p.LeaveAs(p.owner)
 	}
-	p.note("calls RUnlock")
-	for range 2 {
-		p.doing = "RUnlock"
-		p.beginCall(lab.Release)
-		err := p.lock.(lock.ReadWrite).RUnlock(context.Background())
-		p.turn()
-		p.Begin(lab.Renewal)
-		p.note("RUnlock returns %s", reason(err))
-		if err == nil || errors.Is(err, lock.ErrNotHeld) || p.reads > 0 {
-			return
-		}
-	}
+	p.leave("RUnlock", p.lock.(lock.ReadWrite).RUnlock, p.reads)
 }

@@ -101,11 +101,10 @@ func read(schedule string) (program Program, attempts int, actions []action,
 
 // replay takes a schedule and records it.
 func (r *run) replay(actions []action) (Replayed, error) {
-	const enough = 1 << 20
 	r.records = true
-	r.bounds.Expiries, r.bounds.Timers, r.bounds.Crashes = enough, enough, enough
-	r.bounds.LostReplies, r.bounds.Pauses = enough, enough
-	r.bounds.LostMessages, r.bounds.GiveUps = enough, enough
+	for _, limit := range r.bounds.adversary() {
+		*limit.n = 1 << 20 // more than a schedule has
+	}
 	// Strays that are not in the schedule never arrive.
 	r.bounds.Strays = 0
 	for _, a := range actions {

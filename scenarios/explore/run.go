@@ -36,9 +36,10 @@ type run struct {
 	processes []*process
 	players   []*player // their owners
 	storage   *lab.Storage
-	used      budget
-	expired   bool // the lock is free because its lease has ended
-	mustMove  bool // somebody was stopped: only the clock matters now
+	used      Bounds // what the adversary has done
+	dropped   bool   // a message got lost without anybody's notice
+	expired   bool   // the lock is free because its lease has ended
+	mustMove  bool   // somebody was stopped: only the clock matters now
 	flights   []flight
 	gaveUp    bool // somebody has asked as often as the bounds allow
 	touched   footprint
@@ -85,13 +86,6 @@ type Breach struct {
 	Event     string
 }
 
-// budget counts the adversary's actions.
-type budget struct {
-	expiries, timers, crashes, lost, strays, pauses, messages, giveUps int
-
-	dropped bool // a message got lost without anybody's notice
-}
-
 // errDiverged says that the same schedule went another way.
 var errDiverged = errors.New("the lock does not do the same thing twice, so its" +
 	" schedules can't be explored (take times that are sent from Env.Now, and" +
@@ -109,7 +103,7 @@ func (r *run) begin() error {
 		r.world.Record()
 	}
 	r.ahead = time.Since(r.epoch)
-	r.used, r.expired, r.mustMove = budget{}, false, false
+	r.used, r.dropped, r.expired, r.mustMove = Bounds{}, false, false, false
 	r.processes, r.players = r.processes[:0], r.players[:0]
 	for i, c := range r.clients {
 		process := &process{client: c}
@@ -180,7 +174,7 @@ func (r *run) breaks(invariant Invariant, format string, args ...any) {
 func (r *run) underWay(p *player) bool {
 	return slices.ContainsFunc(r.control.onTheWay(), func(f flight) bool {
 		return f.client == p.client && f.kind == aRequest && (!f.stray ||
-			r.used.strays < r.bounds.Strays)
+			r.used.Strays < r.bounds.Strays)
 	})
 }
 
@@ -190,7 +184,7 @@ func (r *run) settle() {
 	r.control.settle()
 	r.turns()
 	r.flights = r.control.onTheWay()
-	if r.used.strays >= r.bounds.Strays {
+	if r.used.Strays >= r.bounds.Strays {
 		// Those that are left never arrive.
 		r.flights = slices.DeleteFunc(r.flights, func(f flight) bool {
 			return f.stray
@@ -274,11 +268,11 @@ func (r *run) enabled() []action {
 				continue
 			}
 			actions = append(actions, a)
-			if a.sign == reply && r.used.lost < r.bounds.LostReplies {
+			if a.sign == reply && r.used.LostReplies < r.bounds.LostReplies {
 				a.sign = lose
 				lost = append(lost, a)
 			}
-			if a.sign == message && r.used.messages < r.bounds.LostMessages {
+			if a.sign == message && r.used.LostMessages < r.bounds.LostMessages {
 				for _, a.sign = range []byte{cut, drop} {
 					lost = append(lost, a)
 				}
@@ -296,13 +290,13 @@ func (r *run) enabled() []action {
 		}
 		actions = append(actions, lost...)
 		for _, p := range r.players {
-			if r.used.giveUps < r.bounds.GiveUps && !p.Dead() && p.locking &&
+			if r.used.GiveUps < r.bounds.GiveUps && !p.Dead() && p.locking &&
 				!p.gaveUp && !p.Asleep() {
 				actions = append(actions, r.by(p, giveUp))
 			}
 		}
 		for i, p := range r.processes {
-			if r.used.crashes < r.bounds.Crashes && !p.Dead() && !p.done() {
+			if r.used.Crashes < r.bounds.Crashes && !p.Dead() && !p.done() {
 				actions = append(actions, action{sign: crash, client: uint8(i)})
 			}
 		}
@@ -322,13 +316,13 @@ func (r *run) clock() []action {
 		return nil // nobody is left for whom it matters
 	}
 	var actions []action
-	if r.used.expiries < r.bounds.Expiries && r.control.leased() {
+	if r.used.Expiries < r.bounds.Expiries && r.control.leased() {
 		actions = append(actions, action{sign: leaseUp})
 	}
-	if r.used.timers < r.bounds.Timers && !r.quiet() {
+	if r.used.Timers < r.bounds.Timers && !r.quiet() {
 		actions = append(actions, action{sign: timer})
 	}
-	if len(actions) == 0 || r.used.pauses == r.bounds.Pauses {
+	if len(actions) == 0 || r.used.Pauses == r.bounds.Pauses {
 		return actions
 	}
 	for i, p := range r.processes {

@@ -47,14 +47,14 @@ func (r *run) do(a action) error {
 	if a.sign == leaseUp || a.sign == timer {
 		r.mustMove = false
 		if a.sign == leaseUp {
-			r.used.expiries++
+			r.used.Expiries++
 			if !r.control.leased() {
 				return errDiverged
 			}
 			r.control.moveToLeaseEnd(r.turns)
 			return nil
 		}
-		r.used.timers++
+		r.used.Timers++
 		before, horizon := make([]moment, len(r.processes)), r.control.horizon()
 		for i := range r.processes {
 			before[i] = r.moment(i)
@@ -82,19 +82,19 @@ func (r *run) do(a action) error {
 		if p == nil || !p.locking {
 			return errDiverged
 		}
-		r.used.giveUps++
+		r.used.GiveUps++
 		p.remember("gives up", w.Now())
 		p.note("gives up: the context of its Lock ends")
 		p.gaveUp = true
 		p.giveUp()
 	case crash:
-		r.used.crashes++
+		r.used.Crashes++
 		p.Die()
 		for _, p := range p.players {
 			p.doing = "is dead"
 		}
 	case pause:
-		r.used.pauses++
+		r.used.Pauses++
 		r.mustMove = true
 		p.remember("stops", w.Now())
 		p.pause(true)
@@ -136,20 +136,20 @@ func (r *run) deliver(p *process, a action) error {
 		case stray:
 			r.touched.reads |= onNode(f.node)
 			r.touched.writes |= strayed
-			r.used.strays++
+			r.used.Strays++
 		case lose:
-			r.used.lost++
+			r.used.LostReplies++
 			p.remember(fmt.Sprintf("%d lost %s", f.node, f.exact), r.world.Now())
 			r.control.lose(f)
 			return nil
 		case cut, drop:
 			// A client is not told of a message that is dropped: it knows what it
 			// would know if the message had never been sent.
-			r.used.messages++
+			r.used.LostMessages++
 			if a.sign == cut {
 				p.remember(fmt.Sprintf("%d cut %s", f.node, f.exact), r.world.Now())
 			} else {
-				r.used.dropped = true
+				r.dropped = true
 			}
 			r.control.loseMessage(f, a.sign == cut)
 			return nil

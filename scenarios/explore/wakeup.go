@@ -65,7 +65,7 @@ func (r *run) waiters() []*player {
 func (r *run) waitForTimers() []*player {
 	return slices.DeleteFunc(r.waiters(), func(p *player) bool {
 		asked := p.process.refused || len(p.process.players) > 1
-		return asked && !r.expired && !r.used.dropped && !r.turnOfAnother(p)
+		return asked && !r.expired && !r.dropped && !r.turnOfAnother(p)
 	})
 }
 
