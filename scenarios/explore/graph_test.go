@@ -33,13 +33,7 @@ func TestGraph(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := rung(t, name)
-			bounds := rungBounds(r)
-			bounds.Expiries, bounds.Crashes = 1, 1
-			bounds.Programs = []explore.Program{explore.Once}
-			if r.Nodes > 1 {
-				bounds.Attempts = 1
-			}
-			graph := explore.Draw(t, r.Build, bounds)[0]
+			graph := explore.Draw(t, r.Build, standardBounds(r))[0]
 			file := filepath.Join(dir, strings.ReplaceAll(name, "/", "-")+".json")
 			if err := os.WriteFile(file, graph, 0o644); err != nil {
 				t.Fatal(err)

@@ -3,36 +3,27 @@ package explore_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
-
-// readRow is a walk of a lock that readers share.
-type readRow struct {
-	bounds explore.Bounds
-	breaks []explore.Invariant
-	quick  bool // it is walked in every test run
-}
 
 // readRows are the walks with readers. No two holders are among what they break: a
 // reader and a writer, or two writers, that both believe to hold the lock. A write
 // that is on its way when its writer's lease ends is accepted after a reader has
 // read, because readers have no token that the storage could compare.
-func readRows(t *testing.T) []readRow {
-	var rows []readRow
+func readRows(t *testing.T) []row {
+	var rows []row
+	readWrite := rung(t, "reentrant/readwrite")
 	add := func(quick bool, clients, faults int, program explore.Program,
 		breaks ...explore.Invariant) {
-		b := rungBounds(rung(t, "reentrant/readwrite"))
+		b := rungBounds(readWrite)
 		b.Clients, b.Expiries, b.Crashes = clients, faults, faults
 		b.Programs = []explore.Program{program}
-		rows = append(rows, readRow{b, breaks, quick})
+		rows = append(rows, row{rung: readWrite, bounds: b, quick: quick,
+			breaks: breaks})
 	}
 	add(true, 2, 0, explore.Read)
 	add(true, 2, 0, explore.Downgrade)
@@ -59,45 +50,19 @@ func TestTwoReadersAndAWriter(t *testing.T) {
 
 func TestReadersAndWritersNeverHoldTheLockTogether(t *testing.T) {
 	t.Parallel()
-	rows := readRows(t)
-	lines := make([]string, len(rows))
-	t.Run("rows", func(t *testing.T) {
-		for i, row := range rows {
-			name := fmt.Sprintf("%s/%s", row.bounds.Programs[0], row.bounds)
-			t.Run(name, func(t *testing.T) {
-				if !row.quick && !*all {
-					t.Skip("go test ./scenarios/explore -run Readers -all")
-				}
-				t.Parallel()
-				start := time.Now()
-				report := explore.Run(t, rung(t, "reentrant/readwrite").Build,
-					row.bounds)
-				t.Logf("%v\n%s", time.Since(start), report)
-				require.True(t, report.Exhausted())
-				for _, invariant := range asking {
-					_, found := report.Failure(invariant)
-					assert.Equal(t, slices.Contains(row.breaks, invariant), found,
-						invariant)
-				}
-				walk := report.Walks[0]
-				lines[i] = fmt.Sprintf("| %s | %s |%s %v | %d |\n", report.Bounds,
-					walk.Program, cells(report, asking), walk.Schedules(),
-					walk.States)
-			})
+	table := table{part: "readers", run: "Readers", columns: "| bounds | program |",
+		judged: asking,
+		name: func(r row) string {
+			return fmt.Sprintf("%s/%s", r.bounds.Programs[0], r.bounds)
+		},
+		begins: func(_ row, report explore.Report) string {
+			return fmt.Sprintf("%s | %s", report.Bounds, report.Walks[0].Program)
+		},
+		slow: func(row) bool { return false }}
+	table.walk(t, readRows(t), func(t *testing.T, r row, report explore.Report) {
+		for _, invariant := range asking {
+			_, found := report.Failure(invariant)
+			assert.Equal(t, slices.Contains(r.breaks, invariant), found, invariant)
 		}
 	})
-	if t.Failed() {
-		return
-	}
-	if *all && !slices.Contains(lines, "") { // -run may ask for some only
-		generated.Compare(t, document, "readers", heading("| bounds | program |",
-			asking)+strings.Join(lines, ""))
-		return
-	}
-	for _, line := range lines {
-		if line != "" {
-			assert.Contains(t, generated.Text(t, document, "readers"), line,
-				"docs/explorer.md is stale, run go run ./docs -generate readers")
-		}
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -139,14 +138,8 @@ func touching(env lock.Env) (lock.Lock, error) {
 // those that begin to watch it later: the two don't commute.
 func TestWatchedKeysAreNotInferred(t *testing.T) {
 	t.Parallel()
-	bounds := Bounds{Programs: []Program{Once}}
-	taken, err := explore(t, touching, bounds, false, search)
-	require.NoError(t, err)
-	known := Run(t, touching, bounds)
-	require.NotZero(t, known.Walks[0].Inferred)
-	a, b := outline(taken.Walks[0]), outline(known.Walks[0])
-	assert.True(t, slices.Equal(a, b), "%d edges were taken one by one, %d are known"+
-		" with inference, or they differ", len(a), len(b))
+	walk := sameGraph(t, touching, Bounds{Programs: []Program{Once}})
+	require.NotZero(t, walk.Inferred)
 }
 
 // Each pair of schedules leads to two states that go on in different ways.
@@ -215,14 +208,7 @@ func sometimesTransacting(env lock.Env) (lock.Lock, error) {
 }
 
 func TestAScriptInATransactionIsNotRemembered(t *testing.T) {
-	bounds := Bounds{Attempts: 2, Programs: []Program{Once}}
-	taken, err := explore(t, sometimesTransacting, bounds, false, search)
-	require.NoError(t, err)
-	known, err := explore(t, sometimesTransacting, bounds, true, search)
-	require.NoError(t, err)
-	a, b := outline(taken.Walks[0]), outline(known.Walks[0])
-	assert.True(t, slices.Equal(a, b), "%d edges were taken one by one, %d are known"+
-		" with what scripts did, or they differ", len(a), len(b))
+	sameGraph(t, sometimesTransacting, Bounds{Attempts: 2, Programs: []Program{Once}})
 }
 
 // byTheClock ends its lease at a moment of the server's clock or of the client's
@@ -274,5 +260,15 @@ func TestWhatTheExplorerDoesNotKnowIsRefusedInOneLine(t *testing.T) {
 		}), Bounds{}, true, search)
 		require.ErrorContains(t, err, want)
 		assert.NotContains(t, err.Error(), "\n")
+	}
+}
+
+// A lock without a read side has no such programs.
+func TestAProgramForReadersNeedsALockWithReaders(t *testing.T) {
+	for _, program := range []Program{Read, Downgrade} {
+		_, err := explore(t, buildGold, Bounds{Programs: []Program{program}}, true,
+			search)
+		assert.ErrorContains(t, err, "the program "+string(program)+
+			" needs a lock.ReadWrite")
 	}
 }

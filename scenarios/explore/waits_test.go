@@ -2,31 +2,19 @@ package explore_test
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
-// waitRow is a walk of a lock whose waiters are woken by messages.
-type waitRow struct {
-	rung   string
-	bounds explore.Bounds
-	quick  bool // it is walked in every test run
-}
-
 // waitRows are the walks with Lock. Two clients are a holder and a waiter, by
 // turns; two owners in client A share a subscription, and so a waiter that gives
 // up may have been the only one to hear of a release.
-func waitRows() []waitRow {
-	var rows []waitRow
+func waitRows(t *testing.T) []row {
+	var rows []row
 	for _, name := range []string{"reentrant/notify", "reentrant/fair", "reentrant/cohort"} {
 		add := func(quick bool, b explore.Bounds) {
 			b.Clients, b.Attempts = max(b.Clients, 1), 5
@@ -34,7 +22,7 @@ func waitRows() []waitRow {
 			if name != "reentrant/notify" {
 				b.Turn = func(key string) string { return lock.Beside(key, "turn") }
 			}
-			rows = append(rows, waitRow{name, b, quick})
+			rows = append(rows, row{rung: rung(t, name), bounds: b, quick: quick})
 		}
 		add(true, explore.Bounds{Clients: 2})
 		add(false, explore.Bounds{Clients: 2, Expiries: 1})
@@ -48,49 +36,25 @@ func waitRows() []waitRow {
 	return rows
 }
 
-func (r waitRow) name() string { return fmt.Sprintf("%s/%s", r.rung, r.bounds) }
-
 // No schedule within the bounds loses a wake-up.
 func TestNoWakeUpIsLost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it walks every schedule of waiting locks")
 	}
 	t.Parallel()
-	rows := waitRows()
-	lines := make([]string, len(rows))
-	t.Run("rungs", func(t *testing.T) {
-		for i, row := range rows {
-			t.Run(row.name(), func(t *testing.T) {
-				if !row.quick && !*all {
-					t.Skip("go test ./scenarios/explore -run WakeUp -all")
-				}
-				if explore.Brief() && row.bounds.LostMessages > 0 {
-					t.Skip("takes too long with -short or -race")
-				}
-				t.Parallel()
-				start := time.Now()
-				report := explore.Run(t, rung(t, row.rung).Build, row.bounds)
-				t.Logf("%v\n%s", time.Since(start), report)
-				require.True(t, report.Exhausted())
-				_, lost := report.Failure(explore.LostWakeUp)
-				assert.False(t, lost, "%s", report)
-				lines[i] = waitLine(row, report)
-			})
-		}
+	table := table{part: "waits", run: "WakeUp", columns: "| rung | bounds |",
+		judged: judgedWaiting,
+		name: func(r row) string {
+			return fmt.Sprintf("%s/%s", r.rung.Name, r.bounds)
+		},
+		begins: func(r row, report explore.Report) string {
+			return fmt.Sprintf("%s | %s", r.rung.Name, report.Bounds)
+		},
+		slow: func(r row) bool { return r.bounds.LostMessages > 0 }}
+	table.walk(t, waitRows(t), func(t *testing.T, _ row, report explore.Report) {
+		_, lost := report.Failure(explore.LostWakeUp)
+		assert.False(t, lost, "%s", report)
 	})
-	if t.Failed() {
-		return
-	}
-	if *all && !slices.Contains(lines, "") { // -run may ask for some only
-		generated.Compare(t, document, "waits", heading("| rung | bounds |", judgedWaiting)+strings.Join(lines, ""))
-		return
-	}
-	for _, line := range lines {
-		if line != "" {
-			assert.Contains(t, generated.Text(t, document, "waits"), line,
-				"docs/explorer.md is stale, run go run ./docs -generate waits")
-		}
-	}
 }
 
 // B holds the lock, A1 and A2 of one process wait. The release wakes A1 just before
@@ -110,9 +74,3 @@ func TestAWaiterThatGivesUpWakesTheNext(t *testing.T) {
 var judgedWaiting = []explore.Invariant{explore.Orphaned, explore.ForeignRelease,
 	explore.ForeignRenewal, explore.TwoHolders, explore.StaleWrite,
 	explore.FalseSuccess, explore.LostWakeUp}
-
-func waitLine(row waitRow, report explore.Report) string {
-	walk := report.Walks[0]
-	return fmt.Sprintf("| %s | %s |%s %v | %d |\n", row.rung, report.Bounds,
-		cells(report, judgedWaiting), walk.Schedules(), walk.States)
-}
