@@ -142,4 +142,6 @@ func TestModesComeOnlyWhenTheyAreNamed(t *testing.T) {
 	assert.Contains(t, faults("-modes", "flushall"), "late")
 	assert.Equal(t, []string{"late", "blackhole"}, faults("-only", "late,blackhole"))
 	assert.Equal(t, []string{"restart-empty"}, faults("-only", "restart-empty"))
+	assert.Equal(t, []string{"flushall", "late"},
+		faults("-only", "late", "-modes", "flushall"))
 }

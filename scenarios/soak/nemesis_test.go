@@ -52,27 +52,34 @@ func (w *world) Admin(int) *redis.Client                  { return w.admin }
 func (w *world) Restart(context.Context, int, bool) error { return nil }
 func (w *world) Proxy(int, int) *proxy.Proxy              { return nil }
 
-// disturb runs faults of processes for a minute.
+// nemesisOf disturbs a world for a minute, with these faults.
+func nemesisOf(t *testing.T, w *world, seed uint64, faults ...string) (
+	n *nemesis.Nemesis, written []event.Event) {
+	selected, err := nemesis.Select(faults, nil)
+	require.NoError(t, err)
+	var writing sync.Mutex
+	n = &nemesis.Nemesis{World: w, Seed: seed, TTL: time.Second, Faults: selected,
+		Write: func(e event.Event) {
+			writing.Lock()
+			defer writing.Unlock()
+			written = append(written, e)
+		}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.NoError(t, n.Run(ctx))
+	return n, written
+}
+
+// disturb runs faults of processes.
 func disturb(t *testing.T, seed uint64) (done []string, written []event.Event) {
 	synctest.Test(t, func(t *testing.T) {
-		faults, err := nemesis.Select([]string{"stop", "kill"}, nil)
-		require.NoError(t, err)
 		w := &world{stopped: map[int]bool{}}
-		var writing sync.Mutex
-		n := &nemesis.Nemesis{World: w, Seed: seed, TTL: time.Second, Faults: faults,
-			Write: func(e event.Event) {
-				writing.Lock()
-				defer writing.Unlock()
-				written = append(written, e)
-			}}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		require.NoError(t, n.Run(ctx))
+		n, all := nemesisOf(t, w, seed, "stop", "kill")
 		assert.Empty(t, w.stopped, "all go on")
 		assert.Equal(t, n.Count(), count(w.done, "continue")+
 			count(w.done, "replace"))
 		assert.Empty(t, n.Now())
-		done = w.done
+		done, written = w.done, all
 	})
 	return done, written
 }
@@ -96,22 +103,6 @@ func TestTheSameSeedDrawsTheSameFaults(t *testing.T) {
 	assert.True(t, slices.ContainsFunc(written, func(e event.Event) bool {
 		return e.Kind == event.Stop
 	}))
-}
-
-func TestFaultsAreSelected(t *testing.T) {
-	names := func(only, modes []string) (all []string) {
-		faults, err := nemesis.Select(only, modes)
-		require.NoError(t, err)
-		for _, f := range faults {
-			all = append(all, f.Name)
-		}
-		return all
-	}
-	assert.Equal(t, []string{"flushall", "late"},
-		names([]string{"late"}, []string{"flushall"}))
-	assert.NotContains(t, names(nil, nil), "restart-empty")
-	_, err := nemesis.Select(nil, []string{"earthquake"})
-	assert.ErrorContains(t, err, "restart-empty")
 }
 
 // loading is a server that loads its data, and refuses every other command so long.
@@ -138,17 +129,11 @@ func (l *loading) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 
 func TestACommandIsSentAgainToAServerThatLoadsItsData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults, err := nemesis.Select([]string{"script-flush"}, nil)
-		require.NoError(t, err)
 		server := &loading{}
 		w := &world{servers: 1, admin: redis.NewClient(&redis.Options{})}
 		w.admin.AddHook(server)
 		defer w.admin.Close()
-		n := &nemesis.Nemesis{World: w, Seed: 7, TTL: time.Second, Faults: faults,
-			Write: func(event.Event) {}}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		require.NoError(t, n.Run(ctx))
+		nemesisOf(t, w, 7, "script-flush")
 		assert.Greater(t, server.done, 3)
 		assert.Equal(t, server.done, server.refused)
 	})

@@ -61,6 +61,15 @@ func receive(c net.Conn, patience time.Duration) (string, error) {
 	return string(buffer[:n]), err
 }
 
+// echoes says whether what is sent comes back.
+func echoes(t *testing.T, c net.Conn) {
+	t.Helper()
+	send(t, c, "fine")
+	text, err := receive(c, soon)
+	require.NoError(t, err)
+	assert.Equal(t, "fine", text)
+}
+
 const (
 	soon  = 10 * time.Second       // it comes
 	brief = 100 * time.Millisecond // it doesn't
@@ -97,27 +106,20 @@ func TestAConnectionThatLostBytesHangsUntilItIsReset(t *testing.T) {
 	require.Error(t, err)
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 
-	send(t, untouched, "fine")
-	text, err := receive(untouched, soon)
-	require.NoError(t, err)
-	assert.Equal(t, "fine", text)
+	echoes(t, untouched)
 }
 
 func TestConnectionsAreCutAndHalfClosed(t *testing.T) {
 	p := echo(t)
 	c := dial(t, p)
-	send(t, c, "x")
-	_, err := receive(c, soon)
-	require.NoError(t, err)
+	echoes(t, c)
 	p.HalfClose(proxy.Replies)
-	_, err = receive(c, soon)
+	_, err := receive(c, soon)
 	require.ErrorIs(t, err, io.EOF)
 	send(t, c, "it may go on writing")
 
 	other := dial(t, p)
-	send(t, other, "x")
-	_, err = receive(other, soon)
-	require.NoError(t, err)
+	echoes(t, other)
 	p.Cut()
 	_, err = receive(other, soon)
 	require.Error(t, err)
@@ -130,11 +132,7 @@ func TestConnectionsAreRefusedAndAdmittedAgain(t *testing.T) {
 	_, err := net.DialTimeout("tcp", p.Addr(), soon)
 	require.Error(t, err)
 	require.NoError(t, p.Admit())
-	c := dial(t, p)
-	send(t, c, "x")
-	text, err := receive(c, soon)
-	require.NoError(t, err)
-	assert.Equal(t, "x", text)
+	echoes(t, dial(t, p))
 }
 
 func TestDialingHangsUntilTheFaultEnds(t *testing.T) {
@@ -148,9 +146,5 @@ func TestDialingHangsUntilTheFaultEnds(t *testing.T) {
 	var late net.Error
 	require.True(t, errors.As(err, &late) && late.Timeout(), "%v", err)
 	end()
-	c := dial(t, p)
-	send(t, c, "x")
-	text, err := receive(c, soon)
-	require.NoError(t, err)
-	assert.Equal(t, "x", text)
+	echoes(t, dial(t, p))
 }

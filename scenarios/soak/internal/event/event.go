@@ -3,8 +3,8 @@
 package event
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -180,15 +180,7 @@ func Load(dir string) (Setup, []Event, error) {
 		}
 		all = append(all, events...)
 	}
-	slices.SortStableFunc(all, func(a, b Event) int {
-		switch {
-		case a.At < b.At:
-			return -1
-		case a.At > b.At:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return s, all, nil
 }
 
@@ -199,21 +191,19 @@ func read(file string) ([]Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
-	if end := bytes.LastIndexByte(text, '\n'); end+1 < len(text) {
-		text = text[:end+1]
-	}
 	var all []Event
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, 1<<20)
-	for number := 1; lines.Scan(); number++ {
+	for line := range bytes.Lines(text) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
 		var e Event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+		if err := json.Unmarshal(line, &e); err != nil {
 			return nil, fmt.Errorf("%s:%d: not an event: %w",
-				filepath.Base(file), number, err)
+				filepath.Base(file), len(all)+1, err)
 		}
 		all = append(all, e)
 	}
-	return all, lines.Err()
+	return all, nil
 }
 
 // String is the event as a line of an excerpt, without its time.

@@ -37,7 +37,7 @@ var All = []Fault{
 		Text: "CLIENT PAUSE WRITE"},
 	{Name: "script-flush", lane: atServers, do: order("SCRIPT", "FLUSH"),
 		Text: "SCRIPT FLUSH"},
-	{Name: "debug-sleep", lane: atServers, do: sleep,
+	{Name: "debug-sleep", lane: atServers, do: atServer(sleep),
 		Text: "DEBUG SLEEP: the server stands still"},
 	{Name: "restart", lane: atServers, do: restart(true),
 		Text: "kill -9 for the server, and a restart with all data"},
@@ -78,10 +78,13 @@ func kill(s *strike) error {
 	return s.World.Replace(s.rng.IntN(s.World.Workers()))
 }
 
-// server draws one, and how an excerpt calls it.
-func (s *strike) server() (int, string) {
-	n := s.rng.IntN(s.World.Servers())
-	return n, fmt.Sprint("at server ", n+1)
+// atServer draws the server that a fault is about.
+func atServer(do func(s *strike, server int) error) func(*strike) error {
+	return func(s *strike) error {
+		server := s.rng.IntN(s.World.Servers())
+		defer s.begin(event.Everyone, fmt.Sprint("at server ", server+1))()
+		return do(s, server)
+	}
 }
 
 // ask sends a command to a server past all proxies, again and again while the
@@ -99,18 +102,18 @@ func (s *strike) ask(server int, args ...any) error {
 	}
 }
 
+func order(args ...any) func(*strike) error {
+	return atServer(func(s *strike, server int) error {
+		return s.ask(server, args...)
+	})
+}
+
 func killClients(kind string) func(*strike) error {
-	return func(s *strike) error {
-		server, where := s.server()
-		defer s.begin(event.Everyone, "%s", where)()
-		return s.ask(server, "CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
-	}
+	return order("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
 }
 
 func pauseClients(which string) func(*strike) error {
-	return func(s *strike) error {
-		server, where := s.server()
-		defer s.begin(event.Everyone, "%s", where)()
+	return atServer(func(s *strike, server int) error {
 		// The pause ends by itself; UNPAUSE ends it when the fault does.
 		err := s.ask(server, "CLIENT", "PAUSE", s.length.Milliseconds(), which)
 		if err != nil {
@@ -118,35 +121,24 @@ func pauseClients(which string) func(*strike) error {
 		}
 		s.last()
 		return s.ask(server, "CLIENT", "UNPAUSE")
-	}
+	})
 }
 
-func order(args ...any) func(*strike) error {
-	return func(s *strike) error {
-		server, where := s.server()
-		defer s.begin(event.Everyone, "%s", where)()
-		return s.ask(server, args...)
-	}
-}
-
-func sleep(s *strike) error {
-	server, where := s.server()
-	defer s.begin(event.Everyone, "%s", where)()
-	return s.ask(server, "DEBUG", "SLEEP", fmt.Sprintf("%.3f",
-		s.length.Seconds()))
+func sleep(s *strike, server int) error {
+	return s.ask(server, "DEBUG", "SLEEP", fmt.Sprintf("%.3f", s.length.Seconds()))
 }
 
 func restart(keepData bool) func(*strike) error {
-	return func(s *strike) error {
-		server, where := s.server()
-		defer s.begin(event.Everyone, "%s", where)()
+	return atServer(func(s *strike, server int) error {
 		return s.World.Restart(context.WithoutCancel(s.ctx), server, keepData)
-	}
+	})
 }
 
-// proxies draws what a fault of the network is about: one worker or all, and one
+// network draws what a fault of the network is about: one worker or all, and one
 // server or all.
-func (s *strike) proxies() (all []*proxy.Proxy, worker int, where string) {
+func (s *strike) network(what string, do func([]*proxy.Proxy) error) error {
+	var all []*proxy.Proxy
+	where := ""
 	workers, servers := s.World.Workers(), s.World.Servers()
 	worker, first, last := event.Everyone, 0, workers-1
 	if s.rng.IntN(3) > 0 {
@@ -165,7 +157,8 @@ func (s *strike) proxies() (all []*proxy.Proxy, worker int, where string) {
 			}
 		}
 	}
-	return all, worker, where
+	defer s.begin(worker, where+what)()
+	return do(all)
 }
 
 // direction draws one.
@@ -181,16 +174,16 @@ func (s *strike) direction() (proxy.Direction, string) {
 
 // weather sets one for the length of the fault.
 func (s *strike) weather(w proxy.Weather, what string) error {
-	proxies, worker, where := s.proxies()
-	defer s.begin(worker, "%s%s", where, what)()
-	for _, p := range proxies {
-		p.Set(w)
-	}
-	s.last()
-	for _, p := range proxies {
-		p.Set(proxy.Weather{})
-	}
-	return nil
+	return s.network(what, func(proxies []*proxy.Proxy) error {
+		for _, p := range proxies {
+			p.Set(w)
+		}
+		s.last()
+		for _, p := range proxies {
+			p.Set(proxy.Weather{})
+		}
+		return nil
+	})
 }
 
 func delay(s *strike) error {
@@ -216,56 +209,50 @@ func blackhole(s *strike) error {
 }
 
 func cut(s *strike) error {
-	proxies, worker, where := s.proxies()
-	defer s.begin(worker, "%s", where)()
-	for _, p := range proxies {
-		p.Cut()
-	}
-	return nil
+	return s.network("", func(proxies []*proxy.Proxy) error {
+		for _, p := range proxies {
+			p.Cut()
+		}
+		return nil
+	})
 }
 
 func halfClose(s *strike) error {
 	d, what := s.direction()
-	proxies, worker, where := s.proxies()
-	defer s.begin(worker, "%s%s", where, what)()
-	for _, p := range proxies {
-		p.HalfClose(d)
-	}
-	return nil
+	return s.network(what, func(proxies []*proxy.Proxy) error {
+		for _, p := range proxies {
+			p.HalfClose(d)
+		}
+		return nil
+	})
 }
 
 func refuse(s *strike) error {
-	proxies, worker, where := s.proxies()
-	defer s.begin(worker, "%s", where)()
-	for _, p := range proxies {
-		p.Refuse()
-		p.Cut()
-	}
-	s.last()
-	var errs []error
-	for _, p := range proxies {
-		errs = append(errs, p.Admit())
-	}
-	return errors.Join(errs...)
+	return s.network("", func(proxies []*proxy.Proxy) error {
+		for _, p := range proxies {
+			p.Refuse()
+			p.Cut()
+		}
+		s.last()
+		var errs []error
+		for _, p := range proxies {
+			errs = append(errs, p.Admit())
+		}
+		return errors.Join(errs...)
+	})
 }
 
 func dial(s *strike) error {
-	proxies, worker, where := s.proxies()
-	defer s.begin(worker, "%s", where)()
-	var ends []func()
-	defer func() {
-		for _, end := range ends {
-			end()
+	return s.network("", func(proxies []*proxy.Proxy) error {
+		for _, p := range proxies {
+			end, err := p.HangDials()
+			if err != nil {
+				return err
+			}
+			defer end()
+			p.Cut()
 		}
-	}()
-	for _, p := range proxies {
-		end, err := p.HangDials()
-		if err != nil {
-			return err
-		}
-		ends = append(ends, end)
-		p.Cut()
-	}
-	s.last()
-	return nil
+		s.last()
+		return nil
+	})
 }

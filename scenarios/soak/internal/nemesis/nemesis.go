@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/proxy"
 )
@@ -127,7 +128,7 @@ func (n *Nemesis) run(ctx context.Context, lane int, faults []Fault) error {
 		if lane == atServers {
 			longest *= 3 // one of these is felt by all
 		}
-		pause(ctx, between(rng, 100*time.Millisecond, longest))
+		_ = lock.Sleep(ctx, between(rng, 100*time.Millisecond, longest))
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -170,21 +171,13 @@ func between(rng *rand.Rand, low, high time.Duration) time.Duration {
 	return low + time.Duration(rng.Int64N(int64(high-low)))
 }
 
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
-
 // last lets a fault last, and ends it early when the nemesis ends.
-func (s *strike) last() { pause(s.ctx, s.length) }
+func (s *strike) last() { _ = lock.Sleep(s.ctx, s.length) }
 
 // begin writes down that the fault begins; the function that it returns, that it
 // is over.
-func (s *strike) begin(worker int, format string, args ...any) func() {
-	e := event.Event{Kind: event.FaultBegin, Op: s.fault, Worker: worker,
-		Text: fmt.Sprintf(format, args...)}
+func (s *strike) begin(worker int, text string) func() {
+	e := event.Event{Kind: event.FaultBegin, Op: s.fault, Worker: worker, Text: text}
 	s.Write(e)
 	return func() {
 		e.Kind = event.FaultEnd

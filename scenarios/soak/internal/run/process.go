@@ -50,13 +50,3 @@ func (w *workerProcess) hear(word string) error {
 		return fmt.Errorf("a worker doesn't say %q", word)
 	}
 }
-
-// ended says whether the worker has ended although nobody has ended it.
-func (w *workerProcess) ended() bool {
-	select {
-	case <-w.Done():
-		return true
-	default:
-		return false
-	}
-}

@@ -35,17 +35,6 @@ type world struct {
 	pids      []int // of all that there have been
 }
 
-// nodeOf is where and how a client connects to a server.
-func nodeOf(r *servers.Redis) worker.Node {
-	n := worker.Node{Addr: r.Addr()}
-	if r, ok := any(r).(interface {
-		Auth() (user, password string)
-	}); ok {
-		n.User, n.Password = r.Auth()
-	}
-	return n
-}
-
 // newWorld starts everything. A failure leaves nothing behind.
 func newWorld(ctx context.Context, c Config, dir string) (*world, error) {
 	w := &world{config: c, dir: dir,
@@ -105,9 +94,9 @@ func (w *world) start(n int) error {
 		Keys: c.keys(), TTL: c.TTL, Poll: c.Poll, Driver: c.driver(n),
 		Storage: w.storage.Addr()}
 	for i, r := range w.redis {
-		node := nodeOf(r)
-		node.Addr = w.proxies[n][i].Addr()
-		o.Nodes = append(o.Nodes, node)
+		user, password := r.Auth()
+		o.Nodes = append(o.Nodes, worker.Node{Addr: w.proxies[n][i].Addr(),
+			User: user, Password: password})
 	}
 	p, err := start(o)
 	if err != nil {
@@ -180,8 +169,10 @@ func (w *world) dead() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for n, p := range w.processes {
-		if p.ended() {
+		select {
+		case <-p.Done():
 			return fmt.Errorf("worker %d has ended: %w", n, p.Err())
+		default:
 		}
 	}
 	return nil
@@ -235,12 +226,11 @@ func (w *world) end() {
 	w.mu.Unlock()
 }
 
-// close ends everything that was started. It may be called twice.
+// close ends everything that was started.
 func (w *world) close() error {
 	var errs []error
 	w.mu.Lock()
 	processes := w.processes
-	w.processes = nil
 	w.mu.Unlock()
 	for _, p := range processes {
 		if p != nil {
@@ -252,22 +242,17 @@ func (w *world) close() error {
 			p.Close()
 		}
 	}
-	w.proxies = nil
 	for _, rdb := range w.admins {
 		rdb.Close()
 	}
-	w.admins = nil
 	servers.StopAll(w.redis)
-	w.redis = nil
 	if w.storage != nil {
 		errs = append(errs, w.storage.Close())
-		w.storage = nil
 	}
 	for _, log := range []*event.Log{w.log, w.history} {
 		if log != nil {
 			errs = append(errs, log.Close())
 		}
 	}
-	w.log, w.history = nil, nil
 	return errors.Join(errs...)
 }

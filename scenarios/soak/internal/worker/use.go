@@ -28,7 +28,7 @@ func (w *worker) use(g int) error {
 		rng: rand.New(rand.NewPCG(w.orders.Seed, uint64(w.orders.Worker)<<40|
 			uint64(w.orders.Life)<<20|uint64(g)))}
 	var err error
-	if u.storage, err = w.dial(); err != nil {
+	if u.storage, err = storage.Dial(w.orders.Storage); err != nil {
 		return err
 	}
 	defer u.storage.Close()

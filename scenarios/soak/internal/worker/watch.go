@@ -33,8 +33,6 @@ func FeelPauses(ctx context.Context, report func(event.Event)) {
 	}
 }
 
-func (w *worker) feelPauses(ctx context.Context) { FeelPauses(ctx, w.write) }
-
 // pending are the calls that have not returned.
 type pending struct {
 	mu    sync.Mutex

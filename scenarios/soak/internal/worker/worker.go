@@ -21,7 +21,6 @@ import (
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/rungs"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/storage"
 )
 
 // Name is what this program is started as when it is a worker.
@@ -128,7 +127,7 @@ func (w *worker) live(soak *process.Parent, said <-chan string) error {
 	var watches, users sync.WaitGroup
 	defer watches.Wait()
 	defer stopWatching()
-	watches.Go(func() { w.feelPauses(watching) })
+	watches.Go(func() { FeelPauses(watching, w.write) })
 	watches.Go(func() { w.watchCalls(watching) })
 	for _, node := range w.orders.Nodes {
 		w.clients = append(w.clients, w.orders.Driver.client(node))
@@ -217,11 +216,6 @@ func (w *worker) build(key string) (lock.Lock, error) {
 		return nil, fmt.Errorf("build %s: %w", w.orders.Rung, err)
 	}
 	return l, nil
-}
-
-// dial connects to the storage.
-func (w *worker) dial() (*storage.Client, error) {
-	return storage.Dial(w.orders.Storage)
 }
 
 // inWord says an error in a word, where there is one.
