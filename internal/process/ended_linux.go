@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// EndWithParent has the system kill a process when the thread that starts it ends.
-func EndWithParent(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL }
+// endWithParent has the system kill a process when the thread that starts it ends.
+func endWithParent(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL }

@@ -4,5 +4,5 @@ package process
 
 import "os/exec"
 
-// EndWithParent does nothing here.
-func EndWithParent(*exec.Cmd) {}
+// endWithParent does nothing here.
+func endWithParent(*exec.Cmd) {}

@@ -159,7 +159,7 @@ type Process[Answer any] struct {
 // Start starts this program with these arguments, under a name that it knows by
 // Serve. A failure leaves no process behind.
 func Start[Answer any](name string, args ...string) (*Process[Answer], error) {
-	cmd, err := command(name, true, args)
+	cmd, err := command(name, args)
 	if err != nil {
 		return nil, err
 	}
@@ -167,37 +167,15 @@ func Start[Answer any](name string, args ...string) (*Process[Answer], error) {
 	p := &Process[Answer]{Answers: answers, name: name,
 		done: make(chan struct{})}
 	cmd.Stderr = &p.log
-	in, err := cmd.StdinPipe()
+	in, out, ended, err := Launch(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	p.in, p.encoder = in, json.NewEncoder(in)
-	// Not StdoutPipe: the last answers are heard after the end of the process.
-	out, theirs, err := os.Pipe()
-	if err != nil {
-		in.Close()
-		return nil, fmt.Errorf("start %s: %w", name, err)
-	}
-	cmd.Stdout = theirs
-	started := make(chan error)
+	p.OS, p.in, p.encoder = cmd.Process, in, json.NewEncoder(in)
 	go func() { // ends with the process, which Close and Kill join
-		// Linux takes the end of the thread that has started the process for the
-		// parent's. So that thread waits for it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		theirs.Close()
-		started <- err
-		if err == nil {
-			p.err = cmd.Wait()
-			close(p.done)
-		}
+		p.err = <-ended
+		close(p.done)
 	}()
-	if err := <-started; err != nil {
-		out.Close()
-		return nil, fmt.Errorf("start %s: %w", name, err)
-	}
-	p.OS = cmd.Process
 	go func() { // ends with the process, too
 		defer close(answers)
 		defer out.Close()
@@ -215,6 +193,43 @@ func Start[Answer any](name string, args ...string) (*Process[Answer], error) {
 	return p, nil
 }
 
+// Launch starts a command in a process group of its own, which ends with this process
+// where the system can do that. Out has what it prints, also after its end, and the
+// caller closes it. Ended gets the error of its end.
+func Launch(cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser, ended <-chan error,
+	err error) {
+	Detach(cmd)
+	endWithParent(cmd)
+	if in, err = cmd.StdinPipe(); err != nil {
+		return nil, nil, nil, err
+	}
+	// Not StdoutPipe: the last answers are heard after the end of the process.
+	out, theirs, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, nil, nil, err
+	}
+	cmd.Stdout = theirs
+	started, waited := make(chan error), make(chan error, 1)
+	go func() { // ends with the process
+		// Linux takes the end of the thread that has started the process for the
+		// parent's. So that thread waits for it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		theirs.Close()
+		started <- err
+		if err == nil {
+			waited <- cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		out.Close()
+		return nil, nil, nil, err
+	}
+	return in, out, waited, nil
+}
+
 // After starts this program with these arguments, under a name that it knows by
 // ServeAfter, and gives it an order for when this process has ended. The returned
 // function lets the process begin at once, waits until it has ended, and returns
@@ -222,10 +237,11 @@ func Start[Answer any](name string, args ...string) (*Process[Answer], error) {
 // error.
 func After(name string, order any, args ...string) (finish func() error,
 	err error) {
-	cmd, err := command(name, false, args)
+	cmd, err := command(name, args)
 	if err != nil {
 		return nil, err
 	}
+	Detach(cmd)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	in, err := cmd.StdinPipe()
 	if err == nil {
@@ -247,18 +263,13 @@ func After(name string, order any, args ...string) (finish func() error,
 	}, nil
 }
 
-func command(name string, ends bool, args []string) (*exec.Cmd,
-	error) {
+func command(name string, args []string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Env = append(os.Environ(), variable+"="+name)
-	Detach(cmd)
-	if ends {
-		EndWithParent(cmd)
-	}
 	return cmd, nil
 }
 

@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -188,11 +189,11 @@ func (c *checking) check(t *testing.T) int {
 		return c.unusable(err)
 	}
 	defer p.Close()
-	c.lockName = orUnknown(p.Library())
+	c.lockName = cmp.Or(p.Library(), "a lock without a name")
 	began := time.Now()
 	if !c.json {
 		fmt.Fprintf(c.log, "%s: %s, offers %s\n", p.Name(), c.lockName,
-			orNothing(p.Features()))
+			cmp.Or(strings.Join(p.Features(), ", "), "no features"))
 	}
 	options := append(p.Options(), scenarios.OnServersOf(
 		serverstest.Limited(pool, c.atOnce)),
@@ -359,18 +360,4 @@ func (c *checking) reportJSON() int {
 		return c.unusable(fmt.Errorf("print the results: %w", err))
 	}
 	return c.status(new, gone)
-}
-
-func orUnknown(library string) string {
-	if library == "" {
-		return "a lock without a name"
-	}
-	return library
-}
-
-func orNothing(features []string) string {
-	if len(features) == 0 {
-		return "no features"
-	}
-	return strings.Join(features, ", ")
 }

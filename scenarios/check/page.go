@@ -40,24 +40,22 @@ func verdict(r scenarios.Result, new []lock.Flaw) string {
 	return string(r.Verdict)
 }
 
-func today() string { return time.Now().Format(time.DateOnly) }
-
 // writeHTML writes the results as a page. A file that is there is replaced when the
 // new one is complete.
 func (c *checking) writeHTML(took time.Duration) error {
 	new, gone := c.compare()
+	which := "All scenarios"
+	if c.run != "" {
+		which = "The scenarios that match " + c.run
+	}
 	page := pages.Report{
 		Title: "A check of " + c.lockName,
 		About: []string{"The program: " + strings.Join(c.program, " "),
-			fmt.Sprintf("All scenarios ran on real servers, in %v, on %s.",
-				took.Round(time.Second), today())},
+			fmt.Sprintf("%s ran on real servers, in %v, on %s.", which,
+				took.Round(time.Second), time.Now().Format(time.DateOnly)),
+			c.summary(), "The times are those of the summaries, in which a lease has ten" +
+				" seconds: the lock's own lasts three."},
 	}
-	if c.run != "" {
-		page.About[1] = fmt.Sprintf("The scenarios that match %s ran on real servers,"+
-			" in %v, on %s.", c.run, took.Round(time.Second), today())
-	}
-	page.About = append(page.About, c.summary(), "The times are those of the summaries,"+
-		" in which a lease has ten seconds: the lock's own lasts three.")
 	for _, f := range new {
 		page.About = append(page.About, "Not declared: "+f.Scenario+": "+f.Invariant)
 	}

@@ -3,15 +3,14 @@ package program
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -57,40 +56,16 @@ func (p *Program) start() (*conversation, error) {
 		return nil, errors.New("there is no program: name one behind --")
 	}
 	c.cmd = exec.Command(p.args[0], p.args[1:]...)
-	process.Detach(c.cmd)
-	process.EndWithParent(c.cmd)
 	c.cmd.Stderr = &c.errors
 	// A process that it has forked may keep the streams open.
 	c.cmd.WaitDelay = time.Second
-	in, err := c.cmd.StdinPipe()
+	in, out, ended, err := process.Launch(c.cmd)
 	if err != nil {
 		return nil, fmt.Errorf("start the program: %w", err)
 	}
 	c.in = in
-	// Not StdoutPipe: the last answers are heard after the end of the process.
-	out, theirs, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("start the program: %w", err)
-	}
-	c.cmd.Stdout = theirs
-	started := make(chan error)
-	go func() { // ends with the process, which kill ends
-		// Linux takes the end of the thread that has started the process for the
-		// parent's. So that thread waits for it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := c.cmd.Start()
-		theirs.Close()
-		started <- err
-		if err == nil {
-			c.wait(out)
-		}
-	}()
-	if err := <-started; err != nil {
-		out.Close()
-		return nil, fmt.Errorf("start the program: %w", err)
-	}
-	go c.read(out) // ends with the process, too
+	go c.wait(out, ended) // ends with the process, which kill ends
+	go c.read(out)        // and so does this
 	return c, nil
 }
 
@@ -108,8 +83,8 @@ func (c *conversation) read(out io.Reader) {
 }
 
 // wait waits for the end of the process.
-func (c *conversation) wait(out io.Closer) {
-	err := c.cmd.Wait()
+func (c *conversation) wait(out io.Closer, ended <-chan error) {
+	err := <-ended
 	select {
 	case <-c.heard:
 	case <-time.After(c.cmd.WaitDelay): // somebody else keeps it open
@@ -210,11 +185,8 @@ func (c *conversation) ask(ctx context.Context, r Request) (Answer, error) {
 	answer := make(chan Answer, 1)
 	c.mu.Lock()
 	if c.err != nil || c.ended {
-		defer c.mu.Unlock()
-		if c.err != nil {
-			return Answer{}, c.err
-		}
-		return Answer{}, errors.New("the program's process has ended")
+		c.mu.Unlock()
+		return Answer{}, c.over()
 	}
 	c.ids++
 	r.ID = c.ids
@@ -235,12 +207,7 @@ func (c *conversation) ask(ctx context.Context, r Request) (Answer, error) {
 		select {
 		case a, ok := <-answer:
 			if !ok {
-				c.mu.Lock()
-				defer c.mu.Unlock()
-				if c.err != nil {
-					return Answer{}, c.err
-				}
-				return Answer{}, errors.New("the program's process has ended")
+				return Answer{}, c.over()
 			}
 			return a, nil
 		case <-ended:
@@ -269,12 +236,14 @@ func (c *conversation) deaf() error {
 	case <-time.After(2 * c.cmd.WaitDelay):
 		return c.misbehaves("has closed its standard input")
 	}
+	return c.over()
+}
+
+// over is why the conversation is.
+func (c *conversation) over() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
-		return c.err
-	}
-	return errors.New("the program's process has ended")
+	return cmp.Or(c.err, errors.New("the program's process has ended"))
 }
 
 // say writes a line. The caller holds mu, so that lines stay whole.
