@@ -220,14 +220,19 @@ func (m *Move) Finish(ctx context.Context) error {
 }
 
 // epoch is a number of CLUSTER INFO.
-func (r *Redis) epoch(ctx context.Context, name string) (int, error) {
+func (r *Redis) epoch(ctx context.Context, name string) (int64, error) {
 	rdb := r.Client()
 	defer rdb.Close()
-	info, err := rdb.ClusterInfo(ctx).Result()
+	return number(rdb.ClusterInfo(ctx), name)
+}
+
+// number is one that a server's information has behind a name.
+func number(info *redis.StringCmd, name string) (int64, error) {
+	text, err := info.Result()
 	if err != nil {
 		return 0, err
 	}
-	_, number, _ := strings.Cut(info, name+":")
-	number, _, _ = strings.Cut(number, "\r\n")
-	return strconv.Atoi(number)
+	_, rest, _ := strings.Cut(text, name+":")
+	digits, _, _ := strings.Cut(rest, "\r\n")
+	return strconv.ParseInt(digits, 10, 64)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
@@ -119,12 +117,12 @@ func (s *Sentinel) Auth() (user, password string) { return s.master.Auth() }
 // HoldReplication waits until the replica has what the master has, and keeps
 // from it what is written from then on.
 func (s *Sentinel) HoldReplication(ctx context.Context) error {
-	written, err := s.master.offset(ctx, "master_repl_offset:")
+	written, err := s.master.offset(ctx, "master_repl_offset")
 	if err != nil {
 		return fmt.Errorf("hold replication back: %w", err)
 	}
 	err = s.replica.await(ctx, func() error {
-		has, err := s.replica.offset(ctx, "slave_repl_offset:")
+		has, err := s.replica.offset(ctx, "slave_repl_offset")
 		if err == nil && has < written {
 			err = fmt.Errorf("it has %d of %d bytes", has, written)
 		}
@@ -141,13 +139,7 @@ func (s *Sentinel) HoldReplication(ctx context.Context) error {
 func (r *Redis) offset(ctx context.Context, name string) (int64, error) {
 	rdb := r.Client()
 	defer rdb.Close()
-	info, err := rdb.Info(ctx, "replication").Result()
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := strings.Cut(info, name)
-	number, _, _ := strings.Cut(rest, "\r\n")
-	return strconv.ParseInt(number, 10, 64)
+	return number(rdb.Info(ctx, "replication"), name)
 }
 
 // Failover kills the master and waits until the Sentinel has noticed it and

@@ -65,6 +65,33 @@ func (p *pool) Return(lent []lab.Server) {
 	p.room.Release(int64(len(lent)))
 }
 
+// Limited lends servers to so many scenarios at a time: they mostly wait, but what
+// they start, such as a program in another language, may take long to start.
+func Limited(pool lab.Pool, scenarios int64) lab.Pool {
+	return limited{pool, semaphore.NewWeighted(scenarios)}
+}
+
+type limited struct {
+	lab.Pool
+	room *semaphore.Weighted
+}
+
+func (l limited) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
+	if err := l.room.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("wait for a turn: %w", err)
+	}
+	lent, err := l.Pool.Borrow(ctx, n)
+	if err != nil {
+		l.room.Release(1)
+	}
+	return lent, err
+}
+
+func (l limited) Return(lent []lab.Server) {
+	l.Pool.Return(lent)
+	l.room.Release(1)
+}
+
 // Servers are those that are asked for. Started ones end with the test. A server
 // that can't be had fails the test at once, in one line that never shows a
 // password.
@@ -132,44 +159,37 @@ func need(t *testing.T) {
 func Clusters(t *testing.T, masters int) lab.Pool {
 	t.Helper()
 	need(t)
-	shared := &shared{room: semaphore.NewWeighted(atOnce)}
-	shared.start = func() (lab.Server, error) {
+	return Limited(&shared{start: func() (lab.Server, error) {
 		c, err := servers.StartCluster(context.Background(), masters)
 		if err != nil {
 			return nil, err
 		}
 		t.Cleanup(c.Stop)
 		return clustered{c}, nil
-	}
-	return shared
+	}}, atOnce)
 }
 
 // Watched are masters whose replica a Sentinel promotes when they die: the first
 // of several servers is one, and the others are plain. Each is used once.
 func Watched(t *testing.T) lab.Pool {
 	t.Helper()
-	return &once{plain: Servers(t, Auto), room: semaphore.NewWeighted(atOnce / 4)}
+	return Limited(once{Servers(t, Auto)}, atOnce/4)
 }
 
 // shared lends the same servers to everybody.
 type shared struct {
-	room  *semaphore.Weighted
 	start func() (lab.Server, error)
 
 	mu  sync.Mutex
 	all []lab.Server
 }
 
-func (p *shared) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
-	if err := p.room.Acquire(ctx, 1); err != nil {
-		return nil, fmt.Errorf("wait for a turn: %w", err)
-	}
+func (p *shared) Borrow(_ context.Context, n int) ([]lab.Server, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.all) < n {
 		s, err := p.start()
 		if err != nil {
-			p.room.Release(1)
 			return nil, err
 		}
 		p.all = append(p.all, s)
@@ -177,13 +197,13 @@ func (p *shared) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
 	return p.all[:n:n], nil
 }
 
-func (p *shared) Return([]lab.Server) { p.room.Release(1) }
+func (p *shared) Return([]lab.Server) {}
 
 // newBorrowed are somebody's servers, and how to tidy up there.
 func newBorrowed(ctx context.Context, asked string) (lab.Pool, func() error,
 	error) {
 	left := borrowed{Run: RunName()}
-	p := &shared{room: semaphore.NewWeighted(atOnce)}
+	p := &shared{}
 	for name := range strings.SplitSeq(asked, ",") {
 		options, err := parse(name)
 		if err != nil {
@@ -203,7 +223,7 @@ func newBorrowed(ctx context.Context, asked string) (lab.Pool, func() error,
 	p.start = func() (lab.Server, error) {
 		return nil, lab.TooFew(fmt.Sprintf("-redis names %d", len(p.all)))
 	}
-	return named{p, left.Run}, finish, nil
+	return named{Limited(p, atOnce), left.Run}, finish, nil
 }
 
 // named is a pool whose keys bear a name.
@@ -215,31 +235,22 @@ type named struct {
 func (n named) Run() string { return n.run }
 
 // once starts servers for one scenario and stops them after it.
-type once struct {
-	plain lab.Pool
-	room  *semaphore.Weighted
-}
+type once struct{ plain lab.Pool }
 
-func (p *once) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
-	if err := p.room.Acquire(ctx, 1); err != nil {
-		return nil, fmt.Errorf("wait for a turn: %w", err)
-	}
+func (p once) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
 	s, err := servers.StartSentinel(ctx)
 	if err != nil {
-		p.room.Release(1)
 		return nil, err
 	}
 	others, err := p.plain.Borrow(ctx, n-1)
 	if err != nil {
 		s.Stop()
-		p.room.Release(1)
 		return nil, err
 	}
 	return append([]lab.Server{watched{s}}, others...), nil
 }
 
-func (p *once) Return(lent []lab.Server) {
+func (p once) Return(lent []lab.Server) {
 	lent[0].(watched).Stop()
 	p.plain.Return(lent[1:])
-	p.room.Release(1)
 }
