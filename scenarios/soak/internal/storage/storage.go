@@ -9,24 +9,19 @@
 package storage
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"net/rpc"
 	"sync"
-	"time"
 
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 )
 
-// request is one line to the storage. The event is written to the log as it is,
-// with the storage's time and value.
-type request struct{ event.Event }
-
-type reply struct {
-	Value   string `json:"value"`
-	Refused bool   `json:"refused,omitempty"`
+// Reply is what the storage answers.
+type Reply struct {
+	Value   string
+	Refused bool
 }
 
 type register struct {
@@ -43,7 +38,7 @@ type Server struct {
 	mu        sync.Mutex
 	closed    bool
 	registers map[string]*register
-	conns     map[net.Conn]bool
+	conns     []net.Conn
 	writes    int
 	failed    error
 }
@@ -54,9 +49,12 @@ func Serve(log *event.Log) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the storage: %w", err)
 	}
-	s := &Server{listener: l, log: log, registers: map[string]*register{},
-		conns: map[net.Conn]bool{}}
-	s.joined.Go(s.accept)
+	s := &Server{listener: l, log: log, registers: map[string]*register{}}
+	calls := rpc.NewServer()
+	if err := calls.RegisterName("Storage", calling{s}); err != nil {
+		return nil, fmt.Errorf("start the storage: %w", errors.Join(err, l.Close()))
+	}
+	s.joined.Go(func() { s.accept(calls) })
 	return s, nil
 }
 
@@ -70,7 +68,7 @@ func (s *Server) Writes() int {
 	return s.writes
 }
 
-func (s *Server) accept() {
+func (s *Server) accept(calls *rpc.Server) {
 	for {
 		c, err := s.listener.Accept()
 		if err != nil {
@@ -82,35 +80,18 @@ func (s *Server) accept() {
 			c.Close()
 			return
 		}
-		s.conns[c] = true
-		s.joined.Go(func() { s.serve(c) })
+		s.conns = append(s.conns, c)
+		s.joined.Go(func() { calls.ServeConn(c) })
 		s.mu.Unlock()
 	}
 }
 
-func (s *Server) serve(c net.Conn) {
-	defer func() {
-		c.Close()
-		s.mu.Lock()
-		delete(s.conns, c)
-		s.mu.Unlock()
-	}()
-	requests, replies := json.NewDecoder(bufio.NewReader(c)), json.NewEncoder(c)
-	for {
-		var r request
-		if requests.Decode(&r) != nil {
-			return // the client has gone, or was killed
-		}
-		answer, err := s.apply(r.Event)
-		if err != nil || replies.Encode(answer) != nil {
-			return
-		}
-	}
-}
+// calling is what its clients call.
+type calling struct{ *Server }
 
-// apply does what a request asks, and logs it before it is answered. The log's
-// order is the order of what was done.
-func (s *Server) apply(e event.Event) (reply, error) {
+// Apply does what a request asks, and logs the event as it is, with the storage's time
+// and value, before it is answered. The log's order is the order of what was done.
+func (s calling) Apply(e event.Event, answer *Reply) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.registers[e.Key]
@@ -132,9 +113,10 @@ func (s *Server) apply(e event.Event) (reply, error) {
 	e.Value = r.value
 	if err := s.log.Write(e); err != nil {
 		s.failed = err
-		return reply{}, err
+		return err
 	}
-	return reply{Value: r.value, Refused: refused}, nil
+	*answer = Reply{Value: r.value, Refused: refused}
+	return nil
 }
 
 // Close ends the storage and everything in it. Its error is that of the log: a
@@ -143,7 +125,7 @@ func (s *Server) Close() error {
 	s.listener.Close()
 	s.mu.Lock()
 	s.closed = true
-	for c := range s.conns {
+	for _, c := range s.conns {
 		c.Close()
 	}
 	s.mu.Unlock()
@@ -155,30 +137,22 @@ func (s *Server) Close() error {
 var ErrRefused = errors.New("the storage has seen a higher fencing token")
 
 // Client is one goroutine's connection to the storage.
-type Client struct {
-	conn     net.Conn
-	requests *json.Encoder
-	replies  *json.Decoder
-}
+type Client struct{ calls *rpc.Client }
 
 // Dial connects to a storage.
 func Dial(addr string) (*Client, error) {
-	c, err := net.DialTimeout("tcp", addr, 10*time.Second)
+	c, err := rpc.Dial("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the storage: %w", err)
 	}
-	return &Client{c, json.NewEncoder(c), json.NewDecoder(bufio.NewReader(c))},
-		nil
+	return &Client{c}, nil
 }
 
 // Do sends a Read or a Write and returns the value that the storage then has, or
 // ErrRefused.
 func (c *Client) Do(e event.Event) (string, error) {
-	var r reply
-	if err := c.requests.Encode(request{e}); err != nil {
-		return "", fmt.Errorf("ask the storage: %w", err)
-	}
-	if err := c.replies.Decode(&r); err != nil {
+	var r Reply
+	if err := c.calls.Call("Storage.Apply", e, &r); err != nil {
 		return "", fmt.Errorf("ask the storage: %w", err)
 	}
 	if r.Refused {
@@ -188,4 +162,4 @@ func (c *Client) Do(e event.Event) (string, error) {
 }
 
 // Close closes the connection.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error { return c.calls.Close() }
