@@ -114,6 +114,13 @@ func server(t *testing.T, cmd *exec.Cmd) (pid int) {
 	return pid
 }
 
+// kill ends a child as kill -9 does.
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, cmd.Process.Kill())
+	cmd.Wait()
+}
+
 // nothingLeft waits until no process works in a directory, and until it is empty.
 func nothingLeft(t *testing.T, temp string) {
 	t.Helper()
@@ -194,8 +201,7 @@ func TestTheNextStartCleansUpWhenTheKeeperWasKilledToo(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, exec.Command("kill", "-9",
 				strings.TrimSpace(string(keeper))).Run())
-			require.NoError(t, cmd.Process.Kill())
-			cmd.Wait()
+			kill(t, cmd)
 			require.NoError(t, syscall.Kill(pid, 0),
 				"the server should be left over")
 
@@ -204,8 +210,7 @@ func TestTheNextStartCleansUpWhenTheKeeperWasKilledToo(t *testing.T) {
 			assert.Eventually(t, func() bool {
 				return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 			}, 10*time.Second, 10*time.Millisecond, "the server still runs")
-			require.NoError(t, next.Process.Kill())
-			next.Wait()
+			kill(t, next)
 			nothingLeft(t, temp)
 		})
 	}

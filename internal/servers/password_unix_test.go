@@ -95,10 +95,7 @@ func password(s interface {
 
 // A client that has strayed to a server of another run is refused there.
 func TestEachRunHasAnotherPassword(t *testing.T) {
-	serverstest.Need(t)
-	r, err := servers.StartRedis(t.Context())
-	require.NoError(t, err)
-	defer r.Stop()
+	r := startRedis(t)
 	temp := t.TempDir()
 	other := child(t, "Redis", "waits", temp)
 	server(t, other)
@@ -109,7 +106,6 @@ func TestEachRunHasAnotherPassword(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "requirepass ")
 	assert.NotContains(t, string(text), password(r))
-	require.NoError(t, other.Process.Kill())
-	other.Wait()
+	kill(t, other)
 	nothingLeft(t, temp)
 }

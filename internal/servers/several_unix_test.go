@@ -16,12 +16,9 @@ import (
 )
 
 func TestAReplicaHasWhatWasWrittenBeforeReplicationWasHeldBack(t *testing.T) {
-	serverstest.Need(t)
 	t.Parallel()
 	ctx := context.Background()
-	r, err := servers.StartRedis(ctx)
-	require.NoError(t, err)
-	defer r.Stop()
+	r := startRedis(t)
 	before := r.Client()
 	defer before.Close()
 	require.NoError(t, before.Set(ctx, "early", "v", 0).Err())

@@ -167,10 +167,8 @@ func TestAStartSparesALiveServerWhoseNameBeginsTheSame(t *testing.T) {
 			assert.NoError(t, err)
 			assert.NotContains(t, string(state), "Z", "the server was killed")
 			assert.DirExists(t, found[0])
-			for _, cmd := range []*exec.Cmd{live, next} {
-				require.NoError(t, cmd.Process.Kill())
-				cmd.Wait()
-			}
+			kill(t, live)
+			kill(t, next)
 			nothingLeft(t, temp)
 		})
 	}
