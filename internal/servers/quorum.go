@@ -68,11 +68,7 @@ func startQuorum(ctx context.Context, members, ports int,
 		}
 		all := make(between)
 		errs := startTogether(ctx, all)
-		failure = nil
-		for _, err := range errs {
-			failure = cmp.Or(failure, err)
-		}
-		if failure == nil {
+		if failure = cmp.Or(errs...); failure == nil {
 			return all, nil
 		}
 		for i, err := range errs {

@@ -184,9 +184,7 @@ func TestThreeClients(t *testing.T) {
 	names, walked := []string{"gold", "diamond", "platinum", "reentrant"}, 0
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			rung, err := ladder.Find(name)
-			require.NoError(t, err)
-			start := time.Now()
+			rung, start := rung(t, name), time.Now()
 			bounds := explore.Bounds{Clients: 3, Expiries: 1, Crashes: 1,
 				Programs: []explore.Program{explore.Once}}
 			report := explore.Run(t, rung.Build, bounds)

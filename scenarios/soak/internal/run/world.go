@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -17,6 +18,9 @@ import (
 	"github.com/lockladder/lockladder/scenarios/soak/internal/storage"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/worker"
 )
+
+// workerProcess is the soak's end of a worker.
+type workerProcess = process.Process[string]
 
 // world is all that a run starts. It is the nemesis's world too.
 type world struct {
@@ -98,7 +102,15 @@ func (w *world) start(n int) error {
 		o.Nodes = append(o.Nodes, worker.Node{Addr: w.proxies[n][i].Addr(),
 			User: user, Password: password})
 	}
-	p, err := start(o)
+	p, err := process.Start[string](worker.Name)
+	if err == nil {
+		if err = p.Tell(o); err == nil {
+			err = hear(p, worker.Ready)
+		}
+		if err != nil {
+			p.Kill()
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("worker %d: %w", n, err)
 	}
@@ -201,11 +213,32 @@ func (w *world) tell(word string) error {
 // idle waits until all workers are.
 func (w *world) idle() error {
 	for n := range w.processes {
-		if err := w.process(n).hear(worker.Idle); err != nil {
+		if err := hear(w.process(n), worker.Idle); err != nil {
 			return fmt.Errorf("worker %d: %w", n, err)
 		}
 	}
 	return nil
+}
+
+// patience is how long a worker may take to answer.
+const patience = time.Minute
+
+// hear waits until the worker says a word.
+func hear(w *workerProcess, word string) error {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case said, ok := <-w.Answers:
+		if !ok {
+			return fmt.Errorf("a worker has ended: %w", w.Err())
+		}
+		if said != word {
+			return fmt.Errorf("a worker says %q instead of %q", said, word)
+		}
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("a worker doesn't say %q", word)
+	}
 }
 
 // end lets all workers end, and waits for it for ten seconds.
