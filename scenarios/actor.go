@@ -45,30 +45,34 @@ func (a *actor) startProcess() error {
 	if o.Nodes, err = a.Listen(); err != nil {
 		return err
 	}
-	w, first, err := startWorker(s.whole.t, o)
+	w, err := startWorker(s.t, o)
 	if err != nil {
 		return err
 	}
-	a.lock = w.asOffered(first)
+	a.lock = w
 	a.Lives(w.OS, w.Kill)
 	return nil
 }
 
-// at lets time pass until a moment of the scenario, in the actor's phase.
-func (a *actor) at(moment time.Duration) {
+// at lets time pass until a moment of the scenario, in the actor's phase. Where a
+// machine may be late, it also waits for the events that the moment stands for.
+func (a *actor) at(moment time.Duration, events ...func() bool) {
 	until := moment + a.phase
-	if factor := a.run.whole.settings.change.work(); a.depth > 0 && factor != 1 {
+	if factor := a.run.settings.change.work(); a.depth > 0 && factor != 1 {
 		held := float64(until - a.heldSince)
 		until = a.heldSince + time.Duration(held*factor)
 	}
 	if left := until - a.run.Now(); left > 0 {
 		a.Sleep(left)
 	}
+	for _, event := range events {
+		a.Until(event, lease)
+	}
 }
 
 // work lets time pass in the critical section.
 func (a *actor) work(d time.Duration) {
-	if factor := a.run.whole.settings.change.work(); factor != 1 {
+	if factor := a.run.settings.change.work(); factor != 1 {
 		d = time.Duration(float64(d) * factor)
 	}
 	a.Sleep(d)
@@ -153,6 +157,22 @@ func (a *actor) within(d time.Duration) (context.Context, context.CancelFunc) {
 // has says whether the actor was granted the lock, for Until.
 func (a *actor) has() bool { return a.grantedAt > 0 }
 
+// passes calls Lock and, if it gets the lock, gives it back at once.
+func (a *actor) passes(patience time.Duration) (granted bool) {
+	if a.acquire(patience) != nil {
+		return false
+	}
+	a.release()
+	return true
+}
+
+// triesToPass is passes with TryLock.
+func (a *actor) triesToPass() {
+	if granted, _ := a.try(); granted {
+		a.release()
+	}
+}
+
 // released is whether the actor's newest Unlock has returned, for Until.
 func (a *actor) released() bool { return a.freed }
 
@@ -176,6 +196,16 @@ func (a *actor) mustAcquire() {
 func (a *actor) begins() {
 	a.at(0)
 	a.mustAcquire()
+}
+
+// holds is a script: the actor takes the lock when its time comes, and unlocks it
+// at a moment.
+func (a *actor) holds(until time.Duration, events ...func() bool) func() {
+	return func() {
+		a.begins()
+		a.at(until, events...)
+		a.release()
+	}
 }
 
 // granted keeps the books after an acquire.
@@ -233,6 +263,9 @@ func (a *actor) token() uint64 {
 
 // fenced says whether the lock offers fencing tokens.
 func (a *actor) fenced() bool {
+	if w, ok := a.lock.(*worker); ok {
+		return w.offers.Fenced
+	}
 	_, ok := a.lock.(lock.Fenced)
 	return ok
 }

@@ -158,7 +158,7 @@ func (c *Change) failed(w *lab.World) {
 
 // lease is the lease that the locks of a run ask for.
 func (s *worldRun) lease() time.Duration {
-	if c := s.whole.settings.change; c != nil && c.Lease > 0 {
+	if c := s.settings.change; c != nil && c.Lease > 0 {
 		return c.Lease
 	}
 	return lease

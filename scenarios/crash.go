@@ -36,20 +36,18 @@ var crashHolding = Scenario{
 	Family:     Crash,
 	Summary:    "A takes the lock and dies. B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.mortal("A"), s.actor("B")
-			s.play(func() {
-				a.begins()
-				a.work(second)
-				a.crash()
-			}, func() {
-				b.at(2 * second)
-				b.mustComeFree(time.Minute, "A died with it")
-			})
-			s.judge(Orphaned, true)
+	run: single(func(s *worldRun) {
+		a, b := s.mortal("A"), s.actor("B")
+		s.play(func() {
+			a.begins()
+			a.work(second)
+			a.crash()
+		}, func() {
+			b.at(2 * second)
+			b.mustComeFree(time.Minute, "A died with it")
 		})
-	},
+		s.judge(Orphaned, true)
+	}),
 }
 
 var crashAfterFirstCommand = Scenario{
@@ -58,21 +56,19 @@ var crashAfterFirstCommand = Scenario{
 	Summary: "A dies right after the command of its acquire that takes the lock" +
 		" was executed, before it can send another one. B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.mortal("A"), s.actor("B")
-			s.start()
-			a.Fault(lab.Acquire, a.grants, lab.Fault{CrashAfter: true})
-			s.run(func() {
-				a.at(0)
-				a.try()
-			}, func() {
-				b.at(second)
-				b.mustComeFree(time.Minute, "A died while it took it")
-			})
-			s.judge(Orphaned, true)
+	run: single(func(s *worldRun) {
+		a, b := s.mortal("A"), s.actor("B")
+		s.start()
+		a.Fault(lab.Acquire, a.grants, lab.Fault{CrashAfter: true})
+		s.run(func() {
+			a.at(0)
+			a.try()
+		}, func() {
+			b.at(second)
+			b.mustComeFree(time.Minute, "A died while it took it")
 		})
-	},
+		s.judge(Orphaned, true)
+	}),
 }
 
 // nothingLeft is about the server's memory: what is there without an expiry is
@@ -85,10 +81,8 @@ var nothingLeft = Scenario{
 		" hold no key without a TTL, but for those that the lock declares to" +
 		" keep, such as the counter of its fencing tokens.",
 	Invariants: []string{LeftBehind},
+	exact:      "which keys of a server belong to a lock isn't known there",
 	run: func(t *scenarioRun) {
-		if t.cannot("which keys of a server belong to a lock isn't known there") {
-			return
-		}
 		for _, call := range []lab.Call{lab.Acquire, lab.Release} {
 			for nth, most := 1, 1; nth <= most; nth++ {
 				t.world(func(s *worldRun) { most = diesAfter(s, call, nth) })
@@ -146,8 +140,7 @@ var cancelledContext = Scenario{
 				a.at(5 * second)
 				a.releaseWith(ctx)
 			}, func() {
-				b.at(5 * second)
-				b.Until(a.released, lease)
+				b.at(5*second, a.released)
 				b.mustComeFree(s.patience(second), "A's unlock never reached the server")
 			})
 			s.judge(Orphaned, true)
@@ -193,25 +186,23 @@ var abandonedAcquire = Scenario{
 		" way, and A's call returns an error. The command is executed at 5 s." +
 		" B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.start()
-			a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 5 * second})
-			s.run(func() {
-				a.at(0)
-				ctx, cancel := a.within(s.soon())
-				defer cancel()
-				if granted, _ := a.tryWith(ctx); granted {
-					a.release()
-				}
-			}, func() {
-				b.at(6 * second)
-				b.mustComeFree(time.Minute, "A asked for it and gave up")
-			})
-			s.judge(Orphaned, true)
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		s.start()
+		a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 5 * second})
+		s.run(func() {
+			a.at(0)
+			ctx, cancel := a.within(s.soon())
+			defer cancel()
+			if granted, _ := a.tryWith(ctx); granted {
+				a.release()
+			}
+		}, func() {
+			b.at(6 * second)
+			b.mustComeFree(time.Minute, "A asked for it and gave up")
 		})
-	},
+		s.judge(Orphaned, true)
+	}),
 }
 
 var crashAfterRenewal = Scenario{
@@ -220,24 +211,19 @@ var crashAfterRenewal = Scenario{
 	Summary: "A dies right after a renewal of its lease was executed. B waits, and" +
 		" must get the lock when that lease has ended.",
 	Invariants: []string{Orphaned},
-	run: func(t *scenarioRun) {
-		if !t.offers(Renewal) {
-			t.verdict(NotOffered, Orphaned)
-			return
-		}
-		t.world(func(s *worldRun) {
-			a, b := s.mortal("A"), s.actor("B")
-			s.start()
-			a.Fault(lab.Renewal, 1, lab.Fault{CrashAfter: true})
-			s.run(func() {
-				a.begins()
-				a.work(lease)
-			}, func() {
-				b.at(lease / 2)
-				// Some locks renew their lease just before it ends.
-				b.mustComeFree(lease*3/2+2*second, "A died after a renewal")
-			})
-			s.judge(Orphaned, true)
-		}, pollEvery(500*time.Millisecond))
-	},
+	features:   []Feature{Renewal},
+	run: single(func(s *worldRun) {
+		a, b := s.mortal("A"), s.actor("B")
+		s.start()
+		a.Fault(lab.Renewal, 1, lab.Fault{CrashAfter: true})
+		s.run(func() {
+			a.begins()
+			a.work(lease)
+		}, func() {
+			b.at(lease / 2)
+			// Some locks renew their lease just before it ends.
+			b.mustComeFree(lease*3/2+2*second, "A died after a renewal")
+		})
+		s.judge(Orphaned, true)
+	}, pollEvery(500*time.Millisecond)),
 }

@@ -19,10 +19,10 @@ var tokensRise = Scenario{
 		" still accepts the next holder's write.",
 	Invariants: []string{WrongToken, Unavailable},
 	run: func(t *scenarioRun) {
-		holdInTurn(t)
-		acquireIsDelayed(t)
+		t.world(holdInTurn)
+		t.world(acquireIsDelayed)
 		if t.exact() {
-			counterIsLost(t)
+			t.world(counterIsLost)
 		} else {
 			t.verdict(CannotRun, Unavailable)
 		}
@@ -34,105 +34,89 @@ type grants struct{ newest uint64 }
 
 // next judges the token of a grant.
 func (g *grants) next(a *actor) {
-	if a.fenced() && !a.run.whole.follows(g.newest, a.token()) {
+	if a.fenced() && !a.run.follows(g.newest, a.token()) {
 		a.report(WrongToken, "%s is granted token %d after token %d", a.Name,
 			a.token(), g.newest)
 	}
 	g.newest = a.token()
 }
 
-func holdInTurn(t *scenarioRun) {
-	t.world(func(s *worldRun) {
-		cast := s.cast("A", "B", "C")
-		a, b, c := cast[0], cast[1], cast[2]
-		b.Skew, c.Skew = -20*second, 20*second
-		var held grants
-		fenced := false
-		turns := []*actor{c, a, b, c, a, b, nil, a, c} // nil: a long time
-		taken := 0
-		script := func(x *actor) func() {
-			return func() {
-				moment := time.Duration(0)
-				for i, turn := range turns {
-					if turn == nil {
-						moment += 5 * lease
-						continue
-					}
-					moment += second
-					if turn != x {
-						continue
-					}
-					x.at(moment)
-					x.Until(func() bool { return taken == i || turns[taken] == nil }, lease)
-					x.mustAcquire()
-					if fenced = x.fenced(); taken == 0 {
-						held.newest = x.token()
-					} else {
-						held.next(x)
-					}
-					x.release()
-					x.Step("is done", func() { taken = i + 1 })
+func holdInTurn(s *worldRun) {
+	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+	b.Skew, c.Skew = -20*second, 20*second
+	var held grants
+	fenced := false
+	turns := []*actor{c, a, b, c, a, b, nil, a, c} // nil: a long time
+	taken := 0
+	script := func(x *actor) func() {
+		return func() {
+			moment := time.Duration(0)
+			for i, turn := range turns {
+				if turn == nil {
+					moment += 5 * lease
+					continue
 				}
+				moment += second
+				if turn != x {
+					continue
+				}
+				x.at(moment, func() bool { return taken == i || turns[taken] == nil })
+				x.mustAcquire()
+				if fenced = x.fenced(); taken == 0 {
+					held.newest = x.token()
+				} else {
+					held.next(x)
+				}
+				x.release()
+				x.Step("is done", func() { taken = i + 1 })
 			}
 		}
-		s.play(script(a), script(b), script(c))
-		s.judge(WrongToken, fenced)
-	})
+	}
+	s.play(script(a), script(b), script(c))
+	s.judge(WrongToken, fenced)
 }
 
-func acquireIsDelayed(t *scenarioRun) {
-	t.world(func(s *worldRun) {
-		a, b := s.actor("A"), s.actor("B")
-		var held grants
-		granted := false
-		s.start()
-		a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 3 * second,
-			Until: b.released})
-		s.run(func() {
-			a.at(second)
-			if granted, _ = a.try(); granted {
-				held.next(a)
-				a.release()
-			}
-		}, func() {
-			b.at(1500 * time.Millisecond)
-			b.mustAcquire()
-			held.newest = b.token()
-			b.release()
-		})
-		s.judge(WrongToken, granted && a.fenced() && b.heldBefore(a.grantedAt))
+func acquireIsDelayed(s *worldRun) {
+	a, b := s.actor("A"), s.actor("B")
+	var held grants
+	granted := false
+	s.start()
+	a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 3 * second,
+		Until: b.released})
+	s.run(func() {
+		a.at(second)
+		if granted, _ = a.try(); granted {
+			held.next(a)
+			a.release()
+		}
+	}, func() {
+		b.at(1500 * time.Millisecond)
+		b.mustAcquire()
+		held.newest = b.token()
+		b.release()
 	})
+	s.judge(WrongToken, granted && a.fenced() && b.heldBefore(a.grantedAt))
 }
 
-func counterIsLost(t *scenarioRun) {
-	t.world(func(s *worldRun) {
-		a, b := s.actor("A"), s.actor("B")
-		storage := s.Storage(100)
-		s.operator(func(o *actor) {
-			o.at(4 * second)
-			o.Step("flushes", func() {
-				for i := range t.settings.nodes {
-					s.Node(i).Flush()
-				}
-			})
-		})
-		s.play(func() {
-			for range 3 {
-				a.begins()
-				left, version := a.read(storage)
-				a.write(storage, left-1, version)
-				a.release()
-			}
-		}, func() {
-			b.at(5 * second)
-			b.mustAcquire()
-			_, version := b.read(storage)
-			if !b.write(storage, 0, version) {
-				b.report(Unavailable, "B holds the lock, and the storage has seen"+
-					" tokens that are greater than its token %d", b.token())
-			}
-			b.release()
-		})
-		s.judge(Unavailable, a.fenced())
+func counterIsLost(s *worldRun) {
+	a, b := s.actor("A"), s.actor("B")
+	storage := s.Storage(100)
+	s.operates("flushes", func() { s.everyNode((*lab.Node).Flush) }, 4*second)
+	s.play(func() {
+		for range 3 {
+			a.begins()
+			a.buys(storage)
+			a.release()
+		}
+	}, func() {
+		b.at(5 * second)
+		b.mustAcquire()
+		_, version := b.read(storage)
+		if !b.write(storage, 0, version) {
+			b.report(Unavailable, "B holds the lock, and the storage has seen"+
+				" tokens that are greater than its token %d", b.token())
+		}
+		b.release()
 	})
+	s.judge(Unavailable, a.fenced())
 }

@@ -15,10 +15,8 @@ var leaseLength = Scenario{
 		" for, by the server: after the grant and, where the lease is renewed," +
 		" after each renewal. Also: the lease isn't a whole number of seconds.",
 	Invariants: []string{WrongLease},
+	readable:   "its lease isn't a key's expiry",
 	run: func(t *scenarioRun) {
-		if t.unreadable("its lease isn't a key's expiry") {
-			return
-		}
 		leaseIsMeasured(t)
 		leaseIsMeasured(t, uneven)
 	},
@@ -30,9 +28,7 @@ func leaseIsMeasured(t *scenarioRun, options ...worldOption) {
 		leased := false
 		measure := func() {
 			a.Step("looks", func() {
-				for i := range t.settings.nodes {
-					leased = s.measure(s.Node(i), leased) || leased
-				}
+				s.everyNode(func(n *lab.Node) { leased = s.measure(n, leased) || leased })
 			})
 		}
 		s.play(func() {
@@ -56,7 +52,7 @@ func (s *worldRun) measure(n *lab.Node, leased bool) bool {
 		return false
 	}
 	left := n.LeaseLeft()
-	length := n.LeaseLeft() + s.Now() - n.LeasedAt()
+	length := left + s.Now() - n.LeasedAt()
 	switch inexact := s.sooner(100*time.Millisecond, 300*time.Millisecond); {
 	case left == 0 && !leased:
 		return false
@@ -77,39 +73,33 @@ var fixedLease = Scenario{
 		" for 15 s. B, which waits, gets the lock when A's lease ends at 10 s," +
 		" and A is told by then.",
 	Invariants: []string{WrongLease, NotTold},
-	run: func(t *scenarioRun) {
-		if !t.offers(Renewal) || !t.offers(FixedLeases) {
-			t.verdict(NotOffered, t.scenario.Invariants...)
-			return
+	features:   []Feature{Renewal, FixedLeases},
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		var told time.Duration
+		s.play(func() {
+			a.begins()
+			told = a.awaitLoss(14 * second)
+			a.at(15 * second)
+			a.release()
+		}, func() {
+			b.at(second, a.has)
+			if b.acquire(10*second+s.sooner(0, 2*second)) != nil {
+				b.report(WrongLease, "A's lease of %v was not to be renewed,"+
+					" and B can't get the lock", s.lease())
+				return
+			}
+			b.at(15 * second)
+			if told == 0 || told > b.grantedAt+s.sooner(0, second) {
+				b.report(NotTold, "B holds the lock since %.3f, and A was"+
+					" not told when its lease ended", b.grantedAt.Seconds())
+			}
+			b.release()
+		})
+		s.judge(WrongLease, true)
+		s.judge(NotTold, b.has())
+		if !s.offers(LossNotices) {
+			s.verdict(NotOffered, NotTold)
 		}
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			var told time.Duration
-			s.play(func() {
-				a.begins()
-				told = a.awaitLoss(14 * second)
-				a.at(15 * second)
-				a.release()
-			}, func() {
-				b.at(second)
-				b.Until(a.has, lease)
-				if b.acquire(10*second+s.sooner(0, 2*second)) != nil {
-					b.report(WrongLease, "A's lease of %v was not to be renewed,"+
-						" and B can't get the lock", s.lease())
-					return
-				}
-				b.at(15 * second)
-				if told == 0 || told > b.grantedAt+s.sooner(0, second) {
-					b.report(NotTold, "B holds the lock since %.3f, and A was"+
-						" not told when its lease ended", b.grantedAt.Seconds())
-				}
-				b.release()
-			})
-			s.judge(WrongLease, true)
-			s.judge(NotTold, b.grantedAt > 0)
-		}, unrenewed)
-		if !t.offers(LossNotices) {
-			t.verdict(NotOffered, NotTold)
-		}
-	},
+	}, unrenewed),
 }

@@ -67,17 +67,15 @@ func (l Life) Record(t *testing.T, build Build, opts ...Option) (*Lived, error) 
 			l.Down, s.nodes)
 	}
 	lived := &Lived{Lease: lease}
-	_, err := runScenario(t, Scenario{Name: "life", run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			lived.Runs = nil
-			l.live(s, lived)
-			lived.Entries = s.Timeline()
-			if broken := s.Broken(); len(broken) > 0 {
-				s.Fail("%s is broken on an ordinary day: %v", broken[0].Invariant,
-					broken[0])
-			}
-		})
-	}}, build, s)
+	_, err := runScenario(t, Scenario{Name: "life", run: single(func(s *worldRun) {
+		lived.Runs = nil
+		l.live(s, lived)
+		lived.Entries = s.Timeline()
+		if broken := s.Broken(); len(broken) > 0 {
+			s.Fail("%s is broken on an ordinary day: %v", broken[0].Invariant,
+				broken[0])
+		}
+	})}, build, s)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +113,7 @@ func (l Life) live(s *worldRun, lived *Lived) {
 			o.at(l.DownAt)
 			o.Step("nodes go down", func() {
 				for i := range l.Down {
-					s.Node(s.whole.settings.nodes - 1 - i).Refuse(true)
+					s.Node(s.settings.nodes - 1 - i).Refuse(true)
 				}
 			})
 		})

@@ -15,22 +15,16 @@ var overrunOverlap = Scenario{
 	Family:     Overrun,
 	Summary:    "A works for 15 s on a lease of 10 s while B waits.",
 	Invariants: []string{TwoHolders},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.play(func() {
-				a.begins()
-				a.at(15 * second)
-				a.release()
-			}, func() {
-				b.at(second)
-				b.acquire(30 * second)
-				b.work(second)
-				b.release()
-			})
-			s.judge(TwoHolders, true)
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		s.play(a.holds(15*second), func() {
+			b.at(second)
+			b.acquire(30 * second)
+			b.work(second)
+			b.release()
 		})
-	},
+		s.judge(TwoHolders, true)
+	}),
 }
 
 // pausedHolder is Kleppmann's scenario ("How to do distributed locking").
@@ -42,28 +36,25 @@ var pausedHolder = Scenario{
 		" anything, to a storage that checks fencing tokens where the lock has" +
 		" them.",
 	Invariants: []string{StaleWrite},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.mortal("A"), s.actor("B")
-			storage := s.Storage(100)
-			s.start()
-			a.Stop(second, 31*second, a.has)
-			s.run(func() {
-				a.begins()
-				left, version := a.read(storage)
-				a.at(31 * second)
-				a.write(storage, left-1, version)
-			}, func() {
-				b.at(2 * second)
-				if b.acquire(20*second) == nil {
-					left, version := b.read(storage)
-					b.write(storage, left-1, version)
-				}
-				b.at(40 * second)
-			})
-			s.judge(StaleWrite, b.heldBefore(31*second))
+	run: single(func(s *worldRun) {
+		a, b := s.mortal("A"), s.actor("B")
+		storage := s.Storage(100)
+		s.start()
+		a.Stop(second, 31*second, a.has)
+		s.run(func() {
+			a.begins()
+			left, version := a.read(storage)
+			a.at(31 * second)
+			a.write(storage, left-1, version)
+		}, func() {
+			b.at(2 * second)
+			if b.acquire(20*second) == nil {
+				b.buys(storage)
+			}
+			b.at(40 * second)
 		})
-	},
+		s.judge(StaleWrite, b.heldBefore(31*second))
+	}),
 }
 
 var lateGrant = Scenario{
@@ -111,8 +102,7 @@ var lateGrant = Scenario{
 					a.release()
 				}
 			}, func() {
-				b.at(11*second + 100*time.Millisecond)
-				b.Until(func() bool { return a.tried() && a.reached() }, lease)
+				b.at(11*second+100*time.Millisecond, func() bool { return a.tried() && a.reached() })
 				if refused {
 					b.mustComeFree(s.patience(second), "A refused the grant and kept it")
 				}
@@ -191,19 +181,13 @@ var lateWithLosers = Scenario{
 		}
 		t.world(func(s *worldRun) {
 			a := s.actor("A")
-			silent := false
-			s.operator(func(o *actor) {
-				o.at(0)
-				o.Step("hangs", func() {
-					for i := nodes/2 + 1; i < nodes; i++ {
-						s.Node(i).Hang()
-					}
-					silent = true
-				})
-			})
+			silent := s.operates("hangs", func() {
+				for i := nodes/2 + 1; i < nodes; i++ {
+					s.Node(i).Hang()
+				}
+			}, 0)
 			s.play(func() {
-				a.at(second)
-				a.Until(func() bool { return silent }, lease)
+				a.at(second, silent)
 				asked := s.Now()
 				if granted := a.tryFor(time.Hour); granted &&
 					s.Now()-asked >= s.lease() {

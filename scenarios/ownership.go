@@ -18,38 +18,33 @@ var overrunRelease = Scenario{
 		" lock, for up to 3 s. B and C must not be inside together. (A and B are" +
 		" inside together too, but that is for the scenario overrun_overlap.)",
 	Invariants: []string{ForeignRelease, TwoHolders},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			cast := s.cast("A", "B", "C")
-			a, b, c := cast[0], cast[1], cast[2]
-			s.play(func() {
-				a.begins()
-				a.overlaps()
-				a.at(15 * second)
-				a.Until(b.has, lease)
-				a.release()
-			}, func() {
-				b.at(second)
-				b.acquire(30 * second)
-				b.work(15 * second)
-				b.release()
-			}, func() {
-				if !t.readable() {
-					return // there a grant is seen before the delete that made way
-				}
-				c.at(15 * second)
-				c.Until(a.released, lease)
-				// B's own lease ends at about 20 s.
-				if c.acquire(3*second) == nil {
-					c.work(second)
-					c.release()
-				}
-			})
-			overrun := b.heldBefore(a.freedAt)
-			s.judge(ForeignRelease, overrun)
-			s.judge(TwoHolders, overrun)
+	run: single(func(s *worldRun) {
+		a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+		s.play(func() {
+			a.begins()
+			a.overlaps()
+			a.at(15*second, b.has)
+			a.release()
+		}, func() {
+			b.at(second)
+			b.acquire(30 * second)
+			b.work(15 * second)
+			b.release()
+		}, func() {
+			if !s.readable() {
+				return // there a grant is seen before the delete that made way
+			}
+			c.at(15*second, a.released)
+			// B's own lease ends at about 20 s.
+			if c.acquire(3*second) == nil {
+				c.work(second)
+				c.release()
+			}
 		})
-	},
+		overrun := b.heldBefore(a.freedAt)
+		s.judge(ForeignRelease, overrun)
+		s.judge(TwoHolders, overrun)
+	}),
 }
 
 // overlaps says that the scenario isn't about this holder's overlap with others.
@@ -65,19 +60,13 @@ func (a *actor) heldBefore(moment time.Duration) bool {
 // late is a moment that a fault waits for; on real servers it waits for an event
 // besides, and the moment may be any.
 func (s *worldRun) late(moment time.Duration) time.Duration {
-	if !s.Exact() {
-		return time.Hour
-	}
-	return moment
+	return s.sooner(moment, time.Hour)
 }
 
 // soon is how long somebody waits who soon gives up; on real servers long enough
 // for a busy machine to have sent a command.
 func (s *worldRun) soon() time.Duration {
-	if !s.Exact() {
-		return second
-	}
-	return 300 * time.Millisecond
+	return s.sooner(300*time.Millisecond, second)
 }
 
 // slowGet is the timeline of [wukong] for its fourth scheme.
@@ -88,26 +77,20 @@ var slowGet = Scenario{
 		" reply comes at 12 s; its next command, if there is one, reaches the" +
 		" server at 13 s. B gets the lock at about 11 s and works on.",
 	Invariants: []string{ForeignRelease},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.start()
-			a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
-			a.Fault(lab.Release, 2,
-				lab.Fault{Deliver: 13 * second, Until: b.has, IfSent: true})
-			s.run(func() {
-				a.begins()
-				a.at(s.sooner(9500*time.Millisecond, 5*second))
-				a.release()
-			}, func() {
-				b.at(11 * second)
-				b.acquire(s.patience(2 * second))
-				b.at(20 * second)
-				b.release()
-			})
-			s.judge(ForeignRelease, b.heldBefore(s.late(13*second)))
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		s.start()
+		a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
+		a.Fault(lab.Release, 2,
+			lab.Fault{Deliver: 13 * second, Until: b.has, IfSent: true})
+		s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)), func() {
+			b.at(11 * second)
+			b.acquire(s.patience(2 * second))
+			b.at(20 * second)
+			b.release()
 		})
-	},
+		s.judge(ForeignRelease, b.heldBefore(s.late(13*second)))
+	}),
 }
 
 var slowRelease = Scenario{
@@ -116,26 +99,20 @@ var slowRelease = Scenario{
 	Summary: "The first command of A's unlock, sent at 9.5 s, reaches the server at" +
 		" 12 s. B got the lock meanwhile.",
 	Invariants: []string{ForeignRelease},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.start()
-			a.Fault(lab.Release, 1, lab.Fault{Deliver: 12 * second, Until: b.has})
-			s.run(func() {
-				a.begins()
-				a.at(s.sooner(9500*time.Millisecond, 5*second))
-				a.release()
-			}, func() {
-				b.at(second)
-				b.acquire(30 * second)
-				b.work(8 * second)
-				b.release()
-			})
-			// On real servers A's command waits for B, but not for a lease that
-			// was renewed.
-			s.judge(ForeignRelease, b.heldBefore(s.sooner(12*second, 13*second)))
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		s.start()
+		a.Fault(lab.Release, 1, lab.Fault{Deliver: 12 * second, Until: b.has})
+		s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)), func() {
+			b.at(second)
+			b.acquire(30 * second)
+			b.work(8 * second)
+			b.release()
 		})
-	},
+		// On real servers A's command waits for B, but not for a lease that
+		// was renewed.
+		s.judge(ForeignRelease, b.heldBefore(s.sooner(12*second, 13*second)))
+	}),
 }
 
 var lostReleaseReply = Scenario{
@@ -144,28 +121,24 @@ var lostReleaseReply = Scenario{
 	Summary: "The command that freed A's lock is executed and its reply is lost." +
 		" B gets the lock. A unlocks again.",
 	Invariants: []string{ForeignRelease},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.start()
-			a.Fault(lab.Release, a.frees, lab.Fault{LoseReply: true})
-			s.run(func() {
-				a.begins()
-				a.at(second)
-				a.release()
-				a.at(3 * second)
-				a.Until(b.has, lease)
-				a.release()
-			}, func() {
-				b.at(2 * second)
-				b.Until(a.released, lease)
-				b.acquire(s.patience(2 * second))
-				b.at(8 * second)
-				b.release()
-			})
-			s.judge(ForeignRelease, b.heldBefore(a.freedAt))
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		s.start()
+		a.Fault(lab.Release, a.frees, lab.Fault{LoseReply: true})
+		s.run(func() {
+			a.begins()
+			a.at(second)
+			a.release()
+			a.at(3*second, b.has)
+			a.release()
+		}, func() {
+			b.at(2*second, a.released)
+			b.acquire(s.patience(2 * second))
+			b.at(8 * second)
+			b.release()
 		})
-	},
+		s.judge(ForeignRelease, b.heldBefore(a.freedAt))
+	}),
 }
 
 var unlockNotHeld = Scenario{
@@ -173,23 +146,15 @@ var unlockNotHeld = Scenario{
 	Family:     Ownership,
 	Summary:    "B, which never locked, unlocks while A holds the lock.",
 	Invariants: []string{ForeignRelease, FalseSuccess},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.play(func() {
-				a.begins()
-				a.at(5 * second)
-				a.Until(b.released, lease)
-				a.release()
-			}, func() {
-				b.at(second)
-				b.Until(a.has, lease)
-				b.mustBeDenied("B never held the lock")
-			})
-			s.judge(ForeignRelease, true)
-			s.judge(FalseSuccess, true)
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		s.play(a.holds(5*second, b.released), func() {
+			b.at(second, a.has)
+			b.mustBeDenied("B never held the lock")
 		})
-	},
+		s.judge(ForeignRelease, true)
+		s.judge(FalseSuccess, true)
+	}),
 }
 
 // mustBeDenied unlocks what is not the actor's: only lock.ErrNotHeld is the truth.
@@ -209,23 +174,21 @@ var unlockExpired = Scenario{
 	Family:     Ownership,
 	Summary:    "A unlocks after its lease has ended, and nobody took the lock.",
 	Invariants: []string{FalseSuccess},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a := s.actor("A")
-			over := false
-			s.play(func() {
-				a.begins()
-				a.at(12 * second)
-				a.Step("looks", func() { over = s.LeaseOver() })
-				if over {
-					a.mustBeDenied("its lease was over")
-				} else {
-					a.release()
-				}
-			})
-			s.judge(FalseSuccess, over)
+	run: single(func(s *worldRun) {
+		a := s.actor("A")
+		over := false
+		s.play(func() {
+			a.begins()
+			a.at(12 * second)
+			a.Step("looks", func() { over = s.LeaseOver() })
+			if over {
+				a.mustBeDenied("its lease was over")
+			} else {
+				a.release()
+			}
 		})
-	},
+		s.judge(FalseSuccess, over)
+	}),
 }
 
 var lateOwnRelease = Scenario{
@@ -235,27 +198,25 @@ var lateOwnRelease = Scenario{
 		" at 16 s, and A gives up at once. A gets the lock again at about 11 s and works" +
 		" to 18 s.",
 	Invariants: []string{ForeignRelease},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a := s.actor("A")
-			again := false
-			s.start()
-			a.Fault(lab.Release, a.frees, lab.Fault{Deliver: 16 * second})
-			s.run(func() {
-				a.begins()
-				a.at(second)
-				ctx, cancel := a.within(s.soon())
-				defer cancel()
-				a.releaseWith(ctx)
-				a.at(11 * second)
-				again = a.acquire(s.patience(2*second)) == nil &&
-					s.Now() < 16*second
-				a.at(18 * second)
-				a.release()
-			})
-			s.judge(ForeignRelease, again)
+	run: single(func(s *worldRun) {
+		a := s.actor("A")
+		again := false
+		s.start()
+		a.Fault(lab.Release, a.frees, lab.Fault{Deliver: 16 * second})
+		s.run(func() {
+			a.begins()
+			a.at(second)
+			ctx, cancel := a.within(s.soon())
+			defer cancel()
+			a.releaseWith(ctx)
+			a.at(11 * second)
+			again = a.acquire(s.patience(2*second)) == nil &&
+				s.Now() < 16*second
+			a.at(18 * second)
+			a.release()
 		})
-	},
+		s.judge(ForeignRelease, again)
+	}),
 }
 
 var failedUnlock = Scenario{
@@ -266,10 +227,8 @@ var failedUnlock = Scenario{
 		" gets the lock when it ends. Also: A unlocks again, and B gets the lock" +
 		" within 1 s.",
 	Invariants: []string{FalseSuccess, RenewalAfterUnlock, Orphaned},
+	readable:   "whose lock it has right after a call isn't seen there",
 	run: func(t *scenarioRun) {
-		if t.unreadable("whose lock it has right after a call isn't seen there") {
-			return
-		}
 		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			var failed time.Duration
@@ -295,8 +254,7 @@ var failedUnlock = Scenario{
 					}
 				})
 			}, func() {
-				b.at(5 * second)
-				b.Until(a.released, lease)
+				b.at(5*second, a.released)
 				b.mustComeFree(lease+s.sooner(0, 2*second),
 					"A's Unlock has failed")
 			})
@@ -318,8 +276,7 @@ var failedUnlock = Scenario{
 				a.mustAdmit(err)
 				a.Step("is done", func() { freed = err == nil })
 			}, func() {
-				b.at(3 * second)
-				b.Until(func() bool { return freed }, lease)
+				b.at(3*second, func() bool { return freed })
 				if freed {
 					b.mustComeFree(s.patience(second), "A has unlocked again")
 				}
@@ -346,7 +303,7 @@ func (a *actor) accept(call lab.Call, nth int) {
 // everyTry is Fault for a command and for those that come in its place: a driver
 // may send a command four times, and the lock has several nodes.
 func (a *actor) everyTry(call lab.Call, nth int, f lab.Fault) {
-	for more := range 4 * a.run.whole.settings.nodes {
+	for more := range 4 * a.run.settings.nodes {
 		a.Fault(call, nth+more, f)
 		f.IfSent = true
 	}
@@ -370,23 +327,17 @@ var compareTwice = Scenario{
 		" the lock, which reaches the server at 13 s. B got the lock at about" +
 		" 10 s and works until 18 s.",
 	Invariants: []string{ForeignRelease},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.start()
-			a.everyTry(lab.Release, a.frees,
-				lab.Fault{Deliver: 13 * second, Until: b.has})
-			s.run(func() {
-				a.begins()
-				a.at(second)
-				a.release()
-			}, func() {
-				b.at(2 * second)
-				b.acquire(30 * second)
-				b.at(18 * second)
-				b.release()
-			})
-			s.judge(ForeignRelease, b.heldBefore(13*second))
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		s.start()
+		a.everyTry(lab.Release, a.frees,
+			lab.Fault{Deliver: 13 * second, Until: b.has})
+		s.run(a.holds(second), func() {
+			b.at(2 * second)
+			b.acquire(30 * second)
+			b.at(18 * second)
+			b.release()
 		})
-	},
+		s.judge(ForeignRelease, b.heldBefore(13*second))
+	}),
 }

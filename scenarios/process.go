@@ -13,21 +13,13 @@ var twoOwnersOneProcess = Scenario{
 		" lock; B, in another process, tries at 3 s. Also: A works for 15 s on a" +
 		" lease of 10 s, A2 gets the lock at about 10 s, and A unlocks at 15 s.",
 	Invariants: []string{TwoHolders, ForeignRelease},
+	readable:   "which of a session's owners has the lock isn't seen there",
 	run: func(t *scenarioRun) {
-		if t.unreadable("which of a session's owners has the lock isn't seen there") {
-			return
-		}
 		t.world(func(s *worldRun) {
 			a := s.actor("A")
 			a2, b := s.beside(a, "A2"), s.actor("B")
-			s.play(func() {
-				a.begins()
-				a.at(6 * second)
-				a.Until(b.tried, lease)
-				a.release()
-			}, func() {
-				a2.at(second)
-				a2.Until(a.has, lease)
+			s.play(a.holds(6*second, b.tried), func() {
+				a2.at(second, a.has)
 				a2.try()
 				a2.at(2 * second)
 				a2.release()
@@ -38,11 +30,8 @@ var twoOwnersOneProcess = Scenario{
 					}
 				})
 			}, func() {
-				b.at(3 * second)
-				b.Until(a2.released, lease)
-				if granted, _ := b.try(); granted {
-					b.release()
-				}
+				b.at(3*second, a2.released)
+				b.triesToPass()
 			})
 			s.judge(TwoHolders, true)
 			s.judge(ForeignRelease, true)
@@ -52,8 +41,7 @@ var twoOwnersOneProcess = Scenario{
 			a2 := s.beside(a, "A2")
 			s.play(func() {
 				a.begins()
-				a.at(15 * second)
-				a.Until(a2.has, lease)
+				a.at(15*second, a2.has)
 				a.release()
 				a.Step("looks", func() {
 					if a2.depth > 0 && s.Owner() == "-" {
@@ -80,37 +68,32 @@ var lostLeasePassedOn = Scenario{
 		" and works until 12 s. A unlocks when it's told of the loss, if it is. A2" +
 		" and A3 must not be inside together with B.",
 	Invariants: []string{TwoHolders},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a := s.actor("A")
-			a2, a3, b := s.beside(a, "A2"), s.beside(a, "A3"), s.actor("B")
-			waits := func(w *actor) func() {
-				return func() {
-					w.at(second)
-					w.Until(a.has, lease)
-					if w.acquire(13*second) == nil {
-						w.release()
-					}
-				}
+	run: single(func(s *worldRun) {
+		a := s.actor("A")
+		a2, a3, b := s.beside(a, "A2"), s.beside(a, "A3"), s.actor("B")
+		waits := func(w *actor) func() {
+			return func() {
+				w.at(second, a.has)
+				w.passes(13 * second)
 			}
-			s.play(func() {
-				a.begins()
-				a.overlaps()
-				a.at(afterRenewal)
-				if a.awaitLoss(afterRenewal+lease/2) > 0 {
-					a.release()
-				}
-			}, waits(a2), waits(a3), func() {
-				b.at(afterRenewal)
-				b.Step("deletes", func() { s.deleteLock() })
-				if granted, _ := b.try(); granted {
-					b.at(12 * second)
-					b.release()
-				}
-			})
-			s.judge(TwoHolders, b.has())
-		}, pollEvery(second))
-	},
+		}
+		s.play(func() {
+			a.begins()
+			a.overlaps()
+			a.at(afterRenewal)
+			if a.awaitLoss(afterRenewal+lease/2) > 0 {
+				a.release()
+			}
+		}, waits(a2), waits(a3), func() {
+			b.at(afterRenewal)
+			b.Step("deletes", s.deleteLock)
+			if granted, _ := b.try(); granted {
+				b.at(12 * second)
+				b.release()
+			}
+		})
+		s.judge(TwoHolders, b.has())
+	}, pollEvery(second)),
 }
 
 var busyNeighbors = Scenario{
@@ -120,28 +103,26 @@ var busyNeighbors = Scenario{
 		" and rest for about 10 ms. A, in another process, asks at 0.3 s and must get" +
 		" the lock within 2 s.",
 	Invariants: []string{Starvation},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			asks, patience := 300*time.Millisecond, s.patience(2*second)
-			// Several nodes are asked one after the other.
-			rests := 10 * time.Millisecond * time.Duration(t.settings.nodes)
-			a, b := s.actor("A"), s.actor("B")
-			scripts := []func(){func() {
-				a.at(asks)
-				a.mustGetIn(patience)
-			}}
-			for _, w := range []*actor{b, s.beside(b, "B2"), s.beside(b, "B3"),
-				s.beside(b, "B4")} {
-				scripts = append(scripts, func() {
-					w.at(0)
-					w.takeTurns(10*time.Millisecond, rests, asks+patience,
-						a.has)
-				})
-			}
-			s.play(scripts...)
-			s.judge(Starvation, true)
-		})
-	},
+	run: single(func(s *worldRun) {
+		asks, patience := 300*time.Millisecond, s.patience(2*second)
+		// Several nodes are asked one after the other.
+		rests := 10 * time.Millisecond * time.Duration(s.settings.nodes)
+		a, b := s.actor("A"), s.actor("B")
+		scripts := []func(){func() {
+			a.at(asks)
+			a.mustGetIn(patience)
+		}}
+		for _, w := range []*actor{b, s.beside(b, "B2"), s.beside(b, "B3"),
+			s.beside(b, "B4")} {
+			scripts = append(scripts, func() {
+				w.at(0)
+				w.takeTurns(10*time.Millisecond, rests, asks+patience,
+					a.has)
+			})
+		}
+		s.play(scripts...)
+		s.judge(Starvation, true)
+	}),
 }
 
 // takeTurns takes the lock again and again, until a moment or until it's enough.
@@ -179,21 +160,15 @@ var farProcess = Scenario{
 		" that a round trip takes more than a twentieth of the lease. C asks three" +
 		" times, and each time must get the lock within three leases.",
 	Invariants: []string{Starvation},
+	exact:      "the wait of a far process is exact in virtual time only",
 	run: func(t *scenarioRun) {
-		if t.cannot("the wait of a far process is exact in virtual time only") {
-			return
-		}
-		if t.unreadable("a store's heartbeats must come in time") {
-			return
-		}
 		if t.settings.nodes > 1 {
 			// No node answers within a node timeout: nodes_down is about that.
 			t.verdict(DoesNotArise, Starvation)
 			return
 		}
 		t.world(func(s *worldRun) {
-			cast := s.cast("A", "B", "C")
-			a, b, c := cast[0], cast[1], cast[2]
+			a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
 			done := false
 			near := func(w *actor) func() {
 				return func() {

@@ -15,24 +15,18 @@ var readerCrash = Scenario{
 	Family:     Sharing,
 	Summary:    "A reads and dies. B waits to write, for up to 60 s.",
 	Invariants: []string{Orphaned},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.mortal("A"), s.actor("B")
-			if !s.startSharing() {
-				return
-			}
-			s.run(func() {
-				a.at(0)
-				a.mustRead()
-				a.work(second)
-				a.crash()
-			}, func() {
-				b.at(2 * second)
-				b.mustComeFree(time.Minute, "A died while it read")
-			})
-			s.judge(Orphaned, true)
+	run: single(func(s *worldRun) {
+		a, b := s.mortal("A"), s.actor("B")
+		s.play(func() {
+			a.beginsReading()
+			a.work(second)
+			a.crash()
+		}, func() {
+			b.at(2 * second)
+			b.mustComeFree(time.Minute, "A died while it read")
 		})
-	},
+		s.judge(Orphaned, true)
+	}),
 }
 
 // readerRenewalIsolated is redisson#1458: one lease for all readers.
@@ -43,39 +37,25 @@ var readerRenewalIsolated = Scenario{
 		" at 25 s, and B's is not. C waits to write from 24 s on, and must be let in" +
 		" within 2 s of that: B's lease was over at 11 s at the latest.",
 	Invariants: []string{Orphaned, ForeignRenewal},
-	run: func(t *scenarioRun) {
-		if !t.offers(Renewal) {
-			t.verdict(NotOffered, Orphaned, ForeignRenewal)
-			return
-		}
-		t.world(func(s *worldRun) {
-			a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
-			if !s.startSharing() {
-				return
-			}
-			s.run(func() {
-				a.at(0)
-				a.mustRead()
-				a.at(25 * second)
-				a.releaseRead()
-			}, func() {
-				b.at(0)
-				b.mustRead()
-				b.at(second)
-				b.crash()
-			}, func() {
-				c.at(24 * second)
-				c.mustComeFree(3*second, "A has unlocked at 25.007, and B's lease is"+
-					" over since 11 s: another one's renewals have kept it")
-			})
-			s.judge(Orphaned, true)
-			if t.exact() { // what scores say is seen there only
-				s.judge(ForeignRenewal, t.settings.readers != nil)
-			} else {
-				t.verdict(CannotRun, ForeignRenewal)
-			}
+	features:   []Feature{Renewal},
+	run: single(func(s *worldRun) {
+		a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
+		s.play(a.holdsRead(25*second), func() {
+			b.beginsReading()
+			b.at(second)
+			b.crash()
+		}, func() {
+			c.at(24 * second)
+			c.mustComeFree(3*second, "A has unlocked at 25.007, and B's lease is"+
+				" over since 11 s: another one's renewals have kept it")
 		})
-	},
+		s.judge(Orphaned, true)
+		if s.exact() { // what scores say is seen there only
+			s.judge(ForeignRenewal, s.settings.readers != nil)
+		} else {
+			s.verdict(CannotRun, ForeignRenewal)
+		}
+	}),
 }
 
 var writerNotStarved = Scenario{
@@ -87,118 +67,82 @@ var writerNotStarved = Scenario{
 		" to read: within 1 s, or when C's lease would be over.",
 	Invariants: []string{Starvation, LateWakeUp, Orphaned},
 	run: func(t *scenarioRun) {
-		readersOverlap(t)
+		t.world(readersOverlap)
 		if v := t.results[Starvation]; v != nil && v.Verdict == DoesNotArise {
 			return
 		}
-		writerGivesUp(t)
-		waitingWriterDies(t)
+		t.world(writerGivesUp)
+		t.world(waitingWriterDies)
 	},
 }
 
-func readersOverlap(t *scenarioRun) {
-	t.world(func(s *worldRun) {
-		cast := s.cast("A", "B", "C")
-		c := cast[2]
-		if !s.startSharing() {
-			return
-		}
-		until := s.sooner(time.Minute, 30*second)
-		reads := func(x *actor, from time.Duration) func() {
-			return func() {
-				for begin := from; begin < until; begin += 4 * second {
-					x.at(begin)
-					if x.acquireRead(until) != nil {
-						return
-					}
-					x.at(max(begin, s.Now().Truncate(second)) + 3*second)
-					x.releaseRead()
+func readersOverlap(s *worldRun) {
+	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+	until := s.sooner(time.Minute, 30*second)
+	reads := func(x *actor, from time.Duration) func() {
+		return func() {
+			for begin := from; begin < until; begin += 4 * second {
+				x.at(begin)
+				if x.acquireRead(until) != nil {
+					return
 				}
+				x.at(max(begin, s.Now().Truncate(second)) + 3*second)
+				x.releaseRead()
 			}
 		}
-		s.run(reads(cast[0], 0), reads(cast[1], 2*second), func() {
-			c.at(5 * second)
-			if c.acquire(lease) != nil {
-				c.report(Starvation, "C waits to write since %.3f, and readers have"+
-					" come and gone all the while", (5*second + c.phase).Seconds())
-				return
-			}
-			c.work(second)
-			c.release()
-		})
-		s.judge(Starvation, true)
-	})
-}
-
-func writerGivesUp(t *scenarioRun) {
-	t.world(func(s *worldRun) {
-		cast := s.cast("A", "B", "C")
-		a, b, c := cast[0], cast[1], cast[2]
-		if !s.startSharing() {
+	}
+	s.play(reads(a, 0), reads(b, 2*second), func() {
+		c.at(5 * second)
+		if c.acquire(lease) != nil {
+			c.report(Starvation, "C waits to write since %.3f, and readers have"+
+				" come and gone all the while", (5*second + c.phase).Seconds())
 			return
 		}
-		s.run(func() {
-			a.at(0)
-			a.mustRead()
-			a.at(8 * second)
-			a.Until(b.tried, lease)
-			a.releaseRead()
-		}, func() {
-			b.at(3 * second)
-			b.Until(func() bool { return c.triedAt > 0 }, lease)
-			asked := s.Now()
-			err := b.acquireRead(s.patience(second))
-			b.triedAt = s.Now()
-			if err != nil {
-				b.report(LateWakeUp, "C gave up waiting to write at %.3f, and B"+
-					" waits to read since %.3f", c.triedAt.Seconds(),
-					asked.Seconds())
-				return
-			}
-			b.releaseRead()
-		}, func() {
-			c.at(second)
-			c.Until(a.hasRead, lease)
-			if c.acquire(second) == nil {
-				c.release()
-			}
-			c.triedAt = s.Now()
-		})
-		s.judge(LateWakeUp, true)
+		c.work(second)
+		c.release()
 	})
+	s.judge(Starvation, true)
 }
 
-func waitingWriterDies(t *scenarioRun) {
-	t.world(func(s *worldRun) {
-		a, b, c := s.actor("A"), s.actor("B"), s.mortal("C")
-		if !s.startSharing() {
+func writerGivesUp(s *worldRun) {
+	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+	s.play(a.holdsRead(8*second, b.tried), func() {
+		b.at(3*second, c.tried)
+		asked := s.Now()
+		err := b.acquireRead(s.patience(second))
+		b.triedAt = s.Now()
+		if err != nil {
+			b.report(LateWakeUp, "C gave up waiting to write at %.3f, and B"+
+				" waits to read since %.3f", c.triedAt.Seconds(),
+				asked.Seconds())
 			return
 		}
-		s.operator(func(o *actor) {
-			o.at(2 * second)
-			o.Step("kills C", func() { c.Crash() })
-		})
-		s.run(func() {
-			a.at(0)
-			a.mustRead()
-			a.at(3 * second)
-			a.releaseRead()
-		}, func() {
-			b.at(4 * second)
-			if b.acquireRead(time.Minute) != nil {
-				b.report(Orphaned, "C died while it waited to write, nobody is"+
-					" inside, and B waits to read since %.3f",
-					(4*second + b.phase).Seconds())
-				return
-			}
-			b.releaseRead()
-		}, func() {
-			c.at(second)
-			c.Until(a.hasRead, lease)
-			c.acquire(2 * lease)
-		})
-		s.judge(Orphaned, true)
+		b.releaseRead()
+	}, func() {
+		c.at(second, a.hasRead)
+		c.passes(second)
+		c.triedAt = s.Now()
 	})
+	s.judge(LateWakeUp, true)
+}
+
+func waitingWriterDies(s *worldRun) {
+	a, b, c := s.actor("A"), s.actor("B"), s.mortal("C")
+	s.operates("kills C", c.Crash, 2*second)
+	s.play(a.holdsRead(3*second), func() {
+		b.at(4 * second)
+		if b.acquireRead(time.Minute) != nil {
+			b.report(Orphaned, "C died while it waited to write, nobody is"+
+				" inside, and B waits to read since %.3f",
+				(4*second + b.phase).Seconds())
+			return
+		}
+		b.releaseRead()
+	}, func() {
+		c.at(second, a.hasRead)
+		c.acquire(2 * lease)
+	})
+	s.judge(Orphaned, true)
 }
 
 var readerOverrun = Scenario{
@@ -209,49 +153,43 @@ var readerOverrun = Scenario{
 		" told no later than its lease ends, its RUnlock at 36 s returns ErrNotHeld," +
 		" and what it had sent for its lease lets nobody wait: C writes at 32 s.",
 	Invariants: []string{NotTold, FalseSuccess, Orphaned},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			cast := s.cast("A", "B", "C")
-			a, b, c := cast[0], cast[1], cast[2]
-			if !s.startSharing() {
+	run: single(func(s *worldRun) {
+		a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+		var told time.Duration
+		s.start()
+		a.Hold(second, 30*second, a.hasRead)
+		s.run(func() {
+			a.beginsReading()
+			told = a.awaitLoss(29 * second)
+			a.at(36 * second)
+			if err := a.releaseRead(); b.has() &&
+				!errors.Is(err, lock.ErrNotHeld) {
+				a.report(FalseSuccess, "A's read lock is gone since %.3f, and its"+
+					" RUnlock returns %s", b.grantedAt.Seconds(), outcome(err))
+			}
+		}, func() {
+			b.at(2 * second)
+			if b.acquire(27*second) != nil {
 				return
 			}
-			a.Hold(second, 30*second, a.hasRead)
-			var told time.Duration
-			s.run(func() {
-				a.at(0)
-				a.mustRead()
-				told = a.awaitLoss(29 * second)
-				a.at(36 * second)
-				if err := a.releaseRead(); b.has() &&
-					!errors.Is(err, lock.ErrNotHeld) {
-					a.report(FalseSuccess, "A's read lock is gone since %.3f, and its"+
-						" RUnlock returns %s", b.grantedAt.Seconds(), outcome(err))
-				}
-			}, func() {
-				b.at(2 * second)
-				if b.acquire(27*second) != nil {
-					return
-				}
-				b.at(31 * second)
-				if told == 0 || told > b.grantedAt+s.sooner(0, second) {
-					b.report(NotTold, "B writes since %.3f, and A, which reads, was"+
-						" not told when its lease ended", b.grantedAt.Seconds())
-				}
-				b.release()
-			}, func() {
-				c.at(32 * second)
-				c.mustComeFree(s.patience(second), "B has unlocked, and A's read"+
-					" lock is long over")
-			})
-			s.judge(NotTold, b.has())
-			s.judge(FalseSuccess, b.has())
-			s.judge(Orphaned, b.has())
-			if !t.offers(LossNotices) {
-				t.verdict(NotOffered, NotTold)
+			b.at(31 * second)
+			if told == 0 || told > b.grantedAt+s.sooner(0, second) {
+				b.report(NotTold, "B writes since %.3f, and A, which reads, was"+
+					" not told when its lease ended", b.grantedAt.Seconds())
 			}
+			b.release()
+		}, func() {
+			c.at(32 * second)
+			c.mustComeFree(s.patience(second), "B has unlocked, and A's read"+
+				" lock is long over")
 		})
-	},
+		s.judge(NotTold, b.has())
+		s.judge(FalseSuccess, b.has())
+		s.judge(Orphaned, b.has())
+		if !s.offers(LossNotices) {
+			s.verdict(NotOffered, NotTold)
+		}
+	}),
 }
 
 var readerFailover = Scenario{
@@ -261,42 +199,23 @@ var readerFailover = Scenario{
 		" promoted, and B tries to write at once. (If the lock uses several" +
 		" nodes, one of them fails over.)",
 	Invariants: []string{TwoHolders},
-	run: func(t *scenarioRun) {
-		if t.needsOwnServers() || t.unreadable("what a replica of the store knows"+
-			" is a test of its own") {
-			return
-		}
-		t.world(func(s *worldRun) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
-			if !s.startSharing() {
-				return
-			}
-			promoted := false
-			s.operator(func(o *actor) {
-				o.at(500 * time.Millisecond)
-				o.Until(a.hasRead, lease)
-				o.Step("fails over", func() {
-					s.Node(0).Promote()
-					promoted = true
-				})
-			})
+	own:        true,
+	readable:   "what a replica of the store knows is a test of its own",
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
+			a.hasRead)
+		s.start()
+		if !s.absent { // a real replica is a process
 			s.Node(0).Replicate()
-			s.run(func() {
-				a.at(0)
-				a.mustRead()
-				a.at(3 * second)
-				a.Until(b.tried, lease)
-				a.releaseRead()
-			}, func() {
-				b.at(600 * time.Millisecond)
-				b.Until(func() bool { return promoted }, lease)
-				if granted, _ := b.tryAgain(); granted {
-					b.at(4 * second)
-					b.release()
-				}
-			})
-			s.judge(TwoHolders, true)
+		}
+		s.run(a.holdsRead(3*second, b.tried), func() {
+			b.at(600*time.Millisecond, promoted)
+			if granted, _ := b.tryAgain(); granted {
+				b.at(4 * second)
+				b.release()
+			}
 		})
-	},
+		s.judge(TwoHolders, true)
+	}),
 }

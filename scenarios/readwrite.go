@@ -14,23 +14,11 @@ import (
 
 // readWrite is the actor's lock with its read side, or nil.
 func (a *actor) readWrite() lock.ReadWrite {
-	if w, ok := a.lock.(interface{ reads() lock.ReadWrite }); ok {
-		return w.reads() // it lives in a worker
+	if w, ok := a.lock.(*worker); ok && !w.offers.ReadWrite {
+		return nil
 	}
 	l, _ := a.lock.(lock.ReadWrite)
 	return l
-}
-
-// startSharing is start for a scenario of this family. It is false when there is
-// nothing to run.
-func (s *worldRun) startSharing() bool {
-	s.start()
-	if len(s.Failures()) > 0 || s.actors[0].readWrite() != nil {
-		return true
-	}
-	s.played = true
-	s.whole.verdict(DoesNotArise, s.whole.scenario.Invariants...)
-	return false
 }
 
 // warmReads lets an actor read, so that its scripts are known.
@@ -99,6 +87,21 @@ func (a *actor) reading(ok bool) {
 	}
 }
 
+// beginsReading is begins for a reader.
+func (a *actor) beginsReading() {
+	a.at(0)
+	a.mustRead()
+}
+
+// holdsRead is holds for a reader.
+func (a *actor) holdsRead(until time.Duration, events ...func() bool) func() {
+	return func() {
+		a.beginsReading()
+		a.at(until, events...)
+		a.releaseRead()
+	}
+}
+
 // hasRead says whether the actor was granted a read lock, for Until.
 func (a *actor) hasRead() bool { return a.readAt > 0 }
 
@@ -129,21 +132,6 @@ func (a *actor) releaseRead() error {
 	return err
 }
 
-// mustBeLetIn judges that the writer, or the reader, is let in so long after
-// another one has left.
-func (a *actor) mustBeLetIn(acquire func(time.Duration) error,
-	release func() error, left *actor, within time.Duration) {
-	err := acquire(lease)
-	if late := a.run.Now() - left.freedAt; err != nil || late > within {
-		a.report(LateWakeUp, "%s has left at %.3f, and %s, which waits, is let in"+
-			" %.3f s later: %s", left.Name, left.freedAt.Seconds(), a.Name,
-			late.Seconds(), outcome(err))
-	}
-	if err == nil {
-		release()
-	}
-}
-
 var readersTogether = Scenario{
 	Name:   "readers_together",
 	Family: Sharing,
@@ -153,9 +141,6 @@ var readersTogether = Scenario{
 	run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {
 			cast := s.cast("A", "B", "C")
-			if !s.startSharing() {
-				return
-			}
 			var scripts []func()
 			for i, x := range cast {
 				scripts = append(scripts, func() {
@@ -174,7 +159,7 @@ var readersTogether = Scenario{
 					x.releaseRead()
 				})
 			}
-			s.run(scripts...)
+			s.play(scripts...)
 			s.judge(Unavailable, true)
 		})
 		if t.results[SelfDeadlock] != nil {
@@ -185,14 +170,9 @@ var readersTogether = Scenario{
 			return
 		}
 		t.world(func(s *worldRun) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
-			if !s.startSharing() {
-				return
-			}
-			s.run(func() {
-				a.at(0)
-				a.mustRead()
+			a, b := s.actor("A"), s.actor("B")
+			s.play(func() {
+				a.beginsReading()
 				a.at(2 * second)
 				err := a.acquireRead(4 * second)
 				if outcome(err) == "deadline exceeded" {
@@ -204,11 +184,8 @@ var readersTogether = Scenario{
 				}
 				a.releaseRead()
 			}, func() {
-				b.at(second)
-				b.Until(a.hasRead, lease)
-				if b.acquire(2*lease) == nil {
-					b.release()
-				}
+				b.at(second, a.hasRead)
+				b.passes(2 * lease)
 			})
 			s.judge(SelfDeadlock, true)
 		})
@@ -224,52 +201,39 @@ var writerExcludes = Scenario{
 	Invariants: []string{TwoHolders, LateWakeUp},
 	run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
-			if !s.startSharing() {
-				return
-			}
-			s.run(func() {
-				a.at(0)
-				a.mustAcquire()
-				a.at(3 * second)
-				a.release()
-			}, func() {
-				b.at(second)
-				b.Until(a.has, lease)
-				if granted, _ := b.tryRead(); granted {
-					return
-				}
-				b.at(2 * second)
-				b.mustBeLetIn(b.acquireRead, b.releaseRead, a, s.patience(second))
-			})
-			s.judge(TwoHolders, true)
-			s.judge(LateWakeUp, true)
+			a, b := s.actor("A"), s.actor("B")
+			s.excludes(a, a.holds(3*second), a.has, b, b.tryRead, b.acquireRead,
+				b.releaseRead)
 		})
 		t.world(func(s *worldRun) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
-			if !s.startSharing() {
-				return
-			}
-			s.run(func() {
-				a.at(0)
-				a.mustRead()
-				a.at(3 * second)
-				a.releaseRead()
-			}, func() {
-				b.at(second)
-				b.Until(a.hasRead, lease)
-				if granted, _ := b.try(); granted {
-					return
-				}
-				b.at(2 * second)
-				b.mustBeLetIn(b.acquire, b.release, a, s.patience(second))
-			})
-			s.judge(TwoHolders, true)
-			s.judge(LateWakeUp, true)
+			a, b := s.actor("A"), s.actor("B")
+			s.excludes(a, a.holdsRead(3*second), a.hasRead, b, b.try, b.acquire,
+				b.release)
 		})
 	},
+}
+
+// excludes runs writer_excludes: A is inside, and B calls what it is kept out of.
+func (s *worldRun) excludes(a *actor, holds func(), inside func() bool, b *actor,
+	try func() (bool, error), acquire func(time.Duration) error, release func() error) {
+	s.play(holds, func() {
+		b.at(second, inside)
+		if granted, _ := try(); granted {
+			return
+		}
+		b.at(2 * second)
+		err := acquire(lease)
+		if late := s.Now() - a.freedAt; err != nil || late > s.patience(second) {
+			b.report(LateWakeUp, "%s has left at %.3f, and %s, which waits, is let in"+
+				" %.3f s later: %s", a.Name, a.freedAt.Seconds(), b.Name,
+				late.Seconds(), outcome(err))
+		}
+		if err == nil {
+			release()
+		}
+	})
+	s.judge(TwoHolders, true)
+	s.judge(LateWakeUp, true)
 }
 
 var upgrade = Scenario{
@@ -282,17 +246,12 @@ var upgrade = Scenario{
 		for _, names := range [][]string{{"A"}, {"A", "B"}} {
 			t.world(func(s *worldRun) {
 				cast := s.cast(names...)
-				if !s.startSharing() {
-					return
-				}
 				waited := 0
 				var scripts []func()
 				for _, x := range cast {
 					scripts = append(scripts, func() {
-						x.at(0)
-						x.mustRead()
-						x.at(second)
-						x.Until(cast[len(cast)-1].hasRead, lease)
+						x.beginsReading()
+						x.at(second, cast[len(cast)-1].hasRead)
 						err := x.acquire(5 * second)
 						if outcome(err) == "deadline exceeded" {
 							waited++
@@ -308,7 +267,7 @@ var upgrade = Scenario{
 						x.releaseRead()
 					})
 				}
-				s.run(scripts...)
+				s.play(scripts...)
 				s.judge(SelfDeadlock, true)
 				s.judge(TwoHolders, true)
 			})
@@ -323,48 +282,38 @@ var downgrade = Scenario{
 		" until 8 s, and where the lease is renewed until 15 s. B waits to write" +
 		" from 1 s on, and must not be let in before.",
 	Invariants: []string{TwoHolders, SelfDeadlock},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			cast := s.cast("A", "B")
-			a, b := cast[0], cast[1]
-			if !s.startSharing() {
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		until, reads := 8*second, false
+		if s.offers(Renewal) {
+			until = 15 * second
+		}
+		s.play(func() {
+			a.begins()
+			a.at(1500 * time.Millisecond)
+			err := a.acquireRead(lease / 2)
+			reads = err == nil
+			if outcome(err) == "deadline exceeded" {
+				a.report(SelfDeadlock, "A writes, and its RLock waits for A")
+			}
+			a.at(2 * second)
+			a.release()
+			if !reads {
 				return
 			}
-			until, reads := 8*second, false
-			if t.offers(Renewal) {
-				until = 15 * second
+			a.at(until)
+			told := a.told()
+			err = a.releaseRead()
+			if !told && errors.Is(err, lock.ErrNotHeld) {
+				a.report(TwoHolders, "A was told of no loss, and its RUnlock"+
+					" returns lock.ErrNotHeld: its Unlock has cost the read"+
+					" lock")
 			}
-			s.run(func() {
-				a.at(0)
-				a.mustAcquire()
-				a.at(1500 * time.Millisecond)
-				err := a.acquireRead(lease / 2)
-				reads = err == nil
-				if outcome(err) == "deadline exceeded" {
-					a.report(SelfDeadlock, "A writes, and its RLock waits for A")
-				}
-				a.at(2 * second)
-				a.release()
-				if !reads {
-					return
-				}
-				a.at(until)
-				told := a.told()
-				err = a.releaseRead()
-				if !told && errors.Is(err, lock.ErrNotHeld) {
-					a.report(TwoHolders, "A was told of no loss, and its RUnlock"+
-						" returns lock.ErrNotHeld: its Unlock has cost the read"+
-						" lock")
-				}
-			}, func() {
-				b.at(second)
-				b.Until(a.has, lease)
-				if b.acquire(30*second) == nil {
-					b.release()
-				}
-			})
-			s.judge(TwoHolders, reads)
-			s.judge(SelfDeadlock, true)
+		}, func() {
+			b.at(second, a.has)
+			b.passes(30 * second)
 		})
-	},
+		s.judge(TwoHolders, reads)
+		s.judge(SelfDeadlock, true)
+	}),
 }

@@ -175,9 +175,3 @@ func (r *onReal) realKey() string {
 	}
 	return name
 }
-
-// unreadable says that a scenario can't be run where commands don't show what
-// they do to the lock: on a store that is no Redis.
-func (t *scenarioRun) unreadable(why string) bool {
-	return !t.readable() && t.cannot(why)
-}

@@ -17,58 +17,52 @@ var nested = Scenario{
 		" handle, with a deadline of 5 s. The inner unlock must not free the" +
 		" outer lock, and the fencing token stays.",
 	Invariants: []string{SelfDeadlock, ForeignRelease, WrongToken},
-	run: func(t *scenarioRun) {
-		if !t.offers(Reentry) {
-			t.verdict(NotOffered, t.scenario.Invariants...)
-			return
-		}
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			entered, failed := false, false
-			s.play(func() {
-				a.begins()
-				token := a.token()
-				a.at(second)
-				if entered = a.enterAgain(5 * second); !entered {
-					a.Step("is done", func() { failed = true })
-					return
-				}
-				a.mustKeep(token)
-				a.at(2 * second)
-				if err := a.release(); err != nil {
-					s.Fail("the inner Unlock fails: %v", err)
-				}
-				a.mustKeep(token)
-				a.at(4 * second)
-				a.Until(b.tried, 5*second)
-				if err := a.release(); err != nil &&
-					len(s.Breaks(ForeignRelease)) == 0 {
-					s.Fail("the outer Unlock fails: %v", err)
-				}
-			}, func() {
-				b.at(3 * second)
-				b.Until(func() bool { return failed || a.released() }, lease)
-				if !entered {
-					return
-				}
-				if granted, _ := b.try(); granted {
-					b.report(ForeignRelease, "B gets the lock although A has"+
-						" only unlocked the inner level")
-					b.release()
-				}
-				b.at(4 * second)
-				b.Until(func() bool { return a.depth == 0 && a.released() },
-					5*second)
-				if err := b.acquire(s.patience(second)); err != nil {
-					s.Fail("A has unlocked both levels, and B can't have the"+
-						" lock: %v", err)
-				}
-			})
-			s.judge(SelfDeadlock, true)
-			s.judge(ForeignRelease, entered)
-			s.judge(WrongToken, entered && a.fenced())
+	features:   []Feature{Reentry},
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		entered, failed := false, false
+		s.play(func() {
+			a.begins()
+			token := a.token()
+			a.at(second)
+			if entered = a.enterAgain(5 * second); !entered {
+				a.Step("is done", func() { failed = true })
+				return
+			}
+			a.mustKeep(token)
+			a.at(2 * second)
+			if err := a.release(); err != nil {
+				s.Fail("the inner Unlock fails: %v", err)
+			}
+			a.mustKeep(token)
+			a.at(4 * second)
+			a.Until(b.tried, 5*second)
+			if err := a.release(); err != nil &&
+				len(s.Breaks(ForeignRelease)) == 0 {
+				s.Fail("the outer Unlock fails: %v", err)
+			}
+		}, func() {
+			b.at(3*second, func() bool { return failed || a.released() })
+			if !entered {
+				return
+			}
+			if granted, _ := b.try(); granted {
+				b.report(ForeignRelease, "B gets the lock although A has"+
+					" only unlocked the inner level")
+				b.release()
+			}
+			b.at(4 * second)
+			b.Until(func() bool { return a.depth == 0 && a.released() },
+				5*second)
+			if err := b.acquire(s.patience(second)); err != nil {
+				s.Fail("A has unlocked both levels, and B can't have the"+
+					" lock: %v", err)
+			}
 		})
-	},
+		s.judge(SelfDeadlock, true)
+		s.judge(ForeignRelease, entered)
+		s.judge(WrongToken, entered && a.fenced())
+	}),
 }
 
 // enterAgain locks through a handle that may hold the lock already, and judges
@@ -120,62 +114,58 @@ var lostReply = Scenario{
 		" not granted, A locks again with a deadline of 5 s. A unlocks once; B" +
 		" tries. The token is the granted one.",
 	Invariants: []string{SelfDeadlock, Orphaned, WrongToken, FalseSuccess},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			var ready, held, freed, done bool
-			var before, token uint64
-			s.start()
-			a.Fault(lab.Acquire, a.grants, lab.Fault{LoseReply: true})
-			s.run(func() {
-				a.at(second)
-				a.Until(func() bool { return ready }, lease)
-				var err error
-				if held, err = a.try(); !held {
-					a.mustDoubt(err)
-					held = a.enterAgain(5 * second)
-				}
-				if !held {
-					a.Step("is done", func() { done = true })
-					return
-				}
-				if token = a.token(); a.fenced() && !t.follows(before, token) {
-					a.report(WrongToken, "B's grant had token %d, and A holds the"+
-						" next one with token %d", before, token)
-				}
-				a.at(7 * second)
-				freed = a.release() == nil
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		var ready, held, freed, done bool
+		var before, token uint64
+		s.start()
+		a.Fault(lab.Acquire, a.grants, lab.Fault{LoseReply: true})
+		s.run(func() {
+			a.at(second, func() bool { return ready })
+			var err error
+			if held, err = a.try(); !held {
+				a.mustDoubt(err)
+				held = a.enterAgain(5 * second)
+			}
+			if !held {
 				a.Step("is done", func() { done = true })
-				if !freed {
-					s.Fail("A can't release the lock that it was granted")
-				}
-			}, func() {
-				b.begins()
-				before = b.token()
-				b.release()
-				b.Step("is ready", func() { ready = true })
-				b.at(8 * second)
-				b.Until(func() bool { return done }, lease)
-				if !freed {
-					return
-				}
-				if granted, _ := b.try(); !granted {
-					b.report(Orphaned, "A has unlocked once, as it locked, and"+
-						" the lock is still taken")
-					return
-				}
-				if b.fenced() && !t.follows(token, b.token()) {
-					b.report(WrongToken, "A's grant had token %d, and B holds the"+
-						" next one with token %d", token, b.token())
-				}
-				b.release()
-			})
-			s.judge(SelfDeadlock, true)
-			s.judge(Orphaned, freed)
-			s.judge(WrongToken, freed && a.fenced())
-			s.judge(FalseSuccess, true)
+				return
+			}
+			if token = a.token(); a.fenced() && !s.follows(before, token) {
+				a.report(WrongToken, "B's grant had token %d, and A holds the"+
+					" next one with token %d", before, token)
+			}
+			a.at(7 * second)
+			freed = a.release() == nil
+			a.Step("is done", func() { done = true })
+			if !freed {
+				s.Fail("A can't release the lock that it was granted")
+			}
+		}, func() {
+			b.begins()
+			before = b.token()
+			b.release()
+			b.Step("is ready", func() { ready = true })
+			b.at(8*second, func() bool { return done })
+			if !freed {
+				return
+			}
+			if granted, _ := b.try(); !granted {
+				b.report(Orphaned, "A has unlocked once, as it locked, and"+
+					" the lock is still taken")
+				return
+			}
+			if b.fenced() && !s.follows(token, b.token()) {
+				b.report(WrongToken, "A's grant had token %d, and B holds the"+
+					" next one with token %d", token, b.token())
+			}
+			b.release()
 		})
-	},
+		s.judge(SelfDeadlock, true)
+		s.judge(Orphaned, freed)
+		s.judge(WrongToken, freed && a.fenced())
+		s.judge(FalseSuccess, true)
+	}),
 }
 
 // mustDoubt judges what TryLock says that was granted the lock and did not hear of
@@ -183,8 +173,7 @@ var lostReply = Scenario{
 // is told that the lock is taken; that is not the lock's doing.
 func (a *actor) mustDoubt(err error) {
 	a.Step("looks", func() {
-		if s := a.run; err == nil && s.Owner() == a.Name &&
-			!s.whole.repeats() {
+		if s := a.run; err == nil && s.Owner() == a.Name && !s.repeats() {
 			s.Report(FalseSuccess, "A's TryLock says that the lock is another one's,"+
 				" and the server has it as A's")
 		}
@@ -198,52 +187,42 @@ var failedInnerUnlock = Scenario{
 		" when A unlocks the inner level at 2 s. B is refused at 12 s. A unlocks" +
 		" the outer level once, at 14 s, and B gets the lock within 1 s.",
 	Invariants: []string{TwoHolders, Orphaned},
-	run: func(t *scenarioRun) {
-		if !t.offers(Reentry) {
-			t.verdict(NotOffered, t.scenario.Invariants...)
-			return
+	features:   []Feature{Reentry},
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		// A lock that isn't renewed must live until B has tried.
+		tries, leaves := 12*second, 14*second
+		if !s.offers(Renewal) {
+			tries, leaves = 4*second, 5*second
 		}
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			// A lock that isn't renewed must live until B has tried.
-			tries, leaves := 12*second, 14*second
-			if !t.offers(Renewal) {
-				tries, leaves = 4*second, 5*second
+		failed, done := false, false
+		s.play(func() {
+			a.begins()
+			a.at(second)
+			if !a.enterAgain(5 * second) {
+				return
 			}
-			failed, done := false, false
-			s.play(func() {
-				a.begins()
-				a.at(second)
-				if !a.enterAgain(5 * second) {
-					return
-				}
-				a.at(2 * second)
-				a.refuse(lab.Release, 1)
-				err := a.release()
-				a.accept(lab.Release, 1)
-				a.Step("goes on", func() { failed = err != nil })
-				a.at(leaves)
-				a.Until(b.tried, lease)
-				a.release()
-				a.Step("is done", func() { done = true })
-			}, func() {
-				b.at(tries)
-				b.Until(func() bool { return failed }, lease)
-				if !failed {
-					return
-				}
-				if granted, _ := b.try(); granted {
-					b.release()
-				}
-				b.at(leaves + second)
-				b.Until(func() bool { return done }, lease)
-				b.mustComeFree(s.patience(second), "A has unlocked as often as it"+
-					" has locked")
-			})
-			s.judge(TwoHolders, failed)
-			s.judge(Orphaned, failed)
+			a.at(2 * second)
+			a.refuse(lab.Release, 1)
+			err := a.release()
+			a.accept(lab.Release, 1)
+			a.Step("goes on", func() { failed = err != nil })
+			a.at(leaves, b.tried)
+			a.release()
+			a.Step("is done", func() { done = true })
+		}, func() {
+			b.at(tries, func() bool { return failed })
+			if !failed {
+				return
+			}
+			b.triesToPass()
+			b.at(leaves+second, func() bool { return done })
+			b.mustComeFree(s.patience(second), "A has unlocked as often as it"+
+				" has locked")
 		})
-	},
+		s.judge(TwoHolders, failed)
+		s.judge(Orphaned, failed)
+	}),
 }
 
 var heldToken = Scenario{
@@ -253,42 +232,34 @@ var heldToken = Scenario{
 		" same handle, and is refused. The lock that A holds is the same as" +
 		" before: it is renewed, where it would be, and A can release it.",
 	Invariants: []string{TwoHolders, FalseSuccess},
-	run: func(t *scenarioRun) {
-		if t.unreadable("whose lock it has right after a call isn't seen there") {
-			return
-		}
+	readable:   "whose lock it has right after a call isn't seen there",
+	run: single(func(s *worldRun) {
 		works := 5 * second
-		if t.offers(Renewal) {
+		if s.offers(Renewal) {
 			works = 15 * second
 		}
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			refused := false
-			s.play(func() {
-				a.begins()
-				a.at(second)
-				if granted, _ := a.try(); granted {
-					a.release()
-					a.release()
-					return
-				}
-				a.Step("works", func() { refused = true })
-				a.at(works)
-				a.mustAdmit(a.release())
-			}, func() {
-				b.at(2 * second)
-				b.Until(a.tried, lease)
-				if !refused {
-					return
-				}
-				if b.acquire(works) == nil {
-					b.release()
-				}
-			})
-			s.judge(TwoHolders, refused)
-			s.judge(FalseSuccess, refused)
+		a, b := s.actor("A"), s.actor("B")
+		refused := false
+		s.play(func() {
+			a.begins()
+			a.at(second)
+			if granted, _ := a.try(); granted {
+				a.release()
+				a.release()
+				return
+			}
+			a.Step("works", func() { refused = true })
+			a.at(works)
+			a.mustAdmit(a.release())
+		}, func() {
+			b.at(2*second, a.tried)
+			if refused {
+				b.passes(works)
+			}
 		})
-	},
+		s.judge(TwoHolders, refused)
+		s.judge(FalseSuccess, refused)
+	}),
 }
 
 var refusedByItself = Scenario{
@@ -304,7 +275,7 @@ var refusedByItself = Scenario{
 		leavesBehind(t, false)
 		if t.exact() {
 			leavesBehind(t, true)
-			lateAndLeft(t)
+			t.world(lateAndLeft, nodeTimeout(3*second), pollEvery(500*time.Millisecond))
 		}
 	},
 }
@@ -319,11 +290,7 @@ func leavesBehind(t *scenarioRun, evicts bool) {
 			a.at(0)
 			granted, _ := a.try()
 			if evicts {
-				a.Step("evicts", func() {
-					for i := range t.settings.nodes {
-						s.Node(i).Evict()
-					}
-				})
+				a.Step("evicts", func() { s.everyNode((*lab.Node).Evict) })
 			}
 			if granted || a.enterAgain(lease+second) {
 				a.release()
@@ -334,27 +301,25 @@ func leavesBehind(t *scenarioRun, evicts bool) {
 }
 
 // lateAndLeft runs refused_by_itself with a grant that came too late.
-func lateAndLeft(t *scenarioRun) {
-	t.world(func(s *worldRun) {
-		a := s.actor("A")
-		s.start()
-		if t.settings.nodes > 1 {
-			a.Always(lab.Fault{AnswerAfter: 2900 * time.Millisecond})
-		} else {
-			a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 11 * second})
+func lateAndLeft(s *worldRun) {
+	a := s.actor("A")
+	s.start()
+	if s.settings.nodes > 1 {
+		a.Always(lab.Fault{AnswerAfter: 2900 * time.Millisecond})
+	} else {
+		a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 11 * second})
+	}
+	for i := range s.settings.nodes {
+		a.Fault(lab.Acquire, a.acquires+1+i,
+			lab.Fault{Refuse: true, IfSent: true})
+	}
+	s.run(func() {
+		a.at(0)
+		granted, _ := a.try()
+		a.Step("goes on", func() { a.Always(lab.Fault{}) })
+		if granted || a.enterAgain(lease+second) {
+			a.release()
 		}
-		for i := range t.settings.nodes {
-			a.Fault(lab.Acquire, a.acquires+1+i,
-				lab.Fault{Refuse: true, IfSent: true})
-		}
-		s.run(func() {
-			a.at(0)
-			granted, _ := a.try()
-			a.Step("goes on", func() { a.Always(lab.Fault{}) })
-			if granted || a.enterAgain(lease+second) {
-				a.release()
-			}
-		})
-		s.judge(SelfDeadlock, true)
-	}, nodeTimeout(3*second), pollEvery(500*time.Millisecond))
+	})
+	s.judge(SelfDeadlock, true)
 }

@@ -16,19 +16,15 @@ var hungWorker = Scenario{
 	Summary: "A's worker hangs forever, but its process stays alive. B waits for ten" +
 		" minutes.",
 	Invariants: []string{Orphaned},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.play(func() {
-				a.begins()
-			}, func() {
-				b.at(second)
-				b.mustComeFree(s.sooner(10*time.Minute, 30*second),
-					"A hangs while it holds the lock")
-			})
-			s.judge(Orphaned, true)
-		}, pollEvery(5*second)) // ten minutes need no ten attempts a second
-	},
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		s.play(a.begins, func() {
+			b.at(second)
+			b.mustComeFree(s.sooner(10*time.Minute, 30*second),
+				"A hangs while it holds the lock")
+		})
+		s.judge(Orphaned, true)
+	}, pollEvery(5*second)), // ten minutes need no ten attempts a second
 }
 
 // afterRenewal is a moment just after the first renewal of a lease that is
@@ -45,10 +41,7 @@ var lostLeaseTold = Scenario{
 	run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {
 			a := s.actor("A")
-			s.operator(func(o *actor) {
-				o.at(afterRenewal)
-				o.Step("deletes", func() { s.deleteLock() })
-			})
+			s.operates("deletes", s.deleteLock, afterRenewal)
 			s.play(func() {
 				a.begins()
 				a.at(afterRenewal)
@@ -64,10 +57,7 @@ var lostLeaseTold = Scenario{
 		})
 		t.world(func(s *worldRun) {
 			a := s.actor("A")
-			s.operator(func(o *actor) {
-				o.at(afterRenewal)
-				o.Step("deletes", func() { s.deleteLock() })
-			})
+			s.operates("deletes", s.deleteLock, afterRenewal)
 			s.play(func() {
 				a.begins()
 				a.at(afterRenewal + lease/2)
@@ -92,11 +82,7 @@ var lostLeaseTold = Scenario{
 }
 
 // deleteLock removes the lock from every node.
-func (s *worldRun) deleteLock() {
-	for i := range s.whole.settings.nodes {
-		s.Node(i).Delete()
-	}
-}
+func (s *worldRun) deleteLock() { s.everyNode((*lab.Node).Delete) }
 
 var renewalAfterUnlock = Scenario{
 	Name:   "renewal_after_unlock",
@@ -141,8 +127,7 @@ func renewalThenUnlock(t *scenarioRun, renewal lab.Fault) {
 				}
 			})
 		}, func() {
-			b.at(5 * second)
-			b.Until(a.released, lease)
+			b.at(5*second, a.released)
 			if b.acquire(lease) != nil {
 				s.Fail("A has unlocked, and B can't get the lock")
 			}
@@ -163,60 +148,40 @@ var renewalReacquires = Scenario{
 	run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
-			deleted := false
-			s.operator(func(o *actor) {
-				o.at(afterRenewal)
-				o.Step("deletes", func() {
-					s.deleteLock()
-					deleted = true
-				})
-			})
-			s.play(func() {
+			s.vanishes(func() {
 				a.begins()
-				a.at(8 * second)
-				a.Until(b.released, lease)
+				a.at(8*second, b.released)
 				a.Step("looks", func() {
 					if !s.Node(0).Free() {
 						s.Report(Orphaned, "B has unlocked, nobody has asked"+
 							" since, and the lock is there again")
 					}
 				})
-			}, func() {
-				b.at(4 * second)
-				b.Until(func() bool { return deleted }, lease)
-				if b.acquire(s.patience(second)) != nil {
-					s.Fail("the lock was deleted, and B can't have it")
-				}
-				b.work(second)
-				b.release()
-			})
+			}, b, func() { b.work(second) })
 			s.judge(Orphaned, a.Sent(lab.Renewal) > 0)
 		})
 		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
-			deleted := false
-			s.operator(func(o *actor) {
-				o.at(afterRenewal)
-				o.Step("deletes", func() {
-					s.deleteLock()
-					deleted = true
-				})
-			})
-			s.play(func() {
+			s.vanishes(func() {
 				a.begins()
 				a.at(9 * second)
-			}, func() {
-				b.at(4 * second)
-				b.Until(func() bool { return deleted }, lease)
-				if b.acquire(s.patience(second)) != nil {
-					s.Fail("the lock was deleted, and B can't have it")
-				}
-				b.at(9 * second)
-				b.release()
-			})
+			}, b, func() { b.at(9 * second) })
 			s.judge(ForeignRenewal, a.Sent(lab.Renewal) > 0, ForeignRelease)
 		})
 	},
+}
+
+// vanishes plays A's script. Meanwhile A's lock is deleted, and B takes it and works.
+func (s *worldRun) vanishes(script func(), b *actor, works func()) {
+	deleted := s.operates("deletes", s.deleteLock, afterRenewal)
+	s.play(script, func() {
+		b.at(4*second, deleted)
+		if b.acquire(s.patience(second)) != nil {
+			s.Fail("the lock was deleted, and B can't have it")
+		}
+		works()
+		b.release()
+	})
 }
 
 var partitionedHolder = Scenario{
@@ -227,11 +192,8 @@ var partitionedHolder = Scenario{
 		" server, although the reply to its acquire took 15 ms. Also: the" +
 		" network is cut at 5 s, and the reply to a renewal took so long.",
 	Invariants: []string{NotTold},
+	features:   []Feature{LossNotices},
 	run: func(t *scenarioRun) {
-		if !t.offers(LossNotices) {
-			t.verdict(NotOffered, NotTold)
-			return
-		}
 		holderIsCutOff(t, second, lab.Acquire)
 		if t.exact() {
 			holderIsCutOff(t, 5*second, lab.Renewal)
@@ -277,7 +239,7 @@ func holderIsCutOff(t *scenarioRun, cut time.Duration, slow lab.Call) {
 			}
 			b.release()
 		})
-		s.judge(NotTold, b.grantedAt > 0)
+		s.judge(NotTold, b.has())
 	})
 }
 
@@ -287,30 +249,25 @@ var renewalFailsOnce = Scenario{
 	Summary: "One renewal meets a connection error. A works for 15 s while B waits.",
 
 	Invariants: []string{TwoHolders},
-	run: func(t *scenarioRun) {
-		if !t.offers(Renewal) {
-			t.verdict(NotOffered, TwoHolders)
-			return
-		}
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.start()
-			a.Fault(lab.Renewal, 1, lab.Fault{Refuse: true})
-			s.run(func() {
-				a.begins()
-				a.at(15 * second)
-				if err := a.release(); err != nil {
-					a.report(TwoHolders, "A's Unlock after 15 s returns %s: one"+
-						" failed renewal has cost the lock", outcome(err))
-				}
-			}, func() {
-				b.at(second)
-				b.acquire(30 * second)
-				b.release()
-			})
-			s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
+	features:   []Feature{Renewal},
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		s.start()
+		a.Fault(lab.Renewal, 1, lab.Fault{Refuse: true})
+		s.run(func() {
+			a.begins()
+			a.at(15 * second)
+			if err := a.release(); err != nil {
+				a.report(TwoHolders, "A's Unlock after 15 s returns %s: one"+
+					" failed renewal has cost the lock", outcome(err))
+			}
+		}, func() {
+			b.at(second)
+			b.acquire(30 * second)
+			b.release()
 		})
-	},
+		s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
+	}),
 }
 
 var unlockIsNoLoss = Scenario{
@@ -319,38 +276,32 @@ var unlockIsNoLoss = Scenario{
 	Summary: "A works for 4 s and unlocks. B takes the lock. Lost of A's acquisition" +
 		" is open, right after the Unlock and two leases later.",
 	Invariants: []string{FalseSuccess},
-	run: func(t *scenarioRun) {
-		if !t.offers(LossNotices) {
-			t.verdict(NotOffered, FalseSuccess)
-			return
-		}
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			released := false
-			s.play(func() {
-				a.begins()
-				lost := a.lost()
-				a.at(4 * second)
-				released = a.release() == nil && lost != nil
-				for _, moment := range []time.Duration{4 * second, 8 * second,
-					24 * second} {
-					a.at(moment)
-					if closed(lost) || closed(a.lost()) {
-						a.report(FalseSuccess, "A has unlocked, and Lost says that"+
-							" it has lost the lock")
-						return
-					}
+	features:   []Feature{LossNotices},
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		released := false
+		s.play(func() {
+			a.begins()
+			lost := a.lost()
+			a.at(4 * second)
+			released = a.release() == nil && lost != nil
+			for _, moment := range []time.Duration{4 * second, 8 * second,
+				24 * second} {
+				a.at(moment)
+				if closed(lost) || closed(a.lost()) {
+					a.report(FalseSuccess, "A has unlocked, and Lost says that"+
+						" it has lost the lock")
+					return
 				}
-			}, func() {
-				b.at(5 * second)
-				b.Until(a.released, lease)
-				b.acquire(lease)
-				b.at(24 * second)
-				b.release()
-			})
-			s.judge(FalseSuccess, released)
+			}
+		}, func() {
+			b.at(5*second, a.released)
+			b.acquire(lease)
+			b.at(24 * second)
+			b.release()
 		})
-	},
+		s.judge(FalseSuccess, released)
+	}),
 }
 
 // closed says whether a channel that nobody sends on is closed.
@@ -370,11 +321,8 @@ var renewalHangs = Scenario{
 		" after it works. A works for 15 s while B waits. Also: from the grant" +
 		" on, every other reply to A takes a tenth of the lease.",
 	Invariants: []string{TwoHolders},
+	features:   []Feature{Renewal},
 	run: func(t *scenarioRun) {
-		if !t.offers(Renewal) {
-			t.verdict(NotOffered, TwoHolders)
-			return
-		}
 		oneRenewalHangs(t, 0)
 		oneRenewalHangs(t, lease/10)
 	},

@@ -23,7 +23,18 @@ type Scenario struct {
 	Summary    string   // what happens, in one or two sentences
 	Invariants []string // what it judges
 
+	// What it needs. Where that is missing it isn't run, for the reason that is given.
+	features []Feature // that the lock offers
+	exact    string    // virtual time
+	readable string    // commands that show what they do to the lock
+	own      bool      // servers that may be killed, stopped and flushed
+
 	run func(*scenarioRun)
+}
+
+// single is the run of a scenario that has one world.
+func single(script func(*worldRun), options ...worldOption) func(*scenarioRun) {
+	return func(t *scenarioRun) { t.world(script, options...) }
 }
 
 // lease is the lease of every scenario; the scenarios' times fit it.
@@ -52,9 +63,11 @@ type scenarioRun struct {
 func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 	[]Result, error) {
 	t.Helper()
-	whole := &scenarioRun{venue: s.venue(), t: t, scenario: scenario, build: build, settings: s,
-		results: map[string]*Result{}}
-	scenario.run(whole)
+	whole := &scenarioRun{venue: s.venue(), t: t, scenario: scenario, build: build,
+		settings: s, results: map[string]*Result{}}
+	if whole.possible() {
+		scenario.run(whole)
+	}
 	if whole.err != nil {
 		return nil, whole.err
 	}
@@ -94,6 +107,22 @@ func (t *scenarioRun) verdict(v Verdict, invariants ...string) {
 		t.results[invariant] = &Result{Scenario: t.scenario.Name,
 			Invariant: invariant, Verdict: v, BrokenAt: -1}
 	}
+}
+
+// possible says whether there is all that the scenario needs. If not, it gives the
+// verdict.
+func (t *scenarioRun) possible() bool {
+	s := t.scenario
+	switch {
+	case slices.ContainsFunc(s.features, func(f Feature) bool { return !t.offers(f) }):
+		t.verdict(NotOffered, s.Invariants...)
+		return false
+	case s.own && t.needsOwnServers(),
+		s.exact != "" && t.cannot(s.exact),
+		s.readable != "" && !t.readable() && t.cannot(s.readable):
+		return false
+	}
+	return true
 }
 
 // needsOwnServers says whether a scenario can't be run, because it does to a
@@ -186,7 +215,7 @@ func (t *scenarioRun) once(n int, script func(*worldRun), options ...worldOption
 	var world *lab.World
 	var kept []string // keys that the locks keep
 	err := lab.Run(t.t, t.config(n), func(w *lab.World) {
-		s := &worldRun{whole: t, World: w}
+		s := &worldRun{scenarioRun: t, World: w}
 		for _, option := range append([]worldOption{pace}, options...) {
 			s.options = append(s.options, option(w)...)
 		}
@@ -265,17 +294,20 @@ func pace(w *lab.World) []lock.Option {
 // worldRun is one run of a scenario, in one world.
 type worldRun struct {
 	*lab.World
-	whole   *scenarioRun
+	*scenarioRun
 	options []lock.Option
 	actors  []*actor
 	operate func() // what an operator does meanwhile, or nil
 	played  bool
+	absent  bool // the lock has nothing that this is about
 }
 
 // actor makes a client. Actors act at different phases of a tenth of a second:
 // ties decide nothing.
-func (s *worldRun) actor(name string) *actor {
-	a := &actor{Client: s.Client(name), owner: name, run: s,
+func (s *worldRun) actor(name string) *actor { return s.owner(s.Client(name), name) }
+
+func (s *worldRun) owner(of *lab.Client, name string) *actor {
+	a := &actor{Client: of, owner: name, run: s,
 		phase: time.Duration(len(s.actors)+1) * 7 * time.Millisecond}
 	s.actors = append(s.actors, a)
 	return a
@@ -284,10 +316,7 @@ func (s *worldRun) actor(name string) *actor {
 // beside makes an actor that lives in the process of another one and uses its
 // client: another owner.
 func (s *worldRun) beside(a *actor, name string) *actor {
-	b := &actor{Client: a.Client, owner: name, run: s,
-		phase: time.Duration(len(s.actors)+1) * 7 * time.Millisecond}
-	s.actors = append(s.actors, b)
-	return b
+	return s.owner(a.Client, name)
 }
 
 // mortal makes an actor whose process the scenario will kill or stop. On real
@@ -313,6 +342,28 @@ func (s *worldRun) operator(script func(o *actor)) {
 	s.operate = func() { o.Go(func() { script(o) }) }
 }
 
+// operates has an operator do one thing at a moment. The result is whether it is done,
+// for Until.
+func (s *worldRun) operates(what string, do func(), moment time.Duration,
+	events ...func() bool) (done func() bool) {
+	happened := false
+	s.operator(func(o *actor) {
+		o.at(moment, events...)
+		o.Step(what, func() {
+			do()
+			happened = true
+		})
+	})
+	return func() bool { return happened }
+}
+
+// everyNode does something to each node.
+func (s *worldRun) everyNode(do func(*lab.Node)) {
+	for i := range s.settings.nodes {
+		do(s.Node(i))
+	}
+}
+
 // warm lets every actor take and release a lock that no scenario is about,
 // twice. A cold script would answer NOSCRIPT and be a command of its own; so
 // the first time is long enough for a renewal. The second time the commands are
@@ -330,8 +381,7 @@ func (s *worldRun) warm() {
 				s.Fail("%s can't connect: %w", a.Name, err)
 				return
 			}
-			l, err := s.whole.built(
-				a.EnvOf(a.owner, s.warmKey(a), s.options...))
+			l, err := s.built(a.EnvOf(a.owner, s.warmKey(a), s.options...))
 			if err != nil {
 				s.Fail("%w", err)
 				return
@@ -363,8 +413,7 @@ func (s *worldRun) warm() {
 			if a.process && !a.Apart() {
 				err = a.startProcess()
 			} else {
-				a.lock, err = s.whole.built(
-					a.EnvOf(a.owner, s.Key, s.options...))
+				a.lock, err = s.ownerOf(a)
 			}
 			if err != nil {
 				s.Fail("%w", err)
@@ -381,6 +430,11 @@ func (s *worldRun) warm() {
 	s.Play()
 }
 
+// ownerOf makes the actor's owner of the lock.
+func (s *worldRun) ownerOf(a *actor) (lock.Lock, error) {
+	return s.built(a.EnvOf(a.owner, s.Key, s.options...))
+}
+
 // warmKey names the lock that warms an actor up. In a Redis Cluster it lies
 // where the scenario's lock does: the others have not seen the scripts.
 func (s *worldRun) warmKey(a *actor) string {
@@ -393,7 +447,7 @@ func (s *worldRun) warmKey(a *actor) string {
 // kept are the Redis keys that the locks of the scenario declare to keep
 // forever.
 func (s *worldRun) kept() []string {
-	of := s.whole.settings.keeps
+	of := s.settings.keeps
 	if of == nil {
 		return nil
 	}
@@ -406,7 +460,7 @@ func (s *worldRun) kept() []string {
 
 // keys are the Redis keys that stand for the lock of a name.
 func (s *worldRun) keys(name string) []string {
-	if of := s.whole.settings.keys; of != nil {
+	if of := s.settings.keys; of != nil {
 		return of(name)
 	}
 	return []string{name}
@@ -426,19 +480,30 @@ func (s *worldRun) start() {
 		return
 	}
 	s.Record()
-	if began := s.whole.settings.began; began != nil {
-		began(s.whole.scenario.Name)
+	if began := s.settings.began; began != nil {
+		began(s.scenario.Name)
+	}
+	if s.scenario.Family == Sharing && s.actors[0].readWrite() == nil {
+		s.verdict(DoesNotArise, s.scenario.Invariants...)
+		s.absent, s.played = true, true
+	}
+}
+
+// verdict is scenarioRun's, where the lock has what this is about.
+func (s *worldRun) verdict(v Verdict, invariants ...string) {
+	if !s.absent {
+		s.scenarioRun.verdict(v, invariants...)
 	}
 }
 
 // run plays the scripts: one for each actor, in the order of the cast.
 func (s *worldRun) run(scripts ...func()) {
 	s.played = true
-	if len(s.Failures()) > 0 {
+	if len(s.Failures()) > 0 || s.absent {
 		return
 	}
 	for _, a := range s.actors {
-		s.whole.settings.change.skew(a.Client)
+		s.settings.change.skew(a.Client)
 	}
 	if s.operate != nil {
 		s.operate()
@@ -471,11 +536,10 @@ func (s *worldRun) someoneHeld() bool {
 // reported any, does not arise when the scenario could not happen, else holds. A
 // break in one world of a scenario is the scenario's.
 func (s *worldRun) judge(invariant string, arose bool, aliases ...string) {
-	if len(s.Failures()) > 0 {
-		return // its error is reported instead of a verdict
+	if len(s.Failures()) > 0 || s.absent {
+		return // its error is reported instead of a verdict, or there is one
 	}
-	t := s.whole
-	r := &Result{Scenario: t.scenario.Name, Invariant: invariant,
+	r := &Result{Scenario: s.scenario.Name, Invariant: invariant,
 		Verdict: Holds, BrokenAt: -1}
 	var broken []*lab.Break
 	for _, b := range s.Breaks(append(aliases, invariant)...) {
@@ -491,20 +555,20 @@ func (s *worldRun) judge(invariant string, arose bool, aliases ...string) {
 		r.Verdict = DoesNotArise
 	}
 	r.Sequence = s.Timeline()
-	if t.settings.change == nil { // else somebody waits who reads the sequence
+	if s.settings.change == nil { // else somebody waits who reads the sequence
 		r.Timeline = s.Render(-1, append(aliases, invariant)...)
 	}
-	if r.Verdict == Breaks && t.settings.change == nil {
+	if r.Verdict == Breaks && s.settings.change == nil {
 		var events []string
 		for _, b := range broken {
 			events = append(events, b.String())
 		}
-		r.Assertion = assertion(*r, t.scenario.Summary, s.Render(r.BrokenAt,
+		r.Assertion = assertion(*r, s.scenario.Summary, s.Render(r.BrokenAt,
 			append(aliases, invariant)...), events)
 	}
-	before, judged := t.results[invariant]
+	before, judged := s.results[invariant]
 	if !judged || rank(r.Verdict) > rank(before.Verdict) {
-		t.results[invariant] = r
+		s.results[invariant] = r
 	}
 }
 
@@ -525,8 +589,5 @@ func (s *worldRun) sooner(exact, real time.Duration) time.Duration {
 // patience is how long somebody waits for what is free; on real servers longer,
 // and still not until another lease ends.
 func (s *worldRun) patience(exact time.Duration) time.Duration {
-	if !s.Exact() {
-		return max(exact, 3*second)
-	}
-	return exact
+	return s.sooner(exact, max(exact, 3*second))
 }

@@ -16,55 +16,41 @@ var failover = Scenario{
 		" at once. (A lock that uses several nodes has one of them fail over. If" +
 		" the lock has fencing tokens, B writes, then A.)",
 	Invariants: []string{TwoHolders, StaleWrite},
-	run: func(t *scenarioRun) {
-		if t.needsOwnServers() || t.unreadable("what a replica of the store knows"+
-			" is a test of its own") {
-			return
-		}
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			storage := s.Storage(100)
-			promoted, tried := false, false
-			s.operator(func(o *actor) {
-				o.at(500 * time.Millisecond)
-				o.Until(a.has, lease)
-				o.Step("fails over", func() {
-					s.Node(0).Promote()
-					promoted = true
-				})
-			})
-			stale := false
-			s.Node(0).Replicate()
-			s.play(func() {
-				a.begins()
-				a.at(700 * time.Millisecond)
-				a.Until(func() bool { return tried }, lease)
-				if a.fenced() && b.grantedAt > 0 {
-					stale = true
-					a.write(storage, 98, storage.Version())
-				}
-				a.at(3 * second)
-				a.release()
-			}, func() {
-				b.at(600 * time.Millisecond)
-				b.Until(func() bool { return promoted }, lease)
-				b.Until(a.told, second) // a tenth of it in the scenario
-				granted, _ := b.tryAgain()
-				if granted && b.fenced() {
-					left, version := b.read(storage)
-					b.write(storage, left-1, version)
-				}
-				b.Step("has tried", func() { tried = true })
-				if !granted {
-					return
-				}
-				b.at(4 * second)
-				b.release()
-			})
-			s.judge(TwoHolders, true)
-			s.judge(StaleWrite, stale)
+	own:        true,
+	readable:   "what a replica of the store knows is a test of its own",
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		storage := s.Storage(100)
+		promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
+			a.has)
+		tried, stale := false, false
+		s.Node(0).Replicate()
+		s.play(func() {
+			a.begins()
+			a.at(700*time.Millisecond, func() bool { return tried })
+			if a.fenced() && b.has() {
+				stale = true
+				a.write(storage, 98, storage.Version())
+			}
+			a.at(3 * second)
+			a.release()
+		}, func() {
+			b.at(600*time.Millisecond, promoted)
+			b.Until(a.told, second) // a tenth of it in the scenario
+			granted, _ := b.tryAgain()
+			if granted && b.fenced() {
+				b.buys(storage)
+			}
+			b.Step("has tried", func() { tried = true })
+			if !granted {
+				return
+			}
+			b.at(4 * second)
+			b.release()
 		})
-	},
+		s.judge(TwoHolders, true)
+		s.judge(StaleWrite, stale)
+	}),
 }
 
 // loseOne runs the scenario of a node that forgets: A holds the lock on no more
@@ -87,31 +73,25 @@ func loseOne(t *scenarioRun, what string, happen func(n *lab.Node)) {
 		s.operator(func(o *actor) {
 			o.at(0)
 			refuse(o, true)
-			o.at(500 * time.Millisecond)
-			o.Until(a.has, lease)
+			o.at(500*time.Millisecond, a.has)
 			refuse(o, false)
-			o.at(time.Second)
-			o.Until(func() bool { return b.triedAt > 0 }, lease)
+			o.at(time.Second, b.tried)
 			o.Step(what, func() {
 				happen(s.Node(0))
 				hit = true
 			})
 		})
 		s.play(func() {
-			a.at(200 * time.Millisecond)
-			a.Until(func() bool { return refused }, lease)
+			a.at(200*time.Millisecond, func() bool { return refused })
 			a.mustAcquire()
-			a.at(3 * second)
-			a.Until(func() bool { return tried }, lease)
+			a.at(3*second, func() bool { return tried })
 			a.release()
 		}, func() {
-			b.at(800 * time.Millisecond)
-			b.Until(a.has, lease)
+			b.at(800*time.Millisecond, a.has)
 			if granted, _ := b.try(); granted {
 				return
 			}
-			b.at(1100 * time.Millisecond)
-			b.Until(func() bool { return hit }, lease)
+			b.at(1100*time.Millisecond, func() bool { return hit })
 			b.Until(a.told, second) // a tenth of it in the scenario
 			granted, _ := b.tryAgain()
 			b.Step("has tried", func() { tried = true })
@@ -131,10 +111,8 @@ var nodeRestart = Scenario{
 		" once. (Where the lock uses five nodes, A has it on exactly three. B is" +
 		" refused before the restart, and then one of these three restarts.)",
 	Invariants: []string{TwoHolders},
+	own:        true,
 	run: func(t *scenarioRun) {
-		if t.needsOwnServers() {
-			return
-		}
 		loseOne(t, "restarts", func(n *lab.Node) {
 			if !t.readable() {
 				n.Restart("restarts, with its data")
@@ -151,10 +129,8 @@ var clockJump = Scenario{
 	Summary: "A server's clock jumps ahead by one lease, before any renewal. B tries" +
 		" at once. (Several nodes: as in node_restart.)",
 	Invariants: []string{TwoHolders},
+	exact:      "a real server's clock can't be moved",
 	run: func(t *scenarioRun) {
-		if t.cannot("a real server's clock can't be moved") {
-			return
-		}
 		loseOne(t, "jumps", func(n *lab.Node) { n.JumpClock(lease) })
 	},
 }
@@ -172,17 +148,9 @@ var clientClockSkew = Scenario{
 		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			b.Skew = 15 * second
-			s.play(func() {
-				a.begins()
-				a.at(2 * second)
-				a.Until(b.tried, lease)
-				a.release()
-			}, func() {
-				b.at(second)
-				b.Until(a.has, lease)
-				if granted, _ := b.try(); granted {
-					b.release()
-				}
+			s.play(a.holds(2*second, b.tried), func() {
+				b.at(second, a.has)
+				b.triesToPass()
 			})
 			s.judge(TwoHolders, true)
 		})
@@ -197,10 +165,8 @@ var nodesDown = Scenario{
 		" single node: it is down. With a majority the lock works. Without, it" +
 		" refuses in bounded time and leaves nothing behind.",
 	Invariants: []string{Unavailable, TwoHolders, Hangs, Orphaned},
+	own:        true,
 	run: func(t *scenarioRun) {
-		if t.needsOwnServers() {
-			return
-		}
 		nodes := t.settings.nodes
 		minority := (nodes - 1) / 2
 		for _, hang := range []bool{false, true} {
@@ -246,8 +212,7 @@ func nodesAreDown(t *scenarioRun, down int, hang bool) {
 			})
 		})
 		s.play(func() {
-			a.at(second)
-			a.Until(func() bool { return isDown }, lease)
+			a.at(second, func() bool { return isDown })
 			if majority {
 				if err := a.acquire(5 * second); err != nil {
 					a.report(Unavailable, "A can't have a free lock, although a"+
@@ -286,8 +251,7 @@ func nodesAreDown(t *scenarioRun, down int, hang bool) {
 			})
 		}, func() {
 			if majority {
-				b.at(8 * second)
-				b.Until(a.released, lease)
+				b.at(8*second, a.released)
 				granted := b.tryFor(time.Minute)
 				if !granted { // the first command meets the old connection
 					granted = b.tryFor(time.Minute)
@@ -301,8 +265,7 @@ func nodesAreDown(t *scenarioRun, down int, hang bool) {
 			if hang {
 				return
 			}
-			b.at(31 * second)
-			b.Until(func() bool { return up }, lease)
+			b.at(31*second, func() bool { return up })
 			granted, _ := b.tryAgain()
 			if !granted && !t.readable() { // A may have waited for the nodes, too
 				granted = b.acquire(lease) == nil
@@ -339,13 +302,9 @@ var scriptCacheFlushed = Scenario{
 	Summary: "An operator sends SCRIPT FLUSH between lock and unlock, and between" +
 		" renewals.",
 	Invariants: []string{Unavailable},
+	own:        true,
+	readable:   "it keeps no scripts",
 	run: func(t *scenarioRun) {
-		if t.needsOwnServers() {
-			return
-		}
-		if t.unreadable("it keeps no scripts") {
-			return
-		}
 		for _, works := range []time.Duration{2 * second, 15 * second} {
 			if works > lease && !t.offers(Renewal) {
 				continue
@@ -380,24 +339,16 @@ var clockDrift = Scenario{
 		" a majority answer so slowly that A's acquire takes 9.94 s, and A must not" +
 		" believe that it holds the lock.",
 	Invariants: []string{TwoHolders},
+	exact:      "a real server's clock can't be given another rate",
 	run: func(t *scenarioRun) {
-		if t.cannot("a real server's clock can't be given another rate") {
-			return
-		}
 		nodes := t.settings.nodes
 		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			s.drift(1.01)
-			s.run(func() {
-				a.begins()
-				a.at(9 * second)
-				a.release()
-			}, func() {
+			s.run(a.holds(9*second), func() {
 				b.at(second)
-				if b.acquire(lease) == nil {
-					b.release()
-				}
+				b.passes(lease)
 			})
 			s.judge(TwoHolders, true)
 		}, pollEvery(500*time.Millisecond))
@@ -430,7 +381,5 @@ var clockDrift = Scenario{
 
 // drift lets the clocks of all nodes run at another rate.
 func (s *worldRun) drift(rate float64) {
-	for i := range s.whole.settings.nodes {
-		s.Node(i).Drift(rate)
-	}
+	s.everyNode(func(n *lab.Node) { n.Drift(rate) })
 }

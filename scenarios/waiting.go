@@ -23,48 +23,44 @@ var promptAnswers = Scenario{
 		" that B sends is answered; its Lock ends no more than half a lease after its" +
 		" deadline, and its Unlock a lease after it.",
 	Invariants: []string{Hangs, BusyWaiting},
+	exact: "how long an answer takes there says more of the machine than" +
+		" of the lock",
 	run: func(t *scenarioRun) {
-		if t.cannot("how long an answer takes there says more of the machine than" +
-			" of the lock") {
-			return
-		}
-		callsAreTimed(t)
+		t.world(callsAreTimed)
 		// A driver with timeouts of its own ends a call when it likes.
 		if t.settings.driver == nil {
-			nothingIsAnswered(t)
+			t.world(nothingIsAnswered)
 		}
 	},
 }
 
-func callsAreTimed(t *scenarioRun) {
-	t.world(func(s *worldRun) {
-		a, b := s.actor("A"), s.actor("B")
-		waiting := 0
-		s.play(func() {
-			a.at(0)
-			granted := false
-			a.mustAnswer("TryLock of a free lock", prompt, func() {
-				granted, _ = a.try()
-			})
-			if !granted {
-				s.Fail("A can't take a free lock")
-				return
-			}
-			a.at(8 * second)
-			a.mustAnswer("Unlock", prompt, func() { a.release() })
-		}, func() {
-			b.at(second)
-			b.mustAnswer("TryLock of a held lock", prompt, func() { b.try() })
-			b.at(2 * second)
-			b.Step("waits", func() { waiting = len(s.Timeline()) })
-			b.mustAnswer("Lock with a deadline of 4 s", 4*second+prompt, func() {
-				b.acquire(4 * second)
-			})
-			b.Step("looks", func() { b.judgeAttempts(s.Timeline()[waiting:]) })
+func callsAreTimed(s *worldRun) {
+	a, b := s.actor("A"), s.actor("B")
+	waiting := 0
+	s.play(func() {
+		a.at(0)
+		granted := false
+		a.mustAnswer("TryLock of a free lock", prompt, func() {
+			granted, _ = a.try()
 		})
-		s.judge(Hangs, true)
-		s.judge(BusyWaiting, true)
+		if !granted {
+			s.Fail("A can't take a free lock")
+			return
+		}
+		a.at(8 * second)
+		a.mustAnswer("Unlock", prompt, func() { a.release() })
+	}, func() {
+		b.at(second)
+		b.mustAnswer("TryLock of a held lock", prompt, func() { b.try() })
+		b.at(2 * second)
+		b.Step("waits", func() { waiting = len(s.Timeline()) })
+		b.mustAnswer("Lock with a deadline of 4 s", 4*second+prompt, func() {
+			b.acquire(4 * second)
+		})
+		b.Step("looks", func() { b.judgeAttempts(s.Timeline()[waiting:]) })
 	})
+	s.judge(Hangs, true)
+	s.judge(BusyWaiting, true)
 }
 
 // mustAnswer judges how long a call takes.
@@ -97,32 +93,26 @@ func (a *actor) judgeAttempts(waited []*lab.Entry) {
 	}
 }
 
-func nothingIsAnswered(t *scenarioRun) {
-	t.world(func(s *worldRun) {
-		a, b := s.actor("A"), s.actor("B")
-		s.play(func() {
-			a.begins()
-			a.at(5 * second)
-			a.release()
-		}, func() {
-			b.at(second)
-			b.Step("is cut off", func() { b.Always(lab.Fault{Hang: true}) })
-			b.mustAnswer("Lock with a deadline of 2 s", 2*second+lease/2, func() {
-				b.acquire(2 * second)
-			})
-			b.Step("is connected", func() { b.Always(lab.Fault{}) })
-			b.at(10 * second)
-			if b.acquire(2*lease) != nil {
-				s.Fail("A has unlocked, and B can't get the lock")
-				return
-			}
-			b.Step("is cut off", func() { b.Always(lab.Fault{Hang: true}) })
-			ctx, cancel := b.within(2 * second)
-			defer cancel()
-			b.mustAnswer("Unlock with a deadline of 2 s", 2*second+lease, func() {
-				b.releaseWith(ctx)
-			})
+func nothingIsAnswered(s *worldRun) {
+	a, b := s.actor("A"), s.actor("B")
+	s.play(a.holds(5*second), func() {
+		b.at(second)
+		b.Step("is cut off", func() { b.Always(lab.Fault{Hang: true}) })
+		b.mustAnswer("Lock with a deadline of 2 s", 2*second+lease/2, func() {
+			b.acquire(2 * second)
 		})
-		s.judge(Hangs, true)
+		b.Step("is connected", func() { b.Always(lab.Fault{}) })
+		b.at(10 * second)
+		if b.acquire(2*lease) != nil {
+			s.Fail("A has unlocked, and B can't get the lock")
+			return
+		}
+		b.Step("is cut off", func() { b.Always(lab.Fault{Hang: true}) })
+		ctx, cancel := b.within(2 * second)
+		defer cancel()
+		b.mustAnswer("Unlock with a deadline of 2 s", 2*second+lease, func() {
+			b.releaseWith(ctx)
+		})
 	})
+	s.judge(Hangs, true)
 }

@@ -15,31 +15,18 @@ var lostWakeup = Scenario{
 	Summary: "A unlocks at 5 s, and the message to the waiters is lost. B must get" +
 		" the lock within one lease.",
 	Invariants: []string{Orphaned},
-	run: func(t *scenarioRun) {
-		if t.unreadable("it sends no message that could be lost alone") {
-			return
-		}
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.operator(func(o *actor) {
-				o.at(0)
-				o.Step("mutes", func() {
-					for i := range t.settings.nodes {
-						s.Node(i).Mute(true)
-					}
-				})
-			})
-			s.play(func() {
-				a.begins()
-				a.at(5 * second)
-				a.release()
-			}, func() {
-				b.at(second)
-				b.mustComeFree(4*second+lease, "A unlocked at 5.007")
-			})
-			s.judge(Orphaned, true)
+	readable:   "it sends no message that could be lost alone",
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		s.operates("mutes", func() {
+			s.everyNode(func(n *lab.Node) { n.Mute(true) })
+		}, 0)
+		s.play(a.holds(5*second), func() {
+			b.at(second)
+			b.mustComeFree(4*second+lease, "A unlocked at 5.007")
 		})
-	},
+		s.judge(Orphaned, true)
+	}),
 }
 
 var promptWake = Scenario{
@@ -51,87 +38,79 @@ var promptWake = Scenario{
 		" process wait from 3 s on, and A unlocks at 5 s. One of them must get the" +
 		" lock within 1 s, and unless they poll, not all of them may ask for it.",
 	Invariants: []string{LateWakeUp, Herd},
+	readable:   "which of its commands a waiter listens with is not known",
 	run: func(t *scenarioRun) {
-		if t.unreadable("which of its commands a waiter listens with is not known") {
-			return
-		}
-		releaseBeforeListening(t)
-		oneIsWoken(t)
+		t.world(releaseBeforeListening)
+		t.world(oneIsWoken, pollEvery(500*time.Millisecond)) // five wait
 	},
 }
 
 // releaseBeforeListening runs a release between a refusal and what the waiter
 // sends next.
-func releaseBeforeListening(t *scenarioRun) {
-	t.world(func(s *worldRun) {
-		a, b := s.actor("A"), s.actor("B")
-		s.start()
-		b.Fault(lab.Acquire, 2, lab.Fault{Deliver: 3 * second,
-			Until: a.released, IfSent: true})
-		s.run(func() {
-			a.begins()
-			a.at(2 * second)
-			a.Until(func() bool { return b.Sent(lab.Acquire) > 1 }, lease/2)
-			a.release()
-		}, func() {
-			b.at(second)
-			b.Until(a.has, lease)
-			if err := b.acquire(3 * second); err != nil {
-				b.report(LateWakeUp, "A has unlocked at %.3f, and B, which waits"+
-					" since %.3f, isn't let in: %s", a.freedAt.Seconds(),
-					(second + b.phase).Seconds(), outcome(err))
-				return
-			}
-			b.release()
-		})
-		s.judge(LateWakeUp, true)
+func releaseBeforeListening(s *worldRun) {
+	a, b := s.actor("A"), s.actor("B")
+	s.start()
+	b.Fault(lab.Acquire, 2, lab.Fault{Deliver: 3 * second,
+		Until: a.released, IfSent: true})
+	s.run(func() {
+		a.begins()
+		a.at(2 * second)
+		a.Until(func() bool { return b.Sent(lab.Acquire) > 1 }, lease/2)
+		a.release()
+	}, func() {
+		b.at(second, a.has)
+		if err := b.acquire(3 * second); err != nil {
+			b.report(LateWakeUp, "A has unlocked at %.3f, and B, which waits"+
+				" since %.3f, isn't let in: %s", a.freedAt.Seconds(),
+				(second + b.phase).Seconds(), outcome(err))
+			return
+		}
+		b.release()
 	})
+	s.judge(LateWakeUp, true)
 }
 
 // oneIsWoken runs a release for which a whole process waits.
-func oneIsWoken(t *scenarioRun) {
-	t.world(func(s *worldRun) {
-		a, b := s.actor("A"), s.actor("B")
-		waiters := []*actor{b}
-		for _, name := range []string{"B2", "B3", "B4", "B5"} {
-			waiters = append(waiters, s.beside(b, name))
-		}
-		let := func() bool { return slices.ContainsFunc(waiters, (*actor).has) }
-		silent := false
-		scripts := []func(){func() {
-			a.begins()
-			a.at(5 * second)
-			a.Step("looks", func() { silent = b.sentSince(4*second) == 0 })
-			a.release()
-			a.Until(let, s.patience(second))
-			a.work(500 * time.Millisecond)
-			a.Step("looks", func() {
-				if n := b.sentSince(a.freedAt); silent && n >= len(waiters) {
-					s.Report(Herd, "A has unlocked at %.3f, and the %d waiters"+
-						" of a process have sent %d commands since",
-						a.freedAt.Seconds(), len(waiters), n)
-				}
-			})
-			a.work(s.patience(second) - 500*time.Millisecond)
-			if !let() {
-				a.report(LateWakeUp, "A has unlocked at %.3f, and of five waiters"+
-					" none is let in", a.freedAt.Seconds())
+func oneIsWoken(s *worldRun) {
+	a, b := s.actor("A"), s.actor("B")
+	waiters := []*actor{b}
+	for _, name := range []string{"B2", "B3", "B4", "B5"} {
+		waiters = append(waiters, s.beside(b, name))
+	}
+	let := func() bool { return slices.ContainsFunc(waiters, (*actor).has) }
+	silent := false
+	scripts := []func(){func() {
+		a.begins()
+		a.at(5 * second)
+		a.Step("looks", func() { silent = b.sentSince(4*second) == 0 })
+		a.release()
+		a.Until(let, s.patience(second))
+		a.work(500 * time.Millisecond)
+		a.Step("looks", func() {
+			if n := b.sentSince(a.freedAt); silent && n >= len(waiters) {
+				s.Report(Herd, "A has unlocked at %.3f, and the %d waiters"+
+					" of a process have sent %d commands since",
+					a.freedAt.Seconds(), len(waiters), n)
 			}
-		}}
-		for _, w := range waiters {
-			scripts = append(scripts, func() {
-				w.at(3 * second)
-				w.Until(a.has, lease)
-				if w.acquire(3*second+s.patience(second)) == nil {
-					w.work(3 * second)
-					w.release()
-				}
-			})
+		})
+		a.work(s.patience(second) - 500*time.Millisecond)
+		if !let() {
+			a.report(LateWakeUp, "A has unlocked at %.3f, and of five waiters"+
+				" none is let in", a.freedAt.Seconds())
 		}
-		s.play(scripts...)
-		s.judge(LateWakeUp, true)
-		s.judge(Herd, silent)
-	}, pollEvery(500*time.Millisecond)) // five wait
+	}}
+	for _, w := range waiters {
+		scripts = append(scripts, func() {
+			w.at(3*second, a.has)
+			if w.acquire(3*second+s.patience(second)) == nil {
+				w.work(3 * second)
+				w.release()
+			}
+		})
+	}
+	s.play(scripts...)
+	s.judge(LateWakeUp, true)
+	s.judge(Herd, silent)
 }
 
 // sentSince is how many commands of the actor's client a server has executed since
@@ -153,41 +132,31 @@ var impatientWaiter = Scenario{
 		" that this process sends then hangs. B gives up at 2.5 s. One of them must" +
 		" have got the lock by 7 s.",
 	Invariants: []string{LateWakeUp},
-	run: func(t *scenarioRun) {
-		if t.unreadable("a command that hangs there may be a heartbeat") {
-			return
-		}
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			b2 := s.beside(b, "B2")
-			s.play(func() {
-				a.begins()
-				a.at(2 * second)
-				a.Step("unlocks soon", func() {
-					b.Begin(lab.Acquire) // its commands are counted anew
-					b.Fault(lab.Acquire, 1, lab.Fault{Hang: true})
-				})
-				a.release()
-			}, func() {
-				b.at(500 * time.Millisecond)
-				b.Until(a.has, lease)
-				if b.acquire(2*second-b.phase) == nil {
-					b.release()
-				}
-			}, func() {
-				b2.at(second)
-				b2.Until(a.has, lease)
-				if b2.acquire(6*second) == nil {
-					b2.release()
-				}
-				if !b.has() && !b2.has() {
-					b2.report(LateWakeUp, "A has unlocked at %.3f, B has given up,"+
-						" and B2 isn't let in", a.freedAt.Seconds())
-				}
+	readable:   "a command that hangs there may be a heartbeat",
+	run: single(func(s *worldRun) {
+		a, b := s.actor("A"), s.actor("B")
+		b2 := s.beside(b, "B2")
+		s.play(func() {
+			a.begins()
+			a.at(2 * second)
+			a.Step("unlocks soon", func() {
+				b.Begin(lab.Acquire) // its commands are counted anew
+				b.Fault(lab.Acquire, 1, lab.Fault{Hang: true})
 			})
-			s.judge(LateWakeUp, true)
-		}, pollEvery(300*time.Millisecond))
-	},
+			a.release()
+		}, func() {
+			b.at(500*time.Millisecond, a.has)
+			b.passes(2*second - b.phase)
+		}, func() {
+			b2.at(second, a.has)
+			b2.passes(6 * second)
+			if !b.has() && !b2.has() {
+				b2.report(LateWakeUp, "A has unlocked at %.3f, B has given up,"+
+					" and B2 isn't let in", a.freedAt.Seconds())
+			}
+		})
+		s.judge(LateWakeUp, true)
+	}, pollEvery(300*time.Millisecond)),
 }
 
 var deadWaiter = Scenario{
@@ -196,26 +165,22 @@ var deadWaiter = Scenario{
 	Summary: "B waits for the lock from 1 s on and C from 2 s on. B's process dies" +
 		" at 3 s. A unlocks at 4 s, and C must get the lock within a lease.",
 	Invariants: []string{Orphaned},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
-			s.play(func() {
-				a.begins()
-				a.at(3 * second)
-				a.Step("sees B die", func() { b.Crash() })
-				a.at(4 * second)
-				a.release()
-			}, func() {
-				b.at(second)
-				b.Until(a.has, lease)
-				b.acquire(lease)
-			}, func() {
-				c.at(2 * second)
-				c.Until(a.has, lease)
-				c.mustComeFree(2*second+lease, "A has unlocked, and B, which was"+
-					" before C, is dead")
-			})
-			s.judge(Orphaned, true)
-		}, pollEvery(500*time.Millisecond))
-	},
+	run: single(func(s *worldRun) {
+		a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
+		s.play(func() {
+			a.begins()
+			a.at(3 * second)
+			a.Step("sees B die", func() { b.Crash() })
+			a.at(4 * second)
+			a.release()
+		}, func() {
+			b.at(second, a.has)
+			b.acquire(lease)
+		}, func() {
+			c.at(2*second, a.has)
+			c.mustComeFree(2*second+lease, "A has unlocked, and B, which was"+
+				" before C, is dead")
+		})
+		s.judge(Orphaned, true)
+	}, pollEvery(500*time.Millisecond)),
 }

@@ -41,12 +41,11 @@ type request struct {
 
 // answer is what the call returned, or news.
 type answer struct {
-	LossNotifier, Fenced bool // with the first answer
-	ReadWrite            bool // likewise
-	Granted              bool
-	Error                string // in one word, as outcome says it
-	Token                uint64
-	Lost                 bool // news: the lease is gone
+	Fenced, ReadWrite bool // with the first answer
+	Granted           bool
+	Error             string // in one word, as outcome says it
+	Token             uint64
+	Lost              bool // news: the lease is gone
 }
 
 // Work is where a worker process is one: it serves its parent and never returns.
@@ -94,8 +93,7 @@ func serve(parent *process.Parent, build Build) error {
 	notifier, isNotifier := l.(LossNotifier)
 	fenced, isFenced := l.(Fenced)
 	readWrite, isReadWrite := l.(ReadWrite)
-	first := answer{LossNotifier: isNotifier, Fenced: isFenced,
-		ReadWrite: isReadWrite}
+	first := answer{Fenced: isFenced, ReadWrite: isReadWrite}
 	if err := parent.Say(first); err != nil {
 		return err
 	}
@@ -150,11 +148,11 @@ type worker struct {
 	answers chan answer // without the news
 	lost    chan struct{}
 	token   uint64
-	shared  bool // its lock has a read side
+	offers  answer // what its lock offers
 }
 
 // startWorker starts the test binary once more, for the same test.
-func startWorker(t *testing.T, o orders) (*worker, answer, error) {
+func startWorker(t *testing.T, o orders) (*worker, error) {
 	// The subtest of the scenario is not there yet when Work is called.
 	name := t.Name()
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
@@ -165,22 +163,22 @@ func startWorker(t *testing.T, o orders) (*worker, answer, error) {
 		"-test.count=1", "-test.v=false")
 	p, err := process.Start[answer](workerOf+name, args...)
 	if err != nil {
-		return nil, answer{}, err
+		return nil, err
 	}
 	w := &worker{Process: p, answers: make(chan answer, 4),
 		lost: make(chan struct{})}
 	go w.read()
 	err = w.Tell(o)
-	first, ok := <-w.answers
+	offers, ok := <-w.answers
 	if !ok {
 		err = cmp.Or(w.Err(), errors.New("it ended at once"))
 	}
 	if err != nil {
 		w.Kill()
-		return nil, answer{}, fmt.Errorf("start a worker: %w", err)
+		return nil, fmt.Errorf("start a worker: %w", err)
 	}
-	w.shared = first.ReadWrite
-	return w, first, nil
+	w.offers = offers
+	return w, nil
 }
 
 // read passes answers on until the worker ends.
@@ -240,57 +238,22 @@ func (w *worker) Unlock(ctx context.Context) error {
 	return err
 }
 
-// reads is the worker's lock with its read side, or nil.
-func (w *worker) reads() lock.ReadWrite {
-	if !w.shared {
-		return nil
-	}
-	return readWriteWorker{w}
-}
-
-type readWriteWorker struct{ *worker }
-
-func (w readWriteWorker) TryRLock(ctx context.Context) (bool, error) {
+func (w *worker) TryRLock(ctx context.Context) (bool, error) {
 	return w.call(ctx, "TryRLock")
 }
 
-func (w readWriteWorker) RLock(ctx context.Context) error {
+func (w *worker) RLock(ctx context.Context) error {
 	_, err := w.call(ctx, "RLock")
 	return err
 }
 
-func (w readWriteWorker) RUnlock(ctx context.Context) error {
+func (w *worker) RUnlock(ctx context.Context) error {
 	_, err := w.call(ctx, "RUnlock")
 	return err
 }
 
-// asOffered is the worker's lock with the features that its lock offers.
-func (w *worker) asOffered(first answer) lock.Lock {
-	switch {
-	case first.LossNotifier && first.Fenced:
-		return struct {
-			*worker
-			notifyingWorker
-			fencedWorker
-		}{w, notifyingWorker{w}, fencedWorker{w}}
-	case first.LossNotifier:
-		return struct {
-			*worker
-			notifyingWorker
-		}{w, notifyingWorker{w}}
-	case first.Fenced:
-		return struct {
-			*worker
-			fencedWorker
-		}{w, fencedWorker{w}}
-	}
-	return w
-}
+// Lost is never closed where the lock does not tell of a loss.
+func (w *worker) Lost() <-chan struct{} { return w.lost }
 
-type notifyingWorker struct{ of *worker }
-
-func (l notifyingWorker) Lost() <-chan struct{} { return l.of.lost }
-
-type fencedWorker struct{ of *worker }
-
-func (f fencedWorker) Token() uint64 { return f.of.token }
+// Token is 0 of a lock that has none.
+func (w *worker) Token() uint64 { return w.token }
