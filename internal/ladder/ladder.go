@@ -4,6 +4,7 @@ package ladder
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ type Rung struct {
 	Parent string // the rung that its code is read beside; "" for the first
 	Idea   string // one line: what it does
 
-	// Nodes is how many independent servers it is shown with.
+	// Nodes is how many independent servers it is shown with; the list leaves one out.
 	Nodes int
 
 	// Build makes one owner.
@@ -45,310 +46,115 @@ type Rung struct {
 	// Changes are the declarations of lock.go that differ from the parent's.
 	Changes []string
 
-	// Flaws are its exhibits: the tests fail when one stops breaking.
+	// Flaws are its exhibits, from the table below: the tests fail when one stops
+	// breaking.
 	Flaws []lock.Flaw
 }
 
 // Rungs are all rungs in the order of the syllabus.
-var Rungs = []Rung{
+var Rungs = complete([]Rung{
 	{
 		Name:  "bronze",
 		Idea:  "SETNX takes the lock, DEL frees it",
-		Nodes: 1,
 		Build: one(bronze.New),
-		Flaws: lock.Flaws(
-			"crash_holding: orphaned",
-			"crash_after_first_command: orphaned",
-			"nested: self-deadlock",
-			"failover: two holders",
-			"node_restart: two holders",
-			"lost_reply: self-deadlock",
-			"lost_release_reply: foreign release",
-			"unlock_not_held: foreign release, false success",
-			"cancelled_context: orphaned",
-			"hung_worker: orphaned",
-			"lost_lease_told: not told",
-			"abandoned_acquire: orphaned",
-			"nothing_left: left behind",
-			"failed_unlock: orphaned",
-			"two_owners_one_process: two holders, foreign release",
-			"refused_by_itself: self-deadlock",
-		),
 	},
 	{
 		Name:    "silver",
 		Parent:  "bronze",
 		Idea:    "PEXPIRE after SETNX: a lease, one command too late",
-		Nodes:   1,
 		Build:   one(silver.New),
 		Changes: []string{"Lock.TryLock"},
-		Flaws: lock.Flaws(
-			"crash_after_first_command: orphaned",
-			"overrun_release: foreign release, two holders",
-			"slow_release: foreign release",
-			"overrun_overlap: two holders",
-			"nested: self-deadlock",
-			"paused_holder: stale write",
-			"failover: two holders",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"lost_reply: self-deadlock",
-			"lost_release_reply: foreign release",
-			"unlock_not_held: foreign release, false success",
-			"late_grant: two holders",
-			"cancelled_context: orphaned",
-			"lost_lease_told: not told",
-			"oversell: lost update",
-			"abandoned_acquire: orphaned",
-			"partitioned_holder: not told",
-			"late_own_release: foreign release",
-			"nothing_left: left behind",
-			"compare_twice: foreign release",
-			"two_owners_one_process: two holders, foreign release",
-			"refused_by_itself: self-deadlock",
-		),
 	},
 	{
 		Name:    "silver/timestamp",
 		Parent:  "silver",
 		Idea:    "the deadline is the value, GETSET takes over",
-		Nodes:   1,
 		Build:   one(timestamp.New),
 		Changes: []string{"Lock.TryLock"},
-		Flaws: lock.Flaws(
-			"overrun_release: foreign release, two holders",
-			"slow_release: foreign release",
-			"overrun_overlap: two holders",
-			"nested: self-deadlock",
-			"paused_holder: stale write",
-			"failover: two holders",
-			"node_restart: two holders",
-			"client_clock_skew: two holders",
-			"lost_reply: self-deadlock",
-			"lost_release_reply: foreign release",
-			"unlock_not_held: foreign release, false success",
-			"late_grant: two holders",
-			"cancelled_context: orphaned",
-			"lost_lease_told: not told",
-			"oversell: lost update",
-			"partitioned_holder: not told",
-			"unlock_expired: false success",
-			"late_own_release: foreign release",
-			"nothing_left: left behind",
-			"compare_twice: foreign release",
-			"two_owners_one_process: two holders, foreign release",
-		),
 	},
 	{
 		Name:    "gold",
 		Parent:  "silver",
 		Idea:    "SET NX PX: the lock and its lease in one command",
-		Nodes:   1,
 		Build:   one(gold.New),
 		Changes: []string{"Lock.TryLock"},
-		Flaws: lock.Flaws(
-			"overrun_release: foreign release, two holders",
-			"slow_release: foreign release",
-			"overrun_overlap: two holders",
-			"nested: self-deadlock",
-			"paused_holder: stale write",
-			"failover: two holders",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"lost_reply: self-deadlock",
-			"lost_release_reply: foreign release",
-			"unlock_not_held: foreign release, false success",
-			"late_grant: two holders",
-			"cancelled_context: orphaned",
-			"lost_lease_told: not told",
-			"oversell: lost update",
-			"partitioned_holder: not told",
-			"late_own_release: foreign release",
-			"compare_twice: foreign release",
-			"two_owners_one_process: two holders, foreign release",
-		),
 	},
 	{
 		Name:    "gold/script",
 		Parent:  "gold",
 		Idea:    "the same atomic step as a Lua script",
-		Nodes:   1,
 		Build:   one(script.New),
 		Changes: []string{"acquireSource", "acquire", "Lock.TryLock"},
-		Flaws: lock.Flaws(
-			"overrun_release: foreign release, two holders",
-			"slow_release: foreign release",
-			"overrun_overlap: two holders",
-			"nested: self-deadlock",
-			"paused_holder: stale write",
-			"failover: two holders",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"lost_reply: self-deadlock",
-			"lost_release_reply: foreign release",
-			"unlock_not_held: foreign release, false success",
-			"late_grant: two holders",
-			"cancelled_context: orphaned",
-			"lost_lease_told: not told",
-			"oversell: lost update",
-			"partitioned_holder: not told",
-			"late_own_release: foreign release",
-			"compare_twice: foreign release",
-			"two_owners_one_process: two holders, foreign release",
-		),
 	},
 	{
 		Name:    "platinum",
 		Parent:  "gold",
 		Idea:    "each grant has its own token: GET, compare, DEL",
-		Nodes:   1,
 		Build:   one(platinum.New),
 		Changes: []string{"Lock", "Lock.TryLock", "Lock.Unlock"},
-		Flaws: lock.Flaws(
-			"slow_get: foreign release",
-			"overrun_overlap: two holders",
-			"nested: self-deadlock",
-			"paused_holder: stale write",
-			"failover: two holders",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"lost_reply: self-deadlock",
-			"late_grant: two holders",
-			"cancelled_context: orphaned",
-			"lost_lease_told: not told",
-			"oversell: lost update",
-			"partitioned_holder: not told",
-			"late_own_release: foreign release",
-			"compare_twice: foreign release",
-		),
 	},
 	{
 		Name:    "diamond",
 		Parent:  "platinum",
 		Idea:    "compare and delete in one Lua script",
-		Nodes:   1,
 		Build:   one(diamond.New),
 		Changes: []string{"releaseSource", "release", "Lock.Unlock"},
-		Flaws: lock.Flaws(
-			"overrun_overlap: two holders",
-			"nested: self-deadlock",
-			"paused_holder: stale write",
-			"failover: two holders",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"lost_reply: self-deadlock",
-			"late_grant: two holders",
-			"cancelled_context: orphaned",
-			"lost_lease_told: not told",
-			"oversell: lost update",
-			"partitioned_holder: not told",
-		),
 	},
 	{
 		Name:   "diamond/watchdog",
 		Parent: "diamond",
 		Idea:   "a goroutine renews the lease and reports its loss",
-		Nodes:  1,
 		Build:  one(watchdog.New),
 		Renews: true,
 		Changes: []string{"renewSource", "renew", "Lock", "_", "New",
 			"Lock.TryLock", "Lock.Unlock", "Lock.Lost", "Lock.release",
 			"Lock.watch"},
-		Flaws: lock.Flaws(
-			"nested: self-deadlock",
-			"paused_holder: stale write",
-			"failover: two holders",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"lost_reply: self-deadlock",
-			"hung_worker: orphaned",
-		),
 	},
 	{
 		Name:   "reentrant",
 		Parent: "diamond/watchdog",
 		Idea:   "the server knows the owner, so asking again changes nothing",
-		Nodes:  1,
 		Build:  one(reentrant.New),
 		Renews: true,
 		Changes: []string{"acquireSource", "acquire", "Lock", "Lock.TryLock",
 			"Lock.tryLock", "Lock.enter", "Lock.Lock", "Lock.Unlock",
 			"Lock.release"},
-		Flaws: lock.Flaws(
-			"paused_holder: stale write",
-			"failover: two holders",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"hung_worker: orphaned",
-		),
 	},
 	{
 		Name:   "reentrant/notify",
 		Parent: "reentrant",
 		Idea:   "a release publishes a message that wakes a waiter",
-		Nodes:  1,
 		Build:  one(notify.New),
 		Renews: true,
 		Changes: []string{"Lock", "New", "Lock.tryLock", "Lock.Lock",
 			"Lock.release"},
-		Flaws: lock.Flaws(
-			"paused_holder: stale write",
-			"failover: two holders",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"hung_worker: orphaned",
-		),
 	},
 	{
 		Name:    "reentrant/fenced",
 		Parent:  "reentrant",
 		Idea:    "every grant has a fencing token, higher than the last",
-		Nodes:   1,
 		Build:   one(fenced.New),
 		Renews:  true,
 		Changes: []string{"Lock", "_", "Lock.tryLock", "Lock.Token"},
-		Flaws: lock.Flaws(
-			"failover: two holders, stale write",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"hung_worker: orphaned",
-			"tokens_rise: unavailable",
-		),
 	},
 	{
 		Name:   "reentrant/fair",
 		Parent: "reentrant/notify",
 		Idea:   "waiters are served in the order of their arrival",
-		Nodes:  1,
 		Build:  one(fair.New),
 		Renews: true,
 		Changes: []string{"Lock", "Lock.TryLock", "Lock.tryLock", "Lock.Lock",
 			"Lock.Unlock", "Lock.release"},
-		Flaws: lock.Flaws(
-			"paused_holder: stale write",
-			"failover: two holders",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"hung_worker: orphaned",
-		),
 	},
 	{
 		Name:   "reentrant/cohort",
 		Parent: "reentrant/fair",
 		Idea:   "a lock passed on inside a process, without the server",
-		Nodes:  1,
 		Build:  one(cohort.New),
 		Renews: true,
 		Changes: []string{"Lock", "New", "Lock.TryLock", "Lock.tryLock",
 			"Lock.Lock", "Lock.Unlock", "Lock.Lost",
 			"Lock.release", "Lock.watch"},
-		Flaws: lock.Flaws(
-			"paused_holder: stale write",
-			"failover: two holders",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"hung_worker: orphaned",
-		),
 	},
 	{
 		Name:   "redlock",
@@ -359,36 +165,99 @@ var Rungs = []Rung{
 		Changes: []string{"Lock", "node", "New", "Lock.TryLock", "Lock.Lock",
 			"Lock.Unlock", "Lock.release", "Lock.quorum", "Lock.drift",
 			"Lock.ask", "answer", "Lock.askNode"},
-		Flaws: lock.Flaws(
-			"overrun_overlap: two holders",
-			"nested: self-deadlock",
-			"paused_holder: stale write",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"cancelled_context: orphaned",
-			"lost_lease_told: not told",
-			"oversell: lost update",
-			"partitioned_holder: not told",
-		),
 	},
 	{
 		Name:   "reentrant/readwrite",
 		Parent: "reentrant/notify",
 		Idea:   "many readers, each with a lease of its own, or one writer",
-		Nodes:  1,
 		Build:  one(readwrite.New),
 		Renews: true,
 		Changes: []string{"Lock", "Lock.TryLock", "Lock.tryLock", "Lock.enter",
 			"Lock.Lock", "Lock.Unlock", "Lock.release", "Lock.watch"},
-		Flaws: lock.Flaws(
-			"failover: two holders, stale write",
-			"node_restart: two holders",
-			"clock_jump: two holders",
-			"hung_worker: orphaned",
-			"tokens_rise: unavailable",
-			"reader_failover: two holders",
-		),
 	},
+})
+
+// flaws are what is broken, in the order of the scenarios' catalogue, and by which
+// rungs, in that of the syllabus.
+var flaws = []struct{ flaw, rungs string }{
+	{"crash_holding: orphaned", "bronze"},
+	{"crash_after_first_command: orphaned", "bronze silver"},
+	{"overrun_release: foreign release, two holders",
+		"silver silver/timestamp gold gold/script"},
+	{"slow_get: foreign release", "platinum"},
+	{"slow_release: foreign release", "silver silver/timestamp gold gold/script"},
+	{"overrun_overlap: two holders",
+		"silver silver/timestamp gold gold/script platinum diamond redlock"},
+	{"nested: self-deadlock",
+		"bronze silver silver/timestamp gold gold/script platinum diamond " +
+			"diamond/watchdog redlock"},
+	{"paused_holder: stale write",
+		"silver silver/timestamp gold gold/script platinum diamond " +
+			"diamond/watchdog reentrant reentrant/notify reentrant/fair " +
+			"reentrant/cohort redlock"},
+	{"failover: two holders",
+		"bronze silver silver/timestamp gold gold/script platinum diamond " +
+			"diamond/watchdog reentrant reentrant/notify reentrant/fenced " +
+			"reentrant/fair reentrant/cohort reentrant/readwrite"},
+	{"failover: stale write", "reentrant/fenced reentrant/readwrite"},
+	{"node_restart: two holders",
+		"bronze silver silver/timestamp gold gold/script platinum diamond " +
+			"diamond/watchdog reentrant reentrant/notify reentrant/fenced " +
+			"reentrant/fair reentrant/cohort redlock reentrant/readwrite"},
+	{"clock_jump: two holders",
+		"silver gold gold/script platinum diamond diamond/watchdog reentrant " +
+			"reentrant/notify reentrant/fenced reentrant/fair reentrant/cohort " +
+			"redlock reentrant/readwrite"},
+	{"client_clock_skew: two holders", "silver/timestamp"},
+	{"lost_reply: self-deadlock",
+		"bronze silver silver/timestamp gold gold/script platinum diamond " +
+			"diamond/watchdog"},
+	{"lost_release_reply: foreign release",
+		"bronze silver silver/timestamp gold gold/script"},
+	{"unlock_not_held: foreign release, false success",
+		"bronze silver silver/timestamp gold gold/script"},
+	{"late_grant: two holders",
+		"silver silver/timestamp gold gold/script platinum diamond"},
+	{"cancelled_context: orphaned",
+		"bronze silver silver/timestamp gold gold/script platinum diamond " +
+			"redlock"},
+	{"hung_worker: orphaned",
+		"bronze diamond/watchdog reentrant reentrant/notify reentrant/fenced " +
+			"reentrant/fair reentrant/cohort reentrant/readwrite"},
+	{"lost_lease_told: not told",
+		"bronze silver silver/timestamp gold gold/script platinum diamond " +
+			"redlock"},
+	{"oversell: lost update",
+		"silver silver/timestamp gold gold/script platinum diamond redlock"},
+	{"abandoned_acquire: orphaned", "bronze silver"},
+	{"partitioned_holder: not told",
+		"silver silver/timestamp gold gold/script platinum diamond redlock"},
+	{"unlock_expired: false success", "silver/timestamp"},
+	{"late_own_release: foreign release",
+		"silver silver/timestamp gold gold/script platinum"},
+	{"nothing_left: left behind", "bronze silver silver/timestamp"},
+	{"failed_unlock: orphaned", "bronze"},
+	{"compare_twice: foreign release",
+		"silver silver/timestamp gold gold/script platinum"},
+	{"tokens_rise: unavailable", "reentrant/fenced reentrant/readwrite"},
+	{"two_owners_one_process: two holders, foreign release",
+		"bronze silver silver/timestamp gold gold/script"},
+	{"refused_by_itself: self-deadlock", "bronze silver"},
+	{"reader_failover: two holders", "reentrant/readwrite"},
+}
+
+// complete gives each rung its flaws.
+func complete(rungs []Rung) []Rung {
+	for i := range rungs {
+		rung := &rungs[i]
+		rung.Nodes = max(rung.Nodes, 1)
+		for _, f := range flaws {
+			if slices.Contains(strings.Fields(f.rungs), rung.Name) {
+				rung.Flaws = append(rung.Flaws, lock.Flaws(f.flaw)...)
+			}
+		}
+	}
+	return rungs
 }
 
 // Find returns the rung of that name. Its error lists the valid names.
