@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -73,11 +74,11 @@ func serve(parent *process.Parent, build Build) error {
 	}
 	env := Env{Key: o.Key, TTL: o.TTL, Now: time.Now, Options: []lock.Option{
 		lock.PollEvery(o.Poll), lock.NodeTimeout(o.Node)}}
-	for _, node := range o.Nodes {
-		if node.Store {
+	for _, n := range o.Nodes {
+		if n.Store {
 			continue
 		}
-		rdb := node.NewClient()
+		rdb := n.NewClient()
 		if err := node.Connect(context.Background(), rdb); err != nil {
 			return fmt.Errorf("connect: %w", err)
 		}

@@ -353,24 +353,20 @@ func (c *Client) Until(event func() bool, patience time.Duration) {
 	c.mustLive()
 }
 
-// Enter records that the client believes to hold the lock, until Leave, its
-// death, or until the channel tells that the lease is gone.
-func (c *Client) Enter(lost <-chan struct{}) *history.Holding {
-	return c.EnterAs(c.Name, lost)
-}
-
-// EnterAs is Enter for one of several owners that share the client.
+// EnterAs records that an owner in the client believes to hold the lock, until
+// LeaveAs, the client's death, or until the channel tells that the lease is gone.
 func (c *Client) EnterAs(owner string, lost <-chan struct{}) *history.Holding {
-	return c.entered(c.world.log.Enter(c.Name, owner, lost, c.Asleep))
+	return c.enter(owner, false, lost)
 }
 
 // EnterSharedAs is EnterAs for an owner that reads: others may read with it.
 func (c *Client) EnterSharedAs(owner string, lost <-chan struct{}) *history.Holding {
-	return c.entered(c.world.log.EnterShared(c.Name, owner, lost, c.Asleep))
+	return c.enter(owner, true, lost)
 }
 
-func (c *Client) entered(h *history.Holding) *history.Holding {
+func (c *Client) enter(owner string, shared bool, lost <-chan struct{}) *history.Holding {
 	w := c.world
+	h := w.log.Enter(c.Name, owner, shared, lost, c.Asleep)
 	if !w.nodes[0].SeesGrants() {
 		for _, key := range w.Keys {
 			w.log.Believe(c.Name, history.Place{Key: key}, w.nodes[0].Observe(key))
@@ -379,10 +375,7 @@ func (c *Client) entered(h *history.Holding) *history.Holding {
 	return h
 }
 
-// Leave records that the client no longer believes to hold the lock.
-func (c *Client) Leave() { c.LeaveAs(c.Name) }
-
-// LeaveAs is Leave for one of several owners that share the client.
+// LeaveAs records that the owner no longer believes to hold the lock.
 func (c *Client) LeaveAs(owner string) { c.world.log.Leave(c.Name, owner) }
 
 // OverlapAs says that the scenario isn't about this owner's overlap with others:

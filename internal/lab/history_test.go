@@ -12,7 +12,7 @@ func TestTheWorldKnowsWhoseGrantAKeyIs(t *testing.T) {
 	stageFor(t, func(s *stage) {
 		s.a.Go(func() {
 			s.a.ask("SET", key, "a", "NX", "PX", 10000)
-			s.a.Step("enters", func() { s.a.Enter(nil) })
+			s.a.Step("enters", func() { s.a.EnterAs("A", nil) })
 		})
 		s.b.Go(func() {
 			s.b.Sleep(second)
@@ -21,7 +21,7 @@ func TestTheWorldKnowsWhoseGrantAKeyIs(t *testing.T) {
 			s.b.ask("DEL", key)
 			s.b.ask("SET", key, "b", "NX")
 			s.b.Step("looks", func() { assert.Equal(t, "B", s.Owner()) })
-			s.b.Step("enters", func() { s.b.Enter(nil) })
+			s.b.Step("enters", func() { s.b.EnterAs("B", nil) })
 		})
 		s.Play()
 		for invariant, event := range map[string]string{

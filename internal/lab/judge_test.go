@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,9 +25,9 @@ func scenario(w *lab.World) {
 	a.Go(func() {
 		do(a, "SET", key, "a", "PX", 10000)
 		a.Step("enters", func() {
-			first := a.Enter(nil)
+			first := a.EnterAs("A", nil)
 			_, version, _ := storage.Read(first, 0)
-			second := b.Enter(nil)
+			second := b.EnterAs("B", nil)
 			storage.Write(second, 0, 99, version)
 			storage.Write(first, 0, 98, version)
 		})
@@ -42,8 +41,7 @@ func scenario(w *lab.World) {
 }
 
 func TestAHistoryFromAFileIsJudgedAsTheWorldJudgedIt(t *testing.T) {
-	config := lab.Config{Nodes: 1, Key: key, TTL: 10 * time.Second}
-	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
+	require.NoError(t, lab.Run(t, aWorld, func(w *lab.World) {
 		scenario(w)
 		require.Empty(t, w.Failures())
 		var invariants []string

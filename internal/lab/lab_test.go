@@ -35,10 +35,17 @@ type person struct {
 	stage *stage
 }
 
+// aWorld is a world with one node, where nothing takes time.
+var aWorld = lab.Config{Nodes: 1, Key: key, TTL: 10 * time.Second}
+
 // stageFor runs a scenario in a world of its own and returns the timeline.
 func stageFor(t *testing.T, script func(s *stage)) (timeline string) {
 	t.Helper()
-	config := lab.Config{Nodes: 1, Key: key, TTL: 10 * time.Second}
+	return stageIn(t, aWorld, script)
+}
+
+func stageIn(t *testing.T, config lab.Config, script func(s *stage)) (timeline string) {
+	t.Helper()
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		s := &stage{World: w, t: t}
 		s.a, s.b = s.person("A"), s.person("B")
@@ -64,6 +71,22 @@ func (p *person) ask(args ...any) {
 			p.Note("hears an error")
 		} else {
 			p.Note("hears %v", reply)
+		}
+	})
+}
+
+// asks is a script: the client sends commands, one after the other, from a moment on.
+func (p *person) asks(from time.Duration, commands ...string) {
+	p.Go(func() {
+		if from > 0 {
+			p.Sleep(from)
+		}
+		for _, command := range commands {
+			var args []any
+			for word := range strings.FieldsSeq(command) {
+				args = append(args, word)
+			}
+			p.ask(args...)
 		}
 	})
 }
@@ -94,16 +117,14 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 		want   string
 	}{
 		{"nothing: a command takes no time",
-			func(s *stage) {
-				s.a.Go(func() { s.a.ask("SET", key, "a") })
-			}, `
+			func(s *stage) { s.a.asks(0, "SET stock a") }, `
 0.000 A: SET stock a -> OK
 0.000 A: hears OK
 `},
 		{"clients at one instant act in the order of their names",
 			func(s *stage) {
-				s.b.Go(func() { s.b.ask("SET", key, "b", "NX") })
-				s.a.Go(func() { s.a.ask("SET", key, "a", "NX") })
+				s.b.asks(0, "SET stock b NX")
+				s.a.asks(0, "SET stock a NX")
 			}, `
 0.000 A: SET stock a NX -> OK
 0.000 B: SET stock b NX -> nil
@@ -113,11 +134,8 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 		{"a request is delayed",
 			func(s *stage) {
 				s.a.Fault(lab.Renewal, 1, lab.Fault{Deliver: 3 * second})
-				s.a.Go(func() { s.a.ask("SET", key, "a", "NX") })
-				s.b.Go(func() {
-					s.b.Sleep(second)
-					s.b.ask("SET", key, "b", "NX")
-				})
+				s.a.asks(0, "SET stock a NX")
+				s.b.asks(second, "SET stock b NX")
 			}, `
 1.000 B: SET stock b NX -> OK
 1.000 B: hears OK
@@ -127,8 +145,8 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 		{"a client is far away",
 			func(s *stage) {
 				s.a.Far = 300 * time.Millisecond
-				s.a.Go(func() { s.a.ask("SET", key, "a", "NX") })
-				s.b.Go(func() { s.b.ask("SET", key, "b", "NX") })
+				s.a.asks(0, "SET stock a NX")
+				s.b.asks(0, "SET stock b NX")
 			}, `
 0.000 B: SET stock b NX -> OK
 0.000 B: hears OK
@@ -158,11 +176,8 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 		{"a reply is delayed",
 			func(s *stage) {
 				s.a.Fault(lab.Renewal, 1, lab.Fault{Answer: 3 * second})
-				s.a.Go(func() { s.a.ask("SET", key, "a", "NX") })
-				s.b.Go(func() {
-					s.b.Sleep(second)
-					s.b.ask("SET", key, "b", "NX")
-				})
+				s.a.asks(0, "SET stock a NX")
+				s.b.asks(second, "SET stock b NX")
 			}, `
 0.000 A: SET stock a NX -> OK, which arrives at 3.000
 1.000 B: SET stock b NX -> nil
@@ -172,10 +187,7 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 		{"a reply is lost, the second one is not",
 			func(s *stage) {
 				s.a.Fault(lab.Renewal, 1, lab.Fault{LoseReply: true})
-				s.a.Go(func() {
-					s.a.ask("SET", key, "a")
-					s.a.ask("GET", key)
-				})
+				s.a.asks(0, "SET stock a", "GET stock")
 			}, `
 0.000 A: SET stock a -> OK, which is lost
 0.000 A: hears an error
@@ -185,10 +197,7 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 		{"a connection breaks before the command is sent",
 			func(s *stage) {
 				s.a.Fault(lab.Renewal, 1, lab.Fault{Refuse: true})
-				s.a.Go(func() {
-					s.a.ask("SET", key, "a")
-					s.a.ask("GET", key)
-				})
+				s.a.asks(0, "SET stock a", "GET stock")
 			}, `
 0.000 A: SET stock a -> never sent: connection error
 0.000 A: hears an error
@@ -214,7 +223,7 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 			func(s *stage) {
 				s.a.Go(func() {
 					s.a.Step("hangs", func() { s.Node(0).Hang() })
-					s.a.Go(func() { s.a.ask("SET", key, "a") })
+					s.a.asks(0, "SET stock a")
 					s.a.Sleep(30 * second)
 					s.a.Step("dies", func() { s.a.Crash() })
 				})
@@ -227,11 +236,8 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 			func(s *stage) {
 				s.a.Hold(second, 3*second, nil)
 				s.a.Fault(lab.Renewal, 1, lab.Fault{Answer: 2 * second})
-				s.a.Go(func() { s.a.ask("SET", key, "a") })
-				s.a.Go(func() {
-					s.a.Sleep(1500 * time.Millisecond)
-					s.a.ask("GET", key)
-				})
+				s.a.asks(0, "SET stock a")
+				s.a.asks(1500*time.Millisecond, "GET stock")
 			}, `
 0.000 A: SET stock a -> OK, which arrives at 2.000
 3.000 A: GET stock, sent at 1.500 -> a
@@ -271,14 +277,8 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 		{"a client dies before its second command",
 			func(s *stage) {
 				s.a.Fault(lab.Renewal, 2, lab.Fault{CrashBefore: true})
-				s.a.Go(func() {
-					s.a.ask("SET", key, "a")
-					s.a.ask("DEL", key)
-				})
-				s.b.Go(func() {
-					s.b.Sleep(second)
-					s.b.ask("GET", key)
-				})
+				s.a.asks(0, "SET stock a", "DEL stock")
+				s.b.asks(second, "GET stock")
 			}, `
 0.000 A: SET stock a -> OK
 0.000 A: hears OK
@@ -290,14 +290,8 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 		{"a client dies after its second command",
 			func(s *stage) {
 				s.a.Fault(lab.Renewal, 2, lab.Fault{CrashAfter: true})
-				s.a.Go(func() {
-					s.a.ask("SET", key, "a")
-					s.a.ask("DEL", key)
-				})
-				s.b.Go(func() {
-					s.b.Sleep(second)
-					s.b.ask("GET", key)
-				})
+				s.a.asks(0, "SET stock a", "DEL stock")
+				s.b.asks(second, "GET stock")
 			}, `
 0.000 A: SET stock a -> OK
 0.000 A: hears OK
@@ -403,12 +397,10 @@ func TestTheSameScenarioIsTheSameBytes(t *testing.T) {
 }
 
 func TestALeakIsAnError(t *testing.T) {
-	err := lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: second},
-		func(w *lab.World) {
-			a := w.Client("A")
-			a.Go(func() { go leak() })
-			w.Play()
-		})
+	err := lab.Run(t, aWorld, func(w *lab.World) {
+		w.Client("A").Go(func() { go leak() })
+		w.Play()
+	})
 	require.ErrorIs(t, err, order.ErrLeak)
 	assert.NotContains(t, err.Error(), "\n")
 }
@@ -416,22 +408,20 @@ func TestALeakIsAnError(t *testing.T) {
 func leak() { select {} }
 
 func TestAPanicOfTheScenarioIsAnError(t *testing.T) {
-	err := lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: second},
-		func(*lab.World) { panic("lost the thread") })
+	err := lab.Run(t, aWorld, func(*lab.World) { panic("lost the thread") })
 	assert.EqualError(t, err, "the scenario panicked: lost the thread")
 }
 
 func TestAPanicOfAClientIsAFailure(t *testing.T) {
-	require.NoError(t, lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: second},
-		func(w *lab.World) {
-			w.Client("A").Go(func() { panic("lost the thread") })
-			w.Play()
-			if assert.Len(t, w.Failures(), 1) {
-				assert.EqualError(t, w.Failures()[0],
-					"A panicked in github.com/lockladder/lockladder/internal/lab_test."+
-						"TestAPanicOfAClientIsAFailure.func1.1: lost the thread")
-			}
-		}))
+	require.NoError(t, lab.Run(t, aWorld, func(w *lab.World) {
+		w.Client("A").Go(func() { panic("lost the thread") })
+		w.Play()
+		if assert.Len(t, w.Failures(), 1) {
+			assert.EqualError(t, w.Failures()[0],
+				"A panicked in github.com/lockladder/lockladder/internal/lab_test."+
+					"TestAPanicOfAClientIsAFailure.func1.1: lost the thread")
+		}
+	}))
 }
 
 // The driver of a client that could not connect sixteen times dials by itself

@@ -18,16 +18,9 @@ const milli = time.Millisecond
 // far is stageFor with servers that are ten milliseconds away.
 func far(t *testing.T, script func(s *stage)) {
 	t.Helper()
-	config := lab.Config{Nodes: 1, Key: key, TTL: 10 * second,
-		Latency: 10 * milli}
-	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
-		s := &stage{World: w, t: t}
-		s.a, s.b = s.person("A"), s.person("B")
-		w.Record()
-		script(s)
-		w.Play()
-		assert.Empty(t, w.Failures())
-	}))
+	config := aWorld
+	config.Latency = 10 * milli
+	stageIn(t, config, script)
 }
 
 func TestACommandAndItsReplyAreOnTheirWayForTheLatency(t *testing.T) {

@@ -66,7 +66,7 @@ func (n *Node) Restart(what string) {
 
 // Refuse makes the node turn connections away, or accept them again.
 func (n *Node) Refuse(refusing bool) {
-	n.port.Refuse(refusing)
+	n.port.Refusing.Store(refusing)
 	n.must(n.port.Node.Refuse(refusing))
 	if !refusing {
 		n.note("is up again")
@@ -79,13 +79,13 @@ func (n *Node) Refuse(refusing bool) {
 // Hang makes the node accept connections and commands and never answer. It does
 // not execute what it was sent.
 func (n *Node) Hang() {
-	n.port.Hang()
+	n.port.Silent.Store(true)
 	n.must(n.port.Node.Hang())
 	n.note("hangs: it accepts commands and never answers")
 }
 
 // Mute makes the node drop the messages to subscribers.
-func (n *Node) Mute(muted bool) { n.port.Mute(muted) }
+func (n *Node) Mute(muted bool) { n.port.Muted.Store(muted) }
 
 // JumpClock moves the node's clock ahead. Only a virtual node can.
 func (n *Node) JumpClock(ahead time.Duration) {

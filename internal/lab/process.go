@@ -36,11 +36,6 @@ func (e Entrance) NewClient() redis.UniversalClient {
 	return e.Way.NewClient(e.Dial)
 }
 
-// Connect is node.Connect.
-func (e Entrance) Connect(ctx context.Context, rdb redis.UniversalClient) error {
-	return node.Connect(ctx, rdb)
-}
-
 // Listen opens a port for each address of each node, where a process of the
 // client's own is connected to it.
 func (c *Client) Listen() ([]Entrance, error) {

@@ -59,8 +59,7 @@ const told = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$5\r\nstock"
 
 // scene has A, which tracks what it reads, and B, which does not.
 func scene(t *testing.T, tracking string, script func(w *lab.World, a, b *plain)) {
-	config := lab.Config{Nodes: 1, Key: "stock", TTL: 10 * time.Second}
-	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
+	require.NoError(t, lab.Run(t, aWorld, func(w *lab.World) {
 		a, b := w.Client("A"), w.Client("B")
 		a.Go(func() {
 			to, other := dial(t, a), dial(t, b)

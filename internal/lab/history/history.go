@@ -282,24 +282,14 @@ func (h *Holding) Told() bool {
 	}
 }
 
-// Enter counts an owner among those that believe to hold the lock. Lost tells it
-// that the lease is gone, and asleep says whether its process is stopped.
-func (l *Log) Enter(client, owner string, lost <-chan struct{},
+// Enter counts an owner among those that believe to hold the lock: others that share
+// it may be inside. Lost tells it that the lease is gone, and asleep says whether its
+// process is stopped.
+func (l *Log) Enter(client, owner string, shared bool, lost <-chan struct{},
 	asleep func() bool) *Holding {
 	l.Held++
-	return l.enter(&Holding{Client: client, Owner: owner, Number: l.Held,
-		lost: lost, asleep: asleep})
-}
-
-// EnterShared is Enter for a reader: others that entered like this may be inside.
-func (l *Log) EnterShared(client, owner string, lost <-chan struct{},
-	asleep func() bool) *Holding {
-	l.Held++
-	return l.enter(&Holding{Client: client, Owner: owner, Number: l.Held,
-		Shared: true, lost: lost, asleep: asleep})
-}
-
-func (l *Log) enter(h *Holding) *Holding {
+	h := &Holding{Client: client, Owner: owner, Number: l.Held, Shared: shared,
+		lost: lost, asleep: asleep}
 	e := &Enter{Owner: h.Owner, Shared: h.Shared}
 	for _, other := range l.Inside {
 		if other.excludes(h) && !other.overlaps && !other.Told() {

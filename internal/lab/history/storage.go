@@ -19,9 +19,6 @@ func (l *Log) Storage(value int) *Storage {
 	return s
 }
 
-// Value is what the storage holds.
-func (s *Storage) Value() int { return s.value }
-
 // Version is the version of the value.
 func (s *Storage) Version() int { return s.version }
 

@@ -62,8 +62,6 @@ func (p *peer) tell(message string) {
 	}
 }
 
-func (p *peer) ownChanges() bool { return !p.noloop }
-
 // Subscribe is Conn's.
 func (p *peer) Subscribe() { p.subscriber.Store(true) }
 

@@ -264,6 +264,26 @@ func (c *Endpoint) late(sent time.Time) bool {
 	return time.Since(sent) > max(c.net.Log.Blur, c.latency())
 }
 
+// sends is false when a command's fate is never to be sent, and records that.
+func (c *Endpoint) sends(p *Port, f Fault, nth int, text string) bool {
+	switch {
+	case f.CrashBefore:
+		c.says(p, nth, text, "never sent: "+c.Name+" dies")
+		c.Crash()
+	case f.Refuse:
+		c.says(p, nth, text, "never sent: connection error")
+	}
+	return !f.CrashBefore && !f.Refuse
+}
+
+// answered is when a reply may reach the client, by its fate.
+func (c *Endpoint) answered(f Fault, sent time.Time) time.Time {
+	if f.AnswerAfter > 0 {
+		return sent.Add(c.net.Log.Lasts(f.AnswerAfter))
+	}
+	return c.net.Log.Moment(f.Answer)
+}
+
 // says records a command that came to nothing.
 func (c *Endpoint) says(p *Port, nth int, text, reply string) {
 	c.net.Log.Add(&history.Entry{Client: c.Name, Node: p.Index, Text: text,

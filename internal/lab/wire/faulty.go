@@ -36,17 +36,11 @@ func (k *faulty) Command(args []string) bool {
 	}
 	k.Order.Take()
 	fault, nth := c.fate()
-	if fault.CrashBefore || fault.Refuse {
-		defer k.Order.Give()
-		if fault.CrashBefore {
-			c.says(p, nth, text, "never sent: "+c.Name+" dies")
-			c.Crash()
-		} else {
-			c.says(p, nth, text, "never sent: connection error")
-		}
+	sends := c.sends(p, fault, nth, text)
+	k.Order.Give()
+	if !sends {
 		return false
 	}
-	k.Order.Give()
 	if fault.Deliver > 0 {
 		c.hold(fault)
 	}
@@ -67,7 +61,7 @@ func (k *faulty) Command(args []string) bool {
 	if k.severed.Load() {
 		return false
 	}
-	if p.is(&p.silent) || fault.Hang {
+	if p.Silent.Load() || fault.Hang {
 		k.Order.Take()
 		c.says(p, nth, text, "no answer")
 		k.Order.Give()
@@ -127,10 +121,7 @@ func (k *faulty) Answer(frame string) bool {
 
 // due is when a reply reaches the client.
 func (k *faulty) due(a answer) time.Time {
-	due := k.Log.Moment(a.fault.Answer)
-	if a.fault.AnswerAfter > 0 {
-		due = a.sent.Add(k.Log.Lasts(a.fault.AnswerAfter))
-	}
+	due := k.Client.answered(a.fault, a.sent)
 	if arrives := a.given.Add(k.Client.latency()); arrives.After(due) {
 		due = arrives
 	}
@@ -178,7 +169,7 @@ func (k *faulty) Message(message node.Pushed, text string) bool {
 	if k.Gone() {
 		return true // nobody is there to hear it
 	}
-	if p.is(&p.muted) {
+	if p.Muted.Load() {
 		k.Order.Take()
 		c.says(p, 0, text, "which is lost")
 		k.Order.Give()

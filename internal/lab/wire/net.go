@@ -8,7 +8,10 @@
 package wire
 
 import (
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
@@ -58,11 +61,12 @@ type Port struct {
 	Node  node.Node
 	Index int
 
-	mu       sync.Mutex
-	conns    map[*Conn]struct{}
-	refusing bool // turns connections away
-	silent   bool // accepts connections and never answers
-	muted    bool // drops the messages to subscribers
+	Refusing atomic.Bool // turns connections away
+	Silent   atomic.Bool // accepts connections and never answers
+	Muted    atomic.Bool // drops the messages to subscribers
+
+	mu    sync.Mutex
+	conns map[*Conn]struct{}
 }
 
 // Plug connects a node to the network.
@@ -72,41 +76,11 @@ func (n *Net) Plug(server node.Node) *Port {
 	return p
 }
 
-// Refuse turns connections away from now on, or accepts them again.
-func (p *Port) Refuse(refusing bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.refusing = refusing
-}
-
-// Hang swallows all commands from now on.
-func (p *Port) Hang() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.silent = true
-}
-
-// Mute drops the messages to subscribers, or lets them pass again.
-func (p *Port) Mute(muted bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.muted = muted
-}
-
-func (p *Port) is(flag *bool) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return *flag
-}
-
 // Conns are the open connections.
-func (p *Port) Conns() (conns []*Conn) {
+func (p *Port) Conns() []*Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for k := range p.conns {
-		conns = append(conns, k)
-	}
-	return conns
+	return slices.Collect(maps.Keys(p.conns))
 }
 
 // Cut breaks all connections.

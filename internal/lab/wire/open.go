@@ -17,7 +17,7 @@ func (c *Endpoint) Open(p *Port, addr string) (net.Conn, error) {
 	if c.dead.Load() {
 		return nil, ErrDead
 	}
-	if p.is(&p.refusing) {
+	if p.Refusing.Load() {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
 	near, far := net.Pipe()

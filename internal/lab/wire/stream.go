@@ -110,21 +110,15 @@ func (s *stream) send(text string) bool {
 	var nth int
 	r.fault, nth = c.fate()
 	call := c.calls()
-	switch {
-	case r.fault.CrashBefore:
-		c.says(p, nth, text, "never sent: "+c.Name+" dies")
-		c.Crash()
-	case r.fault.Refuse:
-		c.says(p, nth, text, "never sent: connection error")
-	case r.fault.Hang:
+	sends := c.sends(p, r.fault, nth, text)
+	if r.fault.Hang {
 		c.says(p, nth, text, "no answer")
 	}
 	s.Order.Give()
-	switch {
-	case r.fault.CrashBefore, r.fault.Refuse:
-		return false
-	case r.fault.Hang:
+	if r.fault.Hang {
 		<-s.ended
+	}
+	if !sends || r.fault.Hang {
 		return false
 	}
 	if r.fault.Deliver > 0 {
@@ -175,10 +169,7 @@ func (s *stream) reply(text string) bool {
 		return true // more of a reply that has begun
 	}
 	c, log := s.Client, s.Log
-	due := log.Moment(r.fault.Answer)
-	if r.fault.AnswerAfter > 0 {
-		due = r.sent.Add(log.Lasts(r.fault.AnswerAfter))
-	}
+	due := c.answered(r.fault, r.sent)
 	s.Order.Take()
 	late := c.late(r.sent)
 	for i, before := range r.before {
