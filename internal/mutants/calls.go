@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/mutants/guard"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -26,22 +27,22 @@ func of(name string, env lock.Env, wrong func(lock.Lock) lock.Lock) (lock.Lock,
 }
 
 // tries is diamond with a TryLock of its own.
-func tries(try func(context.Context, lock.Lock) (bool, error)) func() lock.Build {
-	return always(With(Rung("diamond"), func(ctx context.Context, _ lock.Env,
+func tries(try func(context.Context, lock.Lock) (bool, error)) lock.Build {
+	return With(Rung("diamond"), func(ctx context.Context, _ lock.Env,
 		l lock.Lock) (bool, error) {
 		return try(ctx, l)
-	}))
+	})
 }
 
 // unlocks is diamond with an Unlock of its own.
-func unlocks(unlock func(context.Context, lock.Lock) error) func() lock.Build {
-	return always(func(env lock.Env) (lock.Lock, error) {
+func unlocks(unlock func(context.Context, lock.Lock) error) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
 		return of("diamond", env, func(l lock.Lock) lock.Lock {
 			return sketch{l.TryLock, func(ctx context.Context) error {
 				return unlock(ctx, l)
 			}}
 		})
-	})
+	}
 }
 
 // swallowsErrors says that all is well when the server can't be reached.
@@ -141,22 +142,20 @@ func (n *nests) Unlock(ctx context.Context) error {
 	return nil
 }
 
-func nesting(failed func(context.Context, *nests)) func() lock.Build {
-	return func() lock.Build {
-		return func(env lock.Env) (lock.Lock, error) {
-			return of("diamond/watchdog", env,
-				func(l lock.Lock) lock.Lock {
-					n := &nests{Lock: l, lost: l.(lock.LossNotifier).Lost,
-						failed: failed,
-						exists: func(ctx context.Context) error {
-							return env.Nodes[0].Exists(ctx, env.Key).Err()
-						}}
-					return struct {
-						sketch
-						lock.LossNotifier
-					}{sketch{n.TryLock, n.Unlock}, n}
-				})
-		}
+func nesting(failed func(context.Context, *nests)) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		return of("diamond/watchdog", env,
+			func(l lock.Lock) lock.Lock {
+				n := &nests{Lock: l, lost: l.(lock.LossNotifier).Lost,
+					failed: failed,
+					exists: func(ctx context.Context) error {
+						return env.Nodes[0].Exists(ctx, env.Key).Err()
+					}}
+				return struct {
+					sketch
+					lock.LossNotifier
+				}{sketch{n.TryLock, n.Unlock}, n}
+			})
 	}
 }
 
@@ -168,52 +167,46 @@ var givesUp = nesting(func(ctx context.Context, n *nests) { n.Lock.Unlock(ctx) }
 
 // looksTwice compares, compares again to be sure, and deletes. Like a good lock it
 // does so on a context of its own.
-func looksTwice() lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		rdb, value, grants := env.Nodes[0], "", 0
-		return sketch{
-			try: func(ctx context.Context) (bool, error) {
-				grants++
-				mine := fmt.Sprintf("%p %d", &value, grants)
-				granted, err := rdb.SetNX(ctx, env.Key, mine, env.TTL).Result()
-				if granted {
-					value = mine
+func looksTwice(env lock.Env) (lock.Lock, error) {
+	rdb, value, grants := env.Nodes[0], "", 0
+	return sketch{
+		try: func(ctx context.Context) (bool, error) {
+			grants++
+			mine := fmt.Sprintf("%p %d", &value, grants)
+			granted, err := rdb.SetNX(ctx, env.Key, mine, env.TTL).Result()
+			if granted {
+				value = mine
+			}
+			return granted, err
+		},
+		unlock: func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(
+				context.WithoutCancel(ctx), 2*env.TTL)
+			defer cancel()
+			for range 2 {
+				found, err := rdb.Get(ctx, env.Key).Result()
+				if err != nil && !errors.Is(err, redis.Nil) {
+					return err
 				}
-				return granted, err
-			},
-			unlock: func(ctx context.Context) error {
-				ctx, cancel := context.WithTimeout(
-					context.WithoutCancel(ctx), 2*env.TTL)
-				defer cancel()
-				for range 2 {
-					found, err := rdb.Get(ctx, env.Key).Result()
-					if err != nil && !errors.Is(err, redis.Nil) {
-						return err
-					}
-					if err != nil || found != value {
-						return lock.ErrNotHeld
-					}
+				if err != nil || found != value {
+					return lock.ErrNotHeld
 				}
-				return rdb.Del(ctx, env.Key).Err()
-			},
-		}, nil
-	}
+			}
+			return rdb.Del(ctx, env.Key).Err()
+		},
+	}, nil
 }
 
 // named is the lock of the ladder whose owners' ids begin with a name that is
 // given to each when it is built.
-func named(rung string, name func(env lock.Env) string) func() lock.Build {
-	return func() lock.Build {
-		return func(env lock.Env) (lock.Lock, error) {
-			id, drawn := name(env), 0
-			env.Options = append(env.Options, lock.Tokens(func() string {
-				drawn++
-				return fmt.Sprintf("%s#%d", id, drawn)
-			}))
-			return of(rung, env, func(l lock.Lock) lock.Lock {
-				return l
-			})
-		}
+func named(rung string, name func(env lock.Env) string) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		id, drawn := name(env), 0
+		env.Options = append(env.Options, lock.Tokens(func() string {
+			drawn++
+			return fmt.Sprintf("%s#%d", id, drawn)
+		}))
+		return Rung(rung)(env)
 	}
 }
 
@@ -234,55 +227,49 @@ func byTheProcess() func(env lock.Env) string {
 
 // drawnAhead is a lock whose owner draws the id of its next grant when it is built
 // and when it has released.
-func drawnAhead(name func(env lock.Env) string) func() lock.Build {
-	return func() lock.Build {
-		return func(env lock.Env) (lock.Lock, error) {
-			rdb, id, drawn := env.Nodes[0], name(env), 1
-			next := func() string { return fmt.Sprintf("%s#%d", id, drawn) }
-			return sketch{
-				try: func(ctx context.Context) (bool, error) {
-					return rdb.SetNX(ctx, env.Key, next(), env.TTL).Result()
-				},
-				unlock: func(ctx context.Context) error {
-					mine := next()
-					drawn++
-					n, err := compareAndDelete.Run(ctx, rdb, []string{env.Key},
-						mine).Int()
-					if err == nil && n == 0 {
-						return lock.ErrNotHeld
-					}
-					return err
-				},
-			}, nil
-		}
+func drawnAhead(name func(env lock.Env) string) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		rdb, id, drawn := env.Nodes[0], name(env), 1
+		next := func() string { return fmt.Sprintf("%s#%d", id, drawn) }
+		return sketch{
+			try: func(ctx context.Context) (bool, error) {
+				return rdb.SetNX(ctx, env.Key, next(), env.TTL).Result()
+			},
+			unlock: func(ctx context.Context) error {
+				mine := next()
+				drawn++
+				n, err := guard.CompareAndDelete.Run(ctx, rdb, []string{env.Key},
+					mine).Int()
+				if err == nil && n == 0 {
+					return lock.ErrNotHeld
+				}
+				return err
+			},
+		}, nil
 	}
 }
 
 // alwaysRenews does not look at the option FixedLease.
-func alwaysRenews() lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		env.Options = append(env.Options, func(o *lock.Options) {
-			o.FixedLease = false
-		})
-		return Rung("diamond/watchdog")(env)
-	}
+func alwaysRenews(env lock.Env) (lock.Lock, error) {
+	env.Options = append(env.Options, func(o *lock.Options) {
+		o.FixedLease = false
+	})
+	return Rung("diamond/watchdog")(env)
 }
 
 // silentWhenFixed has no Lost where its renewal is turned off.
-func silentWhenFixed() lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		var o lock.Options
-		for _, set := range env.Options {
-			set(&o)
-		}
-		return of("diamond/watchdog", env,
-			func(l lock.Lock) lock.Lock {
-				if o.FixedLease {
-					return sketch{try: l.TryLock, unlock: l.Unlock}
-				}
-				return l
-			})
+func silentWhenFixed(env lock.Env) (lock.Lock, error) {
+	var o lock.Options
+	for _, set := range env.Options {
+		set(&o)
 	}
+	return of("diamond/watchdog", env,
+		func(l lock.Lock) lock.Lock {
+			if o.FixedLease {
+				return sketch{try: l.TryLock, unlock: l.Unlock}
+			}
+			return l
+		})
 }
 
 // numbered is a lock with fencing tokens: before and after are asked around each
@@ -295,37 +282,35 @@ type numbered struct {
 func (n numbered) Token() uint64 { return *n.newest }
 
 func tokens(before, after func(env lock.Env, born time.Time,
-	count uint64) (uint64, error)) func() lock.Build {
-	return func() lock.Build {
-		return func(env lock.Env) (lock.Lock, error) {
-			var newest, count uint64
-			born := time.Now()
-			return of("diamond", env, func(l lock.Lock) lock.Lock {
-				return numbered{newest: &newest, sketch: sketch{
-					unlock: l.Unlock,
-					try: func(ctx context.Context) (bool, error) {
-						var token uint64
-						var err error
-						if before != nil {
-							token, err = before(env, born, count)
-						}
-						if err != nil {
-							return false, err
-						}
-						granted, err := l.TryLock(ctx)
-						if !granted || err != nil {
-							return granted, err
-						}
-						count++
-						if after != nil {
-							token, err = after(env, born, count)
-						}
-						newest = token
-						return err == nil, err
-					},
-				}}
-			})
-		}
+	count uint64) (uint64, error)) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		var newest, count uint64
+		born := time.Now()
+		return of("diamond", env, func(l lock.Lock) lock.Lock {
+			return numbered{newest: &newest, sketch: sketch{
+				unlock: l.Unlock,
+				try: func(ctx context.Context) (bool, error) {
+					var token uint64
+					var err error
+					if before != nil {
+						token, err = before(env, born, count)
+					}
+					if err != nil {
+						return false, err
+					}
+					granted, err := l.TryLock(ctx)
+					if !granted || err != nil {
+						return granted, err
+					}
+					count++
+					if after != nil {
+						token, err = after(env, born, count)
+					}
+					newest = token
+					return err == nil, err
+				},
+			}}
+		})
 	}
 }
 

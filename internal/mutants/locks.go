@@ -59,18 +59,16 @@ func (s sketch) Lock(ctx context.Context) error {
 }
 
 // noLock asks nobody. The key is a mark for the lab: whoever comes overwrites it.
-func noLock() lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		rdb := env.Nodes[0]
-		return sketch{
-			try: func(ctx context.Context) (bool, error) {
-				return true, rdb.Set(ctx, env.Key, "taken", env.TTL).Err()
-			},
-			unlock: func(ctx context.Context) error {
-				return rdb.Del(ctx, env.Key).Err()
-			},
-		}, nil
-	}
+func noLock(env lock.Env) (lock.Lock, error) {
+	rdb := env.Nodes[0]
+	return sketch{
+		try: func(ctx context.Context) (bool, error) {
+			return true, rdb.Set(ctx, env.Key, "taken", env.TTL).Err()
+		},
+		unlock: func(ctx context.Context) error {
+			return rdb.Del(ctx, env.Key).Err()
+		},
+	}, nil
 }
 
 // mutexPerService excludes whoever is in the same service, and nobody else. The
@@ -88,8 +86,8 @@ func mutexPerService() lock.Build {
 		if mutexes[of] == nil {
 			mutexes[of] = make(chan struct{}, 1)
 		}
-		mutex, everybody := mutexes[of], noLock()
-		marked, err := everybody(env)
+		mutex := mutexes[of]
+		marked, err := noLock(env)
 		return sketch{
 			try: func(ctx context.Context) (bool, error) {
 				select {
@@ -109,25 +107,23 @@ func mutexPerService() lock.Build {
 
 // readCheckSet is the lock variable that [inventory] begins with: between its GET
 // and its SET, ten milliseconds later, everybody else finds the lock free.
-func readCheckSet() lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		rdb := env.Nodes[0]
-		return sketch{
-			try: func(ctx context.Context) (bool, error) {
-				found, err := rdb.Exists(ctx, env.Key).Result()
-				if found == 1 || err != nil {
-					return false, err
-				}
-				if err := lock.Sleep(ctx, 10*time.Millisecond); err != nil {
-					return false, err
-				}
-				return true, rdb.Set(ctx, env.Key, "taken", env.TTL).Err()
-			},
-			unlock: func(ctx context.Context) error {
-				return rdb.Del(ctx, env.Key).Err()
-			},
-		}, nil
-	}
+func readCheckSet(env lock.Env) (lock.Lock, error) {
+	rdb := env.Nodes[0]
+	return sketch{
+		try: func(ctx context.Context) (bool, error) {
+			found, err := rdb.Exists(ctx, env.Key).Result()
+			if found == 1 || err != nil {
+				return false, err
+			}
+			if err := lock.Sleep(ctx, 10*time.Millisecond); err != nil {
+				return false, err
+			}
+			return true, rdb.Set(ctx, env.Key, "taken", env.TTL).Err()
+		},
+		unlock: func(ctx context.Context) error {
+			return rdb.Del(ctx, env.Key).Err()
+		},
+	}, nil
 }
 
 // listener waits for the message of a release, and never asks by itself.
@@ -159,46 +155,42 @@ func (l listener) listen(ctx context.Context) error {
 	}
 }
 
-func messageOnly() lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		rdb, channel := env.Nodes[0], lock.Beside(env.Key, "released")
-		return listener{rdb: rdb, channel: channel, sketch: sketch{
-			try: func(ctx context.Context) (bool, error) {
-				return rdb.SetNX(ctx, env.Key, "taken", env.TTL).Result()
-			},
-			unlock: func(ctx context.Context) error {
-				if err := rdb.Del(ctx, env.Key).Err(); err != nil {
-					return err
-				}
-				return rdb.Publish(ctx, channel, "released").Err()
-			},
-		}}, nil
-	}
+func messageOnly(env lock.Env) (lock.Lock, error) {
+	rdb, channel := env.Nodes[0], lock.Beside(env.Key, "released")
+	return listener{rdb: rdb, channel: channel, sketch: sketch{
+		try: func(ctx context.Context) (bool, error) {
+			return rdb.SetNX(ctx, env.Key, "taken", env.TTL).Result()
+		},
+		unlock: func(ctx context.Context) error {
+			if err := rdb.Del(ctx, env.Key).Err(); err != nil {
+				return err
+			}
+			return rdb.Publish(ctx, channel, "released").Err()
+		},
+	}}, nil
 }
 
 // onlyEvalSHA loads its script once, and trusts the server to keep it.
-func onlyEvalSHA() lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		rdb, loaded := env.Nodes[0], false
-		release := redis.NewScript(`return redis.call('DEL', KEYS[1])`)
-		return sketch{
-			try: func(ctx context.Context) (bool, error) {
-				if !loaded {
-					loaded = release.Load(ctx, rdb).Err() == nil
-				}
-				return rdb.SetNX(ctx, env.Key, "taken", env.TTL).Result()
-			},
-			unlock: func(ctx context.Context) error {
-				return release.EvalSha(ctx, rdb, []string{env.Key}).Err()
-			},
-		}, nil
-	}
+func onlyEvalSHA(env lock.Env) (lock.Lock, error) {
+	rdb, loaded := env.Nodes[0], false
+	release := redis.NewScript(`return redis.call('DEL', KEYS[1])`)
+	return sketch{
+		try: func(ctx context.Context) (bool, error) {
+			if !loaded {
+				loaded = release.Load(ctx, rdb).Err() == nil
+			}
+			return rdb.SetNX(ctx, env.Key, "taken", env.TTL).Result()
+		},
+		unlock: func(ctx context.Context) error {
+			return release.EvalSha(ctx, rdb, []string{env.Key}).Err()
+		},
+	}, nil
 }
 
 // optimist believes that a server which can't be reached has nothing against it.
-var optimist = always(changed(func(try bool, err error) (bool, error) {
+var optimist = changed(func(try bool, err error) (bool, error) {
 	return try || err != nil, nil
-}))
+})
 
 // changed is gold with another reading of what the server said.
 func changed(read func(bool, error) (bool, error)) lock.Build {
@@ -209,7 +201,7 @@ func changed(read func(bool, error) (bool, error)) lock.Build {
 }
 
 // stubborn asks again when the server can't be reached, whatever the caller says.
-var stubborn = always(With(Rung("gold"), func(ctx context.Context, _ lock.Env,
+var stubborn = With(Rung("gold"), func(ctx context.Context, _ lock.Env,
 	gold lock.Lock) (bool, error) {
 	for {
 		granted, err := gold.TryLock(ctx)
@@ -218,68 +210,64 @@ var stubborn = always(With(Rung("gold"), func(ctx context.Context, _ lock.Env,
 		}
 		time.Sleep(time.Second)
 	}
-}))
+})
 
 // votes asks every node, needs so many, and gives back what it got in vain, or
 // keeps it.
-func votes(need int, giveBack bool) func() lock.Build {
+func votes(need int, giveBack bool) lock.Build {
 	const patience = 100 * time.Millisecond
-	return func() lock.Build {
-		return func(env lock.Env) (lock.Lock, error) {
-			unlock := func(ctx context.Context) error {
+	return func(env lock.Env) (lock.Lock, error) {
+		unlock := func(ctx context.Context) error {
+			for _, rdb := range env.Nodes {
+				ctx, cancel := context.WithTimeout(ctx, patience)
+				rdb.Del(ctx, env.Key)
+				cancel()
+			}
+			return nil
+		}
+		return sketch{unlock: unlock,
+			try: func(ctx context.Context) (bool, error) {
+				got := 0
 				for _, rdb := range env.Nodes {
 					ctx, cancel := context.WithTimeout(ctx, patience)
-					rdb.Del(ctx, env.Key)
+					if rdb.SetNX(ctx, env.Key, "taken", env.TTL).Val() {
+						got++
+					}
 					cancel()
 				}
-				return nil
-			}
-			return sketch{unlock: unlock,
-				try: func(ctx context.Context) (bool, error) {
-					got := 0
-					for _, rdb := range env.Nodes {
-						ctx, cancel := context.WithTimeout(ctx, patience)
-						if rdb.SetNX(ctx, env.Key, "taken", env.TTL).Val() {
-							got++
-						}
-						cancel()
-					}
-					if got < need && giveBack {
-						return false, unlock(ctx)
-					}
-					return got >= need, nil
-				},
-			}, nil
-		}
+				if got < need && giveBack {
+					return false, unlock(ctx)
+				}
+				return got >= need, nil
+			},
+		}, nil
 	}
 }
 
 // renewsForever is platinum with renewals that have no time limit.
-func renewsForever() lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		platinum, err := Rung("platinum")(env)
-		renewing, stop := context.WithCancel(context.Background())
-		stop()
-		return sketch{
-			try: func(ctx context.Context) (bool, error) {
-				granted, err := platinum.TryLock(ctx)
-				if !granted || err != nil {
-					return granted, err
+func renewsForever(env lock.Env) (lock.Lock, error) {
+	platinum, err := Rung("platinum")(env)
+	renewing, stop := context.WithCancel(context.Background())
+	stop()
+	return sketch{
+		try: func(ctx context.Context) (bool, error) {
+			granted, err := platinum.TryLock(ctx)
+			if !granted || err != nil {
+				return granted, err
+			}
+			renewing, stop = context.WithCancel(context.Background())
+			go func(ctx context.Context) {
+				for lock.Sleep(ctx, env.TTL/3) == nil {
+					env.Nodes[0].PExpire(ctx, env.Key, env.TTL)
 				}
-				renewing, stop = context.WithCancel(context.Background())
-				go func(ctx context.Context) {
-					for lock.Sleep(ctx, env.TTL/3) == nil {
-						env.Nodes[0].PExpire(ctx, env.Key, env.TTL)
-					}
-				}(renewing)
-				return true, nil
-			},
-			unlock: func(ctx context.Context) error {
-				stop()
-				return platinum.Unlock(ctx)
-			},
-		}, err
-	}
+			}(renewing)
+			return true, nil
+		},
+		unlock: func(ctx context.Context) error {
+			stop()
+			return platinum.Unlock(ctx)
+		},
+	}, err
 }
 
 // idsOf is reentrant with owner ids that are made from the process, and from how

@@ -8,22 +8,22 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/mutants/guard"
 	"github.com/lockladder/lockladder/lock"
 )
 
 // Locks on several nodes, and others with tokens, of which one line is wrong.
 
-var compareAndDelete = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then
-return redis.call('DEL', KEYS[1]) end return 0`)
-
 // forgetful is a fenced lock that has no token when its first reply was lost.
 type forgetful struct {
-	inner interface {
-		lock.Lock
-		lock.Fenced
-		lock.LossNotifier
-	}
+	notifying
 	failed bool
+}
+
+type notifying interface {
+	lock.Lock
+	lock.Fenced
+	lock.LossNotifier
 }
 
 func forgetting(build lock.Build) lock.Build {
@@ -32,29 +32,21 @@ func forgetting(build lock.Build) lock.Build {
 		if err != nil {
 			return nil, err
 		}
-		return &forgetful{inner: l.(interface {
-			lock.Lock
-			lock.Fenced
-			lock.LossNotifier
-		})}, nil
+		return &forgetful{notifying: l.(notifying)}, nil
 	}
 }
 
 func (f *forgetful) TryLock(ctx context.Context) (bool, error) {
-	granted, err := f.inner.TryLock(ctx)
+	granted, err := f.notifying.TryLock(ctx)
 	f.failed = f.failed || err != nil
 	return granted, err
 }
-
-func (f *forgetful) Lock(ctx context.Context) error   { return f.inner.Lock(ctx) }
-func (f *forgetful) Unlock(ctx context.Context) error { return f.inner.Unlock(ctx) }
-func (f *forgetful) Lost() <-chan struct{}            { return f.inner.Lost() }
 
 func (f *forgetful) Token() uint64 {
 	if f.failed {
 		return 0
 	}
-	return f.inner.Token()
+	return f.notifying.Token()
 }
 
 // majority is a small lock on a majority of nodes, asked in order.
@@ -106,7 +98,7 @@ func (m *majority) Unlock(ctx context.Context) error {
 
 func (m *majority) free(ctx context.Context) (deleted int64) {
 	for _, rdb := range m.env.Nodes {
-		n, _ := compareAndDelete.Run(ctx, rdb, []string{m.env.Key}, m.token).Int64()
+		n, _ := guard.CompareAndDelete.Run(ctx, rdb, []string{m.env.Key}, m.token).Int64()
 		deleted += n
 	}
 	return deleted

@@ -44,7 +44,8 @@ var Named = map[string]Mistakes{
 }
 
 var (
-	compareAndDelete = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then
+	// CompareAndDelete is the release of one's own value.
+	CompareAndDelete = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then
 return redis.call('DEL', KEYS[1]) end return 0`)
 	compareAndExtend = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then
 return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`)
@@ -161,7 +162,7 @@ func (g *Guard) free(ctx context.Context) (int64, error) {
 	if g.Apart || g.Blind {
 		return rdb.Del(ctx, g.env.Key).Result()
 	}
-	return compareAndDelete.Run(ctx, rdb, []string{g.env.Key}, g.token).Int64()
+	return CompareAndDelete.Run(ctx, rdb, []string{g.env.Key}, g.token).Int64()
 }
 
 // watch renews the lease, and closes lost when the server or the local clock says
