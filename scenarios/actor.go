@@ -36,6 +36,61 @@ type actor struct {
 	frees    int // and which of a release
 }
 
+// actor makes a client. Actors act at different phases of a tenth of a second:
+// ties decide nothing.
+func (s *worldRun) actor(name string) *actor { return s.owner(s.Client(name), name) }
+
+func (s *worldRun) owner(of *lab.Client, name string) *actor {
+	a := &actor{Client: of, owner: name, run: s,
+		phase: time.Duration(len(s.actors)+1) * 7 * time.Millisecond}
+	s.actors = append(s.actors, a)
+	return a
+}
+
+// beside makes an actor that lives in the process of another one and uses its
+// client: another owner.
+func (s *worldRun) beside(a *actor, name string) *actor {
+	return s.owner(a.Client, name)
+}
+
+// mortal makes an actor whose process the scenario will kill or stop. On real
+// servers it is a process of its own.
+func (s *worldRun) mortal(name string) *actor {
+	a := s.actor(name)
+	a.process = !s.Exact()
+	return a
+}
+
+// cast makes several actors.
+func (s *worldRun) cast(names ...string) []*actor {
+	var cast []*actor
+	for _, name := range names {
+		cast = append(cast, s.actor(name))
+	}
+	return cast
+}
+
+// operator gives the nodes a script: what happens to them is no client's doing.
+func (s *worldRun) operator(script func(o *actor)) {
+	o := &actor{Client: s.Client("~"), owner: "~", run: s}
+	s.operate = func() { o.Go(func() { script(o) }) }
+}
+
+// operates has an operator do one thing at a moment. The result is whether it is done,
+// for Until.
+func (s *worldRun) operates(what string, do func(), moment time.Duration,
+	events ...func() bool) (done func() bool) {
+	happened := false
+	s.operator(func(o *actor) {
+		o.at(moment, events...)
+		o.Step(what, func() {
+			do()
+			happened = true
+		})
+	})
+	return func() bool { return happened }
+}
+
 // startProcess lets the actor live in a worker from now on.
 func (a *actor) startProcess() error {
 	s := a.run
@@ -187,7 +242,7 @@ func (a *actor) told() bool { return a.holding.Told() }
 func (a *actor) mustAcquire() {
 	if err := a.acquire(lease); err != nil {
 		a.run.Fail("%s can't take a free lock: %w", a.Name, err)
-		a.quit()
+		a.Quit()
 	}
 }
 
@@ -291,11 +346,8 @@ func (a *actor) awaitLoss(until time.Duration) (toldAt time.Duration) {
 // crash ends the actor's process.
 func (a *actor) crash() {
 	a.Step("dies", func() { a.Crash() })
-	a.quit()
+	a.Quit()
 }
-
-// quit ends the script.
-func (a *actor) quit() { a.Quit() }
 
 // report notes a break at the newest line of the timeline.
 func (a *actor) report(invariant, format string, args ...any) {

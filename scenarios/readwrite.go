@@ -70,7 +70,7 @@ func (a *actor) acquireRead(patience time.Duration) error {
 func (a *actor) mustRead() {
 	if err := a.acquireRead(lease); err != nil {
 		a.run.Fail("%s can't read-lock a free lock: %w", a.Name, err)
-		a.quit()
+		a.Quit()
 	}
 }
 

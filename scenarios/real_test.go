@@ -163,11 +163,7 @@ func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 			return right.Build(env)
 		}
 		return wrong.Build(env)
-	}, scenarios.Only("overrun_release"), scenarios.WithoutFeatures(scenarios.Renewal,
-		scenarios.LossNotices, scenarios.Reentry),
-		scenarios.Flaws(
-			lock.Flaw{Scenario: "overrun_release", Invariant: scenarios.ForeignRelease},
-			lock.Flaw{Scenario: "overrun_release", Invariant: scenarios.TwoHolders}),
+	}, scenarios.Only("overrun_release"), scenarios.Flaws(flawOfGold...),
 		scenarios.OnServersOf(pool))
 	assert.Len(t, runs, 3)
 	assert.EqualValues(t, 3, pool.times.Load(), "servers were borrowed for each run")
@@ -175,6 +171,9 @@ func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 	assert.Equal(t, scenarios.Breaks,
 		report.Verdict("overrun_release", scenarios.ForeignRelease))
 }
+
+// flawOfGold is one that diamond has not.
+var flawOfGold = lock.Flaws("overrun_release: foreign release, two holders")
 
 var ofRun = regexp.MustCompile("[0-9a-f]{8}")
 
@@ -184,13 +183,7 @@ func TestWhatALockBreaksSometimesFailsNoTest(t *testing.T) {
 			rung, err := ladder.Find(name)
 			require.NoError(t, err)
 			scenarios.Run(t, rung.Build, scenarios.Only("overrun_release"),
-				scenarios.WithoutFeatures(scenarios.Renewal, scenarios.LossNotices,
-					scenarios.Reentry),
-				scenarios.Sometimes(
-					lock.Flaw{Scenario: "overrun_release",
-						Invariant: scenarios.ForeignRelease},
-					lock.Flaw{Scenario: "overrun_release",
-						Invariant: scenarios.TwoHolders}))
+				scenarios.Sometimes(flawOfGold...))
 		})
 	}
 }

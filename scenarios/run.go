@@ -302,61 +302,6 @@ type worldRun struct {
 	absent  bool // the lock has nothing that this is about
 }
 
-// actor makes a client. Actors act at different phases of a tenth of a second:
-// ties decide nothing.
-func (s *worldRun) actor(name string) *actor { return s.owner(s.Client(name), name) }
-
-func (s *worldRun) owner(of *lab.Client, name string) *actor {
-	a := &actor{Client: of, owner: name, run: s,
-		phase: time.Duration(len(s.actors)+1) * 7 * time.Millisecond}
-	s.actors = append(s.actors, a)
-	return a
-}
-
-// beside makes an actor that lives in the process of another one and uses its
-// client: another owner.
-func (s *worldRun) beside(a *actor, name string) *actor {
-	return s.owner(a.Client, name)
-}
-
-// mortal makes an actor whose process the scenario will kill or stop. On real
-// servers it is a process of its own.
-func (s *worldRun) mortal(name string) *actor {
-	a := s.actor(name)
-	a.process = !s.Exact()
-	return a
-}
-
-// cast makes several actors.
-func (s *worldRun) cast(names ...string) []*actor {
-	var cast []*actor
-	for _, name := range names {
-		cast = append(cast, s.actor(name))
-	}
-	return cast
-}
-
-// operator gives the nodes a script: what happens to them is no client's doing.
-func (s *worldRun) operator(script func(o *actor)) {
-	o := &actor{Client: s.Client("~"), owner: "~", run: s}
-	s.operate = func() { o.Go(func() { script(o) }) }
-}
-
-// operates has an operator do one thing at a moment. The result is whether it is done,
-// for Until.
-func (s *worldRun) operates(what string, do func(), moment time.Duration,
-	events ...func() bool) (done func() bool) {
-	happened := false
-	s.operator(func(o *actor) {
-		o.at(moment, events...)
-		o.Step(what, func() {
-			do()
-			happened = true
-		})
-	})
-	return func() bool { return happened }
-}
-
 // everyNode does something to each node.
 func (s *worldRun) everyNode(do func(*lab.Node)) {
 	for i := range s.settings.nodes {

@@ -1,7 +1,6 @@
 package ladder_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -18,19 +17,6 @@ import (
 // What the rungs promise about the lease: when it is renewed, when that ends, and
 // what becomes of a grant that came too late.
 
-// renewals are the times at which A sent a renewal, counted from when it sent the
-// acquisition.
-func (p *promise) renewals(sent time.Duration) []time.Duration {
-	var at []time.Duration
-	for _, e := range p.Timeline() {
-		if e.Client == "A" && e.Node == 0 && strings.HasPrefix(e.Text, "EVALSHA") &&
-			e.At > sent+roundTrip {
-			at = append(at, e.At-sent)
-		}
-	}
-	return at
-}
-
 // A renewal follows a third of the lease after the grant and after each renewal
 // that succeeded, and a tenth of it after one that failed, once.
 func TestTheLeaseIsRenewedEveryThirdOfIt(t *testing.T) {
@@ -40,14 +26,14 @@ func TestTheLeaseIsRenewedEveryThirdOfIt(t *testing.T) {
 			Looks(func() { sent = p.Now() }).Locks().Works(2 * lease).
 			Looks(func() {
 				third, tenth := lease/3, lease/10
-				at := p.renewals(sent)
+				at := p.sends("A", 0, "EVALSHA", sent+roundTrip+1)
 				want := []time.Duration{third, 2 * third, lease, lease + tenth,
 					lease + tenth + third, lease + tenth + 2*third}
 				if !assert.Len(p.t, at, len(want), "%v", at) {
 					return
 				}
 				for i := range want {
-					assert.InDelta(p.t, want[i], at[i],
+					assert.InDelta(p.t, want[i], at[i]-sent,
 						float64(20*time.Millisecond), "renewal %d", i+1)
 				}
 			}).

@@ -116,6 +116,19 @@ func (p *promise) driven(wrap func(net.Conn) net.Conn) *owners.Owner {
 	return p.a
 }
 
+// sends are the times since a moment at which a client has sent a node commands that
+// begin with a text.
+func (p *promise) sends(client string, node int, text string,
+	since time.Duration) (at []time.Duration) {
+	for _, e := range p.Timeline() {
+		if e.Client == client && e.Node == node && e.At >= since &&
+			strings.HasPrefix(e.Text, text) {
+			at = append(at, e.At)
+		}
+	}
+	return at
+}
+
 func TestASecondGoroutineIsToldThatTheHandleIsBusy(t *testing.T) {
 	promised(t, reentrant, func(p *promise) {
 		p.a.Section(5 * time.Second)

@@ -2,7 +2,6 @@ package ladder_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -72,24 +71,12 @@ func TestAnAttemptWhoseContextHasEndedIsNotGranted(t *testing.T) {
 	})
 }
 
-// attempts counts a client's attempts to take the lock since a moment.
-func (p *promise) attempts(client string, since time.Duration) int {
-	n := 0
-	for _, e := range p.Timeline() {
-		if e.Client == client && e.At >= since &&
-			strings.HasPrefix(e.Text, "EVALSHA acquire.lua") {
-			n++
-		}
-	}
-	return n
-}
-
 // Three goroutines of a process wait. A release is news for one of them, and its
 // acquisition is none for the others.
 func TestAReleaseMakesOneWaiterAsk(t *testing.T) {
 	promised(t, rousing, func(p *promise) {
 		p.a.Section(5 * time.Second).Works(2 * time.Second).Looks(func() {
-			assert.Equal(p.t, 1, p.attempts("B", 5*time.Second))
+			assert.Len(p.t, p.sends("B", 0, "EVALSHA acquire.lua", 5*time.Second), 1)
 		})
 		for _, name := range []string{"B1", "B2", "B3"} {
 			p.Owner(name).At(time.Second).Section(3 * time.Second)
@@ -106,7 +93,7 @@ func TestAWaiterWaitsForTheLastMillisecond(t *testing.T) {
 		p.b.At(lease - 300*time.Microsecond).Locks().Looks(func() {
 			assert.GreaterOrEqual(p.t, p.Now(), lease)
 			assert.Less(p.t, p.Now(), lease+2*time.Millisecond)
-			assert.LessOrEqual(p.t, p.attempts("B", 0), 3)
+			assert.LessOrEqual(p.t, len(p.sends("B", 0, "EVALSHA acquire.lua", 0)), 3)
 		}).Unlocks()
 	}, lock.FixedLease())
 }

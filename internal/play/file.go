@@ -80,16 +80,14 @@ func Read(r io.Reader) (*File, error) {
 // failure may leave a part of the file, which Read refuses.
 func (f *File) Write(name string) error {
 	f.Format, f.Version = format, version
-	compact, err := json.Marshal(f)
+	text, err := inLines(f, 3)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	inLines(&b, compact, 3)
-	return os.WriteFile(name, b.Bytes(), 0o644)
+	return os.WriteFile(name, text, 0o644)
 }
 
 // Code is the code that some lines name, such as "gold/lock.go:45", and the scripts

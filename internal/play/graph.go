@@ -1,10 +1,5 @@
 package play
 
-import (
-	"bytes"
-	"encoding/json"
-)
-
 // Goal is what the explorer found out about an invariant.
 type Goal struct {
 	Invariant string `json:"invariant"`
@@ -41,13 +36,8 @@ type Graph struct {
 
 // JSON is the graph with a line for each state and for the edges of each.
 func (g *Graph) JSON() (string, error) {
-	var b bytes.Buffer
-	compact, err := json.Marshal(g)
-	if err != nil {
-		return "", err
-	}
-	inLines(&b, compact, 2)
-	return b.String(), nil
+	text, err := inLines(g, 2)
+	return string(text), err
 }
 
 // wrong says what a graph has that can't be, or "".

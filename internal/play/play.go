@@ -164,19 +164,19 @@ func (e *Entry) UnmarshalJSON(text []byte) error {
 
 // JSON is the run with a line for each text, state and entry, so that a change can
 // be read.
-func (r *Run) JSON() (string, error) {
-	compact, err := json.Marshal(r)
-	if err != nil {
-		return "", err
-	}
-	var b bytes.Buffer
-	inLines(&b, compact, 2)
-	return b.String(), nil
+func (run *Run) JSON() (string, error) {
+	text, err := inLines(run, 2)
+	return string(text), err
 }
 
-// inLines writes JSON with a line for each element of the tables in it, which are so
-// deep.
-func inLines(b *bytes.Buffer, compact []byte, deep int) {
+// inLines is a value as JSON, with a line for each element of the tables in it, which
+// are so deep.
+func inLines(value any, deep int) ([]byte, error) {
+	compact, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
 	depth, quoted, escaped := 0, false, false
 	for _, c := range compact {
 		switch {
@@ -196,4 +196,5 @@ func inLines(b *bytes.Buffer, compact []byte, deep int) {
 		}
 	}
 	b.WriteByte('\n')
+	return b.Bytes(), nil
 }
