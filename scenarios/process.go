@@ -127,7 +127,8 @@ var busyNeighbors = Scenario{
 
 // takeTurns takes the lock again and again, until a moment or until it's enough.
 // The rests differ, so that no pattern lets in, or keeps out, a client that asks
-// once in a while.
+// once in a while; and by microseconds from one actor to the next, so that two of
+// a process never send at the same instant.
 func (a *actor) takeTurns(works, rests, until time.Duration,
 	enough func() bool) {
 	for n := 0; !enough() && a.run.Now() < until; n++ {
@@ -136,7 +137,7 @@ func (a *actor) takeTurns(works, rests, until time.Duration,
 		}
 		a.work(works)
 		a.release()
-		a.Sleep(rests * time.Duration(5+3*n%8) / 8)
+		a.Sleep(rests*time.Duration(5+3*n%8)/8 + a.phase/1000)
 	}
 }
 

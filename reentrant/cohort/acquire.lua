@@ -59,11 +59,21 @@ local lease = tonumber(ARGV[2])
 if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[8]) then
   local waiter = string.format('%.0f %s', now() + 2 * lease, ARGV[5])
   local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or 0
+  local holder = redis.call('HKEYS', KEYS[1])[1]
+  local places, waiters = {}, {}
   for i = 8, #ARGV do
     -- One that has come to the turn or the lock meanwhile has left the queue.
-    if ARGV[i] ~= turn and redis.call('HEXISTS', KEYS[1], ARGV[i]) == 0 then
-      redis.call('ZADD', KEYS[2], 'NX', last + i, ARGV[i])
-      redis.call('HSET', KEYS[4], ARGV[i], waiter)
+    if ARGV[i] ~= turn and ARGV[i] ~= holder then
+      table.insert(places, last + i)
+      table.insert(places, ARGV[i])
+      table.insert(waiters, ARGV[i])
+      table.insert(waiters, waiter)
+    end
+    -- Lua passes on some thousands of values in one call.
+    if #places == 1000 or i == #ARGV and #places > 0 then
+      redis.call('ZADD', KEYS[2], 'NX', unpack(places))
+      redis.call('HSET', KEYS[4], unpack(waiters))
+      places, waiters = {}, {}
     end
   end
   if not granted then

@@ -52,8 +52,8 @@
 //
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
 //		+subscribe +unsubscribe +publish +time +del +exists +get +set +pttl \
-//		+pexpire +hexists +hget +hset +hdel +zadd +zrem +zrevrange +zpopmin \
-//		+incrby +decrby ~stock ~{stock}:* &{stock}:turn
+//		+pexpire +hexists +hkeys +hget +hset +hdel +zadd +zrem +zrevrange \
+//		+zpopmin +incrby +decrby ~stock ~{stock}:* &{stock}:turn
 //
 // Without the channel the lock works, and its waiters wait until a lease ends.
 //

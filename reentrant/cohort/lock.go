@@ -226,7 +226,7 @@ func (l *Lock) release(ctx context.Context, token string, left, unused int,
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
 		token, l.ttl.Milliseconds(), left, next, unused).Int()
 	if err != nil || released == 2 { // a reply that is lost may have said 2
-		tell(l.rdb, channel(l.key), next, grant{})
+		tell(l.rdb, channel(l.key), next, time.Time{})
 	}
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)

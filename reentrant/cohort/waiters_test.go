@@ -126,7 +126,7 @@ func TestATurnIsToldToOneWaiter(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *waiter) {
 		first, second := join("first"), join("second")
 		refused(first, second)
-		tell(first.sub.rdb, "stock", "second", grant{})
+		tell(first.sub.rdb, "stock", "second", time.Time{})
 		assert.Len(t, second.woken, 1)
 		first.sub.hear(&redis.Message{Channel: "stock", Payload: "another's"})
 		assert.Empty(t, first.woken)
@@ -385,7 +385,7 @@ func TestNewsOfAChannelThatNobodyWaitsOnWakesNobody(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *waiter) {
 		w := join("first")
 		w.sub.hear(&redis.Message{Channel: "toys", Payload: "first"})
-		tell(w.sub.rdb, "toys", "first", grant{})
+		tell(w.sub.rdb, "toys", "first", time.Time{})
 		assert.Empty(t, first(w.sub.rdb, "toys"))
 		w.sub.hear(&redis.Subscription{Kind: "subscribe", Channel: "toys"})
 		w.sub.hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock"})

@@ -44,8 +44,8 @@
 //
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
 //		+subscribe +unsubscribe +publish +time +del +exists +get +set +pttl \
-//		+pexpire +hexists +hget +hset +hdel +zadd +zrem +zrevrange +zpopmin \
-//		~stock ~{stock}:* &{stock}:turn
+//		+pexpire +hexists +hkeys +hget +hset +hdel +zadd +zrem +zrevrange \
+//		+zpopmin ~stock ~{stock}:* &{stock}:turn
 //
 // Without the channel the lock works. A waiter of another process then has its
 // turn when it asks at the end of a lease.

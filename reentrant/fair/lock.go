@@ -195,11 +195,11 @@ func (l *Lock) release(ctx context.Context, left int, to next,
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(), l.token,
 		l.ttl.Milliseconds(), left, to.id, to.lease.Milliseconds()).Int()
 	if err != nil { // the reply may be lost, and have said 2: that one asks
-		tell(l.rdb, channel(l.key), to.id, grant{})
+		tell(l.rdb, channel(l.key), to.id, time.Time{})
 		return lock.Failed(ctx, "release", l.key, err)
 	}
 	if released == 2 {
-		tell(l.rdb, channel(l.key), to.id, grant{to.id, sent})
+		tell(l.rdb, channel(l.key), to.id, sent)
 	}
 	if released == 0 {
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)

@@ -446,8 +446,13 @@ func first(rdb redis.UniversalClient, channel string) (n next) {
 	return n
 }
 
-// tell has a waiter of this process woken, without a message.
-func tell(rdb redis.UniversalClient, channel, id string, handed grant) {
+// tell has a waiter of this process woken, without a message. It is to ask, or
+// has the lock, by a release that was sent then.
+func tell(rdb redis.UniversalClient, channel, id string, sent time.Time) {
+	var handed grant
+	if !sent.IsZero() {
+		handed = grant{id, sent}
+	}
 	look(rdb, channel, func(q *queue) { q.tell(id, handed) })
 }
 
