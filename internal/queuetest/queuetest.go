@@ -306,6 +306,8 @@ func anOwnerThatGivesUpLeavesTheQueueAndPassesItsTurn(t *testing.T, s *Server) {
 	assert.Zero(t, s.Release("b", 0, ""))
 	assert.Equal(t, "d", s.Turn())
 	assert.Equal(t, []string{"d"}, s.Messages())
+	assert.Zero(t, s.Release("d", 0, ""))
+	assert.Empty(t, s.Turn(), "nobody waits any more")
 }
 
 func aLevelIsLeftWithItsLease(t *testing.T, s *Server) {

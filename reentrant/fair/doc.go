@@ -19,10 +19,11 @@
 //     begins. The turn is kept for a twentieth of a lease. A waiter that is far
 //     from the server says with its place that it needs longer: five of its
 //     newest round trips, and a third of a lease at most.
-//   - A waiter in the process of the one that unlocks gets the lock by the
-//     release itself. It hears of that with the reply, and its lease counts
-//     from before the release was sent. If the reply is lost, it asks, and
-//     finds the lock its own. If its process dies, a holder has died.
+//   - When the next waiter is in the same process as the holder, the release
+//     script hands the lock over to it. The waiter hears of that when the reply
+//     comes, and its lease counts from before the release was sent. If the
+//     reply is lost, the waiter asks, and finds that it already holds the lock.
+//     If the process dies, it dies as a holder.
 //   - A waiter that has died costs the others one turn. The first waiter of
 //     each process hears whose turn it is, and asks when it is over.
 //   - Each waiter asks once a lease. One that has not asked for two leases, by

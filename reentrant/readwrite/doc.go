@@ -30,12 +30,13 @@
 // those that still wait, and waits only for one that is inside. Nobody is
 // served in order, though: as in notify, a client that unlocks and asks again
 // at once may come before all who wait. A writer's Unlock hands the lock over
-// to the next writer of its process, in the release's own script, if no reader
-// waits there, and up to 16 times in a row. Then all processes are told that
-// the lock is free. Both kinds of waiters are woken by
-// messages, as in notify. A reader that is woken and gets in wakes the others
-// of its process, so one that comes while others wait joins them, and does not
-// ask the server before.
+// to the next writer of its process, in the release script, while no reader
+// waits there, and up to 16 times in a row. Otherwise the lock becomes free,
+// and all processes are told. So a reader of another process may have to wait
+// for 17 writers.
+// Both kinds of waiters are woken by messages, as in notify. A reader that is
+// woken and gets in wakes the others of its process, so one that comes while
+// others wait joins them, and does not ask the server before.
 //
 // Both sides are re-entrant, also for a reader behind a waiting writer. The
 // writer may read too: after Unlock it remains as a reader, in one step, and

@@ -3,6 +3,7 @@ package readwrite_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,20 +61,25 @@ func TestAHandOverHasAFencingTokenOfItsOwn(t *testing.T) {
 		})
 }
 
-// The reader comes when two writers wait: it has waited for one of them to have its
-// turn, and gets in before the next.
-func TestAReaderOfTheProcessComesBeforeAHandOver(t *testing.T) {
+// A writes, and both A2, which writes, and A3, which reads, wait. Both are told of the
+// release: A3 has a chance to get in before A2.
+func TestNothingIsHandedOverWhileAReaderOfTheProcessWaits(t *testing.T) {
 	world(t, func(w *lab.World, owner func(string) *owner) {
 		a := owner("A")
 		a.writes(2 * second)
 		next, reader := a.neighbor("A2"), a.neighbor("A3")
 		next.does(second, func(ctx context.Context) {
 			assert.NoError(t, next.Lock.Lock(ctx))
+			next.Sleep(second)
 			assert.NoError(t, next.Unlock(ctx))
 		})
 		reader.does(0, func(ctx context.Context) {
-			assert.LessOrEqual(t, reader.reads(ctx, 1500*time.Millisecond, second),
-				2100*time.Millisecond)
+			reader.reads(ctx, 1500*time.Millisecond, second)
 		})
+		w.Play()
+		asked := slices.ContainsFunc(w.Timeline(), func(e *lab.Entry) bool {
+			return e.At == 2*second && strings.Contains(e.Text, " read.lua ")
+		})
+		assert.True(t, asked, "A3 has asked at 2 s")
 	})
 }

@@ -193,7 +193,7 @@ func (w *waiter) asked(with next) {
 const passes = 16
 
 // first is the writer of this process that a release is to hand the lock over
-// to. Readers of the process come before it, and now and then other processes.
+// to: none while readers of the process wait, and now and then, for the others.
 func first(rdb redis.UniversalClient, channel string) (to next) {
 	look(rdb, channel, func(_ *subscription, q *queues) {
 		e := q.of[writer].Front()
