@@ -26,9 +26,6 @@ func HandOver(t *testing.T, build lock.Build) {
 				func(s *owners.Scenario) { script(t, s) })
 		})
 	}
-	t.Run("a neighbor that is handed an old lease asks anew", func(t *testing.T) {
-		oldLease(t, build)
-	})
 }
 
 // acquires counts the acquire commands of a process.
@@ -89,23 +86,4 @@ func givesUpBefore(_ *testing.T, s *owners.Scenario) {
 	s.Owner("A2").At(2 * second).GivesUp(1500 * milli)
 	s.Owner("B1").At(3900 * milli).Tries(false).At(4100 * milli).Tries(true).Unlocks()
 	s.Serves("A1", "B1")
-}
-
-// A2's lease is a second, and A1's reply takes two.
-func oldLease(t *testing.T, build lock.Build) {
-	made := 0
-	short := func(env lock.Env) (lock.Lock, error) {
-		if made++; made == 4 { // after those that have warmed the processes up
-			env.TTL = second
-		}
-		return build(env)
-	}
-	owners.Run(t, owners.Config{Build: short, Processes: []string{"A", "B"}},
-		func(s *owners.Scenario) {
-			s.Owner("A1").Locks().At(3*second).
-				Fails(lab.Release, 1, lab.Fault{AnswerAfter: 2 * second}).Unlocks()
-			a2 := s.Owner("A2").At(2900 * milli).Locks()
-			a2.Looks(func() { assert.False(t, a2.LostNow()) }).Unlocks()
-			s.Serves("A1", "A2")
-		})
 }
