@@ -155,7 +155,9 @@ func runMutants(t *testing.T, catalogue bool) verdicts {
 		source, err := m.Files(root)
 		require.NoError(t, err)
 		for name, content := range source {
-			show("scenarios/mutants/"+p.Package+"/"+name, content)
+			here := "scenarios/mutants/" + p.Package
+			show(here+"/"+name, strings.ReplaceAll(content,
+				module+"/reentrant/internal", module+"/"+here+"/internal"))
 		}
 		plan = append(plan, p)
 	}

@@ -82,10 +82,12 @@ func isRungPath(imported string) bool {
 }
 
 // branchOfReentrant is the one exception: what branches from reentrant may
-// import it, where a copy of 200 lines would hide the lesson.
+// import it, and what the branches share, where a copy of 200 lines would hide
+// the lesson.
 func branchOfReentrant(s source, imported string) bool {
 	return strings.HasPrefix(s.dir, "reentrant/") &&
-		imported == module+"/reentrant" ||
+		(imported == module+"/reentrant" ||
+			below(imported, module+"/reentrant/internal")) ||
 		s.isTest() && imported == module+"/"+s.dir
 }
 

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -39,7 +40,8 @@ type Mutant struct {
 // OneSchedule is the Row of what a single schedule finds.
 const OneSchedule = "one schedule"
 
-// An Edit replaces text that a file of the rung has exactly once.
+// An Edit replaces text that a file of the rung has exactly once, or a file of the
+// package waiters that it shares with others: "internal/waiters/waiters.go".
 type Edit struct{ File, Old, New string }
 
 // A Soak is a run of scenarios/soak that catches the lock, which it knows by a name
@@ -111,30 +113,41 @@ func join(text, line string, follows bool) string {
 	return text + line[1:]
 }
 
-// Files are the files of the mutant's package by name: its rung's, with the edits.
-// Tests are left out. Top is the module's directory.
+// Dir is the directory of one of Files, from the module's.
+func (m Mutant) Dir(file string) string {
+	if dir := path.Dir(file); dir != "." {
+		return path.Join(path.Dir(m.Rung), dir)
+	}
+	return m.Rung
+}
+
+// Files are the files of the mutant's package by name: its rung's, with the edits,
+// and those of the package that it shares. Tests are left out. Top is the module's
+// directory.
 func (m Mutant) Files(top string) (map[string]string, error) {
 	files := map[string]string{}
-	dir := filepath.Join(top, filepath.FromSlash(m.Rung))
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("read the rung of %s: %w", m.Name, err)
-	}
-	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); ext != ".lua" && ext != ".go" ||
-			strings.HasSuffix(e.Name(), "_test.go") {
-			continue
-		}
-		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+	for _, name := range []string{".", "internal/waiters/."} {
+		dir := filepath.Join(top, filepath.FromSlash(m.Dir(name)))
+		all, err := filepath.Glob(filepath.Join(dir, "*.*"))
 		if err != nil {
 			return nil, fmt.Errorf("read the rung of %s: %w", m.Name, err)
 		}
-		files[e.Name()] = string(content)
+		for _, file := range all {
+			if ext := filepath.Ext(file); ext != ".lua" && ext != ".go" ||
+				strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			content, err := os.ReadFile(file)
+			if err != nil {
+				return nil, fmt.Errorf("read the rung of %s: %w", m.Name, err)
+			}
+			files[path.Join(path.Dir(name), filepath.Base(file))] = string(content)
+		}
 	}
 	for _, e := range m.Edits {
 		if strings.Count(files[e.File], e.Old) != 1 {
 			return nil, fmt.Errorf("%s: in %s/%s this must stand exactly once: %s",
-				m.Name, m.Rung, e.File, e.Old)
+				m.Name, m.Dir(e.File), path.Base(e.File), e.Old)
 		}
 		files[e.File] = strings.Replace(files[e.File], e.Old, e.New, 1)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/reentrant/internal/waiters"
 )
 
 //go:embed acquire.lua
@@ -83,7 +84,7 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 
 // tryLock asks the server, for the goroutine that has made the handle busy. An
 // owner that is not inside has the local lock of its cohort.
-func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
+func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter) (bool, error) {
 	c, old, tokens := l.cohort, "", 0
 	if l.count == 0 {
 		// An owner that gives up sends nothing, and leave takes its id out of
@@ -98,12 +99,13 @@ func (l *Lock) tryLock(ctx context.Context, w *waiter) (bool, error) {
 		l.token, l.spent, c.open = l.id(), false, true
 		old, tokens = c.old, c.block()
 	}
-	behind, trip := w.ask(l.token)
+	behind, trip := w.Ask(l.token)
+	turn := waiters.Turn(l.ttl, cmp.Or(trip, l.trip))
 	sent := time.Now()
 	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
-			l.turn(trip).Milliseconds(), old, tokens}, behind...)...).Int64()
-	w.answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
+			turn.Milliseconds(), old, tokens}, behind...)...).Int64()
+	w.Answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
@@ -169,14 +171,14 @@ func (l *Lock) Lock(ctx context.Context) error {
 	}
 	w := l.waiter()
 	// A lease that is to be given up isn't kept while another one asks.
-	for asks := w.asks() || l.cohort.old != ""; ; asks = true {
+	for asks := w.Asks() || l.cohort.old != ""; ; asks = true {
 		if asks {
 			granted, err := l.tryLock(ctx, w)
 			if granted || err != nil {
 				return err
 			}
 		}
-		if _, err := w.wait(ctx); err != nil {
+		if _, err := w.Wait(ctx); err != nil {
 			return lock.Failed(ctx, "wait for", l.key, err)
 		}
 	}
@@ -206,7 +208,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		}
 		l.lease.end(context.Background()) // no renewal follows the release
 	}
-	next := first(l.rdb, channel(l.key)).id
+	next := waiters.First(l.rdb, channel(l.key)).ID
 	return l.release(ctx, l.token, left, unused, next, l.ttl)
 }
 
@@ -226,7 +228,7 @@ func (l *Lock) release(ctx context.Context, token string, left, unused int,
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
 		token, l.ttl.Milliseconds(), left, next, unused).Int()
 	if err != nil || released == 2 { // a reply that is lost may have said 2
-		tell(l.rdb, channel(l.key), next, time.Time{})
+		waiters.Tell(l.rdb, channel(l.key), next, time.Time{})
 	}
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)

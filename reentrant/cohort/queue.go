@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/reentrant/internal/waiters"
 )
 
 // passes is how often a lease is passed on inside a process before the other
@@ -53,7 +54,7 @@ type cohort struct {
 	fence  uint64 // the fencing token of the next holder
 	unused int    // how many such tokens were reserved
 
-	waiter *waiter // for a turn at the server; nil until it is asked
+	waiter *waiters.Waiter // for a turn at the server; nil until it is asked
 }
 
 // member is an owner that waits for the local lock.
@@ -130,15 +131,12 @@ func (l *Lock) id() string {
 }
 
 // waiter is the cohort's place among those that wait for a turn at the server.
-func (l *Lock) waiter() *waiter {
+func (l *Lock) waiter() *waiters.Waiter {
 	c := l.cohort
 	if c.waiter == nil {
-		c.waiter = join(l.rdb, channel(l.key), l.id(), l.ttl)
+		c.waiter = waiters.Join(l.rdb, channel(l.key), l.id(), l.ttl)
 	}
-	// One that asks for others names this id, and not one that is spent.
-	c.waiter.sub.mu.Lock()
-	defer c.waiter.sub.mu.Unlock()
-	c.waiter.rename(l.id())
+	c.waiter.Rename(l.id())
 	return c.waiter
 }
 
@@ -167,11 +165,11 @@ func (l *Lock) leave(ctx context.Context) {
 	c := l.cohort
 	if c.old != "" {
 		c.given.end(ctx) // or it would be renewed forever
-		l.release(ctx, c.old, 0, c.unused, "", turnOf(c.ttl))
+		l.release(ctx, c.old, 0, c.unused, "", waiters.TurnOf(c.ttl))
 		c.old = ""
 	}
-	if !c.open && c.waiter.isNamed(c.id) {
-		l.release(ctx, c.id, 0, 0, "", turnOf(c.ttl))
+	if !c.open && c.waiter.IsNamed(c.id) {
+		l.release(ctx, c.id, 0, 0, "", waiters.TurnOf(c.ttl))
 		c.id = ""
 	}
 }
@@ -207,7 +205,7 @@ func (c *cohort) next() {
 	}
 	delete(cohorts.of, c.setting)
 	if c.waiter != nil {
-		c.waiter.leave(false)
+		c.waiter.Leave(false)
 	}
 }
 

@@ -1,29 +1,6 @@
 package cohort
 
-import (
-	"cmp"
-	"time"
-
-	"github.com/lockladder/lockladder/lock"
-)
-
-// turnOf is how long a turn is kept for a waiter that does not come for it.
-func turnOf(ttl time.Duration) time.Duration {
-	return max(ttl/20, time.Millisecond)
-}
-
-// trips is how many of its own round trips a turn is kept for a waiter at
-// least. The message must reach it, and its question the server. If it does not
-// listen yet, it has to be refused, to connect and to subscribe before.
-const trips = 5
-
-// turn is how long the server is to keep a turn for an owner whose round trip
-// takes so long. A third of a lease is the most: so much do the others lose
-// when its process is dead.
-func (l *Lock) turn(trip time.Duration) time.Duration {
-	trip = cmp.Or(trip, l.trip)
-	return max(min(trips*trip, l.ttl/3), turnOf(l.ttl))
-}
+import "github.com/lockladder/lockladder/lock"
 
 // keys are the lock, its queue, its turn, which is also a channel, its waiters,
 // and the counter of its fencing tokens.

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/reentrant/internal/waiters"
 )
 
 //go:embed acquire.lua
@@ -71,14 +72,14 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 		return false, lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
 	}
 	defer l.busy.Store(false)
-	return l.tryLock(ctx, nil, grant{})
+	return l.tryLock(ctx, nil, waiters.Grant{})
 }
 
 // tryLock asks the server, for the goroutine that has made the handle busy,
 // unless a neighbor's release has handed the lock over to its waiter.
-func (l *Lock) tryLock(ctx context.Context, w *waiter, handed grant) (bool,
-	error) {
-	granted, sent := l.id() == handed.id, handed.sent
+func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter,
+	handed waiters.Grant) (bool, error) {
+	granted, sent := l.id() == handed.ID, handed.Sent
 	if !granted {
 		var err error
 		if granted, sent, err = l.ask(ctx, w); err != nil {
@@ -128,26 +129,26 @@ func (l *Lock) Lock(ctx context.Context) error {
 	}
 	defer l.busy.Store(false)
 	if l.count > 0 {
-		_, err := l.tryLock(ctx, nil, grant{})
+		_, err := l.tryLock(ctx, nil, waiters.Grant{})
 		return err
 	}
-	w := join(l.rdb, channel(l.key), l.id(), l.ttl)
-	defer func() { w.leave(l.count > 0) }()
-	var handed grant
-	for asks := w.asks(); ; asks = true {
+	w := waiters.Join(l.rdb, channel(l.key), l.id(), l.ttl)
+	defer func() { w.Leave(l.count > 0) }()
+	var handed waiters.Grant
+	for asks := w.Asks(); ; asks = true {
 		if asks {
 			granted, err := l.tryLock(ctx, w, handed)
 			if granted || err != nil {
 				return err
 			}
 		}
-		if handed.id != "" { // too late, so it asks anew
-			handed = grant{}
+		if handed.ID != "" { // too late, so it asks anew
+			handed = waiters.Grant{}
 			continue
 		}
 		var err error
-		if handed, err = w.wait(ctx); err != nil {
-			if w.isNamed(l.token) {
+		if handed, err = w.Wait(ctx); err != nil {
+			if w.IsNamed(l.token) {
 				l.giveUp(ctx)
 			}
 			return lock.Failed(ctx, "wait for", l.key, err)
@@ -173,7 +174,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		l.stop() // stopped first: no renewal may follow the release
 		l.spent = true
 	}
-	return l.release(ctx, left, first(l.rdb, channel(l.key)), l.ttl)
+	return l.release(ctx, left, waiters.First(l.rdb, channel(l.key)), l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
@@ -187,19 +188,19 @@ func (l *Lock) Lost() <-chan struct{} {
 // release runs for so long at most on a context of its own: the caller's has
 // often ended when a deferred Unlock runs. If it hands the lock over to the
 // next owner, which waits in this process, that is told here.
-func (l *Lock) release(ctx context.Context, left int, to next,
+func (l *Lock) release(ctx context.Context, left int, to waiters.Next,
 	within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	sent := time.Now()
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(), l.token,
-		l.ttl.Milliseconds(), left, to.id, to.lease.Milliseconds()).Int()
+		l.ttl.Milliseconds(), left, to.ID, to.Lease.Milliseconds()).Int()
 	if err != nil { // the reply may be lost, and have said 2: that one asks
-		tell(l.rdb, channel(l.key), to.id, time.Time{})
+		waiters.Tell(l.rdb, channel(l.key), to.ID, time.Time{})
 		return lock.Failed(ctx, "release", l.key, err)
 	}
 	if released == 2 {
-		tell(l.rdb, channel(l.key), to.id, sent)
+		waiters.Tell(l.rdb, channel(l.key), to.ID, sent)
 	}
 	if released == 0 {
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)

@@ -7,25 +7,8 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/reentrant/internal/waiters"
 )
-
-// turnOf is how long a turn is kept for a waiter that does not come for it.
-func turnOf(ttl time.Duration) time.Duration {
-	return max(ttl/20, time.Millisecond)
-}
-
-// trips is how many of its own round trips a turn is kept for a waiter at
-// least. The message must reach it, and its question the server. If it does not
-// listen yet, it has to be refused, to connect and to subscribe before.
-const trips = 5
-
-// turn is how long the server is to keep a turn for an owner whose round trip
-// takes so long. A third of a lease is the most: so much do the others lose
-// when its process is dead.
-func (l *Lock) turn(trip time.Duration) time.Duration {
-	trip = cmp.Or(trip, l.trip)
-	return max(min(trips*trip, l.ttl/3), turnOf(l.ttl))
-}
 
 // keys are the lock, its queue, its turn, which is also a channel, and its
 // waiters.
@@ -50,14 +33,15 @@ func (l *Lock) id() string {
 
 // ask asks the server. An owner that waits asks for others as well. The lease
 // of a grant counts from when the question was sent.
-func (l *Lock) ask(ctx context.Context, w *waiter) (granted bool,
+func (l *Lock) ask(ctx context.Context, w *waiters.Waiter) (granted bool,
 	sent time.Time, err error) {
-	behind, trip := w.ask(l.token)
+	behind, trip := w.Ask(l.token)
+	turn := waiters.Turn(l.ttl, cmp.Or(trip, l.trip))
 	sent = time.Now()
 	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
-			l.turn(trip).Milliseconds()}, behind...)...).Int64()
-	w.answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
+			turn.Milliseconds()}, behind...)...).Int64()
+	w.Answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
 	if err == nil {
 		l.trip = time.Since(sent)
 	}
@@ -67,7 +51,7 @@ func (l *Lock) ask(ctx context.Context, w *waiter) (granted bool,
 // giveBack releases a grant that came too late to be one.
 func (l *Lock) giveBack(ctx context.Context) error {
 	l.spent = true
-	err := l.release(ctx, 0, next{}, l.ttl)
+	err := l.release(ctx, 0, waiters.Next{}, l.ttl)
 	if errors.Is(err, lock.ErrNotHeld) {
 		return nil
 	}
@@ -78,5 +62,5 @@ func (l *Lock) giveBack(ctx context.Context) error {
 // When that fails, the others wait for the end of one turn.
 func (l *Lock) giveUp(ctx context.Context) {
 	l.spent = true
-	l.release(ctx, 0, next{}, turnOf(l.ttl))
+	l.release(ctx, 0, waiters.Next{}, waiters.TurnOf(l.ttl))
 }

@@ -102,8 +102,8 @@ func TestTheExplorerFindsTheMutantsOfWaiting(t *testing.T) {
 			require.NoError(t, err)
 			edited := map[string]string{}
 			for _, e := range m.Edits {
-				edited[filepath.Join(top, filepath.FromSlash(m.Rung), e.File)] =
-					files[e.File]
+				edited[filepath.Join(top, filepath.FromSlash(m.Dir(e.File)),
+					filepath.Base(e.File))] = files[e.File]
 			}
 			overlay, err := mutants.Overlay(t.TempDir(), edited)
 			require.NoError(t, err)

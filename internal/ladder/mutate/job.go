@@ -22,13 +22,17 @@ type check struct {
 
 // checks are the calls of go test, the quickest first.
 func checks(rung string) []check {
-	return []check{
+	all := []check{
 		// An example runs after a test that has failed, and may wait forever.
 		{of: "./" + rung, flags: []string{"-failfast", "-skip=^Example"}},
 		{of: "./internal/ladder", flags: []string{"-failfast"}},
 		{of: "./scenarios/explore", flags: []string{"-failfast",
 			"-run=TheTableSays|NoWakeUpIsLost|GivesUpWakesTheNext"}},
 	}
+	if dir := shared[rung]; dir != "" {
+		all = slices.Insert(all, 0, check{of: "./" + dir, flags: []string{"-failfast"}})
+	}
+	return all
 }
 
 // healthy says what fails without any change. It returns the checks, each with

@@ -30,16 +30,22 @@ func (m mutant) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s", m.file, m.line, m.what, m.from)
 }
 
-// mutantsOf are all mutants of a rung, in the order of its files.
+// mutantsOf are all mutants of a rung and of what it shares, in the order of the
+// files.
 func mutantsOf(root, rung string) ([]mutant, error) {
-	dir := filepath.Join(root, filepath.FromSlash(rung))
-	entries, err := os.ReadDir(dir)
+	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(rung), "*.*"))
+	if err == nil && shared[rung] != "" {
+		var more []string
+		more, err = filepath.Glob(filepath.Join(root,
+			filepath.FromSlash(shared[rung]), "*.*"))
+		files = append(files, more...)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read the rung's directory: %w", err)
+		return nil, fmt.Errorf("look for the rung's files: %w", err)
 	}
 	var all []mutant
-	for _, e := range entries {
-		name := e.Name()
+	for _, file := range files {
+		name := filepath.Base(file)
 		change := changesOfLua
 		switch {
 		case strings.HasSuffix(name, "_test.go") || name == "doc.go":
@@ -49,16 +55,21 @@ func mutantsOf(root, rung string) ([]mutant, error) {
 		case !strings.HasSuffix(name, ".lua"):
 			continue
 		}
-		source, err := os.ReadFile(filepath.Join(dir, name))
+		source, err := os.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("read a rung's file: %w", err)
 		}
+		file, err := filepath.Rel(root, file)
+		if err != nil {
+			return nil, fmt.Errorf("name a rung's file: %w", err)
+		}
+		file = filepath.ToSlash(file)
 		changes, err := change(source)
 		if err != nil {
-			return nil, fmt.Errorf("%s/%s: %w", rung, name, err)
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		for _, c := range changes {
-			all = append(all, c.apply(source, rung, rung+"/"+name))
+			all = append(all, c.apply(source, rung, file))
 		}
 	}
 	return all, nil

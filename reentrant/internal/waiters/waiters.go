@@ -1,4 +1,10 @@
-package cohort
+// Package waiters is how fair and cohort wait for a lock whose server keeps a queue.
+//
+// The waiters of a process stand in a queue of their own. The first of them asks the
+// server, for those that come meanwhile as well. On one connection for each rdb value
+// they hear whose turn it is. Each asks again when it is its turn, or when another
+// process's turn is over, and at the latest when the holder's lease should have ended.
+package waiters
 
 import (
 	"container/list"
@@ -40,24 +46,24 @@ type subscription struct {
 type queue struct {
 	waiters list.List          // in the order of their arrival
 	asking  list.List          // those that are to ask; the first asks for all
-	owner   map[string]*waiter // by the owner id that each asks with
+	owner   map[string]*Waiter // by the owner id that each asks with
 	listens bool               // one was refused
 	trip    time.Duration      // how long the newest answer took
 	turn    time.Time          // when another one's turn was told of, or left
 }
 
-// waiter is one call of Lock.
-type waiter struct {
+// Waiter is one call of Lock.
+type Waiter struct {
 	sub     *subscription
 	queue   *queue
 	channel string
 	place   *list.Element
-	woken   chan grant // holds one element while there is news
+	woken   chan Grant // holds one element while there is news
 
 	id     string        // the owner id
 	asking *list.Element // nil while the server knows that it waits
 	asked  time.Time     // when its question was sent that is under way
-	behind []*waiter     // those that it asks for
+	behind []*Waiter     // those that it asks for
 	named  string        // the owner id that a question has named
 
 	lease time.Duration
@@ -66,25 +72,25 @@ type waiter struct {
 	timer *time.Timer   // at that time, or when another one's turn is over
 }
 
-// grant is the news that a waiter has the lock, by a release that was sent
+// Grant is the news that a waiter has the lock, by a release that was sent
 // then. The zero grant is any other news: the waiter is to ask.
-type grant struct {
-	id   string // the owner id that the lock was handed over to
-	sent time.Time
+type Grant struct {
+	ID   string // the owner id that the lock was handed over to
+	Sent time.Time
 }
 
-// join puts a waiter at the end of the channel's queue. It is there before it
+// Join puts a waiter at the end of the channel's queue. It is there before it
 // asks: its turn may be told while the refusal is on its way.
-func join(rdb redis.UniversalClient, channel, id string,
-	lease time.Duration) *waiter {
+func Join(rdb redis.UniversalClient, channel, id string,
+	lease time.Duration) *Waiter {
 	s := enlist(rdb)
-	w := &waiter{sub: s, channel: channel, woken: make(chan grant, 1),
+	w := &Waiter{sub: s, channel: channel, woken: make(chan Grant, 1),
 		id: id, lease: lease, timer: time.NewTimer(lease)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q, ok := s.queues[channel]
 	if !ok {
-		q = &queue{owner: map[string]*waiter{}}
+		q = &queue{owner: map[string]*Waiter{}}
 		s.queues[channel] = q
 	}
 	w.queue, q.owner[id] = q, w
@@ -114,19 +120,19 @@ func enlist(rdb redis.UniversalClient) *subscription {
 	return s
 }
 
-// asks says whether the waiter is to ask the server. Of those that are to, the
+// Asks says whether the waiter is to ask the server. Of those that are to, the
 // first asks, also for those that come until it does; and so on, when it was
 // answered. A thousand that come at once are refused in two answers. A question
 // may hang, with the connection that it was sent on: after a turn the next one
 // asks for all.
-func (w *waiter) asks() bool {
+func (w *Waiter) Asks() bool {
 	w.sub.mu.Lock()
 	defer w.sub.mu.Unlock()
-	q, turn := w.queue, turnOf(w.lease)
+	q, turn := w.queue, TurnOf(w.lease)
 	if w.asking == nil {
 		w.asking = q.asking.PushBack(w)
 	}
-	first := q.asking.Front().Value.(*waiter)
+	first := q.asking.Front().Value.(*Waiter)
 	if first.isAsking() && time.Since(first.asked) >= turn {
 		q.remove(first)
 		q.lead()
@@ -139,16 +145,16 @@ func (w *waiter) asks() bool {
 }
 
 // isAsking says whether the waiter's question is under way.
-func (w *waiter) isAsking() bool { return !w.asked.IsZero() }
+func (w *Waiter) isAsking() bool { return !w.asked.IsZero() }
 
-// ask returns the owner ids of those that the waiter asks for, besides its own,
+// Ask returns the owner ids of those that the waiter asks for, besides its own,
 // and how long an answer takes. A nil waiter does not wait, and asks for
 // nobody.
-func (w *waiter) ask(id string) (behind []any, trip time.Duration) {
+func (w *Waiter) Ask(id string) (behind []any, trip time.Duration) {
 	if w == nil {
 		return nil, 0
 	}
-	first := w.asks()
+	first := w.Asks()
 	w.sub.mu.Lock()
 	defer w.sub.mu.Unlock()
 	w.rename(id)
@@ -158,23 +164,29 @@ func (w *waiter) ask(id string) (behind []any, trip time.Duration) {
 	default:
 	}
 	for e := w.asking.Next(); first && e != nil; e = e.Next() {
-		other := e.Value.(*waiter)
+		other := e.Value.(*Waiter)
 		other.named = other.id
 		w.behind, behind = append(w.behind, other), append(behind, other.id)
 	}
 	return behind, w.queue.trip
 }
 
-// rename gives the waiter the owner id that it asks with from now on. The
-// caller has the mutex.
-func (w *waiter) rename(id string) {
+// Rename gives the waiter the owner id that it asks with from now on. One that
+// asks for others names that one, and not one that is spent.
+func (w *Waiter) Rename(id string) {
+	w.sub.mu.Lock()
+	defer w.sub.mu.Unlock()
+	w.rename(id)
+}
+
+func (w *Waiter) rename(id string) {
 	delete(w.queue.owner, w.id)
 	w.id, w.queue.owner[id] = id, w
 }
 
-// answered takes down when the waiter and those that it has asked for are to
+// Answered takes down when the waiter and those that it has asked for are to
 // ask again. When there was no answer, the others ask for themselves.
-func (w *waiter) answered(err error, again, trip time.Duration) {
+func (w *Waiter) Answered(err error, again, trip time.Duration) {
 	if w == nil {
 		return
 	}
@@ -196,8 +208,8 @@ func (w *waiter) answered(err error, again, trip time.Duration) {
 	w.queue.lead()
 }
 
-// isNamed says whether the server may have heard of the owner id.
-func (w *waiter) isNamed(id string) bool {
+// IsNamed says whether the server may have heard of the owner id.
+func (w *Waiter) IsNamed(id string) bool {
 	if w == nil {
 		return false
 	}
@@ -208,10 +220,10 @@ func (w *waiter) isNamed(id string) bool {
 
 // known is for a waiter that the server knows of, by another one's question
 // perhaps, which was sent at that time.
-func (w *waiter) known(again time.Duration, sent time.Time) {
+func (w *Waiter) known(again time.Duration, sent time.Time) {
 	w.queue.remove(w)
 	// A lease that ends within this millisecond is reported as 0. Those that
-	// wait for the same end ask one after the other, so that the first asks
+	// Wait for the same end ask one after the other, so that the first asks
 	// for all.
 	w.due = time.Now().Add(max(again, time.Millisecond) + w.after)
 	w.timer.Reset(time.Until(w.due))
@@ -221,7 +233,7 @@ func (w *waiter) known(again time.Duration, sent time.Time) {
 }
 
 // remove takes a waiter out of those that are to ask.
-func (q *queue) remove(w *waiter) {
+func (q *queue) remove(w *Waiter) {
 	if w.asking != nil {
 		q.asking.Remove(w.asking)
 		w.asking = nil
@@ -230,25 +242,25 @@ func (q *queue) remove(w *waiter) {
 
 // lead wakes the first of those that are to ask.
 func (q *queue) lead() {
-	if e := q.asking.Front(); e != nil && !e.Value.(*waiter).isAsking() {
-		notice(e.Value.(*waiter).woken, grant{})
+	if e := q.asking.Front(); e != nil && !e.Value.(*Waiter).isAsking() {
+		notice(e.Value.(*Waiter).woken, Grant{})
 	}
 }
 
-// wait ends when the waiter has the lock, or is to ask for it because it is its
+// Wait ends when the waiter has the lock, or is to ask for it because it is its
 // turn or for another reason, or with the context's error.
-func (w *waiter) wait(ctx context.Context) (grant, error) {
+func (w *Waiter) Wait(ctx context.Context) (Grant, error) {
 	w.listen()
 	for {
 		select {
 		case handed := <-w.woken:
 			return handed, ctx.Err() // an owner that gives up doesn't ask
 		case <-w.timer.C:
-			if w.asks() {
-				return grant{}, ctx.Err()
+			if w.Asks() {
+				return Grant{}, ctx.Err()
 			}
 		case <-ctx.Done():
-			return grant{}, ctx.Err()
+			return Grant{}, ctx.Err()
 		}
 	}
 }
@@ -257,7 +269,7 @@ func (w *waiter) wait(ctx context.Context) (grant, error) {
 // free pays for no subscription. A turn may be told before the subscription
 // stands. When that is confirmed somebody asks once more, at once if it was
 // before.
-func (w *waiter) listen() {
+func (w *Waiter) listen() {
 	s, q := w.sub, w.queue
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,7 +279,7 @@ func (w *waiter) listen() {
 	q.listens = true
 	notice(s.changed, struct{}{})
 	if s.confirmed[w.channel] {
-		notice(w.woken, grant{})
+		notice(w.woken, Grant{})
 	}
 	if s.pubsub == nil {
 		var ctx context.Context
@@ -277,9 +289,9 @@ func (w *waiter) listen() {
 	}
 }
 
-// leave takes the waiter out of the queue. If it was the one to ask for others,
+// Leave takes the waiter out of the queue. If it was the one to ask for others,
 // or when another one's turn is over, the next one does.
-func (w *waiter) leave(granted bool) {
+func (w *Waiter) Leave(granted bool) {
 	s, q := w.sub, w.queue
 	last := s.delist()
 	s.mu.Lock()
@@ -393,23 +405,23 @@ func (s *subscription) hear(message any) {
 	switch m := message.(type) {
 	case *redis.Message:
 		if q, ok := s.queues[m.Channel]; ok {
-			q.tell(m.Payload, grant{})
+			q.tell(m.Payload, Grant{})
 		}
 	case *redis.Subscription:
 		if q, ok := s.queues[m.Channel]; ok && m.Kind == "subscribe" {
 			s.confirmed[m.Channel] = true
 			w := q.waiters.Front()
-			for w != q.waiters.Back() && w.Value.(*waiter).isAsking() {
+			for w != q.waiters.Back() && w.Value.(*Waiter).isAsking() {
 				w = w.Next()
 			}
-			notice(w.Value.(*waiter).woken, grant{})
+			notice(w.Value.(*Waiter).woken, Grant{})
 		}
 	}
 }
 
 // tell wakes the waiter that has the turn or the lock, and nobody else. Another
 // process may be dead, and somebody must ask when its turn is over.
-func (q *queue) tell(id string, handed grant) {
+func (q *queue) tell(id string, handed Grant) {
 	if w, ok := q.owner[id]; ok {
 		notice(w.woken, handed)
 	} else {
@@ -427,33 +439,41 @@ func (q *queue) askAfterATurn() {
 // would not ask before.
 func (q *queue) askAfter(turn time.Time) {
 	w := q.first()
-	over := time.Until(turn.Add(turnOf(w.lease)))
+	over := time.Until(turn.Add(TurnOf(w.lease)))
 	w.timer.Reset(min(over, time.Until(w.due)))
 }
 
-func (q *queue) first() *waiter { return q.waiters.Front().Value.(*waiter) }
+func (q *queue) first() *Waiter { return q.waiters.Front().Value.(*Waiter) }
 
-// next is the first waiter for a lock in this process, as a release names it.
-type next struct {
-	id    string
-	lease time.Duration
+// Next is the first waiter for a lock in this process, as a release names it.
+type Next struct {
+	ID    string
+	Lease time.Duration
 }
 
-func first(rdb redis.UniversalClient, channel string) (n next) {
+// First is zero when nobody waits.
+func First(rdb redis.UniversalClient, channel string) (n Next) {
 	look(rdb, channel, func(q *queue) {
-		n = next{q.first().id, q.first().lease}
+		n = Next{q.first().id, q.first().lease}
 	})
 	return n
 }
 
-// tell has a waiter of this process woken, without a message. It is to ask, or
+// Tell has a waiter of this process woken, without a message. It is to ask, or
 // has the lock, by a release that was sent then.
-func tell(rdb redis.UniversalClient, channel, id string, sent time.Time) {
-	var handed grant
+func Tell(rdb redis.UniversalClient, channel, id string, sent time.Time) {
+	var handed Grant
 	if !sent.IsZero() {
-		handed = grant{id, sent}
+		handed = Grant{id, sent}
 	}
 	look(rdb, channel, func(q *queue) { q.tell(id, handed) })
+}
+
+// Listening counts the rdb values with waiters. A test asks what stays behind.
+func Listening() int {
+	subscriptions.Lock()
+	defer subscriptions.Unlock()
+	return len(subscriptions.of)
 }
 
 // look calls do with the queue, if somebody waits.
