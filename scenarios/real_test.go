@@ -165,9 +165,9 @@ func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 		return wrong.Build(env)
 	}, scenarios.Only("overrun_release"), scenarios.Flaws(flawOfGold...),
 		scenarios.OnServersOf(pool))
-	assert.Len(t, runs, 3)
-	assert.EqualValues(t, 3, pool.times.Load(), "servers were borrowed for each run")
-	assert.EqualValues(t, 3, pool.returned.Load())
+	assert.GreaterOrEqual(t, len(runs), 3, "more, where the machine is too late for one")
+	assert.EqualValues(t, len(runs), pool.times.Load(), "servers were borrowed for each run")
+	assert.EqualValues(t, len(runs), pool.returned.Load())
 	assert.Equal(t, scenarios.Breaks,
 		report.Verdict("overrun_release", scenarios.ForeignRelease))
 }

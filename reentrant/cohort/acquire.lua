@@ -17,8 +17,9 @@
 -- Returns the first of the fencing tokens when granted, or 1 when none is
 -- wanted. When refused, returns after how long the caller must
 -- ask again: minus the milliseconds, or 0.
+local time
 local function now()
-  local time = redis.call('TIME')
+  time = time or redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
@@ -40,10 +41,11 @@ local function pass()
   end
 end
 
-if ARGV[6] ~= '' and redis.call('HEXISTS', KEYS[1], ARGV[6]) == 1 then
+local given = ARGV[6] ~= '' and redis.call('HEXISTS', KEYS[1], ARGV[6]) == 1
+if given then
   redis.call('DEL', KEYS[1])
 end
-local free = redis.call('EXISTS', KEYS[1]) == 0
+local free = given or redis.call('EXISTS', KEYS[1]) == 0
 local mine = not free and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
 local turn = free and (redis.call('GET', KEYS[3]) or pass())
 local granted = mine or
@@ -59,7 +61,7 @@ local lease = tonumber(ARGV[2])
 if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[8]) then
   local waiter = string.format('%.0f %s', now() + 2 * lease, ARGV[5])
   local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or 0
-  local holder = redis.call('HKEYS', KEYS[1])[1]
+  local holder = ARGV[8] and redis.call('HKEYS', KEYS[1])[1]
   local places, waiters = {}, {}
   for i = 8, #ARGV do
     -- One that has come to the turn or the lock meanwhile has left the queue.

@@ -13,8 +13,9 @@
 -- ARGV[6] and all behind it are owner ids that wait behind the caller
 -- Returns 1 when granted. When refused, returns after how long the caller must
 -- ask again: minus the milliseconds, or 0.
+local time
 local function now()
-  local time = redis.call('TIME')
+  time = time or redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
@@ -52,7 +53,7 @@ local lease = tonumber(ARGV[2])
 if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[6]) then
   local waiter = string.format('%.0f %s', now() + 2 * lease, ARGV[5])
   local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or 0
-  local holder = redis.call('HKEYS', KEYS[1])[1]
+  local holder = ARGV[6] and redis.call('HKEYS', KEYS[1])[1]
   local places, waiters = {}, {}
   for i = 6, #ARGV do
     -- One that has come to the turn or the lock meanwhile has left the queue.

@@ -31,9 +31,9 @@
 // served in order, though: as in notify, a client that unlocks and asks again
 // at once may come before all who wait. A writer's Unlock hands the lock over
 // to the next writer of its process, in the release script, while no reader
-// waits there, and up to 16 times in a row. Otherwise the lock becomes free,
+// waits there, and up to 4 times in a row. Otherwise the lock becomes free,
 // and all processes are told. So a reader of another process may have to wait
-// for 17 writers.
+// for 5 writers.
 // Both kinds of waiters are woken by messages, as in notify. A reader that is
 // woken and gets in wakes the others of its process, so one that comes while
 // others wait joins them, and does not ask the server before.

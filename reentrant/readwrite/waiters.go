@@ -189,8 +189,9 @@ func (w *waiter) asked(with next) {
 }
 
 // passes is how many releases in a row may hand the lock over inside a process.
-// The one after them lets the other processes in.
-const passes = 16
+// The one after them lets the other processes in, which have no better chance
+// than the process's own waiters. So it must not be long in coming.
+const passes = 4
 
 // first is the writer of this process that a release is to hand the lock over
 // to: none while readers of the process wait, and now and then, for the others.
