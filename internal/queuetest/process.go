@@ -25,12 +25,36 @@ func Processes(t *testing.T, build lock.Build) {
 		"a turn that is told during a question is watched": toldMeanwhile,
 		"a grant that came too late is asked for anew":     late,
 		"a release whose reply is lost wakes its neighbor": lost,
+		"who passes the turn on looks after it":            watches,
+		"who does so and gives up tells the others":        stopsWatching,
 	} {
 		t.Run(name, func(t *testing.T) {
 			owners.Run(t, owners.Config{Build: build,
 				Processes: []string{"A", "B", "C"}}, script)
 		})
 	}
+}
+
+// B1 is dead, and has the turn. A2 and C1 wait, and only A2's process knows of it.
+func watches(s *owners.Scenario) {
+	s.Owner("A1").Section(3 * second)
+	s.Owner("B1").At(second).Locks()
+	s.Process("B").CrashesAt(2 * second)
+	s.Owner("A2", lock.FixedLease()).At(2500 * milli).Section(second).
+		SinceAtMost(3*second + turn + 10*milli)
+	s.Owner("C1").At(2700 * milli).Section(second).
+		SinceAtMost(4*second + turn + 20*milli)
+	s.Serves("A1", "A2", "C1")
+}
+
+func stopsWatching(s *owners.Scenario) {
+	s.Owner("A1").Section(3 * second)
+	s.Owner("B1").At(second).Locks()
+	s.Process("B").CrashesAt(2 * second)
+	s.Owner("A2", lock.FixedLease()).At(2500 * milli).GivesUp(700 * milli)
+	s.Owner("C1").At(2700 * milli).Section(second).
+		SinceAtMost(3200*milli + turn + 10*milli)
+	s.Serves("A1", "C1")
 }
 
 // B1's question hangs. B2 waits in the same process, and has a connection of its own.

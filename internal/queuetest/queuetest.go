@@ -45,9 +45,11 @@ func Serve(t *testing.T, scripts Scripts) *Server {
 	s := &Server{Mini: miniredis.RunT(t), t: t, scripts: scripts,
 		now: time.UnixMilli(1_000_500)}
 	s.Client = redis.NewClient(&redis.Options{Addr: s.Mini.Addr()})
-	s.told = s.Client.Subscribe(t.Context(), "{stock}:turn")
-	_, err := s.told.Receive(t.Context()) // it is confirmed
-	require.NoError(t, err)
+	s.told = s.Client.Subscribe(t.Context(), "{stock}:turn", "{stock}:turn:p")
+	for range 2 { // both are confirmed
+		_, err := s.told.Receive(t.Context())
+		require.NoError(t, err)
+	}
 	s.Mini.SetTime(s.now)
 	t.Cleanup(func() {
 		assert.NoError(t, s.told.Close())
@@ -104,17 +106,21 @@ func (s *Server) ttl(key string) int64 {
 	return s.Client.PTTL(s.t.Context(), key).Val().Milliseconds()
 }
 
-// Messages are the owners that were told their turn since the last call. A
-// message of its own marks the end.
+// Messages are the owners that were told their turn since the last call: "b" where
+// all processes were told, "p: b" where p was. A message of its own marks the end.
 func (s *Server) Messages() (told []string) {
 	s.Mini.Publish("{stock}:turn", "")
 	for {
 		m, err := s.told.ReceiveMessage(s.t.Context())
 		require.NoError(s.t, err)
-		if m.Payload == "" {
+		switch {
+		case m.Payload == "":
 			return told
+		case m.Channel != "{stock}:turn":
+			told = append(told, "p: "+m.Payload)
+		default:
+			told = append(told, m.Payload)
 		}
-		told = append(told, m.Payload)
 	}
 }
 
@@ -146,15 +152,15 @@ func theServerQueuesInTheOrderOfArrival(t *testing.T, s *Server) {
 	s.Waits("b", "c", "d")
 	s.Waits("e", "f")
 	assert.Equal(t, []string{"b", "c", "d", "e", "f"}, s.Queue())
-	assert.Equal(t, map[string]string{"b": "1020500 200", "c": "1020500 200",
-		"d": "1020500 200", "e": "1020500 200", "f": "1020500 200"}, s.waiters(),
+	assert.Equal(t, map[string]string{"b": "1020500 200 p", "c": "1020500 200 p",
+		"d": "1020500 200 p", "e": "1020500 200 p", "f": "1020500 200 p"}, s.waiters(),
 		"alive for two leases")
 
 	s.Pass(time.Second)
 	s.Waits("d", "b")
 	assert.Equal(t, []string{"b", "c", "d", "e", "f"}, s.Queue(), "their places stay")
-	assert.Equal(t, map[string]string{"b": "1021500 200", "c": "1020500 200",
-		"d": "1021500 200", "e": "1020500 200", "f": "1020500 200"}, s.waiters())
+	assert.Equal(t, map[string]string{"b": "1021500 200 p", "c": "1020500 200 p",
+		"d": "1021500 200 p", "e": "1020500 200 p", "f": "1020500 200 p"}, s.waiters())
 	assert.Empty(t, s.Messages())
 }
 
@@ -181,7 +187,7 @@ func aLeaseThatIsOverIsNotEnteredAgain(t *testing.T, s *Server) {
 func thoseBehindAHolderWaitForIt(t *testing.T, s *Server) {
 	assert.Equal(t, int64(1), s.Acquire("a", 1, true, "b", "c"))
 	assert.Equal(t, []string{"b", "c"}, s.Queue())
-	assert.Equal(t, map[string]string{"b": "1020500 200", "c": "1020500 200"},
+	assert.Equal(t, map[string]string{"b": "1020500 200 p", "c": "1020500 200 p"},
 		s.waiters())
 }
 
@@ -241,9 +247,9 @@ func anAcquisitionPassesTheTurnToTheFirstAlive(t *testing.T, s *Server) {
 	assert.Equal(t, int64(200), s.Waits("f"))
 	assert.Equal(t, "d", s.Turn())
 	assert.Equal(t, int64(200), s.ttl("{stock}:turn"))
-	assert.Equal(t, []string{"d"}, s.Messages(), "f was not there before")
+	assert.Equal(t, []string{"p: d"}, s.Messages(), "f asks when d's turn is over")
 	assert.Equal(t, []string{"e", "f"}, s.Queue())
-	assert.Equal(t, map[string]string{"e": "1025500 200", "f": "1040500 200"},
+	assert.Equal(t, map[string]string{"e": "1025500 200 p", "f": "1040500 200 p"},
 		s.waiters())
 
 	s.Waits("f")
@@ -288,8 +294,8 @@ func aNeighborIsNotSentAMessage(t *testing.T, s *Server) {
 	assert.Equal(t, int64(2), s.Release("a", 0, "b"))
 	assert.Empty(t, s.Messages())
 	s.Acquire("b", 1, true)
-	assert.Equal(t, int64(1), s.Release("b", 0, "z"), "c is of another process")
-	assert.Equal(t, []string{"c"}, s.Messages())
+	assert.Equal(t, int64(3), s.Release("b", 0, "z"), "c is of another process")
+	assert.Equal(t, []string{"p: c"}, s.Messages(), "z asks when c's turn is over")
 }
 
 func anOwnerThatGivesUpLeavesTheQueueAndPassesItsTurn(t *testing.T, s *Server) {
@@ -303,6 +309,7 @@ func anOwnerThatGivesUpLeavesTheQueueAndPassesItsTurn(t *testing.T, s *Server) {
 	assert.Equal(t, []string{"b"}, s.Messages())
 	assert.Zero(t, s.Release("e", 0, ""))
 	assert.Equal(t, "b", s.Turn(), "it is not e's to pass on")
+	assert.Equal(t, []string{"b"}, s.Messages(), "others ask when it is over, not e")
 	assert.Zero(t, s.Release("b", 0, ""))
 	assert.Equal(t, "d", s.Turn())
 	assert.Equal(t, []string{"d"}, s.Messages())

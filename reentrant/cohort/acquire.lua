@@ -2,18 +2,21 @@
 -- KEYS[1] the lock, a hash {owner: count}
 -- KEYS[2] the queue: the owner ids that wait, in the order of their arrival
 -- KEYS[3] the turn: the owner id that was first when the lock became free, for
--- a short time; and the channel on which it is told
+-- a short time; and the channel on which all processes are told of it. Each has
+-- one of its own as well, with ':' and the process's name behind
 -- KEYS[4] the waiters, a hash {owner: until when it counts as alive, in
--- milliseconds of the server's clock, and how long its turn is kept}
+-- milliseconds of the server's clock, how long its turn is kept, and its
+-- process's name}
 -- KEYS[5] the counter of the fencing tokens, which is never removed
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have
 -- ARGV[4] 1 to wait in the queue when refused, and not inside already
 -- ARGV[5] how long to keep the turn for the caller, in milliseconds
--- ARGV[6] the owner id that the caller's process gives up, or nothing
--- ARGV[7] how many fencing tokens to reserve
--- ARGV[8] and all behind it are owner ids that wait behind the caller
+-- ARGV[6] the name of the caller's process
+-- ARGV[7] the owner id that this process gives up, or nothing
+-- ARGV[8] how many fencing tokens to reserve
+-- ARGV[9] and all behind it are owner ids that wait behind the caller
 -- Returns the first of the fencing tokens when granted, or 1 when none is
 -- wanted. When refused, returns after how long the caller must
 -- ask again: minus the milliseconds, or 0.
@@ -24,24 +27,27 @@ local function now()
 end
 
 -- The first waiter that has asked within two of its leases gets the turn; any
--- other has died.
+-- other has died. A caller that waits asks when that turn is over, so it is
+-- enough to tell the waiter's process. Otherwise all are told, and one of them
+-- will ask.
 local function pass()
   local first = redis.call('ZPOPMIN', KEYS[2])[1]
   while first do
-    local waiter = redis.call('HGET', KEYS[4], first) or '0 0'
-    local alive, turn = string.match(waiter, '(%d+) (%d+)')
+    local waiter = redis.call('HGET', KEYS[4], first) or '0 0 '
+    local alive, turn, process = string.match(waiter, '(%d+) (%d+) (.*)')
     redis.call('HDEL', KEYS[4], first)
     if tonumber(alive) > now() then
       redis.call('SET', KEYS[3], first, 'PX', turn)
+      local told = ARGV[4] == '1' and KEYS[3] .. ':' .. process or KEYS[3]
       -- A user without the channel is refused, and gives the turn.
-      redis.pcall('PUBLISH', KEYS[3], first)
+      redis.pcall('PUBLISH', told, first)
       return first
     end
     first = redis.call('ZPOPMIN', KEYS[2])[1]
   end
 end
 
-local given = ARGV[6] ~= '' and redis.call('HEXISTS', KEYS[1], ARGV[6]) == 1
+local given = ARGV[7] ~= '' and redis.call('HEXISTS', KEYS[1], ARGV[7]) == 1
 if given then
   redis.call('DEL', KEYS[1])
 end
@@ -58,12 +64,13 @@ if granted then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
 local lease = tonumber(ARGV[2])
-if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[8]) then
-  local waiter = string.format('%.0f %s', now() + 2 * lease, ARGV[5])
+if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[9]) then
+  local waiter = string.format('%.0f %s %s', now() + 2 * lease, ARGV[5],
+    ARGV[6])
   local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or 0
-  local holder = ARGV[8] and redis.call('HKEYS', KEYS[1])[1]
+  local holder = ARGV[9] and redis.call('HKEYS', KEYS[1])[1]
   local places, waiters = {}, {}
-  for i = 8, #ARGV do
+  for i = 9, #ARGV do
     -- One that has come to the turn or the lock meanwhile has left the queue.
     if ARGV[i] ~= turn and ARGV[i] ~= holder then
       table.insert(places, last + i)
@@ -79,7 +86,7 @@ if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[8]) then
     end
   end
   if not granted then
-    local came = redis.call('ZADD', KEYS[2], 'NX', last + 7, ARGV[1]) == 1
+    local came = redis.call('ZADD', KEYS[2], 'NX', last + 8, ARGV[1]) == 1
     redis.call('HSET', KEYS[4], ARGV[1], waiter)
     if turn and not came then
       redis.pcall('PUBLISH', KEYS[3], turn) -- the message may have been lost
@@ -91,7 +98,7 @@ if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[8]) then
   end
 end
 if granted then
-  local tokens = tonumber(ARGV[7])
+  local tokens = tonumber(ARGV[8])
   return tokens == 0 and 1 or redis.call('INCRBY', KEYS[5], tokens) - tokens + 1
 end
 local left = redis.call('PTTL', turn and KEYS[3] or KEYS[1])

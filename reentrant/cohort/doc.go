@@ -53,7 +53,7 @@
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
 //		+subscribe +unsubscribe +publish +time +del +exists +get +set +pttl \
 //		+pexpire +hexists +hkeys +hget +hset +hdel +zadd +zrem +zrevrange \
-//		+zpopmin +incrby +decrby ~stock ~{stock}:* &{stock}:turn
+//		+zpopmin +incrby +decrby ~stock ~{stock}:* &{stock}:turn*
 //
 // Without the channel the lock works, and its waiters wait until a lease ends.
 //

@@ -104,7 +104,8 @@ func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter) (bool, error) {
 	sent := time.Now()
 	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
-			turn.Milliseconds(), old, tokens}, behind...)...).Int64()
+			turn.Milliseconds(), w.Process(), old, tokens},
+			behind...)...).Int64()
 	w.Answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
@@ -208,7 +209,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		}
 		l.lease.end(context.Background()) // no renewal follows the release
 	}
-	next := waiters.First(l.rdb, channel(l.key)).ID
+	next := waiters.First(l.rdb, channel(l.key), l.token).ID
 	return l.release(ctx, l.token, left, unused, next, l.ttl)
 }
 
@@ -227,9 +228,7 @@ func (l *Lock) release(ctx context.Context, token string, left, unused int,
 	defer cancel()
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
 		token, l.ttl.Milliseconds(), left, next, unused).Int()
-	if err != nil || released == 2 { // a reply that is lost may have said 2
-		waiters.Tell(l.rdb, channel(l.key), next, time.Time{})
-	}
+	waiters.Released(l.rdb, channel(l.key), next, time.Time{}, released, err)
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
 	}

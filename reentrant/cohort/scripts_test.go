@@ -22,7 +22,7 @@ func scripts(old string, tokens int) queuetest.Scripts {
 		Acquire: func(ctx context.Context, rdb *redis.Client, id string, count int,
 			wait bool, behind ...any) (int64, error) {
 			return acquire.Run(ctx, rdb, stock, append([]any{id, queuetest.Lease,
-				count, wait, 200, old, tokens}, behind...)...).Int64()
+				count, wait, 200, "p", old, tokens}, behind...)...).Int64()
 		},
 		Release: func(ctx context.Context, rdb *redis.Client, id string, count int,
 			neighbor string) (int64, error) {
@@ -60,7 +60,7 @@ func TestAProcessGivesUpItsOldLeaseAndAsksForANewOne(t *testing.T) {
 	assert.Equal(t, int64(-200), instead("a2", "a3"))
 	assert.Equal(t, "b", s.Turn())
 	assert.Equal(t, []string{"a3"}, s.Queue())
-	assert.Equal(t, []string{"b"}, s.Messages())
+	assert.Equal(t, []string{"p: b"}, s.Messages())
 	s.Acquire("b", 1, true)
 	assert.Equal(t, int64(-queuetest.Lease), instead("a2", "a3"))
 	assert.True(t, s.Client.HExists(t.Context(), "stock", "b").Val(),

@@ -2,15 +2,18 @@
 -- KEYS[1] the lock, a hash {owner: count}
 -- KEYS[2] the queue: the owner ids that wait, in the order of their arrival
 -- KEYS[3] the turn: the owner id that was first when the lock became free, for
--- a short time; and the channel on which it is told
+-- a short time; and the channel on which all processes are told of it. Each has
+-- one of its own as well, with ':' and the process's name behind
 -- KEYS[4] the waiters, a hash {owner: until when it counts as alive, in
--- milliseconds of the server's clock, and how long its turn is kept}
+-- milliseconds of the server's clock, how long its turn is kept, and its
+-- process's name}
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have
 -- ARGV[4] 1 to wait in the queue when refused, and not inside already
 -- ARGV[5] how long to keep the turn for the caller, in milliseconds
--- ARGV[6] and all behind it are owner ids that wait behind the caller
+-- ARGV[6] the name of the caller's process
+-- ARGV[7] and all behind it are owner ids that wait behind the caller
 -- Returns 1 when granted. When refused, returns after how long the caller must
 -- ask again: minus the milliseconds, or 0.
 local time
@@ -20,17 +23,20 @@ local function now()
 end
 
 -- The first waiter that has asked within two of its leases gets the turn; any
--- other has died.
+-- other has died. A caller that waits asks when that turn is over, so it is
+-- enough to tell the waiter's process. Otherwise all are told, and one of them
+-- will ask.
 local function pass()
   local first = redis.call('ZPOPMIN', KEYS[2])[1]
   while first do
-    local waiter = redis.call('HGET', KEYS[4], first) or '0 0'
-    local alive, turn = string.match(waiter, '(%d+) (%d+)')
+    local waiter = redis.call('HGET', KEYS[4], first) or '0 0 '
+    local alive, turn, process = string.match(waiter, '(%d+) (%d+) (.*)')
     redis.call('HDEL', KEYS[4], first)
     if tonumber(alive) > now() then
       redis.call('SET', KEYS[3], first, 'PX', turn)
+      local told = ARGV[4] == '1' and KEYS[3] .. ':' .. process or KEYS[3]
       -- A user without the channel is refused, and gives the turn.
-      redis.pcall('PUBLISH', KEYS[3], first)
+      redis.pcall('PUBLISH', told, first)
       return first
     end
     first = redis.call('ZPOPMIN', KEYS[2])[1]
@@ -50,12 +56,13 @@ if granted then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
 local lease = tonumber(ARGV[2])
-if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[6]) then
-  local waiter = string.format('%.0f %s', now() + 2 * lease, ARGV[5])
+if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[7]) then
+  local waiter = string.format('%.0f %s %s', now() + 2 * lease, ARGV[5],
+    ARGV[6])
   local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or 0
-  local holder = ARGV[6] and redis.call('HKEYS', KEYS[1])[1]
+  local holder = ARGV[7] and redis.call('HKEYS', KEYS[1])[1]
   local places, waiters = {}, {}
-  for i = 6, #ARGV do
+  for i = 7, #ARGV do
     -- One that has come to the turn or the lock meanwhile has left the queue.
     if ARGV[i] ~= turn and ARGV[i] ~= holder then
       table.insert(places, last + i)
@@ -71,7 +78,7 @@ if ARGV[4] == '1' and ARGV[3] == '1' and not (granted and not ARGV[6]) then
     end
   end
   if not granted then
-    local came = redis.call('ZADD', KEYS[2], 'NX', last + 5, ARGV[1]) == 1
+    local came = redis.call('ZADD', KEYS[2], 'NX', last + 6, ARGV[1]) == 1
     redis.call('HSET', KEYS[4], ARGV[1], waiter)
     if turn and not came then
       redis.pcall('PUBLISH', KEYS[3], turn) -- the message may have been lost

@@ -24,8 +24,10 @@
 //     comes, and its lease counts from before the release was sent. If the
 //     reply is lost, the waiter asks, and finds that it already holds the lock.
 //     If the process dies, it dies as a holder.
-//   - A waiter that has died costs the others one turn. The first waiter of
-//     each process hears whose turn it is, and asks when it is over.
+//   - A waiter that has died costs the others one turn. The process that has
+//     passed the turn on asks when it is over, if it has a waiter of its own,
+//     and the message goes to nobody else. If it has none, all processes hear
+//     whose turn it is, and the first waiter of each asks.
 //   - Each waiter asks once a lease. One that has not asked for two leases, by
 //     the server's clock, gets no turn: a process that dies with a thousand
 //     waiters costs two leases and a turn, not a thousand turns. The deadline
@@ -46,7 +48,7 @@
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
 //		+subscribe +unsubscribe +publish +time +del +exists +get +set +pttl \
 //		+pexpire +hexists +hkeys +hget +hset +hdel +zadd +zrem +zrevrange \
-//		+zpopmin ~stock ~{stock}:* &{stock}:turn
+//		+zpopmin ~stock ~{stock}:* &{stock}:turn*
 //
 // Without the channel the lock works. A waiter of another process then has its
 // turn when it asks at the end of a lease.
@@ -63,6 +65,8 @@
 //
 // The order has limits:
 //
+//   - If a waiter dies that has the turn, and the one process that knows of it
+//     as well, the others wait until they ask again, for a lease at most.
 //   - A waiter that does not come for its turn has lost its place. It gets
 //     another one, at the end, when it asks again.
 //   - A server's clock that is set ahead by two leases calls all waiters dead.

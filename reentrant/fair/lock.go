@@ -174,7 +174,8 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		l.stop() // stopped first: no renewal may follow the release
 		l.spent = true
 	}
-	return l.release(ctx, left, waiters.First(l.rdb, channel(l.key)), l.ttl)
+	next := waiters.First(l.rdb, channel(l.key), l.token)
+	return l.release(ctx, left, next, l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
@@ -195,12 +196,9 @@ func (l *Lock) release(ctx context.Context, left int, to waiters.Next,
 	sent := time.Now()
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(), l.token,
 		l.ttl.Milliseconds(), left, to.ID, to.Lease.Milliseconds()).Int()
-	if err != nil { // the reply may be lost, and have said 2: that one asks
-		waiters.Tell(l.rdb, channel(l.key), to.ID, time.Time{})
+	waiters.Released(l.rdb, channel(l.key), to.ID, sent, released, err)
+	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
-	}
-	if released == 2 {
-		waiters.Tell(l.rdb, channel(l.key), to.ID, sent)
 	}
 	if released == 0 {
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)

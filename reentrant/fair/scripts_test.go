@@ -17,7 +17,7 @@ var scripts = queuetest.Scripts{
 	Acquire: func(ctx context.Context, rdb *redis.Client, id string, count int,
 		wait bool, behind ...any) (int64, error) {
 		return acquire.Run(ctx, rdb, stock, append([]any{id, queuetest.Lease,
-			count, wait, 200}, behind...)...).Int64()
+			count, wait, 200, "p"}, behind...)...).Int64()
 	},
 	Release: func(ctx context.Context, rdb *redis.Client, id string, count int,
 		neighbor string) (int64, error) {
@@ -48,7 +48,7 @@ func TestANeighborThatHasGivenUpIsHandedNothing(t *testing.T) {
 	s.Acquire("a", 1, true)
 	s.Waits("b", "c")
 	assert.Zero(t, s.Release("b", 0, ""))
-	assert.Equal(t, int64(1), s.Release("a", 0, "b"))
+	assert.Equal(t, int64(3), s.Release("a", 0, "b"))
 	assert.False(t, s.Mini.Exists("stock"))
 	assert.Equal(t, "c", s.Turn())
 }

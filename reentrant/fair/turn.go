@@ -40,7 +40,7 @@ func (l *Lock) ask(ctx context.Context, w *waiters.Waiter) (granted bool,
 	sent = time.Now()
 	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
-			turn.Milliseconds()}, behind...)...).Int64()
+			turn.Milliseconds(), w.Process()}, behind...)...).Int64()
 	w.Answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
 	if err == nil {
 		l.trip = time.Since(sent)

@@ -181,7 +181,8 @@ func TestThreeClients(t *testing.T) {
 		t.Skip("go test ./scenarios/explore -run Three -three -v")
 	}
 	table := "| rung | schedules | states |\n|---|--:|--:|\n"
-	names, walked := []string{"gold", "diamond", "platinum", "reentrant"}, 0
+	names, walked := []string{"gold", "diamond", "platinum", "reentrant", "reentrant/fair",
+		"reentrant/readwrite"}, 0
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			rung, start := rung(t, name), time.Now()

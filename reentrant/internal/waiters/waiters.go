@@ -7,8 +7,10 @@
 package waiters
 
 import (
+	"cmp"
 	"container/list"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,13 +39,19 @@ type subscription struct {
 	end     context.CancelFunc // called when the last waiter has left
 	changed chan struct{}      // the set of channels has changed
 
-	mu        sync.Mutex        // never held while Redis is asked
-	queues    map[string]*queue // by channel
-	confirmed map[string]bool   // channels on which nothing is missed
+	mu     sync.Mutex        // never held while Redis is asked
+	queues map[string]*queue // by channel, each twice
 }
 
-// queue has the owners of this process that want one lock.
+// queue has the owners of this process that want one lock. What concerns all
+// processes is told on the lock's channel. On its own, which the server makes of
+// the lock's and the process's name, the process hears that one of its owners
+// has the turn.
 type queue struct {
+	channel string
+	process string // the owner id of its first waiter
+	own     string
+
 	waiters list.List          // in the order of their arrival
 	asking  list.List          // those that are to ask; the first asks for all
 	owner   map[string]*Waiter // by the owner id that each asks with
@@ -54,11 +62,10 @@ type queue struct {
 
 // Waiter is one call of Lock.
 type Waiter struct {
-	sub     *subscription
-	queue   *queue
-	channel string
-	place   *list.Element
-	woken   chan Grant // holds one element while there is news
+	sub   *subscription
+	queue *queue
+	place *list.Element
+	woken chan Grant // holds one element while there is news
 
 	id     string        // the owner id
 	asking *list.Element // nil while the server knows that it waits
@@ -84,14 +91,15 @@ type Grant struct {
 func Join(rdb redis.UniversalClient, channel, id string,
 	lease time.Duration) *Waiter {
 	s := enlist(rdb)
-	w := &Waiter{sub: s, channel: channel, woken: make(chan Grant, 1),
+	w := &Waiter{sub: s, woken: make(chan Grant, 1),
 		id: id, lease: lease, timer: time.NewTimer(lease)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q, ok := s.queues[channel]
 	if !ok {
-		q = &queue{owner: map[string]*Waiter{}}
-		s.queues[channel] = q
+		q = &queue{channel: channel, process: id, own: channel + ":" + id,
+			owner: map[string]*Waiter{}}
+		s.queues[channel], s.queues[q.own] = q, q
 	}
 	w.queue, q.owner[id] = q, w
 	w.after = time.Duration(q.waiters.Len()%1000) * time.Microsecond
@@ -111,8 +119,6 @@ func enlist(rdb redis.UniversalClient) *subscription {
 			end:     func() {},
 			changed: make(chan struct{}, 1),
 			queues:  map[string]*queue{},
-
-			confirmed: map[string]bool{},
 		}
 		subscriptions.of[rdb] = s
 	}
@@ -169,6 +175,15 @@ func (w *Waiter) Ask(id string) (behind []any, trip time.Duration) {
 		w.behind, behind = append(w.behind, other), append(behind, other.id)
 	}
 	return behind, w.queue.trip
+}
+
+// Process is the name under which the waiter's process is told of its turns, ""
+// for a nil waiter.
+func (w *Waiter) Process() string {
+	if w == nil {
+		return ""
+	}
+	return w.queue.process
 }
 
 // Rename gives the waiter the owner id that it asks with from now on. One that
@@ -267,8 +282,7 @@ func (w *Waiter) Wait(ctx context.Context) (Grant, error) {
 
 // listen subscribes to the channel, if nobody has: an owner that finds the lock
 // free pays for no subscription. A turn may be told before the subscription
-// stands. When that is confirmed somebody asks once more, at once if it was
-// before.
+// stands. When that is confirmed somebody asks once more.
 func (w *Waiter) listen() {
 	s, q := w.sub, w.queue
 	s.mu.Lock()
@@ -278,9 +292,6 @@ func (w *Waiter) listen() {
 	}
 	q.listens = true
 	notice(s.changed, struct{}{})
-	if s.confirmed[w.channel] {
-		notice(w.woken, Grant{})
-	}
 	if s.pubsub == nil {
 		var ctx context.Context
 		ctx, s.end = context.WithCancel(context.Background())
@@ -302,7 +313,8 @@ func (w *Waiter) Leave(granted bool) {
 	q.remove(w)
 	q.lead()
 	if q.waiters.Len() == 0 {
-		delete(s.queues, w.channel)
+		delete(s.queues, q.channel)
+		delete(s.queues, q.own)
 	} else if !granted {
 		q.askAfterATurn()
 	}
@@ -333,7 +345,7 @@ const again = 100 * time.Millisecond
 // channels that it knows; the confirmation that follows wakes a waiter, for a
 // message may have passed meanwhile.
 func (s *subscription) run(ctx context.Context) {
-	subscribed := map[string]bool{}
+	subscribed := map[string]*queue{}
 	// The first one connects: else the library does so as well.
 	retry := s.subscribe(ctx, subscribed)
 	messages := s.pubsub.ChannelWithSubscriptions()
@@ -358,18 +370,19 @@ func (s *subscription) run(ctx context.Context) {
 	}
 }
 
-// subscribe subscribes to the channels that are waited on, and leaves the
+// subscribe subscribes to the channels of those that wait, and leaves the
 // others. It returns when a channel must be tried again: the library may have
 // connected anew with the channels that it had before, so that the connection
 // works and the failed channel is missing.
 func (s *subscription) subscribe(ctx context.Context,
-	subscribed map[string]bool) (retry <-chan time.Time) {
-	for channel, wanted := range s.changes(subscribed) {
-		if !wanted { // the library forgets it, also where the command fails
-			delete(subscribed, channel)
-			s.pubsub.Unsubscribe(ctx, channel)
-		} else if s.pubsub.Subscribe(ctx, channel) == nil {
-			subscribed[channel] = true
+	subscribed map[string]*queue) (retry <-chan time.Time) {
+	join, leave := s.changes(subscribed)
+	if len(leave) > 0 { // the library forgets them, also where the command fails
+		s.pubsub.Unsubscribe(ctx, leave...)
+	}
+	for _, q := range join {
+		if s.pubsub.Subscribe(ctx, q.channel, q.own) == nil {
+			subscribed[q.channel], subscribed[q.own] = q, q
 		} else {
 			retry = time.After(again)
 		}
@@ -377,28 +390,34 @@ func (s *subscription) subscribe(ctx context.Context,
 	return retry
 }
 
-// changes are the channels to subscribe to (true) and to leave (false).
-func (s *subscription) changes(subscribed map[string]bool) map[string]bool {
+// changes are the queues to subscribe for, in the order of their channels, and
+// the channels to leave, which it takes out of those that are subscribed. A
+// queue that takes the place of another one needs a confirmation of its own.
+func (s *subscription) changes(subscribed map[string]*queue) (join []*queue,
+	leave []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changes := map[string]bool{}
 	for channel, q := range s.queues {
-		if q.listens && !subscribed[channel] {
-			changes[channel] = true
+		if q.listens && channel == q.own && subscribed[channel] != q {
+			join = append(join, q)
 		}
 	}
+	slices.SortFunc(join, func(a, b *queue) int {
+		return cmp.Compare(a.own, b.own)
+	})
 	for channel := range subscribed {
 		if q, ok := s.queues[channel]; !ok || !q.listens {
-			changes[channel] = false
-			delete(s.confirmed, channel) // who joins now waits for a new one
+			leave = append(leave, channel)
+			delete(subscribed, channel)
 		}
 	}
-	return changes
+	slices.Sort(leave)
+	return join, leave
 }
 
-// hear wakes the waiter whose turn it is. When a channel is confirmed it wakes
-// the first whose question isn't under way: if that one is refused because of a
-// turn, the turn is told once more.
+// hear wakes the waiter whose turn it is. When the second of a queue's channels
+// is confirmed it wakes the first whose question isn't under way: if that one is
+// refused because of a turn, the turn is told once more.
 func (s *subscription) hear(message any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -408,8 +427,8 @@ func (s *subscription) hear(message any) {
 			q.tell(m.Payload, Grant{})
 		}
 	case *redis.Subscription:
-		if q, ok := s.queues[m.Channel]; ok && m.Kind == "subscribe" {
-			s.confirmed[m.Channel] = true
+		q, ok := s.queues[m.Channel]
+		if ok && m.Kind == "subscribe" && m.Channel == q.own {
 			w := q.waiters.Front()
 			for w != q.waiters.Back() && w.Value.(*Waiter).isAsking() {
 				w = w.Next()
@@ -451,22 +470,37 @@ type Next struct {
 	Lease time.Duration
 }
 
-// First is zero when nobody waits.
-func First(rdb redis.UniversalClient, channel string) (n Next) {
+// First is the first one that waits, besides the one that releases the lock: zero
+// when nobody does.
+func First(rdb redis.UniversalClient, channel, releases string) (n Next) {
 	look(rdb, channel, func(q *queue) {
-		n = Next{q.first().id, q.first().lease}
+		for e := q.waiters.Front(); e != nil; e = e.Next() {
+			if w := e.Value.(*Waiter); w.id != releases {
+				n = Next{w.id, w.lease}
+				return
+			}
+		}
 	})
 	return n
 }
 
-// Tell has a waiter of this process woken, without a message. It is to ask, or
-// has the lock, by a release that was sent then.
-func Tell(rdb redis.UniversalClient, channel, id string, sent time.Time) {
-	var handed Grant
-	if !sent.IsZero() {
-		handed = Grant{id, sent}
-	}
-	look(rdb, channel, func(q *queue) { q.tell(id, handed) })
+// Released passes the news of a release on, whose reply was one of release.lua's.
+// It named a waiter of this process, by its id. That one has the lock since the
+// release was sent, or is to ask: the zero time.
+func Released(rdb redis.UniversalClient, channel, id string, sent time.Time,
+	reply int, err error) {
+	look(rdb, channel, func(q *queue) {
+		switch {
+		case err != nil: // it may be lost, and have said 2
+			q.tell(id, Grant{})
+		case reply == 2 && sent.IsZero():
+			q.tell(id, Grant{})
+		case reply == 2:
+			q.tell(id, Grant{id, sent})
+		case reply == 3: // nobody else looks after the turn
+			q.askAfterATurn()
+		}
+	})
 }
 
 // Listening counts the rdb values with waiters. A test asks what stays behind.

@@ -3,6 +3,7 @@ package waiters
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,24 +41,28 @@ func refused(all ...*Waiter) {
 }
 
 // The last waiter of a channel leaves, and another one is refused before the
-// subscription has left the channel. No confirmation will come for it, so it must
-// ask at once: its turn may have been told since.
-func TestAWaiterOfAConfirmedChannelAsksAtOnce(t *testing.T) {
+// subscription has left the channel. Its turn may have been told since, so it asks
+// when its own confirmation comes.
+func TestAWaiterOfAConfirmedChannelNeedsAConfirmationOfItsOwn(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		first := join("first")
 		other := first.sub
 		enlist(other.rdb) // keeps the subscription
 		refused(first)
 		first.listen()
-		assert.Empty(t, first.woken)
-		other.hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
-		assert.Len(t, first.woken, 1)
+		subscribed := map[string]*queue{"stock": first.queue, "stock:first": first.queue}
 		first.Leave(false)
 
-		second, third := join("second"), join("third")
+		second, third := join("first"), join("second") // the id wasn't answered
 		refused(second, third)
 		second.listen()
 		third.listen()
+		again, left := other.changes(subscribed)
+		assert.Equal(t, []*queue{second.queue}, again)
+		assert.Empty(t, left)
+		other.hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
+		assert.Empty(t, second.woken, "its own channel isn't subscribed to")
+		other.hear(&redis.Subscription{Kind: "subscribe", Channel: "stock:first"})
 		assert.Len(t, second.woken, 1)
 		assert.Empty(t, third.woken, "what it missed is told to it again")
 		second.Leave(true)
@@ -126,7 +131,7 @@ func TestATurnIsToldToOneWaiter(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		first, second := join("first"), join("second")
 		refused(first, second)
-		Tell(first.sub.rdb, "stock", "second", time.Time{})
+		Released(first.sub.rdb, "stock", "second", time.Time{}, 2, nil)
 		assert.Len(t, second.woken, 1)
 		first.sub.hear(&redis.Message{Channel: "stock", Payload: "another's"})
 		assert.Empty(t, first.woken)
@@ -251,7 +256,8 @@ func TestTheConfirmationWakesOneThatIsNotAsking(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		first, second := join("first"), join("second")
 		confirm := func() {
-			first.sub.hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
+			first.sub.hear(&redis.Subscription{Kind: "subscribe",
+				Channel: "stock:first"})
 		}
 		first.Ask("first")
 		confirm()
@@ -385,10 +391,10 @@ func TestNewsOfAChannelThatNobodyWaitsOnWakesNobody(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		w := join("first")
 		w.sub.hear(&redis.Message{Channel: "toys", Payload: "first"})
-		Tell(w.sub.rdb, "toys", "first", time.Time{})
-		assert.Empty(t, First(w.sub.rdb, "toys"))
+		Released(w.sub.rdb, "toys", "first", time.Time{}, 2, nil)
+		assert.Empty(t, First(w.sub.rdb, "toys", ""))
 		w.sub.hear(&redis.Subscription{Kind: "subscribe", Channel: "toys"})
-		w.sub.hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock"})
+		w.sub.hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock:first"})
 		assert.Empty(t, w.woken)
 		w.Leave(false)
 	})
@@ -401,24 +407,31 @@ func TestTheSubscriptionFollowsTheWaiters(t *testing.T) {
 	join := func(channel string) *Waiter {
 		return Join(rdb, channel, "id", time.Second)
 	}
-	stock, subscribed := join("stock"), map[string]bool{}
+	stock, subscribed := join("stock"), map[string]*queue{}
 	s := stock.sub
-	assert.Empty(t, s.changes(subscribed), "nobody was refused")
+	changes := func() (join []*queue, leave []string) {
+		return s.changes(maps.Clone(subscribed))
+	}
+	now, left := changes()
+	assert.Empty(t, now, "nobody was refused")
+	assert.Empty(t, left)
 	s.pubsub = rdb.Subscribe(t.Context())
 	stock.listen()
 	assert.Nil(t, s.subscribe(t.Context(), subscribed), "nothing to try again")
-	assert.Equal(t, map[string]bool{"stock": true}, subscribed)
-	s.hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
+	assert.Equal(t, map[string]*queue{"stock": stock.queue, "stock:id": stock.queue},
+		subscribed)
+	now, left = changes()
+	assert.Empty(t, now)
+	assert.Empty(t, left)
 	toys := join("toys")
 	toys.listen()
-	assert.Equal(t, map[string]bool{"toys": true}, s.changes(subscribed))
 	stock.Leave(false)
-	assert.Equal(t, map[string]bool{"toys": true, "stock": false},
-		s.changes(subscribed))
-	stock = join("stock")
-	stock.listen()
-	assert.Empty(t, stock.woken, "a confirmation is to come")
-	stock.Leave(false)
+	now, left = changes()
+	assert.Equal(t, []*queue{toys.queue}, now)
+	assert.Equal(t, []string{"stock", "stock:id"}, left)
+	assert.Nil(t, s.subscribe(t.Context(), subscribed))
+	assert.Equal(t, map[string]*queue{"toys": toys.queue, "toys:id": toys.queue},
+		subscribed)
 	toys.Leave(false)
 	assert.NoError(t, s.pubsub.Close())
 	assert.NoError(t, rdb.Close())
