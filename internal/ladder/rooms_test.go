@@ -69,7 +69,7 @@ var mayImport = map[string]string{
 	"internal/play":                "internal/lab/history",
 	"internal/process":             "",
 	"internal/servers":             "internal/process",
-	"internal/servers/serverstest": "internal/lab internal/process internal/servers",
+	"internal/servers/serverstest": "internal/lab internal/process internal/servers lock",
 	"lock":                         "",
 	"scenarios": "internal/lab internal/lab/node internal/lab/order " +
 		"internal/play internal/process lock",

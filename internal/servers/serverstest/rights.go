@@ -1,8 +1,11 @@
 package serverstest
 
 import (
+	"context"
+	"errors"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Rights is a Redis server with a user that has the rights which the doc.go of the
@@ -51,12 +55,64 @@ func AllowsAll(t *testing.T, admin *redis.Client) {
 	assert.Equal(t, []any{}, admin.Do(t.Context(), "ACL", "LOG").Val(), "denied")
 }
 
-// DeniesOnly says that the server has denied something, and nothing but that.
-func DeniesOnly(t *testing.T, admin *redis.Client, what string) {
+// DeniesOnly says that the server has denied something, and nothing but what has a
+// name that begins like that.
+func DeniesOnly(t *testing.T, admin *redis.Client, name string) {
 	t.Helper()
 	denied := admin.Do(t.Context(), "ACL", "LOG").Val().([]any)
 	assert.NotEmpty(t, denied)
 	for _, entry := range denied {
-		assert.Contains(t, entry, what)
+		fields := entry.([]any)
+		object := fields[slices.Index(fields, "object")+1]
+		assert.True(t, strings.HasPrefix(object.(string), name), "%v", entry)
 	}
+}
+
+// AreEnough says that the documented rights are enough for a lock with waiters.
+func AreEnough(t *testing.T, build lock.Build) {
+	admin, login := Rights(t)
+	assert.NoError(t, uses(t, login(), build))
+	AllowsAll(t, admin)
+}
+
+// WithoutTheChannel uses the lock without a right to its channels, whose names begin
+// like that, and returns what the holder's Unlock says. Then the lock is free.
+func WithoutTheChannel(t *testing.T, build lock.Build, name string) error {
+	admin, login := Rights(t, "resetchannels")
+	err := uses(t, login(), build)
+	assert.Zero(t, admin.Exists(t.Context(), "stock").Val())
+	DeniesOnly(t, admin, name)
+	return err
+}
+
+// uses lets two owners take the lock, enter it again, renew it, give up waiting, read
+// if it can be read, and hand it over. It returns what the holder's last calls say.
+func uses(t *testing.T, rdb *redis.Client, build lock.Build) error {
+	const lease = 600 * time.Millisecond
+	ctx := t.Context()
+	env := lock.Env{Nodes: []redis.UniversalClient{rdb}, Key: "stock", TTL: lease}
+	a, err := build(env)
+	require.NoError(t, err)
+	b, err := build(env)
+	require.NoError(t, err)
+	require.NoError(t, a.Lock(ctx))
+	short, cancel := context.WithTimeout(ctx, lease*2/3) // a renewal's time
+	defer cancel()
+	assert.ErrorIs(t, b.Lock(short), context.DeadlineExceeded)
+	assert.NoError(t, a.Lock(ctx))
+	assert.NoError(t, a.Unlock(ctx))
+	granted := make(chan error)
+	go func() { granted <- b.Lock(ctx) }()
+	var downgraded error
+	released := a.Unlock
+	if reader, ok := a.(lock.ReadWrite); ok {
+		assert.NoError(t, reader.RLock(ctx), "the writer may read")
+		downgraded = a.Unlock(ctx)
+		time.Sleep(lease / 2) // a renewal's time
+		released = reader.RUnlock
+	}
+	err = errors.Join(downgraded, released(ctx))
+	assert.NoError(t, <-granted)
+	b.Unlock(ctx)
+	return err
 }
