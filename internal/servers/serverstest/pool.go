@@ -68,7 +68,11 @@ func (p *pool) Return(lent []lab.Server) {
 // Limited lends servers to so many scenarios at a time: they mostly wait, but what
 // they start, such as a program in another language, may take long to start.
 func Limited(pool lab.Pool, scenarios int64) lab.Pool {
-	return limited{pool, semaphore.NewWeighted(scenarios)}
+	limit := limited{pool, semaphore.NewWeighted(scenarios)}
+	if pool, ok := pool.(lab.NamedPool); ok { // the sweeper knows keys by the name
+		return named{limit, pool.Run()}
+	}
+	return limit
 }
 
 type limited struct {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/lab"
 )
 
 func TestAPasswordIsNeverPrinted(t *testing.T) {
@@ -32,4 +34,13 @@ func TestAPasswordIsNeverPrinted(t *testing.T) {
 	options, err := parse(*asked)
 	require.NoError(t, err)
 	assert.Equal(t, "s3cret", options.Password)
+}
+
+// The sweeper removes the keys that have the run's name.
+func TestALimitedPoolKeepsTheNameOfTheRun(t *testing.T) {
+	pool, ok := Limited(named{&shared{}, "a-run"}, 1).(lab.NamedPool)
+	require.True(t, ok)
+	assert.Equal(t, "a-run", pool.Run())
+	_, ok = Limited(&shared{}, 1).(lab.NamedPool)
+	assert.False(t, ok, "its keys have no such name")
 }
