@@ -33,21 +33,6 @@ func readRows(t *testing.T) []row {
 	return rows
 }
 
-// A third client, one expiry and one crash: half an hour, or more.
-func TestTwoReadersAndAWriter(t *testing.T) {
-	if !*three {
-		t.Skip("go test ./scenarios/explore -run TwoReaders -three -v -timeout 3h")
-	}
-	b := rungBounds(rung(t, "reentrant/readwrite"))
-	b.Clients, b.Expiries, b.Crashes, b.States = 3, 1, 1, 1e7
-	b.Programs = []explore.Program{explore.Read}
-	report := explore.Run(t, rung(t, "reentrant/readwrite").Build, b)
-	fmt.Fprintf(t.Output(), "%s", report)
-	assert.True(t, report.Exhausted())
-	_, found := report.Failure(explore.TwoHolders)
-	assert.False(t, found)
-}
-
 func TestReadersAndWritersNeverHoldTheLockTogether(t *testing.T) {
 	t.Parallel()
 	table := table{part: "readers", run: "Readers", columns: "| bounds | program |",
