@@ -27,12 +27,34 @@ func Processes(t *testing.T, build lock.Build) {
 		"a release whose reply is lost wakes its neighbor": lost,
 		"who passes the turn on looks after it":            watches,
 		"who does so and gives up tells the others":        stopsWatching,
+		"who gives up when that turn is over, too":         stopsAfterIt,
+		"who gives up before it begins has others told":    stopsBefore,
+		"who has not been answered looks after no turn":    unanswered,
 	} {
 		t.Run(name, func(t *testing.T) {
 			owners.Run(t, owners.Config{Build: build,
 				Processes: []string{"A", "B", "C"}}, script)
 		})
 	}
+	t.Run("a turn is looked after for as long as it lasts", func(t *testing.T) {
+		lease := ttl
+		owners.Run(t, owners.Config{Processes: []string{"A", "B", "C"},
+			Build: func(env lock.Env) (lock.Lock, error) {
+				env.TTL = lease
+				return build(env)
+			}}, func(s *owners.Scenario) { itsOwnLength(s, &lease) })
+	})
+}
+
+// A2's lease, and so its turns, are ten times as long as those of B1, which is dead.
+func itsOwnLength(s *owners.Scenario, lease *time.Duration) {
+	s.Owner("A1").Section(3 * second)
+	s.Owner("B1").At(second).Locks()
+	s.Process("B").CrashesAt(2 * second)
+	*lease = 10 * ttl
+	s.Owner("A2").At(2500 * milli).Section(second).
+		SinceAtMost(3*second + turn + 10*milli)
+	s.Serves("A1", "A2")
 }
 
 // B1 is dead, and has the turn. A2 and C1 wait, and only A2's process knows of it.
@@ -54,6 +76,43 @@ func stopsWatching(s *owners.Scenario) {
 	s.Owner("A2", lock.FixedLease()).At(2500 * milli).GivesUp(700 * milli)
 	s.Owner("C1").At(2700 * milli).Section(second).
 		SinceAtMost(3200*milli + turn + 10*milli)
+	s.Serves("A1", "C1")
+}
+
+// A1's release is answered late, so that A2 would ask 20 ms after the turn.
+func stopsAfterIt(s *owners.Scenario) {
+	s.Owner("A1").Locks().At(3*second).
+		Fails(lab.Release, 1, lab.Fault{AnswerAfter: 20 * milli}).Unlocks()
+	s.Owner("B1").At(second).Locks()
+	s.Process("B").CrashesAt(2 * second)
+	s.Owner("A2", lock.FixedLease()).At(2500 * milli).GivesUp(1010 * milli)
+	s.Owner("C1").At(2700 * milli).Section(second).
+		SinceAtMost(3510*milli + turn + 10*milli)
+	s.Serves("A1", "C1")
+}
+
+// A1's release names A2 and is on its way when A2 gives up.
+func stopsBefore(s *owners.Scenario) {
+	s.Owner("A1").Locks().At(3*second).
+		Fails(lab.Release, 1, lab.Fault{Deliver: 3010 * milli}).Unlocks()
+	s.Owner("B1").At(second).Locks()
+	s.Process("B").CrashesAt(2 * second)
+	s.Owner("A2", lock.FixedLease()).At(2500 * milli).GivesUp(505 * milli)
+	s.Owner("C1").At(2700 * milli).Section(second).
+		SinceAtMost(3010*milli + turn + 10*milli)
+	s.Serves("A1", "C1")
+}
+
+// A2's context ends before its first question is answered.
+func unanswered(s *owners.Scenario) {
+	s.Owner("A1").Section(3 * second)
+	s.Owner("B1").At(second).Locks()
+	s.Process("B").CrashesAt(2 * second)
+	s.Owner("A2", lock.FixedLease()).At(2990*milli).
+		Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: 50 * milli}).
+		LocksWithin(30*milli, owners.ErrUnknown)
+	s.Owner("C1").At(2700 * milli).Section(second).
+		SinceAtMost(3*second + turn + 10*milli)
 	s.Serves("A1", "C1")
 }
 

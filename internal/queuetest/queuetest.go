@@ -294,7 +294,7 @@ func aNeighborIsNotSentAMessage(t *testing.T, s *Server) {
 	assert.Equal(t, int64(2), s.Release("a", 0, "b"))
 	assert.Empty(t, s.Messages())
 	s.Acquire("b", 1, true)
-	assert.Equal(t, int64(3), s.Release("b", 0, "z"), "c is of another process")
+	assert.Equal(t, int64(-200), s.Release("b", 0, "z"), "c is of another process")
 	assert.Equal(t, []string{"p: c"}, s.Messages(), "z asks when c's turn is over")
 }
 

@@ -228,7 +228,8 @@ func (l *Lock) release(ctx context.Context, token string, left, unused int,
 	defer cancel()
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
 		token, l.ttl.Milliseconds(), left, next, unused).Int()
-	waiters.Released(l.rdb, channel(l.key), next, time.Time{}, released, err)
+	waiters.Released(ctx, l.rdb, channel(l.key), token, next, time.Time{},
+		released, err)
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
 	}

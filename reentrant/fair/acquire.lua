@@ -24,13 +24,14 @@ end
 
 -- The first waiter that has asked within two of its leases gets the turn; any
 -- other has died. A caller that waits asks when that turn is over, so it is
--- enough to tell the waiter's process. Otherwise all are told, and one of them
--- will ask.
+-- enough to tell the waiter's process. If the caller has waited before, though,
+-- all are told below. So they are where it doesn't wait, and one of them will
+-- ask.
 local function pass()
   local first = redis.call('ZPOPMIN', KEYS[2])[1]
   while first do
-    local waiter = redis.call('HGET', KEYS[4], first) or '0 0 '
-    local alive, turn, process = string.match(waiter, '(%d+) (%d+) (.*)')
+    local waiter = redis.call('HGET', KEYS[4], first) or '0 0'
+    local alive, turn, process = string.match(waiter, '(%d+) (%d+) ?(.*)')
     redis.call('HDEL', KEYS[4], first)
     if tonumber(alive) > now() then
       redis.call('SET', KEYS[3], first, 'PX', turn)

@@ -65,8 +65,9 @@
 //
 // The order has limits:
 //
-//   - If a waiter dies that has the turn, and the one process that knows of it
-//     as well, the others wait until they ask again, for a lease at most.
+//   - If a waiter dies that has the turn, and the one process that looks after
+//     it dies as well, or can't reach the server, the others wait until they
+//     ask again, for a lease at most.
 //   - A waiter that does not come for its turn has lost its place. It gets
 //     another one, at the end, when it asks again.
 //   - A server's clock that is set ahead by two leases calls all waiters dead.

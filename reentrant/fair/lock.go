@@ -196,7 +196,8 @@ func (l *Lock) release(ctx context.Context, left int, to waiters.Next,
 	sent := time.Now()
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(), l.token,
 		l.ttl.Milliseconds(), left, to.ID, to.Lease.Milliseconds()).Int()
-	waiters.Released(l.rdb, channel(l.key), to.ID, sent, released, err)
+	waiters.Released(ctx, l.rdb, channel(l.key), l.token, to.ID, sent, released,
+		err)
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
 	}

@@ -13,10 +13,11 @@
 -- ARGV[3] the count that the caller will have, 0 to free the lock
 -- ARGV[4] the owner id that waits first in the caller's process, or nothing
 -- ARGV[5] that one's lease in milliseconds
--- Returns 1 when left, 2 when that one has the lock now, 3 when a waiter of
--- another process has the turn and that one is to ask when it is over, 0 when
--- the lock is free or somebody else's. A key of another type is not the
--- caller's either: pcall returns its error in place of a number.
+-- Returns 1 when left, 2 when that one has the lock now, 0 when the lock is
+-- free or somebody else's. If a waiter of another process has the turn and that
+-- one is to ask when it is over, returns minus its milliseconds. A key of
+-- another type is not the caller's either: pcall returns its error in place of
+-- a number.
 
 -- The first waiter that has asked within two of its leases gets the turn; any
 -- other has died. One that waits in the caller's process gets the lock instead:
@@ -27,8 +28,8 @@ local function pass(neighbor)
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local first = redis.call('ZPOPMIN', KEYS[2])[1]
   while first do
-    local waiter = redis.call('HGET', KEYS[4], first) or '0 0 '
-    local alive, turn, process = string.match(waiter, '(%d+) (%d+) (.*)')
+    local waiter = redis.call('HGET', KEYS[4], first) or '0 0'
+    local alive, turn, process = string.match(waiter, '(%d+) (%d+) ?(.*)')
     redis.call('HDEL', KEYS[4], first)
     if tonumber(alive) > now then
       if first == neighbor then
@@ -40,7 +41,7 @@ local function pass(neighbor)
       local told = neighbor ~= '' and KEYS[3] .. ':' .. process or KEYS[3]
       -- A user without the channel is refused, and gives the turn.
       redis.pcall('PUBLISH', told, first)
-      return neighbor ~= '' and 3 or 1
+      return neighbor ~= '' and -turn or 1
     end
     first = redis.call('ZPOPMIN', KEYS[2])[1]
   end
@@ -63,6 +64,8 @@ if turn == ARGV[1] then
   redis.call('DEL', KEYS[3])
   pass('')
 elseif turn then
-  redis.pcall('PUBLISH', KEYS[3], turn) -- the caller was to look after it
+  redis.pcall('PUBLISH', KEYS[3], turn) -- perhaps only the caller knew of it
+elseif redis.call('EXISTS', KEYS[1]) == 0 then
+  pass('') -- and it may just be over
 end
 return 0

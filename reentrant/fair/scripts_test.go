@@ -48,7 +48,7 @@ func TestANeighborThatHasGivenUpIsHandedNothing(t *testing.T) {
 	s.Acquire("a", 1, true)
 	s.Waits("b", "c")
 	assert.Zero(t, s.Release("b", 0, ""))
-	assert.Equal(t, int64(3), s.Release("a", 0, "b"))
+	assert.Equal(t, int64(-200), s.Release("a", 0, "b"))
 	assert.False(t, s.Mini.Exists("stock"))
 	assert.Equal(t, "c", s.Turn())
 }

@@ -59,7 +59,8 @@ func (l *Lock) giveBack(ctx context.Context) error {
 }
 
 // giveUp leaves the queue at the server, and passes the turn on if it has come.
-// When that fails, the others wait for the end of one turn.
+// When that fails, the others wait for the end of one turn; and for a lease if
+// this process alone was to look after the turn of another one that is dead.
 func (l *Lock) giveUp(ctx context.Context) {
 	l.spent = true
 	l.release(ctx, 0, waiters.Next{}, waiters.TurnOf(l.ttl))

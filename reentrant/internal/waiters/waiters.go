@@ -57,7 +57,8 @@ type queue struct {
 	owner   map[string]*Waiter // by the owner id that each asks with
 	listens bool               // one was refused
 	trip    time.Duration      // how long the newest answer took
-	turn    time.Time          // when another one's turn was told of, or left
+	told    time.Time          // when another one's turn was told of, or left
+	over    time.Time          // when that is over
 }
 
 // Waiter is one call of Lock.
@@ -242,8 +243,8 @@ func (w *Waiter) known(again time.Duration, sent time.Time) {
 	// for all.
 	w.due = time.Now().Add(max(again, time.Millisecond) + w.after)
 	w.timer.Reset(time.Until(w.due))
-	if q := w.queue; w == q.first() && !sent.After(q.turn) {
-		q.askAfter(q.turn) // the answer may not know of it
+	if q := w.queue; w == q.first() && !sent.After(q.told) {
+		q.askThen() // the answer may not know of it
 	}
 }
 
@@ -315,8 +316,10 @@ func (w *Waiter) Leave(granted bool) {
 	if q.waiters.Len() == 0 {
 		delete(s.queues, q.channel)
 		delete(s.queues, q.own)
+	} else if !granted && time.Now().Before(q.over) {
+		q.askThen() // it has looked after that turn
 	} else if !granted {
-		q.askAfterATurn()
+		q.lookAfterATurn()
 	}
 	if q.waiters.Len() == 0 && !last { // closing leaves all channels
 		notice(s.changed, struct{}{})
@@ -415,9 +418,10 @@ func (s *subscription) changes(subscribed map[string]*queue) (join []*queue,
 	return join, leave
 }
 
-// hear wakes the waiter whose turn it is. When the second of a queue's channels
-// is confirmed it wakes the first whose question isn't under way: if that one is
-// refused because of a turn, the turn is told once more.
+// hear wakes the waiter whose turn it is. When a queue's own channel is
+// confirmed, and with it the other one, it wakes the first whose question isn't
+// under way: if that one is refused because of a turn, the turn is told once
+// more.
 func (s *subscription) hear(message any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -444,22 +448,25 @@ func (q *queue) tell(id string, handed Grant) {
 	if w, ok := q.owner[id]; ok {
 		notice(w.woken, handed)
 	} else {
-		q.askAfterATurn()
+		q.lookAfterATurn()
 	}
 }
 
-// askAfterATurn has the first waiter ask when a turn that begins now is over.
-func (q *queue) askAfterATurn() {
-	q.turn = time.Now()
-	q.askAfter(q.turn)
+// lookAfter has the first waiter ask when a turn that begins now is over.
+func (q *queue) lookAfter(turn time.Duration) {
+	q.told = time.Now()
+	q.over = q.told.Add(turn)
+	q.askThen()
 }
 
-// askAfter has the first waiter ask when a turn that began then is over, if it
-// would not ask before.
-func (q *queue) askAfter(turn time.Time) {
+// lookAfterATurn is for one of which the first waiter's own is the best guess.
+func (q *queue) lookAfterATurn() { q.lookAfter(TurnOf(q.first().lease)) }
+
+// askThen has the first waiter ask when that turn is over, if it would not ask
+// before.
+func (q *queue) askThen() {
 	w := q.first()
-	over := time.Until(turn.Add(TurnOf(w.lease)))
-	w.timer.Reset(min(over, time.Until(w.due)))
+	w.timer.Reset(min(time.Until(q.over), time.Until(w.due)))
 }
 
 func (q *queue) first() *Waiter { return q.waiters.Front().Value.(*Waiter) }
@@ -470,12 +477,12 @@ type Next struct {
 	Lease time.Duration
 }
 
-// First is the first one that waits, besides the one that releases the lock: zero
-// when nobody does.
+// First is the first one whom the server knows to wait, besides the one that
+// releases the lock: zero when there is none.
 func First(rdb redis.UniversalClient, channel, releases string) (n Next) {
 	look(rdb, channel, func(q *queue) {
 		for e := q.waiters.Front(); e != nil; e = e.Next() {
-			if w := e.Value.(*Waiter); w.id != releases {
+			if w := e.Value.(*Waiter); w.id != releases && w.asking == nil {
 				n = Next{w.id, w.lease}
 				return
 			}
@@ -486,10 +493,14 @@ func First(rdb redis.UniversalClient, channel, releases string) (n Next) {
 
 // Released passes the news of a release on, whose reply was one of release.lua's.
 // It named a waiter of this process, by its id. That one has the lock since the
-// release was sent, or is to ask: the zero time.
-func Released(rdb redis.UniversalClient, channel, id string, sent time.Time,
-	reply int, err error) {
+// release was sent, or is to ask: the zero time. If it was to look after a turn
+// and nobody waits any more, besides the one that releases the lock, all
+// processes are told.
+func Released(ctx context.Context, rdb redis.UniversalClient, channel, releases,
+	id string, sent time.Time, reply int, err error) {
+	waits := false
 	look(rdb, channel, func(q *queue) {
+		waits = q.waiters.Len() > 1 || q.first().id != releases
 		switch {
 		case err != nil: // it may be lost, and have said 2
 			q.tell(id, Grant{})
@@ -497,10 +508,14 @@ func Released(rdb redis.UniversalClient, channel, id string, sent time.Time,
 			q.tell(id, Grant{})
 		case reply == 2:
 			q.tell(id, Grant{id, sent})
-		case reply == 3: // nobody else looks after the turn
-			q.askAfterATurn()
+		case reply < 0:
+			q.lookAfter(time.Duration(-reply) * time.Millisecond)
 		}
 	})
+	if reply < 0 && err == nil && !waits {
+		// Without it the others ask when a lease is over.
+		rdb.Publish(ctx, channel, "")
+	}
 }
 
 // Listening counts the rdb values with waiters. A test asks what stays behind.

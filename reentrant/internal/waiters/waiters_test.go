@@ -131,7 +131,7 @@ func TestATurnIsToldToOneWaiter(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		first, second := join("first"), join("second")
 		refused(first, second)
-		Released(first.sub.rdb, "stock", "second", time.Time{}, 2, nil)
+		Released(t.Context(), first.sub.rdb, "stock", "", "second", time.Time{}, 2, nil)
 		assert.Len(t, second.woken, 1)
 		first.sub.hear(&redis.Message{Channel: "stock", Payload: "another's"})
 		assert.Empty(t, first.woken)
@@ -391,7 +391,7 @@ func TestNewsOfAChannelThatNobodyWaitsOnWakesNobody(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		w := join("first")
 		w.sub.hear(&redis.Message{Channel: "toys", Payload: "first"})
-		Released(w.sub.rdb, "toys", "first", time.Time{}, 2, nil)
+		Released(t.Context(), w.sub.rdb, "toys", "", "first", time.Time{}, 2, nil)
 		assert.Empty(t, First(w.sub.rdb, "toys", ""))
 		w.sub.hear(&redis.Subscription{Kind: "subscribe", Channel: "toys"})
 		w.sub.hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock:first"})
