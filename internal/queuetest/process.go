@@ -46,11 +46,25 @@ func Processes(t *testing.T, build lock.Build) {
 	})
 }
 
+// dies has B1 wait from 1 s on. Its process dies at 2 s, and so it has the next turn
+// in vain.
+func dies(s *owners.Scenario) {
+	s.Owner("B1").At(second).Locks()
+	s.Process("B").CrashesAt(2 * second)
+}
+
+// follows has C1 wait behind it from 2.7 s on, and get the lock a turn after all were
+// told.
+func follows(s *owners.Scenario, told time.Duration) {
+	s.Owner("C1").At(2700 * milli).Section(second).
+		SinceAtMost(told + turn + 10*milli)
+	s.Serves("A1", "C1")
+}
+
 // A2's lease, and so its turns, are ten times as long as those of B1, which is dead.
 func itsOwnLength(s *owners.Scenario, lease *time.Duration) {
 	s.Owner("A1").Section(3 * second)
-	s.Owner("B1").At(second).Locks()
-	s.Process("B").CrashesAt(2 * second)
+	dies(s)
 	*lease = 10 * ttl
 	s.Owner("A2").At(2500 * milli).Section(second).
 		SinceAtMost(3*second + turn + 10*milli)
@@ -60,8 +74,7 @@ func itsOwnLength(s *owners.Scenario, lease *time.Duration) {
 // B1 is dead, and has the turn. A2 and C1 wait, and only A2's process knows of it.
 func watches(s *owners.Scenario) {
 	s.Owner("A1").Section(3 * second)
-	s.Owner("B1").At(second).Locks()
-	s.Process("B").CrashesAt(2 * second)
+	dies(s)
 	s.Owner("A2", lock.FixedLease()).At(2500 * milli).Section(second).
 		SinceAtMost(3*second + turn + 10*milli)
 	s.Owner("C1").At(2700 * milli).Section(second).
@@ -71,49 +84,37 @@ func watches(s *owners.Scenario) {
 
 func stopsWatching(s *owners.Scenario) {
 	s.Owner("A1").Section(3 * second)
-	s.Owner("B1").At(second).Locks()
-	s.Process("B").CrashesAt(2 * second)
+	dies(s)
 	s.Owner("A2", lock.FixedLease()).At(2500 * milli).GivesUp(700 * milli)
-	s.Owner("C1").At(2700 * milli).Section(second).
-		SinceAtMost(3200*milli + turn + 10*milli)
-	s.Serves("A1", "C1")
+	follows(s, 3200*milli)
 }
 
 // A1's release is answered late, so that A2 would ask 20 ms after the turn.
 func stopsAfterIt(s *owners.Scenario) {
 	s.Owner("A1").Locks().At(3*second).
 		Fails(lab.Release, 1, lab.Fault{AnswerAfter: 20 * milli}).Unlocks()
-	s.Owner("B1").At(second).Locks()
-	s.Process("B").CrashesAt(2 * second)
+	dies(s)
 	s.Owner("A2", lock.FixedLease()).At(2500 * milli).GivesUp(1010 * milli)
-	s.Owner("C1").At(2700 * milli).Section(second).
-		SinceAtMost(3510*milli + turn + 10*milli)
-	s.Serves("A1", "C1")
+	follows(s, 3510*milli)
 }
 
 // A1's release names A2 and is on its way when A2 gives up.
 func stopsBefore(s *owners.Scenario) {
 	s.Owner("A1").Locks().At(3*second).
 		Fails(lab.Release, 1, lab.Fault{Deliver: 3010 * milli}).Unlocks()
-	s.Owner("B1").At(second).Locks()
-	s.Process("B").CrashesAt(2 * second)
+	dies(s)
 	s.Owner("A2", lock.FixedLease()).At(2500 * milli).GivesUp(505 * milli)
-	s.Owner("C1").At(2700 * milli).Section(second).
-		SinceAtMost(3010*milli + turn + 10*milli)
-	s.Serves("A1", "C1")
+	follows(s, 3010*milli)
 }
 
 // A2's context ends before its first question is answered.
 func unanswered(s *owners.Scenario) {
 	s.Owner("A1").Section(3 * second)
-	s.Owner("B1").At(second).Locks()
-	s.Process("B").CrashesAt(2 * second)
+	dies(s)
 	s.Owner("A2", lock.FixedLease()).At(2990*milli).
 		Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: 50 * milli}).
 		LocksWithin(30*milli, owners.ErrUnknown)
-	s.Owner("C1").At(2700 * milli).Section(second).
-		SinceAtMost(3*second + turn + 10*milli)
-	s.Serves("A1", "C1")
+	follows(s, 3*second)
 }
 
 // B1's question hangs. B2 waits in the same process, and has a connection of its own.
@@ -129,8 +130,7 @@ func hangs(s *owners.Scenario) {
 // C1's question is answered late: meanwhile it has heard of B's turn, and B is dead.
 func toldMeanwhile(s *owners.Scenario) {
 	s.Owner("A1").Section(10500 * milli)
-	s.Owner("B1").At(second).Locks()
-	s.Process("B").CrashesAt(2 * second)
+	dies(s)
 	slow(s, "C", 6*second, 10600*milli, second)
 	s.Owner("C1").At(1500 * milli).Section(second).
 		SinceAtMost(10500*milli + turn + 10*milli)
