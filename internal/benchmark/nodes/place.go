@@ -184,7 +184,8 @@ func warm(ctx context.Context, rdb *redis.Client, connections int) error {
 	ctx, cancel := context.WithTimeout(ctx, warmWithin)
 	defer cancel()
 	taken := make([]*redis.Conn, connections)
-	var dialling errgroup.Group
+	// The first failure ends the others, which would fail as well, one by one.
+	dialling, ctx := errgroup.WithContext(ctx)
 	dialling.SetLimit(32) // a server's backlog may be as short as 128
 	for i := range taken {
 		dialling.Go(func() error {
@@ -192,13 +193,11 @@ func warm(ctx context.Context, rdb *redis.Client, connections int) error {
 				return err
 			}
 			taken[i] = rdb.Conn()
-			err := taken[i].Ping(ctx).Err()
-			if err != nil {
-				err = lock.Failed(ctx, fmt.Sprintf("open %d connections to",
+			if err := taken[i].Ping(ctx).Err(); err != nil {
+				return lock.Failed(ctx, fmt.Sprintf("open %d connections to",
 					connections), rdb.Options().Addr, err)
-				cancel() // the others would fail as well, one by one
 			}
-			return err
+			return nil
 		})
 	}
 	err := dialling.Wait()
