@@ -25,24 +25,40 @@ import (
 	"github.com/lockladder/lockladder/internal/pages"
 )
 
-// browser starts a chromium: the one that LOCKLADDER_CHROMIUM names, or the one
-// in the path. It was asked for by the build tag, so it must be there.
-func browser(t *testing.T) context.Context {
+// theBrowser starts a chromium: the one that LOCKLADDER_CHROMIUM names, or the one
+// in the path. It ends with the last test.
+var theBrowser = sync.OnceValues(func() (context.Context, error) {
 	program := os.Getenv("LOCKLADDER_CHROMIUM")
 	if program == "" {
 		program = "chromium"
 	}
 	found, err := exec.LookPath(program)
 	if err != nil {
-		t.Fatalf("the browser %q is not there: install chromium, or name one"+
-			" with LOCKLADDER_CHROMIUM", program)
+		return nil, fmt.Errorf("the browser %q is not there: install chromium, or name"+
+			" one with LOCKLADDER_CHROMIUM", program)
+	}
+	profile, err := os.MkdirTemp("", "lockladder")
+	if err != nil {
+		return nil, fmt.Errorf("make a profile for the browser: %w", err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(found), chromedp.NoSandbox,
-		chromedp.UserDataDir(t.TempDir()))
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+		chromedp.ExecPath(found), chromedp.NoSandbox, chromedp.UserDataDir(profile))
+	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeTab := chromedp.NewContext(allocator)
+	atEnd = append(atEnd, func() {
+		closeTab()
+		end()
+		os.RemoveAll(profile)
+	})
+	return ctx, chromedp.Do(ctx, chromedp.Navigate("about:blank"))
+})
+
+// browser is a tab of a browser that remembers nothing of other tests. The browser was
+// asked for by the build tag, so it must be there.
+func browser(t *testing.T) context.Context {
+	shared, err := theBrowser()
+	require.NoError(t, err)
+	ctx, cancel := chromedp.NewContext(shared, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("about:blank")))
 	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)

@@ -160,6 +160,18 @@ func detour(t *testing.T, l levels.Level) string {
 	return g.Program + ": " + strings.Join(actions, " ")
 }
 
+// shown are the levels that a test looks at: in a short run every third.
+func shown() []levels.Level {
+	if !testing.Short() {
+		return levels.All
+	}
+	var third []levels.Level
+	for i := 0; i < len(levels.All); i += 3 {
+		third = append(third, levels.All[i])
+	}
+	return third
+}
+
 // Every level is solved by the explorer's schedule and by another one, or by the
 // claim that there is none.
 func TestEveryLevelCanBeSolved(t *testing.T) {
@@ -303,7 +315,7 @@ func TestChoicesAndLanesAreOnOneScreen(t *testing.T) {
 	s := newStage(t)
 	s.sized(1280, 800)
 	most := 0
-	for _, l := range levels.All {
+	for _, l := range shown() {
 		for _, schedule := range []string{"", goal(t, l).Schedule, "once: A> A<"} {
 			seen := s.level(l, schedule)
 			assert.LessOrEqual(t, seen.Below, 800, "%s, %s", l, schedule)
@@ -377,7 +389,7 @@ func TestLevelsFitAPhoneInBothThemes(t *testing.T) {
 	for _, theme := range []string{"light", "dark"} {
 		s.level(levels.All[0], "")
 		s.game(fmt.Sprintf("localStorage.setItem('theme', %q)", theme))
-		for _, l := range levels.All {
+		for _, l := range shown() {
 			seen := s.level(l, goal(t, l).Schedule)
 			assert.LessOrEqual(t, seen.Wide, 0, "%s, %s", l, theme)
 			assert.LessOrEqual(t, seen.Unseen, 0, "a lane of %s is cut off", l)
@@ -389,7 +401,7 @@ func TestLevelsFitAPhoneInBothThemes(t *testing.T) {
 func TestAPhoneShowsThePictureWithItsChoices(t *testing.T) {
 	s := newStage(t)
 	s.sized(390, 844)
-	for _, l := range levels.All {
+	for _, l := range shown() {
 		for _, schedule := range []string{"", "once: A> A<"} {
 			seen := s.level(l, schedule)
 			assert.Less(t, seen.Below, seen.End, "%s, %s", l, schedule)

@@ -22,8 +22,15 @@ import (
 func TestMain(m *testing.M) {
 	laddertest.CollectLess()
 	laddertest.OneProcessor()
-	os.Exit(m.Run())
+	status := m.Run()
+	for _, end := range atEnd {
+		end()
+	}
+	os.Exit(status)
 }
+
+// atEnd are what ends and removes what the tests share.
+var atEnd []func()
 
 // root is the module.
 var root = os.DirFS("..")

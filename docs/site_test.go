@@ -4,6 +4,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,19 +24,34 @@ import (
 	"github.com/lockladder/lockladder/internal/pages"
 )
 
-// exportedTo exports the site, and returns what a person is told.
-func exportedTo(t *testing.T, dir string) string {
+// exported is where the site was exported to, once for all tests, and what a person is
+// told.
+func exported(t *testing.T) (dir, said string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	require.Equal(t, ok, run(t.Context(), []string{"-export", dir}, &out, &errs),
-		errs.String())
-	return out.String()
+	site, err := theExport()
+	require.NoError(t, err)
+	return site[0], site[1]
 }
+
+var theExport = sync.OnceValues(func() (site [2]string, err error) {
+	parent, err := os.MkdirTemp("", "lockladder")
+	if err != nil {
+		return site, err
+	}
+	atEnd = append(atEnd, func() { os.RemoveAll(parent) })
+	var out, errs bytes.Buffer
+	site[0] = filepath.Join(parent, "site")
+	if run(context.Background(), []string{"-export", site[0]}, &out, &errs) != ok {
+		return site, errors.New(errs.String())
+	}
+	site[1] = out.String()
+	return site, nil
+})
 
 // Every link of an exported site is relative and leads to a file of it.
 func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "site")
-	assert.Regexp(t, `^\d+ pages are in .*: open .*index\.html\n$`, exportedTo(t, dir))
+	dir, said := exported(t)
+	assert.Regexp(t, `^\d+ pages are in .*: open .*index\.html\n$`, said)
 	site := os.DirFS(dir)
 	reference := regexp.MustCompile(`\b(?:href|src|data-search|data-worker|data-laboratory)="([^"]*)"`)
 	written, links := 0, 0
@@ -72,8 +90,7 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 // A plain file server, and a browser that opens the files themselves, show the same
 // as the site does.
 func TestAnExportedSiteIsPlayedAnywhere(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "site")
-	exportedTo(t, dir)
+	dir, _ := exported(t)
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer server.Close()
 	s := newStage(t)
