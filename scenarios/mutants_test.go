@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -123,8 +124,9 @@ func (all verdicts) find(mutant, scenario, invariant string) verdict {
 	return verdict{Verdict: "was not judged"}
 }
 
-// runMutants compiles all mutants into one test binary and lets it run them
-// their scenarios: the killer's, or the whole catalogue. Nothing is written into
+// runMutants compiles the mutants into one test binary and lets it run them
+// their scenarios: the killer's, or the whole catalogue. A mistake in a script alone
+// needs no compiler: the rung is given the script. Nothing is written into
 // the module: an overlay shows the mutants to the compiler as packages of it.
 func runMutants(t *testing.T, catalogue bool) verdicts {
 	t.Helper()
@@ -154,10 +156,23 @@ func runMutants(t *testing.T, catalogue bool) verdicts {
 		}
 		source, err := m.Files(root)
 		require.NoError(t, err)
+		p.Compiled = slices.ContainsFunc(m.Edits, func(e mutants.Edit) bool {
+			return path.Ext(e.File) == ".go"
+		})
+		here := "scenarios/mutants/" + p.Package
 		for name, content := range source {
-			here := "scenarios/mutants/" + p.Package
-			show(here+"/"+name, strings.ReplaceAll(content,
-				module+"/reentrant/internal", module+"/"+here+"/internal"))
+			if p.Compiled {
+				show(here+"/"+name, strings.ReplaceAll(content,
+					module+"/reentrant/internal", module+"/"+here+"/internal"))
+			}
+		}
+		for _, e := range m.Edits {
+			if !p.Compiled {
+				scripts := filepath.Join(dir, p.Package)
+				require.NoError(t, os.MkdirAll(scripts, 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(scripts, e.File),
+					[]byte(source[e.File]), 0o600))
+			}
 		}
 		plan = append(plan, p)
 	}
@@ -193,6 +208,7 @@ func runMutants(t *testing.T, catalogue bool) verdicts {
 // planned is a mutant as the runner knows it.
 type planned struct {
 	Package, Name, Rung string
+	Compiled            bool
 	Scenarios           []string
 }
 
@@ -213,9 +229,9 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
-	{{range .}}
+	{{range .}}{{if .Compiled}}
 	{{.Package}} "github.com/lockladder/lockladder/scenarios/mutants/{{.Package}}"
-	{{- end}}
+	{{- end}}{{end}}
 )
 
 type mutant struct {
@@ -227,9 +243,21 @@ type mutant struct {
 var mutants = []mutant{
 	{{range . -}}
 	{ {{printf "%q" .Name}}, {{printf "%q" .Rung}},
-		exercise.{{if eq .Rung "redlock"}}OnAll{{else}}On{{end}}({{.Package}}.New),
+		{{if not .Compiled}}withScripts({{printf "%q, %q" .Rung .Package}})
+		{{- else}}exercise.{{if eq .Rung "redlock"}}OnAll{{else}}On{{end -}}
+		({{.Package}}.New){{end}},
 		{{printf "%#v" .Scenarios}} },
 	{{end}}
+}
+
+// withScripts is a rung that runs the scripts of a directory in place of its own, where
+// there are any.
+func withScripts(rung, dir string) lock.Build {
+	r, err := ladder.Find(rung)
+	if err != nil {
+		panic(err)
+	}
+	return exercise.WithScripts(r.Build, os.DirFS(dir))
 }
 
 type verdict struct {
