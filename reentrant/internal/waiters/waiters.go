@@ -239,7 +239,7 @@ func (w *Waiter) IsNamed(id string) bool {
 func (w *Waiter) known(again time.Duration, sent time.Time) {
 	w.queue.remove(w)
 	// A lease that ends within this millisecond is reported as 0. Those that
-	// Wait for the same end ask one after the other, so that the first asks
+	// wait for the same end ask one after the other, so that the first asks
 	// for all.
 	w.due = time.Now().Add(max(again, time.Millisecond) + w.after)
 	w.timer.Reset(time.Until(w.due))
