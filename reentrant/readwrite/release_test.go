@@ -1,0 +1,101 @@
+package readwrite_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// What an Unlock does to the leases of others, and to those who wait.
+
+// A's lease keeps the set of readers, and B is still a member of it.
+func TestAReaderWhoseLeaseHasEndedIsToldByItsUnlock(t *testing.T) {
+	world(t, func(w *lab.World, owner func(string) *owner) {
+		a, b, c := owner("A"), owner("B"), owner("C")
+		b.ttl = 2 * second
+		b.env.Options = append(b.env.Options, lock.FixedLease())
+		a.does(0, func(ctx context.Context) {
+			require.NoError(t, a.RLock(ctx))
+			a.at(5 * second)
+			assert.NoError(t, a.RUnlock(ctx))
+		})
+		b.does(0, func(ctx context.Context) {
+			require.NoError(t, b.RLock(ctx))
+			require.NoError(t, b.RLock(ctx))
+			b.at(4 * second)
+			assert.ErrorIs(t, b.RUnlock(ctx), lock.ErrNotHeld)
+		})
+		c.does(5*second+second/2, func(ctx context.Context) {
+			granted, err := c.TryLock(ctx)
+			assert.True(t, granted, "nobody reads")
+			assert.NoError(t, err)
+			assert.NoError(t, c.Unlock(ctx))
+		})
+	})
+}
+
+func TestALevelThatAReaderLeavesCutsNoLongerLease(t *testing.T) {
+	world(t, func(w *lab.World, owner func(string) *owner) {
+		a, b, c := owner("A"), owner("B"), owner("C")
+		b.ttl = second
+		a.does(0, func(ctx context.Context) {
+			require.NoError(t, a.RLock(ctx))
+			a.Crash()
+		})
+		b.does(second, func(ctx context.Context) {
+			require.NoError(t, b.RLock(ctx))
+			require.NoError(t, b.RLock(ctx))
+			assert.NoError(t, b.RUnlock(ctx))
+			b.Crash()
+		})
+		c.does(3*second, func(ctx context.Context) {
+			require.NoError(t, c.Lock.Lock(ctx))
+			assert.Equal(t, ttl, c.now(), "A's lease is over")
+			assert.NoError(t, c.Unlock(ctx))
+		})
+	})
+}
+
+func TestALevelThatAReaderLeavesBeginsItsLeaseAnew(t *testing.T) {
+	world(t, func(w *lab.World, owner func(string) *owner) {
+		a, b := owner("A"), owner("B")
+		a.env.Options = append(a.env.Options, lock.FixedLease())
+		a.does(0, func(ctx context.Context) {
+			require.NoError(t, a.RLock(ctx))
+			require.NoError(t, a.RLock(ctx))
+			a.at(8 * second)
+			assert.NoError(t, a.RUnlock(ctx))
+			a.Crash()
+		})
+		b.does(9*second, func(ctx context.Context) {
+			require.NoError(t, b.Lock.Lock(ctx))
+			assert.Equal(t, 8*second+ttl, b.now())
+			assert.NoError(t, b.Unlock(ctx))
+		})
+	})
+}
+
+func TestAWriterThatGivesUpTellsReadersElsewhere(t *testing.T) {
+	world(t, func(w *lab.World, owner func(string) *owner) {
+		a, b, c := owner("A"), owner("B"), owner("C")
+		a.does(0, func(ctx context.Context) {
+			require.NoError(t, a.RLock(ctx))
+			a.at(8 * second)
+			assert.NoError(t, a.RUnlock(ctx))
+		})
+		b.does(second, func(ctx context.Context) {
+			assert.ErrorIs(t, b.Lock.Lock(within(ctx, 3*second)),
+				context.DeadlineExceeded)
+		})
+		c.does(2*second, func(ctx context.Context) {
+			require.NoError(t, c.RLock(ctx))
+			assert.Equal(t, 4*second, c.now())
+			assert.NoError(t, c.RUnlock(ctx))
+		})
+	})
+}
