@@ -256,7 +256,7 @@ func TestAScriptThatNeverEndsIsEnded(t *testing.T) {
 // A plain file server has the laboratory, too. A browser that opens the files
 // themselves says what it needs.
 func TestAnExportedLaboratoryRuns(t *testing.T) {
-	dir, _ := exported(t)
+	dir := exported(t).dir
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer server.Close()
 	b := bench{newStage(t)}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -24,35 +25,36 @@ import (
 	"github.com/lockladder/lockladder/internal/pages"
 )
 
-// exported is where the site was exported to, once for all tests, and what a person is
-// told.
-func exported(t *testing.T) (dir, said string) {
+// exportedSite is where the site was exported to, and what a person is told.
+type exportedSite struct{ dir, said string }
+
+// exported is one export for all tests.
+func exported(t *testing.T) exportedSite {
 	t.Helper()
 	site, err := theExport()
 	require.NoError(t, err)
-	return site[0], site[1]
+	return site
 }
 
-var theExport = sync.OnceValues(func() (site [2]string, err error) {
+var theExport = sync.OnceValues(func() (exportedSite, error) {
 	parent, err := os.MkdirTemp("", "lockladder")
 	if err != nil {
-		return site, err
+		return exportedSite{}, fmt.Errorf("make a directory for the site: %w", err)
 	}
 	atEnd = append(atEnd, func() { os.RemoveAll(parent) })
 	var out, errs bytes.Buffer
-	site[0] = filepath.Join(parent, "site")
-	if run(context.Background(), []string{"-export", site[0]}, &out, &errs) != ok {
-		return site, errors.New(errs.String())
+	dir := filepath.Join(parent, "site")
+	if run(context.Background(), []string{"-export", dir}, &out, &errs) != ok {
+		return exportedSite{}, errors.New(errs.String())
 	}
-	site[1] = out.String()
-	return site, nil
+	return exportedSite{dir, out.String()}, nil
 })
 
 // Every link of an exported site is relative and leads to a file of it.
 func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
-	dir, said := exported(t)
-	assert.Regexp(t, `^\d+ pages are in .*: open .*index\.html\n$`, said)
-	site := os.DirFS(dir)
+	exported := exported(t)
+	assert.Regexp(t, `^\d+ pages are in .*: open .*index\.html\n$`, exported.said)
+	site := os.DirFS(exported.dir)
 	reference := regexp.MustCompile(`\b(?:href|src|data-search|data-worker|data-laboratory)="([^"]*)"`)
 	written, links := 0, 0
 	require.NoError(t, fs.WalkDir(site, ".", func(file string, d fs.DirEntry,
@@ -90,7 +92,7 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 // A plain file server, and a browser that opens the files themselves, show the same
 // as the site does.
 func TestAnExportedSiteIsPlayedAnywhere(t *testing.T) {
-	dir, _ := exported(t)
+	dir := exported(t).dir
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer server.Close()
 	s := newStage(t)

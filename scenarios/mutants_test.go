@@ -159,17 +159,16 @@ func runMutants(t *testing.T, catalogue bool) verdicts {
 		p.Compiled = slices.ContainsFunc(m.Edits, func(e mutants.Edit) bool {
 			return path.Ext(e.File) == ".go"
 		})
-		here := "scenarios/mutants/" + p.Package
-		for name, content := range source {
-			if p.Compiled {
+		if p.Compiled {
+			here := "scenarios/mutants/" + p.Package
+			for name, content := range source {
 				show(here+"/"+name, strings.ReplaceAll(content,
 					module+"/reentrant/internal", module+"/"+here+"/internal"))
 			}
-		}
-		for _, e := range m.Edits {
-			if !p.Compiled {
-				scripts := filepath.Join(dir, p.Package)
-				require.NoError(t, os.MkdirAll(scripts, 0o700))
+		} else {
+			scripts := filepath.Join(dir, p.Package)
+			require.NoError(t, os.Mkdir(scripts, 0o700))
+			for _, e := range m.Edits {
 				require.NoError(t, os.WriteFile(filepath.Join(scripts, e.File),
 					[]byte(source[e.File]), 0o600))
 			}
@@ -236,28 +235,19 @@ import (
 
 type mutant struct {
 	name, rung string
-	build      lock.Build
+	build      lock.Build // nil: the rung's own, with other scripts
+	scripts    string     // their directory
 	scenarios  []string
 }
 
 var mutants = []mutant{
 	{{range . -}}
 	{ {{printf "%q" .Name}}, {{printf "%q" .Rung}},
-		{{if not .Compiled}}withScripts({{printf "%q, %q" .Rung .Package}})
+		{{if not .Compiled}}nil
 		{{- else}}exercise.{{if eq .Rung "redlock"}}OnAll{{else}}On{{end -}}
 		({{.Package}}.New){{end}},
-		{{printf "%#v" .Scenarios}} },
+		{{printf "%q, %#v" .Package .Scenarios}} },
 	{{end}}
-}
-
-// withScripts is a rung that runs the scripts of a directory in place of its own, where
-// there are any.
-func withScripts(rung, dir string) lock.Build {
-	r, err := ladder.Find(rung)
-	if err != nil {
-		panic(err)
-	}
-	return exercise.WithScripts(r.Build, os.DirFS(dir))
 }
 
 type verdict struct {
@@ -275,8 +265,12 @@ func TestTell(t *testing.T) {
 				t.Parallel()
 				rung, err := ladder.Find(m.rung)
 				require.NoError(t, err)
+				build := m.build
+				if build == nil {
+					build = exercise.WithScripts(rung.Build, os.DirFS(m.scripts))
+				}
 				for _, name := range m.scenarios {
-					results, err := scenarios.RunOne(t, name, m.build,
+					results, err := scenarios.RunOne(t, name, build,
 						laddertest.Options(rung)...)
 					mu.Lock()
 					if err != nil {

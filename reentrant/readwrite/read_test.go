@@ -174,25 +174,38 @@ func TestBothSidesCountTheirLevels(t *testing.T) {
 
 // redisson#2144: a reader with a short lease cuts the lease of another.
 func TestAShortLeaseCutsNoLongerOne(t *testing.T) {
-	world(t, func(w *lab.World, owner func(string) *owner) {
-		a, b, c := owner("A"), owner("B"), owner("C")
-		b.ttl = second
-		a.does(0, func(ctx context.Context) {
-			require.NoError(t, a.RLock(ctx))
-			a.Crash()
+	for name, reads := range map[string]func(b *owner, ctx context.Context){
+		"when it is taken": func(b *owner, ctx context.Context) {
+			require.NoError(b.t, b.RLock(ctx))
+		},
+		"when a level is left": func(b *owner, ctx context.Context) {
+			require.NoError(b.t, b.RLock(ctx))
+			require.NoError(b.t, b.RLock(ctx))
+			assert.NoError(b.t, b.RUnlock(ctx))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world(t, func(w *lab.World, owner func(string) *owner) {
+				a, b, c := owner("A"), owner("B"), owner("C")
+				b.ttl = second
+				a.does(0, func(ctx context.Context) {
+					require.NoError(t, a.RLock(ctx))
+					a.Crash()
+				})
+				b.does(second, func(ctx context.Context) {
+					reads(b, ctx)
+					b.Crash()
+				})
+				c.does(3*second, func(ctx context.Context) {
+					granted, _ := c.TryLock(ctx)
+					assert.False(t, granted, "A's lease is running")
+					require.NoError(t, c.Lock.Lock(ctx))
+					assert.Equal(t, ttl, c.now(), "and not for longer")
+					assert.NoError(t, c.Unlock(ctx))
+				})
+			})
 		})
-		b.does(second, func(ctx context.Context) {
-			require.NoError(t, b.RLock(ctx))
-			b.Crash()
-		})
-		c.does(3*second, func(ctx context.Context) {
-			granted, _ := c.TryLock(ctx)
-			assert.False(t, granted, "A's lease is running")
-			require.NoError(t, c.Lock.Lock(ctx))
-			assert.Equal(t, ttl, c.now(), "and not for longer")
-			assert.NoError(t, c.Unlock(ctx))
-		})
-	})
+	}
 }
 
 func TestALongLeaseKeepsNoShorterOne(t *testing.T) {

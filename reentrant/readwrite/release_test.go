@@ -2,7 +2,9 @@ package readwrite_test
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,28 +36,6 @@ func TestAReaderWhoseLeaseHasEndedIsToldByItsUnlock(t *testing.T) {
 			granted, err := c.TryLock(ctx)
 			assert.True(t, granted, "nobody reads")
 			assert.NoError(t, err)
-			assert.NoError(t, c.Unlock(ctx))
-		})
-	})
-}
-
-func TestALevelThatAReaderLeavesCutsNoLongerLease(t *testing.T) {
-	world(t, func(w *lab.World, owner func(string) *owner) {
-		a, b, c := owner("A"), owner("B"), owner("C")
-		b.ttl = second
-		a.does(0, func(ctx context.Context) {
-			require.NoError(t, a.RLock(ctx))
-			a.Crash()
-		})
-		b.does(second, func(ctx context.Context) {
-			require.NoError(t, b.RLock(ctx))
-			require.NoError(t, b.RLock(ctx))
-			assert.NoError(t, b.RUnlock(ctx))
-			b.Crash()
-		})
-		c.does(3*second, func(ctx context.Context) {
-			require.NoError(t, c.Lock.Lock(ctx))
-			assert.Equal(t, ttl, c.now(), "A's lease is over")
 			assert.NoError(t, c.Unlock(ctx))
 		})
 	})
@@ -96,6 +76,42 @@ func TestAWriterThatGivesUpTellsReadersElsewhere(t *testing.T) {
 			require.NoError(t, c.RLock(ctx))
 			assert.Equal(t, 4*second, c.now())
 			assert.NoError(t, c.RUnlock(ctx))
+		})
+	})
+}
+
+// A writer and a reader wait. One that leaves others reading tells nobody, and the last
+// one tells the writer: the reader would be refused.
+func TestAReaderThatLeavesTellsOnlyWhoCanGetIn(t *testing.T) {
+	world(t, func(w *lab.World, owner func(string) *owner) {
+		for i, name := range []string{"A", "B"} {
+			o := owner(name)
+			o.does(0, func(ctx context.Context) {
+				require.NoError(t, o.RLock(ctx))
+				o.at(time.Duration(3+i) * second)
+				assert.NoError(t, o.RUnlock(ctx))
+			})
+		}
+		c, d := owner("C"), owner("D")
+		c.does(second, func(ctx context.Context) {
+			require.NoError(t, c.Lock.Lock(ctx))
+			assert.Equal(t, 4*second, c.now())
+			c.at(5 * second)
+			assert.NoError(t, c.Unlock(ctx))
+		})
+		d.does(2*second, func(ctx context.Context) {
+			require.NoError(t, d.RLock(ctx))
+			assert.Equal(t, 5*second, d.now())
+			asked := map[string]int{}
+			for _, e := range w.Timeline() {
+				if e.At >= 3*second {
+					for _, script := range []string{"acquire.lua", "read.lua"} {
+						asked[script] += strings.Count(e.Text, "EVALSHA "+script)
+					}
+				}
+			}
+			assert.Equal(t, map[string]int{"acquire.lua": 1, "read.lua": 1}, asked)
+			assert.NoError(t, d.RUnlock(ctx))
 		})
 	})
 }

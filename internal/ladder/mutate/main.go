@@ -25,7 +25,7 @@ var explained string
 
 // defaultRungs are those that the project recommends.
 const defaultRungs = "diamond/watchdog,reentrant,reentrant/notify," +
-	"reentrant/fenced,reentrant/fair,reentrant/cohort,redlock"
+	"reentrant/fenced,reentrant/fair,reentrant/cohort,redlock,reentrant/readwrite"
 
 func main() {
 	rungs := flag.String("rungs", defaultRungs, "the rungs to change, by name")
