@@ -40,8 +40,8 @@ type Mutant struct {
 // OneSchedule is the Row of what a single schedule finds.
 const OneSchedule = "one schedule"
 
-// An Edit replaces text that a file of the rung has exactly once, or a file of the
-// package waiters that it shares with others: "internal/waiters/waiters.go".
+// An Edit replaces text that a file of the rung has exactly once, or a file of a
+// package that it shares with others: "internal/waiters/waiters.go".
 type Edit struct{ File, Old, New string }
 
 // A Soak is a run of scenarios/soak that catches the lock, which it knows by a name
@@ -122,11 +122,12 @@ func (m Mutant) Dir(file string) string {
 }
 
 // Files are the files of the mutant's package by name: its rung's, with the edits,
-// and those of the package that it shares. Tests are left out. Top is the module's
+// and those of the packages that it shares. Tests are left out. Top is the module's
 // directory.
 func (m Mutant) Files(top string) (map[string]string, error) {
 	files := map[string]string{}
-	for _, name := range []string{".", "internal/waiters/."} {
+	for _, name := range []string{".", "internal/waiters/.",
+		"internal/subscription/."} {
 		dir := filepath.Join(top, filepath.FromSlash(m.Dir(name)))
 		all, err := filepath.Glob(filepath.Join(dir, "*.*"))
 		if err != nil {

@@ -3,41 +3,26 @@ package notify
 import (
 	"container/list"
 	"context"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/reentrant/internal/subscription"
 )
 
-// subscriptions are those that somebody waits on, one for each rdb value. The
-// last waiter to leave ends its subscription, so nothing stays behind here.
-var subscriptions = struct {
-	sync.Mutex // never held while Redis is asked
-	of         map[redis.UniversalClient]*subscription
-}{of: map[redis.UniversalClient]*subscription{}}
-
-// subscription is the one connection on which all waiters of an rdb value hear
-// of releases. Its goroutine runs from the first waiter's join until the last
-// one has left. It owns the connection and closes it itself; a waiter only says
-// that it may end, because closing waits for a connection that is being dialed,
-// and Lock must not. So the goroutine outlives the last waiter by what is left
-// of the driver's dial timeout, at most.
-type subscription struct {
-	rdb     redis.UniversalClient
-	pubsub  *redis.PubSub
-	waiters int // guarded by subscriptions
-
-	end     context.CancelFunc // called when the last waiter has left
-	changed chan struct{}      // the set of channels has changed
-
-	mu        sync.Mutex            // never held while Redis is asked
-	queues    map[string]*list.List // waiters, in the order to wake them
-	confirmed map[string]bool       // channels on which nothing is missed
+// subscriptions wake one waiter for a release, and the first when a channel is
+// confirmed: if it is refused, somebody holds the lock, and will be heard. A
+// queue has a channel's waiters, in the order to wake them.
+var subscriptions = subscription.Set[*list.List]{
+	Told: func(q *list.List, _ string) { wakeOne(q) },
+	Confirmed: func(q *list.List, _ string) {
+		notice(q.Front().Value.(*waiter).woken)
+	},
 }
 
 // waiter is one call of Lock that was refused.
 type waiter struct {
-	sub     *subscription
+	sub     *subscription.Subscription[*list.List]
 	channel string
 	place   *list.Element
 	woken   chan struct{} // holds one element while there is news
@@ -48,45 +33,20 @@ type waiter struct {
 // have been released since it was refused, with nobody here to hear of it. One
 // that joins others need not: what it missed has woken one of them.
 func join(rdb redis.UniversalClient, channel string) *waiter {
-	s := enlist(rdb)
+	s := subscriptions.Enlist(rdb)
 	w := &waiter{sub: s, channel: channel, woken: make(chan struct{}, 1)}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q, ok := s.queues[channel]
+	s.Lock()
+	defer s.Unlock()
+	q, ok := s.Queues[channel]
 	if !ok {
 		q = list.New()
-		s.queues[channel] = q
-		notice(s.changed)
-		if s.confirmed[channel] {
+		s.Queues[channel] = q
+		if s.Listen(channel) {
 			notice(w.woken)
 		}
 	}
 	w.place = q.PushBack(w)
 	return w
-}
-
-// enlist counts one more waiter of an rdb value. The first one starts the
-// subscription, which has no channel yet and so sends nothing.
-func enlist(rdb redis.UniversalClient) *subscription {
-	subscriptions.Lock()
-	defer subscriptions.Unlock()
-	s, ok := subscriptions.of[rdb]
-	if !ok {
-		ctx, end := context.WithCancel(context.Background())
-		s = &subscription{
-			rdb:     rdb,
-			pubsub:  rdb.Subscribe(ctx),
-			end:     end,
-			changed: make(chan struct{}, 1),
-			queues:  map[string]*list.List{},
-
-			confirmed: map[string]bool{},
-		}
-		subscriptions.of[rdb] = s
-		go s.run(ctx)
-	}
-	s.waiters++
-	return s
 }
 
 // wait ends when there is news, when the holder's lease should have ended, or
@@ -109,122 +69,15 @@ func (w *waiter) wait(ctx context.Context, remaining time.Duration) error {
 // have been the only one to hear of a release, and so wakes the next.
 func (w *waiter) leave(granted bool) {
 	s := w.sub
-	last := s.delist()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q := s.queues[w.channel]
+	s.Delist()
+	s.Lock()
+	defer s.Unlock()
+	q := s.Queues[w.channel]
 	q.Remove(w.place)
 	if q.Len() == 0 {
-		delete(s.queues, w.channel)
+		s.Leave(w.channel)
 	} else if !granted {
 		wakeOne(q)
-	}
-	if q.Len() == 0 && !last { // closing leaves all channels
-		notice(s.changed)
-	}
-}
-
-// delist counts one waiter less. The last one lets the subscription end; the
-// next to come starts another one.
-func (s *subscription) delist() (last bool) {
-	subscriptions.Lock()
-	defer subscriptions.Unlock()
-	s.waiters--
-	if s.waiters > 0 {
-		return false
-	}
-	delete(subscriptions.of, s.rdb)
-	s.end()
-	return true
-}
-
-// again is the pause before a channel is subscribed to once more.
-const again = 100 * time.Millisecond
-
-// run subscribes to the channels that are waited on, and wakes waiters, until
-// ctx ends. The library connects again after a loss, and subscribes to the
-// channels that it knows; the confirmation that follows wakes a waiter, for a
-// message may have passed meanwhile.
-func (s *subscription) run(ctx context.Context) {
-	subscribed := map[string]bool{}
-	messages := s.pubsub.ChannelWithSubscriptions()
-	var retry <-chan time.Time
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-s.changed:
-		case <-retry:
-		case message, ok := <-messages:
-			if !ok {
-				s.end() // the client itself was closed
-			}
-			s.hear(message)
-			continue
-		}
-		retry = nil
-		if ctx.Err() == nil && !s.subscribe(ctx, subscribed) {
-			retry = time.After(again)
-		}
-	}
-	s.pubsub.Close()
-	for range messages { // the library's goroutine ends here
-	}
-}
-
-// subscribe subscribes to the channels that are waited on, and leaves the
-// others. It is false when a channel must be tried again: the library may have
-// connected anew with the channels that it had before, so that the connection
-// works and the failed channel is missing.
-func (s *subscription) subscribe(ctx context.Context,
-	subscribed map[string]bool) bool {
-	complete := true
-	for channel, wanted := range s.changes(subscribed) {
-		if !wanted { // the library forgets it, also where the command fails
-			delete(subscribed, channel)
-			s.pubsub.Unsubscribe(ctx, channel)
-		} else if s.pubsub.Subscribe(ctx, channel) == nil {
-			subscribed[channel] = true
-		} else {
-			complete = false
-		}
-	}
-	return complete
-}
-
-// changes are the channels to subscribe to (true) and to leave (false).
-func (s *subscription) changes(subscribed map[string]bool) map[string]bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	changes := map[string]bool{}
-	for channel := range s.queues {
-		if !subscribed[channel] {
-			changes[channel] = true
-		}
-	}
-	for channel := range subscribed {
-		if _, ok := s.queues[channel]; !ok {
-			changes[channel] = false
-			delete(s.confirmed, channel) // who joins now waits for a new one
-		}
-	}
-	return changes
-}
-
-// hear wakes one waiter for a release, and the first when a channel is
-// confirmed: if it is refused, somebody holds the lock, and will be heard.
-func (s *subscription) hear(message any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch m := message.(type) {
-	case *redis.Message:
-		if q, ok := s.queues[m.Channel]; ok {
-			wakeOne(q)
-		}
-	case *redis.Subscription:
-		if q, ok := s.queues[m.Channel]; ok && m.Kind == "subscribe" {
-			s.confirmed[m.Channel] = true
-			notice(q.Front().Value.(*waiter).woken)
-		}
 	}
 }
 

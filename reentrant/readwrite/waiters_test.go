@@ -13,11 +13,9 @@ import (
 // atRest runs a test with a client whose subscription looks at nothing.
 func atRest(t *testing.T, do func(*testing.T, *redis.Client)) {
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // never dialed
-	subscriptions.of[rdb] = &subscription{rdb: rdb, end: func() {},
-		changed: make(chan struct{}, 1), queues: map[string]*queues{},
-		confirmed: map[string]bool{}}
+	subscriptions.AtRest(rdb)
 	do(t, rdb)
-	assert.Empty(t, subscriptions.of, "nothing stays behind")
+	assert.Zero(t, subscriptions.Len(), "nothing stays behind")
 	assert.NoError(t, rdb.Close())
 }
 
@@ -39,7 +37,7 @@ func woken(waiters ...*waiter) (n []int) {
 func TestTheFirstWaiterToAConfirmedChannelAsksAtOnce(t *testing.T) {
 	atRest(t, func(t *testing.T, rdb *redis.Client) {
 		first, other := join(rdb, "stock", writer), join(rdb, "toys", writer)
-		first.sub.hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
+		first.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
 		assert.Equal(t, []int{0}, woken(first, other))
 		first.leave(false)
 
@@ -56,7 +54,7 @@ func TestAMessageWakesOneOfEachKind(t *testing.T) {
 	atRest(t, func(t *testing.T, rdb *redis.Client) {
 		all := []*waiter{join(rdb, "stock", writer), join(rdb, "stock", reader),
 			join(rdb, "stock", writer), join(rdb, "stock", reader)}
-		hear := all[0].sub.hear
+		hear := all[0].sub.Hear
 		hear(&redis.Message{Channel: "stock", Payload: "all"})
 		assert.Equal(t, []int{0, 1}, woken(all...))
 		hear(&redis.Message{Channel: "stock", Payload: "all"})
@@ -114,7 +112,7 @@ func TestAWaiterThatGivesUpWakesTheNextOfItsKind(t *testing.T) {
 		atRest(t, func(t *testing.T, rdb *redis.Client) {
 			first, second := join(rdb, "stock", as), join(rdb, "stock", as)
 			other := join(rdb, "stock", reader+writer-as)
-			first.sub.hear(&redis.Message{Channel: "stock", Payload: "all"})
+			first.sub.Hear(&redis.Message{Channel: "stock", Payload: "all"})
 			assert.Equal(t, []int{0, 2}, woken(first, second, other))
 			first.leave(false)
 			assert.Equal(t, []int{0}, woken(second, other))

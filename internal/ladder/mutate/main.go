@@ -55,7 +55,10 @@ var errUsage = errors.New("wrong flag")
 
 // shared are the packages that rungs have in common, by the rung whose checks are
 // to notice their mutants.
-var shared = map[string]string{"reentrant/fair": "reentrant/internal/waiters"}
+var shared = map[string]string{
+	"reentrant/notify": "reentrant/internal/subscription",
+	"reentrant/fair":   "reentrant/internal/waiters",
+}
 
 // run is one call of the command.
 type run struct {

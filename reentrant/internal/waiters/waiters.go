@@ -7,40 +7,19 @@
 package waiters
 
 import (
-	"cmp"
 	"container/list"
 	"context"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/reentrant/internal/subscription"
 )
 
-// subscriptions are those of the clients that somebody waits with, one for each
-// rdb value. The last waiter to leave ends its subscription, so nothing stays
-// behind here.
-var subscriptions = struct {
-	sync.Mutex // never held while Redis is asked
-	of         map[redis.UniversalClient]*subscription
-}{of: map[redis.UniversalClient]*subscription{}}
-
-// subscription is the one connection on which all waiters of an rdb value hear
-// whose turn it is. Its goroutine runs from the first refusal until the last
-// waiter has left. It owns the connection and closes it itself; a waiter only
-// says that it may end, because closing waits for a connection that is being
-// dialed, and Lock must not. So the goroutine outlives the last waiter by what
-// is left of the driver's dial timeout, at most.
-type subscription struct {
-	rdb     redis.UniversalClient
-	pubsub  *redis.PubSub // nil until a waiter is refused
-	waiters int           // guarded by subscriptions
-
-	end     context.CancelFunc // called when the last waiter has left
-	changed chan struct{}      // the set of channels has changed
-
-	mu     sync.Mutex        // never held while Redis is asked
-	queues map[string]*queue // by channel, each twice
+// subscriptions wake the waiter whose turn it is.
+var subscriptions = subscription.Set[*queue]{
+	Told:      func(q *queue, id string) { q.tell(id, Grant{}) },
+	Confirmed: (*queue).confirmed,
 }
 
 // queue has the owners of this process that want one lock. What concerns all
@@ -63,7 +42,7 @@ type queue struct {
 
 // Waiter is one call of Lock.
 type Waiter struct {
-	sub   *subscription
+	sub   *subscription.Subscription[*queue]
 	queue *queue
 	place *list.Element
 	woken chan Grant // holds one element while there is news
@@ -91,40 +70,21 @@ type Grant struct {
 // asks: its turn may be told while the refusal is on its way.
 func Join(rdb redis.UniversalClient, channel, id string,
 	lease time.Duration) *Waiter {
-	s := enlist(rdb)
+	s := subscriptions.Enlist(rdb)
 	w := &Waiter{sub: s, woken: make(chan Grant, 1),
 		id: id, lease: lease, timer: time.NewTimer(lease)}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q, ok := s.queues[channel]
+	s.Lock()
+	defer s.Unlock()
+	q, ok := s.Queues[channel]
 	if !ok {
 		q = &queue{channel: channel, process: id, own: channel + ":" + id,
 			owner: map[string]*Waiter{}}
-		s.queues[channel], s.queues[q.own] = q, q
+		s.Queues[channel], s.Queues[q.own] = q, q
 	}
 	w.queue, q.owner[id] = q, w
 	w.after = time.Duration(q.waiters.Len()%1000) * time.Microsecond
 	w.place, w.asking = q.waiters.PushBack(w), q.asking.PushBack(w)
 	return w
-}
-
-// enlist counts one more waiter of an rdb value. Its subscription has no
-// channel yet and so sends nothing.
-func enlist(rdb redis.UniversalClient) *subscription {
-	subscriptions.Lock()
-	defer subscriptions.Unlock()
-	s, ok := subscriptions.of[rdb]
-	if !ok {
-		s = &subscription{
-			rdb:     rdb,
-			end:     func() {},
-			changed: make(chan struct{}, 1),
-			queues:  map[string]*queue{},
-		}
-		subscriptions.of[rdb] = s
-	}
-	s.waiters++
-	return s
 }
 
 // Asks says whether the waiter is to ask the server. Of those that are to, the
@@ -133,8 +93,8 @@ func enlist(rdb redis.UniversalClient) *subscription {
 // may hang, with the connection that it was sent on: after a turn the next one
 // asks for all.
 func (w *Waiter) Asks() bool {
-	w.sub.mu.Lock()
-	defer w.sub.mu.Unlock()
+	w.sub.Lock()
+	defer w.sub.Unlock()
 	q, turn := w.queue, TurnOf(w.lease)
 	if w.asking == nil {
 		w.asking = q.asking.PushBack(w)
@@ -162,8 +122,8 @@ func (w *Waiter) Ask(id string) (behind []any, trip time.Duration) {
 		return nil, 0
 	}
 	first := w.Asks()
-	w.sub.mu.Lock()
-	defer w.sub.mu.Unlock()
+	w.sub.Lock()
+	defer w.sub.Unlock()
 	w.rename(id)
 	w.named, w.asked = id, time.Now()
 	select {
@@ -190,8 +150,8 @@ func (w *Waiter) Process() string {
 // Rename gives the waiter the owner id that it asks with from now on. One that
 // asks for others names that one, and not one that is spent.
 func (w *Waiter) Rename(id string) {
-	w.sub.mu.Lock()
-	defer w.sub.mu.Unlock()
+	w.sub.Lock()
+	defer w.sub.Unlock()
 	w.rename(id)
 }
 
@@ -209,8 +169,8 @@ func (w *Waiter) Answered(err error, again, trip time.Duration) {
 	if again < 0 { // it has the lock, and they have its lease
 		again = w.lease
 	}
-	w.sub.mu.Lock()
-	defer w.sub.mu.Unlock()
+	w.sub.Lock()
+	defer w.sub.Unlock()
 	for _, other := range w.behind {
 		if err == nil && other.asking != nil {
 			other.known(again, w.asked)
@@ -229,8 +189,8 @@ func (w *Waiter) IsNamed(id string) bool {
 	if w == nil {
 		return false
 	}
-	w.sub.mu.Lock()
-	defer w.sub.mu.Unlock()
+	w.sub.Lock()
+	defer w.sub.Unlock()
 	return w.named == id
 }
 
@@ -286,18 +246,14 @@ func (w *Waiter) Wait(ctx context.Context) (Grant, error) {
 // stands. When that is confirmed somebody asks once more.
 func (w *Waiter) listen() {
 	s, q := w.sub, w.queue
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	if q.listens {
 		return
 	}
 	q.listens = true
-	notice(s.changed, struct{}{})
-	if s.pubsub == nil {
-		var ctx context.Context
-		ctx, s.end = context.WithCancel(context.Background())
-		s.pubsub = s.rdb.Subscribe(ctx)
-		go s.run(ctx)
+	if s.Listen(q.channel, q.own) {
+		q.confirmed(q.own)
 	}
 }
 
@@ -305,141 +261,35 @@ func (w *Waiter) listen() {
 // or when another one's turn is over, the next one does.
 func (w *Waiter) Leave(granted bool) {
 	s, q := w.sub, w.queue
-	last := s.delist()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Delist()
+	s.Lock()
+	defer s.Unlock()
 	w.timer.Stop()
 	q.waiters.Remove(w.place)
 	delete(q.owner, w.id)
 	q.remove(w)
 	q.lead()
 	if q.waiters.Len() == 0 {
-		delete(s.queues, q.channel)
-		delete(s.queues, q.own)
+		s.Leave(q.channel, q.own)
 	} else if !granted && time.Now().Before(q.over) {
 		q.askThen() // it has looked after that turn
 	} else if !granted {
 		q.lookAfterATurn()
 	}
-	if q.waiters.Len() == 0 && !last { // closing leaves all channels
-		notice(s.changed, struct{}{})
-	}
 }
 
-// delist counts one waiter less. The last one lets the subscription end; the
-// next to come starts another one.
-func (s *subscription) delist() (last bool) {
-	subscriptions.Lock()
-	defer subscriptions.Unlock()
-	s.waiters--
-	if s.waiters > 0 {
-		return false
+// confirmed wakes the first whose question isn't under way, when the queue's own
+// channel is confirmed, and with it the other one: if that waiter is refused
+// because of a turn, the turn is told once more.
+func (q *queue) confirmed(channel string) {
+	if channel != q.own {
+		return
 	}
-	delete(subscriptions.of, s.rdb)
-	s.end()
-	return true
-}
-
-// again is the pause before a channel is subscribed to once more.
-const again = 100 * time.Millisecond
-
-// run subscribes to the channels that are waited on, and wakes waiters, until
-// ctx ends. The library connects again after a loss, and subscribes to the
-// channels that it knows; the confirmation that follows wakes a waiter, for a
-// message may have passed meanwhile.
-func (s *subscription) run(ctx context.Context) {
-	subscribed := map[string]*queue{}
-	// The first one connects: else the library does so as well.
-	retry := s.subscribe(ctx, subscribed)
-	messages := s.pubsub.ChannelWithSubscriptions()
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-s.changed:
-		case <-retry:
-		case message, ok := <-messages:
-			if !ok {
-				s.end() // the client itself was closed
-			}
-			s.hear(message)
-			continue
-		}
-		if ctx.Err() == nil {
-			retry = s.subscribe(ctx, subscribed)
-		}
+	w := q.waiters.Front()
+	for w != q.waiters.Back() && w.Value.(*Waiter).isAsking() {
+		w = w.Next()
 	}
-	s.pubsub.Close()
-	for range messages { // the library's goroutine ends here
-	}
-}
-
-// subscribe subscribes to the channels of those that wait, and leaves the
-// others. It returns when a channel must be tried again: the library may have
-// connected anew with the channels that it had before, so that the connection
-// works and the failed channel is missing.
-func (s *subscription) subscribe(ctx context.Context,
-	subscribed map[string]*queue) (retry <-chan time.Time) {
-	join, leave := s.changes(subscribed)
-	if len(leave) > 0 { // the library forgets them, also where the command fails
-		s.pubsub.Unsubscribe(ctx, leave...)
-	}
-	for _, q := range join {
-		if s.pubsub.Subscribe(ctx, q.channel, q.own) == nil {
-			subscribed[q.channel], subscribed[q.own] = q, q
-		} else {
-			retry = time.After(again)
-		}
-	}
-	return retry
-}
-
-// changes are the queues to subscribe for, in the order of their channels, and
-// the channels to leave, which it takes out of those that are subscribed. A
-// queue that takes the place of another one needs a confirmation of its own.
-func (s *subscription) changes(subscribed map[string]*queue) (join []*queue,
-	leave []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for channel, q := range s.queues {
-		if q.listens && channel == q.own && subscribed[channel] != q {
-			join = append(join, q)
-		}
-	}
-	slices.SortFunc(join, func(a, b *queue) int {
-		return cmp.Compare(a.own, b.own)
-	})
-	for channel := range subscribed {
-		if q, ok := s.queues[channel]; !ok || !q.listens {
-			leave = append(leave, channel)
-			delete(subscribed, channel)
-		}
-	}
-	slices.Sort(leave)
-	return join, leave
-}
-
-// hear wakes the waiter whose turn it is. When a queue's own channel is
-// confirmed, and with it the other one, it wakes the first whose question isn't
-// under way: if that one is refused because of a turn, the turn is told once
-// more.
-func (s *subscription) hear(message any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch m := message.(type) {
-	case *redis.Message:
-		if q, ok := s.queues[m.Channel]; ok {
-			q.tell(m.Payload, Grant{})
-		}
-	case *redis.Subscription:
-		q, ok := s.queues[m.Channel]
-		if ok && m.Kind == "subscribe" && m.Channel == q.own {
-			w := q.waiters.Front()
-			for w != q.waiters.Back() && w.Value.(*Waiter).isAsking() {
-				w = w.Next()
-			}
-			notice(w.Value.(*Waiter).woken, Grant{})
-		}
-	}
+	notice(w.Value.(*Waiter).woken, Grant{})
 }
 
 // tell wakes the waiter that has the turn or the lock, and nobody else. Another
@@ -480,7 +330,7 @@ type Next struct {
 // First is the first one whom the server knows to wait, besides the one that
 // releases the lock: zero when there is none.
 func First(rdb redis.UniversalClient, channel, releases string) (n Next) {
-	look(rdb, channel, func(q *queue) {
+	subscriptions.Look(rdb, channel, func(q *queue) {
 		for e := q.waiters.Front(); e != nil; e = e.Next() {
 			if w := e.Value.(*Waiter); w.id != releases && w.asking == nil {
 				n = Next{w.id, w.lease}
@@ -499,7 +349,7 @@ func First(rdb redis.UniversalClient, channel, releases string) (n Next) {
 func Released(ctx context.Context, rdb redis.UniversalClient, channel, releases,
 	id string, sent time.Time, reply int, err error) {
 	waits := false
-	look(rdb, channel, func(q *queue) {
+	subscriptions.Look(rdb, channel, func(q *queue) {
 		waits = q.waiters.Len() > 1 || q.first().id != releases
 		switch {
 		case err != nil: // it may be lost, and have said 2
@@ -520,24 +370,7 @@ func Released(ctx context.Context, rdb redis.UniversalClient, channel, releases,
 
 // Listening counts the rdb values with waiters. A test asks what stays behind.
 func Listening() int {
-	subscriptions.Lock()
-	defer subscriptions.Unlock()
-	return len(subscriptions.of)
-}
-
-// look calls do with the queue, if somebody waits.
-func look(rdb redis.UniversalClient, channel string, do func(*queue)) {
-	subscriptions.Lock()
-	s, ok := subscriptions.of[rdb]
-	subscriptions.Unlock()
-	if !ok {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if q, ok := s.queues[channel]; ok {
-		do(q)
-	}
+	return subscriptions.Len()
 }
 
 // notice leaves news where none is yet. A waiter that has missed a grant asks,

@@ -3,12 +3,10 @@ package waiters
 import (
 	"context"
 	"errors"
-	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 )
@@ -16,17 +14,16 @@ import (
 // The order in which waiters leave and join, are answered and hear of turns is
 // nobody's to choose: here it is made by hand.
 
+var rdb = redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // never dialed
+
 // atRest runs a test with a client whose subscription looks at nothing.
 func atRest(t *testing.T, do func(*testing.T, func(id string) *Waiter)) {
 	synctest.Test(t, func(t *testing.T) {
-		rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // never dialed
+		subscriptions.AtRest(rdb)
 		do(t, func(id string) *Waiter {
-			w := Join(rdb, "stock", id, time.Second)
-			w.sub.pubsub = &redis.PubSub{} // it has one, so it is not begun
-			return w
+			return Join(rdb, "stock", id, time.Second)
 		})
-		assert.Empty(t, subscriptions.of, "nothing stays behind")
-		assert.NoError(t, rdb.Close())
+		assert.Zero(t, subscriptions.Len(), "nothing stays behind")
 	})
 }
 
@@ -40,35 +37,33 @@ func refused(all ...*Waiter) {
 	}
 }
 
-// The last waiter of a channel leaves, and another one is refused before the
-// subscription has left the channel. Its turn may have been told since, so it asks
-// when its own confirmation comes.
+// The last waiter of a channel leaves, and others are refused before the
+// subscription has left the channel. Their turn may have been told since. The first
+// asks when its own confirmation comes, or at once if it never will.
 func TestAWaiterOfAConfirmedChannelNeedsAConfirmationOfItsOwn(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first := join("first")
-		other := first.sub
-		enlist(other.rdb) // keeps the subscription
-		refused(first)
-		first.listen()
-		subscribed := map[string]*queue{"stock": first.queue, "stock:first": first.queue}
-		first.Leave(false)
+	for id, confirmed := range map[string]int{"another": 0, "first": 1} {
+		atRest(t, func(t *testing.T, join func(string) *Waiter) {
+			other := Join(rdb, "toys", "other", time.Second) // keeps the subscription
+			first := join("first")
+			refused(first)
+			first.listen()
+			first.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
+			assert.Empty(t, first.woken, "its own channel isn't subscribed to")
+			first.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock:first"})
+			assert.Len(t, first.woken, 1)
+			first.Leave(false)
 
-		second, third := join("first"), join("second") // the id wasn't answered
-		refused(second, third)
-		second.listen()
-		third.listen()
-		again, left := other.changes(subscribed)
-		assert.Equal(t, []*queue{second.queue}, again)
-		assert.Empty(t, left)
-		other.hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
-		assert.Empty(t, second.woken, "its own channel isn't subscribed to")
-		other.hear(&redis.Subscription{Kind: "subscribe", Channel: "stock:first"})
-		assert.Len(t, second.woken, 1)
-		assert.Empty(t, third.woken, "what it missed is told to it again")
-		second.Leave(true)
-		third.Leave(false)
-		other.delist()
-	})
+			second, third := join(id), join("third")
+			refused(second, third)
+			third.listen()
+			second.listen()
+			assert.Len(t, second.woken, confirmed, "its id was not answered, or it is")
+			assert.Empty(t, third.woken, "what it missed is told to it again")
+			second.Leave(true)
+			third.Leave(false)
+			other.Leave(false)
+		})
+	}
 }
 
 func TestTheFirstAsksForThoseThatComeMeanwhile(t *testing.T) {
@@ -116,7 +111,7 @@ func TestAWaiterAsksAtItsTurnThoughAnotherAsksForIt(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		first, second := join("first"), join("second")
 		first.Ask("first")
-		first.sub.hear(&redis.Message{Channel: "stock", Payload: "second"})
+		first.sub.Hear(&redis.Message{Channel: "stock", Payload: "second"})
 		assert.Len(t, second.woken, 1)
 		second.Ask("second")
 		first.Answered(nil, time.Minute, time.Millisecond)
@@ -131,9 +126,9 @@ func TestATurnIsToldToOneWaiter(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		first, second := join("first"), join("second")
 		refused(first, second)
-		Released(t.Context(), first.sub.rdb, "stock", "", "second", time.Time{}, 2, nil)
+		Released(t.Context(), rdb, "stock", "", "second", time.Time{}, 2, nil)
 		assert.Len(t, second.woken, 1)
-		first.sub.hear(&redis.Message{Channel: "stock", Payload: "another's"})
+		first.sub.Hear(&redis.Message{Channel: "stock", Payload: "another's"})
 		assert.Empty(t, first.woken)
 		first.Leave(false)
 		second.Leave(true)
@@ -256,7 +251,7 @@ func TestTheConfirmationWakesOneThatIsNotAsking(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		first, second := join("first"), join("second")
 		confirm := func() {
-			first.sub.hear(&redis.Subscription{Kind: "subscribe",
+			first.sub.Hear(&redis.Subscription{Kind: "subscribe",
 				Channel: "stock:first"})
 		}
 		first.Ask("first")
@@ -384,68 +379,18 @@ func TestTheTurnOfAnEarlierIdWakesNobody(t *testing.T) {
 }
 
 func told(w *Waiter, id string) {
-	w.sub.hear(&redis.Message{Channel: "stock", Payload: id})
+	w.sub.Hear(&redis.Message{Channel: "stock", Payload: id})
 }
 
 func TestNewsOfAChannelThatNobodyWaitsOnWakesNobody(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		w := join("first")
-		w.sub.hear(&redis.Message{Channel: "toys", Payload: "first"})
-		Released(t.Context(), w.sub.rdb, "toys", "", "first", time.Time{}, 2, nil)
-		assert.Empty(t, First(w.sub.rdb, "toys", ""))
-		w.sub.hear(&redis.Subscription{Kind: "subscribe", Channel: "toys"})
-		w.sub.hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock:first"})
+		w.sub.Hear(&redis.Message{Channel: "toys", Payload: "first"})
+		Released(t.Context(), rdb, "toys", "", "first", time.Time{}, 2, nil)
+		assert.Empty(t, First(rdb, "toys", ""))
+		w.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "toys"})
+		w.sub.Hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock:first"})
 		assert.Empty(t, w.woken)
 		w.Leave(false)
 	})
-}
-
-// A channel is subscribed to once. After its last waiter has left, the next one
-// needs a confirmation of its own.
-func TestTheSubscriptionFollowsTheWaiters(t *testing.T) {
-	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-	join := func(channel string) *Waiter {
-		return Join(rdb, channel, "id", time.Second)
-	}
-	stock, subscribed := join("stock"), map[string]*queue{}
-	s := stock.sub
-	changes := func() (join []*queue, leave []string) {
-		return s.changes(maps.Clone(subscribed))
-	}
-	now, left := changes()
-	assert.Empty(t, now, "nobody was refused")
-	assert.Empty(t, left)
-	s.pubsub = rdb.Subscribe(t.Context())
-	stock.listen()
-	assert.Nil(t, s.subscribe(t.Context(), subscribed), "nothing to try again")
-	assert.Equal(t, map[string]*queue{"stock": stock.queue, "stock:id": stock.queue},
-		subscribed)
-	now, left = changes()
-	assert.Empty(t, now)
-	assert.Empty(t, left)
-	toys := join("toys")
-	toys.listen()
-	stock.Leave(false)
-	now, left = changes()
-	assert.Equal(t, []*queue{toys.queue}, now)
-	assert.Equal(t, []string{"stock", "stock:id"}, left)
-	assert.Nil(t, s.subscribe(t.Context(), subscribed))
-	assert.Equal(t, map[string]*queue{"toys": toys.queue, "toys:id": toys.queue},
-		subscribed)
-	toys.Leave(false)
-	assert.NoError(t, s.pubsub.Close())
-	assert.NoError(t, rdb.Close())
-}
-
-// Whoever closes the client while a lock waits gets the driver's error from Lock.
-// The subscription must not look for messages any more.
-func TestTheSubscriptionEndsWithItsClient(t *testing.T) {
-	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-	ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
-	s := &subscription{rdb: rdb, pubsub: rdb.Subscribe(ctx), end: end,
-		queues: map[string]*queue{}}
-	assert.NoError(t, s.pubsub.Close())
-	s.run(ctx)
-	assert.ErrorIs(t, ctx.Err(), context.Canceled)
-	assert.NoError(t, rdb.Close())
 }

@@ -1,0 +1,117 @@
+package subscription
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+)
+
+// The order in which waiters come and go and the subscription looks at both is
+// nobody's to choose: here it is made by hand.
+
+// heard is a set whose queues are names, and what they were told.
+func heard() (*Set[string], *[]string) {
+	var news []string
+	return &Set[string]{
+		Told: func(q, payload string) {
+			news = append(news, q+" is told "+payload)
+		},
+		Confirmed: func(q, channel string) {
+			news = append(news, q+" is confirmed on "+channel)
+		},
+	}, &news
+}
+
+// wait puts a waiter on the channels, of which each has a queue.
+func wait(s *Subscription[string], channels ...string) (confirmed bool) {
+	s.set.Enlist(s.rdb)
+	s.Lock()
+	defer s.Unlock()
+	for _, channel := range channels {
+		s.Queues[channel] = "queue of " + channel
+	}
+	return s.Listen(channels...)
+}
+
+func leave(s *Subscription[string], channels ...string) {
+	s.Delist()
+	s.Lock()
+	defer s.Unlock()
+	s.Leave(channels...)
+}
+
+// A channel is subscribed to once. After its last waiter has left, the next one
+// needs a confirmation of its own, unless it comes before the channel is left.
+func TestTheSubscriptionFollowsTheWaiters(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	set, news := heard()
+	s := set.AtRest(rdb)
+	s.pubsub = rdb.Subscribe(t.Context())
+	subscribed := map[string]bool{}
+	looks := func() {
+		assert.Nil(t, s.subscribe(t.Context(), subscribed), "nothing to try again")
+	}
+	confirm := func(channel string) {
+		s.Hear(&redis.Subscription{Kind: "subscribe", Channel: channel})
+	}
+
+	assert.False(t, wait(s, "stock", "stock:1"))
+	looks()
+	assert.Equal(t, map[string]bool{"stock": true, "stock:1": true}, subscribed)
+	confirm("stock")
+	assert.False(t, s.Listen("stock", "stock:1"), "the last one counts")
+	confirm("stock:1")
+	assert.True(t, s.Listen("stock", "stock:1"))
+	assert.Equal(t, []string{"queue of stock is confirmed on stock",
+		"queue of stock:1 is confirmed on stock:1"}, *news)
+
+	wait(s, "toys")
+	leave(s, "stock", "stock:1")
+	assert.True(t, wait(s, "stock", "stock:1"), "the channels have not been left")
+	leave(s, "stock", "stock:1")
+	looks()
+	assert.Equal(t, map[string]bool{"toys": true}, subscribed)
+	assert.False(t, wait(s, "stock", "stock:1"), "a confirmation is to come")
+	leave(s, "stock", "stock:1")
+	leave(s, "toys")
+	assert.Zero(t, set.Len(), "nothing stays behind")
+	assert.NoError(t, s.pubsub.Close())
+	assert.NoError(t, rdb.Close())
+}
+
+// The last waiter of a channel may leave while a message or a confirmation is on
+// its way.
+func TestNewsOfAChannelThatNobodyWaitsOnIsToldToNobody(t *testing.T) {
+	set, news := heard()
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // never dialed
+	s := set.AtRest(rdb)
+	wait(s, "toys")
+	s.Hear(&redis.Message{Channel: "stock"})
+	s.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
+	s.Hear(&redis.Subscription{Kind: "unsubscribe", Channel: "toys"})
+	assert.Empty(t, *news)
+	assert.False(t, wait(s, "stock"), "nobody waited when it was confirmed")
+	leave(s, "stock")
+	s.Hear(&redis.Message{Channel: "toys", Payload: "all"})
+	assert.Equal(t, []string{"queue of toys is told all"}, *news)
+	leave(s, "toys")
+	assert.NoError(t, rdb.Close())
+}
+
+// Whoever closes the client while a lock waits gets the driver's error from Lock.
+// The subscription must not look for messages any more.
+func TestTheSubscriptionEndsWithItsClient(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
+	set, _ := heard()
+	s := set.AtRest(rdb)
+	s.pubsub, s.end = rdb.Subscribe(ctx), end
+	assert.NoError(t, s.pubsub.Close())
+	s.run(ctx)
+	assert.ErrorIs(t, ctx.Err(), context.Canceled)
+	assert.NoError(t, rdb.Close())
+}
