@@ -5,9 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/go-echarts/go-echarts/v2/charts"
-	"github.com/go-echarts/go-echarts/v2/opts"
-
 	"github.com/lockladder/lockladder/internal/benchmark"
 )
 
@@ -16,7 +13,7 @@ type section struct {
 	ID     string
 	Title  string
 	Text   string // what it shows
-	Option any    // for the chart library
+	Option object // for the chart library
 	Height int    // in pixels
 	Head   []string
 	Body   [][]string
@@ -105,29 +102,42 @@ func of(r benchmark.Report) string {
 	return ""
 }
 
-// common are the settings of every chart.
-func common(x opts.XAxis, y opts.YAxis, grid opts.Grid) []charts.GlobalOpts {
-	x.NameLocation, x.NameGap = "middle", 30
-	y.NameLocation, y.NameGap = "end", 12
-	return []charts.GlobalOpts{
-		charts.WithColorsOpts(colors),
-		charts.WithAnimation(false),
-		charts.WithXAxisOpts(x),
-		charts.WithYAxisOpts(y),
-		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true),
-			Trigger: "item"}),
-		charts.WithGridOpts(grid),
-	}
+// object is in the terms of the chart library: echarts.apache.org/en/option.html.
+type object map[string]any
+
+// selection says of a series whether it is shown; those that it lacks are.
+type selection map[string]bool
+
+// option is a chart with a legend on the right. A reader clicks on a name there to
+// show the series or to hide it.
+func option(x, y object, shown selection, series []object) object {
+	return chart(x, y, object{"left": 70, "right": 190, "top": 40, "bottom": 50},
+		object{"right": 0, "top": "middle", "orient": "vertical", "align": "left",
+			"selected": shown}, series)
 }
 
-// beside leaves room for a legend on the right.
-var beside = opts.Grid{Left: "70", Right: "190", Top: "40", Bottom: "50"}
+func chart(x, y, grid, legend object, series []object) object {
+	x["nameLocation"], x["nameGap"] = "middle", 30
+	y["nameLocation"], y["nameGap"] = "end", 12
+	return object{"color": colors, "animation": false, "xAxis": x, "yAxis": y,
+		"tooltip": object{"trigger": "item"}, "grid": grid, "legend": legend,
+		"series": series}
+}
 
-// legend names the series on the right. When shown is not nil, only those are
-// drawn until a reader clicks on another.
-func legend(shown map[string]bool) charts.GlobalOpts {
-	return charts.WithLegendOpts(opts.Legend{Show: opts.Bool(true), Right: "0",
-		Top: "middle", Orient: "vertical", Align: "left", Selected: shown})
+// lying is a chart with horizontal bars, the first row on top.
+func lying(r benchmark.Report, rows []string, what string,
+	values []*float64) object {
+	var bars []object
+	for i, value := range values {
+		color := colors[slices.Index(names(r.Rows), rows[i])%len(colors)]
+		bars = append(bars, object{"value": value, "itemStyle": object{"color": color}})
+	}
+	return chart(object{"type": "log", "name": what},
+		object{"type": "category", "data": rows, "inverse": true},
+		object{"left": 150, "right": 80, "top": 20, "bottom": 50},
+		object{"show": false},
+		[]object{{"type": "bar", "name": what, "data": bars,
+			"label": object{"show": true, "position": "right"}}})
 }
 
 // throughput is the acquisitions a second, against what was varied.
@@ -138,57 +148,33 @@ func throughput(r benchmark.Report) section {
 		Text: "Completed turns of all clients together, on a logarithmic scale. " +
 			"serial-limit is one client with nobody to wait for.",
 		Head: append([]string{"row"}, s.values...)}
-	line := charts.NewLine()
-	bar := charts.NewBar()
-	x := opts.XAxis{Type: "category", Name: s.name}
-	y := opts.YAxis{Type: "log", Name: "acquisitions/s"}
-	var single []opts.BarData
-	for i, name := range names(r.Rows) {
-		points := make([]opts.LineData, len(s.values))
-		cells := make([]string, len(s.values))
-		for j := range s.values {
-			points[j].Value, cells[j] = nil, "–"
-		}
+	var lines []object
+	var single []*float64
+	for _, name := range names(r.Rows) {
+		points := make([]*float64, len(s.values))
+		cells := slices.Repeat([]string{"–"}, len(s.values))
 		for _, row := range r.Rows {
 			at := slices.Index(s.values, s.of(row))
 			if row.Rung != name || at < 0 || row.AcquisitionsPerSecond == nil {
 				continue
 			}
-			speed := *row.AcquisitionsPerSecond
-			cells[at] = fmt.Sprintf("%.0f", speed)
-			if speed > 0 {
-				points[at].Value = speed
+			cells[at] = fmt.Sprintf("%.0f", *row.AcquisitionsPerSecond)
+			if *row.AcquisitionsPerSecond > 0 {
+				points[at] = row.AcquisitionsPerSecond
 			}
 		}
 		out.Body = append(out.Body, append([]string{name}, cells...))
-		line.AddSeries(name, points)
-		single = append(single, opts.BarData{Name: name, Value: points[0].Value,
-			ItemStyle: &opts.ItemStyle{Color: colors[i%len(colors)]}})
+		lines = append(lines, object{"type": "line", "name": name, "data": points})
+		single = append(single, points[0])
 	}
-	if len(s.values) > 1 {
-		line.SetGlobalOptions(append(common(x, y, beside), legend(nil))...)
-		line.SetXAxis(s.values)
-		line.Validate()
-		out.Option = line.JSON()
+	if len(s.values) == 1 {
+		out.Title = "Acquisitions a second"
+		out.Option = lying(r, names(r.Rows), "acquisitions/s", single)
 		return out
 	}
-	out.Title = "Acquisitions a second"
-	lying(bar, names(r.Rows), "acquisitions/s", "log", single)
-	out.Option = bar.JSON()
+	out.Option = option(object{"type": "category", "name": s.name, "data": s.values},
+		object{"type": "log", "name": "acquisitions/s"}, selection{}, lines)
 	return out
-}
-
-// lying makes horizontal bars, the first row on top.
-func lying(bar *charts.Bar, names []string, what, scale string,
-	values []opts.BarData) {
-	options := common(opts.XAxis{Type: scale, Name: what},
-		opts.YAxis{Type: "category", Data: names, Inverse: opts.Bool(true)},
-		opts.Grid{Left: "150", Right: "80", Top: "20", Bottom: "50"})
-	bar.SetGlobalOptions(append(options, charts.WithLegendOpts(
-		opts.Legend{Show: opts.Bool(false)}))...)
-	bar.AddSeries(what, values, charts.WithLabelOpts(opts.Label{
-		Show: opts.Bool(true), Position: "right"}))
-	bar.Validate()
 }
 
 // waits is the distribution of the waits.
@@ -204,28 +190,25 @@ func waits(r benchmark.Report) section {
 	for _, p := range percents {
 		out.Head = append(out.Head, p+" %")
 	}
-	line := charts.NewLine()
-	line.SetGlobalOptions(append(common(
-		opts.XAxis{Type: "category", Name: "percent of the acquisitions"},
-		opts.YAxis{Type: "log", Name: "wait, ms"}, beside), legend(nil))...)
-	line.SetXAxis(percents)
+	var lines []object
 	for _, row := range greatest(r) {
 		if row.Wait == nil || len(row.Wait.Percentiles) != len(percents) {
 			continue
 		}
-		points := make([]opts.LineData, len(percents))
+		points := make([]*float64, len(percents))
 		cells := []string{row.Rung}
 		for i, wait := range row.Wait.Percentiles {
 			if wait > 0 {
-				points[i].Value = wait
+				points[i] = &wait
 			}
 			cells = append(cells, fmt.Sprintf("%.2f", wait))
 		}
-		line.AddSeries(row.Rung, points)
+		lines = append(lines, object{"type": "line", "name": row.Rung, "data": points})
 		out.Body = append(out.Body, cells)
 	}
-	line.Validate()
-	out.Option = line.JSON()
+	out.Option = option(object{"type": "category", "data": percents,
+		"name": "percent of the acquisitions"},
+		object{"type": "log", "name": "wait, ms"}, selection{}, lines)
 	return out
 }
 
@@ -237,15 +220,13 @@ func commands(r benchmark.Report) section {
 		Head: []string{"row", "commands", "round trips", "calls by the server's " +
 			"word", "refused attempts"}}
 	var rows []string
-	var values []opts.BarData
+	var values []*float64
 	for _, row := range greatest(r) {
 		if row.CommandsPerSection == nil {
 			continue
 		}
-		color := colors[slices.Index(names(r.Rows), row.Rung)%len(colors)]
 		rows = append(rows, row.Rung)
-		values = append(values, opts.BarData{Value: *row.CommandsPerSection,
-			ItemStyle: &opts.ItemStyle{Color: color}})
+		values = append(values, row.CommandsPerSection)
 		retries := "–"
 		if row.Retries != nil {
 			retries = fmt.Sprint(*row.Retries)
@@ -254,9 +235,7 @@ func commands(r benchmark.Report) section {
 			number(row.CommandsPerSection), number(row.RoundTripsPerSection),
 			number(row.CallsPerSection), retries})
 	}
-	bar := charts.NewBar()
-	lying(bar, rows, "commands", "log", values)
-	out.Option = bar.JSON()
+	out.Option = lying(r, rows, "commands", values)
 	return out
 }
 
@@ -269,8 +248,8 @@ func service(r benchmark.Report) section {
 			"shown: click on a name to see another." + of(r),
 		Head: []string{"row", "pairs in the order of asking, %", "Jain's index",
 			"longest wait / median"}}
-	scatter := charts.NewScatter()
-	shown := map[string]bool{}
+	var clouds []object
+	shown := selection{}
 	var most, least benchmark.Row
 	for _, row := range greatest(r) {
 		if row.InOrder == nil || len(row.Service) < 2 {
@@ -285,13 +264,13 @@ func service(r benchmark.Report) section {
 				least = row
 			}
 		}
-		var points []opts.ScatterData
+		var points [][2]float64
 		for i, granted := range row.Service {
 			asked := 100 * float64(i) / float64(len(row.Service)-1)
-			points = append(points, opts.ScatterData{SymbolSize: 6,
-				Value: []float64{math.Round(10*asked) / 10, granted}})
+			points = append(points, [2]float64{math.Round(10*asked) / 10, granted})
 		}
-		scatter.AddSeries(row.Rung, points)
+		clouds = append(clouds, object{"type": "scatter", "name": row.Rung,
+			"symbolSize": 6, "data": points})
 		cells := []string{row.Rung, fmt.Sprintf("%.1f", 100**row.InOrder),
 			number(row.Jain), "–"}
 		if row.Wait != nil && row.Wait.P50 > 0 {
@@ -300,16 +279,13 @@ func service(r benchmark.Report) section {
 		out.Body = append(out.Body, cells)
 	}
 	if most.InOrder == nil {
-		shown = nil // there are only baselines: show all
+		shown = selection{} // there are only baselines
 	} else {
 		shown[most.Rung], shown[least.Rung] = true, true
 	}
-	scatter.SetGlobalOptions(append(common(
-		opts.XAxis{Type: "value", Name: "asked, % of the acquisitions", Max: 100},
-		opts.YAxis{Type: "value", Name: "granted, %", Max: 100}, beside),
-		legend(shown))...)
-	scatter.Validate()
-	out.Option = scatter.JSON()
+	out.Option = option(
+		object{"type": "value", "name": "asked, % of the acquisitions", "max": 100},
+		object{"type": "value", "name": "granted, %", "max": 100}, shown, clouds)
 	return out
 }
 

@@ -2,11 +2,16 @@ package subscription
 
 import (
 	"context"
+	"errors"
+	"net"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -81,6 +86,52 @@ func TestTheSubscriptionFollowsTheWaiters(t *testing.T) {
 	assert.Zero(t, set.Len(), "nothing stays behind")
 	assert.NoError(t, s.pubsub.Close())
 	assert.NoError(t, rdb.Close())
+}
+
+func TestWaitersOfOneClientShareASubscription(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dials, others atomic.Int64
+		client := func(dials *atomic.Int64) *redis.Client {
+			rdb := redis.NewClient(&redis.Options{
+				MaintNotificationsConfig: &maintnotifications.Config{
+					Mode: maintnotifications.ModeDisabled},
+				Dialer: func(context.Context, string, string) (net.Conn, error) {
+					dials.Add(1)
+					return nil, errors.New("nobody is there")
+				}})
+			t.Cleanup(func() { assert.NoError(t, rdb.Close()) })
+			return rdb
+		}
+		set, _ := heard()
+		one, other := client(&dials), client(&others)
+		s := set.Enlist(one)
+		assert.Same(t, s, set.Enlist(one))
+		assert.NotSame(t, s, set.Enlist(other))
+		assert.Equal(t, 2, set.Len())
+		set.AtRest(other).Listen("stock")
+		set.Look(one, "stock", func(string) { t.Error("it has no queue") })
+		s.Queues["stock"] = "waiters"
+		set.Look(client(&others), "stock", func(string) { t.Error("nobody waits") })
+		found := ""
+		set.Look(one, "stock", func(q string) { found = q })
+		assert.Equal(t, "waiters", found)
+
+		s.Listen("stock")
+		synctest.Wait()
+		first := dials.Load()
+		assert.NotZero(t, first)
+		time.Sleep(2 * again)
+		assert.Greater(t, dials.Load(), first, "it tries again")
+		s.Delist()
+		assert.Equal(t, 2, set.Len(), "one still waits")
+		s.Delist()
+		assert.Equal(t, 1, set.Len())
+		time.Sleep(again)
+		first = dials.Load()
+		time.Sleep(time.Minute)
+		assert.Equal(t, first, dials.Load(), "nobody waits")
+		assert.Zero(t, others.Load(), "the other one is at rest")
+	})
 }
 
 // The last waiter of a channel may leave while a message or a confirmation is on
