@@ -17,7 +17,6 @@ var mayImport = map[string]string{
 	"docs": "docs/before internal/ladder/laddertest internal/pages " +
 		"internal/pages/generated internal/pages/parts internal/play lock scenarios",
 	"docs/before":        "lock",
-	"docs/transactions":  "",
 	"internal/benchmark": "internal/benchmark/nodes internal/ladder lock",
 	"internal/benchmark/command": "internal/benchmark internal/benchmark/machine " +
 		"internal/benchmark/nodes internal/benchmark/inventory " +
