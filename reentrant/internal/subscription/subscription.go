@@ -39,10 +39,10 @@ type Subscription[Q any] struct {
 	end     context.CancelFunc // called when the last waiter has left
 	changed chan struct{}      // the set of channels has changed
 
-	sync.Mutex                 // never held while Redis is asked
-	Queues     map[string]Q    // by channel
-	wanted     map[string]bool // channels of those that listen
-	confirmed  map[string]bool // channels on which nothing is missed
+	sync.Mutex                     // never held while Redis is asked
+	Queues     map[string]Q        // by channel
+	wanted     map[string][]string // those of each Listen, by the last one
+	confirmed  map[string]bool     // channels on which nothing is missed
 }
 
 // Enlist counts one more waiter of an rdb value. Its subscription has no channel
@@ -65,7 +65,7 @@ func (set *Set[Q]) add(rdb redis.UniversalClient) *Subscription[Q] {
 		end:       func() {},
 		changed:   make(chan struct{}, 1),
 		Queues:    map[string]Q{},
-		wanted:    map[string]bool{},
+		wanted:    map[string][]string{},
 		confirmed: map[string]bool{},
 	}
 	if set.of == nil {
@@ -121,16 +121,14 @@ func (s *Subscription[Q]) Delist() {
 	}
 }
 
-// Listen subscribes to the channels, with s locked. It is true when the last one
-// was confirmed before: a message may have passed that nobody waited for, and no
-// confirmation will come.
+// Listen subscribes to a lock's channels, with s locked. It is true when the last
+// one was confirmed before: a message may have passed that nobody waited for, and
+// no confirmation will come.
 func (s *Subscription[Q]) Listen(channels ...string) (confirmed bool) {
-	for _, channel := range channels {
-		if !s.wanted[channel] {
-			s.wanted[channel] = true
-			s.notice()
-		}
-		confirmed = s.confirmed[channel]
+	last := channels[len(channels)-1]
+	if s.wanted[last] == nil {
+		s.wanted[last] = channels
+		s.notice()
 	}
 	if s.pubsub == nil {
 		var ctx context.Context
@@ -138,10 +136,10 @@ func (s *Subscription[Q]) Listen(channels ...string) (confirmed bool) {
 		s.pubsub = s.rdb.Subscribe(ctx)
 		go s.run(ctx)
 	}
-	return confirmed
+	return s.confirmed[last]
 }
 
-// Leave takes the queues of the channels away, with s locked.
+// Leave takes the queues of a lock's channels away, with s locked.
 func (s *Subscription[Q]) Leave(channels ...string) {
 	for _, channel := range channels {
 		delete(s.Queues, channel)
@@ -193,36 +191,44 @@ func (s *Subscription[Q]) run(ctx context.Context) {
 // subscribe subscribes to the channels that are waited on, and leaves the others.
 // It returns when it is to try again: the library may have connected anew with the
 // channels that it had before, so that the connection works and the failed ones
-// are missing.
+// are missing. Each lock has a command of its own: the server refuses all channels
+// of one, if the user may not hear one of them.
 func (s *Subscription[Q]) subscribe(ctx context.Context,
 	subscribed map[string]bool) (retry <-chan time.Time) {
 	join, leave := s.changes(subscribed)
 	if len(leave) > 0 { // the library forgets them, also where the command fails
 		s.pubsub.Unsubscribe(ctx, leave...)
 	}
-	if len(join) > 0 && s.pubsub.Subscribe(ctx, join...) != nil {
-		return time.After(again)
+	for _, channels := range join {
+		if s.pubsub.Subscribe(ctx, channels...) != nil {
+			retry = time.After(again)
+			continue
+		}
+		for _, channel := range channels {
+			subscribed[channel] = true
+		}
 	}
-	for _, channel := range join {
-		subscribed[channel] = true
-	}
-	return nil
+	return retry
 }
 
-// changes are the channels to subscribe to and to leave, in their order. Those to
-// leave are taken out of those that are subscribed: who listens there from now on
-// waits for a new confirmation.
-func (s *Subscription[Q]) changes(subscribed map[string]bool) (join,
+// changes are the channels to subscribe to, those of each lock together, and to
+// leave, in their order. Those to leave are taken out of those that are subscribed:
+// who listens there from now on waits for a new confirmation.
+func (s *Subscription[Q]) changes(subscribed map[string]bool) (join [][]string,
 	leave []string) {
 	s.Lock()
 	defer s.Unlock()
-	for _, channel := range slices.Sorted(maps.Keys(s.wanted)) {
-		if !subscribed[channel] {
-			join = append(join, channel)
+	wanted := map[string]bool{}
+	for _, last := range slices.Sorted(maps.Keys(s.wanted)) {
+		for _, channel := range s.wanted[last] {
+			wanted[channel] = true
+		}
+		if !subscribed[last] {
+			join = append(join, s.wanted[last])
 		}
 	}
 	for _, channel := range slices.Sorted(maps.Keys(subscribed)) {
-		if !s.wanted[channel] {
+		if !wanted[channel] {
 			leave = append(leave, channel)
 			delete(subscribed, channel)
 			delete(s.confirmed, channel)

@@ -75,6 +75,11 @@ func TestTheSubscriptionFollowsTheWaiters(t *testing.T) {
 		"queue of stock:1 is confirmed on stock:1"}, *news)
 
 	wait(s, "toys")
+	wait(s, "cars", "cars:1")
+	join, left := s.changes(subscribed)
+	assert.Equal(t, [][]string{{"cars", "cars:1"}, {"toys"}}, join)
+	assert.Empty(t, left)
+	leave(s, "cars", "cars:1")
 	leave(s, "stock", "stock:1")
 	assert.True(t, wait(s, "stock", "stock:1"), "the channels have not been left")
 	leave(s, "stock", "stock:1")
