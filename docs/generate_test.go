@@ -63,12 +63,34 @@ func TestEveryKeptResultHasEveryScenario(t *testing.T) {
 		locks, err := results.Read(root, name)
 		require.NoError(t, err)
 		require.NotEmpty(t, locks, name)
+		missing := map[string][]string{} // the locks, by what they haven't run
 		for _, lock := range locks {
-			assert.Empty(t, lock.Missing(), "%s hasn't run them: go run ./docs -generate %s"+
-				" runs them, and again when what breaks is declared in alternatives",
-				lock.Name, name)
+			if m := lock.Missing(); len(m) > 0 {
+				what := strings.Join(m, ", ")
+				missing[what] = append(missing[what], lock.Name)
+			}
+		}
+		for what, locks := range missing {
+			t.Errorf("%s: %s: they have not run %s. go run ./docs -generate %s runs it,"+
+				" and again when what breaks is declared in alternatives (see step 4"+
+				" of a new scenario in CONTRIBUTING.md)",
+				name, strings.Join(locks, ", "), what, name)
 		}
 	}
+}
+
+// CONTRIBUTING.md explains a few lines of the timeline that README.md shows.
+func TestTheTimelineThatIsExplainedIsOneThatIsShown(t *testing.T) {
+	_, text, _ := strings.Cut(content(t, "CONTRIBUTING.md"), "How to read a failing timeline")
+	lines := 0
+	for line := range strings.Lines(text) {
+		if timeline, ok := strings.CutPrefix(line, "    "); ok {
+			lines++
+			assert.Contains(t, content(t, "README.md"),
+				strings.TrimRight(strings.TrimSpace(timeline), " .")) // one is cut off
+		}
+	}
+	assert.Equal(t, 5, lines)
 }
 
 func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {

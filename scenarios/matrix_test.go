@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -32,6 +33,7 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 			"it takes ten seconds: go test ./scenarios -run SameTimeline")
 	}
 	digests := make([]string, len(ladder.Rungs))
+	reports := make([]scenarios.Report, len(ladder.Rungs))
 	t.Run("rungs", func(t *testing.T) {
 		for i, rung := range ladder.Rungs {
 			t.Run(rung.Name, func(t *testing.T) {
@@ -44,12 +46,14 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 					saw.agrees(t, r)
 				}
 				digests[i] = laddertest.Digest(rung.Name, report)
+				reports[i] = report
 			})
 		}
 	})
 	if t.Failed() { // a digest of half a run says nothing
-		t.Log("the timelines were neither compared nor recorded: first declare what" +
-			" breaks above, in internal/ladder/ladder.go")
+		t.Log("the timelines were neither compared nor recorded. If what breaks above" +
+			" is meant, declare it first: in internal/ladder/ladder.go, in the table" +
+			" flaws, in the order of the catalogue.\n" + rows(reports))
 		return
 	}
 	golden := filepath.Join("testdata", "timelines.sha256")
@@ -57,11 +61,47 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	if *update {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+		t.Log("the digests are in scenarios/" + filepath.ToSlash(golden))
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), got, "a scenario went another way than the one"+
 		" whose digest is in %s; if that is meant, run with -update", golden)
+}
+
+// rows are those of the ladder's table of flaws for the scenarios in which a rung
+// does something else than the table says.
+func rows(reports []scenarios.Report) string {
+	var text strings.Builder
+	for _, s := range scenarios.Catalogue {
+		var keys []string
+		invariants := map[string][]string{} // by the rungs that break them
+		other := false
+		for _, invariant := range s.Invariants {
+			var rungs []string
+			for i, rung := range ladder.Rungs {
+				broken := reports[i].Verdict(s.Name, invariant) == scenarios.Breaks
+				declared := slices.Contains(rung.Flaws,
+					lock.Flaw{Scenario: s.Name, Invariant: invariant})
+				other = other || broken != declared
+				if broken {
+					rungs = append(rungs, rung.Name)
+				}
+			}
+			key := strings.Join(rungs, " ")
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+			invariants[key] = append(invariants[key], invariant)
+		}
+		for _, key := range keys {
+			if other && key != "" {
+				fmt.Fprintf(&text, "\t{%q,\n\t\t%q},\n",
+					s.Name+": "+strings.Join(invariants[key], ", "), key)
+			}
+		}
+	}
+	return text.String()
 }
 
 // A script that is remembered from another scenario is not executed again. Somebody who
