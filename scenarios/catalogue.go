@@ -1,8 +1,9 @@
 package scenarios
 
-// Catalogue has every scenario in the order of the tables: the failures that the
+// Catalogue has every scenario, and the tables have its order: the failures that the
 // articles describe, then those found in reviews, then those of read-write locks. A
-// new one is a Scenario in the file of its failure family and an entry here.
+// new one is a Scenario in the file of its failure family and an entry here, at the
+// end of its group.
 var Catalogue = []Scenario{
 	mutualExclusion,
 	crashHolding,

@@ -72,8 +72,11 @@ func TestEveryMutantIsKilled(t *testing.T) {
 			require.Contains(t, []scenarios.Verdict{scenarios.Holds,
 				scenarios.DoesNotArise}, control.Verdict,
 				"the rung itself breaks %s or fails: %s", killer, control.Event)
-			if killed := judged.find(m.Name, scenario, invariant); assert.Equal(t,
-				scenarios.Breaks, killed.Verdict,
+			killed := judged.find(m.Name, scenario, invariant)
+			require.NotEqual(t, fails, string(killed.Verdict), "%s fails before it can"+
+				" judge %s; the mutant must get that far: %s", scenario, invariant,
+				killed.Event)
+			if assert.Equal(t, scenarios.Breaks, killed.Verdict,
 				"it lives through %s %s", killer, killed.Event) {
 				t.Logf("killed by %s\n%s", killer, killed.Event)
 			}

@@ -102,7 +102,7 @@ func (w *Workload) pauses() string {
 	}
 	text += jitter
 	if usual != lock.DefaultPoll {
-		text += fmt.Sprintf("\n(the article: %v)", lock.DefaultPoll)
+		text += fmt.Sprintf("\n(the article [wukong] in docs/sources.md: %v)", lock.DefaultPoll)
 	}
 	return text
 }

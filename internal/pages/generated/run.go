@@ -27,7 +27,7 @@ func Run(ctx context.Context, root, name string, output io.Writer) error {
 	fmt.Fprintln(output, tests[0].Command())
 	made, err := tests[0].run(ctx, root, output)
 	if err != nil {
-		return fmt.Errorf("%s: %w", tests[0].Command(), err)
+		return fmt.Errorf("%s: %w; nothing was written", tests[0].Command(), err)
 	}
 	for _, test := range tests {
 		if missing := test.Missing(made); len(missing) > 0 {
