@@ -61,7 +61,6 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	if *update {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
-		t.Log("the digests are in scenarios/" + filepath.ToSlash(golden))
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
@@ -76,14 +75,14 @@ func rows(reports []scenarios.Report) string {
 	for _, s := range scenarios.Catalogue {
 		var keys []string
 		invariants := map[string][]string{} // by the rungs that break them
-		other := false
+		differs := false
 		for _, invariant := range s.Invariants {
 			var rungs []string
 			for i, rung := range ladder.Rungs {
 				broken := reports[i].Verdict(s.Name, invariant) == scenarios.Breaks
 				declared := slices.Contains(rung.Flaws,
 					lock.Flaw{Scenario: s.Name, Invariant: invariant})
-				other = other || broken != declared
+				differs = differs || broken != declared
 				if broken {
 					rungs = append(rungs, rung.Name)
 				}
@@ -95,7 +94,7 @@ func rows(reports []scenarios.Report) string {
 			invariants[key] = append(invariants[key], invariant)
 		}
 		for _, key := range keys {
-			if other && key != "" {
+			if differs && key != "" {
 				fmt.Fprintf(&text, "\t{%q,\n\t\t%q},\n",
 					s.Name+": "+strings.Join(invariants[key], ", "), key)
 			}
