@@ -51,7 +51,7 @@ func TestAFarProcessIsServedLikeOthers(t *testing.T) {
 	const lease = 600 * milli
 	for _, trip := range []time.Duration{10 * milli, 20 * milli, 40 * milli} {
 		t.Run(trip.String(), func(t *testing.T) {
-			all := compete(t, lease, 10*second, milli, milli, trip)
+			all := compete(t, lease, 4*second, milli, milli, trip)
 			t.Log(all)
 			near, far := all[0], all[2]
 			assert.Greater(t, far.sections, near.sections/2)
