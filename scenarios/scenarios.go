@@ -239,8 +239,8 @@ func LeaseInValue(end func(value string) (time.Time, bool)) Option {
 // where it can't be given another one: as a program, on real servers.
 func MachineClock() Option { return func(s *settings) { s.machineClock = true } }
 
-// Red lets every failed assertion through, declared or not, and logs the verdict and
-// the timeline of those that hold.
+// Red lets every failed assertion through, declared or not. With go test's -v it logs
+// the verdict and the timeline of those that hold.
 func Red(red bool) Option { return func(s *settings) { s.red = red } }
 
 // FullSize runs the scenario oversell with 1000 clients and a stock of 100.
@@ -468,7 +468,7 @@ func judge(t *testing.T, r Result, s settings) {
 	case declared && r.Verdict != CannotRun:
 		t.Errorf("%s: %s is declared as a flaw, but it %s now\n\n%s",
 			r.Scenario, r.Invariant, r.Verdict, r.Timeline)
-	case s.red:
+	case s.red && testing.Verbose(): // a test that fails shows its logs without -v
 		t.Logf("%s: %s: %s\n\n%s", r.Scenario, r.Invariant, r.Verdict, r.Timeline)
 	}
 }
