@@ -211,7 +211,7 @@ func TestADeadProcessCostsTwoLeases(t *testing.T) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]
 		a.works("A", 0, 3*second)
-		for n := range 200 {
+		for n := range 600 {
 			b.works(fmt.Sprint("B", n), second, 0)
 		}
 		b.dies(2 * second)

@@ -118,7 +118,7 @@ func faults(t *testing.T, seed uint64, locks []string) string {
 }
 
 func TestTheSameSeedGivesTheSameTable(t *testing.T) {
-	some := []string{"diamond/watchdog", "reentrant/cohort"}
+	some := []string{"bronze", "diamond/watchdog", "reentrant/cohort", "redlock"}
 	first := faults(t, 1, some)
 	t.Log("\n" + first)
 	assert.Equal(t, first, faults(t, 1, some))
