@@ -27,10 +27,9 @@ local function now()
 end
 
 -- The first waiter that has asked within two of its leases gets the turn; any
--- other has died. A caller that waits asks when that turn is over, so it is
--- enough to tell the waiter's process. If the caller has waited before, though,
--- all are told below. So they are where it doesn't wait, and one of them will
--- ask.
+-- other has died. Somebody must ask when that turn is over. A caller that waits
+-- does, so only the process that has the turn is told. For a caller that
+-- doesn't wait, all processes are told, so that one of their waiters will ask.
 local function pass()
   local first = redis.call('ZPOPMIN', KEYS[2])[1]
   while first do

@@ -171,7 +171,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 		return err
 	}
 	w := l.waiter()
-	// A lease that is to be given up isn't kept while another one asks.
+	// An owner with a lease to give up asks at once, whoever else is asking:
+	// other processes may be waiting for that lease.
 	for asks := w.Asks() || l.cohort.old != ""; ; asks = true {
 		if asks {
 			granted, err := l.tryLock(ctx, w)
@@ -219,7 +220,7 @@ func (l *Lock) Lost() <-chan struct{} {
 	return l.lost
 }
 
-// release runs for so long at most, on a context of its own: the caller's has
+// release has a context of its own, which ends after within: the caller's has
 // often ended when a deferred Unlock runs. It gives back fencing tokens that
 // were reserved and not used.
 func (l *Lock) release(ctx context.Context, token string, left, unused int,

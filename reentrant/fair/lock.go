@@ -186,9 +186,9 @@ func (l *Lock) Lost() <-chan struct{} {
 	return l.lost
 }
 
-// release runs for so long at most on a context of its own: the caller's has
-// often ended when a deferred Unlock runs. If it hands the lock over to the
-// next owner, which waits in this process, that is told here.
+// release has a context of its own, which ends after within: the caller's has
+// often ended when a deferred Unlock runs. If the server has handed the lock
+// over to the next owner of this process, release wakes that owner.
 func (l *Lock) release(ctx context.Context, left int, to waiters.Next,
 	within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)

@@ -13,11 +13,11 @@
 -- ARGV[3] the count that the caller will have, 0 to free the lock
 -- ARGV[4] the owner id that waits first in the caller's process, or nothing
 -- ARGV[5] that one's lease in milliseconds
--- Returns 1 when left, 2 when that one has the lock now, 0 when the lock is
--- free or somebody else's. If a waiter of another process has the turn and that
--- one is to ask when it is over, returns minus its milliseconds. A key of
--- another type is not the caller's either: pcall returns its error in place of
--- a number.
+-- Returns 1 when left, 2 when the owner in ARGV[4] has the lock now, 0 when the
+-- lock is free or somebody else's. Where a waiter of another process has the
+-- turn, and ARGV[4] names an owner, returns minus the turn's milliseconds: that
+-- owner is to ask when the turn is over. A key of another type is not the
+-- caller's either: pcall returns its error in place of a number.
 
 -- The first waiter that has asked within two of its leases gets the turn; any
 -- other has died. One that waits in the caller's process gets the lock instead:

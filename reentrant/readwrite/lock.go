@@ -126,7 +126,8 @@ func (l *Lock) enter(ctx context.Context, granted bool, count *int) (bool,
 // Lock waits until the lock is granted or ctx ends, and holds new readers back.
 // It asks again when a message says that the lock was released, and at the
 // latest after a third of its own lease. It returns network errors, and all
-// other errors of TryLock, at once. Readers are then held back for a lease.
+// other errors of TryLock, at once. After such an error new readers may be held
+// back for up to one more lease.
 func (l *Lock) Lock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
@@ -190,8 +191,8 @@ func (l *Lock) Lost() <-chan struct{} {
 	return l.lost
 }
 
-// release runs for so long at most, on a context of its own: the caller's has
-// often ended when a deferred Unlock runs. A writer has the other role as well.
+// release has a context of its own, which ends after d: the caller's has often
+// ended when a deferred Unlock runs. A writer has the other role as well.
 func (l *Lock) release(ctx context.Context, as role, to next,
 	d time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)

@@ -1,6 +1,6 @@
 -- renew.lua: extend the caller's own lease, if the lock is still the caller's.
--- Of a caller that has released the write lock and reads on, see to it that the
--- release has happened.
+-- If the caller has released the write lock and reads on, and that release
+-- never came here, release the write lock now.
 -- KEYS[1] the write lock, a hash {owner: count}
 -- KEYS[2] the readers, a sorted set {owner: when its lease ends}
 -- ARGV[1] the caller's owner id
