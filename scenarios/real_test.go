@@ -2,7 +2,9 @@ package scenarios_test
 
 import (
 	"context"
+	"io"
 	"maps"
+	"net"
 	"regexp"
 	"slices"
 	"sync"
@@ -169,6 +171,94 @@ func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 	assert.EqualValues(t, len(runs), pool.times.Load(), "servers were borrowed for each run")
 	assert.EqualValues(t, len(runs), pool.returned.Load())
 	assert.Equal(t, scenarios.Breaks,
+		report.Verdict("overrun_release", scenarios.ForeignRelease))
+}
+
+// far is a pool whose servers answer late, as those of a busy machine do.
+type far struct {
+	*borrowed
+	t *testing.T
+}
+
+func (f far) Borrow(ctx context.Context, n int) ([]scenarios.RealServer, error) {
+	lent, err := f.borrowed.Borrow(ctx, n)
+	for i, server := range lent {
+		lent[i] = distant{server, answersLate(f.t, server.Addr())}
+	}
+	return lent, err
+}
+
+func (f far) Return(lent []scenarios.RealServer) {
+	for i, server := range lent {
+		lent[i] = server.(distant).RealServer
+	}
+	f.borrowed.Return(lent)
+}
+
+// distant is a server that is reached at another address.
+type distant struct {
+	scenarios.RealServer
+	addr string
+}
+
+func (d distant) Addr() string { return d.addr }
+
+// answersLate is where the server at that address answers 30 ms late.
+func answersLate(t *testing.T, addr string) string {
+	port, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	t.Cleanup(func() { port.Close(); all.Wait() })
+	all.Go(func() {
+		for {
+			client, err := port.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", addr)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			all.Go(func() { io.Copy(server, client); server.Close(); client.Close() })
+			all.Go(func() {
+				for reply := make([]byte, 1<<16); ; {
+					n, err := server.Read(reply)
+					time.Sleep(30 * time.Millisecond)
+					if _, failed := client.Write(reply[:n]); err != nil || failed != nil {
+						server.Close()
+						client.Close()
+						return
+					}
+				}
+			})
+		}
+	})
+	return port.Addr().String()
+}
+
+// On such a machine a lock runs out of time that has no flaw.
+func TestAFlawThatIsNotDeclaredIsDoubtedInRealTimeOnASlowMachine(t *testing.T) {
+	own(t)
+	right, err := ladder.Find("diamond")
+	require.NoError(t, err)
+	wrong, err := ladder.Find("gold")
+	require.NoError(t, err)
+	var mu sync.Mutex
+	runs := map[string]bool{} // each has keys of its own
+	pool := far{&borrowed{RealServers: serverstest.Servers(t, *onRedis)}, t}
+	report := scenarios.Run(t, func(env lock.Env) (lock.Lock, error) {
+		mu.Lock()
+		runs[ofRun.FindString(env.Key)] = true
+		n := len(runs)
+		mu.Unlock()
+		if n < 3 {
+			return wrong.Build(env)
+		}
+		return right.Build(env)
+	}, scenarios.Only("overrun_release"), scenarios.OnServersOf(pool))
+	assert.GreaterOrEqual(t, len(runs), 3, "more, where the machine is too late for one")
+	assert.Equal(t, scenarios.Holds,
 		report.Verdict("overrun_release", scenarios.ForeignRelease))
 }
 

@@ -313,6 +313,10 @@ func (w *World) Exact() bool { return w.order.Exact() }
 // A scenario that it was too late for was not run as it is written.
 func (w *World) Late() time.Duration { return w.order.Late() }
 
+// Slow is by how much the machine was late so far on average, in real time: how
+// long commands took to reach a server, and servers to answer.
+func (w *World) Slow() time.Duration { return w.order.Slow() }
+
 // Fail reports something that is neither a verdict nor allowed to happen.
 func (w *World) Fail(format string, args ...any) {
 	w.failing.Lock()

@@ -48,9 +48,11 @@ type Order interface {
 	Busy()
 
 	// Took says how long something took that takes no time in a scenario. Late is
-	// the longest such time so far: by how much the machine was late.
+	// the longest such time so far, and Slow the average of all: by how much the
+	// machine was late.
 	Took(time.Duration)
 	Late() time.Duration
+	Slow() time.Duration
 
 	// Close turns everything away, now and later. After it Elapse lets time go by
 	// in which timers come up, where that takes no time.

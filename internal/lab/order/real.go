@@ -15,6 +15,8 @@ type Real struct {
 
 	turn     sync.Mutex
 	lateness atomic.Int64
+	took     atomic.Int64 // of all that Took was told, the sum
+	times    atomic.Int64 // and how often it was told
 	arrived  chan struct{}
 	ended    chan struct{}
 	end      sync.Once
@@ -108,6 +110,13 @@ func (r *Real) Elapse(time.Duration) {}
 
 // Took is Order's.
 func (r *Real) Took(d time.Duration) {
+	r.took.Add(int64(d))
+	r.times.Add(1)
+	r.late(d)
+}
+
+// late keeps the longest lateness.
+func (r *Real) late(d time.Duration) {
 	for {
 		longest := r.lateness.Load()
 		if int64(d) <= longest || r.lateness.CompareAndSwap(longest, int64(d)) {
@@ -120,6 +129,12 @@ func (r *Real) Took(d time.Duration) {
 // reach a server, or that a server took to answer.
 func (r *Real) Late() time.Duration { return time.Duration(r.lateness.Load()) }
 
+// Slow is Order's: how long a command takes to reach a server, or a server to
+// answer, on average.
+func (r *Real) Slow() time.Duration {
+	return time.Duration(r.took.Load() / max(r.times.Load(), 1))
+}
+
 // watchTheClock keeps how late this machine is, until the returned function is
 // called: how long after its time a timer fires.
 func (r *Real) watchTheClock() (stop func()) {
@@ -131,7 +146,7 @@ func (r *Real) watchTheClock() (stop func()) {
 			due := time.Now().Add(tick)
 			select {
 			case <-time.After(tick):
-				r.Took(time.Since(due))
+				r.late(time.Since(due))
 			case <-over:
 				return
 			}
