@@ -1,54 +1,58 @@
-// Package cohort is a lock that its holder hands over inside the process,
-// without asking the server.
+// Package cohort is a lock that its holder hands over to another goroutine of
+// its process without asking the server.
 //
-// With a thousand waiters in one process, a lock in Redis goes up to the server
-// and comes down again to the goroutine next door. One round trip out of three
-// says nothing that the process does not know. Dice, Marathe and Shavit do this
-// to processors in "Lock Cohorting: A General Technique for Designing NUMA
-// Locks": a global lock, and a local queue in front of it.
+// When a thousand goroutines of one process wait for a lock in Redis, a
+// release travels to the server and the grant comes back, although both
+// goroutines are in the same process. If the work is one read and one write,
+// that is one of three round trips. Dice, Marathe and Shavit solve the same
+// problem for the processors of one machine in "Lock Cohorting: A General
+// Technique for Designing NUMA Locks": a global lock, with a local queue in
+// front of it.
 //
 // # What changed
 //
-// The owners of one process that use a lock, that is one rdb value and one
-// key, are a cohort. They stand in a local queue, first come first served, and
-// one of them has the local lock: it may ask the server, hold the lock and
-// release it. Unlock gives the local lock to the next one, and the server's
-// along with it as long as two things are true of the lease:
+// All owners of a process that use the same rdb value, key and lease time are
+// a cohort. They wait in a local queue, in the order of their arrival. One of
+// them has the local lock, and only that one may ask the server, hold the lock
+// and release it. Unlock gives the local lock to the next owner. The lock at
+// the server goes with it while two conditions hold for the lease:
 //
 //   - it was passed on fewer than 16 times,
-//   - less than a third of it has gone since it was asked for.
+//   - less than a third of it has gone by since it was asked for.
 //
-// So an owner that is let in has two thirds of a lease before it, even when no
-// renewal comes through. That is what it has with a watchdog anyhow. One that
-// wants lock.FixedLease is promised a whole lease: its lease is never shared.
+// So an owner that gets the lease starts with at least two thirds of it, even
+// if no renewal gets through. A watchdog guarantees no more than that either.
+// An owner with lock.FixedLease was promised a whole lease, so its lease is
+// never shared.
 //
-// When the lease may not be passed on, the next owner asks: "free it, and give
-// it to me again, unless somebody else waits". One script does both. Its reply
-// may be lost, and to ask again changes nothing.
+// When the lease can't be passed on, the next owner sends one script, which
+// frees the lock and takes it again unless another process waits. If the reply
+// is lost, the owner asks again, which changes nothing.
 //
-// Between the processes there are the queue and the turns of fair. What waits
-// there is a cohort, by the owner id that it asks with next. It waits, for each
-// one before it in the queue, for 17 sections or for a third of a lease and one
-// section, whichever is shorter, and for its own way to the server.
+// Processes wait for each other with the queue and the turns of fair. A cohort
+// has one place in that queue, under the owner id with which it will ask. For
+// each cohort ahead of it, it waits for at most 17 critical sections, or for a
+// third of a lease and one section, whichever is shorter. In addition there is
+// its own round trip to the server.
 //
-// The owner id stands for the cohort's lease, and is fresh for each one. An
-// acquisition that was not answered is left to the owner of this process that
-// asks next: it finds the grant. A watchdog renews the lease, not the holder.
-// When the lease is gone, by the server's word or by the local clock, Lost of
-// the holder is closed, and the local lock goes to the next owner. It asks,
-// under a new id, and waits like everybody else.
+// The owner id stands for the cohort's lease, and each lease has a fresh one.
+// If an acquisition isn't answered, the next owner of the process that asks
+// finds the grant. The watchdog belongs to the lease and not to the holder.
+// When the lease is gone, because the server says so or by the local clock,
+// the holder's Lost is closed and the next owner gets the local lock. It asks
+// under a new id and waits like all others.
 //
-// A release is sent once: when its reply is lost, Unlock returns the error of
-// the network. Were the driver to repeat it, the server would answer that there
-// was nothing to release.
+// A release is sent once: if its reply is lost, Unlock returns the network
+// error. If the driver repeated it, the server would answer that there was
+// nothing to release.
 //
 // NewFenced makes owners with a fencing token. The acquire script reserves one
-// for each owner that may get the lease. So each holder has a higher one than
-// the one before, and what another process gets after a loss is higher than
-// all.
+// token for each owner that the lease may serve. So each holder has a higher
+// token than the one before, and after a loss the next process gets a token
+// that is higher than all of them.
 //
-// A user of the server needs these rights for a lock named stock, besides those
-// of its driver (HELLO, PING):
+// A user of the server needs these rights for a lock named stock, besides
+// those of its driver (HELLO, PING):
 //
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
 //		+subscribe +unsubscribe +publish +time +del +exists +get +set +pttl \
@@ -65,23 +69,25 @@
 //   - failover, node_restart, clock_jump: one server holds the only key.
 //   - hung_worker: the watchdog's price, and its whole process waits behind it.
 //
-// What the server does not see, it cannot vouch for:
+// The server isn't asked when the lock is passed on, which has consequences:
 //
-//   - It knows which process has the lock, and not which owner. Between two
-//     questions it may have lost the lock: who was let in by its neighbor
-//     believes in it until a renewal tells, a third of a lease later at most.
-//     With reentrant a new holder has always asked.
-//   - So Unlock returns nil when it has passed the lock on, be it lost or not.
-//   - TryLock is refused when another owner of the process is before it, even
-//     if that one is still waiting.
-//   - The last owner of a queue leaves it with one more command, as a waiter
-//     of fair does. What fair says of a Redis Cluster is true here, too.
-//   - A command that is under way does not end when its context is canceled,
-//     only when its deadline has come, or the driver's ReadTimeout is over. An
-//     Unlock waits for a renewal that is under way, too, for a third of a lease
-//     at most.
-//   - A machine that is suspended stops Go's clock on Linux: Lost may be open
-//     when it wakes. Only fencing helps there.
+//   - The server knows which process has the lock, but not which owner. It may
+//     have lost the lock since the process last asked. An owner that got the
+//     lock from another owner believes that it holds it until a renewal fails,
+//     at most a third of a lease later. With reentrant, each new holder has
+//     asked the server.
+//   - So Unlock returns nil when it has passed the lock on, even if the server
+//     has lost it.
+//   - TryLock is refused while another owner of the process holds the lock or
+//     waits for it.
+//   - The last owner of a queue that gives up sends one more command, which
+//     takes it out of the server's queue, as in fair. What fair says about a
+//     Redis Cluster applies here too.
+//   - A command in flight doesn't end when its context is canceled, but only at
+//     its deadline, or when the driver's ReadTimeout is over. Unlock also waits
+//     for a renewal that is in flight, for a third of a lease at most.
+//   - On Linux, Go's clock stops while the machine is suspended, so Lost may
+//     still be open when it wakes up. Only fencing helps there.
 //
 // # See it fail
 //

@@ -21,22 +21,23 @@
 //	10 s  B's lease is over. A reads on.
 //	15 s  A unlocks, and a writer gets in at once.
 //
-// A writer that waits is a member of a second sorted set, which holds new
-// readers back: without it, readers that overlap would keep writers out
-// forever. It asks at least every third of its lease, which refreshes its
-// membership, so a writer that dies while it waits holds readers back for a
-// lease at most, and one whose context ends removes itself. Readers don't
-// starve either: one that has waited for a writer to have its turn passes by
-// those that still wait, and waits only for one that is inside. Nobody is
-// served in order, though: as in notify, a client that unlocks and asks again
-// at once may come before all who wait. A writer's Unlock hands the lock over
-// to the next writer of its process, in the release script, while no reader
-// waits there, and up to 4 times in a row. Otherwise the lock becomes free,
-// and all processes are told. So a reader of another process may have to wait
-// for 5 writers.
-// Both kinds of waiters are woken by messages, as in notify. A reader that is
-// woken and gets in wakes the others of its process, so one that comes while
-// others wait joins them, and does not ask the server before.
+// A writer that waits is a member of a second sorted set, and while that set
+// has a member, new readers are refused. Without it, readers that overlap
+// would keep writers out forever. The writer asks at least every third of its
+// lease, which refreshes its membership. So a writer that dies while it waits
+// holds readers back for a lease at most, and one whose context ends removes
+// itself. Readers don't starve either: once a writer has come and gone while a
+// reader waited, that reader ignores the writers that still wait, and waits
+// only while one is inside. Nobody is served in order, though: as in notify, a
+// client that unlocks and asks again at once may come before all that wait.
+//
+// A writer's Unlock hands the lock over to the next writer of its process, in
+// the release script, while no reader waits there, and up to 4 times in a row.
+// Otherwise the lock becomes free and all processes are told. So a reader of
+// another process may have to wait for 5 writers. Both kinds of waiters are
+// woken by messages, as in notify. A reader that is woken and gets in wakes
+// the other readers of its process. So a reader that comes while others wait
+// joins them, and doesn't ask the server first.
 //
 // Both sides are re-entrant, also for a reader behind a waiting writer. The
 // writer may read too: after Unlock it remains as a reader, in one step, and
@@ -45,8 +46,8 @@
 // such readers for each other. The writer's grants are numbered as in fenced;
 // a reader has no token.
 //
-// What a handle knows of itself is not asked again: a second handle in the same
-// goroutine is another owner, and waits for the first.
+// The owner is the Lock value and not the goroutine: a second Lock value in
+// the same goroutine is another owner, and waits for the first.
 //
 // A user of the server needs these rights for a lock named stock, besides
 // those of its driver (HELLO, CLIENT, PING):
@@ -56,17 +57,16 @@
 //		+pexpire +pttl +get +incr +time +zadd +zrem +zscore \
 //		+zremrangebyscore ~stock ~{stock}:* &{stock}:released
 //
-// A server that refuses TIME in a script, such as ElastiCache Serverless, can't
-// hold this lock: every call returns its error.
+// A server that refuses TIME in a script, such as ElastiCache Serverless,
+// can't hold this lock: every call returns its error.
 //
 // # What still breaks
 //
 // Holding is the parent's, on both sides. A lost message costs at most a third
 // of a lease.
 //
-//   - failover, reader_failover: the promoted replica has not heard of the
-//     lock, or of the readers. A reader is told when its next renewal finds
-//     nothing.
+//   - failover, reader_failover: the promoted replica doesn't know of the lock,
+//     or of the readers. A reader is told when its next renewal finds nothing.
 //   - node_restart, clock_jump: one server holds everything.
 //   - tokens_rise: as in fenced, when the server has lost the counter.
 //   - hung_worker: A hangs, its watchdog renews. A reader that hangs keeps all
