@@ -119,7 +119,8 @@ var kinds = []kind{
 		`^cd alternatives && go test (-count=1 )?\./\w+( \./\w+)* -run \w+$`),
 		checkNamed, computes},
 	{"checks what another command generates", regexp.MustCompile(
-		`^go test \S+( -run \S+)? -(three|whole)( -v)?$`), checkGenerated, computes},
+		`^go test \S+( -run \S+)?( -timeout \S+)? -(three|whole)( -v)?$`),
+		checkGenerated, computes},
 	{"measures into a file", regexp.MustCompile(
 		`^(cd alternatives && )?go run \./bench .*-json \S+$`), checkMeasured, measures},
 	{"measures what another command writes into a file", regexp.MustCompile(

@@ -178,7 +178,7 @@ func TestTheStandardBoundsOfAllRungs(t *testing.T) {
 
 func TestThreeClients(t *testing.T) {
 	if !*three {
-		t.Skip("go test ./scenarios/explore -run Three -three -v")
+		t.Skip("go test ./scenarios/explore -run Three -timeout 1h -three -v")
 	}
 	rows := []struct {
 		rung    string

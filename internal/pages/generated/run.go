@@ -46,8 +46,9 @@ func (test Test) run(ctx context.Context, root string, output io.Writer) (
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1"},
-		strings.Fields(test.Args)...)...)
+	// A slow machine takes longer than go test's ten minutes for the largest.
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1",
+		"-timeout=1h"}, strings.Fields(test.Args)...)...)
 	cmd.Dir = filepath.Join(root, test.Module)
 	cmd.Env = append(os.Environ(), deliveries+"="+file.Name())
 	cmd.Stdout, cmd.Stderr = output, output

@@ -49,7 +49,7 @@ var Tests = []Test{
 	{Name: "levels", Page: "levels/reentrant.json", Args: levels},
 	{Name: "levels", Page: "levels/reentrant/fenced.json", Args: levels},
 	{Name: "three", Page: "explorer.md", Parts: []string{"three"},
-		Args: "./scenarios/explore -run Three -three"},
+		Args: "./scenarios/explore -run Three -timeout 1h -three"},
 	{Name: "readers", Page: "explorer.md", Parts: []string{"readers"},
 		Args: "./scenarios/explore -run ReadersAndWritersNever -all"},
 	{Name: "waits", Page: "explorer.md", Parts: []string{"waits"},
