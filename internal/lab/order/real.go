@@ -17,6 +17,8 @@ type Real struct {
 	lateness atomic.Int64
 	took     atomic.Int64 // of all that Took was told, the sum
 	times    atomic.Int64 // and how often it was told
+	began    time.Time
+	pressure time.Duration // when it began
 	arrived  chan struct{}
 	ended    chan struct{}
 	end      sync.Once
@@ -30,6 +32,7 @@ func NewReal(limit time.Duration) *Real {
 
 // Run is Order's.
 func (r *Real) Run(_ *testing.T, live func() error) error {
+	r.began, r.pressure = time.Now(), pressure()
 	defer r.watchTheClock()()
 	return live()
 }
@@ -129,10 +132,15 @@ func (r *Real) late(d time.Duration) {
 // reach a server, or that a server took to answer.
 func (r *Real) Late() time.Duration { return time.Duration(r.lateness.Load()) }
 
-// Slow is Order's: how long a command takes to reach a server, or a server to
-// answer, on average.
-func (r *Real) Slow() time.Duration {
-	return time.Duration(r.took.Load() / max(r.times.Load(), 1))
+// Slow is Order's: whether commands took so long to reach a server, or servers to
+// answer. A lock that is a program of its own may be late where they are not, so a
+// machine is slow as well on which some process waited for a processor for more than
+// half of the time.
+func (r *Real) Slow(limit time.Duration) bool {
+	if r.took.Load() > int64(limit)*r.times.Load() {
+		return true
+	}
+	return pressure()-r.pressure > time.Since(r.began)/2
 }
 
 // watchTheClock keeps how late this machine is, until the returned function is
