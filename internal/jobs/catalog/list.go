@@ -1,7 +1,7 @@
 // Package catalog is a job in which readers can share a lock: many clients read a
 // list of prices, and now and then one of them changes all prices.
 //
-// The list has two pages, two keys of Redis, and takes two commands to read and two
+// The list has two pages, two keys of Redis, and takes two commands to read and three
 // to change. All prices are the same number, so a reader that sees two numbers has
 // seen half a change. With no lock that happens; with an exclusive lock the readers
 // wait for each other, for nothing; with a read-write lock they read together. A

@@ -64,6 +64,7 @@ type tally struct {
 	reads, changes int
 	halves, lost   int
 	cut, failed    int
+	sent           int64 // commands, from the start of a round to its end
 	first          error
 	read, change   benchmark.Clock
 }
@@ -82,7 +83,6 @@ func (w *Workload) Measure(ctx context.Context, subject benchmark.Subject) (Row,
 		PollMs: benchmark.Milliseconds(w.pause(subject))}
 	t := newTally()
 	var times []float64
-	var sent int64
 	for range w.rounds {
 		usual := 0.0
 		if w.usual != nil && w.usual.Name != subject.Name {
@@ -92,13 +92,10 @@ func (w *Workload) Measure(ctx context.Context, subject benchmark.Subject) (Row,
 			}
 			usual = took.Seconds()
 		}
-		commands, _ := w.Servers.Traffic()
 		took, err := w.round(ctx, subject, t, &row)
 		if err != nil {
 			return Row{}, err
 		}
-		after, _ := w.Servers.Traffic()
-		sent += after - commands
 		row.RoundSeconds = append(row.RoundSeconds,
 			benchmark.Rounded(took.Seconds(), 4))
 		if usual > 0 {
@@ -115,7 +112,7 @@ func (w *Workload) Measure(ctx context.Context, subject benchmark.Subject) (Row,
 		row.FirstFailure = new(t.first.Error())
 	}
 	if done := t.reads + t.changes; done > 0 {
-		row.CommandsPerOp = benchmark.Rounded(float64(sent)/float64(done), 2)
+		row.CommandsPerOp = benchmark.Rounded(float64(t.sent)/float64(done), 2)
 		row.OpsPerSecond = benchmark.Rounded(float64(done)/
 			float64(len(row.RoundSeconds))/median(row.RoundSeconds), 0)
 	}
@@ -203,12 +200,15 @@ func (w *Workload) round(ctx context.Context, subject benchmark.Subject, t *tall
 	}
 	ready.Wait()
 	changesBefore := t.changes
+	sentBefore, _ := w.Servers.Traffic()
 	open = time.Now()
 	timeout := time.AfterFunc(w.Timeout, end)
 	defer timeout.Stop()
 	close(gate)
 	through.Wait()
 	took := time.Since(open)
+	sent, _ := w.Servers.Traffic()
+	t.sent += sent - sentBefore
 
 	last, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer done()
