@@ -23,8 +23,8 @@
 //
 //   - overrun_overlap: A works for 15 s on a lease of 10 s. From 10 s on B
 //     holds the lock, too.
-//   - oversell: the cost of that. Two buyers read the same stock, and one
-//     update is lost.
+//   - oversell: the cost of that. A reads the stock, thinks for too long, and
+//     writes over the purchases that others have made meanwhile.
 //   - late_grant: the reply comes at 12 s. A begins to work with a lock that
 //     ended at 10 s.
 //   - partitioned_holder: A is cut off at 1 s and works on. It cannot know.

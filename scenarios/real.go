@@ -23,8 +23,8 @@ type onReal struct {
 
 // OnServers runs the scenarios on real servers, one a node, in real time: the
 // ten seconds of a scenario's lease last three, so that a busy machine runs the
-// same scenario. What a real server can't take part in is left out; Report says
-// which.
+// same scenario. A scenario in which a real server can't take part is left out, and
+// Report says so.
 func OnServers(all ...RealServer) Option {
 	return OnServersOf(&fixed{all: all, free: make(chan struct{}, 1)})
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Optimistic takes from a stock without any lock: it reads the row, decides, and
-// updates it only if it is still what it has read ([survey]). Who comes too late
-// begins anew.
+// updates it only if it is still what it has read ([survey]). If another client was
+// faster, it begins anew.
 type Optimistic struct {
 	db   *sql.DB
 	name string

@@ -41,8 +41,8 @@ func (l *Pessimistic) TryLock(ctx context.Context) (bool, error) {
 }
 
 // Lock waits in the server's queue until the lock is granted, ctx ends, or the
-// server's innodb_lock_wait_timeout is over: ErrLockWaitTimeout. Who waits again
-// is last in the queue again.
+// server's innodb_lock_wait_timeout is over: ErrLockWaitTimeout. A caller that
+// then waits again is last in the queue again.
 func (l *Pessimistic) Lock(ctx context.Context) error {
 	if err := l.take(ctx, ""); err != nil {
 		return failed(ctx, "acquire", l.name, err)

@@ -31,8 +31,8 @@
 // Lost also looks at the clock when it is called, and closes the channel
 // first if the lease is over. A process that has just woken up may run before
 // its own timers do, and a channel that it took earlier is then still open.
-// So call Lost again before each write. What happens between that look and
-// the write only a fencing token catches.
+// So call Lost again before each write. Only a fencing token catches a loss
+// between that look and the write.
 //
 // A grant whose reply comes after the deadline is refused and released: A
 // must not believe in it, and B must not wait for its end. The watchdog of a

@@ -27,8 +27,8 @@ type Mutex struct {
 
 var _ lock.Lock = (*Mutex)(nil)
 
-// NewMutex makes the lock of one request. Redis only gets a mark there that
-// tells the timeline who came last; nobody reads it.
+// NewMutex makes the lock of one request. Redis only gets a mark, which shows
+// in a timeline when the lock is taken and given back. No client reads it.
 func (s *Service) NewMutex(rdb redis.UniversalClient, key string) *Mutex {
 	return &Mutex{service: s, rdb: rdb, key: key}
 }

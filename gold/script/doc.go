@@ -7,7 +7,8 @@
 // Redis runs a Lua script as one command: no other client's command comes
 // between two of its lines. So SETNX and PEXPIRE, the two commands of silver,
 // are safe inside a script. That is how people locked before SET had the option
-// NX, and it is how all later rungs do what no single command does.
+// NX, and it is how the rungs from diamond on do what no single command of an
+// older Redis does.
 //
 // A script gets its arguments in two lists. KEYS are the names of keys, so
 // that a cluster knows which node to ask. ARGV is everything else. Nothing is

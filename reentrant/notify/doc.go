@@ -1,5 +1,5 @@
-// Package notify is a lock whose waiters sleep until they are told: a release
-// is published.
+// Package notify is a lock whose waiters sleep until a message says that the
+// lock was released.
 //
 // Redisson waits like this. The articles poll, every 100 ms in
 // [wukong], every 800 ms in [queue] (docs/sources.md).
@@ -7,38 +7,38 @@
 // # What changed
 //
 // The release script publishes a message to a channel beside the lock, in the
-// same step as the DEL. Waiters listen, so that nobody has to ask again and
-// again. The acquire script returns what remains of the holder's lease, and a
+// same step as the DEL. Waiters listen, so they don't have to ask again and
+// again. The acquire script returns what is left of the holder's lease, and a
 // waiter sleeps for at most that time.
 //
-// Who finds the lock free never subscribes. Who is refused joins a
-// subscription: one for each rdb value, however many handles and keys wait on
-// it. A message goes to every process that waits, and each wakes one waiter,
-// in turn. A thousand waiters in one process do not all ask at once.
-// lock.PollEvery has no effect here.
+// A client that finds the lock free never subscribes. One that is refused joins
+// a subscription. There is one for each rdb value, however many handles and
+// keys wait on it. A message goes to every process that waits, and each process
+// wakes one waiter, in turn, so a thousand waiters in one process don't all ask
+// at once. lock.PollEvery has no effect here.
 //
-// The subscription belongs to a goroutine of its own, which closes it when
-// the last waiter has left. No waiter joins it: go-redis can't close a
-// subscription while it dials, and Lock has to return when its context ends.
-// So the goroutine may outlive its last waiter, until the driver's dial has
-// timed out. New refuses a client that can't subscribe like that, such as a
-// *redis.Ring.
+// The subscription belongs to a goroutine of its own, which closes it when the
+// last waiter has left. The waiters don't wait for that goroutine: go-redis
+// can't close a subscription while it dials, and Lock has to return when its
+// context ends. So the goroutine may outlive its last waiter until the driver's
+// dial has timed out. New refuses a client that can't subscribe like that, such
+// as a *redis.Ring.
 //
-// Redis delivers a message at most once, and keeps none. So a message is a
-// hint and never a proof:
+// Redis delivers a message at most once and stores none. So a message is a hint
+// and never a proof:
 //
-//   - A release between the refusal and the subscription is not heard. When
-//     the server has confirmed the subscription, one of its waiters asks
-//     once more. If it is refused, somebody holds the lock, and that release
-//     is heard.
+//   - A release between the refusal and the subscription isn't heard. So one
+//     waiter asks once more when the server has confirmed the subscription. If
+//     it is refused, a client holds the lock, and its release will be heard.
 //   - A lost message costs at most the rest of a lease: the waiter asks when
 //     the holder's lease should have ended. If it was renewed, the waiter
 //     sleeps again.
-//   - A lost connection is made anew by the client library. The confirmation
-//     that follows wakes a waiter, for a message may have passed meanwhile.
-//   - A SUBSCRIBE that fails is repeated here, every 100 ms. The library
-//     connects anew with the channels that it had before, and the new
-//     connection would lack this one for as long as it lives.
+//   - The client library replaces a lost connection. The confirmation that
+//     follows wakes a waiter, because a message may have been missed in the
+//     meantime.
+//   - The lock repeats a SUBSCRIBE that fails, every 100 ms. The library
+//     reconnects only with the channels that it had before, so this channel
+//     would be missing for as long as the new connection lives.
 //   - A waiter that was woken and gives up wakes the next one.
 //
 // A woken waiter is not a holder. It asks, and another client may be faster:

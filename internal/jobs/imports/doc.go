@@ -31,10 +31,10 @@
 // and when its lease ends. One script moves a task from the queue to the slot and
 // writes the claim. Another one records the end of the work, clears the slot and
 // removes the claim, if the claim is still the caller's. While the work lasts the
-// claim is renewed. Who comes to a group whose claim has run out takes over what
-// stands in the old slot, before any other task of that group. Who finds nothing
-// to do sleeps until a message says that there is something, or until the first
-// lease of a claim ends.
+// claim is renewed. A worker that finds a group whose claim has run out takes over
+// the task in the old slot, before any other task of that group. A worker that
+// finds nothing to do sleeps until a message says that there is something, or until
+// the first lease of a claim ends.
 //
 // The scripts are safe without the queue lock. It keeps workers from choosing the
 // same task, and gives the claim its fencing token: a worker that was stopped

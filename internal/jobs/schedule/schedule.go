@@ -9,8 +9,8 @@
 // makes it once.
 //
 // A job whose service dies in the middle is begun again by another one. What it
-// has done by then is done; what must not be done twice belongs into the step that
-// writes the record, as in done.lua, or must be asked for that record.
+// has done by then is done. An effect that must not happen twice belongs in the step
+// that writes the record, done.lua, or must be checked where it happens.
 package schedule
 
 import (

@@ -57,7 +57,7 @@ func Run(t *testing.T, name string, red bool) scenarios.Report {
 	report := Scenarios(t, name, red)
 	if red && len(report) == 0 {
 		t.Errorf("-run %s: no scenario has such a name (example: -run"+
-			" /mutual_exclusion; docs/catalog.md has all names)", named())
+			" /mutual_exclusion; docs/matrix.md has all names)", named())
 	}
 	return report
 }
