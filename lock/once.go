@@ -11,7 +11,9 @@ import (
 // ContextTimeoutEnabled is off, as it is by default: the driver alone would wait for
 // a reply until its ReadTimeout, 5 s, and a hung renewal would cost a short lease.
 // It bounds the scripts of a *redis.Client. Clients of a Cluster or a Ring have no
-// timeout that can be set for one command, and theirs stay as they are.
+// timeout that can be set for one command, and theirs stay as they are. Where the
+// deadline is further away than ReadTimeout, a script that the driver repeats may
+// outlast it, by one ReadTimeout at most.
 func Bounded(rdb redis.UniversalClient) redis.Scripter { return bounded{rdb} }
 
 type bounded struct{ redis.UniversalClient }
