@@ -145,28 +145,37 @@ func (b *borrowed) Return(lent []scenarios.RealServer) {
 	b.RealServers.Return(lent)
 }
 
-// A lock that breaks in one run of three is one that breaks. Each run has servers of
-// its own: what an earlier one did to them may be for good.
-func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
-	own(t)
-	right, err := ladder.Find("diamond")
+// untilTheThirdRun is the lock of one rung in the first two runs of a scenario, and
+// that of another one from then on. Each run has keys of its own, and is in runs.
+func untilTheThirdRun(t *testing.T, first, then string) (build scenarios.Build,
+	runs map[string]bool) {
+	t.Helper()
+	before, err := ladder.Find(first)
 	require.NoError(t, err)
-	wrong, err := ladder.Find("gold")
+	after, err := ladder.Find(then)
 	require.NoError(t, err)
 	var mu sync.Mutex
-	runs := map[string]bool{} // each has keys of its own
-	pool := &borrowed{RealServers: serverstest.Servers(t, *onRedis)}
-	report := scenarios.Run(t, func(env lock.Env) (lock.Lock, error) {
+	runs = map[string]bool{}
+	return func(env lock.Env) (lock.Lock, error) {
 		mu.Lock()
 		runs[ofRun.FindString(env.Key)] = true
 		n := len(runs)
 		mu.Unlock()
 		if n < 3 {
-			return right.Build(env)
+			return before.Build(env)
 		}
-		return wrong.Build(env)
-	}, scenarios.Only("overrun_release"), scenarios.Flaws(flawOfGold...),
-		scenarios.OnServersOf(pool))
+		return after.Build(env)
+	}, runs
+}
+
+// A lock that breaks in one run of three is one that breaks. Each run has servers of
+// its own: what an earlier one did to them may be for good.
+func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
+	own(t)
+	build, runs := untilTheThirdRun(t, "diamond", "gold")
+	pool := &borrowed{RealServers: serverstest.Servers(t, *onRedis)}
+	report := scenarios.Run(t, build, scenarios.Only("overrun_release"),
+		scenarios.Flaws(flawOfGold...), scenarios.OnServersOf(pool))
 	assert.GreaterOrEqual(t, len(runs), 3, "more, where the machine is too late for one")
 	assert.EqualValues(t, len(runs), pool.times.Load(), "servers were borrowed for each run")
 	assert.EqualValues(t, len(runs), pool.returned.Load())
@@ -176,12 +185,12 @@ func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 
 // far is a pool whose servers answer late, as those of a busy machine do.
 type far struct {
-	*borrowed
+	scenarios.RealServers
 	t *testing.T
 }
 
 func (f far) Borrow(ctx context.Context, n int) ([]scenarios.RealServer, error) {
-	lent, err := f.borrowed.Borrow(ctx, n)
+	lent, err := f.RealServers.Borrow(ctx, n)
 	for i, server := range lent {
 		lent[i] = distant{server, answersLate(f.t, server.Addr())}
 	}
@@ -192,7 +201,7 @@ func (f far) Return(lent []scenarios.RealServer) {
 	for i, server := range lent {
 		lent[i] = server.(distant).RealServer
 	}
-	f.borrowed.Return(lent)
+	f.RealServers.Return(lent)
 }
 
 // distant is a server that is reached at another address.
@@ -237,26 +246,12 @@ func answersLate(t *testing.T, addr string) string {
 	return port.Addr().String()
 }
 
-// On such a machine a lock runs out of time that has no flaw.
+// On such a machine even a lock without a flaw runs out of time.
 func TestAFlawThatIsNotDeclaredIsDoubtedInRealTimeOnASlowMachine(t *testing.T) {
 	own(t)
-	right, err := ladder.Find("diamond")
-	require.NoError(t, err)
-	wrong, err := ladder.Find("gold")
-	require.NoError(t, err)
-	var mu sync.Mutex
-	runs := map[string]bool{} // each has keys of its own
-	pool := far{&borrowed{RealServers: serverstest.Servers(t, *onRedis)}, t}
-	report := scenarios.Run(t, func(env lock.Env) (lock.Lock, error) {
-		mu.Lock()
-		runs[ofRun.FindString(env.Key)] = true
-		n := len(runs)
-		mu.Unlock()
-		if n < 3 {
-			return wrong.Build(env)
-		}
-		return right.Build(env)
-	}, scenarios.Only("overrun_release"), scenarios.OnServersOf(pool))
+	build, runs := untilTheThirdRun(t, "gold", "diamond")
+	report := scenarios.Run(t, build, scenarios.Only("overrun_release"),
+		scenarios.OnServersOf(far{serverstest.Servers(t, *onRedis), t}))
 	assert.GreaterOrEqual(t, len(runs), 3, "more, where the machine is too late for one")
 	assert.Equal(t, scenarios.Holds,
 		report.Verdict("overrun_release", scenarios.ForeignRelease))
