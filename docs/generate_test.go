@@ -65,6 +65,9 @@ func TestEveryKeptResultHasEveryScenario(t *testing.T) {
 		require.NotEmpty(t, locks, name)
 		missing := map[string][]string{} // the locks, by what they haven't run
 		for _, lock := range locks {
+			for scenario, why := range lock.NotRun {
+				assert.NotEmpty(t, why, "why %s didn't run %s", lock.Name, scenario)
+			}
 			if m := lock.Missing(); len(m) > 0 {
 				what := strings.Join(m, ", ")
 				missing[what] = append(missing[what], lock.Name)

@@ -71,8 +71,8 @@ var crashAfterFirstCommand = Scenario{
 	}),
 }
 
-// nothingLeft is about the server's memory: what is there without an expiry is
-// there forever.
+// nothingLeft is about the server's memory: a key without an expiry is there
+// forever.
 var nothingLeft = Scenario{
 	Name:   "nothing_left",
 	Family: Crash,
@@ -81,7 +81,7 @@ var nothingLeft = Scenario{
 		" hold no key without a TTL, but for those that the lock declares to" +
 		" keep, such as the counter of its fencing tokens.",
 	Invariants: []string{LeftBehind},
-	exact:      "which keys of a server belong to a lock isn't known there",
+	exact:      "which keys of a real server belong to a lock isn't known",
 	run: func(t *scenarioRun) {
 		for _, call := range []lab.Call{lab.Acquire, lab.Release} {
 			for nth, most := 1, 1; nth <= most; nth++ {

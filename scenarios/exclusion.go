@@ -95,7 +95,7 @@ func clientName(i, of int) string {
 	return fmt.Sprintf("C%04d", i)
 }
 
-// read and write go through the gate, like commands.
+// read and write take their place in the order of events, like commands.
 func (a *actor) read(storage *lab.Storage) (value, version int) {
 	a.Step("reads", func() {
 		value, version, _ = storage.Read(a.holding, a.token())
@@ -147,7 +147,7 @@ var bornTogether = Scenario{
 		" is still there. (Where C's unlock frees it as well, that is" +
 		" unlock_not_held.)",
 	Invariants: []string{TwoHolders, ForeignRelease},
-	exact:      "two processes build nothing at the same instant",
+	exact:      "real processes don't build their locks at the same instant",
 	run: func(t *scenarioRun) {
 		anybody := false // can free the lock
 		t.world(func(s *worldRun) {

@@ -24,7 +24,8 @@ var tokensRise = Scenario{
 		if t.exact() {
 			t.world(counterIsLost)
 		} else {
-			t.verdict(CannotRun, Unavailable)
+			t.unjudged("only the lab's own server is flushed",
+				Unavailable)
 		}
 	},
 }

@@ -15,7 +15,7 @@ var leaseLength = Scenario{
 		" for, by the server: after the grant and, where the lease is renewed," +
 		" after each renewal. Also: the lease isn't a whole number of seconds.",
 	Invariants: []string{WrongLease},
-	readable:   "its lease isn't a key's expiry",
+	readable:   "the lock's lease isn't the expiry of a key",
 	run: func(t *scenarioRun) {
 		leaseIsMeasured(t)
 		leaseIsMeasured(t, uneven)

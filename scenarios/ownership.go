@@ -227,7 +227,7 @@ var failedUnlock = Scenario{
 		" gets the lock when it ends. Also: A unlocks again, and B gets the lock" +
 		" within 1 s.",
 	Invariants: []string{FalseSuccess, RenewalAfterUnlock, Orphaned},
-	readable:   "whose lock it has right after a call isn't seen there",
+	readable:   "the server doesn't show whose lock it is right after a call",
 	run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {
 			a, b := s.actor("A"), s.actor("B")

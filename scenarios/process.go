@@ -13,7 +13,7 @@ var twoOwnersOneProcess = Scenario{
 		" lock; B, in another process, tries at 3 s. Also: A works for 15 s on a" +
 		" lease of 10 s, A2 gets the lock at about 10 s, and A unlocks at 15 s.",
 	Invariants: []string{TwoHolders, ForeignRelease},
-	readable:   "which of a session's owners has the lock isn't seen there",
+	readable:   "the server doesn't show which of a session's owners has the lock",
 	run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {
 			a := s.actor("A")

@@ -79,7 +79,7 @@ func (a *actor) enterAgain(patience time.Duration) bool {
 		return true
 	case err == nil:
 		return true
-	// Whatever the lock calls it; and the connection's deadline may come first.
+	// The lock may return any error; and the connection's deadline may come first.
 	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
 		a.report(SelfDeadlock, "%s waits for a lock whose owner is %s itself",
 			a.Name, a.Name)
@@ -232,7 +232,7 @@ var heldToken = Scenario{
 		" same handle, and is refused. The lock that A holds is the same as" +
 		" before: it is renewed, where it would be, and A can release it.",
 	Invariants: []string{TwoHolders, FalseSuccess},
-	readable:   "whose lock it has right after a call isn't seen there",
+	readable:   "the server doesn't show whose lock it is right after a call",
 	run: single(func(s *worldRun) {
 		works := 5 * second
 		if s.offers(Renewal) {

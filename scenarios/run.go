@@ -23,7 +23,7 @@ type Scenario struct {
 	Summary    string   // what happens, in one or two sentences
 	Invariants []string // what it judges
 
-	// What it needs. Where that is missing it isn't run, for the reason that is given.
+	// Its needs. Where one is missing it isn't run, for the reason that is given.
 	features []Feature // that the lock offers
 	exact    string    // virtual time
 	readable string    // commands that show what they do to the lock
@@ -137,12 +137,17 @@ func (t *scenarioRun) cannot(why string) bool {
 	if t.exact() {
 		return false
 	}
-	t.t.Logf("%s can't be run: %s", t.scenario.Name, why)
-	t.verdict(CannotRun, t.scenario.Invariants...)
-	for _, r := range t.results {
-		r.Event = why
-	}
+	t.unjudged(why, t.scenario.Invariants...)
 	return true
+}
+
+// unjudged says why invariants can't be judged on real servers.
+func (t *scenarioRun) unjudged(why string, invariants ...string) {
+	t.t.Logf("%s can't be run: %s", t.scenario.Name, why)
+	t.verdict(CannotRun, invariants...)
+	for _, invariant := range invariants {
+		t.results[invariant].Event = why
+	}
 }
 
 // unfit is the error of a lock that can't be built, or not be taken and released
@@ -256,7 +261,7 @@ func (t *scenarioRun) once(n int, script func(*worldRun), options ...worldOption
 			t.err = errors.Join(w.Failures()...)
 			t.settings.change.failed(w)
 			if errors.Is(t.err, order.ErrStuck) {
-				return // what led to it would be endless
+				return // the timeline would be endless
 			}
 			if len(w.Timeline()) > 0 {
 				t.err = fmt.Errorf("%w\n\n%s", t.err, w.Render(-1))

@@ -6,7 +6,7 @@ import (
 	"github.com/lockladder/lockladder/internal/lab"
 )
 
-// The family of servers: what happens to the nodes, and to clocks.
+// The family of servers: the faults of nodes, and of clocks.
 
 var failover = Scenario{
 	Name:   "failover",
@@ -288,7 +288,7 @@ func nodesAreDown(t *scenarioRun, down int, hang bool) {
 	})
 }
 
-// tryFor calls TryLock with a caller's patience: who would hang gives up then.
+// tryFor calls TryLock with a caller's patience, which ends a call that hangs.
 func (a *actor) tryFor(patience time.Duration) bool {
 	ctx, cancel := a.within(patience)
 	defer cancel()
@@ -303,7 +303,7 @@ var scriptCacheFlushed = Scenario{
 		" renewals.",
 	Invariants: []string{Unavailable},
 	own:        true,
-	readable:   "it keeps no scripts",
+	readable:   "the server keeps no scripts",
 	run: func(t *scenarioRun) {
 		for _, works := range []time.Duration{2 * second, 15 * second} {
 			if works > lease && !t.offers(Renewal) {

@@ -23,8 +23,8 @@ var promptAnswers = Scenario{
 		" that B sends is answered; its Lock ends no more than half a lease after its" +
 		" deadline, and its Unlock a lease after it.",
 	Invariants: []string{Hangs, BusyWaiting},
-	exact: "how long an answer takes there says more of the machine than" +
-		" of the lock",
+	exact: "how long an answer takes there says more about the machine than" +
+		" about the lock",
 	run: func(t *scenarioRun) {
 		t.world(callsAreTimed)
 		// A driver with timeouts of its own ends a call when it likes.

@@ -15,7 +15,7 @@ var lostWakeup = Scenario{
 	Summary: "A unlocks at 5 s, and the message to the waiters is lost. B must get" +
 		" the lock within one lease.",
 	Invariants: []string{Orphaned},
-	readable:   "it sends no message that could be lost alone",
+	readable:   "the server sends no message that could be lost alone",
 	run: single(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		s.operates("mutes", func() {
@@ -38,7 +38,7 @@ var promptWake = Scenario{
 		" process wait from 3 s on, and A unlocks at 5 s. One of them must get the" +
 		" lock within 1 s, and unless they poll, not all of them may ask for it.",
 	Invariants: []string{LateWakeUp, Herd},
-	readable:   "which of its commands a waiter listens with is not known",
+	readable:   "it isn't known which of its commands a waiter listens with",
 	run: func(t *scenarioRun) {
 		t.world(releaseBeforeListening)
 		t.world(oneIsWoken, pollEvery(500*time.Millisecond)) // five wait
