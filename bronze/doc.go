@@ -43,8 +43,9 @@
 //   - failed_unlock: the connection breaks before DEL is sent. A is told so,
 //     and if it doesn't unlock again, the key stays.
 //
-// What looks like a strength is the same flaw: work that takes too long never
-// meets a second holder, because the lock never ends on its own.
+// One strength of bronze is the same flaw seen from the other side: work that
+// takes too long never meets a second holder, because the lock never ends on
+// its own.
 //
 // # See it fail
 //

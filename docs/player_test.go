@@ -94,14 +94,14 @@ func TestAStepShowsWhatHappensAndWhereTheCodeIs(t *testing.T) {
 
 	one := s.clicks("one step on")
 	assert.Contains(t, one.Status, "A: Lock returns ok")
-	assert.Regexp(t, `believe to hold it\s+A`, one.Facts)
+	assert.Regexp(t, `believe they hold it\s+A`, one.Facts)
 	assert.Equal(t, "#t=1", one.Hash)
 	assert.Equal(t, 0, s.clicks("one step back").At)
 
 	end := s.clicks("to the end")
 	assert.Equal(t, end.Last, end.At)
 	assert.Contains(t, end.Status, "✗ two holders: C holds the lock")
-	assert.Regexp(t, `believe to hold it\s+B\s+C`, end.Facts)
+	assert.Regexp(t, `believe they hold it\s+B\s+C`, end.Facts)
 	before := s.open(goldPage + "#t=181")
 	assert.Contains(t, before.Status, "A: DEL lock:stock")
 	assert.Regexp(t, `Redis\s+no key`, before.Facts)

@@ -33,10 +33,11 @@
 //     lock.
 //
 // And no token can fix the rest. From 10 s to 15 s both A and B are at work:
-// overrun_overlap. In oversell that loses an update: both read the same stock,
-// think, and write it back less one. In late_grant the reply reaches A
-// at 12 s, and A believes that it has a lock whose lease has ended on the
-// way.
+// overrun_overlap. In oversell that loses updates: A reads the stock and thinks
+// for longer than its lease, others sell meanwhile, and A writes back what it
+// has read less one, as if they had sold nothing. In late_grant the reply
+// reaches A at 12 s, and A believes that it has a lock whose lease has ended on
+// the way.
 //
 // # See it fail
 //

@@ -18,11 +18,11 @@
 // command that is left behind keeps its node busy until it returns. In order,
 // every node that is down may cost its timeout at each attempt.
 //
-// Asking takes time, and the first node's lease runs meanwhile. What remains
-// is the validity: ttl - elapsed - drift. The drift is 1 % of the ttl and 2
-// ms more, for clocks that run at different speeds. A majority without
-// validity is no lock. New refuses a ttl of 2 ms or less, because its drift
-// leaves nothing.
+// Asking takes time, and the first node's lease runs meanwhile. The rest of
+// the lease is the validity: ttl - elapsed - drift. The drift is 1 % of the
+// ttl and 2 ms more, for clocks that run at different speeds. A majority
+// without validity is no lock. New refuses a ttl of 2 ms or less, because its
+// drift leaves nothing.
 //
 // After a failure all nodes are told to release, also those that refused or
 // did not answer: their reply may be what was lost. That has a context of its
@@ -50,8 +50,9 @@
 //   - paused_holder: a majority stops no late writer. There is no fencing
 //     token; independent nodes have no common counter.
 //   - a client that its own leftovers refuse: a majority granted too late, and
-//     the release did not reach the nodes. Whoever asks again waits for itself
-//     until the lease ends (docs/explorer.md).
+//     the release did not reach the nodes. This client's next attempt finds its
+//     own keys there, and is refused until their lease ends
+//     (docs/explorer.md).
 //   - cancelled_context, lost_lease_told, partitioned_holder, nested: as in
 //     diamond, which this rung branches from.
 //

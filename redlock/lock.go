@@ -57,15 +57,15 @@ func New(nodes []redis.UniversalClient, key string, ttl time.Duration,
 }
 
 // TryLock makes one attempt. (false, err) means that too few nodes answered;
-// what it was granted is released as far as nodes can be reached.
+// any grants are released again on the nodes that can be reached.
 func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 	token, sent := l.opts.Token(), time.Now()
 	granted, failed, err := l.ask(ctx, l.quorum(),
 		func(ctx context.Context, rdb redis.UniversalClient) (bool, error) {
 			return rdb.SetNX(ctx, l.key, token, l.ttl).Result()
 		})
-	// What is left of the lease when the last node has answered, less what the
-	// clocks of client and nodes may differ by until then.
+	// Validity: the rest of the lease when the last node has answered, less the
+	// drift that the clocks of client and nodes may have gathered by then.
 	validity := l.ttl - time.Since(sent) - l.drift()
 	if granted >= l.quorum() && validity > 0 {
 		l.token = token

@@ -37,8 +37,8 @@ func (v *Variable) TryLock(ctx context.Context) (bool, error) {
 	if taken == 1 {
 		return false, nil
 	}
-	// The race window: what was read is already old. The network alone takes
-	// some milliseconds, and whoever reads meanwhile finds the lock free.
+	// The race window: the reply is already old. The network alone takes some
+	// milliseconds, and another client that reads meanwhile finds the lock free.
 	if err := lock.Sleep(ctx, 10*time.Millisecond); err != nil {
 		return false, err
 	}

@@ -59,7 +59,8 @@
 //		+pexpire +hexists +hkeys +hget +hset +hdel +zadd +zrem +zrevrange \
 //		+zpopmin +incrby +decrby ~stock ~{stock}:* &{stock}:turn*
 //
-// Without the channel the lock works, and its waiters wait until a lease ends.
+// Without the channel no process is told of its turn, and no call returns an
+// error: as in fair, a process may wait forever while another one is busy.
 //
 // # What still breaks
 //
@@ -81,7 +82,7 @@
 //   - TryLock is refused while another owner of the process holds the lock or
 //     waits for it.
 //   - The last owner of a queue that gives up sends one more command, which
-//     takes it out of the server's queue, as in fair. What fair says about a
+//     takes it out of the server's queue, as in fair. The flaw of fair in a
 //     Redis Cluster applies here too.
 //   - A command in flight doesn't end when its context is canceled, but only at
 //     its deadline, or when the driver's ReadTimeout is over. Unlock also waits

@@ -196,7 +196,7 @@ func TestAWaiterThatGivesUpLeavesNoTurnBehind(t *testing.T) {
 }
 
 // B waits for A, and then has the lock for itself: 60 sections take 60 ms, over
-// several leases. What B left at the server while it waited is gone.
+// several leases. B's entries in the server's queue are gone.
 func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
 	for name, ends := range map[string]func(a *owners.Owner){
 		"A unlocks": func(a *owners.Owner) { a.Section(10 * milli) },

@@ -52,8 +52,10 @@
 //		+pexpire +hexists +hkeys +hget +hset +hdel +zadd +zrem +zrevrange \
 //		+zpopmin ~stock ~{stock}:* &{stock}:turn*
 //
-// Without the channels the lock works, but a waiter of another process gets
-// its turn only when it asks again, at the end of a lease.
+// Without the channels no process is told of its turn, and no call returns an
+// error. A turn that goes to another process passes unused, and its waiter is
+// put at the end of the queue when it asks again. While the waiters of one
+// process hand the lock over to each other, another process may wait forever.
 //
 // # What still breaks
 //

@@ -54,8 +54,8 @@ func TestAWaiterThatGivesUpWakesTheNext(t *testing.T) {
 	})
 }
 
-// A waiter that was woken may take long to ask. What comes meanwhile is for the
-// others.
+// A waiter that was woken may take long to ask. Messages that come meanwhile are
+// for the others.
 func TestMessagesWakeTheWaitersInTurn(t *testing.T) {
 	atRest(t, func(t *testing.T, rdb *redis.Client) {
 		first, second := join(rdb, "stock"), join(rdb, "stock")

@@ -74,7 +74,7 @@
 //   - A writer whose Lock returns an error of the network may hold readers back
 //     until its membership is over, for a lease at most.
 //   - A paused reader reads on after its lease while a writer writes, until it
-//     looks at Lost. What it read then may be half a change; only a storage
+//     looks at Lost. It may have read half a change by then; only a storage
 //     that keeps versions helps.
 //
 // In a Redis Cluster whose slot is being moved, a script with several keys of

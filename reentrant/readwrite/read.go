@@ -208,8 +208,8 @@ func (l *Lock) giveBack(ctx context.Context, as role) error {
 	return err
 }
 
-// stopWaiting lets readers in that were held back for this writer. What it does
-// not reach forgets the writer after a lease.
+// stopWaiting lets readers in that were held back for this writer. A server
+// that it can't reach forgets the writer after a lease.
 func (l *Lock) stopWaiting(ctx context.Context) {
 	l.spent = true
 	l.release(ctx, writer, next{}, l.ttl/3)

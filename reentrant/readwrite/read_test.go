@@ -16,7 +16,7 @@ import (
 	"github.com/lockladder/lockladder/reentrant/readwrite"
 )
 
-// What the read side promises, and no scenario judges.
+// Here are promises of the read side that no scenario judges.
 
 const (
 	second = time.Second

@@ -13,7 +13,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// What an Unlock does to the leases of others, and to those who wait.
+// Here are the effects of an Unlock on other owners' leases, and on waiters.
 
 // A's lease keeps the set of readers, and B is still a member of it.
 func TestAReaderWhoseLeaseHasEndedIsToldByItsUnlock(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// What becomes of an owner whose command was not answered, or too late.
+// Here a command of an owner is answered too late, or not at all.
 
 func TestAReadLockWhoseReplyWasLostIsFoundAgain(t *testing.T) {
 	for _, again := range []string{"read", "write"} {

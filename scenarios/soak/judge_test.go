@@ -361,7 +361,7 @@ func TestAVerdictSaysWhatAReaderNeeds(t *testing.T) {
 	var b strings.Builder
 	h.verdict().Write(&b)
 	for _, wanted := range []string{"VIOLATED, seed 42", "two holders at",
-		"first and second believed to hold stock", "for 50ms",
+		"first and second believed they held stock", "for 50ms",
 		"fault    late replies", "documented on no page",
 		"again: soak -seed 42 -only late", "lost update at"} {
 		assert.Contains(t, b.String(), wanted)

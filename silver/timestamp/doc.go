@@ -35,7 +35,8 @@
 //     server's memory until somebody takes the lock again.
 //
 // Two more flaws hide in the takeover. The loser of it has overwritten the
-// deadline of the winner, and so prolongs a lease that is not its own. And if
+// deadline of the winner, so the lease of another client ends later, or earlier
+// if the loser's clock is behind. And if
 // the holder deletes the key between a waiter's GET and its GETSET, then
 // GETSET creates the key: the waiter sees no old deadline and believes that
 // it was refused. The lock belongs to nobody until that deadline has passed.

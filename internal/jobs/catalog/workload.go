@@ -173,12 +173,13 @@ func (w *Workload) Tables() []benchmark.Table {
 
 // Legend explains the heads.
 func (w *Workload) Legend(benchmark.Env) string {
-	text := `half: reads that saw half a change; lost: changes that a later one did not know of
-read, change: with the wait for the lock; commands: of one read or change
+	text := `half: reads that saw half a change; lost: changes that a later one overwrote unseen
+p50: median time of a read and of a change, with the wait for the lock
+commands/op: commands for each read or change
 `
 	if w.usual != nil {
-		text += "times: as fast as " + w.usual.Name +
-			", which was measured before each round; the median\n"
+		text += "times: how many times as fast as " + w.usual.Name +
+			", which was measured before each round;\nthe median of the rounds\n"
 	}
 	return text
 }

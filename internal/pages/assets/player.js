@@ -383,7 +383,7 @@
         lease.ends ? (left / 1e6).toFixed(1) + ' s left' : 'no expiry']);
     }
     var inside = s.inside || [];
-    fact('believe to hold it', inside.length === 0 ? ['nobody'] :
+    fact('believe they hold it', inside.length === 0 ? ['nobody'] :
       inside.map(function (name) { return owner(name); }),
       inside.length > 1 ? 'wrong' : '');
     if (s.value !== undefined) {

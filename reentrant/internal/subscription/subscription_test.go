@@ -158,8 +158,8 @@ func TestNewsOfAChannelThatNobodyWaitsOnIsToldToNobody(t *testing.T) {
 	assert.NoError(t, rdb.Close())
 }
 
-// Whoever closes the client while a lock waits gets the driver's error from Lock.
-// The subscription must not look for messages any more.
+// A caller that closes the client while a lock waits gets the driver's error
+// from Lock. The subscription must not look for messages any more.
 func TestTheSubscriptionEndsWithItsClient(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
 	ctx, end := context.WithTimeout(t.Context(), 10*time.Second)

@@ -22,10 +22,10 @@ var subscriptions = subscription.Set[*queue]{
 	Confirmed: (*queue).confirmed,
 }
 
-// queue has the owners of this process that want one lock. What concerns all
-// processes is told on the lock's channel. On its own, which the server makes of
-// the lock's and the process's name, the process hears that one of its owners
-// has the turn.
+// queue has the owners of this process that want one lock. News for all
+// processes comes on the lock's channel. The process also has a channel of its
+// own, whose name the server makes of the lock's and the process's: there it
+// hears that one of its owners has the turn.
 type queue struct {
 	channel string
 	process string // the owner id of its first waiter

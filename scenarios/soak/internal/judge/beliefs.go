@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// beliefs looks for two owners of one key that believed to hold it at the same
+// beliefs looks for two owners of one key that believed they held it at the same
 // time, unless both only read. A stop of one of them explains it, and nothing else
 // does.
 func (r *record) beliefs() {
@@ -35,7 +35,7 @@ func (r *record) overlap(earlier, later *section) {
 		r.verdict.Overlaps++
 		return
 	}
-	r.violated(TwoHolders, fmt.Sprintf("%s and %s believed to hold %s at the"+
+	r.violated(TwoHolders, fmt.Sprintf("%s and %s believed they held %s at the"+
 		" same time, for %s", earlier.name, later.name, earlier.key,
 		length(to-from)), earlier.key, earlier.called, to, earlier.owner,
 		later.owner)

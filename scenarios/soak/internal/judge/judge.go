@@ -14,7 +14,7 @@ import (
 
 // The invariants.
 const (
-	TwoHolders = "two holders"      // two owners believed to hold a key
+	TwoHolders = "two holders"      // two owners believed they held a key
 	LostUpdate = "lost update"      // a section overwrote what it had not read
 	OldToken   = "token not rising" // a later grant has no higher fencing token
 	LateReturn = "late return"      // a call overran its deadline
@@ -22,7 +22,7 @@ const (
 	LeftBehind = "left behind"      // goroutines, connections, processes, keys
 )
 
-// What is tolerated, because a process can't see it of itself.
+// The delays that are tolerated, because a process can't see them itself.
 const (
 	// recovery is how long a process that was stopped may take to notice what
 	// has happened meanwhile.
@@ -217,9 +217,9 @@ func (r *record) violated(invariant, text, key string, from, to int64,
 		key:       key, from: from, to: to, owners: owners})
 }
 
-// documents is the page that documents a violation, and the scenarios there. What
-// breaks an invariant here is a documented flaw in these cases only: the server lost
-// its data on purpose, the lock releases what is another's, or it has no lease.
+// documents is the page that documents a violation, and the scenarios there. A
+// violation here is a documented flaw in these cases only: the server lost its data
+// on purpose, the lock releases another owner's grant, or it has no lease.
 // The others need a clock that jumps, a replica, or a worker that hangs, or the
 // worker avoids them when it counts the lease by itself.
 func (r *record) documents(invariant string, at int64) string {
