@@ -35,7 +35,7 @@ func BenchmarkInventory(b *testing.B) {
 }
 
 func sell(b *testing.B, runner *inventory.Runner, subject benchmark.Subject) {
-	sums := map[string]float64{} // what was not measured is not reported
+	sums := map[string]float64{} // a figure that was not measured is not reported
 	add := func(unit string, figure *float64) {
 		if figure != nil {
 			sums[unit] += *figure

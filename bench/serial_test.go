@@ -23,7 +23,7 @@ const turns = 200
 
 // BenchmarkSerialLimit compares the serial limit as the suite measures it with
 // the same loop written with nothing but go-redis, in turn, on one CPU. The
-// ratio is the median; what it is above 1 the suite adds.
+// ratio is the median; its part above 1 is the suite's own cost.
 //
 //	go test ./bench -run '^$' -bench SerialLimit -benchtime 200x
 func BenchmarkSerialLimit(b *testing.B) {

@@ -152,7 +152,7 @@ func TestTheLaboratoryIsSmallAndSoonReady(t *testing.T) {
 	again := b.presses("Run with these numbers")
 	t.Logf("the second run took %d ms", again.Took)
 	if testing.Short() {
-		return // what follows are figures of the slowest run
+		return // the rest measures the slowest run
 	}
 	slowest := url.Values{"rung": {"redlock"}, "scenario": {"oversell"}}
 	time.Sleep(4 * time.Second) // a learner reads, and the program gets faster

@@ -94,7 +94,7 @@ func sources(t *testing.T, ending string) (all []string) {
 	return all
 }
 
-// No code is pasted: what a page shows stands in a source file, declaration by
+// No code is pasted: a page's code stands in a source file, declaration by
 // declaration, letter by letter.
 func TestEverySnippetStandsInTheSources(t *testing.T) {
 	known := map[string][]string{

@@ -15,7 +15,7 @@ import (
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
-// How commands are checked that measure: what they print differs in every run.
+// Checks of the commands that measure, whose output differs in every run.
 
 // smaller are the commands whose whole job takes long, with what makes the job smaller.
 // The cache's whole job is done behind three of the locks, by another command, and the

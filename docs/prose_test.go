@@ -24,7 +24,7 @@ const (
 	firstPart = 2000 // words before a page's reference part, at most
 )
 
-// Whoever writes for a room writes short words in short sentences.
+// A page that is written for a room has short words in short sentences.
 func TestEveryPageReadsEasily(t *testing.T) {
 	for _, file := range append(parts.Documents(root), "CONTRIBUTING.md") {
 		page := proseOf(t, file)

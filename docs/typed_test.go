@@ -72,7 +72,7 @@ func shownCommands(t *testing.T) []command {
 	return all
 }
 
-// session splits a console block: what is typed, and what comes back.
+// session splits a console block into its commands, each with its output.
 func session(file, text string) []command {
 	var all []command
 	for line := range strings.SplitSeq(text, "\n") {
@@ -174,7 +174,7 @@ func kindOf(c command) *kind {
 	return nil
 }
 
-// Whoever shows a command that no check knows is asked for one.
+// A new kind of command in a document needs an entry in kinds.
 func TestEveryCommandShownIsOfAKindThatIsChecked(t *testing.T) {
 	all := shownCommands(t)
 	for _, c := range all {
@@ -446,9 +446,9 @@ var leaves = []struct{ line, files *regexp.Regexp }{
 		files: regexp.MustCompile(`^vendor/`)},
 }
 
-// checkWriter types a command that writes into the repository. What it writes is
-// what is there already, or what it is to leave. The next command finds the
-// repository as it was.
+// checkWriter types a command that writes into the repository. The command may
+// write only the contents that are there already, and the files in leaves. The next
+// command finds the repository as it was.
 func checkWriter(t *testing.T, c command) {
 	before := filesBelow(t, c.copy)
 	status, output := typeIn(t, c.copy, c.line)
@@ -471,7 +471,7 @@ func checkWriter(t *testing.T, c command) {
 				[]byte(old), 0o644))
 		case may != nil && may.MatchString(name):
 			left++
-			// Of a vendor directory not even the name may stay: what comes next
+			// Of a vendor directory not even the name may stay: the next command
 			// would be built from it.
 			name, _, _ = strings.Cut(name, "/")
 			require.NoError(t, os.RemoveAll(filepath.Join(c.copy, name)))

@@ -25,8 +25,8 @@ type Lock interface {
 	TryLock(ctx context.Context) (bool, error)
 
 	// Lock waits until the lock is granted or ctx ends. It returns network
-	// errors at once; what they leave behind is what TryLock's leave. A command
-	// in flight ends when the driver says: go-redis sees a deadline only with
+	// errors at once, and they mean the same as TryLock's. A command in flight
+	// ends when the driver ends it: go-redis sees a deadline only with
 	// ContextTimeoutEnabled or Bounded, and a plain cancellation never.
 	Lock(ctx context.Context) error
 

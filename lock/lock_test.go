@@ -68,7 +68,7 @@ func TestFailedAddsTheDeadlineBeforeTheContextDoes(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }
 
-// What the server said has nothing to do with a context that ended meanwhile.
+// The server's answer has nothing to do with a context that ended meanwhile.
 func TestFailedBlamesNoContextForAnAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -93,8 +93,8 @@ func TestErrorsCanBeToldApart(t *testing.T) {
 	}
 }
 
-// slot is the part of a key that Redis Cluster hashes: what stands in the first
-// braces, and the whole key when there are none or nothing is in them.
+// slot is the part of a key that Redis Cluster hashes: the text in the first
+// braces, or the whole key when there are none or nothing is in them.
 func slot(key string) string {
 	_, after, opened := strings.Cut(key, "{")
 	tag, _, closed := strings.Cut(after, "}")

@@ -70,7 +70,7 @@ func (s *worldRun) cast(names ...string) []*actor {
 	return cast
 }
 
-// operator gives the nodes a script: what happens to them is no client's doing.
+// operator gives the nodes a script, for the events that no client causes.
 func (s *worldRun) operator(script func(o *actor)) {
 	o := &actor{Client: s.Client("~"), owner: "~", run: s}
 	s.operate = func() { o.Go(func() { script(o) }) }

@@ -15,7 +15,7 @@ import (
 // is zero changes nothing.
 type Change struct {
 	Lease   time.Duration            // of every lock that is built
-	Work    float64                  // what is done under the lock takes so many times as long
+	Work    float64                  // the work under the lock takes so many times as long
 	Latency time.Duration            // of a command, and of a reply
 	Poll    time.Duration            // the longest pause of a waiter
 	Skew    map[string]time.Duration // by client: how far its own clock is ahead
@@ -46,7 +46,7 @@ type Fault struct {
 // invariants; t does not fail when it doesn't. Results have their Sequence, and neither
 // Timeline nor Assertion, which are the same as text. Unfired are the faults whose command
 // was never sent. When the run can't be judged, because a call never returns or a
-// free lock isn't granted, Try returns the error and one result: what was recorded
+// free lock isn't granted, Try returns the error and one result: the Sequence
 // until then, and the first invariant that was broken, if any. The error's first line
 // says what happened; the timeline may follow it.
 func Try(t *testing.T, build Build, name string, change Change, opts ...Option) (

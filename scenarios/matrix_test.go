@@ -23,9 +23,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the digests in testdata")
 
 // The digests are the same on every machine, with any number of processors and
-// however busy they are: what they stand for was recorded in an order that the
-// gate alone decides. And it is what the servers saw, who are asked behind the
-// lab's back.
+// however busy they are: their timelines were recorded in an order that package
+// order alone decides. And the timelines have the commands that the servers saw,
+// which a witness records behind the lab's back.
 func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	t *testing.T) {
 	if !*update {
@@ -118,7 +118,7 @@ func TestRememberedScriptsChangeNoTimeline(t *testing.T) {
 // witness keeps what servers are sent, from when a scenario begins.
 type witness struct {
 	mu       sync.Mutex
-	known    map[*server.Peer]bool // connections: who shook hands
+	known    map[*server.Peer]bool // the connections that shook hands
 	scenario string                // that is running
 	worlds   map[string][][]string // of a scenario
 }

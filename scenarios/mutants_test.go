@@ -215,7 +215,7 @@ type planned struct {
 }
 
 // runner is the test that runs the mutants through their scenarios. It never
-// fails: what a verdict means is said by the test that reads it.
+// fails: the test that reads a verdict says what it means.
 var runner = template.Must(template.New("").Parse(`package mutants
 
 import (
@@ -314,7 +314,7 @@ func TestWrongLocksBreakWhatNoRungBreaks(t *testing.T) {
 	}
 }
 
-// Whoever adds an invariant that no rung breaks is asked for a mutant.
+// An invariant that no rung breaks needs a mutant that breaks it.
 func TestEveryInvariantIsBrokenBySomething(t *testing.T) {
 	var broken []string
 	for _, rung := range ladder.Rungs {

@@ -9,8 +9,8 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// The family of sharing: many readers or one writer. What its scenarios ask for is
-// lock.ReadWrite; of a lock without it they do not arise.
+// The family of sharing: many readers or one writer. Its scenarios need a
+// lock.ReadWrite; for another lock they do not arise.
 
 // readWrite is the actor's lock with its read side, or nil.
 func (a *actor) readWrite() lock.ReadWrite {

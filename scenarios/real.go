@@ -68,8 +68,8 @@ func (l *loan) borrow(ctx context.Context, n int) (err error) {
 	return err
 }
 
-// exchange gives the servers back for others, before a scenario is run again: what
-// the first run did to them may be for good, as a Sentinel's failover is.
+// exchange gives the servers back for others, before a scenario is run again: the
+// first run may have changed them for good, as a Sentinel's failover does.
 func (l *loan) exchange(ctx context.Context) error {
 	n := len(l.servers)
 	l.end()

@@ -90,7 +90,7 @@ var forms = map[string]func(string) string{
 }
 
 // A cluster is one node to a lock: its client learns which master has the key.
-// What is run here is what a client of a cluster does differently: it finds the
+// The scenarios here are about the differences of a cluster's client: it finds the
 // key's master, repeats commands after errors of the network, and subscribes at
 // one of several masters. The other scenarios are about the lock alone. The
 // scenarios that kill or flush a server are not run, because all rungs share the
@@ -169,7 +169,7 @@ func untilTheThirdRun(t *testing.T, first, then string) (build scenarios.Build,
 }
 
 // A lock that breaks in one run of three is one that breaks. Each run has servers of
-// its own: what an earlier one did to them may be for good.
+// its own, because an earlier run may have changed them for good.
 func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 	own(t)
 	build, runs := untilTheThirdRun(t, "diamond", "gold")

@@ -26,8 +26,8 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// What a lock of your own needs. Its errors and a rung's options are in package
-// lock.
+// The types that a lock of your own needs. Its errors and a rung's options are in
+// package lock.
 type (
 	Lock         = lock.Lock         // what a lock must offer
 	Fenced       = lock.Fenced       // what it may offer: Token
@@ -58,7 +58,7 @@ type (
 
 // The invariants of the scenarios.
 const (
-	TwoHolders     = lab.TwoHolders     // two clients believe to hold the lock
+	TwoHolders     = lab.TwoHolders     // two clients believe they hold the lock
 	ForeignRelease = lab.ForeignRelease // a command ends another one's grant
 	ForeignRenewal = lab.ForeignRenewal // a renewal reaches another one's grant
 	LostUpdate     = lab.LostUpdate     // a write destroys one it had not seen
@@ -152,7 +152,7 @@ type settings struct {
 	lent         *loan // nil in virtual time
 	onReal             // what only matters there
 
-	// What the lock's scripts did in the scenarios so far; nil keeps nothing.
+	// The effects of the lock's scripts in the scenarios so far; nil keeps nothing.
 	scripts *node.Scripts
 
 	// For the test that holds the timeline against what servers executed.
@@ -315,7 +315,7 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	hopeless := ""
 	for _, scenario := range s.catalogue() {
 		t.Run(scenario.Name, func(t *testing.T) {
-			t.Helper() // what fails is the caller's lock
+			t.Helper() // it is the caller's lock that fails
 			if hopeless != "" {
 				t.Skip("after the failure of " + hopeless)
 			}
@@ -352,7 +352,7 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 }
 
 // idle are the scenarios and invariants that did not arise, in the order of the
-// catalogue: what the lock does there was not seen.
+// catalogue. The lock's behavior there was not seen.
 func (r Report) idle() []string {
 	var idle []string
 	for _, result := range r {

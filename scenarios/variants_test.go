@@ -57,8 +57,8 @@ var variants = []variant{
 	},
 }
 
-// driversDefaults are what go-redis does unless it is told otherwise: it sends
-// what was not answered up to three times more, and ignores deadlines.
+// driversDefaults are go-redis's own settings: it sends a command that was not
+// answered up to three times more, and ignores deadlines.
 func driversDefaults(o *redis.Options) {
 	o.MaxRetries, o.DialerRetries = 0, 0
 	o.ReadTimeout, o.WriteTimeout = 0, 0

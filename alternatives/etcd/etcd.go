@@ -87,7 +87,7 @@ func Open(ctx context.Context, config clientv3.Config) (*clientv3.Client,
 	}
 	end()
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
-		err = cause // what was canceled says only that
+		err = cause // a canceled request says only that it was canceled
 	}
 	return nil, fmt.Errorf("the etcd server at %s can't be used: %w", where, err)
 }
@@ -216,9 +216,9 @@ func (l *Lock) Unlock(ctx context.Context) error {
 func (l *Lock) Token() uint64 { return l.token }
 
 // Lost is closed when the library notices that the session of the newest grant
-// has ended. It counts from the newest reply, and looks twice a second:
-// somebody else may hold the lock before. What scenarios.LossNotifier asks for
-// is not claimed.
+// has ended. It counts from the newest reply, and looks twice a second, so
+// another client may hold the lock before. scenarios.LossNotifier asks for more
+// than that.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
 // Close ends the session, and frees what is held in it.

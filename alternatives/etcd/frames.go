@@ -9,8 +9,8 @@ import (
 )
 
 // Requests cuts what a client sends to an etcd server into the frames of HTTP/2.
-// The frame that begins a call has its name as text. What keeps a lease alive,
-// or watches, has none: it goes on as long as the session.
+// The frame that begins a call has its name as text. A call that keeps a lease
+// alive, or watches, has none: it goes on as long as the session.
 func Requests(from io.Reader) *Frames {
 	return &Frames{from: from, preface: len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
 		headers: hpack.NewDecoder(4096, nil), request: true}

@@ -113,8 +113,8 @@ func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 	}
 }
 
-// surprises are what must be explained: what a library breaks, and what it holds
-// although the rung that renews and tells does not.
+// surprises says whether the document must explain a verdict: the library breaks
+// the invariant, or holds it although the rung that renews and tells does not.
 func surprises(rung, library scenarios.Verdict) bool {
 	return library == scenarios.Breaks ||
 		library == scenarios.Holds && rung == scenarios.Breaks

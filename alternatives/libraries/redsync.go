@@ -38,8 +38,8 @@ func newRedsync(env lock.Env) (lock.Lock, error) {
 	return &redsyncLock{mutex, env.Key}, nil
 }
 
-// TryLock makes one attempt. What it was granted on too few nodes, redsync takes
-// back itself.
+// TryLock makes one attempt. When too few nodes grant it, redsync itself
+// releases the lock on those nodes.
 func (l *redsyncLock) TryLock(ctx context.Context) (bool, error) {
 	err := l.mutex.TryLockContext(ctx)
 	if err == nil || refusedByRedsync(err) {

@@ -18,7 +18,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// What [survey] warns of, each as a test.
+// The cautions of [survey], each as a test.
 
 // begin is a transaction on a connection of its own.
 func begin(t *testing.T, db *sql.DB) *sql.Tx {

@@ -3,9 +3,10 @@
 // ([survey]) names three.
 //
 //   - Record: a row is the lock, and a unique index lets one client insert it.
-//     Whoever dies leaves it there, and whoever deletes it need not have
-//     inserted it. Lease is what the survey's own cautions lead to: a row with an
-//     owner, a count and an expiry, and a Sweeper that removes what has expired.
+//     A client that dies leaves the row there, and a client that deletes it
+//     need not have inserted it. Lease follows the survey's own cautions: a row
+//     with an owner, a count and an expiry, and a Sweeper that removes expired
+//     rows.
 //   - Pessimistic: SELECT … FOR UPDATE locks a row for as long as a transaction
 //     lasts. The database knows the owner, its connection, and frees the lock
 //     when that ends.

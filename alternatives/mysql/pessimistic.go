@@ -93,7 +93,7 @@ func (l *Pessimistic) take(ctx context.Context, how string) (err error) {
 
 // Unlock ends the transaction. It returns ErrNotHeld when none is open, or when
 // its connection is lost: the server has freed the lock then. It does not end
-// with ctx: who can't commit must at least hang up.
+// with ctx, because a client that can't commit must at least hang up.
 func (l *Pessimistic) Unlock(ctx context.Context) error {
 	if l.held == nil {
 		return notHeld(l.name)

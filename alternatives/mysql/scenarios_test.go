@@ -49,12 +49,12 @@ var kinds = map[string]kind{
 		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
 			scenarios.LossNotices},
 		flaws: lock.Flaws(
-			// No expiry: what nobody deletes stays.
+			// No expiry: a row that nobody deletes stays.
 			"crash_holding: orphaned", "crash_after_first_command: orphaned",
 			"abandoned_acquire: orphaned", "cancelled_context: orphaned",
 			"hung_worker: orphaned", "lost_reply: self-deadlock",
 			"refused_by_itself: self-deadlock",
-			// No owner: whoever deletes, deletes.
+			// No owner: any client can delete the row.
 			"lost_release_reply: foreign release",
 			"unlock_not_held: foreign release, false success"),
 	},
@@ -75,8 +75,9 @@ var kinds = map[string]kind{
 		build: func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error) {
 			return mysql.NewPessimistic(db, env.Key)
 		},
-		// One lock a server: who of our own connections has locked a row and
-		// waits for none. Somebody's server has other ones.
+		// One lock a server: the holder is the one of our own connections
+		// that has locked a row and waits for none. A borrowed server has
+		// other ones.
 		holder: "SELECT trx_mysql_thread_id, 0 FROM information_schema" +
 			".INNODB_TRX WHERE trx_state = 'RUNNING' AND trx_rows_locked > 0" +
 			" AND FIND_IN_SET(trx_mysql_thread_id, ?)",
@@ -244,7 +245,7 @@ func (k kind) known(name string) storetest.Lock {
 const database = "lockladder"
 
 // passwordEnv tells this process's workers the password of the servers that it
-// has started: what they are told otherwise is the same for every store.
+// has started. Their other orders are the same for every store.
 const passwordEnv = "LOCKLADDER_MARIADB_PASSWORD"
 
 // rootOf is the DSN of a server's only user, for a database or for none.

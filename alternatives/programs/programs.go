@@ -1,8 +1,8 @@
 // Package programs names the locks of other languages that are run here. Each is a
 // program in a folder beside this file, which translates between the library and the
 // protocol of docs/any-language.md and adds nothing. Beside it stand the library's
-// version, in the language's own lock file, and flaws.txt: what the lock is known to
-// break.
+// version, in the language's own lock file, and flaws.txt, with the invariants that
+// the lock is known to break.
 //
 // docs/libraries.md shows what they do in the scenarios, and says why.
 package programs
@@ -20,7 +20,7 @@ type Program struct {
 	Dir     string // its folder
 
 	// Install is a line for a shell in that folder, which gets the library and
-	// builds the program. What it makes is not under version control.
+	// builds the program. The files it makes are not under version control.
 	Install string
 
 	// Makes is a file that it makes.

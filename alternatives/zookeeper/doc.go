@@ -7,13 +7,13 @@
 //   - Sequential: everybody has an ephemeral node with a number, the smallest has
 //     the lock, and each watches the one before it. A release wakes one, in the
 //     order of arrival.
-//   - Recipe: what the survey prints. It waits once for the node before it, does
-//     not look at how the wait ended, and never looks again whether its own node
-//     is the smallest. It is an exhibit.
+//   - Recipe: the code that the survey prints. It waits once for the node before
+//     it, does not look at how the wait ended, and never looks again whether its
+//     own node is the smallest. It is an exhibit.
 //
 // A lock lasts as long as its session, which the client keeps alive; there is no
-// lease to outlive by working. A session whose loss was told is not resumed, also
-// when the servers still know it: what was held in it becomes free within one
-// session timeout. The servers agree on every write, so a lock that one has
-// granted is known to the one that follows it.
+// lease to outlive by working. A session that was reported lost is not resumed,
+// even when the servers still know it: its locks become free within one session
+// timeout. The servers agree on every write, so a lock that one has granted is
+// known to the one that follows it.
 package zookeeper

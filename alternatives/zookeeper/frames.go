@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Requests cuts what a client sends to a ZooKeeper server into requests. What
-// belongs to the session, such as a ping, has no text.
+// Requests cuts what a client sends to a ZooKeeper server into requests. A
+// request that belongs to the session, such as a ping, has no text.
 func Requests(from io.Reader) *Messages {
 	return &Messages{from: from, text: request}
 }

@@ -86,7 +86,7 @@ func TestAReleaseWakesEverybodyOrOne(t *testing.T) {
 			require.Zero(t, sum())
 			require.NoError(t, all[0].Unlock(t.Context()))
 			first := <-served
-			// Whoever is woken comes to rest: it watches again, or holds.
+			// Every woken waiter comes to rest: it watches again, or holds.
 			require.Eventually(t, func() bool {
 				return watches(t, server) == waiters-1
 			}, 10*time.Second, time.Millisecond)
@@ -146,8 +146,8 @@ func TestTheLockOfAKilledClientComesFreeAndAHolderThatIsCutOffIsTold(t *testing.
 	}
 }
 
-// A holds, B waits for A, and C for B. B gives up. The recipe takes that for its
-// turn; who looks again waits on.
+// A holds, B waits for A, and C for B. B gives up. C takes that for its turn
+// with the recipe; with a lock that looks again, it waits on.
 func TestTwoHoldWhenSomebodyInTheRecipesQueueGivesUp(t *testing.T) {
 	for name, two := range map[string]bool{"recipe": true, "sequential": false} {
 		t.Run(name, func(t *testing.T) {

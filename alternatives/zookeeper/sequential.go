@@ -30,9 +30,9 @@ func NewSequential(s *Session, name string) (*Sequential, error) {
 	return &Sequential{session: s, name: name, path: root + "/" + name}, nil
 }
 
-// TryLock makes one attempt: who is not the first leaves the queue again. After
-// an error no node remains, or one that is deleted as soon as a server answers,
-// or goes with the session.
+// TryLock makes one attempt: an owner that isn't the first leaves the queue
+// again. After an error no node remains, or one that is deleted as soon as a
+// server answers, or goes with the session.
 func (l *Sequential) TryLock(ctx context.Context) (bool, error) {
 	if l.node != "" {
 		return false, hasLocked(l.name)

@@ -15,8 +15,8 @@ import (
 )
 
 // Session is a connection to the servers for all locks of a process. A session
-// that was lost is over for good: what was held in it becomes free, and the next
-// request begins another.
+// that was lost is over for good: its locks become free, and the next request
+// begins another session.
 type Session struct {
 	servers []string
 	timeout time.Duration
@@ -34,7 +34,7 @@ const patience = 4 * time.Second
 
 var errClosed = errors.New("the session is closed")
 
-// Open begins a session. It does not wait for the servers: what is asked first
+// Open begins a session. It does not wait for the servers: the first request
 // does, for at most four seconds. timeout is how long the servers keep the
 // session of a client that they do not hear of; they may choose another, within
 // their own limits, and then it is that. Dial may be nil. Close must be called.

@@ -285,8 +285,8 @@ func Median(done []Row, rounds int) Row {
 }
 
 // Compare sets the figures of a row that compare it with the serial limit: its
-// acquisitions a second, and in a closed loop of several rounds its sections. What
-// is nil was not measured.
+// acquisitions a second, and in a closed loop of several rounds its sections. An
+// argument that is nil was not measured.
 func (r *Row) Compare(handovers *float64, sections []Stamp) {
 	if handovers != nil && r.AcquisitionsPerSecond != nil && *handovers > 0 {
 		r.RatioToSerial = new(Rounded(*r.AcquisitionsPerSecond / *handovers, 4))

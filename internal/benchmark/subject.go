@@ -50,8 +50,8 @@ type Subject struct {
 	// Open makes such a stock; it replaces Build where there is no lock.
 	Open func(ctx context.Context, stock int) (Stock, error)
 
-	// Sell lets the clients live in a program of its own, which sells the stock by
-	// itself; it replaces Build. What it sends is not counted.
+	// Sell lets the clients live in a program of their own, which sells the stock
+	// by itself; it replaces Build. The program's commands are not counted.
 	Sell func(ctx context.Context, a Assignment) (Part, error)
 
 	// MostSections is how many sections an assignment may have.
@@ -84,8 +84,8 @@ type Assignment struct {
 	Clients, Turns int
 }
 
-// Stock is a stock in another store than Redis that is sold without a lock: who
-// takes says what it has read, and is refused when that is no longer so.
+// Stock is a stock in another store than Redis that is sold without a lock: a
+// client says what it has read, and is refused when that is no longer so.
 type Stock struct {
 	// Take makes one attempt. It is accepted when the stock had not changed
 	// since it was read, and has taken one if there was any. After an error one
@@ -130,8 +130,8 @@ func Locks(subjects []Subject) []Subject {
 }
 
 // Select returns the subjects of these names, separated by commas, in the order
-// in which they stand in subjects. Its error names what there is not, and lists
-// what there is.
+// in which they stand in subjects. Its error says which name is wrong, and lists
+// all that there are.
 func Select(subjects []Subject, names string) ([]Subject, error) {
 	var valid []string
 	for _, subject := range subjects {

@@ -338,8 +338,8 @@ func (c *Client) Step(what string, do func()) {
 // Quit ends the calling script.
 func (c *Client) Quit() { runtime.Goexit() }
 
-// Sleep lets the scenario's time pass. The client's turn comes after it: what
-// other scripts have done until then is seen.
+// Sleep lets the scenario's time pass. The client's turn comes after it, so the
+// client sees everything that other scripts have done until then.
 func (c *Client) Sleep(d time.Duration) {
 	time.Sleep(c.world.Lasts(d))
 	c.Step("goes on", func() {})
@@ -347,7 +347,7 @@ func (c *Client) Sleep(d time.Duration) {
 
 // Until waits for an event where no margin is wide enough for a busy machine.
 // Where times are exact it does nothing. It gives up after some of the scenario's
-// time; what follows then shows whether that matters.
+// time; the rest of the scenario then shows whether that matters.
 func (c *Client) Until(event func() bool, patience time.Duration) {
 	c.world.order.Await(event, c.Dead, c.world.Lasts(patience))
 	c.mustLive()

@@ -19,7 +19,7 @@ type (
 	Fault = wire.Fault // what happens to one command
 	Call  = wire.Call  // what a client is doing when it sends one
 
-	// What scenarios may be run on, see package node.
+	// The servers that scenarios may be run on, see package node.
 	Server    = node.Server
 	OwnServer = node.OwnServer
 	Store     = node.Store
@@ -27,8 +27,8 @@ type (
 	Frames    = node.Frames
 )
 
-// The calls of a lock. What is sent outside of a call is sent by the lock on its
-// own account.
+// The calls of a lock. Outside of a call, the lock sends commands on its own
+// account, which count as renewals.
 const (
 	Acquire = wire.Acquire
 	Release = wire.Release

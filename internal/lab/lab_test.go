@@ -16,7 +16,7 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/order"
 )
 
-// The lab's own tests use go-redis clients and no lock: what is shown here is
+// The lab's own tests use go-redis clients and no lock, because they are about
 // the world that the locks live in.
 
 const key = "stock"

@@ -10,8 +10,8 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/wire"
 )
 
-// Node is one server, as a scenario sees it. What it can't do is a failure of the
-// scenario's.
+// Node is one server, as a scenario sees it. An operation that it can't do
+// fails the scenario.
 type Node struct {
 	world *World
 	index int

@@ -2,8 +2,8 @@
 // another lease, a slower network, a lost reply, another script. The site runs it in
 // the browser, as WebAssembly; a test runs it natively and wants the same bytes.
 //
-// A question and its answer are JSON. What can't be asked gets an answer with one
-// line that says what would be right.
+// A question and its answer are JSON. A question that can't be asked gets an answer
+// with one line that says what would be right.
 package laboratory
 
 import (

@@ -23,7 +23,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// What the rungs promise of a driver with its own settings: it repeats commands
+// The rungs' promises about a driver with its own settings: it repeats commands
 // without a word, waits past its caller's deadline, and dials more than once. The
 // lab's clients do none of that.
 

@@ -14,7 +14,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// What the rungs promise about the lease: when it is renewed, when that ends, and
+// The rungs' promises about the lease: when it is renewed, when that ends, and
 // what becomes of a grant that came too late.
 
 // A renewal follows a third of the lease after the grant and after each renewal

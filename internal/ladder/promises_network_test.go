@@ -12,8 +12,8 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// What the rungs promise of a network that is slow, or fails one command and not
-// the next, and of a server that was tampered with.
+// The rungs' promises about a network that is slow, or fails one command and not
+// the next, and about a server that was tampered with.
 
 // An inner Unlock that fails may not cost the outer one its release: the holder
 // has two deferred Unlocks, and neither is called again.

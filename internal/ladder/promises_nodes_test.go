@@ -13,7 +13,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// What redlock promises about five nodes of which some refuse, and some don't
+// Redlock's promises about five nodes of which some refuse, and some don't
 // answer.
 
 // onNodes runs a scenario of a lock with several nodes, whose scripts they know.

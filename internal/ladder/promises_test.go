@@ -16,8 +16,8 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// What the rungs' comments promise and no scenario judges, because a lock of
-// somebody else's need not promise it.
+// The promises of the rungs' comments that no scenario judges, because a lock of
+// somebody else's need not make them.
 
 const lease = owners.Lease
 

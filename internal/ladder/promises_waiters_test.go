@@ -12,7 +12,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// What the rungs promise a caller of Lock: an error when the network fails, one
+// The rungs' promises to a caller of Lock: an error when the network fails, one
 // attempt for a release, and no subscription that nobody needs.
 
 func TestLockReturnsErrorsOfTheNetworkAtOnce(t *testing.T) {

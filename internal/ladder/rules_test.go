@@ -81,9 +81,9 @@ func isRungPath(imported string) bool {
 	return ok && isRung(source{dir: dir})
 }
 
-// branchOfReentrant is the one exception: what branches from reentrant may
-// import it, and what the branches share, where a copy of 200 lines would hide
-// the lesson.
+// branchOfReentrant is the one exception: a rung that branches from reentrant may
+// import it, and the packages that the branches share, where a copy of 200 lines
+// would hide the lesson. A test may import the package that it tests.
 func branchOfReentrant(s source, imported string) bool {
 	return strings.HasPrefix(s.dir, "reentrant/") &&
 		(imported == module+"/reentrant" ||

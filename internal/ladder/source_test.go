@@ -101,8 +101,8 @@ type declaration struct {
 	text string
 }
 
-// declarations are those of a file, in order, without its imports. What follows
-// the last one is a declaration with the key "the end".
+// declarations are those of a file, in order, without its imports. The text
+// after the last one is a declaration with the key "the end".
 func declarations(t *testing.T, file string) []declaration {
 	text := read(t, file)
 	set := token.NewFileSet()

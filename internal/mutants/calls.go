@@ -14,7 +14,7 @@ import (
 )
 
 // Locks that take and release correctly, and of which one call is wrong in
-// another way: what it answers, how long it takes, or what it leaves running.
+// another way: in its answer, in its duration, or in what it leaves running.
 
 // of makes an owner of a lock of the ladder, and fails where the rung does.
 func of(name string, env lock.Env, wrong func(lock.Lock) lock.Lock) (lock.Lock,
@@ -106,8 +106,8 @@ var secondTry = tries(func(ctx context.Context, l lock.Lock) (bool, error) {
 })
 
 // nests is a lock that counts in the client how often it was locked, and asks the
-// server at every inner Unlock whether it is still there. What happens when the
-// server does not answer is for failed to say.
+// server at every inner Unlock whether it is still there. It calls failed when the
+// server does not answer.
 type nests struct {
 	lock.Lock
 	lost   func() <-chan struct{}

@@ -217,7 +217,7 @@ func (o *Owner) Release() error {
 	return err
 }
 
-// granted counts an owner among the holders. Two may not believe to hold the
+// granted counts an owner among the holders. Two may not believe they hold the
 // lock, and not in one process even when the server has lost it.
 func (o *Owner) granted(ok bool) {
 	o.Begin(lab.Renewal)

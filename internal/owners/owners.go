@@ -56,7 +56,7 @@ type Scenario struct {
 	Tokens []uint64 // and their fencing tokens, of a lock that has some
 
 	// Forgot says that the server has lost the lock, so that two processes may
-	// both believe to hold it.
+	// both believe they hold it.
 	Forgot bool
 
 	t         *testing.T
@@ -75,7 +75,7 @@ type Process struct {
 }
 
 // Run runs a scenario in a world of virtual time, and then looks for what a
-// lock may never do: a foreign release, or two owners that believe to hold it.
+// lock may never do: a foreign release, or two owners that believe they hold it.
 func Run(t *testing.T, c Config, script func(*Scenario)) {
 	t.Helper()
 	if c.TTL == 0 {

@@ -39,7 +39,7 @@ func Declarations(source string) ([]Declaration, error) {
 		}
 		from, to := set.Position(start).Offset, set.Position(node.End()).Offset
 		if line := strings.IndexByte(source[to:], '\n'); line >= 0 {
-			to += line // what stands behind it belongs to it
+			to += line // a comment behind it belongs to it
 		}
 		all = append(all, Declaration{name, source[from:to]})
 	}

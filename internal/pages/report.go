@@ -14,8 +14,8 @@ import (
 var reportText string
 var reportPage = template.Must(template.New("report").Parse(reportText))
 
-// Report is what a check of a lock has brought, as a page that is one file: nothing
-// in it is fetched. What breaks can be played step by step.
+// Report is the result of a check of a lock, as a page that is one file: nothing in
+// it is fetched. The runs that break an invariant can be played step by step.
 type Report struct {
 	Title     string
 	About     []string // a paragraph each

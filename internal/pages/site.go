@@ -158,7 +158,7 @@ func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
 		s.missing(w, file)
 		return
 	}
-	if path.Ext(file) == ".svg" { // what a page shows as a picture
+	if path.Ext(file) == ".svg" { // a picture that a page shows
 		http.ServeFileFS(w, r, s.root, file)
 		return
 	}

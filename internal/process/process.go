@@ -54,8 +54,8 @@ type Parent struct {
 
 // Serve does nothing unless this process was started under that name. Then it does
 // the work and exits, with status 1 and one line on standard error when the work
-// fails. What the program prints on standard output meanwhile comes on standard
-// error: standard output is the conversation's.
+// fails. Output that the program prints meanwhile goes to standard error, because
+// standard output is the conversation's.
 func Serve(name string, work func(*Parent) error) {
 	if Name() != name {
 		return
@@ -233,8 +233,8 @@ func Launch(cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser, ended <-chan e
 // After starts this program with these arguments, under a name that it knows by
 // ServeAfter, and gives it an order for when this process has ended. The returned
 // function lets the process begin at once, waits until it has ended, and returns
-// an error when it has failed. What it prints comes on this process's standard
-// error.
+// an error when it has failed. The process's output goes to this process's
+// standard error.
 func After(name string, order any, args ...string) (finish func() error,
 	err error) {
 	cmd, err := command(name, args)
@@ -319,7 +319,7 @@ func (p *Process[Answer]) Kill() {
 // Done is closed when the process is gone.
 func (p *Process[Answer]) Done() <-chan struct{} { return p.done }
 
-// Err waits until the process is gone and says why: what it panicked with, the
+// Err waits until the process is gone and says why: the line with its panic, the
 // last line of its standard error, or its status. It is nil when the process has
 // ended well.
 func (p *Process[Answer]) Err() error {

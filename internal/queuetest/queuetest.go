@@ -1,5 +1,5 @@
-// Package queuetest tests the scripts of the locks that have a queue, by themselves:
-// what the server keeps of those that wait.
+// Package queuetest tests the scripts of the locks that have a queue, by themselves,
+// and the keys that the server keeps for the waiters.
 package queuetest
 
 import (
@@ -236,8 +236,8 @@ func theFirstAliveHasTheTurn(t *testing.T, s *Server) {
 	assert.Empty(t, s.waiters())
 }
 
-// The lease has ended without a release. Whoever asks first finds out whose turn
-// it is.
+// The lease has ended without a release. The first client that asks finds out
+// whose turn it is.
 func anAcquisitionPassesTheTurnToTheFirstAlive(t *testing.T, s *Server) {
 	s.Acquire("a", 1, true)
 	s.Waits("b", "c")

@@ -112,9 +112,9 @@ func (c *Cluster) Auth() (user, password string) { return c.masters[0].Auth() }
 // Stop kills all masters and removes their directories. It may be called twice.
 func (c *Cluster) Stop() { StopAll(c.masters) }
 
-// Move is a slot on its way from one master to another. Who asks its old master
-// for a key that is not there any more is told ASK; when the move has finished,
-// MOVED.
+// Move is a slot on its way from one master to another. A client that asks its
+// old master for a key that is not there any more gets ASK; when the move has
+// finished, MOVED.
 type Move struct {
 	slot     int64
 	from, to *Redis

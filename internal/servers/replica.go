@@ -13,8 +13,7 @@ import (
 )
 
 // Replicate starts a replica of the server, waits until it has what the server
-// has, and then holds replication back: what is written from now on never
-// reaches it.
+// has, and then holds replication back, so that later writes never reach it.
 func (r *Redis) Replicate(ctx context.Context) error {
 	link, err := newRelay(r.Addr())
 	if err != nil {
@@ -86,8 +85,8 @@ func (r *Redis) Restore(ctx context.Context) error {
 	return r.Restart(ctx)
 }
 
-// relay passes bytes between a port of its own and a server. While it holds,
-// what belongs to replication is dropped.
+// relay passes bytes between a port of its own and a server. While it holds, it
+// drops the bytes of connections that replicate.
 type relay struct {
 	listener net.Listener
 	target   string

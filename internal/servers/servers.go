@@ -5,8 +5,8 @@
 // A server runs under a small shell that waits for the end of its standard
 // input, which this process holds open. However this process ends, by return, by
 // panic, by Ctrl-C or by kill -9, its end of the pipe closes, and the shell kills
-// the server and removes the directory. What even that leaves behind, because
-// the shell was killed too, is removed by the next Start.
+// the server and removes the directory. When the shell is killed too, the next
+// Start removes the leftovers.
 package servers
 
 import (

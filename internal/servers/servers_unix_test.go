@@ -74,7 +74,7 @@ func TestARestartedServerHasForgottenEverything(t *testing.T) {
 	assert.ErrorIs(t, again.Get(ctx, "k").Err(), redis.Nil)
 }
 
-// Who answered on the port of a killed server was taken for it.
+// Another server that answered on the port of a killed one was taken for it.
 func TestARestartFailsWhileAnotherServerHasThePort(t *testing.T) {
 	ctx := t.Context()
 	r := startRedis(t)

@@ -19,9 +19,9 @@ import (
 
 // Store is one server of another kind than Redis. Stop must be called.
 //
-// MariaDB has a random password. ZooKeeper and etcd have none. What keeps others
-// away from ZooKeeper's nodes are rights that a client gives to each node that
-// it makes, and the recipes make nodes that are everybody's. etcd learns users
+// MariaDB has a random password. ZooKeeper and etcd have none. ZooKeeper's nodes
+// are protected only by the rights that a client gives to each one it makes, and
+// the recipes make nodes that are everybody's. etcd learns users
 // and passwords from a client when it runs already, and gives each connection a
 // ticket that it forgets when it restarts: the scenarios about outages would be
 // about tickets.
@@ -56,7 +56,7 @@ func HasEtcd() error { return find("etcd") }
 
 // StartMariaDB starts a MariaDB server on a fresh data directory and waits until
 // it answers. The only user is root, from this machine and with a random
-// password; there is no database yet. What is committed outlives the server, and
+// password; there is no database yet. Committed data outlives the server, and
 // not the machine.
 // Options are as on its command line: "--innodb-lock-wait-timeout=1".
 func StartMariaDB(ctx context.Context, options ...string) (*Store, error) {
@@ -84,8 +84,8 @@ func StartMariaDB(ctx context.Context, options ...string) (*Store, error) {
 	return s.start(ctx)
 }
 
-// secure is what a MariaDB server does first, on one line each. What it does is
-// kept from the log that a replica reads.
+// secure has the statements that a MariaDB server executes first, on one line
+// each. They are kept from the log that a replica reads.
 const secure = `SET sql_log_bin = 0;
 DELETE FROM mysql.global_priv WHERE User = '' OR (User = 'root' AND Host <> '127.0.0.1');
 UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, '$.plugin', 'mysql_native_password', '$.authentication_string', PASSWORD('%s')) WHERE User = 'root';

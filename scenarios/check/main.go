@@ -63,7 +63,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "check:", err)
 		os.Exit(unusable)
 	}
-	// The scenarios report to a test. What the testing package prints of it is
+	// The scenarios report to a test. The output of the testing package is
 	// nobody's business here.
 	out := os.Stdout
 	if os.Stdout, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
@@ -310,8 +310,9 @@ func (c *checking) status(new, gone []lock.Flaw) int {
 	return asDeclared
 }
 
-// compare holds the results against what is declared: what breaks besides, and
-// what is declared and doesn't break though it was run.
+// compare holds the results against the declared flaws. New are flaws that are not
+// declared; gone are those that are declared and don't break, although their
+// scenario can be run on real servers.
 func (c *checking) compare() (new, gone []lock.Flaw) {
 	for _, r := range c.results {
 		known := slices.Contains(c.declared, flawOf(r))

@@ -9,10 +9,10 @@ import (
 )
 
 // beside are more worlds, for more processors. They help to walk graphs that are
-// large: with more than two clients, or with an expiry and a lost message. How many
-// runs that takes then differs from one time to the next; what is found does not.
+// large: with more than two clients, or with an expiry and a lost message. The
+// number of runs then differs from one time to the next; the findings don't.
 type beside struct {
-	graphs chan shared // made outside the worlds: what is waited for is no time
+	graphs chan shared // made outside the worlds: a wait for it lets no time pass
 	ended  chan error
 }
 

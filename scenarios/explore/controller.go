@@ -153,9 +153,9 @@ func (c *controller) warm(do func(*client)) {
 	c.rewind()
 }
 
-// rewind ends a run and makes the world as new, see lab.World.Rewind. Whatever the
-// run left behind ends: what is on its way is answered with an error. Virtual time
-// goes on meanwhile, so that all timers come up.
+// rewind ends a run and makes the world as new, see lab.World.Rewind. Everything
+// that the run left behind ends: commands on their way are answered with an error.
+// Virtual time goes on meanwhile, so that all timers come up.
 func (c *controller) rewind() {
 	c.world.Rewind(func() {
 		c.flood(true)
@@ -262,8 +262,8 @@ func (c *client) ownsLock() bool {
 	return c.control.majority(nodes)
 }
 
-// beginCall says that the client's program calls the lock: what foundOwn,
-// freedOwn and stale tell is about that call.
+// beginCall says that the client's program calls the lock: foundOwn, freedOwn and
+// wasRefused are about that call.
 func (c *client) beginCall(call lab.Call) {
 	c.Begin(call)
 	c.asked, c.owned, c.freed = 0, 0, 0
@@ -307,8 +307,8 @@ func (c *client) notice() {
 	c.control.Notice()
 }
 
-// act says that something is about to happen to the client. What it sends then
-// comes after all that it has sent before, at the same moment.
+// act says that something is about to happen to the client. The commands that it
+// sends then come after all that it has sent before, at the same moment.
 func (c *client) act() { c.acts.Add(1) }
 
 // pause stops the process, or lets it go on.

@@ -1,20 +1,21 @@
-// Package explore walks every schedule of a lock's real code, within bounds.
+// Package explore covers every schedule of a lock's real code, within bounds.
 //
 // A few clients lock, read a counter in a storage, write it back, and unlock. All
 // that they send, and all that they are answered, waits until the explorer lets it
 // arrive; the clock stands still until the explorer moves it. It tries every
 // order: of commands, replies and requests to the storage, of leases that end,
 // clients that die, replies that are lost and processes that stop. For each
-// invariant it finds the shortest schedule that breaks it, or it says how many
-// schedules it has exhausted without one.
+// invariant it finds the cheapest schedule that breaks it, with the least bad luck
+// and then the fewest steps, or it says how many schedules it has exhausted without
+// one.
 //
-// Each schedule is a run of the lock's code from its first command on, with a real
-// driver, against Redis in the same process, in virtual time. Two runs that come
-// to the same state go on in the same way, so one of them is enough; the state of
-// a client is the list of what it was answered, and when. Two actions that touch
-// nothing of each other come to the same in either order, so one is enough again. And
-// what one client is told has the same effect whatever the others are doing.
-// docs/explorer.md tells how to read what comes out.
+// Each run is the lock's code from its first command on, with a real driver, against
+// Redis in the same process, in virtual time. Most schedules need no run. Two runs
+// that reach the same state go on in the same way, so one of them is enough; the state
+// of a client is the list of the answers it got, and when. Two actions that touch
+// nothing of each other lead to the same state in either order, so one order is
+// enough. And an answer to one client has the same effect whatever the others are
+// doing. docs/explorer.md explains how to read the output.
 package explore
 
 import (
@@ -49,7 +50,7 @@ const (
 	// ForeignRenewal: a command has extended such a grant.
 	ForeignRenewal = Invariant(lab.ForeignRenewal)
 
-	// TwoHolders: two clients believe to hold the lock, and neither was told
+	// TwoHolders: two clients believe they hold the lock, and neither was told
 	// that its lease is gone.
 	TwoHolders = Invariant(lab.TwoHolders)
 
@@ -85,8 +86,8 @@ const (
 	attempts = 5 // of a client, when the bounds do not say
 )
 
-// Bounds say how far the explorer goes. What is zero does not happen, except where
-// another default is named.
+// Bounds say how far the explorer goes. An event whose bound is zero does not happen,
+// except where another default is named.
 type Bounds struct {
 	Clients int // default 2
 	Owners  int // of client A, in one process, each with a handle; default 1
@@ -95,7 +96,7 @@ type Bounds struct {
 	// The adversary's budget.
 	Expiries    int // the clock moves to the next end of a lease
 	Timers      int // the clock moves to when a client's own timer acts
-	Crashes     int // a client dies; what it has sent may still arrive
+	Crashes     int // a client dies; the commands it has sent may still arrive
 	LostReplies int // a command is executed, and its connection breaks
 	Strays      int // a command arrives that its client has given up
 	Pauses      int // a holder's process stops, over a move of the clock
@@ -301,8 +302,8 @@ func (r Report) Exhausted() bool {
 	return !slices.ContainsFunc(r.Walks, func(w Walk) bool { return w.Stopped })
 }
 
-// String is the report for people: what was walked, and for each invariant the
-// cheapest failing schedule or that there is none.
+// String is the report for people: the walks, and for each invariant the cheapest
+// failing schedule or that there is none.
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", r.Bounds)
@@ -336,8 +337,8 @@ func (r Report) String() string {
 
 // Run walks every schedule of the locks that build makes, within the bounds. It
 // fails the test only when it can't: when bounds make no sense, the lock can't be
-// built, panics, leaks, or does not do the same thing twice. What the schedules
-// break is in the report.
+// built, panics, leaks, or does not do the same thing twice. The invariants that the
+// schedules break are in the report.
 func Run(t *testing.T, build lock.Build, bounds Bounds, options ...Option) Report {
 	t.Helper()
 	var s settings
@@ -358,9 +359,9 @@ func Run(t *testing.T, build lock.Build, bounds Bounds, options ...Option) Repor
 	return report
 }
 
-// explore walks in a world of its own. Reduced says that what is known need not be
-// done again: what a script does, what two actions do in their other order, and what
-// an action of one client did while the others were at another point.
+// explore walks in a world of its own. Reduced says that a known effect need not be
+// tried again: that of a script, of two actions in their other order, and of one
+// client's action while the others were at another point.
 func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	how func(*run) (Walk, error)) (Report, error) {
 	t.Helper()

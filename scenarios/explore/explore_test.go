@@ -152,7 +152,7 @@ func TestALockThatHoldsAMutexOverACommandIsAnError(t *testing.T) {
 func TestALockThatDoesNotDoTheSameThingTwiceIsAnError(t *testing.T) {
 	_, err := explore(t, twisted(func(ctx context.Context, env lock.Env) {
 		if rand.IntN(2) == 0 {
-			env.Nodes[0].Ping(ctx) // passes the gate unseen
+			env.Nodes[0].Ping(ctx) // the explorer doesn't see it
 			env.Nodes[0].Exists(ctx, env.Key)
 		}
 	}), Bounds{Expiries: 1}, true, search)

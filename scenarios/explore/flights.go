@@ -62,8 +62,8 @@ type transaction struct {
 	watched string // WATCH, and what its node has executed since; or nothing
 }
 
-// conn is the network of one connection: what comes on it arrives when the run
-// lets it.
+// conn is the network of one connection: commands, replies and messages arrive when
+// the run lets them.
 type conn struct {
 	*wire.Conn
 	control *controller

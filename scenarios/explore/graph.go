@@ -27,7 +27,7 @@ type Label struct {
 	Broken   []Invariant   `json:"broken"`   // by the state, or by the way to it
 	Breaks   []Invariant   `json:"breaks"`   // by the state itself, whatever led to it
 
-	// For programs: what a person reads in the lines above.
+	// For programs: the facts that a person reads in the lines above.
 	Way     []Way           `json:"way"`     // what is under way, the oldest first
 	Leases  []history.Lease `json:"leases"`  // what the nodes have of the lock's key
 	Storage *history.Stored `json:"storage"` // what the storage holds

@@ -83,8 +83,8 @@ func (w *walker) learn(s *state, e edge) {
 
 // elsewhere uses that what a client is told means nothing to the others. An action that
 // was taken while they were at another point does the same here, and leaves them where
-// they are. It says nothing when that leads to a state that no run has reached: what is
-// possible there, only a run can tell.
+// they are. It says nothing when that leads to a state that no run has reached: only a
+// run can tell which actions are possible there.
 func (w *walker) elsewhere(s *state, a action) (edge, bool) {
 	if !a.comes() {
 		return edge{}, false

@@ -35,8 +35,8 @@ func (r *run) rest() part {
 	return sha256.Sum256(b)
 }
 
-// part stands for a client: what is known of it and is on its way, and its process.
-// What the process will do follows from what it was answered, and when.
+// part stands for a client: the facts known about it, its messages on their way, and
+// its process, whose next steps follow from the answers it got, and when.
 func (r *run) part(i int) part {
 	p := r.processes[i]
 	b := p.snapshot(make([]byte, 0, 1024), r.flights)

@@ -301,7 +301,7 @@ func (p *player) release() {
 	switch err := p.leave("Unlock", p.lock.Unlock, p.depth); {
 	case err != nil:
 	case len(p.process.players) > 1:
-		// What commands of a call have done is known of the whole process.
+		// The effect of a call's commands is known only for the whole process.
 	case p.depth > 0 && !p.foundOwn():
 		p.run.breaks(FalseSuccess, "%s's inner Unlock returns nil, and the"+
 			" servers did not have its grant", p.owner)

@@ -11,7 +11,7 @@ import (
 )
 
 // readRows are the walks with readers. No two holders are among what they break: a
-// reader and a writer, or two writers, that both believe to hold the lock. A write
+// reader and a writer, or two writers, that both believe they hold the lock. A write
 // that is on its way when its writer's lease ends is accepted after a reader has
 // read, because readers have no token that the storage could compare.
 func readRows(t *testing.T) []row {

@@ -179,7 +179,7 @@ func (r *run) underWay(p *player) bool {
 }
 
 // settle lets everything happen that happens by itself: programs go on whose calls
-// have returned, and who waits for a change of the lock asks again.
+// have returned, and those that wait for a change of the lock ask again.
 func (r *run) settle() {
 	r.control.settle()
 	r.turns()
@@ -225,7 +225,7 @@ func (r *run) broken() []Breach {
 	for _, p := range r.players {
 		switch {
 		case r.underWay(p):
-			// What is on its way may free the lock yet.
+			// A command on its way may still free the lock.
 		case (p.Dead() || p.done) && r.control.endless(p.client):
 			broken = append(broken, Breach{Orphaned, p.owner + " will never free" +
 				" its grant, and no lease ends it"})
@@ -307,7 +307,7 @@ func (r *run) enabled() []action {
 // clock are the moves of the clock, and the stops of a process that come right
 // before one. A process that has stopped does what it does when its messages
 // take long, but for one thing: it has been told nothing meanwhile. So only those
-// stop who believe to hold a lock that would tell them, and only right before
+// stop who believe they hold a lock that would tell them, and only right before
 // the clock moves.
 func (r *run) clock() []action {
 	if !slices.ContainsFunc(r.players, func(p *player) bool {

@@ -28,7 +28,7 @@ var (
 	three    = flag.Bool("three", false, "walk with three clients: minutes")
 	rungName = flag.String("rung", "gold", "the rung that Replay asks")
 	schedule = flag.String("schedule", "", "the schedule that Replay takes")
-	why      = flag.String("why", "", "print the shortest failing schedules of a"+
+	why      = flag.String("why", "", "print the cheapest failing schedules of a"+
 		" rung")
 	graphs = flag.String("graph", "", "write the state graphs of all rungs to"+
 		" this directory")
@@ -109,8 +109,8 @@ func rows() []row {
 			continue
 		}
 		crash := func(b *explore.Bounds) { b.Crashes = 1 }
-		// What a rung has in common with another one needs no look every time.
-		// The explorer's clients have one owner each, so a cohort has one.
+		// The re-entrant rungs have much in common, so they aren't walked every
+		// time. The explorer's clients have one owner each, so a cohort has one.
 		alike := strings.HasPrefix(rung.Name, "reentrant")
 		add("standard", !alike, func(b *explore.Bounds) {
 			crash(b)
@@ -147,7 +147,7 @@ func TestMain(m *testing.M) {
 	if !*all && !*three && !*standard && !explore.Sound() {
 		laddertest.OneProcessor() // long walks are taken at the same time
 	}
-	// Who asks for one of these wants to read nothing else.
+	// A user who sets one of these flags wants to read nothing else.
 	asked := map[string]string{"^TestWhy$": *why, "^TestReplay$": *schedule,
 		"^TestGraph$": *graphs}
 	for test, value := range asked {
@@ -266,8 +266,8 @@ type table struct {
 }
 
 // walk walks every row to its end, looks at what was found, and compares the table
-// with the page: a line for each row that was walked, or the whole, if all were. What
-// was found in all rows is returned then.
+// with the page: a line for each row that was walked, or the whole, if all were. In
+// that case it returns the findings of all rows.
 func (table table) walk(t *testing.T, rows []row,
 	look func(*testing.T, row, explore.Report)) []explore.Walk {
 	t.Helper()
@@ -312,8 +312,8 @@ func (table table) walk(t *testing.T, rows []row,
 	return nil
 }
 
-// What a row breaks is broken again when its schedule is replayed by itself, with
-// nothing inferred and nothing remembered.
+// An invariant that a row breaks is broken again when its schedule is replayed by
+// itself, with nothing inferred and nothing remembered.
 func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it walks every row of the table")

@@ -187,8 +187,8 @@ func (w *walker) runs() (err error) {
 func (w *walker) settle(path []action) error {
 	asked := map[*client]int{}
 	for p := w.run.unsure(); p != nil; p = w.run.unsure() {
-		// What was found out is known by the client's history. The run may have
-		// come here with another history than the path has, so that it takes two
+		// The answer is kept under the client's history. The run may have come
+		// here with another history than the path has, so that it takes two
 		// times. When that is not enough the path does not have one history: a
 		// token from the clock, for instance.
 		if asked[p.client] == 2 {

@@ -68,8 +68,9 @@ func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
 	}
 }
 
-// What is inferred from the other order of two actions and from another state, and what
-// a script did before, is what really happens: the graphs are the same, edge by edge.
+// An effect that is inferred from the other order of two actions, from another state,
+// or from an earlier run of a script is the real one: the graphs are the same, edge by
+// edge.
 func TestWhatIsNotTakenIsKnown(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -126,7 +127,7 @@ func waiting(b Bounds) Bounds {
 	return b
 }
 
-// outline is a graph without its states: what each path breaks, to its end.
+// outline is a graph without its states: its edges, with the invariants they break.
 func outline(w Walk) []string {
 	numbers := map[int32]int{0: 0}
 	order := []*state{w.graph[0]}

@@ -184,8 +184,8 @@ func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 	}
 }
 
-// sometimesTransacting asks in a transaction the first time: what a script does there is not what it does by
-// itself.
+// sometimesTransacting asks in a transaction every other time, from the first on: a
+// script has another effect there than by itself.
 func sometimesTransacting(env lock.Env) (lock.Lock, error) {
 	rdb, asked := env.Nodes[0], 0
 	const script = `return redis.call('SET', KEYS[1], '1', 'NX', 'PX', 10000) and 1 or 0`

@@ -218,8 +218,8 @@ func (p *Program) process(env lock.Env) (*conversation, error) {
 	return c, nil
 }
 
-// nodes opens a port for each node, which leads to it through env.Dial: what a
-// scenario does to the network, it does to the program.
+// nodes opens a port for each node, which leads to it through env.Dial, so that a
+// scenario's faults of the network are the program's too.
 func (c *conversation) nodes(env lock.Env) ([]Node, error) {
 	var nodes []Node
 	for i, rdb := range env.Nodes {

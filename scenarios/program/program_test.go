@@ -300,7 +300,7 @@ func TestAProcessThatDiesIsAnErrorOfTheCallAndOfTheProgram(t *testing.T) {
 	t.Parallel()
 	a, _, _, p := pair(t)
 	require.NoError(t, a.Lock(t.Context()))
-	// What ends it is not the program's user, who would use Close.
+	// The kill comes from outside: the program's user would use Close.
 	killed := program.PID(p, "A")
 	require.NoError(t, process.Kill(killed))
 	assert.ErrorIs(t, a.Unlock(t.Context()), program.ErrMisbehaves)

@@ -70,7 +70,8 @@ func parsed(t *testing.T, line string) (v any) {
 	return v
 }
 
-// TestTheSchemaHasWhatTheProtocolHas compares names; what they mean, it says.
+// TestTheSchemaHasWhatTheProtocolHas compares names; the schema says what they
+// mean.
 func TestTheSchemaHasWhatTheProtocolHas(t *testing.T) {
 	text, err := os.ReadFile("protocol.schema.json")
 	require.NoError(t, err)

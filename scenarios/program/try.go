@@ -113,7 +113,7 @@ func (c *conversation) complain(what string, err error) error {
 func (c *conversation) leaves() error {
 	c.mu.Lock()
 	lines := c.lines
-	c.ended = true // what it writes and how it ends is looked at here
+	c.ended = true // its output and its end are checked here
 	c.mu.Unlock()
 	c.in.Close()
 	select {

@@ -72,7 +72,8 @@ func command(ctx context.Context, args []string, out, log io.Writer) int {
 	return status
 }
 
-// soak runs one lock and prints its verdict. What is kept is said.
+// soak runs one lock and prints its verdict, and the run's directory if it's
+// kept.
 func soak(ctx context.Context, c run.Config, keep string, out,
 	log io.Writer) int {
 	fmt.Fprintf(out, "%s: seed %d, %v\n", c.Rung.Name, c.Seed, c.For)

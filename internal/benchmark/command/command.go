@@ -76,8 +76,8 @@ func (c Command) Main() {
 	logging.Disable()
 	inventory.Serve(c.Locks) // where this process is one of a run's
 	imports.Serve(c.lock)
-	// A reader that goes away must end the run, not the process: what the run
-	// has on a server is removed at its end.
+	// A reader that goes away must end the run, not the process, because the run
+	// removes its keys from the servers at its end.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(),
 		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

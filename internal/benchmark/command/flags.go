@@ -173,7 +173,7 @@ func (o *options) parse(locks []benchmark.Subject, more More, args []string,
 }
 
 // choose sets the subjects. Without a real server those that need one are left
-// out; who names one is told.
+// out; it is an error when the user names one.
 func (o *options) choose(locks []benchmark.Subject, names string,
 	named bool) (err error) {
 	o.subjects, o.named = o.workload.Subjects(locks), named

@@ -20,8 +20,8 @@ const needsReal = "a real server is needed, see -redis"
 // storesVariable says, when it is set, that every store must be there.
 const storesVariable = "LOCKLADDER_STORES"
 
-// leaveOut leaves out the rows that why has a reason for. Who has named one is
-// told instead.
+// leaveOut leaves out the rows that why has a reason for. When the user has
+// named one, the reason is an error instead.
 func (o *options) leaveOut(why func(benchmark.Subject) string) error {
 	var kept []benchmark.Subject
 	for _, subject := range o.subjects {

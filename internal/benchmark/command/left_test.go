@@ -12,8 +12,8 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark"
 )
 
-// stores is a program with rows whose servers are their own. What is missing,
-// if anything, keeps two of them from being measured.
+// stores is a program with rows whose servers are their own. The error, if there
+// is one, keeps two of them from being measured.
 func stores(missing error) Command {
 	row := func(name string) benchmark.Subject {
 		return benchmark.Subject{Name: name, OnlyReal: true, OwnServer: true,
@@ -27,7 +27,7 @@ func stores(missing error) Command {
 }
 
 // left parses the arguments, and returns the names of the rows that are left and
-// what is said of the others.
+// the note about the others.
 func left(t *testing.T, c Command, args ...string) (rows []string,
 	said string, err error) {
 	t.Helper()

@@ -1,4 +1,4 @@
-// These tests measure subjects in virtual time: what a lock costs apart from any
+// These tests measure subjects in virtual time: the costs of a lock, apart from any
 // machine. The servers are those of the scenarios' laboratory and answer at
 // once; only the network takes time. The same code gives the same figures on
 // every machine, to the digit.

@@ -13,8 +13,8 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// process is a go-redis client that no other owner has: what owners of one process
-// share, they don't share with this one.
+// process is a go-redis client that no other owner has, so that its owner shares
+// nothing of what the owners of one process have in common.
 type process struct{ redis.UniversalClient }
 
 // apart is a subject whose owners live in a process each.

@@ -72,7 +72,7 @@ func (r *Runner) Progress() Progress {
 
 // Measure lets all clients of one subject start at one instant, and returns what
 // they did when all are through, when the timeout is over or when ctx ends: the
-// clients then stop waiting, and who has the lock finishes and releases it. The
+// clients then stop waiting, and the holder finishes and releases the lock. The
 // row says whether all were through.
 //
 // With several rounds it reports the one with the median ratio to the serial
@@ -80,8 +80,8 @@ func (r *Runner) Progress() Progress {
 // out when there is a complete one.
 //
 // It returns an error when the row could not begin: no server answers, a lock
-// cannot be built, ctx has ended. What it has written by then is under the
-// servers' prefix, and their Close removes it.
+// cannot be built, ctx has ended. The keys it has written by then are under the
+// servers' prefix, so the servers' Close removes them.
 func (r *Runner) Measure(ctx context.Context, subject benchmark.Subject) (
 	benchmark.Row, error) {
 	row, err := r.measure(ctx, subject)

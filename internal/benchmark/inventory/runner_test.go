@@ -20,7 +20,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// forever is longer than any test: what is bounded by it only is not bounded.
+// forever is longer than any test: a wait that only it bounds is not bounded.
 const forever = time.Hour
 
 // embedded makes a runner for a few clients on five embedded servers.

@@ -152,8 +152,8 @@ func (r *Runner) turn(ctx context.Context, st *stage, subject benchmark.Subject,
 }
 
 // warmUp takes and releases a lock of another name, so that the servers know
-// the scripts. What goes wrong here goes wrong in the row as well, and is
-// counted there.
+// the scripts. It ignores errors, because they come up in the row as well, and
+// are counted there.
 func warmUp(ctx context.Context, subject benchmark.Subject, env lock.Env) {
 	env.Key += ":warm-up"
 	ctx, cancel := context.WithTimeout(ctx, finishWithin)
@@ -232,7 +232,7 @@ func (r *Runner) open(ctx context.Context, st *stage, at time.Time) benchmark.Pa
 		Failures: s.failures.Load(),
 	})
 	result := s.result
-	s.result = benchmark.Part{} // who is absent adds to nothing that is read
+	s.result = benchmark.Part{} // an absent client adds to nothing that is read
 	return result
 }
 

@@ -186,8 +186,8 @@ func (c *Workers) Close() error {
 // nothing. Its clients use these locks, or the baselines.
 func Serve(locks []benchmark.Subject) {
 	process.Serve(serviceName, func(parent *process.Parent) error {
-		// Whatever comes after a stop is followed too, and ends at once: a stop
-		// may overtake the beginning of what it is to end, and every order is
+		// An order that comes after a stop is followed too, and ends at once: a
+		// stop may overtake the order that it is to end, and every order is
 		// answered.
 		work, halt := context.WithCancel(context.Background())
 		defer halt()

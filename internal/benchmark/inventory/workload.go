@@ -24,8 +24,8 @@ const maxClients = 60_000
 // moments would be spent on a stock that has sold out, where a turn costs less.
 const loopStock = 1_000_000
 
-// struckTTL is the lease of a run with faults: what was orphaned blocks the
-// others for so long, and with the usual ten seconds little else would be seen.
+// struckTTL is the lease of a run with faults. An orphaned lock blocks the other
+// clients for so long, and with the usual ten seconds a run would show little else.
 const struckTTL = 200 * time.Millisecond
 
 // pairedRounds is how often a row on real servers is measured.

@@ -13,8 +13,8 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark/machine"
 )
 
-// network makes servers seem farther away: what is sent and what is received is
-// on its way for half of the round-trip time, messages to subscribers too.
+// network makes servers seem farther away: requests, replies and messages to
+// subscribers are on their way for half of the round-trip time.
 type network struct {
 	half   time.Duration
 	clock  *clock
@@ -64,7 +64,7 @@ func (n *network) close() {
 
 // clock waits more exactly than the runtime's timers, which on some systems are
 // late by up to a millisecond. One thread sleeps for all who wait; that is enough
-// because all delays are the same, so that who comes first is due first.
+// because all delays are the same, so that the first to come is the first due.
 type clock struct {
 	alarms chan alarm
 	quit   chan struct{}
@@ -133,7 +133,7 @@ type distant struct {
 	gone    chan struct{}
 	shut    sync.Once
 
-	greeting atomic.Bool // what was sent last
+	greeting atomic.Bool // the newest Write was the driver's greeting
 
 	rest []byte // arrived and not yet read; belongs to the reader
 
@@ -141,8 +141,8 @@ type distant struct {
 	deadline time.Time
 }
 
-// Write returns at once, like that of a connection with room in its buffer. What
-// is wrong with the connection is told by Read.
+// Write returns at once, like that of a connection with room in its buffer. Read
+// returns the errors of the connection.
 //
 // Where time is not the real one the driver's greeting takes none: a connection
 // is there before it is used, as on real servers after the warming up. (The
@@ -260,7 +260,7 @@ func (d *distant) SetDeadline(t time.Time) error { return d.SetReadDeadline(t) }
 // SetWriteDeadline does nothing.
 func (d *distant) SetWriteDeadline(time.Time) error { return nil }
 
-// Close closes both ends. What is on its way is lost.
+// Close closes both ends. Data on its way is lost.
 func (d *distant) Close() error {
 	d.shut.Do(func() { close(d.gone) })
 	return d.Conn.Close()

@@ -203,11 +203,11 @@ func (s *Servers) Service(config Config, n int) Config {
 }
 
 // Client makes one more client of a node, counted from 0, with so many
-// connections. What it sends is counted. The caller closes it.
+// connections. Its commands are counted. The caller closes it.
 func (s *Servers) Client(node, connections int) *redis.Client {
 	o := *s.nodes[node].Options()
 	o.PoolSize = connections
-	o.PoolTimeout = warmWithin // who waits for a connection is in no hurry
+	o.PoolTimeout = warmWithin // a command that waits for a connection is in no hurry
 	rdb := redis.NewClient(&o)
 	rdb.AddHook(tap{s.traffic, node})
 	return rdb

@@ -77,8 +77,8 @@ func swept(rows []benchmark.Row) sweep {
 	return clients
 }
 
-// greatest are the rows with the most clients: what is shown of a sweep where
-// one number of clients is enough.
+// greatest are the rows with the most clients, which charts show of a sweep
+// where one number of clients is enough.
 func greatest(r benchmark.Report) []benchmark.Row {
 	s := swept(r.Rows)
 	last := ""

@@ -15,7 +15,7 @@ import (
 )
 
 // Pictures are a run's pictures, by the ends of their files' names: a row for each
-// lock, on a logarithmic scale. What a run doesn't have is left out.
+// lock, on a logarithmic scale. Rows and pictures without figures are left out.
 var Pictures = []struct {
 	Name string
 	Draw func(benchmark.Report, io.Writer) error

@@ -25,8 +25,8 @@ const (
 	after  = 99
 )
 
-// Load reads the stock. It takes its time; what it returns is what was there when
-// it began.
+// Load reads the stock. It takes its time, and returns the value from when it
+// began.
 func (d *Database) Load(ctx context.Context) (string, error) {
 	d.mu.Lock()
 	d.loads++

@@ -4,9 +4,9 @@
 //
 // Without a lock every request that misses loads: the stampede. With a mutex in
 // each service one request a service loads, and the services do not know of each
-// other: what they load may differ, and which of it stays in the cache is chance.
-// With a lock that all services share one request loads, and the others find the
-// value in the cache.
+// other: the values they load may differ, and it's chance which one stays in the
+// cache. With a lock that all services share one request loads, and the others
+// find the value in the cache.
 package cache
 
 import (

@@ -34,8 +34,8 @@ type List struct {
 	Key string
 }
 
-// pages are the keys of the two pages. What is in the braces keeps both in one slot
-// of a cluster.
+// pages are the keys of the two pages. The braces in Key keep both in one slot of a
+// cluster.
 func (l List) pages() []string {
 	return []string{l.Key + ":page:1", l.Key + ":page:2"}
 }

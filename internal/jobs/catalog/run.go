@@ -154,8 +154,8 @@ func (w *Workload) round(ctx context.Context, subject benchmark.Subject, t *tall
 	if err != nil {
 		return failed(err)
 	}
-	// No two rounds have a key in common: what a round that was cut off has left
-	// behind is in nobody's way.
+	// No two rounds have a key in common, so keys that an interrupted round has
+	// left behind are in nobody's way.
 	key := w.Servers.Prefix(fmt.Sprintf("catalog:%s:%d", subject.Name,
 		time.Now().UnixNano())) + "list"
 	list := List{RDB: warm[0], Key: key}
@@ -251,8 +251,8 @@ func shares(subject benchmark.Subject, env lock.Env) bool {
 	return err == nil && is
 }
 
-// learn lets the servers learn the scripts. What goes wrong here goes wrong in the
-// round as well, and is counted there.
+// learn lets the servers learn the scripts. It ignores errors, because they come
+// up in the round as well, and are counted there.
 func (w *Workload) learn(ctx context.Context, client access, list List) {
 	ctx, cancel := context.WithTimeout(ctx, min(w.Timeout, learnWithin))
 	defer cancel()

@@ -26,7 +26,7 @@ func (w *articleWorker) run(ctx context.Context) error {
 		return err
 	}
 	if err := w.leftover(ctx); err != nil && !errors.Is(err, errWork) {
-		return err // what fails in the work is only logged here
+		return err // a failure of the work is only logged here
 	}
 	for {
 		t, err := w.take(ctx, queue)

@@ -40,7 +40,7 @@
 // same task, and gives the claim its fencing token: a worker that was stopped
 // between choosing and taking comes back with an old one, and is refused.
 //
-// # Who judges
+// # How a run is judged
 //
 // Every begin and every end of a piece of work is appended to a log in Redis, by a
 // script. Judge reads it afterwards; workers are not asked.

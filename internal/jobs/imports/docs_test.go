@@ -18,7 +18,7 @@ import (
 
 var whole = flag.Bool("whole", false, "run the long scenarios of the page too")
 
-// faults are the columns of the tables: what happens to A. B has another slot,
+// faults are the columns of the tables: the faults of A. B has another slot,
 // and asks more often in the article's form.
 var faults = []struct {
 	name string

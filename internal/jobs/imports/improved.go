@@ -74,7 +74,7 @@ func (w Worker) runImproved(ctx context.Context) error {
 }
 
 func (w *improvedWorker) run(ctx context.Context) error {
-	// Heard before looked: what happens after the look is told.
+	// It subscribes before it looks, so that a later change wakes it.
 	news, err := listen(ctx, w.Queue)
 	if err != nil {
 		return err
@@ -103,8 +103,8 @@ func (w *improvedWorker) run(ctx context.Context) error {
 func (w *improvedWorker) next(ctx context.Context) (
 	*Task, claim, time.Duration, error) {
 	for {
-		// Looked at without the lock: who has nothing to do must not keep the
-		// others from the queue.
+		// It looks without the lock, because a worker with nothing to do must not
+		// keep the others from the queue.
 		seen, err := w.look(ctx)
 		if err != nil {
 			return nil, claim{}, 0, err
@@ -261,8 +261,8 @@ func (v view) firstEnd() time.Duration {
 	return time.Duration(first.ends-v.now) * time.Millisecond
 }
 
-// choose finds the next task: what somebody left behind, then by turns the oldest
-// of the plain queue and the oldest whose group is free.
+// choose finds the next task: one that another worker left behind, then by turns
+// the oldest of the plain queue and the oldest whose group is free.
 func (w *improvedWorker) choose(ctx context.Context) (*choice, error) {
 	v, err := w.look(ctx)
 	if err != nil {

@@ -111,8 +111,9 @@ func TestImprovedWhatWasBegunIsPutBackWhenTheWorkerIsToEnd(t *testing.T) {
 	assert.NotContains(t, timeline, "ends:")
 }
 
-// A process that is stopped does not know that its claim has run out. What it
-// does meanwhile nobody can prevent; its end does not count.
+// A process that is stopped does not know that its claim has run out. Nobody
+// can prevent the work that it goes on with, but the end of that work does not
+// count.
 func TestImprovedAStoppedWorkerIsRefusedWhenItComesBack(t *testing.T) {
 	f, timeline := runScenario(t, imports.Improved, "reentrant/fenced",
 		func(s *scenario) {

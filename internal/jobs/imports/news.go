@@ -23,7 +23,7 @@ func listen(ctx context.Context, q Queue) (*news, error) {
 		n.subscription.Close()
 		return nil, fmt.Errorf("subscribe to the queue: %w", err)
 	}
-	// With subscriptions: what was told while the connection was down is lost,
+	// With subscriptions: messages sent while the connection was down are lost,
 	// so a new connection is news.
 	heard := n.subscription.ChannelWithSubscriptions()
 	go func() { // joined by close; a busy worker must not keep the server waiting

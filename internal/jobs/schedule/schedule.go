@@ -3,14 +3,14 @@
 //
 // A lock alone does not do that. The services' clocks differ, and a job may take
 // less time than they differ by: the second service comes when the first one has
-// done the job and released the lock. So what was done is written down, and who
-// gets the lock reads it first. The lock keeps two from doing the job at one time,
-// its lease lets another one do it when the first has died, and the record is what
-// makes it once.
+// done the job and released the lock. So a service writes a record of the job it
+// has done, and every service that gets the lock reads the record first. The lock
+// keeps two from doing the job at one time, its lease lets another one do it when
+// the first has died, and the record is what makes it once.
 //
-// A job whose service dies in the middle is begun again by another one. What it
-// has done by then is done. An effect that must not happen twice belongs in the step
-// that writes the record, done.lua, or must be checked where it happens.
+// A job whose service dies in the middle is begun again by another one. The effects
+// that it had by then remain. An effect that must not happen twice belongs in the
+// step that writes the record, done.lua, or must be checked where it happens.
 package schedule
 
 import (
@@ -46,8 +46,8 @@ type Service struct {
 }
 
 // Run does the job whenever it is due and nobody else has done it, until ctx ends,
-// and returns the error of ctx. What was due last when it begins is done as well,
-// if nobody has: services may all have been down.
+// and returns the error of ctx. When it begins, it also does the job that was due
+// last, if nobody has: services may all have been down.
 func (s *Service) Run(ctx context.Context) error {
 	for due := time.Now().Truncate(s.Every); ; due = due.Add(s.Every) {
 		if err := lock.Sleep(ctx, time.Until(due)); err != nil {

@@ -29,7 +29,7 @@ const (
 	minutes = 10 // that a scenario lasts
 )
 
-// scenario is a timetable in a world of its own: what was done when, by whom.
+// scenario is a timetable in a world of its own, and which services did its jobs.
 type scenario struct {
 	*lab.World
 	rung   ladder.Rung
@@ -186,7 +186,7 @@ func TestWhateverDiesEveryMinuteIsDoneOnce(t *testing.T) {
 			for minute, who := range s.began {
 				want := 1
 				if slices.Contains([]int{1, 3, 5}, minute) {
-					want = 2 // who died had begun
+					want = 2 // the service that died had begun
 				}
 				assert.Len(t, who, want, "minute %d", minute)
 			}

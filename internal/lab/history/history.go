@@ -1,5 +1,5 @@
 // Package history keeps what happened in a scenario: the entries of its timeline,
-// whose grant each lock key is, which owners believe to hold the lock, and what
+// whose grant each lock key is, which owners believe they hold the lock, and what
 // the storage was asked. A History is data: it can be written to a file, and
 // package judge says what it breaks.
 //
@@ -96,7 +96,7 @@ type Granted struct {
 type Enter struct {
 	Owner  string
 	Shared bool     `json:",omitempty"` // as a reader
-	Inside []string // the owners who believe to hold it then, and exclude this one
+	Inside []string // the owners who believe they hold it then, and exclude this one
 }
 
 // Write is a write that the storage accepted.
@@ -282,7 +282,7 @@ func (h *Holding) Told() bool {
 	}
 }
 
-// Enter counts an owner among those that believe to hold the lock: others that share
+// Enter counts an owner among those that believe they hold the lock: others that share
 // it may be inside. Lost tells it that the lease is gone, and asleep says whether its
 // process is stopped.
 func (l *Log) Enter(client, owner string, shared bool, lost <-chan struct{},
@@ -323,7 +323,7 @@ func (l *Log) Leave(client, owner string) {
 	})
 }
 
-// Believers are the owners that believe to hold the lock.
+// Believers are the owners that believe they hold the lock.
 func (l *Log) Believers() []string {
 	var believers []string
 	for _, h := range l.Inside {
@@ -334,7 +334,7 @@ func (l *Log) Believers() []string {
 	return believers
 }
 
-// Rivals are owners that believe to hold the lock and exclude each other: none, or at
+// Rivals are owners that believe they hold the lock and exclude each other: none, or at
 // least two.
 func (l *Log) Rivals() []string {
 	var rivals []string

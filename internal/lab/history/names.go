@@ -16,7 +16,7 @@ import (
 // random tokens are numbered, so that the same scenario has the same text in
 // every run. It may be used by several goroutines.
 type Names struct {
-	Key string // what has it in it is no random token
+	Key string // a value that contains it is no random token
 
 	mu      sync.Mutex
 	scripts map[string]string // SHA1 of a Lua script: its name
@@ -155,8 +155,8 @@ func (n *Names) Reply(client, raw string) string {
 	return n.value(client, value)
 }
 
-// Parse is a raw reply as a value. What nodes say repeats itself, and a parser costs
-// 4 KB, so that a reply is parsed once.
+// Parse is a raw reply as a value. Nodes often send the same reply again, and a
+// parser costs 4 KB, so that a reply is parsed once.
 func (n *Names) Parse(raw string) (value any, err error) {
 	n.mu.Lock()
 	known, ok := n.parsed[raw]

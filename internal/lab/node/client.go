@@ -21,7 +21,7 @@ type Way struct {
 
 // NewClient makes a client that does nothing on its own account: no command is
 // repeated, but by a cluster's client, which has to; the caller's context ends
-// every wait. What it asks of Sentinels goes past dial.
+// every wait. Its connections to Sentinels go past dial.
 func (w Way) NewClient(dial func(_ context.Context, addr string) (net.Conn,
 	error)) redis.UniversalClient {
 	dialer := func(ctx context.Context, _, addr string) (net.Conn, error) {

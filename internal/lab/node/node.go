@@ -1,7 +1,7 @@
 // Package node is what a lock lives on: an embedded Redis, a real one (a single
 // server, a cluster, or a master that Sentinels watch), or a store of another
-// kind. Node is the one interface of them all. What only some of them can do is an
-// interface of its own.
+// kind. Node is the one interface of them all. The abilities that only some of
+// them have are in interfaces of their own.
 package node
 
 import (
@@ -139,8 +139,8 @@ type SentinelServer interface {
 	Sentinels() []string // addresses
 }
 
-// Store is a real server of another kind than Redis. What it holds, and for
-// whom, it says itself; how its protocol is cut into requests, too.
+// Store is a real server of another kind than Redis. Its own methods say which
+// locks it holds for whom, and how its protocol is cut into requests.
 type Store interface {
 	Server
 
@@ -168,8 +168,8 @@ type OwnStore interface {
 }
 
 // Frames are the units of a protocol in one direction of a connection, one after
-// the other. What a driver or a server sends on its own account, a greeting or a
-// keep-alive, has no text.
+// the other. A frame that a driver or a server sends on its own account, such as
+// a greeting or a keep-alive, has no text.
 type Frames interface {
 	Next() (raw []byte, text string, err error)
 }

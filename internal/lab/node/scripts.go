@@ -42,7 +42,7 @@ type sent struct {
 
 	// Of the command under way:
 	timed    bool // it depends on the clock
-	collects bool // what it publishes is kept
+	collects bool // the messages it publishes are kept
 	messages []message
 }
 
@@ -281,8 +281,8 @@ func simple(command string) bool {
 	return OfDriver(command)
 }
 
-// tellsTime says whether a command brings the server's clock into a script: what the
-// script does depends on when it does it.
+// tellsTime says whether a command brings the server's clock into a script, so that
+// the script's effect depends on when it runs.
 func tellsTime(command string, args []string) bool {
 	switch strings.ToUpper(command) {
 	case "TIME", "EXPIREAT", "PEXPIREAT":

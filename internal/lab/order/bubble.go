@@ -52,7 +52,7 @@ func (b *Bubble) Give() {}
 // Await does nothing: the times of a scenario are exact.
 func (b *Bubble) Await(func() bool, func() bool, time.Duration) {}
 
-// From does it at once: what holds from a moment on compares times.
+// From does it at once: a fault that holds from a moment on compares times.
 func (b *Bubble) From(_ time.Time, _, _ func() bool, _ time.Duration, do func()) {
 	do()
 }
@@ -63,7 +63,7 @@ func (b *Bubble) Busy() { b.passed.Add(1) }
 // Passed is how often something has passed or was busy.
 func (b *Bubble) Passed() uint64 { return b.passed.Load() }
 
-// Took does nothing: what takes time here takes it in the scenario.
+// Took does nothing: anything that takes time here takes it in the scenario.
 func (b *Bubble) Took(time.Duration) {}
 
 // Late is 0: no machine is too slow for virtual time.

@@ -13,8 +13,8 @@ import (
 // Order is who goes next, and how time passes until then.
 type Order interface {
 	// Run does the work of a world where this order holds, and returns its error,
-	// ErrLeak or ErrStuck. What is stuck is left behind, because goroutines can't
-	// be stopped.
+	// ErrLeak or ErrStuck. Stuck goroutines are left behind, because they can't be
+	// stopped.
 	Run(t *testing.T, live func() error) error
 
 	// Wait blocks until it is this turn. It is false when the world has ended

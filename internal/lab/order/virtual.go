@@ -20,9 +20,9 @@ const most = 200_000
 // Virtual is the order in virtual time. A bubble fixes the time but not the
 // order within one instant; this fixes that too. It lets one waiting thing pass
 // at a time, and the next when everything has come to rest, in the order of
-// (time, round of arrival, client, node, text). What a goroutine does between
-// passing and blocking again, it does alone among those that passed: that is
-// why the world's state needs no lock.
+// (time, round of arrival, client, node, text). Between passing and blocking
+// again, a goroutine runs alone among those that passed, which is why the
+// world's state needs no lock.
 type Virtual struct {
 	Bubble
 

@@ -12,8 +12,8 @@ import (
 // Call is what a client is doing when it sends a command.
 type Call string
 
-// The calls of a lock. What is sent outside of a call is sent by the lock on its
-// own account.
+// The calls of a lock. Outside of a call, the lock sends commands on its own
+// account, which count as renewals.
 const (
 	Acquire Call = "acquire"
 	Release Call = "release"
@@ -117,8 +117,8 @@ func (c *Endpoint) Revive() {
 	c.Recount()
 }
 
-// Hold lets nothing pass between the client and the network in a time: a
-// process that is stopped, or a cut cable. What was sent meanwhile arrives late.
+// Hold lets nothing pass between the client and the network in a time, like a
+// stopped process or a cut cable. Messages sent meanwhile arrive late.
 // Where a machine may be late it does not begin before the event.
 func (c *Endpoint) Hold(from, to time.Duration, event func() bool) {
 	h := &window{from: from, to: to}

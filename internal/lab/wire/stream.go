@@ -68,8 +68,8 @@ func (s *stream) read() {
 	}
 }
 
-// there takes requests to the node. What was sent before the client hung up
-// arrives.
+// there takes requests to the node. Requests sent before the client hung up
+// arrive.
 func (s *stream) there() {
 	defer s.end()
 	for f := range s.frames {

@@ -27,8 +27,8 @@ func main() {
 }
 
 // mostMemory is how much memory a run may take before its garbage is collected. A
-// browser gives Go one thread, so that a collection keeps the run waiting; what a run
-// leaves is collected when its answer is out.
+// browser gives Go one thread, so that a collection keeps the run waiting; a run's
+// garbage is collected when its answer is out.
 const mostMemory = 256 << 20
 
 // question is one that a page asks.

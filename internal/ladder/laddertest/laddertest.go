@@ -18,7 +18,7 @@ import (
 
 // CollectLess has a test's process collect garbage less often. A script on the
 // virtual server takes an interpreter of its own, and a quarter of the time went
-// into collecting them. Whoever sets GOGC has decided otherwise.
+// into collecting them. A user who sets GOGC has decided otherwise.
 func CollectLess() {
 	collector.Later(1000, 0)
 }
@@ -26,7 +26,7 @@ func CollectLess() {
 // OneProcessor has a test's process keep to one processor: in a scenario one
 // thing happens at a time, and a second processor is busy with looking for
 // work, which takes a quarter of the time from the tests of another package.
-// Whoever sets GOMAXPROCS or -cpu has decided otherwise, and the race detector
+// A user who sets GOMAXPROCS or -cpu has decided otherwise, and the race detector
 // is to see what happens at the same time.
 func OneProcessor() {
 	if cpu := flag.Lookup("test.cpu"); os.Getenv("GOMAXPROCS") == "" && !race &&
@@ -48,8 +48,8 @@ func WhenNamed(t *testing.T, how string) {
 func named() string { return flag.Lookup("test.run").Value.String() }
 
 // Run is Scenarios in a process that takes little of the machine: the test of a rung.
-// Red also fails when -run names none of the scenarios: whoever asks for a failure is
-// not to be told that all is well.
+// Red also fails when -run names none of the scenarios: a user who asks for a failure
+// must not read that all is well.
 func Run(t *testing.T, name string, red bool) scenarios.Report {
 	t.Helper()
 	CollectLess()
@@ -110,9 +110,9 @@ func Deadline(value string) (time.Time, bool) {
 	return time.UnixMilli(ms), err == nil
 }
 
-// SameVerdicts compares what was run on real servers with what was run in
-// virtual time. What can't be run on a real server is not compared. Again runs
-// one scenario once more.
+// SameVerdicts compares the verdicts on real servers with those in virtual time.
+// A scenario that can't be run on a real server is not compared. Again runs one
+// scenario once more.
 //
 // A scenario whose situation did not arise says nothing about the lock: on a
 // busy machine a waiter that asks in the few milliseconds in which another is

@@ -52,8 +52,8 @@ func (r *run) healthy(ctx context.Context, rung string) ([]check, error) {
 }
 
 // job checks one mutant at a time, in its copy of the module. It has a build
-// cache of its own: what is compiled of a mutant is of no use to the next one,
-// and is 100 MB.
+// cache of its own, because the compiled packages of a mutant are of no use to
+// the next one, and take 100 MB.
 type job struct {
 	dir   string
 	cache string    // empty for the user's
@@ -79,8 +79,8 @@ func (r *run) job(ctx context.Context, n int, all []check) (*job, error) {
 	return j, nil
 }
 
-// forget removes what was compiled of a mutant. What can't be removed only takes
-// room until the command ends.
+// forget removes the compiled packages of a mutant. A file that can't be removed
+// only takes room until the command ends.
 func (j *job) forget() {
 	filepath.WalkDir(j.cache, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

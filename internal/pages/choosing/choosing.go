@@ -100,8 +100,8 @@ func (c *Choice) add(family, prefix string, locks []results.Lock) {
 	}
 }
 
-// Fits says whether a lock holds all that a job needs. What a lock doesn't offer,
-// and what it could not be asked, it doesn't hold.
+// Fits says whether a lock holds all that a job needs. It doesn't hold an invariant
+// of a feature that it doesn't offer, nor one that can't be tested on its servers.
 func (c Candidate) Fits(job Job) bool {
 	for _, must := range job.Arise {
 		if c.Verdicts[must] != scenarios.Holds {

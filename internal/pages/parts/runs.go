@@ -13,9 +13,9 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// runs are the files with the runs that the player shows, by their names: what a
-// lock breaks, and beside it the same scenario with the lock's parent and with the
-// locks whose parent it is.
+// runs are the files with the runs that the player shows, by their names: the runs
+// in which a lock breaks an invariant, and beside each the same scenario with the
+// lock's parent and with the locks whose parent it is.
 func (g *Generator) runs() (map[string]string, error) {
 	files := map[string]string{}
 	keep := func(lock string, r scenarios.Result, beside ...string) error {

@@ -1,6 +1,6 @@
-// Package results has what locks did in the scenarios, as the pages show it.
-// What the locks of other modules did is kept in docs/results, because running
-// them takes minutes and servers.
+// Package results has the verdicts on locks in the scenarios, as the pages show
+// them. Those on the locks of other modules are kept in docs/results, because
+// running them takes minutes and needs servers.
 package results
 
 import (

@@ -38,8 +38,8 @@ func Flag() *string {
 	return &asked
 }
 
-// parse reads one address. What is wrong with one is said without it: it may
-// have a password in it.
+// parse reads one address. Its error does not quote the address, which may have
+// a password in it.
 func parse(address string) (*redis.Options, error) {
 	if strings.Contains(address, "://") {
 		if options, err := redis.ParseURL(address); err == nil {

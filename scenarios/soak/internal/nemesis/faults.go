@@ -62,8 +62,8 @@ var All = []Fault{
 
 func stop(s *strike) error {
 	w := s.rng.IntN(s.World.Workers())
-	// Both events come before their signals: what the process does after the
-	// second one, no stop explains.
+	// Both events come before their signals: nothing that the process does
+	// after the second one is explained by a stop.
 	s.Write(event.Event{Kind: event.Stop, Worker: w,
 		Text: fmt.Sprint("for ", s.length.Round(time.Millisecond))})
 	if err := s.World.Stop(w); err != nil {

@@ -1,7 +1,7 @@
 // Package run runs a soak: it starts servers, proxies, a storage and workers, lets
 // the nemesis disturb them, calms everything down, and looks for what is left
-// behind. What has happened is in the files of the run's directory; the judge reads
-// them.
+// behind. The files of the run's directory have everything that has happened; the
+// judge reads them.
 package run
 
 import (

@@ -61,7 +61,8 @@ func (w *world) open(ctx context.Context) error {
 	if w.storage, err = storage.Serve(w.history); err != nil {
 		return err
 	}
-	// What a server has answered it also has after a restart.
+	// A server keeps every acknowledged write over a restart, unless the
+	// restart is to lose its data.
 	w.redis, err = servers.StartAll(ctx, w.config.Rung.Nodes,
 		"--appendonly", "yes", "--appendfsync", "always",
 		"--enable-debug-command", "yes", "--loglevel", "warning")
