@@ -145,15 +145,10 @@ func (b *borrowed) Return(lent []scenarios.RealServer) {
 	b.RealServers.Return(lent)
 }
 
-// untilTheThirdRun is the lock of one rung in the first two runs of a scenario, and
-// that of another one from then on. Each run has keys of its own, and is in runs.
-func untilTheThirdRun(t *testing.T, first, then string) (build scenarios.Build,
+// untilTheThirdRun is one lock in the first two runs of a scenario, and another one
+// from then on. Each run has keys of its own, and is in runs.
+func untilTheThirdRun(first, then scenarios.Build) (build scenarios.Build,
 	runs map[string]bool) {
-	t.Helper()
-	before, err := ladder.Find(first)
-	require.NoError(t, err)
-	after, err := ladder.Find(then)
-	require.NoError(t, err)
 	var mu sync.Mutex
 	runs = map[string]bool{}
 	return func(env lock.Env) (lock.Lock, error) {
@@ -162,17 +157,25 @@ func untilTheThirdRun(t *testing.T, first, then string) (build scenarios.Build,
 		n := len(runs)
 		mu.Unlock()
 		if n < 3 {
-			return before.Build(env)
+			return first(env)
 		}
-		return after.Build(env)
+		return then(env)
 	}, runs
+}
+
+// rung is the lock of a rung.
+func rung(t *testing.T, name string) scenarios.Build {
+	t.Helper()
+	found, err := ladder.Find(name)
+	require.NoError(t, err)
+	return found.Build
 }
 
 // A lock that breaks in one run of three is one that breaks. Each run has servers of
 // its own, because an earlier run may have changed them for good.
 func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 	own(t)
-	build, runs := untilTheThirdRun(t, "diamond", "gold")
+	build, runs := untilTheThirdRun(rung(t, "diamond"), rung(t, "gold"))
 	pool := &borrowed{RealServers: serverstest.Servers(t, *onRedis)}
 	report := scenarios.Run(t, build, scenarios.Only("overrun_release"),
 		scenarios.Flaws(flawOfGold...), scenarios.OnServersOf(pool))
@@ -249,12 +252,43 @@ func answersLate(t *testing.T, addr string) string {
 // On such a machine even a lock without a flaw runs out of time.
 func TestAFlawThatIsNotDeclaredIsDoubtedInRealTimeOnASlowMachine(t *testing.T) {
 	own(t)
-	build, runs := untilTheThirdRun(t, "gold", "diamond")
+	build, runs := untilTheThirdRun(rung(t, "gold"), rung(t, "diamond"))
 	report := scenarios.Run(t, build, scenarios.Only("overrun_release"),
 		scenarios.OnServersOf(far{serverstest.Servers(t, *onRedis), t}))
 	assert.GreaterOrEqual(t, len(runs), 3, "more, where the machine is too late for one")
 	assert.Equal(t, scenarios.Holds,
 		report.Verdict("overrun_release", scenarios.ForeignRelease))
+}
+
+// hasty is a lock whose Lock gives up after one attempt.
+type hasty struct{ attempts }
+
+type attempts interface {
+	TryLock(context.Context) (bool, error)
+	Unlock(context.Context) error
+}
+
+func (h hasty) Lock(ctx context.Context) error {
+	granted, err := h.TryLock(ctx)
+	if err == nil && !granted {
+		err = context.DeadlineExceeded
+	}
+	return err
+}
+
+// A client may wait there for longer than the scenario lets it.
+func TestAScenarioThatFailsInRealTimeIsRunAgainOnASlowMachine(t *testing.T) {
+	own(t)
+	diamond := rung(t, "diamond")
+	build, runs := untilTheThirdRun(func(env lock.Env) (lock.Lock, error) {
+		l, err := diamond(env)
+		return hasty{l}, err
+	}, diamond)
+	report := scenarios.Run(t, build, scenarios.Only("mutual_exclusion"),
+		scenarios.OnServersOf(far{serverstest.Servers(t, *onRedis), t}))
+	assert.GreaterOrEqual(t, len(runs), 3, "more, where the machine is too late for one")
+	assert.Equal(t, scenarios.Holds,
+		report.Verdict("mutual_exclusion", scenarios.TwoHolders))
 }
 
 // flawOfGold is one that diamond has not.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -68,6 +69,21 @@ func TestTheConversationOfThePageIsWhatARungSays(t *testing.T) {
 func parsed(t *testing.T, line string) (v any) {
 	require.NoError(t, json.Unmarshal([]byte(line), &v), line)
 	return v
+}
+
+// A reply comes later than go-redis's own timeout where the lease is long.
+func TestOnlyTheContextOfACallEndsItsWaitForAReply(t *testing.T) {
+	var of *redis.Options
+	err := program.Serve(strings.NewReader(`{"id":1,"type":"hello","protocol":1,`+
+		`"nodes":[{"address":"127.0.0.1:1"}]}`), io.Discard,
+		program.Answer{Library: "a rung"}, func(e lock.Env) (lock.Lock, error) {
+			of = e.Nodes[0].(*redis.Client).Options()
+			return reentrant.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
+		})
+	require.NoError(t, err)
+	assert.True(t, of.ContextTimeoutEnabled)
+	assert.Zero(t, of.ReadTimeout)
+	assert.Zero(t, of.WriteTimeout)
 }
 
 // TestTheSchemaHasWhatTheProtocolHas compares names; the schema says what they

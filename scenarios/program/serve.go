@@ -73,8 +73,12 @@ func (s *server) serve(r Request) error {
 		for _, n := range r.Nodes {
 			s.nodes = append(s.nodes, redis.NewClient(&redis.Options{
 				Addr: n.Address, Username: n.User, Password: n.Password,
-				ContextTimeoutEnabled: true, MaxRetries: -1,
-				PoolSize: MostSections})) // owners that sell have one each
+				// A reply comes as late as the scenario wants it, and the lease
+				// is longer where a scenario is run more slowly: go-redis's own
+				// five seconds would end the wait. A call's context does.
+				ContextTimeoutEnabled: true, ReadTimeout: -1, WriteTimeout: -1,
+				MaxRetries: -1,
+				PoolSize:   MostSections})) // owners that sell have one each
 		}
 		a := s.offers
 		a.ID, a.Type, a.Protocol = r.ID, Hello, Version
