@@ -115,8 +115,8 @@ func (f each) ProcessPipelineHook(
 	}
 }
 
-// quietWaiters counts what B sends while it waits: ten seconds of asking ten
-// times a second would be a hundred commands.
+// quietWaiters counts the commands that B sends while it waits. With polling, ten
+// seconds would be some two hundred.
 func quietWaiters(_ *testing.T, _ lock.Build, report scenarios.Report) error {
 	const enough = 12
 	for _, r := range report {

@@ -103,41 +103,73 @@ func exerciseTask(_ *Generator, number string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	checked := "`" + strings.Join(e.Scenarios, "`, `") + "`"
+	checked := "`" + strings.Join(e.Scenarios, "`, `") + "`."
 	if e.Check != nil {
-		checked += ", and a check of its own"
+		checked += "\n- A check of its own: " + e.Asks + "."
 	}
-	var files []string
+	var linked []string
 	for _, file := range e.Files {
-		files = append(files, fmt.Sprintf("[%s](%s)", file, file))
+		linked = append(linked, fmt.Sprintf("[%s](%s)", file, file))
+	}
+	files := strings.Join(linked, ", ")
+	if len(e.Adds) > 0 {
+		files += ". It adds " + strings.Join(e.Adds, ", ")
 	}
 	laboratory := ""
 	if e.OnlyScripts() {
 		laboratory = fmt.Sprintf("- It changes only Lua, so you can also solve it in"+
 			" [the laboratory](../../lab.md#rung=exercise+%s).\n", e.Number)
 	}
-	return fmt.Sprintf("- The flaw: *%s*.\n- The task: %s.\n- The files that the"+
-		" solution changes: %s.\n- The scenarios: %s.\n%s\n```console\n"+
-		"$ go test ./docs/exercises/%s -tags exercise\n```\n", e.Flaw, e.Task,
-		strings.Join(files, ", "), checked, laboratory, e.Number), nil
+	on, err := buildsOn(e)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("- It builds on %s.\n- The flaw: *%s*.\n- The task: %s.\n"+
+		"- The files that the solution changes: %s.\n- The scenarios: %s\n%s\n"+
+		"```console\n$ go test ./docs/exercises/%s -tags exercise\n```\n", on, e.Flaw,
+		e.Task, files, checked, laboratory, e.Number), nil
 }
 
-// exerciseWalk says how an exercise ends: with the explorer.
+// buildsOn is the page to read before an exercise: that of its rung's parent.
+func buildsOn(e exercise.Exercise) (string, error) {
+	rung, err := ladder.Find(e.Rung)
+	if err != nil || rung.Parent == "" {
+		return "[page 00](../../00-before.md)", err
+	}
+	i := slices.IndexFunc(ladder.Rungs, func(r ladder.Rung) bool {
+		return r.Name == rung.Parent
+	})
+	return fmt.Sprintf("[%s](../../%s)", rung.Parent, PageOf(i)), nil
+}
+
+// exerciseWalk says how an exercise ends: with the explorer, where it can.
 func exerciseWalk(_ *Generator, number string) (string, error) {
 	e, err := exercise.Find(number)
 	if err != nil {
 		return "", err
 	}
 	walk := e.Walk()
-	var b strings.Builder
-	fmt.Fprintf(&b, "When the scenarios pass, [the explorer](../../explorer.md)"+
-		" runs your lock in every order of events within these bounds: %s. No"+
-		" order may break %s.", walk, names(walk.Holds, "or"))
-	if len(walk.Leaves) > 0 {
-		fmt.Fprintf(&b, " The rung itself breaks %s here, so your lock may as"+
-			" well.", names(walk.Leaves, "and"))
+	if walk.Stays {
+		return "[The explorer](../../explorer.md) can't run this lock: its cohort stays" +
+				" in the process from one run to the next, so no two runs begin alike.\n",
+			nil
 	}
-	fmt.Fprintf(&b, " To read the cheapest schedules:\n\n```console\n$ go test"+
+	passed := "the scenarios pass"
+	if e.Check != nil {
+		passed = "the scenarios and the check pass"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "When %s, [the explorer](../../explorer.md)"+
+		" runs your lock in every order of events within these bounds: %s. No"+
+		" order may lead to %s.", passed, walk, names(walk.Holds, "or"))
+	if them := "them"; len(walk.Leaves) > 0 {
+		if len(walk.Leaves) == 1 {
+			them = "it"
+		}
+		fmt.Fprintf(&b, " The rung itself breaks %s here, so your lock may break"+
+			" %s too.", names(walk.Leaves, "and"), them)
+	}
+	fmt.Fprintf(&b, " To see what the explorer finds:\n\n```console\n$ go test"+
 		" ./docs/exercises/%s -tags exercise -run /explorer -v\n```\n", e.Number)
 	return b.String(), nil
 }
