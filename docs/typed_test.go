@@ -466,7 +466,8 @@ func checkWriter(t *testing.T, c command) {
 		switch {
 		case was && old == content:
 		case was:
-			t.Errorf("%s wrote something else into %s", c.line, name)
+			t.Errorf("%s wrote something else into %s:\n%s", c.line, name,
+				firstDifference(old, content))
 			require.NoError(t, os.WriteFile(filepath.Join(c.copy, name),
 				[]byte(old), 0o644))
 		case may != nil && may.MatchString(name):

@@ -16,11 +16,18 @@ func costTable(rows []benchmark.Row) string {
 		" makespan, s | ms a section | in order, % |")
 	fmt.Fprintln(&b, "|---|--:|--:|--:|--:|--:|--:|--:|")
 	for _, row := range rows {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.4f | %s | %s |\n", row.Rung,
-			benchmark.Decimal(row.CommandsPerSection, 3),
-			benchmark.Decimal(row.RoundTripsPerSection, 3),
-			benchmark.Decimal(row.CallsPerSection, 3),
-			benchmark.Decimal(woken(row), 3), row.Seconds,
+		digits, ofSeconds := 3, 4
+		if row.Turns > 1000 {
+			// Of so many clients, some act at the same instant, and the Go
+			// scheduler decides which goes first: in fair the last but one digit
+			// of these figures differs from one run to the next.
+			digits, ofSeconds = 1, 2
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.*f | %s | %s |\n", row.Rung,
+			benchmark.Decimal(row.CommandsPerSection, digits),
+			benchmark.Decimal(row.RoundTripsPerSection, digits),
+			benchmark.Decimal(row.CallsPerSection, digits),
+			benchmark.Decimal(woken(row), digits), ofSeconds, row.Seconds,
 			benchmark.Decimal(perSection(row), 3),
 			benchmark.Decimal(percentInOrder(row), 1))
 	}
