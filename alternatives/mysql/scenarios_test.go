@@ -245,7 +245,7 @@ func (k kind) known(name string) storetest.Lock {
 const database = "lockladder"
 
 // passwordEnv tells this process's workers the password of the servers that it
-// has started. Their other orders are the same for every store.
+// has started. Everything else that a worker must know is the same for every store.
 const passwordEnv = "LOCKLADDER_MARIADB_PASSWORD"
 
 // rootOf is the DSN of a server's only user, for a database or for none.
