@@ -38,7 +38,7 @@ func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
 		{"platinum", Bounds{Expiries: 1, Crashes: 1}, true},
 		{"diamond", Bounds{Expiries: 1, Crashes: 1}, true},
 		{"diamond/watchdog", Bounds{Expiries: 1}, true},
-		{"reentrant", Bounds{Expiries: 1}, true},
+		{"reentrant", Bounds{Expiries: 1, Attempts: 1}, true}, // asks as the watchdog does
 	} {
 		t.Run(test.rung, func(t *testing.T) {
 			if test.long && !*long {
@@ -79,9 +79,9 @@ func TestWhatIsNotTakenIsKnown(t *testing.T) {
 		long   bool
 	}{
 		{"gold", Bounds{Clients: 3, Crashes: 1}, true},
-		{"diamond/watchdog", Bounds{Expiries: 1}, false},
+		{"diamond/watchdog", Bounds{Expiries: 1, Attempts: 1}, false},
 		{"silver", Bounds{Expiries: 1, Crashes: 1}, true},
-		{"gold", Bounds{Clients: 3, Expiries: 1}, true},
+		{"gold", Bounds{Clients: 3, Expiries: 1, Attempts: 1}, true},
 		{"diamond/watchdog", Bounds{Expiries: 1, Pauses: 1}, true},
 		{"reentrant/fenced", Bounds{Expiries: 1, Crashes: 1}, true},
 		{"redlock", Bounds{Nodes: 3, Expiries: 1, Attempts: 1}, true},
@@ -156,7 +156,7 @@ func TestTheGraphIsTheSameBytesEverywhere(t *testing.T) {
 	}
 	rung, err := ladder.Find(name)
 	require.NoError(t, err)
-	bounds := Bounds{Expiries: 1, Programs: []Program{Once}}
+	bounds := Bounds{Expiries: 1, Programs: []Program{Once}, Attempts: 1}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	one := Draw(t, rung.Build, bounds)
 	for _, processors := range []int{2, 8} {

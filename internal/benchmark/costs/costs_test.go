@@ -107,7 +107,7 @@ func faults(t *testing.T, seed uint64, locks []string) string {
 	table := benchmark.Layout{Struck: true}
 	text := table.Head()
 	for _, lock := range locks {
-		text += table.Row(measure(t, lock, 40,
+		text += table.Row(measure(t, lock, 20,
 			func(r *inventory.Settings) {
 				r.Stock, r.TTL, r.Seed = 15, 200*time.Millisecond, seed
 				r.Crash, r.Overrun = 0.05, 0.1
@@ -118,7 +118,7 @@ func faults(t *testing.T, seed uint64, locks []string) string {
 }
 
 func TestTheSameSeedGivesTheSameTable(t *testing.T) {
-	some := []string{"bronze", "diamond/watchdog", "reentrant/cohort", "redlock"}
+	some := []string{"bronze", "diamond/watchdog", "redlock"}
 	first := faults(t, 1, some)
 	t.Log("\n" + first)
 	assert.Equal(t, first, faults(t, 1, some))
