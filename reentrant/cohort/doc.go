@@ -59,8 +59,8 @@
 //		+pexpire +hexists +hkeys +hget +hset +hdel +zadd +zrem +zrevrange \
 //		+zpopmin +incrby +decrby ~stock ~{stock}:* &{stock}:turn*
 //
-// Without the channel no process is told of its turn, and no call returns an
-// error: as in fair, a process may wait forever while another one is busy.
+// Without the channels no process is told of its turn. As in fair, a Lock that
+// has waited for more than two leases returns the server's error.
 //
 // # What still breaks
 //

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/owners"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/cohort"
 )
 
@@ -18,7 +19,7 @@ import (
 // waiting. The server's log of what it has denied stays empty.
 func TestTheDocumentedRightsAreEnough(t *testing.T) {
 	admin, login := serverstest.Rights(t)
-	contend(t, admin, login(), login())
+	contend(t, handOver(t, admin, login(), login()))
 	serverstest.AllowsAll(t, admin)
 }
 
@@ -26,14 +27,23 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 // gets the lock, later, and it releases it.
 func TestAUserWithoutTheChannelCanReleaseTheLock(t *testing.T) {
 	admin, login := serverstest.Rights(t, "resetchannels")
-	contend(t, admin, login(), login())
+	handOver(t, admin, login(), login())
 	serverstest.DeniesOnly(t, admin, "{stock}:turn")
 }
 
-// contend lets the owners of two processes use the lock.
-func contend(t *testing.T, admin *redis.Client, clients ...*redis.Client) {
+// Where it has to wait for longer it is told that it would hear of no turn.
+func TestAUserWithoutTheChannelIsToldWhenItWaits(t *testing.T) {
+	err := serverstest.WaitsWithoutTheChannel(t, func(e lock.Env) (lock.Lock, error) {
+		return cohort.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
+	})
+	assert.ErrorContains(t, err, "NOPERM")
+}
+
+// handOver has a process hand the lock over to another one, and returns two owners
+// of each.
+func handOver(t *testing.T, admin *redis.Client, clients ...*redis.Client) (
+	all []cohort.Fenced) {
 	ctx, lease := t.Context(), 600*milli
-	var all []cohort.Fenced
 	for _, rdb := range append(clients, clients...) {
 		l, err := cohort.NewFenced(rdb, owners.Key, lease)
 		require.NoError(t, err)
@@ -57,8 +67,13 @@ func contend(t *testing.T, admin *redis.Client, clients ...*redis.Client) {
 	}, 10*second, milli)
 	assert.NoError(t, all[0].Unlock(ctx))
 	assert.NoError(t, <-done)
+	return all
+}
 
-	// Now each process has two owners: they ask for leases of their own.
+// contend lets the owners of two processes use the lock: they ask for leases of
+// their own.
+func contend(t *testing.T, all []cohort.Fenced) {
+	ctx, done := t.Context(), make(chan error)
 	require.NoError(t, all[0].Lock(ctx))
 	for _, l := range all[1:] {
 		go func() {

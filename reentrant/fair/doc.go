@@ -52,10 +52,11 @@
 //		+pexpire +hexists +hkeys +hget +hset +hdel +zadd +zrem +zrevrange \
 //		+zpopmin ~stock ~{stock}:* &{stock}:turn*
 //
-// Without the channels no process is told of its turn, and no call returns an
-// error. A turn that goes to another process passes unused, and its waiter is
-// put at the end of the queue when it asks again. While the waiters of one
-// process hand the lock over to each other, another process may wait forever.
+// Without the channels no process is told of its turn. A turn that goes to
+// another process passes unused, and its waiter is put at the end of the queue
+// when it asks again. While the waiters of one process hand the lock over to
+// each other, another process might wait forever. So a Lock that has waited
+// for more than two leases returns the server's error.
 //
 // # What still breaks
 //

@@ -16,3 +16,9 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 func TestAUserWithoutTheChannelHasTheLock(t *testing.T) {
 	assert.NoError(t, serverstest.WithoutTheChannel(t, build, "{stock}:turn"))
 }
+
+// It would hear of no turn, and might wait forever while other processes are busy.
+func TestAUserWithoutTheChannelIsToldWhenItWaits(t *testing.T) {
+	err := serverstest.WaitsWithoutTheChannel(t, build)
+	assert.ErrorContains(t, err, "NOPERM")
+}

@@ -85,6 +85,26 @@ func WithoutTheChannel(t *testing.T, build lock.Build, name string) error {
 	return err
 }
 
+// WaitsWithoutTheChannel has a user without a right to the lock's channels wait, while
+// another user holds the lock, and returns what its Lock says.
+func WaitsWithoutTheChannel(t *testing.T, build lock.Build) error {
+	const lease = 300 * time.Millisecond
+	admin, login := Rights(t, "resetchannels")
+	of := func(rdb *redis.Client) lock.Lock {
+		l, err := build(lock.Env{Nodes: []redis.UniversalClient{rdb}, Key: "stock",
+			TTL: lease})
+		require.NoError(t, err)
+		return l
+	}
+	holder, waiter := of(admin), of(login())
+	ctx, cancel := context.WithTimeout(t.Context(), 30*lease)
+	defer cancel()
+	require.NoError(t, holder.Lock(ctx))
+	err := waiter.Lock(ctx)
+	assert.NoError(t, holder.Unlock(ctx))
+	return err
+}
+
 // uses lets two owners take the lock, enter it again, renew it, give up waiting, read
 // if it can be read, and hand it over. It returns what the holder's last calls say.
 func uses(t *testing.T, rdb *redis.Client, build lock.Build) error {

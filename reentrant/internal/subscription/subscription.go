@@ -39,10 +39,11 @@ type Subscription[Q any] struct {
 	end     context.CancelFunc // called when the last waiter has left
 	changed chan struct{}      // the set of channels has changed
 
-	sync.Mutex                     // never held while Redis is asked
-	Queues     map[string]Q        // by channel
-	wanted     map[string][]string // those of each Listen, by the last one
-	confirmed  map[string]bool     // channels on which nothing is missed
+	sync.Mutex                      // never held while Redis is asked
+	Queues     map[string]Q         // by channel
+	wanted     map[string][]string  // those of each Listen, by the last one
+	confirmed  map[string]bool      // channels on which nothing is missed
+	asked      map[string]time.Time // when the others were asked for
 }
 
 // Enlist counts one more waiter of an rdb value. Its subscription has no channel
@@ -67,6 +68,7 @@ func (set *Set[Q]) add(rdb redis.UniversalClient) *Subscription[Q] {
 		Queues:    map[string]Q{},
 		wanted:    map[string][]string{},
 		confirmed: map[string]bool{},
+		asked:     map[string]time.Time{},
 	}
 	if set.of == nil {
 		set.of = map[redis.UniversalClient]*Subscription[Q]{}
@@ -148,6 +150,29 @@ func (s *Subscription[Q]) Leave(channels ...string) {
 	s.notice()
 }
 
+// Denied is the server's error if the user may not use a channel. The driver drops
+// the server's refusal of a SUBSCRIBE, so that such a channel is just never
+// confirmed. One that isn't for longer than within is asked about, with an empty
+// message, and again after as long.
+func (s *Subscription[Q]) Denied(ctx context.Context, channel string,
+	within time.Duration) error {
+	s.Lock()
+	asked, unconfirmed := s.asked[channel]
+	s.Unlock()
+	if !unconfirmed || time.Since(asked) <= within {
+		return nil
+	}
+	if err := s.rdb.Publish(ctx, channel, "").Err(); err != nil {
+		return err
+	}
+	s.Lock()
+	defer s.Unlock()
+	if s.asked[channel] == asked {
+		s.asked[channel] = time.Now()
+	}
+	return nil
+}
+
 // notice has the subscription look at its channels.
 func (s *Subscription[Q]) notice() {
 	select {
@@ -204,9 +229,12 @@ func (s *Subscription[Q]) subscribe(ctx context.Context,
 			retry = time.After(again)
 			continue
 		}
+		s.Lock()
 		for _, channel := range channels {
 			subscribed[channel] = true
+			s.asked[channel] = time.Now()
 		}
+		s.Unlock()
 	}
 	return retry
 }
@@ -232,6 +260,7 @@ func (s *Subscription[Q]) changes(subscribed map[string]bool) (join [][]string,
 			leave = append(leave, channel)
 			delete(subscribed, channel)
 			delete(s.confirmed, channel)
+			delete(s.asked, channel)
 		}
 	}
 	return join, leave
@@ -249,6 +278,7 @@ func (s *Subscription[Q]) Hear(message any) {
 	case *redis.Subscription:
 		if q, ok := s.Queues[m.Channel]; ok && m.Kind == "subscribe" {
 			s.confirmed[m.Channel] = true
+			delete(s.asked, m.Channel)
 			s.set.Confirmed(q, m.Channel)
 		}
 	}

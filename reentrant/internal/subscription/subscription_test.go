@@ -158,6 +158,31 @@ func TestNewsOfAChannelThatNobodyWaitsOnIsToldToNobody(t *testing.T) {
 	assert.NoError(t, rdb.Close())
 }
 
+// A channel that was never confirmed may be denied: the server says so when it is sent
+// a message.
+func TestAChannelThatIsNotConfirmedIsAskedAbout(t *testing.T) {
+	server := miniredis.RunT(t)
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	set, _ := heard()
+	s := set.AtRest(rdb)
+	s.pubsub = rdb.Subscribe(t.Context())
+	denied := func(within time.Duration) error {
+		return s.Denied(t.Context(), "stock", within)
+	}
+	wait(s, "toys", "stock")
+	assert.NoError(t, denied(-1), "the server was not asked for it")
+	s.subscribe(t.Context(), map[string]bool{})
+	assert.NoError(t, denied(-1), "the server takes the message")
+	server.SetError("NOPERM no permissions to access a channel")
+	assert.ErrorContains(t, denied(-1), "NOPERM")
+	assert.NoError(t, denied(time.Minute), "it may still be confirmed")
+	s.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
+	assert.NoError(t, denied(-1), "it is confirmed")
+	leave(s, "toys", "stock")
+	assert.NoError(t, s.pubsub.Close())
+	assert.NoError(t, rdb.Close())
+}
+
 // A caller that closes the client while a lock waits gets the driver's error
 // from Lock. The subscription must not look for messages any more.
 func TestTheSubscriptionEndsWithItsClient(t *testing.T) {

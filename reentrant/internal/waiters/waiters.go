@@ -223,8 +223,13 @@ func (q *queue) lead() {
 	}
 }
 
+// patience is for how many leases the channels may be unconfirmed.
+const patience = 2
+
 // Wait ends when the waiter has the lock, or is to ask for it because it is its
-// turn or for another reason, or with the context's error.
+// turn or for another reason, or with the context's error. It also ends with the
+// server's error where the process may not use its channel: it would not hear of its
+// turns, and might wait forever while another process is busy.
 func (w *Waiter) Wait(ctx context.Context) (Grant, error) {
 	w.listen()
 	for {
@@ -232,6 +237,10 @@ func (w *Waiter) Wait(ctx context.Context) (Grant, error) {
 		case handed := <-w.woken:
 			return handed, ctx.Err() // an owner that gives up doesn't ask
 		case <-w.timer.C:
+			err := w.sub.Denied(ctx, w.queue.own, patience*w.lease)
+			if err != nil {
+				return Grant{}, err
+			}
 			if w.Asks() {
 				return Grant{}, ctx.Err()
 			}
