@@ -344,6 +344,15 @@ func TestTheJudgeLooksAtTheEndOfARun(t *testing.T) {
 		}
 	}), "a key that is had too late")
 	assert.Empty(t, run(func(h *history) {
+		for i := range h.events {
+			if e := &h.events[i]; e.Op == event.Probe && e.Kind == event.Return {
+				e.At += ms(2500)
+			}
+		}
+		h.add(2000, event.Event{Kind: event.Late, Worker: event.Everyone,
+			For: 500 * time.Millisecond})
+	}), "the server was late for so long")
+	assert.Empty(t, run(func(h *history) {
 		drop(h, func(e event.Event) bool {
 			return e.Op == event.Probe || e.Kind == event.Calm ||
 				e.Kind == event.Rest

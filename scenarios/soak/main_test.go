@@ -80,6 +80,22 @@ func TestAWrongLockIsCaught(t *testing.T) {
 	}
 }
 
+// Nothing else is wrong while a server sleeps, and its lateness is no lock's fault.
+func TestAServerThatIsLateIsWrittenDown(t *testing.T) {
+	own(t)
+	dir := t.TempDir()
+	status, _ := soaked(t, t.Context(), "-redis", "auto", "-rungs", "wrong/none",
+		"-only", "debug-sleep", "-seed", "1", "-for", "4s", "-dir", dir)
+	assert.Equal(t, held, status)
+	kept, err := filepath.Glob(filepath.Join(dir, "soak-*", "nemesis.jsonl"))
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	events, err := os.ReadFile(kept[0])
+	require.NoError(t, err)
+	assert.Regexp(t, `"fault".*"debug-sleep"(?s:.*)"kind":"late".*"for":\d+`,
+		string(events))
+}
+
 func TestARightLockHoldsAndCtrlCGivesTheVerdictSoFar(t *testing.T) {
 	own(t)
 	dir := t.TempDir()

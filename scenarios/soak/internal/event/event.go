@@ -39,6 +39,7 @@ const (
 	Kill       Kind = "SIGKILL"
 	Calm       Kind = "calm" // the nemesis has ended
 	Left       Kind = "left" // something was left behind, Text says what
+	Late       Kind = "late" // a server took For, until At, to answer a PING
 )
 
 // Kinds that the storage writes.

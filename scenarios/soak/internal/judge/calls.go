@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
@@ -66,7 +67,8 @@ func (r *record) countNotHeld() {
 }
 
 // probes looks for keys that a process could not get within two leases and two
-// pauses between attempts after the nemesis had ended.
+// pauses between attempts after the nemesis had ended. The time in which a server was
+// late doesn't count.
 func (r *record) probes() {
 	if !r.verdict.Calm {
 		return
@@ -89,8 +91,9 @@ func (r *record) probes() {
 			continue
 		}
 		got[p] = true
-		took := time.Duration(c.returned.At - first[p].At - covered(
-			r.excuses[c.Worker], first[p].At, c.returned.At))
+		excuses := slices.Concat(r.excuses[c.Worker], r.late)
+		took := time.Duration(c.returned.At - first[p].At - covered(excuses,
+			first[p].At, c.returned.At))
 		r.verdict.LongestProbe = max(r.verdict.LongestProbe,
 			time.Duration(c.returned.At-first[p].At))
 		if took > limit {

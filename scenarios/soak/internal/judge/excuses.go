@@ -45,6 +45,16 @@ func findExcuses(workers int, events []event.Event) map[int][]span {
 	return all
 }
 
+// findLate finds when a server was late.
+func findLate(events []event.Event) (late []span) {
+	for _, e := range events {
+		if e.Kind == event.Late {
+			late = append(late, span{e.At - int64(e.For), e.At, e.At})
+		}
+	}
+	return late
+}
+
 // of are the excuses of a section's process: those of stops that ended before the
 // section began explain nothing, because the lock could have seen what they did.
 func (r *record) of(s *section) []span {

@@ -137,6 +137,7 @@ type record struct {
 	requests []*call
 	killed   map[process]int64
 	excuses  map[int][]span // by worker
+	late     []span         // when a server was
 	modes    int64          // since then data was lost on purpose
 	end      int64
 	verdict  Verdict
@@ -147,7 +148,7 @@ func read(s event.Setup, events []event.Event) *record {
 		killed: map[process]int64{}, modes: forever,
 		verdict: Verdict{Setup: s, Faults: map[string]int{},
 			Latest: map[string]time.Duration{}}}
-	r.excuses = findExcuses(len(s.Drivers), events)
+	r.excuses, r.late = findExcuses(len(s.Drivers), events), findLate(events)
 	open := map[owner]*call{}
 	for i := range events {
 		e := &events[i]

@@ -83,6 +83,8 @@ func (w *world) soak(ctx context.Context) error {
 			w.write(e)
 		})
 	})
+	endPings := w.pingServers(watching)
+	defer endPings()
 	disturbed, cancel := context.WithTimeout(ctx, w.config.For)
 	defer cancel()
 	n := &nemesis.Nemesis{World: w, Seed: w.config.Seed, TTL: w.config.TTL,
@@ -94,11 +96,11 @@ func (w *world) soak(ctx context.Context) error {
 	if err := w.dead(); err != nil {
 		return err
 	}
-	return w.calmDown(context.WithoutCancel(ctx))
+	return w.calmDown(context.WithoutCancel(ctx), endPings)
 }
 
 // calmDown ends the run when the nemesis has ended, and looks around.
-func (w *world) calmDown(ctx context.Context) error {
+func (w *world) calmDown(ctx context.Context, endPings func()) error {
 	w.reset()
 	w.write(event.Event{Kind: event.Calm, Worker: event.Everyone})
 	if err := w.tell(worker.Calm); err != nil {
@@ -107,6 +109,7 @@ func (w *world) calmDown(ctx context.Context) error {
 	if err := w.idle(); err != nil {
 		return err
 	}
+	endPings() // their connections are not the workers'
 	if err := w.lookForSubscriptions(ctx); err != nil {
 		return err
 	}
