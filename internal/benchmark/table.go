@@ -288,7 +288,8 @@ CPU: processor time of a section
 	if t.Paired && t.Loop {
 		text += `longest wait, in median ones: the line below it is the same for the serial limit,
 where no client queues: the longest time of as many sections as fit into a median
-wait, divided by the median such time. If it is above 1, the machine is the reason.
+wait, divided by the median such time. Near 1 the machine ran evenly; the closer it
+is to the line above, the more of that wait is the machine's doing.
 `
 	}
 	return text + "retries: refused attempts; –: not measured\n"
