@@ -353,7 +353,7 @@ func checkPasses(t *testing.T, c command) {
 
 func checkDiff(t *testing.T, c command) {
 	output := ends(t, 1, c.line)
-	assert.Contains(t, output, "\n> ")
+	assert.Regexp(t, "(?m)^[<>] ", output)
 	if c.shown {
 		assert.Equal(t, c.output, output)
 	}
