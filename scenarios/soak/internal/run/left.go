@@ -52,15 +52,22 @@ func (w *world) lookForSubscriptions(ctx context.Context) error {
 	// go-redis's default: ten connections for each processor.
 	pool := redis.NewClient(&redis.Options{})
 	defer pool.Close()
-	for n, row := range w.proxies {
-		for _, p := range row {
-			if open := p.Open(); open > pool.Options().PoolSize {
-				w.left("%d connections of worker %d, its pool has %d", open, n,
-					pool.Options().PoolSize)
+	// A subscription that has just ended may not have closed its connection yet.
+	many, err := eventually(func() (many []string, _ error) {
+		for n, row := range w.proxies {
+			for _, p := range row {
+				if open := p.Open(); open > pool.Options().PoolSize {
+					many = append(many, fmt.Sprintf("%d connections of worker %d,"+
+						" its pool has %d", open, n, pool.Options().PoolSize))
+				}
 			}
 		}
+		return many, nil
+	})
+	for _, line := range many {
+		w.left("%s", line)
 	}
-	return nil
+	return err
 }
 
 // lookForTheRest looks for what workers leave behind that have ended: processes,
