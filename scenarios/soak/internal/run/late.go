@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
+	"github.com/lockladder/lockladder/scenarios/soak/internal/worker"
 )
 
 const (
@@ -36,14 +37,7 @@ func (w *world) pingServers(ctx context.Context) (end func()) {
 }
 
 func ping(ctx context.Context, rdb *redis.Client, report func(event.Event)) {
-	ticks := time.NewTicker(pings)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		}
+	worker.Every(ctx, pings, func() {
 		asked := event.Now()
 		err := rdb.Ping(ctx).Err()
 		now := event.Now()
@@ -51,5 +45,5 @@ func ping(ctx context.Context, rdb *redis.Client, report func(event.Event)) {
 			report(event.Event{At: now, Kind: event.Late,
 				Worker: event.Everyone, For: took})
 		}
-	}
+	})
 }

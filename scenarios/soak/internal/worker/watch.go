@@ -16,20 +16,27 @@ const (
 // FeelPauses reports how long this process got no CPU, whenever it was for longer
 // than ten milliseconds, until ctx ends.
 func FeelPauses(ctx context.Context, report func(event.Event)) {
-	ticks := time.NewTicker(beat)
-	defer ticks.Stop()
 	last := event.Now()
+	Every(ctx, beat, func() {
+		now := event.Now()
+		if missed := time.Duration(now-last) - beat; missed > gap {
+			report(event.Event{At: now, Kind: event.Pause, For: missed})
+		}
+		last = now
+	})
+}
+
+// Every calls do after each pause, until ctx ends.
+func Every(ctx context.Context, pause time.Duration, do func()) {
+	ticks := time.NewTicker(pause)
+	defer ticks.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
 		}
-		now := event.Now()
-		if missed := time.Duration(now-last) - beat; missed > gap {
-			report(event.Event{At: now, Kind: event.Pause, For: missed})
-		}
-		last = now
+		do()
 	}
 }
 
@@ -79,19 +86,12 @@ const lookEvery = 50 * time.Millisecond
 // watchCalls writes the stacks of all goroutines when a call is about to be too
 // late.
 func (w *worker) watchCalls(ctx context.Context) {
-	ticks := time.NewTicker(lookEvery)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		}
+	Every(ctx, lookEvery, func() {
 		if n, ok := w.pending.overdue(event.Now()); ok {
 			w.write(event.Event{Kind: event.Stuck, N: n,
 				Text: w.stacks("stuck")})
 		}
-	}
+	})
 }
 
 // overdue is a call whose stacks are wanted: it is reported once, and only when it
