@@ -46,8 +46,11 @@
 // Unlock stops the goroutine and waits for it before it sends the release. A
 // renewal that came after it would be noise at best. That wait takes a third of
 // the lease at most: lock.Bounded ends a renewal that hangs, even where
-// go-redis would wait until its ReadTimeout, 5 s. The caller's own deadlines
-// are left to the driver. With its defaults a command in flight does not see
+// go-redis would wait until its ReadTimeout, 5 s. It may take one ReadTimeout
+// more where that is shorter than a third of the lease, because the driver
+// then repeats the renewal; with ContextTimeoutEnabled it doesn't, and only
+// with that are the clients of a Cluster or a Ring bounded. The caller's own
+// deadlines are left to the driver. With its defaults a command in flight does not see
 // them, and Lock may return so much later; with ContextTimeoutEnabled it does.
 // A context that is canceled and has no deadline is not seen by a command in
 // flight with either setting.
