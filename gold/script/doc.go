@@ -6,8 +6,9 @@
 //
 // Redis runs a Lua script as one command: no other client's command comes
 // between two of its lines. So SETNX and PEXPIRE, the two commands of silver,
-// are safe inside a script. That is how people locked before SET had the option
-// NX, and it is how the rungs from diamond on do what no single command of an
+// are safe inside a script. Redis has had scripts since 2.6.0, and the options
+// of SET since 2.6.12: for the versions in between, this is the lock in one
+// step. The rungs from diamond on use scripts for what no single command of an
 // older Redis does.
 //
 // A script gets its arguments in two lists. KEYS are the names of keys, so
