@@ -179,11 +179,17 @@ func (n *Names) Parse(raw string) (value any, err error) {
 // mostParsed is how many replies are known at a time.
 const mostParsed = 1000
 
+// nilString is how proto.Parse hands back a nil that stands in an array.
+const nilString = "$-1\r\n"
+
 func (n *Names) value(client string, value any) string {
 	switch v := value.(type) {
 	case nil:
 		return "nil"
 	case string:
+		if v == nilString {
+			return "nil"
+		}
 		return n.alias(client, v)
 	case []any:
 		var words []string
