@@ -14,8 +14,9 @@
 // that reach the same state go on in the same way, so one of them is enough; the state
 // of a client is the list of the answers it got, and when. Two actions that touch
 // nothing of each other lead to the same state in either order, so one order is
-// enough. And an answer to one client has the same effect whatever the others are
-// doing. docs/explorer.md explains how to read the output.
+// enough. An answer to one client has the same effect whatever the others are doing.
+// And clients that differ in nothing but their names may be exchanged. docs/explorer.md
+// explains how to read the output.
 package explore
 
 import (
@@ -220,15 +221,16 @@ type Failure struct {
 
 // Walk is what was found with one program.
 type Walk struct {
-	Program  Program
-	Found    map[Invariant]Failure
-	States   int
-	Edges    int
-	Runs     int  // of the lock's code
-	Steps    int  // actions taken in them
-	Inferred int  // edges known from other edges, see infer
-	Stopped  bool // at Bounds.States, before everything was seen
-	GaveUp   bool // a client has asked as often as Bounds.Attempts
+	Program   Program
+	Found     map[Invariant]Failure
+	States    int
+	Edges     int
+	Runs      int  // of the lock's code
+	Steps     int  // actions taken in them
+	Inferred  int  // edges known from other edges, see infer
+	Exchanged int  // edges known from those of other clients, see connect
+	Stopped   bool // at Bounds.States, before everything was seen
+	GaveUp    bool // a client has asked as often as Bounds.Attempts
 
 	bounds Bounds
 	graph  []*state

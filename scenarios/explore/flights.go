@@ -179,7 +179,7 @@ func (k *conn) follow(args []string) {
 	}
 	exact := k.control.exact(args)
 	if len(watching) > 0 {
-		dump := string(k.control.dump(nil, k.Port.Index))
+		dump := string(k.control.dump(nil, k.Port.Index, nil))
 		for _, other := range watching {
 			other.watched += exact + dump
 		}

@@ -1,9 +1,6 @@
 package explore
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // infer takes from the actions that are left to do in a state those whose ends are
 // known without a run.
@@ -11,17 +8,23 @@ func (w *walker) infer(s *state) {
 	if !w.run.reduced {
 		return
 	}
-	s.todo = slices.DeleteFunc(s.todo, func(a action) bool {
+	var found []edge
+	for _, a := range s.todo {
+		if w.sample.has(s, a) {
+			continue
+		}
 		e, known := w.across(s, a)
 		if !known {
 			e, known = w.elsewhere(s, a)
 		}
 		if known {
-			w.connect(s, e)
-			w.walk.Inferred++
+			found = append(found, e)
 		}
-		return known
-	})
+	}
+	for _, e := range found {
+		w.walk.Inferred++
+		w.connect(s, e)
+	}
 }
 
 // across uses that actions commute. When s was reached from q by action b, and a was

@@ -14,17 +14,17 @@ type stateKey []part
 type part [sha256.Size]byte
 
 func (r *run) key() stateKey {
-	k := stateKey{r.rest()}
+	k := stateKey{r.rest(nil)}
 	for i := range r.processes {
-		k = append(k, r.part(i))
+		k = append(k, r.part(i, nil))
 	}
 	return k
 }
 
 // rest stands for what is no client's: the nodes, the storage, who believes to hold the
-// lock, the clock, and what the adversary has done.
-func (r *run) rest() part {
-	b := r.control.snapshot(make([]byte, 0, 1024))
+// lock, the clock, and what the adversary has done. It is written with clients exchanged.
+func (r *run) rest(e *exchange) part {
+	b := r.control.snapshot(make([]byte, 0, 1024), e)
 	b = append(b, r.storage.Snapshot()...)
 	for _, used := range r.used.adversary() {
 		b = strconv.AppendInt(append(b, ' '), int64(*used.n), 10)
@@ -36,16 +36,18 @@ func (r *run) rest() part {
 }
 
 // part stands for a client: the facts known about it, its messages on their way, and
-// its process, whose next steps follow from the answers it got, and when.
-func (r *run) part(i int) part {
+// its process, whose next steps follow from the answers it got, and when. It is written
+// with clients exchanged.
+func (r *run) part(i int, e *exchange) part {
 	p := r.processes[i]
-	b := p.snapshot(make([]byte, 0, 1024), r.flights)
+	b := p.snapshot(make([]byte, 0, 1024), r.flights, e)
 	if p.Dead() {
 		b = append(b, "\ndead"...)
 	} else if p.done() && r.finished[r.moment(i)] && !r.busy(p) {
 		b = append(b, "\ndone"...)
 	} else {
-		b = append(append(b, '\n'), p.history[:]...)
+		history := p.told(e)
+		b = append(append(b, '\n'), history[:]...)
 	}
 	b = strconv.AppendBool(b, p.refused)
 	for _, p := range p.players {

@@ -420,7 +420,7 @@ type moment struct {
 }
 
 func (r *run) moment(i int) moment {
-	return moment{i, r.processes[i].history, r.world.Now()}
+	return moment{i, r.processes[i].history.sum, r.world.Now()}
 }
 
 func (r *run) index(c *client) int {

@@ -22,6 +22,8 @@ type state struct {
 	broken []Breach // what the state itself breaks
 	label  *Label   // for people, when a graph is drawn
 
+	exchanged []int32 // by exchange: the state that this one becomes
+
 	seen   int  // by which look of nearest
 	closed bool // nothing is left to do here and behind
 }
@@ -112,6 +114,10 @@ type graph struct {
 	open   frontier
 	looks  int
 	failed bool // a world can't go on
+
+	exchanges *exchanges
+	sample    sample
+	unlike    bool // clients differ in more than their names
 }
 
 // walker walks the graph in its world.
@@ -122,20 +128,32 @@ type walker struct {
 }
 
 // search walks the whole graph. An action is taken in a run of the real code, from
-// the first command on, or what it leads to is known from other edges, see infer.
+// the first command on, or what it leads to is known from other edges, see infer and
+// connect.
 func search(r *run) (Walk, error) {
+	x := r.exchanges()
+	walk, unlike, err := searchWith(r, x)
+	if len(x.all) > 1 && (unlike || errors.Is(err, errDiverged)) {
+		walk, _, err = searchWith(r, x.none())
+	}
+	return walk, err
+}
+
+// searchWith is search with these exchanges. Unlike says that it ended because clients
+// differ in more than their names.
+func searchWith(r *run, x *exchanges) (walk Walk, unlike bool, err error) {
 	g := &graph{states: map[string]*state{}, parts: map[part]int32{},
-		known: map[local]effect{}}
+		known: map[local]effect{}, exchanges: x}
 	g.walk = Walk{Program: r.program, bounds: r.bounds}
 	w := &walker{graph: g, run: r}
-	err := w.first()
+	err = w.first()
 	if err == nil {
 		together := r.beside.walk(g, r.program)
 		err = w.runs()
 		err = errors.Join(err, together())
 	}
-	if err != nil {
-		return g.walk, err
+	if err != nil || g.unlike {
+		return g.walk, g.unlike, err
 	}
 	g.walk.States, g.walk.GaveUp = len(g.all), g.walk.GaveUp || r.gaveUp
 	g.walk.graph = g.all
@@ -146,7 +164,7 @@ func search(r *run) (Walk, error) {
 			return a.action.compare(b.action)
 		})
 	}
-	return g.walk, nil
+	return g.walk, false, nil
 }
 
 // first makes the first run.
@@ -154,7 +172,8 @@ func (w *walker) first() error {
 	if err := w.begin(nil); err != nil {
 		return err
 	}
-	return w.on(w.visit(cost{}, w.number(w.run.key())))
+	w.visit(nil, action{}, w.run.key(), w.exchangedKeys())
+	return w.on(w.all[0])
 }
 
 // runs makes runs until nothing is left to do, but by other worlds.
@@ -274,6 +293,7 @@ func (w *walker) on(s *state) error {
 		s = at
 		broken, err := w.take(a)
 		if errors.Is(err, errQuiet) {
+			w.isQuiet(s)
 			return nil
 		}
 		if err != nil {
@@ -317,15 +337,22 @@ func (w *walker) arrive(s *state, e edge) *state {
 	key := w.run.key()
 	w.Lock()
 	defer w.Unlock()
-	parts := w.number(key)
-	to := w.find(parts)
+	to := w.find(w.number(key))
 	if to == nil {
-		to = w.visit(s.cost.plus(e.action), parts)
-		to.from, to.by = s, e.action
+		w.Unlock()
+		exchanged := w.exchangedKeys()
+		w.Lock()
+		// Another world may have come here meanwhile.
+		if to = w.find(w.number(key)); to == nil {
+			to = w.visit(s, e.action, key, exchanged)
+		}
 	}
-	e.to = to.number
+	e.to, e.broken = to.number, ordered(e.broken)
 	w.connect(s, e)
 	w.learn(s, e)
+	for from, e := range w.alike(s, e) {
+		w.learn(from, e)
+	}
 	return to
 }
 
@@ -377,23 +404,55 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 	return nil, nil
 }
 
-// visit makes a new state of the one that the run is in.
-func (w *walker) visit(c cost, parts []int32) *state {
-	s := &state{number: int32(len(w.all)), parts: parts, cost: c,
-		todo: w.run.enabled(), broken: w.run.broken()}
+// visit makes a new state of the one that the run is in, and those that it becomes once
+// clients are exchanged.
+func (w *walker) visit(from *state, by action, key stateKey, exchanged []stateKey) *state {
+	s := &state{parts: w.number(key), from: from, by: by, todo: w.run.enabled(),
+		broken: ordered(w.run.broken())}
+	if from != nil {
+		s.cost = from.cost.plus(by)
+	}
 	if w.run.draws {
 		s.label = w.run.label()
 	}
-	w.keep(s)
-	w.all = append(w.all, s)
-	heap.Push(&w.open, s)
+	w.add(s)
+	same := []int32{s.number}
+	for i, key := range exchanged {
+		same = append(same, w.becomes(s, i+1, w.number(key)).number)
+	}
+	for _, number := range same {
+		// What the i-th exchange makes of what the j-th made of s.
+		t := w.all[number]
+		if t.exchanged == nil {
+			j := slices.Index(same, number)
+			for i := range same {
+				t.exchanged = append(t.exchanged, same[w.exchanges.after[i][j]])
+			}
+		}
+	}
 	return s
 }
 
-func (w *walker) connect(s *state, e edge) {
+func (w *walker) add(s *state) {
+	s.number = int32(len(w.all))
+	w.keep(s)
+	w.all = append(w.all, s)
+	heap.Push(&w.open, s)
+}
+
+// join makes an edge, unless it is known.
+func (w *walker) join(s *state, e edge) (is bool) {
+	if known := s.edge(e.action); known != nil {
+		w.differ(known.to != e.to)
+		return false
+	}
+	if i := slices.Index(s.todo, e.action); i >= 0 {
+		s.todo = slices.Delete(s.todo, i, i+1)
+	}
 	s.edges = append(s.edges, e)
 	to := w.all[e.to]
 	to.in = append(to.in, arrival{s.number, e.action})
+	return true
 }
 
 // plain takes every schedule in a run of its own, one after the other, and knows

@@ -86,7 +86,9 @@ func TestWhatIsNotTakenIsKnown(t *testing.T) {
 		{"reentrant/fenced", Bounds{Expiries: 1, Crashes: 1}, true},
 		{"redlock", Bounds{Nodes: 3, Expiries: 1, Attempts: 1}, true},
 		{"platinum", Bounds{LostReplies: 1}, false},
+		{"gold", waiting(Bounds{Timers: 1}), false}, // its pauses differ
 		{"reentrant/notify", waiting(Bounds{LostMessages: 1}), false},
+		{"reentrant/notify", waiting(Bounds{Timers: 1}), true},
 		{"reentrant/fair", waiting(Bounds{LostMessages: 1, LostReplies: 1}), true},
 		{"reentrant/cohort", waiting(Bounds{Owners: 2, GiveUps: 1}), true},
 		{"reentrant/cohort", waiting(Bounds{Expiries: 1}), true},
