@@ -50,10 +50,10 @@
 // more where that is shorter than a third of the lease, because the driver
 // then repeats the renewal; with ContextTimeoutEnabled it doesn't, and only
 // with that are the clients of a Cluster or a Ring bounded. The caller's own
-// deadlines are left to the driver. With its defaults a command in flight does not see
-// them, and Lock may return so much later; with ContextTimeoutEnabled it does.
-// A context that is canceled and has no deadline is not seen by a command in
-// flight with either setting.
+// deadlines are left to the driver. With its defaults a command in flight does
+// not see them, and Lock may return so much later; with ContextTimeoutEnabled
+// it does. A context that is canceled and has no deadline is not seen by a
+// command in flight with either setting.
 //
 // lock.FixedLease turns the renewal off, as an explicit lease does in
 // Redisson. The deadline and Lost stay.

@@ -86,7 +86,8 @@
 //     Redis Cluster applies here too.
 //   - A command in flight doesn't end when its context is canceled, but only at
 //     its deadline, or when the driver's ReadTimeout is over. Unlock also waits
-//     for a renewal that is in flight, for a third of a lease at most.
+//     for a renewal that is in flight, for a third of a lease, and with some
+//     settings of the driver for one ReadTimeout more (see diamond/watchdog).
 //   - On Linux, Go's clock stops while the machine is suspended, so Lost may
 //     still be open when it wakes up. Only fencing helps there.
 //

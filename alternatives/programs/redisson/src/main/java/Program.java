@@ -1,11 +1,8 @@
 import com.fasterxml.jackson.databind.*;
-import java.time.Duration;
 import java.util.*;
 import java.util.concurrent.*;
 import org.redisson.*;
 import org.redisson.api.*;
-import org.redisson.client.RedisException;
-import org.redisson.config.*;
 
 /** Redisson's locks behind the protocol of docs/any-language.md: lock, fair, readwrite or red. */
 public class Program {
@@ -24,35 +21,10 @@ public class Program {
     System.out.println(json.valueToTree(answer).toString());
   }
 
-  /** Redisson's defaults are for its lease of 30 s. They keep their share of another one. */
-  static RedissonClient connect(JsonNode node, int lease) {
-    Config config = new Config();
-    config.setLockWatchdogTimeout(lease).setFairLockWaitTimeout(10L * lease);
-    config.setPassword(node.path("password").asText(null));
-    config.useSingleServer().setAddress("redis://" + node.get("address").asText())
-        .setTimeout(lease / 10).setConnectTimeout(lease / 3).setSubscriptionTimeout(lease / 4)
-        .setRetryDelay(new EqualJitterDelay(
-            Duration.ofMillis(lease / 30), Duration.ofMillis(lease / 15)));
-    return create(config);
-  }
-
-  /** The first connection of a new Java machine may take longer than that share allows. */
-  static RedissonClient create(Config config) {
-    for (int left = 10; ; left--) {
-      try {
-        return Redisson.create(config);
-      } catch (RedisException e) {
-        if (left == 1) {
-          throw e;
-        }
-      }
-    }
-  }
-
   static Owner build(JsonNode r, String kind) {
     int lease = r.get("lease_ms").asInt();
     if (clients.isEmpty()) {
-      nodes.forEach(node -> clients.add(connect(node, lease)));
+      nodes.forEach(node -> clients.add(Connection.open(node, lease)));
     }
     String key = r.get("key").asText();
     RedissonClient first = clients.get(0);
