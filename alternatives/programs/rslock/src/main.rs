@@ -22,7 +22,7 @@ fn answer(request: &Value, mut more: Value) {
 fn build(request: &Value, nodes: &[String]) -> Owner {
     let mut manager = LockManager::new(nodes.to_vec());
     let poll = Duration::from_millis(request["poll_ms"].as_u64().unwrap_or(200));
-    manager.set_retry(1, poll); // acquire repeats it
+    manager.set_retry(3, poll); // the default: it pauses only between these
     Owner {
         manager,
         key: request["key"].as_str().unwrap().to_owned(),
@@ -31,12 +31,13 @@ fn build(request: &Value, nodes: &[String]) -> Owner {
     }
 }
 
-fn failed(request: &Value, word: &str, text: &str) {
-    let error = json!({"type": "error", "error": word, "text": text});
-    answer(request, error);
+fn failed(r: &Value, word: &str, text: &str) {
+    answer(r, json!({"type": "error", "error": word, "text": text}));
 }
 
 async fn serve(r: Value, owner: Owner) {
+    let mut once = owner.manager.clone();
+    once.set_retry(1, owner.lease);
     let granted = match r["type"].as_str().unwrap() {
         "unlock" => {
             let Some(guard) = owner.guard.lock().unwrap().take() else {
@@ -45,7 +46,7 @@ async fn serve(r: Value, owner: Owner) {
             guard.release().await; // it doesn't say what the servers had
             return answer(&r, json!({"type": "ok"}));
         }
-        "try" => match owner.manager.lock(owner.key.as_str(), owner.lease).await {
+        "try" => match once.lock(owner.key.as_str(), owner.lease).await {
             Ok(lock) => LockGuard { lock },
             Err(LockError::Unavailable) => return answer(&r, json!({"type": "refused"})),
             Err(e) => return failed(&r, "unknown", &e.to_string()),
@@ -66,8 +67,7 @@ async fn serve(r: Value, owner: Owner) {
 #[tokio::main]
 async fn main() {
     let mut lines = BufReader::new(stdin()).lines();
-    let mut nodes = Vec::new();
-    let mut owners = HashMap::new();
+    let (mut nodes, mut owners) = (Vec::new(), HashMap::new());
     while let Ok(Some(line)) = lines.next_line().await {
         let request: Value = serde_json::from_str(&line).unwrap();
         match request["type"].as_str().unwrap() {
