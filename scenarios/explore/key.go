@@ -13,10 +13,12 @@ type stateKey []part
 
 type part [sha256.Size]byte
 
-func (r *run) key() stateKey {
-	k := stateKey{r.rest(nil)}
+// key is the key of the state that the run is in, with clients exchanged.
+func (r *run) key(e *exchange) stateKey {
+	k := make(stateKey, 1+len(r.processes))
+	k[0] = r.rest(e)
 	for i := range r.processes {
-		k = append(k, r.part(i, nil))
+		k[1+e.part(i)] = r.part(i, e)
 	}
 	return k
 }

@@ -172,7 +172,7 @@ func (w *walker) first() error {
 	if err := w.begin(nil); err != nil {
 		return err
 	}
-	w.visit(nil, action{}, w.run.key(), w.exchangedKeys())
+	w.visit(nil, action{}, w.run.key(nil), w.exchangedKeys())
 	return w.on(w.all[0])
 }
 
@@ -334,7 +334,7 @@ func (w *walker) way(s *state) []action {
 
 // arrive is the state that the run is in, after the edge from another one.
 func (w *walker) arrive(s *state, e edge) *state {
-	key := w.run.key()
+	key := w.run.key(nil)
 	w.Lock()
 	defer w.Unlock()
 	to := w.find(w.number(key))
@@ -358,7 +358,7 @@ func (w *walker) arrive(s *state, e edge) *state {
 
 // isIn says whether the run is in a state.
 func (w *walker) isIn(s *state) bool {
-	key := w.run.key()
+	key := w.run.key(nil)
 	w.Lock()
 	defer w.Unlock()
 	return slices.Equal(w.number(key), s.parts)

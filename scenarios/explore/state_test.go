@@ -174,7 +174,7 @@ func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 								write(r.enabled(), 1))
 						}
 					}
-					keys[i] = r.key()
+					keys[i] = r.key(nil)
 					return nil
 				})
 				require.NoError(t, err)

@@ -19,7 +19,7 @@ class Connection {
     return create(config);
   }
 
-  /** The first connection of a new Java machine may take longer than that share allows. */
+  /** The first connection of a new JVM may take longer than that share allows. */
   static RedissonClient create(Config config) {
     for (int left = 10; ; left--) {
       try {
