@@ -249,6 +249,25 @@ func answersLate(t *testing.T, addr string) string {
 	return port.Addr().String()
 }
 
+// It is different with a read-write lock, whose readers' leases a real server doesn't
+// show.
+func TestALockWithoutReadersHasNoneToJudgeInRealTime(t *testing.T) {
+	own(t)
+	for name, want := range map[string]scenarios.Verdict{
+		"reentrant": scenarios.DoesNotArise, "reentrant/readwrite": scenarios.CannotRun} {
+		t.Run(name, func(t *testing.T) {
+			rung, err := ladder.Find(name)
+			require.NoError(t, err)
+			scenarios.Work(t, rung.Build)
+			report := scenarios.Run(t, rung.Build, append(laddertest.Options(rung),
+				scenarios.Only("reader_renewal_isolated"),
+				scenarios.OnServersOf(serverstest.Servers(t, *onRedis)))...)
+			assert.Equal(t, want, report.Verdict("reader_renewal_isolated",
+				scenarios.ForeignRenewal))
+		})
+	}
+}
+
 // On such a machine even a lock without a flaw runs out of time.
 func TestAFlawThatIsNotDeclaredIsDoubtedInRealTimeOnASlowMachine(t *testing.T) {
 	own(t)

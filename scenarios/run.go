@@ -100,15 +100,6 @@ func (t *scenarioRun) offers(f Feature) bool {
 	return !slices.Contains(t.settings.declined, f)
 }
 
-// verdict is given on invariants without a scenario, because there is none to
-// run with this lock.
-func (t *scenarioRun) verdict(v Verdict, invariants ...string) {
-	for _, invariant := range invariants {
-		t.results[invariant] = &Result{Scenario: t.scenario.Name,
-			Invariant: invariant, Verdict: v, BrokenAt: -1}
-	}
-}
-
 // possible says whether there is all that the scenario needs. If not, it gives the
 // verdict.
 func (t *scenarioRun) possible() bool {
@@ -139,15 +130,6 @@ func (t *scenarioRun) cannot(why string) bool {
 	}
 	t.unjudged(why, t.scenario.Invariants...)
 	return true
-}
-
-// unjudged says why invariants can't be judged on real servers.
-func (t *scenarioRun) unjudged(why string, invariants ...string) {
-	t.t.Logf("%s can't be run: %s", t.scenario.Name, why)
-	t.verdict(CannotRun, invariants...)
-	for _, invariant := range invariants {
-		t.results[invariant].Event = why
-	}
 }
 
 // unfit is the error of a lock that can't be built, or not be taken and released
@@ -464,13 +446,6 @@ func (s *worldRun) start() {
 	}
 }
 
-// verdict is scenarioRun's, where the lock has what this is about.
-func (s *worldRun) verdict(v Verdict, invariants ...string) {
-	if !s.absent {
-		s.scenarioRun.verdict(v, invariants...)
-	}
-}
-
 // run plays the scripts: one for each actor, in the order of the cast.
 func (s *worldRun) run(scripts ...func()) {
 	s.played = true
@@ -505,51 +480,6 @@ func (s *worldRun) someoneHeld() bool {
 	return slices.ContainsFunc(s.actors, func(a *actor) bool {
 		return a.grantedAt > 0
 	})
-}
-
-// judge gives the verdict on an invariant: breaks when the world or the scenario
-// reported any, does not arise when the scenario could not happen, else holds. A
-// break in one world of a scenario is the scenario's.
-func (s *worldRun) judge(invariant string, arose bool, aliases ...string) {
-	if len(s.Failures()) > 0 || s.absent {
-		return // its error is reported instead of a verdict, or there is one
-	}
-	r := &Result{Scenario: s.scenario.Name, Invariant: invariant,
-		Verdict: Holds, BrokenAt: -1}
-	var broken []*lab.Break
-	for _, b := range s.Breaks(append(aliases, invariant)...) {
-		b.Invariant = invariant // the mark says what the headline says
-		broken = append(broken, b)
-	}
-	switch {
-	case len(broken) > 0:
-		r.Verdict = Breaks
-		r.Event = broken[0].String()
-		r.BrokenAt = broken[0].Entry
-	case !arose || s.Unfired():
-		r.Verdict = DoesNotArise
-	}
-	r.Sequence = s.Timeline()
-	if s.settings.change == nil { // else somebody waits who reads the sequence
-		r.Timeline = s.Render(-1, append(aliases, invariant)...)
-	}
-	if r.Verdict == Breaks && s.settings.change == nil {
-		var events []string
-		for _, b := range broken {
-			events = append(events, b.String())
-		}
-		r.Assertion = assertion(*r, s.scenario.Summary, s.Render(r.BrokenAt,
-			append(aliases, invariant)...), events)
-	}
-	before, judged := s.results[invariant]
-	if !judged || rank(r.Verdict) > rank(before.Verdict) {
-		s.results[invariant] = r
-	}
-}
-
-// rank says which verdict of several worlds speaks for the scenario.
-func rank(v Verdict) int {
-	return slices.Index([]Verdict{NotOffered, DoesNotArise, Holds, Breaks}, v)
 }
 
 // sooner is a moment late in a lease of the article's scenario; on real servers

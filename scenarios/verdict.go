@@ -1,0 +1,84 @@
+package scenarios
+
+import (
+	"slices"
+
+	"github.com/lockladder/lockladder/internal/lab"
+)
+
+// verdict is given on invariants without a run of the scenario, because none is
+// possible with this lock.
+func (t *scenarioRun) verdict(v Verdict, invariants ...string) {
+	for _, invariant := range invariants {
+		t.results[invariant] = &Result{Scenario: t.scenario.Name,
+			Invariant: invariant, Verdict: v, BrokenAt: -1}
+	}
+}
+
+// verdict is scenarioRun's, where the lock has what the scenario is about.
+func (s *worldRun) verdict(v Verdict, invariants ...string) {
+	if !s.absent {
+		s.scenarioRun.verdict(v, invariants...)
+	}
+}
+
+// unjudged says why invariants can't be judged on real servers.
+func (t *scenarioRun) unjudged(why string, invariants ...string) {
+	t.t.Logf("%s can't be run: %s", t.scenario.Name, why)
+	t.verdict(CannotRun, invariants...)
+	for _, invariant := range invariants {
+		t.results[invariant].Event = why
+	}
+}
+
+// unjudged is scenarioRun's, where the lock has what the scenario is about.
+func (s *worldRun) unjudged(why string, invariants ...string) {
+	if !s.absent {
+		s.scenarioRun.unjudged(why, invariants...)
+	}
+}
+
+// judge gives the verdict on an invariant: breaks when the world or the scenario
+// reported any, does not arise when the scenario could not happen, else holds. A
+// break in one world of a scenario is the scenario's.
+func (s *worldRun) judge(invariant string, arose bool, aliases ...string) {
+	if len(s.Failures()) > 0 || s.absent {
+		return // its error is reported instead of a verdict, or there is one
+	}
+	r := &Result{Scenario: s.scenario.Name, Invariant: invariant,
+		Verdict: Holds, BrokenAt: -1}
+	var broken []*lab.Break
+	for _, b := range s.Breaks(append(aliases, invariant)...) {
+		b.Invariant = invariant // the mark says what the headline says
+		broken = append(broken, b)
+	}
+	switch {
+	case len(broken) > 0:
+		r.Verdict = Breaks
+		r.Event = broken[0].String()
+		r.BrokenAt = broken[0].Entry
+	case !arose || s.Unfired():
+		r.Verdict = DoesNotArise
+	}
+	r.Sequence = s.Timeline()
+	if s.settings.change == nil { // else somebody waits who reads the sequence
+		r.Timeline = s.Render(-1, append(aliases, invariant)...)
+	}
+	if r.Verdict == Breaks && s.settings.change == nil {
+		var events []string
+		for _, b := range broken {
+			events = append(events, b.String())
+		}
+		r.Assertion = assertion(*r, s.scenario.Summary, s.Render(r.BrokenAt,
+			append(aliases, invariant)...), events)
+	}
+	before, judged := s.results[invariant]
+	if !judged || rank(r.Verdict) > rank(before.Verdict) {
+		s.results[invariant] = r
+	}
+}
+
+// rank says which verdict of several worlds speaks for the scenario.
+func rank(v Verdict) int {
+	return slices.Index([]Verdict{NotOffered, DoesNotArise, Holds, Breaks}, v)
+}
