@@ -3,14 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
@@ -21,7 +23,7 @@ import (
 var onRedis = serverstest.Flag()
 
 // atOnce is how many rungs are checked at the same time. A check mostly waits.
-const atOnce = 4
+const atOnce = 6
 
 // unsaid are the scenarios that the protocol can't run as they are: it has no word
 // for a lease that is in the key's value.
@@ -42,7 +44,6 @@ func TestEveryRungBreaksTheSameThroughTheProtocol(t *testing.T) {
 			command).CombinedOutput()
 		require.NoError(t, err, string(out))
 	}
-	room := semaphore.NewWeighted(atOnce)
 	for _, r := range ladder.Rungs {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
@@ -50,10 +51,10 @@ func TestEveryRungBreaksTheSameThroughTheProtocol(t *testing.T) {
 			t.Run("in virtual time", func(t *testing.T) {
 				virtual = laddertest.Scenarios(t, r.Name, false)
 			})
-			require.NoError(t, room.Acquire(t.Context(), 1))
-			defer room.Release(1)
+			flaws := declared(t, r.Name, virtual)
 			run := func(more ...string) scenarios.Report {
-				return checked(t, check, append(more, "--", rung, r.Name)...)
+				return checked(t, check, append(more, "-flaws", flaws, "--", rung,
+					r.Name)...)
 			}
 			report := run()
 			require.NotEmpty(t, report)
@@ -70,8 +71,21 @@ func TestEveryRungBreaksTheSameThroughTheProtocol(t *testing.T) {
 	}
 }
 
-// checked runs the command and returns its results. No flaw is declared, so the
-// command is content only with a scenario that holds.
+// declared is a file with the flaws that a rung has in virtual time. A flaw that isn't
+// declared is doubted on a busy machine, and its scenario is run up to three times.
+func declared(t *testing.T, rung string, virtual scenarios.Report) (file string) {
+	var b strings.Builder
+	for _, r := range virtual {
+		if r.Verdict == scenarios.Breaks && !slices.Contains(unsaid[rung], r.Scenario) {
+			fmt.Fprintf(&b, "%s: %s\n", r.Scenario, r.Invariant)
+		}
+	}
+	file = filepath.Join(t.TempDir(), "flaws.txt")
+	require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o600))
+	return file
+}
+
+// checked runs the command and returns its results.
 func checked(t *testing.T, check string, args ...string) (report scenarios.Report) {
 	cmd := exec.CommandContext(t.Context(), check,
 		append([]string{"-redis", serverstest.Auto, "-json"}, args...)...)

@@ -16,14 +16,32 @@ import (
 )
 
 // Main is what a TestMain calls whose tests borrow servers. So many tests run at
-// the same time when real servers are asked for: they mostly wait.
+// the same time when real servers are asked for, see AtOnce.
 func Main(m *testing.M, asked *string, parallel int) {
 	Sweep()
+	os.Exit(AtOnce(m, asked, parallel).Run())
+}
+
+// AtOnce are tests of which so many run at the same time when real servers are asked
+// for: they mostly wait.
+func AtOnce(m *testing.M, asked *string, parallel int) Tests {
+	return Tests{m, asked, parallel}
+}
+
+// Tests are those of a package.
+type Tests struct {
+	m        *testing.M
+	asked    *string
+	parallel int
+}
+
+// Run runs the tests and returns the exit status.
+func (t Tests) Run() int {
 	flag.Parse()
-	if *asked != "" {
-		flag.Set("test.parallel", fmt.Sprint(parallel))
+	if *t.asked != "" {
+		flag.Set("test.parallel", fmt.Sprint(t.parallel))
 	}
-	os.Exit(m.Run())
+	return t.m.Run()
 }
 
 // Sweep is what a command's main calls first that borrows servers: where this
