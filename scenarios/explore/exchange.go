@@ -203,13 +203,33 @@ func (p *process) told(e *exchange) [sha256.Size]byte {
 	return d.sum
 }
 
-// exchangedKeys are the keys of the state that the run is in once clients are exchanged.
-func (w *walker) exchangedKeys() []stateKey {
-	keys := make([]stateKey, 0, len(w.exchanges.all))
+// exchangedPart is a part of a key, once clients are exchanged.
+type exchangedPart struct {
+	exchange *exchange
+	part     int32
+}
+
+// exchanged are the parts of the key of the state that the run is in, once clients are
+// exchanged: by exchange, without the first. What becomes of a part follows from it, and
+// most parts of a new state are parts of others.
+func (w *walker) exchanged(parts []int32) [][]int32 {
+	all := make([][]int32, 0, len(w.exchanges.all))
 	for _, e := range w.exchanges.all[1:] {
-		keys = append(keys, w.run.key(e))
+		exchanged := make([]int32, len(parts))
+		for i, number := range parts {
+			is := exchangedPart{e, number}
+			if _, known := w.becoming[is]; !known {
+				w.becoming[is] = w.numberOf(w.run.part(i, e))
+			}
+			at := 0
+			if i > 0 {
+				at = 1 + e.part(i-1)
+			}
+			exchanged[at] = w.becoming[is]
+		}
+		all = append(all, exchanged)
 	}
-	return keys
+	return all
 }
 
 // becomes is the state that s becomes with an exchange.

@@ -35,9 +35,9 @@ func cheapest(walk Walk) map[Invariant]Failure {
 	}
 	all[0].cost = cost{}
 	settled := make([]bool, len(all))
-	open := frontier{all[0]}
-	for len(open) > 0 {
-		s := heap.Pop(&open).(*state)
+	left := frontier{{}}
+	for len(left) > 0 {
+		s := all[heap.Pop(&left).(open).number]
 		if settled[s.number] {
 			continue
 		}
@@ -63,7 +63,7 @@ func cheapest(walk Walk) map[Invariant]Failure {
 			}
 			if to := all[e.to]; !settled[e.to] && better(to.cost, way{to.from, to.by}) {
 				to.cost, to.from, to.by = c, s, e.action
-				heap.Push(&open, to)
+				heap.Push(&left, open{c, e.to})
 			}
 		}
 	}

@@ -13,14 +13,21 @@ type stateKey []part
 
 type part [sha256.Size]byte
 
-// key is the key of the state that the run is in, with clients exchanged.
-func (r *run) key(e *exchange) stateKey {
+// key is the key of the state that the run is in.
+func (r *run) key() stateKey {
 	k := make(stateKey, 1+len(r.processes))
-	k[0] = r.rest(e)
-	for i := range r.processes {
-		k[1+e.part(i)] = r.part(i, e)
+	for i := range k {
+		k[i] = r.part(i, nil)
 	}
 	return k
+}
+
+// part is the i-th part of the key, with clients exchanged.
+func (r *run) part(i int, e *exchange) part {
+	if i == 0 {
+		return r.rest(e)
+	}
+	return r.client(i-1, e)
 }
 
 // rest stands for what is no client's: the nodes, the storage, who believes to hold the
@@ -37,10 +44,10 @@ func (r *run) rest(e *exchange) part {
 	return sha256.Sum256(b)
 }
 
-// part stands for a client: the facts known about it, its messages on their way, and
+// client stands for a client: the facts known about it, its messages on their way, and
 // its process, whose next steps follow from the answers it got, and when. It is written
 // with clients exchanged.
-func (r *run) part(i int, e *exchange) part {
+func (r *run) client(i int, e *exchange) part {
 	p := r.processes[i]
 	b := p.snapshot(make([]byte, 0, 1024), r.flights, e)
 	if p.Dead() {
@@ -71,14 +78,18 @@ func (r *run) part(i int, e *exchange) part {
 func (g *graph) number(key stateKey) []int32 {
 	numbers := make([]int32, len(key))
 	for i, p := range key {
-		n, known := g.parts[p]
-		if !known {
-			n = int32(len(g.parts))
-			g.parts[p] = n
-		}
-		numbers[i] = n
+		numbers[i] = g.numberOf(p)
 	}
 	return numbers
+}
+
+func (g *graph) numberOf(p part) int32 {
+	n, known := g.parts[p]
+	if !known {
+		n = int32(len(g.parts))
+		g.parts[p] = n
+	}
+	return n
 }
 
 // find is the state with these parts, or nil.

@@ -40,6 +40,9 @@ type edge struct {
 
 // breaks are what the action breaks, and what the state breaks that it leads to.
 func (e *edge) breaks(all []*state) []Breach {
+	if len(e.broken) == 0 {
+		return all[e.to].broken
+	}
 	return slices.Concat(e.broken, all[e.to].broken)
 }
 
@@ -66,15 +69,24 @@ func (c cost) plus(a action) cost {
 }
 
 // frontier are states, the cheapest first.
-type frontier []*state
+type frontier []open
+
+// open is a state of which something is left to do. It has all that orders it: to look
+// at the states of a large graph took more time than to compare them.
+type open struct {
+	cost   cost
+	number int32
+}
 
 func (f frontier) Len() int { return len(f) }
 func (f frontier) Less(i, j int) bool {
-	return cmp.Or(f[i].cost.compare(f[j].cost),
-		cmp.Compare(f[i].number, f[j].number)) < 0
+	if order := f[i].cost.compare(f[j].cost); order != 0 {
+		return order < 0
+	}
+	return f[i].number < f[j].number
 }
 func (f frontier) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
-func (f *frontier) Push(x any)   { *f = append(*f, x.(*state)) }
+func (f *frontier) Push(x any)   { *f = append(*f, x.(open)) }
 func (f *frontier) Pop() any {
 	last := len(*f) - 1
 	s := (*f)[last]
@@ -116,6 +128,7 @@ type graph struct {
 	failed bool // a world can't go on
 
 	exchanges *exchanges
+	becoming  map[exchangedPart]int32
 	sample    sample
 	unlike    bool // clients differ in more than their names
 }
@@ -143,7 +156,7 @@ func search(r *run) (Walk, error) {
 // differ in more than their names.
 func searchWith(r *run, x *exchanges) (walk Walk, unlike bool, err error) {
 	g := &graph{states: map[string]*state{}, parts: map[part]int32{},
-		known: map[local]effect{}, exchanges: x}
+		known: map[local]effect{}, exchanges: x, becoming: map[exchangedPart]int32{}}
 	g.walk = Walk{Program: r.program, bounds: r.bounds}
 	w := &walker{graph: g, run: r}
 	err = w.first()
@@ -172,7 +185,7 @@ func (w *walker) first() error {
 	if err := w.begin(nil); err != nil {
 		return err
 	}
-	w.visit(nil, action{}, w.run.key(nil), w.exchangedKeys())
+	w.visit(nil, action{}, w.number(w.run.key()))
 	return w.on(w.all[0])
 }
 
@@ -227,7 +240,7 @@ func (w *walker) next() (*state, []action) {
 	w.Lock()
 	defer w.Unlock()
 	for len(w.open) > 0 && !w.failed {
-		s := w.open[0]
+		s := w.all[w.open[0].number]
 		w.run.control.Busy()
 		if w.infer(s); len(s.todo) > 0 {
 			if len(w.all) >= w.run.bounds.States {
@@ -334,18 +347,13 @@ func (w *walker) way(s *state) []action {
 
 // arrive is the state that the run is in, after the edge from another one.
 func (w *walker) arrive(s *state, e edge) *state {
-	key := w.run.key(nil)
+	key := w.run.key()
 	w.Lock()
 	defer w.Unlock()
-	to := w.find(w.number(key))
+	parts := w.number(key)
+	to := w.find(parts)
 	if to == nil {
-		w.Unlock()
-		exchanged := w.exchangedKeys()
-		w.Lock()
-		// Another world may have come here meanwhile.
-		if to = w.find(w.number(key)); to == nil {
-			to = w.visit(s, e.action, key, exchanged)
-		}
+		to = w.visit(s, e.action, parts)
 	}
 	e.to, e.broken = to.number, ordered(e.broken)
 	w.connect(s, e)
@@ -358,7 +366,7 @@ func (w *walker) arrive(s *state, e edge) *state {
 
 // isIn says whether the run is in a state.
 func (w *walker) isIn(s *state) bool {
-	key := w.run.key(nil)
+	key := w.run.key()
 	w.Lock()
 	defer w.Unlock()
 	return slices.Equal(w.number(key), s.parts)
@@ -406,8 +414,8 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 
 // visit makes a new state of the one that the run is in, and those that it becomes once
 // clients are exchanged.
-func (w *walker) visit(from *state, by action, key stateKey, exchanged []stateKey) *state {
-	s := &state{parts: w.number(key), from: from, by: by, todo: w.run.enabled(),
+func (w *walker) visit(from *state, by action, parts []int32) *state {
+	s := &state{parts: parts, from: from, by: by, todo: w.run.enabled(),
 		broken: ordered(w.run.broken())}
 	if from != nil {
 		s.cost = from.cost.plus(by)
@@ -417,8 +425,8 @@ func (w *walker) visit(from *state, by action, key stateKey, exchanged []stateKe
 	}
 	w.add(s)
 	same := []int32{s.number}
-	for i, key := range exchanged {
-		same = append(same, w.becomes(s, i+1, w.number(key)).number)
+	for i, parts := range w.exchanged(parts) {
+		same = append(same, w.becomes(s, i+1, parts).number)
 	}
 	for _, number := range same {
 		// What the i-th exchange makes of what the j-th made of s.
@@ -437,7 +445,7 @@ func (w *walker) add(s *state) {
 	s.number = int32(len(w.all))
 	w.keep(s)
 	w.all = append(w.all, s)
-	heap.Push(&w.open, s)
+	heap.Push(&w.open, open{s.cost, s.number})
 }
 
 // join makes an edge, unless it is known.

@@ -174,7 +174,7 @@ func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 								write(r.enabled(), 1))
 						}
 					}
-					keys[i] = r.key(nil)
+					keys[i] = r.key()
 					return nil
 				})
 				require.NoError(t, err)
