@@ -249,8 +249,7 @@ func answersLate(t *testing.T, addr string) string {
 	return port.Addr().String()
 }
 
-// It is different with a read-write lock, whose readers' leases a real server doesn't
-// show.
+// A read-write lock has readers, but a real server doesn't show their leases.
 func TestALockWithoutReadersHasNoneToJudgeInRealTime(t *testing.T) {
 	own(t)
 	for name, want := range map[string]scenarios.Verdict{

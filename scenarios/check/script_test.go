@@ -16,8 +16,8 @@ func TestMain(m *testing.M) {
 	if process.Name() != "" {
 		main() // this tidies up a borrowed server
 	}
-	testscript.Main(serverstest.AtOnce(m, onRedis, atOnce), map[string]func(){"check": main, "diamond": diamond,
-		"chatty": chatty})
+	testscript.Main(serverstest.AtOnce(m, onRedis, atOnce), map[string]func(){
+		"check": main, "diamond": diamond, "chatty": chatty})
 }
 
 // diamond is that rung as a program.

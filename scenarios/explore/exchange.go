@@ -98,14 +98,6 @@ func (r *run) exchanges() *exchanges {
 	return exchangesOf(len(r.clients), first, last)
 }
 
-// part is whose part a client plays.
-func (e *exchange) part(client int) int {
-	if e == nil {
-		return client
-	}
-	return int(e.client[client])
-}
-
 // text is a text in which the clients' names are exchanged. A name stands alone, or
 // before the number of a token: "A", "A#1".
 func (e *exchange) text(s string) string {
@@ -223,7 +215,7 @@ func (w *walker) exchanged(parts []int32) [][]int32 {
 			}
 			at := 0
 			if i > 0 {
-				at = 1 + e.part(i-1)
+				at = 1 + int(e.client[i-1])
 			}
 			exchanged[at] = w.becoming[is]
 		}

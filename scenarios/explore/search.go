@@ -128,7 +128,7 @@ type graph struct {
 	failed bool // a world can't go on
 
 	exchanges *exchanges
-	becoming  map[exchangedPart]int32
+	becoming  map[exchangedPart]int32 // see exchanged
 	sample    sample
 	unlike    bool // clients differ in more than their names
 }
