@@ -19,24 +19,25 @@
 -- owner is to ask when the turn is over. A key of another type is not the
 -- caller's either: pcall returns its error in place of a number.
 
--- The first waiter that has asked within two of its leases gets the turn; any
--- other has died. One that waits in the caller's process gets the lock instead:
--- it hears of that with the caller's reply. If somebody waits there, it is
+-- The first waiter gets the lock if it waits in the caller's process: it hears
+-- of that with the caller's reply, and it is alive, because its process is. One
+-- of another process gets the turn if it has asked within two of its leases;
+-- otherwise it has died. If somebody waits in the caller's process, it is
 -- enough to tell the process of the one that has the turn.
 local function pass(neighbor)
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local first = redis.call('ZPOPMIN', KEYS[2])[1]
   while first do
+    if first == neighbor then
+      redis.call('HDEL', KEYS[4], first)
+      redis.call('HSET', KEYS[1], first, 1)
+      redis.call('PEXPIRE', KEYS[1], ARGV[5])
+      return 2
+    end
     local waiter = redis.call('HGET', KEYS[4], first) or '0 0'
     local alive, turn, process = string.match(waiter, '(%d+) (%d+) ?(.*)')
     redis.call('HDEL', KEYS[4], first)
-    if tonumber(alive) > now then
-      if first == neighbor then
-        redis.call('HSET', KEYS[1], first, 1)
-        redis.call('PEXPIRE', KEYS[1], ARGV[5])
-        return 2
-      end
+    local time = redis.call('TIME')
+    if tonumber(alive) > time[1] * 1000 + math.floor(time[2] / 1000) then
       redis.call('SET', KEYS[3], first, 'PX', turn)
       local told = neighbor ~= '' and KEYS[3] .. ':' .. process or KEYS[3]
       -- A user without the channel is refused, and gives the turn.

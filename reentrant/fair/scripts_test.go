@@ -52,3 +52,20 @@ func TestANeighborThatHasGivenUpIsHandedNothing(t *testing.T) {
 	assert.False(t, s.Mini.Exists("stock"))
 	assert.Equal(t, "c", s.Turn())
 }
+
+// The process that has sent the release is alive, and the neighbor with it, however
+// long ago it has asked. In another process it would count as dead.
+func TestANeighborIsHandedTheLockHoweverLongAgoItHasAsked(t *testing.T) {
+	for neighbor, handed := range map[string]bool{"b": true, "": false} {
+		s := queuetest.Serve(t, scripts)
+		s.Acquire("a", 1, true)
+		s.Waits("b")
+		s.Pass(5 * time.Second)
+		s.Waits("c") // later, so that it is alive
+		s.Mini.SetTTL("stock", time.Minute)
+		s.Pass(15 * time.Second)
+		s.Release("a", 0, neighbor)
+		assert.Equal(t, handed, s.Mini.Exists("stock"))
+		assert.Equal(t, handed, s.Turn() != "c")
+	}
+}
