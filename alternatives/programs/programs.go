@@ -78,7 +78,8 @@ func redissons(name, kind string, nodes int, flaws, idea string) Program {
 	const archive = "redisson/target/classes.jsa"
 	java := func(option string) []string {
 		return []string{"java", option, "-Xlog:disable", "-XX:TieredStopAtLevel=1",
-			"-XX:+UseSerialGC", "-cp", classes, "Program", kind}
+			"-XX:CompileThresholdScaling=5", "-XX:+UseSerialGC", "-cp", classes,
+			"Program", kind}
 	}
 	p := Program{Name: name, Library: "Redisson 4.7.0",
 		Address: atGitHub + "redisson/redisson", Dir: "redisson",
@@ -130,8 +131,8 @@ var Programs = []Program{
 		Page: librariesPage},
 	{Name: "rslock", Library: "rslock 0.10.0",
 		Address: atGitHub + "hexcowboy/redlock-async-rs", Dir: "rslock",
-		Install: "cargo build --release --locked --quiet",
-		Command: []string{"rslock/target/release/rslock-program"}, Nodes: 3,
+		Install: "cargo build --locked --quiet",
+		Command: []string{"rslock/target/debug/rslock-program"}, Nodes: 3,
 		Flaws: "flaws.txt", Idea: "Redlock on three nodes, asked at once",
 		Page: librariesPage},
 	{Name: "symfony", Library: "Symfony Lock 5.4.53",
