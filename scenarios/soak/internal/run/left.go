@@ -32,9 +32,9 @@ func eventually(look func() ([]string, error)) ([]string, error) {
 	}
 }
 
-// lookForSubscriptions looks for those of idle workers, and for more connections
-// than their pools may have.
-func (w *world) lookForSubscriptions(ctx context.Context) error {
+// lookForConnections looks for subscriptions of idle workers, and for connections
+// beside the idle ones of their pools.
+func (w *world) lookForConnections(ctx context.Context, pools [][]int) error {
 	for _, admin := range w.admins {
 		found, err := eventually(func() ([]string, error) {
 			clients, err := clientsOf(ctx, admin)
@@ -49,16 +49,13 @@ func (w *world) lookForSubscriptions(ctx context.Context) error {
 			w.left("a subscription of an idle worker: %s", line)
 		}
 	}
-	// go-redis's default: ten connections for each processor.
-	pool := redis.NewClient(&redis.Options{})
-	defer pool.Close()
 	// A subscription that has just ended may not have closed its connection yet.
 	many, err := eventually(func() (many []string, _ error) {
 		for n, row := range w.proxies {
-			for _, p := range row {
-				if open := p.Open(); open > pool.Options().PoolSize {
+			for i, p := range row {
+				if open := p.Open(); open > pools[n][i] {
 					many = append(many, fmt.Sprintf("%d connections of worker %d,"+
-						" its pool has %d", open, n, pool.Options().PoolSize))
+						" whose pool has %d idle ones", open, n, pools[n][i]))
 				}
 			}
 		}

@@ -106,11 +106,12 @@ func (w *world) calmDown(ctx context.Context, endPings func()) error {
 	if err := w.tell(worker.Calm); err != nil {
 		return err
 	}
-	if err := w.idle(); err != nil {
+	pools, err := w.idle()
+	if err != nil {
 		return err
 	}
 	endPings() // their connections are not the workers'
-	if err := w.lookForSubscriptions(ctx); err != nil {
+	if err := w.lookForConnections(ctx, pools); err != nil {
 		return err
 	}
 	w.end()

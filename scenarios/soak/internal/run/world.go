@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -106,7 +108,7 @@ func (w *world) start(n int) error {
 	p, err := process.Start[string](worker.Name)
 	if err == nil {
 		if err = p.Tell(o); err == nil {
-			err = hear(p, worker.Ready)
+			_, err = hear(p, worker.Ready)
 		}
 		if err != nil {
 			p.Kill()
@@ -211,34 +213,46 @@ func (w *world) tell(word string) error {
 	return nil
 }
 
-// idle waits until all workers are.
-func (w *world) idle() error {
+// idle waits until all workers are idle. It returns how many idle connections they
+// have in their pools, by worker and server.
+func (w *world) idle() (pools [][]int, err error) {
 	for n := range w.processes {
-		if err := hear(w.process(n), worker.Idle); err != nil {
-			return fmt.Errorf("worker %d: %w", n, err)
+		words, err := hear(w.process(n), worker.Idle)
+		if err != nil {
+			return nil, fmt.Errorf("worker %d: %w", n, err)
 		}
+		var sizes []int
+		for _, word := range words {
+			size, err := strconv.Atoi(word)
+			if err != nil {
+				return nil, fmt.Errorf("worker %d: the size of a pool: %w", n, err)
+			}
+			sizes = append(sizes, size)
+		}
+		pools = append(pools, sizes)
 	}
-	return nil
+	return pools, nil
 }
 
 // patience is how long a worker may take to answer.
 const patience = time.Minute
 
-// hear waits until the worker says a word.
-func hear(w *workerProcess, word string) error {
+// hear waits until the worker says a word, and returns those behind it.
+func hear(w *workerProcess, word string) ([]string, error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case said, ok := <-w.Answers:
 		if !ok {
-			return fmt.Errorf("a worker has ended: %w", w.Err())
+			return nil, fmt.Errorf("a worker has ended: %w", w.Err())
 		}
-		if said != word {
-			return fmt.Errorf("a worker says %q instead of %q", said, word)
+		words := strings.Fields(said)
+		if len(words) == 0 || words[0] != word {
+			return nil, fmt.Errorf("a worker says %q instead of %q", said, word)
 		}
-		return nil
+		return words[1:], nil
 	case <-timer.C:
-		return fmt.Errorf("a worker doesn't say %q", word)
+		return nil, fmt.Errorf("a worker doesn't say %q", word)
 	}
 }
 

@@ -48,7 +48,7 @@ type Orders struct {
 const (
 	Ready = "ready" // says the worker
 	Calm  = "calm"  // the nemesis has ended: probe each key, then rest
-	Idle  = "idle"  // says the worker
+	Idle  = "idle"  // says the worker; behind it are the sizes of its pools
 	End   = "end"   // close all clients and exit
 )
 
@@ -158,7 +158,7 @@ func (w *worker) live(soak *process.Parent, said <-chan string) error {
 				go func() { // ends with them
 					users.Wait()
 					w.rest(base + 1)
-					errs <- soak.Say(Idle)
+					errs <- soak.Say(Idle + w.idleConnections())
 				}()
 			case End:
 				for _, rdb := range w.clients {
@@ -182,6 +182,18 @@ func (w *worker) rest(base int) {
 		e.Text = w.stacks("left")
 	}
 	w.write(e)
+}
+
+// idleConnections are how many each pool has that nobody uses. The collector closes
+// those that go-redis 9.22 has forgotten, because their handshake failed (go-redis
+// issue 3982).
+func (w *worker) idleConnections() string {
+	runtime.GC()
+	var b strings.Builder
+	for _, rdb := range w.clients {
+		fmt.Fprintf(&b, " %d", rdb.PoolStats().IdleConns)
+	}
+	return b.String()
 }
 
 // write appends an event of this worker. Without its events a run can't be judged,
