@@ -106,12 +106,12 @@ func (w *world) calmDown(ctx context.Context, endPings func()) error {
 	if err := w.tell(worker.Calm); err != nil {
 		return err
 	}
-	pools, err := w.idle()
+	idle, err := w.idle()
 	if err != nil {
 		return err
 	}
 	endPings() // their connections are not the workers'
-	if err := w.lookForConnections(ctx, pools); err != nil {
+	if err := w.lookForConnections(ctx, idle); err != nil {
 		return err
 	}
 	w.end()

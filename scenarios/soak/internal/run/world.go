@@ -215,23 +215,23 @@ func (w *world) tell(word string) error {
 
 // idle waits until all workers are idle. It returns how many idle connections they
 // have in their pools, by worker and server.
-func (w *world) idle() (pools [][]int, err error) {
+func (w *world) idle() (connections [][]int, err error) {
 	for n := range w.processes {
 		words, err := hear(w.process(n), worker.Idle)
 		if err != nil {
 			return nil, fmt.Errorf("worker %d: %w", n, err)
 		}
-		var sizes []int
+		var counts []int
 		for _, word := range words {
-			size, err := strconv.Atoi(word)
+			count, err := strconv.Atoi(word)
 			if err != nil {
-				return nil, fmt.Errorf("worker %d: the size of a pool: %w", n, err)
+				return nil, fmt.Errorf("worker %d: its connections: %w", n, err)
 			}
-			sizes = append(sizes, size)
+			counts = append(counts, count)
 		}
-		pools = append(pools, sizes)
+		connections = append(connections, counts)
 	}
-	return pools, nil
+	return connections, nil
 }
 
 // patience is how long a worker may take to answer.

@@ -48,7 +48,7 @@ type Orders struct {
 const (
 	Ready = "ready" // says the worker
 	Calm  = "calm"  // the nemesis has ended: probe each key, then rest
-	Idle  = "idle"  // says the worker; behind it are the sizes of its pools
+	Idle  = "idle"  // says the worker; behind it are its idle connections
 	End   = "end"   // close all clients and exit
 )
 
