@@ -32,10 +32,9 @@ func eventually(look func() ([]string, error)) ([]string, error) {
 	}
 }
 
-// lookForConnections looks for subscriptions of idle workers, and for more connections
-// than their pools may have, or have: one that was dialed for somebody who has stopped
-// waiting is kept beyond the size.
-func (w *world) lookForConnections(ctx context.Context, idle [][]int) error {
+// lookForSubscriptions looks for those of idle workers, and for more connections
+// than their pools may have.
+func (w *world) lookForSubscriptions(ctx context.Context) error {
 	for _, admin := range w.admins {
 		found, err := eventually(func() ([]string, error) {
 			clients, err := clientsOf(ctx, admin)
@@ -56,11 +55,10 @@ func (w *world) lookForConnections(ctx context.Context, idle [][]int) error {
 	// A subscription that has just ended may not have closed its connection yet.
 	many, err := eventually(func() (many []string, _ error) {
 		for n, row := range w.proxies {
-			for i, p := range row {
-				open, most := p.Open(), max(pool.Options().PoolSize, idle[n][i])
-				if open > most {
+			for _, p := range row {
+				if open := p.Open(); open > pool.Options().PoolSize {
 					many = append(many, fmt.Sprintf("%d connections of worker %d,"+
-						" whose pool may have %d", open, n, most))
+						" its pool has %d", open, n, pool.Options().PoolSize))
 				}
 			}
 		}

@@ -106,12 +106,11 @@ func (w *world) calmDown(ctx context.Context, endPings func()) error {
 	if err := w.tell(worker.Calm); err != nil {
 		return err
 	}
-	idle, err := w.idle()
-	if err != nil {
+	if err := w.idle(); err != nil {
 		return err
 	}
 	endPings() // their connections are not the workers'
-	if err := w.lookForConnections(ctx, idle); err != nil {
+	if err := w.lookForSubscriptions(ctx); err != nil {
 		return err
 	}
 	w.end()

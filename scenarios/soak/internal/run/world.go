@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -108,7 +106,7 @@ func (w *world) start(n int) error {
 	p, err := process.Start[string](worker.Name)
 	if err == nil {
 		if err = p.Tell(o); err == nil {
-			_, err = hear(p, worker.Ready)
+			err = hear(p, worker.Ready)
 		}
 		if err != nil {
 			p.Kill()
@@ -213,46 +211,34 @@ func (w *world) tell(word string) error {
 	return nil
 }
 
-// idle waits until all workers are idle. It returns how many idle connections they
-// have in their pools, by worker and server.
-func (w *world) idle() (connections [][]int, err error) {
+// idle waits until all workers are.
+func (w *world) idle() error {
 	for n := range w.processes {
-		words, err := hear(w.process(n), worker.Idle)
-		if err != nil {
-			return nil, fmt.Errorf("worker %d: %w", n, err)
+		if err := hear(w.process(n), worker.Idle); err != nil {
+			return fmt.Errorf("worker %d: %w", n, err)
 		}
-		var counts []int
-		for _, word := range words {
-			count, err := strconv.Atoi(word)
-			if err != nil {
-				return nil, fmt.Errorf("worker %d: its connections: %w", n, err)
-			}
-			counts = append(counts, count)
-		}
-		connections = append(connections, counts)
 	}
-	return connections, nil
+	return nil
 }
 
 // patience is how long a worker may take to answer.
 const patience = time.Minute
 
-// hear waits until the worker says a word, and returns those behind it.
-func hear(w *workerProcess, word string) ([]string, error) {
+// hear waits until the worker says a word.
+func hear(w *workerProcess, word string) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case said, ok := <-w.Answers:
 		if !ok {
-			return nil, fmt.Errorf("a worker has ended: %w", w.Err())
+			return fmt.Errorf("a worker has ended: %w", w.Err())
 		}
-		words := strings.Fields(said)
-		if len(words) == 0 || words[0] != word {
-			return nil, fmt.Errorf("a worker says %q instead of %q", said, word)
+		if said != word {
+			return fmt.Errorf("a worker says %q instead of %q", said, word)
 		}
-		return words[1:], nil
+		return nil
 	case <-timer.C:
-		return nil, fmt.Errorf("a worker doesn't say %q", word)
+		return fmt.Errorf("a worker doesn't say %q", word)
 	}
 }
 

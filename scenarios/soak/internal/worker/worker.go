@@ -48,7 +48,7 @@ type Orders struct {
 const (
 	Ready = "ready" // says the worker
 	Calm  = "calm"  // the nemesis has ended: probe each key, then rest
-	Idle  = "idle"  // says the worker; behind it are its idle connections
+	Idle  = "idle"  // says the worker
 	End   = "end"   // close all clients and exit
 )
 
@@ -158,7 +158,7 @@ func (w *worker) live(soak *process.Parent, said <-chan string) error {
 				go func() { // ends with them
 					users.Wait()
 					w.rest(base + 1)
-					errs <- soak.Say(Idle + w.idleConnections())
+					errs <- soak.Say(Idle)
 				}()
 			case End:
 				for _, rdb := range w.clients {
@@ -171,7 +171,9 @@ func (w *worker) live(soak *process.Parent, said <-chan string) error {
 }
 
 // rest waits until no more goroutines are left than there were, for up to five
-// seconds, and writes down what it finds. One more is its own.
+// seconds, and writes down what it finds. One more is its own. The collector then
+// closes connections that go-redis 9.22 has forgotten, because their handshake has
+// failed (go-redis issue 3982).
 func (w *worker) rest(base int) {
 	end := time.Now().Add(5 * time.Second)
 	for runtime.NumGoroutine() > base && time.Now().Before(end) {
@@ -182,18 +184,7 @@ func (w *worker) rest(base int) {
 		e.Text = w.stacks("left")
 	}
 	w.write(e)
-}
-
-// idleConnections are how many each pool has that nobody uses. The collector closes
-// those that go-redis 9.22 has forgotten, because their handshake failed (go-redis
-// issue 3982).
-func (w *worker) idleConnections() string {
 	runtime.GC()
-	var b strings.Builder
-	for _, rdb := range w.clients {
-		fmt.Fprintf(&b, " %d", rdb.PoolStats().IdleConns)
-	}
-	return b.String()
 }
 
 // write appends an event of this worker. Without its events a run can't be judged,
