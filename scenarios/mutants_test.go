@@ -297,6 +297,9 @@ func TestTell(t *testing.T) {
 
 // A scenario that no rung breaks could be one that nothing can break.
 func TestWrongLocksBreakWhatNoRungBreaks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs a scenario of every mutant")
+	}
 	for _, m := range mutants.All {
 		if m.Build == nil {
 			continue

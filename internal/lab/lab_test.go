@@ -380,6 +380,9 @@ func crowd(s *stage) {
 }
 
 func TestTheSameScenarioIsTheSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it keeps a processor busy")
+	}
 	var stop atomic.Bool
 	defer stop.Store(true)
 	go func() {

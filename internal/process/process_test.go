@@ -132,6 +132,9 @@ func TestNoProcessOutlivesItsParent(t *testing.T) {
 }
 
 func TestAProcessThatDoesNotEndIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits until the process is killed")
+	}
 	t.Parallel()
 	p, err := process.Start[string]("hears nothing")
 	require.NoError(t, err)
@@ -141,6 +144,9 @@ func TestAProcessThatDoesNotEndIsKilled(t *testing.T) {
 }
 
 func TestAProcessThatIsBusyEndsSoonAfterItsConversation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits until the process gives up")
+	}
 	t.Parallel()
 	p, err := process.Start[int]("is busy")
 	require.NoError(t, err)

@@ -207,6 +207,9 @@ func TestADeadWaiterCostsOneTurn(t *testing.T) {
 
 // A thousand turns would be fifty leases.
 func TestADeadProcessCostsTwoLeases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has 600 waiters")
+	}
 	play(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]

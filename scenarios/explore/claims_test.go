@@ -118,6 +118,9 @@ func TestClaimTheScriptThatReturnsNothingRefusesWhomItHasGrantedTheLock(
 }
 
 func TestClaimASingleRedisEnsuresMutualExclusionOnlyWithoutALease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it walks three graphs")
+	}
 	t.Parallel()
 	// The table of verdicts has the other rungs.
 	for _, name := range []string{"bronze", "gold", "diamond/watchdog"} {
@@ -184,6 +187,9 @@ func TestClaimTwoBuyersAtOnceMakeTheStockFallByTwoWhenTheDecrementIsAtomic(
 
 // The recursion of [wukong], with its sleep and without.
 func TestClaimTheSleepDoesNotKeepTheRecursionFromGrowingTheStack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it sleeps thousands of times")
+	}
 	depth := func(pause, wait time.Duration) (calls int, grown uint64) {
 		synctest.Test(t, func(*testing.T) {
 			var before, after runtime.MemStats

@@ -107,6 +107,9 @@ func TestClientsThatAreAlikeAreExchanged(t *testing.T) {
 
 // What an exchange makes of a finding names the clients of its schedule.
 func TestAFindingNamesTheClientsOfItsSchedule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it walks with three clients")
+	}
 	t.Parallel()
 	rung, err := ladder.Find("silver")
 	require.NoError(t, err)

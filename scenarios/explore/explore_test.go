@@ -179,6 +179,9 @@ func TestATokenFromTheClockIsAnError(t *testing.T) {
 }
 
 func TestRandomTokensAreTheSameInEveryRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it walks a graph twice")
+	}
 	t.Parallel()
 	bounds := Bounds{Expiries: 1, Programs: []Program{Once}}
 	seeded := Run(t, func(env lock.Env) (lock.Lock, error) {

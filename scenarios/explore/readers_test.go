@@ -34,6 +34,9 @@ func readRows(t *testing.T) []row {
 }
 
 func TestReadersAndWritersNeverHoldTheLockTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it walks every row of the table")
+	}
 	t.Parallel()
 	table := table{part: "readers", run: "Readers", columns: "| bounds | program |",
 		judged: asking,

@@ -408,6 +408,9 @@ func cells(report explore.Report, invariants []explore.Invariant) string {
 // A stress test runs schedules as they come. These are the shares of those that
 // release a foreign lock, with two clients and one expiry.
 func TestHowRarelyAScheduleReleasesAForeignLock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it walks three graphs")
+	}
 	t.Parallel()
 	var b strings.Builder
 	fmt.Fprint(&b, "| rung | schedules | that release a foreign lock | share |"+

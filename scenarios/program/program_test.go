@@ -205,6 +205,9 @@ var programs = map[string]struct {
 }
 
 func TestAProgramThatMisbehavesIsToldInOneLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for programs that hang")
+	}
 	t.Parallel()
 	for name, p := range programs {
 		if p.said == "" {
@@ -310,6 +313,9 @@ func TestAProcessThatDiesIsAnErrorOfTheCallAndOfTheProgram(t *testing.T) {
 }
 
 func TestNothingIsLeftOfAProcessThatForks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for a process that is left")
+	}
 	t.Parallel()
 	_, err := find(t, "forks")
 	require.ErrorIs(t, err, program.ErrMisbehaves)

@@ -45,6 +45,9 @@ func TestAWorkloadCountsTheTurnsThatFail(t *testing.T) {
 }
 
 func TestAWorkloadEndsWithItsContext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for a deadline in real time")
+	}
 	t.Parallel()
 	env, server, p := found(t)
 	server.HSet("stock", "somebody else", "1")

@@ -390,6 +390,9 @@ func TestAVerdictSaysWhatAReaderNeeds(t *testing.T) {
 // A long history is judged in a moment: a run of ten minutes has thousands of
 // sections.
 func TestALongHistoryIsJudged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the history has 20,000 sections")
+	}
 	h := record()
 	for n := range 20_000 {
 		h.section(n%2, 100+10*n, 108+10*n, fmt.Sprint("s", n), 0)

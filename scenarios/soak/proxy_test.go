@@ -76,6 +76,9 @@ const (
 )
 
 func TestBytesThatAreHeldBackArriveLater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for connections in real time")
+	}
 	p := echo(t)
 	c := dial(t, p)
 	for _, d := range []proxy.Direction{proxy.Requests, proxy.Replies} {
@@ -91,6 +94,9 @@ func TestBytesThatAreHeldBackArriveLater(t *testing.T) {
 }
 
 func TestAConnectionThatLostBytesHangsUntilItIsReset(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for connections in real time")
+	}
 	p := echo(t)
 	c, untouched := dial(t, p), dial(t, p)
 	p.Set(proxy.Weather{Swallow: proxy.Replies})
@@ -136,6 +142,9 @@ func TestConnectionsAreRefusedAndAdmittedAgain(t *testing.T) {
 }
 
 func TestDialingHangsUntilTheFaultEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for connections in real time")
+	}
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems reset what does not fit into the queue")
 	}

@@ -118,6 +118,9 @@ func faults(t *testing.T, seed uint64, locks []string) string {
 }
 
 func TestTheSameSeedGivesTheSameTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures three rungs three times")
+	}
 	some := []string{"bronze", "diamond/watchdog", "redlock"}
 	first := faults(t, 1, some)
 	t.Log("\n" + first)
@@ -128,6 +131,9 @@ func TestTheSameSeedGivesTheSameTable(t *testing.T) {
 // A client that has had a turn queues up behind all others: in a closed loop everybody
 // waits for as long, and has as many turns.
 func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures 100 clients for two seconds")
+	}
 	row := measure(t, "reentrant/cohort", 100, func(r *inventory.Settings) {
 		r.Loop, r.Stock, r.Rounds = time.Second, 1_000_000, 2
 	})

@@ -35,6 +35,9 @@ func apart(s benchmark.Subject) benchmark.Subject {
 // what it is made for. Where each has a process of its own it is no faster than
 // notify. docs/choosing.md has the table.
 func TestACohortIsFastOnlyWhereWaitersShareAProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures 100 clients six times")
+	}
 	const clients = 100
 	speed := func(s benchmark.Subject, clients int) float64 {
 		row := measureOver(t, s, clients, 0, nil)

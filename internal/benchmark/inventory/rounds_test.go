@@ -42,6 +42,9 @@ func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
 }
 
 func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures 2000 turns")
+	}
 	r := embedded(t, 3, 3)
 	r.Rounds = 3
 	ctx, cancel := context.WithCancel(t.Context())
@@ -96,6 +99,9 @@ func TestEveryClientTakesSoManyTurns(t *testing.T) {
 }
 
 func TestAClientThatCrashesSendsNothingMoreAndIsCounted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for leases in real time")
+	}
 	r := embedded(t, 4, 4)
 	// A watchdog that lives on renews such a lease forever, and the others wait.
 	r.Crash, r.TTL, r.Seed = 0.75, 300*time.Millisecond, 1

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 }
 
 func TestWorkersThatAreKilledLoseNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts processes and kills them")
+	}
 	server := miniredis.RunT(t)
 	server.ClockTTL(true) // or no lease would ever end
 	server.RequireAuth("s3cret")

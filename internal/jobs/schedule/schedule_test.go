@@ -154,6 +154,9 @@ func (s *scenario) once(t *testing.T) {
 }
 
 func TestFourServicesDoTheJobOncePerMinute(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs a scenario of every rung")
+	}
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
 			s := runScenario(t, rung, func(s *scenario) {

@@ -113,7 +113,7 @@ func Panicked() string {
 
 // stacks are those of all goroutines, or of the calling one.
 func stacks(all bool) []string {
-	for size := 1 << 20; ; size *= 4 {
+	for size := 1 << 16; ; size *= 4 {
 		buffer := make([]byte, size)
 		if n := runtime.Stack(buffer, all); n < size || size >= 1<<28 {
 			return strings.Split(string(buffer[:n]), "\n\n")

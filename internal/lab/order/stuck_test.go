@@ -32,6 +32,9 @@ func oneCommand(w *lab.World) {
 // needs dozens of turns for one command. It is watched as if it had to send one
 // in two milliseconds.
 func TestAWorldThatGetsNoProcessorIsNotStuck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it keeps a processor busy")
+	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer order.Watch(time.Millisecond, 2*time.Millisecond)()
 	var over atomic.Bool
@@ -63,6 +66,9 @@ func gone(t *testing.T) {
 }
 
 func TestAWorldThatComputesWithoutEndIsStuck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it keeps a processor busy")
+	}
 	defer order.Watch(10*time.Millisecond, 300*time.Millisecond)()
 	var over atomic.Bool
 	ended := make(chan struct{})
