@@ -36,6 +36,7 @@ func TestAReleaseHandsTheLockOverToANeighbor(t *testing.T) {
 	assert.Equal(t, int64(2), s.Release("a", 0, "b"))
 	assert.Empty(t, s.Turn())
 	assert.Equal(t, []string{"c"}, s.Queue())
+	assert.Equal(t, []string{"c"}, s.Client.HKeys(t.Context(), stock[3]).Val())
 	assert.Equal(t, map[string]string{"b": "1"},
 		s.Client.HGetAll(t.Context(), "stock").Val())
 	assert.Equal(t, 3*time.Second, s.Mini.TTL("stock"))
