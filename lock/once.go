@@ -14,9 +14,14 @@ import (
 // timeout that can be set for one command, and theirs stay as they are. Where the
 // deadline is further away than ReadTimeout, a script that the driver repeats may
 // outlast it, by one ReadTimeout at most.
-func Bounded(rdb redis.UniversalClient) redis.Scripter { return bounded{rdb} }
+func Bounded(rdb redis.UniversalClient) redis.Scripter { return bounded{rdb, rdb} }
 
-type bounded struct{ redis.UniversalClient }
+// bounded embeds no whole client: the compiler would write its hundreds of methods
+// again.
+type bounded struct {
+	redis.Scripter
+	rdb redis.UniversalClient
+}
 
 func (b bounded) Eval(ctx context.Context, script string, keys []string,
 	args ...any) *redis.Cmd {
@@ -30,10 +35,10 @@ func (b bounded) EvalSha(ctx context.Context, sha1 string, keys []string,
 
 // within is the client with timeouts that end with ctx.
 func (b bounded) within(ctx context.Context) redis.UniversalClient {
-	client, ok := b.UniversalClient.(*redis.Client)
+	client, ok := b.rdb.(*redis.Client)
 	deadline, ends := ctx.Deadline()
 	if !ok || !ends || client.Options().ContextTimeoutEnabled {
-		return b.UniversalClient
+		return b.rdb
 	}
 	left := max(time.Until(deadline), time.Millisecond) // 0 would be no timeout
 	if usual := client.Options().ReadTimeout; usual > 0 && usual <= left {
@@ -51,7 +56,7 @@ func (b bounded) within(ctx context.Context) redis.UniversalClient {
 // A redirection of Redis Cluster is still followed, for the command was not
 // executed where it was turned away; and after NOSCRIPT the script itself is
 // sent.
-func Once(rdb redis.UniversalClient) redis.Scripter { return once{bounded{rdb}} }
+func Once(rdb redis.UniversalClient) redis.Scripter { return once{bounded{rdb, rdb}} }
 
 type once struct{ bounded }
 

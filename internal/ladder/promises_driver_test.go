@@ -295,23 +295,17 @@ func TestAHolderThatHasJustWokenIsTold(t *testing.T) {
 	})
 }
 
-// unhashable is a client that can't be the key of a map.
-type unhashable struct {
-	*redis.Client
-	labels []string
-}
-
 // A lock that listens shares one subscription among all that use a client.
 func TestOnlyAClientThatCanSubscribeIsTaken(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{
 		Addrs: map[string]string{"a": "127.0.0.1:1"}})
 	defer ring.Close()
-	plain := client(t).(*redis.Client)
+	plain := client(t)
 	for why, rdb := range map[string]redis.UniversalClient{
 		"a *redis.Ring can't subscribe to a lock's channel: pass the shard's own" +
 			" client": ring,
-		"a ladder_test.unhashable can't be told from another one: pass a" +
-			" pointer": unhashable{plain, []string{"a"}},
+		"a ladder_test.custom can't be told from another one: pass a" +
+			" pointer": custom{plain, []string{"a"}},
 	} {
 		those(t, listening, func(t *testing.T, rung ladder.Rung) {
 			e := env(t, 1)

@@ -191,9 +191,12 @@ func TestLostIsOpenAfterAnUnlock(t *testing.T) {
 	})
 }
 
-// another is a client that isn't go-redis's own for one server, such as one for a
-// Cluster: a script's deadline can't be given to it.
-type another struct{ redis.UniversalClient }
+// custom is a client that isn't go-redis's own for one server, such as one for a
+// Cluster: a script's deadline can't be given to it. It can't be the key of a map.
+type custom struct {
+	redis.UniversalClient
+	labels []string
+}
 
 // The watchdog of the grant before may be inside a command that hangs. TryLock
 // waits for it, and the new lease runs meanwhile.
@@ -206,7 +209,7 @@ func TestAGrantIsNotOverWhenTryLockReturns(t *testing.T) {
 		p := s.Process("A").Driven(nil)
 		a := s.Owner("A")
 		a.Lock, err = rung.Build(lock.Env{Key: owners.Key, TTL: short,
-			Nodes: []redis.UniversalClient{another{p.Redis()}}})
+			Nodes: []redis.UniversalClient{custom{p.Redis(), nil}}})
 		require.NoError(t, err)
 		a.Tries(true).Fails(lab.Renewal, 1, lab.Fault{Deliver: 100 * lease}).
 			Works(2 * short).Does(func() {

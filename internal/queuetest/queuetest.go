@@ -198,6 +198,7 @@ func nobodyWaitsForItsOwnTurnOrLock(t *testing.T, s *Server) {
 	s.Waits("b")
 	s.Release("a", 0, "")
 	s.Waits("c", "b", "d")
+	s.Waits("c", "b") // and nobody else is left to queue up
 	assert.Equal(t, []string{"c", "d"}, s.Queue(), "it is b's turn")
 	assert.NotContains(t, s.waiters(), "b")
 	s.Acquire("b", 1, true)
