@@ -31,7 +31,7 @@ type stage struct {
 // person is a client that says what it was told.
 type person struct {
 	*lab.Client
-	redis.UniversalClient
+	rdb   redis.UniversalClient
 	stage *stage
 }
 
@@ -60,12 +60,12 @@ func stageIn(t *testing.T, config lab.Config, script func(s *stage)) (timeline s
 
 func (s *stage) person(name string) *person {
 	c := s.Client(name)
-	return &person{Client: c, UniversalClient: c.Env(key).Nodes[0], stage: s}
+	return &person{Client: c, rdb: c.Env(key).Nodes[0], stage: s}
 }
 
 // ask sends a command and notes the reply, as the client hears it.
 func (p *person) ask(args ...any) {
-	reply, err := p.Do(p.stage.Context(), args...).Result()
+	reply, err := p.rdb.Do(p.stage.Context(), args...).Result()
 	p.Step("hears", func() {
 		if err != nil && err != redis.Nil {
 			p.Note("hears an error")
@@ -330,7 +330,7 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 		{"a message to a subscriber is lost",
 			func(s *stage) {
 				s.a.Go(func() {
-					pubsub := s.a.Subscribe(s.Context(), "news")
+					pubsub := s.a.rdb.Subscribe(s.Context(), "news")
 					defer pubsub.Close()
 					for range 2 {
 						message, err := pubsub.Receive(s.Context())

@@ -26,7 +26,7 @@ func far(t *testing.T, script func(s *stage)) {
 func TestACommandAndItsReplyAreOnTheirWayForTheLatency(t *testing.T) {
 	far(t, func(s *stage) {
 		s.a.Go(func() {
-			s.a.Set(s.Context(), key, "a", 0)
+			s.a.rdb.Set(s.Context(), key, "a", 0)
 			assert.Equal(t, 20*milli, s.Now())
 			assert.Equal(t, 10*milli, s.Timeline()[0].At)
 		})
@@ -36,7 +36,7 @@ func TestACommandAndItsReplyAreOnTheirWayForTheLatency(t *testing.T) {
 func TestAMessageIsOnItsWayForTheLatency(t *testing.T) {
 	far(t, func(s *stage) {
 		s.a.Go(func() {
-			pubsub := s.a.Subscribe(s.Context(), "news")
+			pubsub := s.a.rdb.Subscribe(s.Context(), "news")
 			defer pubsub.Close()
 			_, err := pubsub.Receive(s.Context())
 			require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestAMessageIsOnItsWayForTheLatency(t *testing.T) {
 		})
 		s.b.Go(func() {
 			s.b.Sleep(second)
-			s.b.Publish(s.Context(), "news", "one")
+			s.b.rdb.Publish(s.Context(), "news", "one")
 		})
 	})
 }
@@ -56,7 +56,7 @@ func TestAMessageIsOnItsWayForTheLatency(t *testing.T) {
 func TestAGrantThatIsAskedForIsItsOwnersAlthoughItBeganLater(t *testing.T) {
 	far(t, func(s *stage) {
 		s.a.Go(func() {
-			pipe := s.a.Pipeline()
+			pipe := s.a.rdb.Pipeline()
 			pipe.SetNX(s.Context(), key, "a", 0)
 			pipe.PExpire(s.Context(), key, second)
 			pipe.Del(s.Context(), key)
@@ -74,14 +74,14 @@ func TestACommandThatHangsEndsWithItsContext(t *testing.T) {
 		s.a.Go(func() {
 			ctx, cancel := context.WithTimeout(s.Context(), 3*second)
 			defer cancel()
-			err := s.a.Set(ctx, key, "a", 0).Err()
+			err := s.a.rdb.Set(ctx, key, "a", 0).Err()
 			assert.True(t, errors.Is(err, context.DeadlineExceeded) ||
 				errors.Is(err, os.ErrDeadlineExceeded), "%v", err)
 			assert.Equal(t, 3*second, s.Now())
 			assert.False(t, s.Unfired())
-			assert.NoError(t, s.a.Set(s.Context(), key, "b", 0).Err(),
+			assert.NoError(t, s.a.rdb.Set(s.Context(), key, "b", 0).Err(),
 				"the next one takes another connection")
-			assert.Equal(t, "b", s.a.Get(s.Context(), key).Val())
+			assert.Equal(t, "b", s.a.rdb.Get(s.Context(), key).Val())
 		})
 	})
 }
@@ -92,7 +92,7 @@ func TestAFateThatWasNotMetIsUnfired(t *testing.T) {
 		s.a.Fault(lab.Acquire, 2, lab.Fault{LoseReply: true, IfSent: true})
 		assert.False(t, s.Unfired(), "the scenario is the same without it")
 		s.a.Fault(lab.Acquire, 3, lab.Fault{LoseReply: true})
-		s.a.Go(func() { s.a.Get(s.Context(), key) })
+		s.a.Go(func() { s.a.rdb.Get(s.Context(), key) })
 		s.Play()
 		assert.True(t, s.Unfired())
 	})
@@ -103,7 +103,7 @@ func TestANodesClockCanRunAtAnotherRate(t *testing.T) {
 	far(t, func(s *stage) {
 		s.Node(0).Drift(1.1)
 		s.a.Go(func() {
-			s.a.Set(s.Context(), key, "a", 10*second)
+			s.a.rdb.Set(s.Context(), key, "a", 10*second)
 			assert.InDelta(t, 10/1.1-0.01, s.Node(0).LeaseLeft().Seconds(), 0.01)
 			s.a.Sleep(9 * second)
 			assert.False(t, s.Node(0).Free())
@@ -131,7 +131,7 @@ func TestTwoOwnersOfOneClientAreTwoHolders(t *testing.T) {
 func TestAKeepAliveDoesNotOvertakeAReply(t *testing.T) {
 	far(t, func(s *stage) {
 		s.a.Go(func() {
-			pipe := s.a.Pipeline()
+			pipe := s.a.rdb.Pipeline()
 			set := pipe.Set(s.Context(), key, "a", 0)
 			ping := pipe.Ping(s.Context())
 			_, err := pipe.Exec(s.Context())
