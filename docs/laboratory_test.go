@@ -23,6 +23,7 @@ import (
 	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/laboratory"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/pages"
 	"github.com/lockladder/lockladder/internal/play"
 )
@@ -321,9 +322,7 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 // The program in the browser records the same bytes as the tests have recorded, and
 // answers other questions with the bytes that it answers natively.
 func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs every exhibit of every rung")
-	}
+	laddertest.Long(t, "it runs every exhibit of every rung")
 	b := newBench(t)
 	b.asks(overrun)
 	raw := func(q laboratory.Question) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/mutants"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -116,9 +117,7 @@ func TestABadLock(t *testing.T) {
 }
 
 func TestBadLocksAreToldInOneLine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts a process for each bad lock")
-	}
+	laddertest.Long(t, "it starts a process for each bad lock")
 	t.Parallel() // some processes wait
 	self, err := os.Executable()
 	require.NoError(t, err)

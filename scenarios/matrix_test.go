@@ -106,9 +106,7 @@ func rows(reports []scenarios.Report) string {
 // A script that is remembered from another scenario is not executed again. Somebody who
 // watches the servers has every script executed.
 func TestRememberedScriptsChangeNoTimeline(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs every scenario twice")
-	}
+	laddertest.Long(t, "it runs every scenario twice")
 	rung, err := ladder.Find("reentrant/fair")
 	require.NoError(t, err)
 	executed := scenarios.Watched(func(string) {},

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/mutants"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -54,9 +55,7 @@ func invariants(scenario string) []string {
 // Every mutant is killed by the scenario that was written for its mistake. With
 // -v each is run through all scenarios, and all that kill it are named.
 func TestEveryMutantIsKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compiles every mutant")
-	}
+	laddertest.Long(t, "it compiles every mutant")
 	t.Parallel()
 	require.NotEmpty(t, edited(), "no rung with a mistake has the name that -run asks for")
 	judged := runMutants(t, testing.Verbose())
@@ -297,9 +296,7 @@ func TestTell(t *testing.T) {
 
 // A scenario that no rung breaks could be one that nothing can break.
 func TestWrongLocksBreakWhatNoRungBreaks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs a scenario of every mutant")
-	}
+	laddertest.Long(t, "it runs a scenario of every mutant")
 	for _, m := range mutants.All {
 		if m.Build == nil {
 			continue

@@ -86,9 +86,6 @@ func buildMyLock(env scenarios.Env) (scenarios.Lock, error) {
 }
 
 func TestMyOwnLock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the tests of the rungs run the same scenarios")
-	}
 	flaw := func(scenario, invariant string) scenarios.Flaw {
 		return scenarios.Flaw{Scenario: scenario, Invariant: invariant}
 	}

@@ -107,9 +107,7 @@ func fails(t *testing.T, e exercise.Exercise, build lock.Build,
 
 // An exercise begins with a test that fails.
 func TestTheStartFails(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs the scenarios of every exercise")
-	}
+	laddertest.Long(t, "it runs the scenarios of every exercise")
 	for _, e := range exercise.All {
 		t.Run(e.Number, func(t *testing.T) {
 			orSolved(t, e)
@@ -227,9 +225,7 @@ func code(t *testing.T, directory string) map[string]string {
 // Nobody gets through with what was right one rung ago: neither the rung before
 // nor the one that the solution is read beside.
 func TestThePreviousSolutionFails(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it solves every exercise with an older rung")
-	}
+	laddertest.Long(t, "it solves every exercise with an older rung")
 	for i, e := range exercise.All {
 		t.Run(e.Number, func(t *testing.T) {
 			if i == 0 {
@@ -287,9 +283,7 @@ func TestTheExplorerFindsTheFlawOfAStart(t *testing.T) {
 
 // The test above lets the explorer look at the solutions.
 func TestTheSolutionPasses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs the scenarios of every exercise")
-	}
+	laddertest.Long(t, "it runs the scenarios of every exercise")
 	for _, e := range exercise.All {
 		t.Run(e.Number, func(t *testing.T) {
 			rung, err := ladder.Find(e.Rung)

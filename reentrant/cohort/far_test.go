@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/owners"
 )
 
@@ -48,9 +49,7 @@ func compete(t *testing.T, lease, during time.Duration,
 // longer than a twentieth of the lease. It waits for each of the others for a
 // third of a lease and one section at most, as they do.
 func TestAFarProcessIsServedLikeOthers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs thousands of sections")
-	}
+	laddertest.Long(t, "it runs thousands of sections")
 	const lease = 600 * milli
 	for _, trip := range []time.Duration{10 * milli, 20 * milli, 40 * milli} {
 		t.Run(trip.String(), func(t *testing.T) {

@@ -21,9 +21,7 @@ func TestScenarios(t *testing.T) { laddertest.Run(t, "reentrant/cohort", *red) }
 
 // With fencing tokens it is what reentrant/fenced is.
 func TestScenariosFenced(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestScenarios runs the same scenarios")
-	}
+	laddertest.Long(t, "TestScenarios runs the same scenarios")
 	fenced, err := ladder.Find("reentrant/fenced")
 	require.NoError(t, err)
 	fenced.Name = "reentrant/cohort" // its tokens rise, and skip some

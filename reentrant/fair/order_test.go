@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/owners"
 	"github.com/lockladder/lockladder/internal/queuetest"
 	"github.com/lockladder/lockladder/lock"
@@ -207,9 +208,7 @@ func TestADeadWaiterCostsOneTurn(t *testing.T) {
 
 // A thousand turns would be fifty leases.
 func TestADeadProcessCostsTwoLeases(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it has 600 waiters")
-	}
+	laddertest.Long(t, "it has 600 waiters")
 	play(t, func(s *scenario) {
 		all := s.begin("A", "B", "C")
 		a, b, c := all[0], all[1], all[2]

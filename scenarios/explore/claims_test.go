@@ -118,9 +118,7 @@ func TestClaimTheScriptThatReturnsNothingRefusesWhomItHasGrantedTheLock(
 }
 
 func TestClaimASingleRedisEnsuresMutualExclusionOnlyWithoutALease(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it walks three graphs")
-	}
+	laddertest.Long(t, "it walks three graphs")
 	t.Parallel()
 	// The table of verdicts has the other rungs.
 	for _, name := range []string{"bronze", "gold", "diamond/watchdog"} {
@@ -187,9 +185,7 @@ func TestClaimTwoBuyersAtOnceMakeTheStockFallByTwoWhenTheDecrementIsAtomic(
 
 // The recursion of [wukong], with its sleep and without.
 func TestClaimTheSleepDoesNotKeepTheRecursionFromGrowingTheStack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it sleeps thousands of times")
-	}
+	laddertest.Long(t, "it sleeps thousands of times")
 	depth := func(pause, wait time.Duration) (calls int, grown uint64) {
 		synctest.Test(t, func(*testing.T) {
 			var before, after runtime.MemStats

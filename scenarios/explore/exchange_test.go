@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -107,9 +108,7 @@ func TestClientsThatAreAlikeAreExchanged(t *testing.T) {
 
 // What an exchange makes of a finding names the clients of its schedule.
 func TestAFindingNamesTheClientsOfItsSchedule(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it walks with three clients")
-	}
+	laddertest.Long(t, "it walks with three clients")
 	t.Parallel()
 	rung, err := ladder.Find("silver")
 	require.NoError(t, err)

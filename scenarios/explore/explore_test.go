@@ -17,6 +17,7 @@ import (
 	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/internal/lab/order"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -135,9 +136,7 @@ func TestALockThatLeaksIsAnError(t *testing.T) {
 }
 
 func TestALockThatHoldsAMutexOverACommandIsAnError(t *testing.T) {
-	if testing.Short() {
-		t.Skip("such a lock is noticed after seconds of real time")
-	}
+	laddertest.Long(t, "such a lock is noticed after seconds of real time")
 	t.Parallel()
 	var mu sync.Mutex
 	_, err := explore(t, twisted(func(ctx context.Context, env lock.Env) {
@@ -179,9 +178,7 @@ func TestATokenFromTheClockIsAnError(t *testing.T) {
 }
 
 func TestRandomTokensAreTheSameInEveryRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it walks a graph twice")
-	}
+	laddertest.Long(t, "it walks a graph twice")
 	t.Parallel()
 	bounds := Bounds{Expiries: 1, Programs: []Program{Once}}
 	seeded := Run(t, func(env lock.Env) (lock.Lock, error) {

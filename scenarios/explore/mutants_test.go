@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/mutants"
 	"github.com/lockladder/lockladder/internal/mutants/guard"
 	"github.com/lockladder/lockladder/internal/pages/generated"
@@ -29,9 +30,7 @@ func of(way func(mutants.Mutant) bool) (found []mutants.Mutant) {
 }
 
 func TestTheExplorerFindsTheMutantsThatNeedAnInterleaving(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it walks every mutant")
-	}
+	laddertest.Long(t, "it walks every mutant")
 	t.Parallel()
 	// The guard without a mistake is walked once for each bounds.
 	var mu sync.Mutex

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
@@ -34,9 +35,7 @@ func readRows(t *testing.T) []row {
 }
 
 func TestReadersAndWritersNeverHoldTheLockTogether(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it walks every row of the table")
-	}
+	laddertest.Long(t, "it walks every row of the table")
 	t.Parallel()
 	table := table{part: "readers", run: "Readers", columns: "| bounds | program |",
 		judged: asking,

@@ -315,9 +315,7 @@ func (table table) walk(t *testing.T, rows []row,
 // An invariant that a row breaks is broken again when its schedule is replayed by
 // itself, with nothing inferred and nothing remembered.
 func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it walks every row of the table")
-	}
+	laddertest.Long(t, "it walks every row of the table")
 	t.Parallel()
 	rows := rows()
 	table := table{part: "rows", run: "Table", columns: "| rung | bounds | program |",
@@ -408,9 +406,7 @@ func cells(report explore.Report, invariants []explore.Invariant) string {
 // A stress test runs schedules as they come. These are the shares of those that
 // release a foreign lock, with two clients and one expiry.
 func TestHowRarelyAScheduleReleasesAForeignLock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it walks three graphs")
-	}
+	laddertest.Long(t, "it walks three graphs")
 	t.Parallel()
 	var b strings.Builder
 	fmt.Fprint(&b, "| rung | schedules | that release a foreign lock | share |"+

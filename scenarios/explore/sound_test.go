@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -27,9 +28,7 @@ func Sound() bool { return *long }
 // The plain search takes every schedule in a run of its own, and executes every
 // script. It finds the same schedules, none more and none less.
 func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes every schedule")
-	}
+	laddertest.Long(t, "it takes every schedule")
 	t.Parallel()
 	for _, test := range []struct {
 		rung   string
@@ -75,9 +74,7 @@ func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
 // or from an earlier run of a script is the real one: the graphs are the same, edge by
 // edge.
 func TestWhatIsNotTakenIsKnown(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it walks every graph twice")
-	}
+	laddertest.Long(t, "it walks every graph twice")
 	t.Parallel()
 	for _, test := range []struct {
 		rung   string

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -137,9 +138,7 @@ func touching(env lock.Env) (lock.Lock, error) {
 // A write that changes nothing fails the transactions that watch the key already, and not
 // those that begin to watch it later: the two don't commute.
 func TestWatchedKeysAreNotInferred(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it walks a graph twice")
-	}
+	laddertest.Long(t, "it walks a graph twice")
 	t.Parallel()
 	walk := sameGraph(t, touching, Bounds{Programs: []Program{Once}})
 	require.NotZero(t, walk.Inferred)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -38,9 +39,7 @@ func waitRows(t *testing.T) []row {
 
 // No schedule within the bounds loses a wake-up.
 func TestNoWakeUpIsLost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it walks every schedule of waiting locks")
-	}
+	laddertest.Long(t, "it walks every schedule of waiting locks")
 	t.Parallel()
 	table := table{part: "waits", run: "WakeUp", columns: "| rung | bounds |",
 		judged: judgedWaiting,

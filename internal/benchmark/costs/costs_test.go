@@ -38,9 +38,7 @@ func subject(t *testing.T, name string) benchmark.Subject {
 // The sizes up to 100 clients are checked by every go test; 1000 and 10,000 take
 // minutes and need -whole.
 func TestTheCostsInTheDocumentAreThoseOfTheCode(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures every lock with 100 clients")
-	}
+	laddertest.Long(t, "it measures every lock with 100 clients")
 	var runs [][]benchmark.Row
 	for _, clients := range []int{1, 10, 100, 1000, 10_000} {
 		if clients > 100 && !*whole {
@@ -118,9 +116,7 @@ func faults(t *testing.T, seed uint64, locks []string) string {
 }
 
 func TestTheSameSeedGivesTheSameTable(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures three rungs three times")
-	}
+	laddertest.Long(t, "it measures three rungs three times")
 	some := []string{"bronze", "diamond/watchdog", "redlock"}
 	first := faults(t, 1, some)
 	t.Log("\n" + first)
@@ -131,9 +127,7 @@ func TestTheSameSeedGivesTheSameTable(t *testing.T) {
 // A client that has had a turn queues up behind all others: in a closed loop everybody
 // waits for as long, and has as many turns.
 func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures 100 clients for two seconds")
-	}
+	laddertest.Long(t, "it measures 100 clients for two seconds")
 	row := measure(t, "reentrant/cohort", 100, func(r *inventory.Settings) {
 		r.Loop, r.Stock, r.Rounds = time.Second, 1_000_000, 2
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/inventory"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
@@ -20,9 +21,7 @@ import (
 type lesson struct{ strings.Builder }
 
 func newLesson(t *testing.T, heads ...string) *lesson {
-	if testing.Short() {
-		t.Skip("it measures 100 clients for a table of the page")
-	}
+	laddertest.Long(t, "it measures 100 clients for a table of the page")
 	l := &lesson{}
 	l.line(heads...)
 	l.line(append([]string{"---"}, strings.Split(

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -35,9 +36,7 @@ func apart(s benchmark.Subject) benchmark.Subject {
 // what it is made for. Where each has a process of its own it is no faster than
 // notify. docs/choosing.md has the table.
 func TestACohortIsFastOnlyWhereWaitersShareAProcess(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures 100 clients six times")
-	}
+	laddertest.Long(t, "it measures 100 clients six times")
 	const clients = 100
 	speed := func(s benchmark.Subject, clients int) float64 {
 		row := measureOver(t, s, clients, 0, nil)

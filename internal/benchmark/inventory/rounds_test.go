@@ -14,13 +14,12 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark"
 	"github.com/lockladder/lockladder/internal/benchmark/inventory"
 	"github.com/lockladder/lockladder/internal/benchmark/nodes"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/lock"
 )
 
 func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures in real time")
-	}
+	laddertest.Long(t, "it measures in real time")
 	r := embedded(t, 5, 5)
 	r.Rounds = 3
 	row := measure(t, r, subject(t, "gold"))
@@ -42,9 +41,7 @@ func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
 }
 
 func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures 2000 turns")
-	}
+	laddertest.Long(t, "it measures 2000 turns")
 	r := embedded(t, 3, 3)
 	r.Rounds = 3
 	ctx, cancel := context.WithCancel(t.Context())
@@ -99,9 +96,7 @@ func TestEveryClientTakesSoManyTurns(t *testing.T) {
 }
 
 func TestAClientThatCrashesSendsNothingMoreAndIsCounted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits for leases in real time")
-	}
+	laddertest.Long(t, "it waits for leases in real time")
 	r := embedded(t, 4, 4)
 	// A watchdog that lives on renews such a lease forever, and the others wait.
 	r.Crash, r.TTL, r.Seed = 0.75, 300*time.Millisecond, 1

@@ -214,9 +214,7 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 }
 
 func TestWhenTheOneThatLoadsDiesAnotherOneLoadsAfterItsLease(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs a scenario of every rung")
-	}
+	laddertest.Long(t, "it runs a scenario of every rung")
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
 			s := runDeath(t, behind(rung))

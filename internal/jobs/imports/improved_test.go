@@ -9,6 +9,7 @@ import (
 	"github.com/lockladder/lockladder/internal/jobs/imports"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -30,9 +31,7 @@ func TestImprovedEveryRungServesAsTheQueueLock(t *testing.T) {
 
 // Wherever a worker dies, the next one with its slot goes on.
 func TestImprovedACrashBeforeAnyCommandCostsNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs a scenario for each command")
-	}
+	laddertest.Long(t, "it runs a scenario for each command")
 	// Of a worker's first task: SUBSCRIBE, the slot, the look, the lock, the
 	// look again, the script that takes, the release, begin, finish.
 	const commands = 17

@@ -28,9 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestWorkersThatAreKilledLoseNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts processes and kills them")
-	}
+	laddertest.Long(t, "it starts processes and kills them")
 	server := miniredis.RunT(t)
 	server.ClockTTL(true) // or no lease would ever end
 	server.RequireAuth("s3cret")

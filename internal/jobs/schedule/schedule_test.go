@@ -154,9 +154,7 @@ func (s *scenario) once(t *testing.T) {
 }
 
 func TestFourServicesDoTheJobOncePerMinute(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs a scenario of every rung")
-	}
+	laddertest.Long(t, "it runs a scenario of every rung")
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
 			s := runScenario(t, rung, func(s *scenario) {
@@ -175,9 +173,7 @@ func TestFourServicesDoTheJobOncePerMinute(t *testing.T) {
 
 // One service after the other dies at work, until there is one left.
 func TestWhateverDiesEveryMinuteIsDoneOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it plays six minutes in which one service after the other dies")
-	}
+	laddertest.Long(t, "it plays six minutes in which one service after the other dies")
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
 			s := dyingOneAfterTheOther(t, rung)

@@ -44,6 +44,14 @@ func WhenNamed(t *testing.T, how string) {
 	}
 }
 
+// Long skips a test in a short run: why says what takes so long.
+func Long(t *testing.T, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip(why)
+	}
+}
+
 // named is what -run names.
 func named() string { return flag.Lookup("test.run").Value.String() }
 
