@@ -2,8 +2,8 @@ package scenarios
 
 // Catalogue has every scenario, and the tables have its order: the failures that the
 // articles describe, then those found in reviews, then those of read-write locks. A
-// new one is a Scenario in the file of its failure family and an entry here, at the
-// end of its group.
+// new one is a Scenario in the file of its failure family and an entry here: before
+// those of read-write locks, or at the end if it is one of them.
 var Catalogue = []Scenario{
 	mutualExclusion,
 	crashHolding,

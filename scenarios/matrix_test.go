@@ -64,8 +64,9 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	assert.Equal(t, string(want), got, "a scenario went another way than the one"+
-		" whose digest is in %s; if that is meant, run with -update", golden)
+	assert.Equal(t, string(want), got, "every flaw is declared, and a scenario is new or"+
+		" went another way than the one whose digest is in %s; if that is meant, run"+
+		" with -update", golden)
 }
 
 // rows are those of the ladder's table of flaws for the scenarios in which a rung

@@ -79,6 +79,7 @@ func TestEveryMutantIsKilled(t *testing.T) {
 				"it lives through %s %s", killer, killed.Event) {
 				t.Logf("killed by %s\n%s", killer, killed.Event)
 			}
+			alone := testing.Verbose() // or nothing else was run
 			for _, v := range judged {
 				if v.Mutant != m.Name || v.key() == killer {
 					continue
@@ -86,8 +87,12 @@ func TestEveryMutantIsKilled(t *testing.T) {
 				known := slices.Contains(rung.Flaws, lock.Flaw{
 					Scenario: v.Scenario, Invariant: v.Invariant})
 				if (v.Verdict == scenarios.Breaks) != known {
+					alone = false
 					t.Logf("also %s: %s %s", v.key(), v.Verdict, v.Event)
 				}
+			}
+			if alone {
+				t.Log("nothing else kills it")
 			}
 		})
 	}
@@ -331,7 +336,8 @@ func TestEveryInvariantIsBrokenBySomething(t *testing.T) {
 		for _, invariant := range scenario.Invariants {
 			assert.True(t, slices.Contains(broken,
 				scenario.Name+": "+invariant), "no rung and no mutant breaks"+
-				" %s: %s", scenario.Name, invariant)
+				" %s: %s (see step 3 of a new scenario in CONTRIBUTING.md)",
+				scenario.Name, invariant)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,8 +55,12 @@ func TestOnlyWhatTestsMadeIsWritten(t *testing.T) {
 	file := filepath.Join(dir, "a.md")
 	require.NoError(t, os.WriteFile(file, []byte("<!-- generated: x -->\r\n1\r\n"+
 		"<!-- end of x -->\n<!-- generated: y -->\n2\n<!-- end of y -->\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "same.svg"), []byte("6"), 0o600))
+	var said strings.Builder
 	require.NoError(t, generated.Write(dir, []generated.Made{part("a.md", "x", "3\n"),
-		part("b.svg", "", "4"), part("a.md", "y", "5\n")}))
+		part("b.svg", "", "4"), part("a.md", "y", "5\n"), part("same.svg", "", "6")},
+		&said))
+	assert.Equal(t, "docs/a.md\ndocs/b.svg\n", said.String(), "what has changed")
 	for name, want := range map[string]string{"a.md": "<!-- generated: x -->\n3\n" +
 		"<!-- end of x -->\n<!-- generated: y -->\n5\n<!-- end of y -->\n",
 		"b.svg": "4"} {
@@ -63,7 +68,7 @@ func TestOnlyWhatTestsMadeIsWritten(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, string(got))
 	}
-	require.Error(t, generated.Write(dir, []generated.Made{part("c.md", "x", "")}))
+	require.Error(t, generated.Write(dir, []generated.Made{part("c.md", "x", "")}, &said))
 }
 
 func TestATestThatMakesTooLittleIsNoticed(t *testing.T) {

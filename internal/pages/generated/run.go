@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,7 +37,7 @@ func Run(ctx context.Context, root, name string, output io.Writer) error {
 				strings.Join(missing, ", "))
 		}
 	}
-	return Write(filepath.Join(root, "docs"), made)
+	return Write(filepath.Join(root, "docs"), made, output)
 }
 
 // run runs the tests and returns what they made.
@@ -88,8 +90,9 @@ func (test Test) Missing(made []Made) []string {
 	return missing
 }
 
-// Write writes what was made into the files of a directory.
-func Write(dir string, made []Made) error {
+// Write writes what was made into the files of a directory, and names those that it
+// changes.
+func Write(dir string, made []Made, output io.Writer) error {
 	texts := map[string]string{} // by file
 	for _, m := range made {
 		if m.Part == "" {
@@ -115,8 +118,13 @@ func Write(dir string, made []Made) error {
 		}
 		texts[m.File] = text
 	}
-	for file, text := range texts {
+	for _, file := range slices.Sorted(maps.Keys(texts)) {
+		text := texts[file]
 		name := filepath.Join(dir, file)
+		if old, err := os.ReadFile(name); err == nil && string(old) == text {
+			continue
+		}
+		fmt.Fprintln(output, path.Join("docs", file))
 		err := os.MkdirAll(filepath.Dir(name), 0o755)
 		if err == nil {
 			err = os.WriteFile(name, []byte(text), 0o644)
