@@ -199,8 +199,8 @@ func (w *World) live(scenario func(*World)) (err error) {
 		Latency: w.Latency, Fate: w.Fate, Carry: w.Carry}
 	w.Pace(w.TTL, w.Config.Scale)
 	for i := range w.Config.Nodes {
-		w.nodes = append(w.nodes, &Node{world: w, index: i,
-			port: w.net.Plug(w.boot(i))})
+		w.nodes = append(w.nodes, &Node{log: w.log, keys: w.Keys, index: i,
+			port: w.net.Plug(w.boot(i)), fail: w.Fail})
 	}
 	defer w.end()
 	scenario(w)
@@ -241,6 +241,22 @@ func (w *World) end() {
 	for _, n := range w.nodes {
 		n.must(n.port.Node.Close())
 	}
+}
+
+// Node returns one of the world's nodes, counted from 0.
+func (w *World) Node(i int) *Node { return w.nodes[i] }
+
+// Lasting are the keys on virtual nodes that no expiry will ever remove.
+func (w *World) Lasting() []string {
+	var keys []string
+	for _, n := range w.nodes {
+		for _, key := range n.port.Node.Lasting() {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
 }
 
 // Play lets things pass until every script has ended.

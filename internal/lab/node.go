@@ -13,13 +13,12 @@ import (
 // Node is one server, as a scenario sees it. An operation that it can't do
 // fails the scenario.
 type Node struct {
-	world *World
+	log   *history.Log
+	keys  []string // the lock's
 	index int
 	port  *wire.Port
+	fail  func(format string, args ...any) // the world's
 }
-
-// Node returns one of the world's nodes, counted from 0.
-func (w *World) Node(i int) *Node { return w.nodes[i] }
 
 // Port is where the node is connected to the network.
 func (n *Node) Port() *wire.Port { return n.port }
@@ -33,16 +32,16 @@ func (n *Node) Observe(key string) history.State { return n.port.Node.Observe(ke
 // must reports that a server did not do what the scenario needs.
 func (n *Node) must(err error) {
 	if err != nil {
-		n.world.Fail("node %d: %w", n.index+1, err)
+		n.fail("node %d: %w", n.index+1, err)
 	}
 }
 
 // note records what befalls the node.
-func (n *Node) note(what string) { n.world.log.Befalls(n.index, what) }
+func (n *Node) note(what string) { n.log.Befalls(n.index, what) }
 
 // lost is note when the node has lost the lock.
 func (n *Node) lost(what string) {
-	n.world.log.Lost(n.index)
+	n.log.Lost(n.index)
 	n.note(what)
 }
 
@@ -103,7 +102,7 @@ func (n *Node) Drift(rate float64) {
 // Evict removes every key that isn't the lock's own, as a virtual server does that
 // is out of memory.
 func (n *Node) Evict() {
-	n.Embedded().Evict(n.world.Keys)
+	n.Embedded().Evict(n.keys)
 	n.note("evicts every key but the lock's")
 }
 
@@ -115,7 +114,7 @@ func (n *Node) FlushScripts() {
 
 // Delete removes the lock's keys, as an operator does.
 func (n *Node) Delete() {
-	n.must(n.port.Node.Delete(n.world.Keys...))
+	n.must(n.port.Node.Delete(n.keys...))
 	n.lost("an operator deletes the lock")
 }
 
@@ -124,19 +123,6 @@ func (n *Node) Delete() {
 func (n *Node) Flush() {
 	n.must(n.Embedded().Operate("FLUSHALL"))
 	n.lost("an operator sends FLUSHALL")
-}
-
-// Lasting are the keys on virtual nodes that no expiry will ever remove.
-func (w *World) Lasting() []string {
-	var keys []string
-	for _, n := range w.nodes {
-		for _, key := range n.port.Node.Lasting() {
-			if !slices.Contains(keys, key) {
-				keys = append(keys, key)
-			}
-		}
-	}
-	return keys
 }
 
 // SeesGrants says whether commands to the node show what they do to the lock. Where
@@ -148,7 +134,7 @@ func (n *Node) SeesGrants() bool {
 
 // Free says whether none of the lock's keys exists on the node.
 func (n *Node) Free() bool {
-	return !slices.ContainsFunc(n.world.log.Keys, func(key string) bool {
+	return !slices.ContainsFunc(n.log.Keys, func(key string) bool {
 		return n.Observe(key).Exists
 	})
 }
@@ -156,21 +142,20 @@ func (n *Node) Free() bool {
 // LeaseLeft is what remains of the lease of the lock's first key; 0 when the key
 // is gone or has no lease.
 func (n *Node) LeaseLeft() time.Duration {
-	w := n.world
-	s := n.Observe(w.log.Keys[0])
-	if end := w.LeaseEnd; end != nil && s.Exists {
+	s := n.Observe(n.log.Keys[0])
+	if end := n.log.LeaseEnd; end != nil && s.Exists {
 		if at, ok := end(s.Value); ok {
-			return w.log.Unscaled(time.Until(at))
+			return n.log.Unscaled(time.Until(at))
 		}
 	}
 	if s.Ends.IsZero() {
 		return 0
 	}
-	return w.log.Unscaled(time.Until(s.Ends))
+	return n.log.Unscaled(time.Until(s.Ends))
 }
 
 // LeasedAt is when a client's command last changed the lock's first key or its
 // lease.
 func (n *Node) LeasedAt() time.Duration {
-	return n.world.log.Of(n.world.log.Leased(n.index))
+	return n.log.Of(n.log.Leased(n.index))
 }

@@ -1,11 +1,18 @@
 package ladder_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // mayImport has, for every package that is neither a rung nor an exercise, the
@@ -141,4 +148,87 @@ func TestNoFileIsTooLong(t *testing.T) {
 		assert.LessOrEqual(t, lines, longest, "%s has too many lines of code",
 			s.path())
 	}
+}
+
+// backUp are the uses between files of the lab that run back up, where two types
+// know each other. All others go one way.
+var backUp = []string{
+	"internal/lab: client.go uses lab.go",
+	"internal/lab/history: history.go uses grants.go",
+	"internal/lab/node: peer.go uses embedded.go",
+	"internal/lab/node: scripts.go uses embedded.go",
+	"internal/lab/wire: endpoint.go uses conn.go",
+	"internal/lab/wire: net.go uses conn.go",
+}
+
+func TestNoFileOfTheLabLeadsBackToItself(t *testing.T) {
+	inside := map[string][]source{}
+	for _, s := range sources(t) {
+		if s.within("internal/lab") && !s.isTest() {
+			inside[s.dir] = append(inside[s.dir], s)
+		}
+	}
+	var found []string
+	for dir, files := range inside {
+		uses := usesBetween(t, files)
+		for from, used := range uses {
+			for to := range used {
+				use := dir + ": " + from + " uses " + to
+				if slices.Contains(backUp, use) {
+					found = append(found, use)
+					delete(used, to)
+				}
+			}
+		}
+		for rest := -1; len(uses) != rest; { // those that use only what is gone go
+			rest = len(uses)
+			for from, used := range uses {
+				maps.DeleteFunc(used, func(to string, _ bool) bool {
+					return uses[to] == nil
+				})
+				if len(used) == 0 {
+					delete(uses, from)
+				}
+			}
+		}
+		assert.Empty(t, uses, "%s: these files lead back to themselves", dir)
+	}
+	assert.ElementsMatch(t, backUp, found)
+}
+
+// usesBetween has, for each file of a package, those whose declarations it names.
+// What comes from other packages is not looked at.
+func usesBetween(t *testing.T, files []source) map[string]map[string]bool {
+	set := token.NewFileSet()
+	var parsed []*ast.File
+	for _, s := range files {
+		file, err := parser.ParseFile(set, s.path(), read(t, s.path()), 0)
+		require.NoError(t, err)
+		parsed = append(parsed, file)
+	}
+	named := map[*ast.Ident]types.Object{}
+	config := types.Config{
+		Importer: importer(func(imported string) (*types.Package, error) {
+			return types.NewPackage(imported, path.Base(imported)), nil
+		}),
+		Error: func(error) {}, // what is missing belongs to other packages
+	}
+	checked, _ := config.Check(files[0].dir, set, parsed, &types.Info{Uses: named})
+	uses := map[string]map[string]bool{}
+	for ident, object := range named {
+		_, variable := object.(*types.Var)
+		if object.Pkg() != checked || variable && object.Parent() != checked.Scope() {
+			continue // a field, or a variable in a function
+		}
+		from := path.Base(set.Position(ident.Pos()).Filename)
+		to := path.Base(set.Position(object.Pos()).Filename)
+		if from == to {
+			continue
+		}
+		if uses[from] == nil {
+			uses[from] = map[string]bool{}
+		}
+		uses[from][to] = true
+	}
+	return uses
 }

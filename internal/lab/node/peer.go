@@ -62,6 +62,8 @@ func (p *peer) tell(message string) {
 	}
 }
 
+func (p *peer) hearsItself() bool { return !p.noloop }
+
 // Subscribe is Conn's.
 func (p *peer) Subscribe() { p.subscriber.Store(true) }
 

@@ -27,7 +27,13 @@ type tracking struct {
 // tracked is a key that clients were shown.
 type tracked struct {
 	state   history.State
-	readers map[*peer]bool
+	readers map[reader]bool
+}
+
+// reader is a client that is told of changes.
+type reader interface {
+	tell(message string)
+	hearsItself() bool // of its own changes
 }
 
 // Tracks says whether a command is CLIENT TRACKING ON: messages may come from
@@ -50,7 +56,7 @@ func (n *tracking) saw(command string, args []string) {
 }
 
 // reads keeps what a client reads that tracks it, while do executes its command.
-func (n *tracking) reads(to *peer, do func() (reply string)) string {
+func (n *tracking) reads(to reader, do func() (reply string)) string {
 	n.reading = map[string]bool{}
 	reply := do()
 	read := slices.Sorted(maps.Keys(n.reading))
@@ -63,10 +69,10 @@ func (n *tracking) reads(to *peer, do func() (reply string)) string {
 }
 
 // show remembers that a client knows a key.
-func (n *tracking) show(key string, to *peer) {
+func (n *tracking) show(key string, to reader) {
 	t := n.shown[key]
 	if t == nil {
-		t = &tracked{readers: map[*peer]bool{}}
+		t = &tracked{readers: map[reader]bool{}}
 		n.shown[key] = t
 	}
 	t.state = n.observe(key)
@@ -85,16 +91,16 @@ func (n *tracking) show(key string, to *peer) {
 // invalidate tells the readers of every key that is no longer as it was shown,
 // and forgets them. The client that did it may not want to hear of it. A command
 // that sets what was set already is not noticed.
-func (n *tracking) invalidate(by *peer) {
+func (n *tracking) invalidate(by reader) {
 	for _, key := range slices.Sorted(maps.Keys(n.shown)) {
 		t := n.shown[key]
 		if now := n.observe(key); now.Exists == t.state.Exists &&
 			now.Value == t.state.Value && now.Ends.Equal(t.state.Ends) {
 			continue
 		}
-		for reader := range t.readers {
-			if reader != by || !by.noloop {
-				reader.tell(Invalidation + fmt.Sprintf("*1\r\n$%d\r\n%s\r\n",
+		for to := range t.readers {
+			if to != by || to.hearsItself() {
+				to.tell(Invalidation + fmt.Sprintf("*1\r\n$%d\r\n%s\r\n",
 					len(key), key))
 			}
 		}
