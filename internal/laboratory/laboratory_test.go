@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/laboratory"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/play"
 )
 
@@ -135,9 +136,7 @@ func TestAFaultBefallsTheCommandThatItIsDroppedOn(t *testing.T) {
 // The fault that the page offers first, on A's first command, leaves a run that can be
 // judged; a fault that ends a scenario is explained without a driver's words.
 func TestAFaultThatEndsAScenarioIsExplained(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs a scenario of every rung")
-	}
+	laddertest.Long(t, "it runs a scenario of every rung")
 	late := func(by float64) []laboratory.Fault {
 		return []laboratory.Fault{{Client: "A", Nth: 1, Kind: "late reply", By: by}}
 	}
@@ -192,9 +191,7 @@ func TestAScriptRunsAsItWasEdited(t *testing.T) {
 // An exercise that changes only Lua is solved by the rung's scripts, and by nothing
 // that it begins with.
 func TestAnExerciseIsSolvedByItsRungsScripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs every scenario four times")
-	}
+	laddertest.Long(t, "it runs every scenario four times")
 	for number, rung := range map[string]string{
 		"11": "reentrant/fenced", "15": "reentrant/readwrite"} {
 		t.Run(number, func(t *testing.T) {

@@ -201,7 +201,9 @@ func TestNoFileOfTheLabLeadsBackToItself(t *testing.T) {
 func usesBetween(t *testing.T, files []source) map[string]map[string]bool {
 	set := token.NewFileSet()
 	var parsed []*ast.File
+	uses := map[string]map[string]bool{}
 	for _, s := range files {
+		uses[s.name] = map[string]bool{}
 		file, err := parser.ParseFile(set, s.path(), read(t, s.path()), 0)
 		require.NoError(t, err)
 		parsed = append(parsed, file)
@@ -214,7 +216,6 @@ func usesBetween(t *testing.T, files []source) map[string]map[string]bool {
 		Error: func(error) {}, // what is missing belongs to other packages
 	}
 	checked, _ := config.Check(files[0].dir, set, parsed, &types.Info{Uses: named})
-	uses := map[string]map[string]bool{}
 	for ident, object := range named {
 		_, variable := object.(*types.Var)
 		if object.Pkg() != checked || variable && object.Parent() != checked.Scope() {
@@ -222,13 +223,9 @@ func usesBetween(t *testing.T, files []source) map[string]map[string]bool {
 		}
 		from := path.Base(set.Position(ident.Pos()).Filename)
 		to := path.Base(set.Position(object.Pos()).Filename)
-		if from == to {
-			continue
+		if from != to {
+			uses[from][to] = true
 		}
-		if uses[from] == nil {
-			uses[from] = map[string]bool{}
-		}
-		uses[from][to] = true
 	}
 	return uses
 }

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	if process.Name() != "" {
 		main() // this tidies up a borrowed server
 	}
-	testscript.Main(serverstest.AtOnce(m, onRedis, atOnce), map[string]func(){
+	testscript.Main(serverstest.AtOnce{M: m, Asked: onRedis, Parallel: atOnce}, map[string]func(){
 		"check": main, "diamond": diamond, "chatty": chatty})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant"
@@ -205,9 +206,7 @@ var programs = map[string]struct {
 }
 
 func TestAProgramThatMisbehavesIsToldInOneLine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits for programs that hang")
-	}
+	laddertest.Long(t, "it waits for programs that hang")
 	t.Parallel()
 	for name, p := range programs {
 		if p.said == "" {
@@ -313,9 +312,7 @@ func TestAProcessThatDiesIsAnErrorOfTheCallAndOfTheProgram(t *testing.T) {
 }
 
 func TestNothingIsLeftOfAProcessThatForks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits for a process that is left")
-	}
+	laddertest.Long(t, "it waits for a process that is left")
 	t.Parallel()
 	_, err := find(t, "forks")
 	require.ErrorIs(t, err, program.ErrMisbehaves)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/judge"
 )
@@ -390,9 +391,7 @@ func TestAVerdictSaysWhatAReaderNeeds(t *testing.T) {
 // A long history is judged in a moment: a run of ten minutes has thousands of
 // sections.
 func TestALongHistoryIsJudged(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the history has 20,000 sections")
-	}
+	laddertest.Long(t, "the history has 20,000 sections")
 	h := record()
 	for n := range 20_000 {
 		h.section(n%2, 100+10*n, 108+10*n, fmt.Sprint("s", n), 0)

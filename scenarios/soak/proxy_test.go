@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/proxy"
 )
 
@@ -76,9 +77,7 @@ const (
 )
 
 func TestBytesThatAreHeldBackArriveLater(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits for connections in real time")
-	}
+	laddertest.Long(t, "it waits for connections in real time")
 	p := echo(t)
 	c := dial(t, p)
 	for _, d := range []proxy.Direction{proxy.Requests, proxy.Replies} {
@@ -94,9 +93,7 @@ func TestBytesThatAreHeldBackArriveLater(t *testing.T) {
 }
 
 func TestAConnectionThatLostBytesHangsUntilItIsReset(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits for connections in real time")
-	}
+	laddertest.Long(t, "it waits for connections in real time")
 	p := echo(t)
 	c, untouched := dial(t, p), dial(t, p)
 	p.Set(proxy.Weather{Swallow: proxy.Replies})
@@ -142,9 +139,7 @@ func TestConnectionsAreRefusedAndAdmittedAgain(t *testing.T) {
 }
 
 func TestDialingHangsUntilTheFaultEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits for connections in real time")
-	}
+	laddertest.Long(t, "it waits for connections in real time")
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems reset what does not fit into the queue")
 	}

@@ -21,11 +21,10 @@ type peer struct {
 	peer    *server.Peer
 
 	subscriber atomic.Bool
-	pushed     chan struct{}
+	inbox
 
 	mu        sync.Mutex
 	out       bytes.Buffer
-	messages  []Pushed
 	published int // how many messages there were so far
 
 	tracking bool // the client is told of changes, see tracking.go
@@ -33,8 +32,7 @@ type peer struct {
 }
 
 func newPeer(n *Embedded, of *server.Server, changes *tracking) *peer {
-	p := &peer{node: n, changes: changes, server: of,
-		pushed: make(chan struct{}, 1)}
+	p := &peer{node: n, changes: changes, server: of, inbox: newInbox()}
 	p.peer = server.NewPeer(bufio.NewWriter(p))
 	return p
 }
@@ -52,23 +50,12 @@ func (p *peer) track(args []string) bool {
 }
 
 // tell leaves a message for the connection.
-func (p *peer) tell(message string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.messages = append(p.messages, Pushed{message, time.Now()})
-	select {
-	case p.pushed <- struct{}{}:
-	default:
-	}
-}
+func (p *peer) tell(message string) { p.put(Pushed{message, time.Now()}) }
 
 func (p *peer) hearsItself() bool { return !p.noloop }
 
 // Subscribe is Conn's.
 func (p *peer) Subscribe() { p.subscriber.Store(true) }
-
-// News is Conn's.
-func (p *peer) News() <-chan struct{} { return p.pushed }
 
 // Close ends the subscriptions; the server keeps nothing else of a connection.
 func (p *peer) Close() {
@@ -134,12 +121,8 @@ func (p *peer) Write(b []byte) (int, error) {
 			p.out.WriteString(frame)
 			continue
 		}
-		p.messages = append(p.messages, Pushed{frame, time.Now()})
+		p.tell(frame)
 		p.published++
-		select {
-		case p.pushed <- struct{}{}:
-		default:
-		}
 	}
 }
 
@@ -147,18 +130,6 @@ func isMessage(frame string) bool {
 	parts := strings.SplitN(frame, "\r\n", 4)
 	return len(parts) > 2 && (parts[2] == "message" || parts[2] == "pmessage" ||
 		parts[2] == "smessage" || parts[2] == "invalidate")
-}
-
-// Message takes the oldest message, or none.
-func (p *peer) Message() Pushed {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.messages) == 0 {
-		return Pushed{}
-	}
-	message := p.messages[0]
-	p.messages = p.messages[1:]
-	return message
 }
 
 // Published is Queue's.
@@ -170,8 +141,8 @@ func (p *peer) Published() int {
 
 // Waiting is Queue's.
 func (p *peer) Waiting() (frames []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.inbox.mu.Lock()
+	defer p.inbox.mu.Unlock()
 	for _, m := range p.messages {
 		frames = append(frames, m.Frame)
 	}

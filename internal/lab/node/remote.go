@@ -112,8 +112,7 @@ func (n *remote) Accept(addr string) (Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &upstream{conn: c, replies: make(chan string, 16),
-		arrived: make(chan struct{}, 1)}
+	u := &upstream{conn: c, replies: make(chan string, 16), inbox: newInbox()}
 	user, password := n.server.Auth()
 	if password != "" {
 		args := []string{"AUTH", user, password}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/alicebob/miniredis/v2/proto"
 )
@@ -17,10 +16,7 @@ import (
 type upstream struct {
 	conn    net.Conn
 	replies chan string
-	arrived chan struct{}
-
-	mu       sync.Mutex
-	messages []string
+	inbox
 }
 
 // read tells replies and messages apart until the connection ends. The first
@@ -46,13 +42,7 @@ func (u *upstream) read(auth bool) {
 			u.replies <- cmp.Or(refusal, frame)
 			continue
 		}
-		u.mu.Lock()
-		u.messages = append(u.messages, frame)
-		u.mu.Unlock()
-		select {
-		case u.arrived <- struct{}{}:
-		default:
-		}
+		u.put(Pushed{Frame: frame})
 	}
 }
 
@@ -116,20 +106,5 @@ func (u *upstream) Execute(args []string) string {
 // Subscribe does nothing: messages are told from replies.
 func (u *upstream) Subscribe() {}
 
-// News is Conn's.
-func (u *upstream) News() <-chan struct{} { return u.arrived }
-
 // Close is Conn's.
 func (u *upstream) Close() { u.conn.Close() }
-
-// Message is Conn's.
-func (u *upstream) Message() Pushed {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.messages) == 0 {
-		return Pushed{}
-	}
-	message := u.messages[0]
-	u.messages = u.messages[1:]
-	return Pushed{Frame: message}
-}

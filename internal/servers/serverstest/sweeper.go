@@ -19,29 +19,24 @@ import (
 // the same time when real servers are asked for, see AtOnce.
 func Main(m *testing.M, asked *string, parallel int) {
 	Sweep()
-	os.Exit(AtOnce(m, asked, parallel).Run())
+	os.Exit(AtOnce{m, asked, parallel}.Run())
 }
 
-// AtOnce are tests of which so many run at the same time when real servers are asked
-// for: they mostly wait.
-func AtOnce(m *testing.M, asked *string, parallel int) Tests {
-	return Tests{m, asked, parallel}
-}
-
-// Tests are those of a package.
-type Tests struct {
-	m        *testing.M
-	asked    *string
-	parallel int
+// AtOnce are a package's tests, of which so many run at the same time when real
+// servers are asked for: they mostly wait.
+type AtOnce struct {
+	*testing.M
+	Asked    *string
+	Parallel int
 }
 
 // Run runs the tests and returns the exit status.
-func (t Tests) Run() int {
+func (t AtOnce) Run() int {
 	flag.Parse()
-	if *t.asked != "" {
-		flag.Set("test.parallel", fmt.Sprint(t.parallel))
+	if *t.Asked != "" {
+		flag.Set("test.parallel", fmt.Sprint(t.Parallel))
 	}
-	return t.m.Run()
+	return t.M.Run()
 }
 
 // Sweep is what a command's main calls first that borrows servers: where this
