@@ -16,8 +16,8 @@ import (
 // outlast it, by one ReadTimeout at most.
 func Bounded(rdb redis.UniversalClient) redis.Scripter { return bounded{rdb, rdb} }
 
-// bounded embeds no whole client: the compiler would write its hundreds of methods
-// again.
+// bounded doesn't embed the client: the compiler would generate a wrapper for each of
+// its hundreds of methods.
 type bounded struct {
 	redis.Scripter
 	rdb redis.UniversalClient

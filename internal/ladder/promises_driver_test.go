@@ -19,6 +19,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/owners"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -149,9 +150,7 @@ func TestASubscriptionThatFailsIsRepeated(t *testing.T) {
 // subscription busy. Neither Lock nor Unlock waits for it, and what was begun ends
 // with the dialing.
 func TestNobodyWaitsForASubscriptionThatCannotConnect(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits in real time for rungs that listen")
-	}
+	laddertest.Long(t, "it waits in real time for rungs that listen")
 	for name, free := range map[string]bool{
 		"the context ends": false, "the lock is granted": true,
 	} {
@@ -246,9 +245,7 @@ func goroutines(of string) (n int) {
 // A process that was stopped may run before its own timers do. Its holder looks
 // at Lost before it writes, or enters once more: both look at the clock.
 func TestAHolderThatHasJustWokenIsTold(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits for leases in real time")
-	}
+	laddertest.Long(t, "it waits for leases in real time")
 	those(t, renewing, func(t *testing.T, rung ladder.Rung) {
 		server := miniredis.RunT(t) // whose keys don't end by themselves
 		rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/owners"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -115,9 +116,7 @@ func TestTheServerShowsHowDeepTheOwnerIs(t *testing.T) {
 // A renewal that hangs takes a third of the lease until it is given up. Another
 // one must follow before the deadline, with time for its answer.
 func TestOneLeaseHasRoomForARenewalThatFails(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it plays many renewals for every rung that renews")
-	}
+	laddertest.Long(t, "it runs many scenarios with every rung that renews")
 	hangs := lab.Fault{Deliver: 100 * lease}
 	refused := lab.Fault{Refuse: true}
 	unanswered := lab.Fault{LoseReply: true}

@@ -150,8 +150,8 @@ func TestNoFileIsTooLong(t *testing.T) {
 	}
 }
 
-// backUp are the uses between files of the lab that run back up, where two types
-// know each other. All others go one way.
+// backUp are the uses between files of the lab that run back up, because two types
+// refer to each other. All other uses go one way.
 var backUp = []string{
 	"internal/lab: client.go uses lab.go",
 	"internal/lab/history: history.go uses grants.go",
@@ -180,7 +180,9 @@ func TestNoFileOfTheLabLeadsBackToItself(t *testing.T) {
 				}
 			}
 		}
-		for rest := -1; len(uses) != rest; { // those that use only what is gone go
+		// Files that use none of those that are left are taken out, until only
+		// cycles and what leads to them are left.
+		for rest := -1; len(uses) != rest; {
 			rest = len(uses)
 			for from, used := range uses {
 				maps.DeleteFunc(used, func(to string, _ bool) bool {
