@@ -41,7 +41,7 @@ func TestLevels(t *testing.T) {
 	for _, name := range locks {
 		t.Run(name, func(t *testing.T) {
 			r := standardOnce(t, name)
-			if !*all && !r.brief() {
+			if !*all && r.slow {
 				t.Skip("its graph takes a second: -all draws it, too")
 			}
 			t.Parallel()

@@ -1,7 +1,6 @@
 package explore_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -23,7 +22,8 @@ func waitRows(t *testing.T) []row {
 			if name != "reentrant/notify" {
 				b.Turn = func(key string) string { return lock.Beside(key, "turn") }
 			}
-			rows = append(rows, row{rung: rung(t, name), bounds: b, quick: quick})
+			rows = append(rows, row{rung: rung(t, name), bounds: b, quick: quick,
+				slow: b.LostMessages > 0})
 		}
 		add(true, explore.Bounds{Clients: 2})
 		add(false, explore.Bounds{Clients: 2, Expiries: 1})
@@ -42,14 +42,7 @@ func TestNoWakeUpIsLost(t *testing.T) {
 	laddertest.Long(t, "it walks every schedule of waiting locks")
 	t.Parallel()
 	table := table{part: "waits", run: "WakeUp", columns: "| rung | bounds |",
-		judged: judgedWaiting,
-		name: func(r row) string {
-			return fmt.Sprintf("%s/%s", r.rung.Name, r.bounds)
-		},
-		begins: func(r row, report explore.Report) string {
-			return fmt.Sprintf("%s | %s", r.rung.Name, report.Bounds)
-		},
-		slow: func(r row) bool { return r.bounds.LostMessages > 0 }}
+		judged: judgedWaiting}
 	table.walk(t, waitRows(t), func(t *testing.T, _ row, report explore.Report) {
 		_, lost := report.Failure(explore.LostWakeUp)
 		assert.False(t, lost, "%s", report)
