@@ -20,15 +20,3 @@ func TestAFileOfFlawsSaysWhatBreaksAlwaysAndWhatSometimes(t *testing.T) {
 	assert.Equal(t, []lock.Flaw{{Scenario: "oversell",
 		Invariant: scenarios.LostUpdate}}, sometimes)
 }
-
-func TestWhatIsWrongWithAFileOfFlawsIsSaidWithItsLine(t *testing.T) {
-	for text, want := range map[string]string{
-		"failover":                        `line 1: "failover" should be "scenario: invariant"`,
-		"\nfail_over: two holders":        `line 2: there is no scenario "fail_over"`,
-		"sometimes oversell: orphaned":    `line 1: the invariants of oversell are lost update, not "orphaned"`,
-		"sometimes sometimes failover: x": `line 1: there is no scenario "sometimes failover"`,
-	} {
-		_, _, err := program.Flaws(text)
-		assert.EqualError(t, err, want)
-	}
-}
