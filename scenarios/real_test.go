@@ -2,9 +2,7 @@ package scenarios_test
 
 import (
 	"context"
-	"io"
 	"maps"
-	"net"
 	"regexp"
 	"slices"
 	"sync"
@@ -17,9 +15,11 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/mutants"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/scenarios/internal/proxy"
 )
 
 var onRedis = serverstest.Flag()
@@ -163,19 +163,11 @@ func untilTheThirdRun(first, then scenarios.Build) (build scenarios.Build,
 	}, runs
 }
 
-// rung is the lock of a rung.
-func rung(t *testing.T, name string) scenarios.Build {
-	t.Helper()
-	found, err := ladder.Find(name)
-	require.NoError(t, err)
-	return found.Build
-}
-
 // A lock that breaks in one run of three is one that breaks. Each run has servers of
 // its own, because an earlier run may have changed them for good.
 func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 	own(t)
-	build, runs := untilTheThirdRun(rung(t, "diamond"), rung(t, "gold"))
+	build, runs := untilTheThirdRun(mutants.Rung("diamond"), mutants.Rung("gold"))
 	pool := &borrowed{RealServers: serverstest.Servers(t, *onRedis)}
 	report := scenarios.Run(t, build, scenarios.Only("overrun_release"),
 		scenarios.Flaws(flawOfGold...), scenarios.OnServersOf(pool))
@@ -217,36 +209,11 @@ func (d distant) Addr() string { return d.addr }
 
 // answersLate is where the server at that address answers 30 ms late.
 func answersLate(t *testing.T, addr string) string {
-	port, err := net.Listen("tcp", "127.0.0.1:0")
+	late, err := proxy.Listen(addr)
 	require.NoError(t, err)
-	var all sync.WaitGroup
-	t.Cleanup(func() { port.Close(); all.Wait() })
-	all.Go(func() {
-		for {
-			client, err := port.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", addr)
-			if err != nil {
-				client.Close()
-				continue
-			}
-			all.Go(func() { io.Copy(server, client); server.Close(); client.Close() })
-			all.Go(func() {
-				for reply := make([]byte, 1<<16); ; {
-					n, err := server.Read(reply)
-					time.Sleep(30 * time.Millisecond)
-					if _, failed := client.Write(reply[:n]); err != nil || failed != nil {
-						server.Close()
-						client.Close()
-						return
-					}
-				}
-			})
-		}
-	})
-	return port.Addr().String()
+	t.Cleanup(late.Close)
+	late.Set(proxy.Weather{Delay: 30 * time.Millisecond, Slow: proxy.Replies})
+	return late.Addr()
 }
 
 // A read-write lock has readers, but a real server doesn't show their leases.
@@ -270,7 +237,7 @@ func TestALockWithoutReadersHasNoneToJudgeInRealTime(t *testing.T) {
 // On such a machine even a lock without a flaw runs out of time.
 func TestAFlawThatIsNotDeclaredIsDoubtedInRealTimeOnASlowMachine(t *testing.T) {
 	own(t)
-	build, runs := untilTheThirdRun(rung(t, "gold"), rung(t, "diamond"))
+	build, runs := untilTheThirdRun(mutants.Rung("gold"), mutants.Rung("diamond"))
 	report := scenarios.Run(t, build, scenarios.Only("overrun_release"),
 		scenarios.OnServersOf(far{serverstest.Servers(t, *onRedis), t}))
 	assert.GreaterOrEqual(t, len(runs), 3, "more, where the machine is too late for one")
@@ -297,7 +264,7 @@ func (h hasty) Lock(ctx context.Context) error {
 // A client may wait there for longer than the scenario lets it.
 func TestAScenarioThatFailsInRealTimeIsRunAgainOnASlowMachine(t *testing.T) {
 	own(t)
-	diamond := rung(t, "diamond")
+	diamond := mutants.Rung("diamond")
 	build, runs := untilTheThirdRun(func(env lock.Env) (lock.Lock, error) {
 		l, err := diamond(env)
 		return hasty{l}, err
@@ -317,9 +284,7 @@ var ofRun = regexp.MustCompile("[0-9a-f]{8}")
 func TestWhatALockBreaksSometimesFailsNoTest(t *testing.T) {
 	for _, name := range []string{"gold", "diamond"} { // it breaks, and it holds
 		t.Run(name, func(t *testing.T) {
-			rung, err := ladder.Find(name)
-			require.NoError(t, err)
-			scenarios.Run(t, rung.Build, scenarios.Only("overrun_release"),
+			scenarios.Run(t, mutants.Rung(name), scenarios.Only("overrun_release"),
 				scenarios.Sometimes(flawOfGold...))
 		})
 	}

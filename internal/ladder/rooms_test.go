@@ -91,11 +91,11 @@ var mayImport = map[string]string{
 	"scenarios/soak/internal/event": "",
 	"scenarios/soak/internal/judge": "scenarios/soak/internal/event",
 	"scenarios/soak/internal/nemesis": "lock scenarios/soak/internal/event " +
-		"scenarios/soak/internal/proxy",
-	"scenarios/soak/internal/proxy": "",
+		"scenarios/internal/proxy",
+	"scenarios/internal/proxy": "",
 	"scenarios/soak/internal/run": "internal/process internal/servers lock " +
 		"scenarios/soak/internal/event scenarios/soak/internal/nemesis " +
-		"scenarios/soak/internal/proxy scenarios/soak/internal/rungs " +
+		"scenarios/internal/proxy scenarios/soak/internal/rungs " +
 		"scenarios/soak/internal/storage scenarios/soak/internal/worker",
 	"scenarios/soak/internal/rungs": "internal/ladder lock reentrant/cohort " +
 		"internal/mutants/guard",

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/scenarios/internal/proxy"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/nemesis"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/proxy"
 )
 
 // world has processes only, and writes down what is done to them.

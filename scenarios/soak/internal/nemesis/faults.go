@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios/internal/proxy"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/proxy"
 )
 
 // Lanes run beside each other, so that faults of different kinds coincide.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/scenarios/internal/proxy"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/proxy"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/storage"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/worker"
 )

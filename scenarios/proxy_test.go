@@ -1,4 +1,4 @@
-package main_test
+package scenarios_test
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/proxy"
+	"github.com/lockladder/lockladder/scenarios/internal/proxy"
 )
 
 // echo is a server that sends back what it reads.
