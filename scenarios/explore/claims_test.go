@@ -1,10 +1,9 @@
 package explore_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"net"
+	"iter"
 	"runtime"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -214,22 +212,20 @@ func TestClaimTheSleepDoesNotKeepTheRecursionFromGrowingTheStack(t *testing.T) {
 }
 
 func TestClaimWATCHPreventsOverselling(t *testing.T) {
-	m := miniredis.NewMiniRedis()
-	conn, err := m.Dial()
-	require.NoError(t, err)
-	defer m.Close()
-	defer conn.Close()
+	m, rdb := served(t)
 	refused := 0
 	all := orders(3)
 	for _, order := range all {
 		require.NoError(t, m.Set("stock", "1"))
-		var buyers [2]*buyer
+		var buyers [2]func() (string, bool)
 		for i := range buyers {
-			buyers[i] = newBuyer(m)
+			next, stop := iter.Pull(buys(t.Context(), rdb))
+			defer stop()
+			buyers[i] = next
 		}
 		sold := 0
 		for _, i := range order {
-			switch b := buyers[i]; b.next() {
+			switch did, _ := buyers[i](); did {
 			case "sold":
 				sold++
 			case "refused":
@@ -245,56 +241,42 @@ func TestClaimWATCHPreventsOverselling(t *testing.T) {
 	assert.Positive(t, refused, "some EXEC is refused")
 }
 
-// buyer buys in three steps: WATCH and GET, the decision, MULTI to EXEC.
-type buyer struct {
-	peer *server.Peer
-	out  *strings.Builder
-	m    *miniredis.Miniredis
-	step int
-	seen string
-}
-
-func newBuyer(m *miniredis.Miniredis) *buyer {
-	out := &strings.Builder{}
-	return &buyer{peer: server.NewPeer(bufio.NewWriter(out)), out: out, m: m}
-}
-
-func (b *buyer) send(args ...string) string {
-	b.out.Reset()
-	b.m.Server().Dispatch(b.peer, args)
-	b.peer.Flush()
-	return b.out.String()
-}
-
-func (b *buyer) next() string {
-	switch b.step++; {
-	case b.step == 1:
-		b.send("WATCH", "stock")
-		return ""
-	case b.step == 2:
-		b.seen = b.send("GET", "stock")
-		return ""
-	case b.seen != "$1\r\n1\r\n":
-		return "sold out"
+// buys buys in three steps, and says what each has done: WATCH, GET, and the decision
+// with MULTI to EXEC.
+func buys(ctx context.Context, rdb *redis.Client) iter.Seq[string] {
+	return func(did func(string) bool) {
+		last := "sold out"
+		err := rdb.Watch(ctx, func(tx *redis.Tx) error {
+			did("watches")
+			left, err := tx.Get(ctx, "stock").Int()
+			did("looks")
+			if err != nil || left < 1 {
+				return err
+			}
+			_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				return p.Decr(ctx, "stock").Err()
+			})
+			last = "sold"
+			return err
+		}, "stock")
+		if errors.Is(err, redis.TxFailedErr) {
+			last = "refused"
+		}
+		did(last)
 	}
-	b.send("MULTI")
-	b.send("DECR", "stock")
-	if strings.HasPrefix(b.send("EXEC"), "*1") {
-		return "sold"
-	}
-	return "refused"
+}
+
+// served is a server, and a client of it.
+func served(t *testing.T) (*miniredis.Miniredis, *redis.Client) {
+	m := miniredis.RunT(t)
+	rdb := redis.NewClient(&redis.Options{Addr: m.Addr()})
+	t.Cleanup(func() { rdb.Close() })
+	return m, rdb
 }
 
 func TestClaimHSETTakesNeitherNXNorPX(t *testing.T) {
-	m := miniredis.NewMiniRedis()
-	defer m.Close()
-	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", Protocol: 2,
-		DisableIdentity: true, Dialer: func(context.Context, string, string) (
-			net.Conn, error) {
-			return m.Dial()
-		}})
-	defer rdb.Close()
-	ctx := context.Background()
+	_, rdb := served(t)
+	ctx := t.Context()
 	err := rdb.Do(ctx, "HSET", "lock", "thread-7", 1, "NX", "PX", 10000).Err()
 	assert.ErrorContains(t, err, "wrong number of arguments")
 	// With one word less it is worse: the words are taken for fields.
