@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"math/bits"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -243,11 +244,7 @@ func (c *client) owns(node int) bool {
 
 // majority says whether so many nodes, a bit each, are one.
 func (c *controller) majority(nodes uint64) bool {
-	count := 0
-	for ; nodes != 0; nodes &= nodes - 1 {
-		count++
-	}
-	return count > c.world.Nodes/2
+	return bits.OnesCount64(nodes) > c.world.Nodes/2
 }
 
 // ownsLock says whether a majority of the nodes has the client's grant, and its
