@@ -88,30 +88,14 @@ func TestALockThatCantBeBuiltIsAnError(t *testing.T) {
 	assert.ErrorContains(t, err, "the lock can't be built: no licence")
 }
 
-// changed is a lock with something added to TryLock and Unlock.
-type changed struct {
-	inner             lock.Lock
-	before, afterward func(ctx context.Context)
-}
-
-func (c changed) TryLock(ctx context.Context) (bool, error) {
-	c.before(ctx)
-	return c.inner.TryLock(ctx)
-}
-
-func (c changed) Lock(ctx context.Context) error { return c.inner.Lock(ctx) }
-
-func (c changed) Unlock(ctx context.Context) error {
-	defer c.afterward(ctx)
-	return c.inner.Unlock(ctx)
-}
-
 // twisted is gold with something before each TryLock.
 func twisted(twist func(ctx context.Context, env lock.Env)) lock.Build {
 	return func(env lock.Env) (lock.Lock, error) {
 		l, err := buildGold(env)
-		return changed{l, func(ctx context.Context) { twist(ctx, env) },
-			func(context.Context) {}}, err
+		return plainly{func(ctx context.Context) (bool, error) {
+			twist(ctx, env)
+			return l.TryLock(ctx)
+		}, l.Unlock}, err
 	}
 }
 
@@ -210,12 +194,14 @@ func TestAClientThatIsDoneAndSendsOnIsNotForgotten(t *testing.T) {
 	}
 	sending := walk(func(env lock.Env) (lock.Lock, error) {
 		l, err := calm(env)
-		return changed{l, func(context.Context) {}, func(ctx context.Context) {
+		return plainly{l.TryLock, func(ctx context.Context) error {
+			err := l.Unlock(ctx)
 			go func() {
 				for lock.Sleep(ctx, lease) == nil {
 					l.Unlock(ctx)
 				}
 			}()
+			return err
 		}}, err
 	})
 	require.NotEmpty(t, sending)
