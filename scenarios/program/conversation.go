@@ -18,13 +18,8 @@ import (
 	"github.com/lockladder/lockladder/internal/process"
 )
 
-const (
-	// longestLine is how long a line of a program may be, in bytes.
-	longestLine = 1 << 16
-
-	// keptLines is how many lines of standard error are kept.
-	keptLines = 32
-)
+// longestLine is how long a line of a program may be, in bytes.
+const longestLine = 1 << 16
 
 // conversation is one process of a program, and what is said.
 type conversation struct {
@@ -301,11 +296,11 @@ func forward(l net.Listener, dial func() (net.Conn, error)) {
 	}
 }
 
-// tail keeps the last lines that were written to it.
+// tail keeps the last line that was written to it and isn't empty.
 type tail struct {
-	mu    sync.Mutex
-	lines []string
-	rest  []byte
+	mu   sync.Mutex
+	line string
+	rest []byte
 }
 
 func (t *tail) Write(b []byte) (int, error) {
@@ -313,14 +308,15 @@ func (t *tail) Write(b []byte) (int, error) {
 	defer t.mu.Unlock()
 	t.rest = append(t.rest, b...)
 	for {
-		i := bytes.IndexByte(t.rest, '\n')
-		if i < 0 {
+		line, rest, ended := bytes.Cut(t.rest, []byte("\n"))
+		if !ended {
 			t.rest = t.rest[max(0, len(t.rest)-longestLine):]
 			return len(b), nil
 		}
-		t.lines = append(t.lines, string(t.rest[:i]))
-		t.lines = t.lines[max(0, len(t.lines)-keptLines):]
-		t.rest = t.rest[i+1:]
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			t.line = string(line)
+		}
+		t.rest = rest
 	}
 }
 
@@ -328,12 +324,10 @@ func (t *tail) Write(b []byte) (int, error) {
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := len(t.lines) - 1; i >= 0; i-- {
-		if line := strings.TrimSpace(t.lines[i]); line != "" {
-			return "; the last line of its standard error: " + quote([]byte(line))
-		}
+	if t.line == "" {
+		return ""
 	}
-	return ""
+	return "; the last line of its standard error: " + quote([]byte(t.line))
 }
 
 // quote shortens and quotes a line.
