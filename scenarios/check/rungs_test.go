@@ -86,7 +86,7 @@ func declared(t *testing.T, rung string, virtual scenarios.Report) (file string)
 }
 
 // checked runs the command and returns its results.
-func checked(t *testing.T, check string, args ...string) (report scenarios.Report) {
+func checked(t *testing.T, check string, args ...string) scenarios.Report {
 	cmd := exec.CommandContext(t.Context(), check,
 		append([]string{"-redis", serverstest.Auto, "-json"}, args...)...)
 	var diagnosis bytes.Buffer
@@ -96,17 +96,10 @@ func checked(t *testing.T, check string, args ...string) (report scenarios.Repor
 		t.Fatal(err, diagnosis.String())
 	}
 	var all struct {
-		Results []struct {
-			Scenario, Invariant, Timeline string
-			Verdict                       scenarios.Verdict
-		}
+		Results   scenarios.Report
 		NoVerdict []string `json:"no_verdict"`
 	}
 	require.NoError(t, json.Unmarshal(out, &all))
 	assert.Empty(t, all.NoVerdict)
-	for _, r := range all.Results {
-		report = append(report, scenarios.Result{Scenario: r.Scenario,
-			Invariant: r.Invariant, Verdict: r.Verdict, Timeline: r.Timeline})
-	}
-	return report
+	return all.Results
 }
