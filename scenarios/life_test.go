@@ -54,17 +54,12 @@ func TestALifeIsTheSameOnAnyNumberOfProcessors(t *testing.T) {
 	}
 }
 
-// open is a lock that lets everybody in.
-type open struct{}
-
-func (open) TryLock(context.Context) (bool, error) { return true, nil }
-func (open) Lock(context.Context) error            { return nil }
-func (open) Unlock(context.Context) error          { return nil }
-
 func TestALifeWithABrokenInvariantIsAnError(t *testing.T) {
-	_, err := crashing.Record(t, func(scenarios.Env) (scenarios.Lock, error) {
-		return open{}, nil
-	})
+	_, err := crashing.Record(t, mutants.With(mutants.Rung("gold"), func(
+		ctx context.Context, _ scenarios.Env, gold scenarios.Lock) (bool, error) {
+		_, err := gold.TryLock(ctx)
+		return true, err // whoever comes is let in
+	}))
 	assert.ErrorContains(t, err, "two holders is broken on an ordinary day")
 }
 
