@@ -119,19 +119,10 @@ func runReal(t *testing.T, build Build, s settings) Report {
 						results, err = runScenario(t, scenario, build, s)
 					}
 				}
-				s.heard(scenario, results, err)
 				if isUnfit(err) {
 					hopeless.Store(&scenario.Name)
 				}
-				if err != nil {
-					t.Errorf("%s: %v", scenario.Name, err)
-					return
-				}
-				for _, r := range results {
-					judge(t, r, s)
-					s.record(t, r)
-				}
-				reports[i] = results
+				reports[i] = s.ended(t, scenario, results, err)
 			})
 		})
 	}

@@ -266,11 +266,23 @@ func Each(hear func(scenario string, results []Result, err error)) Option {
 	}
 }
 
-// heard tells the caller of Run, who may want to know.
-func (s *settings) heard(scenario Scenario, results []Result, err error) {
+// ended holds the results of a scenario against what is declared, and records them. It
+// returns those that belong to the report: none if there are none but an error.
+func (s *settings) ended(t *testing.T, scenario Scenario, results []Result,
+	err error) []Result {
+	t.Helper()
 	if s.each != nil {
 		s.each(scenario.Name, results, err)
 	}
+	if err != nil {
+		t.Errorf("%s: %v", scenario.Name, err)
+		return nil
+	}
+	for _, r := range results {
+		judge(t, r, *s)
+		s.record(t, r)
+	}
+	return results
 }
 
 // Only runs the named scenarios and no others, in the order of the catalogue.
@@ -320,19 +332,10 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 				t.Skip("after the failure of " + hopeless)
 			}
 			results, err := runScenario(t, scenario, build, s)
-			s.heard(scenario, results, err)
 			if errors.Is(err, order.ErrStuck) || isUnfit(err) {
 				hopeless = scenario.Name // a stuck lock still runs, besides
 			}
-			if err != nil {
-				t.Errorf("%s: %v", scenario.Name, err)
-				return
-			}
-			for _, r := range results {
-				judge(t, r, s)
-				s.record(t, r)
-			}
-			report = append(report, results...)
+			report = append(report, s.ended(t, scenario, results, err)...)
 		})
 	}
 	if len(left) > 0 && !s.declares(nothingLeft.Name, LeftBehind) &&
