@@ -11,12 +11,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"text/template"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/mutants"
@@ -25,6 +27,9 @@ import (
 )
 
 const module = "github.com/lockladder/lockladder"
+
+var mutantsDir = flag.String("mutants", "", "run the mutants of this directory's plan in"+
+	" TestMutantsInADirectory")
 
 // fails stands for an invariant when the scenario itself fails.
 const fails = "fails"
@@ -131,10 +136,10 @@ func (all verdicts) find(mutant, scenario, invariant string) verdict {
 	return verdict{Verdict: "was not judged"}
 }
 
-// runMutants compiles the mutants into one test binary and lets it run them
-// their scenarios: the killer's, or the whole catalogue. A mistake in a script alone
-// needs no compiler: the rung is given the script. Nothing is written into
-// the module: an overlay shows the mutants to the compiler as packages of it.
+// runMutants compiles the mutants into this test binary, which runs them through their
+// scenarios in a process of its own: the killer's, or the whole catalogue. A mistake in
+// a script alone needs no compiler: the rung is given the script. Nothing is written
+// into the module: an overlay shows the mutants to the compiler as packages of it.
 func runMutants(t *testing.T, catalogue bool) verdicts {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -183,23 +188,24 @@ func runMutants(t *testing.T, catalogue bool) verdicts {
 		plan = append(plan, p)
 	}
 	var source strings.Builder
-	require.NoError(t, runner.Execute(&source, plan))
-	show("scenarios/mutants/runner_test.go", source.String())
-	exported, err := os.ReadFile("export_test.go")
-	require.NoError(t, err)
-	show("scenarios/export.go", string(exported))
+	require.NoError(t, compiling.Execute(&source, plan))
+	show("scenarios/compiled_test.go", source.String())
 	overlay, err := mutants.Overlay(dir, files)
 	require.NoError(t, err)
+	text, err := json.Marshal(plan)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "plan.json"), text, 0o600))
 
 	binary := filepath.Join(dir, "mutants.exe")
 	build := exec.Command("go", "test", "-c", "-vet=off", "-o", binary,
 		"-gcflags="+module+"/scenarios/mutants/...=-N -l", // compiled sooner
 		"-ldflags=-s -w", // and linked
-		"-overlay", overlay, "./scenarios/mutants")
+		"-overlay", overlay, "./scenarios")
 	build.Dir = root
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "the mutants do not compile:\n%s", out)
-	run := exec.Command(binary, "-test.timeout=5m")
+	run := exec.Command(binary, "-test.run=^TestMutantsInADirectory$",
+		"-test.timeout=5m", "-mutants="+dir)
 	run.Dir = dir
 	out, err = run.CombinedOutput()
 	require.NoError(t, err, "the mutants' run ends with:\n%s", out)
@@ -211,81 +217,68 @@ func runMutants(t *testing.T, catalogue bool) verdicts {
 	return judged
 }
 
-// planned is a mutant as the runner knows it.
+// planned is a mutant as that process knows it.
 type planned struct {
 	Package, Name, Rung string
-	Compiled            bool
+	Compiled            bool // else it is its rung with the scripts in a directory
 	Scenarios           []string
 }
 
-// runner is the test that runs the mutants through their scenarios. It never
-// fails: the test that reads a verdict says what it means.
-var runner = template.Must(template.New("").Parse(`package mutants
+// compiled are the mutants that this test binary has, by their packages.
+var compiled = map[string]lock.Build{}
+
+// compiling is the file that adds them.
+var compiling = template.Must(template.New("").Parse(`package scenarios_test
 
 import (
-	"encoding/json"
-	"os"
-	"sync"
-	"testing"
-
-	"github.com/stretchr/testify/require"
-
 	"github.com/lockladder/lockladder/internal/exercise"
-	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/ladder/laddertest"
-	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/scenarios"
 	{{range .}}{{if .Compiled}}
 	{{.Package}} "github.com/lockladder/lockladder/scenarios/mutants/{{.Package}}"
 	{{- end}}{{end}}
 )
 
-type mutant struct {
-	name, rung string
-	build      lock.Build // nil: the rung's own, with other scripts
-	scripts    string     // their directory
-	scenarios  []string
-}
+var _ = exercise.WithScripts // or no mutant may need the import
 
-var mutants = []mutant{
-	{{range . -}}
-	{ {{printf "%q" .Name}}, {{printf "%q" .Rung}},
-		{{if not .Compiled}}nil
-		{{- else}}exercise.{{if eq .Rung "redlock"}}OnAll{{else}}On{{end -}}
-		({{.Package}}.New){{end}},
-		{{printf "%q, %#v" .Package .Scenarios}} },
-	{{end}}
+func init() {
+	{{range .}}{{if .Compiled}}
+	compiled["{{.Package}}"] = exercise.{{if eq .Rung "redlock"}}OnAll{{else}}On{{end -}}
+		({{.Package}}.New)
+	{{- end}}{{end}}
 }
+`))
 
-type verdict struct {
-	Mutant, Scenario, Invariant, Event string
-	Verdict                            scenarios.Verdict
-}
-
-func TestTell(t *testing.T) {
-	laddertest.CollectLess()
-	var judged []verdict
+// TestMutantsInADirectory runs the mutants of a plan through their scenarios. It never
+// fails: the test that reads a verdict says what it means.
+func TestMutantsInADirectory(t *testing.T) {
+	if *mutantsDir == "" {
+		t.Skip("it is run by TestEveryMutantIsKilled")
+	}
+	var plan []planned
+	text, err := os.ReadFile(filepath.Join(*mutantsDir, "plan.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &plan))
+	var judged verdicts
 	var mu sync.Mutex
 	t.Run("", func(t *testing.T) {
-		for _, m := range mutants {
-			t.Run(m.name, func(t *testing.T) {
+		for _, m := range plan {
+			t.Run(m.Name, func(t *testing.T) {
 				t.Parallel()
-				rung, err := ladder.Find(m.rung)
+				rung, err := ladder.Find(m.Rung)
 				require.NoError(t, err)
-				build := m.build
+				build := compiled[m.Package]
 				if build == nil {
-					build = exercise.WithScripts(rung.Build, os.DirFS(m.scripts))
+					build = exercise.WithScripts(rung.Build,
+						os.DirFS(filepath.Join(*mutantsDir, m.Package)))
 				}
-				for _, name := range m.scenarios {
+				for _, name := range m.Scenarios {
 					results, err := scenarios.RunOne(t, name, build,
 						laddertest.Options(rung)...)
-					mu.Lock()
 					if err != nil {
-						judged = append(judged, verdict{m.name, name, "",
-							err.Error(), "fails"})
+						results = []scenarios.Result{{Event: err.Error(), Verdict: fails}}
 					}
+					mu.Lock()
 					for _, r := range results {
-						judged = append(judged, verdict{m.name, name, r.Invariant,
+						judged = append(judged, verdict{m.Name, name, r.Invariant,
 							r.Event, r.Verdict})
 					}
 					mu.Unlock()
@@ -293,11 +286,11 @@ func TestTell(t *testing.T) {
 			})
 		}
 	})
-	report, err := json.Marshal(judged)
+	text, err = json.Marshal(judged)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile("verdicts.json", report, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(*mutantsDir, "verdicts.json"), text,
+		0o600))
 }
-`))
 
 // A scenario that no rung breaks could be one that nothing can break.
 func TestWrongLocksBreakWhatNoRungBreaks(t *testing.T) {
