@@ -43,6 +43,9 @@ func Driver(set func(*redis.Options)) Option {
 	return func(s *settings) { s.driver = set }
 }
 
+// Find returns the scenario of a name.
+var Find = find
+
 // executed are the scripts of all locks that RunOne has run.
 var executed = node.NewScripts()
 

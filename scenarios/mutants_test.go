@@ -47,16 +47,6 @@ func edited() []mutants.Mutant {
 		})
 }
 
-// invariants are those that a scenario judges.
-func invariants(scenario string) []string {
-	for _, s := range scenarios.Catalogue {
-		if s.Name == scenario {
-			return s.Invariants
-		}
-	}
-	return nil
-}
-
 // Every mutant is killed by the scenario that was written for its mistake. With
 // -v each is run through all scenarios, and all that kill it are named.
 func TestEveryMutantIsKilled(t *testing.T) {
@@ -70,7 +60,9 @@ func TestEveryMutantIsKilled(t *testing.T) {
 			require.NoError(t, err)
 			killer := m.Killers[0]
 			scenario, invariant, _ := strings.Cut(killer, ": ")
-			require.Contains(t, invariants(scenario), invariant, "the killer %q is no"+
+			killing, err := scenarios.Find(scenario)
+			require.NoError(t, err)
+			require.Contains(t, killing.Invariants, invariant, "the killer %q is no"+
 				" invariant of a scenario", killer)
 			control := judged.find(m.Rung, scenario, invariant)
 			require.Contains(t, []scenarios.Verdict{scenarios.Holds,

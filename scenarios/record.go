@@ -26,11 +26,8 @@ func Record(dir string) Option { return func(s *settings) { s.dir = dir } }
 func (r Result) Recording(lock string, beside ...string) *play.Run {
 	run := &play.Run{Lock: lock, Scenario: r.Scenario, Invariant: r.Invariant,
 		Beside: beside, Verdict: string(r.Verdict), Event: r.Event, Broken: r.BrokenAt}
-	for _, s := range Catalogue {
-		if s.Name == r.Scenario {
-			run.Summary = s.Summary
-		}
-	}
+	scenario, _ := find(r.Scenario)
+	run.Summary = scenario.Summary
 	run.Fill(r.Sequence)
 	return run
 }
