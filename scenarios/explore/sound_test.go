@@ -20,7 +20,7 @@ var long = flag.Bool("sound", false, "hold the search against the plain one with
 
 // Brief says that only what takes no time is walked: with -short, and under the
 // race detector, which makes everything ten times as long.
-func Brief() bool { return testing.Short() || race }
+func Brief() bool { return testing.Short() || laddertest.Race }
 
 // Sound says whether the search is held against the plain one.
 func Sound() bool { return *long }

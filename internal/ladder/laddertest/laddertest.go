@@ -29,7 +29,7 @@ func CollectLess() {
 // A user who sets GOMAXPROCS or -cpu has decided otherwise, and the race detector
 // is to see what happens at the same time.
 func OneProcessor() {
-	if cpu := flag.Lookup("test.cpu"); os.Getenv("GOMAXPROCS") == "" && !race &&
+	if cpu := flag.Lookup("test.cpu"); os.Getenv("GOMAXPROCS") == "" && !Race &&
 		(cpu == nil || cpu.Value.String() == "") {
 		runtime.GOMAXPROCS(1)
 	}

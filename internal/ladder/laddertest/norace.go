@@ -2,5 +2,5 @@
 
 package laddertest
 
-// race says whether the race detector watches.
-const race = false
+// Race says whether the race detector watches.
+const Race = false

@@ -2,5 +2,5 @@
 
 package laddertest
 
-// race says whether the race detector watches.
-const race = true
+// Race says whether the race detector watches.
+const Race = true

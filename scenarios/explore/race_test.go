@@ -1,6 +1,0 @@
-//go:build race
-
-package explore
-
-// race says whether the race detector watches.
-const race = true
