@@ -29,22 +29,24 @@ func inCluster(t *testing.T, c *servers.Cluster, rungs []ladder.Rung,
 			t.Run(rung.Name+"/"+kind, func(t *testing.T) {
 				key := forms[kind](fmt.Sprintf("lockladder:%s:%d", rung.Name,
 					time.Now().UnixNano()))
-				var owners []scenarios.Lock
-				_, password := c.Auth()
-				for range 2 {
-					rdb := redis.NewClusterClient(&redis.ClusterOptions{
-						Addrs: c.Masters(), Password: password})
-					defer rdb.Close()
-					owner, err := rung.Build(scenarios.Env{
-						Nodes: []redis.UniversalClient{rdb}, Key: key,
-						TTL: time.Minute, Now: time.Now})
-					require.NoError(t, err)
-					owners = append(owners, owner)
-				}
-				do(t, key, owners[0], owners[1])
+				do(t, key, ownerIn(t, c, rung, key), ownerIn(t, c, rung, key))
 			})
 		}
 	}
+}
+
+// ownerIn is an owner of a rung's lock, with a client of its own.
+func ownerIn(t *testing.T, c *servers.Cluster, rung ladder.Rung,
+	key string) scenarios.Lock {
+	t.Helper()
+	_, password := c.Auth()
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Masters(),
+		Password: password})
+	t.Cleanup(func() { rdb.Close() })
+	owner, err := rung.Build(scenarios.Env{Nodes: []redis.UniversalClient{rdb},
+		Key: key, TTL: time.Minute, Now: time.Now})
+	require.NoError(t, err)
+	return owner
 }
 
 // onOneNode are the rungs that lock on a single node.
@@ -191,15 +193,8 @@ func TestALockDoesNothingWhileOneOfItsKeysIsMissing(t *testing.T) {
 func TestAKeyWithAStrayBraceHasRoomForOneKeyOnly(t *testing.T) {
 	c := startCluster(t)
 	ctx := t.Context()
-	_, password := c.Auth()
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Masters(),
-		Password: password})
-	defer rdb.Close()
 	for _, rung := range onOneNode() {
-		l, err := rung.Build(scenarios.Env{
-			Nodes: []redis.UniversalClient{rdb}, Key: "a}b:" + rung.Name,
-			TTL: time.Minute, Now: time.Now})
-		require.NoError(t, err)
+		l := ownerIn(t, c, rung, "a}b:"+rung.Name)
 		granted, err := l.TryLock(ctx)
 		if severalKeys(rung) {
 			assert.ErrorContains(t, err, "CROSSSLOT", rung.Name)
