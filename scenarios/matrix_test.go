@@ -108,8 +108,7 @@ func rows(reports []scenarios.Report) string {
 // watches the servers has every script executed.
 func TestRememberedScriptsChangeNoTimeline(t *testing.T) {
 	laddertest.Long(t, "it runs every scenario twice")
-	rung, err := ladder.Find("reentrant/fair")
-	require.NoError(t, err)
+	rung := laddertest.Find(t, "reentrant/fair")
 	executed := scenarios.Watched(func(string) {},
 		func(int, *server.Peer, string, []string) {})
 	assert.Equal(t,

@@ -56,8 +56,7 @@ func TestEveryMutantIsKilled(t *testing.T) {
 	judged := runMutants(t, testing.Verbose())
 	for _, m := range edited() {
 		t.Run(m.Name, func(t *testing.T) {
-			rung, err := ladder.Find(m.Rung)
-			require.NoError(t, err)
+			rung := laddertest.Find(t, m.Rung)
 			killer := m.Killers[0]
 			scenario, invariant, _ := strings.Cut(killer, ": ")
 			killing, err := scenarios.Find(scenario)
@@ -255,8 +254,7 @@ func TestMutantsInADirectory(t *testing.T) {
 		for _, m := range plan {
 			t.Run(m.Name, func(t *testing.T) {
 				t.Parallel()
-				rung, err := ladder.Find(m.Rung)
-				require.NoError(t, err)
+				rung := laddertest.Find(t, m.Rung)
 				build := compiled[m.Package]
 				if build == nil {
 					build = exercise.WithScripts(rung.Build,

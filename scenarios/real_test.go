@@ -222,8 +222,7 @@ func TestALockWithoutReadersHasNoneToJudgeInRealTime(t *testing.T) {
 	for name, want := range map[string]scenarios.Verdict{
 		"reentrant": scenarios.DoesNotArise, "reentrant/readwrite": scenarios.CannotRun} {
 		t.Run(name, func(t *testing.T) {
-			rung, err := ladder.Find(name)
-			require.NoError(t, err)
+			rung := laddertest.Find(t, name)
 			scenarios.Work(t, rung.Build)
 			report := scenarios.Run(t, rung.Build, append(laddertest.Options(rung),
 				scenarios.Only("reader_renewal_isolated"),

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/mutants"
 	"github.com/lockladder/lockladder/lock"
@@ -26,7 +25,7 @@ import (
 
 func TestClaimWhenATimestampLockExpiresOneClientAloneTakesItOver(t *testing.T) {
 	t.Parallel()
-	timestamp := rung(t, "silver/timestamp")
+	timestamp := laddertest.Find(t, "silver/timestamp")
 	bounds := explore.Bounds{LeaseInValue: laddertest.Deadline,
 		Programs: []explore.Program{explore.Once}}
 
@@ -42,7 +41,7 @@ func TestClaimWhenATimestampLockExpiresOneClientAloneTakesItOver(t *testing.T) {
 }
 
 func TestClaimTheLoserOfATakeoverOverwritesTheWinnersDeadline(t *testing.T) {
-	timestamp := rung(t, "silver/timestamp")
+	timestamp := laddertest.Find(t, "silver/timestamp")
 	built := 0
 	skewed := func(env lock.Env) (lock.Lock, error) {
 		// Handles are built for A and B in turn; B's clock is five seconds ahead.
@@ -78,7 +77,7 @@ func index(lines []string, part string) int {
 // comes between a waiter's GET and its GETSET, the waiter sets the key, is
 // answered nil, and takes that for a refusal.
 func TestAWaiterOfATimestampLockCanLockEverybodyOut(t *testing.T) {
-	replayed := explore.Replay(t, rung(t, "silver/timestamp").Build,
+	replayed := explore.Replay(t, laddertest.Find(t, "silver/timestamp").Build,
 		explore.Bounds{LeaseInValue: laddertest.Deadline}, "A> A< A= A= B> B< B> B< E"+
 			" B> B< B> A> B< B> B<")
 	t.Log("\n" + replayed.Timeline)
@@ -98,7 +97,7 @@ end;`)
 
 func TestClaimTheScriptThatReturnsNothingRefusesWhomItHasGrantedTheLock(
 	t *testing.T) {
-	build := mutants.With(rung(t, "gold").Build, func(ctx context.Context, env lock.Env,
+	build := mutants.With(mutants.Rung("gold"), func(ctx context.Context, env lock.Env,
 		_ lock.Lock) (bool, error) {
 		reply, err := listed.Run(ctx, env.Nodes[0], []string{env.Key}, "locked",
 			int(env.TTL.Seconds())).Int64()
@@ -120,7 +119,7 @@ func TestClaimASingleRedisEnsuresMutualExclusionOnlyWithoutALease(t *testing.T) 
 	t.Parallel()
 	// The table of verdicts has the other rungs.
 	for _, name := range []string{"bronze", "gold", "diamond/watchdog"} {
-		report := explore.Run(t, rung(t, name).Build, explore.Bounds{Expiries: 1,
+		report := explore.Run(t, laddertest.Find(t, name).Build, explore.Bounds{Expiries: 1,
 			Pauses: 1, Programs: []explore.Program{explore.Once}})
 		require.True(t, report.Exhausted())
 		_, two := report.Failure(explore.TwoHolders)
@@ -285,13 +284,4 @@ func TestClaimHSETTakesNeitherNXNorPX(t *testing.T) {
 	assert.Equal(t, map[string]string{"thread-7": "1", "NX": "PX"},
 		rdb.HGetAll(ctx, "lock").Val())
 	assert.Equal(t, time.Duration(-1), rdb.TTL(ctx, "lock").Val())
-}
-
-func rung(t *testing.T, name string) ladder.Rung {
-	t.Helper()
-	r, err := ladder.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
 }

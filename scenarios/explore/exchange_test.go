@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -90,8 +89,7 @@ func TestClientsThatDifferAreNotExchanged(t *testing.T) {
 func TestClientsThatAreAlikeAreExchanged(t *testing.T) {
 	t.Parallel()
 	bounds := Bounds{Expiries: 1, Attempts: 1, Programs: []Program{Once}}
-	rung, err := ladder.Find("platinum")
-	require.NoError(t, err)
+	rung := laddertest.Find(t, "platinum")
 	with, err := explore(t, rung.Build, bounds, true, search)
 	require.NoError(t, err)
 	without, err := explore(t, rung.Build, bounds, true, func(r *run) (Walk, error) {
@@ -110,8 +108,7 @@ func TestClientsThatAreAlikeAreExchanged(t *testing.T) {
 func TestAFindingNamesTheClientsOfItsSchedule(t *testing.T) {
 	laddertest.Long(t, "it walks with three clients")
 	t.Parallel()
-	rung, err := ladder.Find("silver")
-	require.NoError(t, err)
+	rung := laddertest.Find(t, "silver")
 	report := Run(t, rung.Build, Bounds{Clients: 3, Expiries: 1, Attempts: 1,
 		Programs: []Program{Once}})
 	found := 0

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
@@ -32,7 +33,7 @@ func TestGraph(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := rung(t, name)
+			r := laddertest.Find(t, name)
 			graph := explore.Draw(t, r.Build, standardBounds(r))[0]
 			file := filepath.Join(dir, strings.ReplaceAll(name, "/", "-")+".json")
 			if err := os.WriteFile(file, graph, 0o644); err != nil {

@@ -13,7 +13,7 @@ import (
 // read, because readers have no token that the storage could compare.
 func readRows(t *testing.T) []row {
 	var rows []row
-	readWrite := rung(t, "reentrant/readwrite")
+	readWrite := laddertest.Find(t, "reentrant/readwrite")
 	add := func(quick bool, clients, faults int, program explore.Program,
 		breaks ...explore.Invariant) {
 		b := rungBounds(readWrite)

@@ -180,7 +180,7 @@ func TestThreeClients(t *testing.T) {
 	}
 	var rows []row
 	add := func(name string, program explore.Program) {
-		r := row{rung: rung(t, name), family: "three clients", quick: true}
+		r := row{rung: laddertest.Find(t, name), family: "three clients", quick: true}
 		r.bounds = rungBounds(r.rung)
 		r.bounds.Clients, r.bounds.Expiries, r.bounds.Crashes = 3, 1, 1
 		r.bounds.Programs = []explore.Program{program}
@@ -408,7 +408,7 @@ func TestHowRarelyAScheduleReleasesAForeignLock(t *testing.T) {
 	fmt.Fprint(&b, "| rung | schedules | that release a foreign lock | share |"+
 		" a random scheduler meets one in |\n|---|--:|--:|--:|--:|\n")
 	for _, name := range []string{"gold", "platinum", "diamond"} {
-		report := explore.Run(t, rung(t, name).Build, explore.Bounds{Expiries: 1,
+		report := explore.Run(t, laddertest.Find(t, name).Build, explore.Bounds{Expiries: 1,
 			Programs: []explore.Program{explore.Once}})
 		walk := report.Walks[0]
 		all, failing := walk.Share(explore.ForeignRelease)
@@ -420,7 +420,7 @@ func TestHowRarelyAScheduleReleasesAForeignLock(t *testing.T) {
 			f := walk.Found[explore.ForeignRelease]
 			generated.Compare(t, document, "report", generated.Fence("", report.String()))
 			generated.Compare(t, document, "timeline", generated.Fence("", explore.Replay(t,
-				rung(t, name).Build, explore.Bounds{}, f.Schedule).Timeline))
+				laddertest.Find(t, name).Build, explore.Bounds{}, f.Schedule).Timeline))
 		}
 	}
 	generated.Compare(t, document, "share", b.String())
@@ -431,7 +431,7 @@ func TestReplay(t *testing.T) {
 		t.Skip("which one? go test ./scenarios/explore -run Replay -rung gold" +
 			" -schedule 'once: A> A< E B> B<' -v")
 	}
-	r := rung(t, *rungName)
+	r := laddertest.Find(t, *rungName)
 	replayed := explore.Replay(t, r.Build, rungBounds(r), *schedule)
 	fmt.Fprintf(t.Output(), "%s\n", replayed.Timeline)
 	if len(replayed.Broken) == 0 {
@@ -443,7 +443,7 @@ func TestWhy(t *testing.T) {
 	if *why == "" {
 		t.Skip("which rung? go test ./scenarios/explore -run Why -why gold -v")
 	}
-	r, out := rung(t, *why), t.Output()
+	r, out := laddertest.Find(t, *why), t.Output()
 	fmt.Fprintf(out, "%s, every schedule of\n", r.Name)
 	var whole explore.Report
 	for _, row := range rows() {

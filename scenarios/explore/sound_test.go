@@ -47,8 +47,7 @@ func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
 				t.Skip("go test ./scenarios/explore -run Search -sound")
 			}
 			t.Parallel()
-			rung, err := ladder.Find(test.rung)
-			require.NoError(t, err)
+			rung := laddertest.Find(t, test.rung)
 			test.bounds.Programs = []Program{Once}
 			whole, err := explore(t, rung.Build, test.bounds, false,
 				func(r *run) (Walk, error) { return plain(r, 0) })
@@ -101,8 +100,7 @@ func TestWhatIsNotTakenIsKnown(t *testing.T) {
 				t.Skip("go test ./scenarios/explore -run NotTaken -sound")
 			}
 			t.Parallel()
-			rung, err := ladder.Find(test.rung)
-			require.NoError(t, err)
+			rung := laddertest.Find(t, test.rung)
 			if test.bounds.Programs == nil {
 				test.bounds.Programs = []Program{Once}
 			}
@@ -159,8 +157,7 @@ func TestTheGraphIsTheSameBytesEverywhere(t *testing.T) {
 	if Brief() {
 		name = "gold"
 	}
-	rung, err := ladder.Find(name)
-	require.NoError(t, err)
+	rung := laddertest.Find(t, name)
 	bounds := Bounds{Expiries: 1, Programs: []Program{Once}, Attempts: 1}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	one := Draw(t, rung.Build, bounds)

@@ -22,7 +22,7 @@ func waitRows(t *testing.T) []row {
 			if name != "reentrant/notify" {
 				b.Turn = func(key string) string { return lock.Beside(key, "turn") }
 			}
-			rows = append(rows, row{rung: rung(t, name), bounds: b, quick: quick,
+			rows = append(rows, row{rung: laddertest.Find(t, name), bounds: b, quick: quick,
 				slow: b.LostMessages > 0})
 		}
 		add(true, explore.Bounds{Clients: 2})
@@ -54,7 +54,7 @@ func TestNoWakeUpIsLost(t *testing.T) {
 const givesUp = "wait: B> B< A> A> A< A< A> A< A> B= B> A~ Ag A< B<"
 
 func TestAWaiterThatGivesUpWakesTheNext(t *testing.T) {
-	replayed := explore.Replay(t, rung(t, "reentrant/notify").Build,
+	replayed := explore.Replay(t, laddertest.Find(t, "reentrant/notify").Build,
 		explore.Bounds{Owners: 2}, givesUp)
 	assert.Contains(t, replayed.Timeline, "A1      Lock returns canceled")
 	for _, b := range replayed.Broken {

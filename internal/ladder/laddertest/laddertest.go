@@ -74,12 +74,19 @@ func Run(t *testing.T, name string, red bool) scenarios.Report {
 // declares them. Red lets the failing assertions through.
 func Scenarios(t *testing.T, name string, red bool) scenarios.Report {
 	t.Helper()
+	rung := Find(t, name)
+	return scenarios.Run(t, rung.Build,
+		append(Options(rung), scenarios.Red(red))...)
+}
+
+// Find is the rung of that name.
+func Find(t testing.TB, name string) ladder.Rung {
+	t.Helper()
 	rung, err := ladder.Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scenarios.Run(t, rung.Build,
-		append(Options(rung), scenarios.Red(red))...)
+	return rung
 }
 
 // Options is what the scenarios must know of a rung.
