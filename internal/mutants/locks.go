@@ -126,72 +126,6 @@ func readCheckSet(env lock.Env) (lock.Lock, error) {
 	}, nil
 }
 
-// listener waits for the message of a release, and never asks by itself.
-type listener struct {
-	sketch
-	rdb     redis.UniversalClient
-	channel string
-}
-
-func (l listener) Lock(ctx context.Context) error {
-	for {
-		if granted, err := l.try(ctx); granted || err != nil {
-			return err
-		}
-		if err := l.listen(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-func (l listener) listen(ctx context.Context) error {
-	released := l.rdb.Subscribe(ctx, l.channel)
-	defer released.Close()
-	select {
-	case <-released.Channel():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func messageOnly(env lock.Env) (lock.Lock, error) {
-	rdb, channel := env.Nodes[0], lock.Beside(env.Key, "released")
-	return listener{rdb: rdb, channel: channel, sketch: sketch{
-		try: func(ctx context.Context) (bool, error) {
-			return rdb.SetNX(ctx, env.Key, "taken", env.TTL).Result()
-		},
-		unlock: func(ctx context.Context) error {
-			if err := rdb.Del(ctx, env.Key).Err(); err != nil {
-				return err
-			}
-			return rdb.Publish(ctx, channel, "released").Err()
-		},
-	}}, nil
-}
-
-// onlyEvalSHA loads its script once, and trusts the server to keep it.
-func onlyEvalSHA(env lock.Env) (lock.Lock, error) {
-	rdb, loaded := env.Nodes[0], false
-	release := redis.NewScript(`return redis.call('DEL', KEYS[1])`)
-	return sketch{
-		try: func(ctx context.Context) (bool, error) {
-			if !loaded {
-				loaded = release.Load(ctx, rdb).Err() == nil
-			}
-			return rdb.SetNX(ctx, env.Key, "taken", env.TTL).Result()
-		},
-		unlock: func(ctx context.Context) error {
-			return release.EvalSha(ctx, rdb, []string{env.Key}).Err()
-		},
-	}, nil
-}
-
-// optimist believes that a server which can't be reached has nothing against it.
-var optimist = changed(func(try bool, err error) (bool, error) {
-	return try || err != nil, nil
-})
-
 // changed is gold with another reading of what the server said.
 func changed(read func(bool, error) (bool, error)) lock.Build {
 	return With(Rung("gold"), func(ctx context.Context, _ lock.Env,
@@ -199,18 +133,6 @@ func changed(read func(bool, error) (bool, error)) lock.Build {
 		return read(gold.TryLock(ctx))
 	})
 }
-
-// stubborn asks again when the server can't be reached, whatever the caller says.
-var stubborn = With(Rung("gold"), func(ctx context.Context, _ lock.Env,
-	gold lock.Lock) (bool, error) {
-	for {
-		granted, err := gold.TryLock(ctx)
-		if err == nil {
-			return granted, nil
-		}
-		time.Sleep(time.Second)
-	}
-})
 
 // votes asks every node, needs so many, and gives back what it got in vain, or
 // keeps it.
@@ -268,23 +190,6 @@ func renewsForever(env lock.Env) (lock.Lock, error) {
 			return platinum.Unlock(ctx)
 		},
 	}, err
-}
-
-// idsOf is reentrant with owner ids that are made from the process, and from how
-// many the owner, or its process, has drawn.
-func idsOf(id func(env lock.Env, ofOwner, ofProcess int) string) func() lock.Build {
-	return func() lock.Build {
-		drawn := map[any]int{} // by the owners of a process
-		return func(env lock.Env) (lock.Lock, error) {
-			own := 0
-			env.Options = append(env.Options, lock.Tokens(func() string {
-				own++
-				drawn[env.Process]++
-				return id(env, own, drawn[env.Process])
-			}))
-			return Rung("reentrant")(env)
-		}
-	}
 }
 
 // silentIsDead is gold with a list of those who wait at the server. A waiter that
