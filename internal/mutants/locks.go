@@ -134,38 +134,6 @@ func changed(read func(bool, error) (bool, error)) lock.Build {
 	})
 }
 
-// votes asks every node, needs so many, and gives back what it got in vain, or
-// keeps it.
-func votes(need int, giveBack bool) lock.Build {
-	const patience = 100 * time.Millisecond
-	return func(env lock.Env) (lock.Lock, error) {
-		unlock := func(ctx context.Context) error {
-			for _, rdb := range env.Nodes {
-				ctx, cancel := context.WithTimeout(ctx, patience)
-				rdb.Del(ctx, env.Key)
-				cancel()
-			}
-			return nil
-		}
-		return sketch{unlock: unlock,
-			try: func(ctx context.Context) (bool, error) {
-				got := 0
-				for _, rdb := range env.Nodes {
-					ctx, cancel := context.WithTimeout(ctx, patience)
-					if rdb.SetNX(ctx, env.Key, "taken", env.TTL).Val() {
-						got++
-					}
-					cancel()
-				}
-				if got < need && giveBack {
-					return false, unlock(ctx)
-				}
-				return got >= need, nil
-			},
-		}, nil
-	}
-}
-
 // renewsForever is platinum with renewals that have no time limit.
 func renewsForever(env lock.Env) (lock.Lock, error) {
 	platinum, err := Rung("platinum")(env)

@@ -49,56 +49,55 @@ func (f *forgetful) Token() uint64 {
 	return f.notifying.Token()
 }
 
-// majority is a small lock on a majority of nodes, asked in order.
+// majority is a small lock that needs so many of its nodes, and asks them in order.
 type majority struct {
-	minority, believeLate bool
-	env                   lock.Env
-	token                 string
-	next                  func() string
+	need        int
+	keeps       bool // what it got in vain
+	believeLate bool // believes a grant that comes after its lease
+
+	env   lock.Env
+	token string
+	next  func() string
 }
 
-func nodes(minority, believeLate bool) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		o, err := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
-		if err != nil {
-			return nil, err
-		}
-		return &majority{minority, believeLate, env, "", o.Token}, nil
+// build makes an owner of the same lock.
+func (m majority) build(env lock.Env) (lock.Lock, error) {
+	o, err := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
+	if err != nil {
+		return nil, err
 	}
+	m.env, m.next = env, o.Token
+	return sketch{m.try, m.unlock}, nil
 }
 
-func (m *majority) enough(n int64) bool {
-	return n > int64(len(m.env.Nodes)/2) || m.minority && n > 0
-}
-
-func (m *majority) TryLock(ctx context.Context) (bool, error) {
+func (m *majority) try(ctx context.Context) (bool, error) {
 	sent := time.Now()
 	m.token = m.next()
-	var granted int64
+	granted := 0
 	for _, rdb := range m.env.Nodes {
 		if ok, _ := rdb.SetNX(ctx, m.env.Key, m.token, m.env.TTL).Result(); ok {
 			granted++
 		}
 	}
-	if m.enough(granted) && (time.Since(sent) < m.env.TTL || m.believeLate) {
+	if granted >= m.need && (time.Since(sent) < m.env.TTL || m.believeLate) {
 		return true, nil
 	}
-	m.free(ctx)
+	if !m.keeps {
+		m.free(ctx)
+	}
 	return false, nil
 }
 
-func (m *majority) Lock(ctx context.Context) error { return errors.ErrUnsupported }
-
-func (m *majority) Unlock(ctx context.Context) error {
-	if !m.enough(m.free(ctx)) {
+func (m *majority) unlock(ctx context.Context) error {
+	if m.free(ctx) < m.need {
 		return lock.ErrNotHeld
 	}
 	return nil
 }
 
-func (m *majority) free(ctx context.Context) (deleted int64) {
+func (m *majority) free(ctx context.Context) (deleted int) {
 	for _, rdb := range m.env.Nodes {
-		n, _ := guard.CompareAndDelete.Run(ctx, rdb, []string{m.env.Key}, m.token).Int64()
+		n, _ := guard.CompareAndDelete.Run(ctx, rdb, []string{m.env.Key}, m.token).Int()
 		deleted += n
 	}
 	return deleted
