@@ -2,9 +2,11 @@ package etcd
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 
+	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
 
@@ -12,85 +14,56 @@ import (
 // The frame that begins a call has its name as text. A call that keeps a lease
 // alive, or watches, has none: it goes on as long as the session.
 func Requests(from io.Reader) *Frames {
-	return &Frames{from: from, preface: len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
-		headers: hpack.NewDecoder(4096, nil), request: true}
+	f := frames(from, func(headers *http2.MetaHeadersFrame) string {
+		return call(headers.PseudoValue("path"))
+	})
+	f.preface = int64(len(http2.ClientPreface))
+	return f
 }
 
 // Replies cuts what an etcd server sends.
 func Replies(from io.Reader) *Frames {
-	return &Frames{from: from, headers: hpack.NewDecoder(4096, nil)}
+	return frames(from, func(headers *http2.MetaHeadersFrame) string {
+		if headers.PseudoValue("status") == "" {
+			return "" // what follows an answer
+		}
+		return "an answer"
+	})
 }
 
 // Frames are one direction of a connection.
 type Frames struct {
-	from    io.Reader
-	preface int // bytes before the first frame
-	headers *hpack.Decoder
-	request bool
-	block   bytes.Buffer
+	from    io.Reader // raw has what was read from it
+	raw     bytes.Buffer
+	preface int64 // bytes before the first frame
+	framer  *http2.Framer
+	text    func(*http2.MetaHeadersFrame) string
 }
 
-// The types and flags of frames that matter (RFC 9113, section 6).
-const (
-	headersFrame = 1
-	continuation = 9
-	endHeaders   = 0x4
-	padded       = 0x8
-	priority     = 0x20
-)
+func frames(from io.Reader, text func(*http2.MetaHeadersFrame) string) *Frames {
+	f := &Frames{text: text}
+	f.from = io.TeeReader(from, &f.raw)
+	f.framer = http2.NewFramer(nil, f.from)
+	f.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	return f
+}
 
-// Next reads one frame.
+// Next reads one frame, and with a frame of headers those that continue it.
 func (f *Frames) Next() (raw []byte, text string, err error) {
+	f.raw.Reset()
 	if f.preface > 0 {
-		raw = make([]byte, f.preface)
+		_, err = io.CopyN(io.Discard, f.from, f.preface)
 		f.preface = 0
-		_, err := io.ReadFull(f.from, raw)
-		return raw, "", err
+		return bytes.Clone(f.raw.Bytes()), "", err
 	}
-	raw = make([]byte, 9)
-	if _, err := io.ReadFull(f.from, raw); err != nil {
+	frame, err := f.framer.ReadFrame()
+	if _, is := errors.AsType[http2.StreamError](err); err != nil && !is {
 		return nil, "", err
 	}
-	length := int(raw[0])<<16 | int(raw[1])<<8 | int(raw[2])
-	raw = append(raw, make([]byte, length)...)
-	if _, err := io.ReadFull(f.from, raw[9:]); err != nil {
-		return nil, "", err
+	if headers, is := frame.(*http2.MetaHeadersFrame); is {
+		text = f.text(headers)
 	}
-	if kind := raw[3]; kind == headersFrame || kind == continuation {
-		text = f.header(kind, raw[4], raw[9:])
-	}
-	return raw, text, nil
-}
-
-// header reads a part of a block of headers. Every block must be read, because
-// each adds to the table that the next ones refer to.
-func (f *Frames) header(kind, flags byte, payload []byte) string {
-	if kind == headersFrame {
-		if flags&padded != 0 && len(payload) > 0 {
-			payload = payload[1 : len(payload)-int(payload[0])]
-		}
-		if flags&priority != 0 && len(payload) >= 5 {
-			payload = payload[5:]
-		}
-	}
-	f.block.Write(payload)
-	if flags&endHeaders == 0 {
-		return ""
-	}
-	fields, err := f.headers.DecodeFull(bytes.Clone(f.block.Bytes()))
-	f.block.Reset()
-	if err != nil {
-		return ""
-	}
-	for _, field := range fields {
-		switch {
-		case f.request && field.Name == ":path":
-			return call(field.Value)
-		case !f.request && field.Name == ":status":
-			return "an answer"
-		}
-	}
-	return ""
+	return bytes.Clone(f.raw.Bytes()), text, nil
 }
 
 // call is the name of a call, of those that locks are made of.
