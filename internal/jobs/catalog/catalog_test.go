@@ -1,7 +1,6 @@
 package catalog_test
 
 import (
-	"context"
 	"os"
 	"sync"
 	"testing"
@@ -34,30 +33,14 @@ func between(t *testing.T, do func(list catalog.List)) catalog.List {
 	other := list
 	once := sync.OnceFunc(func() { do(other) })
 	list.RDB = client()
-	list.RDB.AddHook(after{func(cmd redis.Cmder) {
+	list.RDB.AddHook(laddertest.Around(func(cmd redis.Cmder, send func() error) error {
+		err := send()
 		if cmd.Name() == "hvals" {
 			once()
 		}
-	}})
-	return list
-}
-
-// after calls a function after each command.
-type after struct{ call func(redis.Cmder) }
-
-func (a after) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (a after) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		a.call(cmd)
 		return err
-	}
-}
-
-func (a after) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	}))
+	return list
 }
 
 func TestAReaderSeesHalfOfAChangeThatComesBetweenTwoPages(t *testing.T) {

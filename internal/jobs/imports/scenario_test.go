@@ -13,6 +13,7 @@ import (
 	"github.com/lockladder/lockladder/internal/jobs/imports"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 )
 
 const (
@@ -205,10 +206,10 @@ func (s *scenario) supervise(moment time.Duration, dead *worker) {
 // one with its slot after its lease.
 func (s *scenario) crashesBefore(command func(redis.Cmder) bool) {
 	a := s.worker("A", 1, lasting(second))
-	a.rdb.AddHook(before{command, func() {
+	a.before(command, func() {
 		a.Step("dies", a.Crash)
 		runtime.Goexit()
-	}})
+	})
 	s.run(0, a)
 	s.supervise(12*second, a)
 	s.run(12*second, s.worker("A2", 1, lasting(second)))
@@ -219,26 +220,14 @@ func named(name string) func(redis.Cmder) bool {
 	return func(cmd redis.Cmder) bool { return cmd.Name() == name }
 }
 
-// before is a hook that does something before a command is sent.
-type before struct {
-	command func(redis.Cmder) bool
-	do      func()
-}
-
-func (h before) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h before) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (h before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if h.command(cmd) {
-			h.do()
+// before does something before such a command is sent.
+func (w *worker) before(command func(redis.Cmder) bool, do func()) {
+	w.rdb.AddHook(laddertest.Around(func(cmd redis.Cmder, send func() error) error {
+		if command(cmd) {
+			do()
 		}
-		return next(ctx, cmd)
-	}
+		return send()
+	}))
 }
 
 // crashesAtWork lets a worker die while it works, and starts another one with its
@@ -272,11 +261,11 @@ func waiting(ctx context.Context, _ imports.Task, _ int) error {
 
 // slowBefore lets the process sleep before it sends a command for the n-th time.
 func (w *worker) slowBefore(command string, nth int, d time.Duration) {
-	w.rdb.AddHook(before{named(command), func() {
+	w.before(named(command), func() {
 		if nth--; nth == 0 {
 			w.Sleep(d)
 		}
-	}})
+	})
 }
 
 // operator does something to the server at a moment.

@@ -80,7 +80,7 @@ func (s *scenario) service(name string, from time.Duration,
 		return c
 	}
 	minute := func(due time.Time) int { return due.Minute() }
-	env.Nodes[0].AddHook(written{s, name})
+	env.Nodes[0].AddHook(s.written(name))
 	service := &schedule.Service{RDB: env.Nodes[0], Key: "report:done",
 		Every: time.Minute, Lock: l,
 		Job: func(_ context.Context, due time.Time) error {
@@ -111,30 +111,17 @@ func (s *scenario) add(to map[int][]string, minute int, who string) {
 	to[minute] = append(to[minute], who)
 }
 
-// written sees whose done.lua has written which minute.
-type written struct {
-	s    *scenario
-	name string
-}
-
-func (h written) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h written) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (h written) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
+// written sees which minute a service's done.lua has written.
+func (s *scenario) written(name string) redis.Hook {
+	return laddertest.Around(func(cmd redis.Cmder, send func() error) error {
+		err := send()
 		args := cmd.Args()
 		if reply, ok := cmd.(*redis.Cmd); ok && err == nil && len(args) == 5 &&
 			args[3] == "report:done" && reply.Val() == int64(1) {
-			at := time.UnixMilli(args[4].(int64)).Minute()
-			h.s.add(h.s.done, at, h.name)
+			s.add(s.done, time.UnixMilli(args[4].(int64)).Minute(), name)
 		}
 		return err
-	}
+	})
 }
 
 // brief is a job of 100 ms: it is over when the others are still asking for the
