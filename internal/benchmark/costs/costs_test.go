@@ -3,7 +3,6 @@ package costs_test
 import (
 	"flag"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -18,11 +17,7 @@ import (
 
 var whole = flag.Bool("whole", false, "measure 1000 and 10,000 clients too")
 
-func TestMain(m *testing.M) {
-	laddertest.CollectLess()
-	laddertest.OneProcessor()
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { laddertest.Main(m) }
 
 func subjects() []benchmark.Subject {
 	return inventory.Around(benchmark.Rungs()...)

@@ -3,7 +3,6 @@ package cache_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,11 +17,7 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 )
 
-func TestMain(m *testing.M) {
-	laddertest.CollectLess()
-	laddertest.OneProcessor()
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { laddertest.Main(m) }
 
 const ms = time.Millisecond
 

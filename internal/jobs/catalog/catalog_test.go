@@ -1,7 +1,6 @@
 package catalog_test
 
 import (
-	"os"
 	"sync"
 	"testing"
 
@@ -14,11 +13,7 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 )
 
-func TestMain(m *testing.M) {
-	laddertest.CollectLess()
-	laddertest.OneProcessor()
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { laddertest.Main(m) }
 
 // between is a list whose client does something once, after it has read a page.
 func between(t *testing.T, do func(list catalog.List)) catalog.List {

@@ -1,7 +1,6 @@
 package imports_test
 
 import (
-	"os"
 	"testing"
 	"time"
 
@@ -22,9 +21,7 @@ func TestMain(m *testing.M) {
 		rung, err := ladder.Find(name)
 		return rung.Build, err
 	})
-	laddertest.CollectLess()
-	laddertest.OneProcessor()
-	os.Exit(m.Run())
+	laddertest.Main(m)
 }
 
 func TestWorkersThatAreKilledLoseNothing(t *testing.T) {

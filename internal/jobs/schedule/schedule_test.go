@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -40,11 +39,7 @@ type scenario struct {
 	failed []error
 }
 
-func TestMain(m *testing.M) {
-	laddertest.CollectLess()
-	laddertest.OneProcessor()
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { laddertest.Main(m) }
 
 func runScenario(t *testing.T, rung ladder.Rung, script func(s *scenario)) (s *scenario) {
 	t.Helper()

@@ -35,6 +35,13 @@ func OneProcessor() {
 	}
 }
 
+// Main is what a TestMain calls whose tests take little of the machine.
+func Main(m *testing.M) {
+	CollectLess()
+	OneProcessor()
+	os.Exit(m.Run())
+}
+
 // WhenNamed skips a test that looks at all rungs once more, and that a step of .ci/run
 // names, unless -run names tests. How says what it takes and how it is run.
 func WhenNamed(t *testing.T, how string) {
