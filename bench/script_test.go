@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -20,6 +21,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/benchmark/command"
 	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
@@ -28,7 +31,27 @@ func TestMain(m *testing.M) {
 	if process.Name() != "" {
 		main() // this is a service or a worker of a program under test
 	}
-	testscript.Main(m, map[string]func(){"bench": main})
+	testscript.Main(m, map[string]func(){"bench": main, "stores": stores})
+}
+
+// stores is the program with three rows whose servers are their own. NOT_INSTALLED,
+// where it is set, names what two of them need.
+func stores() {
+	var rows []benchmark.Subject
+	for _, name := range []string{"store/a", "store/b", "other"} {
+		row := benchmark.Rungs()[0]
+		row.Name, row.OnlyReal, row.OwnServer = name, true, true
+		row.Missing = func() error {
+			if program := os.Getenv("NOT_INSTALLED"); program != "" {
+				return fmt.Errorf("%s is not installed", program)
+			}
+			return nil
+		}
+		rows = append(rows, row)
+	}
+	rows[2].Missing = nil
+	rows[2].Lease = func(time.Duration) time.Duration { return 10 * time.Second }
+	command.Command{Locks: rows}.Main()
 }
 
 // TestScripts runs the scripts of testdata. Each has a Redis server of its own at
