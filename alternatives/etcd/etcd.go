@@ -170,7 +170,7 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, l.failed(ctx, "acquire", err)
+		return false, lock.Failed(ctx, "acquire", l.prefix, err)
 	}
 	l.granted()
 	return true, nil
@@ -183,7 +183,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 		err = l.mutex.Lock(ctx)
 	}
 	if err != nil {
-		return l.failed(ctx, "acquire", err)
+		return lock.Failed(ctx, "acquire", l.prefix, err)
 	}
 	l.granted()
 	return nil
@@ -198,7 +198,7 @@ func (l *Lock) granted() {
 // delete, as far as the library tells.
 func (l *Lock) Unlock(ctx context.Context) error {
 	if l.mutex == nil {
-		return l.failed(ctx, "release", lock.ErrNotHeld)
+		return lock.Failed(ctx, "release", l.prefix, lock.ErrNotHeld)
 	}
 	err := l.mutex.Unlock(ctx)
 	if errors.Is(err, concurrency.ErrLockReleased) ||
@@ -206,7 +206,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		err = lock.ErrNotHeld
 	}
 	if err != nil {
-		return l.failed(ctx, "release", err)
+		return lock.Failed(ctx, "release", l.prefix, err)
 	}
 	return nil
 }
@@ -227,11 +227,4 @@ func (l *Lock) Close() error {
 		return nil
 	}
 	return l.session.Close()
-}
-
-func (l *Lock) failed(ctx context.Context, doing string, err error) error {
-	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
-		return fmt.Errorf("%s %q: %w (%w)", doing, l.prefix, cause, err)
-	}
-	return fmt.Errorf("%s %q: %w", doing, l.prefix, err)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,30 +107,18 @@ type silent struct{}
 
 func (silent) Print(...any) {}
 
-// failed wraps an error with what was being done to which lock. A context that
-// has ended is the cause, whatever the driver calls it.
+// failed wraps an error with what was being done to which lock.
 func failed(ctx context.Context, doing, name string, err error) error {
 	if numbered(err, lockWaitTimeout) {
-		return fmt.Errorf("%s %q: %w: %w", doing, name, ErrLockWaitTimeout, err)
+		err = fmt.Errorf("%w: %w", ErrLockWaitTimeout, err)
 	}
-	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
-		return fmt.Errorf("%s %q: %w (%w)", doing, name, cause, err)
-	}
-	return fmt.Errorf("%s %q: %w", doing, name, err)
+	return lock.Failed(ctx, doing, name, err)
 }
 
 // numbered says whether an error is the server's of one of these numbers.
 func numbered(err error, numbers ...uint16) bool {
-	var said *mysql.MySQLError
-	if !errors.As(err, &said) {
-		return false
-	}
-	for _, n := range numbers {
-		if said.Number == n {
-			return true
-		}
-	}
-	return false
+	said, is := errors.AsType[*mysql.MySQLError](err)
+	return is && slices.Contains(numbers, said.Number)
 }
 
 // notHeld is what an Unlock returns that found nothing of its own.
@@ -148,6 +137,19 @@ func exec(ctx context.Context, db *sql.DB, query string, args ...any) (
 			return done, err
 		}
 	}
+}
+
+// remove deletes the row of a lock. It returns ErrNotHeld when there was none.
+func remove(ctx context.Context, db *sql.DB, name, query string,
+	args ...any) error {
+	done, err := exec(ctx, db, query, args...)
+	if err != nil {
+		return failed(ctx, "release", name, err)
+	}
+	if rows, err := done.RowsAffected(); err == nil && rows == 0 {
+		return notHeld(name)
+	}
+	return nil
 }
 
 // check refuses what no lock can be made of.
@@ -173,12 +175,8 @@ func poll(ctx context.Context, name string, every time.Duration,
 		if granted, err := try(ctx); granted || err != nil {
 			return err
 		}
-		timer := time.NewTimer(every)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return failed(ctx, "wait for", name, ctx.Err())
+		if err := lock.Sleep(ctx, every); err != nil {
+			return failed(ctx, "wait for", name, err)
 		}
 	}
 }

@@ -136,16 +136,9 @@ func (l *Lease) leave(ctx context.Context, left int) error {
 		}
 		return nil
 	}
-	done, err := exec(ctx, l.db, "DELETE FROM lockladder_lease"+
+	return remove(ctx, l.db, l.name, "DELETE FROM lockladder_lease"+
 		" WHERE name = ? AND owner = ? AND expires_at > NOW(6)",
 		l.name, l.owner)
-	if err != nil {
-		return failed(ctx, "release", l.name, err)
-	}
-	if rows, err := done.RowsAffected(); err == nil && rows == 0 {
-		return notHeld(l.name)
-	}
-	return nil
 }
 
 // Sweeper is the timed job that removes the rows that have expired. No lock
@@ -172,14 +165,7 @@ func StartSweeper(db *sql.DB, every time.Duration) *Sweeper {
 	s := &Sweeper{cancel: cancel, done: make(chan struct{})}
 	go func() { // Stop joins it
 		defer close(s.done)
-		ticks := time.NewTicker(every)
-		defer ticks.Stop()
-		for {
-			select {
-			case <-ticks.C:
-			case <-ctx.Done():
-				return
-			}
+		for lock.Sleep(ctx, every) == nil {
 			if _, err := Sweep(ctx, db); err != nil && ctx.Err() == nil {
 				s.err = err // the next sweep may succeed
 			}

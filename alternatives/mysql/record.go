@@ -46,13 +46,6 @@ func (l *Record) Lock(ctx context.Context) error {
 // Unlock deletes the row, whoever has inserted it. It returns ErrNotHeld when
 // there was none.
 func (l *Record) Unlock(ctx context.Context) error {
-	done, err := exec(ctx, l.db,
+	return remove(ctx, l.db, l.name,
 		"DELETE FROM lockladder_record WHERE name = ?", l.name)
-	if err != nil {
-		return failed(ctx, "release", l.name, err)
-	}
-	if rows, err := done.RowsAffected(); err == nil && rows == 0 {
-		return notHeld(l.name)
-	}
-	return nil
 }
