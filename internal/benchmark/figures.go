@@ -362,6 +362,14 @@ func Per(n, sections int64) *float64 {
 	return new(Rounded(float64(n)/float64(sections), 3))
 }
 
+// Percent is a share in percent.
+func Percent(share *float64) *float64 {
+	if share == nil {
+		return nil
+	}
+	return new(100 * *share)
+}
+
 // Milliseconds is d in milliseconds, to the microsecond.
 func Milliseconds(d time.Duration) float64 {
 	return Rounded(float64(d)/float64(time.Millisecond), 3)

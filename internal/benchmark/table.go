@@ -39,13 +39,15 @@ func (t Layout) name() int { return max(NameWidth, t.Name) }
 type Column[R any] struct {
 	top, head string
 	width     int // with the space before it
-	cell      func(R) string
+	digits    int // after the point of a fraction
+	figure    func(R) any
 }
 
-// NewColumn makes a column that is so wide, with the space before it.
-func NewColumn[R any](top, head string, width int,
-	cell func(R) string) Column[R] {
-	return Column[R]{top, head, width, cell}
+// NewColumn makes a column that is so wide, with the space before it. A fraction is
+// shown with so many digits after the point.
+func NewColumn[R any](top, head string, width, digits int,
+	figure func(R) any) Column[R] {
+	return Column[R]{top, head, width, digits, figure}
 }
 
 // Columns are those of one line, which begins with a name.
@@ -59,7 +61,9 @@ func (c Columns[R]) Heads(name string, width int) string {
 
 // Line is the line of a row.
 func (c Columns[R]) Line(name string, width int, row R) string {
-	return c.line(name, width, func(c Column[R]) string { return c.cell(row) })
+	return c.line(name, width, func(c Column[R]) string {
+		return show(c.figure(row), c.digits)
+	})
 }
 
 func (c Columns[R]) line(name string, width int,
@@ -75,88 +79,58 @@ func (c Columns[R]) line(name string, width int,
 // outcome is what became of the stock, cost is what that took.
 var (
 	outcome = Columns[Row]{
-		{"", "sold", 6, func(r Row) string { return fmt.Sprint(r.Sold) }},
-		{"", "left", 6, func(r Row) string { return Whole(r.Left) }},
-		{"over-", "sold", 6, func(r Row) string {
-			return fmt.Sprint(r.Oversold)
-		}},
-		{"most", "inside", 7, func(r Row) string { return Whole(r.MaxHolders) }},
-		{"", "failed", 7, func(r Row) string { return fmt.Sprint(r.Failures) }},
-		{"", "retries", 8, func(r Row) string { return Whole(r.Retries) }},
+		{"", "sold", 6, 0, func(r Row) any { return r.Sold }},
+		{"", "left", 6, 0, func(r Row) any { return r.Left }},
+		{"over-", "sold", 6, 0, func(r Row) any { return r.Oversold }},
+		{"most", "inside", 7, 0, func(r Row) any { return r.MaxHolders }},
+		{"", "failed", 7, 0, func(r Row) any { return r.Failures }},
+		{"", "retries", 8, 0, func(r Row) any { return r.Retries }},
 	}
 	cost = Columns[Row]{
-		{"wall", "s", 7, func(r Row) string {
-			return fmt.Sprintf("%.2f", r.Seconds)
-		}},
-		{"locks", "taken/s", 8, func(r Row) string {
-			return Decimal(r.AcquisitionsPerSecond, 0)
-		}},
-		{"wait", "p50 ms", 8, func(r Row) string {
+		{"wall", "s", 7, 2, func(r Row) any { return r.Seconds }},
+		{"locks", "taken/s", 8, 0, func(r Row) any { return r.AcquisitionsPerSecond }},
+		{"wait", "p50 ms", 8, 0, func(r Row) any {
 			return wait(r, func(w *Wait) float64 { return w.P50 })
 		}},
-		{"wait", "p99 ms", 8, func(r Row) string {
+		{"wait", "p99 ms", 8, 0, func(r Row) any {
 			return wait(r, func(w *Wait) float64 { return w.P99 })
 		}},
-		{"wait", "max ms", 8, func(r Row) string {
+		{"wait", "max ms", 8, 0, func(r Row) any {
 			return wait(r, func(w *Wait) float64 { return w.Max })
 		}},
-		{"commands", "/section", 9, func(r Row) string {
-			return Decimal(r.CommandsPerSection, 1)
-		}},
-		{"trips", "/section", 9, func(r Row) string {
-			return Decimal(r.RoundTripsPerSection, 1)
-		}},
+		{"commands", "/section", 9, 1, func(r Row) any { return r.CommandsPerSection }},
+		{"trips", "/section", 9, 1, func(r Row) any { return r.RoundTripsPerSection }},
 	}
 )
 
 // paired is what rounds on real servers tell, and struck what faults did.
 var (
 	paired = Columns[Row]{
-		{"times", "serial", 8, func(r Row) string {
-			return Decimal(r.RatioToSerial, 3)
-		}},
-		{"spread", "±%", 7, func(r Row) string {
-			if spread := r.Spread(); spread != nil {
-				return fmt.Sprintf("%.1f", 100**spread)
-			}
-			return NotMeasured
-		}},
-		{"", "jain", 7, func(r Row) string { return Decimal(r.Jain, 3) }},
-		{"in", "order%", 7, func(r Row) string {
-			if r.InOrder == nil {
-				return NotMeasured
-			}
-			return fmt.Sprintf("%.0f", 100**r.InOrder)
-		}},
-		{"calls", "/section", 9, func(r Row) string {
-			return Decimal(r.CallsPerSection, 1)
-		}},
-		{"clients'", "CPU µs", 9, func(r Row) string {
+		{"times", "serial", 8, 3, func(r Row) any { return r.RatioToSerial }},
+		{"spread", "±%", 7, 1, func(r Row) any { return Percent(r.Spread()) }},
+		{"", "jain", 7, 3, func(r Row) any { return r.Jain }},
+		{"in", "order%", 7, 0, func(r Row) any { return Percent(r.InOrder) }},
+		{"calls", "/section", 9, 1, func(r Row) any { return r.CallsPerSection }},
+		{"clients'", "CPU µs", 9, 0, func(r Row) any {
 			if r.CPU == nil {
 				return NotMeasured
 			}
-			return fmt.Sprintf("%.0f", r.CPU.Clients)
+			return r.CPU.Clients
 		}},
-		{"server's", "CPU µs", 9, func(r Row) string {
+		{"server's", "CPU µs", 9, 0, func(r Row) any {
 			if r.CPU == nil {
 				return NotMeasured
 			}
-			return fmt.Sprintf("%.0f", r.CPU.Server)
+			return r.CPU.Server
 		}},
 	}
 	struck = Columns[Row]{
-		{"", "crashed", 8, func(r Row) string { return fmt.Sprint(r.Crashed) }},
-		{"over-", "ran", 6, func(r Row) string { return fmt.Sprint(r.Overran) }},
-		{"lost", "updates", 8, func(r Row) string {
-			return fmt.Sprint(r.LostUpdates)
-		}},
-		{"seen at", "release", 8, func(r Row) string {
-			return fmt.Sprint(r.NotHeld)
-		}},
-		{"", "stuck", 6, func(r Row) string { return fmt.Sprint(r.Stuck) }},
-		{"gap", "max s", 7, func(r Row) string {
-			return fmt.Sprintf("%.2f", r.LongestGapMs/1000)
-		}},
+		{"", "crashed", 8, 0, func(r Row) any { return r.Crashed }},
+		{"over-", "ran", 6, 0, func(r Row) any { return r.Overran }},
+		{"lost", "updates", 8, 0, func(r Row) any { return r.LostUpdates }},
+		{"seen at", "release", 8, 0, func(r Row) any { return r.NotHeld }},
+		{"", "stuck", 6, 0, func(r Row) any { return r.Stuck }},
+		{"gap", "max s", 7, 2, func(r Row) any { return r.LongestGapMs / 1000 }},
 	}
 )
 
@@ -303,14 +277,24 @@ func Note(format string, args ...any) string {
 // NotMeasured stands where a figure was not measured.
 const NotMeasured = "–"
 
-// Whole is a whole number, Decimal one with so many digits after the point.
-func Whole(n *int64) string {
-	if n == nil {
-		return NotMeasured
+// show is a figure, or what stands in its place. Of a figure that may be nil it is
+// NotMeasured then.
+func show(figure any, digits int) string {
+	switch x := figure.(type) {
+	case *int64:
+		if x == nil {
+			return NotMeasured
+		}
+		return fmt.Sprint(*x)
+	case *float64:
+		return Decimal(x, digits)
+	case float64:
+		return Decimal(&x, digits)
 	}
-	return fmt.Sprint(*n)
+	return fmt.Sprint(figure)
 }
 
+// Decimal is a figure with so many digits after the point.
 func Decimal(x *float64, digits int) string {
 	if x == nil {
 		return NotMeasured

@@ -29,7 +29,7 @@ func costTable(rows []benchmark.Row) string {
 			benchmark.Decimal(row.CallsPerSection, digits),
 			benchmark.Decimal(woken(row), digits), ofSeconds, row.Seconds,
 			benchmark.Decimal(perSection(row), 3),
-			benchmark.Decimal(percentInOrder(row), 1))
+			benchmark.Decimal(benchmark.Percent(row.InOrder), 1))
 	}
 	return b.String()
 }
@@ -48,13 +48,6 @@ func perSection(row benchmark.Row) *float64 {
 	return new(1000 * row.Seconds / float64(row.Sections))
 }
 
-func percentInOrder(row benchmark.Row) *float64 {
-	if row.InOrder == nil {
-		return nil
-	}
-	return new(100 * *row.InOrder)
-}
-
 // growthTable is a Markdown table that names how the figures of each row grow with
 // the number of clients. The rows of a run are those of one number of clients,
 // in the same order, and later runs may have fewer.
@@ -68,7 +61,7 @@ func growthTable(runs [][]benchmark.Row) string {
 		woken,
 		perSection,
 		func(r benchmark.Row) *float64 { return &r.Seconds },
-		percentInOrder,
+		func(r benchmark.Row) *float64 { return benchmark.Percent(r.InOrder) },
 	}
 	var lines [][]string
 	for _, first := range runs[0] {

@@ -101,24 +101,24 @@ commands: from the miss on, with the attempts at the lock
 }
 
 var columns = benchmark.Columns[Row]{
-	benchmark.NewColumn("", "loads", 7, func(r Row) string { return fmt.Sprint(r.Loads) }),
-	benchmark.NewColumn("saw", "100", 8, func(r Row) string { return fmt.Sprint(r.Values["100"]) }),
-	benchmark.NewColumn("saw", "99", 8, func(r Row) string { return fmt.Sprint(r.Values["99"]) }),
-	benchmark.NewColumn("cache", "holds", 7, func(r Row) string {
+	benchmark.NewColumn("", "loads", 7, 0, func(r Row) any { return r.Loads }),
+	benchmark.NewColumn("saw", "100", 8, 0, func(r Row) any { return r.Values["100"] }),
+	benchmark.NewColumn("saw", "99", 8, 0, func(r Row) any { return r.Values["99"] }),
+	benchmark.NewColumn("cache", "holds", 7, 0, func(r Row) any {
 		if r.Cached == nil {
 			return benchmark.NotMeasured
 		}
 		return *r.Cached
 	}),
-	benchmark.NewColumn("last", "s", 8, func(r Row) string { return fmt.Sprintf("%.2f", r.Seconds) }),
-	benchmark.NewColumn("p50", "ms", 8, func(r Row) string {
+	benchmark.NewColumn("last", "s", 8, 2, func(r Row) any { return r.Seconds }),
+	benchmark.NewColumn("p50", "ms", 8, 0, func(r Row) any {
 		return r.Answer.Show(0, func(t *benchmark.Times) float64 { return t.P50 })
 	}),
-	benchmark.NewColumn("p99", "ms", 8, func(r Row) string {
+	benchmark.NewColumn("p99", "ms", 8, 0, func(r Row) any {
 		return r.Answer.Show(0, func(t *benchmark.Times) float64 { return t.P99 })
 	}),
-	benchmark.NewColumn("commands", "/request", 9, func(r Row) string {
-		return fmt.Sprintf("%.2f", r.CommandsPerRequest)
+	benchmark.NewColumn("commands", "/request", 9, 2, func(r Row) any {
+		return r.CommandsPerRequest
 	}),
 }
 

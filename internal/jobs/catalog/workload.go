@@ -185,19 +185,15 @@ commands/op: commands for each read or change
 }
 
 var columns = benchmark.Columns[Row]{
-	benchmark.NewColumn("", "reads", 7, func(r Row) string { return fmt.Sprint(r.Reads) }),
-	benchmark.NewColumn("", "half", 6, func(r Row) string { return fmt.Sprint(r.Halves) }),
-	benchmark.NewColumn("", "changes", 8, func(r Row) string { return fmt.Sprint(r.Changes) }),
-	benchmark.NewColumn("", "lost", 6, func(r Row) string { return fmt.Sprint(r.Lost) }),
-	benchmark.NewColumn("", "ops/s", 8, func(r Row) string {
-		return fmt.Sprintf("%.0f", r.OpsPerSecond)
-	}),
-	benchmark.NewColumn("", "times", 7, func(r Row) string { return benchmark.Decimal(r.Times, 2) }),
-	benchmark.NewColumn("read", "p50 ms", 8, func(r Row) string { return p50(r.Read) }),
-	benchmark.NewColumn("change", "p50 ms", 8, func(r Row) string { return p50(r.Change) }),
-	benchmark.NewColumn("commands", "/op", 9, func(r Row) string {
-		return fmt.Sprintf("%.1f", r.CommandsPerOp)
-	}),
+	benchmark.NewColumn("", "reads", 7, 0, func(r Row) any { return r.Reads }),
+	benchmark.NewColumn("", "half", 6, 0, func(r Row) any { return r.Halves }),
+	benchmark.NewColumn("", "changes", 8, 0, func(r Row) any { return r.Changes }),
+	benchmark.NewColumn("", "lost", 6, 0, func(r Row) any { return r.Lost }),
+	benchmark.NewColumn("", "ops/s", 8, 0, func(r Row) any { return r.OpsPerSecond }),
+	benchmark.NewColumn("", "times", 7, 2, func(r Row) any { return r.Times }),
+	benchmark.NewColumn("read", "p50 ms", 8, 0, func(r Row) any { return p50(r.Read) }),
+	benchmark.NewColumn("change", "p50 ms", 8, 0, func(r Row) any { return p50(r.Change) }),
+	benchmark.NewColumn("commands", "/op", 9, 1, func(r Row) any { return r.CommandsPerOp }),
 }
 
 func p50(t *benchmark.Times) string {

@@ -121,19 +121,15 @@ that had been started before, after its worker died or its work failed
 }
 
 var columns = benchmark.Columns[Row]{
-	benchmark.NewColumn("", "groups", 7, func(r Row) string { return fmt.Sprint(r.Groups) }),
-	benchmark.NewColumn("", "done", 7, func(r Row) string { return fmt.Sprint(r.Done) }),
-	benchmark.NewColumn("", "lost", 6, func(r Row) string { return fmt.Sprint(r.Lost) }),
-	benchmark.NewColumn("done", "twice", 6, func(r Row) string { return fmt.Sprint(r.DoneTwice) }),
-	benchmark.NewColumn("over-", "lapped", 7, func(r Row) string { return fmt.Sprint(r.Overlapped) }),
-	benchmark.NewColumn("out of", "order", 7, func(r Row) string { return fmt.Sprint(r.OutOfOrder) }),
-	benchmark.NewColumn("started", "again", 8, func(r Row) string {
-		return fmt.Sprint(r.StartedAgain)
-	}),
-	benchmark.NewColumn("", "s", 7, func(r Row) string { return fmt.Sprintf("%.2f", r.Seconds) }),
-	benchmark.NewColumn("tasks", "/s", 7, func(r Row) string {
-		return fmt.Sprintf("%.0f", r.TasksPerSecond)
-	}),
+	benchmark.NewColumn("", "groups", 7, 0, func(r Row) any { return r.Groups }),
+	benchmark.NewColumn("", "done", 7, 0, func(r Row) any { return r.Done }),
+	benchmark.NewColumn("", "lost", 6, 0, func(r Row) any { return r.Lost }),
+	benchmark.NewColumn("done", "twice", 6, 0, func(r Row) any { return r.DoneTwice }),
+	benchmark.NewColumn("over-", "lapped", 7, 0, func(r Row) any { return r.Overlapped }),
+	benchmark.NewColumn("out of", "order", 7, 0, func(r Row) any { return r.OutOfOrder }),
+	benchmark.NewColumn("started", "again", 8, 0, func(r Row) any { return r.StartedAgain }),
+	benchmark.NewColumn("", "s", 7, 2, func(r Row) any { return r.Seconds }),
+	benchmark.NewColumn("tasks", "/s", 7, 0, func(r Row) any { return r.TasksPerSecond }),
 }
 
 // Text is a row of the table. Lines that say what went wrong follow it.
