@@ -79,9 +79,10 @@ type Measured interface {
 	Complete() bool // nothing was cut off
 }
 
-// OneTable is the only table of a workload. Each measure has a row of every subject.
-// Progress is how many of what are done, of how many.
-func OneTable[R Measured](columns Columns[R], what string,
+// OneTable is the only table of a workload. Each measure has a row of every subject;
+// an error says what they were doing. Progress is how many of what are done, of how
+// many.
+func OneTable[R Measured](columns Columns[R], doing, what string,
 	progress func() (done, of int),
 	measures ...func(context.Context, Subject) (R, error)) []Table {
 	return []Table{{
@@ -91,7 +92,7 @@ func OneTable[R Measured](columns Columns[R], what string,
 			for _, measure := range measures {
 				row, err := measure(ctx, subject)
 				if err != nil {
-					return err
+					return fmt.Errorf("%s behind %s: %w", doing, subject.Name, err)
 				}
 				emit(row, row.Text())
 				if err := CutOff(ctx, row.Complete()); err != nil {

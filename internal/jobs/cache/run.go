@@ -78,16 +78,6 @@ type tally struct {
 // the timeout is over or when ctx ends, and an error when the row could not begin.
 func (w *Workload) Measure(ctx context.Context, subject benchmark.Subject) (
 	Row, error) {
-	row, err := w.measure(ctx, subject)
-	if err != nil {
-		return Row{}, fmt.Errorf("refill the cache behind %s: %w", subject.Name,
-			err)
-	}
-	return row, nil
-}
-
-func (w *Workload) measure(ctx context.Context, subject benchmark.Subject) (
-	Row, error) {
 	nodes := min(max(subject.Nodes, 1), w.Servers.Nodes())
 	w.Servers.Clear()
 	prefix := w.Servers.Prefix("cache:" + subject.Name)

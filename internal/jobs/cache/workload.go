@@ -87,9 +87,10 @@ func (w *Workload) Header() string {
 
 // Tables is the one table.
 func (w *Workload) Tables() []benchmark.Table {
-	return benchmark.OneTable(columns, " requests", func() (done, of int) {
-		return int(w.answered.Load()), int(w.under.Load())
-	}, w.Measure)
+	return benchmark.OneTable(columns, "refill the cache", " requests",
+		func() (done, of int) {
+			return int(w.answered.Load()), int(w.under.Load())
+		}, w.Measure)
 }
 
 // Legend explains the heads.

@@ -88,7 +88,7 @@ func (w *Workload) Measure(ctx context.Context, subject benchmark.Subject) (Row,
 		if w.usual != nil && w.usual.Name != subject.Name {
 			took, err := w.round(ctx, *w.usual, newTally(), nil)
 			if err != nil {
-				return Row{}, err
+				return Row{}, fmt.Errorf("-against %s: %w", w.usual.Name, err)
 			}
 			usual = took.Seconds()
 		}
@@ -145,14 +145,10 @@ func (w *Workload) pause(subject benchmark.Subject) time.Duration {
 // nil where only that is asked for.
 func (w *Workload) round(ctx context.Context, subject benchmark.Subject, t *tally,
 	row *Row) (time.Duration, error) {
-	failed := func(err error) (time.Duration, error) {
-		return 0, fmt.Errorf("read and change the list behind %s: %w",
-			subject.Name, err)
-	}
 	w.Servers.Clear()
 	warm, err := w.Servers.Warm(ctx, max(subject.Nodes, 1))
 	if err != nil {
-		return failed(err)
+		return 0, err
 	}
 	// No two rounds have a key in common, so keys that an interrupted round has
 	// left behind are in nobody's way.
@@ -160,12 +156,12 @@ func (w *Workload) round(ctx context.Context, subject benchmark.Subject, t *tall
 		time.Now().UnixNano())) + "list"
 	list := List{RDB: warm[0], Key: key}
 	if err := list.Begin(ctx); err != nil {
-		return failed(err)
+		return 0, err
 	}
 	clients := make([]access, w.clients)
 	for i := range clients {
 		if clients[i], err = w.client(subject, warm, key); err != nil {
-			return failed(err)
+			return 0, err
 		}
 	}
 	if row != nil && subject.Build != nil {
@@ -173,7 +169,7 @@ func (w *Workload) round(ctx context.Context, subject benchmark.Subject, t *tall
 	}
 	w.learn(ctx, clients[0], List{RDB: warm[0], Key: key + ":warm-up"})
 	if err := list.Begin(ctx); err != nil {
-		return failed(err)
+		return 0, err
 	}
 
 	ctx, end := context.WithCancel(ctx)

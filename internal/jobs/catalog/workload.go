@@ -166,9 +166,10 @@ func times(n int) string {
 
 // Tables is the one table.
 func (w *Workload) Tables() []benchmark.Table {
-	return benchmark.OneTable(columns, "", func() (done, of int) {
-		return int(w.done.Load()), w.clients * w.ops
-	}, w.Measure)
+	return benchmark.OneTable(columns, "read and change the list", "",
+		func() (done, of int) {
+			return int(w.done.Load()), w.clients * w.ops
+		}, w.Measure)
 }
 
 // Legend explains the heads.

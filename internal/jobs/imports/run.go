@@ -214,15 +214,6 @@ type job struct {
 // when the job could not begin.
 func (r *Runner) Measure(ctx context.Context, subject benchmark.Subject,
 	groups int) (Row, error) {
-	row, err := r.measure(ctx, subject, groups)
-	if err != nil {
-		return Row{}, fmt.Errorf("import behind %s: %w", subject.Name, err)
-	}
-	return row, nil
-}
-
-func (r *Runner) measure(ctx context.Context, subject benchmark.Subject,
-	groups int) (Row, error) {
 	if subject.Build == nil {
 		return Row{}, fmt.Errorf("%w: it is no lock", lock.ErrInvalid)
 	}

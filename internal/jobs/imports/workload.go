@@ -108,7 +108,7 @@ func (w *Workload) Tables() []benchmark.Table {
 			return w.Measure(ctx, subject, groups)
 		})
 	}
-	return benchmark.OneTable(columns, " tasks", w.Progress, measures...)
+	return benchmark.OneTable(columns, "import", " tasks", w.Progress, measures...)
 }
 
 // Legend explains the heads.
