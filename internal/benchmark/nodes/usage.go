@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -103,14 +102,5 @@ func (s *Servers) Pin(ctx context.Context) (cpu int, undo func(), err error) {
 // version is what the server says of itself. A server that does not tell is
 // measured all the same.
 func version(ctx context.Context, rdb *redis.Client) string {
-	info, err := rdb.Info(ctx, "server").Result()
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(info) {
-		if v, ok := strings.CutPrefix(line, "redis_version:"); ok {
-			return strings.TrimSpace(v)
-		}
-	}
-	return ""
+	return rdb.InfoMap(ctx, "server").Item("Server", "redis_version")
 }
