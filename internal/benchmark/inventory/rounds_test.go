@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -149,10 +148,7 @@ func TestProgressIsThatOfTheRowUnderWay(t *testing.T) {
 func TestAHolderFinishesAndReleasesWhenTheRunIsCanceled(t *testing.T) {
 	for _, subject := range benchmark.Rungs() {
 		t.Run(subject.Name, func(t *testing.T) {
-			redis := miniredis.RunT(t)
-			servers, err := nodes.Connect(t.Context(),
-				[]string{redis.Addr()}, nodes.Config{Clients: 5})
-			require.NoError(t, err)
+			redis, servers := connected(t, nodes.Config{Clients: 5})
 			ctx, cancel := context.WithCancel(t.Context())
 			r := runner(servers, 5, 5)
 			var key string

@@ -41,6 +41,18 @@ func runner(servers *nodes.Servers, clients, stock int) *inventory.Runner {
 	}}
 }
 
+// connected is a server, and the servers of a run that has no other. They are closed
+// with the test.
+func connected(t *testing.T, config nodes.Config) (*miniredis.Miniredis,
+	*nodes.Servers) {
+	t.Helper()
+	redis := miniredis.RunT(t)
+	servers, err := nodes.Connect(t.Context(), []string{redis.Addr()}, config)
+	require.NoError(t, err)
+	t.Cleanup(func() { servers.Close(context.WithoutCancel(t.Context())) })
+	return redis, servers
+}
+
 func measure(t *testing.T, r *inventory.Runner,
 	subject benchmark.Subject) benchmark.Row {
 	t.Helper()
@@ -164,10 +176,7 @@ func TestEveryAttemptAfterTheFirstIsARetry(t *testing.T) {
 }
 
 func TestARefusedTransactionIsARetry(t *testing.T) {
-	redis := miniredis.RunT(t)
-	servers, err := nodes.Connect(t.Context(), []string{redis.Addr()}, nodes.Config{Clients: 1})
-	require.NoError(t, err)
-	defer servers.Close(t.Context())
+	redis, servers := connected(t, nodes.Config{Clients: 1})
 	// Somebody else takes one between this client's GET and its EXEC, once.
 	var once sync.Once
 	redis.Server().SetPreHook(func(_ *server.Peer, command string,

@@ -58,11 +58,7 @@ func TestGarbageIsCollectedBetweenTheRoundsOnRealServers(t *testing.T) {
 			for name, value := range c.environment {
 				t.Setenv(name, value)
 			}
-			redis := miniredis.RunT(t)
-			servers, err := nodes.Connect(t.Context(), []string{redis.Addr()},
-				nodes.Config{Clients: 1})
-			require.NoError(t, err)
-			defer func() { assert.NoError(t, servers.Close(t.Context())) }()
+			_, servers := connected(t, nodes.Config{Clients: 1})
 			before := collectorAt()
 			var during []uint64
 			row := measure(t, runner(servers, 1, 1), theirs(fake{
@@ -98,21 +94,15 @@ func TestASlowerNetworkIsWaitedFor(t *testing.T) {
 }
 
 func TestClientsCanShareFewerConnections(t *testing.T) {
-	redis := miniredis.RunT(t)
-	servers, err := nodes.Connect(t.Context(), []string{redis.Addr()},
-		nodes.Config{Clients: 20, Pool: 3})
-	require.NoError(t, err)
-	defer servers.Close(t.Context())
+	redis, servers := connected(t, nodes.Config{Clients: 20, Pool: 3})
 	row := measure(t, runner(servers, 20, 20), subject(t, "gold"))
 	assert.EqualValues(t, 20, row.Sold)
 	assert.Equal(t, 3, redis.TotalConnectionCount())
 }
 
 func TestOnlyTheKeysOfTheRunAreRemoved(t *testing.T) {
-	redis := miniredis.RunT(t)
+	redis, servers := connected(t, nodes.Config{Clients: 1})
 	require.NoError(t, redis.Set("lockladder:bench:theirs", "x"))
-	servers, err := nodes.Connect(t.Context(), []string{redis.Addr()}, nodes.Config{Clients: 1})
-	require.NoError(t, err)
 	// A lock may put its own word in front of the key that it is given.
 	dirty := theirs(fake{})
 	dirty.Build = func(env lock.Env) (lock.Lock, error) {
@@ -126,20 +116,15 @@ func TestOnlyTheKeysOfTheRunAreRemoved(t *testing.T) {
 }
 
 func TestKeysThatCannotBeRemovedAreTold(t *testing.T) {
-	redis := miniredis.RunT(t)
-	servers, err := nodes.Connect(t.Context(), []string{redis.Addr()}, nodes.Config{Clients: 1})
-	require.NoError(t, err)
+	redis, servers := connected(t, nodes.Config{Clients: 1})
 	redis.SetError("READONLY no")
-	err = servers.Close(t.Context())
+	err := servers.Close(t.Context())
 	assert.ErrorContains(t, err, "remove the keys *lockladder:bench:")
 	assert.ErrorContains(t, err, "READONLY no")
 }
 
 func TestALockForFiveNodesIsMeasuredOnThoseThatThereAre(t *testing.T) {
-	redis := miniredis.RunT(t)
-	servers, err := nodes.Connect(t.Context(), []string{redis.Addr()}, nodes.Config{Clients: 3})
-	require.NoError(t, err)
-	defer servers.Close(t.Context())
+	_, servers := connected(t, nodes.Config{Clients: 3})
 	row := measure(t, runner(servers, 3, 2), subject(t, "redlock"))
 
 	assert.Equal(t, 1, row.Nodes)
@@ -173,14 +158,11 @@ func TestASilentServerIsNotWaitedForLongerThanTheContext(t *testing.T) {
 }
 
 func TestTooFewConnectionsAreToldBeforeTheRow(t *testing.T) {
-	redis := miniredis.RunT(t)
-	servers, err := nodes.Connect(t.Context(), []string{redis.Addr()}, nodes.Config{Clients: 4})
-	require.NoError(t, err)
-	defer servers.Close(t.Context())
+	redis, servers := connected(t, nodes.Config{Clients: 4})
 	redis.SetError("ERR max number of clients reached")
 	defer redis.SetError("")
 
-	_, err = runner(servers, 4, 1).Measure(t.Context(), subject(t, "gold"))
+	_, err := runner(servers, 4, 1).Measure(t.Context(), subject(t, "gold"))
 	assert.ErrorContains(t, err, `open 12 connections to "`+redis.Addr())
 	assert.ErrorContains(t, err, "max number of clients reached")
 }
