@@ -252,7 +252,7 @@ func (c *Client) Env(key string, options ...lock.Option) lock.Env {
 // its jitter are its own.
 func (c *Client) EnvOf(owner, key string, options ...lock.Option) lock.Env {
 	w := c.world
-	tokens := 0
+	var tokens atomic.Int64
 	return lock.Env{
 		Nodes:   c.nodes,
 		Process: c,
@@ -264,8 +264,7 @@ func (c *Client) EnvOf(owner, key string, options ...lock.Option) lock.Env {
 		Now: func() time.Time { return time.Now().Add(w.Lasts(c.Skew)) },
 		Options: append([]lock.Option{
 			lock.Tokens(func() string {
-				tokens++
-				return fmt.Sprintf("%s#%d", owner, tokens)
+				return fmt.Sprintf("%s#%d", owner, tokens.Add(1))
 			}),
 			lock.Seed(seed(owner)),
 		}, options...),

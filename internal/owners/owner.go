@@ -41,6 +41,14 @@ func (o *Owner) then(step func(located)) *Owner {
 	return o
 }
 
+// WithLease gives the owner a lock whose lease isn't the scenario's.
+func (o *Owner) WithLease(lease time.Duration, options ...lock.Option) *Owner {
+	env := o.env
+	env.TTL = lease
+	o.Lock = o.build(env, options)
+	return o
+}
+
 // Does adds a step of the test's own.
 func (o *Owner) Does(step func()) *Owner {
 	return o.then(func(located) { step() })
@@ -103,6 +111,63 @@ func (o *Owner) Unlocks(want ...error) *Owner {
 	})
 }
 
+// RLocks is Locks for a reader. A reader is none of the holders that are counted.
+func (o *Owner) RLocks(want ...error) *Owner {
+	return o.RLocksWithin(time.Hour, want...)
+}
+
+// RLocksWithin is LocksWithin for a reader.
+func (o *Owner) RLocksWithin(patience time.Duration, want ...error) *Owner {
+	return o.then(func(t located) {
+		ctx, cancel := context.WithTimeout(o.scenario.Context(), patience)
+		defer cancel()
+		_, err := o.reads("RLock", lab.Acquire, func() (bool, error) {
+			err := o.ReadWrite().RLock(ctx)
+			return err == nil, err
+		})
+		expect(t, o.Name+"'s RLock", err, want)
+	})
+}
+
+// RTries is Tries for a reader.
+func (o *Owner) RTries(granted bool, want ...error) *Owner {
+	return o.then(func(t located) {
+		got, err := o.reads("TryRLock", lab.Acquire, func() (bool, error) {
+			return o.ReadWrite().TryRLock(o.scenario.Context())
+		})
+		assert.Equal(t, granted, got, "%s's TryRLock", o.Name)
+		expect(t, o.Name+"'s TryRLock", err, want)
+	})
+}
+
+// RUnlocks is Unlocks for a reader.
+func (o *Owner) RUnlocks(want ...error) *Owner {
+	return o.then(func(t located) {
+		_, err := o.reads("RUnlock", lab.Release, func() (bool, error) {
+			return false, o.ReadWrite().RUnlock(o.scenario.Context())
+		})
+		expect(t, o.Name+"'s RUnlock", err, want)
+	})
+}
+
+// reads calls a method of a reader.
+func (o *Owner) reads(method string, as lab.Call, call func() (bool, error)) (
+	granted bool, err error) {
+	o.Step(o.Name+" reads", func() { o.Begin(as) })
+	granted, err = call()
+	o.Step(o.Name+" goes on", func() {
+		o.Begin(lab.Renewal)
+		o.Note("%s's %s returns %v, %v", o.Name, method, granted, err)
+		if granted {
+			o.GrantedAt = o.scenario.Now()
+		}
+	})
+	return granted, err
+}
+
+// ReadWrite is the owner's lock, which must have readers.
+func (o *Owner) ReadWrite() lock.ReadWrite { return o.Lock.(lock.ReadWrite) }
+
 // Section takes the lock, works and releases it.
 func (o *Owner) Section(work time.Duration) *Owner { return o.Sections(1, work) }
 
@@ -129,6 +194,15 @@ func (o *Owner) SinceAtMost(moment time.Duration) *Owner {
 	return o.then(func(t located) {
 		assert.LessOrEqual(t, o.GrantedAt, moment, "%s was granted the lock",
 			o.Name)
+	})
+}
+
+// SinceAbout is when the lock was granted to it, without the fraction of a tenth of a
+// second.
+func (o *Owner) SinceAbout(moment time.Duration) *Owner {
+	return o.then(func(t located) {
+		assert.Equal(t, moment, o.GrantedAt.Truncate(100*time.Millisecond),
+			"%s was granted the lock", o.Name)
 	})
 }
 
@@ -177,6 +251,11 @@ func (o *Owner) Suffers(fault lab.Fault) *Owner {
 	return o.then(func(located) {
 		o.Step("changes", func() { o.Always(fault) })
 	})
+}
+
+// Dies ends the owner's process, with all of its owners.
+func (o *Owner) Dies() *Owner {
+	return o.then(func(located) { o.Step("dies", o.dies) })
 }
 
 // Acquire calls Lock.

@@ -42,6 +42,7 @@ type Config struct {
 	Build   lock.Build
 	Nodes   int           // 0: one
 	TTL     time.Duration // 0: Lease
+	Latency time.Duration // of every message
 	Options []lock.Option // of every owner
 
 	// Processes have locked before the scenario begins, so that the server
@@ -81,7 +82,8 @@ func Run(t *testing.T, c Config, script func(*Scenario)) {
 	if c.TTL == 0 {
 		c.TTL = Lease
 	}
-	config := lab.Config{Nodes: max(c.Nodes, 1), Key: Key, TTL: c.TTL}
+	config := lab.Config{Nodes: max(c.Nodes, 1), Key: Key, TTL: c.TTL,
+		Latency: c.Latency}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		s := &Scenario{World: w, t: t, config: c}
 		for _, name := range c.Processes {
@@ -182,7 +184,12 @@ func (s *Scenario) Deletes(at time.Duration) {
 // Build makes one more handle, or a lock of another name, in this process.
 func (p *Process) Build(key string, options ...lock.Option) lock.Lock {
 	env := p.env
-	env.Key, env.Options = key, append(slices.Clone(env.Options), options...)
+	env.Key = key
+	return p.build(env, options)
+}
+
+func (p *Process) build(env lock.Env, options []lock.Option) lock.Lock {
+	env.Options = append(slices.Clone(env.Options), options...)
 	l, err := p.scenario.config.Build(env)
 	require.NoError(p.scenario.t, err)
 	return l
@@ -230,12 +237,14 @@ func (p *Process) Driven(wrap func(net.Conn) net.Conn) *Process {
 func (p *Process) CrashesAt(moment time.Duration) {
 	p.Go(func() {
 		p.Sleep(moment - p.scenario.Now())
-		p.Step("dies", func() {
-			p.scenario.inside = slices.DeleteFunc(p.scenario.inside,
-				func(o *Owner) bool { return o.Process == p })
-			p.Crash()
-		})
+		p.Step("dies", p.dies)
 	})
+}
+
+func (p *Process) dies() {
+	p.scenario.inside = slices.DeleteFunc(p.scenario.inside,
+		func(o *Owner) bool { return o.Process == p })
+	p.Crash()
 }
 
 // Commands are what the process has sent, publish/subscribe left out.
@@ -247,6 +256,16 @@ func (p *Process) Commands() (commands []string) {
 		}
 	}
 	return commands
+}
+
+// Asked counts the commands with a text that the process has sent since a moment.
+func (p *Process) Asked(text string, since time.Duration) (n int) {
+	for _, e := range p.scenario.Timeline() {
+		if e.Client == p.Name && e.At >= since && strings.Contains(e.Text, text) {
+			n++
+		}
+	}
+	return n
 }
 
 // located reports a failure with the line of the test that the step stands in,

@@ -1,7 +1,6 @@
 package readwrite_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,20 +63,12 @@ func TestAHandOverHasAFencingTokenOfItsOwn(t *testing.T) {
 // A writes, and both A2, which writes, and A3, which reads, wait. Both are told of the
 // release: A3 has a chance to get in before A2.
 func TestNothingIsHandedOverWhileAReaderOfTheProcessWaits(t *testing.T) {
-	world(t, func(w *lab.World, owner func(string) *owner) {
-		a := owner("A")
-		a.writes(2 * second)
-		next, reader := a.neighbor("A2"), a.neighbor("A3")
-		next.does(second, func(ctx context.Context) {
-			assert.NoError(t, next.Lock.Lock(ctx))
-			next.Sleep(second)
-			assert.NoError(t, next.Unlock(ctx))
-		})
-		reader.does(0, func(ctx context.Context) {
-			reader.reads(ctx, 1500*time.Millisecond, second)
-		})
-		w.Play()
-		asked := slices.ContainsFunc(w.Timeline(), func(e *lab.Entry) bool {
+	play(t, func(s *owners.Scenario) {
+		s.Owner("A").Locks().At(2 * second).Unlocks()
+		s.Owner("A2").At(second).Section(second)
+		s.Owner("A3").At(1500 * milli).RLocks().Works(second).RUnlocks()
+		s.Play()
+		asked := slices.ContainsFunc(s.Timeline(), func(e *lab.Entry) bool {
 			return e.At == 2*second && strings.Contains(e.Text, " read.lua ")
 		})
 		assert.True(t, asked, "A3 has asked at 2 s")
