@@ -1,7 +1,6 @@
 package queuetest
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,24 +27,13 @@ func HandOver(t *testing.T, build lock.Build) {
 	}
 }
 
-// acquires counts the acquire commands of a process.
-func acquires(s *owners.Scenario, process string) (n int) {
-	for _, command := range s.Process(process).Commands() {
-		if strings.Contains(command, "acquire.lua") {
-			n++
-		}
-	}
-	return n
-}
-
 func asksNoMore(t *testing.T, s *owners.Scenario) {
+	asked := func() int { return s.Process("A").Asked("acquire.lua", 0) }
 	before := 0
 	s.Owner("A1").Section(3 * second)
 	s.Owner("A2").At(second).Section(second).SinceAtMost(3*second + 10*milli)
-	s.Owner("B1").At(2900 * milli).Looks(func() { before = acquires(s, "A") }).
-		At(3500 * milli).Looks(func() {
-		assert.Equal(t, before, acquires(s, "A"))
-	})
+	s.Owner("B1").At(2900 * milli).Looks(func() { before = asked() }).
+		At(3500 * milli).Looks(func() { assert.Equal(t, before, asked()) })
 	s.Serves("A1", "A2")
 }
 

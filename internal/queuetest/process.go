@@ -30,20 +30,13 @@ func Processes(t *testing.T, build lock.Build) {
 		"who gives up when that turn is over, too":         stopsAfterIt,
 		"who gives up before it begins has others told":    stopsBefore,
 		"who has not been answered looks after no turn":    unanswered,
+		"a turn is looked after for as long as it lasts":   itsOwnLength,
 	} {
 		t.Run(name, func(t *testing.T) {
 			owners.Run(t, owners.Config{Build: build,
 				Processes: []string{"A", "B", "C"}}, script)
 		})
 	}
-	t.Run("a turn is looked after for as long as it lasts", func(t *testing.T) {
-		lease := ttl
-		owners.Run(t, owners.Config{Processes: []string{"A", "B", "C"},
-			Build: func(env lock.Env) (lock.Lock, error) {
-				env.TTL = lease
-				return build(env)
-			}}, func(s *owners.Scenario) { itsOwnLength(s, &lease) })
-	})
 }
 
 // dies has B1 wait from 1 s on. Its process dies at 2 s, and so it has the next turn
@@ -62,11 +55,10 @@ func follows(s *owners.Scenario, told time.Duration) {
 }
 
 // A2's lease, and so its turns, are ten times as long as those of B1, which is dead.
-func itsOwnLength(s *owners.Scenario, lease *time.Duration) {
+func itsOwnLength(s *owners.Scenario) {
 	s.Owner("A1").Section(3 * second)
 	dies(s)
-	*lease = 10 * ttl
-	s.Owner("A2").At(2500 * milli).Section(second).
+	s.Owner("A2").WithLease(10 * ttl).At(2500 * milli).Section(second).
 		SinceAtMost(3*second + turn + 10*milli)
 	s.Serves("A1", "A2")
 }

@@ -8,12 +8,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/owners"
 	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/reentrant/cohort"
 )
 
 func TestEveryHolderHasAFencingTokenOfItsOwn(t *testing.T) {
@@ -47,13 +45,8 @@ func TestASecondUnlockLeavesTheCohortAsItIs(t *testing.T) {
 		s.Owner("A2").At(2*second).
 			Fails(lab.Acquire, 1, lab.Fault{Deliver: second}).Section(second)
 		s.Owner("A3").At(2600 * milli).Section(second).Does(func() {
-			asked := 0
-			for _, e := range s.Timeline() {
-				if strings.HasPrefix(e.Text, "EVALSHA acquire.lua") {
-					asked++
-				}
-			}
-			assert.Equal(t, 2, asked, "A2 passed the lock on to A3")
+			assert.Equal(t, 2, s.Process("A").Asked("EVALSHA acquire.lua", 0),
+				"A2 passed the lock on to A3")
 		})
 		s.Serves("A1", "A2", "A3")
 	})
@@ -150,7 +143,7 @@ func TestLockEndsWithItsContextDuringTheRenewalOfAnother(t *testing.T) {
 func TestALeaseIsGivenUpWhileAnotherCohortAsks(t *testing.T) {
 	play(t, "A B", func(s *owners.Scenario) {
 		s.Owner("A1", lock.FixedLease()).At(second).LocksWithin(60 * second).Unlocks()
-		withLease(s, s.Owner("A4"), ttl-second).At(3900*milli).
+		s.Owner("A4").WithLease(ttl-second).At(3900*milli).
 			Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: 6 * second}).
 			LocksWithin(60 * second).Unlocks()
 		s.Owner("A2").Tries(true).At(4 * second).Unlocks()
@@ -259,12 +252,8 @@ func TestAnOwnerGivesUpAGrantThatWasNotAnswered(t *testing.T) {
 func TestAShortLeaseWaitsForALongOne(t *testing.T) {
 	play(t, "A B", func(s *owners.Scenario) {
 		s.Owner("A1").Section(8 * second)
-		b := s.Owner("B2")
-		env := b.Env(owners.Key)
-		var err error
-		b.Lock, err = cohort.New(env.Nodes[0], owners.Key, 100*milli, env.Options...)
-		require.NoError(t, err)
-		b.At(second).Section(0).Since(8*second + milli)
+		s.Owner("B2").WithLease(100 * milli).At(second).Section(0).
+			Since(8*second + milli)
 		s.Serves("A1", "B2")
 	})
 }

@@ -38,19 +38,6 @@ func play(t *testing.T, processes string, script func(s *owners.Scenario)) {
 	assert.Zero(t, listening, "subscriptions are left in the registry")
 }
 
-// withLease gives an owner a lease of its own, and so makes it one of a cohort of its
-// own.
-func withLease(s *owners.Scenario, o *owners.Owner, lease time.Duration) *owners.Owner {
-	env := s.Process(o.Name[:1]).Env(owners.Key)
-	env.TTL = lease
-	l, err := fenced(env)
-	if err != nil {
-		panic(err)
-	}
-	o.Lock = l
-	return o
-}
-
 // The ladder's tests have what else New refuses.
 func TestNewFencedRefusesWhatNewRefuses(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{})

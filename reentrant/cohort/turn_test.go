@@ -102,60 +102,6 @@ func TestAProcessDiesInTheMiddleOfACohort(t *testing.T) {
 	})
 }
 
-func TestAProcessThatDiesInTheQueueCostsOneTurn(t *testing.T) {
-	for name, comes := range map[string]time.Duration{
-		"others wait for their turn": 2500 * milli,
-		"others come in its turn":    3100 * milli,
-	} {
-		t.Run(name, func(t *testing.T) {
-			play(t, "A B C", func(s *owners.Scenario) {
-				s.Owner("A1").Section(3 * second)
-				s.Owner("B2").At(second).Section(second)
-				s.Process("B").CrashesAt(2 * second)
-				s.Owner("C3").At(comes).Section(second).
-					Since(3*second + milli + ttl/20)
-				s.Serves("A1", "C3")
-			})
-		})
-	}
-}
-
-func TestTryLockDoesNotQueue(t *testing.T) {
-	play(t, "A B C", func(s *owners.Scenario) {
-		s.Owner("A1").Section(3 * second)
-		s.Owner("B2").At(second).Tries(false)
-		s.Owner("C3").At(2 * second).Section(second).Since(3*second + milli)
-		s.Serves("A1", "C3")
-	})
-}
-
-// B's network is slow when its turn comes. Nobody overtakes it.
-func TestNobodyOvertakesTheOwnerThatHasTheTurn(t *testing.T) {
-	play(t, "A B C", func(s *owners.Scenario) {
-		s.Process("B").Hold(2900*milli, 3200*milli, nil)
-		s.Owner("A1").Section(3 * second)
-		s.Owner("B2").At(second).Section(second).Since(3200 * milli)
-		s.Owner("C3").At(3100 * milli).Tries(false)
-		s.Serves("A1", "B2")
-	})
-}
-
-func mutes(s *owners.Scenario, at time.Duration, mute bool) {
-	s.Operator(at, "mutes", func(n *lab.Node) { n.Mute(mute) })
-}
-
-// B does not hear that it has the turn, and gives up. C gets the turn from it.
-func TestAWaiterThatGivesUpPassesItsTurnOn(t *testing.T) {
-	play(t, "A B C", func(s *owners.Scenario) {
-		mutes(s, 2500*milli, true)
-		mutes(s, 3100*milli, false)
-		s.Owner("A1").Section(3 * second)
-		s.Owner("B2").At(second).GivesUp(2200 * milli)
-		s.Owner("C3").At(2 * second).Section(second).Since(3200 * milli)
-		s.Serves("A1", "C3")
-	})
-}
-
 // B1 waits at the server. When it gives up it leaves its place to another owner of
 // B, which gives up in the same moment and sends nothing more. Which of the two comes
 // first differs from run to run.
@@ -181,17 +127,6 @@ func TestAWaiterThatGivesUpLeavesItsPlaceToItsProcess(t *testing.T) {
 		s.Owner("B2").At(1100 * milli).Section(second)
 		s.Owner("C1").At(1500 * milli).Section(second)
 		s.Serves("A1", "B2", "C1")
-	})
-}
-
-func TestAWaiterThatGivesUpLeavesNoTurnBehind(t *testing.T) {
-	play(t, "A B C", func(s *owners.Scenario) {
-		mutes(s, 2500*milli, true)
-		s.Owner("A1").Section(3 * second)
-		s.Owner("B2").At(second).GivesUp(2200 * milli)
-		// The turn would have lasted until 3.5 s.
-		s.Owner("C3").At(3250 * milli).Section(second).Since(3250 * milli)
-		s.Serves("A1", "C3")
 	})
 }
 
@@ -221,24 +156,12 @@ func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
 
 func TestAMessageThatIsLostCostsOneTurn(t *testing.T) {
 	play(t, "A B", func(s *owners.Scenario) {
-		mutes(s, 0, true)
+		s.Operator(0, "mutes", func(n *lab.Node) { n.Mute(true) })
 		s.Owner("A1").Sections(20, 10*milli)
 		s.Owner("A2").Sections(20, 10*milli)
 		s.Owner("B1").At(20 * milli).Section(10 * milli).SinceAtMost(ttl + second)
 		s.Play()
 		assert.Len(t, s.Served, 41)
-	})
-}
-
-// B's turn is told before its subscription stands. It asks once more when that is
-// confirmed.
-func TestATurnThatWasToldTooEarlyIsNotMissed(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
-		s.Owner("A1").Section(second)
-		s.Owner("B2").At(500*milli).
-			Fails(lab.Acquire, 2, lab.Fault{Deliver: 2 * second}). // SUBSCRIBE
-			Section(second).Since(2 * second)
-		s.Serves("A1", "B2")
 	})
 }
 
@@ -272,7 +195,7 @@ func TestACohortThatWasAskedForLeavesTheQueue(t *testing.T) {
 		s.Owner("C1").Section(5 * second)
 		s.Owner("A1").At(second).GivesUp(2 * second)
 		s.Owner("A2", lock.FixedLease()).At(second).GivesUp(2 * second)
-		withLease(s, s.Owner("A3"), ttl-second).At(second).GivesUp(2 * second)
+		s.Owner("A3").WithLease(ttl - second).At(second).GivesUp(2 * second)
 		s.Owner("B1").At(4 * second).Section(second).SinceAtMost(5*second + 10*milli)
 		s.Serves("C1", "B1")
 	})
