@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -22,11 +23,19 @@ import (
 func TestMain(m *testing.M) {
 	laddertest.CollectLess()
 	laddertest.OneProcessor()
-	status := m.Run()
-	for _, end := range atEnd {
-		end()
-	}
-	os.Exit(status)
+	testscript.Main(tests{m}, map[string]func(){"docs": main})
+}
+
+// tests end and remove what they have shared.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	defer func() {
+		for _, end := range atEnd {
+			end()
+		}
+	}()
+	return t.M.Run()
 }
 
 // atEnd are what ends and removes what the tests share.

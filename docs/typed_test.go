@@ -317,7 +317,7 @@ func checkFails(t *testing.T, c command) {
 	isShown(t, c, output)
 }
 
-// checkOpens has no such file; TestARecordingHasAnAddress has one.
+// checkOpens has no such file; testdata/scripts/open.txtar has one.
 func checkOpens(t *testing.T, c command) {
 	assert.Contains(t, ends(t, 1, c.line), "docs: -open FILE: no such file")
 }
