@@ -1,8 +1,6 @@
 package lab_test
 
 import (
-	"bufio"
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -19,14 +17,10 @@ func quorum(t *testing.T, script func(w *lab.World, first, second *plain)) {
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		a := w.Client("A")
 		a.Go(func() {
-			var nodes []*plain
-			for i := range w.Nodes {
-				conn, err := a.Env("stock").Dial(context.Background(), i)
-				require.NoError(t, err)
-				defer conn.Close()
-				nodes = append(nodes, &plain{t, conn, bufio.NewReader(conn)})
-			}
-			script(w, nodes[0], nodes[1])
+			first, second := dial(t, a, 0), dial(t, a, 1)
+			defer first.Close()
+			defer second.Close()
+			script(w, first, second)
 		})
 		w.Play()
 		assert.Empty(t, w.Failures())
@@ -83,12 +77,10 @@ const enqueues = "redis.call('ZADD', KEYS[1], ARGV[1], 'a') redis.call('ZPOPMIN'
 func TestAScriptsMessageComesToTheListenersOfTheSecondNode(t *testing.T) {
 	quorum(t, func(w *lab.World, first, second *plain) {
 		var listeners []*plain
-		b := w.Client("B").Env("stock")
+		b := w.Client("B")
 		for i, n := range []*plain{first, second} {
-			conn, err := b.Dial(context.Background(), i)
-			require.NoError(t, err)
-			defer conn.Close()
-			l := &plain{t, conn, bufio.NewReader(conn)}
+			l := dial(t, b, i)
+			defer l.Close()
 			l.says("SUBSCRIBE|news")
 			listeners = append(listeners, l)
 			n.says("ZADD|queue|1.5|b")
@@ -107,10 +99,9 @@ func TestAScriptsMessageComesToTheListenersOfTheSecondNode(t *testing.T) {
 
 func TestAScriptThatCountsItsListenersIsExecutedWhereThereAreOthers(t *testing.T) {
 	quorum(t, func(w *lab.World, first, second *plain) {
-		conn, err := w.Client("B").Env("stock").Dial(context.Background(), 0)
-		require.NoError(t, err)
-		defer conn.Close()
-		(&plain{t, conn, bufio.NewReader(conn)}).says("SUBSCRIBE|news")
+		listener := dial(t, w.Client("B"), 0)
+		defer listener.Close()
+		listener.says("SUBSCRIBE|news")
 		sha := load("return redis.call('PUBLISH', 'news', 'x')", first, second)
 		assert.Equal(t, ":1", first.says("EVALSHA|"+sha+"|0"))
 		assert.Equal(t, ":0", second.says("EVALSHA|"+sha+"|0"))

@@ -1,9 +1,7 @@
 package lab_test
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -18,31 +16,26 @@ import (
 
 // plain is a connection without a driver.
 type plain struct {
+	*proto.Client
 	t    *testing.T
 	conn net.Conn
-	in   *bufio.Reader
 }
 
-func dial(t *testing.T, c *lab.Client) *plain {
-	conn, err := c.Env("stock").Dial(context.Background(), 0)
+func dial(t *testing.T, c *lab.Client, node int) *plain {
+	conn, err := c.Env("stock").Dial(context.Background(), node)
 	require.NoError(t, err)
-	return &plain{t, conn, bufio.NewReader(conn)}
+	return &plain{proto.NewClient(conn), t, conn}
 }
 
 // says sends a command and returns the next frame, whatever it is.
 func (p *plain) says(command string) string {
-	words := strings.Split(command, "|")
-	request := fmt.Sprintf("*%d\r\n", len(words))
-	for _, word := range words {
-		request += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
-	}
-	_, err := p.conn.Write([]byte(request))
+	frame, err := p.Do(strings.Split(command, "|")...)
 	assert.NoError(p.t, err)
-	return p.hears()
+	return strings.TrimSpace(frame)
 }
 
 func (p *plain) hears() string {
-	frame, err := proto.Read(p.in)
+	frame, err := p.Read()
 	assert.NoError(p.t, err)
 	return strings.TrimSpace(frame)
 }
@@ -50,7 +43,7 @@ func (p *plain) hears() string {
 // silent says whether nothing comes for a second.
 func (p *plain) silent() bool {
 	p.conn.SetReadDeadline(time.Now().Add(time.Second))
-	_, err := p.in.ReadByte()
+	_, err := p.Read()
 	p.conn.SetReadDeadline(time.Time{})
 	return err != nil
 }
@@ -62,11 +55,11 @@ func scene(t *testing.T, tracking string, script func(w *lab.World, a, b *plain)
 	require.NoError(t, lab.Run(t, aWorld, func(w *lab.World) {
 		a, b := w.Client("A"), w.Client("B")
 		a.Go(func() {
-			to, other := dial(t, a), dial(t, b)
+			to, other := dial(t, a, 0), dial(t, b, 0)
 			assert.Equal(t, "+OK", to.says(tracking))
 			script(w, to, other)
-			to.conn.Close()
-			other.conn.Close()
+			to.Close()
+			other.Close()
 		})
 		w.Play()
 		assert.Empty(t, w.Failures())

@@ -16,13 +16,21 @@ import (
 
 var rdb = redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // never dialed
 
-// atRest runs a test with a client whose subscription looks at nothing.
+// atRest runs a test with a client whose subscription looks at nothing. Those
+// that still wait at the end leave with the lock.
 func atRest(t *testing.T, do func(*testing.T, func(id string) *Waiter)) {
 	synctest.Test(t, func(t *testing.T) {
 		subscriptions.AtRest(rdb)
+		var joined []*Waiter
 		do(t, func(id string) *Waiter {
-			return Join(rdb, "stock", id, time.Second)
+			joined = append(joined, Join(rdb, "stock", id, time.Second))
+			return joined[len(joined)-1]
 		})
+		for _, w := range joined {
+			if w.queue.owner[w.id] == w {
+				w.Leave(true)
+			}
+		}
 		assert.Zero(t, subscriptions.Len(), "nothing stays behind")
 	})
 }
@@ -86,9 +94,6 @@ func TestTheFirstAsksForThoseThatComeMeanwhile(t *testing.T) {
 		assert.Empty(t, behind)
 		assert.Equal(t, time.Millisecond, trip)
 		fourth.Answered(nil, time.Minute, 2*time.Millisecond)
-		for _, w := range []*Waiter{first, second, fourth} {
-			w.Leave(true)
-		}
 	})
 }
 
@@ -102,7 +107,6 @@ func TestWhenTheFirstIsNotAnsweredTheNextAsks(t *testing.T) {
 		assert.Empty(t, third.woken)
 		second.Leave(false)
 		assert.Len(t, third.woken, 1)
-		third.Leave(false)
 	})
 }
 
@@ -117,8 +121,6 @@ func TestAWaiterAsksAtItsTurnThoughAnotherAsksForIt(t *testing.T) {
 		first.Answered(nil, time.Minute, time.Millisecond)
 		second.Answered(nil, -time.Millisecond, time.Millisecond)
 		assert.Empty(t, second.woken)
-		second.Leave(true)
-		first.Leave(true)
 	})
 }
 
@@ -130,8 +132,6 @@ func TestATurnIsToldToOneWaiter(t *testing.T) {
 		assert.Len(t, second.woken, 1)
 		first.sub.Hear(&redis.Message{Channel: "stock", Payload: "another's"})
 		assert.Empty(t, first.woken)
-		first.Leave(false)
-		second.Leave(true)
 	})
 }
 
@@ -144,7 +144,6 @@ func TestAWaiterThatWasAnsweredIsToldToAskAgain(t *testing.T) {
 		assert.False(t, first.Asks())
 		second.Leave(false)
 		assert.Len(t, first.woken, 1)
-		first.Leave(true)
 	})
 }
 
@@ -156,9 +155,6 @@ func TestThoseThatWaitForTheSameEndAskOneAfterTheOther(t *testing.T) {
 		assert.Equal(t, time.Millisecond, time.Until(first.due))
 		assert.Equal(t, time.Microsecond, second.due.Sub(first.due))
 		assert.Equal(t, time.Microsecond, third.due.Sub(second.due))
-		for _, w := range []*Waiter{first, second, third} {
-			w.Leave(true)
-		}
 	})
 }
 
@@ -169,8 +165,6 @@ func TestThoseThatTheGrantedOneAskedForWaitForItsLease(t *testing.T) {
 		first.Ask("first")
 		first.Answered(nil, -time.Millisecond, time.Millisecond)
 		assert.Equal(t, time.Second+time.Microsecond, time.Until(second.due))
-		first.Leave(true)
-		second.Leave(true)
 	})
 }
 
@@ -191,8 +185,6 @@ func TestAWaiterGoesOnWaitingWhileAnotherAsks(t *testing.T) {
 		defer cancel()
 		assert.ErrorIs(t, waited(ctx, second), context.DeadlineExceeded)
 		first.Answered(nil, time.Minute, time.Millisecond)
-		first.Leave(true)
-		second.Leave(true)
 	})
 }
 
@@ -224,9 +216,6 @@ func TestAQuestionThatHangsHoldsNobodyElseUp(t *testing.T) {
 			w.Answered(nil, time.Minute, time.Millisecond)
 			assert.Equal(t, time.Minute+w.after, time.Until(w.due))
 		}
-		for _, w := range []*Waiter{first, second, third} {
-			w.Leave(true)
-		}
 	})
 }
 
@@ -240,9 +229,6 @@ func TestTheNextOneAsksWhoeverFindsAQuestionHanging(t *testing.T) {
 		assert.Len(t, second.woken, 1)
 		assert.False(t, third.Asks(), "the second is about to ask")
 		assert.True(t, second.Asks())
-		for _, w := range []*Waiter{first, second, third} {
-			w.Leave(true)
-		}
 	})
 }
 
@@ -261,8 +247,6 @@ func TestTheConfirmationWakesOneThatIsNotAsking(t *testing.T) {
 		second.Ask("second")
 		confirm()
 		assert.Len(t, second.woken, 1, "all are asking: it asks once more")
-		first.Leave(true)
-		second.Leave(true)
 	})
 }
 
@@ -277,7 +261,6 @@ func TestAnAnswerThatIsTooLateIsNone(t *testing.T) {
 				w.Ask("first")
 				w.Answered(nil, again, time.Second)
 				assert.Equal(t, time.Millisecond, time.Until(w.due))
-				w.Leave(true)
 			})
 		})
 	}
@@ -293,9 +276,6 @@ func TestAnOwnerIdIsNamedByTheQuestionsOfOthers(t *testing.T) {
 		assert.False(t, second.IsNamed("another"))
 		third := join("third")
 		assert.False(t, third.IsNamed("third"), "it has come later")
-		for _, w := range []*Waiter{first, second, third} {
-			w.Leave(true)
-		}
 	})
 }
 
@@ -322,7 +302,6 @@ func TestTheFirstLooksAfterTheTurnOfAnotherOne(t *testing.T) {
 				c.happens(second)
 				assert.NoError(t, waited(t.Context(), first))
 				assert.Equal(t, c.asks, time.Since(began))
-				first.Leave(true)
 			})
 		})
 	}
@@ -357,7 +336,6 @@ func TestATurnThatIsToldDuringAQuestionIsWatched(t *testing.T) {
 				began := time.Now()
 				assert.NoError(t, waited(t.Context(), w))
 				assert.Equal(t, c.asks, time.Since(began))
-				w.Leave(true)
 			})
 		})
 	}
@@ -374,7 +352,6 @@ func TestTheTurnOfAnEarlierIdWakesNobody(t *testing.T) {
 		assert.Empty(t, w.woken)
 		told(w, "second")
 		assert.Len(t, w.woken, 1)
-		w.Leave(true)
 	})
 }
 
@@ -391,6 +368,5 @@ func TestNewsOfAChannelThatNobodyWaitsOnWakesNobody(t *testing.T) {
 		w.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "toys"})
 		w.sub.Hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock:first"})
 		assert.Empty(t, w.woken)
-		w.Leave(false)
 	})
 }
