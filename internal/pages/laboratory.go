@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
@@ -82,15 +81,11 @@ func (s *Site) laboratory(body string) (string, error) {
 			return "", err
 		}
 	}
-	var b strings.Builder
-	b.WriteString("<div class=\"laboratory\">\n" +
-		"<noscript>The laboratory needs JavaScript.</noscript>\n")
-	err = attach(&b, "sources", sources)
-	if err == nil {
-		err = attach(&b, "scripts", scripts)
-	}
-	b.WriteString("</div>\n")
-	return strings.Replace(body, laboratoryMark, b.String(), 1), err
+	put, err := element("laboratory", struct {
+		Sources map[string][]string
+		Scripts map[string]string
+	}{sources, scripts})
+	return strings.Replace(body, laboratoryMark, string(put), 1), err
 }
 
 // script adds the text of a script as it is, because its digest names it.
@@ -105,12 +100,12 @@ func (s *Site) playable(dir string) bool {
 	return dir != "lock" && !slices.Contains(strings.Split(dir, "/"), "internal")
 }
 
-// whatIf are the attributes by which a player leads to the laboratory.
+// whatIf is where a player leads to the laboratory.
 func (s *Site) whatIf(lock string) string {
 	_, page := fs.Stat(s.root, laboratoryPage)
 	if _, err := fs.Stat(s.root, path.Join(lock, "lock.go")); s.Program == nil ||
 		err != nil || page != nil {
 		return ""
 	}
-	return fmt.Sprintf(" data-laboratory=%q", "/"+laboratoryPage)
+	return "/" + laboratoryPage
 }

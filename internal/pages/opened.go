@@ -1,8 +1,7 @@
 package pages
 
 import (
-	"encoding/json"
-	"fmt"
+	_ "embed"
 	"html"
 	"html/template"
 	"net/http"
@@ -24,8 +23,8 @@ func (s *Site) opened(w http.ResponseWriter) {
 		p.Body = template.HTML("<h1>"+html.EscapeString(p.Title)+"</h1>\n") + p.Body
 	} else {
 		p.Title, p.Game = "Be the scheduler: "+s.Opened.Graph.Lock, true
-		p.Body, err = game(p.Title, " data-own", s.Opened.Graph,
-			levels.Of(s.Opened.Graph), allColored(s.Opened.Sources))
+		p.Body, err = element("game", game{p.Title, true, s.Opened.Graph,
+			levels.Of(s.Opened.Graph), allColored(s.Opened.Sources)})
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -34,47 +33,42 @@ func (s *Site) opened(w http.ResponseWriter) {
 	s.show(w, http.StatusOK, p)
 }
 
+//go:embed elements.html
+var elementsText string
+var elements = template.Must(template.New("elements").Parse(elementsText))
+
+// element is one that a script of the site finds on a page, with the data that it needs.
+func element(name string, data any) (template.HTML, error) {
+	var b strings.Builder
+	err := elements.ExecuteTemplate(&b, name, data)
+	return template.HTML(b.String()), err
+}
+
+// player is the data of the element that the player's script makes a player of. Still
+// is what there is without JavaScript.
+type player struct {
+	Lock       string
+	Laboratory string // where it leads to; "": nowhere
+	Still      template.HTML
+	Runs       []any
+	Sources    map[string][]string
+}
+
+// game is the data of the element that the game's script makes a level of.
+type game struct {
+	Title   string
+	Own     bool // it is a reader's own lock
+	Graph   *play.Graph
+	Levels  []levels.Level
+	Sources map[string][]string
+}
+
 // alone is the HTML element of a player with one run.
 func alone(run *play.Run, sources map[string]string) (template.HTML, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "<div class=\"player\" data-lock=\"%s\">\n"+
-		"<noscript>The player needs JavaScript.</noscript>\n",
-		html.EscapeString(run.Lock))
 	one := *run
 	one.Beside = nil // the other locks' runs are in other files
-	err := attach(&b, "run", one)
-	if err == nil {
-		err = attach(&b, "sources", allColored(sources))
-	}
-	b.WriteString("</div>\n")
-	return template.HTML(b.String()), err
-}
-
-// game is the element that the game's script makes a level of.
-func game(title, attributes string, graph *play.Graph, all []levels.Level,
-	sources map[string][]string) (template.HTML, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "<h1>%s</h1>\n<div class=\"game\"%s>\n"+
-		"<noscript>The game needs JavaScript.</noscript>\n", html.EscapeString(title),
-		attributes)
-	err := attach(&b, "graph", graph)
-	if err == nil {
-		err = attach(&b, "levels", all)
-	}
-	if err == nil {
-		err = attach(&b, "sources", sources)
-	}
-	b.WriteString("</div>\n")
-	return template.HTML(b.String()), err
-}
-
-// attach writes data for a script. JSON from Go has no "<" that could end the element
-// that it is in.
-func attach(b *strings.Builder, class string, data any) error {
-	text, err := json.Marshal(data)
-	fmt.Fprintf(b, "<script type=\"application/json\" class=%q>%s</script>\n", class,
-		text)
-	return err
+	return element("player", player{Lock: run.Lock, Runs: []any{one},
+		Sources: allColored(sources)})
 }
 
 // allColored are files as lines of HTML.

@@ -27,50 +27,41 @@ func (s *Site) players(body string) (string, error) {
 	var failed error
 	body = diagram.ReplaceAllStringFunc(body, func(found string) string {
 		m := diagram.FindStringSubmatch(found)
-		player, err := s.player(play.RunFile(m[1], m[2], m[4]), m[3])
+		player, err := s.player(play.RunFile(m[1], m[2], m[4]), template.HTML(m[3]))
 		failed = errors.Join(failed, err)
-		return player
+		return string(player)
 	})
 	return body, failed
 }
 
-// player is the element that the player's script makes a player of: with the run of
-// a file, those to show beside it, and the code of all these locks. Still is what
-// there is without JavaScript.
-func (s *Site) player(file, still string) (string, error) {
+// player is a player of the run of a file and of those to show beside it, with the
+// code of all these locks.
+func (s *Site) player(file string, still template.HTML) (template.HTML, error) {
 	main, text, err := s.run(file)
 	if err != nil {
 		return "", err
 	}
-	texts, locks := []string{text}, []string{main.Lock}
+	shown := player{main.Lock, s.whatIf(main.Lock), still, []any{text},
+		map[string][]string{}}
+	locks := []string{main.Lock}
 	for _, other := range main.Beside {
 		_, text, err := s.run(play.RunFile(other, main.Scenario, main.Invariant))
 		if err != nil {
 			return "", err
 		}
-		texts, locks = append(texts, text), append(locks, other)
+		shown.Runs, locks = append(shown.Runs, text), append(locks, other)
 	}
-	sources := map[string][]string{}
 	for _, lock := range locks {
-		if err := s.sources(lock, sources); err != nil {
+		if err := s.sources(lock, shown.Sources); err != nil {
 			return "", err
 		}
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "<div class=\"player\" data-lock=%q%s>\n%s\n",
-		html.EscapeString(main.Lock), s.whatIf(main.Lock), still)
-	for _, text := range texts {
-		fmt.Fprintf(&b, "<script type=\"application/json\" class=\"run\">%s"+
-			"</script>\n", text)
-	}
-	err = attach(&b, "sources", sources)
-	b.WriteString("</div>\n")
-	return b.String(), err
+	return element("player", shown)
 }
 
 // run reads a run, and its text without line breaks. JSON from Go has no "<" that
 // could end the element that it is in.
-func (s *Site) run(file string) (run play.Run, text string, err error) {
+func (s *Site) run(file string) (run play.Run, text template.JS, err error) {
 	content, err := fs.ReadFile(s.root, file)
 	if err != nil {
 		return run, "", err
@@ -78,7 +69,7 @@ func (s *Site) run(file string) (run play.Run, text string, err error) {
 	if err := json.Unmarshal(content, &run); err != nil {
 		return run, "", fmt.Errorf("%s: %w", file, err)
 	}
-	return run, strings.ReplaceAll(string(content), "\n", ""), nil
+	return run, template.JS(strings.ReplaceAll(string(content), "\n", "")), nil
 }
 
 // sources adds the files of a lock as lines of HTML: its Go code, its scripts. A
@@ -109,7 +100,7 @@ func (s *Site) play(p *page) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.player(p.File, "<noscript>The player needs JavaScript.</noscript>")
+	body, err := s.player(p.File, "")
 	p.Title = run.Lock + ": " + run.Scenario
 	p.Wide, p.Player = true, true
 	p.Body = template.HTML(fmt.Sprintf("<h1>%s</h1>\n%s<p><a href=\"/%s/lock.go\">"+
@@ -135,6 +126,6 @@ func (s *Site) level(p *page) error {
 		return fmt.Errorf("%s: %w", p.File, err)
 	}
 	p.Title, p.Wide, p.Player, p.Game = "Be the scheduler", true, true, true
-	p.Body, err = game(p.Title, "", &graph, levels.All, sources)
+	p.Body, err = element("game", game{p.Title, false, &graph, levels.All, sources})
 	return err
 }
