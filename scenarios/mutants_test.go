@@ -222,17 +222,17 @@ var compiled = map[string]lock.Build{}
 var compiling = template.Must(template.New("").Parse(`package scenarios_test
 
 import (
-	"github.com/lockladder/lockladder/internal/exercise"
+	"github.com/lockladder/lockladder/lock"
 	{{range .}}{{if .Compiled}}
 	{{.Package}} "github.com/lockladder/lockladder/scenarios/mutants/{{.Package}}"
 	{{- end}}{{end}}
 )
 
-var _ = exercise.WithScripts // or no mutant may need the import
+var _ lock.Build // or no mutant may need the import
 
 func init() {
 	{{range .}}{{if .Compiled}}
-	compiled["{{.Package}}"] = exercise.{{if eq .Rung "redlock"}}OnAll{{else}}On{{end -}}
+	compiled["{{.Package}}"] = lock.{{if eq .Rung "redlock"}}OnAll{{else}}On{{end -}}
 		({{.Package}}.New)
 	{{- end}}{{end}}
 }

@@ -20,29 +20,10 @@ func Services() lock.Build {
 	}
 }
 
-// BuildVariable builds an owner of a lock variable.
-func BuildVariable(env lock.Env) (lock.Lock, error) {
-	v, err := NewVariable(env.Nodes[0], env.Key, env.TTL, env.Options...)
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
-}
-
-// BuildTransaction builds an owner of a lock whose two commands are a transaction.
-func BuildTransaction(env lock.Env) (lock.Lock, error) {
-	b, err := NewTransaction(env.Nodes[0], env.Key, env.TTL, env.Options...)
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
-}
-
-// BuildPipeline builds an owner of a lock whose two commands are a pipeline.
-func BuildPipeline(env lock.Env) (lock.Lock, error) {
-	b, err := NewPipeline(env.Nodes[0], env.Key, env.TTL, env.Options...)
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
-}
+// What builds an owner of a lock variable, of a lock whose two commands are a
+// transaction, and of one whose two commands are a pipeline.
+var (
+	BuildVariable    = lock.On(NewVariable)
+	BuildTransaction = lock.On(NewTransaction)
+	BuildPipeline    = lock.On(NewPipeline)
+)

@@ -40,20 +40,20 @@ import (
 
 // starts are the locks that the exercises begin with, by rung.
 var starts = map[string]lock.Build{
-	"bronze":           exercise.On(bronze.New),
-	"silver":           exercise.On(silver.New),
-	"silver/timestamp": exercise.On(timestamp.New),
-	"gold":             exercise.On(gold.New),
-	"gold/script":      exercise.On(script.New),
-	"platinum":         exercise.On(platinum.New),
-	"diamond":          exercise.On(diamond.New),
-	"diamond/watchdog": exercise.On(watchdog.New),
-	"reentrant":        exercise.On(reentrant.New),
-	"reentrant/notify": exercise.On(notify.New),
+	"bronze":           lock.On(bronze.New),
+	"silver":           lock.On(silver.New),
+	"silver/timestamp": lock.On(timestamp.New),
+	"gold":             lock.On(gold.New),
+	"gold/script":      lock.On(script.New),
+	"platinum":         lock.On(platinum.New),
+	"diamond":          lock.On(diamond.New),
+	"diamond/watchdog": lock.On(watchdog.New),
+	"reentrant":        lock.On(reentrant.New),
+	"reentrant/notify": lock.On(notify.New),
 	"reentrant/fenced": fenced.Build,
-	"reentrant/fair":   exercise.On(fair.New),
-	"reentrant/cohort": exercise.On(cohort.New),
-	"redlock":          exercise.OnAll(redlock.New),
+	"reentrant/fair":   lock.On(fair.New),
+	"reentrant/cohort": lock.On(cohort.New),
+	"redlock":          lock.OnAll(redlock.New),
 
 	"reentrant/readwrite": readwrite.Build,
 }

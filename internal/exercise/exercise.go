@@ -296,33 +296,8 @@ func RunScenarios(t *testing.T, e Exercise, build lock.Build,
 		laddertest.Options(rung)...)...)
 }
 
-// On builds a lock on one node.
+// On is lock.On, so that an exercise needs this package only.
 func On[L lock.Lock](construct func(redis.UniversalClient, string,
 	time.Duration, ...lock.Option) (L, error)) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		l, err := construct(env.Nodes[0], env.Key, env.TTL, options(env)...)
-		if err != nil {
-			return nil, err
-		}
-		return l, nil
-	}
-}
-
-// OnAll builds a lock on all nodes.
-func OnAll[L lock.Lock](construct func([]redis.UniversalClient, string,
-	time.Duration, ...lock.Option) (L, error)) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		l, err := construct(env.Nodes, env.Key, env.TTL, options(env)...)
-		if err != nil {
-			return nil, err
-		}
-		return l, nil
-	}
-}
-
-func options(env lock.Env) []lock.Option {
-	if env.Now == nil {
-		return env.Options
-	}
-	return append([]lock.Option{lock.Clock(env.Now)}, env.Options...)
+	return lock.On(construct)
 }

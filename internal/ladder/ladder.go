@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/bronze"
 	"github.com/lockladder/lockladder/diamond"
@@ -56,55 +53,55 @@ var Rungs = complete([]Rung{
 	{
 		Name:  "bronze",
 		Idea:  "SETNX takes the lock, DEL frees it",
-		Build: one(bronze.New),
+		Build: lock.On(bronze.New),
 	},
 	{
 		Name:    "silver",
 		Parent:  "bronze",
 		Idea:    "PEXPIRE after SETNX: a lease, one command too late",
-		Build:   one(silver.New),
+		Build:   lock.On(silver.New),
 		Changes: []string{"Lock.TryLock"},
 	},
 	{
 		Name:    "silver/timestamp",
 		Parent:  "silver",
 		Idea:    "the deadline is the value, GETSET takes over",
-		Build:   one(timestamp.New),
+		Build:   lock.On(timestamp.New),
 		Changes: []string{"Lock.TryLock"},
 	},
 	{
 		Name:    "gold",
 		Parent:  "silver",
 		Idea:    "SET NX PX: the lock and its lease in one command",
-		Build:   one(gold.New),
+		Build:   lock.On(gold.New),
 		Changes: []string{"Lock.TryLock"},
 	},
 	{
 		Name:    "gold/script",
 		Parent:  "gold",
 		Idea:    "the same atomic step as a Lua script",
-		Build:   one(script.New),
+		Build:   lock.On(script.New),
 		Changes: []string{"acquireSource", "acquire", "Lock.TryLock"},
 	},
 	{
 		Name:    "platinum",
 		Parent:  "gold",
 		Idea:    "each grant has its own token: GET, compare, DEL",
-		Build:   one(platinum.New),
+		Build:   lock.On(platinum.New),
 		Changes: []string{"Lock", "Lock.TryLock", "Lock.Unlock"},
 	},
 	{
 		Name:    "diamond",
 		Parent:  "platinum",
 		Idea:    "compare and delete in one Lua script",
-		Build:   one(diamond.New),
+		Build:   lock.On(diamond.New),
 		Changes: []string{"releaseSource", "release", "Lock.Unlock"},
 	},
 	{
 		Name:   "diamond/watchdog",
 		Parent: "diamond",
 		Idea:   "a goroutine renews the lease and reports its loss",
-		Build:  one(watchdog.New),
+		Build:  lock.On(watchdog.New),
 		Renews: true,
 		Changes: []string{"renewSource", "renew", "Lock", "_", "New",
 			"Lock.TryLock", "Lock.Unlock", "Lock.Lost", "Lock.release",
@@ -114,7 +111,7 @@ var Rungs = complete([]Rung{
 		Name:   "reentrant",
 		Parent: "diamond/watchdog",
 		Idea:   "the server knows the owner, so asking again changes nothing",
-		Build:  one(reentrant.New),
+		Build:  lock.On(reentrant.New),
 		Renews: true,
 		Changes: []string{"acquireSource", "acquire", "Lock", "Lock.TryLock",
 			"Lock.tryLock", "Lock.enter", "Lock.Lock", "Lock.Unlock",
@@ -124,7 +121,7 @@ var Rungs = complete([]Rung{
 		Name:   "reentrant/notify",
 		Parent: "reentrant",
 		Idea:   "a release publishes a message that wakes a waiter",
-		Build:  one(notify.New),
+		Build:  lock.On(notify.New),
 		Renews: true,
 		Changes: []string{"Lock", "New", "Lock.tryLock", "Lock.Lock",
 			"Lock.release"},
@@ -133,7 +130,7 @@ var Rungs = complete([]Rung{
 		Name:    "reentrant/fenced",
 		Parent:  "reentrant",
 		Idea:    "every grant has a fencing token, higher than the last",
-		Build:   one(fenced.New),
+		Build:   lock.On(fenced.New),
 		Renews:  true,
 		Changes: []string{"Lock", "_", "Lock.tryLock", "Lock.Token"},
 	},
@@ -141,7 +138,7 @@ var Rungs = complete([]Rung{
 		Name:   "reentrant/fair",
 		Parent: "reentrant/notify",
 		Idea:   "waiters are served in the order of their arrival",
-		Build:  one(fair.New),
+		Build:  lock.On(fair.New),
 		Renews: true,
 		Changes: []string{"Lock", "Lock.TryLock", "Lock.tryLock", "Lock.Lock",
 			"Lock.Unlock", "Lock.release"},
@@ -150,7 +147,7 @@ var Rungs = complete([]Rung{
 		Name:   "reentrant/cohort",
 		Parent: "reentrant/fair",
 		Idea:   "a lock passed on inside a process, without the server",
-		Build:  one(cohort.New),
+		Build:  lock.On(cohort.New),
 		Renews: true,
 		Changes: []string{"Lock", "New", "Lock.TryLock", "Lock.tryLock",
 			"Lock.Lock", "Lock.Unlock", "Lock.Lost",
@@ -161,7 +158,7 @@ var Rungs = complete([]Rung{
 		Parent: "diamond",
 		Idea:   "a majority of independent nodes",
 		Nodes:  5,
-		Build:  redlockBuild,
+		Build:  lock.OnAll(redlock.New),
 		Changes: []string{"Lock", "node", "New", "Lock.TryLock", "Lock.Lock",
 			"Lock.Unlock", "Lock.release", "Lock.quorum", "Lock.drift",
 			"Lock.ask", "answer", "Lock.askNode"},
@@ -170,7 +167,7 @@ var Rungs = complete([]Rung{
 		Name:   "reentrant/readwrite",
 		Parent: "reentrant/notify",
 		Idea:   "many readers, each with a lease of its own, or one writer",
-		Build:  one(readwrite.New),
+		Build:  lock.On(readwrite.New),
 		Renews: true,
 		Changes: []string{"Lock", "Lock.TryLock", "Lock.tryLock", "Lock.enter",
 			"Lock.Lock", "Lock.Unlock", "Lock.release", "Lock.watch"},
@@ -271,35 +268,4 @@ func Find(name string) (Rung, error) {
 	}
 	return Rung{}, fmt.Errorf("there is no rung %q, the rungs are %s",
 		name, strings.Join(names, ", "))
-}
-
-// one builds a rung that locks on a single node.
-func one[L lock.Lock](construct func(redis.UniversalClient, string,
-	time.Duration, ...lock.Option) (L, error)) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		if len(env.Nodes) == 0 {
-			return nil, fmt.Errorf("%w: there are no nodes", lock.ErrInvalid)
-		}
-		l, err := construct(env.Nodes[0], env.Key, env.TTL, options(env)...)
-		if err != nil {
-			return nil, err
-		}
-		return l, nil
-	}
-}
-
-// redlockBuild builds the rung that locks on all nodes.
-func redlockBuild(env lock.Env) (lock.Lock, error) {
-	l, err := redlock.New(env.Nodes, env.Key, env.TTL, options(env)...)
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
-func options(env lock.Env) []lock.Option {
-	if env.Now == nil {
-		return env.Options
-	}
-	return append([]lock.Option{lock.Clock(env.Now)}, env.Options...)
 }

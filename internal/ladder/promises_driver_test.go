@@ -33,7 +33,7 @@ import (
 // before; an error of the network says what is known.
 func TestALostReplyOfAReleaseIsNoLossOfTheLock(t *testing.T) {
 	promised(t, renewing, func(p *promise) {
-		a := ready(p.driven(nil)).Locks().
+		a := ready(p.driven()).Locks().
 			Fails(lab.Release, 1, lab.Fault{LoseReply: true})
 		if p.rung.Name == "diamond/watchdog" {
 			a.Unlocks(lock.ErrNotHeld).Finds(true) // as it documents
@@ -50,7 +50,7 @@ func TestALostReplyOfAReleaseIsNoLossOfTheLock(t *testing.T) {
 func TestALostReplyOfAnAcquisitionIsAGrantToAnOwnerThatIsKnown(t *testing.T) {
 	promised(t, renewing, func(p *promise) {
 		known := p.rung.Name != "diamond/watchdog" // as it documents
-		a := ready(p.driven(nil)).
+		a := ready(p.driven()).
 			Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
 			Tries(known).Finds(false)
 		if known {
@@ -85,7 +85,7 @@ func TestOwnDeadlinesHoldWhateverTheDriverWaitsFor(t *testing.T) {
 
 func TestTheCallersDeadlineEndsAnAcquisition(t *testing.T) {
 	promised(t, reentrant, func(p *promise) {
-		a := p.driven(nil)
+		a := p.driven()
 		a.Process.Warm()
 		p.Operator(7*time.Second, "", (*lab.Node).Hang)
 		a.At(8*time.Second).LocksWithin(time.Second, context.DeadlineExceeded).

@@ -141,7 +141,7 @@ func TestTheValidityMustBePositive(t *testing.T) {
 // The driver's own settings are what leaves a command behind.
 func TestANodeThatOwesAnAnswerIsAskedNothing(t *testing.T) {
 	promised(t, named("redlock"), func(p *promise) {
-		p.driven(nil).Fails(lab.Acquire, 1, lab.Fault{Hang: true}).
+		p.driven().Fails(lab.Acquire, 1, lab.Fault{Hang: true}).
 			Tries(false, context.DeadlineExceeded).Looks(func() {
 			assert.Equal(p.t, 1, p.a.Sent(lab.Acquire),
 				"the release did not overtake the acquisition")

@@ -2,7 +2,6 @@ package ladder_test
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -110,8 +109,8 @@ func ready(o *owners.Owner) *owners.Owner {
 }
 
 // driven gives A a driver with go-redis's own settings.
-func (p *promise) driven(wrap func(net.Conn) net.Conn) *owners.Owner {
-	p.a.Driven(wrap)
+func (p *promise) driven() *owners.Owner {
+	p.a.Driven(nil)
 	p.a.Lock = p.a.Build(owners.Key)
 	return p.a
 }

@@ -25,10 +25,7 @@ func TestScenariosFenced(t *testing.T) {
 	fenced, err := ladder.Find("reentrant/fenced")
 	require.NoError(t, err)
 	fenced.Name = "reentrant/cohort" // its tokens rise, and skip some
-	fenced.Build = func(env lock.Env) (lock.Lock, error) {
-		return cohort.NewFenced(env.Nodes[0], env.Key, env.TTL,
-			env.Options...)
-	}
+	fenced.Build = lock.On(cohort.NewFenced)
 	scenarios.Run(t, fenced.Build, append(laddertest.Options(fenced),
 		scenarios.Red(*red))...)
 }

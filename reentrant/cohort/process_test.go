@@ -23,9 +23,7 @@ const (
 	milli  = time.Millisecond
 )
 
-func fenced(env lock.Env) (lock.Lock, error) {
-	return cohort.NewFenced(env.Nodes[0], env.Key, env.TTL, env.Options...)
-}
+var fenced = lock.On(cohort.NewFenced)
 
 // play runs a scenario of processes that have locked before, and then looks for
 // what it may have left behind.

@@ -33,9 +33,7 @@ func TestAUserWithoutTheChannelCanReleaseTheLock(t *testing.T) {
 
 // Where it has to wait for longer it is told that it would hear of no turn.
 func TestAUserWithoutTheChannelIsToldWhenItWaits(t *testing.T) {
-	err := serverstest.WaitsWithoutTheChannel(t, func(e lock.Env) (lock.Lock, error) {
-		return cohort.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
-	})
+	err := serverstest.WaitsWithoutTheChannel(t, lock.On(cohort.New))
 	assert.ErrorContains(t, err, "NOPERM")
 }
 

@@ -24,9 +24,7 @@ const (
 	milli  = time.Millisecond
 )
 
-func build(env lock.Env) (lock.Lock, error) {
-	return fair.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
-}
+var build = lock.On(fair.New)
 
 // play runs a scenario of processes that have locked before.
 func play(t *testing.T, script func(s *owners.Scenario)) {

@@ -14,9 +14,7 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 	serverstest.AreEnough(t, build)
 }
 
-func build(env lock.Env) (lock.Lock, error) {
-	return notify.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
-}
+var build = lock.On(notify.New)
 
 // It gets an error, and the lock is free.
 func TestAUserWithoutTheChannelReleasesTheLock(t *testing.T) {

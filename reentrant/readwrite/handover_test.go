@@ -17,9 +17,7 @@ import (
 	"github.com/lockladder/lockladder/reentrant/readwrite"
 )
 
-func build(env lock.Env) (lock.Lock, error) {
-	return readwrite.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
-}
+var build = lock.On(readwrite.New)
 
 func TestTheLockIsHandedOver(t *testing.T) { queuetest.HandOver(t, build) }
 

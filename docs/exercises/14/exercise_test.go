@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/exercise"
+	"github.com/lockladder/lockladder/lock"
 )
 
 func TestExercise(t *testing.T) {
-	exercise.Run(t, "14", exercise.OnAll(New))
+	exercise.Run(t, "14", lock.OnAll(New))
 }

@@ -15,7 +15,6 @@ import (
 
 // mutant is a rung with one place changed.
 type mutant struct {
-	rung string
 	file string // its path from the repository's root
 	line int
 	from string // the place's line as it is
@@ -69,7 +68,7 @@ func mutantsOf(root, rung string) ([]mutant, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		for _, c := range changes {
-			all = append(all, c.apply(source, rung, file))
+			all = append(all, c.apply(source, file))
 		}
 	}
 	return all, nil
@@ -82,12 +81,12 @@ type change struct {
 	what     string
 }
 
-func (c change) apply(source []byte, rung, file string) mutant {
+func (c change) apply(source []byte, file string) mutant {
 	begin := bytes.LastIndexByte(source[:c.from], '\n') + 1
 	line, rest, _ := strings.Cut(string(source[begin:]), "\n")
 	next, _, _ := strings.Cut(rest, "\n")
 	return mutant{
-		rung: rung, file: file,
+		file:    file,
 		line:    bytes.Count(source[:c.from], []byte("\n")) + 1,
 		from:    strings.TrimSpace(line),
 		next:    strings.TrimSpace(next),

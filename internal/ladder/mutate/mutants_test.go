@@ -16,7 +16,7 @@ func texts(t *testing.T, change func([]byte) ([]change, error),
 	require.NoError(t, err)
 	var all []string
 	for _, c := range changes {
-		m := c.apply([]byte(source), "rung", "rung/file")
+		m := c.apply([]byte(source), "rung/file")
 		lines := strings.Split(string(m.content), "\n")
 		all = append(all, m.what+": "+strings.TrimSpace(lines[m.line-1]))
 	}

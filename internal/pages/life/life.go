@@ -24,7 +24,6 @@ func File(rung string) string { return path.Join(Dir, path.Base(rung)+".svg") }
 
 // tenure is a time during which a node has the key under one grant.
 type tenure struct {
-	node     int
 	owners   []string // several: readers
 	value    string
 	from, to time.Duration
@@ -74,12 +73,12 @@ func tenures(l *scenarios.Lived, node int) []*tenure {
 func at(e *scenarios.Entry, node int) *tenure {
 	for _, lease := range e.Leases {
 		if lease.Node == node {
-			return &tenure{node: node, owners: []string{lease.Owner},
+			return &tenure{owners: []string{lease.Owner},
 				value: lease.Value, from: e.At, ends: lease.Ends}
 		}
 	}
 	if e.Owner != "-" && len(e.Leases) == 0 {
-		return &tenure{node: node, owners: strings.Fields(e.Owner), from: e.At,
+		return &tenure{owners: strings.Fields(e.Owner), from: e.At,
 			reading: true}
 	}
 	return nil
