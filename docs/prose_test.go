@@ -71,23 +71,19 @@ func words(page []pages.Passage) []string {
 // words a sentence - 84.6 syllables a word. Headings and tables are none. An item
 // of a list and a paragraph end a sentence, with or without a full stop.
 func fleschEase(page []pages.Passage) float64 {
-	sentences, all, syllables := 0, 0, 0
+	count, all, syllables := 0, 0, 0
 	for _, p := range page {
 		found := word.FindAllString(p.Text, -1)
 		if p.Table || p.Heading > 0 || len(found) == 0 {
 			continue
 		}
-		ends := sentenceEnds.FindAllStringIndex(p.Text, -1)
-		sentences += len(ends)
-		if len(ends) == 0 || ends[len(ends)-1][1] != len(p.Text) {
-			sentences++
-		}
+		count += len(sentences(p.Text))
 		all += len(found)
 		for _, w := range found {
 			syllables += syllablesOf(w)
 		}
 	}
-	return 206.835 - 1.015*float64(all)/float64(sentences) -
+	return 206.835 - 1.015*float64(all)/float64(count) -
 		84.6*float64(syllables)/float64(all)
 }
 
@@ -201,7 +197,7 @@ func offences(rules []rule, p pages.Passage) []string {
 // sentences are those of a passage.
 func sentences(text string) []string {
 	var all []string
-	for {
+	for text != "" {
 		end := sentenceEnds.FindStringIndex(text)
 		if end == nil {
 			return append(all, text)
@@ -209,6 +205,7 @@ func sentences(text string) []string {
 		all = append(all, strings.TrimSpace(text[:end[1]]))
 		text = text[end[1]:]
 	}
+	return all
 }
 
 func shortened(text string) string {

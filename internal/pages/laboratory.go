@@ -1,11 +1,13 @@
 package pages
 
 import (
+	"bytes"
 	"io/fs"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 const (
@@ -36,16 +38,8 @@ func (s *Site) program(w http.ResponseWriter, r *http.Request, name string) {
 		s.missing(w, programDir+name)
 		return
 	}
-	switch path.Ext(name) {
-	case ".js":
-		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-	case ".txt":
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	default:
-		w.Header().Set("Content-Type", "application/octet-stream")
-	}
 	w.Header().Set("Cache-Control", "no-cache") // a source may have changed
-	w.Write(content)
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 }
 
 // laboratory puts the laboratory where the page has its mark, with the code of all

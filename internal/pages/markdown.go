@@ -203,6 +203,7 @@ func panes(diff string, names []string) string {
 	}
 	left := highlight("go", strings.Join(before, "\n"))
 	right := highlight("go", strings.Join(after, "\n"))
+	narrow := unified(marks, left, right)
 
 	var b strings.Builder
 	b.WriteString(`<div class="panes"><table>` + "\n")
@@ -242,13 +243,11 @@ func panes(diff string, names []string) string {
 		left, right = left[gone:], right[came:]
 	}
 	b.WriteString("</table></div>\n")
-	return b.String() + unified(marks, before, after)
+	return b.String() + narrow
 }
 
 // unified shows the same diff in one column, for a narrow screen.
-func unified(marks []byte, before, after []string) string {
-	left := highlight("go", strings.Join(before, "\n"))
-	right := highlight("go", strings.Join(after, "\n"))
+func unified(marks []byte, left, right []string) string {
 	var b strings.Builder
 	b.WriteString(`<pre class="code unified"><code>`)
 	for _, mark := range marks {

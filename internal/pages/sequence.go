@@ -127,10 +127,19 @@ func (s *sketch) draw(e *lab.Entry) {
 // mermaid breaks a text into lines of about so many columns, and writes what
 // the diagram's language would take for its own as entities.
 func mermaid(text string, columns int) string {
-	var lines []string
+	lines := Wrap(text, columns)
+	for i := range lines {
+		lines[i] = strings.NewReplacer("#", "#35;", ";", "#59;", "<", "#lt;",
+			">", "#gt;", "{", "#123;", "}", "#125;").Replace(lines[i])
+	}
+	return strings.Join(lines, "<br/>")
+}
+
+// Wrap breaks a text into lines of at most so many bytes, where no word is longer.
+func Wrap(text string, most int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > columns {
+		if line != "" && len(line)+1+len(word) > most {
 			lines, line = append(lines, line), ""
 		}
 		if line != "" {
@@ -138,10 +147,5 @@ func mermaid(text string, columns int) string {
 		}
 		line += word
 	}
-	lines = append(lines, line)
-	for i := range lines {
-		lines[i] = strings.NewReplacer("#", "#35;", ";", "#59;", "<", "#lt;",
-			">", "#gt;", "{", "#123;", "}", "#125;").Replace(lines[i])
-	}
-	return strings.Join(lines, "<br/>")
+	return append(lines, line)
 }

@@ -136,10 +136,7 @@ func buildsOn(e exercise.Exercise) (string, error) {
 	if err != nil || rung.Parent == "" {
 		return "[page 00](../../00-before.md)", err
 	}
-	i := slices.IndexFunc(ladder.Rungs, func(r ladder.Rung) bool {
-		return r.Name == rung.Parent
-	})
-	return fmt.Sprintf("[%s](../../%s)", rung.Parent, PageOf(i)), nil
+	return fmt.Sprintf("[%s](../../%s)", rung.Parent, PageOf(indexOf(rung.Parent))), nil
 }
 
 // exerciseWalk says how an exercise ends: with the explorer, where it can.

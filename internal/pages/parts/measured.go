@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
+	"github.com/lockladder/lockladder/internal/pages"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
@@ -143,20 +144,5 @@ func (g *Generator) redlockFigure() (string, error) {
 
 // wrapped is a paragraph in lines.
 func wrapped(text string) string {
-	var b strings.Builder
-	length := 0
-	for i, w := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case length+1+len(w) > 88:
-			b.WriteByte('\n')
-			length = 0
-		default:
-			b.WriteByte(' ')
-			length++
-		}
-		b.WriteString(w)
-		length += len(w)
-	}
-	return b.String() + "\n"
+	return strings.Join(pages.Wrap(text, 88), "\n") + "\n"
 }
