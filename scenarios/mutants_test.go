@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"text/template"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -168,6 +167,11 @@ func runMutants(t *testing.T, catalogue bool) verdicts {
 				show(here+"/"+name, strings.ReplaceAll(content,
 					module+"/reentrant/internal", module+"/"+here+"/internal"))
 			}
+			on := "On"
+			if p.Rung == "redlock" {
+				on = "OnAll"
+			}
+			show("scenarios/"+p.Package+"_test.go", fmt.Sprintf(compiling, p.Package, on))
 		} else {
 			scripts := filepath.Join(dir, p.Package)
 			require.NoError(t, os.Mkdir(scripts, 0o700))
@@ -178,9 +182,6 @@ func runMutants(t *testing.T, catalogue bool) verdicts {
 		}
 		plan = append(plan, p)
 	}
-	var source strings.Builder
-	require.NoError(t, compiling.Execute(&source, plan))
-	show("scenarios/compiled_test.go", source.String())
 	overlay, err := mutants.Overlay(dir, files)
 	require.NoError(t, err)
 	text, err := json.Marshal(plan)
@@ -218,25 +219,16 @@ type planned struct {
 // compiled are the mutants that this test binary has, by their packages.
 var compiled = map[string]lock.Build{}
 
-// compiling is the file that adds them.
-var compiling = template.Must(template.New("").Parse(`package scenarios_test
+// compiling is a file that adds one, made of its package and of what builds it.
+const compiling = `package scenarios_test
 
 import (
 	"github.com/lockladder/lockladder/lock"
-	{{range .}}{{if .Compiled}}
-	{{.Package}} "github.com/lockladder/lockladder/scenarios/mutants/{{.Package}}"
-	{{- end}}{{end}}
+	%[1]s "github.com/lockladder/lockladder/scenarios/mutants/%[1]s"
 )
 
-var _ lock.Build // or no mutant may need the import
-
-func init() {
-	{{range .}}{{if .Compiled}}
-	compiled["{{.Package}}"] = lock.{{if eq .Rung "redlock"}}OnAll{{else}}On{{end -}}
-		({{.Package}}.New)
-	{{- end}}{{end}}
-}
-`))
+func init() { compiled[%[1]q] = lock.%[2]s(%[1]s.New) }
+`
 
 // TestMutantsInADirectory runs the mutants of a plan through their scenarios. It never
 // fails: the test that reads a verdict says what it means.
