@@ -70,6 +70,7 @@ func TestAShortLeaseCutsNoLongerOne(t *testing.T) {
 	for name, reads := range map[string]func(b *owners.Owner){
 		"when it is taken":     func(b *owners.Owner) { b.RLocks() },
 		"when a level is left": func(b *owners.Owner) { b.RLocks().RLocks().RUnlocks() },
+		"when it is renewed":   func(b *owners.Owner) { b.RLocks().Works(second / 2) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(s *owners.Scenario) {
@@ -115,6 +116,29 @@ func TestAReaderPassesByTheOtherWritersAfterOne(t *testing.T) {
 			}
 		}
 		s.Owner("R").At(3 * second).RLocks().Since(4 * second).RUnlocks()
+	})
+}
+
+// Nobody has written before. U waits for A, which reads, and V for U; R waits for one
+// of them.
+func TestAReaderPassesByTheOtherWritersAfterTheFirstOfAll(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Owner("A").RLocks().At(3 * second).RUnlocks()
+		s.Owner("U").At(second).Locks().Since(3 * second).At(5 * second).Unlocks()
+		s.Owner("V").At(4 * second).Section(second)
+		s.Process("V").Hold(4900*milli, 5200*milli, nil) // R comes first
+		s.Owner("R").At(2 * second).RLocks().Since(5 * second).RUnlocks()
+	})
+}
+
+// A1 hands the lock over to A2 while R waits for A1.
+func TestAReaderPassesByTheOtherWritersAfterAHandOver(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Owner("A1").Section(2 * second)
+		s.Owner("A2").At(100 * milli).Section(2 * second)
+		s.Owner("B").At(200 * milli).Section(second)
+		s.Process("B").Hold(3900*milli, 4200*milli, nil) // R comes first
+		s.Owner("R").At(second).RLocks().SinceAbout(4 * second).RUnlocks()
 	})
 }
 

@@ -39,6 +39,15 @@ func TestAWriteLockWhoseReplyWasLostDoesNotRefuseItsReader(t *testing.T) {
 	})
 }
 
+// B waits to write since the lock was A's. A must not get in before it.
+func TestAWriteLockWhoseReplyWasLostLetsItsReaderPassByNoWriter(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Owner("A").Section(0).Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
+			Tries(false, owners.ErrUnknown).At(2 * second).RTries(false)
+		s.Owner("B").At(second).Section(second).Since(2 * second)
+	})
+}
+
 // The lease is over when the answer comes.
 func TestAReadLockThatIsGrantedTooLateIsGivenBack(t *testing.T) {
 	play(t, func(s *owners.Scenario) {
