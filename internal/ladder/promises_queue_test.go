@@ -52,10 +52,8 @@ func TestNobodyOvertakesTheOwnerThatHasTheTurn(t *testing.T) {
 
 // unheard has B hear of nothing when its turn comes, from 3 s on, and give up.
 func (p *promise) unheard() {
-	for at, mute := range map[time.Duration]bool{2500 * time.Millisecond: true,
-		3100 * time.Millisecond: false} {
-		p.Operator(at, "mutes", func(n *lab.Node) { n.Mute(mute) })
-	}
+	p.Operator(2500*time.Millisecond, "mutes", func(n *lab.Node) { n.Mute(true) })
+	p.Operator(3100*time.Millisecond, "unmutes", func(n *lab.Node) { n.Mute(false) })
 	p.a.Section(3 * time.Second)
 	p.b.At(time.Second).GivesUp(2200 * time.Millisecond)
 }

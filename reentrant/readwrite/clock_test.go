@@ -77,12 +77,18 @@ func TestAReaderThatEntersAgainTooLateIsNotInside(t *testing.T) {
 	})
 }
 
-// B waits to write, and dies. The set of those that wait lasts for C.
+// diesWaiting has B wait to write while A reads until 3 s. B dies, and is forgotten at
+// 2 s.
+func diesWaiting(s *owners.Scenario) {
+	s.Owner("A").RLocks().At(3 * second).RUnlocks()
+	s.Owner("B").WithLease(second).At(second).Locks()
+	s.Process("B").CrashesAt(1100 * milli)
+}
+
+// The set of those that wait lasts for C.
 func TestAWriterThatIsForgottenKeepsNoReaderOut(t *testing.T) {
 	play(t, func(s *owners.Scenario) {
-		s.Owner("A").RLocks().At(3 * second).RUnlocks()
-		s.Owner("B").WithLease(second).At(second).Locks()
-		s.Process("B").CrashesAt(1100 * milli)
+		diesWaiting(s)
 		s.Owner("C").At(1500 * milli).Locks().Since(3 * second).
 			At(4 * second).Unlocks()
 		s.Owner("D").At(5 * second).RTries(true).RUnlocks()
@@ -91,9 +97,7 @@ func TestAWriterThatIsForgottenKeepsNoReaderOut(t *testing.T) {
 
 func TestAWriterIsForgottenAfterTheLastMillisecond(t *testing.T) {
 	play(t, func(s *owners.Scenario) {
-		s.Owner("A").RLocks().At(3 * second).RUnlocks()
-		s.Owner("B").WithLease(second).At(second).Locks()
-		s.Process("B").CrashesAt(1100 * milli)
+		diesWaiting(s)
 		s.Owner("D").At(1999 * milli).RTries(false).
 			At(2001 * milli).RTries(true).RUnlocks()
 	})

@@ -38,11 +38,11 @@ func TestScripts(t *testing.T) {
 }
 
 // refused PATTERN ARG... runs the soak with arguments that it doesn't understand. It
-// must say why in one line, and print nothing else.
+// must say why in one line, print nothing else, and exit with 2.
 func refused(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec("soak", args[1:]...)
-	if exit, is := err.(*exec.ExitError); !is || exit.ExitCode() != usage {
-		ts.Fatalf("%v, and not status %d", err, usage)
+	if exit, is := err.(*exec.ExitError); !is || exit.ExitCode() != 2 {
+		ts.Fatalf("%v, and not status 2", err)
 	}
 	said := ts.ReadFile("stdout") + ts.ReadFile("stderr")
 	if !regexp.MustCompile(`\Asoak: .*` + args[0] + `.*\n\z`).MatchString(said) {

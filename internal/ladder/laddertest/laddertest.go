@@ -86,7 +86,7 @@ func Scenarios(t *testing.T, name string, red bool) scenarios.Report {
 		append(Options(rung), scenarios.Red(red))...)
 }
 
-// Find is the rung of that name.
+// Find is the rung of that name. Without one the test ends.
 func Find(t testing.TB, name string) ladder.Rung {
 	t.Helper()
 	rung, err := ladder.Find(name)
