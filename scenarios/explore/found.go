@@ -42,7 +42,8 @@ func cheapest(walk Walk) map[Invariant]Failure {
 			continue
 		}
 		settled[s.number] = true
-		for _, e := range s.edges {
+		for i := range s.edges {
+			e := &s.edges[i]
 			c := s.cost.plus(e.action)
 			better := func(d cost, other way) bool {
 				if order := c.compare(d); order != 0 {
@@ -93,8 +94,8 @@ func count(all []*state, breaks func([]Breach) bool) *big.Int {
 		if len(s.edges) == 0 {
 			n.SetInt64(1)
 		}
-		for _, e := range s.edges {
-			if !breaks(e.breaks(all)) {
+		for i := range s.edges {
+			if e := &s.edges[i]; !breaks(e.breaks(all)) {
 				n.Add(n, from(e.to))
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"sync"
 )
@@ -170,6 +171,9 @@ func searchWith(r *run, x *exchanges) (walk Walk, unlike bool, err error) {
 	}
 	g.walk.States, g.walk.GaveUp = len(g.all), g.walk.GaveUp || r.gaveUp
 	g.walk.graph = g.all
+	g.walk.schedules = sync.OnceValue(func() *big.Int {
+		return count(g.all, func([]Breach) bool { return false })
+	})
 	for _, s := range g.all {
 		g.walk.Edges += len(s.edges)
 		// The order in which actions were taken is not to be seen in the graph.
