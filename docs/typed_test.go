@@ -227,19 +227,32 @@ func TestEveryCommandShownRunsAsShown(t *testing.T) {
 
 var generates = regexp.MustCompile(`^go run \./docs -generate( \S+)?$`)
 
-// generatedAtOnce has one command, the last, for all that generate: each of them makes
-// all that no test makes as well, whatever its name.
-func generatedAtOnce(all []command) []command {
-	var others []command
-	one := command{line: "go run ./docs -generate"}
+// generatedAtOnce makes one command, the last, of all that generate: whatever part they
+// name, each of them makes all parts that no test makes as well.
+func generatedAtOnce(all []command) (typed []command) {
+	names, some := "", false
 	for _, c := range all {
 		if is := generates.FindStringSubmatch(c.line); is != nil {
-			one.line += is[1]
+			names, some = names+is[1], true
 		} else {
-			others = append(others, c)
+			typed = append(typed, c)
 		}
 	}
-	return append(others, one)
+	if some {
+		typed = append(typed, command{line: "go run ./docs -generate" + names})
+	}
+	return typed
+}
+
+func TestWhatGeneratesIsTypedAtOnce(t *testing.T) {
+	plain, part := command{line: "go run ./docs -generate"},
+		command{line: "go run ./docs -generate waits"}
+	vendor, other := command{line: "go mod vendor"},
+		command{line: "go run ./docs -generate costs"}
+	assert.Equal(t, []command{vendor, {line: "go run ./docs -generate waits costs"}},
+		generatedAtOnce([]command{plain, part, vendor, other}))
+	assert.Equal(t, []command{vendor}, generatedAtOnce([]command{vendor}))
+	assert.Empty(t, generatedAtOnce(nil))
 }
 
 // typedToo says whether another command is typed and is held against all that this
