@@ -95,6 +95,11 @@ func Join(rdb redis.UniversalClient, channel, id string,
 func (w *Waiter) Asks() bool {
 	w.sub.Lock()
 	defer w.sub.Unlock()
+	return w.asks()
+}
+
+// asks puts the waiter among those that are to ask.
+func (w *Waiter) asks() bool {
 	q, turn := w.queue, TurnOf(w.lease)
 	if w.asking == nil {
 		w.asking = q.asking.PushBack(w)
@@ -121,9 +126,9 @@ func (w *Waiter) Ask(id string) (behind []any, trip time.Duration) {
 	if w == nil {
 		return nil, 0
 	}
-	first := w.Asks()
 	w.sub.Lock()
 	defer w.sub.Unlock()
+	first := w.asks()
 	w.rename(id)
 	w.named, w.asked = id, time.Now()
 	select {

@@ -3,6 +3,8 @@ package waiters
 import (
 	"context"
 	"errors"
+	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -369,4 +371,36 @@ func TestNewsOfAChannelThatNobodyWaitsOnWakesNobody(t *testing.T) {
 		w.sub.Hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock:first"})
 		assert.Empty(t, w.woken)
 	})
+}
+
+// The answer to the first one's question, which it has asked for the others as well,
+// may come while they begin to ask.
+func TestWaitersMayAskWhileAnotherIsAnsweredForThem(t *testing.T) {
+	subscriptions.AtRest(rdb)
+	first := Join(rdb, "stock", "first", time.Minute)
+	var others []*Waiter
+	for n := range 50 {
+		others = append(others, Join(rdb, "stock", strconv.Itoa(n), time.Minute))
+	}
+	for range 1000 {
+		first.Asks()
+		for _, w := range others {
+			w.Asks()
+		}
+		behind, _ := first.Ask("first")
+		assert.Len(t, behind, len(others))
+		var asking sync.WaitGroup
+		for _, w := range others {
+			asking.Go(func() { w.Ask(w.id) })
+		}
+		first.Answered(nil, time.Minute, time.Millisecond)
+		asking.Wait()
+		for _, w := range others {
+			w.Answered(nil, time.Minute, time.Millisecond)
+		}
+	}
+	for _, w := range append(others, first) {
+		w.Leave(true)
+	}
+	assert.Zero(t, subscriptions.Len(), "nothing stays behind")
 }
