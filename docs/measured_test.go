@@ -112,23 +112,32 @@ func checkServer(t *testing.T, c command) {
 // lasts is how long a soak's faults come.
 var lasts = regexp.MustCompile(` -for \S+`)
 
-// checkSoak runs a soak for twenty seconds. One of a wrong lock finds that, and so does
-// the judge of what it has kept.
+// checkSoak runs a soak for twenty seconds. One of three of a wrong lock finds that, and
+// so does the judge of what it has kept.
 func checkSoak(t *testing.T, c command) {
 	line := lasts.ReplaceAllString(c.line, "") + " -for 20s"
 	if !ofWrongLock(c) {
 		assert.Contains(t, ends(t, 0, line), "faults: ")
 		return
 	}
-	dir := t.TempDir()
-	breaks := func(line string) {
-		assert.Contains(t, ends(t, 1, line), "faults: ")
+	// In a short one there may be no fault at the moment that matters.
+	const most = 3
+	for n := 1; ; n++ {
+		dir := t.TempDir()
+		status, output := typeIn(t, here, line+" -dir '"+dir+"'")
+		if status == 0 && n < most {
+			t.Logf("soak %d of %d at most: %s", n, most, output)
+			continue
+		}
+		assert.Equal(t, 1, status, output)
+		assert.Contains(t, output, "faults: ")
+		kept, err := filepath.Glob(filepath.Join(dir, "soak-*"))
+		require.NoError(t, err)
+		require.Len(t, kept, 1)
+		judged := ends(t, 1, "go run ./scenarios/soak judge '"+kept[0]+"'")
+		assert.Contains(t, judged, "faults: ")
+		return
 	}
-	breaks(line + " -dir '" + dir + "'")
-	kept, err := filepath.Glob(filepath.Join(dir, "soak-*"))
-	require.NoError(t, err)
-	require.Len(t, kept, 1)
-	breaks("go run ./scenarios/soak judge '" + kept[0] + "'")
 }
 
 func ofWrongLock(c command) bool { return strings.Contains(c.line, " -rungs wrong/") }
