@@ -161,6 +161,7 @@ type checking struct {
 
 	lockName string // as the program reports it
 	results  []scenarios.Result
+	heard    []string // the scenarios that have ended
 	failed   []string // scenarios that gave no verdict, and why
 }
 
@@ -189,6 +190,10 @@ func (c *checking) check(t *testing.T) int {
 		return c.unusable(err)
 	}
 	defer p.Close()
+	if lent, err = pool.Borrow(ctx, p.Nodes()); err != nil {
+		return c.unusable(fmt.Errorf("the lock needs %d servers: %w", p.Nodes(), err))
+	}
+	pool.Return(lent)
 	c.lockName = cmp.Or(p.Library(), "a lock without a name")
 	began := time.Now()
 	if !c.json {
@@ -230,6 +235,7 @@ func (c *checking) unusable(err error) int {
 
 // hear notes what a scenario has brought.
 func (c *checking) hear(scenario string, results []scenarios.Result, err error) {
+	c.heard = append(c.heard, scenario)
 	c.results = append(c.results, results...)
 	if err != nil {
 		c.failed = append(c.failed, fmt.Sprintf("%s: %v", scenario, err))
@@ -245,20 +251,30 @@ func (c *checking) hear(scenario string, results []scenarios.Result, err error) 
 	}
 }
 
-// report prints the results in the order of the catalogue.
+// report prints the results in the order of the catalogue, and writes them to the page.
 func (c *checking) report(took time.Duration) int {
 	order := map[string]int{}
 	for i, s := range scenarios.Catalogue {
 		order[s.Name] = i
+		if !slices.Contains(c.heard, s.Name) &&
+			(c.only == nil || slices.Contains(c.only, s.Name)) {
+			c.failed = append(c.failed, s.Name+": it was not run to its end")
+		}
 	}
 	slices.SortStableFunc(c.results, func(a, b scenarios.Result) int {
 		return order[a.Scenario] - order[b.Scenario]
 	})
+	status := c.print(took)
 	if c.html != "" {
 		if err := c.writeHTML(took); err != nil {
 			return c.unusable(err)
 		}
 	}
+	return status
+}
+
+// print prints the results, and returns the exit status.
+func (c *checking) print(took time.Duration) int {
 	if c.json {
 		return c.reportJSON()
 	}

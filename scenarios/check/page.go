@@ -14,8 +14,8 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// writable says why a file can't be written, before minutes have passed. It writes
-// nothing.
+// writable says why a file can't be written, before minutes have passed. It leaves
+// nothing behind.
 func writable(file string) error {
 	if file == "" {
 		return nil
@@ -26,7 +26,16 @@ func writable(file string) error {
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
 		return fmt.Errorf("%s: there is no directory %s", file, filepath.Dir(file))
 	}
-	return nil
+	beside, err := besides(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(beside.Close(), os.Remove(beside.Name()))
+}
+
+// besides makes a file in the directory of another one.
+func besides(file string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(file), ".check-*.html")
 }
 
 // verdict is a result's, with what must be known of it.
@@ -73,7 +82,7 @@ func (c *checking) writeHTML(took time.Duration) error {
 			page.Broken = append(page.Broken, r.Recording(c.lockName))
 		}
 	}
-	file, err := os.CreateTemp(filepath.Dir(c.html), ".check-*.html")
+	file, err := besides(c.html)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", c.html, err)
 	}

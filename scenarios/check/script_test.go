@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/lockladder/lockladder/internal/ladder"
@@ -17,18 +18,21 @@ func TestMain(m *testing.M) {
 		main() // this tidies up a borrowed server
 	}
 	testscript.Main(serverstest.AtOnce{M: m, Asked: onRedis, Parallel: atOnce}, map[string]func(){
-		"check": main, "diamond": diamond, "chatty": chatty})
+		"check": main, "diamond": serve("diamond"), "redlock": serve("redlock"),
+		"chatty": chatty})
 }
 
-// diamond is that rung as a program.
-func diamond() {
-	rung, err := ladder.Find("diamond")
-	if err == nil {
-		err = program.Serve(os.Stdin, os.Stdout, program.Answer{Library: rung.Name},
-			rung.Build)
-	}
-	if err != nil {
-		os.Exit(1)
+// serve is a rung as a program.
+func serve(name string) func() {
+	return func() {
+		rung, err := ladder.Find(name)
+		if err == nil {
+			err = program.Serve(os.Stdin, os.Stdout, program.Answer{Library: rung.Name,
+				Servers: rung.Nodes}, rung.Build)
+		}
+		if err != nil {
+			os.Exit(1)
+		}
 	}
 }
 
@@ -36,9 +40,14 @@ func diamond() {
 func chatty() { os.Stdout.WriteString("Hello!\n") }
 
 // TestScripts runs the scripts of testdata. Those whose condition is [server] start
-// servers, which LOCKLADDER_REDIS asks for.
+// servers, which LOCKLADDER_REDIS asks for. $SOMEBODYS is a server that runs already.
 func TestScripts(t *testing.T) {
+	somebodys := miniredis.RunT(t)
 	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SOMEBODYS", somebodys.Addr())
+			return nil
+		},
 		Condition: func(name string) (bool, error) {
 			return name == "server" && os.Getenv(serverstest.Variable) != "", nil
 		}})

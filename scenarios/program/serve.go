@@ -137,9 +137,12 @@ func (s *server) serve(r Request) error {
 		delete(s.pending, r.ID)
 		s.mu.Unlock()
 		cancel()
-		s.answer(a) // whoever doesn't hear it has ended this process
+		var lost <-chan struct{}
 		if notifier, ok := l.(lock.LossNotifier); ok && a.Type == Granted {
-			lost := notifier.Lost()
+			lost = notifier.Lost() // the next call may come with the answer
+		}
+		s.answer(a) // whoever doesn't hear it has ended this process
+		if lost != nil {
 			go func() { // ends with the process
 				<-lost
 				s.answer(Answer{Type: Lost, Of: r.ID})
