@@ -101,7 +101,8 @@ func (w *world) lookForTheRest(ctx context.Context) error {
 		for _, line := range lines {
 			w.left("a connection: %s", line)
 		}
-		for keys := admin.Scan(ctx, 0, "*", 100).Iterator(); keys.Next(ctx); {
+		keys := admin.Scan(ctx, 0, "*", 100).Iterator()
+		for keys.Next(ctx) {
 			ttl, err := admin.TTL(ctx, keys.Val()).Result()
 			if err != nil {
 				return fmt.Errorf("look for keys: %w", err)
@@ -109,6 +110,9 @@ func (w *world) lookForTheRest(ctx context.Context) error {
 			if ttl == -1 && !declared[keys.Val()] {
 				w.left("the key %q, without a TTL", keys.Val())
 			}
+		}
+		if err := keys.Err(); err != nil {
+			return fmt.Errorf("look for keys: %w", err)
 		}
 	}
 	return nil

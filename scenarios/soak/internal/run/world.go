@@ -138,6 +138,9 @@ func (w *world) process(n int) *workerProcess {
 func (w *world) Workers() int { return w.config.Workers }
 
 func (w *world) Stop(n int) error {
+	if err := w.ended(n); err != nil {
+		return err
+	}
 	return process.Pause(w.process(n).OS.Pid)
 }
 
@@ -146,6 +149,9 @@ func (w *world) Continue(n int) error {
 }
 
 func (w *world) Replace(n int) error {
+	if err := w.ended(n); err != nil {
+		return err
+	}
 	w.write(event.Event{Kind: event.Kill, Worker: n, Life: w.lives[n]})
 	w.process(n).Kill()
 	w.lives[n]++
@@ -177,15 +183,22 @@ func (w *world) Restart(ctx context.Context, server int, keepData bool) error {
 
 func (w *world) Proxy(n, server int) *proxy.Proxy { return w.proxies[n][server] }
 
+// ended says why a worker has ended that nobody has ended.
+func (w *world) ended(n int) error {
+	p := w.process(n)
+	select {
+	case <-p.Done():
+		return fmt.Errorf("worker %d has ended: %w", n, p.Err())
+	default:
+		return nil
+	}
+}
+
 // dead is the first worker that has ended although nobody has ended it.
 func (w *world) dead() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for n, p := range w.processes {
-		select {
-		case <-p.Done():
-			return fmt.Errorf("worker %d has ended: %w", n, p.Err())
-		default:
+	for n := range w.processes {
+		if err := w.ended(n); err != nil {
+			return err
 		}
 	}
 	return nil
