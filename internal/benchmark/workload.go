@@ -136,6 +136,8 @@ func (b *Basic) Check() error {
 	switch {
 	case b.TTL < time.Millisecond:
 		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", b.TTL)
+	case b.TTL%time.Millisecond != 0:
+		return fmt.Errorf("the ttl is %v, Redis counts whole milliseconds", b.TTL)
 	case b.Timeout <= 0:
 		return fmt.Errorf("the timeout is %v, it must be positive", b.Timeout)
 	}

@@ -65,16 +65,21 @@ func where(env benchmark.Env, started bool) string {
 }
 
 // commit is that of the program, "" when it was not built in its repository.
-// go run does not note it, so git is asked then.
+// go run does not note it, so git is asked then, unless the program has a version:
+// it was installed, and may run in any other repository.
 func commit(ctx context.Context) string {
-	settings := map[string]string{}
+	settings, installed := map[string]string{}, false
 	if info, ok := debug.ReadBuildInfo(); ok {
+		installed = info.Main.Version != "" && info.Main.Version != "(devel)"
 		for _, setting := range info.Settings {
 			settings[setting.Key] = setting.Value
 		}
 	}
 	revision := settings["vcs.revision"]
 	changed := settings["vcs.modified"] == "true"
+	if revision == "" && installed {
+		return ""
+	}
 	if revision == "" {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()

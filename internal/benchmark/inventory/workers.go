@@ -152,7 +152,7 @@ func (c *Workers) run(ctx context.Context, r *Runner, subject benchmark.Subject)
 	if _, err = c.collect(ctx, 2*connectWithin); err != nil {
 		return benchmark.Part{}, nodes.Usage{}, err
 	}
-	before := r.Servers.Usage(ctx, max(subject.Nodes, 1))
+	before := r.Servers.Usage(ctx, subject.Nodes)
 	at := time.Now().Add(headStart)
 	if now := r.current.Load(); now != nil {
 		started := *now
@@ -165,7 +165,7 @@ func (c *Workers) run(ctx context.Context, r *Runner, subject benchmark.Subject)
 	}
 	all, err := c.collect(ctx, headStart+r.Timeout+r.Grace+2*finishWithin)
 	c.memory = max(c.memory, all.Memory)
-	after := r.Servers.Usage(ctx, max(subject.Nodes, 1))
+	after := r.Servers.Usage(ctx, subject.Nodes)
 	return all, after.Since(before), err
 }
 

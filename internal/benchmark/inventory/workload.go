@@ -174,6 +174,8 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 		return fmt.Errorf("the stock is %d, it must not be negative", s.Stock)
 	case s.TTL < time.Millisecond:
 		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", s.TTL)
+	case s.TTL%time.Millisecond != 0:
+		return fmt.Errorf("the ttl is %v, Redis counts whole milliseconds", s.TTL)
 	case s.Timeout <= 0:
 		return fmt.Errorf("the timeout is %v, it must be positive", s.Timeout)
 	case s.Ops < 1:

@@ -23,9 +23,10 @@ type Usage struct {
 	Known bool
 }
 
-// Usage asks the first n nodes. A server that does not say makes it unknown.
+// Usage asks the nodes of a lock on so many, or all there are; the first one where
+// there is no lock. A server that does not say makes it unknown.
 func (s *Servers) Usage(ctx context.Context, n int) Usage {
-	return s.place.usage(ctx, s.nodes[:n])
+	return s.place.usage(ctx, s.nodes[:min(max(n, 1), len(s.nodes))])
 }
 
 // usage asks servers.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -42,7 +43,16 @@ func Flag() *string {
 // a password in it.
 func parse(address string) (*redis.Options, error) {
 	if strings.Contains(address, "://") {
-		if options, err := redis.ParseURL(address); err == nil {
+		options, err := redis.ParseURL(address)
+		switch {
+		case err != nil:
+		case options.TLSConfig != nil:
+			return nil, errors.New("-redis: the scenarios don't speak TLS;" +
+				" redis:// is without it")
+		case options.DB != 0:
+			return nil, fmt.Errorf("-redis names database %d; the scenarios use"+
+				" database 0 only", options.DB)
+		default:
 			return options, nil
 		}
 	} else if _, _, err := net.SplitHostPort(address); err == nil &&

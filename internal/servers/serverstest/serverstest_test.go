@@ -36,6 +36,19 @@ func TestAPasswordIsNeverPrinted(t *testing.T) {
 	assert.Equal(t, "s3cret", options.Password)
 }
 
+func TestAServerThatTheLabCannotReachIsRefused(t *testing.T) {
+	for address, says := range map[string]string{
+		"rediss://127.0.0.1:6379":      "TLS",
+		"redis://127.0.0.1:6379/5":     "names database 5",
+		"redis://127.0.0.1:6379/?db=5": "names database 5",
+	} {
+		_, err := parse(address)
+		require.ErrorContains(t, err, says, address)
+	}
+	_, err := parse("redis://127.0.0.1:6379/0")
+	require.NoError(t, err)
+}
+
 // The sweeper removes the keys that have the run's name.
 func TestALimitedPoolKeepsTheNameOfTheRun(t *testing.T) {
 	pool, ok := Limited(named{&shared{}, "a-run"}, 1).(lab.NamedPool)
