@@ -16,9 +16,6 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 -- A lease ends after its last millisecond, as Redis's own expiry does: the
 -- clock's fractions are cut off, and a client counts with them.
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 1)
--- A writer has no read lock of its own here: this one was granted, and the
--- caller never heard of it.
-redis.call('ZREM', KEYS[2], ARGV[1])
 local mine = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
 local free = redis.call('EXISTS', KEYS[1], KEYS[2]) == 0
 if not mine and not (free and ARGV[3] == '1') then

@@ -46,6 +46,11 @@
 // such readers for each other. The writer's grants are numbered as in fenced;
 // a reader has no token.
 //
+// An owner id is used in one role only. An owner that was refused or not
+// answered as a reader, and then asks to write, releases its old id and takes a
+// new one, and so does a writer that asks to read. Otherwise a late request of
+// the first kind could end the lock that was granted for the second.
+//
 // The owner is the Lock value and not the goroutine: a second Lock value in
 // the same goroutine is another owner, and waits for the first.
 //

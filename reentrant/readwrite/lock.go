@@ -80,8 +80,8 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 
 // tryLock is TryLock for the goroutine that has made the handle busy.
 func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
-	if l.reads > 0 && l.count == 0 {
-		return false, lock.Failed(ctx, "acquire", l.key, lock.ErrUpgrade)
+	if err := l.askAs(ctx, writer); err != nil {
+		return false, err
 	}
 	// An id that was sent with a release is never used again: the release may
 	// still be on its way, and must not find the next acquisition under it. An

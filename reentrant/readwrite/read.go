@@ -26,6 +26,7 @@ type reading struct {
 	reads  int         // how often it is inside as a reader
 	seen   string      // what RLock saw when it began to wait, see read.lua
 	stayed atomic.Bool // it has released the write lock, and reads on
+	asked  role        // as what it has used its id
 }
 
 // role is how an owner is inside, in the numbers of release.lua.
@@ -56,6 +57,9 @@ func (l *Lock) tryRLock(ctx context.Context) (granted bool, seen string,
 	if l.count > 0 {
 		granted, err = l.readToo(ctx)
 		return granted, l.seen, err
+	}
+	if err := l.askAs(ctx, reader); err != nil {
+		return false, "", err
 	}
 	if l.token == "" || l.spent { // as in tryLock
 		l.token, l.spent = l.opts.Token(), false
@@ -89,10 +93,11 @@ func (l *Lock) tryRLock(ctx context.Context) (granted bool, seen string,
 }
 
 // readToo lets the writer read. The write lock keeps everybody else out, so the
-// server hears of this reader when it no longer writes.
+// server hears of this reader when it no longer writes. Until then it counts as
+// one more level of the writer: only the first level may take a free lock.
 func (l *Lock) readToo(ctx context.Context) (bool, error) {
 	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
-		l.token, l.ttl.Milliseconds(), l.count, false).Int64()
+		l.token, l.ttl.Milliseconds(), l.count+1, false).Int64()
 	if err != nil {
 		return false, lock.Failed(ctx, "read-lock", l.key, err)
 	}
@@ -196,6 +201,24 @@ func (l *Lock) sendRelease(ctx context.Context, to next) (role, error) {
 		tell(l.rdb, l.channel(), to.id, grant{to.id, uint64(fence), sent})
 	}
 	return role(reply), err
+}
+
+// askAs comes before a question. One that isn't inside asks under a new id when
+// it was refused, or not answered, in its other role. A command of that role
+// may still be on its way, and would find the lock under its own id. The old id
+// is released: it may have been granted that lock.
+func (l *Lock) askAs(ctx context.Context, now role) (err error) {
+	if now == writer && l.count == 0 && l.reads > 0 {
+		return lock.Failed(ctx, "acquire", l.key, lock.ErrUpgrade)
+	}
+	if l.count+l.reads > 0 {
+		return nil
+	}
+	if l.asked != now && l.token != "" && !l.spent {
+		err = l.giveBack(ctx, l.asked)
+	}
+	l.asked = now
+	return err
 }
 
 // giveBack releases a grant that came too late to be one.

@@ -17,16 +17,14 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 1)
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - 1)
--- A reader has no write lock of its own: either the caller never heard of this
--- grant, or its release was lost. Then the caller is inside as a reader, and
--- this lock has kept the others out.
-local wrote = redis.call('HDEL', KEYS[1], ARGV[1]) == 1
+-- A caller that is inside as a reader has released its write lock. If that
+-- release was lost, the lock has kept the others out.
+local wrote = ARGV[3] ~= '1' and redis.call('HDEL', KEYS[1], ARGV[1]) == 1
 if wrote then
   -- A user without the channel is refused, and may read.
   redis.pcall('PUBLISH', ARGV[5], 'all')
 end
-local mine = redis.call('ZSCORE', KEYS[2], ARGV[1])
-  or wrote and ARGV[3] ~= '1'
+local mine = wrote or redis.call('ZSCORE', KEYS[2], ARGV[1])
 local writes = redis.call('EXISTS', KEYS[1]) == 1
 local newest = tonumber(redis.call('GET', KEYS[4]) or 0)
 local waited = ARGV[4] ~= '' and tonumber(ARGV[4]) ~= newest

@@ -15,17 +15,21 @@
 -- when neither was. When that writer has the write lock now, returns 2 and its
 -- fencing token. A key of another type is not the caller's either: pcall
 -- returns its error in place of a number.
+local writer = redis.pcall('HEXISTS', KEYS[1], ARGV[1]) == 1
+-- If this comes late, the caller may be a reader by now, and stays one.
+if ARGV[3] ~= '0' and not writer then
+  return 0
+end
+if ARGV[3] ~= '0' then
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return 2
+end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 1)
-local writer = redis.pcall('HEXISTS', KEYS[1], ARGV[1]) == 1
 local reader = type(redis.pcall('ZSCORE', KEYS[2], ARGV[1])) == 'string'
 local found = writer and 2 or reader and 1 or 0
-if writer and ARGV[3] ~= '0' then
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  return found
-end
 -- Removing comes before telling: a user who may not publish gets an error, but
 -- the lock is free.
 if writer then

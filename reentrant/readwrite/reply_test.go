@@ -1,12 +1,16 @@
 package readwrite_test
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/owners"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // Here a command of an owner is answered too late, or not at all.
@@ -75,4 +79,54 @@ func TestALostReplyOfADowngradeLeavesAReader(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A command of A comes late: A has given it up at a deadline, its own or that of a
+// release, which is a lease. B must stay out as long as A is inside, and A's lease must
+// be renewed.
+func TestALateCommandEndsNoLaterLockOfItsOwner(t *testing.T) {
+	late := lab.Fault{Deliver: 16 * second}
+	for name, begin := range map[string]func(a *owners.Owner) *owners.Owner{
+		"a question to read, and A writes": func(a *owners.Owner) *owners.Owner {
+			return a.Fails(lab.Acquire, 1, late).
+				RLocksWithin(second, context.DeadlineExceeded).Locks()
+		},
+		"a release of a level of reading, and A no longer writes": func(
+			a *owners.Owner) *owners.Owner {
+			return a.Locks().RLocks().Fails(lab.Release, 1, late).
+				RUnlocks(context.DeadlineExceeded).RLocks().Unlocks()
+		},
+		"a question to write once more, and A no longer writes": func(
+			a *owners.Owner) *owners.Owner {
+			return a.Locks().Fails(lab.Acquire, 1, late).
+				LocksWithin(second, context.DeadlineExceeded).RLocks().Unlocks()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(s *owners.Scenario) {
+				a := s.Owner("A").RLocks().RUnlocks().Section(0) // the scripts are known
+				begin(a).At(28 * second).Holds(true)
+				if strings.HasSuffix(name, "A writes") {
+					a.Unlocks()
+				} else {
+					a.RUnlocks()
+				}
+				b := s.Owner("B")
+				for _, moment := range []time.Duration{17, 20, 27} {
+					b.At(moment * second).Tries(false)
+				}
+				b.At(29 * second).Tries(true).Unlocks()
+			})
+		})
+	}
+}
+
+// A has not been told. A lock that is free must not be granted to a second level.
+func TestAWriterThatHasLostTheLockDoesNotRead(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Deletes(500 * milli)
+		s.Owner("A").Locks().At(second).RTries(false, lock.ErrLost).
+			At(5 * second).Unlocks(lock.ErrNotHeld)
+		s.Owner("B").At(2 * second).Tries(true).Unlocks()
+	})
 }
