@@ -130,3 +130,11 @@ func TestAWriterThatHasLostTheLockDoesNotRead(t *testing.T) {
 		s.Owner("B").At(2 * second).Tries(true).Unlocks()
 	})
 }
+
+func TestAWriterThatHasLostTheLockIsToldWhenItReadsNoLonger(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Deletes(500 * milli)
+		s.Owner("A").Locks().RLocks().At(second).RUnlocks(lock.ErrNotHeld).
+			At(5 * second).Unlocks(lock.ErrNotHeld)
+	})
+}
