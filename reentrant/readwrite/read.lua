@@ -24,12 +24,13 @@ if wrote then
   -- A user without the channel is refused, and may read.
   redis.pcall('PUBLISH', ARGV[5], 'all')
 end
-local mine = wrote or redis.call('ZSCORE', KEYS[2], ARGV[1])
 local writes = redis.call('EXISTS', KEYS[1]) == 1
 local newest = tonumber(redis.call('GET', KEYS[4]) or 0)
 local waited = ARGV[4] ~= '' and tonumber(ARGV[4]) ~= newest
 local free = not writes and (waited or redis.call('EXISTS', KEYS[3]) == 0)
-if not mine and not (free and ARGV[3] == '1') then
+local granted = wrote or free and ARGV[3] == '1'
+  or redis.call('ZSCORE', KEYS[2], ARGV[1])
+if not granted then
   local left = redis.call('PTTL', writes and KEYS[1] or KEYS[3])
   if left < 0 then
     left = tonumber(ARGV[2]) -- no lease: ask again after one of one's own
