@@ -27,6 +27,7 @@ type conversation struct {
 	cmd       *exec.Cmd
 	in        io.WriteCloser
 	listeners []net.Listener
+	greeted   chan struct{} // closed when it has said hello, or has not
 	gone      chan struct{} // closed when the process is gone
 	heard     chan struct{} // closed when nothing more is heard
 
@@ -45,8 +46,8 @@ type conversation struct {
 // start starts a process.
 func (p *Program) start() (*conversation, error) {
 	c := &conversation{program: p, waiting: map[int]chan Answer{},
-		lost: map[int]chan struct{}{}, gone: make(chan struct{}),
-		heard: make(chan struct{})}
+		lost: map[int]chan struct{}{}, greeted: make(chan struct{}),
+		gone: make(chan struct{}), heard: make(chan struct{})}
 	if len(p.args) == 0 {
 		return nil, errors.New("there is no program: name one behind --")
 	}

@@ -38,11 +38,13 @@ type Program struct {
 	hello    Answer // what it offers
 	patience patience
 
-	mu        sync.Mutex // guards the following
+	mu        sync.Mutex // guards the following, and is not held while one is asked
 	processes map[any]*conversation
 	closed    bool
-	failed    error
-	fails     chan struct{} // closed with the first failure
+
+	failing sync.Mutex // guards failed; a conversation's own mutex may be held
+	failed  error
+	fails   chan struct{} // closed with the first failure
 }
 
 // patience is how long a program is waited for.
@@ -137,15 +139,15 @@ func (p *Program) Failed() <-chan struct{} { return p.fails }
 
 // Err is the first misbehavior, nil before there is one.
 func (p *Program) Err() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.failing.Lock()
+	defer p.failing.Unlock()
 	return p.failed
 }
 
 // fail notes a misbehavior.
 func (p *Program) fail(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.failing.Lock()
+	defer p.failing.Unlock()
 	if p.failed == nil {
 		p.failed = err
 		close(p.fails)
@@ -181,22 +183,19 @@ func (p *Program) Build(env lock.Env) (lock.Lock, error) {
 	return c.build(env)
 }
 
-// process is the conversation with the process that stands for env.Process.
+// process is the conversation with the process that stands for env.Process, which
+// has said hello.
 func (p *Program) process(env lock.Env) (*conversation, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return nil, errors.New("the program was closed")
-	}
-	if env.Process != nil && p.processes[env.Process] != nil {
-		return p.processes[env.Process], nil
-	}
-	c, err := p.start()
+	c, begins, err := p.find(env.Process)
 	if err != nil {
 		return nil, err
 	}
+	if !begins {
+		<-c.greeted // if it has not, its next request says so
+		return c, nil
+	}
+	defer close(c.greeted)
 	key := cmp.Or[any](env.Process, c)
-	p.processes[key] = c
 	end := func() {
 		c.kill()
 		p.mu.Lock()
@@ -211,11 +210,27 @@ func (p *Program) process(env lock.Env) (*conversation, error) {
 		_, err = c.hello(nodes)
 	}
 	if err != nil {
-		c.kill()
-		delete(p.processes, key)
+		end()
 		return nil, err
 	}
 	return c, nil
+}
+
+// find is the conversation with a process, which begins if there is none.
+func (p *Program) find(process any) (c *conversation, begins bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, false, errors.New("the program was closed")
+	}
+	if process != nil && p.processes[process] != nil {
+		return p.processes[process], false, nil
+	}
+	if c, err = p.start(); err != nil {
+		return nil, false, err
+	}
+	p.processes[cmp.Or[any](process, c)] = c
+	return c, true, nil
 }
 
 // nodes opens a port for each node, which leads to it through env.Dial, so that a

@@ -229,6 +229,35 @@ func TestAProgramThatCantBeStartedIsAnError(t *testing.T) {
 	assert.ErrorContains(t, err, "there is no program")
 }
 
+// The first process of a program is tried out alone; those that a scenario needs
+// begin later, while others are at work.
+func TestALaterProcessThatMisbehavesIsToldAsWell(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for _, name := range []string{"a banner", "exits", "another version"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program.New(self, "program", name)
+			built := make(chan error, 1)
+			go func() {
+				_, err := p.Build(lock.Env{Key: "stock", TTL: time.Minute, Process: "A"})
+				built <- err
+			}()
+			select {
+			case err = <-built:
+			case <-time.After(10 * time.Second):
+				t.Fatal("it waits for itself")
+			}
+			require.ErrorIs(t, err, program.ErrMisbehaves)
+			assert.ErrorContains(t, err, programs[name].said)
+			<-p.Failed()
+			assert.ErrorContains(t, p.Err(), programs[name].said)
+			p.Close()
+		})
+	}
+}
+
 // found is a program, and what its lock is built with.
 func found(t *testing.T) (env lock.Env, server *miniredis.Miniredis,
 	p *program.Program) {
