@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alicebob/miniredis/v2/proto"
 )
@@ -83,6 +84,10 @@ func readReply(r *bufio.Reader) (string, error) {
 	return reply, nil
 }
 
+// silence is how long a server may take for a reply. The world stands still
+// meanwhile, so one that takes longer is cut off.
+const silence = 10 * time.Second
+
 // Execute is Conn's.
 func (u *upstream) Execute(args []string) string {
 	if proto.Write(u.conn, args) != nil {
@@ -93,12 +98,19 @@ func (u *upstream) Execute(args []string) string {
 		frames = max(len(args)-1, 1) // a reply for each channel
 	}
 	var reply strings.Builder
+	late := time.NewTimer(silence)
+	defer late.Stop()
 	for range frames {
-		frame, ok := <-u.replies
-		if !ok {
+		select {
+		case frame, ok := <-u.replies:
+			if !ok {
+				return ""
+			}
+			reply.WriteString(frame)
+		case <-late.C:
+			u.conn.Close()
 			return ""
 		}
-		reply.WriteString(frame)
 	}
 	return reply.String()
 }

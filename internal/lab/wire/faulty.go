@@ -61,14 +61,13 @@ func (k *faulty) Command(args []string) bool {
 	if k.severed.Load() {
 		return false
 	}
+	k.Order.Take()
 	if p.Silent.Load() || fault.Hang {
-		k.Order.Take()
 		c.says(p, nth, text, "no answer")
 		k.Order.Give()
 		<-k.ended
 		return false
 	}
-	k.Order.Take()
 	if !delayed {
 		k.Order.Took(time.Since(sent))
 	}
