@@ -13,6 +13,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/lockladder/lockladder/internal/pages/levels"
+	"github.com/lockladder/lockladder/internal/play"
 )
 
 // Export writes the site into a directory as plain files with relative links, for
@@ -24,7 +27,7 @@ func (s *Site) Export(dir string) (int, error) {
 		return 0, fmt.Errorf("%s is not empty: name a directory that is, or one that"+
 			" is not there", dir)
 	}
-	e := &export{site: s, dir: dir, known: map[string]bool{}}
+	e := &export{site: s, dir: dir, known: map[string]bool{}, written: map[string]bool{}}
 	e.visit(front)
 	for _, file := range s.Order() {
 		e.visit(file)
@@ -52,17 +55,21 @@ type export struct {
 	dir   string
 	known map[string]bool
 	open  []string // files of the module that are still to be written
+
+	written map[string]bool
 }
 
-// exported is the file of a page: a document's own name, and another file's with one
-// more ending.
+// exported is the file of a page: the name of a document, or of a run or a level that is
+// played, and another file's with one more ending.
 func exported(file string) string {
-	switch ext := path.Ext(file); ext {
-	case ".md", ".json":
+	played := strings.HasPrefix(file, play.Dir+"/") ||
+		strings.HasPrefix(file, levels.Dir+"/")
+	switch ext := path.Ext(file); {
+	case ext == ".md", ext == ".json" && played:
 		return strings.TrimSuffix(file, ext) + ".html"
-	case ".svg":
+	case ext == ".svg":
 		return file
-	case "":
+	case ext == "":
 		return path.Join(file, "index.html")
 	}
 	return file + ".html"
@@ -185,6 +192,10 @@ func (e *export) assets() error {
 }
 
 func (e *export) write(name string, content []byte) error {
+	if e.written[name] {
+		return fmt.Errorf("two pages would be %s", name)
+	}
+	e.written[name] = true
 	to := filepath.Join(e.dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
