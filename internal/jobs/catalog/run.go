@@ -69,6 +69,14 @@ type tally struct {
 	read, change   benchmark.Clock
 }
 
+// unfit says why a round is nothing to compare with, if it isn't.
+func (t *tally) unfit() error {
+	if t.cut > 0 {
+		return fmt.Errorf("%d clients were not through when the timeout was over", t.cut)
+	}
+	return t.first
+}
+
 func newTally() *tally {
 	return &tally{read: benchmark.NewClock(), change: benchmark.NewClock()}
 }
@@ -86,7 +94,11 @@ func (w *Workload) Measure(ctx context.Context, subject benchmark.Subject) (Row,
 	for range w.rounds {
 		usual := 0.0
 		if w.usual != nil && w.usual.Name != subject.Name {
-			took, err := w.round(ctx, *w.usual, newTally(), nil)
+			against := newTally()
+			took, err := w.round(ctx, *w.usual, against, nil)
+			if err == nil && ctx.Err() == nil {
+				err = against.unfit()
+			}
 			if err != nil {
 				return Row{}, fmt.Errorf("-against %s: %w", w.usual.Name, err)
 			}

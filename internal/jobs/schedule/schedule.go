@@ -57,7 +57,8 @@ func (s *Service) Run(ctx context.Context) error {
 		within, cancel := context.WithDeadline(ctx, due.Add(s.Every))
 		_, err := s.Once(within, due)
 		cancel()
-		if err != nil && ctx.Err() == nil && s.Failed != nil {
+		interrupted := ctx.Err() != nil && errors.Is(err, ctx.Err())
+		if err != nil && !interrupted && s.Failed != nil {
 			s.Failed(due, err)
 		}
 	}
@@ -71,6 +72,8 @@ func (s *Service) Once(ctx context.Context, due time.Time) (did bool, err error)
 		return false, err
 	}
 	defer func() {
+		ctx, cancel := finishing(ctx)
+		defer cancel()
 		// A lease that has ended meanwhile has cost nothing: see done.lua.
 		if e := s.Lock.Unlock(ctx); !errors.Is(e, lock.ErrNotHeld) {
 			err = errors.Join(err, e)
@@ -86,9 +89,20 @@ func (s *Service) Once(ctx context.Context, due time.Time) (did bool, err error)
 	if err := s.Job(ctx, due); err != nil {
 		return false, fmt.Errorf("the job of %v: %w", due, err)
 	}
+	ctx, cancel := finishing(ctx)
+	defer cancel()
 	wrote, err := done.Run(ctx, s.RDB, []string{s.Key}, due.UnixMilli()).Int()
 	if err != nil {
 		return false, fmt.Errorf("write down the job of %v: %w", due, err)
 	}
 	return wrote == 1, nil
+}
+
+// finishWithin bounds what follows a job that is done.
+const finishWithin = 5 * time.Second
+
+// finishing is a context for that: the service may have been told to end while it
+// worked, and a job that nobody writes down is done again.
+func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
 }

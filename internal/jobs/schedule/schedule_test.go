@@ -235,6 +235,39 @@ func TestAJobThatFailsIsDoneByAnother(t *testing.T) {
 	assert.ErrorIs(t, s.failed[0], broken)
 }
 
+// Nobody has died, so nobody must do the job again, or wait for the lease.
+func TestAJobThatIsDoneIsWrittenDownThoughItsServiceIsToEnd(t *testing.T) {
+	for _, name := range []string{"diamond", "reentrant/fenced", "redlock"} {
+		t.Run(name, func(t *testing.T) {
+			rung, err := ladder.Find(name)
+			require.NoError(t, err)
+			config := lab.Config{Nodes: rung.Nodes, Key: "report:lock", TTL: lease}
+			require.NoError(t, lab.Run(t, config, func(w *lab.World) {
+				c := w.Client("A")
+				env := c.Env("report:lock")
+				l, err := rung.Build(env)
+				require.NoError(t, err)
+				ctx, told := context.WithCancel(w.Context())
+				defer told()
+				service := &schedule.Service{RDB: env.Nodes[0], Key: "report:done",
+					Every: time.Minute, Lock: l,
+					Job: func(context.Context, time.Time) error {
+						told()
+						return nil
+					}}
+				c.Go(func() {
+					did, err := service.Once(ctx, time.UnixMilli(60000))
+					assert.NoError(t, err)
+					assert.True(t, did)
+				})
+				w.Play()
+				assert.Equal(t, "60000", w.Node(0).Observe("report:done").Value)
+				assert.False(t, w.Node(0).Observe("report:lock").Exists)
+			}))
+		})
+	}
+}
+
 func TestTheTableOfThePageIsFresh(t *testing.T) {
 	laddertest.WhenNamed(t, "it plays the minutes of every rung for a table of the page:"+
 		" go test ./internal/jobs/schedule -run OfThePage")
