@@ -74,7 +74,9 @@
 //     nothing, and the first Unlock says lock.ErrNotHeld though it has
 //     released the lock.
 //   - failover, node_restart, clock_jump: the server forgets the key. The
-//     next renewal finds that out, and Lost is closed, too late.
+//     next renewal finds that out, and Lost is closed, too late. It doesn't
+//     when a first SET of the same acquisition, which the driver has repeated,
+//     arrives before that renewal and takes the free key once more.
 //   - A Linux machine that is suspended stops Go's monotonic clock, and so the
 //     deadline. After it wakes up, Lost is closed as much later as it slept,
 //     or when the next renewal has found the key gone.

@@ -36,11 +36,12 @@
 // its own round trip to the server.
 //
 // The owner id stands for the cohort's lease, and each lease has a fresh one.
-// If an acquisition isn't answered, the next owner of the process that asks
-// finds the grant. The watchdog belongs to the lease and not to the holder.
-// When the lease is gone, because the server says so or by the local clock,
-// the holder's Lost is closed and the next owner gets the local lock. It asks
-// under a new id and waits like all others.
+// If an acquisition isn't answered, the next owner that waits in the process
+// finds the grant. If nobody waits, only the same owner can find it, and all
+// others wait until that lease has ended. The watchdog belongs to the lease
+// and not to the holder. When the lease is gone, because the server says so or
+// by the local clock, the holder's Lost is closed and the next owner gets the
+// local lock. It asks under a new id and waits like all others.
 //
 // A release is sent once: if its reply is lost, Unlock returns the network
 // error. If the driver repeated it, the server would answer that there was

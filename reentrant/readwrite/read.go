@@ -214,10 +214,22 @@ func (l *Lock) askAs(ctx context.Context, now role) (err error) {
 	if l.count+l.reads > 0 {
 		return nil
 	}
-	if l.asked != now && l.token != "" && !l.spent {
-		err = l.giveBack(ctx, l.asked)
+	if l.asked == now || l.token == "" || l.spent {
+		l.asked = now
+		return nil
 	}
-	l.asked = now
+	if err := lock.Ended(ctx); err != nil {
+		return lock.Failed(ctx, "acquire", l.key, err)
+	}
+	as, within := l.asked, l.ttl/3
+	if end, ok := ctx.Deadline(); ok {
+		within = min(within, time.Until(end))
+	}
+	l.asked, l.spent = now, true
+	err = l.release(ctx, as, next{}, within)
+	if errors.Is(err, lock.ErrNotHeld) {
+		return nil
+	}
 	return err
 }
 

@@ -138,3 +138,22 @@ func TestAWriterThatHasLostTheLockIsToldWhenItReadsNoLonger(t *testing.T) {
 			At(5 * second).Unlocks(lock.ErrNotHeld)
 	})
 }
+
+// A was refused as a reader. Before it asks to write it releases the id that it has
+// asked with, and then the server answers no more.
+func TestAChangeOfRoleEndsWithTheCallersDeadline(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Owner("B").Section(5 * second)
+		a := s.Owner("A").At(second).RTries(false).
+			Suffers(lab.Fault{Hang: true}).LocksWithin(second, context.DeadlineExceeded)
+		a.Looks(func() { assert.InDelta(t, 2*second, s.Now(), float64(second)/10) })
+		c := s.Owner("C").At(second).RTries(false)
+		c.Does(func() {
+			before := len(c.Commands())
+			canceled, cancel := context.WithCancel(s.Context())
+			cancel()
+			assert.ErrorIs(t, c.Lock.Lock(canceled), context.Canceled)
+			assert.Len(t, c.Commands(), before)
+		})
+	})
+}
