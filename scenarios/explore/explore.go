@@ -91,7 +91,7 @@ const (
 // except where another default is named.
 type Bounds struct {
 	Clients int // default 2
-	Owners  int // of client A, in one process, each with a handle; default 1
+	Owners  int // of client A, in one process; default 1, and more only with Wait
 	Nodes   int // independent Redis nodes; default 1
 
 	// The adversary's budget.
@@ -181,6 +181,13 @@ func (b *Bounds) fill() error {
 		if !slices.Contains(Programs, program) {
 			return fmt.Errorf("there is no program %q, the programs are %s",
 				program, Programs)
+		}
+		// The other programs ask what a command did to the grant of one owner, and
+		// whether the lock has changed since that owner saw it. Both are known for
+		// the process only.
+		if b.Owners > 1 && program != Wait {
+			return fmt.Errorf("%d owners, and the program %q: several owners need"+
+				" the program %q", b.Owners, program, Wait)
 		}
 	}
 	return nil

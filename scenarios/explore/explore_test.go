@@ -81,6 +81,19 @@ func TestBoundsThatMakeNoSenseAreRefusedInOneLine(t *testing.T) {
 	}
 }
 
+func TestOnlyWaitHasSeveralOwners(t *testing.T) {
+	for _, programs := range [][]Program{nil, {Wait, Once}} {
+		_, err := explore(t, buildGold, Bounds{Owners: 2, Programs: programs}, true,
+			search)
+		require.ErrorContains(t, err, `2 owners, and the program "once"`)
+		assert.NotContains(t, err.Error(), "\n")
+	}
+	_, err := replay(t, buildGold, Bounds{Owners: 2}, "once: A>")
+	require.ErrorContains(t, err, `2 owners, and the program "once"`)
+	_, err = replay(t, buildGold, Bounds{Owners: 2}, "wait: A>.2")
+	require.NoError(t, err)
+}
+
 func TestALockThatCantBeBuiltIsAnError(t *testing.T) {
 	_, err := explore(t, func(lock.Env) (lock.Lock, error) {
 		return nil, errors.New("no licence")

@@ -43,6 +43,7 @@ func replay(t *testing.T, build lock.Build, bounds Bounds, schedule string) (
 	if attempts > 0 {
 		bounds.Attempts = attempts
 	}
+	bounds.Programs = []Program{program}
 	if err := bounds.fill(); err != nil {
 		return replayed, err
 	}

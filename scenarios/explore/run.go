@@ -226,7 +226,7 @@ func (r *run) broken() []Breach {
 		switch {
 		case r.underWay(p):
 			// A command on its way may still free the lock.
-		case (p.Dead() || p.done) && r.control.endless(p.client):
+		case r.left(p) && r.control.endless(p.client):
 			broken = append(broken, Breach{Orphaned, p.owner + " will never free" +
 				" its grant, and no lease ends it"})
 		case !p.Dead() && p.waiting && p.ownsLock():
@@ -235,6 +235,17 @@ func (r *run) broken() []Breach {
 		}
 	}
 	return append(broken, r.lostWakeUps()...)
+}
+
+// left says whether a player's process frees no grant any more. Another owner of the
+// process may still do so, unless it waits inside Lock and nothing is on its way.
+func (r *run) left(p *player) bool {
+	if p.Dead() || !p.done {
+		return p.Dead()
+	}
+	return !slices.ContainsFunc(p.process.players, func(other *player) bool {
+		return !other.done && (!other.locking || !r.calm())
+	})
 }
 
 // enabled are the actions that are possible now, in a fixed order.
