@@ -320,13 +320,24 @@ func (p *player) release() {
 	case err != nil:
 	case len(p.process.players) > 1:
 		// The effect of a call's commands is known only for the whole process.
-	case p.depth > 0 && !p.foundOwn():
+	case p.depth > 0 && !p.keptOwn():
 		p.run.breaks(FalseSuccess, "%s's inner Unlock returns nil, and the"+
 			" servers did not have its grant", p.owner)
 	case p.depth == 0 && !p.freedOwn():
 		p.run.breaks(FalseSuccess, "%s's Unlock returns nil, and it freed no"+
 			" grant of its own", p.owner)
 	}
+}
+
+// keptOwn says whether the servers had the client's grant when its inner Unlock looked. A
+// lock that counts its levels in the process sends nothing: what the servers have now
+// counts then.
+func (p *player) keptOwn() bool {
+	if p.asked != 0 {
+		return p.foundOwn()
+	}
+	p.run.touched.reads |= allNodes
+	return p.ownsLock()
 }
 
 // leave calls a release, and once more when it is not known what the first time did.
