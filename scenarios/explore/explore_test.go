@@ -61,6 +61,19 @@ func TestAScheduleHasAsManyClientsAsItNames(t *testing.T) {
 	replayed, err := replay(t, buildGold, Bounds{}, "C> C<")
 	require.NoError(t, err)
 	assert.Contains(t, replayed.Timeline, "C       TryLock returns true")
+	for schedule, clients := range map[string][2]int{"A> A<": {1, 2}, "C> C<": {3, 3}} {
+		for i, bounds := range []Bounds{{}, {Clients: 2}} {
+			handles := 0
+			_, err := replay(t, func(env lock.Env) (lock.Lock, error) {
+				if env.Key == key { // and not the one that warms up
+					handles++
+				}
+				return buildGold(env)
+			}, bounds, schedule)
+			require.NoError(t, err)
+			assert.Equal(t, clients[i], handles, "%s with %+v", schedule, bounds)
+		}
+	}
 }
 
 func TestAScheduleSaysHowOftenAClientAsks(t *testing.T) {

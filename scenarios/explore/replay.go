@@ -21,8 +21,9 @@ type Replayed struct {
 // ask if that is not as usual, a colon, and the actions, separated by spaces.
 // Without a program it is the first one. It fails the test when an action is not
 // possible where it stands. The bounds need to say no more than how many nodes
-// there are, and what Run must be told about the lock: a schedule is not held to a
-// budget.
+// there are, and what Run must be told about the lock: a schedule has as many clients
+// as it names, unless the bounds have more, and is not held to a budget. A schedule with
+// an R needs as many as Run had, because the timer may be any client's.
 func Replay(t *testing.T, build lock.Build, bounds Bounds,
 	schedule string) Replayed {
 	t.Helper()
@@ -44,11 +45,11 @@ func replay(t *testing.T, build lock.Build, bounds Bounds, schedule string) (
 		bounds.Attempts = attempts
 	}
 	bounds.Programs = []Program{program}
-	if err := bounds.fill(); err != nil {
-		return replayed, err
-	}
 	for _, a := range actions {
 		bounds.Clients = max(bounds.Clients, int(a.client)+1)
+	}
+	if err := bounds.fill(); err != nil {
+		return replayed, err
 	}
 	err = inWorld(t, build, bounds, false, func(r *run) (err error) {
 		r.program = program
