@@ -2,6 +2,7 @@ package explore
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,14 +28,16 @@ type controller struct {
 	world   *lab.World
 	clients []*client
 
-	mu      sync.Mutex
-	waiting []*pass
-	closed  bool
-	flooded atomic.Bool // everything passes at once
-	arrived chan struct{}
+	mu          sync.Mutex
+	waiting     []*pass
+	subscribers []*conn // see listeners
+	closed      bool
+	flooded     atomic.Bool // everything passes at once
+	arrived     chan struct{}
 
 	epoch   time.Time     // what the servers' clocks say when a run begins
 	changed bool          // the newest command has changed its node
+	counts  bool          // it may have been told how many connections listen
 	scripts *node.Scripts // what scripts did, in all runs; nil keeps nothing
 }
 
@@ -190,8 +193,25 @@ func (c *controller) silent(of *client) bool {
 	return of.arrivals.Load() == before
 }
 
-// settle waits until nothing moves any more.
-func (c *controller) settle() { synctest.Wait() }
+// settle waits until nothing moves any more. A client that has closed a connection gets
+// nothing more on it, and the server ends it then, with its subscriptions.
+func (c *controller) settle() {
+	synctest.Wait()
+	ended := false
+	c.mu.Lock()
+	c.waiting = slices.DeleteFunc(c.waiting, func(p *pass) bool {
+		gone := p.kind != aRequest && p.conn.Gone()
+		if gone {
+			p.open <- false
+			ended = true
+		}
+		return gone
+	})
+	c.mu.Unlock()
+	if ended {
+		synctest.Wait()
+	}
+}
 
 // unknown says whether the explorer can't tell what a command does to the rest of a
 // run, and fails: leases of a hash's fields, what a server tells a client of the

@@ -69,7 +69,8 @@ type conn struct {
 	control *controller
 	client  *client
 	transaction
-	heard int // messages that have arrived or got lost
+	channels []string // that it listens to
+	heard    int      // messages that have arrived or got lost
 }
 
 // Refuse is wire.Carrier's.
@@ -163,15 +164,16 @@ func (k *conn) ask(args []string) string {
 	c := k.control
 	watched := k.queued != "" || len(k.watching()) > 0 ||
 		strings.EqualFold(args[0], "WATCH")
-	reply, changed := c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args,
+	reply, changed, counts := c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args,
 		watched, k.Server.Execute)
-	c.changed = changed
+	c.changed, c.counts = changed, counts
 	return reply
 }
 
 // follow keeps the transactions of the node's connections after a command of k's.
 func (k *conn) follow(args []string) {
 	command := strings.ToUpper(args[0])
+	k.subscribes(command, args[1:])
 	watching := k.watching()
 	if len(watching) == 0 && k.queued == "" && command != "WATCH" &&
 		command != "MULTI" {

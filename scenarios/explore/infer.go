@@ -70,7 +70,7 @@ func (a action) comes() bool {
 // learn keeps what such an action has done.
 func (w *walker) learn(s *state, e edge) {
 	client := int(e.action.client)
-	mayWrite := mine(client) | beliefs | storages
+	mayWrite := mine(client) | beliefs | storages | listening
 	if !w.run.reduced || !e.action.comes() || e.touched.writes&^mayWrite != 0 {
 		return
 	}

@@ -34,6 +34,7 @@ func (r *run) part(i int, e *exchange) part {
 // lock, the clock, and what the adversary has done. It is written with clients exchanged.
 func (r *run) rest(e *exchange) part {
 	b := r.control.snapshot(make([]byte, 0, 1024), e)
+	b = r.forgottenListeners(b, e)
 	b = append(b, r.storage.Snapshot()...)
 	for _, used := range r.used.adversary() {
 		b = strconv.AppendInt(append(b, ' '), int64(*used.n), 10)
@@ -52,7 +53,7 @@ func (r *run) client(i int, e *exchange) part {
 	b := p.snapshot(make([]byte, 0, 1024), r.flights, e)
 	if p.Dead() {
 		b = append(b, "\ndead"...)
-	} else if p.done() && r.finished[r.moment(i)] && !r.busy(p) {
+	} else if r.isThrough(i) {
 		b = append(b, "\ndone"...)
 	} else {
 		history := p.told(e)
@@ -72,6 +73,12 @@ func (r *run) client(i int, e *exchange) part {
 		}
 	}
 	return sha256.Sum256(b)
+}
+
+// isThrough says whether a client's programs are done, and it does nothing more.
+func (r *run) isThrough(i int) bool {
+	p := r.processes[i]
+	return p.done() && r.finished[r.moment(i)] && !r.busy(p)
 }
 
 // number gives the parts of a key their numbers, which take less room.

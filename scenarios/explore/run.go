@@ -43,6 +43,7 @@ type run struct {
 	flights   []flight
 	gaveUp    bool // somebody has asked as often as the bounds allow
 	touched   footprint
+	receivers int // see hears
 
 	// Known from other runs: until when no timer of the client does anything, and
 	// of a client whose program is done whether one ever does.
@@ -51,8 +52,8 @@ type run struct {
 }
 
 // footprint is what an action has read and written: a bit for each client's
-// process, for each node, for who believes to hold the lock, for the storage, and
-// for how many strays there were. Two actions that do not touch what the other one
+// process, for each node, for who believes to hold the lock, for the storage, for which
+// connections listen, and for how many strays there were. Two actions that do not touch what the other one
 // writes come to the same in either order. The request to the storage plays no part in
 // that.
 type footprint struct {
@@ -67,7 +68,8 @@ const (
 	beliefs    uint64 = 1 << 62
 	storages   uint64 = 1 << 61
 	strayed    uint64 = 1 << 60 // what of a client's commands still arrives
-	allNodes   uint64 = 1<<60 - 1<<30
+	listening  uint64 = 1 << 59 // which connections have subscribed to something
+	allNodes   uint64 = 1<<59 - 1<<30
 	everything        = ^uint64(0)
 )
 
@@ -129,6 +131,7 @@ func (r *run) begin() error {
 		r.control.settle()
 	}
 	r.settle()
+	r.hears()
 	return r.failed()
 }
 

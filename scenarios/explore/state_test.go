@@ -144,6 +144,24 @@ func TestWatchedKeysAreNotInferred(t *testing.T) {
 	require.NotZero(t, walk.Inferred)
 }
 
+// subscribing has a Lock that listens to a channel until its subscription is confirmed,
+// and asks then.
+func subscribing(env lock.Env) (lock.Lock, error) {
+	rdb := env.Nodes[0]
+	try := func(ctx context.Context) (bool, error) {
+		return rdb.SetNX(ctx, env.Key, "locked", env.TTL).Result()
+	}
+	return locking{plainly{try, deleting(env)}, func(ctx context.Context) error {
+		sub := rdb.Subscribe(ctx, env.Key+":released")
+		_, err := sub.Receive(ctx)
+		sub.Close()
+		if err == nil {
+			err = rdb.Get(ctx, env.Key).Err()
+		}
+		return err
+	}}, nil
+}
+
 // Each pair of schedules leads to two states that go on in different ways.
 func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 	whole := " B> B< B> B< B> B< B> B< B> B< B= B= B> B<" // of watching
@@ -158,15 +176,17 @@ func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 		"a dead client's transaction is one, or the other": {queues(),
 			[2]string{"A> A< A> A< Ax",
 				"A> A< A> A< A> A< A> A< A> A< Ax"}},
+		"a dead client listens, or not": {subscribing,
+			[2]string{"wait: A> Ax", "wait: A> A< A> Ax"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var keys [2]any
 			for i, schedule := range test.pair {
-				_, _, actions, err := read(schedule)
+				program, _, actions, err := read(schedule)
 				require.NoError(t, err)
 				bounds := Bounds{Crashes: 1}
 				err = inWorld(t, test.build, bounds, true, func(r *run) error {
-					r.program = Once
+					r.program = program
 					if err := r.begin(); err != nil {
 						return err
 					}

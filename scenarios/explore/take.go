@@ -21,9 +21,15 @@ func (r *run) take(a action) ([]Breach, error) {
 	}
 	r.settle()
 	r.expires(a, held)
-	if (a.sign == request || a.sign == stray) && r.control.changed {
-		r.touched.writes |= onNode(int(a.node))
+	if a.sign == request || a.sign == stray {
+		if r.control.changed {
+			r.touched.writes |= onNode(int(a.node))
+		}
+		if r.control.counts {
+			r.touched.reads |= listening
+		}
 	}
+	r.hears()
 	if err := r.failed(); err != nil {
 		return nil, err
 	}

@@ -42,6 +42,7 @@ type sent struct {
 
 	// Of the command under way:
 	timed    bool // it depends on the clock
+	counts   bool // it may depend on how many listen
 	collects bool // the messages it publishes are kept
 	messages []message
 }
@@ -51,6 +52,7 @@ func (s *sent) saw(command string, args []string) {
 	defer s.mu.Unlock()
 	s.special = s.special || !simple(command)
 	s.timed = s.timed || tellsTime(command, args)
+	s.counts = s.counts || command == "PUBLISH" || command == "PUBSUB"
 	if s.collects && command == "PUBLISH" && len(args) == 2 {
 		s.messages = append(s.messages, message{args[0], args[1]})
 	}
@@ -66,16 +68,16 @@ func (s *sent) reset() {
 func (s *sent) begins(collects bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timed, s.collects, s.messages = false, collects, nil
+	s.timed, s.counts, s.collects, s.messages = false, false, collects, nil
 }
 
-// ended are the messages of the command that began, and whether it depends on the
-// clock.
-func (s *sent) ended() (messages []message, timed bool) {
+// ended are the messages of the command that began, whether it depends on the clock, and
+// whether it may depend on how many listen.
+func (s *sent) ended() (messages []message, timed, counts bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.collects = false
-	return s.messages, s.timed
+	return s.messages, s.timed, s.counts
 }
 
 func (s *sent) isSpecial() bool {
@@ -95,11 +97,12 @@ const AnyTime time.Duration = -1
 // on the clock is always executed. Watched says that a connection watches a key or is
 // about to, or that this is part of a transaction. Execute also says whether the command
 // may matter to others: the server holds something else than before, or more than
-// strings and hashes, or somebody listens or watches.
+// strings and hashes, or somebody listens or watches. And it says whether the command may
+// depend on how many connections listen: it publishes, or is part of a transaction.
 //
 // An error reply is never kept.
 func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
-	watched bool, execute func(args []string) string) (reply string, changed bool) {
+	watched bool, execute func(args []string) string) (reply string, changed, counts bool) {
 	m := n.Server()
 	before := contentsOf(m)
 	key := ""
@@ -112,11 +115,11 @@ func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
 			m.Publish(published.channel, published.text)
 		}
 		return e.reply, !before.plain() ||
-			!slices.EqualFunc(before.holds, e.after, Holding.Equal)
+			!slices.EqualFunc(before.holds, e.after, Holding.Equal), len(e.messages) > 0
 	}
 	n.sent.begins(key != "")
 	reply = execute(args)
-	messages, timed := n.sent.ended()
+	messages, timed, counts := n.sent.ended()
 	after := contentsOf(m)
 	if key != "" && after.known && !n.sent.isSpecial() && (now != AnyTime || !timed) &&
 		!strings.HasPrefix(reply, "-") {
@@ -125,7 +128,7 @@ func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
 		s.mu.Unlock()
 	}
 	return reply, watched || !before.plain() || !after.plain() ||
-		!slices.EqualFunc(before.holds, after.holds, Holding.Equal)
+		!slices.EqualFunc(before.holds, after.holds, Holding.Equal), watched || counts
 }
 
 func (s *Scripts) effect(key string) *effect {

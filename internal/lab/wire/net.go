@@ -83,6 +83,14 @@ func (p *Port) Conns() []*Conn {
 	return slices.Collect(maps.Keys(p.conns))
 }
 
+// Has says whether a connection is open.
+func (p *Port) Has(k *Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, open := p.conns[k]
+	return open
+}
+
 // Cut breaks all connections.
 func (p *Port) Cut() {
 	for _, k := range p.Conns() {

@@ -1,0 +1,97 @@
+package explore
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/lock"
+)
+
+// asksWhoListens is a lock whose release leaves the key to a waiter, if PUBLISH reports
+// one, and deletes it otherwise.
+func asksWhoListens(release func(ctx context.Context, env lock.Env) error) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		rdb := env.Nodes[0]
+		try := func(ctx context.Context) (bool, error) {
+			return rdb.SetNX(ctx, env.Key, token(env), env.TTL).Result()
+		}
+		wait := func(ctx context.Context) error {
+			if granted, err := try(ctx); granted || err != nil {
+				return err
+			}
+			sub := rdb.Subscribe(ctx, env.Key+":released")
+			defer sub.Close()
+			events := sub.ChannelWithSubscriptions()
+			for {
+				var event any
+				select {
+				case <-ctx.Done():
+				case event = <-events:
+				}
+				_, released := event.(*redis.Message)
+				if err := ctx.Err(); err != nil || released {
+					return err
+				}
+				if granted, err := try(ctx); granted || err != nil {
+					return err
+				}
+			}
+		}
+		return locking{plainly{try, func(ctx context.Context) error {
+			return release(ctx, env)
+		}}, wait}, nil
+	}
+}
+
+// lookingFirst releases with a script that asks who listens and decides.
+func lookingFirst(ctx context.Context, env lock.Env) error {
+	return env.Nodes[0].Eval(ctx, `if redis.call('PUBLISH', KEYS[1] .. ':released', 1) == 0`+
+		` then redis.call('DEL', KEYS[1]) end return 1`, []string{env.Key}).Err()
+}
+
+// Whether a waiter's connection is open matters to a command that publishes, so the two
+// don't commute, although the waiter's end of it is only its own.
+func TestASubscriptionThatEndsChangesItsNode(t *testing.T) {
+	for how, release := range map[string]func(ctx context.Context, env lock.Env) error{
+		"a script": lookingFirst,
+		"two commands": func(ctx context.Context, env lock.Env) error {
+			n, err := env.Nodes[0].Publish(ctx, env.Key+":released", "1").Result()
+			if n > 0 || err != nil {
+				return err
+			}
+			return env.Nodes[0].Del(ctx, env.Key).Err()
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			walk := sameGraph(t, asksWhoListens(release), Bounds{GiveUps: 1, Attempts: 1,
+				Programs: []Program{Wait}})
+			assert.NotZero(t, walk.Inferred)
+		})
+	}
+}
+
+func rdbOf(env lock.Env) redis.UniversalClient { return env.Nodes[0] }
+
+// B gives up before its subscription is confirmed: nobody listens when A releases.
+func TestAConnectionThatItsClientHasClosedIsOverForItsServer(t *testing.T) {
+	program, _, actions, err := read("wait: A> A< A= B> B< B> Bg A>")
+	require.NoError(t, err)
+	err = inWorld(t, asksWhoListens(lookingFirst), Bounds{GiveUps: 1}, true,
+		func(r *run) error {
+			if r.program = program; r.begin() != nil {
+				return r.failed()
+			}
+			for _, a := range actions {
+				if _, err := r.take(a); err != nil {
+					return err
+				}
+			}
+			assert.True(t, r.free())
+			return nil
+		})
+	require.NoError(t, err)
+}
