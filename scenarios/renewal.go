@@ -143,7 +143,9 @@ var renewalReacquires = Scenario{
 	Family: Loss,
 	Summary: "A's key vanishes while A works. B locks and unlocks before A's next" +
 		" renewal: the key stays free. Also: B still holds the lock when A's" +
-		" renewal comes, and its grant and lease are untouched.",
+		" renewal comes, and its grant and lease are untouched. Also: the key" +
+		" vanishes during A's second renewal, of which the command that extends the" +
+		" lease reaches the server after B's grant.",
 	Invariants: []string{Orphaned, ForeignRenewal},
 	run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {
@@ -168,7 +170,69 @@ var renewalReacquires = Scenario{
 			}, b, func() { b.at(9 * second) })
 			s.judge(ForeignRenewal, a.Sent(lab.Renewal) > 0, ForeignRelease)
 		})
+		if t.offers(Renewal) {
+			t.world(vanishesDuringRenewal)
+		}
 	},
+}
+
+// vanishesDuringRenewal runs renewal_reacquires with a lock that may look, in one
+// command, whether the lease is its own, and extend it in the next. Which command of
+// a renewal extends the lease is seen in the first one, and the second one is expected
+// as much later as the first one came after the grant.
+func vanishesDuringRenewal(s *worldRun) {
+	a, b := s.actor("A"), s.actor("B")
+	var extends int       // which of A's commands on its own account is to be late
+	var due time.Duration // when it reaches the server
+	deleted := false
+	s.operator(func(o *actor) {
+		o.await(func() bool { return extends > 0 && a.Sent(lab.Renewal) >= extends })
+		o.Step("deletes", func() {
+			s.deleteLock()
+			deleted = true
+		})
+	})
+	s.play(func() {
+		a.begins()
+		before := 0 // the commands on A's own account that belong to no renewal
+		a.await(func() bool {
+			if a.Decided(lab.Renewal) > 0 {
+				return true
+			}
+			before = a.Sent(lab.Renewal)
+			return false
+		})
+		a.Step("is slow from now on", func() {
+			if a.Decided(lab.Renewal) == 0 {
+				return // the lease isn't renewed, or the server doesn't show it
+			}
+			// On real servers an extension by less than a second isn't seen.
+			due = s.Now() + (s.Now() - a.grantedAt) + s.sooner(second/2, 2*second)
+			extends = a.Sent(lab.Renewal) + a.Decided(lab.Renewal) - before
+			a.everyTry(lab.Renewal, extends, lab.Fault{Deliver: due, Until: b.has})
+		})
+		a.at(due + 2*second)
+	}, func() {
+		b.at(second)
+		if !b.await(func() bool { return deleted }) {
+			return
+		}
+		if b.acquire(s.patience(second/2)) != nil {
+			return
+		}
+		b.at(due + 2*second)
+		b.release()
+	})
+	s.judge(ForeignRenewal, deleted && b.heldBefore(s.late(due)), ForeignRelease)
+}
+
+// await waits for an event whose moment the lock decides, for two leases at most.
+func (a *actor) await(event func() bool) (come bool) {
+	for end := a.run.Now() + 2*lease; !come && a.run.Now() < end; {
+		a.Sleep(second / 20)
+		a.Step("looks", func() { come = event() })
+	}
+	return come
 }
 
 // vanishes plays A's script. Meanwhile A's lock is deleted, and B takes it and works.

@@ -174,11 +174,13 @@ func (c *Endpoint) Recount() {
 	c.counts.Lock()
 	defer c.counts.Unlock()
 	clear(c.sent)
+	clear(c.decided)
 	c.all = 0
 }
 
-// Decided is which command of the newest call of a kind was the first to change
-// the lock, counted from 1; 0 when none has.
+// Decided is which command of the newest call of a kind, or of those on the client's
+// own account since the scenario began, was the first to change the lock, counted
+// from 1; 0 when none has.
 func (c *Endpoint) Decided(call Call) int {
 	c.counts.Lock()
 	defer c.counts.Unlock()
