@@ -120,9 +120,25 @@ var simultaneousTakeover = Scenario{
 	Name:   "simultaneous_takeover",
 	Family: Exclusion,
 	Summary: "A dies with the lock. When its lease is over, B and C try at the" +
-		" same instant.",
+		" same instant. Where C's attempt takes several commands, also: from the" +
+		" second, the third or the fourth one on they reach the server 0.5 s later," +
+		" while B works.",
 	Invariants: []string{TwoHolders},
-	run: single(func(s *worldRun) {
+	run: func(t *scenarioRun) {
+		if takeOver(t, 0) == 1 {
+			return
+		}
+		for late := 2; late <= 4; late++ {
+			takeOver(t, late)
+		}
+	},
+}
+
+// takeOver runs simultaneous_takeover. C's commands are late from one of them on,
+// counted from 1; 0 means that none is: B and C, in step, may hide a mistake. It says
+// how many C sends.
+func takeOver(t *scenarioRun, late int) (commands int) {
+	t.world(func(s *worldRun) {
 		a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
 		takeover := func(x *actor) func() {
 			return func() {
@@ -131,12 +147,19 @@ var simultaneousTakeover = Scenario{
 				x.work(second)
 			}
 		}
-		s.play(func() {
+		s.start()
+		if late > 0 {
+			c.everyTry(lab.Acquire, late,
+				lab.Fault{Deliver: 11*second + second/2, Until: b.has, IfSent: true})
+		}
+		s.run(func() {
 			a.begins()
 			a.crash()
 		}, takeover(b), takeover(c))
+		commands = c.Sent(lab.Acquire)
 		s.judge(TwoHolders, b.grantedAt > 0 || c.grantedAt > 0)
-	}),
+	})
+	return commands
 }
 
 var bornTogether = Scenario{
