@@ -53,32 +53,39 @@ func (s *worldRun) measure(n *lab.Node, leased bool) bool {
 	}
 	left := n.LeaseLeft()
 	length := left + s.Now() - n.LeasedAt()
-	switch inexact := s.sooner(100*time.Millisecond, 300*time.Millisecond); {
+	switch {
 	case left == 0 && !leased:
 		return false
 	case left == 0:
 		s.Report(WrongLease, "A's lock had a lease, and has none since %.3f",
 			n.LeasedAt().Seconds())
-	case (length - s.lease()).Abs() > inexact:
+	case (length - s.lease()).Abs() > s.inexact():
 		s.Report(WrongLease, "the lease that A has had since %.3f is %.3f s long, and"+
 			" A asked for %v", n.LeasedAt().Seconds(), length.Seconds(), s.lease())
 	}
 	return true
 }
 
+// inexact is by how much a lease may differ from the one that was asked for.
+func (s *worldRun) inexact() time.Duration {
+	return s.sooner(100*time.Millisecond, 300*time.Millisecond)
+}
+
 var fixedLease = Scenario{
 	Name:   "fixed_lease",
 	Family: Leasing,
 	Summary: "A takes the lock with the option that turns renewal off, and works" +
-		" for 15 s. B, which waits, gets the lock when A's lease ends at 10 s," +
-		" and A is told by then.",
+		" for 15 s. B, which waits, gets the lock when A's lease ends at 10 s, and" +
+		" not before, and A is told by then.",
 	Invariants: []string{WrongLease, NotTold},
 	features:   []Feature{Renewal, FixedLeases},
 	run: single(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
-		var told time.Duration
+		var asked, told time.Duration
 		s.play(func() {
-			a.begins()
+			a.at(0)
+			asked = s.Now()
+			a.mustAcquire()
 			told = a.awaitLoss(14 * second)
 			a.at(15 * second)
 			a.release()
@@ -88,6 +95,11 @@ var fixedLease = Scenario{
 				b.report(WrongLease, "A's lease of %v was not to be renewed,"+
 					" and B can't get the lock", s.lease())
 				return
+			}
+			// A's lease began after A had asked.
+			if after := b.grantedAt - asked; after < s.lease()-s.inexact() {
+				b.report(WrongLease, "B holds the lock %.3f s after A asked for it,"+
+					" and A's lease was to be %v", after.Seconds(), s.lease())
 			}
 			b.at(15 * second)
 			if told == 0 || told > b.grantedAt+s.sooner(0, second) {
