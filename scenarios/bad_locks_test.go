@@ -57,6 +57,29 @@ var badRuns = map[string]badRun{
 		says: `only some scenarios are to run: there is no scenario "crash",` +
 			" the scenarios are mutual_exclusion, crash_holding, ",
 	},
+	"runs only an empty list": {
+		build:   mutants.Rung("gold"),
+		options: []scenarios.Option{scenarios.Only([]string{}...)},
+		says:    "only some scenarios are to run, and none is named",
+	},
+	"declares an unknown scenario as one that breaks sometimes": {
+		build: mutants.Rung("gold"),
+		options: []scenarios.Option{scenarios.Only("oversell"),
+			scenarios.Sometimes(scenarios.Flaw{
+				Scenario: "oversleep", Invariant: scenarios.LostUpdate}),
+			scenarios.Flaws(lock.Flaws("oversell: lost update")...)},
+		says: `a flaw is declared: there is no scenario "oversleep", the` +
+			" scenarios are mutual_exclusion, crash_holding, ",
+	},
+	"declares an unknown invariant as one that breaks sometimes": {
+		build: mutants.Rung("gold"),
+		options: []scenarios.Option{scenarios.Only("oversell"),
+			scenarios.Sometimes(scenarios.Flaw{
+				Scenario: "oversell", Invariant: "last update"}),
+			scenarios.Flaws(lock.Flaws("oversell: lost update")...)},
+		says: `a flaw is declared of invariant "last update" in oversell, its` +
+			" invariants are lost update",
+	},
 	"declares an unknown invariant": {
 		build: mutants.Rung("gold"),
 		options: []scenarios.Option{scenarios.Flaws(scenarios.Flaw{

@@ -285,7 +285,8 @@ func (s *settings) ended(t *testing.T, scenario Scenario, results []Result,
 	return results
 }
 
-// Only runs the named scenarios and no others, in the order of the catalogue.
+// Only runs the named scenarios and no others, in the order of the catalogue. A list
+// that is nil names all of them, and an empty one is refused.
 func Only(names ...string) Option {
 	return func(s *settings) { s.only = names }
 }
@@ -430,12 +431,15 @@ func (s *settings) check(build Build) error {
 				FixedLeases)
 		}
 	}
+	if s.only != nil && len(s.only) == 0 {
+		return errors.New("only some scenarios are to run, and none is named")
+	}
 	for _, name := range s.only {
 		if _, err := find(name); err != nil {
 			return fmt.Errorf("only some scenarios are to run: %w", err)
 		}
 	}
-	for _, flaw := range s.flaws {
+	for _, flaw := range slices.Concat(s.flaws, s.sometimes) {
 		scenario, err := find(flaw.Scenario)
 		if err != nil {
 			return fmt.Errorf("a flaw is declared: %w", err)
