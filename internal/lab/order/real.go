@@ -58,6 +58,10 @@ func (r *Real) Take() { r.turn.Lock() }
 // Give is Order's.
 func (r *Real) Give() { r.turn.Unlock() }
 
+// look is how often Await looks: often enough for a lease of seconds, and seldom enough
+// for the processors, with many scenarios at once.
+const look = 4 * time.Millisecond
+
 // Await is Order's: no margin is wide enough for a busy machine.
 func (r *Real) Await(event, dead func() bool, patience time.Duration) {
 	for end := time.Now().Add(patience); time.Now().Before(end); {
@@ -67,7 +71,7 @@ func (r *Real) Await(event, dead func() bool, patience time.Duration) {
 		if happened || dead() {
 			return
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(look)
 	}
 }
 
