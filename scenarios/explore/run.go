@@ -51,11 +51,11 @@ type run struct {
 	finished map[moment]bool
 }
 
-// footprint is what an action has read and written: a bit for each client's
-// process, for each node, for who believes to hold the lock, for the storage, for which
-// connections listen, and for how many strays there were. Two actions that do not touch what the other one
-// writes come to the same in either order. The request to the storage plays no part in
-// that.
+// footprint is what an action has read and written: a bit for each client's process,
+// for each node, for who believes to hold the lock, for the storage, for which
+// connections listen, and for how many strays there were. Two actions that do not touch
+// what the other one writes come to the same in either order. The request to the
+// storage plays no part in that.
 type footprint struct {
 	reads, writes uint64
 	asked         asked
