@@ -244,6 +244,7 @@ func TestALaterProcessThatMisbehavesIsToldAsWell(t *testing.T) {
 				_, err := p.Build(lock.Env{Key: "stock", TTL: time.Minute, Process: "A"})
 				built <- err
 			}()
+			var err error
 			select {
 			case err = <-built:
 			case <-time.After(10 * time.Second):
