@@ -74,8 +74,6 @@ func TestASubscriptionThatEndsChangesItsNode(t *testing.T) {
 	}
 }
 
-func rdbOf(env lock.Env) redis.UniversalClient { return env.Nodes[0] }
-
 // B gives up before its subscription is confirmed: nobody listens when A releases.
 func TestAConnectionThatItsClientHasClosedIsOverForItsServer(t *testing.T) {
 	program, _, actions, err := read("wait: A> A< A= B> B< B> Bg A>")
