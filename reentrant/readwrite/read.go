@@ -83,7 +83,7 @@ func (l *Lock) tryRLock(ctx context.Context) (granted bool, seen string,
 	}
 	// A late reply is no grant: a writer may be inside.
 	if granted && time.Since(sent) >= l.ttl {
-		return false, seen, l.giveBack(ctx, reader)
+		return false, seen, l.giveBack(ctx, reader, l.ttl)
 	}
 	if granted {
 		l.reads = 1
@@ -172,7 +172,7 @@ func (l *Lock) hold(ctx context.Context, granted grant) (bool, error) {
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
 	if time.Since(granted.sent) >= l.ttl {
-		return false, l.giveBack(ctx, writer)
+		return false, l.giveBack(ctx, writer, l.ttl)
 	}
 	l.count, l.fence = 1, granted.fence
 	l.watch(l.token, granted.sent)
@@ -207,7 +207,7 @@ func (l *Lock) sendRelease(ctx context.Context, to next) (role, error) {
 // it was refused, or not answered, in its other role. A command of that role
 // may still be on its way, and would find the lock under its own id. The old id
 // is released: it may have been granted that lock.
-func (l *Lock) askAs(ctx context.Context, now role) (err error) {
+func (l *Lock) askAs(ctx context.Context, now role) error {
 	if now == writer && l.count == 0 && l.reads > 0 {
 		return lock.Failed(ctx, "acquire", l.key, lock.ErrUpgrade)
 	}
@@ -225,18 +225,16 @@ func (l *Lock) askAs(ctx context.Context, now role) (err error) {
 	if end, ok := ctx.Deadline(); ok {
 		within = min(within, time.Until(end))
 	}
-	l.asked, l.spent = now, true
-	err = l.release(ctx, as, next{}, within)
-	if errors.Is(err, lock.ErrNotHeld) {
-		return nil
-	}
-	return err
+	l.asked = now
+	return l.giveBack(ctx, as, within)
 }
 
-// giveBack releases a grant that came too late to be one.
-func (l *Lock) giveBack(ctx context.Context, as role) error {
+// giveBack releases a grant that came too late to be one, or that the owner may
+// have without knowing.
+func (l *Lock) giveBack(ctx context.Context, as role,
+	within time.Duration) error {
 	l.spent = true
-	err := l.release(ctx, as, next{}, l.ttl)
+	err := l.release(ctx, as, next{}, within)
 	if errors.Is(err, lock.ErrNotHeld) {
 		return nil
 	}

@@ -26,15 +26,15 @@ func writable(file string) error {
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
 		return fmt.Errorf("%s: there is no directory %s", file, filepath.Dir(file))
 	}
-	beside, err := besides(file)
+	beside, err := createBeside(file)
 	if err != nil {
 		return err
 	}
 	return errors.Join(beside.Close(), os.Remove(beside.Name()))
 }
 
-// besides makes a file in the directory of another one.
-func besides(file string) (*os.File, error) {
+// createBeside creates a file in the directory of another one.
+func createBeside(file string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(file), ".check-*.html")
 }
 
@@ -82,7 +82,7 @@ func (c *checking) writeHTML(took time.Duration) error {
 			page.Broken = append(page.Broken, r.Recording(c.lockName))
 		}
 	}
-	file, err := besides(c.html)
+	file, err := createBeside(c.html)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", c.html, err)
 	}

@@ -52,8 +52,8 @@ type run struct {
 }
 
 // footprint is what an action has read and written: a bit for each client's process,
-// for each node, for who believes to hold the lock, for the storage, for which
-// connections listen, and for how many strays there were. Two actions that do not touch
+// for each node, for the set of clients that believe they hold the lock, for the
+// storage, for the connections that listen, and for the number of strays. Two actions that do not touch
 // what the other one writes come to the same in either order. The request to the
 // storage plays no part in that.
 type footprint struct {

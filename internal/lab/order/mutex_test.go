@@ -9,7 +9,7 @@ import (
 
 // Two walks of a graph wait for each other, in bubbles of their own. On a busy machine
 // that takes seconds, and a lock is not to blame.
-func TestAMutexOfTheExplorerIsNoneOfALock(t *testing.T) {
+func TestALockIsNotBlamedForAMutexOfTheExplorer(t *testing.T) {
 	stack := func(who string) goroutine {
 		return goroutine{"sync.Mutex.Lock", strings.Join([]string{
 			"goroutine 19 [sync.Mutex.Lock, synctest bubble 7]:",
