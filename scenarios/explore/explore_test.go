@@ -155,6 +155,7 @@ func TestALockThatHoldsAMutexOverACommandIsAnError(t *testing.T) {
 		env.Nodes[0].Exists(ctx, env.Key)
 	}), Bounds{Programs: []Program{Once}}, true, search)
 	assert.ErrorIs(t, err, order.ErrStuck)
+	assert.ErrorContains(t, err, "it holds a mutex while it waits")
 	assert.NotContains(t, err.Error(), "\n")
 }
 

@@ -22,6 +22,8 @@ func TestALockIsNotBlamedForAMutexOfTheExplorer(t *testing.T) {
 	const walks = "github.com/lockladder/lockladder/scenarios/explore.(*walker).take"
 	assert.False(t, stack(walks).wantsMutex())
 	assert.True(t, stack("example.com/my/lock.(*Lock).Unlock").wantsMutex())
+	const tested = "github.com/lockladder/lockladder/scenarios/explore.TestALock.func1"
+	assert.True(t, stack(tested).wantsMutex())
 	looks := func(who string) (err error) {
 		q := quiet{since: processTime()}
 		for range 4 {
