@@ -334,6 +334,7 @@ func TestTheJudgeLooksAtTheEndOfARun(t *testing.T) {
 		for i := range h.events {
 			if e := &h.events[i]; e.Op == event.Probe && e.Kind == event.Return {
 				e.Granted = false
+				e.At += ms(4000)
 			}
 		}
 	}), "a key that is not to be had")
@@ -359,6 +360,56 @@ func TestTheJudgeLooksAtTheEndOfARun(t *testing.T) {
 				e.Kind == event.Rest
 		})
 	}), "a run that was broken off")
+}
+
+// What could not be judged is no violation, and nothing that held either.
+func TestTheJudgeSaysWhatItCouldNotJudge(t *testing.T) {
+	open := func(change func(*history)) string {
+		h := record()
+		h.section(0, 100, 200, "a", 0)
+		h.end(1000)
+		change(h)
+		v := h.verdict()
+		assert.False(t, v.Broken())
+		var b strings.Builder
+		v.Write(&b)
+		if !v.Undecided() {
+			assert.Contains(t, b.String(), "a rung: held,")
+			assert.Contains(t, b.String(), "every process had every key within 5ms")
+			return ""
+		}
+		assert.Contains(t, b.String(), "a rung: undecided,")
+		assert.NotContains(t, b.String(), "every process had every key")
+		return strings.Join(v.Open, "\n")
+	}
+	assert.Empty(t, open(func(*history) {}))
+	assert.Contains(t, open(func(h *history) {
+		h.events = slices.DeleteFunc(h.events, func(e event.Event) bool {
+			return e.Op == event.Probe || e.Kind == event.Calm || e.Kind == event.Rest
+		})
+	}), "the run was broken off")
+	assert.Contains(t, open(func(h *history) {
+		for i := range h.events {
+			if e := &h.events[i]; e.Op == event.Probe && e.Kind == event.Return {
+				e.Granted = false
+				e.At += ms(4000)
+			}
+		}
+		h.add(4900, event.Event{Kind: event.Late, Worker: event.Everyone,
+			For: 3 * time.Second})
+	}), "servers or processes were late")
+}
+
+// A killed process may write a grant down after its end was.
+func TestAGrantAfterTheEndOfItsProcessIsNoBelief(t *testing.T) {
+	h := record()
+	h.setup.Fenced = true
+	h.section(1, 50, 60, "before", 6)
+	h.add(99, event.Event{Kind: event.Kill, Worker: 0})
+	h.grant(0, 100, "dying", 7)
+	h.section(1, 1200, 1300, "after", 8)
+	h.end(2000)
+	assert.Empty(t, h.judged())
 }
 
 func TestAVerdictSaysWhatAReaderNeeds(t *testing.T) {

@@ -60,16 +60,14 @@ func command(ctx context.Context, args []string, out, log io.Writer) int {
 		fmt.Fprintln(log, "soak:", err)
 		return failed
 	}
-	status := held
+	worst := held
 	for _, c := range o.configs {
-		if one := soak(ctx, c, o.dir, out, log); one != held {
-			status = max(status, one)
-		}
+		worst = max(worst, soak(ctx, c, o.dir, out, log))
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return status
+	return worst
 }
 
 // soak runs one lock and prints its verdict, and the run's directory if it's
@@ -94,14 +92,22 @@ func soak(ctx context.Context, c run.Config, keep string, out,
 		return failed
 	}
 	verdict.Write(out)
-	if verdict.Broken() || keep != "" {
+	if status(verdict) != held || keep != "" {
 		fmt.Fprintf(out, "The run is in %s\n", dir)
 	} else if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintln(log, "soak: remove a run:", err)
 		return failed
 	}
-	if verdict.Broken() {
+	return status(verdict)
+}
+
+// status is the exit status of a verdict.
+func status(v judge.Verdict) int {
+	switch {
+	case v.Broken():
 		return violated
+	case v.Undecided():
+		return failed
 	}
 	return held
 }
@@ -113,7 +119,7 @@ func judgeAgain(dirs []string, out, log io.Writer) int {
 			" prints it (example: soak judge /tmp/soak-reentrant-1)")
 		return usage
 	}
-	status := held
+	worst := held
 	for _, dir := range dirs {
 		verdict, err := judge.Dir(dir)
 		if err != nil {
@@ -121,11 +127,9 @@ func judgeAgain(dirs []string, out, log io.Writer) int {
 			return usage
 		}
 		verdict.Write(out)
-		if verdict.Broken() {
-			status = violated
-		}
+		worst = max(worst, status(verdict))
 	}
-	return status
+	return worst
 }
 
 // options are what the flags ask for.
@@ -174,9 +178,12 @@ func parse(args []string, log io.Writer) (options, error) {
 	case *redis != serverstest.Auto:
 		return o, fmt.Errorf("-redis %s: write -redis auto, which starts the"+
 			" servers: a soak kills and restarts them", *redis)
-	case c.For <= 0, c.TTL < 100*time.Millisecond, c.Poll <= 0:
-		return o, errors.New("-for and -poll must be positive, and -ttl at" +
-			" least 100ms")
+	case c.For <= 0, c.Poll <= 0:
+		return o, errors.New("-for and -poll must be positive")
+	case c.TTL < 100*time.Millisecond, c.TTL > 10*time.Second,
+		c.TTL%time.Millisecond != 0:
+		return o, fmt.Errorf("-ttl %v: it must be from 100ms to 10s, in whole"+
+			" milliseconds", c.TTL)
 	case c.Workers < 1, c.Goroutines < 1, c.Keys < 1:
 		return o, errors.New("-workers, -goroutines and -keys must be at least 1")
 	}

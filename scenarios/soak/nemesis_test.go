@@ -105,6 +105,44 @@ func TestTheSameSeedDrawsTheSameFaults(t *testing.T) {
 	}))
 }
 
+// One fault that can't be made ends all lanes: nobody waits for the end of a long soak
+// to hear of it.
+func TestAFaultThatFailsEndsTheNemesis(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{stopped: map[int]bool{}, servers: 1,
+			admin: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})}
+		w.admin.AddHook(broken{})
+		defer w.admin.Close()
+		faults, err := nemesis.Select([]string{"stop", "script-flush"}, nil)
+		require.NoError(t, err)
+		n := &nemesis.Nemesis{World: w, Seed: 7, TTL: time.Second, Faults: faults,
+			Write: func(event.Event) {}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		require.ErrorContains(t, n.Run(ctx), "fault script-flush: it is broken")
+		assert.Less(t, time.Since(began), time.Minute)
+		assert.Empty(t, w.stopped, "all go on")
+	})
+}
+
+// broken is a server that knows no command.
+type broken struct{}
+
+func (broken) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (broken) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (broken) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, cmd redis.Cmder) error {
+		cmd.SetErr(errors.New("it is broken"))
+		return cmd.Err()
+	}
+}
+
 // loading is a server that loads its data, and refuses every other command so long.
 type loading struct{ refused, done int }
 
@@ -130,7 +168,7 @@ func (l *loading) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 func TestACommandIsSentAgainToAServerThatLoadsItsData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &loading{}
-		w := &world{servers: 1, admin: redis.NewClient(&redis.Options{})}
+		w := &world{servers: 1, admin: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})}
 		w.admin.AddHook(server)
 		defer w.admin.Close()
 		nemesisOf(t, w, 7, "script-flush")

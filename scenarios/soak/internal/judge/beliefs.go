@@ -57,7 +57,9 @@ func (r *record) tokens() {
 	}
 	byKey := map[string][]*section{} // in the order of held
 	for _, s := range r.sections {
-		if !s.shared {
+		// A process that is about to be killed may write one more grant down. That
+		// belief had ended when it began.
+		if !s.shared && s.over > s.held {
 			byKey[s.key] = append(byKey[s.key], s)
 		}
 	}

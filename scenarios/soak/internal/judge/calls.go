@@ -71,6 +71,7 @@ func (r *record) countNotHeld() {
 // late doesn't count.
 func (r *record) probes() {
 	if !r.verdict.Calm {
+		r.open("what follows the faults: the run was broken off")
 		return
 	}
 	limit := 2*r.setup.TTL + 2*r.setup.Poll + recovery
@@ -78,7 +79,8 @@ func (r *record) probes() {
 		worker int
 		key    string
 	}
-	first, got := map[probe]*call{}, map[probe]bool{}
+	first, last := map[probe]*call{}, map[probe]*call{}
+	got := map[probe]bool{}
 	for _, c := range r.requests {
 		p := probe{c.Worker, c.Key}
 		if c.Op != event.Probe {
@@ -87,13 +89,12 @@ func (r *record) probes() {
 		if first[p] == nil {
 			first[p] = c
 		}
+		last[p] = c
 		if c.returned == nil || !c.returned.Granted {
 			continue
 		}
 		got[p] = true
-		excuses := slices.Concat(r.excuses[c.Worker], r.late)
-		took := time.Duration(c.returned.At - first[p].At - covered(excuses,
-			first[p].At, c.returned.At))
+		took := r.waited(c.Worker, first[p].At, c.returned.At)
 		r.verdict.LongestProbe = max(r.verdict.LongestProbe,
 			time.Duration(c.returned.At-first[p].At))
 		if took > limit {
@@ -109,16 +110,39 @@ func (r *record) probes() {
 			if got[p] {
 				continue
 			}
-			text := fmt.Sprintf("worker %d didn't get %s within %v after the"+
-				" faults had ended", w, key, 4*r.setup.TTL)
 			if first[p] == nil {
-				r.violated(NotHad, text, key, r.end, r.end)
+				r.violated(NotHad, fmt.Sprintf("worker %d didn't ask for %s after the"+
+					" faults had ended", w, key), key, r.end, r.end)
 				continue
 			}
-			r.violated(NotHad, text, key, first[p].At, r.end,
-				ownerOf(first[p].Event))
+			end := r.end
+			if last[p].returned != nil {
+				end = last[p].returned.At
+			}
+			took := r.waited(w, first[p].At, end)
+			if took <= limit {
+				r.open(fmt.Sprintf("whether worker %d could have had %s after the"+
+					" faults: servers or processes were late for most of the time", w,
+					key))
+				continue
+			}
+			r.violated(NotHad, fmt.Sprintf("worker %d didn't get %s within %s after the"+
+				" faults had ended, the limit is %v", w, key, length(int64(took)), limit),
+				key, first[p].At, r.end, ownerOf(first[p].Event))
 		}
 	}
+	if slices.ContainsFunc(r.verdict.Violations, func(v Violation) bool {
+		return v.Invariant == NotHad
+	}) {
+		r.verdict.LongestProbe = 0
+	}
+}
+
+// waited is how long a worker has asked for a key, without the time in which it, or a
+// server, was late.
+func (r *record) waited(worker int, from, to int64) time.Duration {
+	excuses := slices.Concat(r.excuses[worker], r.late)
+	return time.Duration(to - from - covered(excuses, from, to))
 }
 
 // leftovers looks for what the soak has found afterwards.

@@ -67,8 +67,12 @@ type Verdict struct {
 	// Latest is the longest that a call has overrun its deadline, by driver.
 	Latest map[string]time.Duration
 
+	// Open is what could not be judged, and why.
+	Open []string
+
 	// LongestProbe is the longest that a process waited for a key after the
-	// nemesis had ended. Calm says that it did end; else nothing was probed.
+	// nemesis had ended, 0 when a key was not to be had. Calm says that the nemesis
+	// did end; else nothing was probed.
 	LongestProbe time.Duration
 	Calm         bool
 }
@@ -217,6 +221,9 @@ func (r *record) violated(invariant, text, key string, from, to int64,
 		Documents: r.documents(invariant, to),
 		key:       key, from: from, to: to, owners: owners})
 }
+
+// open says what could not be judged.
+func (r *record) open(what string) { r.verdict.Open = append(r.verdict.Open, what) }
 
 // documents is the page that documents a violation, and the scenarios there. A
 // violation here is a documented flaw in these cases only: the server lost its data

@@ -21,11 +21,17 @@ const (
 // Broken says whether a promise was broken.
 func (v Verdict) Broken() bool { return len(v.Violations) > 0 }
 
+// Undecided says whether no promise was broken that could be judged, and some could
+// not be.
+func (v Verdict) Undecided() bool { return !v.Broken() && len(v.Open) > 0 }
+
 // Write writes the verdict for a reader.
 func (v Verdict) Write(w io.Writer) {
 	word := "held"
 	if v.Broken() {
 		word = "VIOLATED"
+	} else if v.Undecided() {
+		word = "undecided"
 	}
 	fmt.Fprintf(w, "%s: %s, seed %d\n", v.Setup.Rung, word, v.Setup.Seed)
 	fmt.Fprintf(w, "  %d grants, %d sections, %d writes, %d refused by the"+
@@ -50,9 +56,12 @@ func (v Verdict) Write(w io.Writer) {
 			" deadline\n", driver, max(v.Latest[driver], 0).Round(
 			time.Millisecond))
 	}
-	if v.Calm {
+	if v.Calm && v.LongestProbe > 0 {
 		fmt.Fprintf(w, "  after the faults every process had every key within"+
 			" %v\n", v.LongestProbe.Round(time.Millisecond))
+	}
+	for _, open := range v.Open {
+		fmt.Fprintf(w, "  not judged: %s\n", open)
 	}
 	v.writeViolations(w)
 }

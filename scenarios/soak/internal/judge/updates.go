@@ -57,9 +57,8 @@ func (r *record) updates() {
 		case porcupine.Illegal:
 			r.lostUpdate(key, all)
 		case porcupine.Unknown:
-			r.violated(LostUpdate, fmt.Sprintf("porcupine has not decided about"+
-				" the %d sections of %s within %v", len(all), key, patience), key,
-				r.end, r.end)
+			r.open(fmt.Sprintf("%s: porcupine has not decided about the %d sections of"+
+				" %s within %v", LostUpdate, len(all), key, patience))
 		}
 	}
 }

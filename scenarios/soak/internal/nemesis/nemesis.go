@@ -95,9 +95,11 @@ func named(name string) func(Fault) bool {
 	return func(f Fault) bool { return f.Name == name }
 }
 
-// Run disturbs until ctx ends, heals everything, and returns the first fault that
-// could not be made or healed.
+// Run disturbs until ctx ends, or until a fault could not be made or healed, which it
+// returns. It heals everything.
 func (n *Nemesis) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var lanes sync.WaitGroup
 	errs := make(chan error, lanesCount)
 	for lane := range lanesCount {
@@ -108,7 +110,13 @@ func (n *Nemesis) Run(ctx context.Context) error {
 			}
 		}
 		if len(faults) > 0 {
-			lanes.Go(func() { errs <- n.run(ctx, lane, faults) })
+			lanes.Go(func() {
+				err := n.run(ctx, lane, faults)
+				if err != nil {
+					cancel()
+				}
+				errs <- err
+			})
 		}
 	}
 	lanes.Wait()

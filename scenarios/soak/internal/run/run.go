@@ -90,6 +90,7 @@ func (w *world) soak(ctx context.Context) error {
 	n := &nemesis.Nemesis{World: w, Seed: w.config.Seed, TTL: w.config.TTL,
 		Faults: w.config.Faults, Write: w.write}
 	watches.Go(func() { w.report(watching, n) })
+	watches.Go(func() { w.watch(disturbed, cancel) })
 	if err := n.Run(disturbed); err != nil {
 		return err
 	}

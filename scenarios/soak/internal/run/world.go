@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/internal/proxy"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/storage"
@@ -34,6 +36,7 @@ type world struct {
 	proxies [][]*proxy.Proxy // by worker and server
 
 	mu        sync.Mutex       // guards what follows
+	unwritten error            // the first event that is missing in log
 	processes []*workerProcess // by worker
 	lives     []int
 	pids      []int // of all that there have been
@@ -106,7 +109,7 @@ func (w *world) start(n int) error {
 	p, err := process.Start[string](worker.Name)
 	if err == nil {
 		if err = p.Tell(o); err == nil {
-			err = hear(p, worker.Ready)
+			err = hear(p, worker.Ready, patience)
 		}
 		if err != nil {
 			p.Kill()
@@ -124,14 +127,19 @@ func (w *world) start(n int) error {
 
 func (w *world) write(e event.Event) {
 	if err := w.log.Write(e); err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		// Without its events a run can't be judged.
-		fmt.Fprintln(os.Stderr, "soak:", err)
+		w.unwritten = cmp.Or(w.unwritten, err)
 	}
 }
 
 func (w *world) process(n int) *workerProcess {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.processes == nil {
+		return nil // all have ended
+	}
 	return w.processes[n]
 }
 
@@ -152,8 +160,12 @@ func (w *world) Replace(n int) error {
 	if err := w.ended(n); err != nil {
 		return err
 	}
+	p := w.process(n)
 	w.write(event.Event{Kind: event.Kill, Worker: n, Life: w.lives[n]})
-	w.process(n).Kill()
+	w.mu.Lock()
+	w.processes[n] = nil // its end is no news
+	w.mu.Unlock()
+	p.Kill()
 	w.lives[n]++
 	return w.start(n)
 }
@@ -186,6 +198,9 @@ func (w *world) Proxy(n, server int) *proxy.Proxy { return w.proxies[n][server] 
 // ended says why a worker has ended that nobody has ended.
 func (w *world) ended(n int) error {
 	p := w.process(n)
+	if p == nil {
+		return nil
+	}
 	select {
 	case <-p.Done():
 		return fmt.Errorf("worker %d has ended: %w", n, p.Err())
@@ -196,12 +211,23 @@ func (w *world) ended(n int) error {
 
 // dead is the first worker that has ended although nobody has ended it.
 func (w *world) dead() error {
-	for n := range w.processes {
+	for n := range w.config.Workers {
 		if err := w.ended(n); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// watch calls stop when a worker has ended although nobody has ended it, until ctx
+// ends.
+func (w *world) watch(ctx context.Context, stop func()) {
+	for lock.Sleep(ctx, time.Second) == nil {
+		if w.dead() != nil {
+			stop()
+			return
+		}
+	}
 }
 
 // reset ends what faults have left in the network.
@@ -227,7 +253,8 @@ func (w *world) tell(word string) error {
 // idle waits until all workers are.
 func (w *world) idle() error {
 	for n := range w.processes {
-		if err := hear(w.process(n), worker.Idle); err != nil {
+		err := hear(w.process(n), worker.Idle, patience+worker.Probing(w.config.TTL, w.config.Poll))
+		if err != nil {
 			return fmt.Errorf("worker %d: %w", n, err)
 		}
 	}
@@ -238,8 +265,8 @@ func (w *world) idle() error {
 const patience = time.Minute
 
 // hear waits until the worker says a word.
-func hear(w *workerProcess, word string) error {
-	timer := time.NewTimer(patience)
+func hear(w *workerProcess, word string, within time.Duration) error {
+	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case said, ok := <-w.Answers:
@@ -278,6 +305,7 @@ func (w *world) close() error {
 	var errs []error
 	w.mu.Lock()
 	processes := w.processes
+	errs = append(errs, w.unwritten)
 	w.mu.Unlock()
 	for _, p := range processes {
 		if p != nil {

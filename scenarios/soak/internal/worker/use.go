@@ -240,7 +240,7 @@ func (w *worker) probe(i int, key string) error {
 		return err
 	}
 	u := &user{worker: w, g: w.orders.Goroutines + 1 + i}
-	for end := time.Now().Add(4 * w.orders.TTL); time.Now().Before(end); {
+	for end := time.Now().Add(Probing(w.orders.TTL, w.orders.Poll)); time.Now().Before(end); {
 		granted, _, _ := u.acquire(l, key, event.Probe, time.Until(end))
 		if granted {
 			u.release(l, key, event.Unlock)

@@ -44,6 +44,12 @@ type Orders struct {
 	Storage    string
 }
 
+// Probing is how long a worker asks for a key after the nemesis has ended: for longer
+// than the judge allows, so that a key that is had late is told from one that never is.
+func Probing(ttl, poll time.Duration) time.Duration {
+	return max(4*ttl, 2*ttl+2*poll+time.Second)
+}
+
 // Words between the soak and a worker.
 const (
 	Ready = "ready" // says the worker
