@@ -207,13 +207,21 @@ func (s *server) dead() bool {
 	if err != nil {
 		return false
 	}
-	state := process.State(pid)
-	return state == 0 || state == 'Z'
+	state := process.State(pid) // 0, too, where there is no ps
+	return state == 'Z' || state == 0 && !process.Running(pid)
 }
 
+// lastLine is what a server said last. Redis quotes a setting that it does not know in
+// the line before.
 func lastLine(log string) string {
 	lines := strings.Split(strings.TrimSpace(log), "\n")
-	return lines[len(lines)-1]
+	last := lines[len(lines)-1]
+	if len(lines) > 1 {
+		if quoted, ok := strings.CutPrefix(lines[len(lines)-2], ">>> "); ok {
+			last = quoted + ": " + last
+		}
+	}
+	return last
 }
 
 // find looks a program up.

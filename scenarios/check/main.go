@@ -186,6 +186,9 @@ func (c *checking) check(t *testing.T) int {
 	user, password := lent[0].Auth()
 	p, err := program.Find(ctx, lent[0].Addr(), user, password, c.program...)
 	pool.Return(lent)
+	if ctx.Err() != nil {
+		return c.unusable(errors.New("it was interrupted"))
+	}
 	if err != nil {
 		return c.unusable(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"testing"
 
@@ -19,16 +20,19 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(serverstest.AtOnce{M: m, Asked: onRedis, Parallel: atOnce}, map[string]func(){
 		"check": main, "diamond": serve("diamond"), "redlock": serve("redlock"),
-		"chatty": chatty})
+		"greedy": serveOn("redlock", 49), "chatty": chatty})
 }
 
 // serve is a rung as a program.
-func serve(name string) func() {
+func serve(name string) func() { return serveOn(name, 0) }
+
+// serveOn wants so many servers, 0 for those that the rung needs.
+func serveOn(name string, servers int) func() {
 	return func() {
 		rung, err := ladder.Find(name)
 		if err == nil {
 			err = program.Serve(os.Stdin, os.Stdout, program.Answer{Library: rung.Name,
-				Servers: rung.Nodes}, rung.Build)
+				Servers: cmp.Or(servers, rung.Nodes)}, rung.Build)
 		}
 		if err != nil {
 			os.Exit(1)

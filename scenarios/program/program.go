@@ -67,12 +67,16 @@ func New(args ...string) *Program {
 
 // Find starts the program against a server, hears what it offers, and tries it
 // out: two owners, a refusal, a deadline, and the end of its input. Its errors wrap
-// ErrMisbehaves, or say why the program can't be started. Nothing is left running.
+// ErrMisbehaves or the context's error, or say why the program can't be started.
+// Nothing is left running, and no key on the server.
 func Find(ctx context.Context, address, user, password string,
 	args ...string) (*Program, error) {
 	p := New(args...)
 	server := &redis.Options{Addr: address, Username: user, Password: password}
 	if err := p.try(ctx, server); err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("try the program out: %w", ctx.Err())
+		}
 		return nil, err
 	}
 	return p, nil
@@ -120,6 +124,15 @@ func (p *Program) Keys(key string) []string {
 		return []string{key}
 	}
 	return named(p.hello.Keys, key)
+}
+
+// allKeys are all keys that a lock of the name may leave.
+func (p *Program) allKeys(key string) []string {
+	forms := p.hello.Keeps
+	if p.hello.Readers != "" {
+		forms = append(slices.Clone(forms), p.hello.Readers)
+	}
+	return slices.Concat(p.Keys(key), named(forms, key))
 }
 
 // named are the keys of the lock of a name.

@@ -22,6 +22,7 @@ import (
 	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant"
+	"github.com/lockladder/lockladder/reentrant/fenced"
 	"github.com/lockladder/lockladder/scenarios/program"
 )
 
@@ -113,6 +114,13 @@ var programs = map[string]struct {
 	said string
 }{
 	"good": {run: serve},
+	"counts": {run: func() {
+		program.Serve(os.Stdin, os.Stdout, program.Answer{
+			Keeps: []string{"{" + program.KeyOf + "}:token"}},
+			func(e lock.Env) (lock.Lock, error) {
+				return fenced.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
+			})
+	}},
 	"silent": {answering(func(program.Request) string { return "" }),
 		"says no hello within 3s"},
 	"a banner": {unless(program.Hello, says("Welcome to my lock")),
@@ -220,6 +228,27 @@ func TestAProgramThatMisbehavesIsToldInOneLine(t *testing.T) {
 			assert.NotContains(t, err.Error(), "\n")
 		})
 	}
+}
+
+// Its output would be waited for: for a minute, where a program does not flush it.
+func TestATryOutEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err = program.Find(ctx, "127.0.0.1:1", "", "", self, "program", "silent")
+	assert.EqualError(t, err, "try the program out: context deadline exceeded")
+}
+
+func TestATryOutLeavesNoKey(t *testing.T) {
+	t.Parallel()
+	server := miniredis.RunT(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	_, err = program.Find(t.Context(), server.Addr(), "", "", self, "program", "counts")
+	require.NoError(t, err)
+	assert.Empty(t, server.Keys())
 }
 
 func TestAProgramThatCantBeStartedIsAnError(t *testing.T) {

@@ -30,6 +30,7 @@ func (p *Program) try(ctx context.Context, server *redis.Options) error {
 		return err
 	}
 	defer c.kill()
+	defer context.AfterFunc(ctx, c.kill)() // an answer may take a minute
 	node := Node{Address: server.Addr, User: server.Username,
 		Password: server.Password}
 	// A lock on several servers is tried out when the scenarios begin.
@@ -56,7 +57,7 @@ func (c *conversation) rehearse(ctx context.Context, rdb *redis.Client) error {
 	if err != nil {
 		return err
 	}
-	defer rdb.Del(context.WithoutCancel(ctx), c.program.Keys(env.Key)...)
+	defer rdb.Del(context.WithoutCancel(ctx), c.program.allKeys(env.Key)...)
 	within := func(d time.Duration, call func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(ctx, d)
 		defer cancel()

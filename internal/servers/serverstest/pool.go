@@ -20,6 +20,7 @@ const atOnce = 48
 
 // pool lends servers to scenarios that run at the same time.
 type pool struct {
+	most  int                 // how many may be in use
 	room  *semaphore.Weighted // counts servers in use
 	start func() (lab.Server, error)
 
@@ -29,6 +30,9 @@ type pool struct {
 
 // Borrow waits until so many servers are free.
 func (p *pool) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
+	if n > p.most {
+		return nil, fmt.Errorf("%d servers are too many: %d can be started", n, p.most)
+	}
 	if err := p.room.Acquire(ctx, int64(n)); err != nil {
 		return nil, fmt.Errorf("wait for %d servers: %w", n, err)
 	}
@@ -125,7 +129,7 @@ func Lend(ctx context.Context, asked string) (all lab.Pool, end func() error,
 	}
 	var mu sync.Mutex
 	var started []*servers.Redis
-	p := &pool{room: semaphore.NewWeighted(atOnce),
+	p := &pool{most: atOnce, room: semaphore.NewWeighted(atOnce),
 		start: func() (lab.Server, error) {
 			s, err := servers.StartRedis(context.Background())
 			if err != nil {
@@ -146,7 +150,7 @@ func Lend(ctx context.Context, asked string) (all lab.Pool, end func() error,
 
 // Stores are servers of another kind, so many at a time; start starts one.
 func Stores(atOnce int, start func() (lab.Server, error)) lab.Pool {
-	return &pool{room: semaphore.NewWeighted(int64(atOnce)), start: start}
+	return &pool{most: atOnce, room: semaphore.NewWeighted(int64(atOnce)), start: start}
 }
 
 // need fails a test that servers are asked for and that can't have any.
@@ -216,9 +220,15 @@ func newBorrowed(ctx context.Context, asked string) (lab.Pool, func() error,
 		if err := servers.Reach(ctx, options); err != nil {
 			return nil, nil, err
 		}
+		this := address{options.Addr, options.Username, options.Password, options.DB}
+		for _, other := range left.Servers {
+			if other.Addr == this.Addr && other.DB == this.DB {
+				return nil, nil, fmt.Errorf("-redis names %s twice: a lock on several"+
+					" servers needs different ones", this.Addr)
+			}
+		}
 		p.all = append(p.all, somebodys{options})
-		left.Servers = append(left.Servers, address{options.Addr,
-			options.Username, options.Password, options.DB})
+		left.Servers = append(left.Servers, this)
 	}
 	finish, err := process.After(sweeper, left)
 	if err != nil {
