@@ -316,6 +316,36 @@ func TestALateReentryIsALoss(t *testing.T) {
 	assert.ErrorIs(t, l.Unlock(ctx), lock.ErrNotHeld)
 }
 
+// Each session of the driver may have a time zone of its own, by its DSN.
+func TestALeaseIsTheSameInEveryTimeZone(t *testing.T) {
+	t.Parallel()
+	server := start(t)
+	open(t, server)
+	lease := func(zone string) *mysql.Lease {
+		config := driver.NewConfig()
+		config.User, config.Passwd = server.Auth()
+		config.DBName = database
+		config.Net, config.Addr = "tcp", server.Addr()
+		config.Params = map[string]string{"time_zone": "'" + zone + "'"}
+		db, err := mysql.OpenBy(config, nil)
+		require.NoError(t, err)
+		t.Cleanup(func() { db.Close() })
+		l, err := mysql.NewLease(db, "stock", time.Minute, every)
+		require.NoError(t, err)
+		return l
+	}
+	west, east := lease("-05:00"), lease("+05:00")
+	for _, one := range [][2]*mysql.Lease{{west, east}, {east, west}} {
+		granted, err := one[0].TryLock(t.Context())
+		require.NoError(t, err)
+		require.True(t, granted)
+		granted, err = one[1].TryLock(t.Context())
+		require.NoError(t, err)
+		assert.False(t, granted)
+		require.NoError(t, one[0].Unlock(t.Context()))
+	}
+}
+
 func TestBadInputIsRefused(t *testing.T) {
 	db := open(t, start(t))
 	_, err := mysql.NewRecord(nil, "x", every)

@@ -14,8 +14,9 @@ import (
 
 // Lease is the record lock with what the cautions in [survey] ask for:
 // the row names its owner and how often that is inside, and when it expires. All
-// times are the server's. An expired row is nobody's: the next who asks for the
-// lock removes it, and a Sweeper those that nobody asks for.
+// times are the server's, in UTC: a session may have a time zone of its own. An
+// expired row is nobody's: the next who asks for the lock removes it, and a Sweeper
+// those that nobody asks for.
 type Lease struct {
 	db    *sql.DB
 	name  string
@@ -75,7 +76,7 @@ func (l *Lease) TryLock(ctx context.Context) (bool, error) {
 // own, and else tries to insert it.
 func (l *Lease) take(ctx context.Context) (bool, error) {
 	if _, err := exec(ctx, l.db, "DELETE FROM lockladder_lease"+
-		" WHERE name = ? AND expires_at <= NOW(6)", l.name); err != nil {
+		" WHERE name = ? AND expires_at <= UTC_TIMESTAMP(6)", l.name); err != nil {
 		return false, err
 	}
 	if l.held > 0 {
@@ -83,7 +84,7 @@ func (l *Lease) take(ctx context.Context) (bool, error) {
 	}
 	_, err := exec(ctx, l.db, "INSERT INTO lockladder_lease"+
 		" (name, owner, held, expires_at)"+
-		" VALUES (?, ?, 1, NOW(6) + INTERVAL ? MICROSECOND)",
+		" VALUES (?, ?, 1, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND)",
 		l.name, l.owner, l.ttl.Microseconds())
 	if numbered(err, duplicateKey) {
 		return l.set(ctx, 1) // it is one's own when a reply was lost
@@ -94,8 +95,8 @@ func (l *Lease) take(ctx context.Context) (bool, error) {
 // set writes the count, and starts the lease anew, where the row is one's own.
 func (l *Lease) set(ctx context.Context, held int) (bool, error) {
 	done, err := exec(ctx, l.db, "UPDATE lockladder_lease SET held = ?,"+
-		" expires_at = NOW(6) + INTERVAL ? MICROSECOND"+
-		" WHERE name = ? AND owner = ? AND expires_at > NOW(6)",
+		" expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND"+
+		" WHERE name = ? AND owner = ? AND expires_at > UTC_TIMESTAMP(6)",
 		held, l.ttl.Microseconds(), l.name, l.owner)
 	if err != nil {
 		return false, err
@@ -137,7 +138,7 @@ func (l *Lease) leave(ctx context.Context, left int) error {
 		return nil
 	}
 	return remove(ctx, l.db, l.name, "DELETE FROM lockladder_lease"+
-		" WHERE name = ? AND owner = ? AND expires_at > NOW(6)",
+		" WHERE name = ? AND owner = ? AND expires_at > UTC_TIMESTAMP(6)",
 		l.name, l.owner)
 }
 
@@ -152,7 +153,7 @@ type Sweeper struct {
 // Sweep removes expired rows, by the server's clock, and returns their number.
 func Sweep(ctx context.Context, db *sql.DB) (int64, error) {
 	done, err := exec(ctx, db,
-		"DELETE FROM lockladder_lease WHERE expires_at <= NOW(6)")
+		"DELETE FROM lockladder_lease WHERE expires_at <= UTC_TIMESTAMP(6)")
 	if err != nil {
 		return 0, fmt.Errorf("remove expired locks: %w", err)
 	}

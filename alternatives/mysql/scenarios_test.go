@@ -62,8 +62,8 @@ var kinds = map[string]kind{
 		build: func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error) {
 			return mysql.NewLease(db, env.Key, env.TTL, every)
 		},
-		holder: "SELECT owner, TIMESTAMPDIFF(MICROSECOND, NOW(6), expires_at)" +
-			" FROM lockladder_lease WHERE name = ? AND expires_at > NOW(6)",
+		holder: "SELECT owner, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at)" +
+			" FROM lockladder_lease WHERE name = ? AND expires_at > UTC_TIMESTAMP(6)",
 		remove: "DELETE FROM lockladder_lease WHERE name = ?",
 		not:    []scenarios.Feature{scenarios.Renewal, scenarios.LossNotices},
 		flaws: lock.Flaws(

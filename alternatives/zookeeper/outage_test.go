@@ -279,6 +279,34 @@ func TestALostReplyIsAskedForAgain(t *testing.T) {
 	})
 }
 
+// No answer comes any more, and the session still has half a minute.
+func TestAWaiterGivesUpAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, kind string) {
+		server := startWith(t, longTick)
+		holder := owner(t, kind, server, longTimeout)
+		require.NoError(t, holder.Lock.Lock(within(t, 30*time.Second)))
+		waiter := owner(t, kind, server, longTimeout)
+		ctx, give := context.WithCancel(within(t, 30*time.Second))
+		answer := make(chan error, 1)
+		go func() { answer <- waiter.Lock.Lock(ctx) }()
+		require.Eventually(t, func() bool { return watches(t, server) == 1 },
+			10*time.Second, time.Millisecond, "it waits")
+		waiter.network.set(true)
+		give()
+		select {
+		case err := <-answer:
+			require.ErrorIs(t, err, context.Canceled)
+		case <-time.After(5 * time.Second):
+			t.Fatal("it waits for an answer")
+		}
+
+		waiter.network.cut(false)
+		require.NoError(t, holder.Unlock(within(t, 10*time.Second)))
+		other := owner(t, kind, server, longTimeout)
+		require.NoError(t, other.Lock.Lock(within(t, 10*time.Second)), "its node is gone")
+	})
+}
+
 // silentServer takes connections and says nothing, as a server that hangs.
 func silentServer(t *testing.T) (addr string) {
 	t.Helper()

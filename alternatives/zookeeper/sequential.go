@@ -88,7 +88,10 @@ func (l *Sequential) queue(ctx context.Context, wait bool) (granted bool,
 	node := path[strings.LastIndexByte(path, '/')+1:]
 	defer func() {
 		if !granted {
-			in.release(ctx, path, "") // it goes on after an error
+			// It goes on when the caller's context has ended.
+			ask(ctx, in, func() (struct{}, error) {
+				return struct{}{}, in.drop(path, "")
+			}, nil)
 		}
 	}()
 	for {
