@@ -162,7 +162,7 @@ var kinds = []kind{
 	{"opens a file of the reader", regexp.MustCompile(`^go run \./docs -open FILE$`),
 		checkOpens, computes},
 	{"resets an exercise", regexp.MustCompile(
-		`^git (diff --stat|checkout --) docs/exercises/\d\d$`), checkReset, computes},
+		`^git (diff --stat|checkout --|clean -fd) docs/exercises/\d\d$`), checkReset, computes},
 	{"explores", regexp.MustCompile(`^go run \./scenarios/explore`), checkShape, computes},
 }
 
@@ -394,8 +394,8 @@ func checkProgram(t *testing.T, c command) {
 	assert.Contains(t, ends(t, 1, c.line), "not declared: ")
 }
 
-// checkReset changes an exercise in a repository of its own. The command shows
-// that, or brings the start back.
+// checkReset changes an exercise in a repository of its own, and adds a file to it. The
+// command shows that, brings the start back, or removes the file.
 func checkReset(t *testing.T, c command) {
 	words := strings.Fields(c.line)
 	directory := words[len(words)-1]
@@ -403,18 +403,24 @@ func checkReset(t *testing.T, c command) {
 	require.NoError(t, err)
 	repository := t.TempDir()
 	file := filepath.Join(repository, directory, "lock.go")
+	added := filepath.Join(repository, directory, "acquire.lua")
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	require.NoError(t, os.WriteFile(file, start, 0o600))
 	status, output := typeIn(t, repository, "git init -q . && git add . && git"+
 		" -c user.name=x -c user.email=x commit -qm start && echo >> "+directory+
 		"/lock.go")
 	require.Zero(t, status, output)
+	require.NoError(t, os.WriteFile(added, nil, 0o600))
 	status, output = typeIn(t, repository, c.line)
 	assert.Zero(t, status, output)
 	now, err := os.ReadFile(file)
 	require.NoError(t, err)
 	if words[1] == "diff" {
 		assert.Contains(t, output, "1 file changed")
+		return
+	}
+	if words[1] == "clean" {
+		assert.NoFileExists(t, added)
 		return
 	}
 	assert.Equal(t, string(start), string(now))

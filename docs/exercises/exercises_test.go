@@ -134,12 +134,13 @@ func orSolved(t *testing.T, e exercise.Exercise) {
 		return
 	}
 	if *unchanged {
-		t.Fatalf("exercise %s isn't its start: git checkout -- docs/exercises/%s,"+
-			" or -update if the start was meant to change", e.Number, e.Number)
+		t.Fatalf("exercise %s isn't its start: git checkout -- docs/exercises/%[1]s and"+
+			" git clean -fd docs/exercises/%[1]s, or -update if the start was meant to"+
+			" change", e.Number)
 	}
 	t.Skipf("exercise %s was changed, so this is yours to test: go test"+
-		" ./docs/exercises/%s -tags exercise; git checkout -- docs/exercises/%s"+
-		" brings the start back", e.Number, e.Number, e.Number)
+		" ./docs/exercises/%[1]s -tags exercise; git checkout -- docs/exercises/%[1]s and"+
+		" git clean -fd docs/exercises/%[1]s bring the start back", e.Number)
 }
 
 // digest is the line of an exercise in the file of digests.

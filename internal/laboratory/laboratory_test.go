@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -99,6 +100,11 @@ func TestAClientsClockIsAhead(t *testing.T) {
 	q.Skew, q.Skewed = new(60e3), "B"
 	a, _ = ask(t, q)
 	assert.Equal(t, "breaks", verdict(a, "two holders"), "%+v", a.Verdicts)
+	assert.Empty(t, a.Unfired)
+	q.Skewed = "D"
+	a, _ = ask(t, q)
+	assert.Equal(t, []string{"D is not in this scenario: its clock changes nothing"},
+		a.Unfired)
 }
 
 // The unlock of a client whose reply is late, lost or never given.
@@ -211,15 +217,28 @@ func TestAnExerciseIsSolvedByItsRungsScripts(t *testing.T) {
 					Original: source(t, path.Join(rung, name)),
 					Edited:   source(t, path.Join("docs/exercises", number, name))})
 			}
-			broken := 0
-			for _, v := range laboratory.Ask(t, q).Verdicts {
-				if v.Verdict == "breaks" {
-					broken++
-				}
-			}
-			assert.Positive(t, broken, "its start breaks something")
+			assert.Positive(t, broken(laboratory.Ask(t, q)), "its start breaks something")
+			q.Lease = new(60e3) // with which its flaw does not arise
+			assert.Positive(t, broken(laboratory.Ask(t, q)), "as it is written")
+
+			acquire := source(t, path.Join(rung, "acquire.lua"))
+			lease := regexp.MustCompile(`redis\.call\('PEXPIRE', KEYS\[1\][^)]*\)`)
+			require.Regexp(t, lease, acquire)
+			q.Scripts = []laboratory.Script{{Name: "acquire.lua", Original: acquire,
+				Edited: lease.ReplaceAllString(acquire, "")}}
+			assert.Positive(t, broken(laboratory.Ask(t, q)), "a lock without a lease")
 		})
 	}
+}
+
+// broken counts the invariants that break.
+func broken(a laboratory.Answer) (n int) {
+	for _, v := range a.Verdicts {
+		if v.Verdict == "breaks" {
+			n++
+		}
+	}
+	return n
 }
 
 func TestABadQuestionGetsOneLine(t *testing.T) {
