@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -238,6 +239,17 @@ func TestALevelSaysWhenNothingCanBreakAnyMore(t *testing.T) {
 	assert.Equal(t, "open", stuck.State)
 	assert.Contains(t, s.level(levels.All[0], "once: A> A< A= A= A> A< B> B< B= B= B> B<").Verdict,
 		"Nothing can be broken from here on. Undo, begin again, or claim")
+}
+
+func TestWhatIsChosenAfterTheBreakIsNotCounted(t *testing.T) {
+	s := newStage(t)
+	l := levels.All[0]
+	won := s.level(l, goal(t, l).Schedule)
+	needed := regexp.MustCompile(`You needed \d+ actions`).FindString(won.Verdict)
+	require.NotEmpty(t, needed)
+	more := s.game("g.querySelector('.choices button').click()")
+	assert.Equal(t, won.Rows+1, more.Rows)
+	assert.Contains(t, more.Verdict, needed)
 }
 
 // A hint leads to the goal when it is followed to the end.

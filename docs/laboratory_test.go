@@ -225,6 +225,25 @@ func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
 	assert.Empty(t, b.presses("take it back").Dropped)
 }
 
+func TestADelayIsKeptInTheAddressToTheMicrosecond(t *testing.T) {
+	b := newBench(t)
+	e := b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_overlap"},
+		"faults": {"A.1.late reply.2.5"}})
+	assert.Contains(t, e.Dropped, "A's command 1: the reply is late by 0.0025 s")
+}
+
+// The page's own list of sections has such links.
+func TestALinkToASectionKeepsTheRun(t *testing.T) {
+	b := newBench(t)
+	b.asks(overrun)
+	before := b.sets("lease", "60")
+	e := b.tries("location.hash = '#what-you-can-change';" +
+		" setTimeout(() => { l.dataset.state = 'ready'; }, 200)")
+	assert.Equal(t, before.Outcome, e.Outcome)
+	assert.Equal(t, "60", shows[string](b.stage,
+		"document.querySelector(\"input[aria-label^='lease']\").value"))
+}
+
 func TestAScriptIsEditedAndRun(t *testing.T) {
 	b := newBench(t)
 	first := b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_release"},

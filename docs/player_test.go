@@ -148,6 +148,17 @@ func TestFoldedAttemptsExpand(t *testing.T) {
 	assert.Equal(t, 3, s.clicks("one step on").At, "each attempt is a step")
 }
 
+// A folded row has many places on the slider, and one step to the left passes them.
+func TestTheSliderPassesAFold(t *testing.T) {
+	s := newStage(t)
+	there := s.open(goldPage + "#t=179")
+	for range there.Rows {
+		there = s.does("const i = p.querySelector('input[type=range]');" +
+			" i.value = Number(i.value) - 1; i.dispatchEvent(new Event('input'))")
+	}
+	assert.Less(t, there.At, 5)
+}
+
 func TestAnotherLockIsShownBesideIt(t *testing.T) {
 	s := newStage(t)
 	s.open("docs/06-platinum.md")

@@ -372,9 +372,11 @@
   };
   Game.prototype.judge = function (state, goal, level) {
     var bit = 1 << this.goal, all = (1 << this.graph.goals.length) - 1;
-    var text = [], best = this.path.length, par = goal.steps;
+    var text = [], par = goal.steps, won = this.found.indexOf(goal.invariant) >= 0;
+    // What was chosen after the break isn't counted.
+    var best = this.masks.findIndex(function (mask) { return won ? mask & bit : mask; }) + 1;
     this.element.dataset.state = 'open';
-    if (this.found.indexOf(goal.invariant) >= 0) {
+    if (won) {
       text = [html('strong', { 'class': 'broken' }, ['You broke it: ' + goal.invariant +
         '. ']), 'You needed ' + best + ' actions; the explorer\'s cheapest schedule has ' +
         par + '. ', this.next()];

@@ -119,7 +119,8 @@
       lab.build();
       lab.read();
       window.addEventListener('hashchange', function () {
-        if (location.hash.slice(1) !== lab.written) { lab.read(); }
+        var hash = location.hash.slice(1); // or a section of the page
+        if (hash !== lab.written && new URLSearchParams(hash).has('rung')) { lab.read(); }
       });
     }).catch(function (e) {
       lab.start.disabled = false;
@@ -269,6 +270,7 @@
       this.report('A field has something that is no number (example: 2.5).', 'wrong');
       return;
     }
+    this.all = null;
     this.write();
     this.report(this.lock.value + ' runs ' + scenario + ' …', 'busy');
     this.ask(this.question(scenario)).then(function (a) {
@@ -315,6 +317,7 @@
     var code = html('script', { type: 'application/json', 'class': 'sources' });
     code.textContent = JSON.stringify(sources);
     holder.append(run, code);
+    if (this.player) { this.player.stop(); }
     this.place.replaceChildren(holder);
     this.player = new lockladder.Player(holder, 0);
   };
@@ -397,7 +400,7 @@
     this.dropper.onsubmit = function (event) {
       event.preventDefault();
       var f = { client: client, nth: nth, kind: kind.value };
-      if (!seconds.hidden) { f.by = Number(by.value) * 1000; }
+      if (!seconds.hidden) { f.by = Math.round(Number(by.value) * 1e6) / 1e3; }
       lab.faults = lab.faults.filter(function (other) {
         return other.client !== client || other.nth !== nth;
       }).concat([f]);
@@ -408,8 +411,8 @@
   // check runs an exercise as go test does.
   Laboratory.prototype.check = function (e) {
     var lab = this, q = this.question('');
-    q.exercise = e.number;
-    delete q.faults;
+    q.exercise = e.number; // only its scripts count
+    this.all = null;
     this.report('Exercise ' + e.number + ' runs …', 'busy');
     this.ask(q).then(function (a) {
       var broken = (a.verdicts || []).filter(function (v) { return v.verdict === 'breaks'; });
@@ -422,16 +425,18 @@
       if (broken.length > 0) { lab.open(broken[0], true); }
     }).catch(ignore);
   };
-  // runAll runs every scenario and shows what breaks, and what does so only now.
+  // runAll runs every scenario and shows what breaks, and what does so only now. Another
+  // question, about another lock perhaps, ends it.
   Laboratory.prototype.runAll = function () {
     var lab = this, names = this.catalogue.scenarios.map(function (s) { return s.name; });
-    var all = [], errors = 0, n = 0;
+    var all = this.all = [], errors = 0, n = 0;
     lab.invariant = '';
-    var faults = lab.faults;
-    lab.faults = []; // they belong to one scenario's messages
+    var q = this.question('');
+    delete q.faults; // they belong to one scenario's messages
     function next() {
+      if (lab.all !== all) { return null; }
       if (n === names.length) {
-        lab.faults = faults;
+        lab.all = null;
         var broken = all.filter(function (v) { return v.verdict === 'breaks'; }).length;
         lab.report(names.length + ' scenarios: ' + broken + ' invariants break, ' +
           all.filter(function (v) { return v.verdict === 'holds'; }).length + ' hold' +
@@ -441,7 +446,7 @@
         return null;
       }
       lab.report('Scenario ' + (n + 1) + ' of ' + names.length + ': ' + names[n], 'busy');
-      return lab.ask(lab.question(names[n])).then(function (a) {
+      return lab.ask(Object.assign({}, q, { scenario: names[n] })).then(function (a) {
         if (a.error) {
           errors++;
           all.push({ scenario: names[n], invariant: a.error, verdict: 'can\'t be judged' });
@@ -451,7 +456,7 @@
         return next();
       });
     }
-    next().catch(function () { lab.faults = faults; });
+    next().catch(ignore);
   };
   Laboratory.prototype.rows = function (all) {
     var lab = this, e = this.exercise(), rows = all.filter(function (v) {
@@ -482,6 +487,7 @@
     this.scenario.value = v.scenario;
     this.invariant = v.verdict === 'can\'t be judged' ? '' : v.invariant;
     this.faults = [];
+    this.all = null;
     this.write();
     this.ask(this.question(v.scenario)).then(function (a) {
       lab.show(a, 0);
@@ -534,7 +540,8 @@
     this.skewed.value = hash.get('skewed') || 'A';
     this.faults = (hash.get('faults') || '').split(',').filter(Boolean).map(function (text) {
       var f = text.split('.'), fault = { client: f[0], nth: Number(f[1]) || 0, kind: f[2] || '' };
-      if (Number(f[3])) { fault.by = Number(f[3]); }
+      var by = Number(f.slice(3).join('.')); // a fraction has a point of its own
+      if (by) { fault.by = by; }
       return fault;
     });
     this.run(Number(hash.get('t')) || 0);

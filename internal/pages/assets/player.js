@@ -492,7 +492,10 @@
     this.slider = html('input', { type: 'range', min: '0',
       max: String(this.main.run.last), step: '1', 'aria-label': 'entry of the run' });
     this.slider.addEventListener('input', function () {
-      player.go(Number(player.slider.value));
+      var main = player.main, i = Number(player.slider.value), r = main.rowOf[i];
+      // A folded row is shown at its end, and is passed in one step to the left.
+      if (i < main.at && r === main.rowOf[main.at]) { i = main.rows[r].from - 1; }
+      player.go(i);
     });
     this.speed = html('select', { 'aria-label': 'speed' }, [['slow', '2'],
       ['normal', '1'], ['fast', '0.4']].map(function (s) {
