@@ -75,12 +75,15 @@ type Producer struct {
 }
 
 // Push pushes tasks in their order: those with a group to their queue, under the
-// queue lock, the others to the plain one. The tasks before an error are pushed.
+// queue lock, the others to the plain one. The tasks before an error are pushed. When
+// the queue lock's lease ended meanwhile, all are pushed, and it is no error.
 func (p Producer) Push(ctx context.Context, tasks ...Task) (err error) {
 	locked := false
 	defer func() {
 		if locked {
-			err = errors.Join(err, p.Lock.Unlock(ctx))
+			if e := p.Lock.Unlock(ctx); !errors.Is(e, lock.ErrNotHeld) {
+				err = errors.Join(err, e)
+			}
 		}
 	}()
 	for _, t := range tasks {

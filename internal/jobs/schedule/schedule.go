@@ -53,9 +53,9 @@ func (s *Service) Run(ctx context.Context) error {
 		if err := lock.Sleep(ctx, time.Until(due)); err != nil {
 			return err
 		}
-		// A service stops waiting once the next run is due.
-		within, cancel := context.WithDeadline(ctx, due.Add(s.Every))
-		_, err := s.Once(within, due)
+		// A service stops waiting once the next run is due. The job may take longer.
+		waiting, cancel := context.WithDeadline(ctx, due.Add(s.Every))
+		_, err := s.once(ctx, waiting, due)
 		cancel()
 		interrupted := ctx.Err() != nil && errors.Is(err, ctx.Err())
 		if err != nil && !interrupted && s.Failed != nil {
@@ -68,7 +68,13 @@ func (s *Service) Run(ctx context.Context) error {
 // lock until ctx ends. It says whether this call has done it; after an error it
 // may be done by another service.
 func (s *Service) Once(ctx context.Context, due time.Time) (did bool, err error) {
-	if err := s.Lock.Lock(ctx); err != nil {
+	return s.once(ctx, ctx, due)
+}
+
+// once waits for the lock until waiting ends.
+func (s *Service) once(ctx, waiting context.Context, due time.Time) (did bool,
+	err error) {
+	if err := s.Lock.Lock(waiting); err != nil {
 		return false, err
 	}
 	defer func() {
@@ -89,8 +95,8 @@ func (s *Service) Once(ctx context.Context, due time.Time) (did bool, err error)
 	if err := s.Job(ctx, due); err != nil {
 		return false, fmt.Errorf("the job of %v: %w", due, err)
 	}
-	ctx, cancel := finishing(ctx)
-	defer cancel()
+	ctx, end := finishing(ctx)
+	defer end()
 	wrote, err := done.Run(ctx, s.RDB, []string{s.Key}, due.UnixMilli()).Int()
 	if err != nil {
 		return false, fmt.Errorf("write down the job of %v: %w", due, err)

@@ -66,6 +66,15 @@ func runScenario(t *testing.T, rung ladder.Rung, script func(s *scenario)) (s *s
 // service runs a service from a moment on.
 func (s *scenario) service(name string, from time.Duration,
 	job func(c *lab.Client, minute int) error) *lab.Client {
+	return s.obedient(name, from, func(_ context.Context, c *lab.Client,
+		minute int) error {
+		return job(c, minute)
+	})
+}
+
+// obedient is a service whose job ends with its context.
+func (s *scenario) obedient(name string, from time.Duration,
+	job func(ctx context.Context, c *lab.Client, minute int) error) *lab.Client {
 	c := s.Client(name)
 	// A job of every minute needs no lock that is asked for twenty times a second.
 	env := c.Env("report:lock", lock.PollEvery(second/4))
@@ -78,12 +87,12 @@ func (s *scenario) service(name string, from time.Duration,
 	env.Nodes[0].AddHook(s.written(name))
 	service := &schedule.Service{RDB: env.Nodes[0], Key: "report:done",
 		Every: time.Minute, Lock: l,
-		Job: func(_ context.Context, due time.Time) error {
+		Job: func(ctx context.Context, due time.Time) error {
 			c.Step("begins", func() {
 				c.Note("begins the job of minute %d", minute(due))
 				s.add(s.began, minute(due), name)
 			})
-			return job(c, minute(due))
+			return job(ctx, c, minute(due))
 		},
 		Failed: func(due time.Time, err error) {
 			c.Step("fails", func() { s.failed = append(s.failed, err) })
@@ -189,6 +198,32 @@ func dyingAtWork(s *scenario, from int) func(*lab.Client, int) error {
 		}
 		return nil
 	}
+}
+
+// The first service dies in its job, so the second one begins it late, and is not through
+// when the next one is due.
+func TestAJobIsNotCutOffWhenTheNextOneIsDue(t *testing.T) {
+	rung, err := ladder.Find("reentrant/fenced")
+	require.NoError(t, err)
+	const long = 55 * second
+	s := runScenario(t, rung, func(s *scenario) {
+		s.service("S0", 0, func(c *lab.Client, minute int) error {
+			c.Sleep(20 * second)
+			c.Step("dies", c.Crash)
+			runtime.Goexit()
+			return nil
+		})
+		s.obedient("S1", second, func(ctx context.Context, c *lab.Client,
+			minute int) error {
+			if minute > 0 {
+				return brief(c, minute)
+			}
+			return lock.Sleep(ctx, long)
+		})
+	})
+	s.once(t)
+	assert.Equal(t, []string{"S0", "S1"}, s.began[0])
+	assert.Empty(t, s.failed)
 }
 
 // All die, and one that starts in the middle of a minute makes up for it.
