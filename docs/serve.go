@@ -93,6 +93,15 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 		return o, err
 	}
 	o.names = flags.Args()
+	set := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
+	if set["export"] && o.export == "" {
+		return o, errors.New("-export wants a directory, such as -export site")
+	}
+	if o.generate && o.export != "" {
+		return o, errors.New("-generate rewrites the pages, and -export writes the site:" +
+			" one after the other")
+	}
 	if o.open != "" && (o.generate || o.export != "") {
 		return o, errors.New("-open shows a file on the site that is served here:" +
 			" it goes neither with -export nor with -generate")
