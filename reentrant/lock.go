@@ -188,16 +188,14 @@ func (l *Lock) watch(token string, sent time.Time) {
 	deadline := time.AfterFunc(time.Until(sent.Add(l.ttl)), lose)
 	var ends atomic.Value // the deadline's time.Time, for Lost
 	ends.Store(sent.Add(l.ttl))
-	go func() {
+	first := time.AfterFunc(l.ttl/3, func() { // most sections are shorter
 		defer close(done)
-		pause := l.ttl / 3
-		for !l.opts.FixedLease && lock.Sleep(ctx, pause) == nil {
-			sent := time.Now()
-			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
-			extended, err := renew.Run(ctx, lock.Bounded(l.rdb),
+		for !l.opts.FixedLease && ctx.Err() == nil {
+			sent, pause := time.Now(), l.ttl/3
+			brief, cancel := context.WithTimeout(ctx, l.ttl/3)
+			extended, err := renew.Run(brief, lock.Bounded(l.rdb),
 				[]string{l.key}, token, l.ttl.Milliseconds()).Int()
 			cancel()
-			pause = l.ttl / 3
 			if err == nil && extended == 0 {
 				lose()
 			} else if err == nil {
@@ -206,13 +204,20 @@ func (l *Lock) watch(token string, sent time.Time) {
 			} else { // the deadline stays
 				pause = l.ttl / 10
 			}
+			lock.Sleep(ctx, pause)
 		}
-	}()
+	})
 	l.lost = lost
 	l.look = func() {
 		if ctx.Err() == nil && time.Until(ends.Load().(time.Time)) <= 0 {
 			lose()
 		}
 	}
-	l.stop = func() { cancel(); <-done; deadline.Stop() }
+	l.stop = func() {
+		if cancel(); first.Stop() {
+			close(done)
+		}
+		<-done
+		deadline.Stop()
+	}
 }

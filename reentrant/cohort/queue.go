@@ -327,16 +327,15 @@ func (c *cohort) watch(sent time.Time) *lease {
 		cancel()
 	})
 	deadline := time.AfterFunc(time.Until(watched.until), lose)
-	go func(token string) {
+	token := c.id
+	first := time.AfterFunc(c.ttl/3, func() { // most leases are given up before
 		defer close(done)
-		pause := c.ttl / 3
-		for !c.fixed && lock.Sleep(ctx, pause) == nil {
-			sent := time.Now()
-			ctx, cancel := context.WithTimeout(ctx, c.ttl/3)
-			extended, err := renew.Run(ctx, lock.Bounded(c.rdb),
+		for !c.fixed && ctx.Err() == nil {
+			sent, pause := time.Now(), c.ttl/3
+			brief, cancel := context.WithTimeout(ctx, c.ttl/3)
+			extended, err := renew.Run(brief, lock.Bounded(c.rdb),
 				[]string{c.key}, token, c.ttl.Milliseconds()).Int()
 			cancel()
-			pause = c.ttl / 3
 			if err == nil && extended == 0 {
 				lose()
 			} else if err == nil {
@@ -344,10 +343,13 @@ func (c *cohort) watch(sent time.Time) *lease {
 			} else { // the deadline stays
 				pause = c.ttl / 10
 			}
+			lock.Sleep(ctx, pause)
 		}
-	}(c.id)
+	})
 	watched.stop = func(ctx context.Context) error {
-		cancel()
+		if cancel(); first.Stop() {
+			close(done)
+		}
 		select {
 		case <-done:
 			deadline.Stop()

@@ -38,11 +38,10 @@ type Lock struct {
 	look func()        // closes lost when the lease is over by the clock
 	stop func()        // stops and joins the newest grant's watchdog
 
-	count int         // how often this owner is inside
-	spent bool        // token was sent with an outermost release
-	busy  atomic.Bool // a goroutine is inside a call
-
-	trip time.Duration // how long the newest answer took
+	count int           // how often this owner is inside
+	spent bool          // token was sent with an outermost release
+	busy  atomic.Bool   // a goroutine is inside a call
+	trip  time.Duration // how long the newest answer took
 }
 
 var _ lock.Lock = (*Lock)(nil)
@@ -148,9 +147,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 		}
 		var err error
 		if handed, err = w.Wait(ctx); err != nil {
-			if w.IsNamed(l.token) {
-				l.giveUp(ctx)
-			}
+			l.giveUp(ctx, w)
 			return lock.Failed(ctx, "wait for", l.key, err)
 		}
 	}
@@ -174,8 +171,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		l.stop() // stopped first: no renewal may follow the release
 		l.spent = true
 	}
-	next := waiters.First(l.rdb, channel(l.key), l.token)
-	return l.release(ctx, left, next, l.ttl)
+	return l.release(ctx, left, l.next(), l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
@@ -218,16 +214,14 @@ func (l *Lock) watch(token string, sent time.Time) {
 	deadline := time.AfterFunc(time.Until(sent.Add(l.ttl)), lose)
 	var ends atomic.Value // the deadline's time.Time, for Lost
 	ends.Store(sent.Add(l.ttl))
-	go func() {
+	first := time.AfterFunc(l.ttl/3, func() { // most sections are shorter
 		defer close(done)
-		pause := l.ttl / 3
-		for !l.opts.FixedLease && lock.Sleep(ctx, pause) == nil {
-			sent := time.Now()
-			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
-			extended, err := renew.Run(ctx, lock.Bounded(l.rdb),
+		for !l.opts.FixedLease && ctx.Err() == nil {
+			sent, pause := time.Now(), l.ttl/3
+			brief, cancel := context.WithTimeout(ctx, l.ttl/3)
+			extended, err := renew.Run(brief, lock.Bounded(l.rdb),
 				[]string{l.key}, token, l.ttl.Milliseconds()).Int()
 			cancel()
-			pause = l.ttl / 3
 			if err == nil && extended == 0 {
 				lose()
 			} else if err == nil {
@@ -236,13 +230,20 @@ func (l *Lock) watch(token string, sent time.Time) {
 			} else { // the deadline stays
 				pause = l.ttl / 10
 			}
+			lock.Sleep(ctx, pause)
 		}
-	}()
+	})
 	l.lost = lost
 	l.look = func() {
 		if ctx.Err() == nil && time.Until(ends.Load().(time.Time)) <= 0 {
 			lose()
 		}
 	}
-	l.stop = func() { cancel(); <-done; deadline.Stop() }
+	l.stop = func() {
+		if cancel(); first.Stop() {
+			close(done)
+		}
+		<-done
+		deadline.Stop()
+	}
 }

@@ -58,10 +58,19 @@ func (l *Lock) giveBack(ctx context.Context) error {
 	return err
 }
 
-// giveUp leaves the queue at the server, and passes the turn on if it has come.
-// When that fails, the others wait for the end of one turn; and for a lease if
-// this process alone was to look after the turn of another one that is dead.
-func (l *Lock) giveUp(ctx context.Context) {
+// next is the neighbor that a release hands the lock over to, if there is one.
+func (l *Lock) next() waiters.Next {
+	return waiters.First(l.rdb, channel(l.key), l.token)
+}
+
+// giveUp leaves the queue at the server, if that may know of the waiter, and
+// passes the turn on if it has come. When that fails, the others wait for the
+// end of one turn; and for a lease if this process alone was to look after the
+// turn of another one that is dead.
+func (l *Lock) giveUp(ctx context.Context, w *waiters.Waiter) {
+	if !w.IsNamed(l.token) {
+		return
+	}
 	l.spent = true
 	l.release(ctx, 0, waiters.Next{}, waiters.TurnOf(l.ttl))
 }

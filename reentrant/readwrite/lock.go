@@ -96,12 +96,11 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
-	granted := reply > 0
 	l.remaining = time.Duration(-reply) * time.Millisecond
 	if l.count > 0 {
-		return l.enter(ctx, granted, &l.count)
+		return l.enter(ctx, reply > 0, &l.count)
 	}
-	if !granted {
+	if reply <= 0 {
 		return false, nil
 	}
 	return l.hold(ctx, grant{l.token, uint64(reply), sent})
@@ -109,8 +108,7 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 
 // enter counts one more level, unless the lease of the outermost one is gone:
 // that holder must not believe that it still, or again, holds the lock.
-func (l *Lock) enter(ctx context.Context, granted bool, count *int) (bool,
-	error) {
+func (l *Lock) enter(ctx context.Context, granted bool, n *int) (bool, error) {
 	select {
 	case <-l.Lost():
 		granted = false
@@ -119,7 +117,7 @@ func (l *Lock) enter(ctx context.Context, granted bool, count *int) (bool,
 	if !granted {
 		return false, lock.Failed(ctx, "enter again", l.key, lock.ErrLost)
 	}
-	*count++
+	*n++
 	return true, nil
 }
 
@@ -152,10 +150,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 			l.stopWaiting(ctx)
 			return lock.Failed(ctx, "wait for", l.key, err)
 		}
-		if handed.id == l.token {
-			if granted, err = l.hold(ctx, handed); granted || err != nil {
-				return err
-			}
+		if granted, err = l.hold(ctx, handed); granted || err != nil {
+			return err
 		}
 	}
 }
@@ -218,16 +214,14 @@ func (l *Lock) watch(token string, sent time.Time) {
 	deadline := time.AfterFunc(time.Until(sent.Add(l.ttl)), lose)
 	var ends atomic.Value // the deadline's time.Time, for Lost
 	ends.Store(sent.Add(l.ttl))
-	go func() {
+	first := time.AfterFunc(l.ttl/3, func() { // most sections are shorter
 		defer close(done)
-		pause := l.ttl / 3
-		for !l.opts.FixedLease && lock.Sleep(ctx, pause) == nil {
-			sent := time.Now()
-			ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
-			extended, err := renew.Run(ctx, lock.Bounded(l.rdb), l.keys()[:2],
+		for !l.opts.FixedLease && ctx.Err() == nil {
+			sent, pause := time.Now(), l.ttl/3
+			brief, cancel := context.WithTimeout(ctx, l.ttl/3)
+			extended, err := renew.Run(brief, lock.Bounded(l.rdb), l.keys()[:2],
 				l.renewal(token)...).Int()
 			cancel()
-			pause = l.ttl / 3
 			if err == nil && extended == 0 {
 				lose()
 			} else if err == nil {
@@ -236,13 +230,20 @@ func (l *Lock) watch(token string, sent time.Time) {
 			} else { // the deadline stays
 				pause = l.ttl / 10
 			}
+			lock.Sleep(ctx, pause)
 		}
-	}()
+	})
 	l.lost = lost
 	l.look = func() {
 		if ctx.Err() == nil && time.Until(ends.Load().(time.Time)) <= 0 {
 			lose()
 		}
 	}
-	l.stop = func() { cancel(); <-done; deadline.Stop() }
+	l.stop = func() {
+		if cancel(); first.Stop() {
+			close(done)
+		}
+		<-done
+		deadline.Stop()
+	}
 }

@@ -167,7 +167,11 @@ func (l *Lock) renewal(token string) []any {
 }
 
 // hold makes the owner the writer, by its own command or a neighbor's release.
+// A grant that names another owner, or nobody, is none.
 func (l *Lock) hold(ctx context.Context, granted grant) (bool, error) {
+	if granted.id != l.token {
+		return false, nil
+	}
 	l.stop() // before the clock is read: stopping may take a while
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
