@@ -72,7 +72,7 @@ func (o once) EvalSha(ctx context.Context, sha1 string, keys []string,
 
 func (o once) send(ctx context.Context, name, script string, keys []string,
 	args []any) *redis.Cmd {
-	all := []any{name, script, len(keys)}
+	all := append(make([]any, 0, 3+len(keys)+len(args)), name, script, len(keys))
 	for _, key := range keys {
 		all = append(all, key)
 	}
