@@ -46,13 +46,14 @@ local function pass(neighbor)
   end
 end
 
-local mine = redis.pcall('HEXISTS', KEYS[1], ARGV[1]) == 1
-if mine and ARGV[3] ~= '0' then
+if ARGV[3] ~= '0' then
+  if redis.pcall('HEXISTS', KEYS[1], ARGV[1]) ~= 1 then
+    return 0
+  end
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
   return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
-if mine then
-  redis.call('DEL', KEYS[1])
+if redis.pcall('HDEL', KEYS[1], ARGV[1]) == 1 then -- the lock's only field
   -- A counter that was removed meanwhile has nothing to take back.
   if ARGV[5] ~= '0' and
     tonumber(redis.call('GET', KEYS[5]) or 0) > tonumber(ARGV[5]) then

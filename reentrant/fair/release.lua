@@ -48,13 +48,14 @@ local function pass(neighbor)
   end
 end
 
-local mine = redis.pcall('HEXISTS', KEYS[1], ARGV[1]) == 1
-if mine and ARGV[3] ~= '0' then
+if ARGV[3] ~= '0' then
+  if redis.pcall('HEXISTS', KEYS[1], ARGV[1]) ~= 1 then
+    return 0
+  end
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
   return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
-if mine then
-  redis.call('DEL', KEYS[1])
+if redis.pcall('HDEL', KEYS[1], ARGV[1]) == 1 then -- the lock's only field
   return pass(ARGV[4]) or 1
 end
 -- The caller gives up waiting, perhaps when its turn has come.
