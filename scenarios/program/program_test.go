@@ -237,8 +237,10 @@ func TestATryOutEndsWithItsContext(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
+	began := time.Now()
 	_, err = program.Find(ctx, "127.0.0.1:1", "", "", self, "program", "silent")
 	assert.EqualError(t, err, "try the program out: context deadline exceeded")
+	assert.Less(t, time.Since(began), 2*time.Second, "a hello is waited for for 3 s")
 }
 
 func TestATryOutLeavesNoKey(t *testing.T) {

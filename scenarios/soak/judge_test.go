@@ -398,6 +398,17 @@ func TestTheJudgeSaysWhatItCouldNotJudge(t *testing.T) {
 		h.add(4900, event.Event{Kind: event.Late, Worker: event.Everyone,
 			For: 3 * time.Second})
 	}), "servers or processes were late")
+	assert.Contains(t, open(func(h *history) {
+		for i := range h.events {
+			e := &h.events[i]
+			if e.Op == event.Probe && e.Kind == event.Return && e.Worker == 1 {
+				e.Granted = false
+				e.At += ms(4000)
+			}
+		}
+		h.add(4900, event.Event{Kind: event.Late, Worker: event.Everyone,
+			For: 3 * time.Second})
+	}), "worker 1 could have had")
 }
 
 // A killed process may write a grant down after its end was.

@@ -133,7 +133,7 @@ func (r *record) probes() {
 	}
 	if slices.ContainsFunc(r.verdict.Violations, func(v Violation) bool {
 		return v.Invariant == NotHad
-	}) {
+	}) || len(got) < len(r.setup.Drivers)*len(r.setup.Keys) {
 		r.verdict.LongestProbe = 0
 	}
 }
