@@ -242,6 +242,7 @@ func TestALinkToASectionKeepsTheRun(t *testing.T) {
 	assert.Equal(t, before.Outcome, e.Outcome)
 	assert.Equal(t, "60", shows[string](b.stage,
 		"document.querySelector(\"input[aria-label^='lease']\").value"))
+	assert.Contains(t, e.Hash, "lease=60", "the address keeps it")
 }
 
 func TestAScriptIsEditedAndRun(t *testing.T) {

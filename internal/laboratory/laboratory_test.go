@@ -220,6 +220,8 @@ func TestAnExerciseIsSolvedByItsRungsScripts(t *testing.T) {
 			assert.Positive(t, broken(laboratory.Ask(t, q)), "its start breaks something")
 			q.Lease = new(60e3) // with which its flaw does not arise
 			assert.Positive(t, broken(laboratory.Ask(t, q)), "as it is written")
+			q.Lease = new(0.0) // which no run could have
+			assert.Positive(t, broken(laboratory.Ask(t, q)), "as it is written")
 
 			acquire := source(t, path.Join(rung, "acquire.lua"))
 			lease := regexp.MustCompile(`redis\.call\('PEXPIRE', KEYS\[1\][^)]*\)`)

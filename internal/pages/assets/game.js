@@ -374,7 +374,7 @@
     var bit = 1 << this.goal, all = (1 << this.graph.goals.length) - 1;
     var text = [], par = goal.steps, won = this.found.indexOf(goal.invariant) >= 0;
     // What was chosen after the break isn't counted.
-    var best = this.masks.findIndex(function (mask) { return won ? mask & bit : mask; }) + 1;
+    var best = this.masks.findIndex(function (mask) { return mask & (won ? bit : all); }) + 1;
     this.element.dataset.state = 'open';
     if (won) {
       text = [html('strong', { 'class': 'broken' }, ['You broke it: ' + goal.invariant +

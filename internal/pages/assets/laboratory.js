@@ -119,8 +119,10 @@
       lab.build();
       lab.read();
       window.addEventListener('hashchange', function () {
-        var hash = location.hash.slice(1); // or a section of the page
-        if (hash !== lab.written && new URLSearchParams(hash).has('rung')) { lab.read(); }
+        var hash = new URLSearchParams(location.hash.slice(1));
+        if (!hash.has('rung')) { // a section of the page, which the browser has shown
+          history.replaceState(null, '', '#' + lab.written);
+        } else if (withoutStep(hash) !== withoutStep(lab.written)) { lab.read(); }
       });
     }).catch(function (e) {
       lab.start.disabled = false;
@@ -262,15 +264,21 @@
     });
   };
   function ignore() { /* it was told */ }
+  // withoutStep is an address without the step that the player is at.
+  function withoutStep(hash) {
+    var params = new URLSearchParams(hash);
+    params.delete('t');
+    return params.toString();
+  }
 
   Laboratory.prototype.run = function (at) {
     var lab = this, scenario = this.scenario.value, began = performance.now();
+    this.all = null;
     if (Array.prototype.some.call(this.settings.querySelectorAll('input'), function (i) {
       return !i.validity.valid; })) {
       this.report('A field has something that is no number (example: 2.5).', 'wrong');
       return;
     }
-    this.all = null;
     this.write();
     this.report(this.lock.value + ' runs ' + scenario + ' …', 'busy');
     this.ask(this.question(scenario)).then(function (a) {
@@ -283,6 +291,7 @@
     var lab = this, broken = (a.verdicts || []).filter(function (v) {
       return v.verdict === 'breaks';
     });
+    if (this.player) { this.player.stop(); }
     if (!a.run) {
       this.report(a.error || verdicts(a.verdicts), a.error ? 'wrong' : '');
       this.place.replaceChildren();
@@ -303,7 +312,7 @@
       data.summary = 'As it is written: ' + data.summary + ' In this run ' + changes.join(', ') + '.';
     }
     this.shown = { data: data, numbers: a.numbers };
-    var hash = new URLSearchParams(location.hash.slice(1));
+    var hash = new URLSearchParams(this.written);
     hash.set('t', String(at));
     history.replaceState(null, '', '#' + hash);
     this.written = hash.toString();
@@ -317,7 +326,6 @@
     var code = html('script', { type: 'application/json', 'class': 'sources' });
     code.textContent = JSON.stringify(sources);
     holder.append(run, code);
-    if (this.player) { this.player.stop(); }
     this.place.replaceChildren(holder);
     this.player = new lockladder.Player(holder, 0);
   };
@@ -527,6 +535,7 @@
   };
   Laboratory.prototype.read = function () {
     var lab = this, hash = new URLSearchParams(location.hash.slice(1));
+    this.all = null;
     this.lock.value = hash.get('rung') || 'gold';
     if (!this.lock.value) {
       this.report('There is no lock "' + hash.get('rung') + '": choose one.', 'wrong');
