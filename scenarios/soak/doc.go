@@ -46,5 +46,5 @@
 // has happened until then.
 //
 // It exits with 0 when the lock held, 1 after a violation, 2 when the command was
-// not understood, and 3 when the soak itself failed.
+// not understood, and 3 when the soak itself failed or something could not be judged.
 package main

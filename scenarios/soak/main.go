@@ -30,7 +30,7 @@ const (
 	held     = 0
 	violated = 1
 	usage    = 2
-	failed   = 3 // the soak itself: nothing is known about the lock
+	failed   = 3 // the soak itself, or something could not be judged
 )
 
 func main() {
@@ -62,7 +62,7 @@ func command(ctx context.Context, args []string, out, log io.Writer) int {
 	}
 	worst := held
 	for _, c := range o.configs {
-		worst = max(worst, soak(ctx, c, o.dir, out, log))
+		worst = worse(worst, soak(ctx, c, o.dir, out, log))
 		if ctx.Err() != nil {
 			break
 		}
@@ -112,6 +112,15 @@ func status(v judge.Verdict) int {
 	return held
 }
 
+// worse is the status of several runs: a violation counts for more than a run that
+// could not be judged.
+func worse(a, b int) int {
+	if a == violated || b == violated {
+		return violated
+	}
+	return max(a, b)
+}
+
 // judgeAgain judges runs that were kept.
 func judgeAgain(dirs []string, out, log io.Writer) int {
 	if len(dirs) == 0 || strings.HasPrefix(dirs[0], "-") {
@@ -127,7 +136,7 @@ func judgeAgain(dirs []string, out, log io.Writer) int {
 			return usage
 		}
 		verdict.Write(out)
-		worst = max(worst, status(verdict))
+		worst = worse(worst, status(verdict))
 	}
 	return worst
 }
@@ -163,7 +172,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	set.DurationVar(&c.Poll, "poll", 100*time.Millisecond,
 		"the longest pause between two attempts")
 	set.StringVar(&o.dir, "dir", "",
-		"keep all runs below this directory, not only those with a violation")
+		"keep all runs below this directory, not only those that didn't hold")
 	err := set.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		help(set, log)
@@ -277,5 +286,6 @@ func help(set *flag.FlagSet, log io.Writer) {
 		fmt.Fprintf(log, "  %-19s %s%s\n", f.Name, f.Text, mode)
 	}
 	fmt.Fprintln(log, "\nExit status: 0 held, 1 a violation, 2 wrong usage,"+
-		" 3 the soak itself failed")
+		" 3 the soak itself failed,"+
+		" or something could not be judged")
 }

@@ -88,6 +88,13 @@ func TestAWrongLockIsCaught(t *testing.T) {
 	}
 }
 
+func TestAViolationCountsForMoreThanARunThatCouldNotBeJudged(t *testing.T) {
+	assert.Equal(t, violated, worse(violated, failed))
+	assert.Equal(t, violated, worse(failed, violated))
+	assert.Equal(t, failed, worse(failed, held))
+	assert.Equal(t, held, worse(held, held))
+}
+
 func TestModesComeOnlyWhenTheyAreNamed(t *testing.T) {
 	faults := func(args ...string) (names []string) {
 		o, err := parse(append(args, "-redis", "auto"), os.Stderr)

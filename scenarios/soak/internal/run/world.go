@@ -197,10 +197,12 @@ func (w *world) Proxy(n, server int) *proxy.Proxy { return w.proxies[n][server] 
 
 // ended says why a worker has ended that nobody has ended.
 func (w *world) ended(n int) error {
-	p := w.process(n)
-	if p == nil {
+	w.mu.Lock() // Replace takes a process away before it kills it
+	defer w.mu.Unlock()
+	if w.processes == nil || w.processes[n] == nil {
 		return nil
 	}
+	p := w.processes[n]
 	select {
 	case <-p.Done():
 		return fmt.Errorf("worker %d has ended: %w", n, p.Err())
