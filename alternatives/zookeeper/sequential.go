@@ -32,7 +32,8 @@ func NewSequential(s *Session, name string) (*Sequential, error) {
 
 // TryLock makes one attempt: an owner that isn't the first leaves the queue
 // again. After an error no node remains, or one that is deleted as soon as a
-// server answers, or goes with the session.
+// server answers, or goes with the session. Until then others, and this owner, find
+// the lock taken. The same holds for Lock.
 func (l *Sequential) TryLock(ctx context.Context) (bool, error) {
 	if l.node != "" {
 		return false, hasLocked(l.name)

@@ -7,11 +7,11 @@
 //
 // # What changed
 //
-// A grant starts a goroutine. Every third of the lease it runs a script that
-// extends the lease if the token is still its own. The script never creates
-// the key: a renewal that did so would take a lock that may be another
-// client's by then. With a lease of 10 s the work of 15 s is no overrun any
-// more.
+// When a third of the lease has passed, a goroutine begins. Every third it runs
+// a script that extends the lease if the token is still its own. The script
+// never creates the key: a renewal that did so would take a lock that may be
+// another client's by then. With a lease of 10 s the work of 15 s is no overrun
+// any more.
 //
 // The lock has a deadline of its own: the lease, counted from before the
 // command was sent, by the client's monotonic clock. The server started
@@ -43,17 +43,17 @@
 // canceled request neither stops the renewal under work that goes on, nor
 // keeps a deferred Unlock from being sent.
 //
-// Unlock stops the goroutine and waits for it before it sends the release. A
-// renewal that came after it would be noise at best. That wait takes a third of
-// the lease at most: lock.Bounded ends a renewal that hangs, even where
-// go-redis would wait until its ReadTimeout, 5 s. It may take one ReadTimeout
-// more where that is shorter than a third of the lease, because the driver
-// then repeats the renewal; with ContextTimeoutEnabled it doesn't, and only
-// with that are the clients of a Cluster or a Ring bounded. The caller's own
-// deadlines are left to the driver. With its defaults a command in flight does
-// not see them, and Lock may return so much later; with ContextTimeoutEnabled
-// it does. A context that is canceled and has no deadline is not seen by a
-// command in flight with either setting.
+// Unlock stops the goroutine, if it has begun, and waits for it before it
+// sends the release. A renewal that came after it would be noise at best. That
+// wait takes a third of the lease at most: lock.Bounded ends a renewal that
+// hangs, even where go-redis would wait until its ReadTimeout, 5 s. It may
+// take one ReadTimeout more where that is shorter than a third of the lease,
+// because the driver then repeats the renewal; with ContextTimeoutEnabled it
+// doesn't, and only with that are the clients of a Cluster or a Ring bounded.
+// The caller's own deadlines are left to the driver. With its defaults a
+// command in flight does not see them, and Lock may return so much later; with
+// ContextTimeoutEnabled it does. A context that is canceled and has no
+// deadline is not seen by a command in flight with either setting.
 //
 // lock.FixedLease turns the renewal off, as an explicit lease does in
 // Redisson. The deadline and Lost stay.

@@ -171,7 +171,7 @@ var All = []Exercise{
 		Flaw:      "the queue waits for the dead",
 		Task:      "serve waiters in the order of arrival, and skip the dead ones",
 		Files:     []string{"acquire.lua", "lock.go", "release.lua"},
-		Scenarios: []string{"mutual_exclusion", "dead_waiter"},
+		Scenarios: []string{"mutual_exclusion", "crash_holding", "dead_waiter"},
 		Asks: "twelve waiters of two processes are served in the order in which they" +
 			" came",
 		Check: inOrder,

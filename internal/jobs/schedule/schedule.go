@@ -47,7 +47,9 @@ type Service struct {
 
 // Run does the job whenever it is due and nobody else has done it, until ctx ends,
 // and returns the error of ctx. When it begins, it also does the job that was due
-// last, if nobody has: services may all have been down.
+// last, if nobody has: services may all have been down. A job may take longer than
+// Every. The service then tells Failed of those that it has missed meanwhile, and
+// nobody does them later.
 func (s *Service) Run(ctx context.Context) error {
 	for due := time.Now().Truncate(s.Every); ; due = due.Add(s.Every) {
 		if err := lock.Sleep(ctx, time.Until(due)); err != nil {
