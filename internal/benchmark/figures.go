@@ -380,3 +380,42 @@ func Rounded(x float64, digits int) float64 {
 	scale := math.Pow10(digits)
 	return math.Round(x*scale) / scale
 }
+
+// Woken says whether the row's lock wakes its waiters, and so has no pause.
+func (r Row) Woken() bool {
+	switch r.Rung {
+	case "reentrant/notify", "reentrant/fair", "reentrant/cohort",
+		"reentrant/readwrite", "redisson", "redisson-fair":
+		return true
+	}
+	return false
+}
+
+// Finding is what the rows with the most clients say, in a sentence: how much faster
+// the slowest lock that wakes its waiters is than the fastest that polls. It is ""
+// when there are not both, or when polling is as fast.
+func Finding(rows []Row) string {
+	var polls, wakes *Row
+	clients := 0
+	for _, row := range rows {
+		clients = max(clients, row.Clients)
+	}
+	for _, row := range rows {
+		switch {
+		case row.Kind == Baseline || row.Clients < clients ||
+			row.LostUpdates > 0 || row.RatioToSerial == nil:
+		case row.Woken() && (wakes == nil ||
+			*row.RatioToSerial < *wakes.RatioToSerial):
+			wakes = &row
+		case !row.Woken() && (polls == nil ||
+			*row.RatioToSerial > *polls.RatioToSerial):
+			polls = &row
+		}
+	}
+	if polls == nil || wakes == nil || *wakes.RatioToSerial <= *polls.RatioToSerial {
+		return ""
+	}
+	return fmt.Sprintf("The slowest lock that wakes its waiters (%s) is %.1f times as"+
+		" fast as the fastest that polls (%s)", wakes.Rung,
+		*wakes.RatioToSerial / *polls.RatioToSerial, polls.Rung)
+}

@@ -82,20 +82,21 @@ var (
 		{"", "sold", 6, 0, func(r Row) any { return r.Sold }},
 		{"", "left", 6, 0, func(r Row) any { return r.Left }},
 		{"over-", "sold", 6, 0, func(r Row) any { return r.Oversold }},
+		{"lost", "updates", 8, 0, func(r Row) any { return r.LostUpdates }},
 		{"most", "inside", 7, 0, func(r Row) any { return r.MaxHolders }},
 		{"", "failed", 7, 0, func(r Row) any { return r.Failures }},
 		{"", "retries", 8, 0, func(r Row) any { return r.Retries }},
 	}
 	cost = Columns[Row]{
-		{"wall", "s", 7, 2, func(r Row) any { return r.Seconds }},
+		{"wall", "s", 6, 2, func(r Row) any { return r.Seconds }},
 		{"locks", "taken/s", 8, 0, func(r Row) any { return r.AcquisitionsPerSecond }},
-		{"wait", "p50 ms", 8, 0, func(r Row) any {
+		{"wait", "p50 ms", 7, 0, func(r Row) any {
 			return wait(r, func(w *Wait) float64 { return w.P50 })
 		}},
-		{"wait", "p99 ms", 8, 0, func(r Row) any {
+		{"wait", "p99 ms", 7, 0, func(r Row) any {
 			return wait(r, func(w *Wait) float64 { return w.P99 })
 		}},
-		{"wait", "max ms", 8, 0, func(r Row) any {
+		{"wait", "max ms", 7, 0, func(r Row) any {
 			return wait(r, func(w *Wait) float64 { return w.Max })
 		}},
 		{"commands", "/section", 9, 1, func(r Row) any { return r.CommandsPerSection }},
@@ -127,7 +128,6 @@ var (
 	struck = Columns[Row]{
 		{"", "crashed", 8, 0, func(r Row) any { return r.Crashed }},
 		{"over-", "ran", 6, 0, func(r Row) any { return r.Overran }},
-		{"lost", "updates", 8, 0, func(r Row) any { return r.LostUpdates }},
 		{"seen at", "release", 8, 0, func(r Row) any { return r.NotHeld }},
 		{"", "stuck", 6, 0, func(r Row) any { return r.Stuck }},
 		{"gap", "max s", 7, 2, func(r Row) any { return r.LongestGapMs / 1000 }},
@@ -238,14 +238,15 @@ func unequal(r Row) string {
 
 // Legend explains the heads.
 func (t Layout) Legend() string {
-	text := `most inside: the most clients in the critical section at one time
+	text := `lost updates: sections in which another client changed the stock between the
+reading and the taking: without a lock that excludes, also where nothing is oversold
+most inside: the most clients in the critical section at one time
 locks taken/s: completed turns a second; wait: until the lock was granted
 commands: as clients send them, without publish/subscribe; trips: round trips
 `
 	if t.Struck {
-		text += `lost updates: sections in which another client changed the stock between the
-reading and the taking; seen at release: clients whose release found that the
-lock was no longer theirs; stuck: clients cut off at the row's end; gap: the
+		text += `seen at release: clients whose release found that the lock was no longer
+theirs; stuck: clients cut off at the row's end; gap: the
 longest time in which no client got the lock
 `
 	}

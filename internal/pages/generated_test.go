@@ -84,7 +84,7 @@ func TestEachPartIsMadeByOneTest(t *testing.T) {
 	for _, c := range []struct{ file, part, name string }{
 		{"benchmark.md", "costs of 100", "costs"}, {"polling.md", "curve", "costs"},
 		{"explorer.md", "waiting mutants", "waiting-mutants"},
-		{"explorer.md", "mutants", "explorer"}, {"benchmark.svg", "", "picture"},
+		{"explorer.md", "mutants", "explorer"}, {"benchmark-serial.svg", "", "picture"},
 		{"results/etcd.json", "", "etcd"},
 	} {
 		test, found := generated.Find(c.file, c.part)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -138,10 +139,11 @@ func unless(ctx context.Context, err error, doing string) error {
 func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	err error) {
 	// Whether a file can be written is found out before the long run.
-	files, err := o.files()
-	defer func() { err = errors.Join(err, files.close()) }()
-	if err != nil {
-		return err
+	files := o.files()
+	for _, wanted := range files {
+		if err := writable(wanted.file); err != nil {
+			return err
+		}
 	}
 	if err := o.installed(); err != nil {
 		return err
@@ -180,10 +182,24 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 			out.err = wanted.Write(report, stdout)
 		}
 	}
-	if err = errors.Join(err, out.err); err == nil {
-		err = files.commit(report)
+	err = errors.Join(err, out.err)
+	for _, wanted := range files {
+		if err != nil {
+			err = fmt.Errorf("%w; %s is left as it was", err, wanted.file)
+			continue
+		}
+		err = replace(wanted.file, func(w io.Writer) error {
+			return wanted.Write(report, w)
+		})
 	}
 	return err
+}
+
+// files are the formats that are to be written into files.
+func (o *options) files() []*format {
+	return slices.DeleteFunc(slices.Clone(o.formats), func(f *format) bool {
+		return f.file == "" || f.file == "-"
+	})
 }
 
 // tables measures the rows of one table after the other. Ended by ctx, it says

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -65,34 +66,34 @@ func where(env benchmark.Env, started bool) string {
 }
 
 // commit is that of the program, "" when it was not built in its repository.
-// go run does not note it, so git is asked then, unless the program has a version:
-// it was installed, and may run in any other repository.
+// go run does not note it, so git is asked then about the directory of the sources, in
+// whatever directory the program runs.
 func commit(ctx context.Context) string {
-	settings, installed := map[string]string{}, false
+	settings := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		installed = info.Main.Version != "" && info.Main.Version != "(devel)"
 		for _, setting := range info.Settings {
 			settings[setting.Key] = setting.Value
 		}
 	}
 	revision := settings["vcs.revision"]
 	changed := settings["vcs.modified"] == "true"
-	if revision == "" && installed {
-		return ""
-	}
 	if revision == "" {
+		_, source, _, _ := runtime.Caller(0)
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		git := func(args ...string) string {
-			out, err := exec.CommandContext(ctx, "git", args...).Output()
+			out, err := exec.CommandContext(ctx, "git", append([]string{"-C",
+				filepath.Dir(source)}, args...)...).Output()
 			if err != nil {
 				return ""
 			}
 			return strings.TrimSpace(string(out))
 		}
-		if revision = git("rev-parse", "HEAD"); revision == "" {
+		// Of sources in a module cache, another repository may be around them.
+		if git("ls-files", filepath.Base(source)) == "" {
 			return ""
 		}
+		revision = git("rev-parse", "HEAD")
 		changed = git("status", "--porcelain", "--untracked-files=no") != ""
 	}
 	revision = revision[:min(len(revision), 12)]

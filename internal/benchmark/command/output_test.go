@@ -24,13 +24,16 @@ func TestOnlyATerminalHasAProgressLine(t *testing.T) {
 
 func TestAReplacementThatFailsAtTheLastStepLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bench.json")
-	file, err := replace(path)
-	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(path, 0o755)) // somebody was quicker
-
-	assert.ErrorContains(t, file.commit(benchmark.Report{}.Write), path)
-	assert.NoError(t, file.close())
+	require.NoError(t, writable(path))
+	require.NoError(t, os.Mkdir(path, 0o755)) // another process was quicker
+	assert.ErrorContains(t, replace(path, benchmark.Report{}.Write), path)
 	entries, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
 	assert.Len(t, entries, 1)
+}
+
+func TestTheCommitIsThatOfTheProgramWhereverItRuns(t *testing.T) {
+	here := commit(t.Context())
+	t.Chdir(t.TempDir())
+	assert.Equal(t, here, commit(t.Context()))
 }

@@ -203,6 +203,9 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 	case w.rtt < 0:
 		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
 			"negative", w.rtt)
+	case w.rtt >= s.Timeout:
+		return fmt.Errorf("the network's round-trip time is %v, it must be shorter "+
+			"than the timeout of a row, %v (example: -rtt 20ms)", w.rtt, s.Timeout)
 	case w.services < 1:
 		return fmt.Errorf("there are %d processes, at least 1 is needed",
 			w.services)

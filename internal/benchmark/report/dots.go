@@ -20,26 +20,30 @@ var Pictures = []struct {
 	Name string
 	Draw func(benchmark.Report, io.Writer) error
 }{
+	{"serial", drawn(serialDots)},
 	{"throughput", drawn(throughputDots)},
 	{"waits", drawn(waitDots)},
 	{"growth", drawn(growthDots)},
+	{"order", order},
 }
 
 // The measures of these pictures, in pixels. They are narrow, and their letters are
 // large, because a phone shows them at half their size.
 const (
-	dotsWidth  = 600
-	dotsLeft   = 178
-	dotsScale  = 340
-	dotsHeight = 26
-	lineLength = 84 // characters of small text
+	dotsWidth   = 600
+	dotsLeft    = 178
+	dotsScale   = 340
+	dotsHeight  = 26
+	lineLength  = 84 // characters of small text
+	titleLength = 62
 )
 
 // dots is a picture before it is drawn.
 type dots struct {
-	title  string
-	unit   string
+	title  string   // what was found, or what is shown
+	axis   string   // what is measured, with its unit
 	legend []string // what a row's dots stand for, the last one the darkest
+	number string   // which of the dots the numbers on the right belong to
 	most   string   // the last value of what was varied
 	rows   []dotsRow
 }
@@ -48,13 +52,45 @@ type dots struct {
 type dotsRow struct {
 	row    benchmark.Row
 	values []float64 // a dot each; 0: none
+	number float64   // that of the last dot; 0: none
 	from   float64   // of the line behind the dots; 0: none
 	to     float64
 }
 
+// serialDots are the ratios to the serial limit, with the range of the rounds. Their
+// title is what was found, if anything was.
+func serialDots(r benchmark.Report) dots {
+	d := dots{title: "Acquisitions, compared with one client that never waits",
+		axis:   "acquisitions a second ÷ those of one client alone (serial limit)",
+		legend: []string{"median of the rounds; the line is their range"},
+		number: "median"}
+	if found := benchmark.Finding(r.Rows); found != "" {
+		d.title = found
+	}
+	for _, row := range greatest(r) {
+		if row.RatioToSerial == nil || row.Rung == "serial-limit" {
+			continue
+		}
+		d.most = fmt.Sprintf("%d clients", row.Clients)
+		line := dotsRow{row: row, values: []float64{*row.RatioToSerial},
+			number: *row.RatioToSerial}
+		line.from, line.to = line.number, line.number
+		for _, round := range row.Rounds {
+			if x := round.RatioToSerial; x != nil {
+				line.from, line.to = min(line.from, *x), max(line.to, *x)
+			}
+		}
+		d.rows = append(d.rows, line)
+	}
+	if d.most != "" {
+		d.axis = d.most + ": " + d.axis
+	}
+	return d
+}
+
 // throughputDots are acquisitions a second against what was varied.
 func throughputDots(r benchmark.Report) dots {
-	return against(r, "Acquisitions a second", "acquisitions/s",
+	return against(r, "Acquisitions a second", "acquisitions a second",
 		func(row benchmark.Row) *float64 { return row.AcquisitionsPerSecond })
 }
 
@@ -69,14 +105,15 @@ func growthDots(r benchmark.Report) dots {
 }
 
 // against has a dot of every row for each value of what was varied.
-func against(r benchmark.Report, title, unit string,
+func against(r benchmark.Report, title, axis string,
 	of func(benchmark.Row) *float64) dots {
 	s := swept(r.Rows)
-	d := dots{title: title, unit: unit}
+	d := dots{title: title, axis: axis}
 	for _, v := range s.values {
 		d.most = v + " " + s.name
 		d.legend = append(d.legend, d.most)
 	}
+	d.number = d.most
 	for _, name := range names(r.Rows) {
 		line := dotsRow{values: make([]float64, len(s.values))}
 		for _, row := range r.Rows {
@@ -85,7 +122,7 @@ func against(r benchmark.Report, title, unit string,
 				line.values[slices.Index(s.values, s.of(row))] = *value
 			}
 		}
-		line.from, line.to = line.ends()
+		line.ends()
 		d.rows = append(d.rows, line)
 	}
 	return d
@@ -93,8 +130,9 @@ func against(r benchmark.Report, title, unit string,
 
 // waitDots are the distributions of the waits.
 func waitDots(r benchmark.Report) dots {
-	d := dots{title: "How long clients waited for the lock", unit: "ms",
-		legend: []string{"half", "99 %", "all of the acquisitions waited no longer"}}
+	d := dots{title: "How long clients waited for the lock", axis: "wait, ms",
+		legend: []string{"half", "99 %", "all of the acquisitions waited no longer"},
+		number: "longest"}
 	if s := swept(r.Rows); len(s.values) > 0 {
 		d.most = s.values[len(s.values)-1] + " " + s.name
 		d.title += ", " + d.most
@@ -105,28 +143,32 @@ func waitDots(r benchmark.Report) dots {
 		}
 		line := dotsRow{row: row, values: []float64{row.Wait.P50, row.Wait.P99,
 			row.Wait.Max}}
-		line.from, line.to = line.ends()
+		line.ends()
 		d.rows = append(d.rows, line)
 	}
 	return d
 }
 
-// ends are the least and the greatest of a row's values.
-func (d dotsRow) ends() (from, to float64) {
+// ends draws the line from the least to the greatest of the values, and takes the
+// number from the last.
+func (d *dotsRow) ends() {
 	for _, v := range d.values {
 		if v > 0 {
-			if to = max(v, to); from == 0 || v < from {
-				from = v
+			if d.to = max(v, d.to); d.from == 0 || v < d.from {
+				d.from = v
 			}
 		}
 	}
-	return from, to
+	if len(d.values) > 0 {
+		d.number = d.values[len(d.values)-1]
+	}
 }
 
 // placed is what the template draws.
 type placed struct {
 	X, Y        float64
 	Text, Color string
+	Number      string
 	From, To    float64
 	Dots        []placed
 }
@@ -134,10 +176,10 @@ type placed struct {
 var dotsTemplate = template.Must(template.New("dots").Parse(
 	`<svg xmlns="http://www.w3.org/2000/svg" width="{{.Width}}" ` +
 		`height="{{.Height}}" viewBox="0 0 {{.Width}} {{.Height}}" role="img" ` +
-		`aria-label="{{.Title}}" font-family="system-ui, sans-serif" font-size="16">
+		`aria-label="{{.Title}}: {{.Axis}}" font-family="system-ui, sans-serif" font-size="16">
 <rect width="{{.Width}}" height="{{.Height}}" fill="#fff"/>
-<text x="8" y="22" font-size="18" fill="#222">{{.Title}}</text>
-{{range .Small}}<text x="8" y="{{.Y}}" font-size="13" fill="#555">{{.Text}}</text>
+{{range .Titles}}<text x="8" y="{{.Y}}" font-size="18" fill="#222">{{.Text}}</text>
+{{end}}{{range .Small}}<text x="8" y="{{.Y}}" font-size="13" fill="#555">{{.Text}}</text>
 {{end}}{{range .Legend}}<circle cx="{{.X}}" cy="{{.Y}}" r="6" fill="{{.Color}}"/>` +
 		`<text x="{{.X}}" y="{{.Y}}" dx="11" dy="5" font-size="14" fill="#222">{{.Text}}</text>
 {{end}}{{range .Ticks}}<path d="M{{.X}} {{$.Top}}V{{$.Bottom}}" stroke="#ddd"/>
@@ -147,9 +189,12 @@ var dotsTemplate = template.Must(template.New("dots").Parse(
 		`text-anchor="end" fill="{{.Color}}">{{.Text}}</text>
 {{if .To}}<path d="M{{.From}} {{.Y}}H{{.To}}" stroke="#888" stroke-width="2"/>
 {{end}}{{range .Dots}}<circle cx="{{.X}}" cy="{{$y}}" r="6" fill="{{.Color}}"/>
-{{if .Text}}<text x="{{.X}}" y="{{$y}}" dx="11" dy="5" font-size="14" ` +
-		`fill="#222">{{.Text}}</text>
-{{end}}{{end}}{{end}}</svg>
+{{end}}{{if .Number}}<text x="{{$.Right}}" y="{{$y}}" dy="5" font-size="14" ` +
+		`text-anchor="end" fill="{{$.Darkest}}">{{.Number}}</text>
+{{end}}{{end}}<text x="{{.Right}}" y="{{.Top}}" dy="-4" font-size="13" ` +
+		`text-anchor="end" fill="{{.Darkest}}">{{.Column}}</text>
+<text x="{{.Right}}" y="{{.Bottom}}" dy="38" text-anchor="end" font-size="14" fill="#222">{{.Axis}}</text>
+</svg>
 `))
 
 // drawn draws a picture, or nothing when it would have no rows.
@@ -174,19 +219,23 @@ func (d dots) place(env benchmark.Env) map[string]any {
 		x := math.Log(v/least) / math.Log(most/least) * dotsScale
 		return math.Round(10*(dotsLeft+x)) / 10
 	}
+	shades := []string{"#7fb0de", "#4e86c4", "#173f6d"}
 	color := func(i, n int) string {
-		shades := []string{"#9ec5ea", "#4e86c4", "#173f6d"}
 		return shades[max(0, len(shades)-n+i)%len(shades)]
 	}
-	y := 22.0
-	var small, legend, rows, ticks []placed
+	y := 0.0
+	var titles, small, legend, rows, ticks []placed
+	for _, line := range broken(d.title, titleLength) {
+		y += 22
+		titles = append(titles, placed{Y: y, Text: line})
+	}
 	write := func(text string) {
-		for _, line := range broken(text) {
+		for _, line := range broken(text, lineLength) {
 			y += 18
 			small = append(small, placed{Y: y, Text: line})
 		}
 	}
-	write(where(env) + "; " + d.unit)
+	write(where(env))
 	for _, note := range notes(d.rows, d.most) {
 		write(note)
 	}
@@ -197,7 +246,7 @@ func (d dots) place(env benchmark.Env) map[string]any {
 			Color: color(i, len(d.legend))})
 		x += float64(30 + 8*len(text))
 	}
-	top := y + 14
+	top := y + 28
 	y = top
 	for _, row := range d.rows {
 		name, fill := row.row.Rung+mark(row.row), "#222"
@@ -206,15 +255,15 @@ func (d dots) place(env benchmark.Env) map[string]any {
 		}
 		p := placed{Y: y + dotsHeight/2, Text: name, Color: fill,
 			From: at(row.from), To: at(row.to)}
+		if row.number > 0 {
+			p.Number = amount(row.number)
+		}
 		for i, v := range row.values {
 			if v == 0 {
 				continue
 			}
-			dot := placed{X: at(v), Color: color(i, len(row.values))}
-			if v == row.to && !slices.Contains(row.values[i+1:], v) {
-				dot.Text = amount(v)
-			}
-			p.Dots = append(p.Dots, dot)
+			p.Dots = append(p.Dots,
+				placed{X: at(v), Color: color(i, len(row.values))})
 		}
 		rows = append(rows, p)
 		y += dotsHeight
@@ -222,8 +271,10 @@ func (d dots) place(env benchmark.Env) map[string]any {
 	for v := least; v <= most*1.001; v *= 10 {
 		ticks = append(ticks, placed{X: at(v), Text: tickText(v)})
 	}
-	return map[string]any{"Width": dotsWidth, "Height": y + 26, "Left": dotsLeft,
-		"Top": top, "Bottom": y, "Title": d.title, "Small": small, "Legend": legend,
+	return map[string]any{"Width": dotsWidth, "Height": y + 46, "Left": dotsLeft,
+		"Right": dotsWidth - 8, "Top": top, "Bottom": y, "Title": d.title,
+		"Titles": titles, "Axis": d.axis, "Column": d.number,
+		"Darkest": shades[len(shades)-1], "Small": small, "Legend": legend,
 		"Ticks": ticks, "Rows": rows}
 }
 
@@ -274,7 +325,7 @@ func notes(rows []dotsRow, most string) []string {
 			pauses[p] = append(pauses[p], d.row.Rung)
 		}
 	}
-	if len(order) == 1 && 2*len(pauses[order[0]]) < len(rows) {
+	if len(order) == 1 && 2*len(pauses[order[0]]) <= len(rows) {
 		all = append(all, fmt.Sprintf("† with %s, its clients pause for up to %v,"+
 			" the others' for up to %v", most, time.Duration(order[0]*float64(time.Millisecond)),
 			lock.DefaultPoll))
@@ -285,12 +336,12 @@ func notes(rows []dotsRow, most string) []string {
 	return all
 }
 
-// broken is a text in lines that fit the picture.
-func broken(text string) []string {
+// broken is a text in lines of so many characters.
+func broken(text string, length int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > lineLength {
+		if line != "" && len(line)+1+len(word) > length {
 			lines = append(lines, line)
 			line = ""
 		}
@@ -315,4 +366,21 @@ func tickText(v float64) string {
 		return strconv.FormatFloat(v/1000, 'f', 0, 64) + " 000"
 	}
 	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
+// where names the environment in one line.
+func where(env benchmark.Env) string {
+	words := []string{env.Server}
+	if env.ServerVersion != nil {
+		words[0] = "Redis " + *env.ServerVersion
+	}
+	words = append(words, env.Go)
+	if env.CPU != nil {
+		words = append(words, *env.CPU)
+	}
+	if env.Pinned != nil {
+		words = append(words, "servers and clients on one CPU")
+	}
+	words = append(words, "logarithmic")
+	return template.HTMLEscapeString(strings.Join(words, ", "))
 }

@@ -13,12 +13,6 @@ import (
 	"github.com/lockladder/lockladder/internal/benchmark"
 )
 
-// Apache ECharts 5.6.0, the build with lines, bars and points. Its licence lies
-// beside it.
-//
-//go:embed echarts.common.min.js
-var echarts string
-
 //go:embed page.html
 var source string
 
@@ -38,9 +32,7 @@ func Write(r benchmark.Report, w io.Writer) error {
 	}
 	err := page.Execute(w, map[string]any{
 		"Pictures": pictures,
-		"Script":   template.JS(echarts),
 		"Facts":    facts(r.Env),
-		"Sections": sections(r),
 		"Rows":     text(r),
 		"Paired":   paired(r),
 	})

@@ -76,9 +76,7 @@ func (g *Generator) measuredIn(file string, clients int) (string, error) {
 
 // pause is how long a refused client sleeps, where the lock polls at all.
 func pause(row benchmark.Row) string {
-	switch row.Rung {
-	case "reentrant/notify", "reentrant/fair", "reentrant/cohort",
-		"reentrant/readwrite", "redisson", "redisson-fair":
+	if row.Woken() {
 		return "woken"
 	}
 	if row.Kind == benchmark.Baseline {
