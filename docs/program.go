@@ -198,9 +198,19 @@ func license(dir string) ([]byte, error) {
 	return nil, fmt.Errorf("%s has no LICENSE", dir)
 }
 
-// site is the module's site, with the laboratory.
+// site is the module's site, with the laboratory. A symbolic link that leads out of
+// the module leads nowhere.
 func site(root string) *pages.Site {
-	s := pages.NewSite(os.DirFS(root))
+	s := pages.NewSite(inside(root))
 	s.Program = (&program{root: root}).Files
 	return s
+}
+
+// inside is the module's files. They stay open until the process ends.
+func inside(root string) fs.FS {
+	opened, err := os.OpenRoot(root)
+	if err != nil {
+		return os.DirFS(root) // whose every file says what is wrong
+	}
+	return opened.FS()
 }

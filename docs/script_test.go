@@ -61,6 +61,7 @@ func fails(ts *testscript.TestScript, _ bool, args []string) {
 func answers(ts *testscript.TestScript, _ bool, args []string) {
 	request, err := http.NewRequest(args[0], "http://"+ts.Getenv("ADDR")+args[1], nil)
 	ts.Check(err)
+	request.Host = ts.Getenv("HOST") // "": that of the address
 	response, err := http.DefaultTransport.RoundTrip(request)
 	for begun := time.Now(); err != nil && time.Since(begun) < time.Minute; {
 		time.Sleep(10 * time.Millisecond)

@@ -172,7 +172,7 @@ func serve(ctx context.Context, address string, opened *play.File, stdout io.Wri
 	shown := site(root)
 	shown.Opened = opened
 	server := &http.Server{
-		Handler:           shown,
+		Handler:           onlyFor(address, shown),
 		ReadHeaderTimeout: 5 * time.Second,
 	}
 	if opened != nil {
@@ -196,4 +196,22 @@ func serve(ctx context.Context, address string, opened *play.File, stdout io.Wri
 	}
 	<-ended
 	return nil
+}
+
+// onlyFor answers requests for an address, for localhost and for the host that -addr
+// names. Another name that leads here is a page elsewhere that reads this one.
+func onlyFor(address string, site http.Handler) http.Handler {
+	own, _, _ := net.SplitHostPort(address)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = strings.Trim(r.Host, "[]")
+		}
+		if net.ParseIP(host) == nil && host != "localhost" && host != own {
+			http.Error(w, fmt.Sprintf("this site is not %q: ask for its address, or "+
+				"start it with -addr %s:PORT", host, host), http.StatusMisdirectedRequest)
+			return
+		}
+		site.ServeHTTP(w, r)
+	})
 }
