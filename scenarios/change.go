@@ -59,7 +59,7 @@ func Try(t *testing.T, build Build, name string, change Change, opts ...Option) 
 	if err := s.check(build); err != nil {
 		return nil, nil, err
 	}
-	scenario, err := find(name)
+	scenario, err := Find(name)
 	if err != nil {
 		return nil, nil, err
 	}

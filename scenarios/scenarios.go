@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -435,12 +436,12 @@ func (s *settings) check(build Build) error {
 		return errors.New("only some scenarios are to run, and none is named")
 	}
 	for _, name := range s.only {
-		if _, err := find(name); err != nil {
+		if _, err := Find(name); err != nil {
 			return fmt.Errorf("only some scenarios are to run: %w", err)
 		}
 	}
 	for _, flaw := range slices.Concat(s.flaws, s.sometimes) {
-		scenario, err := find(flaw.Scenario)
+		scenario, err := Find(flaw.Scenario)
 		if err != nil {
 			return fmt.Errorf("a flaw is declared: %w", err)
 		}
@@ -453,8 +454,8 @@ func (s *settings) check(build Build) error {
 	return nil
 }
 
-// find returns the scenario of that name. Its error lists the names.
-func find(name string) (Scenario, error) {
+// Find returns the scenario of that name. Its error names those whose names are nearest.
+func Find(name string) (Scenario, error) {
 	var names []string
 	for _, s := range Catalogue {
 		if s.Name == name {
@@ -462,8 +463,15 @@ func find(name string) (Scenario, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return Scenario{}, fmt.Errorf("there is no scenario %q, the scenarios are %s",
-		name, strings.Join(names, ", "))
+	far := func(from string) int {
+		if strings.Contains(from, name) {
+			return 0 // a part of it was typed
+		}
+		return levenshtein.ComputeDistance(name, from)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return far(a) - far(b) })
+	return Scenario{}, fmt.Errorf("there is no scenario %q; the nearest are %s",
+		name, strings.Join(names[:3], ", "))
 }
 
 // judge holds a result against what is declared.
