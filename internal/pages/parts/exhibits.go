@@ -57,14 +57,13 @@ func (g *Generator) find(name string) ([]exhibit, error) {
 	return found, nil
 }
 
-// assertions are failed assertions as they are printed, without the lines of go
-// test around them.
-func assertions(found []exhibit) string {
-	var texts []string
+// failures are what a test prints of them, without the lines of go test around it.
+func failures(found []exhibit) string {
+	var results scenarios.Report
 	for _, e := range found {
-		texts = append(texts, strings.TrimSpace(e.result.Assertion))
+		results = append(results, e.result)
 	}
-	return strings.Join(texts, "\n\n") + "\n"
+	return results.Failures()
 }
 
 func (g *Generator) red(name string) (string, error) {
@@ -73,12 +72,12 @@ func (g *Generator) red(name string) (string, error) {
 		return "", err
 	}
 	return generated.Fence("console", "$ "+found[0].command+"\n"+
-		assertions(found)), nil
+		failures(found)), nil
 }
 
 func (g *Generator) gold(string) (string, error) {
 	found, err := g.find("gold/overrun_release")
-	return generated.Fence("", assertions(found)), err
+	return generated.Fence("", failures(found)), err
 }
 
 func (g *Generator) sequence(name string) (string, error) {
