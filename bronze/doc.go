@@ -49,5 +49,5 @@
 //
 // # See it fail
 //
-//	go test ./bronze -red -run /crash_holding
+//	go test ./bronze -red=crash_holding
 package bronze

@@ -41,5 +41,5 @@
 //
 // # See it fail
 //
-//	go test ./diamond -red -run /overrun_overlap
+//	go test ./diamond -red=overrun_overlap
 package diamond

@@ -95,8 +95,8 @@ func generator(t *testing.T, root string) *parts.Generator {
 			scenario, _, _ := strings.Cut(l.flaw, ":")
 			report := scenarios.Run(t, l.build, scenarios.Only(scenario),
 				scenarios.Flaws(lock.Flaws(l.flaw)...))
-			shown = append(shown, parts.Exhibit{Name: l.name, Command: fmt.Sprintf(
-				"go test ./docs/before -red -run %s/", l.test), Report: report})
+			shown = append(shown, parts.Exhibit{Name: l.name, Report: report,
+				Command: "go test ./docs/before -red=%s -run " + l.test})
 		})
 	}
 	return parts.New(t, os.DirFS(root), shown...)

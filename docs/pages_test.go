@@ -56,7 +56,7 @@ func TestEveryRungHasAPage(t *testing.T) {
 			if rung.Parent != "" {
 				wanted = append(wanted, "diff "+rung.Name)
 			}
-			_, scenario, _ := strings.Cut(content(t, rung.Name+"/doc.go"), "-red -run /")
+			_, scenario, _ := strings.Cut(content(t, rung.Name+"/doc.go"), "-red=")
 			scenario, _, _ = strings.Cut(scenario, "\n")
 			wanted = append(wanted, "red "+rung.Name+"/"+scenario)
 			for _, part := range wanted {

@@ -41,5 +41,5 @@
 //
 // # See it fail
 //
-//	go test ./gold -red -run /overrun_release
+//	go test ./gold -red=overrun_release
 package gold

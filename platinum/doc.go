@@ -50,5 +50,5 @@
 //
 // # See it fail
 //
-//	go test ./platinum -red -run /slow_get
+//	go test ./platinum -red=slow_get
 package platinum

@@ -58,5 +58,5 @@
 //
 // # See it fail
 //
-//	go test ./redlock -red -run /node_restart
+//	go test ./redlock -red=node_restart
 package redlock

@@ -65,5 +65,5 @@
 //
 // # See it fail
 //
-//	go test ./reentrant -red -run /paused_holder
+//	go test ./reentrant -red=paused_holder
 package reentrant

@@ -48,14 +48,14 @@ var badRuns = map[string]badRun{
 		build: mutants.Rung("gold"),
 		options: []scenarios.Option{scenarios.Flaws(scenarios.Flaw{
 			Scenario: "oversleep", Invariant: scenarios.LostUpdate})},
-		says: `a flaw is declared: there is no scenario "oversleep", the` +
-			" scenarios are mutual_exclusion, crash_holding, ",
+		says: `a flaw is declared: there is no scenario "oversleep"; the` +
+			" nearest are oversell, ",
 	},
 	"runs only an unknown scenario": {
 		build:   mutants.Rung("gold"),
 		options: []scenarios.Option{scenarios.Only("crash_holding", "crash")},
-		says: `only some scenarios are to run: there is no scenario "crash",` +
-			" the scenarios are mutual_exclusion, crash_holding, ",
+		says: `only some scenarios are to run: there is no scenario "crash"; the` +
+			" nearest are crash_holding, ",
 	},
 	"runs only an empty list": {
 		build:   mutants.Rung("gold"),
@@ -68,8 +68,8 @@ var badRuns = map[string]badRun{
 			scenarios.Sometimes(scenarios.Flaw{
 				Scenario: "oversleep", Invariant: scenarios.LostUpdate}),
 			scenarios.Flaws(lock.Flaws("oversell: lost update")...)},
-		says: `a flaw is declared: there is no scenario "oversleep", the` +
-			" scenarios are mutual_exclusion, crash_holding, ",
+		says: `a flaw is declared: there is no scenario "oversleep"; the` +
+			" nearest are oversell, ",
 	},
 	"declares an unknown invariant as one that breaks sometimes": {
 		build: mutants.Rung("gold"),

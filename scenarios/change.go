@@ -43,8 +43,8 @@ type Fault struct {
 }
 
 // Try runs one scenario with a change and judges whether the lock holds its
-// invariants; t does not fail when it doesn't. Results have their Sequence, and neither
-// Timeline nor Assertion, which are the same as text. Unfired are the faults whose command
+// invariants; t does not fail when it doesn't. Results have their Sequence, and no
+// Timeline, which is the same as text. Unfired are the faults whose command
 // was never sent. When the run can't be judged, because a call never returns or a
 // free lock isn't granted, Try returns the error and one result: the Sequence
 // until then, and the first invariant that was broken, if any. The error's first line
@@ -59,7 +59,7 @@ func Try(t *testing.T, build Build, name string, change Change, opts ...Option) 
 	if err := s.check(build); err != nil {
 		return nil, nil, err
 	}
-	scenario, err := find(name)
+	scenario, err := Find(name)
 	if err != nil {
 		return nil, nil, err
 	}

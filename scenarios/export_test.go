@@ -43,9 +43,6 @@ func Driver(set func(*redis.Options)) Option {
 	return func(s *settings) { s.driver = set }
 }
 
-// Find returns the scenario of a name.
-var Find = find
-
 // executed are the scripts of all locks that RunOne has run.
 var executed = node.NewScripts()
 
@@ -57,7 +54,7 @@ func RunOne(t *testing.T, name string, build Build, opts ...Option) (
 	for _, set := range opts {
 		set(&s)
 	}
-	scenario, err := find(name)
+	scenario, err := Find(name)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/assert"
@@ -45,6 +46,7 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 				for _, r := range report {
 					saw.agrees(t, r)
 				}
+				fits(t, report)
 				digests[i] = laddertest.Digest(rung.Name, report)
 				reports[i] = report
 			})
@@ -67,6 +69,23 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	assert.Equal(t, string(want), got, "every flaw is declared, and a scenario is new or"+
 		" went another way than the one whose digest is in %s; if that is meant, run"+
 		" with -update", golden)
+}
+
+// fits holds what a test prints against a terminal of 80 columns, of which go test takes
+// 12. Every scenario says once what happens in it.
+func fits(t *testing.T, report scenarios.Report) {
+	texts := []string{report.Failures()}
+	for _, r := range report {
+		texts = append(texts, r.Timeline)
+	}
+	for line := range strings.Lines(strings.Join(texts, "\n")) {
+		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 68, line)
+	}
+	printed := strings.Join(strings.Fields(texts[0]), " ")
+	for _, s := range scenarios.Catalogue {
+		said := strings.Count(printed, s.Summary)
+		assert.LessOrEqual(t, said, 1, "%s is described %d times", s.Name, said)
+	}
 }
 
 // rows are those of the ladder's table of flaws for the scenarios in which a rung

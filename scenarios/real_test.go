@@ -51,7 +51,7 @@ func eachRung(t *testing.T, on func(ladder.Rung) scenarios.RealServers,
 			t.Parallel()
 			var virtual scenarios.Report
 			t.Run("in virtual time", func(t *testing.T) {
-				virtual = laddertest.Scenarios(t, rung.Name, false)
+				virtual = laddertest.Scenarios(t, rung.Name)
 			})
 			servers := on(rung)
 			run := func(more ...scenarios.Option) scenarios.Report {

@@ -26,7 +26,7 @@ func Record(dir string) Option { return func(s *settings) { s.dir = dir } }
 func (r Result) Recording(lock string, beside ...string) *play.Run {
 	run := &play.Run{Lock: lock, Scenario: r.Scenario, Invariant: r.Invariant,
 		Beside: beside, Verdict: string(r.Verdict), Event: r.Event, Broken: r.BrokenAt}
-	scenario, _ := find(r.Scenario)
+	scenario, _ := Find(r.Scenario)
 	run.Summary = scenario.Summary
 	run.Fill(r.Sequence)
 	return run

@@ -16,11 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/lock"
@@ -113,10 +114,11 @@ type Result struct {
 	Invariant string
 	Verdict   Verdict
 	Event     string   // what broke it: when, who, which command
-	Assertion string   // the failed assertion, with the timeline up to the break
 	Timeline  string   // all that was recorded, in the run that was judged
 	Sequence  []*Entry // the same, a line each
 	BrokenAt  int      // the index in Sequence of the entry that broke it
+
+	shown timeline // of one that breaks
 }
 
 // Report has the results in the order of the catalogue.
@@ -278,8 +280,8 @@ func (s *settings) ended(t *testing.T, scenario Scenario, results []Result,
 		t.Errorf("%s: %v", scenario.Name, err)
 		return nil
 	}
+	s.judge(t, results)
 	for _, r := range results {
-		judge(t, r, *s)
 		s.record(t, r)
 	}
 	return results
@@ -435,12 +437,12 @@ func (s *settings) check(build Build) error {
 		return errors.New("only some scenarios are to run, and none is named")
 	}
 	for _, name := range s.only {
-		if _, err := find(name); err != nil {
+		if _, err := Find(name); err != nil {
 			return fmt.Errorf("only some scenarios are to run: %w", err)
 		}
 	}
 	for _, flaw := range slices.Concat(s.flaws, s.sometimes) {
-		scenario, err := find(flaw.Scenario)
+		scenario, err := Find(flaw.Scenario)
 		if err != nil {
 			return fmt.Errorf("a flaw is declared: %w", err)
 		}
@@ -453,8 +455,8 @@ func (s *settings) check(build Build) error {
 	return nil
 }
 
-// find returns the scenario of that name. Its error lists the names.
-func find(name string) (Scenario, error) {
+// Find returns the scenario of that name. Its error names those whose names are nearest.
+func Find(name string) (Scenario, error) {
 	var names []string
 	for _, s := range Catalogue {
 		if s.Name == name {
@@ -462,61 +464,93 @@ func find(name string) (Scenario, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return Scenario{}, fmt.Errorf("there is no scenario %q, the scenarios are %s",
-		name, strings.Join(names, ", "))
+	far := func(from string) int {
+		if strings.Contains(from, name) {
+			return 0 // a part of it was typed
+		}
+		return levenshtein.ComputeDistance(name, from)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return far(a) - far(b) })
+	return Scenario{}, fmt.Errorf("there is no scenario %q; the nearest are %s",
+		name, strings.Join(names[:3], ", "))
 }
 
-// judge holds a result against what is declared.
-func judge(t *testing.T, r Result, s settings) {
+// judge holds a scenario's results against what is declared.
+func (s *settings) judge(t *testing.T, results []Result) {
 	t.Helper()
-	declared := s.declares(r.Scenario, r.Invariant)
-	known := s.expects(r.Scenario, r.Invariant)
+	var broken, known Report
+	for _, r := range results {
+		declared := s.declares(r.Scenario, r.Invariant)
+		switch {
+		case r.Verdict == Breaks && !s.red && s.expects(r.Scenario, r.Invariant):
+			known = append(known, r)
+		case r.Verdict == Breaks:
+			broken = append(broken, r)
+		case declared && r.Verdict != CannotRun:
+			t.Errorf("%s: %s is declared as a flaw, but it %s now\n\n%s",
+				r.Scenario, r.Invariant, r.Verdict, r.Timeline)
+		case s.red && testing.Verbose(): // a test that fails shows its logs without -v
+			t.Logf("%s: %s: %s\n\n%s", r.Scenario, r.Invariant, r.Verdict, r.Timeline)
+		}
+	}
 	switch {
-	case r.Verdict == Breaks && s.red:
-		t.Error(r.Assertion)
-	case r.Verdict == Breaks && known:
-		t.Logf("a known flaw, as declared:\n%s", r.Assertion)
-	case r.Verdict == Breaks:
-		t.Errorf("a flaw that is not declared:\n%s", r.Assertion)
-	case declared && r.Verdict != CannotRun:
-		t.Errorf("%s: %s is declared as a flaw, but it %s now\n\n%s",
-			r.Scenario, r.Invariant, r.Verdict, r.Timeline)
-	case s.red && testing.Verbose(): // a test that fails shows its logs without -v
-		t.Logf("%s: %s: %s\n\n%s", r.Scenario, r.Invariant, r.Verdict, r.Timeline)
+	case len(broken) > 0 && s.red:
+		t.Error(broken.Failures())
+	case len(broken) > 0:
+		t.Errorf("a flaw that is not declared:\n%s", broken.Failures())
+	}
+	if len(known) > 0 {
+		t.Logf("a known flaw, as declared:\n%s", known.Failures())
 	}
 }
 
-// assertion is what a broken invariant prints: the scenario, the timeline up to
-// the break, and the failed testify assertion. The assertion's trace names
-// files of the machine that it ran on, so it is left out.
-func assertion(r Result, scenario, timeline string, broken []string) string {
-	c := &captured{}
-	assert.Empty(c, broken)
-	_, failed, _ := strings.Cut(c.message, "Error:")
-	return fmt.Sprintf("%s: %s\n\n%s\n\n%s\nError: %s\n", r.Scenario,
-		r.Invariant, wrap(scenario, 78), timeline, strings.TrimSpace(failed))
-}
-
-// wrap breaks a text into lines of so many columns.
-func wrap(text string, columns int) string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > columns {
-			lines = append(lines, line)
-			line = ""
+// Failures are what a test prints of the scenarios that break, in lines of 68 columns: what
+// happens in each, and its timeline up to the last break, with every break marked.
+func (r Report) Failures() string {
+	broken := slices.DeleteFunc(slices.Clone(r), func(r Result) bool {
+		return r.Verdict != Breaks
+	})
+	var texts []string
+	for len(broken) > 0 {
+		n := 1
+		for n < len(broken) && broken[n].Scenario == broken[0].Scenario {
+			n++
 		}
-		if line != "" {
-			line += " "
-		}
-		line += word
+		texts = append(texts, broken[:n].failure())
+		broken = broken[n:]
 	}
-	return strings.Join(append(lines, line), "\n")
+	return strings.Join(texts, "\n")
 }
 
-// captured keeps what an assertion says instead of failing a test.
-type captured struct{ message string }
+// failure is that of one scenario's broken invariants. Those that broke in one world share
+// its timeline.
+func (r Report) failure() string {
+	var invariants []string
+	var worlds []*timeline
+	for _, result := range r {
+		invariants = append(invariants, result.Invariant)
+		i := slices.IndexFunc(worlds, func(w *timeline) bool {
+			return w.History == result.shown.History
+		})
+		if i < 0 {
+			i = len(worlds)
+			worlds = append(worlds, &timeline{History: result.shown.History})
+		}
+		worlds[i].breaks = append(worlds[i].breaks, result.shown.breaks...)
+		worlds[i].last = max(worlds[i].last, result.BrokenAt)
+	}
+	scenario, _ := Find(r[0].Scenario)
+	text := r[0].Scenario + ": " + strings.Join(invariants, ", ") + "\n\n" + strings.Join(
+		history.Wrap(scenario.Summary, history.Columns, 0), "\n") + "\n"
+	for _, w := range worlds {
+		text += "\n" + w.Render(w.last, w.breaks)
+	}
+	return text
+}
 
-func (c *captured) Errorf(format string, args ...any) {
-	c.message = fmt.Sprintf(format, args...)
+// timeline is what was recorded of a world, and what to mark in it.
+type timeline struct {
+	*history.History
+	breaks []*lab.Break
+	last   int // the last entry to show
 }

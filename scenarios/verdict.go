@@ -49,8 +49,9 @@ func (s *worldRun) judge(invariant string, arose bool, aliases ...string) {
 		Verdict: Holds, BrokenAt: -1}
 	var broken []*lab.Break
 	for _, b := range s.Breaks(append(aliases, invariant)...) {
-		b.Invariant = invariant // the mark says what the headline says
-		broken = append(broken, b)
+		marked := *b
+		marked.Invariant = invariant // the mark says what the headline says
+		broken = append(broken, &marked)
 	}
 	switch {
 	case len(broken) > 0:
@@ -62,16 +63,9 @@ func (s *worldRun) judge(invariant string, arose bool, aliases ...string) {
 	}
 	r.Sequence = s.Timeline()
 	if s.settings.change == nil { // else somebody waits who reads the sequence
-		r.Timeline = s.Render(-1, append(aliases, invariant)...)
+		r.Timeline = s.Log().Render(-1, broken)
 	}
-	if r.Verdict == Breaks && s.settings.change == nil {
-		var events []string
-		for _, b := range broken {
-			events = append(events, b.String())
-		}
-		r.Assertion = assertion(*r, s.scenario.Summary, s.Render(r.BrokenAt,
-			append(aliases, invariant)...), events)
-	}
+	r.shown = timeline{History: &s.Log().History, breaks: broken}
 	before, judged := s.results[invariant]
 	if !judged || rank(r.Verdict) > rank(before.Verdict) {
 		s.results[invariant] = r

@@ -40,5 +40,5 @@
 //
 // # See it fail
 //
-//	go test ./silver -red -run /crash_after_first_command
+//	go test ./silver -red=crash_after_first_command
 package silver

@@ -81,7 +81,7 @@ func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 	reports := map[string]scenarios.Report{}
 	t.Run("locks", func(t *testing.T) {
 		t.Run("watchdog", func(t *testing.T) {
-			watchdog = laddertest.Scenarios(t, "diamond/watchdog", false)
+			watchdog = laddertest.Scenarios(t, "diamond/watchdog")
 		})
 		for _, library := range libraries.Libraries {
 			if library.OnlyReal == "" {

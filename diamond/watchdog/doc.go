@@ -83,5 +83,5 @@
 //
 // # See it fail
 //
-//	go test ./diamond/watchdog -red -run /hung_worker
+//	go test ./diamond/watchdog -red=hung_worker
 package watchdog

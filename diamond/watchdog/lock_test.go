@@ -1,14 +1,11 @@
 package watchdog_test
 
 import (
-	"flag"
-	"os"
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 )
 
-var red = flag.Bool("red", os.Getenv("RED") != "",
-	"let the failing assertions of the known flaws through")
+var red = laddertest.RedFlag("^TestScenarios$")
 
-func TestScenarios(t *testing.T) { laddertest.Run(t, "diamond/watchdog", *red) }
+func TestScenarios(t *testing.T) { laddertest.Run(t, "diamond/watchdog", red) }

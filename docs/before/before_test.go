@@ -1,18 +1,16 @@
 package before_test
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/lockladder/lockladder/docs/before"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-var red = flag.Bool("red", os.Getenv("RED") != "",
-	"let the failing assertions of the known flaws through")
+var red = laddertest.RedFlag("^Test")
 
 func TestMutex(t *testing.T) {
 	breaks(t, before.Services(), "mutual_exclusion: two holders")
@@ -33,6 +31,7 @@ func TestPipeline(t *testing.T) {
 // breaks says which flaw of a lock a page shows.
 func breaks(t *testing.T, build lock.Build, flaw string) {
 	scenario, _, _ := strings.Cut(flaw, ":")
-	scenarios.Run(t, build, scenarios.Only(scenario), scenarios.Red(*red),
-		scenarios.Flaws(lock.Flaws(flaw)...))
+	flaws := lock.Flaws(flaw)
+	scenarios.Run(t, build, append([]scenarios.Option{scenarios.Only(scenario),
+		scenarios.Flaws(flaws...)}, red.Options(t, flaws)...)...)
 }

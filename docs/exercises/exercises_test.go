@@ -99,7 +99,7 @@ func fails(t *testing.T, e exercise.Exercise, build lock.Build,
 	}
 	for _, r := range exercise.RunScenarios(t, e, build, scenarios.Flaws(breaks...)) {
 		if r.Verdict == scenarios.Breaks {
-			assert.Contains(t, r.Assertion, "^^^ "+r.Invariant+": ",
+			assert.Contains(t, scenarios.Report{r}.Failures(), "^^^ "+r.Invariant+": ",
 				"the mark names what the headline names")
 		}
 	}

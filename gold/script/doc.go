@@ -37,5 +37,5 @@
 //
 // # See it fail
 //
-//	go test ./gold/script -red -run /overrun_release
+//	go test ./gold/script -red=overrun_release
 package script

@@ -249,7 +249,7 @@ func TestABadQuestionGetsOneLine(t *testing.T) {
 	for _, c := range []struct{ question, says string }{
 		{q, "the question can't be read: unexpected EOF"},
 		{`{"rung":"copper"}`, `there is no rung "copper", the rungs are bronze,`},
-		{`{"rung":"gold","scenario":"flood"}`, `there is no scenario "flood", the`},
+		{`{"rung":"gold","scenario":"flood"}`, `there is no scenario "flood"; the`},
 		{q + `"lease":0}`, "the lease is 0 ms, it must be from 1 to 3.6e+06 ms" +
 			" (example: 10000)"},
 		{q + `"work":-5}`, "the work is -5 %, it must be from 1 to 1000 %"},

@@ -67,7 +67,7 @@ var mayImport = map[string]string{
 	"internal/pages/generated": "",
 	"internal/pages/life":      "scenarios",
 	"internal/pages/parts": "internal/benchmark internal/exercise internal/ladder internal/ladder/laddertest " +
-		"internal/pages internal/pages/choosing " +
+		"internal/lab/history internal/pages internal/pages/choosing " +
 		"internal/pages/generated internal/pages/levels internal/pages/life " +
 		"internal/pages/results internal/play scenarios scenarios/explore",
 	"internal/pages/levels":        "internal/play scenarios/explore",
@@ -77,7 +77,7 @@ var mayImport = map[string]string{
 	"internal/servers":             "internal/process",
 	"internal/servers/serverstest": "internal/lab internal/process internal/servers lock",
 	"lock":                         "",
-	"scenarios": "internal/lab internal/lab/node internal/lab/order " +
+	"scenarios": "internal/lab internal/lab/history internal/lab/node internal/lab/order " +
 		"internal/play internal/process lock",
 	"scenarios/check":        "internal/pages internal/servers/serverstest lock scenarios scenarios/program",
 	"scenarios/program":      "internal/process lock scenarios",

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,26 +24,15 @@ func Sequence(r scenarios.Result) (string, error) {
 		return e.Node > 0
 	})}
 	s.cast(entries)
-	scene := ""
-	seen := map[string]bool{}
-	skipped := 0
-	for i, e := range entries {
-		if now := e.Owner + "/" + strings.Join(e.Inside, " "); now != scene {
-			scene = now
-			clear(seen)
-		}
-		kind := fmt.Sprint(e.Client, e.Node, digits.ReplaceAllString(
-			e.Text+e.Reply, "#"))
-		last := i == len(entries)-1
-		if seen[kind] && !last {
-			skipped++
+	folds := history.Folds(entries, func(int) bool { return false })
+	for i := 0; i < len(entries); i++ {
+		if len(folds) > 0 && folds[0][0] == i {
+			i = folds[0][1]
+			s.across(history.More(i+1-folds[0][0], seconds(entries[i])))
+			folds = folds[1:]
 			continue
 		}
-		seen[kind] = true
-		if skipped > 0 {
-			s.across(history.More(skipped, seconds(entries[i-1])))
-			skipped = 0
-		}
+		e, last := entries[i], i == len(entries)-1
 		if last {
 			s.line("rect rgba(220, 40, 40, 0.25)")
 		}
@@ -55,9 +43,6 @@ func Sequence(r scenarios.Result) (string, error) {
 	s.line("end")
 	return s.b.String(), nil
 }
-
-// digits are what makes two attempts differ: numbered tokens and deadlines.
-var digits = regexp.MustCompile(`#\d+|-?\d{3,}`)
 
 func seconds(e *lab.Entry) string {
 	return fmt.Sprintf("%.3f s", e.At.Seconds())
@@ -127,25 +112,10 @@ func (s *sketch) draw(e *lab.Entry) {
 // mermaid breaks a text into lines of about so many columns, and writes what
 // the diagram's language would take for its own as entities.
 func mermaid(text string, columns int) string {
-	lines := Wrap(text, columns)
+	lines := history.Wrap(text, columns, 0)
 	for i := range lines {
 		lines[i] = strings.NewReplacer("#", "#35;", ";", "#59;", "<", "#lt;",
 			">", "#gt;", "{", "#123;", "}", "#125;").Replace(lines[i])
 	}
 	return strings.Join(lines, "<br/>")
-}
-
-// Wrap breaks a text into lines of at most so many bytes, where no word is longer.
-func Wrap(text string, most int) (lines []string) {
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > most {
-			lines, line = append(lines, line), ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }

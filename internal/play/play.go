@@ -49,6 +49,7 @@ type Run struct {
 	Lines     []string `json:"lines"` // of the code, "gold/lock.go:45"; the first is empty
 	States    []State  `json:"states"`
 	Entries   []Entry  `json:"entries"`
+	Folds     [][2]int `json:"folds,omitempty"` // see history.Folds
 }
 
 // State is what the nodes and the storage have, and who believes to hold the lock.
@@ -114,6 +115,7 @@ func (run *Run) Fill(entries []*history.Entry) {
 		run.Entries = append(run.Entries, entry)
 	}
 	run.Texts, run.Lines, run.States = texts.All, lines.All, states.All
+	run.Folds = history.Folds(entries, func(int) bool { return false })
 }
 
 // StateAt is the state at an entry.
@@ -143,6 +145,11 @@ func (run *Run) wrong() string {
 			e.Client < -1 || e.Client >= len(run.Clients) ||
 			e.Node < -1 || e.Node >= max(run.Nodes, 1) {
 			return "an entry of the run names what the run hasn't"
+		}
+	}
+	for _, fold := range run.Folds {
+		if fold[0] < 0 || fold[0] >= fold[1] || fold[1] >= len(run.Entries) {
+			return "a fold of the run has entries that the run hasn't"
 		}
 	}
 	if run.Broken >= len(run.Entries) {

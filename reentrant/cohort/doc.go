@@ -94,5 +94,5 @@
 //
 // # See it fail
 //
-//	go test ./reentrant/cohort -red -run /node_restart
+//	go test ./reentrant/cohort -red=node_restart
 package cohort

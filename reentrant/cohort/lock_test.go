@@ -1,8 +1,6 @@
 package cohort_test
 
 import (
-	"flag"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,10 +12,9 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-var red = flag.Bool("red", os.Getenv("RED") != "",
-	"let the failing assertions of the known flaws through")
+var red = laddertest.RedFlag("^TestScenarios$")
 
-func TestScenarios(t *testing.T) { laddertest.Run(t, "reentrant/cohort", *red) }
+func TestScenarios(t *testing.T) { laddertest.Run(t, "reentrant/cohort", red) }
 
 // With fencing tokens it is what reentrant/fenced is.
 func TestScenariosFenced(t *testing.T) {
@@ -27,5 +24,5 @@ func TestScenariosFenced(t *testing.T) {
 	fenced.Name = "reentrant/cohort" // its tokens rise, and skip some
 	fenced.Build = lock.On(cohort.NewFenced)
 	scenarios.Run(t, fenced.Build, append(laddertest.Options(fenced),
-		scenarios.Red(*red))...)
+		red.Options(t, fenced.Flaws)...)...)
 }

@@ -87,5 +87,5 @@
 //
 // # See it fail
 //
-//	go test ./reentrant/fair -red -run /paused_holder
+//	go test ./reentrant/fair -red=paused_holder
 package fair

@@ -57,5 +57,5 @@
 //
 // # See it fail
 //
-//	go test ./reentrant/fenced -red -run /failover
+//	go test ./reentrant/fenced -red=failover
 package fenced

@@ -70,5 +70,5 @@
 //
 // # See it fail
 //
-//	go test ./reentrant/notify -red -run /failover
+//	go test ./reentrant/notify -red=failover
 package notify

@@ -90,5 +90,5 @@
 //
 // # See it fail
 //
-//	go test ./reentrant/readwrite -red -run /reader_failover
+//	go test ./reentrant/readwrite -red=reader_failover
 package readwrite

@@ -282,10 +282,8 @@ func (c *checking) print(took time.Duration) int {
 		return c.reportJSON()
 	}
 	new, gone := c.compare()
-	for _, r := range c.results {
-		if r.Verdict == scenarios.Breaks {
-			fmt.Fprintf(c.out, "\n%s", r.Assertion)
-		}
+	if failures := scenarios.Report(c.results).Failures(); failures != "" {
+		fmt.Fprintf(c.out, "\n%s", failures)
 	}
 	fmt.Fprintf(c.out, "\n%-24s %-22s %s\n", "scenario", "invariant", "verdict")
 	for _, r := range c.results {

@@ -49,7 +49,7 @@ func TestEveryRungBreaksTheSameThroughTheProtocol(t *testing.T) {
 			t.Parallel()
 			var virtual scenarios.Report
 			t.Run("in virtual time", func(t *testing.T) {
-				virtual = laddertest.Scenarios(t, r.Name, false)
+				virtual = laddertest.Scenarios(t, r.Name)
 			})
 			flaws := declared(t, r.Name, virtual)
 			run := func(more ...string) scenarios.Report {

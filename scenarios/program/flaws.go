@@ -27,13 +27,11 @@ func Flaws(text string) (always, sometimes []lock.Flaw, err error) {
 		}
 		scenario = strings.TrimSpace(scenario)
 		flaw := lock.Flaw{Scenario: scenario, Invariant: strings.TrimSpace(invariant)}
-		known := slices.IndexFunc(scenarios.Catalogue,
-			func(s scenarios.Scenario) bool { return s.Name == scenario })
-		if known < 0 {
-			return nil, nil, fmt.Errorf("line %d: there is no scenario %q", i+1, scenario)
+		known, err := scenarios.Find(scenario)
+		if err != nil {
+			return nil, nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
-		if all := scenarios.Catalogue[known].Invariants; !slices.Contains(all,
-			flaw.Invariant) {
+		if all := known.Invariants; !slices.Contains(all, flaw.Invariant) {
 			return nil, nil, fmt.Errorf("line %d: the invariants of %s are %s, not %q", i+1,
 				scenario, strings.Join(all, ", "), flaw.Invariant)
 		}

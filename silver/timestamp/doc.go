@@ -45,5 +45,5 @@
 //
 // # See it fail
 //
-//	go test ./silver/timestamp -red -run /client_clock_skew
+//	go test ./silver/timestamp -red=client_clock_skew
 package timestamp

@@ -3,66 +3,151 @@ package history
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
+// Columns is how wide a timeline is: with the indent of go test, of a subtest's output,
+// it fits into a terminal of 80.
+const Columns = 68
+
 // Render writes the timeline up to and including entry last (a negative one:
-// all), and marks the breaks under the entries that show them. While the lock
-// stays with its owner, lines of a kind that was shown already are only counted.
+// all), and marks the breaks under the entries that show them. What Folds folds is
+// only counted.
 func (h *History) Render(last int, breaks []*Break) string {
 	entries := h.Entries
 	if last >= 0 && last < len(entries) {
 		entries = entries[:last+1]
 	}
-	width := len("what")
+	p := h.printer(entries)
+	p.line("seconds", "who", "what", "held", "believed")
+	p.line("", "", "", "by", "by")
+	folds := Folds(entries, func(i int) bool { return len(at(breaks, i)) > 0 })
+	for i := 0; i < len(entries); i++ {
+		if len(folds) > 0 && folds[0][0] == i {
+			i = folds[0][1]
+			p.line("...", "", More(i+1-folds[0][0], Seconds(entries[i].At)), "", "")
+			folds = folds[1:]
+			continue
+		}
+		e := entries[i]
+		p.line(Seconds(e.At), e.who(), e.what(h.Nodes), e.Owner, e.inside())
+		for _, mark := range marks(at(breaks, i)) {
+			p.mark(mark)
+		}
+	}
+	return p.String()
+}
+
+// printer prints a timeline's lines in columns, and wraps what is wider than its own.
+type printer struct {
+	strings.Builder
+	who, what int
+}
+
+func (h *History) printer(entries []*Entry) *printer {
+	p := &printer{who: len("who")}
 	for _, e := range entries {
-		width = max(width, min(utf8.RuneCountInString(e.what(h.Nodes)), 64))
+		p.who = max(p.who, utf8.RuneCountInString(e.who()))
+		p.what = max(p.what, utf8.RuneCountInString(e.what(h.Nodes)))
 	}
-	var b strings.Builder
-	line := func(columns ...any) {
-		text := fmt.Sprintf(fmt.Sprintf("%%9s  %%-6s  %%-%ds  %%-7s  %%s",
-			width), columns...)
-		b.WriteString(strings.TrimRight(text, " ") + "\n")
+	others := len("seconds  ") + p.who + len("    held  believed")
+	p.what = max(len("what"), min(p.what, Columns-others))
+	return p
+}
+
+func (p *printer) line(at, who, what, owner, inside string) {
+	lines := Wrap(what, p.what, 2)
+	text := fmt.Sprintf("%7s  %-*s  %-*s  %-4s  %s", at, p.who, who, p.what, lines[0],
+		owner, inside)
+	p.WriteString(strings.TrimRight(text, " ") + "\n")
+	for _, more := range lines[1:] {
+		fmt.Fprintf(p, "%*s%s\n", len("seconds  ")+p.who+2, "", more)
 	}
-	line("seconds", "who", "what", "held by", "believed by")
-	var scene string
-	seen := map[string]bool{}
-	skipped := 0
-	skip := func(i int) {
-		if skipped > 0 {
-			line("...", "", More(skipped, Seconds(entries[i-1].At)), "", "")
+}
+
+func (p *printer) mark(text string) {
+	indent := len("seconds  ")
+	for _, line := range Wrap("^^^ "+text, Columns-indent, 4) {
+		fmt.Fprintf(p, "%*s%s\n", indent, "", line)
+	}
+}
+
+// Wrap breaks a text into lines of so many columns, all but the first of which begin
+// with an indent. A word that is longer than a line is cut.
+func Wrap(text string, columns, indent int) (lines []string) {
+	var line []rune
+	for _, word := range strings.Fields(text) {
+		rest := []rune(word)
+		if len(line) > 0 && len(line)+1+len(rest) > columns {
+			lines, line = append(lines, string(line)), nil
+		} else if len(line) > 0 {
+			line = append(line, ' ')
 		}
-		skipped = 0
+		if line == nil && len(lines) > 0 {
+			line = []rune(strings.Repeat(" ", indent))
+		}
+		for room := columns - len(line); len(rest) > room; room = columns - indent {
+			lines = append(lines, string(append(line, rest[:room]...)))
+			line, rest = []rune(strings.Repeat(" ", indent)), rest[room:]
+		}
+		line = append(line, rest...)
 	}
+	return append(lines, string(line))
+}
+
+// Folds are the entries, from one to another, that a picture of a timeline only
+// counts: two or more in a row that repeat what was shown since the lock went to its
+// owner. An entry that is to be kept, and the last, is shown.
+func Folds(entries []*Entry, keep func(i int) bool) (folds [][2]int) {
+	scene, seen, from := "", map[string]bool{}, 0
 	for i, e := range entries {
-		inside := strings.Join(e.Inside, " ")
-		if inside == "" {
-			inside = "-"
-		}
-		if now := e.Owner + "/" + inside; now != scene {
+		if now := e.Owner + "/" + e.inside(); now != scene {
 			scene = now
 			clear(seen)
 		}
-		here := at(breaks, i)
-		kind := e.who() + digits.ReplaceAllString(e.what(h.Nodes), "#")
-		if seen[kind] && len(here) == 0 && i < len(entries)-1 {
-			skipped++
+		kind := e.kind()
+		if seen[kind] && !keep(i) && i < len(entries)-1 {
 			continue
 		}
 		seen[kind] = true
-		skip(i)
-		line(Seconds(e.At), e.who(), e.what(h.Nodes), e.Owner, inside)
-		for _, broken := range here {
-			fmt.Fprintf(&b, "%9s  ^^^ %s: %s\n", "", broken.Invariant,
-				broken.Event)
+		if i-from > 1 {
+			folds = append(folds, [2]int{from, i - 1})
 		}
+		from = i + 1
 	}
-	return b.String()
+	return folds
 }
 
-// digits are what makes two attempts differ: numbered tokens and deadlines.
-var digits = regexp.MustCompile(`#\d+|-?\d{3,}`)
+// kind is the same for entries that repeat each other: a client's command with its first
+// key and its reply, whatever its other arguments are, such as a token for each attempt.
+func (e *Entry) kind() string {
+	if e.Command == "" {
+		return e.who() + numbers.ReplaceAllString(e.what(2), "#")
+	}
+	reply := counts.ReplaceAllString(e.Reply, "#")
+	words := strings.Fields(e.Text)
+	named := 2
+	if strings.HasPrefix(words[0], "EVAL") {
+		named = 3 // the script, too
+	}
+	return fmt.Sprint(e.who(), e.Node, words[:min(named, len(words))], len(words), reply)
+}
+
+// What makes two entries differ that repeat each other: numbered tokens and times, and
+// in a reply any number from 2, as a counter's.
+var (
+	numbers = regexp.MustCompile(`#\d+|-?\d{3,}`)
+	counts  = regexp.MustCompile(`#\d+|-?\d{2,}|[2-9]`)
+)
+
+func (e *Entry) inside() string {
+	if len(e.Inside) == 0 {
+		return "-"
+	}
+	return strings.Join(e.Inside, " ")
+}
 
 func (e *Entry) who() string {
 	if e.Client == "" {
@@ -93,10 +178,17 @@ func at(breaks []*Break, entry int) []*Break {
 	return here
 }
 
+// marks are what breaks say, each once.
+func marks(breaks []*Break) (texts []string) {
+	for _, b := range breaks {
+		if text := b.Invariant + ": " + b.Event; !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
 // More says that entries like those before were left out, the last at a moment.
 func More(n int, until string) string {
-	if n == 1 {
-		return "1 more like this, at " + until
-	}
 	return fmt.Sprintf("%d more like these, until %s", n, until)
 }

@@ -63,27 +63,19 @@ func Long(t *testing.T, why string) {
 func named() string { return flag.Lookup("test.run").Value.String() }
 
 // Run is Scenarios in a process that takes little of the machine: the test of a rung.
-// Red also fails when -run names none of the scenarios: a user who asks for a failure
-// must not read that all is well.
-func Run(t *testing.T, name string, red bool) scenarios.Report {
+func Run(t *testing.T, name string, red *Red) {
 	t.Helper()
 	CollectLess()
 	OneProcessor()
-	report := Scenarios(t, name, red)
-	if red && len(report) == 0 {
-		t.Errorf("-run %s: no scenario has such a name (example: -run"+
-			" /mutual_exclusion; docs/matrix.md has all names)", named())
-	}
-	return report
+	Scenarios(t, name, red.Options(t, Find(t, name).Flaws)...)
 }
 
 // Scenarios runs every scenario against a rung, with its flaws as the ladder
-// declares them. Red lets the failing assertions through.
-func Scenarios(t *testing.T, name string, red bool) scenarios.Report {
+// declares them.
+func Scenarios(t *testing.T, name string, more ...scenarios.Option) scenarios.Report {
 	t.Helper()
 	rung := Find(t, name)
-	return scenarios.Run(t, rung.Build,
-		append(Options(rung), scenarios.Red(red))...)
+	return scenarios.Run(t, rung.Build, append(Options(rung), more...)...)
 }
 
 // Find is the rung of that name. Without one the test ends.

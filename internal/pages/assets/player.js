@@ -71,29 +71,16 @@
     }
     return low;
   };
-  // rows are what is drawn below each other. While the lock stays with its owner,
-  // entries of a kind that was shown already are one row, unless all are wanted.
+  // rows are what is drawn below each other: an entry, or those that are folded,
+  // unless all are wanted.
   Run.prototype.rows = function (all) {
-    var rows = [], scene = null, seen = {}, run = this;
-    this.entries.forEach(function (e, i) {
-      var now = e.state.owner + '/' + (e.state.inside || []).join(' ');
-      if (now !== scene) { scene = now; seen = {}; }
-      var kind = e.client + '/' + e.node + '/' +
-        (e.text + e.reply).replace(/#\d+|-?\d{3,}/g, '#');
-      var tail = rows[rows.length - 1];
-      if (!all && seen[kind] && i < run.last && i !== run.data.broken) {
-        if (tail.folded) { tail.to = i; } else {
-          rows.push({ folded: true, from: i, to: i });
-        }
-        return;
-      }
-      seen[kind] = true;
-      rows.push({ folded: false, from: i, to: i });
-    });
-    return rows.map(function (row) { // one entry is no shorter as a fold
-      return row.folded && row.from === row.to ?
-        { folded: false, from: row.from, to: row.to } : row;
-    });
+    var rows = [], folds = !all && this.data.folds || [], next = 0;
+    for (var i = 0; i <= this.last; i++) {
+      var fold = folds[next] && folds[next][0] === i ? folds[next++] : null;
+      rows.push({ folded: !!fold, from: i, to: fold ? fold[1] : i });
+      i = rows[rows.length - 1].to;
+    }
+    return rows;
   };
 
   // View draws one run: its lanes, its code, and what the nodes have.

@@ -13,7 +13,7 @@ import (
 // Exhibit is a lock whose broken scenarios a page can show.
 type Exhibit struct {
 	Name    string // "gold"
-	Command string // lets its assertions through; a scenario's name comes behind
+	Command string // lets its assertions through; %s is the scenario's name
 	Report  scenarios.Report
 }
 
@@ -25,29 +25,20 @@ type exhibit struct {
 }
 
 // exhibit keeps what the rungs and the others broke.
-func (g *Generator) exhibit(others []Exhibit) error {
+func (g *Generator) exhibit(others []Exhibit) {
 	all := others
 	for i, rung := range ladder.Rungs {
-		tests, err := g.source(rung.Name + "/lock_test.go")
-		if err != nil {
-			return err
-		}
-		run := "/"
-		if strings.Count(tests, "\nfunc Test") > 1 {
-			run = "Scenarios$/" // the other tests are of another lock
-		}
-		all = append(all, Exhibit{rung.Name, fmt.Sprintf(
-			"go test ./%s -red -run %s", rung.Name, run), g.reports[i]})
+		all = append(all, Exhibit{rung.Name, "go test ./" + rung.Name + " -red=%s",
+			g.reports[i]})
 	}
 	for _, e := range all {
 		for _, r := range e.Report {
 			if r.Verdict == scenarios.Breaks {
 				g.exhibits = append(g.exhibits, exhibit{e.Name + "/" + r.Scenario,
-					e.Command + r.Scenario, r})
+					fmt.Sprintf(e.Command, r.Scenario), r})
 			}
 		}
 	}
-	return nil
 }
 
 // find returns what a scenario breaks. After ": " the name may say which invariant
@@ -66,14 +57,13 @@ func (g *Generator) find(name string) ([]exhibit, error) {
 	return found, nil
 }
 
-// assertions are failed assertions as they are printed, without the lines of go
-// test around them.
-func assertions(found []exhibit) string {
-	var texts []string
+// failures are what a test prints of them, without the lines of go test around it.
+func failures(found []exhibit) string {
+	var results scenarios.Report
 	for _, e := range found {
-		texts = append(texts, strings.TrimSpace(e.result.Assertion))
+		results = append(results, e.result)
 	}
-	return strings.Join(texts, "\n\n") + "\n"
+	return results.Failures()
 }
 
 func (g *Generator) red(name string) (string, error) {
@@ -82,12 +72,12 @@ func (g *Generator) red(name string) (string, error) {
 		return "", err
 	}
 	return generated.Fence("console", "$ "+found[0].command+"\n"+
-		assertions(found)), nil
+		failures(found)), nil
 }
 
 func (g *Generator) gold(string) (string, error) {
 	found, err := g.find("gold/overrun_release")
-	return generated.Fence("", assertions(found)), err
+	return generated.Fence("", failures(found)), err
 }
 
 func (g *Generator) sequence(name string) (string, error) {

@@ -44,7 +44,7 @@ func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 		for i, rung := range ladder.Rungs {
 			t.Run(rung.Name, func(t *testing.T) {
 				t.Parallel()
-				g.reports[i] = laddertest.Scenarios(t, rung.Name, false)
+				g.reports[i] = laddertest.Scenarios(t, rung.Name)
 			})
 		}
 	})
@@ -56,11 +56,9 @@ func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 		g.Rungs = append(g.Rungs, results.Of(rung.Name, g.reports[i]))
 		g.Digest += laddertest.Digest(rung.Name, g.reports[i])
 	}
-	err := g.exhibit(others)
-	if err == nil {
-		g.Choice, err = choosing.Read(root, g.Rungs)
-	}
-	if err != nil {
+	g.exhibit(others)
+	var err error
+	if g.Choice, err = choosing.Read(root, g.Rungs); err != nil {
 		t.Fatal(err)
 	}
 	return g

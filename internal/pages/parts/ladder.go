@@ -167,7 +167,7 @@ func exerciseWalk(_ *Generator, number string) (string, error) {
 			" %s too.", names(walk.Leaves, "and"), them)
 	}
 	fmt.Fprintf(&b, " To see what the explorer finds:\n\n```console\n$ go test"+
-		" ./docs/exercises/%s -tags exercise -run /explorer -v\n```\n", e.Number)
+		" ./docs/exercises/%s -tags exercise -run Exercise/explorer -v\n```\n", e.Number)
 	return b.String(), nil
 }
 

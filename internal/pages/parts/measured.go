@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 )
 
@@ -142,5 +142,5 @@ func (g *Generator) redlockFigure() (string, error) {
 
 // wrapped is a paragraph in lines.
 func wrapped(text string) string {
-	return strings.Join(pages.Wrap(text, 88), "\n") + "\n"
+	return strings.Join(history.Wrap(text, 88, 0), "\n") + "\n"
 }
