@@ -27,7 +27,7 @@ func Example() {
 	must(err)
 
 	fmt.Println(a.TryLock(ctx))
-	fmt.Println("token", a.Token()) // sent with every write
+	fmt.Println("token", a.Token()) // sent with every read and write
 	fmt.Println(a.TryLock(ctx))
 	fmt.Println("token", a.Token())
 	fmt.Println(a.Unlock(ctx))
