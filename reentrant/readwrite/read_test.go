@@ -138,7 +138,9 @@ func TestAReaderThatWaitsForAWriterComesBeforeTheNext(t *testing.T) {
 		s.Owner("A2").At(100 * milli).Section(2 * second)
 		s.Owner("B").At(200 * milli).Section(second)
 		s.Process("R").Hold(1900*milli, 2500*milli, nil)
-		s.Owner("R").At(second).RLocks().Since(2500 * milli).RUnlocks()
+		s.Owner("R").At(second).RLocks().Since(2500 * milli).Looks(func() {
+			assert.Zero(t, s.Node(0).Observe("{stock}:waiting"), "it waits no more")
+		}).RUnlocks()
 	})
 }
 
@@ -150,6 +152,16 @@ func TestAReaderThatGivesUpHoldsNoWriterBack(t *testing.T) {
 		s.Owner("R").At(second).RLocksWithin(1400*milli, context.DeadlineExceeded)
 		s.Process("R").Hold(1900*milli, 2500*milli, nil)
 		s.Owner("B").At(1500 * milli).Section(0).Since(2500 * milli)
+	})
+}
+
+// R has asked at 1.7 s for the last time.
+func TestAReaderThatDiesWaitingIsForgottenAfterItsLease(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Owner("A").Section(2 * second)
+		s.Owner("R").WithLease(second).At(second).RLocks()
+		s.Process("R").CrashesAt(1900 * milli)
+		s.Owner("B").At(1500 * milli).Section(0).SinceAtMost(2700 * milli)
 	})
 }
 
