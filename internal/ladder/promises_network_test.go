@@ -64,6 +64,15 @@ func TestAKeyOfAnotherTypeIsNobodysLock(t *testing.T) {
 	})
 }
 
+// A server whose memory is full refuses a script that begins with HSET.
+func TestAHolderEntersAgainAndLeavesOnAFullServer(t *testing.T) {
+	promised(t, reentrant, func(p *promise) {
+		ready(p.a).Locks().
+			Does(func() { p.b.Step("an operator", p.Node(0).Fill) }).
+			Locks().Unlocks().Unlocks()
+	})
+}
+
 // loses is the loss of the counter of the fencing tokens: it was evicted, or
 // deleted by somebody.
 func (p *promise) loses() {
