@@ -155,6 +155,17 @@ func TestAReaderThatGivesUpHoldsNoWriterBack(t *testing.T) {
 	})
 }
 
+// The readers are evicted, and B writes.
+func TestAReaderThatHasLostTheLockHoldsNoWriterBack(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		a := s.Owner("A")
+		a.RLocks().Does(func() { a.Redis().Del(s.Context(), "{stock}:readers") }).
+			At(2 * second).RLocks(lock.ErrLost).At(4 * second).RUnlocks(lock.ErrNotHeld)
+		s.Owner("B").At(second).Section(2 * second)
+		s.Owner("C").At(2500 * milli).Section(0).Since(3 * second)
+	})
+}
+
 // R has asked at 1.7 s for the last time.
 func TestAReaderThatDiesWaitingIsForgottenAfterItsLease(t *testing.T) {
 	play(t, func(s *owners.Scenario) {

@@ -16,8 +16,8 @@ if writer and ARGV[3] == '0' then
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
--- This comes before ZADD, which needs memory: a full server refuses a script that
--- begins with it, and would take the lock from its readers.
+-- This comes first: a full server refuses a script that begins with ZADD, which
+-- needs memory, and so would take the lock from its readers.
 redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 1)
 local reader = type(redis.pcall('ZSCORE', KEYS[2], ARGV[1])) == 'string'
 if not writer and not reader then
