@@ -34,7 +34,9 @@
 //     ended, the lock stays until its lease has ended.
 //   - nested, lost_reply: a holder that asks again is refused by itself.
 //   - paused_holder, failover, node_restart, clock_jump: these lie below the
-//     lock, in the client's process and in the server.
+//     lock, in the client's process and in the server. So does eviction: a
+//     server whose memory is full may remove the key, which has a TTL, and B
+//     gets in. Use maxmemory-policy noeviction, or a server without a cache.
 //
 // [wukong] ends here and says: use Redisson. The next rungs build what
 // that library has.

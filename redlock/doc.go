@@ -45,6 +45,8 @@
 //     that a restart waits a little longer than one lease. Nothing here can
 //     enforce that.
 //   - clock_jump: the same, when one node's clock goes ahead.
+//   - Eviction is the same as well: use maxmemory-policy noeviction on every
+//     node, or nodes without a cache.
 //   - overrun_overlap, oversell: the lease isn't renewed, and the holder isn't
 //     told how much of the validity is left.
 //   - paused_holder: a majority stops no late writer. There is no fencing

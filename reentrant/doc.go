@@ -57,6 +57,8 @@
 //     distributed locking": no lock can prevent this, only a storage that
 //     checks a token.
 //   - failover, node_restart, clock_jump: one server holds the only key.
+//   - Eviction lets B in beside A, as in watchdog: use maxmemory-policy
+//     noeviction, or a server without a cache.
 //   - hung_worker: the watchdog's price, as before.
 //   - A command in flight does not see that a context without a deadline was
 //     canceled: Lock may come late, by ReadTimeout and the driver's

@@ -62,6 +62,7 @@ var Catalogue = []Scenario{
 	lateWithLosers,
 	refusedByItself,
 	clockDrift,
+	fullServer,
 
 	readersTogether,
 	writerExcludes,

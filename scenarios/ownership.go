@@ -158,8 +158,11 @@ var unlockNotHeld = Scenario{
 }
 
 // mustBeDenied unlocks what is not the actor's: only lock.ErrNotHeld is the truth.
-func (a *actor) mustBeDenied(why string) {
-	switch err := a.release(); {
+func (a *actor) mustBeDenied(why string) { a.mustBeDeniedBy(a.release, why) }
+
+// mustBeDeniedBy is mustBeDenied with a release of either kind.
+func (a *actor) mustBeDeniedBy(release func() error, why string) {
+	switch err := release(); {
 	case err == nil:
 		a.report(FalseSuccess, "%s's Unlock returns no error, although %s", a.Name,
 			why)

@@ -141,15 +141,25 @@ func (a *actor) takeTurns(works, rests, until time.Duration,
 	}
 }
 
-// mustGetIn waits for a lock that others take and give back all the time.
+// mustGetIn waits for a lock that others take and give back all the time, and mustReadIn
+// waits to read.
 func (a *actor) mustGetIn(patience time.Duration) bool {
+	return a.getsIn(patience, a.acquire, a.release)
+}
+
+func (a *actor) mustReadIn(patience time.Duration) bool {
+	return a.getsIn(patience, a.acquireRead, a.releaseRead)
+}
+
+func (a *actor) getsIn(patience time.Duration, acquire func(time.Duration) error,
+	release func() error) bool {
 	asked := a.run.Now()
-	if err := a.acquire(patience); err != nil {
+	if err := acquire(patience); err != nil {
 		a.report(Starvation, "%s waits since %.3f while others get the lock again"+
 			" and again: %s", a.Name, asked.Seconds(), outcome(err))
 		return false
 	}
-	a.release()
+	release()
 	return true
 }
 
@@ -159,7 +169,8 @@ var farProcess = Scenario{
 	Summary: "A and B take the lock again and again, for 200 ms each, and rest for" +
 		" about 300 ms. C is far away: commands and replies travel for 300 ms, so" +
 		" that a round trip takes more than a twentieth of the lease. C asks three" +
-		" times, and each time must get the lock within three leases.",
+		" times, and each time must get the lock within three leases. Also, where the" +
+		" lock has readers: C reads, and A and B don't rest.",
 	Invariants: []string{Starvation},
 	exact:      "the wait of a far process is exact in virtual time only",
 	run: func(t *scenarioRun) {
@@ -168,25 +179,37 @@ var farProcess = Scenario{
 			t.verdict(DoesNotArise, Starvation)
 			return
 		}
+		reads := false
 		t.world(func(s *worldRun) {
-			a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-			done := false
-			near := func(w *actor) func() {
-				return func() {
-					w.at(0)
-					w.takeTurns(200*time.Millisecond, 300*time.Millisecond,
-						time.Hour, func() bool { return done })
-				}
-			}
-			s.start()
-			c.Far = 300 * time.Millisecond
-			s.run(near(a), near(b), func() {
-				c.at(second)
-				for n := 0; n < 3 && c.mustGetIn(3*lease); n++ {
-				}
-				c.Step("is done", func() { done = true })
-			})
-			s.judge(Starvation, true)
+			reads = s.isFar(300*time.Millisecond, (*actor).mustGetIn)
 		})
+		if reads {
+			t.world(func(s *worldRun) { s.isFar(0, (*actor).mustReadIn) })
+		}
 	},
+}
+
+// isFar runs far_process. C gets in three times while A and B, which are near, rest for
+// so long between their turns. It also says whether the lock has readers.
+func (s *worldRun) isFar(rests time.Duration,
+	getsIn func(c *actor, patience time.Duration) bool) (reads bool) {
+	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+	done := false
+	near := func(w *actor) func() {
+		return func() {
+			w.at(0)
+			w.takeTurns(200*time.Millisecond, rests, time.Hour,
+				func() bool { return done })
+		}
+	}
+	s.start()
+	c.Far = 300 * time.Millisecond
+	s.run(near(a), near(b), func() {
+		c.at(second)
+		for n := 0; n < 3 && getsIn(c, 3*lease); n++ {
+		}
+		c.Step("is done", func() { done = true })
+	})
+	s.judge(Starvation, true)
+	return c.readWrite() != nil
 }

@@ -11,22 +11,37 @@ import (
 // must not wait for it.
 
 var readerCrash = Scenario{
-	Name:       "reader_crash",
-	Family:     Sharing,
-	Summary:    "A reads and dies. B waits to write, for up to 60 s.",
+	Name:   "reader_crash",
+	Family: Sharing,
+	Summary: "A reads and dies. B waits to write, for up to 60 s. Also: A dies while it" +
+		" waits to read, and C writes until 3 s.",
 	Invariants: []string{Orphaned},
-	run: single(func(s *worldRun) {
-		a, b := s.mortal("A"), s.actor("B")
-		s.play(func() {
-			a.beginsReading()
-			a.work(second)
-			a.crash()
-		}, func() {
-			b.at(2 * second)
-			b.mustComeFree(time.Minute, "A died while it read")
+	run: func(t *scenarioRun) {
+		t.world(func(s *worldRun) {
+			a, b := s.mortal("A"), s.actor("B")
+			s.play(func() {
+				a.beginsReading()
+				a.work(second)
+				a.crash()
+			}, func() {
+				b.at(2 * second)
+				b.mustComeFree(time.Minute, "A died while it read")
+			})
+			s.judge(Orphaned, true)
 		})
-		s.judge(Orphaned, true)
-	}),
+		t.world(func(s *worldRun) {
+			a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
+			s.operates("kills A", a.Crash, 2*second)
+			s.play(func() {
+				a.at(second, c.has)
+				a.acquireRead(2 * lease)
+			}, func() {
+				b.at(4*second, c.released)
+				b.mustComeFree(time.Minute, "A died while it waited to read")
+			}, c.holds(3*second))
+			s.judge(Orphaned, true)
+		})
+	},
 }
 
 // readerRenewalIsolated is redisson#1458: one lease for all readers.

@@ -208,8 +208,8 @@ var writerExcludes = Scenario{
 	Name:   "writer_excludes",
 	Family: Sharing,
 	Summary: "A writes until 3 s. B tries to read at 1 s, waits to read from 2 s on," +
-		" and is let in within 1 s of A's Unlock. The same with A reading and B" +
-		" writing.",
+		" and is let in within 1 s of A's Unlock. The same with A reading, also where C" +
+		" has read until 0.5 s, and B writing.",
 	Invariants: []string{TwoHolders, LateWakeUp},
 	run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {
@@ -222,13 +222,19 @@ var writerExcludes = Scenario{
 			s.excludes(a, a.holdsRead(3*second), a.hasRead, b, b.try, b.acquire,
 				b.release)
 		})
+		t.world(func(s *worldRun) {
+			a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+			s.excludes(a, a.holdsRead(3*second), c.released, b, b.try, b.acquire,
+				b.release, c.holdsRead(second/2, a.hasRead))
+		})
 	},
 }
 
 // excludes runs writer_excludes: A is inside, and B calls what it is kept out of.
 func (s *worldRun) excludes(a *actor, holds func(), inside func() bool, b *actor,
-	try func() (bool, error), acquire func(time.Duration) error, release func() error) {
-	s.play(holds, func() {
+	try func() (bool, error), acquire func(time.Duration) error, release func() error,
+	others ...func()) {
+	s.play(append([]func(){holds, func() {
 		b.at(second, inside)
 		if granted, _ := try(); granted {
 			return
@@ -243,7 +249,7 @@ func (s *worldRun) excludes(a *actor, holds func(), inside func() bool, b *actor
 		if err == nil {
 			release()
 		}
-	})
+	}}, others...)...)
 	s.judge(TwoHolders, true)
 	s.judge(LateWakeUp, true)
 }

@@ -34,27 +34,22 @@ const afterRenewal = 3400 * time.Millisecond
 var lostLeaseTold = Scenario{
 	Name:   "lost_lease_told",
 	Family: Loss,
-	Summary: "An operator deletes the key just after a renewal, while A works. A is" +
-		" told within half a lease, and its Unlock returns ErrNotHeld. To lock" +
-		" again does not pass as re-entry.",
+	Summary: "An operator deletes the key just after a renewal, while A works, or the" +
+		" server evicts it. A is told within half a lease, and its Unlock returns" +
+		" ErrNotHeld. To lock again does not pass as re-entry. Also, where the lock" +
+		" has readers: A reads.",
 	Invariants: []string{NotTold, FalseSuccess},
 	run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {
 			a := s.actor("A")
-			s.operates("deletes", s.deleteLock, afterRenewal)
-			s.play(func() {
-				a.begins()
-				a.at(afterRenewal)
-				if a.awaitLoss(afterRenewal+lease/2) == 0 && t.offers(LossNotices) {
-					a.report(NotTold, "A's lease is gone since %.3f, and half a"+
-						" lease later it has not been told",
-						afterRenewal.Seconds())
-				}
-				a.mustBeDenied("the lock was deleted under it")
-			})
-			s.judge(NotTold, true)
-			s.judge(FalseSuccess, true)
+			s.losesLock(a, a.begins, a.release)
 		})
+		if t.settings.readers != nil { // else they aren't deleted
+			t.world(func(s *worldRun) {
+				a := s.actor("A")
+				s.losesLock(a, a.beginsReading, a.releaseRead)
+			})
+		}
 		t.world(func(s *worldRun) {
 			a := s.actor("A")
 			s.operates("deletes", s.deleteLock, afterRenewal)
@@ -79,6 +74,22 @@ var lostLeaseTold = Scenario{
 			t.verdict(NotOffered, NotTold)
 		}
 	},
+}
+
+// losesLock runs lost_lease_told with a holder of either kind.
+func (s *worldRun) losesLock(a *actor, begins func(), release func() error) {
+	s.operates("deletes", s.deleteLock, afterRenewal)
+	s.play(func() {
+		begins()
+		a.at(afterRenewal)
+		if a.awaitLoss(afterRenewal+lease/2) == 0 && s.offers(LossNotices) {
+			a.report(NotTold, "A's lease is gone since %.3f, and half a lease later"+
+				" it has not been told", afterRenewal.Seconds())
+		}
+		a.mustBeDeniedBy(release, "the lock was deleted under it")
+	})
+	s.judge(NotTold, true)
+	s.judge(FalseSuccess, true)
 }
 
 // deleteLock removes the lock from every node.

@@ -383,3 +383,50 @@ var clockDrift = Scenario{
 func (s *worldRun) drift(rate float64) {
 	s.everyNode(func(n *lab.Node) { n.Drift(rate) })
 }
+
+var fullServer = Scenario{
+	Name:   "full_server",
+	Family: Server,
+	Summary: "From 1 s on the servers' memory is full (maxmemory, noeviction), and they" +
+		" refuse commands that need more. A, which has the lock, works for 15 s where" +
+		" the lease is renewed and for 5 s where it is not. It is told of no loss, and" +
+		" its Unlock succeeds. Also, where the lock has readers: A reads.",
+	Invariants: []string{Unavailable},
+	own:        true,
+	readable:   "the server isn't Redis, and has another idea of its memory",
+	run: func(t *scenarioRun) {
+		reads := false
+		t.world(func(s *worldRun) {
+			a := s.actor("A")
+			s.fills(a, a.begins, a.release)
+			reads = a.readWrite() != nil
+		})
+		if reads {
+			t.world(func(s *worldRun) {
+				a := s.actor("A")
+				s.fills(a, a.beginsReading, a.releaseRead)
+			})
+		}
+	},
+}
+
+// fills runs full_server with a holder of either kind.
+func (s *worldRun) fills(a *actor, begins func(), release func() error) {
+	works := 5 * second
+	if s.offers(Renewal) {
+		works = 15 * second
+	}
+	s.operates("fills the memory", func() { s.everyNode((*lab.Node).Fill) }, second,
+		func() bool { return a.has() || a.hasRead() })
+	s.play(func() {
+		begins()
+		a.at(works)
+		told := a.told()
+		if err := release(); told || err != nil {
+			a.report(Unavailable, "a full server has cost the lock: A was told of a"+
+				" loss (%v), and its release after %v returns %s", told, works,
+				outcome(err))
+		}
+	})
+	s.judge(Unavailable, true)
+}

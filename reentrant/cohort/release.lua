@@ -50,8 +50,10 @@ if ARGV[3] ~= '0' then
   if redis.pcall('HEXISTS', KEYS[1], ARGV[1]) ~= 1 then
     return 0
   end
+  -- A full server refuses a script that begins with HSET, and not with PEXPIRE.
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-  return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return 1
 end
 if redis.pcall('HDEL', KEYS[1], ARGV[1]) == 1 then -- the lock's only field
   -- A counter that was removed meanwhile has nothing to take back.

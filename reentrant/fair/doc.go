@@ -65,6 +65,8 @@
 //   - failover, node_restart, clock_jump: one server holds the only key. It
 //     holds the only queue, too: waiters ask within a lease, and queue up
 //     again.
+//   - Eviction lets B in beside A, as in watchdog, or costs the queue: use
+//     maxmemory-policy noeviction, or a server without a cache.
 //   - paused_holder: A wakes after its lease and writes.
 //   - hung_worker: A hangs, its watchdog renews, and the queue stands still.
 //

@@ -15,6 +15,10 @@ end
 -- owner would be refused by its own lock. The counter comes before the lock:
 -- should it fail, nothing is locked.
 local token = mine and redis.call('GET', KEYS[2]) or redis.call('INCR', KEYS[2])
+-- A full server refuses a script that begins with HSET, and not with PEXPIRE.
+if mine then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return tonumber(token)

@@ -22,10 +22,10 @@
 // nobody can have raised meanwhile.
 //
 // The counter is never removed and has no lease. It must outlive every lock,
-// or it would begin at 1 again. So it must not be evicted either: with an
-// allkeys policy a server that runs out of memory takes it (maxmemory-policy;
-// the volatile policies leave it alone). That costs one small key for each
-// name that was ever locked.
+// or it would begin at 1 again. So it must not be evicted either, as an allkeys
+// policy may do when a server runs out of memory. A volatile policy takes the
+// lock's own key instead, which has a TTL: see below. That costs one small key
+// for each name that was ever locked.
 //
 // If the counter is gone all the same, the owner that is inside stays the
 // owner. It enters again with the token that it has. After a lost reply it
@@ -47,6 +47,8 @@
 //     caught up.
 //   - node_restart, clock_jump: there are still two holders. Their writes are
 //     ordered as long as the counter has survived, their other work is not.
+//   - Eviction lets B in beside A, as in watchdog: use maxmemory-policy
+//     noeviction, or a server without a cache.
 //   - hung_worker: the watchdog's price.
 //   - A command in flight may outlast its caller's context, as in reentrant.
 //

@@ -12,5 +12,7 @@ end
 if ARGV[3] == '0' then
   return redis.call('DEL', KEYS[1])
 end
+-- A full server refuses a script that begins with HSET, and not with PEXPIRE.
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1

@@ -15,6 +15,10 @@ if not mine and not (free and ARGV[3] == '1') then
   end
   return -left
 end
+-- A full server refuses a script that begins with HSET, and not with PEXPIRE.
+if mine then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1

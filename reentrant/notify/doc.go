@@ -63,6 +63,8 @@
 //     waiters subscribe to its successor, which knows of no lock, and one
 //     gets it.
 //   - node_restart, clock_jump: one server holds the only key.
+//   - Eviction lets B in beside A, as in watchdog: use maxmemory-policy
+//     noeviction, or a server without a cache.
 //   - paused_holder: A wakes after its lease and writes.
 //   - hung_worker: A hangs, its watchdog renews, and the waiters sleep well.
 //   - A waiter sees at once that its context has ended. A command in flight

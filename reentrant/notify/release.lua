@@ -17,5 +17,7 @@ if ARGV[3] == '0' then
   redis.call('PUBLISH', ARGV[4], 'released')
   return 1
 end
+-- A full server refuses a script that begins with HSET, and not with PEXPIRE.
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1

@@ -26,25 +26,33 @@
 // would keep writers out forever. The writer asks at least every third of its
 // lease, which refreshes its membership. So a writer that dies while it waits
 // holds readers back for a lease at most, and one whose context ends removes
-// itself. Readers don't starve either: once a writer has come and gone while a
-// reader waited, that reader ignores the writers that still wait, and waits
-// only while one is inside. Nobody is served in order, though: as in notify, a
-// client that unlocks and asks again at once may come before all that wait.
+// itself.
+//
+// Readers don't starve either. A reader that a writer refuses because it is
+// inside leaves a mark as well, and no other writer gets in before that reader.
+// Otherwise one that is farther away than the writers would always come too
+// late. The mark of a reader that dies lasts for a lease at most. A reader that
+// is refused because a writer waits lets that one in first: once it has come
+// and gone, the reader ignores the writers that still wait. Nobody is served in
+// order, though: as in notify, a writer that unlocks and asks again at once may
+// come before other writers that wait.
 //
 // A writer's Unlock hands the lock over to the next writer of its process, in
-// the release script, while no reader waits there, and up to 4 times in a row.
-// Otherwise the lock becomes free and all processes are told. So a reader of
-// another process may have to wait for 5 writers. Both kinds of waiters are
-// woken by messages, as in notify. A reader that is woken and gets in wakes
-// the other readers of its process. So a reader that comes while others wait
-// joins them, and doesn't ask the server first.
+// the release script, up to 4 times in a row, but not while a reader waits
+// there or has left a mark. Otherwise the lock becomes free and all processes
+// are told. Both kinds of waiters are woken by messages, as in notify. A reader
+// that is woken and gets in wakes the other readers of its process. So a reader
+// that comes while others wait joins them, and doesn't ask the server first.
 //
 // Both sides are re-entrant, also for a reader behind a waiting writer. The
 // writer may read too: after Unlock it remains as a reader, in one step, and
 // no other writer comes in between (a downgrade). A reader that asks for the
 // write lock gets lock.ErrUpgrade at once: it would wait for itself, and two
 // such readers for each other. The writer's grants are numbered as in fenced;
-// a reader has no token.
+// a reader has no token. The counter has no lease either. That costs one small
+// key for each name that was ever write-locked, also where nobody uses the
+// tokens: the lock can't know that. An expiry would be no remedy, because the
+// next token would be 1 again, and lower than that of a writer that was paused.
 //
 // An owner id is used in one role only. An owner that was refused or not
 // answered as a reader, and then asks to write, releases its old id and takes a
@@ -73,11 +81,14 @@
 //   - failover, reader_failover: the promoted replica doesn't know of the lock,
 //     or of the readers. A reader is told when its next renewal finds nothing.
 //   - node_restart, clock_jump: one server holds everything.
+//   - Eviction lets a writer in beside the readers, or the readers in beside a
+//     writer, until they are told, as in watchdog: use maxmemory-policy
+//     noeviction, or a server without a cache.
 //   - tokens_rise: as in fenced, when the server has lost the counter.
 //   - hung_worker: A hangs, its watchdog renews. A reader that hangs keeps all
 //     writers out.
 //   - A writer whose Lock returns an error of the network may hold readers back
-//     until its membership is over, for a lease at most.
+//     for up to a lease, and a reader whose RLock does may hold writers back.
 //   - A paused reader reads on after its lease while a writer writes, until it
 //     looks at Lost. It may have read half a change by then; only a storage
 //     that keeps versions helps.

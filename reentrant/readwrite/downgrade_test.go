@@ -23,6 +23,15 @@ func TestARenewalReleasesTheWriteLockWhoseUnlockWasLost(t *testing.T) {
 	})
 }
 
+// ZADD needs memory, in the release and in each renewal.
+func TestAWriterReadsOnWhenTheServerIsFull(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Operator(second, "fills", (*lab.Node).Fill)
+		s.Owner("A").Locks().RLocks().At(2 * second).Unlocks().
+			At(30 * second).Holds(true).RUnlocks()
+	})
+}
+
 func TestAnUnlockThatWasLostMayBeRepeatedByAReader(t *testing.T) {
 	play(t, func(s *owners.Scenario) {
 		downgrades(s.Owner("A")).At(second).Unlocks().Unlocks(lock.ErrNotHeld).

@@ -46,14 +46,14 @@ func (l *Lock) TryRLock(ctx context.Context) (bool, error) {
 	}
 	defer l.busy.Store(false)
 	l.seen = ""
-	granted, _, err := l.tryRLock(ctx)
+	granted, _, err := l.tryRLock(ctx, false)
 	return granted, err
 }
 
 // tryRLock is TryRLock for the goroutine that has made the handle busy. Seen is
 // what the answer has said.
-func (l *Lock) tryRLock(ctx context.Context) (granted bool, seen string,
-	err error) {
+func (l *Lock) tryRLock(ctx context.Context, wait bool) (granted bool,
+	seen string, err error) {
 	if l.count > 0 {
 		granted, err = l.readToo(ctx)
 		return granted, l.seen, err
@@ -67,7 +67,7 @@ func (l *Lock) tryRLock(ctx context.Context) (granted bool, seen string,
 	sent := time.Now()
 	reply, err := read.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		l.token, l.ttl.Milliseconds(), l.reads+1, l.seen,
-		l.channel()).Int64Slice()
+		l.channel(), wait).Int64Slice()
 	if err != nil {
 		return false, "", lock.Failed(ctx, "read-lock", l.key, err)
 	}
@@ -104,12 +104,13 @@ func (l *Lock) readToo(ctx context.Context) (bool, error) {
 	return l.enter(ctx, reply > 0, &l.reads)
 }
 
-// RLock waits until the read lock is granted or ctx ends. It waits for writers
-// that hold the lock, and for those that waited before it, until one of them
-// has had its turn. Behind other readers of its process it does not ask until
-// they are let in. It asks again when a message says so, and at the latest
-// after a third of its own lease. It returns network errors, and all other
-// errors of TryRLock, at once.
+// RLock waits until the read lock is granted or ctx ends. It waits for a writer
+// that holds the lock, and lets no other one in before it. It also waits for
+// those that waited before it, until one of them has had its turn. Behind other
+// readers of its process it does not ask until they are let in. It asks again
+// when a message says so, and at the latest after a third of its own lease. It
+// returns network errors, and all other errors of TryRLock, at once. After such
+// an error writers may be held back for up to one more lease.
 func (l *Lock) RLock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "read-lock", l.key, lock.ErrBusy)
@@ -123,7 +124,7 @@ func (l *Lock) RLock(ctx context.Context) error {
 	defer func() { w.leave(l.reads > 0) }()
 	for asks := w == nil; ; asks = true {
 		if asks {
-			granted, seen, err := l.tryRLock(ctx)
+			granted, seen, err := l.tryRLock(ctx, true)
 			if err != nil {
 				return err
 			}
@@ -136,6 +137,9 @@ func (l *Lock) RLock(ctx context.Context) error {
 			}
 		}
 		if _, err := w.wait(ctx, min(l.remaining, l.ttl/3)); err != nil {
+			if asks { // else the server doesn't know of it
+				l.stopWaiting(ctx)
+			}
 			return lock.Failed(ctx, "wait to read", l.key, err)
 		}
 	}
@@ -245,18 +249,19 @@ func (l *Lock) giveBack(ctx context.Context, as role,
 	return err
 }
 
-// stopWaiting lets readers in that were held back for this writer. A server
-// that it can't reach forgets the writer after a lease.
+// stopWaiting lets those in that were held back for this owner. A server that
+// it can't reach forgets the owner after a lease.
 func (l *Lock) stopWaiting(ctx context.Context) {
 	l.spent = true
 	l.release(ctx, writer, next{}, l.ttl/3)
 }
 
-// keys are the write lock, its readers, the writers that wait and the counter
-// of their fencing tokens.
+// keys are the write lock, its readers, the writers that wait, the counter of
+// their fencing tokens, and the readers that come before the next writer.
 func (l *Lock) keys() []string {
 	return []string{l.key, lock.Beside(l.key, "readers"),
-		lock.Beside(l.key, "writers"), lock.Beside(l.key, "token")}
+		lock.Beside(l.key, "writers"), lock.Beside(l.key, "token"),
+		lock.Beside(l.key, "waiting")}
 }
 
 // channel is where releases are told.

@@ -3,11 +3,13 @@
 -- KEYS[2] the readers, a sorted set {owner: when its lease ends}
 -- KEYS[3] the writers that wait, a sorted set {owner: when it is forgotten}
 -- KEYS[4] the counter of the writers' fencing tokens
+-- KEYS[5] the readers that come before the next writer, a hash {owner: 1}
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have
 -- ARGV[4] what was returned second when the caller began to wait, or nothing
 -- ARGV[5] the channel that waiters listen on
+-- ARGV[6] 1 to come before the next writer when refused by one that is inside
 -- Returns two integers: 1 and the counter when granted. When a writer is inside
 -- or waits, or when the caller wants to enter once more and is no longer a
 -- reader, returns after how long it may ask again, minus the milliseconds, or
@@ -30,16 +32,27 @@ local waited = ARGV[4] ~= '' and tonumber(ARGV[4]) ~= newest
 local free = not writes and (waited or redis.call('EXISTS', KEYS[3]) == 0)
 local granted = wrote or free and ARGV[3] == '1'
   or redis.call('ZSCORE', KEYS[2], ARGV[1])
+-- A key lasts as long as the longest lease in it.
+local function keep(key)
+  if redis.call('PTTL', key) < tonumber(ARGV[2]) then
+    redis.call('PEXPIRE', key, ARGV[2])
+  end
+end
 if not granted then
+  -- A caller that is far away would come too late each time, if the next writer
+  -- could get in meanwhile. The mark of one that dies is gone after a lease: no
+  -- writer gets in while there is one, and so no other reader renews the key.
+  if writes and ARGV[3] == '1' and ARGV[6] == '1' then
+    redis.call('HSET', KEYS[5], ARGV[1], 1)
+    keep(KEYS[5])
+  end
   local left = redis.call('PTTL', writes and KEYS[1] or KEYS[3])
   if left < 0 then
     left = tonumber(ARGV[2]) -- no lease: ask again after one of one's own
   end
   return {-left, writes and newest - 1 or newest}
 end
--- The key lasts as long as the longest lease in it.
+redis.call('HDEL', KEYS[5], ARGV[1])
 redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])
-if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[2]) then
-  redis.call('PEXPIRE', KEYS[2], ARGV[2])
-end
+keep(KEYS[2])
 return {1, newest}

@@ -131,14 +131,48 @@ func TestAReaderPassesByTheOtherWritersAfterTheFirstOfAll(t *testing.T) {
 	})
 }
 
-// A1 hands the lock over to A2 while R waits for A1.
-func TestAReaderPassesByTheOtherWritersAfterAHandOver(t *testing.T) {
+// A1 would hand the lock over to A2, and B is nearer than R. R comes first all the same.
+func TestAReaderThatWaitsForAWriterComesBeforeTheNext(t *testing.T) {
 	play(t, func(s *owners.Scenario) {
 		s.Owner("A1").Section(2 * second)
 		s.Owner("A2").At(100 * milli).Section(2 * second)
 		s.Owner("B").At(200 * milli).Section(second)
-		s.Process("B").Hold(3900*milli, 4200*milli, nil) // R comes first
-		s.Owner("R").At(second).RLocks().SinceAbout(4 * second).RUnlocks()
+		s.Process("R").Hold(1900*milli, 2500*milli, nil)
+		s.Owner("R").At(second).RLocks().Since(2500 * milli).Looks(func() {
+			assert.Zero(t, s.Node(0).Observe("{stock}:waiting"), "it waits no more")
+		}).RUnlocks()
+	})
+}
+
+// R gives up when A has left and B is kept out, and Q did not wait.
+func TestAReaderThatGivesUpHoldsNoWriterBack(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Owner("A").Section(2 * second)
+		s.Owner("Q").At(second).RTries(false)
+		s.Owner("R").At(second).RLocksWithin(1400*milli, context.DeadlineExceeded)
+		s.Process("R").Hold(1900*milli, 2500*milli, nil)
+		s.Owner("B").At(1500 * milli).Section(0).Since(2500 * milli)
+	})
+}
+
+// The readers are evicted, and B writes.
+func TestAReaderThatHasLostTheLockHoldsNoWriterBack(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		a := s.Owner("A")
+		a.RLocks().Does(func() { a.Redis().Del(s.Context(), "{stock}:readers") }).
+			At(2 * second).RLocks(lock.ErrLost).At(4 * second).RUnlocks(lock.ErrNotHeld)
+		s.Owner("B").At(second).Section(2 * second)
+		s.Owner("C").At(2500 * milli).Section(0).Since(3 * second)
+	})
+}
+
+// R has asked at 1.7 s for the last time.
+func TestAReaderThatDiesWaitingIsForgottenAfterItsLease(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Owner("A").Section(2 * second)
+		s.Owner("R").WithLease(second).At(second).RLocks()
+		s.Process("R").CrashesAt(1900 * milli)
+		s.Owner("B").At(1500 * milli).Section(0).SinceAtMost(2700 * milli)
 	})
 }
 

@@ -4,6 +4,7 @@
 -- KEYS[2] the readers, a sorted set {owner: when its lease ends}
 -- KEYS[3] the writers that wait, a sorted set {owner: when it is forgotten}
 -- KEYS[4] the counter of the writers' fencing tokens
+-- KEYS[5] the readers that come before the next writer, a hash {owner: 1}
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] how often the caller will be inside as a writer
@@ -21,8 +22,9 @@ if ARGV[3] ~= '0' and not writer then
   return 0
 end
 if ARGV[3] ~= '0' then
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+  -- A full server refuses a script that begins with HSET, and not with PEXPIRE.
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
   return 2
 end
 local time = redis.call('TIME')
@@ -35,7 +37,8 @@ local found = writer and 2 or reader and 1 or 0
 if writer then
   redis.call('DEL', KEYS[1])
   -- One that has given up meanwhile isn't among those that wait.
-  if ARGV[6] ~= '' and redis.call('ZREM', KEYS[3], ARGV[6]) == 1 then
+  if ARGV[6] ~= '' and redis.call('EXISTS', KEYS[5]) == 0
+    and redis.call('ZREM', KEYS[3], ARGV[6]) == 1 then
     local token = redis.call('INCR', KEYS[4])
     redis.call('HSET', KEYS[1], ARGV[6], 1)
     redis.call('PEXPIRE', KEYS[1], ARGV[7])
@@ -50,8 +53,9 @@ if found > 0 and ARGV[4] ~= '0' then
 elseif reader then
   redis.call('ZREM', KEYS[2], ARGV[1])
 end
--- A waiting writer that gives up lets readers in.
+-- One that gives up waiting lets those in that it has held back.
 local gave_up = redis.pcall('ZREM', KEYS[3], ARGV[1]) == 1
+  or redis.pcall('HDEL', KEYS[5], ARGV[1]) == 1
 if writer or gave_up then
   redis.call('PUBLISH', ARGV[5], 'all')
 elseif reader and redis.call('EXISTS', KEYS[2]) == 0 then

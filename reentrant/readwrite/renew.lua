@@ -16,8 +16,11 @@ if writer and ARGV[3] == '0' then
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local ends = redis.pcall('ZSCORE', KEYS[2], ARGV[1])
-if not writer and (type(ends) ~= 'string' or tonumber(ends) < now) then
+-- This comes first: a full server refuses a script that begins with ZADD, which
+-- needs memory, and so would take the lock from its readers.
+redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 1)
+local reader = type(redis.pcall('ZSCORE', KEYS[2], ARGV[1])) == 'string'
+if not writer and not reader then
   return 0
 end
 redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])

@@ -41,6 +41,7 @@ type Embedded struct {
 
 	changes *tracking
 	sent    sent
+	memory  memory
 
 	rate    float64   // how fast its clock runs; 0 is as fast as all others
 	drifted time.Time // what its clock said when it was given that rate
@@ -72,7 +73,11 @@ func (n *Embedded) Boot() {
 			if n.Seen != nil {
 				n.Seen(from, command, args)
 			}
-			return false
+			full := n.memory.refuses(command)
+			if full {
+				from.WriteError(outOfMemory)
+			}
+			return full
 		})
 }
 
@@ -223,6 +228,12 @@ func (n *Embedded) Replicate() error { return nil }
 
 // Promote is Node's.
 func (n *Embedded) Promote(cut func()) error { return n.Restart(cut) }
+
+// Fill is Node's.
+func (n *Embedded) Fill() error {
+	n.memory.full.Store(true)
+	return nil
+}
 
 // Refuse is Node's: the network refuses.
 func (n *Embedded) Refuse(bool) error { return nil }

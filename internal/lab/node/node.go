@@ -51,6 +51,10 @@ type Node interface {
 	Replicate() error
 	Promote(cut func()) error
 
+	// Fill makes its memory full for the rest of the scenario: with maxmemory and
+	// noeviction it refuses what needs more.
+	Fill() error
+
 	// Refuse takes it down, or brings it up again, and Hang makes it accept
 	// commands and never answer.
 	Refuse(refusing bool) error

@@ -84,6 +84,7 @@ func (p *peer) Execute(args []string) string {
 func (p *peer) script(args []string) string {
 	n := p.node
 	if n.Scripts == nil || n.sent.isSpecial() || n.rate != 0 || len(args) < 2 ||
+		n.memory.full.Load() ||
 		!strings.EqualFold(args[0], "EVALSHA") ||
 		!strings.HasSuffix(p.dispatch([]string{"SCRIPT", "EXISTS", args[1]}), ":1\r\n") {
 		return p.dispatch(args)
@@ -94,6 +95,9 @@ func (p *peer) script(args []string) string {
 
 // dispatch lets the server execute a command and returns the raw reply.
 func (p *peer) dispatch(args []string) string {
+	if !OfDriver(args[0]) { // those are executed at any time
+		p.node.memory.begins()
+	}
 	p.server.Dispatch(p.peer, args)
 	p.peer.Flush()
 	p.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/proto"
@@ -17,6 +18,7 @@ import (
 type remote struct {
 	*borrowed
 	observer redis.UniversalClient // for what belongs to no client
+	full     atomic.Bool           // see Fill
 }
 
 // newObserver is a client for what belongs to no client of the scenario.
@@ -153,6 +155,12 @@ func (n *remote) Promote(cut func()) error {
 	return failed("promote a replica", n.server.(OwnServer).Promote())
 }
 
+// Fill is Node's: a server without data has more than a byte.
+func (n *remote) Fill() error {
+	n.full.Store(true)
+	return n.Operate("CONFIG", "SET", "maxmemory", "1")
+}
+
 // Close is Node's.
 func (n *remote) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -160,8 +168,12 @@ func (n *remote) Close() error {
 	defer n.observer.Close()
 	woken := n.wake()
 	var restored error
+	if n.full.Load() {
+		restored = failed("free the memory",
+			n.observer.ConfigSet(ctx, "maxmemory", "0").Err())
+	}
 	if own, ok := n.server.(OwnServer); ok {
-		restored = failed("restore", own.Restore())
+		restored = errors.Join(restored, failed("restore", own.Restore()))
 	}
 	return errors.Join(woken, restored, failed("remove the scenario's keys",
 		n.each(ctx, func(ctx context.Context, rdb *redis.Client) error {

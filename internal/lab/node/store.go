@@ -74,6 +74,11 @@ func (n *stored) Promote(func()) error {
 	return failed("promote a replica", errors.ErrUnsupported)
 }
 
+// Fill is Node's.
+func (n *stored) Fill() error {
+	return failed("fill the memory", errors.ErrUnsupported)
+}
+
 // Close is Node's.
 func (n *stored) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
