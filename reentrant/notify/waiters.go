@@ -18,6 +18,7 @@ var subscriptions = subscription.Set[*list.List]{
 	Confirmed: func(q *list.List, _ string) {
 		notice(q.Front().Value.(*waiter).woken)
 	},
+	Closed: func(q *list.List) { wakeOne(q) }, // which leaves, and wakes the next
 }
 
 // waiter is one call of Lock that was refused.
