@@ -98,7 +98,8 @@ func TestAWaiterWaitsForTheLastMillisecond(t *testing.T) {
 	}, lock.FixedLease())
 }
 
-// A channel on which nobody waits is left, while others are waited on.
+// A channel on which nobody has waited for some seconds is left, while others are
+// waited on.
 func TestOnlyChannelsThatAreWaitedOnAreSubscribed(t *testing.T) {
 	promised(t, listening, func(p *promise) {
 		listeners := func(stock, toys int64) func() {
@@ -115,16 +116,17 @@ func TestOnlyChannelsThatAreWaitedOnAreSubscribed(t *testing.T) {
 				}
 			}
 		}
-		p.OwnerOf("toys", "A1").Locks().At(9 * time.Second).Unlocks()
+		p.OwnerOf("toys", "A1").Locks().At(11 * time.Second).Unlocks()
 		p.a.Locks().
 			At(2 * time.Second).Does(listeners(1, 1)).
 			At(4 * time.Second).Does(listeners(1, 1)). // one gave up at 3 s
-			At(6 * time.Second).Does(listeners(0, 1)). // and the other one at 5 s
-			At(9 * time.Second).Does(listeners(1, 1)). // at 8 s one waits again
-			Unlocks().Works(time.Second).Does(listeners(0, 0))
+			At(7 * time.Second).Does(listeners(1, 1)). // and the other one at 5 s
+			At(9 * time.Second).Does(listeners(0, 1)).
+			At(11 * time.Second).Does(listeners(1, 1)). // one waits again
+			Unlocks().At(15 * time.Second).Does(listeners(0, 0))
 		p.Owner("B1").At(time.Second).GivesUp(2 * time.Second)
 		p.Owner("B2").At(time.Second).GivesUp(4 * time.Second)
-		p.Owner("B3").At(8 * time.Second).Section(0)
+		p.Owner("B3").At(10 * time.Second).Section(0)
 		p.OwnerOf("toys", "B4").At(time.Second).Section(0)
 	})
 }

@@ -33,7 +33,10 @@ end
 local function first()
   for _, most in ipairs({1, 1000}) do
     local ids = redis.call('ZRANGE', KEYS[2], 0, most - 1)
-    local waiters = ids[1] and redis.call('HMGET', KEYS[4], unpack(ids))
+    if not ids[1] then
+      return
+    end
+    local waiters = redis.call('HMGET', KEYS[4], unpack(ids))
     for i = 1, #ids do
       local alive, turn, process = string.match(waiters[i] or '0 0',
         '(%d+) (%d+) ?(.*)')
@@ -50,10 +53,10 @@ local function first()
   return redis.call('EXISTS', KEYS[2]) == 1 and '' or nil
 end
 
--- The first waiter gets the turn. One that waits in the caller's process is told
--- there. If somebody waits there, it is enough to tell the process of another one.
--- If so many are dead that nobody has the turn, that one asks at once, or one of
--- each process.
+-- The first waiter gets the turn. One that waits in the caller's process is
+-- told there. If somebody waits there, it is enough to tell the process of
+-- another one. If so many are dead that nobody has the turn, that one asks at
+-- once, or one of each process.
 local function pass(neighbor)
   local id, turn, process = first()
   local told, message = KEYS[3], id

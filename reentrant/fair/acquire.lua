@@ -29,7 +29,10 @@ end
 local function first()
   for _, most in ipairs({1, 1000}) do
     local ids = redis.call('ZRANGE', KEYS[2], 0, most - 1)
-    local waiters = ids[1] and redis.call('HMGET', KEYS[4], unpack(ids))
+    if not ids[1] then
+      return
+    end
+    local waiters = redis.call('HMGET', KEYS[4], unpack(ids))
     for i = 1, #ids do
       local alive, turn, process = string.match(waiters[i] or '0 0',
         '(%d+) (%d+) ?(.*)')
@@ -48,8 +51,8 @@ end
 
 -- The first waiter gets the turn. Somebody must ask when that turn is over. A
 -- caller that waits does, so only the process that has the turn is told. For a
--- caller that doesn't wait, all processes are told, so that one of their waiters
--- will ask; at once, if so many are dead that nobody has the turn.
+-- caller that doesn't wait, all processes are told, so that one of their
+-- waiters will ask; at once, if so many are dead that nobody has the turn.
 local function pass()
   local id, turn, process = first()
   local told, message = KEYS[3], id

@@ -184,16 +184,14 @@ func (l *Lock) Lost() <-chan struct{} {
 
 // release has a context of its own, which ends after within: the caller's has
 // often ended when a deferred Unlock runs. If the server has handed the lock
-// over to the next owner of this process, release wakes that owner. It may be for
-// others that give up, too.
+// over to the next owner of this process, release wakes that owner.
 func (l *Lock) release(ctx context.Context, left int, to waiters.Next,
-	within time.Duration, giveUp ...any) error {
+	within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	sent := time.Now()
-	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
-		append([]any{l.token, l.ttl.Milliseconds(), left, to.ID,
-			to.Lease.Milliseconds()}, giveUp...)...).Int()
+	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(), l.token,
+		l.ttl.Milliseconds(), left, to.ID, to.Lease.Milliseconds()).Int()
 	waiters.Released(ctx, l.rdb, channel(l.key), l.token, to.ID, sent, released,
 		err)
 	if err != nil {

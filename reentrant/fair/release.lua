@@ -13,7 +13,8 @@
 -- ARGV[3] the count that the caller will have, 0 to free the lock
 -- ARGV[4] the owner id that waits first in the caller's process, or nothing
 -- ARGV[5] that one's lease in milliseconds
--- ARGV[6] and all behind it are owner ids that give up waiting, the caller's as well
+-- ARGV[6] and all behind it are owner ids that give up waiting, and the
+-- caller's is among them
 -- Returns 1 when left, 2 when the owner in ARGV[4] has the lock now, 0 when the
 -- lock is free or somebody else's. Where a waiter of another process has the
 -- turn, and ARGV[4] names an owner, returns minus the turn's milliseconds: that
@@ -27,12 +28,16 @@ local function now()
 end
 
 -- The first waiter that has asked within two of its leases, or waits in the
--- caller's process, which is alive; any other has died, and is removed. Behind a
--- dead one, a thousand are looked at, so that no call keeps the server. Returns '' when all those were dead, and others wait.
+-- caller's process, which is alive; any other has died, and is removed. Behind
+-- a dead one, a thousand are looked at, so that no call keeps the server.
+-- Returns '' when all those were dead, and others wait.
 local function first(neighbor)
   for _, most in ipairs({1, 1000}) do
     local ids = redis.call('ZRANGE', KEYS[2], 0, most - 1)
-    local waiters = ids[1] and redis.call('HMGET', KEYS[4], unpack(ids))
+    if not ids[1] then
+      return
+    end
+    local waiters = redis.call('HMGET', KEYS[4], unpack(ids))
     for i = 1, #ids do
       local alive, turn, process = string.match(waiters[i] or '0 0',
         '(%d+) (%d+) ?(.*)')
@@ -51,9 +56,9 @@ end
 
 -- The first waiter gets the lock if it waits in the caller's process: it hears
 -- of that with the caller's reply. One of another process gets the turn. If
--- somebody waits in the caller's process, it is enough to tell the process of the
--- one that has the turn. If so many are dead that nobody has it, that one asks at
--- once, or one of each process.
+-- somebody waits in the caller's process, it is enough to tell the process of
+-- the one that has the turn. If so many are dead that nobody has it, that one
+-- asks at once, or one of each process.
 local function pass(neighbor)
   local id, turn, process = first(neighbor)
   if turn and id == neighbor then

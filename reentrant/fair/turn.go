@@ -64,16 +64,19 @@ func (l *Lock) next() waiters.Next {
 }
 
 // giveUp leaves the queue at the server, if that may know of the waiter, and
-// passes the turn on if it has come. Those that give up at the same time leave with
-// one command. When that fails, the others wait for the end of one turn for each; and
-// for a lease if this process alone was to look after the turn of another one that is
-// dead.
+// passes the turn on if it has come. Those that give up at the same time leave
+// with one command. When that fails, the others wait for the end of a turn for
+// each; and for a lease if this process alone was to look after the turn of
+// another one that is dead.
 func (l *Lock) giveUp(ctx context.Context, w *waiters.Waiter) {
 	if !w.IsNamed(l.token) {
 		return
 	}
 	l.spent = true
 	w.GiveUp(waiters.TurnOf(l.ttl), func(ids []any, within time.Duration) {
-		l.release(ctx, 0, waiters.Next{}, within, ids...)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+		defer cancel()
+		release.Run(ctx, lock.Once(l.rdb), l.keys(),
+			append([]any{l.token, l.ttl.Milliseconds(), 0, "", 0}, ids...)...)
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/lock"
 )
 
 // linger is for how long a channel is kept for the next waiter, once or twice. A
@@ -205,10 +207,14 @@ func (s *Subscription[Q]) sweep() {
 	}
 }
 
+// patience is for how long Denied waits for the server: meanwhile its caller hears no
+// news.
+const patience = time.Second
+
 // Denied is the server's error if the user may not use a channel. The driver drops
 // the server's refusal of a SUBSCRIBE, so that such a channel is just never
 // confirmed. One that isn't for longer than within is asked about, with an empty
-// message, and again after as long.
+// message, and again after as long. No answer within a second is no error.
 func (s *Subscription[Q]) Denied(ctx context.Context, channel string,
 	within time.Duration) error {
 	s.Lock()
@@ -217,7 +223,9 @@ func (s *Subscription[Q]) Denied(ctx context.Context, channel string,
 	if !unconfirmed || time.Since(asked) <= within {
 		return nil
 	}
-	if err := s.rdb.Publish(ctx, channel, "").Err(); err != nil {
+	brief, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := Publish(brief, s.rdb, channel); err != nil && brief.Err() == nil {
 		return err
 	}
 	s.Lock()
@@ -226,6 +234,14 @@ func (s *Subscription[Q]) Denied(ctx context.Context, channel string,
 		s.asked[channel] = time.Now()
 	}
 	return nil
+}
+
+// Publish sends an empty message, and ends with ctx, which the driver may outlast.
+func Publish(ctx context.Context, rdb redis.UniversalClient, channel string) error {
+	_, err := lock.Within(ctx, func() (int64, error) {
+		return rdb.Publish(ctx, channel, "").Result()
+	})
+	return err
 }
 
 // changes has the subscription look at a lock's channels, with s locked.

@@ -187,6 +187,18 @@ func TestAChannelThatIsNotConfirmedIsAskedAbout(t *testing.T) {
 	server.SetError("NOPERM no permissions to access a channel")
 	assert.ErrorContains(t, denied(-1), "NOPERM")
 	assert.NoError(t, denied(time.Minute), "it may still be confirmed")
+	s.rdb = redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", Dialer: func(
+		ctx context.Context, _, _ string) (
+		net.Conn, error) {
+		<-ctx.Done() // for the driver's five seconds
+		return nil, ctx.Err()
+	}})
+	brief, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	assert.NoError(t, s.Denied(brief, "stock", -1), "the server doesn't say")
+	assert.Less(t, time.Since(began), patience)
+	assert.NoError(t, s.rdb.Close())
 	s.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
 	assert.NoError(t, denied(-1), "it is confirmed")
 	leave(s, "toys", "stock")

@@ -470,7 +470,7 @@ func Released(ctx context.Context, rdb redis.UniversalClient, channel, releases,
 	})
 	if reply < 0 && err == nil && !waits {
 		// Without it the others ask when a lease is over.
-		rdb.Publish(ctx, channel, "")
+		subscription.Publish(ctx, rdb, channel)
 	}
 }
 
