@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -96,6 +97,35 @@ func TestAWaiterWaitsForTheLastMillisecond(t *testing.T) {
 			assert.LessOrEqual(p.t, len(p.sends("B", 0, "EVALSHA acquire.lua", 0)), 3)
 		}).Unlocks()
 	}, lock.FixedLease())
+}
+
+// No message will come any more. Each waiter is told by the driver.
+func TestAWaiterOfAClientThatIsClosedIsToldAtOnce(t *testing.T) {
+	promised(t, listening, func(p *promise) {
+		p.a.Locks()
+		for _, name := range []string{"B1", "B2", "B3"} {
+			waiter := p.Owner(name)
+			waiter.At(time.Second).Does(func() {
+				assert.ErrorIs(p.t, waiter.Acquire(p.Context()), redis.ErrClosed)
+				assert.Less(p.t, p.Now(), 3200*time.Millisecond)
+			})
+		}
+		p.b.At(3 * time.Second).Does(func() { assert.NoError(p.t, p.b.Redis().Close()) })
+	})
+}
+
+// A process that has one waiter at a time subscribes once.
+func TestASubscriptionIsKeptForTheNextWaiter(t *testing.T) {
+	promised(t, listening, func(p *promise) {
+		for _, at := range []time.Duration{0, 2 * time.Second, 4 * time.Second} {
+			p.a.At(at).Locks().Works(time.Second).Unlocks()
+			p.b.At(at + 500*time.Millisecond).Section(0)
+		}
+		p.Owner("C").At(6 * time.Second).Looks(func() {
+			assert.Len(p.t, p.sends("B", 0, "SUBSCRIBE", 0), 1)
+		})
+		p.Play()
+	})
 }
 
 // A channel on which nobody has waited for some seconds is left, while others are
