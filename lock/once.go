@@ -2,75 +2,93 @@ package lock
 
 import (
 	"context"
+	"errors"
+	"math"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Bounded ends each script with the deadline of its context, even if the driver's
-// ContextTimeoutEnabled is off, as it is by default: the driver alone would wait for
-// a reply until its ReadTimeout, 5 s, and a hung renewal would cost a short lease.
-// It bounds the scripts of a *redis.Client. Clients of a Cluster or a Ring have no
-// timeout that can be set for one command, and theirs stay as they are. Where the
-// deadline is further away than ReadTimeout, a script that the driver repeats may
-// outlast it, by one ReadTimeout at most.
-func Bounded(rdb redis.UniversalClient) redis.Scripter { return bounded{rdb, rdb} }
+// Bounded sends a lock's scripts by the client's own Process, so that its hooks see
+// all of them, and so does a type that embeds the client. It adds two limits that
+// go-redis lacks by default.
+//
+// A script ends with the deadline of its context, also where the driver's
+// ContextTimeoutEnabled is off: the driver alone would wait for a reply until its
+// ReadTimeout, 5 s, and a hung renewal would cost a short lease. The command that is
+// left behind keeps its connection until the driver gives it up. A cancellation ends
+// no wait for a reply: it would often leave a grant behind that nobody releases.
+//
+// A script that wasn't answered within ReadTimeout isn't repeated by the driver, by
+// default three times and without a word. It may still be on its way, and an
+// acquisition might come after the Unlock of the one that was repeated. Where the
+// connection broke before, the script was executed or never will be, and the driver
+// repeats it. It repeats nothing for a client that doesn't show its Options.
+func Bounded(rdb redis.UniversalClient) redis.Scripter {
+	ends, patience := settings(rdb)
+	return sender{rdb, rdb, ends, patience}
+}
 
-// bounded doesn't embed the client: the compiler would generate a wrapper for each of
-// its hundreds of methods.
-type bounded struct {
+// Commands are those that are sent at most once.
+type Commands interface {
 	redis.Scripter
-	rdb redis.UniversalClient
+	SetNX(ctx context.Context, key string, value any,
+		ttl time.Duration) *redis.BoolCmd
 }
 
-func (b bounded) Eval(ctx context.Context, script string, keys []string,
-	args ...any) *redis.Cmd {
-	return b.within(ctx).Eval(ctx, script, keys, args...)
-}
-
-func (b bounded) EvalSha(ctx context.Context, sha1 string, keys []string,
-	args ...any) *redis.Cmd {
-	return b.within(ctx).EvalSha(ctx, sha1, keys, args...)
-}
-
-// within is the client with timeouts that end with ctx.
-func (b bounded) within(ctx context.Context) redis.UniversalClient {
-	client, ok := b.rdb.(*redis.Client)
-	deadline, ends := ctx.Deadline()
-	if !ok || !ends || client.Options().ContextTimeoutEnabled {
-		return b.rdb
-	}
-	left := max(time.Until(deadline), time.Millisecond) // 0 would be no timeout
-	if usual := client.Options().ReadTimeout; usual > 0 && usual <= left {
-		return client
-	}
-	return client.WithTimeout(left)
-}
-
-// Once sends each script at most once, and ends it like Bounded. go-redis repeats
-// a command whose reply was lost, three times by default and without a word. A
-// release that is sent again finds nothing, and "there was nothing to release"
-// would be a false answer: the first one has done it. Sent once, it is answered
-// with the error of the network, which says what is known.
+// Once is Bounded for what the driver must never repeat. A release that is sent again
+// finds nothing, and "there was nothing to release" would be a false answer: the
+// first one has done it. A SET NX that is sent again is refused by itself. Sent once,
+// they are answered with the error of the network, which says what is known.
 //
 // A redirection of Redis Cluster is still followed, for the command was not
 // executed where it was turned away; and after NOSCRIPT the script itself is
 // sent.
-func Once(rdb redis.UniversalClient) redis.Scripter { return once{bounded{rdb, rdb}} }
-
-type once struct{ bounded }
-
-func (o once) Eval(ctx context.Context, script string, keys []string,
-	args ...any) *redis.Cmd {
-	return o.send(ctx, "eval", script, keys, args)
+func Once(rdb redis.UniversalClient) Commands {
+	ends, _ := settings(rdb)
+	return sender{rdb, rdb, ends, 0}
 }
 
-func (o once) EvalSha(ctx context.Context, sha1 string, keys []string,
-	args ...any) *redis.Cmd {
-	return o.send(ctx, "evalsha", sha1, keys, args)
+// settings are a client's, or those of the client that it embeds: whether it ends
+// commands with their contexts, and how long it waits for a reply, 0 if it doesn't
+// say.
+func settings(rdb redis.UniversalClient) (ends bool, patience time.Duration) {
+	switch c := rdb.(type) {
+	case interface{ Options() *redis.Options }:
+		ends, patience = c.Options().ContextTimeoutEnabled, c.Options().ReadTimeout
+	case interface{ Options() *redis.ClusterOptions }:
+		ends, patience = c.Options().ContextTimeoutEnabled, c.Options().ReadTimeout
+	case interface{ Options() *redis.RingOptions }:
+		ends, patience = c.Options().ContextTimeoutEnabled, c.Options().ReadTimeout
+	default:
+		return false, 0
+	}
+	if patience <= 0 {
+		patience = math.MaxInt64 // it waits until the connection breaks
+	}
+	return ends, patience
 }
 
-func (o once) send(ctx context.Context, name, script string, keys []string,
+// sender doesn't embed the client: the compiler would generate a wrapper for each of
+// its hundreds of methods.
+type sender struct {
+	redis.Scripter
+	rdb      redis.UniversalClient
+	ends     bool          // the driver ends commands with their contexts
+	patience time.Duration // after which the driver doesn't repeat them
+}
+
+func (s sender) Eval(ctx context.Context, script string, keys []string,
+	args ...any) *redis.Cmd {
+	return s.script(ctx, "eval", script, keys, args)
+}
+
+func (s sender) EvalSha(ctx context.Context, sha1 string, keys []string,
+	args ...any) *redis.Cmd {
+	return s.script(ctx, "evalsha", sha1, keys, args)
+}
+
+func (s sender) script(ctx context.Context, name, script string, keys []string,
 	args []any) *redis.Cmd {
 	all := append(make([]any, 0, 3+len(keys)+len(args)), name, script, len(keys))
 	for _, key := range keys {
@@ -80,11 +98,91 @@ func (o once) send(ctx context.Context, name, script string, keys []string,
 	if len(keys) > 0 {
 		cmd.SetFirstKeyPos(3) // where Redis Cluster finds the slot
 	}
-	o.within(ctx).Process(ctx, unrepeated{cmd}) // the error is the command's, too
+	if err := s.send(ctx, &scriptCmd{cmd, s.limit()}); err != nil {
+		cmd = redis.NewCmd(ctx) // the other one may still be under way
+		cmd.SetErr(err)
+	}
 	return cmd
 }
 
-// unrepeated is a command that the driver does not repeat.
-type unrepeated struct{ *redis.Cmd }
+// SetNX is the client's, with its words.
+func (s sender) SetNX(ctx context.Context, key string, value any,
+	ttl time.Duration) *redis.BoolCmd {
+	unit, n := "px", ttl.Milliseconds()
+	if ttl%time.Second == 0 {
+		unit, n = "ex", int64(ttl/time.Second)
+	}
+	cmd := redis.NewBoolCmd(ctx, "set", key, value, unit, n, "nx")
+	if err := s.send(ctx, &boolCmd{cmd, s.limit()}); err != nil {
+		cmd = redis.NewBoolCmd(ctx) // as in script
+		cmd.SetErr(err)
+	}
+	return cmd
+}
 
-func (unrepeated) NoRetry() bool { return true }
+// send sends a command, in a goroutine only where the driver would outlast the
+// deadline.
+func (s sender) send(ctx context.Context, cmd redis.Cmder) error {
+	deadline, bounded := ctx.Deadline()
+	if s.ends || !bounded {
+		return s.rdb.Process(ctx, cmd)
+	}
+	until, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	defer cancel()
+	_, err := Within(until, func() (struct{}, error) {
+		return struct{}{}, s.rdb.Process(ctx, cmd)
+	})
+	return err
+}
+
+// limit is the end of the time in which the driver may repeat a command.
+type limit time.Time
+
+// NoRetry is asked by the driver after each attempt.
+func (l limit) NoRetry() bool { return !time.Now().Before(time.Time(l)) }
+
+func (s sender) limit() limit { return limit(time.Now().Add(s.patience)) }
+
+type scriptCmd struct {
+	*redis.Cmd
+	limit
+}
+
+type boolCmd struct {
+	*redis.BoolCmd
+	limit
+}
+
+// Within runs do in a goroutine of its own and returns what it returns, or the error
+// of ctx if that ends first. Then do runs on, and must end by itself. A panic is the
+// caller's while it waits, as in net/http's TimeoutHandler.
+func Within[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	type result struct {
+		value    T
+		err      error
+		panicked any
+	}
+	done := make(chan result, 1)
+	go func() {
+		r := result{err: errors.New("a hook has ended the command's goroutine")}
+		defer func() {
+			r.panicked = recover()
+			done <- r
+		}()
+		r.value, r.err = do()
+	}()
+	var r result
+	select {
+	case r = <-done:
+	case <-ctx.Done():
+		select {
+		case r = <-done: // it counts, or a grant would be taken for a failure
+		default:
+			r.err = ctx.Err()
+		}
+	}
+	if r.panicked != nil {
+		panic(r.panicked)
+	}
+	return r.value, r.err
+}

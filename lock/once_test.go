@@ -5,9 +5,11 @@ import (
 	"context"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
@@ -103,4 +105,93 @@ func TestOnceConnectsLikeTheClientItself(t *testing.T) {
 	got, err := counted.Run(t.Context(), lock.Once(rdb), []string{"n"}, 0).Int()
 	require.NoError(t, err)
 	assert.Equal(t, 1, got)
+}
+
+// seen counts the scripts that pass a client's hooks.
+type seen struct{ atomic.Int32 }
+
+func (s *seen) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *seen) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if strings.HasPrefix(cmd.Name(), "eval") {
+			s.Add(1)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (s *seen) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func TestTheClientsHooksSeeEveryScript(t *testing.T) {
+	c := newCounting(t)
+	var s seen
+	c.rdb.AddHook(&s)
+	near, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	for _, ctx := range []context.Context{t.Context(), near} {
+		for _, rdb := range []redis.Scripter{lock.Bounded(c.rdb), lock.Once(c.rdb)} {
+			require.NoError(t, counted.Run(ctx, rdb, []string{"n"}, 0).Err())
+		}
+	}
+	assert.EqualValues(t, 5, s.Load(), "EVALSHA, EVAL, and EVALSHA three times")
+	assert.Equal(t, s.Load(), c.sent.Load(), "the server has executed as many")
+}
+
+// Embedding is an application's client, which shows its Options. Opaque shows none.
+type (
+	embedding struct{ *redis.Client }
+	opaque    struct{ redis.UniversalClient }
+)
+
+// A server that accepts connections and never answers.
+func TestAScriptEndsWithItsDeadlineWhateverTheClientIs(t *testing.T) {
+	silent := func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go io.Copy(io.Discard, server) // until the client closes it
+		return client, nil
+	}
+	single := redis.NewClient(&redis.Options{Dialer: silent, Protocol: 2,
+		DisableIdentity: true})
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Dialer: silent,
+		Addrs: []string{"127.0.0.1:1"}, Protocol: 2, DisableIdentity: true})
+	ring := redis.NewRing(&redis.RingOptions{
+		Addrs: map[string]string{"a": "127.0.0.1:1"}, Protocol: 2,
+		DisableIdentity: true, HeartbeatFrequency: time.Hour,
+		NewClient: func(o *redis.Options) *redis.Client {
+			o.Dialer = silent
+			return redis.NewClient(o)
+		}})
+	for name, rdb := range map[string]redis.UniversalClient{"a client": single,
+		"an embedded client": &embedding{single}, "an opaque one": opaque{single},
+		"a cluster's": cluster, "a ring": ring} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			err := counted.Run(ctx, lock.Bounded(rdb), []string{"n"}, 0).Err()
+			assert.ErrorIs(t, err, context.DeadlineExceeded,
+				"the driver's own timeout is another error, after 5 s")
+		})
+	}
+	for _, rdb := range []redis.UniversalClient{single, cluster, ring} {
+		assert.NoError(t, rdb.Close())
+	}
+}
+
+// An application recovers from its hook's panic, as net/http does for a handler. It
+// can't in a goroutine of ours.
+func TestAPanicOfAHookIsTheCallers(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	assert.PanicsWithValue(t, "a hook's", func() {
+		lock.Within(ctx, func() (bool, error) { panic("a hook's") })
+	})
+	_, err := lock.Within(ctx, func() (bool, error) {
+		runtime.Goexit()
+		return true, nil
+	})
+	assert.Error(t, err)
 }

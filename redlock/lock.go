@@ -164,30 +164,15 @@ type answer struct {
 func (l *Lock) askNode(ctx context.Context, n *node, command func(
 	context.Context, redis.UniversalClient) (bool, error)) answer {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.NodeTimeout)
+	defer cancel()
 	select {
 	case n.busy <- struct{}{}:
 	case <-ctx.Done():
-		cancel()
 		return answer{err: ctx.Err()}
 	}
-	done := make(chan answer, 1)
-	go func() {
-		defer cancel()
+	yes, err := lock.Within(ctx, func() (bool, error) {
 		defer func() { <-n.busy }()
-		yes, err := command(ctx, n.rdb)
-		done <- answer{yes, err}
-	}()
-	select {
-	case a := <-done:
-		return a
-	case <-ctx.Done():
-	}
-	// The goroutine cancels ctx when it has answered: an answer that is there
-	// counts, or a grant would be taken for a failure.
-	select {
-	case a := <-done:
-		return a
-	default:
-		return answer{err: ctx.Err()}
-	}
+		return command(ctx, n.rdb)
+	})
+	return answer{yes, err}
 }

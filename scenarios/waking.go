@@ -36,12 +36,15 @@ var promptWake = Scenario{
 		" command, which may be its subscription, is on its way until 3 s, and A" +
 		" unlocks at 2 s. B must get the lock by 4 s. Also: five owners of one" +
 		" process wait from 3 s on, and A unlocks at 5 s. One of them must get the" +
-		" lock within 1 s, and unless they poll, not all of them may ask for it.",
+		" lock within 1 s, and unless they poll, not all of them may ask for it. Also:" +
+		" five owners of one process wait from 1 s on and give up together at 3 s, C" +
+		" waits from 2 s on, and A unlocks at 4 s. C must get the lock within 1 s.",
 	Invariants: []string{LateWakeUp, Herd},
 	readable:   "it isn't known which of its commands a waiter listens with",
 	run: func(t *scenarioRun) {
 		t.world(releaseBeforeListening)
 		t.world(oneIsWoken, pollEvery(500*time.Millisecond)) // five wait
+		t.world(allGiveUp, pollEvery(500*time.Millisecond))
 	},
 }
 
@@ -70,13 +73,41 @@ func releaseBeforeListening(s *worldRun) {
 	s.judge(LateWakeUp, true)
 }
 
+// five are the owners of one process.
+func (s *worldRun) five(b *actor) []*actor {
+	owners := []*actor{b}
+	for _, name := range []string{"B2", "B3", "B4", "B5"} {
+		owners = append(owners, s.beside(b, name))
+	}
+	return owners
+}
+
+// allGiveUp has a whole process give up before the release.
+func allGiveUp(s *worldRun) {
+	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+	scripts := []func(){a.holds(4 * second), func() {
+		c.at(2*second, a.has)
+		if c.acquire(2*second-c.phase+s.patience(second)) != nil {
+			c.report(LateWakeUp, "A has unlocked at %.3f, five waiters have given"+
+				" up before, and C isn't let in", a.freedAt.Seconds())
+			return
+		}
+		c.release()
+	}}
+	for _, w := range s.five(b) {
+		scripts = append(scripts, func() {
+			w.at(second, a.has)
+			w.passes(2*second - w.phase)
+		})
+	}
+	s.play(scripts...)
+	s.judge(LateWakeUp, true)
+}
+
 // oneIsWoken runs a release for which a whole process waits.
 func oneIsWoken(s *worldRun) {
 	a, b := s.actor("A"), s.actor("B")
-	waiters := []*actor{b}
-	for _, name := range []string{"B2", "B3", "B4", "B5"} {
-		waiters = append(waiters, s.beside(b, name))
-	}
+	waiters := s.five(b)
 	let := func() bool { return slices.ContainsFunc(waiters, (*actor).has) }
 	silent := false
 	scripts := []func(){func() {

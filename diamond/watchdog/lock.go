@@ -54,7 +54,7 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 // granted at the server.
 func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 	token, sent := l.opts.Token(), time.Now()
-	granted, err := l.rdb.SetNX(ctx, l.key, token, l.ttl).Result()
+	granted, err := lock.Once(l.rdb).SetNX(ctx, l.key, token, l.ttl).Result()
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -190,14 +189,7 @@ func TestLostIsOpenAfterAnUnlock(t *testing.T) {
 	})
 }
 
-// custom is a client that isn't go-redis's own for one server, such as one for a
-// Cluster: a script's deadline can't be given to it. It can't be the key of a map.
-type custom struct {
-	redis.UniversalClient
-	labels []string
-}
-
-// The watchdog of the grant before may be inside a command that hangs. TryLock
+// The watchdog of the grant before may be inside a renewal that hangs. TryLock
 // waits for it, and the new lease runs meanwhile.
 func TestAGrantIsNotOverWhenTryLockReturns(t *testing.T) {
 	const short = time.Second
@@ -205,15 +197,15 @@ func TestAGrantIsNotOverWhenTryLockReturns(t *testing.T) {
 	require.NoError(t, err)
 	config := owners.Config{Build: rung.Build, TTL: short}
 	owners.Run(t, config, func(s *owners.Scenario) {
-		p := s.Process("A").Driven(nil)
-		a := s.Owner("A")
-		a.Lock, err = rung.Build(lock.Env{Key: owners.Key, TTL: short,
-			Nodes: []redis.UniversalClient{custom{p.Redis(), nil}}})
-		require.NoError(t, err)
-		a.Tries(true).Fails(lab.Renewal, 1, lab.Fault{Deliver: 100 * lease}).
-			Works(2 * short).Does(func() {
+		s.Deletes(20 * time.Millisecond)
+		a := s.Owner("A").Tries(true).At(50*time.Millisecond).
+			Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: 750 * time.Millisecond})
+		for renewal := range 2 { // the second hangs from 0.77 s to 1.1 s
+			a.Fails(lab.Acquire, 2+renewal, lab.Fault{Hang: true})
+		}
+		a.Does(func() {
 			granted, err := a.Try()
-			assert.Greater(t, s.Now(), 3*short, "it has waited so long")
+			assert.Greater(t, s.Now(), 50*time.Millisecond+short, "it has waited")
 			assert.NoError(t, err)
 			assert.False(t, granted && a.LostNow(), "the lease of this grant is over")
 		}).Finds(true)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -98,7 +99,37 @@ func TestAWaiterWaitsForTheLastMillisecond(t *testing.T) {
 	}, lock.FixedLease())
 }
 
-// A channel on which nobody waits is left, while others are waited on.
+// No message will come any more. Each waiter is told by the driver.
+func TestAWaiterOfAClientThatIsClosedIsToldAtOnce(t *testing.T) {
+	promised(t, listening, func(p *promise) {
+		p.a.Locks()
+		for _, name := range []string{"B1", "B2", "B3"} {
+			waiter := p.Owner(name)
+			waiter.At(time.Second).Does(func() {
+				assert.ErrorIs(p.t, waiter.Acquire(p.Context()), redis.ErrClosed)
+				assert.Less(p.t, p.Now(), 3200*time.Millisecond)
+			})
+		}
+		p.b.At(3 * time.Second).Does(func() { assert.NoError(p.t, p.b.Redis().Close()) })
+	})
+}
+
+// A process that has one waiter at a time subscribes once.
+func TestASubscriptionIsKeptForTheNextWaiter(t *testing.T) {
+	promised(t, listening, func(p *promise) {
+		for _, at := range []time.Duration{0, 2 * time.Second, 4 * time.Second} {
+			p.a.At(at).Locks().Works(time.Second).Unlocks()
+			p.b.At(at + 500*time.Millisecond).Section(0)
+		}
+		p.Owner("C").At(6 * time.Second).Looks(func() {
+			assert.Len(p.t, p.sends("B", 0, "SUBSCRIBE", 0), 1)
+		})
+		p.Play()
+	})
+}
+
+// A channel on which nobody has waited for some seconds is left, while others are
+// waited on.
 func TestOnlyChannelsThatAreWaitedOnAreSubscribed(t *testing.T) {
 	promised(t, listening, func(p *promise) {
 		listeners := func(stock, toys int64) func() {
@@ -115,16 +146,17 @@ func TestOnlyChannelsThatAreWaitedOnAreSubscribed(t *testing.T) {
 				}
 			}
 		}
-		p.OwnerOf("toys", "A1").Locks().At(9 * time.Second).Unlocks()
+		p.OwnerOf("toys", "A1").Locks().At(11 * time.Second).Unlocks()
 		p.a.Locks().
 			At(2 * time.Second).Does(listeners(1, 1)).
 			At(4 * time.Second).Does(listeners(1, 1)). // one gave up at 3 s
-			At(6 * time.Second).Does(listeners(0, 1)). // and the other one at 5 s
-			At(9 * time.Second).Does(listeners(1, 1)). // at 8 s one waits again
-			Unlocks().Works(time.Second).Does(listeners(0, 0))
+			At(7 * time.Second).Does(listeners(1, 1)). // and the other one at 5 s
+			At(9 * time.Second).Does(listeners(0, 1)).
+			At(11 * time.Second).Does(listeners(1, 1)). // one waits again
+			Unlocks().At(15 * time.Second).Does(listeners(0, 0))
 		p.Owner("B1").At(time.Second).GivesUp(2 * time.Second)
 		p.Owner("B2").At(time.Second).GivesUp(4 * time.Second)
-		p.Owner("B3").At(8 * time.Second).Section(0)
+		p.Owner("B3").At(10 * time.Second).Section(0)
 		p.OwnerOf("toys", "B4").At(time.Second).Section(0)
 	})
 }

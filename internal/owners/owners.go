@@ -211,7 +211,8 @@ func (p *Process) Warm() {
 }
 
 // Driven gives the process a driver that repeats commands, waits and dials as
-// go-redis does when nobody sets anything; the lab's clients do none of that.
+// go-redis does when nobody sets anything, wrapped by the application; the lab's
+// clients do none of that.
 // It is to be called before the process has owners. Wrap may be nil, or stands
 // between the driver and its connections.
 func (p *Process) Driven(wrap func(net.Conn) net.Conn) *Process {
@@ -229,9 +230,12 @@ func (p *Process) Driven(wrap func(net.Conn) net.Conn) *Process {
 		MaintNotificationsConfig: &maintnotifications.Config{
 			Mode: maintnotifications.ModeDisabled},
 	})
-	p.env.Nodes = []redis.UniversalClient{p.driven}
+	p.env.Nodes = []redis.UniversalClient{&application{p.driven}}
 	return p
 }
+
+// application is a client in a type of an application's own.
+type application struct{ *redis.Client }
 
 // CrashesAt ends the process at a moment, with all of its owners.
 func (p *Process) CrashesAt(moment time.Duration) {

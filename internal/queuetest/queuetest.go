@@ -4,6 +4,7 @@ package queuetest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -19,9 +20,9 @@ const Lease = 10_000
 // Scripts are those of a lock whose key is stock.
 type Scripts struct {
 	// Acquire asks for an owner that will have entered so many times, and for
-	// those behind it.
+	// those behind it, and gives back a turn for which nobody will come.
 	Acquire func(ctx context.Context, rdb *redis.Client, id string, count int,
-		wait bool, behind ...any) (int64, error)
+		wait bool, vacant string, behind ...any) (int64, error)
 
 	// Release leaves one level, down to a count. The neighbor is the first that
 	// waits in the caller's process.
@@ -68,7 +69,14 @@ func (s *Server) Pass(d time.Duration) {
 // Acquire is the script's answer.
 func (s *Server) Acquire(id string, count int, wait bool, behind ...any) int64 {
 	reply, err := s.scripts.Acquire(s.t.Context(), s.Client, id, count, wait,
-		behind...)
+		"", behind...)
+	require.NoError(s.t, err)
+	return reply
+}
+
+// GivesBack asks for an owner that waits, and gives another one's turn back.
+func (s *Server) GivesBack(id, vacant string) int64 {
+	reply, err := s.scripts.Acquire(s.t.Context(), s.Client, id, 1, true, vacant)
 	require.NoError(s.t, err)
 	return reply
 }
@@ -106,15 +114,16 @@ func (s *Server) ttl(key string) int64 {
 	return s.Client.PTTL(s.t.Context(), key).Val().Milliseconds()
 }
 
-// Messages are the owners that were told their turn since the last call: "b" where
-// all processes were told, "p: b" where p was. A message of its own marks the end.
+// Messages are those of the turns since the last call: "b p" where all processes were
+// told that p's owner b has it, "p: b p" where p was. A message of its own marks the
+// end.
 func (s *Server) Messages() (told []string) {
-	s.Mini.Publish("{stock}:turn", "")
+	s.Mini.Publish("{stock}:turn", "the end")
 	for {
 		m, err := s.told.ReceiveMessage(s.t.Context())
 		require.NoError(s.t, err)
 		switch {
-		case m.Payload == "":
+		case m.Payload == "the end":
 			return told
 		case m.Channel != "{stock}:turn":
 			told = append(told, "p: "+m.Payload)
@@ -136,6 +145,9 @@ func Run(t *testing.T, scripts Scripts) {
 		"the first alive has the turn":                                theFirstAliveHasTheTurn,
 		"an acquisition passes the turn to the first alive":           anAcquisitionPassesTheTurnToTheFirstAlive,
 		"the first in the queue may be the one that asks":             theFirstInTheQueueMayBeTheOneThatAsks,
+		"a turn that nobody will come for is given back":              aTurnThatNobodyWillComeForIsGivenBack,
+		"an acquisition removes a thousand dead ones at most":         anAcquisitionRemovesAThousandDeadOnesAtMost,
+		"a release removes a thousand dead ones at most":              aReleaseRemovesAThousandDeadOnesAtMost,
 		"the queue lasts for two leases":                              theQueueLastsForTwoLeases,
 		"a neighbor is not sent a message":                            aNeighborIsNotSentAMessage,
 		"an owner that gives up leaves the queue and passes its turn": anOwnerThatGivesUpLeavesTheQueueAndPassesItsTurn,
@@ -232,7 +244,7 @@ func theFirstAliveHasTheTurn(t *testing.T, s *Server) {
 	assert.Equal(t, int64(1), s.Release("a", 0, ""))
 	assert.Equal(t, "d", s.Turn())
 	assert.Equal(t, int64(200), s.ttl("{stock}:turn"))
-	assert.Equal(t, []string{"d"}, s.Messages())
+	assert.Equal(t, []string{"d p"}, s.Messages())
 	assert.Empty(t, s.Queue())
 	assert.Empty(t, s.waiters())
 }
@@ -248,7 +260,7 @@ func anAcquisitionPassesTheTurnToTheFirstAlive(t *testing.T, s *Server) {
 	assert.Equal(t, int64(200), s.Waits("f"))
 	assert.Equal(t, "d", s.Turn())
 	assert.Equal(t, int64(200), s.ttl("{stock}:turn"))
-	assert.Equal(t, []string{"p: d"}, s.Messages(), "f asks when d's turn is over")
+	assert.Equal(t, []string{"p: d p"}, s.Messages(), "f asks when d's turn is over")
 	assert.Equal(t, []string{"e", "f"}, s.Queue())
 	assert.Equal(t, map[string]string{"e": "1025500 200 p", "f": "1040500 200 p"},
 		s.waiters())
@@ -269,6 +281,68 @@ func theFirstInTheQueueMayBeTheOneThatAsks(t *testing.T, s *Server) {
 	assert.Equal(t, int64(1), s.Acquire("b", 1, true))
 	assert.Empty(t, s.Turn())
 	assert.Equal(t, []string{"c"}, s.Queue())
+}
+
+func aTurnThatNobodyWillComeForIsGivenBack(t *testing.T, s *Server) {
+	s.Acquire("a", 1, true)
+	s.Waits("b", "c", "d")
+	s.Release("a", 0, "")
+	s.Messages()
+	assert.Equal(t, int64(-200), s.GivesBack("d", "c"), "it is b's turn")
+	s.Messages()
+	assert.Equal(t, int64(-200), s.GivesBack("d", "b"))
+	assert.Equal(t, "c", s.Turn())
+	assert.Contains(t, s.Messages(), "p: c p")
+	assert.Equal(t, int64(1), s.GivesBack("d", "c"), "it is the next one itself")
+}
+
+// manyDie has 2,500 waiters die, and one wait behind them.
+func (s *Server) manyDie() {
+	s.Acquire("a", 1, true)
+	var dead []any
+	for n := range 2500 {
+		dead = append(dead, fmt.Sprint("dead", n))
+	}
+	s.Waits("b", dead...)
+	s.Mini.SetTTL("stock", time.Minute)
+	s.Pass(15 * time.Second)
+	s.Waits("d")
+	s.Mini.SetTTL("{stock}:queue", time.Minute)
+	s.Pass(5 * time.Second)
+}
+
+// The lock is free all the time. Nobody gets in before the one that waits.
+func anAcquisitionRemovesAThousandDeadOnesAtMost(t *testing.T, s *Server) {
+	s.manyDie()
+	s.Mini.Del("stock")
+	assert.Zero(t, s.Waits("e"), "it asks again at once")
+	assert.Empty(t, s.Messages())
+	assert.Equal(t, 2503-1001, len(s.Queue()))
+	assert.Zero(t, s.Acquire("f", 1, false))
+	assert.Equal(t, []string{""}, s.Messages(), "f does not ask again: the others do")
+	assert.Empty(t, s.Turn())
+	assert.Equal(t, int64(-200), s.Acquire("f", 1, false))
+	assert.Equal(t, "d", s.Turn())
+	assert.Equal(t, []string{"e"}, s.Queue())
+	assert.Equal(t, []string{"d p"}, s.Messages())
+}
+
+func aReleaseRemovesAThousandDeadOnesAtMost(t *testing.T, s *Server) {
+	s.manyDie()
+	for _, then := range []struct {
+		neighbor string
+		reply    int64
+		told     []string
+	}{
+		{"c", -1, nil}, // c asks at once
+		{"", 1, []string{""}},
+		{"", 1, []string{"d p"}},
+	} {
+		s.Client.HSet(t.Context(), "stock", "a", 1)
+		assert.Equal(t, then.reply, s.Release("a", 0, then.neighbor))
+		assert.Equal(t, then.told, s.Messages())
+	}
+	assert.Equal(t, "d", s.Turn())
 }
 
 // A queue ends when all that wait in it must be dead, and no asker with a shorter
@@ -296,7 +370,7 @@ func aNeighborIsNotSentAMessage(t *testing.T, s *Server) {
 	assert.Empty(t, s.Messages())
 	s.Acquire("b", 1, true)
 	assert.Equal(t, int64(-200), s.Release("b", 0, "z"), "c is of another process")
-	assert.Equal(t, []string{"p: c"}, s.Messages(), "z asks when c's turn is over")
+	assert.Equal(t, []string{"p: c p"}, s.Messages(), "z asks when c's turn is over")
 }
 
 func anOwnerThatGivesUpLeavesTheQueueAndPassesItsTurn(t *testing.T, s *Server) {
@@ -307,13 +381,13 @@ func anOwnerThatGivesUpLeavesTheQueueAndPassesItsTurn(t *testing.T, s *Server) {
 	assert.NotContains(t, s.waiters(), "c")
 	assert.Empty(t, s.Turn(), "a has the lock")
 	s.Release("a", 0, "")
-	assert.Equal(t, []string{"b"}, s.Messages())
+	assert.Equal(t, []string{"b p"}, s.Messages())
 	assert.Zero(t, s.Release("e", 0, ""))
 	assert.Equal(t, "b", s.Turn(), "it is not e's to pass on")
 	assert.Equal(t, []string{"b"}, s.Messages(), "others ask when it is over, not e")
 	assert.Zero(t, s.Release("b", 0, ""))
 	assert.Equal(t, "d", s.Turn())
-	assert.Equal(t, []string{"d"}, s.Messages())
+	assert.Equal(t, []string{"d p"}, s.Messages())
 	assert.Zero(t, s.Release("d", 0, ""))
 	assert.Empty(t, s.Turn(), "nobody waits any more")
 }

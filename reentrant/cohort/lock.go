@@ -99,12 +99,12 @@ func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter) (bool, error) {
 		l.token, l.spent, c.open = l.id(), false, true
 		old, tokens = c.old, c.block()
 	}
-	behind, trip := w.Ask(l.token)
+	behind, vacant, trip := w.Ask(l.token)
 	turn := waiters.Turn(l.ttl, cmp.Or(trip, l.trip))
 	sent := time.Now()
 	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
-			turn.Milliseconds(), w.Process(), old, tokens},
+			turn.Milliseconds(), w.Process(), vacant, old, tokens},
 			behind...)...).Int64()
 	w.Answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
 	if err != nil {

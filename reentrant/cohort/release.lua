@@ -21,29 +21,58 @@
 -- another type is not the caller's either: pcall returns its error in place of
 -- a number.
 
--- The first waiter that has asked within two of its leases gets the turn; any
--- other has died. One that waits in the caller's process is told there. If
--- somebody waits there, it is enough to tell the process of another one.
-local function pass(neighbor)
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  local first = redis.call('ZPOPMIN', KEYS[2])[1]
-  while first do
-    local waiter = redis.call('HGET', KEYS[4], first) or '0 0'
-    local alive, turn, process = string.match(waiter, '(%d+) (%d+) ?(.*)')
-    redis.call('HDEL', KEYS[4], first)
-    if tonumber(alive) > now then
-      redis.call('SET', KEYS[3], first, 'PX', turn)
-      if first == neighbor then
-        return 2
-      end
-      local told = neighbor ~= '' and KEYS[3] .. ':' .. process or KEYS[3]
-      -- A user without the channel is refused, and gives the turn.
-      redis.pcall('PUBLISH', told, first)
-      return neighbor ~= '' and -turn or 1
+local time
+local function now()
+  time = time or redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- The first waiter that has asked within two of its leases; any other has died,
+-- and is removed. Behind a dead one, a thousand are looked at, so that no call
+-- keeps the server. Returns '' when all those were dead, and others wait.
+local function first()
+  for _, most in ipairs({1, 1000}) do
+    local ids = redis.call('ZRANGE', KEYS[2], 0, most - 1)
+    if not ids[1] then
+      return
     end
-    first = redis.call('ZPOPMIN', KEYS[2])[1]
+    local waiters = redis.call('HMGET', KEYS[4], unpack(ids))
+    for i = 1, #ids do
+      local alive, turn, process = string.match(waiters[i] or '0 0',
+        '(%d+) (%d+) ?(.*)')
+      local lives = tonumber(alive) > now()
+      if lives or i == #ids then
+        redis.call('ZREMRANGEBYRANK', KEYS[2], 0, i - 1)
+        redis.call('HDEL', KEYS[4], unpack(ids, 1, i))
+      end
+      if lives then
+        return ids[i], turn, process
+      end
+    end
   end
+  return redis.call('EXISTS', KEYS[2]) == 1 and '' or nil
+end
+
+-- The first waiter gets the turn. One that waits in the caller's process is
+-- told there. If somebody waits there, it is enough to tell the process of
+-- another one. If so many are dead that nobody has the turn, that one asks at
+-- once, or one of each process.
+local function pass(neighbor)
+  local id, turn, process = first()
+  local told, message = KEYS[3], id
+  if turn then
+    redis.call('SET', KEYS[3], id, 'PX', turn)
+    if id == neighbor then
+      return 2
+    end
+    told = neighbor ~= '' and KEYS[3] .. ':' .. process or KEYS[3]
+    message = id .. ' ' .. process
+  end
+  if turn or id and neighbor == '' then
+    -- A user without the channel is refused, and gives the turn.
+    redis.pcall('PUBLISH', told, message)
+  end
+  return id and neighbor ~= '' and -(turn or 1) or 1
 end
 
 if ARGV[3] ~= '0' then
@@ -61,7 +90,7 @@ if redis.pcall('HDEL', KEYS[1], ARGV[1]) == 1 then -- the lock's only field
     tonumber(redis.call('GET', KEYS[5]) or 0) > tonumber(ARGV[5]) then
     redis.call('DECRBY', KEYS[5], ARGV[5])
   end
-  return pass(ARGV[4]) or 1
+  return pass(ARGV[4])
 end
 -- The caller gives up waiting, perhaps when its turn has come.
 redis.call('ZREM', KEYS[2], ARGV[1])

@@ -20,9 +20,9 @@ var stock = (&Lock{key: "stock"}).keys()
 func scripts(old string, tokens int) queuetest.Scripts {
 	return queuetest.Scripts{
 		Acquire: func(ctx context.Context, rdb *redis.Client, id string, count int,
-			wait bool, behind ...any) (int64, error) {
+			wait bool, vacant string, behind ...any) (int64, error) {
 			return acquire.Run(ctx, rdb, stock, append([]any{id, queuetest.Lease,
-				count, wait, 200, "p", old, tokens}, behind...)...).Int64()
+				count, wait, 200, "p", vacant, old, tokens}, behind...)...).Int64()
 		},
 		Release: func(ctx context.Context, rdb *redis.Client, id string, count int,
 			neighbor string) (int64, error) {
@@ -49,7 +49,7 @@ func TestANeighborHasTheTurn(t *testing.T) {
 func TestAProcessGivesUpItsOldLeaseAndAsksForANewOne(t *testing.T) {
 	s := queuetest.Serve(t, scripts("", 0))
 	instead := func(old, id string) int64 {
-		reply, err := scripts(old, 0).Acquire(t.Context(), s.Client, id, 1, true)
+		reply, err := scripts(old, 0).Acquire(t.Context(), s.Client, id, 1, true, "")
 		assert.NoError(t, err)
 		return reply
 	}
@@ -60,7 +60,7 @@ func TestAProcessGivesUpItsOldLeaseAndAsksForANewOne(t *testing.T) {
 	assert.Equal(t, int64(-200), instead("a2", "a3"))
 	assert.Equal(t, "b", s.Turn())
 	assert.Equal(t, []string{"a3"}, s.Queue())
-	assert.Equal(t, []string{"p: b"}, s.Messages())
+	assert.Equal(t, []string{"p: b p"}, s.Messages())
 	s.Acquire("b", 1, true)
 	assert.Equal(t, int64(-queuetest.Lease), instead("a2", "a3"))
 	assert.True(t, s.Client.HExists(t.Context(), "stock", "b").Val(),
@@ -75,7 +75,7 @@ func TestTokensAreReservedAndGivenBack(t *testing.T) {
 	s.Release("a", 0, "")
 	assert.False(t, s.Mini.Exists("{stock}:token"), "none is wanted")
 	acquire := func(id string) int64 {
-		reply, err := scripts("", 17).Acquire(t.Context(), s.Client, id, 1, true)
+		reply, err := scripts("", 17).Acquire(t.Context(), s.Client, id, 1, true, "")
 		assert.NoError(t, err)
 		return reply
 	}
@@ -98,7 +98,7 @@ func TestOthersAskForTheIdThatTheNextOwnerAsksWith(t *testing.T) {
 		own.Asks()
 		l := &Lock{cohort: &cohort{waiter: own, id: "new"}}
 		assert.Same(t, own, l.waiter())
-		behind, _ := other.Ask("other")
+		behind, _, _ := other.Ask("other")
 		assert.Equal(t, []any{"new"}, behind)
 		other.Leave(true)
 		own.Leave(true)

@@ -78,6 +78,19 @@ func TestAThousandThatComeAtOnceAreAskedForTogether(t *testing.T) {
 	})
 }
 
+// Were a place left behind, the others would wait for a turn that nobody comes for.
+func TestAHundredThatGiveUpAtOnceLeaveTogether(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Owner("A").Section(3 * second)
+		for n := range 100 {
+			s.Owner(fmt.Sprint("B", n)).At(second).GivesUp(second)
+		}
+		s.Owner("C").At(2500 * milli).Section(second).SinceAbout(3 * second)
+		s.Serves("A", "C")
+		assert.Equal(t, 2, s.Process("B").Asked("EVALSHA release.lua", 0))
+	})
+}
+
 // A thousand turns would be fifty leases.
 func TestADeadProcessCostsTwoLeases(t *testing.T) {
 	laddertest.Long(t, "it has 600 waiters")

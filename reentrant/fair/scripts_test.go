@@ -15,9 +15,9 @@ var stock = (&Lock{key: "stock"}).keys()
 
 var scripts = queuetest.Scripts{
 	Acquire: func(ctx context.Context, rdb *redis.Client, id string, count int,
-		wait bool, behind ...any) (int64, error) {
+		wait bool, vacant string, behind ...any) (int64, error) {
 		return acquire.Run(ctx, rdb, stock, append([]any{id, queuetest.Lease,
-			count, wait, 200, "p"}, behind...)...).Int64()
+			count, wait, 200, "p", vacant}, behind...)...).Int64()
 	},
 	Release: func(ctx context.Context, rdb *redis.Client, id string, count int,
 		neighbor string) (int64, error) {

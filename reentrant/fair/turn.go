@@ -35,12 +35,12 @@ func (l *Lock) id() string {
 // of a grant counts from when the question was sent.
 func (l *Lock) ask(ctx context.Context, w *waiters.Waiter) (granted bool,
 	sent time.Time, err error) {
-	behind, trip := w.Ask(l.token)
+	behind, vacant, trip := w.Ask(l.token)
 	turn := waiters.Turn(l.ttl, cmp.Or(trip, l.trip))
 	sent = time.Now()
 	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
-			turn.Milliseconds(), w.Process()}, behind...)...).Int64()
+			turn.Milliseconds(), w.Process(), vacant}, behind...)...).Int64()
 	w.Answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
 	if err == nil {
 		l.trip = time.Since(sent)
@@ -64,13 +64,19 @@ func (l *Lock) next() waiters.Next {
 }
 
 // giveUp leaves the queue at the server, if that may know of the waiter, and
-// passes the turn on if it has come. When that fails, the others wait for the
-// end of one turn; and for a lease if this process alone was to look after the
-// turn of another one that is dead.
+// passes the turn on if it has come. Those that give up at the same time leave
+// with one command. When that fails, the others wait for the end of a turn for
+// each; and for a lease if this process alone was to look after the turn of
+// another one that is dead.
 func (l *Lock) giveUp(ctx context.Context, w *waiters.Waiter) {
 	if !w.IsNamed(l.token) {
 		return
 	}
 	l.spent = true
-	l.release(ctx, 0, waiters.Next{}, waiters.TurnOf(l.ttl))
+	w.GiveUp(waiters.TurnOf(l.ttl), func(ids []any, within time.Duration) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+		defer cancel()
+		release.Run(ctx, lock.Once(l.rdb), l.keys(),
+			append([]any{l.token, l.ttl.Milliseconds(), 0, "", 0}, ids...)...)
+	})
 }

@@ -18,6 +18,8 @@ var subscriptions = subscription.Set[*list.List]{
 	Confirmed: func(q *list.List, _ string) {
 		notice(q.Front().Value.(*waiter).woken)
 	},
+	// That one fails, leaves, and wakes the next.
+	Closed: func(q *list.List) { wakeOne(q) },
 }
 
 // waiter is one call of Lock that was refused.

@@ -38,8 +38,8 @@ func TestOtherProcessesHaveAChanceBetweenTheHandOvers(t *testing.T) {
 					heard = append(heard, e.At)
 				}
 			}
-			require.Len(t, heard, 8)
-			for i, at := range heard {
+			require.Greater(t, len(heard), 7)
+			for i, at := range heard[:8] { // later ones find nobody there
 				assert.LessOrEqual(t, at, time.Duration(i+1)*5*100*time.Millisecond+
 					10*time.Millisecond)
 			}

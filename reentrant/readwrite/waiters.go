@@ -25,6 +25,10 @@ var subscriptions = subscription.Set[*queues]{
 		wakeOne(&q.of[reader])
 		wakeOne(&q.of[writer])
 	},
+	Closed: func(q *queues) { // one of each kind leaves, and wakes the next
+		wakeOne(&q.of[reader])
+		wakeOne(&q.of[writer])
+	},
 }
 
 // queues are those of a channel: of its readers, and of its writers, in the

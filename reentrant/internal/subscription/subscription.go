@@ -11,37 +11,48 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/lock"
 )
 
-// Set has a rung's subscriptions, those that somebody waits on, one for each rdb
-// value. The last waiter to leave ends its subscription, so nothing stays behind
-// here. Q is the rung's queue of a channel.
+// linger is for how long a channel is kept for the next waiter, once or twice. A
+// process that has one waiter at a time would connect and subscribe for each of them.
+const linger = 3 * time.Second
+
+// Set has a rung's subscriptions, those that somebody waits on or did until a few
+// seconds ago, one for each rdb value. Then they end, so nothing stays behind here. Q
+// is the rung's queue of a channel.
 type Set[Q any] struct {
 	Told      func(q Q, payload string) // for each message
 	Confirmed func(q Q, channel string) // messages may have passed before
+	Closed    func(q Q)                 // the client is closed: all are to ask
 
 	mu sync.Mutex // never held while Redis is asked
 	of map[redis.UniversalClient]*Subscription[Q]
 }
 
 // Subscription is the one connection on which all waiters of an rdb value hear of
-// their locks. Its goroutine runs from the first Listen until the last waiter has
-// left. It owns the connection and closes it itself; a waiter only says that it may
-// end, because closing waits for a connection that is being dialed, and Lock must
-// not. So the goroutine outlives the last waiter by what is left of the driver's
-// dial timeout, at most.
+// their locks. Its goroutine runs from the first Listen until nobody has waited for
+// some seconds; or until the last waiter has left, where no channel was confirmed; or
+// until the client is closed. It owns the connection and closes it itself: closing
+// waits for a connection that is being dialed, and Lock must not. So it may take
+// longer by what is left of the driver's dial timeout.
 type Subscription[Q any] struct {
 	set     *Set[Q]
 	rdb     redis.UniversalClient
 	pubsub  *redis.PubSub // nil until somebody listens
 	Waiters int           // guarded by the set
+	Name    string        // the process's, as a rung calls it; guarded by the mutex
 
-	end     context.CancelFunc // called when the last waiter has left
+	end     context.CancelFunc // called when nobody waits any more
 	changed chan struct{}      // the set of channels has changed
+	sweeps  *time.Timer        // when to look at those that were left
 
 	sync.Mutex                      // never held while Redis is asked
 	Queues     map[string]Q         // by channel
 	wanted     map[string][]string  // those of each Listen, by the last one
+	stale      map[string]bool      // last ones to subscribe to, or to leave
+	left       map[string]time.Time // last ones that nobody has waited on since
 	confirmed  map[string]bool      // channels on which nothing is missed
 	asked      map[string]time.Time // when the others were asked for
 }
@@ -67,6 +78,8 @@ func (set *Set[Q]) add(rdb redis.UniversalClient) *Subscription[Q] {
 		changed:   make(chan struct{}, 1),
 		Queues:    map[string]Q{},
 		wanted:    map[string][]string{},
+		stale:     map[string]bool{},
+		left:      map[string]time.Time{},
 		confirmed: map[string]bool{},
 		asked:     map[string]time.Time{},
 	}
@@ -111,16 +124,26 @@ func (set *Set[Q]) Len() int {
 	return len(set.of)
 }
 
-// Delist counts one waiter less. The last one lets the subscription end; the next
-// to come starts another one.
+// Delist counts one waiter less. After the last one the subscription lingers, if it
+// works.
 func (s *Subscription[Q]) Delist() {
 	s.set.mu.Lock()
 	defer s.set.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	s.Waiters--
-	if s.Waiters == 0 {
-		delete(s.set.of, s.rdb)
-		s.end()
+	if s.Waiters == 0 && (s.sweeps == nil || len(s.confirmed) == 0) {
+		s.forget()
 	}
+}
+
+// forget ends the subscription, with the set and it locked. The next waiter to come
+// starts another one.
+func (s *Subscription[Q]) forget() {
+	if s.set.of[s.rdb] == s {
+		delete(s.set.of, s.rdb)
+	}
+	s.end()
 }
 
 // Listen subscribes to a lock's channels, with s locked. It is true when the last
@@ -128,32 +151,70 @@ func (s *Subscription[Q]) Delist() {
 // no confirmation will come.
 func (s *Subscription[Q]) Listen(channels ...string) (confirmed bool) {
 	last := channels[len(channels)-1]
+	delete(s.left, last)
 	if s.wanted[last] == nil {
 		s.wanted[last] = channels
-		s.notice()
+		s.changes(last)
 	}
 	if s.pubsub == nil {
 		var ctx context.Context
 		ctx, s.end = context.WithCancel(context.Background())
-		s.pubsub = s.rdb.Subscribe(ctx)
+		s.pubsub, s.sweeps = s.rdb.Subscribe(ctx), time.NewTimer(linger)
 		go s.run(ctx)
 	}
 	return s.confirmed[last]
 }
 
-// Leave takes the queues of a lock's channels away, with s locked.
+// Leave takes the queues of a lock's channels away, with s locked. The channels are
+// kept for a while, if they work.
 func (s *Subscription[Q]) Leave(channels ...string) {
 	for _, channel := range channels {
 		delete(s.Queues, channel)
-		delete(s.wanted, channel)
 	}
-	s.notice()
+	last := channels[len(channels)-1]
+	switch {
+	case s.wanted[last] == nil:
+	case s.confirmed[last]:
+		if len(s.left) == 0 && s.sweeps != nil {
+			s.sweeps.Reset(linger)
+		}
+		s.left[last] = time.Now()
+	default:
+		delete(s.wanted, last)
+		s.changes(last)
+	}
 }
+
+// sweep gives up the channels that nobody has waited on for a while, and the
+// subscription when there are no others.
+func (s *Subscription[Q]) sweep() {
+	s.set.mu.Lock()
+	defer s.set.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
+	for last, since := range s.left {
+		if time.Since(since) >= linger {
+			delete(s.left, last)
+			delete(s.wanted, last)
+			s.changes(last)
+		}
+	}
+	if len(s.left) > 0 {
+		s.sweeps.Reset(linger)
+	}
+	if s.Waiters == 0 && len(s.wanted) == 0 {
+		s.forget()
+	}
+}
+
+// patience is for how long Denied waits for the server: meanwhile its caller hears no
+// news.
+const patience = time.Second
 
 // Denied is the server's error if the user may not use a channel. The driver drops
 // the server's refusal of a SUBSCRIBE, so that such a channel is just never
 // confirmed. One that isn't for longer than within is asked about, with an empty
-// message, and again after as long.
+// message, and again after as long. No answer within a second is no error.
 func (s *Subscription[Q]) Denied(ctx context.Context, channel string,
 	within time.Duration) error {
 	s.Lock()
@@ -162,7 +223,9 @@ func (s *Subscription[Q]) Denied(ctx context.Context, channel string,
 	if !unconfirmed || time.Since(asked) <= within {
 		return nil
 	}
-	if err := s.rdb.Publish(ctx, channel, "").Err(); err != nil {
+	brief, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := Publish(brief, s.rdb, channel); err != nil && brief.Err() == nil {
 		return err
 	}
 	s.Lock()
@@ -173,8 +236,17 @@ func (s *Subscription[Q]) Denied(ctx context.Context, channel string,
 	return nil
 }
 
-// notice has the subscription look at its channels.
-func (s *Subscription[Q]) notice() {
+// Publish sends an empty message, and ends with ctx, which the driver may outlast.
+func Publish(ctx context.Context, rdb redis.UniversalClient, channel string) error {
+	_, err := lock.Within(ctx, func() (int64, error) {
+		return rdb.Publish(ctx, channel, "").Result()
+	})
+	return err
+}
+
+// changes has the subscription look at a lock's channels, with s locked.
+func (s *Subscription[Q]) changes(last string) {
+	s.stale[last] = true
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -188,7 +260,7 @@ const again = 100 * time.Millisecond
 // until ctx ends. The library connects again after a loss, and subscribes to the
 // channels that it knows; a confirmation follows.
 func (s *Subscription[Q]) run(ctx context.Context) {
-	subscribed := map[string]bool{}
+	subscribed := map[string][]string{}
 	// The first one connects: else the library does so as well.
 	retry := s.subscribe(ctx, subscribed)
 	messages := s.pubsub.ChannelWithSubscriptions()
@@ -197,9 +269,11 @@ func (s *Subscription[Q]) run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-s.changed:
 		case <-retry:
+		case <-s.sweeps.C:
+			s.sweep()
 		case message, ok := <-messages:
 			if !ok {
-				s.end() // the client itself was closed
+				s.closed()
 			}
 			s.Hear(message)
 			continue
@@ -208,10 +282,27 @@ func (s *Subscription[Q]) run(ctx context.Context) {
 			retry = s.subscribe(ctx, subscribed)
 		}
 	}
+	s.sweeps.Stop()
 	s.pubsub.Close()
 	for range messages { // the library's goroutine ends here
 	}
 }
+
+// closed ends the subscription of a client that was closed. Those that wait ask, and
+// are told so by the driver: no message will come.
+func (s *Subscription[Q]) closed() {
+	s.set.mu.Lock()
+	defer s.set.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
+	s.forget()
+	for _, q := range s.Queues {
+		s.set.Closed(q)
+	}
+}
+
+// most is how many channels one command leaves.
+const most = 1000
 
 // subscribe subscribes to the channels that are waited on, and leaves the others.
 // It returns when it is to try again: the library may have connected anew with the
@@ -219,49 +310,50 @@ func (s *Subscription[Q]) run(ctx context.Context) {
 // are missing. Each lock has a command of its own: the server refuses all channels
 // of one, if the user may not hear one of them.
 func (s *Subscription[Q]) subscribe(ctx context.Context,
-	subscribed map[string]bool) (retry <-chan time.Time) {
-	join, leave := s.changes(subscribed)
-	if len(leave) > 0 { // the library forgets them, also where the command fails
-		s.pubsub.Unsubscribe(ctx, leave...)
+	subscribed map[string][]string) (retry <-chan time.Time) {
+	join, leave := s.differences(subscribed)
+	for channels := range slices.Chunk(leave, most) {
+		// The library forgets them, also where the command fails.
+		s.pubsub.Unsubscribe(ctx, channels...)
 	}
 	for _, channels := range join {
-		if s.pubsub.Subscribe(ctx, channels...) != nil {
-			retry = time.After(again)
-			continue
-		}
+		err := s.pubsub.Subscribe(ctx, channels...)
+		last := channels[len(channels)-1]
 		s.Lock()
-		for _, channel := range channels {
-			subscribed[channel] = true
-			s.asked[channel] = time.Now()
+		if err != nil {
+			s.stale[last], retry = true, time.After(again)
+		} else {
+			subscribed[last] = channels
+			for _, channel := range channels {
+				s.asked[channel] = time.Now()
+			}
 		}
 		s.Unlock()
 	}
 	return retry
 }
 
-// changes are the channels to subscribe to, those of each lock together, and to
+// differences are the channels to subscribe to, those of each lock together, and to
 // leave, in their order. Those to leave are taken out of those that are subscribed:
 // who listens there from now on waits for a new confirmation.
-func (s *Subscription[Q]) changes(subscribed map[string]bool) (join [][]string,
+func (s *Subscription[Q]) differences(subscribed map[string][]string) (join [][]string,
 	leave []string) {
 	s.Lock()
 	defer s.Unlock()
-	wanted := map[string]bool{}
-	for _, last := range slices.Sorted(maps.Keys(s.wanted)) {
-		for _, channel := range s.wanted[last] {
-			wanted[channel] = true
+	for _, last := range slices.Sorted(maps.Keys(s.stale)) {
+		wanted, has := s.wanted[last], subscribed[last]
+		if wanted != nil && has == nil {
+			join = append(join, wanted)
 		}
-		if !subscribed[last] {
-			join = append(join, s.wanted[last])
+		if wanted == nil {
+			leave = append(leave, has...)
+			delete(subscribed, last)
 		}
 	}
-	for _, channel := range slices.Sorted(maps.Keys(subscribed)) {
-		if !wanted[channel] {
-			leave = append(leave, channel)
-			delete(subscribed, channel)
-			delete(s.confirmed, channel)
-			delete(s.asked, channel)
-		}
+	clear(s.stale)
+	for _, channel := range leave {
+		delete(s.confirmed, channel)
+		delete(s.asked, channel)
 	}
 	return join, leave
 }

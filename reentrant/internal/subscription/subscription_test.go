@@ -28,6 +28,7 @@ func heard() (*Set[string], *[]string) {
 		Confirmed: func(q, channel string) {
 			news = append(news, q+" is confirmed on "+channel)
 		},
+		Closed: func(q string) { news = append(news, q+" is closed") },
 	}, &news
 }
 
@@ -49,14 +50,14 @@ func leave(s *Subscription[string], channels ...string) {
 	s.Leave(channels...)
 }
 
-// A channel is subscribed to once. After its last waiter has left, the next one
-// needs a confirmation of its own, unless it comes before the channel is left.
+// A channel is subscribed to once, and kept for the next waiter for a while. One that
+// comes after that needs a confirmation of its own.
 func TestTheSubscriptionFollowsTheWaiters(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
 	set, news := heard()
 	s := set.AtRest(rdb)
-	s.pubsub = rdb.Subscribe(t.Context())
-	subscribed := map[string]bool{}
+	s.pubsub, s.sweeps = rdb.Subscribe(t.Context()), time.NewTimer(0)
+	subscribed := map[string][]string{}
 	looks := func() {
 		assert.Nil(t, s.subscribe(t.Context(), subscribed), "nothing to try again")
 	}
@@ -66,7 +67,7 @@ func TestTheSubscriptionFollowsTheWaiters(t *testing.T) {
 
 	assert.False(t, wait(s, "stock", "stock:1"))
 	looks()
-	assert.Equal(t, map[string]bool{"stock": true, "stock:1": true}, subscribed)
+	assert.Equal(t, map[string][]string{"stock:1": {"stock", "stock:1"}}, subscribed)
 	confirm("stock")
 	assert.False(t, s.Listen("stock", "stock:1"), "the last one counts")
 	confirm("stock:1")
@@ -76,15 +77,25 @@ func TestTheSubscriptionFollowsTheWaiters(t *testing.T) {
 
 	wait(s, "toys")
 	wait(s, "cars", "cars:1")
-	join, left := s.changes(subscribed)
+	join, left := s.differences(subscribed)
 	assert.Equal(t, [][]string{{"cars", "cars:1"}, {"toys"}}, join)
 	assert.Empty(t, left)
-	leave(s, "cars", "cars:1")
+	s.changes("toys")
+	s.changes("cars:1")
+	leave(s, "cars", "cars:1") // not confirmed
 	leave(s, "stock", "stock:1")
+	s.left["stock:1"] = s.left["stock:1"].Add(-linger)
 	assert.True(t, wait(s, "stock", "stock:1"), "the channels have not been left")
+	s.sweep()
 	leave(s, "stock", "stock:1")
+	s.sweep()
 	looks()
-	assert.Equal(t, map[string]bool{"toys": true}, subscribed)
+	assert.Equal(t, map[string][]string{"stock:1": {"stock", "stock:1"},
+		"toys": {"toys"}}, subscribed)
+	s.left["stock:1"] = s.left["stock:1"].Add(-linger)
+	s.sweep()
+	looks()
+	assert.Equal(t, map[string][]string{"toys": {"toys"}}, subscribed)
 	assert.False(t, wait(s, "stock", "stock:1"), "a confirmation is to come")
 	leave(s, "stock", "stock:1")
 	leave(s, "toys")
@@ -171,11 +182,23 @@ func TestAChannelThatIsNotConfirmedIsAskedAbout(t *testing.T) {
 	}
 	wait(s, "toys", "stock")
 	assert.NoError(t, denied(-1), "the server was not asked for it")
-	s.subscribe(t.Context(), map[string]bool{})
+	s.subscribe(t.Context(), map[string][]string{})
 	assert.NoError(t, denied(-1), "the server takes the message")
 	server.SetError("NOPERM no permissions to access a channel")
 	assert.ErrorContains(t, denied(-1), "NOPERM")
 	assert.NoError(t, denied(time.Minute), "it may still be confirmed")
+	s.rdb = redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", Dialer: func(
+		ctx context.Context, _, _ string) (
+		net.Conn, error) {
+		<-ctx.Done() // for the driver's five seconds
+		return nil, ctx.Err()
+	}})
+	brief, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	assert.NoError(t, s.Denied(brief, "stock", -1), "the server doesn't say")
+	assert.Less(t, time.Since(began), patience)
+	assert.NoError(t, s.rdb.Close())
 	s.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
 	assert.NoError(t, denied(-1), "it is confirmed")
 	leave(s, "toys", "stock")
@@ -188,11 +211,15 @@ func TestAChannelThatIsNotConfirmedIsAskedAbout(t *testing.T) {
 func TestTheSubscriptionEndsWithItsClient(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
 	ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
-	set, _ := heard()
+	set, news := heard()
 	s := set.AtRest(rdb)
-	s.pubsub, s.end = rdb.Subscribe(ctx), end
+	s.pubsub, s.end, s.sweeps = rdb.Subscribe(ctx), end, time.NewTimer(linger)
+	wait(s, "stock")
 	assert.NoError(t, s.pubsub.Close())
 	s.run(ctx)
 	assert.ErrorIs(t, ctx.Err(), context.Canceled)
+	assert.Equal(t, []string{"queue of stock is closed"}, *news)
+	assert.Zero(t, set.Len(), "nothing stays behind")
+	leave(s, "stock")
 	assert.NoError(t, rdb.Close())
 }

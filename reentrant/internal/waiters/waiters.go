@@ -7,8 +7,10 @@
 package waiters
 
 import (
+	"cmp"
 	"container/list"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,8 +20,9 @@ import (
 
 // subscriptions wake the waiter whose turn it is.
 var subscriptions = subscription.Set[*queue]{
-	Told:      func(q *queue, id string) { q.tell(id, Grant{}) },
+	Told:      (*queue).hear,
 	Confirmed: (*queue).confirmed,
+	Closed:    (*queue).closed,
 }
 
 // queue has the owners of this process that want one lock. News for all
@@ -28,7 +31,7 @@ var subscriptions = subscription.Set[*queue]{
 // hears that one of its owners has the turn.
 type queue struct {
 	channel string
-	process string // the owner id of its first waiter
+	process string // the owner id of the first waiter of its rdb value
 	own     string
 
 	waiters list.List          // in the order of their arrival
@@ -38,6 +41,8 @@ type queue struct {
 	trip    time.Duration      // how long the newest answer took
 	told    time.Time          // when another one's turn was told of, or left
 	over    time.Time          // when that is over
+	vacant  string             // an id of nobody here that was told its turn
+	parting *parting           // of those that give up, the newest
 }
 
 // Waiter is one call of Lock.
@@ -77,7 +82,8 @@ func Join(rdb redis.UniversalClient, channel, id string,
 	defer s.Unlock()
 	q, ok := s.Queues[channel]
 	if !ok {
-		q = &queue{channel: channel, process: id, own: channel + ":" + id,
+		s.Name = cmp.Or(s.Name, id)
+		q = &queue{channel: channel, process: s.Name, own: channel + ":" + s.Name,
 			owner: map[string]*Waiter{}}
 		s.Queues[channel], s.Queues[q.own] = q, q
 	}
@@ -119,12 +125,15 @@ func (w *Waiter) asks() bool {
 // isAsking says whether the waiter's question is under way.
 func (w *Waiter) isAsking() bool { return !w.asked.IsZero() }
 
-// Ask returns the owner ids of those that the waiter asks for, besides its own,
-// and how long an answer takes. A nil waiter does not wait, and asks for
-// nobody.
-func (w *Waiter) Ask(id string) (behind []any, trip time.Duration) {
+// most is how many owners one command names, so that no script keeps the server.
+const most = 1000
+
+// Ask returns the owner ids of those that the waiter asks for, besides its own, one
+// whose turn the process gives back, "" for none, and how long an answer takes. A nil
+// waiter does not wait, and asks for nobody.
+func (w *Waiter) Ask(id string) (behind []any, vacant string, trip time.Duration) {
 	if w == nil {
-		return nil, 0
+		return nil, "", 0
 	}
 	w.sub.Lock()
 	defer w.sub.Unlock()
@@ -135,12 +144,13 @@ func (w *Waiter) Ask(id string) (behind []any, trip time.Duration) {
 	case <-w.woken: // by what came before the question
 	default:
 	}
-	for e := w.asking.Next(); first && e != nil; e = e.Next() {
+	for e := w.asking.Next(); first && e != nil && len(behind) < most; e = e.Next() {
 		other := e.Value.(*Waiter)
 		other.named = other.id
 		w.behind, behind = append(w.behind, other), append(behind, other.id)
 	}
-	return behind, w.queue.trip
+	vacant, w.queue.vacant = w.queue.vacant, ""
+	return behind, vacant, w.queue.trip
 }
 
 // Process is the name under which the waiter's process is told of its turns, ""
@@ -271,6 +281,60 @@ func (w *Waiter) listen() {
 	}
 }
 
+// parting is a command with which waiters leave the server's queue.
+type parting struct {
+	ids  []any
+	full bool          // it is sent, or names as many as it may
+	done chan struct{} // closed when it was answered
+}
+
+// GiveUp leaves the server's queue, within some time. The first of those that give up
+// at once sends a command for itself, and when that is answered, or takes too long,
+// the next one sends one for all that have come meanwhile.
+func (w *Waiter) GiveUp(within time.Duration,
+	leave func(ids []any, within time.Duration)) {
+	end := time.Now().Add(within)
+	mine, before := w.part()
+	if before == nil {
+		wait(mine.done, end)
+		return
+	}
+	wait(before.done, time.Now().Add(within/2))
+	w.sub.Lock()
+	mine.full = true
+	w.sub.Unlock()
+	leave(mine.ids, time.Until(end))
+	close(mine.done)
+}
+
+// part puts the waiter among those that give up. The first of a command sends it, when
+// the one before was answered, which is nil for all others.
+func (w *Waiter) part() (mine, before *parting) {
+	w.sub.Lock()
+	defer w.sub.Unlock()
+	q := w.queue
+	if q.parting == nil || q.parting.full {
+		before, q.parting = q.parting, &parting{done: make(chan struct{})}
+		if before == nil {
+			before = &parting{done: make(chan struct{})}
+			close(before.done)
+		}
+	}
+	q.parting.ids = append(q.parting.ids, w.id)
+	q.parting.full = len(q.parting.ids) == most
+	return q.parting, before
+}
+
+// wait ends with done, or at some time.
+func wait(done chan struct{}, end time.Time) {
+	timer := time.NewTimer(time.Until(end))
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
 // Leave takes the waiter out of the queue. If it was the one to ask for others,
 // or when another one's turn is over, the next one does.
 func (w *Waiter) Leave(granted bool) {
@@ -292,18 +356,46 @@ func (w *Waiter) Leave(granted bool) {
 	}
 }
 
-// confirmed wakes the first whose question isn't under way, when the queue's own
-// channel is confirmed, and with it the other one: if that waiter is refused
-// because of a turn, the turn is told once more.
+// confirmed has one ask, when the queue's own channel is confirmed, and with it the
+// other one: if that waiter is refused because of a turn, the turn is told once more.
 func (q *queue) confirmed(channel string) {
-	if channel != q.own {
-		return
+	if channel == q.own {
+		q.ask()
 	}
+}
+
+// ask wakes the first whose question isn't under way.
+func (q *queue) ask() {
 	w := q.waiters.Front()
 	for w != q.waiters.Back() && w.Value.(*Waiter).isAsking() {
 		w = w.Next()
 	}
 	notice(w.Value.(*Waiter).woken, Grant{})
+}
+
+// closed wakes all: each is told by the driver that the client is closed.
+func (q *queue) closed() {
+	for _, w := range q.owner {
+		notice(w.woken, Grant{})
+	}
+}
+
+// hear is for a message: the owner id that has the turn, and the name of its process
+// behind a space. A process that has no such owner gives the turn back with its next
+// question, because nobody will come for it. The name is missing where a turn is told
+// once more, and no id is told when somebody is to ask.
+func (q *queue) hear(message string) {
+	id, own := strings.CutSuffix(message, " "+q.process)
+	_, here := q.owner[id]
+	switch {
+	case message == "":
+		q.ask()
+	case own && !here:
+		q.vacant = id
+		q.ask()
+	default:
+		q.tell(id, Grant{})
+	}
 }
 
 // tell wakes the waiter that has the turn or the lock, and nobody else. Another
@@ -378,7 +470,7 @@ func Released(ctx context.Context, rdb redis.UniversalClient, channel, releases,
 	})
 	if reply < 0 && err == nil && !waits {
 		// Without it the others ask when a lease is over.
-		rdb.Publish(ctx, channel, "")
+		subscription.Publish(ctx, rdb, channel)
 	}
 }
 

@@ -47,33 +47,136 @@ func refused(all ...*Waiter) {
 	}
 }
 
-// The last waiter of a channel leaves, and others are refused before the
-// subscription has left the channel. Their turn may have been told since. The first
-// asks when its own confirmation comes, or at once if it never will.
-func TestAWaiterOfAConfirmedChannelNeedsAConfirmationOfItsOwn(t *testing.T) {
-	for id, confirmed := range map[string]int{"another": 0, "first": 1} {
-		atRest(t, func(t *testing.T, join func(string) *Waiter) {
-			other := Join(rdb, "toys", "other", time.Second) // keeps the subscription
-			first := join("first")
-			refused(first)
-			first.listen()
-			first.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
-			assert.Empty(t, first.woken, "its own channel isn't subscribed to")
-			first.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock:first"})
-			assert.Len(t, first.woken, 1)
-			first.Leave(false)
+// The last waiter of a channel leaves, and others are refused while the subscription
+// lingers. Their turn may have been told since, and no confirmation will come.
+func TestTheFirstWaiterOfAConfirmedChannelAsksAtOnce(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *Waiter) {
+		other := Join(rdb, "toys", "other", time.Second) // keeps the subscription
+		first := join("first")
+		refused(first)
+		first.listen()
+		first.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
+		assert.Empty(t, first.woken, "its own channel isn't subscribed to")
+		first.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock:other"})
+		assert.Len(t, first.woken, 1)
+		first.Leave(false)
 
-			second, third := join(id), join("third")
-			refused(second, third)
-			third.listen()
-			second.listen()
-			assert.Len(t, second.woken, confirmed, "its id was not answered, or it is")
-			assert.Empty(t, third.woken, "what it missed is told to it again")
-			second.Leave(true)
-			third.Leave(false)
-			other.Leave(false)
-		})
-	}
+		second, third := join("second"), join("third")
+		refused(second, third)
+		third.listen()
+		second.listen()
+		assert.Len(t, second.woken, 1)
+		assert.Empty(t, third.woken, "what it missed is told to it again")
+		second.Leave(true)
+		third.Leave(false)
+		other.Leave(false)
+	})
+}
+
+// Nobody here will come for that turn. The next question gives it back.
+func TestATurnOfNobodyHereIsGivenBack(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *Waiter) {
+		first, second := join("first"), join("second")
+		refused(first, second)
+		told(first, "second first")
+		assert.Empty(t, first.woken)
+		told(first, "gone another's")
+		assert.Empty(t, first.woken, "it is another process's")
+		told(first, "gone first")
+		assert.Len(t, first.woken, 1)
+		_, vacant, _ := first.Ask("first")
+		assert.Equal(t, "gone", vacant)
+		first.Answered(nil, time.Minute, time.Millisecond)
+		_, vacant, _ = second.Ask("second")
+		assert.Empty(t, vacant, "it has been given back")
+		second.Answered(nil, time.Minute, time.Millisecond)
+	})
+}
+
+func TestAMessageWithoutAnOwnerHasOneAskAtOnce(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *Waiter) {
+		first, second := join("first"), join("second")
+		refused(first, second)
+		told(first, "")
+		assert.Len(t, first.woken, 1)
+		assert.Empty(t, second.woken)
+	})
+}
+
+func TestTheWaitersOfAClosedClientAsk(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *Waiter) {
+		first, second := join("first"), join("second")
+		refused(first, second)
+		first.queue.closed()
+		assert.Len(t, first.woken, 1)
+		assert.Len(t, second.woken, 1)
+	})
+}
+
+// A thousand come at once. The second command names the others, and a thousand at
+// most.
+func TestThoseThatGiveUpAtOnceLeaveWithOneCommand(t *testing.T) {
+	const trip, n = 10 * time.Millisecond, most + 2
+	atRest(t, func(t *testing.T, join func(string) *Waiter) {
+		var sent []int
+		var mu sync.Mutex
+		began := time.Now()
+		var leaving sync.WaitGroup
+		for i := range n {
+			w := join(strconv.Itoa(i))
+			leaving.Go(func() {
+				w.GiveUp(aTurn, func(ids []any, _ time.Duration) {
+					mu.Lock()
+					sent = append(sent, len(ids))
+					mu.Unlock()
+					time.Sleep(trip)
+				})
+			})
+		}
+		leaving.Wait()
+		assert.Equal(t, []int{1, most, 1}, sent)
+		assert.Equal(t, 3*trip, time.Since(began))
+	})
+}
+
+// The first one's command hangs. The next is sent all the same, in time.
+func TestACommandThatHangsHoldsNobodyElseUpThatGivesUp(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *Waiter) {
+		var leaving sync.WaitGroup
+		began := time.Now()
+		for i := range 3 {
+			w := join(strconv.Itoa(i))
+			leaving.Go(func() {
+				w.GiveUp(aTurn, func(ids []any, within time.Duration) {
+					if len(ids) == 1 {
+						assert.Equal(t, aTurn, within)
+						time.Sleep(within)
+						return
+					}
+					assert.Equal(t, aTurn/2, within)
+				})
+				if i > 0 {
+					assert.Equal(t, aTurn/2, time.Since(began))
+				}
+			})
+			synctest.Wait()
+		}
+		leaving.Wait()
+	})
+}
+
+// The first one asks for a thousand others at most; then the next one does.
+func TestAQuestionNamesAThousandOwnersAtMost(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *Waiter) {
+		var all []*Waiter
+		for i := range most + 2 {
+			all = append(all, join(strconv.Itoa(i)))
+		}
+		behind, _, _ := all[0].Ask("0")
+		assert.Len(t, behind, most)
+		all[0].Answered(nil, time.Minute, time.Millisecond)
+		assert.Len(t, all[most+1].woken, 1)
+	})
 }
 
 func TestTheFirstAsksForThoseThatComeMeanwhile(t *testing.T) {
@@ -81,7 +184,7 @@ func TestTheFirstAsksForThoseThatComeMeanwhile(t *testing.T) {
 		first, second, third := join("first"), join("second"), join("third")
 		assert.True(t, first.Asks())
 		assert.False(t, third.Asks())
-		behind, _ := first.Ask("first")
+		behind, _, _ := first.Ask("first")
 		assert.Equal(t, []any{"second", "third"}, behind)
 		fourth := join("fourth")
 		assert.False(t, fourth.Asks())
@@ -92,7 +195,7 @@ func TestTheFirstAsksForThoseThatComeMeanwhile(t *testing.T) {
 		first.Answered(nil, time.Minute, time.Millisecond)
 		assert.Empty(t, second.woken, "the server knows of it")
 		assert.Len(t, fourth.woken, 1)
-		behind, trip := fourth.Ask("fourth")
+		behind, _, trip := fourth.Ask("fourth")
 		assert.Empty(t, behind)
 		assert.Equal(t, time.Millisecond, trip)
 		fourth.Answered(nil, time.Minute, 2*time.Millisecond)
@@ -204,13 +307,13 @@ func TestAQuestionThatHangsHoldsNobodyElseUp(t *testing.T) {
 		assert.False(t, third.Asks())
 		assert.NoError(t, waited(t.Context(), second))
 		assert.Equal(t, aTurn, time.Since(began))
-		behind, _ := second.Ask("second")
+		behind, _, _ := second.Ask("second")
 		assert.Equal(t, []any{"third"}, behind)
 		assert.False(t, third.Asks(), "the second has just asked")
 
 		time.Sleep(aTurn)
 		assert.True(t, third.Asks())
-		behind, _ = third.Ask("third")
+		behind, _, _ = third.Ask("third")
 		assert.Empty(t, behind)
 		first.Answered(nil, time.Minute, time.Hour) // at last
 		assert.Equal(t, time.Millisecond, time.Until(first.due), "it is too old")
@@ -387,7 +490,7 @@ func TestWaitersMayAskWhileAnotherIsAnsweredForThem(t *testing.T) {
 		for _, w := range others {
 			w.Asks()
 		}
-		behind, _ := first.Ask("first")
+		behind, _, _ := first.Ask("first")
 		assert.Len(t, behind, len(others))
 		var asking sync.WaitGroup
 		for _, w := range others {
