@@ -30,6 +30,10 @@ const gaming = `(() => {
 		advice: text('.advice'),
 		choices: Array.from(g.querySelectorAll('.choices button')).map(
 			b => b.dataset.action),
+		waits: Array.from(g.querySelectorAll('.pane li')).filter(
+			li => li.querySelector('.here')).map(li =>
+			Array.from(li.querySelectorAll('.here b')).map(b => b.innerText).join('') +
+			': ' + li.querySelector('code').innerText.trim()),
 		command: text('.command'),
 		facts: text('.facts'),
 		rows: g.querySelectorAll('.lanes .time').length,
@@ -58,7 +62,7 @@ const gaming = `(() => {
 type gamed struct {
 	State, Title, Verdict, Advice, Command, Facts, Hash, Lanes, Focus string
 
-	Choices, Texts, Sent, Broken                 []string
+	Choices, Texts, Sent, Broken, Waits          []string
 	Rows, Solved, Wide, Open, Unseen, Below, End int
 }
 
@@ -292,6 +296,34 @@ func TestWhatIsUnderWayIsSeen(t *testing.T) {
 	assert.Contains(t, granted.Texts[1], "A crashes, after it has sent its PEXPIRE")
 	crashed := s.picks("Ax")
 	assert.Contains(t, crashed.Sent, "PEXPIRE lock:stock 10000, sent")
+	scripts := s.level(levels.All[13], "")
+	assert.Contains(t, scripts.Texts[0], "A's acquire.lua, already sent, arrives at Redis")
+	assert.Contains(t, scripts.Sent[0], "EVALSHA acquire.lua lock:stock {lock:stock}:token A")
+}
+
+// The code shows where each client waits: for a command's reply, or before its next
+// call. From the start it does.
+func TestTheCodeShowsWhereEachClientWaits(t *testing.T) {
+	s := newStage(t)
+	const setNX = `granted, err := l.rdb.SetNX(ctx, l.key, "locked", 0).Result()`
+	for _, c := range []struct {
+		level    int
+		schedule string
+		waits    []string
+	}{
+		{0, "", []string{"AB: " + setNX}},
+		{0, "once: Ax", []string{"B: " + setNX}},
+		{5, "once: A> A< A= E B> B<", []string{
+			"AB: func (l *Lock) Unlock(ctx context.Context) error {"}},
+		{5, "once: A> A< A= E B> B< B= A= B=", []string{
+			"AB: deleted, err := l.rdb.Del(ctx, l.key).Result()"}},
+		{3, "once: A> A< B> B<", []string{
+			"B: func (l *Lock) TryLock(ctx context.Context) (bool, error) {",
+			"A: func (l *Lock) Unlock(ctx context.Context) error {"}},
+	} {
+		l := levels.All[c.level]
+		assert.Equal(t, c.waits, s.level(l, c.schedule).Waits, "%s, %s", l, c.schedule)
+	}
 }
 
 // Each break has a mark where it happens, with what was read and written.

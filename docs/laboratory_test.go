@@ -4,9 +4,11 @@ package main
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -58,7 +60,7 @@ type experiment struct {
 }
 
 // compiled is compiled once for all tests.
-var compiled = &program{root: ".."}
+var compiled = &program{root: "..", life: context.Background()}
 
 // bench is the laboratory in a browser.
 type bench struct{ *stage }
@@ -177,9 +179,7 @@ func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 		"the lease is 0 ms, it must be from 1 to 3.6e+06 ms")
 	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: breaks")
 	shared := url.Values{"lease": {"60"}}
-	for key, value := range overrun {
-		shared[key] = value
-	}
+	maps.Copy(shared, overrun)
 	assert.NotContains(t, b.asks(shared).Outcome, "foreign release: breaks",
 		"the address has the numbers")
 }
@@ -216,9 +216,13 @@ func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
 	assert.Contains(t, e.Dropped, "A's command 1: the reply is lost")
 	assert.Contains(t, e.Status, "which is lost")
 	assert.Contains(t, e.Hash, "faults=A.1.lost+reply.0")
-	assert.Equal(t, "This run can't be judged: A can't take a free lock: its connection"+
-		" ended before a reply came. The scenario can't go on from there. Try a shorter"+
-		" delay or a later command, or take the fault back.", e.Outcome)
+	assert.Equal(t, "A's Lock returns an error at 0.007 s, so A doesn't have the lock. The"+
+		" server thinks that A holds it. It lets nobody in for 10.0 s, until the lease ends"+
+		" at 10.008 s. B gets in at 10.023 s. The scenario needs that grant and ends without"+
+		" a verdict.", e.Outcome)
+	e = b.presses("let A ask again")
+	assert.Contains(t, e.Outcome, "A asks again, and its own grant is in its way.")
+	assert.Contains(t, e.Dropped, "A asks again after an error")
 	hash, err := url.ParseQuery(strings.TrimPrefix(e.Hash, "#"))
 	require.NoError(t, err)
 	assert.Equal(t, e.Outcome, b.asks(hash).Outcome, "the address has the fault")
@@ -263,15 +267,63 @@ func TestAScriptIsEditedAndRun(t *testing.T) {
 		"can't release a lock that it holds")
 }
 
+// A script that never ends is said to run, and is stopped by a button. Nobody has to press
+// it.
 func TestAScriptThatNeverEndsIsEnded(t *testing.T) {
 	b := newBench(t)
+	const forever = " l.querySelector('textarea').value = 'while true do end';" +
+		" l.querySelector('.settings').requestSubmit()"
 	b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_release"}})
-	e := b.tries("lockladder.laboratory.program.patience = 1;" +
-		" l.querySelector('textarea').value = 'while true do end';" +
-		" l.querySelector('.settings').requestSubmit()")
+	b.runs("const l = document.querySelector('.laboratory');" + forever)
+	comes(b.stage, `document.querySelector('.laboratory .progress').innerText`,
+		func(c *assert.CollectT, text string) {
+			assert.Regexp(c, `^\d s, does a script loop forever\?\s+stop$`, text)
+		})
+	assert.Regexp(t, `^Stopped after \d s\.$`, b.presses("stop").Outcome)
+	e := b.tries("lockladder.laboratory.program.patience = 1;" + forever)
 	assert.Contains(t, e.Outcome, "There was no answer within 1 s. Does a script loop")
 	b.tries("lockladder.laboratory.program.patience = 30; l.dataset.state = 'ready'")
 	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: holds")
+}
+
+// The same accident, one rung higher.
+func TestAnotherLockKeepsTheScenarioAndItsFaults(t *testing.T) {
+	b := newBench(t)
+	run := url.Values{"faults": {"A.1.late reply.300"}}
+	maps.Copy(run, overrun)
+	b.asks(run)
+	chooses := func(lock string) experiment {
+		return b.tries(fmt.Sprintf("const s = l.querySelector('.settings select');"+
+			" s.value = %q; s.dispatchEvent(new Event('change'))", lock))
+	}
+	e := chooses("diamond")
+	assert.Contains(t, e.Outcome, "diamond holds; gold broke at 15.008 s. foreign release: holds")
+	assert.Contains(t, e.Hash, "scenario=overrun_release&invariant=foreign+release")
+	assert.Contains(t, e.Dropped, "A's command 1: the reply is late by 0.3 s")
+	assert.Contains(t, chooses("gold").Outcome, "gold breaks at 15.008 s; diamond held. ")
+	e = chooses("exercise 11") // which has no such scenario
+	assert.NotContains(t, e.Outcome, "; gold")
+	assert.Empty(t, e.Dropped)
+}
+
+// While the site compiles the program, the page says for how long, and can stop waiting.
+func TestThePageWaitsForTheProgramInSeconds(t *testing.T) {
+	served := pages.NewSite(root)
+	served.Program = func(ctx context.Context) (map[string][]byte, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	b := bench{stageOf(t, served)}
+	b.visits(b.site + "/docs/lab.md")
+	b.runs("document.querySelector('.laboratory button').click()")
+	comes(b.stage, `document.querySelector('.laboratory .progress').innerText`,
+		func(c *assert.CollectT, text string) {
+			assert.Regexp(c, `^waiting for the site, which compiles it first, \d s\s+stop$`, text)
+		})
+	assert.Regexp(t, `^The laboratory can't be loaded: Stopped after \d s\.$`,
+		b.presses("stop").Outcome)
+	assert.True(t, shows[bool](b.stage, `Array.from(document.querySelectorAll(
+		'.laboratory button')).some(b => b.innerText.startsWith('Start') && !b.disabled)`))
 }
 
 // A plain file server has the laboratory, too. A browser that opens the files

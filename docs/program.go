@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -17,41 +19,101 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/process"
 )
 
-// program is the laboratory for a browser: the module at root, compiled by the go
-// tool when a page first asks for it, and again when a source has changed since. It
-// is kept in memory.
+// program is the laboratory for a browser: the module at root, compiled by the go tool,
+// and again when a page asks for it and a source has changed since. It is kept in memory.
 type program struct {
 	root string
+	life context.Context // its end ends what is being compiled
 
 	mu    sync.Mutex
 	files map[string][]byte
 	of    time.Time // the newest source that the files are made from
+	under *making   // under way; nil: nothing
+	works sync.WaitGroup
+}
+
+// making is a compilation that several pages may wait for.
+type making struct {
+	files map[string][]byte
+	err   error
+	ended chan struct{}
 }
 
 // programPackage is the package that is compiled.
 const programPackage = "./internal/laboratory/wasm"
 
 // Files are what a browser needs to run the laboratory, and the licenses of what is
-// in them.
+// in them. When ctx ends, Files no longer waits for them, and they are compiled all the
+// same.
 func (p *program) Files(ctx context.Context) (map[string][]byte, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	newest, err := newestSource(p.root)
-	if err != nil {
+	if err = cmp.Or(err, p.life.Err()); err != nil {
 		return nil, err
 	}
+	p.mu.Lock()
 	if p.files != nil && newest.Equal(p.of) {
+		defer p.mu.Unlock()
 		return p.files, nil
 	}
-	files, err := compile(ctx, p.root)
-	if err != nil {
-		return nil, err
+	if p.under == nil {
+		p.under = &making{ended: make(chan struct{})}
+		p.works.Go(func() { p.make(p.under, newest) })
 	}
-	p.files, p.of = files, newest
-	return files, nil
+	m := p.under
+	p.mu.Unlock()
+	select {
+	case <-m.ended:
+		return m.files, m.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the laboratory: %w", ctx.Err())
+	}
 }
+
+// make compiles the files of the newest source.
+func (p *program) make(m *making, newest time.Time) {
+	defer close(m.ended)
+	m.files, m.err = compile(p.life, p.root)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.under = nil
+	if m.err == nil {
+		p.files, p.of = m.files, newest
+	}
+}
+
+// prepare compiles the files before a page asks for them, and says how long it takes.
+func (p *program) prepare(out io.Writer) {
+	began := time.Now()
+	took := func() time.Duration { return time.Since(began).Round(time.Second) }
+	fmt.Fprintln(out, "The laboratory is being compiled, for a minute or two the first time.")
+	done := make(chan error, 1)
+	p.works.Go(func() {
+		_, err := p.Files(p.life)
+		done <- err
+	})
+	for ticks := time.NewTicker(sayEvery); ; {
+		select {
+		case <-ticks.C:
+			fmt.Fprintf(out, "The laboratory is being compiled: %v\n", took())
+		case err := <-done:
+			ticks.Stop()
+			switch {
+			case p.life.Err() != nil:
+			case err != nil:
+				fmt.Fprintf(out, "The laboratory can't be used: %v\n", err)
+			default:
+				fmt.Fprintf(out, "The laboratory is compiled, after %v.\n", took())
+			}
+			return
+		}
+	}
+}
+
+// sayEvery is how often the terminal says how long the laboratory has been compiled.
+const sayEvery = 10 * time.Second
 
 // newestSource is when a source of the module was last changed.
 func newestSource(root string) (newest time.Time, err error) {
@@ -122,7 +184,12 @@ func goTool(ctx context.Context, root string, args ...string) (string, error) {
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOWORK=off")
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
+	process.Detach(cmd)
+	cmd.Cancel = func() error { return process.Kill(cmd.Process.Pid) } // its compilers, too
 	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
 		for line := range strings.Lines(complaints.String()) {
 			if line = strings.TrimSpace(line); line != "" &&
 				!strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "go: d") {
@@ -198,12 +265,12 @@ func license(dir string) ([]byte, error) {
 	return nil, fmt.Errorf("%s has no LICENSE", dir)
 }
 
-// site is the module's site, with the laboratory. A symbolic link that leads out of
-// the module leads nowhere.
-func site(root string) *pages.Site {
-	s := pages.NewSite(inside(root))
-	s.Program = (&program{root: root}).Files
-	return s
+// site is the module's site, with the laboratory, which is compiled until ctx ends. A
+// symbolic link that leads out of the module leads nowhere.
+func site(ctx context.Context, root string) (*pages.Site, *program) {
+	s, p := pages.NewSite(inside(root)), &program{root: root, life: ctx}
+	s.Program = p.Files
+	return s, p
 }
 
 // inside is the module's files. They stay open until the process ends.

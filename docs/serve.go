@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		generate(ctx, o.names, stdout)
 	}
 	if o.export != "" {
-		return export(o.export, stdout, stderr)
+		return export(ctx, o.export, stdout, stderr)
 	}
 	var opened *play.File
 	if o.open != "" {
@@ -125,11 +125,12 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 }
 
 // export writes the site as files.
-func export(dir string, stdout, stderr io.Writer) int {
+func export(ctx context.Context, dir string, stdout, stderr io.Writer) int {
 	root, err := generated.Root()
 	written := 0
 	if err == nil {
-		written, err = site(root).Export(dir)
+		shown, _ := site(ctx, root)
+		written, err = shown.Export(dir)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "docs: %v\n", err)
@@ -169,7 +170,10 @@ func serve(ctx context.Context, address string, opened *play.File, stdout io.Wri
 	if err != nil {
 		return fmt.Errorf("serve on %s: %w", address, err)
 	}
-	shown := site(root)
+	ctx, cancel := context.WithCancel(ctx)
+	shown, laboratory := site(ctx, root)
+	defer laboratory.works.Wait()
+	defer cancel()
 	shown.Opened = opened
 	server := &http.Server{
 		Handler:           onlyFor(address, shown),
@@ -181,6 +185,7 @@ func serve(ctx context.Context, address string, opened *play.File, stdout io.Wri
 	}
 	fmt.Fprintf(stdout, "The workshop is at http://%s (Ctrl-C ends it)\n",
 		listener.Addr())
+	laboratory.works.Go(func() { laboratory.prepare(stdout) })
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {
@@ -188,9 +193,9 @@ func serve(ctx context.Context, address string, opened *play.File, stdout io.Wri
 		return fmt.Errorf("serve on %s: %w", address, err)
 	case <-ctx.Done():
 	}
-	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx),
+	finish, end := context.WithTimeout(context.WithoutCancel(ctx),
 		finishWithin)
-	defer cancel()
+	defer end()
 	if err := server.Shutdown(finish); err != nil {
 		server.Close()
 	}

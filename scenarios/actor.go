@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -27,6 +28,7 @@ type actor struct {
 	triedAt   time.Duration // when the newest TryLock returned; 0: never
 	freedAt   time.Duration // when the newest Unlock was called; 0: never
 	freed     bool          // it has returned
+	refused   bool          // the newest Lock returned an error
 
 	process bool // it lives in a worker
 
@@ -160,7 +162,13 @@ func outcome(err error) string {
 }
 
 // try calls TryLock.
-func (a *actor) try() (bool, error) { return a.tryWith(a.run.Context()) }
+func (a *actor) try() (granted bool, err error) {
+	granted, err = a.tryWith(a.run.Context())
+	if a.asksAgain(err) {
+		granted, err = a.tryWith(a.run.Context())
+	}
+	return granted, err
+}
 
 func (a *actor) tryWith(ctx context.Context) (granted bool, err error) {
 	a.Step("TryLock", func() { a.Begin(lab.Acquire) })
@@ -189,9 +197,32 @@ func (a *actor) tryAgain() (bool, error) {
 
 // acquire calls Lock and waits at most so long.
 func (a *actor) acquire(patience time.Duration) error {
+	return a.patiently(patience, a.acquireWith)
+}
+
+// patiently makes a call that waits at most so long. When the client asks again, its own
+// grant may be in its way until the lease ends.
+func (a *actor) patiently(patience time.Duration, call func(context.Context) error) error {
 	ctx, cancel := a.within(patience)
 	defer cancel()
-	return a.acquireWith(ctx)
+	err := call(ctx)
+	if a.asksAgain(err) {
+		ctx, cancel := a.within(patience + a.run.lease())
+		defer cancel()
+		err = call(ctx)
+	}
+	return err
+}
+
+// asksAgain says whether the client asks once more after an acquire that a change's
+// fault befell: the error doesn't say whether the lock was granted.
+func (a *actor) asksAgain(err error) bool {
+	if !a.run.settings.change.asksAgain(a.Name) ||
+		!slices.Contains([]string{"error", "deadline exceeded"}, outcome(err)) {
+		return false
+	}
+	a.Step(AsksAgain, func() { a.Note(AsksAgain) })
+	return true
 }
 
 func (a *actor) acquireWith(ctx context.Context) error {
@@ -199,6 +230,7 @@ func (a *actor) acquireWith(ctx context.Context) error {
 	err := a.lock.Lock(ctx)
 	a.Step("Lock returns", func() {
 		a.granted(err == nil)
+		a.refused = err != nil
 		a.Note("Lock returns %s", outcome(err))
 	})
 	return err
@@ -286,8 +318,14 @@ func (a *actor) lost() <-chan struct{} {
 	return nil
 }
 
-// release calls Unlock.
-func (a *actor) release() error { return a.releaseWith(a.run.Context()) }
+// release calls Unlock. Where faults were added, a client may not have got what its
+// script releases.
+func (a *actor) release() error {
+	if a.refused && a.depth == 0 && a.run.settings.change.faulty() {
+		return lock.ErrNotHeld
+	}
+	return a.releaseWith(a.run.Context())
+}
 
 func (a *actor) releaseWith(ctx context.Context) error {
 	a.Step("Unlock", func() {

@@ -21,6 +21,10 @@ type Change struct {
 	Skew    map[string]time.Duration // by client: how far its own clock is ahead
 	Faults  []Fault
 
+	// Again has a client that a fault befalls ask once more when its acquire returns
+	// an error.
+	Again bool
+
 	// Rewrite may change the words of a command before a client sends it, such as
 	// the source of a script or its SHA1.
 	Rewrite func(words []any)
@@ -111,6 +115,19 @@ func (c *Change) fate(client string, nth int, now time.Duration) (f lab.Fault,
 	f.LoseReply, f.Hang = fault.LoseReply, fault.Hang
 	return f, true
 }
+
+// AsksAgain is what a timeline says of a client before it does, see Change.Again.
+const AsksAgain = "asks again"
+
+// asksAgain says whether a client asks once more after an error.
+func (c *Change) asksAgain(client string) bool {
+	return c != nil && c.Again && slices.ContainsFunc(c.Faults, func(f Fault) bool {
+		return f.Client == client
+	})
+}
+
+// faulty says whether something was made to go wrong.
+func (c *Change) faulty() bool { return c != nil && len(c.Faults) > 0 }
 
 // options come after the scenario's own.
 func (c *Change) options() []lock.Option {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -55,8 +56,10 @@ func (a *actor) tryRead() (bool, error) {
 
 // acquireRead calls RLock and waits at most so long.
 func (a *actor) acquireRead(patience time.Duration) error {
-	ctx, cancel := a.within(patience)
-	defer cancel()
+	return a.patiently(patience, a.acquireReadWith)
+}
+
+func (a *actor) acquireReadWith(ctx context.Context) error {
 	a.Step("RLock", func() { a.Begin(lab.Acquire) })
 	err := a.readWrite().RLock(ctx)
 	a.Step("RLock returns", func() {

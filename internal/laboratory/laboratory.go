@@ -47,6 +47,7 @@ type Question struct {
 	Skew    *float64 `json:"skew,omitempty"`    // milliseconds; negative: behind
 	Skewed  string   `json:"skewed,omitempty"`  // the client whose clock that is
 	Faults  []Fault  `json:"faults,omitempty"`
+	Again   bool     `json:"again,omitempty"` // see scenarios.Change
 	Scripts []Script `json:"scripts,omitempty"`
 
 	// Exercise asks for all scenarios of an exercise and for its further check,
@@ -74,6 +75,11 @@ type Answer struct {
 	// Error is one line: the question is wrong, or the run can't be judged.
 	Error    string    `json:"error,omitempty"`
 	Verdicts []Verdict `json:"verdicts,omitempty"`
+
+	// Outcome is what came of a fault that ended an acquire with an error. When the
+	// scenario can't go on from there, there is no Error but this.
+	Outcome  string `json:"outcome,omitempty"`
+	Unjudged bool   `json:"unjudged,omitempty"`
 
 	// Run is the text of a play.Run, and Numbers says of each of its entries which
 	// of its client's commands it is; 0: none.
@@ -132,8 +138,8 @@ func Ask(t *testing.T, q Question) Answer {
 	}
 	results, unfired, err := scenarios.Try(t, rung.Build, q.Scenario, change,
 		laddertest.Options(rung)...)
-	var a Answer
-	if err != nil {
+	a := Answer{Outcome: q.outcome(results), Unjudged: err != nil}
+	if err != nil && a.Outcome == "" {
 		a.Error = unjudged(err)
 	}
 	for _, f := range unfired {
@@ -255,6 +261,7 @@ func (q *Question) understood() (rung ladder.Rung, c scenarios.Change, err error
 		}
 		c.Faults = append(c.Faults, fault)
 	}
+	c.Again = q.Again
 	c.Rewrite, err = rewriting(q.Scripts)
 	return rung, c, err
 }

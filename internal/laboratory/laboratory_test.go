@@ -2,10 +2,12 @@ package laboratory_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/play"
+	"github.com/lockladder/lockladder/scenarios"
 )
 
 func ask(t *testing.T, q laboratory.Question) (laboratory.Answer, play.Run) {
@@ -140,8 +143,8 @@ func TestAFaultBefallsTheCommandThatItIsDroppedOn(t *testing.T) {
 }
 
 // The fault that the page offers first, on A's first command, leaves a run that can be
-// judged; a fault that ends a scenario is explained without a driver's words.
-func TestAFaultThatEndsAScenarioIsExplained(t *testing.T) {
+// judged.
+func TestTheFaultThatIsOfferedFirstCanBeJudged(t *testing.T) {
 	laddertest.Long(t, "it runs a scenario of every rung")
 	late := func(by float64) []laboratory.Fault {
 		return []laboratory.Fault{{Client: "A", Nth: 1, Kind: "late reply", By: by}}
@@ -153,20 +156,42 @@ func TestAFaultThatEndsAScenarioIsExplained(t *testing.T) {
 			assert.Empty(t, a.Error, "%s, %s", rung.Name, scenario)
 		}
 	}
-	q := overrun
+}
+
+// A lost reply, the first of a run, leaves a lock that the server thinks is A's, and that
+// A doesn't know of: the answer says who gets in then, and when. A client that asks again
+// meets its own grant, unless the server knows the owner.
+func TestALostFirstReplySaysWhoGetsIn(t *testing.T) {
+	const unsure = "A's Lock returns an error at 0.007 s, so A doesn't have the lock. "
+	const held = unsure + "The server thinks that A holds it. It lets nobody in "
+	lease := held + "for 10.0 s, until the lease ends at "
 	for _, c := range []struct {
-		fault laboratory.Fault
+		rung  string
+		kind  string
+		again bool
 		says  string
 	}{
-		{laboratory.Fault{Kind: "lost reply"}, "its connection ended before a reply came"},
-		{laboratory.Fault{Kind: "late reply", By: 12000},
-			"it waited until its deadline passed"},
-		{laboratory.Fault{Kind: "late", By: 2000}, "it waited until its deadline passed"},
+		{"gold", "lost reply", false, lease + "10.008 s. B gets in at 10.023 s."},
+		{"bronze", "lost reply", false, held + "ever again: the key has no lease."},
+		{"silver/timestamp", "lost reply", false, lease + "10.007 s. B gets in at 10.071 s."},
+		{"reentrant/fenced", "lost reply", false, lease + "10.008 s. B gets in at 10.023 s."},
+		{"gold", "lost reply", true, unsure + "The server thinks that A holds it. A asks" +
+			" again, and its own grant is in its way. It lets nobody in for 10.0 s, until the" +
+			" lease ends at 10.008 s. B gets in at 10.023 s."},
+		{"reentrant", "lost reply", true, unsure + "The server thinks that A holds it. A asks" +
+			" again and gets in at 0.009 s: the server knows it."},
+		{"gold", "lost request", false, unsure +
+			"The server has no grant of A's either. B gets in at 1.015 s."},
 	} {
-		c.fault.Client, c.fault.Nth = "A", 1
-		q.Faults = []laboratory.Fault{c.fault}
-		a, _ := ask(t, q)
-		assert.Equal(t, "A can't take a free lock: "+c.says, a.Error)
+		t.Run(fmt.Sprint(c.rung, c.kind, c.again), func(t *testing.T) {
+			a, run := ask(t, laboratory.Question{Rung: c.rung, Scenario: "overrun_overlap",
+				Again:  c.again,
+				Faults: []laboratory.Fault{{Client: "A", Nth: 1, Kind: c.kind}}})
+			assert.Empty(t, a.Error)
+			assert.Equal(t, c.says, a.Outcome)
+			assert.Equal(t, !c.again, a.Unjudged)
+			assert.Equal(t, c.again, slices.Contains(run.Texts, scenarios.AsksAgain))
+		})
 	}
 }
 

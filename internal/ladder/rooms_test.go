@@ -22,7 +22,8 @@ import (
 var mayImport = map[string]string{
 	"bench": "internal/benchmark internal/benchmark/command",
 	"docs": "docs/before internal/ladder/laddertest internal/pages " +
-		"internal/pages/generated internal/pages/parts internal/play lock scenarios",
+		"internal/pages/generated internal/pages/parts internal/play internal/process " +
+		"lock scenarios",
 	"docs/before":        "lock",
 	"internal/benchmark": "internal/benchmark/nodes internal/ladder lock",
 	"internal/benchmark/command": "internal/benchmark internal/benchmark/machine " +

@@ -2,6 +2,8 @@ package pages
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
@@ -38,7 +40,9 @@ func (s *Site) program(w http.ResponseWriter, r *http.Request, name string) {
 		s.missing(w, programDir+name)
 		return
 	}
-	w.Header().Set("Cache-Control", "no-cache") // a source may have changed
+	// A source may have changed: the browser asks each time, and loads it only then.
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(content)))
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 }
 

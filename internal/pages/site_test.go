@@ -1,6 +1,8 @@
 package pages_test
 
 import (
+	"context"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"testing/fstest"
@@ -27,4 +29,25 @@ func TestTheSiteLeavesOutWhatOtherToolsHaveBuilt(t *testing.T) {
 		site.ServeHTTP(w, httptest.NewRequest("GET", "/java/"+built, nil))
 		assert.Equal(t, 404, w.Code, built)
 	}
+}
+
+// The laboratory's program is loaded again only when it has changed.
+func TestTheLaboratorysProgramIsValidated(t *testing.T) {
+	s, program := pages.NewSite(fstest.MapFS{}), "one"
+	s.Program = func(context.Context) (map[string][]byte, error) {
+		return map[string][]byte{pages.ProgramFile: []byte(program)}, nil
+	}
+	asks := func(tag string) *http.Response {
+		r := httptest.NewRequest(http.MethodGet, "/assets/laboratory/"+pages.ProgramFile, nil)
+		r.Header.Set("If-None-Match", tag)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Result()
+	}
+	first := asks("")
+	tag := first.Header.Get("ETag")
+	assert.Equal(t, http.StatusOK, first.StatusCode)
+	assert.Equal(t, http.StatusNotModified, asks(tag).StatusCode)
+	program = "two"
+	assert.Equal(t, http.StatusOK, asks(tag).StatusCode)
 }

@@ -128,6 +128,7 @@ func (k *conn) Command(args []string) bool {
 			}
 			return k.Write("-ERR the run is over\r\n")
 		}
+		k.Names.Learn(args) // the walk begins with scripts that the nodes know
 		return k.Write(k.Server.Execute(args))
 	}
 	// A request that has left its client arrives even when that has died.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +72,8 @@ func TestLevels(t *testing.T) {
 // looks for one in the whole graph where none is known.
 func solve(t *testing.T, r row, g *play.Graph) {
 	t.Helper()
+	unnamed := regexp.MustCompile(`EVALSHA [0-9a-f]{8}\b.*`)
+	assert.Empty(t, unnamed.FindString(strings.Join(g.Texts, "\n")), "a script has a name")
 	for bit, goal := range g.Goals {
 		if goal.Schedule == "" {
 			for from, edges := range g.Edges {

@@ -21,6 +21,7 @@
     this.graph = JSON.parse(element.querySelector('script.graph').textContent);
     this.levels = JSON.parse(element.querySelector('script.levels').textContent);
     this.sources = JSON.parse(element.querySelector('script.sources').textContent);
+    this.methods = methods(this.sources);
     this.near = {};
     this.own = 'own' in element.dataset; // a reader's lock, which is not on the ladder
     this.done = {};
@@ -75,6 +76,45 @@
   Game.prototype.does = function (state, client) {
     return this.graph.texts[this.graph.states[state][2 + client]];
   };
+  // waits are the lines of the lock's code at which the clients wait.
+  Game.prototype.waits = function (state) {
+    var game = this, list = [];
+    this.graph.clients.forEach(function (name, i) {
+      var does = game.does(state, i).replace('is stopped: ', ''), call = game.calls(i, does);
+      var sent = game.ways(state).filter(function (w) {
+        return w.client === i && /[><]/.test(w.sign) && w.line && does !== 'is dead';
+      }).map(function (w) { return w.line; });
+      sent.forEach(function (line, n) {
+        if (sent.indexOf(line) === n) {
+          list.push({ client: i, line: line, now: true, why: name + ' waits for the reply' });
+        }
+      });
+      // A renewal that is under way says nothing of the work besides.
+      if (call && (sent.length === 0 || call !== does)) {
+        list.push({ client: i, line: game.methods[call], why: name + ' calls ' + call + ' next' });
+      }
+    });
+    return list.filter(function (w) { return w.line; });
+  };
+  // calls is the method that a client is inside of, or else the one that it calls next.
+  Game.prototype.calls = function (client, does) {
+    var program = this.graph.program, last = this.graph.clients.length - 1;
+    var reader = program === 'read' ? client < last :
+      program === 'downgrade' && client === 0 && does === 'reads';
+    if (does === 'waits for the lock') { return reader ? 'TryRLock' : 'TryLock'; }
+    return /^(reads|writes)$/.test(does) ? (reader ? 'RUnlock' : 'Unlock') : does;
+  };
+  // methods are the lines at which the lock's methods begin.
+  function methods(sources) {
+    var found = {};
+    Object.keys(sources).forEach(function (file) {
+      sources[file].forEach(function (line, n) {
+        var m = /^func \([^)]*\) (\w+)\(/.exec(line.replace(/<[^>]*>/g, ''));
+        if (m && !found[m[1]]) { found[m[1]] = file + ':' + (n + 1); }
+      });
+    });
+    return found;
+  }
   Game.prototype.clock = function (state) { return this.graph.states[state][0] * 1000; };
   Game.prototype.node = function (n) {
     return this.graph.nodes > 1 ? 'node ' + (n + 1) : 'Redis';
@@ -150,21 +190,26 @@
   Game.prototype.world = function (state) {
     return this.graph.worlds[this.graph.states[state][1]];
   };
+  // short is a command without a script's arguments, which the picture has.
+  function short(text) { return text.replace(/^EVAL(?:SHA)? (\S+\.lua)\b.*/, '$1'); }
   // offer is what a button says of an action.
   Game.prototype.offer = function (state, action, mask) {
-    var name = action[0], client = action.charCodeAt(0) - 65, w, sent;
+    var name = action[0], client = action.charCodeAt(0) - 65, w, text, sent;
     if (action === 'E') { return 'the lease ends'; }
     if (action === 'R') { return 'time passes until a timer is due'; }
-    if ('><~!?/-'.indexOf(action[1]) >= 0) { w = this.way(state, action); }
+    if ('><~!?/-'.indexOf(action[1]) >= 0) {
+      w = this.way(state, action);
+      text = short(w.text);
+    }
     switch (action[1]) {
-    case '>': return name + '\'s ' + w.text + ', already sent, arrives at ' +
+    case '>': return name + '\'s ' + text + ', already sent, arrives at ' +
       this.node(w.node);
-    case '?': return name + '\'s ' + w.text + ' arrives late';
-    case '<': return 'the reply ' + w.reply + ' to ' + w.text + ', already sent, arrives at ' +
+    case '?': return name + '\'s ' + text + ' arrives late';
+    case '<': return 'the reply ' + w.reply + ' to ' + text + ', already sent, arrives at ' +
       name;
-    case '~': return w.text + ' arrives at ' + name;
-    case '!': return 'the reply to ' + name + '\'s ' + w.text + ' is lost';
-    case '/': case '-': return w.text + ' to ' + name + ' is lost';
+    case '~': return text + ' arrives at ' + name;
+    case '!': return 'the reply to ' + name + '\'s ' + text + ' is lost';
+    case '/': case '-': return text + ' to ' + name + ' is lost';
     case '=': return name + (this.does(state, client) === this.asks(mask) ? ' ' :
       '\'s request, sent before, ') + this.asks(mask) +
       (this.asks(mask) === 'writes' ? ' to' : '') + ' the storage';
@@ -173,7 +218,7 @@
         return f.client === client && f.sign !== '<' && f.sign !== '~';
       });
       return name + ' crashes' + (sent ? ', after it has sent its ' +
-        sent.text.split(' ')[0] : '');
+        short(sent.text).split(' ')[0] : '');
     case 'z': return name + '\'s process stops, until you wake it';
     case 'w': return name + '\'s process goes on';
     case 'g': return 'the context of ' + name + '\'s Lock ends';
@@ -273,6 +318,7 @@
       verdict: '', invariant: '', broken: -1, breaks: breaks }, entries);
     var now = states[states.length - 1];
     run.flights = this.flights(now);
+    run.waits = this.waits(now);
     run.does = g.clients.map(function (name, i) { return game.does(now, i); });
     return run;
   };

@@ -30,12 +30,27 @@ function unpacked(bytes) {
   return new Response(body, { headers: { 'Content-Type': 'application/wasm' } });
 }
 
+// loaded is the body of a response, with what has come so far as the stage.
+async function loaded(response) {
+  var whole = response.headers.get('Content-Length') / 1e6, parts = [], size = 0;
+  var reader = response.body.getReader();
+  for (var part = await reader.read(); !part.done; part = await reader.read()) {
+    parts.push(part.value);
+    size += part.value.length;
+    postMessage({ stage: (size / 1e6).toFixed(1) + (whole ? ' of ' + whole.toFixed(1) : '') +
+      ' MB loaded' });
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
+
 async function start() {
+  postMessage({ stage: 'waiting for the site, which compiles it first' });
   var response = await fetch('laboratory/laboratory.wasm.gz');
   if (!response.ok) {
     throw new Error((await response.text()).split('\n')[0]);
   }
-  var bytes = new Uint8Array(await response.arrayBuffer());
+  var bytes = await loaded(response);
+  postMessage({ stage: 'the browser compiles it' });
   importScripts('laboratory/wasm_exec.js');
   var go = new Go();
   go.argv = ['laboratory'];

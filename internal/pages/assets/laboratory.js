@@ -41,6 +41,7 @@
     this.waiting = [];
     this.worker = null;
     this.patience = 30; // seconds for an answer
+    this.stage = ''; // of what it does before it answers
   }
   Program.prototype.load = function () {
     var program = this;
@@ -51,17 +52,17 @@
     }
     this.ready = new Promise(function (done, failed) {
       var worker = program.worker = new Worker(WORKER);
+      program.unready = failed;
       worker.onerror = function (e) { failed(new Error(e.message || 'the worker failed')); };
       worker.onmessage = function (e) {
+        if (e.data.stage) { program.stage = e.data.stage; }
         if (e.data.ready) { done(); }
         if (e.data.answer !== undefined) { program.answered(e.data.answer); }
-        if (e.data.failed !== undefined) {
-          failed(new Error(e.data.failed));
-          program.end(e.data.failed);
-        }
+        if (e.data.failed !== undefined) { program.end(e.data.failed); }
       };
     });
-    this.ready.catch(function () { program.ready = null; });
+    this.ready.catch(function () { program.ready = null; })
+      .then(function () { program.stage = ''; });
     return this.ready;
   };
   Program.prototype.ask = function (question) {
@@ -83,7 +84,10 @@
   };
   // end ends a program that does not answer; the next question starts another one.
   Program.prototype.end = function (why) {
-    if (this.worker) { this.worker.terminate(); }
+    if (this.worker) {
+      this.worker.terminate();
+      this.unready(new Error(why));
+    }
     this.worker = this.ready = null;
     this.waiting.splice(0).forEach(function (w) {
       clearTimeout(w.timer);
@@ -99,9 +103,15 @@
     this.program = new Program();
     this.faults = [];
     this.editors = [];
+    this.again = false; // a client that a fault befalls asks once more
     this.outcome = html('p', { 'class': 'outcome', role: 'status' });
+    this.soFar = html('span', {});
+    this.progress = html('p', { 'class': 'progress', hidden: '' }, [this.soFar, ' ',
+      button('stop', function () {
+        lab.program.end('Stopped after ' + lab.took() + ' s.');
+      })]);
     this.start = button('Start the laboratory (5 MB)', function () { lab.begin(); });
-    element.append(html('p', {}, [this.start]), this.outcome);
+    element.append(html('p', {}, [this.start]), this.outcome, this.progress);
     if (new URLSearchParams(location.hash.slice(1)).get('rung')) { this.begin(); }
   }
 
@@ -112,9 +122,9 @@
   Laboratory.prototype.begin = function () {
     var lab = this;
     this.start.disabled = true;
-    this.report('The program is loading. The first time, the site compiles it.', 'busy');
-    this.program.ask({ list: true }).then(function (text) {
-      lab.catalogue = JSON.parse(text).catalogue;
+    this.report('The program is loading.', 'busy');
+    this.ask({ list: true }).then(function (a) {
+      lab.catalogue = a.catalogue;
       lab.start.parentNode.remove();
       lab.build();
       lab.read();
@@ -126,7 +136,6 @@
       });
     }).catch(function (e) {
       lab.start.disabled = false;
-      lab.element.dataset.state = 'failed';
       lab.report('The laboratory can\'t be loaded: ' + e.message, 'wrong');
     });
   };
@@ -140,9 +149,15 @@
           return option('exercise ' + e.number, 'exercise ' + e.number + ' (' + e.rung + ')');
         }))]);
     this.lock.addEventListener('change', function () {
-      lab.faults = [];
-      lab.choose('');
-      lab.run();
+      var scenario = lab.scenario.value, invariant = lab.invariant, before = lab.said;
+      lab.choose(scenario);
+      if (lab.scenario.value !== scenario) {
+        lab.faults = [];
+        lab.run();
+        return;
+      }
+      lab.invariant = invariant;
+      lab.run(0, before);
     });
     this.scenario = html('select', {});
     this.scenario.addEventListener('change', function () {
@@ -179,7 +194,7 @@
     this.place.addEventListener('step', function (e) { lab.stepped(e.detail); });
     this.edit = html('div', { 'class': 'edit' });
     this.table = html('div', { 'class': 'verdicts' });
-    this.element.append(this.settings, this.dropped, this.outcome, this.dropper, this.place,
+    this.element.append(this.settings, this.dropped, this.outcome, this.progress, this.dropper, this.place,
       this.edit, this.table);
   };
 
@@ -243,6 +258,7 @@
     });
     if (q.skew !== undefined) { q.skewed = this.skewed.value; }
     if (this.faults.length > 0) { q.faults = this.faults; }
+    if (this.asksAgain()) { q.again = true; }
     var scripts = this.edited().map(function (s) {
       return { name: s.name, original: lab.scripts[s.file], edited: s.area.value };
     });
@@ -254,14 +270,33 @@
   Laboratory.prototype.ask = function (question) {
     var lab = this;
     this.element.dataset.state = 'busy';
+    this.began = performance.now();
+    clearInterval(this.ticks);
+    this.ticks = setInterval(function () {
+      lab.soFar.textContent = [lab.program.stage, lab.took() + ' s',
+        question.scripts && lab.took() > 1 ? 'does a script loop forever?' : '']
+        .filter(Boolean).join(', ');
+      lab.progress.hidden = false;
+    }, 1000);
+    function over() {
+      if (lab.program.waiting.length > 0) { return; }
+      clearInterval(lab.ticks);
+      lab.progress.hidden = true;
+    }
     return this.program.ask(question).then(function (text) {
+      over();
       lab.raw = text; // for a test, which wants the same bytes
       return JSON.parse(text);
     }, function (e) {
+      over();
       lab.element.dataset.state = 'failed';
       lab.report(e.message, 'wrong');
       throw e;
     });
+  };
+  // took is how many seconds the question that was asked last takes so far.
+  Laboratory.prototype.took = function () {
+    return Math.round((performance.now() - this.began) / 1000);
   };
   function ignore() { /* it was told */ }
   // withoutStep is an address without the step that the player is at.
@@ -271,7 +306,8 @@
     return params.toString();
   }
 
-  Laboratory.prototype.run = function (at) {
+  // run runs the scenario. Before is what another lock's run of it said.
+  Laboratory.prototype.run = function (at, before) {
     var lab = this, scenario = this.scenario.value, began = performance.now();
     this.all = null;
     if (Array.prototype.some.call(this.settings.querySelectorAll('input'), function (i) {
@@ -283,17 +319,20 @@
     this.report(this.lock.value + ' runs ' + scenario + ' …', 'busy');
     this.ask(this.question(scenario)).then(function (a) {
       lab.element.dataset.took = String(Math.round(performance.now() - began));
-      lab.show(a, at || 0);
+      lab.show(a, at || 0, before);
       lab.element.dataset.state = 'ready';
     }).catch(ignore);
   };
-  Laboratory.prototype.show = function (a, at) {
-    var lab = this, broken = (a.verdicts || []).filter(function (v) {
+  Laboratory.prototype.show = function (a, at, before) {
+    var broken = (a.verdicts || []).filter(function (v) {
       return v.verdict === 'breaks';
     });
+    this.said = a.error || a.unjudged ? null : { lock: this.lock.value +
+      (this.edited().length > 0 ? ' with other scripts' : ''), verdicts: a.verdicts || [] };
     if (this.player) { this.player.stop(); }
     if (!a.run) {
-      this.report(a.error || verdicts(a.verdicts), a.error ? 'wrong' : '');
+      this.report(a.error || beside(this.said, before) + verdicts(a.verdicts),
+        a.error ? 'wrong' : '');
       this.place.replaceChildren();
       this.dropper.hidden = true;
       this.shown = null;
@@ -301,12 +340,13 @@
       return;
     }
     this.report(a.error ? 'This run can\'t be judged: ' + a.error + '. ' + this.advice() :
-      verdicts(a.verdicts),
+      [a.outcome, a.unjudged && 'The scenario needs that grant and ends without a verdict.',
+        beside(this.said, before) + verdicts(a.verdicts)].filter(Boolean).join(' '),
       a.error ? 'wrong' : broken.length > 0 ? 'broken' :
-        a.verdicts.some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : '');
+        (a.verdicts || []).some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : '');
     this.list(a);
     var data = JSON.parse(a.run);
-    if (a.error) { data.verdict = data.verdict || 'not judged'; }
+    data.verdict = data.verdict || 'not judged';
     var changes = this.changes();
     if (changes.length > 0) {
       data.summary = 'As it is written: ' + data.summary + ' In this run ' + changes.join(', ') + '.';
@@ -329,6 +369,20 @@
     this.place.replaceChildren(holder);
     this.player = new lockladder.Player(holder, 0);
   };
+  // beside says what a lock does, and what another one did before, in the same scenario.
+  function beside(now, before) {
+    if (!now || !before) { return ''; }
+    function says(said, breaks, holds, neither) {
+      var all = said.verdicts, broken = all.filter(function (v) { return v.verdict === 'breaks'; });
+      var first = broken.map(function (v) { return parseFloat(v.event); }).sort(function (x, y) {
+        return x - y;
+      })[0];
+      return said.lock + ' ' + (broken.length > 0 ? breaks + ' at ' + first.toFixed(3) + ' s' :
+        all.some(function (v) { return v.verdict === 'holds'; }) ? holds : neither);
+    }
+    return says(now, 'breaks', 'holds', 'isn\'t put to the test') + '; ' +
+      says(before, 'broke', 'held', 'wasn\'t put to the test') + '. ';
+  }
   function verdicts(all) {
     return (all || []).map(function (v) {
       return v.invariant + ': ' + v.verdict + (v.event ? ', ' + v.event : '');
@@ -348,9 +402,17 @@
           n.key === 'work' ? 'the work takes ' + value + ' % of its time' :
             'the ' + n.name + ' is ' + value + ' ' + n.unit);
     });
-    return all.concat(this.faults.map(says), this.edited().length > 0 ?
+    return all.concat(this.faults.map(says), this.asksAgain() ? [this.asker() + ' asks again'] : [],
+      this.edited().length > 0 ?
       ['scripts are changed'] : []);
   };
+  // asker are the clients that ask again after an error, if they are to.
+  Laboratory.prototype.asker = function () {
+    return this.faults.map(function (f) { return f.client; }).filter(function (name, i, all) {
+      return all.indexOf(name) === i;
+    }).join(', ');
+  };
+  Laboratory.prototype.asksAgain = function () { return this.again && this.faults.length > 0; };
   // edited are the scripts that are not the rung's.
   Laboratory.prototype.edited = function () {
     var lab = this;
@@ -366,11 +428,25 @@
   // list shows the faults that were dropped, and those that befell nothing.
   Laboratory.prototype.list = function (a) {
     var lab = this;
-    this.dropped.replaceChildren.apply(this.dropped, this.faults.map(function (f) {
-      return html('li', {}, [says(f), ' ', button('take it back', function () {
-        lab.faults = lab.faults.filter(function (other) { return other !== f; });
+    function here(text, act) {
+      return button(text, function () {
+        act();
         lab.run(lab.player ? lab.player.main.at : 0);
-      })]);
+      });
+    }
+    function again(yes) { return function () { lab.again = yes; }; }
+    var items = this.faults.map(function (f) {
+      return [says(f), ' ', here('take it back', function () {
+        lab.faults = lab.faults.filter(function (other) { return other !== f; });
+      })];
+    });
+    if (this.asksAgain()) {
+      items.push([this.asker() + ' asks again after an error ', here('ask only once', again(false))]);
+    } else if (a.outcome) {
+      items.push([here('let ' + this.asker() + ' ask again', again(true))]);
+    }
+    this.dropped.replaceChildren.apply(this.dropped, items.map(function (item) {
+      return html('li', {}, item);
     }).concat((a.unfired || []).map(function (text) {
       return html('li', { 'class': 'wrong' }, [text]);
     })));
@@ -440,6 +516,7 @@
     var all = this.all = [], errors = 0, n = 0;
     lab.invariant = '';
     var q = this.question('');
+    delete q.again;
     delete q.faults; // they belong to one scenario's messages
     function next() {
       if (lab.all !== all) { return null; }
@@ -511,6 +588,7 @@
     var lab = this;
     Object.keys(this.numbers).forEach(function (key) { lab.numbers[key].value = ''; });
     this.faults = [];
+    this.again = false;
     this.editors.forEach(function (s) { s.area.value = s.begin; });
     this.run();
   };
@@ -530,6 +608,7 @@
         return [f.client, f.nth, f.kind, f.by || 0].join('.');
       }).join(','));
     }
+    if (this.asksAgain()) { hash.set('again', '1'); }
     this.written = hash.toString();
     history.replaceState(null, '', '#' + hash);
   };
@@ -547,6 +626,7 @@
     this.invariant = hash.get('invariant') || '';
     NUMBERS.forEach(function (n) { lab.numbers[n.key].value = hash.get(n.key) || ''; });
     this.skewed.value = hash.get('skewed') || 'A';
+    this.again = hash.has('again');
     this.faults = (hash.get('faults') || '').split(',').filter(Boolean).map(function (text) {
       var f = text.split('.'), fault = { client: f[0], nth: Number(f[1]) || 0, kind: f[2] || '' };
       var by = Number(f.slice(3).join('.')); // a fraction has a point of its own

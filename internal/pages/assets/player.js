@@ -62,6 +62,18 @@
     return seconds(e.at) + ' s · ' + this.who(e) + ': ' + e.text +
       (e.reply ? ' → ' + e.reply : '');
   };
+  // where are the lines at which the clients wait, if that is known, or else those that
+  // they have sent something from, the newest first.
+  Run.prototype.where = function (i) {
+    var list = [], seen = {}, clients = this.data.clients.length;
+    for (var k = i; !this.waits && k >= 0 && list.length < clients; k--) {
+      var e = this.entries[k];
+      if (e.client < 0 || seen[e.client] || !e.line) { continue; }
+      seen[e.client] = true;
+      list.push({ client: e.client, line: e.line, now: k === i });
+    }
+    return this.waits || list;
+  };
   // until is the last entry at or before a time.
   Run.prototype.until = function (at) {
     var low = 0, high = this.last;
@@ -392,33 +404,29 @@
   };
   // mark shows at which line each client is, and opens the file of the newest.
   View.prototype.mark = function (i) {
-    var view = this, run = this.run, where = {};
+    var view = this, run = this.run, open = null;
     this.code.querySelectorAll('.here').forEach(function (m) { m.remove(); });
     this.code.querySelectorAll('li.now').forEach(function (li) {
       li.classList.remove('now');
     });
-    var open = null;
-    for (var k = i; k >= 0 && Object.keys(where).length < run.data.clients.length; k--) {
-      var e = run.entries[k];
-      if (e.client < 0 || where[e.client] || !e.line) { continue; }
-      where[e.client] = e.line;
-      var colon = e.line.lastIndexOf(':'), file = e.line.slice(0, colon);
+    run.where(i).forEach(function (w) {
+      var colon = w.line.lastIndexOf(':'), file = w.line.slice(0, colon);
       var pane = view.panes[file];
-      if (!pane) { continue; }
-      var li = pane.querySelectorAll('li')[Number(e.line.slice(colon + 1)) - 1];
-      if (!li) { continue; }
-      var name = run.data.clients[e.client];
+      var li = pane && pane.querySelectorAll('li')[Number(w.line.slice(colon + 1)) - 1];
+      if (!li) { return; }
+      var name = run.data.clients[w.client];
       var marks = li.querySelector('.here');
       if (!marks) {
         marks = html('span', { 'class': 'here' });
         li.prepend(marks);
       }
-      marks.append(html('b', { style: 'background:' + run.color(name) }, [name]));
-      if (k === i) { li.classList.add('now'); }
-      if (!open || e.client === run.entries[i].client && open.client !== e.client) {
-        open = { pane: pane, file: file, li: li, client: e.client };
+      marks.append(html('b', { style: 'background:' + run.color(name), title: w.why || '' },
+        [name]));
+      if (w.now) { li.classList.add('now'); }
+      if (!open || w.client === run.entries[i].client && open.client !== w.client) {
+        open = { pane: pane, file: file, li: li, client: w.client };
       }
-    }
+    });
     if (open) {
       view.open(open.file);
       open.pane.scrollTop = open.li.offsetTop - open.pane.clientHeight / 3;
