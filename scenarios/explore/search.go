@@ -169,7 +169,7 @@ func searchWith(r *run, x *exchanges) (walk Walk, unlike bool, err error) {
 	if err != nil || g.unlike {
 		return g.walk, g.unlike, err
 	}
-	g.walk.States, g.walk.GaveUp = len(g.all), g.walk.GaveUp || r.gaveUp
+	g.walk.States = len(g.all)
 	g.walk.graph = g.all
 	g.walk.schedules = sync.OnceValue(func() *big.Int {
 		return count(g.all, func([]Breach) bool { return false })
@@ -198,6 +198,7 @@ func (w *walker) runs() (err error) {
 	defer func() {
 		w.Lock()
 		w.failed = w.failed || err != nil
+		w.walk.has(w.run.found)
 		w.Unlock()
 	}()
 	for s, path := w.next(); s != nil; s, path = w.next() {

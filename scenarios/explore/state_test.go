@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -160,6 +161,77 @@ func subscribing(env lock.Env) (lock.Lock, error) {
 		}
 		return err
 	}}, nil
+}
+
+// alone keeps in one map which locks are held, for all clients of all runs.
+func alone() lock.Build {
+	var held sync.Map
+	return func(env lock.Env) (lock.Lock, error) {
+		l, err := buildGold(env)
+		return plainly{func(ctx context.Context) (bool, error) {
+			if _, is := held.LoadOrStore(env.Key, true); is {
+				return false, nil
+			}
+			granted, err := l.TryLock(ctx)
+			if !granted {
+				held.Delete(env.Key)
+			}
+			return granted, err
+		}, func(ctx context.Context) error {
+			held.Delete(env.Key)
+			return l.Unlock(ctx)
+		}}, err
+	}
+}
+
+// handsOver tells all waiters of a release by a channel, as if all clients were one
+// process.
+func handsOver() lock.Build {
+	released := make(chan chan struct{}, 26)
+	return func(env lock.Env) (lock.Lock, error) {
+		release := deleting(env)
+		return locking{plainly{func(ctx context.Context) (bool, error) {
+			return env.Nodes[0].SetNX(ctx, env.Key, "locked", 0).Result()
+		}, func(ctx context.Context) error {
+			err := release(ctx)
+			for len(released) > 0 {
+				close(<-released)
+			}
+			return err
+		}}, func(ctx context.Context) error {
+			granted, err := env.Nodes[0].SetNX(ctx, env.Key, "locked", 0).Result()
+			for ; !granted && err == nil; granted, err = env.Nodes[0].SetNX(ctx,
+				env.Key, "locked", 0).Result() {
+				wait := make(chan struct{})
+				released <- wait
+				select {
+				case <-wait:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return err
+		}}, nil
+	}
+}
+
+func TestWhatOutlivesARunIsNamed(t *testing.T) {
+	for what, test := range map[string]struct {
+		build lock.Build
+		bound Bounds
+	}{
+		"a map":                {alone(), Bounds{}},
+		"a map, and a lease":   {alone(), Bounds{Expiries: 1}},
+		"a map, one client":    {alone(), Bounds{Clients: 1, Expiries: 1}},
+		"a map, and a crash":   {alone(), Bounds{Clients: 1, Crashes: 1}},
+		"a channel of waiters": {handsOver(), Bounds{Programs: []Program{Wait}}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			_, err := explore(t, test.build, test.bound, true, search)
+			require.ErrorContains(t, err, "keep something in a variable of its package")
+			assert.NotContains(t, err.Error(), "\n")
+		})
+	}
 }
 
 // Each pair of schedules leads to two states that go on in different ways.

@@ -16,8 +16,14 @@ var errQuiet = errors.New("no client's timer makes it do anything before a lease
 func (r *run) take(a action) ([]Breach, error) {
 	seen, held := len(r.world.Broken()), r.program == Wait && !r.free()
 	r.touched = footprint{}
+	others := r.sentByOthers(a)
 	if err := r.do(a); err != nil {
 		return nil, err
+	}
+	r.control.settle()
+	if !a.moves() && r.sentByOthers(a) != others {
+		r.hides("when something reached %s, another client sent a command, which nothing"+
+			" had reached", r.clients[a.client].Name)
 	}
 	r.settle()
 	r.expires(a, held)
@@ -43,14 +49,24 @@ func (r *run) take(a action) ([]Breach, error) {
 	return broken, nil
 }
 
+// sentByOthers is how many commands the clients have sent that the action isn't about.
+func (r *run) sentByOthers(a action) (sent int64) {
+	for i, c := range r.clients {
+		if i != int(a.client) {
+			sent += c.commands.Load()
+		}
+	}
+	return sent
+}
+
 func (r *run) do(a action) error {
 	w := r.world
-	if a.sign == leaseUp || a.sign == timer || a.sign == pause {
+	if a.moves() || a.sign == pause {
 		r.touched.writes = everything
 	} else {
 		r.touched.writes |= mine(int(a.client))
 	}
-	if a.sign == leaseUp || a.sign == timer {
+	if a.moves() {
 		r.mustMove = false
 		if a.sign == leaseUp {
 			r.used.Expiries++
