@@ -268,8 +268,17 @@ func (w *walker) begin(path []action) error {
 	if err := w.run.begin(); err != nil {
 		return err
 	}
-	for _, a := range path {
-		if _, err := w.take(a); err != nil {
+	return w.follow(path)
+}
+
+// follow takes actions that were possible before.
+func (w *walker) follow(way []action) error {
+	for _, a := range way {
+		_, err := w.take(a)
+		if errors.Is(err, errQuiet) {
+			err = w.in(errDiverged)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -303,10 +312,8 @@ func (w *walker) on(s *state) error {
 		if at == nil {
 			return nil
 		}
-		for _, a := range way {
-			if _, err := w.take(a); err != nil {
-				return err
-			}
+		if err := w.follow(way); err != nil {
+			return err
 		}
 		s = at
 		broken, err := w.take(a)

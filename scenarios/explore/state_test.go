@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/mutants/guard"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -276,6 +277,32 @@ func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 			assert.NotEqual(t, keys[0], keys[1])
 		})
 	}
+}
+
+// A's lease is from the moment of its request, and its renewal from that of the grant: both
+// timers would be due at 13.333 s. The first one comes first in each run, and then the
+// other one does nothing.
+func TestTimersThatWereSetAtTwoMomentsAreNotDueAtOne(t *testing.T) {
+	program, _, actions, err := read("twice: A> A< A= A= A> B> B< B= R A< E A> A<")
+	require.NoError(t, err)
+	bounds := Bounds{Expiries: 1, Timers: 2}
+	err = inWorld(t, guard.Build(guard.Mistakes{}), bounds, true, func(r *run) error {
+		r.program = program
+		for range 20 {
+			if err := r.begin(); err != nil {
+				return err
+			}
+			for _, a := range actions {
+				if _, err := r.take(a); err != nil {
+					return err
+				}
+			}
+			_, err := r.take(action{sign: timer})
+			assert.ErrorIs(t, err, errQuiet)
+		}
+		return nil
+	})
+	require.NoError(t, err)
 }
 
 // sometimesTransacting asks in a transaction every other time, from the first on: a

@@ -74,6 +74,7 @@ func (r *run) do(a action) error {
 				return errDiverged
 			}
 			r.control.moveToLeaseEnd(r.turns)
+			r.nudge()
 			return nil
 		}
 		r.used.Timers++
@@ -82,6 +83,7 @@ func (r *run) do(a action) error {
 			before[i] = r.moment(i)
 		}
 		if r.control.moveToArrival() {
+			r.nudge()
 			return nil
 		}
 		for i, p := range r.processes {
@@ -135,6 +137,16 @@ func (r *run) do(a action) error {
 		return r.deliver(p, a)
 	}
 	return nil
+}
+
+// nudge moves the clock a few nanoseconds further, after each move by another number of
+// them. In life no two moments are the same. Here the clock stands still between its
+// moves, and timers that were set at different moments would often be due at the same
+// one. Which of them comes first would be chance then. No sum of these numbers is another
+// sum of them.
+func (r *run) nudge() {
+	moves := r.used.Expiries + r.used.Timers
+	r.control.move(min(1<<min(moves, 16), r.control.horizon()-r.world.Now()-1))
 }
 
 // deliver lets something arrive, or a reply get lost.
