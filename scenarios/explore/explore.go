@@ -417,8 +417,10 @@ func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	report := Report{}
 	beside := openBeside(t, build, bounds, reduced)
 	defer beside.close()
+	var walked progress
+	defer walked.tell(10*time.Second, t.Log)()
 	err := inWorld(t, build, bounds, reduced, func(r *run) error {
-		report.Bounds, r.beside = r.bounds, beside
+		report.Bounds, r.beside, r.walked = r.bounds, beside, &walked
 		for _, program := range r.bounds.Programs {
 			r.program, r.found = program, Walk{}
 			walk, err := how(r)

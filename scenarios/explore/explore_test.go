@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -286,6 +288,23 @@ func TestAClientThatIsDoneAndSendsOnIsNotForgotten(t *testing.T) {
 	for m, finished := range sending {
 		assert.False(t, finished, m)
 	}
+}
+
+func TestALongWalkSaysHowFarItHasCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said []string
+		var walked progress
+		stop := walked.tell(10*time.Second, func(args ...any) {
+			said = append(said, fmt.Sprint(args...))
+		})
+		time.Sleep(15 * time.Second)
+		walked.graph.Store(&graph{all: make([]*state, 3),
+			walk: Walk{Program: Once, Runs: 2, bounds: Bounds{States: 7}}})
+		time.Sleep(10 * time.Second)
+		stop()
+		assert.Equal(t, []string{"once: 3 states so far, of 7 at most, in 2 runs, after" +
+			" 20s"}, said)
+	})
 }
 
 // With three clients more than one world walks the graph.

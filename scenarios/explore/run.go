@@ -27,6 +27,7 @@ type run struct {
 	world   *lab.World
 	control *controller
 	beside  *beside // nil where one world is enough
+	walked  *progress
 	build   lock.Build
 	bounds  Bounds
 	epoch   time.Time     // what the clients' clocks say when a run begins

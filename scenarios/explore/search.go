@@ -159,6 +159,7 @@ func searchWith(r *run, x *exchanges) (walk Walk, unlike bool, err error) {
 	g := &graph{states: map[string]*state{}, parts: map[part]int32{},
 		known: map[local]effect{}, exchanges: x, becoming: map[exchangedPart]int32{}}
 	g.walk = Walk{Program: r.program, bounds: r.bounds}
+	r.walked.graph.Store(g)
 	w := &walker{graph: g, run: r}
 	err = w.first()
 	if err == nil {
