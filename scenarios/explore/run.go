@@ -94,8 +94,9 @@ type Breach struct {
 // errDiverged says that the same schedule went another way.
 var errDiverged = errors.New("the lock does not do the same thing twice, so its" +
 	" schedules can't be explored (take times that are sent from Env.Now, and" +
-	" tokens from Env.Options or random words of 16 letters or more, and keep" +
-	" nothing that outlives what build returns)")
+	" tokens from Env.Options or random words of 16 letters or more, keep nothing" +
+	" that outlives what build returns, and leave nothing to chance: neither the order" +
+	" of a map, nor which of two timers or channels a select takes when both are ready)")
 
 // begin starts a new run; the programs' first commands are then on their way.
 func (r *run) begin() error {

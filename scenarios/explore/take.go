@@ -139,14 +139,15 @@ func (r *run) do(a action) error {
 	return nil
 }
 
-// nudge moves the clock a few nanoseconds further, after each move by another number of
-// them. In life no two moments are the same. Here the clock stands still between its
+// nudge moves the clock a few nanoseconds further, after each move but the first by another
+// number of them. In life no two moments are the same. Here the clock stands still between its
 // moves, and timers that were set at different moments would often be due at the same
 // one. Which of them comes first would be chance then. No sum of these numbers is another
 // sum of them.
 func (r *run) nudge() {
-	moves := r.used.Expiries + r.used.Timers
-	r.control.move(min(1<<min(moves, 16), r.control.horizon()-r.world.Now()-1))
+	if moves := r.used.Expiries + r.used.Timers; moves > 1 {
+		r.control.move(min(1<<min(moves-2, 16), r.control.horizon()-r.world.Now()-1))
+	}
 }
 
 // deliver lets something arrive, or a reply get lost.
