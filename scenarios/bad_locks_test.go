@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -110,6 +111,13 @@ var badRuns = map[string]badRun{
 			scenarios.Red(true)},
 		says:  "failover: two holders\n",
 		hides: "failover: stale write",
+	},
+	"records below a file": {
+		build: mutants.Rung("gold"),
+		options: []scenarios.Option{scenarios.Only("failover"),
+			scenarios.Record(filepath.Join(os.Args[0], "runs"))},
+		says:  "the runs can't be recorded: ",
+		hides: "the runs are in",
 	},
 	"has no node": {
 		build:   mutants.Rung("gold"),

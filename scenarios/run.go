@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -141,20 +140,6 @@ func (u unfit) Unwrap() error { return u.error }
 func isUnfit(err error) bool {
 	_, ok := errors.AsType[unfit](err)
 	return ok
-}
-
-// built makes one owner.
-func (t *scenarioRun) built(env Env) (lock.Lock, error) {
-	l, err := t.build(env)
-	if err != nil {
-		return nil, fmt.Errorf("the lock can't be built: %w", err)
-	}
-	if v := reflect.ValueOf(l); !v.IsValid() ||
-		v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, errors.New("the lock can't be built: build returns neither" +
-			" a lock nor an error")
-	}
-	return l, nil
 }
 
 // world runs one scenario in a world of its own. On real servers it is run
@@ -338,7 +323,7 @@ func (s *worldRun) warm() {
 				s.Fail("%s can't connect: %w", a.Name, err)
 				return
 			}
-			l, err := s.built(a.EnvOf(a.owner, s.warmKey(a), s.options...))
+			l, err := lab.Build(s.build, a.EnvOf(a.owner, s.warmKey(a), s.options...))
 			if err != nil {
 				s.Fail("%w", err)
 				return
@@ -389,7 +374,7 @@ func (s *worldRun) warm() {
 
 // ownerOf makes the actor's owner of the lock.
 func (s *worldRun) ownerOf(a *actor) (lock.Lock, error) {
-	return s.built(a.EnvOf(a.owner, s.Key, s.options...))
+	return lab.Build(s.build, a.EnvOf(a.owner, s.Key, s.options...))
 }
 
 // warmKey names the lock that warms an actor up. In a Redis Cluster it lies

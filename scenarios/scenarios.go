@@ -24,6 +24,7 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/lab/order"
+	"github.com/lockladder/lockladder/internal/play"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -425,6 +426,11 @@ func (s *settings) check(build Build) error {
 	}
 	if s.nodes < 1 {
 		return fmt.Errorf("%d nodes, a lock needs at least one", s.nodes)
+	}
+	if s.dir != "" {
+		if err := play.Writable(s.dir); err != nil {
+			return fmt.Errorf("the runs can't be recorded: %w", err)
+		}
 	}
 	for _, f := range s.declined {
 		if !slices.Contains(features, f) {

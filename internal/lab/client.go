@@ -2,10 +2,12 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -271,6 +273,28 @@ func (c *Client) EnvOf(owner, key string, options ...lock.Option) lock.Env {
 	}
 }
 
+// Build makes one owner of the lock. A panic is an error, and so is no lock.
+func Build(build lock.Build, env lock.Env) (l lock.Lock, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = order.Panicked("build", p)
+		}
+	}()
+	if build == nil {
+		return nil, errors.New("build is nil, it must make an owner of the lock")
+	}
+	l, err = build(env)
+	if err != nil {
+		return nil, fmt.Errorf("the lock can't be built: %w", err)
+	}
+	if v := reflect.ValueOf(l); !v.IsValid() ||
+		v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, errors.New("the lock can't be built: build returns neither" +
+			" a lock nor an error")
+	}
+	return l, nil
+}
+
 // seed differs from client to client and is the same in every run.
 func seed(name string) uint64 {
 	var s uint64 = 14695981039346656037
@@ -311,7 +335,7 @@ func (c *Client) Go(script func()) {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				w.Fail("%s panicked in %s: %v", c.Name, order.Panicked(), r)
+				w.Fail("%w", order.Panicked(c.Name, r))
 			}
 			w.running.Add(-1)
 			w.order.Notice()

@@ -90,6 +90,19 @@ func (f *File) Write(name string) error {
 	return os.WriteFile(name, text, 0o644)
 }
 
+// Writable makes a directory where there is none, and says why no file can be written
+// there. What takes long asks it first.
+func Writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	probe, err := os.CreateTemp(dir, "*.json")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
 // Code is the code that some lines name, such as "gold/lock.go:45", and the scripts
 // that are in the same directories. Of finds a file's path on this machine. Code that
 // isn't there is left out.

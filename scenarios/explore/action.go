@@ -38,12 +38,15 @@ func (a action) adversary() bool {
 	return strings.IndexByte("!?/-gxzER", a.sign) >= 0
 }
 
+// moves says whether the action moves the clock, and so is no client's.
+func (a action) moves() bool { return a.sign == leaseUp || a.sign == timer }
+
 // travels says whether the action is about something on its way between a client
 // and a node.
 func (a action) travels() bool { return strings.IndexByte("><~!?/-", a.sign) >= 0 }
 
 func (a action) write(nodes int) string {
-	if a.sign == leaseUp || a.sign == timer {
+	if a.moves() {
 		return string(a.sign)
 	}
 	text := string([]byte{'A' + a.client, a.sign})

@@ -52,11 +52,7 @@ func openBeside(t *testing.T, build lock.Build, bounds Bounds,
 func (s shared) walk(r *run) error {
 	r.program = s.program
 	w := &walker{graph: s.graph, run: r}
-	err := w.runs()
-	w.Lock()
-	defer w.Unlock()
-	w.walk.GaveUp = w.walk.GaveUp || r.gaveUp
-	return err
+	return w.runs()
 }
 
 // walk lets the other worlds walk the graph too. The function that it returns waits

@@ -134,6 +134,12 @@ func (c *controller) moveToArrival() bool {
 	}
 }
 
+// move moves the clock.
+func (c *controller) move(by time.Duration) {
+	time.Sleep(by)
+	synctest.Wait()
+}
+
 // horizon is when the clock must stop: at the next end of a lease, and in two
 // leases at the latest.
 func (c *controller) horizon() time.Duration {

@@ -235,6 +235,7 @@ type client struct {
 	*lab.Client
 	control  *controller
 	arrivals atomic.Int64 // how often its process has sent or done something
+	commands atomic.Int64 // how many of those were commands
 	acts     atomic.Int64 // see act
 
 	cold []bool // by node: it said NOSCRIPT, and the source follows
@@ -248,6 +249,7 @@ type client struct {
 
 func (c *client) rewind() {
 	c.arrivals.Store(0)
+	c.commands.Store(0)
 	c.acts.Store(0)
 	nodes := c.control.world.Nodes
 	c.cold, c.seen = make([]bool, nodes), make([]int, nodes)

@@ -128,7 +128,7 @@ func letter(c byte) bool {
 
 // action is what the action is once the clients are exchanged.
 func (e *exchange) action(a action) action {
-	if a.sign != leaseUp && a.sign != timer {
+	if !a.moves() {
 		a.client = e.client[a.client]
 	}
 	return a

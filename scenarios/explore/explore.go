@@ -20,6 +20,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/order"
+	"github.com/lockladder/lockladder/internal/play"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -243,6 +246,31 @@ type Walk struct {
 	graph     []*state
 	schedules func() *big.Int // counted once: a large graph takes a second
 	drawn     Graph           // if it is recorded
+
+	granted bool   // some client was granted the lock
+	refusal string // what the first call returned that was refused
+	hidden  string // what shows that the lock keeps something out of sight
+}
+
+// has adds what another world has found.
+func (w *Walk) has(found Walk) {
+	w.GaveUp = w.GaveUp || found.GaveUp
+	w.granted = w.granted || found.granted
+	w.refusal = cmp.Or(w.refusal, found.refusal)
+	w.hidden = cmp.Or(w.hidden, found.hidden)
+}
+
+// unfit is why the walk says nothing of the lock, or nil.
+func (w *Walk) unfit() error {
+	switch {
+	case !w.granted && len(w.Found) == 0:
+		return fmt.Errorf("no client was granted the lock in any schedule of the program"+
+			" %s: %s", w.Program, cmp.Or(w.hidden, w.refusal,
+			"no call of the lock returns"))
+	case w.hidden != "":
+		return errors.New(w.hidden)
+	}
+	return nil
 }
 
 // Schedules is how many schedules there are from the beginning to an end. When the
@@ -344,27 +372,40 @@ func (r Report) String() string {
 }
 
 // Run walks every schedule of the locks that build makes, within the bounds. It
-// fails the test only when it can't: when bounds make no sense, the lock can't be
-// built, panics, leaks, or does not do the same thing twice. The invariants that the
-// schedules break are in the report.
+// reports, and doesn't judge: the invariants that the schedules break are in the report,
+// and it is for the test to fail because of them. Run itself fails the test only when
+// there is nothing to report: when bounds make no sense, the graphs can't be recorded, the
+// lock can't be built, panics, leaks, is never granted, sets none of the keys that stand
+// for it, or does not do the same thing twice. With go test's -v it logs every ten seconds
+// how far it has come.
 func Run(t *testing.T, build lock.Build, bounds Bounds, options ...Option) Report {
+	t.Helper()
+	report, err := recorded(t, build, bounds, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// recorded explores, and records what it is told to.
+func recorded(t *testing.T, build lock.Build, bounds Bounds, options ...Option) (
+	Report, error) {
 	t.Helper()
 	var s settings
 	for _, set := range options {
 		set(&s)
 	}
-	how := search
-	if s.dir != "" {
-		how = draw
+	if s.dir == "" {
+		return explore(t, build, bounds, true, search)
 	}
-	report, err := explore(t, build, bounds, true, how)
-	if err == nil && s.dir != "" {
+	if err := play.Writable(s.dir); err != nil {
+		return Report{}, fmt.Errorf("the graphs can't be recorded: %w", err)
+	}
+	report, err := explore(t, build, bounds, true, draw)
+	if err == nil {
 		err = s.record(t, report)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
+	return report, err
 }
 
 // explore walks in a world of its own. Reduced says that a known effect need not be
@@ -376,11 +417,17 @@ func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	report := Report{}
 	beside := openBeside(t, build, bounds, reduced)
 	defer beside.close()
+	var walked progress
+	defer walked.tell(10*time.Second, t.Log)()
 	err := inWorld(t, build, bounds, reduced, func(r *run) error {
-		report.Bounds, r.beside = r.bounds, beside
+		report.Bounds, r.beside, r.walked = r.bounds, beside, &walked
 		for _, program := range r.bounds.Programs {
-			r.program, r.gaveUp = program, false
+			r.program, r.found = program, Walk{}
 			walk, err := how(r)
+			walk.has(r.found)
+			if errors.Is(err, errDiverged) && walk.hidden != "" {
+				err = fmt.Errorf("%w; %s", err, walk.hidden)
+			}
 			if err != nil {
 				return err
 			}
@@ -388,10 +435,12 @@ func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 		}
 		return nil
 	})
-	for i, walk := range report.Walks {
+	for i := range report.Walks {
+		walk := &report.Walks[i]
 		if walk.graph != nil {
-			report.Walks[i].Found = cheapest(walk)
+			walk.Found = cheapest(*walk)
 		}
+		err = cmp.Or(err, walk.unfit())
 	}
 	return report, err
 }
@@ -437,20 +486,28 @@ func inWorld(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 // the lock's scripts.
 func (r *run) warm() (err error) {
 	r.control.warm(func(c *client) {
+		if err != nil {
+			return // the others would say the same
+		}
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("%s panicked: %v", c.Name, p)
+				err = order.Panicked(c.Name, p)
 			} else if err == nil {
 				err = r.failed() // the world forgets it afterwards
 			}
 		}()
-		l, failed := r.build(c.Env(key + ":warm:" + c.Name))
+		name := key + ":warm:" + c.Name
+		l, failed := lab.Build(r.build, c.Env(name))
 		if failed != nil {
-			err = fmt.Errorf("the lock can't be built: %w", failed)
+			err = failed
 			return
 		}
 		ctx := context.Background()
-		l.TryLock(ctx)
+		if granted, _ := l.TryLock(ctx); granted {
+			if err = r.hasKey(name); err != nil {
+				return
+			}
+		}
 		l.TryLock(ctx)
 		c.Sleep(lease * 2 / 5) // long enough for a renewal
 		l.Unlock(ctx)
@@ -461,4 +518,30 @@ func (r *run) warm() (err error) {
 		}
 	})
 	return err
+}
+
+// hasKey is an error if the lock of a name is granted and none of the keys that stand for
+// it is on a node.
+func (r *run) hasKey(name string) error {
+	keys := []string{name}
+	if of := r.bounds.Keys; of != nil {
+		keys = of(name)
+	}
+	var there []string
+	for n := range r.world.Nodes {
+		there = append(there, r.control.server(n).Keys()...)
+	}
+	switch {
+	case len(there) == 0:
+		return errors.New("the lock was granted, and no node has a key: build it on" +
+			" the clients in Env.Nodes, or on Env.Dial")
+	case !slices.ContainsFunc(keys, func(k string) bool {
+		return slices.Contains(there, k)
+	}):
+		slices.Sort(there)
+		return fmt.Errorf("the lock was granted, but no client set the key %q: say"+
+			" which keys stand for the lock, with Bounds.Keys (there are %q)", keys[0],
+			slices.Compact(there))
+	}
+	return nil
 }

@@ -3,11 +3,15 @@ package explore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -112,6 +116,54 @@ func TestALockThatCantBeBuiltIsAnError(t *testing.T) {
 		return nil, errors.New("no licence")
 	}, Bounds{}, true, search)
 	assert.ErrorContains(t, err, "the lock can't be built: no licence")
+	_, err = explore(t, nil, Bounds{}, true, search)
+	assert.EqualError(t, err, "build is nil, it must make an owner of the lock")
+	_, err = explore(t, func(lock.Env) (lock.Lock, error) { return nil, nil },
+		Bounds{}, true, search)
+	assert.EqualError(t, err, "the lock can't be built: build returns neither a lock"+
+		" nor an error")
+	_, err = explore(t, func(env lock.Env) (lock.Lock, error) {
+		return buildGold(lock.Env{Nodes: env.Nodes[7:]})
+	}, Bounds{}, true, search)
+	require.ErrorContains(t, err, "build panicked in github.com/")
+	assert.ErrorContains(t, err, ", at explore/explore_test.go:")
+}
+
+// Nothing is built before it is known that the graph can be kept.
+func TestAGraphThatCantBeRecordedIsNotWalked(t *testing.T) {
+	_, err := recorded(t, func(lock.Env) (lock.Lock, error) {
+		return nil, errors.New("it is walked")
+	}, Bounds{}, Record(filepath.Join(os.Args[0], "graphs")))
+	assert.ErrorContains(t, err, "the graphs can't be recorded: ")
+}
+
+// Otherwise it would hold every invariant: there would be nothing to break one.
+func TestALockThatIsNeverGrantedIsAnError(t *testing.T) {
+	for _, program := range []Program{Once, Wait} {
+		_, err := explore(t, sends(), Bounds{Programs: []Program{program}}, true, search)
+		require.ErrorContains(t, err, "no client was granted the lock in any schedule of"+
+			" the program "+string(program))
+		assert.NotContains(t, err.Error(), "\n")
+	}
+	_, err := explore(t, queues(), Bounds{}, true, search)
+	assert.ErrorContains(t, err, "the program once: A's TryLock returned false")
+}
+
+// prefixed is gold with a key of its own.
+func prefixed(env lock.Env) (lock.Lock, error) {
+	env.Key = "locks:" + env.Key
+	return buildGold(env)
+}
+
+func TestALockWhoseKeyIsNotDeclaredIsAnError(t *testing.T) {
+	_, err := explore(t, prefixed, Bounds{}, true, search)
+	require.ErrorContains(t, err, `say which keys stand for the lock, with Bounds.Keys`)
+	assert.ErrorContains(t, err, `(there are ["locks:lock:stock:warm:A"])`)
+	assert.NotContains(t, err.Error(), "\n")
+	_, err = explore(t, func(lock.Env) (lock.Lock, error) {
+		return plainly{func(context.Context) (bool, error) { return true, nil }, nil}, nil
+	}, Bounds{}, true, search)
+	assert.ErrorContains(t, err, "the lock was granted, and no node has a key")
 }
 
 // twisted is gold with something before each TryLock.
@@ -133,7 +185,8 @@ func TestALockThatPanicsIsAnError(t *testing.T) {
 				panic("out of ideas")
 			}
 		}), Bounds{}, true, search)
-		assert.ErrorContains(t, err, "panicked: out of ideas", good)
+		require.ErrorContains(t, err, "panicked in github.com/", good)
+		assert.ErrorContains(t, err, ": out of ideas, at explore/explore_test.go:")
 	}
 }
 
@@ -235,6 +288,23 @@ func TestAClientThatIsDoneAndSendsOnIsNotForgotten(t *testing.T) {
 	for m, finished := range sending {
 		assert.False(t, finished, m)
 	}
+}
+
+func TestALongWalkSaysHowFarItHasCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said []string
+		var walked progress
+		stop := walked.tell(10*time.Second, func(args ...any) {
+			said = append(said, fmt.Sprint(args...))
+		})
+		time.Sleep(15 * time.Second)
+		walked.graph.Store(&graph{all: make([]*state, 3),
+			walk: Walk{Program: Once, Runs: 2, bounds: Bounds{States: 7}}})
+		time.Sleep(10 * time.Second)
+		stop()
+		assert.Equal(t, []string{"once: 3 states so far, of 7 at most, in 2 runs, after" +
+			" 20s"}, said)
+	})
 }
 
 // With three clients more than one world walks the graph.

@@ -116,6 +116,7 @@ func (k *conn) Command(args []string) bool {
 	p := &pass{kind: aRequest, conn: k, args: args}
 	if !c.cold[n] || command != "EVAL" {
 		c.arrivals.Add(1)
+		c.commands.Add(1)
 		if !k.hold(p, sent) {
 			return false
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -108,7 +109,7 @@ func (p *player) start() {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				p.run.world.Fail("%s panicked: %v", p.owner, r)
+				p.run.world.Fail("%w", order.Panicked(p.owner, r))
 			}
 		}()
 		switch p.program {
@@ -189,11 +190,12 @@ func (p *player) lockAndWait() bool {
 			return true
 		}
 		p.note("Lock returns %s", reason(err))
+		p.refusedBy("Lock", err)
 		if ctx.Err() != nil || errors.Is(err, lock.ErrLost) {
 			return false
 		}
 	}
-	p.run.gaveUp = true
+	p.run.found.GaveUp = true
 	p.note("gives up")
 	return false
 }
@@ -217,6 +219,7 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 		switch {
 		case err != nil:
 			p.note("%s returns %v, %v", name, granted, reason(err))
+			p.refusedBy(name, err)
 			if errors.Is(err, lock.ErrLost) {
 				return false
 			}
@@ -225,6 +228,7 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 			return true
 		default:
 			p.note("%s returns false", name)
+			p.refusedBy(name, nil)
 			p.wasRefused()
 			p.run.touched.reads |= allNodes | strayed
 			if attempt+1 < p.run.bounds.Attempts {
@@ -235,13 +239,28 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 			}
 		}
 	}
-	p.run.gaveUp = true
+	p.run.found.GaveUp = true
 	p.note("gives up")
 	return false
 }
 
+// refusedBy keeps what a call returned that did not grant the lock.
+func (p *player) refusedBy(name string, err error) {
+	f := &p.run.found
+	if f.refusal == "" && err == nil {
+		f.refusal = fmt.Sprintf("%s's %s returned false", p.owner, name)
+	} else if f.refusal == "" {
+		f.refusal = fmt.Sprintf("%s's %s returned %v", p.owner, name, err)
+	}
+	if err == nil && p.commands.Load() == 0 && len(p.process.players) == 1 {
+		p.run.hides("%s's %s returned false before %[1]s had sent anything", p.owner,
+			name)
+	}
+}
+
 // granted keeps the books after a grant.
 func (p *player) granted(how string) {
+	p.run.found.granted = p.run.found.granted || p.program == p.run.program
 	p.depth++
 	if p.depth == 1 {
 		p.run.touched.writes |= beliefs

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type run struct {
 	world   *lab.World
 	control *controller
 	beside  *beside // nil where one world is enough
+	walked  *progress
 	build   lock.Build
 	bounds  Bounds
 	epoch   time.Time     // what the clients' clocks say when a run begins
@@ -41,9 +43,10 @@ type run struct {
 	expired   bool   // the lock is free because its lease has ended
 	mustMove  bool   // somebody was stopped: only the clock matters now
 	flights   []flight
-	gaveUp    bool // somebody has asked as often as the bounds allow
 	touched   footprint
 	receivers int // see hears
+
+	found Walk // what all runs of the program have found: only what is one value
 
 	// Known from other runs: until when no timer of the client does anything, and
 	// of a client whose program is done whether one ever does.
@@ -91,7 +94,9 @@ type Breach struct {
 // errDiverged says that the same schedule went another way.
 var errDiverged = errors.New("the lock does not do the same thing twice, so its" +
 	" schedules can't be explored (take times that are sent from Env.Now, and" +
-	" tokens from Env.Options or random words of 16 letters or more)")
+	" tokens from Env.Options or random words of 16 letters or more, keep nothing" +
+	" that outlives what build returns, and leave nothing to chance: neither the order" +
+	" of a map, nor which of two timers or channels a select takes when both are ready)")
 
 // begin starts a new run; the programs' first commands are then on their way.
 func (r *run) begin() error {
@@ -112,9 +117,9 @@ func (r *run) begin() error {
 		r.processes = append(r.processes, process)
 		c.Skew = -r.ahead
 		for _, owner := range r.owners(i) {
-			l, err := r.build(c.EnvOf(owner, key))
+			l, err := lab.Build(r.build, c.EnvOf(owner, key))
 			if err != nil {
-				return fmt.Errorf("the lock can't be built: %w", err)
+				return err
 			}
 			p := &player{client: c, owner: owner, process: process, run: r,
 				lock: l, program: Once, wake: make(chan answer, 1)}
@@ -165,6 +170,14 @@ func (p *player) stop() {
 	case p.wake <- answer{stop: true}:
 	default:
 	}
+}
+
+// hides notes what shows that the lock keeps something where the explorer can't see it.
+func (r *run) hides(format string, args ...any) {
+	r.found.hidden = cmp.Or(r.found.hidden, fmt.Sprintf(format, args...)+": does the"+
+		" lock keep something in a variable of its package, such as a map of mutexes?"+
+		" Clients stand for processes of their own, and each run begins anew: keep it"+
+		" in what build returns")
 }
 
 // breaks notes that an invariant is broken at this moment.

@@ -18,6 +18,7 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
 	"github.com/lockladder/lockladder/internal/pages/generated"
+	"github.com/lockladder/lockladder/internal/play"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
@@ -475,15 +476,10 @@ func writable(dir string) error {
 		return fmt.Errorf("-graph %s: a test runs in the directory of its package;"+
 			" write an absolute path, such as \"$PWD/%[1]s\"", dir)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := play.Writable(dir); err != nil {
 		return fmt.Errorf("-graph: %w", err)
 	}
-	probe, err := os.CreateTemp(dir, "*.json")
-	if err != nil {
-		return fmt.Errorf("-graph: %w", err)
-	}
-	probe.Close()
-	return os.Remove(probe.Name())
+	return nil
 }
 
 func TestADirectoryThatCantBeWrittenIsRefusedInOneLine(t *testing.T) {

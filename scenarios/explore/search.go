@@ -159,6 +159,7 @@ func searchWith(r *run, x *exchanges) (walk Walk, unlike bool, err error) {
 	g := &graph{states: map[string]*state{}, parts: map[part]int32{},
 		known: map[local]effect{}, exchanges: x, becoming: map[exchangedPart]int32{}}
 	g.walk = Walk{Program: r.program, bounds: r.bounds}
+	r.walked.graph.Store(g)
 	w := &walker{graph: g, run: r}
 	err = w.first()
 	if err == nil {
@@ -169,7 +170,7 @@ func searchWith(r *run, x *exchanges) (walk Walk, unlike bool, err error) {
 	if err != nil || g.unlike {
 		return g.walk, g.unlike, err
 	}
-	g.walk.States, g.walk.GaveUp = len(g.all), g.walk.GaveUp || r.gaveUp
+	g.walk.States = len(g.all)
 	g.walk.graph = g.all
 	g.walk.schedules = sync.OnceValue(func() *big.Int {
 		return count(g.all, func([]Breach) bool { return false })
@@ -198,6 +199,7 @@ func (w *walker) runs() (err error) {
 	defer func() {
 		w.Lock()
 		w.failed = w.failed || err != nil
+		w.walk.has(w.run.found)
 		w.Unlock()
 	}()
 	for s, path := w.next(); s != nil; s, path = w.next() {
@@ -267,8 +269,17 @@ func (w *walker) begin(path []action) error {
 	if err := w.run.begin(); err != nil {
 		return err
 	}
-	for _, a := range path {
-		if _, err := w.take(a); err != nil {
+	return w.follow(path)
+}
+
+// follow takes actions that were possible before.
+func (w *walker) follow(way []action) error {
+	for _, a := range way {
+		_, err := w.take(a)
+		if errors.Is(err, errQuiet) {
+			err = w.in(errDiverged)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -302,10 +313,8 @@ func (w *walker) on(s *state) error {
 		if at == nil {
 			return nil
 		}
-		for _, a := range way {
-			if _, err := w.take(a); err != nil {
-				return err
-			}
+		if err := w.follow(way); err != nil {
+			return err
 		}
 		s = at
 		broken, err := w.take(a)

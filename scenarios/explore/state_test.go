@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/mutants/guard"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -162,6 +164,77 @@ func subscribing(env lock.Env) (lock.Lock, error) {
 	}}, nil
 }
 
+// alone keeps in one map which locks are held, for all clients of all runs.
+func alone() lock.Build {
+	var held sync.Map
+	return func(env lock.Env) (lock.Lock, error) {
+		l, err := buildGold(env)
+		return plainly{func(ctx context.Context) (bool, error) {
+			if _, is := held.LoadOrStore(env.Key, true); is {
+				return false, nil
+			}
+			granted, err := l.TryLock(ctx)
+			if !granted {
+				held.Delete(env.Key)
+			}
+			return granted, err
+		}, func(ctx context.Context) error {
+			held.Delete(env.Key)
+			return l.Unlock(ctx)
+		}}, err
+	}
+}
+
+// handsOver tells all waiters of a release by a channel, as if all clients were one
+// process.
+func handsOver() lock.Build {
+	released := make(chan chan struct{}, 26)
+	return func(env lock.Env) (lock.Lock, error) {
+		release := deleting(env)
+		return locking{plainly{func(ctx context.Context) (bool, error) {
+			return env.Nodes[0].SetNX(ctx, env.Key, "locked", 0).Result()
+		}, func(ctx context.Context) error {
+			err := release(ctx)
+			for len(released) > 0 {
+				close(<-released)
+			}
+			return err
+		}}, func(ctx context.Context) error {
+			granted, err := env.Nodes[0].SetNX(ctx, env.Key, "locked", 0).Result()
+			for ; !granted && err == nil; granted, err = env.Nodes[0].SetNX(ctx,
+				env.Key, "locked", 0).Result() {
+				wait := make(chan struct{})
+				released <- wait
+				select {
+				case <-wait:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return err
+		}}, nil
+	}
+}
+
+func TestWhatOutlivesARunIsNamed(t *testing.T) {
+	for what, test := range map[string]struct {
+		build lock.Build
+		bound Bounds
+	}{
+		"a map":                {alone(), Bounds{}},
+		"a map, and a lease":   {alone(), Bounds{Expiries: 1}},
+		"a map, one client":    {alone(), Bounds{Clients: 1, Expiries: 1}},
+		"a map, and a crash":   {alone(), Bounds{Clients: 1, Crashes: 1}},
+		"a channel of waiters": {handsOver(), Bounds{Programs: []Program{Wait}}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			_, err := explore(t, test.build, test.bound, true, search)
+			require.ErrorContains(t, err, "keep something in a variable of its package")
+			assert.NotContains(t, err.Error(), "\n")
+		})
+	}
+}
+
 // Each pair of schedules leads to two states that go on in different ways.
 func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 	whole := " B> B< B> B< B> B< B> B< B> B< B= B= B> B<" // of watching
@@ -204,6 +277,32 @@ func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 			assert.NotEqual(t, keys[0], keys[1])
 		})
 	}
+}
+
+// A's lease is from the moment of its request, and its renewal from that of the grant: both
+// timers would be due at 13.333 s. The first one comes first in each run, and then the
+// other one does nothing.
+func TestTimersThatWereSetAtTwoMomentsAreNotDueAtOne(t *testing.T) {
+	program, _, actions, err := read("twice: A> A< A= A= A> B> B< B= R A< E A> A<")
+	require.NoError(t, err)
+	bounds := Bounds{Expiries: 1, Timers: 2}
+	err = inWorld(t, guard.Build(guard.Mistakes{}), bounds, true, func(r *run) error {
+		r.program = program
+		for range 20 {
+			if err := r.begin(); err != nil {
+				return err
+			}
+			for _, a := range actions {
+				if _, err := r.take(a); err != nil {
+					return err
+				}
+			}
+			_, err := r.take(action{sign: timer})
+			assert.ErrorIs(t, err, errQuiet)
+		}
+		return nil
+	})
+	require.NoError(t, err)
 }
 
 // sometimesTransacting asks in a transaction every other time, from the first on: a

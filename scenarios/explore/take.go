@@ -16,8 +16,14 @@ var errQuiet = errors.New("no client's timer makes it do anything before a lease
 func (r *run) take(a action) ([]Breach, error) {
 	seen, held := len(r.world.Broken()), r.program == Wait && !r.free()
 	r.touched = footprint{}
+	others := r.sentByOthers(a)
 	if err := r.do(a); err != nil {
 		return nil, err
+	}
+	r.control.settle()
+	if !a.moves() && r.sentByOthers(a) != others {
+		r.hides("when something reached %s, another client sent a command, which nothing"+
+			" had reached", r.clients[a.client].Name)
 	}
 	r.settle()
 	r.expires(a, held)
@@ -43,14 +49,24 @@ func (r *run) take(a action) ([]Breach, error) {
 	return broken, nil
 }
 
+// sentByOthers is how many commands the clients have sent that the action isn't about.
+func (r *run) sentByOthers(a action) (sent int64) {
+	for i, c := range r.clients {
+		if i != int(a.client) {
+			sent += c.commands.Load()
+		}
+	}
+	return sent
+}
+
 func (r *run) do(a action) error {
 	w := r.world
-	if a.sign == leaseUp || a.sign == timer || a.sign == pause {
+	if a.moves() || a.sign == pause {
 		r.touched.writes = everything
 	} else {
 		r.touched.writes |= mine(int(a.client))
 	}
-	if a.sign == leaseUp || a.sign == timer {
+	if a.moves() {
 		r.mustMove = false
 		if a.sign == leaseUp {
 			r.used.Expiries++
@@ -58,6 +74,7 @@ func (r *run) do(a action) error {
 				return errDiverged
 			}
 			r.control.moveToLeaseEnd(r.turns)
+			r.nudge()
 			return nil
 		}
 		r.used.Timers++
@@ -66,6 +83,7 @@ func (r *run) do(a action) error {
 			before[i] = r.moment(i)
 		}
 		if r.control.moveToArrival() {
+			r.nudge()
 			return nil
 		}
 		for i, p := range r.processes {
@@ -119,6 +137,17 @@ func (r *run) do(a action) error {
 		return r.deliver(p, a)
 	}
 	return nil
+}
+
+// nudge moves the clock a few nanoseconds further, after each move but the first by another
+// number of them. In life no two moments are the same. Here the clock stands still between its
+// moves, and timers that were set at different moments would often be due at the same
+// one. Which of them comes first would be chance then. No sum of these numbers is another
+// sum of them.
+func (r *run) nudge() {
+	if moves := r.used.Expiries + r.used.Timers; moves > 1 {
+		r.control.move(min(1<<min(moves-2, 16), r.control.horizon()-r.world.Now()-1))
+	}
 }
 
 // deliver lets something arrive, or a reply get lost.

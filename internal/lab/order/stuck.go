@@ -93,12 +93,18 @@ var explores = regexp.MustCompile(`(?m)^sync\.\(\*(RW)?Mutex\)\.R?Lock\(.*\n.*\n
 
 var (
 	bubbled  = regexp.MustCompile(`^goroutine \d+ .*\[(.*), (synctest bubble \d+)`)
-	function = regexp.MustCompile(`(?m)^([^\s].*)\(.*\)$`)
+	function = regexp.MustCompile(`(?m)^([^\s].*)\(.*\)\n\t.*?([^/\s]+/[^/\s]+:\d+)`)
 )
 
 // caller is the first function on a stack that is not the runtime's, the
 // standard library's or the lab's.
 func caller(stack string) string {
+	name, _ := callerAt(stack)
+	return name
+}
+
+// callerAt is the caller, and the line in which it calls: "gold/lock.go:45".
+func callerAt(stack string) (name, line string) {
 	for _, match := range function.FindAllStringSubmatch(stack, -1) {
 		name := match[1]
 		if strings.Contains(strings.SplitN(name, "/", 2)[0], ".") &&
@@ -106,16 +112,18 @@ func caller(stack string) string {
 			!strings.Contains(name, "/internal/lab.") &&
 			!strings.Contains(name, "/internal/lab/") &&
 			!strings.Contains(name, "redis/go-redis") {
-			return name
+			return name, match[2]
 		}
 	}
-	return ""
+	return "", ""
 }
 
-// Panicked names the function that a recovered panic came from.
-func Panicked() string {
+// Panicked is the error of a client that has panicked with a recovered value.
+func Panicked(client string, with any) error {
 	_, after, _ := strings.Cut(stacks(false)[0], "\npanic(")
-	return cmp.Or(caller(after), "an unknown function")
+	name, line := callerAt(after)
+	return fmt.Errorf("%s panicked in %s: %v, at %s", client,
+		cmp.Or(name, "an unknown function"), with, cmp.Or(line, "an unknown line"))
 }
 
 // stacks are those of all goroutines, or of the calling one.
