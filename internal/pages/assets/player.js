@@ -489,13 +489,10 @@
       return b;
     }
     this.playing = button('▶ play', 'play or pause', function () { player.toggle(); });
-    this.slider = html('input', { type: 'range', min: '0',
-      max: String(this.main.run.last), step: '1', 'aria-label': 'entry of the run' });
+    this.slider = html('input', { type: 'range', min: '0', step: '1',
+      'aria-label': 'row of the run' });
     this.slider.addEventListener('input', function () {
-      var main = player.main, i = Number(player.slider.value), r = main.rowOf[i];
-      // A folded row is shown at its end, and is passed in one step to the left.
-      if (i < main.at && r === main.rowOf[main.at]) { i = main.rows[r].from - 1; }
-      player.go(i);
+      player.go(player.main.rows[Number(player.slider.value)].to);
     });
     this.speed = html('select', { 'aria-label': 'speed' }, [['slow', '2'],
       ['normal', '1'], ['fast', '0.4']].map(function (s) {
@@ -571,7 +568,8 @@
       var other = this.other.run;
       this.other.show(end ? other.last : other.until(e.at));
     }
-    this.slider.value = String(i);
+    this.slider.max = String(this.main.rows.length - 1);
+    this.slider.value = String(this.main.rowOf[i]);
     this.slider.setAttribute('aria-valuetext', seconds(e.at) + ' s');
     this.status.textContent = run.says(i);
     if (i === run.data.broken) {
