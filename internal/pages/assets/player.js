@@ -178,7 +178,7 @@
       }
     });
     var head = svg('svg', { width: x.width, height: 26, 'class': 'names',
-      'aria-hidden': 'true' });
+      viewBox: '0 0 ' + x.width + ' 26', 'aria-hidden': 'true' });
     function lane(at, name, color) {
       s.append(svg('line', { x1: at, x2: at, y1: 0, y2: height, 'class': 'lane' }));
       head.append(svg('text', { x: at, y: 18, 'class': 'name',
@@ -308,6 +308,7 @@
       var r = Math.floor((event.clientY - box.top - top) / ROW);
       if (rows[r]) { view.chosen(view, rows[r]); }
     });
+    this.lanes.style.setProperty('--shape', x.width / height);
     this.lanes.replaceChildren(head, s);
   };
 
@@ -484,13 +485,10 @@
       return b;
     }
     this.playing = button('▶ play', 'play or pause', function () { player.toggle(); });
-    this.slider = html('input', { type: 'range', min: '0',
-      max: String(this.main.run.last), step: '1', 'aria-label': 'entry of the run' });
+    this.slider = html('input', { type: 'range', min: '0', step: '1',
+      'aria-label': 'row of the run' });
     this.slider.addEventListener('input', function () {
-      var main = player.main, i = Number(player.slider.value), r = main.rowOf[i];
-      // A folded row is shown at its end, and is passed in one step to the left.
-      if (i < main.at && r === main.rowOf[main.at]) { i = main.rows[r].from - 1; }
-      player.go(i);
+      player.go(player.main.rows[Number(player.slider.value)].to);
     });
     this.speed = html('select', { 'aria-label': 'speed' }, [['slow', '2'],
       ['normal', '1'], ['fast', '0.4']].map(function (s) {
@@ -566,7 +564,8 @@
       var other = this.other.run;
       this.other.show(end ? other.last : other.until(e.at));
     }
-    this.slider.value = String(i);
+    this.slider.max = String(this.main.rows.length - 1);
+    this.slider.value = String(this.main.rowOf[i]);
     this.slider.setAttribute('aria-valuetext', seconds(e.at) + ' s');
     this.status.textContent = run.says(i);
     if (i === run.data.broken) {
@@ -632,6 +631,9 @@
 
   var players = Array.prototype.map.call(document.querySelectorAll('.player'),
     function (element, nth) { return new Player(element, nth); });
+  window.addEventListener('beforeprint', function () { // paper shows attempts folded
+    players.forEach(function (p) { if (p.all) { p.expand(false, p.main.at); } });
+  });
   window.addEventListener('hashchange', function () {
     var hash = new URLSearchParams(location.hash.slice(1));
     players.forEach(function (p) {
