@@ -16,8 +16,10 @@ import (
 // A script ends with the deadline of its context, also where the driver's
 // ContextTimeoutEnabled is off: the driver alone would wait for a reply until its
 // ReadTimeout, 5 s, and a hung renewal would cost a short lease. The command that is
-// left behind keeps its connection until the driver gives it up. A cancellation ends
-// no wait for a reply: it would often leave a grant behind that nobody releases.
+// left behind keeps its connection until the driver gives it up. Where the deadline is
+// further away than ReadTimeout, that ends the script, which may outlast the deadline
+// by as much if it has waited for a connection. A cancellation ends no wait for a
+// reply: it would often leave a grant behind that nobody releases.
 //
 // A script that wasn't answered within ReadTimeout isn't repeated by the driver, by
 // default three times and without a word. It may still be on its way, and an
@@ -25,8 +27,7 @@ import (
 // connection broke before, the script was executed or never will be, and the driver
 // repeats it. It repeats nothing for a client that doesn't show its Options.
 func Bounded(rdb redis.UniversalClient) redis.Scripter {
-	ends, patience := settings(rdb)
-	return sender{rdb, rdb, ends, patience}
+	return sender{rdb, rdb, settings(rdb), false}
 }
 
 // Commands are those that are sent at most once.
@@ -45,37 +46,40 @@ type Commands interface {
 // executed where it was turned away; and after NOSCRIPT the script itself is
 // sent.
 func Once(rdb redis.UniversalClient) Commands {
-	ends, _ := settings(rdb)
-	return sender{rdb, rdb, ends, 0}
+	return sender{rdb, rdb, settings(rdb), true}
 }
 
-// settings are a client's, or those of the client that it embeds: whether it ends
-// commands with their contexts, and how long it waits for a reply, 0 if it doesn't
-// say.
-func settings(rdb redis.UniversalClient) (ends bool, patience time.Duration) {
+// driver is how a client ends commands by itself.
+type driver struct {
+	seesDeadlines bool
+	timeout       time.Duration // of a reply; 0: not known
+}
+
+// settings are a client's, or those of the client that it embeds.
+func settings(rdb redis.UniversalClient) (d driver) {
 	switch c := rdb.(type) {
 	case interface{ Options() *redis.Options }:
-		ends, patience = c.Options().ContextTimeoutEnabled, c.Options().ReadTimeout
+		d = driver{c.Options().ContextTimeoutEnabled, c.Options().ReadTimeout}
 	case interface{ Options() *redis.ClusterOptions }:
-		ends, patience = c.Options().ContextTimeoutEnabled, c.Options().ReadTimeout
+		d = driver{c.Options().ContextTimeoutEnabled, c.Options().ReadTimeout}
 	case interface{ Options() *redis.RingOptions }:
-		ends, patience = c.Options().ContextTimeoutEnabled, c.Options().ReadTimeout
+		d = driver{c.Options().ContextTimeoutEnabled, c.Options().ReadTimeout}
 	default:
-		return false, 0
+		return driver{}
 	}
-	if patience <= 0 {
-		patience = math.MaxInt64 // it waits until the connection breaks
+	if d.timeout <= 0 {
+		d.timeout = math.MaxInt64 // it waits until the connection breaks
 	}
-	return ends, patience
+	return d
 }
 
 // sender doesn't embed the client: the compiler would generate a wrapper for each of
 // its hundreds of methods.
 type sender struct {
 	redis.Scripter
-	rdb      redis.UniversalClient
-	ends     bool          // the driver ends commands with their contexts
-	patience time.Duration // after which the driver doesn't repeat them
+	rdb    redis.UniversalClient
+	driver driver
+	once   bool
 }
 
 func (s sender) Eval(ctx context.Context, script string, keys []string,
@@ -124,7 +128,7 @@ func (s sender) SetNX(ctx context.Context, key string, value any,
 // deadline.
 func (s sender) send(ctx context.Context, cmd redis.Cmder) error {
 	deadline, bounded := ctx.Deadline()
-	if s.ends || !bounded {
+	if !bounded || s.driver.endsBy(deadline) {
 		return s.rdb.Process(ctx, cmd)
 	}
 	until, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
@@ -135,13 +139,22 @@ func (s sender) send(ctx context.Context, cmd redis.Cmder) error {
 	return err
 }
 
+func (d driver) endsBy(deadline time.Time) bool {
+	return d.seesDeadlines || d.timeout > 0 && d.timeout <= time.Until(deadline)
+}
+
 // limit is the end of the time in which the driver may repeat a command.
 type limit time.Time
 
 // NoRetry is asked by the driver after each attempt.
 func (l limit) NoRetry() bool { return !time.Now().Before(time.Time(l)) }
 
-func (s sender) limit() limit { return limit(time.Now().Add(s.patience)) }
+func (s sender) limit() limit {
+	if s.once {
+		return limit{}
+	}
+	return limit(time.Now().Add(s.driver.timeout))
+}
 
 type scriptCmd struct {
 	*redis.Cmd

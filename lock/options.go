@@ -2,9 +2,12 @@ package lock
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -118,6 +121,9 @@ func Configure(nodes []redis.UniversalClient, key string, ttl time.Duration,
 		} else if first := slices.IndexFunc(nodes[:i], same(v)); first >= 0 {
 			return nil, invalid("client %d is client %d again, a majority needs"+
 				" independent nodes", i+1, first+1)
+		} else if first := slices.IndexFunc(nodes[:i], beside(node)); first >= 0 {
+			return nil, invalid("client %d uses the server of client %d, %s: a"+
+				" majority needs independent nodes", i+1, first+1, address(node))
 		}
 	}
 	o := &Options{
@@ -174,6 +180,28 @@ func same(v reflect.Value) func(redis.UniversalClient) bool {
 	}
 }
 
+// beside says whether a client is known to use the server of another one.
+func beside(node redis.UniversalClient) func(redis.UniversalClient) bool {
+	return func(other redis.UniversalClient) bool {
+		return address(other) != "" && address(other) == address(node)
+	}
+}
+
+// address is the server of a client that dials by go-redis's own dialer, "" of
+// others: an application's dialer may go anywhere.
+func address(rdb redis.UniversalClient) string {
+	c, ok := rdb.(interface{ Options() *redis.Options })
+	if !ok {
+		return ""
+	}
+	o := c.Options()
+	dialer := runtime.FuncForPC(reflect.ValueOf(o.Dialer).Pointer())
+	if !strings.Contains(dialer.Name(), ".NewDialer.") {
+		return ""
+	}
+	return o.Addr
+}
+
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
@@ -183,7 +211,7 @@ func invalid(format string, args ...any) error {
 func (o *Options) pause() time.Duration {
 	longest := o.poll
 	if o.Parallel {
-		longest *= 10
+		longest = min(longest, math.MaxInt64/10) * 10
 	}
 	if o.fixedPoll {
 		return longest

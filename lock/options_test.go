@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +17,9 @@ import (
 // nodes are clients of servers that do not exist: nothing here sends a command.
 func nodes(t *testing.T, n int) []redis.UniversalClient {
 	var all []redis.UniversalClient
-	for range n {
-		rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	for port := range n {
+		rdb := redis.NewClient(&redis.Options{
+			Addr: fmt.Sprintf("127.0.0.1:%d", port+1)})
 		t.Cleanup(func() { assert.NoError(t, rdb.Close()) })
 		all = append(all, rdb)
 	}
@@ -75,6 +77,10 @@ func TestConfigureRefuses(t *testing.T) {
 			[]redis.UniversalClient{redis.NewClient(&redis.Options{}), one[0],
 				one[0]}, "stock", time.Second, lock.FixedPoll(),
 			"client 3 is client 2 again, a majority needs independent nodes"},
+		{"two clients of one server",
+			append(nodes(t, 2), redis.NewClient(&redis.Options{Addr: "127.0.0.1:2"})),
+			"stock", time.Second, lock.FixedPoll(), "client 3 uses the server of" +
+				" client 2, 127.0.0.1:2: a majority needs independent nodes"},
 		{"a nil clock", one, "stock", time.Second, lock.Clock(nil),
 			"the clock or the source of tokens is nil"},
 		{"a nil source of tokens", one, "stock", time.Second,

@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,5 +179,17 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 		start := time.Now()
 		assert.Equal(t, context.DeadlineExceeded, lock.Sleep(ctx, time.Hour))
 		assert.Equal(t, time.Second, time.Since(start))
+	})
+}
+
+// Pauses of centuries don't overflow.
+func TestTheLongestPauseIsStillOneWhenItIsTenTimesAsWide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		err := lock.Poll(ctx, "stock", configure(t, lock.Parallel(),
+			lock.PollEvery(math.MaxInt64)),
+			func(context.Context) (bool, error) { return false, nil })
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }

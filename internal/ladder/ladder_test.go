@@ -1,6 +1,7 @@
 package ladder_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -55,16 +56,18 @@ func TestFindListsTheRungsWhenThereIsNoSuchOne(t *testing.T) {
 }
 
 // client is one of a server that does not exist: nothing here sends a command.
-func client(t *testing.T) redis.UniversalClient {
-	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+func client(t *testing.T) redis.UniversalClient { return clientOf(t, 1) }
+
+func clientOf(t *testing.T, port int) redis.UniversalClient {
+	rdb := redis.NewClient(&redis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", port)})
 	t.Cleanup(func() { assert.NoError(t, rdb.Close()) })
 	return rdb
 }
 
 func env(t *testing.T, nodes int) lock.Env {
 	e := lock.Env{Key: "stock", TTL: 10 * time.Second}
-	for range nodes {
-		e.Nodes = append(e.Nodes, client(t))
+	for port := range nodes {
+		e.Nodes = append(e.Nodes, clientOf(t, port+1))
 	}
 	return e
 }

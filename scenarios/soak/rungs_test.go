@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -29,8 +30,9 @@ func TestEveryLockIsWhatItsNameSays(t *testing.T) {
 			rung, err := rungs.Find(name)
 			require.NoError(t, err)
 			env := lock.Env{Key: "k", TTL: time.Second}
-			for range rung.Nodes {
-				rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+			for port := range rung.Nodes {
+				rdb := redis.NewClient(&redis.Options{
+					Addr: fmt.Sprintf("127.0.0.1:%d", port+1)})
 				defer rdb.Close()
 				env.Nodes = append(env.Nodes, rdb)
 			}
