@@ -15,6 +15,7 @@ import (
 	"github.com/lockladder/lockladder/internal/pages/choosing"
 	"github.com/lockladder/lockladder/internal/pages/generated"
 	"github.com/lockladder/lockladder/internal/pages/parts"
+	"github.com/lockladder/lockladder/scenarios"
 )
 
 var answer = regexp.MustCompile(`(?s)<details>\n<summary>[^\n]+</summary>\n\n` +
@@ -101,6 +102,25 @@ func TestTheWorkshopHasAPlaceForEveryPageAndExercise(t *testing.T) {
 		require.Contains(t, links, fmt.Sprintf("exercises/%02d/README.md", i+1),
 			rung.Name)
 	}
+}
+
+// The poster for the wall has every scenario and every rung that the 90 minutes run.
+func TestTheWorkshopMatrixHasWhatTheWorkshopRuns(t *testing.T) {
+	_, minutes, _ := strings.Cut(content(t, "docs/workshop.md"), "## 90 minutes")
+	minutes, _, _ = strings.Cut(minutes, "## Half a day")
+	_, matrix, _ := strings.Cut(content(t, "docs/matrix.md"), "<!-- generated: workshop -->")
+	matrix, _, _ = strings.Cut(matrix, "<!-- end of workshop -->")
+	for _, s := range scenarios.Catalogue {
+		if strings.Contains(minutes, s.Name) {
+			assert.Contains(t, matrix, "| **"+s.Name+"**")
+		}
+	}
+	for _, rung := range ladder.Rungs {
+		if strings.Contains(minutes, "go test ./"+rung.Name+" ") {
+			assert.Contains(t, matrix, " "+path.Base(rung.Name)+" |")
+		}
+	}
+	assert.Equal(t, 12, strings.Count(matrix, "| **"), "scenarios")
 }
 
 // The arrows of a page lead where the site's keys lead.

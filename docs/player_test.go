@@ -210,6 +210,7 @@ func TestEveryRunPlays(t *testing.T) {
 	require.NoError(t, err)
 	runs = append(runs, deeper...)
 	require.Greater(t, len(runs), 200)
+	s.sized(1280, 800)
 	s.open(goldRun)
 	for i, run := range runs {
 		text, err := os.ReadFile(run)

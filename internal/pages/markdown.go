@@ -155,7 +155,7 @@ func lines(n ast.Node, source []byte) string {
 	return string(n.Lines().Value(source))
 }
 
-// fences renders fenced code: colored, in two panes, or as a diagram.
+// fences renders fenced code: colored, or in two panes.
 type fences struct{}
 
 func (fences) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -168,9 +168,6 @@ func (fences) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		language := string(c.Language(source))
 		code := strings.TrimSuffix(lines(c, source), "\n")
 		switch language {
-		case "mermaid":
-			fmt.Fprintf(w, "<pre class=\"mermaid\">%s</pre>\n",
-				html.EscapeString(code))
 		case "diff":
 			// The names of the two files come behind the language.
 			w.WriteString(panes(code, strings.Fields(string(c.Info.Value(source)))[1:]))

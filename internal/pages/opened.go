@@ -44,12 +44,10 @@ func element(name string, data any) (template.HTML, error) {
 	return template.HTML(b.String()), err
 }
 
-// player is the data of the element that the player's script makes a player of. Still
-// is what there is without JavaScript.
+// player is the data of the element that the player's script makes a player of.
 type player struct {
 	Lock       string
 	Laboratory string // where it leads to; "": nowhere
-	Still      template.HTML
 	Runs       []any
 	Sources    map[string][]string
 }

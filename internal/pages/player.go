@@ -16,18 +16,17 @@ import (
 	"github.com/lockladder/lockladder/internal/play"
 )
 
-// diagram is a generated diagram of a run: the lock and the scenario, the Mermaid
-// text, and the invariant that it shows broken.
+// diagram is a generated diagram of a run, which GitHub draws: the lock, the scenario,
+// and the invariant that it shows broken.
 var diagram = regexp.MustCompile(`(?s)<!-- generated: sequence ([^ :]+)/([^ /:]+)` +
-	`(?:: [^>]*?)? -->\s*(<pre class="mermaid">.*?✗ ([a-z ]+?) at .*?</pre>)`)
+	`(?:: [^>]*?)? -->\s*<pre class="code mermaid">.*?✗ ([a-z ]+?) at .*?</pre>`)
 
-// players puts a player where a page has the diagram of a run. The diagram stays
-// for those who have no JavaScript.
+// players puts a player where a page has the diagram of a run.
 func (s *Site) players(body string) (string, error) {
 	var failed error
 	body = diagram.ReplaceAllStringFunc(body, func(found string) string {
 		m := diagram.FindStringSubmatch(found)
-		player, err := s.player(play.RunFile(m[1], m[2], m[4]), template.HTML(m[3]))
+		player, err := s.player(play.RunFile(m[1], m[2], m[3]))
 		failed = errors.Join(failed, err)
 		return string(player)
 	})
@@ -36,13 +35,12 @@ func (s *Site) players(body string) (string, error) {
 
 // player is a player of the run of a file and of those to show beside it, with the
 // code of all these locks.
-func (s *Site) player(file string, still template.HTML) (template.HTML, error) {
+func (s *Site) player(file string) (template.HTML, error) {
 	main, text, err := s.run(file)
 	if err != nil {
 		return "", err
 	}
-	shown := player{main.Lock, s.whatIf(main.Lock), still, []any{text},
-		map[string][]string{}}
+	shown := player{main.Lock, s.whatIf(main.Lock), []any{text}, map[string][]string{}}
 	locks := []string{main.Lock}
 	for _, other := range main.Beside {
 		_, text, err := s.run(play.RunFile(other, main.Scenario, main.Invariant))
@@ -100,7 +98,7 @@ func (s *Site) play(p *page) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.player(p.File, "")
+	body, err := s.player(p.File)
 	p.Title = run.Lock + ": " + run.Scenario
 	p.Wide, p.Player = true, true
 	p.Body = template.HTML(fmt.Sprintf("<h1>%s</h1>\n%s<p><a href=\"/%s/lock.go\">"+

@@ -32,14 +32,6 @@ func TestAPageWithARunHasAPlayerAndItsCode(t *testing.T) {
 	assert.Contains(t, page, `{"lock":"gold","scenario":"overrun_release"`)
 	assert.Contains(t, page, `"gold/lock.go":[`)
 	assert.Contains(t, page, "assets/player.js")
-	assert.NotContains(t, page, "assets/mermaid.js", "nobody needs it here")
-}
-
-func TestAPageThatIsAskedForItsDiagramsHasNoPlayer(t *testing.T) {
-	page := served(t, "/docs/04-gold.md?still")
-	assert.NotContains(t, page, "assets/player.js")
-	assert.Contains(t, page, "assets/mermaid.js")
-	assert.Contains(t, page, `<pre class="mermaid">`)
 }
 
 func TestARunHasAPageOfItsOwn(t *testing.T) {

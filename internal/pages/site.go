@@ -34,8 +34,7 @@ const front = "docs/README.md"
 // Site serves a module's documents and sources as they stand in its directory:
 // Markdown is rendered, code is colored, and a path is the file's own, so that
 // relative links lead where they lead in the repository. Where a page has the
-// diagram of a run, the run can be played; with ?still in the address the diagram
-// is drawn. Nothing is fetched from anywhere else.
+// diagram of a run, the run can be played. Nothing is fetched from anywhere else.
 type Site struct {
 	root fs.FS
 
@@ -111,12 +110,9 @@ type page struct {
 	Side           []entry   // the ladder and the other pages
 	Contents       []Section // of this page
 	Wide           bool      // source code
-	Diagrams       bool      // the page has diagrams for the browser to draw
 	Player         bool      // the page has runs to play
 	Game           bool      // the page is a level
 	Laboratory     bool      // the page runs what a reader asks for
-
-	still bool // diagrams are wanted, not players
 }
 
 // entry is a page in the list beside every page.
@@ -162,7 +158,7 @@ func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
 		http.ServeFileFS(w, r, s.root, file)
 		return
 	}
-	p := page{Title: file, File: file, still: r.URL.Query().Has("still")}
+	p := page{Title: file, File: file}
 	if info.IsDir() {
 		readme := path.Join(file, "README.md")
 		if _, err := fs.Stat(s.root, readme); err == nil {
@@ -212,7 +208,7 @@ func (s *Site) fill(p *page) error {
 	if path.Ext(p.File) == ".md" {
 		d := Parse(text)
 		body, err := d.HTML()
-		if err == nil && !p.still {
+		if err == nil {
 			body, err = s.players(body)
 		}
 		if err == nil && strings.Contains(body, laboratoryMark) {
@@ -220,7 +216,6 @@ func (s *Site) fill(p *page) error {
 			body, err = s.laboratory(body)
 		}
 		p.Player = p.Laboratory || strings.Contains(body, `<div class="player"`)
-		p.Diagrams = !p.Player && strings.Contains(body, `<pre class="mermaid"`)
 		p.Title, p.Body = d.Title(), template.HTML(body)
 		p.Previous, p.Next = s.neighbors(p.File)
 		for _, section := range d.Sections() {

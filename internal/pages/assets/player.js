@@ -179,7 +179,7 @@
       }
     });
     var head = svg('svg', { width: x.width, height: 26, 'class': 'names',
-      'aria-hidden': 'true' });
+      viewBox: '0 0 ' + x.width + ' 26', 'aria-hidden': 'true' });
     function lane(at, name, color) {
       s.append(svg('line', { x1: at, x2: at, y1: 0, y2: height, 'class': 'lane' }));
       head.append(svg('text', { x: at, y: 18, 'class': 'name',
@@ -309,6 +309,7 @@
       var r = Math.floor((event.clientY - box.top - top) / ROW);
       if (rows[r]) { view.chosen(view, rows[r]); }
     });
+    this.lanes.style.setProperty('--shape', x.width / height);
     this.lanes.replaceChildren(head, s);
   };
 
@@ -635,6 +636,9 @@
 
   var players = Array.prototype.map.call(document.querySelectorAll('.player'),
     function (element, nth) { return new Player(element, nth); });
+  window.addEventListener('beforeprint', function () { // paper shows attempts folded
+    players.forEach(function (p) { if (p.all) { p.expand(false, p.main.at); } });
+  });
   window.addEventListener('hashchange', function () {
     var hash = new URLSearchParams(location.hash.slice(1));
     players.forEach(function (p) {

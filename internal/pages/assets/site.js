@@ -1,60 +1,11 @@
 (function () {
   var root = document.documentElement;
-  var diagrams = Array.prototype.slice.call(
-    document.querySelectorAll('pre.mermaid')).filter(function (d) {
-    return !d.closest('.player'); // the player shows the run
-  });
-  var sources = diagrams.map(function (d) { return d.textContent; });
-
-  // colors are the style sheet's, for the diagrams.
-  function colors() {
-    var style = getComputedStyle(root);
-    function of(name) { return style.getPropertyValue(name).trim(); }
-    var ink = of('--ink'), paper = of('--paper'), box = of('--box');
-    return {
-      darkMode: root.dataset.theme === 'dark',
-      background: paper, primaryColor: box, primaryTextColor: ink,
-      primaryBorderColor: of('--faint'), lineColor: ink, textColor: ink,
-      actorBkg: box, actorTextColor: ink, actorBorder: of('--faint'),
-      actorLineColor: of('--faint'), signalColor: ink, signalTextColor: ink,
-      noteBkgColor: of('--note'), noteTextColor: ink,
-      noteBorderColor: of('--faint')
-    };
-  }
-
-  // draw shows every diagram in the colors of the theme.
-  function draw() {
-    delete root.dataset.drawn;
-    if (diagrams.length === 0) {
-      root.dataset.drawn = '0';
-      return;
-    }
-    mermaid.initialize({
-      startOnLoad: false,
-      theme: 'base',
-      themeVariables: colors(),
-      fontFamily: 'system-ui, sans-serif',
-      sequence: { mirrorActors: false, actorMargin: 140, wrap: false,
-        messageAlign: 'left', noteAlign: 'left' }
-    });
-    diagrams.forEach(function (d, i) {
-      d.removeAttribute('data-processed');
-      d.textContent = sources[i];
-    });
-    return mermaid.run({ nodes: diagrams }).catch(function (e) {
-      console.error(e.message || e.str || String(e));
-    }).then(function () {
-      root.dataset.drawn = String(diagrams.length);
-    });
-  }
-
   function turn() {
     root.dataset.theme = root.dataset.theme === 'dark' ? 'light' : 'dark';
     try { localStorage.setItem('theme', root.dataset.theme); } catch (e) { }
-    draw();
   }
 
-  // ?slides shows one section of the page at a time, ?poster its first table.
+  // ?slides shows one section of the page at a time, ?poster one of its tables.
   var main = document.querySelector('main');
   var query = new URLSearchParams(location.search);
   var slides = null, shown = 0;
@@ -87,18 +38,41 @@
     return true;
   }
 
-  function poster() {
-    var table = main.querySelector('table');
+  // poster leaves a title, the page's legend and a table: the first one on A3, or that of
+  // the section with the given id on A4.
+  function poster(section) {
+    var title = section ? document.getElementById(section) : main.querySelector('h1');
+    var table = title && title.nextElementSibling;
+    while (table && table.nodeName !== 'TABLE') { table = table.nextElementSibling; }
     if (!table) { return; }
-    var title = main.querySelector('h1');
-    main.textContent = '';
-    main.appendChild(title);
-    main.appendChild(table);
-    root.dataset.poster = 'yes';
+    if (!section) { group(table); }
+    table.className = '';
+    main.replaceChildren(title, main.querySelector('ul'), table);
+    root.dataset.poster = section;
+    table.style.setProperty('--rows', table.rows.length);
     var style = document.createElement('style');
-    style.textContent = '@page { size: A3 landscape; margin: 8mm; }';
+    style.textContent = section ? ':root { --width: 210mm; --height: 297mm; }' :
+      ':root { --width: 297mm; --height: 420mm; }';
+    style.textContent += '@page { size: ' + (section ? 'A4' : 'A3') + ' portrait; margin: 8mm; }';
     document.head.appendChild(style);
-    table.style.fontSize = Math.min(1, 27 / table.rows.length) * 12 + 'px';
+  }
+
+  // group orders a table's scenarios by the families in which the page lists them.
+  function group(table) {
+    main.querySelectorAll('h3 + ul').forEach(function (list) {
+      var rule = table.tBodies[0].insertRow(), name = document.createElement('th');
+      var scenarios = Array.from(list.querySelectorAll('li > strong:first-child'),
+        function (scenario) { return scenario.textContent; });
+      rule.className = 'family';
+      name.colSpan = table.rows[0].cells.length;
+      name.textContent = list.previousElementSibling.textContent;
+      rule.append(name);
+      Array.from(table.rows).forEach(function (row) {
+        if (scenarios.indexOf(row.cells[0].textContent) >= 0) {
+          table.tBodies[0].append(row);
+        }
+      });
+    });
   }
 
   // Paper shows what is folded.
@@ -113,7 +87,7 @@
 
   // A table with many columns is set closer, and its names stay in sight.
   document.querySelectorAll('main > table, main > details > table').forEach(function (table) {
-    if (table.rows[0] && table.rows[0].cells.length > 8) {
+    if (table.rows[0] && table.rows[0].cells.length > 9) {
       table.classList.add('many');
       table.tabIndex = 0; // a keyboard scrolls it
     }
@@ -260,17 +234,10 @@
     var first = found.querySelector('a');
     if (e.key === 'Enter' && first) { location.href = first.href; }
   });
-  if (query.has('poster')) { poster(); }
-  Promise.resolve(draw()).then(function () {
+  if (query.has('poster')) { poster(query.get('poster')); }
+  window.addEventListener('load', function () { // a player is drawn where it can be measured
     if (!query.has('slides')) { return; }
-    function begin() { // diagrams and players are drawn while they can be measured
-      slides = split();
-      show(0);
-    }
-    if (document.readyState === 'complete') {
-      begin();
-    } else {
-      window.addEventListener('load', begin);
-    }
+    slides = split();
+    show(0);
   });
 })();

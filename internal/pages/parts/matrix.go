@@ -55,6 +55,23 @@ func (g *Generator) matrix() string {
 	return results.Table(2, g.columns(all))
 }
 
+// workshop is the matrix of the workshop's 90 minutes: its scenarios, in its order, and
+// its rungs.
+func (g *Generator) workshop() string {
+	var shown []scenarios.Scenario
+	for _, name := range []string{"mutual_exclusion", "oversell", "crash_holding",
+		"crash_after_first_command", "overrun_release", "unlock_not_held", "slow_get",
+		"overrun_overlap", "lost_lease_told", "hung_worker", "paused_holder", "failover"} {
+		shown = append(shown, scenarios.Catalogue[slices.IndexFunc(scenarios.Catalogue,
+			func(s scenarios.Scenario) bool { return s.Name == name })])
+	}
+	rungs := []string{"bronze", "silver", "gold", "platinum", "diamond",
+		"diamond/watchdog", "reentrant", "reentrant/fenced"}
+	return results.Worst(shown, g.columns(func(rung string) bool {
+		return slices.Contains(rungs, rung)
+	}))
+}
+
 // libraries shows Go's libraries beside these rungs.
 func (g *Generator) libraries(string) (string, error) {
 	return g.beside("libraries", all, "diamond/watchdog", "reentrant", "reentrant/fenced")

@@ -55,6 +55,7 @@ var registry = []part{
 	{"docs/benchmark.md", "measured", (*Generator).measuredTable},
 
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
+	{"docs/matrix.md", "workshop", text((*Generator).workshop)},
 	{"docs/matrix.md", "scenarios", text(catalogue)},
 
 	{"docs/libraries.md", "matrix", (*Generator).libraries},

@@ -170,17 +170,51 @@ func Table(left int, locks []Lock) string {
 		for _, invariant := range s.Invariants {
 			row := []string{s.Name, invariant}
 			for _, lock := range locks {
-				verdict := lock.Verdicts[s.Name+": "+invariant]
-				sign := signs[verdict]
-				if lock.Run != nil && verdict == scenarios.Breaks {
-					sign = fmt.Sprintf("[%s](%s)", sign, lock.Run(s.Name, invariant))
-				}
-				row = append(row, sign)
+				row = append(row, lock.sign(s.Name, invariant))
 			}
 			rows = append(rows, row)
 		}
 	}
 	return generated.Table(left, head, rows)
+}
+
+// Worst has a column for each lock and a line for each of the given scenarios, with the
+// worst of its verdicts.
+func Worst(shown []scenarios.Scenario, locks []Lock) string {
+	head := []string{"scenario"}
+	for _, lock := range locks {
+		head = append(head, lock.Name)
+	}
+	var rows [][]string
+	for _, s := range shown {
+		row := []string{fmt.Sprintf("**%s**. %s", s.Name, s.Summary)}
+		for _, lock := range locks {
+			row = append(row, lock.worst(s))
+		}
+		rows = append(rows, row)
+	}
+	return generated.Table(1, head, rows)
+}
+
+// worst is the sign of an invariant that breaks, or else of one that holds.
+func (l Lock) worst(s scenarios.Scenario) string {
+	for _, verdict := range []scenarios.Verdict{scenarios.Breaks, scenarios.Holds} {
+		for _, invariant := range s.Invariants {
+			if l.Verdicts[s.Name+": "+invariant] == verdict {
+				return l.sign(s.Name, invariant)
+			}
+		}
+	}
+	return l.sign(s.Name, s.Invariants[0])
+}
+
+// sign is a verdict in a table. It leads to the run that breaks, where one is kept.
+func (l Lock) sign(scenario, invariant string) string {
+	verdict := l.Verdicts[scenario+": "+invariant]
+	if l.Run != nil && verdict == scenarios.Breaks {
+		return fmt.Sprintf("[%s](%s)", signs[verdict], l.Run(scenario, invariant))
+	}
+	return signs[verdict]
 }
 
 // NotRun is a line for each scenario that some lock's servers can't take part

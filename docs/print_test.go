@@ -1,0 +1,161 @@
+//go:build chromium
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/ledongthuc/pdf"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/pages"
+)
+
+// sheet is a printed page. Lengths are in points, from the lower left corner.
+type sheet struct {
+	wide, high  float64
+	left, right float64 // of the text
+	bottom, top float64
+	smallest    float64 // letter
+	text        string  // without spaces
+}
+
+// sheetOf reads a page of a PDF.
+func sheetOf(p pdf.Page) sheet {
+	paper := p.V.Key("MediaBox")
+	s := sheet{wide: paper.Index(2).Float64(), high: paper.Index(3).Float64()}
+	s.left, s.bottom, s.smallest = s.wide, s.high, s.high
+	var text strings.Builder
+	for _, letter := range p.Content().Text {
+		if strings.TrimSpace(letter.S) == "" {
+			continue
+		}
+		text.WriteString(letter.S)
+		s.left, s.right = min(s.left, letter.X), max(s.right, letter.X)
+		s.bottom, s.top = min(s.bottom, letter.Y), max(s.top, letter.Y)
+		s.smallest = min(s.smallest, letter.FontSize)
+	}
+	s.text = text.String()
+	return s
+}
+
+// prints prints a page of the site.
+func (s *stage) prints(address string) []sheet {
+	s.t.Helper()
+	s.visits(s.site + "/docs/" + address)
+	return s.paper(strings.NewReplacer("/", "-", "?", "-").Replace(address))
+}
+
+// paper prints what the browser shows on A4, or on the paper that the page asks for.
+// LOCKLADDER_PICTURES names a directory in which the files are kept for a person.
+func (s *stage) paper(name string) []sheet {
+	s.t.Helper()
+	css := true
+	printed, err := chromedp.Call(s.ctx, page.PrintToPDF, page.PrintToPDFParams{
+		PaperWidth: 8.27, PaperHeight: 11.69, PreferCSSPageSize: &css})
+	require.NoError(s.t, err)
+	if dir := os.Getenv("LOCKLADDER_PICTURES"); dir != "" {
+		require.NoError(s.t, os.WriteFile(filepath.Join(dir, name+".pdf"),
+			printed.Data, 0o644))
+	}
+	document, err := pdf.NewReader(bytes.NewReader(printed.Data), int64(len(printed.Data)))
+	require.NoError(s.t, err)
+	var sheets []sheet
+	for n := range document.NumPage() {
+		sheets = append(sheets, sheetOf(document.Page(n+1)))
+	}
+	return sheets
+}
+
+// Whoever prints a page sees the run, not the source of a diagram, and wastes no paper.
+func TestEveryPagePrints(t *testing.T) {
+	s := newStage(t)
+	s.sized(1280, 800)
+	for _, file := range pages.NewSite(root).Order() {
+		_, name, _ := strings.Cut(file, "docs/")
+		if testing.Short() && name[0] > '9' {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			s.t = t
+			text := ""
+			sheets := s.prints(name)
+			for i, sheet := range sheets {
+				text += sheet.text
+				if i < len(sheets)-1 {
+					assert.Less(t, sheet.bottom, sheet.high*.6, "page %d of %d is"+
+						" nearly empty", i+1, len(sheets))
+				}
+			}
+			assert.NotContains(t, text, "sequenceDiagram")
+		})
+	}
+}
+
+// A printed run is whole, whatever the screen shows: nothing is covered, attempts are
+// folded, and paper is white.
+func TestARunPrintsAsAPicture(t *testing.T) {
+	s := newStage(t)
+	s.sized(1280, 800)
+	s.open(goldRun)
+	s.does("p.querySelector('input[type=checkbox]').click()")
+	s.runs("document.documentElement.dataset.theme = 'dark'")
+	sheets := s.paper("run")
+	require.Len(t, sheets, 1)
+	assert.Contains(t, sheets[0].text, "morelikethese")
+	assert.NotContains(t, sheets[0].text, "step▶")
+
+	_, err := chromedp.Call(s.ctx, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Media: "print"})
+	require.NoError(t, err)
+	assert.Equal(t, "none #ffffff", shows[string](s, `
+		getComputedStyle(document.querySelector('.cover')).display + ' ' +
+		getComputedStyle(document.documentElement).getPropertyValue('--paper')`))
+}
+
+// filled says that text reaches all four edges of the sheet, but for a margin.
+func (s sheet) filled(t *testing.T) {
+	t.Helper()
+	const margin = 60 // points; the last letters of right and top begin before them
+	assert.Less(t, s.left, float64(margin))
+	assert.Greater(t, s.right, s.wide-margin)
+	assert.Less(t, s.bottom, float64(margin))
+	assert.Greater(t, s.top, s.high-margin)
+}
+
+func TestThePostersFillTheirSheets(t *testing.T) {
+	s := newStage(t)
+	for _, poster := range []struct {
+		address              string
+		wide, high, smallest float64
+	}{
+		{"matrix.md?poster", 842, 1191, 5},
+		{"matrix.md?poster=workshop-matrix", 595, 842, 8},
+	} {
+		t.Run(poster.address, func(t *testing.T) {
+			s.t = t
+			sheets := s.prints(poster.address)
+			require.Len(t, sheets, 1)
+			assert.InDelta(t, poster.wide, sheets[0].wide, 1)
+			assert.InDelta(t, poster.high, sheets[0].high, 1)
+			assert.GreaterOrEqual(t, sheets[0].smallest, poster.smallest)
+			assert.Contains(t, sheets[0].text, "shownonpurpose", "the legend")
+			sheets[0].filled(t)
+		})
+	}
+}
+
+func TestTheHandoutIsOnePageWithAPicture(t *testing.T) {
+	s := newStage(t)
+	sheets := s.prints("handout.md")
+	require.Len(t, sheets, 1)
+	assert.Contains(t, sheets[0].text, "✗foreignrelease")
+}
