@@ -88,7 +88,7 @@ func (p *program) make(m *making, newest time.Time) {
 func (p *program) prepare(out io.Writer) {
 	began := time.Now()
 	took := func() time.Duration { return time.Since(began).Round(time.Second) }
-	fmt.Fprintln(out, "The laboratory is being compiled, for a minute or two the first time.")
+	fmt.Fprintln(out, "The laboratory is being compiled. The first time takes a minute or two.")
 	done := make(chan error, 1)
 	p.works.Go(func() {
 		_, err := p.Files(p.life)

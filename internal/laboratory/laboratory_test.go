@@ -166,25 +166,27 @@ func TestALostFirstReplySaysWhoGetsIn(t *testing.T) {
 	const held = unsure + "The server thinks that A holds it. It lets nobody in "
 	lease := held + "for 10.0 s, until the lease ends at "
 	for _, c := range []struct {
-		rung  string
-		kind  string
-		again bool
-		says  string
+		rung, scenario, kind string
+		again                bool
+		says                 string
 	}{
-		{"gold", "lost reply", false, lease + "10.008 s. B gets in at 10.023 s."},
-		{"bronze", "lost reply", false, held + "ever again: the key has no lease."},
-		{"silver/timestamp", "lost reply", false, lease + "10.007 s. B gets in at 10.071 s."},
-		{"reentrant/fenced", "lost reply", false, lease + "10.008 s. B gets in at 10.023 s."},
-		{"gold", "lost reply", true, unsure + "The server thinks that A holds it. A asks" +
+		{"gold", "overrun_overlap", "lost reply", false, lease + "10.008 s. B gets in at 10.023 s."},
+		{"bronze", "overrun_overlap", "lost reply", false, held + "ever again: the key has no lease."},
+		{"silver/timestamp", "overrun_overlap", "lost reply", false, lease + "10.007 s. B gets in at 10.071 s."},
+		{"reentrant/fenced", "overrun_overlap", "lost reply", false, lease + "10.008 s. B gets in at 10.023 s."},
+		{"gold", "overrun_overlap", "lost reply", true, unsure + "The server thinks that A holds it. A asks" +
 			" again, and its own grant is in its way. It lets nobody in for 10.0 s, until the" +
 			" lease ends at 10.008 s. B gets in at 10.023 s."},
-		{"reentrant", "lost reply", true, unsure + "The server thinks that A holds it. A asks" +
+		{"reentrant", "overrun_overlap", "lost reply", true, unsure + "The server thinks that A holds it. A asks" +
 			" again and gets in at 0.009 s: the server knows it."},
-		{"gold", "lost request", false, unsure +
+		{"gold", "overrun_overlap", "lost request", false, unsure +
 			"The server has no grant of A's either. B gets in at 1.015 s."},
+		{"reentrant/readwrite", "writer_not_starved", "lost reply", false,
+			strings.Replace(unsure, "Lock", "RLock", 1) + "The server thinks that A reads. B gets" +
+				" in at 3.015 s."},
 	} {
-		t.Run(fmt.Sprint(c.rung, c.kind, c.again), func(t *testing.T) {
-			a, run := ask(t, laboratory.Question{Rung: c.rung, Scenario: "overrun_overlap",
+		t.Run(fmt.Sprint(c.rung, " ", c.kind, " ", c.again), func(t *testing.T) {
+			a, run := ask(t, laboratory.Question{Rung: c.rung, Scenario: c.scenario,
 				Again:  c.again,
 				Faults: []laboratory.Fault{{Client: "A", Nth: 1, Kind: c.kind}}})
 			assert.Empty(t, a.Error)

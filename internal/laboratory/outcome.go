@@ -43,10 +43,14 @@ func unknown(entries []*scenarios.Entry) string {
 	call, _, _ := strings.Cut(e.Text, " ")
 	says := fmt.Sprintf("%s's %s returns an error at %s, so %s doesn't have the lock. ",
 		e.Client, call, seconds(e.At), e.Client)
+	reads := strings.Contains(call, "RLock")
 	free := !owns(e.Client, e.Owner)
-	if free {
+	switch {
+	case free:
 		says += "The server has no grant of " + e.Client + "'s either."
-	} else {
+	case reads:
+		says += "The server thinks that " + e.Client + " reads."
+	default:
 		says += "The server thinks that " + e.Client + " holds it."
 	}
 	in := slices.IndexFunc(entries, func(other *scenarios.Entry) bool {
@@ -58,14 +62,14 @@ func unknown(entries []*scenarios.Entry) string {
 	asks := slices.ContainsFunc(entries, func(other *scenarios.Entry) bool {
 		return other.Client == e.Client && other.Text == scenarios.AsksAgain
 	})
-	if known := in >= 0 && (gone < 0 || in < gone); known {
+	if asks && in >= 0 && (gone < 0 || in < gone) && owns(e.Client, entries[in].Inside[0]) {
 		return fmt.Sprintf("%s %s asks again and gets in at %s: the server knows it.", says,
 			e.Client, seconds(entries[in].At))
 	}
-	if asks && !free {
-		says += fmt.Sprintf(" %s asks again, and its own grant is in its way.", e.Client)
-	}
-	if !free {
+	if !free && !reads { // others may read beside a reader
+		if asks {
+			says += fmt.Sprintf(" %s asks again, and its own grant is in its way.", e.Client)
+		}
 		says += shut(e, entries[max(gone, 0)].At)
 	}
 	if in >= 0 {

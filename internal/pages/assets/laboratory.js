@@ -442,7 +442,7 @@
     });
     if (this.asksAgain()) {
       items.push([this.asker() + ' asks again after an error ', here('ask only once', again(false))]);
-    } else if (a.outcome) {
+    } else if (a.outcome && a.unjudged) {
       items.push([here('let ' + this.asker() + ' ask again', again(true))]);
     }
     this.dropped.replaceChildren.apply(this.dropped, items.map(function (item) {
