@@ -57,8 +57,9 @@
 //
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
 //		+subscribe +unsubscribe +publish +time +del +exists +get +set +pttl \
-//		+pexpire +hexists +hkeys +hget +hset +hdel +zadd +zrem +zrevrange \
-//		+zpopmin +incrby +decrby ~stock ~{stock}:* &{stock}:turn*
+//		+pexpire +hexists +hkeys +hmget +hset +hdel +zadd +zrem +zrange \
+//		+zrevrange +zremrangebyrank +incrby +decrby \
+//		~stock ~{stock}:* &{stock}:turn*
 //
 // Without the channels no process is told of its turn. As in fair, a Lock that
 // has waited for more than two leases returns the server's error.

@@ -36,21 +36,26 @@
 //     Each waiter has a deadline of its own. Redisson computes it from the
 //     deadline of the waiter before, so it drifts away from the clock.
 //   - A message that is lost costs at most the rest of a lease, as in notify.
-//   - A waiter that gives up leaves the queue, and passes its turn on.
+//   - A waiter that gives up leaves the queue, and passes its turn on. Those of
+//     a process that give up together leave with one command for all. A process
+//     that is told the turn of an owner that it doesn't have gives it back with
+//     its next question.
 //
 // The hand-over inside a process saves commands, and so does asking together:
 // of the owners in a process that want the lock, with the same rdb value and
 // key, the first asks alone. The next question is for all that have come until
 // that one was answered. If it hangs, the next owner asks for them after a
-// twentieth of a lease.
+// twentieth of a lease. No command names more than a thousand owners or removes
+// many more dead ones, so that no script keeps the server. If the queue begins
+// with more dead ones, those that wait ask again at once.
 //
 // A user of the server needs these rights for a lock named stock, besides
 // those of its driver (HELLO, CLIENT, PING):
 //
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
 //		+subscribe +unsubscribe +publish +time +del +exists +get +set +pttl \
-//		+pexpire +hexists +hkeys +hget +hset +hdel +zadd +zrem +zrevrange \
-//		+zpopmin ~stock ~{stock}:* &{stock}:turn*
+//		+pexpire +hexists +hkeys +hmget +hset +hdel +zadd +zrem +zrange \
+//		+zrevrange +zremrangebyrank ~stock ~{stock}:* &{stock}:turn*
 //
 // Without the channels no process is told of its turn. A turn that goes to
 // another process passes unused, and its waiter is put at the end of the queue
