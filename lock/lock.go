@@ -1,6 +1,6 @@
 // Package lock is what the rungs share and what is not about locking: the Lock
-// interface, the options, the errors and the poll loop. It sends no Redis
-// command of its own.
+// interface, the options, the errors, the poll loop, and how commands are sent. It
+// sends no Redis command of its own.
 package lock
 
 import (
@@ -26,14 +26,15 @@ type Lock interface {
 
 	// Lock waits until the lock is granted or ctx ends. It returns network
 	// errors at once, and they mean the same as TryLock's. A command in flight
-	// ends when the driver ends it: go-redis sees a deadline only with
-	// ContextTimeoutEnabled or Bounded, and a plain cancellation never.
+	// ends with a deadline of ctx if it was sent with Bounded or Once, or if the
+	// driver has ContextTimeoutEnabled. A plain cancellation never ends it: the
+	// driver's ReadTimeout does.
 	Lock(ctx context.Context) error
 
 	// Unlock releases the lock. It returns ErrNotHeld when the server says
 	// that the lock was not this owner's. After any other error the lock may
 	// still be held at the server, until its lease ends. A driver that repeats
-	// commands on its own account may turn a lost reply into ErrNotHeld.
+	// a release on its own account may turn a lost reply into ErrNotHeld.
 	Unlock(ctx context.Context) error
 }
 

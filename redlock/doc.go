@@ -18,6 +18,9 @@
 // command that is left behind keeps its node busy until it returns. In order,
 // every node that is down may cost its timeout at each attempt.
 //
+// New refuses two clients that dial the same address. Two addresses of one
+// server aren't noticed: no attempt is ever granted there.
+//
 // Asking takes time, and the first node's lease runs meanwhile. The rest of
 // the lease is the validity: ttl - elapsed - drift. The drift is 1 % of the
 // ttl and 2 ms more, for clocks that run at different speeds. A majority
@@ -38,6 +41,16 @@
 // even number gains nothing: four nodes need three and survive the loss of
 // one, as three nodes do.
 //
+// A user of each node needs these rights for a lock named stock, besides
+// those of its driver (HELLO, CLIENT, PING). A name with one of *?[]\ needs a
+// backslash before that character here:
+//
+//	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
+//		+set +get +del ~stock
+//
+// Whoever may write the key on a majority can take the lock from its holder, so
+// all of its users must be trusted.
+//
 // # What still breaks
 //
 //   - node_restart: A holds three of five nodes. One of them restarts empty,
@@ -48,7 +61,8 @@
 //   - Eviction is the same as well: use maxmemory-policy noeviction on every
 //     node, or nodes without a cache.
 //   - overrun_overlap, oversell: the lease isn't renewed, and the holder isn't
-//     told how much of the validity is left.
+//     told how much of the validity is left. Nor is it told where its work has
+//     used up a client's pool and Unlock comes too late.
 //   - paused_holder: a majority stops no late writer. There is no fencing
 //     token; independent nodes have no common counter.
 //   - a client that its own leftovers refuse: a majority granted too late, and

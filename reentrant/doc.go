@@ -14,7 +14,8 @@
 // Go has none. The handle is the owner: re-entry means locking again through
 // the same handle. A second goroutine that comes in while a call is under way
 // gets lock.ErrBusy. One handle is one owner, so that goroutine needs its
-// own.
+// own. ErrBusy sees no more than calls at the same time: two jobs that share a
+// handle and overlap are one owner that enters twice, and both are let in.
 //
 // [interview] counts in steps: HINCRBY 1 to enter, HINCRBY -1 to leave. A
 // request whose reply was lost is sent again, and then the step is taken
@@ -22,7 +23,10 @@
 // and the scripts set the count that it wants: "I am inside twice". A
 // repeated request changes nothing. So a lost reply is fixed by asking again,
 // also where the driver does so without a word, as go-redis does three times
-// by default. (It also proposes HSET with NX and PX. No Redis has
+// by default. The driver does that only where a connection broke. A request
+// that was not answered in time may still be on its way, and could arrive
+// after the Unlock of a second one; TryLock and Lock return the error.
+// (The article also proposes HSET with NX and PX. No Redis has
 // that command; the steps that it lists below are what works.)
 //
 // The one answer that a repeated request would spoil is that of a release:
@@ -50,6 +54,16 @@
 // SET, is nobody's lock: Unlock returns lock.ErrNotHeld, and the next renewal
 // closes Lost. TryLock returns the server's WRONGTYPE.
 //
+// A user of the server needs these rights for a lock named stock, besides
+// those of its driver (HELLO, CLIENT, PING). A name with one of *?[]\ needs a
+// backslash before that character here:
+//
+//	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
+//		+del +exists +hexists +hset +pexpire ~stock
+//
+// Whoever may write the key can take the lock from its holder, so all of its
+// users must be trusted.
+//
 // # What still breaks
 //
 //   - paused_holder: A's process stops from 1 s to 31 s. Its lease ends, B
@@ -61,8 +75,13 @@
 //     noeviction, or a server without a cache.
 //   - hung_worker: the watchdog's price, as before.
 //   - A command in flight does not see that a context without a deadline was
-//     canceled: Lock may come late, by ReadTimeout and the driver's
-//     repetitions. A deadline ends it (lock.Bounded).
+//     canceled: Lock may come late, by ReadTimeout. A deadline ends it
+//     (lock.Bounded).
+//   - An acquisition that was not answered may arrive late, even after the
+//     Unlock of one that asked again. Then nobody holds the lock until the
+//     lease ends.
+//   - A holder whose work uses up the client's pool loses its lease, as in
+//     watchdog.
 //   - Lost is late on a machine that was suspended, as in watchdog.
 //
 // # See it fail

@@ -45,18 +45,30 @@
 //
 // Unlock stops the goroutine, if it has begun, and waits for it before it
 // sends the release. A renewal that came after it would be noise at best. That
-// wait takes a third of the lease at most: lock.Bounded ends a renewal that
-// hangs, even where go-redis would wait until its ReadTimeout, 5 s. It may
-// take one ReadTimeout more where that is shorter than a third of the lease,
-// because the driver then repeats the renewal; with ContextTimeoutEnabled it
-// doesn't, and only with that are the clients of a Cluster or a Ring bounded.
-// The caller's own deadlines are left to the driver. With its defaults a
-// command in flight does not see them, and Lock may return so much later; with
-// ContextTimeoutEnabled it does. A context that is canceled and has no
-// deadline is not seen by a command in flight with either setting.
+// wait takes a third of the lease at most. lock.Bounded ends each command with
+// the deadline of its context, even where go-redis would wait until its
+// ReadTimeout, 5 s, and whatever client it is: one of a Cluster or a Ring, or a
+// type that embeds one. It sends by the client's own Process, so the client's
+// hooks see each command. A context that is canceled and has no deadline is
+// not seen by a command in flight.
+//
+// Renewals use the pool of the client that the lock was given. Work that takes
+// all connections, such as one BLPOP for each, keeps them waiting until the
+// lease ends; Lost says so. Give the lock a client of its own, or a pool that
+// is larger than the work needs.
 //
 // lock.FixedLease turns the renewal off, as an explicit lease does in
 // Redisson. The deadline and Lost stay.
+//
+// A user of the server needs these rights for a lock named stock, besides
+// those of its driver (HELLO, CLIENT, PING). A name with one of *?[]\ needs a
+// backslash before that character here:
+//
+//	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
+//		+set +get +del +pexpire ~stock
+//
+// Whoever may write the key can take the lock from its holder, so all of its
+// users must be trusted.
 //
 // # What still breaks
 //
@@ -68,15 +80,15 @@
 //   - nested: a function that locks again waits for its caller, and as long
 //     as that is renewed it waits forever.
 //   - lost_reply: A holds the lock and does not know it. It waits for itself.
-//     go-redis repeats a command three times by default, and then this is
-//     silent: the SET finds what it has set itself, and TryLock returns
-//     (false, nil) for A's own grant. A release that is repeated finds
-//     nothing, and the first Unlock says lock.ErrNotHeld though it has
-//     released the lock.
+//     The SET is sent once, and TryLock returns the error of the network. The
+//     driver would repeat it three times by default without a word, and the
+//     second SET would be refused by the first. It does repeat a release whose
+//     reply was lost. The second one finds nothing, and Unlock says
+//     lock.ErrNotHeld though it has released the lock.
+//   - A SET that was not answered may arrive much later, and then nobody holds
+//     the lock until the lease ends. TryLock has returned an error.
 //   - failover, node_restart, clock_jump: the server forgets the key. The
-//     next renewal finds that out, and Lost is closed, too late. It doesn't
-//     when a first SET of the same acquisition, which the driver has repeated,
-//     arrives before that renewal and takes the free key once more.
+//     next renewal finds that out, and Lost is closed, too late.
 //   - Eviction: a server whose memory is full may remove the key, which has a
 //     TTL. B gets in, and A is told at its next renewal. Use maxmemory-policy
 //     noeviction, or a server without a cache: a full server then refuses new

@@ -64,6 +64,10 @@
 // Without the channels no process is told of its turn. As in fair, a Lock that
 // has waited for more than two leases returns the server's error.
 //
+// Whoever may write the keys can take the lock from its holder, or set the
+// tokens back, so all of its users must be trusted. A name with one of *?[]\
+// needs a backslash before that character in the line.
+//
 // # What still breaks
 //
 //   - paused_holder: A's process stops from 1 s to 31 s. Its lease ends, B
@@ -73,6 +77,9 @@
 //   - Eviction lets B in beside A, as in watchdog: use maxmemory-policy
 //     noeviction, or a server without a cache.
 //   - hung_worker: the watchdog's price, and its whole process waits behind it.
+//   - An acquisition that was not answered may arrive late, and a shared handle
+//     lets two jobs in, as in reentrant. Work that uses up the pool loses the
+//     lease, as in watchdog. Hooks that rename keys: as in fair.
 //
 // The server isn't asked when the lock is passed on, which has consequences:
 //
@@ -90,8 +97,7 @@
 //     Redis Cluster applies here too.
 //   - A command in flight doesn't end when its context is canceled, but only at
 //     its deadline, or when the driver's ReadTimeout is over. Unlock also waits
-//     for a renewal that is in flight, for a third of a lease, and with some
-//     settings of the driver for one ReadTimeout more (see diamond/watchdog).
+//     for a renewal that is in flight, for a third of a lease.
 //   - On Linux, Go's clock stops while the machine is suspended, so Lost may
 //     still be open when it wakes up. Only fencing helps there.
 //

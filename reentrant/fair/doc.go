@@ -63,6 +63,10 @@
 // each other, another process might wait forever. So a Lock that has waited
 // for more than two leases returns the server's error.
 //
+// Whoever may write the keys can take the lock from its holder, or empty the
+// queue, so all of its users must be trusted. A name with one of *?[]\ needs a
+// backslash before that character in the line.
+//
 // # What still breaks
 //
 // Waiting has changed, holding has not. All flaws are those of reentrant:
@@ -74,6 +78,11 @@
 //     maxmemory-policy noeviction, or a server without a cache.
 //   - paused_holder: A wakes after its lease and writes.
 //   - hung_worker: A hangs, its watchdog renews, and the queue stands still.
+//   - An acquisition that was not answered may arrive late, and a shared handle
+//     lets two jobs in, as in reentrant. Work that uses up the pool loses the
+//     lease, as in watchdog.
+//   - A client's hook that renames keys doesn't rename the channels that the
+//     scripts make of them: no process hears of its turn.
 //
 // The order has limits:
 //

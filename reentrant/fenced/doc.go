@@ -31,6 +31,19 @@
 // owner. It enters again with the token that it has. After a lost reply it
 // finds itself, with the first token of a new counter.
 //
+// A user of the server needs these rights for a lock named stock, besides
+// those of its driver (HELLO, CLIENT, PING). A name with one of *?[]\ needs a
+// backslash before that character here. The
+// counter of a lock that has a hash tag, such as {shop}:stock, is
+// {shop}:stock::token.
+//
+//	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
+//		+get +incr +del +exists +hexists +hset +pexpire ~stock \
+//		~{stock}:token
+//
+// Whoever may write the keys can take the lock from its holder, and set the
+// counter back, so all of its users must be trusted.
+//
 // # What still breaks
 //
 // A token does nothing by itself. The storage must check it, at the moment of
@@ -50,7 +63,10 @@
 //   - Eviction lets B in beside A, as in watchdog: use maxmemory-policy
 //     noeviction, or a server without a cache.
 //   - hung_worker: the watchdog's price.
-//   - A command in flight may outlast its caller's context, as in reentrant.
+//   - A command in flight may outlast its caller's context, and one that was
+//     not answered may arrive late, as in reentrant.
+//   - A holder whose work uses up the client's pool loses its lease, as in
+//     watchdog. A shared handle lets two jobs in, as in reentrant.
 //
 // In a Redis Cluster whose slot is being moved, a script with two keys of which
 // one is missing is answered TRYAGAIN. The counter stays and the lock comes and

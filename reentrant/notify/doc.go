@@ -55,6 +55,10 @@
 // {shop}:stock::released. Without the right to it, waiters sleep until a lease
 // ends, and Unlock frees the lock and returns the server's error.
 //
+// Whoever may write the key can take the lock from its holder, so all of its
+// users must be trusted. A name with one of *?[]\ needs a backslash before that
+// character in the line.
+//
 // # What still breaks
 //
 // Waiting has changed, holding has not. All flaws are those of reentrant:
@@ -68,7 +72,10 @@
 //   - paused_holder: A wakes after its lease and writes.
 //   - hung_worker: A hangs, its watchdog renews, and the waiters sleep well.
 //   - A waiter sees at once that its context has ended. A command in flight
-//     may not, as in reentrant.
+//     may not, and one that was not answered may arrive late, as in reentrant.
+//   - A holder whose work uses up the client's pool loses its lease, as in
+//     watchdog. A shared handle lets two jobs in, as in reentrant.
+//   - A client's hook that renames keys doesn't rename the channel.
 //
 // # See it fail
 //

@@ -73,6 +73,10 @@
 // A server that refuses TIME in a script, such as ElastiCache Serverless,
 // can't hold this lock: every call returns its error.
 //
+// Whoever may write the keys can take the lock from its holder, set the tokens
+// back or keep readers out, so all of its users must be trusted. A name with
+// one of *?[]\ needs a backslash before that character in the line.
+//
 // # What still breaks
 //
 // Holding is the parent's, on both sides. A lost message costs at most a third
@@ -87,6 +91,9 @@
 //   - tokens_rise: as in fenced, when the server has lost the counter.
 //   - hung_worker: A hangs, its watchdog renews. A reader that hangs keeps all
 //     writers out.
+//   - An acquisition that was not answered may arrive late, and a shared handle
+//     lets two jobs in, as in reentrant. Work that uses up the pool loses the
+//     lease, as in watchdog.
 //   - A writer whose Lock returns an error of the network may hold readers back
 //     for up to a lease, and a reader whose RLock does may hold writers back.
 //   - A paused reader reads on after its lease while a writer writes, until it
