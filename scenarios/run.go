@@ -132,6 +132,9 @@ func (t *scenarioRun) cannot(why string) bool {
 	return true
 }
 
+// errRefused is the reason why a lock isn't granted, where there is no error.
+var errRefused = errors.New("it is refused")
+
 // unfit is the error of a lock that can't be built, or not be taken and released
 // where nothing goes wrong: no scenario can be run with it.
 type unfit struct{ error }
@@ -347,7 +350,7 @@ func (s *worldRun) warm() {
 				a.Step("warms up", func() { a.Begin(lab.Acquire) })
 				if granted, err := l.TryLock(ctx); err != nil || !granted {
 					s.Fail("a free lock on a healthy server is not granted to"+
-						" %s: %v, %v", a.Name, granted, err)
+						" %s: %w", a.Name, cmp.Or(err, errRefused))
 					return
 				}
 				a.acquires = a.Sent(lab.Acquire)
