@@ -141,6 +141,10 @@ type unfit struct{ error }
 
 func (u unfit) Unwrap() error { return u.error }
 
+// errUnseen is the error of a lock whose grants the servers don't show. Every scenario
+// would say so.
+var errUnseen = errors.New("the lock was granted")
+
 func isUnfit(err error) bool {
 	_, ok := errors.AsType[unfit](err)
 	return ok
@@ -470,13 +474,12 @@ func (s *worldRun) run(scripts ...func()) {
 		return
 	}
 	if s.actors[0].acquires == 0 {
-		s.Fail("the lock was granted without a command to a node: build it" +
-			" on the clients in Env.Nodes, or on Env.Dial")
+		s.Fail("%w without a command to a node: build it on the clients in Env.Nodes,"+
+			" or on Env.Dial", errUnseen)
 		return
 	}
-	s.Fail("the lock was granted, but no client set the key %q: say which keys"+
-		" stand for the lock, with scenarios.Keys, or a program with \"keys\" in"+
-		" its hello", s.Keys[0])
+	s.Fail("%w, but no client set the key %q: say which keys stand for the lock, with"+
+		" scenarios.Keys, or a program with \"keys\" in its hello", errUnseen, s.Keys[0])
 }
 
 func (s *worldRun) someoneHeld() bool {
