@@ -152,6 +152,10 @@ func recording(name string) (*play.File, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s: it is a directory: name a file in it, such as"+
+			" SCENARIO/INVARIANT.json", name)
+	}
 	opened, err := play.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -131,11 +131,18 @@ func (t *scenarioRun) cannot(why string) bool {
 	return true
 }
 
+// errRefused is the reason why a lock isn't granted, where there is no error.
+var errRefused = errors.New("it is refused")
+
 // unfit is the error of a lock that can't be built, or not be taken and released
 // where nothing goes wrong: no scenario can be run with it.
 type unfit struct{ error }
 
 func (u unfit) Unwrap() error { return u.error }
+
+// errUnseen is the error of a lock whose grants the servers don't show. Every scenario
+// would say so.
+var errUnseen = errors.New("the lock was granted")
 
 func isUnfit(err error) bool {
 	_, ok := errors.AsType[unfit](err)
@@ -332,7 +339,7 @@ func (s *worldRun) warm() {
 				a.Step("warms up", func() { a.Begin(lab.Acquire) })
 				if granted, err := l.TryLock(ctx); err != nil || !granted {
 					s.Fail("a free lock on a healthy server is not granted to"+
-						" %s: %v, %v", a.Name, granted, err)
+						" %s: %w", a.Name, cmp.Or(err, errRefused))
 					return
 				}
 				a.acquires = a.Sent(lab.Acquire)
@@ -452,13 +459,12 @@ func (s *worldRun) run(scripts ...func()) {
 		return
 	}
 	if s.actors[0].acquires == 0 {
-		s.Fail("the lock was granted without a command to a node: build it" +
-			" on the clients in Env.Nodes, or on Env.Dial")
+		s.Fail("%w without a command to a node: build it on the clients in Env.Nodes,"+
+			" or on Env.Dial", errUnseen)
 		return
 	}
-	s.Fail("the lock was granted, but no client set the key %q: say which keys"+
-		" stand for the lock, with scenarios.Keys, or a program with \"keys\" in"+
-		" its hello", s.Keys[0])
+	s.Fail("%w, but no client set the key %q: say which keys stand for the lock, with"+
+		" scenarios.Keys, or a program with \"keys\" in its hello", errUnseen, s.Keys[0])
 }
 
 func (s *worldRun) someoneHeld() bool {

@@ -336,7 +336,8 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 				t.Skip("after the failure of " + hopeless)
 			}
 			results, err := runScenario(t, scenario, build, s)
-			if errors.Is(err, order.ErrStuck) || isUnfit(err) {
+			if errors.Is(err, order.ErrStuck) || errors.Is(err, errUnseen) ||
+				isUnfit(err) {
 				hopeless = scenario.Name // a stuck lock still runs, besides
 			}
 			report = append(report, s.ended(t, scenario, results, err)...)

@@ -231,7 +231,8 @@ func nodesAreDown(t *scenarioRun, down int, hang bool) {
 			}
 			granted := a.tryFor(time.Minute)
 			if took := s.Now() - second; took > lease+s.sooner(0, second) {
-				a.report(Hangs, "A is answered after %v only", took)
+				a.report(Hangs, "A is answered only after %v",
+					took.Round(time.Millisecond))
 			}
 			if granted {
 				if s.Now() < 30*second { // or it has waited for the nodes

@@ -1,12 +1,33 @@
 package lab_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
 )
+
+func TestATimelineCountsAttemptsThatDifferInATokenOrACounter(t *testing.T) {
+	stageFor(t, func(s *stage) {
+		s.a.Go(func() {
+			s.a.ask("SET", key, "a", "NX")
+			for i := range 40 {
+				s.a.ask("INCR", "counter")
+				s.a.ask("SET", key, fmt.Sprintf("x%dy", i), "NX")
+			}
+			s.a.ask("GET", "counter")
+		})
+		s.Play()
+		said := s.Render(-1)
+		assert.Equal(t, 2, strings.Count(said, " SET "), "granted, and refused:\n%s", said)
+		assert.Equal(t, 2, strings.Count(said, " INCR "), "the first, and the others:\n%s",
+			said)
+		assert.Contains(t, said, "GET counter -> 40", "another command is shown")
+	})
+}
 
 func TestTheWorldKnowsWhoseGrantAKeyIs(t *testing.T) {
 	stageFor(t, func(s *stage) {

@@ -64,6 +64,17 @@ func serveOn(in *os.File) {
 	}
 }
 
+// serveAs does everything right with an environment that it has changed.
+func serveAs(change func(*lock.Env)) func() {
+	return func() {
+		program.Serve(os.Stdin, os.Stdout, program.Answer{},
+			func(e lock.Env) (lock.Lock, error) {
+				change(&e)
+				return reentrant.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
+			})
+	}
+}
+
 // answering is a program that answers as it likes: answer says with which line, and
 // "" for none.
 func answering(answer func(r program.Request) string) func() {
@@ -190,6 +201,11 @@ var programs = map[string]struct {
 			return polite(r)
 		})()
 	}, "ignores the deadline"},
+	"ignores its key": {serveAs(func(e *lock.Env) { e.Key = "mine" }),
+		"refuses the lock of one name while another's is held: it must lock the" +
+			` "key" of its "build"`},
+	"names no key": {serveAs(func(e *lock.Env) { e.Key += ":mine" }),
+		`grants the lock, and the server has no key "lockladder:`},
 	"answers before it is asked": {func() {
 		fmt.Println(`{"id":2,"type":"ok"}`)
 		serve()

@@ -57,7 +57,14 @@ func (c *conversation) rehearse(ctx context.Context, rdb *redis.Client) error {
 	if err != nil {
 		return err
 	}
-	defer rdb.Del(context.WithoutCancel(ctx), c.program.allKeys(env.Key)...)
+	another := env
+	another.Key += ":another"
+	other, err := c.build(another)
+	if err != nil {
+		return err
+	}
+	defer rdb.Del(context.WithoutCancel(ctx), append(c.program.allKeys(env.Key),
+		c.program.allKeys(another.Key)...)...)
 	within := func(d time.Duration, call func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(ctx, d)
 		defer cancel()
@@ -86,6 +93,16 @@ func (c *conversation) rehearse(ctx context.Context, rdb *redis.Client) error {
 		return c.complain("should answer \"lock\" with the error \"deadline\" while"+
 			" another owner has the lock", err)
 	}
+	if err := within(c.program.patience.hello, try(other)); err != nil || !granted {
+		return c.complain("refuses the lock of one name while another's is held: it"+
+			" must lock the \"key\" of its \"build\"", err)
+	}
+	if err := c.keyIsThere(ctx, rdb, env.Key); err != nil {
+		return err
+	}
+	if err := within(c.program.patience.hello, other.Unlock); err != nil {
+		return c.complain("doesn't release a lock that it has", err)
+	}
 	if err := within(c.program.patience.hello, a.Unlock); err != nil {
 		return c.complain("doesn't release a lock that it has", err)
 	}
@@ -94,6 +111,21 @@ func (c *conversation) rehearse(ctx context.Context, rdb *redis.Client) error {
 	}
 	if err := within(c.program.patience.hello, b.Unlock); err != nil {
 		return c.complain("doesn't release a lock that it has", err)
+	}
+	return nil
+}
+
+// keyIsThere looks for the key by which the scenarios know the holder of a lock.
+func (c *conversation) keyIsThere(ctx context.Context, rdb *redis.Client,
+	name string) error {
+	key := c.program.Keys(name)[0]
+	there, err := rdb.Exists(ctx, key).Result()
+	if err != nil {
+		return fmt.Errorf("look for the key %s: %w", key, err)
+	}
+	if there == 0 {
+		return c.misbehaves("grants the lock, and the server has no key %q: \"keys\" in"+
+			" its hello must name the keys of the lock, with %s for its name", key, KeyOf)
 	}
 	return nil
 }

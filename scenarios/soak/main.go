@@ -193,8 +193,15 @@ func parse(args []string, log io.Writer) (options, error) {
 		c.TTL%time.Millisecond != 0:
 		return o, fmt.Errorf("-ttl %v: it must be from 100ms to 10s, in whole"+
 			" milliseconds", c.TTL)
-	case c.Workers < 1, c.Goroutines < 1, c.Keys < 1:
-		return o, errors.New("-workers, -goroutines and -keys must be at least 1")
+	}
+	for _, n := range []struct {
+		flag      string
+		has, most int
+	}{{"workers", c.Workers, 100}, {"goroutines", c.Goroutines, 1000},
+		{"keys", c.Keys, 1000}} {
+		if n.has < 1 || n.has > n.most {
+			return o, fmt.Errorf("-%s %d: it must be from 1 to %d", n.flag, n.has, n.most)
+		}
 	}
 	switch d := worker.Driver(*driver); d {
 	case "both":

@@ -27,7 +27,8 @@ func (h *History) Render(last int, breaks []*Break) string {
 	for i := 0; i < len(entries); i++ {
 		if len(folds) > 0 && folds[0][0] == i {
 			i = folds[0][1]
-			p.line("...", "", More(i+1-folds[0][0], Seconds(entries[i].At)), "", "")
+			fmt.Fprintf(p, "%7s  %-*s  %s\n", "...", p.who, "",
+				More(i+1-folds[0][0], Seconds(entries[i].At)))
 			folds = folds[1:]
 			continue
 		}
