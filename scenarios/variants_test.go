@@ -22,7 +22,7 @@ var everyVariant = flag.Bool("variants", false,
 type variant struct {
 	name    string
 	options []scenarios.Option
-	masks   []string // "scenario: invariant", which can't break here, and why
+	masks   []string // "scenario: invariant", whose verdict is another here, and why
 }
 
 var (
@@ -47,9 +47,12 @@ var variants = []variant{
 	{name: "the driver's defaults",
 		options: []scenarios.Option{scenarios.Driver(driversDefaults)},
 		masks: []string{
-			// The driver waits for a reply until 5 s, and sends the SET again
-			// instead of hearing the late one.
+			// The driver waits for a reply until 5 s, and doesn't hear the late one.
 			"late_grant: two holders",
+			// The locks that renew don't repeat a command that may be under way:
+			// A is told after 5 s that it doesn't know, and can't release the grant
+			// that comes at 11 s. Repeated, it might come after A's Unlock.
+			"late_grant: orphaned",
 			// It doesn't look at the caller's deadline, so A is granted the lock
 			// late, and releases it.
 			"abandoned_acquire: orphaned",
@@ -85,15 +88,12 @@ func TestVerdictsAreTheSameInAWorldThatDiffersALittle(t *testing.T) {
 	}
 }
 
-// run holds the verdicts against what the ladder declares. A masked flaw need not show.
+// run holds the verdicts against what the ladder declares. A masked flaw may show or
+// not.
 func (v variant) run(t *testing.T, rung ladder.Rung) {
-	var masked []lock.Flaw
+	masked := lock.Flaws(v.masks...)
 	rung.Flaws = slices.DeleteFunc(slices.Clone(rung.Flaws), func(f lock.Flaw) bool {
-		masks := slices.Contains(v.masks, f.Scenario+": "+f.Invariant)
-		if masks {
-			masked = append(masked, f)
-		}
-		return masks
+		return slices.Contains(masked, f)
 	})
 	scenarios.Run(t, rung.Build, slices.Concat(laddertest.Options(rung), v.options,
 		[]scenarios.Option{scenarios.Sometimes(masked...)})...)
