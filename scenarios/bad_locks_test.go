@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -156,7 +157,10 @@ func TestBadLocksAreToldInOneLine(t *testing.T) {
 			require.ErrorAs(t, err, &exit, "the process ends with:\n%s", out)
 			assert.Equal(t, 1, exit.ExitCode(), "it fails, and does not crash")
 			assert.NotContains(t, string(out), "panic: ")
-			assert.Contains(t, string(out), bad.says)
+			assert.Equal(t, 1, strings.Count(string(out), bad.says), "it is said once")
+			if t.Failed() {
+				t.Logf("%s says\n%s", name, out)
+			}
 			if bad.hides != "" {
 				assert.NotContains(t, string(out), bad.hides)
 			}

@@ -215,7 +215,7 @@ var crashAfterRenewal = Scenario{
 	run: single(func(s *worldRun) {
 		a, b := s.mortal("A"), s.actor("B")
 		s.start()
-		a.Fault(lab.Renewal, 1, lab.Fault{CrashAfter: true})
+		a.Fault(lab.Renewal, a.renews, lab.Fault{CrashAfter: true})
 		s.run(func() {
 			a.begins()
 			a.work(lease)

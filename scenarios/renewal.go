@@ -106,7 +106,7 @@ func renewalThenUnlock(t *scenarioRun, renewal lab.Fault) {
 		a, b := s.actor("A"), s.actor("B")
 		unlocked, at := 0, time.Duration(0)
 		s.start()
-		a.Fault(lab.Renewal, 1, renewal)
+		a.Fault(lab.Renewal, a.renews, renewal)
 		s.run(func() {
 			a.begins()
 			a.at(4 * second)
@@ -274,7 +274,11 @@ func holderIsCutOff(t *scenarioRun, cut time.Duration, slow lab.Call) {
 		s.start()
 		if t.exact() {
 			// Some locks wait no longer than 20 ms for a node.
-			a.Fault(slow, 1, lab.Fault{IfSent: true,
+			nth := a.grants
+			if slow == lab.Renewal {
+				nth = a.renews
+			}
+			a.Fault(slow, nth, lab.Fault{IfSent: true,
 				AnswerAfter: 15 * time.Millisecond})
 		}
 		a.Hold(cut, 30*second, a.has)
@@ -317,7 +321,7 @@ var renewalFailsOnce = Scenario{
 	run: single(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
-		a.Fault(lab.Renewal, 1, lab.Fault{Refuse: true})
+		a.Fault(lab.Renewal, a.renews, lab.Fault{Refuse: true})
 		s.run(func() {
 			a.begins()
 			a.at(15 * second)
@@ -397,7 +401,7 @@ func oneRenewalHangs(t *scenarioRun, reply time.Duration) {
 	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
-		a.Fault(lab.Renewal, 1, lab.Fault{Hang: true})
+		a.Fault(lab.Renewal, a.renews, lab.Fault{Hang: true})
 		s.run(func() {
 			a.begins()
 			a.Step("slows down", func() {

@@ -143,6 +143,18 @@ func isUnfit(err error) bool {
 	return ok
 }
 
+// isHopeless says whether other scenarios would fail for the same reason. A stuck lock
+// still runs, besides.
+func isHopeless(err error) bool {
+	return isUnfit(err) || slices.ContainsFunc([]error{errUnseen, order.ErrStuck,
+		order.ErrEndless, lab.ErrConnections}, func(reason error) bool {
+		return errors.Is(err, reason)
+	})
+}
+
+// errUnseen begins the errors about a lock whose grants no server showed.
+var errUnseen = errors.New("the lock was granted")
+
 // built makes one owner.
 func (t *scenarioRun) built(env Env) (lock.Lock, error) {
 	l, err := t.build(env)
@@ -353,6 +365,7 @@ func (s *worldRun) warm() {
 				a.acquires = a.Sent(lab.Acquire)
 				a.grants = cmp.Or(a.Decided(lab.Acquire), 1)
 				a.Sleep(work)
+				a.renews = cmp.Or(a.Decided(lab.Renewal), 1)
 				a.Step("warms up", func() { a.Begin(lab.Release) })
 				if err := l.Unlock(ctx); err != nil {
 					s.Fail("%s can't release a lock that it holds: %v",
@@ -467,13 +480,13 @@ func (s *worldRun) run(scripts ...func()) {
 		return
 	}
 	if s.actors[0].acquires == 0 {
-		s.Fail("the lock was granted without a command to a node: build it" +
-			" on the clients in Env.Nodes, or on Env.Dial")
+		s.Fail("%w without a command to a node: build it on the clients in"+
+			" Env.Nodes, or on Env.Dial", errUnseen)
 		return
 	}
-	s.Fail("the lock was granted, but no client set the key %q: say which keys"+
-		" stand for the lock, with scenarios.Keys, or a program with \"keys\" in"+
-		" its hello", s.Keys[0])
+	s.Fail("%w, but no client set the key %q: say which keys stand for the lock, with"+
+		" scenarios.Keys, or a program with \"keys\" in its hello", errUnseen,
+		s.Keys[0])
 }
 
 func (s *worldRun) someoneHeld() bool {

@@ -22,7 +22,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/node"
-	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -302,8 +301,8 @@ func (s *settings) catalogue() []Scenario {
 // a subtest each, named like the scenario. It fails the test when the lock
 // breaks an invariant that is not declared as a flaw, holds one that is, or
 // fails in any other way. A lock that can't be built, that does not work where
-// nothing goes wrong, or that is stuck, is reported once: the scenarios that
-// follow are skipped. When what broke is not what was declared, Run prints a
+// nothing goes wrong, that is stuck, never returns or leaks connections, or whose
+// keys are not known, is reported once: the scenarios that follow are skipped. When what broke is not what was declared, Run prints a
 // list to declare it by.
 func Run(t *testing.T, build Build, opts ...Option) Report {
 	t.Helper()
@@ -333,8 +332,8 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 				t.Skip("after the failure of " + hopeless)
 			}
 			results, err := runScenario(t, scenario, build, s)
-			if errors.Is(err, order.ErrStuck) || isUnfit(err) {
-				hopeless = scenario.Name // a stuck lock still runs, besides
+			if isHopeless(err) {
+				hopeless = scenario.Name
 			}
 			report = append(report, s.ended(t, scenario, results, err)...)
 		})

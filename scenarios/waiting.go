@@ -19,7 +19,7 @@ var promptAnswers = Scenario{
 	Family: Waiting,
 	Summary: "A's TryLock of a free lock, B's TryLock while A holds it, and A's" +
 		" Unlock are answered within 0.5 s. B's Lock ends at its deadline, and" +
-		" sends each node at most 50 commands a second until then. Also: nothing" +
+		" sends each node at most 50 commands about the lock a second until then. Also: nothing" +
 		" that B sends is answered; its Lock ends no more than half a lease after its" +
 		" deadline, and its Unlock a lease after it.",
 	Invariants: []string{Hangs, BusyWaiting},
@@ -76,7 +76,7 @@ func (a *actor) mustAnswer(what string, within time.Duration, call func()) {
 func (a *actor) judgeAttempts(waited []*lab.Entry) {
 	newest := map[int][]time.Duration{} // node: when the newest came
 	for _, e := range waited {
-		if e.Client != a.Name || e.Command == "" {
+		if e.Client != a.Name || !a.run.names(e.Command) {
 			continue
 		}
 		sent := append(newest[e.Node], e.At)

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -50,12 +51,12 @@ var promptWake = Scenario{
 func releaseBeforeListening(s *worldRun) {
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
-	b.Fault(lab.Acquire, 2, lab.Fault{Deliver: 3 * second,
+	b.Fault(lab.Acquire, b.grants+1, lab.Fault{Deliver: 3 * second,
 		Until: a.released, IfSent: true})
 	s.run(func() {
 		a.begins()
 		a.at(2 * second)
-		a.Until(func() bool { return b.Sent(lab.Acquire) > 1 }, lease/2)
+		a.Until(func() bool { return b.Sent(lab.Acquire) > b.grants }, lease/2)
 		a.release()
 	}, func() {
 		b.at(second, a.has)
@@ -113,16 +114,20 @@ func oneIsWoken(s *worldRun) {
 	s.judge(Herd, silent)
 }
 
-// sentSince is how many commands of the actor's client a server has executed since
-// a moment.
-func (a *actor) sentSince(moment time.Duration) int {
-	n := 0
+// sentSince is how often a server has executed a command about the lock of the actor's
+// client since a moment: of several kinds the most frequent one, because an attempt may
+// take several commands.
+func (a *actor) sentSince(moment time.Duration) (most int) {
+	kinds := map[string]int{}
 	for _, e := range a.run.Timeline() {
-		if e.Client == a.Name && e.Command != "" && e.At >= moment {
-			n++
+		if e.Client == a.Name && a.run.names(e.Command) && e.At >= moment {
+			words := strings.Fields(e.Command)
+			kind := strings.Join(words[:min(len(words), 2)], " ")
+			kinds[kind]++
+			most = max(most, kinds[kind])
 		}
 	}
-	return n
+	return most
 }
 
 var impatientWaiter = Scenario{

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -32,6 +33,7 @@ type Client struct {
 
 	process   *os.Process // where the client lives in a process of its own
 	listeners []net.Listener
+	leaks     sync.Once
 	asleep    atomic.Bool // see Pause
 }
 
@@ -41,7 +43,7 @@ func (w *World) Client(name string) *Client {
 	for _, n := range w.nodes {
 		rdb := n.port.Node.NewClient(
 			func(_ context.Context, addr string) (net.Conn, error) {
-				return c.Open(n.port, addr)
+				return c.open(n, addr)
 			})
 		if rdb == nil {
 			continue // its driver comes by Dial
@@ -51,6 +53,22 @@ func (w *World) Client(name string) *Client {
 	}
 	w.clients = append(w.clients, c)
 	return c
+}
+
+// ErrConnections says that a lock gives no connection back.
+var ErrConnections = errors.New("the lock leaks connections")
+
+// open connects the client to one of a node's addresses.
+func (c *Client) open(n *Node, addr string) (net.Conn, error) {
+	if !c.world.Exact() || c.Opened(n.port) < node.MostOpen {
+		return c.Open(n.port, addr)
+	}
+	c.leaks.Do(func() {
+		c.world.Fail("%w: %s has %d open at a node (give each back: close a"+
+			" redis.Conn, a PubSub and a transaction)", ErrConnections, c.Name,
+			node.MostOpen)
+	})
+	return nil, ErrConnections
 }
 
 // Dial connects the client to a node, for drivers that bring their own pool.

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -23,6 +25,18 @@ var asksWithoutEnd = With(Rung("gold"), func(ctx context.Context, _ lock.Env,
 		}
 	}
 })
+
+// leaksConnections asks on a connection of its own each time and gives none back.
+func leaksConnections(env lock.Env) (lock.Lock, error) {
+	gold, err := Rung("gold")(env)
+	return sketch{
+		try: func(ctx context.Context) (bool, error) {
+			own := env.Nodes[0].(*redis.Client).Conn()
+			return own.SetNX(ctx, env.Key, "taken", env.TTL).Result()
+		},
+		unlock: gold.Unlock,
+	}, err
+}
 
 // holdsMutex guards its fields and its commands with one mutex, as one would in
 // an ordinary program: here the watchdog waits for it while Redis is slow.

@@ -3,6 +3,8 @@ package mutants
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -103,6 +105,53 @@ func mutexPerService() lock.Build {
 			},
 		}, err
 	}
+}
+
+// Beside gives locks a client that sends a command twice beside each of theirs, each on
+// a connection of its own, as a health check or a metric does: for so many of them, or
+// always when it's 0.
+func Beside(most int, words ...any) func(lock.Build) lock.Build {
+	hooked := map[redis.UniversalClient]bool{} // owners may share a client
+	return func(build lock.Build) lock.Build {
+		return func(env lock.Env) (lock.Lock, error) {
+			for _, rdb := range env.Nodes {
+				if !hooked[rdb] {
+					rdb.AddHook(&beside{left: most, always: most == 0, words: words})
+				}
+				hooked[rdb] = true
+			}
+			return build(env)
+		}
+	}
+}
+
+type beside struct {
+	left   int
+	always bool
+	words  []any
+}
+
+func (b *beside) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (b *beside) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		drivers := slices.Contains([]string{"hello", "client", "ping"}, cmd.Name())
+		if b.left == 0 && !b.always || drivers {
+			return next(ctx, cmd)
+		}
+		b.left--
+		var sent sync.WaitGroup
+		for range 2 {
+			sent.Go(func() { next(ctx, redis.NewCmd(ctx, b.words...)) })
+		}
+		defer sent.Wait()
+		return next(ctx, cmd)
+	}
+}
+
+func (b *beside) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 // readCheckSet is the lock variable that [inventory] begins with: between its GET

@@ -43,6 +43,9 @@ var written = []Mutant{
 	{Name: "a lock that takes a silent waiter for dead",
 		Build:   silentIsDead,
 		Killers: []string{"far_process: starvation"}},
+	{Name: "a lock that sent two PINGs beside its first command",
+		Build:   func() lock.Build { return Beside(1, "PING")(Rung("diamond")) },
+		Killers: []string{"failover: two holders", "node_restart: two holders"}},
 
 	// Locks that show their mistake only in some order of events.
 	{Name: "the release reads, and then deletes",
@@ -109,6 +112,9 @@ var written = []Mutant{
 			return granted, err
 		})),
 		Says: "the lock leaks goroutines: ", In: "mutual_exclusion"},
+	{Name: "a lock that leaks connections",
+		Build: always(leaksConnections),
+		Says:  "the lock leaks connections: B has 100 open at a node"},
 	{Name: "a lock that holds a mutex over a command",
 		Build: always(holdsMutex),
 		Says: "the lock is stuck: it holds a mutex while it waits for Redis or" +
@@ -121,6 +127,10 @@ var written = []Mutant{
 		Build: always(func(lock.Env) (lock.Lock, error) { return nil, nil }),
 		Says: "the lock can't be built: build returns neither a lock nor an" +
 			" error"},
+	{Name: "a lock that renews, and waits on after its deadline",
+		Build: always(guard.Build(guard.Named["deaf_waiter"])),
+		Says: "a call never returns: the scenario did not end within 2h0m0s of" +
+			" virtual time"},
 	{Name: "a lock that asks without end",
 		Build: always(asksWithoutEnd),
 		Says: "the lock is stuck: it sends 20000 commands in a second of" +
