@@ -176,6 +176,9 @@ func (a *actor) tryWith(ctx context.Context) (granted bool, err error) {
 		} else {
 			a.Note("TryLock returns %v", granted)
 		}
+		if granted && err == nil {
+			a.doubtGrant("TryLock returns true")
+		}
 	})
 	return granted, err
 }
@@ -229,6 +232,9 @@ func (a *actor) acquireWith(ctx context.Context) error {
 	a.Step("Lock returns", func() {
 		a.granted(err == nil)
 		a.Note("Lock returns %s", outcome(err))
+		if err == nil {
+			a.doubtGrant("Lock returns ok")
+		}
 	})
 	return err
 }
@@ -319,7 +325,9 @@ func (a *actor) lost() <-chan struct{} {
 func (a *actor) release() error { return a.releaseWith(a.run.Context()) }
 
 func (a *actor) releaseWith(ctx context.Context) error {
+	var called call
 	a.Step("Unlock", func() {
+		called = a.unlocks()
 		a.Begin(lab.Release)
 		a.freedAt, a.freed = a.run.Now(), false
 		a.depth = max(a.depth-1, 0)
@@ -333,6 +341,7 @@ func (a *actor) releaseWith(ctx context.Context) error {
 		a.freed = true
 		a.Begin(lab.Renewal)
 		a.Note("Unlock returns %s", outcome(err))
+		a.doubtRelease(called, err)
 	})
 	return err
 }

@@ -96,6 +96,7 @@ var badRuns = map[string]badRun{
 			"        \tscenarios.Flaws(\n" +
 			"        \t\tscenarios.Flaw{Scenario: \"overrun_overlap\"," +
 			" Invariant: \"two holders\"},\n",
+		hides: "hung_worker", // where the same lease ends under its holder
 	},
 	"breaks more and less than it declares": {
 		build: mutants.Rung("diamond"),

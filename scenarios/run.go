@@ -21,7 +21,7 @@ type Scenario struct {
 	Name       string
 	Family     string   // the failure family, which is also its file
 	Summary    string   // what happens, in one or two sentences
-	Invariants []string // what it judges
+	Invariants []string // what it is about; it judges those of Everywhere, too
 
 	// Its needs. Where one is missing it isn't run, for the reason that is given.
 	features []Feature // that the lock offers
@@ -57,12 +57,17 @@ type scenarioRun struct {
 	settings settings
 	results  map[string]*Result
 	err      error
+
+	suspected []suspicion
 }
 
 // runScenario runs a scenario and returns a result for each of its invariants.
 func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 	[]Result, error) {
 	t.Helper()
+	if s.known == nil {
+		s.known = &known{}
+	}
 	whole := &scenarioRun{venue: s.venue(), t: t, scenario: scenario, build: build,
 		settings: s, results: map[string]*Result{}}
 	if whole.possible() {
@@ -71,6 +76,9 @@ func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 	if whole.err != nil {
 		return nil, whole.err
 	}
+	if !s.origin {
+		whole.resolve()
+	}
 	var results []Result
 	for _, invariant := range scenario.Invariants {
 		r, ok := whole.results[invariant]
@@ -78,6 +86,9 @@ func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 			return nil, fmt.Errorf("the scenario judged nothing about %q", invariant)
 		}
 		results = append(results, *r)
+	}
+	if results != nil {
+		results = whole.unlisted(results)
 	}
 	if len(whole.left) > 0 && s.left != nil {
 		*s.left = append(*s.left, fmt.Sprintf("%q after %s", whole.left,
@@ -187,7 +198,7 @@ func (t *scenarioRun) world(script func(*worldRun), options ...worldOption) {
 				return
 			}
 		}
-		before := maps.Clone(t.results)
+		before, suspected := maps.Clone(t.results), t.suspected
 		late, slow := t.once(n, script, options...)
 		unfit := isUnfit(t.err) && !t.exact()
 		doubted := slow && n < doubts && (t.err != nil || t.accuses(before))
@@ -204,7 +215,7 @@ func (t *scenarioRun) world(script func(*worldRun), options ...worldOption) {
 		}
 		t.t.Logf("%s is run again: %v", t.scenario.Name, failed)
 		order.Calm(t.settings.realLease(n)/10, 30*time.Second)
-		t.results, t.err = before, nil
+		t.results, t.suspected, t.err = before, suspected, nil
 	}
 	t.err = fmt.Errorf("each of %d times: %w", tries, failed)
 }
@@ -251,6 +262,7 @@ func (t *scenarioRun) once(n int, script func(*worldRun), options ...worldOption
 		if !s.played {
 			w.Fail("the scenario was never played")
 		}
+		s.judgeEverywhere()
 		world = w
 		kept = s.kept()
 		if len(w.Failures()) > 0 {
@@ -324,6 +336,9 @@ type worldRun struct {
 	operate func() // what an operator does meanwhile, or nil
 	played  bool
 	absent  bool // the lock has nothing that this is about
+
+	judged []string     // the invariants that the scenario has judged in this world
+	doubts []*lab.Break // what the servers deny
 }
 
 // everyNode does something to each node.

@@ -64,6 +64,7 @@ const (
 	StaleWrite     = lab.StaleWrite     // a write comes after a later holder's
 
 	Orphaned           = "orphaned"             // free, yet nobody can have it
+	FalseLoss          = "false loss"           // lost, or said to be, without need
 	SelfDeadlock       = "self-deadlock"        // the owner waits for itself
 	NotTold            = "not told"             // the holder learns nothing of its loss
 	FalseSuccess       = "false success"        // an answer that the server denies
@@ -153,6 +154,11 @@ type settings struct {
 
 	// The effects of the lock's scripts in the scenarios so far; nil keeps nothing.
 	scripts *node.Scripts
+
+	// Scenarios that were run to know whether a flaw of theirs is the lock's, and
+	// whether this one is.
+	known  *known
+	origin bool
 
 	// For the test that holds the timeline against what servers executed.
 	seen  func(node int, from *server.Peer, command string, args []string)
@@ -306,7 +312,7 @@ func (s *settings) catalogue() []Scenario {
 // list to declare it by.
 func Run(t *testing.T, build Build, opts ...Option) Report {
 	t.Helper()
-	s := settings{nodes: 1, scripts: node.NewScripts()}
+	s := settings{nodes: 1, scripts: node.NewScripts(), known: &known{}}
 	for i, set := range opts {
 		if set == nil {
 			t.Fatalf("option %d of %d is nil", i+1, len(opts))
@@ -443,10 +449,10 @@ func (s *settings) check(build Build) error {
 		if err != nil {
 			return fmt.Errorf("a flaw is declared: %w", err)
 		}
-		if !slices.Contains(scenario.Invariants, flaw.Invariant) {
+		if !slices.Contains(scenario.Judged(), flaw.Invariant) {
 			return fmt.Errorf("a flaw is declared of invariant %q in %s, its"+
 				" invariants are %s", flaw.Invariant, flaw.Scenario,
-				strings.Join(scenario.Invariants, ", "))
+				strings.Join(scenario.Judged(), ", "))
 		}
 	}
 	return nil

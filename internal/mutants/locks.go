@@ -183,31 +183,58 @@ func changed(read func(bool, error) (bool, error)) lock.Build {
 	})
 }
 
-// renewsForever is platinum with renewals that have no time limit.
-func renewsForever(env lock.Env) (lock.Lock, error) {
-	platinum, err := Rung("platinum")(env)
-	renewing, stop := context.WithCancel(context.Background())
-	stop()
-	return sketch{
-		try: func(ctx context.Context) (bool, error) {
-			granted, err := platinum.TryLock(ctx)
-			if !granted || err != nil {
-				return granted, err
-			}
-			renewing, stop = context.WithCancel(context.Background())
-			go func(ctx context.Context) {
-				for lock.Sleep(ctx, env.TTL/3) == nil {
-					env.Nodes[0].PExpire(ctx, env.Key, env.TTL)
+// renews is platinum with so many renewals at most, which have no time limit.
+func renews(most int) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		platinum, err := Rung("platinum")(env)
+		renewing, stop := context.WithCancel(context.Background())
+		stop()
+		return sketch{
+			try: func(ctx context.Context) (bool, error) {
+				granted, err := platinum.TryLock(ctx)
+				if !granted || err != nil {
+					return granted, err
 				}
-			}(renewing)
-			return true, nil
-		},
-		unlock: func(ctx context.Context) error {
-			stop()
-			return platinum.Unlock(ctx)
-		},
-	}, err
+				renewing, stop = context.WithCancel(context.Background())
+				go func(ctx context.Context) {
+					for n := 0; n < most && lock.Sleep(ctx, env.TTL/3) == nil; n++ {
+						env.Nodes[0].PExpire(ctx, env.Key, env.TTL)
+					}
+				}(renewing)
+				return true, nil
+			},
+			unlock: func(ctx context.Context) error {
+				stop()
+				return platinum.Unlock(ctx)
+			},
+		}, err
+	}
 }
+
+// alarmist is diamond with a Lost that is closed a fifth of a lease after each grant.
+type alarmist struct {
+	sketch
+	lost chan struct{}
+}
+
+func alarms(env lock.Env) (lock.Lock, error) {
+	diamond, err := Rung("diamond")(env)
+	a := &alarmist{}
+	a.sketch = sketch{unlock: diamond.Unlock,
+		try: func(ctx context.Context) (bool, error) {
+			granted, err := diamond.TryLock(ctx)
+			if granted {
+				lost := make(chan struct{})
+				time.AfterFunc(env.TTL/5, func() { close(lost) })
+				a.lost = lost
+			}
+			return granted, err
+		}}
+	return a, err
+}
+
+// Lost is lock.LossNotifier's.
+func (a *alarmist) Lost() <-chan struct{} { return a.lost }
 
 // silentIsDead is gold with a list of those who wait at the server. A waiter that
 // is silent for a twentieth of the lease is taken for dead, and begins anew.

@@ -3,6 +3,7 @@ package mutants
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
@@ -15,8 +16,18 @@ import (
 // function is new in each run.
 var written = []Mutant{
 	{Name: "no lock at all",
-		Build:   always(noLock),
-		Killers: []string{"mutual_exclusion: two holders", "oversell: lost update"}},
+		Build: always(noLock),
+		Killers: []string{"mutual_exclusion: two holders", "oversell: lost update",
+			"prompt_answers: two holders", "hung_worker: two holders"}},
+	{Name: "a lock that says yes whatever the server says",
+		Build:   always(changed(func(_ bool, err error) (bool, error) { return true, err })),
+		Killers: []string{"prompt_answers: false success"}},
+	{Name: "a lock that tells its holder of a loss that is none",
+		Build:   always(alarms),
+		Killers: []string{"slow_release: false loss"}},
+	{Name: "a lock whose renewal ends after five rounds",
+		Build:   always(renews(5)),
+		Killers: []string{"hung_worker: two holders"}},
 	{Name: "a mutex in each of four services",
 		Build:   mutexPerService,
 		Killers: []string{"mutual_exclusion: two holders", "oversell: lost update"}},
@@ -38,7 +49,7 @@ var written = []Mutant{
 		Nodes: 5, Build: always(majority{need: 3, keeps: true}.build),
 		Killers: []string{"nodes_down: orphaned"}},
 	{Name: "a lock whose renewal waits for its answer forever",
-		Build:   always(renewsForever),
+		Build:   always(renews(math.MaxInt)),
 		Killers: []string{"renewal_hangs: two holders"}},
 	{Name: "a lock that takes a silent waiter for dead",
 		Build:   silentIsDead,

@@ -32,7 +32,7 @@ func Flaws(text string) (always, sometimes []lock.Flaw, err error) {
 		if known < 0 {
 			return nil, nil, fmt.Errorf("line %d: there is no scenario %q", i+1, scenario)
 		}
-		if all := scenarios.Catalogue[known].Invariants; !slices.Contains(all,
+		if all := scenarios.Catalogue[known].Judged(); !slices.Contains(all,
 			flaw.Invariant) {
 			return nil, nil, fmt.Errorf("line %d: the invariants of %s are %s, not %q", i+1,
 				scenario, strings.Join(all, ", "), flaw.Invariant)

@@ -5,6 +5,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -158,8 +159,8 @@ var signs = map[scenarios.Verdict]string{
 	scenarios.CannotRun:    "?",
 }
 
-// Table has a column for each lock and a line for each invariant. So many of its
-// first columns are left-aligned.
+// Table has a column for each lock and a line for each invariant that a scenario lists
+// or a lock breaks there. So many of its first columns are left-aligned.
 func Table(left int, locks []Lock) string {
 	head := []string{"scenario", "invariant"}
 	for _, lock := range locks {
@@ -167,10 +168,15 @@ func Table(left int, locks []Lock) string {
 	}
 	var rows [][]string
 	for _, s := range scenarios.Catalogue {
-		for _, invariant := range s.Invariants {
+		for i, invariant := range s.Judged() {
 			row := []string{s.Name, invariant}
+			if i >= len(s.Invariants) && !slices.ContainsFunc(locks, func(l Lock) bool {
+				return l.Verdicts[s.Name+": "+invariant] == scenarios.Breaks
+			}) {
+				continue
+			}
 			for _, lock := range locks {
-				verdict := lock.Verdicts[s.Name+": "+invariant]
+				verdict := cmp.Or(lock.Verdicts[s.Name+": "+invariant], lock.best(s))
 				sign := signs[verdict]
 				if lock.Run != nil && verdict == scenarios.Breaks {
 					sign = fmt.Sprintf("[%s](%s)", sign, lock.Run(s.Name, invariant))
@@ -181,6 +187,20 @@ func Table(left int, locks []Lock) string {
 		}
 	}
 	return generated.Table(left, head, rows)
+}
+
+// best is the verdict on an invariant that a scenario doesn't list, of a lock that has
+// not broken it there: it holds if any that is listed could be judged.
+func (l Lock) best(s scenarios.Scenario) (best scenarios.Verdict) {
+	for _, invariant := range s.Invariants {
+		switch v := l.Verdicts[s.Name+": "+invariant]; {
+		case v == scenarios.Breaks || v == scenarios.Holds:
+			return scenarios.Holds
+		default:
+			best = v
+		}
+	}
+	return best
 }
 
 // NotRun is a line for each scenario that some lock's servers can't take part
