@@ -18,6 +18,12 @@ import (
 func (a *actor) mustComeFree(patience time.Duration, why string) {
 	asked := a.run.Now()
 	err := a.acquire(patience)
+	if took := a.run.Now() - asked; err != nil && took < patience/2 {
+		a.run.Fail("%s's Lock gives up after %.3f s, long before its deadline of %v: %s"+
+			" (a lock that gives up by itself doesn't show whether it would come free)",
+			a.Name, took.Seconds(), patience, err)
+		return
+	}
 	if late := a.run.Now() - asked - patience; err == nil && late > second {
 		err = fmt.Errorf("Lock returns %v after its deadline", late)
 	}

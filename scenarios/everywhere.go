@@ -49,6 +49,8 @@ func origins(b *lab.Break) (flaws []Flaw, blameless bool) {
 	case b.Invariant == FalseSuccess && !b.Late:
 		return lock.Flaws("unlock_expired: false success", "lost_lease_told: false success",
 			"overrun_release: foreign release"), false
+	case b.After == history.CutOff && !b.Late:
+		return lock.Flaws("overrun_overlap: two holders", "partitioned_holder: not told"), false
 	case b.After != history.Expired:
 		return nil, true
 	case b.Late:

@@ -291,6 +291,16 @@ func TestWrongLocksBreakWhatNoRungBreaks(t *testing.T) {
 				assert.Equal(t, scenarios.Breaks, verdict)
 			})
 		}
+		for _, pair := range m.Spares {
+			t.Run(m.Name+" does not break "+pair, func(t *testing.T) {
+				scenario, invariant, _ := strings.Cut(pair, ": ")
+				results, err := scenarios.RunOne(t, scenario, m.Build(),
+					scenarios.Nodes(max(m.Nodes, 1)))
+				require.NoError(t, err)
+				assert.NotEqual(t, scenarios.Breaks,
+					scenarios.Report(results).Verdict(scenario, invariant))
+			})
+		}
 	}
 }
 

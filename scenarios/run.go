@@ -59,6 +59,7 @@ type scenarioRun struct {
 	err      error
 
 	suspected []suspicion
+	asked     []Feature // that the lock might have declined
 }
 
 // runScenario runs a scenario and returns a result for each of its invariants.
@@ -74,7 +75,7 @@ func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 		scenario.run(whole)
 	}
 	if whole.err != nil {
-		return nil, whole.err
+		return nil, fmt.Errorf("%w%s", whole.err, declines(scenario.features))
 	}
 	if !s.origin {
 		whole.resolve()
@@ -89,6 +90,9 @@ func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 	}
 	if results != nil {
 		results = whole.unlisted(results)
+	}
+	for i := range results {
+		results[i].Asked = whole.asked
 	}
 	if len(whole.left) > 0 && s.left != nil {
 		*s.left = append(*s.left, fmt.Sprintf("%q after %s", whole.left,
@@ -108,6 +112,9 @@ func (t *scenarioRun) leave(keys, kept []string) {
 
 // offers says whether the lock claims a feature.
 func (t *scenarioRun) offers(f Feature) bool {
+	if !slices.Contains(t.asked, f) {
+		t.asked = append(t.asked, f)
+	}
 	return !slices.Contains(t.settings.declined, f)
 }
 
@@ -373,8 +380,8 @@ func (s *worldRun) warm() {
 			for _, work := range []time.Duration{lease * 2 / 5, 0} {
 				a.Step("warms up", func() { a.Begin(lab.Acquire) })
 				if granted, err := l.TryLock(ctx); err != nil || !granted {
-					s.Fail("a free lock on a healthy server is not granted to"+
-						" %s: %v, %v", a.Name, granted, err)
+					s.Fail("%s: a free lock on a healthy server is not granted to"+
+						" %s: TryLock returns %v, %v", Unavailable, a.Name, granted, err)
 					return
 				}
 				a.acquires = a.Sent(lab.Acquire)
@@ -383,8 +390,7 @@ func (s *worldRun) warm() {
 				a.renews = cmp.Or(a.Decided(lab.Renewal), 1)
 				a.Step("warms up", func() { a.Begin(lab.Release) })
 				if err := l.Unlock(ctx); err != nil {
-					s.Fail("%s can't release a lock that it holds: %v",
-						a.Name, err)
+					s.Fail("%s: Unlock returns %v", a.unreleased(s.warmKey(a)), err)
 					return
 				}
 				a.releases = a.Sent(lab.Release)
@@ -413,6 +419,19 @@ func (s *worldRun) warm() {
 		}
 	}
 	s.Play()
+}
+
+// unreleased says what is wrong where an actor can't release the lock that it was
+// granted, on a healthy server.
+func (a *actor) unreleased(name string) string {
+	s := a.run
+	if !s.readable() || !slices.ContainsFunc(s.keys(name), func(key string) bool {
+		return s.Node(0).Observe(key).Exists
+	}) {
+		return fmt.Sprintf("%s: %s can't release a lock that it holds", FalseLoss, a.Name)
+	}
+	return fmt.Sprintf("%s: %s can't release a lock that it holds, and the server still"+
+		" has it", Orphaned, a.Name)
 }
 
 // ownerOf makes the actor's owner of the lock.

@@ -117,6 +117,8 @@ type Result struct {
 	Timeline  string   // all that was recorded, in the run that was judged
 	Sequence  []*Entry // the same, a line each
 	BrokenAt  int      // the index in Sequence of the entry that broke it
+
+	Asked []Feature // the features that the scenario asked the lock for
 }
 
 // Report has the results in the order of the catalogue.
@@ -482,13 +484,25 @@ func judge(t *testing.T, r Result, s settings) {
 	case r.Verdict == Breaks && known:
 		t.Logf("a known flaw, as declared:\n%s", r.Assertion)
 	case r.Verdict == Breaks:
-		t.Errorf("a flaw that is not declared:\n%s", r.Assertion)
+		t.Errorf("a flaw that is not declared:\n%s%s", r.Assertion, declines(r.Asked))
 	case declared && r.Verdict != CannotRun:
 		t.Errorf("%s: %s is declared as a flaw, but it %s now\n\n%s",
 			r.Scenario, r.Invariant, r.Verdict, r.Timeline)
 	case s.red && testing.Verbose(): // a test that fails shows its logs without -v
 		t.Logf("%s: %s: %s\n\n%s", r.Scenario, r.Invariant, r.Verdict, r.Timeline)
 	}
+}
+
+// declines says how a lock declines the features that a scenario has asked for.
+func declines(features []Feature) string {
+	names := map[Feature]string{Reentry: "Reentry", Renewal: "Renewal",
+		LossNotices: "LossNotices", FixedLeases: "FixedLeases"}
+	var text strings.Builder
+	for _, f := range features {
+		fmt.Fprintf(&text, "\nA lock without the feature %q declines this with\n"+
+			"scenarios.WithoutFeatures(scenarios.%s).\n", f, names[f])
+	}
+	return text.String()
 }
 
 // assertion is what a broken invariant prints: the scenario, the timeline up to

@@ -36,7 +36,7 @@ var promptWake = Scenario{
 	Summary: "A unlocks after B was refused and before B can hear of it: B's next" +
 		" command, which may be its subscription, is on its way until 3 s, and A" +
 		" unlocks at 2 s. B must get the lock by 4 s. Also: five owners of one" +
-		" process wait from 3 s on, and A unlocks at 5 s. One of them must get the" +
+		" process wait from 3 s on, and A unlocks at 8 s. One of them must get the" +
 		" lock within 1 s, and unless they poll, not all of them may ask for it.",
 	Invariants: []string{LateWakeUp, Herd},
 	readable:   "it isn't known which of its commands a waiter listens with",
@@ -82,7 +82,8 @@ func oneIsWoken(s *worldRun) {
 	silent := false
 	scripts := []func(){func() {
 		a.begins()
-		a.at(5 * second)
+		a.at(8 * second)
+		// One that polls every few seconds is silent for a while, too.
 		a.Step("looks", func() { silent = b.sentSince(4*second) == 0 })
 		a.release()
 		a.Until(let, s.patience(second))
@@ -103,7 +104,7 @@ func oneIsWoken(s *worldRun) {
 	for _, w := range waiters {
 		scripts = append(scripts, func() {
 			w.at(3*second, a.has)
-			if w.acquire(3*second+s.patience(second)) == nil {
+			if w.acquire(6*second+s.patience(second)) == nil {
 				w.work(3 * second)
 				w.release()
 			}

@@ -384,6 +384,7 @@ func (c *Client) EnterSharedAs(owner string, lost <-chan struct{}) *history.Hold
 func (c *Client) enter(owner string, shared bool, lost <-chan struct{}) *history.Holding {
 	w := c.world
 	h := w.log.Enter(c.Name, owner, shared, lost, c.Asleep)
+	h.CutOff = c.CutOff
 	if !w.nodes[0].SeesGrants() {
 		for _, key := range w.Keys {
 			w.log.Believe(c.Name, history.Place{Key: key}, w.nodes[0].Observe(key))

@@ -56,7 +56,12 @@ var written = []Mutant{
 		Killers: []string{"far_process: starvation"}},
 	{Name: "a lock that sent two PINGs beside its first command",
 		Build:   func() lock.Build { return Beside(1, "PING")(Rung("diamond")) },
-		Killers: []string{"failover: two holders", "node_restart: two holders"}},
+		Killers: []string{"failover: two holders", "node_restart: two holders"},
+		Spares:  []string{"nodes_down: orphaned"}},
+	{Name: "a lock that sleeps on after its deadline",
+		Build:   always(waiting(0, 2*time.Second)),
+		Killers: []string{"prompt_answers: hangs", "prompt_wake: late wake-up"},
+		Spares:  []string{"prompt_wake: thundering herd"}},
 
 	// Locks that show their mistake only in some order of events.
 	{Name: "the release reads, and then deletes",
@@ -142,6 +147,20 @@ var written = []Mutant{
 		Build: always(guard.Build(guard.Named["deaf_waiter"])),
 		Says: "a call never returns: the scenario did not end within 2h0m0s of" +
 			" virtual time"},
+	{Name: "a lock that gives up after 50 attempts",
+		Build: always(waiting(50, 100*time.Millisecond)),
+		Says: "B's Lock gives up after 5.050 s, long before its deadline of 10m0s:" +
+			" too many attempts",
+		In: "hung_worker"},
+	{Name: "a lock whose release compares with another text",
+		Build: always(unreleased),
+		Says: "orphaned: A can't release a lock that it holds, and the server still" +
+			" has it: Unlock returns the lock is not held by this owner"},
+	{Name: "a lock whose time limit is shorter than a round trip",
+		Build: always(hasty),
+		Says: "unavailable: a free lock on a healthy server is not granted to A:" +
+			" TryLock returns false, acquire \"lock:stock:warm:A\": context deadline" +
+			" exceeded"},
 	{Name: "a lock that asks without end",
 		Build: always(asksWithoutEnd),
 		Says: "the lock is stuck: it sends 20000 commands in a second of" +

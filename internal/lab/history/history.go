@@ -120,6 +120,7 @@ const (
 	Expired Ending = "expired" // its lease is over
 	Removed Ending = "removed" // by no client: the server has lost it
 	Taken   Ending = "taken"   // another client's command has ended it
+	CutOff  Ending = "cut off" // its lease is over, and its client is cut off, or stopped
 )
 
 // Told is a holder that is told of the loss of its lock.
@@ -307,6 +308,10 @@ type Holding struct {
 	Number int    // acquisitions are counted from 1, in the order of the grants
 	Shared bool   // it allows others that are shared: a reader
 
+	// CutOff says whether nothing passes between its client and the servers; nil: it
+	// never is.
+	CutOff func() bool `json:"-"`
+
 	notice   <-chan struct{}
 	asleep   func() bool
 	overlaps bool // see Overlap
@@ -340,7 +345,11 @@ func (l *Log) Enter(client, owner string, shared bool, lost <-chan struct{},
 	e := &Enter{Owner: h.Owner, Shared: h.Shared, Own: l.endings[client]}
 	for _, other := range l.Inside {
 		if other.excludes(h) && !other.Told() {
-			e.Inside = append(e.Inside, Rival{other.Owner, other.lost, other.overlaps})
+			lost := other.lost
+			if lost == Expired && (other.asleep() || other.CutOff != nil && other.CutOff()) {
+				lost = CutOff
+			}
+			e.Inside = append(e.Inside, Rival{other.Owner, lost, other.overlaps})
 		}
 	}
 	l.happens(Event{Enter: e})

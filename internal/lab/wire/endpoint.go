@@ -110,6 +110,9 @@ func (c *Endpoint) held() time.Time {
 	return time.Time{}
 }
 
+// CutOff says whether the client is in such a time.
+func (c *Endpoint) CutOff() bool { return !c.held().IsZero() }
+
 // hold keeps a command or a reply back until its event, where a moment is not
 // enough.
 func (c *Endpoint) hold(f Fault) {
