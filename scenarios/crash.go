@@ -163,7 +163,7 @@ var cancelledContext = Scenario{
 				a.acquireWith(ctx)
 				a.at(15 * second)
 				if errors.Is(a.releaseWith(ctx), lock.ErrNotHeld) {
-					a.report(TwoHolders, "A's Unlock after 15 s returns"+
+					a.report(FalseLoss, "A's Unlock after 15 s returns"+
 						" lock.ErrNotHeld: the canceled context has cost the lock")
 				}
 			}, func() {

@@ -326,7 +326,7 @@ var renewalFailsOnce = Scenario{
 			a.begins()
 			a.at(15 * second)
 			if err := a.release(); err != nil {
-				a.report(TwoHolders, "A's Unlock after 15 s returns %s: one"+
+				a.report(FalseLoss, "A's Unlock after 15 s returns %s: one"+
 					" failed renewal has cost the lock", outcome(err))
 			}
 		}, func() {
@@ -410,7 +410,7 @@ func oneRenewalHangs(t *scenarioRun, reply time.Duration) {
 			a.at(15 * second)
 			told := a.told()
 			if err := a.release(); told || err != nil {
-				a.report(TwoHolders, "one renewal that hung has cost the lock:"+
+				a.report(FalseLoss, "one renewal that hung has cost the lock:"+
 					" A was told of a loss (%v), and its Unlock after 15 s"+
 					" returns %s", told, outcome(err))
 			}
