@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -37,7 +36,7 @@ func (s Scenario) Judged() []string {
 // true, where the lock can do nothing about it or another break was judged before.
 func origins(b *lab.Break) (flaws []Flaw, blameless bool) {
 	switch {
-	case b.After == history.None && !b.Late:
+	case b.After == lab.Running && !b.Late:
 		return nil, false
 	case b.Invariant == ForeignRelease && b.Late:
 		return lock.Flaws("slow_get: foreign release", "slow_release: foreign release",
@@ -49,9 +48,9 @@ func origins(b *lab.Break) (flaws []Flaw, blameless bool) {
 	case b.Invariant == FalseSuccess && !b.Late:
 		return lock.Flaws("unlock_expired: false success", "lost_lease_told: false success",
 			"overrun_release: foreign release"), false
-	case b.After == history.CutOff && !b.Late:
+	case b.After == lab.CutOff && !b.Late:
 		return lock.Flaws("overrun_overlap: two holders", "partitioned_holder: not told"), false
-	case b.After != history.Expired:
+	case b.After != lab.Expired:
 		return nil, true
 	case b.Late:
 		return lock.Flaws("late_grant: two holders"), false
@@ -196,7 +195,7 @@ func (a *actor) owns() bool {
 // doubtGrant judges a call that was granted the lock.
 func (a *actor) doubtGrant(call string) {
 	if !a.owns() {
-		late := a.run.Log().Ending(a.Name) != history.None
+		late := a.run.Log().Ending(a.Name) != lab.Running
 		a.doubt(late, FalseSuccess, call+", and the servers don't have its grant")
 	}
 }

@@ -114,9 +114,9 @@ type Rival struct {
 // release.
 type Ending string
 
-// The endings. None means that it goes on, or was released by its client.
+// The endings. Running means that it goes on, or was released by its client.
 const (
-	None    Ending = ""
+	Running Ending = ""
 	Expired Ending = "expired" // its lease is over
 	Removed Ending = "removed" // by no client: the server has lost it
 	Taken   Ending = "taken"   // another client's command has ended it

@@ -66,8 +66,8 @@ func enter(e *history.Enter, report report) {
 	})
 	b := report(TwoHolders, "%s holds the lock, and %s was never told that it lost it",
 		e.Owner, rival.Owner)
-	if b.After, b.Apart = rival.Lost, rival.Apart; b.After == history.None {
-		b.After, b.Late = e.Own, e.Own != history.None
+	if b.After, b.Apart = rival.Lost, rival.Apart; b.After == history.Running {
+		b.After, b.Late = e.Own, e.Own != history.Running
 	}
 }
 
@@ -76,7 +76,7 @@ func weight(r history.Rival) (weight int) {
 	if r.Apart {
 		weight += 2
 	}
-	if r.Lost != history.None {
+	if r.Lost != history.Running {
 		weight++
 	}
 	return weight

@@ -83,18 +83,6 @@ func (p *Port) Conns() []*Conn {
 	return slices.Collect(maps.Keys(p.conns))
 }
 
-// Opened is how many connections the client has to a node.
-func (c *Endpoint) Opened(p *Port) (n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for k := range p.conns {
-		if k.Client == c {
-			n++
-		}
-	}
-	return n
-}
-
 // Has says whether a connection is open.
 func (p *Port) Has(k *Conn) bool {
 	p.mu.Lock()

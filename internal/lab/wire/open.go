@@ -46,6 +46,18 @@ func (h *held) Close() error {
 // or the server had cut them: it finds that only when it uses one.
 func (c *Endpoint) Broken() int64 { return c.broken.Load() }
 
+// Opened is how many connections the client has to a node.
+func (c *Endpoint) Opened(p *Port) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for k := range p.conns {
+		if k.Client == c {
+			n++
+		}
+	}
+	return n
+}
+
 // Let connects all who come to a listener with one of a node's addresses. It ends
 // with the listener.
 func (c *Endpoint) Let(l net.Listener, p *Port, addr string) {
