@@ -96,7 +96,7 @@ func rows(reports []scenarios.Report) string {
 		var keys []string
 		invariants := map[string][]string{} // by the rungs that break them
 		differs := false
-		for _, invariant := range s.Invariants {
+		for _, invariant := range s.Judged() {
 			var rungs []string
 			for i, rung := range ladder.Rungs {
 				broken := reports[i].Verdict(s.Name, invariant) == scenarios.Breaks

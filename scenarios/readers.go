@@ -221,17 +221,20 @@ var readerFailover = Scenario{
 		a, b := s.actor("A"), s.actor("B")
 		promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
 			a.hasRead)
+		asked := false
 		s.start()
 		if !s.absent { // a real replica is a process
 			s.Node(0).Replicate()
 		}
 		s.run(a.holdsRead(3*second, b.tried), func() {
 			b.at(600*time.Millisecond, promoted)
-			if granted, _ := b.tryAgain(); granted {
+			granted, answered := b.tryAgain()
+			b.Step("has tried", func() { asked = answered })
+			if granted {
 				b.at(4 * second)
 				b.release()
 			}
 		})
-		s.judge(TwoHolders, true)
+		s.judge(TwoHolders, asked)
 	}),
 }

@@ -328,7 +328,7 @@ var downgrade = Scenario{
 			told := a.told()
 			err = a.releaseRead()
 			if !told && errors.Is(err, lock.ErrNotHeld) {
-				a.report(TwoHolders, "A was told of no loss, and its RUnlock"+
+				a.report(FalseLoss, "A was told of no loss, and its RUnlock"+
 					" returns lock.ErrNotHeld: its Unlock has cost the read"+
 					" lock")
 			}

@@ -119,7 +119,7 @@ func runReal(t *testing.T, build Build, s settings) Report {
 						results, err = runScenario(t, scenario, build, s)
 					}
 				}
-				if isUnfit(err) || errors.Is(err, errUnseen) {
+				if isHopeless(err) {
 					hopeless.Store(&scenario.Name)
 				}
 				reports[i] = s.ended(t, scenario, results, err)

@@ -117,7 +117,7 @@ func renewalThenUnlock(t *scenarioRun, renewal lab.Fault) {
 		a, b := s.actor("A"), s.actor("B")
 		unlocked, at := 0, time.Duration(0)
 		s.start()
-		a.Fault(lab.Renewal, 1, renewal)
+		a.Fault(lab.Renewal, a.renews, renewal)
 		s.run(func() {
 			a.begins()
 			a.at(4 * second)
@@ -285,7 +285,11 @@ func holderIsCutOff(t *scenarioRun, cut time.Duration, slow lab.Call) {
 		s.start()
 		if t.exact() {
 			// Some locks wait no longer than 20 ms for a node.
-			a.Fault(slow, 1, lab.Fault{IfSent: true,
+			nth := a.grants
+			if slow == lab.Renewal {
+				nth = a.renews
+			}
+			a.Fault(slow, nth, lab.Fault{IfSent: true,
 				AnswerAfter: 15 * time.Millisecond})
 		}
 		a.Hold(cut, 30*second, a.has)
@@ -328,12 +332,12 @@ var renewalFailsOnce = Scenario{
 	run: single(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
-		a.Fault(lab.Renewal, 1, lab.Fault{Refuse: true})
+		a.Fault(lab.Renewal, a.renews, lab.Fault{Refuse: true})
 		s.run(func() {
 			a.begins()
 			a.at(15 * second)
 			if err := a.release(); err != nil {
-				a.report(TwoHolders, "A's Unlock after 15 s returns %s: one"+
+				a.report(FalseLoss, "A's Unlock after 15 s returns %s: one"+
 					" failed renewal has cost the lock", outcome(err))
 			}
 		}, func() {
@@ -408,7 +412,7 @@ func oneRenewalHangs(t *scenarioRun, reply time.Duration) {
 	t.world(func(s *worldRun) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
-		a.Fault(lab.Renewal, 1, lab.Fault{Hang: true})
+		a.Fault(lab.Renewal, a.renews, lab.Fault{Hang: true})
 		s.run(func() {
 			a.begins()
 			a.Step("slows down", func() {
@@ -417,7 +421,7 @@ func oneRenewalHangs(t *scenarioRun, reply time.Duration) {
 			a.at(15 * second)
 			told := a.told()
 			if err := a.release(); told || err != nil {
-				a.report(TwoHolders, "one renewal that hung has cost the lock:"+
+				a.report(FalseLoss, "one renewal that hung has cost the lock:"+
 					" A was told of a loss (%v), and its Unlock after 15 s"+
 					" returns %s", told, outcome(err))
 			}

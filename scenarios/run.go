@@ -20,7 +20,7 @@ type Scenario struct {
 	Name       string
 	Family     string   // the failure family, which is also its file
 	Summary    string   // what happens, in one or two sentences
-	Invariants []string // what it judges
+	Invariants []string // what it is about; it judges those of Everywhere, too
 
 	// Its needs. Where one is missing it isn't run, for the reason that is given.
 	features []Feature // that the lock offers
@@ -56,19 +56,28 @@ type scenarioRun struct {
 	settings settings
 	results  map[string]*Result
 	err      error
+
+	suspected []suspicion
+	asked     []Feature // that the lock might have declined
 }
 
 // runScenario runs a scenario and returns a result for each of its invariants.
 func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 	[]Result, error) {
 	t.Helper()
+	if s.known == nil {
+		s.known = &known{}
+	}
 	whole := &scenarioRun{venue: s.venue(), t: t, scenario: scenario, build: build,
 		settings: s, results: map[string]*Result{}}
 	if whole.possible() {
 		scenario.run(whole)
 	}
 	if whole.err != nil {
-		return nil, whole.err
+		return nil, fmt.Errorf("%w%s", whole.err, declines(scenario.features))
+	}
+	if !s.origin {
+		whole.resolve()
 	}
 	var results []Result
 	for _, invariant := range scenario.Invariants {
@@ -77,6 +86,12 @@ func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 			return nil, fmt.Errorf("the scenario judged nothing about %q", invariant)
 		}
 		results = append(results, *r)
+	}
+	if results != nil {
+		results = whole.unlisted(results)
+	}
+	for i := range results {
+		results[i].Asked = whole.asked
 	}
 	if len(whole.left) > 0 && s.left != nil {
 		*s.left = append(*s.left, fmt.Sprintf("%q after %s", whole.left,
@@ -96,6 +111,9 @@ func (t *scenarioRun) leave(keys, kept []string) {
 
 // offers says whether the lock claims a feature.
 func (t *scenarioRun) offers(f Feature) bool {
+	if !slices.Contains(t.asked, f) {
+		t.asked = append(t.asked, f)
+	}
 	return !slices.Contains(t.settings.declined, f)
 }
 
@@ -149,6 +167,15 @@ func isUnfit(err error) bool {
 	return ok
 }
 
+// isHopeless says whether other scenarios would fail for the same reason. A stuck lock
+// still runs, besides.
+func isHopeless(err error) bool {
+	return isUnfit(err) || slices.ContainsFunc([]error{errUnseen, order.ErrStuck,
+		order.ErrEndless, lab.ErrConnections}, func(reason error) bool {
+		return errors.Is(err, reason)
+	})
+}
+
 // world runs one scenario in a world of its own. On real servers it is run
 // again when the machine was too late for it, whatever came out: that was
 // another scenario. So it is when it could not begin, and nothing came out. A
@@ -167,7 +194,7 @@ func (t *scenarioRun) world(script func(*worldRun), options ...worldOption) {
 				return
 			}
 		}
-		before := maps.Clone(t.results)
+		before, suspected := maps.Clone(t.results), t.suspected
 		late, slow := t.once(n, script, options...)
 		unfit := isUnfit(t.err) && !t.exact()
 		doubted := slow && n < doubts && (t.err != nil || t.accuses(before))
@@ -184,7 +211,7 @@ func (t *scenarioRun) world(script func(*worldRun), options ...worldOption) {
 		}
 		t.t.Logf("%s is run again: %v", t.scenario.Name, failed)
 		order.Calm(t.settings.realLease(n)/10, 30*time.Second)
-		t.results, t.err = before, nil
+		t.results, t.suspected, t.err = before, suspected, nil
 	}
 	t.err = fmt.Errorf("each of %d times: %w", tries, failed)
 }
@@ -231,6 +258,7 @@ func (t *scenarioRun) once(n int, script func(*worldRun), options ...worldOption
 		if !s.played {
 			w.Fail("the scenario was never played")
 		}
+		s.judgeEverywhere()
 		world = w
 		kept = s.kept()
 		if len(w.Failures()) > 0 {
@@ -304,6 +332,9 @@ type worldRun struct {
 	operate func() // what an operator does meanwhile, or nil
 	played  bool
 	absent  bool // the lock has nothing that this is about
+
+	judged []string     // the invariants that the scenario has judged in this world
+	doubts []*lab.Break // what the servers deny
 }
 
 // everyNode does something to each node.
@@ -338,17 +369,17 @@ func (s *worldRun) warm() {
 			for _, work := range []time.Duration{lease * 2 / 5, 0} {
 				a.Step("warms up", func() { a.Begin(lab.Acquire) })
 				if granted, err := l.TryLock(ctx); err != nil || !granted {
-					s.Fail("a free lock on a healthy server is not granted to"+
-						" %s: %w", a.Name, cmp.Or(err, errRefused))
+					s.Fail("%s: a free lock on a healthy server is not granted to"+
+						" %s: %w", Unavailable, a.Name, cmp.Or(err, errRefused))
 					return
 				}
 				a.acquires = a.Sent(lab.Acquire)
 				a.grants = cmp.Or(a.Decided(lab.Acquire), 1)
 				a.Sleep(work)
+				a.renews = cmp.Or(a.Decided(lab.Renewal), 1)
 				a.Step("warms up", func() { a.Begin(lab.Release) })
 				if err := l.Unlock(ctx); err != nil {
-					s.Fail("%s can't release a lock that it holds: %v",
-						a.Name, err)
+					s.Fail("%s: Unlock returns %v", a.unreleased(s.warmKey(a)), err)
 					return
 				}
 				a.releases = a.Sent(lab.Release)
@@ -377,6 +408,19 @@ func (s *worldRun) warm() {
 		}
 	}
 	s.Play()
+}
+
+// unreleased says what is wrong where an actor can't release the lock that it was
+// granted, on a healthy server.
+func (a *actor) unreleased(name string) string {
+	s := a.run
+	if !s.readable() || !slices.ContainsFunc(s.keys(name), func(key string) bool {
+		return s.Node(0).Observe(key).Exists
+	}) {
+		return fmt.Sprintf("%s: %s can't release a lock that it holds", FalseLoss, a.Name)
+	}
+	return fmt.Sprintf("%s: %s can't release a lock that it holds, and the server still"+
+		" has it", Orphaned, a.Name)
 }
 
 // ownerOf makes the actor's owner of the lock.

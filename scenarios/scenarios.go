@@ -23,7 +23,6 @@ import (
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
-	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/internal/play"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -67,6 +66,7 @@ const (
 	StaleWrite     = lab.StaleWrite     // a write comes after a later holder's
 
 	Orphaned           = "orphaned"             // free, yet nobody can have it
+	FalseLoss          = "false loss"           // lost, or said to be, without need
 	SelfDeadlock       = "self-deadlock"        // the owner waits for itself
 	NotTold            = "not told"             // the holder learns nothing of its loss
 	FalseSuccess       = "false success"        // an answer that the server denies
@@ -120,6 +120,8 @@ type Result struct {
 	BrokenAt  int      // the index in Sequence of the entry that broke it
 
 	shown timeline // of one that breaks
+
+	Asked []Feature // the features that the scenario asked the lock for
 }
 
 // Report has the results in the order of the catalogue.
@@ -157,6 +159,11 @@ type settings struct {
 
 	// The effects of the lock's scripts in the scenarios so far; nil keeps nothing.
 	scripts *node.Scripts
+
+	// Scenarios that were run to know whether a flaw of theirs is the lock's, and
+	// whether this one is.
+	known  *known
+	origin bool
 
 	// For the test that holds the timeline against what servers executed.
 	seen  func(node int, from *server.Peer, command string, args []string)
@@ -305,12 +312,12 @@ func (s *settings) catalogue() []Scenario {
 // a subtest each, named like the scenario. It fails the test when the lock
 // breaks an invariant that is not declared as a flaw, holds one that is, or
 // fails in any other way. A lock that can't be built, that does not work where
-// nothing goes wrong, or that is stuck, is reported once: the scenarios that
-// follow are skipped. When what broke is not what was declared, Run prints a
+// nothing goes wrong, that is stuck, never returns or leaks connections, or whose
+// keys are not known, is reported once: the scenarios that follow are skipped. When what broke is not what was declared, Run prints a
 // list to declare it by.
 func Run(t *testing.T, build Build, opts ...Option) Report {
 	t.Helper()
-	s := settings{nodes: 1, scripts: node.NewScripts()}
+	s := settings{nodes: 1, scripts: node.NewScripts(), known: &known{}}
 	for i, set := range opts {
 		if set == nil {
 			t.Fatalf("option %d of %d is nil", i+1, len(opts))
@@ -336,9 +343,8 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 				t.Skip("after the failure of " + hopeless)
 			}
 			results, err := runScenario(t, scenario, build, s)
-			if errors.Is(err, order.ErrStuck) || errors.Is(err, errUnseen) ||
-				isUnfit(err) {
-				hopeless = scenario.Name // a stuck lock still runs, besides
+			if isHopeless(err) {
+				hopeless = scenario.Name
 			}
 			report = append(report, s.ended(t, scenario, results, err)...)
 		})
@@ -453,10 +459,10 @@ func (s *settings) check(build Build) error {
 		if err != nil {
 			return fmt.Errorf("a flaw is declared: %w", err)
 		}
-		if !slices.Contains(scenario.Invariants, flaw.Invariant) {
+		if !slices.Contains(scenario.Judged(), flaw.Invariant) {
 			return fmt.Errorf("a flaw is declared of invariant %q in %s, its"+
 				" invariants are %s", flaw.Invariant, flaw.Scenario,
-				strings.Join(scenario.Invariants, ", "))
+				strings.Join(scenario.Judged(), ", "))
 		}
 	}
 	return nil
@@ -504,11 +510,24 @@ func (s *settings) judge(t *testing.T, results []Result) {
 	case len(broken) > 0 && s.red:
 		t.Error(broken.Failures())
 	case len(broken) > 0:
-		t.Errorf("a flaw that is not declared:\n%s", broken.Failures())
+		t.Errorf("a flaw that is not declared:\n%s%s", broken.Failures(),
+			declines(broken[0].Asked))
 	}
 	if len(known) > 0 {
 		t.Logf("a known flaw, as declared:\n%s", known.Failures())
 	}
+}
+
+// declines says how a lock declines the features that a scenario has asked for.
+func declines(features []Feature) string {
+	names := map[Feature]string{Reentry: "Reentry", Renewal: "Renewal",
+		LossNotices: "LossNotices", FixedLeases: "FixedLeases"}
+	var text strings.Builder
+	for _, f := range features {
+		fmt.Fprintf(&text, "\nA lock without the feature %q declines this with\n"+
+			"scenarios.WithoutFeatures(scenarios.%s).\n", f, names[f])
+	}
+	return text.String()
 }
 
 // Failures are what a test prints of the scenarios that break, in lines of 68 columns: what

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/mutants"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -23,17 +24,24 @@ type variant struct {
 	name    string
 	options []scenarios.Option
 	masks   []string // "scenario: invariant", whose verdict is another here, and why
+
+	// build changes the locks; nil changes nothing.
+	build func(lock.Build) lock.Build
 }
 
 var (
 	shortLease = scenarios.Lease(500 * time.Millisecond)
 	strayBrace = scenarios.Key("a}b")
 	resp3      = scenarios.Driver(func(o *redis.Options) { o.Protocol = 3 })
+	withPings  = mutants.Beside(1, "PING")
 )
 
 var variants = []variant{
-	{name: "a lease of half a second, a stray brace in the key, and RESP3",
-		options: []scenarios.Option{shortLease, strayBrace, resp3}},
+	{name: "a lease of half a second, a stray brace in the key, RESP3, and PINGs",
+		options: []scenarios.Option{shortLease, strayBrace, resp3}, build: withPings},
+	{name: "two PINGs beside the first command", build: withPings},
+	{name: "two questions of a metric beside each command",
+		build: mutants.Beside(0, "PFCOUNT", "lockladder:calls")},
 	{name: "a lease of half a second",
 		options: []scenarios.Option{shortLease}},
 	{name: "a lease of ten and a half seconds", options: []scenarios.Option{
@@ -95,6 +103,10 @@ func (v variant) run(t *testing.T, rung ladder.Rung) {
 	rung.Flaws = slices.DeleteFunc(slices.Clone(rung.Flaws), func(f lock.Flaw) bool {
 		return slices.Contains(masked, f)
 	})
-	scenarios.Run(t, rung.Build, slices.Concat(laddertest.Options(rung), v.options,
+	build := rung.Build
+	if v.build != nil {
+		build = v.build(build)
+	}
+	scenarios.Run(t, build, slices.Concat(laddertest.Options(rung), v.options,
 		[]scenarios.Option{scenarios.Sometimes(masked...)})...)
 }

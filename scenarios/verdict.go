@@ -45,30 +45,55 @@ func (s *worldRun) judge(invariant string, arose bool, aliases ...string) {
 	if len(s.Failures()) > 0 || s.absent {
 		return // its error is reported instead of a verdict, or there is one
 	}
-	r := &Result{Scenario: s.scenario.Name, Invariant: invariant,
-		Verdict: Holds, BrokenAt: -1}
 	var broken []*lab.Break
 	for _, b := range s.Breaks(append(aliases, invariant)...) {
+		if b.Apart {
+			continue
+		}
 		marked := *b
 		marked.Invariant = invariant // the mark says what the headline says
 		broken = append(broken, &marked)
 	}
-	switch {
-	case len(broken) > 0:
-		r.Verdict = Breaks
-		r.Event = broken[0].String()
-		r.BrokenAt = broken[0].Entry
-	case !arose || s.Unfired():
+	s.judged = append(s.judged, invariant)
+	s.keep(s.result(invariant, broken, arose && !s.Unfired()))
+}
+
+// result is what a world says of an invariant.
+func (s *worldRun) result(invariant string, broken []*lab.Break, arose bool) *Result {
+	r := &Result{Scenario: s.scenario.Name, Invariant: invariant,
+		Verdict: Holds, BrokenAt: -1, Sequence: s.Timeline()}
+	broken = once(broken)
+	if !arose {
 		r.Verdict = DoesNotArise
 	}
-	r.Sequence = s.Timeline()
+	if len(broken) > 0 {
+		r.Verdict, r.Event = Breaks, broken[0].String()
+		r.BrokenAt = broken[0].Entry
+	}
 	if s.settings.change == nil { // else somebody waits who reads the sequence
 		r.Timeline = s.Log().Render(-1, broken)
 	}
 	r.shown = timeline{History: &s.Log().History, breaks: broken}
-	before, judged := s.results[invariant]
+	return r
+}
+
+// once leaves out what says the same of the same entry again.
+func once(broken []*lab.Break) (different []*lab.Break) {
+	for _, b := range broken {
+		if !slices.ContainsFunc(different, func(other *lab.Break) bool {
+			return other.Entry == b.Entry && other.Event == b.Event
+		}) {
+			different = append(different, b)
+		}
+	}
+	return different
+}
+
+// keep keeps a result, if it says more than that of another world.
+func (t *scenarioRun) keep(r *Result) {
+	before, judged := t.results[r.Invariant]
 	if !judged || rank(r.Verdict) > rank(before.Verdict) {
-		s.results[invariant] = r
+		t.results[r.Invariant] = r
 	}
 }
 

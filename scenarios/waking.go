@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -35,7 +36,7 @@ var promptWake = Scenario{
 	Summary: "A unlocks after B was refused and before B can hear of it: B's next" +
 		" command, which may be its subscription, is on its way until 3 s, and A" +
 		" unlocks at 2 s. B must get the lock by 4 s. Also: five owners of one" +
-		" process wait from 3 s on, and A unlocks at 5 s. One of them must get the" +
+		" process wait from 3 s on, and A unlocks at 8 s. One of them must get the" +
 		" lock within 1 s, and unless they poll, not all of them may ask for it. Also:" +
 		" five owners of one process wait from 1 s on and give up together at 3 s, C" +
 		" waits from 2 s on, and A unlocks at 4 s. C must get the lock within 1 s.",
@@ -53,12 +54,12 @@ var promptWake = Scenario{
 func releaseBeforeListening(s *worldRun) {
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
-	b.Fault(lab.Acquire, 2, lab.Fault{Deliver: 3 * second,
+	b.Fault(lab.Acquire, b.grants+1, lab.Fault{Deliver: 3 * second,
 		Until: a.released, IfSent: true})
 	s.run(func() {
 		a.begins()
 		a.at(2 * second)
-		a.Until(func() bool { return b.Sent(lab.Acquire) > 1 }, lease/2)
+		a.Until(func() bool { return b.Sent(lab.Acquire) > b.grants }, lease/2)
 		a.release()
 	}, func() {
 		b.at(second, a.has)
@@ -112,7 +113,8 @@ func oneIsWoken(s *worldRun) {
 	silent := false
 	scripts := []func(){func() {
 		a.begins()
-		a.at(5 * second)
+		a.at(8 * second)
+		// One that polls every few seconds is silent for a while, too.
 		a.Step("looks", func() { silent = b.sentSince(4*second) == 0 })
 		a.release()
 		a.Until(let, s.patience(second))
@@ -133,7 +135,7 @@ func oneIsWoken(s *worldRun) {
 	for _, w := range waiters {
 		scripts = append(scripts, func() {
 			w.at(3*second, a.has)
-			if w.acquire(3*second+s.patience(second)) == nil {
+			if w.acquire(6*second+s.patience(second)) == nil {
 				w.work(3 * second)
 				w.release()
 			}
@@ -144,16 +146,20 @@ func oneIsWoken(s *worldRun) {
 	s.judge(Herd, silent)
 }
 
-// sentSince is how many commands of the actor's client a server has executed since
-// a moment.
-func (a *actor) sentSince(moment time.Duration) int {
-	n := 0
+// sentSince is how often a server has executed a command about the lock of the actor's
+// client since a moment: of several kinds the most frequent one, because an attempt may
+// take several commands.
+func (a *actor) sentSince(moment time.Duration) (most int) {
+	kinds := map[string]int{}
 	for _, e := range a.run.Timeline() {
-		if e.Client == a.Name && e.Command != "" && e.At >= moment {
-			n++
+		if e.Client == a.Name && a.run.names(e.Command) && e.At >= moment {
+			words := strings.Fields(e.Command)
+			kind := strings.Join(words[:min(len(words), 2)], " ")
+			kinds[kind]++
+			most = max(most, kinds[kind])
 		}
 	}
-	return n
+	return most
 }
 
 var impatientWaiter = Scenario{

@@ -125,7 +125,7 @@ var Libraries = []Library{
 	rueidislockOf(Library{
 		Name:  "rueidislock-1",
 		Idea:  "the README's example: one key, with NoLoopTracking",
-		Flaws: rueidislockFlaws,
+		Flaws: append(lock.Flaws("renewal_hangs: false success"), rueidislockFlaws...),
 	}, rueidislock.LockerOption{KeyMajority: 1, NoLoopTracking: true}),
 }
 

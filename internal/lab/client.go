@@ -34,6 +34,7 @@ type Client struct {
 
 	process   *os.Process // where the client lives in a process of its own
 	listeners []net.Listener
+	leaks     sync.Once
 	asleep    atomic.Bool // see Pause
 }
 
@@ -43,7 +44,7 @@ func (w *World) Client(name string) *Client {
 	for _, n := range w.nodes {
 		rdb := n.port.Node.NewClient(
 			func(_ context.Context, addr string) (net.Conn, error) {
-				return c.Open(n.port, addr)
+				return c.open(n, addr)
 			})
 		if rdb == nil {
 			continue // its driver comes by Dial
@@ -53,6 +54,22 @@ func (w *World) Client(name string) *Client {
 	}
 	w.clients = append(w.clients, c)
 	return c
+}
+
+// ErrConnections says that a lock gives no connection back.
+var ErrConnections = errors.New("the lock leaks connections")
+
+// open connects the client to one of a node's addresses.
+func (c *Client) open(n *Node, addr string) (net.Conn, error) {
+	if !c.world.Exact() || c.Opened(n.port) < node.MostOpen {
+		return c.Open(n.port, addr)
+	}
+	c.leaks.Do(func() {
+		c.world.Fail("%w: %s has %d open at a node (give each back: close a"+
+			" redis.Conn, a PubSub and a transaction)", ErrConnections, c.Name,
+			node.MostOpen)
+	})
+	return nil, ErrConnections
 }
 
 // Dial connects the client to a node, for drivers that bring their own pool.
@@ -390,6 +407,7 @@ func (c *Client) EnterSharedAs(owner string, lost <-chan struct{}) *history.Hold
 func (c *Client) enter(owner string, shared bool, lost <-chan struct{}) *history.Holding {
 	w := c.world
 	h := w.log.Enter(c.Name, owner, shared, lost, c.Asleep)
+	h.CutOff = c.CutOff
 	if !w.nodes[0].SeesGrants() {
 		for _, key := range w.Keys {
 			w.log.Believe(c.Name, history.Place{Key: key}, w.nodes[0].Observe(key))

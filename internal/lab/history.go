@@ -44,6 +44,13 @@ const (
 	StaleWrite     = judge.StaleWrite
 )
 
+// How a client's newest grant has ended, see history.Ending.
+const (
+	Running = history.Running
+	Expired = history.Expired
+	CutOff  = history.CutOff
+)
+
 // Log is the history, for package judge and for an order that must know it.
 func (w *World) Log() *history.Log { return w.log }
 

@@ -205,7 +205,7 @@ var flaws = []struct{ flaw, rungs string }{
 		"silver gold gold/script platinum diamond diamond/watchdog reentrant " +
 			"reentrant/notify reentrant/fenced reentrant/fair reentrant/cohort " +
 			"redlock reentrant/readwrite"},
-	{"client_clock_skew: two holders", "silver/timestamp"},
+	{"client_clock_skew: two holders, foreign release", "silver/timestamp"},
 	{"lost_reply: self-deadlock",
 		"bronze silver silver/timestamp gold gold/script platinum diamond " +
 			"diamond/watchdog"},

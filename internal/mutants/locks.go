@@ -3,6 +3,8 @@ package mutants
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -105,6 +107,53 @@ func mutexPerService() lock.Build {
 	}
 }
 
+// Beside gives locks a client that sends a command twice beside each of theirs, each on
+// a connection of its own, as a health check or a metric does: for so many of them, or
+// always when it's 0.
+func Beside(most int, words ...any) func(lock.Build) lock.Build {
+	hooked := map[redis.UniversalClient]bool{} // owners may share a client
+	return func(build lock.Build) lock.Build {
+		return func(env lock.Env) (lock.Lock, error) {
+			for _, rdb := range env.Nodes {
+				if !hooked[rdb] {
+					rdb.AddHook(&beside{left: most, always: most == 0, words: words})
+				}
+				hooked[rdb] = true
+			}
+			return build(env)
+		}
+	}
+}
+
+type beside struct {
+	left   int
+	always bool
+	words  []any
+}
+
+func (b *beside) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (b *beside) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		drivers := slices.Contains([]string{"hello", "client", "ping"}, cmd.Name())
+		if b.left == 0 && !b.always || drivers {
+			return next(ctx, cmd)
+		}
+		b.left--
+		var sent sync.WaitGroup
+		for range 2 {
+			sent.Go(func() { next(ctx, redis.NewCmd(ctx, b.words...)) })
+		}
+		defer sent.Wait()
+		return next(ctx, cmd)
+	}
+}
+
+func (b *beside) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
 // readCheckSet is the lock variable that [inventory] begins with: between its GET
 // and its SET, ten milliseconds later, everybody else finds the lock free.
 func readCheckSet(env lock.Env) (lock.Lock, error) {
@@ -134,31 +183,58 @@ func changed(read func(bool, error) (bool, error)) lock.Build {
 	})
 }
 
-// renewsForever is platinum with renewals that have no time limit.
-func renewsForever(env lock.Env) (lock.Lock, error) {
-	platinum, err := Rung("platinum")(env)
-	renewing, stop := context.WithCancel(context.Background())
-	stop()
-	return sketch{
-		try: func(ctx context.Context) (bool, error) {
-			granted, err := platinum.TryLock(ctx)
-			if !granted || err != nil {
-				return granted, err
-			}
-			renewing, stop = context.WithCancel(context.Background())
-			go func(ctx context.Context) {
-				for lock.Sleep(ctx, env.TTL/3) == nil {
-					env.Nodes[0].PExpire(ctx, env.Key, env.TTL)
+// renews is platinum with so many renewals at most, which have no time limit.
+func renews(most int) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		platinum, err := Rung("platinum")(env)
+		renewing, stop := context.WithCancel(context.Background())
+		stop()
+		return sketch{
+			try: func(ctx context.Context) (bool, error) {
+				granted, err := platinum.TryLock(ctx)
+				if !granted || err != nil {
+					return granted, err
 				}
-			}(renewing)
-			return true, nil
-		},
-		unlock: func(ctx context.Context) error {
-			stop()
-			return platinum.Unlock(ctx)
-		},
-	}, err
+				renewing, stop = context.WithCancel(context.Background())
+				go func(ctx context.Context) {
+					for n := 0; n < most && lock.Sleep(ctx, env.TTL/3) == nil; n++ {
+						env.Nodes[0].PExpire(ctx, env.Key, env.TTL)
+					}
+				}(renewing)
+				return true, nil
+			},
+			unlock: func(ctx context.Context) error {
+				stop()
+				return platinum.Unlock(ctx)
+			},
+		}, err
+	}
 }
+
+// alarmist is diamond with a Lost that is closed a fifth of a lease after each grant.
+type alarmist struct {
+	sketch
+	lost chan struct{}
+}
+
+func alarms(env lock.Env) (lock.Lock, error) {
+	diamond, err := Rung("diamond")(env)
+	a := &alarmist{}
+	a.sketch = sketch{unlock: diamond.Unlock,
+		try: func(ctx context.Context) (bool, error) {
+			granted, err := diamond.TryLock(ctx)
+			if granted {
+				lost := make(chan struct{})
+				time.AfterFunc(env.TTL/5, func() { close(lost) })
+				a.lost = lost
+			}
+			return granted, err
+		}}
+	return a, err
+}
+
+// Lost is lock.LossNotifier's.
+func (a *alarmist) Lost() <-chan struct{} { return a.lost }
 
 // silentIsDead is gold with a list of those who wait at the server. A waiter that
 // is silent for a twentieth of the lease is taken for dead, and begins anew.

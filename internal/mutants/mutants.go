@@ -29,6 +29,7 @@ type Mutant struct {
 
 	// These find the mistake.
 	Killers []string // "scenario: invariant", which breaks
+	Spares  []string // and which it must not be accused of
 	Row     string   // the bounds of a row of the explorer's, or OneSchedule
 	Walk    *Walk
 	Soak    *Soak

@@ -3,6 +3,7 @@ package mutants
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/ladder/laddertest"
@@ -15,8 +16,18 @@ import (
 // function is new in each run.
 var written = []Mutant{
 	{Name: "no lock at all",
-		Build:   always(noLock),
-		Killers: []string{"mutual_exclusion: two holders", "oversell: lost update"}},
+		Build: always(noLock),
+		Killers: []string{"mutual_exclusion: two holders", "oversell: lost update",
+			"prompt_answers: two holders", "hung_worker: two holders"}},
+	{Name: "a lock that says yes whatever the server says",
+		Build:   always(changed(func(_ bool, err error) (bool, error) { return true, err })),
+		Killers: []string{"prompt_answers: false success"}},
+	{Name: "a lock that tells its holder of a loss that is none",
+		Build:   always(alarms),
+		Killers: []string{"slow_release: false loss"}},
+	{Name: "a lock whose renewal ends after five rounds",
+		Build:   always(renews(5)),
+		Killers: []string{"hung_worker: two holders"}},
 	{Name: "a mutex in each of four services",
 		Build:   mutexPerService,
 		Killers: []string{"mutual_exclusion: two holders", "oversell: lost update"}},
@@ -38,11 +49,19 @@ var written = []Mutant{
 		Nodes: 5, Build: always(majority{need: 3, keeps: true}.build),
 		Killers: []string{"nodes_down: orphaned"}},
 	{Name: "a lock whose renewal waits for its answer forever",
-		Build:   always(renewsForever),
+		Build:   always(renews(math.MaxInt)),
 		Killers: []string{"renewal_hangs: two holders"}},
 	{Name: "a lock that takes a silent waiter for dead",
 		Build:   silentIsDead,
 		Killers: []string{"far_process: starvation"}},
+	{Name: "a lock that sent two PINGs beside its first command",
+		Build:   func() lock.Build { return Beside(1, "PING")(Rung("diamond")) },
+		Killers: []string{"failover: two holders", "node_restart: two holders"},
+		Spares:  []string{"nodes_down: orphaned"}},
+	{Name: "a lock that sleeps on after its deadline",
+		Build:   always(waiting(0, 2*time.Second)),
+		Killers: []string{"prompt_answers: hangs", "prompt_wake: late wake-up"},
+		Spares:  []string{"prompt_wake: thundering herd"}},
 
 	// Locks that show their mistake only in some order of events.
 	{Name: "the release reads, and then deletes",
@@ -109,6 +128,9 @@ var written = []Mutant{
 			return granted, err
 		})),
 		Says: "the lock leaks goroutines: ", In: "mutual_exclusion"},
+	{Name: "a lock that leaks connections",
+		Build: always(leaksConnections),
+		Says:  "the lock leaks connections: B has 100 open at a node"},
 	{Name: "a lock that holds a mutex over a command",
 		Build: always(holdsMutex),
 		Says: "the lock is stuck: it holds a mutex while it waits for Redis or" +
@@ -121,6 +143,24 @@ var written = []Mutant{
 		Build: always(func(lock.Env) (lock.Lock, error) { return nil, nil }),
 		Says: "the lock can't be built: build returns neither a lock nor an" +
 			" error"},
+	{Name: "a lock that renews, and waits on after its deadline",
+		Build: always(guard.Build(guard.Named["deaf_waiter"])),
+		Says: "a call never returns: the scenario did not end within 2h0m0s of" +
+			" virtual time"},
+	{Name: "a lock that gives up after 50 attempts",
+		Build: always(waiting(50, 100*time.Millisecond)),
+		Says: "B's Lock gives up after 5.050 s, long before its deadline of 10m0s:" +
+			" too many attempts",
+		In: "hung_worker"},
+	{Name: "a lock whose release compares with another text",
+		Build: always(unreleased),
+		Says: "orphaned: A can't release a lock that it holds, and the server still" +
+			" has it: Unlock returns the lock is not held by this owner"},
+	{Name: "a lock whose time limit is shorter than a round trip",
+		Build: always(hasty),
+		Says: "unavailable: a free lock on a healthy server is not granted to A:" +
+			" TryLock returns false, acquire \"lock:stock:warm:A\": context deadline" +
+			" exceeded"},
 	{Name: "a lock that asks without end",
 		Build: always(asksWithoutEnd),
 		Says: "the lock is stuck: it sends 20000 commands in a second of" +

@@ -31,7 +31,7 @@ func Flaws(text string) (always, sometimes []lock.Flaw, err error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
-		if all := known.Invariants; !slices.Contains(all, flaw.Invariant) {
+		if all := known.Judged(); !slices.Contains(all, flaw.Invariant) {
 			return nil, nil, fmt.Errorf("line %d: the invariants of %s are %s, not %q", i+1,
 				scenario, strings.Join(all, ", "), flaw.Invariant)
 		}

@@ -117,6 +117,9 @@ func (l *Log) Executed(c Command, at Place, before, after State) {
 	if before.mayHaveExpired(after) {
 		before = State{}
 	}
+	if g != nil {
+		l.ends(g, c, before, after)
+	}
 	if !before.Exists {
 		g = nil // expired, if there was one
 	}
@@ -128,6 +131,7 @@ func (l *Log) Executed(c Command, at Place, before, after State) {
 		g = nil
 	case !before.Exists || before.Value != after.Value:
 		g = &Grant{Owner: c.Client, Since: time.Now(), Sent: c.Began, State: after}
+		delete(l.endings, c.Client)
 	case g != nil:
 		g.State = after
 	}
@@ -138,6 +142,19 @@ func (l *Log) Executed(c Command, at Place, before, after State) {
 	l.Grants[at] = g
 	l.Touched = true
 }
+
+// ends notes how a grant has ended, if it has.
+func (l *Log) ends(g *Grant, c Command, before, after State) {
+	switch {
+	case !before.Exists || l.Over(g):
+		l.end(g.Owner, Expired)
+	case g.Owner != c.Client && (!after.Exists || after.Value != before.Value):
+		l.end(g.Owner, Taken)
+	}
+}
+
+// Ending is how the newest grant of a client has ended.
+func (l *Log) Ending(client string) Ending { return l.endings[client] }
 
 // members are those of two states, in the order of their names.
 func (l *Log) members(states ...State) iter.Seq[string] {
@@ -167,7 +184,7 @@ func (l *Log) change(g *Grant, c Command, before, after State) {
 	}
 	l.happens(Event{Change: &Change{Client: c.Client, Text: c.Text,
 		Sent: l.Of(c.Sent), Late: c.Late, Before: before, After: after,
-		Grant: granted}})
+		Grant: granted, Own: l.endings[c.Client]}})
 }
 
 // Believe keeps the books of a grant that no command showed: a client was told
@@ -185,8 +202,9 @@ func (l *Log) Believe(client string, at Place, s State) {
 
 // Lost ends the grants of a node: its keys were removed by no client.
 func (l *Log) Lost(node int) {
-	for at := range l.Grants {
+	for at, g := range l.Grants {
 		if at.Node == node {
+			l.end(g.Owner, Removed)
 			delete(l.Grants, at)
 		}
 	}

@@ -10,6 +10,7 @@ package history
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -68,6 +69,7 @@ type Event struct {
 
 	Change *Change `json:",omitempty"`
 	Enter  *Enter  `json:",omitempty"`
+	Told   *Told   `json:",omitempty"`
 	Write  *Write  `json:",omitempty"`
 	Report *Report `json:",omitempty"`
 }
@@ -81,6 +83,7 @@ type Change struct {
 	Late          bool // it took longer than the network takes
 	Before, After State
 	Grant         Granted // what it changed
+	Own           Ending  `json:",omitempty"` // how the client's newest grant has ended
 }
 
 // Granted is a grant as it was at an event.
@@ -95,8 +98,36 @@ type Granted struct {
 // Enter is an owner that was granted the lock.
 type Enter struct {
 	Owner  string
-	Shared bool     `json:",omitempty"` // as a reader
-	Inside []string // the owners who believe they hold it then, and exclude this one
+	Shared bool    `json:",omitempty"` // as a reader
+	Inside []Rival // the owners who believe they hold it then, and exclude this one
+	Own    Ending  `json:",omitempty"` // how the grant has ended that it was told of
+}
+
+// Rival is an owner that believes it holds the lock when another one is granted it.
+type Rival struct {
+	Owner string
+	Lost  Ending `json:",omitempty"` // how it has lost the lock at the servers
+	Apart bool   `json:",omitempty"` // see Log.Overlap
+}
+
+// Ending is how the newest grant of a client has ended at a server, but by its own
+// release.
+type Ending string
+
+// The endings. Running means that it goes on, or was released by its client.
+const (
+	Running Ending = ""
+	Expired Ending = "expired" // its lease is over
+	Removed Ending = "removed" // by no client: the server has lost it
+	Taken   Ending = "taken"   // another client's command has ended it
+	CutOff  Ending = "cut off" // its lease is over, and its client is cut off, or stopped
+)
+
+// Told is a holder that is told of the loss of its lock.
+type Told struct {
+	Client, Owner string
+	Held          bool          // the servers have it as the client's
+	Since         time.Duration // when it was granted
 }
 
 // Write is a write that the storage accepted.
@@ -118,6 +149,13 @@ type Break struct {
 	At        time.Duration
 	Event     string
 	Entry     int // the index of the timeline's entry that shows it
+
+	// After is what it follows from: how the grant had ended of a client that went
+	// on as if it had it. Late says that it was granted the lock only then. Apart
+	// breaks are not what the scenario is about.
+	After Ending `json:",omitempty"`
+	Late  bool   `json:",omitempty"`
+	Apart bool   `json:",omitempty"`
 }
 
 // String is the event with its time, as the assertions print it.
@@ -145,9 +183,10 @@ type Log struct {
 	Held    int  // acquisitions so far
 	Touched bool // a client has set a lock key
 
-	stored   func() *Stored // of the newest storage; nil: none was made
-	versions []int          // by node: how often one of the lock's keys has changed
-	leased   []time.Time    // by node: when a command last changed the first key
+	endings  map[string]Ending // by client: how its newest grant has ended
+	stored   func() *Stored    // of the newest storage; nil: none was made
+	versions []int             // by node: how often one of the lock's keys has changed
+	leased   []time.Time       // by node: when a command last changed the first key
 }
 
 // NewLog begins a history of so many nodes now.
@@ -163,6 +202,7 @@ func (l *Log) Reset() {
 	l.Start, l.Recording = time.Now(), false
 	l.Grants, l.Inside, l.Held, l.Touched = map[Place]*Grant{}, nil, 0, false
 	l.Entries, l.Events, l.stored = nil, nil, nil
+	l.endings = map[string]Ending{}
 	l.versions, l.leased = make([]int, l.Nodes), make([]time.Time, l.Nodes)
 }
 
@@ -172,6 +212,7 @@ func (l *Log) Record() { l.Start, l.Recording = time.Now(), true }
 // Forget drops what was learned of other keys than the lock's.
 func (l *Log) Forget() {
 	clear(l.Grants)
+	clear(l.endings)
 	l.Events, l.Touched = nil, false
 }
 
@@ -229,6 +270,10 @@ func (l *Log) Add(e *Entry) {
 	for _, h := range l.Inside {
 		if !h.Told() {
 			e.Inside = append(e.Inside, h.Owner)
+		} else if !h.told {
+			h.told = true
+			l.happens(Event{Told: &Told{Client: h.Client, Owner: h.Owner, Since: h.since,
+				Held: slices.Contains(strings.Fields(e.Owner), h.Client) && l.same(h)}})
 		}
 	}
 	l.Entries = append(l.Entries, e)
@@ -263,9 +308,16 @@ type Holding struct {
 	Number int    // acquisitions are counted from 1, in the order of the grants
 	Shared bool   // it allows others that are shared: a reader
 
-	lost     <-chan struct{}
+	// CutOff says whether nothing passes between its client and the servers; nil: it
+	// never is.
+	CutOff func() bool `json:"-"`
+
+	notice   <-chan struct{}
 	asleep   func() bool
 	overlaps bool // see Overlap
+	told     bool // and it is recorded
+	since    time.Duration
+	lost     Ending // how its client's grant has ended meanwhile
 }
 
 // Told says whether the lock has told this holder that the lease is gone. While
@@ -275,7 +327,7 @@ func (h *Holding) Told() bool {
 		return false
 	}
 	select {
-	case <-h.lost:
+	case <-h.notice:
 		return true
 	default:
 		return false
@@ -289,16 +341,40 @@ func (l *Log) Enter(client, owner string, shared bool, lost <-chan struct{},
 	asleep func() bool) *Holding {
 	l.Held++
 	h := &Holding{Client: client, Owner: owner, Number: l.Held, Shared: shared,
-		lost: lost, asleep: asleep}
-	e := &Enter{Owner: h.Owner, Shared: h.Shared}
+		notice: lost, asleep: asleep, since: l.Now()}
+	e := &Enter{Owner: h.Owner, Shared: h.Shared, Own: l.endings[client]}
 	for _, other := range l.Inside {
-		if other.excludes(h) && !other.overlaps && !other.Told() {
-			e.Inside = append(e.Inside, other.Owner)
+		if other.excludes(h) && !other.Told() {
+			lost := other.lost
+			if lost == Expired && (other.asleep() || other.CutOff != nil && other.CutOff()) {
+				lost = CutOff
+			}
+			e.Inside = append(e.Inside, Rival{other.Owner, lost, other.overlaps})
 		}
 	}
 	l.happens(Event{Enter: e})
 	l.Inside = append(l.Inside, h)
 	return h
+}
+
+// same says whether a grant is still the one that a holder was told of.
+func (l *Log) same(h *Holding) bool {
+	for _, g := range l.Grants {
+		if g.Owner == h.Client && l.Of(g.Since) <= h.since {
+			return true
+		}
+	}
+	return false
+}
+
+// end notes how a client's grant has ended.
+func (l *Log) end(client string, how Ending) {
+	l.endings[client] = how
+	for _, h := range l.Inside {
+		if h.Client == client {
+			h.lost = how
+		}
+	}
 }
 
 // Overlap says that an owner's holding is no break when others enter beside it: the

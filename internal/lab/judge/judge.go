@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 )
@@ -29,21 +30,22 @@ func Read(from io.Reader) (*history.History, error) {
 	return h, nil
 }
 
-// Breaks are what the hiscenario's events break, in their order, from one event
+// Breaks are what the history's events break, in their order, from one event
 // on.
 func Breaks(h *history.History, from int) []*history.Break {
 	var breaks []*history.Break
 	for _, e := range h.Events[from:] {
-		report := func(invariant, format string, args ...any) {
-			breaks = append(breaks, &history.Break{Invariant: invariant, At: e.At,
-				Event: fmt.Sprintf(format, args...), Entry: e.Entry})
+		report := func(invariant, format string, args ...any) *history.Break {
+			b := &history.Break{Invariant: invariant, At: e.At,
+				Event: fmt.Sprintf(format, args...), Entry: e.Entry}
+			breaks = append(breaks, b)
+			return b
 		}
 		switch {
 		case e.Change != nil:
 			change(e.Change, h, report)
 		case e.Enter != nil && len(e.Enter.Inside) > 0:
-			report(TwoHolders, "%s holds the lock, and %s was never told that"+
-				" it lost it", e.Enter.Owner, e.Enter.Inside[0])
+			enter(e.Enter, report)
 		case e.Write != nil:
 			write(e.Write, report)
 		case e.Report != nil:
@@ -54,13 +56,40 @@ func Breaks(h *history.History, from int) []*history.Break {
 }
 
 // report adds a break.
-type report = func(invariant, format string, args ...any)
+type report = func(invariant, format string, args ...any) *history.Break
+
+// enter judges a grant beside others. Of several the one counts that follows from no
+// other flaw, and that the scenario is about.
+func enter(e *history.Enter, report report) {
+	rival := slices.MinFunc(e.Inside, func(a, b history.Rival) int {
+		return weight(a) - weight(b)
+	})
+	b := report(TwoHolders, "%s holds the lock, and %s was never told that it lost it",
+		e.Owner, rival.Owner)
+	if b.After, b.Apart = rival.Lost, rival.Apart; b.After == history.Running {
+		b.After, b.Late = e.Own, e.Own != history.Running
+	}
+}
+
+// weight is the less, the more a rival says about the lock.
+func weight(r history.Rival) (weight int) {
+	if r.Apart {
+		weight += 2
+	}
+	if r.Lost != history.Running {
+		weight++
+	}
+	return weight
+}
 
 // change judges a command that changed a key under a grant which it can't have
 // meant: another client's, or one that was asked for after the command was sent,
 // even by the same client. A grant whose lease is over is nobody's.
-func change(c *history.Change, h *history.History, report report) {
+func change(c *history.Change, h *history.History, add report) {
 	g := c.Grant
+	report := func(invariant, format string, args ...any) {
+		add(invariant, format, args...).After = c.Own
+	}
 	if g.Over || g.Owner == c.Client && c.Sent >= g.Sent {
 		return
 	}

@@ -172,15 +172,20 @@ func (n *Embedded) Way() Way { return Way{} }
 
 // NewClient is Node's.
 func (n *Embedded) NewClient(dial Dial) redis.UniversalClient {
-	if n.Driver == nil {
-		return n.Way().NewClient(dial)
-	}
 	o := single(func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return dial(ctx, "")
 	})
-	n.Driver(o)
+	o.PoolSize = 4 * MostOpen
+	if n.Driver != nil {
+		n.Driver(o)
+	}
 	return redis.NewClient(o)
 }
+
+// MostOpen is how many connections a client may have open to a node in virtual time. A
+// client that waited for one of a full pool would end the process: the driver's pools
+// share their timers, and a bubble must not touch another one's.
+const MostOpen = 100
 
 // Connect is Node's: a connection takes no time.
 func (n *Embedded) Connect(context.Context, redis.UniversalClient) error {

@@ -76,3 +76,6 @@ var ErrLeak = errors.New("the lock leaks goroutines")
 // timer, nor the network, nor a channel, mostly a mutex that is held while Redis
 // is asked, or that it computes without end.
 var ErrStuck = errors.New("the lock is stuck")
+
+// ErrEndless says that a script, such as a client's call, did not end.
+var ErrEndless = errors.New("a call never returns")

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// longest is how much virtual time a scenario may take.
-const longest = 24 * time.Hour
+// longest is how much virtual time a scenario may take. The longest patience of a caller
+// is an hour; a lock that renews a lease until then costs a second of a processor's time.
+const longest = 2 * time.Hour
 
 // most is the default of Virtual.Most. A thousand clients that ask five nodes
 // every 100 ms stay below it.
@@ -146,8 +147,8 @@ func (v *Virtual) Play(running func() bool) error {
 		case <-v.arrived:
 		case <-timer:
 		case <-limit.C:
-			return fmt.Errorf("the scenario did not end within %v of virtual time",
-				longest)
+			return fmt.Errorf("%w: the scenario did not end within %v of virtual"+
+				" time", ErrEndless, longest)
 		}
 	}
 }

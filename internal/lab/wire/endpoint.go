@@ -17,7 +17,8 @@ type Endpoint struct {
 	End  func()        // kills and joins a process of its own; nil: it has none
 
 	dead    atomic.Bool
-	cuts    sync.Mutex // windows: connections of real stores live on beside the scenario
+	broken  atomic.Int64 // see Broken
+	cuts    sync.Mutex   // windows: connections of real stores live on beside the scenario
 	windows []*window
 	counts  sync.Mutex // guards what follows: on real servers all go on at once
 	faults  map[fated]Fault
@@ -108,6 +109,9 @@ func (c *Endpoint) held() time.Time {
 	}
 	return time.Time{}
 }
+
+// CutOff says whether the client is in such a time.
+func (c *Endpoint) CutOff() bool { return !c.held().IsZero() }
 
 // hold keeps a command or a reply back until its event, where a moment is not
 // enough.

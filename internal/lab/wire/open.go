@@ -21,10 +21,41 @@ func (c *Endpoint) Open(p *Port, addr string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
 	near, far := net.Pipe()
-	if err := c.serve(p, far, addr); err != nil {
+	k, err := c.serve(p, far, addr)
+	if err != nil {
 		return nil, err
 	}
-	return near, nil
+	return &held{Conn: near, to: k}, nil
+}
+
+// held is the client's end of a connection.
+type held struct {
+	net.Conn
+	to *Conn
+}
+
+// Close is net.Conn's.
+func (h *held) Close() error {
+	if h.to.severed.Load() {
+		h.to.Client.broken.Add(1)
+	}
+	return h.Conn.Close()
+}
+
+// Broken is how many connections the client's driver has given up because the network
+// or the server had cut them: it finds that only when it uses one.
+func (c *Endpoint) Broken() int64 { return c.broken.Load() }
+
+// Opened is how many connections the client has to a node.
+func (c *Endpoint) Opened(p *Port) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for k := range p.conns {
+		if k.Client == c {
+			n++
+		}
+	}
+	return n
 }
 
 // Let connects all who come to a listener with one of a node's addresses. It ends
@@ -35,7 +66,9 @@ func (c *Endpoint) Let(l net.Listener, p *Port, addr string) {
 		if err != nil {
 			return
 		}
-		if c.dead.Load() || c.serve(p, far, addr) != nil {
+		if c.dead.Load() {
+			far.Close()
+		} else if _, err := c.serve(p, far, addr); err != nil {
 			far.Close()
 		}
 	}
@@ -43,7 +76,7 @@ func (c *Endpoint) Let(l net.Listener, p *Port, addr string) {
 
 // serve takes the server's end of a connection, far, and connects it with the node
 // at one of its addresses. The server's close or the client's ends the goroutines.
-func (c *Endpoint) serve(p *Port, far net.Conn, addr string) error {
+func (c *Endpoint) serve(p *Port, far net.Conn, addr string) (*Conn, error) {
 	ended := make(chan struct{})
 	k := &Conn{
 		Net: c.net, Client: c, Port: p, far: far, ended: ended,
@@ -53,19 +86,19 @@ func (c *Endpoint) serve(p *Port, far net.Conn, addr string) error {
 	case node.Opaque:
 		raw, err := server.Open()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p.keep(k)
 		k.stream(server, raw)
 	case node.Redis:
 		var err error
 		if k.Server, err = server.Accept(addr); err != nil {
-			return err
+			return nil, err
 		}
 		p.keep(k)
 		k.start()
 	}
-	return nil
+	return k, nil
 }
 
 // start starts the goroutines of a connection to a Redis node.

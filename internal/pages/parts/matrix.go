@@ -27,7 +27,7 @@ func (g *Generator) folded() string {
 		for _, family := range scenarios.Families {
 			cell := "–"
 			if broken := count(family, func(s scenarios.Scenario) bool {
-				return slices.ContainsFunc(s.Invariants, func(invariant string) bool {
+				return slices.ContainsFunc(s.Judged(), func(invariant string) bool {
 					return g.reports[i].Verdict(s.Name, invariant) == scenarios.Breaks
 				})
 			}); broken > 0 {

@@ -5,6 +5,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -158,8 +159,8 @@ var signs = map[scenarios.Verdict]string{
 	scenarios.CannotRun:    "?",
 }
 
-// Table has a column for each lock and a line for each invariant. So many of its
-// first columns are left-aligned.
+// Table has a column for each lock and a line for each invariant that a scenario lists
+// or a lock breaks there. So many of its first columns are left-aligned.
 func Table(left int, locks []Lock) string {
 	head := []string{"scenario", "invariant"}
 	for _, lock := range locks {
@@ -167,10 +168,15 @@ func Table(left int, locks []Lock) string {
 	}
 	var rows [][]string
 	for _, s := range scenarios.Catalogue {
-		for _, invariant := range s.Invariants {
+		for i, invariant := range s.Judged() {
 			row := []string{s.Name, invariant}
+			if i >= len(s.Invariants) && !slices.ContainsFunc(locks, func(l Lock) bool {
+				return l.Verdicts[s.Name+": "+invariant] == scenarios.Breaks
+			}) {
+				continue
+			}
 			for _, lock := range locks {
-				row = append(row, lock.sign(s.Name, invariant))
+				row = append(row, lock.sign(s, invariant))
 			}
 			rows = append(rows, row)
 		}
@@ -201,20 +207,34 @@ func (l Lock) worst(s scenarios.Scenario) string {
 	for _, verdict := range []scenarios.Verdict{scenarios.Breaks, scenarios.Holds} {
 		for _, invariant := range s.Invariants {
 			if l.Verdicts[s.Name+": "+invariant] == verdict {
-				return l.sign(s.Name, invariant)
+				return l.sign(s, invariant)
 			}
 		}
 	}
-	return l.sign(s.Name, s.Invariants[0])
+	return l.sign(s, s.Invariants[0])
 }
 
 // sign is a verdict in a table. It leads to the run that breaks, where one is kept.
-func (l Lock) sign(scenario, invariant string) string {
-	verdict := l.Verdicts[scenario+": "+invariant]
+func (l Lock) sign(s scenarios.Scenario, invariant string) string {
+	verdict := cmp.Or(l.Verdicts[s.Name+": "+invariant], l.best(s))
 	if l.Run != nil && verdict == scenarios.Breaks {
-		return fmt.Sprintf("[%s](%s)", signs[verdict], l.Run(scenario, invariant))
+		return fmt.Sprintf("[%s](%s)", signs[verdict], l.Run(s.Name, invariant))
 	}
 	return signs[verdict]
+}
+
+// best is the verdict on an invariant that a scenario doesn't list, of a lock that has
+// not broken it there: it holds if any that is listed could be judged.
+func (l Lock) best(s scenarios.Scenario) (best scenarios.Verdict) {
+	for _, invariant := range s.Invariants {
+		switch v := l.Verdicts[s.Name+": "+invariant]; {
+		case v == scenarios.Breaks || v == scenarios.Holds:
+			return scenarios.Holds
+		default:
+			best = v
+		}
+	}
+	return best
 }
 
 // NotRun is a line for each scenario that some lock's servers can't take part

@@ -1,0 +1,264 @@
+package scenarios
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// Everywhere are the invariants that are judged in every scenario, whatever it lists. One
+// that a scenario doesn't list has a result only where it breaks or is declared to.
+//
+// The scenario's own events may make a lock break one of them for a flaw that another
+// scenario is about: where a lease ends under its holder, every lock that does not tell
+// the holder has two of them. A lock that breaks the other scenario, or is declared to,
+// isn't accused of that again, and a lock that holds it is; see origins. And no lock can
+// help what follows from the loss of its data by the server. Where commands don't show
+// what they do to the lock, nothing but the listed invariants is judged.
+var Everywhere = []string{TwoHolders, ForeignRelease, ForeignRenewal, FalseLoss,
+	FalseSuccess}
+
+// Judged are the invariants that a scenario lists, and then the others that are judged
+// everywhere.
+func (s Scenario) Judged() []string {
+	return append(slices.Clip(s.Invariants), slices.DeleteFunc(slices.Clone(Everywhere),
+		func(invariant string) bool { return slices.Contains(s.Invariants, invariant) })...)
+}
+
+// origins are the flaws of other scenarios that a break may follow from. A break that
+// follows from none is the lock's own in any scenario; there are none, and blameless is
+// true, where the lock can do nothing about it or another break was judged before.
+func origins(b *lab.Break) (flaws []Flaw, blameless bool) {
+	switch {
+	case b.After == lab.Running && !b.Late:
+		return nil, false
+	case b.Invariant == ForeignRelease && b.Late:
+		return lock.Flaws("slow_get: foreign release", "slow_release: foreign release",
+			"compare_twice: foreign release", "late_own_release: foreign release"), false
+	case b.Invariant == ForeignRelease:
+		return lock.Flaws("overrun_release: foreign release"), false
+	case b.Invariant == ForeignRenewal:
+		return lock.Flaws("renewal_reacquires: foreign renewal"), false
+	case b.Invariant == FalseSuccess && !b.Late:
+		return lock.Flaws("unlock_expired: false success", "lost_lease_told: false success",
+			"overrun_release: foreign release"), false
+	case b.After == lab.CutOff && !b.Late:
+		return lock.Flaws("overrun_overlap: two holders", "partitioned_holder: not told"), false
+	case b.After != lab.Expired:
+		return nil, true
+	case b.Late:
+		return lock.Flaws("late_grant: two holders"), false
+	}
+	return lock.Flaws("overrun_overlap: two holders"), false
+}
+
+// suspicion is a break that counts if the lock has none of the flaws that it may follow
+// from.
+type suspicion struct {
+	result  *Result
+	origins []Flaw
+}
+
+// judgeEverywhere judges what this world has not judged by itself.
+func (s *worldRun) judgeEverywhere() {
+	if len(s.Failures()) > 0 || s.absent || !s.readable() {
+		return
+	}
+	s.findFalseLosses()
+	for _, invariant := range Everywhere {
+		var own []*lab.Break
+		for _, b := range s.leftOut(invariant) {
+			switch flaws, blameless := origins(b); {
+			case blameless:
+			case flaws == nil:
+				own = append(own, b)
+			default:
+				s.suspected = append(s.suspected, suspicion{
+					s.result(invariant, []*lab.Break{b}, true), flaws})
+			}
+		}
+		if own != nil {
+			s.keep(s.result(invariant, own, true))
+		}
+	}
+}
+
+// leftOut are the breaks of an invariant that the scenario's own judgment left out, in
+// their order.
+func (s *worldRun) leftOut(invariant string) []*lab.Break {
+	judged := slices.Contains(s.judged, invariant)
+	seen := s.Breaks(invariant)
+	left := slices.DeleteFunc(slices.Clone(seen), func(b *lab.Break) bool {
+		return judged && !b.Apart
+	})
+	for _, b := range s.doubts {
+		if b.Invariant == invariant && !slices.ContainsFunc(seen, func(o *lab.Break) bool {
+			return o.Entry == b.Entry
+		}) {
+			left = append(left, b)
+		}
+	}
+	slices.SortStableFunc(left, func(a, b *lab.Break) int { return a.Entry - b.Entry })
+	return left
+}
+
+// resolve adds the suspicions that are right to the results.
+func (t *scenarioRun) resolve() {
+	for _, s := range t.suspected {
+		if known := t.results[s.result.Invariant]; known != nil && known.Verdict == Breaks {
+			continue
+		}
+		if !slices.ContainsFunc(s.origins, t.breaks) {
+			t.keep(s.result)
+		}
+	}
+}
+
+// breaks says whether the lock has a flaw: it is declared, or its scenario shows it.
+func (t *scenarioRun) breaks(f Flaw) bool {
+	if t.settings.expects(f.Scenario, f.Invariant) {
+		return true
+	}
+	of, err := Find(f.Scenario)
+	if err != nil || of.Name == t.scenario.Name {
+		return false
+	}
+	s := t.settings
+	s.change, s.origin, s.left = nil, true, nil
+	results := s.known.of(of.Name, func() ([]Result, error) {
+		return runScenario(t.t, of, t.build, s)
+	})
+	return Report(results).Verdict(f.Scenario, f.Invariant) == Breaks
+}
+
+// known are the results of scenarios that were run for another one's sake.
+type known struct {
+	mu      sync.Mutex
+	results map[string][]Result
+}
+
+// of runs a scenario, unless its results are known. A scenario that fails has none.
+func (k *known) of(name string, run func() ([]Result, error)) []Result {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, ok := k.results[name]; !ok {
+		if k.results == nil {
+			k.results = map[string][]Result{}
+		}
+		k.results[name], _ = run()
+	}
+	return k.results[name]
+}
+
+// unlisted adds to the results those of the invariants that the scenario doesn't list.
+func (t *scenarioRun) unlisted(results []Result) []Result {
+	best := slices.MaxFunc(results, func(a, b Result) int {
+		return cmp.Compare(rank(a.Verdict), rank(b.Verdict))
+	})
+	for _, invariant := range t.scenario.Judged()[len(t.scenario.Invariants):] {
+		if r := t.results[invariant]; r != nil {
+			results = append(results, *r)
+		} else if t.settings.declares(t.scenario.Name, invariant) {
+			if best.Verdict == Breaks {
+				best.Verdict = Holds
+			}
+			results = append(results, Result{Scenario: t.scenario.Name,
+				Invariant: invariant, Verdict: best.Verdict, Event: best.Event,
+				BrokenAt: -1, Sequence: best.Sequence, Timeline: best.Timeline})
+		}
+	}
+	return results
+}
+
+// doubt notes a break at the newest entry, by what the servers say in virtual time.
+func (a *actor) doubt(late bool, invariant, text string) {
+	s := a.run
+	if !s.exact() || !s.readable() {
+		return
+	}
+	s.doubts = append(s.doubts, &lab.Break{Invariant: invariant, At: s.Now(),
+		Event: a.owner + "'s " + text, Entry: len(s.Timeline()) - 1,
+		After: s.Log().Ending(a.Name), Late: late})
+}
+
+// owns says whether the servers have the lock as the actor's process's.
+func (a *actor) owns() bool {
+	return slices.Contains(strings.Fields(a.run.Owner()), a.Name)
+}
+
+// doubtGrant judges a call that was granted the lock.
+func (a *actor) doubtGrant(call string) {
+	if !a.owns() {
+		late := a.run.Log().Ending(a.Name) != lab.Running
+		a.doubt(late, FalseSuccess, call+", and the servers don't have its grant")
+	}
+}
+
+// call is what is known of an Unlock when it is called.
+type call struct {
+	owned    bool // the servers had the lock as the actor's process's
+	held     bool // the actor was granted it, and no other owner of its process
+	released int  // foreign releases so far
+}
+
+func (a *actor) unlocks() call {
+	alone := !slices.ContainsFunc(a.run.actors, func(other *actor) bool {
+		return other != a && other.Client == a.Client && other.depth > 0
+	})
+	return call{a.owns(), a.depth > 0 && alone, len(a.run.Breaks(ForeignRelease))}
+}
+
+// doubtRelease judges what Unlock returned. That it says so where it has released
+// another's lock is no second flaw.
+func (a *actor) doubtRelease(c call, err error) {
+	switch {
+	case err == nil && !c.owned && len(a.run.Breaks(ForeignRelease)) == c.released:
+		a.doubt(false, FalseSuccess, "Unlock returns ok, and the servers didn't have its"+
+			" lock")
+	case errors.Is(err, lock.ErrNotHeld) && c.owned && c.held && a.owns():
+		a.doubt(false, FalseLoss, "Unlock returns ErrNotHeld, and the servers have its"+
+			" lock")
+	}
+}
+
+// findFalseLosses looks for holders that were told of a loss while the servers had the
+// lock as theirs, and had answered each of their commands in time. A holder whose
+// commands are not answered must take its lease for lost early.
+func (s *worldRun) findFalseLosses() {
+	for _, e := range s.Log().Events {
+		if e.Told == nil || !e.Told.Held || !s.exact() || s.troubled(e.Told.Client, e.At) ||
+			s.lease()-(e.At-s.extended(e.Told.Client, e.At)) < s.lease()/10 {
+			continue
+		}
+		s.doubts = append(s.doubts, &lab.Break{Invariant: FalseLoss, At: e.At,
+			Event: e.Told.Owner + " is told that it has lost the lock, and the servers" +
+				" have it still", Entry: e.Entry})
+	}
+}
+
+// extended is when the newest command was sent, before a moment, that a client has a
+// lease of the lock from.
+func (s *worldRun) extended(client string, before time.Duration) (sent time.Duration) {
+	for _, e := range s.Timeline() {
+		if e.Client == client && s.names(e.Command) && e.At <= before {
+			sent = e.Sent
+		}
+	}
+	return sent
+}
+
+// troubled says whether a command of the client was not answered within a tenth of the
+// lease, before a moment.
+func (s *worldRun) troubled(client string, before time.Duration) bool {
+	return slices.ContainsFunc(s.Timeline(), func(e *lab.Entry) bool {
+		return e.Client == client && e.At <= before && e.Node >= 0 &&
+			(e.Back == 0 && e.Command == "" || e.Command != "" &&
+				(e.Back == 0 || e.Back-e.Sent > s.lease()/10))
+	})
+}
