@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -204,6 +206,10 @@ func Reach(ctx context.Context, options *redis.Options) error {
 	if err := rdb.Ping(ctx).Err(); err != nil {
 		if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 			err = ctx.Err()
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+			err = fmt.Errorf("it ends the connection, as a port for TLS does; name one"+
+				" without TLS: %w", err)
 		}
 		return fmt.Errorf("the Redis server at %s can't be used: %w", o.Addr, err)
 	}

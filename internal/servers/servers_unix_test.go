@@ -163,3 +163,21 @@ func TestAWrongPasswordIsOneLineWithoutIt(t *testing.T) {
 	assert.NotContains(t, err.Error(), "s3cret")
 	assert.NotContains(t, err.Error(), "\n")
 }
+
+func TestAPortThatSpeaksTLSIsToldFromARedisServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() { // ends with the listener
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close() // as a TLS server does after bytes that are no TLS
+		}
+	}()
+	err = servers.Reach(t.Context(), &redis.Options{Addr: l.Addr().String()})
+	assert.ErrorContains(t, err, "can't be used: it ends the connection, as a port for"+
+		" TLS does; name one without TLS")
+}

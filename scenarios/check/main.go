@@ -241,7 +241,7 @@ func (c *checking) hear(scenario string, results []scenarios.Result, err error) 
 	c.heard = append(c.heard, scenario)
 	c.results = append(c.results, results...)
 	if err != nil {
-		c.failed = append(c.failed, fmt.Sprintf("%s: %v", scenario, err))
+		c.failed = append(c.failed, program.InWords(fmt.Sprintf("%s: %v", scenario, err)))
 	}
 	if c.json {
 		return
@@ -283,7 +283,7 @@ func (c *checking) print(took time.Duration) int {
 	}
 	new, gone := c.compare()
 	if failures := scenarios.Report(c.results).Failures(); failures != "" {
-		fmt.Fprintf(c.out, "\n%s", failures)
+		fmt.Fprintf(c.out, "\n%s", program.InWords(failures))
 	}
 	fmt.Fprintf(c.out, "\n%-24s %-22s %s\n", "scenario", "invariant", "verdict")
 	for _, r := range c.results {

@@ -20,3 +20,8 @@ func TestAFileOfFlawsSaysWhatBreaksAlwaysAndWhatSometimes(t *testing.T) {
 	assert.Equal(t, []lock.Flaw{{Scenario: "oversell",
 		Invariant: scenarios.LostUpdate}}, sometimes)
 }
+
+func TestAProgramIsToldItsErrorsInItsOwnWords(t *testing.T) {
+	assert.Equal(t, "A's Unlock returns not_held, neither nil nor lost",
+		program.InWords("A's Unlock returns lock.ErrNotHeld, neither nil nor ErrLost"))
+}

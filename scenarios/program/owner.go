@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -32,6 +33,13 @@ var errorWords = []struct {
 	{Deadline, context.DeadlineExceeded},
 	{Canceled, context.Canceled},
 }
+
+// InWords is a text of the scenarios with the protocol's words for Go's errors.
+func InWords(text string) string { return inWords.Replace(text) }
+
+var inWords = strings.NewReplacer("lock.ErrNotHeld", NotHeld, "ErrNotHeld", NotHeld,
+	"lock.ErrLost", LostBefore, "ErrLost", LostBefore, "ErrBusy", Busy,
+	"ErrUpgrade", Upgrade)
 
 // owner is one owner of the program's lock.
 type owner struct {
