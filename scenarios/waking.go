@@ -115,7 +115,7 @@ func oneIsWoken(s *worldRun) {
 		a.begins()
 		a.at(8 * second)
 		// One that polls every few seconds is silent for a while, too.
-		a.Step("looks", func() { silent = b.sentSince(4*second) == 0 })
+		a.Step("looks", func() { silent = !b.polls(4 * second) })
 		a.release()
 		a.Until(let, s.patience(second))
 		a.work(500 * time.Millisecond)
@@ -144,6 +144,22 @@ func oneIsWoken(s *worldRun) {
 	s.play(scripts...)
 	s.judge(LateWakeUp, true)
 	s.judge(Herd, silent)
+}
+
+// polls says whether the actor's client has asked for the lock since a moment, but for
+// what follows a message to it.
+func (a *actor) polls(since time.Duration) bool {
+	told := -second
+	for _, e := range a.run.Timeline() {
+		switch {
+		case e.Client != a.Name:
+		case strings.HasPrefix(e.Text, "message "):
+			told = e.At
+		case a.run.names(e.Command) && e.At >= since && e.At-told > prompt/5:
+			return true
+		}
+	}
+	return false
 }
 
 // sentSince is how often a server has executed a command about the lock of the actor's

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -111,14 +112,13 @@ func mutexPerService() lock.Build {
 // a connection of its own, as a health check or a metric does: for so many of them, or
 // always when it's 0.
 func Beside(most int, words ...any) func(lock.Build) lock.Build {
-	hooked := map[redis.UniversalClient]bool{} // owners may share a client
+	var hooked sync.Map // the clients; owners may share one
 	return func(build lock.Build) lock.Build {
 		return func(env lock.Env) (lock.Lock, error) {
 			for _, rdb := range env.Nodes {
-				if !hooked[rdb] {
-					rdb.AddHook(&beside{left: most, always: most == 0, words: words})
+				if _, known := hooked.LoadOrStore(rdb, true); !known {
+					rdb.AddHook(&beside{most: int64(most), words: words})
 				}
-				hooked[rdb] = true
 			}
 			return build(env)
 		}
@@ -126,9 +126,9 @@ func Beside(most int, words ...any) func(lock.Build) lock.Build {
 }
 
 type beside struct {
-	left   int
-	always bool
-	words  []any
+	most  int64
+	sent  atomic.Int64
+	words []any
 }
 
 func (b *beside) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -136,15 +136,14 @@ func (b *beside) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (b *beside) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		drivers := slices.Contains([]string{"hello", "client", "ping"}, cmd.Name())
-		if b.left == 0 && !b.always || drivers {
+		if drivers || b.sent.Add(1) > b.most && b.most > 0 {
 			return next(ctx, cmd)
 		}
-		b.left--
-		var sent sync.WaitGroup
+		var asked sync.WaitGroup
 		for range 2 {
-			sent.Go(func() { next(ctx, redis.NewCmd(ctx, b.words...)) })
+			asked.Go(func() { next(ctx, redis.NewCmd(ctx, b.words...)) })
 		}
-		defer sent.Wait()
+		defer asked.Wait()
 		return next(ctx, cmd)
 	}
 }
