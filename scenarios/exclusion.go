@@ -2,10 +2,7 @@ package scenarios
 
 import (
 	"fmt"
-	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/lab"
 )
@@ -16,102 +13,30 @@ var mutualExclusion = Scenario{
 	Name:   "mutual_exclusion",
 	Family: Exclusion,
 	Summary: "Three clients take the lock three times each and work for 1 s" +
-		" every time. Also: a hook of the clients puts a tenant's name before each" +
-		" key. A's TryLock has no deadline, and A works until 5 s. B's Lock at 1 s" +
-		" has one, after 3 s.",
+		" every time.",
 	Invariants: []string{TwoHolders},
-	run: func(t *scenarioRun) {
-		t.world(sectionsInTurn)
-		if t.exact() {
-			t.forTenant(func() { t.world(tenantsLock) })
-		}
-	},
-}
-
-func sectionsInTurn(s *worldRun) {
-	sections := 0
-	var scripts []func()
-	for _, c := range s.cast("A", "B", "C") {
-		scripts = append(scripts, func() {
-			c.at(0)
-			for range 3 {
-				if c.acquire(2*time.Minute) != nil {
-					return
+	run: single(func(s *worldRun) {
+		sections := 0
+		var scripts []func()
+		for _, c := range s.cast("A", "B", "C") {
+			scripts = append(scripts, func() {
+				c.at(0)
+				for range 3 {
+					if c.acquire(2*time.Minute) != nil {
+						return
+					}
+					sections++
+					c.work(second)
+					c.release()
 				}
-				sections++
-				c.work(second)
-				c.release()
-			}
-		})
-	}
-	s.play(scripts...)
-	if sections != 9 && len(s.Failures()) == 0 {
-		s.Fail("%d of 9 critical sections were entered", sections)
-	}
-	s.judge(TwoHolders, true)
-}
-
-// tenantsLock is for a lock that sends some of its commands past the hooks of the
-// client that it was given, such as those with a deadline.
-func tenantsLock(s *worldRun) {
-	a, b := s.actor("A"), s.actor("B")
-	s.start()
-	s.Rewrite = func(words []any) { s.prefix(words, "tenant:") }
-	s.run(func() {
-		a.at(0)
-		a.try()
-		a.at(5 * second)
-		if a.depth > 0 {
-			a.release()
+			})
 		}
-	}, func() {
-		b.at(second, a.has)
-		b.passes(3 * second)
-	})
-	s.judge(TwoHolders, true)
-}
-
-// forTenant runs worlds in which a lock's keys may have a prefix, and the driver does
-// not look at deadlines.
-func (t *scenarioRun) forTenant(run func()) {
-	of, settings, venue := t.settings.keys, t.settings, t.venue
-	defer func() { t.settings, t.venue = settings, venue }()
-	prefixed := func(keys func(string) []string) func(string) []string {
-		return func(name string) (all []string) {
-			for _, key := range keys(name) {
-				all = append(all, key, "tenant:"+key)
-			}
-			return all
+		s.play(scripts...)
+		if sections != 9 && len(s.Failures()) == 0 {
+			s.Fail("%d of 9 critical sections were entered", sections)
 		}
-	}
-	t.settings.driver = func(o *redis.Options) {
-		if settings.driver != nil {
-			settings.driver(o)
-		}
-		o.ContextTimeoutEnabled = false
-	}
-	if of == nil {
-		of = func(name string) []string { return []string{name} }
-	}
-	t.settings.keys = prefixed(of)
-	if settings.keeps != nil {
-		t.settings.keeps = prefixed(settings.keeps)
-	}
-	t.venue = t.settings.venue()
-	run()
-}
-
-// prefix puts a text before the keys of a command that name the scenario's lock.
-func (s *worldRun) prefix(words []any, with string) {
-	if len(words) > 3 && strings.HasPrefix(fmt.Sprint(words[0]), "eval") {
-		n, _ := words[2].(int)
-		words = words[3:min(3+n, len(words))] // KEYS, and no ARGV
-	}
-	for i, word := range words {
-		if key, ok := word.(string); ok && strings.Contains(key, s.Key) {
-			words[i] = with + key
-		}
-	}
+		s.judge(TwoHolders, true)
+	}),
 }
 
 // oversell is the stock of [inventory], small enough to be run every time:

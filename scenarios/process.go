@@ -1,6 +1,12 @@
 package scenarios
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
 
 // The family of processes: several owners live in one, and some processes are
 // farther away than others.
@@ -11,7 +17,10 @@ var twoOwnersOneProcess = Scenario{
 	Summary: "A and A2 are owners in one process and share a client. A holds the" +
 		" lock until 6 s. A2 tries at 1 s, and unlocks at 2 s without having the" +
 		" lock; B, in another process, tries at 3 s. Also: A works for 15 s on a" +
-		" lease of 10 s, A2 gets the lock at about 10 s, and A unlocks at 15 s.",
+		" lease of 10 s, A2 gets the lock at about 10 s, and A unlocks at 15 s." +
+		" Also: a hook of the clients puts a tenant's name before each key. A's" +
+		" TryLock has no deadline, and A works until 5 s. B's Lock at 1 s has one," +
+		" after 3 s.",
 	Invariants: []string{TwoHolders, ForeignRelease},
 	readable:   "the server doesn't show which of a session's owners has the lock",
 	run: func(t *scenarioRun) {
@@ -57,7 +66,73 @@ var twoOwnersOneProcess = Scenario{
 			})
 			s.judge(ForeignRelease, a2.heldBefore(a.freedAt))
 		}, pollEvery(500*time.Millisecond))
+		if t.exact() {
+			t.forTenant(func() { t.world(tenantsLock) })
+		}
 	},
+}
+
+// tenantsLock is for a lock that sends some of its commands past the hooks of the
+// client that it was given, such as those with a deadline.
+func tenantsLock(s *worldRun) {
+	a, b := s.actor("A"), s.actor("B")
+	s.start()
+	s.Rewrite = func(words []any) { s.prefix(words, "tenant:") }
+	s.run(func() {
+		a.at(0)
+		a.try()
+		a.at(5 * second)
+		if a.depth > 0 {
+			a.release()
+		}
+	}, func() {
+		b.at(second, a.has)
+		b.passes(3 * second)
+	})
+	s.judge(TwoHolders, true)
+}
+
+// forTenant runs worlds in which a lock's keys may have a prefix, and the driver does
+// not look at deadlines.
+func (t *scenarioRun) forTenant(run func()) {
+	of, settings, venue := t.settings.keys, t.settings, t.venue
+	defer func() { t.settings, t.venue = settings, venue }()
+	prefixed := func(keys func(string) []string) func(string) []string {
+		return func(name string) (all []string) {
+			for _, key := range keys(name) {
+				all = append(all, key, "tenant:"+key)
+			}
+			return all
+		}
+	}
+	t.settings.driver = func(o *redis.Options) {
+		if settings.driver != nil {
+			settings.driver(o)
+		}
+		o.ContextTimeoutEnabled = false
+	}
+	if of == nil {
+		of = func(name string) []string { return []string{name} }
+	}
+	t.settings.keys = prefixed(of)
+	if settings.keeps != nil {
+		t.settings.keeps = prefixed(settings.keeps)
+	}
+	t.venue = t.settings.venue()
+	run()
+}
+
+// prefix puts a text before the keys of a command that name the scenario's lock.
+func (s *worldRun) prefix(words []any, with string) {
+	if len(words) > 3 && strings.HasPrefix(fmt.Sprint(words[0]), "eval") {
+		n, _ := words[2].(int)
+		words = words[3:min(3+n, len(words))] // KEYS, and no ARGV
+	}
+	for i, word := range words {
+		if key, ok := word.(string); ok && strings.Contains(key, s.Key) {
+			words[i] = with + key
+		}
+	}
 }
 
 var lostLeasePassedOn = Scenario{
