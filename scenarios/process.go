@@ -76,9 +76,8 @@ var twoOwnersOneProcess = Scenario{
 // client that it was given, such as those with a deadline.
 func tenantsLock(s *worldRun) {
 	a, b := s.actor("A"), s.actor("B")
-	s.start()
 	s.Rewrite = func(words []any) { s.prefix(words, "tenant:") }
-	s.run(func() {
+	s.play(func() {
 		a.at(0)
 		a.try()
 		a.at(5 * second)
@@ -100,7 +99,7 @@ func (t *scenarioRun) forTenant(run func()) {
 	prefixed := func(keys func(string) []string) func(string) []string {
 		return func(name string) (all []string) {
 			for _, key := range keys(name) {
-				all = append(all, key, "tenant:"+key)
+				all = append(all, "tenant:"+key)
 			}
 			return all
 		}
