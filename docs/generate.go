@@ -89,7 +89,7 @@ func generator(t *testing.T, root string) *parts.Generator {
 		{"variable", "Variable", before.BuildVariable,
 			"mutual_exclusion: two holders"},
 		{"transaction", "Transaction", before.BuildTransaction,
-			"crash_holding: orphaned"},
+			"crash_holding: orphaned, foreign renewal"},
 	} {
 		t.Run(l.name, func(t *testing.T) {
 			scenario, _, _ := strings.Cut(l.flaw, ":")

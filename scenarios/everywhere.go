@@ -19,7 +19,8 @@ import (
 // scenario is about: where a lease ends under its holder, every lock that does not tell
 // the holder has two of them. A lock that breaks the other scenario, or is declared to,
 // isn't accused of that again, and a lock that holds it is; see origins. And no lock can
-// help what follows from the loss of its data by the server. Where commands don't show
+// help what follows from the loss of its data by the server, and what two clients that
+// it has let in do to each other is no flaw besides. Where commands don't show
 // what they do to the lock, nothing but the listed invariants is judged.
 var Everywhere = []string{TwoHolders, ForeignRelease, ForeignRenewal, FalseLoss,
 	FalseSuccess}
@@ -75,7 +76,7 @@ func (s *worldRun) judgeEverywhere() {
 		var own []*lab.Break
 		for _, b := range s.leftOut(invariant) {
 			switch flaws, blameless := origins(b); {
-			case blameless:
+			case blameless, invariant != TwoHolders && s.twoInsideBy(b.Entry):
 			case flaws == nil:
 				own = append(own, b)
 			default:
@@ -87,6 +88,14 @@ func (s *worldRun) judgeEverywhere() {
 			s.keep(s.result(invariant, own, true))
 		}
 	}
+}
+
+// twoInsideBy says whether the lock had let in a second client by an entry, of itself:
+// what their calls say and do to each other's grants then follows from that.
+func (s *worldRun) twoInsideBy(entry int) bool {
+	return slices.ContainsFunc(s.Breaks(TwoHolders), func(b *lab.Break) bool {
+		return b.Entry <= entry && b.After == lab.Running && !b.Late
+	})
 }
 
 // leftOut are the breaks of an invariant that the scenario's own judgment left out, in

@@ -336,7 +336,7 @@ var renewalFailsOnce = Scenario{
 		s.run(func() {
 			a.begins()
 			a.at(15 * second)
-			if err := a.release(); err != nil {
+			if err := a.release(); err != nil && !s.twoInside() {
 				a.report(FalseLoss, "A's Unlock after 15 s returns %s: one"+
 					" failed renewal has cost the lock", outcome(err))
 			}
@@ -348,6 +348,10 @@ var renewalFailsOnce = Scenario{
 		s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
 	}),
 }
+
+// twoInside says whether another client was let in beside a holder that was told nothing:
+// then its loss is true, and two holders are what is wrong.
+func (s *worldRun) twoInside() bool { return len(s.Breaks(TwoHolders)) > 0 }
 
 var unlockIsNoLoss = Scenario{
 	Name:   "unlock_is_no_loss",
@@ -420,7 +424,7 @@ func oneRenewalHangs(t *scenarioRun, reply time.Duration) {
 			})
 			a.at(15 * second)
 			told := a.told()
-			if err := a.release(); told || err != nil {
+			if err := a.release(); (told || err != nil) && !s.twoInside() {
 				a.report(FalseLoss, "one renewal that hung has cost the lock:"+
 					" A was told of a loss (%v), and its Unlock after 15 s"+
 					" returns %s", told, outcome(err))

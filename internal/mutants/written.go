@@ -21,7 +21,7 @@ var written = []Mutant{
 			"prompt_answers: two holders", "hung_worker: two holders"}},
 	{Name: "a lock that says yes whatever the server says",
 		Build:   always(changed(func(_ bool, err error) (bool, error) { return true, err })),
-		Killers: []string{"prompt_answers: false success"}},
+		Killers: []string{"crash_holding: false success"}},
 	{Name: "a lock that tells its holder of a loss that is none",
 		Build:   always(alarms),
 		Killers: []string{"slow_release: false loss"}},
