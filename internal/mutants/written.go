@@ -159,8 +159,7 @@ var written = []Mutant{
 	{Name: "a lock whose time limit is shorter than a round trip",
 		Build: always(hasty),
 		Says: "unavailable: a free lock on a healthy server is not granted to A:" +
-			" TryLock returns false, acquire \"lock:stock:warm:A\": context deadline" +
-			" exceeded"},
+			" acquire \"lock:stock:warm:A\": context deadline exceeded"},
 	{Name: "a lock that asks without end",
 		Build: always(asksWithoutEnd),
 		Says: "the lock is stuck: it sends 20000 commands in a second of" +
