@@ -27,7 +27,7 @@ func TestTransaction(t *testing.T) {
 }
 
 func TestPipeline(t *testing.T) {
-	breaks(t, before.BuildPipeline, "crash_holding: orphaned")
+	breaks(t, before.BuildPipeline, "crash_holding: orphaned, foreign renewal")
 }
 
 // breaks says which flaw of a lock a page shows.
