@@ -21,11 +21,11 @@ func TestVariable(t *testing.T) {
 }
 
 func TestTransaction(t *testing.T) {
-	breaks(t, before.BuildTransaction, "crash_holding: orphaned")
+	breaks(t, before.BuildTransaction, "crash_holding: orphaned, foreign renewal")
 }
 
 func TestPipeline(t *testing.T) {
-	breaks(t, before.BuildPipeline, "crash_holding: orphaned")
+	breaks(t, before.BuildPipeline, "crash_holding: orphaned, foreign renewal")
 }
 
 // breaks says which flaw of a lock a page shows.
