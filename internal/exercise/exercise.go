@@ -197,7 +197,7 @@ var All = []Exercise{
 		Files: []string{"lock.go"},
 		Scenarios: []string{"mutual_exclusion", "late_grant",
 			"nodes_down"},
-		Start:    lock.Flaws("late_grant: two holders"),
+		Start: lock.Flaws("late_grant: two holders"),
 		Previous: lock.Flaws("mutual_exclusion: false success",
 			"late_grant: false success", "nodes_down: unavailable, hangs, false success"),
 	},
