@@ -61,7 +61,7 @@ var All = []Exercise{
 		Task:      "let one client in, and only one",
 		Files:     []string{"lock.go"},
 		Scenarios: []string{"mutual_exclusion"},
-		Start:     lock.Flaws("mutual_exclusion: two holders"),
+		Start:     lock.Flaws("mutual_exclusion: two holders, foreign release"),
 		Previous:  lock.Flaws("mutual_exclusion: two holders"),
 	},
 	{
@@ -90,8 +90,10 @@ var All = []Exercise{
 			"crash_after_first_command", "client_clock_skew"},
 		Asks:  "an attempt sends one command, and the lease is exact",
 		Check: inOneCommand,
-		Start: lock.Flaws("crash_holding: orphaned",
-			"crash_after_first_command: orphaned"),
+		Start: lock.Flaws("mutual_exclusion: foreign renewal",
+			"crash_holding: orphaned, foreign renewal",
+			"crash_after_first_command: orphaned, foreign release, foreign renewal",
+			"client_clock_skew: foreign renewal"),
 	},
 	{
 		Number: "05", Rung: "gold/script",
@@ -195,8 +197,9 @@ var All = []Exercise{
 		Files: []string{"lock.go"},
 		Scenarios: []string{"mutual_exclusion", "late_grant",
 			"nodes_down"},
-		Start:    lock.Flaws("late_grant: two holders"),
-		Previous: lock.Flaws("nodes_down: unavailable, hangs"),
+		Start: lock.Flaws("late_grant: two holders"),
+		Previous: lock.Flaws("mutual_exclusion: false success",
+			"late_grant: false success", "nodes_down: unavailable, hangs, false success"),
 	},
 	{
 		Number: "15", Rung: "reentrant/readwrite",
