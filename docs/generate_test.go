@@ -102,7 +102,7 @@ func TestTheTimelineThatIsExplainedIsOneThatIsShown(t *testing.T) {
 				strings.TrimRight(strings.TrimSpace(timeline), " .")) // one is cut off
 		}
 	}
-	assert.Equal(t, 5, lines)
+	assert.Equal(t, 7, lines)
 }
 
 func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {

@@ -120,7 +120,7 @@ var Libraries = []Library{
 	rueidislockOf(Library{
 		Name:  "rueidislock-3",
 		Idea:  "the same with NoLoopTracking",
-		Flaws: append(lock.Flaws("renewal_hangs: false loss"), rueidislockFlaws...),
+		Flaws: rueidislockFlaws,
 	}, rueidislock.LockerOption{NoLoopTracking: true}),
 	rueidislockOf(Library{
 		Name:  "rueidislock-1",
