@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	resp "github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -180,4 +181,22 @@ func TestAPortThatSpeaksTLSIsToldFromARedisServer(t *testing.T) {
 	err = servers.Reach(t.Context(), &redis.Options{Addr: l.Addr().String()})
 	assert.ErrorContains(t, err, "can't be used: it ends the connection, as a port for"+
 		" TLS does; name one without TLS")
+}
+
+func TestAServerThatIsTooOldIsNamed(t *testing.T) {
+	old, err := resp.NewServer("127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(old.Close)
+	answer := func(command string, say func(*resp.Peer)) {
+		require.NoError(t, old.Register(command, func(c *resp.Peer, _ string, _ []string) {
+			say(c)
+		}))
+	}
+	answer("PING", func(c *resp.Peer) { c.WriteInline("PONG") })
+	answer("INFO", func(c *resp.Peer) {
+		c.WriteBulk("# Server\r\nredis_version:6.2.14\r\n")
+	})
+	err = servers.Reach(t.Context(), &redis.Options{Addr: old.Addr().String()})
+	assert.ErrorContains(t, err, "can't be used: it is version 6.2.14, and 7.0 or newer is"+
+		" needed")
 }
