@@ -85,7 +85,7 @@ func TestEveryRungHasAnExercise(t *testing.T) {
 
 // fails says that a lock breaks exactly this, or fails at the check.
 func fails(t *testing.T, e exercise.Exercise, build lock.Build,
-	breaks []lock.Flaw) {
+	breaks []lock.Flaw, options ...scenarios.Option) {
 	if len(breaks) == 0 { // the check is all that can tell
 		require.NotNil(t, e.Check)
 		var report scenarios.Report
@@ -97,7 +97,8 @@ func fails(t *testing.T, e exercise.Exercise, build lock.Build,
 		t.Log(err)
 		return
 	}
-	for _, r := range exercise.RunScenarios(t, e, build, scenarios.Flaws(breaks...)) {
+	for _, r := range exercise.RunScenarios(t, e, build,
+		append(options, scenarios.Flaws(breaks...))...) {
 		if r.Verdict == scenarios.Breaks {
 			assert.Contains(t, scenarios.Report{r}.Failures(), "^^^ "+r.Invariant+": ",
 				"the mark names what the headline names")

@@ -26,7 +26,7 @@ const (
 )
 
 // leases are those of the locks that are checked with several.
-var leases = []time.Duration{1500 * time.Millisecond, lease, time.Hour}
+var leases = []time.Duration{lease, 1500 * time.Millisecond, time.Hour}
 
 // anywhere asks of every exercise's lock what few scenarios do: that it is at the
 // server and not in the process, under its own name, for exactly its lease, and that
@@ -305,43 +305,40 @@ func behindTheDead(t *testing.T, build lock.Build, ttl time.Duration) error {
 // it long before all of them are through: short sections are bounded by their
 // number, long ones by the lease, which gets no younger when it is passed on.
 func handedOver(t *testing.T, build lock.Build, _ scenarios.Report) error {
-	const (
-		many  = 41
-		apart = time.Millisecond / 10 // Q asks when all of P have asked
-	)
-	for _, of := range []struct {
-		lasts   time.Duration
-		patient int // sections of P that Q may wait for
-		enough  int // commands of P; 0 when they are not counted
-	}{
-		{lasts: 10 * time.Millisecond, patient: 17 + 3, enough: many},
-		{lasts: time.Second, patient: 4 + 3}, // 4: a third of the lease
-	} {
-		var sections []section
-		for i := range many {
-			sections = append(sections, section{"P", "P",
-				time.Duration(i) * apart, of.lasts})
+	return withEachLease(func(ttl time.Duration) error {
+		short := handsOver(t, build, ttl, ttl/1000, 17+3)
+		if short != nil {
+			return short
 		}
-		sections = append(sections, section{"Q", "Q", (many + 1) * apart,
-			of.lasts})
-		err := play(t, build, lease, sections, func(served []turn, sent int) error {
-			var late, asked error
-			if before := slices.Index(owners(served), "Q"); before > of.patient {
-				late = fmt.Errorf("another process waited for %d sections of this"+
-					" one, %d are enough", before, of.patient)
-			}
-			if of.enough > 0 && sent >= of.enough {
-				asked = fmt.Errorf("the %d owners of a process sent %d commands:"+
-					" each of them has asked the server", many, sent)
-			}
-			return errors.Join(late, asked)
-		})
-		if err != nil {
-			return fmt.Errorf("sections of %v on a lease of %v: %w", of.lasts,
-				lease, err)
-		}
+		return handsOver(t, build, ttl, ttl/10, 4+3) // 4: a third of the lease
+	})
+}
+
+// handsOver has Q wait for a number of P's sections at most.
+func handsOver(t *testing.T, build lock.Build, ttl, lasts time.Duration,
+	patient int) error {
+	const many = 41
+	apart := ttl / 100_000 // Q asks when all of P have asked
+	var sections []section
+	for i := range many {
+		sections = append(sections, section{"P", "P", time.Duration(i) * apart, lasts})
 	}
-	return nil
+	sections = append(sections, section{"Q", "Q", (many + 1) * apart, lasts})
+	return play(t, build, ttl, sections, func(served []turn, sent int) error {
+		var late, asked error
+		if before := slices.Index(owners(served), "Q"); before > patient {
+			late = fmt.Errorf("another process waited for %d sections of this"+
+				" one, %d are enough", before, patient)
+		}
+		if lasts < ttl/100 && sent >= many { // no renewals
+			asked = fmt.Errorf("the %d owners of a process sent %d commands:"+
+				" each of them has asked the server", many, sent)
+		}
+		if err := errors.Join(late, asked); err != nil {
+			return fmt.Errorf("sections of %v: %w", lasts, err)
+		}
+		return nil
+	})
 }
 
 // section is what one owner does: it takes the lock, works and releases it.

@@ -287,13 +287,15 @@ func RunChecked(t *testing.T, e Exercise, build lock.Build) {
 		if err := e.Anywhere(t, build); err != nil {
 			t.Fatal(err)
 		}
-		RunScenarios(t, e, build, scenarios.Red(true), scenarios.Key("another stock"),
-			scenarios.Lease(leases[0]))
+		RunScenarios(t, e, build, append(Another, scenarios.Red(true))...)
 	})
 	if e.Check != nil && !checkFirst && !t.Failed() {
 		t.Run("check", check)
 	}
 }
+
+// Another is a name and a lease that the scenarios don't have.
+var Another = []scenarios.Option{scenarios.Key("another stock"), scenarios.Lease(leases[1])}
 
 // Anywhere says what the lock does wrong with a name, a lease or a process that the
 // scenarios don't have.
