@@ -49,17 +49,17 @@ var wrongs = []wrong{
 		func(l lock.Lock, ctx context.Context) (bool, error) {
 			granted, err := l.TryLock(ctx)
 			return granted, errors.Join(err, lock.Sleep(ctx, time.Second))
-		}, lock.Lock.Unlock), "took 1s"},
+		}, lock.Lock.Unlock), "takes 1s"},
 	{"04", "a lease of ten seconds", with(func(env *lock.Env) {
 		env.TTL = 10 * time.Second
-	}), "after the lease"},
+	}), "when the lease of a dead process is over"},
 	{"07", "a lease of an hour", with(func(env *lock.Env) { env.TTL = time.Hour }),
-		"after the lease"},
+		"when the lease of a dead process is over"},
 	{"07", "a lease of whole seconds", with(func(env *lock.Env) {
 		env.TTL = env.TTL.Round(time.Second)
-	}), "after the lease"},
+	}), "when the lease of a dead process is over"},
 	{"07", "half a lease", with(func(env *lock.Env) { env.TTL /= 2 }),
-		"before the lease"},
+		"before the lease of a dead process"},
 	{"04", "two commands", calling(
 		func(l lock.Lock, ctx context.Context) (bool, error) {
 			if granted, err := l.TryLock(ctx); granted || err != nil {
@@ -76,9 +76,9 @@ var wrongs = []wrong{
 	{"09", "it sleeps for a lease after an error", afterError(
 		func(_ lock.Lock, ctx context.Context) error {
 			return lock.Sleep(ctx, 10*time.Second)
-		}), "lost: took"},
+		}), "whose reply is lost takes"},
 	{"09", "it releases after an error", afterError(lock.Lock.Unlock),
-		"its own grant: returns false"},
+		"which is granted already, returns false"},
 	{"09", "the same id for each grant", with(func(env *lock.Env) {
 		o, _ := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
 		id := o.Token()
@@ -98,9 +98,9 @@ var wrongs = []wrong{
 	{"15", "a renewal lets a reader in again", lua("renew.lua",
 		"if not writer and not reader then\n  return 0\nend\n", ""), "has lost the lock"},
 	{"15", "a reader's lease of ten seconds", lua("read.lua", "now + ARGV[2]",
-		"now + 10000"), "a dead reader"},
+		"now + 10000"), "dead reader's lease is over"},
 	{"15", "a reader's renewal of ten seconds", lua("renew.lua", "now + ARGV[2]",
-		"now + 10000"), "a dead reader"},
+		"now + 10000"), "dead reader's lease is over"},
 	{"15", "no expiry on the readers' key", lua("read.lua",
 		"    redis.call('PEXPIRE', key, ARGV[2])\n", ""), "has no expiry"},
 	{"15", "no readers", rung("reentrant/notify"), "needs RLock"},

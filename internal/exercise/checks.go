@@ -52,9 +52,9 @@ func anywhere(t *testing.T, rung ladder.Rung, build lock.Build) error {
 				steps = append(steps,
 					try("by a process that then dies", dead, true),
 					r.after(ttl*99/100, r.client("D").Crash),
-					try("before the lease of the dead is over", q, false),
+					try("before the lease of a dead process is over", q, false),
 					r.after(ttl/50, func() {}),
-					try("after the lease of the dead", q, true))
+					try("when the lease of a dead process is over", q, true))
 			}
 			r.steps(steps...)
 		})
@@ -85,7 +85,7 @@ func findsItsGrant(t *testing.T, build lock.Build, _ scenarios.Report) error {
 					return false, nil
 				}},
 				r.after(0, func() { down = false }),
-				try("after a lost reply, which has to find its own grant", p, true),
+				try("after a lost reply, which is granted already,", p, true),
 				release("of that grant", p, nil),
 				try("after that Unlock", q, true))
 		})
@@ -113,7 +113,7 @@ func eachReader(t *testing.T, build lock.Build, _ scenarios.Report) error {
 					r.after(ends-at-ttl/100, r.client("P").Crash),
 					try("before a dead reader's lease is over", q, false),
 					r.after(ttl/50, func() {}),
-					try("after a dead reader's lease", q, true))
+					try("when a dead reader's lease is over", q, true))
 			})
 		}
 		if err := dies(0, ttl); err != nil {

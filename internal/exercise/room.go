@@ -41,8 +41,7 @@ func (r *room) client(process string) *lab.Client {
 	return r.clients[process]
 }
 
-// owner is one more owner in a process. A lock that can't be built fails the check,
-// and so does each call of this one.
+// owner is one more owner in a process. The scenarios have built some before.
 func (r *room) owner(process, name string) lock.Lock {
 	r.client(process)
 	env := r.envs[process]
@@ -93,11 +92,11 @@ func (r *room) steps(all ...step) {
 			granted, err := s.call(r.Context())
 			switch took := time.Since(began); {
 			case granted != s.granted || !errors.Is(err, s.err):
-				r.Fail("%s: returns %v, %v, and has to return %v, %v", s.when,
+				r.Fail("%s returns %v, %v, and must return %v, %v", s.when,
 					granted, err, s.granted, s.err)
 				return
 			case s.when != "" && took > prompt:
-				r.Fail("%s: took %v, %v are enough", s.when, took, prompt)
+				r.Fail("%s takes %v, %v are enough", s.when, took, prompt)
 				return
 			}
 		}
