@@ -261,7 +261,7 @@ func inOrder(t *testing.T, build lock.Build, _ scenarios.Report) error {
 			name := fmt.Sprint(process, n)
 			came = append(came, name)
 			sections = append(sections, section{process, name,
-				time.Duration(n) * ttl / 200, ttl * 2 / 5})
+				time.Duration(n) * ttl / 200, ttl / 5})
 		}
 		if err := play(t, build, ttl, sections, func(served []turn, _ int) error {
 			if slices.Equal(came, owners(served)) {
@@ -291,7 +291,7 @@ func behindTheDead(t *testing.T, build lock.Build, ttl time.Duration) error {
 		}
 		for i, dead := range []time.Duration{2, 1} {
 			waited := served[i+1].at - served[i].at - lasts
-			if most := (dead + 1) * ttl / 20; waited > most {
+			if most := (dead + 2) * ttl / 20; waited > most {
 				return fmt.Errorf("%s waited for %v behind %d dead waiters, %v"+
 					" are enough", served[i+1].owner, waited, dead, most)
 			}

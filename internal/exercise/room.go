@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -18,11 +19,14 @@ type room struct {
 	envs    map[string]lock.Env
 }
 
+// executed are the scripts that any check has run.
+var executed = node.NewScripts()
+
 // inWorld returns what has failed in a world.
 func inWorld(t *testing.T, config lab.Config, build lock.Build,
 	script func(*room)) error {
 	var failures []error
-	config.Nodes, config.Key = max(config.Nodes, 1), key
+	config.Nodes, config.Key, config.Scripts = max(config.Nodes, 1), key, executed
 	err := lab.Run(t, config, func(w *lab.World) {
 		w.Record()
 		script(&room{w, build, map[string]*lab.Client{}, map[string]lock.Env{}})
@@ -36,7 +40,7 @@ func (r *room) client(process string) *lab.Client {
 	if r.clients[process] == nil {
 		r.clients[process] = r.Client(process)
 		r.envs[process] = r.clients[process].Env(key,
-			lock.PollEvery(r.TTL/100))
+			lock.PollEvery(r.TTL/50))
 	}
 	return r.clients[process]
 }
