@@ -30,14 +30,6 @@ func Watched(begins func(scenario string), sees func(node int,
 // Most is how many things happen in a second before the lock counts as stuck.
 func Most(n int) Option { return func(s *settings) { s.most = n } }
 
-// Lease is the lease of the scenarios in virtual time; their other times fit it.
-func Lease(d time.Duration) Option {
-	return func(s *settings) { s.lease = d }
-}
-
-// Key is the name of the lock in virtual time.
-func Key(name string) Option { return func(s *settings) { s.key = name } }
-
 // Driver changes the settings of the clients in virtual time.
 func Driver(set func(*redis.Options)) Option {
 	return func(s *settings) { s.driver = set }

@@ -229,6 +229,15 @@ func Keeps(of func(key string) []string) Option {
 	return func(s *settings) { s.keeps = of }
 }
 
+// Lease is the lease of the scenarios in virtual time, by default ten seconds; their
+// other times fit it. The verdicts on a lock should be the same with any.
+func Lease(d time.Duration) Option {
+	return func(s *settings) { s.lease = d }
+}
+
+// Key is the name of the lock in virtual time, by default "lock:stock".
+func Key(name string) Option { return func(s *settings) { s.key = name } }
+
 // declares says whether a flaw is declared.
 func (s *settings) declares(scenario, invariant string) bool {
 	return slices.Contains(s.flaws,

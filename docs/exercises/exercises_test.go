@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -97,8 +98,8 @@ func fails(t *testing.T, e exercise.Exercise, build lock.Build,
 		t.Log(err)
 		return
 	}
-	for _, r := range exercise.RunScenarios(t, e, build, append(options,
-		scenarios.Flaws(breaks...))...) {
+	for _, r := range exercise.RunScenarios(t, e, build,
+		append(options, scenarios.Flaws(breaks...))...) {
 		if r.Verdict == scenarios.Breaks {
 			assert.Contains(t, scenarios.Report{r}.Failures(), "^^^ "+r.Invariant+": ",
 				"the mark names what the headline names")
@@ -294,7 +295,24 @@ func TestTheSolutionPasses(t *testing.T) {
 		t.Run(e.Number, func(t *testing.T) {
 			rung, err := ladder.Find(e.Rung)
 			require.NoError(t, err)
-			exercise.RunChecked(t, e, rung.Build)
+			var built sync.Map
+			unchecked, check := e.Check != nil, e.Check
+			if unchecked {
+				e.Check = func(t *testing.T, build lock.Build,
+					report scenarios.Report) error {
+					unchecked = false
+					return check(t, build, report)
+				}
+			}
+			exercise.RunChecked(t, e, func(env lock.Env) (lock.Lock, error) {
+				built.Store(fmt.Sprint(env.Key, " ", env.TTL), true)
+				return rung.Build(env)
+			})
+			assert.False(t, unchecked, "its check was run")
+			for _, other := range []string{"another stock 1.5s", "another 1h0m0s"} {
+				_, ok := built.Load(other)
+				assert.True(t, ok, "it was run with another name and lease: %s", other)
+			}
 		})
 	}
 }

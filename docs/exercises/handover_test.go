@@ -20,27 +20,29 @@ func TestAHandOverIsBoundedByANumberAndByTheLease(t *testing.T) {
 	e, err := exercise.Find("13")
 	require.NoError(t, err)
 	const unbounded = 1000
+	third := func(ttl time.Duration) time.Duration { return ttl / 3 }
+	never := func(ttl time.Duration) time.Duration { return unbounded * ttl }
 	for _, test := range []struct {
 		name    string
-		most    int // hand-overs of one grant
-		thirds  int // of a lease, in which it is passed on
+		most    int                                   // hand-overs of one grant
+		within  func(ttl time.Duration) time.Duration // in which it is passed on
 		refused string
 	}{
-		{"both", 16, 1, ""},
-		{"a number alone", 16, unbounded, "sections of 1s"},
-		{"the lease alone", unbounded, 1, "sections of 10ms"},
-		{"neither", unbounded, unbounded, "sections of 10ms"},
+		{"both", 16, third, ""},
+		{"a number alone", 16, never, "sections of 1s"},
+		{"the lease alone", unbounded, third, "sections of 10ms"},
+		{"a number and three seconds", 16, func(time.Duration) time.Duration {
+			return 3 * time.Second
+		}, "with a lease of 1.5s: sections of 150ms"},
+		{"neither", unbounded, never, "sections of 10ms"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var houses sync.Map // of *house, by the process's rdb
 			build := func(env lock.Env) (lock.Lock, error) {
 				options, err := lock.Configure(env.Nodes, env.Key, env.TTL,
 					env.Options)
-				at, _ := houses.LoadOrStore(env.Nodes[0], &house{
-					most: test.most, within: env.TTL / 3 *
-						time.Duration(test.thirds),
-					turn: make(chan struct{}, 1),
-				})
+				at, _ := houses.LoadOrStore(env.Nodes[0], &house{most: test.most,
+					within: test.within(env.TTL), turn: make(chan struct{}, 1)})
 				return &guest{env: env, options: options,
 					house: at.(*house)}, err
 			}
@@ -99,7 +101,7 @@ func (g *guest) Lock(ctx context.Context) error {
 	h.waiting.Add(-1)
 	if h.yields {
 		h.yields = false
-		if err := lock.Sleep(ctx, 100*time.Millisecond); err != nil {
+		if err := lock.Sleep(ctx, g.env.TTL/100); err != nil {
 			return err
 		}
 	}

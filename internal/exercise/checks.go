@@ -14,12 +14,126 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// lease is that of the locks that are checked.
-const lease = 10 * time.Second
+// key and lease are those of the locks that are checked.
+const (
+	key   = "stock"
+	lease = 10 * time.Second
+)
+
+// leases are those of the locks that are checked with several.
+var leases = []time.Duration{lease, 1500 * time.Millisecond, time.Hour}
+
+// anywhere asks of every exercise's lock what few scenarios do: that it is at the
+// server and not in the process, under its own name, for exactly its lease, and that
+// its calls tell the truth at once.
+func anywhere(t *testing.T, rung ladder.Rung, build lock.Build) error {
+	return withEachLease(func(ttl time.Duration) error {
+		return inWorld(t, lab.Config{Nodes: rung.Nodes, TTL: ttl}, build, func(r *room) {
+			p, q, dead := r.owner("P", key), r.owner("Q", key), r.owner("D", key)
+			other := r.owner("Q", "another")
+			steps := []step{try("of a free lock", p, true),
+				try("of a lock that another process holds", q, false),
+				try("of a lock of another name", other, true),
+				release("of the lock of another name", other, nil),
+				release("by the holder", p, nil),
+				try("after an Unlock", q, true),
+				release("by the next holder", q, nil),
+				release("of a lock that nobody holds", p, lock.ErrNotHeld),
+				try("once more", p, true),
+				r.after(ttl/2, r.flush),
+				try("when the server has lost the lock", q, true),
+				release("by the last holder", q, nil)}
+			if rung.Name != "bronze" { // which has no lease
+				steps = append(steps,
+					try("by a process that then dies", dead, true),
+					r.after(ttl*99/100, r.client("D").Crash),
+					try("before the lease of a dead process is over", q, false),
+					r.after(ttl/50, func() {}),
+					try("when the lease of a dead process is over", q, true))
+			}
+			r.steps(steps...)
+		})
+	})
+}
+
+// findsItsGrant loses the reply to an attempt and then, for a while, every command. The
+// next attempt finds what the first was granted.
+func findsItsGrant(t *testing.T, build lock.Build, _ scenarios.Report) error {
+	return withEachLease(func(ttl time.Duration) error {
+		executed, down := false, false
+		fate := func(client string, _ int, _ time.Duration) (lab.Fault, bool) {
+			fault := lab.Fault{LoseReply: !executed, Refuse: executed}
+			down := down && client == "P"
+			executed = executed || down
+			return fault, down
+		}
+		return inWorld(t, lab.Config{TTL: ttl, Fate: fate}, build, func(r *room) {
+			p, q := r.owner("P", key), r.owner("Q", key)
+			r.steps(try("of a free lock", p, true), // the server knows the script now
+				release("by the holder", p, nil),
+				r.after(0, func() { down = true }),
+				step{when: "TryLock whose reply is lost", call: func(
+					ctx context.Context) (bool, error) {
+					if granted, err := p.TryLock(ctx); err == nil {
+						return granted, errors.New("no error")
+					}
+					return false, nil
+				}},
+				r.after(0, func() { down = false }),
+				try("after a lost reply, which is granted already,", p, true),
+				release("of that grant", p, nil),
+				try("after that Unlock", q, true))
+		})
+	})
+}
+
+// eachReader has a reader that dies when it has the lock, and one that dies after a
+// renewal.
+func eachReader(t *testing.T, build lock.Build, _ scenarios.Report) error {
+	return withEachLease(func(ttl time.Duration) error {
+		dies := func(at, ends time.Duration) error {
+			return inWorld(t, lab.Config{TTL: ttl}, build, func(r *room) {
+				q := r.owner("Q", key)
+				p, ok := r.owner("P", key).(lock.ReadWrite)
+				if !ok {
+					r.Fail("the lock needs RLock, TryRLock and RUnlock")
+					return
+				}
+				r.steps(step{"TryRLock of a free lock", p.TryRLock, true, nil},
+					r.after(at, func() {
+						if left := r.Lasting(); len(left) > 0 {
+							r.Fail("a reader has the lock, and %q has no expiry", left)
+						}
+					}),
+					r.after(ends-at-ttl/100, r.client("P").Crash),
+					try("before a dead reader's lease is over", q, false),
+					r.after(ttl/50, func() {}),
+					try("when a dead reader's lease is over", q, true))
+			})
+		}
+		if err := dies(0, ttl); err != nil {
+			return err
+		}
+		return dies(ttl/2, ttl/3+ttl)
+	})
+}
+
+// watches says whether the lock sends WATCH.
+func watches(t *testing.T, rung ladder.Rung, build lock.Build) (does bool, err error) {
+	err = inWorld(t, lab.Config{Nodes: rung.Nodes, TTL: lease}, build, func(r *room) {
+		l := r.owner("P", key)
+		r.steps(try("of a free lock", l, true), release("by the holder", l, nil))
+		for _, e := range r.Timeline() {
+			does = does || strings.HasPrefix(strings.ToUpper(e.Text), "WATCH")
+		}
+	})
+	return does, err
+}
 
 // inOneCommand takes the lock with its lease in one command.
 func inOneCommand(_ *testing.T, build lock.Build, _ scenarios.Report) error {
@@ -59,7 +173,7 @@ func onServer(build lock.Build, old bool) error {
 	var owners []lock.Lock
 	for range 2 {
 		l, err := build(lock.Env{Nodes: []redis.UniversalClient{rdb},
-			Key: "stock", TTL: lease})
+			Key: key, TTL: lease})
 		if err != nil {
 			return fmt.Errorf("build the lock: %w", err)
 		}
@@ -73,9 +187,6 @@ func onServer(build lock.Build, old bool) error {
 		if !granted {
 			return errors.New("the lock was free, and TryLock says that it was" +
 				" refused")
-		}
-		if ttl := redisServer.TTL("stock"); ttl != lease {
-			return fmt.Errorf("the key's lease is %v, not %v", ttl, lease)
 		}
 		sent = nil
 		if granted, err := owners[1].TryLock(ctx); granted || err != nil {
@@ -139,24 +250,53 @@ func quietWaiters(_ *testing.T, _ lock.Build, report scenarios.Report) error {
 }
 
 // inOrder has the owners of two processes come one after the other, and looks in
-// which order they are served.
+// which order they are served. They wait for several leases in all.
 func inOrder(t *testing.T, build lock.Build, _ scenarios.Report) error {
-	var came []string
-	var sections []section
-	for n := range 12 {
-		// Now one of them has more that wait, now the other.
-		process := []string{"P", "Q"}[n*n%5%2]
-		name := fmt.Sprint(process, n)
-		came = append(came, name)
-		sections = append(sections, section{process, name,
-			time.Duration(n) * 50 * time.Millisecond, time.Second})
-	}
-	return play(t, build, sections, func(served []string, _ int) error {
-		if slices.Equal(came, served) {
-			return nil
+	return withEachLease(func(ttl time.Duration) error {
+		var came []string
+		var sections []section
+		for n := range 12 {
+			// Now one of them has more that wait, now the other.
+			process := []string{"P", "Q"}[n*n%5%2]
+			name := fmt.Sprint(process, n)
+			came = append(came, name)
+			sections = append(sections, section{process, name,
+				time.Duration(n) * ttl / 200, ttl / 5})
 		}
-		return fmt.Errorf("they came in the order %s, and were served in the"+
-			" order %s", strings.Join(came, " "), strings.Join(served, " "))
+		if err := play(t, build, ttl, sections, func(served []turn, _ int) error {
+			if slices.Equal(came, owners(served)) {
+				return nil
+			}
+			return fmt.Errorf("they came in the order %s, and were served in the"+
+				" order %s", strings.Join(came, " "),
+				strings.Join(owners(served), " "))
+		}); err != nil {
+			return err
+		}
+		return behindTheDead(t, build, ttl)
+	})
+}
+
+// behindTheDead has a living waiter behind two that have died, and again behind one:
+// each of these costs it a turn.
+func behindTheDead(t *testing.T, build lock.Build, ttl time.Duration) error {
+	lasts := ttl * 2 / 5
+	sections := []section{{"P", "A", 0, lasts}, {"B", "B", ttl / 50, dies},
+		{"C", "C", ttl / 40, dies}, {"P", "D", ttl / 30, lasts},
+		{"E", "E", ttl / 25, dies}, {"Q", "F", ttl / 20, lasts}}
+	return play(t, build, ttl, sections, func(served []turn, _ int) error {
+		if got := strings.Join(owners(served), " "); got != "A D F" {
+			return fmt.Errorf("A, D and F live, in this order, and were served"+
+				" in the order %s", got)
+		}
+		for i, dead := range []time.Duration{2, 1} {
+			waited := served[i+1].at - served[i].at - lasts
+			if most := (dead + 2) * ttl / 20; waited > most {
+				return fmt.Errorf("%s waited for %v behind %d dead waiters, %v"+
+					" are enough", served[i+1].owner, waited, dead, most)
+			}
+		}
+		return nil
 	})
 }
 
@@ -165,98 +305,120 @@ func inOrder(t *testing.T, build lock.Build, _ scenarios.Report) error {
 // it long before all of them are through: short sections are bounded by their
 // number, long ones by the lease, which gets no younger when it is passed on.
 func handedOver(t *testing.T, build lock.Build, _ scenarios.Report) error {
-	const (
-		owners = 41
-		apart  = time.Millisecond / 10 // Q asks when all of P have asked
-	)
-	for _, of := range []struct {
-		lasts   time.Duration
-		patient int // sections of P that Q may wait for
-		enough  int // commands of P; 0 when they are not counted
-	}{
-		{lasts: 10 * time.Millisecond, patient: 17 + 3, enough: owners},
-		{lasts: time.Second, patient: 4 + 3}, // 4: a third of the lease
-	} {
-		var sections []section
-		for i := range owners {
-			sections = append(sections, section{"P", "P",
-				time.Duration(i) * apart, of.lasts})
+	return withEachLease(func(ttl time.Duration) error {
+		short := handsOver(t, build, ttl, ttl/1000, 17+3)
+		if short != nil {
+			return short
 		}
-		sections = append(sections, section{"Q", "Q", (owners + 1) * apart,
-			of.lasts})
-		err := play(t, build, sections, func(served []string, sent int) error {
-			var late, asked error
-			if before := slices.Index(served, "Q"); before > of.patient {
-				late = fmt.Errorf("another process waited for %d sections of this"+
-					" one, %d are enough", before, of.patient)
-			}
-			if of.enough > 0 && sent >= of.enough {
-				asked = fmt.Errorf("the %d owners of a process sent %d commands:"+
-					" each of them has asked the server", owners, sent)
-			}
-			return errors.Join(late, asked)
-		})
-		if err != nil {
-			return fmt.Errorf("sections of %v on a lease of %v: %w", of.lasts,
-				lease, err)
-		}
+		return handsOver(t, build, ttl, ttl/10, 4+3) // 4: a third of the lease
+	})
+}
+
+// handsOver has Q wait for a number of P's sections at most.
+func handsOver(t *testing.T, build lock.Build, ttl, lasts time.Duration,
+	patient int) error {
+	const many = 41
+	apart := ttl / 100_000 // Q asks when all of P have asked
+	var sections []section
+	for i := range many {
+		sections = append(sections, section{"P", "P", time.Duration(i) * apart, lasts})
 	}
-	return nil
+	sections = append(sections, section{"Q", "Q", (many + 1) * apart, lasts})
+	return play(t, build, ttl, sections, func(served []turn, sent int) error {
+		var late, asked error
+		if before := slices.Index(owners(served), "Q"); before > patient {
+			late = fmt.Errorf("another process waited for %d sections of this"+
+				" one, %d are enough", before, patient)
+		}
+		if lasts < ttl/100 && sent >= many { // no renewals
+			asked = fmt.Errorf("the %d owners of a process sent %d commands:"+
+				" each of them has asked the server", many, sent)
+		}
+		if err := errors.Join(late, asked); err != nil {
+			return fmt.Errorf("sections of %v: %w", lasts, err)
+		}
+		return nil
+	})
 }
 
 // section is what one owner does: it takes the lock, works and releases it.
 type section struct {
-	process   string // P or Q
+	process   string
 	owner     string
 	at, lasts time.Duration
 }
 
-// play plays the sections of two processes. Then judge is told in which order the
+// dies is the length of a section that never comes: the process dies when its owner
+// has waited for a hundredth of a lease.
+const dies time.Duration = -1
+
+// turn is when an owner was served.
+type turn struct {
+	owner string
+	at    time.Duration
+}
+
+func owners(served []turn) (all []string) {
+	for _, t := range served {
+		all = append(all, t.owner)
+	}
+	return all
+}
+
+// play plays the sections of processes. Then judge is told in which order the
 // owners were served, and how many commands P has sent.
-func play(t *testing.T, build lock.Build, sections []section,
-	judge func(served []string, sent int) error) error {
-	const key = "stock"
-	var served []string
-	var failures []error
+func play(t *testing.T, build lock.Build, ttl time.Duration, sections []section,
+	judge func(served []turn, sent int) error) error {
+	var served []turn
 	sent := 0
-	err := lab.Run(t, lab.Config{Nodes: 1, Key: key, TTL: lease},
-		func(w *lab.World) {
-			clients := map[string]*lab.Client{"P": w.Client("P"), "Q": w.Client("Q")}
-			envs := map[string]lock.Env{}
-			for name, c := range clients {
-				envs[name] = c.Env(key)
-			}
-			w.Record()
-			for _, s := range sections {
-				c := clients[s.process]
-				c.Go(func() {
-					l, err := build(envs[s.process])
-					if err != nil {
-						w.Fail("build the lock: %v", err)
-						return
-					}
-					c.Sleep(s.at)
-					if err := l.Lock(w.Context()); err != nil {
-						w.Fail("%s can't get the lock: %v", s.owner, err)
-						return
-					}
-					c.Step("works", func() { served = append(served, s.owner) })
-					c.Sleep(s.lasts)
-					if err := l.Unlock(w.Context()); err != nil {
-						w.Fail("%s can't release the lock: %v", s.owner, err)
-					}
+	err := inWorld(t, lab.Config{TTL: ttl}, build, func(r *room) {
+		for _, s := range sections {
+			l := r.owner(s.process, key)
+			r.client(s.process).Go(func() {
+				c := r.client(s.process)
+				c.Sleep(s.at)
+				err := l.Lock(r.Context())
+				if c.Dead() {
+					return
+				}
+				if err != nil {
+					r.Fail("%s can't get the lock: %v", s.owner, err)
+					return
+				}
+				c.Step("works", func() {
+					served = append(served, turn{s.owner, r.Now()})
+				})
+				c.Sleep(s.lasts)
+				if err := l.Unlock(r.Context()); err != nil {
+					r.Fail("%s can't release the lock: %v", s.owner, err)
+				}
+			})
+			if s.lasts == dies {
+				r.client("Z").Go(func() {
+					r.client("Z").Sleep(s.at + ttl/100)
+					r.client(s.process).Crash()
 				})
 			}
-			w.Play()
-			for _, e := range w.Timeline() {
-				if e.Client == "P" && e.Node >= 0 {
-					sent++
-				}
+		}
+		r.Play()
+		for _, e := range r.Timeline() {
+			if e.Client == "P" && e.Node >= 0 {
+				sent++
 			}
-			failures = w.Failures()
-		})
+		}
+	})
 	if err != nil {
-		return fmt.Errorf("tell of two processes: %w", err)
+		return err
 	}
-	return errors.Join(append(failures, judge(served, sent))...)
+	return judge(served, sent)
+}
+
+// withEachLease checks something with several leases.
+func withEachLease(check func(ttl time.Duration) error) error {
+	for _, ttl := range leases {
+		if err := check(ttl); err != nil {
+			return fmt.Errorf("with a lease of %v: %w", ttl, err)
+		}
+	}
+	return nil
 }

@@ -212,8 +212,12 @@ func (q *Question) exercise(t *testing.T, rung ladder.Rung, change scenarios.Cha
 		report = append(report, results...)
 	}
 	a.add(rung, report...)
-	if a.Error == "" && e.Check != nil {
-		if err := e.Check(t, rung.Build, report); err != nil {
+	if a.Error == "" {
+		err := e.Anywhere(t, rung.Build)
+		if err == nil && e.Check != nil {
+			err = e.Check(t, rung.Build, report)
+		}
+		if err != nil {
 			a.Error = oneLine(err)
 		}
 	}

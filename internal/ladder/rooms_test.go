@@ -38,7 +38,7 @@ var mayImport = map[string]string{
 		"internal/benchmark/nodes internal/benchmark/report " +
 		"internal/process lock",
 	"internal/collector": "",
-	"internal/exercise": "internal/lab internal/ladder internal/ladder/laddertest lock " +
+	"internal/exercise": "internal/lab internal/lab/node internal/ladder internal/ladder/laddertest lock " +
 		"scenarios scenarios/explore",
 	"internal/jobs/cache":   "internal/benchmark lock",
 	"internal/jobs/catalog": "internal/benchmark internal/benchmark/nodes lock",

@@ -1,0 +1,321 @@
+package exercises_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/exercise"
+	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// wrong is an exercise's solution with one mistake, and what refuses it: words of the
+// checks, or a scenario's invariant, which may break with another lease only.
+type wrong struct {
+	number, mistake string
+	build           func(t *testing.T, solution lock.Build) lock.Build
+	refused         string
+}
+
+const elsewhere = "elsewhere: "
+
+var wrongs = []wrong{
+	{"01", "a map in the process", inProcess(func(key string) string { return key }),
+		"has lost the lock"},
+	{"01", "a mutex for all names", inProcess(func(string) string { return "" }), "another name"},
+	{"01", "one key for all names", with(func(env *lock.Env) { env.Key = "stock" }),
+		"another name"},
+	{"01", "Unlock always succeeds", calling(lock.Lock.TryLock,
+		func(l lock.Lock, ctx context.Context) error {
+			l.Unlock(ctx)
+			return nil
+		}), "nobody holds"},
+	{"01", "Unlock does nothing", calling(lock.Lock.TryLock,
+		func(lock.Lock, context.Context) error { return nil }), "after an Unlock"},
+	{"01", "it sleeps after each attempt", calling(
+		func(l lock.Lock, ctx context.Context) (bool, error) {
+			granted, err := l.TryLock(ctx)
+			return granted, errors.Join(err, lock.Sleep(ctx, time.Second))
+		}, lock.Lock.Unlock), "takes 1s"},
+	{"04", "a lease of ten seconds", with(func(env *lock.Env) {
+		env.TTL = 10 * time.Second
+	}), "when the lease of a dead process is over"},
+	{"07", "a lease of an hour", with(func(env *lock.Env) { env.TTL = time.Hour }),
+		"when the lease of a dead process is over"},
+	{"07", "a lease of whole seconds", with(func(env *lock.Env) {
+		env.TTL = env.TTL.Round(time.Second)
+	}), "when the lease of a dead process is over"},
+	{"07", "half a lease", with(func(env *lock.Env) { env.TTL /= 2 }),
+		"before the lease of a dead process"},
+	{"04", "two commands", calling(
+		func(l lock.Lock, ctx context.Context) (bool, error) {
+			if granted, err := l.TryLock(ctx); granted || err != nil {
+				return granted, err
+			}
+			return l.TryLock(ctx)
+		}, lock.Lock.Unlock), "TryLock sent 2 commands"},
+	{"05", "SET with options", rung("gold"), "syntax error"},
+	{"08", "no renewal of a short lease", lua("renew.lua", "== ARGV[1] then",
+		"== ARGV[1] then\n  if tonumber(ARGV[2]) < 5000 then return 1 end"),
+		elsewhere + "partitioned_holder: not told"},
+	{"08", "renewals of ten seconds", lua("renew.lua", "ARGV[2])", "10000)"),
+		"lease_length: wrong lease"},
+	{"09", "it sleeps for a lease after an error", afterError(
+		func(_ lock.Lock, ctx context.Context) error {
+			return lock.Sleep(ctx, 10*time.Second)
+		}), "whose reply is lost takes"},
+	{"09", "it releases after an error", afterError(lock.Lock.Unlock),
+		"which is granted already, returns false"},
+	{"09", "the same id for each grant", with(func(env *lock.Env) {
+		o, _ := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
+		id := o.Token()
+		env.Options = append(env.Options, lock.Tokens(func() string { return id }))
+	}), "late_own_release: foreign release"},
+	{"10", "waiters poll", rung("reentrant"), "while it waited B sent"},
+	{"12", "no queue", rung("diamond"), "served in the order"},
+	{"12", "the queue expires as a whole", hinted("'RPUSH', KEYS[2], ARGV[1])\n",
+		"'RPUSH', KEYS[2], ARGV[1])\n  redis.call('PEXPIRE', KEYS[2], ARGV[2])\n"),
+		"served in the order"},
+	{"12", "a turn of half a second", hinted("math.floor(ARGV[2] / 20)", "500"),
+		"behind 2 dead"},
+	{"13", "no hand-over", rung("reentrant/fair"), "has asked the server"},
+	{"15", "one reader that leaves removes all", lua("release.lua",
+		"'ZREM', KEYS[2], ARGV[1])", "'DEL', KEYS[2])"),
+		"writer_excludes: two holders"},
+	{"15", "a renewal lets a reader in again", lua("renew.lua",
+		"if not writer and not reader then\n  return 0\nend\n", ""), "has lost the lock"},
+	{"15", "a reader's lease of ten seconds", lua("read.lua", "now + ARGV[2]",
+		"now + 10000"), "dead reader's lease is over"},
+	{"15", "a reader's renewal of ten seconds", lua("renew.lua", "now + ARGV[2]",
+		"now + 10000"), "dead reader's lease is over"},
+	{"15", "no expiry on the readers' key", lua("read.lua",
+		"    redis.call('PEXPIRE', key, ARGV[2])\n", ""), "has no expiry"},
+	{"15", "no readers", rung("reentrant/notify"), "needs RLock"},
+}
+
+// An exercise whose check is removed or empty lets one of these pass.
+func TestWrongSolutionsAreRefused(t *testing.T) {
+	laddertest.Long(t, "it runs the checks of every exercise")
+	needed := map[string]bool{}
+	for _, w := range wrongs {
+		t.Run(w.number+" "+w.mistake, func(t *testing.T) {
+			e, err := exercise.Find(w.number)
+			require.NoError(t, err)
+			build := w.build(t, laddertest.Find(t, e.Rung).Build)
+			flaw, hides := strings.CutPrefix(w.refused, elsewhere)
+			scenario, _, _ := strings.Cut(flaw, ": ")
+			switch {
+			case hides:
+				exercise.RunScenarios(t, e, build)
+				fails(t, e, build, lock.Flaws(flaw), exercise.Another...)
+			case slices.Contains(e.Scenarios, scenario):
+				fails(t, e, build, lock.Flaws(flaw))
+			default:
+				err := e.Anywhere(t, build)
+				if err == nil {
+					err = checked(t, e, build)
+					needed[e.Number] = true
+				}
+				assert.ErrorContains(t, err, w.refused)
+			}
+		})
+	}
+	for _, e := range exercise.All {
+		assert.Equal(t, e.Check != nil, needed[e.Number], "the check of exercise %s"+
+			" refuses a wrong solution", e.Number)
+	}
+}
+
+// checked is what the exercise's own check says.
+func checked(t *testing.T, e exercise.Exercise, build lock.Build) error {
+	require.NotNil(t, e.Check)
+	var report scenarios.Report
+	if e.Number == "10" {
+		report = exercise.RunScenarios(t, e, build)
+	}
+	return e.Check(t, build, report)
+}
+
+// A solution may be another one than the rung.
+func TestOtherSolutionsPass(t *testing.T) {
+	laddertest.Long(t, "it runs two exercises with the explorer")
+	t.Run("12 as its page has it", func(t *testing.T) {
+		exercise.Run(t, "12", hinted("math.floor", "math.floor")(t, nil))
+	})
+	t.Run("07 with WATCH", func(t *testing.T) {
+		exercise.Run(t, "07", watching(laddertest.Find(t, "diamond").Build))
+	})
+}
+
+// watching compares the token within WATCH, and deletes the key within MULTI.
+func watching(solution lock.Build) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		o, err := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
+		if err != nil {
+			return nil, err
+		}
+		var asked, token string
+		env.Options = append(env.Options, lock.Tokens(func() string {
+			asked = o.Token()
+			return asked
+		}))
+		l, err := solution(env)
+		return caller{l, func(l lock.Lock, ctx context.Context) (bool, error) {
+			granted, err := l.TryLock(ctx)
+			if granted {
+				token = asked
+			}
+			return granted, err
+		}, func(_ lock.Lock, ctx context.Context) error {
+			err := env.Nodes[0].Watch(ctx, func(tx *redis.Tx) error {
+				if found, err := tx.Get(ctx, env.Key).Result(); err != nil {
+					return err
+				} else if found != token {
+					return redis.Nil
+				}
+				_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+					return p.Del(ctx, env.Key).Err()
+				})
+				return err
+			}, env.Key)
+			if errors.Is(err, redis.Nil) || errors.Is(err, redis.TxFailedErr) {
+				return lock.ErrNotHeld
+			}
+			return err
+		}}, err
+	}
+}
+
+type builder = func(*testing.T, lock.Build) lock.Build
+
+// with builds the solution for another environment.
+func with(change func(*lock.Env)) builder {
+	return func(_ *testing.T, solution lock.Build) lock.Build {
+		return func(env lock.Env) (lock.Lock, error) {
+			change(&env)
+			return solution(env)
+		}
+	}
+}
+
+func rung(name string) builder {
+	return func(t *testing.T, _ lock.Build) lock.Build {
+		return laddertest.Find(t, name).Build
+	}
+}
+
+// caller is an owner whose calls do something else than the solution's.
+type caller struct {
+	solution lock.Lock
+	tryLock  func(lock.Lock, context.Context) (bool, error)
+	unlock   func(lock.Lock, context.Context) error
+}
+
+func (c caller) TryLock(ctx context.Context) (bool, error) {
+	return c.tryLock(c.solution, ctx)
+}
+
+func (c caller) Lock(ctx context.Context) error {
+	for {
+		granted, err := c.TryLock(ctx)
+		if granted || err != nil {
+			return err
+		}
+		if err := lock.Sleep(ctx, lock.DefaultPoll); err != nil {
+			return lock.Ended(ctx)
+		}
+	}
+}
+
+func (c caller) Unlock(ctx context.Context) error { return c.unlock(c.solution, ctx) }
+
+func calling(tryLock func(lock.Lock, context.Context) (bool, error),
+	unlock func(lock.Lock, context.Context) error) builder {
+	return func(_ *testing.T, solution lock.Build) lock.Build {
+		return func(env lock.Env) (lock.Lock, error) {
+			l, err := solution(env)
+			return caller{l, tryLock, unlock}, err
+		}
+	}
+}
+
+// afterError does something when an attempt has failed.
+func afterError(do func(lock.Lock, context.Context) error) builder {
+	return calling(func(l lock.Lock, ctx context.Context) (bool, error) {
+		granted, err := l.TryLock(ctx)
+		if err != nil {
+			do(l, ctx)
+		}
+		return granted, err
+	}, lock.Lock.Unlock)
+}
+
+// inProcess keeps a map of the locks that are held, and asks no server. Mapped is the
+// name that a lock has in it.
+func inProcess(mapped func(key string) string) builder {
+	return func(_ *testing.T, solution lock.Build) lock.Build {
+		var held sync.Map
+		return func(env lock.Env) (lock.Lock, error) {
+			l, err := solution(env) // it only stands for the owner
+			name := mapped(env.Key)
+			return caller{l, func(l lock.Lock, _ context.Context) (bool, error) {
+				_, taken := held.LoadOrStore(name, l)
+				return !taken, nil
+			}, func(l lock.Lock, _ context.Context) error {
+				if !held.CompareAndDelete(name, l) {
+					return lock.ErrNotHeld
+				}
+				return nil
+			}}, err
+		}
+	}
+}
+
+// lua is the solution with an edit in one of its scripts.
+func lua(name, old, edited string) builder {
+	return func(t *testing.T, solution lock.Build) lock.Build {
+		e, err := exercise.Find(strings.Split(t.Name(), "/")[1][:2])
+		require.NoError(t, err)
+		source, err := os.ReadFile(filepath.Join("..", "..",
+			filepath.FromSlash(e.Rung), name))
+		require.NoError(t, err)
+		return edit(t, solution, name, string(source), old, edited)
+	}
+}
+
+// hinted is the solution of exercise 12 that its page has, with an edit.
+func hinted(old, edited string) builder {
+	return func(t *testing.T, _ lock.Build) lock.Build {
+		return edit(t, starts["reentrant/fair"], "acquire.lua", listed(t, "12"),
+			old, edited)
+	}
+}
+
+func edit(t *testing.T, build lock.Build, name, source, old, edited string) lock.Build {
+	require.Equal(t, 1, strings.Count(source, old), "%s has this once: %s", name, old)
+	return exercise.WithScripts(build, fstest.MapFS{name: {
+		Data: []byte(strings.Replace(source, old, edited, 1))}})
+}
+
+// listed is the script on an exercise's page.
+func listed(t *testing.T, number string) string {
+	page, err := os.ReadFile(filepath.Join(number, "README.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(page), "```lua\n")
+	require.True(t, found, "the page of %s has no script", number)
+	source, _, _ := strings.Cut(rest, "```")
+	return source
+}
