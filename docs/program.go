@@ -256,7 +256,8 @@ func licenses(ctx context.Context, root string) ([]byte, error) {
 // license is the text that a module's directory has, or for a Go that a
 // distribution has packaged, the one above it.
 func license(dir string) ([]byte, error) {
-	for _, pattern := range []string{"LICENSE*", "LICENCE*", "COPYING*", "../LICENSE*"} {
+	for _, pattern := range []string{"[Ll][Ii][Cc][Ee][Nn][CScs][Ee]*",
+		"COPYING*", "../LICENSE*"} {
 		if found, err := filepath.Glob(filepath.Join(dir, pattern)); err == nil &&
 			len(found) > 0 {
 			return os.ReadFile(found[0])
