@@ -134,6 +134,9 @@ func (l *Lock) Lock(ctx context.Context) error {
 	var w *waiter
 	for {
 		granted, err := l.tryLock(ctx, true)
+		if err != nil && w != nil && lock.Ended(ctx) != nil {
+			l.stopWaiting(ctx) // its mark would hold readers back for a lease
+		}
 		if granted || err != nil {
 			return err
 		}

@@ -122,12 +122,17 @@ func (l *Lock) RLock(ctx context.Context) error {
 		w, l.seen = joinReaders(l.rdb, l.channel())
 	}
 	defer func() { w.leave(l.reads > 0) }()
+	refused := false // so that the server knows of this reader
 	for asks := w == nil; ; asks = true {
 		if asks {
 			granted, seen, err := l.tryRLock(ctx, true)
+			if err != nil && refused && lock.Ended(ctx) != nil {
+				l.stopWaiting(ctx) // its mark would hold writers back for a lease
+			}
 			if err != nil {
 				return err
 			}
+			refused = !granted
 			if w == nil && !granted {
 				w = join(l.rdb, l.channel(), reader)
 			}
@@ -137,7 +142,7 @@ func (l *Lock) RLock(ctx context.Context) error {
 			}
 		}
 		if _, err := w.wait(ctx, min(l.remaining, l.ttl/3)); err != nil {
-			if asks { // else the server doesn't know of it
+			if refused {
 				l.stopWaiting(ctx)
 			}
 			return lock.Failed(ctx, "wait to read", l.key, err)
