@@ -26,7 +26,7 @@ const (
 )
 
 // leases are those of the locks that are checked with several.
-var leases = []time.Duration{lease, 1500 * time.Millisecond, time.Hour}
+var leases = []time.Duration{lease, 1500 * time.Millisecond, 5 * time.Minute}
 
 // anywhere asks of every exercise's lock what few scenarios do: that it is at the
 // server and not in the process, under its own name, for exactly its lease, and that
