@@ -94,7 +94,7 @@ var wrongs = []wrong{
 	{"13", "no hand-over", rung("reentrant/fair"), "has asked the server"},
 	{"15", "one reader that leaves removes all", lua("release.lua",
 		"'ZREM', KEYS[2], ARGV[1])", "'DEL', KEYS[2])"),
-		"writer_excludes: two holders; readers_together: foreign release"},
+		"writer_excludes: two holders, foreign release; readers_together: foreign release"},
 	{"15", "a renewal lets a reader in again", lua("renew.lua",
 		"if not writer and not reader then\n  return 0\nend\n", ""), "has lost the lock"},
 	{"15", "a reader's lease of ten seconds", lua("read.lua", "now + ARGV[2]",
