@@ -134,11 +134,8 @@ func (l *Lock) Lock(ctx context.Context) error {
 	var w *waiter
 	for {
 		granted, err := l.tryLock(ctx, true)
-		if err != nil && w != nil && lock.Ended(ctx) != nil {
-			l.stopWaiting(ctx) // its mark would hold readers back for a lease
-		}
 		if granted || err != nil {
-			return err
+			return l.ended(ctx, w != nil, err)
 		}
 		// Joined only after the first refusal: a client that finds the lock
 		// free pays for no subscription. A release may have happened before the

@@ -126,11 +126,8 @@ func (l *Lock) RLock(ctx context.Context) error {
 	for asks := w == nil; ; asks = true {
 		if asks {
 			granted, seen, err := l.tryRLock(ctx, true)
-			if err != nil && refused && lock.Ended(ctx) != nil {
-				l.stopWaiting(ctx) // its mark would hold writers back for a lease
-			}
 			if err != nil {
-				return err
+				return l.ended(ctx, refused, err)
 			}
 			refused = !granted
 			if w == nil && !granted {
@@ -259,6 +256,16 @@ func (l *Lock) giveBack(ctx context.Context, as role,
 func (l *Lock) stopWaiting(ctx context.Context) {
 	l.spent = true
 	l.release(ctx, writer, next{}, l.ttl/3)
+}
+
+// ended is err, with which a wait ends. The mark of an owner that was refused
+// before, and whose context ended while it asked again, would hold the others
+// back for a lease.
+func (l *Lock) ended(ctx context.Context, refused bool, err error) error {
+	if err != nil && refused && lock.Ended(ctx) != nil {
+		l.stopWaiting(ctx)
+	}
+	return err
 }
 
 // keys are the write lock, its readers, the writers that wait, the counter of

@@ -64,7 +64,7 @@ func TestAScheduleThatMakesNoSenseIsRefusedInOneLine(t *testing.T) {
 func TestAScheduleHasAsManyClientsAsItNames(t *testing.T) {
 	replayed, err := replay(t, buildGold, Bounds{}, "C> C<")
 	require.NoError(t, err)
-	assert.Contains(t, replayed.Timeline, "C       TryLock returns true")
+	assert.Regexp(t, "C +TryLock returns true", replayed.Timeline)
 	for schedule, clients := range map[string][2]int{"A> A<": {1, 2}, "C> C<": {3, 3}} {
 		for i, bounds := range []Bounds{{}, {Clients: 2}} {
 			handles := 0
@@ -85,8 +85,7 @@ func TestAScheduleSaysHowOftenAClientAsks(t *testing.T) {
 		Programs: []Program{Nested}}).Failure(SelfDeadlock)
 	require.True(t, found)
 	assert.Equal(t, "nested/1: A> A< A> A<", f.Schedule)
-	assert.Contains(t, Replay(t, buildGold, Bounds{}, f.Schedule).Timeline,
-		"A       gives up")
+	assert.Regexp(t, "A +gives up", Replay(t, buildGold, Bounds{}, f.Schedule).Timeline)
 }
 
 func TestBoundsThatMakeNoSenseAreRefusedInOneLine(t *testing.T) {

@@ -157,8 +157,9 @@ func (s *server) look(a *Answer) error {
 	nodes := s.nodes
 	if s.offers.Servers > 1 && len(nodes) == 1 { // it is only being tried out
 		nodes = nil
-		for range s.offers.Servers {
-			nodes = append(nodes, redis.NewClient(s.nodes[0].(*redis.Client).Options()))
+		for i := range s.offers.Servers { // nothing is sent to any of them
+			nodes = append(nodes, redis.NewClient(&redis.Options{
+				Addr: fmt.Sprintf("server-%d:6379", i)}))
 		}
 	}
 	l, err := s.build(lock.Env{Nodes: nodes, Key: "hello", TTL: time.Second,
