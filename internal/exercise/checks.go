@@ -286,7 +286,7 @@ func behindTheDead(t *testing.T, build lock.Build, ttl time.Duration) error {
 		{"E", "E", ttl / 25, dies}, {"Q", "F", ttl / 20, lasts}}
 	return play(t, build, ttl, sections, func(served []turn, _ int) error {
 		if got := strings.Join(owners(served), " "); got != "A D F" {
-			return fmt.Errorf("A, D and F live, in this order, and were served"+
+			return fmt.Errorf("the live owners A, D and F, in this order, were served"+
 				" in the order %s", got)
 		}
 		for i, dead := range []time.Duration{2, 1} {
