@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/benchmark/inventory"
-	"github.com/lockladder/lockladder/internal/benchmark/nodes"
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/inventory"
+	"github.com/lockladder/lockladder/internal/bench/nodes"
 )
 
 // BenchmarkInventory measures every rung and baseline. One iteration is a whole run of the
@@ -23,7 +23,7 @@ func BenchmarkInventory(b *testing.B) {
 			Timeout: inventory.DefaultTimeout,
 			Grace:   inventory.DefaultGrace,
 		}}
-		for _, subject := range inventory.Around(benchmark.Rungs()...) {
+		for _, subject := range inventory.Around(bench.Rungs()...) {
 			name := strings.ReplaceAll(subject.Name, "/", ".")
 			b.Run(fmt.Sprintf("rung=%s/clients=%d", name, clients),
 				func(b *testing.B) { sell(b, runner, subject) })
@@ -34,7 +34,7 @@ func BenchmarkInventory(b *testing.B) {
 	}
 }
 
-func sell(b *testing.B, runner *inventory.Runner, subject benchmark.Subject) {
+func sell(b *testing.B, runner *inventory.Runner, subject bench.Subject) {
 	sums := map[string]float64{} // a figure that was not measured is not reported
 	add := func(unit string, figure *float64) {
 		if figure != nil {
@@ -47,7 +47,7 @@ func sell(b *testing.B, runner *inventory.Runner, subject benchmark.Subject) {
 			b.Fatal(err)
 		}
 		if !row.Finished || row.Failures > 0 {
-			b.Error(benchmark.Layout{}.Row(row))
+			b.Error(bench.Layout{}.Row(row))
 		}
 		turns := float64(row.Turns)
 		add("ns/op", new(row.Seconds*1e9/turns))

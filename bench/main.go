@@ -16,8 +16,8 @@
 package main
 
 import (
-	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/benchmark/command"
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/command"
 )
 
 func main() { program().Main() }
@@ -27,6 +27,6 @@ func program() command.Command {
 		Intro: "Sells a stock to many clients, behind every rung of the ladder " +
 			"and the baselines\naround them, and prints what that did and what " +
 			"it cost.",
-		Locks: benchmark.Rungs(),
+		Locks: bench.Rungs(),
 	}
 }

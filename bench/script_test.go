@@ -21,9 +21,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/benchmark/command"
-	"github.com/lockladder/lockladder/internal/process"
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/command"
+	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
 
@@ -37,9 +37,9 @@ func TestMain(m *testing.M) {
 // stores is the program with three rows whose servers are their own. NOT_INSTALLED,
 // where it is set, names what two of them need.
 func stores() {
-	var rows []benchmark.Subject
+	var rows []bench.Subject
 	for _, name := range []string{"store/a", "store/b", "other"} {
-		row := benchmark.Rungs()[0]
+		row := bench.Rungs()[0]
 		row.Name, row.OnlyReal, row.OwnServer = name, true, true
 		row.Missing = func() error {
 			if program := os.Getenv("NOT_INSTALLED"); program != "" {

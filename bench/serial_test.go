@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/benchmark/inventory"
-	"github.com/lockladder/lockladder/internal/benchmark/machine"
-	"github.com/lockladder/lockladder/internal/benchmark/nodes"
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/inventory"
+	"github.com/lockladder/lockladder/internal/bench/machine"
+	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -52,7 +52,7 @@ func BenchmarkSerialLimit(b *testing.B) {
 		Timeout: inventory.DefaultTimeout,
 		Grace:   inventory.DefaultGrace,
 	}}
-	serial, err := benchmark.Select(inventory.Around(), "serial-limit")
+	serial, err := bench.Select(inventory.Around(), "serial-limit")
 	require.NoError(b, err)
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr(),
 		Password: password})

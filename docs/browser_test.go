@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/site"
 )
 
 // theBrowser starts a chromium: the one that LOCKLADDER_CHROMIUM names, or the one
@@ -152,9 +152,9 @@ type stage struct {
 	c    *complaints
 }
 
-func newStage(t *testing.T) *stage { return stageOf(t, pages.NewSite(root)) }
+func newStage(t *testing.T) *stage { return stageOf(t, site.NewSite(root)) }
 
-func stageOf(t *testing.T, served *pages.Site) *stage {
+func stageOf(t *testing.T, served *site.Site) *stage {
 	t.Helper()
 	site := httptest.NewServer(served)
 	t.Cleanup(site.Close)
@@ -224,7 +224,7 @@ const seen = `({
 
 func TestEveryPageRendersInABrowser(t *testing.T) {
 	s := newStage(t)
-	order := pages.NewSite(root).Order()
+	order := site.NewSite(root).Order()
 	require.NotEmpty(t, order)
 	order = append(order, "README.md", "gold/lock.go",
 		"diamond/release.lua", "scenarios")

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/pages/levels"
-	"github.com/lockladder/lockladder/internal/play"
+	"github.com/lockladder/lockladder/internal/site/levels"
+	"github.com/lockladder/lockladder/internal/site/play"
 )
 
 // gaming is what a reader sees of a level.

@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/benchmark"
-	"github.com/lockladder/lockladder/internal/ladder/laddertest"
-	"github.com/lockladder/lockladder/internal/pages/choosing"
-	"github.com/lockladder/lockladder/internal/pages/generated"
-	"github.com/lockladder/lockladder/internal/pages/parts"
-	"github.com/lockladder/lockladder/internal/pages/results"
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/site/choosing"
+	"github.com/lockladder/lockladder/internal/site/generated"
+	"github.com/lockladder/lockladder/internal/site/parts"
+	"github.com/lockladder/lockladder/internal/site/results"
 )
 
 func TestMain(m *testing.M) {
@@ -84,7 +84,7 @@ func TestEveryKeptResultHasEveryScenario(t *testing.T) {
 		}
 		for what, locks := range missing {
 			t.Errorf("%s: %s: they have not run %s. go run ./docs -generate %s runs it,"+
-				" and again when what breaks is declared in alternatives (see step 4"+
+				" and again when what breaks is declared in field (see step 4"+
 				" of a new scenario in CONTRIBUTING.md)",
 				name, strings.Join(locks, ", "), what, name)
 		}
@@ -137,7 +137,7 @@ func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 	t.Run("every measured lock is in the tables or explained", func(t *testing.T) {
 		var missing []string
 		for _, row := range g.Choice.Run.Rows {
-			if row.Kind != benchmark.Baseline &&
+			if row.Kind != bench.Baseline &&
 				!slices.ContainsFunc(g.Choice.Candidates,
 					func(c choosing.Candidate) bool { return c.Name == row.Rung }) {
 				missing = append(missing, row.Rung)

@@ -22,12 +22,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/exercise"
-	"github.com/lockladder/lockladder/internal/laboratory"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/ladder/laddertest"
-	"github.com/lockladder/lockladder/internal/pages"
-	"github.com/lockladder/lockladder/internal/play"
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/internal/site/exercise"
+	"github.com/lockladder/lockladder/internal/site/laboratory"
+	"github.com/lockladder/lockladder/internal/site/play"
 )
 
 // experimenting is what a reader sees of the laboratory.
@@ -62,27 +62,27 @@ type experiment struct {
 // compiled is compiled once for all tests.
 var compiled = &program{root: "..", life: context.Background()}
 
-// bench is the laboratory in a browser.
-type bench struct{ *stage }
+// workbench is the laboratory in a browser.
+type workbench struct{ *stage }
 
 // newBench opens the laboratory's page on a site that has compiled it before.
-func newBench(t *testing.T) bench {
+func newBench(t *testing.T) workbench {
 	_, err := compiled.Files(t.Context())
 	require.NoError(t, err)
-	served := pages.NewSite(root)
+	served := site.NewSite(root)
 	served.Program = compiled.Files
-	return bench{stageOf(t, served)}
+	return workbench{stageOf(t, served)}
 }
 
 // asks opens the laboratory with what an address says.
-func (b bench) asks(hash url.Values) experiment {
+func (b workbench) asks(hash url.Values) experiment {
 	b.t.Helper()
 	b.loads(b.site + "/docs/lab.md#" + hash.Encode())
 	return b.settles()
 }
 
 // settles waits for the answer.
-func (b bench) settles() experiment {
+func (b workbench) settles() experiment {
 	b.t.Helper()
 	var seen experiment
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -100,7 +100,7 @@ func (b bench) settles() experiment {
 
 // tries lets the page's script do something to the laboratory, l, and waits for the
 // answer.
-func (b bench) tries(what string) experiment {
+func (b workbench) tries(what string) experiment {
 	b.t.Helper()
 	b.runs("const l = document.querySelector('.laboratory');"+
 		" l.dataset.state = 'asked'; %s", what)
@@ -108,7 +108,7 @@ func (b bench) tries(what string) experiment {
 }
 
 // sets types a number into a field and runs the scenario.
-func (b bench) sets(field, value string) experiment {
+func (b workbench) sets(field, value string) experiment {
 	b.t.Helper()
 	return b.tries(fmt.Sprintf("l.querySelector(%q).value = %q;"+
 		" l.querySelector('.settings').requestSubmit()",
@@ -116,7 +116,7 @@ func (b bench) sets(field, value string) experiment {
 }
 
 // presses presses the button with a text.
-func (b bench) presses(text string) experiment {
+func (b workbench) presses(text string) experiment {
 	b.t.Helper()
 	return b.tries(fmt.Sprintf("Array.from(l.querySelectorAll('button')).find("+
 		"b => b.innerText === %q && b.offsetParent).click()", text))
@@ -140,8 +140,8 @@ func TestTheLaboratoryIsSmallAndSoonReady(t *testing.T) {
 	b := newBench(t)
 	files, err := compiled.Files(t.Context())
 	require.NoError(t, err)
-	assert.Less(t, len(files[pages.ProgramFile]), 6_000_000)
-	t.Logf("%s has %d bytes", pages.ProgramFile, len(files[pages.ProgramFile]))
+	assert.Less(t, len(files[site.ProgramFile]), 6_000_000)
+	t.Logf("%s has %d bytes", site.ProgramFile, len(files[site.ProgramFile]))
 	for _, of := range []string{"Go go", "github.com/redis/go-redis/v9",
 		"github.com/alicebob/miniredis/v2", "github.com/yuin/gopher-lua"} {
 		assert.Contains(t, string(files["LICENSES.txt"]), "\n"+of)
@@ -308,12 +308,12 @@ func TestAnotherLockKeepsTheScenarioAndItsFaults(t *testing.T) {
 
 // While the site compiles the program, the page says for how long, and can stop waiting.
 func TestThePageWaitsForTheProgramInSeconds(t *testing.T) {
-	served := pages.NewSite(root)
+	served := site.NewSite(root)
 	served.Program = func(ctx context.Context) (map[string][]byte, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	b := bench{stageOf(t, served)}
+	b := workbench{stageOf(t, served)}
 	b.visits(b.site + "/docs/lab.md")
 	b.runs("document.querySelector('.laboratory button').click()")
 	comes(b.stage, `document.querySelector('.laboratory .progress').innerText`,
@@ -332,7 +332,7 @@ func TestAnExportedLaboratoryRuns(t *testing.T) {
 	dir := exported(t).dir
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer server.Close()
-	b := bench{newStage(t)}
+	b := workbench{newStage(t)}
 	b.c = &complaints{} // they know another site
 	for address, says := range map[string]string{
 		server.URL:                        "foreign release: breaks",
@@ -471,7 +471,7 @@ func TestTheLaboratoryFitsAPhoneInBothThemes(t *testing.T) {
 func TestTheProgramIsWebAssembly(t *testing.T) {
 	files, err := compiled.Files(t.Context())
 	require.NoError(t, err)
-	r, err := gzip.NewReader(strings.NewReader(string(files[pages.ProgramFile])))
+	r, err := gzip.NewReader(strings.NewReader(string(files[site.ProgramFile])))
 	require.NoError(t, err)
 	binary, err := io.ReadAll(r)
 	require.NoError(t, err)

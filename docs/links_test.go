@@ -16,15 +16,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/exercise"
-	"github.com/lockladder/lockladder/internal/pages"
-	"github.com/lockladder/lockladder/internal/pages/parts"
+	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/internal/site/exercise"
+	"github.com/lockladder/lockladder/internal/site/parts"
 )
 
 // read parses a document.
-func read(t *testing.T, file string) *pages.Document {
+func read(t *testing.T, file string) *site.Document {
 	t.Helper()
-	return pages.Parse(content(t, file))
+	return site.Parse(content(t, file))
 }
 
 // Links within the repository are followed, also to a heading. Those to other
@@ -119,7 +119,7 @@ func TestEverySnippetStandsInTheSources(t *testing.T) {
 }
 
 // snippets are the declarations of a block, or else the block as it is.
-func snippets(block pages.Block) []string {
+func snippets(block site.Block) []string {
 	whole := []string{strings.Trim(block.Text, "\n")}
 	if block.Language != "go" {
 		return whole
@@ -129,7 +129,7 @@ func snippets(block pages.Block) []string {
 		parser.SkipObjectResolution); err != nil {
 		return whole
 	}
-	all, err := pages.Declarations(source)
+	all, err := site.Declarations(source)
 	if err != nil || len(all) == 0 {
 		return whole
 	}
@@ -186,7 +186,7 @@ func TestEveryPackageThatACommandNamesIsWhereItIsTyped(t *testing.T) {
 		assert.Empty(t, lost(c.line), "%s: %s", c.file, c.line)
 	}
 	assert.Equal(t, []string{"mysql"}, lost("go test ./gold ./mysql -run X"))
-	assert.Empty(t, lost("cd alternatives && go test -count=1 ./mysql ./etcd"))
-	assert.Equal(t, []string{"gold"}, lost("cd alternatives && go run ./gold"))
+	assert.Empty(t, lost("cd field && go test -count=1 ./mysql ./etcd"))
+	assert.Equal(t, []string{"gold"}, lost("cd field && go run ./gold"))
 	assert.Empty(t, lost("GOGC=off go test ./... -run X"))
 }

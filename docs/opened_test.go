@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/scenarios"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -52,7 +52,7 @@ func opens(t *testing.T, file string) *stage {
 	t.Helper()
 	recorded, err := recording(file)
 	require.NoError(t, err)
-	served := pages.NewSite(root)
+	served := site.NewSite(root)
 	served.Opened = recorded
 	return stageOf(t, served)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/pages/choosing"
-	"github.com/lockladder/lockladder/internal/pages/generated"
-	"github.com/lockladder/lockladder/internal/pages/parts"
+	"github.com/lockladder/lockladder/internal/site/choosing"
+	"github.com/lockladder/lockladder/internal/site/generated"
+	"github.com/lockladder/lockladder/internal/site/parts"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -142,7 +142,7 @@ func TestAnArrowLeadsToTheNextDocument(t *testing.T) {
 func TestWhatOneServerCantTellIsATestElsewhere(t *testing.T) {
 	for _, e := range choosing.Elsewhere {
 		assert.Regexp(t, regexp.MustCompile(`(?m)^func `+e.Test+`\(`),
-			content(t, "alternatives/"+e.File), e.File)
+			content(t, "field/"+e.File), e.File)
 	}
 }
 
@@ -162,9 +162,9 @@ func TestThePageSaysHowTheStoresAreRun(t *testing.T) {
 			"MariaDB, ZooKeeper and etcd restart with their data"},
 		{"scenarios/server.go", `n.Restart("restarts without its data")`,
 			"Redis restarts without its data"},
-		{"alternatives/bench/stores.go", "askEvery = 20 * time.Millisecond",
+		{"field/bench/stores.go", "askEvery = 20 * time.Millisecond",
 			"mysql/record and mysql/lease: 20 ms each time"},
-		{"alternatives/libraries/redislock.go",
+		{"field/libraries/redislock.go",
 			"redislock.LinearBackoff(lock.DefaultPoll)", "redislock: 100 ms"},
 		{"lock/options.go", "DefaultPoll = 100 * time.Millisecond",
 			"The ladder's locks: up to 100 ms"},

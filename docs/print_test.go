@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/site"
 )
 
 // sheet is a printed page. Lengths are in points, from the lower left corner.
@@ -79,7 +79,7 @@ func (s *stage) paper(name string) []sheet {
 func TestEveryPagePrints(t *testing.T) {
 	s := newStage(t)
 	s.sized(1280, 800)
-	for _, file := range pages.NewSite(root).Order() {
+	for _, file := range site.NewSite(root).Order() {
 		_, name, _ := strings.Cut(file, "docs/")
 		if testing.Short() && name[0] > '9' {
 			continue

@@ -18,8 +18,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/pages"
-	"github.com/lockladder/lockladder/internal/process"
+	"github.com/lockladder/lockladder/internal/servers/process"
+	"github.com/lockladder/lockladder/internal/site"
 )
 
 // program is the laboratory for a browser: the module at root, compiled by the go tool,
@@ -43,7 +43,7 @@ type making struct {
 }
 
 // programPackage is the package that is compiled.
-const programPackage = "./internal/laboratory/wasm"
+const programPackage = "./internal/site/laboratory/wasm"
 
 // Files are what a browser needs to run the laboratory, and the licenses of what is
 // in them. When ctx ends, Files no longer waits for them, and they are compiled all the
@@ -172,7 +172,7 @@ func compile(ctx context.Context, root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{pages.ProgramFile: compressed, "wasm_exec.js": script,
+	return map[string][]byte{site.ProgramFile: compressed, "wasm_exec.js": script,
 		"LICENSES.txt": licenses}, nil
 }
 
@@ -266,10 +266,10 @@ func license(dir string) ([]byte, error) {
 	return nil, fmt.Errorf("%s has no LICENSE", dir)
 }
 
-// site is the module's site, with the laboratory, which is compiled until ctx ends. A
+// openSite is the module's site, with the laboratory, which is compiled until ctx ends. A
 // symbolic link that leads out of the module leads nowhere.
-func site(ctx context.Context, root string) (*pages.Site, *program) {
-	s, p := pages.NewSite(inside(root)), &program{root: root, life: ctx}
+func openSite(ctx context.Context, root string) (*site.Site, *program) {
+	s, p := site.NewSite(inside(root)), &program{root: root, life: ctx}
 	s.Program = p.Files
 	return s, p
 }

@@ -23,7 +23,7 @@ func TestAnInterruptEndsWhatIsBeingCompiled(t *testing.T) {
 	t.Setenv("GOCACHE", cold[len("GOCACHE="):])
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	_, laboratory := site(ctx, "..")
+	_, laboratory := openSite(ctx, "..")
 	var out bytes.Buffer
 	said := make(chan struct{})
 	go func() {

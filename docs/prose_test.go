@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/pages"
-	"github.com/lockladder/lockladder/internal/pages/parts"
+	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/internal/site/parts"
 )
 
 const (
@@ -37,12 +37,12 @@ func TestEveryPageReadsEasily(t *testing.T) {
 	}
 }
 
-func proseOf(t *testing.T, file string) []pages.Passage {
-	return pages.Parse(content(t, file)).Prose()
+func proseOf(t *testing.T, file string) []site.Passage {
+	return site.Parse(content(t, file)).Prose()
 }
 
 // beforeReference is what stands before a heading Reference.
-func beforeReference(page []pages.Passage) []pages.Passage {
+func beforeReference(page []site.Passage) []site.Passage {
 	for i, p := range page {
 		if p.Heading > 0 && strings.HasPrefix(p.Text, "Reference") {
 			return page[:i]
@@ -57,7 +57,7 @@ var (
 )
 
 // words are those of headings and sentences, not of tables.
-func words(page []pages.Passage) []string {
+func words(page []site.Passage) []string {
 	var all []string
 	for _, p := range page {
 		if !p.Table {
@@ -70,7 +70,7 @@ func words(page []pages.Passage) []string {
 // fleschEase is the Flesch reading ease of a page's sentences: 206.835 - 1.015
 // words a sentence - 84.6 syllables a word. Headings and tables are none. An item
 // of a list and a paragraph end a sentence, with or without a full stop.
-func fleschEase(page []pages.Passage) float64 {
+func fleschEase(page []site.Passage) float64 {
 	count, all, syllables := 0, 0, 0
 	for _, p := range page {
 		found := word.FindAllString(p.Text, -1)
@@ -164,7 +164,7 @@ func rules(t *testing.T) []rule {
 var statement = regexp.MustCompile(`^[^:]{25,}.*\.["”)]*$`)
 
 // offences are what a passage should not say.
-func offences(rules []rule, p pages.Passage) []string {
+func offences(rules []rule, p site.Passage) []string {
 	var all []string
 	for _, r := range rules {
 		texts := []string{p.Text}
@@ -243,7 +243,7 @@ func TestCodeIsCommentedInPlainEnglish(t *testing.T) {
 		for _, text := range texts {
 			found++
 			text = strings.Join(strings.Fields(text), " ")
-			for _, offence := range offences(all, pages.Passage{Text: text}) {
+			for _, offence := range offences(all, site.Passage{Text: text}) {
 				t.Errorf("%s: %s", file, offence)
 			}
 		}
@@ -342,7 +342,7 @@ func TestTheRulesOfProseFindWhatTheyAreFor(t *testing.T) {
 		"The article says what a lease is.":                 0,
 		"2400 hand-overs a second":                          1,
 	} {
-		assert.Len(t, offences(all, pages.Passage{Text: text}), want, text)
+		assert.Len(t, offences(all, site.Passage{Text: text}), want, text)
 	}
 	for name, want := range map[string]int{"story": 1, "sale": 1, "steered": 1,
 		"history": 0, "seated": 0, "scenario": 0} {
@@ -350,7 +350,7 @@ func TestTheRulesOfProseFindWhatTheyAreFor(t *testing.T) {
 	}
 	for heading, want := range map[string]int{"The story": 2,
 		"What may be forgotten": 1, "How it works": 0, "What breaks": 0} {
-		assert.Len(t, offences(all, pages.Passage{Text: heading, Heading: 2}),
+		assert.Len(t, offences(all, site.Passage{Text: heading, Heading: 2}),
 			want, heading)
 	}
 }

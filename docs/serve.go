@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/pages"
-	"github.com/lockladder/lockladder/internal/pages/generated"
-	"github.com/lockladder/lockladder/internal/play"
+	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/internal/site/generated"
+	"github.com/lockladder/lockladder/internal/site/play"
 )
 
 const (
@@ -129,7 +129,7 @@ func export(ctx context.Context, dir string, stdout, stderr io.Writer) int {
 	root, err := generated.Root()
 	written := 0
 	if err == nil {
-		shown, _ := site(ctx, root)
+		shown, _ := openSite(ctx, root)
 		written, err = shown.Export(dir)
 	}
 	if err != nil {
@@ -175,7 +175,7 @@ func serve(ctx context.Context, address string, opened *play.File, stdout io.Wri
 		return fmt.Errorf("serve on %s: %w", address, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	shown, laboratory := site(ctx, root)
+	shown, laboratory := openSite(ctx, root)
 	defer laboratory.works.Wait()
 	defer cancel()
 	shown.Opened = opened
@@ -185,7 +185,7 @@ func serve(ctx context.Context, address string, opened *play.File, stdout io.Wri
 	}
 	if opened != nil {
 		fmt.Fprintf(stdout, "The recording is at http://%s%s\n", listener.Addr(),
-			pages.OpenedPath)
+			site.OpenedPath)
 	}
 	fmt.Fprintf(stdout, "The workshop is at http://%s (Ctrl-C ends it)\n",
 		listener.Addr())

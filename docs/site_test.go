@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/site"
 )
 
 // exportedSite is where the site was exported to, and what a person is told.
@@ -54,16 +54,16 @@ var theExport = sync.OnceValues(func() (exportedSite, error) {
 func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 	exported := exported(t)
 	assert.Regexp(t, `^\d+ pages are in .*: open .*index\.html\n$`, exported.said)
-	site := os.DirFS(exported.dir)
+	files := os.DirFS(exported.dir)
 	reference := regexp.MustCompile(`\b(?:href|src|data-search|data-worker|data-laboratory)="([^"]*)"`)
 	written, links := 0, 0
-	require.NoError(t, fs.WalkDir(site, ".", func(file string, d fs.DirEntry,
+	require.NoError(t, fs.WalkDir(files, ".", func(file string, d fs.DirEntry,
 		err error) error {
 		if err != nil || path.Ext(file) != ".html" {
 			return err
 		}
 		written++
-		text, err := fs.ReadFile(site, file)
+		text, err := fs.ReadFile(files, file)
 		require.NoError(t, err)
 		for _, m := range reference.FindAllStringSubmatch(string(text), -1) {
 			link, err := url.Parse(strings.ReplaceAll(m[1], "&amp;", "&"))
@@ -72,7 +72,7 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 			}
 			links++
 			assert.False(t, strings.HasPrefix(link.Path, "/"), "%s: %s", file, m[1])
-			_, err = fs.Stat(site, path.Join(path.Dir(file), link.Path))
+			_, err = fs.Stat(files, path.Join(path.Dir(file), link.Path))
 			assert.NoError(t, err, "%s: %s", file, m[1])
 		}
 		return nil
@@ -82,9 +82,9 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 	for _, file := range []string{"index.html", "docs/04-gold.html",
 		"docs/levels/diamond/watchdog.html", "gold/lock.go.html",
 		"docs/runs/gold/overrun_release/foreign-release.html", "assets/search.js",
-		"assets/laboratory/" + pages.ProgramFile, "assets/laboratory/wasm_exec.js",
+		"assets/laboratory/" + site.ProgramFile, "assets/laboratory/wasm_exec.js",
 		"assets/laboratory/LICENSES.txt"} {
-		_, err := fs.Stat(site, file)
+		_, err := fs.Stat(files, file)
 		assert.NoError(t, err)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/pages/generated"
-	"github.com/lockladder/lockladder/internal/pages/parts"
+	"github.com/lockladder/lockladder/internal/site/generated"
+	"github.com/lockladder/lockladder/internal/site/parts"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -116,21 +116,21 @@ var kinds = []kind{
 		`GOPROXY=off go vet \./\.\.\.|` +
 		// These steps run the tests that such a command runs, and they compare.
 		`go run \./docs -generate (mysql|zookeeper|etcd|libraries|programs)|` +
-		`cd alternatives && go test \./(\.\.\.|mysql|zookeeper|etcd|` +
+		`cd field && go test \./(\.\.\.|mysql|zookeeper|etcd|` +
 		`(libraries|programs) -redis auto))$`), nil, ""},
 	{"a test of a store that a step of .ci/full runs", regexp.MustCompile(
-		`^cd alternatives && go test (-count=1 )?\./\w+( \./\w+)* -run \w+$`),
+		`^cd field && go test (-count=1 )?\./\w+( \./\w+)* -run \w+$`),
 		checkNamed, computes},
 	{"checks what another command generates", regexp.MustCompile(
 		`^go test \S+( -run \S+)?( -timeout \S+)? -(three|whole)( -v)?$`),
 		checkGenerated, computes},
 	{"measures into a file", regexp.MustCompile(
-		`^(cd alternatives && )?go run \./bench .*-json \S+$`), checkMeasured, measures},
+		`^(cd field && )?go run \./bench .*-json \S+$`), checkMeasured, measures},
 	{"measures what another command writes into a file", regexp.MustCompile(
-		`^(cd alternatives && )?go run \./bench -redis auto( -pin)?$`),
+		`^(cd field && )?go run \./bench -redis auto( -pin)?$`),
 		checkWritten, measures},
 	{"measures other languages", regexp.MustCompile(
-		`^cd alternatives && go run \./bench .*-programs`), checkShortly, measures},
+		`^cd field && go run \./bench .*-programs`), checkShortly, measures},
 	{"writes", regexp.MustCompile(`^(go mod vendor|go run \./docs -generate( \S+)*|` +
 		`go test .*-graph .*)$`), checkWriter, writes},
 	{"walks for minutes", regexp.MustCompile(`^go test .* -sound( -v)?$`),
@@ -153,7 +153,7 @@ var kinds = []kind{
 	{"a test that passes", regexp.MustCompile(`^go test `), checkPasses, computes},
 	{"two files that differ", regexp.MustCompile(`^git diff --no-`), checkDiff, computes},
 	{"measures for minutes", regexp.MustCompile(
-		`^(cd alternatives && )?go run \./bench -redis auto`), checkShortly, measures},
+		`^(cd field && )?go run \./bench -redis auto`), checkShortly, measures},
 	{"measures", regexp.MustCompile(`^go run \./bench`), checkShape, measures},
 	{"judges what a soak has kept", regexp.MustCompile(
 		`^go run \./scenarios/soak judge DIR$`), checkJudged, measures},

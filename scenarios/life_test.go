@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/mutants"
+	"github.com/lockladder/lockladder/internal/locktest/mutants"
 	"github.com/lockladder/lockladder/scenarios"
 )
 

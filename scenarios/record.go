@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/play"
+	"github.com/lockladder/lockladder/internal/site/play"
 )
 
 // Record writes what each scenario has recorded into a directory, which is made: a

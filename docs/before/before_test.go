@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/docs/before"
-	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )

@@ -32,9 +32,9 @@ import (
 	cohort "github.com/lockladder/lockladder/docs/exercises/13"
 	redlock "github.com/lockladder/lockladder/docs/exercises/14"
 	readwrite "github.com/lockladder/lockladder/docs/exercises/15"
-	"github.com/lockladder/lockladder/internal/exercise"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/site/exercise"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/owners"
+	"github.com/lockladder/lockladder/internal/locktest/owners"
 	"github.com/lockladder/lockladder/lock"
 )
 

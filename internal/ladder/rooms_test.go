@@ -20,72 +20,71 @@ import (
 // import all rungs as well. A new package gets a line; an arrow that runs back up
 // would make a cycle of rooms, even where the compiler sees none.
 var mayImport = map[string]string{
-	"bench": "internal/benchmark internal/benchmark/command",
-	"docs": "docs/before internal/ladder/laddertest internal/pages " +
-		"internal/pages/generated internal/pages/parts internal/play internal/process " +
+	"bench": "internal/bench internal/bench/command",
+	"docs": "docs/before internal/locktest/laddertest internal/site " +
+		"internal/site/generated internal/site/parts internal/site/play internal/servers/process " +
 		"lock scenarios",
-	"docs/before":        "lock",
-	"internal/benchmark": "internal/benchmark/nodes internal/ladder lock",
-	"internal/benchmark/command": "internal/benchmark internal/benchmark/machine " +
-		"internal/benchmark/nodes internal/benchmark/inventory " +
-		"internal/jobs/cache internal/jobs/catalog internal/jobs/imports " +
+	"docs/before":    "lock",
+	"internal/bench": "internal/bench/nodes internal/ladder lock",
+	"internal/bench/command": "internal/bench internal/bench/machine " +
+		"internal/bench/nodes internal/bench/inventory " +
+		"internal/bench/jobs/cache internal/bench/jobs/catalog internal/bench/jobs/imports " +
 		"internal/servers lock",
-	"internal/benchmark/machine": "",
-	"internal/benchmark/nodes": "internal/benchmark/machine internal/collector " +
+	"internal/bench/machine": "",
+	"internal/bench/nodes": "internal/bench/machine internal/servers/process " +
 		"lock",
-	"internal/benchmark/report": "internal/benchmark lock",
-	"internal/benchmark/inventory": "internal/benchmark internal/benchmark/machine " +
-		"internal/benchmark/nodes internal/benchmark/report " +
-		"internal/process lock",
-	"internal/collector": "",
-	"internal/exercise": "internal/lab internal/lab/node internal/ladder internal/ladder/laddertest lock " +
+	"internal/bench/report": "internal/bench lock",
+	"internal/bench/inventory": "internal/bench internal/bench/machine " +
+		"internal/bench/nodes internal/bench/report " +
+		"internal/servers/process lock",
+	"internal/servers/process": "",
+	"internal/site/exercise": "internal/lab internal/lab/node internal/ladder internal/locktest/laddertest lock " +
 		"scenarios scenarios/explore",
-	"internal/jobs/cache":   "internal/benchmark lock",
-	"internal/jobs/catalog": "internal/benchmark internal/benchmark/nodes lock",
-	"internal/jobs/imports": "internal/benchmark internal/benchmark/nodes internal/process " +
+	"internal/bench/jobs/cache":   "internal/bench lock",
+	"internal/bench/jobs/catalog": "internal/bench internal/bench/nodes lock",
+	"internal/bench/jobs/imports": "internal/bench internal/bench/nodes internal/servers/process " +
 		"lock",
-	"internal/jobs/schedule": "lock",
+	"internal/bench/jobs/schedule": "lock",
 	"internal/lab": "internal/lab/history internal/lab/judge internal/lab/node " +
 		"internal/lab/order internal/lab/wire lock",
-	"internal/lab/history":       "",
-	"internal/lab/judge":         "internal/lab/history",
-	"internal/lab/node":          "internal/lab/history",
-	"internal/lab/order":         "",
-	"internal/lab/wire":          "internal/lab/history internal/lab/node internal/lab/order",
-	"internal/ladder":            "lock",
-	"internal/ladder/laddertest": "internal/collector internal/ladder lock scenarios",
-	"internal/ladder/mutate":     "internal/ladder",
-	"internal/laboratory": "internal/exercise internal/ladder internal/ladder/laddertest " +
+	"internal/lab/history":         "",
+	"internal/lab/judge":           "internal/lab/history",
+	"internal/lab/node":            "internal/lab/history",
+	"internal/lab/order":           "",
+	"internal/lab/wire":            "internal/lab/history internal/lab/node internal/lab/order",
+	"internal/ladder":              "lock",
+	"internal/locktest/laddertest": "internal/servers/process internal/ladder lock scenarios",
+	"internal/ladder/mutate":       "internal/ladder",
+	"internal/site/laboratory": "internal/site/exercise internal/ladder internal/locktest/laddertest " +
 		"lock scenarios",
-	"internal/laboratory/wasm": "internal/laboratory",
-	"internal/mutants": "internal/ladder internal/ladder/laddertest " +
-		"internal/mutants/guard lock scenarios/explore",
-	"internal/mutants/guard":   "lock",
-	"internal/owners":          "internal/lab lock",
-	"internal/queuetest":       "internal/lab internal/owners lock",
-	"internal/pages":           "internal/lab internal/lab/history internal/pages/levels internal/play scenarios",
-	"internal/pages/choosing":  "internal/benchmark internal/pages/results scenarios",
-	"internal/pages/generated": "",
-	"internal/pages/life":      "scenarios",
-	"internal/pages/parts": "internal/benchmark internal/exercise internal/ladder internal/ladder/laddertest " +
-		"internal/lab/history internal/pages internal/pages/choosing " +
-		"internal/pages/generated internal/pages/levels internal/pages/life " +
-		"internal/pages/results internal/play scenarios scenarios/explore",
-	"internal/pages/levels":        "internal/play scenarios/explore",
-	"internal/pages/results":       "internal/pages/generated scenarios",
-	"internal/play":                "internal/lab/history",
-	"internal/process":             "",
-	"internal/servers":             "internal/process",
-	"internal/servers/serverstest": "internal/lab internal/process internal/servers lock",
+	"internal/site/laboratory/wasm": "internal/site/laboratory",
+	"internal/locktest/mutants": "internal/ladder internal/locktest/laddertest " +
+		"internal/locktest/mutants/guard lock scenarios/explore",
+	"internal/locktest/mutants/guard": "lock",
+	"internal/locktest/owners":        "internal/lab lock",
+	"internal/locktest/queuetest":     "internal/lab internal/locktest/owners lock",
+	"internal/site":                   "internal/lab internal/lab/history internal/site/levels internal/site/play scenarios",
+	"internal/site/choosing":          "internal/bench internal/site/results scenarios",
+	"internal/site/generated":         "",
+	"internal/site/life":              "scenarios",
+	"internal/site/parts": "internal/bench internal/site/exercise internal/ladder internal/locktest/laddertest " +
+		"internal/lab/history internal/site internal/site/choosing " +
+		"internal/site/generated internal/site/levels internal/site/life " +
+		"internal/site/results internal/site/play scenarios scenarios/explore",
+	"internal/site/levels":         "internal/site/play scenarios/explore",
+	"internal/site/results":        "internal/site/generated scenarios",
+	"internal/site/play":           "internal/lab/history",
+	"internal/servers":             "internal/servers/process",
+	"internal/servers/serverstest": "internal/lab internal/servers/process internal/servers lock",
 	"lock":                         "",
 	"scenarios": "internal/lab internal/lab/history internal/lab/node internal/lab/order " +
-		"internal/play internal/process lock",
-	"scenarios/check":        "internal/pages internal/servers/serverstest lock scenarios scenarios/program",
-	"scenarios/program":      "internal/process lock scenarios",
+		"internal/site/play internal/servers/process lock",
+	"scenarios/check":        "internal/site internal/servers/serverstest lock scenarios scenarios/program",
+	"scenarios/program":      "internal/servers/process lock scenarios",
 	"scenarios/program/rung": "internal/ladder scenarios/program",
 	"scenarios/explore": "internal/lab internal/lab/history internal/lab/node " +
-		"internal/lab/order internal/lab/wire internal/play lock",
-	"scenarios/soak": "internal/process internal/servers internal/servers/serverstest " +
+		"internal/lab/order internal/lab/wire internal/site/play lock",
+	"scenarios/soak": "internal/servers/process internal/servers internal/servers/serverstest " +
 		"scenarios/soak/internal/judge scenarios/soak/internal/nemesis " +
 		"scenarios/soak/internal/run scenarios/soak/internal/rungs " +
 		"scenarios/soak/internal/worker",
@@ -94,14 +93,14 @@ var mayImport = map[string]string{
 	"scenarios/soak/internal/nemesis": "lock scenarios/soak/internal/event " +
 		"scenarios/internal/proxy",
 	"scenarios/internal/proxy": "",
-	"scenarios/soak/internal/run": "internal/process internal/servers lock " +
+	"scenarios/soak/internal/run": "internal/servers/process internal/servers lock " +
 		"scenarios/soak/internal/event scenarios/soak/internal/nemesis " +
 		"scenarios/internal/proxy scenarios/soak/internal/rungs " +
 		"scenarios/soak/internal/storage scenarios/soak/internal/worker",
 	"scenarios/soak/internal/rungs": "internal/ladder lock reentrant/cohort " +
-		"internal/mutants/guard",
+		"internal/locktest/mutants/guard",
 	"scenarios/soak/internal/storage": "scenarios/soak/internal/event",
-	"scenarios/soak/internal/worker": "internal/process lock scenarios/soak/internal/event " +
+	"scenarios/soak/internal/worker": "internal/servers/process lock scenarios/soak/internal/event " +
 		"scenarios/soak/internal/rungs scenarios/soak/internal/storage",
 }
 

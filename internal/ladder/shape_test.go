@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -157,7 +157,7 @@ func fieldBlocks(t *testing.T, rung ladder.Rung) [][]string {
 		parser.ParseComments|parser.SkipObjectResolution)
 	require.NoError(t, err)
 	i := slices.IndexFunc(parsed.Decls, func(node ast.Decl) bool {
-		return pages.Declared(node) == "Lock"
+		return site.Declared(node) == "Lock"
 	})
 	require.GreaterOrEqual(t, i, 0, "there is a type Lock")
 	spec := parsed.Decls[i].(*ast.GenDecl).Specs[0].(*ast.TypeSpec)

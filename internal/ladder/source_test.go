@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/site"
 )
 
 const module = "github.com/lockladder/lockladder"
@@ -118,7 +118,7 @@ func declarations(t *testing.T, file string) []declaration {
 		if line := strings.IndexByte(text[end:], '\n'); line >= 0 {
 			end += line
 		}
-		if key := pages.Declared(node); key != "" {
+		if key := site.Declared(node); key != "" {
 			all = append(all, declaration{key,
 				strings.TrimSpace(text[done:end])})
 		}

@@ -28,7 +28,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/process"
+	"github.com/lockladder/lockladder/internal/servers/process"
 )
 
 // ErrMissing says that a server's program is not installed.

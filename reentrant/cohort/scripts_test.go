@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 
-	"github.com/lockladder/lockladder/internal/queuetest"
+	"github.com/lockladder/lockladder/internal/locktest/queuetest"
 	"github.com/lockladder/lockladder/reentrant/internal/waiters"
 )
 

@@ -3,7 +3,7 @@ package fair_test
 import (
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 )
 
 var red = laddertest.RedFlag("^TestScenarios$")

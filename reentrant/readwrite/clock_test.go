@@ -3,7 +3,7 @@ package readwrite_test
 import (
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/owners"
+	"github.com/lockladder/lockladder/internal/locktest/owners"
 	"github.com/lockladder/lockladder/lock"
 )
 

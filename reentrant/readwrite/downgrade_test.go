@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/owners"
+	"github.com/lockladder/lockladder/internal/locktest/owners"
 	"github.com/lockladder/lockladder/lock"
 )
 

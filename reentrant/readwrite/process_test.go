@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/lockladder/lockladder/internal/owners"
+	"github.com/lockladder/lockladder/internal/locktest/owners"
 )
 
 // Readers of one process wait together: one asks for all of them.

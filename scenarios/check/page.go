@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/pages"
+	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -57,7 +57,7 @@ func (c *checking) writeHTML(took time.Duration) error {
 	if c.run != "" {
 		which = "The scenarios that match " + c.run
 	}
-	page := pages.Report{
+	page := site.Report{
 		Title: "A check of " + c.lockName,
 		About: []string{"The program: " + strings.Join(c.program, " "),
 			fmt.Sprintf("%s ran on real servers, in %v, on %s.", which,
@@ -76,7 +76,7 @@ func (c *checking) writeHTML(took time.Duration) error {
 		page.NoVerdict = append(page.NoVerdict, "no verdict: "+failed)
 	}
 	for _, r := range c.results {
-		page.Verdicts = append(page.Verdicts, pages.Verdict{Scenario: r.Scenario,
+		page.Verdicts = append(page.Verdicts, site.Verdict{Scenario: r.Scenario,
 			Invariant: r.Invariant, Verdict: verdict(r, new)})
 		if r.Verdict == scenarios.Breaks && len(r.Sequence) > 0 {
 			page.Broken = append(page.Broken, r.Recording(c.lockName))

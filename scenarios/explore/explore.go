@@ -33,7 +33,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/order"
-	"github.com/lockladder/lockladder/internal/play"
+	"github.com/lockladder/lockladder/internal/site/play"
 	"github.com/lockladder/lockladder/lock"
 )
 

@@ -21,7 +21,7 @@ import (
 	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/internal/lab/order"
-	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 	"github.com/lockladder/lockladder/lock"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/pages/generated"
-	"github.com/lockladder/lockladder/internal/pages/levels"
-	"github.com/lockladder/lockladder/internal/play"
+	"github.com/lockladder/lockladder/internal/site/generated"
+	"github.com/lockladder/lockladder/internal/site/levels"
+	"github.com/lockladder/lockladder/internal/site/play"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 

@@ -3,7 +3,7 @@ package explore_test
 import (
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/ladder/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/process"
+	"github.com/lockladder/lockladder/internal/servers/process"
 )
 
 // longestLine is how long a line of a program may be, in bytes.

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/judge"
 	"github.com/lockladder/lockladder/scenarios/soak/internal/nemesis"

@@ -5,7 +5,7 @@ package timestamp
 import (
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/exercise"
+	"github.com/lockladder/lockladder/internal/site/exercise"
 )
 
 func TestExercise(t *testing.T) {

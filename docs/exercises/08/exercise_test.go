@@ -5,7 +5,7 @@ package watchdog
 import (
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/exercise"
+	"github.com/lockladder/lockladder/internal/site/exercise"
 )
 
 func TestExercise(t *testing.T) {

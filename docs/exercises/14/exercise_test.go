@@ -5,7 +5,7 @@ package redlock
 import (
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/exercise"
+	"github.com/lockladder/lockladder/internal/site/exercise"
 	"github.com/lockladder/lockladder/lock"
 )
 

@@ -5,7 +5,7 @@ package readwrite
 import (
 	"embed"
 
-	"github.com/lockladder/lockladder/internal/exercise"
+	"github.com/lockladder/lockladder/internal/site/exercise"
 	"github.com/lockladder/lockladder/reentrant/readwrite"
 )
 

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/process"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/process"
 )
 
 // atOnce is how many servers are in use at a time. The scenarios mostly wait:

@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/process"
+	"github.com/lockladder/lockladder/internal/servers/process"
 )
 
 // Main is what a TestMain calls whose tests borrow servers. So many tests run at

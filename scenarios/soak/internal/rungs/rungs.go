@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/mutants/guard"
+	"github.com/lockladder/lockladder/internal/locktest/mutants/guard"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/cohort"
 )

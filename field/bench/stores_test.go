@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/command"
+	"github.com/lockladder/lockladder/internal/bench/inventory"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// needStores skips the test where a server is missing, unless stores are asked
+// for.
+func needStores(t *testing.T) {
+	t.Helper()
+	for _, missing := range []error{servers.Installed(), servers.HasMariaDB(),
+		servers.HasZooKeeper(), servers.HasEtcd()} {
+		if missing != nil && os.Getenv("LOCKLADDER_STORES") != "" {
+			t.Fatalf("LOCKLADDER_STORES asks for stores: %v", missing)
+		}
+		if missing != nil {
+			t.Skip(missing)
+		}
+	}
+}
+
+func TestEveryStoresRowIsMeasured(t *testing.T) {
+	needStores(t)
+	var names []string
+	for _, store := range stores {
+		names = append(names, store.Name)
+	}
+	file := filepath.Join(t.TempDir(), "bench.json")
+	status, out, complaint := run(t, "-redis", "auto", "-clients", "3",
+		"-rounds", "1", "-json", file, "-rungs", strings.Join(names, ","))
+	require.Equal(t, command.OK, status, complaint)
+	assert.NotContains(t, out, "Not measured")
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var report bench.Report
+	require.NoError(t, json.Unmarshal(content, &report))
+	require.Len(t, report.Rows, len(stores))
+	for i, row := range report.Rows {
+		assert.Equal(t, names[i], row.Rung)
+		assert.True(t, row.Finished, row.Rung)
+		assert.Zero(t, row.Failures, "%s: %v", row.Rung, row.FirstFailure)
+		assert.EqualValues(t, 3, row.Sections, row.Rung)
+		assert.EqualValues(t, 3, row.Sold, row.Rung)
+		assert.Zero(t, row.Oversold, row.Rung)
+		require.NotNil(t, row.Left, row.Rung)
+		if strings.HasPrefix(row.Rung, "mysql/optimistic") {
+			assert.Nil(t, row.MaxHolders, row.Rung)
+			assert.NotNil(t, row.Retries, row.Rung)
+		} else {
+			assert.Equal(t, new(int64(1)), row.MaxHolders, row.Rung)
+		}
+		if row.Rung == "mysql/optimistic-timestamp" {
+			// Two clients that sell within one second may sell the same unit.
+			assert.Equal(t, *row.Left-97, row.LostUpdates)
+		} else {
+			assert.EqualValues(t, 97, *row.Left, row.Rung)
+			assert.Zero(t, row.LostUpdates, row.Rung)
+		}
+	}
+}
+
+func row(t *testing.T, name string) bench.Subject {
+	t.Helper()
+	subjects, err := bench.Select(stores, name)
+	require.NoError(t, err)
+	return subjects[0]
+}
+
+func TestAStoreThatIsNotInstalledSaysWhichProgramIsMissing(t *testing.T) {
+	t.Setenv("PATH", "")
+	missing := map[string]string{"mysql": "mariadb-install-db", "zookeeper": "java",
+		"etcd": "etcd"}
+	for _, row := range stores {
+		family, _, _ := strings.Cut(row.Name, "/")
+		assert.EqualError(t, row.Missing(), missing[family]+" is not installed",
+			row.Name)
+	}
+}
+
+// The pause of MySQL's polling rows is -poll's, or their own.
+func TestMySQLsRowsWaitAsLongAsTheTableSays(t *testing.T) {
+	for _, name := range []string{"mysql/record", "mysql/lease"} {
+		assert.Equal(t, askEvery, inventory.Settings{}.Pause(row(t, name), false))
+	}
+	assert.Equal(t, 7*time.Millisecond, pause(lock.Env{Options: []lock.Option{
+		lock.PollEvery(7 * time.Millisecond)}}))
+}
+
+func TestAnInterruptEndsTheStartOfAServer(t *testing.T) {
+	needStores(t)
+	for _, name := range []string{"mysql/record", "zookeeper/basic", "etcd"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		interrupt()
+		_, _, err := row(t, name).Share(ctx)
+		assert.ErrorIs(t, err, context.Canceled, name)
+	}
+}

@@ -1,0 +1,146 @@
+package etcd_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/lockladder/lockladder/field/etcd"
+	"github.com/lockladder/lockladder/field/storetest"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+func TestMain(m *testing.M) { serverstest.StoreMain(m, servers.HasEtcd()) }
+
+var flaws = lock.Flaws(
+	// Unlock runs with the caller's context, and deletes without looking.
+	"cancelled_context: orphaned", "lost_lease_told: false success",
+	// The lock lasts as long as its session.
+	"hung_worker: orphaned",
+	// A request waits for a server to come back until its context ends.
+	"nodes_down: hangs")
+
+var theLock = storetest.Lock{Name: "etcd", Flaws: flaws,
+	Not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
+		scenarios.LossNotices}, // see Lost
+	Build: func(t *testing.T) lock.Build {
+		var mu sync.Mutex
+		clients := map[any]*clientv3.Client{} // one for each process
+		return func(env scenarios.Env) (scenarios.Lock, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			client, ok := clients[env.Process]
+			if !ok {
+				var err error
+				if client, err = dial(t, "127.0.0.1:1", grpc.WithContextDialer(
+					func(ctx context.Context, _ string) (net.Conn, error) {
+						return env.Dial(ctx, 0)
+					})); err != nil {
+					return nil, err
+				}
+				clients[env.Process] = client
+			}
+			return etcd.New(client, env.Key, env.TTL)
+		}
+	},
+	Start: func(t *testing.T) (scenarios.RealServer, error) {
+		s := start(t)
+		client, err := dial(t, s.Addr())
+		return &store{storetest.Server{Store: s}, client}, err
+	},
+}
+
+func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
+	storetest.Compare(t, servers.HasEtcd(), "etcd", theLock)
+}
+
+// dial makes a client that ends with the test.
+func dial(t *testing.T, addr string, options ...grpc.DialOption) (
+	*clientv3.Client, error) {
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{"http://" + addr}, Logger: zap.NewNop(),
+		DialOptions: options})
+	if err == nil {
+		t.Cleanup(func() { client.Close() })
+	}
+	return client, err
+}
+
+// store is an etcd server in the scenarios.
+type store struct {
+	storetest.Server
+	client *clientv3.Client
+}
+
+// first is the oldest key of the lock: its holder's.
+func (s *store) first(ctx context.Context, key string) (string, int64, error) {
+	found, err := s.client.Get(ctx, "/locks/"+key+"/",
+		clientv3.WithFirstCreate()...)
+	if err != nil || len(found.Kvs) == 0 {
+		return "", 0, err
+	}
+	return string(found.Kvs[0].Key), found.Kvs[0].CreateRevision, nil
+}
+
+func (s *store) Holder(ctx context.Context, key string) (string, time.Time,
+	error) {
+	first, revision, err := s.first(ctx, key)
+	if first == "" || err != nil {
+		return "", time.Time{}, err
+	}
+	return fmt.Sprint(first, " ", revision), time.Time{}, nil
+}
+
+func (s *store) Delete(ctx context.Context, key string) error {
+	first, _, err := s.first(ctx, key)
+	if first == "" || err != nil {
+		return err
+	}
+	_, err = s.client.Delete(ctx, first)
+	return err
+}
+
+func (s *store) Tidy(ctx context.Context, key string) error {
+	all, err := s.client.Get(ctx, "/locks/", clientv3.WithPrefix(),
+		clientv3.WithKeysOnly())
+	if err != nil {
+		return err
+	}
+	for _, kv := range all.Kvs {
+		if !strings.Contains(string(kv.Key), key) {
+			continue
+		}
+		if _, err := s.client.Delete(ctx, string(kv.Key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *store) Requests(from io.Reader) scenarios.Frames {
+	return etcd.Requests(from)
+}
+
+func (s *store) Replies(from io.Reader) scenarios.Frames {
+	return etcd.Replies(from)
+}
+
+// start starts a server that ends with the test.
+func start(t *testing.T) *servers.Store {
+	t.Helper()
+	s, err := servers.StartEtcd(context.Background())
+	storetest.Started(t, err, s)
+	return s
+}

@@ -1,0 +1,284 @@
+package mysql_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/field/mysql"
+	"github.com/lockladder/lockladder/field/storetest"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/process"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// every is the pause of a waiter: a hundredth of the lease, as in [wukong].
+const every = 30 * time.Millisecond
+
+// kind is one of the locks, and how the scenarios see what the database holds.
+type kind struct {
+	build  func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error)
+	holder string // selects what differs from grant to grant, and what is left
+	remove string
+	flaws  []scenarios.Flaw
+	not    []scenarios.Feature
+}
+
+var kinds = map[string]kind{
+	"record": {
+		build: func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error) {
+			return mysql.NewRecord(db, env.Key, every)
+		},
+		holder: "SELECT taken_at, 0 FROM lockladder_record WHERE name = ?",
+		remove: "DELETE FROM lockladder_record WHERE name = ?",
+		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
+			scenarios.LossNotices},
+		flaws: lock.Flaws(
+			// No expiry: a row that nobody deletes stays.
+			"crash_holding: orphaned", "crash_after_first_command: orphaned",
+			"abandoned_acquire: orphaned", "cancelled_context: orphaned",
+			"hung_worker: orphaned", "lost_reply: self-deadlock",
+			"refused_by_itself: self-deadlock",
+			// No owner: any client can delete the row.
+			"lost_release_reply: foreign release",
+			"unlock_not_held: foreign release, false success"),
+	},
+	"lease": {
+		build: func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error) {
+			return mysql.NewLease(db, env.Key, env.TTL, every)
+		},
+		holder: "SELECT owner, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at)" +
+			" FROM lockladder_lease WHERE name = ? AND expires_at > UTC_TIMESTAMP(6)",
+		remove: "DELETE FROM lockladder_lease WHERE name = ?",
+		not:    []scenarios.Feature{scenarios.Renewal, scenarios.LossNotices},
+		flaws: lock.Flaws(
+			// A lease that is not renewed ends under its holder, as with Redis.
+			"overrun_overlap: two holders", "paused_holder: stale write",
+			"oversell: lost update"),
+	},
+	"pessimistic": {
+		build: func(db *sql.DB, env scenarios.Env) (scenarios.Lock, error) {
+			return mysql.NewPessimistic(db, env.Key)
+		},
+		// One lock a server: the holder is the one of our own connections
+		// that has locked a row and waits for none. A borrowed server has
+		// other ones.
+		holder: "SELECT trx_mysql_thread_id, 0 FROM information_schema" +
+			".INNODB_TRX WHERE trx_state = 'RUNNING' AND trx_rows_locked > 0" +
+			" AND FIND_IN_SET(trx_mysql_thread_id, ?)",
+		not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
+			scenarios.LossNotices},
+		flaws: lock.Flaws(
+			// The lock is the connection's, which a restart ends, and which a
+			// holder that hangs keeps.
+			"node_restart: two holders", "hung_worker: orphaned"),
+	},
+}
+
+// store is somebody's database in the scenarios.
+type store struct {
+	addr string
+	kind kind
+	db   *sql.DB
+
+	mu      sync.Mutex
+	threads []string // the server's names of the scenarios' connections
+}
+
+func (s *store) Addr() string                  { return s.addr }
+func (s *store) Auth() (user, password string) { return "", "" }
+
+// own is a server that was started for them.
+type own struct {
+	*store
+	server *servers.Store
+}
+
+func (s *own) Kill()          { s.server.Kill() }
+func (s *own) Restart() error { return s.server.Restart(context.Background()) }
+func (s *own) Pause() error   { return s.server.Pause() }
+func (s *own) Resume() error  { return s.server.Resume() }
+
+func (s *store) Holder(ctx context.Context, key string) (string, time.Time,
+	error) {
+	var holder string
+	var left int64
+	if s.kind.remove == "" {
+		s.mu.Lock()
+		key = strings.Join(s.threads, ",")
+		s.mu.Unlock()
+	}
+	err := s.db.QueryRowContext(ctx, s.kind.holder, key).Scan(&holder, &left)
+	if err == sql.ErrNoRows {
+		return "", time.Time{}, nil
+	}
+	if err != nil || left == 0 {
+		return holder, time.Time{}, err
+	}
+	return holder, time.Now().Add(time.Duration(left) * time.Microsecond), nil
+}
+
+func (s *store) Delete(ctx context.Context, key string) error {
+	if s.kind.remove != "" {
+		_, err := s.db.ExecContext(ctx, s.kind.remove, key)
+		return err
+	}
+	thread, _, err := s.Holder(ctx, key)
+	if err == nil && thread != "" {
+		_, err = s.db.ExecContext(ctx, "KILL "+thread)
+	}
+	return err
+}
+
+func (s *store) Tidy(ctx context.Context, key string) error {
+	for _, table := range tables {
+		if _, err := s.db.ExecContext(ctx, "DELETE FROM "+table+
+			" WHERE name LIKE ?", "%"+key+"%"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *store) Requests(from io.Reader) scenarios.Frames {
+	return mysql.Requests(from)
+}
+
+func (s *store) Replies(from io.Reader) scenarios.Frames {
+	return &greeting{Frames: mysql.Replies(from), store: s}
+}
+
+// greeting reads from the first packet of a connection how the server calls it:
+// a version of the protocol, a text that ends with a zero, and the number.
+type greeting struct {
+	scenarios.Frames
+	store *store
+	read  bool
+}
+
+func (g *greeting) Next() (raw []byte, text string, err error) {
+	raw, text, err = g.Frames.Next()
+	if err != nil || g.read {
+		return raw, text, err
+	}
+	g.read = true
+	if len(raw) > 5 && raw[4] == 10 {
+		after := 5 + bytes.IndexByte(raw[5:], 0) + 1
+		if after+4 <= len(raw) {
+			g.store.mu.Lock()
+			g.store.threads = append(g.store.threads,
+				fmt.Sprint(binary.LittleEndian.Uint32(raw[after:])))
+			g.store.mu.Unlock()
+		}
+	}
+	return raw, text, err
+}
+
+func TestMain(m *testing.M) {
+	process.ServeAfter(sweeper, func(b borrowed) error { return b.sweep() })
+	serverstest.StoreMain(m, servers.HasMariaDB())
+}
+
+func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
+	var locks []storetest.Lock
+	for _, name := range []string{"record", "lease", "pessimistic"} {
+		locks = append(locks, kinds[name].known(name))
+	}
+	if *dsn == "" {
+		storetest.Compare(t, servers.HasMariaDB(), "mysql", locks...)
+		return
+	}
+	borrow(t)
+	for i, lock := range locks {
+		locks[i].On = named{serverstest.Stores(1, func() (scenarios.RealServer, error) {
+			return somebodys(t, kinds[lock.Name])
+		})}
+	}
+	storetest.Scenarios(t, locks...)
+}
+
+// known is a lock in the scenarios.
+func (k kind) known(name string) storetest.Lock {
+	return storetest.Lock{Name: name, Flaws: k.flaws, Not: k.not,
+		Build: func(*testing.T) lock.Build {
+			return func(env scenarios.Env) (scenarios.Lock, error) {
+				config, err := driver.ParseDSN(cmp.Or(*dsn,
+					"root:"+os.Getenv(passwordEnv)+"@/"+database))
+				if err != nil {
+					return nil, err
+				}
+				config.Net, config.Addr = "tcp", "lab"
+				db, err := mysql.OpenBy(config, func(ctx context.Context, _,
+					_ string) (net.Conn, error) {
+					return env.Dial(ctx, 0)
+				})
+				if err != nil {
+					return nil, err
+				}
+				return k.build(db, env)
+			}
+		},
+		Start: func(t *testing.T) (scenarios.RealServer, error) {
+			server := start(t)
+			return &own{&store{addr: server.Addr(), kind: k, db: open(t, server)},
+				server}, nil
+		},
+	}
+}
+
+// database is where the tests' tables are.
+const database = "lockladder"
+
+// passwordEnv tells this process's workers the password of the servers that it
+// has started. Everything else that a worker must know is the same for every store.
+const passwordEnv = "LOCKLADDER_MARIADB_PASSWORD"
+
+// rootOf is the DSN of a server's only user, for a database or for none.
+func rootOf(server *servers.Store, database string) string {
+	return rootAt(server, server.Addr(), database)
+}
+
+// rootAt is rootOf for a server that is reached at another address.
+func rootAt(server *servers.Store, addr, database string) string {
+	user, password := server.Auth()
+	return fmt.Sprintf("%s:%s@tcp(%s)/%s", user, password, addr, database)
+}
+
+// start starts a server that ends with the test.
+func start(t *testing.T, options ...string) *servers.Store {
+	t.Helper()
+	s, err := servers.StartMariaDB(context.Background(), options...)
+	storetest.Started(t, err, s)
+	_, password := s.Auth()
+	require.NoError(t, os.Setenv(passwordEnv, password))
+	db, err := sql.Open("mysql", rootOf(s, ""))
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.Exec("CREATE DATABASE " + database)
+	require.NoError(t, err)
+	return s
+}
+
+// open connects to the tests' database.
+func open(t *testing.T, server *servers.Store) *sql.DB {
+	t.Helper()
+	db, err := mysql.Open(context.Background(), rootOf(server, database))
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	return db
+}

@@ -1,0 +1,363 @@
+package zookeeper_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/field/storetest"
+	"github.com/lockladder/lockladder/field/zookeeper"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// network is a client's: it can be cut and repaired, and lose every answer. It
+// counts the events that the client is sent.
+type network struct {
+	woken atomic.Int64
+
+	mu    sync.Mutex
+	conns []net.Conn
+	down  bool
+	dials int  // while it was down
+	deaf  bool // of the connections that there are
+}
+
+func (n *network) dial(kind, addr string, wait time.Duration) (net.Conn,
+	error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.down {
+		n.dials++
+		return nil, errors.New("the network is cut")
+	}
+	c, err := net.DialTimeout(kind, addr, wait)
+	if err != nil {
+		return nil, err
+	}
+	n.conns = append(n.conns, c)
+	n.deaf = false
+	read, write := io.Pipe()
+	go n.count(read)
+	return &ear{c, n, write}, nil
+}
+
+// count counts the events that come through a connection, until it ends.
+func (n *network) count(replies *io.PipeReader) {
+	defer replies.Close()
+	for all := zookeeper.Replies(replies); ; {
+		raw, _, err := all.Next()
+		if err != nil {
+			return
+		}
+		if len(raw) >= 8 && int32(binary.BigEndian.Uint32(raw[4:])) == -1 {
+			n.woken.Add(1)
+		}
+	}
+}
+
+// ear is a connection whose answers may get lost.
+type ear struct {
+	net.Conn
+	of *network
+	to *io.PipeWriter // what was heard
+}
+
+func (c *ear) Read(b []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(b)
+		c.of.mu.Lock()
+		deaf := c.of.deaf
+		c.of.mu.Unlock()
+		if deaf && err == nil {
+			continue
+		}
+		c.to.Write(b[:n])
+		if err != nil {
+			c.to.Close()
+		}
+		return n, err
+	}
+}
+
+func (c *ear) Close() error {
+	c.to.Close()
+	return c.Conn.Close()
+}
+
+func (n *network) set(deaf bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.deaf = deaf
+}
+
+// cut ends all connections; after repair, new ones can be made at once.
+func (n *network) cut(down bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = down
+	for _, c := range n.conns {
+		c.Close()
+	}
+}
+
+func (n *network) repair() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = false
+}
+
+// tried is how often a connection was asked for in vain.
+func (n *network) tried() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.dials
+}
+
+// person is an owner with a session of its own, through a network of its own.
+type person struct {
+	scenarios.Lock
+	session *zookeeper.Session
+	network *network
+}
+
+func owner(t *testing.T, kind string, server *servers.Store,
+	timeout time.Duration) *person {
+	t.Helper()
+	n := &network{}
+	session, err := zookeeper.Open([]string{server.Addr()}, timeout, n.dial)
+	require.NoError(t, err)
+	t.Cleanup(session.Close)
+	l, err := kinds[kind](session, "stock")
+	require.NoError(t, err)
+	return &person{l, session, n}
+}
+
+// each runs a test for each of the locks that one may use, at the same time.
+func each(t *testing.T, test func(t *testing.T, kind string)) {
+	for _, kind := range []string{"basic", "sequential"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, kind)
+		})
+	}
+}
+
+// within ends what takes longer than any of these scenarios.
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// The server restarts, and keeps its sessions: one that nobody resumes ends.
+func TestALockWhoseLossWasToldComesFreeAlthoughItsServerKnowsTheSession(
+	t *testing.T) {
+	each(t, func(t *testing.T, kind string) {
+		server := start(t)
+		ctx := within(t, time.Minute)
+		holder := owner(t, kind, server, timeout).Lock
+		require.NoError(t, holder.Lock(ctx))
+		server.Kill()
+		select {
+		case <-holder.(scenarios.LossNotifier).Lost():
+		case <-ctx.Done():
+			t.Fatal("its owner was not run")
+		}
+		require.NoError(t, server.Restart(ctx))
+
+		other := owner(t, kind, server, timeout).Lock
+		require.NoError(t, other.Lock(ctx), "while the first one lives")
+		assert.ErrorIs(t, holder.Unlock(ctx), lock.ErrNotHeld)
+		require.NoError(t, other.Unlock(ctx), "it was still the other's")
+		require.NoError(t, holder.Lock(ctx), "in a new session")
+		require.NoError(t, holder.Unlock(ctx))
+	})
+}
+
+// The session's timeout in the scenarios of short outages.
+const (
+	longTick    = 2 * time.Second
+	longTimeout = 20 * longTick
+)
+
+func TestAReleaseOutlastsAShortOutage(t *testing.T) {
+	each(t, func(t *testing.T, kind string) {
+		server := startWith(t, longTick)
+		ctx := within(t, 30*time.Second) // less than a session lasts
+		p := owner(t, kind, server, longTimeout)
+		holder, network := p.Lock, p.network
+		require.NoError(t, holder.Lock(ctx))
+		network.cut(true)
+		released := make(chan error, 1)
+		go func() { released <- holder.Unlock(ctx) }()
+		require.Eventually(t, func() bool { return network.tried() > 2 },
+			10*time.Second, time.Millisecond, "the driver has given up once")
+		network.repair()
+		require.NoError(t, <-released)
+
+		other := owner(t, kind, server, longTimeout).Lock
+		granted, err := other.TryLock(ctx)
+		require.NoError(t, err)
+		assert.True(t, granted)
+	})
+}
+
+// unanswered is a request that the server has executed, and whose reply is lost.
+type unanswered struct {
+	*person
+	give   context.CancelFunc // gives the request up
+	answer chan error
+	taken  func() bool // whether the lock is taken; false when it can't be known
+	free   func() bool
+}
+
+func askInVain(t *testing.T, kind string,
+	ask func(context.Context, scenarios.Lock) error) *unanswered {
+	t.Helper()
+	server := startWith(t, longTick)
+	s := newStore(t, server)
+	ctx := within(t, 30*time.Second)
+	u := &unanswered{answer: make(chan error, 1)}
+	is := func(taken bool) func() bool {
+		return func() bool { // an error is met when it goes meanwhile
+			first, _, err := s.Holder(ctx, "stock")
+			return err == nil && (first != "") == taken
+		}
+	}
+	u.taken, u.free = is(true), is(false)
+	u.person = owner(t, kind, server, longTimeout)
+	require.NoError(t, u.Lock.Lock(ctx)) // the session, and its nodes, are there
+	require.NoError(t, u.Unlock(ctx))
+
+	u.network.set(true)
+	ctx, u.give = context.WithCancel(ctx)
+	t.Cleanup(u.give)
+	go func() { u.answer <- ask(ctx, u.Lock) }()
+	require.Eventually(t, u.taken, 10*time.Second, time.Millisecond,
+		"the server has executed it")
+	return u
+}
+
+// The request was executed, and nobody knows: its context has ended, and then
+// the connection breaks before the reply has come.
+func TestAnAbandonedRequestLeavesNoNode(t *testing.T) {
+	each(t, func(t *testing.T, kind string) {
+		u := askInVain(t, kind, func(ctx context.Context,
+			l scenarios.Lock) error {
+			_, err := l.TryLock(ctx)
+			return err
+		})
+		u.give()
+		require.ErrorIs(t, <-u.answer, context.Canceled)
+		u.network.cut(false)
+		assert.Eventually(t, u.free, 10*time.Second, time.Millisecond,
+			"its session lives on")
+	})
+}
+
+// Nobody gives up, but the connection breaks: the lock is had.
+func TestALostReplyIsAskedForAgain(t *testing.T) {
+	each(t, func(t *testing.T, kind string) {
+		u := askInVain(t, kind, func(ctx context.Context,
+			l scenarios.Lock) error {
+			return l.Lock(ctx)
+		})
+		u.network.cut(false)
+		require.NoError(t, <-u.answer)
+		require.NoError(t, u.Unlock(within(t, 10*time.Second)))
+	})
+}
+
+// No answer comes any more, and the session still has half a minute.
+func TestAWaiterGivesUpAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, kind string) {
+		server := startWith(t, longTick)
+		holder := owner(t, kind, server, longTimeout)
+		require.NoError(t, holder.Lock.Lock(within(t, 30*time.Second)))
+		waiter := owner(t, kind, server, longTimeout)
+		ctx, give := context.WithCancel(within(t, 30*time.Second))
+		answer := make(chan error, 1)
+		go func() { answer <- waiter.Lock.Lock(ctx) }()
+		require.Eventually(t, func() bool { return watches(t, server) == 1 },
+			10*time.Second, time.Millisecond, "it waits")
+		waiter.network.set(true)
+		give()
+		select {
+		case err := <-answer:
+			require.ErrorIs(t, err, context.Canceled)
+		case <-time.After(5 * time.Second):
+			t.Fatal("it waits for an answer")
+		}
+
+		waiter.network.cut(false)
+		require.NoError(t, holder.Unlock(within(t, 10*time.Second)))
+		other := owner(t, kind, server, longTimeout)
+		require.NoError(t, other.Lock.Lock(within(t, 10*time.Second)), "its node is gone")
+	})
+}
+
+// silentServer takes connections and says nothing, as a server that hangs.
+func silentServer(t *testing.T) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String()
+}
+
+func TestAServerThatDoesNotAnswerIsOneLine(t *testing.T) {
+	server := start(t)
+	require.NoError(t, server.Pause())
+	for _, kind := range []string{"basic", "sequential", "recipe"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			l := owner(t, kind, server, longTimeout)
+			refused := func(ctx context.Context, causes ...string) {
+				_, err := l.TryLock(ctx)
+				storetest.OneLine(t, err, append(causes, server.Addr())...)
+			}
+			short, cancel := context.WithTimeout(t.Context(),
+				10*time.Millisecond)
+			defer cancel()
+			refused(short, `acquire "stock"`, "deadline exceeded")
+			bar := within(t, 5*time.Second) // the line is to come within it
+			refused(bar, `acquire "stock"`, "no answer")
+			assert.NoError(t, bar.Err())
+		})
+	}
+}
+
+// A server that hangs does not hide the others.
+func TestAnotherServerIsFoundBehindOneThatDoesNotAnswer(t *testing.T) {
+	server := start(t)
+	session, err := zookeeper.Open([]string{silentServer(t), server.Addr(),
+		silentServer(t)}, timeout, nil)
+	require.NoError(t, err)
+	defer session.Close()
+	l, err := zookeeper.NewBasic(session, "stock")
+	require.NoError(t, err)
+	granted, err := l.TryLock(within(t, 5*time.Second))
+	require.NoError(t, err)
+	assert.True(t, granted)
+}
+
+func TestAClosedSessionLocksNothing(t *testing.T) {
+	server := start(t)
+	for _, kind := range []string{"basic", "sequential", "recipe"} {
+		l := owner(t, kind, server, timeout)
+		l.session.Close()
+		_, err := l.TryLock(t.Context())
+		assert.ErrorContains(t, err, "closed")
+	}
+}

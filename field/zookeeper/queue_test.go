@@ -1,0 +1,194 @@
+package zookeeper_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/field/storetest"
+	"github.com/lockladder/lockladder/field/zookeeper"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// timeout is the sessions'; the servers count it in ticks.
+const timeout = 10 * tick
+
+// people have a lock each, of one name.
+func people(t *testing.T, kind string, server *servers.Store, n int,
+	timeout time.Duration) (all []*person) {
+	t.Helper()
+	for range n {
+		all = append(all, owner(t, kind, server, timeout))
+	}
+	return all
+}
+
+// watches is how many watches the server keeps.
+func watches(t *testing.T, server *servers.Store) int {
+	t.Helper()
+	c, err := net.Dial("tcp", server.Addr())
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = io.WriteString(c, "wchs")
+	require.NoError(t, err)
+	text, err := io.ReadAll(c)
+	require.NoError(t, err)
+	found := regexp.MustCompile(`Total watches:(\d+)`).FindSubmatch(text)
+	require.NotNil(t, found, "%s", text)
+	n, err := strconv.Atoi(string(found[1]))
+	require.NoError(t, err)
+	return n
+}
+
+// queue lets a holder and so many waiters queue up, one after the other. served
+// has the waiters' numbers as they get the lock.
+func queue(t *testing.T, server *servers.Store, all []*person) (
+	served chan int) {
+	t.Helper()
+	ctx := t.Context()
+	require.NoError(t, all[0].Lock.Lock(ctx))
+	served = make(chan int, len(all))
+	for i, p := range all[1:] {
+		go func() {
+			if p.Lock.Lock(ctx) == nil {
+				served <- i + 1
+			}
+		}()
+		require.Eventually(t, func() bool {
+			return watches(t, server) == i+1
+		}, 10*time.Second, time.Millisecond, "waiter %d waits", i+1)
+	}
+	return served
+}
+
+func TestAReleaseWakesEverybodyOrOne(t *testing.T) {
+	const waiters = 10
+	for name, wakes := range map[string]int64{"basic": waiters, "sequential": 1} {
+		t.Run(name, func(t *testing.T) {
+			server := start(t) // a name belongs to one kind of lock
+			all := people(t, name, server, waiters+1, timeout)
+			served := queue(t, server, all)
+			sum := func() (n int64) {
+				for _, p := range all {
+					n += p.network.woken.Load()
+				}
+				return n
+			}
+			require.Zero(t, sum())
+			require.NoError(t, all[0].Unlock(t.Context()))
+			first := <-served
+			// Every woken waiter comes to rest: it watches again, or holds.
+			require.Eventually(t, func() bool {
+				return watches(t, server) == waiters-1
+			}, 10*time.Second, time.Millisecond)
+			assert.Equal(t, wakes, sum(), "woken by one release")
+			for range waiters - 1 {
+				require.NoError(t, all[first].Unlock(t.Context()))
+				first = <-served
+			}
+			require.NoError(t, all[first].Unlock(t.Context()))
+		})
+	}
+}
+
+func TestTheQueueServesInTheOrderOfArrival(t *testing.T) {
+	server := start(t)
+	all := people(t, "sequential", server, 6, timeout)
+	served := queue(t, server, all)
+	var tokens []uint64
+	for i := range all {
+		p := all[i]
+		if i > 0 {
+			assert.Equal(t, i, <-served)
+		}
+		tokens = append(tokens, p.Lock.(scenarios.Fenced).Token())
+		require.NoError(t, p.Unlock(t.Context()))
+	}
+	assert.IsIncreasing(t, tokens)
+}
+
+// The process is gone, and says nothing: the servers end its session. They may
+// do so before the time that it has asked for.
+func TestTheLockOfAKilledClientComesFreeAndAHolderThatIsCutOffIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind    string
+		timeout time.Duration
+	}{
+		"basic":                       {"basic", timeout},
+		"sequential":                  {"sequential", timeout},
+		"more than the servers grant": {"sequential", 100 * tick},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := start(t)
+			all := people(t, c.kind, server, 2, c.timeout)
+			served := queue(t, server, all)
+			lost := all[0].Lock.(scenarios.LossNotifier).Lost()
+			all[0].network.cut(true)
+			<-served
+			select {
+			case <-lost: // by its own clock, for nobody can reach it
+			default:
+				t.Error("another one holds the lock, and it was not run")
+			}
+			assert.ErrorIs(t, all[0].Unlock(context.Background()),
+				lock.ErrNotHeld)
+			require.NoError(t, all[1].Unlock(t.Context()))
+		})
+	}
+}
+
+// A holds, B waits for A, and C for B. B gives up. C takes that for its turn
+// with the recipe; with a lock that looks again, it waits on.
+func TestTwoHoldWhenSomebodyInTheRecipesQueueGivesUp(t *testing.T) {
+	for name, two := range map[string]bool{"recipe": true, "sequential": false} {
+		t.Run(name, func(t *testing.T) {
+			server := start(t)
+			all := people(t, name, server, 3, timeout)
+			served := queue(t, server, all)
+			all[1].session.Close()
+			if two {
+				// To the recipe even the end of B's own session is B's turn.
+				for <-served != 2 {
+				}
+				return // C has the lock, and A holds it still
+			}
+			require.Eventually(t, func() bool {
+				return watches(t, server) == 1
+			}, 10*time.Second, time.Millisecond, "C watches A's node now")
+			assert.Empty(t, served)
+			require.NoError(t, all[0].Unlock(t.Context()))
+			assert.Equal(t, 2, <-served)
+		})
+	}
+}
+
+func TestBadInputGetsOneLine(t *testing.T) {
+	_, err := zookeeper.Open(nil, timeout, nil)
+	assert.ErrorIs(t, err, lock.ErrInvalid)
+	_, err = zookeeper.Open([]string{"127.0.0.1:1"}, 0, nil)
+	assert.ErrorIs(t, err, lock.ErrInvalid)
+	_, err = zookeeper.NewSequential(nil, "x")
+	assert.ErrorIs(t, err, lock.ErrInvalid)
+	s, err := zookeeper.Open([]string{"127.0.0.1:1"}, timeout, nil)
+	require.NoError(t, err)
+	defer s.Close()
+	for _, name := range []string{"", "a/b", "..", "a\x00"} {
+		_, err = zookeeper.NewBasic(s, name)
+		assert.ErrorIs(t, err, lock.ErrInvalid)
+	}
+	l, err := zookeeper.NewBasic(s, "x")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, err = l.TryLock(ctx)
+	storetest.OneLine(t, err, `acquire "x": 127.0.0.1:1: `, "refused")
+}

@@ -1,0 +1,88 @@
+package zookeeper_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/field/storetest"
+	"github.com/lockladder/lockladder/field/zookeeper"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// mode is what a server says that it is: "leader", "follower", or nothing.
+func mode(s *servers.Store) string {
+	c, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	io.WriteString(c, "srvr")
+	text, _ := io.ReadAll(c)
+	_, after, _ := strings.Cut(string(text), "Mode: ")
+	word, _, _ := strings.Cut(after, "\n")
+	return word
+}
+
+// leads asks these servers whether one of them leads all others.
+func leads(all []*servers.Store) int {
+	leader, followers := -1, 0
+	for i, s := range all {
+		switch mode(s) {
+		case "leader":
+			leader = i
+		case "follower":
+			followers++
+		}
+	}
+	if followers < len(all)-1 {
+		return -1
+	}
+	return leader
+}
+
+// Most of the servers know of every lock, so who follows the leader knows it.
+func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	// Sessions that outlast an election on a busy machine.
+	const tick, timeout = 3 * time.Second, time.Minute
+	members, err := servers.StartZooKeeperEnsemble(ctx, tick, 3)
+	storetest.Started(t, err, members...)
+	var holders, others []scenarios.Lock // a name for each kind
+	of := []string{"basic", "sequential"}
+	for _, kind := range of {
+		owner := func() scenarios.Lock {
+			session, err := zookeeper.Open(storetest.Addrs(members), timeout, nil)
+			require.NoError(t, err)
+			t.Cleanup(session.Close)
+			l, err := kinds[kind](session, kind)
+			require.NoError(t, err)
+			return l
+		}
+		holders, others = append(holders, owner()), append(others, owner())
+		require.NoError(t, holders[len(holders)-1].Lock(ctx))
+	}
+
+	storetest.KillLeader(t, members, leads)
+	for i, kind := range of {
+		t.Run(kind, func(t *testing.T) {
+			holder, other := holders[i], others[i]
+			storetest.Refused(ctx, t, other)
+			require.NoError(t, holder.Unlock(ctx), "its session lives on")
+			require.NoError(t, other.Lock(ctx))
+			if fenced, ok := other.(scenarios.Fenced); ok {
+				assert.Greater(t, fenced.Token(),
+					holder.(scenarios.Fenced).Token())
+			}
+			require.NoError(t, other.Unlock(ctx))
+		})
+	}
+}

@@ -1,0 +1,205 @@
+package zookeeper_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/field/storetest"
+	"github.com/lockladder/lockladder/field/zookeeper"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// tick is the servers' unit of time: sessions last from two ticks to twenty.
+const tick = 200 * time.Millisecond
+
+func TestMain(m *testing.M) { serverstest.StoreMain(m, servers.HasZooKeeper()) }
+
+// kinds make the locks.
+var kinds = map[string]func(*zookeeper.Session, string) (scenarios.Lock, error){
+	"basic": func(s *zookeeper.Session, name string) (scenarios.Lock, error) {
+		return zookeeper.NewBasic(s, name)
+	},
+	"sequential": func(s *zookeeper.Session, name string) (scenarios.Lock, error) {
+		return zookeeper.NewSequential(s, name)
+	},
+	"recipe": func(s *zookeeper.Session, name string) (scenarios.Lock, error) {
+		return zookeeper.NewRecipe(s, name)
+	},
+}
+
+// ofSessions are the flaws of every lock that lasts as long as its session: a
+// holder that hangs keeps it, and nobody looks whether the node is still there.
+func ofSessions() []scenarios.Flaw {
+	return lock.Flaws("hung_worker: orphaned", "lost_lease_told: not told")
+}
+
+func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
+	storetest.Compare(t, servers.HasZooKeeper(), "zookeeper",
+		known("basic", append(ofSessions(), lock.Flaws("paused_holder: stale write")...)),
+		known("sequential", ofSessions()),
+		known("recipe", lock.Flaws(
+			// It waits for one session timeout, and then goes on.
+			"overrun_overlap: two holders", "oversell: lost update",
+			"paused_holder: stale write"), scenarios.LossNotices))
+}
+
+// known is a lock in the scenarios, with a session for each of their processes.
+func known(kind string, flaws []scenarios.Flaw, not ...scenarios.Feature) storetest.Lock {
+	return storetest.Lock{Name: kind, Flaws: flaws,
+		Not: append(not, scenarios.Reentry, scenarios.Renewal),
+		Build: func(t *testing.T) lock.Build {
+			var mu sync.Mutex
+			sessions := map[any]*zookeeper.Session{}
+			return func(env scenarios.Env) (scenarios.Lock, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				s, ok := sessions[env.Process]
+				if !ok {
+					var err error
+					s, err = zookeeper.Open([]string{"127.0.0.1:1"}, env.TTL,
+						func(string, string, time.Duration) (net.Conn, error) {
+							return env.Dial(context.Background(), 0)
+						})
+					if err != nil {
+						return nil, err
+					}
+					sessions[env.Process] = s
+					t.Cleanup(s.Close)
+				}
+				return kinds[kind](s, env.Key)
+			}
+		},
+		Start: func(t *testing.T) (scenarios.RealServer, error) {
+			return newStore(t, start(t)), nil
+		},
+	}
+}
+
+// store is a ZooKeeper server in the scenarios.
+type store struct {
+	storetest.Server
+	conn *zk.Conn
+}
+
+// newStore connects to a server until the test ends.
+func newStore(t *testing.T, server *servers.Store) *store {
+	t.Helper()
+	conn, _, err := zk.Connect([]string{server.Addr()}, 4*time.Second,
+		zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return &store{storetest.Server{Store: server}, conn}
+}
+
+// Holder is the first node of the lock, and the transaction that made it.
+func (s *store) Holder(_ context.Context, key string) (string, time.Time,
+	error) {
+	path, err := s.first(key)
+	if path == "" || err != nil {
+		return "", time.Time{}, err
+	}
+	there, stat, err := s.conn.Exists(path)
+	if !there || err != nil {
+		return "", time.Time{}, err
+	}
+	return path + " " + strconv.FormatInt(stat.Czxid, 10), time.Time{}, nil
+}
+
+// first is the node that has the lock: the lock's own, when it is ephemeral, or
+// the smallest of a queue.
+func (s *store) first(key string) (string, error) {
+	nodes, _, err := s.conn.Children("/locks")
+	if errors.Is(err, zk.ErrNoNode) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	smallest, path := "", ""
+	consider := func(parent, node string) {
+		number := node[max(len(node)-10, 0):]
+		if smallest == "" || number < smallest {
+			smallest, path = number, parent+"/"+node
+		}
+	}
+	for _, node := range nodes {
+		switch {
+		case strings.HasPrefix(node, key+"_lock_"):
+			consider("/locks", node)
+		case node == key:
+			queue, _, err := s.conn.Children("/locks/" + node)
+			if err != nil {
+				return "", err
+			}
+			_, stat, err := s.conn.Exists("/locks/" + node)
+			if err == nil && stat.EphemeralOwner != 0 {
+				return "/locks/" + node, nil
+			}
+			for _, waiter := range queue {
+				consider("/locks/"+node, waiter)
+			}
+		}
+	}
+	return path, nil
+}
+
+func (s *store) Delete(_ context.Context, key string) error {
+	path, err := s.first(key)
+	if path == "" || err != nil {
+		return err
+	}
+	return s.conn.Delete(path, -1)
+}
+
+func (s *store) Tidy(_ context.Context, key string) error {
+	nodes, _, err := s.conn.Children("/locks")
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	for _, node := range nodes {
+		if !strings.Contains(node, key) {
+			continue
+		}
+		queue, _, _ := s.conn.Children("/locks/" + node)
+		for _, waiter := range queue {
+			s.conn.Delete("/locks/"+node+"/"+waiter, -1)
+		}
+		s.conn.Delete("/locks/"+node, -1)
+	}
+	return err
+}
+
+func (s *store) Requests(from io.Reader) scenarios.Frames {
+	return zookeeper.Requests(from)
+}
+
+func (s *store) Replies(from io.Reader) scenarios.Frames {
+	return zookeeper.Replies(from)
+}
+
+// start starts a server that ends with the test.
+func start(t *testing.T) *servers.Store { return startWith(t, tick) }
+
+func startWith(t *testing.T, tick time.Duration) *servers.Store {
+	t.Helper()
+	s, err := servers.StartZooKeeper(context.Background(), tick)
+	storetest.Started(t, err, s)
+	return s
+}
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}

@@ -1,0 +1,112 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/machine"
+	"github.com/lockladder/lockladder/internal/bench/nodes"
+)
+
+// environment is where the run is made.
+func environment(ctx context.Context, servers *nodes.Servers) bench.Env {
+	env := bench.Env{
+		Go:            runtime.Version(),
+		OS:            runtime.GOOS,
+		Arch:          runtime.GOARCH,
+		CPU:           known(machine.Processor()),
+		CPUs:          runtime.NumCPU(),
+		Commit:        known(commit(ctx)),
+		Server:        "redis",
+		ServerVersion: known(servers.Version),
+		Addresses:     servers.Addresses,
+		Pool:          servers.Pool(),
+	}
+	if servers.Embedded() {
+		env.Server = "miniredis"
+	}
+	return env
+}
+
+// where is the part of the header that names where the run is made.
+func where(env bench.Env, started bool) string {
+	server := "Embedded miniredis, in this process"
+	if env.Server != "miniredis" {
+		server = "Redis"
+		if env.ServerVersion != nil {
+			server += " " + *env.ServerVersion
+		}
+		if started {
+			server += fmt.Sprintf(", %s started for this run",
+				bench.Plural(len(env.Addresses), "server"))
+		} else {
+			server += " at " + strings.Join(env.Addresses, ", ")
+		}
+	}
+	machine := fmt.Sprintf("%d CPUs", env.CPUs)
+	if env.CPU != nil {
+		machine += " (" + *env.CPU + ")"
+	}
+	if env.Pinned != nil {
+		machine += fmt.Sprintf(", all on CPU %d", *env.Pinned)
+	}
+	text := fmt.Sprintf("%s; %s %s/%s,\n%s", server, env.Go, env.OS, env.Arch,
+		machine)
+	if env.Commit != nil {
+		text += "; commit " + *env.Commit
+	}
+	return text + "."
+}
+
+// commit is that of the program, "" when it was not built in its repository.
+// go run does not note it, so git is asked then about the directory of the sources, in
+// whatever directory the program runs.
+func commit(ctx context.Context) string {
+	settings := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			settings[setting.Key] = setting.Value
+		}
+	}
+	revision := settings["vcs.revision"]
+	changed := settings["vcs.modified"] == "true"
+	if revision == "" {
+		_, source, _, _ := runtime.Caller(0)
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		git := func(args ...string) string {
+			out, err := exec.CommandContext(ctx, "git", append([]string{"-C",
+				filepath.Dir(source)}, args...)...).Output()
+			if err != nil {
+				return ""
+			}
+			return strings.TrimSpace(string(out))
+		}
+		// Of sources in a module cache, another repository may be around them.
+		if git("ls-files", filepath.Base(source)) == "" {
+			return ""
+		}
+		revision = git("rev-parse", "HEAD")
+		changed = git("status", "--porcelain", "--untracked-files=no") != ""
+	}
+	revision = revision[:min(len(revision), 12)]
+	if changed {
+		revision += "+"
+	}
+	return revision
+}
+
+// known is nil for what is not known.
+func known(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

@@ -1,0 +1,135 @@
+package costs_test
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/inventory"
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/site/generated"
+)
+
+var whole = flag.Bool("whole", false, "measure 1000 and 10,000 clients too")
+
+func TestMain(m *testing.M) { laddertest.Main(m) }
+
+func subjects() []bench.Subject {
+	return inventory.Around(bench.Rungs()...)
+}
+
+func subject(t *testing.T, name string) bench.Subject {
+	t.Helper()
+	selected, err := bench.Select(subjects(), name)
+	require.NoError(t, err)
+	return selected[0]
+}
+
+// The sizes up to 100 clients are checked by every go test; 1000 and 10,000 take
+// minutes and need -whole.
+func TestTheCostsInTheDocumentAreThoseOfTheCode(t *testing.T) {
+	laddertest.Long(t, "it measures every lock with 100 clients")
+	var runs [][]bench.Row
+	for _, clients := range []int{1, 10, 100, 1000, 10_000} {
+		if clients > 100 && !*whole {
+			break
+		}
+		rows := run(t, clients, runs)
+		runs = append(runs, rows)
+		generated.Compare(t, "benchmark.md",
+			fmt.Sprintf("costs of %d", clients), costTable(rows))
+	}
+	if len(runs) > 3 {
+		generated.Compare(t, "benchmark.md", "growth", growthTable(runs))
+	}
+}
+
+// run measures all subjects; with 10,000 clients those whose cost did not grow.
+func run(t *testing.T, clients int, runs [][]bench.Row) []bench.Row {
+	all := subjects()
+	rows := make([]bench.Row, len(all))
+	t.Run(fmt.Sprint(clients), func(t *testing.T) {
+		for i, subject := range all {
+			if clients > 1000 && !constant(runs[2][i], runs[3][i]) {
+				continue
+			}
+			t.Run(subject.Name, func(t *testing.T) {
+				if clients < 1000 { // larger worlds get in each other's way
+					t.Parallel()
+				}
+				row := measureOver(t, subject, clients, 0, nil)
+				require.True(t, row.Finished)
+				require.Zero(t, row.Failures, row.FirstFailure)
+				rows[i] = row
+			})
+		}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	var measured []bench.Row
+	for _, row := range rows {
+		if row.Rung != "" {
+			measured = append(measured, row)
+		}
+	}
+	return measured
+}
+
+func TestTheSameCodeGivesTheSameFigures(t *testing.T) {
+	for _, name := range []string{"gold", "reentrant/notify", "redlock"} {
+		assert.Equal(t, measure(t, name, 30, nil), measure(t, name, 30, nil))
+	}
+}
+
+func TestARoundTripTakesAsLongAsItIsSaidTo(t *testing.T) {
+	row := measure(t, "gold", 1, nil)
+	assert.Equal(t, new(4.0), row.RoundTripsPerSection)
+	assert.InDelta(t, 4*rtt.Seconds(), row.Seconds, 1e-9)
+	assert.Equal(t, rtt.Seconds()*1000, row.Wait.Max)
+}
+
+// faults makes a table of locks in which some clients die and some work longer
+// than their lease.
+func faults(t *testing.T, seed uint64, locks []string) string {
+	table := bench.Layout{Struck: true}
+	text := table.Head()
+	for _, lock := range locks {
+		text += table.Row(measure(t, lock, 20,
+			func(r *inventory.Settings) {
+				r.Stock, r.TTL, r.Seed = 15, 200*time.Millisecond, seed
+				r.Crash, r.Overrun = 0.05, 0.1
+				r.Timeout = 2 * time.Second
+			}))
+	}
+	return text
+}
+
+func TestTheSameSeedGivesTheSameTable(t *testing.T) {
+	laddertest.Long(t, "it measures three rungs three times")
+	some := []string{"bronze", "diamond/watchdog", "redlock"}
+	first := faults(t, 1, some)
+	t.Log("\n" + first)
+	assert.Equal(t, first, faults(t, 1, some))
+	assert.NotEqual(t, first, faults(t, 2, some), "the seed does nothing")
+}
+
+// A client that has had a turn queues up behind all others: in a closed loop everybody
+// waits for as long, and has as many turns.
+func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
+	laddertest.Long(t, "it measures 100 clients for two seconds")
+	row := measure(t, "reentrant/cohort", 100, func(r *inventory.Settings) {
+		r.Loop, r.Stock, r.Rounds = time.Second, 1_000_000, 2
+	})
+	require.NotNil(t, row.Jain)
+	assert.GreaterOrEqual(t, *row.Jain, 0.99)
+	require.NotNil(t, row.Wait)
+	assert.LessOrEqual(t, row.Wait.Max, 2*row.Wait.P50)
+	assert.Equal(t, new(1.0), row.SerialMaxOverP50, "virtual time is even")
+	t.Logf("Jain %v, wait %+v", *row.Jain, *row.Wait)
+}

@@ -1,0 +1,17 @@
+package inventory
+
+import (
+	"os"
+	"testing"
+
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+)
+
+// TestMain silences the library: tests about failures would look like failures.
+func TestMain(m *testing.M) {
+	logging.Disable()
+	laddertest.CollectLess()
+	os.Exit(m.Run())
+}

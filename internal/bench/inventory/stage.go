@@ -1,0 +1,262 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/machine"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// stage is a round that is about to begin: every client has its lock.
+type stage struct {
+	round   *round
+	clients []*client
+	turns   []turn
+	each    int // turns of each client, 0 in a closed loop
+	closed  bool
+	ends    []func()
+	left    func(context.Context) (int64, error) // nil when Redis has the stock
+}
+
+// end gives back what the locks had in common. It may be called for nil.
+func (st *stage) end() {
+	if st == nil {
+		return
+	}
+	for _, end := range st.ends {
+		end()
+	}
+}
+
+// assign makes the turn of every client of this process, and makes the process
+// ready for a round.
+func (r *Runner) assign(ctx context.Context, subject bench.Subject,
+	clients []redis.UniversalClient) (*stage, error) {
+	services := max(r.of, 1)
+	s := &round{
+		env:     lock.Env{TTL: r.TTL, Dial: r.Servers.Dial},
+		rdb:     clients[0],
+		think:   r.Think,
+		mutexes: imagined,
+		seed:    r.Seed,
+	}
+	s.env.Key, s.stockKey = r.keys(subject)
+	s.env.Options = []lock.Option{lock.PollEvery(r.Pause(subject, r.Servers.Embedded()))}
+	if r.FixedPoll {
+		s.env.Options = append(s.env.Options, lock.FixedPoll())
+	}
+	if services > 1 {
+		s.mutexes = 1
+	}
+	if subject.Nodes > 0 {
+		s.env.Nodes = clients
+	}
+	start := baselines[subject.Name].start
+	st := &stage{round: s, each: max(r.Ops, 1), closed: r.Loop > 0}
+	if subject.Share != nil {
+		build, end, err := subject.Share(ctx)
+		if err != nil {
+			return st, err
+		}
+		subject.Build = build
+		st.ends = append(st.ends, end)
+	}
+	if subject.Open != nil {
+		_, amount := r.size(subject)
+		store, err := subject.Open(ctx, amount)
+		if err != nil {
+			return st, err
+		}
+		start = func(*round) (assignment, error) { return withoutRedis(store), nil }
+		st.ends, st.left = append(st.ends, store.Close), store.Left
+	}
+	drawn := fates(r.Clients, r.Crash, r.Overrun, r.Seed)
+	for i := r.service; i < r.Clients; i += services {
+		c := &client{round: s, number: i, fate: drawn[i]}
+		st.clients = append(st.clients, c)
+	}
+	if alone(subject) {
+		st.clients = []*client{{round: s}}
+		st.each, _ = r.size(subject)
+	}
+	if st.closed {
+		st.each = 0
+	}
+	s.turns = st.each * len(st.clients)
+	next, err := prepare(ctx, s, subject, start)
+	if err != nil {
+		return st, err
+	}
+	for _, c := range st.clients {
+		take, err := r.turn(ctx, st, subject, c, next)
+		if err != nil {
+			return st, err
+		}
+		st.turns = append(st.turns, take)
+	}
+	st.ends = append(st.ends, r.Servers.Tidy())
+	return st, nil
+}
+
+// prepare prepares what the clients of a subject have in common. It returns nil
+// when each builds a lock.
+func prepare(ctx context.Context, s *round, subject bench.Subject,
+	start func(*round) (assignment, error)) (assignment, error) {
+	if start != nil {
+		return start(s)
+	}
+	if subject.Build == nil {
+		return nil, fmt.Errorf("%w: nothing builds the lock", lock.ErrInvalid)
+	}
+	warmUp(ctx, subject, s.env)
+	return nil, nil
+}
+
+// turn makes one client's turn: a lock of its own, or what next makes.
+func (r *Runner) turn(ctx context.Context, st *stage, subject bench.Subject,
+	c *client, next assignment) (turn, error) {
+	c.die = func() {}
+	if next != nil {
+		return next(c)
+	}
+	env, build := st.round.env, subject.Build
+	env.Options = c.options()
+	if c.fate == crashes {
+		// A client that is to die alone has connections of its own.
+		own := r.Servers.Apart(len(env.Nodes))
+		st.ends = append(st.ends, own.Close)
+		c.die = own.Close
+		env.Dial = own.Dial
+		if env.Nodes != nil {
+			env.Nodes = own.Clients()
+		}
+		if subject.Share != nil {
+			var end func()
+			var err error
+			if build, end, err = subject.Share(ctx); err != nil {
+				return nil, err
+			}
+			st.ends = append(st.ends, end)
+		}
+	}
+	l, err := build(env)
+	if err != nil {
+		return nil, fmt.Errorf("build the lock: %w", err)
+	}
+	return behind(l), nil
+}
+
+// warmUp takes and releases a lock of another name, so that the servers know
+// the scripts. It ignores errors, because they come up in the row as well, and
+// are counted there.
+func warmUp(ctx context.Context, subject bench.Subject, env lock.Env) {
+	env.Key += ":warm-up"
+	ctx, cancel := context.WithTimeout(ctx, finishWithin)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l, err := subject.Build(env)
+		if err != nil {
+			return
+		}
+		if granted, err := l.TryLock(ctx); granted && err == nil {
+			_ = l.Unlock(ctx)
+		}
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done(): // left behind: a lock that does not end with its context
+	}
+}
+
+// open lets the clients start at one instant, not before at, and waits until all
+// are through, but not much longer than until the timeout or the end of ctx.
+func (r *Runner) open(ctx context.Context, st *stage, at time.Time) bench.Part {
+	// Without a deadline: the client would give up commands under way at it,
+	// and nobody would know whether they were granted the lock.
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+
+	s := st.round
+	gate := make(chan struct{})
+	ready, through := make(chan struct{}), make(chan struct{})
+	for i, take := range st.turns {
+		go func() {
+			ready <- struct{}{}
+			<-gate
+			c := st.clients[i]
+			if r.Apart > 0 {
+				_ = lock.Sleep(ctx, time.Duration(i)*r.Apart)
+			}
+			c.serve(ctx, st.each, take)
+			through <- struct{}{}
+		}()
+	}
+	for range st.turns {
+		<-ready
+	}
+	commands, trips := r.Servers.Traffic()
+	cpu := machine.ProcessTime()
+	time.Sleep(time.Until(at))
+	s.started = time.Now()
+	if r.of > 1 {
+		// Stamps of several processes are compared: they count from the same
+		// moment, by the clock that all of them see, however late one woke up.
+		s.started = s.started.Add(at.Sub(s.started))
+	}
+	r.stage.Store(st)
+	defer r.stage.Store(nil)
+	timeout := time.AfterFunc(r.limit(), end)
+	defer timeout.Stop()
+	close(gate)
+
+	absent := st.await(ctx, r.Grace, through)
+	took := time.Since(s.started)
+	sent, passed := r.Servers.Traffic()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.result.Add(&bench.Part{
+		Absent:   absent,
+		Took:     took,
+		CPU:      machine.ProcessTime() - cpu,
+		Commands: sent - commands,
+		Trips:    passed - trips,
+		Most:     s.most.Load(),
+		Sections: s.sections.Load(),
+		Failures: s.failures.Load(),
+	})
+	result := s.result
+	s.result = bench.Part{} // an absent client adds to nothing that is read
+	return result
+}
+
+// await waits for the clients, and when ctx ends no longer than the grace. It
+// returns how many it left behind.
+func (st *stage) await(ctx context.Context, grace time.Duration,
+	through chan struct{}) int {
+	ended := ctx.Done()
+	var patience <-chan time.Time
+	for left := len(st.turns); left > 0; {
+		select {
+		case <-through:
+			left--
+		case <-ended:
+			ended = nil
+			patience = time.After(grace)
+		case <-patience:
+			go func() { // so that those who do return need not wait for it
+				for range left {
+					<-through
+				}
+			}()
+			return left
+		}
+	}
+	return 0
+}

@@ -1,0 +1,148 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// title stands above a table when there are several.
+func (w *Workload) title(clients int, poll time.Duration) string {
+	var words []string
+	if len(w.clients) > 1 {
+		words = append(words, bench.Plural(clients, "client"))
+	}
+	if len(w.polls) > 1 {
+		words = append(words, fmt.Sprintf("asking again within %v", poll))
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return strings.Join(words, ", ") + "\n\n"
+}
+
+// Header says what is measured.
+func (w *Workload) Header() string {
+	s := &w.settings
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s; stock %d, lease %v, at most %v a row.\n", w.who(),
+		s.Stock, s.TTL, s.Timeout)
+	if s.struck() {
+		fmt.Fprintf(&b, "%g %% of the clients die inside, %g %% work for 1.5 "+
+			"leases; seed %d.\n", 100*s.Crash, 100*s.Overrun, s.Seed)
+	}
+	fmt.Fprintf(&b, "Refused clients ask again within %s.\n", w.pauses())
+	b.WriteString("Connections are warmed up before the clock starts")
+	if w.pool > 0 {
+		fmt.Fprintf(&b, "; the clients of a process share %d", w.pool)
+	}
+	b.WriteString(".\n")
+	if w.run.Servers.CollectorStaysAway() {
+		b.WriteString("The clients' garbage is collected between the rounds.\n")
+	}
+	if s.Rounds > 1 {
+		fmt.Fprintf(&b, "Every row is measured %d times, each time just after "+
+			"the serial limit.\n", s.Rounds)
+	}
+	if w.rtt > 0 {
+		fmt.Fprintf(&b, "%v are added to every round trip.\n", w.rtt)
+	}
+	if w.Note != "" {
+		b.WriteString(w.Note + "\n")
+	}
+	return b.String()
+}
+
+// who says who the clients are.
+func (w *Workload) who() string {
+	var counts []string
+	for _, clients := range w.clients {
+		counts = append(counts, strconv.Itoa(clients))
+	}
+	text := strings.Join(counts, ", ") + " clients"
+	if w.services > 1 {
+		text += fmt.Sprintf(" in %d processes", w.services)
+	}
+	text += " start at one instant"
+	switch s := &w.settings; {
+	case s.Loop > 0:
+		text += fmt.Sprintf(" and take turns for %v", s.Loop)
+	case s.Ops > 1:
+		text += fmt.Sprintf(" and take %d turns each", s.Ops)
+	}
+	return text
+}
+
+// pauses says how often refused clients ask again.
+func (w *Workload) pauses() string {
+	jitter := ", with full jitter"
+	if w.settings.FixedPoll {
+		jitter = ", each time after as long"
+	}
+	if len(w.polls) > 1 {
+		var all []string
+		for _, poll := range w.polls {
+			all = append(all, poll.String())
+		}
+		return strings.Join(all, ", ") + jitter
+	}
+	s := w.table(slices.Max(w.clients), w.polls[0])
+	embedded := w.run.Servers.Embedded()
+	usual := s.Pause(bench.Subject{}, embedded)
+	text := usual.String()
+	for _, subject := range w.run.Subjects {
+		if pause := s.Pause(subject, embedded); pause != usual {
+			text += fmt.Sprintf(" (%s: %v)", subject.Name, pause)
+		}
+	}
+	text += jitter
+	if usual != lock.DefaultPoll {
+		text += fmt.Sprintf("\n(the article [wukong] in docs/sources.md: %v)", lock.DefaultPoll)
+	}
+	return text
+}
+
+// Legend explains the tables, and tells the memory.
+func (w *Workload) Legend(env bench.Env) string {
+	text := bench.Layout{
+		Paired: w.settings.Rounds > 1 || w.real,
+		Struck: w.settings.struck(),
+		Loop:   w.settings.Loop > 0,
+	}.Legend()
+	if env.PeakMemoryMB == nil {
+		return text
+	}
+	whose := "process"
+	if w.services > 1 {
+		whose = "processes together"
+	}
+	return text + fmt.Sprintf("The clients' %s had %.0f MB of memory at most.\n",
+		whose, *env.PeakMemoryMB)
+}
+
+// String continues the name of a row with how far it is.
+func (p Progress) String() string {
+	text := ""
+	if p.Rounds > 1 {
+		text += fmt.Sprintf(", round %d of %d", p.Round, p.Rounds)
+	}
+	if p.Serial {
+		text += ", the serial limit"
+	}
+	switch elapsed := p.Elapsed.Seconds(); {
+	case p.Elapsed == 0:
+		return text + ": warming up"
+	case p.Turns > 0:
+		return text + fmt.Sprintf(": %d of %d turns, %.1f s", p.Sections, p.Turns,
+			elapsed)
+	case p.Sections > 0:
+		return text + fmt.Sprintf(": %d turns, %.1f s", p.Sections, elapsed)
+	default:
+		return text + fmt.Sprintf(": %.1f s", elapsed)
+	}
+}

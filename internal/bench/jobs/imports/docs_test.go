@@ -1,0 +1,162 @@
+package imports_test
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/bench/jobs/imports"
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/site/generated"
+)
+
+var whole = flag.Bool("whole", false, "run the long scenarios of the page too")
+
+// faults are the columns of the tables: the faults of A. B has another slot,
+// and asks more often in the article's form.
+var faults = []struct {
+	name string
+	run  func(s *scenario)
+}{
+	{"nothing", func(s *scenario) { s.run(0, s.worker("A", 1, lasting(second))) }},
+	{"dies with its slot written", func(s *scenario) {
+		s.crashesBefore(func(cmd redis.Cmder) bool {
+			return cmd.Name() == "lrem" || slices.Contains(cmd.Args(), "begin")
+		})
+	}},
+	{"dies at work", func(s *scenario) { s.crashesAtWork(2*second + second/2) }},
+	{"dies with the queue lock", func(s *scenario) {
+		s.crashesBefore(func(cmd redis.Cmder) bool {
+			return cmd.Name() == "lindex" ||
+				slices.Contains(cmd.Args(), any(prefix+"fence"))
+		})
+	}},
+	{"its work fails", func(s *scenario) {
+		s.run(0, s.worker("A", 1, failing(second)))
+	}},
+	{"works for 15 s", func(s *scenario) {
+		s.run(0, s.worker("A", 1, func(w *worker, t imports.Task, _ int) error {
+			if t.ID == 1 {
+				w.Sleep(lease + 4*second)
+			}
+			w.Sleep(second)
+			return nil
+		}))
+	}},
+}
+
+func TestTheTablesOfThePageAreFresh(t *testing.T) {
+	laddertest.WhenNamed(t, "it runs every scenario of the page:"+
+		" go test ./internal/bench/jobs/imports -run OfThePage")
+	generated.Compare(t, "import.md", "article", table(t, imports.Article))
+	generated.Compare(t, "import.md", "improved", table(t, imports.Improved))
+	if *whole {
+		generated.Compare(t, "import.md", "throughput", throughput(t))
+	}
+	_, timeline := runScenario(t, imports.Article, "reentrant", scanned)
+	generated.Compare(t, "import.md", "scan", generated.Block(narrow(timeline)))
+}
+
+// table is what becomes of four tasks behind every rung.
+func table(t *testing.T, form imports.Form) string {
+	head := []string{"the lock, and what happens to A"}
+	for _, fault := range faults {
+		head = append(head, fault.name)
+	}
+	var rows [][]string
+	for _, rung := range ladder.Rungs {
+		row := []string{rung.Name}
+		for _, fault := range faults {
+			f, _ := runScenario(t, form, rung.Name, func(s *scenario) {
+				s.push(task(1, 1), task(2, 1), task(3, 2), task(4, 1))
+				fault.run(s)
+				b := s.worker("B", 2, lasting(second))
+				b.worker.Poll = 200 * time.Millisecond
+				s.run(second/2, b)
+				s.until(time.Minute / 2)
+			})
+			row = append(row, summary(f))
+		}
+		rows = append(rows, row)
+	}
+	return generated.Table(1, head, rows)
+}
+
+// summary is what went wrong.
+func summary(f imports.Figures) string {
+	var words []string
+	for _, figure := range []struct {
+		n    int
+		what string
+	}{
+		{f.Left, "stuck"}, {f.Lost, "lost"}, {f.DoneTwice, "twice"},
+		{f.Overlapped, "overlapped"}, {f.OutOfOrder, "out of order"},
+	} {
+		if figure.n > 0 {
+			words = append(words, fmt.Sprintf("**%d %s**", figure.n, figure.what))
+		}
+	}
+	if len(words) == 0 {
+		return "✓"
+	}
+	return strings.Join(words, ", ")
+}
+
+// throughput is how fast 64 tasks of a second are done by 8 workers that start one
+// after the other, with the pauses of the article and of the rungs.
+func throughput(t *testing.T) string {
+	const tasks, workers = 64, 8
+	work := second
+	var rows [][]string
+	for _, groups := range []int{1, 2, 4, 6, 8, 16, 50} {
+		row := []string{fmt.Sprint(groups), fmt.Sprintf("%.0f",
+			float64(min(groups, workers))/work.Seconds())}
+		for _, form := range []imports.Form{imports.Article, imports.Improved} {
+			var took time.Duration
+			f, _ := runScenario(t, form, "reentrant/fenced", func(s *scenario) {
+				s.push(imports.Tasks(tasks, groups, 0)...)
+				done := 0
+				for i := range workers {
+					w := s.worker(fmt.Sprint("W", i+1), i+1,
+						func(w *worker, _ imports.Task, _ int) error {
+							w.Sleep(work)
+							w.Step("has done one", func() {
+								took, done = s.Now(), done+1
+								if done == tasks {
+									// Its end is written down before all end.
+									time.AfterFunc(second, s.stop)
+								}
+							})
+							return nil
+						})
+					s.run(time.Duration(i)*second/4, w)
+				}
+			})
+			if f.Done != tasks {
+				t.Fatalf("%d groups, %s: %+v", groups, form, f)
+			}
+			row = append(row, fmt.Sprintf("%.2f", tasks/took.Seconds()))
+		}
+		rows = append(rows, row)
+	}
+	return generated.Table(1, []string{"groups", "the most there can be",
+		"as the article has it", "improved"}, rows)
+}
+
+// narrow leaves out what pages have no room for.
+func narrow(timeline string) string {
+	var b strings.Builder
+	for line := range strings.Lines(timeline) {
+		if strings.Contains(line, "  judge  ") {
+			break
+		}
+		b.WriteString(strings.TrimRight(strings.TrimRight(line, "\n"), " -") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,281 @@
+// Package nodes has the Redis servers that a benchmark runs on: embedded ones,
+// real ones, or those of a world whose time is not the real one. It counts what
+// is sent to them, and can make them seem farther away.
+package nodes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lockladder/lockladder/internal/servers/process"
+	"github.com/lockladder/lockladder/lock"
+)
+
+const (
+	// spare connections are for what is not a waiting client: renewals, and
+	// commands that a lock has left behind.
+	spare = 8
+
+	// replyWithin bounds one command on a server that may have gone silent.
+	replyWithin = 5 * time.Second
+
+	// embeddedWithin is for embedded servers. They always answer, on a busy
+	// machine late: given up, a grant would block the others for a lease.
+	embeddedWithin = 30 * time.Second
+
+	// embeddedMemory is the memory from which on the collector works harder.
+	embeddedMemory = 300 << 20
+
+	// warmWithin bounds the opening of one node's connections.
+	warmWithin = 30 * time.Second
+
+	// sweepWithin bounds the removal of a run's keys.
+	sweepWithin = 30 * time.Second
+)
+
+// Servers are the Redis nodes of a run, one client each. All keys of a run have
+// one random prefix.
+type Servers struct {
+	// Addresses are the servers that the user named, empty when embedded.
+	Addresses []string
+
+	// Version is the first server's own word, "" when it does not say.
+	Version string
+
+	prefix   string
+	password string
+	nodes    []*redis.Client
+	pool     int // connections of each client
+	network  *network
+	traffic  *traffic
+	place    place
+}
+
+// Config is how the clients of a run reach its servers.
+type Config struct {
+	// Clients is how many there are at one time.
+	Clients int
+
+	// Pool is how many connections the clients of a process share; 0 is one
+	// for each, and some for what a lock does on its own account.
+	Pool int
+
+	// RTT is added to the round-trip time of the network.
+	RTT time.Duration
+
+	// Prefix begins all keys, "" is a new one.
+	Prefix string
+
+	// Password is what all servers ask for, "" if they ask for none.
+	Password string
+}
+
+// Embed starts n servers inside this process. They are reached without the
+// network and without file descriptors, of which 1000 clients on five servers
+// would need 10,000.
+func Embed(n int, config Config) *Servers {
+	in := &embedded{}
+	// With the default the collector takes half of the time: a script of the
+	// embedded server allocates a whole Lua interpreter. It may take what it likes
+	// only as long as there is not much in use.
+	in.collect = process.CollectLater(400, embeddedMemory)
+	s := newServers(config, in)
+	for range n {
+		server := miniredis.NewMiniRedis()
+		server.ClockTTL(true) // or no lease would ever end
+		in.servers = append(in.servers, server)
+		s.add()
+	}
+	return s
+}
+
+// Virtual uses n servers that dial connects to, in a world whose time is not the
+// real one; calls is how many commands they have executed so far. No connection
+// is warmed up, and no key is removed.
+func Virtual(n int, config Config, dial func(node int) (net.Conn, error),
+	calls func() int64) *Servers {
+	s := newServers(config, virtual{connect: dial, calls: calls})
+	for range n {
+		s.add()
+	}
+	return s
+}
+
+// Connect opens a client for each address, host:port, and asks all of them for
+// a sign of life before ctx ends. Its error names the address and the cause, and
+// nothing is left open then.
+func Connect(ctx context.Context, addresses []string, config Config) (
+	*Servers, error) {
+	s := newServers(config, &elsewhere{addresses: addresses, password: config.Password})
+	s.Addresses = addresses
+	var alive errgroup.Group
+	for _, address := range addresses {
+		rdb := s.add()
+		alive.Go(func() error {
+			if err := rdb.Ping(ctx).Err(); err != nil {
+				return lock.Failed(ctx, "reach the server at", address, err)
+			}
+			return nil
+		})
+	}
+	if err := alive.Wait(); err != nil {
+		return nil, errors.Join(err, s.CloseClients())
+	}
+	s.Version = version(ctx, s.nodes[0])
+	return s, nil
+}
+
+func newServers(config Config, at place) *Servers {
+	_, inside := at.(virtual)
+	return &Servers{
+		place: at,
+		prefix: cmp.Or(config.Prefix,
+			"lockladder:bench:"+uuid.NewString()[:8]+":"),
+		password: config.Password,
+		pool:     cmp.Or(config.Pool, config.Clients+spare),
+		network:  newNetwork(config.RTT, inside),
+		traffic:  &traffic{},
+	}
+}
+
+// Pool is how many connections each client of a node has, at most.
+func (s *Servers) Pool() int { return s.pool }
+
+// add opens a client of the next node, whose traffic is counted.
+func (s *Servers) add() *redis.Client {
+	rdb := s.client(len(s.nodes), s.pool)
+	s.nodes = append(s.nodes, rdb)
+	return rdb
+}
+
+// client makes a client of a node. With the library's own pool, ten connections
+// a CPU, the holder would queue for a connection behind those who wait for it.
+func (s *Servers) client(node, pool int) *redis.Client {
+	o := &redis.Options{
+		Addr:                  "127.0.0.1:1", // not dialled
+		Protocol:              2,
+		DisableIdentity:       true,
+		MaxRetries:            -1, // a repeated SETNX would refuse its sender
+		DialerRetries:         1,
+		DialTimeout:           replyWithin,
+		ReadTimeout:           replyWithin,
+		WriteTimeout:          replyWithin,
+		ContextTimeoutEnabled: true,
+		PoolSize:              pool,
+		PipelinePoolSize:      -1, // pipelines use the warm connections too
+		ReadBufferSize:        4096,
+		WriteBufferSize:       4096,
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled,
+		},
+	}
+	s.place.configure(o, node)
+	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return s.Dial(ctx, node)
+	}
+	rdb := redis.NewClient(o)
+	rdb.AddHook(tap{s.traffic, node})
+	return rdb
+}
+
+// Dial connects to a node, counted from 0.
+func (s *Servers) Dial(ctx context.Context, node int) (net.Conn, error) {
+	return s.network.dial(func() (net.Conn, error) {
+		return s.place.dial(ctx, node)
+	})
+}
+
+// Service is the configuration with which one of n other processes connects to the
+// same servers and uses the same keys.
+func (s *Servers) Service(config Config, n int) Config {
+	config.Clients = (config.Clients + n - 1) / n
+	config.Prefix, config.Password = s.prefix, s.password
+	return config
+}
+
+// Client makes one more client of a node, counted from 0, with so many
+// connections. Its commands are counted. The caller closes it.
+func (s *Servers) Client(node, connections int) *redis.Client {
+	o := *s.nodes[node].Options()
+	o.PoolSize = connections
+	o.PoolTimeout = warmWithin // a command that waits for a connection is in no hurry
+	rdb := redis.NewClient(&o)
+	rdb.AddHook(tap{s.traffic, node})
+	return rdb
+}
+
+// Password is what the servers ask for, "" if they ask for none.
+func (s *Servers) Password() string { return s.password }
+
+// Node is the client that the owners in this process share, of a node counted
+// from 0.
+func (s *Servers) Node(node int) *redis.Client { return s.nodes[node] }
+
+// Nodes is how many servers there are.
+func (s *Servers) Nodes() int { return len(s.nodes) }
+
+// Prefix begins the keys of a row. The braces keep all of them in one slot of a
+// cluster, and make a lock that adds keys of its own keep the prefix in front.
+// Close removes them.
+func (s *Servers) Prefix(row string) string { return s.prefix + "{" + row + "}:" }
+
+// Traffic is how many commands and round trips all clients have made so far.
+func (s *Servers) Traffic() (commands, roundTrips int64) {
+	return s.traffic.commands.Load(), s.traffic.roundTrips.Load()
+}
+
+// Embedded says that the servers are part of this process.
+func (s *Servers) Embedded() bool {
+	_, is := s.place.(*embedded)
+	return is
+}
+
+// Warm opens all connections to the first n nodes, or to as many as there are,
+// and returns their clients. Opened under way, 1000 connections would be what is
+// measured.
+func (s *Servers) Warm(ctx context.Context, n int) (
+	[]redis.UniversalClient, error) {
+	var nodes []redis.UniversalClient
+	for _, rdb := range s.nodes[:min(n, len(s.nodes))] {
+		if err := s.place.warm(ctx, rdb, s.pool); err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, rdb)
+	}
+	return nodes, nil
+}
+
+// Clear empties the embedded servers: they look at every key at every command,
+// so that a row would pay for what earlier ones left. On other servers keys stay
+// until Close.
+func (s *Servers) Clear() { s.place.clear() }
+
+// Close removes every key of the run from servers that are not embedded, also
+// after ctx has ended, and closes all clients. After an error keys may have
+// stayed; it names their prefix.
+func (s *Servers) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepWithin)
+	defer cancel()
+	return errors.Join(s.place.sweep(ctx, s.nodes, s.prefix), s.CloseClients(),
+		s.place.close())
+}
+
+// CloseClients closes all clients. It removes no keys: those belong to the process
+// that has begun the run.
+func (s *Servers) CloseClients() error {
+	var errs []error
+	for _, rdb := range s.nodes {
+		errs = append(errs, rdb.Close())
+	}
+	s.network.close()
+	return errors.Join(errs...)
+}

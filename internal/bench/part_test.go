@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// granted makes acquisitions that were asked for in this order, from 0, and
+// granted as the given ranks.
+func granted(ranks ...int64) []Stamp {
+	var stamps []Stamp
+	for asked, rank := range ranks {
+		stamps = append(stamps, Stamp{int64(asked), 100 + rank, 101 + rank})
+	}
+	return stamps
+}
+
+func TestInOrderIsTheShareOfPairsServedInTheOrderOfAsking(t *testing.T) {
+	assert.Equal(t, new(1.0), inOrder(granted(0, 1, 2, 3)))
+	assert.Equal(t, new(0.0), inOrder(granted(3, 2, 1, 0)))
+	assert.Equal(t, new(0.6667), inOrder(granted(0, 2, 1, 3)[1:]))
+	assert.Equal(t, new(0.8333), inOrder(granted(0, 2, 1, 3)))
+	assert.Nil(t, inOrder(granted(0)), "there is no pair")
+	assert.Nil(t, inOrder([]Stamp{{-1, 1, 2}, {-1, 3, 4}}), "nobody asked")
+}
+
+func TestChanceServesHalfOfThePairsInOrder(t *testing.T) {
+	const seed = 7
+	var ranks []int64
+	for _, rank := range rand.New(rand.NewPCG(seed, seed)).Perm(2000) {
+		ranks = append(ranks, int64(rank))
+	}
+	assert.InDelta(t, 0.5, *inOrder(granted(ranks...)), 0.02, "seed %d", seed)
+}
+
+func TestTheOrderOfServiceIsSampledEvenly(t *testing.T) {
+	var ranks []int
+	for i := range 1000 {
+		ranks = append(ranks, i)
+	}
+	sample := sampled(ranks)
+	assert.Len(t, sample, points)
+	assert.Equal(t, 0.0, sample[0])
+	assert.Equal(t, 100.0, sample[points-1])
+	assert.Equal(t, []float64{100, 0}, sampled([]int{1, 0}))
+	assert.Equal(t, []float64{0}, sampled([]int{0}))
+	assert.Nil(t, sampled(nil))
+}
+
+func TestSectionsThatOverlapAreInsideTogether(t *testing.T) {
+	assert.EqualValues(t, 0, MostInside(nil))
+	assert.EqualValues(t, 1, MostInside([]Stamp{{0, 5, 7}, {0, 7, 9}}),
+		"who enters when another leaves is not inside with it")
+	assert.EqualValues(t, 2, MostInside([]Stamp{{0, 5, 8}, {0, 7, 9}}))
+	assert.EqualValues(t, 3, MostInside([]Stamp{{0, 1, 9}, {0, 2, 4},
+		{0, 3, 5}, {0, 5, 6}}))
+}
+
+func TestTheLongestGapIsTheLongestTimeWithoutAnAcquisition(t *testing.T) {
+	stamps := []Stamp{{0, 10, 11}, {0, 90, 91}, {0, 20, 21}}
+	assert.EqualValues(t, 70, longestGap(stamps, 100))
+	assert.EqualValues(t, 210, longestGap(stamps, 300), "until the end")
+	assert.EqualValues(t, 50, longestGap(nil, 50))
+}
+
+// rounds makes rows with these ratios.
+func rounds(ratios ...float64) []Row {
+	var rows []Row
+	for _, ratio := range ratios {
+		rows = append(rows, Row{RatioToSerial: &ratio, Finished: true,
+			Seconds: 1 / ratio, MaxHolders: new(int64(1))})
+	}
+	return rows
+}
+
+func TestTheRoundWithTheMedianRatioIsReported(t *testing.T) {
+	row := Median(rounds(0.5, 0.1, 0.4), 0)
+	assert.Equal(t, 0.4, *row.RatioToSerial)
+	assert.Equal(t, 2.5, row.Seconds, "its other figures are of that round")
+	assert.Len(t, row.Rounds, 3)
+	assert.InDelta(t, 0.5, *row.Spread(), 1e-9, "(0.5 - 0.1) / 2 / 0.4")
+	assert.Nil(t, Median(rounds(0.5), 0).Spread(), "one round has none")
+}
+
+func TestWhatMustNotHappenIsReportedOfTheWorstRound(t *testing.T) {
+	done := rounds(0.5, 0.1, 0.4)
+	done[0].MaxHolders, done[1].Oversold = new(int64(2)), 3
+	done[0].Failures, done[1].Failures = 1, 2
+	done[1].FirstFailure = new("broken")
+	done[0].Finished = false
+	row := Median(done, 3)
+	assert.Equal(t, new(int64(2)), row.MaxHolders)
+	assert.EqualValues(t, 3, row.Oversold)
+	assert.EqualValues(t, 3, row.Failures)
+	assert.Equal(t, new("broken"), row.FirstFailure)
+	assert.False(t, row.Finished)
+}
+
+func TestARowIsCompleteWhenAllItsRoundsAre(t *testing.T) {
+	row := Median(rounds(1, 2), 3)
+	assert.False(t, row.Complete())
+	assert.Contains(t, Layout{}.Row(row), "2 of 3 rounds were measured")
+	assert.True(t, Median(rounds(1, 2), 2).Complete())
+}
+
+func TestPartsAreAddedUp(t *testing.T) {
+	p := Part{Sold: 1, Most: 3, Took: time.Second, Served: []float64{1}}
+	p.Add(&Part{Sold: 2, Most: 2, Took: time.Minute, Served: []float64{2},
+		First: "broken", Cut: 1})
+	p.Add(&Part{First: "too late"})
+	assert.Equal(t, Part{Sold: 3, Most: 3, Took: time.Minute, Cut: 1,
+		Served: []float64{1, 2}, First: "broken"}, p)
+}

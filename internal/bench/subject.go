@@ -1,0 +1,165 @@
+// Package bench measures locks with the inventory decrement: many clients
+// share a stock, and each of them once acquires the lock, reads the stock,
+// takes one if there is any, and releases. It measures whatever it is given: the
+// rungs, the baselines that it brings along, and anybody's lock.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// Kind says what a row is about.
+type Kind string
+
+// The kinds of rows.
+const (
+	Rung        Kind = "rung"        // a lock of the ladder
+	Baseline    Kind = "baseline"    // something to compare locks with
+	Alternative Kind = "alternative" // a lock of somebody else
+)
+
+// Subject is what one row measures.
+type Subject struct {
+	Name string // different from all others; users type it
+	Kind Kind
+
+	// Nodes is how many independent Redis servers the lock is meant for. A run
+	// that has fewer measures it on those, and the row says so. 0 is for a
+	// lock that lives elsewhere: Build then gets no nodes, and what the lock
+	// sends is not counted.
+	Nodes int
+
+	// OnlyReal says that the embedded servers lack what the lock needs.
+	OnlyReal bool
+
+	// Build makes one owner of the lock.
+	Build lock.Build
+
+	// Share makes what the owners in one process have in common, until end; it
+	// replaces Build where a lock has such a thing. ctx ends with the run, and
+	// bounds the making only.
+	Share func(ctx context.Context) (build lock.Build, end func(), err error)
+
+	// Open makes such a stock; it replaces Build where there is no lock.
+	Open func(ctx context.Context, stock int) (Stock, error)
+
+	// Sell lets the clients live in a program of their own, which sells the stock
+	// by itself; it replaces Build. The program's commands are not counted.
+	Sell func(ctx context.Context, a Assignment) (Part, error)
+
+	// MostSections is how many sections an assignment may have.
+	MostSections int
+
+	// OwnServer says that Share or Open starts a server for the row. Clients of
+	// another process would not have it, nor would one that crashes: that one
+	// has a Share of its own.
+	OwnServer bool
+
+	// Missing says which program the row needs that this machine has not; nil
+	// when there is none. A nil Missing needs none.
+	Missing func() error
+
+	// Lease is the lease that the lock makes of the one that was asked for; nil
+	// when that is the same.
+	Lease func(asked time.Duration) time.Duration
+
+	// Poll is the longest pause of a refused client when the run sets none; 0
+	// is for [wukong]'s.
+	Poll time.Duration
+}
+
+// Assignment is what a program sells by itself.
+type Assignment struct {
+	Addresses      []string // host:port of the servers; the first has the stock
+	Password       string   // theirs
+	Lock, Stock    string   // keys
+	TTL, Poll      time.Duration
+	Clients, Turns int
+}
+
+// Stock is a stock in another store than Redis that is sold without a lock: a
+// client says what it has read, and is refused when that is no longer so.
+type Stock struct {
+	// Take makes one attempt. It is accepted when the stock had not changed
+	// since it was read, and has taken one if there was any. After an error one
+	// may be taken, or not. Many clients call it at once.
+	Take func(ctx context.Context) (accepted, taken bool, err error)
+
+	// Left is what is left of the stock.
+	Left func(ctx context.Context) (int64, error)
+
+	// Close ends what was made for the stock.
+	Close func()
+}
+
+// Rungs are the locks of the ladder, in its order.
+func Rungs() []Subject {
+	var all []Subject
+	for _, rung := range ladder.Rungs {
+		all = append(all, Subject{
+			Name:  rung.Name,
+			Kind:  Rung,
+			Nodes: rung.Nodes,
+			Build: rung.Build,
+		})
+	}
+	return all
+}
+
+// Baselines are subjects that bring no lock along, on one server.
+func Baselines(names ...string) []Subject {
+	var all []Subject
+	for _, name := range names {
+		all = append(all, Subject{Name: name, Kind: Baseline, Nodes: 1})
+	}
+	return all
+}
+
+// Locks are those of the subjects of which an owner can be built at any time.
+func Locks(subjects []Subject) []Subject {
+	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {
+		return s.Build == nil
+	})
+}
+
+// Select returns the subjects of these names, separated by commas, in the order
+// in which they stand in subjects. Its error says which name is wrong, and lists
+// all that there are.
+func Select(subjects []Subject, names string) ([]Subject, error) {
+	var valid []string
+	for _, subject := range subjects {
+		valid = append(valid, subject.Name)
+	}
+	wanted := map[string]bool{}
+	for name := range strings.SplitSeq(names, ",") {
+		name = strings.TrimSpace(name)
+		wrong := ""
+		switch {
+		case strings.Trim(names, ", ") == "":
+			wrong = "at least one name is needed"
+		case name == "":
+			wrong = fmt.Sprintf("there is a comma too many in %q", names)
+		case !slices.Contains(valid, name):
+			wrong = fmt.Sprintf("there is no %q", name)
+		}
+		if wrong != "" {
+			return nil, fmt.Errorf("%s; the names are %s", wrong,
+				strings.Join(valid, ", "))
+		}
+		wanted[name] = true
+	}
+	var selected []Subject
+	for _, subject := range subjects {
+		if wanted[subject.Name] {
+			selected = append(selected, subject)
+		}
+	}
+	return selected, nil
+}

@@ -1,0 +1,202 @@
+package mutants
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest/mutants/guard"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios/explore"
+)
+
+// written are the mutants that are no edited rung. A lock that is built by a
+// function is new in each run.
+var written = []Mutant{
+	{Name: "no lock at all",
+		Build: always(noLock),
+		Killers: []string{"mutual_exclusion: two holders", "oversell: lost update",
+			"prompt_answers: two holders", "hung_worker: two holders"}},
+	{Name: "a lock that says yes whatever the server says",
+		Build:   always(changed(func(_ bool, err error) (bool, error) { return true, err })),
+		Killers: []string{"crash_holding: false success"}},
+	{Name: "a lock that tells its holder of a loss that is none",
+		Build:   always(alarms),
+		Killers: []string{"slow_release: false loss"}},
+	{Name: "a lock whose renewal ends after five rounds",
+		Build:   always(renews(5)),
+		Killers: []string{"hung_worker: two holders"}},
+	{Name: "a mutex in each of four services",
+		Build:   mutexPerService,
+		Killers: []string{"mutual_exclusion: two holders", "oversell: lost update"}},
+	{Name: "a lock variable that is read, checked and set",
+		Build: always(readCheckSet),
+		Killers: []string{"mutual_exclusion: two holders",
+			"simultaneous_takeover: two holders"}},
+	{Name: "a lock that claims to renew and does not",
+		Build: always(Rung("gold")),
+		Killers: []string{"cancelled_context: two holders",
+			"renewal_fails_once: two holders"}},
+	{Name: "a majority of all",
+		Nodes: 5, Build: always(majority{need: 5}.build),
+		Killers: []string{"nodes_down: unavailable"}},
+	{Name: "a majority of two in five",
+		Nodes: 5, Build: always(majority{need: 2}.build),
+		Killers: []string{"nodes_down: two holders"}},
+	{Name: "a majority that keeps what it got in vain",
+		Nodes: 5, Build: always(majority{need: 3, keeps: true}.build),
+		Killers: []string{"nodes_down: orphaned"}},
+	{Name: "a lock whose renewal waits for its answer forever",
+		Build:   always(renews(math.MaxInt)),
+		Killers: []string{"renewal_hangs: two holders"}},
+	{Name: "a lock that takes a silent waiter for dead",
+		Build:   silentIsDead,
+		Killers: []string{"far_process: starvation"}},
+	{Name: "a lock that sent two PINGs beside its first command",
+		Build:   func() lock.Build { return Beside(1, "PING")(Rung("diamond")) },
+		Killers: []string{"failover: two holders", "node_restart: two holders"},
+		Spares:  []string{"nodes_down: orphaned"}},
+	{Name: "a lock that sleeps on after its deadline",
+		Build:   always(waiting(0, 2*time.Second)),
+		Killers: []string{"prompt_answers: hangs", "prompt_wake: late wake-up"},
+		Spares:  []string{"prompt_wake: thundering herd"}},
+
+	// Locks that show their mistake only in some order of events.
+	{Name: "the release reads, and then deletes",
+		Build: always(guard.Build(guard.Mistakes{Apart: true})),
+		Walk:  &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Expiries: 1, Strays: 1}}},
+	{Name: "one token for all grants of a handle",
+		Build: always(guard.Build(guard.Mistakes{OneToken: true})),
+		Walk: &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Clients: 1, Expiries: 1, Strays: 1,
+			Programs: []explore.Program{explore.Twice}}}},
+	{Name: "the renewal does not compare",
+		Build: always(guard.Build(guard.Mistakes{RenewAny: true})),
+		Walk:  &Walk{Breaks: explore.ForeignRenewal, Bounds: explore.Bounds{Expiries: 1, Timers: 1}, Long: true}},
+	{Name: "the renewal sets the key again, and Unlock doesn't wait for it",
+		Build: always(guard.Build(guard.Mistakes{Recreate: true})),
+		Walk:  &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Timers: 1}}},
+	{Name: "a grant that comes late is believed",
+		Build: always(guard.Build(guard.Mistakes{BelieveLate: true})),
+		Walk:  &Walk{Breaks: explore.FalseSuccess, Bounds: explore.Bounds{Expiries: 1}}},
+	{Name: "a grant that comes late is refused and not released",
+		Build: always(guard.Build(guard.Mistakes{LeaveLate: true})),
+		Walk:  &Walk{Breaks: explore.SelfDeadlock, Bounds: explore.Bounds{Expiries: 1}}},
+	{Name: "Unlock returns nil after the loss of the lock",
+		Build: always(guard.Build(guard.Mistakes{Silent: true})),
+		Walk:  &Walk{Breaks: explore.FalseSuccess, Bounds: explore.Bounds{Expiries: 1}}},
+	{Name: "the holder is not told that its lease is over",
+		Build: always(guard.Build(guard.Mistakes{NoNotice: true})),
+		Walk:  &Walk{Breaks: explore.TwoHolders, Bounds: explore.Bounds{Expiries: 1}}},
+	{Name: "no fencing token after a lost reply",
+		Build: always(forgetting(Rung("reentrant/fenced"))),
+		Walk:  &Walk{Breaks: explore.StaleWrite, Right: Rung("reentrant/fenced"), Bounds: explore.Bounds{Expiries: 1, LostReplies: 1}, Long: true}},
+	{Name: "the takeover does not look at what GETSET returns",
+		Build: always(AfterADeath(TakesOverBlindly)),
+		Walk:  &Walk{Breaks: explore.TwoHolders, Right: AfterADeath(Rung("silver/timestamp")), Bounds: explore.Bounds{LeaseInValue: laddertest.Deadline}}},
+	{Name: "one node of three is a majority",
+		Build: always(majority{need: 1}.build),
+		Walk:  &Walk{Breaks: explore.TwoHolders, Right: majority{need: 2}.build, Bounds: explore.Bounds{Nodes: 3, Attempts: 1}}},
+	{Name: "the time that the majority took is not counted",
+		Build: always(majority{need: 2, believeLate: true}.build),
+		Walk:  &Walk{Breaks: explore.FalseSuccess, Right: majority{need: 2}.build, Bounds: explore.Bounds{Clients: 1, Nodes: 3, Expiries: 1}}},
+	// Locks that a soak catches, because their mistake needs time, or a process.
+	{Name: "the lease counts from when the reply came",
+		Build: always(guard.Build(guard.Named["lease_from_reply"])),
+		Soak:  &Soak{"lease_from_reply", "delay", "20s", "two holders|lost update"}},
+	{Name: "the release deletes without comparing",
+		Build: always(guard.Build(guard.Named["blind_release"])),
+		Soak:  &Soak{Name: "blind_release", Breaks: "two holders|lost update"}},
+	{Name: "the lease is given up only when the server says so",
+		Build: always(guard.Build(guard.Named["endless_renewal"])),
+		Soak:  &Soak{Name: "endless_renewal", Breaks: "two holders|lost update"}},
+	{Name: "a waiter asks on after its deadline",
+		Build: always(guard.Build(guard.Named["deaf_waiter"])),
+		Soak:  &Soak{"deaf_waiter", "pause-all", "10s", "late return"}},
+	{Name: "the key has no TTL",
+		Build: always(guard.Build(guard.Named["no_lease"])),
+		Soak:  &Soak{"no_lease", "kill", "10s", "left behind"}},
+	{Name: "a waiter takes its fencing token when it comes",
+		Build: always(guard.Build(guard.Named["early_token"])),
+		Soak:  &Soak{"early_token", "stop", "10s", "token not rising"}},
+
+	// Locks that no scenario can be run with.
+	{Name: "a lock that leaks a goroutine",
+		Build: always(changed(func(granted bool, err error) (bool, error) {
+			go func() { select {} }()
+			return granted, err
+		})),
+		Says: "the lock leaks goroutines: ", In: "mutual_exclusion"},
+	{Name: "a lock that leaks connections",
+		Build: always(leaksConnections),
+		Says:  "the lock leaks connections: B has 100 open at a node"},
+	{Name: "a lock that holds a mutex over a command",
+		Build: always(holdsMutex),
+		Says: "the lock is stuck: it holds a mutex while it waits for Redis or" +
+			" for time, and another goroutine wants it: "},
+	{Name: "a lock that panics",
+		Build: always(panics),
+		Says: "A panicked in github.com/lockladder/lockladder/internal/locktest/mutants." +
+			"panics.func1: not a lock at all"},
+	{Name: "a lock that is nil",
+		Build: always(func(lock.Env) (lock.Lock, error) { return nil, nil }),
+		Says: "the lock can't be built: build returns neither a lock nor an" +
+			" error"},
+	{Name: "a lock that renews, and waits on after its deadline",
+		Build: always(guard.Build(guard.Named["deaf_waiter"])),
+		Says: "a call never returns: the scenario did not end within 2h0m0s of" +
+			" virtual time"},
+	{Name: "a lock that gives up after 50 attempts",
+		Build: always(waiting(50, 100*time.Millisecond)),
+		Says: "B's Lock gives up after 5.050 s, long before its deadline of 10m0s:" +
+			" too many attempts",
+		In: "hung_worker"},
+	{Name: "a lock whose release compares with another text",
+		Build: always(unreleased),
+		Says: "orphaned: A can't release a lock that it holds, and the server still" +
+			" has it: Unlock returns the lock is not held by this owner"},
+	{Name: "a lock whose time limit is shorter than a round trip",
+		Build: always(hasty),
+		Says: "unavailable: a free lock on a healthy server is not granted to A:" +
+			" acquire \"lock:stock:warm:A\": context deadline exceeded"},
+	{Name: "a lock that asks without end",
+		Build: always(asksWithoutEnd),
+		Says: "the lock is stuck: it sends 20000 commands in a second of" +
+			" virtual time, who waits must let time pass", In: "oversell"},
+	{Name: "a lock that lives in one process",
+		Build: always(func(lock.Env) (lock.Lock, error) {
+			return sketch{
+				try:    func(context.Context) (bool, error) { return true, nil },
+				unlock: func(context.Context) error { return nil },
+			}, nil
+		}),
+		Says: "the lock was granted without a command to a node: build it on" +
+			" the clients in Env.Nodes, or on Env.Dial"},
+	{Name: "a lock that can't be built",
+		Build: always(func(lock.Env) (lock.Lock, error) {
+			return nil, errors.New("no licence")
+		}),
+		Says: "the lock can't be built: no licence"},
+	{Name: "a lock that uses a key of its own",
+		Build: always(func(env lock.Env) (lock.Lock, error) {
+			env.Key = "mine:" + env.Key
+			return Rung("diamond")(env)
+		}),
+		Says: `no client set the key "lock:stock": say which keys stand for the` +
+			" lock, with scenarios.Keys"},
+	{Name: "a lock that spins",
+		Build: always(changed(func(bool, error) (bool, error) {
+			for time.Now().Unix() > 0 {
+			}
+			return false, nil
+		})),
+		Says: "the lock is stuck: for 10s of processor time it has computed and" +
+			" neither asked Redis nor let time pass: ",
+		Slow: true},
+}
+
+// always builds the same in each run.
+func always(build lock.Build) func() lock.Build {
+	return func() lock.Build { return build }
+}

@@ -1,0 +1,204 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/site/levels"
+	"github.com/lockladder/lockladder/internal/site/play"
+)
+
+// Export writes the site into a directory as plain files with relative links, for
+// any static host, and for a browser that opens them from a disk: every document,
+// and all that they lead to. It returns how many pages it has written. A directory
+// that has files in it is refused; after an error some files may be there.
+func (s *Site) Export(dir string) (int, error) {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return 0, fmt.Errorf("%s is not empty: name a directory that is, or one that"+
+			" is not there", dir)
+	}
+	e := &export{site: s, dir: dir, known: map[string]bool{}, written: map[string]bool{}}
+	e.visit(front)
+	for _, file := range s.Order() {
+		e.visit(file)
+	}
+	pages := 0
+	for ; len(e.open) > 0; pages++ {
+		file := e.open[0]
+		e.open = e.open[1:]
+		if err := e.page(file); err != nil {
+			return pages, fmt.Errorf("export %s: %w", file, err)
+		}
+	}
+	if err := e.assets(); err != nil {
+		return pages, err
+	}
+	index := `<!DOCTYPE html><meta charset="utf-8"><title>Lock Ladder</title>` +
+		`<meta http-equiv="refresh" content="0; url=` + exported(front) + `">` +
+		`<a href="` + exported(front) + `">Lock Ladder</a>` + "\n"
+	return pages, e.write("index.html", []byte(index))
+}
+
+// export is a site on its way into a directory.
+type export struct {
+	site  *Site
+	dir   string
+	known map[string]bool
+	open  []string // files of the module that are still to be written
+
+	written map[string]bool
+}
+
+// exported is the file of a page: the name of a document, or of a run or a level that is
+// played, and another file's with one more ending.
+func exported(file string) string {
+	played := strings.HasPrefix(file, play.Dir+"/") ||
+		strings.HasPrefix(file, levels.Dir+"/")
+	switch ext := path.Ext(file); {
+	case ext == ".md", ext == ".json" && played:
+		return strings.TrimSuffix(file, ext) + ".html"
+	case ext == ".svg":
+		return file
+	case ext == "":
+		return path.Join(file, "index.html")
+	}
+	return file + ".html"
+}
+
+func (e *export) visit(file string) {
+	if !e.known[file] {
+		e.known[file] = true
+		e.open = append(e.open, file)
+	}
+}
+
+// get is what the site answers.
+func (e *export) get(file string) ([]byte, error) {
+	w := httptest.NewRecorder()
+	e.site.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/"+file, nil))
+	if w.Code != http.StatusOK {
+		return nil, fmt.Errorf("the site answers with status %d", w.Code)
+	}
+	return w.Body.Bytes(), nil
+}
+
+func (e *export) page(file string) error {
+	body, err := e.get(file)
+	if err != nil {
+		return err
+	}
+	if path.Ext(file) == ".svg" {
+		return e.write(file, body)
+	}
+	text, err := e.relative(file, string(body))
+	if err != nil {
+		return err
+	}
+	return e.write(exported(file), []byte(text))
+}
+
+// reference is an attribute that leads somewhere.
+var reference = regexp.MustCompile(`\b(href|src|data-search|data-worker|data-laboratory)="([^"]*)"`)
+
+// relative rewrites the links of a page, and notes where they lead.
+func (e *export) relative(file, body string) (string, error) {
+	var failed error
+	body = reference.ReplaceAllStringFunc(body, func(found string) string {
+		m := reference.FindStringSubmatch(found)
+		link, err := url.Parse(html.UnescapeString(m[2]))
+		if err != nil {
+			failed = err
+			return found
+		}
+		if link.Scheme != "" || link.Path == "" {
+			return found
+		}
+		to, err := e.target(file, link.Path)
+		if err != nil {
+			failed = err
+		}
+		link.Path = to
+		return fmt.Sprintf("%s=\"%s\"", m[1], html.EscapeString(link.String()))
+	})
+	return body, failed
+}
+
+// target is where a link of a page leads to in the directory, seen from that page.
+func (e *export) target(file, link string) (string, error) {
+	to := strings.Trim(link, "/")
+	if !strings.HasPrefix(link, "/") {
+		to = path.Join(path.Dir(file), link)
+	}
+	if !strings.HasPrefix(to, "assets/") {
+		info, err := fs.Stat(e.site.root, to)
+		if err != nil {
+			return "", fmt.Errorf("a link leads to %s, which is not there", link)
+		}
+		if readme := path.Join(to, "README.md"); info.IsDir() {
+			if _, err := fs.Stat(e.site.root, readme); err == nil {
+				to = readme
+			}
+		}
+		e.visit(to)
+		if to = exported(to); info.IsDir() && path.Ext(to) == "" {
+			to = path.Join(to, "index.html")
+		}
+	}
+	from, err := filepath.Rel(filepath.FromSlash(path.Dir(exported(file))),
+		filepath.FromSlash(to))
+	return filepath.ToSlash(from), err
+}
+
+// assets are the site's scripts and styles.
+func (e *export) assets() error {
+	entries, err := fs.ReadDir(assets, "assets")
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name := path.Join("assets", entry.Name())
+		content, err := fs.ReadFile(assets, name)
+		if err == nil {
+			err = e.write(name, content)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	index, err := e.get(searchFile)
+	if err == nil {
+		err = e.write(searchFile, index)
+	}
+	if err != nil || e.site.Program == nil {
+		return err
+	}
+	files, err := e.site.Program(context.Background())
+	for name, content := range files {
+		if err == nil {
+			err = e.write(programDir+name, content)
+		}
+	}
+	return err
+}
+
+func (e *export) write(name string, content []byte) error {
+	if e.written[name] {
+		return fmt.Errorf("two pages would be %s", name)
+	}
+	e.written[name] = true
+	to := filepath.Join(e.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, 0o644)
+}

@@ -1,0 +1,128 @@
+package generated
+
+import (
+	"slices"
+	"strings"
+)
+
+// Test makes parts of a page in a run of a package's tests: because it takes
+// minutes, because it needs servers, or because the tests have what it takes.
+type Test struct {
+	Name   string   // what go run ./docs -generate calls it
+	Page   string   // its file below docs
+	Parts  []string // their names, or what stands before the last word; none: all
+	Module string   // the module's directory, "" for the root
+	Args   string   // those of go test
+
+	// Results are the parts that are made from docs/results/NAME.json, which the
+	// tests make.
+	Results []string
+}
+
+// Tests are all of them. Every other part is made by go run ./docs -generate.
+var Tests = []Test{
+	{Name: "mysql", Page: "alternatives.md", Results: []string{"mysql"},
+		Module: "field", Args: "./mysql"},
+	{Name: "zookeeper", Page: "alternatives.md", Results: []string{"zookeeper"},
+		Module: "field", Args: "./zookeeper"},
+	{Name: "etcd", Page: "alternatives.md", Results: []string{"etcd"},
+		Module: "field", Args: "./etcd"},
+	{Name: "costs", Page: "benchmark.md", Parts: []string{"growth", "costs of"},
+		Args: "./internal/bench/costs -whole"},
+	{Name: "costs", Page: "choosing.md", Parts: []string{"processes"},
+		Args: "./internal/bench/costs -whole"},
+	{Name: "picture", Page: "benchmark-serial.svg", Args: pictures},
+	{Name: "picture", Page: "benchmark-throughput.svg", Args: pictures},
+	{Name: "picture", Page: "benchmark-waits.svg", Args: pictures},
+	{Name: "picture", Page: "benchmark-growth.svg", Args: pictures},
+	{Name: "picture", Page: "benchmark-order.svg", Args: pictures},
+	{Name: "cache", Page: "cache.md", Parts: []string{"mutex", "locks"},
+		Args: "./internal/bench/jobs/cache -run OfThePage"},
+	{Name: "explorer", Page: "explorer.md", Parts: []string{"report", "timeline",
+		"verdicts", "rows", "share", "own", "mutants"}, Args: "./scenarios/explore" +
+		" -run Table|Rarely|OnThePageIs|NeedAnInterleaving -all"},
+	{Name: "levels", Page: "levels/bronze.json", Args: levels},
+	{Name: "levels", Page: "levels/silver.json", Args: levels},
+	{Name: "levels", Page: "levels/gold.json", Args: levels},
+	{Name: "levels", Page: "levels/platinum.json", Args: levels},
+	{Name: "levels", Page: "levels/diamond.json", Args: levels},
+	{Name: "levels", Page: "levels/diamond/watchdog.json", Args: levels},
+	{Name: "levels", Page: "levels/reentrant.json", Args: levels},
+	{Name: "levels", Page: "levels/reentrant/fenced.json", Args: levels},
+	{Name: "three", Page: "explorer.md", Parts: []string{"three"},
+		Args: "./scenarios/explore -run Three -timeout 1h -three"},
+	{Name: "readers", Page: "explorer.md", Parts: []string{"readers"},
+		Args: "./scenarios/explore -run ReadersAndWritersNever -all"},
+	{Name: "waits", Page: "explorer.md", Parts: []string{"waits"},
+		Args: "./scenarios/explore -run WakeUp -all"},
+	{Name: "waiting-mutants", Page: "explorer.md",
+		Parts: []string{"waiting mutants"},
+		Args:  "./scenarios/explore -run MutantsOfWaiting -all"},
+	{Name: "import", Page: "import.md", Parts: []string{"article", "scan",
+		"improved", "throughput"},
+		Args: "./internal/bench/jobs/imports -run OfThePage -whole"},
+	{Name: "libraries", Page: "libraries.md", Parts: []string{"versions"},
+		Results: []string{"matrix"}, Module: "field", Args: "./libraries"},
+	{Name: "programs", Page: "libraries.md", Parts: []string{"programs"},
+		Results: []string{"other languages"}, Module: "field",
+		Args: "./programs -redis auto -timeout 60m"},
+	{Name: "costs", Page: "polling.md", Parts: []string{"curve", "lockstep",
+		"pool", "loop"}, Args: "./internal/bench/costs -whole"},
+	{Name: "scheduled", Page: "scheduled.md", Parts: []string{"rungs"},
+		Args: "./internal/bench/jobs/schedule -run OfThePage"},
+}
+
+const pictures = "./internal/bench -run Picture"
+
+const levels = "./scenarios/explore -run Levels -all"
+
+// Command is what a reader types to see the tests pass.
+func (test Test) Command() string {
+	if test.Module != "" {
+		return "cd " + test.Module + " && go test " + test.Args
+	}
+	return "go test " + test.Args
+}
+
+// Names are the tests' names, sorted.
+func Names() []string {
+	var names []string
+	for _, test := range Tests {
+		names = append(names, test.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Find is the test that makes a part; part "" is a file as a whole.
+func Find(page, part string) (Test, bool) {
+	i := slices.IndexFunc(Tests, func(test Test) bool {
+		return test.Page == page && slices.ContainsFunc(test.Parts,
+			func(name string) bool { return covers(name, part) }) ||
+			part == "" && (test.Page == page && test.whole() ||
+				test.results() == page)
+	})
+	if i < 0 {
+		return Test{}, false
+	}
+	return Tests[i], true
+}
+
+func covers(name, part string) bool {
+	return part == name || strings.HasPrefix(part, name+" ")
+}
+
+func (test Test) whole() bool {
+	return len(test.Parts) == 0 && len(test.Results) == 0
+}
+
+// results is the file that the tests make; "" for most tests.
+func (test Test) results() string {
+	if len(test.Results) == 0 {
+		return ""
+	}
+	return Results(test.Name)
+}
+
+// Results is the file below docs with what the locks of a test did.
+func Results(name string) string { return "results/" + name + ".json" }

@@ -1,0 +1,109 @@
+package site
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// ProgramFile is the laboratory's program, compressed with gzip. A browser
+	// unpacks it by itself, so that any static host can serve it.
+	ProgramFile = "laboratory.wasm.gz"
+
+	programDir     = "assets/laboratory/"
+	workerFile     = "assets/laboratory-worker.js"
+	laboratoryPage = "docs/lab.md"
+	laboratoryMark = "<!-- laboratory -->"
+)
+
+// program answers with a file of the laboratory's program.
+func (s *Site) program(w http.ResponseWriter, r *http.Request, name string) {
+	if s.Program == nil {
+		http.Error(w, "this site has none: go run ./docs has one",
+			http.StatusNotFound)
+		return
+	}
+	files, err := s.Program(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	content, ok := files[name]
+	if !ok {
+		s.missing(w, programDir+name)
+		return
+	}
+	// A source may have changed: the browser asks each time, and loads it only then.
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(content)))
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+}
+
+// laboratory puts the laboratory where the page has its mark, with the code of all
+// rungs and the scripts that the exercises begin with.
+func (s *Site) laboratory(body string) (string, error) {
+	sources, scripts := map[string][]string{}, map[string]string{}
+	for _, pattern := range []string{"*/lock.go", "*/*/lock.go"} {
+		found, err := fs.Glob(s.root, pattern)
+		if err != nil {
+			return "", err
+		}
+		for _, file := range found {
+			if dir := path.Dir(file); s.playable(dir) {
+				if err := s.sources(dir, sources); err != nil {
+					return "", err
+				}
+			}
+		}
+	}
+	for file := range sources {
+		if path.Ext(file) == ".lua" {
+			if err := s.script(file, scripts); err != nil {
+				return "", err
+			}
+		}
+	}
+	starts, err := fs.Glob(s.root, "docs/exercises/*/*.lua")
+	if err != nil {
+		return "", err
+	}
+	for _, file := range starts {
+		if err := s.script(file, scripts); err != nil {
+			return "", err
+		}
+	}
+	put, err := element("laboratory", struct {
+		Sources map[string][]string
+		Scripts map[string]string
+	}{sources, scripts})
+	return strings.Replace(body, laboratoryMark, string(put), 1), err
+}
+
+// script adds the text of a script as it is, because its digest names it.
+func (s *Site) script(file string, scripts map[string]string) error {
+	text, err := fs.ReadFile(s.root, file)
+	scripts[file] = string(text)
+	return err
+}
+
+// playable says whether a directory has a rung: package lock has none.
+func (s *Site) playable(dir string) bool {
+	return dir != "lock" && !slices.Contains(strings.Split(dir, "/"), "internal")
+}
+
+// whatIf is where a player leads to the laboratory.
+func (s *Site) whatIf(lock string) string {
+	_, page := fs.Stat(s.root, laboratoryPage)
+	if _, err := fs.Stat(s.root, path.Join(lock, "lock.go")); s.Program == nil ||
+		err != nil || page != nil {
+		return ""
+	}
+	return "/" + laboratoryPage
+}

@@ -1,0 +1,53 @@
+package site_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/lockladder/lockladder/internal/site"
+)
+
+func TestTheSiteLeavesOutWhatOtherToolsHaveBuilt(t *testing.T) {
+	site := site.NewSite(fstest.MapFS{
+		"docs/README.md":            {Data: []byte("# The workshop\n")},
+		"java/pom.xml":              {Data: []byte("<project/>")},
+		"java/target/program.jar":   {Data: []byte("\x00\xff")},
+		"java/.venv/bin/python":     {Data: []byte("\x00\xff")},
+		"java/node_modules/left.js": {Data: []byte("")},
+	})
+	w := httptest.NewRecorder()
+	site.ServeHTTP(w, httptest.NewRequest("GET", "/java", nil))
+	assert.Contains(t, w.Body.String(), `<a href="/java/pom.xml">`)
+	for _, built := range []string{"target", ".venv", "node_modules"} {
+		assert.NotContains(t, w.Body.String(), built)
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, httptest.NewRequest("GET", "/java/"+built, nil))
+		assert.Equal(t, 404, w.Code, built)
+	}
+}
+
+// The laboratory's program is loaded again only when it has changed.
+func TestTheLaboratorysProgramIsValidated(t *testing.T) {
+	s, program := site.NewSite(fstest.MapFS{}), "one"
+	s.Program = func(context.Context) (map[string][]byte, error) {
+		return map[string][]byte{site.ProgramFile: []byte(program)}, nil
+	}
+	asks := func(tag string) *http.Response {
+		r := httptest.NewRequest(http.MethodGet, "/assets/laboratory/"+site.ProgramFile, nil)
+		r.Header.Set("If-None-Match", tag)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Result()
+	}
+	first := asks("")
+	tag := first.Header.Get("ETag")
+	assert.Equal(t, http.StatusOK, first.StatusCode)
+	assert.Equal(t, http.StatusNotModified, asks(tag).StatusCode)
+	program = "two"
+	assert.Equal(t, http.StatusOK, asks(tag).StatusCode)
+}
