@@ -204,9 +204,11 @@ func (c command) runsAsShown(t *testing.T, dir string) {
 			status, output = typeIn(t, dir, line)
 		}
 	}
-	assert.Equal(t, c.status(), status, "%s:\n%s", line, output)
+	if !strings.Contains(line, "Exercise/explorer") { // which may find the flaw or not
+		assert.Equal(t, c.status(), status, "%s:\n%s", line, output)
+	}
 	assert.NotContains(t, output, "no tests to run", line)
-	if c.status() == 1 {
+	if status == 1 {
 		// It fails for what it shows, and not because it doesn't compile.
 		assert.Regexp(t, ` \^\^\^ |--- FAIL: |(?m)^[-+]|faults: |not declared: `, output)
 	}
@@ -216,7 +218,7 @@ func (c command) runsAsShown(t *testing.T, dir string) {
 }
 
 var (
-	breaks = regexp.MustCompile(` -red=| -tags exercise( -run \w+)?$|^git diff --no-index|` +
+	breaks = regexp.MustCompile(` -red=| -tags exercise|^git diff --no-index|` +
 		` wrong/|/check `)
 	red = regexp.MustCompile(`\./(\S+) -red=(\w+)`)
 )
