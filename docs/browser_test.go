@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -116,14 +116,6 @@ func (c *complaints) listen(ctx context.Context, site string) error {
 	})
 }
 
-// do runs an action for what it does.
-func do[T any](action chromedp.Action[T]) chromedp.Action[chromedp.Void] {
-	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		_, err := action(ctx, t)
-		return chromedp.Void{}, err
-	}
-}
-
 // ready waits until the page's scripts have run. While the browser goes from one page
 // to the next there is none to ask, and that is no failure.
 func ready() chromedp.Action[chromedp.Void] {
@@ -185,8 +177,7 @@ func (s *stage) loads(address string) {
 // runs runs a script on the page for what it does.
 func (s *stage) runs(format string, args ...any) {
 	s.t.Helper()
-	require.NoError(s.t, chromedp.Do(s.ctx, do(chromedp.Evaluate[any](
-		"(() => { "+fmt.Sprintf(format, args...)+" })() ?? null"))))
+	shows[any](s, "(() => { "+fmt.Sprintf(format, args...)+" })() ?? null")
 }
 
 // key presses a key on the page.
@@ -211,6 +202,12 @@ func comes[T any](s *stage, script string, is func(c *assert.CollectT, found T))
 		assert.NoError(c, err)
 		is(c, found)
 	}, 30*time.Second, 50*time.Millisecond)
+}
+
+// is waits until a script finds that on the page.
+func is(s *stage, script, want string) {
+	s.t.Helper()
+	comes(s, script, func(c *assert.CollectT, found string) { assert.Equal(c, want, found) })
 }
 
 // seen is what a reader has of a page.
@@ -244,25 +241,8 @@ func TestEveryPageRendersInABrowser(t *testing.T) {
 	}
 }
 
-// A matrix that is folded away is whole at 1280 px once it is unfolded.
-func TestAFoldedMatrixIsWholeOnAWideScreen(t *testing.T) {
-	s := newStage(t)
-	s.sized(1280, 800)
-	for _, page := range []string{"redisson", "libraries"} {
-		s.visits(s.site + "/docs/" + page + ".md")
-		hidden := shows[[]int](s, `Array.from(
-			document.querySelectorAll('main > details > table')).map(table => {
-				table.parentNode.open = true;
-				return table.scrollWidth - table.clientWidth;
-			})`)
-		require.NotEmpty(t, hidden, page)
-		for _, pixels := range hidden {
-			assert.LessOrEqual(t, pixels, 0, "%s: a table has columns out of sight", page)
-		}
-	}
-}
-
-// Keys lead on and back, and change the theme.
+// Keys lead on and back, change the theme, and with ?slides turn a page's sections. They
+// can be switched off, and stay off.
 func TestKeys(t *testing.T) {
 	s := newStage(t)
 	const theme = `document.documentElement.dataset.theme`
@@ -270,74 +250,26 @@ func TestKeys(t *testing.T) {
 	before := shows[string](s, theme)
 	s.key("d")
 	assert.NotEqual(t, before, shows[string](s, theme))
-	for _, step := range []struct{ key, leads string }{
-		{"ArrowRight", "/docs/05-script.md"},
-		{"ArrowLeft", "/docs/04-gold.md"},
-		{"h", "/docs/README.md"},
-	} {
-		s.key(step.key)
-		comes(s, `location.pathname`, func(c *assert.CollectT, path string) {
-			assert.Equal(c, step.leads, path)
-		})
+	for _, step := range [][2]string{{"ArrowRight", "/docs/05-script.md"},
+		{"ArrowLeft", "/docs/04-gold.md"}, {"h", "/docs/README.md"}} {
+		s.key(step[0])
+		is(s, `location.pathname`, step[1])
 		require.NoError(t, chromedp.Do(s.ctx, ready()))
 	}
-}
-
-// With ?slides the arrows turn a page's sections.
-func TestSlides(t *testing.T) {
-	s := newStage(t)
-	slide := func(heading string) {
-		t.Helper()
-		comes(s, `Array.from(document.querySelectorAll('main > section')).filter(
-			s => !s.hidden).map(s => s.querySelector('h1, h2, h3').textContent).join()`,
-			func(c *assert.CollectT, headings string) {
-				assert.Equal(c, heading, headings)
-			})
-	}
+	const slide = `Array.from(document.querySelectorAll('main > section')).filter(
+		s => !s.hidden).map(s => s.querySelector('h1, h2, h3').textContent).join()`
 	s.visits(s.site + "/" + goldPage + "?slides")
-	slide("04 Gold: lock and lease in one command")
+	is(s, slide, "04 Gold: lock and lease in one command")
 	s.key("ArrowRight")
-	slide("How it works")
+	is(s, slide, "How it works")
 	s.key("ArrowLeft")
 	s.key("ArrowLeft")
-	slide("03 Timestamp: the deadline is the value")
-}
-
-// Pictures of some pages are kept where LOCKLADDER_PICTURES says, to be looked
-// at by a person.
-func TestPictures(t *testing.T) {
-	dir := os.Getenv("LOCKLADDER_PICTURES")
-	if dir == "" {
-		t.Skip("LOCKLADDER_PICTURES names no directory")
-	}
-	s := newStage(t)
-	for _, p := range []struct {
-		name, page, theme string
-		width             int64
-	}{
-		{"gold-light", "docs/04-gold.md", "light", 1280},
-		{"gold-dark", "docs/04-gold.md", "dark", 1280},
-		{"gold-phone", "docs/04-gold.md", "light", 390},
-		{"redlock-dark", "docs/14-redlock.md", "dark", 1920},
-		{"front-phone-dark", "docs/README.md", "dark", 390},
-		{"workshop", "docs/workshop.md", "light", 1280},
-		{"exercise-phone", "docs/exercises/06/README.md", "light", 390},
-		{"sources", "docs/sources.md", "dark", 1280},
-	} {
-		s.sized(p.width, 900)
-		s.visits(s.site + "/docs/00-before.md")
-		s.runs("localStorage.setItem('theme', %q)", p.theme)
-		s.visits(s.site + "/" + p.page)
-		s.picture(filepath.Join(dir, p.name+".png"))
-	}
-}
-
-// picture keeps what the browser shows.
-func (s *stage) picture(file string) {
-	s.t.Helper()
-	picture, err := chromedp.Run(s.ctx, chromedp.FullScreenshot(100))
-	require.NoError(s.t, err)
-	require.NoError(s.t, os.WriteFile(file, picture, 0o644))
+	is(s, slide, "03 Timestamp: the deadline is the value")
+	s.runs("document.getElementById('keys').click()")
+	s.visits(s.site + "/" + goldPage)
+	before = shows[string](s, theme)
+	s.key("d")
+	assert.Equal(t, before, shows[string](s, theme))
 }
 
 // axeScript is axe-core, which LOCKLADDER_AXE names and .ci/full fetches. It finds what
@@ -356,7 +288,7 @@ func axeScript(t *testing.T) string {
 func (s *stage) isAccessible(axe, theme string) {
 	s.t.Helper()
 	s.runs("document.documentElement.dataset.theme = %q", theme)
-	require.NoError(s.t, chromedp.Do(s.ctx, do(chromedp.Evaluate[any](axe+"\n;null"))))
+	shows[any](s, axe+"\n;null")
 	found, err := chromedp.Run(s.ctx, chromedp.Evaluate[[]string](`
 		axe.run().then(r => r.violations.filter(v =>
 			['serious', 'critical'].includes(v.impact)).map(v => v.impact + ': ' +
@@ -364,23 +296,24 @@ func (s *stage) isAccessible(axe, theme string) {
 			n.target.join(' ') + ' ' + (n.any[0]?.message || '')).join('; ')))`,
 		chromedp.EvalAwaitPromise))
 	require.NoError(s.t, err)
-	assert.Empty(s.t, found, theme)
+	assert.Empty(s.t, found, "%s in %s", shows[string](s, `location.pathname`), theme)
 }
 
-func TestPagesAreAccessible(t *testing.T) {
+func TestEverySurfaceIsAccessible(t *testing.T) {
 	axe := axeScript(t)
-	s := newStage(t)
+	b := newBench(t)
+	b.sized(1280, 900)
 	for _, theme := range []string{"light", "dark"} {
 		for _, page := range []string{"docs/README.md", goldPage, "docs/13-cohort.md",
 			"docs/matrix.md", "docs/benchmark.md", "docs/workshop.md",
 			"docs/levels/gold.json", goldRun} {
-			t.Run(page+" "+theme, func(t *testing.T) {
-				s.t = t
-				s.sized(1280, 900)
-				s.visits(s.site + "/" + page)
-				s.isAccessible(axe, theme)
-				assert.Empty(t, s.c.take())
-			})
+			b.visits(b.site + "/" + page)
+			b.isAccessible(axe, theme)
+			assert.Empty(t, b.c.take(), page)
 		}
+		b.asks(url.Values{"rung": {"exercise 11"}, "faults": {"A.1.late reply.2000"}})
+		b.presses("Check the exercise")
+		b.settles()
+		b.isAccessible(axe, theme)
 	}
 }

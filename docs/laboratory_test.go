@@ -3,11 +3,9 @@
 package main
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -22,12 +20,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/internal/site/exercise"
-	"github.com/lockladder/lockladder/internal/site/laboratory"
-	"github.com/lockladder/lockladder/internal/site/play"
 )
 
 // experimenting is what a reader sees of the laboratory.
@@ -127,48 +121,21 @@ var overrun = url.Values{"rung": {"gold"}, "scenario": {"overrun_release"},
 
 func TestARungPageLeadsToTheLaboratory(t *testing.T) {
 	b := newBench(t)
-	b.visits(b.site + "/" + goldPage)
-	assert.False(t, shows[bool](b.stage, `performance.getEntriesByType('resource').some(
-		r => r.name.includes('laboratory'))`), "nothing is loaded before it is asked for")
-	b.visits(shows[string](b.stage, `document.querySelector('.player .what-if').href`))
-	e := b.settles()
-	assert.Contains(t, e.Outcome, "foreign release: breaks, 15.008 s: A's DEL")
-	t.Logf("a run took %d ms", e.Took)
-}
-
-func TestTheLaboratoryIsSmallAndSoonReady(t *testing.T) {
-	b := newBench(t)
 	files, err := compiled.Files(t.Context())
 	require.NoError(t, err)
 	assert.Less(t, len(files[site.ProgramFile]), 6_000_000)
-	t.Logf("%s has %d bytes", site.ProgramFile, len(files[site.ProgramFile]))
 	for _, of := range []string{"Go go", "github.com/redis/go-redis/v9",
 		"github.com/alicebob/miniredis/v2", "github.com/yuin/gopher-lua"} {
 		assert.Contains(t, string(files["LICENSES.txt"]), "\n"+of)
 	}
-	b.visits(b.site + "/docs/lab.md")
-	began := time.Now()
-	e := b.tries("l.querySelector('button').click()")
-	t.Logf("loaded and run within %v, of which the run took %d ms", time.Since(began),
-		e.Took)
-	assert.NotEqual(t, "failed", e.State, e.Outcome)
-	again := b.presses("Run with these numbers")
-	t.Logf("the second run took %d ms", again.Took)
-	if testing.Short() {
-		return // the rest measures the slowest run
-	}
-	slowest := url.Values{"rung": {"redlock"}, "scenario": {"oversell"}}
-	time.Sleep(4 * time.Second) // a learner reads, and the program gets faster
-	e = b.tries(fmt.Sprintf("location.hash = %q", slowest.Encode()))
-	t.Logf("then the slowest took %d ms", e.Took)
-	t.Logf("when the page opens with it, it takes %d ms", b.asks(slowest).Took)
-	for range 5 {
-		e := b.presses("Run with these numbers")
-		assert.Equal(t, "ready", e.State, e.Outcome)
-		t.Logf("and the next %d ms", e.Took)
-	}
+	b.visits(b.site + "/" + goldPage)
+	assert.False(t, shows[bool](b.stage, `performance.getEntriesByType('resource').some(
+		r => r.name.includes('laboratory'))`), "nothing is loaded before it is asked for")
+	b.visits(shows[string](b.stage, `document.querySelector('.player .what-if').href`))
+	assert.Contains(t, b.settles().Outcome, "foreign release: breaks, 15.008 s: A's DEL")
 }
 
+// The page describes the run that it shows, with its numbers, and so does its address.
 func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 	b := newBench(t)
 	assert.Contains(t, b.asks(overrun).Outcome, "foreign release: breaks")
@@ -180,25 +147,12 @@ func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: breaks")
 	shared := url.Values{"lease": {"60"}}
 	maps.Copy(shared, overrun)
-	assert.NotContains(t, b.asks(shared).Outcome, "foreign release: breaks",
-		"the address has the numbers")
-}
-
-// The page describes the run that it shows, with its numbers.
-func TestNoTextSpeaksOfTheOldLease(t *testing.T) {
-	b := newBench(t)
-	b.asks(overrun)
-	first := b.tries("l.querySelector('button[aria-label=\"to the beginning\"]').click();" +
+	e = b.asks(shared)
+	assert.NotContains(t, e.Outcome, "foreign release: breaks")
+	assert.Contains(t, e.Summary, "In this run the lease is 60 s.")
+	e = b.tries("l.querySelector('button[aria-label=\"to the beginning\"]').click();" +
 		" l.dataset.state = 'ready'")
-	assert.Contains(t, first.Dropper, "EX 10 NX")
-	assert.NotContains(t, first.Summary, "As it is written")
-	e := b.sets("lease", "20")
-	assert.Contains(t, e.Dropper, "EX 20 NX")
-	assert.NotContains(t, e.Dropper, "EX 10")
-	assert.Contains(t, e.Summary, "overrun_release: As it is written: ")
-	assert.Contains(t, e.Summary, "In this run the lease is 20 s.")
-	assert.Equal(t, "foreign release: does not arise · two holders: does not arise · The"+
-		" situation of this scenario didn't come about in this run.", e.Outcome)
+	assert.Contains(t, e.Dropper, "EX 60 NX")
 }
 
 func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
@@ -227,26 +181,6 @@ func TestAFaultIsDroppedOnTheMessageThatIsShown(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, e.Outcome, b.asks(hash).Outcome, "the address has the fault")
 	assert.Empty(t, b.presses("take it back").Dropped)
-}
-
-func TestADelayIsKeptInTheAddressToTheMicrosecond(t *testing.T) {
-	b := newBench(t)
-	e := b.asks(url.Values{"rung": {"diamond"}, "scenario": {"overrun_overlap"},
-		"faults": {"A.1.late reply.2.5"}})
-	assert.Contains(t, e.Dropped, "A's command 1: the reply is late by 0.0025 s")
-}
-
-// The page's own list of sections has such links.
-func TestALinkToASectionKeepsTheRun(t *testing.T) {
-	b := newBench(t)
-	b.asks(overrun)
-	before := b.sets("lease", "60")
-	e := b.tries("location.hash = '#what-you-can-change';" +
-		" setTimeout(() => { l.dataset.state = 'ready'; }, 200)")
-	assert.Equal(t, before.Outcome, e.Outcome)
-	assert.Equal(t, "60", shows[string](b.stage,
-		"document.querySelector(\"input[aria-label^='lease']\").value"))
-	assert.Contains(t, e.Hash, "lease=60", "the address keeps it")
 }
 
 func TestAScriptIsEditedAndRun(t *testing.T) {
@@ -347,14 +281,17 @@ func TestAnExportedLaboratoryRuns(t *testing.T) {
 }
 
 // The keyboard is enough: a field's Enter runs the scenario, and its arrows turn no
-// page.
-func TestTheLaboratoryIsUsedByKeys(t *testing.T) {
+// page. A phone shows all of it.
+func TestTheLaboratoryIsUsedByKeysAndOnAPhone(t *testing.T) {
 	b := newBench(t)
+	b.sized(390, 900)
 	b.asks(overrun)
-	e := b.tries("const i = l.querySelector('input[aria-label^=lease]'); i.focus();" +
+	e := b.tries("l.querySelector('details').open = true;" +
+		" const i = l.querySelector('input[aria-label^=lease]'); i.focus();" +
 		" i.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'," +
 		" bubbles: true})); i.value = '60'; i.form.requestSubmit()")
 	assert.NotContains(t, e.Outcome, "foreign release: breaks")
+	assert.LessOrEqual(t, e.Wide, 0)
 	assert.Equal(t, "/docs/lab.md", shows[string](b.stage, `location.pathname`))
 	assert.Zero(t, shows[int](b.stage, `Array.from(
 		document.querySelectorAll('.laboratory button, .laboratory input,' +
@@ -362,22 +299,13 @@ func TestTheLaboratoryIsUsedByKeys(t *testing.T) {
 		e => e.tabIndex < 0).length`))
 }
 
-// See TestPagesAreAccessible.
-func TestTheLaboratoryIsAccessible(t *testing.T) {
-	axe := axeScript(t)
-	b := newBench(t)
-	for _, theme := range []string{"light", "dark"} {
-		b.asks(url.Values{"rung": {"exercise 11"}, "faults": {"A.1.late reply.2000"}})
-		b.presses("Check the exercise")
-		b.settles()
-		b.isAccessible(axe, theme)
-	}
-}
-
 // An exercise whose solution changes only Lua is solved in the browser.
 func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	b := newBench(t)
-	e := b.asks(url.Values{"rung": {"exercise 11"}})
+	b.visits(b.site + "/docs/exercises/11/README.md")
+	b.visits(shows[string](b.stage,
+		`document.querySelector('main a[href*="lab.md#rung="]').href`))
+	e := b.settles()
 	assert.Contains(t, e.Scripts, "reentrant/fenced/acquire.lua")
 	e = b.presses("Check the exercise")
 	e = b.settles()
@@ -391,115 +319,26 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 		"Solved: exercise 11 holds all its scenarios.")
 }
 
-// The program in the browser records the same bytes as the tests have recorded, and
-// answers other questions with the bytes that it answers natively.
+// The program in the browser records the same bytes as the site shows.
 func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
 	laddertest.Long(t, "it runs every exhibit of every rung")
 	b := newBench(t)
 	b.asks(overrun)
-	raw := func(q laboratory.Question) string {
-		t.Helper()
-		text, err := json.Marshal(q)
-		require.NoError(t, err)
-		b.tries(fmt.Sprintf("lockladder.laboratory.ask(JSON.parse(%q)).then(() => "+
-			"{ l.dataset.state = 'ready' })", text))
-		return shows[string](b.stage, "lockladder.laboratory.raw")
-	}
-	exhibits, slowest := 0, time.Duration(0)
-	for _, rung := range ladder.Rungs {
-		for _, flaw := range rung.Flaws {
-			recorded, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(
-				play.RunFile(rung.Name, flaw.Scenario, flaw.Invariant))))
-			if os.IsNotExist(err) {
-				continue // a flaw without a run
-			}
-			require.NoError(t, err)
-			var want play.Run
-			require.NoError(t, json.Unmarshal(recorded, &want))
-			want.Beside = nil // which the site shows beside it
-			text, err := want.JSON()
-			require.NoError(t, err)
-			began := time.Now()
-			answer := raw(laboratory.Question{Rung: rung.Name,
-				Scenario: flaw.Scenario, Invariant: flaw.Invariant})
-			slowest = max(slowest, time.Since(began))
-			var a laboratory.Answer
-			require.NoError(t, json.Unmarshal([]byte(answer), &a))
-			assert.Empty(t, a.Error)
-			assert.True(t, text == a.Run, "%s: %s of %s differs", flaw.Scenario,
-				flaw.Invariant, rung.Name)
-			exhibits++
+	for file, recorded := range recordings(t) {
+		var want struct {
+			Lock, Scenario, Invariant string
+			Beside                    json.RawMessage // the runs that the site shows there
 		}
-	}
-	assert.Greater(t, exhibits, 150)
-	t.Logf("%d exhibits, the slowest within %v", exhibits, slowest)
-	lease, latency, skew := 4000.0, 20.0, 3000.0
-	for _, rung := range ladder.Rungs {
-		q := laboratory.Question{Rung: rung.Name, Scenario: "overrun_release",
-			Lease: &lease, Latency: &latency, Skew: &skew, Skewed: "B",
-			Faults: []laboratory.Fault{{Client: "A", Nth: 2, Kind: "late", By: 3000}}}
-		text, err := json.Marshal(q)
-		require.NoError(t, err)
-		native := laboratory.Respond(t, string(text))
-		assert.True(t, native == raw(q), "%s answers otherwise", rung.Name)
-	}
-}
-
-func TestTheLaboratoryFitsAPhoneInBothThemes(t *testing.T) {
-	b := newBench(t)
-	dir := os.Getenv("LOCKLADDER_PICTURES")
-	for _, width := range []int64{390, 1280} {
-		b.sized(width, 900)
-		for _, theme := range []string{"light", "dark"} {
-			b.visits(b.site + "/docs/glossary.md")
-			b.runs("localStorage.setItem('theme', %q)", theme)
-			hash := url.Values{"rung": {"diamond"}, "scenario": {"overrun_overlap"},
-				"lease": {"12"}, "faults": {"A.1.late reply.2000"}}
-			assert.LessOrEqual(t, b.asks(hash).Wide, 0)
-			e := b.tries("l.querySelector('details').open = true;" +
-				" l.dataset.state = 'ready'")
-			assert.LessOrEqual(t, e.Wide, 0, "%s at %d", theme, width)
-			if dir != "" {
-				b.picture(filepath.Join(dir, fmt.Sprintf("laboratory-%s-%d.png", theme,
-					width)))
-			}
+		require.NoError(t, json.Unmarshal([]byte(recorded), &want))
+		b.tries(fmt.Sprintf("lockladder.laboratory.ask({rung: %q, scenario: %q, invariant: %q})."+
+			"then(() => { l.dataset.state = 'ready' })", want.Lock, want.Scenario, want.Invariant))
+		var answer struct{ Run, Error string }
+		require.NoError(t, json.Unmarshal([]byte(shows[string](b.stage,
+			"lockladder.laboratory.raw")), &answer))
+		assert.Empty(t, answer.Error)
+		if want.Beside != nil {
+			recorded = strings.Replace(recorded, `"beside":`+string(want.Beside)+",\n", "", 1)
 		}
+		assert.True(t, recorded == answer.Run, "%s differs", file)
 	}
-}
-
-// The compressed file is a program.
-func TestTheProgramIsWebAssembly(t *testing.T) {
-	files, err := compiled.Files(t.Context())
-	require.NoError(t, err)
-	r, err := gzip.NewReader(strings.NewReader(string(files[site.ProgramFile])))
-	require.NoError(t, err)
-	binary, err := io.ReadAll(r)
-	require.NoError(t, err)
-	assert.Equal(t, "\x00asm", string(binary[:4]))
-}
-
-// An exercise that changes only Lua leads to the laboratory with its rung, and before
-// anything has run there the page shows no empty box.
-func TestAnExerciseOfScriptsLeadsToTheLaboratory(t *testing.T) {
-	b := newBench(t)
-	led := 0
-	for _, e := range exercise.All {
-		b.visits(fmt.Sprintf("%s/docs/exercises/%s/README.md", b.site, e.Number))
-		there := shows[string](b.stage,
-			`document.querySelector('main a[href*="lab.md#rung="]')?.href ?? ''`)
-		if !e.OnlyScripts() {
-			assert.Empty(t, there, e.Number)
-			continue
-		}
-		led++
-		b.visits(there)
-		b.settles()
-		assert.Equal(t, "exercise "+e.Number, shows[string](b.stage,
-			`document.querySelector('.laboratory .settings select').value`))
-	}
-	assert.NotZero(t, led)
-	b.loads(b.site + "/docs/lab.md")
-	assert.Equal(t, "rgba(0, 0, 0, 0) 0px", shows[string](b.stage, `(() => {
-		const s = getComputedStyle(document.querySelector('.laboratory .outcome'));
-		return s.borderLeftColor + ' ' + s.minHeight; })()`))
 }

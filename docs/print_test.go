@@ -4,8 +4,6 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -51,21 +49,16 @@ func sheetOf(p pdf.Page) sheet {
 func (s *stage) prints(address string) []sheet {
 	s.t.Helper()
 	s.visits(s.site + "/docs/" + address)
-	return s.paper(strings.NewReplacer("/", "-", "?", "-").Replace(address))
+	return s.paper()
 }
 
 // paper prints what the browser shows on A4, or on the paper that the page asks for.
-// LOCKLADDER_PICTURES names a directory in which the files are kept for a person.
-func (s *stage) paper(name string) []sheet {
+func (s *stage) paper() []sheet {
 	s.t.Helper()
 	css := true
 	printed, err := chromedp.Call(s.ctx, page.PrintToPDF, page.PrintToPDFParams{
 		PaperWidth: 8.27, PaperHeight: 11.69, PreferCSSPageSize: &css})
 	require.NoError(s.t, err)
-	if dir := os.Getenv("LOCKLADDER_PICTURES"); dir != "" {
-		require.NoError(s.t, os.WriteFile(filepath.Join(dir, name+".pdf"),
-			printed.Data, 0o644))
-	}
 	document, err := pdf.NewReader(bytes.NewReader(printed.Data), int64(len(printed.Data)))
 	require.NoError(s.t, err)
 	var sheets []sheet
@@ -108,7 +101,7 @@ func TestARunPrintsAsAPicture(t *testing.T) {
 	s.open(goldRun)
 	s.does("p.querySelector('input[type=checkbox]').click()")
 	s.runs("document.documentElement.dataset.theme = 'dark'")
-	sheets := s.paper("run")
+	sheets := s.paper()
 	require.Len(t, sheets, 1)
 	assert.Contains(t, sheets[0].text, "morelikethese")
 	assert.NotContains(t, sheets[0].text, "step▶")

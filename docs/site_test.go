@@ -132,18 +132,3 @@ func TestTheSearchFindsASection(t *testing.T) {
 	assert.Contains(t, hits[0], s.site+"/docs/")
 	assert.LessOrEqual(t, len(hits), 12)
 }
-
-// The keys of the page can be switched off, and stay off.
-func TestKeysCanBeSwitchedOff(t *testing.T) {
-	s := newStage(t)
-	turned := `(() => {
-		const before = document.documentElement.dataset.theme;
-		document.dispatchEvent(new KeyboardEvent('keydown', {key: 'd'}));
-		return before !== document.documentElement.dataset.theme;
-	})()`
-	s.open(goldPage)
-	assert.True(t, shows[bool](s, turned))
-	s.runs("document.getElementById('keys').click()")
-	s.open(goldRun)
-	assert.False(t, shows[bool](s, turned))
-}
