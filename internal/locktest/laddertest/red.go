@@ -14,7 +14,8 @@ import (
 // runs, alone, and whose known flaws fail the test; "all" for all of them.
 type Red struct {
 	tests string // those that run scenarios, as -run names them
-	name  string // "": the flag isn't given
+	given bool
+	name  string
 }
 
 // RedFlag defines -red. With it only the named tests run, unless -run names others.
@@ -29,7 +30,7 @@ func (r *Red) String() string { return r.name }
 // Set is called while the flags are parsed. Without it the tests of what isn't a scenario
 // would run, too.
 func (r *Red) Set(name string) error {
-	r.name = name
+	r.given, r.name = true, name
 	if named() != "" {
 		return nil
 	}
@@ -47,12 +48,13 @@ func (r *Red) IsBoolFlag() bool { return true }
 // when there is no such scenario. Flaws are what the lock breaks.
 func (r *Red) Options(t *testing.T, flaws []lock.Flaw) []scenarios.Option {
 	t.Helper()
-	switch r.name {
-	case "":
+	if !r.given {
 		return nil
+	}
+	switch r.name {
 	case "all":
 		return []scenarios.Option{scenarios.Red(true)}
-	case bare:
+	case bare, "":
 		if flag.NArg() > 0 {
 			t.Fatalf("-red %s: write -red=%[1]s, with an equals sign", flag.Arg(0))
 		}
@@ -60,7 +62,8 @@ func (r *Red) Options(t *testing.T, flaws []lock.Flaw) []scenarios.Option {
 			"\n%s", strings.Join(broken(flaws), "\n"))
 	}
 	if _, err := scenarios.Find(r.name); err != nil {
-		t.Fatalf("-red: %s", strings.Replace(err.Error(), "; ", ";\n", 1))
+		t.Fatalf("-red: %s\nThis lock breaks\n%s", strings.Replace(err.Error(), "; ", ";\n", 1),
+			strings.Join(broken(flaws), "\n"))
 	}
 	return []scenarios.Option{scenarios.Red(true), scenarios.Only(r.name)}
 }
