@@ -51,7 +51,7 @@ var badRuns = map[string]badRun{
 		options: []scenarios.Option{scenarios.Flaws(scenarios.Flaw{
 			Scenario: "oversleep", Invariant: scenarios.LostUpdate})},
 		says: `a flaw is declared: there is no scenario "oversleep"; the` +
-			" nearest are oversell, ",
+			" nearest are oversell",
 	},
 	"runs only an unknown scenario": {
 		build:   mutants.Rung("gold"),
@@ -71,7 +71,7 @@ var badRuns = map[string]badRun{
 				Scenario: "oversleep", Invariant: scenarios.LostUpdate}),
 			scenarios.Flaws(lock.Flaws("oversell: lost update")...)},
 		says: `a flaw is declared: there is no scenario "oversleep"; the` +
-			" nearest are oversell, ",
+			" nearest are oversell",
 	},
 	"declares an unknown invariant as one that breaks sometimes": {
 		build: mutants.Rung("gold"),
