@@ -327,7 +327,7 @@ func TestEveryInvariantIsBrokenBySomething(t *testing.T) {
 		for _, invariant := range scenario.Invariants {
 			assert.True(t, slices.Contains(broken,
 				scenario.Name+": "+invariant), "no rung and no mutant breaks"+
-				" %s: %s (see step 3 of a new scenario in CONTRIBUTING.md)",
+				" %s: %s (see step 2 of a new scenario in CONTRIBUTING.md)",
 				scenario.Name, invariant)
 		}
 	}
