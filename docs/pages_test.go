@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/parts"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -54,6 +56,12 @@ func TestTheHandoutAndTheWorkshopHaveEveryRung(t *testing.T) {
 		assert.Contains(t, links, page)
 		assert.Contains(t, links, fmt.Sprintf("exercises/%02d/README.md", i+1))
 	}
+}
+
+// The list of the site's pages has the order of the contents, not of the alphabet.
+func TestThePagesHaveTheOrderOfTheContents(t *testing.T) {
+	order := site.NewSite(root).Order()
+	assert.Less(t, slices.Index(order, "docs/ttl.md"), slices.Index(order, "docs/alternatives.md"))
 }
 
 // The poster for the wall has every scenario and every rung that the 90 minutes run.

@@ -258,7 +258,7 @@ func (s *Site) listing(dir string) (template.HTML, error) {
 }
 
 // Order is the order in which the documents are read: the front page, the
-// numbered pages, the others, and the exercises.
+// numbered pages, the others as the front page links them, and the exercises.
 func (s *Site) Order() []string {
 	var numbered, others []string
 	pages, _ := fs.Glob(s.root, "docs/*.md")
@@ -271,6 +271,10 @@ func (s *Site) Order() []string {
 			others = append(others, page)
 		}
 	}
+	contents, _ := fs.ReadFile(s.root, front)
+	slices.SortStableFunc(others, func(a, b string) int {
+		return linked(contents, a) - linked(contents, b)
+	})
 	all := slices.Concat([]string{front}, numbered, others)
 	for _, pattern := range []string{"docs/exercises/*.md",
 		"docs/exercises/*/*.md"} {
@@ -278,6 +282,14 @@ func (s *Site) Order() []string {
 		all = append(all, found...)
 	}
 	return all
+}
+
+// linked is where the contents link a page beside them.
+func linked(contents []byte, page string) int {
+	if at := bytes.Index(contents, []byte("]("+path.Base(page)+")")); at >= 0 {
+		return at
+	}
+	return len(contents)
 }
 
 func (s *Site) neighbors(file string) (previous, next string) {
