@@ -113,25 +113,25 @@ func TestTheWaitersOfAClosedClientAsk(t *testing.T) {
 	})
 }
 
-// A thousand come at once. The second command names the others, and a thousand at
-// most.
+// The others come while the first one's command is under way. The second command
+// names them, and a thousand at most.
 func TestThoseThatGiveUpAtOnceLeaveWithOneCommand(t *testing.T) {
 	const trip, n = 10 * time.Millisecond, most + 2
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		var sent []int
-		var mu sync.Mutex
 		began := time.Now()
 		var leaving sync.WaitGroup
 		for i := range n {
 			w := join(strconv.Itoa(i))
 			leaving.Go(func() {
 				w.GiveUp(aTurn, func(ids []any, _ time.Duration) {
-					mu.Lock()
-					sent = append(sent, len(ids))
-					mu.Unlock()
+					sent = append(sent, len(ids)) // one after the other
 					time.Sleep(trip)
 				})
 			})
+			if i == 0 {
+				synctest.Wait()
+			}
 		}
 		leaving.Wait()
 		assert.Equal(t, []int{1, most, 1}, sent)
