@@ -55,6 +55,16 @@ type LossNotifier interface {
 	Lost() <-chan struct{}
 }
 
+// IsLost says whether the lease of the newest grant is gone. Ask before each write.
+func IsLost(l LossNotifier) bool {
+	select {
+	case <-l.Lost():
+		return true
+	default:
+		return false
+	}
+}
+
 // ReadWrite is offered by a lock that many readers or one writer may hold. The
 // methods of Lock are the writer's. An owner that has the write lock may take a
 // read lock as well, and keeps it when it unlocks: a downgrade. One that has only
@@ -121,7 +131,7 @@ var (
 // ended context in ways of their own, so the context's own error is added:
 // errors.Is then finds context.DeadlineExceeded or context.Canceled.
 func Failed(ctx context.Context, doing, key string, err error) error {
-	cause := Ended(ctx)
+	cause := ContextErr(ctx)
 	said := errors.Is(err, ErrNotHeld) || errors.Is(err, ErrLost) ||
 		errors.Is(err, ErrBusy) || errors.Is(err, ErrUpgrade) ||
 		errors.Is(err, cause)
@@ -131,22 +141,31 @@ func Failed(ctx context.Context, doing, key string, err error) error {
 	return fmt.Errorf("%s %q: %w", doing, key, err)
 }
 
-// Ended is the context's error, or nil while it has not ended. It looks at the
+// IgnoreNotHeld is err, or nil if that is ErrNotHeld: a grant that is given back may
+// be gone already.
+func IgnoreNotHeld(err error) error {
+	if errors.Is(err, ErrNotHeld) {
+		return nil
+	}
+	return err
+}
+
+// ContextErr is the context's error, or nil while it has not ended. It looks at the
 // clock as well: a connection's deadline may fire just before the context's own
 // timer.
-func Ended(ctx context.Context) error {
+func ContextErr(ctx context.Context) error {
 	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
 		return cmp.Or(ctx.Err(), context.DeadlineExceeded)
 	}
 	return ctx.Err()
 }
 
-// Beside names a second key of the lock at key so that Redis Cluster keeps both
+// SecondKey names another key of the lock at key so that Redis Cluster keeps both
 // in one slot. A key which has a hash tag keeps it; another becomes the tag. Two
 // keys never share a second one, so "{stock}" gets two colons: with one its
 // counter would be that of "stock". Of a key with a stray brace, such as "a}b",
 // no second key can be in the slot.
-func Beside(key, what string) string {
+func SecondKey(key, what string) string {
 	if open := strings.IndexByte(key, '{'); open >= 0 &&
 		strings.IndexByte(key[open+1:], '}') > 0 {
 		return key + "::" + what

@@ -432,7 +432,7 @@ func (s *worldRun) ownerOf(a *actor) (lock.Lock, error) {
 // where the scenario's lock does: the others have not seen the scripts.
 func (s *worldRun) warmKey(a *actor) string {
 	if !s.Exact() {
-		return lock.Beside(s.Key, "warm:"+a.owner)
+		return lock.SecondKey(s.Key, "warm:"+a.owner)
 	}
 	return s.Key + ":warm:" + a.owner
 }

@@ -116,7 +116,7 @@ func TestTheWaitersOfAClosedClientAsk(t *testing.T) {
 // The others come while the first one's command is under way. The second command
 // names them, and a thousand at most.
 func TestThoseThatGiveUpAtOnceLeaveWithOneCommand(t *testing.T) {
-	const trip, n = 10 * time.Millisecond, most + 2
+	const roundTrip, n = 10 * time.Millisecond, most + 2
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		var sent []int
 		began := time.Now()
@@ -126,7 +126,7 @@ func TestThoseThatGiveUpAtOnceLeaveWithOneCommand(t *testing.T) {
 			leaving.Go(func() {
 				w.GiveUp(aTurn, func(ids []any, _ time.Duration) {
 					sent = append(sent, len(ids)) // one after the other
-					time.Sleep(trip)
+					time.Sleep(roundTrip)
 				})
 			})
 			if i == 0 {
@@ -135,7 +135,7 @@ func TestThoseThatGiveUpAtOnceLeaveWithOneCommand(t *testing.T) {
 		}
 		leaving.Wait()
 		assert.Equal(t, []int{1, most, 1}, sent)
-		assert.Equal(t, 3*trip, time.Since(began))
+		assert.Equal(t, 3*roundTrip, time.Since(began))
 	})
 }
 
@@ -195,9 +195,9 @@ func TestTheFirstAsksForThoseThatComeMeanwhile(t *testing.T) {
 		first.Answered(nil, time.Minute, time.Millisecond)
 		assert.Empty(t, second.woken, "the server knows of it")
 		assert.Len(t, fourth.woken, 1)
-		behind, _, trip := fourth.Ask("fourth")
+		behind, _, roundTrip := fourth.Ask("fourth")
 		assert.Empty(t, behind)
-		assert.Equal(t, time.Millisecond, trip)
+		assert.Equal(t, time.Millisecond, roundTrip)
 		fourth.Answered(nil, time.Minute, 2*time.Millisecond)
 	})
 }

@@ -346,7 +346,7 @@ func (j *job) watch(ctx context.Context) (*Judge, int, error) {
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for killed := 0; ; {
-		if err := judge.Follow(ctx, j.queue); err != nil && lock.Ended(ctx) == nil {
+		if err := judge.Follow(ctx, j.queue); err != nil && lock.ContextErr(ctx) == nil {
 			return judge, killed, err
 		}
 		j.done.Store(int64(judge.Done()))
