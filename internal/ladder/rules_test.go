@@ -81,13 +81,15 @@ func isRungPath(imported string) bool {
 	return ok && isRung(source{dir: dir})
 }
 
-// branchOfReentrant is the one exception: a rung that branches from reentrant may
-// import it, and the packages that the branches share, where a copy of 200 lines
-// would hide the lesson. A test may import the package that it tests.
+// branchOfReentrant is the one exception: reentrant and the rungs that branch from it
+// may import the watchdog, and the branches may import reentrant, and the packages that
+// they share, where a copy of 200 lines would hide the lesson. A test may import the
+// package that it tests.
 func branchOfReentrant(s source, imported string) bool {
-	return strings.HasPrefix(s.dir, "reentrant/") &&
-		(imported == module+"/reentrant" ||
-			below(imported, module+"/reentrant/internal")) ||
+	return s.within("reentrant") && imported == module+"/diamond/watchdog" ||
+		strings.HasPrefix(s.dir, "reentrant/") &&
+			(imported == module+"/reentrant" ||
+				below(imported, module+"/reentrant/internal")) ||
 		s.isTest() && imported == module+"/"+s.dir
 }
 
