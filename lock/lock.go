@@ -1,6 +1,12 @@
 // Package lock is what the rungs share and what is not about locking: the Lock
 // interface, the options, the errors, the poll loop, and how commands are sent. It
 // sends no Redis command of its own.
+//
+// A lock takes any redis.UniversalClient: go-redis's own, or a type that embeds one.
+// From the watchdog on, a lock sends its scripts and SET NX with that client's method
+// Process, so that hooks, and a Process of the type's own, see each of them. An Eval,
+// EvalSha or SetNX of the type's own isn't called: one that prefixes keys or counts
+// commands there must do it in a hook or in Process.
 package lock
 
 import (
