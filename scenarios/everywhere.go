@@ -122,13 +122,15 @@ func (s *worldRun) leftOut(invariant string) []*lab.Break {
 	return left
 }
 
-// resolve adds the suspicions that are right to the results.
+// resolve adds the suspicions that are right to the results: those that are declared,
+// as the first run told its reader to, and those that follow from no flaw of the lock.
 func (t *scenarioRun) resolve() {
 	for _, s := range t.suspected {
 		if known := t.results[s.result.Invariant]; known != nil && known.Verdict == Breaks {
 			continue
 		}
-		if !slices.ContainsFunc(s.origins, t.breaks) {
+		if t.settings.declares(s.result.Scenario, s.result.Invariant) ||
+			!slices.ContainsFunc(s.origins, t.breaks) {
 			t.keep(s.result)
 		}
 	}

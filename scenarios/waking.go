@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -167,15 +168,30 @@ func (a *actor) polls(since time.Duration) bool {
 // take several commands.
 func (a *actor) sentSince(moment time.Duration) (most int) {
 	kinds := map[string]int{}
-	for _, e := range a.run.Timeline() {
-		if e.Client == a.Name && a.run.names(e.Command) && e.At >= moment {
-			words := strings.Fields(e.Command)
-			kind := strings.Join(words[:min(len(words), 2)], " ")
-			kinds[kind]++
-			most = max(most, kinds[kind])
+	for _, e := range a.sentIn(a.run.Timeline()) {
+		if e.At >= moment {
+			kinds[kindOf(e)]++
+			most = max(most, kinds[kindOf(e)])
 		}
 	}
 	return most
+}
+
+// sentIn are those of the entries that are commands of the actor's client about the lock.
+func (a *actor) sentIn(entries []*lab.Entry) (sent []*lab.Entry) {
+	for _, e := range entries {
+		if e.Client == a.Name && a.run.names(e.Command) {
+			sent = append(sent, e)
+		}
+	}
+	return sent
+}
+
+// kindOf is the same for commands to a node that begin with the same two words, such as
+// those of successive attempts.
+func kindOf(e *lab.Entry) string {
+	words := strings.Fields(e.Command)
+	return fmt.Sprint(e.Node, words[:min(len(words), 2)])
 }
 
 var impatientWaiter = Scenario{
