@@ -59,8 +59,8 @@ var crashHolding = Scenario{
 var crashAfterFirstCommand = Scenario{
 	Name:   "crash_after_first_command",
 	Family: Crash,
-	Summary: "A dies right after the command of its acquire that takes the lock" +
-		" was executed, before it can send another one. B waits for up to 60 s.",
+	Summary: "The server executes the command with which A takes the lock, and A dies" +
+		" before it can send another one. B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
 	run: single(func(s *worldRun) {
 		a, b := s.mortal("A"), s.actor("B")

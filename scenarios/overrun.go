@@ -31,10 +31,10 @@ var overrunOverlap = Scenario{
 var pausedHolder = Scenario{
 	Name:   "paused_holder",
 	Family: Overrun,
-	Summary: "A's whole process, renewals included, stops from 1 s to 31 s. B gets" +
-		" the lock and writes at once. A wakes and writes before it looks at" +
-		" anything, to a storage that checks fencing tokens where the lock has" +
-		" them.",
+	Summary: "A's whole process stops at 1 s, its renewals as well, and wakes up at 31 s." +
+		" Meanwhile B gets the lock and writes. A writes as soon as it's awake, before it" +
+		" can learn that it has lost the lock. Where the lock has fencing tokens, the" +
+		" storage checks them.",
 	Invariants: []string{StaleWrite},
 	run: single(func(s *worldRun) {
 		a, b := s.mortal("A"), s.actor("B")

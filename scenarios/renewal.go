@@ -34,10 +34,10 @@ const afterRenewal = 3400 * time.Millisecond
 var lostLeaseTold = Scenario{
 	Name:   "lost_lease_told",
 	Family: Loss,
-	Summary: "An operator deletes the key just after a renewal, while A works, or the" +
-		" server evicts it. A is told within half a lease, and its Unlock returns" +
-		" ErrNotHeld. To lock again does not pass as re-entry. Also, where the lock" +
-		" has readers: A reads.",
+	Summary: "A works, and just after a renewal an operator deletes the lock's key, or" +
+		" the server evicts it. A must be told within half a lease, and its Unlock" +
+		" returns ErrNotHeld. Also: A takes the lock again instead, which must be a new" +
+		" acquisition and not re-entry. Also, where the lock has readers: A reads.",
 	Invariants: []string{NotTold, FalseSuccess},
 	run: func(t *scenarioRun) {
 		t.world(func(s *worldRun) {
