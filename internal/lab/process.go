@@ -83,7 +83,7 @@ func (c *Client) Stop(from, to time.Duration, event func() bool) {
 			}
 			c.Pause(true)
 		})
-		c.Sleep(to - w.Now())
+		c.Sleep(to - w.Now() - time.Microsecond) // before what was held back arrives
 		c.Step("wakes up", func() {
 			if apart {
 				resume(c.process)
