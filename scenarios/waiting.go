@@ -30,16 +30,16 @@ var promptAnswers = Scenario{
 	Invariants: []string{Hangs, BusyWaiting},
 	exact: "how long an answer takes there says more about the machine than" +
 		" about the lock",
-	run: func(t *scenarioRun) {
-		t.world(callsAreTimed)
+	run: func(s *S) {
+		s.callsAreTimed()
 		// A driver with timeouts of its own ends a call when it likes.
-		if t.settings.driver == nil {
-			t.world(nothingIsAnswered)
+		if s.settings.driver == nil {
+			s.World(s.nothingIsAnswered)
 		}
 	},
 }
 
-func callsAreTimed(s *worldRun) {
+func (s *S) callsAreTimed() {
 	a, b := s.actor("A"), s.actor("B")
 	asked, waiting := 0, 0 // the entries of the timeline before B's TryLock, and its Locks
 	s.play(func() {
@@ -113,7 +113,7 @@ func (a *actor) judgeAttempts(tried, waited []*lab.Entry) {
 	}
 }
 
-func nothingIsAnswered(s *worldRun) {
+func (s *S) nothingIsAnswered() {
 	a, b := s.actor("A"), s.actor("B")
 	s.play(a.holds(5*second), func() {
 		b.at(second)

@@ -18,7 +18,7 @@ var lostWakeup = Scenario{
 		" the lock within one lease.",
 	Invariants: []string{Orphaned},
 	readable:   "the server sends no message that could be lost alone",
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		s.operates("mutes", func() {
 			s.everyNode(func(n *lab.Node) { n.Mute(true) })
@@ -28,7 +28,7 @@ var lostWakeup = Scenario{
 			b.mustComeFree(4*second+lease, "A unlocked at 5.007")
 		})
 		s.judge(Orphaned, true)
-	}),
+	},
 }
 
 var promptWake = Scenario{
@@ -43,16 +43,16 @@ var promptWake = Scenario{
 		" waits from 2 s on, and A unlocks at 4 s. C must get the lock within 1 s.",
 	Invariants: []string{LateWakeUp, Herd},
 	readable:   "it isn't known which of its commands a waiter listens with",
-	run: func(t *scenarioRun) {
-		t.world(releaseBeforeListening)
-		t.world(oneIsWoken, pollEvery(500*time.Millisecond)) // five wait
-		t.world(allGiveUp, pollEvery(500*time.Millisecond))
+	run: func(s *S) {
+		s.releaseBeforeListening()
+		s.World(s.oneIsWoken)
+		s.World(s.allGiveUp)
 	},
 }
 
 // releaseBeforeListening runs a release between a refusal and what the waiter
 // sends next.
-func releaseBeforeListening(s *worldRun) {
+func (s *S) releaseBeforeListening() {
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
 	b.Fault(lab.Acquire, b.grants+1, lab.Fault{Deliver: 3 * second,
@@ -76,7 +76,7 @@ func releaseBeforeListening(s *worldRun) {
 }
 
 // five are the owners of one process.
-func (s *worldRun) five(b *actor) []*actor {
+func (s *S) five(b *actor) []*actor {
 	owners := []*actor{b}
 	for _, name := range []string{"B2", "B3", "B4", "B5"} {
 		owners = append(owners, s.beside(b, name))
@@ -85,7 +85,8 @@ func (s *worldRun) five(b *actor) []*actor {
 }
 
 // allGiveUp has a whole process give up before the release.
-func allGiveUp(s *worldRun) {
+func (s *S) allGiveUp() {
+	s.pollEvery(500 * time.Millisecond)
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
 	scripts := []func(){a.holds(4 * second), func() {
 		c.at(2*second, a.has)
@@ -107,7 +108,8 @@ func allGiveUp(s *worldRun) {
 }
 
 // oneIsWoken runs a release for which a whole process waits.
-func oneIsWoken(s *worldRun) {
+func (s *S) oneIsWoken() {
+	s.pollEvery(500 * time.Millisecond) // five wait
 	a, b := s.actor("A"), s.actor("B")
 	waiters := s.five(b)
 	let := func() bool { return slices.ContainsFunc(waiters, (*actor).has) }
@@ -202,7 +204,8 @@ var impatientWaiter = Scenario{
 		" have got the lock by 7 s.",
 	Invariants: []string{LateWakeUp},
 	readable:   "a command that hangs there may be a heartbeat",
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
+		s.pollEvery(300 * time.Millisecond)
 		a, b := s.actor("A"), s.actor("B")
 		b2 := s.beside(b, "B2")
 		s.play(func() {
@@ -225,7 +228,7 @@ var impatientWaiter = Scenario{
 			}
 		})
 		s.judge(LateWakeUp, true)
-	}, pollEvery(300*time.Millisecond)),
+	},
 }
 
 var deadWaiter = Scenario{
@@ -234,7 +237,8 @@ var deadWaiter = Scenario{
 	Summary: "B waits for the lock from 1 s on and C from 2 s on. B's process dies" +
 		" at 3 s. A unlocks at 4 s, and C must get the lock within a lease.",
 	Invariants: []string{Orphaned},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
+		s.pollEvery(500 * time.Millisecond)
 		a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
 		s.play(func() {
 			a.begins()
@@ -251,5 +255,5 @@ var deadWaiter = Scenario{
 				" before C, is dead")
 		})
 		s.judge(Orphaned, true)
-	}, pollEvery(500*time.Millisecond)),
+	},
 }
