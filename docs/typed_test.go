@@ -127,7 +127,7 @@ var kinds = []kind{
 	{"measures into a file", regexp.MustCompile(
 		`^(cd field && )?go run \./bench .*-json \S+$`), checkMeasured, measures},
 	{"measures what another command writes into a file", regexp.MustCompile(
-		`^(cd field && )?go run \./bench -redis auto( -pin)?$`),
+		`^(cd field && )?go run \./bench -redis auto$`),
 		checkWritten, measures},
 	{"measures other languages", regexp.MustCompile(
 		`^cd field && go run \./bench .*-programs`), checkShortly, measures},
