@@ -73,10 +73,10 @@ type tally struct {
 	first   error
 }
 
-// Measure lets all requests look into the cache, where nothing is any more, and
+// measure lets all requests look into the cache, where nothing is any more, and
 // then all go on at once. It returns when the last one was answered, when
 // the timeout is over or when ctx ends, and an error when the row could not begin.
-func (w *Workload) Measure(ctx context.Context, subject bench.Subject) (
+func (w *Workload) measure(ctx context.Context, subject bench.Subject) (
 	Row, error) {
 	nodes := min(max(subject.Nodes, 1), w.Servers.Nodes())
 	w.Servers.Clear()

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"sync/atomic"
@@ -13,7 +14,7 @@ import (
 // Workload sends requests for a value that has expired, behind one lock after the
 // other, on the same servers.
 type Workload struct {
-	bench.Basic
+	bench.Common
 	requests int           // of all services together
 	services int           // at least 1
 	load     time.Duration // that the database takes
@@ -22,18 +23,8 @@ type Workload struct {
 	answered, under atomic.Int64
 }
 
-// Name is cache.
-func (w *Workload) Name() string { return "cache" }
-
-// Intro says what is done.
-func (w *Workload) Intro() string {
-	return "Sends many requests to several services for a cached value that " +
-		"has just expired,\nbehind every lock, and counts how often the " +
-		"database is asked."
-}
-
-// Define defines the flags.
-func (w *Workload) Define(flags *flag.FlagSet) {
+// Flags defines the flags.
+func (w *Workload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan, error) {
 	flags.IntVar(&w.requests, "requests", 100_000,
 		"how many `requests` there are, to all services together")
 	flags.IntVar(&w.services, "services", 4,
@@ -45,10 +36,16 @@ func (w *Workload) Define(flags *flag.FlagSet) {
 		"the longest pause of a refused request")
 	flags.DurationVar(&w.Timeout, "timeout", 2*time.Minute,
 		"ends a row that takes longer; it is reported all the same")
+	return func(bench.Run) (bench.Plan, error) {
+		return w.Plan(1, w.header(), columns.Heads("lock", bench.NameWidth), legend,
+			" requests", func() (done, of int) {
+				return int(w.answered.Load()), int(w.under.Load())
+			}), w.check()
+	}
 }
 
-// Settle checks the settings.
-func (w *Workload) Settle(map[string]bool, bool) error {
+// check returns what is wrong with the settings, if anything.
+func (w *Workload) check() error {
 	switch {
 	case w.requests < 1:
 		return fmt.Errorf("there are %d requests, at least 1 is needed",
@@ -67,7 +64,7 @@ func (w *Workload) Settle(map[string]bool, bool) error {
 	case w.poll <= 0:
 		return fmt.Errorf("the poll interval is %v, it must be positive", w.poll)
 	}
-	return w.Check()
+	return w.Common.Check()
 }
 
 // Subjects are the locks, with the baselines in front.
@@ -76,8 +73,8 @@ func (w *Workload) Subjects(locks []bench.Subject) []bench.Subject {
 		bench.Locks(locks)...)
 }
 
-// Header says what is done.
-func (w *Workload) Header() string {
+// header says what is done.
+func (w *Workload) header() string {
 	return fmt.Sprintf("%d requests to %d services have found that a value is "+
 		"no longer in the cache.\nThe database takes %v; it has 100, and 99 "+
 		"from the first load on.\nLease %v, at most %v a row. Refused requests "+
@@ -85,21 +82,21 @@ func (w *Workload) Header() string {
 		w.load, w.TTL, w.Timeout, w.poll)
 }
 
-// Tables is the one table.
-func (w *Workload) Tables() []bench.Table {
-	return bench.OneTable(columns, "refill the cache", " requests",
-		func() (done, of int) {
-			return int(w.answered.Load()), int(w.under.Load())
-		}, w.Measure)
+// Measure measures one row.
+func (w *Workload) Measure(ctx context.Context, run bench.Run,
+	subject bench.Subject) ([]bench.Measured, error) {
+	w.Servers = run.Servers
+	row, err := w.measure(ctx, subject)
+	if err != nil {
+		return nil, fmt.Errorf("refill the cache behind %s: %w", subject.Name, err)
+	}
+	return []bench.Measured{row}, bench.CutOff(ctx, row.Finished)
 }
 
-// Legend explains the heads.
-func (w *Workload) Legend(bench.Env) string {
-	return `loads: of the database; saw: requests that were answered 100, and 99
+const legend = `loads: of the database; saw: requests that were answered 100, and 99
 cache holds: at the end; last: until the last answer; p50, p99: until an answer
 commands: from the miss on, with the attempts at the lock
 `
-}
 
 var columns = bench.Columns[Row]{
 	bench.NewColumn("", "loads", 7, 0, func(r Row) any { return r.Loads }),
@@ -137,6 +134,3 @@ func (r Row) Text() string {
 	return text + bench.FirstFailure(
 		fmt.Sprintf("requests that failed: %d", r.Failures), r.FirstFailure)
 }
-
-// Complete says whether every request was answered.
-func (r Row) Complete() bool { return r.Finished }

@@ -81,9 +81,9 @@ func newTally() *tally {
 	return &tally{read: bench.NewClock(), change: bench.NewClock()}
 }
 
-// Measure lets all clients begin at one instant, in every round. It returns an
+// measure lets all clients begin at one instant, in every round. It returns an
 // error when the row could not begin.
-func (w *Workload) Measure(ctx context.Context, subject bench.Subject) (Row,
+func (w *Workload) measure(ctx context.Context, subject bench.Subject) (Row,
 	error) {
 	row := Row{Rung: subject.Name, Kind: subject.Kind, Clients: w.clients,
 		Nodes:  min(max(subject.Nodes, 1), w.Servers.Nodes()),

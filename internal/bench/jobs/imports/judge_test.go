@@ -1,12 +1,14 @@
 package imports_test
 
 import (
+	"flag"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/jobs/imports"
 )
 
@@ -83,6 +85,9 @@ func TestALogThatCannotBeReadIsAnError(t *testing.T) {
 }
 
 func TestARowSaysWhatWentWrong(t *testing.T) {
+	plan, err := new(imports.Workload).Flags(flag.NewFlagSet("",
+		flag.ContinueOnError))(bench.Run{})
+	require.NoError(t, err)
 	failure := "worker 1.1: broken"
 	row := imports.Row{Rung: "gold", Groups: 50, Tasks: 10, Seconds: 1.5,
 		TasksPerSecond: 6, Killed: 2, Failures: 1, FirstFailure: &failure,
@@ -96,7 +101,7 @@ gold                  50      9     0     3      4      5       6   1.50      6
   ends that came too late and did not count: 8
   starts again without a reason: 7
   workers that ended by themselves: 1, the first: worker 1.1: broken
-`, new(imports.Workload).Tables()[0].Head+row.Text())
+`, plan.Tables[0].Head+row.Text())
 }
 
 func TestTasksAreSpreadOverTheGroups(t *testing.T) {

@@ -35,13 +35,13 @@ const (
 // Runner runs import jobs, one after the other on the same servers. Its fields
 // are set before the first Measure.
 type Runner struct {
-	bench.Basic // its lease is that of the claims too
-	Form        Form
-	Workers     int           // that work at the same time, at least 1
-	Tasks       int           // at least 1
-	Ungrouped   int           // how many of a hundred tasks have no group
-	Work        time.Duration // of one task
-	Poll        time.Duration // the pause of a worker, and of a refused owner
+	bench.Common // its lease is that of the claims too
+	Form         Form
+	Workers      int           // that work at the same time, at least 1
+	Tasks        int           // at least 1
+	Ungrouped    int           // how many of a hundred tasks have no group
+	Work         time.Duration // of one task
+	Poll         time.Duration // the pause of a worker, and of a refused owner
 
 	Kill    int // workers to kill, spread over the run; only processes can be
 	Fail    int // tasks whose first start fails, spread over all
@@ -87,7 +87,7 @@ func (r *Runner) Check() error {
 	case r.Kill > 0 && r.Launch == nil:
 		return errors.New("only workers that are processes can be killed")
 	}
-	return r.Basic.Check()
+	return r.Common.Check()
 }
 
 // Orders are what a worker is told when it is started.

@@ -35,7 +35,7 @@ func TestWorkersThatAreKilledLoseNothing(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, servers.Close(t.Context())) })
 	r := &imports.Runner{Form: imports.Improved, Workers: 3, Tasks: 60,
 		Ungrouped: 10, Work: time.Millisecond, Poll: 2 * time.Millisecond, Seed: 1,
-		Launch: imports.Launch, Kill: 4, Basic: bench.Basic{Servers: servers,
+		Launch: imports.Launch, Kill: 4, Common: bench.Common{Servers: servers,
 			TTL: time.Second, Timeout: time.Minute}}
 	fenced, err := bench.Select(bench.Rungs(), "reentrant/fenced")
 	require.NoError(t, err)

@@ -17,17 +17,8 @@ type Workload struct {
 	groups []int
 }
 
-// Name is import.
-func (w *Workload) Name() string { return "import" }
-
-// Intro says what is done.
-func (w *Workload) Intro() string {
-	return "Lets workers import tasks, those of one group one after the other " +
-		"and in order,\nbehind every lock. With -redis each worker is a process."
-}
-
-// Define defines the flags.
-func (w *Workload) Define(flags *flag.FlagSet) {
+// Flags defines the flags.
+func (w *Workload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan, error) {
 	r := &w.Runner
 	r.Form, w.groups = Improved, []int{50}
 	flags.Func("form", "the `form`: article, as [queue] has it, or improved "+
@@ -57,10 +48,16 @@ func (w *Workload) Define(flags *flag.FlagSet) {
 	flags.IntVar(&r.Overrun, "overrun", 0,
 		"how many `tasks` take two leases at their first start")
 	flags.Uint64Var(&r.Seed, "seed", 1, "decides who is killed")
+	return func(run bench.Run) (bench.Plan, error) {
+		err := w.check(run.Real)
+		return w.Plan(1, w.header(), columns.Heads("lock", bench.NameWidth), legend,
+			" tasks", w.Progress), err
+	}
 }
 
-// Settle checks the settings. On real servers the workers are processes.
-func (w *Workload) Settle(_ map[string]bool, real bool) error {
+// check returns what is wrong with the settings, if anything. On real servers the
+// workers are processes.
+func (w *Workload) check(real bool) error {
 	if real {
 		w.Launch = Launch
 	}
@@ -81,8 +78,8 @@ func (w *Workload) Subjects(locks []bench.Subject) []bench.Subject {
 	return bench.Locks(locks)
 }
 
-// Header says what is done.
-func (w *Workload) Header() string {
+// header says what is done.
+func (w *Workload) header() string {
 	r := &w.Runner
 	workers := "goroutines"
 	if r.Launch != nil {
@@ -99,26 +96,28 @@ func (w *Workload) Header() string {
 	return text
 }
 
-// Tables is the one table.
-func (w *Workload) Tables() []bench.Table {
-	var measures []func(context.Context, bench.Subject) (Row, error)
+// Measure measures a row for each number of groups.
+func (w *Workload) Measure(ctx context.Context, run bench.Run,
+	subject bench.Subject) (rows []bench.Measured, err error) {
+	w.Servers = run.Servers
 	for _, groups := range w.groups {
-		measures = append(measures, func(ctx context.Context,
-			subject bench.Subject) (Row, error) {
-			return w.Measure(ctx, subject, groups)
-		})
+		row, err := w.Runner.Measure(ctx, subject, groups)
+		if err != nil {
+			return rows, fmt.Errorf("import behind %s: %w", subject.Name, err)
+		}
+		rows = append(rows, row)
+		if err := bench.CutOff(ctx, row.Finished); err != nil {
+			return rows, err
+		}
 	}
-	return bench.OneTable(columns, "import", " tasks", w.Progress, measures...)
+	return rows, nil
 }
 
-// Legend explains the heads.
-func (w *Workload) Legend(bench.Env) string {
-	return `lost: not done, and in no queue or slot; done twice: tasks that ended twice
+const legend = `lost: not done, and in no queue or slot; done twice: tasks that ended twice
 overlapped: starts while another task of the group was worked on
 out of order: ends after the end of a later task; started again: starts of a task
 that had been started before, after its worker died or its work failed
 `
-}
 
 var columns = bench.Columns[Row]{
 	bench.NewColumn("", "groups", 7, 0, func(r Row) any { return r.Groups }),
@@ -154,6 +153,3 @@ func (r Row) Text() string {
 	return text + bench.FirstFailure(fmt.Sprintf(
 		"workers that ended by themselves: %d", r.Failures), r.FirstFailure)
 }
-
-// Complete says whether every task has ended.
-func (r Row) Complete() bool { return r.Finished }
