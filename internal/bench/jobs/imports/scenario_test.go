@@ -22,6 +22,8 @@ const (
 	lease  = 10 * second
 )
 
+func TestMain(m *testing.M) { laddertest.Main(m) }
+
 // scenario is an import in a world of its own, in virtual time.
 type scenario struct {
 	*lab.World
@@ -134,14 +136,10 @@ func (s *scenario) judged() (figures imports.Figures) {
 	c := s.Client("judge")
 	q := imports.Queue{RDB: c.Env("").Nodes[0], Prefix: prefix}
 	c.Go(func() {
-		ctx := context.Background()
-		judge := imports.NewJudge()
-		err := judge.Follow(ctx, q)
-		left, e := q.Left(ctx)
-		if err = errors.Join(err, e); err != nil {
+		var err error
+		if figures, err = q.Judge(context.Background()); err != nil {
 			s.Fail("judge: %w", err)
 		}
-		figures = judge.Verdict(left)
 	})
 	s.Play()
 	require.Empty(s.t, s.Failures())
@@ -184,6 +182,15 @@ func alwaysFailing(*worker, imports.Task, int) error { return errImport }
 
 func task(id, tenant int) imports.Task {
 	return imports.Task{ID: id, Entity: "order", Tenant: tenant, Grouped: true}
+}
+
+// tasks are n tasks, spread over that many groups in turn.
+func tasks(n, groups int) []imports.Task {
+	all := make([]imports.Task, n)
+	for i := range all {
+		all[i] = task(i+1, i%groups+1)
+	}
+	return all
 }
 
 func ungrouped(id int) imports.Task {
