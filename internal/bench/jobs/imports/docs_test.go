@@ -160,3 +160,19 @@ func narrow(timeline string) string {
 	}
 	return b.String()
 }
+
+// scanned lets B go through the queue while A works on task 1, and pass task 2. A ends. B
+// comes to task 3, whose group is free now.
+func scanned(s *scenario) {
+	s.push(task(1, 1), task(2, 1), task(3, 1))
+	s.run(0, s.worker("A", 1, lasting(3*second)))
+	b := s.worker("B", 2, lasting(second))
+	nth := 2
+	b.before(named("lindex"), func() {
+		if nth--; nth == 0 {
+			b.Sleep(2 * second)
+		}
+	})
+	s.run(2*second, b)
+	s.until(9 * second)
+}

@@ -48,8 +48,7 @@ type worker struct {
 func runScenario(t *testing.T, form imports.Form, rung string,
 	script func(s *scenario)) (figures imports.Figures, timeline string) {
 	t.Helper()
-	found, err := ladder.Find(rung)
-	require.NoError(t, err)
+	found := laddertest.Find(t, rung)
 	config := lab.Config{Nodes: found.Nodes, TTL: lease,
 		Key: prefix + imports.GroupLock + "order:1"}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
@@ -246,33 +245,10 @@ func (s *scenario) crashesAtWork(restart time.Duration) {
 	s.run(restart, s.worker("A2", 1, lasting(second)))
 }
 
-// overruns lets the first task take longer than the lease, while another worker
-// wants the group.
-func (s *scenario) overruns() {
-	long := func(w *worker, t imports.Task, _ int) error {
-		if t.ID == 1 {
-			w.Sleep(lease + 5*second)
-		}
-		w.Sleep(second)
-		return nil
-	}
-	s.run(0, s.worker("A", 1, long))
-	s.run(second, s.worker("B", 2, long))
-}
-
 // waiting is work that ends with its context.
 func waiting(ctx context.Context, _ imports.Task, _ int) error {
 	<-ctx.Done()
 	return ctx.Err()
-}
-
-// slowBefore lets the process sleep before it sends a command for the n-th time.
-func (w *worker) slowBefore(command string, nth int, d time.Duration) {
-	w.before(named(command), func() {
-		if nth--; nth == 0 {
-			w.Sleep(d)
-		}
-	})
 }
 
 // operator does something to the server at a moment.
