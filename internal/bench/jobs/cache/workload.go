@@ -3,23 +3,21 @@ package cache
 import (
 	"flag"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/jobs"
 	"github.com/lockladder/lockladder/lock"
 )
 
 // Workload sends requests for a value that has expired, behind one lock after the
 // other, on the same servers.
 type Workload struct {
-	bench.Basic
+	jobs.Crowd
 	requests int           // of all services together
 	services int           // at least 1
 	load     time.Duration // that the database takes
 	poll     time.Duration // the longest pause of a refused request
-
-	answered, under atomic.Int64
 }
 
 // Name is cache.
@@ -72,7 +70,7 @@ func (w *Workload) Settle(map[string]bool, bool) error {
 
 // Subjects are the locks, with the baselines in front.
 func (w *Workload) Subjects(locks []bench.Subject) []bench.Subject {
-	return append(bench.Baselines(noLock, mutexPerService),
+	return append(bench.Baselines(jobs.NoLock, mutexPerService),
 		bench.Locks(locks)...)
 }
 
@@ -87,10 +85,7 @@ func (w *Workload) Header() string {
 
 // Tables is the one table.
 func (w *Workload) Tables() []bench.Table {
-	return bench.OneTable(columns, "refill the cache", " requests",
-		func() (done, of int) {
-			return int(w.answered.Load()), int(w.under.Load())
-		}, w.Measure)
+	return figures.Tables("refill the cache", " requests", w.Progress, w.Measure)
 }
 
 // Legend explains the heads.
@@ -100,43 +95,3 @@ cache holds: at the end; last: until the last answer; p50, p99: until an answer
 commands: from the miss on, with the attempts at the lock
 `
 }
-
-var columns = bench.Columns[Row]{
-	bench.NewColumn("", "loads", 7, 0, func(r Row) any { return r.Loads }),
-	bench.NewColumn("saw", "100", 8, 0, func(r Row) any { return r.Values["100"] }),
-	bench.NewColumn("saw", "99", 8, 0, func(r Row) any { return r.Values["99"] }),
-	bench.NewColumn("cache", "holds", 7, 0, func(r Row) any {
-		if r.Cached == nil {
-			return bench.NotMeasured
-		}
-		return *r.Cached
-	}),
-	bench.NewColumn("last", "s", 8, 2, func(r Row) any { return r.Seconds }),
-	bench.NewColumn("p50", "ms", 8, 0, func(r Row) any {
-		return r.Answer.Show(0, func(t *bench.Times) float64 { return t.P50 })
-	}),
-	bench.NewColumn("p99", "ms", 8, 0, func(r Row) any {
-		return r.Answer.Show(0, func(t *bench.Times) float64 { return t.P99 })
-	}),
-	bench.NewColumn("commands", "/request", 9, 2, func(r Row) any {
-		return r.CommandsPerRequest
-	}),
-}
-
-// Text is a row of the table. Lines that say what went wrong follow it.
-func (r Row) Text() string {
-	text := columns.Line(r.Rung, bench.NameWidth, r)
-	if !r.Finished {
-		answered := 0
-		for _, n := range r.Values {
-			answered += n
-		}
-		text += bench.Note("cut off after %.1f s: %d of %d requests were"+
-			" answered", r.Seconds, answered, r.Requests)
-	}
-	return text + bench.FirstFailure(
-		fmt.Sprintf("requests that failed: %d", r.Failures), r.FirstFailure)
-}
-
-// Complete says whether every request was answered.
-func (r Row) Complete() bool { return r.Finished }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/jobs"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 )
 
@@ -18,7 +18,7 @@ const pairedRounds = 3
 // Workload lets clients read and change a list of prices behind one lock after the
 // other, on the same servers.
 type Workload struct {
-	bench.Basic
+	jobs.Crowd
 	clients int           // each has a connection
 	writes  int           // how many of a hundred clients change the prices
 	ops     int           // how often each client comes
@@ -27,14 +27,12 @@ type Workload struct {
 	rtt     time.Duration
 	pin     bool
 	pinned  *int
-	against string
+	named   string // what -against names
 	locks   []bench.Subject
 
 	// usual is measured before each round of a row, which is compared with it;
 	// nil: nothing is.
 	usual *bench.Subject
-
-	done atomic.Int64 // of the round under way
 }
 
 // Name is catalog.
@@ -55,7 +53,7 @@ func (w *Workload) Define(flags *flag.FlagSet) {
 	flags.IntVar(&w.ops, "ops", 1, "how many `times` each client comes")
 	flags.IntVar(&w.rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
 		"measured (default %d on real servers, 1 on embedded ones)", pairedRounds))
-	flags.StringVar(&w.against, "against", "", "the `name` of a lock that is "+
+	flags.StringVar(&w.named, "against", "", "the `name` of a lock that is "+
 		"measured before each round of a row, for\ncomparison (default none)")
 	flags.DurationVar(&w.TTL, "ttl", 10*time.Second, "the lease of the lock")
 	flags.DurationVar(&w.poll, "poll", 0, "the longest pause of a refused client "+
@@ -78,7 +76,7 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 		}
 	}
 	if given["against"] {
-		found, err := bench.Select(w.locks, w.against)
+		found, err := bench.Select(w.locks, w.named)
 		if err != nil {
 			return fmt.Errorf("-against: %w", err)
 		}
@@ -115,7 +113,7 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 // Subjects are the locks, with the baselines in front.
 func (w *Workload) Subjects(locks []bench.Subject) []bench.Subject {
 	w.locks = bench.Locks(locks)
-	return append(bench.Baselines(noLock, script), w.locks...)
+	return append(bench.Baselines(jobs.NoLock, script), w.locks...)
 }
 
 // Config has a connection for each client.
@@ -166,10 +164,7 @@ func times(n int) string {
 
 // Tables is the one table.
 func (w *Workload) Tables() []bench.Table {
-	return bench.OneTable(columns, "read and change the list", "",
-		func() (done, of int) {
-			return int(w.done.Load()), w.clients * w.ops
-		}, w.Measure)
+	return figures.Tables("read and change the list", "", w.Progress, w.Measure)
 }
 
 // Legend explains the heads.
@@ -184,34 +179,3 @@ commands/op: commands for each read or change
 	}
 	return text
 }
-
-var columns = bench.Columns[Row]{
-	bench.NewColumn("", "reads", 7, 0, func(r Row) any { return r.Reads }),
-	bench.NewColumn("", "half", 6, 0, func(r Row) any { return r.Halves }),
-	bench.NewColumn("", "changes", 8, 0, func(r Row) any { return r.Changes }),
-	bench.NewColumn("", "lost", 6, 0, func(r Row) any { return r.Lost }),
-	bench.NewColumn("", "ops/s", 8, 0, func(r Row) any { return r.OpsPerSecond }),
-	bench.NewColumn("", "times", 7, 2, func(r Row) any { return r.Times }),
-	bench.NewColumn("read", "p50 ms", 8, 0, func(r Row) any { return p50(r.Read) }),
-	bench.NewColumn("change", "p50 ms", 8, 0, func(r Row) any { return p50(r.Change) }),
-	bench.NewColumn("commands", "/op", 9, 1, func(r Row) any { return r.CommandsPerOp }),
-}
-
-func p50(t *bench.Times) string {
-	return t.Show(1, func(t *bench.Times) float64 { return t.P50 })
-}
-
-// Text is a row of the table. Lines that say what went wrong follow it.
-func (r Row) Text() string {
-	text := columns.Line(r.Rung, bench.NameWidth, r)
-	if !r.Finished {
-		text += bench.Note("cut off after %.1f s: %d of %d were through",
-			r.RoundSeconds[len(r.RoundSeconds)-1], r.Reads+r.Changes,
-			r.Clients*r.Ops*len(r.RoundSeconds))
-	}
-	return text + bench.FirstFailure(
-		fmt.Sprintf("accesses that failed: %d", r.Failures), r.FirstFailure)
-}
-
-// Complete says whether every client was through.
-func (r Row) Complete() bool { return r.Finished }
