@@ -39,7 +39,7 @@ type command struct {
 
 // programs begin a command; other code in a line of text is none.
 var programs = regexp.MustCompile(`^(\w+=\S+ )*` +
-	`(go (run|test|build|mod|vet|version|env)\b|cd |git |curl |redis-cli |apt|npm )`)
+	`(go (run|test|build|mod|vet|version|env)\b|cd |git |curl |redis-cli |apt|npm |taskset )`)
 
 // kept are commands in prose that are only named, not shown to be typed.
 var kept = []string{"go test", "go run", "go test -v"}
@@ -125,12 +125,12 @@ var kinds = []kind{
 		`^go test \S+( -run \S+)?( -timeout \S+)? -(three|whole)( -v)?$`),
 		checkGenerated, computes},
 	{"measures into a file", regexp.MustCompile(
-		`^(cd field && )?go run \./bench .*-json \S+$`), checkMeasured, measures},
+		`^(cd field && )?(taskset -c 0 )?go run \./bench .*-json \S+$`), checkMeasured, measures},
 	{"measures what another command writes into a file", regexp.MustCompile(
-		`^(cd field && )?go run \./bench -redis auto( -pin)?$`),
+		`^(cd field && )?(taskset -c 0 )?go run \./bench -redis auto$`),
 		checkWritten, measures},
 	{"measures other languages", regexp.MustCompile(
-		`^cd field && go run \./bench .*-programs`), checkShortly, measures},
+		`^cd field && (taskset -c 0 )?go run \./bench .*-programs`), checkShortly, measures},
 	{"writes", regexp.MustCompile(`^(go mod vendor|go run \./docs -generate( \S+)*|` +
 		`go test .*-graph .*)$`), checkWriter, writes},
 	{"walks for minutes", regexp.MustCompile(`^go test .* -sound( -v)?$`),
@@ -139,7 +139,7 @@ var kinds = []kind{
 		`^go (mod download|version|env GOMODCACHE)$`),
 		checkPasses, computes},
 	{"needs a server of the reader", regexp.MustCompile(
-		`^go run \./bench.* -redis host:port$`), checkServer, measures},
+		`^(taskset -c 0 )?go run \./bench.* -redis host:port$`), checkServer, measures},
 	{"lets a failing assertion through", regexp.MustCompile(
 		`^go test \./\S+ -red=\w+( -run \w+)?$`), checkRed, computes},
 	{"an exercise before it is solved", regexp.MustCompile(
@@ -153,8 +153,8 @@ var kinds = []kind{
 	{"a test that passes", regexp.MustCompile(`^go test `), checkPasses, computes},
 	{"two files that differ", regexp.MustCompile(`^git diff --no-`), checkDiff, computes},
 	{"measures for minutes", regexp.MustCompile(
-		`^(cd field && )?go run \./bench -redis auto`), checkShortly, measures},
-	{"measures", regexp.MustCompile(`^go run \./bench`), checkShape, measures},
+		`^(cd field && )?(taskset -c 0 )?go run \./bench -redis auto`), checkShortly, measures},
+	{"measures", regexp.MustCompile(`^(taskset -c 0 )?go run \./bench`), checkShape, measures},
 	{"judges what a soak has kept", regexp.MustCompile(
 		`^go run \./scenarios/soak judge DIR$`), checkJudged, measures},
 	{"soaks for minutes", regexp.MustCompile(`^go run \./scenarios/soak `),

@@ -40,9 +40,9 @@ var mayImport = map[string]string{
 	"internal/servers/process": "",
 	"internal/site/exercise": "internal/lab internal/lab/node internal/ladder internal/locktest/laddertest lock " +
 		"scenarios scenarios/explore",
-	"internal/bench/jobs":          "internal/bench lock",
+	"internal/bench/jobs":          "internal/bench internal/bench/nodes lock",
 	"internal/bench/jobs/cache":    "internal/bench internal/bench/jobs lock",
-	"internal/bench/jobs/catalog":  "internal/bench internal/bench/jobs internal/bench/nodes lock",
+	"internal/bench/jobs/catalog":  "internal/bench internal/bench/jobs lock",
 	"internal/bench/jobs/imports":  "lock",
 	"internal/bench/jobs/schedule": "lock",
 	"internal/lab": "internal/lab/history internal/lab/judge internal/lab/node " +

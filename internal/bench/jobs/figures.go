@@ -71,19 +71,13 @@ func (f Figures[M]) columns() (all bench.Columns[M]) {
 	return all
 }
 
-// Tables is the one table of a job.
-func (f Figures[M]) Tables(doing, what string, progress func() (done, of int),
-	measure func(context.Context, bench.Subject) (Row, error)) []bench.Table {
-	tables := bench.OneTable(bench.Columns[Row]{}, doing, what, progress, measure)
-	tables[0].Head = f.columns().Heads("lock", bench.NameWidth)
-	return tables
-}
+// Head is what stands above the rows.
+func (f Figures[M]) Head() string { return f.columns().Heads("lock", bench.NameWidth) }
 
 // Row is what was measured of one lock, as it is written.
 type Row struct {
-	text     string
-	complete bool
-	json     []field
+	text string
+	json []field
 }
 
 type field struct {
@@ -91,11 +85,13 @@ type field struct {
 	value any
 }
 
-// Row is that of a lock, behind which so much was to be done. Through says of what is done
-// that it is, and failed what it is that has failed.
-func (f Figures[M]) Row(m M, of int, through, failed string) Row {
+// Rows are the one row of a lock, behind which so much was to be done. Through says of
+// what is done that it is, and failed what it is that has failed. The error is that of
+// ctx when that has cut something off.
+func (f Figures[M]) Rows(ctx context.Context, m M, of int, through, failed string) (
+	[]bench.Measured, error) {
 	t := m.tally()
-	row := Row{f.columns().Line(t.Subject.Name, bench.NameWidth, m), t.Cut == 0,
+	row := Row{f.columns().Line(t.Subject.Name, bench.NameWidth, m),
 		slices.Concat(subject.fields(t), f.fields(m), ending.fields(t))}
 	if t.Cut > 0 {
 		row.text += bench.Note("cut off after %.1f s: %d of %d %s", t.Took.Seconds(),
@@ -105,7 +101,7 @@ func (f Figures[M]) Row(m M, of int, through, failed string) Row {
 		row.text += bench.FirstFailure(fmt.Sprintf("%s that failed: %d", failed,
 			t.Failed), new(t.First.Error()))
 	}
-	return row
+	return []bench.Measured{row}, bench.CutOff(ctx, t.Cut == 0)
 }
 
 func (f Figures[M]) fields(m M) (all []field) {
@@ -119,9 +115,6 @@ func (f Figures[M]) fields(m M) (all []field) {
 
 // Text is a row of the table. Lines that say what went wrong follow it.
 func (r Row) Text() string { return r.text }
-
-// Complete says whether nothing was cut off.
-func (r Row) Complete() bool { return r.complete }
 
 // MarshalJSON writes the figures in their order.
 func (r Row) MarshalJSON() ([]byte, error) {

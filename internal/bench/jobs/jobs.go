@@ -6,6 +6,7 @@ package jobs
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -61,8 +63,34 @@ func (t *Tally) Add(ctx context.Context, err error, took time.Duration, what ...
 
 // Crowd is clients that begin at one instant.
 type Crowd struct {
-	bench.Basic
+	Servers *nodes.Servers
+	TTL     time.Duration // the lease of the locks
+	Timeout time.Duration // bounds one run
+
 	done, of atomic.Int64
+}
+
+// Check returns what is wrong with the settings, if anything.
+func (c *Crowd) Check() error {
+	switch {
+	case c.TTL < time.Millisecond:
+		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", c.TTL)
+	case c.TTL%time.Millisecond != 0:
+		return fmt.Errorf("the ttl is %v, Redis counts whole milliseconds", c.TTL)
+	case c.Timeout <= 0:
+		return fmt.Errorf("the timeout is %v, it must be positive", c.Timeout)
+	}
+	return nil
+}
+
+// Plan is that of a job with one table. The clients have so many connections of the
+// servers.
+func (c *Crowd) Plan(clients int, header, head, legend string) bench.Plan {
+	return bench.Plan{Config: nodes.Config{Clients: clients}, TTL: c.TTL,
+		Timeout: c.Timeout, Header: header, Tables: []bench.Table{{Head: head}},
+		Legend: legend, Progress: func() string {
+			return fmt.Sprintf(": %d of %d", c.done.Load(), c.of.Load())
+		}}
 }
 
 // Tally is an empty one, for what takes a time under these names.
@@ -75,9 +103,6 @@ func (c *Crowd) Tally(subject bench.Subject, timed ...string) *Tally {
 	}
 	return t
 }
-
-// Progress is how many clients of the run under way have ended, of how many.
-func (c *Crowd) Progress() (done, of int) { return int(c.done.Load()), int(c.of.Load()) }
 
 // Env is what the lock of a key is built from, with the longest pause of a refused
 // client.

@@ -42,8 +42,9 @@ type measured struct {
 // Measure lets all requests look into the cache, where nothing is any more, and
 // then all go on at once. It returns when the last one was answered, when
 // the timeout is over or when ctx ends, and an error when the row could not begin.
-func (w *Workload) Measure(ctx context.Context, subject bench.Subject) (
-	jobs.Row, error) {
+func (w *Workload) Measure(ctx context.Context, run bench.Run, subject bench.Subject) (
+	[]bench.Measured, error) {
+	w.Servers = run.Servers
 	w.Servers.Clear()
 	m := measured{Workload: w, Tally: w.Tally(subject, answer)}
 	database := &Database{Takes: func(int) time.Duration { return w.load }}
@@ -58,7 +59,7 @@ func (w *Workload) Measure(ctx context.Context, subject bench.Subject) (
 		var err error
 		services[i], err = clients.service(subject, database, m.Nodes, &attempts)
 		if err != nil {
-			return jobs.Row{}, err
+			return nil, fmt.Errorf("refill the cache behind %s: %w", subject.Name, err)
 		}
 	}
 	// The requests come to the services by turns, and the first ones a moment ahead:
@@ -81,7 +82,7 @@ func (w *Workload) Measure(ctx context.Context, subject bench.Subject) (
 	if cached, err := services[0].Refill.Get(last, services[0].Key).Result(); err == nil {
 		m.cached = cached
 	}
-	return figures.Row(m, w.requests, "requests were answered", "requests"), nil
+	return figures.Rows(ctx, m, w.requests, "requests were answered", "requests")
 }
 
 // clients are those of all services.

@@ -20,18 +20,8 @@ type Workload struct {
 	poll     time.Duration // the longest pause of a refused request
 }
 
-// Name is cache.
-func (w *Workload) Name() string { return "cache" }
-
-// Intro says what is done.
-func (w *Workload) Intro() string {
-	return "Sends many requests to several services for a cached value that " +
-		"has just expired,\nbehind every lock, and counts how often the " +
-		"database is asked."
-}
-
-// Define defines the flags.
-func (w *Workload) Define(flags *flag.FlagSet) {
+// Flags defines the flags.
+func (w *Workload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan, error) {
 	flags.IntVar(&w.requests, "requests", 100_000,
 		"how many `requests` there are, to all services together")
 	flags.IntVar(&w.services, "services", 4,
@@ -43,10 +33,13 @@ func (w *Workload) Define(flags *flag.FlagSet) {
 		"the longest pause of a refused request")
 	flags.DurationVar(&w.Timeout, "timeout", 2*time.Minute,
 		"ends a row that takes longer; it is reported all the same")
+	return func(bench.Run) (bench.Plan, error) {
+		return w.Plan(1, w.header(), figures.Head(), legend), w.check()
+	}
 }
 
-// Settle checks the settings.
-func (w *Workload) Settle(map[string]bool, bool) error {
+// check returns what is wrong with the settings, if anything.
+func (w *Workload) check() error {
 	switch {
 	case w.requests < 1:
 		return fmt.Errorf("there are %d requests, at least 1 is needed",
@@ -74,8 +67,8 @@ func (w *Workload) Subjects(locks []bench.Subject) []bench.Subject {
 		bench.Locks(locks)...)
 }
 
-// Header says what is done.
-func (w *Workload) Header() string {
+// header says what is done.
+func (w *Workload) header() string {
 	return fmt.Sprintf("%d requests to %d services have found that a value is "+
 		"no longer in the cache.\nThe database takes %v; it has 100, and 99 "+
 		"from the first load on.\nLease %v, at most %v a row. Refused requests "+
@@ -83,15 +76,7 @@ func (w *Workload) Header() string {
 		w.load, w.TTL, w.Timeout, w.poll)
 }
 
-// Tables is the one table.
-func (w *Workload) Tables() []bench.Table {
-	return figures.Tables("refill the cache", " requests", w.Progress, w.Measure)
-}
-
-// Legend explains the heads.
-func (w *Workload) Legend(bench.Env) string {
-	return `loads: of the database; saw: requests that were answered 100, and 99
+const legend = `loads: of the database; saw: requests that were answered 100, and 99
 cache holds: at the end; last: until the last answer; p50, p99: until an answer
 commands: from the miss on, with the attempts at the lock
 `
-}

@@ -40,16 +40,17 @@ type measured struct {
 
 // Measure lets all clients begin at one instant, in every round. It returns an
 // error when the row could not begin.
-func (w *Workload) Measure(ctx context.Context, subject bench.Subject) (jobs.Row,
-	error) {
+func (w *Workload) Measure(ctx context.Context, run bench.Run, subject bench.Subject) (
+	[]bench.Measured, error) {
+	w.Servers = run.Servers
 	m := measured{Workload: w, Tally: w.Tally(subject, read, change)}
 	for range w.rounds {
 		usual, err := w.against(ctx, subject)
 		if err != nil {
-			return jobs.Row{}, fmt.Errorf("-against %s: %w", w.usual.Name, err)
+			return nil, fmt.Errorf("-against %s: %w", w.usual.Name, err)
 		}
 		if err := m.round(ctx); err != nil {
-			return jobs.Row{}, err
+			return nil, fmt.Errorf("read and change the list behind %s: %w", subject.Name, err)
 		}
 		m.rounds = append(m.rounds, bench.Rounded(m.Took.Seconds(), 4))
 		if usual > 0 {
@@ -59,7 +60,7 @@ func (w *Workload) Measure(ctx context.Context, subject bench.Subject) (jobs.Row
 			break
 		}
 	}
-	return figures.Row(m, w.clients*w.ops*len(m.rounds), "were through", "accesses"), nil
+	return figures.Rows(ctx, m, w.clients*w.ops*len(m.rounds), "were through", "accesses")
 }
 
 // against measures what a row is compared with, and returns how long that took, 0 when

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/jobs"
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 )
 
 // pairedRounds is how often a row on real servers is measured.
@@ -25,8 +23,6 @@ type Workload struct {
 	rounds  int           // how often a row is measured
 	poll    time.Duration // the longest pause of a refused client; 0: see pause
 	rtt     time.Duration
-	pin     bool
-	pinned  *int
 	named   string // what -against names
 	locks   []bench.Subject
 
@@ -35,17 +31,8 @@ type Workload struct {
 	usual *bench.Subject
 }
 
-// Name is catalog.
-func (w *Workload) Name() string { return "catalog" }
-
-// Intro says what is done.
-func (w *Workload) Intro() string {
-	return "Lets clients read a list of prices, and a few of them change it, " +
-		"behind every lock,\nand counts the readers that see half a change."
-}
-
-// Define defines the flags.
-func (w *Workload) Define(flags *flag.FlagSet) {
+// Flags defines the flags.
+func (w *Workload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan, error) {
 	flags.IntVar(&w.clients, "clients", 1000,
 		"how many `clients` start at one instant")
 	flags.IntVar(&w.writes, "writes", 5,
@@ -63,12 +50,18 @@ func (w *Workload) Define(flags *flag.FlagSet) {
 		"ends a round that takes longer; its row is reported all the same")
 	flags.DurationVar(&w.rtt, "rtt", 0,
 		"adds this to the network's round-trip time")
-	flags.BoolVar(&w.pin, "pin", false,
-		"puts servers and clients on one CPU (Linux); needs -redis")
+	return func(run bench.Run) (bench.Plan, error) {
+		if err := w.check(run.Given, run.Real); err != nil {
+			return bench.Plan{}, err
+		}
+		plan := w.Plan(w.clients, w.header(), figures.Head(), w.legend())
+		plan.Config.RTT = w.rtt
+		return plan, nil
+	}
 }
 
-// Settle checks the settings.
-func (w *Workload) Settle(given map[string]bool, real bool) error {
+// check returns what is wrong with the settings, if anything.
+func (w *Workload) check(given map[string]bool, real bool) error {
 	if !given["rounds"] {
 		w.rounds = 1
 		if real {
@@ -103,9 +96,6 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 	case w.rtt < 0:
 		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
 			"negative", w.rtt)
-	case w.pin && !real:
-		return errors.New("-pin needs a real server, see -redis: the embedded " +
-			"ones are inside this process")
 	}
 	return w.Check()
 }
@@ -116,35 +106,8 @@ func (w *Workload) Subjects(locks []bench.Subject) []bench.Subject {
 	return append(bench.Baselines(jobs.NoLock, script), w.locks...)
 }
 
-// Config has a connection for each client.
-func (w *Workload) Config() nodes.Config {
-	return nodes.Config{Clients: w.clients, RTT: w.rtt}
-}
-
-// Begin sets the servers, and pins them and this process to a CPU where that is
-// wanted.
-func (w *Workload) Begin(ctx context.Context, run bench.Run) (func() error,
-	error) {
-	w.Servers = run.Servers
-	if !w.pin {
-		return func() error { return nil }, nil
-	}
-	cpu, undo, err := run.Servers.Pin(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("-pin: %w", err)
-	}
-	w.pinned = &cpu
-	return func() error { undo(); return nil }, nil
-}
-
-// Describe sets the settings.
-func (w *Workload) Describe(env *bench.Env) {
-	w.Basic.Describe(env)
-	env.Pinned, env.RTTms = w.pinned, bench.Milliseconds(w.rtt)
-}
-
-// Header says what is done.
-func (w *Workload) Header() string {
+// header says what is done.
+func (w *Workload) header() string {
 	text := fmt.Sprintf("%d clients come to a list of prices %s; %d %% of them "+
 		"change it, the others read.\nLease %v, at most %v a round, %s.",
 		w.clients, times(w.ops), w.writes, w.TTL, w.Timeout,
@@ -162,13 +125,8 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// Tables is the one table.
-func (w *Workload) Tables() []bench.Table {
-	return figures.Tables("read and change the list", "", w.Progress, w.Measure)
-}
-
-// Legend explains the heads.
-func (w *Workload) Legend(bench.Env) string {
+// legend explains the heads.
+func (w *Workload) legend() string {
 	text := `half: reads that saw half a change; lost: changes that a later one overwrote unseen
 p50: median time of a read and of a change, with the wait for the lock
 commands/op: commands for each read or change
