@@ -88,7 +88,7 @@ func TestImprovedAStoppedWorkerIsRefusedWhenItComesBack(t *testing.T) {
 			s.until(60 * second)
 		})
 	assert.Equal(t, imports.Figures{Pushed: 2, Done: 2, Overlapped: 1,
-		StartedAgain: 1, AgainUnforced: 1, Refused: 1}, f, timeline)
+		StartedAgain: 1, Refused: 1}, f, timeline)
 }
 
 // A's choice is on its way while its lock runs out, and B takes the same task.

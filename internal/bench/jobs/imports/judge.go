@@ -19,11 +19,7 @@ type Figures struct {
 	Overlapped int // starts while the group was worked on
 	OutOfOrder int // ends after that of a later task
 
-	// StartedAgain are starts of a task that had been started before;
-	// AgainUnforced are those among them whose earlier worker had neither died,
-	// nor failed, nor been told that the group is somebody else's.
-	StartedAgain  int
-	AgainUnforced int
+	StartedAgain int // starts of a task that had been started before
 
 	Refused int // ends that came too late and did not count
 	Failed  int // starts that ended with an error
@@ -34,20 +30,12 @@ type Figures struct {
 type judge struct {
 	figures Figures
 	place   map[int]int    // task: its place among all that were pushed
-	starts  map[int]*start // task: its newest start
+	started map[int]bool   // tasks
 	ends    map[int]int    // task: how often it has ended
 	newest  map[string]int // group: the latest place that has ended
 	running map[string]map[string]bool
-	busy    map[string]*start // worker: what it works on
+	busy    map[string]string // worker: the group that it works on
 	dead    map[string]bool
-}
-
-// start is one start of a task.
-type start struct {
-	task   int
-	group  string
-	worker string
-	over   bool // its worker has died, failed or been refused
 }
 
 // Judge reads the log of a queue, and says what became of its tasks.
@@ -67,9 +55,9 @@ func (q Queue) Judge(ctx context.Context) (Figures, error) {
 // Redis has logged them, when these tasks stand in a queue or in a slot at the end. It
 // knows nothing else.
 func Judge(entries []string, left []Task) (Figures, error) {
-	j := &judge{place: map[int]int{}, starts: map[int]*start{},
+	j := &judge{place: map[int]int{}, started: map[int]bool{},
 		ends: map[int]int{}, newest: map[string]int{},
-		running: map[string]map[string]bool{}, busy: map[string]*start{},
+		running: map[string]map[string]bool{}, busy: map[string]string{},
 		dead: map[string]bool{}}
 	for _, entry := range entries {
 		if err := j.read(entry); err != nil {
@@ -94,7 +82,9 @@ func (j *judge) read(entry string) error {
 	}
 	kind, group, worker := words[0], words[2], words[3]
 	if kind == died {
-		j.died(worker)
+		j.figures.Deaths++
+		j.dead[worker] = true
+		j.stop(worker)
 		return nil
 	}
 	task, err := strconv.Atoi(words[1])
@@ -106,64 +96,44 @@ func (j *judge) read(entry string) error {
 		j.figures.Pushed++
 		j.place[task] = j.figures.Pushed
 	case began:
-		j.began(&start{task: task, group: group, worker: worker})
+		j.began(task, group, worker)
 	case ended:
 		j.stop(worker)
 		j.ended(task, group)
 	case refused:
 		j.figures.Refused++
-		j.abandoned(worker)
+		j.stop(worker)
 	case failed:
 		j.figures.Failed++
-		j.abandoned(worker)
+		j.stop(worker)
 	default:
 		return fmt.Errorf("there is no %q", kind)
 	}
 	return nil
 }
 
-func (j *judge) began(s *start) {
-	if before := j.starts[s.task]; before != nil {
+func (j *judge) began(task int, group, worker string) {
+	if j.started[task] {
 		j.figures.StartedAgain++
-		if !before.over {
-			j.figures.AgainUnforced++
-		}
 	}
-	j.starts[s.task] = s
-	if j.dead[s.worker] { // it was sent before the worker died
-		s.over = true
+	j.started[task] = true
+	if j.dead[worker] { // it was sent before the worker died
 		return
 	}
-	if len(j.running[s.group]) > 0 {
+	if len(j.running[group]) > 0 {
 		j.figures.Overlapped++
 	}
-	if j.running[s.group] == nil {
-		j.running[s.group] = map[string]bool{}
+	if j.running[group] == nil {
+		j.running[group] = map[string]bool{}
 	}
-	j.running[s.group][s.worker] = true
-	j.busy[s.worker] = s
+	j.running[group][worker] = true
+	j.busy[worker] = group
 }
 
 // stop says that a worker works on nothing any more.
-func (j *judge) stop(worker string) *start {
-	s := j.busy[worker]
-	if s != nil {
-		delete(j.busy, worker)
-		delete(j.running[s.group], worker)
-	}
-	return s
-}
-
-func (j *judge) abandoned(worker string) {
-	if s := j.stop(worker); s != nil {
-		s.over = true
-	}
-}
-
-func (j *judge) died(worker string) {
-	j.figures.Deaths++
-	j.dead[worker] = true
-	j.abandoned(worker)
+func (j *judge) stop(worker string) {
+	delete(j.running[j.busy[worker]], worker)
+	delete(j.busy, worker)
 }
 
 func (j *judge) ended(task int, group string) {
