@@ -19,7 +19,7 @@ import (
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
-	"github.com/lockladder/lockladder/scenarios/internal/proxy"
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 )
 
 var onRedis = serverstest.Flag()

@@ -1,9 +1,9 @@
 // Soak runs a lock on real servers for minutes, disturbs it, and judges what
 // happened.
 //
-//	go run ./scenarios/soak -redis auto -rungs reentrant/cohort -for 4m -seed 7
-//	go run ./scenarios/soak -redis auto -rungs reentrant/notify -only late,blackhole
-//	go run ./scenarios/soak judge DIR
+//	go run ./soak -redis auto -rungs reentrant/cohort -for 4m -seed 7
+//	go run ./soak -redis auto -rungs reentrant/notify -only late,blackhole
+//	go run ./soak judge DIR
 //
 // It starts redis-server, worker processes that are this program once more, and a
 // TCP proxy between each worker and each server. The goroutines of a worker acquire

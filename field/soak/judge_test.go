@@ -1,4 +1,4 @@
-package main_test
+package main
 
 import (
 	"fmt"
@@ -10,21 +10,19 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/judge"
 )
 
 const key = "stock"
 
 // history is a recorded run of two workers, in milliseconds.
 type history struct {
-	setup  event.Setup
-	events []event.Event
+	setup  setup
+	events []Event
 	calls  int64
 }
 
-func record() *history {
-	return &history{setup: event.Setup{Rung: "a rung", TTL: time.Second,
+func recorded() *history {
+	return &history{setup: setup{Rung: "a rung", TTL: time.Second,
 		Poll: 100 * time.Millisecond, Renews: true, Keys: []string{key},
 		Drivers:  []string{"strict", "defaults"},
 		Lateness: []time.Duration{time.Second, 6 * time.Second},
@@ -33,7 +31,7 @@ func record() *history {
 
 func ms(at int) int64 { return int64(at) * int64(time.Millisecond) }
 
-func (h *history) add(at int, e event.Event) {
+func (h *history) add(at int, e Event) {
 	e.At = ms(at)
 	h.events = append(h.events, e)
 }
@@ -42,20 +40,20 @@ func (h *history) add(at int, e event.Event) {
 func (h *history) call(worker, from, to int, op string, deadline int, granted bool,
 	fault string) {
 	h.calls++
-	e := event.Event{Worker: worker, Goroutine: 1, N: h.calls, Key: key, Op: op}
+	e := Event{Worker: worker, Goroutine: 1, N: h.calls, Key: key, Op: op}
 	call := e
-	call.Kind, call.Deadline = event.Call, ms(deadline)
+	call.Kind, call.Deadline = Call, ms(deadline)
 	h.add(from, call)
 	if to > 0 {
-		e.Kind, e.Granted, e.Error = event.Return, granted, fault
+		e.Kind, e.Granted, e.Error = Return, granted, fault
 		h.add(to, e)
 	}
 }
 
 // grant lets a worker get the lock and begin a section.
 func (h *history) grant(worker, at int, section string, token uint64) {
-	h.call(worker, at-1, at, event.Lock, at+1000, true, "")
-	h.add(at, event.Event{Kind: event.Hold, Worker: worker, Goroutine: 1, Key: key,
+	h.call(worker, at-1, at, Lock, at+1000, true, "")
+	h.add(at, Event{Kind: Hold, Worker: worker, Goroutine: 1, Key: key,
 		Section: section, Token: token})
 }
 
@@ -67,23 +65,23 @@ func (h *history) shared(worker, at int, section string) {
 
 // leave ends the section.
 func (h *history) leave(worker, at int, section string) {
-	h.add(at, event.Event{Kind: event.Leave, Worker: worker, Goroutine: 1,
+	h.add(at, Event{Kind: Leave, Worker: worker, Goroutine: 1,
 		Key: key, Section: section})
-	h.call(worker, at, at+1, event.Unlock, at+2000, false, "")
+	h.call(worker, at, at+1, Unlock, at+2000, false, "")
 }
 
 func (h *history) lost(worker, at int, section string) {
-	h.add(at, event.Event{Kind: event.Lost, Worker: worker, Goroutine: 1, Key: key,
+	h.add(at, Event{Kind: Lost, Worker: worker, Goroutine: 1, Key: key,
 		Section: section})
 }
 
 func (h *history) read(worker, at int, section string) {
-	h.add(at, event.Event{Kind: event.Read, Worker: worker, Goroutine: 1, Key: key,
+	h.add(at, Event{Kind: Read, Worker: worker, Goroutine: 1, Key: key,
 		Section: section})
 }
 
 func (h *history) write(worker, at int, section string) {
-	h.add(at, event.Event{Kind: event.Write, Worker: worker, Goroutine: 1, Key: key,
+	h.add(at, Event{Kind: Write, Worker: worker, Goroutine: 1, Key: key,
 		Section: section, Value: section, Looked: ms(at)})
 }
 
@@ -96,36 +94,36 @@ func (h *history) section(worker, from, to int, name string, token uint64) {
 }
 
 func (h *history) stopped(worker, from, to int) {
-	h.add(from, event.Event{Kind: event.Stop, Worker: worker})
-	h.add(to, event.Event{Kind: event.Continue, Worker: worker})
+	h.add(from, Event{Kind: Stop, Worker: worker})
+	h.add(to, Event{Kind: Continue, Worker: worker})
 }
 
 // end lets the run end well.
 func (h *history) end(at int) {
-	h.add(at, event.Event{Kind: event.Calm, Worker: event.Everyone})
+	h.add(at, Event{Kind: Calm, Worker: everyone})
 	for w := range h.setup.Drivers {
-		h.call(w, at+10*w, at+10*w+5, event.Probe, at+4000, true, "")
-		h.add(at+1000, event.Event{Kind: event.Rest, Worker: w, Base: 20,
+		h.call(w, at+10*w, at+10*w+5, Probe, at+4000, true, "")
+		h.add(at+1000, Event{Kind: Rest, Worker: w, Base: 20,
 			Count: 20})
 	}
 }
 
 // verdict is the judge's. The events come to it in the order of time, and a read
 // with what was written last.
-func (h *history) verdict() judge.Verdict {
-	slices.SortStableFunc(h.events, func(a, b event.Event) int {
+func (h *history) verdict() verdict {
+	slices.SortStableFunc(h.events, func(a, b Event) int {
 		return int(a.At - b.At)
 	})
 	value := ""
 	for i := range h.events {
 		switch e := &h.events[i]; e.Kind {
-		case event.Read:
+		case Read:
 			e.Value = value
-		case event.Write:
+		case Write:
 			value = e.Section
 		}
 	}
-	return judge.Judge(h.setup, h.events)
+	return judge(h.setup, h.events)
 }
 
 // judged are the invariants that the judge finds broken.
@@ -152,12 +150,12 @@ func TestTheJudge(t *testing.T) {
 		{"finds two holders and a lost update", func(h *history) {
 			h.section(0, 100, 200, "a", 0)
 			h.section(1, 150, 300, "b", 0)
-		}, []string{judge.LostUpdate, judge.TwoHolders}},
+		}, []string{lostUpdate, twoHolders}},
 		{"finds two holders who only read", func(h *history) {
 			h.grant(0, 100, "a", 0)
 			h.section(1, 150, 300, "b", 0)
 			h.leave(0, 310, "a")
-		}, []string{judge.TwoHolders}},
+		}, []string{twoHolders}},
 		{"lets readers overlap", func(h *history) {
 			h.section(0, 50, 90, "w", 7)
 			h.shared(0, 100, "a")
@@ -171,13 +169,13 @@ func TestTheJudge(t *testing.T) {
 			h.shared(0, 100, "a")
 			h.section(1, 150, 300, "b", 0)
 			h.leave(0, 310, "a")
-		}, []string{judge.TwoHolders}},
+		}, []string{twoHolders}},
 		{"finds a reader beside a writer", func(h *history) {
 			h.grant(0, 100, "a", 0)
 			h.shared(1, 150, "b")
 			h.leave(1, 200, "b")
 			h.leave(0, 310, "a")
-		}, []string{judge.TwoHolders}},
+		}, []string{twoHolders}},
 		{"lets a belief end with Lost", func(h *history) {
 			h.grant(0, 100, "a", 0)
 			h.lost(0, 1100, "a")
@@ -186,15 +184,15 @@ func TestTheJudge(t *testing.T) {
 		}, nil},
 		{"lets a belief end with its process", func(h *history) {
 			h.grant(0, 100, "a", 0)
-			h.add(200, event.Event{Kind: event.Kill, Worker: 0})
+			h.add(200, Event{Kind: Kill, Worker: 0})
 			h.section(1, 1102, 1200, "b", 0)
 		}, nil},
 		{"doesn't let a belief end with another process", func(h *history) {
 			h.grant(0, 100, "a", 0)
-			h.add(200, event.Event{Kind: event.Kill, Worker: 0, Life: 1})
+			h.add(200, Event{Kind: Kill, Worker: 0, Life: 1})
 			h.section(1, 1102, 1200, "b", 0)
 			h.leave(0, 1300, "a")
-		}, []string{judge.TwoHolders}},
+		}, []string{twoHolders}},
 		{"explains two holders by a stop of one", func(h *history) {
 			h.grant(0, 100, "a", 0)
 			h.read(0, 100, "a")
@@ -223,23 +221,23 @@ func TestTheJudge(t *testing.T) {
 			h.section(0, 100, 1300, "a", 0)
 			h.stopped(2, 100, 1300)
 			h.section(1, 1102, 1250, "b", 0)
-		}, []string{judge.LostUpdate, judge.TwoHolders}},
+		}, []string{lostUpdate, twoHolders}},
 		{"doesn't explain it by a stop long ago", func(h *history) {
 			h.stopped(0, 10, 90)
 			h.section(0, 100, 200, "a", 0)
 			h.section(1, 150, 300, "b", 0)
-		}, []string{judge.LostUpdate, judge.TwoHolders}},
+		}, []string{lostUpdate, twoHolders}},
 		{"doesn't explain what goes on long after a stop", func(h *history) {
 			h.grant(0, 100, "a", 0)
 			h.stopped(0, 150, 1150)
 			h.section(1, 1102, 1200, "b", 0)
 			h.section(1, 1702, 1800, "c", 0)
 			h.leave(0, 1900, "a")
-		}, []string{judge.TwoHolders}},
+		}, []string{twoHolders}},
 		{"explains it by a pause that the process felt", func(h *history) {
 			h.grant(0, 100, "a", 0)
 			h.section(1, 1102, 1200, "b", 0)
-			h.add(1210, event.Event{Kind: event.Pause, Worker: 0,
+			h.add(1210, Event{Kind: Pause, Worker: 0,
 				For: 200 * time.Millisecond})
 			h.leave(0, 1215, "a")
 		}, nil},
@@ -251,14 +249,14 @@ func TestTheJudge(t *testing.T) {
 			h.section(1, 1102, 1200, "b", 2)
 			h.write(0, 2151, "a")
 			h.leave(0, 2160, "a")
-		}, []string{judge.LostUpdate}},
+		}, []string{lostUpdate}},
 		{"accepts what a storage refused", func(h *history) {
 			h.setup.Fenced = true
 			h.grant(0, 100, "a", 1)
 			h.read(0, 100, "a")
 			h.stopped(0, 150, 2150)
 			h.section(1, 1102, 1200, "b", 2)
-			h.add(2151, event.Event{Kind: event.Refused, Op: "write",
+			h.add(2151, Event{Kind: Refused, Op: "write",
 				Goroutine: 1, Key: key, Section: "a", Token: 1})
 			h.leave(0, 2160, "a")
 		}, nil},
@@ -266,35 +264,35 @@ func TestTheJudge(t *testing.T) {
 			h.setup.Fenced = true
 			h.section(0, 100, 200, "a", 2)
 			h.section(1, 202, 300, "b", 1)
-		}, []string{judge.OldToken}},
+		}, []string{oldToken}},
 		{"finds a token that comes twice", func(h *history) {
 			h.setup.Fenced = true
 			h.section(0, 100, 200, "a", 2)
 			h.section(1, 202, 300, "b", 2)
-		}, []string{judge.OldToken}},
+		}, []string{oldToken}},
 		{"finds a call that is late", func(h *history) {
-			h.call(0, 100, 1601, event.Lock, 600, false, "deadline exceeded")
-		}, []string{judge.LateReturn}},
+			h.call(0, 100, 1601, Lock, 600, false, "deadline exceeded")
+		}, []string{lateReturn}},
 		{"gives the driver's defaults more time", func(h *history) {
-			h.call(1, 100, 6599, event.Lock, 600, false, "deadline exceeded")
+			h.call(1, 100, 6599, Lock, 600, false, "deadline exceeded")
 		}, nil},
 		{"finds that the driver's defaults have an end", func(h *history) {
-			h.call(1, 100, 6601, event.Lock, 600, false, "deadline exceeded")
-		}, []string{judge.LateReturn}},
+			h.call(1, 100, 6601, Lock, 600, false, "deadline exceeded")
+		}, []string{lateReturn}},
 		{"doesn't count a stop as lateness", func(h *history) {
-			h.call(0, 100, 2500, event.Lock, 600, false, "deadline exceeded")
+			h.call(0, 100, 2500, Lock, 600, false, "deadline exceeded")
 			h.stopped(0, 500, 2400)
 		}, nil},
 		{"finds a call that never returns", func(h *history) {
-			h.call(0, 100, 0, event.Lock, 600, false, "")
-		}, []string{judge.LateReturn}},
+			h.call(0, 100, 0, Lock, 600, false, "")
+		}, []string{lateReturn}},
 		{"expects no return of a process that was killed", func(h *history) {
-			h.call(0, 100, 0, event.Lock, 600, false, "")
-			h.add(700, event.Event{Kind: event.Kill, Worker: 0})
+			h.call(0, 100, 0, Lock, 600, false, "")
+			h.add(700, Event{Kind: Kill, Worker: 0})
 		}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := record()
+			h := recorded()
 			c.record(h)
 			h.end(8000)
 			assert.Equal(t, c.broken, h.judged())
@@ -304,60 +302,60 @@ func TestTheJudge(t *testing.T) {
 
 func TestTheJudgeLooksAtTheEndOfARun(t *testing.T) {
 	run := func(change func(*history)) []string {
-		h := record()
+		h := recorded()
 		h.section(0, 100, 200, "a", 0)
 		h.end(1000)
 		change(h)
 		return h.judged()
 	}
-	drop := func(h *history, which func(event.Event) bool) {
+	drop := func(h *history, which func(Event) bool) {
 		h.events = slices.DeleteFunc(h.events, which)
 	}
 	assert.Empty(t, run(func(*history) {}))
-	assert.Equal(t, []string{judge.LeftBehind}, run(func(h *history) {
-		h.add(2000, event.Event{Kind: event.Left, Text: "a process"})
+	assert.Equal(t, []string{leftBehind}, run(func(h *history) {
+		h.add(2000, Event{Kind: Left, Text: "a process"})
 	}))
-	assert.Equal(t, []string{judge.LeftBehind}, run(func(h *history) {
-		h.add(2000, event.Event{Kind: event.Rest, Base: 20, Count: 21})
+	assert.Equal(t, []string{leftBehind}, run(func(h *history) {
+		h.add(2000, Event{Kind: Rest, Base: 20, Count: 21})
 	}))
-	assert.Equal(t, []string{judge.LeftBehind}, run(func(h *history) {
-		drop(h, func(e event.Event) bool {
-			return e.Kind == event.Rest && e.Worker == 1
+	assert.Equal(t, []string{leftBehind}, run(func(h *history) {
+		drop(h, func(e Event) bool {
+			return e.Kind == Rest && e.Worker == 1
 		})
 	}), "a worker that never rests")
-	assert.Equal(t, []string{judge.NotHad}, run(func(h *history) {
-		drop(h, func(e event.Event) bool {
-			return e.Op == event.Probe && e.Worker == 1
+	assert.Equal(t, []string{notHad}, run(func(h *history) {
+		drop(h, func(e Event) bool {
+			return e.Op == Probe && e.Worker == 1
 		})
 	}), "nobody has asked")
-	assert.Equal(t, []string{judge.NotHad}, run(func(h *history) {
+	assert.Equal(t, []string{notHad}, run(func(h *history) {
 		for i := range h.events {
-			if e := &h.events[i]; e.Op == event.Probe && e.Kind == event.Return {
+			if e := &h.events[i]; e.Op == Probe && e.Kind == Return {
 				e.Granted = false
 				e.At += ms(4000)
 			}
 		}
 	}), "a key that is not to be had")
-	assert.Equal(t, []string{judge.NotHad}, run(func(h *history) {
+	assert.Equal(t, []string{notHad}, run(func(h *history) {
 		for i := range h.events {
-			if e := &h.events[i]; e.Op == event.Probe && e.Kind == event.Return {
+			if e := &h.events[i]; e.Op == Probe && e.Kind == Return {
 				e.At += ms(2500)
 			}
 		}
 	}), "a key that is had too late")
 	assert.Empty(t, run(func(h *history) {
 		for i := range h.events {
-			if e := &h.events[i]; e.Op == event.Probe && e.Kind == event.Return {
+			if e := &h.events[i]; e.Op == Probe && e.Kind == Return {
 				e.At += ms(2500)
 			}
 		}
-		h.add(2000, event.Event{Kind: event.Late, Worker: event.Everyone,
+		h.add(2000, Event{Kind: Late, Worker: everyone,
 			For: 500 * time.Millisecond})
 	}), "the server was late for so long")
 	assert.Empty(t, run(func(h *history) {
-		drop(h, func(e event.Event) bool {
-			return e.Op == event.Probe || e.Kind == event.Calm ||
-				e.Kind == event.Rest
+		drop(h, func(e Event) bool {
+			return e.Op == Probe || e.Kind == Calm ||
+				e.Kind == Rest
 		})
 	}), "a run that was broken off")
 }
@@ -365,7 +363,7 @@ func TestTheJudgeLooksAtTheEndOfARun(t *testing.T) {
 // What could not be judged is no violation, and nothing that held either.
 func TestTheJudgeSaysWhatItCouldNotJudge(t *testing.T) {
 	open := func(change func(*history)) string {
-		h := record()
+		h := recorded()
 		h.section(0, 100, 200, "a", 0)
 		h.end(1000)
 		change(h)
@@ -384,39 +382,39 @@ func TestTheJudgeSaysWhatItCouldNotJudge(t *testing.T) {
 	}
 	assert.Empty(t, open(func(*history) {}))
 	assert.Contains(t, open(func(h *history) {
-		h.events = slices.DeleteFunc(h.events, func(e event.Event) bool {
-			return e.Op == event.Probe || e.Kind == event.Calm || e.Kind == event.Rest
+		h.events = slices.DeleteFunc(h.events, func(e Event) bool {
+			return e.Op == Probe || e.Kind == Calm || e.Kind == Rest
 		})
 	}), "the run was broken off")
 	assert.Contains(t, open(func(h *history) {
 		for i := range h.events {
-			if e := &h.events[i]; e.Op == event.Probe && e.Kind == event.Return {
+			if e := &h.events[i]; e.Op == Probe && e.Kind == Return {
 				e.Granted = false
 				e.At += ms(4000)
 			}
 		}
-		h.add(4900, event.Event{Kind: event.Late, Worker: event.Everyone,
+		h.add(4900, Event{Kind: Late, Worker: everyone,
 			For: 3 * time.Second})
 	}), "servers or processes were late")
 	assert.Contains(t, open(func(h *history) {
 		for i := range h.events {
 			e := &h.events[i]
-			if e.Op == event.Probe && e.Kind == event.Return && e.Worker == 1 {
+			if e.Op == Probe && e.Kind == Return && e.Worker == 1 {
 				e.Granted = false
 				e.At += ms(4000)
 			}
 		}
-		h.add(4900, event.Event{Kind: event.Late, Worker: event.Everyone,
+		h.add(4900, Event{Kind: Late, Worker: everyone,
 			For: 3 * time.Second})
 	}), "worker 1 could have had")
 }
 
 // A killed process may write a grant down after its end was.
 func TestAGrantAfterTheEndOfItsProcessIsNoBelief(t *testing.T) {
-	h := record()
+	h := recorded()
 	h.setup.Fenced = true
 	h.section(1, 50, 60, "before", 6)
-	h.add(99, event.Event{Kind: event.Kill, Worker: 0})
+	h.add(99, Event{Kind: Kill, Worker: 0})
 	h.grant(0, 100, "dying", 7)
 	h.section(1, 1200, 1300, "after", 8)
 	h.end(2000)
@@ -424,9 +422,9 @@ func TestAGrantAfterTheEndOfItsProcessIsNoBelief(t *testing.T) {
 }
 
 func TestAVerdictSaysWhatAReaderNeeds(t *testing.T) {
-	h := record()
+	h := recorded()
 	h.setup.Seed, h.setup.Again = 42, "soak -seed 42 -only late"
-	h.add(140, event.Event{Kind: event.FaultBegin, Op: "late", Text: "replies"})
+	h.add(140, Event{Kind: FaultBegin, Op: "late", Text: "replies"})
 	h.section(0, 100, 200, "first", 0)
 	h.section(1, 150, 300, "second", 0)
 	h.end(1000)
@@ -443,8 +441,8 @@ func TestAVerdictSaysWhatAReaderNeeds(t *testing.T) {
 	h.setup.Flaws = []string{"node_restart: two holders",
 		"overrun_overlap: two holders", "nested: orphaned"}
 	assert.Empty(t, documents())
-	h.add(50, event.Event{Kind: event.FaultBegin, Op: "flushall",
-		Worker: event.Everyone})
+	h.add(50, Event{Kind: FaultBegin, Op: "flushall",
+		Worker: everyone})
 	assert.Equal(t, "docs/99-a-rung.md (node_restart)", documents())
 	h.setup.Flaws = []string{"slow_get: foreign release"}
 	assert.Equal(t, "docs/99-a-rung.md (slow_get)", documents())
@@ -454,7 +452,7 @@ func TestAVerdictSaysWhatAReaderNeeds(t *testing.T) {
 // sections.
 func TestALongHistoryIsJudged(t *testing.T) {
 	laddertest.Long(t, "the history has 20,000 sections")
-	h := record()
+	h := recorded()
 	for n := range 20_000 {
 		h.section(n%2, 100+10*n, 108+10*n, fmt.Sprint("s", n), 0)
 	}

@@ -18,11 +18,6 @@ import (
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/judge"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/nemesis"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/run"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/rungs"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/worker"
 )
 
 // Exit statuses.
@@ -34,7 +29,7 @@ const (
 )
 
 func main() {
-	process.Serve(worker.Name, worker.Main)
+	process.Serve(workerName, workerMain)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	go func() { // ends with the process
 		<-ctx.Done()
@@ -72,7 +67,7 @@ func command(ctx context.Context, args []string, out, log io.Writer) int {
 
 // soak runs one lock and prints its verdict, and the run's directory if it's
 // kept.
-func soak(ctx context.Context, c run.Config, keep string, out,
+func soak(ctx context.Context, c config, keep string, out,
 	log io.Writer) int {
 	fmt.Fprintf(out, "%s: seed %d, %v\n", c.Rung.Name, c.Seed, c.For)
 	dir, err := os.MkdirTemp(keep, "soak-"+
@@ -84,8 +79,8 @@ func soak(ctx context.Context, c run.Config, keep string, out,
 	c.Progress = log
 	file, ok := log.(*os.File)
 	c.Terminal = ok && term.IsTerminal(int(file.Fd()))
-	ran := run.Run(ctx, c, dir)
-	verdict, err := judge.Dir(dir)
+	ran := run(ctx, c, dir)
+	verdict, err := judgeDir(dir)
 	if err := errors.Join(ran, err); err != nil {
 		fmt.Fprintf(log, "soak: %s: %v\nThe run is in %s\n", c.Rung.Name, err,
 			dir)
@@ -102,7 +97,7 @@ func soak(ctx context.Context, c run.Config, keep string, out,
 }
 
 // status is the exit status of a verdict.
-func status(v judge.Verdict) int {
+func status(v verdict) int {
 	switch {
 	case v.Broken():
 		return violated
@@ -130,7 +125,7 @@ func judgeAgain(dirs []string, out, log io.Writer) int {
 	}
 	worst := held
 	for _, dir := range dirs {
-		verdict, err := judge.Dir(dir)
+		verdict, err := judgeDir(dir)
 		if err != nil {
 			fmt.Fprintln(log, "soak:", err)
 			return usage
@@ -143,14 +138,14 @@ func judgeAgain(dirs []string, out, log io.Writer) int {
 
 // options are what the flags ask for.
 type options struct {
-	configs []run.Config
+	configs []config
 	dir     string // where runs are kept, "" to remove those that held
 }
 
 // parse reads the flags. Its errors say what would be right.
 func parse(args []string, log io.Writer) (options, error) {
 	var o options
-	c := run.Config{}
+	c := config{}
 	set := flag.NewFlagSet("soak", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	redis := set.String("redis", "", `where the servers come from: "auto"`+
@@ -163,7 +158,7 @@ func parse(args []string, log io.Writer) (options, error) {
 		"only these faults, separated by commas (modes too)")
 	modes := set.String("modes", "", "faults that make documented flaws arise,"+
 		" beside the others: restart-empty, flushall")
-	driver := set.String("driver", "both", "how go-redis is configured: strict"+
+	driven := set.String("driver", "both", "how go-redis is configured: strict"+
 		" (ContextTimeoutEnabled), defaults, or both, in turn")
 	set.IntVar(&c.Workers, "workers", 4, "processes")
 	set.IntVar(&c.Goroutines, "goroutines", 8, "goroutines of a process")
@@ -203,14 +198,14 @@ func parse(args []string, log io.Writer) (options, error) {
 			return o, fmt.Errorf("-%s %d: it must be from 1 to %d", n.flag, n.has, n.most)
 		}
 	}
-	switch d := worker.Driver(*driver); d {
+	switch d := driver(*driven); d {
 	case "both":
-		c.Drivers = []worker.Driver{worker.Strict, worker.Defaults}
-	case worker.Strict, worker.Defaults:
-		c.Drivers = []worker.Driver{d}
+		c.Drivers = []driver{strict, defaults}
+	case strict, defaults:
+		c.Drivers = []driver{d}
 	default:
 		return o, fmt.Errorf("-driver %s: it must be strict, defaults or both",
-			*driver)
+			*driven)
 	}
 	chosen, err := list("-only", *only)
 	if err != nil {
@@ -220,7 +215,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	if err != nil {
 		return o, err
 	}
-	if c.Faults, err = nemesis.Select(chosen, asked); err != nil {
+	if c.Faults, err = selectFaults(chosen, asked); err != nil {
 		return o, err
 	}
 	if c.Seed == 0 {
@@ -240,7 +235,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	}
 	for _, name := range found {
 		one := c
-		if one.Rung, err = rungs.Find(name); err != nil {
+		if one.Rung, err = findSubject(name); err != nil {
 			return o, err
 		}
 		one.Again = again(set, name, one.Seed)
@@ -255,7 +250,7 @@ func parse(args []string, log io.Writer) (options, error) {
 
 // again is the command that repeats the faults for one lock.
 func again(set *flag.FlagSet, rung string, seed uint64) string {
-	words := []string{"go run ./scenarios/soak -rungs", rung, "-seed",
+	words := []string{"cd field && go run ./soak -rungs", rung, "-seed",
 		fmt.Sprint(seed)}
 	set.Visit(func(f *flag.Flag) {
 		if f.Name != "rungs" && f.Name != "seed" && f.Name != "dir" {
@@ -285,7 +280,7 @@ func help(set *flag.FlagSet, log io.Writer) {
 	set.SetOutput(log)
 	set.PrintDefaults()
 	fmt.Fprintln(log, "\nThe faults:")
-	for _, f := range nemesis.All {
+	for _, f := range allFaults {
 		mode := ""
 		if f.Mode {
 			mode = " (a mode, only when it is named)"

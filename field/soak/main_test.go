@@ -15,15 +15,13 @@ import (
 	"github.com/lockladder/lockladder/internal/locktest/mutants"
 	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/internal/servers/serverstest"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/nemesis"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/worker"
 )
 
 var onRedis = serverstest.Flag()
 
 // The workers of a soak are this program once more, which is the test here.
 func TestMain(m *testing.M) {
-	process.Serve(worker.Name, worker.Main)
+	process.Serve(workerName, workerMain)
 	testscript.Main(m, map[string]func(){"soak": main})
 }
 
@@ -72,7 +70,7 @@ func TestAWrongLockIsCaught(t *testing.T) {
 			t.Logf("%s\n%s", &out, &log)
 			require.Equal(t, violated, status)
 			assert.Regexp(t, "(?m)^("+c.Breaks+") at ", out.String())
-			assert.Contains(t, out.String(), "again: go run ./scenarios/soak -rungs "+
+			assert.Contains(t, out.String(), "again: cd field && go run ./soak -rungs "+
 				lock+" -seed 2 -for "+c.Last+" -keys 8 -only "+c.Faults+
 				" -redis auto\n")
 
@@ -105,7 +103,7 @@ func TestModesComeOnlyWhenTheyAreNamed(t *testing.T) {
 		}
 		return names
 	}
-	assert.Len(t, faults(), len(nemesis.All)-2)
+	assert.Len(t, faults(), len(allFaults)-2)
 	assert.NotContains(t, faults(), "flushall")
 	assert.Contains(t, faults("-modes", "flushall"), "flushall")
 	assert.Contains(t, faults("-modes", "flushall"), "late")

@@ -1,4 +1,4 @@
-package main_test
+package main
 
 import (
 	"context"
@@ -15,51 +15,49 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/scenarios/internal/proxy"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/nemesis"
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 )
 
-// world has processes only, and writes down what is done to them.
-type world struct {
+// fake is an environment that has processes only, and writes down what is done to them.
+type fake struct {
 	done    []string
 	stopped map[int]bool
 	servers int
 	admin   *redis.Client
 }
 
-func (w *world) Workers() int { return 4 }
+func (w *fake) Workers() int { return 4 }
 
-func (w *world) Stop(n int) error {
+func (w *fake) Stop(n int) error {
 	w.stopped[n] = true
 	w.done = append(w.done, fmt.Sprint("stop ", n))
 	return nil
 }
 
-func (w *world) Continue(n int) error {
+func (w *fake) Continue(n int) error {
 	delete(w.stopped, n)
 	w.done = append(w.done, fmt.Sprint("continue ", n))
 	return nil
 }
 
-func (w *world) Replace(n int) error {
+func (w *fake) Replace(n int) error {
 	w.done = append(w.done, fmt.Sprint("replace ", n))
 	return nil
 }
 
-func (w *world) Servers() int                             { return w.servers }
-func (w *world) Admin(int) *redis.Client                  { return w.admin }
-func (w *world) Restart(context.Context, int, bool) error { return nil }
-func (w *world) Proxy(int, int) *proxy.Proxy              { return nil }
+func (w *fake) Servers() int                             { return w.servers }
+func (w *fake) Admin(int) *redis.Client                  { return w.admin }
+func (w *fake) Restart(context.Context, int, bool) error { return nil }
+func (w *fake) Proxy(int, int) *proxy.Proxy              { return nil }
 
 // nemesisOf disturbs a world for a minute, with these faults.
-func nemesisOf(t *testing.T, w *world, seed uint64, faults ...string) (
-	n *nemesis.Nemesis, written []event.Event) {
-	selected, err := nemesis.Select(faults, nil)
+func nemesisOf(t *testing.T, w *fake, seed uint64, faults ...string) (
+	n *nemesis, written []Event) {
+	selected, err := selectFaults(faults, nil)
 	require.NoError(t, err)
 	var writing sync.Mutex
-	n = &nemesis.Nemesis{World: w, Seed: seed, TTL: time.Second, Faults: selected,
-		Write: func(e event.Event) {
+	n = &nemesis{World: w, Seed: seed, TTL: time.Second, Faults: selected,
+		Write: func(e Event) {
 			writing.Lock()
 			defer writing.Unlock()
 			written = append(written, e)
@@ -71,9 +69,9 @@ func nemesisOf(t *testing.T, w *world, seed uint64, faults ...string) (
 }
 
 // disturb runs faults of processes.
-func disturb(t *testing.T, seed uint64) (done []string, written []event.Event) {
+func disturb(t *testing.T, seed uint64) (done []string, written []Event) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{stopped: map[int]bool{}}
+		w := &fake{stopped: map[int]bool{}}
 		n, all := nemesisOf(t, w, seed, "stop", "kill")
 		assert.Empty(t, w.stopped, "all go on")
 		assert.Equal(t, n.Count(), count(w.done, "continue")+
@@ -100,8 +98,8 @@ func TestTheSameSeedDrawsTheSameFaults(t *testing.T) {
 	assert.Equal(t, first, again)
 	assert.NotEqual(t, first, other)
 	assert.Greater(t, len(first), 20)
-	assert.True(t, slices.ContainsFunc(written, func(e event.Event) bool {
-		return e.Kind == event.Stop
+	assert.True(t, slices.ContainsFunc(written, func(e Event) bool {
+		return e.Kind == Stop
 	}))
 }
 
@@ -109,14 +107,14 @@ func TestTheSameSeedDrawsTheSameFaults(t *testing.T) {
 // to hear of it.
 func TestAFaultThatFailsEndsTheNemesis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{stopped: map[int]bool{}, servers: 1,
+		w := &fake{stopped: map[int]bool{}, servers: 1,
 			admin: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})}
 		w.admin.AddHook(broken{})
 		defer w.admin.Close()
-		faults, err := nemesis.Select([]string{"stop", "script-flush"}, nil)
+		faults, err := selectFaults([]string{"stop", "script-flush"}, nil)
 		require.NoError(t, err)
-		n := &nemesis.Nemesis{World: w, Seed: 7, TTL: time.Second, Faults: faults,
-			Write: func(event.Event) {}}
+		n := &nemesis{World: w, Seed: 7, TTL: time.Second, Faults: faults,
+			Write: func(Event) {}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		began := time.Now()
@@ -168,7 +166,7 @@ func (l *loading) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 func TestACommandIsSentAgainToAServerThatLoadsItsData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &loading{}
-		w := &world{servers: 1, admin: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})}
+		w := &fake{servers: 1, admin: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})}
 		w.admin.AddHook(server)
 		defer w.admin.Close()
 		nemesisOf(t, w, 7, "script-flush")

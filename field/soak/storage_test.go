@@ -1,4 +1,4 @@
-package main_test
+package main
 
 import (
 	"path/filepath"
@@ -6,37 +6,34 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/storage"
 )
 
 func TestTheStorageRefusesOlderTokensAndLogsWhatItDid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "storage.jsonl")
-	log, err := event.Create(file)
+	log, err := createLog(file)
 	require.NoError(t, err)
-	server, err := storage.Serve(log)
+	server, err := serveStorage(log)
 	require.NoError(t, err)
-	client, err := storage.Dial(server.Addr())
+	client, err := dialStorage(server.Addr())
 	require.NoError(t, err)
-	do := func(kind event.Kind, section string, token uint64) (string, error) {
-		return client.Do(event.Event{Kind: kind, Key: "k", Section: section,
+	do := func(kind Kind, section string, token uint64) (string, error) {
+		return client.Do(Event{Kind: kind, Key: "k", Section: section,
 			Token: token})
 	}
 
-	value, err := do(event.Read, "a", 33)
+	value, err := do(Read, "a", 33)
 	require.NoError(t, err)
 	assert.Empty(t, value)
-	_, err = do(event.Write, "a", 33)
+	_, err = do(Write, "a", 33)
 	require.NoError(t, err)
-	value, err = do(event.Read, "b", 34)
+	value, err = do(Read, "b", 34)
 	require.NoError(t, err)
 	assert.Equal(t, "a", value)
-	_, err = do(event.Write, "a", 33)
-	require.ErrorIs(t, err, storage.ErrRefused, "b has read with 34")
-	_, err = do(event.Read, "a", 33)
-	require.ErrorIs(t, err, storage.ErrRefused)
-	value, err = client.Do(event.Event{Kind: event.Read, Key: "another key"})
+	_, err = do(Write, "a", 33)
+	require.ErrorIs(t, err, errRefused, "b has read with 34")
+	_, err = do(Read, "a", 33)
+	require.ErrorIs(t, err, errRefused)
+	value, err = client.Do(Event{Kind: Read, Key: "another key"})
 	require.NoError(t, err)
 	assert.Empty(t, value)
 	assert.Equal(t, 1, server.Writes())
@@ -45,14 +42,14 @@ func TestTheStorageRefusesOlderTokensAndLogsWhatItDid(t *testing.T) {
 	require.NoError(t, server.Close())
 	require.NoError(t, log.Close())
 	dir := filepath.Dir(file)
-	require.NoError(t, event.SaveSetup(dir, event.Setup{Rung: "x"}))
-	setup, events, err := event.Load(dir)
+	require.NoError(t, saveSetup(dir, setup{Rung: "x"}))
+	setup, events, err := load(dir)
 	require.NoError(t, err)
 	assert.Equal(t, "x", setup.Rung)
-	var kinds []event.Kind
+	var kinds []Kind
 	for _, e := range events {
 		kinds = append(kinds, e.Kind)
 	}
-	assert.Equal(t, []event.Kind{event.Read, event.Write, event.Read,
-		event.Refused, event.Refused, event.Read}, kinds)
+	assert.Equal(t, []Kind{Read, Write, Read,
+		Refused, Refused, Read}, kinds)
 }

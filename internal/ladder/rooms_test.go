@@ -84,24 +84,7 @@ var mayImport = map[string]string{
 	"scenarios/program/rung": "internal/ladder scenarios/program",
 	"scenarios/explore": "internal/lab internal/lab/history internal/lab/node " +
 		"internal/lab/order internal/lab/wire internal/site/play lock",
-	"scenarios/soak": "internal/servers/process internal/servers internal/servers/serverstest " +
-		"scenarios/soak/internal/judge scenarios/soak/internal/nemesis " +
-		"scenarios/soak/internal/run scenarios/soak/internal/rungs " +
-		"scenarios/soak/internal/worker",
-	"scenarios/soak/internal/event": "",
-	"scenarios/soak/internal/judge": "scenarios/soak/internal/event",
-	"scenarios/soak/internal/nemesis": "lock scenarios/soak/internal/event " +
-		"scenarios/internal/proxy",
-	"scenarios/internal/proxy": "",
-	"scenarios/soak/internal/run": "internal/servers/process internal/servers lock " +
-		"scenarios/soak/internal/event scenarios/soak/internal/nemesis " +
-		"scenarios/internal/proxy scenarios/soak/internal/rungs " +
-		"scenarios/soak/internal/storage scenarios/soak/internal/worker",
-	"scenarios/soak/internal/rungs": "internal/ladder lock reentrant/cohort " +
-		"internal/locktest/mutants/guard",
-	"scenarios/soak/internal/storage": "scenarios/soak/internal/event",
-	"scenarios/soak/internal/worker": "internal/servers/process lock scenarios/soak/internal/event " +
-		"scenarios/soak/internal/rungs scenarios/soak/internal/storage",
+	"internal/servers/proxy": "",
 }
 
 func TestEveryPackageImportsOnlyWhatItMay(t *testing.T) {

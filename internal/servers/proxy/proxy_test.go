@@ -1,4 +1,4 @@
-package scenarios_test
+package proxy_test
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/scenarios/internal/proxy"
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 )
 
 // echo is a server that sends back what it reads.

@@ -1,4 +1,4 @@
-package judge
+package main
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 )
 
 // shown is how many violations of an invariant are shown with an excerpt, and
@@ -19,14 +17,14 @@ const (
 )
 
 // Broken says whether a promise was broken.
-func (v Verdict) Broken() bool { return len(v.Violations) > 0 }
+func (v verdict) Broken() bool { return len(v.Violations) > 0 }
 
 // Undecided says whether no promise was broken that could be judged, and some could
 // not be.
-func (v Verdict) Undecided() bool { return !v.Broken() && len(v.Open) > 0 }
+func (v verdict) Undecided() bool { return !v.Broken() && len(v.Open) > 0 }
 
 // Write writes the verdict for a reader.
-func (v Verdict) Write(w io.Writer) {
+func (v verdict) Write(w io.Writer) {
 	word := "held"
 	if v.Broken() {
 		word = "VIOLATED"
@@ -66,7 +64,7 @@ func (v Verdict) Write(w io.Writer) {
 	v.writeViolations(w)
 }
 
-func (v Verdict) writeViolations(w io.Writer) {
+func (v verdict) writeViolations(w io.Writer) {
 	seen := map[string]int{}
 	for _, one := range v.Violations {
 		if seen[one.Invariant]++; seen[one.Invariant] > shown {
@@ -100,15 +98,15 @@ func (v Verdict) writeViolations(w io.Writer) {
 }
 
 // at is a moment as seconds since the run began.
-func (v Verdict) at(t int64) string {
+func (v verdict) at(t int64) string {
 	return fmt.Sprintf("%9.4fs", time.Duration(t-v.Setup.Started).Seconds())
 }
 
-// Dir reads and judges the run in a directory.
-func Dir(dir string) (Verdict, error) {
-	setup, events, err := event.Load(dir)
+// judgeDir reads and judges the run in a directory.
+func judgeDir(dir string) (verdict, error) {
+	setup, events, err := load(dir)
 	if err != nil {
-		return Verdict{}, err
+		return verdict{}, err
 	}
-	return Judge(setup, events), nil
+	return judge(setup, events), nil
 }

@@ -1,6 +1,4 @@
-// Package rungs finds the locks that a soak runs by their names: the rungs, the
-// fenced form of cohort, and locks that are wrong on purpose.
-package rungs
+package main
 
 import (
 	"fmt"
@@ -15,8 +13,9 @@ import (
 	"github.com/lockladder/lockladder/reentrant/cohort"
 )
 
-// Rung is a lock that a soak can run.
-type Rung struct {
+// subject is a lock that a soak can run: a rung, the fenced form of cohort, or a lock
+// that is wrong on purpose.
+type subject struct {
 	Name      string
 	Nodes     int
 	Build     lock.Build
@@ -34,16 +33,16 @@ const cohortFenced = "reentrant/cohort-fenced"
 // wrong begins the names of the locks that are wrong on purpose.
 const wrong = "wrong/"
 
-// Find returns the lock of that name. Its error lists the valid names.
-func Find(name string) (Rung, error) {
+// findSubject returns the lock of that name. Its error lists the valid names.
+func findSubject(name string) (subject, error) {
 	if mistake, ok := strings.CutPrefix(name, wrong); ok {
 		m, ok := guard.Named[mistake]
 		if !ok {
-			return Rung{}, fmt.Errorf("there is no wrong lock %q, they are %s",
+			return subject{}, fmt.Errorf("there is no wrong lock %q, they are %s",
 				name, wrong+strings.Join(slices.Sorted(maps.Keys(guard.Named)),
 					", "+wrong))
 		}
-		return Rung{Name: name, Nodes: 1, Build: guard.Build(m), Renews: true,
+		return subject{Name: name, Nodes: 1, Build: guard.Build(m), Renews: true,
 			Fenced: m.Early, Page: "docs/soak.md"}, nil
 	}
 	find := name
@@ -52,10 +51,10 @@ func Find(name string) (Rung, error) {
 	}
 	rung, err := ladder.Find(find)
 	if err != nil {
-		return Rung{}, fmt.Errorf("%w, and %s, and wrong/none and others", err,
+		return subject{}, fmt.Errorf("%w, and %s, and wrong/none and others", err,
 			cohortFenced)
 	}
-	found := Rung{Name: name, Nodes: rung.Nodes, Build: rung.Build,
+	found := subject{Name: name, Nodes: rung.Nodes, Build: rung.Build,
 		Renews: rung.Renews, Reentrant: strings.HasPrefix(name, "reentrant"),
 		Fenced: name == "reentrant/fenced" || name == cohortFenced ||
 			name == "reentrant/readwrite",

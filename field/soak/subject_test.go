@@ -1,4 +1,4 @@
-package main_test
+package main
 
 import (
 	"fmt"
@@ -14,7 +14,6 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest/mutants/guard"
 	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/rungs"
 )
 
 func TestEveryLockIsWhatItsNameSays(t *testing.T) {
@@ -27,7 +26,7 @@ func TestEveryLockIsWhatItsNameSays(t *testing.T) {
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			rung, err := rungs.Find(name)
+			rung, err := findSubject(name)
 			require.NoError(t, err)
 			env := lock.Env{Key: "k", TTL: time.Second}
 			for port := range rung.Nodes {

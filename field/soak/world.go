@@ -1,4 +1,4 @@
-package run
+package main
 
 import (
 	"cmp"
@@ -14,11 +14,8 @@ import (
 
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/scenarios/internal/proxy"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/storage"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/worker"
 )
 
 // workerProcess is the soak's end of a worker.
@@ -26,11 +23,11 @@ type workerProcess = process.Process[string]
 
 // world is all that a run starts. It is the nemesis's world too.
 type world struct {
-	config  Config
+	config  config
 	dir     string
-	log     *event.Log // of the nemesis
-	storage *storage.Server
-	history *event.Log // of the storage
+	log     *eventLog // of the nemesis
+	storage *storage
+	history *eventLog // of the storage
 	redis   []*servers.Redis
 	admins  []*redis.Client
 	proxies [][]*proxy.Proxy // by worker and server
@@ -43,7 +40,7 @@ type world struct {
 }
 
 // newWorld starts everything. A failure leaves nothing behind.
-func newWorld(ctx context.Context, c Config, dir string) (*world, error) {
+func newWorld(ctx context.Context, c config, dir string) (*world, error) {
 	w := &world{config: c, dir: dir,
 		processes: make([]*workerProcess, c.Workers), lives: make([]int, c.Workers)}
 	if err := w.open(ctx); err != nil {
@@ -54,14 +51,14 @@ func newWorld(ctx context.Context, c Config, dir string) (*world, error) {
 
 func (w *world) open(ctx context.Context) error {
 	var err error
-	if w.log, err = event.Create(filepath.Join(w.dir, "nemesis.jsonl")); err != nil {
+	if w.log, err = createLog(filepath.Join(w.dir, "nemesis.jsonl")); err != nil {
 		return err
 	}
-	w.history, err = event.Create(filepath.Join(w.dir, "storage.jsonl"))
+	w.history, err = createLog(filepath.Join(w.dir, "storage.jsonl"))
 	if err != nil {
 		return err
 	}
-	if w.storage, err = storage.Serve(w.history); err != nil {
+	if w.storage, err = serveStorage(w.history); err != nil {
 		return err
 	}
 	// A server keeps every acknowledged write over a restart, unless the
@@ -97,19 +94,19 @@ func (w *world) open(ctx context.Context) error {
 // start starts a worker, or the next one in its place.
 func (w *world) start(n int) error {
 	c := w.config
-	o := worker.Orders{Dir: w.dir, Worker: n, Life: w.lives[n],
+	o := orders{Dir: w.dir, Worker: n, Life: w.lives[n],
 		Rung: c.Rung.Name, Seed: c.Seed, Goroutines: c.Goroutines,
 		Keys: c.keys(), TTL: c.TTL, Poll: c.Poll, Driver: c.driver(n),
 		Storage: w.storage.Addr()}
 	for i, r := range w.redis {
 		user, password := r.Auth()
-		o.Nodes = append(o.Nodes, worker.Node{Addr: w.proxies[n][i].Addr(),
+		o.Nodes = append(o.Nodes, node{Addr: w.proxies[n][i].Addr(),
 			User: user, Password: password})
 	}
-	p, err := process.Start[string](worker.Name)
+	p, err := process.Start[string](workerName)
 	if err == nil {
 		if err = p.Tell(o); err == nil {
-			err = hear(p, worker.Ready, patience)
+			err = hear(p, sayReady, patience)
 		}
 		if err != nil {
 			p.Kill()
@@ -125,7 +122,7 @@ func (w *world) start(n int) error {
 	return nil
 }
 
-func (w *world) write(e event.Event) {
+func (w *world) write(e Event) {
 	if err := w.log.Write(e); err != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -161,7 +158,7 @@ func (w *world) Replace(n int) error {
 		return err
 	}
 	p := w.process(n)
-	w.write(event.Event{Kind: event.Kill, Worker: n, Life: w.lives[n]})
+	w.write(Event{Kind: Kill, Worker: n, Life: w.lives[n]})
 	w.mu.Lock()
 	w.processes[n] = nil // its end is no news
 	w.mu.Unlock()
@@ -255,7 +252,7 @@ func (w *world) tell(word string) error {
 // idle waits until all workers are.
 func (w *world) idle() error {
 	for n := range w.processes {
-		err := hear(w.process(n), worker.Idle, patience+worker.Probing(w.config.TTL, w.config.Poll))
+		err := hear(w.process(n), sayIdle, patience+probing(w.config.TTL, w.config.Poll))
 		if err != nil {
 			return fmt.Errorf("worker %d: %w", n, err)
 		}
@@ -291,9 +288,9 @@ func (w *world) end() {
 		if p == nil {
 			continue
 		}
-		_ = p.Tell(worker.End) // else it has ended
+		_ = p.Tell(sayEnd) // else it has ended
 		if p.Close() != nil {
-			w.write(event.Event{Kind: event.Left, Worker: n,
+			w.write(Event{Kind: Left, Worker: n,
 				Life: w.lives[n], Text: "the process, which doesn't end"})
 		}
 	}
@@ -326,7 +323,7 @@ func (w *world) close() error {
 	if w.storage != nil {
 		errs = append(errs, w.storage.Close())
 	}
-	for _, log := range []*event.Log{w.log, w.history} {
+	for _, log := range []*eventLog{w.log, w.history} {
 		if log != nil {
 			errs = append(errs, log.Close())
 		}

@@ -1,12 +1,12 @@
 //go:build unix
 
-package event
+package main
 
 import "golang.org/x/sys/unix"
 
-// Now is the time in nanoseconds by the machine's monotonic clock. All processes
+// clock is the time in nanoseconds by the machine's monotonic clock. All processes
 // of a machine share it, and unlike the wall clock nobody sets it.
-func Now() int64 {
+func clock() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
 		panic("the machine has no monotonic clock: " + err.Error())

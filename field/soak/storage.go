@@ -1,12 +1,4 @@
-// Package storage is what the critical sections of a soak read and write: a
-// register for each key, in the soak's own process, reached over TCP past all
-// faults. It writes down what it has done, and that history is judged.
-//
-// A section reads the name of the section that wrote last, and writes its own. A
-// fenced section sends its fencing token with both, and the storage refuses tokens
-// older than the newest that it saw. Refusing old writes alone is not enough: a
-// holder that has read before an older one writes would overwrite that write.
-package storage
+package main
 
 import (
 	"errors"
@@ -14,8 +6,6 @@ import (
 	"net"
 	"net/rpc"
 	"sync"
-
-	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
 )
 
 // Reply is what the storage answers.
@@ -29,10 +19,19 @@ type register struct {
 	token uint64 // the highest one
 }
 
-// Server is a storage. Close must be called.
-type Server struct {
+// storage is what the critical sections of a soak read and write: a
+// register for each key, in the soak's own process, reached over TCP past all
+// faults. It writes down what it has done, and that history is judged.
+//
+// A section reads the name of the section that wrote last, and writes its own. A
+// fenced section sends its fencing token with both, and the storage refuses tokens
+// older than the newest that it saw. Refusing old writes alone is not enough: a
+// holder that has read before an older one writes would overwrite that write.
+//
+// Close must be called.
+type storage struct {
 	listener net.Listener
-	log      *event.Log
+	log      *eventLog
 	joined   sync.WaitGroup
 
 	mu        sync.Mutex
@@ -43,13 +42,13 @@ type Server struct {
 	failed    error
 }
 
-// Serve starts a storage on a loopback port.
-func Serve(log *event.Log) (*Server, error) {
+// serveStorage starts a storage on a loopback port.
+func serveStorage(log *eventLog) (*storage, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start the storage: %w", err)
 	}
-	s := &Server{listener: l, log: log, registers: map[string]*register{}}
+	s := &storage{listener: l, log: log, registers: map[string]*register{}}
 	calls := rpc.NewServer()
 	if err := calls.RegisterName("Storage", calling{s}); err != nil {
 		return nil, fmt.Errorf("start the storage: %w", errors.Join(err, l.Close()))
@@ -59,16 +58,16 @@ func Serve(log *event.Log) (*Server, error) {
 }
 
 // Addr is where it listens.
-func (s *Server) Addr() string { return s.listener.Addr().String() }
+func (s *storage) Addr() string { return s.listener.Addr().String() }
 
 // Writes is how many writes it has accepted.
-func (s *Server) Writes() int {
+func (s *storage) Writes() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.writes
 }
 
-func (s *Server) accept(calls *rpc.Server) {
+func (s *storage) accept(calls *rpc.Server) {
 	for {
 		c, err := s.listener.Accept()
 		if err != nil {
@@ -87,11 +86,11 @@ func (s *Server) accept(calls *rpc.Server) {
 }
 
 // calling is what its clients call.
-type calling struct{ *Server }
+type calling struct{ *storage }
 
 // Apply does what a request asks, and logs the event as it is, with the storage's time
 // and value, before it is answered. The log's order is the order of what was done.
-func (s calling) Apply(e event.Event, answer *Reply) error {
+func (s calling) Apply(e Event, answer *Reply) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.registers[e.Key]
@@ -99,12 +98,12 @@ func (s calling) Apply(e event.Event, answer *Reply) error {
 		r = &register{}
 		s.registers[e.Key] = r
 	}
-	e.At = event.Now()
+	e.At = clock()
 	refused := e.Token < r.token && !e.Shared
 	switch {
 	case refused:
-		e.Op, e.Kind = string(e.Kind), event.Refused
-	case e.Kind == event.Write:
+		e.Op, e.Kind = string(e.Kind), Refused
+	case e.Kind == Write:
 		r.value, r.token = e.Section, e.Token
 		s.writes++
 	case !e.Shared: // a reader has no token
@@ -121,7 +120,7 @@ func (s calling) Apply(e event.Event, answer *Reply) error {
 
 // Close ends the storage and everything in it. Its error is that of the log: a
 // history with holes must not be judged.
-func (s *Server) Close() error {
+func (s *storage) Close() error {
 	s.listener.Close()
 	s.mu.Lock()
 	s.closed = true
@@ -133,33 +132,33 @@ func (s *Server) Close() error {
 	return s.failed
 }
 
-// ErrRefused says that the storage has seen a higher fencing token.
-var ErrRefused = errors.New("the storage has seen a higher fencing token")
+// errRefused says that the storage has seen a higher fencing token.
+var errRefused = errors.New("the storage has seen a higher fencing token")
 
-// Client is one goroutine's connection to the storage.
-type Client struct{ calls *rpc.Client }
+// storageClient is one goroutine's connection to the storage.
+type storageClient struct{ calls *rpc.Client }
 
-// Dial connects to a storage.
-func Dial(addr string) (*Client, error) {
+// dialStorage connects to a storage.
+func dialStorage(addr string) (*storageClient, error) {
 	c, err := rpc.Dial("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the storage: %w", err)
 	}
-	return &Client{c}, nil
+	return &storageClient{c}, nil
 }
 
 // Do sends a Read or a Write and returns the value that the storage then has, or
 // ErrRefused.
-func (c *Client) Do(e event.Event) (string, error) {
+func (c *storageClient) Do(e Event) (string, error) {
 	var r Reply
 	if err := c.calls.Call("Storage.Apply", e, &r); err != nil {
 		return "", fmt.Errorf("ask the storage: %w", err)
 	}
 	if r.Refused {
-		return r.Value, ErrRefused
+		return r.Value, errRefused
 	}
 	return r.Value, nil
 }
 
 // Close closes the connection.
-func (c *Client) Close() error { return c.calls.Close() }
+func (c *storageClient) Close() error { return c.calls.Close() }

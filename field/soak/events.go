@@ -1,6 +1,4 @@
-// Package event is what a soak writes down while it runs, and all that the judge
-// knows of it: JSON lines, one file per process that writes.
-package event
+package main
 
 import (
 	"bytes"
@@ -59,10 +57,12 @@ const (
 	Exit    = "Exit"  // Unlock of the inner level
 )
 
-// Everyone is the Worker of an event that is about all of them.
-const Everyone = -1
+// everyone is the Worker of an event that is about all of them.
+const everyone = -1
 
-// Event is one line. Fields that don't apply are zero.
+// Event is a line of what a soak writes down while it runs, and all that the judge
+// knows of it: JSON, one file per process that writes. Fields that don't apply are
+// zero.
 type Event struct {
 	At        int64         `json:"t"` // nanoseconds, see Now
 	Kind      Kind          `json:"kind"`
@@ -86,24 +86,24 @@ type Event struct {
 	Text      string        `json:"text,omitempty"`
 }
 
-// Log is an open file of events. It may be used by several goroutines.
-type Log struct{ file *os.File }
+// eventLog is an open file of events. It may be used by several goroutines.
+type eventLog struct{ file *os.File }
 
-// Create makes a new file of events.
-func Create(path string) (*Log, error) {
+// createLog makes a new file of events.
+func createLog(path string) (*eventLog, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|
 		os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("create a file of events: %w", err)
 	}
-	return &Log{file}, nil
+	return &eventLog{file}, nil
 }
 
 // Write appends an event in one write(2), without a buffer, so that kill -9 loses
 // none. An event without a time gets the current one.
-func (l *Log) Write(e Event) error {
+func (l *eventLog) Write(e Event) error {
 	if e.At == 0 {
-		e.At = Now()
+		e.At = clock()
 	}
 	line, err := json.Marshal(e)
 	if err == nil {
@@ -116,10 +116,10 @@ func (l *Log) Write(e Event) error {
 }
 
 // Close closes the file.
-func (l *Log) Close() error { return l.file.Close() }
+func (l *eventLog) Close() error { return l.file.Close() }
 
-// Setup is what the judge has to know of a run beside its events.
-type Setup struct {
+// setup is what the judge has to know of a run beside its events.
+type setup struct {
 	Rung    string        `json:"rung"`
 	Seed    uint64        `json:"seed"`
 	Again   string        `json:"again"` // the command that repeats the faults
@@ -139,31 +139,31 @@ type Setup struct {
 	WallTime time.Time `json:"wall_time"` // of Started
 }
 
-// SetupFile is the name of the file with the Setup.
-const SetupFile = "run.json"
+// setupFile is the name of the file with the Setup.
+const setupFile = "run.json"
 
-// SaveSetup writes the setup of a run into its directory.
-func SaveSetup(dir string, s Setup) error {
+// saveSetup writes the setup of a run into its directory.
+func saveSetup(dir string, s setup) error {
 	text, err := json.MarshalIndent(s, "", "\t")
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, SetupFile), append(text, '\n'),
+		err = os.WriteFile(filepath.Join(dir, setupFile), append(text, '\n'),
 			0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", SetupFile, err)
+		return fmt.Errorf("write %s: %w", setupFile, err)
 	}
 	return nil
 }
 
-// Load reads a run: its setup and all its events in the order of time.
-func Load(dir string) (Setup, []Event, error) {
-	var s Setup
-	text, err := os.ReadFile(filepath.Join(dir, SetupFile))
+// load reads a run: its setup and all its events in the order of time.
+func load(dir string) (setup, []Event, error) {
+	var s setup
+	text, err := os.ReadFile(filepath.Join(dir, setupFile))
 	if err != nil {
 		return s, nil, fmt.Errorf("read a soak's directory: %w", err)
 	}
 	if err := json.Unmarshal(text, &s); err != nil {
-		return s, nil, fmt.Errorf("read %s: %w", SetupFile, err)
+		return s, nil, fmt.Errorf("read %s: %w", setupFile, err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil {
@@ -175,7 +175,7 @@ func Load(dir string) (Setup, []Event, error) {
 	slices.Sort(files)
 	var all []Event
 	for _, file := range files {
-		events, err := read(file)
+		events, err := readEvents(file)
 		if err != nil {
 			return s, nil, err
 		}
@@ -185,9 +185,9 @@ func Load(dir string) (Setup, []Event, error) {
 	return s, all, nil
 }
 
-// read reads a file of events. A last line without an end is the one that was
+// readEvents reads a file of events. A last line without an end is the one that was
 // being written when its process was killed.
-func read(file string) ([]Event, error) {
+func readEvents(file string) ([]Event, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
@@ -210,7 +210,7 @@ func read(file string) ([]Event, error) {
 // String is the event as a line of an excerpt, without its time.
 func (e Event) String() string {
 	subject := "everyone"
-	if e.Worker != Everyone {
+	if e.Worker != everyone {
 		subject = fmt.Sprintf("w%d", e.Worker)
 		switch e.Kind {
 		case Stop, Continue, FaultBegin, FaultEnd: // whichever life it has

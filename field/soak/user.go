@@ -1,4 +1,4 @@
-package worker
+package main
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/event"
-	"github.com/lockladder/lockladder/scenarios/soak/internal/storage"
 )
 
 // user is a goroutine that uses the lock.
@@ -17,7 +15,7 @@ type user struct {
 	*worker
 	g       int
 	rng     *rand.Rand
-	storage *storage.Client
+	storage *storageClient
 	owners  map[string]lock.Lock // one for each key
 	number  int                  // of its sections
 }
@@ -28,7 +26,7 @@ func (w *worker) use(g int) error {
 		rng: rand.New(rand.NewPCG(w.orders.Seed, uint64(w.orders.Worker)<<40|
 			uint64(w.orders.Life)<<20|uint64(g)))}
 	var err error
-	if u.storage, err = storage.Dial(w.orders.Storage); err != nil {
+	if u.storage, err = dialStorage(w.orders.Storage); err != nil {
 		return err
 	}
 	defer u.storage.Close()
@@ -63,10 +61,10 @@ func (w *worker) sleep(d time.Duration) {
 // one of the soak, not of the lock.
 func (u *user) once(key string) error {
 	l := u.owners[key]
-	op, patience := event.Lock, time.Duration(100+u.rng.IntN(3000))*
+	op, patience := Lock, time.Duration(100+u.rng.IntN(3000))*
 		time.Millisecond
 	if u.rng.IntN(5) == 0 {
-		op, patience = event.TryLock, 500*time.Millisecond
+		op, patience = TryLock, 500*time.Millisecond
 	}
 	rw, shares := l.(lock.ReadWrite)
 	if shares = shares && u.rng.IntN(3) > 0; shares {
@@ -80,7 +78,7 @@ func (u *user) once(key string) error {
 		return nil
 	}
 	err = u.section(l, key, shares, lossOf(l, over))
-	u.release(l, key, event.Unlock)
+	u.release(l, key, Unlock)
 	return err
 }
 
@@ -118,7 +116,7 @@ func (u *user) acquire(l lock.Lock, key, op string, patience time.Duration) (
 	defer cancel()
 	sent := time.Now()
 	returned := u.call(u.g, key, op, deadline)
-	if op == event.TryLock || op == event.Enter {
+	if op == TryLock || op == Enter {
 		granted, err = l.TryLock(ctx)
 	} else {
 		err = l.Lock(ctx)
@@ -156,37 +154,37 @@ func (u *user) section(l lock.Lock, key string, shared bool, lost loss) error {
 	u.number++
 	name := fmt.Sprintf("w%d.%d/g%d-%d", u.orders.Worker, u.orders.Life, u.g,
 		u.number)
-	e := event.Event{Worker: u.orders.Worker, Life: u.orders.Life,
+	e := Event{Worker: u.orders.Worker, Life: u.orders.Life,
 		Goroutine: u.g, Key: key, Section: name, Shared: shared}
 	if fenced, ok := l.(lock.Fenced); ok {
 		e.Token = fenced.Token()
 	}
-	at := func(kind event.Kind) event.Event {
+	at := func(kind Kind) Event {
 		e := e
 		e.Kind = kind
 		return e
 	}
-	u.write(at(event.Hold))
+	u.write(at(Hold))
 	left, told, gone := make(chan struct{}), make(chan struct{}), lost()
 	go func() { // joined below
 		defer close(told)
 		select {
 		case <-gone:
-			u.write(at(event.Lost))
+			u.write(at(Lost))
 		case <-left:
 		}
 	}()
 	err := u.readAndWrite(l, key, at, lost)
-	u.write(at(event.Leave))
+	u.write(at(Leave))
 	close(left)
 	<-told
 	return err
 }
 
-func (u *user) readAndWrite(l lock.Lock, key string, at func(event.Kind) event.Event,
+func (u *user) readAndWrite(l lock.Lock, key string, at func(Kind) Event,
 	lost loss) error {
-	_, err := u.storage.Do(at(event.Read))
-	if errors.Is(err, storage.ErrRefused) {
+	_, err := u.storage.Do(at(Read))
+	if errors.Is(err, errRefused) {
 		return nil
 	} else if err != nil {
 		return err
@@ -199,22 +197,22 @@ func (u *user) readAndWrite(l lock.Lock, key string, at func(event.Kind) event.E
 	case <-u.calm:
 	}
 	if u.rung.Reentrant && u.rng.IntN(10) == 0 {
-		granted, _, _ := u.acquire(l, key, event.Enter, u.orders.TTL/2)
+		granted, _, _ := u.acquire(l, key, Enter, u.orders.TTL/2)
 		if granted {
-			u.release(l, key, event.Exit)
+			u.release(l, key, Exit)
 		}
 	}
-	write := at(event.Write)
+	write := at(Write)
 	if write.Shared {
 		return nil
 	}
-	write.Looked = event.Now()
+	write.Looked = clock()
 	select {
 	case <-lost():
 		return nil
 	default:
 	}
-	if _, err := u.storage.Do(write); !errors.Is(err, storage.ErrRefused) {
+	if _, err := u.storage.Do(write); !errors.Is(err, errRefused) {
 		return err
 	}
 	return nil
@@ -240,10 +238,10 @@ func (w *worker) probe(i int, key string) error {
 		return err
 	}
 	u := &user{worker: w, g: w.orders.Goroutines + 1 + i}
-	for end := time.Now().Add(Probing(w.orders.TTL, w.orders.Poll)); time.Now().Before(end); {
-		granted, _, _ := u.acquire(l, key, event.Probe, time.Until(end))
+	for end := time.Now().Add(probing(w.orders.TTL, w.orders.Poll)); time.Now().Before(end); {
+		granted, _, _ := u.acquire(l, key, Probe, time.Until(end))
 		if granted {
-			u.release(l, key, event.Unlock)
+			u.release(l, key, Unlock)
 			return nil
 		}
 		time.Sleep(10 * time.Millisecond)
