@@ -1,4 +1,6 @@
-package servers
+// Package cluster runs the rungs on a Redis Cluster, and on a master whose replica a
+// Redis Sentinel promotes.
+package cluster
 
 import (
 	"context"
@@ -8,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/servers"
 )
 
 // slots is how many slots the keys of a Redis Cluster are divided into.
@@ -15,7 +19,7 @@ const slots = 16384
 
 // Cluster is a Redis Cluster of masters without replicas, each with an equal
 // share of the slots. Stop must be called.
-type Cluster struct{ masters []*Redis }
+type Cluster struct{ masters []*servers.Redis }
 
 // StartCluster starts so many masters and waits until all of them serve all
 // slots, which a new cluster does after two seconds. A failure leaves nothing
@@ -23,12 +27,10 @@ type Cluster struct{ masters []*Redis }
 func StartCluster(ctx context.Context, masters int) (*Cluster, error) {
 	c := &Cluster{}
 	for range masters {
-		r, err := start(ctx, &Redis{clustered: true, password: password(),
-			options: []string{
-				"--cluster-enabled", "yes",
-				// A busy machine is no reason to declare a master dead.
-				"--cluster-node-timeout", "60000",
-			}})
+		// Each listens to the others on its port plus 10000. A busy machine is no
+		// reason to declare a master dead.
+		r, err := servers.StartRedis(ctx, "--cluster-enabled", "yes",
+			"--cluster-node-timeout", "60000")
 		if err != nil {
 			c.Stop()
 			return nil, err
@@ -53,11 +55,11 @@ func (c *Cluster) join(ctx context.Context) error {
 			{"CLUSTER", "SET-CONFIG-EPOCH", i + 1},
 		}
 		if i > 0 {
-			orders = append(orders, []any{"CLUSTER", "MEET", "127.0.0.1",
-				c.masters[0].port, c.masters[0].bus})
+			host, port, _ := net.SplitHostPort(c.Addr())
+			orders = append(orders, []any{"CLUSTER", "MEET", host, port})
 		}
-		for _, order := range orders {
-			if err := r.order(ctx, order...); err != nil {
+		for _, args := range orders {
+			if err := order(ctx, r, args...); err != nil {
 				return err
 			}
 		}
@@ -65,7 +67,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	for _, r := range c.masters {
 		rdb := r.Client()
 		defer rdb.Close()
-		err := r.await(ctx, func() error {
+		err := r.Await(ctx, func() error {
 			info, err := rdb.ClusterInfo(ctx).Result()
 			if err != nil {
 				return err
@@ -86,8 +88,8 @@ func (c *Cluster) join(ctx context.Context) error {
 	return nil
 }
 
-// order sends an operator's command to the server.
-func (r *Redis) order(ctx context.Context, args ...any) error {
+// order sends an operator's command to a server.
+func order(ctx context.Context, r *servers.Redis, args ...any) error {
 	rdb := r.Client()
 	defer rdb.Close()
 	return rdb.Do(ctx, args...).Err()
@@ -110,16 +112,16 @@ func (c *Cluster) Addr() string { return c.masters[0].Addr() }
 func (c *Cluster) Auth() (user, password string) { return c.masters[0].Auth() }
 
 // Stop kills all masters and removes their directories. It may be called twice.
-func (c *Cluster) Stop() { StopAll(c.masters) }
+func (c *Cluster) Stop() { servers.StopAll(c.masters) }
 
 // Move is a slot on its way from one master to another. A client that asks its
 // old master for a key that is not there any more gets ASK; when the move has
 // finished, MOVED.
 type Move struct {
 	slot     int64
-	from, to *Redis
+	from, to *servers.Redis
 	ids      [2]string // of from and to
-	all      []*Redis
+	all      []*servers.Redis
 }
 
 // Move begins to move the slot of a key to another master. No key is moved yet.
@@ -145,7 +147,7 @@ func (c *Cluster) Move(ctx context.Context, key string) (*Move, error) {
 		return nil, fmt.Errorf("no master has the slot of %q", key)
 	}
 	m.from, m.to = c.masters[at], c.masters[(at+1)%len(c.masters)]
-	for i, r := range []*Redis{m.from, m.to} {
+	for i, r := range []*servers.Redis{m.from, m.to} {
 		rdb := r.Client()
 		defer rdb.Close()
 		id, err := rdb.Do(ctx, "CLUSTER", "MYID").Text()
@@ -154,9 +156,9 @@ func (c *Cluster) Move(ctx context.Context, key string) (*Move, error) {
 		}
 		m.ids[i] = id
 	}
-	err := m.to.order(ctx, "CLUSTER", "SETSLOT", m.slot, "IMPORTING", m.ids[0])
+	err := order(ctx, m.to, "CLUSTER", "SETSLOT", m.slot, "IMPORTING", m.ids[0])
 	if err == nil {
-		err = m.from.order(ctx, "CLUSTER", "SETSLOT", m.slot, "MIGRATING",
+		err = order(ctx, m.from, "CLUSTER", "SETSLOT", m.slot, "MIGRATING",
 			m.ids[1])
 	}
 	if err != nil {
@@ -178,12 +180,12 @@ func (m *Move) Take(ctx context.Context, keys ...string) error {
 		}
 	}
 	host, port, _ := net.SplitHostPort(m.to.Addr())
-	args := []any{"MIGRATE", host, port, "", 0, 5000, "AUTH", m.to.password,
-		"KEYS"}
+	_, password := m.to.Auth()
+	args := []any{"MIGRATE", host, port, "", 0, 5000, "AUTH", password, "KEYS"}
 	for _, key := range keys {
 		args = append(args, key)
 	}
-	if err := m.from.order(ctx, args...); err != nil && err != redis.Nil {
+	if err := order(ctx, m.from, args...); err != nil && err != redis.Nil {
 		return fmt.Errorf("move keys of slot %d: %w", m.slot, err)
 	}
 	return nil
@@ -192,8 +194,8 @@ func (m *Move) Take(ctx context.Context, keys ...string) error {
 // Finish makes the new master the slot's owner, and waits until all masters know its
 // epoch. All keys must have been taken.
 func (m *Move) Finish(ctx context.Context) error {
-	for _, r := range []*Redis{m.to, m.from} {
-		err := r.order(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", m.ids[1])
+	for _, r := range []*servers.Redis{m.to, m.from} {
+		err := order(ctx, r, "CLUSTER", "SETSLOT", m.slot, "NODE", m.ids[1])
 		if err != nil {
 			return fmt.Errorf("move slot %d: %w", m.slot, err)
 		}
@@ -201,11 +203,11 @@ func (m *Move) Finish(ctx context.Context) error {
 	// A master that didn't know of this epoch would take the same one for the next
 	// slot that it is given. Then each of two masters holds the other for the owner,
 	// and answers MOVED.
-	is, err := m.to.epoch(ctx, "cluster_my_epoch")
+	is, err := epoch(ctx, m.to, "cluster_my_epoch")
 	for i := 0; err == nil && i < len(m.all); i++ {
 		r := m.all[i]
-		err = r.await(ctx, func() error {
-			knows, err := r.epoch(ctx, "cluster_current_epoch")
+		err = r.Await(ctx, func() error {
+			knows, err := epoch(ctx, r, "cluster_current_epoch")
 			if err == nil && knows < is {
 				err = fmt.Errorf("%s knows the epoch %d, and not yet %d", r.Addr(),
 					knows, is)
@@ -220,7 +222,7 @@ func (m *Move) Finish(ctx context.Context) error {
 }
 
 // epoch is a number of CLUSTER INFO.
-func (r *Redis) epoch(ctx context.Context, name string) (int64, error) {
+func epoch(ctx context.Context, r *servers.Redis, name string) (int64, error) {
 	rdb := r.Client()
 	defer rdb.Close()
 	return number(rdb.ClusterInfo(ctx), name)

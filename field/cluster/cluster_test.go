@@ -1,4 +1,4 @@
-package scenarios_test
+package cluster
 
 import (
 	"fmt"
@@ -21,9 +21,20 @@ import (
 // taken over, and the new master becomes its owner. Clients are sent after the
 // keys by ASK and by MOVED. A lock on several nodes would be the same on each.
 
+// forms are the kinds of keys that Redis Cluster tells apart: where a lock has
+// several of its own, all must lie in one slot.
+var forms = map[string]func(string) string{
+	"a plain name":         func(name string) string { return name },
+	"a hash tag":           func(name string) string { return "shop:{" + name + "}:lock" },
+	"a hash tag in front":  func(name string) string { return "{" + name + "}" },
+	"a second hash tag":    func(name string) string { return "{" + name + "}:{lock}" },
+	"a brace that is open": func(name string) string { return name + ":{lock" },
+	"a brace at the end":   func(name string) string { return name + "{" },
+}
+
 // inCluster calls do for every rung on one node and every kind of key, with a
 // lock of A and one of B.
-func inCluster(t *testing.T, c *servers.Cluster, rungs []ladder.Rung,
+func inCluster(t *testing.T, c *Cluster, rungs []ladder.Rung,
 	do func(t *testing.T, key string, a, b scenarios.Lock)) {
 	for _, rung := range rungs {
 		for _, kind := range slices.Sorted(maps.Keys(forms)) {
@@ -37,7 +48,7 @@ func inCluster(t *testing.T, c *servers.Cluster, rungs []ladder.Rung,
 }
 
 // ownerIn is an owner of a rung's lock, with a client of its own.
-func ownerIn(t *testing.T, c *servers.Cluster, rung ladder.Rung,
+func ownerIn(t *testing.T, c *Cluster, rung ladder.Rung,
 	key string) scenarios.Lock {
 	t.Helper()
 	_, password := c.Auth()
@@ -67,9 +78,10 @@ func mostlyMissing(rung ladder.Rung) bool {
 		"reentrant/readwrite"}, rung.Name)
 }
 
-func startCluster(t *testing.T) *servers.Cluster {
-	own(t)
-	c, err := servers.StartCluster(t.Context(), 3)
+func startCluster(t *testing.T) *Cluster {
+	servers.Need(t)
+	t.Parallel()
+	c, err := StartCluster(t.Context(), 3)
 	require.NoError(t, err)
 	t.Cleanup(c.Stop)
 	return c

@@ -17,7 +17,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
 
 // Exit statuses.
@@ -179,7 +178,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	case set.NArg() > 0:
 		return o, fmt.Errorf("%q is not a flag; the one command is: soak judge"+
 			" DIR", set.Arg(0))
-	case *redis != serverstest.Auto:
+	case *redis != servers.Auto:
 		return o, fmt.Errorf("-redis %s: write -redis auto, which starts the"+
 			" servers: a soak kills and restarts them", *redis)
 	case c.For <= 0, c.Poll <= 0:

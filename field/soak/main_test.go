@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/locktest/mutants"
+	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
 
-var onRedis = serverstest.Flag()
+var onRedis = servers.Flag()
 
 // The workers of a soak are this program once more, which is the test here.
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true,
 		Condition: func(name string) (bool, error) {
-			return name == "server" && *onRedis == serverstest.Auto, nil
+			return name == "server" && *onRedis == servers.Auto, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"refused": refused}})
 }
@@ -51,7 +51,7 @@ func refused(ts *testscript.TestScript, _ bool, args []string) {
 // Each comes with the faults that its mistake needs and with keys that are often
 // free, so that a short soak is enough.
 func TestAWrongLockIsCaught(t *testing.T) {
-	if *onRedis != serverstest.Auto {
+	if *onRedis != servers.Auto {
 		t.Skip("it starts servers, which is asked for with -redis auto")
 	}
 	for _, m := range mutants.All {

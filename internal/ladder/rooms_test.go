@@ -32,6 +32,7 @@ var mayImport = map[string]string{
 		"internal/servers lock",
 	"internal/bench/machine": "",
 	"internal/bench/nodes": "internal/bench/machine internal/servers/process " +
+		"internal/servers/proxy " +
 		"lock",
 	"internal/bench/report": "internal/bench lock",
 	"internal/bench/inventory": "internal/bench internal/bench/machine " +
@@ -71,15 +72,15 @@ var mayImport = map[string]string{
 		"internal/lab/history internal/site internal/site/choosing " +
 		"internal/site/generated internal/site/levels internal/site/life " +
 		"internal/site/results internal/site/play scenarios scenarios/explore",
-	"internal/site/levels":         "internal/site/play scenarios/explore",
-	"internal/site/results":        "internal/site/generated scenarios",
-	"internal/site/play":           "internal/lab/history",
-	"internal/servers":             "internal/servers/process",
-	"internal/servers/serverstest": "internal/lab internal/servers/process internal/servers lock",
-	"lock":                         "",
+	"internal/site/levels":     "internal/site/play scenarios/explore",
+	"internal/site/results":    "internal/site/generated scenarios",
+	"internal/site/play":       "internal/lab/history",
+	"internal/servers":         "internal/lab internal/servers/process internal/servers/proxy",
+	"internal/locktest/rights": "internal/servers lock",
+	"lock":                     "",
 	"scenarios": "internal/lab internal/lab/history internal/lab/node internal/lab/order " +
 		"internal/site/play internal/servers/process lock",
-	"scenarios/check":        "internal/site internal/servers/serverstest lock scenarios scenarios/program",
+	"scenarios/check":        "internal/site internal/servers lock scenarios scenarios/program",
 	"scenarios/program":      "internal/servers/process lock scenarios",
 	"scenarios/program/rung": "internal/ladder scenarios/program",
 	"scenarios/explore": "internal/lab internal/lab/history internal/lab/node " +

@@ -1,5 +1,5 @@
-// Package machine asks the operating system what Go has no words for: CPUs, exact
-// waiting, and what a process has used.
+// Package machine asks the operating system what Go has no words for: CPUs, and what a
+// process has used.
 package machine
 
 import (
@@ -10,26 +10,9 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// WakeExactly lets the kernel wake this thread at the moment that it asked for,
-// not up to 50 µs later.
-func WakeExactly() {
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-}
-
-// Nap sleeps on this thread.
-func Nap(d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	left := unix.NsecToTimespec(int64(d))
-	for errors.Is(unix.Nanosleep(&left, &left), unix.EINTR) {
-	}
-}
 
 // Pin moves this process and the others to one CPU, the last of those that this
 // process may use, and lets the Go runtime run so many threads at a time. One is

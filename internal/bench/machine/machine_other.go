@@ -2,16 +2,7 @@
 
 package machine
 
-import (
-	"errors"
-	"time"
-)
-
-// WakeExactly does nothing here.
-func WakeExactly() {}
-
-// Nap sleeps.
-func Nap(d time.Duration) { time.Sleep(d) }
+import "errors"
 
 // Pin is possible on Linux only.
 func Pin(int, ...int) (cpu int, undo func(), err error) {

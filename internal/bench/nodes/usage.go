@@ -94,7 +94,7 @@ func (s *Servers) Pin(ctx context.Context) (cpu int, undo func(), err error) {
 		return 0, nil, err
 	}
 	threads := 1
-	if s.network.half > 0 {
+	if s.network != nil {
 		threads = 2
 	}
 	return machine.Pin(threads, pids...)

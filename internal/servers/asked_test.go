@@ -1,4 +1,4 @@
-package serverstest
+package servers
 
 import (
 	"bytes"
@@ -51,9 +51,9 @@ func TestAServerThatTheLabCannotReachIsRefused(t *testing.T) {
 
 // The sweeper removes the keys that have the run's name.
 func TestALimitedPoolKeepsTheNameOfTheRun(t *testing.T) {
-	pool, ok := Limited(named{&shared{}, "a-run"}, 1).(lab.NamedPool)
+	pool, ok := Limited(named{&Shared{}, "a-run"}, 1).(lab.NamedPool)
 	require.True(t, ok)
 	assert.Equal(t, "a-run", pool.Run())
-	_, ok = Limited(&shared{}, 1).(lab.NamedPool)
+	_, ok = Limited(&Shared{}, 1).(lab.NamedPool)
 	assert.False(t, ok, "its keys have no such name")
 }

@@ -1,4 +1,5 @@
-package serverstest
+// Package rights holds a lock to the rights that its doc.go asks of a Redis server.
+package rights
 
 import (
 	"context"
@@ -18,12 +19,12 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Rights is a Redis server with a user that has the rights which the doc.go of the
+// Documented is a Redis server with a user that has the rights which the doc.go of the
 // test's package asks for, changed by more rules. Each login is a client of that
-// user. See Need.
-func Rights(t *testing.T, more ...any) (admin *redis.Client,
+// user. See servers.Need.
+func Documented(t *testing.T, more ...any) (admin *redis.Client,
 	login func() *redis.Client) {
-	Need(t)
+	servers.Need(t)
 	server, err := servers.StartRedis(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(server.Stop)
@@ -70,7 +71,7 @@ func DeniesOnly(t *testing.T, admin *redis.Client, name string) {
 
 // AreEnough says that the documented rights are enough for a lock with waiters.
 func AreEnough(t *testing.T, build lock.Build) {
-	admin, login := Rights(t)
+	admin, login := Documented(t)
 	assert.NoError(t, uses(t, login(), build))
 	AllowsAll(t, admin)
 }
@@ -78,7 +79,7 @@ func AreEnough(t *testing.T, build lock.Build) {
 // WithoutTheChannel uses the lock without a right to its channels, whose names begin
 // like that, and returns what the holder's Unlock says. Then the lock is free.
 func WithoutTheChannel(t *testing.T, build lock.Build, name string) error {
-	admin, login := Rights(t, "resetchannels")
+	admin, login := Documented(t, "resetchannels")
 	err := uses(t, login(), build)
 	assert.Zero(t, admin.Exists(t.Context(), "stock").Val())
 	DeniesOnly(t, admin, name)
@@ -89,7 +90,7 @@ func WithoutTheChannel(t *testing.T, build lock.Build, name string) error {
 // another user holds the lock, and returns what its Lock says.
 func WaitsWithoutTheChannel(t *testing.T, build lock.Build) error {
 	const lease = 300 * time.Millisecond
-	admin, login := Rights(t, "resetchannels")
+	admin, login := Documented(t, "resetchannels")
 	of := func(rdb *redis.Client) lock.Lock {
 		l, err := build(lock.Env{Nodes: []redis.UniversalClient{rdb}, Key: "stock",
 			TTL: lease})

@@ -1,43 +1,18 @@
-package serverstest
+package servers
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"testing"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/servers/process"
 )
-
-// Main is what a TestMain calls whose tests borrow servers. So many tests run at
-// the same time when real servers are asked for, see AtOnce.
-func Main(m *testing.M, asked *string, parallel int) {
-	Sweep()
-	os.Exit(AtOnce{m, asked, parallel}.Run())
-}
-
-// AtOnce are a package's tests, of which so many run at the same time when real
-// servers are asked for: they mostly wait.
-type AtOnce struct {
-	*testing.M
-	Asked    *string
-	Parallel int
-}
-
-// Run runs the tests and returns the exit status.
-func (t AtOnce) Run() int {
-	flag.Parse()
-	if *t.Asked != "" {
-		flag.Set("test.parallel", fmt.Sprint(t.Parallel))
-	}
-	return t.M.Run()
-}
 
 // Sweep is what a command's main calls first that borrows servers: where this
 // process is the one that tidies up, it does so and doesn't return.
@@ -56,24 +31,54 @@ type borrowed struct {
 	Servers []address
 }
 
-type address struct {
-	Addr, User, Password string
-	DB                   int
+type address struct{ Addr, User, Password string }
+
+// somebodys is a server that is only borrowed.
+type somebodys struct{ address }
+
+func (s somebodys) Addr() string                  { return s.address.Addr }
+func (s somebodys) Auth() (user, password string) { return s.User, s.Password }
+
+// borrow lends somebody's servers, and tidies up there at the end.
+func borrow(ctx context.Context, asked string) (all lab.Pool, end func() error,
+	err error) {
+	left := borrowed{Run: RunName()}
+	p := &Shared{}
+	for name := range strings.SplitSeq(asked, ",") {
+		options, err := parse(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := Reach(ctx, options); err != nil {
+			return nil, nil, err
+		}
+		this := address{options.Addr, options.Username, options.Password}
+		for _, other := range left.Servers {
+			if other.Addr == this.Addr {
+				return nil, nil, fmt.Errorf("-redis names %s twice: a lock on several"+
+					" servers needs different ones", this.Addr)
+			}
+		}
+		p.all = append(p.all, somebodys{this})
+		left.Servers = append(left.Servers, this)
+	}
+	end, err = process.After(sweeper, left)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Start = func() (lab.Server, error) {
+		return nil, lab.TooFew(fmt.Sprintf("-redis names %d", len(p.all)))
+	}
+	return named{Limited(p, atOnce), left.Run}, end, nil
 }
 
-// StoreMain is what a TestMain calls whose tests start one kind of store. Where
-// that is missing it says so, in one line, and the tests must skip what needs
-// it; where stores are asked for, that line is a failure.
-func StoreMain(m *testing.M, missing error) {
-	if missing != nil {
-		if os.Getenv("LOCKLADDER_STORES") != "" {
-			fmt.Fprintln(os.Stderr, "LOCKLADDER_STORES asks for stores:", missing)
-			os.Exit(1)
-		}
-		fmt.Fprintf(os.Stderr, "%v: the tests that need it are skipped\n", missing)
-	}
-	os.Exit(m.Run())
+// named is a pool whose keys bear a name.
+type named struct {
+	lab.Pool
+	run string
 }
+
+func (n named) Run() string { return n.run }
 
 // RunName names a run, for its keys.
 func RunName() string { return fmt.Sprintf("%08x", rand.Uint32()) }
@@ -94,7 +99,7 @@ func (a address) sweep(run string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	rdb := redis.NewClient(&redis.Options{Addr: a.Addr, Username: a.User,
-		Password: a.Password, DB: a.DB, DialerRetries: 1})
+		Password: a.Password, DialerRetries: 1})
 	defer rdb.Close()
 	// Twice: a command of a worker that was just killed may still arrive.
 	for range 2 {
