@@ -30,7 +30,7 @@ var rings = []string{
 	"internal/servers internal/site/play",
 	"internal/ladder scenarios scenarios/explore",
 	"internal/locktest scenarios/program",
-	"internal/bench internal/site/exercise scenarios/soak",
+	"internal/bench internal/site/exercise",
 	"docs/exercises internal/site",
 	"bench docs scenarios/check",
 }
