@@ -29,7 +29,7 @@ var execute = flag.String("commands", "",
 type command struct{ file, line, output string }
 
 // programs begin a command; other code in a line of text is none.
-var programs = regexp.MustCompile(`^(\w+=\S+ )*` +
+var programs = regexp.MustCompile(`^(\w+=\S+ |taskset -c 0 )*` +
 	`(go (run|test|build|mod|vet|version|env|doc) |cd \S+ && |git (diff|checkout|clean) )`)
 
 // shownCommands are the commands of all documents: after "$ " in a console block, with
@@ -108,7 +108,7 @@ var smaller = []struct {
 }{
 	{regexp.MustCompile(`/soak `), `( -for \S+)?$`, " -for 20s"},
 	{regexp.MustCompile(`/bench .*-redis auto`), `( -rounds \d+)?$`, " -rounds 1"},
-	{regexp.MustCompile(`/bench -redis auto( -pin)?( -rounds 1)?$`), `$`, " -clients 50"},
+	{regexp.MustCompile(`/bench -redis auto( -rounds 1)?$`), `$`, " -clients 50"},
 	{regexp.MustCompile(`/bench .*-programs`), `$`, " -clients 50"},
 	{regexp.MustCompile(` -workload cache$`), `$`, " -requests 10000"},
 }
