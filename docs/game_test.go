@@ -5,8 +5,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/site/levels"
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 // gaming is what a reader sees of a level.
@@ -66,13 +66,13 @@ type gamed struct {
 	Rows, Solved, Wide, Open, Unseen, Below, End int
 }
 
-func (s *stage) level(l levels.Level, schedule string) gamed {
+func (s *stage) level(l site.Level, schedule string) gamed {
 	s.t.Helper()
 	hash := url.Values{"level": {strings.ReplaceAll(string(l.Invariant), " ", "-")}}
 	if schedule != "" {
 		hash.Set("s", schedule)
 	}
-	s.loads(s.site + "/" + levels.File(l.Lock) + "#" + hash.Encode())
+	s.loads(s.site + "/" + site.LevelFile(l.Lock) + "#" + hash.Encode())
 	return s.game("")
 }
 
@@ -98,16 +98,16 @@ func (s *stage) presses(button string) gamed {
 		"find(b => b.innerText.startsWith(%q)).click()", button))
 }
 
-func graph(t *testing.T, lock string) play.Graph {
+func graph(t *testing.T, lock string) recording.Graph {
 	t.Helper()
-	text, err := os.ReadFile("../" + levels.File(lock))
+	text, err := fs.ReadFile(recordings(t), site.LevelFile(lock))
 	require.NoError(t, err)
-	var g play.Graph
+	var g recording.Graph
 	require.NoError(t, json.Unmarshal(text, &g))
 	return g
 }
 
-func goal(t *testing.T, l levels.Level) play.Goal {
+func goal(t *testing.T, l site.Level) recording.Goal {
 	t.Helper()
 	for _, goal := range graph(t, l.Lock).Goals {
 		if goal.Invariant == string(l.Invariant) {
@@ -115,12 +115,12 @@ func goal(t *testing.T, l levels.Level) play.Goal {
 		}
 	}
 	t.Fatalf("%s has no goal", l)
-	return play.Goal{}
+	return recording.Goal{}
 }
 
 // detour is a schedule that breaks a goal and is not the explorer's: the other
 // client's first command arrives first.
-func detour(t *testing.T, l levels.Level) string {
+func detour(t *testing.T, l site.Level) string {
 	t.Helper()
 	g := graph(t, l.Lock)
 	bit := 0
@@ -166,13 +166,13 @@ func detour(t *testing.T, l levels.Level) string {
 }
 
 // shown are the levels that a test looks at: in a short run every third.
-func shown() []levels.Level {
+func shown() []site.Level {
 	if !testing.Short() {
-		return levels.All
+		return site.Levels
 	}
-	var third []levels.Level
-	for i := 0; i < len(levels.All); i += 3 {
-		third = append(third, levels.All[i])
+	var third []site.Level
+	for i := 0; i < len(site.Levels); i += 3 {
+		third = append(third, site.Levels[i])
 	}
 	return third
 }
@@ -181,7 +181,7 @@ func shown() []levels.Level {
 // claim that there is none.
 func TestEveryLevelCanBeSolved(t *testing.T) {
 	s := newStage(t)
-	for i, l := range levels.All {
+	for i, l := range site.Levels {
 		t.Run(l.String(), func(t *testing.T) {
 			s.t = t
 			best := goal(t, l)
@@ -216,7 +216,7 @@ func TestEveryLevelCanBeSolved(t *testing.T) {
 
 func TestAScheduleIsInTheAddressAndTakenBack(t *testing.T) {
 	s := newStage(t)
-	gold := levels.All[3]
+	gold := site.Levels[3]
 	s.level(gold, "")
 	s.picks("A>")
 	moved := s.picks("A<")
@@ -239,15 +239,15 @@ func TestAScheduleIsInTheAddressAndTakenBack(t *testing.T) {
 
 func TestALevelSaysWhenNothingCanBreakAnyMore(t *testing.T) {
 	s := newStage(t)
-	stuck := s.level(levels.All[0], "once: A> A< A= A= A> A<")
+	stuck := s.level(site.Levels[0], "once: A> A< A= A= A> A<")
 	assert.Equal(t, "open", stuck.State)
-	assert.Contains(t, s.level(levels.All[0], "once: A> A< A= A= A> A< B> B< B= B= B> B<").Verdict,
+	assert.Contains(t, s.level(site.Levels[0], "once: A> A< A= A= A> A< B> B< B= B= B> B<").Verdict,
 		"Nothing can be broken from here on. Undo, begin again, or claim")
 }
 
 func TestWhatIsChosenAfterTheBreakIsNotCounted(t *testing.T) {
 	s := newStage(t)
-	l := levels.All[0]
+	l := site.Levels[0]
 	won := s.level(l, goal(t, l).Schedule)
 	needed := regexp.MustCompile(`You needed \d+ actions`).FindString(won.Verdict)
 	require.NotEmpty(t, needed)
@@ -259,7 +259,7 @@ func TestWhatIsChosenAfterTheBreakIsNotCounted(t *testing.T) {
 // A hint leads to the goal when it is followed to the end.
 func TestHintsLeadToTheBreak(t *testing.T) {
 	s := newStage(t)
-	g := s.level(levels.All[4], "")
+	g := s.level(site.Levels[4], "")
 	for n := 0; g.State != "won"; n++ {
 		require.Less(t, n, 20)
 		s.presses("hint")
@@ -270,7 +270,7 @@ func TestHintsLeadToTheBreak(t *testing.T) {
 
 func TestALevelIsPlayedByKeys(t *testing.T) {
 	s := newStage(t)
-	s.level(levels.All[0], "")
+	s.level(site.Levels[0], "")
 	key := "g.querySelector('.choices').dispatchEvent(new KeyboardEvent('keydown'," +
 		" {key: %q, bubbles: true, cancelable: true}))"
 	assert.Equal(t, 2, s.game(fmt.Sprintf(key, "1")).Rows)
@@ -282,7 +282,7 @@ func TestALevelIsPlayedByKeys(t *testing.T) {
 // and so does the choice.
 func TestWhatIsUnderWayIsSeen(t *testing.T) {
 	s := newStage(t)
-	silver := levels.All[1]
+	silver := site.Levels[1]
 	begin := s.level(silver, "")
 	assert.Equal(t, []string{"SET lock:stock locked NX, sent",
 		"SET lock:stock locked NX, sent"}, begin.Sent)
@@ -296,7 +296,7 @@ func TestWhatIsUnderWayIsSeen(t *testing.T) {
 	assert.Contains(t, granted.Texts[1], "A crashes, after it has sent its PEXPIRE")
 	crashed := s.picks("Ax")
 	assert.Contains(t, crashed.Sent, "PEXPIRE lock:stock 10000, sent")
-	scripts := s.level(levels.All[13], "")
+	scripts := s.level(site.Levels[13], "")
 	assert.Contains(t, scripts.Texts[0], "A's acquire.lua, already sent, arrives at Redis")
 	assert.Contains(t, scripts.Sent[0], "EVALSHA acquire.lua lock:stock {lock:stock}:token A")
 }
@@ -321,7 +321,7 @@ func TestTheCodeShowsWhereEachClientWaits(t *testing.T) {
 			"B: func (l *Lock) TryLock(ctx context.Context) (bool, error) {",
 			"A: func (l *Lock) Unlock(ctx context.Context) error {"}},
 	} {
-		l := levels.All[c.level]
+		l := site.Levels[c.level]
 		assert.Equal(t, c.waits, s.level(l, c.schedule).Waits, "%s, %s", l, c.schedule)
 	}
 }
@@ -329,7 +329,7 @@ func TestTheCodeShowsWhereEachClientWaits(t *testing.T) {
 // Each break has a mark where it happens, with what was read and written.
 func TestEveryBreakIsMarkedWhereItHappens(t *testing.T) {
 	s := newStage(t)
-	end := s.level(levels.All[5], "once: A> A< A= E B> B< B= A= B= A>")
+	end := s.level(site.Levels[5], "once: A> A< A= E B> B< B= A= B= A>")
 	assert.Equal(t, []string{"✗ two holders", "✗ stale write", "✗ lost update",
 		"✗ foreign release"}, end.Broken)
 	assert.Contains(t, end.Lanes, "reads 0")
@@ -337,18 +337,18 @@ func TestEveryBreakIsMarkedWhereItHappens(t *testing.T) {
 	assert.Equal(t, []string{"✗ two holders", "✗ stale write"},
 		s.game("g.querySelectorAll('.controls button')[0].click(); "+
 			"g.querySelectorAll('.controls button')[0].click()").Broken)
-	fenced := s.level(levels.All[14], "once: A> A< A= B> B< E B> B< B= A= B=")
+	fenced := s.level(site.Levels[14], "once: A> A< A= B> B< E B> B< B= A= B=")
 	assert.Contains(t, fenced.Lanes, "writes, and the storage refuses it")
 	assert.Contains(t, fenced.Lanes, "writes 1")
 	assert.Empty(t, fenced.Broken)
-	late := s.level(levels.All[14], "once: A> A< B> B< E B> B< B= A=")
+	late := s.level(site.Levels[14], "once: A> A< B> B< E B> B< B= A=")
 	assert.Contains(t, late.Lanes, "reads, and the storage refuses it")
 }
 
 // The storage gets a request that was sent before its client died.
 func TestARequestOfADeadClientSaysWhatItDoes(t *testing.T) {
 	s := newStage(t)
-	dead := s.level(levels.All[5], "once: A> A< A= Ax")
+	dead := s.level(site.Levels[5], "once: A> A< A= Ax")
 	assert.Contains(t, strings.Join(dead.Texts, "\n"),
 		"A's request, sent before, writes to the storage")
 	assert.Contains(t, s.picks("A=").Lanes, "writes 1")
@@ -373,9 +373,9 @@ func TestChoicesAndLanesAreOnOneScreen(t *testing.T) {
 // A choice stays where it was: by client, then by kind. Its number stands before it.
 func TestChoicesHaveAStableOrder(t *testing.T) {
 	s := newStage(t)
-	assert.Equal(t, []string{"A>", "Ax", "B>", "Bx"}, s.level(levels.All[1], "").Choices)
+	assert.Equal(t, []string{"A>", "Ax", "B>", "Bx"}, s.level(site.Levels[1], "").Choices)
 	assert.Equal(t, []string{"A<", "Ax", "B>", "Bx"}, s.picks("A>").Choices)
-	late := s.level(levels.All[3], "once: A> A< B>")
+	late := s.level(site.Levels[3], "once: A> A< B>")
 	assert.Equal(t, []string{"A=", "Ax", "B<", "Bx", "E"}, late.Choices)
 	for i, text := range late.Texts {
 		assert.True(t, strings.HasPrefix(text, fmt.Sprintf("%d ", i+1)), text)
@@ -391,21 +391,21 @@ func TestChoicesHaveAStableOrder(t *testing.T) {
 
 func TestAWinLeadsTheKeyboardOn(t *testing.T) {
 	s := newStage(t)
-	s.level(levels.All[0], "")
+	s.level(site.Levels[0], "")
 	s.picks("A>")
 	won := s.picks("Ax")
 	assert.Equal(t, "Next: Between two commands →", won.Focus)
 	assert.Contains(t, shows[string](s, `document.getElementById(
 		document.activeElement.getAttribute('aria-describedby')).innerText`),
 		"You broke it: orphaned.")
-	s.level(levels.All[6], "")
+	s.level(site.Levels[6], "")
 	assert.Equal(t, "Next: First look, then delete →", s.presses("claim").Focus)
 }
 
 // A reader who skips to the text, or reloads, is still in the level.
 func TestTheAddressKeepsTheLevel(t *testing.T) {
 	s := newStage(t)
-	before := s.level(levels.All[2], "once: A> A<")
+	before := s.level(site.Levels[2], "once: A> A<")
 	after := s.game("document.querySelector('.skip').click()")
 	assert.Equal(t, before.Hash, after.Hash)
 	assert.Equal(t, before.Choices, after.Choices)
@@ -421,9 +421,9 @@ func TestTheListShowsWhatWasDone(t *testing.T) {
 			document.querySelectorAll('main li')).map(l => l.innerText).filter(
 			l => l.startsWith('✓')).join('; ')`)
 	}
-	s.level(levels.All[0], "")
+	s.level(site.Levels[0], "")
 	assert.Empty(t, marked())
-	s.level(levels.All[5], goal(t, levels.All[5]).Schedule)
+	s.level(site.Levels[5], goal(t, site.Levels[5]).Schedule)
 	assert.Regexp(t, "^✓ done: What it costs: gold[^;]*$", marked())
 }
 
@@ -431,7 +431,7 @@ func TestLevelsFitAPhoneInBothThemes(t *testing.T) {
 	s := newStage(t)
 	s.sized(390, 800)
 	for _, theme := range []string{"light", "dark"} {
-		s.level(levels.All[0], "")
+		s.level(site.Levels[0], "")
 		s.game(fmt.Sprintf("localStorage.setItem('theme', %q)", theme))
 		for _, l := range shown() {
 			seen := s.level(l, goal(t, l).Schedule)
@@ -457,7 +457,7 @@ func TestAPhoneShowsThePictureWithItsChoices(t *testing.T) {
 func TestLanesFollowTheWindow(t *testing.T) {
 	s := newStage(t)
 	s.sized(1280, 800)
-	wide := s.level(levels.All[14], "once: A> A< B>")
+	wide := s.level(site.Levels[14], "once: A> A< B>")
 	require.NoError(t, chromedp.Do(s.ctx, chromedp.EmulateViewport(390, 800),
 		chromedp.Poll[chromedp.Void]("document.querySelector('.lanes').scrollWidth <= "+
 			"document.querySelector('.lanes').clientWidth")))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -14,10 +15,8 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/site/choosing"
 	"github.com/lockladder/lockladder/internal/site/generated"
-	"github.com/lockladder/lockladder/internal/site/parts"
-	"github.com/lockladder/lockladder/internal/site/results"
+	"github.com/lockladder/lockladder/internal/site/pages"
 )
 
 func TestMain(m *testing.M) {
@@ -44,6 +43,9 @@ var atEnd []func()
 // root is the module.
 var root = os.DirFS("..")
 
+// recordings are the module's files with its runs and levels.
+func recordings(t *testing.T) fs.FS { return pages.Record(t, root, exhibits()...) }
+
 // content is the text of a file of the module.
 func content(t *testing.T, file string) string {
 	t.Helper()
@@ -69,7 +71,7 @@ func firstDifference(is, should string) string {
 // kept in a file, which must know the scenarios that came later.
 func TestEveryKeptResultHasEveryScenario(t *testing.T) {
 	for _, name := range []string{"libraries", "mysql", "etcd", "zookeeper", "programs"} {
-		locks, err := results.Read(root, name)
+		locks, err := generated.Kept(root, name)
 		require.NoError(t, err)
 		require.NotEmpty(t, locks, name)
 		missing := map[string][]string{} // the locks, by what they haven't run
@@ -108,10 +110,10 @@ func TestTheTimelineThatIsExplainedIsOneThatIsShown(t *testing.T) {
 func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 	laddertest.WhenNamed(t, "it makes every page once more, which takes nine seconds:"+
 		" go test ./docs -run DocumentsAre")
-	g := generator(t, "..")
+	g := pages.New(t, root, exhibits()...)
 	stale, err := g.Stale()
 	require.NoError(t, err)
-	assert.Greater(t, len(parts.Documents(root)), 30, "documents were found")
+	assert.Greater(t, len(pages.Documents(root)), 30, "documents were found")
 	for file, texts := range stale {
 		t.Errorf("%s is stale, run go run ./docs -generate; the first line that differs:\n%s",
 			file, firstDifference(texts[0], texts[1]))
@@ -121,14 +123,14 @@ func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 			"if the change is intended, run go test ./scenarios -run SameTimeline -update")
 	})
 	t.Run("every lock of a matrix is measured", func(t *testing.T) {
-		for _, c := range g.Choice.Candidates {
+		for _, c := range g.Candidates {
 			// The recipe of the survey is an exhibit.
 			if c.Name == "zookeeper/recipe" {
 				continue
 			}
 			if assert.NotNil(t, c.Cost, c.Name) {
 				assert.True(t, c.Cost.Finished, c.Name)
-				assert.Equal(t, int64(1), *c.Cost.MaxHolders, c.Name)
+				assert.Equal(t, int64(1), *c.Cost.Holders, c.Name)
 				assert.Zero(t, c.Cost.Oversold, c.Name)
 			}
 		}
@@ -136,11 +138,11 @@ func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 	// A lock that is measured and in no table is a baseline, or the page says why.
 	t.Run("every measured lock is in the tables or explained", func(t *testing.T) {
 		var missing []string
-		for _, row := range g.Choice.Run.Rows {
+		for _, row := range g.Measured.Rows {
 			if row.Kind != bench.Baseline &&
-				!slices.ContainsFunc(g.Choice.Candidates,
-					func(c choosing.Candidate) bool { return c.Name == row.Rung }) {
-				missing = append(missing, row.Rung)
+				!slices.ContainsFunc(g.Candidates,
+					func(c pages.Candidate) bool { return c.Name == row.Lock }) {
+				missing = append(missing, row.Lock)
 			}
 		}
 		assert.Equal(t, []string{"rueidislock"}, missing)
@@ -149,8 +151,8 @@ func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 	})
 	t.Run("four locks have a token that the storage can check", func(t *testing.T) {
 		var tokens []string
-		for _, c := range g.Choice.Candidates {
-			if c.Fits(choosing.Job{Arise: []string{choosing.Token}}) {
+		for _, c := range g.Candidates {
+			if c.Fits(pages.Job{Arise: []string{pages.Token}}) {
 				tokens = append(tokens, c.Name)
 			}
 		}
@@ -162,6 +164,9 @@ func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 // A name in the list that no page has makes nothing.
 func TestEveryPartThatTestsMakeIsOnItsPage(t *testing.T) {
 	for _, test := range generated.Tests {
+		if path.Ext(test.Page) != ".md" {
+			continue // pictures
+		}
 		names, _, err := generated.Parts(content(t, "docs/"+test.Page))
 		require.NoError(t, err)
 		for _, wanted := range slices.Concat(test.Parts, test.Results) {

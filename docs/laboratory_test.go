@@ -6,7 +6,9 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"io"
 	"maps"
 	"net/http"
@@ -26,8 +28,8 @@ import (
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/exercise"
-	"github.com/lockladder/lockladder/internal/site/laboratory"
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/internal/site/whatif"
 )
 
 // experimenting is what a reader sees of the laboratory.
@@ -69,7 +71,7 @@ type workbench struct{ *stage }
 func newBench(t *testing.T) workbench {
 	_, err := compiled.Files(t.Context())
 	require.NoError(t, err)
-	served := site.NewSite(root)
+	served := site.NewSite(recordings(t))
 	served.Program = compiled.Files
 	return workbench{stageOf(t, served)}
 }
@@ -308,7 +310,7 @@ func TestAnotherLockKeepsTheScenarioAndItsFaults(t *testing.T) {
 
 // While the site compiles the program, the page says for how long, and can stop waiting.
 func TestThePageWaitsForTheProgramInSeconds(t *testing.T) {
-	served := site.NewSite(root)
+	served := site.NewSite(recordings(t))
 	served.Program = func(ctx context.Context) (map[string][]byte, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -397,7 +399,7 @@ func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
 	laddertest.Long(t, "it runs every exhibit of every rung")
 	b := newBench(t)
 	b.asks(overrun)
-	raw := func(q laboratory.Question) string {
+	raw := func(q whatif.Question) string {
 		t.Helper()
 		text, err := json.Marshal(q)
 		require.NoError(t, err)
@@ -405,28 +407,29 @@ func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
 			"{ l.dataset.state = 'ready' })", text))
 		return shows[string](b.stage, "lockladder.laboratory.raw")
 	}
+	recorder := recordings(t)
 	exhibits, slowest := 0, time.Duration(0)
 	for _, rung := range ladder.Rungs {
 		for _, flaw := range rung.Flaws {
-			recorded, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(
-				play.RunFile(rung.Name, flaw.Scenario, flaw.Invariant))))
-			if os.IsNotExist(err) {
+			recorded, err := fs.ReadFile(recorder,
+				recording.RunFile(rung.Name, flaw.Scenario, flaw.Invariant))
+			if errors.Is(err, fs.ErrNotExist) {
 				continue // a flaw without a run
 			}
 			require.NoError(t, err)
-			var want play.Run
+			var want recording.Run
 			require.NoError(t, json.Unmarshal(recorded, &want))
 			want.Beside = nil // which the site shows beside it
-			text, err := want.JSON()
+			text, err := json.Marshal(want)
 			require.NoError(t, err)
 			began := time.Now()
-			answer := raw(laboratory.Question{Rung: rung.Name,
+			answer := raw(whatif.Question{Rung: rung.Name,
 				Scenario: flaw.Scenario, Invariant: flaw.Invariant})
 			slowest = max(slowest, time.Since(began))
-			var a laboratory.Answer
+			var a whatif.Answer
 			require.NoError(t, json.Unmarshal([]byte(answer), &a))
 			assert.Empty(t, a.Error)
-			assert.True(t, text == a.Run, "%s: %s of %s differs", flaw.Scenario,
+			assert.True(t, string(text) == a.Run, "%s: %s of %s differs", flaw.Scenario,
 				flaw.Invariant, rung.Name)
 			exhibits++
 		}
@@ -435,12 +438,12 @@ func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
 	t.Logf("%d exhibits, the slowest within %v", exhibits, slowest)
 	lease, latency, skew := 4000.0, 20.0, 3000.0
 	for _, rung := range ladder.Rungs {
-		q := laboratory.Question{Rung: rung.Name, Scenario: "overrun_release",
+		q := whatif.Question{Rung: rung.Name, Scenario: "overrun_release",
 			Lease: &lease, Latency: &latency, Skew: &skew, Skewed: "B",
-			Faults: []laboratory.Fault{{Client: "A", Nth: 2, Kind: "late", By: 3000}}}
+			Faults: []whatif.Fault{{Client: "A", Nth: 2, Kind: "late", By: 3000}}}
 		text, err := json.Marshal(q)
 		require.NoError(t, err)
-		native := laboratory.Respond(t, string(text))
+		native := whatif.Respond(t, string(text))
 		assert.True(t, native == raw(q), "%s answers otherwise", rung.Name)
 	}
 }

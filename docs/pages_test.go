@@ -12,9 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/site/choosing"
 	"github.com/lockladder/lockladder/internal/site/generated"
-	"github.com/lockladder/lockladder/internal/site/parts"
+	"github.com/lockladder/lockladder/internal/site/pages"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -33,7 +32,7 @@ var summary = regexp.MustCompile(`(?s)\n<!-- end of place \S+ -->\n\n` +
 func TestEveryRungHasAPage(t *testing.T) {
 	for i, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
-			page := content(t, "docs/"+parts.PageOf(i))
+			page := content(t, "docs/"+pages.PageOf(i))
 			headings := []string{"## How it works", "## The code",
 				"## See it fail", "## What comes next", "## Three questions"}
 			if rung.Parent != "" {
@@ -74,7 +73,7 @@ func TestALongDifferenceIsFolded(t *testing.T) {
 	diff := regexp.MustCompile(`(?s)(</summary>\n\n)?<!-- generated: diff .*?-->` +
 		`(.*?)<!-- end of diff`)
 	for i := range ladder.Rungs {
-		file := "docs/" + parts.PageOf(i)
+		file := "docs/" + pages.PageOf(i)
 		for _, found := range diff.FindAllStringSubmatch(content(t, file), -1) {
 			if found[1] == "" {
 				assert.Less(t, strings.Count(found[2], "\n"), 60,
@@ -88,7 +87,7 @@ func TestALongDifferenceIsFolded(t *testing.T) {
 func TestTheHandoutHasEveryRung(t *testing.T) {
 	handout := content(t, "docs/handout.md")
 	for i := range ladder.Rungs {
-		number, name, _ := strings.Cut(strings.TrimSuffix(parts.PageOf(i), ".md"), "-")
+		number, name, _ := strings.Cut(strings.TrimSuffix(pages.PageOf(i), ".md"), "-")
 		assert.Contains(t, handout, "\n| "+number+" "+name+" ")
 	}
 }
@@ -98,7 +97,7 @@ func TestTheHandoutHasEveryRung(t *testing.T) {
 func TestTheWorkshopHasAPlaceForEveryPageAndExercise(t *testing.T) {
 	links := read(t, "docs/workshop.md").Links()
 	for i, rung := range ladder.Rungs {
-		require.Contains(t, links, parts.PageOf(i), rung.Name)
+		require.Contains(t, links, pages.PageOf(i), rung.Name)
 		require.Contains(t, links, fmt.Sprintf("exercises/%02d/README.md", i+1),
 			rung.Name)
 	}
@@ -127,10 +126,10 @@ func TestTheWorkshopMatrixHasWhatTheWorkshopRuns(t *testing.T) {
 func TestAnArrowLeadsToTheNextDocument(t *testing.T) {
 	arrow := regexp.MustCompile(`\]\(([^)]+)\) →`)
 	arrows := 0
-	for _, file := range parts.Documents(root) {
+	for _, file := range pages.Documents(root) {
 		for _, found := range arrow.FindAllStringSubmatch(content(t, file), -1) {
 			arrows++
-			next, err := parts.Next(root, file)
+			next, err := pages.Next(root, file)
 			require.NoError(t, err)
 			assert.Equal(t, next, path.Join(path.Dir(file), found[1]), file)
 		}
@@ -140,7 +139,7 @@ func TestAnArrowLeadsToTheNextDocument(t *testing.T) {
 
 // The page names a test for each thing that one server can't show, and the test exists.
 func TestWhatOneServerCantTellIsATestElsewhere(t *testing.T) {
-	for _, e := range choosing.Elsewhere {
+	for _, e := range pages.Elsewhere {
 		assert.Regexp(t, regexp.MustCompile(`(?m)^func `+e.Test+`\(`),
 			content(t, "field/"+e.File), e.File)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/internal/site/parts"
+	"github.com/lockladder/lockladder/internal/site/pages"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 
 // A page that is written for a room has short words in short sentences.
 func TestEveryPageReadsEasily(t *testing.T) {
-	for _, file := range append(parts.Documents(root), "CONTRIBUTING.md") {
+	for _, file := range append(pages.Documents(root), "CONTRIBUTING.md") {
 		page := proseOf(t, file)
 		ease := fleschEase(page)
 		t.Logf("%-34s %5.1f, %5d words", file, ease, len(words(page)))
@@ -218,7 +218,7 @@ func shortened(text string) string {
 // A machine finds some of the words over which a reader would stumble.
 func TestPagesAreWrittenInPlainEnglish(t *testing.T) {
 	all := rules(t)
-	for _, file := range append(parts.Documents(root), "CONTRIBUTING.md") {
+	for _, file := range append(pages.Documents(root), "CONTRIBUTING.md") {
 		for _, p := range proseOf(t, file) {
 			if file == "docs/sources.md" && strings.Contains(p.Text, "File seeds/") {
 				continue // where the short names are defined

@@ -20,7 +20,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site/generated"
-	"github.com/lockladder/lockladder/internal/site/parts"
+	"github.com/lockladder/lockladder/internal/site/pages"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -48,7 +48,7 @@ var kept = []string{"go test", "go run", "go test -v"}
 // block, and in indented blocks and in lines of text.
 func shownCommands(t *testing.T) []command {
 	var all []command
-	for _, file := range parts.Documents(root) {
+	for _, file := range pages.Documents(root) {
 		for _, block := range read(t, file).Blocks() {
 			text := strings.TrimRight(block.Text, "\n")
 			switch {

@@ -22,7 +22,7 @@ import (
 var mayImport = map[string]string{
 	"bench": "internal/bench internal/bench/command",
 	"docs": "docs/before internal/locktest/laddertest internal/site " +
-		"internal/site/generated internal/site/parts internal/site/play internal/servers/process " +
+		"internal/site/generated internal/site/pages internal/site/recording internal/servers/process " +
 		"lock scenarios",
 	"docs/before":    "lock",
 	"internal/bench": "internal/bench/nodes internal/ladder lock",
@@ -55,35 +55,31 @@ var mayImport = map[string]string{
 	"internal/ladder":              "lock",
 	"internal/locktest/laddertest": "internal/servers/process internal/ladder lock scenarios",
 	"internal/ladder/mutate":       "internal/ladder",
-	"internal/site/laboratory": "internal/site/exercise internal/ladder internal/locktest/laddertest " +
+	"internal/site/whatif": "internal/site/exercise internal/ladder internal/locktest/laddertest " +
 		"lock scenarios",
-	"internal/site/laboratory/wasm": "internal/site/laboratory",
+	"internal/site/whatif/wasm": "internal/site/whatif",
 	"internal/locktest/mutants": "internal/ladder internal/locktest/laddertest " +
 		"internal/locktest/mutants/guard lock scenarios/explore",
 	"internal/locktest/mutants/guard": "lock",
 	"internal/locktest/owners":        "internal/lab lock",
 	"internal/locktest/queuetest":     "internal/lab internal/locktest/owners lock",
-	"internal/site":                   "internal/lab internal/lab/history internal/site/levels internal/site/play scenarios",
-	"internal/site/choosing":          "internal/bench internal/site/results scenarios",
-	"internal/site/generated":         "",
-	"internal/site/life":              "scenarios",
-	"internal/site/parts": "internal/bench internal/site/exercise internal/ladder internal/locktest/laddertest " +
-		"internal/lab/history internal/site internal/site/choosing " +
-		"internal/site/generated internal/site/levels internal/site/life " +
-		"internal/site/results internal/site/play scenarios scenarios/explore",
-	"internal/site/levels":         "internal/site/play scenarios/explore",
-	"internal/site/results":        "internal/site/generated scenarios",
-	"internal/site/play":           "internal/lab/history",
+	"internal/site":                   "internal/lab internal/lab/history internal/site/recording scenarios scenarios/explore",
+	"internal/site/generated":         "scenarios",
+	"internal/site/pages": "internal/bench internal/site/exercise internal/ladder internal/locktest/laddertest " +
+		"internal/lab/history internal/site internal/site/generated internal/site/life " +
+		"internal/site/recording lock scenarios scenarios/explore",
+	"internal/site/life":           "scenarios",
+	"internal/site/recording":      "internal/lab/history",
 	"internal/servers":             "internal/servers/process",
 	"internal/servers/serverstest": "internal/lab internal/servers/process internal/servers lock",
 	"lock":                         "",
 	"scenarios": "internal/lab internal/lab/history internal/lab/node internal/lab/order " +
-		"internal/site/play internal/servers/process lock",
+		"internal/site/recording internal/servers/process lock",
 	"scenarios/check":        "internal/site internal/servers/serverstest lock scenarios scenarios/program",
 	"scenarios/program":      "internal/servers/process lock scenarios",
 	"scenarios/program/rung": "internal/ladder scenarios/program",
 	"scenarios/explore": "internal/lab internal/lab/history internal/lab/node " +
-		"internal/lab/order internal/lab/wire internal/site/play lock",
+		"internal/lab/order internal/lab/wire internal/site/recording lock",
 	"scenarios/soak": "internal/servers/process internal/servers internal/servers/serverstest " +
 		"scenarios/soak/internal/judge scenarios/soak/internal/nemesis " +
 		"scenarios/soak/internal/run scenarios/soak/internal/rungs " +

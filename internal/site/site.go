@@ -17,8 +17,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lockladder/lockladder/internal/site/levels"
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 //go:embed assets
@@ -43,7 +42,7 @@ type Site struct {
 	Program func(ctx context.Context) (map[string][]byte, error)
 
 	// Opened is a recording of a reader's own, at OpenedPath. Nil: there is none.
-	Opened *play.File
+	Opened *recording.File
 }
 
 // OpenedPath is the address of what was opened.
@@ -208,9 +207,7 @@ func (s *Site) fill(p *page) error {
 	if path.Ext(p.File) == ".md" {
 		d := Parse(text)
 		body, err := d.HTML()
-		if err == nil {
-			body, err = s.players(body)
-		}
+		body = s.players(body)
 		if err == nil && strings.Contains(body, laboratoryMark) {
 			p.Laboratory, p.Wide = true, true
 			body, err = s.laboratory(body)
@@ -225,10 +222,10 @@ func (s *Site) fill(p *page) error {
 		}
 		return err
 	}
-	if strings.HasPrefix(p.File, play.Dir+"/") {
+	if strings.HasPrefix(p.File, recording.Dir+"/") {
 		return s.play(p)
 	}
-	if strings.HasPrefix(p.File, levels.Dir+"/") {
+	if strings.HasPrefix(p.File, LevelDir+"/") {
 		return s.level(p)
 	}
 	if !utf8.ValidString(text) {
