@@ -42,7 +42,6 @@ func generate(t *testing.T, ctx context.Context, names []string, stdout io.Write
 			return err
 		}
 	}
-	laddertest.CollectLess()
 	laddertest.OneProcessor()
 	stale, err := pages.New(t, os.DirFS(root), exhibits()...).Stale()
 	if err != nil {

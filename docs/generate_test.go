@@ -44,7 +44,9 @@ var atEnd []func()
 var root = os.DirFS("..")
 
 // recordings are the module's files with its runs and levels.
-func recordings(t *testing.T) fs.FS { return pages.Record(t, root, exhibits()...) }
+func recordings(t *testing.T) fs.FS { return recorded.During(t) }
+
+var recorded = pages.Record(nil, root, exhibits()...)
 
 // content is the text of a file of the module.
 func content(t *testing.T, file string) string {

@@ -21,6 +21,8 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 )
 
 const (
@@ -43,6 +45,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "docs: %v (-help lists the flags)\n", err)
 		os.Exit(usage)
 	}
+	laddertest.CollectLess()
 	testing.Init()
 	flag.CommandLine.Parse(nil)
 	testing.Main(func(_, _ string) (bool, error) { return true, nil },

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/internal/site/recording"
@@ -113,7 +112,6 @@ func export(t *testing.T, ctx context.Context, dir string, stdout io.Writer) err
 	if err != nil {
 		return err
 	}
-	laddertest.CollectLess()
 	shown, _ := openSite(t, ctx, root)
 	written, err := shown.Export(dir)
 	if err != nil {

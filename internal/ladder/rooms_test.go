@@ -66,9 +66,8 @@ var mayImport = map[string]string{
 	"internal/site":                   "internal/lab internal/lab/history internal/site/recording scenarios scenarios/explore",
 	"internal/site/generated":         "scenarios",
 	"internal/site/pages": "internal/bench internal/site/exercise internal/ladder internal/locktest/laddertest " +
-		"internal/lab/history internal/site internal/site/generated internal/site/life " +
+		"internal/lab/history internal/site internal/site/generated " +
 		"internal/site/recording lock scenarios scenarios/explore",
-	"internal/site/life":           "scenarios",
 	"internal/site/recording":      "internal/lab/history",
 	"internal/servers":             "internal/servers/process",
 	"internal/servers/serverstest": "internal/lab internal/servers/process internal/servers lock",

@@ -21,7 +21,6 @@ type Generator struct {
 	root     fs.FS // the module
 	reports  []scenarios.Report
 	exhibits []exhibit
-	lives    []*scenarios.Lived
 
 	Rungs  []generated.Lock // what the ladder's rungs did
 	Digest string           // of their timelines, see laddertest.Digest
@@ -47,7 +46,6 @@ func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 			})
 		}
 	})
-	g.record(t)
 	if t.Failed() {
 		t.Fatal("the documents are made only when every rung does what it should")
 	}
@@ -88,8 +86,10 @@ func (g *Generator) Stale() (map[string][2]string, error) {
 			stale[file] = [2]string{present, want}
 		}
 	}
-	files := g.pictures()
-	var err error
+	files, err := g.pictures()
+	if err != nil {
+		return nil, err
+	}
 	if files[measured], err = g.Measured.text(); err != nil {
 		return nil, err
 	}

@@ -35,14 +35,28 @@ type Recordings struct {
 	exhibits []Exhibit
 	t        *testing.T
 
-	mu   sync.Mutex
-	kept map[string]any
+	kept *made
+}
+
+// made are the recordings, and what they are made from.
+type made struct {
+	sync.Mutex
+	by map[string]any
 }
 
 // Record adds recordings to a module's files. They need a test, because Go has virtual
 // time only there; it must last for as long as files are opened.
 func Record(t *testing.T, module fs.FS, exhibits ...Exhibit) *Recordings {
-	return &Recordings{FS: module, exhibits: exhibits, t: t, kept: map[string]any{}}
+	return &Recordings{FS: module, exhibits: exhibits, t: t,
+		kept: &made{by: map[string]any{}}}
+}
+
+// During are the same recordings for another test: what was made for one is kept for
+// all.
+func (r *Recordings) During(t *testing.T) *Recordings {
+	other := *r
+	other.t = t
+	return &other
 }
 
 // Open opens a file for reading.
@@ -67,17 +81,17 @@ func (r *Recordings) Open(name string) (fs.File, error) {
 
 // keep returns what make has made under a name, now or before.
 func keep[T any](r *Recordings, name string, make func(*testing.T) (T, error)) (T, error) {
-	r.mu.Lock()
-	made, known := r.kept[name].(func() (T, error))
+	r.kept.Lock()
+	made, known := r.kept.by[name].(func() (T, error))
 	if !known {
 		made = sync.OnceValues(func() (value T, err error) {
 			err = errors.New("the run ended in the middle") // unless make returns
 			r.t.Run(name, func(t *testing.T) { value, err = make(t) })
 			return value, err
 		})
-		r.kept[name] = made
+		r.kept.by[name] = made
 	}
-	r.mu.Unlock()
+	r.kept.Unlock()
 	return made()
 }
 

@@ -15,7 +15,7 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 // registry has every part. Its examples:
 //
 //	place gold                      where the rung stands, and its neighbors
-//	life gold                       the picture of an ordinary day of its lock
+//	life gold                       the picture of a run of its lock
 //	code gold/lock.go Lock.TryLock  declarations of a file
 //	file diamond/release.lua        a whole file
 //	output x_test.go LeaseFor       what an example prints
@@ -27,7 +27,7 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 //	figure cohort                   a sentence with figures of a committed run
 var registry = []part{
 	{"", "place ", (*Generator).place},
-	{"", "life ", (*Generator).life},
+	{"", "life ", (*Generator).picture},
 	{"", "code ", (*Generator).code},
 	{"", "file ", (*Generator).file},
 	{"", "output ", (*Generator).output},
