@@ -198,7 +198,8 @@ func onlyFor(address string, site http.Handler) http.Handler {
 		if err != nil {
 			host = strings.Trim(r.Host, "[]")
 		}
-		if net.ParseIP(host) == nil && host != "localhost" && host != own {
+		name := strings.ToLower(strings.TrimSuffix(host, "."))
+		if net.ParseIP(host) == nil && name != "localhost" && name != strings.ToLower(own) {
 			http.Error(w, fmt.Sprintf("this site is not %q: ask for its address, or "+
 				"start it with -addr %s:PORT", host, host), http.StatusMisdirectedRequest)
 			return

@@ -258,8 +258,7 @@ func (s *Site) listing(dir string) (template.HTML, error) {
 // numbered pages, the others, and the exercises.
 func (s *Site) Order() []string {
 	var numbered, others []string
-	pages, _ := fs.Glob(s.root, "docs/*.md")
-	for _, page := range pages {
+	for _, page := range s.documents("docs/*.md") {
 		switch name := path.Base(page); {
 		case page == front:
 		case name[0] >= '0' && name[0] <= '9':
@@ -271,10 +270,18 @@ func (s *Site) Order() []string {
 	all := slices.Concat([]string{front}, numbered, others)
 	for _, pattern := range []string{"docs/exercises/*.md",
 		"docs/exercises/*/*.md"} {
-		found, _ := fs.Glob(s.root, pattern)
-		all = append(all, found...)
+		all = append(all, s.documents(pattern)...)
 	}
 	return all
+}
+
+// documents are the files of a pattern, but for links that lead nowhere.
+func (s *Site) documents(pattern string) []string {
+	found, _ := fs.Glob(s.root, pattern)
+	return slices.DeleteFunc(found, func(file string) bool {
+		_, err := fs.Stat(s.root, file)
+		return err != nil
+	})
 }
 
 func (s *Site) neighbors(file string) (previous, next string) {

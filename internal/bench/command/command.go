@@ -185,7 +185,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	err = errors.Join(err, out.err)
 	for _, wanted := range files {
 		if err != nil {
-			err = fmt.Errorf("%w; %s is left as it was", err, wanted.file)
+			err = fmt.Errorf("%w; %s is not written", err, wanted.file)
 			continue
 		}
 		err = replace(wanted.file, func(w io.Writer) error {

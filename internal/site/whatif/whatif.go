@@ -237,8 +237,11 @@ func (q *Question) understood() (rung ladder.Rung, c scenarios.Change, err error
 		least, most         float64
 		set                 func(d time.Duration)
 	}{
-		{"lease", "ms", "10000", q.Lease, 1, 3600e3,
-			func(d time.Duration) { c.Lease = d.Truncate(time.Millisecond) }},
+		{"lease", "s", "10", inSeconds(q.Lease), 0.001, 3600, // as the page asks for it
+			func(time.Duration) {
+				c.Lease = time.Duration(*q.Lease * float64(time.Millisecond)).
+					Truncate(time.Millisecond)
+			}},
 		{"work", "%", "100", q.Work, 1, 1000,
 			func(time.Duration) { c.Work = *q.Work / 100 }},
 		{"latency", "ms", "0.5", q.Latency, 0.001, 10e3,
@@ -274,6 +277,13 @@ func (q *Question) understood() (rung ladder.Rung, c scenarios.Change, err error
 
 // longestFault is how late a message may be, in milliseconds.
 const longestFault = 3600e3
+
+func inSeconds(ms *float64) *float64 {
+	if ms == nil {
+		return nil
+	}
+	return new(*ms / 1000)
+}
 
 func (f Fault) understood() (scenarios.Fault, error) {
 	fault := scenarios.Fault{Client: f.Client, Nth: f.Nth}

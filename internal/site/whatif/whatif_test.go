@@ -276,8 +276,8 @@ func TestABadQuestionGetsOneLine(t *testing.T) {
 		{q, "the question can't be read: unexpected EOF"},
 		{`{"rung":"copper"}`, `there is no rung "copper", the rungs are bronze,`},
 		{`{"rung":"gold","scenario":"flood"}`, `there is no scenario "flood"; the`},
-		{q + `"lease":0}`, "the lease is 0 ms, it must be from 1 to 3.6e+06 ms" +
-			" (example: 10000)"},
+		{q + `"lease":0}`, "the lease is 0 s, it must be from 0.001 to 3600 s" +
+			" (example: 10)"},
 		{q + `"work":-5}`, "the work is -5 %, it must be from 1 to 1000 %"},
 		{q + `"poll":0}`, "the polling interval is 0 ms"},
 		{q + `"latency":1e9}`, "the latency is 1e+09 ms"},
