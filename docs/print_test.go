@@ -51,16 +51,17 @@ func sheetOf(p pdf.Page) sheet {
 func (s *stage) prints(address string) []sheet {
 	s.t.Helper()
 	s.visits(s.site + "/docs/" + address)
-	return s.paper(strings.NewReplacer("/", "-", "?", "-").Replace(address))
+	return s.paper(strings.NewReplacer("/", "-", "?", "-").Replace(address), 11.69)
 }
 
-// paper prints what the browser shows on A4, or on the paper that the page asks for.
+// paper prints what the browser shows on A4, on paper of another height in inches, or on
+// the paper that the page asks for.
 // LOCKLADDER_PICTURES names a directory in which the files are kept for a person.
-func (s *stage) paper(name string) []sheet {
+func (s *stage) paper(name string, high float64) []sheet {
 	s.t.Helper()
 	css := true
 	printed, err := chromedp.Call(s.ctx, page.PrintToPDF, page.PrintToPDFParams{
-		PaperWidth: 8.27, PaperHeight: 11.69, PreferCSSPageSize: &css})
+		PaperWidth: 8.27, PaperHeight: high, PreferCSSPageSize: &css})
 	require.NoError(s.t, err)
 	if dir := os.Getenv("LOCKLADDER_PICTURES"); dir != "" {
 		require.NoError(s.t, os.WriteFile(filepath.Join(dir, name+".pdf"),
@@ -108,7 +109,7 @@ func TestARunPrintsAsAPicture(t *testing.T) {
 	s.open(goldRun)
 	s.does("p.querySelector('input[type=checkbox]').click()")
 	s.runs("document.documentElement.dataset.theme = 'dark'")
-	sheets := s.paper("run")
+	sheets := s.paper("run", 11.69)
 	require.Len(t, sheets, 1)
 	assert.Contains(t, sheets[0].text, "morelikethese")
 	assert.NotContains(t, sheets[0].text, "step▶")
@@ -158,4 +159,5 @@ func TestTheHandoutIsOnePageWithAPicture(t *testing.T) {
 	sheets := s.prints("handout.md")
 	require.Len(t, sheets, 1)
 	assert.Contains(t, sheets[0].text, "✗foreignrelease")
+	assert.Len(t, s.paper("handout-letter", 11), 1, "US Letter is lower, and wider")
 }
