@@ -144,7 +144,7 @@ type stage struct {
 	c    *complaints
 }
 
-func newStage(t *testing.T) *stage { return stageOf(t, site.NewSite(root)) }
+func newStage(t *testing.T) *stage { return stageOf(t, site.NewSite(recordings(t))) }
 
 func stageOf(t *testing.T, served *site.Site) *stage {
 	t.Helper()

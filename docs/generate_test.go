@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/site/parts"
-	"github.com/lockladder/lockladder/internal/site/results"
+	"github.com/lockladder/lockladder/internal/site/generated"
+	"github.com/lockladder/lockladder/internal/site/pages"
 )
 
 func TestMain(m *testing.M) {
@@ -40,6 +40,11 @@ var atEnd []func()
 // root is the module.
 var root = os.DirFS("..")
 
+// recordings are the module's files with its runs and levels.
+func recordings(t *testing.T) fs.FS { return recorded.During(t) }
+
+var recorded = pages.Record(nil, root, exhibits()...)
+
 // content is the text of a file of the module.
 func content(t *testing.T, file string) string {
 	t.Helper()
@@ -65,7 +70,7 @@ func firstDifference(is, should string) string {
 // kept in a file, which must know the scenarios that came later.
 func TestEveryKeptResultHasEveryScenario(t *testing.T) {
 	for _, name := range []string{"libraries", "mysql", "etcd", "zookeeper", "programs"} {
-		locks, err := results.Read(root, name)
+		locks, err := generated.Kept(root, name)
 		require.NoError(t, err)
 		require.NotEmpty(t, locks, name)
 		for _, lock := range locks {
@@ -79,23 +84,23 @@ func TestEveryKeptResultHasEveryScenario(t *testing.T) {
 func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 	laddertest.WhenNamed(t, "it makes every page once more, which takes nine seconds:"+
 		" go test ./docs -run DocumentsAre")
-	g := generator(t, "..")
+	g := pages.New(t, root, exhibits()...)
 	stale, err := g.Stale()
 	require.NoError(t, err)
-	assert.Greater(t, len(parts.Documents(root)), 30, "documents were found")
+	assert.Greater(t, len(pages.Documents(root)), 30, "documents were found")
 	for file, texts := range stale {
 		t.Errorf("%s is stale, run go run ./docs -generate; the first line that differs:\n%s",
 			file, firstDifference(texts[0], texts[1]))
 	}
 	t.Run("every lock of a matrix is measured", func(t *testing.T) {
-		for _, c := range g.Choice.Candidates {
+		for _, c := range g.Candidates {
 			// The recipe of the survey is an exhibit.
 			if c.Name == "zookeeper/recipe" {
 				continue
 			}
 			if assert.NotNil(t, c.Cost, c.Name) {
 				assert.True(t, c.Cost.Finished, c.Name)
-				assert.Equal(t, int64(1), *c.Cost.MaxHolders, c.Name)
+				assert.Equal(t, int64(1), *c.Cost.Holders, c.Name)
 				assert.Zero(t, c.Cost.Oversold, c.Name)
 			}
 		}

@@ -14,14 +14,46 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+	"testing"
+
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 )
 
+const (
+	ok     = 0
+	failed = 1
+	usage  = 2
+)
+
+// Scenarios run in virtual time, which Go offers to tests only. So all is done in one,
+// which ends the process before the test could print that it has passed.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt,
 		syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	o, err := parse(os.Args[1:], os.Stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		os.Exit(ok)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "docs: %v (-help lists the flags)\n", err)
+		os.Exit(usage)
+	}
+	laddertest.CollectLess()
+	testing.Init()
+	flag.CommandLine.Parse(nil)
+	testing.Main(func(_, _ string) (bool, error) { return true, nil },
+		[]testing.InternalTest{{Name: "Docs", F: func(t *testing.T) {
+			if err := o.run(t, ctx, os.Stdout); err != nil {
+				fmt.Fprintf(os.Stderr, "docs: %v\n", err)
+				os.Exit(failed)
+			}
+			os.Exit(ok)
+		}}}, nil, nil)
 }

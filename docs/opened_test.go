@@ -50,9 +50,9 @@ func (l ownLock) Unlock(ctx context.Context) error {
 // opens serves a recording and opens it in a browser.
 func opens(t *testing.T, file string) *stage {
 	t.Helper()
-	recorded, err := recording(file)
+	recorded, err := opened(file)
 	require.NoError(t, err)
-	served := site.NewSite(root)
+	served := site.NewSite(recordings(t))
 	served.Opened = recorded
 	return stageOf(t, served)
 }

@@ -195,17 +195,17 @@ const drag = `(run => {
 	return wrong;
 })(%q)`
 
-// recordings are the recorded run of each flaw of each rung, and the runs that are shown
+// runs are the recorded run of each flaw of each rung, and the runs that are shown
 // beside them, by the names of their files.
-func recordings(t *testing.T) map[string]string {
+func runs(t *testing.T) map[string]string {
 	t.Helper()
-	all := map[string]string{}
+	files, all := recordings(t), map[string]string{}
 	for _, rung := range ladder.Rungs {
 		for _, flaw := range rung.Flaws {
 			for _, name := range []string{rung.Name, rung.Parent} {
 				file := path.Join("docs/runs", name, flaw.Scenario,
 					strings.ReplaceAll(flaw.Invariant, " ", "-")+".json")
-				text, err := fs.ReadFile(root, file)
+				text, err := fs.ReadFile(files, file)
 				if errors.Is(err, fs.ErrNotExist) {
 					continue // a flaw without a run
 				}
@@ -225,7 +225,7 @@ func TestEveryRunPlays(t *testing.T) {
 	s.sized(1280, 800)
 	s.open(goldRun)
 	played := 0
-	for file, run := range recordings(t) {
+	for file, run := range runs(t) {
 		if played++; played == 100 {
 			s.sized(390, 800)
 		}

@@ -49,15 +49,16 @@ func sheetOf(p pdf.Page) sheet {
 func (s *stage) prints(address string) []sheet {
 	s.t.Helper()
 	s.visits(s.site + "/docs/" + address)
-	return s.paper()
+	return s.paper(11.69)
 }
 
-// paper prints what the browser shows on A4, or on the paper that the page asks for.
-func (s *stage) paper() []sheet {
+// paper prints what the browser shows on A4, on paper of another height in inches, or on
+// the paper that the page asks for.
+func (s *stage) paper(high float64) []sheet {
 	s.t.Helper()
 	css := true
 	printed, err := chromedp.Call(s.ctx, page.PrintToPDF, page.PrintToPDFParams{
-		PaperWidth: 8.27, PaperHeight: 11.69, PreferCSSPageSize: &css})
+		PaperWidth: 8.27, PaperHeight: high, PreferCSSPageSize: &css})
 	require.NoError(s.t, err)
 	document, err := pdf.NewReader(bytes.NewReader(printed.Data), int64(len(printed.Data)))
 	require.NoError(s.t, err)
@@ -101,7 +102,7 @@ func TestARunPrintsAsAPicture(t *testing.T) {
 	s.open(goldRun)
 	s.does("p.querySelector('input[type=checkbox]').click()")
 	s.runs("document.documentElement.dataset.theme = 'dark'")
-	sheets := s.paper()
+	sheets := s.paper(11.69)
 	require.Len(t, sheets, 1)
 	assert.Contains(t, sheets[0].text, "morelikethese")
 	assert.NotContains(t, sheets[0].text, "step▶")
@@ -151,4 +152,5 @@ func TestTheHandoutIsOnePageWithAPicture(t *testing.T) {
 	sheets := s.prints("handout.md")
 	require.Len(t, sheets, 1)
 	assert.Contains(t, sheets[0].text, "✗foreignrelease")
+	assert.Len(t, s.paper(11), 1, "US Letter is lower, and wider")
 }

@@ -16,10 +16,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/internal/site/pages"
 )
 
 // program is the laboratory for a browser: the module at root, compiled by the go tool,
@@ -43,7 +45,7 @@ type making struct {
 }
 
 // programPackage is the package that is compiled.
-const programPackage = "./internal/site/laboratory/wasm"
+const programPackage = "./internal/site/whatif/wasm"
 
 // Files are what a browser needs to run the laboratory, and the licenses of what is
 // in them. When ctx ends, Files no longer waits for them, and they are compiled all the
@@ -266,10 +268,11 @@ func license(dir string) ([]byte, error) {
 	return nil, fmt.Errorf("%s has no LICENSE", dir)
 }
 
-// openSite is the module's site, with the laboratory, which is compiled until ctx ends. A
-// symbolic link that leads out of the module leads nowhere.
-func openSite(ctx context.Context, root string) (*site.Site, *program) {
-	s, p := site.NewSite(inside(root)), &program{root: root, life: ctx}
+// openSite is the module's site, with the recordings that t makes, and with the
+// laboratory, which is compiled until ctx ends. A symbolic link that leads out of the module leads nowhere.
+func openSite(t *testing.T, ctx context.Context, root string) (*site.Site, *program) {
+	s := site.NewSite(pages.Record(t, inside(root), exhibits()...))
+	p := &program{root: root, life: ctx}
 	s.Program = p.Files
 	return s, p
 }

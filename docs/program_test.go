@@ -23,7 +23,7 @@ func TestAnInterruptEndsWhatIsBeingCompiled(t *testing.T) {
 	t.Setenv("GOCACHE", cold[len("GOCACHE="):])
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	_, laboratory := openSite(ctx, "..")
+	_, laboratory := openSite(t, ctx, "..")
 	var out bytes.Buffer
 	said := make(chan struct{})
 	go func() {

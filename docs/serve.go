@@ -13,50 +13,32 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/generated"
-	"github.com/lockladder/lockladder/internal/site/play"
-)
-
-const (
-	ok     = 0
-	failed = 1
-	usage  = 2
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 // finishWithin bounds the answers that are under way at an interrupt.
 const finishWithin = 2 * time.Second
 
-// run is the whole program. It returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o, err := parse(args, stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return ok
+// run does what the arguments ask for.
+func (o options) run(t *testing.T, ctx context.Context, stdout io.Writer) error {
+	switch {
+	case o.generate:
+		return generate(t, ctx, o.names, stdout)
+	case o.export != "":
+		return export(t, ctx, o.export, stdout)
+	case o.open == "":
+		return serve(t, ctx, o.address, nil, stdout)
 	}
+	opened, err := opened(o.open)
 	if err != nil {
-		fmt.Fprintf(stderr, "docs: %v (-help lists the flags)\n", err)
-		return usage
+		return fmt.Errorf("-open %w", err)
 	}
-	if o.generate {
-		generate(ctx, o.names, stdout)
-	}
-	if o.export != "" {
-		return export(ctx, o.export, stdout, stderr)
-	}
-	var opened *play.File
-	if o.open != "" {
-		if opened, err = recording(o.open); err != nil {
-			fmt.Fprintf(stderr, "docs: -open %v\n", err)
-			return failed
-		}
-	}
-	if err := serve(ctx, o.address, opened, stdout); err != nil {
-		fmt.Fprintf(stderr, "docs: %v\n", err)
-		return failed
-	}
-	return ok
+	return serve(t, ctx, o.address, opened, stdout)
 }
 
 // options are what the arguments ask for.
@@ -125,24 +107,23 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 }
 
 // export writes the site as files.
-func export(ctx context.Context, dir string, stdout, stderr io.Writer) int {
+func export(t *testing.T, ctx context.Context, dir string, stdout io.Writer) error {
 	root, err := generated.Root()
-	written := 0
-	if err == nil {
-		shown, _ := openSite(ctx, root)
-		written, err = shown.Export(dir)
-	}
 	if err != nil {
-		fmt.Fprintf(stderr, "docs: %v\n", err)
-		return failed
+		return err
+	}
+	shown, _ := openSite(t, ctx, root)
+	written, err := shown.Export(dir)
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(stdout, "%d pages are in %s: open %s\n", written, dir,
 		filepath.Join(dir, "index.html"))
-	return ok
+	return nil
 }
 
-// recording reads a recording. Its error names the file and is one line.
-func recording(name string) (*play.File, error) {
+// opened reads a recording. Its error names the file and is one line.
+func opened(name string) (*recording.File, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		var why *fs.PathError
@@ -156,16 +137,17 @@ func recording(name string) (*play.File, error) {
 		return nil, fmt.Errorf("%s: it is a directory: name a file in it, such as"+
 			" SCENARIO/INVARIANT.json", name)
 	}
-	opened, err := play.Read(file)
+	read, err := recording.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return opened, nil
+	return read, nil
 }
 
 // serve answers until ctx ends, and then finishes what is under way. Opened is shown
 // too, unless it is nil.
-func serve(ctx context.Context, address string, opened *play.File, stdout io.Writer) error {
+func serve(t *testing.T, ctx context.Context, address string, opened *recording.File,
+	stdout io.Writer) error {
 	root, err := generated.Root()
 	if err != nil {
 		return err
@@ -175,7 +157,7 @@ func serve(ctx context.Context, address string, opened *play.File, stdout io.Wri
 		return fmt.Errorf("serve on %s: %w", address, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	shown, laboratory := openSite(ctx, root)
+	shown, laboratory := openSite(t, ctx, root)
 	defer laboratory.works.Wait()
 	defer cancel()
 	shown.Opened = opened
@@ -216,7 +198,8 @@ func onlyFor(address string, site http.Handler) http.Handler {
 		if err != nil {
 			host = strings.Trim(r.Host, "[]")
 		}
-		if net.ParseIP(host) == nil && host != "localhost" && host != own {
+		name := strings.ToLower(strings.TrimSuffix(host, "."))
+		if net.ParseIP(host) == nil && name != "localhost" && name != strings.ToLower(own) {
 			http.Error(w, fmt.Sprintf("this site is not %q: ask for its address, or "+
 				"start it with -addr %s:PORT", host, host), http.StatusMisdirectedRequest)
 			return

@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -28,27 +27,31 @@ import (
 // exportedSite is where the site was exported to, and what a person is told.
 type exportedSite struct{ dir, said string }
 
-// exported is one export for all tests.
-func exported(t *testing.T) exportedSite {
-	t.Helper()
-	site, err := theExport()
-	require.NoError(t, err)
-	return site
+// theExport is one export for all tests, made by the first that needs it.
+var theExport struct {
+	once sync.Once
+	site exportedSite
+	err  error
 }
 
-var theExport = sync.OnceValues(func() (exportedSite, error) {
+func exported(t *testing.T) exportedSite {
+	t.Helper()
+	theExport.once.Do(func() { theExport.site, theExport.err = exports(t) })
+	require.NoError(t, theExport.err)
+	return theExport.site
+}
+
+func exports(t *testing.T) (exportedSite, error) {
 	parent, err := os.MkdirTemp("", "lockladder")
 	if err != nil {
 		return exportedSite{}, fmt.Errorf("make a directory for the site: %w", err)
 	}
 	atEnd = append(atEnd, func() { os.RemoveAll(parent) })
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
 	dir := filepath.Join(parent, "site")
-	if run(context.Background(), []string{"-export", dir}, &out, &errs) != ok {
-		return exportedSite{}, errors.New(errs.String())
-	}
-	return exportedSite{dir, out.String()}, nil
-})
+	err = export(t, context.Background(), dir, &out)
+	return exportedSite{dir, out.String()}, err
+}
 
 // Every link of an exported site is relative and leads to a file of it.
 func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {

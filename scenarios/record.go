@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 // Record writes what each scenario has recorded into a directory, which is made: a
@@ -23,8 +23,8 @@ func Record(dir string) Option { return func(s *settings) { s.dir = dir } }
 
 // Recording is the run of a result as the site plays it, under a lock's name, with the
 // locks whose run is worth a comparison.
-func (r Result) Recording(lock string, beside ...string) *play.Run {
-	run := &play.Run{Lock: lock, Scenario: r.Scenario, Invariant: r.Invariant,
+func (r Result) Recording(lock string, beside ...string) *recording.Run {
+	run := &recording.Run{Lock: lock, Scenario: r.Scenario, Invariant: r.Invariant,
 		Beside: beside, Verdict: string(r.Verdict), Event: r.Event, Broken: r.BrokenAt}
 	scenario, _ := Find(r.Scenario)
 	run.Summary = scenario.Summary
@@ -39,9 +39,9 @@ func (s *settings) record(t *testing.T, r Result) {
 		return
 	}
 	run := r.Recording(s.lock)
-	file := &play.File{Run: run, Sources: play.Code(run.Lines, lab.Source)}
+	file := &recording.File{Run: run, Sources: recording.Code(run.Lines, lab.Source)}
 	if err := file.Write(filepath.Join(s.dir,
-		filepath.FromSlash(play.Name(r.Scenario, r.Invariant)))); err != nil {
+		filepath.FromSlash(recording.Name(r.Scenario, r.Invariant)))); err != nil {
 		t.Errorf("record the run: %v", err)
 	}
 }

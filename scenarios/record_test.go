@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -30,7 +30,7 @@ func TestARecordedRunIsTheOneOfTheReport(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		read, err := play.Read(file)
+		read, err := recording.Read(file)
 		require.NoError(t, err)
 		require.NoError(t, file.Close())
 		assert.Equal(t, r.Recording(t.Name()), read.Run)

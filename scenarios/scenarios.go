@@ -23,7 +23,7 @@ import (
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -445,7 +445,7 @@ func (s *settings) check(build Build) error {
 		return fmt.Errorf("%d nodes, a lock needs at least one", s.nodes)
 	}
 	if s.dir != "" {
-		if err := play.Writable(s.dir); err != nil {
+		if err := recording.Writable(s.dir); err != nil {
 			return fmt.Errorf("the runs can't be recorded: %w", err)
 		}
 	}

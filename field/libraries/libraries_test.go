@@ -16,7 +16,6 @@ import (
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/site/generated"
-	"github.com/lockladder/lockladder/internal/site/results"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -77,7 +76,7 @@ const page = "libraries.md"
 func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 	oneProcessor(t)
 	var watchdog scenarios.Report
-	var shown []results.Lock
+	var shown []generated.Lock
 	reports := map[string]scenarios.Report{}
 	t.Run("locks", func(t *testing.T) {
 		t.Run("watchdog", func(t *testing.T) {
@@ -87,7 +86,7 @@ func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 			if library.OnlyReal == "" {
 				t.Run(library.Name, func(t *testing.T) {
 					reports[library.Name] = run(t, library)
-					shown = append(shown, results.Of(library.Name,
+					shown = append(shown, generated.Did(library.Name,
 						reports[library.Name]))
 				})
 			}
@@ -97,7 +96,7 @@ func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 		t.Fatal("the document is made from a run that passes only")
 	}
 	generated.Compare(t, page, "versions", versions(t))
-	results.Compare(t, "libraries", shown...)
+	generated.CompareResults(t, "libraries", shown...)
 
 	for name, report := range reports {
 		library, err := libraries.Find(name)

@@ -20,7 +20,6 @@ import (
 	"github.com/lockladder/lockladder/field/programs"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/site/generated"
-	"github.com/lockladder/lockladder/internal/site/results"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 	"github.com/lockladder/lockladder/scenarios/program"
@@ -105,7 +104,7 @@ func TestEveryProgramBreaksWhatIsDeclaredAndNothingElse(t *testing.T) {
 	if *onRedis != servers.Auto {
 		t.Skip("it installs libraries and starts servers: -redis auto asks for it")
 	}
-	locks := make([]results.Lock, len(programs.Programs))
+	locks := make([]generated.Lock, len(programs.Programs))
 	// The programs in Java keep a processor busy, with their starts alone. So one of
 	// them runs beside one of the others, which mostly wait.
 	var java, others sync.Mutex
@@ -120,7 +119,7 @@ func TestEveryProgramBreaksWhatIsDeclaredAndNothingElse(t *testing.T) {
 				}
 				turn.Lock()
 				defer turn.Unlock()
-				locks[i] = results.Of(p.Name, run(t, p))
+				locks[i] = generated.Did(p.Name, run(t, p))
 				_, sometimes := flaws(t, p)
 				for _, f := range sometimes { // it breaks, if not in this run
 					locks[i].Verdicts[f.Scenario+": "+f.Invariant] = scenarios.Breaks
@@ -128,9 +127,9 @@ func TestEveryProgramBreaksWhatIsDeclaredAndNothingElse(t *testing.T) {
 			})
 		}
 	})
-	some := slices.ContainsFunc(locks, func(l results.Lock) bool { return l.Name == "" })
+	some := slices.ContainsFunc(locks, func(l generated.Lock) bool { return l.Name == "" })
 	if !t.Failed() && !some { // -run may name some
-		results.Compare(t, "programs", locks...)
+		generated.CompareResults(t, "programs", locks...)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/site/results"
+	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -41,16 +41,16 @@ func Compare(t *testing.T, missing error, store string, locks ...Lock) {
 		t.SkipNow() // the reason is said once, see servers.StoreMain
 	}
 	all := Scenarios(t, locks...)
-	if !t.Failed() && slices.ContainsFunc(all, func(l results.Lock) bool {
+	if !t.Failed() && slices.ContainsFunc(all, func(l generated.Lock) bool {
 		return l.Verdicts != nil
 	}) {
-		results.Compare(t, store, all...)
+		generated.CompareResults(t, store, all...)
 	}
 }
 
 // Scenarios are what the locks did; one that -run does not name did nothing.
-func Scenarios(t *testing.T, locks ...Lock) []results.Lock {
-	all := make([]results.Lock, len(locks))
+func Scenarios(t *testing.T, locks ...Lock) []generated.Lock {
+	all := make([]generated.Lock, len(locks))
 	t.Run("locks", func(t *testing.T) {
 		for i, l := range locks {
 			all[i].Name = l.Name
@@ -64,7 +64,7 @@ func Scenarios(t *testing.T, locks ...Lock) []results.Lock {
 						return l.Start(t)
 					})
 				}
-				all[i] = results.Of(l.Name, scenarios.Run(t, build,
+				all[i] = generated.Did(l.Name, scenarios.Run(t, build,
 					scenarios.OnServersOf(pool), scenarios.WithoutFeatures(l.Not...),
 					scenarios.Flaws(l.Flaws...)))
 			})

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -9,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-var update = flag.Bool("update", false, "write the golden files")
+	"github.com/lockladder/lockladder/internal/site/generated"
+)
 
 // rows show each thing that a table can say.
 func rows() []Row {
@@ -65,7 +64,7 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 			got.WriteString("\n" + table.Legend())
 
 			path := "testdata/" + name + ".txt"
-			if *update {
+			if *generated.Update {
 				require.NoError(t, os.WriteFile(path, []byte(got.String()), 0o644))
 			}
 			want, err := os.ReadFile(path)

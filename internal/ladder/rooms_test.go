@@ -27,7 +27,7 @@ var rings = []string{
 	"lock",
 	"rungs",
 	"docs/before internal/lab internal/servers/process",
-	"internal/servers internal/site/play",
+	"internal/servers internal/site/recording",
 	"internal/ladder scenarios scenarios/explore",
 	"internal/locktest scenarios/program",
 	"internal/bench internal/site/exercise",

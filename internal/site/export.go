@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"html"
 	"io/fs"
@@ -14,8 +15,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/lockladder/lockladder/internal/site/levels"
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 // Export writes the site into a directory as plain files with relative links, for
@@ -62,8 +62,8 @@ type export struct {
 // exported is the file of a page: the name of a document, or of a run or a level that is
 // played, and another file's with one more ending.
 func exported(file string) string {
-	played := strings.HasPrefix(file, play.Dir+"/") ||
-		strings.HasPrefix(file, levels.Dir+"/")
+	played := strings.HasPrefix(file, recording.Dir+"/") ||
+		strings.HasPrefix(file, LevelDir+"/")
 	switch ext := path.Ext(file); {
 	case ext == ".md", ext == ".json" && played:
 		return strings.TrimSuffix(file, ext) + ".html"
@@ -99,6 +99,10 @@ func (e *export) page(file string) error {
 	}
 	if path.Ext(file) == ".svg" {
 		return e.write(file, body)
+	}
+	if _, why, failed := strings.Cut(string(body), noPlayer); failed {
+		why, _, _ = strings.Cut(why, "</p>")
+		return errors.New(html.UnescapeString(why))
 	}
 	text, err := e.relative(file, string(body))
 	if err != nil {

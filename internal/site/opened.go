@@ -8,8 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/lockladder/lockladder/internal/site/levels"
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 // opened shows the recording of a reader's own lock: a run in the player, or a graph
@@ -24,7 +23,7 @@ func (s *Site) opened(w http.ResponseWriter) {
 	} else {
 		p.Title, p.Game = "Be the scheduler: "+s.Opened.Graph.Lock, true
 		p.Body, err = element("game", game{p.Title, true, s.Opened.Graph,
-			levels.Of(s.Opened.Graph), allColored(s.Opened.Sources)})
+			levelsOf(s.Opened.Graph), allColored(s.Opened.Sources)})
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -56,13 +55,13 @@ type player struct {
 type game struct {
 	Title   string
 	Own     bool // it is a reader's own lock
-	Graph   *play.Graph
-	Levels  []levels.Level
+	Graph   *recording.Graph
+	Levels  []Level
 	Sources map[string][]string
 }
 
 // alone is the HTML element of a player with one run.
-func alone(run *play.Run, sources map[string]string) (template.HTML, error) {
+func alone(run *recording.Run, sources map[string]string) (template.HTML, error) {
 	one := *run
 	one.Beside = nil // the other locks' runs are in other files
 	return element("player", player{Lock: run.Lock, Runs: []any{one},

@@ -12,8 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockladder/lockladder/internal/site/levels"
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 // diagram is a generated diagram of a run, which GitHub draws: the lock, the scenario,
@@ -21,17 +20,23 @@ import (
 var diagram = regexp.MustCompile(`(?s)<!-- generated: sequence ([^ :]+)/([^ /:]+)` +
 	`(?:: [^>]*?)? -->\s*<pre class="code mermaid">.*?✗ ([a-z ]+?) at .*?</pre>`)
 
-// players puts a player where a page has the diagram of a run.
-func (s *Site) players(body string) (string, error) {
-	var failed error
+// players puts a player where a page has the diagram of a run, and links where it
+// names a run or a level.
+func (s *Site) players(body string) string {
 	body = diagram.ReplaceAllStringFunc(body, func(found string) string {
 		m := diagram.FindStringSubmatch(found)
-		player, err := s.player(play.RunFile(m[1], m[2], m[3]))
-		failed = errors.Join(failed, err)
+		player, err := s.player(recording.RunFile(m[1], m[2], m[3]))
+		if err != nil {
+			return noPlayer + html.EscapeString(fmt.Sprintf(
+				"The run of %s in %s can't be played: %v", m[1], m[2], err)) + "</p>"
+		}
 		return string(player)
 	})
-	return body, failed
+	return strings.ReplaceAll(body, "<a data-site=", "<a href=") // see generated.Played
 }
+
+// noPlayer begins what stands where a player can't.
+const noPlayer = `<p class="no-player">`
 
 // player is a player of the run of a file and of those to show beside it, with the
 // code of all these locks.
@@ -43,7 +48,7 @@ func (s *Site) player(file string) (template.HTML, error) {
 	shown := player{main.Lock, s.whatIf(main.Lock), []any{text}, map[string][]string{}}
 	locks := []string{main.Lock}
 	for _, other := range main.Beside {
-		_, text, err := s.run(play.RunFile(other, main.Scenario, main.Invariant))
+		_, text, err := s.run(recording.RunFile(other, main.Scenario, main.Invariant))
 		if err != nil {
 			return "", err
 		}
@@ -57,9 +62,8 @@ func (s *Site) player(file string) (template.HTML, error) {
 	return element("player", shown)
 }
 
-// run reads a run, and its text without line breaks. JSON from Go has no "<" that
-// could end the element that it is in.
-func (s *Site) run(file string) (run play.Run, text template.JS, err error) {
+// run reads a run. JSON from Go has no "<" that could end the element that it is in.
+func (s *Site) run(file string) (run recording.Run, text template.JS, err error) {
 	content, err := fs.ReadFile(s.root, file)
 	if err != nil {
 		return run, "", err
@@ -67,7 +71,7 @@ func (s *Site) run(file string) (run play.Run, text template.JS, err error) {
 	if err := json.Unmarshal(content, &run); err != nil {
 		return run, "", fmt.Errorf("%s: %w", file, err)
 	}
-	return run, template.JS(strings.ReplaceAll(string(content), "\n", "")), nil
+	return run, template.JS(content), nil
 }
 
 // sources adds the files of a lock as lines of HTML: its Go code, its scripts. A
@@ -114,16 +118,16 @@ func (s *Site) level(p *page) error {
 	if err != nil {
 		return err
 	}
-	lock := strings.TrimSuffix(strings.TrimPrefix(p.File, levels.Dir+"/"), ".json")
+	lock := strings.TrimSuffix(strings.TrimPrefix(p.File, LevelDir+"/"), ".json")
 	sources := map[string][]string{}
 	if err := s.sources(lock, sources); err != nil {
 		return err
 	}
-	var graph play.Graph
+	var graph recording.Graph
 	if err := json.Unmarshal(content, &graph); err != nil {
 		return fmt.Errorf("%s: %w", p.File, err)
 	}
 	p.Title, p.Wide, p.Player, p.Game = "Be the scheduler", true, true, true
-	p.Body, err = element("game", game{p.Title, false, &graph, levels.All, sources})
+	p.Body, err = element("game", game{p.Title, false, &graph, Levels, sources})
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 //go:embed report.html
@@ -21,7 +21,7 @@ type Report struct {
 	About     []string // a paragraph each
 	NoVerdict []string // why scenarios gave no verdict, perhaps with their timelines
 	Verdicts  []Verdict
-	Broken    []*play.Run
+	Broken    []*recording.Run
 }
 
 // Verdict is a row of a report.
@@ -29,7 +29,7 @@ type Verdict struct{ Scenario, Invariant, Verdict string }
 
 // reported is a run on a report.
 type reported struct {
-	*play.Run
+	*recording.Run
 	Anchor string
 	Player template.HTML
 }

@@ -17,8 +17,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lockladder/lockladder/internal/site/levels"
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 //go:embed assets
@@ -43,7 +42,7 @@ type Site struct {
 	Program func(ctx context.Context) (map[string][]byte, error)
 
 	// Opened is a recording of a reader's own, at OpenedPath. Nil: there is none.
-	Opened *play.File
+	Opened *recording.File
 }
 
 // OpenedPath is the address of what was opened.
@@ -208,9 +207,7 @@ func (s *Site) fill(p *page) error {
 	if path.Ext(p.File) == ".md" {
 		d := Parse(text)
 		body, err := d.HTML()
-		if err == nil {
-			body, err = s.players(body)
-		}
+		body = s.players(body)
 		if err == nil && strings.Contains(body, laboratoryMark) {
 			p.Laboratory, p.Wide = true, true
 			body, err = s.laboratory(body)
@@ -225,10 +222,10 @@ func (s *Site) fill(p *page) error {
 		}
 		return err
 	}
-	if strings.HasPrefix(p.File, play.Dir+"/") {
+	if strings.HasPrefix(p.File, recording.Dir+"/") {
 		return s.play(p)
 	}
-	if strings.HasPrefix(p.File, levels.Dir+"/") {
+	if strings.HasPrefix(p.File, LevelDir+"/") {
 		return s.level(p)
 	}
 	if !utf8.ValidString(text) {
@@ -261,8 +258,7 @@ func (s *Site) listing(dir string) (template.HTML, error) {
 // numbered pages, the others as the front page links them, and the exercises.
 func (s *Site) Order() []string {
 	var numbered, others []string
-	pages, _ := fs.Glob(s.root, "docs/*.md")
-	for _, page := range pages {
+	for _, page := range s.documents("docs/*.md") {
 		switch name := path.Base(page); {
 		case page == front:
 		case name[0] >= '0' && name[0] <= '9':
@@ -278,8 +274,7 @@ func (s *Site) Order() []string {
 	all := slices.Concat([]string{front}, numbered, others)
 	for _, pattern := range []string{"docs/exercises/*.md",
 		"docs/exercises/*/*.md"} {
-		found, _ := fs.Glob(s.root, pattern)
-		all = append(all, found...)
+		all = append(all, s.documents(pattern)...)
 	}
 	return all
 }
@@ -290,6 +285,15 @@ func linked(contents []byte, page string) int {
 		return at
 	}
 	return len(contents)
+}
+
+// documents are the files of a pattern, but for links that lead nowhere.
+func (s *Site) documents(pattern string) []string {
+	found, _ := fs.Glob(s.root, pattern)
+	return slices.DeleteFunc(found, func(file string) bool {
+		_, err := fs.Stat(s.root, file)
+		return err != nil
+	})
 }
 
 func (s *Site) neighbors(file string) (previous, next string) {

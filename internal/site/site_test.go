@@ -4,10 +4,13 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/site"
 )
@@ -28,6 +31,21 @@ func TestTheSiteLeavesOutWhatOtherToolsHaveBuilt(t *testing.T) {
 		w := httptest.NewRecorder()
 		site.ServeHTTP(w, httptest.NewRequest("GET", "/java/"+built, nil))
 		assert.Equal(t, 404, w.Code, built)
+	}
+}
+
+// An editor's lock file is a link that leads nowhere. It takes no other page away.
+func TestAPageThatCantBeReadIsLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "docs"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "docs", "README.md"), []byte("# Here\n"), 0o600))
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "docs", "stray.md")))
+	s := site.NewSite(os.DirFS(dir))
+	for _, file := range []string{"/docs/README.md", "/assets/search.js"} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("GET", file, nil))
+		assert.Equal(t, 200, w.Code, file)
+		assert.NotContains(t, w.Body.String(), "stray")
 	}
 }
 

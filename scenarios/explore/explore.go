@@ -33,7 +33,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/order"
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -398,7 +398,7 @@ func recorded(t *testing.T, build lock.Build, bounds Bounds, options ...Option) 
 	if s.dir == "" {
 		return explore(t, build, bounds, true, search)
 	}
-	if err := play.Writable(s.dir); err != nil {
+	if err := recording.Writable(s.dir); err != nil {
 		return Report{}, fmt.Errorf("the graphs can't be recorded: %w", err)
 	}
 	report, err := explore(t, build, bounds, true, draw)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/history"
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
 // Option says what else a walk leaves behind.
@@ -41,8 +41,8 @@ func (s *settings) record(t *testing.T, found Report) error {
 		}
 		slices.Sort(lines)
 		name := filepath.Join(s.dir, g.Program+".json")
-		file := &play.File{Graph: g,
-			Sources: play.Code(slices.Compact(lines), lab.Source)}
+		file := &recording.File{Graph: g,
+			Sources: recording.Code(slices.Compact(lines), lab.Source)}
 		if err := file.Write(name); err != nil {
 			return fmt.Errorf("record the graph: %w", err)
 		}
@@ -53,16 +53,16 @@ func (s *settings) record(t *testing.T, found Report) error {
 }
 
 // level is a walk's graph as the site plays it.
-func (r Report) level(lock string, walk Walk) *play.Graph {
+func (r Report) level(lock string, walk Walk) *recording.Graph {
 	drawn := walk.drawn
-	g := &play.Graph{Lock: lock, Program: string(walk.Program), Nodes: r.Bounds.Nodes,
+	g := &recording.Graph{Lock: lock, Program: string(walk.Program), Nodes: r.Bounds.Nodes,
 		Bounds: r.Bounds.String(), Stopped: walk.Stopped,
 		Schedules: walk.Schedules().String()}
 	bits := map[Invariant]int{}
 	for i, invariant := range r.Judged() {
 		f := walk.Found[invariant]
 		_, failing := walk.Share(invariant)
-		g.Goals = append(g.Goals, play.Goal{Invariant: string(invariant),
+		g.Goals = append(g.Goals, recording.Goal{Invariant: string(invariant),
 			Schedule: f.Schedule, Adversary: f.Adversary, Steps: f.Steps,
 			Failing: failing.String()})
 		bits[invariant] = 1 << i
@@ -70,9 +70,9 @@ func (r Report) level(lock string, walk Walk) *play.Graph {
 	for _, c := range drawn.States[0].Clients {
 		g.Clients = append(g.Clients, c.Name)
 	}
-	texts, worlds := play.NewTexts(), &play.States{}
+	texts, worlds := recording.NewTexts(), &recording.States{}
 	for _, s := range drawn.States {
-		state := []int{int(s.At*1000 + 0.5), worlds.Index(play.StateAt(&history.Entry{
+		state := []int{int(s.At*1000 + 0.5), worlds.Index(recording.StateAt(&history.Entry{
 			Inside: s.Believed, Leases: s.Leases, Stored: s.Storage}))}
 		for _, c := range s.Clients {
 			state = append(state, texts.Index(c.Does))

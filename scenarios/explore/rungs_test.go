@@ -18,7 +18,7 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 	"github.com/lockladder/lockladder/internal/site/generated"
-	"github.com/lockladder/lockladder/internal/site/play"
+	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
@@ -476,7 +476,7 @@ func writable(dir string) error {
 		return fmt.Errorf("-graph %s: a test runs in the directory of its package;"+
 			" write an absolute path, such as \"$PWD/%[1]s\"", dir)
 	}
-	if err := play.Writable(dir); err != nil {
+	if err := recording.Writable(dir); err != nil {
 		return fmt.Errorf("-graph: %w", err)
 	}
 	return nil

@@ -175,7 +175,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	err = errors.Join(err, out.err)
 	for _, output := range files {
 		if err != nil {
-			err = fmt.Errorf("%w; %s is left as it was", err, *output.File)
+			err = fmt.Errorf("%w; %s is not written", err, *output.File)
 			continue
 		}
 		err = replace(*output.File, func(w io.Writer) error {

@@ -107,13 +107,17 @@
     this.outcome = html('p', { 'class': 'outcome', role: 'status' });
     this.soFar = html('span', {});
     this.progress = html('p', { 'class': 'progress', hidden: '' }, [this.soFar, ' ',
-      button('stop', function () {
-        lab.program.end('Stopped after ' + lab.took() + ' s.');
-      })]);
+      button('stop', function () { lab.stop(); })]);
     this.start = button('Start the laboratory (5 MB)', function () { lab.begin(); });
     element.append(html('p', {}, [this.start]), this.outcome, this.progress);
     if (new URLSearchParams(location.hash.slice(1)).get('rung')) { this.begin(); }
   }
+
+  Laboratory.prototype.stop = function () {
+    if (this.program.waiting.length > 0) {
+      this.program.end('Stopped after ' + this.took() + ' s.');
+    }
+  };
 
   Laboratory.prototype.report = function (text, classes) {
     this.outcome.textContent = text;
@@ -246,7 +250,7 @@
         [button('Run with these scripts', function () { lab.run(); }), all,
           button('The scripts as they were', function () {
             lab.editors.forEach(function (s) { s.area.value = s.begin; });
-          })])]))]);
+          }), button('Stop', function () { lab.stop(); })])]))]);
   };
 
   // question is what the page asks for.

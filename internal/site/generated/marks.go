@@ -87,3 +87,9 @@ func Table(left int, head []string, rows [][]string) string {
 	}
 	return b.String()
 }
+
+// Played is text that leads to a run or a level on the site. The site makes their files,
+// so that elsewhere, such as on GitHub, it leads nowhere.
+func Played(text, file string) string {
+	return fmt.Sprintf("<a data-site=%q>%s</a>", file, text)
+}

@@ -1,6 +1,7 @@
 package generated
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -9,7 +10,7 @@ import (
 // minutes, because it needs servers, or because the tests have what it takes.
 type Test struct {
 	Name   string   // what go run ./docs -generate calls it
-	Page   string   // its file below docs
+	Page   string   // its file below docs, or a pattern of files
 	Parts  []string // their names, or what stands before the last word; none: all
 	Module string   // the module's directory, "" for the root
 	Args   string   // those of go test
@@ -31,24 +32,12 @@ var Tests = []Test{
 		Args: "./internal/bench/costs -whole"},
 	{Name: "costs", Page: "choosing.md", Parts: []string{"processes"},
 		Args: "./internal/bench/costs -whole"},
-	{Name: "picture", Page: "benchmark-serial.svg", Args: pictures},
-	{Name: "picture", Page: "benchmark-throughput.svg", Args: pictures},
-	{Name: "picture", Page: "benchmark-waits.svg", Args: pictures},
-	{Name: "picture", Page: "benchmark-growth.svg", Args: pictures},
-	{Name: "picture", Page: "benchmark-order.svg", Args: pictures},
+	{Name: "picture", Page: "benchmark-*.svg", Args: "./internal/bench -run Picture"},
 	{Name: "cache", Page: "cache.md", Parts: []string{"mutex", "locks"},
 		Args: "./internal/bench/jobs/cache -run OfThePage"},
 	{Name: "explorer", Page: "explorer.md", Parts: []string{"report", "timeline",
 		"verdicts", "rows", "share", "own", "mutants"}, Args: "./scenarios/explore" +
 		" -run Table|Rarely|OnThePageIs|NeedAnInterleaving -all"},
-	{Name: "levels", Page: "levels/bronze.json", Args: levels},
-	{Name: "levels", Page: "levels/silver.json", Args: levels},
-	{Name: "levels", Page: "levels/gold.json", Args: levels},
-	{Name: "levels", Page: "levels/platinum.json", Args: levels},
-	{Name: "levels", Page: "levels/diamond.json", Args: levels},
-	{Name: "levels", Page: "levels/diamond/watchdog.json", Args: levels},
-	{Name: "levels", Page: "levels/reentrant.json", Args: levels},
-	{Name: "levels", Page: "levels/reentrant/fenced.json", Args: levels},
 	{Name: "three", Page: "explorer.md", Parts: []string{"three"},
 		Args: "./scenarios/explore -run Three -timeout 1h -three"},
 	{Name: "readers", Page: "explorer.md", Parts: []string{"readers"},
@@ -72,10 +61,6 @@ var Tests = []Test{
 		Args: "./internal/bench/jobs/schedule -run OfThePage"},
 }
 
-const pictures = "./internal/bench -run Picture"
-
-const levels = "./scenarios/explore -run Levels -all"
-
 // Command is what a reader types to see the tests pass.
 func (test Test) Command() string {
 	if test.Module != "" {
@@ -97,10 +82,13 @@ func Names() []string {
 // Find is the test that makes a part; part "" is a file as a whole.
 func Find(page, part string) (Test, bool) {
 	i := slices.IndexFunc(Tests, func(test Test) bool {
-		return test.Page == page && slices.ContainsFunc(test.Parts,
-			func(name string) bool { return covers(name, part) }) ||
-			part == "" && (test.Page == page && test.whole() ||
-				test.results() == page)
+		if part == "" && len(test.Results) > 0 {
+			return page == Results(test.Name)
+		}
+		is, _ := path.Match(test.Page, page)
+		whole := len(test.Parts) == 0 && len(test.Results) == 0
+		return is && (part == "" && whole || slices.ContainsFunc(test.Parts,
+			func(name string) bool { return covers(name, part) }))
 	})
 	if i < 0 {
 		return Test{}, false
@@ -110,18 +98,6 @@ func Find(page, part string) (Test, bool) {
 
 func covers(name, part string) bool {
 	return part == name || strings.HasPrefix(part, name+" ")
-}
-
-func (test Test) whole() bool {
-	return len(test.Parts) == 0 && len(test.Results) == 0
-}
-
-// results is the file that the tests make; "" for most tests.
-func (test Test) results() string {
-	if len(test.Results) == 0 {
-		return ""
-	}
-	return Results(test.Name)
 }
 
 // Results is the file below docs with what the locks of a test did.

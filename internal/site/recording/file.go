@@ -1,0 +1,132 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// The format of a File. A change that a program of before can't read gets another
+// version.
+const (
+	format  = "lock ladder recording"
+	version = 2
+)
+
+// File is a run or a graph of any lock, with the code that it names. One of Run and
+// Graph is set.
+type File struct {
+	Format  string            `json:"format"`
+	Version int               `json:"version"`
+	Sources map[string]string `json:"sources"` // by name: "gold/lock.go"
+	Run     *Run              `json:"run,omitempty"`
+	Graph   *Graph            `json:"graph,omitempty"`
+}
+
+// The errors of Read.
+var (
+	ErrFormat    = errors.New("it is no recording: scenarios.Record and explore.Record write them")
+	ErrVersion   = errors.New("it is a recording of another version")
+	ErrTruncated = errors.New("it ends in the middle: record it again")
+)
+
+// Read reads a recording. Its error is one line.
+func Read(r io.Reader) (*File, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	// The format comes first, so that it is known of what is incomplete, too.
+	head, _ := json.Marshal(format)
+	if !bytes.HasPrefix(text, append([]byte(`{"format":`), head...)) {
+		return nil, ErrFormat
+	}
+	var top struct{ Version int }
+	if err := json.Unmarshal(text, &top); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) && syntax.Offset >= int64(len(text)) {
+			return nil, ErrTruncated
+		}
+		return nil, fmt.Errorf("it can't be read: %w", err)
+	}
+	if top.Version != version {
+		return nil, fmt.Errorf("%w: %d, and this program reads %d; record it again",
+			ErrVersion, top.Version, version)
+	}
+	var f File
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, fmt.Errorf("it can't be read: %w", err)
+	}
+	wrong := "it has neither a run nor a graph"
+	switch {
+	case f.Run != nil && f.Graph == nil:
+		wrong = f.Run.wrong()
+	case f.Graph != nil && f.Run == nil:
+		wrong = f.Graph.wrong()
+	}
+	if wrong != "" {
+		return nil, fmt.Errorf("it can't be shown: %s", wrong)
+	}
+	return &f, nil
+}
+
+// Write writes the recording as the file of a name, in directories that are made. A
+// failure may leave a part of the file, which Read refuses.
+func (f *File) Write(name string) error {
+	f.Format, f.Version = format, version
+	text, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, text, 0o644)
+}
+
+// Writable makes a directory where there is none, and says why no file can be written
+// there. What takes long asks it first.
+func Writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	probe, err := os.CreateTemp(dir, "*.json")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// Code is the code that some lines name, such as "gold/lock.go:45", and the scripts
+// that are in the same directories. Of finds a file's path on this machine. Code that
+// isn't there is left out.
+func Code(lines []string, of func(name string) (file string, ok bool)) map[string]string {
+	sources := map[string]string{}
+	add := func(name, file string) {
+		if _, known := sources[name]; known {
+			return
+		}
+		if text, err := os.ReadFile(file); err == nil {
+			sources[name] = string(text)
+		}
+	}
+	for _, line := range lines {
+		name := line[:max(strings.LastIndexByte(line, ':'), 0)]
+		file, ok := of(name)
+		if !ok {
+			continue
+		}
+		add(name, file)
+		scripts, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.lua"))
+		for _, script := range scripts {
+			add(path.Join(path.Dir(name), filepath.Base(script)), script)
+		}
+	}
+	return sources
+}

@@ -1,0 +1,397 @@
+// Package whatif runs a rung through a scenario that a learner has changed:
+// another lease, a slower network, a lost reply, another script. The site runs it in
+// the browser, as WebAssembly; a test runs it natively and wants the same bytes.
+//
+// A question and its answer are JSON. A question that can't be asked gets an answer
+// with one line that says what would be right.
+package whatif
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/parse"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/site/exercise"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// Question is a run that is asked for. A number that is missing stays as the
+// scenario has it.
+type Question struct {
+	// List asks for nothing but the Catalogue.
+	List bool `json:"list,omitempty"`
+
+	Rung      string `json:"rung"`
+	Scenario  string `json:"scenario"`
+	Invariant string `json:"invariant"` // whose run is shown; "": the first that breaks
+
+	Lease   *float64 `json:"lease,omitempty"`   // milliseconds
+	Work    *float64 `json:"work,omitempty"`    // percent of the scenario's
+	Latency *float64 `json:"latency,omitempty"` // milliseconds, each way
+	Poll    *float64 `json:"poll,omitempty"`    // milliseconds, the longest pause
+	Skew    *float64 `json:"skew,omitempty"`    // milliseconds; negative: behind
+	Skewed  string   `json:"skewed,omitempty"`  // the client whose clock that is
+	Faults  []Fault  `json:"faults,omitempty"`
+	Again   bool     `json:"again,omitempty"` // see scenarios.Change
+	Scripts []Script `json:"scripts,omitempty"`
+
+	// Exercise asks for all scenarios of an exercise and for its further check,
+	// with the scripts as they are here.
+	Exercise string `json:"exercise,omitempty"`
+}
+
+// Fault is what happens to a client's n-th command.
+type Fault struct {
+	Client string  `json:"client"`
+	Nth    int     `json:"nth"`
+	Kind   string  `json:"kind"` // see kinds
+	By     float64 `json:"by,omitempty"`
+}
+
+// Script is a Lua script that runs in place of the rung's.
+type Script struct {
+	Name     string `json:"name"`
+	Original string `json:"original"`
+	Edited   string `json:"edited"`
+}
+
+// Answer is what came out.
+type Answer struct {
+	// Error is one line: the question is wrong, or the run can't be judged.
+	Error    string    `json:"error,omitempty"`
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+
+	// Outcome is what came of a fault that ended an acquire with an error. When the
+	// scenario can't go on from there, there is no Error but this.
+	Outcome  string `json:"outcome,omitempty"`
+	Unjudged bool   `json:"unjudged,omitempty"`
+
+	// Run is the text of a play.Run, and Numbers says of each of its entries which
+	// of its client's commands it is; 0: none.
+	Run     string `json:"run,omitempty"`
+	Numbers []int  `json:"numbers,omitempty"`
+
+	Catalogue *Catalogue `json:"catalogue,omitempty"`
+
+	// Unfired says what changed nothing: faults whose command was never sent, and the
+	// clock of a client that is not there.
+	Unfired []string `json:"unfired,omitempty"`
+}
+
+// Verdict is what was judged of one invariant.
+type Verdict struct {
+	Scenario  string            `json:"scenario"`
+	Invariant string            `json:"invariant"`
+	Verdict   scenarios.Verdict `json:"verdict"`
+	Event     string            `json:"event,omitempty"`
+	Declared  bool              `json:"declared"` // the rung is known to break it
+}
+
+// Respond answers a question that is JSON with JSON. A run needs a test, because Go
+// has virtual time only there; it doesn't fail.
+func Respond(t *testing.T, question string) string {
+	var q Question
+	d := json.NewDecoder(strings.NewReader(question))
+	d.DisallowUnknownFields()
+	var a Answer
+	if err := d.Decode(&q); err != nil {
+		a.Error = fmt.Sprintf("the question can't be read: %v", err)
+	} else {
+		a = Ask(t, q)
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // it has only what JSON has
+	}
+	return string(text)
+}
+
+// Ask makes the run that is asked for.
+func Ask(t *testing.T, q Question) Answer {
+	if q.List {
+		return Answer{Catalogue: catalogue()}
+	}
+	if q.Exercise != "" { // it is run as it is written: only the scripts are the learner's
+		q = Question{Rung: q.Rung, Exercise: q.Exercise, Scripts: q.Scripts}
+	}
+	rung, change, err := q.understood()
+	if err != nil {
+		return Answer{Error: err.Error()}
+	}
+	if q.Exercise != "" {
+		return q.exercise(t, rung, change)
+	}
+	results, unfired, err := scenarios.Try(t, rung.Build, q.Scenario, change,
+		laddertest.Options(rung)...)
+	a := Answer{Outcome: q.outcome(results), Unjudged: err != nil}
+	if err != nil && a.Outcome == "" {
+		a.Error = unjudged(err)
+	}
+	for _, f := range unfired {
+		a.Unfired = append(a.Unfired, fmt.Sprintf("%s never sent its command %d in"+
+			" this run", f.Client, f.Nth))
+	}
+	a.add(rung, results...)
+	if r := q.shown(results); r != nil {
+		run := r.Recording(rung.Name)
+		text, err := json.Marshal(run)
+		if err != nil {
+			panic(err) // it has only what JSON has
+		}
+		a.Run = string(text)
+		if q.Skew != nil && !slices.Contains(run.Clients, q.Skewed) {
+			a.Unfired = append(a.Unfired, q.Skewed+" is not in this scenario: its"+
+				" clock changes nothing")
+		}
+		for _, e := range r.Sequence[:len(run.Entries)] {
+			a.Numbers = append(a.Numbers, e.Nth)
+		}
+	}
+	return a
+}
+
+// add adds what was judged.
+func (a *Answer) add(rung ladder.Rung, results ...scenarios.Result) {
+	for _, r := range results {
+		if r.Verdict == "" {
+			continue
+		}
+		a.Verdicts = append(a.Verdicts, Verdict{r.Scenario, r.Invariant, r.Verdict,
+			r.Event, slices.Contains(rung.Flaws, lock.Flaw{Scenario: r.Scenario,
+				Invariant: r.Invariant})})
+	}
+}
+
+// shown is the result whose run is shown: of the invariant that is asked for, else
+// the first that breaks, else the first that was recorded.
+func (q *Question) shown(results []scenarios.Result) *scenarios.Result {
+	var best *scenarios.Result
+	for i := range results {
+		r := &results[i]
+		switch {
+		case len(r.Sequence) == 0:
+		case r.Invariant == q.Invariant:
+			return r
+		case best == nil,
+			r.Verdict == scenarios.Breaks && best.Verdict != scenarios.Breaks:
+			best = r
+		}
+	}
+	return best
+}
+
+// exercise runs an exercise's scenarios, and what it checks besides.
+func (q *Question) exercise(t *testing.T, rung ladder.Rung, change scenarios.Change) (
+	a Answer) {
+	e, err := exercise.Find(q.Exercise)
+	if err != nil {
+		return Answer{Error: err.Error()}
+	}
+	rung.Flaws = nil
+	var report scenarios.Report
+	for _, name := range e.Scenarios {
+		results, _, err := scenarios.Try(t, rung.Build, name, change,
+			laddertest.Options(rung)...)
+		if err != nil {
+			a.Error = name + ": " + unjudged(err)
+			break
+		}
+		report = append(report, results...)
+	}
+	a.add(rung, report...)
+	if a.Error == "" {
+		err := e.Anywhere(t, rung.Build)
+		if err == nil && e.Check != nil {
+			err = e.Check(t, rung.Build, report)
+		}
+		if err != nil {
+			a.Error = oneLine(err)
+		}
+	}
+	return a
+}
+
+// understood is the rung and the change that are asked for.
+func (q *Question) understood() (rung ladder.Rung, c scenarios.Change, err error) {
+	if rung, err = ladder.Find(q.Rung); err != nil {
+		return rung, c, err
+	}
+	for _, n := range []struct {
+		what, unit, example string
+		value               *float64
+		least, most         float64
+		set                 func(d time.Duration)
+	}{
+		{"lease", "s", "10", inSeconds(q.Lease), 0.001, 3600, // as the page asks for it
+			func(time.Duration) {
+				c.Lease = time.Duration(*q.Lease * float64(time.Millisecond)).
+					Truncate(time.Millisecond)
+			}},
+		{"work", "%", "100", q.Work, 1, 1000,
+			func(time.Duration) { c.Work = *q.Work / 100 }},
+		{"latency", "ms", "0.5", q.Latency, 0.001, 10e3,
+			func(d time.Duration) { c.Latency = d }},
+		{"polling interval", "ms", "100", q.Poll, 0.1, 60e3,
+			func(d time.Duration) { c.Poll = d }},
+		{"clock's difference", "ms", "0", q.Skew, -3600e3, 3600e3,
+			func(d time.Duration) {
+				c.Skew = map[string]time.Duration{q.Skewed: d}
+			}},
+	} {
+		if n.value == nil {
+			continue
+		}
+		if !(*n.value >= n.least && *n.value <= n.most) {
+			return rung, c, fmt.Errorf("the %s is %v %s, it must be from %v to %v %s"+
+				" (example: %s)", n.what, *n.value, n.unit, n.least, n.most, n.unit,
+				n.example)
+		}
+		n.set(time.Duration(*n.value * float64(time.Millisecond)))
+	}
+	for _, f := range q.Faults {
+		fault, err := f.understood()
+		if err != nil {
+			return rung, c, err
+		}
+		c.Faults = append(c.Faults, fault)
+	}
+	c.Again = q.Again
+	c.Rewrite, err = rewriting(q.Scripts)
+	return rung, c, err
+}
+
+// longestFault is how late a message may be, in milliseconds.
+const longestFault = 3600e3
+
+func inSeconds(ms *float64) *float64 {
+	if ms == nil {
+		return nil
+	}
+	return new(*ms / 1000)
+}
+
+func (f Fault) understood() (scenarios.Fault, error) {
+	fault := scenarios.Fault{Client: f.Client, Nth: f.Nth}
+	by := time.Duration(f.By * float64(time.Millisecond))
+	switch f.Kind {
+	case "late":
+		fault.Late = by
+	case "late reply":
+		fault.LateReply = by
+	case "lost request":
+		fault.LoseRequest = true
+	case "lost reply":
+		fault.LoseReply = true
+	case "hang":
+		fault.Hang = true
+	default:
+		return fault, fmt.Errorf("there is no fault %q, the faults are late, late"+
+			" reply, lost request, lost reply and hang", f.Kind)
+	}
+	if strings.HasPrefix(f.Kind, "late") && !(f.By > 0 && f.By <= longestFault) {
+		return fault, fmt.Errorf("the message is late by %v ms, it must be more than 0"+
+			" and at most %v ms (example: 2000)", f.By, float64(longestFault))
+	}
+	return fault, nil
+}
+
+// rewriting has edited scripts run in place of the rung's: it replaces a script's
+// source and its SHA1, by which a client names a script that the server knows.
+func rewriting(scripts []Script) (func([]any), error) {
+	instead := map[string]string{}
+	for _, s := range scripts {
+		if err := compiles(s); err != nil {
+			return nil, err
+		}
+		if s.Edited != s.Original {
+			instead[s.Original] = s.Edited
+			instead[digest(s.Original)] = digest(s.Edited)
+		}
+	}
+	if len(instead) == 0 {
+		return nil, nil
+	}
+	return func(words []any) {
+		for i := 1; i < min(len(words), 3); i++ { // EVAL source, SCRIPT LOAD source
+			if word, ok := words[i].(string); ok {
+				if other, ok := instead[word]; ok {
+					words[i] = other
+				}
+			}
+		}
+	}, nil
+}
+
+func digest(source string) string {
+	sum := sha1.Sum([]byte(source))
+	return hex.EncodeToString(sum[:])
+}
+
+// unjudged is why a run can't be judged, for a reader who knows no driver's errors.
+func unjudged(err error) string {
+	line := oneLine(err)
+	for _, known := range []struct {
+		err   error
+		means string
+	}{
+		{context.DeadlineExceeded, "it waited until its deadline passed"},
+		{os.ErrDeadlineExceeded, "it waited until its deadline passed"},
+		{io.EOF, "its connection ended before a reply came"},
+	} {
+		// Another failure of the same run may have another cause.
+		what, cause, _ := strings.Cut(line, ": ")
+		if errors.Is(err, known.err) && strings.Contains(cause, known.err.Error()) {
+			return what + ": " + known.means
+		}
+	}
+	return line
+}
+
+// oneLine is the first line of an error.
+func oneLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// errEmpty is what a script is that has been deleted.
+var errEmpty = errors.New("it is empty: write a script that returns a value")
+
+// compiles says whether a script is Lua, as the virtual server understands it.
+func compiles(s Script) error {
+	if strings.TrimSpace(s.Edited) == "" {
+		return fmt.Errorf("%s: %w", s.Name, errEmpty)
+	}
+	chunk, err := parse.Parse(strings.NewReader(s.Edited), s.Name)
+	if at, ok := errors.AsType[*parse.Error](err); ok {
+		where, near := "at the end", ""
+		if at.Pos.Line > 0 {
+			where = fmt.Sprintf("in line %d", at.Pos.Line)
+		}
+		if at.Token != "" {
+			near = fmt.Sprintf(" near %q", at.Token)
+		}
+		return fmt.Errorf("%s is not Lua: %s %s%s", s.Name, at.Message, where, near)
+	}
+	if err == nil {
+		_, err = lua.Compile(chunk, s.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("%s is not Lua: %s", s.Name, oneLine(err))
+	}
+	return nil
+}
