@@ -112,13 +112,6 @@ func runReal(t *testing.T, build Build, s settings) Report {
 					t.Skip("after the failure of " + *after)
 				}
 				results, err := runScenario(t, scenario, build, s)
-				for n := 0; n < 2 && err == nil && s.missed(results); n++ {
-					t.Logf("%s, which has a flaw, did not show it, and is run"+
-						" again", scenario.Name)
-					if err = s.lent.exchange(t.Context()); err == nil {
-						results, err = runScenario(t, scenario, build, s)
-					}
-				}
 				if isHopeless(err) {
 					hopeless.Store(&scenario.Name)
 				}
@@ -128,16 +121,6 @@ func runReal(t *testing.T, build Build, s settings) Report {
 	}
 	running.Wait()
 	return slices.Concat(reports...)
-}
-
-// missed says whether a declared flaw did not show. In real time that may be chance:
-// on a busy machine another waiter comes first, and some locks break in one run and
-// not in the next.
-func (s *settings) missed(results []Result) bool {
-	return slices.ContainsFunc(results, func(r Result) bool {
-		return (r.Verdict == DoesNotArise || r.Verdict == Holds) &&
-			s.declares(r.Scenario, r.Invariant)
-	})
 }
 
 // realLease is how long the ten seconds of a scenario's lease last when it is
