@@ -78,10 +78,10 @@ var mayImport = map[string]string{
 	"internal/servers/serverstest": "internal/lab internal/servers/process internal/servers lock",
 	"lock":                         "",
 	"scenarios": "internal/lab internal/lab/history internal/lab/node internal/lab/order " +
-		"internal/site/play internal/servers/process lock",
+		"internal/site/play internal/servers/process lock scenarios/program",
 	"scenarios/check":        "internal/site internal/servers/serverstest lock scenarios scenarios/program",
-	"scenarios/program":      "internal/servers/process lock scenarios",
-	"scenarios/program/rung": "internal/ladder scenarios/program",
+	"scenarios/program":      "internal/servers/process lock",
+	"scenarios/program/rung": "internal/ladder lock scenarios/program",
 	"scenarios/explore": "internal/lab internal/lab/history internal/lab/node " +
 		"internal/lab/order internal/lab/wire internal/site/play lock",
 	"scenarios/soak": "internal/servers/process internal/servers internal/servers/serverstest " +
