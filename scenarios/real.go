@@ -30,6 +30,17 @@ func OnServersOf(all RealServers) Option {
 	return func(s *settings) { s.pool = all }
 }
 
+// RealLease is how long a scenario's lease of ten seconds lasts on real servers,
+// three seconds without it.
+func RealLease(d time.Duration) Option {
+	return func(s *settings) { s.onReal.lease = d }
+}
+
+// RealKey makes the locks' keys on real servers of unique names.
+func RealKey(of func(name string) string) Option {
+	return func(s *settings) { s.form = of }
+}
+
 // loan is the servers that one scenario has of a pool.
 type loan struct {
 	pool    RealServers

@@ -412,7 +412,7 @@ func (s *S) allOptions() []lock.Option {
 // where the scenario's lock does: the others have not seen the scripts.
 func (s *S) warmKey(a *actor) string {
 	if !s.Exact() {
-		return lock.Beside(s.Key, "warm:"+a.owner)
+		return lock.SecondKey(s.Key, "warm:"+a.owner)
 	}
 	return s.Key + ":warm:" + a.owner
 }
