@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"net/url"
 	"strings"
 	"testing"

@@ -2,14 +2,13 @@ package scenarios
 
 import (
 	"context"
-	"errors"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios/program"
 )
 
 // actor is a client that plays a part, with a handle of its own on the lock.
@@ -95,24 +94,6 @@ func (s *S) operates(what string, do func(), moment time.Duration,
 	return func() bool { return happened }
 }
 
-// startProcess lets the actor live in a worker from now on.
-func (a *actor) startProcess() error {
-	s := a.run
-	o := orders{Key: s.Key, TTL: s.TTL, Poll: s.Lasts(lock.DefaultPoll),
-		Node: s.Lasts(second)}
-	var err error
-	if o.Nodes, err = a.Listen(); err != nil {
-		return err
-	}
-	w, err := startWorker(s.t, o)
-	if err != nil {
-		return err
-	}
-	a.lock = w
-	a.Lives(w.OS, w.Kill)
-	return nil
-}
-
 // at lets time pass until a moment of the scenario, in the actor's phase. Where a
 // machine may be late, it also waits for the events that the moment stands for.
 func (a *actor) at(moment time.Duration, events ...func() bool) {
@@ -137,31 +118,8 @@ func (a *actor) work(d time.Duration) {
 	a.Sleep(d)
 }
 
-var outcomes = []struct {
-	err  error
-	name string
-}{
-	{lock.ErrNotHeld, "ErrNotHeld"},
-	{lock.ErrLost, "ErrLost"},
-	{lock.ErrBusy, "ErrBusy"},
-	{lock.ErrUpgrade, "ErrUpgrade"},
-	{context.DeadlineExceeded, "deadline exceeded"},
-	{os.ErrDeadlineExceeded, "deadline exceeded"}, // the driver's word
-	{context.Canceled, "context canceled"},
-}
-
 // outcome is a call's error in one word, the same in every run.
-func outcome(err error) string {
-	for _, known := range outcomes {
-		if errors.Is(err, known.err) {
-			return known.name
-		}
-	}
-	if err != nil {
-		return "error"
-	}
-	return "ok"
-}
+func outcome(err error) string { return program.ErrorName(err) }
 
 // try calls TryLock.
 func (a *actor) try() (granted bool, err error) {
@@ -393,9 +351,6 @@ func (a *actor) token() uint64 {
 
 // fenced says whether the lock offers fencing tokens.
 func (a *actor) fenced() bool {
-	if w, ok := a.lock.(*worker); ok {
-		return w.offers.Fenced
-	}
 	_, ok := a.lock.(lock.Fenced)
 	return ok
 }

@@ -176,3 +176,13 @@ func TestBadLocksAreToldInOneLine(t *testing.T) {
 		})
 	}
 }
+
+func TestAFileOfFlawsSaysWhatBreaksAlwaysAndWhatSometimes(t *testing.T) {
+	always, sometimes, err := scenarios.ReadFlaws("# of mine\nfailover: two holders\n\n" +
+		"sometimes oversell: lost update # depends on a timer\n")
+	require.NoError(t, err)
+	assert.Equal(t, []lock.Flaw{{Scenario: "failover",
+		Invariant: scenarios.TwoHolders}}, always)
+	assert.Equal(t, []lock.Flaw{{Scenario: "oversell",
+		Invariant: scenarios.LostUpdate}}, sometimes)
+}

@@ -1,5 +1,13 @@
 package scenarios
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
 // Catalogue has every scenario, and the tables have its order: the failures that the
 // articles describe, then those found in reviews, then those of read-write locks. A
 // new one is a Scenario in the file of its failure family and an entry here: before
@@ -95,3 +103,23 @@ const (
 // Families are the failure families in the order in which they are shown.
 var Families = []string{Exclusion, Crash, Ownership, Overrun, Reentrant, Server,
 	Waking, Loss, Leasing, Waiting, Fencing, Process, Sharing}
+
+// Find returns the scenario of that name. Its error names those whose names are nearest.
+func Find(name string) (Scenario, error) {
+	var names []string
+	for _, s := range Catalogue {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	far := func(from string) int {
+		if strings.Contains(from, name) {
+			return 0 // a part of it was typed
+		}
+		return levenshtein.ComputeDistance(name, from)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return far(a) - far(b) })
+	return Scenario{}, fmt.Errorf("there is no scenario %q; the nearest are %s",
+		name, strings.Join(names[:3], ", "))
+}

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
@@ -50,15 +49,12 @@ var oversell = Scenario{
 	Invariants: []string{LostUpdate},
 	run: func(s *S) {
 		s.pollEvery(second)
-		clients, stock := 12, 6
-		if s.settings.full {
-			clients, stock = 1000, 100
-		}
+		const clients, stock = 12, 6
 		storage := s.Storage(stock)
 		sold := 0
 		var scripts []func()
 		for i := range clients {
-			c := s.actor(clientName(i, clients))
+			c := s.actor(string(rune('A' + i)))
 			thinks := 200 * time.Millisecond
 			if i == 0 || i == clients/2 {
 				thinks = 15 * second
@@ -86,14 +82,6 @@ var oversell = Scenario{
 		}
 		s.judge(LostUpdate, true)
 	}, // eleven wait for half a minute
-}
-
-// clientName is A, B, C while the letters last.
-func clientName(i, of int) string {
-	if of <= 26 {
-		return string(rune('A' + i))
-	}
-	return fmt.Sprintf("C%04d", i)
 }
 
 // read and write take their place in the order of events, like commands.

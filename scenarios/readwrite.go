@@ -15,9 +15,6 @@ import (
 
 // readWrite is the actor's lock with its read side, or nil.
 func (a *actor) readWrite() lock.ReadWrite {
-	if w, ok := a.lock.(*worker); ok && !w.offers.ReadWrite {
-		return nil
-	}
 	l, _ := a.lock.(lock.ReadWrite)
 	return l
 }

@@ -21,16 +21,11 @@ type onReal struct {
 	form  func(string) string // makes a key of a unique name; nil: the name
 }
 
-// OnServers runs the scenarios on real servers, one a node, in real time: the
-// ten seconds of a scenario's lease last three, so that a busy machine runs the
-// same scenario. A scenario in which a real server can't take part is left out, and
-// Report says so.
-func OnServers(all ...RealServer) Option {
-	return OnServersOf(&fixed{all: all, free: make(chan struct{}, 1)})
-}
-
-// OnServersOf is OnServers with as many scenarios at the same time as there are
-// servers for. They may be Stores.
+// OnServersOf runs the scenarios on real servers, one a node, in real time: the ten
+// seconds of a scenario's lease last three, so that a busy machine runs the same scenario.
+// As many run at the same time as there are servers for. A scenario in which a real server
+// can't take part is left out, and Report says so. They may be servers of another kind
+// than Redis: locks on those are built without Nodes, and connect with Env.Dial.
 func OnServersOf(all RealServers) Option {
 	return func(s *settings) { s.pool = all }
 }
@@ -45,27 +40,6 @@ func RealLease(d time.Duration) Option {
 func RealKey(of func(name string) string) Option {
 	return func(s *settings) { s.form = of }
 }
-
-// fixed lends the same servers to one scenario after the other.
-type fixed struct {
-	all  []RealServer
-	free chan struct{} // has an element while somebody has them
-}
-
-func (f *fixed) Borrow(ctx context.Context, n int) ([]RealServer, error) {
-	if n > len(f.all) {
-		return nil, fmt.Errorf("the lock needs %d servers, and OnServers names"+
-			" %d", n, len(f.all))
-	}
-	select {
-	case f.free <- struct{}{}:
-		return f.all[:n], nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (f *fixed) Return([]RealServer) { <-f.free }
 
 // loan is the servers that one scenario has of a pool.
 type loan struct {
@@ -123,13 +97,6 @@ func runReal(t *testing.T, build Build, s settings) Report {
 					t.Skip("after the failure of " + *after)
 				}
 				results, err := runScenario(t, scenario, build, s)
-				for n := 0; n < 2 && err == nil && s.missed(results); n++ {
-					t.Logf("%s, which has a flaw, did not show it, and is run"+
-						" again", scenario.Name)
-					if err = s.lent.exchange(t.Context()); err == nil {
-						results, err = runScenario(t, scenario, build, s)
-					}
-				}
 				if isHopeless(err) {
 					hopeless.Store(&scenario.Name)
 				}
@@ -139,16 +106,6 @@ func runReal(t *testing.T, build Build, s settings) Report {
 	}
 	running.Wait()
 	return slices.Concat(reports...)
-}
-
-// missed says whether a declared flaw did not show. In real time that may be chance:
-// on a busy machine another waiter comes first, and some locks break in one run and
-// not in the next.
-func (s *settings) missed(results []Result) bool {
-	return slices.ContainsFunc(results, func(r Result) bool {
-		return (r.Verdict == DoesNotArise || r.Verdict == Holds) &&
-			s.declares(r.Scenario, r.Invariant)
-	})
 }
 
 // realLease is how long the ten seconds of a scenario's lease last when it is

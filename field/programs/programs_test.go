@@ -196,7 +196,7 @@ func run(t *testing.T, p programs.Program) scenarios.Report {
 		}
 	}()
 	always, sometimes := flaws(t, p)
-	return scenarios.Run(t, found.Build, append(found.Options(),
+	return scenarios.Run(t, found.Build, append(scenarios.Offered(found),
 		scenarios.OnServersOf(servers.Limited(pool, atOnce)),
 		scenarios.Flaws(always...), scenarios.Sometimes(sometimes...))...)
 }
@@ -205,7 +205,7 @@ func run(t *testing.T, p programs.Program) scenarios.Report {
 func flaws(t *testing.T, p programs.Program) (always, sometimes []lock.Flaw) {
 	text, err := os.ReadFile(filepath.Join(p.Dir, p.Flaws))
 	require.NoError(t, err)
-	always, sometimes, err = program.Flaws(string(text))
+	always, sometimes, err = scenarios.ReadFlaws(string(text))
 	require.NoError(t, err, p.Flaws)
 	return always, sometimes
 }

@@ -329,11 +329,6 @@ func (w *World) Exact() bool { return w.order.Exact() }
 // A scenario that it was too late for was not run as it is written.
 func (w *World) Late() time.Duration { return w.order.Late() }
 
-// Slow says whether the machine was late on average: whether commands took longer
-// than a limit to reach a server, and servers to answer, in real time, or whether
-// processes mostly had to wait for a processor.
-func (w *World) Slow(limit time.Duration) bool { return w.order.Slow(limit) }
-
 // Fail reports something that is neither a verdict nor allowed to happen.
 func (w *World) Fail(format string, args ...any) {
 	w.failing.Lock()

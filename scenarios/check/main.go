@@ -147,7 +147,7 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 		if err != nil {
 			return o, fmt.Errorf("-flaws: %w", err)
 		}
-		if o.declared, o.chance, err = program.Flaws(string(text)); err != nil {
+		if o.declared, o.chance, err = scenarios.ReadFlaws(string(text)); err != nil {
 			return o, fmt.Errorf("-flaws %s, %w", o.flaws, err)
 		}
 	}
@@ -203,7 +203,7 @@ func (c *checking) check(t *testing.T) int {
 		fmt.Fprintf(c.log, "%s: %s, offers %s\n", p.Name(), c.lockName,
 			cmp.Or(strings.Join(p.Features(), ", "), "no features"))
 	}
-	options := append(p.Options(), scenarios.OnServersOf(
+	options := append(scenarios.Offered(p), scenarios.OnServersOf(
 		servers.Limited(pool, c.atOnce)),
 		scenarios.Flaws(c.declared...), scenarios.Sometimes(c.chance...),
 		scenarios.Each(c.hear))

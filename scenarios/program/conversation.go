@@ -52,7 +52,7 @@ func (p *Program) start() (*conversation, error) {
 		return nil, errors.New("there is no program: name one behind --")
 	}
 	c.cmd = exec.Command(p.args[0], p.args[1:]...)
-	c.cmd.Stderr = &c.errors
+	c.cmd.Env, c.cmd.Stderr = p.environment, &c.errors
 	// A process that it has forked may keep the streams open.
 	c.cmd.WaitDelay = time.Second
 	in, out, ended, err := process.Launch(c.cmd)

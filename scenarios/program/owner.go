@@ -4,42 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/lock"
 )
-
-// The words of errors, and what they are here.
-const (
-	NotHeld    = "not_held" // lock.ErrNotHeld
-	LostBefore = "lost"     // lock.ErrLost
-	Busy       = "busy"     // lock.ErrBusy
-	Upgrade    = "upgrade"  // lock.ErrUpgrade
-	Deadline   = "deadline" // context.DeadlineExceeded
-	Canceled   = "canceled" // context.Canceled
-	Unknown    = "unknown"  // any other; nobody knows what the server has done
-)
-
-var errorWords = []struct {
-	word string
-	err  error
-}{
-	{NotHeld, lock.ErrNotHeld},
-	{LostBefore, lock.ErrLost},
-	{Busy, lock.ErrBusy},
-	{Upgrade, lock.ErrUpgrade},
-	{Deadline, context.DeadlineExceeded},
-	{Canceled, context.Canceled},
-}
-
-// InWords is a text of the scenarios with the protocol's words for Go's errors.
-func InWords(text string) string { return inWords.Replace(text) }
-
-var inWords = strings.NewReplacer("lock.ErrNotHeld", NotHeld, "ErrNotHeld", NotHeld,
-	"lock.ErrLost", LostBefore, "ErrLost", LostBefore, "ErrBusy", Busy,
-	"ErrUpgrade", Upgrade)
 
 // owner is one owner of the program's lock.
 type owner struct {
@@ -95,17 +64,11 @@ func (o *owner) unexpected(r Request, a Answer) error {
 	if a.Error == Unknown {
 		return errors.New(a.Text)
 	}
-	for _, known := range errorWords {
-		if a.Error == known.word {
-			return fmt.Errorf("%w (%s)", known.err, a.Text)
-		}
+	if known := errorOf(a.Error); known != nil {
+		return fmt.Errorf("%w (%s)", known, a.Text)
 	}
-	words := ""
-	for _, known := range errorWords {
-		words += known.word + ", "
-	}
-	return o.of.misbehaves("answers with the error %q, the words are %s%s: %s",
-		a.Error, words, Unknown, quote([]byte(a.line)))
+	return o.of.misbehaves("answers with the error %q, the words are %s: %s",
+		a.Error, allWords(), quote([]byte(a.line)))
 }
 
 // attempt is one of the requests that may be granted.

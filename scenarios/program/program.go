@@ -6,7 +6,8 @@
 // scenarios/check runs all scenarios against a program.
 //
 // Find starts a program, asks what it offers and tries it out. Its Build makes
-// owners for scenarios.Run, and Serve is the other end, for a lock in Go.
+// owners for scenarios.Run, and Serve is the other end, for a lock in Go. So a process
+// of the scenarios' own on real servers is one, too: see Again.
 package program
 
 import (
@@ -24,7 +25,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/scenarios"
 )
 
 // ErrMisbehaves is wrapped by every error that says that a program doesn't speak
@@ -34,9 +34,10 @@ var ErrMisbehaves = errors.New("the program doesn't speak the protocol")
 
 // Program is a lock in another program.
 type Program struct {
-	args     []string
-	hello    Answer // what it offers
-	patience patience
+	args        []string
+	environment []string // nil: this program's
+	hello       Answer   // what it offers
+	patience    patience
 
 	mu        sync.Mutex // guards the following, and is not held while one is asked
 	processes map[any]*conversation
@@ -65,6 +66,18 @@ func New(args ...string) *Program {
 		processes: map[any]*conversation{}, fails: make(chan struct{})}
 }
 
+// Again is this program, to be started with this environment and these arguments. What it
+// offers is known when its first owner has been built.
+func Again(environment []string, args ...string) (*Program, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	p := New(append([]string{self}, args...)...)
+	p.environment = environment
+	return p, nil
+}
+
 // Find starts the program against a server, hears what it offers, and tries it
 // out: two owners, a refusal, a deadline, and the end of its input. Its errors wrap
 // ErrMisbehaves or the context's error, or say why the program can't be started.
@@ -85,28 +98,6 @@ func Find(ctx context.Context, address, user, password string,
 // Features are what the program offers.
 func (p *Program) Features() []Feature { return p.hello.Features }
 
-// Options are what scenarios.Run must know of the program's lock.
-func (p *Program) Options() []scenarios.Option {
-	options := []scenarios.Option{scenarios.Nodes(p.Nodes()),
-		scenarios.MachineClock(), scenarios.Keys(p.Keys), scenarios.Keeps(func(key string) []string {
-			return named(p.hello.Keeps, key)
-		})}
-	if p.hello.Readers != "" {
-		options = append(options, scenarios.Readers(func(key string) string {
-			return named([]string{p.hello.Readers}, key)[0]
-		}))
-	}
-	for feature, name := range map[Feature]scenarios.Feature{
-		Renewal: scenarios.Renewal, FixedLease: scenarios.FixedLeases,
-		LossNotices: scenarios.LossNotices, Reentry: scenarios.Reentry,
-	} {
-		if !p.Offers(feature) {
-			options = append(options, scenarios.WithoutFeatures(name))
-		}
-	}
-	return options
-}
-
 // Name is the program as a person would type it.
 func (p *Program) Name() string { return strings.Join(p.args, " ") }
 
@@ -126,13 +117,21 @@ func (p *Program) Keys(key string) []string {
 	return named(p.hello.Keys, key)
 }
 
+// Keeps are those that stay on purpose when nobody holds the lock of a name.
+func (p *Program) Keeps(key string) []string { return named(p.hello.Keeps, key) }
+
+// Readers is the sorted set of its readers, "" when there is none.
+func (p *Program) Readers(key string) string {
+	return named([]string{p.hello.Readers}, key)[0]
+}
+
 // allKeys are all keys that a lock of the name may leave.
 func (p *Program) allKeys(key string) []string {
-	forms := p.hello.Keeps
-	if p.hello.Readers != "" {
-		forms = append(slices.Clone(forms), p.hello.Readers)
+	keys := slices.Concat(p.Keys(key), p.Keeps(key))
+	if readers := p.Readers(key); readers != "" {
+		keys = append(keys, readers)
 	}
-	return slices.Concat(p.Keys(key), named(forms, key))
+	return keys
 }
 
 // named are the keys of the lock of a name.
@@ -219,12 +218,16 @@ func (p *Program) process(env lock.Env) (*conversation, error) {
 		client.Lives(c.cmd.Process, end)
 	}
 	nodes, err := c.nodes(env)
+	var offers Answer
 	if err == nil {
-		_, err = c.hello(nodes)
+		offers, err = c.hello(nodes)
 	}
 	if err != nil {
 		end()
 		return nil, err
+	}
+	if p.hello.Type == "" { // it wasn't tried out
+		p.hello = offers
 	}
 	return c, nil
 }

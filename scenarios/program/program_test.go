@@ -400,3 +400,8 @@ func TestNothingIsLeftOfAProcessThatForks(t *testing.T) {
 	assert.Eventually(t, func() bool { return process.State(pid) == 0 },
 		5*time.Second, 10*time.Millisecond)
 }
+
+func TestAProgramIsToldItsErrorsInItsOwnWords(t *testing.T) {
+	assert.Equal(t, "A's Unlock returns not_held, neither nil nor lost",
+		program.InWords("A's Unlock returns lock.ErrNotHeld, neither nil nor ErrLost"))
+}

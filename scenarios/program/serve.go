@@ -2,7 +2,6 @@ package program
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -226,15 +225,7 @@ func (s *server) call(ctx context.Context, l lock.Lock, r Request) Answer {
 
 // failed is the answer of a call that returned an error.
 func failed(id int, err error) Answer {
-	a := Answer{ID: id, Type: Error, Text: err.Error()}
-	for _, known := range errorWords {
-		if errors.Is(err, known.err) {
-			a.Error = known.word
-			break
-		}
-	}
-	a.Error = cmp.Or(a.Error, Unknown)
-	return a
+	return Answer{ID: id, Type: Error, Error: wordOf(err), Text: err.Error()}
 }
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -69,9 +69,6 @@ func (b *Bubble) Took(time.Duration) {}
 // Late is 0: no machine is too slow for virtual time.
 func (b *Bubble) Late() time.Duration { return 0 }
 
-// Slow is false likewise.
-func (b *Bubble) Slow(time.Duration) bool { return false }
-
 // Elapse lets virtual time go by, and shows the watch that it does: a thousand
 // clients have timers that all come up now.
 func (b *Bubble) Elapse(d time.Duration) {

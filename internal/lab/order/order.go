@@ -48,12 +48,9 @@ type Order interface {
 	Busy()
 
 	// Took says how long something took that takes no time in a scenario. Late is
-	// the longest such time so far: by how much the machine was late. Slow says
-	// whether such times are longer than a limit on average, or whether processes
-	// mostly had to wait for a processor.
+	// the longest such time so far: by how much the machine was late.
 	Took(time.Duration)
 	Late() time.Duration
-	Slow(limit time.Duration) bool
 
 	// Close turns everything away, now and later. After it Elapse lets time go by
 	// in which timers come up, where that takes no time.

@@ -15,10 +15,6 @@ type Real struct {
 
 	turn     sync.Mutex
 	lateness atomic.Int64
-	took     atomic.Int64 // of all that Took was told, the sum
-	times    atomic.Int64 // and how often it was told
-	began    time.Time
-	pressure time.Duration // when it began
 	arrived  chan struct{}
 	ended    chan struct{}
 	end      sync.Once
@@ -32,7 +28,6 @@ func NewReal(limit time.Duration) *Real {
 
 // Run is Order's.
 func (r *Real) Run(_ *testing.T, live func() error) error {
-	r.began, r.pressure = time.Now(), pressure()
 	defer r.watchTheClock()()
 	return live()
 }
@@ -115,15 +110,8 @@ func (r *Real) Close() { r.end.Do(func() { close(r.ended) }) }
 // Elapse does nothing: it would take as long.
 func (r *Real) Elapse(time.Duration) {}
 
-// Took is Order's.
+// Took is Order's. It keeps the longest.
 func (r *Real) Took(d time.Duration) {
-	r.took.Add(int64(d))
-	r.times.Add(1)
-	r.late(d)
-}
-
-// late keeps the longest lateness.
-func (r *Real) late(d time.Duration) {
 	for {
 		longest := r.lateness.Load()
 		if int64(d) <= longest || r.lateness.CompareAndSwap(longest, int64(d)) {
@@ -136,17 +124,6 @@ func (r *Real) late(d time.Duration) {
 // reach a server, or that a server took to answer.
 func (r *Real) Late() time.Duration { return time.Duration(r.lateness.Load()) }
 
-// Slow is Order's: whether commands took so long to reach a server, or servers to
-// answer. A lock that is a program of its own may be late where they are not, so a
-// machine is slow as well on which some process waited for a processor for more than
-// half of the time.
-func (r *Real) Slow(limit time.Duration) bool {
-	if r.took.Load() > int64(limit)*r.times.Load() {
-		return true
-	}
-	return pressure()-r.pressure > time.Since(r.began)/2
-}
-
 // watchTheClock keeps how late this machine is, until the returned function is
 // called: how long after its time a timer fires.
 func (r *Real) watchTheClock() (stop func()) {
@@ -158,24 +135,11 @@ func (r *Real) watchTheClock() (stop func()) {
 			due := time.Now().Add(tick)
 			select {
 			case <-time.After(tick):
-				r.late(time.Since(due))
+				r.Took(time.Since(due))
 			case <-over:
 				return
 			}
 		}
 	}()
 	return func() { close(over); <-done }
-}
-
-// Calm waits until no timer has been so late for a second, at most for a limit.
-func Calm(late, limit time.Duration) {
-	const tick = 20 * time.Millisecond
-	end, since := time.Now().Add(limit), time.Now()
-	for now := time.Now(); now.Before(end) && now.Sub(since) < time.Second; {
-		time.Sleep(tick)
-		if time.Since(now) > tick+late {
-			since = time.Now()
-		}
-		now = time.Now()
-	}
 }

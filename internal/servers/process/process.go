@@ -266,8 +266,13 @@ func command(name string, args []string) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), variable+"="+name)
+	cmd.Env = Environment(name)
 	return cmd, nil
+}
+
+// Environment is this process's, for one that is to know itself by that name.
+func Environment(name string) []string {
+	return append(os.Environ(), variable+"="+name)
 }
 
 // Tell sends the process a value, for its Hear. It fails when the process has

@@ -1,19 +1,36 @@
-package program
+package scenarios
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/scenarios/program"
 )
 
-// Flaws reads a file with what a lock is known to break, one "scenario: invariant" a
+// Offered are the options for a lock that is a program, from what it says it offers. Its
+// Build is the program's.
+func Offered(p *program.Program) []Option {
+	options := []Option{Nodes(p.Nodes()), machineClock(), Keys(p.Keys), Keeps(p.Keeps)}
+	if p.Readers("") != "" {
+		options = append(options, Readers(p.Readers))
+	}
+	for feature, name := range map[program.Feature]Feature{
+		program.Renewal: Renewal, program.FixedLease: FixedLeases,
+		program.LossNotices: LossNotices, program.Reentry: Reentry,
+	} {
+		if !p.Offers(feature) {
+			options = append(options, WithoutFeatures(name))
+		}
+	}
+	return options
+}
+
+// ReadFlaws reads a file with what a lock is known to break, one "scenario: invariant" a
 // line; # begins a comment. A line that begins with the word "sometimes" has what the
 // lock breaks in some runs only. Its errors are one line, which says where the file is
 // wrong and what would be right.
-func Flaws(text string) (always, sometimes []lock.Flaw, err error) {
+func ReadFlaws(text string) (always, sometimes []Flaw, err error) {
 	for i, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		if line = strings.TrimSpace(line); line == "" {
@@ -26,8 +43,8 @@ func Flaws(text string) (always, sometimes []lock.Flaw, err error) {
 				i+1, line)
 		}
 		scenario = strings.TrimSpace(scenario)
-		flaw := lock.Flaw{Scenario: scenario, Invariant: strings.TrimSpace(invariant)}
-		known, err := scenarios.Find(scenario)
+		flaw := Flaw{Scenario: scenario, Invariant: strings.TrimSpace(invariant)}
+		known, err := Find(scenario)
 		if err != nil {
 			return nil, nil, fmt.Errorf("line %d: %w", i+1, err)
 		}

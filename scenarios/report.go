@@ -1,0 +1,224 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/history"
+)
+
+// Verdict is the outcome of a scenario for one invariant.
+type Verdict string
+
+// The verdicts.
+const (
+	Holds        Verdict = "holds"
+	Breaks       Verdict = "breaks"
+	DoesNotArise Verdict = "does not arise" // the scenario could not happen
+	NotOffered   Verdict = "not offered"    // it needs a declined feature
+	CannotRun    Verdict = "can't be run"   // not on a real server
+)
+
+// Result is what one scenario says of one invariant.
+type Result struct {
+	Scenario  string
+	Invariant string
+	Verdict   Verdict
+	Event     string   // what broke it: when, who, which command
+	Timeline  string   // all that was recorded, in the run that was judged
+	Sequence  []*Entry // the same, a line each
+	BrokenAt  int      // the index in Sequence of the entry that broke it
+
+	shown timeline // of one that breaks
+
+	Asked []Feature // the features that the scenario asked the lock for
+}
+
+// Report has the results in the order of the catalogue.
+type Report []Result
+
+// Verdict looks up one result; it is empty when there is none.
+func (r Report) Verdict(scenario, invariant string) Verdict {
+	for _, result := range r {
+		if result.Scenario == scenario && result.Invariant == invariant {
+			return result.Verdict
+		}
+	}
+	return ""
+}
+
+// ended holds the results of a scenario against what is declared, and records them. It
+// returns those that belong to the report: none if there are none but an error.
+func (s *settings) ended(t *testing.T, scenario Scenario, results []Result,
+	err error) []Result {
+	t.Helper()
+	if s.each != nil {
+		s.each(scenario.Name, results, err)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", scenario.Name, err)
+		return nil
+	}
+	s.judge(t, results)
+	for _, r := range results {
+		s.record(t, r)
+	}
+	return results
+}
+
+// judge holds a scenario's results against what is declared.
+func (s *settings) judge(t *testing.T, results []Result) {
+	t.Helper()
+	var broken, known Report
+	for _, r := range results {
+		declared := s.declares(r.Scenario, r.Invariant)
+		switch {
+		case r.Verdict == Breaks && !s.red && s.expects(r.Scenario, r.Invariant):
+			known = append(known, r)
+		case r.Verdict == Breaks:
+			broken = append(broken, r)
+		case declared && r.Verdict != CannotRun:
+			t.Errorf("%s: %s is declared as a flaw, but it %s now\n\n%s",
+				r.Scenario, r.Invariant, r.Verdict, r.Timeline)
+		case s.red && testing.Verbose(): // a test that fails shows its logs without -v
+			t.Logf("%s: %s: %s\n\n%s", r.Scenario, r.Invariant, r.Verdict, r.Timeline)
+		}
+	}
+	switch {
+	case len(broken) > 0 && s.red:
+		t.Error(broken.Failures())
+	case len(broken) > 0:
+		t.Errorf("a flaw that is not declared:\n%s%s", broken.Failures(),
+			declines(broken[0].Asked))
+	}
+	if len(known) > 0 {
+		t.Logf("a known flaw, as declared:\n%s", known.Failures())
+	}
+}
+
+// idle are the scenarios and invariants that did not arise, in the order of the
+// catalogue. The lock's behavior there was not seen.
+func (r Report) idle() []string {
+	var idle []string
+	for _, result := range r {
+		if result.Verdict == DoesNotArise {
+			idle = append(idle, result.Scenario+" ("+result.Invariant+")")
+		}
+	}
+	return idle
+}
+
+// broken are the flaws that were seen, in the order of the catalogue.
+func (r Report) broken() []Flaw {
+	var flaws []Flaw
+	for _, result := range r {
+		if result.Verdict == Breaks {
+			flaws = append(flaws, Flaw{Scenario: result.Scenario,
+				Invariant: result.Invariant})
+		}
+	}
+	return flaws
+}
+
+// without are the flaws of a list that another one lacks.
+func without(flaws, others []Flaw) []Flaw {
+	return slices.DeleteFunc(slices.Clone(flaws), func(f Flaw) bool {
+		return slices.Contains(others, f)
+	})
+}
+
+// declaration is what to declare of a lock: Go code, or how it differs from what was
+// declared, in the form that lock.Flaws takes.
+func declaration(broken, declared []Flaw) string {
+	var code strings.Builder
+	if len(declared) == 0 {
+		code.WriteString("this run broke the following; to declare it:\n\tscenarios.Flaws(\n")
+		for _, f := range broken {
+			fmt.Fprintf(&code, "\t\tscenarios.Flaw{Scenario: %q, Invariant: %q},\n",
+				f.Scenario, f.Invariant)
+		}
+		return code.String() + "\t)"
+	}
+	for _, part := range []struct {
+		title string
+		flaws []Flaw
+	}{
+		{"broken, but not declared:\n", without(broken, declared)},
+		{"declared, but not broken:\n", without(declared, broken)},
+	} {
+		if len(part.flaws) == 0 {
+			continue
+		}
+		code.WriteString(part.title)
+		for _, f := range part.flaws {
+			fmt.Fprintf(&code, "\t%q,\n", f.Scenario+": "+f.Invariant)
+		}
+	}
+	return strings.TrimSuffix(code.String(), "\n")
+}
+
+// declines says how a lock declines the features that a scenario has asked for.
+func declines(features []Feature) string {
+	names := map[Feature]string{Reentry: "Reentry", Renewal: "Renewal",
+		LossNotices: "LossNotices", FixedLeases: "FixedLeases"}
+	var text strings.Builder
+	for _, f := range features {
+		fmt.Fprintf(&text, "\nA lock without the feature %q declines this with\n"+
+			"scenarios.WithoutFeatures(scenarios.%s).\n", f, names[f])
+	}
+	return text.String()
+}
+
+// Failures are what a test prints of the scenarios that break, in lines of 68 columns: what
+// happens in each, and its timeline up to the last break, with every break marked.
+func (r Report) Failures() string {
+	broken := slices.DeleteFunc(slices.Clone(r), func(r Result) bool {
+		return r.Verdict != Breaks
+	})
+	var texts []string
+	for len(broken) > 0 {
+		n := 1
+		for n < len(broken) && broken[n].Scenario == broken[0].Scenario {
+			n++
+		}
+		texts = append(texts, broken[:n].failure())
+		broken = broken[n:]
+	}
+	return strings.Join(texts, "\n")
+}
+
+// failure is that of one scenario's broken invariants. Those that broke in one world share
+// its timeline.
+func (r Report) failure() string {
+	var invariants []string
+	var worlds []*timeline
+	for _, result := range r {
+		invariants = append(invariants, result.Invariant)
+		i := slices.IndexFunc(worlds, func(w *timeline) bool {
+			return w.History == result.shown.History
+		})
+		if i < 0 {
+			i = len(worlds)
+			worlds = append(worlds, &timeline{History: result.shown.History})
+		}
+		worlds[i].breaks = append(worlds[i].breaks, result.shown.breaks...)
+		worlds[i].last = max(worlds[i].last, result.BrokenAt)
+	}
+	scenario, _ := Find(r[0].Scenario)
+	text := r[0].Scenario + ": " + strings.Join(invariants, ", ") + "\n\n" + strings.Join(
+		history.Wrap(scenario.Summary, history.Columns, 0), "\n") + "\n"
+	for _, w := range worlds {
+		text += "\n" + w.Render(w.last, w.breaks)
+	}
+	return text
+}
+
+// timeline is what was recorded of a world, and what to mark in it.
+type timeline struct {
+	*history.History
+	breaks []*lab.Break
+	last   int // the last entry to show
+}
