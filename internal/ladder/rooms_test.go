@@ -54,7 +54,6 @@ var mayImport = map[string]string{
 	"internal/lab/wire":            "internal/lab/history internal/lab/node internal/lab/order",
 	"internal/ladder":              "lock",
 	"internal/locktest/laddertest": "internal/servers/process internal/ladder lock scenarios",
-	"internal/ladder/mutate":       "internal/ladder",
 	"internal/site/laboratory": "internal/site/exercise internal/ladder internal/locktest/laddertest " +
 		"lock scenarios",
 	"internal/site/laboratory/wasm": "internal/site/laboratory",
