@@ -2,7 +2,6 @@ package lock_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -182,10 +181,4 @@ func TestTheLastOptionWins(t *testing.T) {
 		})
 	require.NoError(t, err, "what is used is checked, not what was replaced")
 	assert.Equal(t, time.Second, o.NodeTimeout)
-}
-
-func TestErrorsOfConfigureAreShort(t *testing.T) {
-	_, err := lock.Configure(nil, strings.Repeat("k", 1000), time.Second, nil)
-	require.ErrorIs(t, err, lock.ErrInvalid)
-	assert.Less(t, len(err.Error()), 80)
 }
