@@ -172,13 +172,3 @@ func TestOptionsAreApplied(t *testing.T) {
 	assert.Equal(t, then, o.Now())
 	assert.Equal(t, "A#1", o.Token())
 }
-
-func TestTheLastOptionWins(t *testing.T) {
-	o, err := lock.Configure(nodes(t, 1), "stock", 10*time.Second,
-		[]lock.Option{
-			lock.NodeTimeout(-1),
-			lock.NodeTimeout(time.Second),
-		})
-	require.NoError(t, err, "what is used is checked, not what was replaced")
-	assert.Equal(t, time.Second, o.NodeTimeout)
-}

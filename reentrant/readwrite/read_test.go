@@ -1,6 +1,7 @@
 package readwrite_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -96,6 +97,17 @@ func TestAReaderThatWaitsForAWriterComesBeforeTheNext(t *testing.T) {
 	})
 }
 
+// R gives up when A has left and B is kept out, and Q did not wait.
+func TestAReaderThatGivesUpHoldsNoWriterBack(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Owner("A").Section(2 * second)
+		s.Owner("Q").At(second).RTries(false)
+		s.Owner("R").At(second).RLocksWithin(1400*milli, context.DeadlineExceeded)
+		s.Process("R").Hold(1900*milli, 2500*milli, nil)
+		s.Owner("B").At(1500 * milli).Section(0).Since(2500 * milli)
+	})
+}
+
 // The readers are evicted, and B writes.
 func TestAReaderThatHasLostTheLockHoldsNoWriterBack(t *testing.T) {
 	play(t, func(s *owners.Scenario) {
@@ -116,6 +128,21 @@ func TestTheReadSideIsBusyToASecondGoroutine(t *testing.T) {
 			assert.ErrorIs(t, err, lock.ErrBusy)
 			assert.ErrorIs(t, b.ReadWrite().RLock(s.Context()), lock.ErrBusy)
 			assert.ErrorIs(t, b.ReadWrite().RUnlock(s.Context()), lock.ErrBusy)
+		})
+	})
+}
+
+func TestRLockEndsWithItsContext(t *testing.T) {
+	play(t, func(s *owners.Scenario) {
+		s.Owner("A").Section(6 * second)
+		b := s.Owner("B").At(second)
+		b.Does(func() {
+			ctx, cancel := context.WithTimeout(s.Context(), second)
+			defer cancel()
+			err := b.ReadWrite().RLock(ctx)
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.ErrorContains(t, err, `wait to read "stock"`)
+			assert.Equal(t, 2*second, s.Now())
 		})
 	})
 }
