@@ -21,32 +21,6 @@ func TestFailedSaysWhatWasDoneToWhichKey(t *testing.T) {
 	assert.ErrorIs(t, err, refused)
 }
 
-// A driver that reads with the context's deadline reports a timeout of the
-// connection, and a canceled one perhaps a closed connection.
-func TestFailedAddsTheErrorOfAnEndedContext(t *testing.T) {
-	expired, cancel := context.WithTimeout(t.Context(), 0)
-	defer cancel()
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, c := range []struct {
-		name  string
-		ctx   context.Context
-		cause error
-	}{
-		{"a deadline", expired, context.DeadlineExceeded},
-		{"a canceled context", canceled, context.Canceled},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			err := lock.Failed(c.ctx, "acquire", "stock",
-				os.ErrDeadlineExceeded)
-			assert.ErrorIs(t, err, c.cause)
-			assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
-			assert.EqualError(t, err, `acquire "stock": `+
-				c.cause.Error()+" (i/o timeout)")
-		})
-	}
-}
-
 func TestFailedDoesNotRepeatTheErrorOfTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -78,18 +52,6 @@ func TestFailedBlamesNoContextForAnAnswer(t *testing.T) {
 		err := lock.Failed(ctx, "release", "stock", answer)
 		assert.ErrorIs(t, err, answer)
 		assert.NotErrorIs(t, err, context.Canceled)
-	}
-}
-
-func TestErrorsCanBeToldApart(t *testing.T) {
-	all := []error{lock.ErrNotHeld, lock.ErrLost, lock.ErrBusy,
-		lock.ErrUpgrade, lock.ErrInvalid}
-	for _, is := range all {
-		wrapped := lock.Failed(t.Context(), "release", "stock", is)
-		for _, other := range all {
-			assert.Equal(t, is == other, errors.Is(wrapped, other),
-				"%q and %q", is, other)
-		}
 	}
 }
 

@@ -56,21 +56,6 @@ func newCounting(t *testing.T) *counting {
 
 var counted = redis.NewScript("return redis.call('INCR', KEYS[1]) + ARGV[1]")
 
-func TestOnceRunsAScriptLikeTheClientItself(t *testing.T) {
-	c := newCounting(t)
-	for want := 11; want <= 12; want++ { // with NOSCRIPT, and without
-		got, err := counted.Run(t.Context(), lock.Once(c.rdb),
-			[]string{"n"}, 10).Int()
-		require.NoError(t, err)
-		assert.Equal(t, want, got)
-	}
-	assert.EqualValues(t, 3, c.sent.Load(), "EVALSHA, EVAL, EVALSHA")
-	got, err := redis.NewScript("return 7").Run(t.Context(), lock.Once(c.rdb),
-		nil).Int()
-	require.NoError(t, err, "without a key")
-	assert.Equal(t, 7, got)
-}
-
 func TestOnceDoesNotRepeatWhatWasNotAnswered(t *testing.T) {
 	c := newCounting(t)
 	require.NoError(t, counted.Load(t.Context(), c.rdb).Err())

@@ -2,7 +2,6 @@ package lock_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -172,20 +171,4 @@ func TestOptionsAreApplied(t *testing.T) {
 	assert.Equal(t, time.Second, o.NodeTimeout)
 	assert.Equal(t, then, o.Now())
 	assert.Equal(t, "A#1", o.Token())
-}
-
-func TestTheLastOptionWins(t *testing.T) {
-	o, err := lock.Configure(nodes(t, 1), "stock", 10*time.Second,
-		[]lock.Option{
-			lock.NodeTimeout(-1),
-			lock.NodeTimeout(time.Second),
-		})
-	require.NoError(t, err, "what is used is checked, not what was replaced")
-	assert.Equal(t, time.Second, o.NodeTimeout)
-}
-
-func TestErrorsOfConfigureAreShort(t *testing.T) {
-	_, err := lock.Configure(nil, strings.Repeat("k", 1000), time.Second, nil)
-	require.ErrorIs(t, err, lock.ErrInvalid)
-	assert.Less(t, len(err.Error()), 80)
 }

@@ -2,7 +2,6 @@ package lock_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -53,32 +52,6 @@ func TestPollAsksAtOnceAndEndsWithTheGrant(t *testing.T) {
 	})
 }
 
-func TestPollHandsItsContextToTheAttempt(t *testing.T) {
-	type name struct{}
-	ctx := context.WithValue(t.Context(), name{}, "A")
-	err := lock.Poll(ctx, "stock", configure(t),
-		func(ctx context.Context) (bool, error) {
-			assert.Equal(t, "A", ctx.Value(name{}))
-			return true, nil
-		})
-	assert.NoError(t, err)
-}
-
-func TestPollReturnsAnErrorOfTheNetworkAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start, asked := time.Now(), 0
-		refused := errors.New("connection refused")
-		err := lock.Poll(t.Context(), "stock", configure(t),
-			func(context.Context) (bool, error) {
-				asked++
-				return asked == 10, refused // or it would never end
-			})
-		assert.Equal(t, refused, err, "as the attempt worded it")
-		assert.Equal(t, 1, asked)
-		assert.Zero(t, time.Since(start))
-	})
-}
-
 func TestPollEndsWithItsContext(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -117,16 +90,6 @@ func TestPollEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestFixedPollPausesExactly(t *testing.T) {
-	for _, pause := range pauses(t, 50, lock.FixedPoll()) {
-		assert.Equal(t, lock.DefaultPoll, pause)
-	}
-	for _, pause := range pauses(t, 50, lock.FixedPoll(),
-		lock.PollEvery(7*time.Millisecond)) {
-		assert.Equal(t, 7*time.Millisecond, pause)
-	}
-}
-
 func TestJitterIsFull(t *testing.T) {
 	all := pauses(t, 2000, lock.Seed(1))
 	var sum time.Duration
@@ -137,12 +100,6 @@ func TestJitterIsFull(t *testing.T) {
 	}
 	mean := sum / time.Duration(len(all))
 	assert.InDelta(t, 50, mean.Milliseconds(), 5, "half of the longest pause")
-}
-
-func TestTheShortestPollIntervalStillPauses(t *testing.T) {
-	for _, pause := range pauses(t, 10, lock.PollEvery(1)) {
-		assert.Equal(t, time.Nanosecond, pause)
-	}
 }
 
 func TestSeededJitterIsReproducible(t *testing.T) {
@@ -162,24 +119,6 @@ func TestParallelPausesTenTimesAsLong(t *testing.T) {
 	}
 	assert.LessOrEqual(t, longest, 10*lock.DefaultPoll)
 	assert.Greater(t, longest, 9*lock.DefaultPoll, "it is jitter all the same")
-}
-
-func TestSleepEndsOnTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		assert.NoError(t, lock.Sleep(t.Context(), time.Hour))
-		assert.Equal(t, time.Hour, time.Since(start))
-	})
-}
-
-func TestSleepEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		start := time.Now()
-		assert.Equal(t, context.DeadlineExceeded, lock.Sleep(ctx, time.Hour))
-		assert.Equal(t, time.Second, time.Since(start))
-	})
 }
 
 // Pauses of centuries don't overflow.

@@ -83,19 +83,6 @@ func TestALateGrantThatCannotBeGivenBackIsAnError(t *testing.T) {
 	}
 }
 
-// Looking for the loss is not what finds it: the lease is counted anew by every
-// renewal, and Lost agrees with the server at any time.
-func TestLostStaysOpenWhileTheLeaseIsRenewed(t *testing.T) {
-	promised(t, renewing, func(p *promise) {
-		ready(p.a).Locks().Does(func() {
-			for range 40 {
-				p.a.Sleep(lease / 10)
-				require.False(p.t, p.a.LostNow(), "at %v", p.Now())
-			}
-		}).Unlocks()
-	})
-}
-
 // The script counts the levels for who looks at the server; the handle's own count
 // is what decides.
 func TestTheServerShowsHowDeepTheOwnerIs(t *testing.T) {
@@ -165,27 +152,6 @@ func TestALockWithoutTokensKeepsNoCounter(t *testing.T) {
 			assert.NoError(p.t, err)
 			assert.Zero(p.t, n)
 		})
-	})
-}
-
-func TestAFixedLeaseEndsAfterOneLease(t *testing.T) {
-	promised(t, renewing, func(p *promise) {
-		var sent time.Duration
-		var before int
-		ready(p.a).Looks(func() {
-			sent, before = p.Now(), p.a.Sent(lab.Renewal)
-		}).Locks().Hears(func() {
-			assert.Equal(p.t, lease, p.Now()-sent)
-			assert.Equal(p.t, before, p.a.Sent(lab.Renewal))
-		})
-	}, lock.FixedLease())
-}
-
-// A loss reported before the owner locked again doesn't count against the new grant,
-// and no loss follows an Unlock, however late somebody looks.
-func TestLostIsOpenAfterAnUnlock(t *testing.T) {
-	promised(t, renewing, func(p *promise) {
-		ready(p.a).Section(lease / 2).Works(3 * lease).Holds(true)
 	})
 }
 

@@ -50,43 +50,6 @@ func TestNobodyOvertakesTheOwnerThatHasTheTurn(t *testing.T) {
 	})
 }
 
-// unheard has B hear of nothing when its turn comes, from 3 s on, and give up.
-func (p *promise) unheard() {
-	p.Operator(2500*time.Millisecond, "mutes", func(n *lab.Node) { n.Mute(true) })
-	p.Operator(3100*time.Millisecond, "unmutes", func(n *lab.Node) { n.Mute(false) })
-	p.a.Section(3 * time.Second)
-	p.b.At(time.Second).GivesUp(2200 * time.Millisecond)
-}
-
-func TestAWaiterThatGivesUpPassesItsTurnOn(t *testing.T) {
-	promised(t, queuing, func(p *promise) {
-		p.unheard()
-		p.Owner("C").At(2 * time.Second).Section(time.Second).
-			Since(3200 * time.Millisecond)
-		p.Serves("A", "C")
-	})
-}
-
-// The turn would have lasted until 3.5 s.
-func TestAWaiterThatGivesUpLeavesNoTurnBehind(t *testing.T) {
-	promised(t, queuing, func(p *promise) {
-		p.unheard()
-		p.Owner("C").At(3250 * time.Millisecond).Section(time.Second).
-			Since(3250 * time.Millisecond)
-		p.Serves("A", "C")
-	})
-}
-
-func TestAWaiterThatGivesUpLeavesTheQueue(t *testing.T) {
-	promised(t, queuing, func(p *promise) {
-		p.a.Section(3 * time.Second)
-		p.b.At(time.Second).GivesUp(time.Second)
-		p.Owner("C").At(1500 * time.Millisecond).Section(time.Second).
-			Since(3 * time.Second)
-		p.Serves("A", "C")
-	})
-}
-
 // B's turn is told before its subscription stands. It asks once more when that is
 // confirmed.
 func TestATurnThatWasToldTooEarlyIsNotMissed(t *testing.T) {

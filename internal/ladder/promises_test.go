@@ -128,42 +128,24 @@ func (p *promise) sends(client string, node int, text string,
 	return at
 }
 
+// B waits in Lock for a second, and each of its next calls takes one.
 func TestASecondGoroutineIsToldThatTheHandleIsBusy(t *testing.T) {
 	promised(t, reentrant, func(p *promise) {
-		p.a.Section(5 * time.Second)
-		p.b.At(time.Second).Section(time.Second)
-		p.Owner("C").At(2 * time.Second).Does(func() {
-			ctx := p.Context()
-			granted, err := p.b.Lock.TryLock(ctx)
-			assert.False(p.t, granted)
-			assert.ErrorIs(p.t, err, lock.ErrBusy)
-			assert.ErrorIs(p.t, p.b.Lock.Lock(ctx), lock.ErrBusy)
-			assert.ErrorIs(p.t, p.b.Lock.Unlock(ctx), lock.ErrBusy)
-		})
-		p.Serves("A", "B") // it is not disturbed
-	})
-}
-
-func TestASecondGoroutineIsToldThatAnAttemptIsUnderWay(t *testing.T) {
-	promised(t, reentrant, func(p *promise) {
-		p.b.Suffers(lab.Fault{AnswerAfter: time.Second}).Tries(true)
-		p.Owner("C").At(500 * time.Millisecond).Does(func() {
-			granted, err := p.b.Lock.TryLock(p.Context())
-			assert.False(p.t, granted)
-			assert.ErrorIs(p.t, err, lock.ErrBusy)
-		})
-	})
-}
-
-func TestASecondGoroutineIsToldThatAReleaseIsUnderWay(t *testing.T) {
-	promised(t, reentrant, func(p *promise) {
-		p.b.Locks().Suffers(lab.Fault{AnswerAfter: time.Second}).
-			At(time.Second).Unlocks()
-		p.Owner("C").At(1500 * time.Millisecond).Does(func() {
-			granted, err := p.b.Lock.TryLock(p.Context())
-			assert.False(p.t, granted)
-			assert.ErrorIs(p.t, err, lock.ErrBusy)
-		})
+		p.a.Section(2 * time.Second)
+		p.b.At(time.Second).Locks().
+			Suffers(lab.Fault{AnswerAfter: time.Second}).
+			At(3 * time.Second).Tries(true).At(5 * time.Second).Unlocks().Unlocks()
+		c := p.Owner("C")
+		for _, busy := range []time.Duration{1500, 3500, 5500} {
+			c.At(busy * time.Millisecond).Does(func() {
+				ctx := p.Context()
+				granted, err := p.b.Lock.TryLock(ctx)
+				assert.False(p.t, granted)
+				assert.ErrorIs(p.t, err, lock.ErrBusy)
+				assert.ErrorIs(p.t, p.b.Lock.Lock(ctx), lock.ErrBusy)
+				assert.ErrorIs(p.t, p.b.Lock.Unlock(ctx), lock.ErrBusy)
+			})
+		}
 	})
 }
 
@@ -188,13 +170,6 @@ func TestTheOwnerOfALateGrantIsNotUsedAgain(t *testing.T) {
 			}).
 			Suffers(lab.Fault{}).Tries(true).
 			Does(func() { assert.Equal(p.t, before+2, p.tokens) }).Unlocks()
-	})
-}
-
-func TestAReleaseWakesAWaiterAtOnce(t *testing.T) {
-	promised(t, rousing, func(p *promise) {
-		p.a.Section(5 * time.Second)
-		p.b.At(time.Second).Section(0).Since(5 * time.Second)
 	})
 }
 

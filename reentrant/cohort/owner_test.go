@@ -14,18 +14,6 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-func TestEveryHolderHasAFencingTokenOfItsOwn(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
-		for _, name := range []string{"A1", "A2", "A3", "B1", "B2", "B3"} {
-			s.Owner(name).Sections(10, 10*milli)
-		}
-		s.Play()
-		assert.Len(t, s.Tokens, 60)
-		assert.EqualValues(t, 1, s.Tokens[0])
-		assert.IsIncreasing(t, s.Tokens)
-	})
-}
-
 func TestUnlockOfALockThatWasPassedOnReleasesNothing(t *testing.T) {
 	play(t, "A", func(s *owners.Scenario) {
 		s.Owner("A1").Locks().At(second).Unlocks().
@@ -212,16 +200,6 @@ func TestTheNextOwnerFindsAGrantThatWasNotAnswered(t *testing.T) {
 	})
 }
 
-// Alone, an owner that was not answered finds itself.
-func TestAnOwnerFindsItsOwnGrant(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
-		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
-			LocksWithin(second, owners.ErrUnknown).
-			Section(second).SinceAtMost(second)
-		s.Serves("A1")
-	})
-}
-
 // A2's second question is not answered, and its Lock returns. Its next Lock finds
 // the place in the queue, before C.
 func TestAnOwnerFindsItsPlaceInTheQueue(t *testing.T) {
@@ -292,15 +270,5 @@ func TestAnInnerLevelDrawsNoToken(t *testing.T) {
 		s.Owner("A1").Locks().Locks().Unlocks().Unlocks().Locks().Unlocks()
 		s.Play()
 		assert.Equal(t, []uint64{1, 2}, s.Tokens)
-	})
-}
-
-func TestAnOwnerEntersAgainWhileOthersWait(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
-		a1 := s.Owner("A1").Locks()
-		a1.Locks().Does(func() { assert.Equal(t, s.Tokens[0], a1.Token()) }).
-			Works(second).Unlocks().Works(second).Unlocks()
-		s.Owner("A2").Section(second).Since(2*second + milli)
-		s.Serves("A1", "A2")
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/locktest/owners"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -152,17 +151,6 @@ func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAMessageThatIsLostCostsOneTurn(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
-		s.Operator(0, "mutes", func(n *lab.Node) { n.Mute(true) })
-		s.Owner("A1").Sections(20, 10*milli)
-		s.Owner("A2").Sections(20, 10*milli)
-		s.Owner("B1").At(20 * milli).Section(10 * milli).SinceAtMost(ttl + second)
-		s.Play()
-		assert.Len(t, s.Served, 41)
-	})
 }
 
 func TestTryLockDoesNotOvertake(t *testing.T) {

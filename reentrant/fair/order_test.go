@@ -140,18 +140,6 @@ func TestOwnersThatComeAgainAtOnceLoseNoTurn(t *testing.T) {
 	})
 }
 
-func TestALostMessageCostsThePollOfTheFirst(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		s.Operator(2*second, "mutes", func(n *lab.Node) { n.Mute(true) })
-		s.Operator(4*second, "mutes", func(n *lab.Node) { n.Mute(false) })
-		s.Owner("A").Section(3 * second)
-		s.Owner("B").At(second).Section(second).SinceAtMost(5*second + ttl)
-		s.Owner("C").At(1500 * milli).Section(second).SinceAtMost(5*second + ttl)
-		s.Play()
-		assert.Len(t, s.Served, 3)
-	})
-}
-
 func TestTheWaitersOfAProcess(t *testing.T) { queuetest.Processes(t, build) }
 
 func TestTheLockIsHandedOver(t *testing.T) { queuetest.HandOver(t, build) }

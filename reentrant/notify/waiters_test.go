@@ -40,20 +40,6 @@ func TestTheFirstWaiterOnAConfirmedChannelAsksAtOnce(t *testing.T) {
 	})
 }
 
-// A waiter that leaves without the lock may have been the only one to hear of the
-// release.
-func TestAWaiterThatGivesUpWakesTheNext(t *testing.T) {
-	atRest(t, func(t *testing.T, rdb *redis.Client) {
-		first, second := join(rdb, "stock"), join(rdb, "stock")
-		first.sub.Hear(&redis.Message{Channel: "stock"})
-		assert.Len(t, first.woken, 1)
-		assert.Empty(t, second.woken)
-		first.leave(false)
-		assert.Len(t, second.woken, 1)
-		second.leave(false)
-	})
-}
-
 // A waiter that was woken may take long to ask. Messages that come meanwhile are
 // for the others.
 func TestMessagesWakeTheWaitersInTurn(t *testing.T) {

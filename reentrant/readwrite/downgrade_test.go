@@ -32,14 +32,6 @@ func TestAWriterReadsOnWhenTheServerIsFull(t *testing.T) {
 	})
 }
 
-func TestAnUnlockThatWasLostMayBeRepeatedByAReader(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		downgrades(s.Owner("A")).At(second).Unlocks().Unlocks(lock.ErrNotHeld).
-			At(5 * second).RUnlocks()
-		s.Owner("B").At(2 * second).RTries(true).RUnlocks()
-	})
-}
-
 // A, which enters again, tells the readers.
 func TestAReaderWhoseUnlockWasLostEntersAgain(t *testing.T) {
 	play(t, func(s *owners.Scenario) {

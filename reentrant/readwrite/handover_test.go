@@ -2,7 +2,6 @@ package readwrite_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/locktest/owners"
 	"github.com/lockladder/lockladder/internal/locktest/queuetest"
 	"github.com/lockladder/lockladder/lock"
@@ -44,31 +42,4 @@ func TestOtherProcessesHaveAChanceBetweenTheHandOvers(t *testing.T) {
 					10*time.Millisecond)
 			}
 		})
-}
-
-// Every grant has a higher fencing token, also one that was handed over.
-func TestAHandOverHasAFencingTokenOfItsOwn(t *testing.T) {
-	owners.Run(t, owners.Config{Build: build, Processes: []string{"A"}},
-		func(s *owners.Scenario) {
-			for n := range 5 {
-				s.Owner(fmt.Sprint("A", n+1)).Section(second)
-			}
-			s.Play()
-			assert.Equal(t, []uint64{1, 2, 3, 4, 5}, s.Tokens)
-		})
-}
-
-// A writes, and both A2, which writes, and A3, which reads, wait. Both are told of the
-// release: A3 has a chance to get in before A2.
-func TestNothingIsHandedOverWhileAReaderOfTheProcessWaits(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		s.Owner("A").Locks().At(2 * second).Unlocks()
-		s.Owner("A2").At(second).Section(second)
-		s.Owner("A3").At(1500 * milli).RLocks().Works(second).RUnlocks()
-		s.Play()
-		asked := slices.ContainsFunc(s.Timeline(), func(e *lab.Entry) bool {
-			return e.At == 2*second && strings.Contains(e.Text, " read.lua ")
-		})
-		assert.True(t, asked, "A3 has asked at 2 s")
-	})
 }

@@ -1,7 +1,6 @@
 package readwrite_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -25,14 +24,6 @@ func TestAReaderBehindOthersOfItsProcessSendsNothing(t *testing.T) {
 		s.Owner("B").At(2900 * milli).Looks(func() { assert.Equal(t, 2, asked()) })
 		s.Play()
 		assert.Equal(t, 7, asked())
-	})
-}
-
-func TestAReaderThatGivesUpLeavesOthersOfItsProcessInTheQueue(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		s.Owner("A").Section(3 * second)
-		s.Owner("B").At(second).RLocksWithin(second, context.DeadlineExceeded)
-		s.Owner("B2").At(1500 * milli).RLocks().Since(3 * second).RUnlocks()
 	})
 }
 

@@ -2,7 +2,6 @@ package readwrite_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -85,52 +84,6 @@ func TestAShortLeaseCutsNoLongerOne(t *testing.T) {
 	}
 }
 
-// B's lease is over since 2 s.
-func TestALongLeaseKeepsNoShorterOne(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		s.Owner("A").RLocks().At(4 * second).RUnlocks()
-		s.Owner("B").WithLease(second).At(second).RLocks().Dies()
-		s.Owner("C").At(3 * second).Locks().Since(4 * second).Unlocks()
-	})
-}
-
-// A TryLock does not wait, and a Lock does. Its Unlock wakes the reader.
-func TestAReaderIsRefusedWhileAWriterWaits(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		s.Owner("A").RLocks().At(5 * second).RUnlocks()
-		s.Owner("B").At(second).Tries(false).
-			At(3 * second).Locks().Since(5 * second).At(6 * second).Unlocks()
-		s.Owner("C").At(2 * second).RTries(true).RUnlocks().
-			At(4 * second).RTries(false).RLocks().Since(6 * second).RUnlocks()
-	})
-}
-
-// Three writers hold the lock in turn, and two of them always wait. A reader waits
-// for the one that is inside, and not for those.
-func TestAReaderPassesByTheOtherWritersAfterOne(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		for i, name := range []string{"U", "V", "W"} {
-			o := s.Owner(name).At(time.Duration(i) * 100 * milli)
-			for range 5 {
-				o.Section(2 * second).Works(10 * milli)
-			}
-		}
-		s.Owner("R").At(3 * second).RLocks().Since(4 * second).RUnlocks()
-	})
-}
-
-// Nobody has written before. U waits for A, which reads, and V for U; R waits for one
-// of them.
-func TestAReaderPassesByTheOtherWritersAfterTheFirstOfAll(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		s.Owner("A").RLocks().At(3 * second).RUnlocks()
-		s.Owner("U").At(second).Locks().Since(3 * second).At(5 * second).Unlocks()
-		s.Owner("V").At(4 * second).Section(second)
-		s.Process("V").Hold(4900*milli, 5200*milli, nil) // R comes first
-		s.Owner("R").At(2 * second).RLocks().Since(5 * second).RUnlocks()
-	})
-}
-
 // A1 would hand the lock over to A2, and B is nearer than R. R comes first all the same.
 func TestAReaderThatWaitsForAWriterComesBeforeTheNext(t *testing.T) {
 	play(t, func(s *owners.Scenario) {
@@ -166,41 +119,6 @@ func TestAReaderThatHasLostTheLockHoldsNoWriterBack(t *testing.T) {
 	})
 }
 
-// R has asked at 1.7 s for the last time.
-func TestAReaderThatDiesWaitingIsForgottenAfterItsLease(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		s.Owner("A").Section(2 * second)
-		s.Owner("R").WithLease(second).At(second).RLocks()
-		s.Process("R").CrashesAt(1900 * milli)
-		s.Owner("B").At(1500 * milli).Section(0).SinceAtMost(2700 * milli)
-	})
-}
-
-// Ten readers of a process wait for a writer. One asks for all, and the others ask
-// when it is in.
-func TestAWritersUnlockLetsAllReadersInAtOnce(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		s.Owner("A").Section(3 * second)
-		for n := range 10 {
-			s.Owner(fmt.Sprint("B", n)).At(second).RLocks().Since(3 * second).
-				At(5 * second).RUnlocks()
-		}
-		s.Owner("C").At(4 * second).Looks(func() {
-			assert.Equal(t, 10, s.Process("B").Asked("read.lua", 3*second))
-		})
-	})
-}
-
-// Its renewal finds nothing.
-func TestAReaderThatLostItsLeaseDoesNotEnterAgain(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		a := s.Owner("A")
-		a.RLocks().Does(func() { a.Redis().Del(s.Context(), "{stock}:readers") }).
-			At(second).RTries(false, lock.ErrLost).
-			At(4 * second).Holds(false).RUnlocks(lock.ErrNotHeld)
-	})
-}
-
 func TestTheReadSideIsBusyToASecondGoroutine(t *testing.T) {
 	play(t, func(s *owners.Scenario) {
 		s.Owner("A").Section(4 * second)
@@ -226,30 +144,5 @@ func TestRLockEndsWithItsContext(t *testing.T) {
 			assert.ErrorContains(t, err, `wait to read "stock"`)
 			assert.Equal(t, 2*second, s.Now())
 		})
-	})
-}
-
-// A writer that reads as well has no new grant.
-func TestOnlyWritersHaveATokenAndItRises(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		a := s.Owner("A")
-		a.RLocks().Does(func() { assert.Zero(t, a.Token()) }).RUnlocks()
-		for want := range uint64(3) {
-			a.Locks().RLocks().
-				Does(func() { assert.Equal(t, want+1, a.Token()) }).
-				Unlocks().RUnlocks()
-		}
-	})
-}
-
-// As with readers: a writer with a short lease waits for a moment, and dies. B waits
-// on.
-func TestAShortWaitCutsNoLongerOne(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		s.Owner("A").RLocks().At(5 * second).RUnlocks()
-		s.Owner("B").At(second).Section(0)
-		s.Owner("C").WithLease(second).At(2 * second).Locks()
-		s.Process("C").CrashesAt(2100 * milli)
-		s.Owner("D").At(3500 * milli).RTries(false)
 	})
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/locktest/owners"
-	"github.com/lockladder/lockladder/lock"
 )
 
 // Here a command of an owner is answered too late, or not at all.
@@ -31,16 +30,6 @@ func TestAReadLockWhoseReplyWasLostIsFoundAgain(t *testing.T) {
 			})
 		})
 	}
-}
-
-// B finds that A reads, and that the write lock is gone.
-func TestAWriteLockWhoseReplyWasLostDoesNotRefuseItsReader(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		s.Owner("A").Section(0).Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
-			Tries(false, owners.ErrUnknown).RTries(true).
-			At(2 * second).RUnlocks()
-		s.Owner("B").At(second).RTries(true).RUnlocks()
-	})
 }
 
 // B waits to write since the lock was A's. A must not get in before it.
@@ -119,24 +108,6 @@ func TestALateCommandEndsNoLaterLockOfItsOwner(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A has not been told. A lock that is free must not be granted to a second level.
-func TestAWriterThatHasLostTheLockDoesNotRead(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		s.Deletes(500 * milli)
-		s.Owner("A").Locks().At(second).RTries(false, lock.ErrLost).
-			At(5 * second).Unlocks(lock.ErrNotHeld)
-		s.Owner("B").At(2 * second).Tries(true).Unlocks()
-	})
-}
-
-func TestAWriterThatHasLostTheLockIsToldWhenItReadsNoLonger(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
-		s.Deletes(500 * milli)
-		s.Owner("A").Locks().RLocks().At(second).RUnlocks(lock.ErrNotHeld).
-			At(5 * second).Unlocks(lock.ErrNotHeld)
-	})
 }
 
 // A was refused as a reader. Before it asks to write it releases the id that it has

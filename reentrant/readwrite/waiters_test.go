@@ -69,21 +69,6 @@ func TestAMessageWakesOneOfEachKind(t *testing.T) {
 	})
 }
 
-// Nothing keeps the other readers out when one gets in. A writer keeps everybody
-// out.
-func TestAReaderThatGetsInWakesAllReaders(t *testing.T) {
-	atRest(t, func(t *testing.T, rdb *redis.Client) {
-		all := []*waiter{join(rdb, "stock", reader), join(rdb, "stock", writer),
-			join(rdb, "stock", reader), join(rdb, "stock", reader)}
-		all[0].leave(true)
-		assert.Equal(t, []int{1, 2}, woken(all[1:]...))
-		all[1].leave(true)
-		assert.Empty(t, woken(all[2:]...))
-		all[2].leave(false)
-		all[3].leave(false)
-	})
-}
-
 func TestAReaderJoinsThoseThatWait(t *testing.T) {
 	atRest(t, func(t *testing.T, rdb *redis.Client) {
 		joined := func() *waiter {
@@ -103,21 +88,4 @@ func TestAReaderJoinsThoseThatWait(t *testing.T) {
 		assert.Nil(t, joined(), "they have left")
 		writes.leave(false)
 	})
-}
-
-// A waiter that leaves without the lock may have been the only one to hear of the
-// release.
-func TestAWaiterThatGivesUpWakesTheNextOfItsKind(t *testing.T) {
-	for _, as := range []role{reader, writer} {
-		atRest(t, func(t *testing.T, rdb *redis.Client) {
-			first, second := join(rdb, "stock", as), join(rdb, "stock", as)
-			other := join(rdb, "stock", reader+writer-as)
-			first.sub.Hear(&redis.Message{Channel: "stock", Payload: "all"})
-			assert.Equal(t, []int{0, 2}, woken(first, second, other))
-			first.leave(false)
-			assert.Equal(t, []int{0}, woken(second, other))
-			second.leave(false)
-			other.leave(false)
-		})
-	}
 }

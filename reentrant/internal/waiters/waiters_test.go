@@ -215,20 +215,6 @@ func TestWhenTheFirstIsNotAnsweredTheNextAsks(t *testing.T) {
 	})
 }
 
-// The second one's turn is told before the first one's answer has come.
-func TestAWaiterAsksAtItsTurnThoughAnotherAsksForIt(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first, second := join("first"), join("second")
-		first.Ask("first")
-		first.sub.Hear(&redis.Message{Channel: "stock", Payload: "second"})
-		assert.Len(t, second.woken, 1)
-		second.Ask("second")
-		first.Answered(nil, time.Minute, time.Millisecond)
-		second.Answered(nil, -time.Millisecond, time.Millisecond)
-		assert.Empty(t, second.woken)
-	})
-}
-
 func TestATurnIsToldToOneWaiter(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		first, second := join("first"), join("second")
@@ -237,29 +223,6 @@ func TestATurnIsToldToOneWaiter(t *testing.T) {
 		assert.Len(t, second.woken, 1)
 		first.sub.Hear(&redis.Message{Channel: "stock", Payload: "another's"})
 		assert.Empty(t, first.woken)
-	})
-}
-
-// The second one asks, and has asked before, as the first one has.
-func TestAWaiterThatWasAnsweredIsToldToAskAgain(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first, second := join("first"), join("second")
-		refused(first, second)
-		assert.True(t, second.Asks())
-		assert.False(t, first.Asks())
-		second.Leave(false)
-		assert.Len(t, first.woken, 1)
-	})
-}
-
-func TestThoseThatWaitForTheSameEndAskOneAfterTheOther(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first, second, third := join("first"), join("second"), join("third")
-		first.Ask("first")
-		first.Answered(nil, 0, time.Millisecond) // within the millisecond
-		assert.Equal(t, time.Millisecond, time.Until(first.due))
-		assert.Equal(t, time.Microsecond, second.due.Sub(first.due))
-		assert.Equal(t, time.Microsecond, third.due.Sub(second.due))
 	})
 }
 
@@ -353,22 +316,6 @@ func TestTheConfirmationWakesOneThatIsNotAsking(t *testing.T) {
 		confirm()
 		assert.Len(t, second.woken, 1, "all are asking: it asks once more")
 	})
-}
-
-// It took longer than the lease.
-func TestAnAnswerThatIsTooLateIsNone(t *testing.T) {
-	for again, name := range map[time.Duration]string{
-		-time.Millisecond: "a grant", time.Second: "a refusal",
-	} {
-		t.Run(name, func(t *testing.T) {
-			atRest(t, func(t *testing.T, join func(string) *Waiter) {
-				w := join("first")
-				w.Ask("first")
-				w.Answered(nil, again, time.Second)
-				assert.Equal(t, time.Millisecond, time.Until(w.due))
-			})
-		})
-	}
 }
 
 func TestAnOwnerIdIsNamedByTheQuestionsOfOthers(t *testing.T) {
@@ -474,36 +421,4 @@ func TestNewsOfAChannelThatNobodyWaitsOnWakesNobody(t *testing.T) {
 		w.sub.Hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock:first"})
 		assert.Empty(t, w.woken)
 	})
-}
-
-// The answer to the first one's question, which it has asked for the others as well,
-// may come while they begin to ask.
-func TestWaitersMayAskWhileAnotherIsAnsweredForThem(t *testing.T) {
-	subscriptions.AtRest(rdb)
-	first := Join(rdb, "stock", "first", time.Minute)
-	var others []*Waiter
-	for n := range 50 {
-		others = append(others, Join(rdb, "stock", strconv.Itoa(n), time.Minute))
-	}
-	for range 1000 {
-		first.Asks()
-		for _, w := range others {
-			w.Asks()
-		}
-		behind, _, _ := first.Ask("first")
-		assert.Len(t, behind, len(others))
-		var asking sync.WaitGroup
-		for _, w := range others {
-			asking.Go(func() { w.Ask(w.id) })
-		}
-		first.Answered(nil, time.Minute, time.Millisecond)
-		asking.Wait()
-		for _, w := range others {
-			w.Answered(nil, time.Minute, time.Millisecond)
-		}
-	}
-	for _, w := range append(others, first) {
-		w.Leave(true)
-	}
-	assert.Zero(t, subscriptions.Len(), "nothing stays behind")
 }
