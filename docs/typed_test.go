@@ -122,7 +122,7 @@ var kinds = []kind{
 		`^cd field && go test (-count=1 )?\./\w+( \./\w+)* -run \w+$`),
 		checkNamed, computes},
 	{"checks what another command generates", regexp.MustCompile(
-		`^go test \S+( -run \S+)?( -timeout \S+)? -(three|whole)( -v)?$`),
+		`^go test \S+( -run \S+)?( -timeout \S+)? -(all|whole)( -v)?$`),
 		checkGenerated, computes},
 	{"measures into a file", regexp.MustCompile(
 		`^(cd field && )?go run \./bench .*-json \S+$`), checkMeasured, measures},
@@ -132,7 +132,7 @@ var kinds = []kind{
 	{"measures other languages", regexp.MustCompile(
 		`^cd field && go run \./bench .*-programs`), checkShortly, measures},
 	{"writes", regexp.MustCompile(`^(go mod vendor|go run \./docs -generate( \S+)*|` +
-		`go test .*-graph .*)$`), checkWriter, writes},
+		`go run \./scenarios/explore/explorer record \S+)$`), checkWriter, writes},
 	{"walks for minutes", regexp.MustCompile(`^go test .* -sound( -v)?$`),
 		checkPasses, computes},
 	{"prepares a room", regexp.MustCompile(
@@ -165,7 +165,8 @@ var kinds = []kind{
 		checkOpens, computes},
 	{"resets an exercise", regexp.MustCompile(
 		`^git (diff --stat|checkout --|clean -fd) docs/exercises/\d\d$`), checkReset, computes},
-	{"explores", regexp.MustCompile(`^go run \./scenarios/explore`), checkShape, computes},
+	{"explores", regexp.MustCompile(`^go run \./scenarios/explore/explorer `),
+		checkShape, computes},
 }
 
 func kindOf(c command) *kind {
@@ -480,8 +481,8 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 
 // leaves are the commands that leave files which were not there, and which files.
 var leaves = []struct{ line, files *regexp.Regexp }{
-	{line: regexp.MustCompile(` -graph "\$PWD/graphs"`),
-		files: regexp.MustCompile(`^graphs/[\w-]+\.json$`)},
+	{line: regexp.MustCompile(` record graphs$`),
+		files: regexp.MustCompile(`^graphs/[\w/-]+\.json$`)},
 	{line: regexp.MustCompile(`^go mod vendor$`),
 		files: regexp.MustCompile(`^vendor/`)},
 }

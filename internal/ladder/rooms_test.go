@@ -84,6 +84,8 @@ var mayImport = map[string]string{
 	"scenarios/program/rung": "internal/ladder scenarios/program",
 	"scenarios/explore": "internal/lab internal/lab/history internal/lab/node " +
 		"internal/lab/order internal/lab/wire internal/site/play lock",
+	"scenarios/explore/explorer": "internal/ladder internal/locktest/laddertest " +
+		"internal/site/play scenarios/explore",
 	"scenarios/soak": "internal/servers/process internal/servers internal/servers/serverstest " +
 		"scenarios/soak/internal/judge scenarios/soak/internal/nemesis " +
 		"scenarios/soak/internal/run scenarios/soak/internal/rungs " +

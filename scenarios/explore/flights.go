@@ -56,6 +56,19 @@ type flight struct {
 	pass *pass
 }
 
+// sign is that of the action that lets it arrive.
+func (f flight) sign() byte {
+	switch {
+	case f.kind == aReply:
+		return reply
+	case f.kind == aMessage:
+		return message
+	case f.stray:
+		return stray
+	}
+	return request
+}
+
 // transaction is what a server keeps for a connection from WATCH or MULTI to EXEC.
 type transaction struct {
 	queued  string // what was sent since MULTI, or nothing
@@ -183,7 +196,7 @@ func (k *conn) follow(args []string) {
 	}
 	exact := k.control.exact(args)
 	if len(watching) > 0 {
-		dump := string(k.control.dump(nil, k.Port.Index, nil))
+		dump := string(k.control.dump(nil, k.Port.Index))
 		for _, other := range watching {
 			other.watched += exact + dump
 		}

@@ -6,20 +6,20 @@ import (
 	"math/big"
 )
 
-// way is a state's cheapest way and one action more.
-type way struct {
+// end is a state's cheapest way and one action more.
+type end struct {
 	to *state
 	by action
 }
 
-// compare orders ways that are equally long by their actions.
-func (w way) compare(other way) (order int) {
+// compare orders schedules that are equally long by their actions.
+func (w end) compare(other end) (order int) {
 	for {
 		order = cmp.Or(w.by.compare(other.by), order) // the earlier one decides
 		if w.to == other.to {
 			return order
 		}
-		w, other = way{w.to.from, w.to.by}, way{other.to.from, other.to.by}
+		w, other = end{w.to.from, w.to.by}, end{other.to.from, other.to.by}
 	}
 }
 
@@ -28,7 +28,7 @@ func (w way) compare(other way) (order int) {
 func cheapest(walk Walk) map[Invariant]Failure {
 	all := walk.graph
 	found := map[Invariant]Failure{}
-	ways := map[Invariant]way{}
+	ways := map[Invariant]end{}
 	const far = 1 << 30
 	for _, s := range all {
 		s.cost, s.from = cost{adversary: far}, nil
@@ -45,24 +45,24 @@ func cheapest(walk Walk) map[Invariant]Failure {
 		for i := range s.edges {
 			e := &s.edges[i]
 			c := s.cost.plus(e.action)
-			better := func(d cost, other way) bool {
+			better := func(d cost, other end) bool {
 				if order := c.compare(d); order != 0 {
 					return order < 0
 				}
-				return way{s, e.action}.compare(other) < 0
+				return end{s, e.action}.compare(other) < 0
 			}
 			for _, b := range e.breaks(all) {
 				f, ok := found[b.Invariant]
 				if ok && !better(cost{f.Adversary, f.Steps}, ways[b.Invariant]) {
 					continue
 				}
-				ways[b.Invariant] = way{s, e.action}
+				ways[b.Invariant] = end{s, e.action}
 				found[b.Invariant] = Failure{
 					Schedule: schedule(walk.Program, walk.bounds,
 						append(s.path(), e.action)),
 					Adversary: c.adversary, Steps: c.steps, Event: b.Event}
 			}
-			if to := all[e.to]; !settled[e.to] && better(to.cost, way{to.from, to.by}) {
+			if to := all[e.to]; !settled[e.to] && better(to.cost, end{to.from, to.by}) {
 				to.cost, to.from, to.by = c, s, e.action
 				heap.Push(&left, open{c, e.to})
 			}

@@ -1,152 +1,153 @@
 package explore
 
 import (
-	"encoding/json"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/history"
-	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/internal/site/play"
 )
 
-// Graph is the state graph of a lock with one program. The first state is the
-// beginning; a state without edges is an end.
-type Graph struct {
-	Program Program  `json:"program"`
-	Stopped bool     `json:"stopped"` // at the bound on states, before the end
-	States  []Label  `json:"states"`
-	Edges   []Labels `json:"edges"`
+// label is what a state looks like, for the players of a level.
+type label struct {
+	at    int // the clock, in milliseconds
+	world play.State
+	does  []string // what each owner is about to do
+	way   []way
 }
 
-// Label is what a state looks like.
-type Label struct {
-	At       float64       `json:"at"`       // the clock, in seconds
-	Clients  []ClientLabel `json:"clients"`  // in the order of their names
-	Nodes    []string      `json:"nodes"`    // what they hold, a line a key
-	Believed []string      `json:"believed"` // who believes to hold the lock
-	Broken   []Invariant   `json:"broken"`   // by the state, or by the way to it
-	Breaks   []Invariant   `json:"breaks"`   // by the state itself, whatever led to it
-
-	// For programs: the facts that a person reads in the lines above.
-	Way     []Way           `json:"way"`     // what is under way, the oldest first
-	Leases  []history.Lease `json:"leases"`  // what the nodes have of the lock's key
-	Storage *history.Stored `json:"storage"` // what the storage holds
+// way is something under way between a client and a node.
+type way struct {
+	client, node int
+	sign         byte // of the action that lets it arrive
+	text, reply  string
+	line         string // of the lock's code, that has sent the command
 }
 
-// Way is something under way between a client and a node.
-type Way struct {
-	Client int    `json:"client"` // its index
-	Node   int    `json:"node"`
-	Sign   string `json:"sign"`  // that of the action that lets it arrive: ">", "?", "<", "~"
-	Text   string `json:"text"`  // the command, or the message
-	Reply  string `json:"reply"` // of a reply: what it says
-	Line   string `json:"line"`  // of the lock's code, that has sent the command
-}
-
-// ClientLabel is what a client is about to do.
-type ClientLabel struct {
-	Name  string   `json:"name"`
-	Does  string   `json:"does"`   // its program
-	OnWay []string `json:"on_way"` // its commands and replies that are under way
-}
-
-// Labels is an action from one state to another.
-type Labels struct {
-	From   int         `json:"from"`
-	To     int         `json:"to"`
-	Action string      `json:"action"` // as in a schedule
-	Broken []Invariant `json:"broken"` // by the action
-
-	// Of a request to the storage: what it is, and whether its token was refused.
-	Reads   bool `json:"reads,omitempty"`
-	Writes  bool `json:"writes,omitempty"`
-	Refused bool `json:"refused,omitempty"`
-}
-
-// Draw walks like Run and returns the state graphs, one for each program, as JSON
-// with a line a state and a line an edge. The bytes are the same in every run.
-func Draw(t *testing.T, build lock.Build, bounds Bounds) [][]byte {
-	t.Helper()
-	report, err := explore(t, build, bounds, true, draw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var graphs [][]byte
-	for _, walk := range report.Walks {
-		graphs = append(graphs, walk.drawn.lines())
-	}
-	return graphs
-}
-
-// draw searches and draws the graph.
+// draw searches and keeps what the states look like.
 func draw(r *run) (Walk, error) {
-	r.draws, r.beside = true, nil // only this world describes its states
-	walk, err := search(r)
-	if err == nil {
-		walk.drawn = walk.draw()
-	}
-	return walk, err
+	r.draws = true
+	return search(r)
 }
 
 // label describes the state that the run is in.
-func (r *run) label() *Label {
-	l := &Label{At: r.world.Now().Seconds(), Nodes: r.control.holds(),
-		Believed: []string{}}
-	l.Believed = append(l.Believed, r.world.Log().Believers()...)
-	l.Leases, l.Storage = r.world.Log().Leases(), r.world.Log().Stored()
-	l.Way = r.ways()
+func (r *run) label() *label {
+	log := r.world.Log()
+	l := &label{at: int(r.world.Now().Seconds()*1000 + 0.5), way: r.ways(),
+		world: play.StateAt(&history.Entry{Inside: log.Believers(),
+			Leases: log.Leases(), Stored: log.Stored()})}
 	for _, p := range r.players {
-		c := ClientLabel{Name: p.owner, Does: p.doing, OnWay: []string{}}
+		does := p.doing
 		switch {
 		case p.Dead():
-			c.Does = "is dead"
+			does = "is dead"
 		case p.Asleep():
-			c.Does = "is stopped: " + p.doing
+			does = "is stopped: " + does
 		}
-		for _, f := range r.flights {
-			if f.client == p.client {
-				text := f.text
-				if f.kind == aReply {
-					text = "reply to " + text
-				}
-				c.OnWay = append(c.OnWay, text)
-			}
-		}
-		l.Clients = append(l.Clients, c)
+		l.does = append(l.does, does)
 	}
 	return l
 }
 
 // ways is what is under way. Of what comes on one connection only the first can
 // arrive, so only that is counted.
-func (r *run) ways() []Way {
-	ways := []Way{}
+func (r *run) ways() []way {
+	var ways []way
 	for _, f := range r.flights {
 		if f.behind {
 			continue
 		}
-		w := Way{Client: r.index(f.client), Node: f.node, Text: f.text,
-			Line: f.client.Line(f.pass.args)}
-		switch {
-		case f.kind == aReply:
-			w.Sign = string(rune(reply))
-			w.Reply = r.world.Names().Reply(f.client.Name, f.pass.raw)
-		case f.kind == aMessage:
-			w.Sign = string(rune(message))
-		case f.stray:
-			w.Sign = string(rune(stray))
-		default:
-			w.Sign = string(rune(request))
+		w := way{client: r.index(f.client), node: f.node, sign: f.sign(), text: f.text,
+			line: f.client.Line(f.pass.args)}
+		if f.kind == aReply {
+			w.reply = r.world.Names().Reply(f.client.Name, f.pass.raw)
 		}
 		ways = append(ways, w)
 	}
 	return ways
 }
 
-// draw writes the graph down. States are numbered in the order of breadth.
-func (w Walk) draw() Graph {
-	numbers := map[int32]int{0: 0}
-	order := []*state{w.graph[0]}
+// record writes the graphs of a report.
+func (s *settings) record(t *testing.T, found Report) error {
+	for _, walk := range found.Walks {
+		g := found.level(t.Name(), walk)
+		var lines []string
+		for _, state := range g.States {
+			for i := 2 + len(g.Clients); i < len(state); i += 6 {
+				lines = append(lines, g.Texts[state[i+5]])
+			}
+		}
+		slices.Sort(lines)
+		name := filepath.Join(s.dir, g.Program+".json")
+		file := &play.File{Graph: g,
+			Sources: play.Code(slices.Compact(lines), lab.Source)}
+		if err := file.Write(name); err != nil {
+			return fmt.Errorf("record the graph: %w", err)
+		}
+		t.Logf("the graph is in %s: go run ./docs -open plays it, in a checkout of Lock"+
+			" Ladder", name)
+	}
+	return nil
+}
+
+// level is a walk's graph as the site plays it.
+func (r Report) level(lock string, walk Walk) *play.Graph {
+	g := &play.Graph{Lock: lock, Program: string(walk.Program), Nodes: r.Bounds.Nodes,
+		Bounds: r.Bounds.String(), Stopped: walk.Stopped,
+		Schedules: walk.Schedules().String(), Clients: walk.owners}
+	bits := map[Invariant]int{}
+	for i, invariant := range r.Judged() {
+		f := walk.Found[invariant]
+		_, failing := walk.Share(invariant)
+		g.Goals = append(g.Goals, play.Goal{Invariant: string(invariant),
+			Schedule: f.Schedule, Adversary: f.Adversary, Steps: f.Steps,
+			Failing: failing.String()})
+		bits[invariant] = 1 << i
+	}
+	texts, worlds := play.NewTexts(), &play.States{}
+	order, numbers := walk.inBreadth()
+	for _, s := range order {
+		l := s.label
+		state := []int{l.at, worlds.Index(l.world)}
+		for _, does := range l.does {
+			state = append(state, texts.Index(does))
+		}
+		for _, w := range l.way {
+			state = append(state, w.client, w.node, texts.Index(string(w.sign)),
+				texts.Index(w.text), texts.Index(w.reply), texts.Index(w.line))
+		}
+		g.States = append(g.States, state)
+	}
+	for _, s := range order {
+		edges := []int{}
+		for i := range s.edges {
+			e := &s.edges[i]
+			mask := 0
+			for _, b := range e.breaks(walk.graph) {
+				mask |= bits[b.Invariant]
+			}
+			asked := e.touched.asked
+			for i, is := range []bool{asked.reads, asked.writes, asked.refused} {
+				if is {
+					mask |= 1 << (len(g.Goals) + i)
+				}
+			}
+			edges = append(edges, texts.Index(e.action.write(r.Bounds.Nodes)),
+				numbers[e.to], mask)
+		}
+		g.Edges = append(g.Edges, edges)
+	}
+	g.Texts, g.Worlds = texts.All, worlds.All
+	return g
+}
+
+// inBreadth are the states in the order of breadth, and their numbers in it.
+func (w Walk) inBreadth() (order []*state, numbers map[int32]int) {
+	numbers = map[int32]int{0: 0}
+	order = []*state{w.graph[0]}
 	for i := 0; i < len(order); i++ {
 		for _, e := range order[i].edges {
 			if _, known := numbers[e.to]; !known {
@@ -155,60 +156,5 @@ func (w Walk) draw() Graph {
 			}
 		}
 	}
-	g := Graph{Program: w.Program, Stopped: w.Stopped}
-	for _, s := range order {
-		label := *s.label
-		label.Breaks = invariants(s.broken)
-		broken := slices.Clone(s.broken)
-		for _, in := range s.in {
-			broken = append(broken, w.graph[in.from].edge(in.by).broken...)
-		}
-		label.Broken = invariants(broken)
-		g.States = append(g.States, label)
-		for _, e := range s.edges {
-			g.Edges = append(g.Edges, Labels{From: numbers[s.number], To: numbers[e.to],
-				Action: e.action.write(w.bounds.Nodes),
-				Broken: invariants(e.broken), Reads: e.touched.asked.reads,
-				Writes: e.touched.asked.writes, Refused: e.touched.asked.refused})
-		}
-	}
-	return g
-}
-
-// invariants are the distinct invariants of breaches, in the order of Invariants.
-func invariants(broken []Breach) []Invariant {
-	list := []Invariant{}
-	for _, invariant := range Invariants {
-		if breaks(invariant)(broken) {
-			list = append(list, invariant)
-		}
-	}
-	return list
-}
-
-// lines writes the graph with a line for each state and each edge.
-func (g Graph) lines() []byte {
-	head, _ := json.Marshal(struct {
-		Schema  int     `json:"schema"`
-		Program Program `json:"program"`
-		Stopped bool    `json:"stopped"`
-	}{1, g.Program, g.Stopped})
-	out := append(head[:len(head)-1], ",\n\"states\":[\n"...)
-	for i, s := range g.States {
-		out = line(out, s, i == len(g.States)-1)
-	}
-	out = append(out, "],\n\"edges\":[\n"...)
-	for i, e := range g.Edges {
-		out = line(out, e, i == len(g.Edges)-1)
-	}
-	return append(out, "]}\n"...)
-}
-
-func line(out []byte, v any, last bool) []byte {
-	text, _ := json.Marshal(v)
-	out = append(out, text...)
-	if !last {
-		out = append(out, ',')
-	}
-	return append(out, '\n')
+	return order, numbers
 }

@@ -10,9 +10,6 @@ func (w *walker) infer(s *state) {
 	}
 	var found []edge
 	for _, a := range s.todo {
-		if w.sample.has(s, a) {
-			continue
-		}
 		e, known := w.across(s, a)
 		if !known {
 			e, known = w.elsewhere(s, a)
@@ -23,7 +20,7 @@ func (w *walker) infer(s *state) {
 	}
 	for _, e := range found {
 		w.walk.Inferred++
-		w.connect(s, e)
+		w.join(s, e)
 	}
 }
 

@@ -17,24 +17,24 @@ type part [sha256.Size]byte
 func (r *run) key() stateKey {
 	k := make(stateKey, 1+len(r.processes))
 	for i := range k {
-		k[i] = r.part(i, nil)
+		k[i] = r.part(i)
 	}
 	return k
 }
 
-// part is the i-th part of the key, with clients exchanged.
-func (r *run) part(i int, e *exchange) part {
+// part is the i-th part of the key.
+func (r *run) part(i int) part {
 	if i == 0 {
-		return r.rest(e)
+		return r.rest()
 	}
-	return r.client(i-1, e)
+	return r.client(i - 1)
 }
 
 // rest stands for what is no client's: the nodes, the storage, who believes to hold the
-// lock, the clock, and what the adversary has done. It is written with clients exchanged.
-func (r *run) rest(e *exchange) part {
-	b := r.control.snapshot(make([]byte, 0, 1024), e)
-	b = r.forgottenListeners(b, e)
+// lock, the clock, and what the adversary has done.
+func (r *run) rest() part {
+	b := r.control.snapshot(make([]byte, 0, 1024))
+	b = r.forgottenListeners(b)
 	b = append(b, r.storage.Snapshot()...)
 	for _, used := range r.used.adversary() {
 		b = strconv.AppendInt(append(b, ' '), int64(*used.n), 10)
@@ -46,18 +46,16 @@ func (r *run) rest(e *exchange) part {
 }
 
 // client stands for a client: the facts known about it, its messages on their way, and
-// its process, whose next steps follow from the answers it got, and when. It is written
-// with clients exchanged.
-func (r *run) client(i int, e *exchange) part {
+// its process, whose next steps follow from the answers it got, and when.
+func (r *run) client(i int) part {
 	p := r.processes[i]
-	b := p.snapshot(make([]byte, 0, 1024), r.flights, e)
+	b := p.snapshot(make([]byte, 0, 1024), r.flights)
 	if p.Dead() {
 		b = append(b, "\ndead"...)
 	} else if r.isThrough(i) {
 		b = append(b, "\ndone"...)
 	} else {
-		history := p.told(e)
-		b = append(append(b, '\n'), history[:]...)
+		b = append(append(b, '\n'), p.history[:]...)
 	}
 	b = strconv.AppendBool(b, p.refused)
 	for _, p := range p.players {

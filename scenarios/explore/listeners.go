@@ -65,15 +65,15 @@ func (r *run) hears() {
 
 // forgottenListeners appends which channels those clients listen to whose part of the key
 // doesn't have the answers from which that follows.
-func (r *run) forgottenListeners(b []byte, e *exchange) []byte {
+func (r *run) forgottenListeners(b []byte) []byte {
 	var lines []string
 	for _, k := range r.control.listeners() {
 		if !k.client.Dead() && !r.isThrough(r.index(k.client)) {
 			continue
 		}
 		for _, channel := range k.channels {
-			lines = append(lines, e.text(fmt.Sprintf("%d %s hears %s\n", k.Port.Index,
-				k.client.Name, r.control.alias(channel))))
+			lines = append(lines, fmt.Sprintf("%d %s hears %s\n", k.Port.Index,
+				k.client.Name, r.control.alias(channel)))
 		}
 	}
 	slices.Sort(lines)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -42,23 +41,7 @@ type process struct {
 	players []*player
 	refused bool // see asks
 
-	answers   []string // all that it was answered, and when
-	history   digest   // of them
-	exchanged map[*exchange]digest
-}
-
-// digest stands for the answers that a process got.
-type digest struct {
-	sum     [sha256.Size]byte
-	answers int
-}
-
-func (d *digest) add(answer string) {
-	h := sha256.New()
-	h.Write(d.sum[:])
-	io.WriteString(h, answer)
-	h.Sum(d.sum[:0])
-	d.answers++
+	history [sha256.Size]byte // stands for all that it was answered, and when
 }
 
 // player is an owner with its program. The program's goroutine runs only between
@@ -423,7 +406,8 @@ func (p *player) remember(what string, now time.Duration) {
 
 // remember adds what the process was just answered to its history.
 func (p *process) remember(what string, now time.Duration) {
-	answer := fmt.Sprintf("%d %s", now, what)
-	p.answers = append(p.answers, answer)
-	p.history.add(answer)
+	h := sha256.New()
+	h.Write(p.history[:])
+	fmt.Fprintf(h, "%d %s", now, what)
+	h.Sum(p.history[:0])
 }

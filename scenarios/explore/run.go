@@ -26,7 +26,6 @@ type run struct {
 
 	world   *lab.World
 	control *controller
-	beside  *beside // nil where one world is enough
 	walked  *progress
 	build   lock.Build
 	bounds  Bounds
@@ -83,12 +82,6 @@ func onNode(n int) uint64 { return 1 << (30 + n) }
 // apart says whether two actions come to the same in either order.
 func (f footprint) apart(g footprint) bool {
 	return f.writes&(g.reads|g.writes) == 0 && g.writes&f.reads == 0
-}
-
-// Breach is an invariant that was just broken, and by what.
-type Breach struct {
-	Invariant Invariant
-	Event     string
 }
 
 // errDiverged says that the same schedule went another way.
@@ -275,19 +268,9 @@ func (r *run) enabled() []action {
 			if f.behind {
 				continue
 			}
-			a := action{client: uint8(r.index(f.client)), node: uint8(f.node)}
-			asleep := f.client.Asleep()
-			switch f.kind {
-			case aRequest:
-				if a.sign = request; f.stray {
-					a.sign = stray
-				}
-				asleep = asleep && !f.left
-			case aReply:
-				a.sign = reply
-			default:
-				a.sign = message
-			}
+			a := action{sign: f.sign(), client: uint8(r.index(f.client)),
+				node: uint8(f.node)}
+			asleep := f.client.Asleep() && !(f.kind == aRequest && f.left)
 			if nth == nil {
 				nth = map[action]uint8{}
 			}
@@ -449,7 +432,7 @@ type moment struct {
 }
 
 func (r *run) moment(i int) moment {
-	return moment{i, r.processes[i].history.sum, r.world.Now()}
+	return moment{i, r.processes[i].history, r.world.Now()}
 }
 
 func (r *run) index(c *client) int {

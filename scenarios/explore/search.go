@@ -21,9 +21,7 @@ type state struct {
 	edges  []edge   // those that were
 	in     []arrival
 	broken []Breach // what the state itself breaks
-	label  *Label   // for people, when a graph is drawn
-
-	exchanged []int32 // by exchange: the state that this one becomes
+	label  *label   // when it is recorded
 
 	seen   int  // by which look of nearest
 	closed bool // nothing is left to do here and behind
@@ -115,10 +113,8 @@ func (s *state) edge(a action) *edge {
 	return nil
 }
 
-// graph is the state graph of a lock with one program, as far as it is known. The
-// worlds that walk it hold it while they look at it, and not while they run.
+// graph is the state graph of a lock with one program, as far as it is known.
 type graph struct {
-	sync.Mutex
 	walk   Walk
 	states map[string]*state // by their parts, see find
 	parts  map[part]int32    // the parts of all keys, numbered
@@ -126,12 +122,6 @@ type graph struct {
 	all    []*state
 	open   frontier
 	looks  int
-	failed bool // a world can't go on
-
-	exchanges *exchanges
-	becoming  map[exchangedPart]int32 // see exchanged
-	sample    sample
-	unlike    bool // clients differ in more than their names
 }
 
 // walker walks the graph in its world.
@@ -142,33 +132,15 @@ type walker struct {
 }
 
 // search walks the whole graph. An action is taken in a run of the real code, from
-// the first command on, or what it leads to is known from other edges, see infer and
-// connect.
+// the first command on, or what it leads to is known from other edges, see infer.
 func search(r *run) (Walk, error) {
-	x := r.exchanges()
-	walk, unlike, err := searchWith(r, x)
-	if len(x.all) > 1 && (unlike || errors.Is(err, errDiverged)) {
-		walk, _, err = searchWith(r, x.none())
-	}
-	return walk, err
-}
-
-// searchWith is search with these exchanges. Unlike says that it ended because clients
-// differ in more than their names.
-func searchWith(r *run, x *exchanges) (walk Walk, unlike bool, err error) {
 	g := &graph{states: map[string]*state{}, parts: map[part]int32{},
-		known: map[local]effect{}, exchanges: x, becoming: map[exchangedPart]int32{}}
+		known: map[local]effect{}}
 	g.walk = Walk{Program: r.program, bounds: r.bounds}
-	r.walked.graph.Store(g)
 	w := &walker{graph: g, run: r}
-	err = w.first()
-	if err == nil {
-		together := r.beside.walk(g, r.program)
-		err = w.runs()
-		err = errors.Join(err, together())
-	}
-	if err != nil || g.unlike {
-		return g.walk, g.unlike, err
+	r.walked.begin(g.walk)
+	if err := w.runs(); err != nil {
+		return g.walk, err
 	}
 	g.walk.States = len(g.all)
 	g.walk.graph = g.all
@@ -182,7 +154,7 @@ func searchWith(r *run, x *exchanges) (walk Walk, unlike bool, err error) {
 			return a.action.compare(b.action)
 		})
 	}
-	return g.walk, false, nil
+	return g.walk, nil
 }
 
 // first makes the first run.
@@ -190,24 +162,20 @@ func (w *walker) first() error {
 	if err := w.begin(nil); err != nil {
 		return err
 	}
+	for _, p := range w.run.players {
+		w.walk.owners = append(w.walk.owners, p.owner)
+	}
 	w.visit(nil, action{}, w.number(w.run.key()))
 	return w.on(w.all[0])
 }
 
-// runs makes runs until nothing is left to do, but by other worlds.
-func (w *walker) runs() (err error) {
-	defer func() {
-		w.Lock()
-		w.failed = w.failed || err != nil
-		w.walk.has(w.run.found)
-		w.Unlock()
-	}()
+// runs makes runs until nothing is left to do.
+func (w *walker) runs() error {
+	if err := w.first(); err != nil {
+		return err
+	}
 	for s, path := w.next(); s != nil; s, path = w.next() {
 		if err := w.begin(path); err != nil {
-			return err
-		}
-		// Another world may have found out that a client is through.
-		if err := w.settle(path); err != nil {
 			return err
 		}
 		if !w.isIn(s) {
@@ -243,9 +211,7 @@ func (w *walker) settle(path []action) error {
 
 // next is the cheapest state with something left to do, and the way there, or nil.
 func (w *walker) next() (*state, []action) {
-	w.Lock()
-	defer w.Unlock()
-	for len(w.open) > 0 && !w.failed {
+	for len(w.open) > 0 {
 		s := w.all[w.open[0].number]
 		w.run.control.Busy()
 		if w.infer(s); len(s.todo) > 0 {
@@ -262,9 +228,8 @@ func (w *walker) next() (*state, []action) {
 
 // begin starts a run and takes it to a state.
 func (w *walker) begin(path []action) error {
-	w.Lock()
 	w.walk.Runs++
-	w.Unlock()
+	w.run.walked.runs.Add(1)
 	w.taken = w.taken[:0]
 	if err := w.run.begin(); err != nil {
 		return err
@@ -288,9 +253,7 @@ func (w *walker) follow(way []action) error {
 
 // take takes an action.
 func (w *walker) take(a action) ([]Breach, error) {
-	w.Lock()
 	w.walk.Steps++
-	w.Unlock()
 	w.taken = append(w.taken, a)
 	broken, err := w.run.take(a)
 	if err != nil && !errors.Is(err, errQuiet) {
@@ -319,14 +282,13 @@ func (w *walker) on(s *state) error {
 		s = at
 		broken, err := w.take(a)
 		if errors.Is(err, errQuiet) {
-			w.isQuiet(s)
-			return nil
+			return nil // its action is taken
 		}
 		if err != nil {
 			return err
 		}
 		touched := w.run.touched
-		if err := w.settle(append(w.way(s), a)); err != nil {
+		if err := w.settle(append(s.path(), a)); err != nil {
 			return err
 		}
 		s = w.arrive(s, edge{action: a, broken: broken, touched: touched})
@@ -336,10 +298,8 @@ func (w *walker) on(s *state) error {
 // claim takes the next thing to do near a state from what is left to do: the way
 // to its state, and the action.
 func (w *walker) claim(s *state) ([]action, *state, action) {
-	w.Lock()
-	defer w.Unlock()
 	way, at := w.nearest(s)
-	if at == nil || w.failed || len(w.all) >= w.run.bounds.States {
+	if at == nil || len(w.all) >= w.run.bounds.States {
 		return nil, nil, action{}
 	}
 	// Whether a timer does anything is best tried at once.
@@ -352,37 +312,22 @@ func (w *walker) claim(s *state) ([]action, *state, action) {
 	return way, at, a
 }
 
-func (w *walker) way(s *state) []action {
-	w.Lock()
-	defer w.Unlock()
-	return s.path()
-}
-
 // arrive is the state that the run is in, after the edge from another one.
 func (w *walker) arrive(s *state, e edge) *state {
-	key := w.run.key()
-	w.Lock()
-	defer w.Unlock()
-	parts := w.number(key)
+	parts := w.number(w.run.key())
 	to := w.find(parts)
 	if to == nil {
 		to = w.visit(s, e.action, parts)
 	}
 	e.to, e.broken = to.number, ordered(e.broken)
-	w.connect(s, e)
+	w.join(s, e)
 	w.learn(s, e)
-	for from, e := range w.alike(s, e) {
-		w.learn(from, e)
-	}
 	return to
 }
 
 // isIn says whether the run is in a state.
 func (w *walker) isIn(s *state) bool {
-	key := w.run.key()
-	w.Lock()
-	defer w.Unlock()
-	return slices.Equal(w.number(key), s.parts)
+	return slices.Equal(w.number(w.run.key()), s.parts)
 }
 
 // near is how many states nearest looks at: to begin anew costs about as much.
@@ -425,8 +370,7 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 	return nil, nil
 }
 
-// visit makes a new state of the one that the run is in, and those that it becomes once
-// clients are exchanged.
+// visit makes a new state of the one that the run is in.
 func (w *walker) visit(from *state, by action, parts []int32) *state {
 	s := &state{parts: parts, from: from, by: by, todo: w.run.enabled(),
 		broken: ordered(w.run.broken())}
@@ -436,44 +380,31 @@ func (w *walker) visit(from *state, by action, parts []int32) *state {
 	if w.run.draws {
 		s.label = w.run.label()
 	}
-	w.add(s)
-	same := []int32{s.number}
-	for i, parts := range w.exchanged(parts) {
-		same = append(same, w.becomes(s, i+1, parts).number)
-	}
-	for _, number := range same {
-		// What the i-th exchange makes of what the j-th made of s.
-		t := w.all[number]
-		if t.exchanged == nil {
-			j := slices.Index(same, number)
-			for i := range same {
-				t.exchanged = append(t.exchanged, same[w.exchanges.after[i][j]])
-			}
-		}
-	}
-	return s
-}
-
-func (w *walker) add(s *state) {
 	s.number = int32(len(w.all))
 	w.keep(s)
 	w.all = append(w.all, s)
+	w.run.walked.states.Add(1)
 	heap.Push(&w.open, open{s.cost, s.number})
+	return s
 }
 
-// join makes an edge, unless it is known.
-func (w *walker) join(s *state, e edge) (is bool) {
-	if known := s.edge(e.action); known != nil {
-		w.differ(known.to != e.to)
-		return false
-	}
+// join makes an edge of an action that was left to do.
+func (w *walker) join(s *state, e edge) {
 	if i := slices.Index(s.todo, e.action); i >= 0 {
 		s.todo = slices.Delete(s.todo, i, i+1)
 	}
 	s.edges = append(s.edges, e)
 	to := w.all[e.to]
 	to.in = append(to.in, arrival{s.number, e.action})
-	return true
+}
+
+// ordered puts breaches in an order that doesn't depend on the way to them.
+func ordered(broken []Breach) []Breach {
+	slices.SortStableFunc(broken, func(a, b Breach) int {
+		return cmp.Or(cmp.Compare(a.Invariant, b.Invariant),
+			cmp.Compare(a.Event, b.Event))
+	})
+	return broken
 }
 
 // plain takes every schedule in a run of its own, one after the other, and knows

@@ -26,7 +26,7 @@ func checks(rung string) []check {
 		// An example runs after a test that has failed, and may wait forever.
 		{of: "./" + rung, flags: []string{"-failfast", "-skip=^Example"}},
 		{of: "./internal/ladder", flags: []string{"-failfast"}},
-		{of: "./scenarios/explore", flags: []string{"-failfast",
+		{of: "./scenarios/explore/explorer", flags: []string{"-failfast",
 			"-run=TheTableSays|NoWakeUpIsLost|GivesUpWakesTheNext"}},
 	}
 	if dir := shared[rung]; dir != "" {

@@ -39,7 +39,7 @@ var Tests = []Test{
 	{Name: "cache", Page: "cache.md", Parts: []string{"mutex", "locks"},
 		Args: "./internal/bench/jobs/cache -run OfThePage"},
 	{Name: "explorer", Page: "explorer.md", Parts: []string{"report", "timeline",
-		"verdicts", "rows", "share", "own", "mutants"}, Args: "./scenarios/explore" +
+		"verdicts", "rows", "share", "own", "mutants"}, Args: "./scenarios/explore/explorer" +
 		" -run Table|Rarely|OnThePageIs|NeedAnInterleaving -all"},
 	{Name: "levels", Page: "levels/bronze.json", Args: levels},
 	{Name: "levels", Page: "levels/silver.json", Args: levels},
@@ -50,14 +50,14 @@ var Tests = []Test{
 	{Name: "levels", Page: "levels/reentrant.json", Args: levels},
 	{Name: "levels", Page: "levels/reentrant/fenced.json", Args: levels},
 	{Name: "three", Page: "explorer.md", Parts: []string{"three"},
-		Args: "./scenarios/explore -run Three -timeout 1h -three"},
+		Args: "./scenarios/explore/explorer -run Three -timeout 1h -all"},
 	{Name: "readers", Page: "explorer.md", Parts: []string{"readers"},
-		Args: "./scenarios/explore -run ReadersAndWritersNever -all"},
+		Args: "./scenarios/explore/explorer -run ReadersAndWritersNever -all"},
 	{Name: "waits", Page: "explorer.md", Parts: []string{"waits"},
-		Args: "./scenarios/explore -run WakeUp -all"},
+		Args: "./scenarios/explore/explorer -run WakeUp -all"},
 	{Name: "waiting-mutants", Page: "explorer.md",
 		Parts: []string{"waiting mutants"},
-		Args:  "./scenarios/explore -run MutantsOfWaiting -all"},
+		Args:  "./scenarios/explore/explorer -run MutantsOfWaiting -all"},
 	{Name: "import", Page: "import.md", Parts: []string{"article", "scan",
 		"improved", "throughput"},
 		Args: "./internal/bench/jobs/imports -run OfThePage -whole"},
@@ -74,7 +74,7 @@ var Tests = []Test{
 
 const pictures = "./internal/bench -run Picture"
 
-const levels = "./scenarios/explore -run Levels -all"
+const levels = "./scenarios/explore/explorer -run Levels -all"
 
 // Command is what a reader types to see the tests pass.
 func (test Test) Command() string {
