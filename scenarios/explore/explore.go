@@ -96,11 +96,11 @@ func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	err := inWorld(t, build, bounds, reduced, func(r *run) error {
 		report.Bounds, r.walked = r.bounds, &walked
 		for _, program := range r.bounds.Programs {
-			r.program, r.found = program, Walk{}
+			r.program, r.facts = program, facts{}
 			walk, err := how(r)
-			walk.has(r.found)
-			if errors.Is(err, errDiverged) && walk.hidden != "" {
-				err = fmt.Errorf("%w; %s", err, walk.hidden)
+			walk.facts, walk.GaveUp = r.facts, r.gaveUp
+			if errors.Is(err, errDiverged) && r.hidden != "" {
+				err = fmt.Errorf("%w; %s", err, r.hidden)
 			}
 			if err != nil {
 				return err
@@ -112,7 +112,9 @@ func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	for i := range report.Walks {
 		walk := &report.Walks[i]
 		if walk.graph != nil {
-			walk.Found = cheapest(*walk)
+			walk.Found = cheapest(walk.graph, func(actions []action) string {
+				return schedule(walk.Program, report.Bounds, actions)
+			})
 		}
 		err = cmp.Or(err, walk.unfit())
 	}

@@ -297,7 +297,7 @@ func TestALongWalkSaysHowFarItHasCome(t *testing.T) {
 			said = append(said, fmt.Sprint(args...))
 		})
 		time.Sleep(15 * time.Second)
-		walked.begin(Walk{Program: Once, bounds: Bounds{States: 7}})
+		walked.begin(Once, 7)
 		walked.states.Store(3)
 		walked.runs.Store(2)
 		time.Sleep(10 * time.Second)

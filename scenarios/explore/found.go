@@ -25,8 +25,7 @@ func (w end) compare(other end) (order int) {
 
 // cheapest finds the cheapest schedule in the graph that breaks each invariant,
 // and of several the first in the order of actions.
-func cheapest(walk Walk) map[Invariant]Failure {
-	all := walk.graph
+func cheapest(all []*state, write func([]action) string) map[Invariant]Failure {
 	found := map[Invariant]Failure{}
 	ways := map[Invariant]end{}
 	const far = 1 << 30
@@ -58,8 +57,7 @@ func cheapest(walk Walk) map[Invariant]Failure {
 				}
 				ways[b.Invariant] = end{s, e.action}
 				found[b.Invariant] = Failure{
-					Schedule: schedule(walk.Program, walk.bounds,
-						append(s.path(), e.action)),
+					Schedule:  write(append(s.path(), e.action)),
 					Adversary: c.adversary, Steps: c.steps, Event: b.Event}
 			}
 			if to := all[e.to]; !settled[e.to] && better(to.cost, end{to.from, to.by}) {

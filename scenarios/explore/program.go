@@ -178,7 +178,7 @@ func (p *player) lockAndWait() bool {
 			return false
 		}
 	}
-	p.run.found.GaveUp = true
+	p.run.gaveUp = true
 	p.note("gives up")
 	return false
 }
@@ -222,14 +222,14 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 			}
 		}
 	}
-	p.run.found.GaveUp = true
+	p.run.gaveUp = true
 	p.note("gives up")
 	return false
 }
 
 // refusedBy keeps what a call returned that did not grant the lock.
 func (p *player) refusedBy(name string, err error) {
-	f := &p.run.found
+	f := &p.run.facts
 	if f.refusal == "" && err == nil {
 		f.refusal = fmt.Sprintf("%s's %s returned false", p.owner, name)
 	} else if f.refusal == "" {
@@ -243,7 +243,7 @@ func (p *player) refusedBy(name string, err error) {
 
 // granted keeps the books after a grant.
 func (p *player) granted(how string) {
-	p.run.found.granted = p.run.found.granted || p.program == p.run.program
+	p.run.granted = p.run.granted || p.program == p.run.program
 	p.depth++
 	if p.depth == 1 {
 		p.run.touched.writes |= beliefs

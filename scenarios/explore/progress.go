@@ -9,15 +9,17 @@ import (
 // progress is how far the walk of a graph has come. It is told in real time, while the
 // world that walks lives in its own.
 type progress struct {
-	what         atomic.Pointer[Walk] // nil before the first one
+	program      atomic.Value // of the graph; nil before the first one
+	most         atomic.Int64 // states
 	states, runs atomic.Int64
 }
 
 // begin says that another graph is walked.
-func (p *progress) begin(walk Walk) {
+func (p *progress) begin(program Program, most int) {
+	p.most.Store(int64(most))
 	p.states.Store(0)
 	p.runs.Store(0)
-	p.what.Store(&walk)
+	p.program.Store(program)
 }
 
 // tell says every so often how far the walk has come, until stop is called.
@@ -29,7 +31,7 @@ func (p *progress) tell(every time.Duration, say func(args ...any)) (stop func()
 		for {
 			select {
 			case <-ticker.C:
-				if p.what.Load() != nil {
+				if p.program.Load() != nil {
 					say(fmt.Sprintf("%s, after %v", p, time.Since(began).
 						Round(time.Second)))
 				}
@@ -47,7 +49,6 @@ func (p *progress) tell(every time.Duration, say func(args ...any)) (stop func()
 
 // String says what is known of the graph.
 func (p *progress) String() string {
-	walk := p.what.Load()
-	return fmt.Sprintf("%s: %d states so far, of %d at most, in %d runs", walk.Program,
-		p.states.Load(), walk.bounds.States, p.runs.Load())
+	return fmt.Sprintf("%s: %d states so far, of %d at most, in %d runs",
+		p.program.Load(), p.states.Load(), p.most.Load(), p.runs.Load())
 }

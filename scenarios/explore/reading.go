@@ -38,7 +38,7 @@ func (p *player) acquireRead() bool {
 		return false
 	}
 	return p.ask("TryRLock", rw.TryRLock, func(how string) {
-		p.run.found.granted = p.run.found.granted || p.program == Read
+		p.run.granted = p.run.granted || p.program == Read
 		p.reads++
 		if p.reads+p.depth == 1 {
 			p.believeToRead()

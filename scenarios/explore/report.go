@@ -29,22 +29,10 @@ type Walk struct {
 	Stopped  bool // at Bounds.States, before everything was seen
 	GaveUp   bool // a client has asked as often as Bounds.Attempts
 
-	bounds    Bounds
 	graph     []*state
 	schedules func() *big.Int // counted once: a large graph takes a second
 	owners    []string        // in their order
-
-	granted bool   // some client was granted the lock
-	refusal string // what the first call returned that was refused
-	hidden  string // what shows that the lock keeps something out of sight
-}
-
-// has adds what all runs have found.
-func (w *Walk) has(found Walk) {
-	w.GaveUp = w.GaveUp || found.GaveUp
-	w.granted = w.granted || found.granted
-	w.refusal = cmp.Or(w.refusal, found.refusal)
-	w.hidden = cmp.Or(w.hidden, found.hidden)
+	facts
 }
 
 // unfit is why the walk says nothing of the lock, or nil.

@@ -45,12 +45,20 @@ type run struct {
 	touched   footprint
 	receivers int // see hears
 
-	found Walk // what all runs of the program have found: only what is one value
+	facts // of all runs of the program
 
 	// Known from other runs: until when no timer of the client does anything, and
 	// of a client whose program is done whether one ever does.
 	silence  map[moment]time.Duration
 	finished map[moment]bool
+}
+
+// facts are what runs have shown about a lock, apart from its graph.
+type facts struct {
+	granted bool   // some client was granted the lock
+	gaveUp  bool   // a client has asked as often as Bounds.Attempts
+	refusal string // what the first call returned that was refused
+	hidden  string // what shows that the lock keeps something out of sight
 }
 
 // footprint is what an action has read and written: a bit for each client's process,
@@ -169,7 +177,7 @@ func (p *player) stop() {
 
 // hides notes what shows that the lock keeps something where the explorer can't see it.
 func (r *run) hides(format string, args ...any) {
-	r.found.hidden = cmp.Or(r.found.hidden, fmt.Sprintf(format, args...)+": does the"+
+	r.hidden = cmp.Or(r.hidden, fmt.Sprintf(format, args...)+": does the"+
 		" lock keep something in a variable of its package, such as a map of mutexes?"+
 		" Clients stand for processes of their own, and each run begins anew: keep it"+
 		" in what build returns")

@@ -115,13 +115,20 @@ func (s *state) edge(a action) *edge {
 
 // graph is the state graph of a lock with one program, as far as it is known.
 type graph struct {
-	walk   Walk
 	states map[string]*state // by their parts, see find
 	parts  map[part]int32    // the parts of all keys, numbered
 	known  map[local]effect  // what actions of one client did
 	all    []*state
 	open   frontier
 	looks  int
+
+	reduced  bool // see explore
+	inferred int  // edges known from other edges
+}
+
+func newGraph(reduced bool) *graph {
+	return &graph{states: map[string]*state{}, parts: map[part]int32{},
+		known: map[local]effect{}, reduced: reduced}
 }
 
 // walker walks the graph in its world.
@@ -129,41 +136,47 @@ type walker struct {
 	*graph
 	run   *run
 	taken []action // in this run
+
+	begun, steps int  // runs, and actions taken in them
+	stopped      bool // at Bounds.States
 }
 
 // search walks the whole graph. An action is taken in a run of the real code, from
 // the first command on, or what it leads to is known from other edges, see infer.
 func search(r *run) (Walk, error) {
-	g := &graph{states: map[string]*state{}, parts: map[part]int32{},
-		known: map[local]effect{}}
-	g.walk = Walk{Program: r.program, bounds: r.bounds}
-	w := &walker{graph: g, run: r}
-	r.walked.begin(g.walk)
+	w := &walker{graph: newGraph(r.reduced), run: r}
+	r.walked.begin(r.program, r.bounds.States)
 	if err := w.runs(); err != nil {
-		return g.walk, err
+		return Walk{}, err
 	}
-	g.walk.States = len(g.all)
-	g.walk.graph = g.all
-	g.walk.schedules = sync.OnceValue(func() *big.Int {
-		return count(g.all, func([]Breach) bool { return false })
+	return w.walked(), nil
+}
+
+// walked is what there is to say about the graph.
+func (w *walker) walked() Walk {
+	all := w.all
+	walk := Walk{Program: w.run.program, States: len(all), Runs: w.begun, Steps: w.steps,
+		Inferred: w.inferred, Stopped: w.stopped, graph: all}
+	walk.schedules = sync.OnceValue(func() *big.Int {
+		return count(all, func([]Breach) bool { return false })
 	})
-	for _, s := range g.all {
-		g.walk.Edges += len(s.edges)
+	for _, p := range w.run.players {
+		walk.owners = append(walk.owners, p.owner)
+	}
+	for _, s := range all {
+		walk.Edges += len(s.edges)
 		// The order in which actions were taken is not to be seen in the graph.
 		slices.SortFunc(s.edges, func(a, b edge) int {
 			return a.action.compare(b.action)
 		})
 	}
-	return g.walk, nil
+	return walk
 }
 
 // first makes the first run.
 func (w *walker) first() error {
 	if err := w.begin(nil); err != nil {
 		return err
-	}
-	for _, p := range w.run.players {
-		w.walk.owners = append(w.walk.owners, p.owner)
 	}
 	w.visit(nil, action{}, w.number(w.run.key()))
 	return w.on(w.all[0])
@@ -216,7 +229,7 @@ func (w *walker) next() (*state, []action) {
 		w.run.control.Busy()
 		if w.infer(s); len(s.todo) > 0 {
 			if len(w.all) >= w.run.bounds.States {
-				w.walk.Stopped = true
+				w.stopped = true
 				return nil, nil
 			}
 			return s, s.path()
@@ -228,7 +241,7 @@ func (w *walker) next() (*state, []action) {
 
 // begin starts a run and takes it to a state.
 func (w *walker) begin(path []action) error {
-	w.walk.Runs++
+	w.begun++
 	w.run.walked.runs.Add(1)
 	w.taken = w.taken[:0]
 	if err := w.run.begin(); err != nil {
@@ -253,7 +266,7 @@ func (w *walker) follow(way []action) error {
 
 // take takes an action.
 func (w *walker) take(a action) ([]Breach, error) {
-	w.walk.Steps++
+	w.steps++
 	w.taken = append(w.taken, a)
 	broken, err := w.run.take(a)
 	if err != nil && !errors.Is(err, errQuiet) {
@@ -335,18 +348,18 @@ const near = 200
 
 // nearest is the nearest state behind s, or s, with something left to do, and the
 // way there; nil when there is none near.
-func (w *walker) nearest(s *state) ([]action, *state) {
-	w.looks++
+func (g *graph) nearest(s *state) ([]action, *state) {
+	g.looks++
 	type step struct {
 		from int
 		by   action
 		to   *state
 	}
 	steps := []step{{to: s}}
-	s.seen = w.looks
+	s.seen = g.looks
 	for i := 0; i < len(steps); i++ {
 		at := steps[i].to
-		if w.infer(at); len(at.todo) > 0 {
+		if g.infer(at); len(at.todo) > 0 {
 			var way []action
 			for ; i > 0; i = steps[i].from {
 				way = append(way, steps[i].by)
@@ -358,8 +371,8 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 			return nil, nil
 		}
 		for _, e := range at.edges {
-			if to := w.all[e.to]; to.seen != w.looks && !to.closed {
-				to.seen = w.looks
+			if to := g.all[e.to]; to.seen != g.looks && !to.closed {
+				to.seen = g.looks
 				steps = append(steps, step{i, e.action, to})
 			}
 		}
@@ -389,12 +402,12 @@ func (w *walker) visit(from *state, by action, parts []int32) *state {
 }
 
 // join makes an edge of an action that was left to do.
-func (w *walker) join(s *state, e edge) {
+func (g *graph) join(s *state, e edge) {
 	if i := slices.Index(s.todo, e.action); i >= 0 {
 		s.todo = slices.Delete(s.todo, i, i+1)
 	}
 	s.edges = append(s.edges, e)
-	to := w.all[e.to]
+	to := g.all[e.to]
 	to.in = append(to.in, arrival{s.number, e.action})
 }
 
@@ -411,8 +424,7 @@ func ordered(broken []Breach) []Breach {
 // no states; its Runs are the schedules. It stops after so many, if that is not 0.
 // It is what search is tested against.
 func plain(r *run, limit int) (Walk, error) {
-	walk := Walk{Program: r.program, bounds: r.bounds,
-		Found: map[Invariant]Failure{}}
+	walk := Walk{Program: r.program, Found: map[Invariant]Failure{}}
 	var path []action
 	var left [][]action // at each step, what was not taken there yet
 	for {

@@ -139,7 +139,7 @@ func outline(w Walk) (lines []string) {
 	order, numbers := w.inBreadth()
 	for i, s := range order {
 		for _, e := range s.edges {
-			line := e.action.write(w.bounds.Nodes)
+			line := e.action.write(2)
 			for _, invariant := range Invariants {
 				if breaks(invariant)(e.breaks(w.graph)) {
 					line += " " + string(invariant)
