@@ -14,6 +14,27 @@ const (
 	attempts = 5 // of a client, when the bounds do not say
 )
 
+// Program is what client A does; the other clients lock once. With Wait all do the
+// same.
+type Program string
+
+// The programs. Under the lock a client reads a counter in a storage that checks
+// fencing tokens, and writes back one more.
+const (
+	Once   Program = "once"   // lock, read, write, unlock
+	Twice  Program = "twice"  // the same again with the same handle
+	Nested Program = "nested" // lock, lock again, read, unlock, write, unlock
+	Wait   Program = "wait"   // Lock, which waits inside, then read, unlock
+
+	// Read and Downgrade are for a lock.ReadWrite.
+	Read      Program = "read"      // all but the last read-lock, read, read-unlock
+	Downgrade Program = "downgrade" // lock, read-lock, write, unlock, read, read-unlock
+)
+
+// Programs are all programs, and what Bounds.Programs is by default but for the last
+// three: not every lock waits for messages, or has readers.
+var Programs = []Program{Once, Twice, Nested, Wait, Read, Downgrade}
+
 // Bounds say how far the explorer goes. An event whose bound is zero does not happen,
 // except where another default is named.
 type Bounds struct {

@@ -79,7 +79,7 @@ func recorded(t *testing.T, build lock.Build, bounds Bounds, options ...Option) 
 	}
 	report, err := explore(t, build, bounds, true, draw)
 	if err == nil {
-		err = s.record(t, report)
+		err = record(t, s.dir, report)
 	}
 	return report, err
 }

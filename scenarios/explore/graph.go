@@ -1,15 +1,201 @@
 package explore
 
 import (
-	"fmt"
-	"path/filepath"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"slices"
-	"testing"
 
-	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/site/play"
 )
+
+type part [sha256.Size]byte
+
+// stateKey stands for the state that a run is in: two runs in states of one key go on
+// in the same way. It has a part for each client, and before them one for the rest.
+type stateKey []part
+
+// state is a node of the state graph.
+type state struct {
+	number int32
+	parts  []int32 // of its key, by their numbers
+	cost   cost    // of the cheapest way here that is known
+	from   *state  // and the last action on it
+	by     action
+	todo   []action // actions that were not taken yet
+	edges  []edge   // those that were
+	in     []arrival
+	broken []Breach // what the state itself breaks
+	label  *label   // when it is recorded
+
+	seen   int  // by which look of nearest
+	closed bool // nothing is left to do here and behind
+}
+
+// edge is an action from one state to another. States are numbers here and in
+// arrivals: a large graph is mostly these, and to follow pointers in it kept the
+// garbage collector busy.
+type edge struct {
+	action  action
+	to      int32
+	broken  []Breach
+	touched footprint
+}
+
+// breaks are what the action breaks, and what the state breaks that it leads to.
+func (e *edge) breaks(all []*state) []Breach {
+	if len(e.broken) == 0 {
+		return all[e.to].broken
+	}
+	return slices.Concat(e.broken, all[e.to].broken)
+}
+
+// arrival is an edge seen from its end.
+type arrival struct {
+	from int32
+	by   action
+}
+
+// path is the cheapest way to a state that is known.
+func (s *state) path() []action {
+	var actions []action
+	for ; s.from != nil; s = s.from {
+		actions = append(actions, s.by)
+	}
+	slices.Reverse(actions)
+	return actions
+}
+
+// edge is the edge of an action, or nil.
+func (s *state) edge(a action) *edge {
+	for i := range s.edges {
+		if s.edges[i].action == a {
+			return &s.edges[i]
+		}
+	}
+	return nil
+}
+
+// graph is the state graph of a lock with one program, as far as it is known.
+type graph struct {
+	states map[string]*state // by their parts, see find
+	parts  map[part]int32    // the parts of all keys, numbered
+	known  map[local]effect  // what actions of one client did
+	all    []*state
+	open   frontier
+	looks  int
+
+	reduced  bool // see explore
+	inferred int  // edges known from other edges
+}
+
+func newGraph(reduced bool) *graph {
+	return &graph{states: map[string]*state{}, parts: map[part]int32{},
+		known: map[local]effect{}, reduced: reduced}
+}
+
+// local is an action of one client in a state, without what the state has of the other
+// clients.
+type local struct {
+	rest, client int32 // parts of the state's key, by their numbers
+	action       action
+}
+
+// effect is what such an action makes of the two parts, and what it breaks.
+type effect struct {
+	rest, client int32
+	broken       []Breach
+	touched      footprint
+}
+
+// number gives the parts of a key their numbers, which take less room.
+func (g *graph) number(key stateKey) []int32 {
+	numbers := make([]int32, len(key))
+	for i, p := range key {
+		numbers[i] = g.numberOf(p)
+	}
+	return numbers
+}
+
+func (g *graph) numberOf(p part) int32 {
+	n, known := g.parts[p]
+	if !known {
+		n = int32(len(g.parts))
+		g.parts[p] = n
+	}
+	return n
+}
+
+// find is the state with these parts, or nil.
+func (g *graph) find(parts []int32) *state {
+	return g.states[string(appendParts(make([]byte, 0, 64), parts))]
+}
+
+// keep lets find find a state.
+func (g *graph) keep(s *state) { g.states[string(appendParts(nil, s.parts))] = s }
+
+func appendParts(b []byte, parts []int32) []byte {
+	for _, n := range parts {
+		b = binary.NativeEndian.AppendUint32(b, uint32(n))
+	}
+	return b
+}
+
+// join makes an edge of an action that was left to do.
+func (g *graph) join(s *state, e edge) {
+	if i := slices.Index(s.todo, e.action); i >= 0 {
+		s.todo = slices.Delete(s.todo, i, i+1)
+	}
+	s.edges = append(s.edges, e)
+	to := g.all[e.to]
+	to.in = append(to.in, arrival{s.number, e.action})
+}
+
+// cost orders schedules: least of the adversary, then fewest steps.
+type cost struct{ adversary, steps int }
+
+func (c cost) compare(d cost) int {
+	return cmp.Or(cmp.Compare(c.adversary, d.adversary),
+		cmp.Compare(c.steps, d.steps))
+}
+
+func (c cost) plus(a action) cost {
+	c.steps++
+	if a.adversary() {
+		c.adversary++
+	}
+	return c
+}
+
+// frontier are states, the cheapest first.
+type frontier []open
+
+// open is a state of which something is left to do. It has all that orders it: to look
+// at the states of a large graph took more time than to compare them.
+type open struct {
+	cost   cost
+	number int32
+}
+
+func (f frontier) Len() int { return len(f) }
+
+func (f frontier) Less(i, j int) bool {
+	if order := f[i].cost.compare(f[j].cost); order != 0 {
+		return order < 0
+	}
+	return f[i].number < f[j].number
+}
+
+func (f frontier) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
+
+func (f *frontier) Push(x any) { *f = append(*f, x.(open)) }
+
+func (f *frontier) Pop() any {
+	last := len(*f) - 1
+	s := (*f)[last]
+	*f = (*f)[:last]
+	return s
+}
 
 // label is what a state looks like, for the players of a level.
 type label struct {
@@ -25,136 +211,4 @@ type way struct {
 	sign         byte // of the action that lets it arrive
 	text, reply  string
 	line         string // of the lock's code, that has sent the command
-}
-
-// draw searches and keeps what the states look like.
-func draw(r *run) (Walk, error) {
-	r.draws = true
-	return search(r)
-}
-
-// label describes the state that the run is in.
-func (r *run) label() *label {
-	log := r.world.Log()
-	l := &label{at: int(r.world.Now().Seconds()*1000 + 0.5), way: r.ways(),
-		world: play.StateAt(&history.Entry{Inside: log.Believers(),
-			Leases: log.Leases(), Stored: log.Stored()})}
-	for _, p := range r.players {
-		does := p.doing
-		switch {
-		case p.Dead():
-			does = "is dead"
-		case p.Asleep():
-			does = "is stopped: " + does
-		}
-		l.does = append(l.does, does)
-	}
-	return l
-}
-
-// ways is what is under way. Of what comes on one connection only the first can
-// arrive, so only that is counted.
-func (r *run) ways() []way {
-	var ways []way
-	for _, f := range r.flights {
-		if f.behind {
-			continue
-		}
-		w := way{client: r.index(f.client), node: f.node, sign: f.sign(), text: f.text,
-			line: f.client.Line(f.pass.args)}
-		if f.kind == aReply {
-			w.reply = r.world.Names().Reply(f.client.Name, f.pass.raw)
-		}
-		ways = append(ways, w)
-	}
-	return ways
-}
-
-// record writes the graphs of a report.
-func (s *settings) record(t *testing.T, found Report) error {
-	for _, walk := range found.Walks {
-		g := found.level(t.Name(), walk)
-		var lines []string
-		for _, state := range g.States {
-			for i := 2 + len(g.Clients); i < len(state); i += 6 {
-				lines = append(lines, g.Texts[state[i+5]])
-			}
-		}
-		slices.Sort(lines)
-		name := filepath.Join(s.dir, g.Program+".json")
-		file := &play.File{Graph: g,
-			Sources: play.Code(slices.Compact(lines), lab.Source)}
-		if err := file.Write(name); err != nil {
-			return fmt.Errorf("record the graph: %w", err)
-		}
-		t.Logf("the graph is in %s: go run ./docs -open plays it, in a checkout of Lock"+
-			" Ladder", name)
-	}
-	return nil
-}
-
-// level is a walk's graph as the site plays it.
-func (r Report) level(lock string, walk Walk) *play.Graph {
-	g := &play.Graph{Lock: lock, Program: string(walk.Program), Nodes: r.Bounds.Nodes,
-		Bounds: r.Bounds.String(), Stopped: walk.Stopped,
-		Schedules: walk.Schedules().String(), Clients: walk.owners}
-	bits := map[Invariant]int{}
-	for i, invariant := range r.Judged() {
-		f := walk.Found[invariant]
-		_, failing := walk.Share(invariant)
-		g.Goals = append(g.Goals, play.Goal{Invariant: string(invariant),
-			Schedule: f.Schedule, Adversary: f.Adversary, Steps: f.Steps,
-			Failing: failing.String()})
-		bits[invariant] = 1 << i
-	}
-	texts, worlds := play.NewTexts(), &play.States{}
-	order, numbers := walk.inBreadth()
-	for _, s := range order {
-		l := s.label
-		state := []int{l.at, worlds.Index(l.world)}
-		for _, does := range l.does {
-			state = append(state, texts.Index(does))
-		}
-		for _, w := range l.way {
-			state = append(state, w.client, w.node, texts.Index(string(w.sign)),
-				texts.Index(w.text), texts.Index(w.reply), texts.Index(w.line))
-		}
-		g.States = append(g.States, state)
-	}
-	for _, s := range order {
-		edges := []int{}
-		for i := range s.edges {
-			e := &s.edges[i]
-			mask := 0
-			for _, b := range e.breaks(walk.graph) {
-				mask |= bits[b.Invariant]
-			}
-			asked := e.touched.asked
-			for i, is := range []bool{asked.reads, asked.writes, asked.refused} {
-				if is {
-					mask |= 1 << (len(g.Goals) + i)
-				}
-			}
-			edges = append(edges, texts.Index(e.action.write(r.Bounds.Nodes)),
-				numbers[e.to], mask)
-		}
-		g.Edges = append(g.Edges, edges)
-	}
-	g.Texts, g.Worlds = texts.All, worlds.All
-	return g
-}
-
-// inBreadth are the states in the order of breadth, and their numbers in it.
-func (w Walk) inBreadth() (order []*state, numbers map[int32]int) {
-	numbers = map[int32]int{0: 0}
-	order = []*state{w.graph[0]}
-	for i := 0; i < len(order); i++ {
-		for _, e := range order[i].edges {
-			if _, known := numbers[e.to]; !known {
-				numbers[e.to] = len(order)
-				order = append(order, w.graph[e.to])
-			}
-		}
-	}
-	return order, numbers
 }

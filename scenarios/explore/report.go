@@ -1,68 +1,10 @@
 package explore
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 )
-
-// Failure is the cheapest schedule that breaks an invariant.
-type Failure struct {
-	Schedule  string // for Replay
-	Adversary int    // how much of the adversary's budget it takes
-	Steps     int    // its length, the adversary's actions included
-	Event     string // what broke the invariant
-}
-
-// Walk is what was found with one program.
-type Walk struct {
-	Program  Program
-	Found    map[Invariant]Failure
-	States   int
-	Edges    int
-	Runs     int  // of the lock's code
-	Steps    int  // actions taken in them
-	Inferred int  // edges known from other edges, see infer
-	Stopped  bool // at Bounds.States, before everything was seen
-	GaveUp   bool // a client has asked as often as Bounds.Attempts
-
-	graph     []*state
-	schedules func() *big.Int // counted once: a large graph takes a second
-	owners    []string        // in their order
-	facts
-}
-
-// unfit is why the walk says nothing of the lock, or nil.
-func (w *Walk) unfit() error {
-	switch {
-	case !w.granted && len(w.Found) == 0:
-		return fmt.Errorf("no client was granted the lock in any schedule of the program"+
-			" %s: %s", w.Program, cmp.Or(w.hidden, w.refusal,
-			"no call of the lock returns"))
-	case w.hidden != "":
-		return errors.New(w.hidden)
-	}
-	return nil
-}
-
-// Schedules is how many schedules there are from the beginning to an end. When the
-// walk was stopped, it counts those that were seen.
-func (w Walk) Schedules() *big.Int { return new(big.Int).Set(w.schedules()) }
-
-// Share is how many schedules there are, and how many of them break an invariant.
-func (w Walk) Share(invariant Invariant) (schedules, failing *big.Int) {
-	all := w.Schedules()
-	return all, new(big.Int).Sub(all, count(w.graph, breaks(invariant)))
-}
-
-// Chance is how likely it is that a schedule breaks an invariant when each of its
-// actions is picked at random from those that are possible.
-func (w Walk) Chance(invariant Invariant) float64 {
-	return chance(w.graph, breaks(invariant))
-}
 
 // Report is what was found with each program.
 type Report struct {

@@ -2,12 +2,9 @@ package explore
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
 )
 
@@ -25,84 +22,6 @@ func (c *controller) snapshot(b []byte) []byte {
 			h.Shared), '\n')
 	}
 	return append(words(b, bare("held"), log.Held), '\n')
-}
-
-// snapshot appends what is known of the client, and what of it is on its way.
-func (c *client) snapshot(b []byte, flights []flight) []byte {
-	log := c.control.world.Log()
-	if b = words(b, c.Name); c.Dead() {
-		b = append(b, " dead\n"...)
-	} else {
-		b = words(b, c.Asleep(), c.asked, c.owned, c.freed)
-		for n, seen := range c.seen {
-			b = words(b, seen == log.Version(n))
-		}
-		b = append(b, '\n')
-	}
-	for _, f := range flights {
-		if f.client != c {
-			continue
-		}
-		b = words(b, int(f.kind), f.node, f.sent, f.left, f.stray, f.behind,
-			f.text, bare(f.exact))
-		if p := f.pass; p.kind == aReply {
-			b = words(append(b, f.raw()...), max(p.behind-p.conn.heard, 0))
-		}
-		b = append(b, '\n')
-	}
-	return b
-}
-
-// dump appends what a node holds, with the ends of leases, and whose it is.
-func (c *controller) dump(b []byte, node int) []byte {
-	log, m := c.world.Log(), c.server(node)
-	byName := func(v, w string) int { return strings.Compare(c.alias(v), c.alias(w)) }
-	for _, key := range m.Keys() {
-		kind := m.Type(key)
-		b = words(b, node, bare(kind), key)
-		if ttl := m.TTL(key); ttl > 0 {
-			b = words(b, bare("until"), log.Now()+ttl)
-		}
-		switch kind {
-		case "string":
-			value, _ := m.Get(key)
-			b = words(b, c.alias(value))
-		case "hash":
-			fields, _ := m.HKeys(key)
-			slices.SortFunc(fields, byName)
-			for _, field := range fields {
-				b = words(b, c.alias(field), c.alias(m.HGet(key, field)))
-			}
-		case "list":
-			values, _ := m.List(key)
-			for _, value := range values {
-				b = words(b, c.alias(value))
-			}
-		case "set":
-			members, _ := m.Members(key)
-			slices.SortFunc(members, byName)
-			for _, member := range members {
-				b = words(b, c.alias(member))
-			}
-		case "zset":
-			scores, _ := m.SortedSet(key)
-			for _, member := range slices.SortedFunc(maps.Keys(scores), byName) {
-				b = words(b, c.alias(member), scores[member])
-				at := history.Place{Node: node, Key: key, Member: member}
-				if g := log.Grants[at]; g != nil {
-					b = words(b, bare("since"), g.Since.Sub(log.Start))
-				}
-			}
-		default:
-			b = words(b, bare("never the same"), c.Passed())
-		}
-		if g := log.Grants[place(node, key)]; g != nil {
-			b = words(b, bare("of"), bare(g.Owner), bare("since"),
-				g.Since.Sub(log.Start))
-		}
-		b = append(b, '\n')
-	}
-	return b
 }
 
 // dumpConnections appends what a node keeps for its connections: transactions, and
@@ -138,10 +57,28 @@ func (c *controller) look(node int, key string) (value string, left time.Duratio
 	return value, m.TTL(key)
 }
 
-// alias is the name of a random word, or the word.
-func (c *controller) alias(word string) string {
-	if alias, ok := c.world.Names().Alias(word); ok {
-		return alias
+// snapshot appends what is known of the client, and what of it is on its way.
+func (c *client) snapshot(b []byte, flights []flight) []byte {
+	log := c.control.world.Log()
+	if b = words(b, c.Name); c.Dead() {
+		b = append(b, " dead\n"...)
+	} else {
+		b = words(b, c.Asleep(), c.asked, c.owned, c.freed)
+		for n, seen := range c.seen {
+			b = words(b, seen == log.Version(n))
+		}
+		b = append(b, '\n')
 	}
-	return word
+	for _, f := range flights {
+		if f.client != c {
+			continue
+		}
+		b = words(b, int(f.kind), f.node, f.sent, f.left, f.stray, f.behind,
+			f.text, bare(f.exact))
+		if p := f.pass; p.kind == aReply {
+			b = words(append(b, f.raw()...), max(p.behind-p.conn.heard, 0))
+		}
+		b = append(b, '\n')
+	}
+	return b
 }

@@ -27,8 +27,8 @@ func inWorld(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	if bounds.Readers != nil {
 		config.Readers = bounds.Readers(key)
 	}
-	r := &run{control: control(&config, reduced), build: build, bounds: bounds,
-		reduced: reduced,
+	r := &run{build: build, reduced: reduced,
+		shared:  shared{control: control(&config, reduced), bounds: bounds},
 		silence: map[moment]time.Duration{}, finished: map[moment]bool{}}
 	if read := bounds.LeaseInValue; read != nil {
 		// The clients' clocks say the same at the beginning of every run.

@@ -6,21 +6,12 @@ import (
 	"math/big"
 )
 
-// end is a state's cheapest way and one action more.
-type end struct {
-	to *state
-	by action
-}
-
-// compare orders schedules that are equally long by their actions.
-func (w end) compare(other end) (order int) {
-	for {
-		order = cmp.Or(w.by.compare(other.by), order) // the earlier one decides
-		if w.to == other.to {
-			return order
-		}
-		w, other = end{w.to.from, w.to.by}, end{other.to.from, other.to.by}
-	}
+// Failure is the cheapest schedule that breaks an invariant.
+type Failure struct {
+	Schedule  string // for Replay
+	Adversary int    // how much of the adversary's budget it takes
+	Steps     int    // its length, the adversary's actions included
+	Event     string // what broke the invariant
 }
 
 // cheapest finds the cheapest schedule in the graph that breaks each invariant,
@@ -67,6 +58,23 @@ func cheapest(all []*state, write func([]action) string) map[Invariant]Failure {
 		}
 	}
 	return found
+}
+
+// end is a state's cheapest way and one action more.
+type end struct {
+	to *state
+	by action
+}
+
+// compare orders schedules that are equally long by their actions.
+func (w end) compare(other end) (order int) {
+	for {
+		order = cmp.Or(w.by.compare(other.by), order) // the earlier one decides
+		if w.to == other.to {
+			return order
+		}
+		w, other = end{w.to.from, w.to.by}, end{other.to.from, other.to.by}
+	}
 }
 
 // fold computes something of a graph's first state from what it is in the states that

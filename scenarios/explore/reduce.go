@@ -1,7 +1,5 @@
 package explore
 
-import "strings"
-
 // infer takes from the actions that are left to do in a state those whose ends are
 // known without a run.
 func (g *graph) infer(s *state) {
@@ -40,28 +38,6 @@ func (g *graph) across(s *state, a action) (edge, bool) {
 		}
 	}
 	return edge{}, false
-}
-
-// local is an action of one client in a state, without what the state has of the other
-// clients.
-type local struct {
-	rest, client int32 // parts of the state's key, by their numbers
-	action       action
-}
-
-// effect is what such an action makes of the two parts, and what it breaks.
-type effect struct {
-	rest, client int32
-	broken       []Breach
-	touched      footprint
-}
-
-// comes says whether an action is about what a client is told: a reply, a message, an
-// answer of the storage, the loss of one of them, the end of its context, or its death. No
-// other client notices. A command is no such action: others may listen to what it
-// publishes.
-func (a action) comes() bool {
-	return strings.IndexByte("<~=!/-gx", a.sign) >= 0
 }
 
 // learn keeps what such an action has done.
