@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lockladder/lockladder/internal/servers/process"
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -51,13 +53,13 @@ type Servers struct {
 	// Version is the first server's own word, "" when it does not say.
 	Version string
 
-	prefix   string
-	password string
-	nodes    []*redis.Client
-	pool     int // connections of each client
-	network  *network
-	traffic  *traffic
-	place    place
+	config  Config
+	prefix  string
+	nodes   []*redis.Client
+	pool    int // connections of each client
+	network *proxy.Network
+	traffic *traffic
+	place   place
 }
 
 // Config is how the clients of a run reach its servers.
@@ -136,14 +138,19 @@ func Connect(ctx context.Context, addresses []string, config Config) (
 
 func newServers(config Config, at place) *Servers {
 	_, inside := at.(virtual)
+	if config.RTT > 0 && !inside {
+		// A second thread: the runtime takes its time to notice that its only one
+		// is asleep.
+		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	}
 	return &Servers{
-		place: at,
+		place:  at,
+		config: config,
 		prefix: cmp.Or(config.Prefix,
 			"lockladder:bench:"+uuid.NewString()[:8]+":"),
-		password: config.Password,
-		pool:     cmp.Or(config.Pool, config.Clients+spare),
-		network:  newNetwork(config.RTT, inside),
-		traffic:  &traffic{},
+		pool:    cmp.Or(config.Pool, config.Clients+spare),
+		network: newNetwork(config.RTT, inside),
+		traffic: &traffic{},
 	}
 }
 
@@ -187,18 +194,12 @@ func (s *Servers) client(node, pool int) *redis.Client {
 	return rdb
 }
 
-// Dial connects to a node, counted from 0.
-func (s *Servers) Dial(ctx context.Context, node int) (net.Conn, error) {
-	return s.network.dial(func() (net.Conn, error) {
-		return s.place.dial(ctx, node)
-	})
-}
-
 // Service is the configuration with which one of n other processes connects to the
 // same servers and uses the same keys.
-func (s *Servers) Service(config Config, n int) Config {
+func (s *Servers) Service(n int) Config {
+	config := s.config
 	config.Clients = (config.Clients + n - 1) / n
-	config.Prefix, config.Password = s.prefix, s.password
+	config.Prefix = s.prefix
 	return config
 }
 
@@ -214,7 +215,7 @@ func (s *Servers) Client(node, connections int) *redis.Client {
 }
 
 // Password is what the servers ask for, "" if they ask for none.
-func (s *Servers) Password() string { return s.password }
+func (s *Servers) Password() string { return s.config.Password }
 
 // Node is the client that the owners in this process share, of a node counted
 // from 0.
@@ -276,6 +277,8 @@ func (s *Servers) CloseClients() error {
 	for _, rdb := range s.nodes {
 		errs = append(errs, rdb.Close())
 	}
-	s.network.close()
+	if s.network != nil {
+		s.network.Close()
+	}
 	return errors.Join(errs...)
 }
