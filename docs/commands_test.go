@@ -80,7 +80,7 @@ func TestEveryPackageThatACommandNamesIsWhereItIsTyped(t *testing.T) {
 var elsewhere = regexp.MustCompile(`^go run \./(docs|bench)$|^go test (-v|\./\.\.\.)$|` +
 	`^go test \./scenarios -redis auto$|^cd field && go test [^-]+( -redis auto)?$|` +
 	`^go run \./docs -generate (mysql|zookeeper|etcd|libraries|programs)$|` +
-	` -(three|whole)\b|host:port| FILE$| DIR$`)
+	` -(all|whole)\b|host:port| FILE$| DIR$`)
 
 // The classes of commands.
 const (
@@ -91,7 +91,7 @@ const (
 
 func (c command) class() string {
 	switch {
-	case regexp.MustCompile(`^go mod vendor|-generate|-graph |^git (diff --stat|ch|cl)`).
+	case regexp.MustCompile(`^go mod vendor|-generate| record |^git (diff --stat|ch|cl)`).
 		MatchString(c.line):
 		return writes
 	case regexp.MustCompile(` \./(bench|(scenarios/)?(soak|check))\b| -bench `).

@@ -32,7 +32,7 @@ var rings = []string{
 	"internal/locktest scenarios/program/rung",
 	"internal/bench internal/site/exercise",
 	"docs/exercises internal/site",
-	"bench docs scenarios/check",
+	"bench docs scenarios/check scenarios/explore/explorer",
 }
 
 // ring is where a package is: in which ring, and in which directory of it.

@@ -7,11 +7,6 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/history"
 )
 
-// place is a lock key on a node.
-func place(node int, key string) history.Place {
-	return history.Place{Node: node, Key: key}
-}
-
 // leaseEnd is when the lease of a key ends on a node; the zero time when there is
 // none, or when it is over.
 func (c *controller) leaseEnd(node int, key string) time.Time {

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -14,9 +13,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/lab/order"
-	"github.com/lockladder/lockladder/internal/lab/wire"
 )
 
 // controller is the order of an explorer's world: every command on its way to a
@@ -230,124 +229,98 @@ func (c *controller) unknown(command string, args []string) bool {
 	return false
 }
 
-// client is a client of the world, with what the explorer knows of it.
-type client struct {
-	*lab.Client
-	control  *controller
-	arrivals atomic.Int64 // how often its process has sent or done something
-	commands atomic.Int64 // how many of those were commands
-	acts     atomic.Int64 // see act
-
-	cold []bool // by node: it said NOSCRIPT, and the source follows
-	seen []int  // by node: the version of the lock that it saw last
-
-	// Of its newest call, a bit a node:
-	asked uint64 // a command came to it
-	owned uint64 // it had the client's grant when one came
-	freed uint64 // one removed the client's grant from it
+// place is a lock key on a node.
+func place(node int, key string) history.Place {
+	return history.Place{Node: node, Key: key}
 }
 
-func (c *client) rewind() {
-	c.arrivals.Store(0)
-	c.commands.Store(0)
-	c.acts.Store(0)
-	nodes := c.control.world.Nodes
-	c.cold, c.seen = make([]bool, nodes), make([]int, nodes)
-	c.asked, c.owned, c.freed = 0, 0, 0
+// kind says what is on its way between a client and a node.
+type kind int
+
+// The kinds.
+const (
+	aMessage kind = iota // published, to a subscriber
+	aRequest             // a command, to a node
+	aReply               // its reply, to the client
+)
+
+// pass is something on its way, which waits to be let arrive.
+type pass struct {
+	kind kind
+	conn *conn
+	sent time.Time
+	args []string
+	raw  string // of a reply
+	lose bool   // the connection breaks instead
+	drop bool   // of a message: it never arrives, and the connection lives on
+	left bool   // of a request: it was sent before its process stopped
+	open chan bool
+
+	act    int64 // of the client that it came from, see client.act
+	behind int   // of a reply: how many messages its connection brings before it
+
+	text, exact string // made when they are first asked for
 }
 
-// owns says whether the lock on a node is the client's and its lease not over.
-func (c *client) owns(node int) bool {
-	log, key := c.control.world.Log(), c.control.world.Keys[0]
-	g := log.Grants[place(node, key)]
-	return g != nil && g.Owner == c.Name &&
-		c.control.world.Node(node).Observe(key).Exists && !log.Over(g)
+// flight is one thing on its way.
+type flight struct {
+	kind   kind
+	client *client
+	node   int
+	text   string        // the command as a person writes it
+	exact  string        // no other command is written like this one
+	sent   time.Duration // when the command was sent
+	left   bool          // it was sent before its process stopped
+	stray  bool          // a request whose sender waits for the reply no more
+	behind bool          // its connection brings something else first
+
+	pass *pass
 }
 
-// majority says whether so many nodes, a bit each, are one.
-func (c *controller) majority(nodes uint64) bool {
-	return bits.OnesCount64(nodes) > c.world.Nodes/2
-}
-
-// ownsLock says whether a majority of the nodes has the client's grant, and its
-// lease is not over.
-func (c *client) ownsLock() bool {
-	var nodes uint64
-	for i := range c.control.world.Nodes {
-		if c.owns(i) {
-			nodes |= 1 << i
-		}
+// sign is that of the action that lets it arrive.
+func (f flight) sign() byte {
+	switch {
+	case f.kind == aReply:
+		return reply
+	case f.kind == aMessage:
+		return message
+	case f.stray:
+		return stray
 	}
-	return c.control.majority(nodes)
+	return request
 }
 
-// beginCall says that the client's program calls the lock: foundOwn, freedOwn and
-// wasRefused are about that call.
-func (c *client) beginCall(call lab.Call) {
-	c.Begin(call)
-	c.asked, c.owned, c.freed = 0, 0, 0
+// deliver lets one thing arrive. It has had its effect after settle.
+func (c *controller) deliver(f flight) {
+	c.mu.Lock()
+	i := slices.Index(c.waiting, f.pass)
+	c.waiting = slices.Delete(c.waiting, i, i+1)
+	c.mu.Unlock()
+	c.Busy()
+	f.pass.open <- true
 }
 
-// foundOwn says whether a majority of the nodes had the client's grant when a
-// command of its newest call came to them.
-func (c *client) foundOwn() bool { return c.control.majority(c.owned) }
+// lose breaks the connection that a reply is on its way on.
+func (c *controller) lose(f flight) {
+	f.pass.lose = true
+	c.note(f, "the reply to "+f.text+" is lost")
+	c.deliver(f)
+}
 
-// freedOwn says whether commands of the client's newest call have removed its own
-// grant from a majority of the nodes, before its lease was over.
-func (c *client) freedOwn() bool { return c.control.majority(c.freed) }
-
-// wasRefused takes the state of the nodes that the refused call did not ask as
-// seen.
-func (c *client) wasRefused() {
-	for i := range c.seen {
-		if c.asked&(1<<i) == 0 {
-			c.seen[i] = c.control.version(i)
-		}
+// loseMessage lets a message get lost: with its connection, which breaks, or
+// without anybody's notice.
+func (c *controller) loseMessage(f flight, breaks bool) {
+	f.pass.lose, f.pass.drop = breaks, !breaks
+	how := " is lost"
+	if breaks {
+		how = " is lost: its connection breaks"
 	}
+	c.note(f, f.text+how)
+	c.deliver(f)
 }
 
-// stale says whether the lock has changed on a node since the client saw it last:
-// after a refusal it may be free.
-func (c *client) stale() bool {
-	for i := range c.seen {
-		if c.seen[i] != c.control.version(i) {
-			return true
-		}
-	}
-	return false
-}
-
-// version is how often the lock has changed on a node.
-func (c *controller) version(node int) int { return c.world.Log().Version(node) }
-
-// notice says that the client's program has got on by itself.
-func (c *client) notice() {
-	c.arrivals.Add(1)
-	c.control.Notice()
-}
-
-// act says that something is about to happen to the client. The commands that it
-// sends then come after all that it has sent before, at the same moment.
-func (c *client) act() { c.acts.Add(1) }
-
-// pause stops the process, or lets it go on.
-func (c *client) pause(asleep bool) {
-	c.control.mu.Lock()
-	for _, p := range c.control.waiting {
-		if p.conn.client == c {
-			p.left = asleep
-		}
-	}
-	c.control.mu.Unlock()
-	c.Pause(asleep)
-}
-
-// carry connects the explorer's end of a connection.
-func (c *controller) carry(k *wire.Conn) wire.Carrier {
-	for _, client := range c.clients {
-		if client.Endpoint == k.Client {
-			return &conn{Conn: k, control: c, client: client}
-		}
-	}
-	panic("explore: a connection of no client")
+// note records what happens to something on its way.
+func (c *controller) note(f flight, text string) {
+	c.world.Log().Add(&history.Entry{Client: f.client.Name, Node: f.node,
+		Text: text})
 }

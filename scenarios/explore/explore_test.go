@@ -297,35 +297,14 @@ func TestALongWalkSaysHowFarItHasCome(t *testing.T) {
 			said = append(said, fmt.Sprint(args...))
 		})
 		time.Sleep(15 * time.Second)
-		walked.graph.Store(&graph{all: make([]*state, 3),
-			walk: Walk{Program: Once, Runs: 2, bounds: Bounds{States: 7}}})
+		walked.begin(Once, 7)
+		walked.states.Store(3)
+		walked.runs.Store(2)
 		time.Sleep(10 * time.Second)
 		stop()
 		assert.Equal(t, []string{"once: 3 states so far, of 7 at most, in 2 runs, after" +
 			" 20s"}, said)
 	})
-}
-
-// With three clients more than one world walks the graph.
-func TestSeveralWorldsFindWhatOneFinds(t *testing.T) {
-	t.Parallel()
-	bounds := Bounds{Clients: 3, Programs: []Program{Once}, Attempts: 2}
-	walk := func(alone bool) Walk {
-		report, err := explore(t, buildGold, bounds, true,
-			func(r *run) (Walk, error) {
-				if alone {
-					r.beside = nil
-				}
-				return search(r)
-			})
-		require.NoError(t, err)
-		return report.Walks[0]
-	}
-	one, several := walk(true), walk(false)
-	assert.Equal(t, one.States, several.States)
-	assert.Equal(t, one.Edges, several.Edges)
-	assert.Equal(t, one.Schedules(), several.Schedules())
-	assert.Equal(t, one.Found, several.Found)
 }
 
 func TestAWalkThatIsStoppedSaysSo(t *testing.T) {

@@ -1,214 +1,214 @@
 package explore
 
 import (
-	"encoding/json"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"slices"
-	"testing"
 
-	"github.com/lockladder/lockladder/internal/lab/history"
-	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
-// Graph is the state graph of a lock with one program. The first state is the
-// beginning; a state without edges is an end.
-type Graph struct {
-	Program Program  `json:"program"`
-	Stopped bool     `json:"stopped"` // at the bound on states, before the end
-	States  []Label  `json:"states"`
-	Edges   []Labels `json:"edges"`
+type part [sha256.Size]byte
+
+// stateKey stands for the state that a run is in: two runs in states of one key go on
+// in the same way. It has a part for each client, and before them one for the rest.
+type stateKey []part
+
+// state is a node of the state graph.
+type state struct {
+	number int32
+	parts  []int32 // of its key, by their numbers
+	cost   cost    // of the cheapest way here that is known
+	from   *state  // and the last action on it
+	by     action
+	todo   []action // actions that were not taken yet
+	edges  []edge   // those that were
+	in     []arrival
+	broken []Breach // what the state itself breaks
+	label  *label   // when it is recorded
+
+	seen   int  // by which look of nearest
+	closed bool // nothing is left to do here and behind
 }
 
-// Label is what a state looks like.
-type Label struct {
-	At       float64       `json:"at"`       // the clock, in seconds
-	Clients  []ClientLabel `json:"clients"`  // in the order of their names
-	Nodes    []string      `json:"nodes"`    // what they hold, a line a key
-	Believed []string      `json:"believed"` // who believes to hold the lock
-	Broken   []Invariant   `json:"broken"`   // by the state, or by the way to it
-	Breaks   []Invariant   `json:"breaks"`   // by the state itself, whatever led to it
-
-	// For programs: the facts that a person reads in the lines above.
-	Way     []Way           `json:"way"`     // what is under way, the oldest first
-	Leases  []history.Lease `json:"leases"`  // what the nodes have of the lock's key
-	Storage *history.Stored `json:"storage"` // what the storage holds
+// edge is an action from one state to another. States are numbers here and in
+// arrivals: a large graph is mostly these, and to follow pointers in it kept the
+// garbage collector busy.
+type edge struct {
+	action  action
+	to      int32
+	broken  []Breach
+	touched footprint
 }
 
-// Way is something under way between a client and a node.
-type Way struct {
-	Client int    `json:"client"` // its index
-	Node   int    `json:"node"`
-	Sign   string `json:"sign"`  // that of the action that lets it arrive: ">", "?", "<", "~"
-	Text   string `json:"text"`  // the command, or the message
-	Reply  string `json:"reply"` // of a reply: what it says
-	Line   string `json:"line"`  // of the lock's code, that has sent the command
-}
-
-// ClientLabel is what a client is about to do.
-type ClientLabel struct {
-	Name  string   `json:"name"`
-	Does  string   `json:"does"`   // its program
-	OnWay []string `json:"on_way"` // its commands and replies that are under way
-}
-
-// Labels is an action from one state to another.
-type Labels struct {
-	From   int         `json:"from"`
-	To     int         `json:"to"`
-	Action string      `json:"action"` // as in a schedule
-	Broken []Invariant `json:"broken"` // by the action
-
-	// Of a request to the storage: what it is, and whether its token was refused.
-	Reads   bool `json:"reads,omitempty"`
-	Writes  bool `json:"writes,omitempty"`
-	Refused bool `json:"refused,omitempty"`
-}
-
-// Draw walks like Run and returns the state graphs, one for each program, as JSON
-// with a line a state and a line an edge. The bytes are the same in every run.
-func Draw(t *testing.T, build lock.Build, bounds Bounds) [][]byte {
-	t.Helper()
-	report, err := explore(t, build, bounds, true, draw)
-	if err != nil {
-		t.Fatal(err)
+// breaks are what the action breaks, and what the state breaks that it leads to.
+func (e *edge) breaks(all []*state) []Breach {
+	if len(e.broken) == 0 {
+		return all[e.to].broken
 	}
-	var graphs [][]byte
-	for _, walk := range report.Walks {
-		graphs = append(graphs, walk.drawn.lines())
-	}
-	return graphs
+	return slices.Concat(e.broken, all[e.to].broken)
 }
 
-// draw searches and draws the graph.
-func draw(r *run) (Walk, error) {
-	r.draws, r.beside = true, nil // only this world describes its states
-	walk, err := search(r)
-	if err == nil {
-		walk.drawn = walk.draw()
-	}
-	return walk, err
+// arrival is an edge seen from its end.
+type arrival struct {
+	from int32
+	by   action
 }
 
-// label describes the state that the run is in.
-func (r *run) label() *Label {
-	l := &Label{At: r.world.Now().Seconds(), Nodes: r.control.holds(),
-		Believed: []string{}}
-	l.Believed = append(l.Believed, r.world.Log().Believers()...)
-	l.Leases, l.Storage = r.world.Log().Leases(), r.world.Log().Stored()
-	l.Way = r.ways()
-	for _, p := range r.players {
-		c := ClientLabel{Name: p.owner, Does: p.doing, OnWay: []string{}}
-		switch {
-		case p.Dead():
-			c.Does = "is dead"
-		case p.Asleep():
-			c.Does = "is stopped: " + p.doing
-		}
-		for _, f := range r.flights {
-			if f.client == p.client {
-				text := f.text
-				if f.kind == aReply {
-					text = "reply to " + text
-				}
-				c.OnWay = append(c.OnWay, text)
-			}
-		}
-		l.Clients = append(l.Clients, c)
+// path is the cheapest way to a state that is known.
+func (s *state) path() []action {
+	var actions []action
+	for ; s.from != nil; s = s.from {
+		actions = append(actions, s.by)
 	}
-	return l
+	slices.Reverse(actions)
+	return actions
 }
 
-// ways is what is under way. Of what comes on one connection only the first can
-// arrive, so only that is counted.
-func (r *run) ways() []Way {
-	ways := []Way{}
-	for _, f := range r.flights {
-		if f.behind {
-			continue
-		}
-		w := Way{Client: r.index(f.client), Node: f.node, Text: f.text,
-			Line: f.client.Line(f.pass.args)}
-		switch {
-		case f.kind == aReply:
-			w.Sign = string(rune(reply))
-			w.Reply = r.world.Names().Reply(f.client.Name, f.pass.raw)
-		case f.kind == aMessage:
-			w.Sign = string(rune(message))
-		case f.stray:
-			w.Sign = string(rune(stray))
-		default:
-			w.Sign = string(rune(request))
-		}
-		ways = append(ways, w)
-	}
-	return ways
-}
-
-// draw writes the graph down. States are numbered in the order of breadth.
-func (w Walk) draw() Graph {
-	numbers := map[int32]int{0: 0}
-	order := []*state{w.graph[0]}
-	for i := 0; i < len(order); i++ {
-		for _, e := range order[i].edges {
-			if _, known := numbers[e.to]; !known {
-				numbers[e.to] = len(order)
-				order = append(order, w.graph[e.to])
-			}
+// edge is the edge of an action, or nil.
+func (s *state) edge(a action) *edge {
+	for i := range s.edges {
+		if s.edges[i].action == a {
+			return &s.edges[i]
 		}
 	}
-	g := Graph{Program: w.Program, Stopped: w.Stopped}
-	for _, s := range order {
-		label := *s.label
-		label.Breaks = invariants(s.broken)
-		broken := slices.Clone(s.broken)
-		for _, in := range s.in {
-			broken = append(broken, w.graph[in.from].edge(in.by).broken...)
-		}
-		label.Broken = invariants(broken)
-		g.States = append(g.States, label)
-		for _, e := range s.edges {
-			g.Edges = append(g.Edges, Labels{From: numbers[s.number], To: numbers[e.to],
-				Action: e.action.write(w.bounds.Nodes),
-				Broken: invariants(e.broken), Reads: e.touched.asked.reads,
-				Writes: e.touched.asked.writes, Refused: e.touched.asked.refused})
-		}
-	}
-	return g
+	return nil
 }
 
-// invariants are the distinct invariants of breaches, in the order of Invariants.
-func invariants(broken []Breach) []Invariant {
-	list := []Invariant{}
-	for _, invariant := range Invariants {
-		if breaks(invariant)(broken) {
-			list = append(list, invariant)
-		}
-	}
-	return list
+// graph is the state graph of a lock with one program, as far as it is known.
+type graph struct {
+	states map[string]*state // by their parts, see find
+	parts  map[part]int32    // the parts of all keys, numbered
+	known  map[local]effect  // what actions of one client did
+	all    []*state
+	open   frontier
+	looks  int
+
+	reduced  bool // see explore
+	inferred int  // edges known from other edges
 }
 
-// lines writes the graph with a line for each state and each edge.
-func (g Graph) lines() []byte {
-	head, _ := json.Marshal(struct {
-		Schema  int     `json:"schema"`
-		Program Program `json:"program"`
-		Stopped bool    `json:"stopped"`
-	}{1, g.Program, g.Stopped})
-	out := append(head[:len(head)-1], ",\n\"states\":[\n"...)
-	for i, s := range g.States {
-		out = line(out, s, i == len(g.States)-1)
-	}
-	out = append(out, "],\n\"edges\":[\n"...)
-	for i, e := range g.Edges {
-		out = line(out, e, i == len(g.Edges)-1)
-	}
-	return append(out, "]}\n"...)
+func newGraph(reduced bool) *graph {
+	return &graph{states: map[string]*state{}, parts: map[part]int32{},
+		known: map[local]effect{}, reduced: reduced}
 }
 
-func line(out []byte, v any, last bool) []byte {
-	text, _ := json.Marshal(v)
-	out = append(out, text...)
-	if !last {
-		out = append(out, ',')
+// local is an action of one client in a state, without what the state has of the other
+// clients.
+type local struct {
+	rest, client int32 // parts of the state's key, by their numbers
+	action       action
+}
+
+// effect is what such an action makes of the two parts, and what it breaks.
+type effect struct {
+	rest, client int32
+	broken       []Breach
+	touched      footprint
+}
+
+// number gives the parts of a key their numbers, which take less room.
+func (g *graph) number(key stateKey) []int32 {
+	numbers := make([]int32, len(key))
+	for i, p := range key {
+		numbers[i] = g.numberOf(p)
 	}
-	return append(out, '\n')
+	return numbers
+}
+
+func (g *graph) numberOf(p part) int32 {
+	n, known := g.parts[p]
+	if !known {
+		n = int32(len(g.parts))
+		g.parts[p] = n
+	}
+	return n
+}
+
+// find is the state with these parts, or nil.
+func (g *graph) find(parts []int32) *state {
+	return g.states[string(appendParts(make([]byte, 0, 64), parts))]
+}
+
+// keep lets find find a state.
+func (g *graph) keep(s *state) { g.states[string(appendParts(nil, s.parts))] = s }
+
+func appendParts(b []byte, parts []int32) []byte {
+	for _, n := range parts {
+		b = binary.NativeEndian.AppendUint32(b, uint32(n))
+	}
+	return b
+}
+
+// join makes an edge of an action that was left to do.
+func (g *graph) join(s *state, e edge) {
+	if i := slices.Index(s.todo, e.action); i >= 0 {
+		s.todo = slices.Delete(s.todo, i, i+1)
+	}
+	s.edges = append(s.edges, e)
+	to := g.all[e.to]
+	to.in = append(to.in, arrival{s.number, e.action})
+}
+
+// cost orders schedules: least of the adversary, then fewest steps.
+type cost struct{ adversary, steps int }
+
+func (c cost) compare(d cost) int {
+	return cmp.Or(cmp.Compare(c.adversary, d.adversary),
+		cmp.Compare(c.steps, d.steps))
+}
+
+func (c cost) plus(a action) cost {
+	c.steps++
+	if a.adversary() {
+		c.adversary++
+	}
+	return c
+}
+
+// frontier are states, the cheapest first.
+type frontier []open
+
+// open is a state of which something is left to do. It has all that orders it: to look
+// at the states of a large graph took more time than to compare them.
+type open struct {
+	cost   cost
+	number int32
+}
+
+func (f frontier) Len() int { return len(f) }
+
+func (f frontier) Less(i, j int) bool {
+	if order := f[i].cost.compare(f[j].cost); order != 0 {
+		return order < 0
+	}
+	return f[i].number < f[j].number
+}
+
+func (f frontier) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
+
+func (f *frontier) Push(x any) { *f = append(*f, x.(open)) }
+
+func (f *frontier) Pop() any {
+	last := len(*f) - 1
+	s := (*f)[last]
+	*f = (*f)[:last]
+	return s
+}
+
+// label is what a state looks like, for the players of a level.
+type label struct {
+	at    int // the clock, in milliseconds
+	world recording.State
+	does  []string // what each owner is about to do
+	way   []way
+}
+
+// way is something under way between a client and a node.
+type way struct {
+	client, node int
+	sign         byte // of the action that lets it arrive
+	text, reply  string
+	line         string // of the lock's code, that has sent the command
 }

@@ -6,8 +6,21 @@ import (
 	"time"
 )
 
-// progress is the graph that is being walked.
-type progress struct{ graph atomic.Pointer[graph] }
+// progress is how far the walk of a graph has come. It is told in real time, while the
+// world that walks lives in its own.
+type progress struct {
+	program      atomic.Value // of the graph; nil before the first one
+	most         atomic.Int64 // states
+	states, runs atomic.Int64
+}
+
+// begin says that another graph is walked.
+func (p *progress) begin(program Program, most int) {
+	p.most.Store(int64(most))
+	p.states.Store(0)
+	p.runs.Store(0)
+	p.program.Store(program)
+}
 
 // tell says every so often how far the walk has come, until stop is called.
 func (p *progress) tell(every time.Duration, say func(args ...any)) (stop func()) {
@@ -18,9 +31,9 @@ func (p *progress) tell(every time.Duration, say func(args ...any)) (stop func()
 		for {
 			select {
 			case <-ticker.C:
-				if g := p.graph.Load(); g != nil {
-					say(fmt.Sprintf("%s, after %v", g.sofar(),
-						time.Since(began).Round(time.Second)))
+				if p.program.Load() != nil {
+					say(fmt.Sprintf("%s, after %v", p, time.Since(began).
+						Round(time.Second)))
 				}
 			case <-ended:
 				return
@@ -34,10 +47,8 @@ func (p *progress) tell(every time.Duration, say func(args ...any)) (stop func()
 	}
 }
 
-// sofar says what is known of the graph.
-func (g *graph) sofar() string {
-	g.Lock()
-	defer g.Unlock()
+// String says what is known of the graph.
+func (p *progress) String() string {
 	return fmt.Sprintf("%s: %d states so far, of %d at most, in %d runs",
-		g.walk.Program, len(g.all), g.walk.bounds.States, g.walk.Runs)
+		p.program.Load(), p.states.Load(), p.most.Load(), p.runs.Load())
 }

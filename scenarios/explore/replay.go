@@ -1,11 +1,8 @@
 package explore
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/lockladder/lockladder/lock"
@@ -57,48 +54,6 @@ func replay(t *testing.T, build lock.Build, bounds Bounds, schedule string) (
 		return err
 	})
 	return replayed, err
-}
-
-// schedule writes a schedule down. How often a client asks belongs to it, when that
-// is not as usual.
-func schedule(program Program, bounds Bounds, actions []action) string {
-	often := ""
-	if n := bounds.Attempts; n != attempts {
-		often = fmt.Sprintf("/%d", n)
-	}
-	return fmt.Sprintf("%s%s: %s", program, often, write(actions, bounds.Nodes))
-}
-
-// read reads a schedule; attempts are 0 when it does not say.
-func read(schedule string) (program Program, attempts int, actions []action,
-	err error) {
-	program = Once
-	if name, rest, found := strings.Cut(schedule, ":"); found {
-		name, often, some := strings.Cut(strings.TrimSpace(name), "/")
-		program, schedule = Program(name), rest
-		attempts, err = strconv.Atoi(often)
-		if some && (err != nil || attempts < 1) {
-			return "", 0, nil, fmt.Errorf("%q attempts, write a number, such as"+
-				" once/1", often)
-		}
-	}
-	if !slices.Contains(Programs, program) {
-		return "", 0, nil, fmt.Errorf("there is no program %q, the programs are %s",
-			program, Programs)
-	}
-	words := strings.Fields(schedule)
-	if len(words) == 0 {
-		return "", 0, nil, errors.New("the schedule is empty, write actions, such" +
-			" as once: A> A<")
-	}
-	for _, word := range words {
-		a, err := parse(word)
-		if err != nil {
-			return "", 0, nil, err
-		}
-		actions = append(actions, a)
-	}
-	return program, attempts, actions, nil
 }
 
 // replay takes a schedule and records it.

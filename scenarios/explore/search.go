@@ -10,179 +10,46 @@ import (
 	"sync"
 )
 
-// state is a node of the state graph.
-type state struct {
-	number int32
-	parts  []int32 // of its key, by their numbers
-	cost   cost    // of the cheapest way here that is known
-	from   *state  // and the last action on it
-	by     action
-	todo   []action // actions that were not taken yet
-	edges  []edge   // those that were
-	in     []arrival
-	broken []Breach // what the state itself breaks
-	label  *Label   // for people, when a graph is drawn
-
-	exchanged []int32 // by exchange: the state that this one becomes
-
-	seen   int  // by which look of nearest
-	closed bool // nothing is left to do here and behind
-}
-
-// edge is an action from one state to another. States are numbers here and in
-// arrivals: a large graph is mostly these, and to follow pointers in it kept the
-// garbage collector busy.
-type edge struct {
-	action  action
-	to      int32
-	broken  []Breach
-	touched footprint
-}
-
-// breaks are what the action breaks, and what the state breaks that it leads to.
-func (e *edge) breaks(all []*state) []Breach {
-	if len(e.broken) == 0 {
-		return all[e.to].broken
-	}
-	return slices.Concat(e.broken, all[e.to].broken)
-}
-
-// arrival is an edge seen from its end.
-type arrival struct {
-	from int32
-	by   action
-}
-
-// cost orders schedules: least of the adversary, then fewest steps.
-type cost struct{ adversary, steps int }
-
-func (c cost) compare(d cost) int {
-	return cmp.Or(cmp.Compare(c.adversary, d.adversary),
-		cmp.Compare(c.steps, d.steps))
-}
-
-func (c cost) plus(a action) cost {
-	c.steps++
-	if a.adversary() {
-		c.adversary++
-	}
-	return c
-}
-
-// frontier are states, the cheapest first.
-type frontier []open
-
-// open is a state of which something is left to do. It has all that orders it: to look
-// at the states of a large graph took more time than to compare them.
-type open struct {
-	cost   cost
-	number int32
-}
-
-func (f frontier) Len() int { return len(f) }
-func (f frontier) Less(i, j int) bool {
-	if order := f[i].cost.compare(f[j].cost); order != 0 {
-		return order < 0
-	}
-	return f[i].number < f[j].number
-}
-func (f frontier) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
-func (f *frontier) Push(x any)   { *f = append(*f, x.(open)) }
-func (f *frontier) Pop() any {
-	last := len(*f) - 1
-	s := (*f)[last]
-	*f = (*f)[:last]
-	return s
-}
-
-// path is the cheapest way to a state that is known.
-func (s *state) path() []action {
-	var actions []action
-	for ; s.from != nil; s = s.from {
-		actions = append(actions, s.by)
-	}
-	slices.Reverse(actions)
-	return actions
-}
-
-// edge is the edge of an action, or nil.
-func (s *state) edge(a action) *edge {
-	for i := range s.edges {
-		if s.edges[i].action == a {
-			return &s.edges[i]
-		}
-	}
-	return nil
-}
-
-// graph is the state graph of a lock with one program, as far as it is known. The
-// worlds that walk it hold it while they look at it, and not while they run.
-type graph struct {
-	sync.Mutex
-	walk   Walk
-	states map[string]*state // by their parts, see find
-	parts  map[part]int32    // the parts of all keys, numbered
-	known  map[local]effect  // what actions of one client did
-	all    []*state
-	open   frontier
-	looks  int
-	failed bool // a world can't go on
-
-	exchanges *exchanges
-	becoming  map[exchangedPart]int32 // see exchanged
-	sample    sample
-	unlike    bool // clients differ in more than their names
-}
-
 // walker walks the graph in its world.
 type walker struct {
 	*graph
 	run   *run
 	taken []action // in this run
+
+	begun, steps int  // runs, and actions taken in them
+	stopped      bool // at Bounds.States
 }
 
 // search walks the whole graph. An action is taken in a run of the real code, from
-// the first command on, or what it leads to is known from other edges, see infer and
-// connect.
+// the first command on, or what it leads to is known from other edges, see infer.
 func search(r *run) (Walk, error) {
-	x := r.exchanges()
-	walk, unlike, err := searchWith(r, x)
-	if len(x.all) > 1 && (unlike || errors.Is(err, errDiverged)) {
-		walk, _, err = searchWith(r, x.none())
+	w := &walker{graph: newGraph(r.reduced), run: r}
+	r.walked.begin(r.program, r.bounds.States)
+	if err := w.runs(); err != nil {
+		return Walk{}, err
 	}
-	return walk, err
+	return w.walked(), nil
 }
 
-// searchWith is search with these exchanges. Unlike says that it ended because clients
-// differ in more than their names.
-func searchWith(r *run, x *exchanges) (walk Walk, unlike bool, err error) {
-	g := &graph{states: map[string]*state{}, parts: map[part]int32{},
-		known: map[local]effect{}, exchanges: x, becoming: map[exchangedPart]int32{}}
-	g.walk = Walk{Program: r.program, bounds: r.bounds}
-	r.walked.graph.Store(g)
-	w := &walker{graph: g, run: r}
-	err = w.first()
-	if err == nil {
-		together := r.beside.walk(g, r.program)
-		err = w.runs()
-		err = errors.Join(err, together())
-	}
-	if err != nil || g.unlike {
-		return g.walk, g.unlike, err
-	}
-	g.walk.States = len(g.all)
-	g.walk.graph = g.all
-	g.walk.schedules = sync.OnceValue(func() *big.Int {
-		return count(g.all, func([]Breach) bool { return false })
+// walked is what there is to say about the graph.
+func (w *walker) walked() Walk {
+	all := w.all
+	walk := Walk{Program: w.run.program, States: len(all), Runs: w.begun, Steps: w.steps,
+		Inferred: w.inferred, Stopped: w.stopped, graph: all}
+	walk.schedules = sync.OnceValue(func() *big.Int {
+		return count(all, func([]Breach) bool { return false })
 	})
-	for _, s := range g.all {
-		g.walk.Edges += len(s.edges)
+	for _, p := range w.run.players {
+		walk.owners = append(walk.owners, p.owner)
+	}
+	for _, s := range all {
+		walk.Edges += len(s.edges)
 		// The order in which actions were taken is not to be seen in the graph.
 		slices.SortFunc(s.edges, func(a, b edge) int {
 			return a.action.compare(b.action)
 		})
 	}
-	return g.walk, false, nil
+	return walk
 }
 
 // first makes the first run.
@@ -194,19 +61,17 @@ func (w *walker) first() error {
 	return w.on(w.all[0])
 }
 
-// runs makes runs until nothing is left to do, but by other worlds.
-func (w *walker) runs() (err error) {
-	defer func() {
-		w.Lock()
-		w.failed = w.failed || err != nil
-		w.walk.has(w.run.found)
-		w.Unlock()
-	}()
+// runs makes runs until nothing is left to do.
+func (w *walker) runs() error {
+	if err := w.first(); err != nil {
+		return err
+	}
 	for s, path := w.next(); s != nil; s, path = w.next() {
 		if err := w.begin(path); err != nil {
 			return err
 		}
-		// Another world may have found out that a client is through.
+		// The run that came here first may have had another history of a client that is
+		// through.
 		if err := w.settle(path); err != nil {
 			return err
 		}
@@ -243,14 +108,12 @@ func (w *walker) settle(path []action) error {
 
 // next is the cheapest state with something left to do, and the way there, or nil.
 func (w *walker) next() (*state, []action) {
-	w.Lock()
-	defer w.Unlock()
-	for len(w.open) > 0 && !w.failed {
+	for len(w.open) > 0 {
 		s := w.all[w.open[0].number]
 		w.run.control.Busy()
 		if w.infer(s); len(s.todo) > 0 {
 			if len(w.all) >= w.run.bounds.States {
-				w.walk.Stopped = true
+				w.stopped = true
 				return nil, nil
 			}
 			return s, s.path()
@@ -262,9 +125,8 @@ func (w *walker) next() (*state, []action) {
 
 // begin starts a run and takes it to a state.
 func (w *walker) begin(path []action) error {
-	w.Lock()
-	w.walk.Runs++
-	w.Unlock()
+	w.begun++
+	w.run.walked.runs.Add(1)
 	w.taken = w.taken[:0]
 	if err := w.run.begin(); err != nil {
 		return err
@@ -288,9 +150,7 @@ func (w *walker) follow(way []action) error {
 
 // take takes an action.
 func (w *walker) take(a action) ([]Breach, error) {
-	w.Lock()
-	w.walk.Steps++
-	w.Unlock()
+	w.steps++
 	w.taken = append(w.taken, a)
 	broken, err := w.run.take(a)
 	if err != nil && !errors.Is(err, errQuiet) {
@@ -319,14 +179,13 @@ func (w *walker) on(s *state) error {
 		s = at
 		broken, err := w.take(a)
 		if errors.Is(err, errQuiet) {
-			w.isQuiet(s)
-			return nil
+			return nil // its action is taken
 		}
 		if err != nil {
 			return err
 		}
 		touched := w.run.touched
-		if err := w.settle(append(w.way(s), a)); err != nil {
+		if err := w.settle(append(s.path(), a)); err != nil {
 			return err
 		}
 		s = w.arrive(s, edge{action: a, broken: broken, touched: touched})
@@ -336,10 +195,8 @@ func (w *walker) on(s *state) error {
 // claim takes the next thing to do near a state from what is left to do: the way
 // to its state, and the action.
 func (w *walker) claim(s *state) ([]action, *state, action) {
-	w.Lock()
-	defer w.Unlock()
 	way, at := w.nearest(s)
-	if at == nil || w.failed || len(w.all) >= w.run.bounds.States {
+	if at == nil || len(w.all) >= w.run.bounds.States {
 		return nil, nil, action{}
 	}
 	// Whether a timer does anything is best tried at once.
@@ -352,37 +209,22 @@ func (w *walker) claim(s *state) ([]action, *state, action) {
 	return way, at, a
 }
 
-func (w *walker) way(s *state) []action {
-	w.Lock()
-	defer w.Unlock()
-	return s.path()
-}
-
 // arrive is the state that the run is in, after the edge from another one.
 func (w *walker) arrive(s *state, e edge) *state {
-	key := w.run.key()
-	w.Lock()
-	defer w.Unlock()
-	parts := w.number(key)
+	parts := w.number(w.run.key())
 	to := w.find(parts)
 	if to == nil {
 		to = w.visit(s, e.action, parts)
 	}
 	e.to, e.broken = to.number, ordered(e.broken)
-	w.connect(s, e)
+	w.join(s, e)
 	w.learn(s, e)
-	for from, e := range w.alike(s, e) {
-		w.learn(from, e)
-	}
 	return to
 }
 
 // isIn says whether the run is in a state.
 func (w *walker) isIn(s *state) bool {
-	key := w.run.key()
-	w.Lock()
-	defer w.Unlock()
-	return slices.Equal(w.number(key), s.parts)
+	return slices.Equal(w.number(w.run.key()), s.parts)
 }
 
 // near is how many states nearest looks at: to begin anew costs about as much.
@@ -390,18 +232,18 @@ const near = 200
 
 // nearest is the nearest state behind s, or s, with something left to do, and the
 // way there; nil when there is none near.
-func (w *walker) nearest(s *state) ([]action, *state) {
-	w.looks++
+func (g *graph) nearest(s *state) ([]action, *state) {
+	g.looks++
 	type step struct {
 		from int
 		by   action
 		to   *state
 	}
 	steps := []step{{to: s}}
-	s.seen = w.looks
+	s.seen = g.looks
 	for i := 0; i < len(steps); i++ {
 		at := steps[i].to
-		if w.infer(at); len(at.todo) > 0 {
+		if g.infer(at); len(at.todo) > 0 {
 			var way []action
 			for ; i > 0; i = steps[i].from {
 				way = append(way, steps[i].by)
@@ -413,8 +255,8 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 			return nil, nil
 		}
 		for _, e := range at.edges {
-			if to := w.all[e.to]; to.seen != w.looks && !to.closed {
-				to.seen = w.looks
+			if to := g.all[e.to]; to.seen != g.looks && !to.closed {
+				to.seen = g.looks
 				steps = append(steps, step{i, e.action, to})
 			}
 		}
@@ -425,8 +267,7 @@ func (w *walker) nearest(s *state) ([]action, *state) {
 	return nil, nil
 }
 
-// visit makes a new state of the one that the run is in, and those that it becomes once
-// clients are exchanged.
+// visit makes a new state of the one that the run is in.
 func (w *walker) visit(from *state, by action, parts []int32) *state {
 	s := &state{parts: parts, from: from, by: by, todo: w.run.enabled(),
 		broken: ordered(w.run.broken())}
@@ -436,52 +277,28 @@ func (w *walker) visit(from *state, by action, parts []int32) *state {
 	if w.run.draws {
 		s.label = w.run.label()
 	}
-	w.add(s)
-	same := []int32{s.number}
-	for i, parts := range w.exchanged(parts) {
-		same = append(same, w.becomes(s, i+1, parts).number)
-	}
-	for _, number := range same {
-		// What the i-th exchange makes of what the j-th made of s.
-		t := w.all[number]
-		if t.exchanged == nil {
-			j := slices.Index(same, number)
-			for i := range same {
-				t.exchanged = append(t.exchanged, same[w.exchanges.after[i][j]])
-			}
-		}
-	}
-	return s
-}
-
-func (w *walker) add(s *state) {
 	s.number = int32(len(w.all))
 	w.keep(s)
 	w.all = append(w.all, s)
+	w.run.walked.states.Add(1)
 	heap.Push(&w.open, open{s.cost, s.number})
+	return s
 }
 
-// join makes an edge, unless it is known.
-func (w *walker) join(s *state, e edge) (is bool) {
-	if known := s.edge(e.action); known != nil {
-		w.differ(known.to != e.to)
-		return false
-	}
-	if i := slices.Index(s.todo, e.action); i >= 0 {
-		s.todo = slices.Delete(s.todo, i, i+1)
-	}
-	s.edges = append(s.edges, e)
-	to := w.all[e.to]
-	to.in = append(to.in, arrival{s.number, e.action})
-	return true
+// ordered puts breaches in an order that doesn't depend on the way to them.
+func ordered(broken []Breach) []Breach {
+	slices.SortStableFunc(broken, func(a, b Breach) int {
+		return cmp.Or(cmp.Compare(a.Invariant, b.Invariant),
+			cmp.Compare(a.Event, b.Event))
+	})
+	return broken
 }
 
 // plain takes every schedule in a run of its own, one after the other, and knows
 // no states; its Runs are the schedules. It stops after so many, if that is not 0.
 // It is what search is tested against.
 func plain(r *run, limit int) (Walk, error) {
-	walk := Walk{Program: r.program, bounds: r.bounds,
-		Found: map[Invariant]Failure{}}
+	walk := Walk{Program: r.program, Found: map[Invariant]Failure{}}
 	var path []action
 	var left [][]action // at each step, what was not taken there yet
 	for {

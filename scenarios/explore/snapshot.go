@@ -2,118 +2,31 @@ package explore
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
 )
 
 // snapshot appends what the rest of a run depends on and is no client's: the clock,
 // what the nodes hold and until when, whose grants they are, and who believes to hold
 // the lock.
-func (c *controller) snapshot(b []byte, e *exchange) []byte {
+func (c *controller) snapshot(b []byte) []byte {
 	log := c.world.Log()
 	b = append(words(b, log.Now()), '\n')
 	for n := range c.world.Nodes {
-		b = c.dumpConnections(c.dump(b, n, e), n, e)
+		b = c.dumpConnections(c.dump(b, n), n)
 	}
 	for _, h := range log.Inside {
-		b = append(words(b, bare("in"), e.text(h.Owner), h.Number, h.Told(),
+		b = append(words(b, bare("in"), h.Owner, h.Number, h.Told(),
 			h.Shared), '\n')
 	}
 	return append(words(b, bare("held"), log.Held), '\n')
 }
 
-// snapshot appends what is known of the client, and what of it is on its way.
-func (c *client) snapshot(b []byte, flights []flight, e *exchange) []byte {
-	log := c.control.world.Log()
-	if b = words(b, e.text(c.Name)); c.Dead() {
-		b = append(b, " dead\n"...)
-	} else {
-		b = words(b, c.Asleep(), c.asked, c.owned, c.freed)
-		for n, seen := range c.seen {
-			b = words(b, seen == log.Version(n))
-		}
-		b = append(b, '\n')
-	}
-	for _, f := range flights {
-		if f.client != c {
-			continue
-		}
-		b = words(b, int(f.kind), f.node, f.sent, f.left, f.stray, f.behind,
-			e.text(f.text), bare(e.text(f.exact)))
-		if p := f.pass; p.kind == aReply {
-			b = words(append(b, e.text(f.raw())...), max(p.behind-p.conn.heard, 0))
-		}
-		b = append(b, '\n')
-	}
-	return b
-}
-
-// dump appends what a node holds, with the ends of leases, and whose it is. Clients are
-// exchanged in it, and what has no order is in that of the names then.
-func (c *controller) dump(b []byte, node int, e *exchange) []byte {
-	log, m := c.world.Log(), c.server(node)
-	name := func(word string) string { return e.text(c.alias(word)) }
-	byName := func(v, w string) int { return strings.Compare(name(v), name(w)) }
-	keys := m.Keys()
-	if e != nil {
-		slices.SortFunc(keys, byName)
-	}
-	for _, key := range keys {
-		kind := m.Type(key)
-		b = words(b, node, bare(kind), e.text(key))
-		if ttl := m.TTL(key); ttl > 0 {
-			b = words(b, bare("until"), log.Now()+ttl)
-		}
-		switch kind {
-		case "string":
-			value, _ := m.Get(key)
-			b = words(b, name(value))
-		case "hash":
-			fields, _ := m.HKeys(key)
-			slices.SortFunc(fields, byName)
-			for _, field := range fields {
-				b = words(b, name(field), name(m.HGet(key, field)))
-			}
-		case "list":
-			values, _ := m.List(key)
-			for _, value := range values {
-				b = words(b, name(value))
-			}
-		case "set":
-			members, _ := m.Members(key)
-			slices.SortFunc(members, byName)
-			for _, member := range members {
-				b = words(b, name(member))
-			}
-		case "zset":
-			scores, _ := m.SortedSet(key)
-			for _, member := range slices.SortedFunc(maps.Keys(scores), byName) {
-				b = words(b, name(member), scores[member])
-				at := history.Place{Node: node, Key: key, Member: member}
-				if g := log.Grants[at]; g != nil {
-					b = words(b, bare("since"), g.Since.Sub(log.Start))
-				}
-			}
-		default:
-			b = words(b, bare("never the same"), c.Passed())
-		}
-		if g := log.Grants[place(node, key)]; g != nil {
-			b = words(b, bare("of"), bare(e.text(g.Owner)), bare("since"),
-				g.Since.Sub(log.Start))
-		}
-		b = append(b, '\n')
-	}
-	return b
-}
-
 // dumpConnections appends what a node keeps for its connections: transactions, and
 // messages that wait behind the one that is on its way.
-func (c *controller) dumpConnections(b []byte, n int, e *exchange) []byte {
+func (c *controller) dumpConnections(b []byte, n int) []byte {
 	var lines []string
 	for _, open := range c.world.Node(n).Port().Conns() {
 		k := open.Carrier.(*conn)
@@ -124,44 +37,13 @@ func (c *controller) dumpConnections(b []byte, n int, e *exchange) []byte {
 			}
 		}
 		if line != "" {
-			lines = append(lines, e.text(fmt.Sprintf("%d %s %s\n", n,
-				k.client.Name, line)))
+			lines = append(lines, fmt.Sprintf("%d %s %s\n", n, k.client.Name, line))
 		}
 	}
 	for _, line := range slices.Sorted(slices.Values(lines)) {
 		b = append(b, line...)
 	}
 	return b
-}
-
-// holds describes what the nodes hold, for people: a line a key.
-func (c *controller) holds() []string {
-	log, lines := c.world.Log(), []string{}
-	for n := range c.world.Nodes {
-		holds, plain := node.Holdings(c.server(n))
-		if !plain {
-			for line := range strings.Lines(string(c.dump(nil, n, nil))) {
-				lines = append(lines, strings.TrimSpace(line))
-			}
-			continue
-		}
-		for _, h := range holds {
-			line := fmt.Sprintf("node %d: %s =", n+1, h.Key)
-			for _, word := range slices.Concat(h.Fields, []string{h.Value}) {
-				if word = c.alias(word); word != "" {
-					line += " " + word
-				}
-			}
-			if h.TTL > 0 {
-				line += ", until " + history.Seconds(log.Now()+h.TTL)
-			}
-			if g := log.Grants[place(n, h.Key)]; g != nil {
-				line += ", " + g.Owner + "'s since " + log.Seconds(g.Since)
-			}
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }
 
 // look is a string's value on the node, and how long it will be there: 0 when it is
@@ -175,10 +57,28 @@ func (c *controller) look(node int, key string) (value string, left time.Duratio
 	return value, m.TTL(key)
 }
 
-// alias is the name of a random word, or the word.
-func (c *controller) alias(word string) string {
-	if alias, ok := c.world.Names().Alias(word); ok {
-		return alias
+// snapshot appends what is known of the client, and what of it is on its way.
+func (c *client) snapshot(b []byte, flights []flight) []byte {
+	log := c.control.world.Log()
+	if b = words(b, c.Name); c.Dead() {
+		b = append(b, " dead\n"...)
+	} else {
+		b = words(b, c.Asleep(), c.asked, c.owned, c.freed)
+		for n, seen := range c.seen {
+			b = words(b, seen == log.Version(n))
+		}
+		b = append(b, '\n')
 	}
-	return word
+	for _, f := range flights {
+		if f.client != c {
+			continue
+		}
+		b = words(b, int(f.kind), f.node, f.sent, f.left, f.stray, f.behind,
+			f.text, bare(f.exact))
+		if p := f.pass; p.kind == aReply {
+			b = words(append(b, f.raw()...), max(p.behind-p.conn.heard, 0))
+		}
+		b = append(b, '\n')
+	}
+	return b
 }

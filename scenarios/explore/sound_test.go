@@ -3,6 +3,8 @@ package explore
 import (
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
@@ -18,12 +20,14 @@ import (
 var long = flag.Bool("sound", false, "hold the search against the plain one with"+
 	" a crash and for locks that renew: minutes")
 
-// Brief says that only what takes no time is walked: with -short, and under the
-// race detector, which makes everything ten times as long.
-func Brief() bool { return testing.Short() || laddertest.Race }
-
-// Sound says whether the search is held against the plain one.
-func Sound() bool { return *long }
+func TestMain(m *testing.M) {
+	laddertest.CollectLess()
+	flag.Parse()
+	if !*long {
+		laddertest.OneProcessor() // long walks are taken at the same time
+	}
+	m.Run()
+}
 
 // The plain search takes every schedule in a run of its own, and executes every
 // script. It finds the same schedules, none more and none less.
@@ -131,19 +135,15 @@ func waiting(b Bounds) Bounds {
 }
 
 // outline is a graph without its states: its edges, with the invariants they break.
-func outline(w Walk) []string {
-	numbers := map[int32]int{0: 0}
-	order := []*state{w.graph[0]}
-	var lines []string
-	for i := 0; i < len(order); i++ {
-		for _, e := range order[i].edges {
-			if _, known := numbers[e.to]; !known {
-				numbers[e.to] = len(order)
-				order = append(order, w.graph[e.to])
-			}
-			line := e.action.write(w.bounds.Nodes)
-			for _, invariant := range invariants(e.breaks(w.graph)) {
-				line += " " + string(invariant)
+func outline(w Walk) (lines []string) {
+	order, numbers := w.inBreadth()
+	for i, s := range order {
+		for _, e := range s.edges {
+			line := e.action.write(2)
+			for _, invariant := range Invariants {
+				if breaks(invariant)(e.breaks(w.graph)) {
+					line += " " + string(invariant)
+				}
 			}
 			lines = append(lines, fmt.Sprintf("%d %s %d", i, line, numbers[e.to]))
 		}
@@ -154,16 +154,23 @@ func outline(w Walk) []string {
 // The graph does not depend on how many processors there are.
 func TestTheGraphIsTheSameBytesEverywhere(t *testing.T) {
 	name := "diamond/watchdog"
-	if Brief() {
+	if testing.Short() || laddertest.Race {
 		name = "gold"
 	}
 	rung := laddertest.Find(t, name)
 	bounds := Bounds{Expiries: 1, Programs: []Program{Once}, Attempts: 1}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	one := Draw(t, rung.Build, bounds)
+	drawn := func() string {
+		dir := t.TempDir()
+		Run(t, rung.Build, bounds, Record(dir))
+		graph, err := os.ReadFile(filepath.Join(dir, "once.json"))
+		require.NoError(t, err)
+		return string(graph)
+	}
+	one := drawn()
 	for _, processors := range []int{2, 8} {
 		runtime.GOMAXPROCS(processors)
-		assert.Equal(t, string(one[0]), string(Draw(t, rung.Build, bounds)[0]))
+		assert.Equal(t, one, drawn())
 	}
 }
 

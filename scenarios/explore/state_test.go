@@ -32,6 +32,15 @@ func (l plainly) TryLock(ctx context.Context) (bool, error) { return l.try(ctx) 
 func (l plainly) Lock(ctx context.Context) error            { return errors.ErrUnsupported }
 func (l plainly) Unlock(ctx context.Context) error          { return l.release(ctx) }
 
+// token is a new token of a client, such as "A#1".
+func token(env lock.Env) string {
+	o := &lock.Options{}
+	for _, set := range env.Options {
+		set(o)
+	}
+	return o.Token()
+}
+
 // deleting frees the lock whoever has it.
 func deleting(env lock.Env) func(ctx context.Context) error {
 	return func(ctx context.Context) error {

@@ -228,9 +228,3 @@ func (r *run) serve(p *player) error {
 	}
 	return nil
 }
-
-// answer wakes the program with what the storage said.
-func (p *player) answer(a answer) {
-	p.remember(fmt.Sprintf("storage %v", a), p.run.world.Now())
-	p.wake <- a
-}

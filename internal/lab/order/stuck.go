@@ -79,17 +79,11 @@ func (g goroutine) ready() bool {
 	})
 }
 
-// wantsMutex says whether it waits for a mutex, but for one of the explorer: the walks of
-// a graph wait for each other there, and on a busy machine for seconds.
+// wantsMutex says whether it waits for a mutex.
 func (g goroutine) wantsMutex() bool {
-	return (strings.HasPrefix(g.state, "sync.Mutex.Lock") ||
-		strings.HasPrefix(g.state, "sync.RWMutex")) && !explores.MatchString(g.stack)
+	return strings.HasPrefix(g.state, "sync.Mutex.Lock") ||
+		strings.HasPrefix(g.state, "sync.RWMutex")
 }
-
-// explores is a stack on which a method of the explorer's itself asks for a mutex. A
-// function there may be a lock of its tests.
-var explores = regexp.MustCompile(`(?m)^sync\.\(\*(RW)?Mutex\)\.R?Lock\(.*\n.*\n` +
-	`\S*/scenarios/explore\.\(\*`)
 
 var (
 	bubbled  = regexp.MustCompile(`^goroutine \d+ .*\[(.*), (synctest bubble \d+)`)

@@ -396,8 +396,7 @@
     this.view.show(this.path.length);
     var path = this.path.length ? this.schedule() : g.program + ': …';
     this.command.textContent = this.own ? 'explore.Replay(t, build, bounds, "' + path + '")' :
-      'go test ./scenarios/explore -run Replay -rung ' + g.lock +
-      " -schedule '" + path + "' -v";
+      'go run ./scenarios/explore/explorer replay ' + g.lock + " '" + path + "'";
     this.choices.replaceChildren.apply(this.choices, this.offers(state).map(function (e, i) {
       var key = i < 9 ? [html('kbd', {}, [String(i + 1)]), ' '] : [];
       var b = html('button', { type: 'button', 'data-action': e.action }, key.concat([

@@ -1,4 +1,4 @@
-package explore_test
+package main
 
 import (
 	"fmt"
@@ -59,9 +59,9 @@ func TestTheExplorerFindsTheMutantsThatNeedAnInterleaving(t *testing.T) {
 					w.Bounds.Programs = []explore.Program{explore.Once}
 				}
 				if w.Long && !*all {
-					t.Skip("go test ./scenarios/explore -run Mutants -all")
+					t.Skip("go test ./scenarios/explore/explorer -run Mutants -all")
 				}
-				if explore.Brief() && (w.Bounds.Nodes > 1 || w.Bounds.Strays > 0) {
+				if brief() && (w.Bounds.Nodes > 1 || w.Bounds.Strays > 0) {
 					t.Skip("takes too long with -short or -race")
 				}
 				t.Parallel()
@@ -88,9 +88,9 @@ func TestTheExplorerFindsTheMutantsThatNeedAnInterleaving(t *testing.T) {
 // here, so what needs them is one schedule.
 func TestTheExplorerFindsTheMutantsOfWaiting(t *testing.T) {
 	if !*all {
-		t.Skip("go test ./scenarios/explore -run MutantsOfWaiting -all")
+		t.Skip("go test ./scenarios/explore/explorer -run MutantsOfWaiting -all")
 	}
-	top, err := filepath.Abs(filepath.Join("..", ".."))
+	top, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
 	broken := regexp.MustCompile(`lost wake-up +breaks: .*: (wait: .*)`)
 	table := "| mistake | rung | bounds | breaks | by the schedule |\n" +

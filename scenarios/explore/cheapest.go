@@ -6,29 +6,19 @@ import (
 	"math/big"
 )
 
-// way is a state's cheapest way and one action more.
-type way struct {
-	to *state
-	by action
-}
-
-// compare orders ways that are equally long by their actions.
-func (w way) compare(other way) (order int) {
-	for {
-		order = cmp.Or(w.by.compare(other.by), order) // the earlier one decides
-		if w.to == other.to {
-			return order
-		}
-		w, other = way{w.to.from, w.to.by}, way{other.to.from, other.to.by}
-	}
+// Failure is the cheapest schedule that breaks an invariant.
+type Failure struct {
+	Schedule  string // for Replay
+	Adversary int    // how much of the adversary's budget it takes
+	Steps     int    // its length, the adversary's actions included
+	Event     string // what broke the invariant
 }
 
 // cheapest finds the cheapest schedule in the graph that breaks each invariant,
 // and of several the first in the order of actions.
-func cheapest(walk Walk) map[Invariant]Failure {
-	all := walk.graph
+func cheapest(all []*state, write func([]action) string) map[Invariant]Failure {
 	found := map[Invariant]Failure{}
-	ways := map[Invariant]way{}
+	ways := map[Invariant]end{}
 	const far = 1 << 30
 	for _, s := range all {
 		s.cost, s.from = cost{adversary: far}, nil
@@ -45,30 +35,46 @@ func cheapest(walk Walk) map[Invariant]Failure {
 		for i := range s.edges {
 			e := &s.edges[i]
 			c := s.cost.plus(e.action)
-			better := func(d cost, other way) bool {
+			better := func(d cost, other end) bool {
 				if order := c.compare(d); order != 0 {
 					return order < 0
 				}
-				return way{s, e.action}.compare(other) < 0
+				return end{s, e.action}.compare(other) < 0
 			}
 			for _, b := range e.breaks(all) {
 				f, ok := found[b.Invariant]
 				if ok && !better(cost{f.Adversary, f.Steps}, ways[b.Invariant]) {
 					continue
 				}
-				ways[b.Invariant] = way{s, e.action}
+				ways[b.Invariant] = end{s, e.action}
 				found[b.Invariant] = Failure{
-					Schedule: schedule(walk.Program, walk.bounds,
-						append(s.path(), e.action)),
+					Schedule:  write(append(s.path(), e.action)),
 					Adversary: c.adversary, Steps: c.steps, Event: b.Event}
 			}
-			if to := all[e.to]; !settled[e.to] && better(to.cost, way{to.from, to.by}) {
+			if to := all[e.to]; !settled[e.to] && better(to.cost, end{to.from, to.by}) {
 				to.cost, to.from, to.by = c, s, e.action
 				heap.Push(&left, open{c, e.to})
 			}
 		}
 	}
 	return found
+}
+
+// end is a state's cheapest way and one action more.
+type end struct {
+	to *state
+	by action
+}
+
+// compare orders schedules that are equally long by their actions.
+func (w end) compare(other end) (order int) {
+	for {
+		order = cmp.Or(w.by.compare(other.by), order) // the earlier one decides
+		if w.to == other.to {
+			return order
+		}
+		w, other = end{w.to.from, w.to.by}, end{other.to.from, other.to.by}
+	}
 }
 
 // fold computes something of a graph's first state from what it is in the states that

@@ -2,7 +2,9 @@ package explore
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -45,18 +47,12 @@ func (a action) moves() bool { return a.sign == leaseUp || a.sign == timer }
 // and a node.
 func (a action) travels() bool { return strings.IndexByte("><~!?/-", a.sign) >= 0 }
 
-func (a action) write(nodes int) string {
-	if a.moves() {
-		return string(a.sign)
-	}
-	text := string([]byte{'A' + a.client, a.sign})
-	if nodes > 1 && a.travels() {
-		text += strconv.Itoa(int(a.node) + 1)
-	}
-	if a.nth > 1 {
-		text += "." + strconv.Itoa(int(a.nth))
-	}
-	return text
+// comes says whether an action is about what a client is told: a reply, a message, an
+// answer of the storage, the loss of one of them, the end of its context, or its death. No
+// other client notices. A command is no such action: others may listen to what it
+// publishes.
+func (a action) comes() bool {
+	return strings.IndexByte("<~=!/-gx", a.sign) >= 0
 }
 
 // compare puts what clients do before what happens to them, and before the clock.
@@ -72,6 +68,29 @@ func (a action) compare(b action) int {
 			strings.IndexByte(order, b.sign)),
 		cmp.Compare(a.node, b.node),
 		cmp.Compare(a.nth, b.nth))
+}
+
+func (a action) write(nodes int) string {
+	if a.moves() {
+		return string(a.sign)
+	}
+	text := string([]byte{'A' + a.client, a.sign})
+	if nodes > 1 && a.travels() {
+		text += strconv.Itoa(int(a.node) + 1)
+	}
+	if a.nth > 1 {
+		text += "." + strconv.Itoa(int(a.nth))
+	}
+	return text
+}
+
+// write writes a schedule down.
+func write(actions []action, nodes int) string {
+	words := make([]string, len(actions))
+	for i, a := range actions {
+		words[i] = a.write(nodes)
+	}
+	return strings.Join(words, " ")
 }
 
 // parse reads what write writes.
@@ -107,11 +126,44 @@ func parse(text string) (action, error) {
 	return a, nil
 }
 
-// write writes a schedule down.
-func write(actions []action, nodes int) string {
-	words := make([]string, len(actions))
-	for i, a := range actions {
-		words[i] = a.write(nodes)
+// schedule writes a schedule down. How often a client asks belongs to it, when that
+// is not as usual.
+func schedule(program Program, bounds Bounds, actions []action) string {
+	often := ""
+	if n := bounds.Attempts; n != attempts {
+		often = fmt.Sprintf("/%d", n)
 	}
-	return strings.Join(words, " ")
+	return fmt.Sprintf("%s%s: %s", program, often, write(actions, bounds.Nodes))
+}
+
+// read reads a schedule; attempts are 0 when it does not say.
+func read(schedule string) (program Program, attempts int, actions []action,
+	err error) {
+	program = Once
+	if name, rest, found := strings.Cut(schedule, ":"); found {
+		name, often, some := strings.Cut(strings.TrimSpace(name), "/")
+		program, schedule = Program(name), rest
+		attempts, err = strconv.Atoi(often)
+		if some && (err != nil || attempts < 1) {
+			return "", 0, nil, fmt.Errorf("%q attempts, write a number, such as"+
+				" once/1", often)
+		}
+	}
+	if !slices.Contains(Programs, program) {
+		return "", 0, nil, fmt.Errorf("there is no program %q, the programs are %s",
+			program, Programs)
+	}
+	words := strings.Fields(schedule)
+	if len(words) == 0 {
+		return "", 0, nil, errors.New("the schedule is empty, write actions, such" +
+			" as once: A> A<")
+	}
+	for _, word := range words {
+		a, err := parse(word)
+		if err != nil {
+			return "", 0, nil, err
+		}
+		actions = append(actions, a)
+	}
+	return program, attempts, actions, nil
 }

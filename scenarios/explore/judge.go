@@ -1,10 +1,44 @@
 package explore
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 )
+
+// broken are the invariants that the state itself breaks, whatever led to it.
+func (r *run) broken() []Breach {
+	var broken []Breach
+	if rivals := r.world.Log().Rivals(); len(rivals) > 1 {
+		broken = append(broken, Breach{TwoHolders, fmt.Sprintf("%s and %s believe"+
+			" to hold the lock", rivals[0], rivals[1])})
+	}
+	for _, p := range r.players {
+		switch {
+		case r.underWay(p.client):
+			// A command on its way may still free the lock.
+		case r.left(p) && r.control.endless(p.client):
+			broken = append(broken, Breach{Orphaned, p.owner + " will never free" +
+				" its grant, and no lease ends it"})
+		case !p.Dead() && p.waiting && p.ownsLock():
+			broken = append(broken, Breach{SelfDeadlock, p.owner + " waits for its" +
+				" own grant"})
+		}
+	}
+	return append(broken, r.lostWakeUps()...)
+}
+
+// left says whether a player's process frees no grant any more. Another owner of the
+// process may still do so, unless it waits inside Lock and nothing is on its way.
+func (r *run) left(p *player) bool {
+	if p.Dead() || !p.done {
+		return p.Dead()
+	}
+	return !slices.ContainsFunc(p.process.players, func(other *player) bool {
+		return !other.done && (!other.locking || !r.calm())
+	})
+}
 
 // free says whether no key of the lock is on any node.
 func (r *run) free() bool {

@@ -1,43 +1,38 @@
 package explore
 
-import "strings"
-
 // infer takes from the actions that are left to do in a state those whose ends are
 // known without a run.
-func (w *walker) infer(s *state) {
-	if !w.run.reduced {
+func (g *graph) infer(s *state) {
+	if !g.reduced {
 		return
 	}
 	var found []edge
 	for _, a := range s.todo {
-		if w.sample.has(s, a) {
-			continue
-		}
-		e, known := w.across(s, a)
+		e, known := g.across(s, a)
 		if !known {
-			e, known = w.elsewhere(s, a)
+			e, known = g.elsewhere(s, a)
 		}
 		if known {
 			found = append(found, e)
 		}
 	}
 	for _, e := range found {
-		w.walk.Inferred++
-		w.connect(s, e)
+		g.inferred++
+		g.join(s, e)
 	}
 }
 
 // across uses that actions commute. When s was reached from q by action b, and a was
 // taken in q as well, and neither touches what the other writes, then a leads from
 // s to where b leads from there, and breaks the same.
-func (w *walker) across(s *state, a action) (edge, bool) {
+func (g *graph) across(s *state, a action) (edge, bool) {
 	for _, in := range s.in {
-		from := w.all[in.from]
+		from := g.all[in.from]
 		b, beside := from.edge(in.by), from.edge(a)
 		if beside == nil || !beside.touched.apart(b.touched) {
 			continue
 		}
-		if across := w.all[beside.to].edge(in.by); across != nil {
+		if across := g.all[beside.to].edge(in.by); across != nil {
 			return edge{action: a, to: across.to, broken: beside.broken,
 				touched: beside.touched}, true
 		}
@@ -45,42 +40,20 @@ func (w *walker) across(s *state, a action) (edge, bool) {
 	return edge{}, false
 }
 
-// local is an action of one client in a state, without what the state has of the other
-// clients.
-type local struct {
-	rest, client int32 // parts of the state's key, by their numbers
-	action       action
-}
-
-// effect is what such an action makes of the two parts, and what it breaks.
-type effect struct {
-	rest, client int32
-	broken       []Breach
-	touched      footprint
-}
-
-// comes says whether an action is about what a client is told: a reply, a message, an
-// answer of the storage, the loss of one of them, the end of its context, or its death. No
-// other client notices. A command is no such action: others may listen to what it
-// publishes.
-func (a action) comes() bool {
-	return strings.IndexByte("<~=!/-gx", a.sign) >= 0
-}
-
 // learn keeps what such an action has done.
-func (w *walker) learn(s *state, e edge) {
+func (g *graph) learn(s *state, e edge) {
 	client := int(e.action.client)
 	mayWrite := mine(client) | beliefs | storages | listening
-	if !w.run.reduced || !e.action.comes() || e.touched.writes&^mayWrite != 0 {
+	if !g.reduced || !e.action.comes() || e.touched.writes&^mayWrite != 0 {
 		return
 	}
-	part, to := client+1, w.all[e.to]
+	part, to := client+1, g.all[e.to]
 	for i := 1; i < len(s.parts); i++ {
 		if i != part && to.parts[i] != s.parts[i] {
 			return
 		}
 	}
-	w.known[local{s.parts[0], s.parts[part], e.action}] = effect{to.parts[0],
+	g.known[local{s.parts[0], s.parts[part], e.action}] = effect{to.parts[0],
 		to.parts[part], e.broken, e.touched}
 }
 
@@ -88,18 +61,18 @@ func (w *walker) learn(s *state, e edge) {
 // was taken while they were at another point does the same here, and leaves them where
 // they are. It says nothing when that leads to a state that no run has reached: only a
 // run can tell which actions are possible there.
-func (w *walker) elsewhere(s *state, a action) (edge, bool) {
+func (g *graph) elsewhere(s *state, a action) (edge, bool) {
 	if !a.comes() {
 		return edge{}, false
 	}
 	part := int(a.client) + 1
-	e, known := w.known[local{s.parts[0], s.parts[part], a}]
+	e, known := g.known[local{s.parts[0], s.parts[part], a}]
 	if !known {
 		return edge{}, false
 	}
 	parts := append(make([]int32, 0, 8), s.parts...)
 	parts[0], parts[part] = e.rest, e.client
-	to := w.find(parts)
+	to := g.find(parts)
 	if to == nil {
 		return edge{}, false
 	}

@@ -5,36 +5,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/lock"
 )
-
-// Program is what client A does; the other clients lock once. With Wait all do the
-// same.
-type Program string
-
-// The programs. Under the lock a client reads a counter in a storage that checks
-// fencing tokens, and writes back one more.
-const (
-	Once   Program = "once"   // lock, read, write, unlock
-	Twice  Program = "twice"  // the same again with the same handle
-	Nested Program = "nested" // lock, lock again, read, unlock, write, unlock
-	Wait   Program = "wait"   // Lock, which waits inside, then read, unlock
-
-	// Read and Downgrade are for a lock.ReadWrite.
-	Read      Program = "read"      // all but the last read-lock, read, read-unlock
-	Downgrade Program = "downgrade" // lock, read-lock, write, unlock, read, read-unlock
-)
-
-// Programs are all programs, and what Bounds.Programs is by default but for the last
-// three: not every lock waits for messages, or has readers.
-var Programs = []Program{Once, Twice, Nested, Wait, Read, Downgrade}
 
 // process is a client with its owners.
 type process struct {
@@ -42,23 +20,23 @@ type process struct {
 	players []*player
 	refused bool // see asks
 
-	answers   []string // all that it was answered, and when
-	history   digest   // of them
-	exchanged map[*exchange]digest
+	history [sha256.Size]byte // stands for all that it was answered, and when
 }
 
-// digest stands for the answers that a process got.
-type digest struct {
-	sum     [sha256.Size]byte
-	answers int
+// access is a request to the storage.
+type access struct {
+	write   bool
+	holding *lab.Holding
+	token   uint64
+	value   int
+	version int
 }
 
-func (d *digest) add(answer string) {
-	h := sha256.New()
-	h.Write(d.sum[:])
-	io.WriteString(h, answer)
-	h.Sum(d.sum[:0])
-	d.answers++
+// answer ends a program's waiting.
+type answer struct {
+	stop           bool // the run is over, or the client dead
+	value, version int
+	ok             bool
 }
 
 // player is an owner with its program. The program's goroutine runs only between
@@ -68,7 +46,7 @@ type player struct {
 	*client        // its process's
 	owner   string // its name
 	process *process
-	run     *run
+	run     *shared
 	program Program
 
 	lock    lock.Lock
@@ -88,121 +66,27 @@ type player struct {
 	done    bool
 }
 
-// access is a request to the storage.
-type access struct {
-	write   bool
-	holding *lab.Holding
-	token   uint64
-	value   int
-	version int
-}
-
-// answer ends a program's waiting.
-type answer struct {
-	stop           bool // the run is over, or the client dead
-	value, version int
-	ok             bool
-}
-
-// start begins the program.
-func (p *player) start() {
-	go func() {
-		defer func() {
-			if r := recover(); r != nil {
-				p.run.world.Fail("%w", order.Panicked(p.owner, r))
-			}
-		}()
-		switch p.program {
-		case Twice:
-			p.once()
-			p.once()
-		case Nested:
-			p.nested()
-		case Wait:
-			p.waits()
-		case Read:
-			p.reader()
-		case Downgrade:
-			p.downgrade()
-		default:
-			p.once()
-		}
-		p.doing, p.done = "is done", true
-		p.notice()
-	}()
-}
-
-// once locks, counts one up in the storage, and unlocks.
-func (p *player) once() {
-	if !p.acquire() {
-		return
-	}
-	if value, version, ok := p.read(); ok {
-		p.write(value+1, version)
-	}
-	p.release()
-}
-
-// nested locks again while it holds the lock, as a function does that is called
-// with and without it.
-func (p *player) nested() {
-	if !p.acquire() {
-		return
-	}
-	if p.acquire() {
-		value, version, ok := p.read()
-		p.release()
-		if ok {
-			p.write(value+1, version)
-		}
-	}
-	p.release()
-}
-
-// note records what the owner does or is told.
-func (p *player) note(format string, args ...any) {
-	p.run.world.Log().Note(p.owner, format, args...)
-}
-
-// waits locks with Lock, looks at the counter, and unlocks.
-func (p *player) waits() {
-	if !p.lockAndWait() {
-		return
-	}
-	p.read()
-	p.release()
-}
-
-// lockAndWait calls Lock, and again after an error of the network, for at most so
-// many times as the bounds say.
-func (p *player) lockAndWait() bool {
-	for range p.run.bounds.Attempts {
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		p.doing, p.locking, p.giveUp = "Lock", true, cancel
-		p.beginCall(lab.Acquire)
-		err := p.lock.Lock(ctx)
-		p.locking = false
-		p.turn()
-		p.Begin(lab.Renewal)
-		if err == nil {
-			p.granted("Lock returns nil")
-			return true
-		}
-		p.note("Lock returns %s", reason(err))
-		p.refusedBy("Lock", err)
-		if ctx.Err() != nil || errors.Is(err, lock.ErrLost) {
-			return false
-		}
-	}
-	p.run.found.GaveUp = true
-	p.note("gives up")
-	return false
-}
-
 // acquire asks for the lock.
 func (p *player) acquire() bool {
 	return p.ask("TryLock", p.lock.TryLock, p.granted)
+}
+
+// acquireRead is acquire for a reader.
+func (p *player) acquireRead() bool {
+	rw, ok := p.lock.(lock.ReadWrite)
+	if !ok {
+		p.run.world.Fail("the program %s needs a lock.ReadWrite", p.program)
+		return false
+	}
+	return p.ask("TryRLock", rw.TryRLock, func(how string) {
+		p.run.granted = p.run.granted || p.program == Read
+		p.reads++
+		if p.reads+p.depth == 1 {
+			p.believeToRead()
+		}
+		p.run.touched.reads |= allNodes
+		p.note("%s", how)
+	})
 }
 
 // ask calls until it is granted, for at most so many times as the bounds say. A
@@ -233,34 +117,47 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 			p.run.touched.reads |= allNodes | strayed
 			if attempt+1 < p.run.bounds.Attempts {
 				p.awaitChange()
-			} else if name == "TryLock" && p.ownsLock() && !p.run.underWay(p) {
+			} else if name == "TryLock" && p.ownsLock() && !p.run.underWay(p.client) {
 				p.run.breaks(SelfDeadlock, "%s is refused by its own grant",
 					p.owner)
 			}
 		}
 	}
-	p.run.found.GaveUp = true
+	p.run.gaveUp = true
 	p.note("gives up")
 	return false
 }
 
-// refusedBy keeps what a call returned that did not grant the lock.
-func (p *player) refusedBy(name string, err error) {
-	f := &p.run.found
-	if f.refusal == "" && err == nil {
-		f.refusal = fmt.Sprintf("%s's %s returned false", p.owner, name)
-	} else if f.refusal == "" {
-		f.refusal = fmt.Sprintf("%s's %s returned %v", p.owner, name, err)
+// lockAndWait calls Lock, and again after an error of the network, for at most so
+// many times as the bounds say.
+func (p *player) lockAndWait() bool {
+	for range p.run.bounds.Attempts {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		p.doing, p.locking, p.giveUp = "Lock", true, cancel
+		p.beginCall(lab.Acquire)
+		err := p.lock.Lock(ctx)
+		p.locking = false
+		p.turn()
+		p.Begin(lab.Renewal)
+		if err == nil {
+			p.granted("Lock returns nil")
+			return true
+		}
+		p.note("Lock returns %s", reason(err))
+		p.refusedBy("Lock", err)
+		if ctx.Err() != nil || errors.Is(err, lock.ErrLost) {
+			return false
+		}
 	}
-	if err == nil && p.commands.Load() == 0 && len(p.process.players) == 1 {
-		p.run.hides("%s's %s returned false before %[1]s had sent anything", p.owner,
-			name)
-	}
+	p.run.gaveUp = true
+	p.note("gives up")
+	return false
 }
 
 // granted keeps the books after a grant.
 func (p *player) granted(how string) {
-	p.run.found.granted = p.run.found.granted || p.program == p.run.program
+	p.run.granted = p.run.granted || p.program == p.run.program
 	p.depth++
 	if p.depth == 1 {
 		p.run.touched.writes |= beliefs
@@ -271,6 +168,26 @@ func (p *player) granted(how string) {
 	if !p.ownsLock() {
 		p.run.breaks(FalseSuccess, "%s's %s, and the servers do not have its grant",
 			p.owner, how)
+	}
+}
+
+// believeToRead counts the player among the readers.
+func (p *player) believeToRead() {
+	p.run.touched.writes |= beliefs
+	p.holding = p.EnterSharedAs(p.owner, p.lost())
+}
+
+// refusedBy keeps what a call returned that did not grant the lock.
+func (p *player) refusedBy(name string, err error) {
+	f := &p.run.facts
+	if f.refusal == "" && err == nil {
+		f.refusal = fmt.Sprintf("%s's %s returned false", p.owner, name)
+	} else if f.refusal == "" {
+		f.refusal = fmt.Sprintf("%s's %s returned %v", p.owner, name, err)
+	}
+	if err == nil && p.commands.Load() == 0 && len(p.process.players) == 1 {
+		p.run.hides("%s's %s returned false before %[1]s had sent anything", p.owner,
+			name)
 	}
 }
 
@@ -348,6 +265,15 @@ func (p *player) release() {
 	}
 }
 
+// releaseRead read-unlocks.
+func (p *player) releaseRead() {
+	p.reads--
+	if p.reads+p.depth == 0 {
+		p.LeaveAs(p.owner)
+	}
+	p.leave("RUnlock", p.lock.(lock.ReadWrite).RUnlock, p.reads)
+}
+
 // keptOwn says whether the servers had the client's grant when its inner Unlock looked. A
 // lock that counts its levels in the process sends nothing: what the servers have now
 // counts then.
@@ -378,6 +304,12 @@ func (p *player) leave(name string, unlock func(context.Context) error,
 	return err
 }
 
+// answer wakes the program with what the storage said.
+func (p *player) answer(a answer) {
+	p.remember(fmt.Sprintf("storage %v", a), p.run.world.Now())
+	p.wake <- a
+}
+
 // await waits until the run says how it goes on.
 func (p *player) await() answer {
 	a := <-p.wake
@@ -396,6 +328,43 @@ func (p *player) turn() {
 	p.await()
 }
 
+// stop ends the player's program where it waits.
+func (p *player) stop() {
+	if p.giveUp != nil {
+		p.giveUp()
+	}
+	select {
+	case p.wake <- answer{stop: true}:
+	default:
+	}
+}
+
+// note records what the owner does or is told.
+func (p *player) note(format string, args ...any) {
+	p.run.world.Log().Note(p.owner, format, args...)
+}
+
+// remember adds what an owner was just answered to its process's history.
+func (p *player) remember(what string, now time.Duration) {
+	if len(p.process.players) > 1 {
+		what = p.owner + " " + what
+	}
+	p.process.remember(what, now)
+}
+
+// done says whether the programs of all its owners are.
+func (p *process) done() bool {
+	return !slices.ContainsFunc(p.players, func(p *player) bool { return !p.done })
+}
+
+// remember adds what the process was just answered to its history.
+func (p *process) remember(what string, now time.Duration) {
+	h := sha256.New()
+	h.Write(p.history[:])
+	fmt.Fprintf(h, "%d %s", now, what)
+	h.Sum(p.history[:0])
+}
+
 // reason is an error in a word, the same in every run.
 func reason(err error) string {
 	switch {
@@ -411,19 +380,4 @@ func reason(err error) string {
 		return "canceled"
 	}
 	return "a connection error"
-}
-
-// remember adds what an owner was just answered to its process's history.
-func (p *player) remember(what string, now time.Duration) {
-	if len(p.process.players) > 1 {
-		what = p.owner + " " + what
-	}
-	p.process.remember(what, now)
-}
-
-// remember adds what the process was just answered to its history.
-func (p *process) remember(what string, now time.Duration) {
-	answer := fmt.Sprintf("%d %s", now, what)
-	p.answers = append(p.answers, answer)
-	p.history.add(answer)
 }

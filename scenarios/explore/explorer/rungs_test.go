@@ -1,12 +1,10 @@
-package explore_test
+package main
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"math/big"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,191 +16,29 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 	"github.com/lockladder/lockladder/internal/site/generated"
-	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
-var (
-	all = flag.Bool("all", false, "walk every row of docs/explorer.md, not only"+
-		" those that take no time")
-	standard = flag.Bool("standard", false, "walk every rung with one expiry and"+
-		" one crash, and print how long all of them take together")
-	three    = flag.Bool("three", false, "walk with three clients: minutes")
-	rungName = flag.String("rung", "gold", "the rung that Replay asks")
-	schedule = flag.String("schedule", "", "the schedule that Replay takes")
-	why      = flag.String("why", "", "print the cheapest failing schedules of a"+
-		" rung")
-	graphs = flag.String("graph", "", "write the state graphs of all rungs to"+
-		" this directory")
-)
+var all = flag.Bool("all", false, "walk every row of docs/explorer.md, not only"+
+	" those that take no time")
 
-// row is a walk of a rung with one program, a line of a table.
-type row struct {
-	rung   ladder.Rung
-	family string // which bounds; "": as they are written
-	bounds explore.Bounds
-	quick  bool // it is walked in every test run
-	slow   bool // but not with -short and -race
-	breaks []explore.Invariant
-}
-
-// name is the row's name as a subtest.
-func (r row) name() string {
-	return fmt.Sprintf("%s/%s/%s", r.rung.Name, cmp.Or(r.family, r.bounds.String()),
-		r.bounds.Programs[0])
-}
-
-// rungBounds is what the explorer must know of a rung.
-func rungBounds(rung ladder.Rung) explore.Bounds {
-	b := explore.Bounds{Clients: 2, Nodes: 1}
-	switch rung.Name {
-	case "silver/timestamp":
-		b.LeaseInValue = laddertest.Deadline
-	case "redlock":
-		b.Nodes = 3
-	case "reentrant/readwrite":
-		b.Readers = laddertest.Readers
-	}
-	return b
-}
-
-// standardBounds are those of a rung in which all rungs are compared.
-func standardBounds(rung ladder.Rung) explore.Bounds {
-	b := rungBounds(rung)
-	b.Expiries, b.Crashes, b.Programs = 1, 1, []explore.Program{explore.Once}
-	if rung.Nodes > 1 {
-		b.Attempts = 1 // as in the table
-	}
-	return b
-}
-
-// rows are all walks, with two clients and one expiry. The standard ones have one
-// crash, and the pause of a process where the lock tells its holder of a loss. A
-// lock that renews gives up what takes longer than a lease: so there are stray
-// commands. Redlock's clients ask again and again while others do, so they ask
-// twice without a crash and once with one.
-func rows() []row {
-	var rows []row
-	for _, rung := range ladder.Rungs {
-		add := func(family string, quick bool, set func(b *explore.Bounds),
-			programs ...explore.Program) {
-			for _, program := range programs {
-				b := rungBounds(rung)
-				b.Expiries = 1
-				b.Programs = []explore.Program{program}
-				set(&b)
-				rows = append(rows, row{rung: rung, family: family, bounds: b,
-					quick: quick, slow: rung.Name != "bronze" && rung.Name != "gold"})
-			}
-		}
-		if rung.Name == "redlock" {
-			add("standard", false, func(b *explore.Bounds) {
-				b.Attempts = 2
-			}, explore.Once)
-			add("a crash", false, func(b *explore.Bounds) {
-				b.Crashes, b.Attempts = 1, 1
-			}, explore.Once)
-			add("one attempt", false, func(b *explore.Bounds) {
-				b.Attempts = 1
-			}, explore.Nested, explore.Twice)
-			continue
-		}
-		crash := func(b *explore.Bounds) { b.Crashes = 1 }
-		// The re-entrant rungs have much in common, so they aren't walked every
-		// time. The explorer's clients have one owner each, so a cohort has one.
-		alike := strings.HasPrefix(rung.Name, "reentrant")
-		add("standard", !alike, func(b *explore.Bounds) {
-			crash(b)
-			if rung.Renews {
-				b.Pauses = 1
-			}
-		}, explore.Once)
-		add("standard", false, crash, explore.Twice, explore.Nested)
-		lost := []explore.Program{explore.Once}
-		if alike { // an inner call whose reply is lost must not count twice
-			lost = append(lost, explore.Nested)
-		}
-		add("lost replies", false, func(b *explore.Bounds) {
-			b.LostReplies = 1
-		}, lost...)
-		if rung.Renews {
-			add("strays", false, func(b *explore.Bounds) {
-				b.Crashes, b.Strays = 1, 1
-			}, explore.Once)
-			add("timers", false, func(b *explore.Bounds) {
-				b.Timers, b.Strays = 1, 1
-			}, explore.Once)
-		}
-	}
-	return rows
-}
-
-// Exploring makes much garbage that lives for one run, and a graph that lives for
-// the whole walk: with the usual setting half of the time is spent on looking at
-// the graph.
-func TestMain(m *testing.M) {
-	laddertest.CollectLess()
-	flag.Parse()
-	if !*all && !*three && !*standard && !explore.Sound() {
-		laddertest.OneProcessor() // long walks are taken at the same time
-	}
-	// A user who sets one of these flags wants to read nothing else.
-	asked := map[string]string{"^TestWhy$": *why, "^TestReplay$": *schedule,
-		"^TestGraph$": *graphs}
-	for test, value := range asked {
-		if run := flag.Lookup("test.run"); value != "" && run.Value.String() == "" {
-			run.Value.Set(test)
-		}
-	}
-	m.Run()
-}
-
-func TestTheStandardBoundsOfAllRungs(t *testing.T) {
-	if !*standard {
-		t.Skip("go test ./scenarios/explore -run Standard -standard -v")
-	}
-	start := time.Now()
-	t.Run("rungs", func(t *testing.T) {
-		for _, rung := range ladder.Rungs {
-			t.Run(rung.Name, func(t *testing.T) {
-				t.Parallel()
-				report := explore.Run(t, rung.Build, standardBounds(rung))
-				fmt.Fprintf(t.Output(), "%s", report)
-				assert.True(t, report.Exhausted())
-			})
-		}
-	})
-	fmt.Fprintf(t.Output(), "%d rungs in %v\n", len(ladder.Rungs), time.Since(start))
-}
+// brief says that only what takes no time is walked: with -short, and under the
+// race detector, which makes everything ten times as long.
+func brief() bool { return testing.Short() || laddertest.Race }
 
 func TestThreeClients(t *testing.T) {
-	if !*three {
-		t.Skip("go test ./scenarios/explore -run Three -timeout 1h -three -v")
+	if !*all {
+		t.Skip("go test ./scenarios/explore/explorer -run Three -timeout 1h -all")
 	}
 	var rows []row
-	add := func(name string, program explore.Program) {
+	for _, name := range []string{"gold", "diamond", "platinum"} {
 		r := row{rung: laddertest.Find(t, name), family: "three clients", quick: true}
 		r.bounds = rungBounds(r.rung)
 		r.bounds.Clients, r.bounds.Expiries, r.bounds.Crashes = 3, 1, 1
-		r.bounds.Programs = []explore.Program{program}
-		// A third client breaks nothing that two can't. Nobody is paused here, so a
-		// lock that tells its holder has no two holders. A reader has no token for
-		// the storage to compare.
-		for _, invariant := range expected(t, r.rung) {
-			if !r.rung.Renews || invariant != explore.TwoHolders {
-				r.breaks = append(r.breaks, invariant)
-			}
-		}
-		if program == explore.Read {
-			r.breaks = []explore.Invariant{explore.StaleWrite}
-		}
+		r.bounds.Programs = []explore.Program{explore.Once}
+		r.breaks = expected(t, r.rung) // a third client breaks nothing that two can't
 		rows = append(rows, r)
 	}
-	for _, name := range []string{"gold", "diamond", "platinum", "reentrant",
-		"reentrant/fair", "reentrant/readwrite"} {
-		add(name, explore.Once)
-	}
-	add("reentrant/readwrite", explore.Read)
 	table := table{part: "three", columns: "| rung | program |"}
 	table.walk(t, rows, breaksWhatItsRowSays)
 }
@@ -268,14 +104,12 @@ func (table table) walk(t *testing.T, rows []row,
 		for i, row := range rows {
 			t.Run(row.name(), func(t *testing.T) {
 				if !row.quick && !*all {
-					t.Skipf("go test ./scenarios/explore -run %s -all", table.run)
+					t.Skipf("go test ./scenarios/explore/explorer -run %s -all", table.run)
 				}
-				if explore.Brief() && row.slow {
+				if brief() && row.slow {
 					t.Skip("takes too long with -short or -race")
 				}
-				if row.bounds.Clients < 3 { // more walk in several worlds each
-					t.Parallel()
-				}
+				t.Parallel()
 				start := time.Now()
 				report := explore.Run(t, row.rung.Build, row.bounds)
 				t.Logf("%v\n%s", time.Since(start), report)
@@ -350,10 +184,6 @@ func breaks(replayed explore.Replayed, invariant explore.Invariant) bool {
 	})
 }
 
-// asking are the invariants that programs with TryLock can break.
-var asking = slices.DeleteFunc(slices.Clone(explore.Invariants),
-	func(i explore.Invariant) bool { return i == explore.LostWakeUp })
-
 // verdicts is the table of rungs and invariants: the cheapest of all rows.
 func verdicts(rows []row, walks []explore.Walk) string {
 	var b strings.Builder
@@ -427,70 +257,13 @@ func TestHowRarelyAScheduleReleasesAForeignLock(t *testing.T) {
 	generated.Compare(t, document, "share", b.String())
 }
 
-func TestReplay(t *testing.T) {
-	if *schedule == "" {
-		t.Skip("which one? go test ./scenarios/explore -run Replay -rung gold" +
-			" -schedule 'once: A> A< E B> B<' -v")
-	}
-	r := laddertest.Find(t, *rungName)
-	replayed := explore.Replay(t, r.Build, rungBounds(r), *schedule)
-	fmt.Fprintf(t.Output(), "%s\n", replayed.Timeline)
-	if len(replayed.Broken) == 0 {
-		fmt.Fprintln(t.Output(), "nothing is broken")
-	}
-}
-
-func TestWhy(t *testing.T) {
-	if *why == "" {
-		t.Skip("which rung? go test ./scenarios/explore -run Why -why gold -v")
-	}
-	r, out := laddertest.Find(t, *why), t.Output()
-	fmt.Fprintf(out, "%s, every schedule of\n", r.Name)
-	var whole explore.Report
-	for _, row := range rows() {
-		if row.rung.Name != r.Name || row.family == "timers" {
-			continue
-		}
-		report := explore.Run(t, r.Build, row.bounds)
-		require.True(t, report.Exhausted())
-		walk := report.Walks[0]
-		fmt.Fprintf(out, "  %s, the program %s: %v schedules in %d states\n",
-			report.Bounds, walk.Program, walk.Schedules(), walk.States)
-		whole.Walks = append(whole.Walks, report.Walks...)
-	}
-	for _, invariant := range asking {
-		f, found := whole.Failure(invariant)
-		if !found {
-			fmt.Fprintf(out, "\n%s: none of them breaks it\n", invariant)
-			continue
-		}
-		replayed := explore.Replay(t, r.Build, rungBounds(r), f.Schedule)
-		fmt.Fprintf(out, "\n%s: %s\n\n%s", invariant, f.Schedule,
-			replayed.Timeline)
-	}
-}
-
-// writable makes a directory if there is none. Its error is told before the walks.
-func writable(dir string) error {
-	if !filepath.IsAbs(dir) {
-		return fmt.Errorf("-graph %s: a test runs in the directory of its package;"+
-			" write an absolute path, such as \"$PWD/%[1]s\"", dir)
-	}
-	if err := recording.Writable(dir); err != nil {
-		return fmt.Errorf("-graph: %w", err)
-	}
-	return nil
-}
-
-func TestADirectoryThatCantBeWrittenIsRefusedInOneLine(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	for _, dir := range []string{file, filepath.Join(file, "below"), "graphs"} {
-		err := writable(dir)
-		require.ErrorContains(t, err, "-graph")
-		assert.NotContains(t, err.Error(), "\n")
-	}
-	require.NoError(t, writable(filepath.Join(t.TempDir(), "new", "newer")))
+// The example on the page is the one that is tested.
+func TestTheExampleOnThePageIsTheOneThatRuns(t *testing.T) {
+	source, err := os.ReadFile("../own_lock_test.go")
+	require.NoError(t, err)
+	_, code, found := strings.Cut(string(source), "type myLock")
+	require.True(t, found)
+	generated.Compare(t, document, "own", generated.Fence("go", "type myLock"+code))
 }
 
 // document is the page whose generated parts are made here.

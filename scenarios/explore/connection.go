@@ -1,0 +1,244 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/node"
+	"github.com/lockladder/lockladder/internal/lab/wire"
+)
+
+// conn is the network of one connection: commands, replies and messages arrive when
+// the run lets them.
+type conn struct {
+	*wire.Conn
+	control *controller
+	client  *client
+	transaction
+	channels []string // that it listens to
+	heard    int      // messages that have arrived or got lost
+}
+
+// transaction is what a server keeps for a connection from WATCH or MULTI to EXEC.
+type transaction struct {
+	queued  string // what was sent since MULTI, or nothing
+	watched string // WATCH, and what its node has executed since; or nothing
+}
+
+// carry connects the explorer's end of a connection.
+func (c *controller) carry(k *wire.Conn) wire.Carrier {
+	for _, client := range c.clients {
+		if client.Endpoint == k.Client {
+			return &conn{Conn: k, control: c, client: client}
+		}
+	}
+	panic("explore: a connection of no client")
+}
+
+// Refuse is wire.Carrier's.
+func (k *conn) Refuse(args []string) string {
+	if k.control.unknown(args[0], args[1:]) {
+		return "-ERR unknown to the explorer\r\n"
+	}
+	return ""
+}
+
+// Command is wire.Carrier's.
+func (k *conn) Command(args []string) bool {
+	c, n := k.client, k.Port.Index
+	command := strings.ToUpper(args[0])
+	sent := time.Now()
+	// A script that the node does not know is sent again with its source: that
+	// is one step, as it is when the node knows it.
+	p := &pass{kind: aRequest, conn: k, args: args}
+	if !c.cold[n] || command != "EVAL" {
+		c.arrivals.Add(1)
+		c.commands.Add(1)
+		if !k.hold(p, sent) {
+			return false
+		}
+	}
+	if k.control.flooded.Load() {
+		if k.control.world.Over() {
+			if command == "MULTI" || k.transaction != (transaction{}) {
+				k.Close() // the driver would leave the replies to the others unread
+				return false
+			}
+			return k.Write("-ERR the run is over\r\n")
+		}
+		k.Names.Learn(args) // the walk begins with scripts that the nodes know
+		return k.Write(k.Server.Execute(args))
+	}
+	// A request that has left its client arrives even when that has died.
+	// Time stands still while commands are sent, so a grant that this one makes
+	// began only now.
+	owned := c.owns(n)
+	p.describe()
+	reply := k.Execute(wire.Exchange{Args: args, Text: p.text, Sent: sent,
+		Began: time.Now(), Ask: k.ask})
+	k.follow(args)
+	c.asked |= 1 << n
+	if owned {
+		c.owned |= 1 << n
+		if !c.owns(n) {
+			c.freed |= 1 << n
+		}
+	}
+	c.seen[n] = k.control.version(n)
+	c.cold[n] = command == "EVALSHA" &&
+		strings.HasPrefix(reply, "-NOSCRIPT")
+	if c.cold[n] {
+		return k.Write(reply)
+	}
+	if k.Gone() {
+		return false
+	}
+	f := &pass{kind: aReply, args: args, raw: reply, behind: k.published(),
+		text: p.text, exact: p.exact}
+	return k.hold(f, sent) && !f.lose && k.Write(reply)
+}
+
+// ask lets the node execute a command, see node.Scripts: scripts cost the most time.
+func (k *conn) ask(args []string) string {
+	c := k.control
+	watched := k.queued != "" || len(k.watching()) > 0 ||
+		strings.EqualFold(args[0], "WATCH")
+	reply, changed, counts := c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args,
+		watched, k.Server.Execute)
+	c.changed, c.counts = changed, counts
+	return reply
+}
+
+// Answer is wire.Carrier's.
+func (k *conn) Answer(reply string) bool { return k.Write(reply) }
+
+// Message is wire.Carrier's.
+func (k *conn) Message(message node.Pushed, text string) bool {
+	f := &pass{kind: aMessage, text: text, exact: k.control.frame(message.Frame)}
+	if !k.hold(f, time.Now()) || k.client.Dead() {
+		return false
+	}
+	k.heard++
+	switch {
+	case f.lose:
+		k.Close()
+		return false
+	case f.drop, k.Gone():
+		return true
+	}
+	k.Log.Add(&history.Entry{Client: k.client.Name, Node: k.Port.Index,
+		Text: text})
+	return k.Write(message.Frame)
+}
+
+// published is how many messages the node has sent on the connection.
+func (k *conn) published() int { return k.Server.(node.Queue).Published() }
+
+// follow keeps the transactions of the node's connections after a command of k's.
+func (k *conn) follow(args []string) {
+	command := strings.ToUpper(args[0])
+	k.subscribes(command, args[1:])
+	watching := k.watching()
+	if len(watching) == 0 && k.queued == "" && command != "WATCH" &&
+		command != "MULTI" {
+		return
+	}
+	exact := k.control.exact(args)
+	if len(watching) > 0 {
+		dump := string(k.control.dump(nil, k.Port.Index))
+		for _, other := range watching {
+			other.watched += exact + dump
+		}
+	}
+	switch command {
+	case "WATCH":
+		k.watched += exact
+	case "UNWATCH":
+		if k.queued == "" {
+			k.watched = ""
+		}
+	case "MULTI":
+		k.queued = exact
+	case "EXEC", "DISCARD":
+		k.transaction = transaction{}
+	default:
+		if k.queued != "" {
+			k.queued += exact
+		}
+	}
+}
+
+// watching are the connections that watch keys of the same node: to them a command
+// matters even when it changes nothing.
+func (k *conn) watching() (watching []*conn) {
+	for _, other := range k.Port.Conns() {
+		if other := other.Carrier.(*conn); other.watched != "" {
+			watching = append(watching, other)
+		}
+	}
+	return watching
+}
+
+// subscribes keeps the channels that the connection listens to after a command.
+func (k *conn) subscribes(command string, channels []string) {
+	switch command {
+	case "SUBSCRIBE", "PSUBSCRIBE":
+		for _, channel := range channels {
+			if !slices.Contains(k.channels, channel) {
+				k.channels = append(k.channels, channel)
+			}
+		}
+		k.control.mu.Lock()
+		defer k.control.mu.Unlock()
+		if !slices.Contains(k.control.subscribers, k) {
+			k.control.subscribers = append(k.control.subscribers, k)
+		}
+	case "UNSUBSCRIBE", "PUNSUBSCRIBE":
+		k.channels = slices.DeleteFunc(k.channels, func(channel string) bool {
+			return len(channels) == 0 || slices.Contains(channels, channel)
+		})
+	}
+}
+
+// hold waits until the run lets something pass that was sent at a time.
+func (k *conn) hold(p *pass, sent time.Time) bool {
+	p.conn, p.sent, p.act = k, sent, k.client.acts.Load()
+	return k.control.hold(p)
+}
+
+// listeners are the open connections that have subscribed to something. The others are
+// forgotten.
+func (c *controller) listeners() []*conn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.subscribers = slices.DeleteFunc(c.subscribers, func(k *conn) bool {
+		return !k.Port.Has(k.Conn)
+	})
+	return c.subscribers
+}
+
+// listens says whether a client has subscribed to something.
+func (c *controller) listens(of *client) bool {
+	return slices.ContainsFunc(c.listeners(), func(k *conn) bool {
+		return k.client == of && len(k.channels) > 0
+	})
+}
+
+// receivers is how many receivers the nodes' channels have: PUBLISH replies with their
+// number.
+func (c *controller) receivers() (n int) {
+	for _, k := range c.listeners() {
+		n += len(k.channels)
+	}
+	return n
+}
+
+// describe gives what waits its texts.
+func (p *pass) describe() {
+	if p.text == "" {
+		p.text = p.conn.Names.Command(p.conn.client.Name, p.args)
+		p.exact = p.conn.control.exact(p.args)
+	}
+}

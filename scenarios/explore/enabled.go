@@ -1,0 +1,121 @@
+package explore
+
+import (
+	"slices"
+
+	"github.com/lockladder/lockladder/lock"
+)
+
+// enabled are the actions that are possible now, in a fixed order.
+func (r *run) enabled() []action {
+	var actions, lost []action
+	if !r.mustMove {
+		var nth map[action]uint8
+		for _, f := range r.flights {
+			if f.behind {
+				continue
+			}
+			a := action{sign: f.sign(), client: uint8(r.index(f.client)),
+				node: uint8(f.node)}
+			asleep := f.client.Asleep() && !(f.kind == aRequest && f.left)
+			if nth == nil {
+				nth = map[action]uint8{}
+			}
+			nth[a]++
+			a.nth = nth[action{sign: a.sign, client: a.client, node: a.node}]
+			if asleep {
+				continue
+			}
+			actions = append(actions, a)
+			if a.sign == reply && r.used.LostReplies < r.bounds.LostReplies {
+				a.sign = lose
+				lost = append(lost, a)
+			}
+			if a.sign == message && r.used.LostMessages < r.bounds.LostMessages {
+				for _, a.sign = range []byte{cut, drop} {
+					lost = append(lost, a)
+				}
+			}
+		}
+		for _, p := range r.players {
+			if p.access != nil {
+				actions = append(actions, r.by(p, storage))
+			}
+		}
+		for i, p := range r.processes {
+			if p.Asleep() && !p.Dead() {
+				actions = append(actions, action{sign: wake, client: uint8(i)})
+			}
+		}
+		actions = append(actions, lost...)
+		for _, p := range r.players {
+			if r.used.GiveUps < r.bounds.GiveUps && !p.Dead() && p.locking &&
+				!p.gaveUp && !p.Asleep() {
+				actions = append(actions, r.by(p, giveUp))
+			}
+		}
+		for i, p := range r.processes {
+			if r.used.Crashes < r.bounds.Crashes && !p.Dead() && !p.done() {
+				actions = append(actions, action{sign: crash, client: uint8(i)})
+			}
+		}
+	}
+	return append(actions, r.clock()...)
+}
+
+// clock are the moves of the clock, and the stops of a process that come right
+// before one. A process that has stopped does what it does when its messages
+// take long, but for one thing: it has been told nothing meanwhile. So only those
+// stop who believe they hold a lock that would tell them, and only right before
+// the clock moves.
+func (r *run) clock() []action {
+	if !slices.ContainsFunc(r.players, func(p *player) bool {
+		return !p.Dead() && !p.done
+	}) {
+		return nil // nobody is left for whom it matters
+	}
+	var actions []action
+	if r.used.Expiries < r.bounds.Expiries && r.control.leased() {
+		actions = append(actions, action{sign: leaseUp})
+	}
+	if r.used.Timers < r.bounds.Timers && !r.quiet() {
+		actions = append(actions, action{sign: timer})
+	}
+	if len(actions) == 0 || r.used.Pauses == r.bounds.Pauses {
+		return actions
+	}
+	for i, p := range r.processes {
+		if !p.Dead() && !p.Asleep() && slices.ContainsFunc(p.players, told) {
+			actions = append(actions, action{sign: pause, client: uint8(i)})
+		}
+	}
+	return actions
+}
+
+// told says whether the player believes to hold a lock that would tell it of a
+// loss.
+func told(p *player) bool {
+	_, ok := p.lock.(lock.LossNotifier)
+	return ok && p.holding != nil && p.depth+p.reads > 0
+}
+
+// by is an action of a player.
+func (r *run) by(p *player, sign byte) action {
+	a := action{sign: sign, client: uint8(slices.Index(r.processes, p.process))}
+	if i := slices.Index(p.process.players, p); i > 0 {
+		a.nth = uint8(i + 1)
+	}
+	return a
+}
+
+// quiet says whether it is known that no client's timer makes it do anything
+// before the clock must stop anyway.
+func (r *run) quiet() bool {
+	horizon := r.control.horizon()
+	for i, p := range r.processes {
+		if !p.Dead() && !p.Asleep() && r.silence[r.moment(i)] < horizon {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,156 @@
+// Command explorer runs the rungs through every schedule within the bounds of
+// docs/explorer.md:
+//
+//	go run ./scenarios/explore/explorer why platinum
+//	go run ./scenarios/explore/explorer replay platinum 'once: A> A< A= E B> B<'
+//	go run ./scenarios/explore/explorer standard
+//	go run ./scenarios/explore/explorer record DIR
+//
+// What it has found goes to stdout, how far it has come to stderr. It ends with 1 when it
+// could not do what it was asked, and with 2 when it was not asked well. Its tests make
+// the tables of the page.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/scenarios/explore"
+)
+
+const usage = `say what is to be explored:
+  explorer why RUNG               the cheapest failing schedules of a rung
+  explorer replay RUNG SCHEDULE   what a schedule does
+  explorer standard               every rung with one expiry and one crash
+  explorer record DIR             their state graphs, as DIR/RUNG/once.json`
+
+func main() {
+	tests, err := asked(os.Args[1:], os.Stdout)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "explorer: %v\n", err)
+		os.Exit(2)
+	}
+	inVirtualTime(tests, os.Stderr)
+}
+
+// asked is what the arguments ask for. Its error says what would be right.
+func asked(args []string, out io.Writer) ([]testing.InternalTest, error) {
+	words := map[string]int{"why": 2, "replay": 3, "standard": 1, "record": 2}
+	if len(args) == 0 || len(args) != words[args[0]] {
+		return nil, errors.New(usage)
+	}
+	switch args[0] {
+	case "standard":
+		return ofEachRung("", out), nil
+	case "record":
+		return ofEachRung(args[1], out), recording.Writable(args[1])
+	}
+	rung, err := ladder.Find(args[1])
+	do := func(t *testing.T) { why(t, rung, out) }
+	if args[0] == "replay" {
+		do = func(t *testing.T) { replay(t, rung, args[2], out) }
+	}
+	return []testing.InternalTest{{Name: rung.Name, F: do}}, err
+}
+
+// ofEachRung walks every rung in the standard bounds, and records the graphs below dir,
+// if that isn't empty.
+func ofEachRung(dir string, out io.Writer) (all []testing.InternalTest) {
+	var options []explore.Option
+	began := time.Now()
+	for i, rung := range ladder.Rungs {
+		if dir != "" {
+			options = []explore.Option{explore.Record(filepath.Join(dir, rung.Name))}
+		}
+		all = append(all, testing.InternalTest{Name: rung.Name, F: func(t *testing.T) {
+			report := explore.Run(t, rung.Build, standardBounds(rung), options...)
+			fmt.Fprintf(out, "%s: %s", rung.Name, report)
+			if i == len(ladder.Rungs)-1 {
+				fmt.Fprintf(out, "%d rungs in %v\n", i+1, time.Since(began))
+			}
+		}})
+	}
+	return all
+}
+
+// why prints the cheapest schedule of all rows that breaks each invariant.
+func why(t *testing.T, rung ladder.Rung, out io.Writer) {
+	fmt.Fprintf(out, "%s, every schedule of\n", rung.Name)
+	var whole explore.Report
+	for _, row := range rows() {
+		if row.rung.Name != rung.Name || row.family == "timers" {
+			continue
+		}
+		report := explore.Run(t, rung.Build, row.bounds)
+		walk := report.Walks[0]
+		fmt.Fprintf(out, "  %s, the program %s: %v schedules in %d states\n",
+			report.Bounds, walk.Program, walk.Schedules(), walk.States)
+		whole.Walks = append(whole.Walks, report.Walks...)
+	}
+	for _, invariant := range asking {
+		f, found := whole.Failure(invariant)
+		if !found {
+			fmt.Fprintf(out, "\n%s: none of them breaks it\n", invariant)
+			continue
+		}
+		fmt.Fprintf(out, "\n%s: %s\n\n", invariant, f.Schedule)
+		replay(t, rung, f.Schedule, out)
+	}
+}
+
+// replay prints the timeline of a schedule.
+func replay(t *testing.T, rung ladder.Rung, schedule string, out io.Writer) {
+	replayed := explore.Replay(t, rung.Build, rungBounds(rung), schedule)
+	fmt.Fprint(out, replayed.Timeline)
+	if len(replayed.Broken) == 0 {
+		fmt.Fprintln(out, "nothing is broken")
+	}
+}
+
+// inVirtualTime runs tests, and ends the process: Go offers virtual time to nothing else.
+// Nobody asked for tests, so only what they log is told.
+func inVirtualTime(tests []testing.InternalTest, told io.Writer) {
+	testing.Init()
+	flag.CommandLine.Parse([]string{"-test.v", "-test.timeout=0"})
+	laddertest.CollectLess()
+	read, write, err := os.Pipe()
+	if err != nil {
+		fmt.Fprintln(told, err)
+		os.Exit(1)
+	}
+	os.Stdout = write
+	joined := make(chan struct{})
+	go func() {
+		defer close(joined)
+		tell(read, told)
+	}()
+	last := testing.InternalTest{Name: "last", F: func(*testing.T) {
+		write.Close() // the end of the tests is nobody's business
+		<-joined
+	}}
+	testing.Main(func(string, string) (bool, error) { return true, nil },
+		append(tests, last), nil, nil)
+}
+
+var logged = regexp.MustCompile(`^ +\w+\.go:\d+: (.*)`)
+
+// tell copies what tests log, without the lines of the code that logs it.
+func tell(tests io.Reader, told io.Writer) {
+	lines := bufio.NewScanner(tests)
+	for lines.Scan() {
+		if line := logged.FindStringSubmatch(lines.Text()); line != nil {
+			fmt.Fprintf(told, "explorer: %s\n", line[1])
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/scenarios/explore"
+)
+
+// row is a walk of a rung with one program, a line of a table.
+type row struct {
+	rung   ladder.Rung
+	family string // which bounds; "": as they are written
+	bounds explore.Bounds
+	quick  bool // it is walked in every test run
+	slow   bool // but not with -short and -race
+	breaks []explore.Invariant
+}
+
+// name is the row's name as a subtest.
+func (r row) name() string {
+	return fmt.Sprintf("%s/%s/%s", r.rung.Name, cmp.Or(r.family, r.bounds.String()),
+		r.bounds.Programs[0])
+}
+
+// rungBounds is what the explorer must know of a rung.
+func rungBounds(rung ladder.Rung) explore.Bounds {
+	b := explore.Bounds{Clients: 2, Nodes: 1}
+	switch rung.Name {
+	case "silver/timestamp":
+		b.LeaseInValue = laddertest.Deadline
+	case "redlock":
+		b.Nodes = 3
+	case "reentrant/readwrite":
+		b.Readers = laddertest.Readers
+	}
+	return b
+}
+
+// standardBounds are those of a rung in which all rungs are compared.
+func standardBounds(rung ladder.Rung) explore.Bounds {
+	b := rungBounds(rung)
+	b.Expiries, b.Crashes, b.Programs = 1, 1, []explore.Program{explore.Once}
+	if rung.Nodes > 1 {
+		b.Attempts = 1 // as in the table
+	}
+	return b
+}
+
+// rows are all walks, with two clients and one expiry. The standard ones have one
+// crash, and the pause of a process where the lock tells its holder of a loss. A
+// lock that renews gives up what takes longer than a lease: so there are stray
+// commands. Redlock's clients ask again and again while others do, so they ask
+// twice without a crash and once with one.
+func rows() []row {
+	var rows []row
+	for _, rung := range ladder.Rungs {
+		add := func(family string, quick bool, set func(b *explore.Bounds),
+			programs ...explore.Program) {
+			for _, program := range programs {
+				b := rungBounds(rung)
+				b.Expiries = 1
+				b.Programs = []explore.Program{program}
+				set(&b)
+				rows = append(rows, row{rung: rung, family: family, bounds: b,
+					quick: quick, slow: rung.Name != "bronze" && rung.Name != "gold"})
+			}
+		}
+		if rung.Name == "redlock" {
+			add("standard", false, func(b *explore.Bounds) {
+				b.Attempts = 2
+			}, explore.Once)
+			add("a crash", false, func(b *explore.Bounds) {
+				b.Crashes, b.Attempts = 1, 1
+			}, explore.Once)
+			add("one attempt", false, func(b *explore.Bounds) {
+				b.Attempts = 1
+			}, explore.Nested, explore.Twice)
+			continue
+		}
+		crash := func(b *explore.Bounds) { b.Crashes = 1 }
+		// The re-entrant rungs have much in common, so they aren't walked every
+		// time. The explorer's clients have one owner each, so a cohort has one.
+		alike := strings.HasPrefix(rung.Name, "reentrant")
+		add("standard", !alike, func(b *explore.Bounds) {
+			crash(b)
+			if rung.Renews {
+				b.Pauses = 1
+			}
+		}, explore.Once)
+		add("standard", false, crash, explore.Twice, explore.Nested)
+		lost := []explore.Program{explore.Once}
+		if alike { // an inner call whose reply is lost must not count twice
+			lost = append(lost, explore.Nested)
+		}
+		add("lost replies", false, func(b *explore.Bounds) {
+			b.LostReplies = 1
+		}, lost...)
+		if rung.Renews {
+			add("strays", false, func(b *explore.Bounds) {
+				b.Crashes, b.Strays = 1, 1
+			}, explore.Once)
+			add("timers", false, func(b *explore.Bounds) {
+				b.Timers, b.Strays = 1, 1
+			}, explore.Once)
+		}
+	}
+	return rows
+}
+
+// asking are the invariants that programs with TryLock can break.
+var asking = slices.DeleteFunc(slices.Clone(explore.Invariants),
+	func(i explore.Invariant) bool { return i == explore.LostWakeUp })
