@@ -127,9 +127,9 @@ func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 				continue
 			}
 			if assert.NotNil(t, c.Cost, c.Name) {
-				assert.True(t, c.Cost.Finished, c.Name)
-				assert.Equal(t, int64(1), *c.Cost.MaxHolders, c.Name)
-				assert.Zero(t, c.Cost.Oversold, c.Name)
+				assert.True(t, c.Cost.Finished(), c.Name)
+				assert.Equal(t, 1, c.Cost.Count("max_holders"), c.Name)
+				assert.Zero(t, c.Cost.Value("oversold"), c.Name)
 			}
 		}
 	})
@@ -137,10 +137,10 @@ func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 	t.Run("every measured lock is in the tables or explained", func(t *testing.T) {
 		var missing []string
 		for _, row := range g.Choice.Run.Rows {
-			if row.Kind != bench.Baseline &&
+			if row.Kind() != bench.Baseline &&
 				!slices.ContainsFunc(g.Choice.Candidates,
-					func(c choosing.Candidate) bool { return c.Name == row.Rung }) {
-				missing = append(missing, row.Rung)
+					func(c choosing.Candidate) bool { return c.Name == row.Name() }) {
+				missing = append(missing, row.Name())
 			}
 		}
 		assert.Equal(t, []string{"rueidislock"}, missing)

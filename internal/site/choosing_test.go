@@ -40,10 +40,12 @@ func TestALockThatBreaksWhatAJobNeedsIsNotChosenForIt(t *testing.T) {
 }
 
 func TestWhatSellsWithoutALockIsShownWithItsRetries(t *testing.T) {
-	c := &choosing.Choice{Run: bench.Report{Rows: []bench.Row{{Rung: "gold"},
-		{Rung: "mysql/optimistic", RatioToSerial: new(0.25), Sold: 9,
-			Left: new(int64(1)), Retries: new(int64(17))},
-		{Rung: "lua-decrement", RatioToSerial: new(4.0), Sold: 10}}}}
+	c := &choosing.Choice{Run: bench.Report{Rows: []bench.Row{
+		bench.RowOf(map[string]any{"rung": "gold"}),
+		bench.RowOf(map[string]any{"rung": "mysql/optimistic",
+			"ratio_to_serial": 0.25, "sold": 9, "left": 1, "retries": 17}),
+		bench.RowOf(map[string]any{"rung": "lua-decrement", "ratio_to_serial": 4.0,
+			"sold": 10})}}}
 	_, rows, _ := strings.Cut(c.Without(), "--:|\n")
 	assert.Equal(t, "| lua-decrement | 4.000 | 10 | – | – |\n"+
 		"| mysql/optimistic | 0.250 | 9 | 1 | 17 |\n", rows)
@@ -57,6 +59,11 @@ func TestALockWithoutATokenIsNotChosenWhereTheStorageChecksIt(t *testing.T) {
 		assert.Equal(t, want, lock.Fits(choosing.Job{Arise: []string{choosing.Token}}), verdict)
 	}
 	assert.False(t, choosing.Candidate{}.Fits(choosing.Job{Arise: []string{choosing.Token}}))
+}
+
+// ratio is a row, or a round, with this ratio to the serial limit.
+func ratio(x float64) bench.Row {
+	return bench.RowOf(map[string]any{"ratio_to_serial": x})
 }
 
 func TestTheFastestLockThatFitsIsChosen(t *testing.T) {
@@ -73,20 +80,21 @@ func TestTheFastestLockThatFitsIsChosen(t *testing.T) {
 			Cost: cost}
 	}
 	c := &choosing.Choice{Candidates: []choosing.Candidate{
-		etcd("slow", fits, &bench.Row{RatioToSerial: new(0.1)}),
-		etcd("fast", fits, &bench.Row{RatioToSerial: new(0.2)}),
-		etcd("wrong", nil, &bench.Row{RatioToSerial: new(0.3)}),
+		etcd("slow", fits, new(ratio(0.1))),
+		etcd("fast", fits, new(ratio(0.2))),
+		etcd("wrong", nil, new(ratio(0.3))),
 		etcd("not measured", fits, nil)}}
 	assert.Contains(t, c.Table(), "| none | none | none | none | fast, 0.20; 1 other |")
 }
 
 func TestOfLocksThatTheRunCantTellApartTheOneWithFewerServersIsChosen(t *testing.T) {
 	measured := func(name string, nodes int, rounds ...float64) choosing.Candidate {
-		row := &bench.Row{Nodes: nodes, RatioToSerial: new(rounds[1])}
-		for _, ratio := range rounds {
-			row.Rounds = append(row.Rounds, bench.Round{RatioToSerial: new(ratio)})
+		row := ratio(rounds[1])
+		row.Set("nodes", nodes)
+		for _, x := range rounds {
+			row.Rounds = append(row.Rounds, ratio(x))
 		}
-		return choosing.Candidate{Name: name, Cost: row}
+		return choosing.Candidate{Name: name, Cost: &row}
 	}
 	five := measured("five servers", 5, 0.05, 0.07, 0.09)
 	for name, one := range map[string]choosing.Candidate{

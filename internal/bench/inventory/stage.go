@@ -156,7 +156,7 @@ func warmUp(ctx context.Context, subject bench.Subject, env lock.Env) {
 
 // open lets the clients start at one instant, not before at, and waits until all
 // are through, but not much longer than until the timeout or the end of ctx.
-func (r *Runner) open(ctx context.Context, st *stage, at time.Time) bench.Part {
+func (r *Runner) open(ctx context.Context, st *stage, at time.Time) bench.Counts {
 	// Without a deadline: the client would give up commands under way at it,
 	// and nobody would know whether they were granted the lock.
 	ctx, end := context.WithCancel(ctx)
@@ -200,7 +200,7 @@ func (r *Runner) open(ctx context.Context, st *stage, at time.Time) bench.Part {
 	sent, passed := r.Servers.Traffic()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.result.Add(&bench.Part{
+	s.result.Add(&bench.Counts{
 		Absent:   absent,
 		Took:     took,
 		CPU:      machine.ProcessTime() - cpu,
@@ -211,7 +211,7 @@ func (r *Runner) open(ctx context.Context, st *stage, at time.Time) bench.Part {
 		Failures: s.failures.Load(),
 	})
 	result := s.result
-	s.result = bench.Part{} // an absent client adds to nothing that is read
+	s.result = bench.Counts{} // an absent client adds to nothing that is read
 	return result
 }
 

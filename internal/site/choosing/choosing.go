@@ -92,7 +92,7 @@ func (c *Choice) add(family, prefix string, locks []results.Lock) {
 			}
 		}
 		for i, row := range c.Run.Rows {
-			if row.Rung == candidate.Name {
+			if row.Name() == candidate.Name {
 				candidate.Cost = &c.Run.Rows[i]
 			}
 		}
@@ -138,10 +138,10 @@ func (c Candidate) broken() int {
 }
 
 func (c Candidate) ratio() float64 {
-	if c.Cost == nil || c.Cost.RatioToSerial == nil {
+	if c.Cost == nil || c.Cost.Ratio() == nil {
 		return 0
 	}
-	return *c.Cost.RatioToSerial
+	return *c.Cost.Ratio()
 }
 
 // Table is the decision table: for each job and each family the fastest lock that
@@ -190,7 +190,7 @@ func First(candidates []Candidate) Candidate {
 	slowest, _ := best.rounds()
 	for _, c := range candidates {
 		if _, fastest := c.rounds(); fastest >= slowest &&
-			c.Cost.Nodes < best.Cost.Nodes {
+			c.Cost.Count("nodes") < best.Cost.Count("nodes") {
 			best = c
 		}
 	}
@@ -199,14 +199,8 @@ func First(candidates []Candidate) Candidate {
 
 // rounds are the ratios of the slowest round and of the fastest.
 func (c Candidate) rounds() (slowest, fastest float64) {
-	slowest, fastest = c.ratio(), c.ratio()
-	for _, round := range c.Cost.Rounds {
-		if round.RatioToSerial != nil {
-			slowest = min(slowest, *round.RatioToSerial)
-			fastest = max(fastest, *round.RatioToSerial)
-		}
-	}
-	return slowest, fastest
+	all := append(c.Cost.Ratios(), c.ratio())
+	return slices.Min(all), slices.Max(all)
 }
 
 func fastestFirst(candidates []Candidate) {
@@ -228,13 +222,14 @@ func (c *Choice) Costs() string {
 			continue
 		}
 		family, _, _ := strings.Cut(c.Family, ":")
-		if c.Cost.Nodes > 1 {
-			family += fmt.Sprintf(", %d servers", c.Cost.Nodes)
-		}
 		r := c.Cost
-		fmt.Fprintf(&b, "| %s | %s | %d | %.3f | %s | %.0f | %.0f | %.0f | %.0f |\n",
-			c.Name, family, c.broken(), c.ratio(), spread(r),
-			*r.AcquisitionsPerSecond, r.Wait.P50, r.Wait.Max, 100**r.InOrder)
+		if r.Count("nodes") > 1 {
+			family += fmt.Sprintf(", %d servers", r.Count("nodes"))
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d | %.3f | %s | %s | %s | %s | %.0f |\n",
+			c.Name, family, c.broken(), c.ratio(), r.Show("spread", 0),
+			r.Show("acquisitions_per_second", 0), r.Show("wait_ms.p50", 0),
+			r.Show("wait_ms.max", 0), 100**r.Number("in_order"))
 	}
 	return b.String()
 }
@@ -251,46 +246,22 @@ func (c *Choice) Without() string {
 		"|---|--:|--:|--:|--:|\n")
 	for _, name := range lockless {
 		for _, r := range c.Run.Rows {
-			if r.Rung != name {
+			if r.Name() != name {
 				continue
 			}
-			fmt.Fprintf(&b, "| %s | %.3f | %d | %s | %s |\n", name,
-				Candidate{Cost: &r}.ratio(), r.Sold, count(r.Left),
-				count(r.Retries))
+			fmt.Fprintf(&b, "| %s | %.3f | %s | %s | %s |\n", name,
+				Candidate{Cost: &r}.ratio(), r.Show("sold", 0), r.Show("left", 0),
+				r.Show("retries", 0))
 		}
 	}
 	return b.String()
-}
-
-// count is a figure, if it was measured.
-func count(n *int64) string {
-	if n == nil {
-		return "–"
-	}
-	return fmt.Sprint(*n)
-}
-
-// spread is half of the range of the rounds' ratios around the median, in
-// per cent of it.
-func spread(r *bench.Row) string {
-	var ratios []float64
-	for _, round := range r.Rounds {
-		if round.RatioToSerial != nil {
-			ratios = append(ratios, *round.RatioToSerial)
-		}
-	}
-	if len(ratios) < 2 || r.RatioToSerial == nil {
-		return "–"
-	}
-	return fmt.Sprintf("%.0f", 50*(slices.Max(ratios)-slices.Min(ratios)) /
-		*r.RatioToSerial)
 }
 
 // Where names the machine of the measured run.
 func (c *Choice) Where() string {
 	env, row := c.Run.Env, c.Run.Rows[0]
 	return fmt.Sprintf("%d clients at one instant, %d rounds; Redis %s, %s %s/%s,"+
-		" %d CPUs (%s), commit %s.\n", row.InTableOf, len(row.Rounds),
+		" %d CPUs (%s), commit %s.\n", row.Count("table_clients"), len(row.Rounds),
 		*env.ServerVersion, env.Go, env.OS, env.Arch, env.CPUs, *env.CPU,
 		*env.Commit)
 }
