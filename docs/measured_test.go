@@ -18,15 +18,12 @@ import (
 // Checks of the commands that measure, whose output differs in every run.
 
 // smaller are the commands whose whole job takes long, with what makes the job smaller.
-// The cache's whole job is done behind three of the locks, by another command, and the
-// import's in the other form. A catalog is measured once instead of three times.
+// The cache's whole job is done behind three of the locks, by another command. A catalog is measured once instead of three times.
 var smaller = []struct {
 	ends *regexp.Regexp
 	more string
 }{
 	{regexp.MustCompile(` -workload cache$`), " -requests 10000"},
-	{regexp.MustCompile(` -workload import -form article$`), " -tasks 200"},
-	{regexp.MustCompile(` -tasks 400 .*-groups [\d,]+$`), " -tasks 100"},
 	{regexp.MustCompile(` -workload catalog -redis auto .*-against \S+$`), " -rounds 1"},
 }
 

@@ -92,38 +92,6 @@ func CutOff(ctx context.Context, complete bool) error {
 	return ctx.Err()
 }
 
-// Common are the settings that all workloads have besides the inventory.
-type Common struct {
-	Servers *nodes.Servers
-	TTL     time.Duration // the lease of the locks
-	Timeout time.Duration // bounds one row
-}
-
-// Check returns what is wrong with the settings, if anything.
-func (c Common) Check() error {
-	switch {
-	case c.TTL < time.Millisecond:
-		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", c.TTL)
-	case c.TTL%time.Millisecond != 0:
-		return fmt.Errorf("the ttl is %v, Redis counts whole milliseconds", c.TTL)
-	case c.Timeout <= 0:
-		return fmt.Errorf("the timeout is %v, it must be positive", c.Timeout)
-	}
-	return nil
-}
-
-// Plan is that of a workload with one table. Progress is how many of what are
-// done, of how many.
-func (c Common) Plan(clients int, header, head, legend, what string,
-	progress func() (done, of int)) Plan {
-	return Plan{Config: nodes.Config{Clients: clients}, TTL: c.TTL,
-		Timeout: c.Timeout, Header: header, Tables: []Table{{Head: head}},
-		Legend: legend, Progress: func() string {
-			done, of := progress()
-			return fmt.Sprintf(": %d of %d%s", done, of, what)
-		}}
-}
-
 // List understands the values of a flag that are separated by commas.
 func List[T any](into *[]T, one func(string) (T, error)) func(string) error {
 	return func(text string) error {

@@ -28,7 +28,7 @@ var mayImport = map[string]string{
 	"internal/bench": "internal/bench/nodes internal/ladder lock",
 	"internal/bench/command": "internal/bench internal/bench/machine " +
 		"internal/bench/nodes internal/bench/inventory " +
-		"internal/bench/jobs/cache internal/bench/jobs/catalog internal/bench/jobs/imports " +
+		"internal/bench/jobs/cache internal/bench/jobs/catalog " +
 		"internal/servers lock",
 	"internal/bench/machine": "",
 	"internal/bench/nodes": "internal/bench/machine internal/servers/process " +
@@ -40,10 +40,10 @@ var mayImport = map[string]string{
 	"internal/servers/process": "",
 	"internal/site/exercise": "internal/lab internal/lab/node internal/ladder internal/locktest/laddertest lock " +
 		"scenarios scenarios/explore",
-	"internal/bench/jobs/cache":   "internal/bench lock",
-	"internal/bench/jobs/catalog": "internal/bench internal/bench/nodes lock",
-	"internal/bench/jobs/imports": "internal/bench internal/bench/nodes internal/servers/process " +
-		"lock",
+	"internal/bench/jobs":          "internal/bench internal/bench/nodes lock",
+	"internal/bench/jobs/cache":    "internal/bench internal/bench/jobs lock",
+	"internal/bench/jobs/catalog":  "internal/bench internal/bench/jobs lock",
+	"internal/bench/jobs/imports":  "lock",
 	"internal/bench/jobs/schedule": "lock",
 	"internal/lab": "internal/lab/history internal/lab/judge internal/lab/node " +
 		"internal/lab/order internal/lab/wire lock",

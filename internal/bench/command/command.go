@@ -24,10 +24,8 @@ import (
 	"github.com/lockladder/lockladder/internal/bench/inventory"
 	"github.com/lockladder/lockladder/internal/bench/jobs/cache"
 	"github.com/lockladder/lockladder/internal/bench/jobs/catalog"
-	"github.com/lockladder/lockladder/internal/bench/jobs/imports"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/lock"
 )
 
 // Exit statuses.
@@ -75,9 +73,6 @@ func (c Command) jobs() []job {
 		{"cache", "Sends many requests to several services for a cached value " +
 			"that has just expired,\nbehind every lock, and counts how often the " +
 			"database is asked.", &cache.Workload{}},
-		{"import", "Lets workers import tasks, those of one group one after the " +
-			"other and in order,\nbehind every lock. With -redis each worker is a " +
-			"process.", &imports.Workload{}},
 		{"catalog", "Lets clients read a list of prices, and a few of them change " +
 			"it, behind every lock,\nand counts the readers that see half a " +
 			"change.", &catalog.Workload{}},
@@ -89,7 +84,6 @@ func (c Command) Main() {
 	// The library would add lines of its own to the one that says what failed.
 	logging.Disable()
 	inventory.Serve(c.Locks) // where this process is one of a run's
-	imports.Serve(c.lock)
 	// A reader that goes away must end the run, not the process, because the run
 	// removes its keys from the servers at its end.
 	signal.Ignore(syscall.SIGPIPE)
@@ -97,15 +91,6 @@ func (c Command) Main() {
 		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop) // a second signal ends the process
 	os.Exit(c.Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
-
-// lock finds a lock by its name.
-func (c Command) lock(name string) (lock.Build, error) {
-	found, err := bench.Select(c.Locks, name)
-	if err != nil {
-		return nil, err
-	}
-	return found[0].Build, nil
 }
 
 // Run runs the command until it is through or ctx ends. It returns the exit

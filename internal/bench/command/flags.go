@@ -107,7 +107,7 @@ func (o *options) parse(locks []bench.Subject, more More, args []string,
 	}
 	if o.usual { // it was found before, and is shown here
 		flags.String("workload", o.job.name, "what is done behind the locks: "+
-			"inventory, cache, import or catalog; each\nhas flags of its own, see "+
+			"inventory, cache or catalog; each\nhas flags of its own, see "+
 			"-workload cache -help")
 	}
 	if err := flags.Parse(args); err != nil {

@@ -1,14 +1,13 @@
 package catalog
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/jobs"
 )
 
 // pairedRounds is how often a row on real servers is measured.
@@ -17,21 +16,19 @@ const pairedRounds = 3
 // Workload lets clients read and change a list of prices behind one lock after the
 // other, on the same servers.
 type Workload struct {
-	bench.Common
+	jobs.Crowd
 	clients int           // each has a connection
 	writes  int           // how many of a hundred clients change the prices
 	ops     int           // how often each client comes
 	rounds  int           // how often a row is measured
 	poll    time.Duration // the longest pause of a refused client; 0: see pause
 	rtt     time.Duration
-	against string
+	named   string // what -against names
 	locks   []bench.Subject
 
 	// usual is measured before each round of a row, which is compared with it;
 	// nil: nothing is.
 	usual *bench.Subject
-
-	done atomic.Int64 // of the round under way
 }
 
 // Flags defines the flags.
@@ -43,7 +40,7 @@ func (w *Workload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan, error
 	flags.IntVar(&w.ops, "ops", 1, "how many `times` each client comes")
 	flags.IntVar(&w.rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
 		"measured (default %d on real servers, 1 on embedded ones)", pairedRounds))
-	flags.StringVar(&w.against, "against", "", "the `name` of a lock that is "+
+	flags.StringVar(&w.named, "against", "", "the `name` of a lock that is "+
 		"measured before each round of a row, for\ncomparison (default none)")
 	flags.DurationVar(&w.TTL, "ttl", 10*time.Second, "the lease of the lock")
 	flags.DurationVar(&w.poll, "poll", 0, "the longest pause of a refused client "+
@@ -57,9 +54,7 @@ func (w *Workload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan, error
 		if err := w.check(run.Given, run.Real); err != nil {
 			return bench.Plan{}, err
 		}
-		plan := w.Plan(w.clients, w.header(),
-			columns.Heads("lock", bench.NameWidth), w.legend(), "",
-			func() (done, of int) { return int(w.done.Load()), w.clients * w.ops })
+		plan := w.Plan(w.clients, w.header(), figures.Head(), w.legend())
 		plan.Config.RTT = w.rtt
 		return plan, nil
 	}
@@ -74,7 +69,7 @@ func (w *Workload) check(given map[string]bool, real bool) error {
 		}
 	}
 	if given["against"] {
-		found, err := bench.Select(w.locks, w.against)
+		found, err := bench.Select(w.locks, w.named)
 		if err != nil {
 			return fmt.Errorf("-against: %w", err)
 		}
@@ -102,13 +97,13 @@ func (w *Workload) check(given map[string]bool, real bool) error {
 		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
 			"negative", w.rtt)
 	}
-	return w.Common.Check()
+	return w.Check()
 }
 
 // Subjects are the locks, with the baselines in front.
 func (w *Workload) Subjects(locks []bench.Subject) []bench.Subject {
 	w.locks = bench.Locks(locks)
-	return append(bench.Baselines(noLock, script), w.locks...)
+	return append(bench.Baselines(jobs.NoLock, script), w.locks...)
 }
 
 // header says what is done.
@@ -130,18 +125,6 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// Measure measures one row.
-func (w *Workload) Measure(ctx context.Context, run bench.Run,
-	subject bench.Subject) ([]bench.Measured, error) {
-	w.Servers = run.Servers
-	row, err := w.measure(ctx, subject)
-	if err != nil {
-		return nil, fmt.Errorf("read and change the list behind %s: %w",
-			subject.Name, err)
-	}
-	return []bench.Measured{row}, bench.CutOff(ctx, row.Finished)
-}
-
 // legend explains the heads.
 func (w *Workload) legend() string {
 	text := `half: reads that saw half a change; lost: changes that a later one overwrote unseen
@@ -153,32 +136,4 @@ commands/op: commands for each read or change
 			", which was measured before each round;\nthe median of the rounds\n"
 	}
 	return text
-}
-
-var columns = bench.Columns[Row]{
-	bench.NewColumn("", "reads", 7, 0, func(r Row) any { return r.Reads }),
-	bench.NewColumn("", "half", 6, 0, func(r Row) any { return r.Halves }),
-	bench.NewColumn("", "changes", 8, 0, func(r Row) any { return r.Changes }),
-	bench.NewColumn("", "lost", 6, 0, func(r Row) any { return r.Lost }),
-	bench.NewColumn("", "ops/s", 8, 0, func(r Row) any { return r.OpsPerSecond }),
-	bench.NewColumn("", "times", 7, 2, func(r Row) any { return r.Times }),
-	bench.NewColumn("read", "p50 ms", 8, 0, func(r Row) any { return p50(r.Read) }),
-	bench.NewColumn("change", "p50 ms", 8, 0, func(r Row) any { return p50(r.Change) }),
-	bench.NewColumn("commands", "/op", 9, 1, func(r Row) any { return r.CommandsPerOp }),
-}
-
-func p50(t *bench.Times) string {
-	return t.Show(1, func(t *bench.Times) float64 { return t.P50 })
-}
-
-// Text is a row of the table. Lines that say what went wrong follow it.
-func (r Row) Text() string {
-	text := columns.Line(r.Rung, bench.NameWidth, r)
-	if !r.Finished {
-		text += bench.Note("cut off after %.1f s: %d of %d were through",
-			r.RoundSeconds[len(r.RoundSeconds)-1], r.Reads+r.Changes,
-			r.Clients*r.Ops*len(r.RoundSeconds))
-	}
-	return text + bench.FirstFailure(
-		fmt.Sprintf("accesses that failed: %d", r.Failures), r.FirstFailure)
 }
