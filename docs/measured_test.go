@@ -131,7 +131,7 @@ func checkSoak(t *testing.T, c command) {
 		kept, err := filepath.Glob(filepath.Join(dir, "soak-*"))
 		require.NoError(t, err)
 		require.Len(t, kept, 1)
-		judged := ends(t, 1, "go run ./scenarios/soak judge '"+kept[0]+"'")
+		judged := ends(t, 1, "cd field && go run ./soak judge '"+kept[0]+"'")
 		assert.Contains(t, judged, "faults: ")
 		return
 	}

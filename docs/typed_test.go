@@ -156,8 +156,8 @@ var kinds = []kind{
 		`^(cd field && )?(taskset -c 0 )?go run \./bench -redis auto`), checkShortly, measures},
 	{"measures", regexp.MustCompile(`^(taskset -c 0 )?go run \./bench`), checkShape, measures},
 	{"judges what a soak has kept", regexp.MustCompile(
-		`^go run \./scenarios/soak judge DIR$`), checkJudged, measures},
-	{"soaks for minutes", regexp.MustCompile(`^go run \./scenarios/soak `),
+		`^cd field && go run \./soak judge DIR$`), checkJudged, measures},
+	{"soaks for minutes", regexp.MustCompile(`^cd field && go run \./soak `),
 		checkSoak, measures},
 	{"checks a program", regexp.MustCompile(`^go run \./scenarios/check `),
 		checkProgram, measures},

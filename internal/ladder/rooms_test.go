@@ -32,6 +32,7 @@ var mayImport = map[string]string{
 		"internal/servers lock",
 	"internal/bench/machine": "",
 	"internal/bench/nodes": "internal/bench/machine internal/servers/process " +
+		"internal/servers/proxy " +
 		"lock",
 	"internal/bench/report": "internal/bench lock",
 	"internal/bench/inventory": "internal/bench internal/bench/machine " +
@@ -71,37 +72,20 @@ var mayImport = map[string]string{
 		"internal/lab/history internal/site internal/site/choosing " +
 		"internal/site/generated internal/site/levels internal/site/life " +
 		"internal/site/results internal/site/play scenarios scenarios/explore",
-	"internal/site/levels":         "internal/site/play scenarios/explore",
-	"internal/site/results":        "internal/site/generated scenarios",
-	"internal/site/play":           "internal/lab/history",
-	"internal/servers":             "internal/servers/process",
-	"internal/servers/serverstest": "internal/lab internal/servers/process internal/servers lock",
-	"lock":                         "",
+	"internal/site/levels":     "internal/site/play scenarios/explore",
+	"internal/site/results":    "internal/site/generated scenarios",
+	"internal/site/play":       "internal/lab/history",
+	"internal/servers":         "internal/lab internal/servers/process internal/servers/proxy",
+	"internal/locktest/rights": "internal/servers lock",
+	"lock":                     "",
 	"scenarios": "internal/lab internal/lab/history internal/lab/node internal/lab/order " +
 		"internal/site/play internal/servers/process lock",
-	"scenarios/check":        "internal/site internal/servers/serverstest lock scenarios scenarios/program",
+	"scenarios/check":        "internal/site internal/servers lock scenarios scenarios/program",
 	"scenarios/program":      "internal/servers/process lock scenarios",
 	"scenarios/program/rung": "internal/ladder scenarios/program",
 	"scenarios/explore": "internal/lab internal/lab/history internal/lab/node " +
 		"internal/lab/order internal/lab/wire internal/site/play lock",
-	"scenarios/soak": "internal/servers/process internal/servers internal/servers/serverstest " +
-		"scenarios/soak/internal/judge scenarios/soak/internal/nemesis " +
-		"scenarios/soak/internal/run scenarios/soak/internal/rungs " +
-		"scenarios/soak/internal/worker",
-	"scenarios/soak/internal/event": "",
-	"scenarios/soak/internal/judge": "scenarios/soak/internal/event",
-	"scenarios/soak/internal/nemesis": "lock scenarios/soak/internal/event " +
-		"scenarios/internal/proxy",
-	"scenarios/internal/proxy": "",
-	"scenarios/soak/internal/run": "internal/servers/process internal/servers lock " +
-		"scenarios/soak/internal/event scenarios/soak/internal/nemesis " +
-		"scenarios/internal/proxy scenarios/soak/internal/rungs " +
-		"scenarios/soak/internal/storage scenarios/soak/internal/worker",
-	"scenarios/soak/internal/rungs": "internal/ladder lock reentrant/cohort " +
-		"internal/locktest/mutants/guard",
-	"scenarios/soak/internal/storage": "scenarios/soak/internal/event",
-	"scenarios/soak/internal/worker": "internal/servers/process lock scenarios/soak/internal/event " +
-		"scenarios/soak/internal/rungs scenarios/soak/internal/storage",
+	"internal/servers/proxy": "",
 }
 
 func TestEveryPackageImportsOnlyWhatItMay(t *testing.T) {

@@ -16,11 +16,11 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-var onRedis = serverstest.Flag()
+var onRedis = servers.Flag()
 
 // atOnce is how many rungs are checked at the same time. A check mostly waits.
 const atOnce = 6
@@ -34,7 +34,7 @@ var unsaid = map[string][]string{
 // The rungs are programs here, as a lock in another language is, and get the
 // verdicts that they have in virtual time: this is the test of the protocol.
 func TestEveryRungBreaksTheSameThroughTheProtocol(t *testing.T) {
-	if *onRedis != serverstest.Auto {
+	if *onRedis != servers.Auto {
 		t.Skip("it starts servers, which is asked for with -redis auto")
 	}
 	dir := t.TempDir()
@@ -88,7 +88,7 @@ func declared(t *testing.T, rung string, virtual scenarios.Report) (file string)
 // checked runs the command and returns its results.
 func checked(t *testing.T, check string, args ...string) scenarios.Report {
 	cmd := exec.CommandContext(t.Context(), check,
-		append([]string{"-redis", serverstest.Auto, "-json"}, args...)...)
+		append([]string{"-redis", servers.Auto, "-json"}, args...)...)
 	var diagnosis bytes.Buffer
 	cmd.Stderr = &diagnosis
 	out, err := cmd.Output()
