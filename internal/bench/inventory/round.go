@@ -56,8 +56,8 @@ type turn func(ctx context.Context, c *client) error
 
 var errCut = errors.New("the row has ended")
 
-// assignment gives a client its turn. It sends nothing.
-type assignment func(c *client) (turn, error)
+// turnOf makes the turn of a client. It sends nothing.
+type turnOf func(c *client) (turn, error)
 
 // options are the settings of one client's lock, with its own source of jitter
 // and of tokens when the run has a seed.

@@ -34,13 +34,13 @@ type Runner struct {
 	// force an interleaving with it; nil does nothing.
 	Think func(ctx context.Context)
 
-	serial  *float64      // acquisitions a second of the serial limit
-	lone    []bench.Stamp // its sections, in a closed loop
-	service int           // which of the services this process is, from 0
-	of      int           // how many there are, 0 and 1: this process alone
-	memory  int64         // most of the services so far, in bytes
-	current atomic.Pointer[Progress]
-	stage   atomic.Pointer[stage]
+	serial         *float64      // acquisitions a second of the serial limit
+	serialSections []bench.Stamp // its sections, in a closed loop
+	service        int           // which of the services this process is, from 0
+	of             int           // how many there are, 0 and 1: this process alone
+	memory         int64         // most of the services so far, in bytes
+	current        atomic.Pointer[Progress]
+	cohort         atomic.Pointer[cohort]
 }
 
 // Progress is how far the row under way is.
@@ -65,7 +65,7 @@ func (r *Runner) Progress() Progress {
 		p.Elapsed = max(time.Since(p.started), 0)
 		p.started = time.Time{}
 	}
-	if st := r.stage.Load(); st != nil {
+	if st := r.cohort.Load(); st != nil {
 		p.Sections, p.Turns = int(st.round.sections.Load()), st.round.turns
 		p.Elapsed = time.Since(st.round.started)
 	}
@@ -103,8 +103,8 @@ func (r *Runner) measure(ctx context.Context, subject bench.Subject) (
 	}
 	var done []bench.Row
 	for i := range rounds {
-		r.serial, r.lone = nil, nil
-		if !alone(subject) {
+		r.serial, r.serialSections = nil, nil
+		if !isSerialLimit(subject) {
 			r.current.Store(&Progress{Round: i + 1, Rounds: rounds, Serial: true})
 			_, err := r.round(ctx, serialLimit)
 			if err != nil && len(done) == 0 {
@@ -155,11 +155,11 @@ func (r *Runner) round(ctx context.Context, subject bench.Subject) (
 	var all bench.Counts
 	var used nodes.Usage
 	if subject.Sell != nil {
-		all, err = r.elsewhere(ctx, subject)
-	} else if r.Services > 1 && !alone(subject) {
+		all, err = r.byProgram(ctx, subject)
+	} else if r.Services > 1 && !isSerialLimit(subject) {
 		all, used, err = r.inServices(ctx, subject)
 	} else {
-		all, used, err = r.here(ctx, subject, clients)
+		all, used, err = r.inProcess(ctx, subject, clients)
 	}
 	if err != nil {
 		return bench.Row{}, err
@@ -184,8 +184,8 @@ func (r *Runner) keys(subject bench.Subject) (lockKey, stockKey string) {
 	return prefix + "lock", prefix + "stock"
 }
 
-// here runs all clients in this process.
-func (r *Runner) here(ctx context.Context, subject bench.Subject,
+// inProcess runs all clients in this process.
+func (r *Runner) inProcess(ctx context.Context, subject bench.Subject,
 	clients []redis.UniversalClient) (bench.Counts, nodes.Usage, error) {
 	st, err := r.assign(ctx, subject, clients)
 	defer st.end()
@@ -211,8 +211,8 @@ func (r *Runner) here(ctx context.Context, subject bench.Subject,
 	return all, after.Since(before), nil
 }
 
-// elsewhere lets a program sell the stock by itself.
-func (r *Runner) elsewhere(ctx context.Context, subject bench.Subject) (
+// byProgram lets a program sell the stock by itself.
+func (r *Runner) byProgram(ctx context.Context, subject bench.Subject) (
 	bench.Counts, error) {
 	work := bench.Assignment{Addresses: r.Servers.Addresses,
 		Password: r.Servers.Password(), TTL: r.TTL, Clients: r.Clients,
@@ -247,8 +247,8 @@ func (r *Runner) measurement(subject bench.Subject, all bench.Counts) *bench.Mea
 	if r.Loop > 0 {
 		m.Turns = int(all.Sections + all.Failures)
 	}
-	if !alone(subject) {
-		m.Serial, m.SerialSections = r.serial, r.lone
+	if !isSerialLimit(subject) {
+		m.Serial, m.SerialSections = r.serial, r.serialSections
 		return m
 	}
 	m.Clients, m.Services, m.Served = 1, 1, nil // it shares with nobody
@@ -257,7 +257,7 @@ func (r *Runner) measurement(subject bench.Subject, all bench.Counts) *bench.Mea
 	}
 	m.Serial = r.serial
 	if r.Loop > 0 {
-		r.lone = all.Stamps
+		r.serialSections = all.Stamps
 	}
 	return m
 }

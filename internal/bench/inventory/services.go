@@ -161,7 +161,7 @@ func Serve(locks []bench.Subject) {
 
 // prepare connects this process, and builds the locks of its clients.
 func (o order) prepare(ctx context.Context, locks []bench.Subject) (r *Runner,
-	st *stage, end func(), err error) {
+	st *cohort, end func(), err error) {
 	end = func() {}
 	selected, err := bench.Select(Around(locks...), o.Subject)
 	if err != nil {
