@@ -46,25 +46,20 @@ func sell(b *testing.B, runner *inventory.Runner, subject bench.Subject) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if !row.Finished || row.Failures > 0 {
+		if !row.Finished() || row.Count("failures") > 0 {
 			b.Error(bench.Layout{}.Row(row))
 		}
-		turns := float64(row.Turns)
-		add("ns/op", new(row.Seconds*1e9/turns))
-		add("acquisitions/s", row.AcquisitionsPerSecond)
-		add("commands/section", row.CommandsPerSection)
-		add("trips/section", row.RoundTripsPerSection)
-		add("oversold", new(float64(row.Oversold)))
-		if row.MaxHolders != nil {
-			add("max-holders", new(float64(*row.MaxHolders)))
+		turns := *row.Number("turns")
+		add("ns/op", new(*row.Number("seconds")*1e9/turns))
+		if retries := row.Number("retries"); retries != nil {
+			add("retries/section", new(*retries/turns))
 		}
-		if row.Retries != nil {
-			add("retries/section", new(float64(*row.Retries)/turns))
-		}
-		if row.Wait != nil {
-			add("wait-p50-ms", &row.Wait.P50)
-			add("wait-p99-ms", &row.Wait.P99)
-			add("wait-max-ms", &row.Wait.Max)
+		for unit, figure := range map[string]string{
+			"acquisitions/s": "acquisitions_per_second", "oversold": "oversold",
+			"commands/section": "commands_per_section", "max-holders": "max_holders",
+			"trips/section": "round_trips_per_section", "wait-p50-ms": "wait_ms.p50",
+			"wait-p99-ms": "wait_ms.p99", "wait-max-ms": "wait_ms.max"} {
+			add(unit, row.Number(figure))
 		}
 	}
 	for unit, sum := range sums {

@@ -53,11 +53,11 @@ func BenchmarkSerialLimit(b *testing.B) {
 	for b.Loop() {
 		row, err := runner.Measure(b.Context(), serial[0])
 		require.NoError(b, err)
-		require.EqualValues(b, turns, row.Sold)
+		require.EqualValues(b, turns, row.Count("sold"))
 		took := bareLoop(b, rdb)
-		suite = append(suite, row.Seconds*1e9/turns)
+		suite = append(suite, *row.Number("seconds")*1e9/turns)
 		bare = append(bare, float64(took.Nanoseconds())/turns)
-		ratios = append(ratios, row.Seconds/took.Seconds())
+		ratios = append(ratios, *row.Number("seconds")/took.Seconds())
 	}
 	b.ReportMetric(0, "ns/op") // of both together, and so of nothing
 	b.ReportMetric(middle(suite), "suite-ns/turn")

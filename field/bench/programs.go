@@ -29,7 +29,7 @@ func workloads() []bench.Subject {
 		rows = append(rows, bench.Subject{Name: p.Name, Kind: bench.Alternative,
 			Nodes: p.Nodes, OnlyReal: true, MostSections: protocol.MostSections,
 			Missing: func() error { return installed(folder, p) },
-			Sell: func(ctx context.Context, a bench.Assignment) (bench.Part, error) {
+			Sell: func(ctx context.Context, a bench.Assignment) (bench.Counts, error) {
 				return sell(ctx, p.WorkloadIn(folder), a)
 			}})
 	}
@@ -45,7 +45,7 @@ func installed(folder string, p programs.Program) error {
 }
 
 // sell has a program sell the stock.
-func sell(ctx context.Context, args []string, a bench.Assignment) (part bench.Part,
+func sell(ctx context.Context, args []string, a bench.Assignment) (part bench.Counts,
 	err error) {
 	env := lock.Env{Key: a.Lock, TTL: a.TTL}
 	for _, address := range a.Addresses {
@@ -60,7 +60,7 @@ func sell(ctx context.Context, args []string, a bench.Assignment) (part bench.Pa
 	if err != nil {
 		return part, err
 	}
-	part = bench.Part{Sections: int64(len(sold.Sections)), Sold: sold.Taken,
+	part = bench.Counts{Sections: int64(len(sold.Sections)), Sold: sold.Taken,
 		LostUpdates: sold.LostUpdates, Failures: sold.Failures, First: sold.Text}
 	for _, times := range sold.Sections {
 		stamp := bench.Stamp{Asked: times[0] * 1000, Entered: times[1] * 1000,

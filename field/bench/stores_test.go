@@ -51,25 +51,25 @@ func TestEveryStoresRowIsMeasured(t *testing.T) {
 	require.NoError(t, json.Unmarshal(content, &report))
 	require.Len(t, report.Rows, len(stores))
 	for i, row := range report.Rows {
-		assert.Equal(t, names[i], row.Rung)
-		assert.True(t, row.Finished, row.Rung)
-		assert.Zero(t, row.Failures, "%s: %v", row.Rung, row.FirstFailure)
-		assert.EqualValues(t, 3, row.Sections, row.Rung)
-		assert.EqualValues(t, 3, row.Sold, row.Rung)
-		assert.Zero(t, row.Oversold, row.Rung)
-		require.NotNil(t, row.Left, row.Rung)
-		if strings.HasPrefix(row.Rung, "mysql/optimistic") {
-			assert.Nil(t, row.MaxHolders, row.Rung)
-			assert.NotNil(t, row.Retries, row.Rung)
+		assert.Equal(t, names[i], row.Name())
+		assert.True(t, row.Finished(), row.Name())
+		assert.Zero(t, row.Value("failures"), "%s: %v", row.Name(), row.Value("first_failure"))
+		assert.EqualValues(t, 3, row.Value("sections"), row.Name())
+		assert.EqualValues(t, 3, row.Value("sold"), row.Name())
+		assert.Zero(t, row.Value("oversold"), row.Name())
+		require.NotNil(t, row.Value("left"), row.Name())
+		if strings.HasPrefix(row.Name(), "mysql/optimistic") {
+			assert.Nil(t, row.Value("max_holders"), row.Name())
+			assert.NotNil(t, row.Value("retries"), row.Name())
 		} else {
-			assert.Equal(t, new(int64(1)), row.MaxHolders, row.Rung)
+			assert.EqualValues(t, 1, row.Value("max_holders"), row.Name())
 		}
-		if row.Rung == "mysql/optimistic-timestamp" {
+		if row.Name() == "mysql/optimistic-timestamp" {
 			// Two clients that sell within one second may sell the same unit.
-			assert.Equal(t, *row.Left-97, row.LostUpdates)
+			assert.Equal(t, row.Count("left")-97, row.Count("lost_updates"))
 		} else {
-			assert.EqualValues(t, 97, *row.Left, row.Rung)
-			assert.Zero(t, row.LostUpdates, row.Rung)
+			assert.Equal(t, 97, row.Count("left"), row.Name())
+			assert.Zero(t, row.Value("lost_updates"), row.Name())
 		}
 	}
 }

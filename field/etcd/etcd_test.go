@@ -2,6 +2,7 @@ package etcd_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/lockladder/lockladder/field/etcd"
 	"github.com/lockladder/lockladder/field/storetest"
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -85,6 +87,28 @@ func TestAServerThatCanNotBeUsedIsOneLine(t *testing.T) {
 		require.NoError(t, l.Unlock(t.Context()))
 		require.NoError(t, l.Close())
 	})
+}
+
+func TestAnotherServerIsFoundBesideOneThatIsUnreachable(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems reset what does not fit into the queue")
+	}
+	server := start(t)
+	network, err := proxy.Listen(server.Addr())
+	require.NoError(t, err)
+	defer network.Close()
+	end, err := network.HangDials()
+	require.NoError(t, err)
+	defer end()
+	client, err := etcd.Open(t.Context(), at(network.Addr(), server.Addr()))
+	require.NoError(t, err)
+	defer client.Close()
+	l, err := etcd.New(client, "stock", 10*time.Second)
+	require.NoError(t, err)
+	granted, err := l.TryLock(t.Context())
+	require.NoError(t, err)
+	assert.True(t, granted)
+	require.NoError(t, l.Close())
 }
 
 func TestEveryGrantHasARisingToken(t *testing.T) {

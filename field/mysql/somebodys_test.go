@@ -5,12 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"flag"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +19,7 @@ import (
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -239,40 +237,6 @@ func TestADatabaseThatDoesNotAnswerIsOneLine(t *testing.T) {
 	storetest.OneLine(t, err, server.Addr())
 }
 
-// reluctant is a way to a server that begins to talk two seconds late.
-func reluctant(t *testing.T, to string) (addr string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var all sync.WaitGroup
-	t.Cleanup(func() { l.Close(); all.Wait() })
-	all.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() {
-				defer c.Close()
-				select {
-				case <-time.After(2 * time.Second):
-				case <-t.Context().Done():
-				}
-				server, err := net.Dial("tcp", to)
-				if err != nil {
-					return
-				}
-				all.Go(func() {
-					io.Copy(server, c)
-					server.Close()
-				})
-				io.Copy(c, server)
-			})
-		}
-	})
-	return l.Addr().String()
-}
-
 // It says hello, but late, and then somebody has locked a table.
 func TestADatabaseThatIsSlowTwiceIsOneLineInTime(t *testing.T) {
 	t.Parallel()
@@ -281,12 +245,16 @@ func TestADatabaseThatIsSlowTwiceIsOneLineInTime(t *testing.T) {
 	_, err := tx.Exec("LOCK TABLES lockladder_stock WRITE")
 	require.NoError(t, err)
 	defer tx.Exec("UNLOCK TABLES")
-	addr := reluctant(t, server.Addr())
+	network, err := proxy.Listen(server.Addr())
+	require.NoError(t, err)
+	defer network.Close()
+	network.Set(proxy.Weather{Hold: proxy.Replies})
+	time.AfterFunc(2*time.Second, func() { network.Set(proxy.Weather{}) })
 	bar, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	_, err = mysql.Open(bar, rootAt(server, addr, database))
+	_, err = mysql.Open(bar, rootAt(server, network.Addr(), database))
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
-	storetest.OneLine(t, err, addr, "tables")
+	storetest.OneLine(t, err, network.Addr(), "tables")
 	assert.NoError(t, bar.Err(), "the line is to come within five seconds")
 }
 

@@ -300,113 +300,89 @@ func TestTheJudge(t *testing.T) {
 	}
 }
 
+// What could not be judged is no violation, and nothing that held either.
 func TestTheJudgeLooksAtTheEndOfARun(t *testing.T) {
-	run := func(change func(*history)) []string {
-		h := recorded()
-		h.section(0, 100, 200, "a", 0)
-		h.end(1000)
-		change(h)
-		return h.judged()
-	}
 	drop := func(h *history, which func(Event) bool) {
 		h.events = slices.DeleteFunc(h.events, which)
 	}
-	assert.Empty(t, run(func(*history) {}))
-	assert.Equal(t, []string{leftBehind}, run(func(h *history) {
-		h.add(2000, Event{Kind: Left, Text: "a process"})
-	}))
-	assert.Equal(t, []string{leftBehind}, run(func(h *history) {
-		h.add(2000, Event{Kind: Rest, Base: 20, Count: 21})
-	}))
-	assert.Equal(t, []string{leftBehind}, run(func(h *history) {
-		drop(h, func(e Event) bool {
-			return e.Kind == Rest && e.Worker == 1
-		})
-	}), "a worker that never rests")
-	assert.Equal(t, []string{notHad}, run(func(h *history) {
-		drop(h, func(e Event) bool {
-			return e.Op == Probe && e.Worker == 1
-		})
-	}), "nobody has asked")
-	assert.Equal(t, []string{notHad}, run(func(h *history) {
+	// probes has the probes end later by so many milliseconds.
+	probes := func(h *history, later int, granted bool, workers ...int) {
 		for i := range h.events {
-			if e := &h.events[i]; e.Op == Probe && e.Kind == Return {
-				e.Granted = false
-				e.At += ms(4000)
+			if e := &h.events[i]; e.Op == Probe && e.Kind == Return &&
+				slices.Contains(workers, e.Worker) {
+				e.At, e.Granted = e.At+ms(later), granted
 			}
 		}
-	}), "a key that is not to be had")
-	assert.Equal(t, []string{notHad}, run(func(h *history) {
-		for i := range h.events {
-			if e := &h.events[i]; e.Op == Probe && e.Kind == Return {
-				e.At += ms(2500)
-			}
-		}
-	}), "a key that is had too late")
-	assert.Empty(t, run(func(h *history) {
-		for i := range h.events {
-			if e := &h.events[i]; e.Op == Probe && e.Kind == Return {
-				e.At += ms(2500)
-			}
-		}
-		h.add(2000, Event{Kind: Late, Worker: everyone,
-			For: 500 * time.Millisecond})
-	}), "the server was late for so long")
-	assert.Empty(t, run(func(h *history) {
-		drop(h, func(e Event) bool {
-			return e.Op == Probe || e.Kind == Calm ||
-				e.Kind == Rest
-		})
-	}), "a run that was broken off")
-}
-
-// What could not be judged is no violation, and nothing that held either.
-func TestTheJudgeSaysWhatItCouldNotJudge(t *testing.T) {
-	open := func(change func(*history)) string {
-		h := recorded()
-		h.section(0, 100, 200, "a", 0)
-		h.end(1000)
-		change(h)
-		v := h.verdict()
-		assert.False(t, v.Broken())
-		var b strings.Builder
-		v.Write(&b)
-		if !v.Undecided() {
-			assert.Contains(t, b.String(), "a rung: held,")
-			assert.Contains(t, b.String(), "every process had every key within 5ms")
-			return ""
-		}
-		assert.Contains(t, b.String(), "a rung: undecided,")
-		assert.NotContains(t, b.String(), "every process had every key")
-		return strings.Join(v.Open, "\n")
 	}
-	assert.Empty(t, open(func(*history) {}))
-	assert.Contains(t, open(func(h *history) {
-		h.events = slices.DeleteFunc(h.events, func(e Event) bool {
-			return e.Op == Probe || e.Kind == Calm || e.Kind == Rest
+	late := func(h *history, at int, long time.Duration) {
+		h.add(at, Event{Kind: Late, Worker: everyone, For: long})
+	}
+	for name, c := range map[string]struct {
+		change func(*history)
+		broken string
+		open   string
+	}{
+		"nothing is wrong": {func(*history) {}, "", ""},
+		"something is left": {func(h *history) {
+			h.add(2000, Event{Kind: Left, Text: "a process"})
+		}, leftBehind, ""},
+		"a goroutine is left": {func(h *history) {
+			h.add(2000, Event{Kind: Rest, Base: 20, Count: 21})
+		}, leftBehind, ""},
+		"a worker never rests": {func(h *history) {
+			drop(h, func(e Event) bool { return e.Kind == Rest && e.Worker == 1 })
+		}, leftBehind, ""},
+		"nobody has asked": {func(h *history) {
+			drop(h, func(e Event) bool { return e.Op == Probe && e.Worker == 1 })
+		}, notHad, ""},
+		"a key is not to be had": {func(h *history) {
+			probes(h, 4000, false, 0, 1)
+		}, notHad, ""},
+		"a key is had too late": {func(h *history) {
+			probes(h, 2500, true, 0, 1)
+		}, notHad, ""},
+		"the server was late for so long": {func(h *history) {
+			probes(h, 2500, true, 0, 1)
+			late(h, 2000, 500*time.Millisecond)
+		}, "", ""},
+		"the run was broken off": {func(h *history) {
+			drop(h, func(e Event) bool {
+				return e.Op == Probe || e.Kind == Calm || e.Kind == Rest
+			})
+		}, "", "the run was broken off"},
+		"a server was late for most of it": {func(h *history) {
+			probes(h, 4000, false, 0, 1)
+			late(h, 4900, 3*time.Second)
+		}, "", "servers or processes were late"},
+		"and one worker had its keys": {func(h *history) {
+			probes(h, 4000, false, 1)
+			late(h, 4900, 3*time.Second)
+		}, "", "worker 1 could have had"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := recorded()
+			h.section(0, 100, 200, "a", 0)
+			h.end(1000)
+			c.change(h)
+			v := h.verdict()
+			var b strings.Builder
+			v.Write(&b)
+			assert.Equal(t, c.broken != "", v.Broken())
+			for _, violation := range v.Violations {
+				assert.Equal(t, c.broken, violation.Invariant)
+			}
+			assert.Contains(t, strings.Join(v.Open, "\n"), c.open)
+			assert.Equal(t, c.open != "", v.Undecided())
+			switch {
+			case c.open != "":
+				assert.Contains(t, b.String(), "a rung: undecided,")
+				assert.NotContains(t, b.String(), "every process had every key")
+			case c.broken == "":
+				assert.Contains(t, b.String(), "a rung: held,")
+				assert.Contains(t, b.String(), "every process had every key within")
+			}
 		})
-	}), "the run was broken off")
-	assert.Contains(t, open(func(h *history) {
-		for i := range h.events {
-			if e := &h.events[i]; e.Op == Probe && e.Kind == Return {
-				e.Granted = false
-				e.At += ms(4000)
-			}
-		}
-		h.add(4900, Event{Kind: Late, Worker: everyone,
-			For: 3 * time.Second})
-	}), "servers or processes were late")
-	assert.Contains(t, open(func(h *history) {
-		for i := range h.events {
-			e := &h.events[i]
-			if e.Op == Probe && e.Kind == Return && e.Worker == 1 {
-				e.Granted = false
-				e.At += ms(4000)
-			}
-		}
-		h.add(4900, Event{Kind: Late, Worker: everyone,
-			For: 3 * time.Second})
-	}), "worker 1 could have had")
+	}
 }
 
 // A killed process may write a grant down after its end was.

@@ -103,14 +103,36 @@ func TestTheSameSeedDrawsTheSameFaults(t *testing.T) {
 	}))
 }
 
+// answers is a server that does with a command whatever the function says.
+type answers func(redis.Cmder) error
+
+func (answers) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (answers) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (a answers) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, cmd redis.Cmder) error {
+		cmd.SetErr(a(cmd))
+		return cmd.Err()
+	}
+}
+
+// withServer is an environment with one server.
+func withServer(t *testing.T, does answers) *fake {
+	admin := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	admin.AddHook(does)
+	t.Cleanup(func() { assert.NoError(t, admin.Close()) })
+	return &fake{stopped: map[int]bool{}, servers: 1, admin: admin}
+}
+
 // One fault that can't be made ends all lanes: nobody waits for the end of a long soak
 // to hear of it.
 func TestAFaultThatFailsEndsTheNemesis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &fake{stopped: map[int]bool{}, servers: 1,
-			admin: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})}
-		w.admin.AddHook(broken{})
-		defer w.admin.Close()
+		w := withServer(t, func(redis.Cmder) error { return errors.New("it is broken") })
 		faults, err := selectFaults([]string{"stop", "script-flush"}, nil)
 		require.NoError(t, err)
 		n := &nemesis{World: w, Seed: 7, TTL: time.Second, Faults: faults,
@@ -124,53 +146,18 @@ func TestAFaultThatFailsEndsTheNemesis(t *testing.T) {
 	})
 }
 
-// broken is a server that knows no command.
-type broken struct{}
-
-func (broken) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (broken) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (broken) ProcessHook(redis.ProcessHook) redis.ProcessHook {
-	return func(_ context.Context, cmd redis.Cmder) error {
-		cmd.SetErr(errors.New("it is broken"))
-		return cmd.Err()
-	}
-}
-
-// loading is a server that loads its data, and refuses every other command so long.
-type loading struct{ refused, done int }
-
-func (l *loading) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (l *loading) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (l *loading) ProcessHook(redis.ProcessHook) redis.ProcessHook {
-	return func(_ context.Context, cmd redis.Cmder) error {
-		if l.refused <= l.done {
-			l.refused++
-			cmd.SetErr(errors.New("LOADING Redis is loading the dataset in memory"))
-			return cmd.Err()
-		}
-		l.done++
-		return nil
-	}
-}
-
 func TestACommandIsSentAgainToAServerThatLoadsItsData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &loading{}
-		w := &fake{servers: 1, admin: redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})}
-		w.admin.AddHook(server)
-		defer w.admin.Close()
-		nemesisOf(t, w, 7, "script-flush")
-		assert.Greater(t, server.done, 3)
-		assert.Equal(t, server.done, server.refused)
+		refused, done := 0, 0
+		nemesisOf(t, withServer(t, func(redis.Cmder) error {
+			if refused <= done {
+				refused++
+				return errors.New("LOADING Redis is loading the dataset in memory")
+			}
+			done++
+			return nil
+		}), 7, "script-flush")
+		assert.Greater(t, done, 3)
+		assert.Equal(t, done, refused)
 	})
 }

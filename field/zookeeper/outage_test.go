@@ -3,10 +3,8 @@ package zookeeper_test
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"io"
 	"net"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,43 +15,49 @@ import (
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/field/zookeeper"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// network is a client's: it can be cut and repaired, and lose every answer. It
-// counts the events that the client is sent.
-type network struct {
-	woken atomic.Int64
-
-	mu    sync.Mutex
-	conns []net.Conn
-	down  bool
-	dials int  // while it was down
-	deaf  bool // of the connections that there are
+// person is an owner with a session of its own, through a network of its own. It
+// counts the events that it is sent.
+type person struct {
+	scenarios.Lock
+	session *zookeeper.Session
+	network *proxy.Proxy
+	refused atomic.Int64 // connections that were not made
+	woken   atomic.Int64
 }
 
-func (n *network) dial(kind, addr string, wait time.Duration) (net.Conn,
-	error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.down {
-		n.dials++
-		return nil, errors.New("the network is cut")
-	}
+func owner(t *testing.T, kind string, server *servers.Store,
+	timeout time.Duration) *person {
+	t.Helper()
+	network, err := proxy.Listen(server.Addr())
+	require.NoError(t, err)
+	t.Cleanup(network.Close)
+	p := &person{network: network}
+	p.session, err = zookeeper.Open([]string{network.Addr()}, timeout, p.dial)
+	require.NoError(t, err)
+	t.Cleanup(p.session.Close)
+	p.Lock, err = kinds[kind](p.session, "stock")
+	require.NoError(t, err)
+	return p
+}
+
+func (p *person) dial(kind, addr string, wait time.Duration) (net.Conn, error) {
 	c, err := net.DialTimeout(kind, addr, wait)
 	if err != nil {
+		p.refused.Add(1)
 		return nil, err
 	}
-	n.conns = append(n.conns, c)
-	n.deaf = false
 	read, write := io.Pipe()
-	go n.count(read)
-	return &ear{c, n, write}, nil
+	go p.count(read)
+	return &ear{c, write}, nil
 }
 
 // count counts the events that come through a connection, until it ends.
-func (n *network) count(replies *io.PipeReader) {
+func (p *person) count(replies *io.PipeReader) {
 	defer replies.Close()
 	for all := zookeeper.Replies(replies); ; {
 		raw, _, err := all.Next()
@@ -61,33 +65,24 @@ func (n *network) count(replies *io.PipeReader) {
 			return
 		}
 		if len(raw) >= 8 && int32(binary.BigEndian.Uint32(raw[4:])) == -1 {
-			n.woken.Add(1)
+			p.woken.Add(1)
 		}
 	}
 }
 
-// ear is a connection whose answers may get lost.
+// ear is a connection of which somebody else hears, too.
 type ear struct {
 	net.Conn
-	of *network
-	to *io.PipeWriter // what was heard
+	to *io.PipeWriter
 }
 
 func (c *ear) Read(b []byte) (int, error) {
-	for {
-		n, err := c.Conn.Read(b)
-		c.of.mu.Lock()
-		deaf := c.of.deaf
-		c.of.mu.Unlock()
-		if deaf && err == nil {
-			continue
-		}
-		c.to.Write(b[:n])
-		if err != nil {
-			c.to.Close()
-		}
-		return n, err
+	n, err := c.Conn.Read(b)
+	c.to.Write(b[:n])
+	if err != nil {
+		c.to.Close()
 	}
+	return n, err
 }
 
 func (c *ear) Close() error {
@@ -95,52 +90,20 @@ func (c *ear) Close() error {
 	return c.Conn.Close()
 }
 
-func (n *network) set(deaf bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.deaf = deaf
+// cutOff ends all connections, and refuses new ones.
+func (p *person) cutOff() {
+	p.network.Refuse()
+	p.network.Cut()
 }
 
-// cut ends all connections; after repair, new ones can be made at once.
-func (n *network) cut(down bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.down = down
-	for _, c := range n.conns {
-		c.Close()
+// hears says whether answers arrive. Then the next connection is a new one.
+func (p *person) hears(any bool) {
+	if !any {
+		p.network.Set(proxy.Weather{Swallow: proxy.Replies})
+		return
 	}
-}
-
-func (n *network) repair() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.down = false
-}
-
-// tried is how often a connection was asked for in vain.
-func (n *network) tried() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.dials
-}
-
-// person is an owner with a session of its own, through a network of its own.
-type person struct {
-	scenarios.Lock
-	session *zookeeper.Session
-	network *network
-}
-
-func owner(t *testing.T, kind string, server *servers.Store,
-	timeout time.Duration) *person {
-	t.Helper()
-	n := &network{}
-	session, err := zookeeper.Open([]string{server.Addr()}, timeout, n.dial)
-	require.NoError(t, err)
-	t.Cleanup(session.Close)
-	l, err := kinds[kind](session, "stock")
-	require.NoError(t, err)
-	return &person{l, session, n}
+	p.network.Set(proxy.Weather{})
+	p.network.Cut()
 }
 
 // each runs a test for each of the locks that one may use, at the same time.
@@ -195,15 +158,14 @@ func TestAReleaseOutlastsAShortOutage(t *testing.T) {
 	each(t, func(t *testing.T, kind string) {
 		server := startWith(t, longTick)
 		ctx := within(t, 30*time.Second) // less than a session lasts
-		p := owner(t, kind, server, longTimeout)
-		holder, network := p.Lock, p.network
-		require.NoError(t, holder.Lock(ctx))
-		network.cut(true)
+		holder := owner(t, kind, server, longTimeout)
+		require.NoError(t, holder.Lock.Lock(ctx))
+		holder.cutOff()
 		released := make(chan error, 1)
 		go func() { released <- holder.Unlock(ctx) }()
-		require.Eventually(t, func() bool { return network.tried() > 2 },
+		require.Eventually(t, func() bool { return holder.refused.Load() > 2 },
 			10*time.Second, time.Millisecond, "the driver has given up once")
-		network.repair()
+		require.NoError(t, holder.network.Admit())
 		require.NoError(t, <-released)
 
 		other := owner(t, kind, server, longTimeout).Lock
@@ -240,7 +202,7 @@ func askInVain(t *testing.T, kind string,
 	require.NoError(t, u.Lock.Lock(ctx)) // the session, and its nodes, are there
 	require.NoError(t, u.Unlock(ctx))
 
-	u.network.set(true)
+	u.hears(false)
 	ctx, u.give = context.WithCancel(ctx)
 	t.Cleanup(u.give)
 	go func() { u.answer <- ask(ctx, u.Lock) }()
@@ -260,7 +222,7 @@ func TestAnAbandonedRequestLeavesNoNode(t *testing.T) {
 		})
 		u.give()
 		require.ErrorIs(t, <-u.answer, context.Canceled)
-		u.network.cut(false)
+		u.hears(true)
 		assert.Eventually(t, u.free, 10*time.Second, time.Millisecond,
 			"its session lives on")
 	})
@@ -273,7 +235,7 @@ func TestALostReplyIsAskedForAgain(t *testing.T) {
 			l scenarios.Lock) error {
 			return l.Lock(ctx)
 		})
-		u.network.cut(false)
+		u.hears(true)
 		require.NoError(t, <-u.answer)
 		require.NoError(t, u.Unlock(within(t, 10*time.Second)))
 	})
@@ -291,7 +253,7 @@ func TestAWaiterGivesUpAtOnce(t *testing.T) {
 		go func() { answer <- waiter.Lock.Lock(ctx) }()
 		require.Eventually(t, func() bool { return watches(t, server) == 1 },
 			10*time.Second, time.Millisecond, "it waits")
-		waiter.network.set(true)
+		waiter.hears(false)
 		give()
 		select {
 		case err := <-answer:
@@ -300,7 +262,7 @@ func TestAWaiterGivesUpAtOnce(t *testing.T) {
 			t.Fatal("it waits for an answer")
 		}
 
-		waiter.network.cut(false)
+		waiter.hears(true)
 		require.NoError(t, holder.Unlock(within(t, 10*time.Second)))
 		other := owner(t, kind, server, longTimeout)
 		require.NoError(t, other.Lock.Lock(within(t, 10*time.Second)), "its node is gone")
@@ -325,7 +287,7 @@ func TestAServerThatDoesNotAnswerIsOneLine(t *testing.T) {
 			l := owner(t, kind, server, longTimeout)
 			refused := func(ctx context.Context, causes ...string) {
 				_, err := l.TryLock(ctx)
-				storetest.OneLine(t, err, append(causes, server.Addr())...)
+				storetest.OneLine(t, err, append(causes, l.network.Addr())...)
 			}
 			short, cancel := context.WithTimeout(t.Context(),
 				10*time.Millisecond)

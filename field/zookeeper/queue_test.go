@@ -79,7 +79,7 @@ func TestAReleaseWakesEverybodyOrOne(t *testing.T) {
 			served := queue(t, server, all)
 			sum := func() (n int64) {
 				for _, p := range all {
-					n += p.network.woken.Load()
+					n += p.woken.Load()
 				}
 				return n
 			}
@@ -132,7 +132,7 @@ func TestTheLockOfAKilledClientComesFreeAndAHolderThatIsCutOffIsTold(t *testing.
 			all := people(t, c.kind, server, 2, c.timeout)
 			served := queue(t, server, all)
 			lost := all[0].Lock.(scenarios.LossNotifier).Lost()
-			all[0].network.cut(true)
+			all[0].cutOff()
 			<-served
 			select {
 			case <-lost: // by its own clock, for nobody can reach it

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,25 +25,22 @@ func TestAPercentileIsAWaitThatSoManyDoNotExceed(t *testing.T) {
 	for i := range 1000 {
 		all = append(all, time.Duration(1000-i)*time.Millisecond)
 	}
-	w := waits(waited(all...))
-	assert.InEpsilon(t, 500, w.P50, 0.001, "three digits are kept")
-	assert.InEpsilon(t, 990, w.P99, 0.001)
-	assert.InEpsilon(t, 1000, w.Max, 0.001)
-	require.Len(t, w.Percentiles, len(Percents))
-	for i, percent := range Percents {
-		assert.InEpsilon(t, max(percent*10, 1), w.Percentiles[i], 0.002)
+	stamps := waited(all...)
+	for _, percent := range percents {
+		assert.InEpsilon(t, max(percent*10, 1), *percentile(stamps, percent), 0.002,
+			"three digits are kept")
 	}
-	w = waits(waited(2*time.Millisecond, time.Millisecond))
-	assert.InEpsilon(t, 1, w.P50, 0.001)
-	assert.InEpsilon(t, 2, w.P99, 0.001)
-	assert.InEpsilon(t, 1, w.Percentiles[0], 0.001)
-	assert.InEpsilon(t, 3600e3, waits(waited(5*time.Hour)).Max, 0.001,
+	stamps = waited(2*time.Millisecond, time.Millisecond)
+	assert.InEpsilon(t, 1, *percentile(stamps, 50), 0.001)
+	assert.InEpsilon(t, 2, *percentile(stamps, 99), 0.001)
+	assert.InEpsilon(t, 1, *percentile(stamps, 0), 0.001)
+	assert.InEpsilon(t, 3600e3, *percentile(waited(5*time.Hour), 100), 0.001,
 		"longer than an hour is an hour")
 }
 
 func TestAClientThatDidNotWaitForALockIsInNoPercentile(t *testing.T) {
-	assert.Nil(t, waits(nil))
-	assert.Nil(t, waits([]Stamp{{Asked: -1, Entered: 7, Left: 9}}))
+	assert.Nil(t, percentile(nil, 50))
+	assert.Nil(t, percentiles([]Stamp{{Asked: -1, Entered: 7, Left: 9}}, 50))
 }
 
 func TestJainsIndexIsOneWhenAllHadAsMuch(t *testing.T) {
@@ -83,55 +81,34 @@ func TestWithoutSectionsNothingIsPerSection(t *testing.T) {
 }
 
 func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {
-	report := Report{Schema: 2, Rows: []Row{{Rung: "gold", Kind: Rung}}}
-	var out bytes.Buffer
-	require.NoError(t, report.Write(&out))
-
-	var got struct {
-		Env  map[string]any
-		Rows []map[string]any
-	}
-	require.NoError(t, json.Unmarshal(out.Bytes(), &got))
-	for _, name := range []string{"left", "max_holders", "acquisitions_per_second",
-		"wait_ms", "commands_per_section", "round_trips_per_section", "retries",
-		"ratio_to_serial", "jain", "first_failure", "rounds", "in_order",
-		"cpu_us_per_section", "calls_per_section", "loop_seconds",
-		"serial_max_over_p50"} {
-		assert.Contains(t, got.Rows[0], name)
-		assert.Nil(t, got.Rows[0][name], name)
-	}
-	assert.Contains(t, got.Env, "server_version")
-	assert.Nil(t, got.Env["server_version"])
-	assert.Equal(t, 0.0, got.Rows[0]["sold"], "none sold is a figure")
+	row := NewRow(&Measurement{Subject: Subject{Name: "gold", Kind: Rung, Nodes: 1},
+		Counts: Counts{Absent: 1}, Unlocked: true})
+	text, err := json.Marshal(row)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"rung":"gold","kind":"rung","nodes":0,"clients":0,
+		"table_clients":0,"stock":0,"services":0,"loop_seconds":null,"poll_ms":0,
+		"fixed_poll":false,"sold":0,"left":null,"oversold":0,"lost_updates":0,
+		"max_holders":null,"finished":false,"turns":0,"sections":0,"seconds":0,
+		"acquisitions_per_second":null,"wait_ms":null,"commands_per_section":null,
+		"round_trips_per_section":null,"failures":0,"first_failure":null,
+		"not_held":0,"absent":1,"retries":null,"stuck":0,"longest_gap_ms":0,
+		"ratio_to_serial":null,"serial_max_over_p50":null,"jain":null,
+		"in_order":null,"order_of_service":null,"calls_per_section":null,
+		"cpu_us_per_section":null,"rounds":null}`, string(text))
 }
 
-func TestAReportHasTheFieldsThatItsReadersKnow(t *testing.T) {
-	row := fullRow()
-	report := Report{Schema: 2, Rows: []Row{row}}
+func TestAReportIsReadAsItWasWritten(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, report.Write(&out))
-
-	var got struct {
-		Schema int
-		Rows   []json.RawMessage
-	}
+	require.NoError(t, Report{Schema: 2, Rows: []Row{fullRow()}}.Write(&out))
+	var got Report
 	require.NoError(t, json.Unmarshal(out.Bytes(), &got))
-	assert.Equal(t, 2, got.Schema)
-	assert.JSONEq(t, `{"rung":"gold","kind":"rung","nodes":1,"clients":1000,"table_clients":1000,
-		"stock":100,"services":1,"loop_seconds":null,"poll_ms":1000,
-		"fixed_poll":false,"sold":100,"left":0,"oversold":0,"lost_updates":0,"max_holders":1,
-		"finished":true,"turns":1000,"sections":1000,"seconds":1.25,
-		"acquisitions_per_second":800,
-		"wait_ms":{"p50":512.25,"p99":1201.5,"max":1249.875,
-		"percentiles":[0.5,1249.875]},
-		"commands_per_section":4.2,"round_trips_per_section":4.2,
-		"calls_per_section":5.2,"cpu_us_per_section":{"clients":90,"server":31.5},
-		"failures":0,"first_failure":null,"not_held":0,"absent":0,
-		"retries":1130,"stuck":0,"longest_gap_ms":12.5,
-		"ratio_to_serial":0.11,"serial_max_over_p50":null,"rounds":[{"seconds":1.25,"sections":1000,
-		"acquisitions_per_second":800,"ratio_to_serial":0.11,"wait_p50_ms":512.25,
-		"wait_max_ms":1249.875,"serial_max_over_p50":null,"oversold":0}],"jain":1,"in_order":0.5,
-		"order_of_service":[33.3]}`, string(got.Rows[0]))
+	var again bytes.Buffer
+	require.NoError(t, got.Write(&again))
+	assert.Equal(t, out.String(), again.String())
+	for _, member := range []string{`"schema": 2`, `"left": 0`, `"clients": 90,`,
+		`"p99": 1201.5,`, `"wait_p50_ms": 512.25`, `33.3`} {
+		assert.Contains(t, again.String(), member)
+	}
 }
 
 func TestAReportWithoutRowsHasAnEmptyList(t *testing.T) {
@@ -142,19 +119,51 @@ func TestAReportWithoutRowsHasAnEmptyList(t *testing.T) {
 
 // fullRow has every figure.
 func fullRow() Row {
-	return Row{
-		Rung: "gold", Kind: Rung, Nodes: 1, Clients: 1000, InTableOf: 1000, Stock: 100,
-		Services: 1, PollMs: 1000, Sold: 100, Left: new(int64(0)),
-		MaxHolders: new(int64(1)), Finished: true, Turns: 1000, Sections: 1000,
-		Seconds: 1.25, AcquisitionsPerSecond: new(800.0),
-		Wait: &Wait{P50: 512.25, P99: 1201.5, Max: 1249.875,
-			Percentiles: []float64{0.5, 1249.875}},
-		CommandsPerSection: new(4.2), RoundTripsPerSection: new(4.2),
-		CallsPerSection: new(5.2), CPU: &CPU{Clients: 90, Server: 31.5},
-		Retries: new(int64(1130)), LongestGapMs: 12.5, RatioToSerial: new(0.11),
-		Rounds: []Round{{Seconds: 1.25, Sections: 1000,
-			AcquisitionsPerSecond: new(800.0), RatioToSerial: new(0.11),
-			WaitP50: new(512.25), WaitMax: new(1249.875)}},
-		Jain: new(1.0), InOrder: new(0.5), Service: []float64{33.3}, meant: 1,
+	round := RowOf(map[string]any{"seconds": 1.25, "sections": 1000,
+		"acquisitions_per_second": 800, "ratio_to_serial": 0.11,
+		"wait_ms.p50": 512.25, "wait_ms.max": 1249.875, "oversold": 0})
+	row := RowOf(map[string]any{
+		"rung": "gold", "kind": string(Rung), "nodes": 1, "clients": 1000,
+		"table_clients": 1000, "stock": 100, "services": 1, "poll_ms": 1000,
+		"sold": 100, "left": 0, "oversold": 0, "lost_updates": 0, "max_holders": 1,
+		"finished": true, "turns": 1000, "sections": 1000, "seconds": 1.25,
+		"acquisitions_per_second": 800, "wait_ms.p50": 512.25,
+		"wait_ms.p99": 1201.5, "wait_ms.max": 1249.875,
+		"wait_ms.percentiles":  []float64{0.5, 1249.875},
+		"commands_per_section": 4.2, "round_trips_per_section": 4.2,
+		"calls_per_section": 5.2, "cpu_us_per_section.clients": 90,
+		"cpu_us_per_section.server": 31.5, "failures": 0, "retries": 1130,
+		"longest_gap_ms": 12.5, "ratio_to_serial": 0.11, "jain": 1.0,
+		"in_order": 0.5, "order_of_service": []float64{33.3}})
+	row.Rounds = []Row{round}
+	return row
+}
+
+// with is fullRow with other figures.
+func with(values map[string]any) Row {
+	row := fullRow()
+	for name, value := range values {
+		row.Set(name, value)
 	}
+	return row
+}
+
+func TestEveryRoundIsALineForBenchstat(t *testing.T) {
+	row := with(map[string]any{"rung": "reentrant/notify"})
+	row.Rounds = append(row.Rounds, RowOf(map[string]any{"seconds": 2,
+		"sections": 1000}))
+	single := fullRow()
+	single.Rounds = nil
+	none := with(map[string]any{"rung": "bronze"})
+	none.Rounds = []Row{RowOf(map[string]any{"seconds": 30})}
+	var out strings.Builder
+	require.NoError(t, WriteBenchstat(Report{Env: Env{OS: "linux",
+		Arch: "amd64"}, Rows: []Row{row, single, none}}, &out))
+	assert.Equal(t, `goos: linux
+goarch: amd64
+pkg: github.com/lockladder/lockladder/bench
+BenchmarkInventory/rung=reentrant.notify/clients=1000/poll=1000ms 1000 1250000 ns/op 800 acquisitions/s 512.25 wait-p50-ms 0.11 times-serial
+BenchmarkInventory/rung=reentrant.notify/clients=1000/poll=1000ms 1000 2000000 ns/op
+BenchmarkInventory/rung=gold/clients=1000/poll=1000ms 1000 1250000 ns/op 800 acquisitions/s 512.25 wait-p50-ms 0.11 times-serial
+`, out.String())
 }

@@ -67,25 +67,23 @@ func WriteBenchstat(r Report, w io.Writer) error {
 	for _, row := range r.Rows {
 		rounds := row.Rounds
 		if len(rounds) == 0 {
-			rounds = Median([]Row{row}, 0).Rounds
+			rounds = []Row{row}
 		}
 		for _, round := range rounds {
-			if round.Sections == 0 {
+			sections := round.Count("sections")
+			if sections == 0 {
 				continue // there is no time per operation
 			}
 			// In a name the dot stands for the slash of the rung's.
 			fmt.Fprintf(&b, "BenchmarkInventory/rung=%s/clients=%d/poll=%gms %d"+
-				" %.0f ns/op", strings.ReplaceAll(row.Rung, "/", "."),
-				row.InTableOf, row.PollMs, round.Sections,
-				round.Seconds*1e9/float64(round.Sections))
-			figure := func(x *float64, unit string) {
-				if x != nil {
-					fmt.Fprintf(&b, " %g %s", *x, unit)
+				" %.0f ns/op", strings.ReplaceAll(row.Name(), "/", "."),
+				row.Count("table_clients"), *row.Number("poll_ms"), sections,
+				*round.Number("seconds")*1e9/float64(sections))
+			for _, f := range figures {
+				if x := round.Number(f.Name); x != nil && f.Unit != "" {
+					fmt.Fprintf(&b, " %g %s", *x, f.Unit)
 				}
 			}
-			figure(round.AcquisitionsPerSecond, "acquisitions/s")
-			figure(round.RatioToSerial, "times-serial")
-			figure(round.WaitP50, "wait-p50-ms")
 			fmt.Fprintln(&b)
 		}
 	}

@@ -25,18 +25,18 @@ func run() bench.Report {
 		ServerVersion: new("7.0.15"), CPU: new("A <fast> one")}}
 	for _, clients := range []int{10, 100} {
 		for _, name := range []string{"serial-limit", "gold", "redlock"} {
-			row := bench.Row{Rung: name, Kind: bench.Rung,
-				Clients: clients, InTableOf: clients, Turns: clients, Sections: int64(clients),
-				Seconds: 0.5, AcquisitionsPerSecond: new(2.0 * float64(clients)),
-				CommandsPerSection: new(4.5), RoundTripsPerSection: new(4.5),
-				Wait: &bench.Wait{P50: 5, P99: 9, Max: 10,
-					Percentiles: make([]float64, len(bench.Percents))},
-				InOrder: new(0.75), Jain: new(1.0),
-				RatioToSerial: new(0.25), Finished: true,
-				Service: []float64{100, 0}}
+			kind, own := bench.Rung, clients
 			if name == "serial-limit" {
-				row.Kind, row.Clients = bench.Baseline, 1
+				kind, own = bench.Baseline, 1
 			}
+			row := bench.RowOf(map[string]any{"rung": name, "kind": string(kind),
+				"clients": own, "table_clients": clients, "turns": clients,
+				"sections": clients, "seconds": 0.5,
+				"acquisitions_per_second": 2 * clients, "commands_per_section": 4.5,
+				"round_trips_per_section": 4.5, "wait_ms.p50": 5, "wait_ms.p99": 9,
+				"wait_ms.max": 10, "in_order": 0.75, "jain": 1, "poll_ms": 0,
+				"ratio_to_serial": 0.25, "finished": true,
+				"order_of_service": []float64{100, 0}})
 			r.Rows = append(r.Rows, row)
 		}
 	}
@@ -111,7 +111,7 @@ func TestAPictureNamesItsUnitAndItsMachine(t *testing.T) {
 func TestTheNumberBesideDotsIsThatOfTheMostClients(t *testing.T) {
 	r := run()
 	for i, row := range r.Rows {
-		r.Rows[i].AcquisitionsPerSecond = new(5000.0 / float64(row.Clients))
+		r.Rows[i].Set("acquisitions_per_second", 5000.0/float64(row.Count("clients")))
 	}
 	picture := pictures(t, r)["throughput"]
 	assert.Contains(t, picture, ">100 clients</text>", "the column's head")
@@ -122,13 +122,14 @@ func TestTheNumberBesideDotsIsThatOfTheMostClients(t *testing.T) {
 
 func TestThePictureOfTheSerialLimitSaysWhatWasFound(t *testing.T) {
 	r := run()
-	r.Rows[4].RatioToSerial, r.Rows[5].RatioToSerial = new(0.1), new(0.25)
+	r.Rows[4].Set("ratio_to_serial", 0.1)
+	r.Rows[5].Set("ratio_to_serial", 0.25)
 	assert.Empty(t, bench.Finding(r.Rows), "no lock wakes its waiters")
-	r.Rows[5].Rung = "reentrant/notify"
+	r.Rows[5].Set("rung", "reentrant/notify")
 	assert.Contains(t, pictures(t, r)["serial"], "The slowest lock that wakes its"+
 		" waiters (reentrant/notify) is 2.5 times as fast as the fastest that polls"+
 		" (gold)")
-	r.Rows[5].RatioToSerial = new(0.1)
+	r.Rows[5].Set("ratio_to_serial", 0.1)
 	assert.Empty(t, bench.Finding(r.Rows), "polling is as fast")
 }
 
@@ -138,12 +139,12 @@ func TestARowThatCantBeComparedIsMarked(t *testing.T) {
 		assert.NotContains(t, picture, "✗", name)
 	}
 	for i := range r.Rows {
-		r.Rows[i].PollMs = 100
-		switch r.Rows[i].Rung {
+		r.Rows[i].Set("poll_ms", 100)
+		switch r.Rows[i].Name() {
 		case "gold":
-			r.Rows[i].LostUpdates = 3
+			r.Rows[i].Set("lost_updates", 3)
 		case "redlock":
-			r.Rows[i].PollMs = 1000
+			r.Rows[i].Set("poll_ms", 1000)
 		}
 	}
 	for name, picture := range pictures(t, r) {
@@ -189,8 +190,8 @@ func TestTheCommittedRunNamesItsEnvironment(t *testing.T) {
 	assert.False(t, r.Env.Interrupted)
 	measured := map[string]bool{}
 	for _, row := range r.Rows {
-		assert.Greater(t, len(row.Rounds), 2, row.Rung)
-		measured[fmt.Sprint(row.Rung, " ", row.Clients)] = true
+		assert.Greater(t, len(row.Rounds), 2, row.Name())
+		measured[fmt.Sprint(row.Name(), " ", row.Count("clients"))] = true
 	}
 	for _, rung := range ladder.Rungs {
 		for _, clients := range []int{10, 100, 1000} {

@@ -56,7 +56,7 @@ type Subject struct {
 
 	// Sell lets the clients live in a program of their own, which sells the stock
 	// by itself; it replaces Build. The program's commands are not counted.
-	Sell func(ctx context.Context, a Assignment) (Part, error)
+	Sell func(ctx context.Context, a Assignment) (Counts, error)
 
 	// MostSections is how many sections an assignment may have.
 	MostSections int

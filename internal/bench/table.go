@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Layout renders rows of the inventory as text, one after the other, so that a row can be shown as
@@ -73,80 +74,43 @@ func (c Columns[R]) line(name string, width int,
 	return strings.TrimRight(b.String(), " ") + "\n"
 }
 
-// outcome is what became of the stock, cost is what that took.
-var (
-	outcome = Columns[Row]{
-		{"", "sold", 6, 0, func(r Row) any { return r.Sold }},
-		{"", "left", 6, 0, func(r Row) any { return r.Left }},
-		{"over-", "sold", 6, 0, func(r Row) any { return r.Oversold }},
-		{"lost", "updates", 8, 0, func(r Row) any { return r.LostUpdates }},
-		{"most", "inside", 7, 0, func(r Row) any { return r.MaxHolders }},
-		{"", "failed", 7, 0, func(r Row) any { return r.Failures }},
-		{"", "retries", 8, 0, func(r Row) any { return r.Retries }},
+// columns are those of a group.
+func columns(of group) (all Columns[Row]) {
+	for _, f := range figures {
+		if f.group == of {
+			f.Column.figure = f.shown
+			all = append(all, f.Column)
+		}
 	}
-	cost = Columns[Row]{
-		{"wall", "s", 6, 2, func(r Row) any { return r.Seconds }},
-		{"locks", "taken/s", 8, 0, func(r Row) any { return r.AcquisitionsPerSecond }},
-		{"wait", "p50 ms", 7, 0, func(r Row) any {
-			return wait(r, func(w *Wait) float64 { return w.P50 })
-		}},
-		{"wait", "p99 ms", 7, 0, func(r Row) any {
-			return wait(r, func(w *Wait) float64 { return w.P99 })
-		}},
-		{"wait", "max ms", 7, 0, func(r Row) any {
-			return wait(r, func(w *Wait) float64 { return w.Max })
-		}},
-		{"commands", "/section", 9, 1, func(r Row) any { return r.CommandsPerSection }},
-		{"trips", "/section", 9, 1, func(r Row) any { return r.RoundTripsPerSection }},
-	}
-)
+	return all
+}
 
-// paired is what rounds on real servers tell.
-var (
-	paired = Columns[Row]{
-		{"times", "serial", 8, 3, func(r Row) any { return r.RatioToSerial }},
-		{"spread", "±%", 7, 1, func(r Row) any { return Percent(r.Spread()) }},
-		{"", "jain", 7, 3, func(r Row) any { return r.Jain }},
-		{"in", "order%", 7, 0, func(r Row) any { return Percent(r.InOrder) }},
-		{"calls", "/section", 9, 1, func(r Row) any { return r.CallsPerSection }},
-		{"clients'", "CPU µs", 9, 0, func(r Row) any {
-			if r.CPU == nil {
-				return NotMeasured
-			}
-			return r.CPU.Clients
-		}},
-		{"server's", "CPU µs", 9, 0, func(r Row) any {
-			if r.CPU == nil {
-				return NotMeasured
-			}
-			return r.CPU.Server
-		}},
+// groups are those that are shown.
+func (t Layout) groups() []group {
+	if t.Paired {
+		return []group{outcome, cost, paired}
 	}
-)
+	return []group{outcome, cost}
+}
 
 // lines are the columns of each line of a row: a group stands on one line.
 func (t Layout) lines() []Columns[Row] {
-	groups := []Columns[Row]{outcome}
-	groups = append(groups, cost)
-	if t.Paired {
-		groups = append(groups, paired)
-	}
 	room := t.Width
 	if room == 0 {
 		room = wide
 	}
 	var lines []Columns[Row]
 	used := room
-	for _, group := range groups {
-		width := 0
-		for _, c := range group {
+	for _, group := range t.groups() {
+		columns, width := columns(group), 0
+		for _, c := range columns {
 			width += c.width
 		}
 		if used+width > room {
 			lines, used = append(lines, nil), t.name()
 		}
 		last := len(lines) - 1
-		lines[last] = append(lines[last], group...)
+		lines[last] = append(lines[last], columns...)
 		used += width
 	}
 	return lines
@@ -164,29 +128,32 @@ func (t Layout) Head() string {
 
 // Row is one row. Lines that say what went wrong follow it.
 func (t Layout) Row(r Row) string {
-	name := r.Rung
-	if r.Nodes < r.meant {
-		name += fmt.Sprintf(" (%s)", Plural(r.Nodes, "node"))
+	name := r.Name()
+	if nodes := r.Count("nodes"); nodes < r.meant {
+		name += fmt.Sprintf(" (%s)", Plural(nodes, "node"))
 	}
 	text := ""
 	for _, columns := range t.lines() {
 		text += columns.Line(name, t.name(), r)
 		name = ""
 	}
-	if !r.Finished {
+	if !r.Finished() {
 		text += Note("cut off after %.1f s: %d of %d turns were completed",
-			r.Seconds, r.Sections, r.Turns)
+			*r.Number("seconds"), r.Count("sections"), r.Count("turns"))
 	}
 	if len(r.Rounds) < r.rounds {
 		text += Note("%d of %d rounds were measured", len(r.Rounds), r.rounds)
 	}
 	text += unequal(r)
-	if r.Absent > 0 {
+	if absent := r.Count("absent"); absent > 0 {
 		text += Note("%s did not return and had to be left behind",
-			Plural(r.Absent, "client"))
+			Plural(absent, "client"))
 	}
-	return text + FirstFailure(Plural(int(r.Failures), "turn")+" failed",
-		r.FirstFailure)
+	first, failed := r.Value("first_failure").(string)
+	if !failed {
+		return text
+	}
+	return text + FirstFailure(Plural(r.Count("failures"), "turn")+" failed", &first)
 }
 
 // FirstFailure is a line about failures, the first of which is not nil.
@@ -201,54 +168,63 @@ func FirstFailure(count string, first *string) string {
 // unequal says how far the longest wait of a closed loop is from the median one,
 // and how far it would be without a queue.
 func unequal(r Row) string {
-	if r.SerialMaxOverP50 == nil || r.Wait == nil {
-		return ""
-	}
-	var waits, serial []float64
+	const serial = "serial_max_over_p50"
+	var waits, alone []float64
 	for _, round := range r.Rounds {
-		if x := maxOverP50(round.WaitP50, round.WaitMax); x != nil {
+		if x := maxOverP50(round); x != nil {
 			waits = append(waits, *x)
 		}
-		if x := round.SerialMaxOverP50; x != nil {
-			serial = append(serial, *x)
+		if x := round.Number(serial); x != nil {
+			alone = append(alone, *x)
 		}
 	}
-	own := maxOverP50(&r.Wait.P50, &r.Wait.Max)
-	if own == nil || len(serial) == 0 {
+	own, limit := maxOverP50(r), r.Number(serial)
+	if own == nil || limit == nil || len(alone) == 0 {
 		return ""
 	}
 	return Note("longest wait, in median ones: %.2f, in all rounds %.2f to %.2f",
 		*own, slices.Min(waits), slices.Max(waits)) +
 		Note("the serial limit, in as many sections: %.2f, in all rounds %.2f to"+
-			" %.2f", *r.SerialMaxOverP50, slices.Min(serial), slices.Max(serial))
+			" %.2f", *limit, slices.Min(alone), slices.Max(alone))
 }
 
 // Legend explains the heads.
 func (t Layout) Legend() string {
-	text := `lost updates: sections in which another client changed the stock between the
-reading and the taking: without a lock that excludes, also where nothing is oversold
-most inside: the most clients in the critical section at one time
-locks taken/s: completed turns a second; wait: until the lock was granted
-commands: as clients send them, without publish/subscribe; trips: round trips
-`
-	if t.Paired {
-		text += `times serial: completed turns a second, compared with the serial limit in the
-same round: the median of the rounds; spread: half of their range. The other
-figures are those of the round with the median.
-jain: 1 when all clients had as many turns; in order: pairs of clients that were
-served in the order in which they came (50: chance)
-calls: commands that the servers report to have executed, inside scripts too
-CPU: processor time of a section
-`
+	var text strings.Builder
+	for _, group := range t.groups() {
+		for _, f := range figures {
+			if f.group == group && f.Legend != "" {
+				text.WriteString(wrapped(f.Legend))
+			}
+		}
 	}
 	if t.Paired && t.Loop {
-		text += `longest wait, in median ones: the line below it is the same for the serial limit,
-where no client queues: the longest time of as many sections as fit into a median
-wait, divided by the median such time. Near 1 the machine ran evenly; the closer it
-is to the line above, the more of that wait is the machine's doing.
-`
+		text.WriteString(wrapped("longest wait, in median ones: the line below it is " +
+			"the same for the serial limit, where no client queues: the longest time " +
+			"of as many sections as fit into a median wait, divided by the median " +
+			"such time. Near 1 the machine ran evenly; the closer it is to the line " +
+			"above, the more of that wait is the machine's doing."))
 	}
-	return text + "retries: refused attempts; –: not measured\n"
+	return text.String() + NotMeasured + ": not measured\n"
+}
+
+// wrapped is a text in lines that fit on any terminal.
+func wrapped(text string) string {
+	return strings.Join(Wrap(text, 79), "\n") + "\n"
+}
+
+// Wrap is a text in lines of so many characters at most.
+func Wrap(text string, length int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && utf8.RuneCountInString(line+" "+word) > length {
+			lines = append(lines, line)
+			line = ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return append(lines, line)
 }
 
 // Note is a line below a row.
@@ -263,11 +239,6 @@ const NotMeasured = "–"
 // NotMeasured then.
 func show(figure any, digits int) string {
 	switch x := figure.(type) {
-	case *int64:
-		if x == nil {
-			return NotMeasured
-		}
-		return fmt.Sprint(*x)
 	case *float64:
 		return Decimal(x, digits)
 	case float64:
@@ -278,20 +249,15 @@ func show(figure any, digits int) string {
 
 // Decimal is a figure with so many digits after the point.
 func Decimal(x *float64, digits int) string {
-	if x == nil {
+	switch {
+	case x == nil:
 		return NotMeasured
+	case digits == brief && *x < 10:
+		digits = 2
+	case digits == brief:
+		digits = 1
 	}
 	return fmt.Sprintf("%.*f", digits, *x)
-}
-
-func wait(r Row, which func(*Wait) float64) string {
-	if r.Wait == nil {
-		return NotMeasured
-	}
-	if ms := which(r.Wait); ms < 10 {
-		return fmt.Sprintf("%.2f", ms)
-	}
-	return fmt.Sprintf("%.1f", which(r.Wait))
 }
 
 // Plural is a number of things.

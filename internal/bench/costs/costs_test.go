@@ -63,8 +63,8 @@ func run(t *testing.T, clients int, runs [][]bench.Row) []bench.Row {
 					t.Parallel()
 				}
 				row := measureOver(t, subject, clients, 0, nil)
-				require.True(t, row.Finished)
-				require.Zero(t, row.Failures, row.FirstFailure)
+				require.True(t, row.Finished())
+				require.Zero(t, row.Value("failures"), row.Value("first_failure"))
 				rows[i] = row
 			})
 		}
@@ -74,7 +74,7 @@ func run(t *testing.T, clients int, runs [][]bench.Row) []bench.Row {
 	}
 	var measured []bench.Row
 	for _, row := range rows {
-		if row.Rung != "" {
+		if row.Name() != "" {
 			measured = append(measured, row)
 		}
 	}
@@ -89,9 +89,9 @@ func TestTheSameCodeGivesTheSameFigures(t *testing.T) {
 
 func TestARoundTripTakesAsLongAsItIsSaidTo(t *testing.T) {
 	row := measure(t, "gold", 1, nil)
-	assert.Equal(t, new(4.0), row.RoundTripsPerSection)
-	assert.InDelta(t, 4*rtt.Seconds(), row.Seconds, 1e-9)
-	assert.Equal(t, rtt.Seconds()*1000, row.Wait.Max)
+	assert.EqualValues(t, 4.0, row.Value("round_trips_per_section"))
+	assert.InDelta(t, 4*rtt.Seconds(), *row.Number("seconds"), 1e-9)
+	assert.Equal(t, rtt.Seconds()*1000, *row.Number("wait_ms.max"))
 }
 
 // A client that has had a turn queues up behind all others: in a closed loop everybody
@@ -101,10 +101,10 @@ func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
 	row := measure(t, "reentrant/cohort", 100, func(r *inventory.Settings) {
 		r.Loop, r.Stock, r.Rounds = time.Second, 1_000_000, 2
 	})
-	require.NotNil(t, row.Jain)
-	assert.GreaterOrEqual(t, *row.Jain, 0.99)
-	require.NotNil(t, row.Wait)
-	assert.LessOrEqual(t, row.Wait.Max, 2*row.Wait.P50)
-	assert.Equal(t, new(1.0), row.SerialMaxOverP50, "virtual time is even")
-	t.Logf("Jain %v, wait %+v", *row.Jain, *row.Wait)
+	require.NotNil(t, row.Value("jain"))
+	assert.GreaterOrEqual(t, *row.Number("jain"), 0.99)
+	require.NotNil(t, row.Value("wait_ms.p50"))
+	assert.LessOrEqual(t, *row.Number("wait_ms.max"), 2**row.Number("wait_ms.p50"))
+	assert.EqualValues(t, 1.0, row.Value("serial_max_over_p50"), "virtual time is even")
+	t.Logf("Jain %v, wait %+v", *row.Number("jain"), *row.Number("wait_ms.p50"))
 }

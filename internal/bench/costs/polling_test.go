@@ -41,10 +41,10 @@ func (l *lesson) fresh(t *testing.T, part string) {
 }
 
 func perSecond(row bench.Row) string {
-	return fmt.Sprintf("%.0f", *row.AcquisitionsPerSecond)
+	return row.Show("acquisitions_per_second", 0)
 }
 
-func wait(ms float64) string { return fmt.Sprintf("%.1f", ms) }
+func wait(row bench.Row, which string) string { return row.Show("wait_ms."+which, 1) }
 
 func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
 	l := newLesson(t, "longest pause", "acquisitions/s", "commands a section",
@@ -57,12 +57,12 @@ func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
 		})
 		rows = append(rows, row)
 		l.line((pause * time.Millisecond).String(), perSecond(row),
-			fmt.Sprintf("%.1f", *row.CommandsPerSection), wait(row.Wait.P50),
-			wait(row.Wait.Max))
+			row.Show("commands_per_section", 1), wait(row, "p50"),
+			wait(row, "max"))
 	}
 	first, last := rows[0], rows[len(rows)-1]
-	assert.Greater(t, *first.CommandsPerSection, 5**last.CommandsPerSection)
-	assert.Greater(t, *first.AcquisitionsPerSecond, 5**last.AcquisitionsPerSecond)
+	assert.Greater(t, *first.Number("commands_per_section"), 5**last.Number("commands_per_section"))
+	assert.Greater(t, *first.Number("acquisitions_per_second"), 5**last.Number("acquisitions_per_second"))
 	l.fresh(t, "curve")
 }
 
@@ -75,9 +75,9 @@ func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
 			r.FixedPoll = fixed
 		})
 		l.line(map[bool]string{false: "with full jitter", true: "fixed"}[fixed],
-			perSecond(row), fmt.Sprintf("%.1f", *row.CommandsPerSection),
-			wait(row.Wait.P50), wait(row.Wait.Max))
-		speed = append(speed, *row.AcquisitionsPerSecond)
+			perSecond(row), row.Show("commands_per_section", 1),
+			wait(row, "p50"), wait(row, "max"))
+		speed = append(speed, *row.Number("acquisitions_per_second"))
 	}
 	assert.Greater(t, speed[0], 5*speed[1])
 	l.fresh(t, "lockstep")
@@ -90,10 +90,10 @@ func TestWithTooFewConnectionsTheHolderQueuesBehindItsWaiters(t *testing.T) {
 	for _, pool := range []int{108, 20, 10} {
 		row := measureOver(t, subject(t, "gold"), 100, pool,
 			func(r *inventory.Settings) { r.Poll = 2 * time.Millisecond })
-		require.Zero(t, row.Failures, row.FirstFailure)
-		l.line(fmt.Sprint(pool), perSecond(row), wait(row.Wait.P50),
-			wait(row.Wait.Max))
-		speed = append(speed, *row.AcquisitionsPerSecond)
+		require.Zero(t, row.Value("failures"), row.Value("first_failure"))
+		l.line(fmt.Sprint(pool), perSecond(row), wait(row, "p50"),
+			wait(row, "max"))
+		speed = append(speed, *row.Number("acquisitions_per_second"))
 	}
 	assert.Greater(t, speed[0], 1.3*speed[1])
 	assert.Greater(t, speed[0], 3*speed[2])
@@ -113,12 +113,12 @@ func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
 			if loop > 0 {
 				turns = "for 1 s"
 			}
-			l.line(name, turns, perSecond(row), wait(row.Wait.P50),
-				wait(row.Wait.Max), fmt.Sprintf("%.3f", *row.Jain),
-				fmt.Sprintf("%.0f", 100**row.InOrder))
+			l.line(name, turns, perSecond(row), wait(row, "p50"),
+				wait(row, "max"), row.Show("jain", 3),
+				fmt.Sprintf("%.0f", 100**row.Number("in_order")))
 			if name == "gold" && loop > 0 {
-				assert.Less(t, row.Wait.P50, 1.0, "one round trip: nobody else")
-				assert.Less(t, *row.Jain, 0.95)
+				assert.Less(t, *row.Number("wait_ms.p50"), 1.0, "one round trip: nobody else")
+				assert.Less(t, *row.Number("jain"), 0.95)
 			}
 		}
 	}

@@ -40,8 +40,8 @@ func TestACohortIsFastOnlyWhereWaitersShareAProcess(t *testing.T) {
 	const clients = 100
 	speed := func(s bench.Subject, clients int) float64 {
 		row := measureOver(t, s, clients, 0, nil)
-		require.Zero(t, row.Failures, row.FirstFailure)
-		return *row.AcquisitionsPerSecond
+		require.Zero(t, row.Value("failures"), row.Value("first_failure"))
+		return *row.Number("acquisitions_per_second")
 	}
 	serial := speed(subject(t, "serial-limit"), 1)
 	ratios := map[string][2]float64{}

@@ -17,19 +17,19 @@ func costTable(rows []bench.Row) string {
 	fmt.Fprintln(&b, "|---|--:|--:|--:|--:|--:|--:|--:|")
 	for _, row := range rows {
 		digits, ofSeconds := 3, 4
-		if row.Turns > 1000 {
+		if row.Count("turns") > 1000 {
 			// Of so many clients, some act at the same instant, and the Go
 			// scheduler decides which goes first: in fair the last but one digit
 			// of these figures differs from one run to the next.
 			digits, ofSeconds = 1, 2
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.*f | %s | %s |\n", row.Rung,
-			bench.Decimal(row.CommandsPerSection, digits),
-			bench.Decimal(row.RoundTripsPerSection, digits),
-			bench.Decimal(row.CallsPerSection, digits),
-			bench.Decimal(woken(row), digits), ofSeconds, row.Seconds,
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.*f | %s | %s |\n", row.Name(),
+			row.Show("commands_per_section", digits),
+			row.Show("round_trips_per_section", digits),
+			row.Show("calls_per_section", digits),
+			bench.Decimal(woken(row), digits), ofSeconds, *row.Number("seconds"),
 			bench.Decimal(perSection(row), 3),
-			bench.Decimal(bench.Percent(row.InOrder), 1))
+			bench.Decimal(bench.Percent(row.Number("in_order")), 1))
 	}
 	return b.String()
 }
@@ -37,15 +37,15 @@ func costTable(rows []bench.Row) string {
 // woken is how many clients were woken for every hand-over: how often one that
 // was refused asked again.
 func woken(row bench.Row) *float64 {
-	if row.Retries == nil || row.Sections == 0 {
+	if row.Number("retries") == nil || row.Count("sections") == 0 {
 		return nil
 	}
-	return new(float64(*row.Retries) / float64(row.Sections))
+	return new(float64(*row.Number("retries")) / float64(row.Count("sections")))
 }
 
 // perSection is the makespan of a section in milliseconds.
 func perSection(row bench.Row) *float64 {
-	return new(1000 * row.Seconds / float64(row.Sections))
+	return new(1000 * *row.Number("seconds") / float64(row.Count("sections")))
 }
 
 // growthTable is a Markdown table that names how the figures of each row grow with
@@ -55,25 +55,25 @@ func growthTable(runs [][]bench.Row) string {
 	head := []string{"row", "commands", "round trips", "calls", "woken",
 		"ms a section", "makespan", "in order, %"}
 	figures := []func(bench.Row) *float64{
-		func(r bench.Row) *float64 { return r.CommandsPerSection },
-		func(r bench.Row) *float64 { return r.RoundTripsPerSection },
-		func(r bench.Row) *float64 { return r.CallsPerSection },
+		func(r bench.Row) *float64 { return r.Number("commands_per_section") },
+		func(r bench.Row) *float64 { return r.Number("round_trips_per_section") },
+		func(r bench.Row) *float64 { return r.Number("calls_per_section") },
 		woken,
 		perSection,
-		func(r bench.Row) *float64 { return &r.Seconds },
-		func(r bench.Row) *float64 { return bench.Percent(r.InOrder) },
+		func(r bench.Row) *float64 { return r.Number("seconds") },
+		func(r bench.Row) *float64 { return bench.Percent(r.Number("in_order")) },
 	}
 	var lines [][]string
 	for _, first := range runs[0] {
 		var rows []bench.Row
 		for _, run := range runs {
 			for _, row := range run {
-				if row.Rung == first.Rung {
+				if row.Name() == first.Name() {
 					rows = append(rows, row)
 				}
 			}
 		}
-		line := []string{first.Rung}
+		line := []string{first.Name()}
 		for _, figure := range figures {
 			line = append(line, grows(rows, figure))
 		}
@@ -85,9 +85,9 @@ func growthTable(runs [][]bench.Row) string {
 // constant says whether a row's cost of a section does not grow from one run to
 // the next.
 func constant(before, after bench.Row) bool {
-	b, a := before.CallsPerSection, after.CallsPerSection
+	b, a := before.Number("calls_per_section"), after.Number("calls_per_section")
 	return b != nil && a != nil &&
-		growth(*b, *a, before.Turns, after.Turns) < 0.1
+		growth(*b, *a, before.Count("turns"), after.Count("turns")) < 0.1
 }
 
 // grows names the growth between the last two runs.
@@ -103,7 +103,7 @@ func grows(rows []bench.Row, of func(bench.Row) *float64) string {
 	if *a == 0 {
 		return "none"
 	}
-	switch power := growth(*b, *a, before.Turns, after.Turns); {
+	switch power := growth(*b, *a, before.Count("turns"), after.Count("turns")); {
 	case power < -0.1:
 		return "falls"
 	case power < 0.1:

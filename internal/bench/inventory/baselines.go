@@ -37,15 +37,15 @@ var serialLimit = bench.Subject{
 	},
 }
 
-// alone says that one client has everybody's turns.
-func alone(subject bench.Subject) bool {
+// isSerialLimit says that one client has everybody's turns.
+func isSerialLimit(subject bench.Subject) bool {
 	return subject.Name == serialLimit.Name
 }
 
 // baseline is what a lock in Redis is compared with: the same work without one.
 type baseline struct {
 	// start prepares a round; it replaces the subject's Build.
-	start func(s *round) (assignment, error)
+	start func(s *round) (turnOf, error)
 
 	unlocked bool // no client is ever inside a critical section
 }
@@ -101,7 +101,7 @@ func (u uncontended) Unlock(ctx context.Context) error {
 }
 
 // withoutLock lets everybody in.
-func withoutLock(*round) (assignment, error) {
+func withoutLock(*round) (turnOf, error) {
 	return func(*client) (turn, error) {
 		return func(ctx context.Context, c *client) error {
 			own, cancel := detached(ctx)
@@ -113,7 +113,7 @@ func withoutLock(*round) (assignment, error) {
 
 // behindMutexes is what stands in many a service before it is scaled out: a mutex
 // that knows nothing of the other processes.
-func behindMutexes(s *round) (assignment, error) {
+func behindMutexes(s *round) (turnOf, error) {
 	mutexes := make([]mutex, s.mutexes)
 	for i := range mutexes {
 		mutexes[i] = make(mutex, 1)
@@ -152,7 +152,7 @@ func (m mutex) Unlock(context.Context) error {
 
 // watching sells without a lock: the transaction is refused when the stock has
 // changed since it was read. Refused clients wait as long as those of a lock do.
-func watching(s *round) (assignment, error) {
+func watching(s *round) (turnOf, error) {
 	return func(c *client) (turn, error) {
 		opts, err := lock.Configure(s.env.Nodes, s.env.Key, s.env.TTL, c.options())
 		if err != nil {
@@ -222,7 +222,7 @@ func (c *client) transaction(ctx context.Context) (bool, error) {
 }
 
 // scripted sells without a lock: the server runs a script as one step.
-func scripted(s *round) (assignment, error) {
+func scripted(s *round) (turnOf, error) {
 	ctx, cancel := detached(context.Background())
 	defer cancel()
 	if err := decrement.Load(ctx, s.rdb).Err(); err != nil {

@@ -37,8 +37,8 @@ type round struct {
 	sections atomic.Int64
 	failures atomic.Int64
 
-	mu     sync.Mutex // never held while Redis is asked
-	result bench.Part // of the clients that are through
+	mu     sync.Mutex   // never held while Redis is asked
+	result bench.Counts // of the clients that are through
 }
 
 // client is one customer. It is used by one goroutine.
@@ -47,7 +47,7 @@ type client struct {
 	number int // among all clients of all processes, from 0
 
 	served int
-	result bench.Part
+	result bench.Counts
 }
 
 // turn is what a client does once. It returns errCut when the row ended before
@@ -56,8 +56,8 @@ type turn func(ctx context.Context, c *client) error
 
 var errCut = errors.New("the row has ended")
 
-// assignment gives a client its turn. It sends nothing.
-type assignment func(c *client) (turn, error)
+// turnOf makes the turn of a client. It sends nothing.
+type turnOf func(c *client) (turn, error)
 
 // options are the settings of one client's lock, with its own source of jitter
 // and of tokens when the run has a seed.

@@ -26,17 +26,17 @@ func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
 	require.Len(t, row.Rounds, 3)
 	var ratios []float64
 	for _, round := range row.Rounds {
-		require.NotNil(t, round.RatioToSerial)
-		ratios = append(ratios, *round.RatioToSerial)
+		require.NotNil(t, round.Value("ratio_to_serial"))
+		ratios = append(ratios, *round.Ratio())
 	}
 	slices.Sort(ratios)
-	assert.Equal(t, ratios[1], *row.RatioToSerial, "the median is reported")
+	assert.Equal(t, ratios[1], *row.Ratio(), "the median is reported")
 	assert.True(t, row.Complete())
 	serial := measure(t, r, subject(t, "serial-limit"))
-	assert.Equal(t, new(1.0), serial.Rounds[0].RatioToSerial)
-	assert.EqualValues(t, 1000, serial.Sections, "five turns say nothing")
-	assert.EqualValues(t, 1000, serial.Sold, "and all of them sell as well")
-	assert.Equal(t, 5, serial.InTableOf)
+	assert.EqualValues(t, 1.0, serial.Rounds[0].Value("ratio_to_serial"))
+	assert.EqualValues(t, 1000, serial.Value("sections"), "five turns say nothing")
+	assert.EqualValues(t, 1000, serial.Value("sold"), "and all of them sell as well")
+	assert.EqualValues(t, 5, serial.Value("table_clients"))
 }
 
 func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
@@ -55,7 +55,7 @@ func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
 	row, err := r.Measure(ctx, subject(t, "gold"))
 	require.NoError(t, err)
 	assert.Len(t, row.Rounds, 1)
-	assert.True(t, row.Finished, "the one that was measured")
+	assert.True(t, row.Finished(), "the one that was measured")
 	assert.False(t, row.Complete())
 }
 
@@ -63,13 +63,13 @@ func TestClientsTakeTurnsUntilTheLoopIsOver(t *testing.T) {
 	r := embedded(t, 3, 3)
 	r.Loop, r.Poll = 50*time.Millisecond, time.Millisecond
 	row := measure(t, r, subject(t, "gold"))
-	assert.True(t, row.Finished)
-	assert.GreaterOrEqual(t, row.Seconds, 0.05)
-	assert.Greater(t, row.Sections, int64(3))
-	assert.Equal(t, new(0.05), row.LoopSeconds)
-	assert.EqualValues(t, row.Sections, row.Turns)
-	assert.Zero(t, row.Failures, row.FirstFailure)
-	assert.Equal(t, new(int64(1)), row.MaxHolders)
+	assert.True(t, row.Finished())
+	assert.GreaterOrEqual(t, *row.Number("seconds"), 0.05)
+	assert.Greater(t, row.Count("sections"), 3)
+	assert.EqualValues(t, 0.05, row.Value("loop_seconds"))
+	assert.EqualValues(t, row.Count("sections"), row.Value("turns"))
+	assert.Zero(t, row.Value("failures"), row.Value("first_failure"))
+	assert.EqualValues(t, 1, row.Value("max_holders"))
 }
 
 func TestALoopThatIsInterruptedIsNotFinished(t *testing.T) {
@@ -79,28 +79,28 @@ func TestALoopThatIsInterruptedIsNotFinished(t *testing.T) {
 	r.Think = func(context.Context) { cancel() }
 	row, err := r.Measure(ctx, subject(t, "gold"))
 	require.NoError(t, err)
-	assert.False(t, row.Finished)
+	assert.False(t, row.Finished())
 }
 
 func TestEveryClientTakesSoManyTurns(t *testing.T) {
 	r := embedded(t, 3, 12)
 	r.Ops = 4
 	row := measure(t, r, subject(t, "gold"))
-	assert.EqualValues(t, 12, row.Sections)
-	assert.Equal(t, 12, row.Turns)
-	assert.EqualValues(t, 12, row.Sold)
-	assert.Equal(t, new(1.0), row.Jain)
+	assert.EqualValues(t, 12, row.Value("sections"))
+	assert.EqualValues(t, 12, row.Value("turns"))
+	assert.EqualValues(t, 12, row.Value("sold"))
+	assert.EqualValues(t, 1.0, row.Value("jain"))
 	assert.EqualValues(t, 12,
-		measure(t, r, subject(t, "serial-limit")).Sections)
+		measure(t, r, subject(t, "serial-limit")).Count("sections"))
 }
 
 func TestAChangeBetweenReadingAndTakingIsALostUpdate(t *testing.T) {
 	r := embedded(t, 3, 9)
 	r.Think = meeting(3)
 	row := measure(t, r, subject(t, "no-lock"))
-	assert.EqualValues(t, 2, row.LostUpdates, "all but the first to take")
+	assert.EqualValues(t, 2, row.Value("lost_updates"), "all but the first to take")
 	r.Think = nil
-	assert.Zero(t, measure(t, r, subject(t, "gold")).LostUpdates)
+	assert.Zero(t, measure(t, r, subject(t, "gold")).Value("lost_updates"))
 }
 
 func TestProgressIsThatOfTheRowUnderWay(t *testing.T) {
@@ -138,11 +138,11 @@ func TestAHolderFinishesAndReleasesWhenTheRunIsCanceled(t *testing.T) {
 			row, err := r.Measure(ctx, subject)
 			require.NoError(t, err)
 
-			assert.Positive(t, row.Sections)
-			assert.Equal(t, row.Sections, row.Sold)
-			assert.Equal(t, new(5-row.Sold), row.Left)
-			assert.Equal(t, new(int64(1)), row.MaxHolders)
-			assert.Zero(t, row.Failures, row.FirstFailure)
+			assert.Positive(t, row.Count("sections"))
+			assert.Equal(t, row.Count("sections"), row.Count("sold"))
+			assert.Equal(t, 5-row.Count("sold"), row.Count("left"))
+			assert.EqualValues(t, 1, row.Value("max_holders"))
+			assert.Zero(t, row.Value("failures"), row.Value("first_failure"))
 			// Canceled between SETNX and PEXPIRE, silver leaves its lock.
 			if subject.Name != "silver" {
 				assert.False(t, redis.Exists(key), "the lock is released")
@@ -171,12 +171,12 @@ func TestACanceledRowIsReportedWithWhatItDid(t *testing.T) {
 	}))
 	require.NoError(t, err)
 
-	assert.False(t, row.Finished)
-	assert.EqualValues(t, 1, row.Sections)
-	assert.EqualValues(t, 1, row.Sold)
-	assert.Equal(t, new(int64(4)), row.Left)
-	assert.Zero(t, row.Failures, "the release has a context of its own")
-	assert.Equal(t, new(0.2), row.Jain, "one of five was served")
+	assert.False(t, row.Finished())
+	assert.EqualValues(t, 1, row.Value("sections"))
+	assert.EqualValues(t, 1, row.Value("sold"))
+	assert.EqualValues(t, 4, row.Value("left"))
+	assert.Zero(t, row.Value("failures"), "the release has a context of its own")
+	assert.EqualValues(t, 0.2, row.Value("jain"), "one of five was served")
 }
 
 func TestTheProgressSaysHowFarARowIs(t *testing.T) {

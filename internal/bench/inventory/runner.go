@@ -34,13 +34,13 @@ type Runner struct {
 	// force an interleaving with it; nil does nothing.
 	Think func(ctx context.Context)
 
-	serial  *float64      // acquisitions a second of the serial limit
-	lone    []bench.Stamp // its sections, in a closed loop
-	service int           // which of the services this process is, from 0
-	of      int           // how many there are, 0 and 1: this process alone
-	memory  int64         // most of the services so far, in bytes
-	current atomic.Pointer[Progress]
-	stage   atomic.Pointer[stage]
+	serial         *float64      // acquisitions a second of the serial limit
+	serialSections []bench.Stamp // its sections, in a closed loop
+	service        int           // which of the services this process is, from 0
+	of             int           // how many there are, 0 and 1: this process alone
+	memory         int64         // most of the services so far, in bytes
+	current        atomic.Pointer[Progress]
+	cohort         atomic.Pointer[cohort]
 }
 
 // Progress is how far the row under way is.
@@ -65,7 +65,7 @@ func (r *Runner) Progress() Progress {
 		p.Elapsed = max(time.Since(p.started), 0)
 		p.started = time.Time{}
 	}
-	if st := r.stage.Load(); st != nil {
+	if st := r.cohort.Load(); st != nil {
 		p.Sections, p.Turns = int(st.round.sections.Load()), st.round.turns
 		p.Elapsed = time.Since(st.round.started)
 	}
@@ -99,26 +99,20 @@ func (r *Runner) measure(ctx context.Context, subject bench.Subject) (
 	defer r.current.Store(nil)
 	if rounds == 1 {
 		r.current.Store(&Progress{Round: 1, Rounds: 1})
-		row, err := r.round(ctx, subject)
-		if err != nil {
-			return bench.Row{}, err
-		}
-		r.compare(&row, subject)
-		return row, nil
+		return r.round(ctx, subject)
 	}
 	var done []bench.Row
 	for i := range rounds {
-		r.serial, r.lone = nil, nil
-		if !alone(subject) {
+		r.serial, r.serialSections = nil, nil
+		if !isSerialLimit(subject) {
 			r.current.Store(&Progress{Round: i + 1, Rounds: rounds, Serial: true})
-			serial, err := r.round(ctx, serialLimit)
+			_, err := r.round(ctx, serialLimit)
 			if err != nil && len(done) == 0 {
 				return bench.Row{}, err
 			}
 			if err != nil {
 				break
 			}
-			r.compare(&serial, serialLimit)
 		}
 		if ctx.Err() != nil && len(done) > 0 {
 			break
@@ -128,28 +122,15 @@ func (r *Runner) measure(ctx context.Context, subject bench.Subject) (
 		if err != nil && len(done) == 0 {
 			return bench.Row{}, err
 		}
-		if err != nil || ctx.Err() != nil && !row.Finished && len(done) > 0 {
+		if err != nil || ctx.Err() != nil && !row.Finished() && len(done) > 0 {
 			break
 		}
-		r.compare(&row, subject)
 		done = append(done, row)
-		if !row.Finished {
+		if !row.Finished() {
 			break // the next would take as long
 		}
 	}
 	return bench.Median(done, rounds), nil
-}
-
-// compare compares the row with the serial limit, if that was measured.
-func (r *Runner) compare(row *bench.Row, subject bench.Subject) {
-	var sections []bench.Stamp
-	switch {
-	case !alone(subject):
-		sections = r.lone
-	case row.Finished:
-		r.serial = row.AcquisitionsPerSecond
-	}
-	row.Compare(r.serial, sections)
 }
 
 // round measures a subject once.
@@ -171,45 +152,30 @@ func (r *Runner) round(ctx context.Context, subject bench.Subject) (
 		r.Timeout+time.Hour).Err(); err != nil {
 		return bench.Row{}, fmt.Errorf("set the stock: %w", err)
 	}
-	var all bench.Part
+	var all bench.Counts
 	var used nodes.Usage
 	if subject.Sell != nil {
-		all, err = r.elsewhere(ctx, subject)
-	} else if r.Services > 1 && !alone(subject) {
+		all, err = r.byProgram(ctx, subject)
+	} else if r.Services > 1 && !isSerialLimit(subject) {
 		all, used, err = r.inServices(ctx, subject)
 	} else {
-		all, used, err = r.here(ctx, subject, clients)
+		all, used, err = r.inProcess(ctx, subject, clients)
 	}
 	if err != nil {
 		return bench.Row{}, err
 	}
-	row := r.row(subject, &all)
-	if alone(subject) && r.Loop > 0 {
-		r.lone = all.Stamps
-	}
-	row.Nodes = min(subject.Nodes, len(clients))
-	if used.Known && row.Sections > 0 && subject.Nodes > 0 {
-		row.CallsPerSection = bench.Per(used.Calls, row.Sections)
-	}
-	if used.Known && row.Sections > 0 && used.CPU > 0 {
-		row.CPU = &bench.CPU{
-			Server:  *bench.Per(used.CPU.Microseconds(), row.Sections),
-			Clients: *bench.Per(all.CPU.Microseconds(), row.Sections),
-		}
-	}
+	m := r.measurement(subject, all)
+	m.Usage, m.Nodes = used, min(subject.Nodes, len(clients))
 	own, cancel := detached(ctx)
 	defer cancel()
-	if subject.Open != nil {
-		row.Left = all.Left
-		if all.Left != nil { // each section should have taken one
-			row.LostUpdates = row.Sold + *all.Left - int64(row.Stock)
+	if subject.Open == nil {
+		if left, err := clients[0].Get(own, stockKey).Int64(); err == nil {
+			m.Left = &left
 		}
-		return row, nil
+	} else if m.Left != nil { // each section should have taken one
+		m.LostUpdates = m.Sold + *m.Left - int64(m.Stock)
 	}
-	if left, err := clients[0].Get(own, stockKey).Int64(); err == nil {
-		row.Left = &left
-	}
-	return row, nil
+	return bench.NewRow(m), nil
 }
 
 // keys are those of a row: the lock's and the stock's.
@@ -218,16 +184,16 @@ func (r *Runner) keys(subject bench.Subject) (lockKey, stockKey string) {
 	return prefix + "lock", prefix + "stock"
 }
 
-// here runs all clients in this process.
-func (r *Runner) here(ctx context.Context, subject bench.Subject,
-	clients []redis.UniversalClient) (bench.Part, nodes.Usage, error) {
+// inProcess runs all clients in this process.
+func (r *Runner) inProcess(ctx context.Context, subject bench.Subject,
+	clients []redis.UniversalClient) (bench.Counts, nodes.Usage, error) {
 	st, err := r.assign(ctx, subject, clients)
 	defer st.end()
 	if err != nil {
-		return bench.Part{}, nodes.Usage{}, err
+		return bench.Counts{}, nodes.Usage{}, err
 	}
 	if ctx.Err() != nil {
-		return bench.Part{}, nodes.Usage{}, ctx.Err()
+		return bench.Counts{}, nodes.Usage{}, ctx.Err()
 	}
 	before := r.Servers.Usage(ctx, len(clients))
 	all := r.open(ctx, st, time.Now())
@@ -237,7 +203,7 @@ func (r *Runner) here(ctx context.Context, subject bench.Subject,
 		defer cancel()
 		left, err := st.left(own)
 		if err != nil {
-			return bench.Part{}, nodes.Usage{},
+			return bench.Counts{}, nodes.Usage{},
 				fmt.Errorf("count the stock: %w", err)
 		}
 		all.Left = &left
@@ -245,9 +211,9 @@ func (r *Runner) here(ctx context.Context, subject bench.Subject,
 	return all, after.Since(before), nil
 }
 
-// elsewhere lets a program sell the stock by itself.
-func (r *Runner) elsewhere(ctx context.Context, subject bench.Subject) (
-	bench.Part, error) {
+// byProgram lets a program sell the stock by itself.
+func (r *Runner) byProgram(ctx context.Context, subject bench.Subject) (
+	bench.Counts, error) {
 	work := bench.Assignment{Addresses: r.Servers.Addresses,
 		Password: r.Servers.Password(), TTL: r.TTL, Clients: r.Clients,
 		Turns: max(r.Ops, 1), Poll: r.Pause(subject, r.Servers.Embedded())}
@@ -256,42 +222,42 @@ func (r *Runner) elsewhere(ctx context.Context, subject bench.Subject) (
 	defer cancel()
 	part, err := subject.Sell(within, work)
 	if err != nil && within.Err() != nil && ctx.Err() == nil { // nobody knows more
-		return bench.Part{Absent: r.Clients, Took: r.limit()}, nil
+		return bench.Counts{Absent: r.Clients, Took: r.limit()}, nil
 	}
 	return part, err
 }
 
-// row is what has happened.
-func (r *Runner) row(subject bench.Subject,
-	all *bench.Part) bench.Row {
+// measurement is what has happened. The serial limit is remembered: later rows are
+// compared with it.
+func (r *Runner) measurement(subject bench.Subject, all bench.Counts) *bench.Measurement {
 	if r.Loop > 0 {
 		// A grant after the end of the loop came only because the loop had ended.
 		all.Stamps = slices.DeleteFunc(all.Stamps,
 			func(s bench.Stamp) bool { return s.Entered >= int64(r.Loop) })
 	}
-	row := all.Row(subject, r.limit())
-	row.Clients, row.InTableOf = r.Clients, r.Clients
-	row.Services = max(r.Services, 1)
-	row.PollMs = bench.Milliseconds(r.Pause(subject, r.Servers.Embedded()))
-	row.FixedPoll = r.FixedPoll
-	row.Turns, row.Stock = r.size(subject)
-	row.Oversold = max(0, row.Sold-int64(row.Stock))
-	inside := all.Most
 	if r.Services > 1 {
-		inside = max(inside, bench.MostInside(all.Stamps))
+		all.Most = max(all.Most, bench.MostInside(all.Stamps))
 	}
-	if !baselines[subject.Name].unlocked && subject.Open == nil {
-		row.MaxHolders = &inside
-	}
-	if alone(subject) {
-		row.Clients, row.Services, row.Jain = 1, 1, nil
-	}
+	m := &bench.Measurement{Counts: all, Subject: subject, Clients: r.Clients,
+		TableClients: r.Clients, Services: max(r.Services, 1), Loop: r.Loop,
+		Poll: r.Pause(subject, r.Servers.Embedded()), FixedPoll: r.FixedPoll,
+		Limit:    r.limit(),
+		Unlocked: baselines[subject.Name].unlocked || subject.Open != nil}
+	m.Turns, m.Stock = r.size(subject)
 	if r.Loop > 0 {
-		// Its clients are always cut off: by the end of the loop.
-		row.LoopSeconds = new(r.Loop.Seconds())
-		row.Turns = int(all.Sections + all.Failures)
-		row.Finished = all.Absent == 0 && all.Took >= r.Loop
-		row.Stuck = 0
+		m.Turns = int(all.Sections + all.Failures)
 	}
-	return row
+	if !isSerialLimit(subject) {
+		m.Serial, m.SerialSections = r.serial, r.serialSections
+		return m
+	}
+	m.Clients, m.Services, m.Served = 1, 1, nil // it shares with nobody
+	if m.Finished() {
+		r.serial = m.PerSecond()
+	}
+	m.Serial = r.serial
+	if r.Loop > 0 {
+		r.serialSections = all.Stamps
+	}
+	return m
 }

@@ -116,12 +116,12 @@ func TestWithoutALockEverybodyWhoReadTheSameStockSells(t *testing.T) {
 	r.Think = meeting(10)
 	row := measure(t, r, subject(t, "no-lock"))
 
-	assert.EqualValues(t, 10, row.Sold)
-	assert.Equal(t, new(int64(-7)), row.Left)
-	assert.EqualValues(t, 7, row.Oversold)
-	assert.Equal(t, new(int64(10)), row.MaxHolders)
-	assert.Nil(t, row.Wait, "nobody waited")
-	assert.Nil(t, row.Retries, "nobody asked")
+	assert.EqualValues(t, 10, row.Value("sold"))
+	assert.EqualValues(t, -7, row.Value("left"))
+	assert.EqualValues(t, 7, row.Value("oversold"))
+	assert.EqualValues(t, 10, row.Value("max_holders"))
+	assert.Nil(t, row.Value("wait_ms.p50"), "nobody waited")
+	assert.Nil(t, row.Value("retries"), "nobody asked")
 }
 
 func TestAMutexInEachOfFourServicesLetsFourIn(t *testing.T) {
@@ -129,34 +129,34 @@ func TestAMutexInEachOfFourServicesLetsFourIn(t *testing.T) {
 	r.Think = meeting(4)
 	row := measure(t, r, subject(t, "mutex-per-service"))
 
-	assert.Equal(t, new(int64(4)), row.MaxHolders)
-	assert.EqualValues(t, 4, row.Sold)
-	assert.EqualValues(t, 3, row.Oversold)
-	assert.True(t, row.Finished)
+	assert.EqualValues(t, 4, row.Value("max_holders"))
+	assert.EqualValues(t, 4, row.Value("sold"))
+	assert.EqualValues(t, 3, row.Value("oversold"))
+	assert.True(t, row.Finished())
 }
 
 func TestTheSerialLimitIsOneClientWithEverybodysTurns(t *testing.T) {
 	row := measure(t, embedded(t, 10, 4), subject(t, "serial-limit"))
 
-	assert.Equal(t, 1, row.Clients)
-	assert.Equal(t, 10, row.Turns)
-	assert.EqualValues(t, 10, row.Sections)
-	assert.EqualValues(t, 4, row.Sold)
-	assert.Equal(t, new(3.4), row.CommandsPerSection, "four of ten took one")
-	assert.Equal(t, new(int64(0)), row.Retries)
-	assert.Equal(t, new(1.0), row.RatioToSerial)
-	assert.Nil(t, row.Jain, "one client shares with nobody")
+	assert.EqualValues(t, 1, row.Value("clients"))
+	assert.EqualValues(t, 10, row.Value("turns"))
+	assert.EqualValues(t, 10, row.Value("sections"))
+	assert.EqualValues(t, 4, row.Value("sold"))
+	assert.EqualValues(t, 3.4, row.Value("commands_per_section"), "four of ten took one")
+	assert.EqualValues(t, 0, row.Value("retries"))
+	assert.EqualValues(t, 1.0, row.Value("ratio_to_serial"))
+	assert.Nil(t, row.Value("jain"), "one client shares with nobody")
 }
 
 func TestRowsAreComparedWithTheSerialLimitOfTheirRun(t *testing.T) {
 	r := embedded(t, 5, 4)
-	assert.Nil(t, measure(t, r, subject(t, "gold")).RatioToSerial)
+	assert.Nil(t, measure(t, r, subject(t, "gold")).Value("ratio_to_serial"))
 
 	serial := measure(t, r, subject(t, "serial-limit"))
 	gold := measure(t, r, subject(t, "gold"))
-	require.NotNil(t, gold.RatioToSerial)
-	assert.InDelta(t, *gold.AcquisitionsPerSecond / *serial.AcquisitionsPerSecond,
-		*gold.RatioToSerial, 0.0001)
+	require.NotNil(t, gold.Value("ratio_to_serial"))
+	assert.InDelta(t, *gold.Number("acquisitions_per_second") / *serial.Number("acquisitions_per_second"),
+		*gold.Ratio(), 0.0001)
 }
 
 func TestEveryAttemptAfterTheFirstIsARetry(t *testing.T) {
@@ -172,7 +172,7 @@ func TestEveryAttemptAfterTheFirstIsARetry(t *testing.T) {
 				return nil
 			}}, nil
 		}}
-	assert.Equal(t, new(int64(8)), measure(t, r, asking).Retries)
+	assert.EqualValues(t, 8, measure(t, r, asking).Value("retries"))
 }
 
 func TestARefusedTransactionIsARetry(t *testing.T) {
@@ -193,11 +193,11 @@ func TestARefusedTransactionIsARetry(t *testing.T) {
 	})
 	row := measure(t, runner(servers, 1, 10), subject(t, "watch-multi"))
 
-	assert.Equal(t, new(int64(1)), row.Retries)
-	assert.EqualValues(t, 1, row.Sold)
-	assert.Equal(t, new(int64(8)), row.Left)
-	assert.Equal(t, new(10.0), row.CommandsPerSection)
-	assert.Equal(t, new(6.0), row.RoundTripsPerSection)
+	assert.EqualValues(t, 1, row.Value("retries"))
+	assert.EqualValues(t, 1, row.Value("sold"))
+	assert.EqualValues(t, 8, row.Value("left"))
+	assert.EqualValues(t, 10.0, row.Value("commands_per_section"))
+	assert.EqualValues(t, 6.0, row.Value("round_trips_per_section"))
 }
 
 func TestALockElsewhereGetsNoNodesAndIsNotCounted(t *testing.T) {
@@ -212,10 +212,10 @@ func TestALockElsewhereGetsNoNodesAndIsNotCounted(t *testing.T) {
 	assert.Nil(t, got.Nodes)
 	assert.NotEmpty(t, got.Key)
 	assert.Equal(t, time.Minute, got.TTL)
-	assert.EqualValues(t, 1, row.Sold)
-	assert.Nil(t, row.CommandsPerSection)
-	assert.Nil(t, row.RoundTripsPerSection)
-	assert.Nil(t, row.Retries)
+	assert.EqualValues(t, 1, row.Value("sold"))
+	assert.Nil(t, row.Value("commands_per_section"))
+	assert.Nil(t, row.Value("round_trips_per_section"))
+	assert.Nil(t, row.Value("retries"))
 }
 
 func TestARowThatIsNeverGrantedIsCutOffAndReported(t *testing.T) {
@@ -226,17 +226,17 @@ func TestARowThatIsNeverGrantedIsCutOffAndReported(t *testing.T) {
 		return ctx.Err()
 	}}))
 
-	assert.False(t, row.Finished)
-	assert.Zero(t, row.Sections)
-	assert.Zero(t, row.Failures, "a client that was cut off has not failed")
-	assert.Zero(t, row.Absent)
-	assert.Zero(t, row.Sold)
-	assert.Equal(t, new(int64(3)), row.Left)
-	assert.Equal(t, new(int64(0)), row.MaxHolders)
-	assert.Equal(t, new(0.0), row.AcquisitionsPerSecond)
-	assert.Nil(t, row.Wait)
-	assert.Nil(t, row.CommandsPerSection)
-	assert.Nil(t, row.Jain)
+	assert.False(t, row.Finished())
+	assert.Zero(t, row.Value("sections"))
+	assert.Zero(t, row.Value("failures"), "a client that was cut off has not failed")
+	assert.Zero(t, row.Value("absent"))
+	assert.Zero(t, row.Value("sold"))
+	assert.EqualValues(t, 3, row.Value("left"))
+	assert.EqualValues(t, 0, row.Value("max_holders"))
+	assert.EqualValues(t, 0.0, row.Value("acquisitions_per_second"))
+	assert.Nil(t, row.Value("wait_ms.p50"))
+	assert.Nil(t, row.Value("commands_per_section"))
+	assert.Nil(t, row.Value("jain"))
 }
 
 func TestALockThatIgnoresItsContextIsLeftBehind(t *testing.T) {
@@ -252,10 +252,10 @@ func TestALockThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 		return nil
 	}}))
 
-	assert.False(t, row.Finished)
-	assert.Equal(t, 3, row.Absent)
-	assert.EqualValues(t, 1, row.Sections)
-	assert.Nil(t, row.Jain)
+	assert.False(t, row.Finished())
+	assert.EqualValues(t, 3, row.Value("absent"))
+	assert.EqualValues(t, 1, row.Value("sections"))
+	assert.Nil(t, row.Value("jain"))
 }
 
 func TestFailuresAreCountedAndTheFirstIsTold(t *testing.T) {
@@ -265,17 +265,17 @@ func TestFailuresAreCountedAndTheFirstIsTold(t *testing.T) {
 	row := measure(t, r, theirs(fake{release: func(context.Context) error {
 		return fmt.Errorf("release: %w", broken)
 	}}))
-	assert.True(t, row.Finished)
-	assert.EqualValues(t, 6, row.Failures)
-	assert.EqualValues(t, 6, row.Sections, "the sections were completed")
-	assert.Equal(t, new("release: broken"), row.FirstFailure)
+	assert.True(t, row.Finished())
+	assert.EqualValues(t, 6, row.Value("failures"))
+	assert.EqualValues(t, 6, row.Value("sections"), "the sections were completed")
+	assert.Equal(t, "release: broken", row.Value("first_failure"))
 
 	row = measure(t, r, theirs(fake{acquire: func(context.Context) error {
 		return fmt.Errorf("acquire: %w", broken)
 	}}))
-	assert.EqualValues(t, 6, row.Failures)
-	assert.Zero(t, row.Sections)
-	assert.Equal(t, new("acquire: broken"), row.FirstFailure)
+	assert.EqualValues(t, 6, row.Value("failures"))
+	assert.Zero(t, row.Value("sections"))
+	assert.Equal(t, "acquire: broken", row.Value("first_failure"))
 }
 
 func TestALockThatCannotBeBuiltIsAnError(t *testing.T) {

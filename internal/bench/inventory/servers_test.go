@@ -26,7 +26,7 @@ func TestLeasesEndOnEmbeddedServers(t *testing.T) {
 		l, err := gold.Build(env)
 		return fake{acquire: l.Lock}, err
 	}
-	assert.True(t, measure(t, r, forgetful).Finished)
+	assert.True(t, measure(t, r, forgetful).Finished())
 }
 
 func TestNoRowPaysForWhatEarlierOnesLeftOnEmbeddedServers(t *testing.T) {
@@ -66,7 +66,7 @@ func TestGarbageIsCollectedBetweenTheRoundsOnRealServers(t *testing.T) {
 					during = collectorAt()
 					return nil
 				}}))
-			assert.True(t, row.Finished)
+			assert.True(t, row.Finished())
 			require.NotNil(t, during)
 			assert.Equal(t, c.away, during[0] == math.MaxUint64, "GOGC %d", during[0])
 			assert.Equal(t, c.away, during[1] != before[1],
@@ -90,13 +90,13 @@ func TestASlowerNetworkIsWaitedFor(t *testing.T) {
 		RTT: 4 * time.Millisecond})
 	defer servers.Close(t.Context())
 	row := measure(t, runner(servers, 1, 1), subject(t, "gold"))
-	assert.GreaterOrEqual(t, row.Seconds, 0.016, "four round trips")
+	assert.GreaterOrEqual(t, *row.Number("seconds"), 0.016, "four round trips")
 }
 
 func TestClientsCanShareFewerConnections(t *testing.T) {
 	redis, servers := connected(t, nodes.Config{Clients: 20, Pool: 3})
 	row := measure(t, runner(servers, 20, 20), subject(t, "gold"))
-	assert.EqualValues(t, 20, row.Sold)
+	assert.EqualValues(t, 20, row.Value("sold"))
 	assert.Equal(t, 3, redis.TotalConnectionCount())
 }
 
@@ -127,9 +127,9 @@ func TestALockForFiveNodesIsMeasuredOnThoseThatThereAre(t *testing.T) {
 	_, servers := connected(t, nodes.Config{Clients: 3})
 	row := measure(t, runner(servers, 3, 2), subject(t, "redlock"))
 
-	assert.Equal(t, 1, row.Nodes)
-	assert.True(t, row.Finished)
-	assert.EqualValues(t, 2, row.Sold)
+	assert.EqualValues(t, 1, row.Value("nodes"))
+	assert.True(t, row.Finished())
+	assert.EqualValues(t, 2, row.Value("sold"))
 	assert.Contains(t, bench.Layout{}.Row(row), "redlock (1 node)")
 }
 

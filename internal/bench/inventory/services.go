@@ -42,13 +42,13 @@ type order struct {
 // answer is what a process says when its clients are ready, and when they are
 // through.
 type answer struct {
-	Err  string
-	Part bench.Part
+	Err    string
+	Counts bench.Counts
 }
 
 // inServices lets the clients of several processes start at one instant.
 func (r *Runner) inServices(ctx context.Context, subject bench.Subject) (
-	all bench.Part, used nodes.Usage, err error) {
+	all bench.Counts, used nodes.Usage, err error) {
 	var s services
 	defer func() {
 		for _, p := range s {
@@ -92,7 +92,7 @@ func (s services) tell(at time.Time) {
 // stop, and then, like after the limit, has no more patience than is needed for
 // that.
 func (s services) collect(ctx context.Context, limit time.Duration) (
-	all bench.Part, err error) {
+	all bench.Counts, err error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	ended := ctx.Done()
@@ -101,7 +101,7 @@ func (s services) collect(ctx context.Context, limit time.Duration) (
 			select {
 			case a, ok := <-p.Answers:
 				open = false
-				all.Add(&a.Part)
+				all.Add(&a.Counts)
 				if !ok {
 					err = errors.Join(err, fmt.Errorf("service %d of %d has ended: %w",
 						i+1, len(s), p.Err()))
@@ -155,13 +155,13 @@ func Serve(locks []bench.Subject) {
 		}
 		did := r.open(ctx, st, at)
 		did.Memory = machine.PeakMemory()
-		return parent.Say(answer{Part: did})
+		return parent.Say(answer{Counts: did})
 	})
 }
 
 // prepare connects this process, and builds the locks of its clients.
 func (o order) prepare(ctx context.Context, locks []bench.Subject) (r *Runner,
-	st *stage, end func(), err error) {
+	st *cohort, end func(), err error) {
 	end = func() {}
 	selected, err := bench.Select(Around(locks...), o.Subject)
 	if err != nil {

@@ -82,7 +82,7 @@ const enough = 1000
 // more turns than they do when they are few, with a stock to match.
 func (s Settings) size(subject bench.Subject) (turns, stock int) {
 	turns, stock = s.Clients*max(s.Ops, 1), s.Stock
-	if alone(subject) && s.Rounds > 1 && turns < enough {
+	if isSerialLimit(subject) && s.Rounds > 1 && turns < enough {
 		stock, turns = stock*enough/turns, enough
 	}
 	return turns, stock

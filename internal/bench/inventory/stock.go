@@ -11,7 +11,7 @@ import (
 
 // withoutRedis is a client's turn at a stock in another store. Refused clients wait as long as those of
 // a lock do.
-func withoutRedis(stock bench.Stock) assignment {
+func withoutRedis(stock bench.Stock) turnOf {
 	return func(c *client) (turn, error) {
 		opts, err := lock.Configure([]redis.UniversalClient{c.rdb}, c.env.Key,
 			c.env.TTL, c.options())

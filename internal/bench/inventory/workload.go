@@ -24,6 +24,9 @@ const maxClients = 60_000
 // moments would be spent on a stock that has sold out, where a turn costs less.
 const loopStock = 1_000_000
 
+// trips is how many round trips a section of the serial limit takes.
+const trips = 4
+
 // pairedRounds is how often a row on real servers is measured.
 const pairedRounds = 5
 
@@ -159,9 +162,10 @@ func (w *Workload) check(given map[string]bool, real bool) error {
 	case w.rtt < 0:
 		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
 			"negative", w.rtt)
-	case w.rtt >= s.Timeout:
+	case trips*w.rtt > s.Timeout:
 		return fmt.Errorf("the network's round-trip time is %v, it must be shorter "+
-			"than the timeout of a row, %v (example: -rtt 20ms)", w.rtt, s.Timeout)
+			"than a quarter of the timeout of a row, %v: each client needs %d of them "+
+			"(example: -rtt 20ms)", w.rtt, s.Timeout, trips)
 	case w.services < 1:
 		return fmt.Errorf("there are %d processes, at least 1 is needed",
 			w.services)

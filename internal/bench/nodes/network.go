@@ -35,7 +35,7 @@ func greets(request []byte) bool {
 
 // Dial connects to a node, counted from 0.
 func (s *Servers) Dial(ctx context.Context, node int) (net.Conn, error) {
-	conn, err := s.place.dial(ctx, node)
+	conn, err := s.backend.dial(ctx, node)
 	if err != nil || s.network == nil {
 		return conn, err
 	}

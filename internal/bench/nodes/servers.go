@@ -59,7 +59,7 @@ type Servers struct {
 	pool    int // connections of each client
 	network *proxy.Network
 	traffic *traffic
-	place   place
+	backend backend
 }
 
 // Config is how the clients of a run reach its servers.
@@ -117,7 +117,7 @@ func Virtual(n int, config Config, dial func(node int) (net.Conn, error),
 // nothing is left open then.
 func Connect(ctx context.Context, addresses []string, config Config) (
 	*Servers, error) {
-	s := newServers(config, &elsewhere{addresses: addresses, password: config.Password})
+	s := newServers(config, &remote{addresses: addresses, password: config.Password})
 	s.Addresses = addresses
 	var alive errgroup.Group
 	for _, address := range addresses {
@@ -136,7 +136,7 @@ func Connect(ctx context.Context, addresses []string, config Config) (
 	return s, nil
 }
 
-func newServers(config Config, at place) *Servers {
+func newServers(config Config, at backend) *Servers {
 	_, inside := at.(virtual)
 	if config.RTT > 0 && !inside {
 		// A second thread: the runtime takes its time to notice that its only one
@@ -144,8 +144,8 @@ func newServers(config Config, at place) *Servers {
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	}
 	return &Servers{
-		place:  at,
-		config: config,
+		backend: at,
+		config:  config,
 		prefix: cmp.Or(config.Prefix,
 			"lockladder:bench:"+uuid.NewString()[:8]+":"),
 		pool:    cmp.Or(config.Pool, config.Clients+spare),
@@ -185,7 +185,7 @@ func (s *Servers) client(node, pool int) *redis.Client {
 			Mode: maintnotifications.ModeDisabled,
 		},
 	}
-	s.place.configure(o, node)
+	s.backend.configure(o, node)
 	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return s.Dial(ctx, node)
 	}
@@ -236,7 +236,7 @@ func (s *Servers) Traffic() (commands, roundTrips int64) {
 
 // Embedded says that the servers are part of this process.
 func (s *Servers) Embedded() bool {
-	_, is := s.place.(*embedded)
+	_, is := s.backend.(*embedded)
 	return is
 }
 
@@ -247,7 +247,7 @@ func (s *Servers) Warm(ctx context.Context, n int) (
 	[]redis.UniversalClient, error) {
 	var nodes []redis.UniversalClient
 	for _, rdb := range s.nodes[:min(n, len(s.nodes))] {
-		if err := s.place.warm(ctx, rdb, s.pool); err != nil {
+		if err := s.backend.warm(ctx, rdb, s.pool); err != nil {
 			return nil, err
 		}
 		nodes = append(nodes, rdb)
@@ -258,7 +258,7 @@ func (s *Servers) Warm(ctx context.Context, n int) (
 // Clear empties the embedded servers: they look at every key at every command,
 // so that a row would pay for what earlier ones left. On other servers keys stay
 // until Close.
-func (s *Servers) Clear() { s.place.clear() }
+func (s *Servers) Clear() { s.backend.clear() }
 
 // Close removes every key of the run from servers that are not embedded, also
 // after ctx has ended, and closes all clients. After an error keys may have
@@ -266,8 +266,8 @@ func (s *Servers) Clear() { s.place.clear() }
 func (s *Servers) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepWithin)
 	defer cancel()
-	return errors.Join(s.place.sweep(ctx, s.nodes, s.prefix), s.CloseClients(),
-		s.place.close())
+	return errors.Join(s.backend.sweep(ctx, s.nodes, s.prefix), s.CloseClients(),
+		s.backend.close())
 }
 
 // CloseClients closes all clients. It removes no keys: those belong to the process

@@ -23,7 +23,7 @@ type Usage struct {
 // Usage asks the nodes of a lock on so many, or all there are; the first one where
 // there is no lock. A server that does not say makes it unknown.
 func (s *Servers) Usage(ctx context.Context, n int) Usage {
-	return s.place.usage(ctx, s.nodes[:min(max(n, 1), len(s.nodes))])
+	return s.backend.usage(ctx, s.nodes[:min(max(n, 1), len(s.nodes))])
 }
 
 // usage asks servers.

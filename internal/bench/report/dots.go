@@ -21,9 +21,19 @@ var Pictures = []struct {
 	Draw func(bench.Report, io.Writer) error
 }{
 	{"serial", drawn(serialDots)},
-	{"throughput", drawn(throughputDots)},
+	{"throughput", drawn(func(r bench.Report) dots {
+		return against(r, "Acquisitions a second", "acquisitions a second",
+			"acquisitions_per_second")
+	})},
 	{"waits", drawn(waitDots)},
-	{"growth", drawn(growthDots)},
+	{"growth", drawn(func(r bench.Report) dots {
+		d := against(r, "Commands for one acquisition and release", "commands",
+			"commands_per_section")
+		if len(d.legend) < 2 {
+			return dots{} // nothing grows
+		}
+		return d
+	})},
 	{"order", order},
 }
 
@@ -68,19 +78,14 @@ func serialDots(r bench.Report) dots {
 		d.title = found
 	}
 	for _, row := range greatest(r) {
-		if row.RatioToSerial == nil || row.Rung == "serial-limit" {
+		ratio := row.Ratio()
+		if ratio == nil || row.Name() == "serial-limit" {
 			continue
 		}
-		d.most = fmt.Sprintf("%d clients", row.Clients)
-		line := dotsRow{row: row, values: []float64{*row.RatioToSerial},
-			number: *row.RatioToSerial}
-		line.from, line.to = line.number, line.number
-		for _, round := range row.Rounds {
-			if x := round.RatioToSerial; x != nil {
-				line.from, line.to = min(line.from, *x), max(line.to, *x)
-			}
-		}
-		d.rows = append(d.rows, line)
+		d.most = bench.Plural(row.Count("clients"), "client")
+		all := append(row.Ratios(), *ratio)
+		d.rows = append(d.rows, dotsRow{row: row, values: []float64{*ratio},
+			number: *ratio, from: slices.Min(all), to: slices.Max(all)})
 	}
 	if d.most != "" {
 		d.axis = d.most + ": " + d.axis
@@ -88,25 +93,8 @@ func serialDots(r bench.Report) dots {
 	return d
 }
 
-// throughputDots are acquisitions a second against what was varied.
-func throughputDots(r bench.Report) dots {
-	return against(r, "Acquisitions a second", "acquisitions a second",
-		func(row bench.Row) *float64 { return row.AcquisitionsPerSecond })
-}
-
-// growthDots are what a section costs against the number of clients.
-func growthDots(r bench.Report) dots {
-	d := against(r, "Commands for one acquisition and release", "commands",
-		func(row bench.Row) *float64 { return row.CommandsPerSection })
-	if len(d.legend) < 2 {
-		return dots{} // nothing grows
-	}
-	return d
-}
-
 // against has a dot of every row for each value of what was varied.
-func against(r bench.Report, title, axis string,
-	of func(bench.Row) *float64) dots {
+func against(r bench.Report, title, axis, figure string) dots {
 	s := swept(r.Rows)
 	d := dots{title: title, axis: axis}
 	for _, v := range s.values {
@@ -117,7 +105,7 @@ func against(r bench.Report, title, axis string,
 	for _, name := range names(r.Rows) {
 		line := dotsRow{values: make([]float64, len(s.values))}
 		for _, row := range r.Rows {
-			if value := of(row); row.Rung == name && value != nil {
+			if value := row.Number(figure); row.Name() == name && value != nil {
 				line.row = row
 				line.values[slices.Index(s.values, s.of(row))] = *value
 			}
@@ -138,11 +126,12 @@ func waitDots(r bench.Report) dots {
 		d.title += ", " + d.most
 	}
 	for _, row := range greatest(r) {
-		if row.Wait == nil {
-			continue
+		line := dotsRow{row: row}
+		for _, name := range []string{"wait_ms.p50", "wait_ms.p99", "wait_ms.max"} {
+			if x := row.Number(name); x != nil {
+				line.values = append(line.values, *x)
+			}
 		}
-		line := dotsRow{row: row, values: []float64{row.Wait.P50, row.Wait.P99,
-			row.Wait.Max}}
 		line.ends()
 		d.rows = append(d.rows, line)
 	}
@@ -225,12 +214,12 @@ func (d dots) place(env bench.Env) map[string]any {
 	}
 	y := 0.0
 	var titles, small, legend, rows, ticks []placed
-	for _, line := range broken(d.title, titleLength) {
+	for _, line := range bench.Wrap(d.title, titleLength) {
 		y += 22
 		titles = append(titles, placed{Y: y, Text: line})
 	}
 	write := func(text string) {
-		for _, line := range broken(text, lineLength) {
+		for _, line := range bench.Wrap(text, lineLength) {
 			y += 18
 			small = append(small, placed{Y: y, Text: line})
 		}
@@ -249,8 +238,8 @@ func (d dots) place(env bench.Env) map[string]any {
 	top := y + 28
 	y = top
 	for _, row := range d.rows {
-		name, fill := row.row.Rung+mark(row.row), "#222"
-		if row.row.LostUpdates > 0 {
+		name, fill := row.row.Name()+mark(row.row), "#222"
+		if row.row.Wrong() {
 			fill = "#b3261e"
 		}
 		p := placed{Y: y + dotsHeight/2, Text: name, Color: fill,
@@ -295,7 +284,7 @@ func decades(rows []dotsRow) (least, most float64) {
 // mark says at a name that the row can't be compared with the others.
 func mark(row bench.Row) string {
 	text := ""
-	if row.LostUpdates > 0 {
+	if row.Wrong() {
 		text += " ✗"
 	}
 	if pausesOtherwise(row) {
@@ -304,50 +293,34 @@ func mark(row bench.Row) string {
 	return text
 }
 
+// pausesOtherwise says that a refused client pauses for longer or shorter than usual.
 func pausesOtherwise(row bench.Row) bool {
-	return row.Kind != bench.Baseline && row.PollMs > 0 &&
-		row.PollMs != float64(lock.DefaultPoll.Milliseconds())
+	pause := row.Pause()
+	return row.Kind() != bench.Baseline && pause > 0 && pause != lock.DefaultPoll
 }
 
 // notes explain the marks.
 func notes(rows []dotsRow, most string) []string {
 	var all []string
-	if slices.ContainsFunc(rows, func(d dotsRow) bool { return d.row.LostUpdates > 0 }) {
+	if slices.ContainsFunc(rows, func(d dotsRow) bool { return d.row.Wrong() }) {
 		all = append(all, "✗ loses updates: fast and wrong")
 	}
-	pauses := map[float64][]string{}
-	var order []float64
+	pauses := map[time.Duration]int{}
+	var last time.Duration
 	for _, d := range rows {
-		if p := d.row.PollMs; pausesOtherwise(d.row) {
-			if pauses[p] == nil {
-				order = append(order, p)
-			}
-			pauses[p] = append(pauses[p], d.row.Rung)
+		if pausesOtherwise(d.row) {
+			last = d.row.Pause()
+			pauses[last]++
 		}
 	}
-	if len(order) == 1 && 2*len(pauses[order[0]]) <= len(rows) {
+	if len(pauses) == 1 && 2*pauses[last] <= len(rows) {
 		all = append(all, fmt.Sprintf("† with %s, its clients pause for up to %v,"+
-			" the others' for up to %v", most, time.Duration(order[0]*float64(time.Millisecond)),
-			lock.DefaultPoll))
-	} else if len(order) > 0 {
+			" the others' for up to %v", most, last, lock.DefaultPoll))
+	} else if len(pauses) > 0 {
 		all = append(all, fmt.Sprintf("† with a pause other than up to %v",
 			lock.DefaultPoll))
 	}
 	return all
-}
-
-// broken is a text in lines of so many characters.
-func broken(text string, length int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > length {
-			lines = append(lines, line)
-			line = ""
-		}
-		line = strings.TrimSpace(line + " " + word)
-	}
-	return append(lines, line)
 }
 
 // amount is a value with the digits that a reader can compare.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"path"
 	"strings"
 	"text/template"
 
@@ -41,20 +42,21 @@ func order(r bench.Report, w io.Writer) error {
 	var all []square
 	clients := 0
 	for _, row := range greatest(r) {
-		if row.InOrder == nil || len(row.Service) < 2 {
+		share, service := row.Number("in_order"), row.Numbers("order_of_service")
+		if share == nil || len(service) < 2 {
 			continue
 		}
-		var path strings.Builder
-		for i, granted := range row.Service {
-			fmt.Fprintf(&path, "M%.1f %.1fh0",
-				float64(squareSide*i)/float64(len(row.Service)-1),
+		var points strings.Builder
+		for i, granted := range service {
+			fmt.Fprintf(&points, "M%.1f %.1fh0",
+				float64(squareSide*i)/float64(len(service)-1),
 				squareSide*(1-granted/100))
 		}
-		rung := row.Rung[strings.LastIndex(row.Rung, "/")+1:]
+		rung := path.Base(row.Name())
 		all = append(all, square{8 + len(all)%squaresRow*squareStep,
 			92 + len(all)/squaresRow*(squareStep+4),
-			fmt.Sprintf("%s %.0f %%", rung, 100**row.InOrder), path.String()})
-		clients = max(clients, row.Clients)
+			fmt.Sprintf("%s %.0f %%", rung, 100**share), points.String()})
+		clients = max(clients, row.Count("clients"))
 	}
 	if len(all) == 0 {
 		return nil

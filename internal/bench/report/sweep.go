@@ -11,8 +11,8 @@ import (
 func names(rows []bench.Row) []string {
 	var all []string
 	for _, row := range rows {
-		if !slices.Contains(all, row.Rung) {
-			all = append(all, row.Rung)
+		if !slices.Contains(all, row.Name()) {
+			all = append(all, row.Name())
 		}
 	}
 	return all
@@ -27,10 +27,10 @@ type sweep struct {
 
 func swept(rows []bench.Row) sweep {
 	clients := sweep{name: "clients", of: func(r bench.Row) string {
-		return fmt.Sprint(r.InTableOf)
+		return fmt.Sprint(r.Count("table_clients"))
 	}}
 	polls := sweep{name: "longest pause, ms",
-		of: func(r bench.Row) string { return fmt.Sprintf("%g", r.PollMs) }}
+		of: func(r bench.Row) string { return fmt.Sprintf("%g", *r.Number("poll_ms")) }}
 	for i := range 2 {
 		s := []*sweep{&clients, &polls}[i]
 		for _, row := range rows {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/lab/history"
@@ -44,34 +43,48 @@ func (g *Generator) measuredIn(file string, clients int) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	var heads []string
+	for _, column := range measuredColumns {
+		heads = append(heads, column.head)
+	}
 	var rows [][]string
 	for _, row := range r.Rows {
-		if row.InTableOf != clients {
+		if row.Count("table_clients") != clients {
 			continue
 		}
-		p50, longest, commands, updates := "–", "–", "–", "none"
-		if row.Wait != nil {
-			p50 = fmt.Sprintf("%.1f", row.Wait.P50)
-			longest = fmt.Sprintf("%.0f", row.Wait.Max)
+		cells := []string{row.Name()}
+		for _, column := range measuredColumns[1:] {
+			cells = append(cells, column.cell(row))
 		}
-		if row.CommandsPerSection != nil {
-			commands = fmt.Sprintf("%.1f", *row.CommandsPerSection)
-		}
-		if row.LostUpdates > 0 {
-			updates = fmt.Sprintf("**%d**", row.LostUpdates)
-		}
-		spread := "–"
-		if s := row.Spread(); s != nil {
-			spread = fmt.Sprintf("%.0f", 100**s)
-		}
-		rows = append(rows, []string{row.Rung,
-			fmt.Sprintf("%.3f", *row.RatioToSerial), spread,
-			fmt.Sprintf("%.0f", *row.AcquisitionsPerSecond), p50, longest,
-			commands, pause(row), updates})
+		rows = append(rows, cells)
 	}
-	return generated.Table(1, []string{"lock", "times serial", "± %",
-		"acquisitions/s", "wait p50, ms", "longest wait, ms",
-		"commands a section", "pause", "lost updates"}, rows), nil
+	return generated.Table(1, heads, rows), nil
+}
+
+// measuredColumns are those of the page.
+var measuredColumns = []struct {
+	head string
+	cell func(bench.Row) string
+}{
+	{"lock", nil},
+	{"times serial", decimal("ratio_to_serial", 3)},
+	{"± %", decimal("spread", 0)},
+	{"acquisitions/s", decimal("acquisitions_per_second", 0)},
+	{"wait p50, ms", decimal("wait_ms.p50", 1)},
+	{"longest wait, ms", decimal("wait_ms.max", 0)},
+	{"commands a section", decimal("commands_per_section", 1)},
+	{"pause", pause},
+	{"lost updates", func(row bench.Row) string {
+		if !row.Wrong() {
+			return "none"
+		}
+		return "**" + decimal("lost_updates", 0)(row) + "**"
+	}},
+}
+
+// decimal is a figure with so many digits after the point.
+func decimal(figure string, digits int) func(bench.Row) string {
+	return func(row bench.Row) string { return row.Show(figure, digits) }
 }
 
 // pause is how long a refused client sleeps, where the lock polls at all.
@@ -79,11 +92,10 @@ func pause(row bench.Row) string {
 	if row.Woken() {
 		return "woken"
 	}
-	if row.Kind == bench.Baseline {
-		return "–"
+	if row.Kind() == bench.Baseline {
+		return bench.NotMeasured
 	}
-	return fmt.Sprintf("≤ %s", time.Duration(row.PollMs*float64(
-		time.Millisecond)))
+	return fmt.Sprintf("≤ %s", row.Pause())
 }
 
 // figures are sentences with figures of committed runs.
@@ -107,8 +119,8 @@ func (g *Generator) row(name string) (bench.Row, error) {
 		return bench.Row{}, err
 	}
 	for _, row := range r.Rows {
-		if row.Rung == name && row.InTableOf == measuredClients &&
-			row.RatioToSerial != nil {
+		if row.Name() == name && row.Count("table_clients") == measuredClients &&
+			row.Ratio() != nil {
 			return row, nil
 		}
 	}
@@ -130,14 +142,14 @@ func (g *Generator) cohortFigure() (string, error) {
 		" this lock as one client that is alone (the [serial limit](glossary.md)),"+
 		" because most acquisitions didn't ask the server. With [notify](10-notify.md) they"+
 		" reached %.2f times the serial limit.",
-		cohort.Clients, *cohort.RatioToSerial, *notify.RatioToSerial)), nil
+		cohort.Count("clients"), *cohort.Ratio(), *notify.Ratio())), nil
 }
 
 func (g *Generator) redlockFigure() (string, error) {
 	redlock, err := g.row("redlock")
 	return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
 		" clients that ask the nodes in order all had their turn within %.1f s.",
-		redlock.Clients, redlock.Seconds)), err
+		redlock.Count("clients"), *redlock.Number("seconds"))), err
 }
 
 // wrapped is a paragraph in lines.

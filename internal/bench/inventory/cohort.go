@@ -12,8 +12,9 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// stage is a round that is about to begin: every client has its lock.
-type stage struct {
+// cohort are the clients of this process in a round that is about to begin: each has
+// its lock.
+type cohort struct {
 	round   *round
 	clients []*client
 	turns   []turn
@@ -24,7 +25,7 @@ type stage struct {
 }
 
 // end gives back what the locks had in common. It may be called for nil.
-func (st *stage) end() {
+func (st *cohort) end() {
 	if st == nil {
 		return
 	}
@@ -36,7 +37,7 @@ func (st *stage) end() {
 // assign makes the turn of every client of this process, and makes the process
 // ready for a round.
 func (r *Runner) assign(ctx context.Context, subject bench.Subject,
-	clients []redis.UniversalClient) (*stage, error) {
+	clients []redis.UniversalClient) (*cohort, error) {
 	services := max(r.of, 1)
 	s := &round{
 		env:     lock.Env{TTL: r.TTL, Dial: r.Servers.Dial},
@@ -57,7 +58,7 @@ func (r *Runner) assign(ctx context.Context, subject bench.Subject,
 		s.env.Nodes = clients
 	}
 	start := baselines[subject.Name].start
-	st := &stage{round: s, each: max(r.Ops, 1), closed: r.Loop > 0}
+	st := &cohort{round: s, each: max(r.Ops, 1), closed: r.Loop > 0}
 	if subject.Share != nil {
 		build, end, err := subject.Share(ctx)
 		if err != nil {
@@ -72,13 +73,13 @@ func (r *Runner) assign(ctx context.Context, subject bench.Subject,
 		if err != nil {
 			return st, err
 		}
-		start = func(*round) (assignment, error) { return withoutRedis(store), nil }
+		start = func(*round) (turnOf, error) { return withoutRedis(store), nil }
 		st.ends, st.left = append(st.ends, store.Close), store.Left
 	}
 	for i := r.service; i < r.Clients; i += services {
 		st.clients = append(st.clients, &client{round: s, number: i})
 	}
-	if alone(subject) {
+	if isSerialLimit(subject) {
 		st.clients = []*client{{round: s}}
 		st.each, _ = r.size(subject)
 	}
@@ -104,7 +105,7 @@ func (r *Runner) assign(ctx context.Context, subject bench.Subject,
 // prepare prepares what the clients of a subject have in common. It returns nil
 // when each builds a lock.
 func prepare(ctx context.Context, s *round, subject bench.Subject,
-	start func(*round) (assignment, error)) (assignment, error) {
+	start func(*round) (turnOf, error)) (turnOf, error) {
 	if start != nil {
 		return start(s)
 	}
@@ -116,8 +117,8 @@ func prepare(ctx context.Context, s *round, subject bench.Subject,
 }
 
 // turn makes one client's turn: a lock of its own, or what next makes.
-func (r *Runner) turn(st *stage, subject bench.Subject, c *client,
-	next assignment) (turn, error) {
+func (r *Runner) turn(st *cohort, subject bench.Subject, c *client,
+	next turnOf) (turn, error) {
 	if next != nil {
 		return next(c)
 	}
@@ -156,7 +157,7 @@ func warmUp(ctx context.Context, subject bench.Subject, env lock.Env) {
 
 // open lets the clients start at one instant, not before at, and waits until all
 // are through, but not much longer than until the timeout or the end of ctx.
-func (r *Runner) open(ctx context.Context, st *stage, at time.Time) bench.Part {
+func (r *Runner) open(ctx context.Context, st *cohort, at time.Time) bench.Counts {
 	// Without a deadline: the client would give up commands under way at it,
 	// and nobody would know whether they were granted the lock.
 	ctx, end := context.WithCancel(ctx)
@@ -189,8 +190,8 @@ func (r *Runner) open(ctx context.Context, st *stage, at time.Time) bench.Part {
 		// moment, by the clock that all of them see, however late one woke up.
 		s.started = s.started.Add(at.Sub(s.started))
 	}
-	r.stage.Store(st)
-	defer r.stage.Store(nil)
+	r.cohort.Store(st)
+	defer r.cohort.Store(nil)
 	timeout := time.AfterFunc(r.limit(), end)
 	defer timeout.Stop()
 	close(gate)
@@ -200,7 +201,7 @@ func (r *Runner) open(ctx context.Context, st *stage, at time.Time) bench.Part {
 	sent, passed := r.Servers.Traffic()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.result.Add(&bench.Part{
+	s.result.Add(&bench.Counts{
 		Absent:   absent,
 		Took:     took,
 		CPU:      machine.ProcessTime() - cpu,
@@ -211,13 +212,13 @@ func (r *Runner) open(ctx context.Context, st *stage, at time.Time) bench.Part {
 		Failures: s.failures.Load(),
 	})
 	result := s.result
-	s.result = bench.Part{} // an absent client adds to nothing that is read
+	s.result = bench.Counts{} // an absent client adds to nothing that is read
 	return result
 }
 
 // await waits for the clients, and when ctx ends no longer than the grace. It
 // returns how many it left behind.
-func (st *stage) await(ctx context.Context, grace time.Duration,
+func (st *cohort) await(ctx context.Context, grace time.Duration,
 	through chan struct{}) int {
 	ended := ctx.Done()
 	var patience <-chan time.Time

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Part is what some of a row's clients did: one client, those of one process, or
-// all. Parts are added up.
-type Part struct {
+// Counts are what some of a round's clients did: one client, those of one process, or
+// all. They are added up.
+type Counts struct {
 	Sections    int64
 	Sold        int64
 	LostUpdates int64 // somebody changed the stock between reading and taking
@@ -31,9 +31,9 @@ type Part struct {
 	Left        *int64        // of a stock, nil when it is in Redis
 }
 
-// Add adds another part. Clients of different processes may have been inside at
+// Add adds the counts of others. Clients of different processes may have been inside at
 // one time; see MostInside.
-func (p *Part) Add(q *Part) {
+func (p *Counts) Add(q *Counts) {
 	p.Sections += q.Sections
 	p.Sold += q.Sold
 	p.LostUpdates += q.LostUpdates
@@ -54,51 +54,6 @@ func (p *Part) Add(q *Part) {
 	p.CPU += q.CPU
 	p.Memory += q.Memory
 	p.Left = cmp.Or(p.Left, q.Left)
-}
-
-// Row has the figures of a subject's row that follow from what its clients did. A
-// wait that was cut off is at most as long as the row, limit.
-func (p *Part) Row(subject Subject, limit time.Duration) Row {
-	row := Row{
-		Rung:         subject.Name,
-		Kind:         subject.Kind,
-		Sections:     p.Sections,
-		Sold:         p.Sold,
-		LostUpdates:  p.LostUpdates,
-		Finished:     p.Cut == 0 && p.Absent == 0,
-		Seconds:      Rounded(p.Took.Seconds(), 6),
-		Failures:     p.Failures,
-		NotHeld:      p.NotHeld,
-		Absent:       p.Absent,
-		Stuck:        p.Cut,
-		LongestGapMs: Milliseconds(longestGap(p.Stamps, p.Took)),
-		InOrder:      inOrder(p.Stamps),
-		Service:      sampled(orderOfService(p.Stamps)),
-		Wait:         waits(p.Stamps),
-		meant:        subject.Nodes,
-	}
-	if row.Wait != nil {
-		row.Wait.Max = max(row.Wait.Max,
-			Milliseconds(min(time.Duration(p.Waiting), limit)))
-	}
-	if p.Took > 0 {
-		row.AcquisitionsPerSecond = new(
-			Rounded(float64(row.Sections)/p.Took.Seconds(), 3))
-	}
-	if subject.Nodes > 0 && subject.Sell == nil {
-		row.CommandsPerSection = Per(p.Commands, row.Sections)
-		row.RoundTripsPerSection = Per(p.Trips, row.Sections)
-	}
-	if p.Asked > 0 {
-		row.Retries = new(p.Refused)
-	}
-	if p.Absent == 0 {
-		row.Jain = jain(p.Served)
-	}
-	if p.First != "" {
-		row.FirstFailure = new(p.First)
-	}
-	return row
 }
 
 // Stamp is one critical section. Times are nanoseconds since the row began.

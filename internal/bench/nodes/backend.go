@@ -17,9 +17,9 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// place is where the servers are: in this process, in a world whose time is not the
-// real one, or elsewhere.
-type place interface {
+// backend is where the servers are: in this process, in a world whose time is not the
+// real one, or real ones.
+type backend interface {
 	// configure completes the options of a node's client.
 	configure(o *redis.Options, node int)
 
@@ -42,24 +42,24 @@ type place interface {
 	close() error
 }
 
-// usual is what most places have in common: connections are opened in time, the
+// common is what most backends have in common: connections are opened in time, the
 // servers say nothing of themselves, and nothing of a run stays.
-type usual struct{}
+type common struct{}
 
-func (usual) configure(*redis.Options, int) {}
+func (common) configure(*redis.Options, int) {}
 
-func (usual) warm(ctx context.Context, rdb *redis.Client, n int) error {
+func (common) warm(ctx context.Context, rdb *redis.Client, n int) error {
 	return warm(ctx, rdb, n)
 }
 
-func (usual) usage(context.Context, []*redis.Client) Usage         { return Usage{} }
-func (usual) clear()                                               {}
-func (usual) sweep(context.Context, []*redis.Client, string) error { return nil }
-func (usual) close() error                                         { return nil }
+func (common) usage(context.Context, []*redis.Client) Usage         { return Usage{} }
+func (common) clear()                                               {}
+func (common) sweep(context.Context, []*redis.Client, string) error { return nil }
+func (common) close() error                                         { return nil }
 
 // embedded servers are part of this process.
 type embedded struct {
-	usual
+	common
 	servers []*miniredis.Miniredis
 	collect func() // as before the servers
 }
@@ -88,7 +88,7 @@ func (e *embedded) close() error {
 
 // virtual servers belong to a world, and end with it.
 type virtual struct {
-	usual
+	common
 	connect func(node int) (net.Conn, error)
 	calls   func() int64
 }
@@ -103,16 +103,16 @@ func (v virtual) usage(context.Context, []*redis.Client) Usage {
 	return Usage{Calls: v.calls(), Known: true}
 }
 
-// elsewhere are servers that the user named.
-type elsewhere struct {
-	usual
+// remote are servers that the user named, or that were started for the run.
+type remote struct {
+	common
 	addresses []string
 	password  string
 }
 
-func (e *elsewhere) configure(o *redis.Options, node int) { o.Addr = e.addresses[node] }
+func (e *remote) configure(o *redis.Options, node int) { o.Addr = e.addresses[node] }
 
-func (e *elsewhere) dial(ctx context.Context, node int) (net.Conn, error) {
+func (e *remote) dial(ctx context.Context, node int) (net.Conn, error) {
 	d := net.Dialer{Timeout: replyWithin}
 	conn, err := d.DialContext(ctx, "tcp", e.addresses[node])
 	if err != nil || e.password == "" {
@@ -125,13 +125,13 @@ func (e *elsewhere) dial(ctx context.Context, node int) (net.Conn, error) {
 	return conn, nil
 }
 
-func (*elsewhere) usage(ctx context.Context, nodes []*redis.Client) Usage {
+func (*remote) usage(ctx context.Context, nodes []*redis.Client) Usage {
 	return usage(ctx, nodes)
 }
 
 // sweep looks for the prefix anywhere in a key: a lock may put a word of its own
 // in front.
-func (*elsewhere) sweep(ctx context.Context, nodes []*redis.Client,
+func (*remote) sweep(ctx context.Context, nodes []*redis.Client,
 	prefix string) error {
 	var errs []error
 	for _, rdb := range nodes {

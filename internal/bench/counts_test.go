@@ -70,33 +70,36 @@ func TestTheLongestGapIsTheLongestTimeWithoutAnAcquisition(t *testing.T) {
 func rounds(ratios ...float64) []Row {
 	var rows []Row
 	for _, ratio := range ratios {
-		rows = append(rows, Row{RatioToSerial: &ratio, Finished: true,
-			Seconds: 1 / ratio, MaxHolders: new(int64(1))})
+		rows = append(rows, RowOf(map[string]any{"ratio_to_serial": ratio,
+			"finished": true, "seconds": 1 / ratio, "max_holders": 1, "failures": 0,
+			"oversold": 0}))
 	}
 	return rows
 }
 
 func TestTheRoundWithTheMedianRatioIsReported(t *testing.T) {
 	row := Median(rounds(0.5, 0.1, 0.4), 0)
-	assert.Equal(t, 0.4, *row.RatioToSerial)
-	assert.Equal(t, 2.5, row.Seconds, "its other figures are of that round")
+	assert.Equal(t, 0.4, *row.Ratio())
+	assert.Equal(t, 2.5, row.Value("seconds"), "its other figures are of that round")
 	assert.Len(t, row.Rounds, 3)
-	assert.InDelta(t, 0.5, *row.Spread(), 1e-9, "(0.5 - 0.1) / 2 / 0.4")
-	assert.Nil(t, Median(rounds(0.5), 0).Spread(), "one round has none")
+	assert.InDelta(t, 50, *row.Number("spread"), 1e-9, "(0.5 - 0.1) / 2 / 0.4")
+	assert.Nil(t, Median(rounds(0.5), 0).Value("spread"), "one round has none")
 }
 
 func TestWhatMustNotHappenIsReportedOfTheWorstRound(t *testing.T) {
 	done := rounds(0.5, 0.1, 0.4)
-	done[0].MaxHolders, done[1].Oversold = new(int64(2)), 3
-	done[0].Failures, done[1].Failures = 1, 2
-	done[1].FirstFailure = new("broken")
-	done[0].Finished = false
+	done[0].Set("max_holders", 2)
+	done[0].Set("failures", 1)
+	done[0].Set("finished", false)
+	done[1].Set("oversold", 3)
+	done[1].Set("failures", 2)
+	done[1].Set("first_failure", "broken")
 	row := Median(done, 3)
-	assert.Equal(t, new(int64(2)), row.MaxHolders)
-	assert.EqualValues(t, 3, row.Oversold)
-	assert.EqualValues(t, 3, row.Failures)
-	assert.Equal(t, new("broken"), row.FirstFailure)
-	assert.False(t, row.Finished)
+	assert.Equal(t, 2, row.Count("max_holders"))
+	assert.Equal(t, 3, row.Count("oversold"))
+	assert.Equal(t, 3, row.Count("failures"))
+	assert.Equal(t, "broken", row.Value("first_failure"))
+	assert.False(t, row.Finished())
 }
 
 func TestARowIsCompleteWhenAllItsRoundsAre(t *testing.T) {
@@ -106,11 +109,11 @@ func TestARowIsCompleteWhenAllItsRoundsAre(t *testing.T) {
 	assert.True(t, Median(rounds(1, 2), 2).Complete())
 }
 
-func TestPartsAreAddedUp(t *testing.T) {
-	p := Part{Sold: 1, Most: 3, Took: time.Second, Served: []float64{1}}
-	p.Add(&Part{Sold: 2, Most: 2, Took: time.Minute, Served: []float64{2},
+func TestCountsAreAddedUp(t *testing.T) {
+	p := Counts{Sold: 1, Most: 3, Took: time.Second, Served: []float64{1}}
+	p.Add(&Counts{Sold: 2, Most: 2, Took: time.Minute, Served: []float64{2},
 		First: "broken", Cut: 1})
-	p.Add(&Part{First: "too late"})
-	assert.Equal(t, Part{Sold: 3, Most: 3, Took: time.Minute, Cut: 1,
+	p.Add(&Counts{First: "too late"})
+	assert.Equal(t, Counts{Sold: 3, Most: 3, Took: time.Minute, Cut: 1,
 		Served: []float64{1, 2}, First: "broken"}, p)
 }

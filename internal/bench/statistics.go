@@ -1,0 +1,181 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// histogram has the waits of the acquisitions in nanoseconds, three significant
+// digits from a nanosecond to an hour; nil when there was none.
+func histogram(stamps []Stamp) *hdrhistogram.Histogram {
+	h := hdrhistogram.New(1, int64(time.Hour), 3)
+	for _, s := range stamps {
+		if s.Asked >= 0 {
+			// Longer than an hour is an hour.
+			_ = h.RecordValue(min(s.Entered-s.Asked, int64(time.Hour)))
+		}
+	}
+	if h.TotalCount() == 0 {
+		return nil
+	}
+	return h
+}
+
+// percents are the percentiles that a wait is reported at.
+var percents = []float64{0, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99,
+	99.9, 100}
+
+// percentiles are the waits at the percents, in milliseconds; nil when nobody waited.
+func percentiles(stamps []Stamp, percents ...float64) []float64 {
+	h := histogram(stamps)
+	if h == nil {
+		return nil
+	}
+	var all []float64
+	for _, percent := range percents {
+		at := h.ValueAtQuantile(percent)
+		if percent == 0 {
+			at = h.Min()
+		}
+		all = append(all, Milliseconds(time.Duration(at)))
+	}
+	return all
+}
+
+// percentile is one of them.
+func percentile(stamps []Stamp, percent float64) *float64 {
+	if all := percentiles(stamps, percent); all != nil {
+		return &all[0]
+	}
+	return nil
+}
+
+// Times are how long something took, in milliseconds.
+type Times struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// Show is one of the times with so many digits after the point.
+func (t *Times) Show(digits int, which func(*Times) float64) string {
+	if t == nil {
+		return NotMeasured
+	}
+	return fmt.Sprintf("%.*f", digits, which(t))
+}
+
+// Clock gathers times, to the microsecond. It is used by one goroutine at a time.
+type Clock struct{ histogram *hdrhistogram.Histogram }
+
+// NewClock makes a clock without times.
+func NewClock() Clock {
+	return Clock{hdrhistogram.New(1, time.Hour.Microseconds(), 3)}
+}
+
+// Record adds a time. Longer than an hour is an hour.
+func (c Clock) Record(took time.Duration) {
+	_ = c.histogram.RecordValue(min(took, time.Hour).Microseconds())
+}
+
+// Times are nil when there are none.
+func (c Clock) Times() *Times {
+	if c.histogram.TotalCount() == 0 {
+		return nil
+	}
+	at := func(percent float64) float64 {
+		return Rounded(float64(c.histogram.ValueAtQuantile(percent))/1000, 3)
+	}
+	return &Times{at(50), at(99), at(100)}
+}
+
+// points is how many points of an order of service are kept.
+const points = 50
+
+// sampled takes points of an order of service.
+func sampled(ranks []int) []float64 {
+	var kept []float64
+	last := len(ranks) - 1
+	for i := range min(len(ranks), points) {
+		if last == 0 {
+			return []float64{0}
+		}
+		asked := i * last / (min(len(ranks), points) - 1)
+		kept = append(kept, Rounded(100*float64(ranks[asked])/float64(last), 1))
+	}
+	return kept
+}
+
+// unevenness is the longest time of as many sections in a row as usually fit into
+// a span, in units of their median time; nil where there are no more than that.
+func unevenness(stamps []Stamp, span time.Duration) *float64 {
+	last := len(stamps) - 1
+	if last < 1 {
+		return nil
+	}
+	each := (stamps[last].Entered - stamps[0].Entered) / int64(last)
+	n := max(1, int(int64(span)/max(each, 1)))
+	var took []int64
+	for i := n; i <= last; i++ {
+		took = append(took, stamps[i].Entered-stamps[i-n].Entered)
+	}
+	if len(took) == 0 {
+		return nil
+	}
+	slices.Sort(took)
+	middle := max(took[len(took)/2], 1)
+	return new(Rounded(float64(took[len(took)-1])/float64(middle), 2))
+}
+
+// maxOverP50 is the longest wait in units of the median one.
+func maxOverP50(r Row) *float64 {
+	p50, longest := r.Number("wait_ms.p50"), r.Number("wait_ms.max")
+	if p50 == nil || longest == nil || *p50 == 0 {
+		return nil
+	}
+	return new(Rounded(*longest / *p50, 2))
+}
+
+// jain is (Σx)² / (n·Σx²), nil when nobody had anything.
+func jain(x []float64) *float64 {
+	var sum, squares float64
+	for _, v := range x {
+		sum += v
+		squares += v * v
+	}
+	if squares == 0 {
+		return nil
+	}
+	return new(Rounded(sum*sum/(float64(len(x))*squares), 4))
+}
+
+// Per is n for each section, nil when there was none.
+func Per(n, sections int64) *float64 {
+	if sections == 0 {
+		return nil
+	}
+	return new(Rounded(float64(n)/float64(sections), 3))
+}
+
+// Percent is a share in percent.
+func Percent(share *float64) *float64 {
+	if share == nil {
+		return nil
+	}
+	return new(100 * *share)
+}
+
+// Milliseconds is d in milliseconds, to the microsecond.
+func Milliseconds(d time.Duration) float64 {
+	return Rounded(float64(d)/float64(time.Millisecond), 3)
+}
+
+// Rounded keeps that many digits after the point: more would pretend.
+func Rounded(x float64, digits int) float64 {
+	scale := math.Pow10(digits)
+	return math.Round(x*scale) / scale
+}
