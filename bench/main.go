@@ -5,11 +5,11 @@
 //	go run ./bench -clients 100 -rungs serial-limit,gold,redlock
 //	go run ./bench -redis 127.0.0.1:6379 -json bench.json
 //
-// Or it does another job behind them: it refills a cache that has expired, or
-// imports tasks in groups.
+// Or it does another job behind them: it refills a cache that has expired, or reads and
+// changes a list of prices.
 //
 //	go run ./bench -workload cache
-//	go run ./bench -workload import -redis auto -workers 8 -kill 20
+//	go run ./bench -workload catalog
 //
 // It exits with 0 when every row was measured, 2 when it was not understood, and
 // 1 after any other failure or an interrupt.

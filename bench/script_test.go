@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if process.Name() != "" {
-		main() // this is a service or a worker of a program under test
+		main() // this is a service of a program under test
 	}
 	testscript.Main(m, map[string]func(){"bench": main, "stores": stores})
 }
@@ -72,7 +72,6 @@ func TestScripts(t *testing.T) {
 			"seen":         seen,
 			"answer":       answer,
 			"started":      started,
-			"disconnected": disconnected,
 			"nothing-left": nothingLeft,
 		},
 	})
@@ -198,17 +197,12 @@ func onCommand(ts *testscript.TestScript, args []string,
 // nothingLeft checks that a run has left no process that is connected to the
 // server, no key, and no temporary file.
 func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
-	disconnected(ts, false, nil)
+	until(ts, "nobody is connected to the server", func() bool {
+		return redisOf(ts).CurrentConnectionCount() == 0
+	})
 	if keys := redisOf(ts).Keys(); len(keys)+len(temporary(ts)) > 0 {
 		ts.Fatalf("left: %v %v", keys, temporary(ts))
 	}
-}
-
-// disconnected waits until nobody is connected to the server.
-func disconnected(ts *testscript.TestScript, _ bool, _ []string) {
-	until(ts, "nobody is connected", func() bool {
-		return redisOf(ts).CurrentConnectionCount() == 0
-	})
 }
 
 // started waits until the program has begun to start servers.
@@ -240,6 +234,7 @@ func TestTheCommandsInTheDocumentsAreUnderstood(t *testing.T) {
 		require.NoError(t, err)
 		for line := range strings.Lines(string(content)) {
 			command, _, _ := strings.Cut(line, "#")
+			command = strings.Replace(command, "taskset -c 0 ", "", 1)
 			args, is := strings.CutPrefix(command, "    go run ./bench")
 			if !is {
 				continue

@@ -13,7 +13,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/inventory"
-	"github.com/lockladder/lockladder/internal/bench/machine"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers"
 )
@@ -22,10 +21,10 @@ import (
 const turns = 200
 
 // BenchmarkSerialLimit compares the serial limit as the suite measures it with
-// the same loop written with nothing but go-redis, in turn, on one CPU. The
+// the same loop written with nothing but go-redis, in turn, best on one CPU. The
 // ratio is the median; its part above 1 is the suite's own cost.
 //
-//	go test ./bench -run '^$' -bench SerialLimit -benchtime 200x
+//	taskset -c 0 go test ./bench -run '^$' -bench SerialLimit -benchtime 200x
 func BenchmarkSerialLimit(b *testing.B) {
 	server, err := servers.StartRedis(b.Context())
 	if errors.Is(err, servers.ErrMissing) {
@@ -38,13 +37,6 @@ func BenchmarkSerialLimit(b *testing.B) {
 		nodes.Config{Clients: 1, Password: password})
 	require.NoError(b, err)
 	defer ours.Close(b.Context())
-	if runtime.GOOS == "linux" {
-		pid, err := server.PID()
-		require.NoError(b, err)
-		_, undo, err := machine.Pin(1, pid)
-		require.NoError(b, err)
-		defer undo()
-	}
 	runner := &inventory.Runner{Servers: ours, Settings: inventory.Settings{
 		Clients: turns,
 		Stock:   turns,

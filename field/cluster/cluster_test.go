@@ -200,7 +200,7 @@ func TestALockDoesNothingWhileOneOfItsKeysIsMissing(t *testing.T) {
 	})
 }
 
-// lock.Beside can't name a second key for such a name: the cluster says so, and
+// lock.SecondKey can't name a second key for such a name: the cluster says so, and
 // nothing is granted.
 func TestAKeyWithAStrayBraceHasRoomForOneKeyOnly(t *testing.T) {
 	c := startCluster(t)

@@ -245,7 +245,7 @@ func (w *world) lookForTheRest(ctx context.Context) error {
 	time.Sleep(3 * w.config.TTL)
 	declared := map[string]bool{}
 	for _, key := range w.config.Keys {
-		declared[lock.Beside(key, "token")] = true
+		declared[lock.SecondKey(key, "token")] = true
 	}
 	for _, admin := range w.admins {
 		lines, err := eventually(func() ([]string, error) {

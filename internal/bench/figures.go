@@ -70,10 +70,7 @@ type Row struct {
 	Absent       int     `json:"absent"`   // clients that did not even return
 	Retries      *int64  `json:"retries"`  // attempts that were refused
 
-	// Clients, counted by what a fault did to them.
-	Crashed int `json:"crashed"` // clients that died inside
-	Overran int `json:"overran"` // clients that worked longer than the lease
-	Stuck   int `json:"stuck"`   // clients that the end of the row cut off
+	Stuck int `json:"stuck"` // clients that the end of the row cut off
 
 	// LongestGapMs is the longest time in which nobody got in.
 	LongestGapMs float64 `json:"longest_gap_ms"`

@@ -19,8 +19,6 @@ type Part struct {
 	Commands    int64
 	Trips       int64
 	Most        int64 // clients inside at one time
-	Crashed     int
-	Overran     int
 	Cut         int   // clients that the end of the row cut off
 	Absent      int   // clients that did not return
 	Waiting     int64 // the longest wait that was cut off, in nanoseconds
@@ -46,8 +44,6 @@ func (p *Part) Add(q *Part) {
 	p.Commands += q.Commands
 	p.Trips += q.Trips
 	p.Most = max(p.Most, q.Most)
-	p.Crashed += q.Crashed
-	p.Overran += q.Overran
 	p.Cut += q.Cut
 	p.Absent += q.Absent
 	p.Waiting = max(p.Waiting, q.Waiting)
@@ -73,8 +69,6 @@ func (p *Part) Row(subject Subject, limit time.Duration) Row {
 		Seconds:      Rounded(p.Took.Seconds(), 6),
 		Failures:     p.Failures,
 		NotHeld:      p.NotHeld,
-		Crashed:      p.Crashed,
-		Overran:      p.Overran,
 		Absent:       p.Absent,
 		Stuck:        p.Cut,
 		LongestGapMs: Milliseconds(longestGap(p.Stamps, p.Took)),

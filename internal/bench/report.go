@@ -18,15 +18,6 @@ type ReportOf[R any] struct {
 // Report is a run of the inventory workload.
 type Report = ReportOf[Row]
 
-// Of is the report with rows of the type that they have.
-func Of[R any](r ReportOf[any]) ReportOf[R] {
-	typed := ReportOf[R]{Schema: r.Schema, Workload: r.Workload, Env: r.Env}
-	for _, row := range r.Rows {
-		typed.Rows = append(typed.Rows, row.(R))
-	}
-	return typed
-}
-
 // Env is where and how a run was made.
 type Env struct {
 	Go            string   `json:"go"`
@@ -43,8 +34,6 @@ type Env struct {
 	Pool          int      `json:"pool"`          // connections of a process
 	TTLms         float64  `json:"ttl_ms"`
 	TimeoutMs     float64  `json:"timeout_ms"`
-	Crash         float64  `json:"crash"` // the shares of the clients
-	Overrun       float64  `json:"overrun"`
 	Seed          *uint64  `json:"seed"`
 	PeakMemoryMB  *float64 `json:"peak_memory_mb"` // of the clients' processes
 	Interrupted   bool     `json:"interrupted"`

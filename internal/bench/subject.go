@@ -36,6 +36,10 @@ type Subject struct {
 	// sends is not counted.
 	Nodes int
 
+	// Unfit says why the row can't be measured with the settings of a run, "" when
+	// it can.
+	Unfit string
+
 	// OnlyReal says that the embedded servers lack what the lock needs.
 	OnlyReal bool
 

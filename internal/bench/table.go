@@ -19,9 +19,6 @@ type Layout struct {
 	// Paired adds what a run on real servers in several rounds has measured.
 	Paired bool
 
-	// Struck adds what faults did.
-	Struck bool
-
 	// Loop explains what a closed loop adds.
 	Loop bool
 }
@@ -104,7 +101,7 @@ var (
 	}
 )
 
-// paired is what rounds on real servers tell, and struck what faults did.
+// paired is what rounds on real servers tell.
 var (
 	paired = Columns[Row]{
 		{"times", "serial", 8, 3, func(r Row) any { return r.RatioToSerial }},
@@ -125,21 +122,11 @@ var (
 			return r.CPU.Server
 		}},
 	}
-	struck = Columns[Row]{
-		{"", "crashed", 8, 0, func(r Row) any { return r.Crashed }},
-		{"over-", "ran", 6, 0, func(r Row) any { return r.Overran }},
-		{"seen at", "release", 8, 0, func(r Row) any { return r.NotHeld }},
-		{"", "stuck", 6, 0, func(r Row) any { return r.Stuck }},
-		{"gap", "max s", 7, 2, func(r Row) any { return r.LongestGapMs / 1000 }},
-	}
 )
 
 // lines are the columns of each line of a row: a group stands on one line.
 func (t Layout) lines() []Columns[Row] {
 	groups := []Columns[Row]{outcome}
-	if t.Struck {
-		groups = append(groups, struck)
-	}
 	groups = append(groups, cost)
 	if t.Paired {
 		groups = append(groups, paired)
@@ -244,12 +231,6 @@ most inside: the most clients in the critical section at one time
 locks taken/s: completed turns a second; wait: until the lock was granted
 commands: as clients send them, without publish/subscribe; trips: round trips
 `
-	if t.Struck {
-		text += `seen at release: clients whose release found that the lock was no longer
-theirs; stuck: clients cut off at the row's end; gap: the
-longest time in which no client got the lock
-`
-	}
 	if t.Paired {
 		text += `times serial: completed turns a second, compared with the serial limit in the
 same round: the median of the rounds; spread: half of their range. The other

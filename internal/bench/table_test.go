@@ -53,9 +53,8 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 		"wide":          {},
 		"narrow":        {Width: 80},
 		"paired":        {Paired: true},
-		"struck":        {Struck: true},
 		"loop":          {Paired: true, Loop: true},
-		"struck_narrow": {Struck: true, Paired: true, Width: 80},
+		"paired_narrow": {Paired: true, Width: 80},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
@@ -79,7 +78,7 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 
 func TestFiguresStandUnderTheirHeads(t *testing.T) {
 	for _, table := range []Layout{{}, {Width: 80}, {Name: 26}, {Name: 22, Width: 80},
-		{Paired: true, Struck: true, Width: 80}, {Paired: true}} {
+		{Paired: true, Width: 80}, {Paired: true}} {
 		head := strings.Split(table.Head(), "\n")
 		named := fullRow()
 		named.Rung = strings.Repeat("x", max(table.Name, len(named.Rung)))

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"slices"
@@ -23,10 +24,8 @@ import (
 	"github.com/lockladder/lockladder/internal/bench/inventory"
 	"github.com/lockladder/lockladder/internal/bench/jobs/cache"
 	"github.com/lockladder/lockladder/internal/bench/jobs/catalog"
-	"github.com/lockladder/lockladder/internal/bench/jobs/imports"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/lock"
 )
 
 // Exit statuses.
@@ -61,13 +60,22 @@ type More struct {
 	Locks       []bench.Subject
 }
 
-// workloads are what can be done behind the locks; the first is the usual one.
-func (c Command) workloads() []bench.Workload {
-	return []bench.Workload{
-		&inventory.Workload{About: c.Intro, Note: c.Note},
-		&cache.Workload{},
-		&imports.Workload{},
-		&catalog.Workload{},
+// job is a workload, and what -help says first.
+type job struct {
+	name, intro string
+	bench.Workload
+}
+
+// jobs are what can be done behind the locks; the first is the usual one.
+func (c Command) jobs() []job {
+	return []job{
+		{"inventory", c.Intro, &inventory.Workload{Note: c.Note}},
+		{"cache", "Sends many requests to several services for a cached value " +
+			"that has just expired,\nbehind every lock, and counts how often the " +
+			"database is asked.", &cache.Workload{}},
+		{"catalog", "Lets clients read a list of prices, and a few of them change " +
+			"it, behind every lock,\nand counts the readers that see half a " +
+			"change.", &catalog.Workload{}},
 	}
 }
 
@@ -76,7 +84,6 @@ func (c Command) Main() {
 	// The library would add lines of its own to the one that says what failed.
 	logging.Disable()
 	inventory.Serve(c.Locks) // where this process is one of a run's
-	imports.Serve(c.lock)
 	// A reader that goes away must end the run, not the process, because the run
 	// removes its keys from the servers at its end.
 	signal.Ignore(syscall.SIGPIPE)
@@ -84,15 +91,6 @@ func (c Command) Main() {
 		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop) // a second signal ends the process
 	os.Exit(c.Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
-
-// lock finds a lock by its name.
-func (c Command) lock(name string) (lock.Build, error) {
-	found, err := bench.Select(c.Locks, name)
-	if err != nil {
-		return nil, err
-	}
-	return found[0].Build, nil
 }
 
 // Run runs the command until it is through or ctx ends. It returns the exit
@@ -108,7 +106,7 @@ func (c Command) Run(ctx context.Context, args []string,
 		return Usage
 	}
 	run := o.measure
-	if w, is := o.workload.(*inventory.Workload); is && w.SizeTTL {
+	if w, is := o.job.Workload.(*inventory.Workload); is && w.SizeTTL {
 		run = o.size
 	}
 	if err := run(ctx, stdout, stderr); err != nil {
@@ -139,116 +137,115 @@ func unless(ctx context.Context, err error, doing string) error {
 func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	err error) {
 	// Whether a file can be written is found out before the long run.
-	files := o.files()
-	for _, wanted := range files {
-		if err := writable(wanted.file); err != nil {
+	files := slices.DeleteFunc(slices.Clone(o.outputs), func(f bench.Output) bool {
+		return *f.File == "" || *f.File == "-"
+	})
+	for _, output := range files {
+		if err := writable(*output.File); err != nil {
 			return err
 		}
 	}
 	if err := o.installed(); err != nil {
 		return err
 	}
-	servers, down, err := o.connect(ctx)
+	down, err := o.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, down(ctx)) }()
-	end, err := o.workload.Begin(ctx, bench.Run{Servers: servers,
-		Subjects: o.subjects, Width: width(stdout)})
-	if err != nil {
-		return unless(ctx, err, "the services were started")
-	}
-	defer func() { err = errors.Join(err, end()) }()
 
-	out := &page{w: stdout}
-	for _, wanted := range o.formats {
-		out.quiet = out.quiet || wanted.alone()
+	out := &page{w: stdout, quiet: slices.ContainsFunc(o.outputs, alone)}
+	report := &o.report
+	report.Schema, report.Env = 2, o.environment(ctx)
+	if !o.usual {
+		report.Workload = o.job.name
 	}
-	report := bench.ReportOf[any]{Schema: 2, Env: environment(ctx, servers)}
-	if name := o.workload.Name(); name != o.usual {
-		report.Workload = name
-	}
-	o.workload.Describe(&report.Env)
-	out.text(o.workload.Header() + where(report.Env, o.auto) + "\n\n")
-	err = o.tables(ctx, &report, out, stderr)
+	out.text(o.plan.Header + where(report.Env, o.auto) + "\n\n")
+	report.Rows, err = o.tables(ctx, out, stderr)
 	report.Env.Interrupted = errors.Is(err, errInterrupted)
-	o.workload.Describe(&report.Env)
 	if err != nil && !report.Env.Interrupted {
 		return errors.Join(err, out.err)
 	}
-	out.text("\n" + o.workload.Legend(report.Env) + o.notMeasured())
-	for _, wanted := range o.formats {
-		if wanted.alone() && out.err == nil {
-			out.err = wanted.Write(report, stdout)
+	out.text("\n" + o.plan.Legend + o.memory(&report.Env) + o.notMeasured())
+	for _, output := range o.outputs {
+		if alone(output) && out.err == nil {
+			out.err = output.Write(report.Env, stdout)
 		}
 	}
 	err = errors.Join(err, out.err)
-	for _, wanted := range files {
+	for _, output := range files {
 		if err != nil {
-			err = fmt.Errorf("%w; %s is left as it was", err, wanted.file)
+			err = fmt.Errorf("%w; %s is left as it was", err, *output.File)
 			continue
 		}
-		err = replace(wanted.file, func(w io.Writer) error {
-			return wanted.Write(report, w)
+		err = replace(*output.File, func(w io.Writer) error {
+			return output.Write(report.Env, w)
 		})
 	}
 	return err
 }
 
-// files are the formats that are to be written into files.
-func (o *options) files() []*format {
-	return slices.DeleteFunc(slices.Clone(o.formats), func(f *format) bool {
-		return f.file == "" || f.file == "-"
-	})
+// memory is a line about the memory of the clients, where anybody wants to know it.
+func (o *options) memory(env *bench.Env) string {
+	if o.plan.Memory == nil {
+		return ""
+	}
+	peak := o.plan.Memory()
+	if peak == 0 {
+		return ""
+	}
+	env.PeakMemoryMB = new(math.Round(float64(peak) / (1 << 20)))
+	return fmt.Sprintf("The clients' %s had %.0f MB of memory at most.\n",
+		o.plan.Processes, *env.PeakMemoryMB)
 }
 
 // tables measures the rows of one table after the other. Ended by ctx, it says
 // where. An interrupt that comes when the last row is complete interrupts nothing.
-func (o *options) tables(ctx context.Context, report *bench.ReportOf[any],
-	out *page, stderr io.Writer) error {
-	tables := o.workload.Tables()
-	row, rows := 0, len(o.subjects)*len(tables)
-	for i, table := range tables {
+func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
+	measured []bench.Measured, err error) {
+	run, n, of := o.run, 0, len(o.run.Subjects)*len(o.plan.Tables)
+	for i, table := range o.plan.Tables {
+		run.Table = i
 		if i > 0 {
 			out.text("\n")
 		}
 		out.text(table.Title + table.Head)
-		for _, subject := range o.subjects {
-			row++
+		for _, subject := range run.Subjects {
+			n++
 			if ctx.Err() != nil {
-				return fmt.Errorf("%w before row %d of %d", errInterrupted, row,
-					rows)
+				return measured, fmt.Errorf("%w before row %d of %d", errInterrupted,
+					n, of)
 			}
 			line := showProgress(stderr, func() string {
-				return fmt.Sprintf("%d/%d %s%s", row, rows, subject.Name,
-					table.Progress())
+				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name,
+					o.plan.Progress())
 			})
-			var texts []string
-			err := table.Measure(ctx, subject, func(row any, text string) {
-				report.Rows = append(report.Rows, row)
-				texts = append(texts, text)
-			})
+			rows, err := o.job.Measure(ctx, run, subject)
 			line.stop()
-			out.text(strings.Join(texts, ""))
+			for _, row := range rows {
+				measured = append(measured, row)
+				out.text(row.Text())
+			}
 			if err != nil && ctx.Err() != nil {
-				return fmt.Errorf("%w in row %d of %d", errInterrupted, row, rows)
+				return measured, fmt.Errorf("%w in row %d of %d", errInterrupted, n,
+					of)
 			}
 			if err = errors.Join(err, out.err); err != nil {
-				return err
+				return measured, err
 			}
 		}
 	}
-	return nil
+	return measured, nil
 }
 
 // size measures what a lease is sized by.
 func (o *options) size(ctx context.Context, stdout, _ io.Writer) (err error) {
-	servers, down, err := o.connect(ctx)
+	down, err := o.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, down(ctx)) }()
-	sizing, err := bench.SizeTTL(ctx, servers)
+	sizing, err := bench.SizeTTL(ctx, o.run.Servers)
 	if err != nil {
 		err = unless(ctx, err, "a lease was sized")
 	}
@@ -261,16 +258,16 @@ func (o *options) size(ctx context.Context, stdout, _ io.Writer) (err error) {
 
 // connect makes the servers of a run. down takes down what was made, also after
 // the context has ended.
-func (o *options) connect(ctx context.Context) (made *nodes.Servers,
-	down func(context.Context) error, err error) {
-	config := o.workload.Config()
+func (o *options) connect(ctx context.Context) (down func(context.Context) error,
+	err error) {
+	config := o.plan.Config
 	count := 1
-	for _, subject := range o.subjects {
+	for _, subject := range o.run.Subjects {
 		count = max(count, subject.Nodes)
 	}
-	if !o.real() {
-		made = nodes.Embed(count, config)
-		return made, made.Close, nil
+	if !o.run.Real {
+		o.run.Servers = nodes.Embed(count, config)
+		return o.run.Servers.Close, nil
 	}
 	stop := func() {}
 	addresses := o.addresses
@@ -278,11 +275,11 @@ func (o *options) connect(ctx context.Context) (made *nodes.Servers,
 		started, err := servers.StartAll(ctx, count, "--maxclients",
 			strconv.Itoa(max(10_000, config.Clients*2+1000)))
 		if errors.Is(err, servers.ErrMissing) {
-			return nil, nil, fmt.Errorf("%w; install it, or name a server with "+
+			return nil, fmt.Errorf("%w; install it, or name a server with "+
 				"-redis host:port", err)
 		}
 		if err != nil {
-			return nil, nil, unless(ctx, err, "servers were started")
+			return nil, unless(ctx, err, "servers were started")
 		}
 		stop = func() { servers.StopAll(started) }
 		_, config.Password = started[0].Auth()
@@ -292,14 +289,13 @@ func (o *options) connect(ctx context.Context) (made *nodes.Servers,
 	}
 	reach, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
-	made, err = nodes.Connect(reach, addresses, config)
+	o.run.Servers, err = nodes.Connect(reach, addresses, config)
 	if err != nil {
 		stop()
-		return nil, nil, unless(ctx, err,
-			"servers were asked for a sign of life")
+		return nil, unless(ctx, err, "servers were asked for a sign of life")
 	}
-	return made, func(ctx context.Context) error {
+	return func(ctx context.Context) error {
 		defer stop()
-		return made.Close(ctx)
+		return o.run.Servers.Close(ctx)
 	}, nil
 }

@@ -12,11 +12,11 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/machine"
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 )
 
-// environment is where the run is made.
-func environment(ctx context.Context, servers *nodes.Servers) bench.Env {
+// environment is where and how the run is made.
+func (o *options) environment(ctx context.Context) bench.Env {
+	servers := o.run.Servers
 	env := bench.Env{
 		Go:            runtime.Version(),
 		OS:            runtime.GOOS,
@@ -28,9 +28,18 @@ func environment(ctx context.Context, servers *nodes.Servers) bench.Env {
 		ServerVersion: known(servers.Version),
 		Addresses:     servers.Addresses,
 		Pool:          servers.Pool(),
+		RTTms:         bench.Milliseconds(o.plan.Config.RTT),
+		TTLms:         bench.Milliseconds(o.plan.TTL),
+		TimeoutMs:     bench.Milliseconds(o.plan.Timeout),
 	}
 	if servers.Embedded() {
 		env.Server = "miniredis"
+	}
+	if cpu, is := machine.OnlyCPU(); is && (servers.Embedded() || o.auto) {
+		env.Pinned = &cpu
+	}
+	if o.plan.Seed != 0 {
+		env.Seed = &o.plan.Seed
 	}
 	return env
 }

@@ -16,27 +16,20 @@ import (
 
 // options are the flags, checked.
 type options struct {
-	workload  bench.Workload
-	usual     string // the name of the workload for which nobody has to ask
-	subjects  []bench.Subject
-	left      []unmeasured
-	named     bool     // the rows were chosen by their names
-	auto      bool     // servers are started for the run
-	addresses []string // none, and not auto: embedded ones
-	formats   []*format
+	job        job
+	usual      bool // it is the workload for which nobody has to ask
+	run        bench.Run
+	plan       bench.Plan
+	unmeasured []unmeasured
+	auto       bool     // servers are started for the run
+	addresses  []string // none, and not auto: embedded ones
+	json       string
+	outputs    []bench.Output // with the JSON
+	report     bench.ReportOf[bench.Measured]
 }
 
-// format is what a run is to be written as, and where.
-type format struct {
-	bench.Format
-	file string // "-" is standard output, "" is nowhere
-}
-
-// alone says whether it has standard output for itself.
-func (f *format) alone() bool { return f.Alone && f.file == "-" }
-
-// real says whether the run uses real servers.
-func (o *options) real() bool { return o.auto || len(o.addresses) > 0 }
+// alone says whether an output has standard output for itself.
+func alone(o bench.Output) bool { return o.Alone && *o.File == "-" }
 
 // Check returns what is wrong with arguments, if anything, and runs nothing.
 func (c Command) Check(args []string) error {
@@ -51,26 +44,24 @@ func (c Command) Check(args []string) error {
 // stdout, it returns flag.ErrHelp. help is what lists the flags of the workload.
 func (c Command) parse(args []string, stdout io.Writer) (o *options, help string,
 	err error) {
-	all := c.workloads()
-	o = &options{usual: all[0].Name()}
-	help = "-help"
-	name, rest, err := workloadIn(args, o.usual)
+	jobs := c.jobs()
+	o = &options{}
+	name, rest, err := workloadIn(args, jobs[0].name)
 	if err != nil {
-		return nil, help, err
+		return nil, "-help", err
 	}
 	var names []string
-	for _, w := range all {
-		names = append(names, w.Name())
-		if w.Name() == name {
-			o.workload = w
-		}
+	for _, j := range jobs {
+		names = append(names, j.name)
 	}
-	if o.workload == nil {
+	i := slices.Index(names, name)
+	if i < 0 {
 		last := len(names) - 1
-		return nil, help, fmt.Errorf("there is no workload %q, there are %s and %s",
+		return nil, "-help", fmt.Errorf("there is no workload %q, there are %s and %s",
 			name, strings.Join(names[:last], ", "), names[last])
 	}
-	if name != o.usual { // it has flags of its own
+	o.job, o.usual, help = jobs[i], i == 0, "-help"
+	if !o.usual { // it has flags of its own
 		help = "-workload " + name + " -help"
 	}
 	return o, help, o.parse(c.Locks, c.More, rest, stdout)
@@ -102,36 +93,26 @@ func (o *options) parse(locks []bench.Subject, more More, args []string,
 	stdout io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	o.workload.Define(flags)
+	plan := o.job.Flags(flags)
 	redis := flags.String("redis", "", "real servers: auto starts some, "+
 		"`host:port` uses yours; a lock on several nodes\nuses up to five, "+
 		"separated by commas (default embedded miniredis)")
 	names := flags.String("rungs", "", "the `names` of the rows, separated by "+
 		"commas (default all)")
-	for _, f := range append([]bench.Format{{
-		Flag: "json",
-		Usage: "also write the figures to this `file`; with - they alone go " +
-			"to standard output",
-		Alone: true,
-		Write: bench.ReportOf[any].Write,
-	}}, o.workload.Formats()...) {
-		wanted := &format{Format: f}
-		o.formats = append(o.formats, wanted)
-		flags.StringVar(&wanted.file, f.Flag, "", f.Usage)
-	}
+	flags.StringVar(&o.json, "json", "", "also write the figures to this `file`; "+
+		"with - they alone go to standard output")
 	wantsMore := new(bool)
-	if o.workload.Name() == o.usual && more.Flag != "" {
+	if o.usual && more.Flag != "" {
 		flags.BoolVar(wantsMore, more.Flag, false, more.Usage)
 	}
-	if o.workload.Name() == o.usual { // it was found before, and is shown here
-		flags.String("workload", o.usual, "what is done behind the locks: "+
-			"inventory, cache, import or catalog; each\nhas flags of its own, see "+
+	if o.usual { // it was found before, and is shown here
+		flags.String("workload", o.job.name, "what is done behind the locks: "+
+			"inventory, cache or catalog; each\nhas flags of its own, see "+
 			"-workload cache -help")
 	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintf(stdout, "%s\n\nusage: go run ./bench [flags]\n\n",
-				o.workload.Intro())
+			fmt.Fprintf(stdout, "%s\n\nusage: go run ./bench [flags]\n\n", o.job.intro)
 			flags.SetOutput(stdout)
 			flags.PrintDefaults()
 		}
@@ -140,53 +121,62 @@ func (o *options) parse(locks []bench.Subject, more More, args []string,
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if o.auto = *redis == "auto"; given["redis"] && !o.auto {
+	o.run = bench.Run{Given: map[string]bool{}, Width: width(stdout)}
+	flags.Visit(func(f *flag.Flag) { o.run.Given[f.Name] = true })
+	if o.auto = *redis == "auto"; o.run.Given["redis"] && !o.auto {
 		var err error
 		if o.addresses, err = split(*redis); err != nil {
 			return err
 		}
 	}
-	alone := ""
-	for _, wanted := range o.formats {
-		switch {
-		case given[wanted.Flag] && wanted.file == "":
-			return fmt.Errorf("-%s needs the name of a file", wanted.Flag)
-		case wanted.alone() && alone != "":
-			return fmt.Errorf("only one of -%s and -%s can go to standard output",
-				alone, wanted.Flag)
-		case wanted.alone():
-			alone = wanted.Flag
-		}
-	}
+	o.run.Real = o.auto || len(o.addresses) > 0
 	if *wantsMore {
 		locks = slices.Concat(locks, more.Locks)
 	}
-	if err := o.choose(locks, *names, given["rungs"]); err != nil {
+	if err := o.choose(locks, *names); err != nil {
 		return err
 	}
-	if err := o.workload.Settle(given, o.real()); err != nil {
+	var err error
+	if o.plan, err = plan(o.run); err != nil {
 		return err
 	}
-	return o.leaveOut(o.workload.Unfit)
+	return o.checkOutputs()
 }
 
-// choose sets the subjects. Without a real server those that need one are left
-// out; it is an error when the user names one.
-func (o *options) choose(locks []bench.Subject, names string,
-	named bool) (err error) {
-	o.subjects, o.named = o.workload.Subjects(locks), named
-	if named {
-		if o.subjects, err = bench.Select(o.subjects, names); err != nil {
+// checkOutputs sets the outputs. Only one of them can go to standard output.
+func (o *options) checkOutputs() error {
+	o.outputs = append([]bench.Output{{Flag: "json", File: &o.json, Alone: true,
+		Write: func(_ bench.Env, w io.Writer) error { return o.report.Write(w) }}},
+		o.plan.Outputs...)
+	first := ""
+	for _, output := range o.outputs {
+		switch {
+		case o.run.Given[output.Flag] && *output.File == "":
+			return fmt.Errorf("-%s needs the name of a file", output.Flag)
+		case alone(output) && first != "":
+			return fmt.Errorf("only one of -%s and -%s can go to standard output",
+				first, output.Flag)
+		case alone(output):
+			first = output.Flag
+		}
+	}
+	return nil
+}
+
+// choose sets the subjects. Those that the servers or the settings don't allow are
+// left out; it is an error when the user names one.
+func (o *options) choose(locks []bench.Subject, names string) (err error) {
+	o.run.Subjects = o.job.Subjects(locks)
+	if o.run.Given["rungs"] {
+		if o.run.Subjects, err = bench.Select(o.run.Subjects, names); err != nil {
 			return fmt.Errorf("-rungs: %w", err)
 		}
 	}
 	return o.leaveOut(func(subject bench.Subject) string {
-		if subject.OnlyReal && !o.real() {
-			return needsReal
+		if subject.OnlyReal && !o.run.Real {
+			return "a real server is needed, see -redis"
 		}
-		return ""
+		return subject.Unfit
 	})
 }
 
@@ -202,11 +192,8 @@ func expected(flags *flag.FlagSet, err error) error {
 	}
 	form := "a whole number, such as 4"
 	if value, ok := flags.Lookup(parts[2]).Value.(flag.Getter); ok {
-		switch value.Get().(type) {
-		case time.Duration:
+		if _, is := value.Get().(time.Duration); is {
 			form = "a duration, such as 20ms"
-		case float64:
-			form = "a number, such as 0.05"
 		}
 	}
 	return errors.New(parts[1] + "it must be " + form)
@@ -215,7 +202,6 @@ func expected(flags *flag.FlagSet, err error) error {
 // split splits the addresses that -redis was given.
 func split(list string) ([]string, error) {
 	var found []string
-	seen := map[string]bool{}
 	for address := range strings.SplitSeq(list, ",") {
 		address = strings.TrimSpace(address)
 		if strings.Contains(address, "@") || strings.Contains(address, "://") {
@@ -227,11 +213,10 @@ func split(list string) ([]string, error) {
 			return nil, fmt.Errorf("-redis %q is neither host:port nor auto",
 				address)
 		}
-		if seen[address] {
+		if slices.Contains(found, address) {
 			return nil, fmt.Errorf("-redis names %s twice, a lock on several "+
 				"nodes needs different ones", address)
 		}
-		seen[address] = true
 		found = append(found, address)
 	}
 	return found, nil

@@ -94,31 +94,6 @@ func TestARoundTripTakesAsLongAsItIsSaidTo(t *testing.T) {
 	assert.Equal(t, rtt.Seconds()*1000, row.Wait.Max)
 }
 
-// faults makes a table of locks in which some clients die and some work longer
-// than their lease.
-func faults(t *testing.T, seed uint64, locks []string) string {
-	table := bench.Layout{Struck: true}
-	text := table.Head()
-	for _, lock := range locks {
-		text += table.Row(measure(t, lock, 20,
-			func(r *inventory.Settings) {
-				r.Stock, r.TTL, r.Seed = 15, 200*time.Millisecond, seed
-				r.Crash, r.Overrun = 0.05, 0.1
-				r.Timeout = 2 * time.Second
-			}))
-	}
-	return text
-}
-
-func TestTheSameSeedGivesTheSameTable(t *testing.T) {
-	laddertest.Long(t, "it measures three rungs three times")
-	some := []string{"bronze", "diamond/watchdog", "redlock"}
-	first := faults(t, 1, some)
-	t.Log("\n" + first)
-	assert.Equal(t, first, faults(t, 1, some))
-	assert.NotEqual(t, first, faults(t, 2, some), "the seed does nothing")
-}
-
 // A client that has had a turn queues up behind all others: in a closed loop everybody
 // waits for as long, and has as many turns.
 func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {

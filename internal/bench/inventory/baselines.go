@@ -104,7 +104,7 @@ func (u uncontended) Unlock(ctx context.Context) error {
 func withoutLock(*round) (assignment, error) {
 	return func(*client) (turn, error) {
 		return func(ctx context.Context, c *client) error {
-			own, cancel := c.finishing(ctx)
+			own, cancel := detached(ctx)
 			defer cancel()
 			return c.section(ctx, own, -1)
 		}, nil

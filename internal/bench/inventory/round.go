@@ -45,8 +45,6 @@ type round struct {
 type client struct {
 	*round
 	number int // among all clients of all processes, from 0
-	fate   fate
-	die    func() // ends the client's own connections, for who is to crash
 
 	served int
 	result bench.Part
@@ -56,10 +54,7 @@ type client struct {
 // it got anywhere, and any other error for a failure.
 type turn func(ctx context.Context, c *client) error
 
-var (
-	errCut     = errors.New("the row has ended")
-	errCrashed = errors.New("the client has crashed")
-)
+var errCut = errors.New("the row has ended")
 
 // assignment gives a client its turn. It sends nothing.
 type assignment func(c *client) (turn, error)
@@ -98,31 +93,15 @@ func behind(l lock.Lock) turn {
 		if err != nil {
 			return err
 		}
-		own, cancel := c.finishing(ctx)
+		own, cancel := detached(ctx)
 		defer cancel()
 		err = c.section(ctx, own, asked)
-		if errors.Is(err, errCrashed) {
-			if m, ok := l.(mutex); ok {
-				_ = m.Unlock(own) // it was in the memory of the process
-			}
-			return err
-		}
 		released := l.Unlock(own)
 		if errors.Is(released, lock.ErrNotHeld) {
 			c.result.NotHeld++
 		}
 		return errors.Join(err, released)
 	}
-}
-
-// finishing is detached for a client that may have to work first.
-func (c *client) finishing(ctx context.Context) (context.Context,
-	context.CancelFunc) {
-	within := finishWithin
-	if c.fate == overruns {
-		within += c.overrun()
-	}
-	return context.WithTimeout(context.WithoutCancel(ctx), within)
 }
 
 // section is the critical section: read the stock, and take one if there is any.
@@ -144,9 +123,6 @@ func (c *client) section(ctx, own context.Context, asked int64) error {
 	}
 	if c.think != nil {
 		c.think(ctx)
-	}
-	if c.struck(ctx) {
-		return errCrashed
 	}
 	if left > 0 {
 		after, err := c.rdb.Decr(own, c.stockKey).Result()
@@ -186,10 +162,6 @@ func (c *client) serve(ctx context.Context, n int, take turn) {
 		err := take(ctx, c)
 		if errors.Is(err, errCut) {
 			c.result.Cut++
-			break
-		}
-		if errors.Is(err, errCrashed) {
-			c.result.Crashed++
 			break
 		}
 		if err != nil {

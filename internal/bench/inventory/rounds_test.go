@@ -94,34 +94,6 @@ func TestEveryClientTakesSoManyTurns(t *testing.T) {
 		measure(t, r, subject(t, "serial-limit")).Sections)
 }
 
-func TestAClientThatCrashesSendsNothingMoreAndIsCounted(t *testing.T) {
-	laddertest.Long(t, "it waits for leases in real time")
-	r := embedded(t, 4, 4)
-	// A watchdog that lives on renews such a lease forever, and the others wait.
-	r.Crash, r.TTL, r.Seed = 0.75, 300*time.Millisecond, 1
-	r.Timeout = 20 * time.Second
-	row := measure(t, r, subject(t, "diamond/watchdog"))
-	assert.True(t, row.Finished)
-	assert.Equal(t, 3, row.Crashed)
-	assert.EqualValues(t, 1, row.Sections)
-	assert.EqualValues(t, 1, row.Sold)
-	assert.Zero(t, row.Failures, row.FirstFailure)
-
-	r.Crash, r.Timeout = 1, 100*time.Millisecond
-	row = measure(t, r, subject(t, "bronze"))
-	assert.False(t, row.Finished, "it has no lease: the first to die stays")
-	assert.Equal(t, 1, row.Crashed)
-	assert.Equal(t, 3, row.Stuck)
-}
-
-func TestAClientThatOverrunsItsLeaseIsToldWhenItReleases(t *testing.T) {
-	r := embedded(t, 4, 4)
-	r.Overrun, r.TTL, r.Seed = 0.25, 20*time.Millisecond, 1
-	row := measure(t, r, subject(t, "diamond"))
-	assert.Equal(t, 1, row.Overran)
-	assert.GreaterOrEqual(t, row.NotHeld, int64(1))
-}
-
 func TestAChangeBetweenReadingAndTakingIsALostUpdate(t *testing.T) {
 	r := embedded(t, 3, 9)
 	r.Think = meeting(3)
@@ -205,6 +177,12 @@ func TestACanceledRowIsReportedWithWhatItDid(t *testing.T) {
 	assert.Equal(t, new(int64(4)), row.Left)
 	assert.Zero(t, row.Failures, "the release has a context of its own")
 	assert.Equal(t, new(0.2), row.Jain, "one of five was served")
+}
+
+func TestTheProgressSaysHowFarARowIs(t *testing.T) {
+	assert.Equal(t, ": warming up", inventory.Progress{}.String())
+	assert.Equal(t, ": 12 of 1000 turns, 1.3 s", inventory.Progress{Sections: 12,
+		Turns: 1000, Elapsed: 1_260_000_000}.String())
 }
 
 func TestEmbeddedServersAreAskedLessOftenByManyClients(t *testing.T) {

@@ -25,8 +25,9 @@ type Runner struct {
 	Settings
 	Servers *nodes.Servers
 
-	// Workers are the processes that the clients live in; nil: this one.
-	Workers *Workers
+	// Services is how many processes the clients live in; 0 and 1: this one. Their
+	// program calls Serve.
+	Services int
 
 	// Think is called inside every critical section between the reading of
 	// the stock and the taking, with a context that ends with the row. Tests
@@ -37,6 +38,7 @@ type Runner struct {
 	lone    []bench.Stamp // its sections, in a closed loop
 	service int           // which of the services this process is, from 0
 	of      int           // how many there are, 0 and 1: this process alone
+	memory  int64         // most of the services so far, in bytes
 	current atomic.Pointer[Progress]
 	stage   atomic.Pointer[stage]
 }
@@ -153,9 +155,9 @@ func (r *Runner) compare(row *bench.Row, subject bench.Subject) {
 // round measures a subject once.
 func (r *Runner) round(ctx context.Context, subject bench.Subject) (
 	bench.Row, error) {
-	if subject.OwnServer && (r.Workers != nil || r.Crash > 0) {
-		return bench.Row{}, fmt.Errorf("%w: only this process has the row's "+
-			"server, and no client that crashes", lock.ErrInvalid)
+	if subject.OwnServer && r.Services > 1 {
+		return bench.Row{}, fmt.Errorf("%w: only this process has the row's server",
+			lock.ErrInvalid)
 	}
 	clients, err := r.Servers.Warm(ctx, max(subject.Nodes, 1))
 	if err != nil {
@@ -173,8 +175,8 @@ func (r *Runner) round(ctx context.Context, subject bench.Subject) (
 	var used nodes.Usage
 	if subject.Sell != nil {
 		all, err = r.elsewhere(ctx, subject)
-	} else if r.Workers != nil && !alone(subject) {
-		all, used, err = r.Workers.run(ctx, r, subject)
+	} else if r.Services > 1 && !alone(subject) {
+		all, used, err = r.inServices(ctx, subject)
 	} else {
 		all, used, err = r.here(ctx, subject, clients)
 	}
@@ -269,14 +271,13 @@ func (r *Runner) row(subject bench.Subject,
 	}
 	row := all.Row(subject, r.limit())
 	row.Clients, row.InTableOf = r.Clients, r.Clients
-	row.Services = max(r.of, 1)
+	row.Services = max(r.Services, 1)
 	row.PollMs = bench.Milliseconds(r.Pause(subject, r.Servers.Embedded()))
 	row.FixedPoll = r.FixedPoll
 	row.Turns, row.Stock = r.size(subject)
 	row.Oversold = max(0, row.Sold-int64(row.Stock))
 	inside := all.Most
-	if r.Workers != nil {
-		row.Services = r.Workers.size()
+	if r.Services > 1 {
 		inside = max(inside, bench.MostInside(all.Stamps))
 	}
 	if !baselines[subject.Name].unlocked && subject.Open == nil {

@@ -42,11 +42,8 @@ type Settings struct {
 	// alternate with the serial limit.
 	Rounds int
 
-	// Crash and Overrun are the shares of the clients that die inside the
-	// critical section, and that work there for longer than the lease. Seed
-	// decides which, and the jitter of all; 0 leaves the jitter to chance.
-	Crash, Overrun float64
-	Seed           uint64
+	// Seed decides on the jitter and the tokens of all; 0 leaves them to chance.
+	Seed uint64
 
 	// Apart is the time between the starts of two clients. With 0 all start
 	// at one instant.
@@ -98,6 +95,3 @@ func (s Settings) limit() time.Duration {
 	}
 	return s.Timeout
 }
-
-// struck says whether there are faults.
-func (s Settings) struck() bool { return s.Crash > 0 || s.Overrun > 0 }

@@ -75,10 +75,8 @@ func (r *Runner) assign(ctx context.Context, subject bench.Subject,
 		start = func(*round) (assignment, error) { return withoutRedis(store), nil }
 		st.ends, st.left = append(st.ends, store.Close), store.Left
 	}
-	drawn := fates(r.Clients, r.Crash, r.Overrun, r.Seed)
 	for i := r.service; i < r.Clients; i += services {
-		c := &client{round: s, number: i, fate: drawn[i]}
-		st.clients = append(st.clients, c)
+		st.clients = append(st.clients, &client{round: s, number: i})
 	}
 	if alone(subject) {
 		st.clients = []*client{{round: s}}
@@ -93,7 +91,7 @@ func (r *Runner) assign(ctx context.Context, subject bench.Subject,
 		return st, err
 	}
 	for _, c := range st.clients {
-		take, err := r.turn(ctx, st, subject, c, next)
+		take, err := r.turn(st, subject, c, next)
 		if err != nil {
 			return st, err
 		}
@@ -118,33 +116,14 @@ func prepare(ctx context.Context, s *round, subject bench.Subject,
 }
 
 // turn makes one client's turn: a lock of its own, or what next makes.
-func (r *Runner) turn(ctx context.Context, st *stage, subject bench.Subject,
-	c *client, next assignment) (turn, error) {
-	c.die = func() {}
+func (r *Runner) turn(st *stage, subject bench.Subject, c *client,
+	next assignment) (turn, error) {
 	if next != nil {
 		return next(c)
 	}
-	env, build := st.round.env, subject.Build
+	env := st.round.env
 	env.Options = c.options()
-	if c.fate == crashes {
-		// A client that is to die alone has connections of its own.
-		own := r.Servers.Apart(len(env.Nodes))
-		st.ends = append(st.ends, own.Close)
-		c.die = own.Close
-		env.Dial = own.Dial
-		if env.Nodes != nil {
-			env.Nodes = own.Clients()
-		}
-		if subject.Share != nil {
-			var end func()
-			var err error
-			if build, end, err = subject.Share(ctx); err != nil {
-				return nil, err
-			}
-			st.ends = append(st.ends, end)
-		}
-	}
-	l, err := build(env)
+	l, err := subject.Build(env)
 	if err != nil {
 		return nil, fmt.Errorf("build the lock: %w", err)
 	}

@@ -81,13 +81,6 @@ func TestWhatAStockHasSoldAndStillHasIsALostUpdate(t *testing.T) {
 	assert.Equal(t, new(int64(0)), row.Retries)
 }
 
-func TestAServerOfTheRowsOwnIsNotSharedWithClientsThatCrash(t *testing.T) {
-	r := embedded(t, 2, 5)
-	r.Crash = 0.5
-	_, err := r.Measure(t.Context(), (&counter{}).subject())
-	assert.ErrorIs(t, err, lock.ErrInvalid)
-}
-
 func TestTheRunsEndEndsTheStartOfARowsServer(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	ended := false

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -26,23 +27,19 @@ func (w *Workload) title(clients int, poll time.Duration) string {
 	return strings.Join(words, ", ") + "\n\n"
 }
 
-// Header says what is measured.
-func (w *Workload) Header() string {
+// header says what is measured.
+func (w *Workload) header(run bench.Run) string {
 	s := &w.settings
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s; stock %d, lease %v, at most %v a row.\n", w.who(),
 		s.Stock, s.TTL, s.Timeout)
-	if s.struck() {
-		fmt.Fprintf(&b, "%g %% of the clients die inside, %g %% work for 1.5 "+
-			"leases; seed %d.\n", 100*s.Crash, 100*s.Overrun, s.Seed)
-	}
-	fmt.Fprintf(&b, "Refused clients ask again within %s.\n", w.pauses())
+	fmt.Fprintf(&b, "Refused clients ask again within %s.\n", w.pauses(run))
 	b.WriteString("Connections are warmed up before the clock starts")
 	if w.pool > 0 {
 		fmt.Fprintf(&b, "; the clients of a process share %d", w.pool)
 	}
 	b.WriteString(".\n")
-	if w.run.Servers.CollectorStaysAway() {
+	if run.Real && nodes.CollectorStaysAway() {
 		b.WriteString("The clients' garbage is collected between the rounds.\n")
 	}
 	if s.Rounds > 1 {
@@ -79,7 +76,7 @@ func (w *Workload) who() string {
 }
 
 // pauses says how often refused clients ask again.
-func (w *Workload) pauses() string {
+func (w *Workload) pauses(run bench.Run) string {
 	jitter := ", with full jitter"
 	if w.settings.FixedPoll {
 		jitter = ", each time after as long"
@@ -91,12 +88,12 @@ func (w *Workload) pauses() string {
 		}
 		return strings.Join(all, ", ") + jitter
 	}
-	s := w.table(slices.Max(w.clients), w.polls[0])
-	embedded := w.run.Servers.Embedded()
-	usual := s.Pause(bench.Subject{}, embedded)
+	s := w.settings
+	s.Clients, s.Poll = slices.Max(w.clients), w.polls[0]
+	usual := s.Pause(bench.Subject{}, !run.Real)
 	text := usual.String()
-	for _, subject := range w.run.Subjects {
-		if pause := s.Pause(subject, embedded); pause != usual {
+	for _, subject := range run.Subjects {
+		if pause := s.Pause(subject, !run.Real); pause != usual {
 			text += fmt.Sprintf(" (%s: %v)", subject.Name, pause)
 		}
 	}
@@ -105,24 +102,6 @@ func (w *Workload) pauses() string {
 		text += fmt.Sprintf("\n(the article [wukong] in docs/sources.md: %v)", lock.DefaultPoll)
 	}
 	return text
-}
-
-// Legend explains the tables, and tells the memory.
-func (w *Workload) Legend(env bench.Env) string {
-	text := bench.Layout{
-		Paired: w.settings.Rounds > 1 || w.real,
-		Struck: w.settings.struck(),
-		Loop:   w.settings.Loop > 0,
-	}.Legend()
-	if env.PeakMemoryMB == nil {
-		return text
-	}
-	whose := "process"
-	if w.services > 1 {
-		whose = "processes together"
-	}
-	return text + fmt.Sprintf("The clients' %s had %.0f MB of memory at most.\n",
-		whose, *env.PeakMemoryMB)
 }
 
 // String continues the name of a row with how far it is.

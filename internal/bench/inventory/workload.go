@@ -6,9 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
@@ -24,18 +24,13 @@ const maxClients = 60_000
 // moments would be spent on a stock that has sold out, where a turn costs less.
 const loopStock = 1_000_000
 
-// struckTTL is the lease of a run with faults. An orphaned lock blocks the other
-// clients for so long, and with the usual ten seconds a run would show little else.
-const struckTTL = 200 * time.Millisecond
-
 // pairedRounds is how often a row on real servers is measured.
 const pairedRounds = 5
 
 // Workload is the inventory as a program runs it: a table for each number of clients
 // and each pause.
 type Workload struct {
-	About string // what -help says first
-	Note  string // a line below the header, "" for none
+	Note string // a line below the header, "" for none
 
 	// SizeTTL asks for nothing but the measure of a lease, see
 	// bench.SizeTTL.
@@ -47,22 +42,17 @@ type Workload struct {
 	services int
 	pool     int
 	rtt      time.Duration
-	pin      bool
-	real     bool
 
-	run     bench.Run
-	pinned  *int
-	workers *Workers
+	benchstat, html string // files
+
+	runners []*Runner // of each table
+	current atomic.Pointer[Runner]
+	memory  int64 // most of the processes that the clients lived in, in bytes
+	rows    []bench.Row
 }
 
-// Name is inventory.
-func (w *Workload) Name() string { return "inventory" }
-
-// Intro is what it is about.
-func (w *Workload) Intro() string { return w.About }
-
-// Define defines the flags.
-func (w *Workload) Define(flags *flag.FlagSet) {
+// Flags defines the flags.
+func (w *Workload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan, error) {
 	s := &w.settings
 	s.Grace = DefaultGrace
 	w.clients, w.polls = []int{DefaultClients}, []time.Duration{0}
@@ -75,8 +65,7 @@ func (w *Workload) Define(flags *flag.FlagSet) {
 	flags.IntVar(&s.Stock, "stock", DefaultStock, fmt.Sprintf("how many `units` "+
 		"there are to sell; with -loop the default is\n%d, so that every turn "+
 		"does the same work", loopStock))
-	flags.DurationVar(&s.TTL, "ttl", DefaultTTL, "the lease of the lock; with "+
-		"faults the default is "+struckTTL.String())
+	flags.DurationVar(&s.TTL, "ttl", DefaultTTL, "the lease of the lock")
 	flags.DurationVar(&s.Timeout, "timeout", DefaultTimeout, "ends a row, or one "+
 		"of its rounds, that takes longer; it is reported\nall the same")
 	flags.BoolVar(&s.FixedPoll, "fixed-poll", false,
@@ -93,16 +82,14 @@ func (w *Workload) Define(flags *flag.FlagSet) {
 		"servers, 1 on embedded ones)", pairedRounds))
 	flags.DurationVar(&w.rtt, "rtt", 0,
 		"adds this to the network's round-trip time")
-	flags.BoolVar(&w.pin, "pin", false,
-		"puts servers and clients on one CPU (Linux); needs -redis")
-	flags.Float64Var(&s.Crash, "crash", 0,
-		"the `share` of the clients that die inside, such as 0.01")
-	flags.Float64Var(&s.Overrun, "overrun", 0,
-		"the `share` of the clients that work longer than the lease")
-	flags.Uint64Var(&s.Seed, "seed", 0, "decides on jitter and faults (default "+
-		"chance; with faults 1)")
+	flags.Uint64Var(&s.Seed, "seed", 0, "decides on the jitter (default chance)")
 	flags.BoolVar(&w.SizeTTL, "size-ttl", false, "measure how long a lease "+
 		"should be, and nothing else")
+	flags.StringVar(&w.benchstat, "benchstat", "", "also write them as text for "+
+		"benchstat to this `file`, or -")
+	flags.StringVar(&w.html, "html", "",
+		"also write them as a page with charts to this `file`")
+	return w.plan
 }
 
 // positive understands a duration above 0.
@@ -117,26 +104,8 @@ func positive(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// Formats are the text that benchstat compares, and a page with charts.
-func (w *Workload) Formats() []bench.Format {
-	return []bench.Format{{
-		Flag:  "benchstat",
-		Usage: "also write them as text for benchstat to this `file`, or -",
-		Alone: true,
-		Write: func(r bench.ReportOf[any], to io.Writer) error {
-			return bench.WriteBenchstat(bench.Of[bench.Row](r), to)
-		},
-	}, {
-		Flag:  "html",
-		Usage: "also write them as a page with charts to this `file`",
-		Write: func(r bench.ReportOf[any], to io.Writer) error {
-			return report.Write(bench.Of[bench.Row](r), to)
-		},
-	}}
-}
-
-// Settle checks what only a run has, and the settings of every table.
-func (w *Workload) Settle(given map[string]bool, real bool) error {
+// check completes the settings, and returns what is wrong with them.
+func (w *Workload) check(given map[string]bool, real bool) error {
 	for name := range given {
 		if w.SizeTTL && name != "size-ttl" && name != "redis" {
 			return fmt.Errorf("-size-ttl measures no rungs, -%s does not "+
@@ -144,15 +113,8 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 		}
 	}
 	s := &w.settings
-	w.real = real
 	if s.Loop > 0 && !given["stock"] {
 		s.Stock = loopStock
-	}
-	if s.struck() && !given["ttl"] {
-		s.TTL = struckTTL
-	}
-	if s.struck() && !given["seed"] {
-		s.Seed = 1
 	}
 	if real && !given["rounds"] {
 		s.Rounds = pairedRounds
@@ -191,12 +153,6 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 			"one of them is possible", s.Ops, s.Loop)
 	case given["rounds"] && s.Rounds < 1:
 		return fmt.Errorf("there are %d rounds, at least 1 is needed", s.Rounds)
-	case !(0 <= s.Crash && s.Crash <= 1) || !(0 <= s.Overrun && s.Overrun <= 1):
-		return fmt.Errorf("the shares of faults are %v and %v, they must be "+
-			"between 0 and 1", s.Crash, s.Overrun)
-	case s.Crash+s.Overrun > 1:
-		return fmt.Errorf("the shares of faults, %v and %v, are more than 1 "+
-			"together", s.Crash, s.Overrun)
 	case given["pool"] && w.pool < 1:
 		return fmt.Errorf("the pool has %d connections, at least 1 is needed",
 			w.pool)
@@ -212,39 +168,78 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 	case w.services > 1 && !real:
 		return errors.New("-services needs a real server, see -redis: the " +
 			"embedded ones are inside this process")
-	case w.pin && !real:
-		return errors.New("-pin needs a real server, see -redis: the embedded " +
-			"ones are inside this process")
 	}
 	return nil
 }
 
-// table are the settings of one table.
-func (w *Workload) table(clients int, poll time.Duration) Settings {
-	s := w.settings
-	s.Clients, s.Poll = clients, poll
-	return s
+// plan says what is to be done.
+func (w *Workload) plan(run bench.Run) (bench.Plan, error) {
+	if err := w.check(run.Given, run.Real); err != nil {
+		return bench.Plan{}, err
+	}
+	s := &w.settings
+	p := bench.Plan{TTL: s.TTL, Timeout: s.Timeout, Seed: s.Seed,
+		Config: nodes.Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
+		Header: w.header(run), Legend: w.layout(run).Legend(),
+		Progress: w.progress, Memory: machine.PeakMemory, Processes: "process",
+		Outputs: []bench.Output{
+			{Flag: "benchstat", File: &w.benchstat, Alone: true,
+				Write: w.written(bench.WriteBenchstat)},
+			{Flag: "html", File: &w.html, Write: w.written(report.Write)},
+		}}
+	if w.services > 1 {
+		p.Memory = func() int64 { return w.memory }
+		p.Processes = "processes together"
+	}
+	for _, clients := range w.clients {
+		for _, poll := range w.polls {
+			p.Tables = append(p.Tables, bench.Table{Title: w.title(clients, poll),
+				Head: w.layout(run).Head()})
+			s.Clients, s.Poll = clients, poll
+			w.runners = append(w.runners, &Runner{Settings: *s, Services: w.services})
+		}
+	}
+	return p, nil
+}
+
+// written writes the rows that were measured.
+func (w *Workload) written(write func(bench.Report, io.Writer) error) func(bench.Env,
+	io.Writer) error {
+	return func(env bench.Env, to io.Writer) error {
+		return write(bench.Report{Schema: 2, Env: env, Rows: w.rows}, to)
+	}
+}
+
+// layout is that of the tables.
+func (w *Workload) layout(run bench.Run) bench.Layout {
+	text := bench.Layout{Width: run.Width, Loop: w.settings.Loop > 0,
+		Paired: w.settings.Rounds > 1 || run.Real}
+	for _, subject := range run.Subjects {
+		text.Name = max(text.Name, len(subject.Name))
+	}
+	return text
 }
 
 // Subjects are all locks, with the baselines around them.
 func (w *Workload) Subjects(locks []bench.Subject) []bench.Subject {
-	return Around(locks...)
+	all := Around(locks...)
+	for i := range all {
+		all[i].Unfit = w.unfit(all[i])
+	}
+	return all
 }
 
-// Unfit says why a row can't be measured with the settings, "" when it can.
-func (w *Workload) Unfit(subject bench.Subject) string {
+// unfit says why a row can't be measured with the settings, "" when it can.
+func (w *Workload) unfit(subject bench.Subject) string {
 	ttl := w.settings.TTL
 	switch {
 	case subject.OwnServer && w.services > 1:
 		return "the server started for the row is one process's, not with " +
 			"-services"
-	case subject.OwnServer && w.settings.Crash > 0:
-		return "who crashes has connections of its own, and here it would be " +
-			"a server of its own, not with -crash"
 	case subject.Sell != nil && (w.services > 1 || w.settings.Loop > 0 || w.rtt > 0 ||
-		w.pool > 0 || w.settings.Crash+w.settings.Overrun > 0):
+		w.pool > 0):
 		return "its clients live in a program of their own, not with -services, " +
-			"-loop, -rtt, -pool, -crash or -overrun"
+			"-loop, -rtt or -pool"
 	case subject.Sell != nil &&
 		slices.Max(w.clients)*max(w.settings.Ops, 1) > subject.MostSections:
 		return fmt.Sprintf("it sells in %d sections at most, see -clients and -ops",
@@ -256,89 +251,34 @@ func (w *Workload) Unfit(subject bench.Subject) string {
 	return ""
 }
 
-// Config has a connection for each of the most clients, unless there is a pool.
-func (w *Workload) Config() nodes.Config {
-	return nodes.Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt}
+// shown is a row as the table has it.
+type shown struct {
+	bench.Row
+	text string
 }
 
-// Begin pins the processes to a CPU and starts the services, as far as wanted.
-func (w *Workload) Begin(ctx context.Context, run bench.Run) (
-	end func() error, err error) {
-	w.run = run
-	undo := func() {}
-	if w.pin {
-		cpu, back, err := run.Servers.Pin(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("-pin: %w", err)
-		}
-		w.pinned, undo = &cpu, back
+func (s shown) Text() string { return s.text }
+
+// Measure measures a row.
+func (w *Workload) Measure(ctx context.Context, run bench.Run,
+	subject bench.Subject) ([]bench.Measured, error) {
+	r := w.runners[run.Table]
+	r.Servers = run.Servers
+	w.current.Store(r)
+	row, err := r.Measure(ctx, subject)
+	if err != nil {
+		return nil, err
 	}
-	if w.services > 1 {
-		if w.workers, err = StartWorkers(ctx, w.services, run.Servers,
-			w.Config()); err != nil {
-			undo()
-			return nil, err
-		}
-	}
-	return func() error {
-		defer undo()
-		if w.workers == nil {
-			return nil
-		}
-		return w.workers.Close()
-	}, nil
+	w.memory = max(w.memory, r.memory)
+	w.rows = append(w.rows, row)
+	return []bench.Measured{shown{row, w.layout(run).Row(row)}},
+		bench.CutOff(ctx, row.Complete())
 }
 
-// Describe sets the settings, and the memory that the clients have had so far.
-func (w *Workload) Describe(env *bench.Env) {
-	s := &w.settings
-	env.Pinned = w.pinned
-	env.RTTms = bench.Milliseconds(w.rtt)
-	env.TTLms = bench.Milliseconds(s.TTL)
-	env.TimeoutMs = bench.Milliseconds(s.Timeout)
-	env.Crash, env.Overrun = s.Crash, s.Overrun
-	if s.Seed != 0 {
-		env.Seed = &s.Seed
+// progress is how far the row under way is.
+func (w *Workload) progress() string {
+	if r := w.current.Load(); r != nil {
+		return r.Progress().String()
 	}
-	peak := machine.PeakMemory()
-	if w.workers != nil {
-		peak = w.workers.PeakMemory() // the clients are there
-	}
-	if peak > 0 {
-		env.PeakMemoryMB = new(math.Round(float64(peak) / (1 << 20)))
-	}
-}
-
-// Tables are one for each number of clients and each pause.
-func (w *Workload) Tables() []bench.Table {
-	text := bench.Layout{
-		Width:  w.run.Width,
-		Paired: w.settings.Rounds > 1 || w.real,
-		Struck: w.settings.struck(),
-	}
-	for _, subject := range w.run.Subjects {
-		text.Name = max(text.Name, len(subject.Name))
-	}
-	var all []bench.Table
-	for _, clients := range w.clients {
-		for _, poll := range w.polls {
-			r := &Runner{Settings: w.table(clients, poll),
-				Servers: w.run.Servers, Workers: w.workers}
-			all = append(all, bench.Table{
-				Title: w.title(clients, poll),
-				Head:  text.Head(),
-				Measure: func(ctx context.Context, subject bench.Subject,
-					emit func(any, string)) error {
-					row, err := r.Measure(ctx, subject)
-					if err != nil {
-						return err
-					}
-					emit(row, text.Row(row))
-					return bench.CutOff(ctx, row.Complete())
-				},
-				Progress: func() string { return r.Progress().String() },
-			})
-		}
-	}
-	return all
+	return ""
 }

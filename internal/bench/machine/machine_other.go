@@ -2,15 +2,8 @@
 
 package machine
 
-import "errors"
-
-// Pin is possible on Linux only.
-func Pin(int, ...int) (cpu int, undo func(), err error) {
-	return 0, nil, errors.New("to pin a process to a CPU needs Linux")
-}
-
-// IsRedis is not known here.
-func IsRedis(int) bool { return false }
+// OnlyCPU is not known here.
+func OnlyCPU() (cpu int, is bool) { return 0, false }
 
 // Processor is the name of the CPU, "" when unknown.
 func Processor() string { return "" }

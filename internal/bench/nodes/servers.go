@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -52,13 +53,13 @@ type Servers struct {
 	// Version is the first server's own word, "" when it does not say.
 	Version string
 
-	prefix   string
-	password string
-	nodes    []*redis.Client
-	pool     int // connections of each client
-	network  *proxy.Network
-	traffic  *traffic
-	place    place
+	config  Config
+	prefix  string
+	nodes   []*redis.Client
+	pool    int // connections of each client
+	network *proxy.Network
+	traffic *traffic
+	place   place
 }
 
 // Config is how the clients of a run reach its servers.
@@ -137,14 +138,19 @@ func Connect(ctx context.Context, addresses []string, config Config) (
 
 func newServers(config Config, at place) *Servers {
 	_, inside := at.(virtual)
+	if config.RTT > 0 && !inside {
+		// A second thread: the runtime takes its time to notice that its only one
+		// is asleep.
+		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	}
 	return &Servers{
-		place: at,
+		place:  at,
+		config: config,
 		prefix: cmp.Or(config.Prefix,
 			"lockladder:bench:"+uuid.NewString()[:8]+":"),
-		password: config.Password,
-		pool:     cmp.Or(config.Pool, config.Clients+spare),
-		network:  newNetwork(config.RTT, inside),
-		traffic:  &traffic{},
+		pool:    cmp.Or(config.Pool, config.Clients+spare),
+		network: newNetwork(config.RTT, inside),
+		traffic: &traffic{},
 	}
 }
 
@@ -190,9 +196,10 @@ func (s *Servers) client(node, pool int) *redis.Client {
 
 // Service is the configuration with which one of n other processes connects to the
 // same servers and uses the same keys.
-func (s *Servers) Service(config Config, n int) Config {
+func (s *Servers) Service(n int) Config {
+	config := s.config
 	config.Clients = (config.Clients + n - 1) / n
-	config.Prefix, config.Password = s.prefix, s.password
+	config.Prefix = s.prefix
 	return config
 }
 
@@ -208,7 +215,7 @@ func (s *Servers) Client(node, connections int) *redis.Client {
 }
 
 // Password is what the servers ask for, "" if they ask for none.
-func (s *Servers) Password() string { return s.password }
+func (s *Servers) Password() string { return s.config.Password }
 
 // Node is the client that the owners in this process share, of a node counted
 // from 0.

@@ -7,9 +7,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/lockladder/lockladder/internal/bench/machine"
-	"github.com/lockladder/lockladder/lock"
 )
 
 // usageWithin bounds a look at what servers have done, which is taken even when
@@ -64,40 +61,6 @@ func usage(ctx context.Context, nodes []*redis.Client) Usage {
 func (u Usage) Since(before Usage) Usage {
 	return Usage{u.CPU - before.CPU, u.Calls - before.Calls,
 		u.Known && before.Known}
-}
-
-// PIDs are the servers' processes on this machine. It fails when one is not
-// there, or when it cannot be told.
-func (s *Servers) PIDs(ctx context.Context) ([]int, error) {
-	var pids []int
-	for _, rdb := range s.nodes {
-		info, err := rdb.InfoMap(ctx, "server").Result()
-		if err != nil {
-			return nil, lock.Failed(ctx, "find the process of the server at",
-				rdb.Options().Addr, err)
-		}
-		pid, err := strconv.Atoi(info["Server"]["process_id"])
-		if err != nil || !machine.IsRedis(pid) {
-			return nil, fmt.Errorf("the server at %s is no process of this "+
-				"machine that can be pinned", rdb.Options().Addr)
-		}
-		pids = append(pids, pid)
-	}
-	return pids, nil
-}
-
-// Pin puts the servers and this process on one CPU, see machine.Pin. A network that
-// was made slower needs two threads. undo moves this process back.
-func (s *Servers) Pin(ctx context.Context) (cpu int, undo func(), err error) {
-	pids, err := s.PIDs(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
-	threads := 1
-	if s.network != nil {
-		threads = 2
-	}
-	return machine.Pin(threads, pids...)
 }
 
 // version is what the server says of itself. A server that does not tell is

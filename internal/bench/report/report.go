@@ -76,10 +76,6 @@ func facts(env bench.Env) []fact {
 	if env.RTTms > 0 {
 		add("Added to every round trip", "%g ms", env.RTTms)
 	}
-	if env.Crash > 0 || env.Overrun > 0 {
-		add("Faults", "%g %% of the clients die inside, %g %% work for 1.5 leases",
-			100*env.Crash, 100*env.Overrun)
-	}
 	if env.Seed != nil {
 		add("Seed", "%d", *env.Seed)
 	}
@@ -100,7 +96,6 @@ func paired(r bench.Report) bool {
 func text(r bench.Report) string {
 	table := bench.Layout{
 		Paired: paired(r),
-		Struck: r.Env.Crash > 0 || r.Env.Overrun > 0,
 		Width:  1000, // the page scrolls
 	}
 	var b strings.Builder

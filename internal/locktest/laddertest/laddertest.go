@@ -114,10 +114,10 @@ func Options(rung ladder.Rung) []scenarios.Option {
 }
 
 // counter is the key of a lock's fencing tokens.
-func counter(key string) []string { return []string{lock.Beside(key, "token")} }
+func counter(key string) []string { return []string{lock.SecondKey(key, "token")} }
 
 // Readers is the key of a read-write lock's readers.
-func Readers(key string) string { return lock.Beside(key, "readers") }
+func Readers(key string) string { return lock.SecondKey(key, "readers") }
 
 // Deadline reads the value of a timestamp lock.
 func Deadline(value string) (time.Time, bool) {

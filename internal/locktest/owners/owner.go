@@ -83,11 +83,7 @@ func (o *Owner) Locks(want ...error) *Owner {
 
 // LocksWithin calls Lock with a context that ends after some time.
 func (o *Owner) LocksWithin(patience time.Duration, want ...error) *Owner {
-	return o.then(func(t located) {
-		ctx, cancel := context.WithTimeout(o.scenario.Context(), patience)
-		defer cancel()
-		expect(t, o.Name+"'s Lock", o.Acquire(ctx), want)
-	})
+	return o.locks(o.alone, patience, want)
 }
 
 // GivesUp calls Lock, and the context ends before the lock is granted.
@@ -97,19 +93,11 @@ func (o *Owner) GivesUp(patience time.Duration) *Owner {
 
 // Tries calls TryLock.
 func (o *Owner) Tries(granted bool, want ...error) *Owner {
-	return o.then(func(t located) {
-		got, err := o.Try()
-		assert.Equal(t, granted, got, "%s's TryLock", o.Name)
-		expect(t, o.Name+"'s TryLock", err, want)
-	})
+	return o.tries(o.alone, granted, want)
 }
 
 // Unlocks calls Unlock.
-func (o *Owner) Unlocks(want ...error) *Owner {
-	return o.then(func(t located) {
-		expect(t, o.Name+"'s Unlock", o.Release(), want)
-	})
-}
+func (o *Owner) Unlocks(want ...error) *Owner { return o.unlocks(o.alone, want) }
 
 // RLocks is Locks for a reader. A reader is none of the holders that are counted.
 func (o *Owner) RLocks(want ...error) *Owner {
@@ -118,68 +106,51 @@ func (o *Owner) RLocks(want ...error) *Owner {
 
 // RLocksWithin is LocksWithin for a reader.
 func (o *Owner) RLocksWithin(patience time.Duration, want ...error) *Owner {
-	return o.then(func(t located) {
-		ctx, cancel := context.WithTimeout(o.scenario.Context(), patience)
-		defer cancel()
-		_, err := o.reads("RLock", lab.Acquire, func() (bool, error) {
-			err := o.ReadWrite().RLock(ctx)
-			return err == nil, err
-		})
-		expect(t, o.Name+"'s RLock", err, want)
-	})
+	return o.locks(o.shared, patience, want)
 }
 
 // RTries is Tries for a reader.
 func (o *Owner) RTries(granted bool, want ...error) *Owner {
-	return o.then(func(t located) {
-		got, err := o.reads("TryRLock", lab.Acquire, func() (bool, error) {
-			return o.ReadWrite().TryRLock(o.scenario.Context())
-		})
-		assert.Equal(t, granted, got, "%s's TryRLock", o.Name)
-		expect(t, o.Name+"'s TryRLock", err, want)
-	})
+	return o.tries(o.shared, granted, want)
 }
 
 // RUnlocks is Unlocks for a reader.
-func (o *Owner) RUnlocks(want ...error) *Owner {
+func (o *Owner) RUnlocks(want ...error) *Owner { return o.unlocks(o.shared, want) }
+
+func (o *Owner) locks(as func() way, patience time.Duration, want []error) *Owner {
 	return o.then(func(t located) {
-		_, err := o.reads("RUnlock", lab.Release, func() (bool, error) {
-			return false, o.ReadWrite().RUnlock(o.scenario.Context())
-		})
-		expect(t, o.Name+"'s RUnlock", err, want)
+		ctx, cancel := context.WithTimeout(o.scenario.Context(), patience)
+		defer cancel()
+		expect(t, o.Name+"'s Lock", o.acquire(ctx, as()), want)
 	})
 }
 
-// reads calls a method of a reader.
-func (o *Owner) reads(method string, as lab.Call, call func() (bool, error)) (
-	granted bool, err error) {
-	o.Step(o.Name+" reads", func() { o.Begin(as) })
-	granted, err = call()
-	o.Step(o.Name+" goes on", func() {
-		o.Begin(lab.Renewal)
-		o.Note("%s's %s returns %v, %v", o.Name, method, granted, err)
-		if granted {
-			o.GrantedAt = o.scenario.Now()
-		}
+func (o *Owner) tries(as func() way, granted bool, want []error) *Owner {
+	return o.then(func(t located) {
+		got, err := o.try(as())
+		assert.Equal(t, granted, got, "%s's TryLock", o.Name)
+		expect(t, o.Name+"'s TryLock", err, want)
 	})
-	return granted, err
+}
+
+func (o *Owner) unlocks(as func() way, want []error) *Owner {
+	return o.then(func(t located) {
+		expect(t, o.Name+"'s Unlock", o.release(as()), want)
+	})
 }
 
 // ReadWrite is the owner's lock, which must have readers.
 func (o *Owner) ReadWrite() lock.ReadWrite { return o.Lock.(lock.ReadWrite) }
 
 // Section takes the lock, works and releases it.
-func (o *Owner) Section(work time.Duration) *Owner { return o.Sections(1, work) }
+func (o *Owner) Section(work time.Duration) *Owner { return o.Locks().Works(work).Unlocks() }
 
 // Sections does so several times.
 func (o *Owner) Sections(n int, work time.Duration) *Owner {
-	return o.then(func(t located) {
-		for range n {
-			expect(t, o.Name+"'s Lock", o.Acquire(o.scenario.Context()), nil)
-			o.Sleep(work)
-			expect(t, o.Name+"'s Unlock", o.Release(), nil)
-		}
-	})
+	for range n {
+		o.Section(work)
+	}
+	return o
 }
 
 // Since is when the lock was granted to it.
@@ -259,50 +230,72 @@ func (o *Owner) Dies() *Owner {
 }
 
 // Acquire calls Lock.
-func (o *Owner) Acquire(ctx context.Context) error {
+func (o *Owner) Acquire(ctx context.Context) error { return o.acquire(ctx, o.alone()) }
+
+// Try calls TryLock.
+func (o *Owner) Try() (bool, error) { return o.try(o.alone()) }
+
+// Release calls Unlock.
+func (o *Owner) Release() error { return o.release(o.alone()) }
+
+// A way to hold the lock: alone, and counted among the holders, or with other readers.
+type way struct {
+	lock.Lock
+	enters, leaves func() // are called in the owner's turn
+}
+
+func (o *Owner) alone() way { return way{o.Lock, o.enters, o.leaves} }
+
+func (o *Owner) shared() way {
+	enters := func() { o.GrantedAt = o.scenario.Now() }
+	return way{reader{o.ReadWrite()}, enters, func() {}}
+}
+
+// reader is a lock as its readers call it.
+type reader struct{ lock.ReadWrite }
+
+func (r reader) Lock(ctx context.Context) error            { return r.RLock(ctx) }
+func (r reader) TryLock(ctx context.Context) (bool, error) { return r.TryRLock(ctx) }
+func (r reader) Unlock(ctx context.Context) error          { return r.RUnlock(ctx) }
+
+func (o *Owner) acquire(ctx context.Context, as way) error {
 	o.Step(o.Name+" locks", func() { o.Begin(lab.Acquire) })
-	err := o.Lock.Lock(ctx)
-	o.Step(o.Name+" goes on", func() {
-		o.Note("%s's Lock returns %v", o.Name, err)
-		o.granted(err == nil)
-	})
+	err := as.Lock.Lock(ctx)
+	o.goesOn("Lock", err, as, err == nil)
 	return err
 }
 
-// Try calls TryLock.
-func (o *Owner) Try() (bool, error) {
+func (o *Owner) try(as way) (bool, error) {
 	o.Step(o.Name+" tries", func() { o.Begin(lab.Acquire) })
-	granted, err := o.Lock.TryLock(o.scenario.Context())
-	o.Step(o.Name+" goes on", func() {
-		o.Note("%s's TryLock returns %v, %v", o.Name, granted, err)
-		o.granted(granted && err == nil)
-	})
+	granted, err := as.TryLock(o.scenario.Context())
+	o.goesOn(fmt.Sprintf("TryLock, %v,", granted), err, as, granted && err == nil)
 	return granted, err
 }
 
-// Release calls Unlock.
-func (o *Owner) Release() error {
+func (o *Owner) release(as way) error {
 	o.Step(o.Name+" unlocks", func() {
 		o.Begin(lab.Release)
-		if o.depth = max(o.depth-1, 0); o.depth == 0 {
-			o.Leave()
-		}
+		as.leaves()
 	})
-	err := o.Lock.Unlock(o.scenario.Context())
-	o.Step(o.Name+" has unlocked", func() {
-		o.Begin(lab.Renewal)
-		o.Note("%s's Unlock returns %v", o.Name, err)
-	})
+	err := as.Unlock(o.scenario.Context())
+	o.goesOn("Unlock", err, as, false)
 	return err
 }
 
-// granted counts an owner among the holders. Two may not believe they hold the
+// goesOn is what an owner does when a call has returned.
+func (o *Owner) goesOn(call string, err error, as way, granted bool) {
+	o.Step(o.Name+" goes on", func() {
+		o.Begin(lab.Renewal)
+		o.Note("%s's %s returns %v", o.Name, call, err)
+		if granted {
+			as.enters()
+		}
+	})
+}
+
+// enters counts an owner among the holders. Two may not believe they hold the
 // lock, and not in one process even when the server has lost it.
-func (o *Owner) granted(ok bool) {
-	o.Begin(lab.Renewal)
-	if !ok {
-		return
-	}
+func (o *Owner) enters() {
 	s := o.scenario
 	if o.depth++; o.depth > 1 {
 		return
@@ -318,6 +311,12 @@ func (o *Owner) granted(ok bool) {
 	s.inside = append(s.inside, o)
 	s.Served = append(s.Served, o.Name)
 	s.Tokens = append(s.Tokens, o.Token())
+}
+
+func (o *Owner) leaves() {
+	if o.depth--; o.depth <= 0 {
+		o.Leave()
+	}
 }
 
 // Leave takes the owner out of the holders.

@@ -126,9 +126,6 @@ func (p *Parent) Hear(v any) error {
 	return nil
 }
 
-// Gone is closed when the parent has ended the conversation, or has ended.
-func (p *Parent) Gone() <-chan struct{} { return p.gone }
-
 // Say gives the parent an answer. Several goroutines may call it.
 func (p *Parent) Say(v any) error {
 	p.mu.Lock()

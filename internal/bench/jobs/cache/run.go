@@ -3,15 +3,14 @@ package cache
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"sync"
+	"maps"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/internal/bench/jobs"
 )
 
 const (
@@ -23,184 +22,147 @@ const (
 
 	// keep is how long a value stays in the cache: longer than any row.
 	keep = time.Hour
-)
 
-// The baselines.
-const (
-	noLock          = "no-lock"
+	// mutexPerService is a baseline, and so is jobs.NoLock.
 	mutexPerService = "mutex-per-service"
+
+	// answer is what a request is given.
+	answer = "answer"
 )
 
-// Row is what was measured of one lock. A figure that was not measured is nil.
-type Row struct {
-	Rung     string     `json:"rung"`
-	Kind     bench.Kind `json:"kind"`
-	Nodes    int        `json:"nodes"` // Redis servers that the lock was on
-	Services int        `json:"services"`
-	Requests int        `json:"requests"`
-	LoadMs   float64    `json:"load_ms"`
-	PollMs   float64    `json:"poll_ms"`
-
-	Loads int `json:"loads"` // of the database
-
-	// Values are how many requests were answered with which value; Cached is
-	// what the cache holds at the end.
-	Values map[string]int `json:"values"`
-	Cached *string        `json:"cached"`
-
-	Finished bool         `json:"finished"` // every request was answered
-	Seconds  float64      `json:"seconds"`  // until the last answer
-	Answer   *bench.Times `json:"answer_ms"`
-
-	Attempts *int64 `json:"attempts"` // at the lock
-
-	// Sent from the miss of the last request on.
-	CommandsPerRequest   float64 `json:"commands_per_request"`
-	RoundTripsPerRequest float64 `json:"round_trips_per_request"`
-
-	Failures     int     `json:"failures"`
-	FirstFailure *string `json:"first_failure"`
-	Interrupted  bool    `json:"interrupted"`
-}
-
-// tally is what the requests of a row have seen.
-type tally struct {
-	mu      sync.Mutex
-	values  map[string]int
-	answers bench.Clock
-	cut     int
-	failed  int
-	first   error
+// measured is what was measured of one lock.
+type measured struct {
+	*Workload
+	*jobs.Tally
+	loads    int    // of the database
+	cached   any    // what the cache holds at the end
+	attempts *int64 // at the lock
 }
 
 // Measure lets all requests look into the cache, where nothing is any more, and
 // then all go on at once. It returns when the last one was answered, when
 // the timeout is over or when ctx ends, and an error when the row could not begin.
-func (w *Workload) Measure(ctx context.Context, subject bench.Subject) (
-	Row, error) {
-	nodes := min(max(subject.Nodes, 1), w.Servers.Nodes())
+func (w *Workload) Measure(ctx context.Context, run bench.Run, subject bench.Subject) (
+	[]bench.Measured, error) {
+	w.Servers = run.Servers
 	w.Servers.Clear()
-	prefix := w.Servers.Prefix("cache:" + subject.Name)
+	m := measured{Workload: w, Tally: w.Tally(subject, answer)}
 	database := &Database{Takes: func(int) time.Duration { return w.load }}
+	clients := &clients{w: w}
+	defer clients.close()
 	var attempts atomic.Int64
-	var missed sync.WaitGroup
-	missed.Add(w.requests)
-
-	var clients []*redis.Client
-	client := func(node, n int) *redis.Client {
-		rdb := w.Servers.Client(node, n)
-		clients = append(clients, rdb)
-		return rdb
-	}
-	defer func() {
-		for _, rdb := range clients {
-			rdb.Close()
-		}
-	}()
-	services := make([]*Service, w.services)
-	gates := make([]chan struct{}, w.services)
-	for i := range services {
-		s := &Service{Cache: client(0, connections), Refill: client(0, refills),
-			Key: prefix + "value", Keep: keep, Load: database.Load}
-		// A client that queues for a connection behind thousands is late, not lost.
-		env := lock.Env{Key: prefix + "lock", TTL: w.TTL,
-			Options: []lock.Option{lock.PollEvery(w.poll),
-				lock.NodeTimeout(max(w.TTL/2, time.Millisecond))}}
-		for node := range nodes {
-			env.Nodes = append(env.Nodes, client(node, connections))
-		}
-		switch {
-		case subject.Name == noLock:
-		case subject.Name == mutexPerService:
-			s.Guard = NewMutex()
-		default:
-			if _, err := subject.Build(env); err != nil {
-				return Row{}, fmt.Errorf("build the lock: %w", err)
-			}
-			s.Guard = Locked{Build: subject.Build, Env: env,
-				Asked: func(bool) { attempts.Add(1) }}
-		}
-		services[i], gates[i] = s, make(chan struct{})
-	}
-
-	limited, end := context.WithCancel(ctx)
-	defer end()
-	t := &tally{values: map[string]int{}, answers: bench.NewClock()}
-	w.answered.Store(0)
-	w.under.Store(int64(w.requests))
-	defer w.under.Store(0)
-	runtime.GC() // so that no row pays for the one before it
-	var open time.Time
-	var through sync.WaitGroup
-	for i := range w.requests {
-		through.Go(func() {
-			s := *services[i%w.services]
-			s.Missed = sync.OnceFunc(func() {
-				missed.Done()
-				<-gates[i%w.services]
-			})
-			value, err := s.Get(limited)
-			s.Missed() // of a request that failed before it missed
-			t.count(limited, value, err, time.Since(open))
-			w.answered.Add(1)
-		})
-	}
-	missed.Wait()
-	commands, trips := w.Servers.Traffic()
-	open = time.Now()
-	timeout := time.AfterFunc(w.Timeout, end)
-	defer timeout.Stop()
-	// One of each service by turns, and the first ones a moment ahead: at one
-	// instant the crowd of one service would run before the first of another,
-	// and that would find the value loaded.
-	for i := range w.requests {
-		if i == w.services {
-			time.Sleep(min(w.load/10, 5*time.Millisecond))
-		}
-		gates[i%w.services] <- struct{}{}
-	}
-	through.Wait()
-	took := time.Since(open)
-
-	row := Row{Rung: subject.Name, Kind: subject.Kind, Nodes: nodes,
-		Services: w.services, Requests: w.requests, LoadMs: bench.Milliseconds(w.load),
-		PollMs: bench.Milliseconds(w.poll), Loads: database.Loads(), Values: t.values,
-		Finished: t.cut == 0, Seconds: bench.Rounded(took.Seconds(), 3),
-		Answer: t.answers.Times(), Failures: t.failed,
-		Interrupted: ctx.Err() != nil}
-	c, n := w.Servers.Traffic()
-	requests := float64(w.requests)
-	row.CommandsPerRequest = bench.Rounded(float64(c-commands)/requests, 3)
-	row.RoundTripsPerRequest = bench.Rounded(float64(n-trips)/requests, 3)
 	if subject.Build != nil {
-		row.Attempts = new(attempts.Load())
+		m.attempts = new(int64)
 	}
-	if t.first != nil {
-		row.FirstFailure = new(t.first.Error())
+	services := make([]*Service, w.services)
+	for i := range services {
+		var err error
+		services[i], err = clients.service(subject, database, m.Nodes, &attempts)
+		if err != nil {
+			return nil, fmt.Errorf("refill the cache behind %s: %w", subject.Name, err)
+		}
+	}
+	// The requests come to the services by turns, and the first ones a moment ahead:
+	// at one instant the crowd of one service would run before the first of another,
+	// and that would find the value loaded.
+	first := jobs.Ahead{Clients: w.services, By: min(w.load/10, 5*time.Millisecond)}
+	w.Run(ctx, m.Tally, w.requests, first,
+		func(ctx context.Context, i int, ready func() time.Time) {
+			s := *services[i%w.services]
+			s.Missed = func() { ready() }
+			value, err := s.Get(ctx)
+			m.Add(ctx, err, time.Since(ready()), answer, value)
+		})
+	m.loads = database.Loads()
+	if m.attempts != nil {
+		*m.attempts = attempts.Load()
 	}
 	last, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer done()
-	if cached, err := services[0].Refill.Get(last,
-		services[0].Key).Result(); err == nil {
-		row.Cached = &cached
+	if cached, err := services[0].Refill.Get(last, services[0].Key).Result(); err == nil {
+		m.cached = cached
 	}
-	return row, nil
+	return figures.Rows(ctx, m, w.requests, "requests were answered", "requests")
 }
 
-func (t *tally) count(ctx context.Context, value string, err error,
-	took time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case err == nil:
-		t.values[value]++
-		t.answers.Record(took)
-	case ctx.Err() != nil:
-		t.cut++
-	default:
-		t.failed++
-		if t.first == nil {
-			t.first = err
-		}
+// clients are those of all services.
+type clients struct {
+	w   *Workload
+	all []*redis.Client
+}
+
+func (c *clients) open(node, connections int) *redis.Client {
+	rdb := c.w.Servers.Client(node, connections)
+	c.all = append(c.all, rdb)
+	return rdb
+}
+
+func (c *clients) close() {
+	for _, rdb := range c.all {
+		rdb.Close()
 	}
 }
+
+// service makes a service, and counts the attempts at its lock.
+func (c *clients) service(subject bench.Subject, database *Database, nodes int,
+	attempts *atomic.Int64) (*Service, error) {
+	prefix := c.w.Servers.Prefix("cache:" + subject.Name)
+	s := &Service{Cache: c.open(0, connections), Refill: c.open(0, refills),
+		Key: prefix + "value", Keep: keep, Load: database.Load}
+	switch subject.Name {
+	case jobs.NoLock:
+		return s, nil
+	case mutexPerService:
+		s.Guard = NewMutex()
+		return s, nil
+	}
+	var own []redis.UniversalClient
+	for node := range nodes {
+		own = append(own, c.open(node, connections))
+	}
+	env := c.w.Env(own, prefix+"lock", c.w.poll)
+	if _, err := subject.Build(env); err != nil {
+		return nil, fmt.Errorf("build the lock: %w", err)
+	}
+	s.Guard = Locked{Build: subject.Build, Env: env,
+		Asked: func(bool) { attempts.Add(1) }}
+	return s, nil
+}
+
+var figures = jobs.Figures[measured]{
+	jobs.Value("services", func(m measured) any { return m.services }),
+	jobs.Value("requests", func(m measured) any { return m.requests }),
+	jobs.Value("load_ms", func(m measured) any { return bench.Milliseconds(m.load) }),
+	jobs.Value("poll_ms", func(m measured) any { return bench.Milliseconds(m.poll) }),
+	jobs.Shown("loads", "", "loads", 7, 0, func(m measured) any { return m.loads }),
+	jobs.Value("values", func(m measured) any { return m.values() }),
+	jobs.Shown("", "saw", "100", 8, 0, func(m measured) any { return m.Counts["100"] }),
+	jobs.Shown("", "saw", "99", 8, 0, func(m measured) any { return m.Counts["99"] }),
+	jobs.Shown("cached", "cache", "holds", 7, 0, func(m measured) any { return m.cached }),
+	jobs.Shown("seconds", "last", "s", 8, 2, func(m measured) any {
+		return bench.Rounded(m.Took.Seconds(), 3)
+	}),
+	jobs.Value("answer_ms", func(m measured) any { return m.answers() }),
+	jobs.Shown("", "p50", "ms", 8, 0, func(m measured) any {
+		return m.answers().Show(0, func(t *bench.Times) float64 { return t.P50 })
+	}),
+	jobs.Shown("", "p99", "ms", 8, 0, func(m measured) any {
+		return m.answers().Show(0, func(t *bench.Times) float64 { return t.P99 })
+	}),
+	jobs.Value("attempts", func(m measured) any { return m.attempts }),
+	jobs.Shown("commands_per_request", "commands", "/request", 9, 2, func(m measured) any {
+		return bench.Rounded(float64(m.Commands)/float64(m.requests), 3)
+	}),
+	jobs.Value("round_trips_per_request", func(m measured) any {
+		return bench.Rounded(float64(m.RoundTrips)/float64(m.requests), 3)
+	}),
+}
+
+// values are how many requests were answered with which value.
+func (m measured) values() map[string]int {
+	values := maps.Clone(m.Counts)
+	delete(values, answer)
+	return values
+}
+
+func (m measured) answers() *bench.Times { return m.Clocks[answer].Times() }

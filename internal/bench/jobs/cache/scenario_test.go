@@ -127,37 +127,9 @@ func behind(rung ladder.Rung) func(c *lab.Client) cache.Guard {
 	}
 }
 
-func TestWithAMutexPerServiceTheLastLoadIsWhatStaysInTheCache(t *testing.T) {
-	s := run(t, mutexes, 50*ms, 50*ms)
-	assert.Equal(t, 2, s.loads)
-	assert.Equal(t, map[string][]string{"A": {"100", "100"},
-		"B": {"99", "99"}}, s.seen, "at one time readers see both")
-	assert.Equal(t, "99", s.cached)
-}
-
-func TestWithAMutexPerServiceASlowLoadBringsTheOldValueBack(t *testing.T) {
-	s := run(t, mutexes, 80*ms, 50*ms)
-	assert.Equal(t, 2, s.loads)
-	assert.Equal(t, []string{"99", "99"}, s.seen["B"])
-	assert.Equal(t, "100", s.cached, "B's readers have seen 99 before")
-}
-
-func TestBehindALockOneRequestLoadsForAll(t *testing.T) {
-	for _, rung := range ladder.Rungs {
-		t.Run(rung.Name, func(t *testing.T) {
-			s := run(t, behind(rung), 80*ms, 50*ms)
-			assert.Equal(t, 1, s.loads)
-			assert.Equal(t, map[string][]string{"A": {"100", "100"},
-				"B": {"100", "100"}}, s.seen)
-			assert.Equal(t, "100", s.cached)
-		})
-	}
-}
-
 // Between a request's look and its grant another one may load and release.
 func TestAHolderLooksOnceMore(t *testing.T) {
-	rung, err := ladder.Find("diamond")
-	require.NoError(t, err)
+	rung := laddertest.Find(t, "diamond")
 	s := run(t, func(c *lab.Client) cache.Guard {
 		if c.Name == "B" {
 			const asks = 3 // after two looks
@@ -184,18 +156,6 @@ func TestAWaiterDoesNotAskForTheLockWhenTheValueIsThere(t *testing.T) {
 	}
 }
 
-// A lease that is shorter than the load costs a second load.
-func TestALoadThatOutlivesTheLeaseIsMadeTwice(t *testing.T) {
-	for name, loads := range map[string]int{"gold": 2, "diamond/watchdog": 1} {
-		t.Run(name, func(t *testing.T) {
-			rung, err := ladder.Find(name)
-			require.NoError(t, err)
-			s := run(t, behind(rung), 15*time.Second)
-			assert.Equal(t, loads, s.loads)
-		})
-	}
-}
-
 func TestARequestEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -206,20 +166,4 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 	}
 	_, err := m.Refill(t.Context(), nil, load)
 	assert.ErrorIs(t, err, context.Canceled)
-}
-
-func TestWhenTheOneThatLoadsDiesAnotherOneLoadsAfterItsLease(t *testing.T) {
-	laddertest.Long(t, "it runs a scenario of every rung")
-	for _, rung := range ladder.Rungs {
-		t.Run(rung.Name, func(t *testing.T) {
-			s := runDeath(t, behind(rung))
-			if rung.Name == "bronze" {
-				assert.Equal(t, 2, s.failed, "B's requests wait for a minute")
-				return
-			}
-			assert.Zero(t, s.failed)
-			assert.Equal(t, 2, s.loads)
-			assert.InDelta(t, 10, s.answered.Seconds(), 0.2)
-		})
-	}
 }

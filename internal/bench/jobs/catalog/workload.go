@@ -1,15 +1,13 @@
 package catalog
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/nodes"
+	"github.com/lockladder/lockladder/internal/bench/jobs"
 )
 
 // pairedRounds is how often a row on real servers is measured.
@@ -18,36 +16,23 @@ const pairedRounds = 3
 // Workload lets clients read and change a list of prices behind one lock after the
 // other, on the same servers.
 type Workload struct {
-	bench.Basic
+	jobs.Crowd
 	clients int           // each has a connection
 	writes  int           // how many of a hundred clients change the prices
 	ops     int           // how often each client comes
 	rounds  int           // how often a row is measured
 	poll    time.Duration // the longest pause of a refused client; 0: see pause
 	rtt     time.Duration
-	pin     bool
-	pinned  *int
-	against string
+	named   string // what -against names
 	locks   []bench.Subject
 
 	// usual is measured before each round of a row, which is compared with it;
 	// nil: nothing is.
 	usual *bench.Subject
-
-	done atomic.Int64 // of the round under way
 }
 
-// Name is catalog.
-func (w *Workload) Name() string { return "catalog" }
-
-// Intro says what is done.
-func (w *Workload) Intro() string {
-	return "Lets clients read a list of prices, and a few of them change it, " +
-		"behind every lock,\nand counts the readers that see half a change."
-}
-
-// Define defines the flags.
-func (w *Workload) Define(flags *flag.FlagSet) {
+// Flags defines the flags.
+func (w *Workload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan, error) {
 	flags.IntVar(&w.clients, "clients", 1000,
 		"how many `clients` start at one instant")
 	flags.IntVar(&w.writes, "writes", 5,
@@ -55,7 +40,7 @@ func (w *Workload) Define(flags *flag.FlagSet) {
 	flags.IntVar(&w.ops, "ops", 1, "how many `times` each client comes")
 	flags.IntVar(&w.rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
 		"measured (default %d on real servers, 1 on embedded ones)", pairedRounds))
-	flags.StringVar(&w.against, "against", "", "the `name` of a lock that is "+
+	flags.StringVar(&w.named, "against", "", "the `name` of a lock that is "+
 		"measured before each round of a row, for\ncomparison (default none)")
 	flags.DurationVar(&w.TTL, "ttl", 10*time.Second, "the lease of the lock")
 	flags.DurationVar(&w.poll, "poll", 0, "the longest pause of a refused client "+
@@ -65,12 +50,18 @@ func (w *Workload) Define(flags *flag.FlagSet) {
 		"ends a round that takes longer; its row is reported all the same")
 	flags.DurationVar(&w.rtt, "rtt", 0,
 		"adds this to the network's round-trip time")
-	flags.BoolVar(&w.pin, "pin", false,
-		"puts servers and clients on one CPU (Linux); needs -redis")
+	return func(run bench.Run) (bench.Plan, error) {
+		if err := w.check(run.Given, run.Real); err != nil {
+			return bench.Plan{}, err
+		}
+		plan := w.Plan(w.clients, w.header(), figures.Head(), w.legend())
+		plan.Config.RTT = w.rtt
+		return plan, nil
+	}
 }
 
-// Settle checks the settings.
-func (w *Workload) Settle(given map[string]bool, real bool) error {
+// check returns what is wrong with the settings, if anything.
+func (w *Workload) check(given map[string]bool, real bool) error {
 	if !given["rounds"] {
 		w.rounds = 1
 		if real {
@@ -78,7 +69,7 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 		}
 	}
 	if given["against"] {
-		found, err := bench.Select(w.locks, w.against)
+		found, err := bench.Select(w.locks, w.named)
 		if err != nil {
 			return fmt.Errorf("-against: %w", err)
 		}
@@ -105,9 +96,6 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 	case w.rtt < 0:
 		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
 			"negative", w.rtt)
-	case w.pin && !real:
-		return errors.New("-pin needs a real server, see -redis: the embedded " +
-			"ones are inside this process")
 	}
 	return w.Check()
 }
@@ -115,38 +103,11 @@ func (w *Workload) Settle(given map[string]bool, real bool) error {
 // Subjects are the locks, with the baselines in front.
 func (w *Workload) Subjects(locks []bench.Subject) []bench.Subject {
 	w.locks = bench.Locks(locks)
-	return append(bench.Baselines(noLock, script), w.locks...)
+	return append(bench.Baselines(jobs.NoLock, script), w.locks...)
 }
 
-// Config has a connection for each client.
-func (w *Workload) Config() nodes.Config {
-	return nodes.Config{Clients: w.clients, RTT: w.rtt}
-}
-
-// Begin sets the servers, and pins them and this process to a CPU where that is
-// wanted.
-func (w *Workload) Begin(ctx context.Context, run bench.Run) (func() error,
-	error) {
-	w.Servers = run.Servers
-	if !w.pin {
-		return func() error { return nil }, nil
-	}
-	cpu, undo, err := run.Servers.Pin(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("-pin: %w", err)
-	}
-	w.pinned = &cpu
-	return func() error { undo(); return nil }, nil
-}
-
-// Describe sets the settings.
-func (w *Workload) Describe(env *bench.Env) {
-	w.Basic.Describe(env)
-	env.Pinned, env.RTTms = w.pinned, bench.Milliseconds(w.rtt)
-}
-
-// Header says what is done.
-func (w *Workload) Header() string {
+// header says what is done.
+func (w *Workload) header() string {
 	text := fmt.Sprintf("%d clients come to a list of prices %s; %d %% of them "+
 		"change it, the others read.\nLease %v, at most %v a round, %s.",
 		w.clients, times(w.ops), w.writes, w.TTL, w.Timeout,
@@ -164,16 +125,8 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// Tables is the one table.
-func (w *Workload) Tables() []bench.Table {
-	return bench.OneTable(columns, "read and change the list", "",
-		func() (done, of int) {
-			return int(w.done.Load()), w.clients * w.ops
-		}, w.Measure)
-}
-
-// Legend explains the heads.
-func (w *Workload) Legend(bench.Env) string {
+// legend explains the heads.
+func (w *Workload) legend() string {
 	text := `half: reads that saw half a change; lost: changes that a later one overwrote unseen
 p50: median time of a read and of a change, with the wait for the lock
 commands/op: commands for each read or change
@@ -184,34 +137,3 @@ commands/op: commands for each read or change
 	}
 	return text
 }
-
-var columns = bench.Columns[Row]{
-	bench.NewColumn("", "reads", 7, 0, func(r Row) any { return r.Reads }),
-	bench.NewColumn("", "half", 6, 0, func(r Row) any { return r.Halves }),
-	bench.NewColumn("", "changes", 8, 0, func(r Row) any { return r.Changes }),
-	bench.NewColumn("", "lost", 6, 0, func(r Row) any { return r.Lost }),
-	bench.NewColumn("", "ops/s", 8, 0, func(r Row) any { return r.OpsPerSecond }),
-	bench.NewColumn("", "times", 7, 2, func(r Row) any { return r.Times }),
-	bench.NewColumn("read", "p50 ms", 8, 0, func(r Row) any { return p50(r.Read) }),
-	bench.NewColumn("change", "p50 ms", 8, 0, func(r Row) any { return p50(r.Change) }),
-	bench.NewColumn("commands", "/op", 9, 1, func(r Row) any { return r.CommandsPerOp }),
-}
-
-func p50(t *bench.Times) string {
-	return t.Show(1, func(t *bench.Times) float64 { return t.P50 })
-}
-
-// Text is a row of the table. Lines that say what went wrong follow it.
-func (r Row) Text() string {
-	text := columns.Line(r.Rung, bench.NameWidth, r)
-	if !r.Finished {
-		text += bench.Note("cut off after %.1f s: %d of %d were through",
-			r.RoundSeconds[len(r.RoundSeconds)-1], r.Reads+r.Changes,
-			r.Clients*r.Ops*len(r.RoundSeconds))
-	}
-	return text + bench.FirstFailure(
-		fmt.Sprintf("accesses that failed: %d", r.Failures), r.FirstFailure)
-}
-
-// Complete says whether every client was through.
-func (r Row) Complete() bool { return r.Finished }

@@ -111,7 +111,7 @@ func summary(f imports.Figures) string {
 // throughput is how fast 64 tasks of a second are done by 8 workers that start one
 // after the other, with the pauses of the article and of the rungs.
 func throughput(t *testing.T) string {
-	const tasks, workers = 64, 8
+	const n, workers = 64, 8
 	work := second
 	var rows [][]string
 	for _, groups := range []int{1, 2, 4, 6, 8, 16, 50} {
@@ -120,7 +120,7 @@ func throughput(t *testing.T) string {
 		for _, form := range []imports.Form{imports.Article, imports.Improved} {
 			var took time.Duration
 			f, _ := runScenario(t, form, "reentrant/fenced", func(s *scenario) {
-				s.push(imports.Tasks(tasks, groups, 0)...)
+				s.push(tasks(n, groups)...)
 				done := 0
 				for i := range workers {
 					w := s.worker(fmt.Sprint("W", i+1), i+1,
@@ -128,7 +128,7 @@ func throughput(t *testing.T) string {
 							w.Sleep(work)
 							w.Step("has done one", func() {
 								took, done = s.Now(), done+1
-								if done == tasks {
+								if done == n {
 									// Its end is written down before all end.
 									time.AfterFunc(second, s.stop)
 								}
@@ -138,10 +138,10 @@ func throughput(t *testing.T) string {
 					s.run(time.Duration(i)*second/4, w)
 				}
 			})
-			if f.Done != tasks {
+			if f.Done != n {
 				t.Fatalf("%d groups, %s: %+v", groups, form, f)
 			}
-			row = append(row, fmt.Sprintf("%.2f", tasks/took.Seconds()))
+			row = append(row, fmt.Sprintf("%.2f", n/took.Seconds()))
 		}
 		rows = append(rows, row)
 	}
@@ -159,4 +159,20 @@ func narrow(timeline string) string {
 		b.WriteString(strings.TrimRight(strings.TrimRight(line, "\n"), " -") + "\n")
 	}
 	return b.String()
+}
+
+// scanned lets B go through the queue while A works on task 1, and pass task 2. A ends. B
+// comes to task 3, whose group is free now.
+func scanned(s *scenario) {
+	s.push(task(1, 1), task(2, 1), task(3, 1))
+	s.run(0, s.worker("A", 1, lasting(3*second)))
+	b := s.worker("B", 2, lasting(second))
+	nth := 2
+	b.before(named("lindex"), func() {
+		if nth--; nth == 0 {
+			b.Sleep(2 * second)
+		}
+	})
+	s.run(2*second, b)
+	s.until(9 * second)
 }

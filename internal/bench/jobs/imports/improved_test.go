@@ -8,26 +8,9 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench/jobs/imports"
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 	"github.com/lockladder/lockladder/lock"
 )
-
-func TestImprovedEveryRungServesAsTheQueueLock(t *testing.T) {
-	for _, rung := range ladder.Rungs {
-		t.Run(rung.Name, func(t *testing.T) {
-			f, timeline := runScenario(t, imports.Improved, rung.Name,
-				func(s *scenario) {
-					s.push(task(1, 1), task(2, 1), ungrouped(3), task(4, 2),
-						task(5, 1))
-					s.run(0, s.worker("A", 1, lasting(second)))
-					s.run(0, s.worker("B", 2, lasting(second)))
-					s.until(60 * second)
-				})
-			assert.Equal(t, imports.Figures{Pushed: 5, Done: 5}, f, timeline)
-		})
-	}
-}
 
 // Wherever a worker dies, the next one with its slot goes on.
 func TestImprovedACrashBeforeAnyCommandCostsNothing(t *testing.T) {
@@ -79,25 +62,6 @@ func TestImprovedAnotherWorkerFinishesAnOrphanedSlotFirst(t *testing.T) {
 		Deaths: 1}, f, timeline)
 }
 
-func TestImprovedAFailedTaskIsTheNextOfItsGroup(t *testing.T) {
-	f, timeline := runScenario(t, imports.Improved, "diamond", func(s *scenario) {
-		s.push(task(1, 1), task(2, 1))
-		s.run(0, s.worker("A", 1, failing(second)))
-		s.until(60 * second)
-	})
-	assert.Equal(t, imports.Figures{Pushed: 2, Done: 2, StartedAgain: 2,
-		Failed: 2}, f, timeline)
-}
-
-func TestImprovedWorkThatOutlivesTheLeaseKeepsItsGroup(t *testing.T) {
-	f, timeline := runScenario(t, imports.Improved, "gold", func(s *scenario) {
-		s.push(task(1, 1), task(2, 1))
-		s.overruns()
-		s.until(120 * second)
-	})
-	assert.Equal(t, imports.Figures{Pushed: 2, Done: 2}, f, timeline)
-}
-
 func TestImprovedWhatWasBegunIsPutBackWhenTheWorkerIsToEnd(t *testing.T) {
 	f, timeline := runScenario(t, imports.Improved, "diamond", func(s *scenario) {
 		s.push(task(1, 1), task(2, 1))
@@ -124,7 +88,7 @@ func TestImprovedAStoppedWorkerIsRefusedWhenItComesBack(t *testing.T) {
 			s.until(60 * second)
 		})
 	assert.Equal(t, imports.Figures{Pushed: 2, Done: 2, Overlapped: 1,
-		StartedAgain: 1, AgainUnforced: 1, Refused: 1}, f, timeline)
+		StartedAgain: 1, Refused: 1}, f, timeline)
 }
 
 // A's choice is on its way while its lock runs out, and B takes the same task.
@@ -151,7 +115,7 @@ func TestImprovedALateChoiceIsRefused(t *testing.T) {
 				s.until(90 * second)
 			})
 			assert.Equal(t, imports.Figures{Pushed: 2, Done: 2}, f, timeline)
-			assert.Contains(t, timeline, "-> "+c.answer, timeline)
+			assert.Regexp(t, `->\s+`+c.answer, timeline)
 		})
 	}
 }

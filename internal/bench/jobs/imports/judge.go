@@ -2,6 +2,7 @@ package imports
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,149 +10,133 @@ import (
 
 // Figures are what became of the tasks.
 type Figures struct {
-	Pushed int `json:"pushed"`
-	Done   int `json:"done"` // tasks that have ended at least once
-	Left   int `json:"left"` // not done; they stand in a queue or in a slot
-	Lost   int `json:"lost"` // not done, and nowhere
+	Pushed int
+	Done   int // tasks that have ended at least once
+	Left   int // not done; they stand in a queue or in a slot
+	Lost   int // not done, and nowhere
 
-	DoneTwice  int `json:"done_twice"`   // tasks that have ended more than once
-	Overlapped int `json:"overlapped"`   // starts while the group was worked on
-	OutOfOrder int `json:"out_of_order"` // ends after that of a later task
+	DoneTwice  int // tasks that have ended more than once
+	Overlapped int // starts while the group was worked on
+	OutOfOrder int // ends after that of a later task
 
-	// StartedAgain are starts of a task that had been started before;
-	// AgainUnforced are those among them whose earlier worker had neither died,
-	// nor failed, nor been told that the group is somebody else's.
-	StartedAgain  int `json:"started_again"`
-	AgainUnforced int `json:"started_again_unforced"`
+	StartedAgain int // starts of a task that had been started before
 
-	Refused int `json:"refused"` // ends that came too late and did not count
-	Failed  int `json:"failed"`  // starts that ended with an error
-	Deaths  int `json:"deaths"`  // workers that died
+	Refused int // ends that came too late and did not count
+	Failed  int // starts that ended with an error
+	Deaths  int // workers that died
 }
 
-// Judge reads the log of a job. It knows nothing but what was logged, in the order
-// in which Redis has logged it.
-type Judge struct {
+// judge follows the log of a job.
+type judge struct {
 	figures Figures
-	read    int            // entries of the log
 	place   map[int]int    // task: its place among all that were pushed
-	starts  map[int]*start // task: its newest start
+	started map[int]bool   // tasks
 	ends    map[int]int    // task: how often it has ended
 	newest  map[string]int // group: the latest place that has ended
 	running map[string]map[string]bool
-	busy    map[string]*start // worker: what it works on
+	busy    map[string]string // worker: the group that it works on
 	dead    map[string]bool
 }
 
-// start is one start of a task.
-type start struct {
-	task   int
-	group  string
-	worker string
-	over   bool // its worker has died, failed or been refused
-}
-
-// NewJudge makes a judge who has read nothing.
-func NewJudge() *Judge {
-	return &Judge{place: map[int]int{}, starts: map[int]*start{},
-		ends: map[int]int{}, newest: map[string]int{},
-		running: map[string]map[string]bool{}, busy: map[string]*start{},
-		dead: map[string]bool{}}
-}
-
-// Follow reads what the log of a queue has got since it was read.
-func (j *Judge) Follow(ctx context.Context, q Queue) error {
-	entries, err := q.RDB.LRange(ctx, q.key(log), int64(j.read), -1).Result()
+// Judge reads the log of a queue, and says what became of its tasks.
+func (q Queue) Judge(ctx context.Context) (Figures, error) {
+	entries, err := q.RDB.LRange(ctx, q.key(log), 0, -1).Result()
 	if err != nil {
-		return fmt.Errorf("read the log: %w", err)
+		return Figures{}, fmt.Errorf("read the log: %w", err)
 	}
-	return j.Read(entries)
+	left, err := q.Left(ctx)
+	if err != nil {
+		return Figures{}, err
+	}
+	return Judge(entries, left)
 }
 
-// Read reads entries of the log, in order.
-func (j *Judge) Read(entries []string) error {
-	j.read += len(entries)
+// Judge says what became of the tasks of a log, whose entries are in the order in which
+// Redis has logged them, when these tasks stand in a queue or in a slot at the end. It
+// knows nothing else.
+func Judge(entries []string, left []Task) (Figures, error) {
+	j := &judge{place: map[int]int{}, started: map[int]bool{},
+		ends: map[int]int{}, newest: map[string]int{},
+		running: map[string]map[string]bool{}, busy: map[string]string{},
+		dead: map[string]bool{}}
 	for _, entry := range entries {
-		words := strings.Fields(entry)
-		if len(words) != 4 {
-			return fmt.Errorf("the log says %q, which has no four words", entry)
+		if err := j.read(entry); err != nil {
+			return Figures{}, fmt.Errorf("the log says %q: %w", entry, err)
 		}
-		kind, group, worker := words[0], words[2], words[3]
-		if kind == died {
-			j.died(worker)
-			continue
+	}
+	counted := map[int]bool{}
+	for _, t := range left {
+		if j.ends[t.ID] == 0 && !counted[t.ID] {
+			counted[t.ID] = true
+			j.figures.Left++
 		}
-		task, err := strconv.Atoi(words[1])
-		if err != nil {
-			return fmt.Errorf("the log says %q: %w", entry, err)
-		}
-		switch kind {
-		case pushed:
-			j.figures.Pushed++
-			j.place[task] = j.figures.Pushed
-		case began:
-			j.began(&start{task: task, group: group, worker: worker})
-		case ended:
-			j.stop(worker)
-			j.ended(task, group)
-		case refused:
-			j.figures.Refused++
-			j.abandoned(worker)
-		case failed:
-			j.figures.Failed++
-			j.abandoned(worker)
-		default:
-			return fmt.Errorf("the log says %q, there is no %q", entry, kind)
-		}
+	}
+	j.figures.Lost = j.figures.Pushed - j.figures.Done - j.figures.Left
+	return j.figures, nil
+}
+
+func (j *judge) read(entry string) error {
+	words := strings.Fields(entry)
+	if len(words) != 4 {
+		return errors.New("it has no four words")
+	}
+	kind, group, worker := words[0], words[2], words[3]
+	if kind == died {
+		j.figures.Deaths++
+		j.dead[worker] = true
+		j.stop(worker)
+		return nil
+	}
+	task, err := strconv.Atoi(words[1])
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case pushed:
+		j.figures.Pushed++
+		j.place[task] = j.figures.Pushed
+	case began:
+		j.began(task, group, worker)
+	case ended:
+		j.stop(worker)
+		j.ended(task, group)
+	case refused:
+		j.figures.Refused++
+		j.stop(worker)
+	case failed:
+		j.figures.Failed++
+		j.stop(worker)
+	default:
+		return fmt.Errorf("there is no %q", kind)
 	}
 	return nil
 }
 
-func (j *Judge) began(s *start) {
-	if before := j.starts[s.task]; before != nil {
+func (j *judge) began(task int, group, worker string) {
+	if j.started[task] {
 		j.figures.StartedAgain++
-		if !before.over {
-			j.figures.AgainUnforced++
-		}
 	}
-	j.starts[s.task] = s
-	if j.dead[s.worker] { // it was sent before the worker died
-		s.over = true
+	j.started[task] = true
+	if j.dead[worker] { // it was sent before the worker died
 		return
 	}
-	if len(j.running[s.group]) > 0 {
+	if len(j.running[group]) > 0 {
 		j.figures.Overlapped++
 	}
-	if j.running[s.group] == nil {
-		j.running[s.group] = map[string]bool{}
+	if j.running[group] == nil {
+		j.running[group] = map[string]bool{}
 	}
-	j.running[s.group][s.worker] = true
-	j.busy[s.worker] = s
+	j.running[group][worker] = true
+	j.busy[worker] = group
 }
 
 // stop says that a worker works on nothing any more.
-func (j *Judge) stop(worker string) *start {
-	s := j.busy[worker]
-	if s != nil {
-		delete(j.busy, worker)
-		delete(j.running[s.group], worker)
-	}
-	return s
+func (j *judge) stop(worker string) {
+	delete(j.running[j.busy[worker]], worker)
+	delete(j.busy, worker)
 }
 
-func (j *Judge) abandoned(worker string) {
-	if s := j.stop(worker); s != nil {
-		s.over = true
-	}
-}
-
-func (j *Judge) died(worker string) {
-	j.figures.Deaths++
-	j.dead[worker] = true
-	j.abandoned(worker)
-}
-
-func (j *Judge) ended(task int, group string) {
+func (j *judge) ended(task int, group string) {
 	j.ends[task]++
 	switch j.ends[task] {
 	case 1:
@@ -163,22 +148,4 @@ func (j *Judge) ended(task int, group string) {
 		j.figures.OutOfOrder++
 	}
 	j.newest[group] = max(j.newest[group], j.place[task])
-}
-
-// Done is how many tasks have ended so far.
-func (j *Judge) Done() int { return j.figures.Done }
-
-// Verdict is what the log says, with the tasks that stand in a queue or in a slot
-// at the end.
-func (j *Judge) Verdict(left []Task) Figures {
-	f := j.figures
-	counted := map[int]bool{}
-	for _, t := range left {
-		if j.ends[t.ID] == 0 && !counted[t.ID] {
-			counted[t.ID] = true
-			f.Left++
-		}
-	}
-	f.Lost = f.Pushed - f.Done - f.Left
-	return f
 }

@@ -29,7 +29,7 @@ func TestAQueueLockWhoseLeaseHasEndedCostsAProducerNothing(t *testing.T) {
 	defer rdb.Close()
 	p := imports.Producer{Queue: imports.Queue{RDB: rdb, Prefix: "{import}:"},
 		Lock: brief{}}
-	require.NoError(t, p.Push(t.Context(), imports.Tasks(10, 2, 0)...))
+	require.NoError(t, p.Push(t.Context(), tasks(10, 2)...))
 	pushed, err := rdb.LLen(t.Context(), "{import}:queue").Result()
 	require.NoError(t, err)
 	assert.Equal(t, int64(10), pushed)

@@ -22,6 +22,8 @@ const (
 	lease  = 10 * second
 )
 
+func TestMain(m *testing.M) { laddertest.Main(m) }
+
 // scenario is an import in a world of its own, in virtual time.
 type scenario struct {
 	*lab.World
@@ -46,8 +48,7 @@ type worker struct {
 func runScenario(t *testing.T, form imports.Form, rung string,
 	script func(s *scenario)) (figures imports.Figures, timeline string) {
 	t.Helper()
-	found, err := ladder.Find(rung)
-	require.NoError(t, err)
+	found := laddertest.Find(t, rung)
 	config := lab.Config{Nodes: found.Nodes, TTL: lease,
 		Key: prefix + imports.GroupLock + "order:1"}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
@@ -134,14 +135,10 @@ func (s *scenario) judged() (figures imports.Figures) {
 	c := s.Client("judge")
 	q := imports.Queue{RDB: c.Env("").Nodes[0], Prefix: prefix}
 	c.Go(func() {
-		ctx := context.Background()
-		judge := imports.NewJudge()
-		err := judge.Follow(ctx, q)
-		left, e := q.Left(ctx)
-		if err = errors.Join(err, e); err != nil {
+		var err error
+		if figures, err = q.Judge(context.Background()); err != nil {
 			s.Fail("judge: %w", err)
 		}
-		figures = judge.Verdict(left)
 	})
 	s.Play()
 	require.Empty(s.t, s.Failures())
@@ -184,6 +181,15 @@ func alwaysFailing(*worker, imports.Task, int) error { return errImport }
 
 func task(id, tenant int) imports.Task {
 	return imports.Task{ID: id, Entity: "order", Tenant: tenant, Grouped: true}
+}
+
+// tasks are n tasks, spread over that many groups in turn.
+func tasks(n, groups int) []imports.Task {
+	all := make([]imports.Task, n)
+	for i := range all {
+		all[i] = task(i+1, i%groups+1)
+	}
+	return all
 }
 
 func ungrouped(id int) imports.Task {
@@ -239,33 +245,10 @@ func (s *scenario) crashesAtWork(restart time.Duration) {
 	s.run(restart, s.worker("A2", 1, lasting(second)))
 }
 
-// overruns lets the first task take longer than the lease, while another worker
-// wants the group.
-func (s *scenario) overruns() {
-	long := func(w *worker, t imports.Task, _ int) error {
-		if t.ID == 1 {
-			w.Sleep(lease + 5*second)
-		}
-		w.Sleep(second)
-		return nil
-	}
-	s.run(0, s.worker("A", 1, long))
-	s.run(second, s.worker("B", 2, long))
-}
-
 // waiting is work that ends with its context.
 func waiting(ctx context.Context, _ imports.Task, _ int) error {
 	<-ctx.Done()
 	return ctx.Err()
-}
-
-// slowBefore lets the process sleep before it sends a command for the n-th time.
-func (w *worker) slowBefore(command string, nth int, d time.Duration) {
-	w.before(named(command), func() {
-		if nth--; nth == 0 {
-			w.Sleep(d)
-		}
-	})
 }
 
 // operator does something to the server at a moment.

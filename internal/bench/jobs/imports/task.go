@@ -40,14 +40,3 @@ func parse(text string) (Task, error) {
 	}
 	return t, nil
 }
-
-// Tasks makes n tasks, spread over that many groups in turn. Of a hundred, as many
-// as ungrouped says have no group.
-func Tasks(n, groups, ungrouped int) []Task {
-	tasks := make([]Task, n)
-	for i := range tasks {
-		tasks[i] = Task{ID: i + 1, Entity: "order", Tenant: i%groups + 1,
-			Grouped: i*7%100 >= ungrouped}
-	}
-	return tasks
-}

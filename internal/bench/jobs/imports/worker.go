@@ -2,7 +2,6 @@ package imports
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -19,11 +18,8 @@ const (
 	Improved Form = "improved" // the claim is data
 )
 
-// ErrForm says that there is no such form.
-var ErrForm = errors.New("the forms are article and improved")
-
-// The pauses of [queue]: 2 s after each round, 800 ms while a worker waits for
-// a lock that somebody else has.
+// ArticlePoll is the pause of [queue] after each round. While a worker waits for a lock
+// that somebody else has it is two fifths of that.
 const ArticlePoll = 2 * time.Second
 
 // Work does a task. Start counts how often the task was started, this time
@@ -52,15 +48,11 @@ type Worker struct {
 // form, and leaves all as it was then: the slot, the claim or the group's lock. A
 // worker with the same slot goes on from there.
 func (w Worker) Run(ctx context.Context) error {
-	var err error
-	switch w.Form {
-	case Article:
-		err = (&articleWorker{w}).run(ctx)
-	case Improved:
-		err = w.runImproved(ctx)
-	default:
-		return fmt.Errorf("%q: %w", w.Form, ErrForm)
+	run := w.runImproved
+	if w.Form == Article {
+		run = (&articleWorker{w}).run
 	}
+	err := run(ctx)
 	if err != nil && ctx.Err() != nil {
 		return nil
 	}

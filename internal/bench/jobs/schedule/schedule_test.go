@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -41,8 +40,9 @@ type scenario struct {
 
 func TestMain(m *testing.M) { laddertest.Main(m) }
 
-func runScenario(t *testing.T, rung ladder.Rung, script func(s *scenario)) (s *scenario) {
+func runScenario(t *testing.T, name string, script func(s *scenario)) (s *scenario) {
 	t.Helper()
+	rung := laddertest.Find(t, name)
 	config := lab.Config{Nodes: rung.Nodes, Key: "report:lock", TTL: lease}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		s = &scenario{World: w, rung: rung, began: map[int][]string{},
@@ -144,46 +144,6 @@ func (s *scenario) once(t *testing.T) {
 	}
 }
 
-func TestFourServicesDoTheJobOncePerMinute(t *testing.T) {
-	laddertest.Long(t, "it runs a scenario of every rung")
-	for _, rung := range ladder.Rungs {
-		t.Run(rung.Name, func(t *testing.T) {
-			s := runScenario(t, rung, func(s *scenario) {
-				for i := range 4 {
-					s.service(fmt.Sprint("S", i), 0, brief)
-				}
-			})
-			s.once(t)
-			for minute, who := range s.began {
-				assert.Len(t, who, 1, "minute %d", minute)
-			}
-			assert.Empty(t, s.failed)
-		})
-	}
-}
-
-// One service after the other dies at work, until there is one left.
-func TestWhateverDiesEveryMinuteIsDoneOnce(t *testing.T) {
-	laddertest.Long(t, "it plays six minutes in which one service after the other dies")
-	for _, rung := range ladder.Rungs {
-		t.Run(rung.Name, func(t *testing.T) {
-			s := dyingOneAfterTheOther(t, rung)
-			if rung.Name == "bronze" {
-				assert.Empty(t, s.done[2], "nobody gets the dead one's lock")
-				return
-			}
-			s.once(t)
-			for minute, who := range s.began {
-				want := 1
-				if slices.Contains([]int{1, 3, 5}, minute) {
-					want = 2 // the service that died had begun
-				}
-				assert.Len(t, who, want, "minute %d", minute)
-			}
-		})
-	}
-}
-
 // dyingAtWork is a job whose service dies in the first minute from one on that it
 // is its turn, if nobody has died in that minute yet.
 func dyingAtWork(s *scenario, from int) func(*lab.Client, int) error {
@@ -203,10 +163,8 @@ func dyingAtWork(s *scenario, from int) func(*lab.Client, int) error {
 // The first service dies in its job, so the second one begins it late, and is not through
 // when the next one is due.
 func TestAJobIsNotCutOffWhenTheNextOneIsDue(t *testing.T) {
-	rung, err := ladder.Find("reentrant/fenced")
-	require.NoError(t, err)
 	const long = 55 * second
-	s := runScenario(t, rung, func(s *scenario) {
+	s := runScenario(t, "reentrant/fenced", func(s *scenario) {
 		s.service("S0", 0, func(c *lab.Client, minute int) error {
 			c.Sleep(20 * second)
 			c.Step("dies", c.Crash)
@@ -228,9 +186,7 @@ func TestAJobIsNotCutOffWhenTheNextOneIsDue(t *testing.T) {
 
 // All die, and one that starts in the middle of a minute makes up for it.
 func TestAServiceThatStartsInTheMiddleOfAMinuteDoesItsJob(t *testing.T) {
-	rung, err := ladder.Find("reentrant/fenced")
-	require.NoError(t, err)
-	s := runScenario(t, rung, func(s *scenario) {
+	s := runScenario(t, "reentrant/fenced", func(s *scenario) {
 		s.service("S0", 0, dyingAtWork(s, 3))
 		s.service("S1", 3*time.Minute+30*second, brief)
 	})
@@ -241,9 +197,7 @@ func TestAServiceThatStartsInTheMiddleOfAMinuteDoesItsJob(t *testing.T) {
 // The lease of a stopped service ends, another one does the job, and the first one
 // comes back: its job was for nothing, and is not written down.
 func TestAStoppedServiceWritesNothingDown(t *testing.T) {
-	rung, err := ladder.Find("gold")
-	require.NoError(t, err)
-	s := runScenario(t, rung, func(s *scenario) {
+	s := runScenario(t, "gold", func(s *scenario) {
 		s.service("S0", 0, func(c *lab.Client, minute int) error {
 			if minute == 2 {
 				c.Sleep(20 * second)
@@ -258,10 +212,8 @@ func TestAStoppedServiceWritesNothingDown(t *testing.T) {
 }
 
 func TestAJobThatFailsIsDoneByAnother(t *testing.T) {
-	rung, err := ladder.Find("reentrant/notify")
-	require.NoError(t, err)
 	broken := errors.New("broken")
-	s := runScenario(t, rung, func(s *scenario) {
+	s := runScenario(t, "reentrant/notify", func(s *scenario) {
 		s.service("S0", 0, func(*lab.Client, int) error { return broken })
 		s.service("S1", 0, brief)
 	})
@@ -274,8 +226,7 @@ func TestAJobThatFailsIsDoneByAnother(t *testing.T) {
 func TestAJobThatIsDoneIsWrittenDownThoughItsServiceIsToEnd(t *testing.T) {
 	for _, name := range []string{"diamond", "reentrant/fenced", "redlock"} {
 		t.Run(name, func(t *testing.T) {
-			rung, err := ladder.Find(name)
-			require.NoError(t, err)
+			rung := laddertest.Find(t, name)
 			config := lab.Config{Nodes: rung.Nodes, Key: "report:lock", TTL: lease}
 			require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 				c := w.Client("A")
@@ -308,12 +259,21 @@ func TestTheTableOfThePageIsFresh(t *testing.T) {
 		" go test ./internal/bench/jobs/schedule -run OfThePage")
 	var rows [][]string
 	for _, rung := range ladder.Rungs {
-		alive := runScenario(t, rung, func(s *scenario) {
+		alive := runScenario(t, rung.Name, func(s *scenario) {
 			for i := range 4 {
 				s.service(fmt.Sprint("S", i), 0, brief)
 			}
 		})
-		dying := dyingOneAfterTheOther(t, rung)
+		alive.once(t)
+		dying := runScenario(t, rung.Name, func(s *scenario) {
+			for i := range 3 {
+				s.service(fmt.Sprint("S", i), 0, dyingAtWork(s, 2*i+1))
+			}
+			s.service("S3", 0, brief)
+		})
+		if rung.Name != "bronze" { // nobody gets the dead one's lock
+			dying.once(t)
+		}
 		rows = append(rows, []string{rung.Name, alive.count(), dying.count()})
 	}
 	generated.Compare(t, "scheduled.md", "rungs",
@@ -337,22 +297,3 @@ func (s *scenario) count() string {
 	}
 	return text
 }
-
-// dyingOneAfterTheOther lets three of four services die at work, each in a minute
-// of its own. It is run once a rung: a test and the table look at it.
-func dyingOneAfterTheOther(t *testing.T, rung ladder.Rung) *scenario {
-	t.Helper()
-	if s := ofDying[rung.Name]; s != nil {
-		return s
-	}
-	s := runScenario(t, rung, func(s *scenario) {
-		for i := range 3 {
-			s.service(fmt.Sprint("S", i), 0, dyingAtWork(s, 2*i+1))
-		}
-		s.service("S3", 0, brief)
-	})
-	ofDying[rung.Name] = s
-	return s
-}
-
-var ofDying = map[string]*scenario{} // by rung

@@ -15,8 +15,6 @@ type unmeasured struct {
 	why   string
 }
 
-const needsReal = "a real server is needed, see -redis"
-
 // storesVariable says, when it is set, that every store must be there.
 const storesVariable = "LOCKLADDER_STORES"
 
@@ -24,25 +22,25 @@ const storesVariable = "LOCKLADDER_STORES"
 // named one, the reason is an error instead.
 func (o *options) leaveOut(why func(bench.Subject) string) error {
 	var kept []bench.Subject
-	for _, subject := range o.subjects {
+	for _, subject := range o.run.Subjects {
 		reason := why(subject)
 		if reason == "" {
 			kept = append(kept, subject)
 			continue
 		}
-		i := slices.IndexFunc(o.left, func(u unmeasured) bool {
+		i := slices.IndexFunc(o.unmeasured, func(u unmeasured) bool {
 			return u.why == reason
 		})
 		if i < 0 {
-			i = len(o.left)
-			o.left = append(o.left, unmeasured{why: reason})
+			i = len(o.unmeasured)
+			o.unmeasured = append(o.unmeasured, unmeasured{why: reason})
 		}
-		o.left[i].names = append(o.left[i].names, subject.Name)
+		o.unmeasured[i].names = append(o.unmeasured[i].names, subject.Name)
 	}
-	o.subjects = kept
-	if o.named && len(o.left) > 0 {
-		return fmt.Errorf("-rungs: %s: %s", strings.Join(o.left[0].names, ", "),
-			o.left[0].why)
+	o.run.Subjects = kept
+	if o.run.Given["rungs"] && len(o.unmeasured) > 0 {
+		first := o.unmeasured[0]
+		return fmt.Errorf("-rungs: %s: %s", strings.Join(first.names, ", "), first.why)
 	}
 	return nil
 }
@@ -50,7 +48,7 @@ func (o *options) leaveOut(why func(bench.Subject) string) error {
 // installed leaves out the rows whose servers are not there. That is an error
 // when somebody has named one, or asks for every store.
 func (o *options) installed() error {
-	var missing []error
+	var missing error
 	refused := o.leaveOut(func(subject bench.Subject) string {
 		if subject.Missing == nil {
 			return ""
@@ -59,11 +57,13 @@ func (o *options) installed() error {
 		if err == nil {
 			return ""
 		}
-		missing = append(missing, err)
+		if missing == nil {
+			missing = err
+		}
 		return err.Error()
 	})
-	if len(missing) > 0 && os.Getenv(storesVariable) != "" {
-		return fmt.Errorf("%s asks for stores: %w", storesVariable, missing[0])
+	if missing != nil && os.Getenv(storesVariable) != "" {
+		return fmt.Errorf("%s asks for stores: %w", storesVariable, missing)
 	}
 	return refused
 }
@@ -71,7 +71,7 @@ func (o *options) installed() error {
 // notMeasured is a line for each reason.
 func (o *options) notMeasured() string {
 	var text strings.Builder
-	for _, u := range o.left {
+	for _, u := range o.unmeasured {
 		fmt.Fprintf(&text, "Not measured: %s (%s).\n",
 			strings.Join(u.names, ", "), u.why)
 	}
