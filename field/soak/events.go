@@ -118,28 +118,28 @@ func (l *eventLog) Write(e Event) error {
 // Close closes the file.
 func (l *eventLog) Close() error { return l.file.Close() }
 
-// setup is what the judge has to know of a run beside its events.
-type setup struct {
+// terms are what everybody has to know of a run.
+type terms struct {
 	Rung    string        `json:"rung"`
 	Seed    uint64        `json:"seed"`
-	Again   string        `json:"again"` // the command that repeats the faults
 	TTL     time.Duration `json:"ttl"`
 	Poll    time.Duration `json:"poll"` // the longest pause between attempts
-	Fenced  bool          `json:"fenced"`
-	Renews  bool          `json:"renews"`
 	Keys    []string      `json:"keys"`
-	Drivers []string      `json:"drivers"` // by worker
+	Drivers []driver      `json:"drivers"` // by worker
+}
 
-	// Lateness is how much later than its deadline a worker's call may return.
-	Lateness []time.Duration `json:"lateness"`
-
+// setup is what the judge has to know of a run beside its events.
+type setup struct {
+	terms
+	Again    string    `json:"again"` // the command that repeats the faults
+	Fenced   bool      `json:"fenced"`
 	Page     string    `json:"page"`  // documents the rung
 	Flaws    []string  `json:"flaws"` // "scenario: invariant"
 	Started  int64     `json:"started"`
 	WallTime time.Time `json:"wall_time"` // of Started
 }
 
-// setupFile is the name of the file with the Setup.
+// setupFile is the name of the file with the setup.
 const setupFile = "run.json"
 
 // saveSetup writes the setup of a run into its directory.

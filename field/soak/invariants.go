@@ -230,7 +230,7 @@ func (r *record) calls() {
 		if c.returned != nil {
 			r.verdict.Latest[driver] = max(r.verdict.Latest[driver], late)
 		}
-		if late <= r.setup.Lateness[c.Worker] {
+		if late <= driver.Lateness() {
 			continue
 		}
 		text := fmt.Sprintf("%s of %s by w%d.%d/g%d (driver: %s) %s %s after its"+

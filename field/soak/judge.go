@@ -61,7 +61,7 @@ type verdict struct {
 	NotHeld int
 
 	// Latest is the longest that a call has overrun its deadline, by driver.
-	Latest map[string]time.Duration
+	Latest map[driver]time.Duration
 
 	// Open is what could not be judged, and why.
 	Open []string
@@ -148,7 +148,7 @@ func newRecord(s setup, events []Event) *record {
 	r := &record{setup: s, events: events, byName: map[string]*section{},
 		killed: map[workerLife]int64{}, modes: forever,
 		verdict: verdict{Setup: s, Faults: map[string]int{},
-			Latest: map[string]time.Duration{}}}
+			Latest: map[driver]time.Duration{}}}
 	r.excuses, r.late = findExcuses(len(s.Drivers), events), findLate(events)
 	open := map[owner]*call{}
 	for i := range events {

@@ -22,11 +22,9 @@ type history struct {
 }
 
 func recorded() *history {
-	return &history{setup: setup{Rung: "a rung", TTL: time.Second,
-		Poll: 100 * time.Millisecond, Renews: true, Keys: []string{key},
-		Drivers:  []string{"strict", "defaults"},
-		Lateness: []time.Duration{time.Second, 6 * time.Second},
-		Page:     "docs/99-a-rung.md"}}
+	return &history{setup: setup{Page: "docs/99-a-rung.md", terms: terms{
+		Rung: "a rung", TTL: time.Second, Poll: 100 * time.Millisecond,
+		Keys: []string{key}, Drivers: []driver{strict, defaults}}}}
 }
 
 func ms(at int) int64 { return int64(at) * int64(time.Millisecond) }
@@ -216,8 +214,7 @@ func TestTheJudge(t *testing.T) {
 			h.section(1, 2200, 2300, "d", 0)
 		}, nil},
 		{"doesn't explain it by a stop of a third", func(h *history) {
-			h.setup.Drivers = append(h.setup.Drivers, "strict")
-			h.setup.Lateness = append(h.setup.Lateness, time.Second)
+			h.setup.Drivers = append(h.setup.Drivers, strict)
 			h.section(0, 100, 1300, "a", 0)
 			h.stopped(2, 100, 1300)
 			h.section(1, 1102, 1250, "b", 0)

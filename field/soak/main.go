@@ -68,9 +68,9 @@ func command(ctx context.Context, args []string, out, log io.Writer) int {
 // kept.
 func soak(ctx context.Context, c config, keep string, out,
 	log io.Writer) int {
-	fmt.Fprintf(out, "%s: seed %d, %v\n", c.Rung.Name, c.Seed, c.For)
+	fmt.Fprintf(out, "%s: seed %d, %v\n", c.Rung, c.Seed, c.For)
 	dir, err := os.MkdirTemp(keep, "soak-"+
-		strings.ReplaceAll(c.Rung.Name, "/", "-")+"-")
+		strings.ReplaceAll(c.Rung, "/", "-")+"-")
 	if err != nil {
 		fmt.Fprintln(log, "soak: make a directory for the run:", err)
 		return failed
@@ -81,7 +81,7 @@ func soak(ctx context.Context, c config, keep string, out,
 	ran := run(ctx, c, dir)
 	verdict, err := judgeDir(dir)
 	if err := errors.Join(ran, err); err != nil {
-		fmt.Fprintf(log, "soak: %s: %v\nThe run is in %s\n", c.Rung.Name, err,
+		fmt.Fprintf(log, "soak: %s: %v\nThe run is in %s\n", c.Rung, err,
 			dir)
 		return failed
 	}
@@ -159,9 +159,9 @@ func parse(args []string, log io.Writer) (options, error) {
 		" beside the others: restart-empty, flushall")
 	driven := set.String("driver", "both", "how go-redis is configured: strict"+
 		" (ContextTimeoutEnabled), defaults, or both, in turn")
-	set.IntVar(&c.Workers, "workers", 4, "processes")
+	workers := set.Int("workers", 4, "processes")
 	set.IntVar(&c.Goroutines, "goroutines", 8, "goroutines of a process")
-	set.IntVar(&c.Keys, "keys", 3, "keys")
+	keys := set.Int("keys", 3, "keys")
 	set.DurationVar(&c.TTL, "ttl", time.Second, "the lease")
 	set.DurationVar(&c.Poll, "poll", 100*time.Millisecond,
 		"the longest pause between two attempts")
@@ -191,20 +191,26 @@ func parse(args []string, log io.Writer) (options, error) {
 	for _, n := range []struct {
 		flag      string
 		has, most int
-	}{{"workers", c.Workers, 100}, {"goroutines", c.Goroutines, 1000},
-		{"keys", c.Keys, 1000}} {
+	}{{"workers", *workers, 100}, {"goroutines", c.Goroutines, 1000},
+		{"keys", *keys, 1000}} {
 		if n.has < 1 || n.has > n.most {
 			return o, fmt.Errorf("-%s %d: it must be from 1 to %d", n.flag, n.has, n.most)
 		}
 	}
-	switch d := driver(*driven); d {
+	drivers := []driver{driver(*driven)}
+	switch drivers[0] {
 	case "both":
-		c.Drivers = []driver{strict, defaults}
+		drivers = []driver{strict, defaults}
 	case strict, defaults:
-		c.Drivers = []driver{d}
 	default:
 		return o, fmt.Errorf("-driver %s: it must be strict, defaults or both",
 			*driven)
+	}
+	for n := range *workers {
+		c.Drivers = append(c.Drivers, drivers[n%len(drivers)])
+	}
+	for n := range *keys {
+		c.Keys = append(c.Keys, fmt.Sprintf("soak:%d", n+1))
 	}
 	chosen, err := list("-only", *only)
 	if err != nil {
@@ -234,7 +240,8 @@ func parse(args []string, log io.Writer) (options, error) {
 	}
 	for _, name := range found {
 		one := c
-		if one.Rung, err = findSubject(name); err != nil {
+		one.Rung = name
+		if one.subject, err = findSubject(name); err != nil {
 			return o, err
 		}
 		one.Again = again(set, name, one.Seed)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
@@ -97,35 +98,15 @@ func named(name string) func(fault) bool {
 // Run disturbs until ctx ends, or until a fault could not be made or healed, which it
 // returns. It heals everything.
 func (n *nemesis) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var lanes sync.WaitGroup
-	errs := make(chan error, lanesCount)
+	lanes, ctx := errgroup.WithContext(ctx)
 	for lane := range lanesCount {
-		var faults []fault
-		for _, f := range n.Faults {
-			if f.lane == lane {
-				faults = append(faults, f)
-			}
-		}
+		faults := slices.DeleteFunc(slices.Clone(n.Faults),
+			func(f fault) bool { return f.lane != lane })
 		if len(faults) > 0 {
-			lanes.Go(func() {
-				err := n.run(ctx, lane, faults)
-				if err != nil {
-					cancel()
-				}
-				errs <- err
-			})
+			lanes.Go(func() error { return n.run(ctx, lane, faults) })
 		}
 	}
-	lanes.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return lanes.Wait()
 }
 
 func (n *nemesis) run(ctx context.Context, lane int, faults []fault) error {

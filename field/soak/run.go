@@ -18,39 +18,21 @@ import (
 
 // config is a soak of one lock.
 type config struct {
-	Rung                      subject
-	Seed                      uint64
-	For                       time.Duration // the nemesis
-	Workers, Goroutines, Keys int
-	TTL, Poll                 time.Duration
-	Drivers                   []driver // worker n has the n-th, and so on
-	Again                     string   // the command that repeats it
-	Faults                    []fault
-	Progress                  io.Writer // where lines about it go
-	Terminal                  bool      // one line, written over and over
+	terms
+	subject    subject
+	For        time.Duration // the nemesis
+	Goroutines int           // of a worker
+	Again      string        // the command that repeats it
+	Faults     []fault
+	Progress   io.Writer // where lines about it go
+	Terminal   bool      // one line, written over and over
 }
-
-func (c config) keys() []string {
-	var keys []string
-	for n := range c.Keys {
-		keys = append(keys, fmt.Sprintf("soak:%d", n+1))
-	}
-	return keys
-}
-
-func (c config) driver(n int) driver { return c.Drivers[n%len(c.Drivers)] }
 
 func (c config) setup() setup {
-	s := setup{Rung: c.Rung.Name, Seed: c.Seed, Again: c.Again, TTL: c.TTL,
-		Poll: c.Poll, Fenced: c.Rung.Fenced, Renews: c.Rung.Renews,
-		Keys: c.keys(), Page: c.Rung.Page, Started: clock(),
-		WallTime: time.Now()}
-	for _, flaw := range c.Rung.Flaws {
+	s := setup{terms: c.terms, Again: c.Again, Fenced: c.subject.Fenced,
+		Page: c.subject.Page, Started: clock(), WallTime: time.Now()}
+	for _, flaw := range c.subject.Flaws {
 		s.Flaws = append(s.Flaws, flaw.Scenario+": "+flaw.Invariant)
-	}
-	for n := range c.Workers {
-		s.Drivers = append(s.Drivers, string(c.driver(n)))
-		s.Lateness = append(s.Lateness, c.driver(n).Lateness())
 	}
 	return s
 }
@@ -136,7 +118,7 @@ func (w *world) report(ctx context.Context, n *nemesis) {
 		case <-ticks.C:
 		}
 		line := fmt.Sprintf("%s: %v of %v, %d sections, %d faults",
-			w.config.Rung.Name, time.Since(begun).Round(time.Second),
+			w.config.Rung, time.Since(begun).Round(time.Second),
 			w.config.For, w.storage.Writes(), n.Count())
 		if now := n.Now(); now != "" {
 			line += ", now " + now
@@ -262,7 +244,7 @@ func (w *world) lookForTheRest(ctx context.Context) error {
 	// another one.
 	time.Sleep(3 * w.config.TTL)
 	declared := map[string]bool{}
-	for _, key := range w.config.keys() {
+	for _, key := range w.config.Keys {
 		declared[lock.SecondKey(key, "token")] = true
 	}
 	for _, admin := range w.admins {

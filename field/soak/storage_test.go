@@ -42,7 +42,7 @@ func TestTheStorageRefusesOlderTokensAndLogsWhatItDid(t *testing.T) {
 	require.NoError(t, server.Close())
 	require.NoError(t, log.Close())
 	dir := filepath.Dir(file)
-	require.NoError(t, saveSetup(dir, setup{Rung: "x"}))
+	require.NoError(t, saveSetup(dir, setup{terms: terms{Rung: "x"}}))
 	setup, events, err := load(dir)
 	require.NoError(t, err)
 	assert.Equal(t, "x", setup.Rung)

@@ -16,14 +16,10 @@ import (
 // subject is a lock that a soak can run: a rung, the fenced form of cohort, or a lock
 // that is wrong on purpose.
 type subject struct {
-	Name      string
-	Nodes     int
-	Build     lock.Build
-	Renews    bool // a holder may work for longer than the lease
+	ladder.Rung
 	Reentrant bool // an owner that is inside may enter once more
 	Fenced    bool
 	Page      string // where its flaws are documented
-	Flaws     []lock.Flaw
 }
 
 // cohortFenced is the form of cohort that hands out fencing tokens, which is not
@@ -42,8 +38,8 @@ func findSubject(name string) (subject, error) {
 				name, wrong+strings.Join(slices.Sorted(maps.Keys(guard.Named)),
 					", "+wrong))
 		}
-		return subject{Name: name, Nodes: 1, Build: guard.Build(m), Renews: true,
-			Fenced: m.Early, Page: "docs/soak.md"}, nil
+		return subject{Rung: ladder.Rung{Name: name, Nodes: 1, Build: guard.Build(m),
+			Renews: true}, Fenced: m.Early, Page: "docs/soak.md"}, nil
 	}
 	find := name
 	if name == cohortFenced {
@@ -54,11 +50,10 @@ func findSubject(name string) (subject, error) {
 		return subject{}, fmt.Errorf("%w, and %s, and wrong/none and others", err,
 			cohortFenced)
 	}
-	found := subject{Name: name, Nodes: rung.Nodes, Build: rung.Build,
-		Renews: rung.Renews, Reentrant: strings.HasPrefix(name, "reentrant"),
+	found := subject{Rung: rung, Page: page(rung),
+		Reentrant: strings.HasPrefix(name, "reentrant"),
 		Fenced: name == "reentrant/fenced" || name == cohortFenced ||
-			name == "reentrant/readwrite",
-		Page: page(rung), Flaws: rung.Flaws}
+			name == "reentrant/readwrite"}
 	if name == cohortFenced {
 		found.Build = buildFenced
 	}

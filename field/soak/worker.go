@@ -26,18 +26,16 @@ type node struct{ Addr, User, Password string }
 
 // orders are what a worker is told first.
 type orders struct {
+	terms
 	Dir        string // of the run
 	Worker     int
 	Life       int // how often it was restarted
-	Rung       string
-	Seed       uint64
 	Goroutines int
-	Keys       []string
-	TTL, Poll  time.Duration
-	Driver     driver
 	Nodes      []node // all servers, through their proxies
 	Storage    string
 }
+
+func (o orders) driver() driver { return o.Drivers[o.Worker] }
 
 // probing is how long a worker asks for a key after the nemesis has ended: for longer
 // than the judge allows, so that a key that is had late is told from one that never is.
@@ -125,7 +123,7 @@ func workerMain(soak *process.Parent) error {
 // live runs from the first section to the last.
 func (w *worker) live(soak *process.Parent, said <-chan string) error {
 	w.write(Event{Kind: Start, Text: fmt.Sprintf("pid %d, driver %s",
-		os.Getpid(), w.orders.Driver)})
+		os.Getpid(), w.orders.driver())})
 	watching, stopWatching := context.WithCancel(context.Background())
 	var watches, users sync.WaitGroup
 	defer watches.Wait()
@@ -133,7 +131,7 @@ func (w *worker) live(soak *process.Parent, said <-chan string) error {
 	watches.Go(func() { feelPauses(watching, w.write) })
 	watches.Go(func() { w.watchCalls(watching) })
 	for _, node := range w.orders.Nodes {
-		w.clients = append(w.clients, w.orders.Driver.client(node))
+		w.clients = append(w.clients, w.orders.driver().client(node))
 	}
 	// Before the first use of a client: whatever is more at the end was left
 	// behind by the lock.
@@ -305,7 +303,7 @@ func (w *worker) call(g int, key, op string, deadline time.Time) func(bool,
 		w.pending.calls = map[int64]*unreturned{}
 	}
 	w.pending.calls[n] = &unreturned{due: due +
-		int64(w.orders.Driver.Lateness()-3*lookEvery)}
+		int64(w.orders.driver().Lateness()-3*lookEvery)}
 	w.pending.mu.Unlock()
 	w.write(Event{At: now, Kind: Call, Goroutine: g, N: n, Op: op,
 		Key: key, Deadline: due})

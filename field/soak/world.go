@@ -42,7 +42,7 @@ type world struct {
 // newWorld starts everything. A failure leaves nothing behind.
 func newWorld(ctx context.Context, c config, dir string) (*world, error) {
 	w := &world{config: c, dir: dir,
-		processes: make([]*workerProcess, c.Workers), lives: make([]int, c.Workers)}
+		processes: make([]*workerProcess, len(c.Drivers)), lives: make([]int, len(c.Drivers))}
 	if err := w.open(ctx); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -63,7 +63,7 @@ func (w *world) open(ctx context.Context) error {
 	}
 	// A server keeps every acknowledged write over a restart, unless the
 	// restart is to lose its data.
-	w.redis, err = servers.StartAll(ctx, w.config.Rung.Nodes,
+	w.redis, err = servers.StartAll(ctx, w.config.subject.Nodes,
 		"--appendonly", "yes", "--appendfsync", "always",
 		"--enable-debug-command", "yes", "--loglevel", "warning")
 	if err != nil {
@@ -72,7 +72,7 @@ func (w *world) open(ctx context.Context) error {
 	for _, r := range w.redis {
 		w.admins = append(w.admins, r.Client())
 	}
-	for range w.config.Workers {
+	for range len(w.config.Drivers) {
 		var row []*proxy.Proxy
 		for _, r := range w.redis {
 			p, err := proxy.Listen(r.Addr())
@@ -83,7 +83,7 @@ func (w *world) open(ctx context.Context) error {
 		}
 		w.proxies = append(w.proxies, row)
 	}
-	for n := range w.config.Workers {
+	for n := range len(w.config.Drivers) {
 		if err := w.start(n); err != nil {
 			return err
 		}
@@ -94,10 +94,8 @@ func (w *world) open(ctx context.Context) error {
 // start starts a worker, or the next one in its place.
 func (w *world) start(n int) error {
 	c := w.config
-	o := orders{Dir: w.dir, Worker: n, Life: w.lives[n],
-		Rung: c.Rung.Name, Seed: c.Seed, Goroutines: c.Goroutines,
-		Keys: c.keys(), TTL: c.TTL, Poll: c.Poll, Driver: c.driver(n),
-		Storage: w.storage.Addr()}
+	o := orders{terms: c.terms, Dir: w.dir, Worker: n, Life: w.lives[n],
+		Goroutines: c.Goroutines, Storage: w.storage.Addr()}
 	for i, r := range w.redis {
 		user, password := r.Auth()
 		o.Nodes = append(o.Nodes, node{Addr: w.proxies[n][i].Addr(),
@@ -140,7 +138,7 @@ func (w *world) process(n int) *workerProcess {
 	return w.processes[n]
 }
 
-func (w *world) Workers() int { return w.config.Workers }
+func (w *world) Workers() int { return len(w.config.Drivers) }
 
 func (w *world) Stop(n int) error {
 	if err := w.ended(n); err != nil {
@@ -210,7 +208,7 @@ func (w *world) ended(n int) error {
 
 // dead is the first worker that has ended although nobody has ended it.
 func (w *world) dead() error {
-	for n := range w.config.Workers {
+	for n := range len(w.config.Drivers) {
 		if err := w.ended(n); err != nil {
 			return err
 		}
