@@ -23,8 +23,8 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/command"
+	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
 
 func TestMain(m *testing.M) {
@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup:               setUp,
 		Condition: func(name string) (bool, error) {
-			return name == "server" && os.Getenv(serverstest.Variable) != "", nil
+			return name == "server" && os.Getenv(servers.Variable) != "", nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"refused":      refused,

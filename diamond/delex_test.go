@@ -16,7 +16,6 @@ import (
 
 	"github.com/lockladder/lockladder/diamond"
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -81,7 +80,7 @@ func Example_delex() {
 
 // A real server either does it or is named in the error.
 func TestARealServerKnowsDELEXOrSaysThatItDoesNot(t *testing.T) {
-	serverstest.Need(t)
+	servers.Need(t)
 	started, err := servers.StartRedis(t.Context())
 	require.NoError(t, err)
 	defer started.Stop()

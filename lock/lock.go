@@ -1,6 +1,12 @@
 // Package lock is what the rungs share and what is not about locking: the Lock
 // interface, the options, the errors, the poll loop, and how commands are sent. It
 // sends no Redis command of its own.
+//
+// A lock takes any redis.UniversalClient: go-redis's own, or a type that embeds one.
+// From the watchdog on, a lock sends its scripts and SET NX with that client's method
+// Process, so that hooks, and a Process of the type's own, see each of them. An Eval,
+// EvalSha or SetNX of the type's own isn't called: one that prefixes keys or counts
+// commands there must do it in a hook or in Process.
 package lock
 
 import (
@@ -53,6 +59,16 @@ type LossNotifier interface {
 	// lease has ended by the local clock, counted from before the command was
 	// sent. Unlock does not close it.
 	Lost() <-chan struct{}
+}
+
+// IsLost says whether the lease of the newest grant is gone. Ask before each write.
+func IsLost(l LossNotifier) bool {
+	select {
+	case <-l.Lost():
+		return true
+	default:
+		return false
+	}
 }
 
 // ReadWrite is offered by a lock that many readers or one writer may hold. The
@@ -121,7 +137,7 @@ var (
 // ended context in ways of their own, so the context's own error is added:
 // errors.Is then finds context.DeadlineExceeded or context.Canceled.
 func Failed(ctx context.Context, doing, key string, err error) error {
-	cause := Ended(ctx)
+	cause := ContextErr(ctx)
 	said := errors.Is(err, ErrNotHeld) || errors.Is(err, ErrLost) ||
 		errors.Is(err, ErrBusy) || errors.Is(err, ErrUpgrade) ||
 		errors.Is(err, cause)
@@ -131,22 +147,31 @@ func Failed(ctx context.Context, doing, key string, err error) error {
 	return fmt.Errorf("%s %q: %w", doing, key, err)
 }
 
-// Ended is the context's error, or nil while it has not ended. It looks at the
+// IgnoreNotHeld is err, or nil if that is ErrNotHeld: a grant that is given back may
+// be gone already.
+func IgnoreNotHeld(err error) error {
+	if errors.Is(err, ErrNotHeld) {
+		return nil
+	}
+	return err
+}
+
+// ContextErr is the context's error, or nil while it has not ended. It looks at the
 // clock as well: a connection's deadline may fire just before the context's own
 // timer.
-func Ended(ctx context.Context) error {
+func ContextErr(ctx context.Context) error {
 	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
 		return cmp.Or(ctx.Err(), context.DeadlineExceeded)
 	}
 	return ctx.Err()
 }
 
-// Beside names a second key of the lock at key so that Redis Cluster keeps both
+// SecondKey names another key of the lock at key so that Redis Cluster keeps both
 // in one slot. A key which has a hash tag keeps it; another becomes the tag. Two
 // keys never share a second one, so "{stock}" gets two colons: with one its
 // counter would be that of "stock". Of a key with a stray brace, such as "a}b",
 // no second key can be in the slot.
-func Beside(key, what string) string {
+func SecondKey(key, what string) string {
 	if open := strings.IndexByte(key, '{'); open >= 0 &&
 		strings.IndexByte(key[open+1:], '}') > 0 {
 		return key + "::" + what

@@ -104,7 +104,7 @@ func slot(key string) string {
 	return key
 }
 
-func TestBesideStaysInTheSlotOfTheKey(t *testing.T) {
+func TestSecondKeyStaysInTheSlotOfTheKey(t *testing.T) {
 	for key, beside := range map[string]string{
 		"stock":           "{stock}:token",
 		"shop:stock":      "{shop:stock}:token",
@@ -115,10 +115,10 @@ func TestBesideStaysInTheSlotOfTheKey(t *testing.T) {
 		"{stock":          "{{stock}:token",
 	} {
 		t.Run(key, func(t *testing.T) {
-			assert.Equal(t, beside, lock.Beside(key, "token"))
-			assert.Equal(t, slot(key), slot(lock.Beside(key, "token")))
-			assert.NotEqual(t, lock.Beside(key, "released"),
-				lock.Beside(key, "token"))
+			assert.Equal(t, beside, lock.SecondKey(key, "token"))
+			assert.Equal(t, slot(key), slot(lock.SecondKey(key, "token")))
+			assert.NotEqual(t, lock.SecondKey(key, "released"),
+				lock.SecondKey(key, "token"))
 		})
 	}
 }
@@ -135,7 +135,7 @@ func TestNoTwoKeysShareASecondOne(t *testing.T) {
 	owner := map[string]string{}
 	for _, key := range names[1:] {
 		for _, what := range []string{"a", "token"} {
-			beside := lock.Beside(key, what)
+			beside := lock.SecondKey(key, what)
 			if other, ok := owner[beside]; ok {
 				t.Fatalf("%q is beside %q and beside %q", beside, other, key)
 			}

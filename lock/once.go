@@ -17,16 +17,19 @@ import (
 // ContextTimeoutEnabled is off: the driver alone would wait for a reply until its
 // ReadTimeout, 5 s, and a hung renewal would cost a short lease. The command that is
 // left behind keeps its connection until the driver gives it up: with a pool of one
-// connection, the next renewal waits behind it, and the lease ends. Where the deadline is
-// further away than ReadTimeout, that ends the script, which may outlast the deadline
-// by as much if it has waited for a connection. A cancellation ends no wait for a
-// reply: it would often leave a grant behind that nobody releases.
+// connection, the next renewal waits behind it, and the lease ends. (go-redis has no
+// other way to end one command early: its WithTimeout would pass by a wrapper's own
+// Process.) Where the deadline is further away than ReadTimeout, that ends the script,
+// which may outlast the deadline by as much if it has waited for a connection. A
+// cancellation ends no wait for a reply: it would often leave a grant behind that
+// nobody releases.
 //
 // A script that wasn't answered within ReadTimeout isn't repeated by the driver, by
 // default three times and without a word. It may still be on its way, and an
 // acquisition might come after the Unlock of the one that was repeated. Where the
 // connection broke before, the driver repeats it: the script was executed or never will
-// be, unless a proxy between them delivers it later. It repeats nothing for a client that doesn't show its Options.
+// be, unless a proxy between them delivers it later. It repeats nothing for a client
+// that doesn't show its Options.
 func Bounded(rdb redis.UniversalClient) redis.Scripter {
 	return sender{rdb, rdb, settings(rdb), false}
 }

@@ -16,7 +16,7 @@ import (
 type actor struct {
 	*lab.Client
 	owner string // its name, the client's but where several owners share one
-	run   *worldRun
+	run   *S
 	lock  lock.Lock
 	phase time.Duration
 
@@ -42,9 +42,9 @@ type actor struct {
 
 // actor makes a client. Actors act at different phases of a tenth of a second:
 // ties decide nothing.
-func (s *worldRun) actor(name string) *actor { return s.owner(s.Client(name), name) }
+func (s *S) actor(name string) *actor { return s.owner(s.Client(name), name) }
 
-func (s *worldRun) owner(of *lab.Client, name string) *actor {
+func (s *S) owner(of *lab.Client, name string) *actor {
 	a := &actor{Client: of, owner: name, run: s,
 		phase: time.Duration(len(s.actors)+1) * 7 * time.Millisecond}
 	s.actors = append(s.actors, a)
@@ -53,20 +53,20 @@ func (s *worldRun) owner(of *lab.Client, name string) *actor {
 
 // beside makes an actor that lives in the process of another one and uses its
 // client: another owner.
-func (s *worldRun) beside(a *actor, name string) *actor {
+func (s *S) beside(a *actor, name string) *actor {
 	return s.owner(a.Client, name)
 }
 
 // mortal makes an actor whose process the scenario will kill or stop. On real
 // servers it is a process of its own.
-func (s *worldRun) mortal(name string) *actor {
+func (s *S) mortal(name string) *actor {
 	a := s.actor(name)
 	a.process = !s.Exact()
 	return a
 }
 
 // cast makes several actors.
-func (s *worldRun) cast(names ...string) []*actor {
+func (s *S) cast(names ...string) []*actor {
 	var cast []*actor
 	for _, name := range names {
 		cast = append(cast, s.actor(name))
@@ -75,14 +75,14 @@ func (s *worldRun) cast(names ...string) []*actor {
 }
 
 // operator gives the nodes a script, for the events that no client causes.
-func (s *worldRun) operator(script func(o *actor)) {
+func (s *S) operator(script func(o *actor)) {
 	o := &actor{Client: s.Client("~"), owner: "~", run: s}
 	s.operate = func() { o.Go(func() { script(o) }) }
 }
 
 // operates has an operator do one thing at a moment. The result is whether it is done,
 // for Until.
-func (s *worldRun) operates(what string, do func(), moment time.Duration,
+func (s *S) operates(what string, do func(), moment time.Duration,
 	events ...func() bool) (done func() bool) {
 	happened := false
 	s.operator(func(o *actor) {
@@ -221,7 +221,7 @@ func (a *actor) hasAsked(node, since int) bool {
 }
 
 // names says whether a command names the lock.
-func (s *worldRun) names(command string) bool {
+func (s *S) names(command string) bool {
 	return command != "" && slices.ContainsFunc(append(s.Keys, s.Key),
 		func(key string) bool { return strings.Contains(command, key) })
 }

@@ -174,7 +174,7 @@ func (c *Change) failed(w *lab.World) {
 }
 
 // lease is the lease that the locks of a run ask for.
-func (s *worldRun) lease() time.Duration {
+func (s *S) lease() time.Duration {
 	if c := s.settings.change; c != nil && c.Lease > 0 {
 		return c.Lease
 	}

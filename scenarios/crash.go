@@ -42,7 +42,7 @@ var crashHolding = Scenario{
 	Family:     Crash,
 	Summary:    "A takes the lock and dies. B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.mortal("A"), s.actor("B")
 		s.play(func() {
 			a.begins()
@@ -53,16 +53,16 @@ var crashHolding = Scenario{
 			b.mustComeFree(time.Minute, "A died with it")
 		})
 		s.judge(Orphaned, true)
-	}),
+	},
 }
 
 var crashAfterFirstCommand = Scenario{
 	Name:   "crash_after_first_command",
 	Family: Crash,
-	Summary: "A dies right after the command of its acquire that takes the lock" +
-		" was executed, before it can send another one. B waits for up to 60 s.",
+	Summary: "The server executes the command with which A takes the lock, and A dies" +
+		" before it can send another one. B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.mortal("A"), s.actor("B")
 		s.start()
 		a.Fault(lab.Acquire, a.grants, lab.Fault{CrashAfter: true})
@@ -74,7 +74,7 @@ var crashAfterFirstCommand = Scenario{
 			b.mustComeFree(time.Minute, "A died while it took it")
 		})
 		s.judge(Orphaned, true)
-	}),
+	},
 }
 
 // nothingLeft is about the server's memory: a key without an expiry is there
@@ -88,18 +88,14 @@ var nothingLeft = Scenario{
 		" keep, such as the counter of its fencing tokens.",
 	Invariants: []string{LeftBehind},
 	exact:      "which keys of a real server belong to a lock isn't known",
-	run: func(t *scenarioRun) {
-		for _, call := range []lab.Call{lab.Acquire, lab.Release} {
-			for nth, most := 1, 1; nth <= most; nth++ {
-				t.world(func(s *worldRun) { most = diesAfter(s, call, nth) })
-			}
-		}
+	run: func(s *S) {
+		s.diesAfter(lab.Acquire, 1)
 	},
 }
 
-// diesAfter lets A die after a command of one of its calls, and returns how many
-// that call has.
-func diesAfter(s *worldRun, call lab.Call, nth int) (commands int) {
+// diesAfter lets A die after a command of one of its calls, and in other worlds after
+// the next ones.
+func (s *S) diesAfter(call lab.Call, nth int) {
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
 	a.Fault(call, nth, lab.Fault{CrashAfter: true})
@@ -122,10 +118,12 @@ func diesAfter(s *worldRun, call lab.Call, nth int) (commands int) {
 		})
 	})
 	s.judge(LeftBehind, true)
-	if call == lab.Acquire {
-		return a.acquires
+	switch {
+	case call == lab.Acquire && nth < a.acquires, call == lab.Release && nth < a.releases:
+		s.World(func() { s.diesAfter(call, nth+1) })
+	case call == lab.Acquire:
+		s.World(func() { s.diesAfter(lab.Release, 1) })
 	}
-	return a.releases
 }
 
 var cancelledContext = Scenario{
@@ -136,26 +134,24 @@ var cancelledContext = Scenario{
 		" to 6 s. Where the lease is renewed, also: A works on until 15 s while" +
 		" B waits.",
 	Invariants: []string{Orphaned, TwoHolders},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.play(func() {
-				ctx := a.cancelledAt(second)
-				a.at(0)
-				a.acquireWith(ctx)
-				a.at(5 * second)
-				a.releaseWith(ctx)
-			}, func() {
-				b.at(5*second, a.released)
-				b.mustComeFree(s.patience(second), "A's unlock never reached the server")
-			})
-			s.judge(Orphaned, true)
+	run: func(s *S) {
+		a, b := s.actor("A"), s.actor("B")
+		s.play(func() {
+			ctx := a.cancelledAt(second)
+			a.at(0)
+			a.acquireWith(ctx)
+			a.at(5 * second)
+			a.releaseWith(ctx)
+		}, func() {
+			b.at(5*second, a.released)
+			b.mustComeFree(s.patience(second), "A's unlock never reached the server")
 		})
-		if !t.offers(Renewal) {
-			t.verdict(DoesNotArise, TwoHolders)
+		s.judge(Orphaned, true)
+		if !s.offers(Renewal) {
+			s.verdict(DoesNotArise, TwoHolders)
 			return
 		}
-		t.world(func(s *worldRun) {
+		s.World(func() {
 			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
 				ctx := a.cancelledAt(second)
@@ -192,7 +188,7 @@ var abandonedAcquire = Scenario{
 		" way, and A's call returns an error. The command is executed at 5 s." +
 		" B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
 		a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 5 * second})
@@ -208,7 +204,7 @@ var abandonedAcquire = Scenario{
 			b.mustComeFree(time.Minute, "A asked for it and gave up")
 		})
 		s.judge(Orphaned, true)
-	}),
+	},
 }
 
 var crashAfterRenewal = Scenario{
@@ -218,7 +214,8 @@ var crashAfterRenewal = Scenario{
 		" must get the lock when that lease has ended.",
 	Invariants: []string{Orphaned},
 	features:   []Feature{Renewal},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
+		s.pollEvery(500 * time.Millisecond)
 		a, b := s.mortal("A"), s.actor("B")
 		s.start()
 		a.Fault(lab.Renewal, a.renews, lab.Fault{CrashAfter: true})
@@ -231,5 +228,5 @@ var crashAfterRenewal = Scenario{
 			b.mustComeFree(lease*3/2+2*second, "A died after a renewal")
 		})
 		s.judge(Orphaned, true)
-	}, pollEvery(500*time.Millisecond)),
+	},
 }

@@ -68,7 +68,7 @@ type suspicion struct {
 }
 
 // judgeEverywhere judges what this world has not judged by itself.
-func (s *worldRun) judgeEverywhere() {
+func (s *S) judgeEverywhere() {
 	if len(s.Failures()) > 0 || s.absent || !s.readable() {
 		return
 	}
@@ -97,7 +97,7 @@ func (s *worldRun) judgeEverywhere() {
 
 // twoInsideBy says whether the lock had let in a second client by an entry, of itself:
 // what their calls say and do to each other's grants then follows from that.
-func (s *worldRun) twoInsideBy(entry int) bool {
+func (s *S) twoInsideBy(entry int) bool {
 	return slices.ContainsFunc(s.Breaks(TwoHolders), func(b *lab.Break) bool {
 		return b.Entry <= entry && b.After == lab.Running && !b.Late
 	})
@@ -105,7 +105,7 @@ func (s *worldRun) twoInsideBy(entry int) bool {
 
 // leftOut are the breaks of an invariant that the scenario's own judgment left out, in
 // their order.
-func (s *worldRun) leftOut(invariant string) []*lab.Break {
+func (s *S) leftOut(invariant string) []*lab.Break {
 	judged := slices.Contains(s.judged, invariant)
 	seen := s.Breaks(invariant)
 	left := slices.DeleteFunc(slices.Clone(seen), func(b *lab.Break) bool {
@@ -122,31 +122,34 @@ func (s *worldRun) leftOut(invariant string) []*lab.Break {
 	return left
 }
 
-// resolve adds the suspicions that are right to the results.
-func (t *scenarioRun) resolve() {
-	for _, s := range t.suspected {
-		if known := t.results[s.result.Invariant]; known != nil && known.Verdict == Breaks {
+// resolve adds the suspicions that are right to the results: those that are declared,
+// as the first run told its reader to, and those that follow from no flaw of the lock.
+func (s *S) resolve() {
+	for _, may := range s.suspected {
+		r := may.result
+		if known := s.results[r.Invariant]; known != nil && known.Verdict == Breaks {
 			continue
 		}
-		if !slices.ContainsFunc(s.origins, t.breaks) {
-			t.keep(s.result)
+		if s.settings.declares(r.Scenario, r.Invariant) ||
+			!slices.ContainsFunc(may.origins, s.breaks) {
+			s.keep(r)
 		}
 	}
 }
 
 // breaks says whether the lock has a flaw: it is declared, or its scenario shows it.
-func (t *scenarioRun) breaks(f Flaw) bool {
-	if t.settings.expects(f.Scenario, f.Invariant) {
+func (s *S) breaks(f Flaw) bool {
+	if s.settings.expects(f.Scenario, f.Invariant) {
 		return true
 	}
 	of, err := Find(f.Scenario)
-	if err != nil || of.Name == t.scenario.Name {
+	if err != nil || of.Name == s.scenario.Name {
 		return false
 	}
-	s := t.settings
-	s.change, s.origin, s.left = nil, true, nil
-	results := s.known.of(of.Name, func() ([]Result, error) {
-		return runScenario(t.t, of, t.build, s)
+	settings := s.settings
+	settings.change, settings.origin, settings.left = nil, true, nil
+	results := settings.known.of(of.Name, func() ([]Result, error) {
+		return runScenario(s.t, of, s.build, settings)
 	})
 	return Report(results).Verdict(f.Scenario, f.Invariant) == Breaks
 }
@@ -171,18 +174,18 @@ func (k *known) of(name string, run func() ([]Result, error)) []Result {
 }
 
 // unlisted adds to the results those of the invariants that the scenario doesn't list.
-func (t *scenarioRun) unlisted(results []Result) []Result {
+func (s *S) unlisted(results []Result) []Result {
 	best := slices.MaxFunc(results, func(a, b Result) int {
 		return cmp.Compare(rank(a.Verdict), rank(b.Verdict))
 	})
-	for _, invariant := range t.scenario.Judged()[len(t.scenario.Invariants):] {
-		if r := t.results[invariant]; r != nil {
+	for _, invariant := range s.scenario.Judged()[len(s.scenario.Invariants):] {
+		if r := s.results[invariant]; r != nil {
 			results = append(results, *r)
-		} else if t.settings.declares(t.scenario.Name, invariant) {
+		} else if s.settings.declares(s.scenario.Name, invariant) {
 			if best.Verdict == Breaks {
 				best.Verdict = Holds
 			}
-			results = append(results, Result{Scenario: t.scenario.Name,
+			results = append(results, Result{Scenario: s.scenario.Name,
 				Invariant: invariant, Verdict: best.Verdict, Event: best.Event,
 				BrokenAt: -1, Sequence: best.Sequence, Timeline: best.Timeline})
 		}
@@ -244,7 +247,7 @@ func (a *actor) doubtRelease(c call, err error) {
 // findFalseLosses looks for holders that were told of a loss while the servers had the
 // lock as theirs, and had answered each of their commands in time. A holder whose
 // commands are not answered must take its lease for lost early.
-func (s *worldRun) findFalseLosses() {
+func (s *S) findFalseLosses() {
 	for _, e := range s.Log().Events {
 		if e.Told == nil || !e.Told.Held || !s.exact() || s.troubled(e.Told.Client, e.At) ||
 			s.lease()-(e.At-s.extended(e.Told.Client, e.At)) < s.lease()/10 {
@@ -258,7 +261,7 @@ func (s *worldRun) findFalseLosses() {
 
 // extended is when the newest command was sent, before a moment, that a client has a
 // lease of the lock from.
-func (s *worldRun) extended(client string, before time.Duration) (sent time.Duration) {
+func (s *S) extended(client string, before time.Duration) (sent time.Duration) {
 	for _, e := range s.Timeline() {
 		if e.Client == client && s.names(e.Command) && e.At <= before {
 			sent = e.Sent
@@ -269,7 +272,7 @@ func (s *worldRun) extended(client string, before time.Duration) (sent time.Dura
 
 // troubled says whether a command of the client was not answered within a tenth of the
 // lease, before a moment.
-func (s *worldRun) troubled(client string, before time.Duration) bool {
+func (s *S) troubled(client string, before time.Duration) bool {
 	return slices.ContainsFunc(s.Timeline(), func(e *lab.Entry) bool {
 		return e.Client == client && e.At <= before && e.Node >= 0 &&
 			(e.Back == 0 && e.Command == "" || e.Command != "" &&

@@ -15,7 +15,7 @@ var mutualExclusion = Scenario{
 	Summary: "Three clients take the lock three times each and work for 1 s" +
 		" every time.",
 	Invariants: []string{TwoHolders},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		sections := 0
 		var scripts []func()
 		for _, c := range s.cast("A", "B", "C") {
@@ -36,7 +36,7 @@ var mutualExclusion = Scenario{
 			s.Fail("%d of 9 critical sections were entered", sections)
 		}
 		s.judge(TwoHolders, true)
-	}),
+	},
 }
 
 // oversell is the stock of [inventory], small enough to be run every time:
@@ -48,7 +48,8 @@ var oversell = Scenario{
 		" it, thinks, and writes back one less. Two of them think for 15 s on a" +
 		" lease of 10 s.",
 	Invariants: []string{LostUpdate},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
+		s.pollEvery(second)
 		clients, stock := 12, 6
 		if s.settings.full {
 			clients, stock = 1000, 100
@@ -84,7 +85,7 @@ var oversell = Scenario{
 			s.Fail("%d of %d were sold to %d clients", sold, stock, clients)
 		}
 		s.judge(LostUpdate, true)
-	}, pollEvery(second)), // eleven wait for half a minute
+	}, // eleven wait for half a minute
 }
 
 // clientName is A, B, C while the letters last.
@@ -124,12 +125,12 @@ var simultaneousTakeover = Scenario{
 		" second, the third or the fourth one on they reach the server 0.5 s later," +
 		" while B works.",
 	Invariants: []string{TwoHolders},
-	run: func(t *scenarioRun) {
-		if takeOver(t, 0) == 1 {
+	run: func(s *S) {
+		if s.takeOver(0) == 1 {
 			return
 		}
 		for late := 2; late <= 4; late++ {
-			takeOver(t, late)
+			s.World(func() { s.takeOver(late) })
 		}
 	},
 }
@@ -137,29 +138,26 @@ var simultaneousTakeover = Scenario{
 // takeOver runs simultaneous_takeover. C's commands are late from one of them on,
 // counted from 1; 0 means that none is: B and C, in step, may hide a mistake. It says
 // how many C sends.
-func takeOver(t *scenarioRun, late int) (commands int) {
-	t.world(func(s *worldRun) {
-		a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
-		takeover := func(x *actor) func() {
-			return func() {
-				x.Sleep(11*second - s.Now()) // no phases: that is the scenario
-				x.try()
-				x.work(second)
-			}
+func (s *S) takeOver(late int) (commands int) {
+	a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
+	takeover := func(x *actor) func() {
+		return func() {
+			x.Sleep(11*second - s.Now()) // no phases: that is the scenario
+			x.try()
+			x.work(second)
 		}
-		s.start()
-		if late > 0 {
-			c.everyTry(lab.Acquire, late,
-				lab.Fault{Deliver: 11*second + second/2, Until: b.has, IfSent: true})
-		}
-		s.run(func() {
-			a.begins()
-			a.crash()
-		}, takeover(b), takeover(c))
-		commands = c.Sent(lab.Acquire)
-		s.judge(TwoHolders, b.grantedAt > 0 || c.grantedAt > 0)
-	})
-	return commands
+	}
+	s.start()
+	if late > 0 {
+		c.everyTry(lab.Acquire, late,
+			lab.Fault{Deliver: 11*second + second/2, Until: b.has, IfSent: true})
+	}
+	s.run(func() {
+		a.begins()
+		a.crash()
+	}, takeover(b), takeover(c))
+	s.judge(TwoHolders, b.grantedAt > 0 || c.grantedAt > 0)
+	return c.Sent(lab.Acquire)
 }
 
 var bornTogether = Scenario{
@@ -171,38 +169,36 @@ var bornTogether = Scenario{
 		" unlock_not_held.)",
 	Invariants: []string{TwoHolders, ForeignRelease},
 	exact:      "real processes don't build their locks at the same instant",
-	run: func(t *scenarioRun) {
+	run: func(s *S) {
 		anybody := false // can free the lock
-		t.world(func(s *worldRun) {
-			a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-			s.play(func() {
-				a.born(second)
-				a.at(2 * second)
-				a.mustAcquire()
-				a.at(6 * second)
-				a.release()
-			}, func() {
-				b.born(second)
-				b.at(3 * second)
-				if granted, _ := b.try(); granted {
-					return
-				}
-				b.at(5 * second)
-				if !anybody {
-					b.release()
-				}
-			}, func() {
-				c.at(4 * second)
-				c.release()
-				c.Step("looks", func() {
-					anybody = len(s.Breaks(ForeignRelease)) > 0
-				})
+		a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+		s.play(func() {
+			a.born(second)
+			a.at(2 * second)
+			a.mustAcquire()
+			a.at(6 * second)
+			a.release()
+		}, func() {
+			b.born(second)
+			b.at(3 * second)
+			if granted, _ := b.try(); granted {
+				return
+			}
+			b.at(5 * second)
+			if !anybody {
+				b.release()
+			}
+		}, func() {
+			c.at(4 * second)
+			c.release()
+			c.Step("looks", func() {
+				anybody = len(s.Breaks(ForeignRelease)) > 0
 			})
-			s.judge(TwoHolders, true)
-			s.judge(ForeignRelease, true)
 		})
+		s.judge(TwoHolders, true)
+		s.judge(ForeignRelease, true)
 		if anybody {
-			t.verdict(DoesNotArise, ForeignRelease)
+			s.verdict(DoesNotArise, ForeignRelease)
 		}
 	},
 }

@@ -2,23 +2,12 @@ package scenarios
 
 import (
 	"testing"
-	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/lab/node"
 )
-
-// RealLease is how long a scenario's lease of ten seconds lasts on real servers.
-func RealLease(d time.Duration) Option {
-	return func(s *settings) { s.onReal.lease = d }
-}
-
-// RealKey makes the locks' keys on real servers of unique names.
-func RealKey(of func(name string) string) Option {
-	return func(s *settings) { s.form = of }
-}
 
 // Watched has somebody told that a scenario begins, and all that servers
 // are sent.

@@ -18,13 +18,13 @@ var tokensRise = Scenario{
 		" And: the server loses all data between two grants, and the storage" +
 		" still accepts the next holder's write.",
 	Invariants: []string{WrongToken, Unavailable},
-	run: func(t *scenarioRun) {
-		t.world(holdInTurn)
-		t.world(acquireIsDelayed)
-		if t.exact() {
-			t.world(counterIsLost)
+	run: func(s *S) {
+		s.holdInTurn()
+		s.World(s.acquireIsDelayed)
+		if s.exact() {
+			s.World(s.counterIsLost)
 		} else {
-			t.unjudged("only the lab's own server is flushed",
+			s.unjudged("only the lab's own server is flushed",
 				Unavailable)
 		}
 	},
@@ -42,7 +42,7 @@ func (g *grants) next(a *actor) {
 	g.newest = a.token()
 }
 
-func holdInTurn(s *worldRun) {
+func (s *S) holdInTurn() {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
 	b.Skew, c.Skew = -20*second, 20*second
 	var held grants
@@ -77,7 +77,7 @@ func holdInTurn(s *worldRun) {
 	s.judge(WrongToken, fenced)
 }
 
-func acquireIsDelayed(s *worldRun) {
+func (s *S) acquireIsDelayed() {
 	a, b := s.actor("A"), s.actor("B")
 	var held grants
 	granted := false
@@ -99,7 +99,7 @@ func acquireIsDelayed(s *worldRun) {
 	s.judge(WrongToken, granted && a.fenced() && b.heldBefore(a.grantedAt))
 }
 
-func counterIsLost(s *worldRun) {
+func (s *S) counterIsLost() {
 	a, b := s.actor("A"), s.actor("B")
 	storage := s.Storage(100)
 	s.operates("flushes", func() { s.everyNode((*lab.Node).Flush) }, 4*second)

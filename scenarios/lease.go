@@ -16,38 +16,39 @@ var leaseLength = Scenario{
 		" after each renewal. Also: the lease isn't a whole number of seconds.",
 	Invariants: []string{WrongLease},
 	readable:   "the lock's lease isn't the expiry of a key",
-	run: func(t *scenarioRun) {
-		leaseIsMeasured(t)
-		leaseIsMeasured(t, uneven)
+	run: func(s *S) {
+		s.measureLease()
+		s.World(func() {
+			s.uneven()
+			s.measureLease()
+		})
 	},
 }
 
-func leaseIsMeasured(t *scenarioRun, options ...worldOption) {
-	t.world(func(s *worldRun) {
-		a := s.actor("A")
-		leased := false
-		measure := func() {
-			a.Step("looks", func() {
-				s.everyNode(func(n *lab.Node) { leased = s.measure(n, leased) || leased })
-			})
-		}
-		s.play(func() {
-			a.begins()
-			measure()
-			for _, moment := range []time.Duration{afterRenewal,
-				2 * afterRenewal, 9600 * time.Millisecond} {
-				a.at(moment)
-				measure()
-			}
-			a.release()
+func (s *S) measureLease() {
+	a := s.actor("A")
+	leased := false
+	measure := func() {
+		a.Step("looks", func() {
+			s.everyNode(func(n *lab.Node) { leased = s.measure(n, leased) || leased })
 		})
-		s.judge(WrongLease, leased)
-	}, options...)
+	}
+	s.play(func() {
+		a.begins()
+		measure()
+		for _, moment := range []time.Duration{afterRenewal,
+			2 * afterRenewal, 9600 * time.Millisecond} {
+			a.at(moment)
+			measure()
+		}
+		a.release()
+	})
+	s.judge(WrongLease, leased)
 }
 
 // measure judges the lease that a node has given A last, and says whether there
 // is one. A key that never had a lease is a lock without one.
-func (s *worldRun) measure(n *lab.Node, leased bool) bool {
+func (s *S) measure(n *lab.Node, leased bool) bool {
 	if n.Free() {
 		return false
 	}
@@ -67,7 +68,7 @@ func (s *worldRun) measure(n *lab.Node, leased bool) bool {
 }
 
 // inexact is by how much a lease may differ from the one that was asked for.
-func (s *worldRun) inexact() time.Duration {
+func (s *S) inexact() time.Duration {
 	return s.sooner(100*time.Millisecond, 300*time.Millisecond)
 }
 
@@ -79,7 +80,8 @@ var fixedLease = Scenario{
 		" not before, and A is told by then.",
 	Invariants: []string{WrongLease, NotTold},
 	features:   []Feature{Renewal, FixedLeases},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
+		s.fixedLease()
 		a, b := s.actor("A"), s.actor("B")
 		var asked, told time.Duration
 		s.play(func() {
@@ -113,5 +115,5 @@ var fixedLease = Scenario{
 		if !s.offers(LossNotices) {
 			s.verdict(NotOffered, NotTold)
 		}
-	}, unrenewed),
+	},
 }

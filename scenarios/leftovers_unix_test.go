@@ -21,7 +21,6 @@ import (
 
 	"github.com/lockladder/lockladder/bronze"
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -61,7 +60,7 @@ func TestARunOfOneScenario(t *testing.T) {
 	scenarios.Run(t, build, scenarios.Only(scenario), scenarios.Flaws(flaws...),
 		scenarios.WithoutFeatures(scenarios.Renewal),
 		scenarios.RealLease(time.Second),
-		scenarios.OnServersOf(serverstest.Servers(t, *onRedis)))
+		scenarios.OnServersOf(servers.Asked(t, *onRedis)))
 }
 
 // begin starts such a run and waits until its scenario has run.
@@ -70,7 +69,7 @@ func begin(t *testing.T, end, on, temp string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestARunOfOneScenario$",
 		"-mark="+temp)
 	cmd.Env = append(os.Environ(), ending+"="+end, "TMPDIR="+temp,
-		serverstest.Variable+"="+on)
+		servers.Variable+"="+on)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -137,7 +136,7 @@ func TestARunLeavesNothingBehind(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			temp := t.TempDir()
-			cmd := begin(t, c.name, serverstest.Auto, temp)
+			cmd := begin(t, c.name, servers.Auto, temp)
 			require.NotEmpty(t, processes(t, temp), "the test looks at nothing")
 			end(t, cmd, c.name, c.signal, c.fails, temp)
 			assert.Eventually(t, func() bool {

@@ -67,7 +67,7 @@ func (l Life) Record(t *testing.T, build Build, opts ...Option) (*Lived, error) 
 			l.Down, s.nodes)
 	}
 	lived := &Lived{Lease: lease}
-	_, err := runScenario(t, Scenario{Name: "life", run: single(func(s *worldRun) {
+	_, err := runScenario(t, Scenario{Name: "life", run: func(s *S) {
 		lived.Runs = nil
 		l.live(s, lived)
 		lived.Entries = s.Timeline()
@@ -75,7 +75,7 @@ func (l Life) Record(t *testing.T, build Build, opts ...Option) (*Lived, error) 
 			s.Fail("%s is broken on an ordinary day: %v", broken[0].Invariant,
 				broken[0])
 		}
-	})}, build, s)
+	}}, build, s)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (l Life) Record(t *testing.T, build Build, opts ...Option) (*Lived, error) 
 }
 
 // live plays the runs and notes how they went.
-func (l Life) live(s *worldRun, lived *Lived) {
+func (l Life) live(s *S, lived *Lived) {
 	var names []string
 	actors := map[string]*actor{}
 	for _, v := range l.Runs {

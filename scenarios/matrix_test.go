@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest/mutants"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -133,6 +134,33 @@ func TestRememberedScriptsChangeNoTimeline(t *testing.T) {
 	assert.Equal(t,
 		scenarios.Run(t, rung.Build, append(laddertest.Options(rung), executed)...),
 		scenarios.Run(t, rung.Build, laddertest.Options(rung)...))
+}
+
+// What a run prints to declare must pass when it is declared, whatever it follows from.
+func TestARunPassesWhenAllThatItHasBrokenIsDeclared(t *testing.T) {
+	var broken []lock.Flaw
+	for _, name := range []string{"late_grant", "overrun_overlap", "hung_worker"} {
+		results, err := scenarios.RunOne(t, name, buildMyLock)
+		require.NoError(t, err)
+		for _, r := range results {
+			if r.Verdict == scenarios.Breaks {
+				broken = append(broken, lock.Flaw{Scenario: name, Invariant: r.Invariant})
+			}
+		}
+	}
+	require.Contains(t, broken, lock.Flaws("late_grant: false success")[0],
+		"it follows from another break of the same scenario")
+	scenarios.Run(t, buildMyLock, scenarios.Flaws(broken...),
+		scenarios.Only("late_grant", "overrun_overlap", "hung_worker"))
+}
+
+// Attempts are counted, and not commands: this one makes 33 a second, of three each.
+func TestALockMaySendSeveralCommandsForAnAttempt(t *testing.T) {
+	results, err := scenarios.RunOne(t, "prompt_answers",
+		mutants.Beside(0, "STRLEN", "lock:stock")(buildMyLock))
+	require.NoError(t, err)
+	assert.Equal(t, scenarios.Holds, scenarios.Report(results).Verdict("prompt_answers",
+		scenarios.BusyWaiting))
 }
 
 // witness keeps what servers are sent, from when a scenario begins.

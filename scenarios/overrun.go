@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/lock"
 )
 
 // The family of overruns: work, or a grant on its way, outlives the lease.
@@ -15,7 +14,7 @@ var overrunOverlap = Scenario{
 	Family:     Overrun,
 	Summary:    "A works for 15 s on a lease of 10 s while B waits.",
 	Invariants: []string{TwoHolders},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		s.play(a.holds(15*second), func() {
 			b.at(second)
@@ -24,19 +23,19 @@ var overrunOverlap = Scenario{
 			b.release()
 		})
 		s.judge(TwoHolders, true)
-	}),
+	},
 }
 
 // pausedHolder is Kleppmann's scenario ("How to do distributed locking").
 var pausedHolder = Scenario{
 	Name:   "paused_holder",
 	Family: Overrun,
-	Summary: "A's whole process, renewals included, stops from 1 s to 31 s. B gets" +
-		" the lock and writes at once. A wakes and writes before it looks at" +
-		" anything, to a storage that checks fencing tokens where the lock has" +
-		" them.",
+	Summary: "A's whole process stops at 1 s, its renewals as well, and wakes up at 31 s." +
+		" Meanwhile B gets the lock and writes. A writes as soon as it's awake, before it" +
+		" can learn that it has lost the lock. Where the lock has fencing tokens, the" +
+		" storage checks them.",
 	Invariants: []string{StaleWrite},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.mortal("A"), s.actor("B")
 		storage := s.Storage(100)
 		s.start()
@@ -54,7 +53,7 @@ var pausedHolder = Scenario{
 			b.at(40 * second)
 		})
 		s.judge(StaleWrite, b.heldBefore(31*second))
-	}),
+	},
 }
 
 var lateGrant = Scenario{
@@ -66,31 +65,29 @@ var lateGrant = Scenario{
 		" refuses such a grant must give it back, so that B gets in within 1 s." +
 		" On several nodes: every node answers after 2.9 s.",
 	Invariants: []string{TwoHolders, Orphaned},
-	run: func(t *scenarioRun) {
-		if t.settings.nodes > 1 {
-			lateGrantOnManyNodes(t)
+	run: func(s *S) {
+		if s.settings.nodes > 1 {
+			s.lateGrantOnManyNodes()
 			return
 		}
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.start()
-			a.Fault(lab.Acquire, a.acquires,
-				lab.Fault{Answer: 12 * second, Until: b.has})
-			s.run(func() {
-				a.at(0)
-				if granted, _ := a.try(); granted {
-					a.work(second)
-					a.release()
-				}
-			}, func() {
-				b.at(second)
-				b.acquire(15 * second)
-				b.at(20 * second)
-				b.release()
-			})
-			s.judge(TwoHolders, b.heldBefore(max(a.triedAt, 12*second)))
+		a, b := s.actor("A"), s.actor("B")
+		s.start()
+		a.Fault(lab.Acquire, a.acquires,
+			lab.Fault{Answer: 12 * second, Until: b.has})
+		s.run(func() {
+			a.at(0)
+			if granted, _ := a.try(); granted {
+				a.work(second)
+				a.release()
+			}
+		}, func() {
+			b.at(second)
+			b.acquire(15 * second)
+			b.at(20 * second)
+			b.release()
 		})
-		t.world(func(s *worldRun) {
+		s.judge(TwoHolders, b.heldBefore(max(a.triedAt, 12*second)))
+		s.World(func() {
 			a, b := s.actor("A"), s.actor("B")
 			s.start()
 			a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 11 * second})
@@ -123,44 +120,38 @@ func (a *actor) reached() bool {
 // exceeds the node timeout, and all together exceed the lease. In virtual time
 // also: they exceed it by no more than clocks may differ; and the caller's
 // deadline passes when a majority of the nodes has granted.
-func lateGrantOnManyNodes(t *scenarioRun) {
-	answersAddUp(t, 2900*time.Millisecond, time.Hour)
-	if t.exact() {
-		answersAddUp(t, 2010*time.Millisecond, time.Hour)
-		answersAddUp(t, 2900*time.Millisecond, 8*second)
+func (s *S) lateGrantOnManyNodes() {
+	s.answersAddUp(2900*time.Millisecond, time.Hour)
+	if s.exact() {
+		s.World(func() { s.answersAddUp(2010*time.Millisecond, time.Hour) })
+		s.World(func() { s.answersAddUp(2900*time.Millisecond, 8*second) })
 	}
 }
 
-func answersAddUp(t *scenarioRun, each, patience time.Duration) {
-	t.world(func(s *worldRun) {
-		a, b := s.actor("A"), s.actor("B")
-		s.start()
-		a.Always(lab.Fault{AnswerAfter: each})
-		refused := false
-		s.run(func() {
-			a.at(0)
-			granted := a.tryFor(patience)
-			if refused = !granted; granted && s.Now() >= s.lease() {
-				a.report(TwoHolders, "A believes at %.3f to hold a lease of %v"+
-					" that it asked for at %.3f", s.Now().Seconds(), s.lease(),
-					a.phase.Seconds())
-			}
-			b.Go(func() {
-				b.Sleep(b.phase)
-				if refused {
-					b.mustComeFree(s.patience(second),
-						"A refused the grant and kept it")
-				}
-			})
-		})
-		s.judge(TwoHolders, true)
-		s.judge(Orphaned, refused)
-	}, func(w *lab.World) []lock.Option {
-		if !w.Exact() {
-			return nodeTimeout(6 * second)(w) // room for a busy machine
+func (s *S) answersAddUp(each, patience time.Duration) {
+	s.nodeTimeout(s.sooner(3*second, 6*second)) // room for a busy machine
+	a, b := s.actor("A"), s.actor("B")
+	s.start()
+	a.Always(lab.Fault{AnswerAfter: each})
+	refused := false
+	s.run(func() {
+		a.at(0)
+		granted := a.tryFor(patience)
+		if refused = !granted; granted && s.Now() >= s.lease() {
+			a.report(TwoHolders, "A believes at %.3f to hold a lease of %v"+
+				" that it asked for at %.3f", s.Now().Seconds(), s.lease(),
+				a.phase.Seconds())
 		}
-		return nodeTimeout(3 * second)(w)
+		b.Go(func() {
+			b.Sleep(b.phase)
+			if refused {
+				b.mustComeFree(s.patience(second),
+					"A refused the grant and kept it")
+			}
+		})
 	})
+	s.judge(TwoHolders, true)
+	s.judge(Orphaned, refused)
 }
 
 var lateWithLosers = Scenario{
@@ -170,33 +161,32 @@ var lateWithLosers = Scenario{
 		" them. A majority grants at once. A must not believe that it holds the lock" +
 		" after 10 s, whatever it has sent to the other two meanwhile.",
 	Invariants: []string{TwoHolders},
-	run: func(t *scenarioRun) {
-		nodes := t.settings.nodes
+	run: func(s *S) {
+		nodes := s.settings.nodes
 		if nodes < 3 {
-			t.verdict(DoesNotArise, TwoHolders)
+			s.verdict(DoesNotArise, TwoHolders)
 			return
 		}
-		if t.needsOwnServers() {
+		if s.needsOwnServers() {
 			return
 		}
-		t.world(func(s *worldRun) {
-			a := s.actor("A")
-			silent := s.operates("hangs", func() {
-				for i := nodes/2 + 1; i < nodes; i++ {
-					s.Node(i).Hang()
-				}
-			}, 0)
-			s.play(func() {
-				a.at(second, silent)
-				asked := s.Now()
-				if granted := a.tryFor(time.Hour); granted &&
-					s.Now()-asked >= s.lease() {
-					a.report(TwoHolders, "A believes at %.3f to hold a lease of %v"+
-						" that it asked for at %.3f", s.Now().Seconds(), s.lease(),
-						asked.Seconds())
-				}
-			})
-			s.judge(TwoHolders, a.has())
-		}, nodeTimeout(2600*time.Millisecond))
+		s.nodeTimeout(2600 * time.Millisecond)
+		a := s.actor("A")
+		silent := s.operates("hangs", func() {
+			for i := nodes/2 + 1; i < nodes; i++ {
+				s.Node(i).Hang()
+			}
+		}, 0)
+		s.play(func() {
+			a.at(second, silent)
+			asked := s.Now()
+			if granted := a.tryFor(time.Hour); granted &&
+				s.Now()-asked >= s.lease() {
+				a.report(TwoHolders, "A believes at %.3f to hold a lease of %v"+
+					" that it asked for at %.3f", s.Now().Seconds(), s.lease(),
+					asked.Seconds())
+			}
+		})
+		s.judge(TwoHolders, a.has())
 	},
 }

@@ -1,23 +1,23 @@
 package scenarios_test
 
-// How to run the scenarios against a lock of your own.
+// How to run the scenarios against a lock of your own:
 //
-//  1. Your lock needs three methods: TryLock, Lock and Unlock, as scenarios.Lock
-//     describes them. A small adapter will do when yours are named differently.
-//  2. Write a function that builds one owner of the lock from a scenarios.Env. It
-//     gets one client for each Redis node, the lock's name and the lease. Use
-//     these clients: they are connected to the laboratory. Use package time as
-//     you always do: its clock is virtual here, and ten seconds cost nothing.
-//  3. Say what your lock does not claim to do, with scenarios.WithoutFeatures.
-//     Such scenarios are not held against it.
-//  4. Run the test. Every scenario that breaks your lock fails, and prints who did
-//     what and when, up to the line where it went wrong.
-//  5. To see such a run step by step, beside your code, add the option
-//     scenarios.Record("runs"). Then go run ./docs -open FILE, in a checkout of this
-//     module, plays one of the files.
-//  6. Fix what you can. Declare what you have to live with, with
-//     scenarios.Flaws: the test passes again, and it fails when a declared
-//     flaw no longer breaks, or a new one appears.
+//  1. Your lock needs the three methods of scenarios.Lock: TryLock, Lock and Unlock. If
+//     yours have other names, write an adapter.
+//  2. Write a function that builds one owner of the lock from a scenarios.Env, which has
+//     a client for each Redis node, the name of the lock and its lease. Send all commands
+//     with these clients, because they lead to the simulated servers. Use package time
+//     as you always do: the scenarios run in virtual time, and ten seconds cost nothing.
+//  3. Declare with scenarios.WithoutFeatures what your lock doesn't offer. The scenarios
+//     that need it are then left out.
+//  4. Run the test. It fails for each scenario that breaks your lock, and prints who did
+//     what and when, up to the command that broke it.
+//  5. To see such a run step by step beside your code, add the option
+//     scenarios.Record("runs"), and play one of the files in a checkout of this module:
+//     go run ./docs -open FILE.
+//  6. Fix what you can, and declare the rest with scenarios.Flaws: the failed run prints
+//     the lines to add. From then on the test passes, until a declared flaw no longer
+//     breaks or a new one appears.
 //
 // The lock below is the one that most articles end with: SET NX PX with a random
 // value, and a script that compares before it deletes.
@@ -34,7 +34,7 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// myLock is somebody's own lock. It knows nothing of the scenarios.
+// myLock is the lock to test. It knows nothing of the scenarios.
 type myLock struct {
 	rdb   redis.UniversalClient
 	name  string
@@ -76,7 +76,7 @@ func (l *myLock) Unlock(ctx context.Context) error {
 	deleted, err := compareAndDelete.Run(ctx, l.rdb, []string{l.name},
 		l.value).Int()
 	if err == nil && deleted == 0 {
-		return lock.ErrNotHeld // the one error that the scenarios must know
+		return lock.ErrNotHeld // the error that the scenarios look for
 	}
 	return err
 }
@@ -86,26 +86,23 @@ func buildMyLock(env scenarios.Env) (scenarios.Lock, error) {
 }
 
 func TestMyOwnLock(t *testing.T) {
-	flaw := func(scenario, invariant string) scenarios.Flaw {
-		return scenarios.Flaw{Scenario: scenario, Invariant: invariant}
-	}
 	scenarios.Run(t, buildMyLock,
 		scenarios.WithoutFeatures(
 			scenarios.Reentry, scenarios.Renewal, scenarios.LossNotices),
-		scenarios.Flaws(
-			// Work that outlives the lease: nobody tells the holder.
-			flaw("overrun_overlap", scenarios.TwoHolders),
-			flaw("paused_holder", scenarios.StaleWrite),
-			flaw("oversell", scenarios.LostUpdate),
-			// A grant whose reply comes too late is believed, and one whose
-			// reply is lost is found by nobody.
-			flaw("late_grant", scenarios.TwoHolders),
-			flaw("lost_reply", scenarios.SelfDeadlock),
+		scenarios.Flaws(lock.Flaws(
+			// The lease ends while the holder works, and the holder isn't told.
+			"overrun_overlap: two holders",
+			"paused_holder: stale write",
+			"oversell: lost update",
+			// A grant whose reply comes after the lease is believed, and one whose
+			// reply is lost keeps even its owner out.
+			"late_grant: two holders",
+			"lost_reply: self-deadlock",
 			// An Unlock with a canceled context sends nothing.
-			flaw("cancelled_context", scenarios.Orphaned),
-			// A single server that forgets.
-			flaw("failover", scenarios.TwoHolders),
-			flaw("node_restart", scenarios.TwoHolders),
-			flaw("clock_jump", scenarios.TwoHolders),
-		))
+			"cancelled_context: orphaned",
+			// The only server loses its data.
+			"failover: two holders",
+			"node_restart: two holders",
+			"clock_jump: two holders",
+		)...))
 }

@@ -18,7 +18,7 @@ var overrunRelease = Scenario{
 		" lock, for up to 3 s. B and C must not be inside together. (A and B are" +
 		" inside together too, but that is for the scenario overrun_overlap.)",
 	Invariants: []string{ForeignRelease, TwoHolders},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
 		s.play(func() {
 			a.begins()
@@ -44,7 +44,7 @@ var overrunRelease = Scenario{
 		overrun := b.heldBefore(a.freedAt)
 		s.judge(ForeignRelease, overrun)
 		s.judge(TwoHolders, overrun)
-	}),
+	},
 }
 
 // overlaps says that the scenario isn't about this holder's overlap with others.
@@ -59,13 +59,13 @@ func (a *actor) heldBefore(moment time.Duration) bool {
 
 // late is a moment that a fault waits for; on real servers it waits for an event
 // besides, and the moment may be any.
-func (s *worldRun) late(moment time.Duration) time.Duration {
+func (s *S) late(moment time.Duration) time.Duration {
 	return s.sooner(moment, time.Hour)
 }
 
 // soon is how long somebody waits who soon gives up; on real servers long enough
 // for a busy machine to have sent a command.
-func (s *worldRun) soon() time.Duration {
+func (s *S) soon() time.Duration {
 	return s.sooner(300*time.Millisecond, second)
 }
 
@@ -77,7 +77,7 @@ var slowGet = Scenario{
 		" reply comes at 12 s; its next command, if there is one, reaches the" +
 		" server at 13 s. B gets the lock at about 11 s and works on.",
 	Invariants: []string{ForeignRelease},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
 		a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
@@ -90,7 +90,7 @@ var slowGet = Scenario{
 			b.release()
 		})
 		s.judge(ForeignRelease, b.heldBefore(s.late(13*second)))
-	}),
+	},
 }
 
 var slowRelease = Scenario{
@@ -99,7 +99,7 @@ var slowRelease = Scenario{
 	Summary: "The first command of A's unlock, sent at 9.5 s, reaches the server at" +
 		" 12 s. B got the lock meanwhile.",
 	Invariants: []string{ForeignRelease},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
 		a.Fault(lab.Release, 1, lab.Fault{Deliver: 12 * second, Until: b.has})
@@ -112,7 +112,7 @@ var slowRelease = Scenario{
 		// On real servers A's command waits for B, but not for a lease that
 		// was renewed.
 		s.judge(ForeignRelease, b.heldBefore(s.sooner(12*second, 13*second)))
-	}),
+	},
 }
 
 var lostReleaseReply = Scenario{
@@ -121,7 +121,7 @@ var lostReleaseReply = Scenario{
 	Summary: "The command that freed A's lock is executed and its reply is lost." +
 		" B gets the lock. A unlocks again.",
 	Invariants: []string{ForeignRelease},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
 		a.Fault(lab.Release, a.frees, lab.Fault{LoseReply: true})
@@ -138,7 +138,7 @@ var lostReleaseReply = Scenario{
 			b.release()
 		})
 		s.judge(ForeignRelease, b.heldBefore(a.freedAt))
-	}),
+	},
 }
 
 var unlockNotHeld = Scenario{
@@ -146,7 +146,7 @@ var unlockNotHeld = Scenario{
 	Family:     Ownership,
 	Summary:    "B, which never locked, unlocks while A holds the lock.",
 	Invariants: []string{ForeignRelease, FalseSuccess},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		s.play(a.holds(5*second, b.released), func() {
 			b.at(second, a.has)
@@ -154,7 +154,7 @@ var unlockNotHeld = Scenario{
 		})
 		s.judge(ForeignRelease, true)
 		s.judge(FalseSuccess, true)
-	}),
+	},
 }
 
 // mustBeDenied unlocks what is not the actor's: only lock.ErrNotHeld is the truth.
@@ -177,7 +177,7 @@ var unlockExpired = Scenario{
 	Family:     Ownership,
 	Summary:    "A unlocks after its lease has ended, and nobody took the lock.",
 	Invariants: []string{FalseSuccess},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a := s.actor("A")
 		over := false
 		s.play(func() {
@@ -191,7 +191,7 @@ var unlockExpired = Scenario{
 			}
 		})
 		s.judge(FalseSuccess, over)
-	}),
+	},
 }
 
 var lateOwnRelease = Scenario{
@@ -201,7 +201,7 @@ var lateOwnRelease = Scenario{
 		" at 16 s, and A gives up at once. A gets the lock again at about 11 s and works" +
 		" to 18 s.",
 	Invariants: []string{ForeignRelease},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a := s.actor("A")
 		again := false
 		s.start()
@@ -219,7 +219,7 @@ var lateOwnRelease = Scenario{
 			a.release()
 		})
 		s.judge(ForeignRelease, again)
-	}),
+	},
 }
 
 var failedUnlock = Scenario{
@@ -231,41 +231,39 @@ var failedUnlock = Scenario{
 		" within 1 s.",
 	Invariants: []string{FalseSuccess, RenewalAfterUnlock, Orphaned},
 	readable:   "the server doesn't show whose lock it is right after a call",
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			var failed time.Duration
-			kept := false
-			s.play(func() {
-				a.begins()
-				a.at(4 * second)
-				a.refuse(lab.Release, a.frees)
-				a.mustAdmit(a.release())
-				a.Step("looks", func() {
-					failed, kept = s.Now(), s.Owner() == a.Name
-				})
-				a.at(8 * second)
-				a.Step("looks", func() {
-					for i := range t.settings.nodes {
-						if n := s.Node(i); kept && !n.Free() &&
-							s.Owner() == a.Name && n.LeasedAt() > failed {
-							s.Report(RenewalAfterUnlock, "A's Unlock has failed,"+
-								" and its lease is extended at %.3f",
-								n.LeasedAt().Seconds())
-							return
-						}
-					}
-				})
-			}, func() {
-				b.at(5*second, a.released)
-				b.mustComeFree(lease+s.sooner(0, 2*second),
-					"A's Unlock has failed")
+	run: func(s *S) {
+		a, b := s.actor("A"), s.actor("B")
+		var failed time.Duration
+		kept := false
+		s.play(func() {
+			a.begins()
+			a.at(4 * second)
+			a.refuse(lab.Release, a.frees)
+			a.mustAdmit(a.release())
+			a.Step("looks", func() {
+				failed, kept = s.Now(), s.Owner() == a.Name
 			})
-			s.judge(FalseSuccess, true)
-			s.judge(RenewalAfterUnlock, kept)
-			s.judge(Orphaned, true)
+			a.at(8 * second)
+			a.Step("looks", func() {
+				for i := range s.settings.nodes {
+					if n := s.Node(i); kept && !n.Free() &&
+						s.Owner() == a.Name && n.LeasedAt() > failed {
+						s.Report(RenewalAfterUnlock, "A's Unlock has failed,"+
+							" and its lease is extended at %.3f",
+							n.LeasedAt().Seconds())
+						return
+					}
+				}
+			})
+		}, func() {
+			b.at(5*second, a.released)
+			b.mustComeFree(lease+s.sooner(0, 2*second),
+				"A's Unlock has failed")
 		})
-		t.world(func(s *worldRun) {
+		s.judge(FalseSuccess, true)
+		s.judge(RenewalAfterUnlock, kept)
+		s.judge(Orphaned, true)
+		s.World(func() {
 			a, b := s.actor("A"), s.actor("B")
 			freed := false
 			s.play(func() {
@@ -330,7 +328,7 @@ var compareTwice = Scenario{
 		" the lock, which reaches the server at 13 s. B got the lock at about" +
 		" 10 s and works until 18 s.",
 	Invariants: []string{ForeignRelease},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
 		a.everyTry(lab.Release, a.frees,
@@ -342,5 +340,5 @@ var compareTwice = Scenario{
 			b.release()
 		})
 		s.judge(ForeignRelease, b.heldBefore(13*second))
-	}),
+	},
 }

@@ -23,29 +23,28 @@ var twoOwnersOneProcess = Scenario{
 		" after 3 s.",
 	Invariants: []string{TwoHolders, ForeignRelease},
 	readable:   "the server doesn't show which of a session's owners has the lock",
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a := s.actor("A")
-			a2, b := s.beside(a, "A2"), s.actor("B")
-			s.play(a.holds(6*second, b.tried), func() {
-				a2.at(second, a.has)
-				a2.try()
-				a2.at(2 * second)
-				a2.release()
-				a2.Step("looks", func() {
-					if s.Owner() == "-" {
-						s.Report(ForeignRelease, "A2 has unlocked what it didn't"+
-							" have, and A's lock is gone")
-					}
-				})
-			}, func() {
-				b.at(3*second, a2.released)
-				b.triesToPass()
+	run: func(s *S) {
+		a := s.actor("A")
+		a2, b := s.beside(a, "A2"), s.actor("B")
+		s.play(a.holds(6*second, b.tried), func() {
+			a2.at(second, a.has)
+			a2.try()
+			a2.at(2 * second)
+			a2.release()
+			a2.Step("looks", func() {
+				if s.Owner() == "-" {
+					s.Report(ForeignRelease, "A2 has unlocked what it didn't"+
+						" have, and A's lock is gone")
+				}
 			})
-			s.judge(TwoHolders, true)
-			s.judge(ForeignRelease, true)
+		}, func() {
+			b.at(3*second, a2.released)
+			b.triesToPass()
 		})
-		t.world(func(s *worldRun) {
+		s.judge(TwoHolders, true)
+		s.judge(ForeignRelease, true)
+		s.World(func() {
+			s.pollEvery(500 * time.Millisecond)
 			a := s.actor("A")
 			a2 := s.beside(a, "A2")
 			s.play(func() {
@@ -65,16 +64,16 @@ var twoOwnersOneProcess = Scenario{
 				a2.release()
 			})
 			s.judge(ForeignRelease, a2.heldBefore(a.freedAt))
-		}, pollEvery(500*time.Millisecond))
-		if t.exact() {
-			t.forTenant(func() { t.world(tenantsLock) })
+		})
+		if s.exact() {
+			s.forTenant(func() { s.World(s.tenantsLock) })
 		}
 	},
 }
 
 // tenantsLock is for a lock that sends some of its commands past the hooks of the
 // client that it was given, such as those with a deadline.
-func tenantsLock(s *worldRun) {
+func (s *S) tenantsLock() {
 	a, b := s.actor("A"), s.actor("B")
 	hooked := false
 	s.Rewrite = func(words []any) { hooked = true; s.prefix(words, "tenant:") }
@@ -100,9 +99,9 @@ func tenantsLock(s *worldRun) {
 
 // forTenant runs worlds in which a lock's keys may have a prefix, and the driver does
 // not look at deadlines.
-func (t *scenarioRun) forTenant(run func()) {
-	of, settings, venue := t.settings.keys, t.settings, t.venue
-	defer func() { t.settings, t.venue = settings, venue }()
+func (s *S) forTenant(run func()) {
+	of, settings, venue := s.settings.keys, s.settings, s.venue
+	defer func() { s.settings, s.venue = settings, venue }()
 	prefixed := func(keys func(string) []string) func(string) []string {
 		return func(name string) (all []string) {
 			for _, key := range keys(name) {
@@ -111,7 +110,7 @@ func (t *scenarioRun) forTenant(run func()) {
 			return all
 		}
 	}
-	t.settings.driver = func(o *redis.Options) {
+	s.settings.driver = func(o *redis.Options) {
 		if settings.driver != nil {
 			settings.driver(o)
 		}
@@ -120,16 +119,16 @@ func (t *scenarioRun) forTenant(run func()) {
 	if of == nil {
 		of = func(name string) []string { return []string{name} }
 	}
-	t.settings.keys = prefixed(of)
+	s.settings.keys = prefixed(of)
 	if settings.keeps != nil {
-		t.settings.keeps = prefixed(settings.keeps)
+		s.settings.keeps = prefixed(settings.keeps)
 	}
-	t.venue = t.settings.venue()
+	s.venue = s.settings.venue()
 	run()
 }
 
 // prefix puts a text before the keys of a command that name the scenario's lock.
-func (s *worldRun) prefix(words []any, with string) {
+func (s *S) prefix(words []any, with string) {
 	if len(words) > 3 && strings.HasPrefix(fmt.Sprint(words[0]), "eval") {
 		n, _ := words[2].(int)
 		words = words[3:min(3+n, len(words))] // KEYS, and no ARGV
@@ -149,7 +148,8 @@ var lostLeasePassedOn = Scenario{
 		" and works until 12 s. A unlocks when it's told of the loss, if it is. A2" +
 		" and A3 must not be inside together with B.",
 	Invariants: []string{TwoHolders},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
+		s.pollEvery(second)
 		a := s.actor("A")
 		a2, a3, b := s.beside(a, "A2"), s.beside(a, "A3"), s.actor("B")
 		waits := func(w *actor) func() {
@@ -174,7 +174,7 @@ var lostLeasePassedOn = Scenario{
 			}
 		})
 		s.judge(TwoHolders, b.has())
-	}, pollEvery(second)),
+	},
 }
 
 var busyNeighbors = Scenario{
@@ -184,7 +184,7 @@ var busyNeighbors = Scenario{
 		" and rest for about 10 ms. A, in another process, asks at 0.3 s and must get" +
 		" the lock within 2 s.",
 	Invariants: []string{Starvation},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		asks, patience := 300*time.Millisecond, s.patience(2*second)
 		// Several nodes are asked one after the other.
 		rests := 10 * time.Millisecond * time.Duration(s.settings.nodes)
@@ -203,7 +203,7 @@ var busyNeighbors = Scenario{
 		}
 		s.play(scripts...)
 		s.judge(Starvation, true)
-	}),
+	},
 }
 
 // takeTurns takes the lock again and again, until a moment or until it's enough.
@@ -254,25 +254,23 @@ var farProcess = Scenario{
 		" lock has readers: C reads, and A and B don't rest.",
 	Invariants: []string{Starvation},
 	exact:      "the wait of a far process is exact in virtual time only",
-	run: func(t *scenarioRun) {
-		if t.settings.nodes > 1 {
+	run: func(s *S) {
+		if s.settings.nodes > 1 {
 			// No node answers within a node timeout: nodes_down is about that.
-			t.verdict(DoesNotArise, Starvation)
+			s.verdict(DoesNotArise, Starvation)
 			return
 		}
 		reads := false
-		t.world(func(s *worldRun) {
-			reads = s.isFar(300*time.Millisecond, (*actor).mustGetIn)
-		})
+		reads = s.isFar(300*time.Millisecond, (*actor).mustGetIn)
 		if reads {
-			t.world(func(s *worldRun) { s.isFar(0, (*actor).mustReadIn) })
+			s.World(func() { s.isFar(0, (*actor).mustReadIn) })
 		}
 	},
 }
 
 // isFar runs far_process. C gets in three times while A and B, which are near, rest for
 // so long between their turns. It also says whether the lock has readers.
-func (s *worldRun) isFar(rests time.Duration,
+func (s *S) isFar(rests time.Duration,
 	getsIn func(c *actor, patience time.Duration) bool) (reads bool) {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
 	done := false

@@ -16,20 +16,18 @@ var readerCrash = Scenario{
 	Summary: "A reads and dies. B waits to write, for up to 60 s. Also: A dies while it" +
 		" waits to read, and C writes until 3 s.",
 	Invariants: []string{Orphaned},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.mortal("A"), s.actor("B")
-			s.play(func() {
-				a.beginsReading()
-				a.work(second)
-				a.crash()
-			}, func() {
-				b.at(2 * second)
-				b.mustComeFree(time.Minute, "A died while it read")
-			})
-			s.judge(Orphaned, true)
+	run: func(s *S) {
+		a, b := s.mortal("A"), s.actor("B")
+		s.play(func() {
+			a.beginsReading()
+			a.work(second)
+			a.crash()
+		}, func() {
+			b.at(2 * second)
+			b.mustComeFree(time.Minute, "A died while it read")
 		})
-		t.world(func(s *worldRun) {
+		s.judge(Orphaned, true)
+		s.World(func() {
 			a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
 			s.operates("kills A", a.Crash, 2*second)
 			s.play(func() {
@@ -53,7 +51,7 @@ var readerRenewalIsolated = Scenario{
 		" within 2 s of that: B's lease was over at 11 s at the latest.",
 	Invariants: []string{Orphaned, ForeignRenewal},
 	features:   []Feature{Renewal},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
 		s.play(a.holdsRead(25*second), func() {
 			b.beginsReading()
@@ -71,7 +69,7 @@ var readerRenewalIsolated = Scenario{
 			s.unjudged("only the lab's own server shows the readers' leases",
 				ForeignRenewal)
 		}
-	}),
+	},
 }
 
 var writerNotStarved = Scenario{
@@ -82,17 +80,17 @@ var writerNotStarved = Scenario{
 		" within a lease. Also: C gives up waiting at 2 s, or dies then, and B must be able" +
 		" to read: within 1 s, or when C's lease would be over.",
 	Invariants: []string{Starvation, LateWakeUp, Orphaned},
-	run: func(t *scenarioRun) {
-		t.world(readersOverlap)
-		if v := t.results[Starvation]; v != nil && v.Verdict == DoesNotArise {
+	run: func(s *S) {
+		s.readersOverlap()
+		if s.absent {
 			return
 		}
-		t.world(writerGivesUp)
-		t.world(waitingWriterDies)
+		s.World(s.writerGivesUp)
+		s.World(s.waitingWriterDies)
 	},
 }
 
-func readersOverlap(s *worldRun) {
+func (s *S) readersOverlap() {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
 	until := s.sooner(time.Minute, 30*second)
 	reads := func(x *actor, from time.Duration) func() {
@@ -120,7 +118,7 @@ func readersOverlap(s *worldRun) {
 	s.judge(Starvation, true)
 }
 
-func writerGivesUp(s *worldRun) {
+func (s *S) writerGivesUp() {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
 	s.play(a.holdsRead(8*second, b.tried), func() {
 		b.at(3*second, c.tried)
@@ -142,7 +140,7 @@ func writerGivesUp(s *worldRun) {
 	s.judge(LateWakeUp, true)
 }
 
-func waitingWriterDies(s *worldRun) {
+func (s *S) waitingWriterDies() {
 	a, b, c := s.actor("A"), s.actor("B"), s.mortal("C")
 	s.operates("kills C", c.Crash, 2*second)
 	s.play(a.holdsRead(3*second), func() {
@@ -169,7 +167,7 @@ var readerOverrun = Scenario{
 		" told no later than its lease ends, its RUnlock at 36 s returns ErrNotHeld," +
 		" and what it had sent for its lease lets nobody wait: C writes at 32 s.",
 	Invariants: []string{NotTold, FalseSuccess, Orphaned},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
 		var told time.Duration
 		s.start()
@@ -205,7 +203,7 @@ var readerOverrun = Scenario{
 		if !s.offers(LossNotices) {
 			s.verdict(NotOffered, NotTold)
 		}
-	}),
+	},
 }
 
 var readerFailover = Scenario{
@@ -217,7 +215,7 @@ var readerFailover = Scenario{
 	Invariants: []string{TwoHolders},
 	own:        true,
 	readable:   "what a replica of the store knows is a test of its own",
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
 			a.hasRead)
@@ -236,5 +234,5 @@ var readerFailover = Scenario{
 			}
 		})
 		s.judge(TwoHolders, asked)
-	}),
+	},
 }

@@ -153,38 +153,36 @@ var readersTogether = Scenario{
 	Summary: "A, B and C take the read lock at 0, 1 and 2 s and read until 4 s." +
 		" Also: while A reads, B waits to write, and A takes the read lock again.",
 	Invariants: []string{Unavailable, SelfDeadlock},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			cast := s.cast("A", "B", "C")
-			var scripts []func()
-			for i, x := range cast {
-				scripts = append(scripts, func() {
-					x.at(time.Duration(i) * second)
-					if i > 0 {
-						x.Until(cast[i-1].hasRead, lease)
-					}
-					if granted, err := x.tryRead(); !granted {
-						x.report(Unavailable, "only readers are inside, and %s's"+
-							" TryRLock returns %v, %s", x.Name, granted,
-							outcome(err))
-						return
-					}
-					x.at(4 * second)
-					x.Until(cast[2].hasRead, second)
-					x.releaseRead()
-				})
-			}
-			s.play(scripts...)
-			s.judge(Unavailable, true)
-		})
-		if t.results[SelfDeadlock] != nil {
+	run: func(s *S) {
+		cast := s.cast("A", "B", "C")
+		var scripts []func()
+		for i, x := range cast {
+			scripts = append(scripts, func() {
+				x.at(time.Duration(i) * second)
+				if i > 0 {
+					x.Until(cast[i-1].hasRead, lease)
+				}
+				if granted, err := x.tryRead(); !granted {
+					x.report(Unavailable, "only readers are inside, and %s's"+
+						" TryRLock returns %v, %s", x.Name, granted,
+						outcome(err))
+					return
+				}
+				x.at(4 * second)
+				x.Until(cast[2].hasRead, second)
+				x.releaseRead()
+			})
+		}
+		s.play(scripts...)
+		s.judge(Unavailable, true)
+		if s.absent {
 			return
 		}
-		if !t.offers(Reentry) {
-			t.verdict(NotOffered, SelfDeadlock)
+		if !s.offers(Reentry) {
+			s.verdict(NotOffered, SelfDeadlock)
 			return
 		}
-		t.world(func(s *worldRun) {
+		s.World(func() {
 			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
 				a.beginsReading()
@@ -214,18 +212,16 @@ var writerExcludes = Scenario{
 		" and is let in within 1 s of A's Unlock. The same with A reading, also where C" +
 		" has read until 0.5 s, and B writing.",
 	Invariants: []string{TwoHolders, LateWakeUp},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.excludes(a, a.holds(3*second), a.has, b, b.tryRead, b.acquireRead,
-				b.releaseRead)
-		})
-		t.world(func(s *worldRun) {
+	run: func(s *S) {
+		a, b := s.actor("A"), s.actor("B")
+		s.excludes(a, a.holds(3*second), a.has, b, b.tryRead, b.acquireRead,
+			b.releaseRead)
+		s.World(func() {
 			a, b := s.actor("A"), s.actor("B")
 			s.excludes(a, a.holdsRead(3*second), a.hasRead, b, b.try, b.acquire,
 				b.release)
 		})
-		t.world(func(s *worldRun) {
+		s.World(func() {
 			a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
 			s.excludes(a, a.holdsRead(3*second), c.released, b, b.try, b.acquire,
 				b.release, c.holdsRead(second/2, a.hasRead))
@@ -234,7 +230,7 @@ var writerExcludes = Scenario{
 }
 
 // excludes runs writer_excludes: A is inside, and B calls what it is kept out of.
-func (s *worldRun) excludes(a *actor, holds func(), inside func() bool, b *actor,
+func (s *S) excludes(a *actor, holds func(), inside func() bool, b *actor,
 	try func() (bool, error), acquire func(time.Duration) error, release func() error,
 	others ...func()) {
 	s.play(append([]func(){holds, func() {
@@ -264,38 +260,39 @@ var upgrade = Scenario{
 		" whether it has it. Also: A and B read, both ask, and one of them must be" +
 		" told.",
 	Invariants: []string{SelfDeadlock, TwoHolders},
-	run: func(t *scenarioRun) {
-		for _, names := range [][]string{{"A"}, {"A", "B"}} {
-			t.world(func(s *worldRun) {
-				cast := s.cast(names...)
-				told := false // somebody knows
-				var scripts []func()
-				for _, x := range cast {
-					scripts = append(scripts, func() {
-						x.beginsReading()
-						x.at(second, cast[len(cast)-1].hasRead)
-						err, vain := x.waits(5*second, x.acquire)
-						x.Step("is told", func() {
-							// A release after that may let the other one in.
-							if vain && !told {
-								s.Report(SelfDeadlock, "%s reads, and its Lock"+
-									" waits until its deadline for the readers"+
-									" to leave", x.Name)
-							}
-							told = true
-						})
-						if err == nil {
-							x.release()
-						}
-						x.releaseRead()
-					})
-				}
-				s.play(scripts...)
-				s.judge(SelfDeadlock, true)
-				s.judge(TwoHolders, true)
-			})
-		}
+	run: func(s *S) {
+		s.upgrades("A")
+		s.World(func() { s.upgrades("A", "B") })
 	},
+}
+
+// upgrades runs upgrade with these readers.
+func (s *S) upgrades(names ...string) {
+	cast := s.cast(names...)
+	told := false // somebody knows
+	var scripts []func()
+	for _, x := range cast {
+		scripts = append(scripts, func() {
+			x.beginsReading()
+			x.at(second, cast[len(cast)-1].hasRead)
+			err, vain := x.waits(5*second, x.acquire)
+			x.Step("is told", func() {
+				// A release after that may let the other one in.
+				if vain && !told {
+					s.Report(SelfDeadlock, "%s reads, and its Lock waits until its"+
+						" deadline for the readers to leave", x.Name)
+				}
+				told = true
+			})
+			if err == nil {
+				x.release()
+			}
+			x.releaseRead()
+		})
+	}
+	s.play(scripts...)
+	s.judge(SelfDeadlock, true)
+	s.judge(TwoHolders, true)
 }
 
 var downgrade = Scenario{
@@ -305,7 +302,7 @@ var downgrade = Scenario{
 		" until 8 s, and where the lease is renewed until 15 s. B waits to write" +
 		" from 1 s on, and must not be let in before.",
 	Invariants: []string{TwoHolders, SelfDeadlock},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		until, reads := 8*second, false
 		if s.offers(Renewal) {
@@ -338,5 +335,5 @@ var downgrade = Scenario{
 		})
 		s.judge(TwoHolders, reads)
 		s.judge(SelfDeadlock, true)
-	}),
+	},
 }

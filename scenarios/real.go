@@ -35,6 +35,17 @@ func OnServersOf(all RealServers) Option {
 	return func(s *settings) { s.pool = all }
 }
 
+// RealLease is how long a scenario's lease of ten seconds lasts on real servers,
+// three seconds without it.
+func RealLease(d time.Duration) Option {
+	return func(s *settings) { s.onReal.lease = d }
+}
+
+// RealKey makes the locks' keys on real servers of unique names.
+func RealKey(of func(name string) string) Option {
+	return func(s *settings) { s.form = of }
+}
+
 // fixed lends the same servers to one scenario after the other.
 type fixed struct {
 	all  []RealServer

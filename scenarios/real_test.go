@@ -2,9 +2,7 @@ package scenarios_test
 
 import (
 	"context"
-	"maps"
 	"regexp"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,117 +14,37 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 	"github.com/lockladder/lockladder/internal/locktest/mutants"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
-	"github.com/lockladder/lockladder/scenarios/internal/proxy"
 )
 
-var onRedis = serverstest.Flag()
+var onRedis = servers.Flag()
 
 func TestMain(m *testing.M) {
 	// Not OneProcessor: go test ./... comes to this package last, when the other
 	// processors have little left to do.
 	laddertest.CollectLess()
-	serverstest.Main(m, onRedis, 3*len(ladder.Rungs))
+	servers.Main(m, onRedis, 3*len(ladder.Rungs))
 }
 
 // own skips a test that needs servers of our own when none are asked for. Such
 // tests run at the same time.
 func own(t *testing.T) {
 	t.Helper()
-	if *onRedis != serverstest.Auto {
+	if *onRedis != servers.Auto {
 		t.Skip("it starts servers, which is asked for with -redis auto")
 	}
 	t.Parallel()
-}
-
-// eachRung runs scenarios against every rung. A worker, which is this test once
-// more, comes no further than to Work and needs no servers.
-func eachRung(t *testing.T, on func(ladder.Rung) scenarios.RealServers,
-	options ...scenarios.Option) {
-	for _, rung := range ladder.Rungs {
-		t.Run(rung.Name, func(t *testing.T) {
-			scenarios.Work(t, rung.Build)
-			t.Parallel()
-			var virtual scenarios.Report
-			t.Run("in virtual time", func(t *testing.T) {
-				virtual = laddertest.Scenarios(t, rung.Name)
-			})
-			servers := on(rung)
-			run := func(more ...scenarios.Option) scenarios.Report {
-				return scenarios.Run(t, rung.Build, slices.Concat(options,
-					laddertest.Options(rung), more,
-					[]scenarios.Option{scenarios.OnServersOf(servers)})...)
-			}
-			real := run()
-			if virtual != nil { // else -run names other scenarios
-				laddertest.SameVerdicts(t, real, virtual,
-					func(name string) scenarios.Report {
-						return run(scenarios.Only(name))
-					})
-			}
-		})
-	}
 }
 
 func TestEveryRungBreaksTheSameOnRealServers(t *testing.T) {
 	if *onRedis == "" {
 		t.Skip("real servers are asked for with -redis auto")
 	}
-	all := serverstest.Servers(t, *onRedis)
-	eachRung(t, func(ladder.Rung) scenarios.RealServers { return all })
-}
-
-// forms are the kinds of keys that Redis Cluster tells apart: where a lock has
-// several of its own, all must lie in one slot.
-var forms = map[string]func(string) string{
-	"a plain name":         func(name string) string { return name },
-	"a hash tag":           func(name string) string { return "shop:{" + name + "}:lock" },
-	"a hash tag in front":  func(name string) string { return "{" + name + "}" },
-	"a second hash tag":    func(name string) string { return "{" + name + "}:{lock}" },
-	"a brace that is open": func(name string) string { return name + ":{lock" },
-	"a brace at the end":   func(name string) string { return name + "{" },
-}
-
-// A cluster is one node to a lock: its client learns which master has the key.
-// The scenarios here are about the differences of a cluster's client: it finds the
-// key's master, repeats commands after errors of the network, and subscribes at
-// one of several masters. The other scenarios are about the lock alone. The
-// scenarios that kill or flush a server are not run, because all rungs share the
-// cluster; and a master that comes back refuses for two seconds, so that hardly
-// a lease outlives it.
-//
-// Redlock counts on nodes that fail independently, which the masters of one
-// cluster do not do for one key: each of its nodes is a cluster, of one master.
-func TestEveryRungBreaksTheSameOnACluster(t *testing.T) {
-	own(t)
-	one, three := serverstest.Clusters(t, 1), serverstest.Clusters(t, 3)
-	var keys atomic.Int64
-	kinds := slices.Sorted(maps.Keys(forms))
-	eachRung(t, func(rung ladder.Rung) scenarios.RealServers {
-		if rung.Nodes > 1 {
-			return one
-		}
-		return three
-	}, scenarios.Only("mutual_exclusion", "crash_holding",
-		"overrun_release", "nested", "lost_reply", "lost_release_reply",
-		"unlock_not_held", "lost_wakeup", "lost_lease_told",
-		"renewal_fails_once", "hung_worker", "partitioned_holder"),
-		scenarios.RealKey(func(name string) string {
-			kind := kinds[int(keys.Add(1))%len(kinds)]
-			return forms[kind](name)
-		}))
-}
-
-// The failover of the catalogue, with a Sentinel that notices the master's death
-// and clients that ask it where the master is. That takes a second or two, so
-// the lease is thirty. Of several nodes one is watched.
-func TestEveryRungBreaksTheSameWhenASentinelFailsOver(t *testing.T) {
-	own(t)
-	all := serverstest.Watched(t)
-	eachRung(t, func(ladder.Rung) scenarios.RealServers { return all },
-		scenarios.Only("failover"), scenarios.RealLease(30*time.Second))
+	all := servers.Asked(t, *onRedis)
+	laddertest.OnServers(t, func(ladder.Rung) scenarios.RealServers { return all })
 }
 
 // borrowed counts how often servers are borrowed of a pool.
@@ -168,7 +86,7 @@ func untilTheThirdRun(first, then scenarios.Build) (build scenarios.Build,
 func TestAFlawThatDoesNotShowInRealTimeIsLookedForTwiceMore(t *testing.T) {
 	own(t)
 	build, runs := untilTheThirdRun(mutants.Rung("diamond"), mutants.Rung("gold"))
-	pool := &borrowed{RealServers: serverstest.Servers(t, *onRedis)}
+	pool := &borrowed{RealServers: servers.Asked(t, *onRedis)}
 	report := scenarios.Run(t, build, scenarios.Only("overrun_release"),
 		scenarios.Flaws(flawOfGold...), scenarios.OnServersOf(pool))
 	assert.GreaterOrEqual(t, len(runs), 3, "more, where the machine is too late for one")
@@ -226,7 +144,7 @@ func TestALockWithoutReadersHasNoneToJudgeInRealTime(t *testing.T) {
 			scenarios.Work(t, rung.Build)
 			report := scenarios.Run(t, rung.Build, append(laddertest.Options(rung),
 				scenarios.Only("reader_renewal_isolated"),
-				scenarios.OnServersOf(serverstest.Servers(t, *onRedis)))...)
+				scenarios.OnServersOf(servers.Asked(t, *onRedis)))...)
 			assert.Equal(t, want, report.Verdict("reader_renewal_isolated",
 				scenarios.ForeignRenewal))
 		})
@@ -238,7 +156,7 @@ func TestAFlawThatIsNotDeclaredIsDoubtedInRealTimeOnASlowMachine(t *testing.T) {
 	own(t)
 	build, runs := untilTheThirdRun(mutants.Rung("gold"), mutants.Rung("diamond"))
 	report := scenarios.Run(t, build, scenarios.Only("overrun_release"),
-		scenarios.OnServersOf(far{serverstest.Servers(t, *onRedis), t}))
+		scenarios.OnServersOf(far{servers.Asked(t, *onRedis), t}))
 	assert.GreaterOrEqual(t, len(runs), 3, "more, where the machine is too late for one")
 	assert.Equal(t, scenarios.Holds,
 		report.Verdict("overrun_release", scenarios.ForeignRelease))
@@ -269,7 +187,7 @@ func TestAScenarioThatFailsInRealTimeIsRunAgainOnASlowMachine(t *testing.T) {
 		return hasty{l}, err
 	}, diamond)
 	report := scenarios.Run(t, build, scenarios.Only("mutual_exclusion"),
-		scenarios.OnServersOf(far{serverstest.Servers(t, *onRedis), t}))
+		scenarios.OnServersOf(far{servers.Asked(t, *onRedis), t}))
 	assert.GreaterOrEqual(t, len(runs), 3, "more, where the machine is too late for one")
 	assert.Equal(t, scenarios.Holds,
 		report.Verdict("mutual_exclusion", scenarios.TwoHolders))

@@ -16,7 +16,8 @@ var hungWorker = Scenario{
 	Summary: "A's worker hangs forever, but its process stays alive. B waits for ten" +
 		" minutes.",
 	Invariants: []string{Orphaned},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
+		s.pollEvery(5 * second)
 		a, b := s.actor("A"), s.actor("B")
 		s.play(a.begins, func() {
 			b.at(second)
@@ -24,7 +25,7 @@ var hungWorker = Scenario{
 				"A hangs while it holds the lock")
 		})
 		s.judge(Orphaned, true)
-	}, pollEvery(5*second)), // ten minutes need no ten attempts a second
+	}, // ten minutes need no ten attempts a second
 }
 
 // afterRenewal is a moment just after the first renewal of a lease that is
@@ -34,23 +35,21 @@ const afterRenewal = 3400 * time.Millisecond
 var lostLeaseTold = Scenario{
 	Name:   "lost_lease_told",
 	Family: Loss,
-	Summary: "An operator deletes the key just after a renewal, while A works, or the" +
-		" server evicts it. A is told within half a lease, and its Unlock returns" +
-		" ErrNotHeld. To lock again does not pass as re-entry. Also, where the lock" +
-		" has readers: A reads.",
+	Summary: "A works, and just after a renewal an operator deletes the lock's key, or" +
+		" the server evicts it. A must be told within half a lease, and its Unlock" +
+		" returns ErrNotHeld. Also: A takes the lock again instead, which must be a new" +
+		" acquisition and not re-entry. Also, where the lock has readers: A reads.",
 	Invariants: []string{NotTold, FalseSuccess},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a := s.actor("A")
-			s.losesLock(a, a.begins, a.release)
-		})
-		if t.settings.readers != nil { // else they aren't deleted
-			t.world(func(s *worldRun) {
+	run: func(s *S) {
+		a := s.actor("A")
+		s.losesLock(a, a.begins, a.release)
+		if s.settings.readers != nil { // else they aren't deleted
+			s.World(func() {
 				a := s.actor("A")
 				s.losesLock(a, a.beginsReading, a.releaseRead)
 			})
 		}
-		t.world(func(s *worldRun) {
+		s.World(func() {
 			a := s.actor("A")
 			s.operates("deletes", s.deleteLock, afterRenewal)
 			s.play(func() {
@@ -69,15 +68,15 @@ var lostLeaseTold = Scenario{
 				})
 			})
 			s.judge(FalseSuccess, true)
+			if !s.offers(LossNotices) {
+				s.verdict(NotOffered, NotTold)
+			}
 		})
-		if !t.offers(LossNotices) {
-			t.verdict(NotOffered, NotTold)
-		}
 	},
 }
 
 // losesLock runs lost_lease_told with a holder of either kind.
-func (s *worldRun) losesLock(a *actor, begins func(), release func() error) {
+func (s *S) losesLock(a *actor, begins func(), release func() error) {
 	s.operates("deletes", s.deleteLock, afterRenewal)
 	s.play(func() {
 		begins()
@@ -93,7 +92,7 @@ func (s *worldRun) losesLock(a *actor, begins func(), release func() error) {
 }
 
 // deleteLock removes the lock from every node.
-func (s *worldRun) deleteLock() { s.everyNode((*lab.Node).Delete) }
+func (s *S) deleteLock() { s.everyNode((*lab.Node).Delete) }
 
 var renewalAfterUnlock = Scenario{
 	Name:   "renewal_after_unlock",
@@ -102,51 +101,51 @@ var renewalAfterUnlock = Scenario{
 		" nothing more for five minutes but keep-alives. Where the lease is" +
 		" renewed, also: a renewal is on its way when A unlocks.",
 	Invariants: []string{RenewalAfterUnlock},
-	run: func(t *scenarioRun) {
-		renewalThenUnlock(t, lab.Fault{})
-		if t.offers(Renewal) && t.exact() {
-			renewalThenUnlock(t, lab.Fault{Deliver: 4500 * time.Millisecond})
+	run: func(s *S) {
+		s.renewalThenUnlock(lab.Fault{})
+		if s.offers(Renewal) && s.exact() {
+			s.World(func() {
+				s.renewalThenUnlock(lab.Fault{Deliver: 4500 * time.Millisecond})
+			})
 		}
 	},
 }
 
 // renewalThenUnlock runs renewal_after_unlock with a fate for the renewal that
 // comes before the unlock.
-func renewalThenUnlock(t *scenarioRun, renewal lab.Fault) {
-	t.world(func(s *worldRun) {
-		a, b := s.actor("A"), s.actor("B")
-		unlocked, at := 0, time.Duration(0)
-		s.start()
-		a.Fault(lab.Renewal, a.renews, renewal)
-		s.run(func() {
-			a.begins()
-			a.at(4 * second)
-			a.release()
-			a.Step("is done", func() { unlocked, at = len(s.Timeline()), s.Now() })
-			a.work(s.sooner(5*time.Minute, 30*second))
-			a.Step("looks", func() {
-				for _, e := range s.Timeline()[unlocked:] {
-					// Of many real nodes, one is sent the release, or executes it,
-					// after a majority's answers have ended Unlock.
-					releases := !t.exact() && e.Sent <= at+second/2
-					if e.Client == a.Name && e.Node >= 0 && !releases &&
-						!strings.HasPrefix(e.Text, "message ") {
-						s.Report(RenewalAfterUnlock, "A has unlocked, and"+
-							" sends %s at %.3f", e.Text, e.At.Seconds())
-						return
-					}
+func (s *S) renewalThenUnlock(renewal lab.Fault) {
+	a, b := s.actor("A"), s.actor("B")
+	unlocked, at := 0, time.Duration(0)
+	s.start()
+	a.Fault(lab.Renewal, a.renews, renewal)
+	s.run(func() {
+		a.begins()
+		a.at(4 * second)
+		a.release()
+		a.Step("is done", func() { unlocked, at = len(s.Timeline()), s.Now() })
+		a.work(s.sooner(5*time.Minute, 30*second))
+		a.Step("looks", func() {
+			for _, e := range s.Timeline()[unlocked:] {
+				// Of many real nodes, one is sent the release, or executes it,
+				// after a majority's answers have ended Unlock.
+				releases := !s.exact() && e.Sent <= at+second/2
+				if e.Client == a.Name && e.Node >= 0 && !releases &&
+					!strings.HasPrefix(e.Text, "message ") {
+					s.Report(RenewalAfterUnlock, "A has unlocked, and"+
+						" sends %s at %.3f", e.Text, e.At.Seconds())
+					return
 				}
-			})
-		}, func() {
-			b.at(5*second, a.released)
-			if b.acquire(lease) != nil {
-				s.Fail("A has unlocked, and B can't get the lock")
 			}
-			b.work(s.sooner(5*time.Minute, 30*second))
-			b.release()
 		})
-		s.judge(RenewalAfterUnlock, true)
+	}, func() {
+		b.at(5*second, a.released)
+		if b.acquire(lease) != nil {
+			s.Fail("A has unlocked, and B can't get the lock")
+		}
+		b.work(s.sooner(5*time.Minute, 30*second))
+		b.release()
 	})
+	s.judge(RenewalAfterUnlock, true)
 }
 
 var renewalReacquires = Scenario{
@@ -158,22 +157,20 @@ var renewalReacquires = Scenario{
 		" vanishes during A's second renewal, of which the command that extends the" +
 		" lease reaches the server after B's grant.",
 	Invariants: []string{Orphaned, ForeignRenewal},
-	run: func(t *scenarioRun) {
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.vanishes(func() {
-				a.begins()
-				a.at(8*second, b.released)
-				a.Step("looks", func() {
-					if !s.Node(0).Free() {
-						s.Report(Orphaned, "B has unlocked, nobody has asked"+
-							" since, and the lock is there again")
-					}
-				})
-			}, b, func() { b.work(second) })
-			s.judge(Orphaned, a.Sent(lab.Renewal) > 0)
-		})
-		t.world(func(s *worldRun) {
+	run: func(s *S) {
+		a, b := s.actor("A"), s.actor("B")
+		s.vanishes(func() {
+			a.begins()
+			a.at(8*second, b.released)
+			a.Step("looks", func() {
+				if !s.Node(0).Free() {
+					s.Report(Orphaned, "B has unlocked, nobody has asked"+
+						" since, and the lock is there again")
+				}
+			})
+		}, b, func() { b.work(second) })
+		s.judge(Orphaned, a.Sent(lab.Renewal) > 0)
+		s.World(func() {
 			a, b := s.actor("A"), s.actor("B")
 			s.vanishes(func() {
 				a.begins()
@@ -181,8 +178,8 @@ var renewalReacquires = Scenario{
 			}, b, func() { b.at(9 * second) })
 			s.judge(ForeignRenewal, a.Sent(lab.Renewal) > 0, ForeignRelease)
 		})
-		if t.offers(Renewal) {
-			t.world(vanishesDuringRenewal)
+		if s.offers(Renewal) {
+			s.World(s.vanishesDuringRenewal)
 		}
 	},
 }
@@ -191,7 +188,7 @@ var renewalReacquires = Scenario{
 // command, whether the lease is its own, and extend it in the next. Which command of
 // a renewal extends the lease is seen in the first one, and the second one is expected
 // as much later as the first one came after the grant.
-func vanishesDuringRenewal(s *worldRun) {
+func (s *S) vanishesDuringRenewal() {
 	a, b := s.actor("A"), s.actor("B")
 	var extends int       // which of A's commands on its own account is to be late
 	var due time.Duration // when it reaches the server
@@ -247,7 +244,7 @@ func (a *actor) await(event func() bool) (come bool) {
 }
 
 // vanishes plays A's script. Meanwhile A's lock is deleted, and B takes it and works.
-func (s *worldRun) vanishes(script func(), b *actor, works func()) {
+func (s *S) vanishes(script func(), b *actor, works func()) {
 	deleted := s.operates("deletes", s.deleteLock, afterRenewal)
 	s.play(script, func() {
 		b.at(4*second, deleted)
@@ -268,58 +265,56 @@ var partitionedHolder = Scenario{
 		" network is cut at 5 s, and the reply to a renewal took so long.",
 	Invariants: []string{NotTold},
 	features:   []Feature{LossNotices},
-	run: func(t *scenarioRun) {
-		holderIsCutOff(t, second, lab.Acquire)
-		if t.exact() {
-			holderIsCutOff(t, 5*second, lab.Renewal)
+	run: func(s *S) {
+		s.holderIsCutOff(second, lab.Acquire)
+		if s.exact() {
+			s.World(func() { s.holderIsCutOff(5*second, lab.Renewal) })
 		}
 	},
 }
 
 // holderIsCutOff runs partitioned_holder with the cut at a moment after a slow
 // reply to a command of a kind.
-func holderIsCutOff(t *scenarioRun, cut time.Duration, slow lab.Call) {
-	t.world(func(s *worldRun) {
-		a, b := s.actor("A"), s.actor("B")
-		var ends, told time.Duration
-		s.start()
-		if t.exact() {
-			// Some locks wait no longer than 20 ms for a node.
-			nth := a.grants
-			if slow == lab.Renewal {
-				nth = a.renews
-			}
-			a.Fault(slow, nth, lab.Fault{IfSent: true,
-				AnswerAfter: 15 * time.Millisecond})
+func (s *S) holderIsCutOff(cut time.Duration, slow lab.Call) {
+	a, b := s.actor("A"), s.actor("B")
+	var ends, told time.Duration
+	s.start()
+	if s.exact() {
+		// Some locks wait no longer than 20 ms for a node.
+		nth := a.grants
+		if slow == lab.Renewal {
+			nth = a.renews
 		}
-		a.Hold(cut, 30*second, a.has)
-		s.run(func() {
-			a.begins()
-			a.at(cut - 100*time.Millisecond)
-			a.Step("looks", func() {
-				if left := s.Node(0).LeaseLeft(); left > 0 {
-					ends = s.Now() + left
-				}
-			})
-			told = a.awaitLoss(29 * second)
-		}, func() {
-			b.at(2 * second)
-			if b.acquire(27*second) != nil {
-				return
+		a.Fault(slow, nth, lab.Fault{IfSent: true,
+			AnswerAfter: 15 * time.Millisecond})
+	}
+	a.Hold(cut, 30*second, a.has)
+	s.run(func() {
+		a.begins()
+		a.at(cut - 100*time.Millisecond)
+		a.Step("looks", func() {
+			if left := s.Node(0).LeaseLeft(); left > 0 {
+				ends = s.Now() + left
 			}
-			if ends == 0 { // the lease is no expiry of the key
-				ends = b.grantedAt
-			}
-			b.work(30 * second)
-			if told == 0 || told > ends+s.sooner(0, second) {
-				b.report(NotTold, "B holds the lock since %.3f, and A was not"+
-					" told when its lease ended, at %.3f",
-					b.grantedAt.Seconds(), ends.Seconds())
-			}
-			b.release()
 		})
-		s.judge(NotTold, b.has())
+		told = a.awaitLoss(29 * second)
+	}, func() {
+		b.at(2 * second)
+		if b.acquire(27*second) != nil {
+			return
+		}
+		if ends == 0 { // the lease is no expiry of the key
+			ends = b.grantedAt
+		}
+		b.work(30 * second)
+		if told == 0 || told > ends+s.sooner(0, second) {
+			b.report(NotTold, "B holds the lock since %.3f, and A was not"+
+				" told when its lease ended, at %.3f",
+				b.grantedAt.Seconds(), ends.Seconds())
+		}
+		b.release()
 	})
+	s.judge(NotTold, b.has())
 }
 
 var renewalFailsOnce = Scenario{
@@ -329,7 +324,7 @@ var renewalFailsOnce = Scenario{
 
 	Invariants: []string{TwoHolders},
 	features:   []Feature{Renewal},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
 		a.Fault(lab.Renewal, a.renews, lab.Fault{Refuse: true})
@@ -346,12 +341,12 @@ var renewalFailsOnce = Scenario{
 			b.release()
 		})
 		s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
-	}),
+	},
 }
 
 // twoInside says whether another client was let in beside a holder that was told nothing:
 // then its loss is true, and two holders are what is wrong.
-func (s *worldRun) twoInside() bool { return len(s.Breaks(TwoHolders)) > 0 }
+func (s *S) twoInside() bool { return len(s.Breaks(TwoHolders)) > 0 }
 
 var unlockIsNoLoss = Scenario{
 	Name:   "unlock_is_no_loss",
@@ -360,7 +355,7 @@ var unlockIsNoLoss = Scenario{
 		" is open, right after the Unlock and two leases later.",
 	Invariants: []string{FalseSuccess},
 	features:   []Feature{LossNotices},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		released := false
 		s.play(func() {
@@ -384,7 +379,7 @@ var unlockIsNoLoss = Scenario{
 			b.release()
 		})
 		s.judge(FalseSuccess, released)
-	}),
+	},
 }
 
 // closed says whether a channel that nobody sends on is closed.
@@ -405,35 +400,33 @@ var renewalHangs = Scenario{
 		" on, every other reply to A takes a tenth of the lease.",
 	Invariants: []string{TwoHolders},
 	features:   []Feature{Renewal},
-	run: func(t *scenarioRun) {
-		oneRenewalHangs(t, 0)
-		oneRenewalHangs(t, lease/10)
+	run: func(s *S) {
+		s.oneRenewalHangs(0)
+		s.World(func() { s.oneRenewalHangs(lease / 10) })
 	},
 }
 
 // oneRenewalHangs runs renewal_hangs with replies that take so long.
-func oneRenewalHangs(t *scenarioRun, reply time.Duration) {
-	t.world(func(s *worldRun) {
-		a, b := s.actor("A"), s.actor("B")
-		s.start()
-		a.Fault(lab.Renewal, a.renews, lab.Fault{Hang: true})
-		s.run(func() {
-			a.begins()
-			a.Step("slows down", func() {
-				a.Always(lab.Fault{AnswerAfter: reply})
-			})
-			a.at(15 * second)
-			told := a.told()
-			if err := a.release(); (told || err != nil) && !s.twoInside() {
-				a.report(FalseLoss, "one renewal that hung has cost the lock:"+
-					" A was told of a loss (%v), and its Unlock after 15 s"+
-					" returns %s", told, outcome(err))
-			}
-		}, func() {
-			b.at(second)
-			b.acquire(30 * second)
-			b.release()
+func (s *S) oneRenewalHangs(reply time.Duration) {
+	a, b := s.actor("A"), s.actor("B")
+	s.start()
+	a.Fault(lab.Renewal, a.renews, lab.Fault{Hang: true})
+	s.run(func() {
+		a.begins()
+		a.Step("slows down", func() {
+			a.Always(lab.Fault{AnswerAfter: reply})
 		})
-		s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
+		a.at(15 * second)
+		told := a.told()
+		if err := a.release(); (told || err != nil) && !s.twoInside() {
+			a.report(FalseLoss, "one renewal that hung has cost the lock:"+
+				" A was told of a loss (%v), and its Unlock after 15 s"+
+				" returns %s", told, outcome(err))
+		}
+	}, func() {
+		b.at(second)
+		b.acquire(30 * second)
+		b.release()
 	})
+	s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
 }

@@ -28,12 +28,7 @@ type Scenario struct {
 	readable string    // commands that show what they do to the lock
 	own      bool      // servers that may be killed, stopped and flushed
 
-	run func(*scenarioRun)
-}
-
-// single is the run of a scenario that has one world.
-func single(script func(*worldRun), options ...worldOption) func(*scenarioRun) {
-	return func(t *scenarioRun) { t.world(script, options...) }
+	run func(*S)
 }
 
 // lease is the lease of every scenario; the scenarios' times fit it.
@@ -46,19 +41,49 @@ const latency = 500 * time.Microsecond
 // seconds makes the scenarios read like the articles that they are from.
 const second = time.Second
 
-// scenarioRun is a scenario under way: one or several worlds, judged together.
-type scenarioRun struct {
+// S is a scenario under way: one or several worlds, one after the other, that are judged
+// together. A scenario's script has a world of its own, and World opens another one.
+type S struct {
 	venue
-	left     []string // the keys that its worlds left behind without a lease
 	t        *testing.T
 	scenario Scenario
 	build    Build
 	settings settings
-	results  map[string]*Result
-	err      error
+	next     []later // the worlds to come
 
+	results   map[string]*Result
+	err       error
 	suspected []suspicion
 	asked     []Feature // that the lock might have declined
+	left      []string  // the keys that its worlds left behind without a lease
+
+	inWorld
+}
+
+type world = lab.World
+
+// inWorld is what a scenario has in one world.
+type inWorld struct {
+	*world
+	options []lock.Option
+	actors  []*actor
+	operate func() // what an operator does meanwhile, or nil
+	settled bool   // it was played, or has its verdicts
+	absent  bool   // the lock has nothing that this is about
+
+	judged []string     // the invariants that the scenario has judged in this world
+	doubts []*lab.Break // what the servers deny
+}
+
+// later is a world to come, and the settings when it was asked for.
+type later struct {
+	script   func()
+	settings settings
+}
+
+// World has a script played in another world, when this one has ended.
+func (s *S) World(script func()) {
+	s.next = append(s.next, later{script, s.settings})
 }
 
 // runScenario runs a scenario and returns a result for each of its invariants.
@@ -68,11 +93,12 @@ func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 	if s.known == nil {
 		s.known = &known{}
 	}
-	whole := &scenarioRun{venue: s.venue(), t: t, scenario: scenario, build: build,
+	whole := &S{venue: s.venue(), t: t, scenario: scenario, build: build,
 		settings: s, results: map[string]*Result{}}
 	if whole.possible() {
-		scenario.run(whole)
+		whole.World(func() { scenario.run(whole) })
 	}
+	whole.worlds()
 	if whole.err != nil {
 		return nil, fmt.Errorf("%w%s", whole.err, declines(scenario.features))
 	}
@@ -101,33 +127,33 @@ func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 }
 
 // leave notes what a world has left behind, but for what the lock keeps.
-func (t *scenarioRun) leave(keys, kept []string) {
+func (s *S) leave(keys, kept []string) {
 	for _, key := range keys {
-		if !slices.Contains(kept, key) && !slices.Contains(t.left, key) {
-			t.left = append(t.left, key)
+		if !slices.Contains(kept, key) && !slices.Contains(s.left, key) {
+			s.left = append(s.left, key)
 		}
 	}
 }
 
 // offers says whether the lock claims a feature.
-func (t *scenarioRun) offers(f Feature) bool {
-	if !slices.Contains(t.asked, f) {
-		t.asked = append(t.asked, f)
+func (s *S) offers(f Feature) bool {
+	if !slices.Contains(s.asked, f) {
+		s.asked = append(s.asked, f)
 	}
-	return !slices.Contains(t.settings.declined, f)
+	return !slices.Contains(s.settings.declined, f)
 }
 
 // possible says whether there is all that the scenario needs. If not, it gives the
 // verdict.
-func (t *scenarioRun) possible() bool {
-	s := t.scenario
+func (s *S) possible() bool {
+	of := s.scenario
 	switch {
-	case slices.ContainsFunc(s.features, func(f Feature) bool { return !t.offers(f) }):
-		t.verdict(NotOffered, s.Invariants...)
+	case slices.ContainsFunc(of.features, func(f Feature) bool { return !s.offers(f) }):
+		s.verdict(NotOffered, of.Invariants...)
 		return false
-	case s.own && t.needsOwnServers(),
-		s.exact != "" && t.cannot(s.exact),
-		s.readable != "" && !t.readable() && t.cannot(s.readable):
+	case of.own && s.needsOwnServers(),
+		of.exact != "" && s.cannot(of.exact),
+		of.readable != "" && !s.readable() && s.cannot(of.readable):
 		return false
 	}
 	return true
@@ -135,17 +161,17 @@ func (t *scenarioRun) possible() bool {
 
 // needsOwnServers says whether a scenario can't be run, because it does to a
 // server what must not be done to somebody's.
-func (t *scenarioRun) needsOwnServers() bool {
-	return !t.disposable() && t.cannot("a server that others use, too, is not"+
+func (s *S) needsOwnServers() bool {
+	return !s.disposable() && s.cannot("a server that others use, too, is not"+
 		" killed, stopped or flushed")
 }
 
 // cannot says that a scenario can't be run on real servers, where it is to be.
-func (t *scenarioRun) cannot(why string) bool {
-	if t.exact() {
+func (s *S) cannot(why string) bool {
+	if s.exact() {
 		return false
 	}
-	t.unjudged(why, t.scenario.Invariants...)
+	s.unjudged(why, s.scenario.Invariants...)
 	return true
 }
 
@@ -176,169 +202,118 @@ func isHopeless(err error) bool {
 	})
 }
 
-// world runs one scenario in a world of its own. On real servers it is run
-// again when the machine was too late for it, whatever came out: that was
-// another scenario. So it is when it could not begin, and nothing came out. A
-// flaw that isn't declared is doubted twice where the machine was slow, and so is
-// a scenario that fails, because a client may not get the lock in time there. Each
-// time the scenario runs more slowly. When that does not help, the test fails.
-func (t *scenarioRun) world(script func(*worldRun), options ...worldOption) {
-	t.t.Helper()
-	if t.err != nil {
-		return
+// worlds plays the scenario in one world after the other.
+func (s *S) worlds() {
+	settings := s.settings
+	for len(s.next) > 0 && s.err == nil && !s.absent {
+		world := s.next[0]
+		s.next = s.next[1:]
+		s.settings, s.venue = world.settings, world.settings.venue()
+		s.inTime(world.script)
 	}
-	var failed error
+	s.settings, s.venue = settings, settings.venue()
+}
+
+// tries is how often a scenario is played on a machine that is too late for it.
+const tries = 6
+
+// inTime plays a script in a world of its own. On real servers a run in which the machine
+// was late by more than a tenth of the lease, at its latest, was another scenario,
+// whatever came out: it's void, and played again more slowly, with other servers.
+func (s *S) inTime(script func()) {
+	s.t.Helper()
+	var late time.Duration
 	for n := range tries {
 		if n > 0 {
-			if t.err = t.settings.lent.exchange(t.t.Context()); t.err != nil {
+			if s.err = s.settings.lent.exchange(s.t.Context()); s.err != nil {
 				return
 			}
 		}
-		before, suspected := maps.Clone(t.results), t.suspected
-		late, slow := t.once(n, script, options...)
-		unfit := isUnfit(t.err) && !t.exact()
-		doubted := slow && n < doubts && (t.err != nil || t.accuses(before))
-		if late == 0 && !unfit && !doubted {
+		results, suspected, next := maps.Clone(s.results), s.suspected, s.next
+		if late = s.once(n, script); late == 0 {
 			return
 		}
-		failed = t.err
-		if late > 0 {
-			failed = fmt.Errorf("the machine was late by %v",
-				late.Round(time.Millisecond))
-		} else if doubted && t.err == nil {
-			failed = errors.New("it shows a flaw that isn't declared, and the" +
-				" machine is slow")
-		}
-		t.t.Logf("%s is run again: %v", t.scenario.Name, failed)
-		order.Calm(t.settings.realLease(n)/10, 30*time.Second)
-		t.results, t.suspected, t.err = before, suspected, nil
+		s.t.Logf("%s is run again: the machine was late by %v", s.scenario.Name,
+			late.Round(time.Millisecond))
+		s.results, s.suspected, s.next, s.err = results, suspected, next, nil
 	}
-	t.err = fmt.Errorf("each of %d times: %w", tries, failed)
+	s.err = fmt.Errorf("each of %d times the machine was late, at last by %v", tries,
+		late.Round(time.Millisecond))
 }
 
-// tries is how often a scenario is run on a machine that is too late for it.
-const tries = 6
-
-// doubts is how often a flaw that isn't declared, or a failure, is doubted on a slow
-// machine.
-const doubts = 2
-
-// accuses says whether a flaw that isn't declared has shown since those results.
-func (t *scenarioRun) accuses(before map[string]*Result) bool {
-	for invariant, r := range t.results {
-		if r.Verdict == Breaks && r != before[invariant] &&
-			!t.settings.expects(r.Scenario, invariant) {
-			return true
-		}
-	}
-	return false
-}
-
-// once runs one scenario for the n-th time, counted from 0. It says by how much
-// the machine was too late for it, and whether it was slow all the time.
-func (t *scenarioRun) once(n int, script func(*worldRun), options ...worldOption) (
-	late time.Duration, slow bool) {
-	t.t.Helper()
+// once plays a script for the n-th time, counted from 0. It says by how much the machine
+// was too late for it.
+func (s *S) once(n int, script func()) (late time.Duration) {
+	s.t.Helper()
 	var world *lab.World
 	var kept []string // keys that the locks keep
-	err := lab.Run(t.t, t.config(n), func(w *lab.World) {
-		s := &worldRun{scenarioRun: t, World: w}
-		for _, option := range append([]worldOption{pace}, options...) {
-			s.options = append(s.options, option(w)...)
-		}
-		s.options = append(s.options, t.settings.change.options()...)
-		script(s)
+	err := lab.Run(s.t, s.config(n), func(w *lab.World) {
+		s.inWorld = inWorld{world: w}
+		s.pace()
+		script()
 		if late = w.Late(); late < w.TTL/10 {
 			late = 0
 		}
-		// In virtual time a command and its reply take a ten-thousandth of the
-		// lease. A lock that asks several servers, or asks twice, has no time
-		// left for that in a scenario where each takes fifty times as long.
-		slow = w.Slow(w.TTL / 200)
-		if !s.played {
+		if !s.settled {
 			w.Fail("the scenario was never played")
 		}
 		s.judgeEverywhere()
 		world = w
 		kept = s.kept()
 		if len(w.Failures()) > 0 {
-			t.err = errors.Join(w.Failures()...)
-			t.settings.change.failed(w)
-			if errors.Is(t.err, order.ErrStuck) {
-				return // the timeline would be endless
-			}
-			if len(w.Timeline()) > 0 {
-				t.err = fmt.Errorf("%w\n\n%s", t.err, w.Render(-1))
-			} else { // it never came to the scenario
-				t.err = unfit{t.err}
-			}
+			s.failed()
 		}
 	})
-	if err != nil && t.err == nil {
-		t.err = err
+	if err != nil && s.err == nil {
+		s.err = err
 	}
 	if world != nil && err == nil {
-		t.leave(world.Left, kept)
+		s.leave(world.Left, kept)
 	}
-	return late, slow
+	return late
 }
 
-// worldOption sets the locks' options in terms of the scenario's time.
-type worldOption func(w *lab.World) []lock.Option
-
-// pollEvery is lock.PollEvery.
-func pollEvery(d time.Duration) worldOption {
-	return func(w *lab.World) []lock.Option {
-		return []lock.Option{lock.PollEvery(w.Lasts(d))}
-	}
-}
-
-// nodeTimeout is lock.NodeTimeout.
-func nodeTimeout(d time.Duration) worldOption {
-	return func(w *lab.World) []lock.Option {
-		return []lock.Option{lock.NodeTimeout(w.Lasts(d))}
+// failed keeps why the scenario can't be judged.
+func (s *S) failed() {
+	s.err = errors.Join(s.Failures()...)
+	s.settings.change.failed(s.world)
+	switch {
+	case errors.Is(s.err, order.ErrStuck): // the timeline would be endless
+	case len(s.Timeline()) > 0:
+		s.err = fmt.Errorf("%w\n\n%s", s.err, s.Render(-1))
+	default: // it never came to the scenario
+		s.err = unfit{s.err}
 	}
 }
 
-// unrenewed is lock.FixedLease.
-func unrenewed(*lab.World) []lock.Option {
-	return []lock.Option{lock.FixedLease()}
-}
+// pollEvery, nodeTimeout and fixedLease are the options of package lock, in the
+// scenario's time. A script calls them before it is played.
+func (s *S) pollEvery(d time.Duration) { s.option(lock.PollEvery(s.Lasts(d))) }
+
+func (s *S) nodeTimeout(d time.Duration) { s.option(lock.NodeTimeout(s.Lasts(d))) }
+
+func (s *S) fixedLease() { s.option(lock.FixedLease()) }
+
+func (s *S) option(o lock.Option) { s.options = append(s.options, o) }
 
 // uneven makes the lease a little longer, so that it is no whole number of
 // seconds. The scenario's times stay in step with it.
-func uneven(w *lab.World) []lock.Option {
-	ttl := (w.TTL * 1076 / 1000).Truncate(time.Millisecond)
-	w.Pace(ttl, cmp.Or(w.Scale, 1)*float64(ttl)/float64(w.TTL))
-	return nil
+func (s *S) uneven() {
+	ttl := (s.TTL * 1076 / 1000).Truncate(time.Millisecond)
+	s.Pace(ttl, cmp.Or(s.Scale, 1)*float64(ttl)/float64(s.TTL))
 }
 
 // pace is what the locks' own times are on real servers: in step with the
 // scenario where they would else be fixed, and with room for a busy machine.
-func pace(w *lab.World) []lock.Option {
-	if w.Exact() {
-		return []lock.Option{lock.PollEvery(w.Lasts(lock.DefaultPoll))}
+func (s *S) pace() {
+	s.pollEvery(lock.DefaultPoll)
+	if !s.Exact() {
+		s.nodeTimeout(second)
 	}
-	return []lock.Option{lock.PollEvery(w.Lasts(lock.DefaultPoll)),
-		lock.NodeTimeout(w.Lasts(second))}
-}
-
-// worldRun is one run of a scenario, in one world.
-type worldRun struct {
-	*lab.World
-	*scenarioRun
-	options []lock.Option
-	actors  []*actor
-	operate func() // what an operator does meanwhile, or nil
-	played  bool
-	absent  bool // the lock has nothing that this is about
-
-	judged []string     // the invariants that the scenario has judged in this world
-	doubts []*lab.Break // what the servers deny
 }
 
 // everyNode does something to each node.
-func (s *worldRun) everyNode(do func(*lab.Node)) {
+func (s *S) everyNode(do func(*lab.Node)) {
 	for i := range s.settings.nodes {
 		do(s.Node(i))
 	}
@@ -348,7 +323,7 @@ func (s *worldRun) everyNode(do func(*lab.Node)) {
 // twice. A cold script would answer NOSCRIPT and be a command of its own; so
 // the first time is long enough for a renewal. The second time the commands are
 // counted.
-func (s *worldRun) warm() {
+func (s *S) warm() {
 	var keys []string
 	for _, a := range s.actors {
 		keys = append(keys, s.keys(s.warmKey(a))...)
@@ -361,7 +336,7 @@ func (s *worldRun) warm() {
 				s.Fail("%s can't connect: %w", a.Name, err)
 				return
 			}
-			l, err := lab.Build(s.build, a.EnvOf(a.owner, s.warmKey(a), s.options...))
+			l, err := lab.Build(s.build, a.EnvOf(a.owner, s.warmKey(a), s.allOptions()...))
 			if err != nil {
 				s.Fail("%w", err)
 				return
@@ -424,22 +399,27 @@ func (a *actor) unreleased(name string) string {
 }
 
 // ownerOf makes the actor's owner of the lock.
-func (s *worldRun) ownerOf(a *actor) (lock.Lock, error) {
-	return lab.Build(s.build, a.EnvOf(a.owner, s.Key, s.options...))
+func (s *S) ownerOf(a *actor) (lock.Lock, error) {
+	return lab.Build(s.build, a.EnvOf(a.owner, s.Key, s.allOptions()...))
+}
+
+// allOptions are the locks' options: the scenario's, and then a change's.
+func (s *S) allOptions() []lock.Option {
+	return slices.Concat(s.options, s.settings.change.options())
 }
 
 // warmKey names the lock that warms an actor up. In a Redis Cluster it lies
 // where the scenario's lock does: the others have not seen the scripts.
-func (s *worldRun) warmKey(a *actor) string {
+func (s *S) warmKey(a *actor) string {
 	if !s.Exact() {
-		return lock.Beside(s.Key, "warm:"+a.owner)
+		return lock.SecondKey(s.Key, "warm:"+a.owner)
 	}
 	return s.Key + ":warm:" + a.owner
 }
 
 // kept are the Redis keys that the locks of the scenario declare to keep
 // forever.
-func (s *worldRun) kept() []string {
+func (s *S) kept() []string {
 	of := s.settings.keeps
 	if of == nil {
 		return nil
@@ -452,7 +432,7 @@ func (s *worldRun) kept() []string {
 }
 
 // keys are the Redis keys that stand for the lock of a name.
-func (s *worldRun) keys(name string) []string {
+func (s *S) keys(name string) []string {
 	if of := s.settings.keys; of != nil {
 		return of(name)
 	}
@@ -460,14 +440,14 @@ func (s *worldRun) keys(name string) []string {
 }
 
 // play warms up, starts the actors' scripts and plays them to their ends.
-func (s *worldRun) play(scripts ...func()) {
+func (s *S) play(scripts ...func()) {
 	s.start()
 	s.run(scripts...)
 }
 
 // start warms up and sets the clock to zero. Faults are decided after it, for
 // they depend on how many commands a call takes.
-func (s *worldRun) start() {
+func (s *S) start() {
 	s.warm()
 	if len(s.Failures()) > 0 {
 		return
@@ -478,13 +458,13 @@ func (s *worldRun) start() {
 	}
 	if s.scenario.Family == Sharing && s.actors[0].readWrite() == nil {
 		s.verdict(DoesNotArise, s.scenario.Invariants...)
-		s.absent, s.played = true, true
+		s.absent, s.settled = true, true
 	}
 }
 
 // run plays the scripts: one for each actor, in the order of the cast.
-func (s *worldRun) run(scripts ...func()) {
-	s.played = true
+func (s *S) run(scripts ...func()) {
+	s.settled = true
 	if len(s.Failures()) > 0 || s.absent {
 		return
 	}
@@ -511,7 +491,7 @@ func (s *worldRun) run(scripts ...func()) {
 		" scenarios.Keys, or a program with \"keys\" in its hello", errUnseen, s.Keys[0])
 }
 
-func (s *worldRun) someoneHeld() bool {
+func (s *S) someoneHeld() bool {
 	return slices.ContainsFunc(s.actors, func(a *actor) bool {
 		return a.grantedAt > 0
 	})
@@ -519,7 +499,7 @@ func (s *worldRun) someoneHeld() bool {
 
 // sooner is a moment late in a lease of the article's scenario; on real servers
 // an earlier one, that a busy machine does not miss.
-func (s *worldRun) sooner(exact, real time.Duration) time.Duration {
+func (s *S) sooner(exact, real time.Duration) time.Duration {
 	if !s.Exact() {
 		return real
 	}
@@ -528,6 +508,6 @@ func (s *worldRun) sooner(exact, real time.Duration) time.Duration {
 
 // patience is how long somebody waits for what is free; on real servers longer,
 // and still not until another lease ends.
-func (s *worldRun) patience(exact time.Duration) time.Duration {
+func (s *S) patience(exact time.Duration) time.Duration {
 	return s.sooner(exact, max(exact, 3*second))
 }

@@ -365,7 +365,8 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 			strings.Join(left, ", "))
 	}
 	if idle := report.idle(); len(idle) > 0 && !s.red {
-		t.Logf("did not arise for this lock: %s", strings.Join(idle, ", "))
+		t.Log(strings.Join(history.Wrap("did not arise for this lock: "+
+			strings.Join(idle, ", "), history.Columns, 2), "\n"))
 	}
 	if broken := report.broken(); hopeless == "" && !s.red && s.only == nil &&
 		len(without(broken, s.flaws))+len(without(s.flaws, broken)) > 0 {

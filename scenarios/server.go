@@ -18,7 +18,7 @@ var failover = Scenario{
 	Invariants: []string{TwoHolders, StaleWrite},
 	own:        true,
 	readable:   "what a replica of the store knows is a test of its own",
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		storage := s.Storage(100)
 		promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
@@ -50,59 +50,57 @@ var failover = Scenario{
 		})
 		s.judge(TwoHolders, asked)
 		s.judge(StaleWrite, stale)
-	}),
+	},
 }
 
 // loseOne runs the scenario of a node that forgets: A holds the lock on no more
 // nodes than it needs, B is refused, something happens to one of them, and B
 // tries again.
-func loseOne(t *scenarioRun, what string, happen func(n *lab.Node)) {
-	t.world(func(s *worldRun) {
-		a, b := s.actor("A"), s.actor("B")
-		nodes := t.settings.nodes
-		needed := nodes/2 + 1
-		// Nodes refuse; it has happened; B has tried again, and was answered.
-		var refused, hit, tried, asked bool
-		refuse := func(o *actor, refusing bool) {
-			o.Step("nodes", func() {
-				for i := needed; i < nodes; i++ {
-					s.Node(i).Refuse(refusing)
-				}
-				refused = refused || refusing
-			})
-		}
-		s.operator(func(o *actor) {
-			o.at(0)
-			refuse(o, true)
-			o.at(500*time.Millisecond, a.has)
-			refuse(o, false)
-			o.at(time.Second, b.tried)
-			o.Step(what, func() {
-				happen(s.Node(0))
-				hit = true
-			})
-		})
-		s.play(func() {
-			a.at(200*time.Millisecond, func() bool { return refused })
-			a.mustAcquire()
-			a.at(3*second, func() bool { return tried })
-			a.release()
-		}, func() {
-			b.at(800*time.Millisecond, a.has)
-			if granted, _ := b.try(); granted {
-				return
+func (s *S) loseOne(what string, happen func(n *lab.Node)) {
+	a, b := s.actor("A"), s.actor("B")
+	nodes := s.settings.nodes
+	needed := nodes/2 + 1
+	// Nodes refuse; it has happened; B has tried again, and was answered.
+	var refused, hit, tried, asked bool
+	refuse := func(o *actor, refusing bool) {
+		o.Step("nodes", func() {
+			for i := needed; i < nodes; i++ {
+				s.Node(i).Refuse(refusing)
 			}
-			b.at(1100*time.Millisecond, func() bool { return hit })
-			b.Until(a.told, second) // a tenth of it in the scenario
-			granted, answered := b.tryAgain()
-			b.Step("has tried", func() { tried, asked = true, answered })
-			if granted {
-				b.at(4 * second)
-				b.release()
-			}
+			refused = refused || refusing
 		})
-		s.judge(TwoHolders, asked)
+	}
+	s.operator(func(o *actor) {
+		o.at(0)
+		refuse(o, true)
+		o.at(500*time.Millisecond, a.has)
+		refuse(o, false)
+		o.at(time.Second, b.tried)
+		o.Step(what, func() {
+			happen(s.Node(0))
+			hit = true
+		})
 	})
+	s.play(func() {
+		a.at(200*time.Millisecond, func() bool { return refused })
+		a.mustAcquire()
+		a.at(3*second, func() bool { return tried })
+		a.release()
+	}, func() {
+		b.at(800*time.Millisecond, a.has)
+		if granted, _ := b.try(); granted {
+			return
+		}
+		b.at(1100*time.Millisecond, func() bool { return hit })
+		b.Until(a.told, second) // a tenth of it in the scenario
+		granted, answered := b.tryAgain()
+		b.Step("has tried", func() { tried, asked = true, answered })
+		if granted {
+			b.at(4 * second)
+			b.release()
+		}
+	})
+	s.judge(TwoHolders, asked)
 }
 
 var nodeRestart = Scenario{
@@ -113,9 +111,9 @@ var nodeRestart = Scenario{
 		" refused before the restart, and then one of these three restarts.)",
 	Invariants: []string{TwoHolders},
 	own:        true,
-	run: func(t *scenarioRun) {
-		loseOne(t, "restarts", func(n *lab.Node) {
-			if !t.readable() {
+	run: func(s *S) {
+		s.loseOne("restarts", func(n *lab.Node) {
+			if !s.readable() {
 				n.Restart("restarts, with its data")
 			} else {
 				n.Restart("restarts without its data")
@@ -131,8 +129,8 @@ var clockJump = Scenario{
 		" at once. (Several nodes: as in node_restart.)",
 	Invariants: []string{TwoHolders},
 	exact:      "a real server's clock can't be moved",
-	run: func(t *scenarioRun) {
-		loseOne(t, "jumps", func(n *lab.Node) { n.JumpClock(lease) })
+	run: func(s *S) {
+		s.loseOne("jumps", func(n *lab.Node) { n.JumpClock(lease) })
 	},
 }
 
@@ -141,20 +139,18 @@ var clientClockSkew = Scenario{
 	Family:     Server,
 	Summary:    "B's own clock is 15 s ahead. B tries while A holds the lock.",
 	Invariants: []string{TwoHolders},
-	run: func(t *scenarioRun) {
-		if t.settings.machineClock && t.cannot("all processes of a machine read the"+
+	run: func(s *S) {
+		if s.settings.machineClock && s.cannot("all processes of a machine read the"+
 			" same clock") {
 			return
 		}
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			b.Skew = 15 * second
-			s.play(a.holds(2*second, b.tried), func() {
-				b.at(second, a.has)
-				b.triesToPass()
-			})
-			s.judge(TwoHolders, true)
+		a, b := s.actor("A"), s.actor("B")
+		b.Skew = 15 * second
+		s.play(a.holds(2*second, b.tried), func() {
+			b.at(second, a.has)
+			b.triesToPass()
 		})
+		s.judge(TwoHolders, true)
 	},
 }
 
@@ -167,128 +163,124 @@ var nodesDown = Scenario{
 		" refuses in bounded time and leaves nothing behind.",
 	Invariants: []string{Unavailable, TwoHolders, Hangs, Orphaned},
 	own:        true,
-	run: func(t *scenarioRun) {
-		nodes := t.settings.nodes
-		minority := (nodes - 1) / 2
-		for _, hang := range []bool{false, true} {
-			if nodes > 1 {
-				nodesAreDown(t, minority, hang)
-			}
-			if nodes > 1 || !hang {
-				nodesAreDown(t, minority+1, hang)
-			}
-		}
+	run: func(s *S) {
+		nodes := s.settings.nodes
 		if nodes == 1 {
-			t.verdict(DoesNotArise, Unavailable)
+			s.verdict(DoesNotArise, Unavailable)
+			s.nodesAreDown(1, false)
+			return
 		}
+		minority := (nodes - 1) / 2
+		s.nodesAreDown(minority, false)
+		s.World(func() { s.nodesAreDown(minority+1, false) })
+		s.World(func() { s.nodesAreDown(minority, true) })
+		s.World(func() { s.nodesAreDown(minority+1, true) })
 	},
 }
 
 // nodesAreDown runs nodes_down with so many nodes down in one way.
-func nodesAreDown(t *scenarioRun, down int, hang bool) {
-	t.world(func(s *worldRun) {
-		a, b := s.actor("A"), s.actor("B")
-		majority := t.settings.nodes-down > t.settings.nodes/2
-		isDown, up, asked := false, false, false
-		s.operator(func(o *actor) {
-			o.at(0)
-			o.Step("down", func() {
-				for i := range down {
-					if hang {
-						s.Node(i).Hang()
-					} else {
-						s.Node(i).Refuse(true)
-					}
+func (s *S) nodesAreDown(down int, hang bool) {
+	a, b := s.actor("A"), s.actor("B")
+	majority := s.settings.nodes-down > s.settings.nodes/2
+	isDown, up, asked := false, false, false
+	s.operator(func(o *actor) {
+		o.at(0)
+		o.Step("down", func() {
+			for i := range down {
+				if hang {
+					s.Node(i).Hang()
+				} else {
+					s.Node(i).Refuse(true)
 				}
-				isDown = true
-			})
-			o.at(30 * second)
-			o.Step("up", func() {
-				for i := range down {
-					if !hang {
-						s.Node(i).Refuse(false)
-					}
-				}
-				up = true
-			})
+			}
+			isDown = true
 		})
-		s.play(func() {
-			a.at(second, func() bool { return isDown })
-			if majority {
-				if err := a.acquire(5 * second); err != nil {
-					a.report(Unavailable, "A can't have a free lock, although a"+
-						" majority of the nodes works")
-					return
+		o.at(30 * second)
+		o.Step("up", func() {
+			for i := range down {
+				if !hang {
+					s.Node(i).Refuse(false)
 				}
-				ctx, cancel := a.within(lease)
-				defer cancel()
-				a.releaseWith(ctx)
-				// The connection's deadline may come before the context's timer.
-				if end, _ := ctx.Deadline(); !time.Now().Before(end) {
-					a.report(Hangs, "A's Unlock waits for nodes that never"+
-						" answer, until its deadline")
-				}
-				return
 			}
-			granted := a.tryFor(time.Minute)
-			if took := s.Now() - second; took > lease+s.sooner(0, second) {
-				a.report(Hangs, "A is answered only after %v",
-					took.Round(time.Millisecond))
-			}
-			if granted {
-				if s.Now() < 30*second { // or it has waited for the nodes
-					a.report(TwoHolders, "A is granted a lock without a majority")
-				}
-				a.release()
-				return
-			}
-			a.work(second)
-			a.Step("looks", func() {
-				for i := down; i < t.settings.nodes; i++ {
-					if !s.Node(i).Free() {
-						s.Report(Orphaned, "A was refused, and node %d still"+
-							" has its lock", i+1)
-					}
-				}
-			})
-		}, func() {
-			if majority {
-				b.at(8*second, a.released)
-				granted := b.tryFor(time.Minute)
-				if !granted { // the first command meets the old connection
-					granted = b.tryFor(time.Minute)
-				}
-				if !granted {
-					b.report(Unavailable, "A has unlocked, and B can't have the"+
-						" lock, although a majority of the nodes works")
-				}
-				return
-			}
-			if hang {
-				return
-			}
-			b.at(31*second, func() bool { return up })
-			var granted bool
-			granted, asked = b.tryAgain()
-			if !granted && !t.readable() { // A may have waited for the nodes, too
-				granted = b.acquire(lease) == nil
-			}
-			if !granted && asked {
-				b.report(Orphaned, "A was refused, the nodes are up again, and"+
-					" B can't get the lock")
-			}
+			up = true
 		})
+	})
+	s.play(func() {
+		a.at(second, func() bool { return isDown })
 		if majority {
-			s.judge(Unavailable, true)
-			if len(s.Breaks(Hangs)) > 0 {
-				s.judge(Hangs, true)
+			if err := a.acquire(5 * second); err != nil {
+				a.report(Unavailable, "A can't have a free lock, although a"+
+					" majority of the nodes works")
+				return
 			}
-		} else {
-			s.judge(TwoHolders, true)
-			s.judge(Hangs, true)
-			s.judge(Orphaned, asked || hang)
+			ctx, cancel := a.within(lease)
+			defer cancel()
+			a.releaseWith(ctx)
+			// The connection's deadline may come before the context's timer.
+			if end, _ := ctx.Deadline(); !time.Now().Before(end) {
+				a.report(Hangs, "A's Unlock waits for nodes that never"+
+					" answer, until its deadline")
+			}
+			return
+		}
+		granted := a.tryFor(time.Minute)
+		if took := s.Now() - second; took > lease+s.sooner(0, second) {
+			a.report(Hangs, "A is answered only after %v",
+				took.Round(time.Millisecond))
+		}
+		if granted {
+			if s.Now() < 30*second { // or it has waited for the nodes
+				a.report(TwoHolders, "A is granted a lock without a majority")
+			}
+			a.release()
+			return
+		}
+		a.work(second)
+		a.Step("looks", func() {
+			for i := down; i < s.settings.nodes; i++ {
+				if !s.Node(i).Free() {
+					s.Report(Orphaned, "A was refused, and node %d still"+
+						" has its lock", i+1)
+				}
+			}
+		})
+	}, func() {
+		if majority {
+			b.at(8*second, a.released)
+			granted := b.tryFor(time.Minute)
+			if !granted { // the first command meets the old connection
+				granted = b.tryFor(time.Minute)
+			}
+			if !granted {
+				b.report(Unavailable, "A has unlocked, and B can't have the"+
+					" lock, although a majority of the nodes works")
+			}
+			return
+		}
+		if hang {
+			return
+		}
+		b.at(31*second, func() bool { return up })
+		var granted bool
+		granted, asked = b.tryAgain()
+		if !granted && !s.readable() { // A may have waited for the nodes, too
+			granted = b.acquire(lease) == nil
+		}
+		if !granted && asked {
+			b.report(Orphaned, "A was refused, the nodes are up again, and"+
+				" B can't get the lock")
 		}
 	})
+	if majority {
+		s.judge(Unavailable, true)
+		if len(s.Breaks(Hangs)) > 0 {
+			s.judge(Hangs, true)
+		}
+	} else {
+		s.judge(TwoHolders, true)
+		s.judge(Hangs, true)
+		s.judge(Orphaned, asked || hang)
+	}
 }
 
 // tryFor calls TryLock with a caller's patience, which ends a call that hangs.
@@ -307,31 +299,32 @@ var scriptCacheFlushed = Scenario{
 	Invariants: []string{Unavailable},
 	own:        true,
 	readable:   "the server keeps no scripts",
-	run: func(t *scenarioRun) {
-		for _, works := range []time.Duration{2 * second, 15 * second} {
-			if works > lease && !t.offers(Renewal) {
-				continue
-			}
-			t.world(func(s *worldRun) {
-				a := s.actor("A")
-				s.operator(func(o *actor) {
-					for moment := second; moment < works; moment += 4 * second {
-						o.at(moment)
-						o.Step("flushes", func() { s.Node(0).FlushScripts() })
-					}
-				})
-				s.play(func() {
-					a.begins()
-					a.at(works)
-					if err := a.release(); err != nil {
-						a.report(Unavailable, "A worked for %v and its Unlock"+
-							" fails: %s", works, outcome(err))
-					}
-				})
-				s.judge(Unavailable, true)
-			})
+	run: func(s *S) {
+		s.flushesScripts(2 * second)
+		if s.offers(Renewal) {
+			s.World(func() { s.flushesScripts(15 * second) })
 		}
 	},
+}
+
+// flushesScripts runs script_cache_flushed with a holder that works for so long.
+func (s *S) flushesScripts(works time.Duration) {
+	a := s.actor("A")
+	s.operator(func(o *actor) {
+		for moment := second; moment < works; moment += 4 * second {
+			o.at(moment)
+			o.Step("flushes", func() { s.Node(0).FlushScripts() })
+		}
+	})
+	s.play(func() {
+		a.begins()
+		a.at(works)
+		if err := a.release(); err != nil {
+			a.report(Unavailable, "A worked for %v and its Unlock"+
+				" fails: %s", works, outcome(err))
+		}
+	})
+	s.judge(Unavailable, true)
 }
 
 var clockDrift = Scenario{
@@ -343,22 +336,22 @@ var clockDrift = Scenario{
 		" believe that it holds the lock.",
 	Invariants: []string{TwoHolders},
 	exact:      "a real server's clock can't be given another rate",
-	run: func(t *scenarioRun) {
-		nodes := t.settings.nodes
-		t.world(func(s *worldRun) {
-			a, b := s.actor("A"), s.actor("B")
-			s.start()
-			s.drift(1.01)
-			s.run(a.holds(9*second), func() {
-				b.at(second)
-				b.passes(lease)
-			})
-			s.judge(TwoHolders, true)
-		}, pollEvery(500*time.Millisecond))
+	run: func(s *S) {
+		nodes := s.settings.nodes
+		s.pollEvery(500 * time.Millisecond)
+		a, b := s.actor("A"), s.actor("B")
+		s.start()
+		s.drift(1.01)
+		s.run(a.holds(9*second), func() {
+			b.at(second)
+			b.passes(lease)
+		})
+		s.judge(TwoHolders, true)
 		if nodes < 3 {
 			return
 		}
-		t.world(func(s *worldRun) {
+		s.World(func() {
+			s.nodeTimeout(9 * second)
 			a := s.actor("A")
 			s.start()
 			s.drift(1.01)
@@ -378,12 +371,12 @@ var clockDrift = Scenario{
 				})
 			})
 			s.judge(TwoHolders, true)
-		}, nodeTimeout(9*second))
+		})
 	},
 }
 
 // drift lets the clocks of all nodes run at another rate.
-func (s *worldRun) drift(rate float64) {
+func (s *S) drift(rate float64) {
 	s.everyNode(func(n *lab.Node) { n.Drift(rate) })
 }
 
@@ -397,15 +390,11 @@ var fullServer = Scenario{
 	Invariants: []string{Unavailable},
 	own:        true,
 	readable:   "the server isn't Redis, and has another idea of its memory",
-	run: func(t *scenarioRun) {
-		reads := false
-		t.world(func(s *worldRun) {
-			a := s.actor("A")
-			s.fills(a, a.begins, a.release)
-			reads = a.readWrite() != nil
-		})
-		if reads {
-			t.world(func(s *worldRun) {
+	run: func(s *S) {
+		a := s.actor("A")
+		s.fills(a, a.begins, a.release)
+		if a.readWrite() != nil {
+			s.World(func() {
 				a := s.actor("A")
 				s.fills(a, a.beginsReading, a.releaseRead)
 			})
@@ -414,7 +403,7 @@ var fullServer = Scenario{
 }
 
 // fills runs full_server with a holder of either kind.
-func (s *worldRun) fills(a *actor, begins func(), release func() error) {
+func (s *S) fills(a *actor, begins func(), release func() error) {
 	works := 5 * second
 	if s.offers(Renewal) {
 		works = 15 * second

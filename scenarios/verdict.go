@@ -7,41 +7,34 @@ import (
 )
 
 // verdict is given on invariants without a run of the scenario, because none is
-// possible with this lock.
-func (t *scenarioRun) verdict(v Verdict, invariants ...string) {
+// possible with this lock. A lock that lacks what the scenario is about has its verdicts.
+func (s *S) verdict(v Verdict, invariants ...string) {
+	if s.absent {
+		return
+	}
+	s.settled = true
 	for _, invariant := range invariants {
-		t.results[invariant] = &Result{Scenario: t.scenario.Name,
+		s.results[invariant] = &Result{Scenario: s.scenario.Name,
 			Invariant: invariant, Verdict: v, BrokenAt: -1}
 	}
 }
 
-// verdict is scenarioRun's, where the lock has what the scenario is about.
-func (s *worldRun) verdict(v Verdict, invariants ...string) {
-	if !s.absent {
-		s.scenarioRun.verdict(v, invariants...)
-	}
-}
-
 // unjudged says why invariants can't be judged on real servers.
-func (t *scenarioRun) unjudged(why string, invariants ...string) {
-	t.t.Logf("%s can't be run: %s", t.scenario.Name, why)
-	t.verdict(CannotRun, invariants...)
-	for _, invariant := range invariants {
-		t.results[invariant].Event = why
+func (s *S) unjudged(why string, invariants ...string) {
+	if s.absent {
+		return
 	}
-}
-
-// unjudged is scenarioRun's, where the lock has what the scenario is about.
-func (s *worldRun) unjudged(why string, invariants ...string) {
-	if !s.absent {
-		s.scenarioRun.unjudged(why, invariants...)
+	s.t.Logf("%s can't be run: %s", s.scenario.Name, why)
+	s.verdict(CannotRun, invariants...)
+	for _, invariant := range invariants {
+		s.results[invariant].Event = why
 	}
 }
 
 // judge gives the verdict on an invariant: breaks when the world or the scenario
 // reported any, does not arise when the scenario could not happen, else holds. A
 // break in one world of a scenario is the scenario's.
-func (s *worldRun) judge(invariant string, arose bool, aliases ...string) {
+func (s *S) judge(invariant string, arose bool, aliases ...string) {
 	if len(s.Failures()) > 0 || s.absent {
 		return // its error is reported instead of a verdict, or there is one
 	}
@@ -59,7 +52,7 @@ func (s *worldRun) judge(invariant string, arose bool, aliases ...string) {
 }
 
 // result is what a world says of an invariant.
-func (s *worldRun) result(invariant string, broken []*lab.Break, arose bool) *Result {
+func (s *S) result(invariant string, broken []*lab.Break, arose bool) *Result {
 	r := &Result{Scenario: s.scenario.Name, Invariant: invariant,
 		Verdict: Holds, BrokenAt: -1, Sequence: s.Timeline()}
 	broken = once(broken)
@@ -90,10 +83,10 @@ func once(broken []*lab.Break) (different []*lab.Break) {
 }
 
 // keep keeps a result, if it says more than that of another world.
-func (t *scenarioRun) keep(r *Result) {
-	before, judged := t.results[r.Invariant]
+func (s *S) keep(r *Result) {
+	before, judged := s.results[r.Invariant]
 	if !judged || rank(r.Verdict) > rank(before.Verdict) {
-		t.results[r.Invariant] = r
+		s.results[r.Invariant] = r
 	}
 }
 

@@ -12,33 +12,36 @@ import (
 // prompt is how long a call may take that waits for nobody.
 const prompt = 500 * time.Millisecond
 
-// mostAttempts is how many commands a waiter may send a node in a second.
-const mostAttempts = 50
+// mostAttempts is how many attempts a waiter may make in a second, and mostAlike how
+// many commands of a kind an attempt may take.
+const (
+	mostAttempts = 50
+	mostAlike    = 4
+)
 
 var promptAnswers = Scenario{
 	Name:   "prompt_answers",
 	Family: Waiting,
 	Summary: "A's TryLock of a free lock, B's TryLock while A holds it, and A's" +
 		" Unlock are answered within 0.5 s. B's Lock ends at its deadline, three" +
-		" times, and sends each node at most 50 commands about the lock a second" +
-		" until then. Also: nothing" +
+		" times, and makes at most 50 attempts a second until then. Also: nothing" +
 		" that B sends is answered; its Lock ends no more than half a lease after its" +
 		" deadline, and its Unlock a lease after it.",
 	Invariants: []string{Hangs, BusyWaiting},
 	exact: "how long an answer takes there says more about the machine than" +
 		" about the lock",
-	run: func(t *scenarioRun) {
-		t.world(callsAreTimed)
+	run: func(s *S) {
+		s.callsAreTimed()
 		// A driver with timeouts of its own ends a call when it likes.
-		if t.settings.driver == nil {
-			t.world(nothingIsAnswered)
+		if s.settings.driver == nil {
+			s.World(s.nothingIsAnswered)
 		}
 	},
 }
 
-func callsAreTimed(s *worldRun) {
+func (s *S) callsAreTimed() {
 	a, b := s.actor("A"), s.actor("B")
-	waiting := 0
+	asked, waiting := 0, 0 // the entries of the timeline before B's TryLock, and its Locks
 	s.play(func() {
 		a.at(0)
 		granted := false
@@ -53,6 +56,7 @@ func callsAreTimed(s *worldRun) {
 		a.mustAnswer("Unlock", prompt, func() { a.release() })
 	}, func() {
 		b.at(second)
+		b.Step("tries", func() { asked = len(s.Timeline()) })
 		b.mustAnswer("TryLock of a held lock", prompt, func() { b.try() })
 		b.at(2 * second)
 		b.Step("waits", func() { waiting = len(s.Timeline()) })
@@ -62,7 +66,9 @@ func callsAreTimed(s *worldRun) {
 				return
 			}
 		}
-		b.Step("looks", func() { b.judgeAttempts(s.Timeline()[waiting:]) })
+		b.Step("looks", func() {
+			b.judgeAttempts(s.Timeline()[asked:waiting], s.Timeline()[waiting:])
+		})
 	})
 	s.judge(Hangs, true)
 	s.judge(BusyWaiting, true)
@@ -84,28 +90,30 @@ func (a *actor) mustAnswer(what string, within time.Duration, call func()) (ok b
 	return took <= within
 }
 
-// judgeAttempts judges how many commands the actor has sent a node in a second.
-func (a *actor) judgeAttempts(waited []*lab.Entry) {
-	newest := map[int][]time.Duration{} // node: when the newest came
-	for _, e := range waited {
-		if e.Client != a.Name || !a.run.names(e.Command) {
-			continue
-		}
-		sent := append(newest[e.Node], e.At)
-		if len(sent) > mostAttempts {
+// judgeAttempts judges how many attempts the actor has made in a second. An attempt takes
+// as many commands of a kind as its TryLock took.
+func (a *actor) judgeAttempts(tried, waited []*lab.Entry) {
+	alike := map[string]int{}
+	for _, e := range a.sentIn(tried) {
+		alike[kindOf(e)] = min(alike[kindOf(e)]+1, mostAlike)
+	}
+	newest := map[string][]time.Duration{} // by kind: when the newest commands came
+	for _, e := range a.sentIn(waited) {
+		most := mostAttempts * max(alike[kindOf(e)], 1)
+		sent := append(newest[kindOf(e)], e.At)
+		if len(sent) > most {
 			sent = sent[1:]
 			if took := e.At - sent[0]; took < second {
-				a.run.Report(BusyWaiting, "%s waits, and sends node %d %d"+
-					" commands within %.3f s", a.Name, e.Node+1, mostAttempts,
-					took.Seconds())
+				a.run.Report(BusyWaiting, "%s waits, and makes %d attempts within"+
+					" %.3f s", a.Name, mostAttempts, took.Seconds())
 				return
 			}
 		}
-		newest[e.Node] = sent
+		newest[kindOf(e)] = sent
 	}
 }
 
-func nothingIsAnswered(s *worldRun) {
+func (s *S) nothingIsAnswered() {
 	a, b := s.actor("A"), s.actor("B")
 	s.play(a.holds(5*second), func() {
 		b.at(second)

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ var lostWakeup = Scenario{
 		" the lock within one lease.",
 	Invariants: []string{Orphaned},
 	readable:   "the server sends no message that could be lost alone",
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		s.operates("mutes", func() {
 			s.everyNode(func(n *lab.Node) { n.Mute(true) })
@@ -27,7 +28,7 @@ var lostWakeup = Scenario{
 			b.mustComeFree(4*second+lease, "A unlocked at 5.007")
 		})
 		s.judge(Orphaned, true)
-	}),
+	},
 }
 
 var promptWake = Scenario{
@@ -42,16 +43,16 @@ var promptWake = Scenario{
 		" waits from 2 s on, and A unlocks at 4 s. C must get the lock within 1 s.",
 	Invariants: []string{LateWakeUp, Herd},
 	readable:   "it isn't known which of its commands a waiter listens with",
-	run: func(t *scenarioRun) {
-		t.world(releaseBeforeListening)
-		t.world(oneIsWoken, pollEvery(500*time.Millisecond)) // five wait
-		t.world(allGiveUp, pollEvery(500*time.Millisecond))
+	run: func(s *S) {
+		s.releaseBeforeListening()
+		s.World(s.oneIsWoken)
+		s.World(s.allGiveUp)
 	},
 }
 
 // releaseBeforeListening runs a release between a refusal and what the waiter
 // sends next.
-func releaseBeforeListening(s *worldRun) {
+func (s *S) releaseBeforeListening() {
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
 	b.Fault(lab.Acquire, b.grants+1, lab.Fault{Deliver: 3 * second,
@@ -75,7 +76,7 @@ func releaseBeforeListening(s *worldRun) {
 }
 
 // five are the owners of one process.
-func (s *worldRun) five(b *actor) []*actor {
+func (s *S) five(b *actor) []*actor {
 	owners := []*actor{b}
 	for _, name := range []string{"B2", "B3", "B4", "B5"} {
 		owners = append(owners, s.beside(b, name))
@@ -84,7 +85,8 @@ func (s *worldRun) five(b *actor) []*actor {
 }
 
 // allGiveUp has a whole process give up before the release.
-func allGiveUp(s *worldRun) {
+func (s *S) allGiveUp() {
+	s.pollEvery(500 * time.Millisecond)
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
 	scripts := []func(){a.holds(4 * second), func() {
 		c.at(2*second, a.has)
@@ -106,7 +108,8 @@ func allGiveUp(s *worldRun) {
 }
 
 // oneIsWoken runs a release for which a whole process waits.
-func oneIsWoken(s *worldRun) {
+func (s *S) oneIsWoken() {
+	s.pollEvery(500 * time.Millisecond) // five wait
 	a, b := s.actor("A"), s.actor("B")
 	waiters := s.five(b)
 	let := func() bool { return slices.ContainsFunc(waiters, (*actor).has) }
@@ -167,15 +170,30 @@ func (a *actor) polls(since time.Duration) bool {
 // take several commands.
 func (a *actor) sentSince(moment time.Duration) (most int) {
 	kinds := map[string]int{}
-	for _, e := range a.run.Timeline() {
-		if e.Client == a.Name && a.run.names(e.Command) && e.At >= moment {
-			words := strings.Fields(e.Command)
-			kind := strings.Join(words[:min(len(words), 2)], " ")
-			kinds[kind]++
-			most = max(most, kinds[kind])
+	for _, e := range a.sentIn(a.run.Timeline()) {
+		if e.At >= moment {
+			kinds[kindOf(e)]++
+			most = max(most, kinds[kindOf(e)])
 		}
 	}
 	return most
+}
+
+// sentIn are those of the entries that are commands of the actor's client about the lock.
+func (a *actor) sentIn(entries []*lab.Entry) (sent []*lab.Entry) {
+	for _, e := range entries {
+		if e.Client == a.Name && a.run.names(e.Command) {
+			sent = append(sent, e)
+		}
+	}
+	return sent
+}
+
+// kindOf is the same for commands to a node that begin with the same two words, such as
+// those of successive attempts.
+func kindOf(e *lab.Entry) string {
+	words := strings.Fields(e.Command)
+	return fmt.Sprint(e.Node, words[:min(len(words), 2)])
 }
 
 var impatientWaiter = Scenario{
@@ -186,7 +204,8 @@ var impatientWaiter = Scenario{
 		" have got the lock by 7 s.",
 	Invariants: []string{LateWakeUp},
 	readable:   "a command that hangs there may be a heartbeat",
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
+		s.pollEvery(300 * time.Millisecond)
 		a, b := s.actor("A"), s.actor("B")
 		b2 := s.beside(b, "B2")
 		s.play(func() {
@@ -209,7 +228,7 @@ var impatientWaiter = Scenario{
 			}
 		})
 		s.judge(LateWakeUp, true)
-	}, pollEvery(300*time.Millisecond)),
+	},
 }
 
 var deadWaiter = Scenario{
@@ -218,7 +237,8 @@ var deadWaiter = Scenario{
 	Summary: "B waits for the lock from 1 s on and C from 2 s on. B's process dies" +
 		" at 3 s. A unlocks at 4 s, and C must get the lock within a lease.",
 	Invariants: []string{Orphaned},
-	run: single(func(s *worldRun) {
+	run: func(s *S) {
+		s.pollEvery(500 * time.Millisecond)
 		a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
 		s.play(func() {
 			a.begins()
@@ -235,5 +255,5 @@ var deadWaiter = Scenario{
 				" before C, is dead")
 		})
 		s.judge(Orphaned, true)
-	}, pollEvery(500*time.Millisecond)),
+	},
 }

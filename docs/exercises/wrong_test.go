@@ -235,7 +235,7 @@ func (c caller) Lock(ctx context.Context) error {
 			return err
 		}
 		if err := lock.Sleep(ctx, lock.DefaultPoll); err != nil {
-			return lock.Ended(ctx)
+			return lock.ContextErr(ctx)
 		}
 	}
 }

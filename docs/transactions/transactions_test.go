@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
 
 // onRedis ends the name of a conversation that Redis answers differently.
@@ -42,7 +41,7 @@ func TestConversationsOnMiniredis(t *testing.T) {
 }
 
 func TestConversationsOnRedis(t *testing.T) {
-	serverstest.Need(t)
+	servers.Need(t)
 	all := conversations(t)
 	for name, text := range all {
 		if other, ok := all[name+onRedis]; ok {

@@ -17,12 +17,11 @@ import (
 	"github.com/lockladder/lockladder/field/etcd"
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-func TestMain(m *testing.M) { serverstest.StoreMain(m, servers.HasEtcd()) }
+func TestMain(m *testing.M) { servers.StoreMain(m, servers.HasEtcd()) }
 
 var flaws = lock.Flaws(
 	// Unlock runs with the caller's context, and deletes without looking.

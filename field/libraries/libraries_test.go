@@ -14,17 +14,17 @@ import (
 
 	"github.com/lockladder/lockladder/field/libraries"
 	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/internal/site/results"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
 func TestMain(m *testing.M) {
-	serverstest.Main(m, onRedis, len(libraries.Libraries))
+	servers.Main(m, onRedis, len(libraries.Libraries))
 }
 
-var onRedis = serverstest.Flag()
+var onRedis = servers.Flag()
 
 // oneProcessor is what a test in virtual time runs on. rueidislock with one key
 // has a race that loses a wake-up now and then, with or without a lost message:
@@ -39,7 +39,7 @@ func TestEveryLibraryBreaksTheSameOnRealServers(t *testing.T) {
 	if *onRedis == "" {
 		t.Skip("real servers are asked for with -redis auto")
 	}
-	all := serverstest.Servers(t, *onRedis)
+	all := servers.Asked(t, *onRedis)
 	for _, library := range libraries.Libraries {
 		t.Run(library.Name, func(t *testing.T) {
 			scenarios.Work(t, library.Build)

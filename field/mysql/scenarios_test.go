@@ -22,7 +22,6 @@ import (
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -191,7 +190,7 @@ func (g *greeting) Next() (raw []byte, text string, err error) {
 
 func TestMain(m *testing.M) {
 	process.ServeAfter(sweeper, func(b borrowed) error { return b.sweep() })
-	serverstest.StoreMain(m, servers.HasMariaDB())
+	servers.StoreMain(m, servers.HasMariaDB())
 }
 
 func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
@@ -205,7 +204,7 @@ func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 	}
 	borrow(t)
 	for i, lock := range locks {
-		locks[i].On = named{serverstest.Stores(1, func() (scenarios.RealServer, error) {
+		locks[i].On = named{servers.Stores(1, func() (scenarios.RealServer, error) {
 			return somebodys(t, kinds[lock.Name])
 		})}
 	}

@@ -20,8 +20,8 @@ import (
 
 	"github.com/lockladder/lockladder/field/mysql"
 	"github.com/lockladder/lockladder/field/storetest"
+	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -44,7 +44,7 @@ var tables = []string{"lockladder_record", "lockladder_lease", "lockladder_row",
 	"lockladder_stock"}
 
 // run names this run, for its rows.
-var run = serverstest.RunName()
+var run = servers.RunName()
 
 // sweeper is the process that removes what a run leaves in somebody's database.
 const sweeper = "sweeper"

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/field/programs"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/internal/site/results"
 	"github.com/lockladder/lockladder/lock"
@@ -33,9 +33,9 @@ const page = "libraries.md"
 // of a program.
 const atOnce = 6
 
-var onRedis = serverstest.Flag()
+var onRedis = servers.Flag()
 
-func TestMain(m *testing.M) { serverstest.Main(m, onRedis, len(programs.Programs)) }
+func TestMain(m *testing.M) { servers.Main(m, onRedis, len(programs.Programs)) }
 
 func TestTheTableOfTheProgramsIsFresh(t *testing.T) {
 	var b strings.Builder
@@ -89,7 +89,7 @@ func TestAPageExplainsEveryFlaw(t *testing.T) {
 
 // The benchmark measures what this test leaves behind.
 func TestEveryProgramCanBeInstalled(t *testing.T) {
-	if *onRedis != serverstest.Auto {
+	if *onRedis != servers.Auto {
 		t.Skip("it installs libraries: -redis auto asks for it")
 	}
 	for _, p := range programs.Programs {
@@ -102,7 +102,7 @@ func TestEveryProgramCanBeInstalled(t *testing.T) {
 
 // It installs the libraries, which needs their languages and the registries.
 func TestEveryProgramBreaksWhatIsDeclaredAndNothingElse(t *testing.T) {
-	if *onRedis != serverstest.Auto {
+	if *onRedis != servers.Auto {
 		t.Skip("it installs libraries and starts servers: -redis auto asks for it")
 	}
 	locks := make([]results.Lock, len(programs.Programs))
@@ -153,7 +153,7 @@ func install(t *testing.T, p programs.Program) {
 
 // archive lets the program keep what it loads until it has a lock.
 func archive(t *testing.T, p programs.Program) {
-	pool := serverstest.Servers(t, serverstest.Auto)
+	pool := servers.Asked(t, servers.Auto)
 	lent, err := pool.Borrow(t.Context(), 1)
 	require.NoError(t, err)
 	defer pool.Return(lent)
@@ -177,7 +177,7 @@ func archive(t *testing.T, p programs.Program) {
 
 // run runs all scenarios that apply against a program.
 func run(t *testing.T, p programs.Program) scenarios.Report {
-	pool := serverstest.Servers(t, *onRedis)
+	pool := servers.Asked(t, *onRedis)
 	lent, err := pool.Borrow(t.Context(), 1)
 	require.NoError(t, err)
 	user, password := lent[0].Auth()
@@ -198,7 +198,7 @@ func run(t *testing.T, p programs.Program) scenarios.Report {
 	}()
 	always, sometimes := flaws(t, p)
 	return scenarios.Run(t, found.Build, append(found.Options(),
-		scenarios.OnServersOf(serverstest.Limited(pool, atOnce)),
+		scenarios.OnServersOf(servers.Limited(pool, atOnce)),
 		scenarios.Flaws(always...), scenarios.Sometimes(sometimes...))...)
 }
 

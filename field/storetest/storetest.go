@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/internal/site/results"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -39,7 +38,7 @@ type Lock struct {
 // they did against docs/results. Missing says that the store is not installed.
 func Compare(t *testing.T, missing error, store string, locks ...Lock) {
 	if missing != nil {
-		t.SkipNow() // the reason is said once, see serverstest.StoreMain
+		t.SkipNow() // the reason is said once, see servers.StoreMain
 	}
 	all := Scenarios(t, locks...)
 	if !t.Failed() && slices.ContainsFunc(all, func(l results.Lock) bool {
@@ -61,7 +60,7 @@ func Scenarios(t *testing.T, locks ...Lock) []results.Lock {
 				t.Parallel()
 				pool := l.On
 				if pool == nil {
-					pool = serverstest.Stores(4, func() (scenarios.RealServer, error) {
+					pool = servers.Stores(4, func() (scenarios.RealServer, error) {
 						return l.Start(t)
 					})
 				}
@@ -79,7 +78,7 @@ func Scenarios(t *testing.T, locks ...Lock) []results.Lock {
 func Started(t *testing.T, err error, all ...*servers.Store) {
 	t.Helper()
 	if errors.Is(err, servers.ErrMissing) {
-		t.SkipNow() // the reason is said once, see serverstest.StoreMain
+		t.SkipNow() // the reason is said once, see servers.StoreMain
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { servers.StopStores(all) })

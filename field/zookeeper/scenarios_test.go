@@ -17,7 +17,6 @@ import (
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/field/zookeeper"
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -25,7 +24,7 @@ import (
 // tick is the servers' unit of time: sessions last from two ticks to twenty.
 const tick = 200 * time.Millisecond
 
-func TestMain(m *testing.M) { serverstest.StoreMain(m, servers.HasZooKeeper()) }
+func TestMain(m *testing.M) { servers.StoreMain(m, servers.HasZooKeeper()) }
 
 // kinds make the locks.
 var kinds = map[string]func(*zookeeper.Session, string) (scenarios.Lock, error){

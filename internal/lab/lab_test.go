@@ -352,10 +352,10 @@ func TestWhatTheNetworkCanDo(t *testing.T) {
 0.000 A: SUBSCRIBE news -> subscribe news 1
 0.000 A: hears subscribe: news
 1.000 B: PUBLISH news one -> 1
-1.000 A: message message news one -> which is lost
+1.000 A: message news one -> which is lost
 1.000 B: hears 1
 2.000 B: PUBLISH news two -> 1
-2.000 A: message message news two
+2.000 A: message news two
 2.000 B: hears 1
 2.000 A: hears Message<news: two>
 `},

@@ -70,12 +70,25 @@ func (c *Client) Apart() bool { return c.process != nil }
 // by holding everything that it sends and receives. It is not stopped before the
 // event where a machine may be late.
 func (c *Client) Stop(from, to time.Duration, event func() bool) {
-	if c.process == nil {
+	w, apart := c.world, c.process != nil
+	if !apart {
 		c.Hold(from, to, event)
-		return
 	}
-	w := c.world
-	w.order.From(w.log.Moment(from), event, c.Dead, w.TTL,
-		func() { pause(c.process) })
-	time.AfterFunc(time.Until(w.log.Moment(to)), func() { resume(c.process) })
+	c.Go(func() {
+		c.Sleep(from - w.Now())
+		c.world.order.Await(event, c.Dead, w.TTL)
+		c.Step("stops", func() {
+			if apart {
+				pause(c.process)
+			}
+			c.Pause(true)
+		})
+		c.Sleep(to - w.Now() - time.Microsecond) // before what was held back arrives
+		c.Step("wakes up", func() {
+			if apart {
+				resume(c.process)
+			}
+			c.Pause(false)
+		})
+	})
 }

@@ -13,46 +13,20 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-func TestParentsPrecedeTheirChildren(t *testing.T) {
-	seen := map[string]bool{}
-	for i, rung := range ladder.Rungs {
-		assert.False(t, seen[rung.Name], "%s is there twice", rung.Name)
-		if i == 0 {
-			assert.Empty(t, rung.Parent, "the first rung has no parent")
-		} else {
-			assert.True(t, seen[rung.Parent], "the parent of %s", rung.Name)
-		}
-		seen[rung.Name] = true
-	}
-}
-
 func TestEveryRungSaysWhatItIs(t *testing.T) {
-	forEach(t, func(t *testing.T, rung ladder.Rung) {
+	seen := map[string]bool{"": true}
+	for _, rung := range ladder.Rungs {
+		assert.True(t, seen[rung.Parent], "the parent of %s precedes it", rung.Name)
+		assert.False(t, seen[rung.Name], "%s is there twice", rung.Name)
+		seen[rung.Name] = true
 		assert.NotEmpty(t, rung.Idea)
-		assert.Positive(t, rung.Nodes)
-		assert.NotNil(t, rung.Build)
 		assert.NotEmpty(t, rung.Flaws, "no lock is perfect")
-		seen := map[lock.Flaw]bool{}
-		for _, flaw := range rung.Flaws {
-			assert.NotEmpty(t, flaw.Scenario)
-			assert.NotEmpty(t, flaw.Invariant)
-			assert.False(t, seen[flaw], "%v is there twice", flaw)
-			seen[flaw] = true
-		}
-	})
+	}
 }
 
 func TestFindListsTheRungsWhenThereIsNoSuchOne(t *testing.T) {
-	for _, name := range []string{"", "Gold", "gold/", "wood"} {
-		found, err := ladder.Find(name)
-		require.Error(t, err, name)
-		assert.Zero(t, found.Name)
-		assert.Contains(t, err.Error(), `"`+name+`"`)
-		for _, rung := range ladder.Rungs {
-			assert.Contains(t, err.Error(), rung.Name)
-		}
-		assert.NotContains(t, err.Error(), "\n")
-	}
+	_, err := ladder.Find("gold/")
+	assert.ErrorContains(t, err, `there is no rung "gold/", the rungs are bronze, silver, `)
 }
 
 // client is one of a server that does not exist: nothing here sends a command.

@@ -161,7 +161,7 @@ func TestALockWithoutTokensKeepsNoCounter(t *testing.T) {
 	promised(t, named("reentrant/cohort"), func(p *promise) {
 		p.a.Section(0).Does(func() {
 			n, err := p.a.Redis().Exists(p.Context(),
-				lock.Beside(owners.Key, "token")).Result()
+				lock.SecondKey(owners.Key, "token")).Result()
 			assert.NoError(p.t, err)
 			assert.Zero(p.t, n)
 		})

@@ -84,7 +84,7 @@ func TestAHolderEntersAgainAndLeavesOnAFullServer(t *testing.T) {
 // deleted by somebody.
 func (p *promise) loses() {
 	assert.NoError(p.t, p.b.Redis().Del(p.Context(),
-		lock.Beside(owners.Key, "token")).Err())
+		lock.SecondKey(owners.Key, "token")).Err())
 }
 
 // The owner that is inside is still the owner.
@@ -107,7 +107,7 @@ func TestACounterThatFailsLeavesTheLockFree(t *testing.T) {
 	promised(t, fenced, func(p *promise) {
 		ready(p.a).Does(func() {
 			require.NoError(p.t, p.b.Redis().Set(p.Context(),
-				lock.Beside(owners.Key, "token"), "no number", 0).Err())
+				lock.SecondKey(owners.Key, "token"), "no number", 0).Err())
 		}).Tries(false, owners.ErrUnknown).Finds(true)
 	})
 }

@@ -136,9 +136,9 @@ func TestOnlyChannelsThatAreWaitedOnAreSubscribed(t *testing.T) {
 			return func() {
 				for key, want := range map[string]int64{"stock": stock,
 					"toys": toys} {
-					channel := lock.Beside(key, "released")
+					channel := lock.SecondKey(key, "released")
 					if queuing(p.rung) {
-						channel = lock.Beside(key, "turn")
+						channel = lock.SecondKey(key, "turn")
 					}
 					n, err := p.a.Redis().PubSubNumSub(p.Context(), channel).Result()
 					assert.NoError(p.t, err)

@@ -1,233 +1,180 @@
 package ladder_test
 
 import (
-	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
-	"maps"
+	"io/fs"
+	"os"
 	"path"
-	"slices"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/ladder"
 )
 
-// mayImport has, for every package that is neither a rung nor an exercise, the
-// packages of the module that it may import, apart from its tests. The ladder may
-// import all rungs as well. A new package gets a line; an arrow that runs back up
-// would make a cycle of rooms, even where the compiler sees none.
-var mayImport = map[string]string{
-	"bench": "internal/bench internal/bench/command",
-	"docs": "docs/before internal/locktest/laddertest internal/site " +
-		"internal/site/generated internal/site/parts internal/site/play internal/servers/process " +
-		"lock scenarios",
-	"docs/before":    "lock",
-	"internal/bench": "internal/bench/nodes internal/ladder lock",
-	"internal/bench/command": "internal/bench internal/bench/machine " +
-		"internal/bench/nodes internal/bench/inventory " +
-		"internal/bench/jobs/cache internal/bench/jobs/catalog " +
-		"internal/servers lock",
-	"internal/bench/machine": "",
-	"internal/bench/nodes": "internal/bench/machine internal/servers/process " +
-		"lock",
-	"internal/bench/report": "internal/bench lock",
-	"internal/bench/inventory": "internal/bench internal/bench/machine " +
-		"internal/bench/nodes internal/bench/report " +
-		"internal/servers/process lock",
-	"internal/servers/process": "",
-	"internal/site/exercise": "internal/lab internal/lab/node internal/ladder internal/locktest/laddertest lock " +
-		"scenarios scenarios/explore",
-	"internal/bench/jobs":          "internal/bench internal/bench/nodes lock",
-	"internal/bench/jobs/cache":    "internal/bench internal/bench/jobs lock",
-	"internal/bench/jobs/catalog":  "internal/bench internal/bench/jobs lock",
-	"internal/bench/jobs/imports":  "lock",
-	"internal/bench/jobs/schedule": "lock",
-	"internal/lab": "internal/lab/history internal/lab/judge internal/lab/node " +
-		"internal/lab/order internal/lab/wire lock",
-	"internal/lab/history":         "",
-	"internal/lab/judge":           "internal/lab/history",
-	"internal/lab/node":            "internal/lab/history",
-	"internal/lab/order":           "",
-	"internal/lab/wire":            "internal/lab/history internal/lab/node internal/lab/order",
-	"internal/ladder":              "lock",
-	"internal/locktest/laddertest": "internal/servers/process internal/ladder lock scenarios",
-	"internal/ladder/mutate":       "internal/ladder",
-	"internal/site/laboratory": "internal/site/exercise internal/ladder internal/locktest/laddertest " +
-		"lock scenarios",
-	"internal/site/laboratory/wasm": "internal/site/laboratory",
-	"internal/locktest/mutants": "internal/ladder internal/locktest/laddertest " +
-		"internal/locktest/mutants/guard lock scenarios/explore",
-	"internal/locktest/mutants/guard": "lock",
-	"internal/locktest/owners":        "internal/lab lock",
-	"internal/locktest/queuetest":     "internal/lab internal/locktest/owners lock",
-	"internal/site":                   "internal/lab internal/lab/history internal/site/levels internal/site/play scenarios",
-	"internal/site/choosing":          "internal/bench internal/site/results scenarios",
-	"internal/site/generated":         "",
-	"internal/site/life":              "scenarios",
-	"internal/site/parts": "internal/bench internal/site/exercise internal/ladder internal/locktest/laddertest " +
-		"internal/lab/history internal/site internal/site/choosing " +
-		"internal/site/generated internal/site/levels internal/site/life " +
-		"internal/site/results internal/site/play scenarios scenarios/explore",
-	"internal/site/levels":         "internal/site/play scenarios/explore",
-	"internal/site/results":        "internal/site/generated scenarios",
-	"internal/site/play":           "internal/lab/history",
-	"internal/servers":             "internal/servers/process",
-	"internal/servers/serverstest": "internal/lab internal/servers/process internal/servers lock",
-	"lock":                         "",
-	"scenarios": "internal/lab internal/lab/history internal/lab/node internal/lab/order " +
-		"internal/site/play internal/servers/process lock",
-	"scenarios/check":        "internal/site internal/servers/serverstest lock scenarios scenarios/program",
-	"scenarios/program":      "internal/servers/process lock scenarios",
-	"scenarios/program/rung": "internal/ladder scenarios/program",
-	"scenarios/explore": "internal/lab internal/lab/history internal/lab/node " +
-		"internal/lab/order internal/lab/wire internal/site/play lock",
-	"scenarios/soak": "internal/servers/process internal/servers internal/servers/serverstest " +
-		"scenarios/soak/internal/judge scenarios/soak/internal/nemesis " +
-		"scenarios/soak/internal/run scenarios/soak/internal/rungs " +
-		"scenarios/soak/internal/worker",
-	"scenarios/soak/internal/event": "",
-	"scenarios/soak/internal/judge": "scenarios/soak/internal/event",
-	"scenarios/soak/internal/nemesis": "lock scenarios/soak/internal/event " +
-		"scenarios/internal/proxy",
-	"scenarios/internal/proxy": "",
-	"scenarios/soak/internal/run": "internal/servers/process internal/servers lock " +
-		"scenarios/soak/internal/event scenarios/soak/internal/nemesis " +
-		"scenarios/internal/proxy scenarios/soak/internal/rungs " +
-		"scenarios/soak/internal/storage scenarios/soak/internal/worker",
-	"scenarios/soak/internal/rungs": "internal/ladder lock reentrant/cohort " +
-		"internal/locktest/mutants/guard",
-	"scenarios/soak/internal/storage": "scenarios/soak/internal/event",
-	"scenarios/soak/internal/worker": "internal/servers/process lock scenarios/soak/internal/event " +
-		"scenarios/soak/internal/rungs scenarios/soak/internal/storage",
+// rings are the directories of the module from the inside out. A package imports what is
+// in its own directory of this list, and in those of the rings before. "rungs" are all of
+// the ladder's. Tests may import what they like, but those of a rung no other rung.
+var rings = []string{
+	"lock",
+	"rungs",
+	"docs/before internal/lab internal/servers/process",
+	"internal/servers internal/site/play",
+	"internal/ladder scenarios scenarios/explore",
+	"internal/locktest scenarios/program",
+	"internal/bench internal/site/exercise",
+	"docs/exercises internal/site",
+	"bench docs scenarios/check",
 }
 
-func TestEveryPackageImportsOnlyWhatItMay(t *testing.T) {
-	found := map[string]bool{}
-	for _, s := range sources(t) {
-		if isRung(s) || s.within("docs/exercises") || s.isTest() {
-			continue
-		}
-		allowed, ok := mayImport[s.dir]
-		if found[s.dir] = true; !ok {
-			t.Errorf("package %s has no line in mayImport", s.dir)
-		}
-		for _, imported := range s.imports {
-			dir, is := strings.CutPrefix(imported, module+"/")
-			if is && !slices.Contains(strings.Fields(allowed), dir) &&
-				!(s.dir == "internal/ladder" && isRungPath(imported)) {
-				t.Errorf("%s imports %s, and mayImport has no such line", s.path(),
-					dir)
+// ring is where a package is: in which ring, and in which directory of it.
+func ring(pkg string) (number int, directory string) {
+	for i, ring := range rings {
+		for _, dir := range strings.Fields(ring) {
+			if below(pkg, dir) && len(dir) > len(directory) {
+				number, directory = i, dir
 			}
 		}
 	}
-	for dir := range mayImport {
-		assert.True(t, found[dir], "mayImport has %s, and there is no such package",
-			dir)
+	for _, r := range ladder.Rungs {
+		if top, _, _ := strings.Cut(r.Name, "/"); below(pkg, top) {
+			return 1, pkg
+		}
+	}
+	return number, directory
+}
+
+func below(file, dir string) bool { return file == dir || strings.HasPrefix(file, dir+"/") }
+
+func TestDependenciesPointOneWay(t *testing.T) {
+	for _, s := range sources(t) {
+		number, directory := ring(s.dir)
+		require.NotEmpty(t, directory, "%s is in no ring", s.dir)
+		for _, imported := range s.imports {
+			to, other := ring(imported)
+			switch {
+			case other == "" || other == directory || imported == s.dir:
+			case number == 1 && to == 1:
+				// The branches of reentrant share code, and all of them the watchdog's: a copy
+				// of it would hide the lesson.
+				assert.True(t, below(s.dir, "reentrant") && (imported == "diamond/watchdog" ||
+					imported == "reentrant" || below(imported, "reentrant/internal")),
+					"%s imports the rung %s", s, imported)
+			default:
+				assert.True(t, to < number || s.isTest(), "%s imports %s, which is in"+
+					" no ring before its own", s, imported)
+			}
+		}
 	}
 }
 
-// longest is how many lines of code a file may have, without its comments and
-// empty lines.
+// A rung shows all that it sends: it has no other libraries, and package lock, which the
+// rungs share, sends no command of its own. The one file that is left out there sends what
+// a rung hands to it.
+func TestARungSendsItsCommandsItself(t *testing.T) {
+	commands := reflect.TypeFor[redis.Cmdable]()
+	for _, s := range sources(t) {
+		number, _ := ring(s.dir)
+		if number > 1 || s.isTest() || s.String() == "lock/once.go" {
+			continue
+		}
+		for _, imported := range s.others {
+			assert.Regexp(t, `^(github.com/redis/go-redis/v9|golang.org/x/sync|github.com/google/uuid)`,
+				imported, s)
+		}
+		if number == 1 {
+			continue
+		}
+		for _, call := range regexp.MustCompile(`\.(\w+)\(ctx`).FindAllStringSubmatch(
+			read(t, s.String()), -1) {
+			_, sends := commands.MethodByName(call[1])
+			assert.False(t, sends, "%s sends %s", s, call[1])
+		}
+	}
+}
+
+// longest is how many lines of code a file may have, without its comments and empty
+// lines.
 const longest = 450
 
 func TestNoFileIsTooLong(t *testing.T) {
 	for _, s := range sources(t) {
-		text, lines := read(t, s.path()), 0
-		if strings.Contains(text, "// Code generated ") {
-			continue
-		}
-		for line := range strings.Lines(text) {
+		lines := 0
+		for line := range strings.Lines(read(t, s.String())) {
 			line = strings.TrimSpace(line)
 			if line != "" && !strings.HasPrefix(line, "//") {
 				lines++
 			}
 		}
-		assert.LessOrEqual(t, lines, longest, "%s has too many lines of code",
-			s.path())
+		assert.LessOrEqual(t, lines, longest, "%s has too many lines of code", s)
 	}
 }
 
-// backUp are the uses between files of the lab that run back up, because two types
-// refer to each other. All other uses go one way.
-var backUp = []string{
-	"internal/lab: client.go uses lab.go",
-	"internal/lab/history: history.go uses grants.go",
-	"internal/lab/node: peer.go uses embedded.go",
-	"internal/lab/node: scripts.go uses embedded.go",
-	"internal/lab/wire: endpoint.go uses conn.go",
-	"internal/lab/wire: net.go uses conn.go",
+// source is a Go file of the module.
+type source struct {
+	dir, name string   // "gold/script", "lock.go"
+	imports   []string // packages of the module
+	others    []string // packages of other modules
 }
 
-func TestNoFileOfTheLabLeadsBackToItself(t *testing.T) {
-	inside := map[string][]source{}
-	for _, s := range sources(t) {
-		if s.within("internal/lab") && !s.isTest() {
-			inside[s.dir] = append(inside[s.dir], s)
+func (s source) String() string { return path.Join(s.dir, s.name) }
+func (s source) isTest() bool   { return strings.HasSuffix(s.name, "_test.go") }
+
+// root is the directory of the module; tests run in that of their package.
+var root = filepath.Join("..", "..")
+
+// sources are all Go files of the module, and none of a module inside it.
+func sources(t *testing.T) (all []source) {
+	tree := os.DirFS(root)
+	require.NoError(t, fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry,
+		err error) error {
+		if err != nil || file == "." {
+			return err
 		}
-	}
-	var found []string
-	for dir, files := range inside {
-		uses := usesBetween(t, files)
-		for from, used := range uses {
-			for to := range used {
-				use := dir + ": " + from + " uses " + to
-				if slices.Contains(backUp, use) {
-					found = append(found, use)
-					delete(used, to)
-				}
+		if entry.IsDir() {
+			if _, err := fs.Stat(tree, path.Join(file, "go.mod")); err == nil ||
+				strings.HasPrefix(entry.Name(), ".") {
+				return fs.SkipDir
 			}
+			return nil
 		}
-		// Files that use none of those that are left are taken out, until only
-		// cycles and what leads to them are left.
-		for rest := -1; len(uses) != rest; {
-			rest = len(uses)
-			for from, used := range uses {
-				maps.DeleteFunc(used, func(to string, _ bool) bool {
-					return uses[to] == nil
-				})
-				if len(used) == 0 {
-					delete(uses, from)
-				}
-			}
+		if path.Ext(file) == ".go" {
+			all = append(all, parsed(t, file))
 		}
-		assert.Empty(t, uses, "%s: these files lead back to themselves", dir)
-	}
-	assert.ElementsMatch(t, backUp, found)
+		return nil
+	}))
+	return all
 }
 
-// usesBetween has, for each file of a package, those whose declarations it names.
-// What comes from other packages is not looked at.
-func usesBetween(t *testing.T, files []source) map[string]map[string]bool {
-	set := token.NewFileSet()
-	var parsed []*ast.File
-	uses := map[string]map[string]bool{}
-	for _, s := range files {
-		uses[s.name] = map[string]bool{}
-		file, err := parser.ParseFile(set, s.path(), read(t, s.path()), 0)
+func parsed(t *testing.T, file string) source {
+	const module = "github.com/lockladder/lockladder/"
+	tree, err := parser.ParseFile(token.NewFileSet(), file, read(t, file), parser.ImportsOnly)
+	require.NoError(t, err)
+	s := source{dir: path.Dir(file), name: path.Base(file)}
+	for _, spec := range tree.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
 		require.NoError(t, err)
-		parsed = append(parsed, file)
-	}
-	named := map[*ast.Ident]types.Object{}
-	config := types.Config{
-		Importer: importer(func(imported string) (*types.Package, error) {
-			return types.NewPackage(imported, path.Base(imported)), nil
-		}),
-		Error: func(error) {}, // what is missing belongs to other packages
-	}
-	checked, _ := config.Check(files[0].dir, set, parsed, &types.Info{Uses: named})
-	for ident, object := range named {
-		_, variable := object.(*types.Var)
-		if object.Pkg() != checked || variable && object.Parent() != checked.Scope() {
-			continue // a field, or a variable in a function
-		}
-		from := path.Base(set.Position(ident.Pos()).Filename)
-		to := path.Base(set.Position(object.Pos()).Filename)
-		if from != to {
-			uses[from][to] = true
+		if of, own := strings.CutPrefix(imported, module); own {
+			s.imports = append(s.imports, of)
+		} else if host, _, _ := strings.Cut(imported, "/"); strings.Contains(host, ".") {
+			s.others = append(s.others, imported)
 		}
 	}
-	return uses
+	return s
+}
+
+// read returns a file of the module. Lines end as they do in the repository, whatever a
+// checkout made of them.
+func read(t *testing.T, file string) string {
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+	require.NoError(t, err)
+	return strings.ReplaceAll(string(text), "\r\n", "\n")
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 )
 
 // Redis is one redis-server. It keeps nothing on disk. Stop must be called.
@@ -22,11 +24,8 @@ type Redis struct {
 	password string // "": it needs none
 	options  []string
 
-	clustered bool // it listens to other servers too
-	bus       int  // on this port
-
 	replica  *Redis // see Replicate
-	link     *relay
+	link     *proxy.Proxy
 	promoted atomic.Bool
 }
 
@@ -55,14 +54,7 @@ func start(ctx context.Context, r *Redis) (*Redis, error) {
 	if r.server, err = newServer("redis-server"); err != nil {
 		return nil, err
 	}
-	if err := r.startOn(ctx, func(ctx context.Context) (err error) {
-		if r.clustered {
-			if r.bus, err = freePort(); err != nil {
-				return err
-			}
-		}
-		return r.launch(ctx)
-	}); err != nil {
+	if err := r.startOn(ctx, r.launch); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -82,13 +74,10 @@ func (r *Redis) launch(ctx context.Context) error {
 		"--appendonly", "no", "--daemonize", "no",
 		"--repl-diskless-sync-delay", "0", // else a replica waits for others
 		"--set-proc-title", "no"}, r.options...) // sweep looks for the directory
-	if r.clustered {
-		args = append(args, "--cluster-port", strconv.Itoa(r.bus))
-	}
 	if err := r.server.launch(args...); err != nil {
 		return err
 	}
-	err = r.await(ctx, func() error {
+	err = r.Await(ctx, func() error {
 		if err := dial(ctx, r.Addr()); err != nil {
 			return err // without the driver, which prints what it fails at
 		}
@@ -148,7 +137,7 @@ func (r *Redis) Client() *redis.Client {
 // Stop kills the server and removes its directory. It may be called twice.
 func (r *Redis) Stop() {
 	if r.replica != nil {
-		r.link.close()
+		r.link.Close()
 		r.replica.Stop()
 	}
 	r.remove()

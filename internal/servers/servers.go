@@ -16,16 +16,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/servers/process"
@@ -139,13 +138,7 @@ func (s *server) remove() {
 }
 
 // PID is the number of the server's process.
-func (s *server) PID() (int, error) {
-	text, err := os.ReadFile(filepath.Join(s.dir, "pid"))
-	if err != nil {
-		return 0, fmt.Errorf("find a server's process: %w", err)
-	}
-	return strconv.Atoi(strings.TrimSpace(string(text)))
-}
+func (s *server) PID() (int, error) { return numberIn(s.dir, "pid") }
 
 // Kill ends the server as kill -9 does; Restart brings it back.
 func (s *server) Kill() { s.stop() }
@@ -172,8 +165,8 @@ func (s *server) Addr() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
 }
 
-// await waits until ready succeeds, the program has ended, or ctx ends.
-func (s *server) await(ctx context.Context, ready func() error) error {
+// Await waits until ready succeeds, the program has ended, or ctx ends.
+func (s *server) Await(ctx context.Context, ready func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	s.mu.Lock()
@@ -232,114 +225,71 @@ func find(program string) error {
 	return nil
 }
 
+// ports counts those that this process has asked for.
+var ports atomic.Int64
+
 // freePort finds a port that nobody uses, below those that systems give to
-// outgoing connections: of these there are many here. It is this process's until
-// that ends. Another program may take it before the server does; the server then
-// ends at once, and is started anew on another port.
+// outgoing connections: of these there are many here. None is given twice, so that a
+// server that was killed finds its own free when it starts again, and a process of
+// another number begins elsewhere. Another program may take the port before the
+// server does; the server then ends at once, and is started anew on another port.
 func freePort() (int, error) {
 	var err error
-	for range 100 {
-		port := 20000 + rand.IntN(12000)
+	for range 1000 {
+		port := 20000 + (int64(os.Getpid())*100+ports.Add(1))%12000
 		var l net.Listener
-		l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1",
-			strconv.Itoa(port)))
+		l, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
 		if err == nil {
-			l.Close()
-			if err = claim(port); err == nil {
-				return port, nil
-			}
+			return int(port), l.Close()
 		}
 	}
 	return 0, fmt.Errorf("find a free port: %w", err)
 }
 
-// claims are the ports of this process, until it ends.
-var claims struct {
-	sync.Mutex
-	held []net.Listener
-}
-
-// claim keeps other processes that start servers here away from a port, also
-// while its server is down: one that was killed found another's there when it was
-// started again. A name that is no file, which only Linux has, goes with the
-// process.
-func claim(port int) error {
-	if runtime.GOOS != "linux" {
-		return nil
-	}
-	l, err := net.Listen("unix", fmt.Sprintf("@%sport-%d", prefix, port))
-	if err != nil {
-		return err
-	}
-	claims.Lock()
-	defer claims.Unlock()
-	claims.held = append(claims.held, l)
-	return nil
-}
-
 // sweep removes what processes left behind that are gone, together with the
-// shells that should have cleaned up after them. The temporary directory belongs
-// to all users, so whatever doesn't look as newServer makes it is left alone.
+// shells that should have cleaned up after them.
 func sweep() {
-	temp := os.TempDir()
-	entries, _ := os.ReadDir(temp)
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), prefix) {
-			sweepDir(filepath.Join(temp, entry.Name()))
-		}
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
+	for _, dir := range left {
+		sweepDir(dir)
 	}
 }
 
-// sweepDir removes one directory if its owner is gone.
+// sweepDir removes one directory if its owner is gone. Without an owner it is being
+// made just now, removed, or not of this package.
 func sweepDir(dir string) {
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || !ours(info) {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 		return
 	}
-	owner, err := readOurs(filepath.Join(dir, "owner"))
-	if err != nil {
-		return // being made just now, removed, or not made here
-	}
-	pid, err := strconv.Atoi(owner)
-	if err != nil || process.Running(pid) {
+	owner, err := numberIn(dir, "owner")
+	if err != nil || process.Running(owner) {
 		return
 	}
-	text, err := readOurs(filepath.Join(dir, "pid"))
-	switch {
-	case err == nil:
-		server, err := strconv.Atoi(strings.TrimSpace(text))
-		// The number may belong to another program by now.
-		if found, _ := os.FindProcess(server); err == nil &&
-			found != nil && commandOf(server, dir) {
+	server, err := numberIn(dir, "pid")
+	// The number may belong to another program by now.
+	if err == nil && commandOf(server, dir) {
+		if found, _ := os.FindProcess(server); found != nil {
 			found.Kill()
 		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return
 	}
 	os.RemoveAll(dir)
 }
 
-// commandOf says whether a process was started with a directory, or with a path
-// in it, among its arguments.
+// numberIn is the number that a file of a server's directory has.
+func numberIn(dir, name string) (int, error) {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return 0, fmt.Errorf("look for a server's process: %w", err)
+	}
+	return strconv.Atoi(strings.TrimSpace(string(text)))
+}
+
+// commandOf says whether a process was started with a directory among its arguments:
+// as one of them, behind an option's equals sign, or as the beginning of a path. A
+// longer name that only begins the same way is another directory's.
 func commandOf(pid int, dir string) bool {
 	out, err := exec.Command("ps", "-ww", "-o", "args=", "-p",
 		strconv.Itoa(pid)).Output()
-	return err == nil && names(strings.TrimSpace(string(out)), dir)
-}
-
-// names says whether a command line names a directory: as an argument, behind an
-// option's equals sign, or as the beginning of a path. A longer name that only
-// begins the same way is another directory's.
-func names(line, dir string) bool {
-	for rest := line; ; {
-		before, after, found := strings.Cut(rest, dir)
-		if !found {
-			return false
-		}
-		if (before == "" && len(rest) == len(line) ||
-			strings.HasSuffix(before, " ") || strings.HasSuffix(before, "=")) &&
-			(after == "" || after[0] == ' ' || after[0] == '/') {
-			return true
-		}
-		rest = after
-	}
+	named := regexp.MustCompile(`(?m)(^|[ =])` + regexp.QuoteMeta(dir) + `($|[ /])`)
+	return err == nil && named.Match(out)
 }

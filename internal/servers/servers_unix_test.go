@@ -21,13 +21,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 )
 
 // startRedis starts a server that ends with the test.
 func startRedis(t *testing.T) *servers.Redis {
 	t.Helper()
-	serverstest.Need(t)
+	servers.Need(t)
 	r, err := servers.StartRedis(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(r.Stop)
@@ -50,7 +49,7 @@ func TestAServerAnswersUntilItIsStopped(t *testing.T) {
 
 // A server that ends at once says why, long before its time to answer is over.
 func TestAServerThatCanNotStartSaysWhy(t *testing.T) {
-	serverstest.Need(t)
+	servers.Need(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	_, err := servers.StartRedis(context.Background(), "--no-such-option", "1")
 	require.Error(t, err)
@@ -199,4 +198,21 @@ func TestAServerThatIsTooOldIsNamed(t *testing.T) {
 	err = servers.Reach(t.Context(), &redis.Options{Addr: old.Addr().String()})
 	assert.ErrorContains(t, err, "can't be used: it is version 6.2.14, and 7.0 or newer is"+
 		" needed")
+}
+
+func TestAReplicaHasWhatWasWrittenBeforeReplicationWasHeldBack(t *testing.T) {
+	ctx := context.Background()
+	r := startRedis(t)
+	before := r.Client()
+	defer before.Close()
+	require.NoError(t, before.Set(ctx, "early", "v", 0).Err())
+	require.NoError(t, r.Replicate(ctx))
+	require.NoError(t, before.Set(ctx, "late", "v", 0).Err())
+
+	require.NoError(t, r.Promote(ctx))
+	after := r.Client()
+	defer after.Close()
+	assert.NoError(t, after.Get(ctx, "early").Err())
+	assert.ErrorIs(t, after.Get(ctx, "late").Err(), redis.Nil)
+	assert.NoError(t, after.Set(ctx, "late", "v", 0).Err(), "it is a master")
 }

@@ -174,7 +174,7 @@ func (s *Store) launch(ctx context.Context) error {
 	if err := s.server.launch(s.command(s)...); err != nil {
 		return err
 	}
-	err := s.await(ctx, func() error { return s.ready(ctx, s.Addr()) })
+	err := s.Await(ctx, func() error { return s.ready(ctx, s.Addr()) })
 	if err != nil {
 		s.stop()
 	}

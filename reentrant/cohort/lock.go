@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -35,18 +34,18 @@ type Lock struct {
 
 	token string // the owner id, "" when it is left to the others of the cohort
 
-	lost chan struct{} // closed when the newest grant's lease is gone
+	lease *lease // the newest that it has held and not passed on
 
-	count int         // how often this owner is inside
-	spent bool        // token was sent with an outermost release
-	busy  atomic.Bool // a goroutine is inside a call
+	count         int         // how often this owner is inside
+	tokenReleased bool        // token was sent with an outermost release
+	busy          atomic.Bool // a goroutine is inside a call
 
-	trip time.Duration // how long the newest answer took
+	roundTrip time.Duration // how long the newest answer took
 
-	cohort *cohort // the newest that this owner has joined
-	lease  *lease  // the newest that it has held and not passed on
-	fenced bool    // its grants have fencing tokens
-	fence  uint64  // the newest grant's
+	lost   chan struct{} // closed when the newest grant's lease is gone
+	cohort *cohort       // the newest that this owner has joined
+	fenced bool          // its grants have fencing tokens
+	fence  uint64        // the newest grant's
 }
 
 var _ lock.Lock = (*Lock)(nil)
@@ -89,18 +88,18 @@ func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter) (bool, error) {
 	if l.count == 0 {
 		// An owner that gives up sends nothing, and leave takes its id out of
 		// the server's queue.
-		err := lock.Ended(ctx)
+		err := lock.ContextErr(ctx)
 		if err == nil { // first, so that no renewal follows the id's end
 			err = c.given.end(ctx)
 		}
 		if err != nil {
 			return false, lock.Failed(ctx, "acquire", l.key, err)
 		}
-		l.token, l.spent, c.open = l.id(), false, true
+		l.token, l.tokenReleased, c.open = l.id(), false, true
 		old, tokens = c.old, c.block()
 	}
-	behind, vacant, trip := w.Ask(l.token)
-	turn := waiters.Turn(l.ttl, cmp.Or(trip, l.trip))
+	behind, vacant, roundTrip := w.Ask(l.token)
+	turn := waiters.Turn(l.ttl, cmp.Or(roundTrip, l.roundTrip))
 	sent := time.Now()
 	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
@@ -111,20 +110,17 @@ func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter) (bool, error) {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
 	granted := reply > 0
-	l.trip = time.Since(sent)
+	l.roundTrip = time.Since(sent)
 	if l.count > 0 {
-		return l.enter(ctx, granted)
+		return l.reenter(ctx, granted)
 	}
 	c.old, c.open = "", false
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
 	if granted && time.Since(sent) >= l.ttl {
-		c.id, l.spent = "", true
-		err = l.release(ctx, l.token, 0, tokens, "", l.ttl)
-		if errors.Is(err, lock.ErrNotHeld) {
-			err = nil
-		}
-		return false, err
+		c.id, l.tokenReleased = "", true
+		return false, lock.IgnoreNotHeld(
+			l.release(ctx, l.token, 0, tokens, "", l.ttl))
 	}
 	if granted {
 		c.hold(l, sent, uint64(reply))
@@ -132,15 +128,10 @@ func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter) (bool, error) {
 	return granted, nil
 }
 
-// enter counts one more level, unless the lease of the outermost one is gone:
+// reenter counts one more level, unless the lease of the outermost one is gone:
 // that holder must not believe that it still, or again, holds the lock.
-func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
-	select {
-	case <-l.Lost():
-		granted = false
-	default:
-	}
-	if !granted {
+func (l *Lock) reenter(ctx context.Context, granted bool) (bool, error) {
+	if !granted || lock.IsLost(l) {
 		return false, lock.Failed(ctx, "enter again", l.key, lock.ErrLost)
 	}
 	l.count++
@@ -199,7 +190,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	left, unused := max(l.count-1, 0), 0
 	l.count = left
 	if left == 0 {
-		l.spent = true
+		l.tokenReleased = true
 		passed, alone := l.cohort.handOver(l)
 		if passed {
 			return nil

@@ -12,9 +12,9 @@ import (
 	"github.com/lockladder/lockladder/reentrant/internal/waiters"
 )
 
-// passes is how often a lease is passed on inside a process before the other
-// processes have their turn at the server.
-const passes = 16
+// maxHandOvers is how often a lease is passed on inside a process before the
+// other processes have their turn at the server.
+const maxHandOvers = 16
 
 // cohorts are those in use. The owner that gives up the local lock when nobody
 // else wants it ends the cohort, so nothing stays behind here. The mutex guards
@@ -46,7 +46,7 @@ type cohort struct {
 
 	// While there is a holder the mutex guards these; else they belong to the
 	// owner that has the local lock.
-	id     string // the owner id to ask with, or to hold with; "" when spent
+	id     string // the owner id to ask with, or to hold with; "" when released
 	old    string // one that is given up when the server is asked again
 	given  *lease // the newest that is given up: its watchdog must stop
 	open   bool   // id's newest question wasn't answered: it may have the lock
@@ -88,7 +88,7 @@ func (l *Lock) join(ctx context.Context, wait bool) bool {
 	c := l.cohort
 	// An id whose acquisition was not answered may be held at the server.
 	switch {
-	case l.count > 0 || l.spent || l.token == "":
+	case l.count > 0 || l.tokenReleased || l.token == "":
 	case c.id == "":
 		c.id = l.token
 	case c.id != l.token && c.old == "":
@@ -186,11 +186,11 @@ func (l *Lock) pass(done bool) bool {
 	if alone && !done {
 		return false
 	}
-	if !l.spent {
+	if !l.tokenReleased {
 		l.token = ""
 	}
 	if alone && c.id != "" {
-		l.token, l.spent = c.id, false
+		l.token, l.tokenReleased = c.id, false
 	}
 	c.next()
 	return true
@@ -218,7 +218,7 @@ func (c *cohort) block() int {
 	case c.fixed:
 		return 1
 	}
-	return 1 + passes
+	return 1 + maxHandOvers
 }
 
 // hold makes the owner that has the local lock the holder of a new lease.
@@ -233,7 +233,7 @@ func (c *cohort) hold(l *Lock, sent time.Time, fence uint64) {
 // admit makes an owner the holder of the lease.
 func (c *cohort) admit(l *Lock) {
 	c.holder = l
-	l.count, l.token, l.spent = 1, c.id, false
+	l.count, l.token, l.tokenReleased = 1, c.id, false
 	l.lease, l.lost = c.lease, make(chan struct{})
 	if c.fenced {
 		l.fence = c.fence
@@ -269,7 +269,8 @@ func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 	// The age limit leaves the next owner at least two thirds of the lease,
 	// even if no renewal got through. A fixed lease is never renewed, and each
 	// owner was promised a whole one.
-	if c.passed < passes && !c.fixed && time.Since(c.lease.sent) < c.ttl/3 {
+	young := time.Since(c.lease.sent) < c.ttl/3
+	if c.passed < maxHandOvers && !c.fixed && young {
 		c.passed++
 		c.admit(w.lock)
 	} else {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/locktest/owners"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/internal/locktest/rights"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/cohort"
 )
@@ -18,22 +18,22 @@ import (
 // Two processes take the lock in turn, enter it again, renew it and give up
 // waiting. The server's log of what it has denied stays empty.
 func TestTheDocumentedRightsAreEnough(t *testing.T) {
-	admin, login := serverstest.Rights(t)
+	admin, login := rights.Documented(t)
 	contend(t, handOver(t, admin, login(), login()))
-	serverstest.AllowsAll(t, admin)
+	rights.AllowsAll(t, admin)
 }
 
 // A user without the channel hears of no turn, and its messages are not sent. It
 // gets the lock, later, and it releases it.
 func TestAUserWithoutTheChannelCanReleaseTheLock(t *testing.T) {
-	admin, login := serverstest.Rights(t, "resetchannels")
+	admin, login := rights.Documented(t, "resetchannels")
 	handOver(t, admin, login(), login())
-	serverstest.DeniesOnly(t, admin, "{stock}:turn")
+	rights.DeniesOnly(t, admin, "{stock}:turn")
 }
 
 // Where it has to wait for longer it is told that it would hear of no turn.
 func TestAUserWithoutTheChannelIsToldWhenItWaits(t *testing.T) {
-	err := serverstest.WaitsWithoutTheChannel(t, lock.On(cohort.New))
+	err := rights.WaitsWithoutTheChannel(t, lock.On(cohort.New))
 	assert.ErrorContains(t, err, "NOPERM")
 }
 

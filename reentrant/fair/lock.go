@@ -1,14 +1,15 @@
 package fair
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/internal/waiters"
 )
@@ -34,14 +35,12 @@ type Lock struct {
 
 	token string // the owner id, of the newest outermost acquisition
 
-	lost chan struct{} // closed when the newest grant's lease is gone
-	look func()        // closes lost when the lease is over by the clock
-	stop func()        // stops and joins the newest grant's watchdog
+	lease *watchdog.Lease // of the newest grant, nil before the first
 
-	count int           // how often this owner is inside
-	spent bool          // token was sent with an outermost release
-	busy  atomic.Bool   // a goroutine is inside a call
-	trip  time.Duration // how long the newest answer took
+	count         int           // how often this owner is inside
+	tokenReleased bool          // token was sent with an outermost release
+	busy          atomic.Bool   // a goroutine is inside a call
+	roundTrip     time.Duration // how long the newest answer took
 }
 
 var _ lock.Lock = (*Lock)(nil)
@@ -52,14 +51,10 @@ var _ lock.LossNotifier = (*Lock)(nil)
 func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 	opts ...lock.Option) (*Lock, error) {
 	o, err := lock.Configure([]redis.UniversalClient{rdb}, key, ttl, opts)
-	if err != nil {
+	if err = cmp.Or(err, lock.CanSubscribe(rdb)); err != nil {
 		return nil, err
 	}
-	if err := lock.CanSubscribe(rdb); err != nil {
-		return nil, err
-	}
-	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o,
-		look: func() {}, stop: func() {}}, nil
+	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o}, nil
 }
 
 // TryLock makes one attempt; an owner that is inside enters once more. (false,
@@ -86,15 +81,15 @@ func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter,
 		}
 	}
 	if l.count > 0 {
-		return l.enter(ctx, granted)
+		return l.reenter(ctx, granted)
 	}
 	if granted {
-		l.stop() // before the clock is read: stopping may take a while
+		l.lease.Stop() // before the clock is read: stopping may take a while
 	}
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
 	if granted && time.Since(sent) >= l.ttl {
-		return false, l.giveBack(ctx)
+		return false, l.undoGrant(ctx)
 	}
 	if granted {
 		l.count = 1
@@ -103,15 +98,10 @@ func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter,
 	return granted, nil
 }
 
-// enter counts one more level, unless the lease of the outermost one is gone:
+// reenter counts one more level, unless the lease of the outermost one is gone:
 // that holder must not believe that it still, or again, holds the lock.
-func (l *Lock) enter(ctx context.Context, granted bool) (bool, error) {
-	select {
-	case <-l.Lost():
-		granted = false
-	default:
-	}
-	if !granted {
+func (l *Lock) reenter(ctx context.Context, granted bool) (bool, error) {
+	if !granted || lock.IsLost(l) {
 		return false, lock.Failed(ctx, "enter again", l.key, lock.ErrLost)
 	}
 	l.count++
@@ -168,19 +158,14 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	left := max(l.count-1, 0)
 	l.count = left
 	if left == 0 {
-		l.stop() // stopped first: no renewal may follow the release
-		l.spent = true
+		l.lease.Stop() // stopped first: no renewal may follow the release
+		l.tokenReleased = true
 	}
 	return l.release(ctx, left, l.next(), l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
-// It looks at the clock when it is called: a process that has just woken up may
-// run before its own timers do.
-func (l *Lock) Lost() <-chan struct{} {
-	l.look()
-	return l.lost
-}
+func (l *Lock) Lost() <-chan struct{} { return l.lease.Lost() }
 
 // release has a context of its own, which ends after within: the caller's has
 // often ended when a deferred Unlock runs. If the server has handed the lock
@@ -203,47 +188,11 @@ func (l *Lock) release(ctx context.Context, left int, to waiters.Next,
 	return nil
 }
 
-// watch starts a grant's watchdog: it renews the lease whenever a third of it
-// has passed, and closes lost when the server or the local clock says that the
-// lease is gone. It tries again a tenth of the lease after a failed renewal:
-// there is time even if that hung for a third.
+// watch starts a grant's watchdog.
 func (l *Lock) watch(token string, sent time.Time) {
-	ctx, cancel := context.WithCancel(context.Background())
-	lost, done := make(chan struct{}), make(chan struct{})
-	lose := sync.OnceFunc(func() { close(lost); cancel() })
-	deadline := time.AfterFunc(time.Until(sent.Add(l.ttl)), lose)
-	var ends atomic.Value // the deadline's time.Time, for Lost
-	ends.Store(sent.Add(l.ttl))
-	first := time.AfterFunc(l.ttl/3, func() { // most sections are shorter
-		defer close(done)
-		for !l.opts.FixedLease && ctx.Err() == nil {
-			sent, pause := time.Now(), l.ttl/3
-			brief, cancel := context.WithTimeout(ctx, l.ttl/3)
-			extended, err := renew.Run(brief, lock.Bounded(l.rdb),
-				[]string{l.key}, token, l.ttl.Milliseconds()).Int()
-			cancel()
-			if err == nil && extended == 0 {
-				lose()
-			} else if err == nil {
-				ends.Store(sent.Add(l.ttl))
-				deadline.Reset(time.Until(sent.Add(l.ttl)))
-			} else { // the deadline stays
-				pause = l.ttl / 10
-			}
-			lock.Sleep(ctx, pause)
-		}
-	})
-	l.lost = lost
-	l.look = func() {
-		if ctx.Err() == nil && time.Until(ends.Load().(time.Time)) <= 0 {
-			lose()
-		}
+	renewal := func(ctx context.Context) (bool, error) {
+		return renew.Run(ctx, lock.Bounded(l.rdb), []string{l.key}, token,
+			l.ttl.Milliseconds()).Bool()
 	}
-	l.stop = func() {
-		if cancel(); first.Stop() {
-			close(done)
-		}
-		<-done
-		deadline.Stop()
-	}
+	l.lease = watchdog.Watch(l.ttl, sent, l.opts.FixedLease, renewal)
 }

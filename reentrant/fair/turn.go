@@ -3,7 +3,6 @@ package fair
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/lockladder/lockladder/lock"
@@ -13,20 +12,20 @@ import (
 // keys are the lock, its queue, its turn, which is also a channel, and its
 // waiters.
 func (l *Lock) keys() []string {
-	return []string{l.key, lock.Beside(l.key, "queue"), channel(l.key),
-		lock.Beside(l.key, "waiters")}
+	return []string{l.key, lock.SecondKey(l.key, "queue"), channel(l.key),
+		lock.SecondKey(l.key, "waiters")}
 }
 
 // channel is where the turns of a lock are told.
-func channel(key string) string { return lock.Beside(key, "turn") }
+func channel(key string) string { return lock.SecondKey(key, "turn") }
 
 // id is the owner id to ask with. One that was sent with a release is never
 // used again: the release may still be on its way, and must not find the next
 // acquisition under it. One whose acquisition was not answered is kept: asking
 // again under it finds the caller's own grant.
 func (l *Lock) id() string {
-	if l.token == "" || l.spent {
-		l.token, l.spent = l.opts.Token(), false
+	if l.token == "" || l.tokenReleased {
+		l.token, l.tokenReleased = l.opts.Token(), false
 	}
 	return l.token
 }
@@ -35,27 +34,23 @@ func (l *Lock) id() string {
 // of a grant counts from when the question was sent.
 func (l *Lock) ask(ctx context.Context, w *waiters.Waiter) (granted bool,
 	sent time.Time, err error) {
-	behind, vacant, trip := w.Ask(l.token)
-	turn := waiters.Turn(l.ttl, cmp.Or(trip, l.trip))
+	behind, vacant, roundTrip := w.Ask(l.token)
+	turn := waiters.Turn(l.ttl, cmp.Or(roundTrip, l.roundTrip))
 	sent = time.Now()
 	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
 		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
 			turn.Milliseconds(), w.Process(), vacant}, behind...)...).Int64()
 	w.Answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
 	if err == nil {
-		l.trip = time.Since(sent)
+		l.roundTrip = time.Since(sent)
 	}
 	return reply > 0, sent, err
 }
 
-// giveBack releases a grant that came too late to be one.
-func (l *Lock) giveBack(ctx context.Context) error {
-	l.spent = true
-	err := l.release(ctx, 0, waiters.Next{}, l.ttl)
-	if errors.Is(err, lock.ErrNotHeld) {
-		return nil
-	}
-	return err
+// undoGrant releases a grant that came too late to be one.
+func (l *Lock) undoGrant(ctx context.Context) error {
+	l.tokenReleased = true
+	return lock.IgnoreNotHeld(l.release(ctx, 0, waiters.Next{}, l.ttl))
 }
 
 // next is the neighbor that a release hands the lock over to, if there is one.
@@ -72,7 +67,7 @@ func (l *Lock) giveUp(ctx context.Context, w *waiters.Waiter) {
 	if !w.IsNamed(l.token) {
 		return
 	}
-	l.spent = true
+	l.tokenReleased = true
 	w.GiveUp(waiters.TurnOf(l.ttl), func(ids []any, within time.Duration) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 		defer cancel()

@@ -1,14 +1,15 @@
 package readwrite
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -33,13 +34,11 @@ type Lock struct {
 
 	token string // the owner id, of the newest outermost acquisition
 
-	lost chan struct{} // closed when the newest grant's lease is gone
-	look func()        // closes lost when the lease is over by the clock
-	stop func()        // stops and joins the newest grant's watchdog
+	lease *watchdog.Lease // of the newest grant, nil before the first
 
-	count int         // how often this owner is inside
-	spent bool        // token was sent with an outermost release
-	busy  atomic.Bool // a goroutine is inside a call
+	count         int         // how often this owner is inside
+	tokenReleased bool        // token was sent with an outermost release
+	busy          atomic.Bool // a goroutine is inside a call
 
 	remaining time.Duration // of the holder's lease, at the newest refusal
 
@@ -55,14 +54,10 @@ var _ lock.LossNotifier = (*Lock)(nil)
 func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 	opts ...lock.Option) (*Lock, error) {
 	o, err := lock.Configure([]redis.UniversalClient{rdb}, key, ttl, opts)
-	if err != nil {
+	if err = cmp.Or(err, lock.CanSubscribe(rdb)); err != nil {
 		return nil, err
 	}
-	if err := lock.CanSubscribe(rdb); err != nil {
-		return nil, err
-	}
-	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o,
-		look: func() {}, stop: func() {}}, nil
+	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o}, nil
 }
 
 // TryLock makes one attempt; an owner that is inside enters once more. (false,
@@ -87,8 +82,8 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 	// still be on its way, and must not find the next acquisition under it. An
 	// id whose acquisition was not answered is kept: asking again under it
 	// finds the caller's own grant.
-	if l.token == "" || l.spent {
-		l.token, l.spent = l.opts.Token(), false
+	if l.token == "" || l.tokenReleased {
+		l.token, l.tokenReleased = l.opts.Token(), false
 	}
 	sent := time.Now()
 	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
@@ -98,7 +93,7 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 	}
 	l.remaining = time.Duration(-reply) * time.Millisecond
 	if l.count > 0 {
-		return l.enter(ctx, reply > 0, &l.count)
+		return l.reenter(ctx, reply > 0, &l.count)
 	}
 	if reply <= 0 {
 		return false, nil
@@ -106,15 +101,11 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 	return l.hold(ctx, grant{l.token, uint64(reply), sent})
 }
 
-// enter counts one more level, unless the lease of the outermost one is gone:
+// reenter counts one more level, unless the lease of the outermost one is gone:
 // that holder must not believe that it still, or again, holds the lock.
-func (l *Lock) enter(ctx context.Context, granted bool, n *int) (bool, error) {
-	select {
-	case <-l.Lost():
-		granted = false
-	default:
-	}
-	if !granted {
+func (l *Lock) reenter(ctx context.Context, granted bool,
+	n *int) (bool, error) {
+	if !granted || lock.IsLost(l) {
 		return false, lock.Failed(ctx, "enter again", l.key, lock.ErrLost)
 	}
 	*n++
@@ -172,20 +163,15 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	left := max(l.count-1, 0)
 	l.count = left
 	if left+l.reads == 0 {
-		l.stop() // stopped first: no renewal may follow the release
-		l.spent = true
+		l.lease.Stop() // stopped first: no renewal may follow the release
+		l.tokenReleased = true
 	}
-	defer l.stayed.Store(left == 0 && l.reads > 0)
+	defer l.keptReading.Store(left == 0 && l.reads > 0)
 	return l.release(ctx, writer, l.successor(), l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
-// It looks at the clock when it is called: a process that has just woken up may
-// run before its own timers do.
-func (l *Lock) Lost() <-chan struct{} {
-	l.look()
-	return l.lost
-}
+func (l *Lock) Lost() <-chan struct{} { return l.lease.Lost() }
 
 // release has a context of its own, which ends after d: the caller's has often
 // ended when a deferred Unlock runs. A writer has the other role as well.
@@ -203,47 +189,11 @@ func (l *Lock) release(ctx context.Context, as role, to next,
 	return nil
 }
 
-// watch starts a grant's watchdog: it renews the lease whenever a third of it
-// has passed, and closes lost when the server or the local clock says that the
-// lease is gone. It tries again a tenth of the lease after a failed renewal:
-// there is time even if that hung for a third.
+// watch starts a grant's watchdog.
 func (l *Lock) watch(token string, sent time.Time) {
-	ctx, cancel := context.WithCancel(context.Background())
-	lost, done := make(chan struct{}), make(chan struct{})
-	lose := sync.OnceFunc(func() { close(lost); cancel() })
-	deadline := time.AfterFunc(time.Until(sent.Add(l.ttl)), lose)
-	var ends atomic.Value // the deadline's time.Time, for Lost
-	ends.Store(sent.Add(l.ttl))
-	first := time.AfterFunc(l.ttl/3, func() { // most sections are shorter
-		defer close(done)
-		for !l.opts.FixedLease && ctx.Err() == nil {
-			sent, pause := time.Now(), l.ttl/3
-			brief, cancel := context.WithTimeout(ctx, l.ttl/3)
-			extended, err := renew.Run(brief, lock.Bounded(l.rdb), l.keys()[:2],
-				l.renewal(token)...).Int()
-			cancel()
-			if err == nil && extended == 0 {
-				lose()
-			} else if err == nil {
-				ends.Store(sent.Add(l.ttl))
-				deadline.Reset(time.Until(sent.Add(l.ttl)))
-			} else { // the deadline stays
-				pause = l.ttl / 10
-			}
-			lock.Sleep(ctx, pause)
-		}
-	})
-	l.lost = lost
-	l.look = func() {
-		if ctx.Err() == nil && time.Until(ends.Load().(time.Time)) <= 0 {
-			lose()
-		}
+	renewal := func(ctx context.Context) (bool, error) {
+		return renew.Run(ctx, lock.Bounded(l.rdb), l.keys()[:2],
+			l.renewal(token)...).Bool()
 	}
-	l.stop = func() {
-		if cancel(); first.Stop() {
-			close(done)
-		}
-		<-done
-		deadline.Stop()
-	}
+	l.lease = watchdog.Watch(l.ttl, sent, l.opts.FixedLease, renewal)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"errors"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -23,10 +22,10 @@ var _ lock.Fenced = (*Lock)(nil)
 
 // reading is the side of the owner that reads.
 type reading struct {
-	reads  int         // how often it is inside as a reader
-	seen   string      // what RLock saw when it began to wait, see read.lua
-	stayed atomic.Bool // it has released the write lock, and reads on
-	asked  role        // as what it has used its id
+	reads       int         // how often it is inside as a reader
+	seen        string      // what read.lua said when RLock began
+	keptReading atomic.Bool // it has released the write lock, and reads on
+	askedAs     role        // as what it has used its id
 }
 
 // role is how an owner is inside, in the numbers of release.lua.
@@ -61,8 +60,8 @@ func (l *Lock) tryRLock(ctx context.Context, wait bool) (granted bool,
 	if err := l.askAs(ctx, reader); err != nil {
 		return false, "", err
 	}
-	if l.token == "" || l.spent { // as in tryLock
-		l.token, l.spent = l.opts.Token(), false
+	if l.token == "" || l.tokenReleased { // as in tryLock
+		l.token, l.tokenReleased = l.opts.Token(), false
 	}
 	sent := time.Now()
 	reply, err := read.Run(ctx, lock.Bounded(l.rdb), l.keys(),
@@ -75,15 +74,15 @@ func (l *Lock) tryRLock(ctx context.Context, wait bool) (granted bool,
 	l.remaining = time.Duration(-reply[0]) * time.Millisecond
 	l.seen = cmp.Or(l.seen, seen)
 	if l.reads > 0 {
-		granted, err = l.enter(ctx, granted, &l.reads)
+		granted, err = l.reenter(ctx, granted, &l.reads)
 		return granted, seen, err
 	}
 	if granted {
-		l.stop() // before the clock is read: stopping may take a while
+		l.lease.Stop() // before the clock is read: stopping may take a while
 	}
 	// A late reply is no grant: a writer may be inside.
 	if granted && time.Since(sent) >= l.ttl {
-		return false, seen, l.giveBack(ctx, reader, l.ttl)
+		return false, seen, l.undoGrant(ctx, reader, l.ttl)
 	}
 	if granted {
 		l.reads = 1
@@ -101,7 +100,7 @@ func (l *Lock) readToo(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, lock.Failed(ctx, "read-lock", l.key, err)
 	}
-	return l.enter(ctx, reply > 0, &l.reads)
+	return l.reenter(ctx, reply > 0, &l.reads)
 }
 
 // RLock waits until the read lock is granted or ctx ends. It waits for a writer
@@ -159,9 +158,9 @@ func (l *Lock) RUnlock(ctx context.Context) error {
 	}
 	l.reads = max(l.reads-1, 0)
 	if l.count+l.reads == 0 {
-		l.stop() // stopped first: no renewal may follow the release
-		l.spent = true
-		l.stayed.Store(false)
+		l.lease.Stop() // stopped first: no renewal may follow the release
+		l.tokenReleased = true
+		l.keptReading.Store(false)
 	}
 	return l.release(ctx, reader, next{}, l.ttl)
 }
@@ -169,7 +168,7 @@ func (l *Lock) RUnlock(ctx context.Context) error {
 // renewal is what renew.lua is told. A release of the write lock that was lost
 // is made up for by the renewals that follow.
 func (l *Lock) renewal(token string) []any {
-	return []any{token, l.ttl.Milliseconds(), l.stayed.Load(), l.channel()}
+	return []any{token, l.ttl.Milliseconds(), l.keptReading.Load(), l.channel()}
 }
 
 // hold makes the owner the writer, by its own command or a neighbor's release.
@@ -178,11 +177,11 @@ func (l *Lock) hold(ctx context.Context, granted grant) (bool, error) {
 	if granted.id != l.token {
 		return false, nil
 	}
-	l.stop() // before the clock is read: stopping may take a while
+	l.lease.Stop() // before the clock is read: stopping may take a while
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
 	if time.Since(granted.sent) >= l.ttl {
-		return false, l.giveBack(ctx, writer, l.ttl)
+		return false, l.undoGrant(ctx, writer, l.ttl)
 	}
 	l.count, l.fence = 1, granted.fence
 	l.watch(l.token, granted.sent)
@@ -224,37 +223,33 @@ func (l *Lock) askAs(ctx context.Context, now role) error {
 	if l.count+l.reads > 0 {
 		return nil
 	}
-	if l.asked == now || l.token == "" || l.spent {
-		l.asked = now
+	if l.askedAs == now || l.token == "" || l.tokenReleased {
+		l.askedAs = now
 		return nil
 	}
-	if err := lock.Ended(ctx); err != nil {
+	if err := lock.ContextErr(ctx); err != nil {
 		return lock.Failed(ctx, "acquire", l.key, err)
 	}
-	as, within := l.asked, l.ttl/3
+	as, within := l.askedAs, l.ttl/3
 	if end, ok := ctx.Deadline(); ok {
 		within = min(within, time.Until(end))
 	}
-	l.asked = now
-	return l.giveBack(ctx, as, within)
+	l.askedAs = now
+	return l.undoGrant(ctx, as, within)
 }
 
-// giveBack releases a grant that came too late to be one, or that the owner may
-// have without knowing.
-func (l *Lock) giveBack(ctx context.Context, as role,
+// undoGrant releases a grant that came too late to be one, or that the owner
+// may have without knowing.
+func (l *Lock) undoGrant(ctx context.Context, as role,
 	within time.Duration) error {
-	l.spent = true
-	err := l.release(ctx, as, next{}, within)
-	if errors.Is(err, lock.ErrNotHeld) {
-		return nil
-	}
-	return err
+	l.tokenReleased = true
+	return lock.IgnoreNotHeld(l.release(ctx, as, next{}, within))
 }
 
 // stopWaiting lets those in that were held back for this owner. A server that
 // it can't reach forgets the owner after a lease.
 func (l *Lock) stopWaiting(ctx context.Context) {
-	l.spent = true
+	l.tokenReleased = true
 	l.release(ctx, writer, next{}, l.ttl/3)
 }
 
@@ -262,7 +257,7 @@ func (l *Lock) stopWaiting(ctx context.Context) {
 // before, and whose context ended while it asked again, would hold the others
 // back for a lease.
 func (l *Lock) ended(ctx context.Context, refused bool, err error) error {
-	if err != nil && refused && lock.Ended(ctx) != nil {
+	if err != nil && refused && lock.ContextErr(ctx) != nil {
 		l.stopWaiting(ctx)
 	}
 	return err
@@ -271,13 +266,13 @@ func (l *Lock) ended(ctx context.Context, refused bool, err error) error {
 // keys are the write lock, its readers, the writers that wait, the counter of
 // their fencing tokens, and the readers that come before the next writer.
 func (l *Lock) keys() []string {
-	return []string{l.key, lock.Beside(l.key, "readers"),
-		lock.Beside(l.key, "writers"), lock.Beside(l.key, "token"),
-		lock.Beside(l.key, "waiting")}
+	return []string{l.key, lock.SecondKey(l.key, "readers"),
+		lock.SecondKey(l.key, "writers"), lock.SecondKey(l.key, "token"),
+		lock.SecondKey(l.key, "waiting")}
 }
 
 // channel is where releases are told.
-func (l *Lock) channel() string { return lock.Beside(l.key, "released") }
+func (l *Lock) channel() string { return lock.SecondKey(l.key, "released") }
 
 // Token is the fencing token of the newest write grant, 0 before the first.
 // Write grants of the key have rising tokens; entering once more keeps the

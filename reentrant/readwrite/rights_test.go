@@ -5,17 +5,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/internal/locktest/rights"
 	"github.com/lockladder/lockladder/lock"
 )
 
 func TestTheDocumentedRightsAreEnough(t *testing.T) {
-	serverstest.AreEnough(t, build)
+	rights.AreEnough(t, build)
 }
 
 // It gets an error, and the lock is free.
 func TestAUserWithoutTheChannelReleasesTheLock(t *testing.T) {
-	err := serverstest.WithoutTheChannel(t, build, "{stock}:released")
+	err := rights.WithoutTheChannel(t, build, "{stock}:released")
 	assert.Error(t, err)
 	assert.NotErrorIs(t, err, lock.ErrNotHeld)
 }

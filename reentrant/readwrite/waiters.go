@@ -144,17 +144,17 @@ func (w *waiter) asked(with next) {
 	w.next = with
 }
 
-// passes is how many releases in a row may hand the lock over inside a process.
-// The one after them lets the other processes in, which have no better chance
-// than the process's own waiters. So it must not be long in coming.
-const passes = 4
+// maxHandOvers is how many releases in a row may hand the lock over inside a
+// process. The one after them lets the other processes in, which have no better
+// chance than the process's own waiters. So it must not be long in coming.
+const maxHandOvers = 4
 
 // first is the writer of this process that a release is to hand the lock over
 // to: none while readers of the process wait, and now and then, for the others.
 func first(rdb redis.UniversalClient, channel string) (to next) {
 	subscriptions.Look(rdb, channel, func(q *queues) {
 		e := q.of[writer].Front()
-		if e == nil || q.of[reader].Len() > 0 || q.passed == passes {
+		if e == nil || q.of[reader].Len() > 0 || q.passed == maxHandOvers {
 			q.passed = 0
 			return
 		}

@@ -25,7 +25,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
+	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 	"github.com/lockladder/lockladder/scenarios/program"
@@ -54,7 +54,7 @@ type orders struct {
 }
 
 func main() {
-	serverstest.Sweep()
+	servers.Sweep()
 	o, err := parse(os.Args[1:], os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -170,7 +170,7 @@ func (c *checking) check(t *testing.T) int {
 	// A test's clean-up would come too late for Ctrl-C.
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	pool, end, err := serverstest.Lend(ctx, c.redis)
+	pool, end, err := servers.Lend(ctx, c.redis)
 	if err != nil {
 		return c.unusable(err)
 	}
@@ -204,7 +204,7 @@ func (c *checking) check(t *testing.T) int {
 			cmp.Or(strings.Join(p.Features(), ", "), "no features"))
 	}
 	options := append(p.Options(), scenarios.OnServersOf(
-		serverstest.Limited(pool, c.atOnce)),
+		servers.Limited(pool, c.atOnce)),
 		scenarios.Flaws(c.declared...), scenarios.Sometimes(c.chance...),
 		scenarios.Each(c.hear))
 	if c.only != nil {

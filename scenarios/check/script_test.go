@@ -9,8 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
-	"github.com/lockladder/lockladder/internal/servers/serverstest"
 	"github.com/lockladder/lockladder/scenarios/program"
 )
 
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	if process.Name() != "" {
 		main() // this tidies up a borrowed server
 	}
-	testscript.Main(serverstest.AtOnce{M: m, Asked: onRedis, Parallel: atOnce}, map[string]func(){
+	testscript.Main(servers.AtOnce{M: m, Asked: onRedis, Parallel: atOnce}, map[string]func(){
 		"check": main, "diamond": serve("diamond"), "redlock": serve("redlock"),
 		"greedy": serveOn("redlock", 49), "chatty": chatty})
 }
@@ -53,6 +53,6 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			return name == "server" && os.Getenv(serverstest.Variable) != "", nil
+			return name == "server" && os.Getenv(servers.Variable) != "", nil
 		}})
 }

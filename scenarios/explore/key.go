@@ -75,10 +75,12 @@ func (r *run) client(i int, e *exchange) part {
 	return sha256.Sum256(b)
 }
 
-// isThrough says whether a client's programs are done, and it does nothing more.
+// isThrough says whether a client's programs are done, and it does nothing more. While it
+// still listens to a channel, a message may wake it.
 func (r *run) isThrough(i int) bool {
 	p := r.processes[i]
-	return p.done() && r.finished[r.moment(i)] && !r.busy(p)
+	return p.done() && r.finished[r.moment(i)] && !r.busy(p) &&
+		!r.control.listens(p.client)
 }
 
 // number gives the parts of a key their numbers, which take less room.

@@ -37,6 +37,13 @@ func (c *controller) listeners() []*conn {
 	return c.subscribers
 }
 
+// listens says whether a client has subscribed to something.
+func (c *controller) listens(of *client) bool {
+	return slices.ContainsFunc(c.listeners(), func(k *conn) bool {
+		return k.client == of && len(k.channels) > 0
+	})
+}
+
 // receivers is how many receivers the nodes' channels have: PUBLISH replies with their
 // number.
 func (c *controller) receivers() (n int) {

@@ -3,11 +3,13 @@ package explore
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -92,4 +94,68 @@ func TestAConnectionThatItsClientHasClosedIsOverForItsServer(t *testing.T) {
 			return nil
 		})
 	require.NoError(t, err)
+}
+
+// lingering is a lock whose waiter keeps its subscription for three seconds. One select
+// has the messages, a ticker on which the waiter asks again, and the end of those seconds.
+func lingering(env lock.Env) (lock.Lock, error) {
+	rdb, channel, name := env.Nodes[0], env.Key+":released", token(env)
+	try := func(ctx context.Context) (bool, error) {
+		return rdb.SetNX(ctx, env.Key, name, env.TTL).Result()
+	}
+	free := func(ctx context.Context) error {
+		err := deleting(env)(ctx)
+		rdb.Publish(ctx, channel, "")
+		return err
+	}
+	listen := func(wakes chan<- struct{}, left <-chan struct{}) {
+		sub := rdb.Subscribe(context.Background(), channel)
+		defer sub.Close()
+		events := sub.ChannelWithSubscriptions()
+		ticker := time.NewTicker(lease / 3)
+		defer ticker.Stop()
+		var over <-chan time.Time
+		for {
+			select {
+			case <-over:
+				return
+			case <-left:
+				over, left = time.After(3*time.Second), nil
+				continue
+			case <-ticker.C:
+			case <-events:
+			}
+			select {
+			case wakes <- struct{}{}:
+			default:
+			}
+		}
+	}
+	return locking{plainly{try, free}, func(ctx context.Context) error {
+		granted, err := try(ctx)
+		if granted || err != nil {
+			return err
+		}
+		wakes, left := make(chan struct{}, 1), make(chan struct{})
+		defer close(left)
+		go listen(wakes, left)
+		for !granted && err == nil {
+			select {
+			case <-wakes:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			granted, err = try(ctx)
+		}
+		return err
+	}}, nil
+}
+
+// A client that is done and still listens may be told something, and is then what its
+// answers have made of it: it is not forgotten before it listens no more.
+func TestAClientThatStillListensIsNotForgotten(t *testing.T) {
+	laddertest.Long(t, "it walks a graph twice")
+	t.Parallel()
+	walk := sameGraph(t, lingering, Bounds{Programs: []Program{Wait}})
+	assert.NotZero(t, walk.Inferred)
 }

@@ -117,7 +117,9 @@ func (r *run) begin() error {
 		r.processes = append(r.processes, process)
 		c.Skew = -r.ahead
 		for _, owner := range r.owners(i) {
-			l, err := lab.Build(r.build, c.EnvOf(owner, key))
+			env := c.EnvOf(owner, key)
+			env.Process = process // the client lives on, from run to run
+			l, err := lab.Build(r.build, env)
 			if err != nil {
 				return err
 			}

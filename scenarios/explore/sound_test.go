@@ -126,7 +126,7 @@ func sameGraph(t *testing.T, build lock.Build, bounds Bounds) Walk {
 // waiting are bounds in which the clients call Lock.
 func waiting(b Bounds) Bounds {
 	b.Programs = []Program{Wait}
-	b.Turn = func(key string) string { return lock.Beside(key, "turn") }
+	b.Turn = func(key string) string { return lock.SecondKey(key, "turn") }
 	return b
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -392,4 +393,32 @@ func TestAProgramForReadersNeedsALockWithReaders(t *testing.T) {
 		assert.ErrorContains(t, err, "the program "+string(program)+
 			" needs a lock.ReadWrite")
 	}
+}
+
+// sharing keeps in one map whether a process has the lock, which its owners share.
+func sharing() lock.Build {
+	var processes sync.Map
+	return func(env lock.Env) (lock.Lock, error) {
+		l, err := buildGold(env)
+		inside, _ := processes.LoadOrStore([2]any{env.Process, env.Key}, new(atomic.Bool))
+		held := inside.(*atomic.Bool)
+		return plainly{func(ctx context.Context) (bool, error) {
+			if held.Load() {
+				return false, nil
+			}
+			granted, err := l.TryLock(ctx)
+			held.Store(granted)
+			return granted, err
+		}, func(ctx context.Context) error {
+			held.Store(false)
+			return l.Unlock(ctx)
+		}}, err
+	}
+}
+
+// The clients of each run are processes of their own.
+func TestNoTwoRunsHaveAProcessInCommon(t *testing.T) {
+	_, err := explore(t, sharing(), Bounds{Expiries: 1, Crashes: 1,
+		Programs: []Program{Once}}, true, search)
+	require.NoError(t, err)
 }

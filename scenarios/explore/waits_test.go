@@ -20,7 +20,7 @@ func waitRows(t *testing.T) []row {
 			b.Clients, b.Attempts = max(b.Clients, 1), 5
 			b.Programs = []explore.Program{explore.Wait}
 			if name != "reentrant/notify" {
-				b.Turn = func(key string) string { return lock.Beside(key, "turn") }
+				b.Turn = func(key string) string { return lock.SecondKey(key, "turn") }
 			}
 			rows = append(rows, row{rung: laddertest.Find(t, name), bounds: b, quick: quick,
 				slow: b.LostMessages > 0})

@@ -5,7 +5,6 @@ package watchdog
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -30,9 +29,7 @@ type Lock struct {
 
 	token string // of the newest grant
 
-	lost chan struct{} // closed when the newest grant's lease is gone
-	look func()        // closes lost when the lease is over by the clock
-	stop func()        // stops and joins the newest grant's watchdog
+	lease *Lease // of the newest grant, nil before the first
 }
 
 var _ lock.Lock = (*Lock)(nil)
@@ -46,28 +43,24 @@ func New(rdb redis.UniversalClient, key string, ttl time.Duration,
 	if err != nil {
 		return nil, err
 	}
-	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o,
-		look: func() {}, stop: func() {}}, nil
+	return &Lock{rdb: rdb, key: key, ttl: ttl, opts: o}, nil
 }
 
 // TryLock makes one attempt. (false, err) means unknown: the lock may have been
 // granted at the server.
 func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 	token, sent := l.opts.Token(), time.Now()
-	granted, err := l.rdb.SetNX(ctx, l.key, token, l.ttl).Result()
+	granted, err := lock.Once(l.rdb).SetNX(ctx, l.key, token, l.ttl).Result()
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
 	if granted {
-		l.stop() // before the clock is read: stopping may take a while
+		l.lease.Stop() // before the clock is read: stopping may take a while
 	}
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
 	if granted && time.Since(sent) >= l.ttl {
-		if err = l.release(ctx, token); errors.Is(err, lock.ErrNotHeld) {
-			err = nil
-		}
-		return false, err
+		return false, lock.IgnoreNotHeld(l.release(ctx, token))
 	}
 	if granted {
 		l.token = token
@@ -85,17 +78,12 @@ func (l *Lock) Lock(ctx context.Context) error {
 // Unlock releases the lock. It returns lock.ErrNotHeld when there was nothing
 // to release. It deletes only when the server finds its own token there.
 func (l *Lock) Unlock(ctx context.Context) error {
-	l.stop() // stopped first: no renewal may follow the release
+	l.lease.Stop() // stopped first: no renewal may follow the release
 	return l.release(ctx, l.token)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
-// It looks at the clock when it is called: a process that has just woken up may
-// run before its own timers do.
-func (l *Lock) Lost() <-chan struct{} {
-	l.look()
-	return l.lost
-}
+func (l *Lock) Lost() <-chan struct{} { return l.lease.Lost() }
 
 // release runs for at most one lease on a context of its own: the caller's has
 // often ended when a deferred Unlock runs.
@@ -113,14 +101,11 @@ func (l *Lock) release(ctx context.Context, token string) error {
 	return nil
 }
 
-// watch starts a grant's watchdog: it renews the lease when a third of it is over.
+// watch starts a grant's watchdog.
 func (l *Lock) watch(token string, sent time.Time) {
-	ctx, cancel := context.WithTimeout(context.Background(), l.ttl)
-	lost := make(chan struct{})
-	time.AfterFunc(time.Until(sent.Add(l.ttl/3)), func() {
-		renew.Run(ctx, lock.Bounded(l.rdb), []string{l.key}, token,
-			l.ttl.Milliseconds())
-	})
-	l.lost = lost
-	l.stop = cancel
+	renewal := func(ctx context.Context) (bool, error) {
+		return renew.Run(ctx, lock.Bounded(l.rdb), []string{l.key}, token,
+			l.ttl.Milliseconds()).Bool()
+	}
+	l.lease = Watch(l.ttl, sent, l.opts.FixedLease, renewal)
 }

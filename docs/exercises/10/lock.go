@@ -68,7 +68,7 @@ func (l *Lock) Lock(ctx context.Context) error {
 
 // released waits for a message that the lock was released.
 func (l *Lock) released(ctx context.Context) error {
-	messages := l.rdb.Subscribe(ctx, lock.Beside(l.key, "released"))
+	messages := l.rdb.Subscribe(ctx, lock.SecondKey(l.key, "released"))
 	defer messages.Close()
 	select {
 	case <-messages.Channel():
@@ -82,7 +82,7 @@ func (l *Lock) released(ctx context.Context) error {
 // to release. It deletes only when the server finds its own token there.
 func (l *Lock) Unlock(ctx context.Context) error {
 	deleted, err := release.Run(ctx, l.rdb,
-		[]string{l.key, lock.Beside(l.key, "released")}, l.token).Int()
+		[]string{l.key, lock.SecondKey(l.key, "released")}, l.token).Int()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
 	}

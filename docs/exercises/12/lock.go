@@ -60,7 +60,7 @@ func (l *Lock) ask(ctx context.Context, wait bool) (bool, error) {
 }
 
 // queue is the key of the queue.
-func (l *Lock) queue() string { return lock.Beside(l.key, "queue") }
+func (l *Lock) queue() string { return lock.SecondKey(l.key, "queue") }
 
 // Lock waits until the lock is granted or ctx ends. It queues up, and then asks
 // again and again. It returns network errors at once.

@@ -1,31 +1,13 @@
-// Package machine asks the operating system what Go has no words for: CPUs, exact
-// waiting, and what a process has used.
+// Package machine asks the operating system what Go has no words for: CPUs, and what a
+// process has used.
 package machine
 
 import (
-	"errors"
 	"os"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// WakeExactly lets the kernel wake this thread at the moment that it asked for,
-// not up to 50 µs later.
-func WakeExactly() {
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-}
-
-// Nap sleeps on this thread.
-func Nap(d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	left := unix.NsecToTimespec(int64(d))
-	for errors.Is(unix.Nanosleep(&left, &left), unix.EINTR) {
-	}
-}
 
 // OnlyCPU is the CPU that this process has to itself, and the processes that it
 // starts with it, if there is one: taskset -c 0 gives it number 0.

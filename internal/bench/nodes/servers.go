@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lockladder/lockladder/internal/servers/process"
+	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -56,7 +57,7 @@ type Servers struct {
 	prefix  string
 	nodes   []*redis.Client
 	pool    int // connections of each client
-	network *network
+	network *proxy.Network
 	traffic *traffic
 	place   place
 }
@@ -193,13 +194,6 @@ func (s *Servers) client(node, pool int) *redis.Client {
 	return rdb
 }
 
-// Dial connects to a node, counted from 0.
-func (s *Servers) Dial(ctx context.Context, node int) (net.Conn, error) {
-	return s.network.dial(func() (net.Conn, error) {
-		return s.place.dial(ctx, node)
-	})
-}
-
 // Service is the configuration with which one of n other processes connects to the
 // same servers and uses the same keys.
 func (s *Servers) Service(n int) Config {
@@ -283,6 +277,8 @@ func (s *Servers) CloseClients() error {
 	for _, rdb := range s.nodes {
 		errs = append(errs, rdb.Close())
 	}
-	s.network.close()
+	if s.network != nil {
+		s.network.Close()
+	}
 	return errors.Join(errs...)
 }

@@ -120,7 +120,8 @@ const (
 	Expired Ending = "expired" // its lease is over
 	Removed Ending = "removed" // by no client: the server has lost it
 	Taken   Ending = "taken"   // another client's command has ended it
-	CutOff  Ending = "cut off" // its lease is over, and its client is cut off, or stopped
+	CutOff  Ending = "cut off" // its lease is over, and its client is cut off
+	Stopped Ending = "stopped" // its lease is over, and its process is stopped
 )
 
 // Told is a holder that is told of the loss of its lock.
@@ -346,7 +347,10 @@ func (l *Log) Enter(client, owner string, shared bool, lost <-chan struct{},
 	for _, other := range l.Inside {
 		if other.excludes(h) && !other.Told() {
 			lost := other.lost
-			if lost == Expired && (other.asleep() || other.CutOff != nil && other.CutOff()) {
+			switch {
+			case lost == Expired && other.asleep():
+				lost = Stopped
+			case lost == Expired && other.CutOff != nil && other.CutOff():
 				lost = CutOff
 			}
 			e.Inside = append(e.Inside, Rival{other.Owner, lost, other.overlaps})

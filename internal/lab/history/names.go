@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -64,7 +66,8 @@ func (n *Names) Learn(args []string) {
 
 var scriptName = regexp.MustCompile(`^--\s*(\S+\.lua)`)
 
-// Command is a client's command.
+// Command is a client's command. Of a script's keys it has the first: the others belong
+// to the lock, too.
 func (n *Names) Command(client string, args []string) string {
 	words := []string{strings.ToUpper(args[0])}
 	rest := args[1:]
@@ -72,7 +75,11 @@ func (n *Names) Command(client string, args []string) string {
 	case "EVAL", "EVALSHA":
 		if len(rest) > 1 {
 			words = append(words, n.script(words[0], rest[0]))
-			rest = rest[2:] // the number of keys says nothing here
+			keys, _ := strconv.Atoi(rest[1])
+			rest = rest[2:]
+			if keys > 1 && keys <= len(rest) {
+				rest = append(slices.Clip(rest[:1]), rest[keys:]...)
+			}
 		}
 	case "SCRIPT":
 		if len(rest) > 1 {

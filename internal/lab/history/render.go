@@ -33,7 +33,7 @@ func (h *History) Render(last int, breaks []*Break) string {
 			continue
 		}
 		e := entries[i]
-		p.line(Seconds(e.At), e.who(), e.what(h.Nodes), e.Owner, e.inside())
+		p.line(Seconds(e.At), e.whoAt(h.Nodes), e.what(), e.Owner, e.inside())
 		for _, mark := range marks(at(breaks, i)) {
 			p.mark(mark)
 		}
@@ -50,8 +50,8 @@ type printer struct {
 func (h *History) printer(entries []*Entry) *printer {
 	p := &printer{who: len("who")}
 	for _, e := range entries {
-		p.who = max(p.who, utf8.RuneCountInString(e.who()))
-		p.what = max(p.what, utf8.RuneCountInString(e.what(h.Nodes)))
+		p.who = max(p.who, utf8.RuneCountInString(e.whoAt(h.Nodes)))
+		p.what = max(p.what, utf8.RuneCountInString(e.what()))
 	}
 	others := len("seconds  ") + p.who + len("    held  believed")
 	p.what = max(len("what"), min(p.what, Columns-others))
@@ -125,7 +125,7 @@ func Folds(entries []*Entry, keep func(i int) bool) (folds [][2]int) {
 // key and its reply, whatever its other arguments are, such as a token for each attempt.
 func (e *Entry) kind() string {
 	if e.Command == "" {
-		return e.who() + numbers.ReplaceAllString(e.what(2), "#")
+		return e.whoAt(2) + numbers.ReplaceAllString(e.what(), "#")
 	}
 	reply := counts.ReplaceAllString(e.Reply, "#")
 	words := strings.Fields(e.Text)
@@ -157,16 +157,28 @@ func (e *Entry) who() string {
 	return e.Client
 }
 
-func (e *Entry) what(nodes int) string {
-	what := e.Text
+// whoAt is who, and of several nodes the one that it is about.
+func (e *Entry) whoAt(nodes int) string {
 	if e.Client != "" && e.Node >= 0 && nodes > 1 {
-		what = fmt.Sprintf("node %d: %s", e.Node+1, what)
+		return fmt.Sprintf("%s at %d", e.Client, e.Node+1)
+	}
+	return e.who()
+}
+
+// what is what was sent or done, and the reply. A script that is called by its SHA1 has a
+// name here, and that is enough.
+func (e *Entry) what() string {
+	what := e.Text
+	if name, ok := strings.CutPrefix(what, "EVALSHA "); ok && named.MatchString(name) {
+		what = name
 	}
 	if e.Reply != "" {
 		what += " -> " + e.Reply
 	}
 	return what
 }
+
+var named = regexp.MustCompile(`^\S+\.lua\b`)
 
 // at are the breaks that an entry shows.
 func at(breaks []*Break, entry int) []*Break {

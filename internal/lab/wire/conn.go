@@ -233,8 +233,11 @@ func (k *Conn) push() {
 			if message.Frame == "" {
 				break
 			}
-			text := "message " + k.Names.Reply(k.Client.Name,
+			text := k.Names.Reply(k.Client.Name,
 				strings.TrimPrefix(message.Frame, node.Invalidation))
+			if !strings.HasPrefix(text, "message ") {
+				text = "message " + text
+			}
 			if !k.Carrier.Message(message, text) {
 				return
 			}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -113,10 +114,10 @@ func Options(rung ladder.Rung) []scenarios.Option {
 }
 
 // counter is the key of a lock's fencing tokens.
-func counter(key string) []string { return []string{lock.Beside(key, "token")} }
+func counter(key string) []string { return []string{lock.SecondKey(key, "token")} }
 
 // Readers is the key of a read-write lock's readers.
-func Readers(key string) string { return lock.Beside(key, "readers") }
+func Readers(key string) string { return lock.SecondKey(key, "readers") }
 
 // Deadline reads the value of a timestamp lock.
 func Deadline(value string) (time.Time, bool) {
@@ -151,5 +152,34 @@ func SameVerdicts(t *testing.T, real, virtual scenarios.Report,
 			t.Errorf("%s: %s: on real servers it %s, in virtual time it %s\n\n%s",
 				r.Scenario, r.Invariant, r.Verdict, want, r.Timeline)
 		}
+	}
+}
+
+// OnServers runs scenarios against every rung on the servers that it gets, and in
+// virtual time: the verdicts must be the same. A worker, which is this test once more,
+// comes no further than to Work and needs no servers.
+func OnServers(t *testing.T, of func(ladder.Rung) scenarios.RealServers,
+	options ...scenarios.Option) {
+	for _, rung := range ladder.Rungs {
+		t.Run(rung.Name, func(t *testing.T) {
+			scenarios.Work(t, rung.Build)
+			t.Parallel()
+			var virtual scenarios.Report
+			t.Run("in virtual time", func(t *testing.T) {
+				virtual = Scenarios(t, rung.Name)
+			})
+			servers := of(rung)
+			run := func(more ...scenarios.Option) scenarios.Report {
+				return scenarios.Run(t, rung.Build, slices.Concat(options,
+					Options(rung), more,
+					[]scenarios.Option{scenarios.OnServersOf(servers)})...)
+			}
+			real := run()
+			if virtual != nil { // else -run names other scenarios
+				SameVerdicts(t, real, virtual, func(name string) scenarios.Report {
+					return run(scenarios.Only(name))
+				})
+			}
+		})
 	}
 }

@@ -253,8 +253,8 @@ func silentIsDead() lock.Build {
 	return func(env lock.Env) (lock.Lock, error) {
 		owners++
 		rdb := env.Nodes[0]
-		keys := []string{env.Key, lock.Beside(env.Key, fmt.Sprint(owners, ":waits")),
-			lock.Beside(env.Key, fmt.Sprint(owners, ":lives"))}
+		keys := []string{env.Key, lock.SecondKey(env.Key, fmt.Sprint(owners, ":waits")),
+			lock.SecondKey(env.Key, fmt.Sprint(owners, ":lives"))}
 		return sketch{
 			try: func(ctx context.Context) (bool, error) {
 				return acquire.Run(ctx, rdb, keys, env.TTL.Milliseconds()).Bool()

@@ -45,7 +45,7 @@ const OneSchedule = "one schedule"
 // package that it shares with others: "internal/waiters/waiters.go".
 type Edit struct{ File, Old, New string }
 
-// A Soak is a run of scenarios/soak that catches the lock, which it knows by a name
+// A Soak is a run of field/soak that catches the lock, which it knows by a name
 // in guard.Named. A run without faults is too long for a test.
 type Soak struct {
 	Name   string

@@ -62,6 +62,9 @@ var written = []Mutant{
 		Build:   always(waiting(0, 2*time.Second)),
 		Killers: []string{"prompt_answers: hangs", "prompt_wake: late wake-up"},
 		Spares:  []string{"prompt_wake: thundering herd"}},
+	{Name: "a Lock that says yes when its deadline has passed",
+		Build:   always(yesAtDeadline),
+		Killers: []string{"lost_reply: false success", "nested: self-deadlock"}},
 
 	// Locks that show their mistake only in some order of events.
 	{Name: "the release reads, and then deletes",

@@ -131,7 +131,7 @@ var All = []Exercise{
 		Flaw: "the watchdog renews once, and keeps quiet",
 		Task: "write the watchdog: keep the lease while the holder works, and report" +
 			" its loss",
-		Files: []string{"lock.go"},
+		Files: []string{"watch.go"},
 		Scenarios: []string{"mutual_exclusion", "overrun_overlap",
 			"lost_lease_told", "renewal_after_unlock", "renewal_reacquires",
 			"lease_length", "partitioned_holder"},

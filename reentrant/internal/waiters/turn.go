@@ -7,14 +7,14 @@ func TurnOf(lease time.Duration) time.Duration {
 	return max(lease/20, time.Millisecond)
 }
 
-// trips is how many of its own round trips a turn is kept for a waiter at
+// roundTrips is how many of its own round trips a turn is kept for a waiter at
 // least. The message must reach it, and its question the server. If it does not
 // listen yet, it has to be refused, to connect and to subscribe before.
-const trips = 5
+const roundTrips = 5
 
 // Turn is how long the server is to keep a turn for an owner whose round trip
 // takes so long. A third of a lease is the most: so much do the others lose
 // when its process is dead.
-func Turn(lease, trip time.Duration) time.Duration {
-	return max(min(trips*trip, lease/3), TurnOf(lease))
+func Turn(lease, roundTrip time.Duration) time.Duration {
+	return max(min(roundTrips*roundTrip, lease/3), TurnOf(lease))
 }

@@ -34,15 +34,15 @@ type queue struct {
 	process string // the owner id of the first waiter of its rdb value
 	own     string
 
-	waiters list.List          // in the order of their arrival
-	asking  list.List          // those that are to ask; the first asks for all
-	owner   map[string]*Waiter // by the owner id that each asks with
-	listens bool               // one was refused
-	trip    time.Duration      // how long the newest answer took
-	told    time.Time          // when another one's turn was told of, or left
-	over    time.Time          // when that is over
-	vacant  string             // an id of nobody here that was told its turn
-	parting *parting           // of those that give up, the newest
+	waiters   list.List          // in the order of their arrival
+	asking    list.List          // those that are to ask; the first asks for all
+	owner     map[string]*Waiter // by the owner id that each asks with
+	listens   bool               // one was refused
+	roundTrip time.Duration      // how long the newest answer took
+	told      time.Time          // when another one's turn was told of, or left
+	over      time.Time          // when that is over
+	vacant    string             // an id of nobody here that was told its turn
+	parting   *parting           // of those that give up, the newest
 }
 
 // Waiter is one call of Lock.
@@ -131,7 +131,7 @@ const most = 1000
 // Ask returns the owner ids of those that the waiter asks for, besides its own, one
 // whose turn the process gives back, "" for none, and how long an answer takes. A nil
 // waiter does not wait, and asks for nobody.
-func (w *Waiter) Ask(id string) (behind []any, vacant string, trip time.Duration) {
+func (w *Waiter) Ask(id string) (behind []any, vacant string, roundTrip time.Duration) {
 	if w == nil {
 		return nil, "", 0
 	}
@@ -150,7 +150,7 @@ func (w *Waiter) Ask(id string) (behind []any, vacant string, trip time.Duration
 		w.behind, behind = append(w.behind, other), append(behind, other.id)
 	}
 	vacant, w.queue.vacant = w.queue.vacant, ""
-	return behind, vacant, w.queue.trip
+	return behind, vacant, w.queue.roundTrip
 }
 
 // Process is the name under which the waiter's process is told of its turns, ""
@@ -163,7 +163,7 @@ func (w *Waiter) Process() string {
 }
 
 // Rename gives the waiter the owner id that it asks with from now on. One that
-// asks for others names that one, and not one that is spent.
+// asks for others names that one, and not one that was released.
 func (w *Waiter) Rename(id string) {
 	w.sub.Lock()
 	defer w.sub.Unlock()
@@ -177,7 +177,7 @@ func (w *Waiter) rename(id string) {
 
 // Answered takes down when the waiter and those that it has asked for are to
 // ask again. When there was no answer, the others ask for themselves.
-func (w *Waiter) Answered(err error, again, trip time.Duration) {
+func (w *Waiter) Answered(err error, again, roundTrip time.Duration) {
 	if w == nil {
 		return
 	}
@@ -191,11 +191,11 @@ func (w *Waiter) Answered(err error, again, trip time.Duration) {
 			other.known(again, w.asked)
 		}
 	}
-	if trip >= w.lease { // too late: it asks anew, also after a grant
+	if roundTrip >= w.lease { // too late: it asks anew, also after a grant
 		again = 0
 	}
 	w.known(again, w.asked)
-	w.asked, w.behind, w.queue.trip = time.Time{}, nil, trip
+	w.asked, w.behind, w.queue.roundTrip = time.Time{}, nil, roundTrip
 	w.queue.lead()
 }
 

@@ -113,29 +113,29 @@ func TestTheWaitersOfAClosedClientAsk(t *testing.T) {
 	})
 }
 
-// A thousand come at once. The second command names the others, and a thousand at
-// most.
+// The others come while the first one's command is under way. The second command
+// names them, and a thousand at most.
 func TestThoseThatGiveUpAtOnceLeaveWithOneCommand(t *testing.T) {
-	const trip, n = 10 * time.Millisecond, most + 2
+	const roundTrip, n = 10 * time.Millisecond, most + 2
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		var sent []int
-		var mu sync.Mutex
 		began := time.Now()
 		var leaving sync.WaitGroup
 		for i := range n {
 			w := join(strconv.Itoa(i))
 			leaving.Go(func() {
 				w.GiveUp(aTurn, func(ids []any, _ time.Duration) {
-					mu.Lock()
-					sent = append(sent, len(ids))
-					mu.Unlock()
-					time.Sleep(trip)
+					sent = append(sent, len(ids)) // one after the other
+					time.Sleep(roundTrip)
 				})
 			})
+			if i == 0 {
+				synctest.Wait()
+			}
 		}
 		leaving.Wait()
 		assert.Equal(t, []int{1, most, 1}, sent)
-		assert.Equal(t, 3*trip, time.Since(began))
+		assert.Equal(t, 3*roundTrip, time.Since(began))
 	})
 }
 
@@ -195,9 +195,9 @@ func TestTheFirstAsksForThoseThatComeMeanwhile(t *testing.T) {
 		first.Answered(nil, time.Minute, time.Millisecond)
 		assert.Empty(t, second.woken, "the server knows of it")
 		assert.Len(t, fourth.woken, 1)
-		behind, _, trip := fourth.Ask("fourth")
+		behind, _, roundTrip := fourth.Ask("fourth")
 		assert.Empty(t, behind)
-		assert.Equal(t, time.Millisecond, trip)
+		assert.Equal(t, time.Millisecond, roundTrip)
 		fourth.Answered(nil, time.Minute, 2*time.Millisecond)
 	})
 }

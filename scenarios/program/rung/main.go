@@ -9,8 +9,10 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/program"
 )
 
@@ -32,8 +34,11 @@ func main() {
 // offers is what the protocol must know of a rung.
 func offers(rung ladder.Rung) program.Answer {
 	a := program.Answer{Library: rung.Name, Servers: rung.Nodes,
-		Features: []program.Feature{program.FixedLease, program.Reentry},
+		Features: []program.Feature{program.FixedLease},
 		Keeps:    []string{"{" + program.KeyOf + "}:token"}}
+	if !slices.Contains(rung.Flaws, lock.Flaws("nested: self-deadlock")[0]) {
+		a.Features = append(a.Features, program.Reentry)
+	}
 	if rung.Renews {
 		a.Features = append(a.Features, program.Renewal)
 	}

@@ -94,7 +94,7 @@ func (g *Guard) TryLock(ctx context.Context) (bool, error) {
 		ttl = 0
 	}
 	if g.Early && g.early == 0 {
-		fence, err := rdb.Incr(ctx, lock.Beside(g.env.Key, "token")).Uint64()
+		fence, err := rdb.Incr(ctx, lock.SecondKey(g.env.Key, "token")).Uint64()
 		if err != nil {
 			return false, lock.Failed(ctx, "acquire", g.env.Key, err)
 		}

@@ -1,0 +1,461 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+)
+
+const key = "stock"
+
+// history is a recorded run of two workers, in milliseconds.
+type history struct {
+	setup  setup
+	events []Event
+	calls  int64
+}
+
+func recorded() *history {
+	return &history{setup: setup{Rung: "a rung", TTL: time.Second,
+		Poll: 100 * time.Millisecond, Renews: true, Keys: []string{key},
+		Drivers:  []string{"strict", "defaults"},
+		Lateness: []time.Duration{time.Second, 6 * time.Second},
+		Page:     "docs/99-a-rung.md"}}
+}
+
+func ms(at int) int64 { return int64(at) * int64(time.Millisecond) }
+
+func (h *history) add(at int, e Event) {
+	e.At = ms(at)
+	h.events = append(h.events, e)
+}
+
+// call is an operation of worker's only goroutine.
+func (h *history) call(worker, from, to int, op string, deadline int, granted bool,
+	fault string) {
+	h.calls++
+	e := Event{Worker: worker, Goroutine: 1, N: h.calls, Key: key, Op: op}
+	call := e
+	call.Kind, call.Deadline = Call, ms(deadline)
+	h.add(from, call)
+	if to > 0 {
+		e.Kind, e.Granted, e.Error = Return, granted, fault
+		h.add(to, e)
+	}
+}
+
+// grant lets a worker get the lock and begin a section.
+func (h *history) grant(worker, at int, section string, token uint64) {
+	h.call(worker, at-1, at, Lock, at+1000, true, "")
+	h.add(at, Event{Kind: Hold, Worker: worker, Goroutine: 1, Key: key,
+		Section: section, Token: token})
+}
+
+// shared is grant for a worker that only reads.
+func (h *history) shared(worker, at int, section string) {
+	h.grant(worker, at, section, 0)
+	h.events[len(h.events)-1].Shared = true
+}
+
+// leave ends the section.
+func (h *history) leave(worker, at int, section string) {
+	h.add(at, Event{Kind: Leave, Worker: worker, Goroutine: 1,
+		Key: key, Section: section})
+	h.call(worker, at, at+1, Unlock, at+2000, false, "")
+}
+
+func (h *history) lost(worker, at int, section string) {
+	h.add(at, Event{Kind: Lost, Worker: worker, Goroutine: 1, Key: key,
+		Section: section})
+}
+
+func (h *history) read(worker, at int, section string) {
+	h.add(at, Event{Kind: Read, Worker: worker, Goroutine: 1, Key: key,
+		Section: section})
+}
+
+func (h *history) write(worker, at int, section string) {
+	h.add(at, Event{Kind: Write, Worker: worker, Goroutine: 1, Key: key,
+		Section: section, Value: section, Looked: ms(at)})
+}
+
+// section is a whole one that nothing disturbs.
+func (h *history) section(worker, from, to int, name string, token uint64) {
+	h.grant(worker, from, name, token)
+	h.read(worker, from, name)
+	h.write(worker, to, name)
+	h.leave(worker, to, name)
+}
+
+func (h *history) stopped(worker, from, to int) {
+	h.add(from, Event{Kind: Stop, Worker: worker})
+	h.add(to, Event{Kind: Continue, Worker: worker})
+}
+
+// end lets the run end well.
+func (h *history) end(at int) {
+	h.add(at, Event{Kind: Calm, Worker: everyone})
+	for w := range h.setup.Drivers {
+		h.call(w, at+10*w, at+10*w+5, Probe, at+4000, true, "")
+		h.add(at+1000, Event{Kind: Rest, Worker: w, Base: 20,
+			Count: 20})
+	}
+}
+
+// verdict is the judge's. The events come to it in the order of time, and a read
+// with what was written last.
+func (h *history) verdict() verdict {
+	slices.SortStableFunc(h.events, func(a, b Event) int {
+		return int(a.At - b.At)
+	})
+	value := ""
+	for i := range h.events {
+		switch e := &h.events[i]; e.Kind {
+		case Read:
+			e.Value = value
+		case Write:
+			value = e.Section
+		}
+	}
+	return judge(h.setup, h.events)
+}
+
+// judged are the invariants that the judge finds broken.
+func (h *history) judged() []string {
+	var broken []string
+	for _, v := range h.verdict().Violations {
+		broken = append(broken, v.Invariant)
+	}
+	slices.Sort(broken)
+	return slices.Compact(broken)
+}
+
+func TestTheJudge(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		record func(*history)
+		broken []string
+	}{
+		{"accepts sections one after the other", func(h *history) {
+			h.section(0, 100, 200, "a", 0)
+			h.section(1, 202, 300, "b", 0)
+			h.section(0, 302, 400, "c", 0)
+		}, nil},
+		{"finds two holders and a lost update", func(h *history) {
+			h.section(0, 100, 200, "a", 0)
+			h.section(1, 150, 300, "b", 0)
+		}, []string{lostUpdate, twoHolders}},
+		{"finds two holders who only read", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.section(1, 150, 300, "b", 0)
+			h.leave(0, 310, "a")
+		}, []string{twoHolders}},
+		{"lets readers overlap", func(h *history) {
+			h.section(0, 50, 90, "w", 7)
+			h.shared(0, 100, "a")
+			h.shared(1, 150, "b")
+			h.leave(0, 200, "a")
+			h.leave(1, 250, "b")
+			h.section(0, 260, 300, "x", 8)
+			h.setup.Fenced = true
+		}, nil},
+		{"finds a writer beside a reader", func(h *history) {
+			h.shared(0, 100, "a")
+			h.section(1, 150, 300, "b", 0)
+			h.leave(0, 310, "a")
+		}, []string{twoHolders}},
+		{"finds a reader beside a writer", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.shared(1, 150, "b")
+			h.leave(1, 200, "b")
+			h.leave(0, 310, "a")
+		}, []string{twoHolders}},
+		{"lets a belief end with Lost", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.lost(0, 1100, "a")
+			h.section(1, 1102, 1200, "b", 0)
+			h.leave(0, 1300, "a")
+		}, nil},
+		{"lets a belief end with its process", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.add(200, Event{Kind: Kill, Worker: 0})
+			h.section(1, 1102, 1200, "b", 0)
+		}, nil},
+		{"doesn't let a belief end with another process", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.add(200, Event{Kind: Kill, Worker: 0, Life: 1})
+			h.section(1, 1102, 1200, "b", 0)
+			h.leave(0, 1300, "a")
+		}, []string{twoHolders}},
+		{"explains two holders by a stop of one", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.read(0, 100, "a")
+			h.stopped(0, 150, 2150)
+			h.section(1, 1102, 1200, "b", 0)
+			h.write(0, 2151, "a")
+			h.leave(0, 2160, "a")
+			h.section(1, 2200, 2300, "c", 0)
+		}, nil},
+		{"explains what a late write destroys", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.read(0, 100, "a")
+			h.stopped(0, 150, 2150)
+			h.section(1, 1102, 1200, "b", 0)
+			h.grant(1, 2140, "c", 0)
+			h.read(1, 2140, "c")
+			h.write(0, 2151, "a")
+			h.leave(0, 2160, "a")
+			h.write(1, 2190, "c")
+			h.leave(1, 2190, "c")
+			h.section(1, 2200, 2300, "d", 0)
+		}, nil},
+		{"doesn't explain it by a stop of a third", func(h *history) {
+			h.setup.Drivers = append(h.setup.Drivers, "strict")
+			h.setup.Lateness = append(h.setup.Lateness, time.Second)
+			h.section(0, 100, 1300, "a", 0)
+			h.stopped(2, 100, 1300)
+			h.section(1, 1102, 1250, "b", 0)
+		}, []string{lostUpdate, twoHolders}},
+		{"doesn't explain it by a stop long ago", func(h *history) {
+			h.stopped(0, 10, 90)
+			h.section(0, 100, 200, "a", 0)
+			h.section(1, 150, 300, "b", 0)
+		}, []string{lostUpdate, twoHolders}},
+		{"doesn't explain what goes on long after a stop", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.stopped(0, 150, 1150)
+			h.section(1, 1102, 1200, "b", 0)
+			h.section(1, 1702, 1800, "c", 0)
+			h.leave(0, 1900, "a")
+		}, []string{twoHolders}},
+		{"explains it by a pause that the process felt", func(h *history) {
+			h.grant(0, 100, "a", 0)
+			h.section(1, 1102, 1200, "b", 0)
+			h.add(1210, Event{Kind: Pause, Worker: 0,
+				For: 200 * time.Millisecond})
+			h.leave(0, 1215, "a")
+		}, nil},
+		{"explains no lost update of a fenced lock", func(h *history) {
+			h.setup.Fenced = true
+			h.grant(0, 100, "a", 1)
+			h.read(0, 100, "a")
+			h.stopped(0, 150, 2150)
+			h.section(1, 1102, 1200, "b", 2)
+			h.write(0, 2151, "a")
+			h.leave(0, 2160, "a")
+		}, []string{lostUpdate}},
+		{"accepts what a storage refused", func(h *history) {
+			h.setup.Fenced = true
+			h.grant(0, 100, "a", 1)
+			h.read(0, 100, "a")
+			h.stopped(0, 150, 2150)
+			h.section(1, 1102, 1200, "b", 2)
+			h.add(2151, Event{Kind: Refused, Op: "write",
+				Goroutine: 1, Key: key, Section: "a", Token: 1})
+			h.leave(0, 2160, "a")
+		}, nil},
+		{"finds a token that falls", func(h *history) {
+			h.setup.Fenced = true
+			h.section(0, 100, 200, "a", 2)
+			h.section(1, 202, 300, "b", 1)
+		}, []string{oldToken}},
+		{"finds a token that comes twice", func(h *history) {
+			h.setup.Fenced = true
+			h.section(0, 100, 200, "a", 2)
+			h.section(1, 202, 300, "b", 2)
+		}, []string{oldToken}},
+		{"finds a call that is late", func(h *history) {
+			h.call(0, 100, 1601, Lock, 600, false, "deadline exceeded")
+		}, []string{lateReturn}},
+		{"gives the driver's defaults more time", func(h *history) {
+			h.call(1, 100, 6599, Lock, 600, false, "deadline exceeded")
+		}, nil},
+		{"finds that the driver's defaults have an end", func(h *history) {
+			h.call(1, 100, 6601, Lock, 600, false, "deadline exceeded")
+		}, []string{lateReturn}},
+		{"doesn't count a stop as lateness", func(h *history) {
+			h.call(0, 100, 2500, Lock, 600, false, "deadline exceeded")
+			h.stopped(0, 500, 2400)
+		}, nil},
+		{"finds a call that never returns", func(h *history) {
+			h.call(0, 100, 0, Lock, 600, false, "")
+		}, []string{lateReturn}},
+		{"expects no return of a process that was killed", func(h *history) {
+			h.call(0, 100, 0, Lock, 600, false, "")
+			h.add(700, Event{Kind: Kill, Worker: 0})
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := recorded()
+			c.record(h)
+			h.end(8000)
+			assert.Equal(t, c.broken, h.judged())
+		})
+	}
+}
+
+func TestTheJudgeLooksAtTheEndOfARun(t *testing.T) {
+	run := func(change func(*history)) []string {
+		h := recorded()
+		h.section(0, 100, 200, "a", 0)
+		h.end(1000)
+		change(h)
+		return h.judged()
+	}
+	drop := func(h *history, which func(Event) bool) {
+		h.events = slices.DeleteFunc(h.events, which)
+	}
+	assert.Empty(t, run(func(*history) {}))
+	assert.Equal(t, []string{leftBehind}, run(func(h *history) {
+		h.add(2000, Event{Kind: Left, Text: "a process"})
+	}))
+	assert.Equal(t, []string{leftBehind}, run(func(h *history) {
+		h.add(2000, Event{Kind: Rest, Base: 20, Count: 21})
+	}))
+	assert.Equal(t, []string{leftBehind}, run(func(h *history) {
+		drop(h, func(e Event) bool {
+			return e.Kind == Rest && e.Worker == 1
+		})
+	}), "a worker that never rests")
+	assert.Equal(t, []string{notHad}, run(func(h *history) {
+		drop(h, func(e Event) bool {
+			return e.Op == Probe && e.Worker == 1
+		})
+	}), "nobody has asked")
+	assert.Equal(t, []string{notHad}, run(func(h *history) {
+		for i := range h.events {
+			if e := &h.events[i]; e.Op == Probe && e.Kind == Return {
+				e.Granted = false
+				e.At += ms(4000)
+			}
+		}
+	}), "a key that is not to be had")
+	assert.Equal(t, []string{notHad}, run(func(h *history) {
+		for i := range h.events {
+			if e := &h.events[i]; e.Op == Probe && e.Kind == Return {
+				e.At += ms(2500)
+			}
+		}
+	}), "a key that is had too late")
+	assert.Empty(t, run(func(h *history) {
+		for i := range h.events {
+			if e := &h.events[i]; e.Op == Probe && e.Kind == Return {
+				e.At += ms(2500)
+			}
+		}
+		h.add(2000, Event{Kind: Late, Worker: everyone,
+			For: 500 * time.Millisecond})
+	}), "the server was late for so long")
+	assert.Empty(t, run(func(h *history) {
+		drop(h, func(e Event) bool {
+			return e.Op == Probe || e.Kind == Calm ||
+				e.Kind == Rest
+		})
+	}), "a run that was broken off")
+}
+
+// What could not be judged is no violation, and nothing that held either.
+func TestTheJudgeSaysWhatItCouldNotJudge(t *testing.T) {
+	open := func(change func(*history)) string {
+		h := recorded()
+		h.section(0, 100, 200, "a", 0)
+		h.end(1000)
+		change(h)
+		v := h.verdict()
+		assert.False(t, v.Broken())
+		var b strings.Builder
+		v.Write(&b)
+		if !v.Undecided() {
+			assert.Contains(t, b.String(), "a rung: held,")
+			assert.Contains(t, b.String(), "every process had every key within 5ms")
+			return ""
+		}
+		assert.Contains(t, b.String(), "a rung: undecided,")
+		assert.NotContains(t, b.String(), "every process had every key")
+		return strings.Join(v.Open, "\n")
+	}
+	assert.Empty(t, open(func(*history) {}))
+	assert.Contains(t, open(func(h *history) {
+		h.events = slices.DeleteFunc(h.events, func(e Event) bool {
+			return e.Op == Probe || e.Kind == Calm || e.Kind == Rest
+		})
+	}), "the run was broken off")
+	assert.Contains(t, open(func(h *history) {
+		for i := range h.events {
+			if e := &h.events[i]; e.Op == Probe && e.Kind == Return {
+				e.Granted = false
+				e.At += ms(4000)
+			}
+		}
+		h.add(4900, Event{Kind: Late, Worker: everyone,
+			For: 3 * time.Second})
+	}), "servers or processes were late")
+	assert.Contains(t, open(func(h *history) {
+		for i := range h.events {
+			e := &h.events[i]
+			if e.Op == Probe && e.Kind == Return && e.Worker == 1 {
+				e.Granted = false
+				e.At += ms(4000)
+			}
+		}
+		h.add(4900, Event{Kind: Late, Worker: everyone,
+			For: 3 * time.Second})
+	}), "worker 1 could have had")
+}
+
+// A killed process may write a grant down after its end was.
+func TestAGrantAfterTheEndOfItsProcessIsNoBelief(t *testing.T) {
+	h := recorded()
+	h.setup.Fenced = true
+	h.section(1, 50, 60, "before", 6)
+	h.add(99, Event{Kind: Kill, Worker: 0})
+	h.grant(0, 100, "dying", 7)
+	h.section(1, 1200, 1300, "after", 8)
+	h.end(2000)
+	assert.Empty(t, h.judged())
+}
+
+func TestAVerdictSaysWhatAReaderNeeds(t *testing.T) {
+	h := recorded()
+	h.setup.Seed, h.setup.Again = 42, "soak -seed 42 -only late"
+	h.add(140, Event{Kind: FaultBegin, Op: "late", Text: "replies"})
+	h.section(0, 100, 200, "first", 0)
+	h.section(1, 150, 300, "second", 0)
+	h.end(1000)
+	var b strings.Builder
+	h.verdict().Write(&b)
+	for _, wanted := range []string{"VIOLATED, seed 42", "two holders at",
+		"first and second believed they held stock", "for 50ms",
+		"fault    late replies", "documented on no page",
+		"again: soak -seed 42 -only late", "lost update at"} {
+		assert.Contains(t, b.String(), wanted)
+	}
+
+	documents := func() string { return h.verdict().Violations[0].Documents }
+	h.setup.Flaws = []string{"node_restart: two holders",
+		"overrun_overlap: two holders", "nested: orphaned"}
+	assert.Empty(t, documents())
+	h.add(50, Event{Kind: FaultBegin, Op: "flushall",
+		Worker: everyone})
+	assert.Equal(t, "docs/99-a-rung.md (node_restart)", documents())
+	h.setup.Flaws = []string{"slow_get: foreign release"}
+	assert.Equal(t, "docs/99-a-rung.md (slow_get)", documents())
+}
+
+// A long history is judged in a moment: a run of ten minutes has thousands of
+// sections.
+func TestALongHistoryIsJudged(t *testing.T) {
+	laddertest.Long(t, "the history has 20,000 sections")
+	h := recorded()
+	for n := range 20_000 {
+		h.section(n%2, 100+10*n, 108+10*n, fmt.Sprint("s", n), 0)
+	}
+	h.end(300_000)
+	assert.Empty(t, h.judged())
+}

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/process"
+)
+
+// Exit statuses.
+const (
+	held     = 0
+	violated = 1
+	usage    = 2
+	failed   = 3 // the soak itself, or something could not be judged
+)
+
+func main() {
+	process.Serve(workerName, workerMain)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	go func() { // ends with the process
+		<-ctx.Done()
+		stop() // a second Ctrl-C ends the process at once
+	}()
+	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// command is the command line: soak [flags], or soak judge DIR...
+func command(ctx context.Context, args []string, out, log io.Writer) int {
+	if len(args) > 0 && args[0] == "judge" {
+		return judgeAgain(args[1:], out, log)
+	}
+	o, err := parse(args, log)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return held
+	case err != nil:
+		fmt.Fprintln(log, "soak:", err)
+		return usage
+	}
+	if err := servers.Installed(); err != nil {
+		fmt.Fprintln(log, "soak:", err)
+		return failed
+	}
+	worst := held
+	for _, c := range o.configs {
+		worst = worse(worst, soak(ctx, c, o.dir, out, log))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return worst
+}
+
+// soak runs one lock and prints its verdict, and the run's directory if it's
+// kept.
+func soak(ctx context.Context, c config, keep string, out,
+	log io.Writer) int {
+	fmt.Fprintf(out, "%s: seed %d, %v\n", c.Rung.Name, c.Seed, c.For)
+	dir, err := os.MkdirTemp(keep, "soak-"+
+		strings.ReplaceAll(c.Rung.Name, "/", "-")+"-")
+	if err != nil {
+		fmt.Fprintln(log, "soak: make a directory for the run:", err)
+		return failed
+	}
+	c.Progress = log
+	file, ok := log.(*os.File)
+	c.Terminal = ok && term.IsTerminal(int(file.Fd()))
+	ran := run(ctx, c, dir)
+	verdict, err := judgeDir(dir)
+	if err := errors.Join(ran, err); err != nil {
+		fmt.Fprintf(log, "soak: %s: %v\nThe run is in %s\n", c.Rung.Name, err,
+			dir)
+		return failed
+	}
+	verdict.Write(out)
+	if status(verdict) != held || keep != "" {
+		fmt.Fprintf(out, "The run is in %s\n", dir)
+	} else if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(log, "soak: remove a run:", err)
+		return failed
+	}
+	return status(verdict)
+}
+
+// status is the exit status of a verdict.
+func status(v verdict) int {
+	switch {
+	case v.Broken():
+		return violated
+	case v.Undecided():
+		return failed
+	}
+	return held
+}
+
+// worse is the status of several runs: a violation counts for more than a run that
+// could not be judged.
+func worse(a, b int) int {
+	if a == violated || b == violated {
+		return violated
+	}
+	return max(a, b)
+}
+
+// judgeAgain judges runs that were kept.
+func judgeAgain(dirs []string, out, log io.Writer) int {
+	if len(dirs) == 0 || strings.HasPrefix(dirs[0], "-") {
+		fmt.Fprintln(log, "soak: judge wants the directory of a run, as a soak"+
+			" prints it (example: soak judge /tmp/soak-reentrant-1)")
+		return usage
+	}
+	worst := held
+	for _, dir := range dirs {
+		verdict, err := judgeDir(dir)
+		if err != nil {
+			fmt.Fprintln(log, "soak:", err)
+			return usage
+		}
+		verdict.Write(out)
+		worst = worse(worst, status(verdict))
+	}
+	return worst
+}
+
+// options are what the flags ask for.
+type options struct {
+	configs []config
+	dir     string // where runs are kept, "" to remove those that held
+}
+
+// parse reads the flags. Its errors say what would be right.
+func parse(args []string, log io.Writer) (options, error) {
+	var o options
+	c := config{}
+	set := flag.NewFlagSet("soak", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	redis := set.String("redis", "", `where the servers come from: "auto"`+
+		" starts them, which is the only way: they are killed and restarted")
+	names := set.String("rungs", "reentrant/cohort",
+		"the locks, separated by commas, one after the other")
+	set.DurationVar(&c.For, "for", time.Minute, "how long faults come")
+	set.Uint64Var(&c.Seed, "seed", 0, "draws the faults; 0: another each time")
+	only := set.String("only", "",
+		"only these faults, separated by commas (modes too)")
+	modes := set.String("modes", "", "faults that make documented flaws arise,"+
+		" beside the others: restart-empty, flushall")
+	driven := set.String("driver", "both", "how go-redis is configured: strict"+
+		" (ContextTimeoutEnabled), defaults, or both, in turn")
+	set.IntVar(&c.Workers, "workers", 4, "processes")
+	set.IntVar(&c.Goroutines, "goroutines", 8, "goroutines of a process")
+	set.IntVar(&c.Keys, "keys", 3, "keys")
+	set.DurationVar(&c.TTL, "ttl", time.Second, "the lease")
+	set.DurationVar(&c.Poll, "poll", 100*time.Millisecond,
+		"the longest pause between two attempts")
+	set.StringVar(&o.dir, "dir", "",
+		"keep all runs below this directory, not only those that didn't hold")
+	err := set.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		help(set, log)
+		return o, err
+	} else if err != nil {
+		return o, err
+	}
+	switch {
+	case set.NArg() > 0:
+		return o, fmt.Errorf("%q is not a flag; the one command is: soak judge"+
+			" DIR", set.Arg(0))
+	case *redis != servers.Auto:
+		return o, fmt.Errorf("-redis %s: write -redis auto, which starts the"+
+			" servers: a soak kills and restarts them", *redis)
+	case c.For <= 0, c.Poll <= 0:
+		return o, errors.New("-for and -poll must be positive")
+	case c.TTL < 100*time.Millisecond, c.TTL > 10*time.Second,
+		c.TTL%time.Millisecond != 0:
+		return o, fmt.Errorf("-ttl %v: it must be from 100ms to 10s, in whole"+
+			" milliseconds", c.TTL)
+	}
+	for _, n := range []struct {
+		flag      string
+		has, most int
+	}{{"workers", c.Workers, 100}, {"goroutines", c.Goroutines, 1000},
+		{"keys", c.Keys, 1000}} {
+		if n.has < 1 || n.has > n.most {
+			return o, fmt.Errorf("-%s %d: it must be from 1 to %d", n.flag, n.has, n.most)
+		}
+	}
+	switch d := driver(*driven); d {
+	case "both":
+		c.Drivers = []driver{strict, defaults}
+	case strict, defaults:
+		c.Drivers = []driver{d}
+	default:
+		return o, fmt.Errorf("-driver %s: it must be strict, defaults or both",
+			*driven)
+	}
+	chosen, err := list("-only", *only)
+	if err != nil {
+		return o, err
+	}
+	asked, err := list("-modes", *modes)
+	if err != nil {
+		return o, err
+	}
+	if c.Faults, err = selectFaults(chosen, asked); err != nil {
+		return o, err
+	}
+	if c.Seed == 0 {
+		c.Seed = 1 + rand.Uint64N(1_000_000)
+	}
+	if o.dir != "" {
+		if o.dir, err = filepath.Abs(o.dir); err != nil {
+			return o, fmt.Errorf("-dir %s: %w", o.dir, err)
+		}
+		if err := os.MkdirAll(o.dir, 0o755); err != nil {
+			return o, fmt.Errorf("-dir %s: %w", o.dir, err)
+		}
+	}
+	found, err := list("-rungs", *names)
+	if err != nil {
+		return o, err
+	}
+	for _, name := range found {
+		one := c
+		if one.Rung, err = findSubject(name); err != nil {
+			return o, err
+		}
+		one.Again = again(set, name, one.Seed)
+		o.configs = append(o.configs, one)
+	}
+	if len(o.configs) == 0 {
+		return o, errors.New("-rungs is empty: name a lock (example: -rungs" +
+			" reentrant/notify)")
+	}
+	return o, nil
+}
+
+// again is the command that repeats the faults for one lock.
+func again(set *flag.FlagSet, rung string, seed uint64) string {
+	words := []string{"cd field && go run ./soak -rungs", rung, "-seed",
+		fmt.Sprint(seed)}
+	set.Visit(func(f *flag.Flag) {
+		if f.Name != "rungs" && f.Name != "seed" && f.Name != "dir" {
+			words = append(words, "-"+f.Name, f.Value.String())
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+// list splits names at their commas.
+func list(name, text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	all := strings.Split(text, ",")
+	for i, one := range all {
+		if all[i] = strings.TrimSpace(one); all[i] == "" {
+			return nil, fmt.Errorf("%s %s: there is an empty name in the list",
+				name, text)
+		}
+	}
+	return all, nil
+}
+
+func help(set *flag.FlagSet, log io.Writer) {
+	fmt.Fprint(log, "Usage: soak -redis auto [flags]\n       soak judge DIR...\n\n")
+	set.SetOutput(log)
+	set.PrintDefaults()
+	fmt.Fprintln(log, "\nThe faults:")
+	for _, f := range allFaults {
+		mode := ""
+		if f.Mode {
+			mode = " (a mode, only when it is named)"
+		}
+		fmt.Fprintf(log, "  %-19s %s%s\n", f.Name, f.Text, mode)
+	}
+	fmt.Fprintln(log, "\nExit status: 0 held, 1 a violation, 2 wrong usage,"+
+		" 3 the soak itself failed,"+
+		" or something could not be judged")
+}

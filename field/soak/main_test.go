@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/locktest/mutants"
+	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/internal/servers/process"
+)
+
+var onRedis = servers.Flag()
+
+// The workers of a soak are this program once more, which is the test here.
+func TestMain(m *testing.M) {
+	process.Serve(workerName, workerMain)
+	testscript.Main(m, map[string]func(){"soak": main})
+}
+
+// TestScripts runs the scripts of testdata. Those whose condition is [server] start
+// servers.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true,
+		Condition: func(name string) (bool, error) {
+			return name == "server" && *onRedis == servers.Auto, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"refused": refused}})
+}
+
+// refused PATTERN ARG... runs the soak with arguments that it doesn't understand. It
+// must say why in one line, print nothing else, and exit with 2.
+func refused(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec("soak", args[1:]...)
+	if exit, is := err.(*exec.ExitError); !is || exit.ExitCode() != 2 {
+		ts.Fatalf("%v, and not status 2", err)
+	}
+	said := ts.ReadFile("stdout") + ts.ReadFile("stderr")
+	if !regexp.MustCompile(`\Asoak: .*` + args[0] + `.*\n\z`).MatchString(said) {
+		ts.Fatalf("not one line with %s: %q", args[0], said)
+	}
+}
+
+// Each comes with the faults that its mistake needs and with keys that are often
+// free, so that a short soak is enough.
+func TestAWrongLockIsCaught(t *testing.T) {
+	if *onRedis != servers.Auto {
+		t.Skip("it starts servers, which is asked for with -redis auto")
+	}
+	for _, m := range mutants.All {
+		c := m.Soak
+		if c == nil || c.Faults == "" {
+			continue
+		}
+		lock := "wrong/" + c.Name
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			dir := t.TempDir()
+			var out, log bytes.Buffer
+			status := command(t.Context(), []string{"-redis", "auto", "-rungs", lock,
+				"-only", c.Faults, "-keys", "8", "-seed", "2", "-for", c.Last,
+				"-dir", dir}, &out, &log)
+			t.Logf("%s\n%s", &out, &log)
+			require.Equal(t, violated, status)
+			assert.Regexp(t, "(?m)^("+c.Breaks+") at ", out.String())
+			assert.Contains(t, out.String(), "again: cd field && go run ./soak -rungs "+
+				lock+" -seed 2 -for "+c.Last+" -keys 8 -only "+c.Faults+
+				" -redis auto\n")
+
+			kept, err := filepath.Glob(filepath.Join(dir, "soak-*"))
+			require.NoError(t, err)
+			require.Len(t, kept, 1)
+			var verdict bytes.Buffer
+			again := command(t.Context(), []string{"judge", kept[0]}, &verdict, &log)
+			assert.Equal(t, violated, again)
+			assert.Contains(t, out.String(), verdict.String(),
+				"judged from the files alone")
+		})
+	}
+}
+
+func TestAViolationCountsForMoreThanARunThatCouldNotBeJudged(t *testing.T) {
+	assert.Equal(t, violated, worse(violated, failed))
+	assert.Equal(t, violated, worse(failed, violated))
+	assert.Equal(t, failed, worse(failed, held))
+	assert.Equal(t, held, worse(held, held))
+}
+
+func TestModesComeOnlyWhenTheyAreNamed(t *testing.T) {
+	faults := func(args ...string) (names []string) {
+		o, err := parse(append(args, "-redis", "auto"), os.Stderr)
+		require.NoError(t, err)
+		require.Len(t, o.configs, 1)
+		for _, f := range o.configs[0].Faults {
+			names = append(names, f.Name)
+		}
+		return names
+	}
+	assert.Len(t, faults(), len(allFaults)-2)
+	assert.NotContains(t, faults(), "flushall")
+	assert.Contains(t, faults("-modes", "flushall"), "flushall")
+	assert.Contains(t, faults("-modes", "flushall"), "late")
+	assert.Equal(t, []string{"late", "blackhole"}, faults("-only", "late,blackhole"))
+	assert.Equal(t, []string{"restart-empty"}, faults("-only", "restart-empty"))
+	assert.Equal(t, []string{"flushall", "late"},
+		faults("-only", "late", "-modes", "flushall"))
+}

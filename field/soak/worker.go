@@ -1,0 +1,358 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/internal/servers/process"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// workerName is what this program is started as when it is a worker.
+const workerName = "soak worker"
+
+// node is where a worker finds a server.
+type node struct{ Addr, User, Password string }
+
+// orders are what a worker is told first.
+type orders struct {
+	Dir        string // of the run
+	Worker     int
+	Life       int // how often it was restarted
+	Rung       string
+	Seed       uint64
+	Goroutines int
+	Keys       []string
+	TTL, Poll  time.Duration
+	Driver     driver
+	Nodes      []node // all servers, through their proxies
+	Storage    string
+}
+
+// probing is how long a worker asks for a key after the nemesis has ended: for longer
+// than the judge allows, so that a key that is had late is told from one that never is.
+func probing(ttl, poll time.Duration) time.Duration {
+	return max(4*ttl, 2*ttl+2*poll+time.Second)
+}
+
+// Words between the soak and a worker.
+const (
+	sayReady = "ready" // says the worker
+	sayCalm  = "calm"  // the nemesis has ended: probe each key, then rest
+	sayIdle  = "idle"  // says the worker
+	sayEnd   = "end"   // close all clients and exit
+)
+
+// driver is a way to configure go-redis.
+type driver string
+
+// The drivers that a soak uses.
+const (
+	strict   driver = "strict"   // a context's deadline ends a command in flight
+	defaults driver = "defaults" // go-redis's defaults: only its timeouts do
+)
+
+// Lateness is how much later than its deadline a call may return. With go-redis's
+// defaults a command in flight waits until the driver gives up: five seconds for a
+// connection, or for a reply.
+func (d driver) Lateness() time.Duration {
+	if d == defaults {
+		return 6 * time.Second
+	}
+	return time.Second
+}
+
+func (d driver) client(n node) redis.UniversalClient {
+	return redis.NewClient(&redis.Options{Addr: n.Addr, Username: n.User,
+		Password: n.Password, ContextTimeoutEnabled: d == strict})
+}
+
+// worker is one of the processes that use the lock: goroutines that acquire it, read
+// and write the storage, and release it. It writes down all that it does, and judges
+// nothing.
+type worker struct {
+	orders  orders
+	rung    subject
+	log     *eventLog
+	calls   atomic.Int64
+	calm    chan struct{} // closed when the nemesis has ended
+	pending pending
+	clients []redis.UniversalClient
+}
+
+// workerMain is the life of a worker. It ends with its parent.
+func workerMain(soak *process.Parent) error {
+	redis.SetLogger(quiet{}) // broken connections are what a soak is about
+	w := &worker{calm: make(chan struct{})}
+	if err := soak.Hear(&w.orders); err != nil {
+		return err
+	}
+	o := &w.orders
+	var err error
+	if w.rung, err = findSubject(o.Rung); err != nil {
+		return err
+	}
+	w.log, err = createLog(filepath.Join(o.Dir,
+		fmt.Sprintf("worker-%d-%d.jsonl", o.Worker, o.Life)))
+	if err != nil {
+		return err
+	}
+	said := make(chan string)
+	go func() { // ends with the soak; the process doesn't wait for it
+		for {
+			var word string
+			if soak.Hear(&word) != nil {
+				// The soak has ended without a word. Nothing is left to do in
+				// order.
+				os.Exit(1)
+			}
+			said <- word
+		}
+	}()
+	return w.live(soak, said)
+}
+
+// live runs from the first section to the last.
+func (w *worker) live(soak *process.Parent, said <-chan string) error {
+	w.write(Event{Kind: Start, Text: fmt.Sprintf("pid %d, driver %s",
+		os.Getpid(), w.orders.Driver)})
+	watching, stopWatching := context.WithCancel(context.Background())
+	var watches, users sync.WaitGroup
+	defer watches.Wait()
+	defer stopWatching()
+	watches.Go(func() { feelPauses(watching, w.write) })
+	watches.Go(func() { w.watchCalls(watching) })
+	for _, node := range w.orders.Nodes {
+		w.clients = append(w.clients, w.orders.Driver.client(node))
+	}
+	// Before the first use of a client: whatever is more at the end was left
+	// behind by the lock.
+	base := runtime.NumGoroutine()
+	errs := make(chan error, w.orders.Goroutines+len(w.orders.Keys)+1)
+	for g := range w.orders.Goroutines {
+		users.Go(func() { errs <- w.use(g + 1) })
+	}
+	if err := soak.Say(sayReady); err != nil {
+		return err
+	}
+	for {
+		select {
+		case err := <-errs:
+			if err != nil {
+				return err
+			}
+		case word := <-said:
+			switch word {
+			case sayCalm:
+				close(w.calm)
+				for i, key := range w.orders.Keys {
+					users.Go(func() { errs <- w.probe(i, key) })
+				}
+				go func() { // ends with them
+					users.Wait()
+					w.rest(base + 1)
+					errs <- soak.Say(sayIdle)
+				}()
+			case sayEnd:
+				for _, rdb := range w.clients {
+					rdb.Close()
+				}
+				return nil
+			}
+		}
+	}
+}
+
+// rest waits until no more goroutines are left than there were, for up to ten
+// seconds, because a subscription lingers for six of them at most, and writes down
+// what it finds. One more is its own. The collector then
+// closes connections that go-redis 9.22 has forgotten, because their handshake has
+// failed (go-redis issue 3982).
+func (w *worker) rest(base int) {
+	end := time.Now().Add(10 * time.Second)
+	for runtime.NumGoroutine() > base && time.Now().Before(end) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	e := Event{Kind: Rest, Base: base, Count: runtime.NumGoroutine()}
+	if e.Count > e.Base {
+		e.Text = w.stacks("left")
+	}
+	w.write(e)
+	runtime.GC()
+}
+
+// write appends an event of this worker. Without its events a run can't be judged,
+// so a failure ends the process.
+func (w *worker) write(e Event) {
+	e.Worker, e.Life = w.orders.Worker, w.orders.Life
+	if err := w.log.Write(e); err != nil {
+		fmt.Fprintln(os.Stderr, "soak: worker:", err)
+		os.Exit(1)
+	}
+}
+
+// stacks writes the stacks of all goroutines into a file and returns its name.
+func (w *worker) stacks(why string) string {
+	buffer := make([]byte, 1<<20)
+	buffer = buffer[:runtime.Stack(buffer, true)]
+	name := fmt.Sprintf("stacks-%s-%d-%d-%d.txt", why, w.orders.Worker,
+		w.orders.Life, w.calls.Load())
+	err := os.WriteFile(filepath.Join(w.orders.Dir, name), buffer, 0o644)
+	if err != nil {
+		return err.Error()
+	}
+	return name
+}
+
+// build makes an owner of the lock at key.
+func (w *worker) build(key string) (lock.Lock, error) {
+	l, err := w.rung.Build(lock.Env{Nodes: w.clients, Key: key,
+		TTL: w.orders.TTL, Now: time.Now,
+		Options: []lock.Option{lock.PollEvery(w.orders.Poll)}})
+	if err != nil {
+		return nil, fmt.Errorf("build %s: %w", w.orders.Rung, err)
+	}
+	return l, nil
+}
+
+// inWord says an error in a word, where there is one.
+func inWord(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, lock.ErrNotHeld):
+		return "not held"
+	case errors.Is(err, lock.ErrLost):
+		return "lost"
+	case errors.Is(err, lock.ErrBusy):
+		return "busy"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "deadline exceeded"
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return text
+}
+
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+const (
+	beat = 3 * time.Millisecond  // between two looks at the clock
+	gap  = 10 * time.Millisecond // that is a pause
+)
+
+// feelPauses reports how long this process got no CPU, whenever it was for longer
+// than ten milliseconds, until ctx ends.
+func feelPauses(ctx context.Context, report func(Event)) {
+	last := clock()
+	every(ctx, beat, func() {
+		now := clock()
+		if missed := time.Duration(now-last) - beat; missed > gap {
+			report(Event{At: now, Kind: Pause, For: missed})
+		}
+		last = now
+	})
+}
+
+// every calls do after each pause, until ctx ends.
+func every(ctx context.Context, pause time.Duration, do func()) {
+	ticks := time.NewTicker(pause)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		do()
+	}
+}
+
+// pending are the calls that have not returned.
+type pending struct {
+	mu    sync.Mutex
+	calls map[int64]*unreturned // by number
+	dumps int
+}
+
+type unreturned struct {
+	due  int64 // when it will nearly be too late
+	seen bool  // it was overdue at the look before
+}
+
+// most is how many files of stacks a process writes.
+const most = 20
+
+// call writes down that an operation begins. The function that it returns writes
+// down how it has ended.
+func (w *worker) call(g int, key, op string, deadline time.Time) func(bool,
+	error) {
+	n, now := w.calls.Add(1), clock()
+	due := now + int64(time.Until(deadline))
+	w.pending.mu.Lock()
+	if w.pending.calls == nil {
+		w.pending.calls = map[int64]*unreturned{}
+	}
+	w.pending.calls[n] = &unreturned{due: due +
+		int64(w.orders.Driver.Lateness()-3*lookEvery)}
+	w.pending.mu.Unlock()
+	w.write(Event{At: now, Kind: Call, Goroutine: g, N: n, Op: op,
+		Key: key, Deadline: due})
+	return func(granted bool, err error) {
+		now := clock()
+		w.pending.mu.Lock()
+		delete(w.pending.calls, n)
+		w.pending.mu.Unlock()
+		w.write(Event{At: now, Kind: Return, Goroutine: g, N: n,
+			Op: op, Key: key, Granted: granted, Error: inWord(err)})
+	}
+}
+
+// lookEvery is the time between two looks at the calls that have not returned.
+const lookEvery = 50 * time.Millisecond
+
+// watchCalls writes the stacks of all goroutines when a call is about to be too
+// late.
+func (w *worker) watchCalls(ctx context.Context) {
+	every(ctx, lookEvery, func() {
+		if n, ok := w.pending.overdue(clock()); ok {
+			w.write(Event{Kind: Stuck, N: n,
+				Text: w.stacks("stuck")})
+		}
+	})
+}
+
+// overdue is a call whose stacks are wanted: it is reported once, and only when it
+// was overdue at the look before too. A process that was stopped finds many calls
+// overdue when it goes on, and most return at once.
+func (p *pending) overdue(now int64) (int64, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := int64(0)
+	for n, c := range p.calls {
+		switch {
+		case c.due > now || p.dumps == most:
+		case !c.seen:
+			c.seen = true
+		case found == 0:
+			found = n
+		}
+	}
+	if found == 0 {
+		return 0, false
+	}
+	delete(p.calls, found)
+	p.dumps++
+	return found, true
+}
