@@ -228,57 +228,57 @@ func either(a, b any) any {
 	return a
 }
 
-// member is a name and its value in JSON.
-type member struct {
-	name  string
-	value any
+// Member is a name and its value in JSON.
+type Member struct {
+	Name  string
+	Value any
 }
 
 // MarshalJSON has the figures in their order.
 func (r Row) MarshalJSON() ([]byte, error) {
-	var all []member
+	var all []Member
 	for _, f := range figures {
 		if f.Name != "spread" { // it follows from the rounds
-			all = append(all, member{f.Name, r.values[f.Name]})
+			all = append(all, Member{f.Name, r.values[f.Name]})
 		}
 	}
 	var rounds []json.RawMessage
 	for _, round := range r.Rounds {
-		var own []member
+		var own []Member
 		for _, f := range figures {
 			if f.Round != "" {
-				own = append(own, member{f.Round, round.values[f.Name]})
+				own = append(own, Member{f.Round, round.values[f.Name]})
 			}
 		}
-		text, err := object(own)
+		text, err := Object(own)
 		if err != nil {
 			return nil, err
 		}
 		rounds = append(rounds, text)
 	}
-	return object(append(all, member{"rounds", rounds}))
+	return Object(append(all, Member{"rounds", rounds}))
 }
 
-// object is a JSON object. Members whose names have the same beginning before a dot
+// Object is a JSON object. Members whose names have the same beginning before a dot
 // are one in it, null when all of them are nil.
-func object(members []member) (json.RawMessage, error) {
+func Object(members []Member) (json.RawMessage, error) {
 	b := bytes.NewBufferString("{")
 	for len(members) > 0 {
-		name, _, nested := strings.Cut(members[0].name, ".")
-		value, n := members[0].value, 1
+		name, _, nested := strings.Cut(members[0].Name, ".")
+		value, n := members[0].Value, 1
 		if nested {
-			var inner []member
+			var inner []Member
 			for n = 0; n < len(members); n++ {
-				rest, is := strings.CutPrefix(members[n].name, name+".")
+				rest, is := strings.CutPrefix(members[n].Name, name+".")
 				if !is {
 					break
 				}
-				inner = append(inner, member{rest, members[n].value})
+				inner = append(inner, Member{rest, members[n].Value})
 			}
-			if value = nil; slices.ContainsFunc(inner, func(m member) bool {
-				return m.value != nil
+			if value = nil; slices.ContainsFunc(inner, func(m Member) bool {
+				return m.Value != nil
 			}) {
-				text, err := object(inner)
+				text, err := Object(inner)
 				if err != nil {
 					return nil, err
 				}

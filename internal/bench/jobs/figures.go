@@ -1,9 +1,7 @@
 package jobs
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -77,12 +75,7 @@ func (f Figures[M]) Head() string { return f.columns().Heads("lock", bench.NameW
 // Row is what was measured of one lock, as it is written.
 type Row struct {
 	text string
-	json []field
-}
-
-type field struct {
-	name  string
-	value any
+	json []bench.Member
 }
 
 // Rows are the one row of a lock, behind which so much was to be done. Through says of
@@ -92,7 +85,7 @@ func (f Figures[M]) Rows(ctx context.Context, m M, of int, through, failed strin
 	[]bench.Measured, error) {
 	t := m.tally()
 	row := Row{f.columns().Line(t.Subject.Name, bench.NameWidth, m),
-		slices.Concat(subject.fields(t), f.fields(m), ending.fields(t))}
+		slices.Concat(subject.members(t), f.members(m), ending.members(t))}
 	if t.Cut > 0 {
 		row.text += bench.Note("cut off after %.1f s: %d of %d %s", t.Took.Seconds(),
 			t.Done, of, through)
@@ -104,10 +97,10 @@ func (f Figures[M]) Rows(ctx context.Context, m M, of int, through, failed strin
 	return []bench.Measured{row}, bench.CutOff(ctx, t.Cut == 0)
 }
 
-func (f Figures[M]) fields(m M) (all []field) {
+func (f Figures[M]) members(m M) (all []bench.Member) {
 	for _, figure := range f {
 		if figure.name != "" {
-			all = append(all, field{figure.name, figure.of(m)})
+			all = append(all, bench.Member{Name: figure.name, Value: figure.of(m)})
 		}
 	}
 	return all
@@ -117,14 +110,4 @@ func (f Figures[M]) fields(m M) (all []field) {
 func (r Row) Text() string { return r.text }
 
 // MarshalJSON writes the figures in their order.
-func (r Row) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	for _, f := range r.json {
-		value, err := json.Marshal(f.value)
-		if err != nil {
-			return nil, fmt.Errorf("encode %s: %w", f.name, err)
-		}
-		fmt.Fprintf(&b, ",%q:%s", f.name, value)
-	}
-	return append(append([]byte("{"), b.Bytes()[1:]...), '}'), nil
-}
+func (r Row) MarshalJSON() ([]byte, error) { return bench.Object(r.json) }

@@ -135,165 +135,9 @@ func (s *Server) Messages() (told []string) {
 
 // Run runs all tests that the scripts of every lock with a queue pass.
 func Run(t *testing.T, scripts Scripts) {
-	for name, test := range map[string]func(*testing.T, *Server){
-		"the server queues in the order of arrival":                   theServerQueuesInTheOrderOfArrival,
-		"an owner that does not wait is not in the queue":             anOwnerThatDoesNotWaitIsNotInTheQueue,
-		"a lease that is over is not entered again":                   aLeaseThatIsOverIsNotEnteredAgain,
-		"those behind a holder wait for it":                           thoseBehindAHolderWaitForIt,
-		"nobody waits for its own turn or lock":                       nobodyWaitsForItsOwnTurnOrLock,
-		"a refusal says when to ask again":                            aRefusalSaysWhenToAskAgain,
-		"the first alive has the turn":                                theFirstAliveHasTheTurn,
-		"an acquisition passes the turn to the first alive":           anAcquisitionPassesTheTurnToTheFirstAlive,
-		"the first in the queue may be the one that asks":             theFirstInTheQueueMayBeTheOneThatAsks,
-		"a turn that nobody will come for is given back":              aTurnThatNobodyWillComeForIsGivenBack,
-		"an acquisition removes a thousand dead ones at most":         anAcquisitionRemovesAThousandDeadOnesAtMost,
-		"a release removes a thousand dead ones at most":              aReleaseRemovesAThousandDeadOnesAtMost,
-		"the queue lasts for two leases":                              theQueueLastsForTwoLeases,
-		"a neighbor is not sent a message":                            aNeighborIsNotSentAMessage,
-		"an owner that gives up leaves the queue and passes its turn": anOwnerThatGivesUpLeavesTheQueueAndPassesItsTurn,
-		"a level is left with its lease":                              aLevelIsLeftWithItsLease,
-	} {
+	for name, test := range ofScripts {
 		t.Run(name, func(t *testing.T) { test(t, Serve(t, scripts)) })
 	}
-}
-
-func theServerQueuesInTheOrderOfArrival(t *testing.T, s *Server) {
-	assert.Equal(t, int64(1), s.Acquire("a", 1, true))
-	assert.Empty(t, s.Queue(), "the holder does not wait")
-	assert.Empty(t, s.waiters())
-	s.Waits("b", "c", "d")
-	s.Waits("e", "f")
-	assert.Equal(t, []string{"b", "c", "d", "e", "f"}, s.Queue())
-	assert.Equal(t, map[string]string{"b": "1020500 200 p", "c": "1020500 200 p",
-		"d": "1020500 200 p", "e": "1020500 200 p", "f": "1020500 200 p"}, s.waiters(),
-		"alive for two leases")
-
-	s.Pass(time.Second)
-	s.Waits("d", "b")
-	assert.Equal(t, []string{"b", "c", "d", "e", "f"}, s.Queue(), "their places stay")
-	assert.Equal(t, map[string]string{"b": "1021500 200 p", "c": "1020500 200 p",
-		"d": "1021500 200 p", "e": "1020500 200 p", "f": "1020500 200 p"}, s.waiters())
-	assert.Empty(t, s.Messages())
-}
-
-func anOwnerThatDoesNotWaitIsNotInTheQueue(t *testing.T, s *Server) {
-	s.Acquire("a", 1, true)
-	assert.Equal(t, int64(-Lease), s.Acquire("b", 1, false))
-	assert.Equal(t, int64(-Lease), s.Acquire("b", 2, true), "it had it and lost it")
-	assert.Empty(t, s.Queue())
-	assert.Empty(t, s.waiters())
-	assert.Equal(t, int64(1), s.Acquire("a", 2, true), "it has it")
-	assert.Equal(t, "2", s.Mini.HGet("stock", "a"))
-	assert.Empty(t, s.Queue())
-}
-
-// A holder enters again with a count of 2. When its lease is over it must not
-// come in as if it had never left.
-func aLeaseThatIsOverIsNotEnteredAgain(t *testing.T, s *Server) {
-	s.Acquire("a", 1, true)
-	s.Pass(Lease * time.Millisecond)
-	assert.Equal(t, int64(-Lease), s.Acquire("a", 2, true))
-	assert.False(t, s.Mini.Exists("stock"))
-}
-
-func thoseBehindAHolderWaitForIt(t *testing.T, s *Server) {
-	assert.Equal(t, int64(1), s.Acquire("a", 1, true, "b", "c"))
-	assert.Equal(t, []string{"b", "c"}, s.Queue())
-	assert.Equal(t, map[string]string{"b": "1020500 200 p", "c": "1020500 200 p"},
-		s.waiters())
-}
-
-// A question may be overtaken by the turn of an owner that it asks for, and by its
-// acquisition. Were the owner queued up again, nobody would come for that turn.
-func nobodyWaitsForItsOwnTurnOrLock(t *testing.T, s *Server) {
-	s.Acquire("a", 1, true)
-	s.Waits("b")
-	s.Release("a", 0, "")
-	s.Waits("c", "b", "d")
-	s.Waits("c", "b") // and nobody else is left to queue up
-	assert.Equal(t, []string{"c", "d"}, s.Queue(), "it is b's turn")
-	assert.NotContains(t, s.waiters(), "b")
-	s.Acquire("b", 1, true)
-	s.Waits("d", "b", "e")
-	assert.Equal(t, []string{"c", "d", "e"}, s.Queue(), "b has the lock")
-	assert.NotContains(t, s.waiters(), "b")
-}
-
-func aRefusalSaysWhenToAskAgain(t *testing.T, s *Server) {
-	s.Acquire("a", 1, true)
-	s.Pass(3 * time.Second)
-	assert.Equal(t, int64(7000), s.Waits("b"), "when the lease ends")
-	s.Mini.SetTTL("stock", time.Minute)
-	assert.Equal(t, int64(Lease), s.Waits("b"), "once a lease, to be alive")
-	s.Mini.SetTTL("stock", 0)
-	assert.Zero(t, s.Waits("b"), "within this millisecond")
-	s.Client.Persist(t.Context(), "stock")
-	assert.Equal(t, int64(Lease), s.Waits("b"))
-	s.Mini.SetTTL("stock", Lease*time.Millisecond)
-	s.Release("a", 0, "")
-	assert.Equal(t, int64(200), s.Waits("c"), "when b's turn ends")
-}
-
-func theFirstAliveHasTheTurn(t *testing.T, s *Server) {
-	s.Acquire("a", 1, true)
-	s.Waits("b", "c")
-	s.Pass(5 * time.Second)
-	s.Waits("d")
-	s.Mini.SetTTL("stock", time.Minute)
-	s.Pass(15 * time.Second) // in this millisecond b and c are dead
-	assert.Equal(t, int64(1), s.Release("a", 0, ""))
-	assert.Equal(t, "d", s.Turn())
-	assert.Equal(t, int64(200), s.ttl("{stock}:turn"))
-	assert.Equal(t, []string{"d p"}, s.Messages())
-	assert.Empty(t, s.Queue())
-	assert.Empty(t, s.waiters())
-}
-
-// The lease has ended without a release. The first client that asks finds out
-// whose turn it is.
-func anAcquisitionPassesTheTurnToTheFirstAlive(t *testing.T, s *Server) {
-	s.Acquire("a", 1, true)
-	s.Waits("b", "c")
-	s.Pass(5 * time.Second)
-	s.Waits("d", "e")
-	s.Pass(15 * time.Second)
-	assert.Equal(t, int64(200), s.Waits("f"))
-	assert.Equal(t, "d", s.Turn())
-	assert.Equal(t, int64(200), s.ttl("{stock}:turn"))
-	assert.Equal(t, []string{"p: d p"}, s.Messages(), "f asks when d's turn is over")
-	assert.Equal(t, []string{"e", "f"}, s.Queue())
-	assert.Equal(t, map[string]string{"e": "1025500 200 p", "f": "1040500 200 p"},
-		s.waiters())
-
-	s.Waits("f")
-	assert.Equal(t, []string{"d"}, s.Messages(), "it may have been lost")
-	assert.Equal(t, int64(1), s.Acquire("d", 1, true))
-	assert.Empty(t, s.Turn(), "taken")
-	assert.Equal(t, int64(Lease), s.ttl("stock"))
-	s.Waits("f")
-	assert.Empty(t, s.Messages(), "it is nobody's turn")
-}
-
-func theFirstInTheQueueMayBeTheOneThatAsks(t *testing.T, s *Server) {
-	s.Acquire("a", 1, true)
-	s.Waits("b", "c")
-	s.Pass(Lease * time.Millisecond)
-	assert.Equal(t, int64(1), s.Acquire("b", 1, true))
-	assert.Empty(t, s.Turn())
-	assert.Equal(t, []string{"c"}, s.Queue())
-}
-
-func aTurnThatNobodyWillComeForIsGivenBack(t *testing.T, s *Server) {
-	s.Acquire("a", 1, true)
-	s.Waits("b", "c", "d")
-	s.Release("a", 0, "")
-	s.Messages()
-	assert.Equal(t, int64(-200), s.GivesBack("d", "c"), "it is b's turn")
-	s.Messages()
-	assert.Equal(t, int64(-200), s.GivesBack("d", "b"))
-	assert.Equal(t, "c", s.Turn())
-	assert.Contains(t, s.Messages(), "p: c p")
-	assert.Equal(t, int64(1), s.GivesBack("d", "c"), "it is the next one itself")
 }
 
 // manyDie has 2,500 waiters die, and one wait behind them.
@@ -311,98 +155,225 @@ func (s *Server) manyDie() {
 	s.Pass(5 * time.Second)
 }
 
-// The lock is free all the time. Nobody gets in before the one that waits.
-func anAcquisitionRemovesAThousandDeadOnesAtMost(t *testing.T, s *Server) {
-	s.manyDie()
-	s.Mini.Del("stock")
-	assert.Zero(t, s.Waits("e"), "it asks again at once")
-	assert.Empty(t, s.Messages())
-	assert.Equal(t, 2503-1001, len(s.Queue()))
-	assert.Zero(t, s.Acquire("f", 1, false))
-	assert.Equal(t, []string{""}, s.Messages(), "f does not ask again: the others do")
-	assert.Empty(t, s.Turn())
-	assert.Equal(t, int64(-200), s.Acquire("f", 1, false))
-	assert.Equal(t, "d", s.Turn())
-	assert.Equal(t, []string{"e"}, s.Queue())
-	assert.Equal(t, []string{"d p"}, s.Messages())
-}
+// ofScripts are what the scripts of every lock with a queue do.
+var ofScripts = map[string]func(*testing.T, *Server){
+	"the server queues in the order of arrival": func(t *testing.T, s *Server) {
+		assert.Equal(t, int64(1), s.Acquire("a", 1, true))
+		assert.Empty(t, s.Queue(), "the holder does not wait")
+		assert.Empty(t, s.waiters())
+		s.Waits("b", "c", "d")
+		s.Waits("e", "f")
+		assert.Equal(t, []string{"b", "c", "d", "e", "f"}, s.Queue())
+		assert.Equal(t, map[string]string{"b": "1020500 200 p", "c": "1020500 200 p",
+			"d": "1020500 200 p", "e": "1020500 200 p", "f": "1020500 200 p"}, s.waiters(),
+			"alive for two leases")
 
-func aReleaseRemovesAThousandDeadOnesAtMost(t *testing.T, s *Server) {
-	s.manyDie()
-	for _, then := range []struct {
-		neighbor string
-		reply    int64
-		told     []string
-	}{
-		{"c", -1, nil}, // c asks at once
-		{"", 1, []string{""}},
-		{"", 1, []string{"d p"}},
-	} {
-		s.Client.HSet(t.Context(), "stock", "a", 1)
-		assert.Equal(t, then.reply, s.Release("a", 0, then.neighbor))
-		assert.Equal(t, then.told, s.Messages())
-	}
-	assert.Equal(t, "d", s.Turn())
-}
+		s.Pass(time.Second)
+		s.Waits("d", "b")
+		assert.Equal(t, []string{"b", "c", "d", "e", "f"}, s.Queue(), "their places stay")
+		assert.Equal(t, map[string]string{"b": "1021500 200 p", "c": "1020500 200 p",
+			"d": "1021500 200 p", "e": "1020500 200 p", "f": "1020500 200 p"}, s.waiters())
+		assert.Empty(t, s.Messages())
+	},
+	"an owner that does not wait is not in the queue": func(t *testing.T, s *Server) {
+		s.Acquire("a", 1, true)
+		assert.Equal(t, int64(-Lease), s.Acquire("b", 1, false))
+		assert.Equal(t, int64(-Lease), s.Acquire("b", 2, true), "it had it and lost it")
+		assert.Empty(t, s.Queue())
+		assert.Empty(t, s.waiters())
+		assert.Equal(t, int64(1), s.Acquire("a", 2, true), "it has it")
+		assert.Equal(t, "2", s.Mini.HGet("stock", "a"))
+		assert.Empty(t, s.Queue())
+	},
+	// A holder enters again with a count of 2. When its lease is over it must not
+	// come in as if it had never left.
+	"a lease that is over is not entered again": func(t *testing.T, s *Server) {
+		s.Acquire("a", 1, true)
+		s.Pass(Lease * time.Millisecond)
+		assert.Equal(t, int64(-Lease), s.Acquire("a", 2, true))
+		assert.False(t, s.Mini.Exists("stock"))
+	},
+	"those behind a holder wait for it": func(t *testing.T, s *Server) {
+		assert.Equal(t, int64(1), s.Acquire("a", 1, true, "b", "c"))
+		assert.Equal(t, []string{"b", "c"}, s.Queue())
+		assert.Equal(t, map[string]string{"b": "1020500 200 p", "c": "1020500 200 p"},
+			s.waiters())
+	},
+	// A question may be overtaken by the turn of an owner that it asks for, and by its
+	// acquisition. Were the owner queued up again, nobody would come for that turn.
+	"nobody waits for its own turn or lock": func(t *testing.T, s *Server) {
+		s.Acquire("a", 1, true)
+		s.Waits("b")
+		s.Release("a", 0, "")
+		s.Waits("c", "b", "d")
+		s.Waits("c", "b") // and nobody else is left to queue up
+		assert.Equal(t, []string{"c", "d"}, s.Queue(), "it is b's turn")
+		assert.NotContains(t, s.waiters(), "b")
+		s.Acquire("b", 1, true)
+		s.Waits("d", "b", "e")
+		assert.Equal(t, []string{"c", "d", "e"}, s.Queue(), "b has the lock")
+		assert.NotContains(t, s.waiters(), "b")
+	},
+	"a refusal says when to ask again": func(t *testing.T, s *Server) {
+		s.Acquire("a", 1, true)
+		s.Pass(3 * time.Second)
+		assert.Equal(t, int64(7000), s.Waits("b"), "when the lease ends")
+		s.Mini.SetTTL("stock", time.Minute)
+		assert.Equal(t, int64(Lease), s.Waits("b"), "once a lease, to be alive")
+		s.Mini.SetTTL("stock", 0)
+		assert.Zero(t, s.Waits("b"), "within this millisecond")
+		s.Client.Persist(t.Context(), "stock")
+		assert.Equal(t, int64(Lease), s.Waits("b"))
+		s.Mini.SetTTL("stock", Lease*time.Millisecond)
+		s.Release("a", 0, "")
+		assert.Equal(t, int64(200), s.Waits("c"), "when b's turn ends")
+	},
+	"the first alive has the turn": func(t *testing.T, s *Server) {
+		s.Acquire("a", 1, true)
+		s.Waits("b", "c")
+		s.Pass(5 * time.Second)
+		s.Waits("d")
+		s.Mini.SetTTL("stock", time.Minute)
+		s.Pass(15 * time.Second) // in this millisecond b and c are dead
+		assert.Equal(t, int64(1), s.Release("a", 0, ""))
+		assert.Equal(t, "d", s.Turn())
+		assert.Equal(t, int64(200), s.ttl("{stock}:turn"))
+		assert.Equal(t, []string{"d p"}, s.Messages())
+		assert.Empty(t, s.Queue())
+		assert.Empty(t, s.waiters())
+	},
+	// The lease has ended without a release. The first client that asks finds out
+	// whose turn it is.
+	"an acquisition passes the turn to the first alive": func(t *testing.T, s *Server) {
+		s.Acquire("a", 1, true)
+		s.Waits("b", "c")
+		s.Pass(5 * time.Second)
+		s.Waits("d", "e")
+		s.Pass(15 * time.Second)
+		assert.Equal(t, int64(200), s.Waits("f"))
+		assert.Equal(t, "d", s.Turn())
+		assert.Equal(t, int64(200), s.ttl("{stock}:turn"))
+		assert.Equal(t, []string{"p: d p"}, s.Messages(), "f asks when d's turn is over")
+		assert.Equal(t, []string{"e", "f"}, s.Queue())
+		assert.Equal(t, map[string]string{"e": "1025500 200 p", "f": "1040500 200 p"},
+			s.waiters())
 
-// A queue ends when all that wait in it must be dead, and no asker with a shorter
-// lease shortens that.
-func theQueueLastsForTwoLeases(t *testing.T, s *Server) {
-	s.Acquire("a", 1, true)
-	s.Waits("b")
-	assert.Equal(t, int64(2*Lease), s.ttl("{stock}:queue"))
-	assert.Equal(t, int64(2*Lease), s.ttl("{stock}:waiters"))
-	s.Pass(time.Second)
-	s.Waits("c")
-	assert.Equal(t, int64(2*Lease), s.ttl("{stock}:queue"))
-	assert.Equal(t, int64(2*Lease), s.ttl("{stock}:waiters"))
-	s.Mini.SetTTL("{stock}:queue", time.Minute)
-	s.Mini.SetTTL("{stock}:waiters", time.Minute)
-	s.Waits("c")
-	assert.Equal(t, int64(60_000), s.ttl("{stock}:queue"))
-	assert.Equal(t, int64(60_000), s.ttl("{stock}:waiters"))
-}
-
-func aNeighborIsNotSentAMessage(t *testing.T, s *Server) {
-	s.Acquire("a", 1, true)
-	s.Waits("b", "c")
-	assert.Equal(t, int64(2), s.Release("a", 0, "b"))
-	assert.Empty(t, s.Messages())
-	s.Acquire("b", 1, true)
-	assert.Equal(t, int64(-200), s.Release("b", 0, "z"), "c is of another process")
-	assert.Equal(t, []string{"p: c p"}, s.Messages(), "z asks when c's turn is over")
-}
-
-func anOwnerThatGivesUpLeavesTheQueueAndPassesItsTurn(t *testing.T, s *Server) {
-	s.Acquire("a", 1, true)
-	s.Waits("b", "c", "d")
-	assert.Zero(t, s.Release("c", 0, ""))
-	assert.Equal(t, []string{"b", "d"}, s.Queue())
-	assert.NotContains(t, s.waiters(), "c")
-	assert.Empty(t, s.Turn(), "a has the lock")
-	s.Release("a", 0, "")
-	assert.Equal(t, []string{"b p"}, s.Messages())
-	assert.Zero(t, s.Release("e", 0, ""))
-	assert.Equal(t, "b", s.Turn(), "it is not e's to pass on")
-	assert.Equal(t, []string{"b"}, s.Messages(), "others ask when it is over, not e")
-	assert.Zero(t, s.Release("b", 0, ""))
-	assert.Equal(t, "d", s.Turn())
-	assert.Equal(t, []string{"d p"}, s.Messages())
-	assert.Zero(t, s.Release("d", 0, ""))
-	assert.Empty(t, s.Turn(), "nobody waits any more")
-}
-
-func aLevelIsLeftWithItsLease(t *testing.T, s *Server) {
-	s.Acquire("a", 1, true)
-	s.Acquire("a", 2, true)
-	s.Pass(time.Second)
-	assert.Equal(t, int64(1), s.Release("a", 1, ""))
-	assert.Equal(t, "1", s.Mini.HGet("stock", "a"))
-	assert.Equal(t, int64(Lease), s.ttl("stock"))
-	assert.Equal(t, int64(1), s.Release("a", 0, ""))
-	assert.False(t, s.Mini.Exists("stock"))
-	assert.Zero(t, s.Release("a", 0, ""), "it is free")
-	s.Acquire("b", 1, true)
-	assert.Zero(t, s.Release("a", 0, ""), "it is b's")
-	assert.True(t, s.Mini.Exists("stock"))
+		s.Waits("f")
+		assert.Equal(t, []string{"d"}, s.Messages(), "it may have been lost")
+		assert.Equal(t, int64(1), s.Acquire("d", 1, true))
+		assert.Empty(t, s.Turn(), "taken")
+		assert.Equal(t, int64(Lease), s.ttl("stock"))
+		s.Waits("f")
+		assert.Empty(t, s.Messages(), "it is nobody's turn")
+	},
+	"the first in the queue may be the one that asks": func(t *testing.T, s *Server) {
+		s.Acquire("a", 1, true)
+		s.Waits("b", "c")
+		s.Pass(Lease * time.Millisecond)
+		assert.Equal(t, int64(1), s.Acquire("b", 1, true))
+		assert.Empty(t, s.Turn())
+		assert.Equal(t, []string{"c"}, s.Queue())
+	},
+	"a turn that nobody will come for is given back": func(t *testing.T, s *Server) {
+		s.Acquire("a", 1, true)
+		s.Waits("b", "c", "d")
+		s.Release("a", 0, "")
+		s.Messages()
+		assert.Equal(t, int64(-200), s.GivesBack("d", "c"), "it is b's turn")
+		s.Messages()
+		assert.Equal(t, int64(-200), s.GivesBack("d", "b"))
+		assert.Equal(t, "c", s.Turn())
+		assert.Contains(t, s.Messages(), "p: c p")
+		assert.Equal(t, int64(1), s.GivesBack("d", "c"), "it is the next one itself")
+	},
+	// The lock is free all the time. Nobody gets in before the one that waits.
+	"an acquisition removes a thousand dead ones at most": func(t *testing.T, s *Server) {
+		s.manyDie()
+		s.Mini.Del("stock")
+		assert.Zero(t, s.Waits("e"), "it asks again at once")
+		assert.Empty(t, s.Messages())
+		assert.Equal(t, 2503-1001, len(s.Queue()))
+		assert.Zero(t, s.Acquire("f", 1, false))
+		assert.Equal(t, []string{""}, s.Messages(), "f does not ask again: the others do")
+		assert.Empty(t, s.Turn())
+		assert.Equal(t, int64(-200), s.Acquire("f", 1, false))
+		assert.Equal(t, "d", s.Turn())
+		assert.Equal(t, []string{"e"}, s.Queue())
+		assert.Equal(t, []string{"d p"}, s.Messages())
+	},
+	"a release removes a thousand dead ones at most": func(t *testing.T, s *Server) {
+		s.manyDie()
+		for _, then := range []struct {
+			neighbor string
+			reply    int64
+			told     []string
+		}{
+			{"c", -1, nil}, // c asks at once
+			{"", 1, []string{""}},
+			{"", 1, []string{"d p"}},
+		} {
+			s.Client.HSet(t.Context(), "stock", "a", 1)
+			assert.Equal(t, then.reply, s.Release("a", 0, then.neighbor))
+			assert.Equal(t, then.told, s.Messages())
+		}
+		assert.Equal(t, "d", s.Turn())
+	},
+	// A queue ends when all that wait in it must be dead, and no asker with a shorter
+	// lease shortens that.
+	"the queue lasts for two leases": func(t *testing.T, s *Server) {
+		s.Acquire("a", 1, true)
+		s.Waits("b")
+		assert.Equal(t, int64(2*Lease), s.ttl("{stock}:queue"))
+		assert.Equal(t, int64(2*Lease), s.ttl("{stock}:waiters"))
+		s.Pass(time.Second)
+		s.Waits("c")
+		assert.Equal(t, int64(2*Lease), s.ttl("{stock}:queue"))
+		assert.Equal(t, int64(2*Lease), s.ttl("{stock}:waiters"))
+		s.Mini.SetTTL("{stock}:queue", time.Minute)
+		s.Mini.SetTTL("{stock}:waiters", time.Minute)
+		s.Waits("c")
+		assert.Equal(t, int64(60_000), s.ttl("{stock}:queue"))
+		assert.Equal(t, int64(60_000), s.ttl("{stock}:waiters"))
+	},
+	"a neighbor is not sent a message": func(t *testing.T, s *Server) {
+		s.Acquire("a", 1, true)
+		s.Waits("b", "c")
+		assert.Equal(t, int64(2), s.Release("a", 0, "b"))
+		assert.Empty(t, s.Messages())
+		s.Acquire("b", 1, true)
+		assert.Equal(t, int64(-200), s.Release("b", 0, "z"), "c is of another process")
+		assert.Equal(t, []string{"p: c p"}, s.Messages(), "z asks when c's turn is over")
+	},
+	"an owner that gives up leaves the queue and passes its turn": func(t *testing.T, s *Server) {
+		s.Acquire("a", 1, true)
+		s.Waits("b", "c", "d")
+		assert.Zero(t, s.Release("c", 0, ""))
+		assert.Equal(t, []string{"b", "d"}, s.Queue())
+		assert.NotContains(t, s.waiters(), "c")
+		assert.Empty(t, s.Turn(), "a has the lock")
+		s.Release("a", 0, "")
+		assert.Equal(t, []string{"b p"}, s.Messages())
+		assert.Zero(t, s.Release("e", 0, ""))
+		assert.Equal(t, "b", s.Turn(), "it is not e's to pass on")
+		assert.Equal(t, []string{"b"}, s.Messages(), "others ask when it is over, not e")
+		assert.Zero(t, s.Release("b", 0, ""))
+		assert.Equal(t, "d", s.Turn())
+		assert.Equal(t, []string{"d p"}, s.Messages())
+		assert.Zero(t, s.Release("d", 0, ""))
+		assert.Empty(t, s.Turn(), "nobody waits any more")
+	},
+	"a level is left with its lease": func(t *testing.T, s *Server) {
+		s.Acquire("a", 1, true)
+		s.Acquire("a", 2, true)
+		s.Pass(time.Second)
+		assert.Equal(t, int64(1), s.Release("a", 1, ""))
+		assert.Equal(t, "1", s.Mini.HGet("stock", "a"))
+		assert.Equal(t, int64(Lease), s.ttl("stock"))
+		assert.Equal(t, int64(1), s.Release("a", 0, ""))
+		assert.False(t, s.Mini.Exists("stock"))
+		assert.Zero(t, s.Release("a", 0, ""), "it is free")
+		s.Acquire("b", 1, true)
+		assert.Zero(t, s.Release("a", 0, ""), "it is b's")
+		assert.True(t, s.Mini.Exists("stock"))
+	},
 }
