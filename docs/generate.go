@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/docs/before"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/internal/site/pages"
 )
@@ -42,7 +42,7 @@ func generate(t *testing.T, ctx context.Context, names []string, stdout io.Write
 			return err
 		}
 	}
-	laddertest.OneProcessor()
+	locktest.OneProcessor()
 	stale, err := pages.New(t, os.DirFS(root), exhibits()...).Stale()
 	if err != nil {
 		return err

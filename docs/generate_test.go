@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/internal/site/pages"
 )
 
 func TestMain(m *testing.M) {
-	laddertest.CollectLess()
-	laddertest.OneProcessor()
+	locktest.CollectLess()
+	locktest.OneProcessor()
 	testscript.Main(tests{m}, map[string]func(){"docs": main})
 }
 
@@ -82,7 +82,7 @@ func TestEveryKeptResultHasEveryScenario(t *testing.T) {
 }
 
 func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
-	laddertest.WhenNamed(t, "it makes every page once more, which takes nine seconds:"+
+	locktest.WhenNamed(t, "it makes every page once more, which takes nine seconds:"+
 		" go test ./docs -run DocumentsAre")
 	g := pages.New(t, root, exhibits()...)
 	stale, err := g.Stale()

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/recording"
 )
@@ -323,7 +323,7 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 
 // The program in the browser records the same bytes as the site shows.
 func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
-	laddertest.Long(t, "it runs every exhibit of every rung")
+	locktest.Long(t, "it runs every exhibit of every rung")
 	b := newBench(t)
 	b.asks(overrun)
 	for file, text := range runs(t) {

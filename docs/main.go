@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
 const (
@@ -45,7 +45,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "docs: %v (-help lists the flags)\n", err)
 		os.Exit(usage)
 	}
-	laddertest.CollectLess()
+	locktest.CollectLess()
 	testing.Init()
 	flag.CommandLine.Parse(nil)
 	testing.Main(func(_, _ string) (bool, error) { return true, nil },

@@ -3,9 +3,9 @@ package platinum_test
 import (
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
-var red = laddertest.RedFlag("^TestScenarios$")
+var red = locktest.RedFlag("^TestScenarios$")
 
-func TestScenarios(t *testing.T) { laddertest.Run(t, "platinum", red) }
+func TestScenarios(t *testing.T) { locktest.Rung(t, "platinum", red) }

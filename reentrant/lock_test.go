@@ -3,9 +3,9 @@ package reentrant_test
 import (
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
-var red = laddertest.RedFlag("^TestScenarios$")
+var red = locktest.RedFlag("^TestScenarios$")
 
-func TestScenarios(t *testing.T) { laddertest.Run(t, "reentrant", red) }
+func TestScenarios(t *testing.T) { locktest.Rung(t, "reentrant", red) }

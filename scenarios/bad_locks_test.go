@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/locktest/mutants"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -36,36 +36,36 @@ type badRun struct {
 var badRuns = map[string]badRun{
 	"has no build": {says: "build is nil, it must make an owner of the lock"},
 	"has a nil option": {
-		build:   mutants.Rung("gold"),
+		build:   wrong.Rung("gold"),
 		options: []scenarios.Option{scenarios.Red(false), nil},
 		says:    "option 2 of 2 is nil",
 	},
 	"declines what nobody asks for": {
-		build:   mutants.Rung("gold"),
+		build:   wrong.Rung("gold"),
 		options: []scenarios.Option{scenarios.WithoutFeatures("reentry")},
 		says: `the lock is declared to be without "reentry", the features are` +
 			` "re-entry", "renewal", "lost" and "fixed lease"`,
 	},
 	"declares an unknown scenario": {
-		build: mutants.Rung("gold"),
+		build: wrong.Rung("gold"),
 		options: []scenarios.Option{scenarios.Flaws(scenarios.Flaw{
 			Scenario: "oversleep", Invariant: scenarios.LostUpdate})},
 		says: `a flaw is declared: there is no scenario "oversleep"; the` +
 			" nearest are oversell",
 	},
 	"runs only an unknown scenario": {
-		build:   mutants.Rung("gold"),
+		build:   wrong.Rung("gold"),
 		options: []scenarios.Option{scenarios.Only("crash_holding", "crash")},
 		says: `only some scenarios are to run: there is no scenario "crash"; the` +
 			" nearest are crash_holding, ",
 	},
 	"runs only an empty list": {
-		build:   mutants.Rung("gold"),
+		build:   wrong.Rung("gold"),
 		options: []scenarios.Option{scenarios.Only([]string{}...)},
 		says:    "only some scenarios are to run, and none is named",
 	},
 	"declares an unknown scenario as one that breaks sometimes": {
-		build: mutants.Rung("gold"),
+		build: wrong.Rung("gold"),
 		options: []scenarios.Option{scenarios.Only("oversell"),
 			scenarios.Sometimes(scenarios.Flaw{
 				Scenario: "oversleep", Invariant: scenarios.LostUpdate}),
@@ -74,7 +74,7 @@ var badRuns = map[string]badRun{
 			" nearest are oversell",
 	},
 	"declares an unknown invariant as one that breaks sometimes": {
-		build: mutants.Rung("gold"),
+		build: wrong.Rung("gold"),
 		options: []scenarios.Option{scenarios.Only("oversell"),
 			scenarios.Sometimes(scenarios.Flaw{
 				Scenario: "oversell", Invariant: "last update"}),
@@ -83,14 +83,14 @@ var badRuns = map[string]badRun{
 			" invariants are lost update",
 	},
 	"declares an unknown invariant": {
-		build: mutants.Rung("gold"),
+		build: wrong.Rung("gold"),
 		options: []scenarios.Option{scenarios.Flaws(scenarios.Flaw{
 			Scenario: "oversell", Invariant: "last update"})},
 		says: `a flaw is declared of invariant "last update" in oversell, its` +
 			" invariants are lost update",
 	},
 	"breaks what it does not declare": {
-		build: mutants.Rung("diamond"),
+		build: wrong.Rung("diamond"),
 		options: []scenarios.Option{scenarios.WithoutFeatures(scenarios.Reentry,
 			scenarios.Renewal, scenarios.LossNotices)},
 		says: "this run broke the following; to declare it:\n" +
@@ -100,7 +100,7 @@ var badRuns = map[string]badRun{
 		hides: "hung_worker", // where the same lease ends under its holder
 	},
 	"breaks more and less than it declares": {
-		build: mutants.Rung("diamond"),
+		build: wrong.Rung("diamond"),
 		options: []scenarios.Option{scenarios.WithoutFeatures(scenarios.Reentry,
 			scenarios.Renewal, scenarios.LossNotices), scenarios.Flaws(
 			lock.Flaws("slow_get: foreign release", "overrun_overlap: two holders")...)},
@@ -108,28 +108,28 @@ var badRuns = map[string]badRun{
 			"        \t\"slow_get: foreign release\",\n",
 	},
 	"shows what it breaks, and what holds only with -v": {
-		build: mutants.Rung("reentrant/notify"),
+		build: wrong.Rung("reentrant/notify"),
 		options: []scenarios.Option{scenarios.Only("failover"),
 			scenarios.Red(true)},
 		says:  "failover: two holders\n",
 		hides: "failover: stale write",
 	},
 	"records below a file": {
-		build: mutants.Rung("gold"),
+		build: wrong.Rung("gold"),
 		options: []scenarios.Option{scenarios.Only("failover"),
 			scenarios.Record(filepath.Join(os.Args[0], "runs"))},
 		says:  "the runs can't be recorded: ",
 		hides: "the runs are in",
 	},
 	"has no node": {
-		build:   mutants.Rung("gold"),
+		build:   wrong.Rung("gold"),
 		options: []scenarios.Option{scenarios.Nodes(0)},
 		says:    "0 nodes, a lock needs at least one",
 	},
 }
 
 func init() {
-	for _, m := range mutants.All {
+	for _, m := range wrong.All {
 		if m.Says != "" {
 			options := []scenarios.Option{scenarios.Most(20_000)}
 			if m.In != "" {
@@ -150,7 +150,7 @@ func TestABadLock(t *testing.T) {
 }
 
 func TestBadLocksAreToldInOneLine(t *testing.T) {
-	laddertest.Long(t, "it starts a process for each bad lock")
+	locktest.Long(t, "it starts a process for each bad lock")
 	t.Parallel() // some processes wait
 	self, err := os.Executable()
 	require.NoError(t, err)

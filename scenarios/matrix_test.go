@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/locktest/mutants"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "rewrite the digests in testdata")
 func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	t *testing.T) {
 	if !*update {
-		laddertest.WhenNamed(t,
+		locktest.WhenNamed(t,
 			"it takes ten seconds: go test ./scenarios -run SameTimeline")
 	}
 	digests := make([]string, len(ladder.Rungs))
@@ -43,12 +43,12 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 				saw := &witness{known: map[*server.Peer]bool{},
 					worlds: map[string][][]string{}}
 				report := scenarios.Run(t, rung.Build, append(
-					laddertest.Options(rung), saw.watches())...)
+					locktest.Options(rung), saw.watches())...)
 				for _, r := range report {
 					saw.agrees(t, r)
 				}
 				fits(t, report)
-				digests[i] = laddertest.Digest(rung.Name, report)
+				digests[i] = locktest.Digest(rung.Name, report)
 				reports[i] = report
 			})
 		}
@@ -127,13 +127,13 @@ func rows(reports []scenarios.Report) string {
 // A script that is remembered from another scenario is not executed again. Somebody who
 // watches the servers has every script executed.
 func TestRememberedScriptsChangeNoTimeline(t *testing.T) {
-	laddertest.Long(t, "it runs every scenario twice")
-	rung := laddertest.Find(t, "reentrant/fair")
+	locktest.Long(t, "it runs every scenario twice")
+	rung := locktest.Find(t, "reentrant/fair")
 	executed := scenarios.Watched(func(string) {},
 		func(int, *server.Peer, string, []string) {})
 	assert.Equal(t,
-		scenarios.Run(t, rung.Build, append(laddertest.Options(rung), executed)...),
-		scenarios.Run(t, rung.Build, laddertest.Options(rung)...))
+		scenarios.Run(t, rung.Build, append(locktest.Options(rung), executed)...),
+		scenarios.Run(t, rung.Build, locktest.Options(rung)...))
 }
 
 // What a run prints to declare must pass when it is declared, whatever it follows from.
@@ -157,7 +157,7 @@ func TestARunPassesWhenAllThatItHasBrokenIsDeclared(t *testing.T) {
 // Attempts are counted, and not commands: this one makes 33 a second, of three each.
 func TestALockMaySendSeveralCommandsForAnAttempt(t *testing.T) {
 	results, err := scenarios.RunOne(t, "prompt_answers",
-		mutants.Beside(0, "STRLEN", "lock:stock")(buildMyLock))
+		wrong.Beside(0, "STRLEN", "lock:stock")(buildMyLock))
 	require.NoError(t, err)
 	assert.Equal(t, scenarios.Holds, scenarios.Report(results).Verdict("prompt_answers",
 		scenarios.BusyWaiting))

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/locktest/mutants"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/internal/site/exercise"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -38,12 +38,12 @@ const fails = "fails"
 
 // edited are the mutants that are a rung with a mistake, and that scenarios kill:
 // those that -run asks for, because each has to be compiled.
-func edited() []mutants.Mutant {
+func edited() []wrong.Mutant {
 	_, asked, _ := strings.Cut(flag.Lookup("test.run").Value.String(), "/")
 	asked, _, _ = strings.Cut(asked, "/")
 	named := regexp.MustCompile(strings.ReplaceAll(asked, " ", "_"))
-	return slices.DeleteFunc(slices.Clone(mutants.All),
-		func(m mutants.Mutant) bool {
+	return slices.DeleteFunc(slices.Clone(wrong.All),
+		func(m wrong.Mutant) bool {
 			return m.Rung == "" || m.Killers == nil ||
 				!named.MatchString(strings.ReplaceAll(m.Name, " ", "_"))
 		})
@@ -52,13 +52,13 @@ func edited() []mutants.Mutant {
 // Every mutant is killed by the scenario that was written for its mistake. With
 // -v each is run through all scenarios, and all that kill it are named.
 func TestEveryMutantIsKilled(t *testing.T) {
-	laddertest.Long(t, "it compiles every mutant")
+	locktest.Long(t, "it compiles every mutant")
 	t.Parallel()
 	require.NotEmpty(t, edited(), "no rung with a mistake has the name that -run asks for")
 	judged := runMutants(t, testing.Verbose())
 	for _, m := range edited() {
 		t.Run(m.Name, func(t *testing.T) {
-			rung := laddertest.Find(t, m.Rung)
+			rung := locktest.Find(t, m.Rung)
 			killer := m.Killers[0]
 			scenario, invariant, _ := strings.Cut(killer, ": ")
 			killing, err := scenarios.Find(scenario)
@@ -100,13 +100,13 @@ func TestEveryMutantIsKilled(t *testing.T) {
 }
 
 // controls are the rungs without a mistake, under their own names.
-func controls() []mutants.Mutant {
-	var rungs []mutants.Mutant
+func controls() []wrong.Mutant {
+	var rungs []wrong.Mutant
 	for _, m := range edited() {
-		if !slices.ContainsFunc(rungs, func(c mutants.Mutant) bool {
+		if !slices.ContainsFunc(rungs, func(c wrong.Mutant) bool {
 			return c.Rung == m.Rung
 		}) {
-			rungs = append(rungs, mutants.Mutant{Name: m.Rung, Rung: m.Rung})
+			rungs = append(rungs, wrong.Mutant{Name: m.Rung, Rung: m.Rung})
 		}
 	}
 	return rungs
@@ -164,7 +164,7 @@ func runMutants(t *testing.T, catalogue bool) verdicts {
 		}
 		source, err := m.Files(root)
 		require.NoError(t, err)
-		p.Compiled = slices.ContainsFunc(m.Edits, func(e mutants.Edit) bool {
+		p.Compiled = slices.ContainsFunc(m.Edits, func(e wrong.Edit) bool {
 			return path.Ext(e.File) == ".go"
 		})
 		if p.Compiled {
@@ -188,7 +188,7 @@ func runMutants(t *testing.T, catalogue bool) verdicts {
 		}
 		plan = append(plan, p)
 	}
-	overlay, err := mutants.Overlay(dir, files)
+	overlay, err := wrong.Overlay(dir, files)
 	require.NoError(t, err)
 	text, err := json.Marshal(plan)
 	require.NoError(t, err)
@@ -252,7 +252,7 @@ func TestMutantsInADirectory(t *testing.T) {
 		for _, m := range plan {
 			t.Run(m.Name, func(t *testing.T) {
 				t.Parallel()
-				rung := laddertest.Find(t, m.Rung)
+				rung := locktest.Find(t, m.Rung)
 				build := compiled[m.Package]
 				if build == nil {
 					build = exercise.WithScripts(rung.Build,
@@ -260,7 +260,7 @@ func TestMutantsInADirectory(t *testing.T) {
 				}
 				for _, name := range m.Scenarios {
 					results, err := scenarios.RunOne(t, name, build,
-						laddertest.Options(rung)...)
+						locktest.Options(rung)...)
 					if err != nil {
 						results = []scenarios.Result{{Event: err.Error(), Verdict: fails}}
 					}
@@ -282,8 +282,8 @@ func TestMutantsInADirectory(t *testing.T) {
 
 // A scenario that no rung breaks could be one that nothing can break.
 func TestWrongLocksBreakWhatNoRungBreaks(t *testing.T) {
-	laddertest.Long(t, "it runs a scenario of every mutant")
-	for _, m := range mutants.All {
+	locktest.Long(t, "it runs a scenario of every mutant")
+	for _, m := range wrong.All {
 		if m.Build == nil {
 			continue
 		}
@@ -318,7 +318,7 @@ func TestEveryInvariantIsBrokenBySomething(t *testing.T) {
 			broken = append(broken, flaw.Scenario+": "+flaw.Invariant)
 		}
 	}
-	for _, m := range mutants.All {
+	for _, m := range wrong.All {
 		broken = append(broken, m.Killers...)
 		assert.False(t, m.Killers == nil && m.Row == "" && m.Walk == nil &&
 			m.Soak == nil && m.Says == "", "nothing kills the mutant %q", m.Name)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/locktest/mutants"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
@@ -25,7 +25,7 @@ var onRedis = servers.Flag()
 func TestMain(m *testing.M) {
 	// Not OneProcessor: go test ./... comes to this package last, when the other
 	// processors have little left to do.
-	laddertest.CollectLess()
+	locktest.CollectLess()
 	servers.Main(m, onRedis, 3*len(ladder.Rungs))
 }
 
@@ -44,7 +44,7 @@ func TestEveryRungBreaksTheSameOnRealServers(t *testing.T) {
 		t.Skip("real servers are asked for with -redis auto")
 	}
 	all := servers.Asked(t, *onRedis)
-	laddertest.OnServers(t, func(ladder.Rung) scenarios.RealServers { return all })
+	locktest.OnServers(t, func(ladder.Rung) scenarios.RealServers { return all })
 }
 
 // borrowed counts how often servers are borrowed of a pool.
@@ -132,9 +132,9 @@ func TestALockWithoutReadersHasNoneToJudgeInRealTime(t *testing.T) {
 	for name, want := range map[string]scenarios.Verdict{
 		"reentrant": scenarios.DoesNotArise, "reentrant/readwrite": scenarios.CannotRun} {
 		t.Run(name, func(t *testing.T) {
-			rung := laddertest.Find(t, name)
+			rung := locktest.Find(t, name)
 			scenarios.Work(t, rung.Build)
-			report := scenarios.Run(t, rung.Build, append(laddertest.Options(rung),
+			report := scenarios.Run(t, rung.Build, append(locktest.Options(rung),
 				scenarios.Only("reader_renewal_isolated"),
 				scenarios.OnServersOf(servers.Asked(t, *onRedis)))...)
 			assert.Equal(t, want, report.Verdict("reader_renewal_isolated",
@@ -145,7 +145,7 @@ func TestALockWithoutReadersHasNoneToJudgeInRealTime(t *testing.T) {
 
 func TestARunThatTheMachineWasTooLateForIsVoidAndPlayedAgain(t *testing.T) {
 	own(t)
-	build, runs := untilTheThirdRun(mutants.Rung("gold"), mutants.Rung("diamond"))
+	build, runs := untilTheThirdRun(wrong.Rung("gold"), wrong.Rung("diamond"))
 	pool := &borrowed{RealServers: far{servers.Asked(t, *onRedis), t,
 		new(atomic.Int64)}}
 	report := scenarios.Run(t, build, scenarios.Only("unlock_not_held"),
@@ -165,7 +165,7 @@ var ofRun = regexp.MustCompile("[0-9a-f]{8}")
 func TestWhatALockBreaksSometimesFailsNoTest(t *testing.T) {
 	for _, name := range []string{"gold", "diamond"} { // it breaks, and it holds
 		t.Run(name, func(t *testing.T) {
-			scenarios.Run(t, mutants.Rung(name), scenarios.Only("overrun_release"),
+			scenarios.Run(t, wrong.Rung(name), scenarios.Only("overrun_release"),
 				scenarios.Sometimes(flawOfGold...))
 		})
 	}

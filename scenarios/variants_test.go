@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/locktest/mutants"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -33,7 +33,7 @@ var (
 	shortLease = scenarios.Lease(500 * time.Millisecond)
 	strayBrace = scenarios.Key("a}b")
 	resp3      = scenarios.Driver(func(o *redis.Options) { o.Protocol = 3 })
-	withPings  = mutants.Beside(1, "PING")
+	withPings  = wrong.Beside(1, "PING")
 )
 
 var variants = []variant{
@@ -41,7 +41,7 @@ var variants = []variant{
 		options: []scenarios.Option{shortLease, strayBrace, resp3}, build: withPings},
 	{name: "two PINGs beside the first command", build: withPings},
 	{name: "two questions of a metric beside each command",
-		build: mutants.Beside(0, "PFCOUNT", "lockladder:calls")},
+		build: wrong.Beside(0, "PFCOUNT", "lockladder:calls")},
 	{name: "a lease of half a second",
 		options: []scenarios.Option{shortLease}},
 	{name: "a lease of ten and a half seconds", options: []scenarios.Option{
@@ -79,7 +79,7 @@ func driversDefaults(o *redis.Options) {
 // The first of the variants differs in several things at once; the others tell which
 // of them it was.
 func TestVerdictsAreTheSameInAWorldThatDiffersALittle(t *testing.T) {
-	laddertest.WhenNamed(t, "it runs every scenario again in another world, which takes"+
+	locktest.WhenNamed(t, "it runs every scenario again in another world, which takes"+
 		" five seconds: go test ./scenarios -run DiffersALittle")
 	for i, variant := range variants {
 		if i > 0 && !*everyVariant {
@@ -107,6 +107,6 @@ func (v variant) run(t *testing.T, rung ladder.Rung) {
 	if v.build != nil {
 		build = v.build(build)
 	}
-	scenarios.Run(t, build, slices.Concat(laddertest.Options(rung), v.options,
+	scenarios.Run(t, build, slices.Concat(locktest.Options(rung), v.options,
 		[]scenarios.Option{scenarios.Sometimes(masked...)})...)
 }

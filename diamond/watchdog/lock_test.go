@@ -3,9 +3,9 @@ package watchdog_test
 import (
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
-var red = laddertest.RedFlag("^TestScenarios$")
+var red = locktest.RedFlag("^TestScenarios$")
 
-func TestScenarios(t *testing.T) { laddertest.Run(t, "diamond/watchdog", red) }
+func TestScenarios(t *testing.T) { locktest.Rung(t, "diamond/watchdog", red) }

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/docs/before"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-var red = laddertest.RedFlag("^Test")
+var red = locktest.RedFlag("^Test")
 
 func TestMutex(t *testing.T) {
 	breaks(t, before.Services(), "mutual_exclusion: two holders")

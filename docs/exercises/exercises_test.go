@@ -33,7 +33,7 @@ import (
 	redlock "github.com/lockladder/lockladder/docs/exercises/14"
 	readwrite "github.com/lockladder/lockladder/docs/exercises/15"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/exercise"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -60,8 +60,8 @@ var starts = map[string]lock.Build{
 }
 
 func TestMain(m *testing.M) {
-	laddertest.CollectLess()
-	laddertest.OneProcessor()
+	locktest.CollectLess()
+	locktest.OneProcessor()
 	os.Exit(m.Run())
 }
 
@@ -109,7 +109,7 @@ func fails(t *testing.T, e exercise.Exercise, build lock.Build,
 
 // An exercise begins with a test that fails.
 func TestTheStartFails(t *testing.T) {
-	laddertest.Long(t, "it runs the scenarios of every exercise")
+	locktest.Long(t, "it runs the scenarios of every exercise")
 	for _, e := range exercise.All {
 		t.Run(e.Number, func(t *testing.T) {
 			orSolved(t, e)
@@ -228,7 +228,7 @@ func code(t *testing.T, directory string) map[string]string {
 // Nobody gets through with what was right one rung ago: neither the rung before
 // nor the one that the solution is read beside.
 func TestThePreviousSolutionFails(t *testing.T) {
-	laddertest.Long(t, "it solves every exercise with an older rung")
+	locktest.Long(t, "it solves every exercise with an older rung")
 	for i, e := range exercise.All {
 		t.Run(e.Number, func(t *testing.T) {
 			if i == 0 {
@@ -244,7 +244,7 @@ func TestThePreviousSolutionFails(t *testing.T) {
 					require.NoError(t, err)
 					var options []scenarios.Option
 					if name == "silver/timestamp" {
-						options = append(options, scenarios.LeaseInValue(laddertest.Deadline))
+						options = append(options, scenarios.LeaseInValue(locktest.Deadline))
 					}
 					fails(t, e, rung.Build, previously(e, rung), options...)
 				})
@@ -266,7 +266,7 @@ func previously(e exercise.Exercise, rung ladder.Rung) []lock.Flaw {
 // The explorer finds in a start what the exercise is about, where it can, and in
 // the solution only what later rungs are about.
 func TestTheExplorerFindsTheFlawOfAStart(t *testing.T) {
-	laddertest.WhenNamed(t, "it walks every schedule of the starts and of their solutions,"+
+	locktest.WhenNamed(t, "it walks every schedule of the starts and of their solutions,"+
 		" which takes five seconds: go test ./docs/exercises -run FlawOfAStart")
 	for _, e := range exercise.All {
 		t.Run(e.Number, func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestTheExplorerFindsTheFlawOfAStart(t *testing.T) {
 
 // The test above lets the explorer look at the solutions.
 func TestTheSolutionPasses(t *testing.T) {
-	laddertest.Long(t, "it runs the scenarios of every exercise")
+	locktest.Long(t, "it runs the scenarios of every exercise")
 	for _, e := range exercise.All {
 		t.Run(e.Number, func(t *testing.T) {
 			rung, err := ladder.Find(e.Rung)

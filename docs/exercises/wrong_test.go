@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/exercise"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -108,13 +108,13 @@ var wrongs = []wrong{
 
 // An exercise whose check is removed or empty lets one of these pass.
 func TestWrongSolutionsAreRefused(t *testing.T) {
-	laddertest.Long(t, "it runs the checks of every exercise")
+	locktest.Long(t, "it runs the checks of every exercise")
 	needed := map[string]bool{}
 	for _, w := range wrongs {
 		t.Run(w.number+" "+w.mistake, func(t *testing.T) {
 			e, err := exercise.Find(w.number)
 			require.NoError(t, err)
-			build := w.build(t, laddertest.Find(t, e.Rung).Build)
+			build := w.build(t, locktest.Find(t, e.Rung).Build)
 			flaw, hides := strings.CutPrefix(w.refused, elsewhere)
 			scenario, _, _ := strings.Cut(flaw, ": ")
 			switch {
@@ -151,12 +151,12 @@ func checked(t *testing.T, e exercise.Exercise, build lock.Build) error {
 
 // A solution may be another one than the rung.
 func TestOtherSolutionsPass(t *testing.T) {
-	laddertest.Long(t, "it runs two exercises with the explorer")
+	locktest.Long(t, "it runs two exercises with the explorer")
 	t.Run("12 as its page has it", func(t *testing.T) {
 		exercise.Run(t, "12", hinted("math.floor", "math.floor")(t, nil))
 	})
 	t.Run("07 with WATCH", func(t *testing.T) {
-		exercise.Run(t, "07", watching(laddertest.Find(t, "diamond").Build))
+		exercise.Run(t, "07", watching(locktest.Find(t, "diamond").Build))
 	})
 }
 
@@ -213,7 +213,7 @@ func with(change func(*lock.Env)) builder {
 
 func rung(name string) builder {
 	return func(t *testing.T, _ lock.Build) lock.Build {
-		return laddertest.Find(t, name).Build
+		return locktest.Find(t, name).Build
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -147,7 +147,7 @@ func TestALockIsReleasedWhileItsSlotMoves(t *testing.T) {
 func TestFencedGrantsNothingWhileOneOfItsKeysIsMissing(t *testing.T) {
 	c := startCluster(t)
 	ctx := t.Context()
-	rung := laddertest.Find(t, "reentrant/fenced")
+	rung := locktest.Find(t, "reentrant/fenced")
 	inCluster(t, c, []ladder.Rung{rung}, func(t *testing.T, key string,
 		a, b scenarios.Lock) {
 		require.NoError(t, a.Lock(ctx))

@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
 func TestMain(m *testing.M) {
-	laddertest.CollectLess()
+	locktest.CollectLess()
 	asked := servers.Variable
 	servers.Main(m, &asked, 3*len(ladder.Rungs))
 }
@@ -39,7 +39,7 @@ func TestEveryRungBreaksTheSameOnACluster(t *testing.T) {
 	one, three := clusters(t, 1), clusters(t, 3)
 	var keys atomic.Int64
 	kinds := slices.Sorted(maps.Keys(forms))
-	laddertest.OnServers(t, func(rung ladder.Rung) scenarios.RealServers {
+	locktest.OnServers(t, func(rung ladder.Rung) scenarios.RealServers {
 		if rung.Nodes > 1 {
 			return one
 		}
@@ -60,7 +60,7 @@ func TestEveryRungBreaksTheSameOnACluster(t *testing.T) {
 func TestEveryRungBreaksTheSameWhenASentinelFailsOver(t *testing.T) {
 	servers.Need(t)
 	all := servers.Limited(watched{servers.Asked(t, servers.Auto)}, 12)
-	laddertest.OnServers(t, func(ladder.Rung) scenarios.RealServers { return all },
+	locktest.OnServers(t, func(ladder.Rung) scenarios.RealServers { return all },
 		scenarios.Only("failover"), scenarios.RealLease(30*time.Second))
 }
 

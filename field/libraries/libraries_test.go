@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/field/libraries"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/scenarios"
@@ -80,7 +80,7 @@ func TestTheDocumentIsFreshAndExplainsEveryVerdict(t *testing.T) {
 	reports := map[string]scenarios.Report{}
 	t.Run("locks", func(t *testing.T) {
 		t.Run("watchdog", func(t *testing.T) {
-			watchdog = laddertest.Scenarios(t, "diamond/watchdog")
+			watchdog = locktest.Scenarios(t, "diamond/watchdog")
 		})
 		for _, library := range libraries.Libraries {
 			if library.OnlyReal == "" {

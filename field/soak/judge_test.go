@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
 const key = "stock"
@@ -424,7 +424,7 @@ func TestAVerdictSaysWhatAReaderNeeds(t *testing.T) {
 // A long history is judged in a moment: a run of ten minutes has thousands of
 // sections.
 func TestALongHistoryIsJudged(t *testing.T) {
-	laddertest.Long(t, "the history has 20,000 sections")
+	locktest.Long(t, "the history has 20,000 sections")
 	h := recorded()
 	for n := range 20_000 {
 		h.section(n%2, 100+10*n, 108+10*n, fmt.Sprint("s", n), 0)

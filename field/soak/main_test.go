@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/mutants"
+	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
 )
@@ -54,7 +54,7 @@ func TestAWrongLockIsCaught(t *testing.T) {
 	if *onRedis != servers.Auto {
 		t.Skip("it starts servers, which is asked for with -redis auto")
 	}
-	for _, m := range mutants.All {
+	for _, m := range wrong.All {
 		c := m.Soak
 		if c == nil || c.Faults == "" {
 			continue

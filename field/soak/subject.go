@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/mutants/guard"
+	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/cohort"
 )
@@ -26,17 +26,17 @@ type subject struct {
 // a rung of its own.
 const cohortFenced = "reentrant/cohort-fenced"
 
-// wrong begins the names of the locks that are wrong on purpose.
-const wrong = "wrong/"
+// onPurpose begins the names of the locks that are wrong on purpose.
+const onPurpose = "wrong/"
 
 // findSubject returns the lock of that name. Its error lists the valid names.
 func findSubject(name string) (subject, error) {
-	if mistake, ok := strings.CutPrefix(name, wrong); ok {
+	if mistake, ok := strings.CutPrefix(name, onPurpose); ok {
 		m, ok := guard.Named[mistake]
 		if !ok {
 			return subject{}, fmt.Errorf("there is no wrong lock %q, they are %s",
-				name, wrong+strings.Join(slices.Sorted(maps.Keys(guard.Named)),
-					", "+wrong))
+				name, onPurpose+strings.Join(slices.Sorted(maps.Keys(guard.Named)),
+					", "+onPurpose))
 		}
 		return subject{Rung: ladder.Rung{Name: name, Nodes: 1, Build: guard.Build(m),
 			Renews: true}, Fenced: m.Early, Page: "docs/soak.md"}, nil

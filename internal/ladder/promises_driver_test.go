@@ -19,8 +19,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -39,7 +38,7 @@ func TestALostReplyOfAReleaseIsNoLossOfTheLock(t *testing.T) {
 			a.Unlocks(lock.ErrNotHeld).Finds(true) // as it documents
 			return
 		}
-		a.Unlocks(owners.ErrUnknown).Finds(true).
+		a.Unlocks(locktest.ErrUnknown).Finds(true).
 			Unlocks(lock.ErrNotHeld). // it was done the first time
 			Section(0)
 	})
@@ -51,7 +50,7 @@ func TestALostReplyOfAnAcquisitionIsAGrantToAnOwnerThatIsKnown(t *testing.T) {
 	promised(t, renewing, func(p *promise) {
 		a := ready(p.driven()).Fails(lab.Acquire, 1, lab.Fault{LoseReply: true})
 		if p.rung.Name == "diamond/watchdog" { // a SET NX can't know its owner
-			a.Tries(false, owners.ErrUnknown).Finds(false)
+			a.Tries(false, locktest.ErrUnknown).Finds(false)
 			return
 		}
 		a.Tries(true).Finds(false).Unlocks()
@@ -64,7 +63,7 @@ func TestAnAcquisitionThatMayBeUnderWayIsNotRepeated(t *testing.T) {
 	promised(t, renewing, func(p *promise) {
 		ready(p.driven()).
 			Fails(lab.Acquire, 1, lab.Fault{Deliver: 20 * time.Second}).
-			Tries(false, owners.ErrUnknown)
+			Tries(false, locktest.ErrUnknown)
 		p.b.At(19 * time.Second).Tries(true).Unlocks()
 	})
 }
@@ -80,12 +79,12 @@ func TestOwnDeadlinesHoldWhateverTheDriverWaitsFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			those(t, onOneNode, func(t *testing.T, rung ladder.Rung) {
-				config := owners.Config{Build: rung.Build, TTL: short}
-				owners.Run(t, config, func(s *owners.Scenario) {
+				config := locktest.Config{Build: rung.Build, TTL: short}
+				locktest.Run(t, config, func(s *locktest.Scenario) {
 					s.Process("A").Driven(nil).Warm()
 					s.Operator(2500*time.Millisecond, "", (*lab.Node).Hang)
 					s.Owner("A").At(2 * time.Second).Locks().
-						At(hangs.at).Unlocks(owners.ErrUnknown).
+						At(hangs.at).Unlocks(locktest.ErrUnknown).
 						Does(func() { assert.Equal(t, hangs.until, s.Now()) })
 				})
 			})
@@ -107,7 +106,7 @@ func TestAWaiterLeavesTheQueueWithinOneTurn(t *testing.T) {
 	promised(t, queuing, func(p *promise) {
 		b := p.b
 		b.Driven(nil).Warm()
-		b.Lock = b.Build(owners.Key)
+		b.Lock = b.Build(locktest.Key)
 		p.a.At(10 * time.Second).Locks()
 		b.At(11 * time.Second).GivesUp(2 * time.Second).Does(func() {
 			assert.Equal(p.t, 13*time.Second+lease/20, p.Now())
@@ -160,7 +159,7 @@ func TestASubscriptionThatFailsIsRepeated(t *testing.T) {
 // subscription busy. Neither Lock nor Unlock waits for it, and what was begun ends
 // with the dialing.
 func TestNobodyWaitsForASubscriptionThatCannotConnect(t *testing.T) {
-	laddertest.Long(t, "it waits in real time for rungs that listen")
+	locktest.Long(t, "it waits in real time for rungs that listen")
 	for name, free := range map[string]bool{
 		"the context ends": false, "the lock is granted": true,
 	} {

@@ -9,8 +9,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -66,12 +65,12 @@ func TestALateGrantThatCannotBeGivenBackIsAnError(t *testing.T) {
 		release  lab.Fault
 		want     []error
 	}{
-		"it is refused":   {over, lab.Fault{Refuse: true}, []error{owners.ErrUnknown}},
+		"it is refused":   {over, lab.Fault{Refuse: true}, []error{locktest.ErrUnknown}},
 		"nothing is left": {over, lab.Fault{AnswerAfter: roundTrip}, nil},
 		"its reply is too late": {over, lab.Fault{AnswerAfter: 2 * lease},
-			[]error{owners.ErrUnknown}},
+			[]error{locktest.ErrUnknown}},
 		"to the nanosecond": {lease, lab.Fault{Refuse: true},
-			[]error{owners.ErrUnknown}},
+			[]error{locktest.ErrUnknown}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			promised(t, renewing, func(p *promise) {
@@ -89,7 +88,7 @@ func TestTheServerShowsHowDeepTheOwnerIs(t *testing.T) {
 	promised(t, reentrant, func(p *promise) {
 		shows := func(levels ...string) func() {
 			return func() {
-				count, err := p.b.Redis().HVals(p.Context(), owners.Key).Result()
+				count, err := p.b.Redis().HVals(p.Context(), locktest.Key).Result()
 				assert.NoError(p.t, err)
 				assert.Equal(p.t, levels, count)
 			}
@@ -102,7 +101,7 @@ func TestTheServerShowsHowDeepTheOwnerIs(t *testing.T) {
 // A renewal that hangs takes a third of the lease until it is given up. Another
 // one must follow before the deadline, with time for its answer.
 func TestOneLeaseHasRoomForARenewalThatFails(t *testing.T) {
-	laddertest.Long(t, "it runs many scenarios with every rung that renews")
+	locktest.Long(t, "it runs many scenarios with every rung that renews")
 	hangs := lab.Fault{Deliver: 100 * lease}
 	refused := lab.Fault{Refuse: true}
 	unanswered := lab.Fault{LoseReply: true}
@@ -148,7 +147,7 @@ func TestALockWithoutTokensKeepsNoCounter(t *testing.T) {
 	promised(t, named("reentrant/cohort"), func(p *promise) {
 		p.a.Section(0).Does(func() {
 			n, err := p.a.Redis().Exists(p.Context(),
-				lock.SecondKey(owners.Key, "token")).Result()
+				lock.SecondKey(locktest.Key, "token")).Result()
 			assert.NoError(p.t, err)
 			assert.Zero(p.t, n)
 		})
@@ -161,8 +160,8 @@ func TestAGrantIsNotOverWhenTryLockReturns(t *testing.T) {
 	const short = time.Second
 	rung, err := ladder.Find("diamond/watchdog")
 	require.NoError(t, err)
-	config := owners.Config{Build: rung.Build, TTL: short}
-	owners.Run(t, config, func(s *owners.Scenario) {
+	config := locktest.Config{Build: rung.Build, TTL: short}
+	locktest.Run(t, config, func(s *locktest.Scenario) {
 		s.Deletes(20 * time.Millisecond)
 		a := s.Owner("A").Tries(true).At(50*time.Millisecond).
 			Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: 750 * time.Millisecond})

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -26,7 +26,7 @@ func TestTheOutermostUnlockReleasesWhateverTheInnerOnesMet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			promised(t, reentrant, func(p *promise) {
 				ready(p.a).Locks().Locks().Fails(lab.Release, 1, fault).
-					Unlocks(owners.ErrUnknown).Unlocks().Finds(true).
+					Unlocks(locktest.ErrUnknown).Unlocks().Finds(true).
 					Works(5 * lease).Finds(true)
 			})
 		})
@@ -38,7 +38,7 @@ func TestTheOutermostUnlockReleasesWhateverTheInnerOnesMet(t *testing.T) {
 func TestAnOutermostUnlockThatFailsMayBeCalledAgain(t *testing.T) {
 	promised(t, reentrant, func(p *promise) {
 		ready(p.a).Locks().Fails(lab.Release, 1, lab.Fault{Refuse: true}).
-			Unlocks(owners.ErrUnknown).Finds(false).Unlocks().Finds(true)
+			Unlocks(locktest.ErrUnknown).Finds(false).Unlocks().Finds(true)
 	})
 }
 
@@ -49,11 +49,11 @@ func TestAKeyOfAnotherTypeIsNobodysLock(t *testing.T) {
 		rdb, ctx := p.b.Redis(), p.Context()
 		set := func() {
 			p.b.Step("an operator", p.Node(0).Delete)
-			require.NoError(p.t, rdb.Set(ctx, owners.Key, "a string", 0).Err())
+			require.NoError(p.t, rdb.Set(ctx, locktest.Key, "a string", 0).Err())
 		}
 		stays := func() {
-			assert.Equal(p.t, "a string", rdb.Get(ctx, owners.Key).Val())
-			require.NoError(p.t, rdb.Del(ctx, owners.Key).Err())
+			assert.Equal(p.t, "a string", rdb.Get(ctx, locktest.Key).Val())
+			require.NoError(p.t, rdb.Del(ctx, locktest.Key).Err())
 		}
 		var at time.Duration
 		ready(p.a).Locks().Locks().Does(set).Unlocks(lock.ErrNotHeld).
@@ -75,7 +75,7 @@ func TestAHolderEntersAgainAndLeavesOnAFullServer(t *testing.T) {
 		if p.rung.Name == "reentrant/readwrite" {
 			b.Tries(true).Unlocks()
 		} else {
-			b.Tries(false, owners.ErrUnknown).Finds(true)
+			b.Tries(false, locktest.ErrUnknown).Finds(true)
 		}
 	})
 }
@@ -84,7 +84,7 @@ func TestAHolderEntersAgainAndLeavesOnAFullServer(t *testing.T) {
 // deleted by somebody.
 func (p *promise) loses() {
 	assert.NoError(p.t, p.b.Redis().Del(p.Context(),
-		lock.SecondKey(owners.Key, "token")).Err())
+		lock.SecondKey(locktest.Key, "token")).Err())
 }
 
 // The owner that is inside is still the owner.
@@ -96,7 +96,7 @@ func TestAnOwnerIsFoundWithoutTheCounterOfItsTokens(t *testing.T) {
 			assert.Equal(p.t, token, p.a.Token(), "it is the same grant")
 		}).Unlocks().Unlocks().
 			Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
-			Tries(false, owners.ErrUnknown).Does(p.loses).
+			Tries(false, locktest.ErrUnknown).Does(p.loses).
 			Tries(true). // it finds itself
 			Does(func() { assert.Positive(p.t, p.a.Token()) }).Unlocks()
 	})
@@ -107,7 +107,7 @@ func TestACounterThatFailsLeavesTheLockFree(t *testing.T) {
 	promised(t, fenced, func(p *promise) {
 		ready(p.a).Does(func() {
 			require.NoError(p.t, p.b.Redis().Set(p.Context(),
-				lock.SecondKey(owners.Key, "token"), "no number", 0).Err())
-		}).Tries(false, owners.ErrUnknown).Finds(true)
+				lock.SecondKey(locktest.Key, "token"), "no number", 0).Err())
+		}).Tries(false, locktest.ErrUnknown).Finds(true)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -36,9 +36,9 @@ func (p *promise) down(nodes int) {
 // takes makes B hold the lock on some nodes.
 func (p *promise) takes(nodes ...int) {
 	p.a.Does(func() {
-		env := p.b.Env(owners.Key)
+		env := p.b.Env(locktest.Key)
 		for _, node := range nodes {
-			require.NoError(p.t, env.Nodes[node].SetNX(p.Context(), owners.Key,
+			require.NoError(p.t, env.Nodes[node].SetNX(p.Context(), locktest.Key,
 				"B's", lease).Err())
 		}
 	})
@@ -118,7 +118,7 @@ func TestNobodyKnowsWhetherAMajorityHadIt(t *testing.T) {
 			p.Node(4).Delete()
 		})
 		p.down(3)
-		p.a.Unlocks(owners.ErrUnknown)
+		p.a.Unlocks(locktest.ErrUnknown)
 	})
 }
 

@@ -11,21 +11,21 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
 // The promises of the rungs' comments that no scenario judges, because a lock of
 // somebody else's need not make them.
 
-const lease = owners.Lease
+const lease = locktest.Lease
 
 // promise is a scenario of a rung with two clients, each with an owner.
 type promise struct {
-	*owners.Scenario
+	*locktest.Scenario
 	t      *testing.T
 	rung   ladder.Rung
-	a, b   *owners.Owner
+	a, b   *locktest.Owner
 	tokens int // how many the owners have drawn
 }
 
@@ -88,9 +88,9 @@ func promised(t *testing.T, of which, run func(p *promise),
 			p.tokens++
 			return fmt.Sprintf("#%d", p.tokens)
 		})
-		config := owners.Config{Build: rung.Build, Nodes: rung.Nodes,
+		config := locktest.Config{Build: rung.Build, Nodes: rung.Nodes,
 			Options: append([]lock.Option{count}, options...)}
-		owners.Run(t, config, func(s *owners.Scenario) {
+		locktest.Run(t, config, func(s *locktest.Scenario) {
 			p.Scenario, p.a, p.b = s, s.Owner("A"), s.Owner("B")
 			run(p)
 		})
@@ -103,15 +103,15 @@ const roundTrip = time.Millisecond
 
 // ready lets the server know the owner's scripts, the renewal's as well, and
 // makes the network take its time from here on.
-func ready(o *owners.Owner) *owners.Owner {
+func ready(o *locktest.Owner) *locktest.Owner {
 	return o.Locks().Works(lease / 2).Unlocks().
 		Suffers(lab.Fault{AnswerAfter: roundTrip})
 }
 
 // driven gives A a driver with go-redis's own settings.
-func (p *promise) driven() *owners.Owner {
+func (p *promise) driven() *locktest.Owner {
 	p.a.Driven(nil)
-	p.a.Lock = p.a.Build(owners.Key)
+	p.a.Lock = p.a.Build(locktest.Key)
 	return p.a
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -33,7 +33,7 @@ func TestLockReturnsErrorsOfTheNetworkAtOnce(t *testing.T) {
 // The second waiter of a process may wait for the first, and not for the server.
 func TestLockSaysThatItWaited(t *testing.T) {
 	promised(t, listening, func(p *promise) {
-		waits := func(waiter *owners.Owner, patience time.Duration) {
+		waits := func(waiter *locktest.Owner, patience time.Duration) {
 			waiter.Does(func() {
 				ctx, cancel := context.WithTimeout(p.Context(), patience)
 				defer cancel()

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
 // A far process that has died in the queue costs the others its turn, which is
@@ -14,7 +14,7 @@ func TestAFarProcessThatDiesCostsOneTurn(t *testing.T) {
 		40 * milli: ttl / 20, 400 * milli: 2 * second, second: ttl / 3,
 	} {
 		t.Run(trip.String(), func(t *testing.T) {
-			play(t, "A B C", func(s *owners.Scenario) {
+			play(t, "A B C", func(s *locktest.Scenario) {
 				s.Owner("A1").Section(8 * second)
 				s.Owner("B2").Locks().Far = trip / 2
 				s.Process("B").CrashesAt(7 * second) // it has asked twice

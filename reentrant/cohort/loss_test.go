@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -16,18 +16,18 @@ import (
 // as the server has it.
 func TestALeaseIsLostInTheMiddleOfACohort(t *testing.T) {
 	for name, how := range map[string]struct {
-		lose func(s *owners.Scenario)
+		lose func(s *locktest.Scenario)
 		told time.Duration // A1, at the latest
 	}{
-		"an operator deletes the lock": {func(s *owners.Scenario) {
+		"an operator deletes the lock": {func(s *locktest.Scenario) {
 			s.Deletes(4 * second)
 		}, ttl * 2 / 3},
-		"the network is cut": {func(s *owners.Scenario) {
+		"the network is cut": {func(s *locktest.Scenario) {
 			s.Process("A").Hold(second, 30*second, nil)
 		}, ttl},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, "A B", func(s *owners.Scenario) {
+			play(t, "A B", func(s *locktest.Scenario) {
 				how.lose(s)
 				s.Owner("A1").Locks().Hears(func() {
 					assert.LessOrEqual(t, s.Now(), how.told+100*milli)
@@ -46,7 +46,7 @@ func TestALeaseIsLostInTheMiddleOfACohort(t *testing.T) {
 // The renewal's answer has told A1, whose Unlock comes after it. A2 must not be
 // let in by it.
 func TestAnUnlockAfterTheLossPassesNothingOn(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *locktest.Scenario) {
 		s.Deletes(3 * second)
 		s.Owner("A1").Locks().Hears(func() {}).Unlocks(lock.ErrNotHeld)
 		s.Owner("B1").At(3100 * milli).Section(5 * second)
@@ -58,7 +58,7 @@ func TestAnUnlockAfterTheLossPassesNothingOn(t *testing.T) {
 // No renewal is answered, though the server executes them. The local clock tells,
 // and a lease that the server still has is not believed in again.
 func TestTheLocalClockTellsWhenTheServerDoesNot(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		s.Owner("A1").Suffers(lab.Fault{LoseReply: true}).
 			Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: milli}).Locks().
 			Hears(func() {
@@ -66,8 +66,8 @@ func TestTheLocalClockTellsWhenTheServerDoesNot(t *testing.T) {
 			}).
 			At(12*second).Suffers(lab.Fault{}).Tries(false, lock.ErrLost).
 			Unlocks() // the server still has its lease
-		s.Owner("A2").LocksWithin(time.Minute, owners.ErrUnknown).
-			At(11*second).LocksWithin(time.Minute, owners.ErrUnknown).
+		s.Owner("A2").LocksWithin(time.Minute, locktest.ErrUnknown).
+			At(11*second).LocksWithin(time.Minute, locktest.ErrUnknown).
 			At(13 * second).Section(second).Since(13 * second)
 		s.Serves("A1", "A2")
 	})
@@ -75,7 +75,7 @@ func TestTheLocalClockTellsWhenTheServerDoesNot(t *testing.T) {
 
 // A2 gets the lock when A1 has lost it. A1's late Unlock must not hit it.
 func TestALateUnlockAfterTheLossReleasesNothing(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		s.Deletes(3 * second)
 		s.Owner("A1").Locks().At(5 * second).Unlocks(lock.ErrNotHeld).Finds(false)
 		s.Owner("A2").Section(4 * second).SinceAtMost(4 * second)
@@ -85,7 +85,7 @@ func TestALateUnlockAfterTheLossReleasesNothing(t *testing.T) {
 
 // A2 is to give A1's lease up, and does not know that it is gone. B has the lock.
 func TestALeaseThatIsGoneIsNotGivenUpForAnotherOnes(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *locktest.Scenario) {
 		s.Deletes(second)
 		s.Owner("A1", lock.FixedLease()).Locks().
 			At(2 * second).Unlocks() // nobody has said otherwise
@@ -100,7 +100,7 @@ func TestALeaseThatIsGoneIsNotGivenUpForAnotherOnes(t *testing.T) {
 // at Lost before that timer, too.
 func TestAnUnlockAtTheEndOfTheLeaseIsDenied(t *testing.T) {
 	for n := 0; n < 50 && !t.Failed(); n++ {
-		play(t, "A", func(s *owners.Scenario) {
+		play(t, "A", func(s *locktest.Scenario) {
 			a1 := s.Owner("A1", lock.FixedLease())
 			a1.Does(func() {
 				require.NoError(t, a1.Lock.Lock(s.Context()))
@@ -119,7 +119,7 @@ func TestAnUnlockAtTheEndOfTheLeaseIsDenied(t *testing.T) {
 
 // Nobody has told the owner yet. The server does, when it asks.
 func TestAnOwnerThatHasLostTheLockDoesNotEnterAgain(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		s.Deletes(second)
 		s.Owner("A1").Locks().At(2*second).Tries(false, lock.ErrLost).Finds(true).
 			Unlocks(lock.ErrNotHeld)
@@ -130,7 +130,7 @@ func TestAnOwnerThatHasLostTheLockDoesNotEnterAgain(t *testing.T) {
 // A1 is inside and has lost the lock. It is refused, and it does not wait: nobody
 // loses a turn to it.
 func TestAnOwnerThatHasLostTheLockDoesNotQueue(t *testing.T) {
-	play(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *locktest.Scenario) {
 		s.Deletes(second)
 		s.Owner("A1").Locks().At(2 * second).Locks(lock.ErrLost)
 		s.Owner("B2").At(1500 * milli).Section(2 * second)
@@ -142,7 +142,7 @@ func TestAnOwnerThatHasLostTheLockDoesNotQueue(t *testing.T) {
 // A1's lease is not shared, so A2 gives it up and asks for one of its own. B,
 // which is next, has died. A2 gets the lock when B's turn is over.
 func TestATurnEndsThatWasGivenWithALease(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *locktest.Scenario) {
 		s.Owner("A1", lock.FixedLease()).Section(3 * second)
 		s.Owner("A2", lock.FixedLease()).Section(second).
 			Since(3*second + milli + ttl/20)
@@ -155,9 +155,9 @@ func TestATurnEndsThatWasGivenWithALease(t *testing.T) {
 // A1's inner Unlock meets an error. It calls each Unlock once, as with defer, and
 // the lock is A2's.
 func TestTheOutermostUnlockPassesTheLockOnAfterAnInnerOneThatFailed(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *locktest.Scenario) {
 		s.Owner("A1").Locks().Locks().At(second).
-			Fails(lab.Release, 1, lab.Fault{Refuse: true}).Unlocks(owners.ErrUnknown).
+			Fails(lab.Release, 1, lab.Fault{Refuse: true}).Unlocks(locktest.ErrUnknown).
 			At(2 * second).Unlocks().Unlocks(lock.ErrNotHeld)
 		s.Owner("A2").Section(second)
 		s.Owner("B5").At(1500 * milli).LocksWithin(3 * second).Unlocks()

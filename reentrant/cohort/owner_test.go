@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
 func TestUnlockOfALockThatWasPassedOnReleasesNothing(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		s.Owner("A1").Locks().At(second).Unlocks().
 			At(1500 * milli).Unlocks(lock.ErrNotHeld)
 		s.Owner("A2").Section(second)
@@ -27,7 +27,7 @@ func TestUnlockOfALockThatWasPassedOnReleasesNothing(t *testing.T) {
 // A1 has unlocked already. That it does so once more is no reason to let anybody in
 // before A2, which asks the server.
 func TestASecondUnlockLeavesTheCohortAsItIs(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		s.Owner("A1").Locks().At(second).Unlocks().
 			At(2500 * milli).Unlocks(lock.ErrNotHeld)
 		s.Owner("A2").At(2*second).
@@ -43,7 +43,7 @@ func TestASecondUnlockLeavesTheCohortAsItIs(t *testing.T) {
 // A2 has the local lock since A1's release was answered, and renews a lease of its
 // own. A1's would be over at 10 s.
 func TestAnEarlierLeaseThatIsOverIsNoLossToTheHolder(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		a1, a2 := s.Owner("A1"), s.Owner("A2")
 		a1.Locks().Suffers(lab.Fault{AnswerAfter: second}).At(second).Unlocks().
 			Suffers(lab.Fault{}).At(12 * second).Looks(func() { a1.Lost() })
@@ -53,7 +53,7 @@ func TestAnEarlierLeaseThatIsOverIsNoLossToTheHolder(t *testing.T) {
 }
 
 func TestAWaiterThatGivesUpLeavesNothingBehind(t *testing.T) {
-	play(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *locktest.Scenario) {
 		s.Owner("A1").Section(3 * second)
 		for i, name := range []string{"B1", "B2", "B3"} {
 			patience := time.Duration(i+1) * 500 * milli
@@ -70,7 +70,7 @@ func TestAWaiterThatGivesUpLeavesNothingBehind(t *testing.T) {
 // up at that moment. Which of the two comes first differs from run to run.
 func TestALeaseThatNobodyTakesOverIsReleased(t *testing.T) {
 	for range 50 {
-		play(t, "A B", func(s *owners.Scenario) {
+		play(t, "A B", func(s *locktest.Scenario) {
 			ctx, cancel := context.WithCancel(s.Context())
 			a1 := s.Owner("A1", lock.FixedLease()).Locks().At(5 * second)
 			a1.Does(func() {
@@ -93,7 +93,7 @@ func TestALeaseThatNobodyTakesOverIsReleased(t *testing.T) {
 // is A1's release that the network refuses.
 func TestALeaseThatNobodyTakesOverIsNotRenewed(t *testing.T) {
 	for range 50 {
-		play(t, "A B", func(s *owners.Scenario) {
+		play(t, "A B", func(s *locktest.Scenario) {
 			ctx, cancel := context.WithCancel(s.Context())
 			a1 := s.Owner("A1").Locks().At(5 * second)
 			a1.Does(func() {
@@ -116,7 +116,7 @@ func TestALeaseThatNobodyTakesOverIsNotRenewed(t *testing.T) {
 
 // A2 waits until A1's watchdog has stopped, whose renewal hangs.
 func TestLockEndsWithItsContextDuringTheRenewalOfAnother(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *locktest.Scenario) {
 		s.Owner("A1").Locks().At(3200 * milli).Suffers(lab.Fault{Hang: true}).
 			At(3400 * milli).Suffers(lab.Fault{}).At(4 * second).Unlocks()
 		s.Owner("A2").At(second).LocksWithin(3500*milli, context.DeadlineExceeded).
@@ -129,7 +129,7 @@ func TestLockEndsWithItsContextDuringTheRenewalOfAnother(t *testing.T) {
 // The question of another cohort of A hangs. A3 has A2's lease, which is too old, and
 // gives it up all the same.
 func TestALeaseIsGivenUpWhileAnotherCohortAsks(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *locktest.Scenario) {
 		s.Owner("A1", lock.FixedLease()).At(second).LocksWithin(60 * second).Unlocks()
 		s.Owner("A4").WithLease(ttl-second).At(3900*milli).
 			Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: 6 * second}).
@@ -143,7 +143,7 @@ func TestALeaseIsGivenUpWhileAnotherCohortAsks(t *testing.T) {
 
 // The counter is removed while A1 holds the lock.
 func TestATokenThatIsGivenBackIsOneThatWasReserved(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		a1 := s.Owner("A1")
 		a1.Locks().At(second).Does(func() {
 			s.Process("A").Redis().(*redis.Client).Del(s.Context(), "{stock}:token")
@@ -154,7 +154,7 @@ func TestATokenThatIsGivenBackIsOneThatWasReserved(t *testing.T) {
 }
 
 func TestAFixedLeaseIsNotShared(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		for _, name := range []string{"A1", "A2", "A3"} {
 			s.Owner(name, lock.FixedLease()).Locks().Does(func() {
 				assert.Equal(t, ttl, s.Node(0).LeaseLeft(), name)
@@ -165,7 +165,7 @@ func TestAFixedLeaseIsNotShared(t *testing.T) {
 }
 
 func TestAnOwnerHasTwoThirdsOfALeaseWhenItIsLetIn(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		for _, name := range []string{"A1", "A2", "A3", "A4", "A5"} {
 			works := 1100 * milli
 			if name == "A5" {
@@ -190,9 +190,9 @@ func TestAnOwnerHasTwoThirdsOfALeaseWhenItIsLetIn(t *testing.T) {
 // A1's connection breaks when it has been granted the lock. A2 finds the grant,
 // and not A1, which was told nothing.
 func TestTheNextOwnerFindsAGrantThatWasNotAnswered(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{Deliver: 100 * milli,
-			LoseReply: true}).Tries(false, owners.ErrUnknown).
+			LoseReply: true}).Tries(false, locktest.ErrUnknown).
 			At(2 * second).Unlocks(lock.ErrNotHeld).
 			At(10 * second).Section(second)
 		s.Owner("A2").Section(5 * second).SinceAtMost(second)
@@ -203,11 +203,11 @@ func TestTheNextOwnerFindsAGrantThatWasNotAnswered(t *testing.T) {
 // A2's second question is not answered, and its Lock returns. Its next Lock finds
 // the place in the queue, before C.
 func TestAnOwnerFindsItsPlaceInTheQueue(t *testing.T) {
-	play(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *locktest.Scenario) {
 		s.Owner("B1").Section(3 * second)
 		s.Owner("A2"). // it asks, subscribes, and asks again
 				Fails(lab.Acquire, 3, lab.Fault{LoseReply: true}).
-				LocksWithin(second, owners.ErrUnknown).
+				LocksWithin(second, locktest.ErrUnknown).
 				At(2 * second).Section(second).SinceAtMost(3*second + 10*milli)
 		s.Owner("C3").At(second).Section(second)
 		s.Serves("B1", "A2", "C3")
@@ -217,9 +217,9 @@ func TestAnOwnerFindsItsPlaceInTheQueue(t *testing.T) {
 // A1 was granted the lock and not answered. A2, which comes first now, knows
 // nothing of that. When it gives up, A1 gives its own grant up for another one.
 func TestAnOwnerGivesUpAGrantThatWasNotAnswered(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		s.Owner("A1").Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
-			Tries(false, owners.ErrUnknown).
+			Tries(false, locktest.ErrUnknown).
 			At(500 * milli).Section(second).SinceAtMost(1200 * milli)
 		s.Owner("A2").At(100 * milli).GivesUp(second)
 		s.Serves("A1")
@@ -228,7 +228,7 @@ func TestAnOwnerGivesUpAGrantThatWasNotAnswered(t *testing.T) {
 
 // The queue outlives the leases of those that wait in it.
 func TestAShortLeaseWaitsForALongOne(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *locktest.Scenario) {
 		s.Owner("A1").Section(8 * second)
 		s.Owner("B2").WithLease(100 * milli).At(second).Section(0).
 			Since(8*second + milli)
@@ -239,7 +239,7 @@ func TestAShortLeaseWaitsForALongOne(t *testing.T) {
 // A1's lease is over by its own clock, and for 5 ms not by the server's. Its token was
 // used, so it isn't given back.
 func TestALateReleaseGivesNoTokenBack(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *locktest.Scenario) {
 		s.Owner("A1", lock.FixedLease()).
 			Fails(lab.Acquire, 1, lab.Fault{Deliver: 5 * milli}).Locks().
 			At(ttl + 2*milli).Unlocks()
@@ -252,7 +252,7 @@ func TestALateReleaseGivesNoTokenBack(t *testing.T) {
 // Owners of one process whose leases differ share no lease. They still tell each
 // other, and no message is sent.
 func TestAReleaseWakesAnotherCohortOfTheProcess(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		s.Owner("A1").Tries(true).At(2 * second).Unlocks()
 		s.Owner("A2", lock.FixedLease()).At(second).Section(0).Since(2 * second).
 			Does(func() {
@@ -266,7 +266,7 @@ func TestAReleaseWakesAnotherCohortOfTheProcess(t *testing.T) {
 
 // Only the outermost level has a token.
 func TestAnInnerLevelDrawsNoToken(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		s.Owner("A1").Locks().Locks().Unlocks().Unlocks().Locks().Unlocks()
 		s.Play()
 		assert.Equal(t, []uint64{1, 2}, s.Tokens)

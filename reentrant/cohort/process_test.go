@@ -8,8 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 
-	"github.com/lockladder/lockladder/internal/locktest/owners"
-	"github.com/lockladder/lockladder/internal/locktest/queuetest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/cohort"
 )
@@ -18,7 +17,7 @@ import (
 // owners in one process, for what happens between them no server sees.
 
 const (
-	ttl    = owners.Lease
+	ttl    = locktest.Lease
 	second = time.Second
 	milli  = time.Millisecond
 )
@@ -27,9 +26,9 @@ var fenced = lock.On(cohort.NewFenced)
 
 // play runs a scenario of processes that have locked before, and then looks for
 // what it may have left behind.
-func play(t *testing.T, processes string, script func(s *owners.Scenario)) {
+func play(t *testing.T, processes string, script func(s *locktest.Scenario)) {
 	t.Helper()
-	owners.Run(t, owners.Config{Build: fenced,
+	locktest.Run(t, locktest.Config{Build: fenced,
 		Processes: strings.Fields(processes)}, script)
 	inUse, listening := cohort.InUse()
 	assert.Zero(t, inUse, "cohorts are left in the registry")
@@ -40,10 +39,10 @@ func play(t *testing.T, processes string, script func(s *owners.Scenario)) {
 func TestNewFencedRefusesWhatNewRefuses(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{})
 	defer ring.Close()
-	_, err := cohort.NewFenced(ring, owners.Key, ttl)
+	_, err := cohort.NewFenced(ring, locktest.Key, ttl)
 	assert.ErrorIs(t, err, lock.ErrInvalid)
 }
 
 func TestTheWaitersOfAProcess(t *testing.T) {
-	queuetest.Processes(t, fenced)
+	locktest.Processes(t, fenced)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/locktest/rights"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/cohort"
@@ -43,7 +43,7 @@ func handOver(t *testing.T, admin *redis.Client, clients ...*redis.Client) (
 	all []cohort.Fenced) {
 	ctx, lease := t.Context(), 600*milli
 	for _, rdb := range append(clients, clients...) {
-		l, err := cohort.NewFenced(rdb, owners.Key, lease)
+		l, err := cohort.NewFenced(rdb, locktest.Key, lease)
 		require.NoError(t, err)
 		all = append(all, l)
 	}
@@ -61,7 +61,7 @@ func handOver(t *testing.T, admin *redis.Client, clients ...*redis.Client) (
 	done := make(chan error)
 	go func() { done <- errors.Join(all[1].Lock(ctx), all[1].Unlock(ctx)) }()
 	require.Eventually(t, func() bool {
-		return admin.ZCard(ctx, "{"+owners.Key+"}:queue").Val() == 1
+		return admin.ZCard(ctx, "{"+locktest.Key+"}:queue").Val() == 1
 	}, 10*second, milli)
 	assert.NoError(t, all[0].Unlock(ctx))
 	assert.NoError(t, <-done)

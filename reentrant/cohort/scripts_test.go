@@ -1,42 +1,40 @@
-package cohort
+package cohort_test
 
 import (
 	"context"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 
-	"github.com/lockladder/lockladder/internal/locktest/queuetest"
-	"github.com/lockladder/lockladder/reentrant/internal/waiters"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/reentrant/cohort"
 )
 
-var stock = (&Lock{key: "stock"}).keys()
+var stock = cohort.Keys("stock")
 
 // scripts are those of a process that gives up an old owner id, and reserves or
 // gives back so many fencing tokens.
-func scripts(old string, tokens int) queuetest.Scripts {
-	return queuetest.Scripts{
+func scripts(old string, tokens int) locktest.Scripts {
+	return locktest.Scripts{
 		Acquire: func(ctx context.Context, rdb *redis.Client, id string, count int,
 			wait bool, vacant string, behind ...any) (int64, error) {
-			return acquire.Run(ctx, rdb, stock, append([]any{id, queuetest.Lease,
+			return cohort.Acquire.Run(ctx, rdb, stock, append([]any{id, locktest.Lease.Milliseconds(),
 				count, wait, 200, "p", vacant, old, tokens}, behind...)...).Int64()
 		},
 		Release: func(ctx context.Context, rdb *redis.Client, id string, count int,
 			neighbor string) (int64, error) {
-			return release.Run(ctx, rdb, stock, id, queuetest.Lease, count, neighbor,
+			return cohort.Release.Run(ctx, rdb, stock, id, locktest.Lease.Milliseconds(), count, neighbor,
 				tokens).Int64()
 		},
 	}
 }
 
-func TestScripts(t *testing.T) { queuetest.Run(t, scripts("", 0)) }
+func TestScripts(t *testing.T) { locktest.RunScripts(t, scripts("", 0)) }
 
 // Another cohort of the process has its turn, and asks.
 func TestANeighborHasTheTurn(t *testing.T) {
-	s := queuetest.Serve(t, scripts("", 0))
+	s := locktest.Serve(t, scripts("", 0))
 	s.Acquire("a", 1, true)
 	s.Waits("b")
 	assert.Equal(t, int64(2), s.Release("a", 0, "b"))
@@ -47,7 +45,7 @@ func TestANeighborHasTheTurn(t *testing.T) {
 // A process whose lease may not be passed on any more asks for a new one. When
 // another process waits, that one comes first.
 func TestAProcessGivesUpItsOldLeaseAndAsksForANewOne(t *testing.T) {
-	s := queuetest.Serve(t, scripts("", 0))
+	s := locktest.Serve(t, scripts("", 0))
 	instead := func(old, id string) int64 {
 		reply, err := scripts(old, 0).Acquire(t.Context(), s.Client, id, 1, true, "")
 		assert.NoError(t, err)
@@ -62,7 +60,7 @@ func TestAProcessGivesUpItsOldLeaseAndAsksForANewOne(t *testing.T) {
 	assert.Equal(t, []string{"a3"}, s.Queue())
 	assert.Equal(t, []string{"p: b p"}, s.Messages())
 	s.Acquire("b", 1, true)
-	assert.Equal(t, int64(-queuetest.Lease), instead("a2", "a3"))
+	assert.Equal(t, -locktest.Lease.Milliseconds(), instead("a2", "a3"))
 	assert.True(t, s.Client.HExists(t.Context(), "stock", "b").Val(),
 		"not a2's to give up")
 }
@@ -70,7 +68,7 @@ func TestAProcessGivesUpItsOldLeaseAndAsksForANewOne(t *testing.T) {
 // A grant reserves a fencing token for each owner that the lease may serve, and
 // a release gives back those that were not used.
 func TestTokensAreReservedAndGivenBack(t *testing.T) {
-	s := queuetest.Serve(t, scripts("", 0))
+	s := locktest.Serve(t, scripts("", 0))
 	assert.Equal(t, int64(1), s.Acquire("a", 1, true))
 	s.Release("a", 0, "")
 	assert.False(t, s.Mini.Exists("{stock}:token"), "none is wanted")
@@ -84,24 +82,4 @@ func TestTokensAreReservedAndGivenBack(t *testing.T) {
 	assert.NoError(t, err, "3 were used")
 	assert.Equal(t, int64(4), acquire("c"))
 	s.Mini.CheckGet(t, "{stock}:token", "20")
-}
-
-// The owner before lost the lock, and its id is spent. Another cohort of the process
-// asks before the new owner does.
-func TestOthersAskForTheIdThatTheNextOwnerAsksWith(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // never dialed
-		other := waiters.Join(rdb, "stock", "other", time.Second)
-		own := waiters.Join(rdb, "stock", "spent", time.Second)
-		own.Ask("spent")
-		own.Answered(nil, time.Minute, time.Millisecond)
-		own.Asks()
-		l := &Lock{cohort: &cohort{waiter: own, id: "new"}}
-		assert.Same(t, own, l.waiter())
-		behind, _, _ := other.Ask("other")
-		assert.Equal(t, []any{"new"}, behind)
-		other.Leave(true)
-		own.Leave(true)
-		assert.NoError(t, rdb.Close())
-	})
 }

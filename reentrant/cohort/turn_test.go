@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
 func TestAProcessHandsTheLockOverInTheOrderOfComing(t *testing.T) {
-	play(t, "A", func(s *owners.Scenario) {
+	play(t, "A", func(s *locktest.Scenario) {
 		for _, name := range []string{"A1", "A2", "A3", "A4", "A5"} {
 			s.Owner(name).Section(100 * milli)
 		}
@@ -25,7 +25,7 @@ func TestAProcessHandsTheLockOverInTheOrderOfComing(t *testing.T) {
 }
 
 func TestAnotherProcessWaitsForSeventeenSectionsAtMost(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *locktest.Scenario) {
 		for n := range 5 {
 			s.Owner(fmt.Sprint("A", n+1)).Sections(20, 10*milli)
 		}
@@ -45,7 +45,7 @@ func TestAnotherProcessWaitsForSeventeenSectionsAtMost(t *testing.T) {
 }
 
 func TestAnotherProcessWaitsForAThirdOfALeaseAndASection(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *locktest.Scenario) {
 		for n := range 3 {
 			s.Owner(fmt.Sprint("A", n+1)).Sections(5, 2*second)
 		}
@@ -59,7 +59,7 @@ func TestAnotherProcessWaitsForAThirdOfALeaseAndASection(t *testing.T) {
 // The 60 sections of a process are 4 leases. Nobody polls: each process asks
 // when it is its turn.
 func TestProcessesHaveTheLockInTurn(t *testing.T) {
-	play(t, "A B C D", func(s *owners.Scenario) {
+	play(t, "A B C D", func(s *locktest.Scenario) {
 		for _, process := range []string{"A", "B", "C", "D"} {
 			for n := range 3 {
 				s.Owner(fmt.Sprint(process, n+1)).Sections(20, 10*milli)
@@ -88,7 +88,7 @@ func TestProcessesHaveTheLockInTurn(t *testing.T) {
 }
 
 func TestAProcessDiesInTheMiddleOfACohort(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *locktest.Scenario) {
 		for n := range 5 {
 			s.Owner(fmt.Sprint("A", n+1)).Sections(9, 100*milli)
 		}
@@ -106,7 +106,7 @@ func TestAProcessDiesInTheMiddleOfACohort(t *testing.T) {
 // first differs from run to run.
 func TestAProcessWhoseOwnersGiveUpTogetherLeavesTheQueue(t *testing.T) {
 	for range 30 {
-		play(t, "A B C", func(s *owners.Scenario) {
+		play(t, "A B C", func(s *locktest.Scenario) {
 			s.Owner("A1").Section(3 * second)
 			for n := range 9 {
 				late := time.Duration(n) * milli
@@ -120,7 +120,7 @@ func TestAProcessWhoseOwnersGiveUpTogetherLeavesTheQueue(t *testing.T) {
 
 // B2 waits behind B1 in their process, and C came after B1.
 func TestAWaiterThatGivesUpLeavesItsPlaceToItsProcess(t *testing.T) {
-	play(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *locktest.Scenario) {
 		s.Owner("A1").Section(3 * second)
 		s.Owner("B1").At(second).GivesUp(second)
 		s.Owner("B2").At(1100 * milli).Section(second)
@@ -132,12 +132,12 @@ func TestAWaiterThatGivesUpLeavesItsPlaceToItsProcess(t *testing.T) {
 // B waits for A, and then has the lock for itself: 60 sections take 60 ms, over
 // several leases. B's entries in the server's queue are gone.
 func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
-	for name, ends := range map[string]func(a *owners.Owner){
-		"A unlocks": func(a *owners.Owner) { a.Section(10 * milli) },
-		"A dies":    func(a *owners.Owner) { a.Locks() },
+	for name, ends := range map[string]func(a *locktest.Owner){
+		"A unlocks": func(a *locktest.Owner) { a.Section(10 * milli) },
+		"A dies":    func(a *locktest.Owner) { a.Locks() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, "A B", func(s *owners.Scenario) {
+			play(t, "A B", func(s *locktest.Scenario) {
 				ends(s.Owner("A1"))
 				s.Process("A").CrashesAt(20 * milli)
 				var began, ended time.Duration
@@ -154,7 +154,7 @@ func TestAProcessThatIsAloneIsNotHeldUp(t *testing.T) {
 }
 
 func TestTryLockDoesNotOvertake(t *testing.T) {
-	play(t, "A B", func(s *owners.Scenario) {
+	play(t, "A B", func(s *locktest.Scenario) {
 		s.Owner("B1").Section(2 * second)
 		s.Owner("A2").Section(2 * second)
 		s.Owner("A3").At(second).Tries(false).At(3 * second).Tries(false).
@@ -166,7 +166,7 @@ func TestTryLockDoesNotOvertake(t *testing.T) {
 // B is dead and has the turn. A1 and A2, of two cohorts of one process, wait, and A1
 // gives up. A2 asks when the turn is over.
 func TestTheNextCohortLooksAfterATurn(t *testing.T) {
-	play(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *locktest.Scenario) {
 		s.Owner("C1").Section(5 * second)
 		s.Owner("B1").At(second).Locks()
 		s.Process("B").CrashesAt(2 * second)
@@ -179,7 +179,7 @@ func TestTheNextCohortLooksAfterATurn(t *testing.T) {
 
 // A1, A2 and A3 are three cohorts of one process. A2 asks for A3, too.
 func TestACohortThatWasAskedForLeavesTheQueue(t *testing.T) {
-	play(t, "A B C", func(s *owners.Scenario) {
+	play(t, "A B C", func(s *locktest.Scenario) {
 		s.Owner("C1").Section(5 * second)
 		s.Owner("A1").At(second).GivesUp(2 * second)
 		s.Owner("A2", lock.FixedLease()).At(second).GivesUp(2 * second)

@@ -8,9 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
-	"github.com/lockladder/lockladder/internal/locktest/queuetest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/fair"
 )
@@ -19,7 +17,7 @@ import (
 // owners in one process, and look at who is served when.
 
 const (
-	ttl    = owners.Lease
+	ttl    = locktest.Lease
 	second = time.Second
 	milli  = time.Millisecond
 )
@@ -27,14 +25,14 @@ const (
 var build = lock.On(fair.New)
 
 // play runs a scenario of processes that have locked before.
-func play(t *testing.T, script func(s *owners.Scenario)) {
+func play(t *testing.T, script func(s *locktest.Scenario)) {
 	t.Helper()
-	owners.Run(t, owners.Config{Build: build, Latency: milli / 10,
+	locktest.Run(t, locktest.Config{Build: build, Latency: milli / 10,
 		Processes: []string{"A", "B", "C"}}, script)
 }
 
 func TestWaitersAreServedInTheOrderOfArrival(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		var want []string
 		for n := range 30 {
 			name := fmt.Sprint([]string{"A", "B", "C"}[n*n%3], n)
@@ -47,7 +45,7 @@ func TestWaitersAreServedInTheOrderOfArrival(t *testing.T) {
 
 // All wait for longer than a lease, and ask again meanwhile.
 func TestAPlaceIsKeptWhileItsOwnerAsks(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Section(4 * ttl)
 		want := []string{"A"}
 		for n := range 9 {
@@ -63,7 +61,7 @@ func TestAPlaceIsKeptWhileItsOwnerAsks(t *testing.T) {
 // One asks and is refused, the second asks for all others, and one asks again
 // when the subscription stands. Nobody asks before it has the turn.
 func TestAThousandThatComeAtOnceAreAskedForTogether(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Section(second)
 		for n := range 100 {
 			s.Owner(fmt.Sprint("B", n)).At(100 * milli).Section(0)
@@ -80,7 +78,7 @@ func TestAThousandThatComeAtOnceAreAskedForTogether(t *testing.T) {
 
 // Were a place left behind, the others would wait for a turn that nobody comes for.
 func TestAHundredThatGiveUpAtOnceLeaveTogether(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Section(3 * second)
 		for n := range 100 {
 			s.Owner(fmt.Sprint("B", n)).At(second).GivesUp(second)
@@ -93,8 +91,8 @@ func TestAHundredThatGiveUpAtOnceLeaveTogether(t *testing.T) {
 
 // A thousand turns would be fifty leases.
 func TestADeadProcessCostsTwoLeases(t *testing.T) {
-	laddertest.Long(t, "it has 600 waiters")
-	play(t, func(s *owners.Scenario) {
+	locktest.Long(t, "it has 600 waiters")
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Section(3 * second)
 		for n := range 600 {
 			s.Owner(fmt.Sprint("B", n)).At(second).Locks()
@@ -108,7 +106,7 @@ func TestADeadProcessCostsTwoLeases(t *testing.T) {
 
 // A's lease ends at 10 s. C asks first, and finds that B was there before it.
 func TestTheFirstIsServedFirstAfterALeaseHasEnded(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Locks()
 		s.Process("A").CrashesAt(second)
 		s.Owner("B").At(1500 * milli).Section(second)
@@ -119,7 +117,7 @@ func TestTheFirstIsServedFirstAfterALeaseHasEnded(t *testing.T) {
 }
 
 func TestAHolderEntersAgainWhoeverWaits(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Locks().Works(2 * second).Section(0).Unlocks()
 		s.Owner("B").At(second).Section(second).SinceAbout(2 * second)
 		s.Serves("A", "B")
@@ -130,7 +128,7 @@ func TestAHolderEntersAgainWhoeverWaits(t *testing.T) {
 // others at that moment to queue it up as well, nobody would come for that turn,
 // which takes half a second.
 func TestOwnersThatComeAgainAtOnceLoseNoTurn(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		for n := range 5 {
 			s.Owner(fmt.Sprint("A", n)).At(10*milli+time.Duration(n)*milli/3).
 				Sections(40, milli/5)
@@ -140,13 +138,13 @@ func TestOwnersThatComeAgainAtOnceLoseNoTurn(t *testing.T) {
 	})
 }
 
-func TestTheWaitersOfAProcess(t *testing.T) { queuetest.Processes(t, build) }
+func TestTheWaitersOfAProcess(t *testing.T) { locktest.Processes(t, build) }
 
-func TestTheLockIsHandedOver(t *testing.T) { queuetest.HandOver(t, build) }
+func TestTheLockIsHandedOver(t *testing.T) { locktest.HandOver(t, build) }
 
 // B2's question hangs, and nobody has asked for B3: the server hasn't heard of it.
 func TestAWaiterThatWasNotAskedForLeavesWithoutACommand(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A1").Section(3 * second)
 		s.Owner("B1").At(second).Section(second)
 		s.Owner("B2").At(2*second).

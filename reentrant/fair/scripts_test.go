@@ -1,4 +1,4 @@
-package fair
+package fair_test
 
 import (
 	"context"
@@ -8,29 +8,30 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 
-	"github.com/lockladder/lockladder/internal/locktest/queuetest"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/reentrant/fair"
 )
 
-var stock = (&Lock{key: "stock"}).keys()
+var stock = fair.Keys("stock")
 
-var scripts = queuetest.Scripts{
+var scripts = locktest.Scripts{
 	Acquire: func(ctx context.Context, rdb *redis.Client, id string, count int,
 		wait bool, vacant string, behind ...any) (int64, error) {
-		return acquire.Run(ctx, rdb, stock, append([]any{id, queuetest.Lease,
+		return fair.Acquire.Run(ctx, rdb, stock, append([]any{id, locktest.Lease.Milliseconds(),
 			count, wait, 200, "p", vacant}, behind...)...).Int64()
 	},
 	Release: func(ctx context.Context, rdb *redis.Client, id string, count int,
 		neighbor string) (int64, error) {
-		return release.Run(ctx, rdb, stock, id, queuetest.Lease, count, neighbor,
+		return fair.Release.Run(ctx, rdb, stock, id, locktest.Lease.Milliseconds(), count, neighbor,
 			3000).Int64()
 	},
 }
 
-func TestScripts(t *testing.T) { queuetest.Run(t, scripts) }
+func TestScripts(t *testing.T) { locktest.RunScripts(t, scripts) }
 
 // Nobody has a turn then, and the neighbor has a lease of its own length.
 func TestAReleaseHandsTheLockOverToANeighbor(t *testing.T) {
-	s := queuetest.Serve(t, scripts)
+	s := locktest.Serve(t, scripts)
 	s.Acquire("a", 1, true)
 	s.Waits("b", "c")
 	assert.Equal(t, int64(2), s.Release("a", 0, "b"))
@@ -45,7 +46,7 @@ func TestAReleaseHandsTheLockOverToANeighbor(t *testing.T) {
 
 // Its place went with it: no release may hand the lock over to it.
 func TestANeighborThatHasGivenUpIsHandedNothing(t *testing.T) {
-	s := queuetest.Serve(t, scripts)
+	s := locktest.Serve(t, scripts)
 	s.Acquire("a", 1, true)
 	s.Waits("b", "c")
 	assert.Zero(t, s.Release("b", 0, ""))
@@ -58,7 +59,7 @@ func TestANeighborThatHasGivenUpIsHandedNothing(t *testing.T) {
 // long ago it has asked. In another process it would count as dead.
 func TestANeighborIsHandedTheLockHoweverLongAgoItHasAsked(t *testing.T) {
 	for neighbor, handed := range map[string]bool{"b": true, "": false} {
-		s := queuetest.Serve(t, scripts)
+		s := locktest.Serve(t, scripts)
 		s.Acquire("a", 1, true)
 		s.Waits("b")
 		s.Pass(5 * time.Second)

@@ -3,7 +3,7 @@ package readwrite_test
 import (
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -12,17 +12,17 @@ import (
 
 // Each of B's leases begins at a moment that isn't a whole second.
 func TestALeaseLastsFromAnyMomentOn(t *testing.T) {
-	for name, reads := range map[string]func(b *owners.Owner){
-		"when it is taken": func(b *owners.Owner) { b.At(1500 * milli).RLocks() },
-		"when a level is left": func(b *owners.Owner) {
+	for name, reads := range map[string]func(b *locktest.Owner){
+		"when it is taken": func(b *locktest.Owner) { b.At(1500 * milli).RLocks() },
+		"when a level is left": func(b *locktest.Owner) {
 			b.At(500 * milli).RLocks().RLocks().At(1500 * milli).RUnlocks()
 		},
-		"when it is renewed": func(b *owners.Owner) {
+		"when it is renewed": func(b *locktest.Owner) {
 			b.At(833 * milli).RLocks().At(1600 * milli)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(s *owners.Scenario) {
+			play(t, func(s *locktest.Scenario) {
 				s.Owner("A").RLocks().At(3 * second).RUnlocks()
 				b := s.Owner("B").WithLease(2 * second)
 				reads(b)
@@ -37,7 +37,7 @@ func TestALeaseLastsFromAnyMomentOn(t *testing.T) {
 // B's network is slow. The reply comes too late for B, which has been told by then. The
 // server knows the script from D.
 func TestALeaseIsRenewedInItsLastMillisecond(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("D").WithLease(second).RLocks().At(500 * milli).RUnlocks()
 		s.Owner("A").RLocks().At(2500 * milli).RUnlocks()
 		s.Owner("B").WithLease(2 * second).RLocks().At(3 * second).Holds(false).Dies()
@@ -49,7 +49,7 @@ func TestALeaseIsRenewedInItsLastMillisecond(t *testing.T) {
 
 // B never unlocks: it was told of the loss.
 func TestAReaderThatEntersAgainTooLateIsNotInside(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").RLocks().At(4 * second).RUnlocks()
 		s.Owner("B").WithLease(2*second, lock.FixedLease()).RLocks().
 			At(3*second).RTries(false, lock.ErrLost)
@@ -59,7 +59,7 @@ func TestAReaderThatEntersAgainTooLateIsNotInside(t *testing.T) {
 
 // diesWaiting has B wait to write while A reads until 3 s. B dies, and is forgotten at
 // 2 s.
-func diesWaiting(s *owners.Scenario) {
+func diesWaiting(s *locktest.Scenario) {
 	s.Owner("A").RLocks().At(3 * second).RUnlocks()
 	s.Owner("B").WithLease(second).At(second).Locks()
 	s.Process("B").CrashesAt(1100 * milli)
@@ -67,7 +67,7 @@ func diesWaiting(s *owners.Scenario) {
 
 // The set of those that wait lasts for C.
 func TestAWriterThatIsForgottenKeepsNoReaderOut(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		diesWaiting(s)
 		s.Owner("C").At(1500 * milli).Locks().Since(3 * second).
 			At(4 * second).Unlocks()
@@ -76,7 +76,7 @@ func TestAWriterThatIsForgottenKeepsNoReaderOut(t *testing.T) {
 }
 
 func TestAWriterIsForgottenAfterTheLastMillisecond(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		diesWaiting(s)
 		s.Owner("D").At(1999 * milli).RTries(false).
 			At(2001 * milli).RTries(true).RUnlocks()
@@ -85,7 +85,7 @@ func TestAWriterIsForgottenAfterTheLastMillisecond(t *testing.T) {
 
 // A's process is dead, and B asks again when A's lease is over.
 func TestAReaderWaitsForTheEndOfAWritersLease(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Locks().Dies()
 		s.Owner("B").At(9 * second).RLocks().Since(ttl).RUnlocks()
 	})
@@ -93,9 +93,9 @@ func TestAReaderWaitsForTheEndOfAWritersLease(t *testing.T) {
 
 // Somebody has taken the lease away.
 func TestAReaderIsRefusedByAWriterWithoutALease(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		a := s.Owner("A", lock.FixedLease())
-		a.Locks().Does(func() { a.Redis().Persist(s.Context(), owners.Key) }).
+		a.Locks().Does(func() { a.Redis().Persist(s.Context(), locktest.Key) }).
 			At(3 * second).Unlocks()
 		s.Owner("B").At(second).RTries(false).RLocks().Since(3 * second).RUnlocks()
 	})

@@ -4,19 +4,19 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
 // downgrades has a writer read on after an Unlock that the network has refused.
-func downgrades(o *owners.Owner) *owners.Owner {
+func downgrades(o *locktest.Owner) *locktest.Owner {
 	return o.Locks().RLocks().Suffers(lab.Fault{Refuse: true}).
-		Unlocks(owners.ErrUnknown).Suffers(lab.Fault{})
+		Unlocks(locktest.ErrUnknown).Suffers(lab.Fault{})
 }
 
 // A reads all the time. Its renewal tells the other readers.
 func TestARenewalReleasesTheWriteLockWhoseUnlockWasLost(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		downgrades(s.Owner("A")).At(30 * second).Holds(true).RUnlocks()
 		s.Owner("B").At(second).RLocks().Since(ttl / 3).RUnlocks()
 		s.Owner("C").At(5 * second).Locks().Since(30 * second).Unlocks()
@@ -25,7 +25,7 @@ func TestARenewalReleasesTheWriteLockWhoseUnlockWasLost(t *testing.T) {
 
 // ZADD needs memory, in the release and in each renewal.
 func TestAWriterReadsOnWhenTheServerIsFull(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Operator(second, "fills", (*lab.Node).Fill)
 		s.Owner("A").Locks().RLocks().At(2 * second).Unlocks().
 			At(30 * second).Holds(true).RUnlocks()
@@ -34,7 +34,7 @@ func TestAWriterReadsOnWhenTheServerIsFull(t *testing.T) {
 
 // A, which enters again, tells the readers.
 func TestAReaderWhoseUnlockWasLostEntersAgain(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		downgrades(s.Owner("A")).At(second).RTries(true).
 			At(5 * second).Holds(true).RUnlocks().RUnlocks()
 		s.Owner("B").At(100 * milli).RLocks().Since(second).RUnlocks()
@@ -44,7 +44,7 @@ func TestAReaderWhoseUnlockWasLostEntersAgain(t *testing.T) {
 // After the downgrade A writes once more: the new write lock is renewed, and not
 // released.
 func TestARenewalKeepsALaterWriteLock(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		downgrades(s.Owner("A")).RUnlocks().Locks().At(15 * second).Unlocks()
 		s.Owner("B").At(second).RLocks().Since(15 * second).RUnlocks()
 	})
@@ -53,7 +53,7 @@ func TestARenewalKeepsALaterWriteLock(t *testing.T) {
 // A is inside and has lost the lock. It is refused, and it does not wait: it holds
 // no reader back.
 func TestAWriterThatHasLostTheLockDoesNotWait(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Deletes(500 * milli)
 		s.Owner("A").Locks().At(second).Locks(lock.ErrLost).
 			At(5 * second).Unlocks(lock.ErrNotHeld)

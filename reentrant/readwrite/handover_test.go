@@ -9,21 +9,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/owners"
-	"github.com/lockladder/lockladder/internal/locktest/queuetest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/readwrite"
 )
 
 var build = lock.On(readwrite.New)
 
-func TestTheLockIsHandedOver(t *testing.T) { queuetest.HandOver(t, build) }
+func TestTheLockIsHandedOver(t *testing.T) { locktest.HandOver(t, build) }
 
 // A has forty writers. B's hears of a release after five of theirs at the latest,
 // and then asks beside them.
 func TestOtherProcessesHaveAChanceBetweenTheHandOvers(t *testing.T) {
-	owners.Run(t, owners.Config{Build: build, Processes: []string{"A", "B"}},
-		func(s *owners.Scenario) {
+	locktest.Run(t, locktest.Config{Build: build, Processes: []string{"A", "B"}},
+		func(s *locktest.Scenario) {
 			for n := range 40 {
 				s.Owner(fmt.Sprint("A", n+1)).Section(100 * time.Millisecond)
 			}

@@ -7,14 +7,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
 // Readers of one process wait together: one asks for all of them.
 
 // The first one asks at once and when it listens, and the others when it is in.
 func TestAReaderBehindOthersOfItsProcessSendsNothing(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Section(3 * second)
 		asked := func() int { return s.Process("B").Asked(" read.lua ", 0) }
 		for n := range 5 {
@@ -32,8 +32,8 @@ func TestAReaderBehindOthersOfItsProcessSendsNothing(t *testing.T) {
 // and gets in behind W: if B3 could read along with B2, readers that keep coming would
 // keep W out.
 func TestAReaderDoesNotPassByAWriterWithTheOthersOfItsProcess(t *testing.T) {
-	config := owners.Config{Build: build, Latency: 10 * milli}
-	owners.Run(t, config, func(s *owners.Scenario) {
+	config := locktest.Config{Build: build, Latency: 10 * milli}
+	locktest.Run(t, config, func(s *locktest.Scenario) {
 		s.Owner("A").Locks().At(2 * second).Unlocks()
 		s.Owner("W").At(1500 * milli).Locks().SinceAbout(6 * second).
 			At(7 * second).Unlocks()

@@ -7,26 +7,26 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
 // Here are promises of the read side that no scenario judges.
 
 const (
-	ttl    = owners.Lease
+	ttl    = locktest.Lease
 	second = time.Second
 	milli  = time.Millisecond
 )
 
 // play runs a scenario whose processes have not locked before.
-func play(t *testing.T, script func(s *owners.Scenario)) {
+func play(t *testing.T, script func(s *locktest.Scenario)) {
 	t.Helper()
-	owners.Run(t, owners.Config{Build: build}, script)
+	locktest.Run(t, locktest.Config{Build: build}, script)
 }
 
 func TestAReaderIsDeniedTheWriteLockWithoutACommand(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		a := s.Owner("A")
 		before := 0
 		a.RLocks().Looks(func() { before = len(a.Commands()) }).
@@ -37,7 +37,7 @@ func TestAReaderIsDeniedTheWriteLockWithoutACommand(t *testing.T) {
 }
 
 func TestEachKindOfLockHasItsOwnUnlock(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").RUnlocks(lock.ErrNotHeld).RLocks().Unlocks(lock.ErrNotHeld).
 			At(2 * second).RUnlocks().Locks().RUnlocks(lock.ErrNotHeld).
 			At(4 * second).Unlocks().Unlocks(lock.ErrNotHeld).
@@ -49,7 +49,7 @@ func TestEachKindOfLockHasItsOwnUnlock(t *testing.T) {
 }
 
 func TestBothSidesCountTheirLevels(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Locks().RLocks().Locks().RLocks().Unlocks().
 			At(2 * second).Unlocks(). // remains as a reader
 			At(4 * second).RUnlocks().RLocks().
@@ -66,13 +66,13 @@ func TestBothSidesCountTheirLevels(t *testing.T) {
 // redisson#2144: a reader with a short lease cuts the lease of another. A's lease
 // runs on, and not for longer.
 func TestAShortLeaseCutsNoLongerOne(t *testing.T) {
-	for name, reads := range map[string]func(b *owners.Owner){
-		"when it is taken":     func(b *owners.Owner) { b.RLocks() },
-		"when a level is left": func(b *owners.Owner) { b.RLocks().RLocks().RUnlocks() },
-		"when it is renewed":   func(b *owners.Owner) { b.RLocks().Works(second / 2) },
+	for name, reads := range map[string]func(b *locktest.Owner){
+		"when it is taken":     func(b *locktest.Owner) { b.RLocks() },
+		"when a level is left": func(b *locktest.Owner) { b.RLocks().RLocks().RUnlocks() },
+		"when it is renewed":   func(b *locktest.Owner) { b.RLocks().Works(second / 2) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(s *owners.Scenario) {
+			play(t, func(s *locktest.Scenario) {
 				s.Owner("A").RLocks().Dies()
 				b := s.Owner("B").WithLease(second).At(second)
 				reads(b)
@@ -86,7 +86,7 @@ func TestAShortLeaseCutsNoLongerOne(t *testing.T) {
 
 // A1 would hand the lock over to A2, and B is nearer than R. R comes first all the same.
 func TestAReaderThatWaitsForAWriterComesBeforeTheNext(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A1").Section(2 * second)
 		s.Owner("A2").At(100 * milli).Section(2 * second)
 		s.Owner("B").At(200 * milli).Section(second)
@@ -99,7 +99,7 @@ func TestAReaderThatWaitsForAWriterComesBeforeTheNext(t *testing.T) {
 
 // R gives up when A has left and B is kept out, and Q did not wait.
 func TestAReaderThatGivesUpHoldsNoWriterBack(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Section(2 * second)
 		s.Owner("Q").At(second).RTries(false)
 		s.Owner("R").At(second).RLocksWithin(1400*milli, context.DeadlineExceeded)
@@ -110,7 +110,7 @@ func TestAReaderThatGivesUpHoldsNoWriterBack(t *testing.T) {
 
 // The readers are evicted, and B writes.
 func TestAReaderThatHasLostTheLockHoldsNoWriterBack(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		a := s.Owner("A")
 		a.RLocks().Does(func() { a.Redis().Del(s.Context(), "{stock}:readers") }).
 			At(2 * second).RLocks(lock.ErrLost).At(4 * second).RUnlocks(lock.ErrNotHeld)
@@ -120,7 +120,7 @@ func TestAReaderThatHasLostTheLockHoldsNoWriterBack(t *testing.T) {
 }
 
 func TestTheReadSideIsBusyToASecondGoroutine(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Section(4 * second)
 		b := s.Owner("B").At(second).RLocks().RUnlocks()
 		s.Owner("C").At(2 * second).Does(func() {
@@ -133,7 +133,7 @@ func TestTheReadSideIsBusyToASecondGoroutine(t *testing.T) {
 }
 
 func TestRLockEndsWithItsContext(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Section(6 * second)
 		b := s.Owner("B").At(second)
 		b.Does(func() {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
 // Here are the effects of an Unlock on other owners' leases, and on waiters.
@@ -13,7 +13,7 @@ import (
 // A writer and a reader wait. One that leaves others reading tells nobody, and the last
 // one tells the writer: the reader would be refused.
 func TestAReaderThatLeavesTellsOnlyWhoCanGetIn(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").RLocks().At(3 * second).RUnlocks()
 		s.Owner("B").RLocks().At(4 * second).RUnlocks()
 		c := s.Owner("C").At(second).Locks().Since(4 * second).

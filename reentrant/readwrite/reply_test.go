@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
 // Here a command of an owner is answered too late, or not at all.
@@ -18,11 +18,11 @@ import (
 func TestAReadLockWhoseReplyWasLostIsFoundAgain(t *testing.T) {
 	for _, again := range []string{"read", "write"} {
 		t.Run(again, func(t *testing.T) {
-			play(t, func(s *owners.Scenario) {
+			play(t, func(s *locktest.Scenario) {
 				// Its scripts are known before the reply is lost.
 				a := s.Owner("A").RLocks().RUnlocks().Section(0).
 					Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
-					RTries(false, owners.ErrUnknown)
+					RTries(false, locktest.ErrUnknown)
 				if again == "read" {
 					a.RTries(true).RUnlocks()
 				}
@@ -34,16 +34,16 @@ func TestAReadLockWhoseReplyWasLostIsFoundAgain(t *testing.T) {
 
 // B waits to write since the lock was A's. A must not get in before it.
 func TestAWriteLockWhoseReplyWasLostLetsItsReaderPassByNoWriter(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").Section(0).Fails(lab.Acquire, 1, lab.Fault{LoseReply: true}).
-			Tries(false, owners.ErrUnknown).At(2 * second).RTries(false)
+			Tries(false, locktest.ErrUnknown).At(2 * second).RTries(false)
 		s.Owner("B").At(second).Section(second).Since(2 * second)
 	})
 }
 
 // The lease is over when the answer comes.
 func TestAReadLockThatIsGrantedTooLateIsGivenBack(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("A").RLocks().RUnlocks().
 			Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: ttl}).RTries(false).
 			Looks(func() {
@@ -59,9 +59,9 @@ func TestALostReplyOfADowngradeLeavesAReader(t *testing.T) {
 	for name, fault := range map[string]lab.Fault{"executed": {LoseReply: true},
 		"not executed": {Refuse: true}} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(s *owners.Scenario) {
+			play(t, func(s *locktest.Scenario) {
 				s.Owner("A").Section(0).Locks().RLocks().
-					Fails(lab.Release, 1, fault).Unlocks(owners.ErrUnknown).
+					Fails(lab.Release, 1, fault).Unlocks(locktest.ErrUnknown).
 					At(12 * second).Holds(true).RUnlocks()
 				s.Owner("B").At(2 * second).Tries(false).
 					At(13 * second).Tries(true).Unlocks()
@@ -75,24 +75,24 @@ func TestALostReplyOfADowngradeLeavesAReader(t *testing.T) {
 // be renewed.
 func TestALateCommandEndsNoLaterLockOfItsOwner(t *testing.T) {
 	late := lab.Fault{Deliver: 16 * second}
-	for name, begin := range map[string]func(a *owners.Owner) *owners.Owner{
-		"a question to read, and A writes": func(a *owners.Owner) *owners.Owner {
+	for name, begin := range map[string]func(a *locktest.Owner) *locktest.Owner{
+		"a question to read, and A writes": func(a *locktest.Owner) *locktest.Owner {
 			return a.Fails(lab.Acquire, 1, late).
 				RLocksWithin(second, context.DeadlineExceeded).Locks()
 		},
 		"a release of a level of reading, and A no longer writes": func(
-			a *owners.Owner) *owners.Owner {
+			a *locktest.Owner) *locktest.Owner {
 			return a.Locks().RLocks().Fails(lab.Release, 1, late).
 				RUnlocks(context.DeadlineExceeded).RLocks().Unlocks()
 		},
 		"a question to write once more, and A no longer writes": func(
-			a *owners.Owner) *owners.Owner {
+			a *locktest.Owner) *locktest.Owner {
 			return a.Locks().Fails(lab.Acquire, 1, late).
 				LocksWithin(second, context.DeadlineExceeded).RLocks().Unlocks()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(s *owners.Scenario) {
+			play(t, func(s *locktest.Scenario) {
 				a := s.Owner("A").RLocks().RUnlocks().Section(0) // the scripts are known
 				begin(a).At(28 * second).Holds(true)
 				if strings.HasSuffix(name, "A writes") {
@@ -113,7 +113,7 @@ func TestALateCommandEndsNoLaterLockOfItsOwner(t *testing.T) {
 // A was refused as a reader. Before it asks to write it releases the id that it has
 // asked with, and then the server answers no more.
 func TestAChangeOfRoleEndsWithTheCallersDeadline(t *testing.T) {
-	play(t, func(s *owners.Scenario) {
+	play(t, func(s *locktest.Scenario) {
 		s.Owner("B").Section(5 * second)
 		a := s.Owner("A").At(second).RTries(false).
 			Suffers(lab.Fault{Hang: true}).LocksWithin(second, context.DeadlineExceeded)

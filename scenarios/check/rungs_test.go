@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -50,7 +50,7 @@ func TestEveryRungBreaksTheSameThroughTheProtocol(t *testing.T) {
 			t.Parallel()
 			var virtual scenarios.Report
 			t.Run("in virtual time", func(t *testing.T) {
-				virtual = laddertest.Scenarios(t, r.Name)
+				virtual = locktest.Scenarios(t, r.Name)
 			})
 			flaws := declared(t, r.Name, virtual)
 			run := func(more ...string) scenarios.Report {
@@ -64,7 +64,7 @@ func TestEveryRungBreaksTheSameThroughTheProtocol(t *testing.T) {
 					// A program offers what its lock has, and the exhibits break the rest.
 					one.Verdict == scenarios.NotOffered && lacks(r)
 			})
-			laddertest.SameVerdicts(t, report, virtual,
+			locktest.SameVerdicts(t, report, virtual,
 				func(scenario string) scenarios.Report {
 					return run("-run", "^"+scenario+"$")
 				})

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/locktest/mutants"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -26,23 +26,23 @@ import (
 
 func TestClaimWhenATimestampLockExpiresOneClientAloneTakesItOver(t *testing.T) {
 	t.Parallel()
-	timestamp := laddertest.Find(t, "silver/timestamp")
-	bounds := explore.Bounds{LeaseInValue: laddertest.Deadline,
+	timestamp := locktest.Find(t, "silver/timestamp")
+	bounds := explore.Bounds{LeaseInValue: locktest.Deadline,
 		Programs: []explore.Program{explore.Once}}
 
-	report := explore.Run(t, mutants.AfterADeath(timestamp.Build), bounds)
+	report := explore.Run(t, wrong.AfterADeath(timestamp.Build), bounds)
 	_, two := report.Failure(explore.TwoHolders)
 	assert.True(t, report.Exhausted())
 	assert.False(t, two, "no schedule lets two take over: %s", report)
 
-	report = explore.Run(t, mutants.AfterADeath(mutants.TakesOverBlindly),
+	report = explore.Run(t, wrong.AfterADeath(wrong.TakesOverBlindly),
 		bounds)
 	_, two = report.Failure(explore.TwoHolders)
 	assert.True(t, two, "without the comparison two do: %s", report)
 }
 
 func TestClaimTheLoserOfATakeoverOverwritesTheWinnersDeadline(t *testing.T) {
-	timestamp := laddertest.Find(t, "silver/timestamp")
+	timestamp := locktest.Find(t, "silver/timestamp")
 	built := 0
 	skewed := func(env lock.Env) (lock.Lock, error) {
 		// Handles are built for A and B in turn; B's clock is five seconds ahead.
@@ -52,8 +52,8 @@ func TestClaimTheLoserOfATakeoverOverwritesTheWinnersDeadline(t *testing.T) {
 		}
 		return timestamp.Build(env)
 	}
-	replayed := explore.Replay(t, mutants.AfterADeath(skewed),
-		explore.Bounds{LeaseInValue: laddertest.Deadline}, "A> A< A> A< A> A<"+
+	replayed := explore.Replay(t, wrong.AfterADeath(skewed),
+		explore.Bounds{LeaseInValue: locktest.Deadline}, "A> A< A> A< A> A<"+
 			" B> B< B> B< B> B< A> A< B> B<")
 	t.Log("\n" + replayed.Timeline)
 	lines := strings.Split(regexp.MustCompile(" +").ReplaceAllString(replayed.Timeline, " "),
@@ -79,8 +79,8 @@ func index(lines []string, part string) int {
 // comes between a waiter's GET and its GETSET, the waiter sets the key, is
 // answered nil, and takes that for a refusal.
 func TestAWaiterOfATimestampLockCanLockEverybodyOut(t *testing.T) {
-	replayed := explore.Replay(t, laddertest.Find(t, "silver/timestamp").Build,
-		explore.Bounds{LeaseInValue: laddertest.Deadline}, "A> A< A= A= B> B< B> B< E"+
+	replayed := explore.Replay(t, locktest.Find(t, "silver/timestamp").Build,
+		explore.Bounds{LeaseInValue: locktest.Deadline}, "A> A< A= A= B> B< B> B< E"+
 			" B> B< B> A> B< B> B<")
 	t.Log("\n" + replayed.Timeline)
 	assert.Contains(t, replayed.Timeline, "GETSET lock:stock")
@@ -99,7 +99,7 @@ end;`)
 
 func TestClaimTheScriptThatReturnsNothingRefusesWhomItHasGrantedTheLock(
 	t *testing.T) {
-	build := mutants.With(mutants.Rung("gold"), func(ctx context.Context, env lock.Env,
+	build := wrong.With(wrong.Rung("gold"), func(ctx context.Context, env lock.Env,
 		_ lock.Lock) (bool, error) {
 		reply, err := listed.Run(ctx, env.Nodes[0], []string{env.Key}, "locked",
 			int(env.TTL.Seconds())).Int64()
@@ -117,11 +117,11 @@ func TestClaimTheScriptThatReturnsNothingRefusesWhomItHasGrantedTheLock(
 }
 
 func TestClaimASingleRedisEnsuresMutualExclusionOnlyWithoutALease(t *testing.T) {
-	laddertest.Long(t, "it walks three graphs")
+	locktest.Long(t, "it walks three graphs")
 	t.Parallel()
 	// The table of verdicts has the other rungs.
 	for _, name := range []string{"bronze", "gold", "diamond/watchdog"} {
-		report := explore.Run(t, laddertest.Find(t, name).Build, explore.Bounds{Expiries: 1,
+		report := explore.Run(t, locktest.Find(t, name).Build, explore.Bounds{Expiries: 1,
 			Pauses: 1, Programs: []explore.Program{explore.Once}})
 		require.True(t, report.Exhausted())
 		_, two := report.Failure(explore.TwoHolders)
@@ -184,7 +184,7 @@ func TestClaimTwoBuyersAtOnceMakeTheStockFallByTwoWhenTheDecrementIsAtomic(
 
 // The recursion of [wukong], with its sleep and without.
 func TestClaimTheSleepDoesNotKeepTheRecursionFromGrowingTheStack(t *testing.T) {
-	laddertest.Long(t, "it sleeps thousands of times")
+	locktest.Long(t, "it sleeps thousands of times")
 	depth := func(pause, wait time.Duration) (calls int, grown uint64) {
 		synctest.Test(t, func(*testing.T) {
 			var before, after runtime.MemStats

@@ -21,7 +21,7 @@ import (
 	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/internal/lab/order"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -198,7 +198,7 @@ func TestALockThatLeaksIsAnError(t *testing.T) {
 }
 
 func TestALockThatHoldsAMutexOverACommandIsAnError(t *testing.T) {
-	laddertest.Long(t, "such a lock is noticed after seconds of real time")
+	locktest.Long(t, "such a lock is noticed after seconds of real time")
 	t.Parallel()
 	var mu sync.Mutex
 	_, err := explore(t, twisted(func(ctx context.Context, env lock.Env) {
@@ -241,7 +241,7 @@ func TestATokenFromTheClockIsAnError(t *testing.T) {
 }
 
 func TestRandomTokensAreTheSameInEveryRun(t *testing.T) {
-	laddertest.Long(t, "it walks a graph twice")
+	locktest.Long(t, "it walks a graph twice")
 	t.Parallel()
 	bounds := Bounds{Expiries: 1, Programs: []Program{Once}}
 	seeded := Run(t, func(env lock.Env) (lock.Lock, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -154,7 +154,7 @@ func lingering(env lock.Env) (lock.Lock, error) {
 // A client that is done and still listens may be told something, and is then what its
 // answers have made of it: it is not forgotten before it listens no more.
 func TestAClientThatStillListensIsNotForgotten(t *testing.T) {
-	laddertest.Long(t, "it walks a graph twice")
+	locktest.Long(t, "it walks a graph twice")
 	t.Parallel()
 	walk := sameGraph(t, lingering, Bounds{Programs: []Program{Wait}})
 	assert.NotZero(t, walk.Inferred)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -50,7 +50,7 @@ func stealing(env lock.Env) (lock.Lock, error) {
 
 // An inner Unlock that sends nothing is right as long as the servers have the grant.
 func TestAnInnerUnlockMaySendNothing(t *testing.T) {
-	build := counting(laddertest.Find(t, "diamond").Build)
+	build := counting(locktest.Find(t, "diamond").Build)
 	bounds := Bounds{Programs: []Program{Nested}}
 	report, err := explore(t, build, bounds, true, search)
 	require.NoError(t, err)

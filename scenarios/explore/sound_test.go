@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -21,10 +21,10 @@ var long = flag.Bool("sound", false, "hold the search against the plain one with
 	" a crash and for locks that renew: minutes")
 
 func TestMain(m *testing.M) {
-	laddertest.CollectLess()
+	locktest.CollectLess()
 	flag.Parse()
 	if !*long {
-		laddertest.OneProcessor() // long walks are taken at the same time
+		locktest.OneProcessor() // long walks are taken at the same time
 	}
 	m.Run()
 }
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // The plain search takes every schedule in a run of its own, and executes every
 // script. It finds the same schedules, none more and none less.
 func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
-	laddertest.Long(t, "it takes every schedule")
+	locktest.Long(t, "it takes every schedule")
 	t.Parallel()
 	for _, test := range []struct {
 		rung   string
@@ -51,7 +51,7 @@ func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
 				t.Skip("go test ./scenarios/explore -run Search -sound")
 			}
 			t.Parallel()
-			rung := laddertest.Find(t, test.rung)
+			rung := locktest.Find(t, test.rung)
 			test.bounds.Programs = []Program{Once}
 			whole, err := explore(t, rung.Build, test.bounds, false,
 				func(r *run) (Walk, error) { return plain(r, 0) })
@@ -77,7 +77,7 @@ func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
 // or from an earlier run of a script is the real one: the graphs are the same, edge by
 // edge.
 func TestWhatIsNotTakenIsKnown(t *testing.T) {
-	laddertest.Long(t, "it walks every graph twice")
+	locktest.Long(t, "it walks every graph twice")
 	t.Parallel()
 	for _, test := range []struct {
 		rung   string
@@ -104,7 +104,7 @@ func TestWhatIsNotTakenIsKnown(t *testing.T) {
 				t.Skip("go test ./scenarios/explore -run NotTaken -sound")
 			}
 			t.Parallel()
-			rung := laddertest.Find(t, test.rung)
+			rung := locktest.Find(t, test.rung)
 			if test.bounds.Programs == nil {
 				test.bounds.Programs = []Program{Once}
 			}
@@ -154,10 +154,10 @@ func outline(w Walk) (lines []string) {
 // The graph does not depend on how many processors there are.
 func TestTheGraphIsTheSameBytesEverywhere(t *testing.T) {
 	name := "diamond/watchdog"
-	if testing.Short() || laddertest.Race {
+	if testing.Short() || locktest.Race {
 		name = "gold"
 	}
-	rung := laddertest.Find(t, name)
+	rung := locktest.Find(t, name)
 	bounds := Bounds{Expiries: 1, Programs: []Program{Once}, Attempts: 1}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	drawn := func() string {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/locktest/mutants/guard"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -150,7 +150,7 @@ func touching(env lock.Env) (lock.Lock, error) {
 // A write that changes nothing fails the transactions that watch the key already, and not
 // those that begin to watch it later: the two don't commute.
 func TestWatchedKeysAreNotInferred(t *testing.T) {
-	laddertest.Long(t, "it walks a graph twice")
+	locktest.Long(t, "it walks a graph twice")
 	t.Parallel()
 	walk := sameGraph(t, touching, Bounds{Programs: []Program{Once}})
 	require.NotZero(t, walk.Inferred)

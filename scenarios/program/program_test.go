@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant"
@@ -230,7 +230,7 @@ var programs = map[string]struct {
 }
 
 func TestAProgramThatMisbehavesIsToldInOneLine(t *testing.T) {
-	laddertest.Long(t, "it waits for programs that hang")
+	locktest.Long(t, "it waits for programs that hang")
 	t.Parallel()
 	for name, p := range programs {
 		if p.said == "" {
@@ -389,7 +389,7 @@ func TestAProcessThatDiesIsAnErrorOfTheCallAndOfTheProgram(t *testing.T) {
 }
 
 func TestNothingIsLeftOfAProcessThatForks(t *testing.T) {
-	laddertest.Long(t, "it waits for a process that is left")
+	locktest.Long(t, "it waits for a process that is left")
 	t.Parallel()
 	_, err := find(t, "forks")
 	require.ErrorIs(t, err, program.ErrMisbehaves)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/program"
 )
@@ -46,7 +46,7 @@ func TestAWorkloadCountsTheTurnsThatFail(t *testing.T) {
 }
 
 func TestAWorkloadEndsWithItsContext(t *testing.T) {
-	laddertest.Long(t, "it waits for a deadline in real time")
+	locktest.Long(t, "it waits for a deadline in real time")
 	t.Parallel()
 	env, server, p := found(t)
 	server.HSet("stock", "somebody else", "1")

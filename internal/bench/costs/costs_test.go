@@ -11,13 +11,13 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/inventory"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 var whole = flag.Bool("whole", false, "measure 1000 and 10,000 clients too")
 
-func TestMain(m *testing.M) { laddertest.Main(m) }
+func TestMain(m *testing.M) { locktest.Main(m) }
 
 func subjects() []bench.Subject {
 	return inventory.Around(bench.Rungs()...)
@@ -33,7 +33,7 @@ func subject(t *testing.T, name string) bench.Subject {
 // The sizes up to 100 clients are checked by every go test; 1000 and 10,000 take
 // minutes and need -whole.
 func TestTheCostsInTheDocumentAreThoseOfTheCode(t *testing.T) {
-	laddertest.Long(t, "it measures every lock with 100 clients")
+	locktest.Long(t, "it measures every lock with 100 clients")
 	var runs [][]bench.Row
 	for _, clients := range []int{1, 10, 100, 1000, 10_000} {
 		if clients > 100 && !*whole {
@@ -97,7 +97,7 @@ func TestARoundTripTakesAsLongAsItIsSaidTo(t *testing.T) {
 // A client that has had a turn queues up behind all others: in a closed loop everybody
 // waits for as long, and has as many turns.
 func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
-	laddertest.Long(t, "it measures 100 clients for two seconds")
+	locktest.Long(t, "it measures 100 clients for two seconds")
 	row := measure(t, "reentrant/cohort", 100, func(r *inventory.Settings) {
 		r.Loop, r.Stock, r.Rounds = time.Second, 1_000_000, 2
 	})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/inventory"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
@@ -21,7 +21,7 @@ import (
 type lesson struct{ strings.Builder }
 
 func newLesson(t *testing.T, heads ...string) *lesson {
-	laddertest.Long(t, "it measures 100 clients for a table of the page")
+	locktest.Long(t, "it measures 100 clients for a table of the page")
 	l := &lesson{}
 	l.line(heads...)
 	l.line(append([]string{"---"}, strings.Split(

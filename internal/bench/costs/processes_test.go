@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -36,7 +36,7 @@ func apart(s bench.Subject) bench.Subject {
 // what it is made for. Where each has a process of its own it is no faster than
 // notify. docs/choosing.md has the table.
 func TestACohortIsFastOnlyWhereWaitersShareAProcess(t *testing.T) {
-	laddertest.Long(t, "it measures 100 clients six times")
+	locktest.Long(t, "it measures 100 clients six times")
 	const clients = 100
 	speed := func(s bench.Subject, clients int) float64 {
 		row := measureOver(t, s, clients, 0, nil)

@@ -6,12 +6,12 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
 // TestMain silences the library: tests about failures would look like failures.
 func TestMain(m *testing.M) {
 	logging.Disable()
-	laddertest.CollectLess()
+	locktest.CollectLess()
 	os.Exit(m.Run())
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/inventory"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
 func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
-	laddertest.Long(t, "it measures in real time")
+	locktest.Long(t, "it measures in real time")
 	r := embedded(t, 5, 5)
 	r.Rounds = 3
 	row := measure(t, r, subject(t, "gold"))
@@ -40,7 +40,7 @@ func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
 }
 
 func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
-	laddertest.Long(t, "it measures 2000 turns")
+	locktest.Long(t, "it measures 2000 turns")
 	r := embedded(t, 3, 3)
 	r.Rounds = 3
 	ctx, cancel := context.WithCancel(t.Context())

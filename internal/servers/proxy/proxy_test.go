@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/servers/proxy"
 )
 
@@ -78,7 +78,7 @@ const (
 )
 
 func TestBytesThatAreHeldBackArriveLater(t *testing.T) {
-	laddertest.Long(t, "it waits for connections in real time")
+	locktest.Long(t, "it waits for connections in real time")
 	p := echo(t)
 	c := dial(t, p)
 	for _, d := range []proxy.Direction{proxy.Requests, proxy.Replies} {
@@ -94,7 +94,7 @@ func TestBytesThatAreHeldBackArriveLater(t *testing.T) {
 }
 
 func TestAConnectionThatLostBytesHangsUntilItIsReset(t *testing.T) {
-	laddertest.Long(t, "it waits for connections in real time")
+	locktest.Long(t, "it waits for connections in real time")
 	p := echo(t)
 	c, untouched := dial(t, p), dial(t, p)
 	p.Set(proxy.Weather{Swallow: proxy.Replies})
@@ -140,7 +140,7 @@ func TestConnectionsAreRefusedAndAdmittedAgain(t *testing.T) {
 }
 
 func TestDialingHangsUntilTheFaultEnds(t *testing.T) {
-	laddertest.Long(t, "it waits for connections in real time")
+	locktest.Long(t, "it waits for connections in real time")
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems reset what does not fit into the queue")
 	}
@@ -205,7 +205,7 @@ func TestBytesAreOnTheirWayForTheDelayInRealTime(t *testing.T) {
 }
 
 func TestOnlyAConnectionThatHasSaidItIsConcerned(t *testing.T) {
-	laddertest.Long(t, "it waits for connections in real time")
+	locktest.Long(t, "it waits for connections in real time")
 	p := echo(t)
 	c, other := dial(t, p), dial(t, p)
 	echoes(t, c)

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -324,7 +324,7 @@ func RunScenarios(t *testing.T, e Exercise, build lock.Build,
 	rung.Flaws = nil // the exercise's lock has its own, or none
 	options = append(options, scenarios.Only(e.Scenarios...))
 	return scenarios.Run(t, build, append(options,
-		laddertest.Options(rung)...)...)
+		locktest.Options(rung)...)...)
 }
 
 // On is lock.On, so that an exercise needs this package only.

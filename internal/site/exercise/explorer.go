@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -54,7 +54,7 @@ var walks = map[string]Walk{
 	},
 	"03": {
 		Bounds: explore.Bounds{Programs: once, Expiries: 1, Crashes: 1,
-			LeaseInValue: laddertest.Deadline},
+			LeaseInValue: locktest.Deadline},
 		Holds: []explore.Invariant{explore.Orphaned},
 		Leaves: []explore.Invariant{explore.ForeignRelease, explore.TwoHolders,
 			explore.LostUpdate, explore.SelfDeadlock, explore.StaleWrite,
@@ -129,7 +129,7 @@ var walks = map[string]Walk{
 	},
 	"15": {
 		Bounds: explore.Bounds{Programs: []explore.Program{explore.Read},
-			Expiries: 1, Readers: laddertest.Readers},
+			Expiries: 1, Readers: locktest.Readers},
 		Holds:  []explore.Invariant{explore.Orphaned, explore.TwoHolders},
 		Leaves: []explore.Invariant{explore.StaleWrite},
 	},

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/scenarios"
@@ -23,7 +23,7 @@ type Generator struct {
 	exhibits []exhibit
 
 	Rungs  []generated.Lock // what the ladder's rungs did
-	Digest string           // of their timelines, see laddertest.Digest
+	Digest string           // of their timelines, see locktest.Digest
 
 	Measured   Measured    // what the locks cost
 	Candidates []Candidate // the rungs, and the locks of docs/results
@@ -42,7 +42,7 @@ func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 		for i, rung := range ladder.Rungs {
 			t.Run(rung.Name, func(t *testing.T) {
 				t.Parallel()
-				g.reports[i] = laddertest.Scenarios(t, rung.Name)
+				g.reports[i] = locktest.Scenarios(t, rung.Name)
 			})
 		}
 	})
@@ -51,7 +51,7 @@ func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 	}
 	for i, rung := range ladder.Rungs {
 		g.Rungs = append(g.Rungs, generated.Did(rung.Name, g.reports[i]))
-		g.Digest += laddertest.Digest(rung.Name, g.reports[i])
+		g.Digest += locktest.Digest(rung.Name, g.reports[i])
 		g.exhibit(rung.Name, "go test ./"+rung.Name+" -red=%s", g.reports[i])
 	}
 	if err := g.choose(); err != nil {

@@ -15,7 +15,7 @@ import (
 	"testing/fstest"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/lock"
@@ -172,7 +172,7 @@ func (r *Recordings) lock(name string) (lock.Build, []scenarios.Option, []lock.F
 			flaws = append(flaws, other.Flaws...)
 		}
 	}
-	return rung.Build, laddertest.Options(rung), flaws
+	return rung.Build, locktest.Options(rung), flaws
 }
 
 // near says whether one of two rungs is the other's parent.

@@ -24,7 +24,7 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/exercise"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -137,7 +137,7 @@ func Ask(t *testing.T, q Question) Answer {
 		return q.exercise(t, rung, change)
 	}
 	results, unfired, err := scenarios.Try(t, rung.Build, q.Scenario, change,
-		laddertest.Options(rung)...)
+		locktest.Options(rung)...)
 	a := Answer{Outcome: q.outcome(results), Unjudged: err != nil}
 	if err != nil && a.Outcome == "" {
 		a.Error = unjudged(err)
@@ -206,7 +206,7 @@ func (q *Question) exercise(t *testing.T, rung ladder.Rung, change scenarios.Cha
 	var report scenarios.Report
 	for _, name := range e.Scenarios {
 		results, _, err := scenarios.Try(t, rung.Build, name, change,
-			laddertest.Options(rung)...)
+			locktest.Options(rung)...)
 		if err != nil {
 			a.Error = name + ": " + unjudged(err)
 			break

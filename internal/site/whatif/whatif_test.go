@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/internal/site/whatif"
 	"github.com/lockladder/lockladder/scenarios"
@@ -46,7 +46,7 @@ var overrun = whatif.Question{Rung: "gold", Scenario: "overrun_release",
 func TestARunThatNothingIsChangedInIsTheRecordedOne(t *testing.T) {
 	a, _ := ask(t, overrun)
 	require.Empty(t, a.Error)
-	report := laddertest.Scenarios(t, "gold", scenarios.Only(overrun.Scenario))
+	report := locktest.Scenarios(t, "gold", scenarios.Only(overrun.Scenario))
 	i := slices.IndexFunc(report, func(r scenarios.Result) bool {
 		return r.Invariant == overrun.Invariant
 	})
@@ -144,7 +144,7 @@ func TestAFaultBefallsTheCommandThatItIsDroppedOn(t *testing.T) {
 // The fault that the page offers first, on A's first command, leaves a run that can be
 // judged.
 func TestTheFaultThatIsOfferedFirstCanBeJudged(t *testing.T) {
-	laddertest.Long(t, "it runs a scenario of every rung")
+	locktest.Long(t, "it runs a scenario of every rung")
 	late := func(by float64) []whatif.Fault {
 		return []whatif.Fault{{Client: "A", Nth: 1, Kind: "late reply", By: by}}
 	}
@@ -223,7 +223,7 @@ func TestAScriptRunsAsItWasEdited(t *testing.T) {
 // An exercise that changes only Lua is solved by the rung's scripts, and by nothing
 // that it begins with.
 func TestAnExerciseIsSolvedByItsRungsScripts(t *testing.T) {
-	laddertest.Long(t, "it runs every scenario four times")
+	locktest.Long(t, "it runs every scenario four times")
 	for number, rung := range map[string]string{
 		"11": "reentrant/fenced", "15": "reentrant/readwrite"} {
 		t.Run(number, func(t *testing.T) {

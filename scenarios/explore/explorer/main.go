@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -123,7 +123,7 @@ func replay(t *testing.T, rung ladder.Rung, schedule string, out io.Writer) {
 func inVirtualTime(tests []testing.InternalTest, told io.Writer) {
 	testing.Init()
 	flag.CommandLine.Parse([]string{"-test.v", "-test.timeout=0"})
-	laddertest.CollectLess()
+	locktest.CollectLess()
 	read, write, err := os.Pipe()
 	if err != nil {
 		fmt.Fprintln(told, err)

@@ -6,14 +6,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
 func TestMain(m *testing.M) {
-	laddertest.CollectLess()
+	locktest.CollectLess()
 	flag.Parse()
 	if !*all {
-		laddertest.OneProcessor() // long walks are taken at the same time
+		locktest.OneProcessor() // long walks are taken at the same time
 	}
 	testscript.Main(m, map[string]func(){"explorer": main})
 }

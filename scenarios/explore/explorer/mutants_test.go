@@ -12,16 +12,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/locktest/mutants"
-	"github.com/lockladder/lockladder/internal/locktest/mutants/guard"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/locktest/wrong"
+	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
 // of are the mutants that the explorer is to find in one way.
-func of(way func(mutants.Mutant) bool) (found []mutants.Mutant) {
-	for _, m := range mutants.All {
+func of(way func(wrong.Mutant) bool) (found []wrong.Mutant) {
+	for _, m := range wrong.All {
 		if way(m) {
 			found = append(found, m)
 		}
@@ -30,12 +30,12 @@ func of(way func(mutants.Mutant) bool) (found []mutants.Mutant) {
 }
 
 func TestTheExplorerFindsTheMutantsThatNeedAnInterleaving(t *testing.T) {
-	laddertest.Long(t, "it walks every mutant")
+	locktest.Long(t, "it walks every mutant")
 	t.Parallel()
 	// The guard without a mistake is walked once for each bounds.
 	var mu sync.Mutex
 	known := map[string]explore.Report{}
-	sound := func(t *testing.T, w mutants.Walk) explore.Report {
+	sound := func(t *testing.T, w wrong.Walk) explore.Report {
 		if w.Right != nil {
 			return explore.Run(t, w.Right, w.Bounds)
 		}
@@ -49,7 +49,7 @@ func TestTheExplorerFindsTheMutantsThatNeedAnInterleaving(t *testing.T) {
 		}
 		return report
 	}
-	walked := of(func(m mutants.Mutant) bool { return m.Walk != nil })
+	walked := of(func(m wrong.Mutant) bool { return m.Walk != nil })
 	table := make([]string, len(walked))
 	t.Run("mutants", func(t *testing.T) {
 		for i, m := range walked {
@@ -95,7 +95,7 @@ func TestTheExplorerFindsTheMutantsOfWaiting(t *testing.T) {
 	broken := regexp.MustCompile(`lost wake-up +breaks: .*: (wait: .*)`)
 	table := "| mistake | rung | bounds | breaks | by the schedule |\n" +
 		"|---|---|---|---|---|\n"
-	for _, m := range of(func(m mutants.Mutant) bool { return m.Row != "" }) {
+	for _, m := range of(func(m wrong.Mutant) bool { return m.Row != "" }) {
 		t.Run(m.Name, func(t *testing.T) {
 			files, err := m.Files(top)
 			require.NoError(t, err)
@@ -104,11 +104,11 @@ func TestTheExplorerFindsTheMutantsOfWaiting(t *testing.T) {
 				edited[filepath.Join(top, filepath.FromSlash(m.Dir(e.File)),
 					filepath.Base(e.File))] = files[e.File]
 			}
-			overlay, err := mutants.Overlay(t.TempDir(), edited)
+			overlay, err := wrong.Overlay(t.TempDir(), edited)
 			require.NoError(t, err)
 
 			run := "^TestAWaiterThatGivesUpWakesTheNext$"
-			if m.Row != mutants.OneSchedule {
+			if m.Row != wrong.OneSchedule {
 				run = "^TestNoWakeUpIsLost$/^rungs$"
 				for part := range strings.SplitSeq(m.Rung+"/"+m.Row, "/") {
 					part = strings.ReplaceAll(part, " ", "_")
@@ -126,7 +126,7 @@ func TestTheExplorerFindsTheMutantsOfWaiting(t *testing.T) {
 		})
 	}
 	if !t.Failed() && strings.Count(table, "\n") == 2+len(of(
-		func(m mutants.Mutant) bool { return m.Row != "" })) {
+		func(m wrong.Mutant) bool { return m.Row != "" })) {
 		generated.Compare(t, document, "waiting mutants", table)
 	}
 }

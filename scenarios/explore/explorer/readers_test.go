@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
@@ -13,7 +13,7 @@ import (
 // read, because readers have no token that the storage could compare.
 func readRows(t *testing.T) []row {
 	var rows []row
-	readWrite := laddertest.Find(t, "reentrant/readwrite")
+	readWrite := locktest.Find(t, "reentrant/readwrite")
 	add := func(quick bool, clients, faults int, program explore.Program,
 		breaks ...explore.Invariant) {
 		b := rungBounds(readWrite)
@@ -31,7 +31,7 @@ func readRows(t *testing.T) []row {
 }
 
 func TestReadersAndWritersNeverHoldTheLockTogether(t *testing.T) {
-	laddertest.Long(t, "it walks every row of the table")
+	locktest.Long(t, "it walks every row of the table")
 	t.Parallel()
 	table := table{part: "readers", run: "Readers", columns: "| bounds | program |",
 		judged: asking}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
@@ -32,11 +32,11 @@ func rungBounds(rung ladder.Rung) explore.Bounds {
 	b := explore.Bounds{Clients: 2, Nodes: 1}
 	switch rung.Name {
 	case "silver/timestamp":
-		b.LeaseInValue = laddertest.Deadline
+		b.LeaseInValue = locktest.Deadline
 	case "redlock":
 		b.Nodes = 3
 	case "reentrant/readwrite":
-		b.Readers = laddertest.Readers
+		b.Readers = locktest.Readers
 	}
 	return b
 }

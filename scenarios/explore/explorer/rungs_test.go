@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -24,7 +24,7 @@ var all = flag.Bool("all", false, "walk every row of docs/explorer.md, not only"
 
 // brief says that only what takes no time is walked: with -short, and under the
 // race detector, which makes everything ten times as long.
-func brief() bool { return testing.Short() || laddertest.Race }
+func brief() bool { return testing.Short() || locktest.Race }
 
 func TestThreeClients(t *testing.T) {
 	if !*all {
@@ -32,7 +32,7 @@ func TestThreeClients(t *testing.T) {
 	}
 	var rows []row
 	for _, name := range []string{"gold", "diamond", "platinum"} {
-		r := row{rung: laddertest.Find(t, name), family: "three clients", quick: true}
+		r := row{rung: locktest.Find(t, name), family: "three clients", quick: true}
 		r.bounds = rungBounds(r.rung)
 		r.bounds.Clients, r.bounds.Expiries, r.bounds.Crashes = 3, 1, 1
 		r.bounds.Programs = []explore.Program{explore.Once}
@@ -151,7 +151,7 @@ func breaksWhatItsRowSays(t *testing.T, r row, report explore.Report) {
 // An invariant that a row breaks is broken again when its schedule is replayed by
 // itself, with nothing inferred and nothing remembered.
 func TestEveryRungBreaksWhatTheTableSays(t *testing.T) {
-	laddertest.Long(t, "it walks every row of the table")
+	locktest.Long(t, "it walks every row of the table")
 	t.Parallel()
 	rows := rows()
 	table := table{part: "rows", run: "Table", columns: "| rung | bounds | program |",
@@ -233,13 +233,13 @@ func cells(report explore.Report, invariants []explore.Invariant) string {
 // A stress test runs schedules as they come. These are the shares of those that
 // release a foreign lock, with two clients and one expiry.
 func TestHowRarelyAScheduleReleasesAForeignLock(t *testing.T) {
-	laddertest.Long(t, "it walks three graphs")
+	locktest.Long(t, "it walks three graphs")
 	t.Parallel()
 	var b strings.Builder
 	fmt.Fprint(&b, "| rung | schedules | that release a foreign lock | share |"+
 		" a random scheduler meets one in |\n|---|--:|--:|--:|--:|\n")
 	for _, name := range []string{"gold", "platinum", "diamond"} {
-		report := explore.Run(t, laddertest.Find(t, name).Build, explore.Bounds{Expiries: 1,
+		report := explore.Run(t, locktest.Find(t, name).Build, explore.Bounds{Expiries: 1,
 			Programs: []explore.Program{explore.Once}})
 		walk := report.Walks[0]
 		all, failing := walk.Share(explore.ForeignRelease)
@@ -251,7 +251,7 @@ func TestHowRarelyAScheduleReleasesAForeignLock(t *testing.T) {
 			f := walk.Found[explore.ForeignRelease]
 			generated.Compare(t, document, "report", generated.Fence("", report.String()))
 			generated.Compare(t, document, "timeline", generated.Fence("", explore.Replay(t,
-				laddertest.Find(t, name).Build, explore.Bounds{}, f.Schedule).Timeline))
+				locktest.Find(t, name).Build, explore.Bounds{}, f.Schedule).Timeline))
 		}
 	}
 	generated.Compare(t, document, "share", b.String())

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -22,7 +22,7 @@ func waitRows(t *testing.T) []row {
 			if name != "reentrant/notify" {
 				b.Turn = func(key string) string { return lock.SecondKey(key, "turn") }
 			}
-			rows = append(rows, row{rung: laddertest.Find(t, name), bounds: b, quick: quick,
+			rows = append(rows, row{rung: locktest.Find(t, name), bounds: b, quick: quick,
 				slow: b.LostMessages > 0})
 		}
 		add(true, explore.Bounds{Clients: 2})
@@ -39,7 +39,7 @@ func waitRows(t *testing.T) []row {
 
 // No schedule within the bounds loses a wake-up.
 func TestNoWakeUpIsLost(t *testing.T) {
-	laddertest.Long(t, "it walks every schedule of waiting locks")
+	locktest.Long(t, "it walks every schedule of waiting locks")
 	t.Parallel()
 	table := table{part: "waits", run: "WakeUp", columns: "| rung | bounds |",
 		judged: judgedWaiting}
@@ -54,7 +54,7 @@ func TestNoWakeUpIsLost(t *testing.T) {
 const givesUp = "wait: B> B< A> A> A< A< A> A< A> B= B> A~ Ag A< B<"
 
 func TestAWaiterThatGivesUpWakesTheNext(t *testing.T) {
-	replayed := explore.Replay(t, laddertest.Find(t, "reentrant/notify").Build,
+	replayed := explore.Replay(t, locktest.Find(t, "reentrant/notify").Build,
 		explore.Bounds{Owners: 2}, givesUp)
 	assert.Regexp(t, "A1 +Lock returns canceled", replayed.Timeline)
 	for _, b := range replayed.Broken {

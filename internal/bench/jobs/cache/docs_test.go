@@ -8,12 +8,12 @@ import (
 	"github.com/lockladder/lockladder/internal/bench/jobs/cache"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 func TestTheTablesOfThePageAreFresh(t *testing.T) {
-	laddertest.WhenNamed(t, "it runs every scenario of the page:"+
+	locktest.WhenNamed(t, "it runs every scenario of the page:"+
 		" go test ./internal/bench/jobs/cache -run OfThePage")
 	generated.Compare(t, "cache.md", "mutex",
 		generated.Block(run(t, mutexes, 80*ms, 50*ms).timeline))

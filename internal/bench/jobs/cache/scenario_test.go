@@ -14,10 +14,10 @@ import (
 	"github.com/lockladder/lockladder/internal/bench/jobs/cache"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
-func TestMain(m *testing.M) { laddertest.Main(m) }
+func TestMain(m *testing.M) { locktest.Main(m) }
 
 const ms = time.Millisecond
 
@@ -129,7 +129,7 @@ func behind(rung ladder.Rung) func(c *lab.Client) cache.Guard {
 
 // Between a request's look and its grant another one may load and release.
 func TestAHolderLooksOnceMore(t *testing.T) {
-	rung := laddertest.Find(t, "diamond")
+	rung := locktest.Find(t, "diamond")
 	s := run(t, func(c *lab.Client) cache.Guard {
 		if c.Name == "B" {
 			const asks = 3 // after two looks

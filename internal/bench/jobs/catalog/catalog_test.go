@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/bench/jobs/catalog"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
-func TestMain(m *testing.M) { laddertest.Main(m) }
+func TestMain(m *testing.M) { locktest.Main(m) }
 
 // between is a list whose client does something once, after it has read a page.
 func between(t *testing.T, do func(list catalog.List)) catalog.List {
@@ -28,7 +28,7 @@ func between(t *testing.T, do func(list catalog.List)) catalog.List {
 	other := list
 	once := sync.OnceFunc(func() { do(other) })
 	list.RDB = client()
-	list.RDB.AddHook(laddertest.Around(func(cmd redis.Cmder, send func() error) error {
+	list.RDB.AddHook(locktest.Around(func(cmd redis.Cmder, send func() error) error {
 		err := send()
 		if cmd.Name() == "hvals" {
 			once()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench/jobs/imports"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
@@ -52,7 +52,7 @@ var faults = []struct {
 }
 
 func TestTheTablesOfThePageAreFresh(t *testing.T) {
-	laddertest.WhenNamed(t, "it runs every scenario of the page:"+
+	locktest.WhenNamed(t, "it runs every scenario of the page:"+
 		" go test ./internal/bench/jobs/imports -run OfThePage")
 	generated.Compare(t, "import.md", "article", table(t, imports.Article))
 	generated.Compare(t, "import.md", "improved", table(t, imports.Improved))

@@ -8,13 +8,13 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench/jobs/imports"
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
 // Wherever a worker dies, the next one with its slot goes on.
 func TestImprovedACrashBeforeAnyCommandCostsNothing(t *testing.T) {
-	laddertest.Long(t, "it runs a scenario for each command")
+	locktest.Long(t, "it runs a scenario for each command")
 	// Of a worker's first task: SUBSCRIBE, the slot, the look, the lock, the
 	// look again, the script that takes, the release, begin, finish.
 	const commands = 17

@@ -13,7 +13,7 @@ import (
 	"github.com/lockladder/lockladder/internal/bench/jobs/imports"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 	lease  = 10 * second
 )
 
-func TestMain(m *testing.M) { laddertest.Main(m) }
+func TestMain(m *testing.M) { locktest.Main(m) }
 
 // scenario is an import in a world of its own, in virtual time.
 type scenario struct {
@@ -48,7 +48,7 @@ type worker struct {
 func runScenario(t *testing.T, form imports.Form, rung string,
 	script func(s *scenario)) (figures imports.Figures, timeline string) {
 	t.Helper()
-	found := laddertest.Find(t, rung)
+	found := locktest.Find(t, rung)
 	config := lab.Config{Nodes: found.Nodes, TTL: lease,
 		Key: prefix + imports.GroupLock + "order:1"}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
@@ -228,7 +228,7 @@ func named(name string) func(redis.Cmder) bool {
 
 // before does something before such a command is sent.
 func (w *worker) before(command func(redis.Cmder) bool, do func()) {
-	w.rdb.AddHook(laddertest.Around(func(cmd redis.Cmder, send func() error) error {
+	w.rdb.AddHook(locktest.Around(func(cmd redis.Cmder, send func() error) error {
 		if command(cmd) {
 			do()
 		}

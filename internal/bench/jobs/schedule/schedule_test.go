@@ -16,7 +16,7 @@ import (
 	"github.com/lockladder/lockladder/internal/bench/jobs/schedule"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -38,11 +38,11 @@ type scenario struct {
 	failed []error
 }
 
-func TestMain(m *testing.M) { laddertest.Main(m) }
+func TestMain(m *testing.M) { locktest.Main(m) }
 
 func runScenario(t *testing.T, name string, script func(s *scenario)) (s *scenario) {
 	t.Helper()
-	rung := laddertest.Find(t, name)
+	rung := locktest.Find(t, name)
 	config := lab.Config{Nodes: rung.Nodes, Key: "report:lock", TTL: lease}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		s = &scenario{World: w, rung: rung, began: map[int][]string{},
@@ -117,7 +117,7 @@ func (s *scenario) add(to map[int][]string, minute int, who string) {
 
 // written sees which minute a service's done.lua has written.
 func (s *scenario) written(name string) redis.Hook {
-	return laddertest.Around(func(cmd redis.Cmder, send func() error) error {
+	return locktest.Around(func(cmd redis.Cmder, send func() error) error {
 		err := send()
 		args := cmd.Args()
 		if reply, ok := cmd.(*redis.Cmd); ok && err == nil && len(args) == 5 &&
@@ -226,7 +226,7 @@ func TestAJobThatFailsIsDoneByAnother(t *testing.T) {
 func TestAJobThatIsDoneIsWrittenDownThoughItsServiceIsToEnd(t *testing.T) {
 	for _, name := range []string{"diamond", "reentrant/fenced", "redlock"} {
 		t.Run(name, func(t *testing.T) {
-			rung := laddertest.Find(t, name)
+			rung := locktest.Find(t, name)
 			config := lab.Config{Nodes: rung.Nodes, Key: "report:lock", TTL: lease}
 			require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 				c := w.Client("A")
@@ -255,7 +255,7 @@ func TestAJobThatIsDoneIsWrittenDownThoughItsServiceIsToEnd(t *testing.T) {
 }
 
 func TestTheTableOfThePageIsFresh(t *testing.T) {
-	laddertest.WhenNamed(t, "it plays the minutes of every rung for a table of the page:"+
+	locktest.WhenNamed(t, "it plays the minutes of every rung for a table of the page:"+
 		" go test ./internal/bench/jobs/schedule -run OfThePage")
 	var rows [][]string
 	for _, rung := range ladder.Rungs {

@@ -1,6 +1,4 @@
-// Package queuetest tests the scripts of the locks that have a queue, by themselves,
-// and the keys that the server keeps for the waiters.
-package queuetest
+package locktest
 
 import (
 	"context"
@@ -14,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Lease is the lease of every owner, in milliseconds. A turn is kept for 200.
-const Lease = 10_000
+// leaseMs is the lease of every owner, in milliseconds. A turn is kept for 200.
+const leaseMs = 10_000
 
 // Scripts are those of a lock whose key is stock.
 type Scripts struct {
@@ -133,8 +131,8 @@ func (s *Server) Messages() (told []string) {
 	}
 }
 
-// Run runs all tests that the scripts of every lock with a queue pass.
-func Run(t *testing.T, scripts Scripts) {
+// RunScripts runs all tests that the scripts of every lock with a queue pass.
+func RunScripts(t *testing.T, scripts Scripts) {
 	for name, test := range ofScripts {
 		t.Run(name, func(t *testing.T) { test(t, Serve(t, scripts)) })
 	}
@@ -177,8 +175,8 @@ var ofScripts = map[string]func(*testing.T, *Server){
 	},
 	"an owner that does not wait is not in the queue": func(t *testing.T, s *Server) {
 		s.Acquire("a", 1, true)
-		assert.Equal(t, int64(-Lease), s.Acquire("b", 1, false))
-		assert.Equal(t, int64(-Lease), s.Acquire("b", 2, true), "it had it and lost it")
+		assert.Equal(t, int64(-leaseMs), s.Acquire("b", 1, false))
+		assert.Equal(t, int64(-leaseMs), s.Acquire("b", 2, true), "it had it and lost it")
 		assert.Empty(t, s.Queue())
 		assert.Empty(t, s.waiters())
 		assert.Equal(t, int64(1), s.Acquire("a", 2, true), "it has it")
@@ -189,8 +187,8 @@ var ofScripts = map[string]func(*testing.T, *Server){
 	// come in as if it had never left.
 	"a lease that is over is not entered again": func(t *testing.T, s *Server) {
 		s.Acquire("a", 1, true)
-		s.Pass(Lease * time.Millisecond)
-		assert.Equal(t, int64(-Lease), s.Acquire("a", 2, true))
+		s.Pass(leaseMs * time.Millisecond)
+		assert.Equal(t, int64(-leaseMs), s.Acquire("a", 2, true))
 		assert.False(t, s.Mini.Exists("stock"))
 	},
 	"those behind a holder wait for it": func(t *testing.T, s *Server) {
@@ -219,12 +217,12 @@ var ofScripts = map[string]func(*testing.T, *Server){
 		s.Pass(3 * time.Second)
 		assert.Equal(t, int64(7000), s.Waits("b"), "when the lease ends")
 		s.Mini.SetTTL("stock", time.Minute)
-		assert.Equal(t, int64(Lease), s.Waits("b"), "once a lease, to be alive")
+		assert.Equal(t, int64(leaseMs), s.Waits("b"), "once a lease, to be alive")
 		s.Mini.SetTTL("stock", 0)
 		assert.Zero(t, s.Waits("b"), "within this millisecond")
 		s.Client.Persist(t.Context(), "stock")
-		assert.Equal(t, int64(Lease), s.Waits("b"))
-		s.Mini.SetTTL("stock", Lease*time.Millisecond)
+		assert.Equal(t, int64(leaseMs), s.Waits("b"))
+		s.Mini.SetTTL("stock", leaseMs*time.Millisecond)
 		s.Release("a", 0, "")
 		assert.Equal(t, int64(200), s.Waits("c"), "when b's turn ends")
 	},
@@ -262,14 +260,14 @@ var ofScripts = map[string]func(*testing.T, *Server){
 		assert.Equal(t, []string{"d"}, s.Messages(), "it may have been lost")
 		assert.Equal(t, int64(1), s.Acquire("d", 1, true))
 		assert.Empty(t, s.Turn(), "taken")
-		assert.Equal(t, int64(Lease), s.ttl("stock"))
+		assert.Equal(t, int64(leaseMs), s.ttl("stock"))
 		s.Waits("f")
 		assert.Empty(t, s.Messages(), "it is nobody's turn")
 	},
 	"the first in the queue may be the one that asks": func(t *testing.T, s *Server) {
 		s.Acquire("a", 1, true)
 		s.Waits("b", "c")
-		s.Pass(Lease * time.Millisecond)
+		s.Pass(leaseMs * time.Millisecond)
 		assert.Equal(t, int64(1), s.Acquire("b", 1, true))
 		assert.Empty(t, s.Turn())
 		assert.Equal(t, []string{"c"}, s.Queue())
@@ -323,12 +321,12 @@ var ofScripts = map[string]func(*testing.T, *Server){
 	"the queue lasts for two leases": func(t *testing.T, s *Server) {
 		s.Acquire("a", 1, true)
 		s.Waits("b")
-		assert.Equal(t, int64(2*Lease), s.ttl("{stock}:queue"))
-		assert.Equal(t, int64(2*Lease), s.ttl("{stock}:waiters"))
+		assert.Equal(t, int64(2*leaseMs), s.ttl("{stock}:queue"))
+		assert.Equal(t, int64(2*leaseMs), s.ttl("{stock}:waiters"))
 		s.Pass(time.Second)
 		s.Waits("c")
-		assert.Equal(t, int64(2*Lease), s.ttl("{stock}:queue"))
-		assert.Equal(t, int64(2*Lease), s.ttl("{stock}:waiters"))
+		assert.Equal(t, int64(2*leaseMs), s.ttl("{stock}:queue"))
+		assert.Equal(t, int64(2*leaseMs), s.ttl("{stock}:waiters"))
 		s.Mini.SetTTL("{stock}:queue", time.Minute)
 		s.Mini.SetTTL("{stock}:waiters", time.Minute)
 		s.Waits("c")
@@ -368,7 +366,7 @@ var ofScripts = map[string]func(*testing.T, *Server){
 		s.Pass(time.Second)
 		assert.Equal(t, int64(1), s.Release("a", 1, ""))
 		assert.Equal(t, "1", s.Mini.HGet("stock", "a"))
-		assert.Equal(t, int64(Lease), s.ttl("stock"))
+		assert.Equal(t, int64(leaseMs), s.ttl("stock"))
 		assert.Equal(t, int64(1), s.Release("a", 0, ""))
 		assert.False(t, s.Mini.Exists("stock"))
 		assert.Zero(t, s.Release("a", 0, ""), "it is free")

@@ -1,4 +1,4 @@
-package queuetest
+package locktest
 
 import (
 	"testing"
@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -14,16 +13,16 @@ import (
 func HandOver(t *testing.T, build lock.Build) {
 	for name, script := range ofHandOvers {
 		t.Run(name, func(t *testing.T) {
-			owners.Run(t, owners.Config{Build: build,
+			Run(t, Config{Build: build,
 				Processes: []string{"A", "B"}},
-				func(s *owners.Scenario) { script(t, s) })
+				func(s *Scenario) { script(t, s) })
 		})
 	}
 }
 
 // ofHandOvers are what a hand-over does.
-var ofHandOvers = map[string]func(*testing.T, *owners.Scenario){
-	"a neighbor that is handed the lock does not ask for it": func(t *testing.T, s *owners.Scenario) {
+var ofHandOvers = map[string]func(*testing.T, *Scenario){
+	"a neighbor that is handed the lock does not ask for it": func(t *testing.T, s *Scenario) {
 		asked := func() int { return s.Process("A").Asked("acquire.lua", 0) }
 		before := 0
 		s.Owner("A1").Section(3 * second)
@@ -33,7 +32,7 @@ var ofHandOvers = map[string]func(*testing.T, *owners.Scenario){
 		s.Serves("A1", "A2")
 	},
 	// The lease of A1 would end at 10 s, and nobody renews that of A2.
-	"a neighbor is handed a whole lease": func(_ *testing.T, s *owners.Scenario) {
+	"a neighbor is handed a whole lease": func(_ *testing.T, s *Scenario) {
 		s.Owner("A1", lock.FixedLease()).Section(9 * second)
 		s.Owner("A2", lock.FixedLease()).At(second).Locks().At(18900 * milli).
 			Holds(true).Unlocks()
@@ -42,17 +41,17 @@ var ofHandOvers = map[string]func(*testing.T, *owners.Scenario){
 		s.Serves("A1", "A2", "B1")
 	},
 	// A2 asks when A1's Unlock has ended. The reply that comes then disturbs nobody.
-	"a reply that hangs leaves the lock to its neighbor": func(_ *testing.T, s *owners.Scenario) {
+	"a reply that hangs leaves the lock to its neighbor": func(_ *testing.T, s *Scenario) {
 		s.Owner("A1").Locks().At(3*second).
 			Fails(lab.Release, 1, lab.Fault{AnswerAfter: 15 * second}).
-			Unlocks(owners.ErrUnknown)
+			Unlocks(ErrUnknown)
 		s.Owner("A2").At(2 * second).Locks().SinceAtMost(13*second + 10*milli).
 			At(19 * second).Holds(true).Unlocks()
 		s.Owner("B1").At(18900 * milli).Tries(false)
 		s.Serves("A1", "A2")
 	},
 	// A2 has the lock at the server, and has not heard of it.
-	"a neighbor that gives up meanwhile leaves nothing": func(_ *testing.T, s *owners.Scenario) {
+	"a neighbor that gives up meanwhile leaves nothing": func(_ *testing.T, s *Scenario) {
 		s.Owner("A1").Locks().At(3*second).
 			Fails(lab.Release, 1, lab.Fault{AnswerAfter: second}).Unlocks()
 		s.Owner("A2").At(2 * second).GivesUp(1500 * milli)
@@ -60,7 +59,7 @@ var ofHandOvers = map[string]func(*testing.T, *owners.Scenario){
 		s.Serves("A1", "B1")
 	},
 	// The release names A2 and is on its way when A2 gives up.
-	"a neighbor that has given up is handed nothing": func(_ *testing.T, s *owners.Scenario) {
+	"a neighbor that has given up is handed nothing": func(_ *testing.T, s *Scenario) {
 		s.Owner("A1").Locks().At(3*second).
 			Fails(lab.Release, 1, lab.Fault{Deliver: 4 * second}).Unlocks()
 		s.Owner("A2").At(2 * second).GivesUp(1500 * milli)

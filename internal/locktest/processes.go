@@ -1,16 +1,15 @@
-package queuetest
+package locktest
 
 import (
 	"testing"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/locktest/owners"
 	"github.com/lockladder/lockladder/lock"
 )
 
 const (
-	ttl    = owners.Lease
+	ttl    = Lease
 	second = time.Second
 	milli  = time.Millisecond
 	turn   = ttl / 20
@@ -22,7 +21,7 @@ const (
 func Processes(t *testing.T, build lock.Build) {
 	for name, script := range ofProcesses {
 		t.Run(name, func(t *testing.T) {
-			owners.Run(t, owners.Config{Build: build,
+			Run(t, Config{Build: build,
 				Processes: []string{"A", "B", "C"}}, script)
 		})
 	}
@@ -30,21 +29,21 @@ func Processes(t *testing.T, build lock.Build) {
 
 // dies has B1 wait from 1 s on. Its process dies at 2 s, and so it has the next turn
 // in vain.
-func dies(s *owners.Scenario) {
+func dies(s *Scenario) {
 	s.Owner("B1").At(second).Locks()
 	s.Process("B").CrashesAt(2 * second)
 }
 
 // follows has C1 wait behind it from 2.7 s on, and get the lock a turn after all were
 // told.
-func follows(s *owners.Scenario, told time.Duration) {
+func follows(s *Scenario, told time.Duration) {
 	s.Owner("C1").At(2700 * milli).Section(second).
 		SinceAtMost(told + turn + 10*milli)
 	s.Serves("A1", "C1")
 }
 
 // slow has a process's commands answered late for a time.
-func slow(s *owners.Scenario, process string, from, to, by time.Duration) {
+func slow(s *Scenario, process string, from, to, by time.Duration) {
 	p := s.Process(process)
 	p.Go(func() {
 		p.Sleep(from)
@@ -55,9 +54,9 @@ func slow(s *owners.Scenario, process string, from, to, by time.Duration) {
 }
 
 // ofProcesses are what the waiters of one process do for each other.
-var ofProcesses = map[string]func(*owners.Scenario){
+var ofProcesses = map[string]func(*Scenario){
 	// B1's question hangs. B2 waits in the same process, and has a connection of its own.
-	"a question that hangs holds nobody else up": func(s *owners.Scenario) {
+	"a question that hangs holds nobody else up": func(s *Scenario) {
 		s.Owner("A1").Section(3 * second)
 		s.Owner("B1").At(2*second).Fails(lab.Acquire, 1, lab.Fault{Deliver: 40 * second}).
 			LocksWithin(60 * second).Unlocks()
@@ -66,7 +65,7 @@ var ofProcesses = map[string]func(*owners.Scenario){
 		s.Play()
 	},
 	// C1's question is answered late: meanwhile it has heard of B's turn, and B is dead.
-	"a turn that is told during a question is watched": func(s *owners.Scenario) {
+	"a turn that is told during a question is watched": func(s *Scenario) {
 		s.Owner("A1").Section(10500 * milli)
 		dies(s)
 		slow(s, "C", 6*second, 10600*milli, second)
@@ -76,22 +75,22 @@ var ofProcesses = map[string]func(*owners.Scenario){
 	},
 	// C1's turn comes, and the answer to its question takes longer than the lease. Nobody
 	// has the lock then.
-	"a grant that came too late is asked for anew": func(s *owners.Scenario) {
+	"a grant that came too late is asked for anew": func(s *Scenario) {
 		s.Owner("A1").Section(3 * second)
 		slow(s, "C", 2500*milli, 3500*milli, 11*second)
 		s.Owner("C1").At(second).Section(second).SinceAtMost(14*second + 100*milli)
 		s.Serves("A1", "C1")
 	},
 	// The server leaves it to A1 to tell A2 of its turn, and A1 does not hear it.
-	"a release whose reply is lost wakes its neighbor": func(s *owners.Scenario) {
+	"a release whose reply is lost wakes its neighbor": func(s *Scenario) {
 		s.Owner("A1").Tries(true).At(3*second).
-			Fails(lab.Release, 1, lab.Fault{LoseReply: true}).Unlocks(owners.ErrUnknown)
+			Fails(lab.Release, 1, lab.Fault{LoseReply: true}).Unlocks(ErrUnknown)
 		s.Owner("A2", lock.FixedLease()).At(2 * second).Section(second).
 			SinceAtMost(7 * second)
 		s.Serves("A1", "A2")
 	},
 	// B1 is dead, and has the turn. A2 and C1 wait, and only A2's process knows of it.
-	"who passes the turn on looks after it": func(s *owners.Scenario) {
+	"who passes the turn on looks after it": func(s *Scenario) {
 		s.Owner("A1").Section(3 * second)
 		dies(s)
 		s.Owner("A2", lock.FixedLease()).At(2500 * milli).Section(second).
@@ -100,14 +99,14 @@ var ofProcesses = map[string]func(*owners.Scenario){
 			SinceAtMost(4*second + turn + 20*milli)
 		s.Serves("A1", "A2", "C1")
 	},
-	"who does so and gives up tells the others": func(s *owners.Scenario) {
+	"who does so and gives up tells the others": func(s *Scenario) {
 		s.Owner("A1").Section(3 * second)
 		dies(s)
 		s.Owner("A2", lock.FixedLease()).At(2500 * milli).GivesUp(700 * milli)
 		follows(s, 3200*milli)
 	},
 	// A1's release is answered late, so that A2 would ask 20 ms after the turn.
-	"who gives up when that turn is over, too": func(s *owners.Scenario) {
+	"who gives up when that turn is over, too": func(s *Scenario) {
 		s.Owner("A1").Locks().At(3*second).
 			Fails(lab.Release, 1, lab.Fault{AnswerAfter: 20 * milli}).Unlocks()
 		dies(s)
@@ -115,7 +114,7 @@ var ofProcesses = map[string]func(*owners.Scenario){
 		follows(s, 3510*milli)
 	},
 	// A1's release names A2 and is on its way when A2 gives up.
-	"who gives up before it begins has others told": func(s *owners.Scenario) {
+	"who gives up before it begins has others told": func(s *Scenario) {
 		s.Owner("A1").Locks().At(3*second).
 			Fails(lab.Release, 1, lab.Fault{Deliver: 3010 * milli}).Unlocks()
 		dies(s)
@@ -123,16 +122,16 @@ var ofProcesses = map[string]func(*owners.Scenario){
 		follows(s, 3010*milli)
 	},
 	// A2's context ends before its first question is answered.
-	"who has not been answered looks after no turn": func(s *owners.Scenario) {
+	"who has not been answered looks after no turn": func(s *Scenario) {
 		s.Owner("A1").Section(3 * second)
 		dies(s)
 		s.Owner("A2", lock.FixedLease()).At(2990*milli).
 			Fails(lab.Acquire, 1, lab.Fault{AnswerAfter: 50 * milli}).
-			LocksWithin(30*milli, owners.ErrUnknown)
+			LocksWithin(30*milli, ErrUnknown)
 		follows(s, 3*second)
 	},
 	// A2's lease, and so its turns, are ten times as long as those of B1, which is dead.
-	"a turn is looked after for as long as it lasts": func(s *owners.Scenario) {
+	"a turn is looked after for as long as it lasts": func(s *Scenario) {
 		s.Owner("A1").Section(3 * second)
 		dies(s)
 		s.Owner("A2").WithLease(10 * ttl).At(2500 * milli).Section(second).

@@ -1,6 +1,6 @@
 //go:build !race
 
-package laddertest
+package locktest
 
 // Race says whether the race detector watches.
 const Race = false

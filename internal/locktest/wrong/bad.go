@@ -1,4 +1,4 @@
-package mutants
+package wrong
 
 import (
 	"context"

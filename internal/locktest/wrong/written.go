@@ -1,4 +1,4 @@
-package mutants
+package wrong
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/locktest/laddertest"
-	"github.com/lockladder/lockladder/internal/locktest/mutants/guard"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -97,7 +97,7 @@ var written = []Mutant{
 		Walk:  &Walk{Breaks: explore.StaleWrite, Right: Rung("reentrant/fenced"), Bounds: explore.Bounds{Expiries: 1, LostReplies: 1}, Long: true}},
 	{Name: "the takeover does not look at what GETSET returns",
 		Build: always(AfterADeath(TakesOverBlindly)),
-		Walk:  &Walk{Breaks: explore.TwoHolders, Right: AfterADeath(Rung("silver/timestamp")), Bounds: explore.Bounds{LeaseInValue: laddertest.Deadline}}},
+		Walk:  &Walk{Breaks: explore.TwoHolders, Right: AfterADeath(Rung("silver/timestamp")), Bounds: explore.Bounds{LeaseInValue: locktest.Deadline}}},
 	{Name: "one node of three is a majority",
 		Build: always(majority{need: 1}.build),
 		Walk:  &Walk{Breaks: explore.TwoHolders, Right: majority{need: 2}.build, Bounds: explore.Bounds{Nodes: 3, Attempts: 1}}},
@@ -140,7 +140,7 @@ var written = []Mutant{
 			" for time, and another goroutine wants it: "},
 	{Name: "a lock that panics",
 		Build: always(panics),
-		Says: "A panicked in github.com/lockladder/lockladder/internal/locktest/mutants." +
+		Says: "A panicked in github.com/lockladder/lockladder/internal/locktest/wrong." +
 			"panics.func1: not a lock at all"},
 	{Name: "a lock that is nil",
 		Build: always(func(lock.Env) (lock.Lock, error) { return nil, nil }),

@@ -1,8 +1,8 @@
-// Package mutants has locks with one mistake each, and says for each what finds it:
+// Package wrong has locks with one mistake each, and says for each what finds it:
 // an invariant of a scenario, a walk of the explorer, or a line that the author of
 // the lock is told. A check that no mutant needs could be one that nothing can
 // break.
-package mutants
+package wrong
 
 import (
 	_ "embed"

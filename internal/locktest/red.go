@@ -1,4 +1,4 @@
-package laddertest
+package locktest
 
 import (
 	"flag"

@@ -1,6 +1,22 @@
-// Package laddertest runs rungs through the scenarios. It stands between the
-// ladder and the scenarios, which do not know each other.
-package laddertest
+// Package locktest is the harness of the tests of locks. Rung runs a rung through the
+// scenarios, as a user would run a lock of his own:
+//
+//	var red = locktest.RedFlag("^TestScenarios$")
+//
+//	func TestScenarios(t *testing.T) { locktest.Rung(t, "gold", red) }
+//
+// Run has several owners of a lock act in the lab, in one process or in several. A test
+// says in one line what an owner does and when. A1 is the first owner in the process A.
+// Nothing happens before Play, or Serves, which starts all scripts:
+//
+//	s.Owner("A1").Section(3 * time.Second)
+//	s.Owner("B1").At(time.Second).Tries(false)
+//	s.Owner("C1").At(2 * time.Second).Locks().Since(3*time.Second + tie).Unlocks()
+//	s.Serves("A1", "C1")
+//
+// A lock that has a queue is also run by RunScripts, which looks at the keys that its
+// scripts leave at the server, and by Processes.
+package locktest
 
 import (
 	"flag"
@@ -63,8 +79,8 @@ func Long(t *testing.T, why string) {
 // named is what -run names.
 func named() string { return flag.Lookup("test.run").Value.String() }
 
-// Run is Scenarios in a process that takes little of the machine: the test of a rung.
-func Run(t *testing.T, name string, red *Red) {
+// Rung is Scenarios in a process that takes little of the machine: the test of a rung.
+func Rung(t *testing.T, name string, red *Red) {
 	t.Helper()
 	CollectLess()
 	OneProcessor()

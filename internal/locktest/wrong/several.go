@@ -1,4 +1,4 @@
-package mutants
+package wrong
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/locktest/mutants/guard"
+	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
 	"github.com/lockladder/lockladder/lock"
 )
 

@@ -1,15 +1,4 @@
-// Package owners is the harness of tests in which several owners of a lock act
-// in the lab, in one process or in several. A test says in one line what an
-// owner does and when:
-//
-//	s.Owner("A1").Section(3 * time.Second)
-//	s.Owner("B1").At(time.Second).Tries(false)
-//	s.Owner("C1").At(2 * time.Second).Locks().Since(3*time.Second + tie).Unlocks()
-//	s.Serves("A1", "C1")
-//
-// A1 is the first owner in the process A. Nothing happens before Play, or
-// Serves, which starts all scripts.
-package owners
+package locktest
 
 import (
 	"context"
