@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -23,7 +24,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/internal/site/pages"
 )
+
+// recordings are the module's files with its runs and levels.
+func recordings(t *testing.T) fs.FS { return recorded.During(t) }
+
+var recorded = pages.Record(nil, root, exhibits()...)
 
 // theBrowser starts a chromium: the one that LOCKLADDER_CHROMIUM names, or the one
 // in the path. It ends with the last test.

@@ -40,11 +40,6 @@ var atEnd []func()
 // root is the module.
 var root = os.DirFS("..")
 
-// recordings are the module's files with its runs and levels.
-func recordings(t *testing.T) fs.FS { return recorded.During(t) }
-
-var recorded = pages.Record(nil, root, exhibits()...)
-
 // content is the text of a file of the module.
 func content(t *testing.T, file string) string {
 	t.Helper()

@@ -29,9 +29,7 @@ func TestFindListsTheRungsWhenThereIsNoSuchOne(t *testing.T) {
 	assert.ErrorContains(t, err, `there is no rung "gold/", the rungs are bronze, silver, `)
 }
 
-// client is one of a server that does not exist: nothing here sends a command.
-func client(t *testing.T) redis.UniversalClient { return clientOf(t, 1) }
-
+// clientOf is one of a server that does not exist: nothing here sends a command.
 func clientOf(t *testing.T, port int) redis.UniversalClient {
 	rdb := redis.NewClient(&redis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", port)})
 	t.Cleanup(func() { assert.NoError(t, rdb.Close()) })

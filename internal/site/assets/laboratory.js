@@ -114,7 +114,7 @@
   }
 
   Laboratory.prototype.stop = function () {
-    if (this.program.waiting.length > 0) {
+    if (this.program.stage || this.program.waiting.length > 0) {
       this.program.end('Stopped after ' + this.took() + ' s.');
     }
   };
