@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/scenarios/program"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // actor is a client that plays a part, with a handle of its own on the lock.
@@ -119,7 +119,7 @@ func (a *actor) work(d time.Duration) {
 }
 
 // outcome is a call's error in one word, the same in every run.
-func outcome(err error) string { return program.ErrorName(err) }
+func outcome(err error) string { return protocol.ErrorName(err) }
 
 // try calls TryLock.
 func (a *actor) try() (granted bool, err error) {

@@ -5,19 +5,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockladder/lockladder/scenarios/program"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // Offered are the options for a lock that is a program, from what it says it offers. Its
 // Build is the program's.
-func Offered(p *program.Program) []Option {
+func Offered(p *protocol.Program) []Option {
 	options := []Option{Nodes(p.Nodes()), machineClock(), Keys(p.Keys), Keeps(p.Keeps)}
 	if p.Readers("") != "" {
 		options = append(options, Readers(p.Readers))
 	}
-	for feature, name := range map[program.Feature]Feature{
-		program.Renewal: Renewal, program.FixedLease: FixedLeases,
-		program.LossNotices: LossNotices, program.Reentry: Reentry,
+	for feature, name := range map[protocol.Feature]Feature{
+		protocol.Renewal: Renewal, protocol.FixedLease: FixedLeases,
+		protocol.LossNotices: LossNotices, protocol.Reentry: Reentry,
 	} {
 		if !p.Offers(feature) {
 			options = append(options, WithoutFeatures(name))

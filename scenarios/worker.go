@@ -17,12 +17,12 @@ import (
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/servers/process"
-	"github.com/lockladder/lockladder/scenarios/program"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // A process that is to be killed, or stopped, must be a real one. On real servers the
 // actors of such scenarios live in a worker: the test binary once more, which comes to
-// Work instead of to the scenarios, and is a lock behind the protocol of package program.
+// Work instead of to the scenarios, and is a lock behind the protocol of package protocol.
 
 // workerOf begins the name of a worker's process. The name of its test follows.
 const workerOf = "worker of "
@@ -69,7 +69,7 @@ func work(out io.Writer, build Build) error {
 		}
 		clients = append(clients, rdb)
 	}
-	return program.Serve(parent{}, out, program.Answer{}, func(env Env) (Lock, error) {
+	return protocol.Serve(parent{}, out, protocol.Answer{}, func(env Env) (Lock, error) {
 		env.Nodes = clients
 		env.Dial = func(ctx context.Context, node int) (net.Conn, error) {
 			return nodes[node].Dial(ctx, "")
@@ -110,7 +110,7 @@ func (a *actor) startProcess() error {
 	args := append(os.Args[1:len(os.Args):len(os.Args)],
 		"-test.run=^"+strings.ReplaceAll(name, "/", "$/^")+"$",
 		"-test.count=1", "-test.v=false")
-	p, err := program.Again(append(process.Environment(workerOf+name),
+	p, err := protocol.Again(append(process.Environment(workerOf+name),
 		entrances+"="+string(where)), args...)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/lockladder/lockladder/field/programs"
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/lock"
-	protocol "github.com/lockladder/lockladder/scenarios/program"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // workloads are the rows of the programs that sell.

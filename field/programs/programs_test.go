@@ -22,7 +22,7 @@ import (
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
-	"github.com/lockladder/lockladder/scenarios/program"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // page shows what they do.
@@ -157,13 +157,13 @@ func archive(t *testing.T, p programs.Program) {
 	require.NoError(t, err)
 	defer pool.Return(lent)
 	user, password := lent[0].Auth()
-	node := program.Node{Address: lent[0].Addr(), User: user, Password: password}
+	node := protocol.Node{Address: lent[0].Addr(), User: user, Password: password}
 	var session bytes.Buffer
 	lines := json.NewEncoder(&session)
-	for _, request := range []program.Request{
-		{ID: 1, Type: program.Hello, Protocol: program.Version, Nodes: []program.Node{node}},
-		{ID: 2, Type: program.Build, Owner: "A", Key: "archive", Lease: 10_000},
-		{ID: 3, Type: program.TryLock, Owner: "A"},
+	for _, request := range []protocol.Request{
+		{ID: 1, Type: protocol.Hello, Protocol: protocol.Version, Nodes: []protocol.Node{node}},
+		{ID: 2, Type: protocol.Build, Owner: "A", Key: "archive", Lease: 10_000},
+		{ID: 3, Type: protocol.TryLock, Owner: "A"},
 	} {
 		require.NoError(t, lines.Encode(request))
 	}
@@ -180,7 +180,7 @@ func run(t *testing.T, p programs.Program) scenarios.Report {
 	lent, err := pool.Borrow(t.Context(), 1)
 	require.NoError(t, err)
 	user, password := lent[0].Auth()
-	found, err := program.Find(t.Context(), lent[0].Addr(), user, password,
+	found, err := protocol.Find(t.Context(), lent[0].Addr(), user, password,
 		p.Command...)
 	pool.Return(lent)
 	require.NoError(t, err)

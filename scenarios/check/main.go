@@ -28,7 +28,7 @@ import (
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
-	"github.com/lockladder/lockladder/scenarios/program"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // Exit statuses.
@@ -184,7 +184,7 @@ func (c *checking) check(t *testing.T) int {
 		return c.unusable(err)
 	}
 	user, password := lent[0].Auth()
-	p, err := program.Find(ctx, lent[0].Addr(), user, password, c.program...)
+	p, err := protocol.Find(ctx, lent[0].Addr(), user, password, c.program...)
 	pool.Return(lent)
 	if ctx.Err() != nil {
 		return c.unusable(errors.New("it was interrupted"))
@@ -241,7 +241,7 @@ func (c *checking) hear(scenario string, results []scenarios.Result, err error) 
 	c.heard = append(c.heard, scenario)
 	c.results = append(c.results, results...)
 	if err != nil {
-		c.failed = append(c.failed, program.InWords(fmt.Sprintf("%s: %v", scenario, err)))
+		c.failed = append(c.failed, protocol.InWords(fmt.Sprintf("%s: %v", scenario, err)))
 	}
 	if c.json {
 		return
@@ -283,7 +283,7 @@ func (c *checking) print(took time.Duration) int {
 	}
 	new, gone := c.compare()
 	if failures := scenarios.Report(c.results).Failures(); failures != "" {
-		fmt.Fprintf(c.out, "\n%s", program.InWords(failures))
+		fmt.Fprintf(c.out, "\n%s", protocol.InWords(failures))
 	}
 	fmt.Fprintf(c.out, "\n%-24s %-22s %s\n", "scenario", "invariant", "verdict")
 	for _, r := range c.results {

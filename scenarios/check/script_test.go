@@ -11,7 +11,7 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
-	"github.com/lockladder/lockladder/scenarios/program"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func serveOn(name string, servers int) func() {
 	return func() {
 		rung, err := ladder.Find(name)
 		if err == nil {
-			err = program.Serve(os.Stdin, os.Stdout, program.Answer{Library: rung.Name,
+			err = protocol.Serve(os.Stdin, os.Stdout, protocol.Answer{Library: rung.Name,
 				Servers: cmp.Or(servers, rung.Nodes)}, rung.Build)
 		}
 		if err != nil {

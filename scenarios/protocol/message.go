@@ -1,4 +1,4 @@
-package program
+package protocol
 
 // Version is the version of the protocol.
 const Version = 1

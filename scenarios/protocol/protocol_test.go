@@ -1,4 +1,4 @@
-package program_test
+package protocol_test
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant"
-	"github.com/lockladder/lockladder/scenarios/program"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // attempt is what a waiter says whose deadline comes while it asks.
@@ -37,7 +37,7 @@ func TestTheConversationOfThePageIsWhatARungSays(t *testing.T) {
 	out, answers := io.Pipe()
 	done := make(chan error)
 	go func() {
-		done <- program.Serve(requests, answers, program.Answer{Library: "a rung"},
+		done <- protocol.Serve(requests, answers, protocol.Answer{Library: "a rung"},
 			func(e lock.Env) (lock.Lock, error) {
 				return reentrant.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
 			})
@@ -78,9 +78,9 @@ func parsed(t *testing.T, line string) (v any) {
 // A reply comes later than go-redis's own timeout where the lease is long.
 func TestOnlyTheContextOfACallEndsItsWaitForAReply(t *testing.T) {
 	var of *redis.Options
-	err := program.Serve(strings.NewReader(`{"id":1,"type":"hello","protocol":1,`+
+	err := protocol.Serve(strings.NewReader(`{"id":1,"type":"hello","protocol":1,`+
 		`"nodes":[{"address":"127.0.0.1:1"}]}`), io.Discard,
-		program.Answer{Library: "a rung"}, func(e lock.Env) (lock.Lock, error) {
+		protocol.Answer{Library: "a rung"}, func(e lock.Env) (lock.Lock, error) {
 			of = e.Nodes[0].(*redis.Client).Options()
 			return reentrant.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
 		})
@@ -104,8 +104,8 @@ func TestTheSchemaHasWhatTheProtocolHas(t *testing.T) {
 		} `json:"$defs"`
 	}
 	require.NoError(t, json.Unmarshal(text, &schema))
-	for name, of := range map[string]any{"request": program.Request{},
-		"answer": program.Answer{}, "node": program.Node{}} {
+	for name, of := range map[string]any{"request": protocol.Request{},
+		"answer": protocol.Answer{}, "node": protocol.Node{}} {
 		var want, got []string
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(of)) {
 			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag != "" {
@@ -118,12 +118,12 @@ func TestTheSchemaHasWhatTheProtocolHas(t *testing.T) {
 		assert.ElementsMatch(t, want, got, name)
 	}
 	answer := schema.Defs["answer"].Properties
-	assert.Equal(t, program.Features, answer["features"].Items.Enum)
-	assert.Equal(t, []string{program.Hello, program.OK, program.Granted,
-		program.Refused, program.Error, program.Lost, program.Sold}, answer["type"].Enum)
-	assert.Equal(t, []string{program.NotHeld, program.LostBefore, program.Busy,
-		program.Upgrade, program.Deadline, program.Canceled, program.Unknown},
+	assert.Equal(t, protocol.Features, answer["features"].Items.Enum)
+	assert.Equal(t, []string{protocol.Hello, protocol.OK, protocol.Granted,
+		protocol.Refused, protocol.Error, protocol.Lost, protocol.Sold}, answer["type"].Enum)
+	assert.Equal(t, []string{protocol.NotHeld, protocol.LostBefore, protocol.Busy,
+		protocol.Upgrade, protocol.Deadline, protocol.Canceled, protocol.Unknown},
 		answer["error"].Enum)
 	assert.True(t, slices.Contains(schema.Defs["request"].Properties["type"].Enum,
-		program.Cancel))
+		protocol.Cancel))
 }

@@ -1,6 +1,6 @@
 // Command rung is a rung of the ladder behind the protocol of docs/any-language.md:
 //
-//	go run ./scenarios/check -redis auto -- go run ./scenarios/program/rung reentrant
+//	go run ./scenarios/check -redis auto -- go run ./scenarios/protocol/rung reentrant
 //
 // The scenarios give it the same verdicts as without the protocol, which is what
 // the protocol is tested by.
@@ -13,7 +13,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/scenarios/program"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 func main() {
@@ -23,7 +23,7 @@ func main() {
 	}
 	rung, err := ladder.Find(os.Args[1])
 	if err == nil {
-		err = program.Serve(os.Stdin, os.Stdout, offers(rung), rung.Build)
+		err = protocol.Serve(os.Stdin, os.Stdout, offers(rung), rung.Build)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "rung:", err)
@@ -32,18 +32,18 @@ func main() {
 }
 
 // offers is what the protocol must know of a rung.
-func offers(rung ladder.Rung) program.Answer {
-	a := program.Answer{Library: rung.Name, Servers: rung.Nodes,
-		Features: []program.Feature{program.FixedLease},
-		Keeps:    []string{"{" + program.KeyOf + "}:token"}}
+func offers(rung ladder.Rung) protocol.Answer {
+	a := protocol.Answer{Library: rung.Name, Servers: rung.Nodes,
+		Features: []protocol.Feature{protocol.FixedLease},
+		Keeps:    []string{"{" + protocol.KeyOf + "}:token"}}
 	if !slices.Contains(rung.Flaws, lock.Flaws("nested: self-deadlock")[0]) {
-		a.Features = append(a.Features, program.Reentry)
+		a.Features = append(a.Features, protocol.Reentry)
 	}
 	if rung.Renews {
-		a.Features = append(a.Features, program.Renewal)
+		a.Features = append(a.Features, protocol.Renewal)
 	}
 	if rung.Name == "reentrant/readwrite" {
-		a.Readers = "{" + program.KeyOf + "}:readers"
+		a.Readers = "{" + protocol.KeyOf + "}:readers"
 	}
 	return a
 }

@@ -1,4 +1,4 @@
-package program_test
+package protocol_test
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
-	"github.com/lockladder/lockladder/scenarios/program"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 func TestAProgramSellsAStockByItself(t *testing.T) {
 	t.Parallel()
 	env, server, p := found(t)
 	require.NoError(t, server.Set("toys", "15"))
-	sold, err := p.Sell(t.Context(), env, program.Workload{Stock: "toys", Owners: 10,
+	sold, err := p.Sell(t.Context(), env, protocol.Workload{Stock: "toys", Owners: 10,
 		Turns: 2, Poll: time.Millisecond})
 	require.NoError(t, err)
 	assert.Len(t, sold.Sections, 20)
@@ -37,7 +37,7 @@ func TestAWorkloadCountsTheTurnsThatFail(t *testing.T) {
 	t.Parallel()
 	env, server, p := found(t)
 	require.NoError(t, server.Set("toys", "some"))
-	sold, err := p.Sell(t.Context(), env, program.Workload{Stock: "toys", Owners: 3,
+	sold, err := p.Sell(t.Context(), env, protocol.Workload{Stock: "toys", Owners: 3,
 		Turns: 2, Poll: time.Millisecond})
 	require.NoError(t, err)
 	assert.Equal(t, int64(6), sold.Failures)
@@ -52,7 +52,7 @@ func TestAWorkloadEndsWithItsContext(t *testing.T) {
 	server.HSet("stock", "somebody else", "1")
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	_, err := p.Sell(ctx, env, program.Workload{Stock: "toys", Owners: 1, Turns: 1,
+	_, err := p.Sell(ctx, env, protocol.Workload{Stock: "toys", Owners: 1, Turns: 1,
 		Poll: time.Millisecond})
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.NoError(t, p.Err(), "the program has done nothing wrong")
@@ -61,7 +61,7 @@ func TestAWorkloadEndsWithItsContext(t *testing.T) {
 func TestAWorkloadThatIsTooLargeForALineIsRefused(t *testing.T) {
 	t.Parallel()
 	env, _, p := found(t)
-	_, err := p.Sell(t.Context(), env, program.Workload{Owners: program.MostSections,
+	_, err := p.Sell(t.Context(), env, protocol.Workload{Owners: protocol.MostSections,
 		Turns: 2})
 	assert.ErrorIs(t, err, lock.ErrInvalid)
 }

@@ -1,4 +1,4 @@
-// Package program lets the scenarios run against a lock in any language.
+// Package protocol lets the scenarios run against a lock in any language.
 //
 // The lock is a program. It is started once for each process of a scenario, reads
 // requests from its standard input and writes answers to its standard output, a
@@ -8,7 +8,7 @@
 // Find starts a program, asks what it offers and tries it out. Its Build makes
 // owners for scenarios.Run, and Serve is the other end, for a lock in Go. So a process
 // of the scenarios' own on real servers is one, too: see Again.
-package program
+package protocol
 
 import (
 	"cmp"

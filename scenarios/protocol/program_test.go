@@ -1,4 +1,4 @@
-package program_test
+package protocol_test
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant"
 	"github.com/lockladder/lockladder/reentrant/fenced"
-	"github.com/lockladder/lockladder/scenarios/program"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // This test is the programs, too: one of them where its first argument says so.
@@ -32,18 +32,18 @@ func TestMain(m *testing.M) {
 		programs[os.Args[2]].run()
 		os.Exit(0)
 	}
-	program.Impatient()
+	protocol.Impatient()
 	flag.Parse()
 	flag.Set("test.parallel", strconv.Itoa(len(programs))) // they mostly wait
 	os.Exit(m.Run())
 }
 
 // find tries one of the programs out.
-func find(t *testing.T, name string) (*program.Program, error) {
+func find(t *testing.T, name string) (*protocol.Program, error) {
 	server := miniredis.RunT(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	p, err := program.Find(t.Context(), server.Addr(), "", "", self, "program", name)
+	p, err := protocol.Find(t.Context(), server.Addr(), "", "", self, "program", name)
 	if p != nil {
 		t.Cleanup(p.Close)
 	}
@@ -54,7 +54,7 @@ func find(t *testing.T, name string) (*program.Program, error) {
 func serve() { serveOn(os.Stdin) }
 
 func serveOn(in *os.File) {
-	err := program.Serve(in, os.Stdout, program.Answer{Library: "a rung"},
+	err := protocol.Serve(in, os.Stdout, protocol.Answer{Library: "a rung"},
 		func(e lock.Env) (lock.Lock, error) {
 			return reentrant.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
 		})
@@ -67,7 +67,7 @@ func serveOn(in *os.File) {
 // serveAs does everything right with an environment that it has changed.
 func serveAs(change func(*lock.Env)) func() {
 	return func() {
-		program.Serve(os.Stdin, os.Stdout, program.Answer{},
+		protocol.Serve(os.Stdin, os.Stdout, protocol.Answer{},
 			func(e lock.Env) (lock.Lock, error) {
 				change(&e)
 				return reentrant.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
@@ -77,10 +77,10 @@ func serveAs(change func(*lock.Env)) func() {
 
 // answering is a program that answers as it likes: answer says with which line, and
 // "" for none.
-func answering(answer func(r program.Request) string) func() {
+func answering(answer func(r protocol.Request) string) func() {
 	return func() {
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-			var r program.Request
+			var r protocol.Request
 			if err := json.Unmarshal(in.Bytes(), &r); err != nil {
 				panic(err)
 			}
@@ -92,19 +92,19 @@ func answering(answer func(r program.Request) string) func() {
 }
 
 // polite answers everything until the lock is tried.
-func polite(r program.Request) string {
+func polite(r protocol.Request) string {
 	switch r.Type {
-	case program.Hello:
+	case protocol.Hello:
 		return fmt.Sprintf(`{"id":%d,"type":"hello","protocol":1}`, r.ID)
-	case program.Build:
+	case protocol.Build:
 		return fmt.Sprintf(`{"id":%d,"type":"ok"}`, r.ID)
 	}
 	return ""
 }
 
 // unless is polite, but for one type of request.
-func unless(kind string, answer func(r program.Request) string) func() {
-	return answering(func(r program.Request) string {
+func unless(kind string, answer func(r protocol.Request) string) func() {
+	return answering(func(r protocol.Request) string {
 		if r.Type == kind {
 			return answer(r)
 		}
@@ -113,8 +113,8 @@ func unless(kind string, answer func(r program.Request) string) func() {
 }
 
 // says is an answer in which %d is the request's id.
-func says(line string) func(program.Request) string {
-	return func(r program.Request) string {
+func says(line string) func(protocol.Request) string {
+	return func(r protocol.Request) string {
 		return strings.ReplaceAll(line, "%d", strconv.Itoa(r.ID))
 	}
 }
@@ -126,15 +126,15 @@ var programs = map[string]struct {
 }{
 	"good": {run: serve},
 	"counts": {run: func() {
-		program.Serve(os.Stdin, os.Stdout, program.Answer{
-			Keeps: []string{"{" + program.KeyOf + "}:token"}},
+		protocol.Serve(os.Stdin, os.Stdout, protocol.Answer{
+			Keeps: []string{"{" + protocol.KeyOf + "}:token"}},
 			func(e lock.Env) (lock.Lock, error) {
 				return fenced.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
 			})
 	}},
-	"silent": {answering(func(program.Request) string { return "" }),
+	"silent": {answering(func(protocol.Request) string { return "" }),
 		"says no hello within 3s"},
-	"a banner": {unless(program.Hello, says("Welcome to my lock")),
+	"a banner": {unless(protocol.Hello, says("Welcome to my lock")),
 		`has written what is no answer (line 1): "Welcome to my lock"; what is for` +
 			` people belongs on standard error`},
 	"half a line": {func() { fmt.Print(`{"id":1,"ty`) },
@@ -151,21 +151,21 @@ var programs = map[string]struct {
 			fmt.Println(`{"id":1,"type":"hello","protocol":1}`)
 		}
 	}, "which nobody has asked or which is answered"},
-	"another id": {unless(program.Build, says(`{"id":77,"type":"ok"}`)),
+	"another id": {unless(protocol.Build, says(`{"id":77,"type":"ok"}`)),
 		"answers 77, which nobody has asked"},
-	"closes its output": {unless(program.Build, func(program.Request) string {
+	"closes its output": {unless(protocol.Build, func(protocol.Request) string {
 		os.Stdout.Close()
 		return ""
 	}), "has closed its standard output"},
-	"closes its input": {unless(program.Build, func(r program.Request) string {
+	"closes its input": {unless(protocol.Build, func(r protocol.Request) string {
 		os.Stdin.Close()
 		fmt.Printf("{\"id\":%d,\"type\":\"ok\"}\n", r.ID)
 		time.Sleep(time.Minute)
 		return ""
 	}), "has closed its standard input"},
-	"wrong types": {unless(program.Hello, says(`{"id":"one","type":"hello"}`)),
+	"wrong types": {unless(protocol.Hello, says(`{"id":"one","type":"hello"}`)),
 		`has written what is no answer (line 1): "{\"id\":\"one\"`},
-	"a huge line": {unless(program.Hello, says(strings.Repeat("x", 1<<17))),
+	"a huge line": {unless(protocol.Hello, says(strings.Repeat("x", 1<<17))),
 		"has written a line of more than 65536 bytes (line 1)"},
 	"writes after its end": {func() {
 		serve()
@@ -186,15 +186,15 @@ var programs = map[string]struct {
 	"sleeps": {run: func() { time.Sleep(time.Minute) }},
 	"ignores its deadline": {func() {
 		answered := 0
-		answering(func(r program.Request) string {
+		answering(func(r protocol.Request) string {
 			switch r.Type {
-			case program.TryLock:
+			case protocol.TryLock:
 				answered++
 				if answered == 1 {
 					return says(`{"id":%d,"type":"granted"}`)(r)
 				}
 				return says(`{"id":%d,"type":"refused"}`)(r)
-			case program.Lock:
+			case protocol.Lock:
 				time.Sleep(2 * time.Second)
 				return says(`{"id":%d,"type":"error","error":"deadline"}`)(r)
 			}
@@ -210,18 +210,18 @@ var programs = map[string]struct {
 		fmt.Println(`{"id":2,"type":"ok"}`)
 		serve()
 	}, "answers 2, which nobody has asked"},
-	"another version": {unless(program.Hello,
+	"another version": {unless(protocol.Hello,
 		says(`{"id":%d,"type":"hello","protocol":2}`)),
 		"speaks version 2 of the protocol, this is version 1"},
-	"an unknown feature": {unless(program.Hello,
+	"an unknown feature": {unless(protocol.Hello,
 		says(`{"id":%d,"type":"hello","protocol":1,"features":["speed"]}`)),
 		`offers "speed", the features are renewal,`},
-	"an unknown error": {unless(program.TryLock,
+	"an unknown error": {unless(protocol.TryLock,
 		says(`{"id":%d,"type":"error","error":"oops"}`)),
 		`answers with the error "oops", the words are not_held,`},
-	"an unknown loss": {unless(program.TryLock, says(`{"type":"lost","of":9}`)),
+	"an unknown loss": {unless(protocol.TryLock, says(`{"type":"lost","of":9}`)),
 		"says that the grant 9 is lost, and there is no such grant"},
-	"no lock": {answering(func(r program.Request) string {
+	"no lock": {answering(func(r protocol.Request) string {
 		if a := polite(r); a != "" {
 			return a
 		}
@@ -239,7 +239,7 @@ func TestAProgramThatMisbehavesIsToldInOneLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := find(t, name)
-			require.ErrorIs(t, err, program.ErrMisbehaves)
+			require.ErrorIs(t, err, protocol.ErrMisbehaves)
 			assert.ErrorContains(t, err, p.said)
 			assert.NotContains(t, err.Error(), "\n")
 		})
@@ -254,7 +254,7 @@ func TestATryOutEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	_, err = program.Find(ctx, "127.0.0.1:1", "", "", self, "program", "silent")
+	_, err = protocol.Find(ctx, "127.0.0.1:1", "", "", self, "program", "silent")
 	assert.EqualError(t, err, "try the program out: context deadline exceeded")
 	assert.Less(t, time.Since(began), 2*time.Second, "a hello is waited for for 3 s")
 }
@@ -264,15 +264,15 @@ func TestATryOutLeavesNoKey(t *testing.T) {
 	server := miniredis.RunT(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	_, err = program.Find(t.Context(), server.Addr(), "", "", self, "program", "counts")
+	_, err = protocol.Find(t.Context(), server.Addr(), "", "", self, "program", "counts")
 	require.NoError(t, err)
 	assert.Empty(t, server.Keys())
 }
 
 func TestAProgramThatCantBeStartedIsAnError(t *testing.T) {
-	_, err := program.Find(t.Context(), "127.0.0.1:1", "", "", "no-such-program")
+	_, err := protocol.Find(t.Context(), "127.0.0.1:1", "", "", "no-such-program")
 	assert.ErrorContains(t, err, `start the program: exec: "no-such-program"`)
-	_, err = program.Find(t.Context(), "127.0.0.1:1", "", "")
+	_, err = protocol.Find(t.Context(), "127.0.0.1:1", "", "")
 	assert.ErrorContains(t, err, "there is no program")
 }
 
@@ -285,7 +285,7 @@ func TestALaterProcessThatMisbehavesIsToldAsWell(t *testing.T) {
 	for _, name := range []string{"a banner", "exits", "another version"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := program.New(self, "program", name)
+			p := protocol.New(self, "program", name)
 			built := make(chan error, 1)
 			go func() {
 				_, err := p.Build(lock.Env{Key: "stock", TTL: time.Minute, Process: "A"})
@@ -297,7 +297,7 @@ func TestALaterProcessThatMisbehavesIsToldAsWell(t *testing.T) {
 			case <-time.After(10 * time.Second):
 				t.Fatal("it waits for itself")
 			}
-			require.ErrorIs(t, err, program.ErrMisbehaves)
+			require.ErrorIs(t, err, protocol.ErrMisbehaves)
 			assert.ErrorContains(t, err, programs[name].said)
 			<-p.Failed()
 			assert.ErrorContains(t, p.Err(), programs[name].said)
@@ -308,7 +308,7 @@ func TestALaterProcessThatMisbehavesIsToldAsWell(t *testing.T) {
 
 // found is a program, and what its lock is built with.
 func found(t *testing.T) (env lock.Env, server *miniredis.Miniredis,
-	p *program.Program) {
+	p *protocol.Program) {
 	p, err := find(t, "good")
 	require.NoError(t, err)
 	server = miniredis.RunT(t)
@@ -320,7 +320,7 @@ func found(t *testing.T) (env lock.Env, server *miniredis.Miniredis,
 
 // pair is two owners of a program's lock, in one process.
 func pair(t *testing.T) (a, b lock.Lock, server *miniredis.Miniredis,
-	p *program.Program) {
+	p *protocol.Program) {
 	env, server, p := found(t)
 	a, err := p.Build(env)
 	require.NoError(t, err)
@@ -333,7 +333,7 @@ func TestAProgramIsALock(t *testing.T) {
 	t.Parallel()
 	a, b, server, p := pair(t)
 	assert.Equal(t, "a rung", p.Library())
-	assert.True(t, p.Offers(program.LossNotices))
+	assert.True(t, p.Offers(protocol.LossNotices))
 	require.NoError(t, a.Lock(t.Context()))
 	granted, err := b.TryLock(t.Context())
 	require.NoError(t, err)
@@ -380,9 +380,9 @@ func TestAProcessThatDiesIsAnErrorOfTheCallAndOfTheProgram(t *testing.T) {
 	a, _, _, p := pair(t)
 	require.NoError(t, a.Lock(t.Context()))
 	// The kill comes from outside: the program's user would use Close.
-	killed := program.PID(p, "A")
+	killed := protocol.PID(p, "A")
 	require.NoError(t, process.Kill(killed))
-	assert.ErrorIs(t, a.Unlock(t.Context()), program.ErrMisbehaves)
+	assert.ErrorIs(t, a.Unlock(t.Context()), protocol.ErrMisbehaves)
 	<-p.Failed()
 	assert.ErrorContains(t, p.Err(), "has ended (signal: killed)")
 	assert.False(t, process.Running(killed))
@@ -392,7 +392,7 @@ func TestNothingIsLeftOfAProcessThatForks(t *testing.T) {
 	locktest.Long(t, "it waits for a process that is left")
 	t.Parallel()
 	_, err := find(t, "forks")
-	require.ErrorIs(t, err, program.ErrMisbehaves)
+	require.ErrorIs(t, err, protocol.ErrMisbehaves)
 	_, child, ok := strings.Cut(err.Error(), "child ")
 	require.True(t, ok, err)
 	pid, err := strconv.Atoi(strings.TrimRight(child, `"`))
@@ -403,5 +403,5 @@ func TestNothingIsLeftOfAProcessThatForks(t *testing.T) {
 
 func TestAProgramIsToldItsErrorsInItsOwnWords(t *testing.T) {
 	assert.Equal(t, "A's Unlock returns not_held, neither nil nor lost",
-		program.InWords("A's Unlock returns lock.ErrNotHeld, neither nil nor ErrLost"))
+		protocol.InWords("A's Unlock returns lock.ErrNotHeld, neither nil nor ErrLost"))
 }
