@@ -19,15 +19,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/network"
 	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/lab/order"
-	"github.com/lockladder/lockladder/internal/lab/wire"
 	"github.com/lockladder/lockladder/lock"
 )
 
 // Client is one process with its connections to every node.
 type Client struct {
-	*wire.Endpoint
+	*network.Endpoint
 	Skew  time.Duration // how far its own clock is ahead
 	world *World
 	nodes []redis.UniversalClient
@@ -123,9 +123,9 @@ func (m mortal) process(next func() error, cmds ...redis.Cmder) error {
 		runtime.Goexit()
 	}
 	for _, cmd := range cmds {
-		cmd.SetErr(wire.ErrDead)
+		cmd.SetErr(network.ErrDead)
 	}
-	return wire.ErrDead
+	return network.ErrDead
 }
 
 // unwatches says whether this is the driver's UNWATCH: the driver sends it while the

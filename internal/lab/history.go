@@ -5,8 +5,8 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/judge"
+	"github.com/lockladder/lockladder/internal/lab/network"
 	"github.com/lockladder/lockladder/internal/lab/node"
-	"github.com/lockladder/lockladder/internal/lab/wire"
 )
 
 // The parts of the packages below that a scenario sees.
@@ -16,8 +16,8 @@ type (
 	Holding = history.Holding // an owner that believes to hold the lock
 	Storage = history.Storage // what the lock protects
 
-	Fault = wire.Fault // what happens to one command
-	Call  = wire.Call  // what a client is doing when it sends one
+	Fault = network.Fault // what happens to one command
+	Call  = network.Call  // what a client is doing when it sends one
 
 	// The servers that scenarios may be run on, see package node.
 	Server    = node.Server
@@ -30,9 +30,9 @@ type (
 // The calls of a lock. Outside of a call, the lock sends commands on its own
 // account, which count as renewals.
 const (
-	Acquire = wire.Acquire
-	Release = wire.Release
-	Renewal = wire.Renewal
+	Acquire = network.Acquire
+	Release = network.Release
+	Renewal = network.Renewal
 )
 
 // The invariants that are judged by the history alone.

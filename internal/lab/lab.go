@@ -2,7 +2,7 @@
 // process, on a network that can fail in every way.
 //
 // World is what a scenario sees. It stands on five packages: order says who
-// goes next, wire takes bytes between clients and nodes, with faults, node is
+// goes next, network takes bytes between clients and nodes, with faults, node is
 // what a lock lives on, history keeps what happened, and judge says what that
 // breaks. Virtual time, real servers and the explorer's schedules are
 // implementations of order.Order and node.Node; World chooses them once, in
@@ -28,9 +28,9 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/network"
 	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/lab/order"
-	"github.com/lockladder/lockladder/internal/lab/wire"
 )
 
 // Config is what a world is made of.
@@ -67,9 +67,9 @@ type Config struct {
 	// a client does nothing on its own account, see node.Way.NewClient.
 	Driver func(*redis.Options)
 
-	// Fate is wire.Net's, and Rewrite may change the words of a command before a
+	// Fate is network.Net's, and Rewrite may change the words of a command before a
 	// client sends it.
-	Fate    func(client string, nth int, now time.Duration) (wire.Fault, bool)
+	Fate    func(client string, nth int, now time.Duration) (network.Fault, bool)
 	Rewrite func(words []any)
 
 	// Seen is called by virtual servers for every command that they execute,
@@ -83,7 +83,7 @@ type Config struct {
 	// Order is who goes next in a virtual world, and Carry what takes commands
 	// and replies, where that is not as usual.
 	Order order.Order
-	Carry func(*wire.Conn) wire.Carrier
+	Carry func(*network.Conn) network.Carrier
 }
 
 // World has the nodes, the clients and the history of one scenario. All of its
@@ -100,7 +100,7 @@ type World struct {
 	Lines bool
 
 	order   order.Order
-	net     *wire.Net
+	net     *network.Net
 	log     *history.Log
 	names   *history.Names
 	boot    func(node int) node.Node
@@ -195,7 +195,7 @@ func (w *World) live(scenario func(*World)) (err error) {
 		return w.nodes[at.Node].port.Node.Lasts(at.Key, s)
 	}
 	w.names = history.NewNames(w.Key)
-	w.net = &wire.Net{Order: w.order, Log: w.log, Names: w.names,
+	w.net = &network.Net{Order: w.order, Log: w.log, Names: w.names,
 		Latency: w.Latency, Fate: w.Fate, Carry: w.Carry}
 	w.Pace(w.TTL, w.Config.Scale)
 	for i := range w.Config.Nodes {

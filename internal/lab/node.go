@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/network"
 	"github.com/lockladder/lockladder/internal/lab/node"
-	"github.com/lockladder/lockladder/internal/lab/wire"
 )
 
 // Node is one server, as a scenario sees it. An operation that it can't do
@@ -16,12 +16,12 @@ type Node struct {
 	log   *history.Log
 	keys  []string // the lock's
 	index int
-	port  *wire.Port
+	port  *network.Port
 	fail  func(format string, args ...any) // the world's
 }
 
 // Port is where the node is connected to the network.
-func (n *Node) Port() *wire.Port { return n.port }
+func (n *Node) Port() *network.Port { return n.port }
 
 // Embedded is the node's server in a virtual world.
 func (n *Node) Embedded() *node.Embedded { return n.port.Node.(*node.Embedded) }

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/internal/lab/network"
 	"github.com/lockladder/lockladder/internal/lab/node"
-	"github.com/lockladder/lockladder/internal/lab/wire"
 )
 
 // conn is the network of one connection: commands, replies and messages arrive when
 // the run lets them.
 type conn struct {
-	*wire.Conn
+	*network.Conn
 	control *controller
 	client  *client
 	transaction
@@ -28,7 +28,7 @@ type transaction struct {
 }
 
 // carry connects the explorer's end of a connection.
-func (c *controller) carry(k *wire.Conn) wire.Carrier {
+func (c *controller) carry(k *network.Conn) network.Carrier {
 	for _, client := range c.clients {
 		if client.Endpoint == k.Client {
 			return &conn{Conn: k, control: c, client: client}
@@ -37,7 +37,7 @@ func (c *controller) carry(k *wire.Conn) wire.Carrier {
 	panic("explore: a connection of no client")
 }
 
-// Refuse is wire.Carrier's.
+// Refuse is network.Carrier's.
 func (k *conn) Refuse(args []string) string {
 	if k.control.unknown(args[0], args[1:]) {
 		return "-ERR unknown to the explorer\r\n"
@@ -45,7 +45,7 @@ func (k *conn) Refuse(args []string) string {
 	return ""
 }
 
-// Command is wire.Carrier's.
+// Command is network.Carrier's.
 func (k *conn) Command(args []string) bool {
 	c, n := k.client, k.Port.Index
 	command := strings.ToUpper(args[0])
@@ -76,7 +76,7 @@ func (k *conn) Command(args []string) bool {
 	// began only now.
 	owned := c.owns(n)
 	p.describe()
-	reply := k.Execute(wire.Exchange{Args: args, Text: p.text, Sent: sent,
+	reply := k.Execute(network.Exchange{Args: args, Text: p.text, Sent: sent,
 		Began: time.Now(), Ask: k.ask})
 	k.follow(args)
 	c.asked |= 1 << n
@@ -111,10 +111,10 @@ func (k *conn) ask(args []string) string {
 	return reply
 }
 
-// Answer is wire.Carrier's.
+// Answer is network.Carrier's.
 func (k *conn) Answer(reply string) bool { return k.Write(reply) }
 
-// Message is wire.Carrier's.
+// Message is network.Carrier's.
 func (k *conn) Message(message node.Pushed, text string) bool {
 	f := &pass{kind: aMessage, text: text, exact: k.control.frame(message.Frame)}
 	if !k.hold(f, time.Now()) || k.client.Dead() {

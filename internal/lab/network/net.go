@@ -1,11 +1,11 @@
-// Package wire is the network between the clients and the nodes: it takes commands,
+// Package network is the network between the clients and the nodes: it takes commands,
 // replies and messages to their other end, late, or never, as the faults of a
 // scenario say. Faults happen on the way, never inside a lock. Everything that
 // passes is written to the history, with its effect on the lock's keys.
 //
 // The package knows neither what time it is in nor what a node is: it waits with
 // an order.Order and asks a node.Node.
-package wire
+package network
 
 import (
 	"maps"
