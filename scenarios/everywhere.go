@@ -182,7 +182,10 @@ func (s *S) unlisted(results []Result) []Result {
 		if r := s.results[invariant]; r != nil {
 			results = append(results, *r)
 		} else if s.settings.declares(s.scenario.Name, invariant) {
-			if best.Verdict == Breaks {
+			switch {
+			case !s.exact() && invariant != FalseLoss:
+				best.Verdict, best.Event = CannotRun, "it is judged in virtual time only"
+			case best.Verdict == Breaks:
 				best.Verdict = Holds
 			}
 			results = append(results, Result{Scenario: s.scenario.Name,

@@ -67,7 +67,8 @@ type settings struct {
 func Nodes(n int) Option { return func(s *settings) { s.nodes = n } }
 
 // Flaws declares what the lock is known to break. Run is strict both ways: a
-// declared flaw that no longer breaks fails the test, as does a new one.
+// declared flaw that no longer breaks fails the test, as does a new one. On real
+// servers a declared flaw that doesn't show is looked for twice more.
 func Flaws(flaws ...Flaw) Option {
 	return func(s *settings) { s.flaws = append(s.flaws, flaws...) }
 }

@@ -97,6 +97,11 @@ func runReal(t *testing.T, build Build, s settings) Report {
 					t.Skip("after the failure of " + *after)
 				}
 				results, err := runScenario(t, scenario, build, s)
+				for n := 0; n < 2 && err == nil && s.misses(results); n++ {
+					if err = s.lent.exchange(t.Context()); err == nil {
+						results, err = runScenario(t, scenario, build, s)
+					}
+				}
 				if isHopeless(err) {
 					hopeless.Store(&scenario.Name)
 				}
@@ -106,6 +111,15 @@ func runReal(t *testing.T, build Build, s settings) Report {
 	}
 	running.Wait()
 	return slices.Concat(reports...)
+}
+
+// misses says whether a declared flaw does not show: two clients may have met in another
+// order than the scenario's moments say.
+func (s *settings) misses(results []Result) bool {
+	return slices.ContainsFunc(results, func(r Result) bool {
+		return r.Verdict != Breaks && r.Verdict != CannotRun &&
+			s.declares(r.Scenario, r.Invariant)
+	})
 }
 
 // realLease is how long the ten seconds of a scenario's lease last when it is
