@@ -104,22 +104,26 @@ const (
 var Families = []string{Exclusion, Crash, Ownership, Overrun, Reentrant, Server,
 	Waking, Loss, Leasing, Waiting, Fencing, Process, Sharing}
 
-// Find returns the scenario of that name. Its error names those whose names are nearest.
+// Find returns the scenario of that name. Its error names up to three whose names are
+// near: one letter in three differs, or a part of the name was typed.
 func Find(name string) (Scenario, error) {
-	var names []string
+	far := map[string]int{}
+	var near []string
 	for _, s := range Catalogue {
 		if s.Name == name {
 			return s, nil
 		}
-		names = append(names, s.Name)
-	}
-	far := func(from string) int {
-		if strings.Contains(from, name) {
-			return 0 // a part of it was typed
+		if name == "" || !strings.Contains(s.Name, name) {
+			far[s.Name] = levenshtein.ComputeDistance(name, s.Name)
 		}
-		return levenshtein.ComputeDistance(name, from)
+		if far[s.Name]*3 <= len(name) {
+			near = append(near, s.Name)
+		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return far(a) - far(b) })
+	if len(near) == 0 {
+		return Scenario{}, fmt.Errorf("there is no scenario %q", name)
+	}
+	slices.SortStableFunc(near, func(a, b string) int { return far[a] - far[b] })
 	return Scenario{}, fmt.Errorf("there is no scenario %q; the nearest are %s",
-		name, strings.Join(names[:3], ", "))
+		name, strings.Join(near[:min(3, len(near))], ", "))
 }
