@@ -275,7 +275,7 @@ func TestABadQuestionGetsOneLine(t *testing.T) {
 	for _, c := range []struct{ question, says string }{
 		{q, "the question can't be read: unexpected EOF"},
 		{`{"rung":"copper"}`, `there is no rung "copper", the rungs are bronze,`},
-		{`{"rung":"gold","scenario":"flood"}`, `there is no scenario "flood"; the`},
+		{`{"rung":"gold","scenario":"flood"}`, `there is no scenario "flood"`},
 		{q + `"lease":0}`, "the lease is 0 s, it must be from 0.001 to 3600 s" +
 			" (example: 10)"},
 		{q + `"work":-5}`, "the work is -5 %, it must be from 1 to 1000 %"},
