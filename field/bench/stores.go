@@ -22,75 +22,70 @@ import (
 // does not say.
 const askEvery = 20 * time.Millisecond
 
-// store is where rows live that are not in Redis: each row has a server of its
-// own, which is started for it. The stock of a lock's row is in Redis all the
-// same.
-type store struct {
-	installed func() error
-	lease     func(time.Duration) time.Duration // see Subject
-}
-
-var (
-	mariaDB   = store{installed: servers.HasMariaDB}
-	zooKeeper = store{servers.HasZooKeeper, func(time.Duration) time.Duration {
-		return inventory.DefaultTTL // that of the session, which all share
-	}}
-	etcdStore = store{servers.HasEtcd, func(asked time.Duration) time.Duration {
-		return (asked + time.Second - 1).Truncate(time.Second)
-	}}
-)
-
-// stores are the rows.
+// stores are the rows. Each has a server of its own, which is started for it. The stock
+// of a lock's row is in Redis all the same.
 var stores = []bench.Subject{
-	polling(mariaDB.lock("mysql/record", onMariaDB(func(db *sql.DB,
-		env lock.Env) (lock.Lock, error) {
+	polling(onMariaDB("mysql/record", func(db *sql.DB, env lock.Env) (lock.Lock, error) {
 		return mysql.NewRecord(db, env.Key, pause(env))
-	}))),
-	polling(mariaDB.lock("mysql/lease", onMariaDB(func(db *sql.DB,
-		env lock.Env) (lock.Lock, error) {
+	})),
+	polling(onMariaDB("mysql/lease", func(db *sql.DB, env lock.Env) (lock.Lock, error) {
 		return mysql.NewLease(db, env.Key, env.TTL, pause(env))
-	}))),
-	mariaDB.lock("mysql/pessimistic", onMariaDB(func(db *sql.DB,
-		env lock.Env) (lock.Lock, error) {
+	})),
+	onMariaDB("mysql/pessimistic", func(db *sql.DB, env lock.Env) (lock.Lock, error) {
 		return mysql.NewPessimistic(db, env.Key)
-	})),
-	zooKeeper.lock("zookeeper/basic", onZooKeeper(func(s *zookeeper.Session,
-		env lock.Env) (lock.Lock, error) {
+	}),
+	onZooKeeper("zookeeper/basic", func(s *zookeeper.Session, env lock.Env) (lock.Lock, error) {
 		return zookeeper.NewBasic(s, name(env))
-	})),
-	zooKeeper.lock("zookeeper/sequential", onZooKeeper(
-		func(s *zookeeper.Session, env lock.Env) (lock.Lock, error) {
-			return zookeeper.NewSequential(s, name(env))
-		})),
-	etcdStore.lock("etcd", onEtcd),
-	optimistic("mysql/optimistic", func(db *sql.DB) *mysql.Optimistic {
-		return mysql.NewOptimistic(db, stock, mysql.ByVersion)
 	}),
-	optimistic("mysql/optimistic-timestamp", func(db *sql.DB) *mysql.Optimistic {
-		return mysql.NewOptimistic(db, stock, mysql.ByTimestamp)
+	onZooKeeper("zookeeper/sequential", func(s *zookeeper.Session,
+		env lock.Env) (lock.Lock, error) {
+		return zookeeper.NewSequential(s, name(env))
 	}),
+	onEtcd("etcd", func(client *clientv3.Client, env lock.Env) (lock.Lock, error) {
+		return etcd.New(client, env.Key, env.TTL)
+	}),
+	optimistic("mysql/optimistic", mysql.ByVersion),
+	optimistic("mysql/optimistic-timestamp", mysql.ByTimestamp),
 }
 
-// share is what starts a server and makes locks on it.
-type share = func(context.Context) (lock.Build, func(), error)
+// on is the row of a lock that is built on what all clients have in common, which start
+// makes with a server, until end.
+func on[T any](name string, installed func() error,
+	start func(context.Context) (common T, end func(), err error),
+	build func(T, lock.Env) (lock.Lock, error)) bench.Subject {
+	return bench.Subject{Name: name, Kind: bench.Alternative, OnlyReal: true,
+		OwnServer: true, Missing: installed,
+		Share: func(ctx context.Context) (lock.Build, func(), error) {
+			common, end, err := start(ctx)
+			if err != nil {
+				return nil, nil, fmt.Errorf("start a server: %w", err)
+			}
+			return func(env lock.Env) (lock.Lock, error) {
+				return build(common, env)
+			}, end, nil
+		}}
+}
 
-// lock is the row of a lock in the store.
-func (s store) lock(name string, start share) bench.Subject {
-	row := s.row(name)
-	row.Kind, row.Lease = bench.Alternative, s.lease
-	row.Share = func(ctx context.Context) (lock.Build, func(), error) {
-		build, end, err := start(ctx)
-		if err != nil {
-			return nil, nil, fmt.Errorf("start a server: %w", err)
-		}
-		return build, end, nil
+func onMariaDB(name string, build func(*sql.DB, lock.Env) (lock.Lock, error)) bench.Subject {
+	return on(name, servers.HasMariaDB, startMariaDB, build)
+}
+
+func onZooKeeper(name string, build func(*zookeeper.Session, lock.Env) (lock.Lock,
+	error)) bench.Subject {
+	row := on(name, servers.HasZooKeeper, startZooKeeper, build)
+	row.Lease = func(time.Duration) time.Duration {
+		return inventory.DefaultTTL // that of the session, which all share
 	}
 	return row
 }
 
-func (s store) row(name string) bench.Subject {
-	return bench.Subject{Name: name, OnlyReal: true, OwnServer: true,
-		Missing: s.installed}
+func onEtcd(name string, build func(*clientv3.Client, lock.Env) (lock.Lock,
+	error)) bench.Subject {
+	row := on(name, servers.HasEtcd, startEtcd, build)
+	row.Lease = func(asked time.Duration) time.Duration {
+		return (asked + time.Second - 1).Truncate(time.Second)
+	}
+	return row
 }
 
 // polling is the row of a lock whose refused clients ask again.
@@ -108,49 +103,32 @@ func pause(env lock.Env) time.Duration {
 	return o.LongestPause()
 }
 
-// stock is the name of the stock that is sold without a lock.
-const stock = "stock"
-
 // optimistic is the row of a stock in MariaDB, without a lock.
-func optimistic(name string, on func(*sql.DB) *mysql.Optimistic) (
-	row bench.Subject) {
-	row = mariaDB.row(name)
-	row.Kind = bench.Baseline
-	row.Open = func(ctx context.Context, amount int) (bench.Stock, error) {
-		db, end, err := startMariaDB(ctx)
-		if err != nil {
-			return bench.Stock{}, fmt.Errorf("start a server: %w", err)
-		}
-		take := on(db)
-		if err := take.Fill(ctx, amount); err != nil {
-			end()
-			return bench.Stock{}, err
-		}
-		return bench.Stock{
-			Take: take.Attempt,
-			Left: func(ctx context.Context) (int64, error) {
-				left, err := take.Left(ctx)
-				return int64(left), err
-			},
-			Close: end,
-		}, nil
-	}
-	return row
+func optimistic(name string, by mysql.Column) bench.Subject {
+	return bench.Subject{Name: name, Kind: bench.Baseline, OnlyReal: true,
+		OwnServer: true, Missing: servers.HasMariaDB,
+		Open: func(ctx context.Context, amount int) (bench.Stock, error) {
+			db, end, err := startMariaDB(ctx)
+			if err != nil {
+				return bench.Stock{}, fmt.Errorf("start a server: %w", err)
+			}
+			stock := mysql.NewOptimistic(db, "stock", by)
+			if err := stock.Fill(ctx, amount); err != nil {
+				end()
+				return bench.Stock{}, err
+			}
+			return bench.Stock{Take: stock.Attempt, Close: end,
+				Left: func(ctx context.Context) (int64, error) {
+					left, err := stock.Left(ctx)
+					return int64(left), err
+				}}, nil
+		}}
 }
 
 // name is a lock's name without what no node's may have.
 func name(env lock.Env) string { return strings.ReplaceAll(env.Key, "/", "-") }
 
 const database = "lockladder"
-
-func onMariaDB(build func(*sql.DB, lock.Env) (lock.Lock, error)) share {
-	return func(ctx context.Context) (lock.Build, func(), error) {
-		db, end, err := startMariaDB(ctx)
-		return func(env lock.Env) (lock.Lock, error) {
-			return build(db, env)
-		}, end, err
-	}
-}
 
 // startMariaDB starts a server with a database, which are both there until end.
 func startMariaDB(ctx context.Context) (db *sql.DB, end func(), err error) {
@@ -185,26 +163,20 @@ func openMariaDB(ctx context.Context, server *servers.Store) (*sql.DB, error) {
 	return db, err
 }
 
-func onZooKeeper(build func(*zookeeper.Session, lock.Env) (lock.Lock,
-	error)) share {
-	return func(ctx context.Context) (lock.Build, func(), error) {
-		server, err := servers.StartZooKeeper(ctx, time.Second)
-		if err != nil {
-			return nil, nil, err
-		}
-		session, err := zookeeper.Open([]string{server.Addr()},
-			inventory.DefaultTTL, nil)
-		if err != nil {
-			server.Stop()
-			return nil, nil, err
-		}
-		return func(env lock.Env) (lock.Lock, error) {
-			return build(session, env)
-		}, func() { session.Close(); server.Stop() }, nil
+func startZooKeeper(ctx context.Context) (*zookeeper.Session, func(), error) {
+	server, err := servers.StartZooKeeper(ctx, time.Second)
+	if err != nil {
+		return nil, nil, err
 	}
+	session, err := zookeeper.Open([]string{server.Addr()}, inventory.DefaultTTL, nil)
+	if err != nil {
+		server.Stop()
+		return nil, nil, err
+	}
+	return session, func() { session.Close(); server.Stop() }, nil
 }
 
-func onEtcd(ctx context.Context) (lock.Build, func(), error) {
+func startEtcd(ctx context.Context) (*clientv3.Client, func(), error) {
 	server, err := servers.StartEtcd(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -215,7 +187,5 @@ func onEtcd(ctx context.Context) (lock.Build, func(), error) {
 		server.Stop()
 		return nil, nil, err
 	}
-	return func(env lock.Env) (lock.Lock, error) {
-		return etcd.New(client, env.Key, env.TTL)
-	}, func() { client.Close(); server.Stop() }, nil
+	return client, func() { client.Close(); server.Stop() }, nil
 }

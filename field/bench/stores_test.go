@@ -81,17 +81,6 @@ func row(t *testing.T, name string) bench.Subject {
 	return subjects[0]
 }
 
-func TestAStoreThatIsNotInstalledSaysWhichProgramIsMissing(t *testing.T) {
-	t.Setenv("PATH", "")
-	missing := map[string]string{"mysql": "mariadb-install-db", "zookeeper": "java",
-		"etcd": "etcd"}
-	for _, row := range stores {
-		family, _, _ := strings.Cut(row.Name, "/")
-		assert.EqualError(t, row.Missing(), missing[family]+" is not installed",
-			row.Name)
-	}
-}
-
 // The pause of MySQL's polling rows is -poll's, or their own.
 func TestMySQLsRowsWaitAsLongAsTheTableSays(t *testing.T) {
 	for _, name := range []string{"mysql/record", "mysql/lease"} {

@@ -111,27 +111,6 @@ func TestAnotherServerIsFoundBesideOneThatIsUnreachable(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-func TestEveryGrantHasARisingToken(t *testing.T) {
-	server := start(t)
-	client, err := etcd.Open(t.Context(), at(server.Addr()))
-	require.NoError(t, err)
-	defer client.Close()
-	ctx := context.Background()
-	var tokens []uint64
-	for range 3 {
-		l, err := etcd.New(client, "stock", 10*time.Second)
-		require.NoError(t, err)
-		assert.ErrorIs(t, l.Unlock(ctx), lock.ErrNotHeld)
-		granted, err := l.TryLock(ctx)
-		require.NoError(t, err)
-		require.True(t, granted)
-		tokens = append(tokens, l.Token())
-		require.NoError(t, l.Unlock(ctx))
-		require.NoError(t, l.Close())
-	}
-	assert.IsIncreasing(t, tokens)
-}
-
 func TestBadInputGetsOneLine(t *testing.T) {
 	_, err := etcd.New(nil, "stock", time.Second)
 	assert.ErrorIs(t, err, lock.ErrInvalid)

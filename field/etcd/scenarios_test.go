@@ -3,10 +3,8 @@ package etcd_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -35,21 +33,16 @@ var theLock = storetest.Lock{Name: "etcd", Flaws: flaws,
 	Not: []scenarios.Feature{scenarios.Reentry, scenarios.Renewal,
 		scenarios.LossNotices}, // see Lost
 	Build: func(t *testing.T) lock.Build {
-		var mu sync.Mutex
-		clients := map[any]*clientv3.Client{} // one for each process
+		open := storetest.PerProcess(func(env lock.Env) (*clientv3.Client, error) {
+			return dial(t, "127.0.0.1:1", grpc.WithContextDialer(
+				func(ctx context.Context, _ string) (net.Conn, error) {
+					return env.Dial(ctx, 0)
+				}))
+		})
 		return func(env scenarios.Env) (scenarios.Lock, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			client, ok := clients[env.Process]
-			if !ok {
-				var err error
-				if client, err = dial(t, "127.0.0.1:1", grpc.WithContextDialer(
-					func(ctx context.Context, _ string) (net.Conn, error) {
-						return env.Dial(ctx, 0)
-					})); err != nil {
-					return nil, err
-				}
-				clients[env.Process] = client
+			client, err := open(env)
+			if err != nil {
+				return nil, err
 			}
 			return etcd.New(client, env.Key, env.TTL)
 		}
@@ -126,14 +119,6 @@ func (s *store) Tidy(ctx context.Context, key string) error {
 		}
 	}
 	return nil
-}
-
-func (s *store) Requests(from io.Reader) scenarios.Frames {
-	return etcd.Requests(from)
-}
-
-func (s *store) Replies(from io.Reader) scenarios.Frames {
-	return etcd.Replies(from)
 }
 
 // start starts a server that ends with the test.

@@ -8,7 +8,6 @@ package libraries
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/redis/rueidis/rueidislock"
 
@@ -153,17 +152,4 @@ func rueidislockOf(l Library, option rueidislock.LockerOption) Library {
 		return names
 	}
 	return l
-}
-
-// Find returns the library of that name. Its error lists the valid names.
-func Find(name string) (Library, error) {
-	var names []string
-	for _, library := range Libraries {
-		if library.Name == name {
-			return library, nil
-		}
-		names = append(names, library.Name)
-	}
-	return Library{}, fmt.Errorf("there is no library %q, the libraries are %s",
-		name, strings.Join(names, ", "))
 }

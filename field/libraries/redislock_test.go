@@ -2,6 +2,7 @@ package libraries_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,17 +16,19 @@ import (
 // late_grant gives the caller no deadline, and redislock then waits for one lease
 // at most. With a later deadline a grant comes through whose lease has ended.
 func TestRedislockBelievesALateGrantWhenTheCallerWaitsForIt(t *testing.T) {
-	library, err := libraries.Find("redislock")
-	require.NoError(t, err)
+	i := slices.IndexFunc(libraries.Libraries, func(l libraries.Library) bool {
+		return l.Name == "redislock"
+	})
+	build := libraries.Libraries[i].Build
 	config := lab.Config{Nodes: 1, Key: "stock", TTL: 10 * time.Second}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		a := w.Client("A")
 		a.Go(func() {
-			warm, err := library.Build(a.Env("warm"))
+			warm, err := build(a.Env("warm"))
 			assert.NoError(t, err)
 			_, err = warm.TryLock(w.Context())
 			assert.NoError(t, err)
-			l, err := library.Build(a.Env("stock"))
+			l, err := build(a.Env("stock"))
 			assert.NoError(t, err)
 
 			ctx, cancel := context.WithTimeout(w.Context(), 15*time.Second)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/field/mysql"
+	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -284,6 +285,19 @@ func (c *slow) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// openBy connects with parameters of the driver's, and by a dialer.
+func openBy(t *testing.T, server *servers.Store, params map[string]string,
+	dial func(ctx context.Context, network, addr string) (net.Conn, error)) *sql.DB {
+	t.Helper()
+	config, err := driver.ParseDSN(rootOf(server, database))
+	require.NoError(t, err)
+	config.Params = params
+	db, err := mysql.OpenBy(config, dial)
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
 // A holder that enters again must not believe in a lease that was over before the
 // answer came.
 func TestALateReentryIsALoss(t *testing.T) {
@@ -291,19 +305,13 @@ func TestALateReentryIsALoss(t *testing.T) {
 	server := start(t)
 	open(t, server)
 	const ttl = 2 * time.Second
-	config := driver.NewConfig()
-	config.User, config.Passwd = server.Auth()
-	config.DBName = database
-	config.Net, config.Addr = "tcp", server.Addr()
-	db, err := mysql.OpenBy(config, func(ctx context.Context, network,
+	db := openBy(t, server, nil, func(ctx context.Context, network,
 		addr string) (net.Conn, error) {
 		var d net.Dialer
 		c, err := d.DialContext(ctx, network, addr)
 		return &slow{Conn: c, lease: ttl,
 			to: "UPDATE lockladder_lease SET held = 2"}, err
 	})
-	require.NoError(t, err)
-	defer db.Close()
 	ctx := t.Context()
 	l, err := mysql.NewLease(db, "stock", ttl, every)
 	require.NoError(t, err)
@@ -322,14 +330,7 @@ func TestALeaseIsTheSameInEveryTimeZone(t *testing.T) {
 	server := start(t)
 	open(t, server)
 	lease := func(zone string) *mysql.Lease {
-		config := driver.NewConfig()
-		config.User, config.Passwd = server.Auth()
-		config.DBName = database
-		config.Net, config.Addr = "tcp", server.Addr()
-		config.Params = map[string]string{"time_zone": "'" + zone + "'"}
-		db, err := mysql.OpenBy(config, nil)
-		require.NoError(t, err)
-		t.Cleanup(func() { db.Close() })
+		db := openBy(t, server, map[string]string{"time_zone": "'" + zone + "'"}, nil)
 		l, err := mysql.NewLease(db, "stock", time.Minute, every)
 		require.NoError(t, err)
 		return l

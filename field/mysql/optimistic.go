@@ -12,25 +12,25 @@ import (
 type Optimistic struct {
 	db   *sql.DB
 	name string
-	by   column
+	by   Column
 
 	// Between is called between reading and writing; for tests and exhibits.
 	Between func()
 }
 
-// column is what tells an update that the row has changed.
-type column string
+// Column is what tells an update that the row has changed.
+type Column string
 
 // The columns: a number that each update raises, or the time of the newest one.
 // A time has a resolution, and of two updates within it the second does not see
 // the first.
 const (
-	ByVersion   column = "version"
-	ByTimestamp column = "updated_at"
+	ByVersion   Column = "version"
+	ByTimestamp Column = "updated_at"
 )
 
 // NewOptimistic takes from the stock of that name. It sends nothing.
-func NewOptimistic(db *sql.DB, name string, by column) *Optimistic {
+func NewOptimistic(db *sql.DB, name string, by Column) *Optimistic {
 	return &Optimistic{db: db, name: name, by: by}
 }
 

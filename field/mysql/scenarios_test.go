@@ -1,13 +1,10 @@
 package mysql_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"strings"
@@ -152,40 +149,6 @@ func (s *store) Tidy(ctx context.Context, key string) error {
 		}
 	}
 	return nil
-}
-
-func (s *store) Requests(from io.Reader) scenarios.Frames {
-	return mysql.Requests(from)
-}
-
-func (s *store) Replies(from io.Reader) scenarios.Frames {
-	return &greeting{Frames: mysql.Replies(from), store: s}
-}
-
-// greeting reads from the first packet of a connection how the server calls it:
-// a version of the protocol, a text that ends with a zero, and the number.
-type greeting struct {
-	scenarios.Frames
-	store *store
-	read  bool
-}
-
-func (g *greeting) Next() (raw []byte, text string, err error) {
-	raw, text, err = g.Frames.Next()
-	if err != nil || g.read {
-		return raw, text, err
-	}
-	g.read = true
-	if len(raw) > 5 && raw[4] == 10 {
-		after := 5 + bytes.IndexByte(raw[5:], 0) + 1
-		if after+4 <= len(raw) {
-			g.store.mu.Lock()
-			g.store.threads = append(g.store.threads,
-				fmt.Sprint(binary.LittleEndian.Uint32(raw[after:])))
-			g.store.mu.Unlock()
-		}
-	}
-	return raw, text, err
 }
 
 func TestMain(m *testing.M) {

@@ -4,7 +4,9 @@ package storetest
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,6 +84,50 @@ func Started(t *testing.T, err error, all ...*servers.Store) {
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { servers.StopStores(all) })
+}
+
+// PerProcess opens what the owners in one of the scenarios' processes have in common,
+// once for each process.
+func PerProcess[T any](open func(lock.Env) (T, error)) func(lock.Env) (T, error) {
+	var mu sync.Mutex
+	opened := map[any]T{}
+	return func(env lock.Env) (T, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if one, is := opened[env.Process]; is {
+			return one, nil
+		}
+		one, err := open(env)
+		if err == nil {
+			opened[env.Process] = one
+		}
+		return one, err
+	}
+}
+
+// Packets are one direction of a connection, on which four bytes with a length stand
+// before every payload.
+type Packets struct {
+	From   io.Reader
+	Length func(head []byte) int
+	Text   func(nth int, raw []byte) string // of the nth packet, counted from 0
+
+	read int
+}
+
+// Next reads one packet.
+func (p *Packets) Next() (raw []byte, text string, err error) {
+	raw = make([]byte, 4)
+	if _, err := io.ReadFull(p.From, raw); err != nil {
+		return nil, "", err
+	}
+	raw = append(raw, make([]byte, p.Length(raw))...)
+	if _, err := io.ReadFull(p.From, raw[4:]); err != nil {
+		return nil, "", err
+	}
+	text = p.Text(p.read, raw)
+	p.read++
+	return raw, text, nil
 }
 
 // Server is a store's server in the scenarios. It asks for no password.

@@ -2,7 +2,6 @@ package zookeeper_test
 
 import (
 	"context"
-	"encoding/binary"
 	"io"
 	"net"
 	"sync/atomic"
@@ -59,12 +58,12 @@ func (p *person) dial(kind, addr string, wait time.Duration) (net.Conn, error) {
 // count counts the events that come through a connection, until it ends.
 func (p *person) count(replies *io.PipeReader) {
 	defer replies.Close()
-	for all := zookeeper.Replies(replies); ; {
+	for all := messages(replies, reply); ; {
 		raw, _, err := all.Next()
 		if err != nil {
 			return
 		}
-		if len(raw) >= 8 && int32(binary.BigEndian.Uint32(raw[4:])) == -1 {
+		if len(raw) >= 8 && number32(raw[4:]) == -1 {
 			p.woken.Add(1)
 		}
 	}

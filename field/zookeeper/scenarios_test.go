@@ -3,11 +3,9 @@ package zookeeper_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -60,23 +58,20 @@ func known(kind string, flaws []scenarios.Flaw, not ...scenarios.Feature) storet
 	return storetest.Lock{Name: kind, Flaws: flaws,
 		Not: append(not, scenarios.Reentry, scenarios.Renewal),
 		Build: func(t *testing.T) lock.Build {
-			var mu sync.Mutex
-			sessions := map[any]*zookeeper.Session{}
-			return func(env scenarios.Env) (scenarios.Lock, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				s, ok := sessions[env.Process]
-				if !ok {
-					var err error
-					s, err = zookeeper.Open([]string{"127.0.0.1:1"}, env.TTL,
-						func(string, string, time.Duration) (net.Conn, error) {
-							return env.Dial(context.Background(), 0)
-						})
-					if err != nil {
-						return nil, err
-					}
-					sessions[env.Process] = s
+			open := storetest.PerProcess(func(env lock.Env) (*zookeeper.Session, error) {
+				s, err := zookeeper.Open([]string{"127.0.0.1:1"}, env.TTL,
+					func(string, string, time.Duration) (net.Conn, error) {
+						return env.Dial(context.Background(), 0)
+					})
+				if err == nil {
 					t.Cleanup(s.Close)
+				}
+				return s, err
+			})
+			return func(env scenarios.Env) (scenarios.Lock, error) {
+				s, err := open(env)
+				if err != nil {
+					return nil, err
 				}
 				return kinds[kind](s, env.Key)
 			}
@@ -179,14 +174,6 @@ func (s *store) Tidy(_ context.Context, key string) error {
 		s.conn.Delete("/locks/"+node, -1)
 	}
 	return err
-}
-
-func (s *store) Requests(from io.Reader) scenarios.Frames {
-	return zookeeper.Requests(from)
-}
-
-func (s *store) Replies(from io.Reader) scenarios.Frames {
-	return zookeeper.Replies(from)
 }
 
 // start starts a server that ends with the test.

@@ -1,46 +1,31 @@
-package zookeeper
+package zookeeper_test
 
 import (
 	"encoding/binary"
 	"fmt"
 	"io"
+
+	"github.com/lockladder/lockladder/field/storetest"
+	"github.com/lockladder/lockladder/scenarios"
 )
 
 // Requests cuts what a client sends to a ZooKeeper server into requests. A
 // request that belongs to the session, such as a ping, has no text.
-func Requests(from io.Reader) *Messages {
-	return &Messages{from: from, text: request}
-}
+func (s *store) Requests(from io.Reader) scenarios.Frames { return messages(from, request) }
 
 // Replies cuts what a ZooKeeper server sends. An event has no text.
-func Replies(from io.Reader) *Messages {
-	return &Messages{from: from, text: reply}
-}
+func (s *store) Replies(from io.Reader) scenarios.Frames { return messages(from, reply) }
 
-// Messages are one direction of a connection.
-type Messages struct {
-	from  io.Reader
-	text  func(payload []byte) string
-	begun bool
-}
-
-// Next reads one message: four bytes of length, and the payload. The first one
-// of each direction opens the session.
-func (m *Messages) Next() (raw []byte, text string, err error) {
-	raw = make([]byte, 4)
-	if _, err := io.ReadFull(m.from, raw); err != nil {
-		return nil, "", err
-	}
-	length := int(binary.BigEndian.Uint32(raw))
-	raw = append(raw, make([]byte, length)...)
-	if _, err := io.ReadFull(m.from, raw[4:]); err != nil {
-		return nil, "", err
-	}
-	if m.begun {
-		text = m.text(raw[4:])
-	}
-	m.begun = true
-	return raw, text, nil
+// messages are one direction of a connection. The first one opens the session.
+func messages(from io.Reader, text func(payload []byte) string) *storetest.Packets {
+	return &storetest.Packets{From: from,
+		Length: func(head []byte) int { return int(number32(head)) },
+		Text: func(nth int, raw []byte) string {
+			if nth == 0 {
+				return ""
+			}
+			return text(raw[4:])
+		}}
 }
 
 // operations are the requests that locks are made of.

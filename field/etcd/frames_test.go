@@ -1,4 +1,4 @@
-package etcd
+package etcd_test
 
 import (
 	"bytes"
@@ -8,13 +8,15 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/lockladder/lockladder/scenarios"
 )
 
 // Requests cuts what a client sends to an etcd server into the frames of HTTP/2.
 // The frame that begins a call has its name as text. A call that keeps a lease
 // alive, or watches, has none: it goes on as long as the session.
-func Requests(from io.Reader) *Frames {
-	f := frames(from, func(headers *http2.MetaHeadersFrame) string {
+func (s *store) Requests(from io.Reader) scenarios.Frames {
+	f := newFrames(from, func(headers *http2.MetaHeadersFrame) string {
 		return call(headers.PseudoValue("path"))
 	})
 	f.preface = int64(len(http2.ClientPreface))
@@ -22,8 +24,8 @@ func Requests(from io.Reader) *Frames {
 }
 
 // Replies cuts what an etcd server sends.
-func Replies(from io.Reader) *Frames {
-	return frames(from, func(headers *http2.MetaHeadersFrame) string {
+func (s *store) Replies(from io.Reader) scenarios.Frames {
+	return newFrames(from, func(headers *http2.MetaHeadersFrame) string {
 		if headers.PseudoValue("status") == "" {
 			return "" // what follows an answer
 		}
@@ -31,8 +33,8 @@ func Replies(from io.Reader) *Frames {
 	})
 }
 
-// Frames are one direction of a connection.
-type Frames struct {
+// frames are one direction of a connection.
+type frames struct {
 	from    io.Reader // raw has what was read from it
 	raw     bytes.Buffer
 	preface int64 // bytes before the first frame
@@ -40,8 +42,8 @@ type Frames struct {
 	text    func(*http2.MetaHeadersFrame) string
 }
 
-func frames(from io.Reader, text func(*http2.MetaHeadersFrame) string) *Frames {
-	f := &Frames{text: text}
+func newFrames(from io.Reader, text func(*http2.MetaHeadersFrame) string) *frames {
+	f := &frames{text: text}
 	f.from = io.TeeReader(from, &f.raw)
 	f.framer = http2.NewFramer(nil, f.from)
 	f.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
@@ -49,7 +51,7 @@ func frames(from io.Reader, text func(*http2.MetaHeadersFrame) string) *Frames {
 }
 
 // Next reads one frame, and with a frame of headers those that continue it.
-func (f *Frames) Next() (raw []byte, text string, err error) {
+func (f *frames) Next() (raw []byte, text string, err error) {
 	f.raw.Reset()
 	if f.preface > 0 {
 		_, err = io.CopyN(io.Discard, f.from, f.preface)
