@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockladder/lockladder/field/etcd"
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/scenarios"
 )
 
 // leads asks these servers whether all follow the same one, which is one of them.
@@ -37,51 +37,21 @@ func leads(ctx context.Context, client *clientv3.Client) func([]*servers.Store) 
 	}
 }
 
-// Most of the servers know of every lock, so who follows the leader knows it. A
-// replica that follows later does not: see the test of MariaDB's.
 func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	members, err := servers.StartEtcdCluster(ctx, 3)
 	storetest.Started(t, err, members...)
-	owner := func() (*clientv3.Client, *etcd.Lock) {
+	open := func() *clientv3.Client {
 		client, err := etcd.Open(ctx, at(storetest.Addrs(members)...))
 		require.NoError(t, err)
 		t.Cleanup(func() { client.Close() })
-		l, err := etcd.New(client, "stock", time.Minute)
-		require.NoError(t, err)
-		return client, l
+		return client
 	}
-	client, holder := owner()
-	_, other := owner()
-	require.NoError(t, holder.Lock(ctx))
-
-	rest := storetest.KillLeader(t, members, leads(ctx, client))
-	storetest.Refused(ctx, t, other)
-	select {
-	case <-holder.Lost():
-		t.Error("its session ended with the leader")
-	default:
-	}
-	waited := make(chan error, 1)
-	go func() { waited <- other.Lock(ctx) }()
-	require.Eventually(t, func() bool {
-		found, err := client.Get(ctx, "/locks/stock/", clientv3.WithPrefix(),
-			clientv3.WithCountOnly())
-		return err == nil && found.Count == 2
-	}, time.Minute, 10*time.Millisecond, "the other one is in the queue")
-	assert.Empty(t, waited)
-	before := holder.Token()
-	require.NoError(t, holder.Unlock(ctx))
-	require.NoError(t, <-waited)
-	assert.Greater(t, other.Token(), before)
-
-	// The price: a server that is alone grants nothing.
-	require.NoError(t, other.Unlock(ctx))
-	rest[0].Kill()
-	short, end := context.WithTimeout(ctx, time.Second)
-	defer end()
-	granted, err := holder.TryLock(short)
-	assert.Error(t, err)
-	assert.False(t, granted)
+	storetest.LeaderDies(ctx, t, members, leads(ctx, open()),
+		func(string) scenarios.Lock {
+			l, err := etcd.New(open(), "stock", time.Minute)
+			require.NoError(t, err)
+			return l
+		}, "etcd")
 }

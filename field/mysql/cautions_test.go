@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -127,49 +126,15 @@ func TestCautions(t *testing.T) {
 			granted, err = a.TryLock(ctx)
 			require.NoError(t, err)
 		}
-		var rows int
-		count := func() int {
-			require.NoError(t, db.QueryRow("SELECT COUNT(*) FROM lockladder_lease"+
-				" WHERE name = 'swept'").Scan(&rows))
-			return rows
-		}
-		sweeper := mysql.StartSweeper(db, time.Millisecond)
-		assert.Eventually(t, func() bool { return count() == 0 },
-			10*time.Second, time.Millisecond)
-		assert.NoError(t, sweeper.Stop())
+		b, err := mysql.NewLease(db, "kept", time.Hour, every)
+		require.NoError(t, err)
+		require.NoError(t, b.Lock(ctx))
+		assert.Eventually(t, func() bool {
+			swept, err := mysql.Sweep(ctx, db)
+			return assert.NoError(t, err) && swept == 1
+		}, 10*time.Second, time.Millisecond)
+		assert.NoError(t, b.Unlock(ctx))
 	})
-}
-
-// Nobody holds anything between reading and writing; the database compares.
-func TestOptimisticSellsWhatThereIs(t *testing.T) {
-	db := open(t, start(t))
-	ctx := context.Background()
-	const clients, stock = 20, 8
-	require.NoError(t, mysql.NewOptimistic(db, "stock",
-		mysql.ByVersion).Fill(ctx, stock))
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	sold, retries := 0, 0
-	for range clients {
-		all.Go(func() {
-			taken, again, err := mysql.NewOptimistic(db, "stock",
-				mysql.ByVersion).Take(ctx)
-			assert.NoError(t, err)
-			mu.Lock()
-			defer mu.Unlock()
-			retries += again
-			if taken {
-				sold++
-			}
-		})
-	}
-	all.Wait()
-	left, err := mysql.NewOptimistic(db, "stock", mysql.ByVersion).Left(ctx)
-	require.NoError(t, err)
-	assert.Equal(t, stock, sold)
-	assert.Equal(t, 0, left)
-	// Nobody is refused unless somebody else has taken one in between.
-	assert.LessOrEqual(t, retries, (clients-1)*stock)
 }
 
 // Two clients read; the one that writes last must see that the other has
@@ -211,6 +176,11 @@ func TestATimestampMissesWhatHappensWithinIt(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, c.left, left, "two were sold of 10")
 			assert.Equal(t, c.retries, retries)
+
+			require.NoError(t, c.take.Fill(ctx, 0))
+			taken, _, err = c.take.Take(ctx)
+			require.NoError(t, err)
+			assert.False(t, taken, "nothing is left")
 		})
 	}
 }

@@ -15,8 +15,8 @@ import (
 // Lease is the record lock with what the cautions in [survey] ask for:
 // the row names its owner and how often that is inside, and when it expires. All
 // times are the server's, in UTC: a session may have a time zone of its own. An
-// expired row is nobody's: the next who asks for the lock removes it, and a Sweeper
-// those that nobody asks for.
+// expired row is nobody's: the next who asks for the lock removes it, and Sweep,
+// which a timed job calls now and then, those that nobody asks for.
 type Lease struct {
 	db    *sql.DB
 	name  string
@@ -142,14 +142,6 @@ func (l *Lease) leave(ctx context.Context, left int) error {
 		l.name, l.owner)
 }
 
-// Sweeper is the timed job that removes the rows that have expired. No lock
-// depends on it: it is for names that no client asks for again.
-type Sweeper struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-	err    error
-}
-
 // Sweep removes expired rows, by the server's clock, and returns their number.
 func Sweep(ctx context.Context, db *sql.DB) (int64, error) {
 	done, err := exec(ctx, db,
@@ -158,26 +150,4 @@ func Sweep(ctx context.Context, db *sql.DB) (int64, error) {
 		return 0, fmt.Errorf("remove expired locks: %w", err)
 	}
 	return done.RowsAffected()
-}
-
-// StartSweeper sweeps every so often until Stop.
-func StartSweeper(db *sql.DB, every time.Duration) *Sweeper {
-	ctx, cancel := context.WithCancel(context.Background())
-	s := &Sweeper{cancel: cancel, done: make(chan struct{})}
-	go func() { // Stop joins it
-		defer close(s.done)
-		for lock.Sleep(ctx, every) == nil {
-			if _, err := Sweep(ctx, db); err != nil && ctx.Err() == nil {
-				s.err = err // the next sweep may succeed
-			}
-		}
-	}()
-	return s
-}
-
-// Stop ends the sweeping and returns the newest error that it met.
-func (s *Sweeper) Stop() error {
-	s.cancel()
-	<-s.done
-	return s.err
 }

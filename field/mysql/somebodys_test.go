@@ -256,19 +256,3 @@ func TestADatabaseThatIsSlowTwiceIsOneLineInTime(t *testing.T) {
 	storetest.OneLine(t, err, network.Addr(), "tables")
 	assert.NoError(t, bar.Err(), "the line is to come within five seconds")
 }
-
-func TestAUserThatMayMakeNoTablesGetsOneLine(t *testing.T) {
-	t.Parallel()
-	server := start(t)
-	db := open(t, server)
-	for _, statement := range []string{
-		"CREATE USER reader IDENTIFIED BY 'secret'",
-		"GRANT SELECT ON " + database + ".* TO reader",
-	} {
-		_, err := db.Exec(statement)
-		require.NoError(t, err)
-	}
-	_, err := mysql.Open(t.Context(), "reader:secret@tcp("+server.Addr()+")/"+
-		database)
-	storetest.OneLine(t, err, server.Addr(), "denied")
-}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/field/storetest"
@@ -48,7 +47,6 @@ func leads(all []*servers.Store) int {
 	return leader
 }
 
-// Most of the servers know of every lock, so who follows the leader knows it.
 func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -56,33 +54,12 @@ func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 	const tick, timeout = 3 * time.Second, time.Minute
 	members, err := servers.StartZooKeeperEnsemble(ctx, tick, 3)
 	storetest.Started(t, err, members...)
-	var holders, others []scenarios.Lock // a name for each kind
-	of := []string{"basic", "sequential"}
-	for _, kind := range of {
-		owner := func() scenarios.Lock {
-			session, err := zookeeper.Open(storetest.Addrs(members), timeout, nil)
-			require.NoError(t, err)
-			t.Cleanup(session.Close)
-			l, err := kinds[kind](session, kind)
-			require.NoError(t, err)
-			return l
-		}
-		holders, others = append(holders, owner()), append(others, owner())
-		require.NoError(t, holders[len(holders)-1].Lock(ctx))
-	}
-
-	storetest.KillLeader(t, members, leads)
-	for i, kind := range of {
-		t.Run(kind, func(t *testing.T) {
-			holder, other := holders[i], others[i]
-			storetest.Refused(ctx, t, other)
-			require.NoError(t, holder.Unlock(ctx), "its session lives on")
-			require.NoError(t, other.Lock(ctx))
-			if fenced, ok := other.(scenarios.Fenced); ok {
-				assert.Greater(t, fenced.Token(),
-					holder.(scenarios.Fenced).Token())
-			}
-			require.NoError(t, other.Unlock(ctx))
-		})
-	}
+	storetest.LeaderDies(ctx, t, members, leads, func(kind string) scenarios.Lock {
+		session, err := zookeeper.Open(storetest.Addrs(members), timeout, nil)
+		require.NoError(t, err)
+		t.Cleanup(session.Close)
+		l, err := kinds[kind](session, kind) // a name for each kind
+		require.NoError(t, err)
+		return l
+	}, "basic", "sequential")
 }

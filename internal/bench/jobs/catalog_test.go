@@ -57,12 +57,3 @@ func TestAScriptLeavesNothingBetweenTwoPages(t *testing.T) {
 	assert.False(t, half)
 	assert.Equal(t, 1, price)
 }
-
-func TestAChangeThatDoesNotKnowOfAnotherLosesIt(t *testing.T) {
-	list := between(t, func(jobs.List) {})
-	require.NoError(t, list.Change(t.Context()))
-	require.NoError(t, list.Change(t.Context()))
-	price, _, err := list.Read(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, 2, price, "one after the other")
-}
