@@ -40,7 +40,7 @@ func TestEveryRungBreaksTheSameThroughTheProtocol(t *testing.T) {
 	}
 	dir := t.TempDir()
 	check, rung := filepath.Join(dir, "check"), filepath.Join(dir, "rung")
-	for file, command := range map[string]string{check: ".", rung: "../program/rung"} {
+	for file, command := range map[string]string{check: ".", rung: "../protocol/rung"} {
 		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", file,
 			command).CombinedOutput()
 		require.NoError(t, err, string(out))
