@@ -370,8 +370,8 @@ func (c *Client) Step(what string, do func()) {
 		runtime.Goexit()
 	}
 	c.mustLive()
-	c.world.order.Take()
-	defer c.world.order.Give()
+	c.world.real.Take()
+	defer c.world.real.Give()
 	do()
 }
 
@@ -389,7 +389,7 @@ func (c *Client) Sleep(d time.Duration) {
 // Where times are exact it does nothing. It gives up after some of the scenario's
 // time; the rest of the scenario then shows whether that matters.
 func (c *Client) Until(event func() bool, patience time.Duration) {
-	c.world.order.Await(event, c.Dead, c.world.Lasts(patience))
+	c.world.real.Await(event, c.Dead, c.world.Lasts(patience))
 	c.mustLive()
 }
 

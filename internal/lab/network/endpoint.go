@@ -90,7 +90,7 @@ func (c *Endpoint) Hold(from, to time.Duration, event func() bool) {
 	c.cuts.Lock()
 	c.windows = append(c.windows, h)
 	c.cuts.Unlock()
-	c.net.Order.From(c.net.Log.Moment(from), event, c.Dead, c.net.Lease,
+	c.net.Real.From(c.net.Log.Moment(from), event, c.Dead, c.net.Lease,
 		func() { h.open.Store(true) })
 }
 
@@ -117,7 +117,7 @@ func (c *Endpoint) CutOff() bool { return !c.held().IsZero() }
 // enough.
 func (c *Endpoint) hold(f Fault) {
 	if f.Until != nil {
-		c.net.Order.Await(f.Until, c.Dead, 3*c.net.Lease/2)
+		c.net.Real.Await(f.Until, c.Dead, 3*c.net.Lease/2)
 	}
 }
 

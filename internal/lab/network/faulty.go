@@ -34,10 +34,10 @@ func (k *faulty) Command(args []string) bool {
 	if !k.turn(sent.Add(c.latency()), text) {
 		return false
 	}
-	k.Order.Take()
+	k.Real.Take()
 	fault, nth := c.fate()
 	sends := c.sends(p, fault, nth, text)
-	k.Order.Give()
+	k.Real.Give()
 	if !sends {
 		return false
 	}
@@ -61,22 +61,22 @@ func (k *faulty) Command(args []string) bool {
 	if k.severed.Load() {
 		return false
 	}
-	k.Order.Take()
+	k.Real.Take()
 	if p.Silent.Load() || fault.Hang {
 		c.says(p, nth, text, "no answer")
-		k.Order.Give()
+		k.Real.Give()
 		<-k.ended
 		return false
 	}
 	if !delayed {
-		k.Order.Took(time.Since(sent))
+		k.Real.Took(time.Since(sent))
 	}
 	reply := k.Execute(Exchange{Args: args, Text: text, Sent: sent, Began: sent,
 		Nth: nth, Fault: fault})
 	if fault.CrashAfter {
 		c.Crash()
 	}
-	k.Order.Give()
+	k.Real.Give()
 	if fault.CrashAfter || fault.LoseReply || reply == "" {
 		return false
 	}
@@ -169,9 +169,9 @@ func (k *faulty) Message(message node.Pushed, text string) bool {
 		return true // nobody is there to hear it
 	}
 	if p.Muted.Load() {
-		k.Order.Take()
+		k.Real.Take()
 		c.says(p, 0, text, "which is lost")
-		k.Order.Give()
+		k.Real.Give()
 		return true
 	}
 	if held := c.held(); held.After(time.Now()) &&
@@ -179,8 +179,8 @@ func (k *faulty) Message(message node.Pushed, text string) bool {
 			Text: text}) {
 		return false
 	}
-	k.Order.Take()
+	k.Real.Take()
 	k.Log.Add(&history.Entry{Client: c.Name, Node: p.Index, Text: text})
-	k.Order.Give()
+	k.Real.Give()
 	return k.Write(message.Frame)
 }

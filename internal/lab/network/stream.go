@@ -106,7 +106,7 @@ func (s *stream) passes() bool {
 func (s *stream) send(text string) bool {
 	c, p := s.Client, s.Port
 	r := &request{text: text, sent: time.Now()}
-	s.Order.Take()
+	s.Real.Take()
 	var nth int
 	r.fault, nth = c.fate()
 	call := c.calls()
@@ -114,7 +114,7 @@ func (s *stream) send(text string) bool {
 	if r.fault.Hang {
 		c.says(p, nth, text, "no answer")
 	}
-	s.Order.Give()
+	s.Real.Give()
 	if r.fault.Hang {
 		<-s.ended
 	}
@@ -127,8 +127,8 @@ func (s *stream) send(text string) bool {
 			return false
 		}
 	}
-	s.Order.Take()
-	defer s.Order.Give()
+	s.Real.Take()
+	defer s.Real.Give()
 	if call == Release {
 		for _, key := range s.Log.Keys {
 			r.before = append(r.before, s.node.Observe(key))
@@ -170,7 +170,7 @@ func (s *stream) reply(text string) bool {
 	}
 	c, log := s.Client, s.Log
 	due := c.answered(r.fault, r.sent)
-	s.Order.Take()
+	s.Real.Take()
 	late := c.late(r.sent)
 	for i, before := range r.before {
 		after := s.node.Observe(log.Keys[i])
@@ -200,7 +200,7 @@ func (s *stream) reply(text string) bool {
 	if r.fault.CrashAfter {
 		c.Crash()
 	}
-	s.Order.Give()
+	s.Real.Give()
 	if r.fault.CrashAfter || r.fault.LoseReply {
 		s.severed.Store(true)
 		return false
