@@ -249,7 +249,11 @@ func (w *World) Node(i int) *Node { return w.nodes[i] }
 func (w *World) Lasting() []string {
 	var keys []string
 	for _, n := range w.nodes {
-		for _, key := range n.port.Node.Lasting() {
+		e, virtual := n.port.Node.(*node.Embedded)
+		if !virtual {
+			continue // others may use the server, too
+		}
+		for _, key := range e.Lasting() {
 			if !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
-	"github.com/lockladder/lockladder/internal/lab/order"
 )
 
 // faulty is the network with its latency and its faults.
@@ -19,14 +18,6 @@ type faulty struct {
 // Refuse is Carrier's: everything may reach the server.
 func (k *faulty) Refuse([]string) string { return "" }
 
-// turn waits for the client's turn, not before due. It is false when the world has
-// ended or the client is dead.
-func (k *faulty) turn(due time.Time, text string) bool {
-	return k.Order.Wait(order.Turn{Due: due, Client: k.Client.Name,
-		Node: k.Port.Index, Text: text}) && !k.Client.dead.Load()
-}
-
-// Command is Carrier's.
 func (k *faulty) Command(args []string) bool {
 	c, p := k.Client, k.Port
 	text := k.Names.Command(c.Name, args)
@@ -35,7 +26,7 @@ func (k *faulty) Command(args []string) bool {
 		return false
 	}
 	k.Real.Take()
-	fault, nth := c.fate()
+	fault, nth, _ := c.fate()
 	sends := c.sends(p, fault, nth, text)
 	k.Real.Give()
 	if !sends {
@@ -174,9 +165,7 @@ func (k *faulty) Message(message node.Pushed, text string) bool {
 		k.Real.Give()
 		return true
 	}
-	if held := c.held(); held.After(time.Now()) &&
-		!k.Order.Wait(order.Turn{Due: held, Client: c.Name, Node: p.Index,
-			Text: text}) {
+	if held := c.held(); held.After(time.Now()) && !k.turn(held, text) {
 		return false
 	}
 	k.Real.Take()

@@ -37,17 +37,12 @@ func (b *borrowed) Lasts(_ string, seen history.State) bool {
 	return seen.Ends.IsZero() || time.Now().Before(seen.Ends)
 }
 
-// Lasting is Node's: others may use the server, too.
-func (b *borrowed) Lasting() []string { return nil }
-
-// Restart is Node's.
 func (b *borrowed) Restart(cut func()) error {
 	b.host().Kill()
 	cut()
 	return failed("restart", b.host().Restart())
 }
 
-// Refuse is Node's.
 func (b *borrowed) Refuse(refusing bool) error {
 	b.down.Store(refusing)
 	if refusing {
@@ -57,10 +52,24 @@ func (b *borrowed) Refuse(refusing bool) error {
 	return failed("restart", b.host().Restart())
 }
 
-// Hang is Node's.
 func (b *borrowed) Hang() error {
 	b.stopped.Store(true)
 	return failed("pause", b.host().Pause())
+}
+
+func (b *borrowed) Replicate() error {
+	if own, ok := b.server.(OwnServer); ok {
+		return failed("start a replica", own.Replicate())
+	}
+	return failed("start a replica", errors.ErrUnsupported)
+}
+
+func (b *borrowed) Promote(cut func()) error {
+	defer cut()
+	if own, ok := b.server.(OwnServer); ok {
+		return failed("promote a replica", own.Promote())
+	}
+	return failed("promote a replica", errors.ErrUnsupported)
 }
 
 // wake brings the server back.

@@ -59,7 +59,6 @@ local now = redis.call('TIME')
 return {kind, value, redis.call('PTTL', KEYS[1]),
   now[1] * 1000 + math.floor(now[2] / 1000)}`
 
-// Observe is Node's.
 func (n *remote) Observe(key string) history.State {
 	if n.away() {
 		return history.State{}
@@ -82,7 +81,6 @@ func (n *remote) Observe(key string) history.State {
 	return s
 }
 
-// Way is Node's.
 func (n *remote) Way() Way {
 	switch s := n.server.(type) {
 	case ClusterServer:
@@ -95,17 +93,10 @@ func (n *remote) Way() Way {
 	return Way{}
 }
 
-// NewClient is Node's.
 func (n *remote) NewClient(dial Dial) redis.UniversalClient {
 	return n.Way().NewClient(dial)
 }
 
-// Connect is Node's.
-func (n *remote) Connect(ctx context.Context, rdb redis.UniversalClient) error {
-	return Connect(ctx, rdb)
-}
-
-// Accept is Redis's.
 func (n *remote) Accept(addr string) (Conn, error) {
 	if way := n.Way(); len(way.Masters)+len(way.Sentinels) == 0 || addr == "" {
 		addr = n.server.Addr()
@@ -130,7 +121,6 @@ func (n *remote) Accept(addr string) (Conn, error) {
 	return u, nil
 }
 
-// Operate is Node's.
 func (n *remote) Operate(args ...string) error {
 	words := make([]any, len(args))
 	for i, arg := range args {
@@ -139,20 +129,8 @@ func (n *remote) Operate(args ...string) error {
 	return failed("send "+args[0], n.observer.Do(n.setting.Context, words...).Err())
 }
 
-// Delete is Node's.
 func (n *remote) Delete(keys ...string) error {
 	return n.Operate(append([]string{"DEL"}, keys...)...)
-}
-
-// Replicate is Node's.
-func (n *remote) Replicate() error {
-	return failed("start a replica", n.server.(OwnServer).Replicate())
-}
-
-// Promote is Node's.
-func (n *remote) Promote(cut func()) error {
-	defer cut()
-	return failed("promote a replica", n.server.(OwnServer).Promote())
 }
 
 // Fill is Node's: a server without data has more than a byte.
@@ -161,7 +139,6 @@ func (n *remote) Fill() error {
 	return n.Operate("CONFIG", "SET", "maxmemory", "1")
 }
 
-// Close is Node's.
 func (n *remote) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -16,7 +16,6 @@ type Bubble struct {
 	passed atomic.Uint64 // how much has happened
 }
 
-// Run is Order's.
 func (b *Bubble) Run(t *testing.T, live func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -39,7 +38,6 @@ func (b *Bubble) Run(t *testing.T, live func() error) error {
 	return b.watch(done)
 }
 
-// Busy is Order's.
 func (b *Bubble) Busy() { b.passed.Add(1) }
 
 // Passed is how often something has passed or was busy.

@@ -28,7 +28,6 @@ func NewReal(limit time.Duration) *Real {
 		ended: make(chan struct{})}
 }
 
-// Run is Order's.
 func (r *Real) Run(_ *testing.T, live func() error) error {
 	defer r.watchTheClock()()
 	return live()
@@ -98,7 +97,6 @@ func (r *Real) From(moment time.Time, event, dead func() bool,
 	})
 }
 
-// Play is Order's.
 func (r *Real) Play(running func() bool) error {
 	limit := time.NewTimer(r.Limit)
 	defer limit.Stop()
@@ -112,7 +110,6 @@ func (r *Real) Play(running func() bool) error {
 	return nil
 }
 
-// Notice is Order's.
 func (r *Real) Notice() {
 	select {
 	case r.arrived <- struct{}{}:
@@ -123,7 +120,6 @@ func (r *Real) Notice() {
 // Busy does nothing: nobody watches.
 func (r *Real) Busy() {}
 
-// Close is Order's.
 func (r *Real) Close() { r.end.Do(func() { close(r.ended) }) }
 
 // Elapse does nothing: it would take as long.
