@@ -167,9 +167,9 @@ func (n *Embedded) Lasting() []string {
 func (n *Embedded) Way() Way { return Way{} }
 
 func (n *Embedded) NewClient(dial Dial) redis.UniversalClient {
-	o := single(func(ctx context.Context, _, _ string) (net.Conn, error) {
+	o := quiet(func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return dial(ctx, "")
-	})
+	}).Simple()
 	o.PoolSize = 4 * MostOpen
 	if n.Driver != nil {
 		n.Driver(o)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 )
@@ -23,25 +22,21 @@ type remote struct {
 
 // newObserver is a client for what belongs to no client of the scenario.
 func newObserver(s Server) redis.UniversalClient {
-	user, password := s.Auth()
-	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	if cluster, ok := s.(ClusterServer); ok {
-		return redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: cluster.Masters(), Username: user, Password: password,
-			DialerRetries: 1, DialTimeout: time.Second, ReadTimeout: time.Second,
-			Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: quiet,
-		})
-	}
-	return redis.NewClient(&redis.Options{
-		Username: user, Password: password,
-		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "tcp", s.Addr())
-		},
-		MaxRetries: 3, DialerRetries: 1, DialTimeout: time.Second,
-		ReadTimeout: time.Second, Protocol: 2, DisableIdentity: true,
-		MaintNotificationsConfig: quiet,
+	cluster, isCluster := s.(ClusterServer)
+	o := quiet(func(ctx context.Context, _, addr string) (net.Conn, error) {
+		if !isCluster {
+			addr = s.Addr() // as it is now
+		}
+		return (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
 	})
+	o.Username, o.Password = s.Auth()
+	o.ReadTimeout = time.Second
+	if isCluster {
+		o.Addrs = cluster.Masters()
+		return redis.NewClusterClient(o.Cluster())
+	}
+	o.MaxRetries = 3
+	return redis.NewClient(o.Simple())
 }
 
 // look reads a key's value, or a hash's fields, and what is left of its lease.
