@@ -27,7 +27,7 @@ type Scripts struct {
 // the script published.
 type effect struct {
 	reply    string
-	after    []Holding
+	after    []holding
 	messages []message
 }
 
@@ -115,7 +115,7 @@ func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
 			m.Publish(published.channel, published.text)
 		}
 		return e.reply, !before.plain() ||
-			!slices.EqualFunc(before.holds, e.after, Holding.Equal), len(e.messages) > 0
+			!slices.EqualFunc(before.holds, e.after, holding.equal), len(e.messages) > 0
 	}
 	n.sent.begins(key != "")
 	reply = execute(args)
@@ -128,7 +128,7 @@ func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
 		s.mu.Unlock()
 	}
 	return reply, watched || !before.plain() || !after.plain() ||
-		!slices.EqualFunc(before.holds, after.holds, Holding.Equal), watched || counts
+		!slices.EqualFunc(before.holds, after.holds, holding.equal), watched || counts
 }
 
 func (s *Scripts) effect(key string) *effect {
@@ -170,8 +170,8 @@ func asked(now time.Duration, args []string, before contents) string {
 	return string(b)
 }
 
-// Holding is a key of a server, with all that the server knows of it.
-type Holding struct {
+// holding is a key of a server, with all that the server knows of it.
+type holding struct {
 	Key    string
 	Kind   string // string, hash or zset
 	Value  string
@@ -179,15 +179,15 @@ type Holding struct {
 	TTL    time.Duration
 }
 
-// Equal says whether two holdings are the same.
-func (h Holding) Equal(other Holding) bool {
+// equal says whether two holdings are the same.
+func (h holding) equal(other holding) bool {
 	return h.Key == other.Key && h.Kind == other.Kind && h.Value == other.Value &&
 		h.TTL == other.TTL && slices.Equal(h.Fields, other.Fields)
 }
 
 // contents is what a server holds, by key, and who listens to messages.
 type contents struct {
-	holds     []Holding
+	holds     []holding
 	listeners map[string]int // by channel
 	known     bool           // and nothing else
 }
@@ -195,16 +195,11 @@ type contents struct {
 // plain says that a server holds only strings and hashes, and that nobody listens.
 func (c contents) plain() bool {
 	return c.known && len(c.listeners) == 0 &&
-		!slices.ContainsFunc(c.holds, func(h Holding) bool { return h.Kind == "zset" })
+		!slices.ContainsFunc(c.holds, func(h holding) bool { return h.Kind == "zset" })
 }
 
-// Holdings are what a server holds, by key. It is false when that is more than
-// strings and hashes, or when somebody listens to messages.
-func Holdings(m *miniredis.Miniredis) (holds []Holding, plain bool) {
-	c := contentsOf(m)
-	return c.holds, c.plain()
-}
-
+// contentsOf is what a server holds. It is not known when that is more than strings,
+// hashes and sorted sets, or when somebody listens to a pattern of channels.
 func contentsOf(m *miniredis.Miniredis) contents {
 	if m.PubSubNumPat() > 0 {
 		return contents{}
@@ -214,7 +209,7 @@ func contentsOf(m *miniredis.Miniredis) contents {
 		c.listeners = m.PubSubNumSub(channels...)
 	}
 	for _, key := range m.Keys() {
-		h := Holding{Key: key, Kind: m.Type(key), TTL: m.TTL(key)}
+		h := holding{Key: key, Kind: m.Type(key), TTL: m.TTL(key)}
 		switch h.Kind {
 		case "string":
 			h.Value, _ = m.Get(key)
@@ -239,14 +234,14 @@ func contentsOf(m *miniredis.Miniredis) contents {
 }
 
 // replace makes the server hold after where it holds before.
-func replace(m *miniredis.Miniredis, before, after []Holding) {
+func replace(m *miniredis.Miniredis, before, after []holding) {
 	for _, h := range before {
-		if !slices.ContainsFunc(after, h.Equal) {
+		if !slices.ContainsFunc(after, h.equal) {
 			m.Del(h.Key)
 		}
 	}
 	for _, h := range after {
-		if slices.ContainsFunc(before, h.Equal) {
+		if slices.ContainsFunc(before, h.equal) {
 			continue
 		}
 		switch h.Kind {
@@ -267,7 +262,7 @@ func replace(m *miniredis.Miniredis, before, after []Holding) {
 }
 
 // simple are the commands after which a script depends on nothing but the keys, and
-// on what a Holding says of them.
+// on what a holding says of them.
 func simple(command string) bool {
 	switch strings.ToUpper(command) {
 	case "DECR", "DECRBY", "DEL", "EVAL", "EVALSHA", "EXISTS", "EXPIRE", "EXPIREAT",
