@@ -196,10 +196,11 @@ func (s *S) unlisted(results []Result) []Result {
 	return results
 }
 
-// doubt notes a break at the newest entry, by what the servers say in virtual time.
+// doubt notes a break at the newest entry, by what the servers say in virtual time. They
+// don't say of a reader whose its lease is.
 func (a *actor) doubt(late bool, invariant, text string) {
 	s := a.run
-	if !s.exact() || !s.readable() {
+	if !s.exact() || !s.readable() || a == a.reads {
 		return
 	}
 	s.doubts = append(s.doubts, &lab.Break{Invariant: invariant, At: s.Now(),
@@ -229,7 +230,7 @@ type call struct {
 
 func (a *actor) unlocks() call {
 	alone := !slices.ContainsFunc(a.run.actors, func(other *actor) bool {
-		return other != a && other.Client == a.Client && other.depth > 0
+		return other != a && other.process == a.process && other.depth > 0
 	})
 	return call{a.owns(), a.depth > 0 && alone, len(a.run.Breaks(ForeignRelease))}
 }

@@ -44,7 +44,7 @@ func (g *grants) next(a *actor) {
 
 func (s *S) holdInTurn() {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-	b.Skew, c.Skew = -20*second, 20*second
+	b.process.Skew, c.process.Skew = -20*second, 20*second
 	var held grants
 	fenced := false
 	turns := []*actor{c, a, b, c, a, b, nil, a, c} // nil: a long time

@@ -49,7 +49,7 @@ var overrunRelease = Scenario{
 
 // overlaps says that the scenario isn't about this holder's overlap with others.
 func (a *actor) overlaps() {
-	a.Step("doesn't count", func() { a.OverlapAs(a.owner) })
+	a.Step("doesn't count", func() { a.process.OverlapAs(a.owner) })
 }
 
 // heldBefore says whether the actor was granted the lock before a moment.
@@ -158,11 +158,8 @@ var unlockNotHeld = Scenario{
 }
 
 // mustBeDenied unlocks what is not the actor's: only lock.ErrNotHeld is the truth.
-func (a *actor) mustBeDenied(why string) { a.mustBeDeniedBy(a.release, why) }
-
-// mustBeDeniedBy is mustBeDenied with a release of either kind.
-func (a *actor) mustBeDeniedBy(release func() error, why string) {
-	switch err := release(); {
+func (a *actor) mustBeDenied(why string) {
+	switch err := a.release(); {
 	case err == nil:
 		a.report(FalseSuccess, "%s's Unlock returns no error, although %s", a.Name,
 			why)

@@ -222,25 +222,15 @@ func (a *actor) takeTurns(works, rests, until time.Duration,
 	}
 }
 
-// mustGetIn waits for a lock that others take and give back all the time, and mustReadIn
-// waits to read.
+// mustGetIn waits for a lock that others take and give back all the time.
 func (a *actor) mustGetIn(patience time.Duration) bool {
-	return a.getsIn(patience, a.acquire, a.release)
-}
-
-func (a *actor) mustReadIn(patience time.Duration) bool {
-	return a.getsIn(patience, a.acquireRead, a.releaseRead)
-}
-
-func (a *actor) getsIn(patience time.Duration, acquire func(time.Duration) error,
-	release func() error) bool {
 	asked := a.run.Now()
-	if err := acquire(patience); err != nil {
+	if err := a.acquire(patience); err != nil {
 		a.report(Starvation, "%s waits since %.3f while others get the lock again"+
 			" and again: %s", a.Name, asked.Seconds(), outcome(err))
 		return false
 	}
-	release()
+	a.release()
 	return true
 }
 
@@ -260,20 +250,20 @@ var farProcess = Scenario{
 			s.verdict(DoesNotArise, Starvation)
 			return
 		}
-		reads := false
-		reads = s.isFar(300*time.Millisecond, (*actor).mustGetIn)
-		if reads {
-			s.World(func() { s.isFar(0, (*actor).mustReadIn) })
+		if hasReaders := s.isFar(300*time.Millisecond, false); hasReaders {
+			s.World(func() { s.isFar(0, true) })
 		}
 	},
 }
 
-// isFar runs far_process. C gets in three times while A and B, which are near, rest for
-// so long between their turns. It also says whether the lock has readers.
-func (s *S) isFar(rests time.Duration,
-	getsIn func(c *actor, patience time.Duration) bool) (reads bool) {
+// isFar runs far_process. C gets in three times, perhaps to read, while A and B, which
+// are near, rest for so long between their turns.
+func (s *S) isFar(rests time.Duration, reads bool) (hasReaders bool) {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-	done := false
+	far, done := c, false
+	if reads {
+		far = c.reads
+	}
 	near := func(w *actor) func() {
 		return func() {
 			w.at(0)
@@ -282,10 +272,10 @@ func (s *S) isFar(rests time.Duration,
 		}
 	}
 	s.start()
-	c.Far = 300 * time.Millisecond
+	c.process.Far = 300 * time.Millisecond
 	s.run(near(a), near(b), func() {
 		c.at(second)
-		for n := 0; n < 3 && getsIn(c, 3*lease); n++ {
+		for n := 0; n < 3 && far.mustGetIn(3*lease); n++ {
 		}
 		c.Step("is done", func() { done = true })
 	})

@@ -19,7 +19,7 @@ var readerCrash = Scenario{
 	run: func(s *S) {
 		a, b := s.mortal("A"), s.actor("B")
 		s.play(func() {
-			a.beginsReading()
+			a.reads.begins()
 			a.work(second)
 			a.crash()
 		}, func() {
@@ -32,7 +32,7 @@ var readerCrash = Scenario{
 			s.operates("kills A", a.Crash, 2*second)
 			s.play(func() {
 				a.at(second, c.has)
-				a.acquireRead(2 * lease)
+				a.reads.acquire(2 * lease)
 			}, func() {
 				b.at(4*second, c.released)
 				b.mustComeFree(time.Minute, "A died while it waited to read")
@@ -53,8 +53,8 @@ var readerRenewalIsolated = Scenario{
 	features:   []Feature{Renewal},
 	run: func(s *S) {
 		a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
-		s.play(a.holdsRead(25*second), func() {
-			b.beginsReading()
+		s.play(a.reads.holds(25*second), func() {
+			b.reads.begins()
 			b.at(second)
 			b.crash()
 		}, func() {
@@ -97,11 +97,11 @@ func (s *S) readersOverlap() {
 		return func() {
 			for begin := from; begin < until; begin += 4 * second {
 				x.at(begin)
-				if x.acquireRead(until) != nil {
+				if x.reads.acquire(until) != nil {
 					return
 				}
 				x.at(max(begin, s.Now().Truncate(second)) + 3*second)
-				x.releaseRead()
+				x.reads.release()
 			}
 		}
 	}
@@ -120,10 +120,10 @@ func (s *S) readersOverlap() {
 
 func (s *S) writerGivesUp() {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-	s.play(a.holdsRead(8*second, b.tried), func() {
+	s.play(a.reads.holds(8*second, b.tried), func() {
 		b.at(3*second, c.tried)
 		asked := s.Now()
-		err := b.acquireRead(s.patience(second))
+		err := b.reads.acquire(s.patience(second))
 		b.triedAt = s.Now()
 		if err != nil {
 			b.report(LateWakeUp, "C gave up waiting to write at %.3f, and B"+
@@ -131,9 +131,9 @@ func (s *S) writerGivesUp() {
 				asked.Seconds())
 			return
 		}
-		b.releaseRead()
+		b.reads.release()
 	}, func() {
-		c.at(second, a.hasRead)
+		c.at(second, a.reads.has)
 		c.passes(second)
 		c.triedAt = s.Now()
 	})
@@ -143,17 +143,17 @@ func (s *S) writerGivesUp() {
 func (s *S) waitingWriterDies() {
 	a, b, c := s.actor("A"), s.actor("B"), s.mortal("C")
 	s.operates("kills C", c.Crash, 2*second)
-	s.play(a.holdsRead(3*second), func() {
+	s.play(a.reads.holds(3*second), func() {
 		b.at(4 * second)
-		if b.acquireRead(time.Minute) != nil {
+		if b.reads.acquire(time.Minute) != nil {
 			b.report(Orphaned, "C died while it waited to write, nobody is"+
 				" inside, and B waits to read since %.3f",
 				(4*second + b.phase).Seconds())
 			return
 		}
-		b.releaseRead()
+		b.reads.release()
 	}, func() {
-		c.at(second, a.hasRead)
+		c.at(second, a.reads.has)
 		c.acquire(2 * lease)
 	})
 	s.judge(Orphaned, true)
@@ -171,12 +171,12 @@ var readerOverrun = Scenario{
 		a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
 		var told time.Duration
 		s.start()
-		a.Hold(second, 30*second, a.hasRead)
+		a.Hold(second, 30*second, a.reads.has)
 		s.run(func() {
-			a.beginsReading()
+			a.reads.begins()
 			told = a.awaitLoss(29 * second)
 			a.at(36 * second)
-			if err := a.releaseRead(); b.has() &&
+			if err := a.reads.release(); b.has() &&
 				!errors.Is(err, lock.ErrNotHeld) {
 				a.report(FalseSuccess, "A's read lock is gone since %.3f, and its"+
 					" RUnlock returns %s", b.grantedAt.Seconds(), outcome(err))
@@ -218,13 +218,13 @@ var readerFailover = Scenario{
 	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
 		promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
-			a.hasRead)
+			a.reads.has)
 		asked := false
 		s.start()
 		if !s.absent { // a real replica is a process
 			s.Node(0).Replicate()
 		}
-		s.run(a.holdsRead(3*second, b.tried), func() {
+		s.run(a.reads.holds(3*second, b.tried), func() {
 			b.at(600*time.Millisecond, promoted)
 			granted, answered := b.tryAgain(0)
 			b.Step("has tried", func() { asked = answered })

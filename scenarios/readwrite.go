@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -36,110 +35,23 @@ func (a *actor) warmReads(l lock.Lock) error {
 	return nil
 }
 
-// tryRead calls TryRLock.
-func (a *actor) tryRead() (bool, error) {
-	a.Step("TryRLock", func() { a.Begin(lab.Acquire) })
-	granted, err := a.readWrite().TryRLock(a.run.Context())
-	a.Step("TryRLock returns", func() {
-		a.reading(granted && err == nil)
-		if err != nil {
-			a.Note("TryRLock returns %v, %s", granted, outcome(err))
-		} else {
-			a.Note("TryRLock returns %v", granted)
-		}
-	})
-	return granted, err
+// readSide is the read side of an actor's lock, as a lock.
+type readSide struct{ of *part }
+
+func (r readSide) Lock(ctx context.Context) error { return r.of.writes.readWrite().RLock(ctx) }
+
+func (r readSide) TryLock(ctx context.Context) (bool, error) {
+	return r.of.writes.readWrite().TryRLock(ctx)
 }
 
-// acquireRead calls RLock and waits at most so long.
-func (a *actor) acquireRead(patience time.Duration) error {
-	return a.patiently(patience, a.acquireReadWith)
-}
+func (r readSide) Unlock(ctx context.Context) error { return r.of.writes.readWrite().RUnlock(ctx) }
 
-func (a *actor) acquireReadWith(ctx context.Context) error {
-	a.Step("RLock", func() { a.Begin(lab.Acquire) })
-	err := a.readWrite().RLock(ctx)
-	a.Step("RLock returns", func() {
-		a.reading(err == nil)
-		a.Note("RLock returns %s", outcome(err))
-	})
-	return err
-}
-
-// mustRead is acquireRead in scenarios that begin with it.
-func (a *actor) mustRead() {
-	if err := a.acquireRead(lease); err != nil {
-		a.run.Fail("%s can't read-lock a free lock: %w", a.Name, err)
-		a.Quit()
-	}
-}
-
-// reading keeps the books after a read lock.
-func (a *actor) reading(ok bool) {
-	a.Begin(lab.Renewal)
-	if !ok {
-		return
-	}
-	a.readAt = a.run.Now()
-	a.reads++
-	if a.reads+a.depth == 1 {
-		a.holding = a.EnterSharedAs(a.owner, a.lost())
-	}
-}
-
-// beginsReading is begins for a reader.
-func (a *actor) beginsReading() {
-	a.at(0)
-	a.mustRead()
-}
-
-// holdsRead is holds for a reader.
-func (a *actor) holdsRead(until time.Duration, events ...func() bool) func() {
-	return func() {
-		a.beginsReading()
-		a.at(until, events...)
-		a.releaseRead()
-	}
-}
-
-// hasRead says whether the actor was granted a read lock, for Until.
-func (a *actor) hasRead() bool { return a.readAt > 0 }
-
-// goOnReading keeps the books of a writer that has unlocked: it may remain as a
-// reader.
-func (a *actor) goOnReading() {
-	if a.reads > 0 {
-		a.holding = a.EnterSharedAs(a.owner, a.lost())
-	}
-}
-
-// releaseRead calls RUnlock.
-func (a *actor) releaseRead() error {
-	a.Step("RUnlock", func() {
-		a.Begin(lab.Release)
-		a.freedAt, a.freed = a.run.Now(), false
-		a.reads = max(a.reads-1, 0)
-		if a.reads+a.depth == 0 {
-			a.LeaveAs(a.owner)
-		}
-	})
-	err := a.readWrite().RUnlock(a.run.Context())
-	a.Step("RUnlock returns", func() {
-		a.freed = true
-		a.Begin(lab.Renewal)
-		a.Note("RUnlock returns %s", outcome(err))
-	})
-	return err
-}
-
-// waits calls what may wait, with a deadline, and says whether the call has waited in
-// vain: until the deadline without success, or well beyond it. How long it took decides,
-// because a lock may return any error then. It may also give up a little earlier, by one
-// pause between two attempts.
-func (a *actor) waits(patience time.Duration, call func(time.Duration) error) (
-	err error, vain bool) {
+// waits is acquire, and says whether the call has waited in vain: until the deadline
+// without success, or well beyond it. How long it took decides, because a lock may return
+// any error then. It may also give up a little earlier, by one pause between two attempts.
+func (a *actor) waits(patience time.Duration) (err error, vain bool) {
 	asked := a.run.Now()
-	err = call(patience)
+	err = a.acquire(patience)
 	early := patience - (a.run.Now() - asked)
 	return err, err != nil && early < second/2 || early < -second
 }
@@ -157,17 +69,17 @@ var readersTogether = Scenario{
 			scripts = append(scripts, func() {
 				x.at(time.Duration(i) * second)
 				if i > 0 {
-					x.Until(cast[i-1].hasRead, lease)
+					x.Until(cast[i-1].reads.has, lease)
 				}
-				if granted, err := x.tryRead(); !granted {
+				if granted, err := x.reads.try(); !granted {
 					x.report(Unavailable, "only readers are inside, and %s's"+
 						" TryRLock returns %v, %s", x.Name, granted,
 						outcome(err))
 					return
 				}
 				x.at(4 * second)
-				x.Until(cast[2].hasRead, second)
-				x.releaseRead()
+				x.Until(cast[2].reads.has, second)
+				x.reads.release()
 			})
 		}
 		s.play(scripts...)
@@ -182,19 +94,19 @@ var readersTogether = Scenario{
 		s.World(func() {
 			a, b := s.actor("A"), s.actor("B")
 			s.play(func() {
-				a.beginsReading()
+				a.reads.begins()
 				a.at(2 * second)
-				err, vain := a.waits(4*second, a.acquireRead)
+				err, vain := a.reads.waits(4 * second)
 				if vain {
 					a.report(SelfDeadlock, "A reads, B waits for A, and A's second"+
 						" RLock waits for B")
 				}
 				if err == nil {
-					a.releaseRead()
+					a.reads.release()
 				}
-				a.releaseRead()
+				a.reads.release()
 			}, func() {
-				b.at(second, a.hasRead)
+				b.at(second, a.reads.has)
 				b.passes(2 * lease)
 			})
 			s.judge(SelfDeadlock, true)
@@ -211,39 +123,34 @@ var writerExcludes = Scenario{
 	Invariants: []string{TwoHolders, LateWakeUp},
 	run: func(s *S) {
 		a, b := s.actor("A"), s.actor("B")
-		s.excludes(a, a.holds(3*second), a.has, b, b.tryRead, b.acquireRead,
-			b.releaseRead)
+		s.excludes(a, a.has, b.reads)
 		s.World(func() {
 			a, b := s.actor("A"), s.actor("B")
-			s.excludes(a, a.holdsRead(3*second), a.hasRead, b, b.try, b.acquire,
-				b.release)
+			s.excludes(a.reads, a.reads.has, b)
 		})
 		s.World(func() {
 			a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-			s.excludes(a, a.holdsRead(3*second), c.released, b, b.try, b.acquire,
-				b.release, c.holdsRead(second/2, a.hasRead))
+			s.excludes(a.reads, c.released, b, c.reads.holds(second/2, a.reads.has))
 		})
 	},
 }
 
-// excludes runs writer_excludes: A is inside, and B calls what it is kept out of.
-func (s *S) excludes(a *actor, holds func(), inside func() bool, b *actor,
-	try func() (bool, error), acquire func(time.Duration) error, release func() error,
-	others ...func()) {
-	s.play(append([]func(){holds, func() {
+// excludes runs writer_excludes: A is inside, which B must not be.
+func (s *S) excludes(a *actor, inside func() bool, b *actor, others ...func()) {
+	s.play(append([]func(){a.holds(3 * second), func() {
 		b.at(second, inside)
-		if granted, _ := try(); granted {
+		if granted, _ := b.try(); granted {
 			return
 		}
 		b.at(2 * second)
-		err := acquire(lease)
+		err := b.acquire(lease)
 		if late := s.Now() - a.freedAt; err != nil || late > s.patience(second) {
 			b.report(LateWakeUp, "%s has left at %.3f, and %s, which waits, is let in"+
 				" %.3f s later: %s", a.Name, a.freedAt.Seconds(), b.Name,
 				late.Seconds(), outcome(err))
 		}
 		if err == nil {
-			release()
+			b.release()
 		}
 	}}, others...)...)
 	s.judge(TwoHolders, true)
@@ -270,9 +177,9 @@ func (s *S) upgrades(names ...string) {
 	var scripts []func()
 	for _, x := range cast {
 		scripts = append(scripts, func() {
-			x.beginsReading()
-			x.at(second, cast[len(cast)-1].hasRead)
-			err, vain := x.waits(5*second, x.acquire)
+			x.reads.begins()
+			x.at(second, cast[len(cast)-1].reads.has)
+			err, vain := x.waits(5 * second)
 			x.Step("is told", func() {
 				// A release after that may let the other one in.
 				if vain && !told {
@@ -284,7 +191,7 @@ func (s *S) upgrades(names ...string) {
 			if err == nil {
 				x.release()
 			}
-			x.releaseRead()
+			x.reads.release()
 		})
 	}
 	s.play(scripts...)
@@ -308,7 +215,7 @@ var downgrade = Scenario{
 		s.play(func() {
 			a.begins()
 			a.at(1500 * time.Millisecond)
-			err, vain := a.waits(lease/2, a.acquireRead)
+			err, vain := a.reads.waits(lease / 2)
 			reads = err == nil
 			if vain {
 				a.report(SelfDeadlock, "A writes, and its RLock waits for A")
@@ -320,7 +227,7 @@ var downgrade = Scenario{
 			}
 			a.at(until)
 			told := a.told()
-			err = a.releaseRead()
+			err = a.reads.release()
 			if !told && errors.Is(err, lock.ErrNotHeld) {
 				a.report(FalseLoss, "A was told of no loss, and its RUnlock"+
 					" returns lock.ErrNotHeld: its Unlock has cost the read"+

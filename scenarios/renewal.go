@@ -41,12 +41,10 @@ var lostLeaseTold = Scenario{
 		" acquisition and not re-entry. Also, where the lock has readers: A reads.",
 	Invariants: []string{NotTold, FalseSuccess},
 	run: func(s *S) {
-		a := s.actor("A")
-		s.losesLock(a, a.begins, a.release)
+		s.losesLock(s.actor("A"))
 		if s.settings.readers != nil { // else they aren't deleted
 			s.World(func() {
-				a := s.actor("A")
-				s.losesLock(a, a.beginsReading, a.releaseRead)
+				s.losesLock(s.actor("A").reads)
 			})
 		}
 		s.World(func() {
@@ -76,16 +74,16 @@ var lostLeaseTold = Scenario{
 }
 
 // losesLock runs lost_lease_told with a holder of either kind.
-func (s *S) losesLock(a *actor, begins func(), release func() error) {
+func (s *S) losesLock(a *actor) {
 	s.operates("deletes", s.deleteLock, afterRenewal)
 	s.play(func() {
-		begins()
+		a.begins()
 		a.at(afterRenewal)
 		if a.awaitLoss(afterRenewal+lease/2) == 0 && s.offers(LossNotices) {
 			a.report(NotTold, "A's lease is gone since %.3f, and half a lease later"+
 				" it has not been told", afterRenewal.Seconds())
 		}
-		a.mustBeDeniedBy(release, "the lock was deleted under it")
+		a.mustBeDenied("the lock was deleted under it")
 	})
 	s.judge(NotTold, true)
 	s.judge(FalseSuccess, true)

@@ -332,11 +332,11 @@ func (s *S) warm() {
 	for _, a := range s.actors {
 		a.Go(func() {
 			ctx := context.Background()
-			if err := a.Connect(ctx); err != nil {
+			if err := a.process.Connect(ctx); err != nil {
 				s.Fail("%s can't connect: %w", a.Name, err)
 				return
 			}
-			l, err := lab.Build(s.build, a.EnvOf(a.owner, s.warmKey(a), s.allOptions()...))
+			l, err := lab.Build(s.build, a.process.EnvOf(a.owner, s.warmKey(a), s.allOptions()...))
 			if err != nil {
 				s.Fail("%w", err)
 				return
@@ -365,7 +365,7 @@ func (s *S) warm() {
 				s.Fail("%w", err)
 				return
 			}
-			if a.process && !a.Apart() {
+			if a.apart && !a.process.Apart() {
 				err = a.startProcess()
 			} else {
 				a.lock, err = s.ownerOf(a)
@@ -400,7 +400,7 @@ func (a *actor) unreleased(name string) string {
 
 // ownerOf makes the actor's owner of the lock.
 func (s *S) ownerOf(a *actor) (lock.Lock, error) {
-	return lab.Build(s.build, a.EnvOf(a.owner, s.Key, s.allOptions()...))
+	return lab.Build(s.build, a.process.EnvOf(a.owner, s.Key, s.allOptions()...))
 }
 
 // allOptions are the locks' options: the scenario's, and then a change's.
@@ -469,7 +469,7 @@ func (s *S) run(scripts ...func()) {
 		return
 	}
 	for _, a := range s.actors {
-		s.settings.change.skew(a.Client)
+		s.settings.change.skew(a.process)
 	}
 	if s.operate != nil {
 		s.operate()

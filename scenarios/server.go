@@ -149,7 +149,7 @@ var clientClockSkew = Scenario{
 			return
 		}
 		a, b := s.actor("A"), s.actor("B")
-		b.Skew = 15 * second
+		b.process.Skew = 15 * second
 		s.play(a.holds(2*second, b.tried), func() {
 			b.at(second, a.has)
 			b.triesToPass()
@@ -396,29 +396,27 @@ var fullServer = Scenario{
 	readable:   "the server isn't Redis, and has another idea of its memory",
 	run: func(s *S) {
 		a := s.actor("A")
-		s.fills(a, a.begins, a.release)
+		s.fills(a)
 		if a.readWrite() != nil {
 			s.World(func() {
-				a := s.actor("A")
-				s.fills(a, a.beginsReading, a.releaseRead)
+				s.fills(s.actor("A").reads)
 			})
 		}
 	},
 }
 
 // fills runs full_server with a holder of either kind.
-func (s *S) fills(a *actor, begins func(), release func() error) {
+func (s *S) fills(a *actor) {
 	works := 5 * second
 	if s.offers(Renewal) {
 		works = 15 * second
 	}
-	s.operates("fills the memory", func() { s.everyNode((*lab.Node).Fill) }, second,
-		func() bool { return a.has() || a.hasRead() })
+	s.operates("fills the memory", func() { s.everyNode((*lab.Node).Fill) }, second, a.has)
 	s.play(func() {
-		begins()
+		a.begins()
 		a.at(works)
 		told := a.told()
-		if err := release(); told || err != nil {
+		if err := a.release(); told || err != nil {
 			a.report(Unavailable, "a full server has cost the lock: A was told of a"+
 				" loss (%v), and its release after %v returns %s", told, works,
 				outcome(err))
