@@ -37,6 +37,15 @@ func (a *actor) mustComeFree(patience time.Duration, why string) {
 	a.release()
 }
 
+// comesFree is a script: mustComeFree, from a moment on.
+func (a *actor) comesFree(moment, patience time.Duration, why string,
+	events ...func() bool) func() {
+	return func() {
+		a.at(moment, events...)
+		a.mustComeFree(patience, why)
+	}
+}
+
 var crashHolding = Scenario{
 	Name:       "crash_holding",
 	Family:     Crash,
@@ -48,11 +57,8 @@ var crashHolding = Scenario{
 			a.begins()
 			a.work(second)
 			a.crash()
-		}, func() {
-			b.at(2 * second)
-			b.mustComeFree(time.Minute, "A died with it")
-		})
-		s.judge(Orphaned, true)
+		}, b.comesFree(2*second, time.Minute, "A died with it"))
+		s.judge(true, Orphaned)
 	},
 }
 
@@ -69,11 +75,8 @@ var crashAfterFirstCommand = Scenario{
 		s.run(func() {
 			a.at(0)
 			a.try()
-		}, func() {
-			b.at(second)
-			b.mustComeFree(time.Minute, "A died while it took it")
-		})
-		s.judge(Orphaned, true)
+		}, b.comesFree(second, time.Minute, "A died while it took it"))
+		s.judge(true, Orphaned)
 	},
 }
 
@@ -117,7 +120,7 @@ func (s *S) diesAfter(call lab.Call, nth int) {
 			}
 		})
 	})
-	s.judge(LeftBehind, true)
+	s.judge(true, LeftBehind)
 	switch {
 	case call == lab.Acquire && nth < a.acquires, call == lab.Release && nth < a.releases:
 		s.World(func() { s.diesAfter(call, nth+1) })
@@ -142,11 +145,9 @@ var cancelledContext = Scenario{
 			a.acquireWith(ctx)
 			a.at(5 * second)
 			a.releaseWith(ctx)
-		}, func() {
-			b.at(5*second, a.released)
-			b.mustComeFree(s.patience(second), "A's unlock never reached the server")
-		})
-		s.judge(Orphaned, true)
+		}, b.comesFree(5*second, s.patience(second), "A's unlock never reached the server",
+			a.released))
+		s.judge(true, Orphaned)
 		if !s.offers(Renewal) {
 			s.verdict(DoesNotArise, TwoHolders)
 			return
@@ -166,7 +167,7 @@ var cancelledContext = Scenario{
 				b.at(2 * second)
 				b.acquire(20 * second)
 			})
-			s.judge(TwoHolders, true)
+			s.judge(true, TwoHolders)
 		})
 	},
 }
@@ -199,11 +200,8 @@ var abandonedAcquire = Scenario{
 			if granted, _ := a.tryWith(ctx); granted {
 				a.release()
 			}
-		}, func() {
-			b.at(6 * second)
-			b.mustComeFree(time.Minute, "A asked for it and gave up")
-		})
-		s.judge(Orphaned, true)
+		}, b.comesFree(6*second, time.Minute, "A asked for it and gave up"))
+		s.judge(true, Orphaned)
 	},
 }
 
@@ -222,11 +220,8 @@ var crashAfterRenewal = Scenario{
 		s.run(func() {
 			a.begins()
 			a.work(lease)
-		}, func() {
-			b.at(lease / 2)
 			// Some locks renew their lease just before it ends.
-			b.mustComeFree(lease*3/2+2*second, "A died after a renewal")
-		})
-		s.judge(Orphaned, true)
+		}, b.comesFree(lease/2, lease*3/2+2*second, "A died after a renewal"))
+		s.judge(true, Orphaned)
 	},
 }

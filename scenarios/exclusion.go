@@ -34,7 +34,7 @@ var mutualExclusion = Scenario{
 		if sections != 9 && len(s.Failures()) == 0 {
 			s.Fail("%d of 9 critical sections were entered", sections)
 		}
-		s.judge(TwoHolders, true)
+		s.judge(true, TwoHolders)
 	},
 }
 
@@ -80,7 +80,7 @@ var oversell = Scenario{
 			len(s.Failures()) == 0 {
 			s.Fail("%d of %d were sold to %d clients", sold, stock, clients)
 		}
-		s.judge(LostUpdate, true)
+		s.judge(true, LostUpdate)
 	}, // eleven wait for half a minute
 }
 
@@ -144,7 +144,7 @@ func (s *S) takeOver(late int) (commands int) {
 		a.begins()
 		a.crash()
 	}, takeover(b), takeover(c))
-	s.judge(TwoHolders, b.grantedAt > 0 || c.grantedAt > 0)
+	s.judge(b.grantedAt > 0 || c.grantedAt > 0, TwoHolders)
 	return c.Sent(lab.Acquire)
 }
 
@@ -183,8 +183,7 @@ var bornTogether = Scenario{
 				anybody = len(s.Breaks(ForeignRelease)) > 0
 			})
 		})
-		s.judge(TwoHolders, true)
-		s.judge(ForeignRelease, true)
+		s.judge(true, TwoHolders, ForeignRelease)
 		if anybody {
 			s.verdict(DoesNotArise, ForeignRelease)
 		}

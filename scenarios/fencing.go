@@ -74,7 +74,7 @@ func (s *S) holdInTurn() {
 		}
 	}
 	s.play(script(a), script(b), script(c))
-	s.judge(WrongToken, fenced)
+	s.judge(fenced, WrongToken)
 }
 
 func (s *S) acquireIsDelayed() {
@@ -96,7 +96,7 @@ func (s *S) acquireIsDelayed() {
 		held.newest = b.token()
 		b.release()
 	})
-	s.judge(WrongToken, granted && a.fenced() && b.heldBefore(a.grantedAt))
+	s.judge(granted && a.fenced() && b.heldBefore(a.grantedAt), WrongToken)
 }
 
 func (s *S) counterIsLost() {
@@ -119,5 +119,5 @@ func (s *S) counterIsLost() {
 		}
 		b.release()
 	})
-	s.judge(Unavailable, a.fenced())
+	s.judge(a.fenced(), Unavailable)
 }

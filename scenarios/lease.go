@@ -43,7 +43,7 @@ func (s *S) measureLease() {
 		}
 		a.release()
 	})
-	s.judge(WrongLease, leased)
+	s.judge(leased, WrongLease)
 }
 
 // measure judges the lease that a node has given A last, and says whether there
@@ -110,8 +110,8 @@ var fixedLease = Scenario{
 			}
 			b.release()
 		})
-		s.judge(WrongLease, true)
-		s.judge(NotTold, b.has())
+		s.judge(true, WrongLease)
+		s.judge(b.has(), NotTold)
 		if !s.offers(LossNotices) {
 			s.verdict(NotOffered, NotTold)
 		}

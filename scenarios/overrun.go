@@ -22,7 +22,7 @@ var overrunOverlap = Scenario{
 			b.work(second)
 			b.release()
 		})
-		s.judge(TwoHolders, true)
+		s.judge(true, TwoHolders)
 	},
 }
 
@@ -52,7 +52,7 @@ var pausedHolder = Scenario{
 			}
 			b.at(40 * second)
 		})
-		s.judge(StaleWrite, b.heldBefore(31*second))
+		s.judge(b.heldBefore(31*second), StaleWrite)
 	},
 }
 
@@ -86,7 +86,7 @@ var lateGrant = Scenario{
 			b.at(20 * second)
 			b.release()
 		})
-		s.judge(TwoHolders, b.heldBefore(max(a.triedAt, 12*second)))
+		s.judge(b.heldBefore(max(a.triedAt, 12*second)), TwoHolders)
 		s.World(func() {
 			a, b := s.actor("A"), s.actor("B")
 			s.start()
@@ -104,7 +104,7 @@ var lateGrant = Scenario{
 					b.mustComeFree(s.patience(second), "A refused the grant and kept it")
 				}
 			})
-			s.judge(Orphaned, refused)
+			s.judge(refused, Orphaned)
 		})
 	},
 }
@@ -150,8 +150,8 @@ func (s *S) answersAddUp(each, patience time.Duration) {
 			}
 		})
 	})
-	s.judge(TwoHolders, true)
-	s.judge(Orphaned, refused)
+	s.judge(true, TwoHolders)
+	s.judge(refused, Orphaned)
 }
 
 var lateWithLosers = Scenario{
@@ -187,6 +187,6 @@ var lateWithLosers = Scenario{
 					asked.Seconds())
 			}
 		})
-		s.judge(TwoHolders, a.has())
+		s.judge(a.has(), TwoHolders)
 	},
 }

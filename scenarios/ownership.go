@@ -42,8 +42,7 @@ var overrunRelease = Scenario{
 			}
 		})
 		overrun := b.heldBefore(a.freedAt)
-		s.judge(ForeignRelease, overrun)
-		s.judge(TwoHolders, overrun)
+		s.judge(overrun, ForeignRelease, TwoHolders)
 	},
 }
 
@@ -89,7 +88,7 @@ var slowGet = Scenario{
 			b.at(20 * second)
 			b.release()
 		})
-		s.judge(ForeignRelease, b.heldBefore(s.late(13*second)))
+		s.judge(b.heldBefore(s.late(13*second)), ForeignRelease)
 	},
 }
 
@@ -111,7 +110,7 @@ var slowRelease = Scenario{
 		})
 		// On real servers A's command waits for B, but not for a lease that
 		// was renewed.
-		s.judge(ForeignRelease, b.heldBefore(s.sooner(12*second, 13*second)))
+		s.judge(b.heldBefore(s.sooner(12*second, 13*second)), ForeignRelease)
 	},
 }
 
@@ -137,7 +136,7 @@ var lostReleaseReply = Scenario{
 			b.at(8 * second)
 			b.release()
 		})
-		s.judge(ForeignRelease, b.heldBefore(a.freedAt))
+		s.judge(b.heldBefore(a.freedAt), ForeignRelease)
 	},
 }
 
@@ -152,8 +151,7 @@ var unlockNotHeld = Scenario{
 			b.at(second, a.has)
 			b.mustBeDenied("B never held the lock")
 		})
-		s.judge(ForeignRelease, true)
-		s.judge(FalseSuccess, true)
+		s.judge(true, ForeignRelease, FalseSuccess)
 	},
 }
 
@@ -187,7 +185,7 @@ var unlockExpired = Scenario{
 				a.release()
 			}
 		})
-		s.judge(FalseSuccess, over)
+		s.judge(over, FalseSuccess)
 	},
 }
 
@@ -215,7 +213,7 @@ var lateOwnRelease = Scenario{
 			a.at(18 * second)
 			a.release()
 		})
-		s.judge(ForeignRelease, again)
+		s.judge(again, ForeignRelease)
 	},
 }
 
@@ -252,14 +250,11 @@ var failedUnlock = Scenario{
 					}
 				}
 			})
-		}, func() {
-			b.at(5*second, a.released)
-			b.mustComeFree(lease+s.sooner(0, 2*second),
-				"A's Unlock has failed")
-		})
-		s.judge(FalseSuccess, true)
-		s.judge(RenewalAfterUnlock, kept)
-		s.judge(Orphaned, true)
+		}, b.comesFree(5*second, lease+s.sooner(0, 2*second), "A's Unlock has failed",
+			a.released))
+		s.judge(true, FalseSuccess)
+		s.judge(kept, RenewalAfterUnlock)
+		s.judge(true, Orphaned)
 		s.World(func() {
 			a, b := s.actor("A"), s.actor("B")
 			freed := false
@@ -279,8 +274,8 @@ var failedUnlock = Scenario{
 					b.mustComeFree(s.patience(second), "A has unlocked again")
 				}
 			})
-			s.judge(FalseSuccess, true)
-			s.judge(Orphaned, freed)
+			s.judge(true, FalseSuccess)
+			s.judge(freed, Orphaned)
 		})
 	},
 }
@@ -336,6 +331,6 @@ var compareTwice = Scenario{
 			b.at(18 * second)
 			b.release()
 		})
-		s.judge(ForeignRelease, b.heldBefore(13*second))
+		s.judge(b.heldBefore(13*second), ForeignRelease)
 	},
 }

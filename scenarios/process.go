@@ -41,8 +41,7 @@ var twoOwnersOneProcess = Scenario{
 			b.at(3*second, a2.released)
 			b.triesToPass()
 		})
-		s.judge(TwoHolders, true)
-		s.judge(ForeignRelease, true)
+		s.judge(true, TwoHolders, ForeignRelease)
 		s.World(func() {
 			s.pollEvery(500 * time.Millisecond)
 			a := s.actor("A")
@@ -63,7 +62,7 @@ var twoOwnersOneProcess = Scenario{
 				a2.work(8 * second)
 				a2.release()
 			})
-			s.judge(ForeignRelease, a2.heldBefore(a.freedAt))
+			s.judge(a2.heldBefore(a.freedAt), ForeignRelease)
 		})
 		if s.exact() {
 			s.forTenant(func() { s.World(s.tenantsLock) })
@@ -80,7 +79,7 @@ func (s *S) tenantsLock() {
 	s.start()
 	if !hooked { // it brings a driver of its own
 		s.run()
-		s.judge(TwoHolders, false)
+		s.judge(false, TwoHolders)
 		return
 	}
 	s.run(func() {
@@ -94,7 +93,7 @@ func (s *S) tenantsLock() {
 		b.at(second, a.has)
 		b.passes(3 * second)
 	})
-	s.judge(TwoHolders, true)
+	s.judge(true, TwoHolders)
 }
 
 // forTenant runs worlds in which a lock's keys may have a prefix, and the driver does
@@ -173,7 +172,7 @@ var lostLeasePassedOn = Scenario{
 				b.release()
 			}
 		})
-		s.judge(TwoHolders, b.has())
+		s.judge(b.has(), TwoHolders)
 	},
 }
 
@@ -202,7 +201,7 @@ var busyNeighbors = Scenario{
 			})
 		}
 		s.play(scripts...)
-		s.judge(Starvation, true)
+		s.judge(true, Starvation)
 	},
 }
 
@@ -279,6 +278,6 @@ func (s *S) isFar(rests time.Duration, reads bool) (hasReaders bool) {
 		}
 		c.Step("is done", func() { done = true })
 	})
-	s.judge(Starvation, true)
+	s.judge(true, Starvation)
 	return c.readWrite() != nil
 }

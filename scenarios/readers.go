@@ -22,22 +22,17 @@ var readerCrash = Scenario{
 			a.reads.begins()
 			a.work(second)
 			a.crash()
-		}, func() {
-			b.at(2 * second)
-			b.mustComeFree(time.Minute, "A died while it read")
-		})
-		s.judge(Orphaned, true)
+		}, b.comesFree(2*second, time.Minute, "A died while it read"))
+		s.judge(true, Orphaned)
 		s.World(func() {
 			a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
 			s.operates("kills A", a.Crash, 2*second)
 			s.play(func() {
 				a.at(second, c.has)
 				a.reads.acquire(2 * lease)
-			}, func() {
-				b.at(4*second, c.released)
-				b.mustComeFree(time.Minute, "A died while it waited to read")
-			}, c.holds(3*second))
-			s.judge(Orphaned, true)
+			}, b.comesFree(4*second, time.Minute, "A died while it waited to read",
+				c.released), c.holds(3*second))
+			s.judge(true, Orphaned)
 		})
 	},
 }
@@ -57,14 +52,11 @@ var readerRenewalIsolated = Scenario{
 			b.reads.begins()
 			b.at(second)
 			b.crash()
-		}, func() {
-			c.at(24 * second)
-			c.mustComeFree(3*second, "A has unlocked at 25.007, and B's lease is"+
-				" over since 11 s: another one's renewals have kept it")
-		})
-		s.judge(Orphaned, true)
+		}, c.comesFree(24*second, 3*second, "A has unlocked at 25.007, and B's lease is over"+
+			" since 11 s: another one's renewals have kept it"))
+		s.judge(true, Orphaned)
 		if s.exact() { // the scores of readers are seen there only
-			s.judge(ForeignRenewal, s.settings.readers != nil)
+			s.judge(s.settings.readers != nil, ForeignRenewal)
 		} else {
 			s.unjudged("only the lab's own server shows the readers' leases",
 				ForeignRenewal)
@@ -115,7 +107,7 @@ func (s *S) readersOverlap() {
 		c.work(second)
 		c.release()
 	})
-	s.judge(Starvation, true)
+	s.judge(true, Starvation)
 }
 
 func (s *S) writerGivesUp() {
@@ -137,7 +129,7 @@ func (s *S) writerGivesUp() {
 		c.passes(second)
 		c.triedAt = s.Now()
 	})
-	s.judge(LateWakeUp, true)
+	s.judge(true, LateWakeUp)
 }
 
 func (s *S) waitingWriterDies() {
@@ -156,7 +148,7 @@ func (s *S) waitingWriterDies() {
 		c.at(second, a.reads.has)
 		c.acquire(2 * lease)
 	})
-	s.judge(Orphaned, true)
+	s.judge(true, Orphaned)
 }
 
 var readerOverrun = Scenario{
@@ -192,14 +184,9 @@ var readerOverrun = Scenario{
 					" not told when its lease ended", b.grantedAt.Seconds())
 			}
 			b.release()
-		}, func() {
-			c.at(32 * second)
-			c.mustComeFree(s.patience(second), "B has unlocked, and A's read"+
-				" lock is long over")
-		})
-		s.judge(NotTold, b.has())
-		s.judge(FalseSuccess, b.has())
-		s.judge(Orphaned, b.has())
+		}, c.comesFree(32*second, s.patience(second), "B has unlocked, and A's read lock is"+
+			" long over"))
+		s.judge(b.has(), NotTold, FalseSuccess, Orphaned)
 		if !s.offers(LossNotices) {
 			s.verdict(NotOffered, NotTold)
 		}
@@ -233,6 +220,6 @@ var readerFailover = Scenario{
 				b.release()
 			}
 		})
-		s.judge(TwoHolders, asked)
+		s.judge(asked, TwoHolders)
 	},
 }

@@ -83,7 +83,7 @@ var readersTogether = Scenario{
 			})
 		}
 		s.play(scripts...)
-		s.judge(Unavailable, true)
+		s.judge(true, Unavailable)
 		if s.absent {
 			return
 		}
@@ -109,7 +109,7 @@ var readersTogether = Scenario{
 				b.at(second, a.reads.has)
 				b.passes(2 * lease)
 			})
-			s.judge(SelfDeadlock, true)
+			s.judge(true, SelfDeadlock)
 		})
 	},
 }
@@ -153,8 +153,7 @@ func (s *S) excludes(a *actor, inside func() bool, b *actor, others ...func()) {
 			b.release()
 		}
 	}}, others...)...)
-	s.judge(TwoHolders, true)
-	s.judge(LateWakeUp, true)
+	s.judge(true, TwoHolders, LateWakeUp)
 }
 
 var upgrade = Scenario{
@@ -195,8 +194,7 @@ func (s *S) upgrades(names ...string) {
 		})
 	}
 	s.play(scripts...)
-	s.judge(SelfDeadlock, true)
-	s.judge(TwoHolders, true)
+	s.judge(true, SelfDeadlock, TwoHolders)
 }
 
 var downgrade = Scenario{
@@ -237,7 +235,7 @@ var downgrade = Scenario{
 			b.at(second, a.has)
 			b.passes(30 * second)
 		})
-		s.judge(TwoHolders, reads)
-		s.judge(SelfDeadlock, true)
+		s.judge(reads, TwoHolders)
+		s.judge(true, SelfDeadlock)
 	},
 }

@@ -60,9 +60,9 @@ var nested = Scenario{
 					" lock: %v", err)
 			}
 		})
-		s.judge(SelfDeadlock, true)
-		s.judge(ForeignRelease, entered)
-		s.judge(WrongToken, entered && a.fenced())
+		s.judge(true, SelfDeadlock)
+		s.judge(entered, ForeignRelease)
+		s.judge(entered && a.fenced(), WrongToken)
 	},
 }
 
@@ -165,10 +165,10 @@ var lostReply = Scenario{
 			}
 			b.release()
 		})
-		s.judge(SelfDeadlock, true)
-		s.judge(Orphaned, freed)
-		s.judge(WrongToken, freed && a.fenced())
-		s.judge(FalseSuccess, true)
+		s.judge(true, SelfDeadlock)
+		s.judge(freed, Orphaned)
+		s.judge(freed && a.fenced(), WrongToken)
+		s.judge(true, FalseSuccess)
 	},
 }
 
@@ -224,8 +224,7 @@ var failedInnerUnlock = Scenario{
 			b.mustComeFree(s.patience(second), "A has unlocked as often as it"+
 				" has locked")
 		})
-		s.judge(TwoHolders, failed)
-		s.judge(Orphaned, failed)
+		s.judge(failed, TwoHolders, Orphaned)
 	},
 }
 
@@ -261,8 +260,7 @@ var heldToken = Scenario{
 				b.passes(works)
 			}
 		})
-		s.judge(TwoHolders, refused)
-		s.judge(FalseSuccess, refused)
+		s.judge(refused, TwoHolders, FalseSuccess)
 	},
 }
 
@@ -300,7 +298,7 @@ func (s *S) leavesBehind(evicts bool) {
 			a.release()
 		}
 	})
-	s.judge(SelfDeadlock, true)
+	s.judge(true, SelfDeadlock)
 }
 
 // lateAndLeft runs refused_by_itself with a grant that came too late.
@@ -326,5 +324,5 @@ func (s *S) lateAndLeft() {
 			a.release()
 		}
 	})
-	s.judge(SelfDeadlock, true)
+	s.judge(true, SelfDeadlock)
 }

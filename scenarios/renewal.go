@@ -19,12 +19,9 @@ var hungWorker = Scenario{
 	run: func(s *S) {
 		s.pollEvery(5 * second)
 		a, b := s.actor("A"), s.actor("B")
-		s.play(a.begins, func() {
-			b.at(second)
-			b.mustComeFree(s.sooner(10*time.Minute, 30*second),
-				"A hangs while it holds the lock")
-		})
-		s.judge(Orphaned, true)
+		s.play(a.begins, b.comesFree(second, s.sooner(10*time.Minute, 30*second),
+			"A hangs while it holds the lock"))
+		s.judge(true, Orphaned)
 	}, // ten minutes need no ten attempts a second
 }
 
@@ -65,7 +62,7 @@ var lostLeaseTold = Scenario{
 					}
 				})
 			})
-			s.judge(FalseSuccess, true)
+			s.judge(true, FalseSuccess)
 			if !s.offers(LossNotices) {
 				s.verdict(NotOffered, NotTold)
 			}
@@ -85,8 +82,7 @@ func (s *S) losesLock(a *actor) {
 		}
 		a.mustBeDenied("the lock was deleted under it")
 	})
-	s.judge(NotTold, true)
-	s.judge(FalseSuccess, true)
+	s.judge(true, NotTold, FalseSuccess)
 }
 
 // deleteLock removes the lock from every node.
@@ -143,7 +139,7 @@ func (s *S) renewalThenUnlock(renewal lab.Fault) {
 		b.work(s.sooner(5*time.Minute, 30*second))
 		b.release()
 	})
-	s.judge(RenewalAfterUnlock, true)
+	s.judge(true, RenewalAfterUnlock)
 }
 
 var renewalReacquires = Scenario{
@@ -167,14 +163,14 @@ var renewalReacquires = Scenario{
 				}
 			})
 		}, b, func() { b.work(second) })
-		s.judge(Orphaned, a.Sent(lab.Renewal) > 0)
+		s.judge(a.Sent(lab.Renewal) > 0, Orphaned)
 		s.World(func() {
 			a, b := s.actor("A"), s.actor("B")
 			s.vanishes(func() {
 				a.begins()
 				a.at(9 * second)
 			}, b, func() { b.at(9 * second) })
-			s.judge(ForeignRenewal, a.Sent(lab.Renewal) > 0, ForeignRelease)
+			s.judgeAs(a.Sent(lab.Renewal) > 0, ForeignRenewal, ForeignRelease)
 		})
 		if s.offers(Renewal) {
 			s.World(s.vanishesDuringRenewal)
@@ -229,7 +225,7 @@ func (s *S) vanishesDuringRenewal() {
 		b.at(due + 2*second)
 		b.release()
 	})
-	s.judge(ForeignRenewal, deleted && b.heldBefore(s.late(due)), ForeignRelease)
+	s.judgeAs(deleted && b.heldBefore(s.late(due)), ForeignRenewal, ForeignRelease)
 }
 
 // await waits for an event whose moment the lock decides, for two leases at most.
@@ -312,7 +308,7 @@ func (s *S) holderIsCutOff(cut time.Duration, slow lab.Call) {
 		}
 		b.release()
 	})
-	s.judge(NotTold, b.has())
+	s.judge(b.has(), NotTold)
 }
 
 var renewalFailsOnce = Scenario{
@@ -338,7 +334,7 @@ var renewalFailsOnce = Scenario{
 			b.acquire(30 * second)
 			b.release()
 		})
-		s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
+		s.judge(a.Sent(lab.Renewal) > 0, TwoHolders)
 	},
 }
 
@@ -376,7 +372,7 @@ var unlockIsNoLoss = Scenario{
 			b.at(24 * second)
 			b.release()
 		})
-		s.judge(FalseSuccess, released)
+		s.judge(released, FalseSuccess)
 	},
 }
 
@@ -426,5 +422,5 @@ func (s *S) oneRenewalHangs(reply time.Duration) {
 		b.acquire(30 * second)
 		b.release()
 	})
-	s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
+	s.judge(a.Sent(lab.Renewal) > 0, TwoHolders)
 }

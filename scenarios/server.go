@@ -48,8 +48,8 @@ var failover = Scenario{
 			b.at(4 * second)
 			b.release()
 		})
-		s.judge(TwoHolders, asked)
-		s.judge(StaleWrite, stale)
+		s.judge(asked, TwoHolders)
+		s.judge(stale, StaleWrite)
 	},
 }
 
@@ -104,7 +104,7 @@ func (s *S) loseOne(what string, happen func(n *lab.Node)) {
 			b.release()
 		}
 	})
-	s.judge(TwoHolders, asked)
+	s.judge(asked, TwoHolders)
 }
 
 var nodeRestart = Scenario{
@@ -154,7 +154,7 @@ var clientClockSkew = Scenario{
 			b.at(second, a.has)
 			b.triesToPass()
 		})
-		s.judge(TwoHolders, true)
+		s.judge(true, TwoHolders)
 	},
 }
 
@@ -276,14 +276,13 @@ func (s *S) nodesAreDown(down int, hang bool) {
 		}
 	})
 	if majority {
-		s.judge(Unavailable, true)
+		s.judge(true, Unavailable)
 		if len(s.Breaks(Hangs)) > 0 {
-			s.judge(Hangs, true)
+			s.judge(true, Hangs)
 		}
 	} else {
-		s.judge(TwoHolders, true)
-		s.judge(Hangs, true)
-		s.judge(Orphaned, asked || hang)
+		s.judge(true, TwoHolders, Hangs)
+		s.judge(asked || hang, Orphaned)
 	}
 }
 
@@ -328,7 +327,7 @@ func (s *S) flushesScripts(works time.Duration) {
 				" fails: %s", works, outcome(err))
 		}
 	})
-	s.judge(Unavailable, true)
+	s.judge(true, Unavailable)
 }
 
 var clockDrift = Scenario{
@@ -350,7 +349,7 @@ var clockDrift = Scenario{
 			b.at(second)
 			b.passes(lease)
 		})
-		s.judge(TwoHolders, true)
+		s.judge(true, TwoHolders)
 		if nodes < 3 {
 			return
 		}
@@ -374,7 +373,7 @@ var clockDrift = Scenario{
 					}
 				})
 			})
-			s.judge(TwoHolders, true)
+			s.judge(true, TwoHolders)
 		})
 	},
 }
@@ -422,5 +421,5 @@ func (s *S) fills(a *actor) {
 				outcome(err))
 		}
 	})
-	s.judge(Unavailable, true)
+	s.judge(true, Unavailable)
 }

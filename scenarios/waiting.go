@@ -70,8 +70,7 @@ func (s *S) callsAreTimed() {
 			b.judgeAttempts(s.Timeline()[asked:waiting], s.Timeline()[waiting:])
 		})
 	})
-	s.judge(Hangs, true)
-	s.judge(BusyWaiting, true)
+	s.judge(true, Hangs, BusyWaiting)
 }
 
 // deadlines are such that a lock which sleeps on after one of them is late for it,
@@ -134,5 +133,5 @@ func (s *S) nothingIsAnswered() {
 			b.releaseWith(ctx)
 		})
 	})
-	s.judge(Hangs, true)
+	s.judge(true, Hangs)
 }

@@ -23,11 +23,8 @@ var lostWakeup = Scenario{
 		s.operates("mutes", func() {
 			s.everyNode(func(n *lab.Node) { n.Mute(true) })
 		}, 0)
-		s.play(a.holds(5*second), func() {
-			b.at(second)
-			b.mustComeFree(4*second+lease, "A unlocked at 5.007")
-		})
-		s.judge(Orphaned, true)
+		s.play(a.holds(5*second), b.comesFree(second, 4*second+lease, "A unlocked at 5.007"))
+		s.judge(true, Orphaned)
 	},
 }
 
@@ -72,7 +69,7 @@ func (s *S) releaseBeforeListening() {
 		}
 		b.release()
 	})
-	s.judge(LateWakeUp, true)
+	s.judge(true, LateWakeUp)
 }
 
 // five are the owners of one process.
@@ -104,7 +101,7 @@ func (s *S) allGiveUp() {
 		})
 	}
 	s.play(scripts...)
-	s.judge(LateWakeUp, true)
+	s.judge(true, LateWakeUp)
 }
 
 // oneIsWoken runs a release for which a whole process waits.
@@ -145,8 +142,8 @@ func (s *S) oneIsWoken() {
 		})
 	}
 	s.play(scripts...)
-	s.judge(LateWakeUp, true)
-	s.judge(Herd, silent)
+	s.judge(true, LateWakeUp)
+	s.judge(silent, Herd)
 }
 
 // polls says whether the actor's client has asked for the lock since a moment, but for
@@ -227,7 +224,7 @@ var impatientWaiter = Scenario{
 					" and B2 isn't let in", a.freedAt.Seconds())
 			}
 		})
-		s.judge(LateWakeUp, true)
+		s.judge(true, LateWakeUp)
 	},
 }
 
@@ -249,11 +246,8 @@ var deadWaiter = Scenario{
 		}, func() {
 			b.at(second, a.has)
 			b.acquire(lease)
-		}, func() {
-			c.at(2*second, a.has)
-			c.mustComeFree(2*second+lease, "A has unlocked, and B, which was"+
-				" before C, is dead")
-		})
-		s.judge(Orphaned, true)
+		}, c.comesFree(2*second, 2*second+lease, "A has unlocked, and B, which was before"+
+			" C, is dead", a.has))
+		s.judge(true, Orphaned)
 	},
 }
