@@ -46,9 +46,8 @@ func (a *actor) comesFree(moment, patience time.Duration, why string,
 	}
 }
 
-var crashHolding = Scenario{
+var _ = in(Crash, Scenario{
 	Name:       "crash_holding",
-	Family:     Crash,
 	Summary:    "A takes the lock and dies. B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
 	run: func(s *S) {
@@ -60,11 +59,10 @@ var crashHolding = Scenario{
 		}, b.comesFree(2*second, time.Minute, "A died with it"))
 		s.judge(true, Orphaned)
 	},
-}
+})
 
-var crashAfterFirstCommand = Scenario{
-	Name:   "crash_after_first_command",
-	Family: Crash,
+var _ = in(Crash, Scenario{
+	Name: "crash_after_first_command",
 	Summary: "The server executes the command with which A takes the lock, and A dies" +
 		" before it can send another one. B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
@@ -78,13 +76,12 @@ var crashAfterFirstCommand = Scenario{
 		}, b.comesFree(second, time.Minute, "A died while it took it"))
 		s.judge(true, Orphaned)
 	},
-}
+})
 
-// nothingLeft is about the server's memory: a key without an expiry is there
+// nothing_left is about the server's memory: a key without an expiry is there
 // forever.
-var nothingLeft = Scenario{
-	Name:   "nothing_left",
-	Family: Crash,
+var _ = in(Crash, Scenario{
+	Name: "nothing_left",
 	Summary: "A dies after the first command of its acquire, or after the second," +
 		" and so on; or after one of its release. Three leases later the servers" +
 		" hold no key without a TTL, but for those that the lock declares to" +
@@ -94,7 +91,7 @@ var nothingLeft = Scenario{
 	run: func(s *S) {
 		s.diesAfter(lab.Acquire, 1)
 	},
-}
+})
 
 // diesAfter lets A die after a command of one of its calls, and in other worlds after
 // the next ones.
@@ -129,9 +126,8 @@ func (s *S) diesAfter(call lab.Call, nth int) {
 	}
 }
 
-var cancelledContext = Scenario{
-	Name:   "cancelled_context",
-	Family: Crash,
+var _ = in(Crash, Scenario{
+	Name: "cancelled_context",
 	Summary: "A takes the lock with a context that is canceled at 1 s, works until" +
 		" 5 s, and its deferred unlock runs with that context. B tries from 5 s" +
 		" to 6 s. Where the lease is renewed, also: A works on until 15 s while" +
@@ -170,7 +166,7 @@ var cancelledContext = Scenario{
 			s.judge(true, TwoHolders)
 		})
 	},
-}
+})
 
 // cancelledAt is a context that is canceled at a moment of the scenario.
 func (a *actor) cancelledAt(moment time.Duration) context.Context {
@@ -182,9 +178,8 @@ func (a *actor) cancelledAt(moment time.Duration) context.Context {
 	return ctx
 }
 
-var abandonedAcquire = Scenario{
-	Name:   "abandoned_acquire",
-	Family: Crash,
+var _ = in(Crash, Scenario{
+	Name: "abandoned_acquire",
 	Summary: "A's deadline passes while the command that takes the lock is on the" +
 		" way, and A's call returns an error. The command is executed at 5 s." +
 		" B waits for up to 60 s.",
@@ -203,11 +198,10 @@ var abandonedAcquire = Scenario{
 		}, b.comesFree(6*second, time.Minute, "A asked for it and gave up"))
 		s.judge(true, Orphaned)
 	},
-}
+})
 
-var crashAfterRenewal = Scenario{
-	Name:   "crash_after_renewal",
-	Family: Crash,
+var _ = in(Crash, Scenario{
+	Name: "crash_after_renewal",
 	Summary: "A dies right after a renewal of its lease was executed. B waits, and" +
 		" must get the lock when that lease has ended.",
 	Invariants: []string{Orphaned},
@@ -224,4 +218,4 @@ var crashAfterRenewal = Scenario{
 		}, b.comesFree(lease/2, lease*3/2+2*second, "A died after a renewal"))
 		s.judge(true, Orphaned)
 	},
-}
+})

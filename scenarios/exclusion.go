@@ -8,9 +8,8 @@ import (
 
 // The family of plain exclusion: nothing fails, the lock is only used.
 
-var mutualExclusion = Scenario{
-	Name:   "mutual_exclusion",
-	Family: Exclusion,
+var _ = in(Exclusion, Scenario{
+	Name: "mutual_exclusion",
 	Summary: "Three clients take the lock three times each and work for 1 s" +
 		" every time.",
 	Invariants: []string{TwoHolders},
@@ -36,13 +35,12 @@ var mutualExclusion = Scenario{
 		}
 		s.judge(true, TwoHolders)
 	},
-}
+})
 
 // oversell is the stock of [inventory], small enough to be run every time:
 // 1000 clients and a stock of 100 behave the same.
-var oversell = Scenario{
-	Name:   "oversell",
-	Family: Exclusion,
+var _ = in(Exclusion, Scenario{
+	Name: "oversell",
 	Summary: "Twelve clients of four services buy from a stock of six: each reads" +
 		" it, thinks, and writes back one less. Two of them think for 15 s on a" +
 		" lease of 10 s.",
@@ -82,7 +80,7 @@ var oversell = Scenario{
 		}
 		s.judge(true, LostUpdate)
 	}, // eleven wait for half a minute
-}
+})
 
 // read and write take their place in the order of events, like commands.
 func (a *actor) read(storage *lab.Storage) (value, version int) {
@@ -105,9 +103,8 @@ func (a *actor) buys(storage *lab.Storage) {
 	a.write(storage, left-1, version)
 }
 
-var simultaneousTakeover = Scenario{
-	Name:   "simultaneous_takeover",
-	Family: Exclusion,
+var _ = in(Exclusion, Scenario{
+	Name: "simultaneous_takeover",
 	Summary: "A dies with the lock. When its lease is over, B and C try at the" +
 		" same instant. Where C's attempt takes several commands, also: from the" +
 		" second, the third or the fourth one on they reach the server 0.5 s later," +
@@ -121,7 +118,7 @@ var simultaneousTakeover = Scenario{
 			s.World(func() { s.takeOver(late) })
 		}
 	},
-}
+})
 
 // takeOver runs simultaneous_takeover. C's commands are late from one of them on,
 // counted from 1; 0 means that none is: B and C, in step, may hide a mistake. It says
@@ -148,9 +145,8 @@ func (s *S) takeOver(late int) (commands int) {
 	return c.Sent(lab.Acquire)
 }
 
-var bornTogether = Scenario{
-	Name:   "born_together",
-	Family: Exclusion,
+var _ = in(Exclusion, Scenario{
+	Name: "born_together",
 	Summary: "A and B are built at the same instant, in two processes. A takes the" +
 		" lock, and B is refused. B, which holds nothing, unlocks, and A's lock" +
 		" is still there. (Where C's unlock frees it as well, that is" +
@@ -188,7 +184,7 @@ var bornTogether = Scenario{
 			s.verdict(DoesNotArise, ForeignRelease)
 		}
 	},
-}
+})
 
 // born builds the actor's handle anew, at a moment and not in the actor's phase.
 func (a *actor) born(moment time.Duration) {

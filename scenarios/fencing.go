@@ -8,9 +8,8 @@ import (
 
 // The family of fencing: the tokens of successive grants.
 
-var tokensRise = Scenario{
-	Name:   "tokens_rise",
-	Family: Fencing,
+var _ = in(Fencing, Scenario{
+	Name: "tokens_rise",
 	Summary: "C, A and B, whose clocks differ by 40 s, hold the lock in turn, twice" +
 		" each. Nobody asks for five leases, and then A and C hold it. Also: the" +
 		" command that takes the lock for A is on its way while B holds it and" +
@@ -28,7 +27,7 @@ var tokensRise = Scenario{
 				Unavailable)
 		}
 	},
-}
+})
 
 // grants are the tokens of successive grants.
 type grants struct{ newest uint64 }

@@ -8,9 +8,8 @@ import (
 
 // The family of leases: how long a lease lasts at the server.
 
-var leaseLength = Scenario{
-	Name:   "lease_length",
-	Family: Leasing,
+var _ = in(Leasing, Scenario{
+	Name: "lease_length",
 	Summary: "A takes the lock and works for 9.6 s. Its lease is as long as A asked" +
 		" for, by the server: after the grant and, where the lease is renewed," +
 		" after each renewal. Also: the lease isn't a whole number of seconds.",
@@ -23,7 +22,7 @@ var leaseLength = Scenario{
 			s.measureLease()
 		})
 	},
-}
+})
 
 func (s *S) measureLease() {
 	a := s.actor("A")
@@ -72,9 +71,8 @@ func (s *S) inexact() time.Duration {
 	return s.sooner(100*time.Millisecond, 300*time.Millisecond)
 }
 
-var fixedLease = Scenario{
-	Name:   "fixed_lease",
-	Family: Leasing,
+var _ = in(Leasing, Scenario{
+	Name: "fixed_lease",
 	Summary: "A takes the lock with the option that turns renewal off, and works" +
 		" for 15 s. B, which waits, gets the lock when A's lease ends at 10 s, and" +
 		" not before, and A is told by then.",
@@ -116,4 +114,4 @@ var fixedLease = Scenario{
 			s.verdict(NotOffered, NotTold)
 		}
 	},
-}
+})

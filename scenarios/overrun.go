@@ -9,9 +9,8 @@ import (
 
 // The family of overruns: work, or a grant on its way, outlives the lease.
 
-var overrunOverlap = Scenario{
+var _ = in(Overrun, Scenario{
 	Name:       "overrun_overlap",
-	Family:     Overrun,
 	Summary:    "A works for 15 s on a lease of 10 s while B waits.",
 	Invariants: []string{TwoHolders},
 	run: func(s *S) {
@@ -24,12 +23,11 @@ var overrunOverlap = Scenario{
 		})
 		s.judge(true, TwoHolders)
 	},
-}
+})
 
-// pausedHolder is Kleppmann's scenario ("How to do distributed locking").
-var pausedHolder = Scenario{
-	Name:   "paused_holder",
-	Family: Overrun,
+// paused_holder is Kleppmann's scenario ("How to do distributed locking").
+var _ = in(Overrun, Scenario{
+	Name: "paused_holder",
 	Summary: "A's whole process stops at 1 s, its renewals as well, and wakes up at 31 s." +
 		" Meanwhile B gets the lock and writes. A writes as soon as it's awake, before it" +
 		" can learn that it has lost the lock. Where the lock has fencing tokens, the" +
@@ -54,11 +52,10 @@ var pausedHolder = Scenario{
 		})
 		s.judge(b.heldBefore(31*second), StaleWrite)
 	},
-}
+})
 
-var lateGrant = Scenario{
-	Name:   "late_grant",
-	Family: Overrun,
+var _ = in(Overrun, Scenario{
+	Name: "late_grant",
 	Summary: "The reply of the last command of A's acquire comes at 12 s, and B got" +
 		" the lock at about 10 s: A must not believe that it holds it. Also: the" +
 		" request reaches the server at 11 s and is answered at once; who" +
@@ -107,7 +104,7 @@ var lateGrant = Scenario{
 			s.judge(refused, Orphaned)
 		})
 	},
-}
+})
 
 // reached is whether a server has executed a command of the actor, for Until.
 func (a *actor) reached() bool {
@@ -154,9 +151,8 @@ func (s *S) answersAddUp(each, patience time.Duration) {
 	s.judge(refused, Orphaned)
 }
 
-var lateWithLosers = Scenario{
-	Name:   "late_with_losers",
-	Family: Overrun,
+var _ = in(Overrun, Scenario{
+	Name: "late_with_losers",
 	Summary: "Two of five nodes never answer, and A waits 2.6 s for each command to" +
 		" them. A majority grants at once. A must not believe that it holds the lock" +
 		" after 10 s, whatever it has sent to the other two meanwhile.",
@@ -189,4 +185,4 @@ var lateWithLosers = Scenario{
 		})
 		s.judge(a.has(), TwoHolders)
 	},
-}
+})

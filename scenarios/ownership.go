@@ -10,9 +10,8 @@ import (
 
 // The family of ownership: whose lock does an unlock release?
 
-var overrunRelease = Scenario{
-	Name:   "overrun_release",
-	Family: Ownership,
+var _ = in(Ownership, Scenario{
+	Name: "overrun_release",
 	Summary: "A works for 15 s on a lease of 10 s. B gets the lock at about 10 s" +
 		" and works for 15 s. A unlocks at 15 s. From that moment C waits for the" +
 		" lock, for up to 3 s. B and C must not be inside together. (A and B are" +
@@ -44,7 +43,7 @@ var overrunRelease = Scenario{
 		overrun := b.heldBefore(a.freedAt)
 		s.judge(overrun, ForeignRelease, TwoHolders)
 	},
-}
+})
 
 // overlaps says that the scenario isn't about this holder's overlap with others.
 func (a *actor) overlaps() {
@@ -68,10 +67,9 @@ func (s *S) soon() time.Duration {
 	return s.sooner(300*time.Millisecond, second)
 }
 
-// slowGet is the timeline of [wukong] for its fourth scheme.
-var slowGet = Scenario{
-	Name:   "slow_get",
-	Family: Ownership,
+// slow_get is the timeline of [wukong] for its fourth scheme.
+var _ = in(Ownership, Scenario{
+	Name: "slow_get",
 	Summary: "A unlocks at 9.5 s. Its first command is executed at once, and the" +
 		" reply comes at 12 s; its next command, if there is one, reaches the" +
 		" server at 13 s. B gets the lock at about 11 s and works on.",
@@ -90,11 +88,10 @@ var slowGet = Scenario{
 		})
 		s.judge(b.heldBefore(s.late(13*second)), ForeignRelease)
 	},
-}
+})
 
-var slowRelease = Scenario{
-	Name:   "slow_release",
-	Family: Ownership,
+var _ = in(Ownership, Scenario{
+	Name: "slow_release",
 	Summary: "The first command of A's unlock, sent at 9.5 s, reaches the server at" +
 		" 12 s. B got the lock meanwhile.",
 	Invariants: []string{ForeignRelease},
@@ -112,11 +109,10 @@ var slowRelease = Scenario{
 		// was renewed.
 		s.judge(b.heldBefore(s.sooner(12*second, 13*second)), ForeignRelease)
 	},
-}
+})
 
-var lostReleaseReply = Scenario{
-	Name:   "lost_release_reply",
-	Family: Ownership,
+var _ = in(Ownership, Scenario{
+	Name: "lost_release_reply",
 	Summary: "The command that freed A's lock is executed and its reply is lost." +
 		" B gets the lock. A unlocks again.",
 	Invariants: []string{ForeignRelease},
@@ -138,11 +134,10 @@ var lostReleaseReply = Scenario{
 		})
 		s.judge(b.heldBefore(a.freedAt), ForeignRelease)
 	},
-}
+})
 
-var unlockNotHeld = Scenario{
+var _ = in(Ownership, Scenario{
 	Name:       "unlock_not_held",
-	Family:     Ownership,
 	Summary:    "B, which never locked, unlocks while A holds the lock.",
 	Invariants: []string{ForeignRelease, FalseSuccess},
 	run: func(s *S) {
@@ -153,7 +148,7 @@ var unlockNotHeld = Scenario{
 		})
 		s.judge(true, ForeignRelease, FalseSuccess)
 	},
-}
+})
 
 // mustBeDenied unlocks what is not the actor's: only lock.ErrNotHeld is the truth.
 func (a *actor) mustBeDenied(why string) {
@@ -167,9 +162,8 @@ func (a *actor) mustBeDenied(why string) {
 	}
 }
 
-var unlockExpired = Scenario{
+var _ = in(Ownership, Scenario{
 	Name:       "unlock_expired",
-	Family:     Ownership,
 	Summary:    "A unlocks after its lease has ended, and nobody took the lock.",
 	Invariants: []string{FalseSuccess},
 	run: func(s *S) {
@@ -187,11 +181,10 @@ var unlockExpired = Scenario{
 		})
 		s.judge(over, FalseSuccess)
 	},
-}
+})
 
-var lateOwnRelease = Scenario{
-	Name:   "late_own_release",
-	Family: Ownership,
+var _ = in(Ownership, Scenario{
+	Name: "late_own_release",
 	Summary: "A unlocks at 1 s; the command that frees the lock reaches the server" +
 		" at 16 s, and A gives up at once. A gets the lock again at about 11 s and works" +
 		" to 18 s.",
@@ -215,11 +208,10 @@ var lateOwnRelease = Scenario{
 		})
 		s.judge(again, ForeignRelease)
 	},
-}
+})
 
-var failedUnlock = Scenario{
-	Name:   "failed_unlock",
-	Family: Ownership,
+var _ = in(Ownership, Scenario{
+	Name: "failed_unlock",
 	Summary: "The connection breaks before the command that frees A's lock is sent," +
 		" at 4 s. A's Unlock says so, nothing extends the lease any more, and B" +
 		" gets the lock when it ends. Also: A unlocks again, and B gets the lock" +
@@ -278,7 +270,7 @@ var failedUnlock = Scenario{
 			s.judge(freed, Orphaned)
 		})
 	},
-}
+})
 
 // refuse has the connection break before each command that the actor sends in
 // its next call of a kind, from the n-th on.
@@ -312,10 +304,9 @@ func (a *actor) mustAdmit(err error) {
 	})
 }
 
-// compareTwice is slowRelease for locks that look first, however often.
-var compareTwice = Scenario{
-	Name:   "compare_twice",
-	Family: Ownership,
+// compare_twice is slow_release for locks that look first, however often.
+var _ = in(Ownership, Scenario{
+	Name: "compare_twice",
 	Summary: "A unlocks at 1 s. All is executed at once but the command that frees" +
 		" the lock, which reaches the server at 13 s. B got the lock at about" +
 		" 10 s and works until 18 s.",
@@ -333,4 +324,4 @@ var compareTwice = Scenario{
 		})
 		s.judge(b.heldBefore(13*second), ForeignRelease)
 	},
-}
+})

@@ -11,9 +11,8 @@ import (
 // The family of processes: several owners live in one, and some processes are
 // farther away than others.
 
-var twoOwnersOneProcess = Scenario{
-	Name:   "two_owners_one_process",
-	Family: Process,
+var _ = in(Process, Scenario{
+	Name: "two_owners_one_process",
 	Summary: "A and A2 are owners in one process and share a client. A holds the" +
 		" lock until 6 s. A2 tries at 1 s, and unlocks at 2 s without having the" +
 		" lock; B, in another process, tries at 3 s. Also: A works for 15 s on a" +
@@ -68,7 +67,7 @@ var twoOwnersOneProcess = Scenario{
 			s.forTenant(func() { s.World(s.tenantsLock) })
 		}
 	},
-}
+})
 
 // tenantsLock is for a lock that sends some of its commands past the hooks of the
 // client that it was given, such as those with a deadline.
@@ -139,9 +138,8 @@ func (s *S) prefix(words []any, with string) {
 	}
 }
 
-var lostLeasePassedOn = Scenario{
-	Name:   "lost_lease_passed_on",
-	Family: Process,
+var _ = in(Process, Scenario{
+	Name: "lost_lease_passed_on",
 	Summary: "A holds the lock, and A2 and A3 wait in its process. Just after a" +
 		" renewal an operator deletes the lock, and B, in another process, takes it" +
 		" and works until 12 s. A unlocks when it's told of the loss, if it is. A2" +
@@ -174,11 +172,10 @@ var lostLeasePassedOn = Scenario{
 		})
 		s.judge(b.has(), TwoHolders)
 	},
-}
+})
 
-var busyNeighbors = Scenario{
-	Name:   "busy_neighbors",
-	Family: Process,
+var _ = in(Process, Scenario{
+	Name: "busy_neighbors",
 	Summary: "Four owners of process B take the lock again and again, for 10 ms each," +
 		" and rest for about 10 ms. A, in another process, asks at 0.3 s and must get" +
 		" the lock within 2 s.",
@@ -203,7 +200,7 @@ var busyNeighbors = Scenario{
 		s.play(scripts...)
 		s.judge(true, Starvation)
 	},
-}
+})
 
 // takeTurns takes the lock again and again, until a moment or until it's enough.
 // The rests differ, so that no pattern lets in, or keeps out, a client that asks
@@ -233,9 +230,8 @@ func (a *actor) mustGetIn(patience time.Duration) bool {
 	return true
 }
 
-var farProcess = Scenario{
-	Name:   "far_process",
-	Family: Process,
+var _ = in(Process, Scenario{
+	Name: "far_process",
 	Summary: "A and B take the lock again and again, for 200 ms each, and rest for" +
 		" about 300 ms. C is far away: commands and replies travel for 300 ms, so" +
 		" that a round trip takes more than a twentieth of the lease. C asks three" +
@@ -253,7 +249,7 @@ var farProcess = Scenario{
 			s.World(func() { s.isFar(0, true) })
 		}
 	},
-}
+})
 
 // isFar runs far_process. C gets in three times, perhaps to read, while A and B, which
 // are near, rest for so long between their turns.

@@ -10,9 +10,8 @@ import (
 // The family of sharing goes on: the faults of a reader, and the clients that
 // must not wait for it.
 
-var readerCrash = Scenario{
-	Name:   "reader_crash",
-	Family: Sharing,
+var _ = in(Sharing, Scenario{
+	Name: "reader_crash",
 	Summary: "A reads and dies. B waits to write, for up to 60 s. Also: A dies while it" +
 		" waits to read, and C writes until 3 s.",
 	Invariants: []string{Orphaned},
@@ -35,12 +34,11 @@ var readerCrash = Scenario{
 			s.judge(true, Orphaned)
 		})
 	},
-}
+})
 
-// readerRenewalIsolated is redisson#1458: one lease for all readers.
-var readerRenewalIsolated = Scenario{
-	Name:   "reader_renewal_isolated",
-	Family: Sharing,
+// reader_renewal_isolated is redisson#1458: one lease for all readers.
+var _ = in(Sharing, Scenario{
+	Name: "reader_renewal_isolated",
 	Summary: "A and B read, and B dies at 1 s. A's lease is renewed until it unlocks" +
 		" at 25 s, and B's is not. C waits to write from 24 s on, and must be let in" +
 		" within 2 s of that: B's lease was over at 11 s at the latest.",
@@ -62,11 +60,10 @@ var readerRenewalIsolated = Scenario{
 				ForeignRenewal)
 		}
 	},
-}
+})
 
-var writerNotStarved = Scenario{
-	Name:   "writer_not_starved",
-	Family: Sharing,
+var _ = in(Sharing, Scenario{
+	Name: "writer_not_starved",
 	Summary: "A and B read in turn for 3 s, and each begins before the other one has" +
 		" left, for a minute. C waits to write from 5 s on, and must be let in" +
 		" within a lease. Also: C gives up waiting at 2 s, or dies then, and B must be able" +
@@ -80,7 +77,7 @@ var writerNotStarved = Scenario{
 		s.World(s.writerGivesUp)
 		s.World(s.waitingWriterDies)
 	},
-}
+})
 
 func (s *S) readersOverlap() {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
@@ -151,9 +148,8 @@ func (s *S) waitingWriterDies() {
 	s.judge(true, Orphaned)
 }
 
-var readerOverrun = Scenario{
-	Name:   "reader_overrun",
-	Family: Sharing,
+var _ = in(Sharing, Scenario{
+	Name: "reader_overrun",
 	Summary: "A reads, its network is cut from 1 s to 30 s, and its process works on." +
 		" B, which waits to write, is let in at about 10 s and works until 31 s. A is" +
 		" told no later than its lease ends, its RUnlock at 36 s returns ErrNotHeld," +
@@ -191,11 +187,10 @@ var readerOverrun = Scenario{
 			s.verdict(NotOffered, NotTold)
 		}
 	},
-}
+})
 
-var readerFailover = Scenario{
-	Name:   "reader_failover",
-	Family: Sharing,
+var _ = in(Sharing, Scenario{
+	Name: "reader_failover",
 	Summary: "A reads. The master dies before it has replicated that, the replica is" +
 		" promoted, and B tries to write at once. (If the lock uses several" +
 		" nodes, one of them fails over.)",
@@ -222,4 +217,4 @@ var readerFailover = Scenario{
 		})
 		s.judge(asked, TwoHolders)
 	},
-}
+})

@@ -56,9 +56,8 @@ func (a *actor) waits(patience time.Duration) (err error, vain bool) {
 	return err, err != nil && early < second/2 || early < -second
 }
 
-var readersTogether = Scenario{
-	Name:   "readers_together",
-	Family: Sharing,
+var _ = in(Sharing, Scenario{
+	Name: "readers_together",
 	Summary: "A, B and C take the read lock at 0, 1 and 2 s and read until 4 s." +
 		" Also: while A reads, B waits to write, and A takes the read lock again.",
 	Invariants: []string{Unavailable, SelfDeadlock},
@@ -112,11 +111,10 @@ var readersTogether = Scenario{
 			s.judge(true, SelfDeadlock)
 		})
 	},
-}
+})
 
-var writerExcludes = Scenario{
-	Name:   "writer_excludes",
-	Family: Sharing,
+var _ = in(Sharing, Scenario{
+	Name: "writer_excludes",
 	Summary: "A writes until 3 s. B tries to read at 1 s, waits to read from 2 s on," +
 		" and is let in within 1 s of A's Unlock. The same with A reading, also where C" +
 		" has read until 0.5 s, and B writing.",
@@ -133,7 +131,7 @@ var writerExcludes = Scenario{
 			s.excludes(a.reads, c.released, b, c.reads.holds(second/2, a.reads.has))
 		})
 	},
-}
+})
 
 // excludes runs writer_excludes: A is inside, which B must not be.
 func (s *S) excludes(a *actor, inside func() bool, b *actor, others ...func()) {
@@ -156,9 +154,8 @@ func (s *S) excludes(a *actor, inside func() bool, b *actor, others ...func()) {
 	s.judge(true, TwoHolders, LateWakeUp)
 }
 
-var upgrade = Scenario{
-	Name:   "upgrade",
-	Family: Sharing,
+var _ = in(Sharing, Scenario{
+	Name: "upgrade",
 	Summary: "A reads, alone, and asks for the write lock: it must be told within 5 s" +
 		" whether it has it. Also: A and B read, both ask, and one of them must be" +
 		" told.",
@@ -167,7 +164,7 @@ var upgrade = Scenario{
 		s.upgrades("A")
 		s.World(func() { s.upgrades("A", "B") })
 	},
-}
+})
 
 // upgrades runs upgrade with these readers.
 func (s *S) upgrades(names ...string) {
@@ -197,9 +194,8 @@ func (s *S) upgrades(names ...string) {
 	s.judge(true, SelfDeadlock, TwoHolders)
 }
 
-var downgrade = Scenario{
-	Name:   "downgrade",
-	Family: Sharing,
+var _ = in(Sharing, Scenario{
+	Name: "downgrade",
 	Summary: "A writes, takes the read lock as well, and unlocks at 2 s. It reads" +
 		" until 8 s, and where the lease is renewed until 15 s. B waits to write" +
 		" from 1 s on, and must not be let in before.",
@@ -238,4 +234,4 @@ var downgrade = Scenario{
 		s.judge(reads, TwoHolders)
 		s.judge(true, SelfDeadlock)
 	},
-}
+})

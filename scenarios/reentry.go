@@ -11,9 +11,8 @@ import (
 
 // The family of re-entry: the owner asks for what it has, or may have.
 
-var nested = Scenario{
-	Name:   "nested",
-	Family: Reentrant,
+var _ = in(Reentrant, Scenario{
+	Name: "nested",
 	Summary: "A takes the lock and calls a function that locks through the same" +
 		" handle, with a deadline of 5 s. The inner unlock must not free the" +
 		" outer lock, and the fencing token stays.",
@@ -64,7 +63,7 @@ var nested = Scenario{
 		s.judge(entered, ForeignRelease)
 		s.judge(entered && a.fenced(), WrongToken)
 	},
-}
+})
 
 // enterAgain locks through a handle that may hold the lock already, and judges
 // when the owner ends up waiting for itself.
@@ -106,9 +105,8 @@ func (s *S) follows(before, token uint64) bool {
 	return token > before
 }
 
-var lostReply = Scenario{
-	Name:   "lost_reply",
-	Family: Reentrant,
+var _ = in(Reentrant, Scenario{
+	Name: "lost_reply",
 	Summary: "B takes the lock and releases it. Then A's acquire is executed and" +
 		" its reply is lost (of several nodes: on one). If the first attempt was" +
 		" not granted, A locks again with a deadline of 5 s. A unlocks once; B" +
@@ -170,7 +168,7 @@ var lostReply = Scenario{
 		s.judge(freed && a.fenced(), WrongToken)
 		s.judge(true, FalseSuccess)
 	},
-}
+})
 
 // mustDoubt judges what TryLock says that was granted the lock and did not hear of
 // it: "unknown" is true, and "refused" is not. A driver that asks again by itself
@@ -184,9 +182,8 @@ func (a *actor) mustDoubt(err error) {
 	})
 }
 
-var failedInnerUnlock = Scenario{
-	Name:   "failed_inner_unlock",
-	Family: Reentrant,
+var _ = in(Reentrant, Scenario{
+	Name: "failed_inner_unlock",
 	Summary: "A takes the lock twice through the same handle. The connection breaks" +
 		" when A unlocks the inner level at 2 s. B is refused at 12 s. A unlocks" +
 		" the outer level once, at 14 s, and B gets the lock within 1 s.",
@@ -226,11 +223,10 @@ var failedInnerUnlock = Scenario{
 		})
 		s.judge(failed, TwoHolders, Orphaned)
 	},
-}
+})
 
-var heldToken = Scenario{
-	Name:   "held_token",
-	Family: Reentrant,
+var _ = in(Reentrant, Scenario{
+	Name: "held_token",
 	Summary: "A takes the lock and asks for it again at 1 s, with TryLock through the" +
 		" same handle, and is refused. The lock that A holds is the same as" +
 		" before: it is renewed, where it would be, and A can release it.",
@@ -262,11 +258,10 @@ var heldToken = Scenario{
 		})
 		s.judge(refused, TwoHolders, FalseSuccess)
 	},
-}
+})
 
-var refusedByItself = Scenario{
-	Name:   "refused_by_itself",
-	Family: Reentrant,
+var _ = in(Reentrant, Scenario{
+	Name: "refused_by_itself",
 	Summary: "A's acquire is executed and its reply is lost. A locks again, and must" +
 		" have the lock within a lease: what it left behind may refuse it for no" +
 		" longer. Also: the server then evicts every key but the lock's own. Also:" +
@@ -280,7 +275,7 @@ var refusedByItself = Scenario{
 			s.World(s.lateAndLeft)
 		}
 	},
-}
+})
 
 // leavesBehind runs refused_by_itself with a lost reply.
 func (s *S) leavesBehind(evicts bool) {

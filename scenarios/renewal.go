@@ -10,9 +10,8 @@ import (
 // The family of renewal: a lease that is renewed, and a holder that must be told
 // when it is lost.
 
-var hungWorker = Scenario{
-	Name:   "hung_worker",
-	Family: Loss,
+var _ = in(Loss, Scenario{
+	Name: "hung_worker",
 	Summary: "A's worker hangs forever, but its process stays alive. B waits for ten" +
 		" minutes.",
 	Invariants: []string{Orphaned},
@@ -23,15 +22,14 @@ var hungWorker = Scenario{
 			"A hangs while it holds the lock"))
 		s.judge(true, Orphaned)
 	}, // ten minutes need no ten attempts a second
-}
+})
 
 // afterRenewal is a moment just after the first renewal of a lease that is
 // renewed every third of it, and long before the end of one that is not.
 const afterRenewal = 3400 * time.Millisecond
 
-var lostLeaseTold = Scenario{
-	Name:   "lost_lease_told",
-	Family: Loss,
+var _ = in(Loss, Scenario{
+	Name: "lost_lease_told",
 	Summary: "A works, and just after a renewal an operator deletes the lock's key, or" +
 		" the server evicts it. A must be told within half a lease, and its Unlock" +
 		" returns ErrNotHeld. Also: A takes the lock again instead, which must be a new" +
@@ -68,7 +66,7 @@ var lostLeaseTold = Scenario{
 			}
 		})
 	},
-}
+})
 
 // losesLock runs lost_lease_told with a holder of either kind.
 func (s *S) losesLock(a *actor) {
@@ -88,9 +86,8 @@ func (s *S) losesLock(a *actor) {
 // deleteLock removes the lock from every node.
 func (s *S) deleteLock() { s.everyNode((*lab.Node).Delete) }
 
-var renewalAfterUnlock = Scenario{
-	Name:   "renewal_after_unlock",
-	Family: Loss,
+var _ = in(Loss, Scenario{
+	Name: "renewal_after_unlock",
 	Summary: "A works for 4 s and unlocks. B takes the lock and works. A sends" +
 		" nothing more for five minutes but keep-alives. Where the lease is" +
 		" renewed, also: a renewal is on its way when A unlocks.",
@@ -103,7 +100,7 @@ var renewalAfterUnlock = Scenario{
 			})
 		}
 	},
-}
+})
 
 // renewalThenUnlock runs renewal_after_unlock with a fate for the renewal that
 // comes before the unlock.
@@ -142,9 +139,8 @@ func (s *S) renewalThenUnlock(renewal lab.Fault) {
 	s.judge(true, RenewalAfterUnlock)
 }
 
-var renewalReacquires = Scenario{
-	Name:   "renewal_reacquires",
-	Family: Loss,
+var _ = in(Loss, Scenario{
+	Name: "renewal_reacquires",
 	Summary: "A's key vanishes while A works. B locks and unlocks before A's next" +
 		" renewal: the key stays free. Also: B still holds the lock when A's" +
 		" renewal comes, and its grant and lease are untouched. Also: the key" +
@@ -176,7 +172,7 @@ var renewalReacquires = Scenario{
 			s.World(s.vanishesDuringRenewal)
 		}
 	},
-}
+})
 
 // vanishesDuringRenewal runs renewal_reacquires with a lock that may look, in one
 // command, whether the lease is its own, and extend it in the next. Which command of
@@ -250,9 +246,8 @@ func (s *S) vanishes(script func(), b *actor, works func()) {
 	})
 }
 
-var partitionedHolder = Scenario{
-	Name:   "partitioned_holder",
-	Family: Loss,
+var _ = in(Loss, Scenario{
+	Name: "partitioned_holder",
 	Summary: "A's network is cut from 1 s to 30 s, and its process works on. B gets" +
 		" the lock at about 10 s. A is told no later than its lease ends at the" +
 		" server, although the reply to its acquire took 15 ms. Also: the" +
@@ -265,7 +260,7 @@ var partitionedHolder = Scenario{
 			s.World(func() { s.holderIsCutOff(5*second, lab.Renewal) })
 		}
 	},
-}
+})
 
 // holderIsCutOff runs partitioned_holder with the cut at a moment after a slow
 // reply to a command of a kind.
@@ -311,9 +306,8 @@ func (s *S) holderIsCutOff(cut time.Duration, slow lab.Call) {
 	s.judge(b.has(), NotTold)
 }
 
-var renewalFailsOnce = Scenario{
+var _ = in(Loss, Scenario{
 	Name:    "renewal_fails_once",
-	Family:  Loss,
 	Summary: "One renewal meets a connection error. A works for 15 s while B waits.",
 
 	Invariants: []string{TwoHolders},
@@ -336,15 +330,14 @@ var renewalFailsOnce = Scenario{
 		})
 		s.judge(a.Sent(lab.Renewal) > 0, TwoHolders)
 	},
-}
+})
 
 // twoInside says whether another client was let in beside a holder that was told nothing:
 // then its loss is true, and two holders are what is wrong.
 func (s *S) twoInside() bool { return len(s.Breaks(TwoHolders)) > 0 }
 
-var unlockIsNoLoss = Scenario{
-	Name:   "unlock_is_no_loss",
-	Family: Loss,
+var _ = in(Loss, Scenario{
+	Name: "unlock_is_no_loss",
 	Summary: "A works for 4 s and unlocks. B takes the lock. Lost of A's acquisition" +
 		" is open, right after the Unlock and two leases later.",
 	Invariants: []string{FalseSuccess},
@@ -374,7 +367,7 @@ var unlockIsNoLoss = Scenario{
 		})
 		s.judge(released, FalseSuccess)
 	},
-}
+})
 
 // closed says whether a channel that nobody sends on is closed.
 func closed(c <-chan struct{}) bool {
@@ -386,9 +379,8 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-var renewalHangs = Scenario{
-	Name:   "renewal_hangs",
-	Family: Loss,
+var _ = in(Loss, Scenario{
+	Name: "renewal_hangs",
 	Summary: "One renewal hangs: it's neither executed nor answered, and everything" +
 		" after it works. A works for 15 s while B waits. Also: from the grant" +
 		" on, every other reply to A takes a tenth of the lease.",
@@ -398,7 +390,7 @@ var renewalHangs = Scenario{
 		s.oneRenewalHangs(0)
 		s.World(func() { s.oneRenewalHangs(lease / 10) })
 	},
-}
+})
 
 // oneRenewalHangs runs renewal_hangs with replies that take so long.
 func (s *S) oneRenewalHangs(reply time.Duration) {

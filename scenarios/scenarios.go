@@ -68,8 +68,8 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	var left []string
 	s.left = &left
 	report, whole := runVirtual(t, build, *s)
-	if len(left) > 0 && !s.declares(nothingLeft.Name, LeftBehind) &&
-		report.Verdict(nothingLeft.Name, LeftBehind) == Holds {
+	if len(left) > 0 && !s.declares("nothing_left", LeftBehind) &&
+		report.Verdict("nothing_left", LeftBehind) == Holds {
 		t.Errorf("keys without a TTL are left three leases after the last owner"+
 			" has died; declare with scenarios.Keeps what stays on purpose: %s",
 			strings.Join(left, ", "))

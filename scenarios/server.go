@@ -8,9 +8,8 @@ import (
 
 // The family of servers: the faults of nodes, and of clocks.
 
-var failover = Scenario{
-	Name:   "failover",
-	Family: Server,
+var _ = in(Server, Scenario{
+	Name: "failover",
 	Summary: "A holds the lock on the master, which dies before it has replicated" +
 		" the lock. The replica, which knows of no lock, is promoted, and B tries" +
 		" at once. (A lock that uses several nodes has one of them fail over. If" +
@@ -51,7 +50,7 @@ var failover = Scenario{
 		s.judge(asked, TwoHolders)
 		s.judge(stale, StaleWrite)
 	},
-}
+})
 
 // loseOne runs the scenario of a node that forgets: A holds the lock on no more
 // nodes than it needs, B is refused, something happens to one of them, and B
@@ -107,9 +106,8 @@ func (s *S) loseOne(what string, happen func(n *lab.Node)) {
 	s.judge(asked, TwoHolders)
 }
 
-var nodeRestart = Scenario{
-	Name:   "node_restart",
-	Family: Server,
+var _ = in(Server, Scenario{
+	Name: "node_restart",
 	Summary: "A node that holds A's lock restarts without its data, and B tries at" +
 		" once. (Where the lock uses five nodes, A has it on exactly three. B is" +
 		" refused before the restart, and then one of these three restarts.)",
@@ -124,11 +122,10 @@ var nodeRestart = Scenario{
 			}
 		})
 	},
-}
+})
 
-var clockJump = Scenario{
-	Name:   "clock_jump",
-	Family: Server,
+var _ = in(Server, Scenario{
+	Name: "clock_jump",
 	Summary: "A server's clock jumps ahead by one lease, before any renewal. B tries" +
 		" at once. (Several nodes: as in node_restart.)",
 	Invariants: []string{TwoHolders},
@@ -136,11 +133,10 @@ var clockJump = Scenario{
 	run: func(s *S) {
 		s.loseOne("jumps", func(n *lab.Node) { n.JumpClock(lease) })
 	},
-}
+})
 
-var clientClockSkew = Scenario{
+var _ = in(Server, Scenario{
 	Name:       "client_clock_skew",
-	Family:     Server,
 	Summary:    "B's own clock is 15 s ahead. B tries while A holds the lock.",
 	Invariants: []string{TwoHolders},
 	run: func(s *S) {
@@ -156,11 +152,10 @@ var clientClockSkew = Scenario{
 		})
 		s.judge(true, TwoHolders)
 	},
-}
+})
 
-var nodesDown = Scenario{
-	Name:   "nodes_down",
-	Family: Server,
+var _ = in(Server, Scenario{
+	Name: "nodes_down",
 	Summary: "Of five nodes, two are down, then three; each time they refuse" +
 		" connections, and again they accept them and never answer. A lock on a" +
 		" single node: it is down. With a majority the lock works. Without, it" +
@@ -180,7 +175,7 @@ var nodesDown = Scenario{
 		s.World(func() { s.nodesAreDown(minority, true) })
 		s.World(func() { s.nodesAreDown(minority+1, true) })
 	},
-}
+})
 
 // nodesAreDown runs nodes_down with so many nodes down in one way.
 func (s *S) nodesAreDown(down int, hang bool) {
@@ -294,9 +289,8 @@ func (a *actor) tryFor(patience time.Duration) bool {
 	return granted
 }
 
-var scriptCacheFlushed = Scenario{
-	Name:   "script_cache_flushed",
-	Family: Server,
+var _ = in(Server, Scenario{
+	Name: "script_cache_flushed",
 	Summary: "An operator sends SCRIPT FLUSH between lock and unlock, and between" +
 		" renewals.",
 	Invariants: []string{Unavailable},
@@ -308,7 +302,7 @@ var scriptCacheFlushed = Scenario{
 			s.World(func() { s.flushesScripts(15 * second) })
 		}
 	},
-}
+})
 
 // flushesScripts runs script_cache_flushed with a holder that works for so long.
 func (s *S) flushesScripts(works time.Duration) {
@@ -330,9 +324,8 @@ func (s *S) flushesScripts(works time.Duration) {
 	s.judge(true, Unavailable)
 }
 
-var clockDrift = Scenario{
-	Name:   "clock_drift",
-	Family: Server,
+var _ = in(Server, Scenario{
+	Name: "clock_drift",
 	Summary: "The nodes' clocks run 1 % faster than A's, so a lease of 10 s ends after" +
 		" 9.9 s. A works for 9 s while B waits. On several nodes, also: those beyond" +
 		" a majority answer so slowly that A's acquire takes 9.94 s, and A must not" +
@@ -376,16 +369,15 @@ var clockDrift = Scenario{
 			s.judge(true, TwoHolders)
 		})
 	},
-}
+})
 
 // drift lets the clocks of all nodes run at another rate.
 func (s *S) drift(rate float64) {
 	s.everyNode(func(n *lab.Node) { n.Drift(rate) })
 }
 
-var fullServer = Scenario{
-	Name:   "full_server",
-	Family: Server,
+var _ = in(Server, Scenario{
+	Name: "full_server",
 	Summary: "From 1 s on the servers' memory is full (maxmemory, noeviction), and they" +
 		" refuse commands that need more. A, which has the lock, works for 15 s where" +
 		" the lease is renewed and for 5 s where it is not. It is told of no loss, and" +
@@ -402,7 +394,7 @@ var fullServer = Scenario{
 			})
 		}
 	},
-}
+})
 
 // fills runs full_server with a holder of either kind.
 func (s *S) fills(a *actor) {

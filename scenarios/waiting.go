@@ -19,9 +19,8 @@ const (
 	mostAlike    = 4
 )
 
-var promptAnswers = Scenario{
-	Name:   "prompt_answers",
-	Family: Waiting,
+var _ = in(Waiting, Scenario{
+	Name: "prompt_answers",
 	Summary: "A's TryLock of a free lock, B's TryLock while A holds it, and A's" +
 		" Unlock are answered within 0.5 s. B's Lock ends at its deadline, three" +
 		" times, and makes at most 50 attempts a second until then. Also: nothing" +
@@ -37,7 +36,7 @@ var promptAnswers = Scenario{
 			s.World(s.nothingIsAnswered)
 		}
 	},
-}
+})
 
 func (s *S) callsAreTimed() {
 	a, b := s.actor("A"), s.actor("B")

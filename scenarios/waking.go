@@ -11,9 +11,8 @@ import (
 
 // The family of waking: how those who wait learn of a release.
 
-var lostWakeup = Scenario{
-	Name:   "lost_wakeup",
-	Family: Waking,
+var _ = in(Waking, Scenario{
+	Name: "lost_wakeup",
 	Summary: "A unlocks at 5 s, and the message to the waiters is lost. B must get" +
 		" the lock within one lease.",
 	Invariants: []string{Orphaned},
@@ -26,11 +25,10 @@ var lostWakeup = Scenario{
 		s.play(a.holds(5*second), b.comesFree(second, 4*second+lease, "A unlocked at 5.007"))
 		s.judge(true, Orphaned)
 	},
-}
+})
 
-var promptWake = Scenario{
-	Name:   "prompt_wake",
-	Family: Waking,
+var _ = in(Waking, Scenario{
+	Name: "prompt_wake",
 	Summary: "A unlocks after B was refused and before B can hear of it: B's next" +
 		" command, which may be its subscription, is on its way until 3 s, and A" +
 		" unlocks at 2 s. B must get the lock by 4 s. Also: five owners of one" +
@@ -45,7 +43,7 @@ var promptWake = Scenario{
 		s.World(s.oneIsWoken)
 		s.World(s.allGiveUp)
 	},
-}
+})
 
 // releaseBeforeListening runs a release between a refusal and what the waiter
 // sends next.
@@ -193,9 +191,8 @@ func kindOf(e *lab.Entry) string {
 	return fmt.Sprint(e.Node, words[:min(len(words), 2)])
 }
 
-var impatientWaiter = Scenario{
-	Name:   "impatient_waiter",
-	Family: Waking,
+var _ = in(Waking, Scenario{
+	Name: "impatient_waiter",
 	Summary: "B and B2 wait in one process, and A unlocks at 2 s. The first command" +
 		" that this process sends then hangs. B gives up at 2.5 s. One of them must" +
 		" have got the lock by 7 s.",
@@ -226,11 +223,10 @@ var impatientWaiter = Scenario{
 		})
 		s.judge(true, LateWakeUp)
 	},
-}
+})
 
-var deadWaiter = Scenario{
-	Name:   "dead_waiter",
-	Family: Waking,
+var _ = in(Waking, Scenario{
+	Name: "dead_waiter",
 	Summary: "B waits for the lock from 1 s on and C from 2 s on. B's process dies" +
 		" at 3 s. A unlocks at 4 s, and C must get the lock within a lease.",
 	Invariants: []string{Orphaned},
@@ -250,4 +246,4 @@ var deadWaiter = Scenario{
 			" C, is dead", a.has))
 		s.judge(true, Orphaned)
 	},
-}
+})
