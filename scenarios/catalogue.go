@@ -31,8 +31,8 @@ var listed = strings.Fields(`
 `)
 
 // in adds a scenario of a failure family to the catalogue.
-func in(family string, s Scenario) bool {
-	s.Family = family
+func in(family, name string, s Scenario, script func(*S)) bool {
+	s.Family, s.Name, s.script = family, name, script
 	Catalogue = append(Catalogue, s)
 	return true
 }

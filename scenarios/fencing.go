@@ -8,8 +8,7 @@ import (
 
 // The family of fencing: the tokens of successive grants.
 
-var _ = in(Fencing, Scenario{
-	Name: "tokens_rise",
+var _ = in(Fencing, "tokens_rise", Scenario{
 	Summary: "C, A and B, whose clocks differ by 40 s, hold the lock in turn, twice" +
 		" each. Nobody asks for five leases, and then A and C hold it. Also: the" +
 		" command that takes the lock for A is on its way while B holds it and" +
@@ -17,16 +16,15 @@ var _ = in(Fencing, Scenario{
 		" And: the server loses all data between two grants, and the storage" +
 		" still accepts the next holder's write.",
 	Invariants: []string{WrongToken, Unavailable},
-	run: func(s *S) {
-		s.holdInTurn()
-		s.World(s.acquireIsDelayed)
-		if s.exact() {
-			s.World(s.counterIsLost)
-		} else {
-			s.unjudged("only the lab's own server is flushed",
-				Unavailable)
-		}
-	},
+}, func(s *S) {
+	s.holdInTurn()
+	s.World(s.acquireIsDelayed)
+	if s.exact() {
+		s.World(s.counterIsLost)
+	} else {
+		s.unjudged("only the lab's own server is flushed",
+			Unavailable)
+	}
 })
 
 // grants are the tokens of successive grants.

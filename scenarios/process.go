@@ -11,8 +11,7 @@ import (
 // The family of processes: several owners live in one, and some processes are
 // farther away than others.
 
-var _ = in(Process, Scenario{
-	Name: "two_owners_one_process",
+var _ = in(Process, "two_owners_one_process", Scenario{
 	Summary: "A and A2 are owners in one process and share a client. A holds the" +
 		" lock until 6 s. A2 tries at 1 s, and unlocks at 2 s without having the" +
 		" lock; B, in another process, tries at 3 s. Also: A works for 15 s on a" +
@@ -22,51 +21,50 @@ var _ = in(Process, Scenario{
 		" after 3 s.",
 	Invariants: []string{TwoHolders, ForeignRelease},
 	readable:   "the server doesn't show which of a session's owners has the lock",
-	run: func(s *S) {
+}, func(s *S) {
+	a := s.actor("A")
+	a2, b := s.beside(a, "A2"), s.actor("B")
+	s.play(a.holds(6*second, b.tried), func() {
+		a2.at(second, a.has)
+		a2.try()
+		a2.at(2 * second)
+		a2.release()
+		a2.Step("looks", func() {
+			if s.Owner() == "-" {
+				s.Report(ForeignRelease, "A2 has unlocked what it didn't"+
+					" have, and A's lock is gone")
+			}
+		})
+	}, func() {
+		b.at(3*second, a2.released)
+		b.triesToPass()
+	})
+	s.judge(true, TwoHolders, ForeignRelease)
+	s.World(func() {
+		s.pollEvery(500 * time.Millisecond)
 		a := s.actor("A")
-		a2, b := s.beside(a, "A2"), s.actor("B")
-		s.play(a.holds(6*second, b.tried), func() {
-			a2.at(second, a.has)
-			a2.try()
-			a2.at(2 * second)
-			a2.release()
-			a2.Step("looks", func() {
-				if s.Owner() == "-" {
-					s.Report(ForeignRelease, "A2 has unlocked what it didn't"+
-						" have, and A's lock is gone")
+		a2 := s.beside(a, "A2")
+		s.play(func() {
+			a.begins()
+			a.at(15*second, a2.has)
+			a.release()
+			a.Step("looks", func() {
+				if a2.depth > 0 && s.Owner() == "-" {
+					s.Report(ForeignRelease, "A unlocks, and A2, which has the"+
+						" lock since %.3f, has lost it", a2.grantedAt.Seconds())
 				}
 			})
 		}, func() {
-			b.at(3*second, a2.released)
-			b.triesToPass()
+			a2.at(second)
+			a2.acquire(30 * second)
+			a2.work(8 * second)
+			a2.release()
 		})
-		s.judge(true, TwoHolders, ForeignRelease)
-		s.World(func() {
-			s.pollEvery(500 * time.Millisecond)
-			a := s.actor("A")
-			a2 := s.beside(a, "A2")
-			s.play(func() {
-				a.begins()
-				a.at(15*second, a2.has)
-				a.release()
-				a.Step("looks", func() {
-					if a2.depth > 0 && s.Owner() == "-" {
-						s.Report(ForeignRelease, "A unlocks, and A2, which has the"+
-							" lock since %.3f, has lost it", a2.grantedAt.Seconds())
-					}
-				})
-			}, func() {
-				a2.at(second)
-				a2.acquire(30 * second)
-				a2.work(8 * second)
-				a2.release()
-			})
-			s.judge(a2.heldBefore(a.freedAt), ForeignRelease)
-		})
-		if s.exact() {
-			s.forTenant(func() { s.World(s.tenantsLock) })
-		}
-	},
+		s.judge(a2.heldBefore(a.freedAt), ForeignRelease)
+	})
+	if s.exact() {
+		s.forTenant(func() { s.World(s.tenantsLock) })
+	}
 })
 
 // tenantsLock is for a lock that sends some of its commands past the hooks of the
@@ -138,68 +136,64 @@ func (s *S) prefix(words []any, with string) {
 	}
 }
 
-var _ = in(Process, Scenario{
-	Name: "lost_lease_passed_on",
+var _ = in(Process, "lost_lease_passed_on", Scenario{
 	Summary: "A holds the lock, and A2 and A3 wait in its process. Just after a" +
 		" renewal an operator deletes the lock, and B, in another process, takes it" +
 		" and works until 12 s. A unlocks when it's told of the loss, if it is. A2" +
 		" and A3 must not be inside together with B.",
 	Invariants: []string{TwoHolders},
-	run: func(s *S) {
-		s.pollEvery(second)
-		a := s.actor("A")
-		a2, a3, b := s.beside(a, "A2"), s.beside(a, "A3"), s.actor("B")
-		waits := func(w *actor) func() {
-			return func() {
-				w.at(second, a.has)
-				w.passes(13 * second)
-			}
+}, func(s *S) {
+	s.pollEvery(second)
+	a := s.actor("A")
+	a2, a3, b := s.beside(a, "A2"), s.beside(a, "A3"), s.actor("B")
+	waits := func(w *actor) func() {
+		return func() {
+			w.at(second, a.has)
+			w.passes(13 * second)
 		}
-		s.play(func() {
-			a.begins()
-			a.overlaps()
-			a.at(afterRenewal)
-			if a.awaitLoss(afterRenewal+lease/2) > 0 {
-				a.release()
-			}
-		}, waits(a2), waits(a3), func() {
-			b.at(afterRenewal)
-			b.Step("deletes", s.deleteLock)
-			if granted, _ := b.try(); granted {
-				b.at(12 * second)
-				b.release()
-			}
-		})
-		s.judge(b.has(), TwoHolders)
-	},
+	}
+	s.play(func() {
+		a.begins()
+		a.overlaps()
+		a.at(afterRenewal)
+		if a.awaitLoss(afterRenewal+lease/2) > 0 {
+			a.release()
+		}
+	}, waits(a2), waits(a3), func() {
+		b.at(afterRenewal)
+		b.Step("deletes", s.deleteLock)
+		if granted, _ := b.try(); granted {
+			b.at(12 * second)
+			b.release()
+		}
+	})
+	s.judge(b.has(), TwoHolders)
 })
 
-var _ = in(Process, Scenario{
-	Name: "busy_neighbors",
+var _ = in(Process, "busy_neighbors", Scenario{
 	Summary: "Four owners of process B take the lock again and again, for 10 ms each," +
 		" and rest for about 10 ms. A, in another process, asks at 0.3 s and must get" +
 		" the lock within 2 s.",
 	Invariants: []string{Starvation},
-	run: func(s *S) {
-		asks, patience := 300*time.Millisecond, s.patience(2*second)
-		// Several nodes are asked one after the other.
-		rests := 10 * time.Millisecond * time.Duration(s.settings.nodes)
-		a, b := s.actor("A"), s.actor("B")
-		scripts := []func(){func() {
-			a.at(asks)
-			a.mustGetIn(patience)
-		}}
-		for _, w := range []*actor{b, s.beside(b, "B2"), s.beside(b, "B3"),
-			s.beside(b, "B4")} {
-			scripts = append(scripts, func() {
-				w.at(0)
-				w.takeTurns(10*time.Millisecond, rests, asks+patience,
-					a.has)
-			})
-		}
-		s.play(scripts...)
-		s.judge(true, Starvation)
-	},
+}, func(s *S) {
+	asks, patience := 300*time.Millisecond, s.patience(2*second)
+	// Several nodes are asked one after the other.
+	rests := 10 * time.Millisecond * time.Duration(s.settings.nodes)
+	a, b := s.actor("A"), s.actor("B")
+	scripts := []func(){func() {
+		a.at(asks)
+		a.mustGetIn(patience)
+	}}
+	for _, w := range []*actor{b, s.beside(b, "B2"), s.beside(b, "B3"),
+		s.beside(b, "B4")} {
+		scripts = append(scripts, func() {
+			w.at(0)
+			w.takeTurns(10*time.Millisecond, rests, asks+patience,
+				a.has)
+		})
+	}
+	s.play(scripts...)
+	s.judge(true, Starvation)
 })
 
 // takeTurns takes the lock again and again, until a moment or until it's enough.
@@ -230,8 +224,7 @@ func (a *actor) mustGetIn(patience time.Duration) bool {
 	return true
 }
 
-var _ = in(Process, Scenario{
-	Name: "far_process",
+var _ = in(Process, "far_process", Scenario{
 	Summary: "A and B take the lock again and again, for 200 ms each, and rest for" +
 		" about 300 ms. C is far away: commands and replies travel for 300 ms, so" +
 		" that a round trip takes more than a twentieth of the lease. C asks three" +
@@ -239,16 +232,15 @@ var _ = in(Process, Scenario{
 		" lock has readers: C reads, and A and B don't rest.",
 	Invariants: []string{Starvation},
 	exact:      "the wait of a far process is exact in virtual time only",
-	run: func(s *S) {
-		if s.settings.nodes > 1 {
-			// No node answers within a node timeout: nodes_down is about that.
-			s.verdict(DoesNotArise, Starvation)
-			return
-		}
-		if hasReaders := s.isFar(300*time.Millisecond, false); hasReaders {
-			s.World(func() { s.isFar(0, true) })
-		}
-	},
+}, func(s *S) {
+	if s.settings.nodes > 1 {
+		// No node answers within a node timeout: nodes_down is about that.
+		s.verdict(DoesNotArise, Starvation)
+		return
+	}
+	if hasReaders := s.isFar(300*time.Millisecond, false); hasReaders {
+		s.World(func() { s.isFar(0, true) })
+	}
 })
 
 // isFar runs far_process. C gets in three times, perhaps to read, while A and B, which

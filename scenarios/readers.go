@@ -10,73 +10,67 @@ import (
 // The family of sharing goes on: the faults of a reader, and the clients that
 // must not wait for it.
 
-var _ = in(Sharing, Scenario{
-	Name: "reader_crash",
+var _ = in(Sharing, "reader_crash", Scenario{
 	Summary: "A reads and dies. B waits to write, for up to 60 s. Also: A dies while it" +
 		" waits to read, and C writes until 3 s.",
 	Invariants: []string{Orphaned},
-	run: func(s *S) {
-		a, b := s.mortal("A"), s.actor("B")
+}, func(s *S) {
+	a, b := s.mortal("A"), s.actor("B")
+	s.play(func() {
+		a.reads.begins()
+		a.work(second)
+		a.crash()
+	}, b.comesFree(2*second, time.Minute, "A died while it read"))
+	s.judge(true, Orphaned)
+	s.World(func() {
+		a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
+		s.operates("kills A", a.Crash, 2*second)
 		s.play(func() {
-			a.reads.begins()
-			a.work(second)
-			a.crash()
-		}, b.comesFree(2*second, time.Minute, "A died while it read"))
+			a.at(second, c.has)
+			a.reads.acquire(2 * lease)
+		}, b.comesFree(4*second, time.Minute, "A died while it waited to read",
+			c.released), c.holds(3*second))
 		s.judge(true, Orphaned)
-		s.World(func() {
-			a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
-			s.operates("kills A", a.Crash, 2*second)
-			s.play(func() {
-				a.at(second, c.has)
-				a.reads.acquire(2 * lease)
-			}, b.comesFree(4*second, time.Minute, "A died while it waited to read",
-				c.released), c.holds(3*second))
-			s.judge(true, Orphaned)
-		})
-	},
+	})
 })
 
 // reader_renewal_isolated is redisson#1458: one lease for all readers.
-var _ = in(Sharing, Scenario{
-	Name: "reader_renewal_isolated",
+var _ = in(Sharing, "reader_renewal_isolated", Scenario{
 	Summary: "A and B read, and B dies at 1 s. A's lease is renewed until it unlocks" +
 		" at 25 s, and B's is not. C waits to write from 24 s on, and must be let in" +
 		" within 2 s of that: B's lease was over at 11 s at the latest.",
 	Invariants: []string{Orphaned, ForeignRenewal},
 	features:   []Feature{Renewal},
-	run: func(s *S) {
-		a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
-		s.play(a.reads.holds(25*second), func() {
-			b.reads.begins()
-			b.at(second)
-			b.crash()
-		}, c.comesFree(24*second, 3*second, "A has unlocked at 25.007, and B's lease is over"+
-			" since 11 s: another one's renewals have kept it"))
-		s.judge(true, Orphaned)
-		if s.exact() { // the scores of readers are seen there only
-			s.judge(s.settings.readers != nil, ForeignRenewal)
-		} else {
-			s.unjudged("only the lab's own server shows the readers' leases",
-				ForeignRenewal)
-		}
-	},
+}, func(s *S) {
+	a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
+	s.play(a.reads.holds(25*second), func() {
+		b.reads.begins()
+		b.at(second)
+		b.crash()
+	}, c.comesFree(24*second, 3*second, "A has unlocked at 25.007, and B's lease is over"+
+		" since 11 s: another one's renewals have kept it"))
+	s.judge(true, Orphaned)
+	if s.exact() { // the scores of readers are seen there only
+		s.judge(s.settings.readers != nil, ForeignRenewal)
+	} else {
+		s.unjudged("only the lab's own server shows the readers' leases",
+			ForeignRenewal)
+	}
 })
 
-var _ = in(Sharing, Scenario{
-	Name: "writer_not_starved",
+var _ = in(Sharing, "writer_not_starved", Scenario{
 	Summary: "A and B read in turn for 3 s, and each begins before the other one has" +
 		" left, for a minute. C waits to write from 5 s on, and must be let in" +
 		" within a lease. Also: C gives up waiting at 2 s, or dies then, and B must be able" +
 		" to read: within 1 s, or when C's lease would be over.",
 	Invariants: []string{Starvation, LateWakeUp, Orphaned},
-	run: func(s *S) {
-		s.readersOverlap()
-		if s.absent {
-			return
-		}
-		s.World(s.writerGivesUp)
-		s.World(s.waitingWriterDies)
-	},
+}, func(s *S) {
+	s.readersOverlap()
+	if s.absent {
+		return
+	}
+	s.World(s.writerGivesUp)
+	s.World(s.waitingWriterDies)
 })
 
 func (s *S) readersOverlap() {
@@ -148,73 +142,69 @@ func (s *S) waitingWriterDies() {
 	s.judge(true, Orphaned)
 }
 
-var _ = in(Sharing, Scenario{
-	Name: "reader_overrun",
+var _ = in(Sharing, "reader_overrun", Scenario{
 	Summary: "A reads, its network is cut from 1 s to 30 s, and its process works on." +
 		" B, which waits to write, is let in at about 10 s and works until 31 s. A is" +
 		" told no later than its lease ends, its RUnlock at 36 s returns ErrNotHeld," +
 		" and what it had sent for its lease lets nobody wait: C writes at 32 s.",
 	Invariants: []string{NotTold, FalseSuccess, Orphaned},
-	run: func(s *S) {
-		a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-		var told time.Duration
-		s.start()
-		a.Hold(second, 30*second, a.reads.has)
-		s.run(func() {
-			a.reads.begins()
-			told = a.awaitLoss(29 * second)
-			a.at(36 * second)
-			if err := a.reads.release(); b.has() &&
-				!errors.Is(err, lock.ErrNotHeld) {
-				a.report(FalseSuccess, "A's read lock is gone since %.3f, and its"+
-					" RUnlock returns %s", b.grantedAt.Seconds(), outcome(err))
-			}
-		}, func() {
-			b.at(2 * second)
-			if b.acquire(27*second) != nil {
-				return
-			}
-			b.at(31 * second)
-			if told == 0 || told > b.grantedAt+s.sooner(0, second) {
-				b.report(NotTold, "B writes since %.3f, and A, which reads, was"+
-					" not told when its lease ended", b.grantedAt.Seconds())
-			}
-			b.release()
-		}, c.comesFree(32*second, s.patience(second), "B has unlocked, and A's read lock is"+
-			" long over"))
-		s.judge(b.has(), NotTold, FalseSuccess, Orphaned)
-		if !s.offers(LossNotices) {
-			s.verdict(NotOffered, NotTold)
+}, func(s *S) {
+	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+	var told time.Duration
+	s.start()
+	a.Hold(second, 30*second, a.reads.has)
+	s.run(func() {
+		a.reads.begins()
+		told = a.awaitLoss(29 * second)
+		a.at(36 * second)
+		if err := a.reads.release(); b.has() &&
+			!errors.Is(err, lock.ErrNotHeld) {
+			a.report(FalseSuccess, "A's read lock is gone since %.3f, and its"+
+				" RUnlock returns %s", b.grantedAt.Seconds(), outcome(err))
 		}
-	},
+	}, func() {
+		b.at(2 * second)
+		if b.acquire(27*second) != nil {
+			return
+		}
+		b.at(31 * second)
+		if told == 0 || told > b.grantedAt+s.sooner(0, second) {
+			b.report(NotTold, "B writes since %.3f, and A, which reads, was"+
+				" not told when its lease ended", b.grantedAt.Seconds())
+		}
+		b.release()
+	}, c.comesFree(32*second, s.patience(second), "B has unlocked, and A's read lock is"+
+		" long over"))
+	s.judge(b.has(), NotTold, FalseSuccess, Orphaned)
+	if !s.offers(LossNotices) {
+		s.verdict(NotOffered, NotTold)
+	}
 })
 
-var _ = in(Sharing, Scenario{
-	Name: "reader_failover",
+var _ = in(Sharing, "reader_failover", Scenario{
 	Summary: "A reads. The master dies before it has replicated that, the replica is" +
 		" promoted, and B tries to write at once. (If the lock uses several" +
 		" nodes, one of them fails over.)",
 	Invariants: []string{TwoHolders},
 	own:        true,
 	readable:   "what a replica of the store knows is a test of its own",
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
-			a.reads.has)
-		asked := false
-		s.start()
-		if !s.absent { // a real replica is a process
-			s.Node(0).Replicate()
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
+		a.reads.has)
+	asked := false
+	s.start()
+	if !s.absent { // a real replica is a process
+		s.Node(0).Replicate()
+	}
+	s.run(a.reads.holds(3*second, b.tried), func() {
+		b.at(600*time.Millisecond, promoted)
+		granted, answered := b.tryAgain(0)
+		b.Step("has tried", func() { asked = answered })
+		if granted {
+			b.at(4 * second)
+			b.release()
 		}
-		s.run(a.reads.holds(3*second, b.tried), func() {
-			b.at(600*time.Millisecond, promoted)
-			granted, answered := b.tryAgain(0)
-			b.Step("has tried", func() { asked = answered })
-			if granted {
-				b.at(4 * second)
-				b.release()
-			}
-		})
-		s.judge(asked, TwoHolders)
-	},
+	})
+	s.judge(asked, TwoHolders)
 })

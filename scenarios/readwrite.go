@@ -56,81 +56,77 @@ func (a *actor) waits(patience time.Duration) (err error, vain bool) {
 	return err, err != nil && early < second/2 || early < -second
 }
 
-var _ = in(Sharing, Scenario{
-	Name: "readers_together",
+var _ = in(Sharing, "readers_together", Scenario{
 	Summary: "A, B and C take the read lock at 0, 1 and 2 s and read until 4 s." +
 		" Also: while A reads, B waits to write, and A takes the read lock again.",
 	Invariants: []string{Unavailable, SelfDeadlock},
-	run: func(s *S) {
-		cast := s.cast("A", "B", "C")
-		var scripts []func()
-		for i, x := range cast {
-			scripts = append(scripts, func() {
-				x.at(time.Duration(i) * second)
-				if i > 0 {
-					x.Until(cast[i-1].reads.has, lease)
-				}
-				if granted, err := x.reads.try(); !granted {
-					x.report(Unavailable, "only readers are inside, and %s's"+
-						" TryRLock returns %v, %s", x.Name, granted,
-						outcome(err))
-					return
-				}
-				x.at(4 * second)
-				x.Until(cast[2].reads.has, second)
-				x.reads.release()
-			})
-		}
-		s.play(scripts...)
-		s.judge(true, Unavailable)
-		if s.absent {
-			return
-		}
-		if !s.offers(Reentry) {
-			s.verdict(NotOffered, SelfDeadlock)
-			return
-		}
-		s.World(func() {
-			a, b := s.actor("A"), s.actor("B")
-			s.play(func() {
-				a.reads.begins()
-				a.at(2 * second)
-				err, vain := a.reads.waits(4 * second)
-				if vain {
-					a.report(SelfDeadlock, "A reads, B waits for A, and A's second"+
-						" RLock waits for B")
-				}
-				if err == nil {
-					a.reads.release()
-				}
-				a.reads.release()
-			}, func() {
-				b.at(second, a.reads.has)
-				b.passes(2 * lease)
-			})
-			s.judge(true, SelfDeadlock)
+}, func(s *S) {
+	cast := s.cast("A", "B", "C")
+	var scripts []func()
+	for i, x := range cast {
+		scripts = append(scripts, func() {
+			x.at(time.Duration(i) * second)
+			if i > 0 {
+				x.Until(cast[i-1].reads.has, lease)
+			}
+			if granted, err := x.reads.try(); !granted {
+				x.report(Unavailable, "only readers are inside, and %s's"+
+					" TryRLock returns %v, %s", x.Name, granted,
+					outcome(err))
+				return
+			}
+			x.at(4 * second)
+			x.Until(cast[2].reads.has, second)
+			x.reads.release()
 		})
-	},
+	}
+	s.play(scripts...)
+	s.judge(true, Unavailable)
+	if s.absent {
+		return
+	}
+	if !s.offers(Reentry) {
+		s.verdict(NotOffered, SelfDeadlock)
+		return
+	}
+	s.World(func() {
+		a, b := s.actor("A"), s.actor("B")
+		s.play(func() {
+			a.reads.begins()
+			a.at(2 * second)
+			err, vain := a.reads.waits(4 * second)
+			if vain {
+				a.report(SelfDeadlock, "A reads, B waits for A, and A's second"+
+					" RLock waits for B")
+			}
+			if err == nil {
+				a.reads.release()
+			}
+			a.reads.release()
+		}, func() {
+			b.at(second, a.reads.has)
+			b.passes(2 * lease)
+		})
+		s.judge(true, SelfDeadlock)
+	})
 })
 
-var _ = in(Sharing, Scenario{
-	Name: "writer_excludes",
+var _ = in(Sharing, "writer_excludes", Scenario{
 	Summary: "A writes until 3 s. B tries to read at 1 s, waits to read from 2 s on," +
 		" and is let in within 1 s of A's Unlock. The same with A reading, also where C" +
 		" has read until 0.5 s, and B writing.",
 	Invariants: []string{TwoHolders, LateWakeUp},
-	run: func(s *S) {
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.excludes(a, a.has, b.reads)
+	s.World(func() {
 		a, b := s.actor("A"), s.actor("B")
-		s.excludes(a, a.has, b.reads)
-		s.World(func() {
-			a, b := s.actor("A"), s.actor("B")
-			s.excludes(a.reads, a.reads.has, b)
-		})
-		s.World(func() {
-			a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-			s.excludes(a.reads, c.released, b, c.reads.holds(second/2, a.reads.has))
-		})
-	},
+		s.excludes(a.reads, a.reads.has, b)
+	})
+	s.World(func() {
+		a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+		s.excludes(a.reads, c.released, b, c.reads.holds(second/2, a.reads.has))
+	})
 })
 
 // excludes runs writer_excludes: A is inside, which B must not be.
@@ -154,16 +150,14 @@ func (s *S) excludes(a *actor, inside func() bool, b *actor, others ...func()) {
 	s.judge(true, TwoHolders, LateWakeUp)
 }
 
-var _ = in(Sharing, Scenario{
-	Name: "upgrade",
+var _ = in(Sharing, "upgrade", Scenario{
 	Summary: "A reads, alone, and asks for the write lock: it must be told within 5 s" +
 		" whether it has it. Also: A and B read, both ask, and one of them must be" +
 		" told.",
 	Invariants: []string{SelfDeadlock, TwoHolders},
-	run: func(s *S) {
-		s.upgrades("A")
-		s.World(func() { s.upgrades("A", "B") })
-	},
+}, func(s *S) {
+	s.upgrades("A")
+	s.World(func() { s.upgrades("A", "B") })
 })
 
 // upgrades runs upgrade with these readers.
@@ -194,44 +188,42 @@ func (s *S) upgrades(names ...string) {
 	s.judge(true, SelfDeadlock, TwoHolders)
 }
 
-var _ = in(Sharing, Scenario{
-	Name: "downgrade",
+var _ = in(Sharing, "downgrade", Scenario{
 	Summary: "A writes, takes the read lock as well, and unlocks at 2 s. It reads" +
 		" until 8 s, and where the lease is renewed until 15 s. B waits to write" +
 		" from 1 s on, and must not be let in before.",
 	Invariants: []string{TwoHolders, SelfDeadlock},
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		until, reads := 8*second, false
-		if s.offers(Renewal) {
-			until = 15 * second
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	until, reads := 8*second, false
+	if s.offers(Renewal) {
+		until = 15 * second
+	}
+	s.play(func() {
+		a.begins()
+		a.at(1500 * time.Millisecond)
+		err, vain := a.reads.waits(lease / 2)
+		reads = err == nil
+		if vain {
+			a.report(SelfDeadlock, "A writes, and its RLock waits for A")
 		}
-		s.play(func() {
-			a.begins()
-			a.at(1500 * time.Millisecond)
-			err, vain := a.reads.waits(lease / 2)
-			reads = err == nil
-			if vain {
-				a.report(SelfDeadlock, "A writes, and its RLock waits for A")
-			}
-			a.at(2 * second)
-			a.release()
-			if !reads {
-				return
-			}
-			a.at(until)
-			told := a.told()
-			err = a.reads.release()
-			if !told && errors.Is(err, lock.ErrNotHeld) {
-				a.report(FalseLoss, "A was told of no loss, and its RUnlock"+
-					" returns lock.ErrNotHeld: its Unlock has cost the read"+
-					" lock")
-			}
-		}, func() {
-			b.at(second, a.has)
-			b.passes(30 * second)
-		})
-		s.judge(reads, TwoHolders)
-		s.judge(true, SelfDeadlock)
-	},
+		a.at(2 * second)
+		a.release()
+		if !reads {
+			return
+		}
+		a.at(until)
+		told := a.told()
+		err = a.reads.release()
+		if !told && errors.Is(err, lock.ErrNotHeld) {
+			a.report(FalseLoss, "A was told of no loss, and its RUnlock"+
+				" returns lock.ErrNotHeld: its Unlock has cost the read"+
+				" lock")
+		}
+	}, func() {
+		b.at(second, a.has)
+		b.passes(30 * second)
+	})
+	s.judge(reads, TwoHolders)
+	s.judge(true, SelfDeadlock)
 })

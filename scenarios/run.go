@@ -28,7 +28,7 @@ type Scenario struct {
 	readable string    // commands that show what they do to the lock
 	own      bool      // servers that may be killed, stopped and flushed
 
-	run func(*S)
+	script func(*S)
 }
 
 // lease is the lease of every scenario; the scenarios' times fit it.
@@ -96,7 +96,7 @@ func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 	whole := &S{venue: s.venue(), t: t, scenario: scenario, build: build,
 		settings: s, results: map[string]*Result{}}
 	if whole.possible() {
-		whole.World(func() { scenario.run(whole) })
+		whole.World(func() { scenario.script(whole) })
 	}
 	whole.worlds()
 	if whole.err != nil {

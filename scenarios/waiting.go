@@ -19,8 +19,7 @@ const (
 	mostAlike    = 4
 )
 
-var _ = in(Waiting, Scenario{
-	Name: "prompt_answers",
+var _ = in(Waiting, "prompt_answers", Scenario{
 	Summary: "A's TryLock of a free lock, B's TryLock while A holds it, and A's" +
 		" Unlock are answered within 0.5 s. B's Lock ends at its deadline, three" +
 		" times, and makes at most 50 attempts a second until then. Also: nothing" +
@@ -29,13 +28,12 @@ var _ = in(Waiting, Scenario{
 	Invariants: []string{Hangs, BusyWaiting},
 	exact: "how long an answer takes there says more about the machine than" +
 		" about the lock",
-	run: func(s *S) {
-		s.callsAreTimed()
-		// A driver with timeouts of its own ends a call when it likes.
-		if s.settings.driver == nil {
-			s.World(s.nothingIsAnswered)
-		}
-	},
+}, func(s *S) {
+	s.callsAreTimed()
+	// A driver with timeouts of its own ends a call when it likes.
+	if s.settings.driver == nil {
+		s.World(s.nothingIsAnswered)
+	}
 })
 
 func (s *S) callsAreTimed() {
