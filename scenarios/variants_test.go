@@ -29,11 +29,9 @@ var variants = []variant{
 			scenarios.Key("a}b"),
 			scenarios.Driver(func(o *redis.Options) { o.Protocol = 3 })},
 		build: wrong.Beside(1, "PING")},
-	{name: "a lease of ten and a half seconds, a hash tag and a space in the key, and the" +
-		" driver's defaults",
-		options: []scenarios.Option{scenarios.Lease(10500 * time.Millisecond),
-			scenarios.Key("{a} b"), scenarios.Driver(driversDefaults)},
-		build: func(b lock.Build) lock.Build { return b },
+	{name: "a hash tag and a space in the key, and the driver's defaults",
+		options: []scenarios.Option{scenarios.Key("{a} b"), scenarios.Driver(driversDefaults)},
+		build:   func(b lock.Build) lock.Build { return b },
 		masks: []string{
 			// The driver waits for a reply until 5 s, and doesn't hear the late one.
 			"late_grant: two holders",
