@@ -121,10 +121,9 @@ func (s *S) diesAfter(call lab.Call, nth int) {
 }
 
 var _ = in(Crash, "cancelled_context", Scenario{
-	Summary: "A takes the lock with a context that is canceled at 1 s, works until" +
-		" 5 s, and its deferred unlock runs with that context. B tries from 5 s" +
-		" to 6 s. Where the lease is renewed, also: A works on until 15 s while" +
-		" B waits.",
+	Summary: "A takes the lock with a context that is canceled at 1 s, works until 5 s," +
+		" and its deferred unlock runs with that context. B tries from 5 s to 6 s." +
+		" Where the lease is renewed, also: A works on until 15 s while B waits.",
 	Invariants: []string{Orphaned, TwoHolders},
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")

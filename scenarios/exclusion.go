@@ -9,8 +9,7 @@ import (
 // The family of plain exclusion: nothing fails, the lock is only used.
 
 var _ = in(Exclusion, "mutual_exclusion", Scenario{
-	Summary: "Three clients take the lock three times each and work for 1 s" +
-		" every time.",
+	Summary:    "Three clients take the lock three times each and work for 1 s every time.",
 	Invariants: []string{TwoHolders},
 }, func(s *S) {
 	sections := 0
@@ -100,10 +99,9 @@ func (a *actor) buys(storage *lab.Storage) {
 }
 
 var _ = in(Exclusion, "simultaneous_takeover", Scenario{
-	Summary: "A dies with the lock. When its lease is over, B and C try at the" +
-		" same instant. Where C's attempt takes several commands, also: from the" +
-		" second, the third or the fourth one on they reach the server 0.5 s later," +
-		" while B works.",
+	Summary: "A dies with the lock. When its lease is over, B and C try at the same" +
+		" instant. Where C's attempt takes several commands, also: from the second, the" +
+		" third or the fourth one on they reach the server 0.5 s later, while B works.",
 	Invariants: []string{TwoHolders},
 }, func(s *S) {
 	if s.takeOver(0) == 1 {
@@ -141,9 +139,8 @@ func (s *S) takeOver(late int) (commands int) {
 
 var _ = in(Exclusion, "born_together", Scenario{
 	Summary: "A and B are built at the same instant, in two processes. A takes the" +
-		" lock, and B is refused. B, which holds nothing, unlocks, and A's lock" +
-		" is still there. (Where C's unlock frees it as well, that is" +
-		" unlock_not_held.)",
+		" lock, and B is refused. B, which holds nothing, unlocks, and A's lock is" +
+		" still there. (Where C's unlock frees it as well, that is unlock_not_held.)",
 	Invariants: []string{TwoHolders, ForeignRelease},
 	exact:      "real processes don't build their locks at the same instant",
 }, func(s *S) {

@@ -197,10 +197,9 @@ var _ = in(Ownership, "late_own_release", Scenario{
 })
 
 var _ = in(Ownership, "failed_unlock", Scenario{
-	Summary: "The connection breaks before the command that frees A's lock is sent," +
-		" at 4 s. A's Unlock says so, nothing extends the lease any more, and B" +
-		" gets the lock when it ends. Also: A unlocks again, and B gets the lock" +
-		" within 1 s.",
+	Summary: "The connection breaks before the command that frees A's lock is sent, at" +
+		" 4 s. A's Unlock says so, nothing extends the lease any more, and B gets the" +
+		" lock when it ends. Also: A unlocks again, and B gets the lock within 1 s.",
 	Invariants: []string{FalseSuccess, RenewalAfterUnlock, Orphaned},
 	readable:   "the server doesn't show whose lock it is right after a call",
 }, func(s *S) {

@@ -216,9 +216,8 @@ var _ = in(Sharing, "downgrade", Scenario{
 		told := a.told()
 		err = a.reads.release()
 		if !told && errors.Is(err, lock.ErrNotHeld) {
-			a.report(FalseLoss, "A was told of no loss, and its RUnlock"+
-				" returns lock.ErrNotHeld: its Unlock has cost the read"+
-				" lock")
+			a.report(FalseLoss, "A was told of no loss, and its RUnlock returns"+
+				" lock.ErrNotHeld: its Unlock has cost the read lock")
 		}
 	}, func() {
 		b.at(second, a.has)

@@ -54,8 +54,7 @@ var _ = in(Reentrant, "nested", Scenario{
 		b.Until(func() bool { return a.depth == 0 && a.released() },
 			5*second)
 		if err := b.acquire(s.patience(second)); err != nil {
-			s.Fail("A has unlocked both levels, and B can't have the"+
-				" lock: %v", err)
+			s.Fail("A has unlocked both levels, and B can't have the lock: %v", err)
 		}
 	})
 	s.judge(true, SelfDeadlock)
@@ -213,8 +212,7 @@ var _ = in(Reentrant, "failed_inner_unlock", Scenario{
 		}
 		b.triesToPass()
 		b.at(leaves+second, func() bool { return done })
-		b.mustComeFree(s.patience(second), "A has unlocked as often as it"+
-			" has locked")
+		b.mustComeFree(s.patience(second), "A has unlocked as often as it has locked")
 	})
 	s.judge(failed, TwoHolders, Orphaned)
 })

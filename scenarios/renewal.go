@@ -51,9 +51,8 @@ var _ = in(Loss, "lost_lease_told", Scenario{
 			a.release()
 			a.Step("looks", func() {
 				if s.Owner() != "-" {
-					s.Report(FalseSuccess, "A lost the lock, locked and unlocked"+
-						" once, and has it still: the loss passed as"+
-						" re-entry")
+					s.Report(FalseSuccess, "A lost the lock, locked and unlocked once,"+
+						" and has it still: the loss passed as re-entry")
 				}
 			})
 		})
@@ -388,9 +387,8 @@ func (s *S) oneRenewalHangs(reply time.Duration) {
 		a.at(15 * second)
 		told := a.told()
 		if err := a.release(); (told || err != nil) && !s.twoInside() {
-			a.report(FalseLoss, "one renewal that hung has cost the lock:"+
-				" A was told of a loss (%v), and its Unlock after 15 s"+
-				" returns %s", told, outcome(err))
+			a.report(FalseLoss, "one renewal that hung has cost the lock: A was told of"+
+				" a loss (%v), and its Unlock after 15 s returns %s", told, outcome(err))
 		}
 	}, func() {
 		b.at(second)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ type Scenario struct {
 	Name       string
 	Family     string   // the failure family, which is also its file
 	Summary    string   // what happens, in one or two sentences
-	Invariants []string // what it is about; it judges those of Everywhere, too
+	Invariants []string // what it is about; it judges those of everywhere, too
 
 	// Its needs. Where one is missing it isn't run, for the reason that is given.
 	features []Feature // that the lock offers
@@ -84,6 +85,41 @@ type later struct {
 // World has a script played in another world, when this one has ended.
 func (s *S) World(script func()) {
 	s.next = append(s.next, later{script, s.settings})
+}
+
+// runVirtual runs the scenarios in virtual time, one after the other. The report is not
+// whole when a failure has ended it.
+func runVirtual(t *testing.T, build Build, s settings) (report Report, whole bool) {
+	t.Helper()
+	var hopeless atomic.Pointer[string]
+	for _, scenario := range s.catalogue() {
+		report = append(report, s.one(t, scenario, build, &hopeless)...)
+	}
+	return report, hopeless.Load() == nil
+}
+
+// one runs a scenario as a subtest, unless one was hopeless before. On real servers a
+// declared flaw that doesn't show is looked for twice more.
+func (s settings) one(t *testing.T, scenario Scenario, build Build,
+	hopeless *atomic.Pointer[string]) (report []Result) {
+	t.Helper()
+	t.Run(scenario.Name, func(t *testing.T) {
+		t.Helper() // it is the caller's lock that fails
+		if after := hopeless.Load(); after != nil {
+			t.Skip("after the failure of " + *after)
+		}
+		results, err := runScenario(t, scenario, build, s)
+		for n := 0; n < 2 && s.lent != nil && err == nil && s.misses(results); n++ {
+			if err = s.lent.exchange(t.Context()); err == nil {
+				results, err = runScenario(t, scenario, build, s)
+			}
+		}
+		if isHopeless(err) {
+			hopeless.Store(&scenario.Name)
+		}
+		report = s.ended(t, scenario, results, err)
+	})
+	return report
 }
 
 // runScenario runs a scenario and returns a result for each of its invariants.

@@ -84,24 +84,3 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	}
 	return report
 }
-
-// runVirtual runs the scenarios in virtual time, one after the other. The report is not
-// whole when a failure has ended it.
-func runVirtual(t *testing.T, build Build, s settings) (report Report, whole bool) {
-	t.Helper()
-	hopeless := ""
-	for _, scenario := range s.catalogue() {
-		t.Run(scenario.Name, func(t *testing.T) {
-			t.Helper() // it is the caller's lock that fails
-			if hopeless != "" {
-				t.Skip("after the failure of " + hopeless)
-			}
-			results, err := runScenario(t, scenario, build, s)
-			if isHopeless(err) {
-				hopeless = scenario.Name
-			}
-			report = append(report, s.ended(t, scenario, results, err)...)
-		})
-	}
-	return report, hopeless == ""
-}

@@ -39,6 +39,8 @@ var variants = []variant{
 			// A is told after 5 s that it doesn't know, and can't release the grant
 			// that comes at 11 s. Repeated, it might come after A's Unlock.
 			"late_grant: orphaned",
+			// Bronze's lease doesn't end, and B, which was refused, unlocks A's lock.
+			"late_grant: foreign release",
 			// It doesn't look at the caller's deadline, so A is granted the lock
 			// late, and releases it.
 			"abandoned_acquire: orphaned",
