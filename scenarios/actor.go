@@ -152,16 +152,17 @@ func (a *actor) tryWith(ctx context.Context) (granted bool, err error) {
 // fail after the node's restart.
 const mostOld = 100
 
-// tryAgain calls TryLock until the first node has executed it and it has met no old
+// tryAgain calls TryLock until the nodes have executed it and it has met no old
 // connection, for a second at most: a restart leaves the driver with as many of those as
 // the lock has used at once. It says whether it came to that, or the lock was granted.
-func (a *actor) tryAgain() (granted, answered bool) {
+func (a *actor) tryAgain(nodes ...int) (granted, answered bool) {
 	began := a.run.Now()
 	for range mostOld {
 		var err error
 		before, from := a.Broken(), len(a.run.Timeline())
 		granted, err = a.try()
-		reached := a.hasAsked(0, from) || !a.run.readable() && err == nil
+		reached := !a.run.readable() && err == nil || !slices.ContainsFunc(nodes,
+			func(node int) bool { return !a.hasAsked(node, from) })
 		answered = granted || reached && a.Broken() == before
 		if answered || a.run.Now()-began >= second {
 			break
@@ -170,12 +171,24 @@ func (a *actor) tryAgain() (granted, answered bool) {
 	return granted, answered
 }
 
-// hasAsked says whether a node has executed a command of the actor's about the lock
-// since an entry of the timeline.
+// hasAsked says whether a node has executed, since an entry of the timeline, what the
+// actor's attempt on the lock begins with. A lock whose request could not be sent to the
+// node may still tell it to forget the request.
 func (a *actor) hasAsked(node, since int) bool {
-	return slices.ContainsFunc(a.run.Timeline()[since:], func(e *lab.Entry) bool {
-		return e.Client == a.Name && e.Node == node && a.run.names(e.Command)
-	})
+	begins := ""
+	for _, e := range a.run.Timeline()[since:] {
+		if e.Client != a.Name || !a.run.names(e.Command) {
+			continue
+		}
+		word, _, _ := strings.Cut(e.Command, " ")
+		if begins == "" {
+			begins = word
+		}
+		if e.Node == node {
+			return word == begins
+		}
+	}
+	return false
 }
 
 // names says whether a command names the lock.

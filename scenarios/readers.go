@@ -226,7 +226,7 @@ var readerFailover = Scenario{
 		}
 		s.run(a.holdsRead(3*second, b.tried), func() {
 			b.at(600*time.Millisecond, promoted)
-			granted, answered := b.tryAgain()
+			granted, answered := b.tryAgain(0)
 			b.Step("has tried", func() { asked = answered })
 			if granted {
 				b.at(4 * second)

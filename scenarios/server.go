@@ -37,7 +37,7 @@ var failover = Scenario{
 		}, func() {
 			b.at(600*time.Millisecond, promoted)
 			b.Until(a.told, second) // a tenth of it in the scenario
-			granted, answered := b.tryAgain()
+			granted, answered := b.tryAgain(0)
 			if granted && b.fenced() {
 				b.buys(storage)
 			}
@@ -62,9 +62,13 @@ func (s *S) loseOne(what string, happen func(n *lab.Node)) {
 	needed := nodes/2 + 1
 	// Nodes refuse; it has happened; B has tried again, and was answered.
 	var refused, hit, tried, asked bool
+	free := []int{0} // when it has happened; B can have them all
+	for i := needed; i < nodes; i++ {
+		free = append(free, i)
+	}
 	refuse := func(o *actor, refusing bool) {
 		o.Step("nodes", func() {
-			for i := needed; i < nodes; i++ {
+			for _, i := range free[1:] {
 				s.Node(i).Refuse(refusing)
 			}
 			refused = refused || refusing
@@ -93,7 +97,7 @@ func (s *S) loseOne(what string, happen func(n *lab.Node)) {
 		}
 		b.at(1100*time.Millisecond, func() bool { return hit })
 		b.Until(a.told, second) // a tenth of it in the scenario
-		granted, answered := b.tryAgain()
+		granted, answered := b.tryAgain(free...)
 		b.Step("has tried", func() { tried, asked = true, answered })
 		if granted {
 			b.at(4 * second)
@@ -262,7 +266,7 @@ func (s *S) nodesAreDown(down int, hang bool) {
 		}
 		b.at(31*second, func() bool { return up })
 		var granted bool
-		granted, asked = b.tryAgain()
+		granted, asked = b.tryAgain(0)
 		if !granted && !s.readable() { // A may have waited for the nodes, too
 			granted = b.acquire(lease) == nil
 		}
