@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/locktest"
-	"github.com/lockladder/lockladder/internal/locktest/rights"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/cohort"
 )
@@ -18,22 +17,22 @@ import (
 // Two processes take the lock in turn, enter it again, renew it and give up
 // waiting. The server's log of what it has denied stays empty.
 func TestTheDocumentedRightsAreEnough(t *testing.T) {
-	admin, login := rights.Documented(t)
+	admin, login := locktest.DocumentedRights(t)
 	contend(t, handOver(t, admin, login(), login()))
-	rights.AllowsAll(t, admin)
+	locktest.AllowsAll(t, admin)
 }
 
 // A user without the channel hears of no turn, and its messages are not sent. It
 // gets the lock, later, and it releases it.
 func TestAUserWithoutTheChannelCanReleaseTheLock(t *testing.T) {
-	admin, login := rights.Documented(t, "resetchannels")
+	admin, login := locktest.DocumentedRights(t, "resetchannels")
 	handOver(t, admin, login(), login())
-	rights.DeniesOnly(t, admin, "{stock}:turn")
+	locktest.DeniesOnly(t, admin, "{stock}:turn")
 }
 
 // Where it has to wait for longer it is told that it would hear of no turn.
 func TestAUserWithoutTheChannelIsToldWhenItWaits(t *testing.T) {
-	err := rights.WaitsWithoutTheChannel(t, lock.On(cohort.New))
+	err := locktest.WaitsWithoutTheChannel(t, lock.On(cohort.New))
 	assert.ErrorContains(t, err, "NOPERM")
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/locktest"
-	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -296,7 +295,7 @@ func TestTimersThatWereSetAtTwoMomentsAreNotDueAtOne(t *testing.T) {
 	program, _, actions, err := read("twice: A> A< A= A= A> B> B< B= R A< E A> A<")
 	require.NoError(t, err)
 	bounds := Bounds{Expiries: 1, Timers: 2}
-	err = inWorld(t, guard.Build(guard.Mistakes{}), bounds, true, func(r *run) error {
+	err = inWorld(t, locktest.Find(t, "diamond/watchdog").Build, bounds, true, func(r *run) error {
 		r.program = program
 		for range 20 {
 			if err := r.begin(); err != nil {

@@ -1,7 +1,4 @@
-// Package guard has a small lock with a token, a lease that is renewed and a holder
-// that is told of its loss, and the mistakes that can be made in it. The explorer's
-// mutants and the wrong locks of a soak are made of it.
-package guard
+package wrong
 
 import (
 	"context"
@@ -14,7 +11,9 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Mistakes are what can be wrong; the lock without one is right.
+// Mistakes are what can be wrong with a small lock that has a token, a lease that is
+// renewed, and a holder that is told of its loss. Without one it is right. The explorer's
+// mutants and the wrong locks of a soak are made of it.
 type Mistakes struct {
 	Apart       bool // the release reads, and then deletes
 	Blind       bool // the release deletes without comparing
@@ -32,8 +31,8 @@ type Mistakes struct {
 	Early       bool // a waiter takes its fencing token when it comes
 }
 
-// Named are the locks that a soak knows by name.
-var Named = map[string]Mistakes{
+// Soaked are the locks that a soak knows by name.
+var Soaked = map[string]Mistakes{
 	"none":             {},
 	"lease_from_reply": {FromReply: true},
 	"blind_release":    {Blind: true},
@@ -44,15 +43,14 @@ var Named = map[string]Mistakes{
 }
 
 var (
-	// CompareAndDelete is the release of one's own value.
-	CompareAndDelete = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then
+	compareAndDelete = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then
 return redis.call('DEL', KEYS[1]) end return 0`)
 	compareAndExtend = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then
 return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`)
 )
 
-// Guard is one owner.
-type Guard struct {
+// guard is one owner.
+type guard struct {
 	Mistakes
 	env   lock.Env
 	opts  *lock.Options
@@ -64,28 +62,26 @@ type Guard struct {
 }
 
 // fenced is a guard whose grants have fencing tokens.
-type fenced struct{ *Guard }
+type fenced struct{ *guard }
 
 // Token is the fencing token of the newest grant.
 func (f fenced) Token() uint64 { return f.fence }
 
-// Build makes owners of a lock with those mistakes.
-func Build(m Mistakes) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		o, err := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
-		if err != nil {
-			return nil, err
-		}
-		g := &Guard{Mistakes: m, env: env, opts: o, stop: func() {}}
-		if m.Early {
-			return fenced{g}, nil
-		}
-		return g, nil
+// Build makes an owner of the lock with these mistakes.
+func (m Mistakes) Build(env lock.Env) (lock.Lock, error) {
+	o, err := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
+	if err != nil {
+		return nil, err
 	}
+	g := &guard{Mistakes: m, env: env, opts: o, stop: func() {}}
+	if m.Early {
+		return fenced{g}, nil
+	}
+	return g, nil
 }
 
 // TryLock makes one attempt.
-func (g *Guard) TryLock(ctx context.Context) (bool, error) {
+func (g *guard) TryLock(ctx context.Context) (bool, error) {
 	rdb, ttl, sent := g.env.Nodes[0], g.env.TTL, time.Now()
 	if g.token == "" || !g.OneToken {
 		g.token = g.opts.Token()
@@ -123,7 +119,7 @@ func (g *Guard) TryLock(ctx context.Context) (bool, error) {
 }
 
 // Lock asks until the lock is granted or ctx ends.
-func (g *Guard) Lock(ctx context.Context) error {
+func (g *guard) Lock(ctx context.Context) error {
 	if g.Deaf {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -131,10 +127,10 @@ func (g *Guard) Lock(ctx context.Context) error {
 }
 
 // Lost is closed when the lease is gone.
-func (g *Guard) Lost() <-chan struct{} { return g.lost }
+func (g *guard) Lost() <-chan struct{} { return g.lost }
 
 // Unlock releases the lock.
-func (g *Guard) Unlock(ctx context.Context) error {
+func (g *guard) Unlock(ctx context.Context) error {
 	g.stop()
 	deleted, err := g.free(ctx)
 	if err == nil && deleted == 0 && !g.Silent {
@@ -146,7 +142,7 @@ func (g *Guard) Unlock(ctx context.Context) error {
 	return nil
 }
 
-func (g *Guard) free(ctx context.Context) (int64, error) {
+func (g *guard) free(ctx context.Context) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.env.TTL)
 	defer cancel()
 	rdb := g.env.Nodes[0]
@@ -162,12 +158,12 @@ func (g *Guard) free(ctx context.Context) (int64, error) {
 	if g.Apart || g.Blind {
 		return rdb.Del(ctx, g.env.Key).Result()
 	}
-	return CompareAndDelete.Run(ctx, rdb, []string{g.env.Key}, g.token).Int64()
+	return compareAndDelete.Run(ctx, rdb, []string{g.env.Key}, g.token).Int64()
 }
 
 // watch renews the lease, and closes lost when the server or the local clock says
 // that it is gone.
-func (g *Guard) watch(sent time.Time) {
+func (g *guard) watch(sent time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	lost, done, token := make(chan struct{}), make(chan struct{}), g.token
 	lose := sync.OnceFunc(func() {
@@ -205,7 +201,7 @@ func (g *Guard) watch(sent time.Time) {
 	}
 }
 
-func (g *Guard) renew(ctx context.Context, token string) (bool, error) {
+func (g *guard) renew(ctx context.Context, token string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*g.env.TTL)
 	defer cancel()
 	rdb := g.env.Nodes[0]

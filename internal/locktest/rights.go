@@ -1,5 +1,4 @@
-// Package rights holds a lock to the rights that its doc.go asks of a Redis server.
-package rights
+package locktest
 
 import (
 	"context"
@@ -19,10 +18,10 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Documented is a Redis server with a user that has the rights which the doc.go of the
+// DocumentedRights is a Redis server with a user that has the rights which the doc.go of the
 // test's package asks for, changed by more rules. Each login is a client of that
 // user. See servers.Need.
-func Documented(t *testing.T, more ...any) (admin *redis.Client,
+func DocumentedRights(t *testing.T, more ...any) (admin *redis.Client,
 	login func() *redis.Client) {
 	servers.Need(t)
 	server, err := servers.StartRedis(t.Context())
@@ -69,9 +68,9 @@ func DeniesOnly(t *testing.T, admin *redis.Client, name string) {
 	}
 }
 
-// AreEnough says that the documented rights are enough for a lock with waiters.
-func AreEnough(t *testing.T, build lock.Build) {
-	admin, login := Documented(t)
+// RightsAreEnough says that the documented rights are enough for a lock with waiters.
+func RightsAreEnough(t *testing.T, build lock.Build) {
+	admin, login := DocumentedRights(t)
 	assert.NoError(t, uses(t, login(), build))
 	AllowsAll(t, admin)
 }
@@ -79,7 +78,7 @@ func AreEnough(t *testing.T, build lock.Build) {
 // WithoutTheChannel uses the lock without a right to its channels, whose names begin
 // like that, and returns what the holder's Unlock says. Then the lock is free.
 func WithoutTheChannel(t *testing.T, build lock.Build, name string) error {
-	admin, login := Documented(t, "resetchannels")
+	admin, login := DocumentedRights(t, "resetchannels")
 	err := uses(t, login(), build)
 	assert.Zero(t, admin.Exists(t.Context(), "stock").Val())
 	DeniesOnly(t, admin, name)
@@ -90,7 +89,7 @@ func WithoutTheChannel(t *testing.T, build lock.Build, name string) error {
 // another user holds the lock, and returns what its Lock says.
 func WaitsWithoutTheChannel(t *testing.T, build lock.Build) error {
 	const lease = 300 * time.Millisecond
-	admin, login := Documented(t, "resetchannels")
+	admin, login := DocumentedRights(t, "resetchannels")
 	of := func(rdb *redis.Client) lock.Lock {
 		l, err := build(lock.Env{Nodes: []redis.UniversalClient{rdb}, Key: "stock",
 			TTL: lease})
