@@ -105,10 +105,8 @@ func (k *conn) ask(args []string) string {
 	c := k.control
 	watched := k.queued != "" || len(k.watching()) > 0 ||
 		strings.EqualFold(args[0], "WATCH")
-	reply, changed, counts := c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args,
-		watched, k.Server.Execute)
-	c.changed, c.counts = changed, counts
-	return reply
+	return c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args, watched,
+		k.Server.Execute)
 }
 
 // Answer is network.Carrier's.
@@ -224,15 +222,6 @@ func (c *controller) listens(of *client) bool {
 	return slices.ContainsFunc(c.listeners(), func(k *conn) bool {
 		return k.client == of && len(k.channels) > 0
 	})
-}
-
-// receivers is how many receivers the nodes' channels have: PUBLISH replies with their
-// number.
-func (c *controller) receivers() (n int) {
-	for _, k := range c.listeners() {
-		n += len(k.channels)
-	}
-	return n
 }
 
 // describe gives what waits its texts.

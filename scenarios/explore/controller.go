@@ -35,8 +35,6 @@ type controller struct {
 	arrived     chan struct{}
 
 	epoch   time.Time     // what the servers' clocks say when a run begins
-	changed bool          // the newest command has changed its node
-	counts  bool          // it may have been told how many connections listen
 	scripts *node.Scripts // what scripts did, in all runs; nil keeps nothing
 }
 

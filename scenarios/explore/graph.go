@@ -24,23 +24,21 @@ type state struct {
 	by     action
 	todo   []action // actions that were not taken yet
 	edges  []edge   // those that were
-	in     []arrival
 	broken []Breach // what the state itself breaks
 	label  *label   // when it is recorded
-
-	seen   int  // by which look of nearest
-	closed bool // nothing is left to do here and behind
 }
 
-// edge is an action from one state to another. States are numbers here and in
-// arrivals: a large graph is mostly these, and to follow pointers in it kept the
-// garbage collector busy.
+// edge is an action from one state to another. States are numbers here: a large graph
+// is mostly edges, and to follow pointers in it kept the garbage collector busy.
 type edge struct {
-	action  action
-	to      int32
-	broken  []Breach
-	touched footprint
+	action action
+	to     int32
+	broken []Breach
+	asked  asked
 }
+
+// asked is a request to the storage, and whether the storage refused its token.
+type asked struct{ reads, writes, refused bool }
 
 // breaks are what the action breaks, and what the state breaks that it leads to.
 func (e *edge) breaks(all []*state) []Breach {
@@ -48,12 +46,6 @@ func (e *edge) breaks(all []*state) []Breach {
 		return all[e.to].broken
 	}
 	return slices.Concat(e.broken, all[e.to].broken)
-}
-
-// arrival is an edge seen from its end.
-type arrival struct {
-	from int32
-	by   action
 }
 
 // path is the cheapest way to a state that is known.
@@ -66,16 +58,6 @@ func (s *state) path() []action {
 	return actions
 }
 
-// edge is the edge of an action, or nil.
-func (s *state) edge(a action) *edge {
-	for i := range s.edges {
-		if s.edges[i].action == a {
-			return &s.edges[i]
-		}
-	}
-	return nil
-}
-
 // graph is the state graph of a lock with one program, as far as it is known.
 type graph struct {
 	states map[string]*state // by their parts, see find
@@ -83,7 +65,6 @@ type graph struct {
 	known  map[local]effect  // what actions of one client did
 	all    []*state
 	open   frontier
-	looks  int
 
 	reduced  bool // see explore
 	inferred int  // edges known from other edges
@@ -92,20 +73,6 @@ type graph struct {
 func newGraph(reduced bool) *graph {
 	return &graph{states: map[string]*state{}, parts: map[part]int32{},
 		known: map[local]effect{}, reduced: reduced}
-}
-
-// local is an action of one client in a state, without what the state has of the other
-// clients.
-type local struct {
-	rest, client int32 // parts of the state's key, by their numbers
-	action       action
-}
-
-// effect is what such an action makes of the two parts, and what it breaks.
-type effect struct {
-	rest, client int32
-	broken       []Breach
-	touched      footprint
 }
 
 // number gives the parts of a key their numbers, which take less room.
@@ -147,8 +114,6 @@ func (g *graph) join(s *state, e edge) {
 		s.todo = slices.Delete(s.todo, i, i+1)
 	}
 	s.edges = append(s.edges, e)
-	to := g.all[e.to]
-	to.in = append(to.in, arrival{s.number, e.action})
 }
 
 // cost orders schedules: least of the adversary, then fewest steps.

@@ -55,27 +55,6 @@ func lookingFirst(ctx context.Context, env lock.Env) error {
 		` then redis.call('DEL', KEYS[1]) end return 1`, []string{env.Key}).Err()
 }
 
-// Whether a waiter's connection is open matters to a command that publishes, so the two
-// don't commute, although the waiter's end of it is only its own.
-func TestASubscriptionThatEndsChangesItsNode(t *testing.T) {
-	for how, release := range map[string]func(ctx context.Context, env lock.Env) error{
-		"a script": lookingFirst,
-		"two commands": func(ctx context.Context, env lock.Env) error {
-			n, err := env.Nodes[0].Publish(ctx, env.Key+":released", "1").Result()
-			if n > 0 || err != nil {
-				return err
-			}
-			return env.Nodes[0].Del(ctx, env.Key).Err()
-		},
-	} {
-		t.Run(how, func(t *testing.T) {
-			walk := sameGraph(t, asksWhoListens(release), Bounds{GiveUps: 1, Attempts: 1,
-				Programs: []Program{Wait}})
-			assert.NotZero(t, walk.Inferred)
-		})
-	}
-}
-
 // B gives up before its subscription is confirmed: nobody listens when A releases.
 func TestAConnectionThatItsClientHasClosedIsOverForItsServer(t *testing.T) {
 	program, _, actions, err := read("wait: A> A< A= B> B< B> Bg A>")

@@ -38,16 +38,6 @@ func counting(build lock.Build) lock.Build {
 	}
 }
 
-// stealing takes the lock from whoever has it.
-func stealing(env lock.Env) (lock.Lock, error) {
-	return plainly{
-		func(ctx context.Context) (bool, error) {
-			return true, env.Nodes[0].Set(ctx, env.Key, token(env), env.TTL).Err()
-		},
-		deleting(env),
-	}, nil
-}
-
 // An inner Unlock that sends nothing is right as long as the servers have the grant.
 func TestAnInnerUnlockMaySendNothing(t *testing.T) {
 	build := counting(locktest.Find(t, "diamond").Build)
@@ -61,13 +51,4 @@ func TestAnInnerUnlockMaySendNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, replayed.Broken, Breach{FalseSuccess, "A's inner Unlock returns nil," +
 		" and the servers did not have its grant"})
-}
-
-// What the servers have decides then, so another client's command doesn't commute with
-// the return of such an Unlock.
-func TestAnInnerUnlockThatSendsNothingDependsOnTheServers(t *testing.T) {
-	walk := sameGraph(t, counting(stealing), Bounds{Attempts: 1,
-		Programs: []Program{Nested}})
-	assert.NotZero(t, walk.Inferred)
-	assert.Contains(t, walk.Found, FalseSuccess)
 }

@@ -84,7 +84,6 @@ func (p *player) acquireRead() bool {
 		if p.reads+p.depth == 1 {
 			p.believeToRead()
 		}
-		p.run.touched.reads |= allNodes
 		p.note("%s", how)
 	})
 }
@@ -114,7 +113,6 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 			p.note("%s returns false", name)
 			p.refusedBy(name, nil)
 			p.wasRefused()
-			p.run.touched.reads |= allNodes | strayed
 			if attempt+1 < p.run.bounds.Attempts {
 				p.awaitChange()
 			} else if name == "TryLock" && p.ownsLock() && !p.run.underWay(p.client) {
@@ -160,10 +158,8 @@ func (p *player) granted(how string) {
 	p.run.granted = p.run.granted || p.program == p.run.program
 	p.depth++
 	if p.depth == 1 {
-		p.run.touched.writes |= beliefs
 		p.holding = p.EnterAs(p.owner, p.lost())
 	}
-	p.run.touched.reads |= allNodes
 	p.note("%s", how)
 	if !p.ownsLock() {
 		p.run.breaks(FalseSuccess, "%s's %s, and the servers do not have its grant",
@@ -173,7 +169,6 @@ func (p *player) granted(how string) {
 
 // believeToRead counts the player among the readers.
 func (p *player) believeToRead() {
-	p.run.touched.writes |= beliefs
 	p.holding = p.EnterSharedAs(p.owner, p.lost())
 }
 
@@ -281,7 +276,6 @@ func (p *player) keptOwn() bool {
 	if p.asked != 0 {
 		return p.foundOwn()
 	}
-	p.run.touched.reads |= allNodes
 	return p.ownsLock()
 }
 

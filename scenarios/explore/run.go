@@ -36,7 +36,6 @@ type run struct {
 	expired   bool // the lock is free because its lease has ended
 	mustMove  bool // somebody was stopped: only the clock matters now
 	flights   []flight
-	receivers int // see hears
 
 	// Known from other runs: until when no timer of the client does anything, and
 	// of a client whose program is done whether one ever does.
@@ -91,7 +90,6 @@ func (r *run) begin() error {
 		r.control.settle()
 	}
 	r.settle()
-	r.hears()
 	return r.failed()
 }
 
@@ -145,7 +143,6 @@ func (r *run) turns() {
 			default:
 				continue
 			}
-			r.touched.writes |= mine(slices.Index(r.processes, p.process))
 			p.wake <- answer{}
 			r.control.settle()
 			moved = true
@@ -183,14 +180,4 @@ type moment struct {
 
 func (r *run) moment(i int) moment {
 	return moment{i, r.processes[i].history, r.world.Now()}
-}
-
-// hears keeps the number of receivers, and whether it has changed. A connection that ends
-// changes it, whatever has ended it.
-func (r *run) hears() {
-	now := r.control.receivers()
-	if now != r.receivers {
-		r.touched.writes |= listening
-	}
-	r.receivers = now
 }

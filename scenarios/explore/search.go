@@ -131,12 +131,7 @@ func (w *walker) begin(path []action) error {
 	if err := w.run.begin(); err != nil {
 		return err
 	}
-	return w.follow(path)
-}
-
-// follow takes actions that were possible before.
-func (w *walker) follow(way []action) error {
-	for _, a := range way {
+	for _, a := range path {
 		_, err := w.take(a)
 		if errors.Is(err, errQuiet) {
 			err = w.in(errDiverged)
@@ -165,48 +160,29 @@ func (w *walker) in(err error) error {
 		schedule(w.run.program, w.run.bounds, w.taken))
 }
 
-// on goes on from the state that the run is in for as long as there is something
-// left to do behind it.
+// on goes on from the state that the run is in for as long as there is something left
+// to do in the state that it comes to.
 func (w *walker) on(s *state) error {
-	for {
-		way, at, a := w.claim(s)
-		if at == nil {
-			return nil
+	for w.infer(s); len(s.todo) > 0 && len(w.all) < w.run.bounds.States; w.infer(s) {
+		a := s.todo[0]
+		if last := s.todo[len(s.todo)-1]; last.sign == timer {
+			a = last // whether a timer does anything is best tried at once
 		}
-		if err := w.follow(way); err != nil {
-			return err
-		}
-		s = at
+		s.todo = slices.DeleteFunc(s.todo, func(b action) bool { return a == b })
 		broken, err := w.take(a)
 		if errors.Is(err, errQuiet) {
-			return nil // its action is taken
+			return nil
 		}
 		if err != nil {
 			return err
 		}
-		touched := w.run.touched
+		e := edge{action: a, broken: broken, asked: w.run.asked}
 		if err := w.settle(append(s.path(), a)); err != nil {
 			return err
 		}
-		s = w.arrive(s, edge{action: a, broken: broken, touched: touched})
+		s = w.arrive(s, e)
 	}
-}
-
-// claim takes the next thing to do near a state from what is left to do: the way
-// to its state, and the action.
-func (w *walker) claim(s *state) ([]action, *state, action) {
-	way, at := w.nearest(s)
-	if at == nil || len(w.all) >= w.run.bounds.States {
-		return nil, nil, action{}
-	}
-	// Whether a timer does anything is best tried at once.
-	i := 0
-	if last := len(at.todo) - 1; at.todo[last].sign == timer {
-		i = last
-	}
-	a := at.todo[i]
-	at.todo = slices.Delete(at.todo, i, i+1)
-	return way, at, a
+	return nil
 }
 
 // arrive is the state that the run is in, after the edge from another one.
@@ -225,46 +201,6 @@ func (w *walker) arrive(s *state, e edge) *state {
 // isIn says whether the run is in a state.
 func (w *walker) isIn(s *state) bool {
 	return slices.Equal(w.number(w.run.key()), s.parts)
-}
-
-// near is how many states nearest looks at: to begin anew costs about as much.
-const near = 200
-
-// nearest is the nearest state behind s, or s, with something left to do, and the
-// way there; nil when there is none near.
-func (g *graph) nearest(s *state) ([]action, *state) {
-	g.looks++
-	type step struct {
-		from int
-		by   action
-		to   *state
-	}
-	steps := []step{{to: s}}
-	s.seen = g.looks
-	for i := 0; i < len(steps); i++ {
-		at := steps[i].to
-		if g.infer(at); len(at.todo) > 0 {
-			var way []action
-			for ; i > 0; i = steps[i].from {
-				way = append(way, steps[i].by)
-			}
-			slices.Reverse(way)
-			return way, at
-		}
-		if len(steps) > near {
-			return nil, nil
-		}
-		for _, e := range at.edges {
-			if to := g.all[e.to]; to.seen != g.looks && !to.closed {
-				to.seen = g.looks
-				steps = append(steps, step{i, e.action, to})
-			}
-		}
-	}
-	for _, step := range steps {
-		step.to.closed = true // and so is all that is behind it
-	}
-	return nil, nil
 }
 
 // visit makes a new state of the one that the run is in.

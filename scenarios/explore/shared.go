@@ -14,9 +14,9 @@ type shared struct {
 	control *controller
 	bounds  Bounds
 	program Program
-	used    Bounds    // what the adversary has done
-	touched footprint // by the action under way
-	facts             // of all runs of the program
+	used    Bounds // what the adversary has done
+	asked   asked  // by the action under way
+	facts          // of all runs of the program
 }
 
 // facts are what runs have shown about a lock, apart from its graph.

@@ -73,9 +73,8 @@ func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
 	}
 }
 
-// An effect that is inferred from the other order of two actions, from another state,
-// or from an earlier run of a script is the real one: the graphs are the same, edge by
-// edge.
+// An effect that is inferred from another state or from an earlier run of a script is the
+// real one: the graphs are the same, edge by edge.
 func TestWhatIsNotTakenIsKnown(t *testing.T) {
 	locktest.Long(t, "it walks every graph twice")
 	t.Parallel()

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -120,40 +119,6 @@ func queues() lock.Build {
 		}
 	}
 	return sends(transaction("1"), transaction("2"))
-}
-
-// touching writes a key's present value and then watches that key. Such a write changes
-// nothing that the server holds, and still makes another client's transaction fail.
-func touching(env lock.Env) (lock.Lock, error) {
-	rdb, word := env.Nodes[0], env.Key+":word"
-	return plainly{
-		func(ctx context.Context) (granted bool, err error) {
-			if err := rdb.Set(ctx, word, "same", 0).Err(); err != nil {
-				return false, err
-			}
-			err = rdb.Watch(ctx, func(tx *redis.Tx) error {
-				_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-					return p.SetNX(ctx, env.Key, "locked", env.TTL).Err()
-				})
-				granted = err == nil
-				return err
-			}, word)
-			if errors.Is(err, redis.TxFailedErr) {
-				err = nil
-			}
-			return granted, err
-		},
-		deleting(env),
-	}, nil
-}
-
-// A write that changes nothing fails the transactions that watch the key already, and not
-// those that begin to watch it later: the two don't commute.
-func TestWatchedKeysAreNotInferred(t *testing.T) {
-	locktest.Long(t, "it walks a graph twice")
-	t.Parallel()
-	walk := sameGraph(t, touching, Bounds{Programs: []Program{Once}})
-	require.NotZero(t, walk.Inferred)
 }
 
 // subscribing has a Lock that listens to a channel until its subscription is confirmed,

@@ -15,7 +15,7 @@ var errQuiet = errors.New("no client's timer makes it do anything before a lease
 // the action is not possible, and errQuiet.
 func (r *run) take(a action) ([]Breach, error) {
 	seen, held := len(r.world.Broken()), r.program == Wait && !r.free()
-	r.touched = footprint{}
+	r.asked = asked{}
 	others := r.sentByOthers(a)
 	if err := r.do(a); err != nil {
 		return nil, err
@@ -27,15 +27,6 @@ func (r *run) take(a action) ([]Breach, error) {
 	}
 	r.settle()
 	r.expires(a, held)
-	if a.sign == request || a.sign == stray {
-		if r.control.changed {
-			r.touched.writes |= onNode(int(a.node))
-		}
-		if r.control.counts {
-			r.touched.reads |= listening
-		}
-	}
-	r.hears()
 	if err := r.failed(); err != nil {
 		return nil, err
 	}
@@ -61,11 +52,6 @@ func (r *run) sentByOthers(a action) (sent int64) {
 
 func (r *run) do(a action) error {
 	w := r.world
-	if a.moves() || a.sign == pause {
-		r.touched.writes = everything
-	} else {
-		r.touched.writes |= mine(int(a.client))
-	}
 	if a.moves() {
 		r.mustMove = false
 		if a.sign == leaseUp {
@@ -123,7 +109,6 @@ func (r *run) do(a action) error {
 		p.remember("stops", w.Now())
 		p.pause(true)
 	case wake:
-		r.touched.reads |= allNodes // it may have waited for a change
 		p.remember("goes on", w.Now())
 		p.pause(false)
 		for _, p := range p.players {
@@ -166,11 +151,8 @@ func (r *run) deliver(p *process, a action) error {
 		}
 		switch a.sign {
 		case request:
-			r.touched.reads |= onNode(f.node)
 			r.asks(p, f)
 		case stray:
-			r.touched.reads |= onNode(f.node)
-			r.touched.writes |= strayed
 			r.used.Strays++
 		case lose:
 			r.used.LostReplies++
@@ -209,16 +191,13 @@ func (r *run) serve(p *player) error {
 	}
 	a := p.access
 	p.access = nil
-	if r.touched.reads |= storages; a.write || a.token != 0 {
-		r.touched.writes |= storages
-	}
 	var got answer
 	if a.write {
 		got.ok = r.storage.Write(a.holding, a.token, a.value, a.version)
 	} else {
 		got.value, got.version, got.ok = r.storage.Read(a.holding, a.token)
 	}
-	r.touched.asked = asked{reads: !a.write, writes: a.write, refused: !got.ok}
+	r.asked = asked{reads: !a.write, writes: a.write, refused: !got.ok}
 	switch {
 	case p.Dead():
 	case p.Asleep():
