@@ -2,26 +2,15 @@ package explore
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
 )
-
-// process is a client with its owners.
-type process struct {
-	*client
-	players []*player
-	refused bool // see asks
-
-	history [sha256.Size]byte // stands for all that it was answered, and when
-}
 
 // access is a request to the storage.
 type access struct {
@@ -45,8 +34,7 @@ type answer struct {
 type player struct {
 	*client        // its process's
 	owner   string // its name
-	process *process
-	run     *shared
+	run     *run
 	program Program
 
 	lock    lock.Lock
@@ -180,7 +168,7 @@ func (p *player) refusedBy(name string, err error) {
 	} else if f.refusal == "" {
 		f.refusal = fmt.Sprintf("%s's %s returned %v", p.owner, name, err)
 	}
-	if err == nil && p.commands.Load() == 0 && len(p.process.players) == 1 {
+	if err == nil && p.commands.Load() == 0 && len(p.players) == 1 {
 		p.run.hides("%s's %s returned false before %[1]s had sent anything", p.owner,
 			name)
 	}
@@ -249,7 +237,7 @@ func (p *player) release() {
 	}
 	switch err := p.leave("Unlock", p.lock.Unlock, p.depth); {
 	case err != nil:
-	case len(p.process.players) > 1:
+	case len(p.players) > 1:
 		// The effect of a call's commands is known only for the whole process.
 	case p.depth > 0 && !p.keptOwn():
 		p.run.breaks(FalseSuccess, "%s's inner Unlock returns nil, and the"+
@@ -340,23 +328,10 @@ func (p *player) note(format string, args ...any) {
 
 // remember adds what an owner was just answered to its process's history.
 func (p *player) remember(what string, now time.Duration) {
-	if len(p.process.players) > 1 {
+	if len(p.players) > 1 {
 		what = p.owner + " " + what
 	}
-	p.process.remember(what, now)
-}
-
-// done says whether the programs of all its owners are.
-func (p *process) done() bool {
-	return !slices.ContainsFunc(p.players, func(p *player) bool { return !p.done })
-}
-
-// remember adds what the process was just answered to its history.
-func (p *process) remember(what string, now time.Duration) {
-	h := sha256.New()
-	h.Write(p.history[:])
-	fmt.Fprintf(h, "%d %s", now, what)
-	h.Sum(p.history[:0])
+	p.client.remember(what, now)
 }
 
 // reason is an error in a word, the same in every run.

@@ -94,10 +94,10 @@ func (w *walker) settle(path []action) error {
 		// here with another history than the path has, so that it takes two
 		// times. When that is not enough the path does not have one history: a
 		// token from the clock, for instance.
-		if asked[p.client] == 2 {
+		if asked[p] == 2 {
 			return w.in(errDiverged)
 		}
-		asked[p.client]++
+		asked[p]++
 		w.run.finish(p)
 		if err := w.begin(path); err != nil {
 			return err
