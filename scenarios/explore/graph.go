@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
@@ -18,10 +17,9 @@ type stateKey []part
 // state is a node of the state graph.
 type state struct {
 	number int32
-	parts  []int32 // of its key, by their numbers
-	cost   cost    // of the cheapest way here that is known
-	from   *state  // and the last action on it
-	by     action
+	parts  []int32  // of its key, by their numbers
+	from   *state   // on the way that it was found on
+	by     action   // and the last action of that
 	todo   []action // actions that were not taken yet
 	edges  []edge   // those that were
 	broken []Breach // what the state itself breaks
@@ -48,7 +46,7 @@ func (e *edge) breaks(all []*state) []Breach {
 	return slices.Concat(e.broken, all[e.to].broken)
 }
 
-// path is the cheapest way to a state that is known.
+// path is the way that a state was found on.
 func (s *state) path() []action {
 	var actions []action
 	for ; s.from != nil; s = s.from {
@@ -64,7 +62,7 @@ type graph struct {
 	parts  map[part]int32    // the parts of all keys, numbered
 	known  map[local]effect  // what actions of one client did
 	all    []*state
-	open   frontier
+	next   int // before it no state has anything left to do
 
 	reduced  bool // see explore
 	inferred int  // edges known from other edges
@@ -114,52 +112,6 @@ func (g *graph) join(s *state, e edge) {
 		s.todo = slices.Delete(s.todo, i, i+1)
 	}
 	s.edges = append(s.edges, e)
-}
-
-// cost orders schedules: least of the adversary, then fewest steps.
-type cost struct{ adversary, steps int }
-
-func (c cost) compare(d cost) int {
-	return cmp.Or(cmp.Compare(c.adversary, d.adversary),
-		cmp.Compare(c.steps, d.steps))
-}
-
-func (c cost) plus(a action) cost {
-	c.steps++
-	if a.adversary() {
-		c.adversary++
-	}
-	return c
-}
-
-// frontier are states, the cheapest first.
-type frontier []open
-
-// open is a state of which something is left to do. It has all that orders it: to look
-// at the states of a large graph took more time than to compare them.
-type open struct {
-	cost   cost
-	number int32
-}
-
-func (f frontier) Len() int { return len(f) }
-
-func (f frontier) Less(i, j int) bool {
-	if order := f[i].cost.compare(f[j].cost); order != 0 {
-		return order < 0
-	}
-	return f[i].number < f[j].number
-}
-
-func (f frontier) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
-
-func (f *frontier) Push(x any) { *f = append(*f, x.(open)) }
-
-func (f *frontier) Pop() any {
-	last := len(*f) - 1
-	s := (*f)[last]
-	*f = (*f)[:last]
-	return s
 }
 
 // label is what a state looks like, for the players of a level.

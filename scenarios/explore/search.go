@@ -2,7 +2,6 @@ package explore
 
 import (
 	"cmp"
-	"container/heap"
 	"errors"
 	"fmt"
 	"math/big"
@@ -37,7 +36,7 @@ func (w *walker) walked() Walk {
 	walk := Walk{Program: w.run.program, States: len(all), Runs: w.begun, Steps: w.steps,
 		Inferred: w.inferred, Stopped: w.stopped, graph: all}
 	walk.schedules = sync.OnceValue(func() *big.Int {
-		return count(all, func([]Breach) bool { return false })
+		return count(all, "")
 	})
 	for _, p := range w.run.players {
 		walk.owners = append(walk.owners, p.owner)
@@ -106,19 +105,17 @@ func (w *walker) settle(path []action) error {
 	return nil
 }
 
-// next is the cheapest state with something left to do, and the way there, or nil.
+// next is the first state with something left to do, and the way there, or nil.
 func (w *walker) next() (*state, []action) {
-	for len(w.open) > 0 {
-		s := w.all[w.open[0].number]
+	for ; w.graph.next < len(w.all); w.graph.next++ {
+		s := w.all[w.graph.next]
 		w.run.control.Busy()
 		if w.infer(s); len(s.todo) > 0 {
-			if len(w.all) >= w.run.bounds.States {
-				w.stopped = true
+			if w.stopped = len(w.all) >= w.run.bounds.States; w.stopped {
 				return nil, nil
 			}
 			return s, s.path()
 		}
-		heap.Pop(&w.open)
 	}
 	return nil, nil
 }
@@ -207,9 +204,6 @@ func (w *walker) isIn(s *state) bool {
 func (w *walker) visit(from *state, by action, parts []int32) *state {
 	s := &state{parts: parts, from: from, by: by, todo: w.run.enabled(),
 		broken: ordered(w.run.broken())}
-	if from != nil {
-		s.cost = from.cost.plus(by)
-	}
 	if w.run.draws {
 		s.label = w.run.label()
 	}
@@ -217,7 +211,6 @@ func (w *walker) visit(from *state, by action, parts []int32) *state {
 	w.keep(s)
 	w.all = append(w.all, s)
 	w.run.walked.states.Add(1)
-	heap.Push(&w.open, open{s.cost, s.number})
 	return s
 }
 

@@ -104,7 +104,7 @@ func through(r *run, walk *Walk, path *[]action, left *[][]action) (quiet bool, 
 	if err := r.begin(); err != nil {
 		return false, err
 	}
-	c := cost{}
+	var c Failure
 	for i := 0; ; i++ {
 		if i == len(*path) {
 			enabled := r.enabled()
@@ -122,11 +122,11 @@ func through(r *run, walk *Walk, path *[]action, left *[][]action) (quiet bool, 
 			return false, err
 		}
 		walk.Steps++
-		c = c.plus((*path)[i])
+		c = c.after((*path)[i])
 		for _, b := range slices.Concat(broken, r.broken()) {
 			f, ok := walk.Found[b.Invariant]
-			if !ok || c.compare(cost{f.Adversary, f.Steps}) < 0 {
-				walk.Found[b.Invariant] = Failure{Adversary: c.adversary, Steps: c.steps}
+			if !ok || c.cost(f) < 0 {
+				walk.Found[b.Invariant] = c
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func outline(w Walk) (lines []string) {
 		for _, e := range s.edges {
 			line := e.action.write(2)
 			for _, invariant := range Invariants {
-				if breaks(invariant)(e.breaks(w.graph)) {
+				if _, broken := breaks(e.breaks(w.graph), invariant); broken {
 					line += " " + string(invariant)
 				}
 			}
