@@ -230,9 +230,7 @@ func TestALongWalkSaysHowFarItHasCome(t *testing.T) {
 			said = append(said, fmt.Sprint(args...))
 		})
 		time.Sleep(15 * time.Second)
-		walked.begin(Once, 7)
-		walked.states.Store(3)
-		walked.runs.Store(2)
+		walked.is(Once, 3, 7, 2)
 		time.Sleep(10 * time.Second)
 		stop()
 		assert.Equal(t, []string{"once: 3 states so far, of 7 at most, in 2 runs, after" +

@@ -82,11 +82,7 @@ func (p *player) acquireRead() bool {
 func (p *player) ask(name string, try func(context.Context) (bool, error),
 	grant func(how string)) bool {
 	for attempt := range p.run.bounds.Attempts {
-		p.doing = name
-		p.beginCall(lab.Acquire)
-		granted, err := try(context.Background())
-		p.turn()
-		p.Begin(lab.Renewal)
+		granted, err := p.call(context.Background(), name, try)
 		switch {
 		case err != nil:
 			p.note("%s returns %v, %v", name, granted, reason(err))
@@ -109,6 +105,23 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 			}
 		}
 	}
+	return p.gives()
+}
+
+// call makes a call that asks for the lock.
+func (p *player) call(ctx context.Context, name string,
+	try func(context.Context) (bool, error)) (granted bool, err error) {
+	p.doing = name
+	p.beginCall(lab.Acquire)
+	granted, err = try(ctx)
+	p.locking = false
+	p.turn()
+	p.Begin(lab.Renewal)
+	return granted, err
+}
+
+// gives says that the client has asked as often as it may.
+func (p *player) gives() bool {
 	p.run.gaveUp = true
 	p.note("gives up")
 	return false
@@ -120,12 +133,10 @@ func (p *player) lockAndWait() bool {
 	for range p.run.bounds.Attempts {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		p.doing, p.locking, p.giveUp = "Lock", true, cancel
-		p.beginCall(lab.Acquire)
-		err := p.lock.Lock(ctx)
-		p.locking = false
-		p.turn()
-		p.Begin(lab.Renewal)
+		p.locking, p.giveUp = true, cancel
+		_, err := p.call(ctx, "Lock", func(ctx context.Context) (bool, error) {
+			return true, p.lock.Lock(ctx)
+		})
 		if err == nil {
 			p.granted("Lock returns nil")
 			return true
@@ -136,9 +147,7 @@ func (p *player) lockAndWait() bool {
 			return false
 		}
 	}
-	p.run.gaveUp = true
-	p.note("gives up")
-	return false
+	return p.gives()
 }
 
 // granted keeps the books after a grant.
@@ -261,10 +270,7 @@ func (p *player) releaseRead() {
 // lock that counts its levels in the process sends nothing: what the servers have now
 // counts then.
 func (p *player) keptOwn() bool {
-	if p.asked != 0 {
-		return p.foundOwn()
-	}
-	return p.ownsLock()
+	return p.asked != 0 && p.foundOwn() || p.asked == 0 && p.ownsLock()
 }
 
 // leave calls a release, and once more when it is not known what the first time did.

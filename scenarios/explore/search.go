@@ -23,7 +23,6 @@ type walker struct {
 // the first command on, or what it leads to is known from other edges, see infer.
 func search(r *run) (Walk, error) {
 	w := &walker{graph: newGraph(r.reduced), run: r}
-	r.walked.begin(r.program, r.bounds.States)
 	if err := w.runs(); err != nil {
 		return Walk{}, err
 	}
@@ -123,7 +122,7 @@ func (w *walker) next() (*state, []action) {
 // begin starts a run and takes it to a state.
 func (w *walker) begin(path []action) error {
 	w.begun++
-	w.run.walked.runs.Add(1)
+	w.run.walked.is(w.run.program, len(w.all), w.run.bounds.States, w.begun)
 	w.taken = w.taken[:0]
 	if err := w.run.begin(); err != nil {
 		return err
@@ -210,7 +209,6 @@ func (w *walker) visit(from *state, by action, parts []int32) *state {
 	s.number = int32(len(w.all))
 	w.keep(s)
 	w.all = append(w.all, s)
-	w.run.walked.states.Add(1)
 	return s
 }
 
