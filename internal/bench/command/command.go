@@ -22,8 +22,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/inventory"
-	"github.com/lockladder/lockladder/internal/bench/jobs/cache"
-	"github.com/lockladder/lockladder/internal/bench/jobs/catalog"
+	"github.com/lockladder/lockladder/internal/bench/jobs"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers"
 )
@@ -72,10 +71,10 @@ func (c Command) jobs() []job {
 		{"inventory", c.Intro, &inventory.Workload{Note: c.Note}},
 		{"cache", "Sends many requests to several services for a cached value " +
 			"that has just expired,\nbehind every lock, and counts how often the " +
-			"database is asked.", &cache.Workload{}},
+			"database is asked.", &jobs.CacheWorkload{}},
 		{"catalog", "Lets clients read a list of prices, and a few of them change " +
 			"it, behind every lock,\nand counts the readers that see half a " +
-			"change.", &catalog.Workload{}},
+			"change.", &jobs.CatalogWorkload{}},
 	}
 }
 

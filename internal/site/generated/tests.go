@@ -34,7 +34,7 @@ var Tests = []Test{
 		Args: "./internal/bench/costs -whole"},
 	{Name: "picture", Page: "benchmark-*.svg", Args: "./internal/bench -run Picture"},
 	{Name: "cache", Page: "cache.md", Parts: []string{"mutex", "locks"},
-		Args: "./internal/bench/jobs/cache -run OfThePage"},
+		Args: "./internal/bench/jobs -run CacheTablesOfThePage"},
 	{Name: "explorer", Page: "explorer.md", Parts: []string{"report", "timeline",
 		"verdicts", "rows", "share", "own", "mutants"}, Args: "./scenarios/explore/explorer" +
 		" -run Table|Rarely|OnThePageIs|NeedAnInterleaving -all"},
@@ -60,7 +60,7 @@ var Tests = []Test{
 	{Name: "costs", Page: "polling.md", Parts: []string{"curve", "lockstep",
 		"pool", "loop"}, Args: "./internal/bench/costs -whole"},
 	{Name: "scheduled", Page: "scheduled.md", Parts: []string{"rungs"},
-		Args: "./internal/bench/jobs/schedule -run OfThePage"},
+		Args: "./internal/bench/jobs -run TimetableOfThePage"},
 }
 
 // Command is what a reader types to see the tests pass.

@@ -1,5 +1,20 @@
-// Package schedule is a job that needs a lock: several services have the same
-// timetable, and every entry of it is to be done once ([survey]).
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/lock"
+)
+
+var writeDone = script("done.lua")
+
+// TimetableService is one of several that have the same timetable, every entry of which
+// is to be done once ([survey]). It is used by one goroutine at a time.
 //
 // A lock alone does not do that. The services' clocks differ, and a job may take
 // less time than they differ by: the second service comes when the first one has
@@ -11,27 +26,7 @@
 // A job whose service dies in the middle is begun again by another one. The effects
 // that it had by then remain. An effect that must not happen twice belongs in the
 // step that writes the record, done.lua, or must be checked where it happens.
-package schedule
-
-import (
-	"context"
-	_ "embed"
-	"errors"
-	"fmt"
-	"time"
-
-	"github.com/redis/go-redis/v9"
-
-	"github.com/lockladder/lockladder/lock"
-)
-
-//go:embed done.lua
-var doneSource string
-var done = redis.NewScript(doneSource)
-
-// Service is one of several that have the same timetable. It is used by one
-// goroutine at a time.
-type Service struct {
+type TimetableService struct {
 	RDB   redis.UniversalClient
 	Key   string        // of the record of what was done last
 	Every time.Duration // the job is due at its multiples: each minute, say
@@ -50,7 +45,7 @@ type Service struct {
 // last, if nobody has: services may all have been down. A job may take longer than
 // Every. The service then tells Failed of those that it has missed meanwhile, and
 // nobody does them later.
-func (s *Service) Run(ctx context.Context) error {
+func (s *TimetableService) Run(ctx context.Context) error {
 	for due := time.Now().Truncate(s.Every); ; due = due.Add(s.Every) {
 		if err := lock.Sleep(ctx, time.Until(due)); err != nil {
 			return err
@@ -69,12 +64,12 @@ func (s *Service) Run(ctx context.Context) error {
 // Once does what is due at a time unless it was done before. It waits for the
 // lock until ctx ends. It says whether this call has done it; after an error it
 // may be done by another service.
-func (s *Service) Once(ctx context.Context, due time.Time) (did bool, err error) {
+func (s *TimetableService) Once(ctx context.Context, due time.Time) (did bool, err error) {
 	return s.once(ctx, ctx, due)
 }
 
 // once waits for the lock until waiting ends.
-func (s *Service) once(ctx, waiting context.Context, due time.Time) (did bool,
+func (s *TimetableService) once(ctx, waiting context.Context, due time.Time) (did bool,
 	err error) {
 	if err := s.Lock.Lock(waiting); err != nil {
 		return false, err
@@ -99,7 +94,7 @@ func (s *Service) once(ctx, waiting context.Context, due time.Time) (did bool,
 	}
 	ctx, end := finishing(ctx)
 	defer end()
-	wrote, err := done.Run(ctx, s.RDB, []string{s.Key}, due.UnixMilli()).Int()
+	wrote, err := writeDone.Run(ctx, s.RDB, []string{s.Key}, due.UnixMilli()).Int()
 	if err != nil {
 		return false, fmt.Errorf("write down the job of %v: %w", due, err)
 	}

@@ -1,4 +1,4 @@
-package cache_test
+package jobs_test
 
 import (
 	"context"
@@ -11,68 +11,50 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/bench/jobs/cache"
+	"github.com/lockladder/lockladder/internal/bench/jobs"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 func TestMain(m *testing.M) { locktest.Main(m) }
 
 const ms = time.Millisecond
 
-// outcome is what has happened in a scenario.
+// outcome is what has happened to the requests of two services.
 type outcome struct {
 	loads    int
 	seen     map[string][]string // service: what its requests were answered
-	cached   string
+	holds    string              // what the cache has at the end
 	timeline string
 	answered time.Duration // when the last answer was given
 	failed   int           // requests that were given none within a minute
 }
 
-// last is when the last answer was given.
-func (s outcome) last() string {
-	if s.failed > 0 {
-		return "**never**"
-	}
-	return fmt.Sprintf("%.1f s", s.answered.Seconds())
-}
+// guards makes the guard of a service.
+type guards func(c *lab.Client) jobs.Guard
 
-// run sends two requests to each of two services, in virtual time. The loads of
-// the database take so long, in the order in which they begin.
-func run(t *testing.T, guard func(c *lab.Client) cache.Guard,
-	takes ...time.Duration) outcome {
+// requests sends two requests to each of two services, in virtual time. The loads of
+// the database take so long, in the order in which they begin. A may die in the
+// middle of its load.
+func requests(t *testing.T, guard guards, dies bool, takes ...time.Duration) outcome {
 	t.Helper()
-	s := scenario(t, guard, false, takes...)
-	require.Zero(t, s.failed)
-	return s
-}
-
-// runDeath lets A die in the middle of its load.
-func runDeath(t *testing.T, guard func(c *lab.Client) cache.Guard) outcome {
-	t.Helper()
-	return scenario(t, guard, true, 50*ms)
-}
-
-func scenario(t *testing.T, guard func(c *lab.Client) cache.Guard, death bool,
-	takes ...time.Duration) outcome {
-	t.Helper()
-	result := outcome{seen: map[string][]string{}}
+	o := outcome{seen: map[string][]string{}}
 	config := lab.Config{Nodes: 5, Key: "lock", TTL: 10 * time.Second}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
-		database := &cache.Database{Takes: func(n int) time.Duration {
+		database := &jobs.Database{Takes: func(n int) time.Duration {
 			return takes[min(n, len(takes))-1]
 		}}
 		for i, name := range []string{"A", "B"} {
 			c := w.Client(name)
 			rdb := c.Env("").Nodes[0]
-			s := &cache.Service{Cache: rdb, Refill: rdb, Key: "stock",
+			s := &jobs.CacheService{Cache: rdb, Refill: rdb, Key: "stock",
 				Keep: time.Minute, Guard: guard(c),
 				Load: func(ctx context.Context) (string, error) {
 					c.Step("loads", func() { c.Note("loads from the database") })
 					value, err := database.Load(ctx)
-					if death && c.Name == "A" {
+					if dies && name == "A" {
 						c.Step("dies", c.Crash)
 						runtime.Goexit()
 					}
@@ -83,19 +65,18 @@ func scenario(t *testing.T, guard func(c *lab.Client) cache.Guard, death bool,
 				c.Go(func() {
 					// B comes a moment later, and the second requests after that.
 					c.Sleep(time.Duration(10*i+request) * ms)
-					ctx, cancel := context.WithTimeout(context.Background(),
-						time.Minute)
+					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 					defer cancel()
 					value, err := s.Get(ctx)
 					c.Step("answers", func() {
 						if err != nil {
 							c.Note("gives up: %v", err)
-							result.failed++
+							o.failed++
 							return
 						}
 						c.Note("answers %s", value)
-						result.seen[name] = append(result.seen[name], value)
-						result.answered = w.Now()
+						o.seen[name] = append(o.seen[name], value)
+						o.answered = w.Now()
 					})
 				})
 			}
@@ -103,40 +84,35 @@ func scenario(t *testing.T, guard func(c *lab.Client) cache.Guard, death bool,
 		w.Record()
 		w.Play()
 		require.Empty(t, w.Failures())
-		result.timeline = w.Render(-1)
-		result.loads = database.Loads()
-		c := w.Client("judge")
-		c.Go(func() {
-			result.cached = c.Env("").Nodes[0].Get(w.Context(), "stock").Val()
-		})
-		w.Play()
+		o.timeline, o.loads = w.Render(-1), database.Loads()
+		o.holds = w.Node(0).Observe("stock").Value
 	}))
-	t.Logf("\n%s", result.timeline)
-	return result
+	t.Logf("\n%s", o.timeline)
+	return o
 }
 
 // mutexes is a mutex for each service.
-func mutexes(*lab.Client) cache.Guard { return cache.NewMutex() }
+func mutexes(*lab.Client) jobs.Guard { return jobs.NewMutex() }
 
 // behind is a lock that all services share.
-func behind(rung ladder.Rung) func(c *lab.Client) cache.Guard {
-	return func(c *lab.Client) cache.Guard {
+func behind(rung ladder.Rung) guards {
+	return func(c *lab.Client) jobs.Guard {
 		env := c.Env("lock")
 		env.Nodes = env.Nodes[:rung.Nodes]
-		return cache.Locked{Build: rung.Build, Env: env}
+		return jobs.Locked{Build: rung.Build, Env: env}
 	}
 }
 
 // Between a request's look and its grant another one may load and release.
 func TestAHolderLooksOnceMore(t *testing.T) {
 	rung := locktest.Find(t, "diamond")
-	s := run(t, func(c *lab.Client) cache.Guard {
+	s := requests(t, func(c *lab.Client) jobs.Guard {
 		if c.Name == "B" {
 			const asks = 3 // after two looks
 			c.Fault(lab.Renewal, asks, lab.Fault{Deliver: 200 * ms})
 		}
 		return behind(rung)(c)
-	}, 50*ms)
+	}, false, 50*ms)
 	assert.Regexp(t, `B#1 EX 10 NX, sent at[ -]+\n +0\.010 -> OK`, s.timeline, "B has the lock")
 	assert.Equal(t, 1, s.loads)
 }
@@ -144,7 +120,7 @@ func TestAHolderLooksOnceMore(t *testing.T) {
 func TestAWaiterDoesNotAskForTheLockWhenTheValueIsThere(t *testing.T) {
 	for _, rung := range ladder.Rungs {
 		t.Run(rung.Name, func(t *testing.T) {
-			s := run(t, behind(rung), 50*ms)
+			s := requests(t, behind(rung), false, 50*ms)
 			_, after, stored := strings.Cut(s.timeline, "SET stock 100")
 			require.True(t, stored)
 			for line := range strings.Lines(after) {
@@ -159,11 +135,38 @@ func TestAWaiterDoesNotAskForTheLockWhenTheValueIsThere(t *testing.T) {
 func TestARequestEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := cache.NewMutex()
+	m := jobs.NewMutex()
 	load := func(context.Context) (string, error) {
 		_, err := m.Refill(ctx, nil, nil)
 		return "", err
 	}
 	_, err := m.Refill(t.Context(), nil, load)
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestCacheTablesOfThePageAreFresh(t *testing.T) {
+	locktest.WhenNamed(t, "it runs every scenario of the page:"+
+		" go test ./internal/bench/jobs -run CacheTablesOfThePage")
+	generated.Compare(t, "cache.md", "mutex",
+		generated.Block(requests(t, mutexes, false, 80*ms, 50*ms).timeline))
+	var rows [][]string
+	row := func(name string, guard guards) {
+		usual := requests(t, guard, false, 80*ms, 50*ms)
+		long := requests(t, guard, false, 15*time.Second)
+		dies := requests(t, guard, true, 50*ms)
+		last := fmt.Sprintf("%.1f s", dies.answered.Seconds())
+		if dies.failed > 0 {
+			last = "**never**"
+		}
+		rows = append(rows, []string{name, fmt.Sprint(usual.loads),
+			fmt.Sprintf("%s / %s", usual.seen["A"][0], usual.seen["B"][0]),
+			usual.holds, fmt.Sprint(long.loads), last})
+	}
+	row("no lock", func(*lab.Client) jobs.Guard { return nil })
+	row("a mutex in each service", mutexes)
+	for _, rung := range ladder.Rungs {
+		row(rung.Name, behind(rung))
+	}
+	generated.Compare(t, "cache.md", "locks", generated.Table(1, []string{"", "loads",
+		"A / B answer", "cache holds", "loads of 15 s", "A dies: last answer"}, rows))
 }

@@ -1,4 +1,4 @@
-package catalog_test
+package jobs_test
 
 import (
 	"sync"
@@ -9,21 +9,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/bench/jobs/catalog"
+	"github.com/lockladder/lockladder/internal/bench/jobs"
 	"github.com/lockladder/lockladder/internal/locktest"
 )
 
-func TestMain(m *testing.M) { locktest.Main(m) }
-
 // between is a list whose client does something once, after it has read a page.
-func between(t *testing.T, do func(list catalog.List)) catalog.List {
+func between(t *testing.T, do func(list jobs.List)) jobs.List {
 	server := miniredis.RunT(t)
 	client := func() *redis.Client {
 		rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
 		t.Cleanup(func() { rdb.Close() })
 		return rdb
 	}
-	list := catalog.List{RDB: client(), Key: "{prices}"}
+	list := jobs.List{RDB: client(), Key: "{prices}"}
 	require.NoError(t, list.Begin(t.Context()))
 	other := list
 	once := sync.OnceFunc(func() { do(other) })
@@ -39,7 +37,7 @@ func between(t *testing.T, do func(list catalog.List)) catalog.List {
 }
 
 func TestAReaderSeesHalfOfAChangeThatComesBetweenTwoPages(t *testing.T) {
-	list := between(t, func(other catalog.List) {
+	list := between(t, func(other jobs.List) {
 		assert.NoError(t, other.Change(t.Context()))
 	})
 	_, half, err := list.Read(t.Context())
@@ -52,7 +50,7 @@ func TestAReaderSeesHalfOfAChangeThatComesBetweenTwoPages(t *testing.T) {
 }
 
 func TestAScriptLeavesNothingBetweenTwoPages(t *testing.T) {
-	list := between(t, func(catalog.List) { t.Error("there is no HVALS") })
+	list := between(t, func(jobs.List) { t.Error("there is no HVALS") })
 	require.NoError(t, list.ChangeAtOnce(t.Context()))
 	price, half, err := list.ReadAtOnce(t.Context())
 	require.NoError(t, err)
@@ -61,7 +59,7 @@ func TestAScriptLeavesNothingBetweenTwoPages(t *testing.T) {
 }
 
 func TestAChangeThatDoesNotKnowOfAnotherLosesIt(t *testing.T) {
-	list := between(t, func(catalog.List) {})
+	list := between(t, func(jobs.List) {})
 	require.NoError(t, list.Change(t.Context()))
 	require.NoError(t, list.Change(t.Context()))
 	price, _, err := list.Read(t.Context())

@@ -1,19 +1,11 @@
-// Package cache is a job that needs a lock: many requests to several services want
-// a cached value that has just expired, and one of them alone should load it from
-// the database ([wukong], part 1).
-//
-// Without a lock every request that misses loads: the stampede. With a mutex in
-// each service one request a service loads, and the services do not know of each
-// other: the values they load may differ, and it's chance which one stays in the
-// cache. With a lock that all services share one request loads, and the others
-// find the value in the cache.
-package cache
+package jobs
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,8 +13,16 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Service is one process that answers requests from the cache.
-type Service struct {
+// CacheService is one process that answers requests from a cache. Many requests to
+// several services want a cached value that has just expired, and one of them alone
+// should load it from the database ([wukong], part 1).
+//
+// Without a lock every request that misses loads: the stampede. With a mutex in
+// each service one request a service loads, and the services do not know of each
+// other: the values they load may differ, and it's chance which one stays in the
+// cache. With a lock that all services share one request loads, and the others
+// find the value in the cache.
+type CacheService struct {
 	// Cache is where requests look; Refill is the same server for the one that
 	// loads. It must not queue for a connection behind those who wait for it.
 	Cache, Refill redis.UniversalClient
@@ -57,7 +57,7 @@ type Look func(ctx context.Context) (value string, found bool, err error)
 type Load func(ctx context.Context) (string, error)
 
 // Get answers one request.
-func (s *Service) Get(ctx context.Context) (string, error) {
+func (s *CacheService) Get(ctx context.Context) (string, error) {
 	look := func(ctx context.Context) (string, bool, error) {
 		return s.look(ctx, s.Cache)
 	}
@@ -74,7 +74,7 @@ func (s *Service) Get(ctx context.Context) (string, error) {
 	return s.Guard.Refill(ctx, look, s.refill)
 }
 
-func (s *Service) look(ctx context.Context, rdb redis.UniversalClient) (
+func (s *CacheService) look(ctx context.Context, rdb redis.UniversalClient) (
 	string, bool, error) {
 	value, err := rdb.Get(ctx, s.Key).Result()
 	if errors.Is(err, redis.Nil) {
@@ -86,7 +86,7 @@ func (s *Service) look(ctx context.Context, rdb redis.UniversalClient) (
 	return value, true, nil
 }
 
-func (s *Service) refill(ctx context.Context) (string, error) {
+func (s *CacheService) refill(ctx context.Context) (string, error) {
 	value, found, err := s.look(ctx, s.Refill)
 	if found || err != nil {
 		return value, err
@@ -94,7 +94,7 @@ func (s *Service) refill(ctx context.Context) (string, error) {
 	return s.load(ctx)
 }
 
-func (s *Service) load(ctx context.Context) (string, error) {
+func (s *CacheService) load(ctx context.Context) (string, error) {
 	value, err := s.Load(ctx)
 	if err != nil {
 		return "", fmt.Errorf("load the value: %w", err)
@@ -104,6 +104,28 @@ func (s *Service) load(ctx context.Context) (string, error) {
 	}
 	return value, nil
 }
+
+// Database has a stock of 100. Somebody buys one right after the first load has
+// read it: later loads read 99 ([wukong]).
+type Database struct {
+	// Takes is how long the n-th load takes, counted from 1.
+	Takes func(n int) time.Duration
+
+	loads atomic.Int64
+}
+
+// Load reads the stock. It takes its time, and returns the value from when it
+// began.
+func (d *Database) Load(ctx context.Context) (string, error) {
+	n, value := int(d.loads.Add(1)), "100"
+	if n > 1 {
+		value = "99"
+	}
+	return value, lock.Sleep(ctx, d.Takes(n))
+}
+
+// Loads is how many loads have begun.
+func (d *Database) Loads() int { return int(d.loads.Load()) }
 
 // Mutex is a guard that knows the requests of one service.
 type Mutex struct{ mutex chan struct{} }

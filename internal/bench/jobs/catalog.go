@@ -1,34 +1,29 @@
-// Package catalog is a job in which readers can share a lock: many clients read a
-// list of prices, and now and then one of them changes all prices.
-//
-// The list has two pages, two keys of Redis, and takes two commands to read and three
-// to change. All prices are the same number, so a reader that sees two numbers has
-// seen half a change. With no lock that happens; with an exclusive lock the readers
-// wait for each other, for nothing; with a read-write lock they read together. A
-// script that reads or changes both pages in one step needs no lock at all.
-package catalog
+package jobs
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
 )
 
-//go:embed read.lua
-var readSource string
-var readAll = redis.NewScript(readSource)
-
-//go:embed change.lua
-var changeSource string
-var changeAll = redis.NewScript(changeSource)
+var (
+	readAll   = script("read.lua")
+	changeAll = script("change.lua")
+)
 
 // articles are how many a page has.
 const articles = 10
 
-// List is the list of prices at a key.
+// List is the list of prices at a key. Many clients read it, and now and then one of
+// them changes all prices.
+//
+// The list has two pages, two keys of Redis, and takes two commands to read and three
+// to change. All prices are the same number, so a reader that sees two numbers has
+// seen half a change. With no lock that happens; with an exclusive lock the readers
+// wait for each other, for nothing; with a read-write lock they read together. A
+// script that reads or changes both pages in one step needs no lock at all.
 type List struct {
 	RDB redis.UniversalClient
 	Key string
