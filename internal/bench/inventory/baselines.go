@@ -6,17 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
 
+	"github.com/lockladder/lockladder/diamond"
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/lock"
 )
-
-//go:embed release.lua
-var releaseSource string
-var release = redis.NewScript(releaseSource)
 
 //go:embed decrement.lua
 var decrementSource string
@@ -28,14 +25,8 @@ const imagined = 4
 
 // serialLimit is what a lock on one server can reach at best with these
 // commands: one client, nobody to wait for.
-var serialLimit = bench.Subject{
-	Name:  "serial-limit",
-	Kind:  bench.Baseline,
-	Nodes: 1,
-	Build: func(env lock.Env) (lock.Lock, error) {
-		return uncontended{env.Nodes[0], env.Key, env.TTL}, nil
-	},
-}
+var serialLimit = bench.Subject{Name: "serial-limit", Kind: bench.Baseline, Nodes: 1,
+	Build: lock.On(diamond.New)}
 
 // isSerialLimit says that one client has everybody's turns.
 func isSerialLimit(subject bench.Subject) bool {
@@ -53,8 +44,10 @@ type baseline struct {
 var baselines = map[string]baseline{
 	"no-lock":           {start: withoutLock},
 	"mutex-per-service": {start: behindMutexes},
-	"watch-multi":       {start: watching, unlocked: true},
-	"lua-decrement":     {start: scripted, unlocked: true},
+	"watch-multi": {unlocked: true, start: func(s *round) (turnOf, error) {
+		return optimistic(s.transaction), nil
+	}},
+	"lua-decrement": {start: scripted, unlocked: true},
 }
 
 // Around puts the five baselines around the locks: first what is there without
@@ -65,45 +58,10 @@ func Around(locks ...bench.Subject) []bench.Subject {
 		bench.Baselines("watch-multi", "lua-decrement"))
 }
 
-// uncontended takes the lock with SET NX PX and releases it with a script. It
-// does not wait for another owner.
-type uncontended struct {
-	rdb redis.UniversalClient
-	key string
-	ttl time.Duration
-}
-
-func (u uncontended) TryLock(ctx context.Context) (bool, error) {
-	granted, err := u.rdb.SetNX(ctx, u.key, "alone", u.ttl).Result()
-	if err != nil {
-		return false, lock.Failed(ctx, "acquire", u.key, err)
-	}
-	return granted, nil
-}
-
-func (u uncontended) Lock(ctx context.Context) error {
-	granted, err := u.TryLock(ctx)
-	if err == nil && !granted {
-		err = fmt.Errorf("acquire %q: somebody else has the lock", u.key)
-	}
-	return err
-}
-
-func (u uncontended) Unlock(ctx context.Context) error {
-	deleted, err := release.Run(ctx, u.rdb, []string{u.key}, "alone").Int()
-	if err == nil && deleted == 0 {
-		err = lock.ErrNotHeld
-	}
-	if err != nil {
-		return lock.Failed(ctx, "release", u.key, err)
-	}
-	return nil
-}
-
 // withoutLock lets everybody in.
 func withoutLock(*round) (turnOf, error) {
-	return func(*client) (turn, error) {
-		return func(ctx context.Context, c *client) error {
+	return func(c *client) (turn, error) {
+		return func(ctx context.Context) error {
 			own, cancel := detached(ctx)
 			defer cancel()
 			return c.section(ctx, own, -1)
@@ -116,109 +74,89 @@ func withoutLock(*round) (turnOf, error) {
 func behindMutexes(s *round) (turnOf, error) {
 	mutexes := make([]mutex, s.mutexes)
 	for i := range mutexes {
-		mutexes[i] = make(mutex, 1)
+		mutexes[i] = mutex{semaphore.NewWeighted(1)}
 	}
 	return func(c *client) (turn, error) {
-		return behind(mutexes[c.number%len(mutexes)]), nil
+		return c.behind(mutexes[c.number%len(mutexes)]), nil
 	}, nil
 }
 
-// mutex holds one element while it is locked. A sync.Mutex would not end its
-// wait with the context.
-type mutex chan struct{}
+// mutex is locked while its weight is taken. The wait for a sync.Mutex would not end
+// with the context.
+type mutex struct{ *semaphore.Weighted }
 
-func (m mutex) TryLock(context.Context) (bool, error) {
-	select {
-	case m <- struct{}{}:
-		return true, nil
-	default:
-		return false, nil
-	}
-}
-
-func (m mutex) Lock(ctx context.Context) error {
-	select {
-	case m <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("wait for the mutex: %w", ctx.Err())
-	}
-}
+func (m mutex) TryLock(context.Context) (bool, error) { return m.TryAcquire(1), nil }
+func (m mutex) Lock(ctx context.Context) error        { return m.Acquire(ctx, 1) }
 
 func (m mutex) Unlock(context.Context) error {
-	<-m
+	m.Release(1)
 	return nil
 }
 
-// watching sells without a lock: the transaction is refused when the stock has
-// changed since it was read. Refused clients wait as long as those of a lock do.
-func watching(s *round) (turnOf, error) {
+// optimistic sells without a lock: an attempt is refused when the stock has changed
+// since it was read. Refused clients wait as long as those of a lock do, until an attempt
+// is accepted or the row ends. A client's wait ends when the attempt that is accepted
+// begins. An attempt that has begun is made to its end: half of a transaction would leave
+// a connection that still watches.
+func optimistic(attempt func(context.Context) (accepted, taken bool, err error)) turnOf {
 	return func(c *client) (turn, error) {
-		opts, err := lock.Configure(s.env.Nodes, s.env.Key, s.env.TTL, c.options())
+		opts, err := lock.Configure([]redis.UniversalClient{c.rdb}, c.env.Key, c.env.TTL,
+			c.options())
 		if err != nil {
 			return nil, err
 		}
-		return c.optimistic(opts, c.transaction), nil
-	}, nil
-}
-
-// optimistic is a turn that tries until an attempt is accepted or the row ends.
-// Its wait ends when the attempt that is accepted begins. An attempt that has begun
-// is made to its end: half of a transaction would leave a connection that still
-// watches.
-func (c *client) optimistic(opts *lock.Options,
-	attempt func(context.Context) (bool, error)) turn {
-	return func(ctx context.Context, c *client) error {
-		asked := c.now()
-		var began int64
-		err := lock.Poll(ctx, c.stockKey, opts,
-			func(ctx context.Context) (bool, error) {
+		return func(ctx context.Context) error {
+			stamp := bench.Stamp{Asked: c.now()}
+			err := lock.Poll(ctx, c.stockKey, opts, func(ctx context.Context) (bool, error) {
 				ctx, cancel := detached(ctx)
 				defer cancel()
-				began = c.now()
+				stamp.Entered = c.now()
 				c.result.Asked++
-				accepted, err := attempt(ctx)
+				accepted, taken, err := attempt(ctx)
 				if err != nil {
 					return false, lock.Failed(ctx, "take from", c.stockKey, err)
 				}
-				if !accepted {
-					c.result.Refused++
-				}
+				c.result.Refused += one(!accepted)
+				c.result.Sold += one(taken)
 				return accepted, nil
 			})
-		if err != nil && ctx.Err() != nil {
-			return errCut
-		}
-		if err == nil {
-			c.result.Stamps = append(c.result.Stamps,
-				bench.Stamp{Asked: asked, Entered: began, Left: began})
-			c.sections.Add(1)
-		}
-		return err
+			if err != nil && ctx.Err() != nil {
+				return errCut
+			}
+			if err == nil {
+				stamp.Left = stamp.Entered
+				c.result.Stamps = append(c.result.Stamps, stamp)
+				c.sections.Add(1)
+			}
+			return err
+		}, nil
 	}
 }
 
-// transaction makes one attempt; false says that the stock had changed.
-func (c *client) transaction(ctx context.Context) (bool, error) {
-	took := false
-	err := c.rdb.Watch(ctx, func(tx *redis.Tx) error {
-		left, err := tx.Get(ctx, c.stockKey).Int()
+func one(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// transaction takes one, unless the stock has changed since it was read.
+func (s *round) transaction(ctx context.Context) (accepted, taken bool, err error) {
+	err = s.rdb.Watch(ctx, func(tx *redis.Tx) error {
+		left, err := tx.Get(ctx, s.stockKey).Int()
 		if err != nil || left <= 0 {
 			return err
 		}
 		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			return p.Decr(ctx, c.stockKey).Err()
+			return p.Decr(ctx, s.stockKey).Err()
 		})
-		took = err == nil
+		taken = err == nil
 		return err
-	}, c.stockKey)
+	}, s.stockKey)
 	if errors.Is(err, redis.TxFailedErr) {
-		return false, nil
+		return false, false, nil
 	}
-	if took && err == nil {
-		c.result.Sold++
-	}
-	return err == nil, err
+	return true, taken, err
 }
 
 // scripted sells without a lock: the server runs a script as one step.
@@ -228,17 +166,15 @@ func scripted(s *round) (turnOf, error) {
 	if err := decrement.Load(ctx, s.rdb).Err(); err != nil {
 		return nil, fmt.Errorf("load the script: %w", err)
 	}
-	return func(*client) (turn, error) {
-		return func(ctx context.Context, c *client) error {
+	return func(c *client) (turn, error) {
+		return func(ctx context.Context) error {
 			ctx, cancel := detached(ctx)
 			defer cancel()
 			took, err := decrement.Run(ctx, c.rdb, []string{c.stockKey}).Bool()
 			if err != nil {
 				return lock.Failed(ctx, "take from", c.stockKey, err)
 			}
-			if took {
-				c.result.Sold++
-			}
+			c.result.Sold += one(took)
 			c.sections.Add(1)
 			return nil
 		}, nil

@@ -8,7 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/machine"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -17,9 +16,7 @@ import (
 type cohort struct {
 	round   *round
 	clients []*client
-	turns   []turn
 	each    int // turns of each client, 0 in a closed loop
-	closed  bool
 	ends    []func()
 	left    func(context.Context) (int64, error) // nil when Redis has the stock
 }
@@ -57,25 +54,7 @@ func (r *Runner) assign(ctx context.Context, subject bench.Subject,
 	if subject.Nodes > 0 {
 		s.env.Nodes = clients
 	}
-	start := baselines[subject.Name].start
-	st := &cohort{round: s, each: max(r.Ops, 1), closed: r.Loop > 0}
-	if subject.Share != nil {
-		build, end, err := subject.Share(ctx)
-		if err != nil {
-			return st, err
-		}
-		subject.Build = build
-		st.ends = append(st.ends, end)
-	}
-	if subject.Open != nil {
-		_, amount := r.size(subject)
-		store, err := subject.Open(ctx, amount)
-		if err != nil {
-			return st, err
-		}
-		start = func(*round) (turnOf, error) { return withoutRedis(store), nil }
-		st.ends, st.left = append(st.ends, store.Close), store.Left
-	}
+	st := &cohort{round: s, each: max(r.Ops, 1)}
 	for i := r.service; i < r.Clients; i += services {
 		st.clients = append(st.clients, &client{round: s, number: i})
 	}
@@ -83,52 +62,59 @@ func (r *Runner) assign(ctx context.Context, subject bench.Subject,
 		st.clients = []*client{{round: s}}
 		st.each, _ = r.size(subject)
 	}
-	if st.closed {
+	if r.Loop > 0 {
 		st.each = 0
 	}
 	s.turns = st.each * len(st.clients)
-	next, err := prepare(ctx, s, subject, start)
-	if err != nil {
-		return st, err
-	}
+	next, err := r.turns(ctx, st, subject)
 	for _, c := range st.clients {
-		take, err := r.turn(st, subject, c, next)
-		if err != nil {
-			return st, err
+		if err == nil {
+			c.take, err = next(c)
 		}
-		st.turns = append(st.turns, take)
 	}
-	st.ends = append(st.ends, r.Servers.Tidy())
-	return st, nil
+	if err == nil {
+		st.ends = append(st.ends, r.Servers.Tidy())
+	}
+	return st, err
 }
 
-// prepare prepares what the clients of a subject have in common. It returns nil
-// when each builds a lock.
-func prepare(ctx context.Context, s *round, subject bench.Subject,
-	start func(*round) (turnOf, error)) (turnOf, error) {
-	if start != nil {
-		return start(s)
+// turns prepares what the clients of a subject have in common, and returns what makes
+// the turn of each: behind a lock of its own, but for the baselines and other stocks.
+func (r *Runner) turns(ctx context.Context, st *cohort, subject bench.Subject) (
+	turnOf, error) {
+	if start := baselines[subject.Name].start; start != nil {
+		return start(st.round)
+	}
+	if subject.Open != nil {
+		_, amount := r.size(subject)
+		store, err := subject.Open(ctx, amount)
+		if err != nil {
+			return nil, err
+		}
+		st.ends, st.left = append(st.ends, store.Close), store.Left
+		return optimistic(store.Take), nil
+	}
+	if subject.Share != nil {
+		build, end, err := subject.Share(ctx)
+		if err != nil {
+			return nil, err
+		}
+		subject.Build = build
+		st.ends = append(st.ends, end)
 	}
 	if subject.Build == nil {
 		return nil, fmt.Errorf("%w: nothing builds the lock", lock.ErrInvalid)
 	}
-	warmUp(ctx, subject, s.env)
-	return nil, nil
-}
-
-// turn makes one client's turn: a lock of its own, or what next makes.
-func (r *Runner) turn(st *cohort, subject bench.Subject, c *client,
-	next turnOf) (turn, error) {
-	if next != nil {
-		return next(c)
-	}
-	env := st.round.env
-	env.Options = c.options()
-	l, err := subject.Build(env)
-	if err != nil {
-		return nil, fmt.Errorf("build the lock: %w", err)
-	}
-	return behind(l), nil
+	warmUp(ctx, subject, st.round.env)
+	return func(c *client) (turn, error) {
+		env := c.env
+		env.Options = c.options()
+		l, err := subject.Build(env)
+		if err != nil {
+			return nil, fmt.Errorf("build the lock: %w", err)
+		}
+		return c.behind(l), nil
+	}, nil
 }
 
 // warmUp takes and releases a lock of another name, so that the servers know
@@ -166,23 +152,22 @@ func (r *Runner) open(ctx context.Context, st *cohort, at time.Time) bench.Count
 	s := st.round
 	gate := make(chan struct{})
 	ready, through := make(chan struct{}), make(chan struct{})
-	for i, take := range st.turns {
+	for i, c := range st.clients {
 		go func() {
 			ready <- struct{}{}
 			<-gate
-			c := st.clients[i]
 			if r.Apart > 0 {
 				_ = lock.Sleep(ctx, time.Duration(i)*r.Apart)
 			}
-			c.serve(ctx, st.each, take)
+			c.serve(ctx, st.each)
 			through <- struct{}{}
 		}()
 	}
-	for range st.turns {
+	for range st.clients {
 		<-ready
 	}
 	commands, trips := r.Servers.Traffic()
-	cpu := machine.ProcessTime()
+	cpu := processTime()
 	time.Sleep(time.Until(at))
 	s.started = time.Now()
 	if r.of > 1 {
@@ -204,7 +189,7 @@ func (r *Runner) open(ctx context.Context, st *cohort, at time.Time) bench.Count
 	s.result.Add(&bench.Counts{
 		Absent:   absent,
 		Took:     took,
-		CPU:      machine.ProcessTime() - cpu,
+		CPU:      processTime() - cpu,
 		Commands: sent - commands,
 		Trips:    passed - trips,
 		Most:     s.most.Load(),
@@ -222,7 +207,7 @@ func (st *cohort) await(ctx context.Context, grace time.Duration,
 	through chan struct{}) int {
 	ended := ctx.Done()
 	var patience <-chan time.Time
-	for left := len(st.turns); left > 0; {
+	for left := len(st.clients); left > 0; {
 		select {
 		case <-through:
 			left--

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,7 @@ type round struct {
 type client struct {
 	*round
 	number int // among all clients of all processes, from 0
+	take   turn
 
 	served int
 	result bench.Counts
@@ -52,7 +54,7 @@ type client struct {
 
 // turn is what a client does once. It returns errCut when the row ended before
 // it got anywhere, and any other error for a failure.
-type turn func(ctx context.Context, c *client) error
+type turn func(ctx context.Context) error
 
 var errCut = errors.New("the row has ended")
 
@@ -80,12 +82,14 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // behind is a turn behind a lock.
-func behind(l lock.Lock) turn {
-	return func(ctx context.Context, c *client) error {
+func (c *client) behind(l lock.Lock) turn {
+	return func(ctx context.Context) error {
 		var seen nodes.Attempts
 		asked := c.now()
 		err := l.Lock(seen.Watch(ctx))
-		c.count(&seen, err == nil)
+		attempts := seen.Count()
+		c.result.Asked += attempts
+		c.result.Refused += max(0, attempts-one(err == nil))
 		if err != nil && ctx.Err() != nil {
 			c.result.Waiting = max(c.result.Waiting, c.now()-asked)
 			return errCut
@@ -141,44 +145,28 @@ func (c *client) section(ctx, own context.Context, asked int64) error {
 // now is the time since the row began.
 func (s *round) now() int64 { return int64(time.Since(s.started)) }
 
-// count adds the attempts of one acquisition.
-func (c *client) count(seen *nodes.Attempts, granted bool) {
-	n := seen.Count()
-	c.result.Asked += n
-	if granted && n > 0 {
-		n--
-	}
-	c.result.Refused += n
-}
-
 // serve lets a client take n turns, one after the other, until ctx ends; with 0
 // as many as it can.
-func (c *client) serve(ctx context.Context, n int, take turn) {
+func (c *client) serve(ctx context.Context, n int) {
 	for i := 0; i < n || n == 0; i++ {
 		if ctx.Err() != nil {
 			c.result.Cut++
 			break
 		}
-		err := take(ctx, c)
+		err := c.take(ctx)
 		if errors.Is(err, errCut) {
 			c.result.Cut++
 			break
 		}
-		if err != nil {
-			c.failed(err)
+		if err == nil {
+			c.served++
 			continue
 		}
-		c.served++
+		c.failures.Add(1)
+		c.result.First = cmp.Or(c.result.First, err.Error())
 	}
 	c.result.Served = append(c.result.Served, float64(c.served))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.round.result.Add(&c.result)
-}
-
-func (c *client) failed(err error) {
-	c.failures.Add(1)
-	if c.result.First == "" {
-		c.result.First = err.Error()
-	}
 }

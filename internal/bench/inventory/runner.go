@@ -39,37 +39,42 @@ type Runner struct {
 	service        int           // which of the services this process is, from 0
 	of             int           // how many there are, 0 and 1: this process alone
 	memory         int64         // most of the services so far, in bytes
-	current        atomic.Pointer[Progress]
+	stage          atomic.Pointer[stage]
 	cohort         atomic.Pointer[cohort]
 }
 
-// Progress is how far the row under way is.
-type Progress struct {
-	Round, Rounds int  // from 1
-	Serial        bool // the serial limit is measured, for the row's ratio
-	Sections      int
-	Turns         int // 0 in a closed loop, or when the clients live elsewhere
-	Elapsed       time.Duration
-
-	started time.Time // of clients that live elsewhere
+// stage is where a row under way is: in a round, of the subject itself or of the serial
+// limit that it is compared with.
+type stage struct {
+	round, rounds int // from 1
+	serial        bool
+	started       time.Time // of clients that live elsewhere, zero before
 }
 
-// Progress reports on the row under way, with zeroes but for the round when the
-// clock of none is running.
-func (r *Runner) Progress() Progress {
-	var p Progress
-	if now := r.current.Load(); now != nil {
-		p = *now
+// Progress continues the name of the row under way with how far it is.
+func (r *Runner) Progress() string {
+	text, now := "", r.stage.Load()
+	if now == nil {
+		now = &stage{}
 	}
-	if !p.started.IsZero() {
-		p.Elapsed = max(time.Since(p.started), 0)
-		p.started = time.Time{}
+	if now.rounds > 1 {
+		text = fmt.Sprintf(", round %d of %d", now.round, now.rounds)
 	}
+	if now.serial {
+		text += ", the serial limit"
+	}
+	started, turns := now.started, ""
 	if st := r.cohort.Load(); st != nil {
-		p.Sections, p.Turns = int(st.round.sections.Load()), st.round.turns
-		p.Elapsed = time.Since(st.round.started)
+		started = st.round.started
+		turns = fmt.Sprintf(" %d turns,", st.round.sections.Load())
+		if of := st.round.turns; of > 0 {
+			turns = fmt.Sprintf(" %d of %d turns,", st.round.sections.Load(), of)
+		}
 	}
-	return p
+	if started.IsZero() {
+		return text + ": warming up"
+	}
+	return fmt.Sprintf("%s:%s %.1f s", text, turns, max(time.Since(started), 0).Seconds())
 }
 
 // Measure lets all clients of one subject start at one instant, and returns what
@@ -96,16 +101,16 @@ func (r *Runner) Measure(ctx context.Context, subject bench.Subject) (
 func (r *Runner) measure(ctx context.Context, subject bench.Subject) (
 	bench.Row, error) {
 	rounds := max(r.Rounds, 1)
-	defer r.current.Store(nil)
+	defer r.stage.Store(nil)
 	if rounds == 1 {
-		r.current.Store(&Progress{Round: 1, Rounds: 1})
+		r.stage.Store(&stage{round: 1, rounds: 1})
 		return r.round(ctx, subject)
 	}
 	var done []bench.Row
 	for i := range rounds {
 		r.serial, r.serialSections = nil, nil
 		if !isSerialLimit(subject) {
-			r.current.Store(&Progress{Round: i + 1, Rounds: rounds, Serial: true})
+			r.stage.Store(&stage{i + 1, rounds, true, time.Time{}})
 			_, err := r.round(ctx, serialLimit)
 			if err != nil && len(done) == 0 {
 				return bench.Row{}, err
@@ -117,7 +122,7 @@ func (r *Runner) measure(ctx context.Context, subject bench.Subject) (
 		if ctx.Err() != nil && len(done) > 0 {
 			break
 		}
-		r.current.Store(&Progress{Round: i + 1, Rounds: rounds})
+		r.stage.Store(&stage{round: i + 1, rounds: rounds})
 		row, err := r.round(ctx, subject)
 		if err != nil && len(done) == 0 {
 			return bench.Row{}, err

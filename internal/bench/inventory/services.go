@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/machine"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers/process"
 )
@@ -70,10 +69,10 @@ func (r *Runner) inServices(ctx context.Context, subject bench.Subject) (
 	}
 	before := r.Servers.Usage(ctx, subject.Nodes)
 	at := time.Now().Add(headStart)
-	if now := r.current.Load(); now != nil {
+	if now := r.stage.Load(); now != nil {
 		started := *now
 		started.started = at
-		r.current.Store(&started)
+		r.stage.Store(&started)
 	}
 	s.tell(at)
 	all, err = s.collect(ctx, headStart+r.Timeout+r.Grace+2*finishWithin)
@@ -154,7 +153,7 @@ func Serve(locks []bench.Subject) {
 			return nil
 		}
 		did := r.open(ctx, st, at)
-		did.Memory = machine.PeakMemory()
+		did.Memory = peakMemory()
 		return parent.Say(answer{Counts: did})
 	})
 }

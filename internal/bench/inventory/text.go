@@ -103,25 +103,3 @@ func (w *Workload) pauses(run bench.Run) string {
 	}
 	return text
 }
-
-// String continues the name of a row with how far it is.
-func (p Progress) String() string {
-	text := ""
-	if p.Rounds > 1 {
-		text += fmt.Sprintf(", round %d of %d", p.Round, p.Rounds)
-	}
-	if p.Serial {
-		text += ", the serial limit"
-	}
-	switch elapsed := p.Elapsed.Seconds(); {
-	case p.Elapsed == 0:
-		return text + ": warming up"
-	case p.Turns > 0:
-		return text + fmt.Sprintf(": %d of %d turns, %.1f s", p.Sections, p.Turns,
-			elapsed)
-	case p.Sections > 0:
-		return text + fmt.Sprintf(": %d turns, %.1f s", p.Sections, elapsed)
-	default:
-		return text + fmt.Sprintf(": %.1f s", elapsed)
-	}
-}

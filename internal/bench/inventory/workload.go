@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/machine"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
-	"github.com/lockladder/lockladder/internal/bench/report"
 )
 
 // maxClients keeps the connections below what one address can have.
@@ -185,11 +183,11 @@ func (w *Workload) plan(run bench.Run) (bench.Plan, error) {
 	p := bench.Plan{TTL: s.TTL, Timeout: s.Timeout, Seed: s.Seed,
 		Config: nodes.Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
 		Header: w.header(run), Legend: w.layout(run).Legend(),
-		Progress: w.progress, Memory: machine.PeakMemory, Processes: "process",
+		Progress: w.progress, Memory: peakMemory, Processes: "process",
 		Outputs: []bench.Output{
 			{Flag: "benchstat", File: &w.benchstat, Alone: true,
 				Write: w.written(bench.WriteBenchstat)},
-			{Flag: "html", File: &w.html, Write: w.written(report.Write)},
+			{Flag: "html", File: &w.html, Write: w.written(bench.WritePage)},
 		}}
 	if w.services > 1 {
 		p.Memory = func() int64 { return w.memory }
@@ -282,7 +280,7 @@ func (w *Workload) Measure(ctx context.Context, run bench.Run,
 // progress is how far the row under way is.
 func (w *Workload) progress() string {
 	if r := w.current.Load(); r != nil {
-		return r.Progress().String()
+		return r.Progress()
 	}
 	return ""
 }
