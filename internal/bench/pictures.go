@@ -33,7 +33,7 @@ var Pictures = []struct {
 		}
 		return p
 	})},
-	{"order", drawn(order)},
+	{"order", drawn(served)},
 }
 
 // The measures of the pictures, in pixels. They are narrow, and their letters are
@@ -202,8 +202,8 @@ func (d dotsRow) ends() dotsRow {
 	return d
 }
 
-// order is who was served when: a square for each row that measured it.
-func order(r Report) picture {
+// served is who was served when: a square for each row that measured it.
+func served(r Report) picture {
 	p := picture{notes: []string{"A dot is an acquisition: to the right when it was asked" +
 		" for, upwards when it was granted. First come, first served is the diagonal; a" +
 		" cloud is chance. The percentage: pairs in order."}}

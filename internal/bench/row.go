@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -34,27 +35,15 @@ func NewRow(m *Measurement) Row {
 
 // Set sets a figure.
 func (r *Row) Set(name string, value any) {
-	switch x := value.(type) {
-	case int:
-		value = float64(x)
-	case int64:
-		value = float64(x)
-	case *int64:
-		if value = nil; x != nil {
-			value = float64(*x)
-		}
-	case *float64:
-		if value = nil; x != nil {
-			value = *x
-		}
-	case *string:
-		if value = nil; x != nil {
-			value = *x
-		}
-	case []float64:
-		if x == nil {
-			value = nil
-		}
+	v := reflect.ValueOf(value)
+	switch {
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		r.Set(name, v.Elem().Interface())
+		return
+	case v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice && v.IsNil():
+		value = nil
+	case v.CanInt():
+		value = float64(v.Int())
 	}
 	known(name)
 	if r.values == nil {

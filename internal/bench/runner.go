@@ -1,8 +1,4 @@
-// Package inventory is the inventory decrement: many clients share a stock, and each of
-// them once acquires the lock, reads the stock, takes one if there is any, and
-// releases. It measures whatever it is given: the rungs, the baselines that it
-// brings along, and anybody's lock.
-package inventory
+package bench
 
 import (
 	"context"
@@ -13,7 +9,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -34,11 +29,11 @@ type Runner struct {
 	// force an interleaving with it; nil does nothing.
 	Think func(ctx context.Context)
 
-	serial         *float64      // acquisitions a second of the serial limit
-	serialSections []bench.Stamp // its sections, in a closed loop
-	service        int           // which of the services this process is, from 0
-	of             int           // how many there are, 0 and 1: this process alone
-	memory         int64         // most of the services so far, in bytes
+	serial         *float64 // acquisitions a second of the serial limit
+	serialSections []Stamp  // its sections, in a closed loop
+	service        int      // which of the services this process is, from 0
+	of             int      // how many there are, 0 and 1: this process alone
+	memory         int64    // most of the services so far, in bytes
 	stage          atomic.Pointer[stage]
 	cohort         atomic.Pointer[cohort]
 }
@@ -89,31 +84,31 @@ func (r *Runner) Progress() string {
 // It returns an error when the row could not begin: no server answers, a lock
 // cannot be built, ctx has ended. The keys it has written by then are under the
 // servers' prefix, so the servers' Close removes them.
-func (r *Runner) Measure(ctx context.Context, subject bench.Subject) (
-	bench.Row, error) {
+func (r *Runner) Measure(ctx context.Context, subject Subject) (
+	Row, error) {
 	row, err := r.measure(ctx, subject)
 	if err != nil {
-		return bench.Row{}, lock.Failed(ctx, "measure", subject.Name, err)
+		return Row{}, lock.Failed(ctx, "measure", subject.Name, err)
 	}
 	return row, nil
 }
 
-func (r *Runner) measure(ctx context.Context, subject bench.Subject) (
-	bench.Row, error) {
+func (r *Runner) measure(ctx context.Context, subject Subject) (
+	Row, error) {
 	rounds := max(r.Rounds, 1)
 	defer r.stage.Store(nil)
 	if rounds == 1 {
 		r.stage.Store(&stage{round: 1, rounds: 1})
 		return r.round(ctx, subject)
 	}
-	var done []bench.Row
+	var done []Row
 	for i := range rounds {
 		r.serial, r.serialSections = nil, nil
 		if !isSerialLimit(subject) {
 			r.stage.Store(&stage{i + 1, rounds, true, time.Time{}})
 			_, err := r.round(ctx, serialLimit)
 			if err != nil && len(done) == 0 {
-				return bench.Row{}, err
+				return Row{}, err
 			}
 			if err != nil {
 				break
@@ -125,7 +120,7 @@ func (r *Runner) measure(ctx context.Context, subject bench.Subject) (
 		r.stage.Store(&stage{round: i + 1, rounds: rounds})
 		row, err := r.round(ctx, subject)
 		if err != nil && len(done) == 0 {
-			return bench.Row{}, err
+			return Row{}, err
 		}
 		if err != nil || ctx.Err() != nil && !row.Finished() && len(done) > 0 {
 			break
@@ -135,19 +130,19 @@ func (r *Runner) measure(ctx context.Context, subject bench.Subject) (
 			break // the next would take as long
 		}
 	}
-	return bench.Median(done, rounds), nil
+	return Median(done, rounds), nil
 }
 
 // round measures a subject once.
-func (r *Runner) round(ctx context.Context, subject bench.Subject) (
-	bench.Row, error) {
+func (r *Runner) round(ctx context.Context, subject Subject) (
+	Row, error) {
 	if subject.OwnServer && r.Services > 1 {
-		return bench.Row{}, fmt.Errorf("%w: only this process has the row's server",
+		return Row{}, fmt.Errorf("%w: only this process has the row's server",
 			lock.ErrInvalid)
 	}
 	clients, err := r.Servers.Warm(ctx, max(subject.Nodes, 1))
 	if err != nil {
-		return bench.Row{}, err
+		return Row{}, err
 	}
 	r.Servers.Clear()
 	// Should this process be killed, the stock removes itself.
@@ -155,9 +150,9 @@ func (r *Runner) round(ctx context.Context, subject bench.Subject) (
 	_, stock := r.size(subject)
 	if err := clients[0].Set(ctx, stockKey, stock,
 		r.Timeout+time.Hour).Err(); err != nil {
-		return bench.Row{}, fmt.Errorf("set the stock: %w", err)
+		return Row{}, fmt.Errorf("set the stock: %w", err)
 	}
-	var all bench.Counts
+	var all Counts
 	var used nodes.Usage
 	if subject.Sell != nil {
 		all, err = r.byProgram(ctx, subject)
@@ -167,7 +162,7 @@ func (r *Runner) round(ctx context.Context, subject bench.Subject) (
 		all, used, err = r.inProcess(ctx, subject, clients)
 	}
 	if err != nil {
-		return bench.Row{}, err
+		return Row{}, err
 	}
 	m := r.measurement(subject, all)
 	m.Usage, m.Nodes = used, min(subject.Nodes, len(clients))
@@ -180,25 +175,25 @@ func (r *Runner) round(ctx context.Context, subject bench.Subject) (
 	} else if m.Left != nil { // each section should have taken one
 		m.LostUpdates = m.Sold + *m.Left - int64(m.Stock)
 	}
-	return bench.NewRow(m), nil
+	return NewRow(m), nil
 }
 
 // keys are those of a row: the lock's and the stock's.
-func (r *Runner) keys(subject bench.Subject) (lockKey, stockKey string) {
+func (r *Runner) keys(subject Subject) (lockKey, stockKey string) {
 	prefix := r.Servers.Prefix(subject.Name)
 	return prefix + "lock", prefix + "stock"
 }
 
 // inProcess runs all clients in this process.
-func (r *Runner) inProcess(ctx context.Context, subject bench.Subject,
-	clients []redis.UniversalClient) (bench.Counts, nodes.Usage, error) {
+func (r *Runner) inProcess(ctx context.Context, subject Subject,
+	clients []redis.UniversalClient) (Counts, nodes.Usage, error) {
 	st, err := r.assign(ctx, subject, clients)
 	defer st.end()
 	if err != nil {
-		return bench.Counts{}, nodes.Usage{}, err
+		return Counts{}, nodes.Usage{}, err
 	}
 	if ctx.Err() != nil {
-		return bench.Counts{}, nodes.Usage{}, ctx.Err()
+		return Counts{}, nodes.Usage{}, ctx.Err()
 	}
 	before := r.Servers.Usage(ctx, len(clients))
 	all := r.open(ctx, st, time.Now())
@@ -208,7 +203,7 @@ func (r *Runner) inProcess(ctx context.Context, subject bench.Subject,
 		defer cancel()
 		left, err := st.left(own)
 		if err != nil {
-			return bench.Counts{}, nodes.Usage{},
+			return Counts{}, nodes.Usage{},
 				fmt.Errorf("count the stock: %w", err)
 		}
 		all.Left = &left
@@ -217,9 +212,9 @@ func (r *Runner) inProcess(ctx context.Context, subject bench.Subject,
 }
 
 // byProgram lets a program sell the stock by itself.
-func (r *Runner) byProgram(ctx context.Context, subject bench.Subject) (
-	bench.Counts, error) {
-	work := bench.Assignment{Addresses: r.Servers.Addresses,
+func (r *Runner) byProgram(ctx context.Context, subject Subject) (
+	Counts, error) {
+	work := Assignment{Addresses: r.Servers.Addresses,
 		Password: r.Servers.Password(), TTL: r.TTL, Clients: r.Clients,
 		Turns: max(r.Ops, 1), Poll: r.Pause(subject, r.Servers.Embedded())}
 	work.Lock, work.Stock = r.keys(subject)
@@ -227,23 +222,23 @@ func (r *Runner) byProgram(ctx context.Context, subject bench.Subject) (
 	defer cancel()
 	part, err := subject.Sell(within, work)
 	if err != nil && within.Err() != nil && ctx.Err() == nil { // nobody knows more
-		return bench.Counts{Absent: r.Clients, Took: r.limit()}, nil
+		return Counts{Absent: r.Clients, Took: r.limit()}, nil
 	}
 	return part, err
 }
 
 // measurement is what has happened. The serial limit is remembered: later rows are
 // compared with it.
-func (r *Runner) measurement(subject bench.Subject, all bench.Counts) *bench.Measurement {
+func (r *Runner) measurement(subject Subject, all Counts) *Measurement {
 	if r.Loop > 0 {
 		// A grant after the end of the loop came only because the loop had ended.
 		all.Stamps = slices.DeleteFunc(all.Stamps,
-			func(s bench.Stamp) bool { return s.Entered >= int64(r.Loop) })
+			func(s Stamp) bool { return s.Entered >= int64(r.Loop) })
 	}
 	if r.Services > 1 {
-		all.Most = max(all.Most, bench.MostInside(all.Stamps))
+		all.Most = max(all.Most, MostInside(all.Stamps))
 	}
-	m := &bench.Measurement{Counts: all, Subject: subject, Clients: r.Clients,
+	m := &Measurement{Counts: all, Subject: subject, Clients: r.Clients,
 		TableClients: r.Clients, Services: max(r.Services, 1), Loop: r.Loop,
 		Poll: r.Pause(subject, r.Servers.Embedded()), FixedPoll: r.FixedPoll,
 		Limit:    r.limit(),

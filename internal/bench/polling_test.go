@@ -1,4 +1,4 @@
-package inventory_test
+package bench_test
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/inventory"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/lock"
@@ -53,7 +52,7 @@ func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
 	var rows []bench.Row
 	for _, pause := range []time.Duration{1, 2, 5, 10, 20, 50, 100, 200, 500,
 		1000} {
-		row := cost(t, subject(t, "gold"), 100, 0, func(r *inventory.Settings) {
+		row := cost(t, subject(t, "gold"), 100, 0, func(r *bench.Settings) {
 			r.Poll = pause * time.Millisecond
 		})
 		rows = append(rows, row)
@@ -72,7 +71,7 @@ func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
 		"commands a section", "wait p50, ms", "wait max, ms")
 	var speed []float64
 	for _, fixed := range []bool{false, true} {
-		row := cost(t, subject(t, "gold"), 100, 0, func(r *inventory.Settings) {
+		row := cost(t, subject(t, "gold"), 100, 0, func(r *bench.Settings) {
 			r.FixedPoll = fixed
 		})
 		l.line(map[bool]string{false: "with full jitter", true: "fixed"}[fixed],
@@ -90,7 +89,7 @@ func TestWithTooFewConnectionsTheHolderQueuesBehindItsWaiters(t *testing.T) {
 	var speed []float64
 	for _, pool := range []int{108, 20, 10} {
 		row := cost(t, subject(t, "gold"), 100, pool,
-			func(r *inventory.Settings) { r.Poll = 2 * time.Millisecond })
+			func(r *bench.Settings) { r.Poll = 2 * time.Millisecond })
 		l.line(fmt.Sprint(pool), perSecond(row), wait(row, "p50"),
 			wait(row, "max"))
 		speed = append(speed, *row.Number("acquisitions_per_second"))
@@ -106,7 +105,7 @@ func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
 		"wait max, ms", "jain", "in order, %")
 	for _, name := range []string{"gold", "reentrant/notify"} {
 		for _, loop := range []time.Duration{0, time.Second} {
-			row := cost(t, subject(t, name), 20, 0, func(r *inventory.Settings) {
+			row := cost(t, subject(t, name), 20, 0, func(r *bench.Settings) {
 				r.Loop, r.Stock = loop, 1_000_000
 			})
 			turns := "one each"

@@ -1,4 +1,4 @@
-package inventory
+package bench
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -33,7 +32,7 @@ func (st *cohort) end() {
 
 // assign makes the turn of every client of this process, and makes the process
 // ready for a round.
-func (r *Runner) assign(ctx context.Context, subject bench.Subject,
+func (r *Runner) assign(ctx context.Context, subject Subject,
 	clients []redis.UniversalClient) (*cohort, error) {
 	services := max(r.of, 1)
 	s := &round{
@@ -80,7 +79,7 @@ func (r *Runner) assign(ctx context.Context, subject bench.Subject,
 
 // turns prepares what the clients of a subject have in common, and returns what makes
 // the turn of each: behind a lock of its own, but for the baselines and other stocks.
-func (r *Runner) turns(ctx context.Context, st *cohort, subject bench.Subject) (
+func (r *Runner) turns(ctx context.Context, st *cohort, subject Subject) (
 	turnOf, error) {
 	if start := baselines[subject.Name].start; start != nil {
 		return start(st.round)
@@ -120,7 +119,7 @@ func (r *Runner) turns(ctx context.Context, st *cohort, subject bench.Subject) (
 // warmUp takes and releases a lock of another name, so that the servers know
 // the scripts. It ignores errors, because they come up in the row as well, and
 // are counted there.
-func warmUp(ctx context.Context, subject bench.Subject, env lock.Env) {
+func warmUp(ctx context.Context, subject Subject, env lock.Env) {
 	env.Key += ":warm-up"
 	ctx, cancel := context.WithTimeout(ctx, finishWithin)
 	defer cancel()
@@ -143,7 +142,7 @@ func warmUp(ctx context.Context, subject bench.Subject, env lock.Env) {
 
 // open lets the clients start at one instant, not before at, and waits until all
 // are through, but not much longer than until the timeout or the end of ctx.
-func (r *Runner) open(ctx context.Context, st *cohort, at time.Time) bench.Counts {
+func (r *Runner) open(ctx context.Context, st *cohort, at time.Time) Counts {
 	// Without a deadline: the client would give up commands under way at it,
 	// and nobody would know whether they were granted the lock.
 	ctx, end := context.WithCancel(ctx)
@@ -186,7 +185,7 @@ func (r *Runner) open(ctx context.Context, st *cohort, at time.Time) bench.Count
 	sent, passed := r.Servers.Traffic()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.result.Add(&bench.Counts{
+	s.result.Add(&Counts{
 		Absent:   absent,
 		Took:     took,
 		CPU:      processTime() - cpu,
@@ -197,7 +196,7 @@ func (r *Runner) open(ctx context.Context, st *cohort, at time.Time) bench.Count
 		Failures: s.failures.Load(),
 	})
 	result := s.result
-	s.result = bench.Counts{} // an absent client adds to nothing that is read
+	s.result = Counts{} // an absent client adds to nothing that is read
 	return result
 }
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package inventory
+package bench
 
 import (
 	"runtime"

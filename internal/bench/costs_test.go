@@ -1,4 +1,4 @@
-package inventory_test
+package bench_test
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/inventory"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/locktest"
@@ -43,7 +42,7 @@ const startsApart = 1001 * time.Nanosecond
 // share so many connections; 0 is one for each. settings changes what is measured; nil
 // changes nothing.
 func cost(t *testing.T, subject bench.Subject, clients, pool int,
-	settings func(*inventory.Settings)) (row bench.Row) {
+	settings func(*bench.Settings)) (row bench.Row) {
 	t.Helper()
 	if pool > 0 {
 		// A client that waits for a connection takes a timer from a pool that the driver
@@ -57,7 +56,7 @@ func cost(t *testing.T, subject bench.Subject, clients, pool int,
 	err := lab.Run(t, lab.Config{
 		Nodes: count,
 		Key:   "lock",
-		TTL:   inventory.DefaultTTL,
+		TTL:   bench.DefaultTTL,
 		Seen: func(_ int, _ *server.Peer, command string, _ []string) {
 			if command != "HELLO" {
 				calls.Add(1)
@@ -71,7 +70,7 @@ func cost(t *testing.T, subject bench.Subject, clients, pool int,
 			calls.Load)
 		defer servers.Close(context.Background())
 		r := runner(servers, clients, clients) // so that no section is shorter than another
-		r.TTL, r.Poll = inventory.DefaultTTL, lock.DefaultPoll
+		r.TTL, r.Poll = bench.DefaultTTL, lock.DefaultPoll
 		r.Apart, r.Seed = startsApart, 1
 		if settings != nil {
 			settings(&r.Settings)
@@ -112,7 +111,7 @@ func TestTheCostsInTheDocumentAreThoseOfTheCode(t *testing.T) {
 
 // costs measures all subjects; with 10,000 clients those whose cost did not grow.
 func costs(t *testing.T, clients int, runs [][]bench.Row) (measured []bench.Row) {
-	all := inventory.Around(bench.Rungs()...)
+	all := bench.Around(bench.Rungs()...)
 	rows := make([]bench.Row, len(all))
 	t.Run(fmt.Sprint(clients), func(t *testing.T) {
 		for i, subject := range all {
@@ -150,7 +149,7 @@ func TestTheSameCodeGivesTheSameFigures(t *testing.T) {
 // waits for as long, and has as many turns.
 func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
 	locktest.Long(t, "it measures 100 clients for two seconds")
-	row := cost(t, subject(t, "reentrant/cohort"), 100, 0, func(s *inventory.Settings) {
+	row := cost(t, subject(t, "reentrant/cohort"), 100, 0, func(s *bench.Settings) {
 		s.Loop, s.Stock, s.Rounds = time.Second, 1_000_000, 2
 	})
 	assert.GreaterOrEqual(t, *row.Number("jain"), 0.99)

@@ -1,4 +1,4 @@
-package inventory
+package bench
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/lockladder/lockladder/diamond"
-	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -25,11 +24,11 @@ const imagined = 4
 
 // serialLimit is what a lock on one server can reach at best with these
 // commands: one client, nobody to wait for.
-var serialLimit = bench.Subject{Name: "serial-limit", Kind: bench.Baseline, Nodes: 1,
+var serialLimit = Subject{Name: "serial-limit", Kind: Baseline, Nodes: 1,
 	Build: lock.On(diamond.New)}
 
 // isSerialLimit says that one client has everybody's turns.
-func isSerialLimit(subject bench.Subject) bool {
+func isSerialLimit(subject Subject) bool {
 	return subject.Name == serialLimit.Name
 }
 
@@ -52,10 +51,10 @@ var baselines = map[string]baseline{
 
 // Around puts the five baselines around the locks: first what is there without
 // any lock in Redis, last what Redis does without a lock.
-func Around(locks ...bench.Subject) []bench.Subject {
-	return slices.Concat([]bench.Subject{serialLimit},
-		bench.Baselines("no-lock", "mutex-per-service"), locks,
-		bench.Baselines("watch-multi", "lua-decrement"))
+func Around(locks ...Subject) []Subject {
+	return slices.Concat([]Subject{serialLimit},
+		Baselines("no-lock", "mutex-per-service"), locks,
+		Baselines("watch-multi", "lua-decrement"))
 }
 
 // withoutLock lets everybody in.
@@ -106,7 +105,7 @@ func optimistic(attempt func(context.Context) (accepted, taken bool, err error))
 			return nil, err
 		}
 		return func(ctx context.Context) error {
-			stamp := bench.Stamp{Asked: c.now()}
+			stamp := Stamp{Asked: c.now()}
 			err := lock.Poll(ctx, c.stockKey, opts, func(ctx context.Context) (bool, error) {
 				ctx, cancel := detached(ctx)
 				defer cancel()

@@ -1,4 +1,4 @@
-package inventory
+package bench
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -38,8 +37,8 @@ type round struct {
 	sections atomic.Int64
 	failures atomic.Int64
 
-	mu     sync.Mutex   // never held while Redis is asked
-	result bench.Counts // of the clients that are through
+	mu     sync.Mutex // never held while Redis is asked
+	result Counts     // of the clients that are through
 }
 
 // client is one customer. It is used by one goroutine.
@@ -49,7 +48,7 @@ type client struct {
 	take   turn
 
 	served int
-	result bench.Counts
+	result Counts
 }
 
 // turn is what a client does once. It returns errCut when the row ended before
@@ -118,7 +117,7 @@ func (c *client) section(ctx, own context.Context, asked int64) error {
 	}
 	entered := c.now()
 	defer func() {
-		c.result.Stamps = append(c.result.Stamps, bench.Stamp{
+		c.result.Stamps = append(c.result.Stamps, Stamp{
 			Asked: asked, Entered: entered, Left: c.now()})
 	}()
 	left, err := c.rdb.Get(own, c.stockKey).Int64()

@@ -1,4 +1,4 @@
-package inventory_test
+package bench_test
 
 import (
 	"context"
@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/inventory"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
@@ -33,14 +32,14 @@ func TestMain(m *testing.M) {
 const forever = time.Hour
 
 // embedded makes a runner for a few clients on five embedded servers.
-func embedded(t *testing.T, clients, stock int) *inventory.Runner {
+func embedded(t *testing.T, clients, stock int) *bench.Runner {
 	servers := nodes.Embed(5, nodes.Config{Clients: clients})
 	t.Cleanup(func() { assert.NoError(t, servers.Close(t.Context())) })
 	return runner(servers, clients, stock)
 }
 
-func runner(servers *nodes.Servers, clients, stock int) *inventory.Runner {
-	return &inventory.Runner{Servers: servers, Settings: inventory.Settings{
+func runner(servers *nodes.Servers, clients, stock int) *bench.Runner {
+	return &bench.Runner{Servers: servers, Settings: bench.Settings{
 		Clients: clients,
 		Stock:   stock,
 		TTL:     time.Minute,
@@ -62,7 +61,7 @@ func connected(t *testing.T, config nodes.Config) (*miniredis.Miniredis,
 	return redis, servers
 }
 
-func measure(t *testing.T, r *inventory.Runner, subject bench.Subject) bench.Row {
+func measure(t *testing.T, r *bench.Runner, subject bench.Subject) bench.Row {
 	t.Helper()
 	row, err := r.Measure(t.Context(), subject)
 	require.NoError(t, err)
@@ -72,7 +71,7 @@ func measure(t *testing.T, r *inventory.Runner, subject bench.Subject) bench.Row
 // subject finds a rung or a baseline.
 func subject(t *testing.T, name string) bench.Subject {
 	t.Helper()
-	found, err := bench.Select(inventory.Around(bench.Rungs()...), name)
+	found, err := bench.Select(bench.Around(bench.Rungs()...), name)
 	require.NoError(t, err)
 	return found[0]
 }
@@ -282,7 +281,7 @@ func TestAHolderFinishesAndReleasesWhenTheRunIsCanceled(t *testing.T) {
 }
 
 func TestALockIsAskedForLessOftenByManyClients(t *testing.T) {
-	s := inventory.Settings{Clients: 1000, Poll: 5 * time.Millisecond}
+	s := bench.Settings{Clients: 1000, Poll: 5 * time.Millisecond}
 	gold, redlock := subject(t, "gold"), subject(t, "redlock")
 	own := bench.Subject{Poll: 20 * time.Millisecond}
 	assert.Equal(t, 5*time.Millisecond, s.Pause(own, true), "as the user said")

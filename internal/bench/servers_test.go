@@ -1,4 +1,4 @@
-package inventory_test
+package bench_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package inventory
+package bench
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers/process"
 )
@@ -42,12 +41,12 @@ type order struct {
 // through.
 type answer struct {
 	Err    string
-	Counts bench.Counts
+	Counts Counts
 }
 
 // inServices lets the clients of several processes start at one instant.
-func (r *Runner) inServices(ctx context.Context, subject bench.Subject) (
-	all bench.Counts, used nodes.Usage, err error) {
+func (r *Runner) inServices(ctx context.Context, subject Subject) (
+	all Counts, used nodes.Usage, err error) {
 	var s services
 	defer func() {
 		for _, p := range s {
@@ -91,7 +90,7 @@ func (s services) tell(at time.Time) {
 // stop, and then, like after the limit, has no more patience than is needed for
 // that.
 func (s services) collect(ctx context.Context, limit time.Duration) (
-	all bench.Counts, err error) {
+	all Counts, err error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	ended := ctx.Done()
@@ -122,7 +121,7 @@ func (s services) collect(ctx context.Context, limit time.Duration) (
 
 // Serve is the life of a process of a round, and in any other process it does
 // nothing. Its clients use these locks, or the baselines.
-func Serve(locks []bench.Subject) {
+func Serve(locks []Subject) {
 	process.Serve(serviceName, func(parent *process.Parent) error {
 		var o order
 		if err := parent.Hear(&o); err != nil {
@@ -159,10 +158,10 @@ func Serve(locks []bench.Subject) {
 }
 
 // prepare connects this process, and builds the locks of its clients.
-func (o order) prepare(ctx context.Context, locks []bench.Subject) (r *Runner,
+func (o order) prepare(ctx context.Context, locks []Subject) (r *Runner,
 	st *cohort, end func(), err error) {
 	end = func() {}
-	selected, err := bench.Select(Around(locks...), o.Subject)
+	selected, err := Select(Around(locks...), o.Subject)
 	if err != nil {
 		return nil, nil, end, err
 	}
