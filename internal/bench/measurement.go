@@ -2,32 +2,31 @@ package bench
 
 import (
 	"time"
-
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 )
 
 // Measurement is what one round of a row has measured, and how.
 type Measurement struct {
 	Counts
-	Subject      Subject
-	Nodes        int // Redis servers that the lock was on
-	Clients      int // that ran at the same time
-	TableClients int // that the other rows of the table have
-	Stock        int
-	Turns        int           // of all clients together
-	Services     int           // processes that the clients lived in
-	Limit        time.Duration // ends the round
-	Loop         time.Duration // every client took turns for so long; 0: so many turns
-	Poll         time.Duration // the longest pause of a refused client
-	FixedPoll    bool          // every pause was as long
-	Unlocked     bool          // no client is ever inside a critical section
-	Usage        nodes.Usage
+	Settings // its Poll is the longest pause of a refused client
+	Subject  Subject
+	Nodes    int  // Redis servers that the lock was on
+	Turns    int  // of all clients together
+	Services int  // processes that the clients lived in
+	Unlocked bool // no client is ever inside a critical section
 
 	// What it is compared with, in the same run or, with several rounds, in the same
 	// round: the acquisitions a second of the serial limit, nil when not measured,
 	// and in a closed loop of several rounds its sections.
 	Serial         *float64
 	SerialSections []Stamp
+}
+
+// clients is how many of them ran at the same time.
+func (m *Measurement) clients() int {
+	if isSerialLimit(m.Subject) {
+		return 1
+	}
+	return m.Clients
 }
 
 // Finished says that no client was cut off. Those of a closed loop always are: by its
@@ -64,7 +63,7 @@ func (m *Measurement) longestWait() *float64 {
 	if granted == nil {
 		return nil
 	}
-	return new(max(*granted, Milliseconds(min(time.Duration(m.Waiting), m.Limit))))
+	return new(max(*granted, Milliseconds(min(time.Duration(m.Waiting), m.limit()))))
 }
 
 // stuck are the clients that the end of the round cut off.

@@ -20,8 +20,7 @@ import (
 // critical section: it finishes the section and releases the lock.
 const finishWithin = 10 * time.Second
 
-// round is one round of a row under way, as one process sees it: one stock, sold
-// to all clients.
+// round is one round of a row, as one process sees it: one stock, sold to its clients.
 type round struct {
 	env      lock.Env // what locks are built with
 	rdb      redis.UniversalClient
@@ -30,8 +29,12 @@ type round struct {
 	seed     uint64 // 0 leaves jitter and tokens to chance
 	think    func(context.Context)
 
+	clients []*client
+	each    int                                  // turns of each client, 0 in a closed loop
+	ends    []func()                             // of what the clients have in common
+	left    func(context.Context) (int64, error) // nil when Redis has the stock
+
 	started  time.Time
-	turns    int // of all clients together, 0 in a closed loop
 	holders  atomic.Int64
 	most     atomic.Int64 // holders at one time
 	sections atomic.Int64
@@ -39,6 +42,206 @@ type round struct {
 
 	mu     sync.Mutex // never held while Redis is asked
 	result Counts     // of the clients that are through
+}
+
+// end gives back what the clients had in common.
+func (s *round) end() {
+	for _, end := range s.ends {
+		end()
+	}
+}
+
+// assign makes the turn of every client of this process, and makes the process
+// ready for a round.
+func (r *Runner) assign(ctx context.Context, subject Subject,
+	clients []redis.UniversalClient) (*round, error) {
+	services := max(r.of, 1)
+	s := &round{
+		env:     lock.Env{TTL: r.TTL, Dial: r.Servers.Dial},
+		rdb:     clients[0],
+		think:   r.Think,
+		mutexes: imagined,
+		seed:    r.Seed,
+		each:    max(r.Ops, 1),
+	}
+	s.env.Key, s.stockKey = r.keys(subject)
+	s.env.Options = []lock.Option{lock.PollEvery(r.Pause(subject, r.Servers.Embedded()))}
+	if r.FixedPoll {
+		s.env.Options = append(s.env.Options, lock.FixedPoll())
+	}
+	if services > 1 {
+		s.mutexes = 1
+	}
+	if subject.Nodes > 0 {
+		s.env.Nodes = clients
+	}
+	for i := r.service; i < r.Clients; i += services {
+		s.clients = append(s.clients, &client{round: s, number: i})
+	}
+	if isSerialLimit(subject) {
+		s.clients = []*client{{round: s}}
+		s.each, _ = r.size(subject)
+	}
+	if r.Loop > 0 {
+		s.each = 0
+	}
+	next, err := r.turns(ctx, s, subject)
+	for _, c := range s.clients {
+		if err == nil {
+			c.take, err = next(c)
+		}
+	}
+	if err == nil {
+		s.ends = append(s.ends, r.Servers.Tidy())
+	}
+	return s, err
+}
+
+// turns prepares what the clients of a subject have in common, and returns what makes
+// the turn of each: behind a lock of its own, but for the baselines and other stocks.
+func (r *Runner) turns(ctx context.Context, s *round, subject Subject) (
+	turnOf, error) {
+	if start := baselines[subject.Name].start; start != nil {
+		return start(s)
+	}
+	if subject.Open != nil {
+		_, amount := r.size(subject)
+		store, err := subject.Open(ctx, amount)
+		if err != nil {
+			return nil, err
+		}
+		s.ends, s.left = append(s.ends, store.Close), store.Left
+		return optimistic(store.Take), nil
+	}
+	if subject.Share != nil {
+		build, end, err := subject.Share(ctx)
+		if err != nil {
+			return nil, err
+		}
+		subject.Build = build
+		s.ends = append(s.ends, end)
+	}
+	if subject.Build == nil {
+		return nil, fmt.Errorf("%w: nothing builds the lock", lock.ErrInvalid)
+	}
+	warmUp(ctx, subject, s.env)
+	return func(c *client) (turn, error) {
+		env := c.env
+		env.Options = c.options()
+		l, err := subject.Build(env)
+		if err != nil {
+			return nil, fmt.Errorf("build the lock: %w", err)
+		}
+		return c.behind(l), nil
+	}, nil
+}
+
+// warmUp takes and releases a lock of another name, so that the servers know
+// the scripts. It ignores errors, because they come up in the row as well, and
+// are counted there.
+func warmUp(ctx context.Context, subject Subject, env lock.Env) {
+	env.Key += ":warm-up"
+	ctx, cancel := context.WithTimeout(ctx, finishWithin)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l, err := subject.Build(env)
+		if err != nil {
+			return
+		}
+		if granted, err := l.TryLock(ctx); granted && err == nil {
+			_ = l.Unlock(ctx)
+		}
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done(): // left behind: a lock that does not end with its context
+	}
+}
+
+// open lets the clients start at one instant, not before at, and waits until all
+// are through, but not much longer than until the timeout or the end of ctx.
+func (r *Runner) open(ctx context.Context, s *round, at time.Time) Counts {
+	// Without a deadline: the client would give up commands under way at it,
+	// and nobody would know whether they were granted the lock.
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+
+	gate := make(chan struct{})
+	ready, through := make(chan struct{}), make(chan struct{})
+	for i, c := range s.clients {
+		go func() {
+			ready <- struct{}{}
+			<-gate
+			if r.Apart > 0 {
+				_ = lock.Sleep(ctx, time.Duration(i)*r.Apart)
+			}
+			c.serve(ctx, s.each)
+			through <- struct{}{}
+		}()
+	}
+	for range s.clients {
+		<-ready
+	}
+	commands, trips := r.Servers.Traffic()
+	cpu := processTime()
+	time.Sleep(time.Until(at))
+	s.started = time.Now()
+	if r.of > 1 {
+		// Stamps of several processes are compared: they count from the same
+		// moment, by the clock that all of them see, however late one woke up.
+		s.started = s.started.Add(at.Sub(s.started))
+	}
+	r.under.Store(s)
+	defer r.under.Store(nil)
+	timeout := time.AfterFunc(r.limit(), end)
+	defer timeout.Stop()
+	close(gate)
+
+	absent := s.await(ctx, r.Grace, through)
+	took := time.Since(s.started)
+	sent, passed := r.Servers.Traffic()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.result.Add(&Counts{
+		Absent:   absent,
+		Took:     took,
+		CPU:      processTime() - cpu,
+		Commands: sent - commands,
+		Trips:    passed - trips,
+		Most:     s.most.Load(),
+		Sections: s.sections.Load(),
+		Failures: s.failures.Load(),
+	})
+	result := s.result
+	s.result = Counts{} // an absent client adds to nothing that is read
+	return result
+}
+
+// await waits for the clients, and when ctx ends no longer than the grace. It
+// returns how many it left behind.
+func (s *round) await(ctx context.Context, grace time.Duration,
+	through chan struct{}) int {
+	ended := ctx.Done()
+	var patience <-chan time.Time
+	for left := len(s.clients); left > 0; {
+		select {
+		case <-through:
+			left--
+		case <-ended:
+			ended = nil
+			patience = time.After(grace)
+		case <-patience:
+			go func() { // so that those who do return need not wait for it
+				for range left {
+					<-through
+				}
+			}()
+			return left
+		}
+	}
+	return 0
 }
 
 // client is one customer. It is used by one goroutine.

@@ -35,7 +35,7 @@ type Runner struct {
 	of             int      // how many there are, 0 and 1: this process alone
 	memory         int64    // most of the services so far, in bytes
 	stage          atomic.Pointer[stage]
-	cohort         atomic.Pointer[cohort]
+	under          atomic.Pointer[round] // whose clock is running
 }
 
 // stage is where a row under way is: in a round, of the subject itself or of the serial
@@ -59,11 +59,11 @@ func (r *Runner) Progress() string {
 		text += ", the serial limit"
 	}
 	started, turns := now.started, ""
-	if st := r.cohort.Load(); st != nil {
-		started = st.round.started
-		turns = fmt.Sprintf(" %d turns,", st.round.sections.Load())
-		if of := st.round.turns; of > 0 {
-			turns = fmt.Sprintf(" %d of %d turns,", st.round.sections.Load(), of)
+	if s := r.under.Load(); s != nil {
+		started = s.started
+		turns = fmt.Sprintf(" %d turns,", s.sections.Load())
+		if of := s.each * len(s.clients); of > 0 {
+			turns = fmt.Sprintf(" %d of %d turns,", s.sections.Load(), of)
 		}
 	}
 	if started.IsZero() {
@@ -84,8 +84,7 @@ func (r *Runner) Progress() string {
 // It returns an error when the row could not begin: no server answers, a lock
 // cannot be built, ctx has ended. The keys it has written by then are under the
 // servers' prefix, so the servers' Close removes them.
-func (r *Runner) Measure(ctx context.Context, subject Subject) (
-	Row, error) {
+func (r *Runner) Measure(ctx context.Context, subject Subject) (Row, error) {
 	row, err := r.measure(ctx, subject)
 	if err != nil {
 		return Row{}, lock.Failed(ctx, "measure", subject.Name, err)
@@ -93,32 +92,15 @@ func (r *Runner) Measure(ctx context.Context, subject Subject) (
 	return row, nil
 }
 
-func (r *Runner) measure(ctx context.Context, subject Subject) (
-	Row, error) {
-	rounds := max(r.Rounds, 1)
+func (r *Runner) measure(ctx context.Context, subject Subject) (Row, error) {
 	defer r.stage.Store(nil)
-	if rounds == 1 {
+	if r.Rounds <= 1 {
 		r.stage.Store(&stage{round: 1, rounds: 1})
 		return r.round(ctx, subject)
 	}
 	var done []Row
-	for i := range rounds {
-		r.serial, r.serialSections = nil, nil
-		if !isSerialLimit(subject) {
-			r.stage.Store(&stage{i + 1, rounds, true, time.Time{}})
-			_, err := r.round(ctx, serialLimit)
-			if err != nil && len(done) == 0 {
-				return Row{}, err
-			}
-			if err != nil {
-				break
-			}
-		}
-		if ctx.Err() != nil && len(done) > 0 {
-			break
-		}
-		r.stage.Store(&stage{round: i + 1, rounds: rounds})
-		row, err := r.round(ctx, subject)
+	for i := range r.Rounds {
+		row, err := r.compared(ctx, subject, stage{round: i + 1, rounds: r.Rounds})
 		if err != nil && len(done) == 0 {
 			return Row{}, err
 		}
@@ -130,12 +112,29 @@ func (r *Runner) measure(ctx context.Context, subject Subject) (
 			break // the next would take as long
 		}
 	}
-	return Median(done, rounds), nil
+	return Median(done, r.Rounds), nil
+}
+
+// compared measures a subject just after the serial limit.
+func (r *Runner) compared(ctx context.Context, subject Subject, now stage) (Row, error) {
+	r.serial, r.serialSections = nil, nil
+	if !isSerialLimit(subject) {
+		serial := now
+		serial.serial = true
+		r.stage.Store(&serial)
+		if _, err := r.round(ctx, serialLimit); err != nil {
+			return Row{}, err
+		}
+	}
+	if ctx.Err() != nil && now.round > 1 {
+		return Row{}, ctx.Err()
+	}
+	r.stage.Store(&now)
+	return r.round(ctx, subject)
 }
 
 // round measures a subject once.
-func (r *Runner) round(ctx context.Context, subject Subject) (
-	Row, error) {
+func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 	if subject.OwnServer && r.Services > 1 {
 		return Row{}, fmt.Errorf("%w: only this process has the row's server",
 			lock.ErrInvalid)
@@ -145,27 +144,27 @@ func (r *Runner) round(ctx context.Context, subject Subject) (
 		return Row{}, err
 	}
 	r.Servers.Clear()
+	m := &Measurement{Settings: r.Settings, Subject: subject, Services: max(r.Services, 1),
+		Nodes:    min(subject.Nodes, len(clients)),
+		Unlocked: baselines[subject.Name].unlocked || subject.Open != nil}
+	m.Turns, m.Stock = r.size(subject)
+	m.Poll = r.Pause(subject, r.Servers.Embedded())
 	// Should this process be killed, the stock removes itself.
 	_, stockKey := r.keys(subject)
-	_, stock := r.size(subject)
-	if err := clients[0].Set(ctx, stockKey, stock,
-		r.Timeout+time.Hour).Err(); err != nil {
+	if err := clients[0].Set(ctx, stockKey, m.Stock, r.Timeout+time.Hour).Err(); err != nil {
 		return Row{}, fmt.Errorf("set the stock: %w", err)
 	}
-	var all Counts
-	var used nodes.Usage
-	if subject.Sell != nil {
-		all, err = r.byProgram(ctx, subject)
-	} else if r.Services > 1 && !isSerialLimit(subject) {
-		all, used, err = r.inServices(ctx, subject)
-	} else {
-		all, used, err = r.inProcess(ctx, subject, clients)
+	switch {
+	case subject.Sell != nil:
+		m.Counts, err = r.byProgram(ctx, subject)
+	case r.Services > 1 && !isSerialLimit(subject):
+		m.Counts, err = r.inServices(ctx, subject)
+	default:
+		m.Counts, err = r.inProcess(ctx, subject, clients)
 	}
 	if err != nil {
 		return Row{}, err
 	}
-	m := r.measurement(subject, all)
-	m.Usage, m.Nodes = used, min(subject.Nodes, len(clients))
 	own, cancel := detached(ctx)
 	defer cancel()
 	if subject.Open == nil {
@@ -175,6 +174,7 @@ func (r *Runner) round(ctx context.Context, subject Subject) (
 	} else if m.Left != nil { // each section should have taken one
 		m.LostUpdates = m.Sold + *m.Left - int64(m.Stock)
 	}
+	r.complete(m)
 	return NewRow(m), nil
 }
 
@@ -186,34 +186,32 @@ func (r *Runner) keys(subject Subject) (lockKey, stockKey string) {
 
 // inProcess runs all clients in this process.
 func (r *Runner) inProcess(ctx context.Context, subject Subject,
-	clients []redis.UniversalClient) (Counts, nodes.Usage, error) {
-	st, err := r.assign(ctx, subject, clients)
-	defer st.end()
-	if err != nil {
-		return Counts{}, nodes.Usage{}, err
+	clients []redis.UniversalClient) (all Counts, err error) {
+	s, err := r.assign(ctx, subject, clients)
+	defer s.end()
+	if err == nil {
+		err = ctx.Err()
 	}
-	if ctx.Err() != nil {
-		return Counts{}, nodes.Usage{}, ctx.Err()
+	if err != nil {
+		return all, err
 	}
 	before := r.Servers.Usage(ctx, len(clients))
-	all := r.open(ctx, st, time.Now())
-	after := r.Servers.Usage(ctx, len(clients))
-	if st.left != nil {
+	all = r.open(ctx, s, time.Now())
+	all.Usage = r.Servers.Usage(ctx, len(clients)).Since(before)
+	if s.left != nil {
 		own, cancel := detached(ctx)
 		defer cancel()
-		left, err := st.left(own)
+		left, err := s.left(own)
 		if err != nil {
-			return Counts{}, nodes.Usage{},
-				fmt.Errorf("count the stock: %w", err)
+			return all, fmt.Errorf("count the stock: %w", err)
 		}
 		all.Left = &left
 	}
-	return all, after.Since(before), nil
+	return all, nil
 }
 
 // byProgram lets a program sell the stock by itself.
-func (r *Runner) byProgram(ctx context.Context, subject Subject) (
-	Counts, error) {
+func (r *Runner) byProgram(ctx context.Context, subject Subject) (Counts, error) {
 	work := Assignment{Addresses: r.Servers.Addresses,
 		Password: r.Servers.Password(), TTL: r.TTL, Clients: r.Clients,
 		Turns: max(r.Ops, 1), Poll: r.Pause(subject, r.Servers.Embedded())}
@@ -227,37 +225,28 @@ func (r *Runner) byProgram(ctx context.Context, subject Subject) (
 	return part, err
 }
 
-// measurement is what has happened. The serial limit is remembered: later rows are
-// compared with it.
-func (r *Runner) measurement(subject Subject, all Counts) *Measurement {
+// complete adds to a measurement what it is compared with. The serial limit is
+// remembered: later rows are compared with it.
+func (r *Runner) complete(m *Measurement) {
 	if r.Loop > 0 {
 		// A grant after the end of the loop came only because the loop had ended.
-		all.Stamps = slices.DeleteFunc(all.Stamps,
+		m.Stamps = slices.DeleteFunc(m.Stamps,
 			func(s Stamp) bool { return s.Entered >= int64(r.Loop) })
+		m.Turns = int(m.Sections + m.Failures)
 	}
 	if r.Services > 1 {
-		all.Most = max(all.Most, MostInside(all.Stamps))
+		m.Most = max(m.Most, MostInside(m.Stamps))
 	}
-	m := &Measurement{Counts: all, Subject: subject, Clients: r.Clients,
-		TableClients: r.Clients, Services: max(r.Services, 1), Loop: r.Loop,
-		Poll: r.Pause(subject, r.Servers.Embedded()), FixedPoll: r.FixedPoll,
-		Limit:    r.limit(),
-		Unlocked: baselines[subject.Name].unlocked || subject.Open != nil}
-	m.Turns, m.Stock = r.size(subject)
-	if r.Loop > 0 {
-		m.Turns = int(all.Sections + all.Failures)
-	}
-	if !isSerialLimit(subject) {
-		m.Serial, m.SerialSections = r.serial, r.serialSections
-		return m
-	}
-	m.Clients, m.Services, m.Served = 1, 1, nil // it shares with nobody
-	if m.Finished() {
-		r.serial = m.PerSecond()
+	if isSerialLimit(m.Subject) {
+		m.Services, m.Served = 1, nil // it shares with nobody
+		if m.Finished() {
+			r.serial = m.PerSecond()
+		}
+		if r.Loop > 0 {
+			r.serialSections = m.Stamps
+		}
+	} else {
+		m.SerialSections = r.serialSections
 	}
 	m.Serial = r.serial
-	if r.Loop > 0 {
-		r.serialSections = all.Stamps
-	}
-	return m
 }

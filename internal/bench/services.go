@@ -46,7 +46,7 @@ type answer struct {
 
 // inServices lets the clients of several processes start at one instant.
 func (r *Runner) inServices(ctx context.Context, subject Subject) (
-	all Counts, used nodes.Usage, err error) {
+	all Counts, err error) {
 	var s services
 	defer func() {
 		for _, p := range s {
@@ -56,7 +56,7 @@ func (r *Runner) inServices(ctx context.Context, subject Subject) (
 	for i := range r.Services {
 		p, err := process.Start[answer](serviceName)
 		if err != nil {
-			return all, used, err
+			return all, err
 		}
 		s = append(s, p)
 		_ = p.Tell(order{Addresses: r.Servers.Addresses, Config: r.Servers.Service(r.Services),
@@ -64,7 +64,7 @@ func (r *Runner) inServices(ctx context.Context, subject Subject) (
 			Of: r.Services}) // a process that does not hear it does not answer
 	}
 	if _, err := s.collect(ctx, readyWithin); err != nil {
-		return all, used, err
+		return all, err
 	}
 	before := r.Servers.Usage(ctx, subject.Nodes)
 	at := time.Now().Add(headStart)
@@ -76,7 +76,8 @@ func (r *Runner) inServices(ctx context.Context, subject Subject) (
 	s.tell(at)
 	all, err = s.collect(ctx, headStart+r.Timeout+r.Grace+2*finishWithin)
 	r.memory = max(r.memory, all.Memory)
-	return all, r.Servers.Usage(ctx, subject.Nodes).Since(before), err
+	all.Usage = r.Servers.Usage(ctx, subject.Nodes).Since(before)
+	return all, err
 }
 
 // tell gives each process its next word.
@@ -139,7 +140,7 @@ func Serve(locks []Subject) {
 				_ = parent.Hear(&at)
 			}
 		}()
-		r, st, end, err := o.prepare(ctx, locks)
+		open, end, err := o.prepare(ctx, locks)
 		defer end()
 		if err != nil {
 			return parent.Say(answer{Err: err.Error()})
@@ -151,33 +152,31 @@ func Serve(locks []Subject) {
 		if !begins {
 			return nil
 		}
-		did := r.open(ctx, st, at)
+		did := open(at)
 		did.Memory = peakMemory()
 		return parent.Say(answer{Counts: did})
 	})
 }
 
 // prepare connects this process, and builds the locks of its clients.
-func (o order) prepare(ctx context.Context, locks []Subject) (r *Runner,
-	st *cohort, end func(), err error) {
+func (o order) prepare(ctx context.Context, locks []Subject) (open func(at time.Time) Counts,
+	end func(), err error) {
 	end = func() {}
 	selected, err := Select(Around(locks...), o.Subject)
 	if err != nil {
-		return nil, nil, end, err
+		return nil, end, err
 	}
 	servers, err := nodes.Connect(ctx, o.Addresses, o.Config)
 	if err != nil {
-		return nil, nil, end, err
+		return nil, end, err
 	}
-	r = &Runner{Settings: o.Settings, Servers: servers, service: o.Service, of: o.Of}
-	end = func() {
-		st.end()
-		servers.CloseClients() // the keys of the run are not this process's to remove
-	}
+	end = func() { servers.CloseClients() } // the run's keys are not this process's to remove
 	clients, err := servers.Warm(ctx, max(selected[0].Nodes, 1))
 	if err != nil {
-		return nil, nil, end, err
+		return nil, end, err
 	}
-	st, err = r.assign(ctx, selected[0], clients)
-	return r, st, end, err
+	r := &Runner{Settings: o.Settings, Servers: servers, service: o.Service, of: o.Of}
+	s, err := r.assign(ctx, selected[0], clients)
+	return func(at time.Time) Counts { return r.open(ctx, s, at) },
+		func() { s.end(); servers.CloseClients() }, err
 }
