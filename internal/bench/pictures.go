@@ -1,6 +1,7 @@
 package bench
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"math"
@@ -238,34 +239,10 @@ type placed struct {
 	Dots        []placed
 }
 
-var pictureTemplate = template.Must(template.New("picture").Parse(
-	`<svg xmlns="http://www.w3.org/2000/svg" width="{{.Width}}" ` +
-		`height="{{.Height}}" viewBox="0 0 {{.Width}} {{.Height}}" role="img" ` +
-		`aria-label="{{.Title}}{{with .Axis}}: {{.}}{{end}}" ` +
-		`font-family="system-ui, sans-serif" font-size="16">
-<rect width="{{.Width}}" height="{{.Height}}" fill="#fff"/>
-{{range .Titles}}<text x="8" y="{{.Y}}" font-size="18" fill="#222">{{.Text}}</text>
-{{end}}{{range .Small}}<text x="8" y="{{.Y}}" font-size="13" fill="#555">{{.Text}}</text>
-{{end}}{{range .Squares}}<g transform="translate({{.X}} {{.Y}})">` +
-		`<text y="-6" font-size="12" fill="#222">{{.Name}}</text>
-<rect width="{{$.Side}}" height="{{$.Side}}" fill="none" stroke="#bbb"/>
-<path d="{{.Dots}}" stroke="{{$.Darkest}}" stroke-width="5" stroke-linecap="round"/></g>
-{{end}}{{range .Legend}}<circle cx="{{.X}}" cy="{{.Y}}" r="6" fill="{{.Color}}"/>` +
-		`<text x="{{.X}}" y="{{.Y}}" dx="11" dy="5" font-size="14" fill="#222">{{.Text}}</text>
-{{end}}{{range .Ticks}}<path d="M{{.X}} {{$.Top}}V{{$.Bottom}}" stroke="#ddd"/>
-<text x="{{.X}}" y="{{$.Bottom}}" dy="18" font-size="14" text-anchor="middle" ` +
-		`fill="#555">{{.Text}}</text>
-{{end}}{{range .Rows}}{{$y := .Y}}<text x="{{$.Left}}" y="{{.Y}}" dx="-12" dy="5" ` +
-		`text-anchor="end" fill="{{.Color}}">{{.Text}}</text>
-{{if .To}}<path d="M{{.From}} {{.Y}}H{{.To}}" stroke="#888" stroke-width="2"/>
-{{end}}{{range .Dots}}<circle cx="{{.X}}" cy="{{$y}}" r="6" fill="{{.Color}}"/>
-{{end}}{{if .Number}}<text x="{{$.Right}}" y="{{$y}}" dy="5" font-size="14" ` +
-		`text-anchor="end" fill="{{$.Darkest}}">{{.Number}}</text>
-{{end}}{{end}}{{if .Rows}}<text x="{{.Right}}" y="{{.Top}}" dy="-4" font-size="13" ` +
-		`text-anchor="end" fill="{{.Darkest}}">{{.Column}}</text>
-<text x="{{.Right}}" y="{{.Bottom}}" dy="38" text-anchor="end" font-size="14" fill="#222">{{.Axis}}</text>
-{{end}}</svg>
-`))
+//go:embed picture.svg
+var pictureSource string
+
+var pictureTemplate = template.Must(template.New("picture").Parse(pictureSource))
 
 // drawn draws a picture, or nothing when it would be empty.
 func drawn(of func(Report) picture) func(Report, io.Writer) error {
