@@ -147,7 +147,7 @@ func (s Sizing) String() string {
 	line("", fmt.Sprintf("%.0f", apart(s.Work.Longest, s.Latency.Mean)),
 		fmt.Sprintf("times the one is the other; from %d on the larger counts alone",
 			farApart))
-	line("", s.Lease(), "in whole milliseconds")
+	line("the lease", s.Lease(), "in whole milliseconds")
 	fmt.Fprintf(&b, "\nSections of these %d that would have outlived a lease of\n\n", n)
 	outlived := func(name string, lease time.Duration) {
 		line(name, short(lease), s.Work.over(lease))
