@@ -138,13 +138,6 @@ func costs(t *testing.T, clients int, runs [][]bench.Row) (measured []bench.Row)
 	return measured
 }
 
-func TestTheSameCodeGivesTheSameFigures(t *testing.T) {
-	for _, name := range []string{"gold", "reentrant/notify", "redlock"} {
-		subject := subject(t, name)
-		assert.Equal(t, cost(t, subject, 30, 0, nil), cost(t, subject, 30, 0, nil))
-	}
-}
-
 // A client that has had a turn queues up behind all others: in a closed loop everybody
 // waits for as long, and has as many turns.
 func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {

@@ -81,10 +81,3 @@ func TestWhatMustNotHappenIsReportedOfTheWorstRound(t *testing.T) {
 	assert.Equal(t, "broken", row.Value("first_failure"))
 	assert.False(t, row.Finished())
 }
-
-func TestARowIsCompleteWhenAllItsRoundsAre(t *testing.T) {
-	row := Median(rounds(1, 2), 3)
-	assert.False(t, row.Complete())
-	assert.Contains(t, Layout{}.Row(row), "2 of 3 rounds were measured")
-	assert.True(t, Median(rounds(1, 2), 2).Complete())
-}

@@ -19,6 +19,18 @@ type Figure struct {
 	Over func(a, b any) any
 }
 
+// member is the figure's name in JSON, of a row or of one of its rounds; "" where it has
+// none.
+func (f Figure) member(ofRound bool) string {
+	switch {
+	case ofRound:
+		return f.Round
+	case f.Name == "spread":
+		return "" // it follows from the rounds
+	}
+	return f.Name
+}
+
 // heads are those of a figure's column.
 func heads(top, head string, width, digits int) Column[Row] {
 	return Column[Row]{top: top, head: head, width: width, digits: digits}

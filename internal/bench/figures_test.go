@@ -97,6 +97,7 @@ func fullRow() Row {
 		"cpu_us_per_section.server": 31.5, "failures": 0, "retries": 1130,
 		"longest_gap_ms": 12.5, "ratio_to_serial": 0.11, "jain": 1.0,
 		"in_order": 0.5, "order_of_service": []float64{33.3}})
+	round.isRound = true
 	row.Rounds = []Row{round}
 	return row
 }

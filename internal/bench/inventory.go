@@ -252,14 +252,6 @@ func (w *Inventory) unfit(subject Subject) string {
 	return ""
 }
 
-// shown is a row as the table has it.
-type shown struct {
-	Row
-	text string
-}
-
-func (s shown) Text() string { return s.text }
-
 // Measure measures a row.
 func (w *Inventory) Measure(ctx context.Context, run Run,
 	subject Subject) ([]Measured, error) {
@@ -271,9 +263,9 @@ func (w *Inventory) Measure(ctx context.Context, run Run,
 		return nil, err
 	}
 	w.memory = max(w.memory, r.memory)
+	row.text = w.layout(run).Row(row)
 	w.rows = append(w.rows, row)
-	return []Measured{shown{row, w.layout(run).Row(row)}},
-		CutOff(ctx, row.Complete())
+	return []Measured{row}, CutOff(ctx, row.Complete())
 }
 
 // progress is how far the row under way is.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,23 +58,14 @@ func TestAReportWithoutRowsIsAPage(t *testing.T) {
 	assert.Contains(t, page, "</html>")
 }
 
-func TestPicturesAreOfWhatWasMeasured(t *testing.T) {
+func TestWithOneNumberOfClientsNothingGrows(t *testing.T) {
 	r := committed(t)
 	growth := bench.Pictures[3].Draw
 	require.Contains(t, written(t, growth, r), ">100 clients<")
-	var rows []bench.Row
-	for _, row := range r.Rows {
-		if row.Count("table_clients") == 100 {
-			row.Set("lost_updates", 0)
-			rows = append(rows, row)
-		}
-	}
-	assert.Empty(t, written(t, growth, bench.Report{Rows: rows}), "nothing grows")
-	assert.NotContains(t, written(t, bench.Pictures[0].Draw, bench.Report{Rows: rows}), "✗")
-	for i := range rows {
-		rows[i].Set("ratio_to_serial", 0.5)
-	}
-	assert.Empty(t, bench.Finding(rows), "polling is as fast")
+	r.Rows = slices.DeleteFunc(r.Rows, func(row bench.Row) bool {
+		return row.Count("table_clients") != 100
+	})
+	assert.Empty(t, written(t, growth, r))
 }
 
 func TestTheCommittedRunNamesItsEnvironment(t *testing.T) {

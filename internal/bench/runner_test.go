@@ -214,6 +214,7 @@ func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
 	assert.Len(t, row.Rounds, 1)
 	assert.True(t, row.Finished(), "the one that was measured")
 	assert.False(t, row.Complete())
+	assert.Contains(t, bench.Layout{}.Row(row), "1 of 3 rounds were measured")
 }
 
 func TestALoopThatIsInterruptedIsNotFinished(t *testing.T) {

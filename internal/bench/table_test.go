@@ -1,11 +1,9 @@
 package bench
 
 import (
-	"cmp"
 	"os"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -62,19 +60,5 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 			assert.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"),
 				got.String())
 		})
-	}
-}
-
-func TestFiguresStandUnderTheirHeads(t *testing.T) {
-	for _, table := range []Layout{{Width: 80}, {Name: 26}, {Paired: true, Width: 80}} {
-		head := strings.Split(table.Head(), "\n")
-		named := with(map[string]any{"rung": strings.Repeat("x", max(table.Name, 4))})
-		row := strings.Split(table.Row(named), "\n")
-		require.Equal(t, 2*len(row), len(head)+1)
-		for i, line := range row[:len(row)-1] {
-			width := utf8.RuneCountInString(line)
-			assert.Equal(t, utf8.RuneCountInString(head[2*i+1]), width)
-			assert.LessOrEqual(t, width, cmp.Or(table.Width, wide))
-		}
 	}
 }
