@@ -4,7 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,24 +60,5 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 			assert.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"),
 				got.String())
 		})
-	}
-}
-
-func TestFiguresStandUnderTheirHeads(t *testing.T) {
-	for _, table := range []Layout{{}, {Width: 80}, {Name: 26}, {Name: 22, Width: 80},
-		{Paired: true, Width: 80}, {Paired: true}} {
-		head := strings.Split(table.Head(), "\n")
-		named := with(map[string]any{"rung": strings.Repeat("x", max(table.Name, 4))})
-		row := strings.Split(table.Row(named), "\n")
-		lines := len(row) - 1
-		require.Equal(t, 2*lines, len(head)-1)
-		for i := range lines {
-			assert.Equal(t, utf8.RuneCountInString(head[2*i+1]),
-				utf8.RuneCountInString(row[i]))
-			if table.Width > 0 {
-				assert.LessOrEqual(t, utf8.RuneCountInString(row[i]), table.Width)
-			}
-			assert.LessOrEqual(t, utf8.RuneCountInString(row[i]), wide)
-		}
 	}
 }

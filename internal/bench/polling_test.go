@@ -1,4 +1,4 @@
-package costs_test
+package bench_test
 
 import (
 	"fmt"
@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/inventory"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // These tests measure what docs/polling.md says about waiting.
@@ -52,7 +52,7 @@ func TestAShorterPauseCostsCommandsAndALongerOneTime(t *testing.T) {
 	var rows []bench.Row
 	for _, pause := range []time.Duration{1, 2, 5, 10, 20, 50, 100, 200, 500,
 		1000} {
-		row := measure(t, "gold", 100, func(r *inventory.Settings) {
+		row := cost(t, subject(t, "gold"), 100, 0, func(r *bench.Settings) {
 			r.Poll = pause * time.Millisecond
 		})
 		rows = append(rows, row)
@@ -71,7 +71,7 @@ func TestFixedPausesAfterASimultaneousStartStayInLockstep(t *testing.T) {
 		"commands a section", "wait p50, ms", "wait max, ms")
 	var speed []float64
 	for _, fixed := range []bool{false, true} {
-		row := measure(t, "gold", 100, func(r *inventory.Settings) {
+		row := cost(t, subject(t, "gold"), 100, 0, func(r *bench.Settings) {
 			r.FixedPoll = fixed
 		})
 		l.line(map[bool]string{false: "with full jitter", true: "fixed"}[fixed],
@@ -88,9 +88,8 @@ func TestWithTooFewConnectionsTheHolderQueuesBehindItsWaiters(t *testing.T) {
 		"wait max, ms")
 	var speed []float64
 	for _, pool := range []int{108, 20, 10} {
-		row := measureOver(t, subject(t, "gold"), 100, pool,
-			func(r *inventory.Settings) { r.Poll = 2 * time.Millisecond })
-		require.Zero(t, row.Value("failures"), row.Value("first_failure"))
+		row := cost(t, subject(t, "gold"), 100, pool,
+			func(r *bench.Settings) { r.Poll = 2 * time.Millisecond })
 		l.line(fmt.Sprint(pool), perSecond(row), wait(row, "p50"),
 			wait(row, "max"))
 		speed = append(speed, *row.Number("acquisitions_per_second"))
@@ -106,7 +105,7 @@ func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
 		"wait max, ms", "jain", "in order, %")
 	for _, name := range []string{"gold", "reentrant/notify"} {
 		for _, loop := range []time.Duration{0, time.Second} {
-			row := measure(t, name, 20, func(r *inventory.Settings) {
+			row := cost(t, subject(t, name), 20, 0, func(r *bench.Settings) {
 				r.Loop, r.Stock = loop, 1_000_000
 			})
 			turns := "one each"
@@ -123,4 +122,47 @@ func TestInAClosedLoopTheReleaserIsServedAgainAndTheMedianLooksFine(
 		}
 	}
 	l.fresh(t, "loop")
+}
+
+// process is a go-redis client that no other owner has, so that its owner shares
+// nothing of what the owners of one process have in common.
+type process struct{ redis.UniversalClient }
+
+// apart is a subject whose owners live in a process each.
+func apart(s bench.Subject) bench.Subject {
+	build := s.Build
+	s.Build = func(env lock.Env) (lock.Lock, error) {
+		nodes := make([]redis.UniversalClient, len(env.Nodes))
+		for i, rdb := range env.Nodes {
+			nodes[i] = &process{rdb}
+		}
+		env.Nodes = nodes
+		return build(env)
+	}
+	return s
+}
+
+// Cohort's figure in the tables comes from clients that share a process, which is
+// what it is made for. Where each has a process of its own it is no faster than
+// notify. docs/choosing.md has the table.
+func TestACohortIsFastOnlyWhereWaitersShareAProcess(t *testing.T) {
+	locktest.Long(t, "it measures 100 clients six times")
+	speed := func(s bench.Subject, clients int) float64 {
+		return *cost(t, s, clients, 0, nil).Number("acquisitions_per_second")
+	}
+	serial := speed(subject(t, "serial-limit"), 1)
+	ratios := map[string][2]float64{}
+	var rows [][]string
+	for _, name := range []string{"diamond", "reentrant/notify", "reentrant/cohort"} {
+		s := subject(t, name)
+		r := [2]float64{speed(s, 100) / serial, speed(apart(s), 100) / serial}
+		ratios[name] = r
+		rows = append(rows, []string{name, fmt.Sprintf("%.2f", r[0]),
+			fmt.Sprintf("%.2f", r[1])})
+	}
+	cohort, notify := ratios["reentrant/cohort"], ratios["reentrant/notify"]
+	assert.Greater(t, cohort[0], 1.5*notify[0])
+	assert.Less(t, cohort[1], 1.1*notify[1])
+	generated.Compare(t, "choosing.md", "processes", generated.Table(1, []string{"lock",
+		"all in one process", "each in a process of its own"}, rows))
 }

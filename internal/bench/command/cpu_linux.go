@@ -1,6 +1,4 @@
-// Package machine asks the operating system what Go has no words for: CPUs, and what a
-// process has used.
-package machine
+package command
 
 import (
 	"os"
@@ -9,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OnlyCPU is the CPU that this process has to itself, and the processes that it
+// onlyCPU is the CPU that this process has to itself, and the processes that it
 // starts with it, if there is one: taskset -c 0 gives it number 0.
-func OnlyCPU() (cpu int, is bool) {
+func onlyCPU() (cpu int, is bool) {
 	var may unix.CPUSet
 	if unix.SchedGetaffinity(0, &may) != nil || may.Count() != 1 {
 		return 0, false
@@ -22,8 +20,8 @@ func OnlyCPU() (cpu int, is bool) {
 	return cpu, true
 }
 
-// Processor is the name of the CPU, "" when unknown.
-func Processor() string {
+// processor is the name of the CPU, "" when unknown.
+func processor() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return ""

@@ -1,9 +1,8 @@
-package inventory
+package bench
 
 import (
 	"time"
 
-	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -17,7 +16,7 @@ const (
 )
 
 // Settings say what is measured. Each process that clients live in is given all
-// of them. Workload.Settle checks those that a user has given.
+// of them. Inventory checks those that a user has given.
 type Settings struct {
 	Clients int           // at least 1
 	Stock   int           // at least 0
@@ -56,7 +55,7 @@ type Settings struct {
 // 100 µs, and 1000 clients that ask every 50 ms leave it no time for the one that
 // has the lock; on several nodes they also take them from each other. There, it is
 // at least 200 µs for each client and node on real servers too.
-func (s Settings) Pause(subject bench.Subject, embedded bool) time.Duration {
+func (s Settings) Pause(subject Subject, embedded bool) time.Duration {
 	each := 200 * time.Microsecond
 	if embedded {
 		each = time.Millisecond
@@ -80,7 +79,7 @@ const enough = 1000
 // size is how many turns all clients take together in a round, and how many
 // units they share. Where others are compared with it, the serial limit takes
 // more turns than they do when they are few, with a stock to match.
-func (s Settings) size(subject bench.Subject) (turns, stock int) {
+func (s Settings) size(subject Subject) (turns, stock int) {
 	turns, stock = s.Clients*max(s.Ops, 1), s.Stock
 	if isSerialLimit(subject) && s.Rounds > 1 && turns < enough {
 		stock, turns = stock*enough/turns, enough

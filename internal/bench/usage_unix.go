@@ -1,6 +1,6 @@
 //go:build unix
 
-package machine
+package bench
 
 import (
 	"runtime"
@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// ProcessTime is the processor time that this process has used, 0 when unknown.
-func ProcessTime() time.Duration {
+// processTime is the processor time that this process has used, 0 when unknown.
+func processTime() time.Duration {
 	r := usage()
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// PeakMemory is the most memory that this process has had, in bytes, 0 when
+// peakMemory is the most memory that this process has had, in bytes, 0 when
 // unknown.
-func PeakMemory() int64 {
+func peakMemory() int64 {
 	r := usage()
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
 		return int64(r.Maxrss)

@@ -1,4 +1,4 @@
-package inventory
+package bench
 
 import (
 	"context"
@@ -11,10 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/machine"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
-	"github.com/lockladder/lockladder/internal/bench/report"
 )
 
 // maxClients keeps the connections below what one address can have.
@@ -30,13 +27,13 @@ const trips = 4
 // pairedRounds is how often a row on real servers is measured.
 const pairedRounds = 5
 
-// Workload is the inventory as a program runs it: a table for each number of clients
+// Inventory is the workload as a program runs it: a table for each number of clients
 // and each pause.
-type Workload struct {
+type Inventory struct {
 	Note string // a line below the header, "" for none
 
 	// SizeTTL asks for nothing but the measure of a lease, see
-	// bench.SizeTTL.
+	// SizeTTL.
 	SizeTTL bool
 
 	settings Settings // but for the clients and the pause
@@ -51,20 +48,20 @@ type Workload struct {
 	runners []*Runner // of each table
 	current atomic.Pointer[Runner]
 	memory  int64 // most of the processes that the clients lived in, in bytes
-	rows    []bench.Row
+	rows    []Row
 }
 
 // Flags defines the flags.
-func (w *Workload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan, error) {
+func (w *Inventory) Flags(flags *flag.FlagSet) func(Run) (Plan, error) {
 	s := &w.settings
 	s.Grace = DefaultGrace
 	w.clients, w.polls = []int{DefaultClients}, []time.Duration{0}
 	flags.Func("clients", fmt.Sprintf("how many `clients` start at one instant "+
 		"(default %d); several\nnumbers, separated by commas, make a table each",
-		DefaultClients), bench.List(&w.clients, strconv.Atoi))
+		DefaultClients), List(&w.clients, strconv.Atoi))
 	flags.Func("poll", "the longest pause of a refused client, a `duration` "+
 		"(default 100ms, on\nembedded servers at least 1ms for each client and "+
-		"node); several make a\ntable each", bench.List(&w.polls, positive))
+		"node); several make a\ntable each", List(&w.polls, positive))
 	flags.IntVar(&s.Stock, "stock", DefaultStock, fmt.Sprintf("how many `units` "+
 		"there are to sell; with -loop the default is\n%d, so that every turn "+
 		"does the same work", loopStock))
@@ -108,7 +105,7 @@ func positive(text string) (time.Duration, error) {
 }
 
 // check completes the settings, and returns what is wrong with them.
-func (w *Workload) check(given map[string]bool, real bool) error {
+func (w *Inventory) check(given map[string]bool, real bool) error {
 	for name := range given {
 		if w.SizeTTL && name != "size-ttl" && name != "redis" {
 			return fmt.Errorf("-size-ttl measures no rungs, -%s does not "+
@@ -177,19 +174,19 @@ func (w *Workload) check(given map[string]bool, real bool) error {
 }
 
 // plan says what is to be done.
-func (w *Workload) plan(run bench.Run) (bench.Plan, error) {
+func (w *Inventory) plan(run Run) (Plan, error) {
 	if err := w.check(run.Given, run.Real); err != nil {
-		return bench.Plan{}, err
+		return Plan{}, err
 	}
 	s := &w.settings
-	p := bench.Plan{TTL: s.TTL, Timeout: s.Timeout, Seed: s.Seed,
+	p := Plan{TTL: s.TTL, Timeout: s.Timeout, Seed: s.Seed,
 		Config: nodes.Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
 		Header: w.header(run), Legend: w.layout(run).Legend(),
-		Progress: w.progress, Memory: machine.PeakMemory, Processes: "process",
-		Outputs: []bench.Output{
+		Progress: w.progress, Memory: peakMemory, Processes: "process",
+		Outputs: []Output{
 			{Flag: "benchstat", File: &w.benchstat, Alone: true,
-				Write: w.written(bench.WriteBenchstat)},
-			{Flag: "html", File: &w.html, Write: w.written(report.Write)},
+				Write: w.written(WriteBenchstat)},
+			{Flag: "html", File: &w.html, Write: w.written(WritePage)},
 		}}
 	if w.services > 1 {
 		p.Memory = func() int64 { return w.memory }
@@ -197,7 +194,7 @@ func (w *Workload) plan(run bench.Run) (bench.Plan, error) {
 	}
 	for _, clients := range w.clients {
 		for _, poll := range w.polls {
-			p.Tables = append(p.Tables, bench.Table{Title: w.title(clients, poll),
+			p.Tables = append(p.Tables, Table{Title: w.title(clients, poll),
 				Head: w.layout(run).Head()})
 			s.Clients, s.Poll = clients, poll
 			w.runners = append(w.runners, &Runner{Settings: *s, Services: w.services})
@@ -207,16 +204,16 @@ func (w *Workload) plan(run bench.Run) (bench.Plan, error) {
 }
 
 // written writes the rows that were measured.
-func (w *Workload) written(write func(bench.Report, io.Writer) error) func(bench.Env,
+func (w *Inventory) written(write func(Report, io.Writer) error) func(Env,
 	io.Writer) error {
-	return func(env bench.Env, to io.Writer) error {
-		return write(bench.Report{Schema: 2, Env: env, Rows: w.rows}, to)
+	return func(env Env, to io.Writer) error {
+		return write(Report{Schema: 2, Env: env, Rows: w.rows}, to)
 	}
 }
 
 // layout is that of the tables.
-func (w *Workload) layout(run bench.Run) bench.Layout {
-	text := bench.Layout{Width: run.Width, Loop: w.settings.Loop > 0,
+func (w *Inventory) layout(run Run) Layout {
+	text := Layout{Width: run.Width, Loop: w.settings.Loop > 0,
 		Paired: w.settings.Rounds > 1 || run.Real}
 	for _, subject := range run.Subjects {
 		text.Name = max(text.Name, len(subject.Name))
@@ -225,7 +222,7 @@ func (w *Workload) layout(run bench.Run) bench.Layout {
 }
 
 // Subjects are all locks, with the baselines around them.
-func (w *Workload) Subjects(locks []bench.Subject) []bench.Subject {
+func (w *Inventory) Subjects(locks []Subject) []Subject {
 	all := Around(locks...)
 	for i := range all {
 		all[i].Unfit = w.unfit(all[i])
@@ -234,7 +231,7 @@ func (w *Workload) Subjects(locks []bench.Subject) []bench.Subject {
 }
 
 // unfit says why a row can't be measured with the settings, "" when it can.
-func (w *Workload) unfit(subject bench.Subject) string {
+func (w *Inventory) unfit(subject Subject) string {
 	ttl := w.settings.TTL
 	switch {
 	case subject.OwnServer && w.services > 1:
@@ -255,17 +252,9 @@ func (w *Workload) unfit(subject bench.Subject) string {
 	return ""
 }
 
-// shown is a row as the table has it.
-type shown struct {
-	bench.Row
-	text string
-}
-
-func (s shown) Text() string { return s.text }
-
 // Measure measures a row.
-func (w *Workload) Measure(ctx context.Context, run bench.Run,
-	subject bench.Subject) ([]bench.Measured, error) {
+func (w *Inventory) Measure(ctx context.Context, run Run,
+	subject Subject) ([]Measured, error) {
 	r := w.runners[run.Table]
 	r.Servers = run.Servers
 	w.current.Store(r)
@@ -274,15 +263,15 @@ func (w *Workload) Measure(ctx context.Context, run bench.Run,
 		return nil, err
 	}
 	w.memory = max(w.memory, r.memory)
+	row.text = w.layout(run).Row(row)
 	w.rows = append(w.rows, row)
-	return []bench.Measured{shown{row, w.layout(run).Row(row)}},
-		bench.CutOff(ctx, row.Complete())
+	return []Measured{row}, CutOff(ctx, row.Complete())
 }
 
 // progress is how far the row under way is.
-func (w *Workload) progress() string {
+func (w *Inventory) progress() string {
 	if r := w.current.Load(); r != nil {
-		return r.Progress().String()
+		return r.Progress()
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package inventory
+package bench
 
 import (
 	"fmt"
@@ -7,16 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
 
 // title stands above a table when there are several.
-func (w *Workload) title(clients int, poll time.Duration) string {
+func (w *Inventory) title(clients int, poll time.Duration) string {
 	var words []string
 	if len(w.clients) > 1 {
-		words = append(words, bench.Plural(clients, "client"))
+		words = append(words, Plural(clients, "client"))
 	}
 	if len(w.polls) > 1 {
 		words = append(words, fmt.Sprintf("asking again within %v", poll))
@@ -28,7 +27,7 @@ func (w *Workload) title(clients int, poll time.Duration) string {
 }
 
 // header says what is measured.
-func (w *Workload) header(run bench.Run) string {
+func (w *Inventory) header(run Run) string {
 	s := &w.settings
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s; stock %d, lease %v, at most %v a row.\n", w.who(),
@@ -56,7 +55,7 @@ func (w *Workload) header(run bench.Run) string {
 }
 
 // who says who the clients are.
-func (w *Workload) who() string {
+func (w *Inventory) who() string {
 	var counts []string
 	for _, clients := range w.clients {
 		counts = append(counts, strconv.Itoa(clients))
@@ -76,7 +75,7 @@ func (w *Workload) who() string {
 }
 
 // pauses says how often refused clients ask again.
-func (w *Workload) pauses(run bench.Run) string {
+func (w *Inventory) pauses(run Run) string {
 	jitter := ", with full jitter"
 	if w.settings.FixedPoll {
 		jitter = ", each time after as long"
@@ -90,7 +89,7 @@ func (w *Workload) pauses(run bench.Run) string {
 	}
 	s := w.settings
 	s.Clients, s.Poll = slices.Max(w.clients), w.polls[0]
-	usual := s.Pause(bench.Subject{}, !run.Real)
+	usual := s.Pause(Subject{}, !run.Real)
 	text := usual.String()
 	for _, subject := range run.Subjects {
 		if pause := s.Pause(subject, !run.Real); pause != usual {
@@ -102,26 +101,4 @@ func (w *Workload) pauses(run bench.Run) string {
 		text += fmt.Sprintf("\n(the article [wukong] in docs/sources.md: %v)", lock.DefaultPoll)
 	}
 	return text
-}
-
-// String continues the name of a row with how far it is.
-func (p Progress) String() string {
-	text := ""
-	if p.Rounds > 1 {
-		text += fmt.Sprintf(", round %d of %d", p.Round, p.Rounds)
-	}
-	if p.Serial {
-		text += ", the serial limit"
-	}
-	switch elapsed := p.Elapsed.Seconds(); {
-	case p.Elapsed == 0:
-		return text + ": warming up"
-	case p.Turns > 0:
-		return text + fmt.Sprintf(": %d of %d turns, %.1f s", p.Sections, p.Turns,
-			elapsed)
-	case p.Sections > 0:
-		return text + fmt.Sprintf(": %d turns, %.1f s", p.Sections, elapsed)
-	default:
-		return text + fmt.Sprintf(": %.1f s", elapsed)
-	}
 }

@@ -1,4 +1,4 @@
-package inventory
+package bench
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/machine"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers/process"
 )
@@ -43,12 +41,12 @@ type order struct {
 // through.
 type answer struct {
 	Err    string
-	Counts bench.Counts
+	Counts Counts
 }
 
 // inServices lets the clients of several processes start at one instant.
-func (r *Runner) inServices(ctx context.Context, subject bench.Subject) (
-	all bench.Counts, used nodes.Usage, err error) {
+func (r *Runner) inServices(ctx context.Context, subject Subject) (
+	all Counts, err error) {
 	var s services
 	defer func() {
 		for _, p := range s {
@@ -58,7 +56,7 @@ func (r *Runner) inServices(ctx context.Context, subject bench.Subject) (
 	for i := range r.Services {
 		p, err := process.Start[answer](serviceName)
 		if err != nil {
-			return all, used, err
+			return all, err
 		}
 		s = append(s, p)
 		_ = p.Tell(order{Addresses: r.Servers.Addresses, Config: r.Servers.Service(r.Services),
@@ -66,19 +64,20 @@ func (r *Runner) inServices(ctx context.Context, subject bench.Subject) (
 			Of: r.Services}) // a process that does not hear it does not answer
 	}
 	if _, err := s.collect(ctx, readyWithin); err != nil {
-		return all, used, err
+		return all, err
 	}
 	before := r.Servers.Usage(ctx, subject.Nodes)
 	at := time.Now().Add(headStart)
-	if now := r.current.Load(); now != nil {
+	if now := r.stage.Load(); now != nil {
 		started := *now
 		started.started = at
-		r.current.Store(&started)
+		r.stage.Store(&started)
 	}
 	s.tell(at)
 	all, err = s.collect(ctx, headStart+r.Timeout+r.Grace+2*finishWithin)
 	r.memory = max(r.memory, all.Memory)
-	return all, r.Servers.Usage(ctx, subject.Nodes).Since(before), err
+	all.Usage = r.Servers.Usage(ctx, subject.Nodes).Since(before)
+	return all, err
 }
 
 // tell gives each process its next word.
@@ -92,7 +91,7 @@ func (s services) tell(at time.Time) {
 // stop, and then, like after the limit, has no more patience than is needed for
 // that.
 func (s services) collect(ctx context.Context, limit time.Duration) (
-	all bench.Counts, err error) {
+	all Counts, err error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	ended := ctx.Done()
@@ -123,7 +122,7 @@ func (s services) collect(ctx context.Context, limit time.Duration) (
 
 // Serve is the life of a process of a round, and in any other process it does
 // nothing. Its clients use these locks, or the baselines.
-func Serve(locks []bench.Subject) {
+func Serve(locks []Subject) {
 	process.Serve(serviceName, func(parent *process.Parent) error {
 		var o order
 		if err := parent.Hear(&o); err != nil {
@@ -141,7 +140,7 @@ func Serve(locks []bench.Subject) {
 				_ = parent.Hear(&at)
 			}
 		}()
-		r, st, end, err := o.prepare(ctx, locks)
+		open, end, err := o.prepare(ctx, locks)
 		defer end()
 		if err != nil {
 			return parent.Say(answer{Err: err.Error()})
@@ -153,33 +152,31 @@ func Serve(locks []bench.Subject) {
 		if !begins {
 			return nil
 		}
-		did := r.open(ctx, st, at)
-		did.Memory = machine.PeakMemory()
+		did := open(at)
+		did.Memory = peakMemory()
 		return parent.Say(answer{Counts: did})
 	})
 }
 
 // prepare connects this process, and builds the locks of its clients.
-func (o order) prepare(ctx context.Context, locks []bench.Subject) (r *Runner,
-	st *cohort, end func(), err error) {
+func (o order) prepare(ctx context.Context, locks []Subject) (open func(at time.Time) Counts,
+	end func(), err error) {
 	end = func() {}
-	selected, err := bench.Select(Around(locks...), o.Subject)
+	selected, err := Select(Around(locks...), o.Subject)
 	if err != nil {
-		return nil, nil, end, err
+		return nil, end, err
 	}
 	servers, err := nodes.Connect(ctx, o.Addresses, o.Config)
 	if err != nil {
-		return nil, nil, end, err
+		return nil, end, err
 	}
-	r = &Runner{Settings: o.Settings, Servers: servers, service: o.Service, of: o.Of}
-	end = func() {
-		st.end()
-		servers.CloseClients() // the keys of the run are not this process's to remove
-	}
+	end = func() { servers.CloseClients() } // the run's keys are not this process's to remove
 	clients, err := servers.Warm(ctx, max(selected[0].Nodes, 1))
 	if err != nil {
-		return nil, nil, end, err
+		return nil, end, err
 	}
-	st, err = r.assign(ctx, selected[0], clients)
-	return r, st, end, err
+	r := &Runner{Settings: o.Settings, Servers: servers, service: o.Service, of: o.Of}
+	s, err := r.assign(ctx, selected[0], clients)
+	return func(at time.Time) Counts { return r.open(ctx, s, at) },
+		func() { s.end(); servers.CloseClients() }, err
 }
