@@ -26,31 +26,23 @@ func (e Exhibit) report(t *testing.T) scenarios.Report {
 		scenarios.Flaws(lock.Flaws(e.Flaw)...))
 }
 
-// exhibit is a scenario that a lock breaks.
-type exhibit struct {
-	name    string // "gold/overrun_release"
-	command string
-	result  scenarios.Result
-}
-
-// exhibit keeps what a lock broke.
-func (g *Generator) exhibit(name, command string, report scenarios.Report) {
+// keep keeps what a lock did. The command lets the assertions of a scenario through.
+func (g *Generator) keep(lock, command string, report scenarios.Report) {
+	g.commands[lock] = command
 	for _, r := range report {
-		if r.Verdict == scenarios.Breaks {
-			g.exhibits = append(g.exhibits, exhibit{name + "/" + r.Scenario,
-				fmt.Sprintf(command, r.Scenario), r})
-		}
+		name := lock + "/" + r.Scenario
+		g.did[name] = append(g.did[name], r)
 	}
 }
 
-// find returns what a scenario breaks. After ": " the name may say which invariant
-// is meant: "reentrant/fenced/failover: stale write".
-func (g *Generator) find(name string) ([]exhibit, error) {
+// find returns what a lock breaks in a scenario: "gold/overrun_release". After ": " the
+// name may say which invariant is meant, and then its run is shown also when it holds:
+// "reentrant/fenced/failover: stale write".
+func (g *Generator) find(name string) (found scenarios.Report, err error) {
 	scenario, invariant, one := strings.Cut(name, ": ")
-	var found []exhibit
-	for _, e := range g.exhibits {
-		if e.name == scenario && (!one || e.result.Invariant == invariant) {
-			found = append(found, e)
+	for _, r := range g.did[scenario] {
+		if one && r.Invariant == invariant || !one && r.Verdict == scenarios.Breaks {
+			found = append(found, r)
 		}
 	}
 	if len(found) == 0 {
@@ -59,27 +51,21 @@ func (g *Generator) find(name string) ([]exhibit, error) {
 	return found, nil
 }
 
-// failures are what a test prints of them, without the lines of go test around it.
-func failures(found []exhibit) string {
-	var results scenarios.Report
-	for _, e := range found {
-		results = append(results, e.result)
-	}
-	return results.Failures()
-}
-
+// red is a command, and what the test prints of the assertions that it lets through,
+// without the lines of go test around it.
 func (g *Generator) red(name string) (string, error) {
 	found, err := g.find(name)
 	if err != nil {
 		return "", err
 	}
-	return generated.Fence("console", "$ "+found[0].command+"\n"+
-		failures(found)), nil
+	lock, _, _ := strings.Cut(name, "/"+found[0].Scenario)
+	return generated.Fence("console", fmt.Sprintf("$ "+g.commands[lock]+"\n",
+		found[0].Scenario)+found.Failures()), nil
 }
 
 func (g *Generator) gold(string) (string, error) {
 	found, err := g.find("gold/overrun_release")
-	return generated.Fence("", failures(found)), err
+	return generated.Fence("", found.Failures()), err
 }
 
 func (g *Generator) sequence(name string) (string, error) {
@@ -87,6 +73,6 @@ func (g *Generator) sequence(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := site.Sequence(found[0].result)
+	text, err := site.Sequence(found[0])
 	return generated.Fence("mermaid", text), err
 }

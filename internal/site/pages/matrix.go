@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/scenarios"
@@ -22,13 +21,13 @@ func (g *Generator) folded() string {
 			func(scenarios.Scenario) bool { return true })))
 	}
 	rows := [][]string{all}
-	for i, rung := range ladder.Rungs {
-		row := []string{rung.Name}
+	for _, lock := range g.Rungs {
+		row := []string{lock.Name}
 		for _, family := range scenarios.Families {
 			cell := "–"
 			if broken := count(family, func(s scenarios.Scenario) bool {
 				return slices.ContainsFunc(s.Judged(), func(invariant string) bool {
-					return g.reports[i].Verdict(s.Name, invariant) == scenarios.Breaks
+					return lock.Verdicts[s.Name+": "+invariant] == scenarios.Breaks
 				})
 			}); broken > 0 {
 				cell = fmt.Sprint(broken)
@@ -51,13 +50,19 @@ func count(family string, counts func(scenarios.Scenario) bool) int {
 }
 
 // matrix has a line for each invariant, and a column for each rung.
-func (g *Generator) matrix() string {
-	return verdicts(2, g.columns(all))
-}
+func (g *Generator) matrix() string { return verdicts(g.Rungs) }
 
 // workshop is the matrix of the workshop's 90 minutes: its scenarios, in its order, and
 // its rungs.
 func (g *Generator) workshop() string {
+	columns := []column[scenarios.Scenario]{{"scenario", func(s scenarios.Scenario) string {
+		return fmt.Sprintf("**%s**. %s", s.Name, s.Summary)
+	}}}
+	for _, lock := range g.named("bronze", "silver", "gold", "platinum", "diamond",
+		"diamond/watchdog", "reentrant", "reentrant/fenced") {
+		columns = append(columns, column[scenarios.Scenario]{path.Base(lock.Name),
+			func(s scenarios.Scenario) string { return worst(lock, s) }})
+	}
 	var shown []scenarios.Scenario
 	for _, name := range []string{"mutual_exclusion", "oversell", "crash_holding",
 		"crash_after_first_command", "overrun_release", "unlock_not_held", "slow_get",
@@ -65,64 +70,29 @@ func (g *Generator) workshop() string {
 		shown = append(shown, scenarios.Catalogue[slices.IndexFunc(scenarios.Catalogue,
 			func(s scenarios.Scenario) bool { return s.Name == name })])
 	}
-	rungs := []string{"bronze", "silver", "gold", "platinum", "diamond",
-		"diamond/watchdog", "reentrant", "reentrant/fenced"}
-	columns := g.columns(func(rung string) bool { return slices.Contains(rungs, rung) })
-	head := []string{"scenario"}
-	for _, c := range columns {
-		head = append(head, c.Name)
-	}
-	var rows [][]string
-	for _, s := range shown {
-		row := []string{fmt.Sprintf("**%s**. %s", s.Name, s.Summary)}
-		for _, c := range columns {
-			row = append(row, c.worst(s))
-		}
-		rows = append(rows, row)
-	}
-	return generated.Table(1, head, rows)
+	return tableOf(1, columns, shown)
 }
 
-// libraries shows Go's libraries beside these rungs.
-func (g *Generator) libraries(string) (string, error) {
-	return g.beside("libraries", all, "diamond/watchdog", "reentrant", "reentrant/fenced")
-}
-
-// programs shows the locks of other languages beside the rungs that they are like.
-func (g *Generator) programs(string) (string, error) {
-	return g.beside("programs", all, "diamond", "diamond/watchdog", "redlock")
-}
-
-// redisson shows Redisson's locks beside the rungs whose ideas are Redisson's as well.
-func (g *Generator) redisson(string) (string, error) {
-	return g.beside("programs", func(lock string) bool {
-		return strings.HasPrefix(lock, "redisson")
-	}, "reentrant", "reentrant/notify", "reentrant/fair", "reentrant/readwrite", "redlock")
-}
-
-func all(string) bool { return true }
-
-// beside is a matrix of the given rungs, followed by those locks in a file of results
-// that shown accepts.
-func (g *Generator) beside(name string, shown func(lock string) bool, rungs ...string) (
-	string, error) {
-	locks, err := g.kept(name, shown)
-	return verdicts(2, append(g.columns(func(rung string) bool {
-		return slices.Contains(rungs, rung)
-	}), locks...)), err
-}
-
-// columns are the shown rungs, with names that fit above a column.
-func (g *Generator) columns(shown func(rung string) bool) []column {
-	var all []column
+// named are the rungs of these names, in the order of the ladder.
+func (g *Generator) named(names ...string) (some []generated.Lock) {
 	for _, lock := range g.Rungs {
-		if shown(lock.Name) {
-			c := column{lock, lock.Name}
-			c.Name = path.Base(lock.Name)
-			all = append(all, c)
+		if slices.Contains(names, lock.Name) {
+			some = append(some, lock)
 		}
 	}
-	return all
+	return some
+}
+
+// beside is a matrix of the given rungs, followed by those locks of docs/results/NAME.json
+// whose names begin like that.
+func beside(name, begins string, rungs ...string) func(*Generator, string) (string, error) {
+	return func(g *Generator, _ string) (string, error) {
+		locks, err := generated.Kept(g.root, name)
+		return verdicts(append(g.named(rungs...), slices.DeleteFunc(locks,
+			func(lock generated.Lock) bool {
+				return !strings.HasPrefix(lock.Name, begins)
+			})...)), err
+	}
 }
 
 // catalogue lists the scenarios by family.
@@ -141,12 +111,6 @@ func catalogue(*Generator) string {
 	return b.String()
 }
 
-// column is a lock in a matrix.
-type column struct {
-	generated.Lock
-	rung string // whose runs the site plays; "": nothing is recorded
-}
-
 // signs are the verdicts in the tables.
 var signs = map[scenarios.Verdict]string{
 	scenarios.Breaks:       "**✗**",
@@ -157,57 +121,58 @@ var signs = map[scenarios.Verdict]string{
 }
 
 // verdicts has a column for each lock and a line for each invariant that a scenario lists
-// or a lock breaks there. So many of its first columns are left-aligned.
-func verdicts(left int, columns []column) string {
-	head := []string{"scenario", "invariant"}
-	for _, c := range columns {
-		head = append(head, c.Name)
+// or a lock breaks there.
+func verdicts(locks []generated.Lock) string {
+	type row struct {
+		scenarios.Scenario
+		invariant string
 	}
-	var rows [][]string
+	var rows []row
 	for _, s := range scenarios.Catalogue {
 		for i, invariant := range s.Judged() {
-			row := []string{s.Name, invariant}
-			if i >= len(s.Invariants) && !slices.ContainsFunc(columns, func(c column) bool {
-				return c.Verdicts[s.Name+": "+invariant] == scenarios.Breaks
+			if i < len(s.Invariants) || slices.ContainsFunc(locks, func(l generated.Lock) bool {
+				return l.Verdicts[s.Name+": "+invariant] == scenarios.Breaks
 			}) {
-				continue
+				rows = append(rows, row{s, invariant})
 			}
-			for _, c := range columns {
-				row = append(row, c.sign(s, invariant))
-			}
-			rows = append(rows, row)
 		}
 	}
-	return generated.Table(left, head, rows)
+	columns := []column[row]{{"scenario", func(r row) string { return r.Name }},
+		{"invariant", func(r row) string { return r.invariant }}}
+	for _, lock := range locks {
+		columns = append(columns, column[row]{path.Base(lock.Name),
+			func(r row) string { return sign(lock, r.Scenario, r.invariant) }})
+	}
+	return tableOf(2, columns, rows)
 }
 
 // worst is the sign of an invariant that breaks, or else of one that holds.
-func (c column) worst(s scenarios.Scenario) string {
+func worst(lock generated.Lock, s scenarios.Scenario) string {
 	for _, verdict := range []scenarios.Verdict{scenarios.Breaks, scenarios.Holds} {
 		for _, invariant := range s.Invariants {
-			if c.Verdicts[s.Name+": "+invariant] == verdict {
-				return c.sign(s, invariant)
+			if lock.Verdicts[s.Name+": "+invariant] == verdict {
+				return sign(lock, s, invariant)
 			}
 		}
 	}
-	return c.sign(s, s.Invariants[0])
+	return sign(lock, s, s.Invariants[0])
 }
 
-// sign is a verdict in a table. It leads to the run that breaks, where one is recorded.
-func (c column) sign(s scenarios.Scenario, invariant string) string {
-	verdict := cmp.Or(c.Verdicts[s.Name+": "+invariant], c.best(s))
-	if c.rung != "" && verdict == scenarios.Breaks {
+// sign is a verdict in a table. A rung's leads to the run that breaks.
+func sign(lock generated.Lock, s scenarios.Scenario, invariant string) string {
+	verdict := cmp.Or(lock.Verdicts[s.Name+": "+invariant], best(lock, s))
+	if indexOf(lock.Name) >= 0 && verdict == scenarios.Breaks {
 		return generated.Played(signs[verdict], strings.TrimPrefix(
-			recording.RunFile(c.rung, s.Name, invariant), "docs/"))
+			recording.RunFile(lock.Name, s.Name, invariant), "docs/"))
 	}
 	return signs[verdict]
 }
 
 // best is the verdict on an invariant that a scenario doesn't list, of a lock that has
 // not broken it there: it holds if any that is listed could be judged.
-func (c column) best(s scenarios.Scenario) (best scenarios.Verdict) {
+func best(lock generated.Lock, s scenarios.Scenario) (best scenarios.Verdict) {
 	for _, invariant := range s.Invariants {
-		best = c.Verdicts[s.Name+": "+invariant]
+		best = lock.Verdicts[s.Name+": "+invariant]
 		if best == scenarios.Breaks || best == scenarios.Holds {
 			return scenarios.Holds
 		}
@@ -215,19 +180,11 @@ func (c column) best(s scenarios.Scenario) (best scenarios.Verdict) {
 	return best
 }
 
-// kept shows the locks of docs/results/NAME.json.
-func kept(name string) func(*Generator, string) (string, error) {
-	return func(g *Generator, _ string) (string, error) {
-		locks, err := g.kept(name, all)
-		return verdicts(1, locks), err
-	}
-}
-
 // notRun is a line for each scenario that some of these locks' servers can't take part
 // in.
 func notRun(name string) func(*Generator, string) (string, error) {
 	return func(g *Generator, _ string) (string, error) {
-		locks, err := g.kept(name, all)
+		locks, err := generated.Kept(g.root, name)
 		var b strings.Builder
 		for _, s := range scenarios.Catalogue {
 			last := ""
@@ -242,15 +199,4 @@ func notRun(name string) func(*Generator, string) (string, error) {
 		}
 		return b.String(), err
 	}
-}
-
-// kept are those locks of docs/results/NAME.json that shown accepts.
-func (g *Generator) kept(name string, shown func(lock string) bool) (all []column, err error) {
-	locks, err := generated.Kept(g.root, name)
-	for _, lock := range locks {
-		if shown(lock.Name) {
-			all = append(all, column{Lock: lock})
-		}
-	}
-	return all, err
 }
