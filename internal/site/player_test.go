@@ -24,7 +24,7 @@ func TestRunsAndLevelsArePlayed(t *testing.T) {
 		"/docs/matrix.md": {`<a href="runs/gold/overrun_release/foreign-release.json">` +
 			`<strong>✗</strong></a>`},
 		"/docs/runs/gold/overrun_release/foreign-release.json": {"<h1>gold: overrun_release</h1>"},
-		"/docs/levels/bronze.json": {`{"invariant":"orphaned","schedule":"once: `},
+		"/docs/levels/bronze.json":                             {`{"invariant":"orphaned","schedule":"once: `},
 	} {
 		w := httptest.NewRecorder()
 		site.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

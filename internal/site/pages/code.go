@@ -33,7 +33,9 @@ func (g *Generator) output(argument string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := site.Output(source, example)
+	text, err := site.Extract(source, "Example"+example)
+	_, text, _ = strings.Cut(text, "// Output:\n")
+	text = strings.ReplaceAll(strings.TrimSuffix(text, "}\n"), "\t// ", "")
 	return generated.Fence("", text), err
 }
 

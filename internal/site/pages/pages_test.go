@@ -3,13 +3,10 @@ package pages
 import (
 	"io/fs"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 func TestAPartThatNobodyMakesIsRefused(t *testing.T) {
@@ -32,9 +29,7 @@ func TestEveryPartOfTheRegistryIsOnItsPage(t *testing.T) {
 		}
 		document, err := g.source(p.page)
 		require.NoError(t, err)
-		names, _, err := generated.Parts(document)
-		require.NoError(t, err)
-		assert.Contains(t, names, strings.TrimSuffix(p.name, " "), p.page)
+		assert.Contains(t, document, "<!-- generated: "+p.name+" -->", p.page)
 	}
 }
 
