@@ -13,7 +13,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
-	"github.com/lockladder/lockladder/internal/site/pages"
 )
 
 func TestMain(m *testing.M) {
@@ -79,10 +78,10 @@ func TestEveryKeptResultHasEveryScenario(t *testing.T) {
 func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 	locktest.WhenNamed(t, "it makes every page once more, which takes nine seconds:"+
 		" go test ./docs -run DocumentsAre")
-	g := pages.New(t, root, exhibits()...)
+	g := generated.New(t, root, exhibits()...)
 	stale, err := g.Stale()
 	require.NoError(t, err)
-	assert.Greater(t, len(pages.Documents(root)), 30, "documents were found")
+	assert.Greater(t, len(generated.Documents(root)), 30, "documents were found")
 	for file, texts := range stale {
 		t.Errorf("%s is stale, run go run ./docs -generate; the first line that differs:\n%s",
 			file, firstDifference(texts[0], texts[1]))

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -8,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 // rows show each thing that a table can say.
@@ -53,7 +52,7 @@ func TestTheTableLooksAsItDid(t *testing.T) {
 			got.WriteString("\n" + table.Legend())
 
 			path := "testdata/" + name + ".txt"
-			if *generated.Update {
+			if flag.Lookup("update").Value.String() == "true" {
 				require.NoError(t, os.WriteFile(path, []byte(got.String()), 0o644))
 			}
 			want, err := os.ReadFile(path)

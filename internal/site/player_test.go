@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/internal/site/pages"
+	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 // A page with a run has a player and the code of its locks. Only the site makes runs and
 // levels, which have pages of their own: elsewhere nothing leads to them.
 func TestRunsAndLevelsArePlayed(t *testing.T) {
-	site := site.NewSite(pages.Record(t, os.DirFS("../..")))
+	site := site.NewSite(generated.Record(t, os.DirFS("../..")))
 	for path, says := range map[string][]string{
 		"/docs/04-gold.md": {`<div class="player" data-lock="gold">`, `"gold/lock.go":[`,
 			`{"lock":"gold","scenario":"overrun_release"`},

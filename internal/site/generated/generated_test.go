@@ -1,56 +1,60 @@
 package generated
 
 import (
-	"errors"
-	"reflect"
+	"io/fs"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/lockladder/lockladder/scenarios"
 )
 
-func TestAPartIsRewrittenAndTheRestStays(t *testing.T) {
-	document := "a\n<!-- generated: x y -->\nold\n<!-- end of x y -->\nb\n" +
-		"<!-- generated: z -->\n<!-- end of z -->\nc"
-	got, err := Rewrite(document, func(name, old string) (string, error) {
-		return old + "new " + name + "\n", nil
-	})
+func TestAPartThatNobodyMakesIsRefused(t *testing.T) {
+	g := &Generator{root: os.DirFS("../../..")}
+	for _, part := range []string{"", "nothing", "place", "place ", "place brass",
+		"contents of", "matrix", "rows", "red gold/crash_holding"} {
+		_, err := g.part("docs/04-gold.md", part, "old")
+		assert.Error(t, err, part)
+	}
+	text, err := g.part("docs/explorer.md", "rows", "old")
 	require.NoError(t, err)
-	assert.Equal(t, "a\n<!-- generated: x y -->\nold\nnew x y\n<!-- end of x y -->"+
-		"\nb\n<!-- generated: z -->\nnew z\n<!-- end of z -->\nc", got)
+	assert.Equal(t, "old", text, "the explorer's tests make it")
 }
 
-func TestADocumentIsLeftAloneWhenAPartIsWrong(t *testing.T) {
-	for name, document := range map[string]string{
-		"no end":       "<!-- generated: x -->\nold\n",
-		"another end":  "<!-- generated: x -->\nold\n<!-- end of y -->\n",
-		"not a line":   "<!-- generated: x\n",
-		"nobody makes": "<!-- generated: no -->\n<!-- end of no -->\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := Rewrite(document, func(string, string) (string, error) {
-				return "", errors.New("nobody")
-			})
-			assert.Error(t, err)
-			assert.Equal(t, document, got)
-		})
+func TestEveryPartOfTheRegistryIsOnItsPage(t *testing.T) {
+	g := &Generator{root: os.DirFS("../../..")}
+	for _, p := range registry {
+		if p.page == "" {
+			continue
+		}
+		document, err := g.source(p.page)
+		require.NoError(t, err)
+		assert.Contains(t, document, "<!-- generated: "+p.name+" -->", p.page)
 	}
 }
 
-// Whether a situation arose may depend on the machine.
-func TestResultsAreStaleWhenALockBreaksSomethingElse(t *testing.T) {
-	lock := func(name string, verdict scenarios.Verdict) Lock {
-		return Lock{Name: name, Verdicts: map[string]scenarios.Verdict{"gone: orphaned": verdict}}
+// Two requests for one run make it once. A run of no interest isn't there.
+func TestARunIsMadeWhenItIsFirstRead(t *testing.T) {
+	r := Record(t, os.DirFS("../../.."))
+	read := func(file string) string {
+		text, err := fs.ReadFile(r, file)
+		require.NoError(t, err)
+		return string(text)
 	}
-	kept := []Lock{lock("a", scenarios.Breaks), lock("b", scenarios.Holds)}
-	stale := func(is ...Lock) bool {
-		return !reflect.DeepEqual(broken(kept, is), broken(is, is))
+	const file = "docs/runs/gold/overrun_release/foreign-release.json"
+	texts := make(chan string)
+	for range 2 {
+		go func() { texts <- read(file) }()
 	}
-	assert.False(t, stale(lock("a", scenarios.Breaks), lock("b", scenarios.DoesNotArise)))
-	assert.False(t, stale(Lock{Name: "a"}, Lock{Name: "b"}), "-run names others")
-	assert.True(t, stale(lock("a", scenarios.Holds), lock("b", scenarios.Holds)))
-	assert.True(t, stale(lock("a", scenarios.Breaks), lock("b", scenarios.Breaks)))
-	assert.True(t, stale(kept[0]), "another lock")
+	first, second := <-texts, <-texts
+	assert.Contains(t, first, `"verdict":"breaks"`)
+	assert.Contains(t, first, `"beside":["silver","gold/script","platinum"]`)
+	assert.Equal(t, first, second)
+	assert.NotEmpty(t, read("docs/04-gold.md"), "the module's own files")
+	for _, none := range []string{"docs/runs/gold/crash_holding/orphaned.json",
+		"docs/runs/gold/overrun_release/orphaned.json", "docs/runs/brass/x/y.json",
+		"docs/runs/gold/brass/orphaned.json", "docs/runs/gold", "docs/levels/redlock.json"} {
+		_, err := fs.Stat(r, none)
+		assert.ErrorIs(t, err, fs.ErrNotExist, none)
+	}
 }

@@ -22,7 +22,7 @@ func Compare(t testing.TB, file, part, want string) {
 	t.Helper()
 	test, found := Find(file, part)
 	if !found {
-		t.Fatalf("generated.Tests names nobody who makes the part %q of %s", part,
+		t.Fatalf("Tests names nobody who makes the part %q of %s", part,
 			file)
 	}
 	if *Update {

@@ -1,5 +1,3 @@
-// Package generated has the generated parts of documents: the marks around them,
-// the list of those that tests make, and the comparison that these tests share.
 package generated
 
 import (

@@ -1,4 +1,4 @@
-package pages
+package generated
 
 import (
 	"slices"
@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -26,7 +25,7 @@ func TestWhatAJobNeedsIsInTheCatalogue(t *testing.T) {
 }
 
 func TestALockThatBreaksWhatAJobNeedsIsNotChosenForIt(t *testing.T) {
-	lock := Candidate{Lock: generated.Lock{Verdicts: map[string]scenarios.Verdict{
+	lock := Candidate{Lock: Lock{Verdicts: map[string]scenarios.Verdict{
 		"nested: self-deadlock":     scenarios.NotOffered,
 		"slow_get: foreign release": scenarios.Breaks,
 		"failover: two holders":     scenarios.Holds,
@@ -46,7 +45,7 @@ func TestOfLocksThatTheRunCantTellApartTheOneWithFewerServersIsChosen(t *testing
 			cost.Rounds = append(cost.Rounds, bench.RowOf(map[string]any{
 				"ratio_to_serial": ratio}))
 		}
-		return Candidate{Lock: generated.Lock{Name: name}, Cost: &cost}
+		return Candidate{Lock: Lock{Name: name}, Cost: &cost}
 	}
 	five := measured("five servers", 5, 0.05, 0.07, 0.09)
 	for name, one := range map[string]Candidate{

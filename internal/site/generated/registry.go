@@ -1,6 +1,6 @@
-package pages
+package generated
 
-// part is a generated part. Those that tests make are in generated.Tests.
+// part is a generated part. Those that tests make are in Tests.
 type part struct {
 	page string // "" for every page
 	name string // before a space at its end comes an argument

@@ -1,4 +1,4 @@
-package pages
+package generated
 
 import (
 	"encoding/json"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/lab/history"
-	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 // measured reads a benchmark's report below docs.
@@ -76,7 +75,7 @@ func tableOf[T any](left int, columns []column[T], rows []T) string {
 		}
 		all = append(all, cells)
 	}
-	return generated.Table(left, heads, all)
+	return Table(left, heads, all)
 }
 
 // decimal is a figure with so many digits after the point.

@@ -1,4 +1,4 @@
-package pages
+package generated
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -86,7 +85,7 @@ var stores = []struct {
 
 // Candidate is a lock, and what it cost.
 type Candidate struct {
-	generated.Lock
+	Lock
 	Store string
 	Cost  *bench.Row // nil where it was not measured
 }
@@ -99,7 +98,7 @@ func (g *Generator) choose() (err error) {
 	for _, store := range stores {
 		locks := g.Rungs
 		if store.results != "" {
-			if locks, err = generated.Kept(g.root, store.results); err != nil {
+			if locks, err = Kept(g.root, store.results); err != nil {
 				return err
 			}
 		}
@@ -167,7 +166,7 @@ func (g *Generator) choices() string {
 		}
 		rows = append(rows, row)
 	}
-	return generated.Table(len(head), head, rows)
+	return Table(len(head), head, rows)
 }
 
 // choice is the fastest one, or one on fewer servers of which some round was as fast

@@ -1,6 +1,8 @@
-// Package pages makes the generated parts of the workshop's documents, from the
-// code, from the scenarios that it runs, and from the results that are kept.
-package pages
+// Package generated makes the generated parts of the workshop's documents, from the
+// code, from the scenarios that it runs, and from the results that are kept. It has the
+// marks around them, the list of the parts that tests make, and the comparison that these
+// tests share.
+package generated
 
 import (
 	"errors"
@@ -13,7 +15,6 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -24,9 +25,9 @@ type Generator struct {
 	commands map[string]string           // by lock: see keep
 	pictures map[string]string           // that documents show, by the names of their files
 
-	Rungs      []generated.Lock // what the ladder's rungs did
-	run        bench.Report     // what the locks cost
-	Candidates []Candidate      // the rungs, and the locks of docs/results
+	Rungs      []Lock       // what the ladder's rungs did
+	run        bench.Report // what the locks cost
+	Candidates []Candidate  // the rungs, and the locks of docs/results
 }
 
 // New runs every scenario against every rung, and lets t fail when a rung breaks
@@ -52,7 +53,7 @@ func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 		t.Fatal("the documents are made only when every rung does what it should")
 	}
 	for i, rung := range ladder.Rungs {
-		g.Rungs = append(g.Rungs, generated.Did(rung.Name, reports[i]))
+		g.Rungs = append(g.Rungs, Did(rung.Name, reports[i]))
 		g.keep(rung.Name, "go test ./"+rung.Name+" -red=%s", reports[i])
 	}
 	if err := g.choose(); err != nil {
@@ -75,7 +76,7 @@ func (g *Generator) Stale() (map[string][2]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		want, err := generated.Rewrite(present, func(part, text string) (string,
+		want, err := Rewrite(present, func(part, text string) (string,
 			error) {
 			return g.part(file, part, text)
 		})
@@ -110,7 +111,7 @@ func (g *Generator) part(file, part, present string) (string, error) {
 		}
 	}
 	page, _ := strings.CutPrefix(file, "docs/")
-	if _, found := generated.Find(page, part); found {
+	if _, found := Find(page, part); found {
 		return present, nil
 	}
 	return "", errUnknown

@@ -1,4 +1,4 @@
-package pages
+package generated
 
 import (
 	"cmp"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -36,7 +35,7 @@ func (g *Generator) folded() string {
 		}
 		rows = append(rows, row)
 	}
-	return generated.Table(1, append([]string{"rung"}, scenarios.Families...), rows)
+	return Table(1, append([]string{"rung"}, scenarios.Families...), rows)
 }
 
 func count(family string, counts func(scenarios.Scenario) bool) int {
@@ -74,7 +73,7 @@ func (g *Generator) workshop() string {
 }
 
 // named are the rungs of these names, in the order of the ladder.
-func (g *Generator) named(names ...string) (some []generated.Lock) {
+func (g *Generator) named(names ...string) (some []Lock) {
 	for _, lock := range g.Rungs {
 		if slices.Contains(names, lock.Name) {
 			some = append(some, lock)
@@ -87,9 +86,9 @@ func (g *Generator) named(names ...string) (some []generated.Lock) {
 // whose names begin like that.
 func beside(name, begins string, rungs ...string) func(*Generator, string) (string, error) {
 	return func(g *Generator, _ string) (string, error) {
-		locks, err := generated.Kept(g.root, name)
+		locks, err := Kept(g.root, name)
 		return verdicts(append(g.named(rungs...), slices.DeleteFunc(locks,
-			func(lock generated.Lock) bool {
+			func(lock Lock) bool {
 				return !strings.HasPrefix(lock.Name, begins)
 			})...)), err
 	}
@@ -122,7 +121,7 @@ var signs = map[scenarios.Verdict]string{
 
 // verdicts has a column for each lock and a line for each invariant that a scenario lists
 // or a lock breaks there.
-func verdicts(locks []generated.Lock) string {
+func verdicts(locks []Lock) string {
 	type row struct {
 		scenarios.Scenario
 		invariant string
@@ -130,7 +129,7 @@ func verdicts(locks []generated.Lock) string {
 	var rows []row
 	for _, s := range scenarios.Catalogue {
 		for i, invariant := range s.Judged() {
-			if i < len(s.Invariants) || slices.ContainsFunc(locks, func(l generated.Lock) bool {
+			if i < len(s.Invariants) || slices.ContainsFunc(locks, func(l Lock) bool {
 				return l.Verdicts[s.Name+": "+invariant] == scenarios.Breaks
 			}) {
 				rows = append(rows, row{s, invariant})
@@ -147,7 +146,7 @@ func verdicts(locks []generated.Lock) string {
 }
 
 // worst is the sign of an invariant that breaks, or else of one that holds.
-func worst(lock generated.Lock, s scenarios.Scenario) string {
+func worst(lock Lock, s scenarios.Scenario) string {
 	for _, verdict := range []scenarios.Verdict{scenarios.Breaks, scenarios.Holds} {
 		for _, invariant := range s.Invariants {
 			if lock.Verdicts[s.Name+": "+invariant] == verdict {
@@ -159,10 +158,10 @@ func worst(lock generated.Lock, s scenarios.Scenario) string {
 }
 
 // sign is a verdict in a table. A rung's leads to the run that breaks.
-func sign(lock generated.Lock, s scenarios.Scenario, invariant string) string {
+func sign(lock Lock, s scenarios.Scenario, invariant string) string {
 	verdict := cmp.Or(lock.Verdicts[s.Name+": "+invariant], best(lock, s))
 	if indexOf(lock.Name) >= 0 && verdict == scenarios.Breaks {
-		return generated.Played(signs[verdict], strings.TrimPrefix(
+		return Played(signs[verdict], strings.TrimPrefix(
 			recording.RunFile(lock.Name, s.Name, invariant), "docs/"))
 	}
 	return signs[verdict]
@@ -170,7 +169,7 @@ func sign(lock generated.Lock, s scenarios.Scenario, invariant string) string {
 
 // best is the verdict on an invariant that a scenario doesn't list, of a lock that has
 // not broken it there: it holds if any that is listed could be judged.
-func best(lock generated.Lock, s scenarios.Scenario) (best scenarios.Verdict) {
+func best(lock Lock, s scenarios.Scenario) (best scenarios.Verdict) {
 	for _, invariant := range s.Invariants {
 		best = lock.Verdicts[s.Name+": "+invariant]
 		if best == scenarios.Breaks || best == scenarios.Holds {
@@ -184,7 +183,7 @@ func best(lock generated.Lock, s scenarios.Scenario) (best scenarios.Verdict) {
 // in.
 func notRun(name string) func(*Generator, string) (string, error) {
 	return func(g *Generator, _ string) (string, error) {
-		locks, err := generated.Kept(g.root, name)
+		locks, err := Kept(g.root, name)
 		var b strings.Builder
 		for _, s := range scenarios.Catalogue {
 			last := ""

@@ -1,4 +1,4 @@
-package pages
+package generated
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -59,13 +58,13 @@ func (g *Generator) red(name string) (string, error) {
 		return "", err
 	}
 	lock, _, _ := strings.Cut(name, "/"+found[0].Scenario)
-	return generated.Fence("console", fmt.Sprintf("$ "+g.commands[lock]+"\n",
+	return Fence("console", fmt.Sprintf("$ "+g.commands[lock]+"\n",
 		found[0].Scenario)+found.Failures()), nil
 }
 
 func (g *Generator) gold(string) (string, error) {
 	found, err := g.find("gold/overrun_release")
-	return generated.Fence("", found.Failures()), err
+	return Fence("", found.Failures()), err
 }
 
 func (g *Generator) sequence(name string) (string, error) {
@@ -74,5 +73,5 @@ func (g *Generator) sequence(name string) (string, error) {
 		return "", err
 	}
 	text, err := site.Sequence(found[0])
-	return generated.Fence("mermaid", text), err
+	return Fence("mermaid", text), err
 }
