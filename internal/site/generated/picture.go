@@ -1,77 +1,28 @@
-package pages
+package generated
 
 import (
-	"cmp"
 	"fmt"
 	"html"
 	"path"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
-// pictureOf is the run that the picture of a rung's page shows, where it is not the
-// first failure that the page lets happen: the rung's idea needs other clients.
-var pictureOf = map[string][2]string{
-	"reentrant/fair":      {"mutual_exclusion", "two holders"},
-	"reentrant/readwrite": {"readers_together", "unavailable"},
-}
-
-// pictureFile is the picture of a rung, below the module.
-func pictureFile(rung string) string {
-	return path.Join("docs/life", path.Base(rung)+".svg")
-}
-
-// pictured is the run of a rung's picture.
-func (g *Generator) pictured(rung ladder.Rung) (*recording.Run, error) {
-	if of, ok := pictureOf[rung.Name]; ok {
-		for _, r := range g.reports[indexOf(rung.Name)] {
-			if r.Scenario == of[0] && r.Invariant == of[1] {
-				return r.Recording(rung.Name), nil
-			}
-		}
-	}
-	page, err := g.source("docs/" + PageOf(indexOf(rung.Name)))
-	if err != nil {
-		return nil, err
-	}
-	_, shown, _ := strings.Cut(page, "<!-- generated: sequence ")
-	shown, _, _ = strings.Cut(shown, " -->")
-	found, err := g.find(shown)
-	if err != nil {
-		return nil, err
-	}
-	return found[0].result.Recording(rung.Name), nil
-}
-
-// picture shows the picture at the top of a rung's page.
+// picture draws a run of a lock, for the top of its page.
 func (g *Generator) picture(name string) (string, error) {
-	rung, err := ladder.Find(name)
+	found, err := g.find(name)
 	if err != nil {
 		return "", err
 	}
-	run, err := g.pictured(rung)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("![%s](%s)\n", draw(run).text(), pictureFile(name)[len("docs/"):]), nil
-}
-
-// pictures are the files of these pictures.
-func (g *Generator) pictures() (map[string]string, error) {
-	files := map[string]string{}
-	for _, rung := range ladder.Rungs {
-		run, err := g.pictured(rung)
-		if err != nil {
-			return nil, err
-		}
-		files[pictureFile(rung.Name)] = draw(run).svg()
-	}
-	return files, nil
+	scenario, _, _ := strings.Cut(name, ": ")
+	lock := path.Dir(scenario)
+	d := draw(found[0].Recording(lock))
+	file := "life/" + path.Base(lock) + ".svg"
+	g.pictures["docs/"+file] = d.svg()
+	return fmt.Sprintf("![%s](%s)\n", d.text(), file), nil
 }
 
 // The picture's measures. It is narrow, so that a phone can show it with letters
@@ -87,17 +38,17 @@ const (
 	between   = 5   // two other lanes
 	thin      = 7   // the height of one of several nodes
 	alarm     = "#b3160a"
-	unimpeded = 100 * time.Millisecond // a wait that is not drawn
+	unimpeded = 100_000 // microseconds: a wait that is not drawn
 )
 
 // colors are those of the clients, light for the bars and dark for the lines.
 var colors = [][2]string{{"#b3d0f2", "#2f5f95"}, {"#ffd2a1", "#a85a00"},
 	{"#bfe3b4", "#2f7a2b"}, {"#dfe3e8", "#5c6670"}}
 
-// span is a time during which something is so.
+// span is a time during which something is so, in microseconds.
 type span struct {
 	what     string // "holds", "waits", or whose the key is
-	from, to time.Duration
+	from, to int64
 	asks     int  // the commands of a wait
 	expired  bool // the key's lease ended it
 }
@@ -164,16 +115,16 @@ func (d *drawing) svg() string {
 // client are a client's waits, and the times in which it believes to hold the lock.
 func (d *drawing) client(name string) []span {
 	var all []span
-	inside, asked, asks := false, time.Duration(-1), 0
+	inside, asked, asks := false, int64(-1), 0
 	releasing := false // after it has left, until its Unlock returns
-	waited := func(until time.Duration) {
+	waited := func(until int64) {
 		if asked >= 0 && until-asked > unimpeded {
 			all = append(all, span{what: "waits", from: asked, to: until, asks: asks})
 		}
 		asked, asks = -1, 0
 	}
 	for _, e := range d.Entries {
-		at, own := micro(e.At), e.Client >= 0 && d.Clients[e.Client] == name
+		at, own := e.At, e.Client >= 0 && d.Clients[e.Client] == name
 		is := slices.ContainsFunc(d.States[e.State].Inside, func(owner string) bool {
 			return owner == name
 		})
@@ -196,7 +147,7 @@ func (d *drawing) client(name string) []span {
 			asked, asks = -1, 0
 		case e.Node >= 0 && !inside && !releasing:
 			if asked < 0 {
-				asked = micro(e.Sent)
+				asked = e.Sent
 			}
 			asks++
 		}
@@ -208,8 +159,8 @@ func (d *drawing) client(name string) []span {
 // owners are whose the key is on a node, by what the run's states say.
 func (d *drawing) owners(node int) []span {
 	var all []span
-	var ends time.Duration
-	end := func(at time.Duration) {
+	var ends int64
+	end := func(at int64) {
 		if n := len(all); n > 0 && all[n-1].to == 0 {
 			all[n-1].to, all[n-1].expired = at, ends > 0 && ends <= at
 			if all[n-1].expired {
@@ -220,19 +171,19 @@ func (d *drawing) owners(node int) []span {
 	last := ""
 	for _, e := range d.Entries {
 		state := d.States[e.State]
-		owner, until := "", time.Duration(0)
+		owner, until := "", int64(0)
 		for _, lease := range state.Leases {
 			if lease.Node == node {
-				owner, until = lease.Owner, micro(lease.Ends)
+				owner, until = lease.Owner, lease.Ends
 			}
 		}
 		if owner == "" && len(state.Leases) == 0 && state.Owner != "-" {
 			owner = state.Owner // the grants of readers aren't in the key
 		}
 		if owner != last {
-			end(micro(e.At))
+			end(e.At)
 			if owner != "" {
-				all = append(all, span{what: owner, from: micro(e.At)})
+				all = append(all, span{what: owner, from: e.At})
 			}
 		}
 		last, ends = owner, until
@@ -268,7 +219,7 @@ func (d *drawing) node(node int) {
 func (d *drawing) changes() {
 	owner := "-"
 	for _, e := range d.Entries {
-		text, at := d.Texts[e.Text], micro(e.At)
+		text, at := d.Texts[e.Text], e.At
 		now := d.States[e.State].Owner
 		switch {
 		case e.Client < 0:
@@ -301,7 +252,7 @@ func head(text string) string {
 }
 
 // arrow draws a command from a client to the key.
-func (d *drawing) arrow(client string, at time.Duration, text string) {
+func (d *drawing) arrow(client string, at int64, text string) {
 	y, c, x := d.lanes[client], d.color(client), d.x(at)
 	from, to, down, label := y+bar, d.key, -5, d.key-8
 	if y > d.key {
@@ -312,55 +263,17 @@ func (d *drawing) arrow(client string, at time.Duration, text string) {
 	d.label(x+4, label, "start", c[1], text)
 }
 
-// text says in words what the picture shows, for readers who don't see it.
+// text says in words what happens, for readers who don't see the picture.
 func (d *drawing) text() string {
-	type fact struct {
-		at   time.Duration
-		text string
-	}
-	var facts []fact
-	for _, client := range d.Clients {
-		for _, s := range d.client(client) {
-			if s.what == "waits" {
-				facts = append(facts, fact{s.from, fmt.Sprintf("%s waits from %s on", client,
-					seconds(s.from))})
-				continue
-			}
-			facts = append(facts, fact{s.from, fmt.Sprintf("%s has the lock at %s", client,
-				seconds(s.from))})
-			if s.to < d.end() {
-				facts = append(facts, fact{s.to, fmt.Sprintf("%s leaves at %s", client,
-					seconds(s.to))})
-			}
-		}
-	}
-	for _, s := range d.owners(0) {
-		if s.expired {
-			facts = append(facts, fact{s.to, fmt.Sprintf("the lease of %s ends at %s", s.what,
-				seconds(s.to))})
-		}
-	}
-	slices.SortStableFunc(facts, func(a, b fact) int { return cmp.Compare(a.at, b.at) })
-	var b strings.Builder
-	b.WriteString("A recorded run.")
-	for _, f := range facts {
-		b.WriteString(" " + strings.ToUpper(f.text[:1]) + f.text[1:] + ".")
-	}
+	text := strings.Join(strings.Fields(d.Summary), " ")
 	if d.Broken >= 0 {
-		fmt.Fprintf(&b, " ✗ %s at %s.", d.Invariant, seconds(d.end()))
+		text += fmt.Sprintf(" ✗ %s at %.1f s.", d.Invariant, float64(d.end())/1e6)
 	}
-	return b.String()
-}
-
-func micro(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
-
-// seconds are rounded, as a label has them.
-func seconds(d time.Duration) string {
-	return fmt.Sprintf("%g s", d.Round(100*time.Millisecond).Seconds())
+	return text
 }
 
 // end is when the run ends.
-func (d *drawing) end() time.Duration { return micro(d.Entries[len(d.Entries)-1].At) }
+func (d *drawing) end() int64 { return d.Entries[len(d.Entries)-1].At }
 
 // deep is the height of the key's lane.
 func (d *drawing) deep() int {
@@ -381,8 +294,8 @@ func (d *drawing) line(format string, args ...any) {
 	fmt.Fprintf(&d.b, format+"\n", args...)
 }
 
-func (d *drawing) x(t time.Duration) float64 {
-	return left + (width-left-right)*t.Seconds()/d.end().Seconds()
+func (d *drawing) x(t int64) float64 {
+	return left + (width-left-right)*float64(t)/float64(d.end())
 }
 
 // color is that of a client, and the last one that of several.
@@ -431,17 +344,17 @@ func (d *drawing) label(x float64, y int, anchor, color, text string) {
 
 // axis draws the time, in steps of which at most eight fit.
 func (d *drawing) axis() {
-	step := 10 * time.Millisecond
+	step := int64(10_000)
 	for n := 0; d.end()/step > 8; n++ {
-		step = step * []time.Duration{2, 5, 2}[n%3] / []time.Duration{1, 2, 1}[n%3]
+		step = step * []int64{2, 5, 2}[n%3] / []int64{1, 2, 1}[n%3]
 	}
-	for t := time.Duration(0); t <= d.end(); t += step {
+	for t := int64(0); t <= d.end(); t += step {
 		anchor := "middle"
 		if d.x(t) > width-left/2 {
 			anchor = "end"
 		}
 		d.line(`<text x="%.1f" y="%d" text-anchor="%s" fill="#666">%g s</text>`,
-			d.x(t), d.height-4, anchor, t.Seconds())
+			d.x(t), d.height-4, anchor, float64(t)/1e6)
 		d.line(`<path d="M%.1f %dV0" stroke="#ddd" stroke-dasharray="1 4"/>`, d.x(t),
 			d.height-16)
 	}

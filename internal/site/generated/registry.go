@@ -1,6 +1,6 @@
-package pages
+package generated
 
-// part is a generated part. Those that tests make are in generated.Tests.
+// part is a generated part. Those that tests make are in Tests.
 type part struct {
 	page string // "" for every page
 	name string // before a space at its end comes an argument
@@ -15,7 +15,7 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 // registry has every part. Its examples:
 //
 //	place gold                      where the rung stands, and its neighbors
-//	life gold                       the picture of a run of its lock
+//	life gold/overrun_release       the picture of a run
 //	code gold/lock.go Lock.TryLock  declarations of a file
 //	file diamond/release.lua        a whole file
 //	output x_test.go LeaseFor       what an example prints
@@ -47,21 +47,24 @@ var registry = []part{
 	{"docs/exercises/README.md", "exercises", text(exerciseTable)},
 
 	{"docs/levels.md", "levels", text(levelList)},
-	{"docs/benchmark.md", "measured", (*Generator).measuredTable},
+	{"docs/benchmark.md", "measured", measuredIn("benchmark.json", measuredClients)},
 
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
 	{"docs/matrix.md", "workshop", text((*Generator).workshop)},
 	{"docs/matrix.md", "scenarios", text(catalogue)},
 
-	{"docs/libraries.md", "matrix", (*Generator).libraries},
-	{"docs/libraries.md", "other languages", (*Generator).programs},
-	{"docs/redisson.md", "matrix", (*Generator).redisson},
-	{"docs/redisson.md", "measured", (*Generator).languagesTable},
-	{"docs/alternatives.md", "mysql", kept("mysql")},
+	{"docs/libraries.md", "matrix", beside("libraries", "", "diamond/watchdog", "reentrant",
+		"reentrant/fenced")},
+	{"docs/libraries.md", "other languages", beside("programs", "", "diamond", "diamond/watchdog",
+		"redlock")},
+	{"docs/redisson.md", "matrix", beside("programs", "redisson", "reentrant", "reentrant/notify",
+		"reentrant/fair", "reentrant/readwrite", "redlock")},
+	{"docs/redisson.md", "measured", measuredIn("languages.json", 100)},
+	{"docs/alternatives.md", "mysql", beside("mysql", "")},
 	{"docs/alternatives.md", "mysql, not run", notRun("mysql")},
-	{"docs/alternatives.md", "zookeeper", kept("zookeeper")},
+	{"docs/alternatives.md", "zookeeper", beside("zookeeper", "")},
 	{"docs/alternatives.md", "zookeeper, not run", notRun("zookeeper")},
-	{"docs/alternatives.md", "etcd", kept("etcd")},
+	{"docs/alternatives.md", "etcd", beside("etcd", "")},
 	{"docs/alternatives.md", "etcd, not run", notRun("etcd")},
 
 	{"docs/choosing.md", "choices", text((*Generator).choices)},

@@ -1,13 +1,13 @@
-package pages
+package generated
 
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/lab/history"
-	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 // measured reads a benchmark's report below docs.
@@ -26,60 +26,56 @@ func (g *Generator) measured(file string) (bench.Report, error) {
 // measuredClients is the table of the committed run that pages quote.
 const measuredClients = 1000
 
-// measuredTable has what the committed run measured.
-func (g *Generator) measuredTable(string) (string, error) {
-	return g.measuredIn("benchmark.json", measuredClients)
-}
-
-// languagesTable has what the programs of other languages measured by themselves,
-// beside rungs in the same rounds.
-func (g *Generator) languagesTable(string) (string, error) {
-	return g.measuredIn("languages.json", 100)
-}
-
 // measuredIn has what a committed run measured with so many clients.
-func (g *Generator) measuredIn(file string, clients int) (string, error) {
-	r, err := g.measured(file)
-	if err != nil {
-		return "", err
+func measuredIn(file string, clients int) func(*Generator, string) (string, error) {
+	return func(g *Generator, _ string) (string, error) {
+		r, err := g.measured(file)
+		return measuredTable(r, clients), err
 	}
+}
+
+func measuredTable(r bench.Report, clients int) string {
+	return tableOf(1, []column[bench.Row]{
+		{"lock", bench.Row.Name},
+		{"times serial", decimal("ratio_to_serial", 3)},
+		{"± %", decimal("spread", 0)},
+		{"acquisitions/s", decimal("acquisitions_per_second", 0)},
+		{"wait p50, ms", decimal("wait_ms.p50", 1)},
+		{"longest wait, ms", decimal("wait_ms.max", 0)},
+		{"commands a section", decimal("commands_per_section", 1)},
+		{"pause", pause},
+		{"lost updates", func(row bench.Row) string {
+			if !row.Wrong() {
+				return "none"
+			}
+			return "**" + decimal("lost_updates", 0)(row) + "**"
+		}},
+	}, slices.DeleteFunc(r.Rows, func(row bench.Row) bool {
+		return row.Count("table_clients") != clients
+	}))
+}
+
+// column is a column of a table whose rows are values of one type.
+type column[T any] struct {
+	head string
+	cell func(T) string
+}
+
+// tableOf is a table. So many of its first columns are left-aligned.
+func tableOf[T any](left int, columns []column[T], rows []T) string {
 	var heads []string
-	for _, column := range measuredColumns {
+	for _, column := range columns {
 		heads = append(heads, column.head)
 	}
-	var rows [][]string
-	for _, row := range r.Rows {
-		if row.Count("table_clients") != clients {
-			continue
-		}
-		cells := []string{row.Name()}
-		for _, column := range measuredColumns[1:] {
+	var all [][]string
+	for _, row := range rows {
+		var cells []string
+		for _, column := range columns {
 			cells = append(cells, column.cell(row))
 		}
-		rows = append(rows, cells)
+		all = append(all, cells)
 	}
-	return generated.Table(1, heads, rows), nil
-}
-
-// measuredColumns are those of the page.
-var measuredColumns = []struct {
-	head string
-	cell func(bench.Row) string
-}{
-	{"lock", nil},
-	{"times serial", decimal("ratio_to_serial", 3)},
-	{"± %", decimal("spread", 0)},
-	{"acquisitions/s", decimal("acquisitions_per_second", 0)},
-	{"wait p50, ms", decimal("wait_ms.p50", 1)},
-	{"longest wait, ms", decimal("wait_ms.max", 0)},
-	{"commands a section", decimal("commands_per_section", 1)},
-	{"pause", pause},
-	{"lost updates", func(row bench.Row) string {
-		if !row.Wrong() {
-			return "none"
-		}
-		return "**" + decimal("lost_updates", 0)(row) + "**"
-	}},
+	return Table(left, heads, all)
 }
 
 // decimal is a figure with so many digits after the point.
@@ -98,18 +94,15 @@ func pause(row bench.Row) string {
 	return fmt.Sprintf("≤ %s", row.Pause())
 }
 
-// figures are sentences with figures of committed runs.
-var figures = map[string]func(*Generator) (string, error){
-	"cohort":  (*Generator).cohortFigure,
-	"redlock": (*Generator).redlockFigure,
-}
-
+// figure is a sentence with figures of the committed run.
 func (g *Generator) figure(name string) (string, error) {
-	say, found := figures[name]
-	if !found {
-		return "", fmt.Errorf("no figure is called %q", name)
+	switch name {
+	case "cohort":
+		return g.cohortFigure()
+	case "redlock":
+		return g.redlockFigure()
 	}
-	return say(g)
+	return "", fmt.Errorf("no figure is called %q", name)
 }
 
 // row finds a lock's row in the table that pages quote.

@@ -1,6 +1,8 @@
-// Package pages makes the generated parts of the workshop's documents, from the
-// code, from the scenarios that it runs, and from the results that are kept.
-package pages
+// Package generated makes the generated parts of the workshop's documents, from the
+// code, from the scenarios that it runs, and from the results that are kept. It has the
+// marks around them, the list of the parts that tests make, and the comparison that these
+// tests share.
+package generated
 
 import (
 	"errors"
@@ -9,24 +11,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
 // Generator makes the parts that are not made by tests.
 type Generator struct {
-	root     fs.FS // the module
-	reports  []scenarios.Report
-	exhibits []exhibit
+	root     fs.FS                       // the module
+	did      map[string]scenarios.Report // by "lock/scenario"
+	commands map[string]string           // by lock: see keep
+	pictures map[string]string           // that documents show, by the names of their files
 
-	Rungs  []generated.Lock // what the ladder's rungs did
-	Digest string           // of their timelines, see locktest.Digest
-
-	Measured   Measured    // what the locks cost
-	Candidates []Candidate // the rungs, and the locks of docs/results
+	Rungs      []Lock       // what the ladder's rungs did
+	run        bench.Report // what the locks cost
+	Candidates []Candidate  // the rungs, and the locks of docs/results
 }
 
 // New runs every scenario against every rung, and lets t fail when a rung breaks
@@ -34,15 +35,17 @@ type Generator struct {
 // shows.
 func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 	t.Helper()
-	g := &Generator{root: root, reports: make([]scenarios.Report, len(ladder.Rungs))}
+	g := &Generator{root: root, did: map[string]scenarios.Report{},
+		commands: map[string]string{}, pictures: map[string]string{}}
+	reports := make([]scenarios.Report, len(ladder.Rungs))
 	for _, e := range others {
-		t.Run(e.Name, func(t *testing.T) { g.exhibit(e.Name, e.Command, e.report(t)) })
+		t.Run(e.Name, func(t *testing.T) { g.keep(e.Name, e.Command, e.report(t)) })
 	}
 	t.Run("rungs", func(t *testing.T) {
 		for i, rung := range ladder.Rungs {
 			t.Run(rung.Name, func(t *testing.T) {
 				t.Parallel()
-				g.reports[i] = locktest.Scenarios(t, rung.Name)
+				reports[i] = locktest.Scenarios(t, rung.Name)
 			})
 		}
 	})
@@ -50,9 +53,8 @@ func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 		t.Fatal("the documents are made only when every rung does what it should")
 	}
 	for i, rung := range ladder.Rungs {
-		g.Rungs = append(g.Rungs, generated.Did(rung.Name, g.reports[i]))
-		g.Digest += locktest.Digest(rung.Name, g.reports[i])
-		g.exhibit(rung.Name, "go test ./"+rung.Name+" -red=%s", g.reports[i])
+		g.Rungs = append(g.Rungs, Did(rung.Name, reports[i]))
+		g.keep(rung.Name, "go test ./"+rung.Name+" -red=%s", reports[i])
 	}
 	if err := g.choose(); err != nil {
 		t.Fatal(err)
@@ -65,9 +67,8 @@ func Documents(root fs.FS) []string {
 	return append([]string{"README.md"}, site.NewSite(root).Order()...)
 }
 
-// Stale are the documents, the pictures and the runs that are not what they should be: their
-// present and their right texts, by name. The text of a file that should not be
-// there is empty.
+// Stale are the documents and the pictures that are not what they should be: their
+// present and their right texts, by name.
 func (g *Generator) Stale() (map[string][2]string, error) {
 	stale := map[string][2]string{}
 	for _, file := range Documents(g.root) {
@@ -75,7 +76,7 @@ func (g *Generator) Stale() (map[string][2]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		want, err := generated.Rewrite(present, func(part, text string) (string,
+		want, err := Rewrite(present, func(part, text string) (string,
 			error) {
 			return g.part(file, part, text)
 		})
@@ -86,14 +87,7 @@ func (g *Generator) Stale() (map[string][2]string, error) {
 			stale[file] = [2]string{present, want}
 		}
 	}
-	files, err := g.pictures()
-	if err != nil {
-		return nil, err
-	}
-	if files[measured], err = g.Measured.text(); err != nil {
-		return nil, err
-	}
-	for file, want := range files {
+	for file, want := range g.pictures {
 		present, err := g.source(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -117,7 +111,7 @@ func (g *Generator) part(file, part, present string) (string, error) {
 		}
 	}
 	page, _ := strings.CutPrefix(file, "docs/")
-	if _, found := generated.Find(page, part); found {
+	if _, found := Find(page, part); found {
 		return present, nil
 	}
 	return "", errUnknown

@@ -1,4 +1,4 @@
-package pages
+package generated
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/exercise"
-	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
@@ -203,7 +202,7 @@ func writers(*Generator) string {
 	fmt.Fprint(&b, "| page | its generated parts | are written by |\n"+
 		"|---|---|---|\n| all that are not named below | all |"+
 		" `go run ./docs -generate` |\n")
-	for _, test := range generated.Tests {
+	for _, test := range Tests {
 		parts := strings.Join(slices.Concat(test.Parts, test.Results), ", ")
 		if parts == "" {
 			parts = "all"
@@ -223,7 +222,7 @@ func levelList(*Generator) string {
 	var b strings.Builder
 	for i, l := range site.Levels {
 		file := strings.TrimPrefix(site.LevelFile(l.Lock), "docs/")
-		fmt.Fprintf(&b, "%d. %s: %s. %s\n", i+1, generated.Played(l.Title, file+"#level="+
+		fmt.Fprintf(&b, "%d. %s: %s. %s\n", i+1, Played(l.Title, file+"#level="+
 			strings.ReplaceAll(string(l.Invariant), " ", "-")), l.Lock, l.Ask)
 	}
 	return b.String()

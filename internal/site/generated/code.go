@@ -1,4 +1,4 @@
-package pages
+package generated
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 // code is declarations of a file: its name, and theirs.
@@ -18,12 +17,12 @@ func (g *Generator) code(argument string) (string, error) {
 		return "", err
 	}
 	text, err := site.Extract(source, words[1:]...)
-	return generated.Fence("go", text), err
+	return Fence("go", text), err
 }
 
 func (g *Generator) file(name string) (string, error) {
 	source, err := g.source(name)
-	return generated.Fence(strings.TrimPrefix(path.Ext(name), "."), source), err
+	return Fence(strings.TrimPrefix(path.Ext(name), "."), source), err
 }
 
 // output is what an example prints: the test's file, and the example's name.
@@ -33,8 +32,10 @@ func (g *Generator) output(argument string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := site.Output(source, example)
-	return generated.Fence("", text), err
+	text, err := site.Extract(source, "Example"+example)
+	_, text, _ = strings.Cut(text, "// Output:\n")
+	text = strings.ReplaceAll(strings.TrimSuffix(text, "}\n"), "\t// ", "")
+	return Fence("", text), err
 }
 
 // diff is what a rung changes.
@@ -52,6 +53,6 @@ func (g *Generator) diff(name string) (string, error) {
 		return "", err
 	}
 	text, err := site.Diff(was, is, rung.Changes...)
-	return generated.Fence(fmt.Sprintf("diff %s/lock.go %s/lock.go", rung.Parent,
+	return Fence(fmt.Sprintf("diff %s/lock.go %s/lock.go", rung.Parent,
 		rung.Name), text), err
 }

@@ -1,4 +1,4 @@
-package pages
+package generated
 
 import (
 	"encoding/json"
