@@ -80,6 +80,9 @@ var wrongs = []wrong{
 		"served in the order"},
 	{"12", "a turn of half a second", hinted("math.floor(ARGV[2] / 20)", "500"),
 		"behind 2 dead"},
+	{"13", "no hand-over", func(t *testing.T, _ lock.Build) lock.Build {
+		return locktest.Find(t, "reentrant/fair").Build
+	}, "has asked the server"},
 	{"15", "one reader that leaves removes all", lua("release.lua",
 		"'ZREM', KEYS[2], ARGV[1])", "'DEL', KEYS[2])"),
 		"writer_excludes: two holders, foreign release; readers_together: foreign release"},
