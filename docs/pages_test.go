@@ -2,19 +2,14 @@ package main
 
 import (
 	"fmt"
-	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/generated"
-	"github.com/lockladder/lockladder/scenarios"
 )
 
 // summary is what a hurried reader reads of a rung's page: three lines and a picture.
@@ -56,29 +51,4 @@ func TestTheHandoutAndTheWorkshopHaveEveryRung(t *testing.T) {
 		assert.Contains(t, links, page)
 		assert.Contains(t, links, fmt.Sprintf("exercises/%02d/README.md", i+1))
 	}
-}
-
-// The list of the site's pages has the order of the contents, not of the alphabet.
-func TestThePagesHaveTheOrderOfTheContents(t *testing.T) {
-	order := site.NewSite(root).Order()
-	assert.Less(t, slices.Index(order, "docs/ttl.md"), slices.Index(order, "docs/alternatives.md"))
-}
-
-// The poster for the wall has every scenario and every rung that the 90 minutes run.
-func TestTheWorkshopMatrixHasWhatTheWorkshopRuns(t *testing.T) {
-	_, minutes, _ := strings.Cut(content(t, "docs/workshop.md"), "## 90 minutes")
-	minutes, _, _ = strings.Cut(minutes, "## Half a day")
-	_, matrix, _ := strings.Cut(content(t, "docs/matrix.md"), "<!-- generated: workshop -->")
-	matrix, _, _ = strings.Cut(matrix, "<!-- end of workshop -->")
-	for _, s := range scenarios.Catalogue {
-		if strings.Contains(minutes, s.Name) {
-			assert.Contains(t, matrix, "| **"+s.Name+"**")
-		}
-	}
-	for _, rung := range ladder.Rungs {
-		if strings.Contains(minutes, "go test ./"+rung.Name+" ") {
-			assert.Contains(t, matrix, " "+path.Base(rung.Name)+" |")
-		}
-	}
-	require.Equal(t, 12, strings.Count(matrix, "| **"), "scenarios")
 }

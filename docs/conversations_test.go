@@ -1,9 +1,4 @@
-// Package transactions holds conversations between clients and a Redis server to
-// what a server answers: locks taken by hand, and MULTI, EXEC, DISCARD, WATCH and
-// UNWATCH. They are in testdata, as redis-cli would print them, with each client's
-// name before its command. docs/transactions.md shows them, and so do pages 01 and
-// 04 of the workshop.
-package transactions
+package main
 
 import (
 	"errors"
@@ -21,6 +16,10 @@ import (
 
 	"github.com/lockladder/lockladder/internal/servers"
 )
+
+// The conversations between clients and a Redis server in testdata/conversations, as
+// redis-cli would print them, with each client's name before its command, are held to what
+// a server answers: locks taken by hand, and MULTI, EXEC, DISCARD, WATCH and UNWATCH.
 
 // onRedis ends the name of a conversation that Redis answers differently.
 const onRedis = "-on-redis"
@@ -61,7 +60,7 @@ func TestConversationsOnRedis(t *testing.T) {
 
 // conversations are all of testdata, by name.
 func conversations(t *testing.T) map[string]string {
-	files, err := filepath.Glob("testdata/*.txt")
+	files, err := filepath.Glob("testdata/conversations/*.txt")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	all := map[string]string{}
