@@ -13,7 +13,6 @@ import (
 	"github.com/lockladder/lockladder/field/mysql"
 	"github.com/lockladder/lockladder/field/zookeeper"
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/inventory"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -74,7 +73,7 @@ func onZooKeeper(name string, build func(*zookeeper.Session, lock.Env) (lock.Loc
 	error)) bench.Subject {
 	row := on(name, servers.HasZooKeeper, startZooKeeper, build)
 	row.Lease = func(time.Duration) time.Duration {
-		return inventory.DefaultTTL // that of the session, which all share
+		return bench.DefaultTTL // that of the session, which all share
 	}
 	return row
 }
@@ -168,7 +167,7 @@ func startZooKeeper(ctx context.Context) (*zookeeper.Session, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	session, err := zookeeper.Open([]string{server.Addr()}, inventory.DefaultTTL, nil)
+	session, err := zookeeper.Open([]string{server.Addr()}, bench.DefaultTTL, nil)
 	if err != nil {
 		server.Stop()
 		return nil, nil, err
