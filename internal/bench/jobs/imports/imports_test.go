@@ -72,11 +72,7 @@ var improved = []struct {
 
 	{"what was begun is put back when the worker is to end", "diamond", tasks(2, 1),
 		func(s *scenario) {
-			s.worker("A", 1, 0, func(ctx context.Context, _ *worker, _ imports.Task,
-				_ int) error {
-				<-ctx.Done()
-				return ctx.Err()
-			})
+			s.worker("A", 1, 0, waiting)
 			s.until(5 * second)
 		}, verdict{"stuck": 2, "fail": 1}, `giveback.lua[^>]*->\s+1`},
 
@@ -89,6 +85,13 @@ var improved = []struct {
 			s.worker("B", 2, 2*second, lasting(second))
 			s.until(60 * second)
 		}, verdict{"done": 2, "overlapped": 1, "refused": 1}, ""},
+
+	{"its work ends when somebody else has the group", "reentrant/fenced", tasks(2, 1),
+		func(s *scenario) {
+			s.worker("A", 1, 0, waiting).Hold(second/2, lease+second/2, nil)
+			s.worker("B", 2, 2*second, lasting(9*second))
+			s.until(60 * second)
+		}, verdict{"done": 2, "overlapped": 1, "fail": 1}, ""},
 
 	// A's choice is on its way while its lock runs out, and B takes the same task.
 	{"a late choice has a token that is not the newest", "reentrant/fenced", tasks(2, 2),
@@ -109,6 +112,12 @@ var improved = []struct {
 			s.until(60 * second)
 		}, verdict{"stuck": 1, "lost": 1, "refused": 1},
 		"slot 1 holds another[ -]+\\n +task"},
+}
+
+// waiting is work that ends with its context.
+func waiting(ctx context.Context, _ *worker, _ imports.Task, _ int) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // lateChoice has the script with which A takes a task arrive late. B works so long.
