@@ -125,12 +125,8 @@ func export(t *testing.T, ctx context.Context, dir string, stdout io.Writer) err
 // opened reads a recording. Its error names the file and is one line.
 func opened(name string) (*recording.File, error) {
 	file, err := os.Open(name)
-	if err != nil {
-		var why *fs.PathError
-		if errors.As(err, &why) {
-			err = why.Err
-		}
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if why, is := errors.AsType[*fs.PathError](err); is {
+		return nil, fmt.Errorf("%s: %w", name, why.Err)
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.IsDir() {

@@ -37,9 +37,6 @@ func Declarations(source string) ([]Declaration, error) {
 			start = doc.Pos()
 		}
 		from, to := set.Position(start).Offset, set.Position(node.End()).Offset
-		if line := strings.IndexByte(source[to:], '\n'); line >= 0 {
-			to += line // a comment behind it belongs to it
-		}
 		all = append(all, Declaration{name, source[from:to]})
 	}
 	return all, nil

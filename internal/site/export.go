@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,32 +166,27 @@ func (e *export) target(file, link string) (string, error) {
 
 // assets are the site's scripts and styles.
 func (e *export) assets() error {
-	entries, err := fs.ReadDir(assets, "assets")
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		name := path.Join("assets", entry.Name())
-		content, err := fs.ReadFile(assets, name)
-		if err == nil {
-			err = e.write(name, content)
-		}
+	files := map[string][]byte{}
+	if e.site.Program != nil {
+		made, err := e.site.Program(context.Background())
 		if err != nil {
 			return err
 		}
-	}
-	index, err := e.get(searchFile)
-	if err == nil {
-		err = e.write(searchFile, index)
-	}
-	if err != nil || e.site.Program == nil {
-		return err
-	}
-	files, err := e.site.Program(context.Background())
-	for name, content := range files {
-		if err == nil {
-			err = e.write(programDir+name, content)
+		for name, content := range made {
+			files[programDir+name] = content
 		}
+	}
+	entries, err := fs.ReadDir(assets, "assets")
+	names := []string{searchFile}
+	for _, entry := range entries {
+		names = append(names, path.Join("assets", entry.Name()))
+	}
+	for _, name := range names {
+		content, failed := e.get(name)
+		files[name], err = content, cmp.Or(err, failed)
+	}
+	for name, content := range files {
+		err = cmp.Or(err, e.write(name, content))
 	}
 	return err
 }

@@ -2,14 +2,16 @@ package site
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockladder/lockladder/internal/ladder"
 )
 
 const (
@@ -47,55 +49,33 @@ func (s *Site) program(w http.ResponseWriter, r *http.Request, name string) {
 }
 
 // laboratory puts the laboratory where the page has its mark, with the code of all
-// rungs and the scripts that the exercises begin with.
+// rungs and the scripts that the exercises begin with. Scripts are there as they are, too,
+// because their digests name them.
 func (s *Site) laboratory(body string) (string, error) {
 	sources, scripts := map[string][]string{}, map[string]string{}
-	for _, pattern := range []string{"*/lock.go", "*/*/lock.go"} {
-		found, err := fs.Glob(s.root, pattern)
-		if err != nil {
+	for _, rung := range ladder.Rungs {
+		if err := s.sources(rung.Name, sources); err != nil {
 			return "", err
 		}
-		for _, file := range found {
-			if dir := path.Dir(file); s.playable(dir) {
-				if err := s.sources(dir, sources); err != nil {
-					return "", err
-				}
-			}
-		}
 	}
+	files, err := fs.Glob(s.root, "docs/exercises/*/*.lua")
 	for file := range sources {
 		if path.Ext(file) == ".lua" {
-			if err := s.script(file, scripts); err != nil {
-				return "", err
-			}
+			files = append(files, file)
 		}
 	}
-	starts, err := fs.Glob(s.root, "docs/exercises/*/*.lua")
+	for _, file := range files {
+		text, failed := fs.ReadFile(s.root, file)
+		scripts[file], err = string(text), cmp.Or(err, failed)
+	}
 	if err != nil {
 		return "", err
-	}
-	for _, file := range starts {
-		if err := s.script(file, scripts); err != nil {
-			return "", err
-		}
 	}
 	put, err := element("laboratory", struct {
 		Sources map[string][]string
 		Scripts map[string]string
 	}{sources, scripts})
 	return strings.Replace(body, laboratoryMark, string(put), 1), err
-}
-
-// script adds the text of a script as it is, because its digest names it.
-func (s *Site) script(file string, scripts map[string]string) error {
-	text, err := fs.ReadFile(s.root, file)
-	scripts[file] = string(text)
-	return err
-}
-
-// playable says whether a directory has a rung: package lock has none.
-func (s *Site) playable(dir string) bool {
-	return dir != "lock" && !slices.Contains(strings.Split(dir, "/"), "internal")
 }
 
 // whatIf is where a player leads to the laboratory.

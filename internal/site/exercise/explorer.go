@@ -40,6 +40,10 @@ var (
 	waits = []explore.Program{explore.Wait}
 )
 
+// afterTheLease is what a holder breaks that works on when its lease has ended.
+var afterTheLease = []explore.Invariant{explore.ForeignRelease, explore.TwoHolders,
+	explore.LostUpdate, explore.StaleWrite, explore.FalseSuccess}
+
 // walks are those of the exercises, by number.
 var walks = map[string]Walk{
 	"01": {
@@ -64,21 +68,18 @@ var walks = map[string]Walk{
 		Bounds: explore.Bounds{Programs: once, Expiries: 1, Crashes: 1},
 		Holds:  []explore.Invariant{explore.Orphaned},
 		Start:  []explore.Invariant{explore.Orphaned},
-		Leaves: []explore.Invariant{explore.ForeignRelease, explore.TwoHolders,
-			explore.LostUpdate, explore.StaleWrite, explore.FalseSuccess},
+		Leaves: afterTheLease,
 	},
 	"05": {
 		Bounds: explore.Bounds{Programs: once, Expiries: 1, Crashes: 1},
 		Holds:  []explore.Invariant{explore.Orphaned, explore.SelfDeadlock},
 		Start:  []explore.Invariant{explore.SelfDeadlock},
-		Leaves: []explore.Invariant{explore.ForeignRelease, explore.TwoHolders,
-			explore.LostUpdate, explore.StaleWrite, explore.FalseSuccess},
+		Leaves: afterTheLease,
 	},
 	"06": {
 		Bounds: explore.Bounds{Programs: once, Expiries: 1},
 		Holds:  []explore.Invariant{explore.Orphaned, explore.SelfDeadlock},
-		Leaves: []explore.Invariant{explore.ForeignRelease, explore.TwoHolders,
-			explore.LostUpdate, explore.StaleWrite, explore.FalseSuccess},
+		Leaves: afterTheLease,
 	},
 	"07": {
 		Bounds: explore.Bounds{Programs: once, Expiries: 1},

@@ -59,24 +59,17 @@ func (g *Generator) place(name string) (string, error) {
 		fmt.Fprintf(&b, " · [%s](%s) →", ladder.Rungs[i+1].Name, PageOf(i+1))
 		return b.String() + "\n", nil
 	}
-	next, err := Next(g.root, "docs/"+PageOf(i))
+	next, err := next(g.root, "docs/"+PageOf(i))
 	if err != nil {
 		return "", err
 	}
 	source, err := g.source(next)
-	if err != nil {
-		return "", err
-	}
-	to, ok := strings.CutPrefix(next, "docs/")
-	if !ok {
-		return "", fmt.Errorf("%s is not beside %s", next, PageOf(i))
-	}
-	fmt.Fprintf(&b, " · [%s](%s) →", site.Parse(source).Title(), to)
-	return b.String() + "\n", nil
+	fmt.Fprintf(&b, " · [%s](%s) →", site.Parse(source).Title(), path.Base(next))
+	return b.String() + "\n", err
 }
 
-// Next is the document to which the site's key for the next one leads.
-func Next(root fs.FS, file string) (string, error) {
+// next is the document to which the site's key for the next one leads.
+func next(root fs.FS, file string) (string, error) {
 	order := site.NewSite(root).Order()
 	i := slices.Index(order, file)
 	if i < 0 || i+1 == len(order) {

@@ -96,53 +96,28 @@ func pause(row bench.Row) string {
 
 // figure is a sentence with figures of the committed run.
 func (g *Generator) figure(name string) (string, error) {
-	switch name {
-	case "cohort":
-		return g.cohortFigure()
-	case "redlock":
-		return g.redlockFigure()
-	}
-	return "", fmt.Errorf("no figure is called %q", name)
-}
-
-// row finds a lock's row in the table that pages quote.
-func (g *Generator) row(name string) (bench.Row, error) {
 	r, err := g.measured("benchmark.json")
-	if err != nil {
-		return bench.Row{}, err
-	}
+	rows := map[string]bench.Row{}
 	for _, row := range r.Rows {
-		if row.Name() == name && row.Count("table_clients") == measuredClients &&
-			row.Ratio() != nil {
-			return row, nil
+		if row.Count("table_clients") == measuredClients {
+			rows[row.Name()] = row
 		}
 	}
-	return bench.Row{}, fmt.Errorf("no row of %s with %d clients is measured",
-		name, measuredClients)
-}
-
-func (g *Generator) cohortFigure() (string, error) {
-	cohort, err := g.row("reentrant/cohort")
-	if err != nil {
-		return "", err
+	switch name {
+	case "cohort":
+		cohort, notify := rows["reentrant/cohort"], rows["reentrant/notify"]
+		return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
+			" clients in one process made %s times as many acquisitions a second with"+
+			" this lock as one client that is alone (the [serial limit](glossary.md)),"+
+			" because most acquisitions didn't ask the server. With [notify](10-notify.md) they"+
+			" reached %s times the serial limit.", cohort.Count("clients"),
+			cohort.Show("ratio_to_serial", 2), notify.Show("ratio_to_serial", 2))), err
+	case "redlock":
+		return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
+			" clients that ask the nodes in order all had their turn within %s s.",
+			rows["redlock"].Count("clients"), rows["redlock"].Show("seconds", 1))), err
 	}
-	notify, err := g.row("reentrant/notify")
-	if err != nil {
-		return "", err
-	}
-	return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
-		" clients in one process made %.2f times as many acquisitions a second with"+
-		" this lock as one client that is alone (the [serial limit](glossary.md)),"+
-		" because most acquisitions didn't ask the server. With [notify](10-notify.md) they"+
-		" reached %.2f times the serial limit.",
-		cohort.Count("clients"), *cohort.Ratio(), *notify.Ratio())), nil
-}
-
-func (g *Generator) redlockFigure() (string, error) {
-	redlock, err := g.row("redlock")
-	return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
-		" clients that ask the nodes in order all had their turn within %.1f s.",
-		redlock.Count("clients"), *redlock.Number("seconds"))), err
+	return "", fmt.Errorf("no figure is called %q", name)
 }
 
 // wrapped is a paragraph in lines.

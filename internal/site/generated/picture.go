@@ -59,13 +59,18 @@ type drawing struct {
 	*recording.Run
 	b, labels strings.Builder // labels are written over all else
 	lanes     map[string]int
-	key       int // the top of the key's lane
+	key, deep int // the top of the key's lane, and its height
+	below     int // where the texts below the key are
 	height    int
 	taken     map[int][][2]float64 // by the height of a text: where there are texts
 }
 
 func draw(run *recording.Run) *drawing {
-	d := &drawing{Run: run, lanes: map[string]int{}, taken: map[int][][2]float64{}}
+	d := &drawing{Run: run, lanes: map[string]int{}, taken: map[int][][2]float64{},
+		deep: bar}
+	if d.Nodes > 1 {
+		d.deep = d.Nodes*(thin+2) - 2
+	}
 	y := 4
 	for i, client := range run.Clients {
 		d.lanes[client] = y
@@ -73,8 +78,9 @@ func draw(run *recording.Run) *drawing {
 		y += bar + between
 		if i == 0 { // the key is below the first client
 			d.key = y - between + gap
-			d.name(d.key, d.deep(), "key")
-			y = d.key + d.deep() + gap
+			d.below = d.key + d.deep + gap - 8
+			d.name(d.key, d.deep, "key")
+			y = d.key + d.deep + gap
 		}
 	}
 	d.height = y + 16
@@ -101,7 +107,7 @@ func (d *drawing) svg() string {
 	if d.Broken >= 0 {
 		x := d.x(d.end())
 		d.line(`<path d="M%.1f %dV0" stroke="%s" stroke-width="2"/>`, x, d.height-16, alarm)
-		d.label(x-4, d.below(), "end", alarm, "✗ "+d.Invariant)
+		d.label(x-4, d.below, "end", alarm, "✗ "+d.Invariant)
 	}
 	d.changes()
 	d.axis()
@@ -223,7 +229,7 @@ func (d *drawing) changes() {
 		now := d.States[e.State].Owner
 		switch {
 		case e.Client < 0:
-			d.label(d.x(at)+4, d.below(), "start", alarm, head(text))
+			d.label(d.x(at)+4, d.below, "start", alarm, head(text))
 		case e.Node >= 0 && now != owner:
 			d.arrow(d.Clients[e.Client], at, command(text))
 		case e.Node < 0 && !strings.Contains(text, " returns ") && !strings.Contains(text, "storage"):
@@ -246,9 +252,7 @@ func command(text string) string {
 
 // head is what is said first.
 func head(text string) string {
-	text, _, _ = strings.Cut(text, ";")
-	text, _, _ = strings.Cut(text, ":")
-	return text
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == ':' })[0]
 }
 
 // arrow draws a command from a client to the key.
@@ -256,7 +260,7 @@ func (d *drawing) arrow(client string, at int64, text string) {
 	y, c, x := d.lanes[client], d.color(client), d.x(at)
 	from, to, down, label := y+bar, d.key, -5, d.key-8
 	if y > d.key {
-		from, to, down, label = y, d.key+d.deep(), 5, d.below()
+		from, to, down, label = y, d.key+d.deep, 5, d.below
 	}
 	d.line(`<path d="M%.1f %dV%dm-3 %dl3 %dl3 %d" fill="none" stroke="%s"/>`, x, from,
 		to, down, -down, down, c[1])
@@ -274,17 +278,6 @@ func (d *drawing) text() string {
 
 // end is when the run ends.
 func (d *drawing) end() int64 { return d.Entries[len(d.Entries)-1].At }
-
-// deep is the height of the key's lane.
-func (d *drawing) deep() int {
-	if d.Nodes > 1 {
-		return d.Nodes*(thin+2) - 2
-	}
-	return bar
-}
-
-// below is where the texts below the key are.
-func (d *drawing) below() int { return d.key + d.deep() + gap - 8 }
 
 func (d *drawing) name(y, height int, name string) {
 	d.line(`<text x="2" y="%d" font-weight="bold">%s</text>`, y+height/2+4, name)
