@@ -285,6 +285,25 @@ func (a *actor) passes(patience time.Duration) (granted bool) {
 	return true
 }
 
+// comes is a script: passes, from a moment on.
+func (a *actor) comes(moment, patience time.Duration, events ...func() bool) func() {
+	return func() {
+		a.at(moment, events...)
+		a.passes(patience)
+	}
+}
+
+// takes is a script: the actor waits for the lock from a moment on, works until another
+// one, and unlocks it, whether it got it or not.
+func (a *actor) takes(moment, patience, until time.Duration, events ...func() bool) func() {
+	return func() {
+		a.at(moment, events...)
+		a.acquire(patience)
+		a.at(until)
+		a.release()
+	}
+}
+
 // triesToPass is passes with TryLock.
 func (a *actor) triesToPass() {
 	if granted, _ := a.try(); granted {

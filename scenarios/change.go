@@ -56,19 +56,16 @@ type Fault struct {
 func Try(t *testing.T, build Build, name string, change Change, opts ...Option) (
 	results []Result, unfired []Fault, err error) {
 	t.Helper()
-	s := settings{nodes: 1, change: &change}
-	for _, set := range opts {
-		set(&s)
-	}
-	if err := s.check(build); err != nil {
+	s, err := configure(build, opts)
+	if err != nil {
 		return nil, nil, err
 	}
 	scenario, err := Find(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	change.fired = map[int]bool{}
-	results, err = runScenario(t, scenario, build, s)
+	s.change, change.fired = &change, map[int]bool{}
+	results, err = runScenario(t, scenario, build, *s)
 	for i, f := range change.Faults {
 		if !change.fired[i] {
 			unfired = append(unfired, f)

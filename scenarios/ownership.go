@@ -77,12 +77,8 @@ var _ = in(Ownership, "slow_get", Scenario{
 	a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
 	a.Fault(lab.Release, 2,
 		lab.Fault{Deliver: 13 * second, Until: b.has, IfSent: true})
-	s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)), func() {
-		b.at(11 * second)
-		b.acquire(s.patience(2 * second))
-		b.at(20 * second)
-		b.release()
-	})
+	s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)),
+		b.takes(11*second, s.patience(2*second), 20*second))
 	s.judge(b.heldBefore(s.late(13*second)), ForeignRelease)
 })
 
@@ -119,12 +115,7 @@ var _ = in(Ownership, "lost_release_reply", Scenario{
 		a.release()
 		a.at(3*second, b.has)
 		a.release()
-	}, func() {
-		b.at(2*second, a.released)
-		b.acquire(s.patience(2 * second))
-		b.at(8 * second)
-		b.release()
-	})
+	}, b.takes(2*second, s.patience(2*second), 8*second, a.released))
 	s.judge(b.heldBefore(a.freedAt), ForeignRelease)
 })
 
@@ -298,11 +289,6 @@ var _ = in(Ownership, "compare_twice", Scenario{
 	s.start()
 	a.everyTry(lab.Release, a.frees,
 		lab.Fault{Deliver: 13 * second, Until: b.has})
-	s.run(a.holds(second), func() {
-		b.at(2 * second)
-		b.acquire(30 * second)
-		b.at(18 * second)
-		b.release()
-	})
+	s.run(a.holds(second), b.takes(2*second, 30*second, 18*second))
 	s.judge(b.heldBefore(13*second), ForeignRelease)
 })

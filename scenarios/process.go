@@ -85,10 +85,7 @@ func (s *S) tenantsLock() {
 		if a.depth > 0 {
 			a.release()
 		}
-	}, func() {
-		b.at(second, a.has)
-		b.passes(3 * second)
-	})
+	}, b.comes(second, 3*second, a.has))
 	s.judge(true, TwoHolders)
 }
 
@@ -145,12 +142,6 @@ var _ = in(Process, "lost_lease_passed_on", Scenario{
 	s.pollEvery(second)
 	a := s.actor("A")
 	a2, a3, b := s.beside(a, "A2"), s.beside(a, "A3"), s.actor("B")
-	waits := func(w *actor) func() {
-		return func() {
-			w.at(second, a.has)
-			w.passes(13 * second)
-		}
-	}
 	s.play(func() {
 		a.begins()
 		a.overlaps()
@@ -158,7 +149,7 @@ var _ = in(Process, "lost_lease_passed_on", Scenario{
 		if a.awaitLoss(afterRenewal+lease/2) > 0 {
 			a.release()
 		}
-	}, waits(a2), waits(a3), func() {
+	}, a2.comes(second, 13*second, a.has), a3.comes(second, 13*second, a.has), func() {
 		b.at(afterRenewal)
 		b.Step("deletes", s.deleteLock)
 		if granted, _ := b.try(); granted {

@@ -56,7 +56,6 @@ type S struct {
 	err       error
 	suspected []suspicion
 	asked     []Feature // that the lock might have declined
-	left      []string  // the keys that its worlds left behind without a lease
 
 	inWorld
 }
@@ -126,9 +125,6 @@ func (s settings) one(t *testing.T, scenario Scenario, build Build,
 func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 	[]Result, error) {
 	t.Helper()
-	if s.known == nil {
-		s.known = &known{}
-	}
 	whole := &S{venue: s.venue(), t: t, scenario: scenario, build: build,
 		settings: s, results: map[string]*Result{}}
 	if whole.possible() {
@@ -155,18 +151,16 @@ func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 	for i := range results {
 		results[i].Asked = whole.asked
 	}
-	if len(whole.left) > 0 && s.left != nil {
-		*s.left = append(*s.left, fmt.Sprintf("%q after %s", whole.left,
-			scenario.Name))
-	}
 	return results, nil
 }
 
 // leave notes what a world has left behind, but for what the lock keeps.
 func (s *S) leave(keys, kept []string) {
 	for _, key := range keys {
-		if !slices.Contains(kept, key) && !slices.Contains(s.left, key) {
-			s.left = append(s.left, key)
+		note := fmt.Sprintf("%q after %s", key, s.scenario.Name)
+		if left := s.settings.left; left != nil && !slices.Contains(kept, key) &&
+			!slices.Contains(*left, note) {
+			*left = append(*left, note)
 		}
 	}
 }

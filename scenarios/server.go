@@ -325,10 +325,7 @@ var _ = in(Server, "clock_drift", Scenario{
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
 	s.drift(1.01)
-	s.run(a.holds(9*second), func() {
-		b.at(second)
-		b.passes(lease)
-	})
+	s.run(a.holds(9*second), b.comes(second, lease))
 	s.judge(true, TwoHolders)
 	if nodes < 3 {
 		return
