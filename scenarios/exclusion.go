@@ -180,7 +180,7 @@ func (a *actor) born(moment time.Duration) {
 	a.Sleep(moment - a.run.Now())
 	a.Step("is built", func() {
 		var err error
-		if a.lock, err = a.run.ownerOf(a); err != nil {
+		if a.lock, err = a.build(a.run.Key); err != nil {
 			a.run.Fail("%w", err)
 		}
 	})

@@ -154,7 +154,10 @@ func Only(names ...string) Option {
 
 // configure makes settings of the options, and refuses those that no run could meet.
 func configure(build Build, opts []Option) (*settings, error) {
-	s := &settings{nodes: 1, scripts: node.NewScripts(), known: &known{}}
+	s := &settings{nodes: 1, scripts: node.NewScripts(), known: &known{},
+		keys:    func(name string) []string { return []string{name} },
+		keeps:   func(string) []string { return nil },
+		readers: func(string) string { return "" }}
 	for i, set := range opts {
 		if set == nil {
 			return nil, fmt.Errorf("option %d of %d is nil", i+1, len(opts))

@@ -62,7 +62,7 @@ var _ = in(Process, "two_owners_one_process", Scenario{
 		s.judge(a2.heldBefore(a.freedAt), ForeignRelease)
 	})
 	if s.exact() {
-		s.forTenant(func() { s.World(s.tenantsLock) })
+		s.next = append(s.next, later{s.tenantsLock, s.settings.forTenant()})
 	}
 })
 
@@ -89,34 +89,27 @@ func (s *S) tenantsLock() {
 	s.judge(true, TwoHolders)
 }
 
-// forTenant runs worlds in which a lock's keys may have a prefix, and the driver does
-// not look at deadlines.
-func (s *S) forTenant(run func()) {
-	of, settings, venue := s.settings.keys, s.settings, s.venue
-	defer func() { s.settings, s.venue = settings, venue }()
-	prefixed := func(keys func(string) []string) func(string) []string {
-		return func(name string) (all []string) {
-			for _, key := range keys(name) {
-				all = append(all, "tenant:"+key)
-			}
-			return all
-		}
-	}
-	s.settings.driver = func(o *redis.Options) {
-		if settings.driver != nil {
-			settings.driver(o)
+// forTenant are the settings of a world in which a lock's keys have a prefix, and the
+// driver does not look at deadlines.
+func (s settings) forTenant() settings {
+	keys, keeps, driver := s.keys, s.keeps, s.driver
+	s.keys = func(name string) []string { return tenants(keys(name)) }
+	s.keeps = func(name string) []string { return tenants(keeps(name)) }
+	s.driver = func(o *redis.Options) {
+		if driver != nil {
+			driver(o)
 		}
 		o.ContextTimeoutEnabled = false
 	}
-	if of == nil {
-		of = func(name string) []string { return []string{name} }
+	return s
+}
+
+// tenants puts the prefix before keys.
+func tenants(keys []string) (prefixed []string) {
+	for _, key := range keys {
+		prefixed = append(prefixed, "tenant:"+key)
 	}
-	s.settings.keys = prefixed(of)
-	if settings.keeps != nil {
-		s.settings.keeps = prefixed(settings.keeps)
-	}
-	s.venue = s.settings.venue()
-	run()
+	return prefixed
 }
 
 // prefix puts a text before the keys of a command that name the scenario's lock.

@@ -51,7 +51,7 @@ var _ = in(Sharing, "reader_renewal_isolated", Scenario{
 		" since 11 s: another one's renewals have kept it"))
 	s.judge(true, Orphaned)
 	if s.exact() { // the scores of readers are seen there only
-		s.judge(s.settings.readers != nil, ForeignRenewal)
+		s.judge(s.Readers != "", ForeignRenewal)
 	} else {
 		s.unjudged("only the lab's own server shows the readers' leases",
 			ForeignRenewal)

@@ -34,7 +34,7 @@ var _ = in(Loss, "lost_lease_told", Scenario{
 	Invariants: []string{NotTold, FalseSuccess},
 }, func(s *S) {
 	s.losesLock(s.actor("A"))
-	if s.settings.readers != nil { // else they aren't deleted
+	if s.Readers != "" { // else they aren't deleted
 		s.World(func() {
 			s.losesLock(s.actor("A").reads)
 		})

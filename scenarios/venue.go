@@ -28,15 +28,9 @@ func (s settings) venue() venue {
 
 // world is what the worlds of both venues have in common.
 func (s settings) world(key string) lab.Config {
-	c := lab.Config{Nodes: s.nodes, Key: key, TTL: lease, LeaseEnd: s.leaseEnd,
-		Seen: s.seen, Scripts: s.scripts, Most: s.most}
-	if s.keys != nil {
-		c.Keys = s.keys(key)
-	}
-	if s.readers != nil {
-		c.Readers = s.readers(key)
-	}
-	return c
+	return lab.Config{Nodes: s.nodes, Key: key, TTL: lease, LeaseEnd: s.leaseEnd,
+		Seen: s.seen, Scripts: s.scripts, Most: s.most, Keys: s.keys(key),
+		Readers: s.readers(key)}
 }
 
 // virtual is virtual time.
