@@ -245,14 +245,14 @@ func (a *actor) doubtRelease(c call, err error) {
 // lock as theirs, and had answered each of their commands in time. A holder whose
 // commands are not answered must take its lease for lost early.
 func (s *S) findFalseLosses() {
-	for _, e := range s.Log().Events {
-		if e.Told == nil || !e.Told.Held || !s.exact() || s.troubled(e.Told.Client, e.At) ||
-			s.lease()-(e.At-s.extended(e.Told.Client, e.At)) < s.lease()/10 {
+	for _, d := range s.Log().Denied {
+		if !s.exact() || s.troubled(d.Client, d.At) ||
+			s.lease()-(d.At-s.extended(d.Client, d.At)) < s.lease()/10 {
 			continue
 		}
-		s.doubts = append(s.doubts, &lab.Break{Invariant: FalseLoss, At: e.At,
-			Event: e.Told.Owner + " is told that it has lost the lock, and the servers" +
-				" have it still", Entry: e.Entry})
+		s.doubts = append(s.doubts, &lab.Break{Invariant: FalseLoss, At: d.At,
+			Event: d.Owner + " is told that it has lost the lock, and the servers" +
+				" have it still", Entry: d.Entry})
 	}
 }
 
