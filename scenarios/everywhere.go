@@ -147,7 +147,7 @@ func (s *S) breaks(f Flaw) bool {
 		return false
 	}
 	settings := s.settings
-	settings.change, settings.origin, settings.left = nil, true, nil
+	settings.change, settings.origin, settings.left = &Change{}, true, nil
 	results := settings.known.of(of.Name, func() ([]Result, error) {
 		return runScenario(s.t, of, s.build, settings)
 	})

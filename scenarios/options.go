@@ -54,7 +54,7 @@ type settings struct {
 	key    string
 	driver func(*redis.Options)
 
-	change *Change // of what the scenarios say; nil: none
+	change *Change // of what the scenarios say
 
 	keeps func(key string) []string
 	each  func(scenario string, results []Result, err error)
@@ -154,7 +154,7 @@ func Only(names ...string) Option {
 
 // configure makes settings of the options, and refuses those that no run could meet.
 func configure(build Build, opts []Option) (*settings, error) {
-	s := &settings{nodes: 1, scripts: node.NewScripts(), known: &known{},
+	s := &settings{nodes: 1, scripts: node.NewScripts(), known: &known{}, change: &Change{},
 		keys:    func(name string) []string { return []string{name} },
 		keeps:   func(string) []string { return nil },
 		readers: func(string) string { return "" }}

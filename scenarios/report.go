@@ -99,23 +99,11 @@ func (s *settings) judge(t *testing.T, results []Result) {
 	}
 }
 
-// idle are the scenarios and invariants that did not arise, in the order of the
-// catalogue. The lock's behavior there was not seen.
-func (r Report) idle() []string {
-	var idle []string
-	for _, result := range r {
-		if result.Verdict == DoesNotArise {
-			idle = append(idle, result.Scenario+" ("+result.Invariant+")")
-		}
-	}
-	return idle
-}
-
-// broken are the flaws that were seen, in the order of the catalogue.
-func (r Report) broken() []Flaw {
+// with are the scenarios and invariants with a verdict, in the order of the catalogue.
+func (r Report) with(v Verdict) []Flaw {
 	var flaws []Flaw
 	for _, result := range r {
-		if result.Verdict == Breaks {
+		if result.Verdict == v {
 			flaws = append(flaws, Flaw{Scenario: result.Scenario,
 				Invariant: result.Invariant})
 		}

@@ -108,7 +108,7 @@ func (s settings) one(t *testing.T, scenario Scenario, build Build,
 		}
 		results, err := runScenario(t, scenario, build, s)
 		for n := 0; n < 2 && s.lent != nil && err == nil && s.misses(results); n++ {
-			if err = s.lent.exchange(t.Context()); err == nil {
+			if err = s.lent.borrow(t.Context(), s.nodes); err == nil {
 				results, err = runScenario(t, scenario, build, s)
 			}
 		}
@@ -251,7 +251,7 @@ func (s *S) inTime(script func()) {
 	var late time.Duration
 	for n := range tries {
 		if n > 0 {
-			if s.err = s.settings.lent.exchange(s.t.Context()); s.err != nil {
+			if s.err = s.settings.lent.borrow(s.t.Context(), s.settings.nodes); s.err != nil {
 				return
 			}
 		}

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/node"
@@ -69,12 +70,9 @@ func (v servers) readable() bool {
 }
 
 func (v servers) disposable() bool {
-	for _, s := range v.lent.servers {
-		if !node.Disposable(s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v.lent.servers, func(s RealServer) bool {
+		return !node.Disposable(s)
+	})
 }
 
 // repeats is true of a cluster's driver, which always does.
