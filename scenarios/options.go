@@ -169,8 +169,7 @@ func configure(build Build, opts []Option) (*settings, error) {
 
 // declares says whether a flaw is declared.
 func (s *settings) declares(scenario, invariant string) bool {
-	return slices.Contains(s.flaws,
-		Flaw{Scenario: scenario, Invariant: invariant})
+	return slices.Contains(s.flaws, Flaw{Scenario: scenario, Invariant: invariant})
 }
 
 // expects says whether a flaw is declared, also as one that shows in some runs.

@@ -64,8 +64,7 @@ var _ = in(Overrun, "late_grant", Scenario{
 	}
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
-	a.Fault(lab.Acquire, a.acquires,
-		lab.Fault{Answer: 12 * second, Until: b.has})
+	a.Fault(lab.Acquire, a.acquires, lab.Fault{Answer: 12 * second, Until: b.has})
 	s.run(func() {
 		a.at(0)
 		if granted, _ := a.try(); granted {
@@ -126,8 +125,7 @@ func (s *S) answersAddUp(each, patience time.Duration) {
 		b.Go(func() {
 			b.Sleep(b.phase)
 			if refused {
-				b.mustComeFree(s.patience(second),
-					"A refused the grant and kept it")
+				b.mustComeFree(s.patience(second), "A refused the grant and kept it")
 			}
 		})
 	})

@@ -179,8 +179,7 @@ var _ = in(Ownership, "late_own_release", Scenario{
 		defer cancel()
 		a.releaseWith(ctx)
 		a.at(11 * second)
-		again = a.acquire(s.patience(2*second)) == nil &&
-			s.Now() < 16*second
+		again = a.acquire(s.patience(2*second)) == nil && s.Now() < 16*second
 		a.at(18 * second)
 		a.release()
 	})
@@ -202,9 +201,7 @@ var _ = in(Ownership, "failed_unlock", Scenario{
 		a.at(4 * second)
 		a.refuse(lab.Release, a.frees)
 		a.mustAdmit(a.release())
-		a.Step("looks", func() {
-			failed, kept = s.Now(), s.Owner() == a.Name
-		})
+		a.Step("looks", func() { failed, kept = s.Now(), s.Owner() == a.Name })
 		a.at(8 * second)
 		a.Step("looks", func() {
 			for i := range s.settings.nodes {
@@ -249,9 +246,7 @@ var _ = in(Ownership, "failed_unlock", Scenario{
 // refuse has the connection break before each command that the actor sends in
 // its next call of a kind, from the n-th on.
 func (a *actor) refuse(call lab.Call, nth int) {
-	a.Step("is cut off", func() {
-		a.everyTry(call, nth, lab.Fault{Refuse: true})
-	})
+	a.Step("is cut off", func() { a.everyTry(call, nth, lab.Fault{Refuse: true}) })
 }
 
 // accept undoes what is left of refuse.
@@ -287,8 +282,7 @@ var _ = in(Ownership, "compare_twice", Scenario{
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
-	a.everyTry(lab.Release, a.frees,
-		lab.Fault{Deliver: 13 * second, Until: b.has})
+	a.everyTry(lab.Release, a.frees, lab.Fault{Deliver: 13 * second, Until: b.has})
 	s.run(a.holds(second), b.takes(2*second, 30*second, 18*second))
 	s.judge(b.heldBefore(13*second), ForeignRelease)
 })

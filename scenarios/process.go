@@ -171,8 +171,7 @@ var _ = in(Process, "busy_neighbors", Scenario{
 		s.beside(b, "B4")} {
 		scripts = append(scripts, func() {
 			w.at(0)
-			w.takeTurns(10*time.Millisecond, rests, asks+patience,
-				a.has)
+			w.takeTurns(10*time.Millisecond, rests, asks+patience, a.has)
 		})
 	}
 	s.play(scripts...)
@@ -183,8 +182,7 @@ var _ = in(Process, "busy_neighbors", Scenario{
 // The rests differ, so that no pattern lets in, or keeps out, a client that asks
 // once in a while; and by microseconds from one actor to the next, so that two of
 // a process never send at the same instant.
-func (a *actor) takeTurns(works, rests, until time.Duration,
-	enough func() bool) {
+func (a *actor) takeTurns(works, rests, until time.Duration, enough func() bool) {
 	for n := 0; !enough() && a.run.Now() < until; n++ {
 		if a.acquire(lease) != nil {
 			return

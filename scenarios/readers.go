@@ -157,8 +157,7 @@ var _ = in(Sharing, "reader_overrun", Scenario{
 		a.reads.begins()
 		told = a.awaitLoss(29 * second)
 		a.at(36 * second)
-		if err := a.reads.release(); b.has() &&
-			!errors.Is(err, lock.ErrNotHeld) {
+		if err := a.reads.release(); b.has() && !errors.Is(err, lock.ErrNotHeld) {
 			a.report(FalseSuccess, "A's read lock is gone since %.3f, and its"+
 				" RUnlock returns %s", b.grantedAt.Seconds(), outcome(err))
 		}

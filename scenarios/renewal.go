@@ -35,9 +35,7 @@ var _ = in(Loss, "lost_lease_told", Scenario{
 }, func(s *S) {
 	s.losesLock(s.actor("A"))
 	if s.Readers != "" { // else they aren't deleted
-		s.World(func() {
-			s.losesLock(s.actor("A").reads)
-		})
+		s.World(func() { s.losesLock(s.actor("A").reads) })
 	}
 	s.World(func() {
 		a := s.actor("A")
@@ -299,9 +297,7 @@ var _ = in(Loss, "renewal_fails_once", Scenario{
 	Summary:    "One renewal meets a connection error. A works for 15 s while B waits.",
 	Invariants: []string{TwoHolders},
 	features:   []Feature{Renewal},
-}, func(s *S) {
-	s.oneRenewalFails(lab.Fault{Refuse: true}, 0)
-})
+}, func(s *S) { s.oneRenewalFails(lab.Fault{Refuse: true}, 0) })
 
 // oneRenewalFails has something happen to the first renewal, while replies take so long.
 func (s *S) oneRenewalFails(fault lab.Fault, reply time.Duration) {
@@ -310,9 +306,7 @@ func (s *S) oneRenewalFails(fault lab.Fault, reply time.Duration) {
 	a.Fault(lab.Renewal, a.renews, fault)
 	s.run(func() {
 		a.begins()
-		a.Step("slows down", func() {
-			a.Always(lab.Fault{AnswerAfter: reply})
-		})
+		a.Step("slows down", func() { a.Always(lab.Fault{AnswerAfter: reply}) })
 		a.at(15 * second)
 		told := a.told()
 		if err := a.release(); (told || err != nil) && !s.twoInside() {

@@ -125,9 +125,7 @@ var _ = in(Server, "clock_jump", Scenario{
 		" at once. (Several nodes: as in node_restart.)",
 	Invariants: []string{TwoHolders},
 	exact:      "a real server's clock can't be moved",
-}, func(s *S) {
-	s.loseOne("jumps", func(n *lab.Node) { n.JumpClock(lease) })
-})
+}, func(s *S) { s.loseOne("jumps", func(n *lab.Node) { n.JumpClock(lease) }) })
 
 var _ = in(Server, "client_clock_skew", Scenario{
 	Summary:    "B's own clock is 15 s ahead. B tries while A holds the lock.",
@@ -371,9 +369,7 @@ var _ = in(Server, "full_server", Scenario{
 	a := s.actor("A")
 	s.fills(a)
 	if a.readWrite() != nil {
-		s.World(func() {
-			s.fills(s.actor("A").reads)
-		})
+		s.World(func() { s.fills(s.actor("A").reads) })
 	}
 })
 

@@ -18,9 +18,7 @@ var _ = in(Waking, "lost_wakeup", Scenario{
 	readable:   "the server sends no message that could be lost alone",
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
-	s.operates("mutes", func() {
-		s.everyNode(func(n *lab.Node) { n.Mute(true) })
-	}, 0)
+	s.operates("mutes", func() { s.everyNode(func(n *lab.Node) { n.Mute(true) }) }, 0)
 	s.play(a.holds(5*second), b.comesFree(second, 4*second+lease, "A unlocked at 5.007"))
 	s.judge(true, Orphaned)
 })
