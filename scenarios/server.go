@@ -184,10 +184,8 @@ func (s *S) nodesAreDown(down int, hang bool) {
 		})
 		o.at(30 * second)
 		o.Step("up", func() {
-			for i := range down {
-				if !hang {
-					s.Node(i).Refuse(false)
-				}
+			for i := 0; i < down && !hang; i++ {
+				s.Node(i).Refuse(false)
 			}
 			up = true
 		})
@@ -234,11 +232,8 @@ func (s *S) nodesAreDown(down int, hang bool) {
 	}, func() {
 		if majority {
 			b.at(8*second, a.released)
-			granted := b.tryFor(time.Minute)
-			if !granted { // the first command meets the old connection
-				granted = b.tryFor(time.Minute)
-			}
-			if !granted {
+			// The first command meets the old connection.
+			if !b.tryFor(time.Minute) && !b.tryFor(time.Minute) {
 				b.report(Unavailable, "A has unlocked, and B can't have the"+
 					" lock, although a majority of the nodes works")
 			}
