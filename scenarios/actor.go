@@ -128,9 +128,8 @@ func (s *S) operates(what string, do func(), moment time.Duration,
 // machine may be late, it also waits for the events that the moment stands for.
 func (a *actor) at(moment time.Duration, events ...func() bool) {
 	until := moment + a.phase
-	if factor := a.run.settings.change.work(); a.depth > 0 && factor != 1 {
-		held := float64(until - a.heldSince)
-		until = a.heldSince + time.Duration(held*factor)
+	if a.depth > 0 {
+		until = a.heldSince + a.longer(until-a.heldSince)
 	}
 	if left := until - a.run.Now(); left > 0 {
 		a.Sleep(left)
@@ -141,11 +140,11 @@ func (a *actor) at(moment time.Duration, events ...func() bool) {
 }
 
 // work lets time pass in the critical section.
-func (a *actor) work(d time.Duration) {
-	if factor := a.run.settings.change.work(); factor != 1 {
-		d = time.Duration(float64(d) * factor)
-	}
-	a.Sleep(d)
+func (a *actor) work(d time.Duration) { a.Sleep(a.longer(d)) }
+
+// longer is how long work takes, where a change makes it longer than it is written.
+func (a *actor) longer(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * a.run.settings.change.work())
 }
 
 // outcome is a call's error in one word, the same in every run.
@@ -283,6 +282,25 @@ func (a *actor) passes(patience time.Duration) (granted bool) {
 	}
 	a.release()
 	return true
+}
+
+// comes is a script: passes, from a moment on.
+func (a *actor) comes(moment, patience time.Duration, events ...func() bool) func() {
+	return func() {
+		a.at(moment, events...)
+		a.passes(patience)
+	}
+}
+
+// takes is a script: the actor waits for the lock from a moment on, works until another
+// one, and unlocks it, whether it got it or not.
+func (a *actor) takes(moment, patience, until time.Duration, events ...func() bool) func() {
+	return func() {
+		a.at(moment, events...)
+		a.acquire(patience)
+		a.at(until)
+		a.release()
+	}
 }
 
 // triesToPass is passes with TryLock.

@@ -29,8 +29,8 @@ type Change struct {
 	// the source of a script or its SHA1.
 	Rewrite func(words []any)
 
-	partial *Result // of a run that can't be judged
-	fired   map[int]bool
+	partial *Result      // of a run that can't be judged
+	fired   map[int]bool // nil outside of Try
 }
 
 // Fault is what happens to one command: the client's n-th since the scenario began,
@@ -56,19 +56,16 @@ type Fault struct {
 func Try(t *testing.T, build Build, name string, change Change, opts ...Option) (
 	results []Result, unfired []Fault, err error) {
 	t.Helper()
-	s := settings{nodes: 1, change: &change}
-	for _, set := range opts {
-		set(&s)
-	}
-	if err := s.check(build); err != nil {
+	s, err := configure(build, opts)
+	if err != nil {
 		return nil, nil, err
 	}
 	scenario, err := Find(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	change.fired = map[int]bool{}
-	results, err = runScenario(t, scenario, build, s)
+	s.change, change.fired = &change, map[int]bool{}
+	results, err = runScenario(t, scenario, build, *s)
 	for i, f := range change.Faults {
 		if !change.fired[i] {
 			unfired = append(unfired, f)
@@ -84,11 +81,11 @@ func Try(t *testing.T, build Build, name string, change Change, opts ...Option) 
 	return results, unfired, err
 }
 
+// tried says whether Try runs the scenario.
+func (c *Change) tried() bool { return c.fired != nil }
+
 // apply changes the world of a scenario.
 func (c *Change) apply(config *lab.Config) {
-	if c == nil {
-		return
-	}
 	config.TTL = cmp.Or(c.Lease, config.TTL)
 	config.Latency = cmp.Or(c.Latency, config.Latency)
 	config.Rewrite = c.Rewrite
@@ -121,17 +118,17 @@ const AsksAgain = "asks again"
 
 // asksAgain says whether a client asks once more after an error.
 func (c *Change) asksAgain(client string) bool {
-	return c != nil && c.Again && slices.ContainsFunc(c.Faults, func(f Fault) bool {
+	return c.Again && slices.ContainsFunc(c.Faults, func(f Fault) bool {
 		return f.Client == client
 	})
 }
 
 // faulty says whether something was made to go wrong.
-func (c *Change) faulty() bool { return c != nil && len(c.Faults) > 0 }
+func (c *Change) faulty() bool { return len(c.Faults) > 0 }
 
 // options come after the scenario's own.
 func (c *Change) options() []lock.Option {
-	if c == nil || c.Poll == 0 {
+	if c.Poll == 0 {
 		return nil
 	}
 	return []lock.Option{lock.PollEvery(c.Poll)}
@@ -139,21 +136,13 @@ func (c *Change) options() []lock.Option {
 
 // skew sets a client's clock.
 func (c *Change) skew(client *lab.Client) {
-	if c == nil {
-		return
-	}
 	if ahead, ok := c.Skew[client.Name]; ok {
 		client.Skew = ahead
 	}
 }
 
 // work is by how much the work under a lock is longer than it is written.
-func (c *Change) work() float64 {
-	if c == nil {
-		return 1
-	}
-	return cmp.Or(c.Work, 1)
-}
+func (c *Change) work() float64 { return cmp.Or(c.Work, 1) }
 
 // longestPartial is how many entries are kept of a run that can't be judged: a
 // client that never stops asking fills a timeline.
@@ -161,7 +150,7 @@ const longestPartial = 1000
 
 // failed keeps what was recorded of a world that can't be judged.
 func (c *Change) failed(w *lab.World) {
-	if c == nil {
+	if !c.tried() {
 		return
 	}
 	r := Result{BrokenAt: -1, Sequence: w.Timeline()}
@@ -175,10 +164,7 @@ func (c *Change) failed(w *lab.World) {
 
 // lease is the lease that the locks of a run ask for.
 func (s *S) lease() time.Duration {
-	if c := s.settings.change; c != nil && c.Lease > 0 {
-		return c.Lease
-	}
-	return lease
+	return cmp.Or(s.settings.change.Lease, lease)
 }
 
 // String names the command and what happens to it.

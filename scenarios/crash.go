@@ -83,9 +83,7 @@ var _ = in(Crash, "nothing_left", Scenario{
 		" keep, such as the counter of its fencing tokens.",
 	Invariants: []string{LeftBehind},
 	exact:      "which keys of a real server belong to a lock isn't known",
-}, func(s *S) {
-	s.diesAfter(lab.Acquire, 1)
-})
+}, func(s *S) { s.diesAfter(lab.Acquire, 1) })
 
 // diesAfter lets A die after a command of one of its calls, and in other worlds after
 // the next ones.

@@ -147,30 +147,23 @@ func (s *S) breaks(f Flaw) bool {
 		return false
 	}
 	settings := s.settings
-	settings.change, settings.origin, settings.left = nil, true, nil
+	settings.change, settings.origin, settings.left = &Change{}, true, nil
 	results := settings.known.of(of.Name, func() ([]Result, error) {
 		return runScenario(s.t, of, s.build, settings)
 	})
 	return Report(results).Verdict(f.Scenario, f.Invariant) == Breaks
 }
 
-// known are the results of scenarios that were run for another one's sake.
-type known struct {
-	mu      sync.Mutex
-	results map[string][]Result
-}
+// known are the results of scenarios that were run for another one's sake, by name.
+type known struct{ results sync.Map }
 
 // of runs a scenario, unless its results are known. A scenario that fails has none.
 func (k *known) of(name string, run func() ([]Result, error)) []Result {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if _, ok := k.results[name]; !ok {
-		if k.results == nil {
-			k.results = map[string][]Result{}
-		}
-		k.results[name], _ = run()
-	}
-	return k.results[name]
+	results, _ := k.results.LoadOrStore(name, sync.OnceValue(func() []Result {
+		results, _ := run()
+		return results
+	}))
+	return results.(func() []Result)()
 }
 
 // unlisted adds to the results those of the invariants that the scenario doesn't list.

@@ -70,8 +70,7 @@ var _ = in(Exclusion, "oversell", Scenario{
 		})
 	}
 	s.play(scripts...)
-	if len(s.Breaks(LostUpdate)) == 0 && sold != stock &&
-		len(s.Failures()) == 0 {
+	if len(s.Breaks(LostUpdate)) == 0 && sold != stock && len(s.Failures()) == 0 {
 		s.Fail("%d of %d were sold to %d clients", sold, stock, clients)
 	}
 	s.judge(true, LostUpdate)
@@ -79,9 +78,7 @@ var _ = in(Exclusion, "oversell", Scenario{
 
 // read and write take their place in the order of events, like commands.
 func (a *actor) read(storage *lab.Storage) (value, version int) {
-	a.Step("reads", func() {
-		value, version, _ = storage.Read(a.holding, a.token())
-	})
+	a.Step("reads", func() { value, version, _ = storage.Read(a.holding, a.token()) })
 	return value, version
 }
 
@@ -165,9 +162,7 @@ var _ = in(Exclusion, "born_together", Scenario{
 	}, func() {
 		c.at(4 * second)
 		c.release()
-		c.Step("looks", func() {
-			anybody = len(s.Breaks(ForeignRelease)) > 0
-		})
+		c.Step("looks", func() { anybody = len(s.Breaks(ForeignRelease)) > 0 })
 	})
 	s.judge(true, TwoHolders, ForeignRelease)
 	if anybody {
@@ -180,7 +175,7 @@ func (a *actor) born(moment time.Duration) {
 	a.Sleep(moment - a.run.Now())
 	a.Step("is built", func() {
 		var err error
-		if a.lock, err = a.run.ownerOf(a); err != nil {
+		if a.lock, err = a.build(a.run.Key); err != nil {
 			a.run.Fail("%w", err)
 		}
 	})

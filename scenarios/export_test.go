@@ -37,13 +37,13 @@ var executed = node.NewScripts()
 func RunOne(t *testing.T, name string, build Build, opts ...Option) (
 	[]Result, error) {
 	t.Helper()
-	s := settings{nodes: 1, scripts: executed}
-	for _, set := range opts {
-		set(&s)
+	s, err := configure(build, append(opts, func(s *settings) { s.scripts = executed }))
+	if err != nil {
+		return nil, err
 	}
 	scenario, err := Find(name)
 	if err != nil {
 		return nil, err
 	}
-	return runScenario(t, scenario, build, s)
+	return runScenario(t, scenario, build, *s)
 }

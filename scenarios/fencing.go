@@ -22,8 +22,7 @@ var _ = in(Fencing, "tokens_rise", Scenario{
 	if s.exact() {
 		s.World(s.counterIsLost)
 	} else {
-		s.unjudged("only the lab's own server is flushed",
-			Unavailable)
+		s.unjudged("only the lab's own server is flushed", Unavailable)
 	}
 })
 
@@ -79,8 +78,7 @@ func (s *S) acquireIsDelayed() {
 	var held grants
 	granted := false
 	s.start()
-	a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 3 * second,
-		Until: b.released})
+	a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 3 * second, Until: b.released})
 	s.run(func() {
 		a.at(second)
 		if granted, _ = a.try(); granted {

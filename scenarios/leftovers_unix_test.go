@@ -134,8 +134,7 @@ func TestARunLeavesNothingBehindOnSomebodysServer(t *testing.T) {
 			open := r.Client()
 			defer open.Close()
 			require.NoError(t, open.ConfigSet(ctx, "requirepass", "s3cret").Err())
-			rdb := redis.NewClient(&redis.Options{Addr: r.Addr(),
-				Password: "s3cret"})
+			rdb := redis.NewClient(&redis.Options{Addr: r.Addr(), Password: "s3cret"})
 			defer rdb.Close()
 			theirs := map[string]string{"stock": "100",
 				"lockladder:of somebody":             "1",

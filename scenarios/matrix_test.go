@@ -182,8 +182,7 @@ func (w *witness) begin(scenario string) {
 	w.worlds[scenario] = append(w.worlds[scenario], nil)
 }
 
-func (w *witness) see(node int, from *server.Peer, command string,
-	args []string) {
+func (w *witness) see(node int, from *server.Peer, command string, args []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch command {

@@ -54,7 +54,7 @@ type settings struct {
 	key    string
 	driver func(*redis.Options)
 
-	change *Change // of what the scenarios say; nil: none
+	change *Change // of what the scenarios say
 
 	keeps func(key string) []string
 	each  func(scenario string, results []Result, err error)
@@ -154,7 +154,10 @@ func Only(names ...string) Option {
 
 // configure makes settings of the options, and refuses those that no run could meet.
 func configure(build Build, opts []Option) (*settings, error) {
-	s := &settings{nodes: 1, scripts: node.NewScripts(), known: &known{}}
+	s := &settings{nodes: 1, scripts: node.NewScripts(), known: &known{}, change: &Change{},
+		keys:    func(name string) []string { return []string{name} },
+		keeps:   func(string) []string { return nil },
+		readers: func(string) string { return "" }}
 	for i, set := range opts {
 		if set == nil {
 			return nil, fmt.Errorf("option %d of %d is nil", i+1, len(opts))
@@ -166,8 +169,7 @@ func configure(build Build, opts []Option) (*settings, error) {
 
 // declares says whether a flaw is declared.
 func (s *settings) declares(scenario, invariant string) bool {
-	return slices.Contains(s.flaws,
-		Flaw{Scenario: scenario, Invariant: invariant})
+	return slices.Contains(s.flaws, Flaw{Scenario: scenario, Invariant: invariant})
 }
 
 // expects says whether a flaw is declared, also as one that shows in some runs.

@@ -64,20 +64,14 @@ var _ = in(Overrun, "late_grant", Scenario{
 	}
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
-	a.Fault(lab.Acquire, a.acquires,
-		lab.Fault{Answer: 12 * second, Until: b.has})
+	a.Fault(lab.Acquire, a.acquires, lab.Fault{Answer: 12 * second, Until: b.has})
 	s.run(func() {
 		a.at(0)
 		if granted, _ := a.try(); granted {
 			a.work(second)
 			a.release()
 		}
-	}, func() {
-		b.at(second)
-		b.acquire(15 * second)
-		b.at(20 * second)
-		b.release()
-	})
+	}, b.takes(second, 15*second, 20*second))
 	s.judge(b.heldBefore(max(a.triedAt, 12*second)), TwoHolders)
 	s.World(func() {
 		a, b := s.actor("A"), s.actor("B")
@@ -127,22 +121,27 @@ func (s *S) answersAddUp(each, patience time.Duration) {
 	refused := false
 	s.run(func() {
 		a.at(0)
-		granted := a.tryFor(patience)
-		if refused = !granted; granted && s.Now() >= s.lease() {
-			a.report(TwoHolders, "A believes at %.3f to hold a lease of %v"+
-				" that it asked for at %.3f", s.Now().Seconds(), s.lease(),
-				a.phase.Seconds())
-		}
+		refused = !a.triesInTime(patience)
 		b.Go(func() {
 			b.Sleep(b.phase)
 			if refused {
-				b.mustComeFree(s.patience(second),
-					"A refused the grant and kept it")
+				b.mustComeFree(s.patience(second), "A refused the grant and kept it")
 			}
 		})
 	})
 	s.judge(true, TwoHolders)
 	s.judge(refused, Orphaned)
+}
+
+// triesInTime is tryFor, whose grant must not be older than a lease.
+func (a *actor) triesInTime(patience time.Duration) (granted bool) {
+	s, asked := a.run, a.run.Now()
+	granted = a.tryFor(patience)
+	if granted && s.Now()-asked >= s.lease() {
+		a.report(TwoHolders, "A believes at %.3f to hold a lease of %v that it asked for at"+
+			" %.3f", s.Now().Seconds(), s.lease(), asked.Seconds())
+	}
+	return granted
 }
 
 var _ = in(Overrun, "late_with_losers", Scenario{
@@ -168,13 +167,7 @@ var _ = in(Overrun, "late_with_losers", Scenario{
 	}, 0)
 	s.play(func() {
 		a.at(second, silent)
-		asked := s.Now()
-		if granted := a.tryFor(time.Hour); granted &&
-			s.Now()-asked >= s.lease() {
-			a.report(TwoHolders, "A believes at %.3f to hold a lease of %v"+
-				" that it asked for at %.3f", s.Now().Seconds(), s.lease(),
-				asked.Seconds())
-		}
+		a.triesInTime(time.Hour)
 	})
 	s.judge(a.has(), TwoHolders)
 })

@@ -77,12 +77,8 @@ var _ = in(Ownership, "slow_get", Scenario{
 	a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
 	a.Fault(lab.Release, 2,
 		lab.Fault{Deliver: 13 * second, Until: b.has, IfSent: true})
-	s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)), func() {
-		b.at(11 * second)
-		b.acquire(s.patience(2 * second))
-		b.at(20 * second)
-		b.release()
-	})
+	s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)),
+		b.takes(11*second, s.patience(2*second), 20*second))
 	s.judge(b.heldBefore(s.late(13*second)), ForeignRelease)
 })
 
@@ -119,12 +115,7 @@ var _ = in(Ownership, "lost_release_reply", Scenario{
 		a.release()
 		a.at(3*second, b.has)
 		a.release()
-	}, func() {
-		b.at(2*second, a.released)
-		b.acquire(s.patience(2 * second))
-		b.at(8 * second)
-		b.release()
-	})
+	}, b.takes(2*second, s.patience(2*second), 8*second, a.released))
 	s.judge(b.heldBefore(a.freedAt), ForeignRelease)
 })
 
@@ -188,8 +179,7 @@ var _ = in(Ownership, "late_own_release", Scenario{
 		defer cancel()
 		a.releaseWith(ctx)
 		a.at(11 * second)
-		again = a.acquire(s.patience(2*second)) == nil &&
-			s.Now() < 16*second
+		again = a.acquire(s.patience(2*second)) == nil && s.Now() < 16*second
 		a.at(18 * second)
 		a.release()
 	})
@@ -211,9 +201,7 @@ var _ = in(Ownership, "failed_unlock", Scenario{
 		a.at(4 * second)
 		a.refuse(lab.Release, a.frees)
 		a.mustAdmit(a.release())
-		a.Step("looks", func() {
-			failed, kept = s.Now(), s.Owner() == a.Name
-		})
+		a.Step("looks", func() { failed, kept = s.Now(), s.Owner() == a.Name })
 		a.at(8 * second)
 		a.Step("looks", func() {
 			for i := range s.settings.nodes {
@@ -258,9 +246,7 @@ var _ = in(Ownership, "failed_unlock", Scenario{
 // refuse has the connection break before each command that the actor sends in
 // its next call of a kind, from the n-th on.
 func (a *actor) refuse(call lab.Call, nth int) {
-	a.Step("is cut off", func() {
-		a.everyTry(call, nth, lab.Fault{Refuse: true})
-	})
+	a.Step("is cut off", func() { a.everyTry(call, nth, lab.Fault{Refuse: true}) })
 }
 
 // accept undoes what is left of refuse.
@@ -296,13 +282,7 @@ var _ = in(Ownership, "compare_twice", Scenario{
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
-	a.everyTry(lab.Release, a.frees,
-		lab.Fault{Deliver: 13 * second, Until: b.has})
-	s.run(a.holds(second), func() {
-		b.at(2 * second)
-		b.acquire(30 * second)
-		b.at(18 * second)
-		b.release()
-	})
+	a.everyTry(lab.Release, a.frees, lab.Fault{Deliver: 13 * second, Until: b.has})
+	s.run(a.holds(second), b.takes(2*second, 30*second, 18*second))
 	s.judge(b.heldBefore(13*second), ForeignRelease)
 })

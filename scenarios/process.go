@@ -62,7 +62,7 @@ var _ = in(Process, "two_owners_one_process", Scenario{
 		s.judge(a2.heldBefore(a.freedAt), ForeignRelease)
 	})
 	if s.exact() {
-		s.forTenant(func() { s.World(s.tenantsLock) })
+		s.next = append(s.next, later{s.tenantsLock, s.settings.forTenant()})
 	}
 })
 
@@ -85,41 +85,31 @@ func (s *S) tenantsLock() {
 		if a.depth > 0 {
 			a.release()
 		}
-	}, func() {
-		b.at(second, a.has)
-		b.passes(3 * second)
-	})
+	}, b.comes(second, 3*second, a.has))
 	s.judge(true, TwoHolders)
 }
 
-// forTenant runs worlds in which a lock's keys may have a prefix, and the driver does
-// not look at deadlines.
-func (s *S) forTenant(run func()) {
-	of, settings, venue := s.settings.keys, s.settings, s.venue
-	defer func() { s.settings, s.venue = settings, venue }()
-	prefixed := func(keys func(string) []string) func(string) []string {
-		return func(name string) (all []string) {
-			for _, key := range keys(name) {
-				all = append(all, "tenant:"+key)
-			}
-			return all
-		}
-	}
-	s.settings.driver = func(o *redis.Options) {
-		if settings.driver != nil {
-			settings.driver(o)
+// forTenant are the settings of a world in which a lock's keys have a prefix, and the
+// driver does not look at deadlines.
+func (s settings) forTenant() settings {
+	keys, keeps, driver := s.keys, s.keeps, s.driver
+	s.keys = func(name string) []string { return tenants(keys(name)) }
+	s.keeps = func(name string) []string { return tenants(keeps(name)) }
+	s.driver = func(o *redis.Options) {
+		if driver != nil {
+			driver(o)
 		}
 		o.ContextTimeoutEnabled = false
 	}
-	if of == nil {
-		of = func(name string) []string { return []string{name} }
+	return s
+}
+
+// tenants puts the prefix before keys.
+func tenants(keys []string) (prefixed []string) {
+	for _, key := range keys {
+		prefixed = append(prefixed, "tenant:"+key)
 	}
-	s.settings.keys = prefixed(of)
-	if settings.keeps != nil {
-		s.settings.keeps = prefixed(settings.keeps)
-	}
-	s.venue = s.settings.venue()
-	run()
+	return prefixed
 }
 
 // prefix puts a text before the keys of a command that name the scenario's lock.
@@ -145,12 +135,6 @@ var _ = in(Process, "lost_lease_passed_on", Scenario{
 	s.pollEvery(second)
 	a := s.actor("A")
 	a2, a3, b := s.beside(a, "A2"), s.beside(a, "A3"), s.actor("B")
-	waits := func(w *actor) func() {
-		return func() {
-			w.at(second, a.has)
-			w.passes(13 * second)
-		}
-	}
 	s.play(func() {
 		a.begins()
 		a.overlaps()
@@ -158,7 +142,7 @@ var _ = in(Process, "lost_lease_passed_on", Scenario{
 		if a.awaitLoss(afterRenewal+lease/2) > 0 {
 			a.release()
 		}
-	}, waits(a2), waits(a3), func() {
+	}, a2.comes(second, 13*second, a.has), a3.comes(second, 13*second, a.has), func() {
 		b.at(afterRenewal)
 		b.Step("deletes", s.deleteLock)
 		if granted, _ := b.try(); granted {
@@ -187,8 +171,7 @@ var _ = in(Process, "busy_neighbors", Scenario{
 		s.beside(b, "B4")} {
 		scripts = append(scripts, func() {
 			w.at(0)
-			w.takeTurns(10*time.Millisecond, rests, asks+patience,
-				a.has)
+			w.takeTurns(10*time.Millisecond, rests, asks+patience, a.has)
 		})
 	}
 	s.play(scripts...)
@@ -199,8 +182,7 @@ var _ = in(Process, "busy_neighbors", Scenario{
 // The rests differ, so that no pattern lets in, or keeps out, a client that asks
 // once in a while; and by microseconds from one actor to the next, so that two of
 // a process never send at the same instant.
-func (a *actor) takeTurns(works, rests, until time.Duration,
-	enough func() bool) {
+func (a *actor) takeTurns(works, rests, until time.Duration, enough func() bool) {
 	for n := 0; !enough() && a.run.Now() < until; n++ {
 		if a.acquire(lease) != nil {
 			return

@@ -51,7 +51,7 @@ var _ = in(Sharing, "reader_renewal_isolated", Scenario{
 		" since 11 s: another one's renewals have kept it"))
 	s.judge(true, Orphaned)
 	if s.exact() { // the scores of readers are seen there only
-		s.judge(s.settings.readers != nil, ForeignRenewal)
+		s.judge(s.Readers != "", ForeignRenewal)
 	} else {
 		s.unjudged("only the lab's own server shows the readers' leases",
 			ForeignRenewal)
@@ -157,8 +157,7 @@ var _ = in(Sharing, "reader_overrun", Scenario{
 		a.reads.begins()
 		told = a.awaitLoss(29 * second)
 		a.at(36 * second)
-		if err := a.reads.release(); b.has() &&
-			!errors.Is(err, lock.ErrNotHeld) {
+		if err := a.reads.release(); b.has() && !errors.Is(err, lock.ErrNotHeld) {
 			a.report(FalseSuccess, "A's read lock is gone since %.3f, and its"+
 				" RUnlock returns %s", b.grantedAt.Seconds(), outcome(err))
 		}

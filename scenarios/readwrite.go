@@ -103,10 +103,7 @@ var _ = in(Sharing, "readers_together", Scenario{
 				a.reads.release()
 			}
 			a.reads.release()
-		}, func() {
-			b.at(second, a.reads.has)
-			b.passes(2 * lease)
-		})
+		}, b.comes(second, 2*lease, a.reads.has))
 		s.judge(true, SelfDeadlock)
 	})
 })
@@ -219,10 +216,7 @@ var _ = in(Sharing, "downgrade", Scenario{
 			a.report(FalseLoss, "A was told of no loss, and its RUnlock returns"+
 				" lock.ErrNotHeld: its Unlock has cost the read lock")
 		}
-	}, func() {
-		b.at(second, a.has)
-		b.passes(30 * second)
-	})
+	}, b.comes(second, 30*second, a.has))
 	s.judge(reads, TwoHolders)
 	s.judge(true, SelfDeadlock)
 })

@@ -47,19 +47,12 @@ type loan struct {
 	servers []RealServer // nil while it has none
 }
 
-// borrow waits until so many servers are free.
+// borrow waits until so many servers are free. Those of a first run it gives back: the
+// run may have changed them for good, as a Sentinel's failover does.
 func (l *loan) borrow(ctx context.Context, n int) (err error) {
-	l.servers, err = l.pool.Borrow(ctx, n)
-	return err
-}
-
-// exchange gives the servers back for others, before a scenario is run again: the
-// first run may have changed them for good, as a Sentinel's failover does.
-func (l *loan) exchange(ctx context.Context) error {
-	n := len(l.servers)
 	l.end()
-	if err := l.borrow(ctx, n); err != nil {
-		return fmt.Errorf("borrow other servers: %w", err)
+	if l.servers, err = l.pool.Borrow(ctx, n); err != nil {
+		return fmt.Errorf("borrow servers: %w", err)
 	}
 	return nil
 }
@@ -86,7 +79,7 @@ func runReal(t *testing.T, build Build, s settings) Report {
 			running.Wait()
 			var few lab.TooFew
 			if errors.As(err, &few) {
-				t.Skipf("the lock needs %d servers, and %v", s.nodes, err)
+				t.Skipf("the lock needs %d servers, and %v", s.nodes, few)
 			}
 			t.Fatal(err)
 		}

@@ -51,8 +51,7 @@ var _ = in(Reentrant, "nested", Scenario{
 			b.release()
 		}
 		b.at(4 * second)
-		b.Until(func() bool { return a.depth == 0 && a.released() },
-			5*second)
+		b.Until(func() bool { return a.depth == 0 && a.released() }, 5*second)
 		if err := b.acquire(s.patience(second)); err != nil {
 			s.Fail("A has unlocked both levels, and B can't have the lock: %v", err)
 		}
@@ -80,8 +79,7 @@ func (a *actor) enterAgain(patience time.Duration) bool {
 		a.report(SelfDeadlock, "%s waits for a lock whose owner is %s itself",
 			a.Name, a.Name)
 	default:
-		a.run.Fail("%s locks again through its handle and is told: %v",
-			a.Name, err)
+		a.run.Fail("%s locks again through its handle and is told: %v", a.Name, err)
 	}
 	return false
 }
@@ -296,8 +294,7 @@ func (s *S) lateAndLeft() {
 		a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 11 * second})
 	}
 	for i := range s.settings.nodes {
-		a.Fault(lab.Acquire, a.acquires+1+i,
-			lab.Fault{Refuse: true, IfSent: true})
+		a.Fault(lab.Acquire, a.acquires+1+i, lab.Fault{Refuse: true, IfSent: true})
 	}
 	s.run(func() {
 		a.at(0)

@@ -34,10 +34,8 @@ var _ = in(Loss, "lost_lease_told", Scenario{
 	Invariants: []string{NotTold, FalseSuccess},
 }, func(s *S) {
 	s.losesLock(s.actor("A"))
-	if s.settings.readers != nil { // else they aren't deleted
-		s.World(func() {
-			s.losesLock(s.actor("A").reads)
-		})
+	if s.Readers != "" { // else they aren't deleted
+		s.World(func() { s.losesLock(s.actor("A").reads) })
 	}
 	s.World(func() {
 		a := s.actor("A")
@@ -299,16 +297,21 @@ var _ = in(Loss, "renewal_fails_once", Scenario{
 	Summary:    "One renewal meets a connection error. A works for 15 s while B waits.",
 	Invariants: []string{TwoHolders},
 	features:   []Feature{Renewal},
-}, func(s *S) {
+}, func(s *S) { s.oneRenewalFails(lab.Fault{Refuse: true}, 0) })
+
+// oneRenewalFails has something happen to the first renewal, while replies take so long.
+func (s *S) oneRenewalFails(fault lab.Fault, reply time.Duration) {
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
-	a.Fault(lab.Renewal, a.renews, lab.Fault{Refuse: true})
+	a.Fault(lab.Renewal, a.renews, fault)
 	s.run(func() {
 		a.begins()
+		a.Step("slows down", func() { a.Always(lab.Fault{AnswerAfter: reply}) })
 		a.at(15 * second)
-		if err := a.release(); err != nil && !s.twoInside() {
-			a.report(FalseLoss, "A's Unlock after 15 s returns %s: one"+
-				" failed renewal has cost the lock", outcome(err))
+		told := a.told()
+		if err := a.release(); (told || err != nil) && !s.twoInside() {
+			a.report(FalseLoss, "one renewal that failed has cost the lock: A was told of"+
+				" a loss (%v), and its Unlock after 15 s returns %s", told, outcome(err))
 		}
 	}, func() {
 		b.at(second)
@@ -316,7 +319,7 @@ var _ = in(Loss, "renewal_fails_once", Scenario{
 		b.release()
 	})
 	s.judge(a.Sent(lab.Renewal) > 0, TwoHolders)
-})
+}
 
 // twoInside says whether another client was let in beside a holder that was told nothing:
 // then its loss is true, and two holders are what is wrong.
@@ -344,12 +347,7 @@ var _ = in(Loss, "unlock_is_no_loss", Scenario{
 				return
 			}
 		}
-	}, func() {
-		b.at(5*second, a.released)
-		b.acquire(lease)
-		b.at(24 * second)
-		b.release()
-	})
+	}, b.takes(5*second, lease, 24*second, a.released))
 	s.judge(released, FalseSuccess)
 })
 
@@ -370,30 +368,7 @@ var _ = in(Loss, "renewal_hangs", Scenario{
 	Invariants: []string{TwoHolders},
 	features:   []Feature{Renewal},
 }, func(s *S) {
-	s.oneRenewalHangs(0)
-	s.World(func() { s.oneRenewalHangs(lease / 10) })
+	hangs := lab.Fault{Hang: true}
+	s.oneRenewalFails(hangs, 0)
+	s.World(func() { s.oneRenewalFails(hangs, lease/10) })
 })
-
-// oneRenewalHangs runs renewal_hangs with replies that take so long.
-func (s *S) oneRenewalHangs(reply time.Duration) {
-	a, b := s.actor("A"), s.actor("B")
-	s.start()
-	a.Fault(lab.Renewal, a.renews, lab.Fault{Hang: true})
-	s.run(func() {
-		a.begins()
-		a.Step("slows down", func() {
-			a.Always(lab.Fault{AnswerAfter: reply})
-		})
-		a.at(15 * second)
-		told := a.told()
-		if err := a.release(); (told || err != nil) && !s.twoInside() {
-			a.report(FalseLoss, "one renewal that hung has cost the lock: A was told of"+
-				" a loss (%v), and its Unlock after 15 s returns %s", told, outcome(err))
-		}
-	}, func() {
-		b.at(second)
-		b.acquire(30 * second)
-		b.release()
-	})
-	s.judge(a.Sent(lab.Renewal) > 0, TwoHolders)
-}

@@ -99,23 +99,11 @@ func (s *settings) judge(t *testing.T, results []Result) {
 	}
 }
 
-// idle are the scenarios and invariants that did not arise, in the order of the
-// catalogue. The lock's behavior there was not seen.
-func (r Report) idle() []string {
-	var idle []string
-	for _, result := range r {
-		if result.Verdict == DoesNotArise {
-			idle = append(idle, result.Scenario+" ("+result.Invariant+")")
-		}
-	}
-	return idle
-}
-
-// broken are the flaws that were seen, in the order of the catalogue.
-func (r Report) broken() []Flaw {
+// with are the scenarios and invariants with a verdict, in the order of the catalogue.
+func (r Report) with(v Verdict) []Flaw {
 	var flaws []Flaw
 	for _, result := range r {
-		if result.Verdict == Breaks {
+		if result.Verdict == v {
 			flaws = append(flaws, Flaw{Scenario: result.Scenario,
 				Invariant: result.Invariant})
 		}
@@ -130,34 +118,21 @@ func without(flaws, others []Flaw) []Flaw {
 	})
 }
 
-// declaration is what to declare of a lock: Go code, or how it differs from what was
-// declared, in the form that lock.Flaws takes.
+// declaration is how a lock differs from what was declared.
 func declaration(broken, declared []Flaw) string {
-	var code strings.Builder
-	if len(declared) == 0 {
-		code.WriteString("this run broke the following; to declare it:\n\tscenarios.Flaws(\n")
-		for _, f := range broken {
-			fmt.Fprintf(&code, "\t\tscenarios.Flaw{Scenario: %q, Invariant: %q},\n",
-				f.Scenario, f.Invariant)
+	var lines []string
+	list := func(title string, flaws []Flaw) {
+		if len(flaws) > 0 {
+			lines = append(lines, title)
 		}
-		return code.String() + "\t)"
-	}
-	for _, part := range []struct {
-		title string
-		flaws []Flaw
-	}{
-		{"broken, but not declared:\n", without(broken, declared)},
-		{"declared, but not broken:\n", without(declared, broken)},
-	} {
-		if len(part.flaws) == 0 {
-			continue
-		}
-		code.WriteString(part.title)
-		for _, f := range part.flaws {
-			fmt.Fprintf(&code, "\t%q,\n", f.Scenario+": "+f.Invariant)
+		for _, f := range flaws {
+			lines = append(lines, fmt.Sprintf("\t%q,", f.Scenario+": "+f.Invariant))
 		}
 	}
-	return strings.TrimSuffix(code.String(), "\n")
+	list("broken, but not declared; to declare it, put these lines into\n"+
+		"scenarios.Flaws(lock.Flaws(...)...):", without(broken, declared))
+	list("declared, but not broken:", without(declared, broken))
+	return strings.Join(lines, "\n")
 }
 
 // declines says how a lock declines the features that a scenario has asked for.

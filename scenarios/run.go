@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -56,7 +55,6 @@ type S struct {
 	err       error
 	suspected []suspicion
 	asked     []Feature // that the lock might have declined
-	left      []string  // the keys that its worlds left behind without a lease
 
 	inWorld
 }
@@ -110,7 +108,7 @@ func (s settings) one(t *testing.T, scenario Scenario, build Build,
 		}
 		results, err := runScenario(t, scenario, build, s)
 		for n := 0; n < 2 && s.lent != nil && err == nil && s.misses(results); n++ {
-			if err = s.lent.exchange(t.Context()); err == nil {
+			if err = s.lent.borrow(t.Context(), s.nodes); err == nil {
 				results, err = runScenario(t, scenario, build, s)
 			}
 		}
@@ -126,9 +124,6 @@ func (s settings) one(t *testing.T, scenario Scenario, build Build,
 func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 	[]Result, error) {
 	t.Helper()
-	if s.known == nil {
-		s.known = &known{}
-	}
 	whole := &S{venue: s.venue(), t: t, scenario: scenario, build: build,
 		settings: s, results: map[string]*Result{}}
 	if whole.possible() {
@@ -155,18 +150,16 @@ func runScenario(t *testing.T, scenario Scenario, build Build, s settings) (
 	for i := range results {
 		results[i].Asked = whole.asked
 	}
-	if len(whole.left) > 0 && s.left != nil {
-		*s.left = append(*s.left, fmt.Sprintf("%q after %s", whole.left,
-			scenario.Name))
-	}
 	return results, nil
 }
 
 // leave notes what a world has left behind, but for what the lock keeps.
 func (s *S) leave(keys, kept []string) {
 	for _, key := range keys {
-		if !slices.Contains(kept, key) && !slices.Contains(s.left, key) {
-			s.left = append(s.left, key)
+		note := fmt.Sprintf("%q after %s", key, s.scenario.Name)
+		if left := s.settings.left; left != nil && !slices.Contains(kept, key) &&
+			!slices.Contains(*left, note) {
+			*left = append(*left, note)
 		}
 	}
 }
@@ -210,9 +203,6 @@ func (s *S) cannot(why string) bool {
 	s.unjudged(why, s.scenario.Invariants...)
 	return true
 }
-
-// errRefused is the reason why a lock isn't granted, where there is no error.
-var errRefused = errors.New("it is refused")
 
 // unfit is the error of a lock that can't be built, or not be taken and released
 // where nothing goes wrong: no scenario can be run with it.
@@ -261,7 +251,7 @@ func (s *S) inTime(script func()) {
 	var late time.Duration
 	for n := range tries {
 		if n > 0 {
-			if s.err = s.settings.lent.exchange(s.t.Context()); s.err != nil {
+			if s.err = s.settings.lent.borrow(s.t.Context(), s.settings.nodes); s.err != nil {
 				return
 			}
 		}
@@ -353,126 +343,6 @@ func (s *S) everyNode(do func(*lab.Node)) {
 	for i := range s.settings.nodes {
 		do(s.Node(i))
 	}
-}
-
-// warm lets every actor take and release a lock that no scenario is about,
-// twice. A cold script would answer NOSCRIPT and be a command of its own; so
-// the first time is long enough for a renewal. The second time the commands are
-// counted.
-func (s *S) warm() {
-	var keys []string
-	for _, a := range s.actors {
-		keys = append(keys, s.keys(s.warmKey(a))...)
-	}
-	s.Rehearse(keys)
-	for _, a := range s.actors {
-		a.Go(func() {
-			ctx := context.Background()
-			if err := a.process.Connect(ctx); err != nil {
-				s.Fail("%s can't connect: %w", a.Name, err)
-				return
-			}
-			l, err := lab.Build(s.build, a.process.EnvOf(a.owner, s.warmKey(a), s.allOptions()...))
-			if err != nil {
-				s.Fail("%w", err)
-				return
-			}
-			for _, work := range []time.Duration{lease * 2 / 5, 0} {
-				a.Step("warms up", func() { a.Begin(lab.Acquire) })
-				if granted, err := l.TryLock(ctx); err != nil || !granted {
-					s.Fail("%s: a free lock on a healthy server is not granted to"+
-						" %s: %w", Unavailable, a.Name, cmp.Or(err, errRefused))
-					return
-				}
-				a.acquires = a.Sent(lab.Acquire)
-				a.grants = cmp.Or(a.Decided(lab.Acquire), 1)
-				a.Sleep(work)
-				a.renews = cmp.Or(a.Decided(lab.Renewal), 1)
-				a.Step("warms up", func() { a.Begin(lab.Release) })
-				if err := l.Unlock(ctx); err != nil {
-					s.Fail("%s: Unlock returns %v", a.unreleased(s.warmKey(a)), err)
-					return
-				}
-				a.releases = a.Sent(lab.Release)
-				a.frees = cmp.Or(a.Decided(lab.Release), 1)
-				a.Step("warms up", func() { a.Begin(lab.Renewal) })
-			}
-			if err := a.warmReads(l); err != nil {
-				s.Fail("%w", err)
-				return
-			}
-			if a.apart && !a.process.Apart() {
-				err = a.startProcess()
-			} else {
-				a.lock, err = s.ownerOf(a)
-			}
-			if err != nil {
-				s.Fail("%w", err)
-			}
-		})
-		if !s.Exact() {
-			continue // there is no order to keep, and time is short
-		}
-		s.Play()
-		if len(s.Failures()) > 0 {
-			return // the others would say the same
-		}
-	}
-	s.Play()
-}
-
-// unreleased says what is wrong where an actor can't release the lock that it was
-// granted, on a healthy server.
-func (a *actor) unreleased(name string) string {
-	s := a.run
-	if !s.readable() || !slices.ContainsFunc(s.keys(name), func(key string) bool {
-		return s.Node(0).Observe(key).Exists
-	}) {
-		return fmt.Sprintf("%s: %s can't release a lock that it holds", FalseLoss, a.Name)
-	}
-	return fmt.Sprintf("%s: %s can't release a lock that it holds, and the server still"+
-		" has it", Orphaned, a.Name)
-}
-
-// ownerOf makes the actor's owner of the lock.
-func (s *S) ownerOf(a *actor) (lock.Lock, error) {
-	return lab.Build(s.build, a.process.EnvOf(a.owner, s.Key, s.allOptions()...))
-}
-
-// allOptions are the locks' options: the scenario's, and then a change's.
-func (s *S) allOptions() []lock.Option {
-	return slices.Concat(s.options, s.settings.change.options())
-}
-
-// warmKey names the lock that warms an actor up. In a Redis Cluster it lies
-// where the scenario's lock does: the others have not seen the scripts.
-func (s *S) warmKey(a *actor) string {
-	if !s.Exact() {
-		return lock.SecondKey(s.Key, "warm:"+a.owner)
-	}
-	return s.Key + ":warm:" + a.owner
-}
-
-// kept are the Redis keys that the locks of the scenario declare to keep
-// forever.
-func (s *S) kept() []string {
-	of := s.settings.keeps
-	if of == nil {
-		return nil
-	}
-	kept := of(s.Key)
-	for _, a := range s.actors {
-		kept = append(kept, of(s.warmKey(a))...)
-	}
-	return kept
-}
-
-// keys are the Redis keys that stand for the lock of a name.
-func (s *S) keys(name string) []string {
-	if of := s.settings.keys; of != nil {
-		return of(name)
-	}
-	return []string{name}
 }
 
 // play warms up, starts the actors' scripts and plays them to their ends.

@@ -74,11 +74,15 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 			" has died; declare with scenarios.Keeps what stays on purpose: %s",
 			strings.Join(left, ", "))
 	}
-	if idle := report.idle(); len(idle) > 0 && !s.red {
+	var idle []string // the lock's behavior there was not seen
+	for _, f := range report.with(DoesNotArise) {
+		idle = append(idle, f.Scenario+" ("+f.Invariant+")")
+	}
+	if len(idle) > 0 && !s.red {
 		t.Log(strings.Join(history.Wrap("did not arise for this lock: "+
 			strings.Join(idle, ", "), history.Columns, 2), "\n"))
 	}
-	if broken := report.broken(); whole && !s.red && s.only == nil &&
+	if broken := report.with(Breaks); whole && !s.red && s.only == nil &&
 		len(without(broken, s.flaws))+len(without(s.flaws, broken)) > 0 {
 		t.Log(declaration(broken, s.flaws))
 	}

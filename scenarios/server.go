@@ -125,9 +125,7 @@ var _ = in(Server, "clock_jump", Scenario{
 		" at once. (Several nodes: as in node_restart.)",
 	Invariants: []string{TwoHolders},
 	exact:      "a real server's clock can't be moved",
-}, func(s *S) {
-	s.loseOne("jumps", func(n *lab.Node) { n.JumpClock(lease) })
-})
+}, func(s *S) { s.loseOne("jumps", func(n *lab.Node) { n.JumpClock(lease) }) })
 
 var _ = in(Server, "client_clock_skew", Scenario{
 	Summary:    "B's own clock is 15 s ahead. B tries while A holds the lock.",
@@ -186,10 +184,8 @@ func (s *S) nodesAreDown(down int, hang bool) {
 		})
 		o.at(30 * second)
 		o.Step("up", func() {
-			for i := range down {
-				if !hang {
-					s.Node(i).Refuse(false)
-				}
+			for i := 0; i < down && !hang; i++ {
+				s.Node(i).Refuse(false)
 			}
 			up = true
 		})
@@ -236,11 +232,8 @@ func (s *S) nodesAreDown(down int, hang bool) {
 	}, func() {
 		if majority {
 			b.at(8*second, a.released)
-			granted := b.tryFor(time.Minute)
-			if !granted { // the first command meets the old connection
-				granted = b.tryFor(time.Minute)
-			}
-			if !granted {
+			// The first command meets the old connection.
+			if !b.tryFor(time.Minute) && !b.tryFor(time.Minute) {
 				b.report(Unavailable, "A has unlocked, and B can't have the"+
 					" lock, although a majority of the nodes works")
 			}
@@ -325,10 +318,7 @@ var _ = in(Server, "clock_drift", Scenario{
 	a, b := s.actor("A"), s.actor("B")
 	s.start()
 	s.drift(1.01)
-	s.run(a.holds(9*second), func() {
-		b.at(second)
-		b.passes(lease)
-	})
+	s.run(a.holds(9*second), b.comes(second, lease))
 	s.judge(true, TwoHolders)
 	if nodes < 3 {
 		return
@@ -374,9 +364,7 @@ var _ = in(Server, "full_server", Scenario{
 	a := s.actor("A")
 	s.fills(a)
 	if a.readWrite() != nil {
-		s.World(func() {
-			s.fills(s.actor("A").reads)
-		})
+		s.World(func() { s.fills(s.actor("A").reads) })
 	}
 })
 

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/node"
@@ -28,15 +29,9 @@ func (s settings) venue() venue {
 
 // world is what the worlds of both venues have in common.
 func (s settings) world(key string) lab.Config {
-	c := lab.Config{Nodes: s.nodes, Key: key, TTL: lease, LeaseEnd: s.leaseEnd,
-		Seen: s.seen, Scripts: s.scripts, Most: s.most}
-	if s.keys != nil {
-		c.Keys = s.keys(key)
-	}
-	if s.readers != nil {
-		c.Readers = s.readers(key)
-	}
-	return c
+	return lab.Config{Nodes: s.nodes, Key: key, TTL: lease, LeaseEnd: s.leaseEnd,
+		Seen: s.seen, Scripts: s.scripts, Most: s.most, Keys: s.keys(key),
+		Readers: s.readers(key)}
 }
 
 // virtual is virtual time.
@@ -75,12 +70,9 @@ func (v servers) readable() bool {
 }
 
 func (v servers) disposable() bool {
-	for _, s := range v.lent.servers {
-		if !node.Disposable(s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v.lent.servers, func(s RealServer) bool {
+		return !node.Disposable(s)
+	})
 }
 
 // repeats is true of a cluster's driver, which always does.

@@ -70,7 +70,7 @@ func (s *S) result(invariant string, broken []*lab.Break, arose bool) *Result {
 		r.Verdict, r.Event = Breaks, broken[0].String()
 		r.BrokenAt = broken[0].Entry
 	}
-	if s.settings.change == nil { // else somebody waits who reads the sequence
+	if !s.settings.change.tried() { // else somebody waits who reads the sequence
 		r.Timeline = s.Log().Render(-1, broken)
 	}
 	r.shown = timeline{History: &s.Log().History, breaks: broken}

@@ -18,9 +18,7 @@ var _ = in(Waking, "lost_wakeup", Scenario{
 	readable:   "the server sends no message that could be lost alone",
 }, func(s *S) {
 	a, b := s.actor("A"), s.actor("B")
-	s.operates("mutes", func() {
-		s.everyNode(func(n *lab.Node) { n.Mute(true) })
-	}, 0)
+	s.operates("mutes", func() { s.everyNode(func(n *lab.Node) { n.Mute(true) }) }, 0)
 	s.play(a.holds(5*second), b.comesFree(second, 4*second+lease, "A unlocked at 5.007"))
 	s.judge(true, Orphaned)
 })
@@ -89,10 +87,7 @@ func (s *S) allGiveUp() {
 		c.release()
 	}}
 	for _, w := range s.five(b) {
-		scripts = append(scripts, func() {
-			w.at(second, a.has)
-			w.passes(2*second - w.phase)
-		})
+		scripts = append(scripts, w.comes(second, 2*second-w.phase, a.has))
 	}
 	s.play(scripts...)
 	s.judge(true, LateWakeUp)
@@ -205,10 +200,7 @@ var _ = in(Waking, "impatient_waiter", Scenario{
 			b.Fault(lab.Acquire, 1, lab.Fault{Hang: true})
 		})
 		a.release()
-	}, func() {
-		b.at(500*time.Millisecond, a.has)
-		b.passes(2*second - b.phase)
-	}, func() {
+	}, b.comes(500*time.Millisecond, 2*second-b.phase, a.has), func() {
 		b2.at(second, a.has)
 		b2.passes(6 * second)
 		if !b.has() && !b2.has() {
