@@ -88,7 +88,7 @@ var figures = []Figure{
 		Of: func(m *Measurement) any { return max(0, m.Sold-int64(m.Stock)) }},
 	{Name: "lost_updates", group: outcome, Column: heads("lost", "updates", 8, 0),
 		Over: worst,
-		Of:   func(m *Measurement) any { return m.LostUpdates },
+		Of:   func(m *Measurement) any { return m.lostUpdates() },
 		Legend: "lost updates: sections in which another client changed the stock " +
 			"between the reading and the taking: without a lock that excludes, also " +
 			"where nothing is oversold"},
