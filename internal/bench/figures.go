@@ -7,7 +7,7 @@ type Figure struct {
 	Of   func(*Measurement) any
 
 	group  // where it stands in the table, if it does
-	Column Column[Row]
+	Column Column
 	share  bool // the column has it in percent
 
 	Legend string // explains it below the table
@@ -32,8 +32,8 @@ func (f Figure) member(ofRound bool) string {
 }
 
 // heads are those of a figure's column.
-func heads(top, head string, width, digits int) Column[Row] {
-	return Column[Row]{top: top, head: head, width: width, digits: digits}
+func heads(top, head string, width, digits int) Column {
+	return Column{top: top, head: head, width: width, digits: digits}
 }
 
 // shown is what the column has.

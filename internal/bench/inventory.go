@@ -187,8 +187,9 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 		Progress: w.progress, Memory: peakMemory, Processes: "process",
 		Outputs: []Output{
 			{Flag: "benchstat", File: &w.benchstat, Alone: true,
-				Write: w.written(WriteBenchstat)},
-			{Flag: "html", File: &w.html, Write: w.written(WritePage)},
+				Write: func(env Env, to io.Writer) error { return WriteBenchstat(w.report(env), to) }},
+			{Flag: "html", File: &w.html,
+				Write: func(env Env, to io.Writer) error { return WritePage(w.report(env), to) }},
 		}}
 	if w.services > 1 {
 		p.Memory = func() int64 { return w.memory }
@@ -205,13 +206,8 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	return p, nil
 }
 
-// written writes the rows that were measured.
-func (w *Inventory) written(write func(Report, io.Writer) error) func(Env,
-	io.Writer) error {
-	return func(env Env, to io.Writer) error {
-		return write(Report{Schema: 2, Env: env, Rows: w.rows}, to)
-	}
-}
+// report has the rows that were measured.
+func (w *Inventory) report(env Env) Report { return Report{Schema: 2, Env: env, Rows: w.rows} }
 
 // layout is that of the tables.
 func (w *Inventory) layout(run Run) Layout {
