@@ -7,7 +7,7 @@ type Figure struct {
 	Of   func(*Measurement) any
 
 	group  // where it stands in the table, if it does
-	Column Column[Row]
+	Column Column
 	share  bool // the column has it in percent
 
 	Legend string // explains it below the table
@@ -32,8 +32,8 @@ func (f Figure) member(ofRound bool) string {
 }
 
 // heads are those of a figure's column.
-func heads(top, head string, width, digits int) Column[Row] {
-	return Column[Row]{top: top, head: head, width: width, digits: digits}
+func heads(top, head string, width, digits int) Column {
+	return Column{top: top, head: head, width: width, digits: digits}
 }
 
 // shown is what the column has.
@@ -88,7 +88,7 @@ var figures = []Figure{
 		Of: func(m *Measurement) any { return max(0, m.Sold-int64(m.Stock)) }},
 	{Name: "lost_updates", group: outcome, Column: heads("lost", "updates", 8, 0),
 		Over: worst,
-		Of:   func(m *Measurement) any { return m.LostUpdates },
+		Of:   func(m *Measurement) any { return m.lostUpdates() },
 		Legend: "lost updates: sections in which another client changed the stock " +
 			"between the reading and the taking: without a lock that excludes, also " +
 			"where nothing is oversold"},

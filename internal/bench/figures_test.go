@@ -3,6 +3,8 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -129,4 +131,132 @@ BenchmarkInventory/rung=reentrant.notify/clients=1000/poll=1000ms 1000 1250000 n
 BenchmarkInventory/rung=reentrant.notify/clients=1000/poll=1000ms 1000 2000000 ns/op
 BenchmarkInventory/rung=gold/clients=1000/poll=1000ms 1000 1250000 ns/op 800 acquisitions/s 512.25 wait-p50-ms 0.11 times-serial
 `, out.String())
+}
+
+// rows show each thing that a table can say.
+func rows() []Row {
+	quick := with(map[string]any{"rung": "serial-limit", "wait_ms.p50": 0.041,
+		"wait_ms.p99": 0.312, "wait_ms.max": 9.994})
+	oversold := with(map[string]any{"rung": "no-lock", "sold": 357, "left": -257,
+		"oversold": 257, "max_holders": 362, "wait_ms.p50": nil, "wait_ms.p99": nil,
+		"wait_ms.max": nil, "retries": nil, "seconds": 0.02,
+		"acquisitions_per_second": 50213.7})
+	cut := with(map[string]any{"rung": "redlock", "nodes": 3, "finished": false,
+		"seconds": 30.004, "sections": 12, "acquisitions_per_second": 0.4,
+		"retries": 1234567, "wait_ms.p50": 12345.67, "wait_ms.p99": 29999.9,
+		"wait_ms.max": 29999.9, "commands_per_section": 12444.6,
+		"round_trips_per_section": 999.5, "sold": 12, "left": 88, "absent": 1,
+		"failures": 2, "first_failure": "release \"key\": i/o timeout\nand again"})
+	cut.meant = 5
+	loop := with(map[string]any{"rung": "reentrant/cohort", "loop_seconds": 3.0,
+		"serial_max_over_p50": 1.71})
+	loop.Rounds = nil
+	for _, x := range [][3]float64{{8, 23.2, 1.5}, {8, 12.4, 2.62}} {
+		loop.Rounds = append(loop.Rounds, RowOf(map[string]any{"wait_ms.p50": x[0],
+			"wait_ms.max": x[1], "serial_max_over_p50": x[2]}))
+	}
+	nothing := NewRow(&Measurement{Subject: Subject{Name: "reentrant/notify"},
+		Turns: 5, Unlocked: true, Counts: Counts{Absent: 5}})
+	return []Row{quick, oversold, fullRow(), cut, loop, nothing}
+}
+
+func TestTheTableLooksAsItDid(t *testing.T) {
+	for name, table := range map[string]Layout{
+		"wide":   {},
+		"narrow": {Paired: true, Loop: true, Width: 80},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got strings.Builder
+			got.WriteString(table.Head())
+			for _, row := range rows() {
+				got.WriteString(table.Row(row))
+			}
+			got.WriteString("\n" + table.Legend())
+
+			path := "testdata/" + name + ".txt"
+			if flag.Lookup("update").Value.String() == "true" {
+				require.NoError(t, os.WriteFile(path, []byte(got.String()), 0o644))
+			}
+			want, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, strings.ReplaceAll(string(want), "\r\n", "\n"),
+				got.String())
+		})
+	}
+}
+
+func TestInOrderIsTheShareOfPairsServedInTheOrderOfAsking(t *testing.T) {
+	for want, ranks := range map[float64][]int64{1: {0, 1, 2, 3}, 0: {3, 2, 1, 0},
+		0.6667: {2, 1, 3}, 0.8333: {0, 2, 1, 3}} {
+		var stamps []Stamp
+		for asked, rank := range ranks {
+			stamps = append(stamps, Stamp{int64(asked), 100 + rank, 101 + rank})
+		}
+		assert.Equal(t, &want, inOrder(stamps))
+	}
+	assert.Nil(t, inOrder([]Stamp{{-1, 1, 2}, {-1, 3, 4}}), "nobody asked")
+}
+
+func TestTheOrderOfServiceIsSampledEvenly(t *testing.T) {
+	var ranks []int
+	for i := range 1000 {
+		ranks = append(ranks, i)
+	}
+	sample := sampled(ranks)
+	assert.Len(t, sample, points)
+	assert.Equal(t, 0.0, sample[0])
+	assert.Equal(t, 100.0, sample[points-1])
+	assert.Equal(t, []float64{100, 0}, sampled([]int{1, 0}))
+	assert.Equal(t, []float64{0}, sampled([]int{0}))
+}
+
+func TestSectionsThatOverlapAreInsideTogether(t *testing.T) {
+	assert.EqualValues(t, 0, MostInside(nil))
+	assert.EqualValues(t, 1, MostInside([]Stamp{{0, 5, 7}, {0, 7, 9}}),
+		"who enters when another leaves is not inside with it")
+	assert.EqualValues(t, 2, MostInside([]Stamp{{0, 5, 8}, {0, 7, 9}}))
+	assert.EqualValues(t, 3, MostInside([]Stamp{{0, 1, 9}, {0, 2, 4},
+		{0, 3, 5}, {0, 5, 6}}))
+}
+
+func TestTheLongestGapIsTheLongestTimeWithoutAnAcquisition(t *testing.T) {
+	stamps := []Stamp{{0, 10, 11}, {0, 90, 91}, {0, 20, 21}}
+	assert.EqualValues(t, 70, longestGap(stamps, 100))
+	assert.EqualValues(t, 210, longestGap(stamps, 300), "until the end")
+	assert.EqualValues(t, 50, longestGap(nil, 50))
+}
+
+// rounds makes rows with these ratios.
+func rounds(ratios ...float64) []Row {
+	var rows []Row
+	for _, ratio := range ratios {
+		rows = append(rows, RowOf(map[string]any{"ratio_to_serial": ratio,
+			"finished": true, "seconds": 1 / ratio, "max_holders": 1, "failures": 0,
+			"oversold": 0}))
+	}
+	return rows
+}
+
+func TestTheRoundWithTheMedianRatioIsReported(t *testing.T) {
+	row := Median(rounds(0.5, 0.1, 0.4), 0)
+	assert.Equal(t, 0.4, *row.Ratio())
+	assert.Equal(t, 2.5, row.Value("seconds"), "its other figures are of that round")
+	assert.Len(t, row.Rounds, 3)
+	assert.InDelta(t, 50, *row.Number("spread"), 1e-9, "(0.5 - 0.1) / 2 / 0.4")
+}
+
+func TestWhatMustNotHappenIsReportedOfTheWorstRound(t *testing.T) {
+	done := rounds(0.5, 0.1, 0.4)
+	done[0].Set("max_holders", 2)
+	done[0].Set("failures", 1)
+	done[0].Set("finished", false)
+	done[1].Set("oversold", 3)
+	done[1].Set("failures", 2)
+	done[1].Set("first_failure", "broken")
+	row := Median(done, 3)
+	assert.Equal(t, 2, row.Count("max_holders"))
+	assert.Equal(t, 3, row.Count("oversold"))
+	assert.Equal(t, 3, row.Count("failures"))
+	assert.Equal(t, "broken", row.Value("first_failure"))
+	assert.False(t, row.Finished())
 }

@@ -8,10 +8,12 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/bench/nodes"
+	"github.com/lockladder/lockladder/lock"
 )
 
 // maxClients keeps the connections below what one address can have.
@@ -185,8 +187,9 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 		Progress: w.progress, Memory: peakMemory, Processes: "process",
 		Outputs: []Output{
 			{Flag: "benchstat", File: &w.benchstat, Alone: true,
-				Write: w.written(WriteBenchstat)},
-			{Flag: "html", File: &w.html, Write: w.written(WritePage)},
+				Write: func(env Env, to io.Writer) error { return WriteBenchstat(w.report(env), to) }},
+			{Flag: "html", File: &w.html,
+				Write: func(env Env, to io.Writer) error { return WritePage(w.report(env), to) }},
 		}}
 	if w.services > 1 {
 		p.Memory = func() int64 { return w.memory }
@@ -203,13 +206,8 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	return p, nil
 }
 
-// written writes the rows that were measured.
-func (w *Inventory) written(write func(Report, io.Writer) error) func(Env,
-	io.Writer) error {
-	return func(env Env, to io.Writer) error {
-		return write(Report{Schema: 2, Env: env, Rows: w.rows}, to)
-	}
-}
+// report has the rows that were measured.
+func (w *Inventory) report(env Env) Report { return Report{Schema: 2, Env: env, Rows: w.rows} }
 
 // layout is that of the tables.
 func (w *Inventory) layout(run Run) Layout {
@@ -274,4 +272,96 @@ func (w *Inventory) progress() string {
 		return r.Progress()
 	}
 	return ""
+}
+
+// title stands above a table when there are several.
+func (w *Inventory) title(clients int, poll time.Duration) string {
+	var words []string
+	if len(w.clients) > 1 {
+		words = append(words, Plural(clients, "client"))
+	}
+	if len(w.polls) > 1 {
+		words = append(words, fmt.Sprintf("asking again within %v", poll))
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return strings.Join(words, ", ") + "\n\n"
+}
+
+// header says what is measured.
+func (w *Inventory) header(run Run) string {
+	s := &w.settings
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s; stock %d, lease %v, at most %v a row.\n", w.who(),
+		s.Stock, s.TTL, s.Timeout)
+	fmt.Fprintf(&b, "Refused clients ask again within %s.\n", w.pauses(run))
+	b.WriteString("Connections are warmed up before the clock starts")
+	if w.pool > 0 {
+		fmt.Fprintf(&b, "; the clients of a process share %d", w.pool)
+	}
+	b.WriteString(".\n")
+	if run.Real && nodes.CollectorStaysAway() {
+		b.WriteString("The clients' garbage is collected between the rounds.\n")
+	}
+	if s.Rounds > 1 {
+		fmt.Fprintf(&b, "Every row is measured %d times, each time just after "+
+			"the serial limit.\n", s.Rounds)
+	}
+	if w.rtt > 0 {
+		fmt.Fprintf(&b, "%v are added to every round trip.\n", w.rtt)
+	}
+	if w.Note != "" {
+		b.WriteString(w.Note + "\n")
+	}
+	return b.String()
+}
+
+// who says who the clients are.
+func (w *Inventory) who() string {
+	var counts []string
+	for _, clients := range w.clients {
+		counts = append(counts, strconv.Itoa(clients))
+	}
+	text := strings.Join(counts, ", ") + " clients"
+	if w.services > 1 {
+		text += fmt.Sprintf(" in %d processes", w.services)
+	}
+	text += " start at one instant"
+	switch s := &w.settings; {
+	case s.Loop > 0:
+		text += fmt.Sprintf(" and take turns for %v", s.Loop)
+	case s.Ops > 1:
+		text += fmt.Sprintf(" and take %d turns each", s.Ops)
+	}
+	return text
+}
+
+// pauses says how often refused clients ask again.
+func (w *Inventory) pauses(run Run) string {
+	jitter := ", with full jitter"
+	if w.settings.FixedPoll {
+		jitter = ", each time after as long"
+	}
+	if len(w.polls) > 1 {
+		var all []string
+		for _, poll := range w.polls {
+			all = append(all, poll.String())
+		}
+		return strings.Join(all, ", ") + jitter
+	}
+	s := w.settings
+	s.Clients, s.Poll = slices.Max(w.clients), w.polls[0]
+	usual := s.Pause(Subject{}, !run.Real)
+	text := usual.String()
+	for _, subject := range run.Subjects {
+		if pause := s.Pause(subject, !run.Real); pause != usual {
+			text += fmt.Sprintf(" (%s: %v)", subject.Name, pause)
+		}
+	}
+	text += jitter
+	if usual != lock.DefaultPoll {
+		text += fmt.Sprintf("\n(the article [wukong] in docs/sources.md: %v)", lock.DefaultPoll)
+	}
+	return text
 }

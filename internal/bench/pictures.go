@@ -3,6 +3,7 @@ package bench
 import (
 	_ "embed"
 	"fmt"
+	html "html/template"
 	"io"
 	"math"
 	"path"
@@ -431,4 +432,34 @@ func (env Env) line(scale bool) string {
 		words = append(words, "logarithmic")
 	}
 	return template.HTMLEscapeString(strings.Join(words, ", "))
+}
+
+//go:embed page.html
+var pageSource string
+
+var page = html.Must(html.New("page").Parse(pageSource))
+
+// WritePage writes a run of the inventory as one page with pictures, which needs
+// nothing else: no other file and no network.
+func WritePage(r Report, w io.Writer) error {
+	var pictures []html.HTML
+	for _, p := range Pictures {
+		var b strings.Builder
+		if err := p.Draw(r, &b); err != nil {
+			return err
+		}
+		pictures = append(pictures, html.HTML(b.String()))
+	}
+	inRounds := slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })
+	table := Layout{Paired: inRounds, Width: 1000} // the page scrolls
+	text := table.Head()
+	for _, row := range r.Rows {
+		text += table.Row(row)
+	}
+	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env,
+		"Rows": text + "\n" + table.Legend(), "Paired": inRounds})
+	if err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	return nil
 }

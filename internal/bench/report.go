@@ -1,10 +1,16 @@
 package bench
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
 	"strings"
+	"time"
 )
 
 // ReportOf is a run of a workload whose rows are these.
@@ -91,4 +97,342 @@ func WriteBenchstat(r Report, w io.Writer) error {
 		return fmt.Errorf("write the figures for benchstat: %w", err)
 	}
 	return nil
+}
+
+// Row is what was measured of one subject: figures by their names in JSON. One that
+// was not measured is nil, null in JSON, never 0.
+type Row struct {
+	values map[string]any // numbers are float64
+
+	// Rounds are all rounds; the row's own figures are those of the one with the
+	// median ratio, and of what must not happen the worst. None for one round.
+	Rounds  []Row
+	isRound bool // it is one of them
+
+	meant  int // the nodes that the lock is meant for
+	rounds int // that there should be, 0 for one
+	text   string
+}
+
+// Text is what a table has of the row.
+func (r Row) Text() string { return r.text }
+
+// NewRow is the row of one round.
+func NewRow(m *Measurement) Row {
+	row := Row{meant: m.Subject.Nodes}
+	for _, f := range figures {
+		row.Set(f.Name, f.Of(m))
+	}
+	return row
+}
+
+// Set sets a figure.
+func (r *Row) Set(name string, value any) {
+	v := reflect.ValueOf(value)
+	switch {
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		r.Set(name, v.Elem().Interface())
+		return
+	case v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice && v.IsNil():
+		value = nil
+	case v.CanInt():
+		value = float64(v.Int())
+	}
+	known(name)
+	if r.values == nil {
+		r.values = map[string]any{}
+	}
+	r.values[name] = value
+}
+
+// known panics when there is no figure of that name.
+func known(name string) {
+	if !slices.ContainsFunc(figures, func(f Figure) bool { return f.Name == name }) {
+		panic("no figure is called " + name)
+	}
+}
+
+// RowOf is a row with these figures.
+func RowOf(values map[string]any) Row {
+	var row Row
+	for name, value := range values {
+		row.Set(name, value)
+	}
+	return row
+}
+
+// Value is a figure: a number is a float64.
+func (r Row) Value(name string) any {
+	known(name)
+	return r.values[name]
+}
+
+// Number is a figure that is a number, nil when it was not measured.
+func (r Row) Number(name string) *float64 {
+	if x, is := r.Value(name).(float64); is {
+		return &x
+	}
+	return nil
+}
+
+// Count is a figure that is a whole number, 0 when it was not measured.
+func (r Row) Count(name string) int {
+	x, _ := r.Value(name).(float64)
+	return int(x)
+}
+
+// Show is a figure with so many digits after the point.
+func (r Row) Show(name string, digits int) string {
+	return Decimal(r.Number(name), digits)
+}
+
+// Numbers is a figure that is a list of numbers.
+func (r Row) Numbers(name string) []float64 {
+	switch all := r.Value(name).(type) {
+	case []float64:
+		return all
+	case []any: // from JSON
+		var numbers []float64
+		for _, x := range all {
+			number, _ := x.(float64)
+			numbers = append(numbers, number)
+		}
+		return numbers
+	}
+	return nil
+}
+
+// Pause is the longest of a refused client. Locks that do not poll are given it all the
+// same.
+func (r Row) Pause() time.Duration {
+	ms, _ := r.values["poll_ms"].(float64)
+	return time.Duration(ms * float64(time.Millisecond))
+}
+
+// Name is the subject's.
+func (r Row) Name() string {
+	name, _ := r.values["rung"].(string)
+	return name
+}
+
+// Kind is the subject's.
+func (r Row) Kind() Kind {
+	kind, _ := r.values["kind"].(string)
+	return Kind(kind)
+}
+
+// Finished says that no client was cut off.
+func (r Row) Finished() bool { return r.values["finished"] == true }
+
+// Complete says that all rounds were measured and no client was cut off.
+func (r Row) Complete() bool { return r.Finished() && len(r.Rounds) == r.rounds }
+
+// Wrong says that updates were lost: the row is of something that is fast and wrong.
+func (r Row) Wrong() bool { return r.Count("lost_updates") > 0 }
+
+// Ratio are the acquisitions a second in units of those of the serial limit, nil when
+// not measured.
+func (r Row) Ratio() *float64 { return r.Number("ratio_to_serial") }
+
+// Ratios are those of the rounds.
+func (r Row) Ratios() []float64 {
+	var all []float64
+	for _, round := range r.Rounds {
+		if x := round.Ratio(); x != nil {
+			all = append(all, *x)
+		}
+	}
+	return all
+}
+
+// Median is the round whose ratio, or else speed, is in the middle, with the
+// worst of what must not happen in any. There should be so many rounds.
+func Median(done []Row, rounds int) Row {
+	speed := func(r Row) float64 {
+		for _, x := range []*float64{r.Ratio(), r.Number("acquisitions_per_second")} {
+			if x != nil {
+				return *x
+			}
+		}
+		return 0
+	}
+	sorted := slices.SortedStableFunc(slices.Values(done), func(a, b Row) int {
+		return cmp.Compare(speed(a), speed(b))
+	})
+	middle := sorted[(len(sorted)-1)/2]
+	row := Row{meant: middle.meant, rounds: rounds, Rounds: slices.Clone(done)}
+	for i := range row.Rounds {
+		row.Rounds[i].isRound = true
+	}
+	for _, f := range figures {
+		value := middle.values[f.Name]
+		if f.Over != nil {
+			value = done[0].values[f.Name]
+			for _, r := range done[1:] {
+				value = f.Over(value, r.values[f.Name])
+			}
+		}
+		row.Set(f.Name, value)
+	}
+	row.Set("spread", spreadOf(row.Ratio(), row.Ratios()))
+	return row
+}
+
+// spreadOf is half of the distance between the least and the greatest ratio of the
+// rounds, in percent of the median; nil with fewer than two.
+func spreadOf(median *float64, ratios []float64) *float64 {
+	if len(ratios) < 2 || median == nil || *median == 0 {
+		return nil
+	}
+	return new(50 * (slices.Max(ratios) - slices.Min(ratios)) / *median)
+}
+
+// These make a figure of two rounds'.
+
+func worst(a, b any) any {
+	x, is := a.(float64)
+	y, isToo := b.(float64)
+	if !is || !isToo {
+		return nil
+	}
+	return max(x, y)
+}
+
+func sum(a, b any) any {
+	x, _ := a.(float64)
+	y, _ := b.(float64)
+	return x + y
+}
+
+func both(a, b any) any { return a == true && b == true }
+
+func either(a, b any) any {
+	if a == nil {
+		return b
+	}
+	return a
+}
+
+// Member is a name and its value in JSON.
+type Member struct {
+	Name  string
+	Value any
+}
+
+// MarshalJSON has the figures in their order.
+func (r Row) MarshalJSON() ([]byte, error) {
+	var all []Member
+	for _, f := range figures {
+		if name := f.member(r.isRound); name != "" {
+			all = append(all, Member{name, r.values[f.Name]})
+		}
+	}
+	if !r.isRound {
+		all = append(all, Member{"rounds", r.Rounds})
+	}
+	return Object(all)
+}
+
+// Object is a JSON object. Members whose names have the same beginning before a dot
+// are one in it, null when all of them are nil.
+func Object(members []Member) (json.RawMessage, error) {
+	b := bytes.NewBufferString("{")
+	for len(members) > 0 {
+		name, _, nested := strings.Cut(members[0].Name, ".")
+		value, n := members[0].Value, 1
+		if nested {
+			var inner []Member
+			for n = 0; n < len(members); n++ {
+				rest, is := strings.CutPrefix(members[n].Name, name+".")
+				if !is {
+					break
+				}
+				inner = append(inner, Member{rest, members[n].Value})
+			}
+			if value = nil; slices.ContainsFunc(inner, func(m Member) bool {
+				return m.Value != nil
+			}) {
+				text, err := Object(inner)
+				if err != nil {
+					return nil, err
+				}
+				value = text
+			}
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", name, err)
+		}
+		if members = members[n:]; b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, "%q:%s", name, text)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. Figures that there are no more are
+// left out.
+func (r *Row) UnmarshalJSON(text []byte) error {
+	var all map[string]any
+	var of struct{ Rounds []Row }
+	if err := errors.Join(json.Unmarshal(text, &all), json.Unmarshal(text, &of)); err != nil {
+		return fmt.Errorf("decode a row: %w", err)
+	}
+	*r = Row{values: map[string]any{}, Rounds: of.Rounds, isRound: all["rung"] == nil}
+	for _, f := range figures {
+		r.values[f.Name] = at(all, f.member(r.isRound))
+	}
+	r.Set("spread", spreadOf(r.Ratio(), r.Ratios()))
+	return nil
+}
+
+// at is a member of an object, or of one inside it.
+func at(all map[string]any, name string) any {
+	object, member, nested := strings.Cut(name, ".")
+	if !nested {
+		return all[name]
+	}
+	inner, _ := all[object].(map[string]any)
+	return inner[member]
+}
+
+// Woken says whether the row's lock wakes its waiters, and so has no pause.
+func (r Row) Woken() bool {
+	switch r.Name() {
+	case "reentrant/notify", "reentrant/fair", "reentrant/cohort",
+		"reentrant/readwrite", "redisson", "redisson-fair":
+		return true
+	}
+	return false
+}
+
+// Finding is what the rows with the most clients say, in a sentence: how much faster
+// the slowest lock that wakes its waiters is than the fastest that polls. It is ""
+// when there are not both, or when polling is as fast.
+func Finding(rows []Row) string {
+	var polls, wakes *Row
+	clients := 0
+	for _, row := range rows {
+		clients = max(clients, row.Count("clients"))
+	}
+	for _, row := range rows {
+		switch {
+		case row.Kind() == Baseline || row.Count("clients") < clients ||
+			row.Wrong() || row.Ratio() == nil:
+		case row.Woken() && (wakes == nil ||
+			*row.Ratio() < *wakes.Ratio()):
+			wakes = &row
+		case !row.Woken() && (polls == nil ||
+			*row.Ratio() > *polls.Ratio()):
+			polls = &row
+		}
+	}
+	if polls == nil || wakes == nil || *wakes.Ratio() <= *polls.Ratio() {
+		return ""
+	}
+	return fmt.Sprintf("The slowest lock that wakes its waiters (%s) is %.1f times as"+
+		" fast as the fastest that polls (%s)", wakes.Name(),
+		*wakes.Ratio() / *polls.Ratio(), polls.Name())
 }

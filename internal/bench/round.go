@@ -143,21 +143,17 @@ func warmUp(ctx context.Context, subject Subject, env lock.Env) {
 	env.Key += ":warm-up"
 	ctx, cancel := context.WithTimeout(ctx, finishWithin)
 	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	// A lock that does not end with its context is left behind.
+	_, _ = lock.Within(ctx, func() (granted bool, err error) {
 		l, err := subject.Build(env)
 		if err != nil {
-			return
+			return false, err
 		}
-		if granted, err := l.TryLock(ctx); granted && err == nil {
-			_ = l.Unlock(ctx)
+		if granted, err = l.TryLock(ctx); granted && err == nil {
+			err = l.Unlock(ctx)
 		}
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done(): // left behind: a lock that does not end with its context
-	}
+		return granted, err
+	})
 }
 
 // open lets the clients start at one instant, not before at, and waits until all

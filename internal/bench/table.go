@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,52 +34,47 @@ const NameWidth = 17
 // name is how wide the first column is.
 func (t Layout) name() int { return max(NameWidth, t.Name) }
 
-// Column is a figure of rows, with the two lines of its head.
-type Column[R any] struct {
+// Column is a figure of a row, with the two lines of its head.
+type Column struct {
 	top, head string
 	width     int // with the space before it
 	digits    int // after the point of a fraction
-	figure    func(R) any
+	figure    any
 }
 
 // NewColumn makes a column that is so wide, with the space before it. A fraction is
 // shown with so many digits after the point.
-func NewColumn[R any](top, head string, width, digits int,
-	figure func(R) any) Column[R] {
-	return Column[R]{top, head, width, digits, figure}
+func NewColumn(top, head string, width, digits int, figure any) Column {
+	return Column{top, head, width, digits, figure}
 }
 
 // Columns are those of one line, which begins with a name.
-type Columns[R any] []Column[R]
+type Columns []Column
 
 // Heads are the two lines above rows whose names have so many columns.
-func (c Columns[R]) Heads(name string, width int) string {
-	return c.line("", width, func(c Column[R]) string { return c.top }) +
-		c.line(name, width, func(c Column[R]) string { return c.head })
+func (c Columns) Heads(name string, width int) string {
+	return c.line("", width, func(c Column) string { return c.top }) +
+		c.line(name, width, func(c Column) string { return c.head })
 }
 
 // Line is the line of a row.
-func (c Columns[R]) Line(name string, width int, row R) string {
-	return c.line(name, width, func(c Column[R]) string {
-		return show(c.figure(row), c.digits)
-	})
+func (c Columns) Line(name string, width int) string {
+	return c.line(name, width, func(c Column) string { return show(c.figure, c.digits) })
 }
 
-func (c Columns[R]) line(name string, width int,
-	cell func(Column[R]) string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-*s", width, name)
+func (c Columns) line(name string, width int, cell func(Column) string) string {
+	text := fmt.Sprintf("%-*s", width, name)
 	for _, column := range c {
-		fmt.Fprintf(&b, " %*s", column.width-1, cell(column))
+		text += fmt.Sprintf(" %*s", column.width-1, cell(column))
 	}
-	return strings.TrimRight(b.String(), " ") + "\n"
+	return strings.TrimRight(text, " ") + "\n"
 }
 
-// columns are those of a group.
-func columns(of group) (all Columns[Row]) {
+// columns are those of a group, with a row's figures.
+func columns(of group, r Row) (all Columns) {
 	for _, f := range figures {
 		if f.group == of {
-			f.Column.figure = f.shown
+			f.Column.figure = f.shown(r)
 			all = append(all, f.Column)
 		}
 	}
@@ -94,15 +90,11 @@ func (t Layout) groups() []group {
 }
 
 // lines are the columns of each line of a row: a group stands on one line.
-func (t Layout) lines() []Columns[Row] {
-	room := t.Width
-	if room == 0 {
-		room = wide
-	}
-	var lines []Columns[Row]
+func (t Layout) lines(r Row) (lines []Columns) {
+	room := cmp.Or(t.Width, wide)
 	used := room
 	for _, group := range t.groups() {
-		columns, width := columns(group), 0
+		columns, width := columns(group, r), 0
 		for _, c := range columns {
 			width += c.width
 		}
@@ -119,7 +111,7 @@ func (t Layout) lines() []Columns[Row] {
 // Head is what stands above the rows.
 func (t Layout) Head() string {
 	text, name := "", "rung"
-	for _, columns := range t.lines() {
+	for _, columns := range t.lines(Row{}) {
 		text += columns.Heads(name, t.name())
 		name = ""
 	}
@@ -133,8 +125,8 @@ func (t Layout) Row(r Row) string {
 		name += fmt.Sprintf(" (%s)", Plural(nodes, "node"))
 	}
 	text := ""
-	for _, columns := range t.lines() {
-		text += columns.Line(name, t.name(), r)
+	for _, columns := range t.lines(r) {
+		text += columns.Line(name, t.name())
 		name = ""
 	}
 	if !r.Finished() {
@@ -239,6 +231,8 @@ const NotMeasured = "–"
 // NotMeasured then.
 func show(figure any, digits int) string {
 	switch x := figure.(type) {
+	case nil:
+		return NotMeasured
 	case *float64:
 		return Decimal(x, digits)
 	case float64:

@@ -83,32 +83,26 @@ func commit(ctx context.Context) string {
 			settings[setting.Key] = setting.Value
 		}
 	}
-	revision := settings["vcs.revision"]
-	changed := settings["vcs.modified"] == "true"
-	if revision == "" {
-		_, source, _, _ := runtime.Caller(0)
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		git := func(args ...string) string {
-			out, err := exec.CommandContext(ctx, "git", append([]string{"-C",
-				filepath.Dir(source)}, args...)...).Output()
-			if err != nil {
-				return ""
-			}
-			return strings.TrimSpace(string(out))
-		}
-		// Of sources in a module cache, another repository may be around them.
-		if git("ls-files", filepath.Base(source)) == "" {
+	if revision := settings["vcs.revision"]; revision != "" {
+		changed := map[string]string{"true": "+"}[settings["vcs.modified"]]
+		return revision[:min(len(revision), 12)] + changed
+	}
+	_, source, _, _ := runtime.Caller(0)
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	git := func(args ...string) string {
+		out, err := exec.CommandContext(ctx, "git", append([]string{"-C",
+			filepath.Dir(source)}, args...)...).Output()
+		if err != nil {
 			return ""
 		}
-		revision = git("rev-parse", "HEAD")
-		changed = git("status", "--porcelain", "--untracked-files=no") != ""
+		return strings.TrimSpace(string(out))
 	}
-	revision = revision[:min(len(revision), 12)]
-	if changed {
-		revision += "+"
+	// Of sources in a module cache, another repository may be around them.
+	if git("ls-files", filepath.Base(source)) == "" {
+		return ""
 	}
-	return revision
+	return git("describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+")
 }
 
 // known is nil for what is not known.

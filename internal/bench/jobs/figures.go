@@ -11,7 +11,7 @@ import (
 // column of the table, where it has them. What was not measured is nil.
 type figure struct {
 	bench.Member
-	column bench.Columns[any] // none, or one
+	column bench.Columns // none, or one
 }
 
 type figures []figure
@@ -23,16 +23,12 @@ func value(name string, x any) figure { return figure{Member: bench.Member{Name:
 // with so many digits after the point. Without a name JSON does not have it.
 func shown(name, top, head string, width, digits int, x any) figure {
 	f := value(name, x)
-	if x == nil {
-		x = bench.NotMeasured
-	}
-	f.column = bench.Columns[any]{bench.NewColumn(top, head, width, digits,
-		func(any) any { return x })}
+	f.column = bench.Columns{bench.NewColumn(top, head, width, digits, x)}
 	return f
 }
 
 // columns are the figures that have one.
-func (f figures) columns() (all bench.Columns[any]) {
+func (f figures) columns() (all bench.Columns) {
 	for _, figure := range f {
 		all = append(all, figure.column...)
 	}
@@ -54,7 +50,7 @@ type row struct {
 func (t *tally) rows(ctx context.Context, own figures, of int, through, failed string) (
 	[]bench.Measured, error) {
 	var first any
-	text := own.columns().Line(t.subject.Name, bench.NameWidth, nil)
+	text := own.columns().Line(t.subject.Name, bench.NameWidth)
 	if t.cut > 0 {
 		text += bench.Note("cut off after %.1f s: %d of %d %s", t.took.Seconds(), t.done,
 			of, through)
