@@ -198,8 +198,8 @@ func (w *World) live(scenario func(*World)) (err error) {
 		Latency: w.Latency, Fate: w.Fate, Carry: w.Carry}
 	w.Pace(w.TTL, w.Config.Scale)
 	for i := range w.Config.Nodes {
-		w.nodes = append(w.nodes, &Node{log: w.log, keys: w.Keys, index: i,
-			port: w.net.Plug(w.boot(i)), fail: w.Fail})
+		w.nodes = append(w.nodes, &Node{world: w, log: w.log, index: i,
+			port: w.net.Plug(w.boot(i))})
 	}
 	defer w.end()
 	scenario(w)

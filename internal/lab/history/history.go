@@ -124,10 +124,11 @@ type Log struct {
 	Held    int  // acquisitions so far
 	Touched bool // a client has set a lock key
 
-	endings  map[string]Ending // by client: how its newest grant has ended
-	stored   func() *Stored    // of the newest storage; nil: none was made
-	versions []int             // by node: how often one of the lock's keys has changed
-	leased   []time.Time       // by node: when a command last changed the first key
+	Versions []int       // by node: how often one of the lock's keys has changed
+	Leased   []time.Time // by node: when a command last changed the first key, or its lease
+
+	endings map[string]Ending // by client: how its newest grant has ended
+	stored  func() *Stored    // of the newest storage; nil: none was made
 }
 
 // NewLog begins a history of so many nodes now.
@@ -144,7 +145,7 @@ func (l *Log) Reset() {
 	l.Grants, l.Inside, l.Held, l.Touched = map[Place]*Grant{}, nil, 0, false
 	l.Entries, l.Breaks, l.Denied, l.stored = nil, nil, nil, nil
 	l.endings = map[string]Ending{}
-	l.versions, l.leased = make([]int, l.Nodes), make([]time.Time, l.Nodes)
+	l.Versions, l.Leased = make([]int, l.Nodes), make([]time.Time, l.Nodes)
 }
 
 // Record keeps entries from now on, and sets the clock to zero.
