@@ -117,4 +117,4 @@ func (c *controller) majority(nodes uint64) bool {
 }
 
 // version is how often the lock has changed on a node.
-func (c *controller) version(node int) int { return c.world.Log().Versions[node] }
+func (c *controller) version(node int) int { return c.world.Log().Version(node) }

@@ -103,7 +103,7 @@ func (c *controller) moveToLeaseEnd(meanwhile func()) {
 		meanwhile()
 	}
 	for _, at := range ending {
-		c.world.Log().Versions[at.Node]++
+		c.world.Log().Touch(at.Node)
 		c.world.Log().Befalls(at.Node, "the lease of "+at.Key+" ends")
 	}
 }

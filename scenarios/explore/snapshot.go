@@ -65,7 +65,7 @@ func (c *client) snapshot(b []byte, flights []flight) []byte {
 	} else {
 		b = words(b, c.Asleep(), c.asked, c.owned, c.freed)
 		for n, seen := range c.seen {
-			b = words(b, seen == log.Versions[n])
+			b = words(b, seen == log.Version(n))
 		}
 		b = append(b, '\n')
 	}

@@ -112,7 +112,7 @@ func (l *Log) Executed(c Command, at Place, before, after State) {
 		return
 	}
 	if before.Exists != after.Exists || before.Value != after.Value {
-		l.Versions[at.Node]++
+		l.Touch(at.Node)
 	}
 	g := l.Grants[at]
 	if before.mayHaveExpired(after) {
@@ -250,3 +250,9 @@ func (l *Log) Leases() []Lease {
 	}
 	return leases
 }
+
+// Version is how often one of the lock's keys has changed on a node.
+func (l *Log) Version(node int) int { return l.versions[node] }
+
+// Touch counts a change of one of the lock's keys on a node.
+func (l *Log) Touch(node int) { l.versions[node]++ }

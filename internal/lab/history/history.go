@@ -124,11 +124,11 @@ type Log struct {
 	Held    int  // acquisitions so far
 	Touched bool // a client has set a lock key
 
-	Versions []int       // by node: how often one of the lock's keys has changed
-	Leased   []time.Time // by node: when a command last changed the first key, or its lease
+	Leased []time.Time // by node: when a command last changed the first key, or its lease
 
-	endings map[string]Ending // by client: how its newest grant has ended
-	stored  func() *Stored    // of the newest storage; nil: none was made
+	endings  map[string]Ending // by client: how its newest grant has ended
+	stored   func() *Stored    // of the newest storage; nil: none was made
+	versions []int             // by node: how often one of the lock's keys has changed
 }
 
 // NewLog begins a history of so many nodes now.
@@ -145,7 +145,7 @@ func (l *Log) Reset() {
 	l.Grants, l.Inside, l.Held, l.Touched = map[Place]*Grant{}, nil, 0, false
 	l.Entries, l.Breaks, l.Denied, l.stored = nil, nil, nil, nil
 	l.endings = map[string]Ending{}
-	l.Versions, l.Leased = make([]int, l.Nodes), make([]time.Time, l.Nodes)
+	l.versions, l.Leased = make([]int, l.Nodes), make([]time.Time, l.Nodes)
 }
 
 // Record keeps entries from now on, and sets the clock to zero.
@@ -239,22 +239,24 @@ type Holding struct {
 	Number int    // acquisitions are counted from 1, in the order of the grants
 	Shared bool   // it allows others that are shared: a reader
 
-	// CutOff says whether nothing passes between its client and the servers; nil: it
-	// never is.
-	CutOff func() bool
-
+	process  Process
 	notice   <-chan struct{}
-	asleep   func() bool
 	overlaps bool // see Overlap
 	told     bool // and it is recorded
 	since    time.Duration
 	lost     Ending // how its client's grant has ended meanwhile
 }
 
+// Process is what a client is in.
+type Process interface {
+	Asleep() bool // it is stopped
+	CutOff() bool // nothing passes between it and the servers
+}
+
 // Told says whether the lock has told this holder that the lease is gone. While
 // its process is stopped it has been told nothing.
 func (h *Holding) Told() bool {
-	if h == nil || h.asleep() {
+	if h == nil || h.process.Asleep() {
 		return false
 	}
 	select {
@@ -266,13 +268,12 @@ func (h *Holding) Told() bool {
 }
 
 // Enter counts an owner among those that believe they hold the lock: others that share
-// it may be inside. Lost tells it that the lease is gone, and asleep says whether its
-// process is stopped.
-func (l *Log) Enter(client, owner string, shared bool, lost <-chan struct{},
-	asleep func() bool) *Holding {
+// it may be inside. Lost tells it that the lease is gone.
+func (l *Log) Enter(client, owner string, in Process, shared bool,
+	lost <-chan struct{}) *Holding {
 	l.Held++
 	h := &Holding{Client: client, Owner: owner, Number: l.Held, Shared: shared,
-		notice: lost, asleep: asleep, since: l.Now()}
+		process: in, notice: lost, since: l.Now()}
 	l.judgeEntry(h)
 	l.Inside = append(l.Inside, h)
 	return h
