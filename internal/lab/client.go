@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"net"
 	"os"
 	"path/filepath"
@@ -312,11 +313,9 @@ func Build(build lock.Build, env lock.Env) (l lock.Lock, err error) {
 
 // seed differs from client to client and is the same in every run.
 func seed(name string) uint64 {
-	var s uint64 = 14695981039346656037
-	for _, b := range []byte(name) {
-		s = (s ^ uint64(b)) * 1099511628211
-	}
-	return s
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
 }
 
 func (c *Client) close() {

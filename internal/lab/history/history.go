@@ -17,7 +17,7 @@ import (
 // than the clock on the wall.
 type Clock struct {
 	Start time.Time
-	Scale float64 // how long a second of the scenario lasts; 0 is a second
+	Scale float64 // how many seconds a second of the scenario lasts
 }
 
 // Now is the scenario's time since it began.
@@ -33,17 +33,11 @@ func (c *Clock) Moment(d time.Duration) time.Time {
 
 // Lasts is how long a duration of the scenario lasts.
 func (c *Clock) Lasts(d time.Duration) time.Duration {
-	if c.Scale == 0 {
-		return d
-	}
 	return time.Duration(float64(d) * c.Scale)
 }
 
 // Unscaled is a duration of the run as the scenario has it.
 func (c *Clock) Unscaled(d time.Duration) time.Duration {
-	if c.Scale == 0 {
-		return d
-	}
 	return time.Duration(float64(d) / c.Scale)
 }
 
@@ -127,14 +121,13 @@ type Log struct {
 	Leased []time.Time // by node: when a command last changed the first key, or its lease
 
 	endings  map[string]Ending // by client: how its newest grant has ended
-	stored   func() *Stored    // of the newest storage; nil: none was made
+	storage  *Storage          // the newest; nil: none was made
 	versions []int             // by node: how often one of the lock's keys has changed
 }
 
 // NewLog begins a history of so many nodes now.
-func NewLog(nodes int, keys []string, scale float64) *Log {
-	l := &Log{Clock: Clock{Scale: scale}, Keys: keys}
-	l.Nodes = nodes
+func NewLog(nodes int, keys []string) *Log {
+	l := &Log{Clock: Clock{Scale: 1}, Keys: keys, History: History{Nodes: nodes}}
 	l.Reset()
 	return l
 }
@@ -143,7 +136,7 @@ func NewLog(nodes int, keys []string, scale float64) *Log {
 func (l *Log) Reset() {
 	l.Start, l.Recording = time.Now(), false
 	l.Grants, l.Inside, l.Held, l.Touched = map[Place]*Grant{}, nil, 0, false
-	l.Entries, l.Breaks, l.Denied, l.stored = nil, nil, nil, nil
+	l.Entries, l.Breaks, l.Denied, l.storage = nil, nil, nil, nil
 	l.endings = map[string]Ending{}
 	l.versions, l.Leased = make([]int, l.Nodes), make([]time.Time, l.Nodes)
 }
@@ -195,10 +188,10 @@ type Stored struct {
 
 // Stored is what the newest storage holds; nil when there is none.
 func (l *Log) Stored() *Stored {
-	if l.stored == nil {
+	if l.storage == nil {
 		return nil
 	}
-	return l.stored()
+	return &Stored{Value: l.storage.value, Token: l.storage.highest}
 }
 
 // Add appends an entry, with the time, the lock's owner and the believed ones.

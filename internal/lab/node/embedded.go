@@ -63,7 +63,9 @@ func (n *Embedded) Boot() {
 	if c, err := n.redis.Dial(); err == nil {
 		c.Close()
 	}
-	n.sent.reset()
+	n.sent.mu.Lock()
+	n.sent.special = false
+	n.sent.mu.Unlock()
 	n.changes = &tracking{observe: n.Observe, expire: n.Expire,
 		shown: map[string]*tracked{}, expiring: map[time.Time]bool{}}
 	n.redis.Server().SetPreHook(

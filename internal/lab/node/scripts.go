@@ -39,8 +39,10 @@ type message struct{ channel, text string }
 type sent struct {
 	mu      sync.Mutex
 	special bool // there was one that isn't simple
+	command      // the one under way
+}
 
-	// Of the command under way:
+type command struct {
 	timed    bool // it depends on the clock
 	counts   bool // it may depend on how many listen
 	collects bool // the messages it publishes are kept
@@ -58,26 +60,12 @@ func (s *sent) saw(command string, args []string) {
 	}
 }
 
-func (s *sent) reset() {
+// next begins a command, and returns the one before it.
+func (s *sent) next(collects bool) (last command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.special = false
-}
-
-// begins says that a command begins.
-func (s *sent) begins(collects bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.timed, s.counts, s.collects, s.messages = false, false, collects, nil
-}
-
-// ended are the messages of the command that began, whether it depends on the clock, and
-// whether it may depend on how many listen.
-func (s *sent) ended() (messages []message, timed, counts bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.collects = false
-	return s.messages, s.timed, s.counts
+	last, s.command = s.command, command{collects: collects}
+	return last
 }
 
 func (s *sent) isSpecial() bool {
@@ -117,18 +105,18 @@ func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
 		return e.reply, !before.plain() ||
 			!slices.EqualFunc(before.holds, e.after, holding.equal), len(e.messages) > 0
 	}
-	n.sent.begins(key != "")
+	n.sent.next(key != "")
 	reply = execute(args)
-	messages, timed, counts := n.sent.ended()
+	sent := n.sent.next(false)
 	after := contentsOf(m)
-	if key != "" && after.known && !n.sent.isSpecial() && (now != AnyTime || !timed) &&
+	if key != "" && after.known && !n.sent.isSpecial() && (now != AnyTime || !sent.timed) &&
 		!strings.HasPrefix(reply, "-") {
 		s.mu.Lock()
-		s.effects[key] = &effect{reply, after.holds, messages}
+		s.effects[key] = &effect{reply, after.holds, sent.messages}
 		s.mu.Unlock()
 	}
 	return reply, watched || !before.plain() || !after.plain() ||
-		!slices.EqualFunc(before.holds, after.holds, holding.equal), watched || counts
+		!slices.EqualFunc(before.holds, after.holds, holding.equal), watched || sent.counts
 }
 
 func (s *Scripts) effect(key string) *effect {

@@ -101,11 +101,12 @@ func (b *Bubble) goroutines() []goroutine {
 }
 
 // leaking names the function that a goroutine was left behind in.
-func (b *Bubble) leaking() string {
+func (b *Bubble) leaking() (name string) {
+	name = unknown
 	for _, g := range b.goroutines() {
-		if name := caller(g.stack); name != "" {
-			return name
+		if name, _ = caller(g.stack); name != unknown {
+			break
 		}
 	}
-	return "an unknown goroutine"
+	return name
 }
