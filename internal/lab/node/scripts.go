@@ -44,7 +44,6 @@ type sent struct {
 
 type command struct {
 	timed    bool // it depends on the clock
-	counts   bool // it may depend on how many listen
 	collects bool // the messages it publishes are kept
 	messages []message
 }
@@ -54,7 +53,6 @@ func (s *sent) saw(command string, args []string) {
 	defer s.mu.Unlock()
 	s.special = s.special || !simple(command)
 	s.timed = s.timed || tellsTime(command, args)
-	s.counts = s.counts || command == "PUBLISH" || command == "PUBSUB"
 	if s.collects && command == "PUBLISH" && len(args) == 2 {
 		s.messages = append(s.messages, message{args[0], args[1]})
 	}
@@ -83,46 +81,40 @@ const AnyTime time.Duration = -1
 // Execute executes a command on a server, with execute where it can't be known
 // otherwise. Now is what the server's clock says; with AnyTime, a command that depends
 // on the clock is always executed. Watched says that a connection watches a key or is
-// about to, or that this is part of a transaction. Execute also says whether the command
-// may matter to others: the server holds something else than before, or more than
-// strings and hashes, or somebody listens or watches. And it says whether the command may
-// depend on how many connections listen: it publishes, or is part of a transaction.
+// about to, or that this is part of a transaction.
 //
 // An error reply is never kept.
 func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
-	watched bool, execute func(args []string) string) (reply string, changed, counts bool) {
+	watched bool, execute func(args []string) string) (reply string) {
+	if s == nil || watched || !isScript(args[0]) || n.sent.isSpecial() {
+		return execute(args)
+	}
 	m := n.Server()
 	before := contentsOf(m)
-	key := ""
-	if s != nil && before.known && !watched && isScript(args[0]) && !n.sent.isSpecial() {
-		key = asked(now, args, before)
+	if !before.known {
+		return execute(args)
 	}
+	key := asked(now, args, before)
 	if e := s.effect(key); e != nil {
 		replace(m, before.holds, e.after)
 		for _, published := range e.messages {
 			m.Publish(published.channel, published.text)
 		}
-		return e.reply, !before.plain() ||
-			!slices.EqualFunc(before.holds, e.after, holding.equal), len(e.messages) > 0
+		return e.reply
 	}
-	n.sent.next(key != "")
+	n.sent.next(true)
 	reply = execute(args)
 	sent := n.sent.next(false)
-	after := contentsOf(m)
-	if key != "" && after.known && !n.sent.isSpecial() && (now != AnyTime || !sent.timed) &&
-		!strings.HasPrefix(reply, "-") {
+	if after := contentsOf(m); after.known && !n.sent.isSpecial() &&
+		(now != AnyTime || !sent.timed) && !strings.HasPrefix(reply, "-") {
 		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.effects[key] = &effect{reply, after.holds, sent.messages}
-		s.mu.Unlock()
 	}
-	return reply, watched || !before.plain() || !after.plain() ||
-		!slices.EqualFunc(before.holds, after.holds, holding.equal), watched || sent.counts
+	return reply
 }
 
 func (s *Scripts) effect(key string) *effect {
-	if key == "" {
-		return nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.effects[key]
@@ -180,14 +172,6 @@ type contents struct {
 	known     bool           // and nothing else
 }
 
-// plain says that a server holds only strings and hashes, and that nobody listens.
-func (c contents) plain() bool {
-	return c.known && len(c.listeners) == 0 &&
-		!slices.ContainsFunc(c.holds, func(h holding) bool { return h.Kind == "zset" })
-}
-
-// contentsOf is what a server holds. It is not known when that is more than strings,
-// hashes and sorted sets, or when somebody listens to a pattern of channels.
 func contentsOf(m *miniredis.Miniredis) contents {
 	if m.PubSubNumPat() > 0 {
 		return contents{}
