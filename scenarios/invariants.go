@@ -1,14 +1,14 @@
 package scenarios
 
-import "github.com/lockladder/lockladder/internal/lab"
+import "github.com/lockladder/lockladder/internal/lab/history"
 
 // The invariants of the scenarios.
 const (
-	TwoHolders     = lab.TwoHolders     // two clients believe they hold the lock
-	ForeignRelease = lab.ForeignRelease // a command ends another one's grant
-	ForeignRenewal = lab.ForeignRenewal // a renewal reaches another one's grant
-	LostUpdate     = lab.LostUpdate     // a write destroys one it had not seen
-	StaleWrite     = lab.StaleWrite     // a write comes after a later holder's
+	TwoHolders     = history.TwoHolders     // two clients believe they hold the lock
+	ForeignRelease = history.ForeignRelease // a command ends another one's grant
+	ForeignRenewal = history.ForeignRenewal // a renewal reaches another one's grant
+	LostUpdate     = history.LostUpdate     // a write destroys one it had not seen
+	StaleWrite     = history.StaleWrite     // a write comes after a later holder's
 
 	Orphaned           = "orphaned"             // free, yet nobody can have it
 	FalseLoss          = "false loss"           // lost, or said to be, without need

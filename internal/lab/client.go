@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"net"
 	"os"
 	"path/filepath"
@@ -187,12 +188,11 @@ const module = "github.com/lockladder/lockladder/"
 func caller() string {
 	var at stack
 	deep := runtime.Callers(3, at[:])
-	if line, known := lines.Load(at); known {
-		return line.(string)
+	line, known := lines.Load(at)
+	if !known {
+		line, _ = lines.LoadOrStore(at, innermost(at[:deep]))
 	}
-	line := innermost(at[:deep])
-	lines.Store(at, line)
-	return line
+	return line.(string)
 }
 
 // stack has the program counters of a goroutine's calls, the innermost first.
@@ -213,9 +213,7 @@ func innermost(counters []uintptr) string {
 		switch {
 		case ours && !shared.MatchString(in), !ours && foreign(in):
 			file := in + "/" + filepath.Base(frame.File)
-			if _, known := sources.Load(file); !known {
-				sources.Store(file, frame.File)
-			}
+			sources.LoadOrStore(file, frame.File)
 			return fmt.Sprintf("%s:%d", file, frame.Line)
 		case !more:
 			return ""
@@ -248,10 +246,8 @@ var sources sync.Map
 // Source is where a file of a lock's code is on this machine, by its name in a
 // timeline, such as "gold/lock.go".
 func Source(name string) (file string, ok bool) {
-	found, ok := sources.Load(name)
-	if ok {
-		file = found.(string)
-	}
+	found, _ := sources.Load(name)
+	file, ok = found.(string)
 	return file, ok
 }
 
@@ -317,11 +313,9 @@ func Build(build lock.Build, env lock.Env) (l lock.Lock, err error) {
 
 // seed differs from client to client and is the same in every run.
 func seed(name string) uint64 {
-	var s uint64 = 14695981039346656037
-	for _, b := range []byte(name) {
-		s = (s ^ uint64(b)) * 1099511628211
-	}
-	return s
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
 }
 
 func (c *Client) close() {
@@ -409,8 +403,7 @@ func (c *Client) EnterSharedAs(owner string, lost <-chan struct{}) *history.Hold
 
 func (c *Client) enter(owner string, shared bool, lost <-chan struct{}) *history.Holding {
 	w := c.world
-	h := w.log.Enter(c.Name, owner, shared, lost, c.Asleep)
-	h.CutOff = c.CutOff
+	h := w.log.Enter(c.Name, owner, c, shared, lost)
 	if !w.nodes[0].SeesGrants() {
 		for _, key := range w.Keys {
 			w.log.Believe(c.Name, history.Place{Key: key}, w.nodes[0].Observe(key))

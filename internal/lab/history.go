@@ -34,15 +34,6 @@ const (
 	Renewal = network.Renewal
 )
 
-// The invariants that are judged by the history alone.
-const (
-	TwoHolders     = history.TwoHolders
-	ForeignRelease = history.ForeignRelease
-	ForeignRenewal = history.ForeignRenewal
-	LostUpdate     = history.LostUpdate
-	StaleWrite     = history.StaleWrite
-)
-
 // How a client's newest grant has ended, see history.Ending.
 const (
 	Running = history.Running

@@ -13,6 +13,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -188,7 +189,7 @@ func (w *World) live(scenario func(*World)) (err error) {
 		}
 	}()
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	w.log = history.NewLog(w.Config.Nodes, w.Keys, w.Config.Scale)
+	w.log = history.NewLog(w.Config.Nodes, w.Keys)
 	w.log.LeaseEnd, w.log.Readers = w.LeaseEnd, w.Readers
 	w.log.Holds = func(at history.Place, s history.State) bool {
 		return w.nodes[at.Node].port.Node.Lasts(at.Key, s)
@@ -198,8 +199,8 @@ func (w *World) live(scenario func(*World)) (err error) {
 		Latency: w.Latency, Fate: w.Fate, Carry: w.Carry}
 	w.Pace(w.TTL, w.Config.Scale)
 	for i := range w.Config.Nodes {
-		w.nodes = append(w.nodes, &Node{log: w.log, keys: w.Keys, index: i,
-			port: w.net.Plug(w.boot(i)), fail: w.Fail})
+		w.nodes = append(w.nodes, &Node{world: w, log: w.log, index: i,
+			port: w.net.Plug(w.boot(i))})
 	}
 	defer w.end()
 	scenario(w)
@@ -208,7 +209,7 @@ func (w *World) live(scenario func(*World)) (err error) {
 
 // Pace sets the lease, and how long a second of the scenario lasts.
 func (w *World) Pace(ttl time.Duration, scale float64) {
-	w.TTL, w.Scale, w.log.Scale = ttl, scale, scale
+	w.TTL, w.Scale, w.log.Scale = ttl, scale, cmp.Or(scale, 1)
 	w.net.Lease = ttl
 	if !w.Exact() {
 		w.log.Blur = ttl / 10 // what lies between two looks at a real server

@@ -13,11 +13,10 @@ import (
 // Node is one server, as a scenario sees it. An operation that it can't do
 // fails the scenario.
 type Node struct {
+	world *World
 	log   *history.Log
-	keys  []string // the lock's
 	index int
 	port  *network.Port
-	fail  func(format string, args ...any) // the world's
 }
 
 // Port is where the node is connected to the network.
@@ -32,7 +31,7 @@ func (n *Node) Observe(key string) history.State { return n.port.Node.Observe(ke
 // must reports that a server did not do what the scenario needs.
 func (n *Node) must(err error) {
 	if err != nil {
-		n.fail("node %d: %w", n.index+1, err)
+		n.world.Fail("node %d: %w", n.index+1, err)
 	}
 }
 
@@ -108,7 +107,7 @@ func (n *Node) Drift(rate float64) {
 // Evict removes every key that isn't the lock's own, as a virtual server does that
 // is out of memory.
 func (n *Node) Evict() {
-	n.Embedded().Evict(n.keys)
+	n.Embedded().Evict(n.world.Keys)
 	n.note("evicts every key but the lock's")
 }
 
@@ -120,7 +119,7 @@ func (n *Node) FlushScripts() {
 
 // Delete removes the lock's keys, as an operator does.
 func (n *Node) Delete() {
-	n.must(n.port.Node.Delete(n.keys...))
+	n.must(n.port.Node.Delete(n.world.Keys...))
 	n.lost("an operator deletes the lock")
 }
 
@@ -163,5 +162,5 @@ func (n *Node) LeaseLeft() time.Duration {
 // LeasedAt is when a client's command last changed the lock's first key or its
 // lease.
 func (n *Node) LeasedAt() time.Duration {
-	return n.log.Of(n.log.Leased(n.index))
+	return n.log.Of(n.log.Leased[n.index])
 }

@@ -22,7 +22,7 @@ type plain struct {
 }
 
 func dial(t *testing.T, c *lab.Client, node int) *plain {
-	conn, err := c.Env("stock").Dial(context.Background(), node)
+	conn, err := c.Env(key).Dial(context.Background(), node)
 	require.NoError(t, err)
 	return &plain{proto.NewClient(conn), t, conn}
 }
@@ -50,83 +50,59 @@ func (p *plain) silent() bool {
 
 const told = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$5\r\nstock"
 
-// scene has A, which tracks what it reads, and B, which does not.
-func scene(t *testing.T, tracking string, script func(w *lab.World, a, b *plain)) {
-	require.NoError(t, lab.Run(t, aWorld, func(w *lab.World) {
-		a, b := w.Client("A"), w.Client("B")
-		a.Go(func() {
-			to, other := dial(t, a, 0), dial(t, b, 0)
-			assert.Equal(t, "+OK", to.says(tracking))
-			script(w, to, other)
-			to.Close()
-			other.Close()
-		})
-		w.Play()
-		assert.Empty(t, w.Failures())
-	}))
-}
-
-func TestAReaderIsToldOnceThatItsKeyHasChanged(t *testing.T) {
-	scene(t, "CLIENT|TRACKING|ON", func(w *lab.World, a, b *plain) {
-		b.says("SET|stock|1")
-		assert.True(t, a.silent(), "it was not shown the key yet")
-		a.says("GET|stock")
-		b.says("SET|stock|2")
-		assert.Equal(t, told, a.hears())
-		b.says("SET|stock|3")
-		assert.True(t, a.silent(), "it knows that it knows nothing")
-	})
-}
-
-func TestAReaderInAScriptIsTold(t *testing.T) {
-	scene(t, "CLIENT|TRACKING|ON", func(w *lab.World, a, b *plain) {
-		a.says("EVAL|return redis.call('GET', KEYS[1])|1|stock")
-		b.says("EVAL|return redis.call('SET', KEYS[1], 'x')|1|stock")
-		assert.Equal(t, told, a.hears())
-	})
-}
-
-func TestAReaderIsToldThatItsKeyExpiresWhenItDoes(t *testing.T) {
-	scene(t, "CLIENT|TRACKING|ON|OPTOUT|NOLOOP", func(w *lab.World, a, b *plain) {
-		set := w.Now()
-		a.says("EVAL|redis.call('SET', KEYS[1], 'x', 'PX', 5000);" +
-			" return redis.call('GET', KEYS[1])|1|stock")
-		assert.Equal(t, told, a.hears())
-		assert.Equal(t, 5*time.Second, w.Now()-set)
-	})
-}
-
-func TestAReaderIsToldOfItsOwnChangesUnlessItSaysNoloop(t *testing.T) {
-	for tracking, tells := range map[string]bool{
-		"CLIENT|TRACKING|ON":        true,
-		"CLIENT|TRACKING|ON|NOLOOP": false,
+// A client that tracks what it reads is told once when that has changed.
+func TestAReaderIsToldOfChanges(t *testing.T) {
+	const (
+		tracks = "CLIENT|TRACKING|ON"
+		noloop = "CLIENT|TRACKING|ON|OPTOUT|NOLOOP"
+		gets   = "EVAL|return redis.call('GET', KEYS[1])|1|stock"
+		sets   = "EVAL|return redis.call('SET', KEYS[1], 'x')|1|stock"
+		leases = "EVAL|redis.call('SET', KEYS[1], 'x', 'PX', 1500);" +
+			" return redis.call('GET', KEYS[1])|1|stock"
+	)
+	for _, c := range []struct {
+		name, tracking, a, b string
+		tells                bool
+	}{
+		{"a change", tracks, "GET|stock", "SET|stock|1", true},
+		{"a change by an operator", tracks, "GET|stock", "", true},
+		{"scripts", tracks, gets, sets, true},
+		{"a key that it was not shown", tracks, "GET|other", "SET|stock|1", false},
+		{"an expiry", noloop, leases, "TIME", true},
+		{"its own change", tracks, "GET|stock", "A|SET|stock|1", true},
+		{"its own change, with NOLOOP", noloop, "GET|stock", "A|SET|stock|1", false},
+		{"nothing, because it doesn't track", "PING", "GET|stock", "SET|stock|1", false},
 	} {
-		t.Run(tracking, func(t *testing.T) {
-			scene(t, tracking, func(w *lab.World, a, b *plain) {
-				a.says("GET|stock")
-				a.says("SET|stock|1")
-				if tells {
-					assert.Equal(t, told, a.hears())
-				}
-				assert.True(t, a.silent())
-			})
+		t.Run(c.name, func(t *testing.T) {
+			require.NoError(t, lab.Run(t, aWorld, func(w *lab.World) {
+				client := w.Client("A")
+				client.Go(func() {
+					a, b := dial(t, client, 0), dial(t, w.Client("B"), 0)
+					defer a.Close()
+					defer b.Close()
+					b.says("SET|stock|0")
+					a.says(c.tracking)
+					a.says(c.a)
+					since := w.Now()
+					if own, ok := strings.CutPrefix(c.b, "A|"); ok {
+						a.says(own)
+					} else if c.b == "" {
+						w.Node(0).Delete()
+					} else {
+						b.says(c.b)
+					}
+					if c.tells {
+						assert.Equal(t, told, a.hears())
+					}
+					if c.a == leases {
+						assert.Equal(t, 1500*time.Millisecond, w.Now()-since)
+					}
+					b.says("SET|stock|2")
+					assert.True(t, a.silent(), "it was not shown the key, or knows nothing")
+				})
+				w.Play()
+				assert.Empty(t, w.Failures())
+			}))
 		})
 	}
-}
-
-func TestAReaderIsToldWhatAnOperatorDoes(t *testing.T) {
-	scene(t, "CLIENT|TRACKING|ON", func(w *lab.World, a, b *plain) {
-		b.says("SET|stock|1")
-		a.says("GET|stock")
-		w.Node(0).Delete()
-		assert.Equal(t, told, a.hears())
-	})
-}
-
-func TestAClientThatDoesNotTrackIsToldNothing(t *testing.T) {
-	scene(t, "CLIENT|TRACKING|ON", func(w *lab.World, a, b *plain) {
-		b.says("GET|stock")
-		a.says("SET|stock|1")
-		assert.True(t, b.silent())
-	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -86,7 +87,7 @@ func Run(t *testing.T, c Config, script func(*Scenario)) {
 				assert.NoError(t, p.driven.Close())
 			}
 		}
-		for _, b := range w.Breaks(lab.ForeignRelease) {
+		for _, b := range w.Breaks(history.ForeignRelease) {
 			t.Error(b)
 		}
 		assert.Empty(t, w.Failures())

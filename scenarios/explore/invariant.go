@@ -1,6 +1,6 @@
 package explore
 
-import "github.com/lockladder/lockladder/internal/lab"
+import "github.com/lockladder/lockladder/internal/lab/history"
 
 // Invariant is something that no schedule should break.
 type Invariant string
@@ -14,18 +14,18 @@ const (
 	// ForeignRelease: a command has removed, taken over or shortened a grant
 	// that it can't have meant, because the grant is another client's or began
 	// after the command was sent, while its lease was running.
-	ForeignRelease = Invariant(lab.ForeignRelease)
+	ForeignRelease = Invariant(history.ForeignRelease)
 
 	// ForeignRenewal: a command has extended such a grant.
-	ForeignRenewal = Invariant(lab.ForeignRenewal)
+	ForeignRenewal = Invariant(history.ForeignRenewal)
 
 	// TwoHolders: two clients believe they hold the lock, and neither was told
 	// that its lease is gone.
-	TwoHolders = Invariant(lab.TwoHolders)
+	TwoHolders = Invariant(history.TwoHolders)
 
 	// LostUpdate: the storage has accepted a write by a client that had not seen
 	// the write before it.
-	LostUpdate = Invariant(lab.LostUpdate)
+	LostUpdate = Invariant(history.LostUpdate)
 
 	// SelfDeadlock: a client waits for a grant of its own, and nothing of it is
 	// on its way.
@@ -33,7 +33,7 @@ const (
 
 	// StaleWrite: the storage has accepted a write although a later holder had
 	// read it or written to it.
-	StaleWrite = Invariant(lab.StaleWrite)
+	StaleWrite = Invariant(history.StaleWrite)
 
 	// FalseSuccess: TryLock returned true when no majority of the servers had the
 	// client's grant, or Unlock returned nil and has freed no grant of its own.

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/history"
 )
 
 // errQuiet says that the clock was to move to a timer, and there was none.
@@ -34,7 +34,7 @@ func (r *run) take(a action) ([]Breach, error) {
 	}
 	var broken []Breach
 	for _, b := range r.world.Broken()[seen:] {
-		if b.Invariant == lab.TwoHolders {
+		if b.Invariant == history.TwoHolders {
 			continue // see broken
 		}
 		broken = append(broken, Breach{Invariant(b.Invariant), b.Event})

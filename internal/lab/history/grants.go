@@ -256,10 +256,3 @@ func (l *Log) Version(node int) int { return l.versions[node] }
 
 // Touch counts a change of one of the lock's keys on a node.
 func (l *Log) Touch(node int) { l.versions[node]++ }
-
-// Leased is when a client's command last changed the first key on a node, or its
-// lease.
-func (l *Log) Leased(node int) time.Time { return l.leased[node] }
-
-// Lease notes that a command does so now.
-func (l *Log) Lease(node int) { l.leased[node] = time.Now() }

@@ -17,7 +17,7 @@ import (
 // than the clock on the wall.
 type Clock struct {
 	Start time.Time
-	Scale float64 // how long a second of the scenario lasts; 0 is a second
+	Scale float64 // how many seconds a second of the scenario lasts
 }
 
 // Now is the scenario's time since it began.
@@ -33,17 +33,11 @@ func (c *Clock) Moment(d time.Duration) time.Time {
 
 // Lasts is how long a duration of the scenario lasts.
 func (c *Clock) Lasts(d time.Duration) time.Duration {
-	if c.Scale == 0 {
-		return d
-	}
 	return time.Duration(float64(d) * c.Scale)
 }
 
 // Unscaled is a duration of the run as the scenario has it.
 func (c *Clock) Unscaled(d time.Duration) time.Duration {
-	if c.Scale == 0 {
-		return d
-	}
 	return time.Duration(float64(d) / c.Scale)
 }
 
@@ -124,16 +118,16 @@ type Log struct {
 	Held    int  // acquisitions so far
 	Touched bool // a client has set a lock key
 
+	Leased []time.Time // by node: when a command last changed the first key, or its lease
+
 	endings  map[string]Ending // by client: how its newest grant has ended
-	stored   func() *Stored    // of the newest storage; nil: none was made
+	storage  *Storage          // the newest; nil: none was made
 	versions []int             // by node: how often one of the lock's keys has changed
-	leased   []time.Time       // by node: when a command last changed the first key
 }
 
 // NewLog begins a history of so many nodes now.
-func NewLog(nodes int, keys []string, scale float64) *Log {
-	l := &Log{Clock: Clock{Scale: scale}, Keys: keys}
-	l.Nodes = nodes
+func NewLog(nodes int, keys []string) *Log {
+	l := &Log{Clock: Clock{Scale: 1}, Keys: keys, History: History{Nodes: nodes}}
 	l.Reset()
 	return l
 }
@@ -142,9 +136,9 @@ func NewLog(nodes int, keys []string, scale float64) *Log {
 func (l *Log) Reset() {
 	l.Start, l.Recording = time.Now(), false
 	l.Grants, l.Inside, l.Held, l.Touched = map[Place]*Grant{}, nil, 0, false
-	l.Entries, l.Breaks, l.Denied, l.stored = nil, nil, nil, nil
+	l.Entries, l.Breaks, l.Denied, l.storage = nil, nil, nil, nil
 	l.endings = map[string]Ending{}
-	l.versions, l.leased = make([]int, l.Nodes), make([]time.Time, l.Nodes)
+	l.versions, l.Leased = make([]int, l.Nodes), make([]time.Time, l.Nodes)
 }
 
 // Record keeps entries from now on, and sets the clock to zero.
@@ -194,10 +188,10 @@ type Stored struct {
 
 // Stored is what the newest storage holds; nil when there is none.
 func (l *Log) Stored() *Stored {
-	if l.stored == nil {
+	if l.storage == nil {
 		return nil
 	}
-	return l.stored()
+	return &Stored{Value: l.storage.value, Token: l.storage.highest}
 }
 
 // Add appends an entry, with the time, the lock's owner and the believed ones.
@@ -238,22 +232,24 @@ type Holding struct {
 	Number int    // acquisitions are counted from 1, in the order of the grants
 	Shared bool   // it allows others that are shared: a reader
 
-	// CutOff says whether nothing passes between its client and the servers; nil: it
-	// never is.
-	CutOff func() bool
-
+	process  Process
 	notice   <-chan struct{}
-	asleep   func() bool
 	overlaps bool // see Overlap
 	told     bool // and it is recorded
 	since    time.Duration
 	lost     Ending // how its client's grant has ended meanwhile
 }
 
+// Process is what a client is in.
+type Process interface {
+	Asleep() bool // it is stopped
+	CutOff() bool // nothing passes between it and the servers
+}
+
 // Told says whether the lock has told this holder that the lease is gone. While
 // its process is stopped it has been told nothing.
 func (h *Holding) Told() bool {
-	if h == nil || h.asleep() {
+	if h == nil || h.process.Asleep() {
 		return false
 	}
 	select {
@@ -265,13 +261,12 @@ func (h *Holding) Told() bool {
 }
 
 // Enter counts an owner among those that believe they hold the lock: others that share
-// it may be inside. Lost tells it that the lease is gone, and asleep says whether its
-// process is stopped.
-func (l *Log) Enter(client, owner string, shared bool, lost <-chan struct{},
-	asleep func() bool) *Holding {
+// it may be inside. Lost tells it that the lease is gone.
+func (l *Log) Enter(client, owner string, in Process, shared bool,
+	lost <-chan struct{}) *Holding {
 	l.Held++
 	h := &Holding{Client: client, Owner: owner, Number: l.Held, Shared: shared,
-		notice: lost, asleep: asleep, since: l.Now()}
+		process: in, notice: lost, since: l.Now()}
 	l.judgeEntry(h)
 	l.Inside = append(l.Inside, h)
 	return h

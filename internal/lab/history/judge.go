@@ -63,9 +63,9 @@ func (h *Holding) weight() (weight int) {
 // ending is how the holder has lost the lock at the servers.
 func (h *Holding) ending() Ending {
 	switch {
-	case h.lost == Expired && h.asleep():
+	case h.lost == Expired && h.process.Asleep():
 		return Stopped
-	case h.lost == Expired && h.CutOff != nil && h.CutOff():
+	case h.lost == Expired && h.process.CutOff():
 		return CutOff
 	}
 	return h.lost

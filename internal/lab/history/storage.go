@@ -14,9 +14,8 @@ type Storage struct {
 
 // Storage makes a storage with a first value.
 func (l *Log) Storage(value int) *Storage {
-	s := &Storage{log: l, value: value}
-	l.stored = func() *Stored { return &Stored{Value: s.value, Token: s.highest} }
-	return s
+	l.storage = &Storage{log: l, value: value}
+	return l.storage
 }
 
 // Version is the version of the value.

@@ -110,7 +110,7 @@ func (k *Conn) serve() {
 			break
 		}
 	}
-	k.Port.drop(k)
+	k.Port.conns.Delete(k)
 	k.end()
 	k.far.Close()
 	k.Server.Close()
@@ -178,7 +178,7 @@ func (k *Conn) Execute(x Exchange) string {
 			c.decides()
 		}
 		if altered && i == 0 {
-			log.Lease(k.Port.Index)
+			log.Leased[k.Port.Index] = time.Now()
 		}
 		log.Executed(history.Command{Client: c.Name, Text: x.Text, Sent: x.Sent,
 			Began: x.Began, Late: c.late(x.Sent)},

@@ -8,8 +8,6 @@
 package network
 
 import (
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,29 +64,27 @@ type Port struct {
 	Silent   atomic.Bool // accepts connections and never answers
 	Muted    atomic.Bool // drops the messages to subscribers
 
-	mu    sync.Mutex
-	conns map[*Conn]struct{}
+	conns sync.Map // those that are open
 }
 
 // Plug connects a node to the network.
 func (n *Net) Plug(server node.Node) *Port {
-	p := &Port{Node: server, Index: len(n.Ports), conns: map[*Conn]struct{}{}}
+	p := &Port{Node: server, Index: len(n.Ports)}
 	n.Ports = append(n.Ports, p)
 	return p
 }
 
 // Conns are the open connections.
-func (p *Port) Conns() []*Conn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Collect(maps.Keys(p.conns))
+func (p *Port) Conns() (open []*Conn) {
+	for k := range p.conns.Range {
+		open = append(open, k.(*Conn))
+	}
+	return open
 }
 
 // Has says whether a connection is open.
 func (p *Port) Has(k *Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, open := p.conns[k]
+	_, open := p.conns.Load(k)
 	return open
 }
 
@@ -97,17 +93,4 @@ func (p *Port) Cut() {
 	for _, k := range p.Conns() {
 		k.Close()
 	}
-}
-
-// keep remembers a connection, to cut it.
-func (p *Port) keep(k *Conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.conns[k] = struct{}{}
-}
-
-func (p *Port) drop(k *Conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.conns, k)
 }

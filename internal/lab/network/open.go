@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/lockladder/lockladder/internal/lab/node"
 )
@@ -47,10 +48,8 @@ func (c *Endpoint) Broken() int64 { return c.broken.Load() }
 
 // Opened is how many connections the client has to a node.
 func (c *Endpoint) Opened(p *Port) (n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for k := range p.conns {
-		if k.Client == c {
+	for k := range p.conns.Range {
+		if k.(*Conn).Client == c {
 			n++
 		}
 	}
@@ -83,18 +82,18 @@ func (c *Endpoint) serve(p *Port, far net.Conn, addr string) (*Conn, error) {
 	}
 	switch server := p.Node.(type) {
 	case node.Opaque:
-		raw, err := server.Open()
+		raw, err := net.DialTimeout("tcp", server.Store().Addr(), time.Second)
 		if err != nil {
 			return nil, err
 		}
-		p.keep(k)
+		p.conns.Store(k, nil)
 		k.stream(server, raw)
 	case node.Redis:
 		var err error
 		if k.Server, err = server.Accept(addr); err != nil {
 			return nil, err
 		}
-		p.keep(k)
+		p.conns.Store(k, nil)
 		k.start()
 	}
 	return k, nil

@@ -42,7 +42,7 @@ func (k *Conn) stream(server node.Opaque, raw net.Conn) {
 		<-k.ended
 		k.far.Close()
 		raw.Close()
-		k.Port.drop(k)
+		k.Port.conns.Delete(k)
 	}()
 	go s.read()
 	go s.there()
@@ -53,7 +53,7 @@ func (k *Conn) stream(server node.Opaque, raw net.Conn) {
 // would: a driver that waits for its bytes to leave sees no time-out.
 func (s *stream) read() {
 	defer close(s.frames)
-	requests := s.node.Requests(s.far)
+	requests := s.node.Store().Requests(s.far)
 	for {
 		raw, text, err := requests.Next()
 		if err != nil {
@@ -136,7 +136,7 @@ func (s *stream) send(text string) bool {
 // back takes replies to the client.
 func (s *stream) back() {
 	defer s.end()
-	replies := s.node.Replies(s.raw)
+	replies := s.node.Store().Replies(s.raw)
 	for {
 		raw, text, err := replies.Next()
 		if err != nil {

@@ -63,7 +63,9 @@ func (n *Embedded) Boot() {
 	if c, err := n.redis.Dial(); err == nil {
 		c.Close()
 	}
-	n.sent.reset()
+	n.sent.mu.Lock()
+	n.sent.special = false
+	n.sent.mu.Unlock()
 	n.changes = &tracking{observe: n.Observe, expire: n.Expire,
 		shown: map[string]*tracked{}, expiring: map[time.Time]bool{}}
 	n.redis.Server().SetPreHook(
@@ -95,9 +97,7 @@ func (n *Embedded) Close() error {
 func (n *Embedded) Server() *miniredis.Miniredis {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.Clock != nil {
-		n.redis.SetTime(n.Clock())
-	} else if n.rate != 0 {
+	if n.Clock != nil || n.rate != 0 {
 		n.redis.SetTime(n.clock())
 	}
 	return n.redis
@@ -110,10 +110,7 @@ func (n *Embedded) Observe(key string) history.State {
 	}
 	s := history.State{Exists: true}
 	if ttl := m.TTL(key); ttl > 0 {
-		if n.rate != 0 {
-			ttl = time.Duration(float64(ttl) / n.rate)
-		}
-		s.Ends = time.Now().Add(ttl)
+		s.Ends = n.in(ttl)
 	}
 	switch m.Type(key) {
 	case "string":
@@ -137,17 +134,9 @@ func (n *Embedded) moments(m *miniredis.Miniredis, key string) map[string]time.T
 	if err != nil {
 		return nil
 	}
-	clock := n.clock
-	if n.Clock != nil {
-		clock = n.Clock
-	}
 	moments := map[string]time.Time{}
 	for member, score := range scores {
-		left := time.UnixMilli(int64(score)).Sub(clock())
-		if n.rate != 0 {
-			left = time.Duration(float64(left) / n.rate)
-		}
-		moments[member] = time.Now().Add(left)
+		moments[member] = n.in(time.UnixMilli(int64(score)).Sub(n.clock()))
 	}
 	return moments
 }
@@ -246,8 +235,19 @@ func (n *Embedded) Drift(rate float64) {
 
 // clock is what the node's clock says.
 func (n *Embedded) clock() time.Time {
-	if n.rate == 0 {
+	switch {
+	case n.Clock != nil:
+		return n.Clock()
+	case n.rate == 0:
 		return time.Now()
 	}
 	return n.drifted.Add(time.Duration(float64(time.Since(n.since)) * n.rate))
+}
+
+// in is the world's time when so much has passed on the node's clock.
+func (n *Embedded) in(left time.Duration) time.Time {
+	if n.rate != 0 {
+		left = time.Duration(float64(left) / n.rate)
+	}
+	return time.Now().Add(left)
 }

@@ -73,9 +73,7 @@ type Redis interface {
 // node holds.
 type Opaque interface {
 	Node
-	Open() (net.Conn, error)
-	Requests(from io.Reader) Frames
-	Replies(from io.Reader) Frames
+	Store() Store
 }
 
 // Dial connects to a node at one of its addresses; "" is its own.

@@ -39,8 +39,10 @@ type message struct{ channel, text string }
 type sent struct {
 	mu      sync.Mutex
 	special bool // there was one that isn't simple
+	command      // the one under way
+}
 
-	// Of the command under way:
+type command struct {
 	timed    bool // it depends on the clock
 	collects bool // the messages it publishes are kept
 	messages []message
@@ -56,25 +58,12 @@ func (s *sent) saw(command string, args []string) {
 	}
 }
 
-func (s *sent) reset() {
+// next begins a command, and returns the one before it.
+func (s *sent) next(collects bool) (last command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.special = false
-}
-
-// begins says that a script begins.
-func (s *sent) begins() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.timed, s.collects, s.messages = false, true, nil
-}
-
-// ended are the messages of the command that began, and whether it depends on the clock.
-func (s *sent) ended() (messages []message, timed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.collects = false
-	return s.messages, s.timed
+	last, s.command = s.command, command{collects: collects}
+	return last
 }
 
 func (s *sent) isSpecial() bool {
@@ -113,14 +102,14 @@ func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
 		}
 		return e.reply
 	}
-	n.sent.begins()
+	n.sent.next(true)
 	reply = execute(args)
-	messages, timed := n.sent.ended()
+	sent := n.sent.next(false)
 	if after := contentsOf(m); after.known && !n.sent.isSpecial() &&
-		(now != AnyTime || !timed) && !strings.HasPrefix(reply, "-") {
+		(now != AnyTime || !sent.timed) && !strings.HasPrefix(reply, "-") {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.effects[key] = &effect{reply, after.holds, messages}
+		s.effects[key] = &effect{reply, after.holds, sent.messages}
 	}
 	return reply
 }

@@ -3,8 +3,6 @@ package node
 import (
 	"context"
 	"errors"
-	"io"
-	"net"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,13 +35,7 @@ func (n *stored) Way() Way { return Way{} }
 // NewClient is nil: a store's driver dials by itself.
 func (n *stored) NewClient(Dial) redis.UniversalClient { return nil }
 
-func (n *stored) Open() (net.Conn, error) {
-	return net.DialTimeout("tcp", n.store.Addr(), time.Second)
-}
-
-func (n *stored) Requests(from io.Reader) Frames { return n.store.Requests(from) }
-
-func (n *stored) Replies(from io.Reader) Frames { return n.store.Replies(from) }
+func (n *stored) Store() Store { return n.store }
 
 func (n *stored) Operate(args ...string) error {
 	return failed("send "+args[0], errors.ErrUnsupported)

@@ -12,8 +12,9 @@ import (
 // microseconds, and that is watched from outside. It is what the orders in virtual
 // time have in common; they say who goes next.
 type Bubble struct {
-	name   atomic.Value  // how stacks name it: a string
-	passed atomic.Uint64 // how much has happened
+	name    atomic.Value  // how stacks name it: a string
+	passed  atomic.Uint64 // how much has happened
+	Arrived chan struct{} // see Notice
 }
 
 func (b *Bubble) Run(t *testing.T, live func() error) error {
@@ -32,10 +33,18 @@ func (b *Bubble) Run(t *testing.T, live func() error) error {
 			if own := bubbled.FindStringSubmatch(stacks(false)[0]); own != nil {
 				b.name.Store(own[2])
 			}
+			b.Arrived = make(chan struct{}, 1) // of the bubble
 			err = live()
 		})
 	}()
 	return b.watch(done)
+}
+
+func (b *Bubble) Notice() {
+	select {
+	case b.Arrived <- struct{}{}:
+	default:
+	}
 }
 
 func (b *Bubble) Busy() { b.passed.Add(1) }
@@ -92,11 +101,12 @@ func (b *Bubble) goroutines() []goroutine {
 }
 
 // leaking names the function that a goroutine was left behind in.
-func (b *Bubble) leaking() string {
+func (b *Bubble) leaking() (name string) {
+	name = unknown
 	for _, g := range b.goroutines() {
-		if name := caller(g.stack); name != "" {
-			return name
+		if name, _ = caller(g.stack); name != unknown {
+			break
 		}
 	}
-	return "an unknown goroutine"
+	return name
 }

@@ -1,7 +1,6 @@
 package order
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"runtime"
@@ -38,6 +37,7 @@ func (q *quiet) look(goroutines func() []goroutine) error {
 		return nil // the stacks of a thousand clients are dear
 	}
 	all := goroutines()
+	in := func(i int) string { name, _ := caller(all[i].stack); return name }
 	ready := slices.IndexFunc(all, goroutine.ready)
 	if ready >= 0 || len(all) == 0 {
 		q.blocked = 0
@@ -50,14 +50,13 @@ func (q *quiet) look(goroutines func() []goroutine) error {
 	case q.blocked > 1 && mutex >= 0:
 		return fmt.Errorf("%w: it holds a mutex while it waits for Redis"+
 			" or for time, and another goroutine wants it: %s",
-			ErrStuck, caller(all[mutex].stack))
+			ErrStuck, in(mutex))
 	case q.blocked >= enough:
 		return fmt.Errorf("%w: for %v of real time all of its goroutines have"+
 			" waited for something outside of the scenario", ErrStuck, patience)
 	case ready >= 0 && q.looks >= enough && used >= patience:
 		return fmt.Errorf("%w: for %v of processor time it has computed and"+
-			" neither asked Redis nor let time pass: %s", ErrStuck, patience,
-			cmp.Or(caller(all[ready].stack), "an unknown goroutine"))
+			" neither asked Redis nor let time pass: %s", ErrStuck, patience, in(ready))
 	}
 	return nil
 }
@@ -90,15 +89,9 @@ var (
 	function = regexp.MustCompile(`(?m)^([^\s].*)\(.*\)\n\t.*?([^/\s]+/[^/\s]+:\d+)`)
 )
 
-// caller is the first function on a stack that is not the runtime's, the
-// standard library's or the lab's.
-func caller(stack string) string {
-	name, _ := callerAt(stack)
-	return name
-}
-
-// callerAt is the caller, and the line in which it calls: "gold/lock.go:45".
-func callerAt(stack string) (name, line string) {
+// caller is the first function on a stack that is not the runtime's, the standard
+// library's or the lab's, and the line in which it calls: "gold/lock.go:45".
+func caller(stack string) (name, line string) {
 	for _, match := range function.FindAllStringSubmatch(stack, -1) {
 		name := match[1]
 		if strings.Contains(strings.SplitN(name, "/", 2)[0], ".") &&
@@ -109,15 +102,16 @@ func callerAt(stack string) (name, line string) {
 			return name, match[2]
 		}
 	}
-	return "", ""
+	return unknown, "an unknown line"
 }
+
+const unknown = "an unknown function"
 
 // Panicked is the error of a client that has panicked with a recovered value.
 func Panicked(client string, with any) error {
 	_, after, _ := strings.Cut(stacks(false)[0], "\npanic(")
-	name, line := callerAt(after)
-	return fmt.Errorf("%s panicked in %s: %v, at %s", client,
-		cmp.Or(name, "an unknown function"), with, cmp.Or(line, "an unknown line"))
+	name, line := caller(after)
+	return fmt.Errorf("%s panicked in %s: %v, at %s", client, name, with, line)
 }
 
 // stacks are those of all goroutines, or of the calling one.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"testing"
 	"testing/synctest"
 	"time"
 )
@@ -35,7 +34,6 @@ type Virtual struct {
 	waiting []*pass
 	round   uint64
 	closed  bool
-	arrived chan struct{}
 }
 
 // pass is one thing that waits.
@@ -43,14 +41,6 @@ type pass struct {
 	Turn
 	round uint64 // how many had passed when it arrived
 	open  chan bool
-}
-
-func (v *Virtual) Run(t *testing.T, live func() error) error {
-	t.Helper()
-	return v.Bubble.Run(t, func() error {
-		v.arrived = make(chan struct{}, 1) // of the bubble
-		return live()
-	})
 }
 
 func (v *Virtual) Wait(t Turn) bool {
@@ -68,13 +58,6 @@ func (v *Virtual) Wait(t Turn) bool {
 	v.mu.Unlock()
 	v.Notice()
 	return <-p.open
-}
-
-func (v *Virtual) Notice() {
-	select {
-	case v.arrived <- struct{}{}:
-	default:
-	}
 }
 
 // next lets the first thing pass that is due, or says when one will be.
@@ -139,7 +122,7 @@ func (v *Virtual) Play(running func() bool) error {
 			timer = time.After(time.Until(due))
 		}
 		select {
-		case <-v.arrived:
+		case <-v.Arrived:
 		case <-timer:
 		case <-limit.C:
 			return fmt.Errorf("%w: the scenario did not end within %v of virtual"+
