@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockladder/lockladder/field/etcd"
 	"github.com/lockladder/lockladder/field/mysql"
+	"github.com/lockladder/lockladder/field/stores"
 	"github.com/lockladder/lockladder/field/zookeeper"
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/inventory"
@@ -31,17 +32,17 @@ type store struct {
 }
 
 var (
-	mariaDB   = store{installed: servers.HasMariaDB}
-	zooKeeper = store{servers.HasZooKeeper, func(time.Duration) time.Duration {
+	mariaDB   = store{installed: stores.HasMariaDB}
+	zooKeeper = store{stores.HasZooKeeper, func(time.Duration) time.Duration {
 		return inventory.DefaultTTL // that of the session, which all share
 	}}
-	etcdStore = store{servers.HasEtcd, func(asked time.Duration) time.Duration {
+	etcdStore = store{stores.HasEtcd, func(asked time.Duration) time.Duration {
 		return (asked + time.Second - 1).Truncate(time.Second)
 	}}
 )
 
-// stores are the rows.
-var stores = []bench.Subject{
+// storeRows are the rows.
+var storeRows = []bench.Subject{
 	polling(mariaDB.lock("mysql/record", onMariaDB(func(db *sql.DB,
 		env lock.Env) (lock.Lock, error) {
 		return mysql.NewRecord(db, env.Key, pause(env))
@@ -154,7 +155,7 @@ func onMariaDB(build func(*sql.DB, lock.Env) (lock.Lock, error)) share {
 
 // startMariaDB starts a server with a database, which are both there until end.
 func startMariaDB(ctx context.Context) (db *sql.DB, end func(), err error) {
-	server, err := servers.StartMariaDB(ctx)
+	server, err := stores.StartMariaDB(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -166,7 +167,7 @@ func startMariaDB(ctx context.Context) (db *sql.DB, end func(), err error) {
 }
 
 // openMariaDB makes a database on a fresh server and connects to it.
-func openMariaDB(ctx context.Context, server *servers.Store) (*sql.DB, error) {
+func openMariaDB(ctx context.Context, server *servers.Server) (*sql.DB, error) {
 	user, password := server.Auth()
 	dsn := fmt.Sprintf("%s:%s@tcp(%s)/", user, password, server.Addr())
 	admin, err := sql.Open("mysql", dsn)
@@ -188,7 +189,7 @@ func openMariaDB(ctx context.Context, server *servers.Store) (*sql.DB, error) {
 func onZooKeeper(build func(*zookeeper.Session, lock.Env) (lock.Lock,
 	error)) share {
 	return func(ctx context.Context) (lock.Build, func(), error) {
-		server, err := servers.StartZooKeeper(ctx, time.Second)
+		server, err := stores.StartZooKeeper(ctx, time.Second)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -205,7 +206,7 @@ func onZooKeeper(build func(*zookeeper.Session, lock.Env) (lock.Lock,
 }
 
 func onEtcd(ctx context.Context) (lock.Build, func(), error) {
-	server, err := servers.StartEtcd(ctx)
+	server, err := stores.StartEtcd(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,6 +4,8 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -34,11 +36,25 @@ type Lock struct {
 	Not   []scenarios.Feature
 }
 
+// Main is what a TestMain calls whose tests start one kind of store. Where
+// that is missing it says so, in one line, and the tests must skip what needs
+// it; where stores are asked for, that line is a failure.
+func Main(m *testing.M, missing error) {
+	if missing != nil {
+		if os.Getenv("LOCKLADDER_STORES") != "" {
+			fmt.Fprintln(os.Stderr, "LOCKLADDER_STORES asks for stores:", missing)
+			os.Exit(1)
+		}
+		fmt.Fprintf(os.Stderr, "%v: the tests that need it are skipped\n", missing)
+	}
+	os.Exit(m.Run())
+}
+
 // Compare runs every lock through the scenarios, all at the same time, and holds what
 // they did against docs/results. Missing says that the store is not installed.
 func Compare(t *testing.T, missing error, store string, locks ...Lock) {
 	if missing != nil {
-		t.SkipNow() // the reason is said once, see servers.StoreMain
+		t.SkipNow() // the reason is said once, see Main
 	}
 	all := Scenarios(t, locks...)
 	if !t.Failed() && slices.ContainsFunc(all, func(l generated.Lock) bool {
@@ -75,23 +91,23 @@ func Scenarios(t *testing.T, locks ...Lock) []generated.Lock {
 
 // Started skips a test whose store is not installed, fails one whose servers did not
 // start, and else ends them with the test.
-func Started(t *testing.T, err error, all ...*servers.Store) {
+func Started(t *testing.T, err error, all ...*servers.Server) {
 	t.Helper()
 	if errors.Is(err, servers.ErrMissing) {
-		t.SkipNow() // the reason is said once, see servers.StoreMain
+		t.SkipNow() // the reason is said once, see Main
 	}
 	require.NoError(t, err)
-	t.Cleanup(func() { servers.StopStores(all) })
+	t.Cleanup(func() { servers.StopAll(all) })
 }
 
 // Server is a store's server in the scenarios. It asks for no password.
-type Server struct{ *servers.Store }
+type Server struct{ *servers.Server }
 
 // Auth is nobody.
 func (Server) Auth() (user, password string) { return "", "" }
 
 // Restart starts the server again, with its data.
-func (s Server) Restart() error { return s.Store.Restart(context.Background()) }
+func (s Server) Restart() error { return s.Server.Restart(context.Background()) }
 
 // OneLine says that an error is one line, which says all of this and no password.
 func OneLine(t *testing.T, err error, says ...string) {
@@ -105,7 +121,7 @@ func OneLine(t *testing.T, err error, says ...string) {
 }
 
 // Addrs are where servers answer.
-func Addrs(all []*servers.Store) (addrs []string) {
+func Addrs(all []*servers.Server) (addrs []string) {
 	for _, s := range all {
 		addrs = append(addrs, s.Addr())
 	}
@@ -115,11 +131,11 @@ func Addrs(all []*servers.Store) (addrs []string) {
 // KillLeader ends the one of these servers that leads them, and returns the others
 // once one of them leads. Leads is the leader's place, or -1 while there is none that
 // all follow.
-func KillLeader(t *testing.T, all []*servers.Store,
-	leads func([]*servers.Store) int) (rest []*servers.Store) {
+func KillLeader(t *testing.T, all []*servers.Server,
+	leads func([]*servers.Server) int) (rest []*servers.Server) {
 	t.Helper()
 	leader := -1
-	wait := func(all []*servers.Store) {
+	wait := func(all []*servers.Server) {
 		t.Helper()
 		require.Eventually(t, func() bool {
 			leader = leads(all)

@@ -30,7 +30,7 @@ type person struct {
 	woken   atomic.Int64
 }
 
-func owner(t *testing.T, kind string, server *servers.Store,
+func owner(t *testing.T, kind string, server *servers.Server,
 	timeout time.Duration) *person {
 	t.Helper()
 	network, err := proxy.Listen(server.Addr())

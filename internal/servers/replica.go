@@ -31,8 +31,7 @@ func (r *Redis) Replicate(ctx context.Context) error {
 // waits until it has what the server has. The caller stops it.
 func (r *Redis) StartReplica(ctx context.Context, at string) (*Redis, error) {
 	host, port, _ := net.SplitHostPort(at)
-	replica, err := start(ctx, &Redis{password: r.password,
-		options: []string{"--replicaof", host + " " + port}})
+	replica, err := StartRedis(ctx, "--replicaof", host+" "+port)
 	if err != nil {
 		return nil, fmt.Errorf("start a replica: %w", err)
 	}
