@@ -110,7 +110,7 @@ type own struct {
 }
 
 func (s *own) Kill()          { s.server.Kill() }
-func (s *own) Restart() error { return s.server.Restart(context.Background()) }
+func (s *own) Restart() error { return s.server.Restart() }
 func (s *own) Pause() error   { return s.server.Pause() }
 func (s *own) Resume() error  { return s.server.Resume() }
 

@@ -54,7 +54,7 @@ func TestAStoreLivesUntilItIsStopped(t *testing.T) {
 
 			s.Kill()
 			assert.Error(t, dial())
-			require.NoError(t, s.Restart(ctx))
+			require.NoError(t, s.Restart())
 			assert.NoError(t, dial())
 			s.Stop()
 			assert.Error(t, dial())

@@ -106,9 +106,6 @@ type Server struct{ *servers.Server }
 // Auth is nobody.
 func (Server) Auth() (user, password string) { return "", "" }
 
-// Restart starts the server again, with its data.
-func (s Server) Restart() error { return s.Server.Restart(context.Background()) }
-
 // OneLine says that an error is one line, which says all of this and no password.
 func OneLine(t *testing.T, err error, says ...string) {
 	t.Helper()

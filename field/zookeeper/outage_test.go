@@ -137,7 +137,7 @@ func TestALockWhoseLossWasToldComesFreeAlthoughItsServerKnowsTheSession(
 		case <-ctx.Done():
 			t.Fatal("its owner was not run")
 		}
-		require.NoError(t, server.Restart(ctx))
+		require.NoError(t, server.Restart())
 
 		other := owner(t, kind, server, timeout).Lock
 		require.NoError(t, other.Lock(ctx), "while the first one lives")

@@ -46,7 +46,7 @@ func TestARedisServerHasAPasswordThatOthersCanNotRead(t *testing.T) {
 	assert.Zero(t, dir.Mode()&0o077, "others can look into it")
 
 	temp := t.TempDir()
-	other, _ := child(t, "Redis", temp)
+	other := child(t, "Redis", temp)
 	configs, err = filepath.Glob(filepath.Join(temp, "lockladder-*/redis.conf"))
 	require.NoError(t, err)
 	require.Len(t, configs, 1)

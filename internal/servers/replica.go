@@ -12,12 +12,12 @@ import (
 
 // Replicate starts a replica of the server, waits until it has what the server
 // has, and then holds replication back, so that later writes never reach it.
-func (r *Redis) Replicate(ctx context.Context) error {
+func (r *Redis) Replicate() error {
 	link, err := proxy.Listen(r.Addr())
 	if err != nil {
 		return err
 	}
-	replica, err := r.StartReplica(ctx, link.Addr())
+	replica, err := r.StartReplica(context.Background(), link.Addr())
 	if err != nil {
 		link.Close()
 		return err
@@ -53,7 +53,7 @@ func (r *Redis) StartReplica(ctx context.Context, at string) (*Redis, error) {
 
 // Promote kills the server and makes its replica the master. Addr is the
 // replica's from then on, until Restore.
-func (r *Redis) Promote(ctx context.Context) error {
+func (r *Redis) Promote() error {
 	if r.replica == nil {
 		return errors.New("there is no replica to promote")
 	}
@@ -61,7 +61,7 @@ func (r *Redis) Promote(ctx context.Context) error {
 	r.link.Close()
 	rdb := r.replica.Client()
 	defer rdb.Close()
-	if err := rdb.Do(ctx, "REPLICAOF", "NO", "ONE").Err(); err != nil {
+	if err := rdb.Do(context.Background(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
 		return fmt.Errorf("promote a replica: %w", err)
 	}
 	r.promoted.Store(true)
@@ -69,7 +69,7 @@ func (r *Redis) Promote(ctx context.Context) error {
 }
 
 // Restore ends the replica, and starts the server again if it was killed for it.
-func (r *Redis) Restore(ctx context.Context) error {
+func (r *Redis) Restore() error {
 	if r.replica == nil {
 		return nil
 	}
@@ -79,5 +79,5 @@ func (r *Redis) Restore(ctx context.Context) error {
 	if !r.promoted.Swap(false) {
 		return nil
 	}
-	return r.Restart(ctx)
+	return r.Restart()
 }

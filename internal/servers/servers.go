@@ -76,7 +76,7 @@ func Start(ctx context.Context, k Kind) (*Server, error) {
 		if s.Port, err = FreePort(); err != nil {
 			break
 		}
-		if err = s.Restart(ctx); err == nil {
+		if err = s.begin(ctx); err == nil {
 			return s, nil
 		}
 		if ctx.Err() != nil {
@@ -105,7 +105,10 @@ func newServer(k Kind) (*Server, error) {
 }
 
 // Restart starts a killed server again, on the same port, with what is in its directory.
-func (s *Server) Restart(ctx context.Context) error {
+func (s *Server) Restart() error { return s.begin(context.Background()) }
+
+// begin launches the program, and waits until it answers.
+func (s *Server) begin(ctx context.Context) error {
 	command, err := s.Command(s)
 	if err != nil {
 		return err
