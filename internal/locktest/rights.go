@@ -71,7 +71,7 @@ func DeniesOnly(t *testing.T, admin *redis.Client, name string) {
 // RightsAreEnough says that the documented rights are enough for a lock with waiters.
 func RightsAreEnough(t *testing.T, build lock.Build) {
 	admin, login := DocumentedRights(t)
-	assert.NoError(t, uses(t, login(), build))
+	assert.NoError(t, uses(t, build, login(), login()))
 	AllowsAll(t, admin)
 }
 
@@ -79,7 +79,7 @@ func RightsAreEnough(t *testing.T, build lock.Build) {
 // like that, and returns what the holder's Unlock says. Then the lock is free.
 func WithoutTheChannel(t *testing.T, build lock.Build, name string) error {
 	admin, login := DocumentedRights(t, "resetchannels")
-	err := uses(t, login(), build)
+	err := uses(t, build, login(), login())
 	assert.Zero(t, admin.Exists(t.Context(), "stock").Val())
 	DeniesOnly(t, admin, name)
 	return err
@@ -105,17 +105,20 @@ func WaitsWithoutTheChannel(t *testing.T, build lock.Build) error {
 	return err
 }
 
-// uses lets two owners take the lock, enter it again if they can, renew it, give up
+// uses lets the owners of two processes take the lock, enter it again if they can, renew it, give up
 // waiting, read if it can be read, and hand it over. It returns what the holder's last
 // calls say.
-func uses(t *testing.T, rdb *redis.Client, build lock.Build) error {
+func uses(t *testing.T, build lock.Build, clients ...*redis.Client) error {
 	const lease = 600 * time.Millisecond
 	ctx := t.Context()
-	env := lock.Env{Nodes: []redis.UniversalClient{rdb}, Key: "stock", TTL: lease}
-	a, err := build(env)
-	require.NoError(t, err)
-	b, err := build(env)
-	require.NoError(t, err)
+	var owners []lock.Lock
+	for _, rdb := range clients {
+		l, err := build(lock.Env{Nodes: []redis.UniversalClient{rdb}, Key: "stock",
+			TTL: lease})
+		require.NoError(t, err)
+		owners = append(owners, l)
+	}
+	a, b := owners[0], owners[1]
 	require.NoError(t, a.Lock(ctx))
 	short, cancel := context.WithTimeout(ctx, lease*2/3) // a renewal's time
 	defer cancel()
@@ -125,6 +128,7 @@ func uses(t *testing.T, rdb *redis.Client, build lock.Build) error {
 	}
 	granted := make(chan error)
 	go func() { granted <- b.Lock(ctx) }()
+	time.Sleep(lease / 4) // it stands in the queue, where there is one
 	var downgraded error
 	released := a.Unlock
 	if reader, ok := a.(lock.ReadWrite); ok {
@@ -133,7 +137,7 @@ func uses(t *testing.T, rdb *redis.Client, build lock.Build) error {
 		time.Sleep(lease / 2) // a renewal's time
 		released = reader.RUnlock
 	}
-	err = errors.Join(downgraded, released(ctx))
+	err := errors.Join(downgraded, released(ctx))
 	assert.NoError(t, <-granted)
 	b.Unlock(ctx)
 	return err
