@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockladder/lockladder/field/etcd"
 	"github.com/lockladder/lockladder/field/mysql"
+	"github.com/lockladder/lockladder/field/stores"
 	"github.com/lockladder/lockladder/field/zookeeper"
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/servers"
@@ -21,9 +22,9 @@ import (
 // does not say.
 const askEvery = 20 * time.Millisecond
 
-// stores are the rows. Each has a server of its own, which is started for it. The stock
+// storeRows are the rows. Each has a server of its own, which is started for it. The stock
 // of a lock's row is in Redis all the same.
-var stores = []bench.Subject{
+var storeRows = []bench.Subject{
 	polling(onMariaDB("mysql/record", func(db *sql.DB, env lock.Env) (lock.Lock, error) {
 		return mysql.NewRecord(db, env.Key, pause(env))
 	})),
@@ -66,12 +67,12 @@ func on[T any](name string, installed func() error,
 }
 
 func onMariaDB(name string, build func(*sql.DB, lock.Env) (lock.Lock, error)) bench.Subject {
-	return on(name, servers.HasMariaDB, startMariaDB, build)
+	return on(name, stores.HasMariaDB, startMariaDB, build)
 }
 
 func onZooKeeper(name string, build func(*zookeeper.Session, lock.Env) (lock.Lock,
 	error)) bench.Subject {
-	row := on(name, servers.HasZooKeeper, startZooKeeper, build)
+	row := on(name, stores.HasZooKeeper, startZooKeeper, build)
 	row.Lease = func(time.Duration) time.Duration {
 		return bench.DefaultTTL // that of the session, which all share
 	}
@@ -80,7 +81,7 @@ func onZooKeeper(name string, build func(*zookeeper.Session, lock.Env) (lock.Loc
 
 func onEtcd(name string, build func(*clientv3.Client, lock.Env) (lock.Lock,
 	error)) bench.Subject {
-	row := on(name, servers.HasEtcd, startEtcd, build)
+	row := on(name, stores.HasEtcd, startEtcd, build)
 	row.Lease = func(asked time.Duration) time.Duration {
 		return (asked + time.Second - 1).Truncate(time.Second)
 	}
@@ -105,7 +106,7 @@ func pause(env lock.Env) time.Duration {
 // optimistic is the row of a stock in MariaDB, without a lock.
 func optimistic(name string, by mysql.Column) bench.Subject {
 	return bench.Subject{Name: name, Kind: bench.Baseline, OnlyReal: true,
-		OwnServer: true, Missing: servers.HasMariaDB,
+		OwnServer: true, Missing: stores.HasMariaDB,
 		Open: func(ctx context.Context, amount int) (bench.Stock, error) {
 			db, end, err := startMariaDB(ctx)
 			if err != nil {
@@ -131,7 +132,7 @@ const database = "lockladder"
 
 // startMariaDB starts a server with a database, which are both there until end.
 func startMariaDB(ctx context.Context) (db *sql.DB, end func(), err error) {
-	server, err := servers.StartMariaDB(ctx)
+	server, err := stores.StartMariaDB(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -143,7 +144,7 @@ func startMariaDB(ctx context.Context) (db *sql.DB, end func(), err error) {
 }
 
 // openMariaDB makes a database on a fresh server and connects to it.
-func openMariaDB(ctx context.Context, server *servers.Store) (*sql.DB, error) {
+func openMariaDB(ctx context.Context, server *servers.Server) (*sql.DB, error) {
 	user, password := server.Auth()
 	dsn := fmt.Sprintf("%s:%s@tcp(%s)/", user, password, server.Addr())
 	admin, err := sql.Open("mysql", dsn)
@@ -163,7 +164,7 @@ func openMariaDB(ctx context.Context, server *servers.Store) (*sql.DB, error) {
 }
 
 func startZooKeeper(ctx context.Context) (*zookeeper.Session, func(), error) {
-	server, err := servers.StartZooKeeper(ctx, time.Second)
+	server, err := stores.StartZooKeeper(ctx, time.Second)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -176,7 +177,7 @@ func startZooKeeper(ctx context.Context) (*zookeeper.Session, func(), error) {
 }
 
 func startEtcd(ctx context.Context) (*clientv3.Client, func(), error) {
-	server, err := servers.StartEtcd(ctx)
+	server, err := stores.StartEtcd(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/field/stores"
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/command"
 	"github.com/lockladder/lockladder/internal/servers"
@@ -22,8 +23,8 @@ import (
 // for.
 func needStores(t *testing.T) {
 	t.Helper()
-	for _, missing := range []error{servers.Installed(), servers.HasMariaDB(),
-		servers.HasZooKeeper(), servers.HasEtcd()} {
+	for _, missing := range []error{servers.Installed(), stores.HasMariaDB(),
+		stores.HasZooKeeper(), stores.HasEtcd()} {
 		if missing != nil && os.Getenv("LOCKLADDER_STORES") != "" {
 			t.Fatalf("LOCKLADDER_STORES asks for stores: %v", missing)
 		}
@@ -36,7 +37,7 @@ func needStores(t *testing.T) {
 func TestEveryStoresRowIsMeasured(t *testing.T) {
 	needStores(t)
 	var names []string
-	for _, store := range stores {
+	for _, store := range storeRows {
 		names = append(names, store.Name)
 	}
 	file := filepath.Join(t.TempDir(), "bench.json")
@@ -48,7 +49,7 @@ func TestEveryStoresRowIsMeasured(t *testing.T) {
 	require.NoError(t, err)
 	var report bench.Report
 	require.NoError(t, json.Unmarshal(content, &report))
-	require.Len(t, report.Rows, len(stores))
+	require.Len(t, report.Rows, len(storeRows))
 	for i, row := range report.Rows {
 		assert.Equal(t, names[i], row.Name())
 		assert.True(t, row.Finished(), row.Name())
@@ -75,7 +76,7 @@ func TestEveryStoresRowIsMeasured(t *testing.T) {
 
 func row(t *testing.T, name string) bench.Subject {
 	t.Helper()
-	subjects, err := bench.Select(stores, name)
+	subjects, err := bench.Select(storeRows, name)
 	require.NoError(t, err)
 	return subjects[0]
 }

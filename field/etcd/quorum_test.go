@@ -9,14 +9,15 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockladder/lockladder/field/etcd"
+	"github.com/lockladder/lockladder/field/stores"
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
 // leads asks these servers whether all follow the same one, which is one of them.
-func leads(ctx context.Context, client *clientv3.Client) func([]*servers.Store) int {
-	return func(all []*servers.Store) int {
+func leads(ctx context.Context, client *clientv3.Client) func([]*servers.Server) int {
+	return func(all []*servers.Server) int {
 		place, leaders := -1, map[uint64]bool{}
 		for i, s := range all {
 			ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -40,7 +41,7 @@ func leads(ctx context.Context, client *clientv3.Client) func([]*servers.Store) 
 func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	members, err := servers.StartEtcdCluster(ctx, 3)
+	members, err := stores.StartEtcdCluster(ctx, 3)
 	storetest.Started(t, err, members...)
 	open := func() *clientv3.Client {
 		client, err := etcd.Open(ctx, at(storetest.Addrs(members)...))

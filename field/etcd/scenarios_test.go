@@ -13,13 +13,14 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/lockladder/lockladder/field/etcd"
+	"github.com/lockladder/lockladder/field/stores"
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-func TestMain(m *testing.M) { servers.StoreMain(m, servers.HasEtcd()) }
+func TestMain(m *testing.M) { storetest.Main(m, stores.HasEtcd()) }
 
 var flaws = lock.Flaws(
 	// Unlock runs with the caller's context, and deletes without looking.
@@ -50,12 +51,12 @@ var theLock = storetest.Lock{Name: "etcd", Flaws: flaws,
 	Start: func(t *testing.T) (scenarios.RealServer, error) {
 		s := start(t)
 		client, err := dial(t, s.Addr())
-		return &store{storetest.Server{Store: s}, client}, err
+		return &store{storetest.Server{Server: s}, client}, err
 	},
 }
 
 func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
-	storetest.Compare(t, servers.HasEtcd(), "etcd", theLock)
+	storetest.Compare(t, stores.HasEtcd(), "etcd", theLock)
 }
 
 // dial makes a client that ends with the test.
@@ -122,9 +123,9 @@ func (s *store) Tidy(ctx context.Context, key string) error {
 }
 
 // start starts a server that ends with the test.
-func start(t *testing.T) *servers.Store {
+func start(t *testing.T) *servers.Server {
 	t.Helper()
-	s, err := servers.StartEtcd(context.Background())
+	s, err := stores.StartEtcd(context.Background())
 	storetest.Started(t, err, s)
 	return s
 }

@@ -256,7 +256,7 @@ func (c *slow) Read(b []byte) (int, error) {
 }
 
 // openBy connects with parameters of the driver's, and by a dialer.
-func openBy(t *testing.T, server *servers.Store, params map[string]string,
+func openBy(t *testing.T, server *servers.Server, params map[string]string,
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)) *sql.DB {
 	t.Helper()
 	config, err := driver.ParseDSN(rootOf(server, database))

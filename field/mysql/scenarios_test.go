@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/field/mysql"
+	"github.com/lockladder/lockladder/field/stores"
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/internal/servers/process"
@@ -102,11 +103,11 @@ func (s *store) Auth() (user, password string) { return "", "" }
 // own is a server that was started for them.
 type own struct {
 	*store
-	server *servers.Store
+	server *servers.Server
 }
 
 func (s *own) Kill()          { s.server.Kill() }
-func (s *own) Restart() error { return s.server.Restart(context.Background()) }
+func (s *own) Restart() error { return s.server.Restart() }
 func (s *own) Pause() error   { return s.server.Pause() }
 func (s *own) Resume() error  { return s.server.Resume() }
 
@@ -153,7 +154,7 @@ func (s *store) Tidy(ctx context.Context, key string) error {
 
 func TestMain(m *testing.M) {
 	process.ServeAfter(sweeper, func(b borrowed) error { return b.sweep() })
-	servers.StoreMain(m, servers.HasMariaDB())
+	storetest.Main(m, stores.HasMariaDB())
 }
 
 func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
@@ -162,7 +163,7 @@ func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 		locks = append(locks, kinds[name].known(name))
 	}
 	if *dsn == "" {
-		storetest.Compare(t, servers.HasMariaDB(), "mysql", locks...)
+		storetest.Compare(t, stores.HasMariaDB(), "mysql", locks...)
 		return
 	}
 	borrow(t)
@@ -211,20 +212,20 @@ const database = "lockladder"
 const passwordEnv = "LOCKLADDER_MARIADB_PASSWORD"
 
 // rootOf is the DSN of a server's only user, for a database or for none.
-func rootOf(server *servers.Store, database string) string {
+func rootOf(server *servers.Server, database string) string {
 	return rootAt(server, server.Addr(), database)
 }
 
 // rootAt is rootOf for a server that is reached at another address.
-func rootAt(server *servers.Store, addr, database string) string {
+func rootAt(server *servers.Server, addr, database string) string {
 	user, password := server.Auth()
 	return fmt.Sprintf("%s:%s@tcp(%s)/%s", user, password, addr, database)
 }
 
 // start starts a server that ends with the test.
-func start(t *testing.T, options ...string) *servers.Store {
+func start(t *testing.T, options ...string) *servers.Server {
 	t.Helper()
-	s, err := servers.StartMariaDB(context.Background(), options...)
+	s, err := stores.StartMariaDB(context.Background(), options...)
 	storetest.Started(t, err, s)
 	_, password := s.Auth()
 	require.NoError(t, os.Setenv(passwordEnv, password))
@@ -237,7 +238,7 @@ func start(t *testing.T, options ...string) *servers.Store {
 }
 
 // open connects to the tests' database.
-func open(t *testing.T, server *servers.Store) *sql.DB {
+func open(t *testing.T, server *servers.Server) *sql.DB {
 	t.Helper()
 	db, err := mysql.Open(context.Background(), rootOf(server, database))
 	require.NoError(t, err)

@@ -182,7 +182,7 @@ func (w *world) Restart(ctx context.Context, server int, keepData bool) error {
 			return fmt.Errorf("remove a server's data: %w", err)
 		}
 	}
-	if err := r.Restart(ctx); err != nil {
+	if err := r.Restart(); err != nil {
 		return fmt.Errorf("restart a server: %w", err)
 	}
 	return nil

@@ -4,7 +4,9 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -36,11 +38,25 @@ type Lock struct {
 	Not   []scenarios.Feature
 }
 
+// Main is what a TestMain calls whose tests start one kind of store. Where
+// that is missing it says so, in one line, and the tests must skip what needs
+// it; where stores are asked for, that line is a failure.
+func Main(m *testing.M, missing error) {
+	if missing != nil {
+		if os.Getenv("LOCKLADDER_STORES") != "" {
+			fmt.Fprintln(os.Stderr, "LOCKLADDER_STORES asks for stores:", missing)
+			os.Exit(1)
+		}
+		fmt.Fprintf(os.Stderr, "%v: the tests that need it are skipped\n", missing)
+	}
+	os.Exit(m.Run())
+}
+
 // Compare runs every lock through the scenarios, all at the same time, and holds what
 // they did against docs/results. Missing says that the store is not installed.
 func Compare(t *testing.T, missing error, store string, locks ...Lock) {
 	if missing != nil {
-		t.SkipNow() // the reason is said once, see servers.StoreMain
+		t.SkipNow() // the reason is said once, see Main
 	}
 	all := Scenarios(t, locks...)
 	if !t.Failed() && slices.ContainsFunc(all, func(l generated.Lock) bool {
@@ -77,13 +93,13 @@ func Scenarios(t *testing.T, locks ...Lock) []generated.Lock {
 
 // Started skips a test whose store is not installed, fails one whose servers did not
 // start, and else ends them with the test.
-func Started(t *testing.T, err error, all ...*servers.Store) {
+func Started(t *testing.T, err error, all ...*servers.Server) {
 	t.Helper()
 	if errors.Is(err, servers.ErrMissing) {
-		t.SkipNow() // the reason is said once, see servers.StoreMain
+		t.SkipNow() // the reason is said once, see Main
 	}
 	require.NoError(t, err)
-	t.Cleanup(func() { servers.StopStores(all) })
+	t.Cleanup(func() { servers.StopAll(all) })
 }
 
 // PerProcess opens what the owners in one of the scenarios' processes have in common,
@@ -131,13 +147,10 @@ func (p *Packets) Next() (raw []byte, text string, err error) {
 }
 
 // Server is a store's server in the scenarios. It asks for no password.
-type Server struct{ *servers.Store }
+type Server struct{ *servers.Server }
 
 // Auth is nobody.
 func (Server) Auth() (user, password string) { return "", "" }
-
-// Restart starts the server again, with its data.
-func (s Server) Restart() error { return s.Store.Restart(context.Background()) }
 
 // OneLine says that an error is one line, which says all of this and no password.
 func OneLine(t *testing.T, err error, says ...string) {
@@ -151,7 +164,7 @@ func OneLine(t *testing.T, err error, says ...string) {
 }
 
 // Addrs are where servers answer.
-func Addrs(all []*servers.Store) (addrs []string) {
+func Addrs(all []*servers.Server) (addrs []string) {
 	for _, s := range all {
 		addrs = append(addrs, s.Addr())
 	}
@@ -164,12 +177,12 @@ func Addrs(all []*servers.Store) (addrs []string) {
 //
 // Most of the servers know of every lock, so who follows the leader knows it. A replica
 // that follows later does not: see the test of MariaDB's.
-func LeaderDies(ctx context.Context, t *testing.T, members []*servers.Store,
-	leads func([]*servers.Store) int, owner func(kind string) scenarios.Lock,
+func LeaderDies(ctx context.Context, t *testing.T, members []*servers.Server,
+	leads func([]*servers.Server) int, owner func(kind string) scenarios.Lock,
 	kinds ...string) {
 	t.Helper()
 	leader := -1
-	wait := func(all []*servers.Store) {
+	wait := func(all []*servers.Server) {
 		t.Helper()
 		require.Eventually(t, func() bool {
 			leader = leads(all)

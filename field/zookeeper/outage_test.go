@@ -29,7 +29,7 @@ type person struct {
 	woken   atomic.Int64
 }
 
-func owner(t *testing.T, kind string, server *servers.Store,
+func owner(t *testing.T, kind string, server *servers.Server,
 	timeout time.Duration) *person {
 	t.Helper()
 	network, err := proxy.Listen(server.Addr())
@@ -136,7 +136,7 @@ func TestALockWhoseLossWasToldComesFreeAlthoughItsServerKnowsTheSession(
 		case <-ctx.Done():
 			t.Fatal("its owner was not run")
 		}
-		require.NoError(t, server.Restart(ctx))
+		require.NoError(t, server.Restart())
 
 		other := owner(t, kind, server, timeout).Lock
 		require.NoError(t, other.Lock(ctx), "while the first one lives")

@@ -24,7 +24,7 @@ import (
 const timeout = 10 * tick
 
 // people have a lock each, of one name.
-func people(t *testing.T, kind string, server *servers.Store, n int,
+func people(t *testing.T, kind string, server *servers.Server, n int,
 	timeout time.Duration) (all []*person) {
 	t.Helper()
 	for range n {
@@ -34,7 +34,7 @@ func people(t *testing.T, kind string, server *servers.Store, n int,
 }
 
 // watches is how many watches the server keeps.
-func watches(t *testing.T, server *servers.Store) int {
+func watches(t *testing.T, server *servers.Server) int {
 	t.Helper()
 	c, err := net.Dial("tcp", server.Addr())
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func watches(t *testing.T, server *servers.Store) int {
 
 // queue lets a holder and so many waiters queue up, one after the other. served
 // has the waiters' numbers as they get the lock.
-func queue(t *testing.T, server *servers.Store, all []*person) (
+func queue(t *testing.T, server *servers.Server, all []*person) (
 	served chan int) {
 	t.Helper()
 	ctx := t.Context()

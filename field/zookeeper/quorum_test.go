@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/field/stores"
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/field/zookeeper"
 	"github.com/lockladder/lockladder/internal/servers"
@@ -17,7 +18,7 @@ import (
 )
 
 // mode is what a server says that it is: "leader", "follower", or nothing.
-func mode(s *servers.Store) string {
+func mode(s *servers.Server) string {
 	c, err := net.Dial("tcp", s.Addr())
 	if err != nil {
 		return ""
@@ -31,7 +32,7 @@ func mode(s *servers.Store) string {
 }
 
 // leads asks these servers whether one of them leads all others.
-func leads(all []*servers.Store) int {
+func leads(all []*servers.Server) int {
 	leader, followers := -1, 0
 	for i, s := range all {
 		switch mode(s) {
@@ -52,7 +53,7 @@ func TestTheLockOutlivesTheLeaderThatGrantedIt(t *testing.T) {
 	defer cancel()
 	// Sessions that outlast an election on a busy machine.
 	const tick, timeout = 3 * time.Second, time.Minute
-	members, err := servers.StartZooKeeperEnsemble(ctx, tick, 3)
+	members, err := stores.StartZooKeeperEnsemble(ctx, tick, 3)
 	storetest.Started(t, err, members...)
 	storetest.LeaderDies(ctx, t, members, leads, func(kind string) scenarios.Lock {
 		session, err := zookeeper.Open(storetest.Addrs(members), timeout, nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/field/stores"
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/field/zookeeper"
 	"github.com/lockladder/lockladder/internal/servers"
@@ -22,7 +23,7 @@ import (
 // tick is the servers' unit of time: sessions last from two ticks to twenty.
 const tick = 200 * time.Millisecond
 
-func TestMain(m *testing.M) { servers.StoreMain(m, servers.HasZooKeeper()) }
+func TestMain(m *testing.M) { storetest.Main(m, stores.HasZooKeeper()) }
 
 // kinds make the locks.
 var kinds = map[string]func(*zookeeper.Session, string) (scenarios.Lock, error){
@@ -44,7 +45,7 @@ func ofSessions() []scenarios.Flaw {
 }
 
 func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
-	storetest.Compare(t, servers.HasZooKeeper(), "zookeeper",
+	storetest.Compare(t, stores.HasZooKeeper(), "zookeeper",
 		known("basic", append(ofSessions(), lock.Flaws("paused_holder: stale write")...)),
 		known("sequential", ofSessions()),
 		known("recipe", lock.Flaws(
@@ -89,13 +90,13 @@ type store struct {
 }
 
 // newStore connects to a server until the test ends.
-func newStore(t *testing.T, server *servers.Store) *store {
+func newStore(t *testing.T, server *servers.Server) *store {
 	t.Helper()
 	conn, _, err := zk.Connect([]string{server.Addr()}, 4*time.Second,
 		zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
-	return &store{storetest.Server{Store: server}, conn}
+	return &store{storetest.Server{Server: server}, conn}
 }
 
 // Holder is the first node of the lock, and the transaction that made it.
@@ -177,11 +178,11 @@ func (s *store) Tidy(_ context.Context, key string) error {
 }
 
 // start starts a server that ends with the test.
-func start(t *testing.T) *servers.Store { return startWith(t, tick) }
+func start(t *testing.T) *servers.Server { return startWith(t, tick) }
 
-func startWith(t *testing.T, tick time.Duration) *servers.Store {
+func startWith(t *testing.T, tick time.Duration) *servers.Server {
 	t.Helper()
-	s, err := servers.StartZooKeeper(context.Background(), tick)
+	s, err := stores.StartZooKeeper(context.Background(), tick)
 	storetest.Started(t, err, s)
 	return s
 }

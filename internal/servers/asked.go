@@ -96,17 +96,3 @@ func (t AtOnce) Run() int {
 	}
 	return t.M.Run()
 }
-
-// StoreMain is what a TestMain calls whose tests start one kind of store. Where
-// that is missing it says so, in one line, and the tests must skip what needs
-// it; where stores are asked for, that line is a failure.
-func StoreMain(m *testing.M, missing error) {
-	if missing != nil {
-		if os.Getenv("LOCKLADDER_STORES") != "" {
-			fmt.Fprintln(os.Stderr, "LOCKLADDER_STORES asks for stores:", missing)
-			os.Exit(1)
-		}
-		fmt.Fprintf(os.Stderr, "%v: the tests that need it are skipped\n", missing)
-	}
-	os.Exit(m.Run())
-}

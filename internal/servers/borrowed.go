@@ -42,8 +42,9 @@ func (s somebodys) Auth() (user, password string) { return s.User, s.Password }
 // borrow lends somebody's servers, and tidies up there at the end.
 func borrow(ctx context.Context, asked string) (all lab.Pool, end func() error,
 	err error) {
-	left := borrowed{Run: RunName()}
 	p := &Shared{}
+	limit := Limited(p, atOnce)
+	left := borrowed{Run: limit.Run()}
 	for name := range strings.SplitSeq(asked, ",") {
 		options, err := parse(name)
 		if err != nil {
@@ -69,16 +70,8 @@ func borrow(ctx context.Context, asked string) (all lab.Pool, end func() error,
 	p.Start = func() (lab.Server, error) {
 		return nil, lab.TooFew(fmt.Sprintf("-redis names %d", len(p.all)))
 	}
-	return named{Limited(p, atOnce), left.Run}, end, nil
+	return limit, end, nil
 }
-
-// named is a pool whose keys bear a name.
-type named struct {
-	lab.Pool
-	run string
-}
-
-func (n named) Run() string { return n.run }
 
 // RunName names a run, for its keys.
 func RunName() string { return fmt.Sprintf("%08x", rand.Uint32()) }

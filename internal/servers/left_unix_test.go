@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,97 +20,53 @@ import (
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
-// started is a server of any kind.
-type started interface {
-	PID() (int, error)
-	Stop()
-}
+// forks is a server whose program starts another one, as that of a data directory does.
+var forks = servers.Kind{Name: "forks",
+	Command: func(s *servers.Server) ([]string, error) {
+		return []string{"sh", "-c", "sh -c 'sleep 60; :' sh $0 & echo >$0/began; wait",
+			s.Dir}, nil
+	},
+	Ready: func(_ context.Context, s *servers.Server) error {
+		_, began := os.Stat(filepath.Join(s.Dir, "began"))
+		_, err := s.PID()
+		return errors.Join(began, err)
+	}}
 
-// kind is one kind of server: whether it is there, which variable asks for it,
-// and how it is started.
-type kind struct {
-	missing error
-	asked   string
-	start   func(context.Context) (started, error)
-}
-
-var kinds = map[string]kind{
-	"Redis": {servers.Installed(), "LOCKLADDER_REDIS",
-		func(ctx context.Context) (started, error) {
-			return servers.StartRedis(ctx)
-		}},
-	"MariaDB": {servers.HasMariaDB(), "LOCKLADDER_STORES",
-		func(ctx context.Context) (started, error) {
-			return servers.StartMariaDB(ctx)
-		}},
-	"ZooKeeper": {servers.HasZooKeeper(), "LOCKLADDER_STORES",
-		func(ctx context.Context) (started, error) {
-			return servers.StartZooKeeper(ctx, 100*time.Millisecond)
-		}},
-	"etcd": {servers.HasEtcd(), "LOCKLADDER_STORES",
-		func(ctx context.Context) (started, error) {
-			return servers.StartEtcd(ctx)
-		}},
-}
-
-// need skips unless the server was asked for.
-func (k kind) need(t *testing.T) {
-	t.Helper()
-	switch {
-	case os.Getenv(k.asked) == "":
-		t.Skipf("it starts servers, which is asked for with %s", k.asked)
-	case k.missing != nil:
-		t.Fatalf("%s asks for servers: %v", k.asked, k.missing)
-	}
-}
-
-// The test process starts a server instead of testing when another one says so,
-// in two variables: which kind, and how it ends then.
-const (
-	childKind = "LOCKLADDER_CHILD_KIND"
-	childEnd  = "LOCKLADDER_CHILD"
-)
+// childStarts says, in a variable, that the test process starts a server instead of testing,
+// and waits to be killed.
+const childStarts = "LOCKLADDER_CHILD"
 
 func TestMain(m *testing.M) {
-	end := os.Getenv(childEnd)
-	if end == "" {
+	var err error
+	switch os.Getenv(childStarts) {
+	case "":
 		os.Exit(m.Run())
+	case "forks":
+		_, err = servers.Start(context.Background(), forks)
+	default:
+		_, err = servers.StartRedis(context.Background())
 	}
-	s, err := kinds[os.Getenv(childKind)].start(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	fmt.Println(s.PID())
-	switch end {
-	case "panics":
-		panic("on purpose")
-	case "waits":
-		time.Sleep(time.Minute)
-	}
+	fmt.Println("it runs")
+	time.Sleep(time.Minute)
 	os.Exit(0)
 }
 
-// child is a process of its own that starts a server below temp.
-func child(t *testing.T, name, end, temp string) *exec.Cmd {
+// child is a process of its own that has started a server below temp.
+func child(t *testing.T, kind, temp string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childKind+"="+name, childEnd+"="+end,
-		"TMPDIR="+temp)
-	return cmd
-}
-
-// server starts a child and waits until its server answers.
-func server(t *testing.T, cmd *exec.Cmd) (pid int) {
-	t.Helper()
+	cmd.Env = append(os.Environ(), childStarts+"="+kind, "TMPDIR="+temp)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	said, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
-	_, err = fmt.Sscanf(said, "%d <nil>", &pid)
-	require.NoError(t, err, said)
-	return pid
+	require.Equal(t, "it runs\n", said)
+	return cmd
 }
 
 // kill ends a child as kill -9 does.
@@ -134,83 +89,15 @@ func nothingLeft(t *testing.T, temp string) {
 	}, 20*time.Second, 20*time.Millisecond, "its directory is left")
 }
 
+// However the process ends, its end of the pipe closes.
 func TestNoServerOutlivesTheProcessThatStartedIt(t *testing.T) {
-	t.Parallel()
-	for name, kind := range kinds {
-		t.Run(name, func(t *testing.T) {
-			kind.need(t)
-			for _, end := range []struct {
-				name, child string
-				signal      syscall.Signal
-			}{
-				{"it returns without a stop", "returns", 0},
-				{"it panics", "panics", 0},
-				{"Ctrl-C", "waits", syscall.SIGINT},
-				{"kill -9", "waits", syscall.SIGKILL},
-			} {
-				t.Run(end.name, func(t *testing.T) {
-					t.Parallel()
-					temp := t.TempDir()
-					cmd := child(t, name, end.child, temp)
-					pid := server(t, cmd)
-					if end.signal != 0 {
-						require.NoError(t, syscall.Kill(pid, 0), "it runs")
-						require.NoError(t, cmd.Process.Signal(end.signal))
-					}
-					cmd.Wait()
-					nothingLeft(t, temp)
-				})
-			}
-		})
-	}
-}
-
-// MariaDB makes its data directory with a program that takes a while, and that
-// starts others.
-func TestNothingIsLeftWhenItEndsWhileAServerIsBeingMade(t *testing.T) {
-	t.Parallel()
-	kinds["MariaDB"].need(t)
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
-		t.Run(signal.String(), func(t *testing.T) {
+	servers.Need(t)
+	for _, kind := range []string{"Redis", "forks"} {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			temp := t.TempDir()
-			cmd := child(t, "MariaDB", "waits", temp)
-			require.NoError(t, cmd.Start())
-			require.Eventually(t, func() bool {
-				begun, _ := filepath.Glob(filepath.Join(temp, "*/data/mysql"))
-				return len(begun) > 0
-			}, 20*time.Second, time.Millisecond, "it is being made")
-			require.NoError(t, cmd.Process.Signal(signal))
-			cmd.Wait()
-			nothingLeft(t, temp)
-		})
-	}
-}
-
-func TestTheNextStartCleansUpWhenTheKeeperWasKilledToo(t *testing.T) {
-	t.Parallel()
-	for name, kind := range kinds {
-		t.Run(name, func(t *testing.T) {
-			kind.need(t)
-			t.Parallel()
-			temp := t.TempDir()
-			cmd := child(t, name, "waits", temp)
-			pid := server(t, cmd)
-			keeper, err := exec.Command("ps", "-o", "ppid=", "-p",
-				fmt.Sprint(pid)).Output()
-			require.NoError(t, err)
-			require.NoError(t, exec.Command("kill", "-9",
-				strings.TrimSpace(string(keeper))).Run())
+			cmd := child(t, kind, temp)
 			kill(t, cmd)
-			require.NoError(t, syscall.Kill(pid, 0),
-				"the server should be left over")
-
-			next := child(t, name, "waits", temp)
-			server(t, next)
-			assert.Eventually(t, func() bool {
-				return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
-			}, 10*time.Second, 10*time.Millisecond, "the server still runs")
-			kill(t, next)
 			nothingLeft(t, temp)
 		})
 	}

@@ -68,18 +68,22 @@ func (p *pool) Return(lent []lab.Server) {
 
 // Limited lends servers to so many scenarios at a time: they mostly wait, but what
 // they start, such as a program in another language, may take long to start.
-func Limited(pool lab.Pool, scenarios int64) lab.Pool {
-	limit := limited{pool, semaphore.NewWeighted(scenarios)}
-	if pool, ok := pool.(lab.NamedPool); ok { // the sweeper knows keys by the name
-		return named{limit, pool.Run()}
+// Its keys have the name of the pool's, by which the sweeper knows them, or a new one.
+func Limited(pool lab.Pool, scenarios int64) lab.NamedPool {
+	l := limited{pool, semaphore.NewWeighted(scenarios), RunName()}
+	if pool, ok := pool.(lab.NamedPool); ok {
+		l.run = pool.Run()
 	}
-	return limit
+	return l
 }
 
 type limited struct {
 	lab.Pool
 	room *semaphore.Weighted
+	run  string
 }
+
+func (l limited) Run() string { return l.run }
 
 func (l limited) Borrow(ctx context.Context, n int) ([]lab.Server, error) {
 	if err := l.room.Acquire(ctx, 1); err != nil {
@@ -134,7 +138,7 @@ func Lend(ctx context.Context, asked string) (all lab.Pool, end func() error,
 			mu.Lock()
 			defer mu.Unlock()
 			started = append(started, s)
-			return ours{s}, nil
+			return s, nil
 		}), func() error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -142,14 +146,6 @@ func Lend(ctx context.Context, asked string) (all lab.Pool, end func() error,
 			return nil
 		}, nil
 }
-
-// ours is a server of our own, with what the lab asks of one.
-type ours struct{ *Redis }
-
-func (s ours) Restart() error   { return s.Redis.Restart(context.Background()) }
-func (s ours) Replicate() error { return s.Redis.Replicate(context.Background()) }
-func (s ours) Promote() error   { return s.Redis.Promote(context.Background()) }
-func (s ours) Restore() error   { return s.Redis.Restore(context.Background()) }
 
 // Stores are servers of another kind, so many at a time; start starts one.
 func Stores(atOnce int, start func() (lab.Server, error)) lab.Pool {

@@ -20,89 +20,56 @@ import (
 
 // Redis is one redis-server. It keeps nothing on disk. Stop must be called.
 type Redis struct {
-	*server
-	password string // "": it needs none
-	options  []string
-
+	*Server
 	replica  *Redis // see Replicate
 	link     *proxy.Proxy
 	promoted atomic.Bool
 }
 
 // Installed says whether redis-server can be started: nil, or ErrMissing.
-func Installed() error { return find("redis-server") }
+func Installed() error { return Has("redis-server") }
 
 // StartRedis starts a redis-server with a random password and waits until it
 // answers. Options are configuration directives as on its command line:
 // "--maxclients", "20000". Without the program the error is ErrMissing. A
 // failure leaves nothing behind.
 func StartRedis(ctx context.Context, options ...string) (*Redis, error) {
-	return start(ctx, &Redis{password: password(), options: options})
-}
-
-// StartOpenRedis is StartRedis without a password, for tests of programs that
-// take none.
-func StartOpenRedis(ctx context.Context) (*Redis, error) {
-	return start(ctx, &Redis{})
-}
-
-func start(ctx context.Context, r *Redis) (*Redis, error) {
-	if err := find("redis-server"); err != nil {
+	if err := Installed(); err != nil {
 		return nil, err
 	}
-	var err error
-	if r.server, err = newServer("redis-server"); err != nil {
-		return nil, err
-	}
-	if err := r.startOn(ctx, r.launch); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-func (r *Redis) launch(ctx context.Context) error {
-	var secrets string
-	if r.password != "" {
-		secrets = fmt.Sprintf("requirepass %[1]s\nmasterauth %[1]s\n", r.password)
-	}
-	config, err := r.configure("redis.conf", "%s", secrets)
+	s, err := Start(ctx, Kind{Name: "redis-server", Password: Password(), Ready: own,
+		Command: func(s *Server) ([]string, error) {
+			config, err := s.Configure("redis.conf", "requirepass %[1]s\nmasterauth %[1]s\n",
+				s.Password)
+			return append([]string{"redis-server", config, "--port", strconv.Itoa(s.Port),
+				"--bind", "127.0.0.1", "--dir", s.Dir, "--save", "",
+				"--appendonly", "no", "--daemonize", "no",
+				"--repl-diskless-sync-delay", "0", // else a replica waits for others
+				"--set-proc-title", "no"}, options...), err // sweep looks for the directory
+		}})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	args := append([]string{"redis-server", config, "--port", strconv.Itoa(r.port),
-		"--bind", "127.0.0.1", "--dir", r.dir, "--save", "",
-		"--appendonly", "no", "--daemonize", "no",
-		"--repl-diskless-sync-delay", "0", // else a replica waits for others
-		"--set-proc-title", "no"}, r.options...) // sweep looks for the directory
-	if err := r.server.launch(args...); err != nil {
-		return err
-	}
-	err = r.Await(ctx, func() error {
-		if err := dial(ctx, r.Addr()); err != nil {
-			return err // without the driver, which prints what it fails at
-		}
-		return r.own(ctx)
-	})
-	if err != nil {
-		r.stop()
-	}
-	return err
+	return &Redis{Server: s}, nil
 }
 
 // own says whether who answers is this server: another one may have its port.
-func (r *Redis) own(ctx context.Context) error {
-	pid, err := r.PID()
+func own(ctx context.Context, s *Server) error {
+	if err := dial(ctx, s.Addr()); err != nil {
+		return err // without the driver, which prints what it fails at
+	}
+	pid, err := s.PID()
 	if err != nil {
 		return err
 	}
-	rdb := r.Client()
+	rdb := client(s.Addr(), s.Password)
 	defer rdb.Close()
 	text, err := rdb.Info(ctx, "server").Result()
 	if err != nil {
 		return err
 	}
 	if !strings.Contains(text, fmt.Sprintf("process_id:%d\r\n", pid)) {
-		return fmt.Errorf("another server answers on port %d", r.port)
+		return fmt.Errorf("another server answers on port %d", s.Port)
 	}
 	return nil
 }
@@ -112,17 +79,15 @@ func (r *Redis) Addr() string {
 	if r.promoted.Load() {
 		return r.replica.Addr()
 	}
-	return r.server.Addr()
+	return r.Server.Addr()
 }
 
-// Auth is what a client needs for AUTH: no user's name, and the password, which
-// is empty when none is needed. The replica has the same.
-func (r *Redis) Auth() (user, password string) { return "", r.password }
-
 // Client is a new client of the server, for operators. The caller closes it.
-func (r *Redis) Client() *redis.Client {
+func (r *Redis) Client() *redis.Client { return client(r.Addr(), r.Password) }
+
+func client(addr, password string) *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr: r.Addr(), Password: r.password, MaxRetries: -1, DialerRetries: 1,
+		Addr: addr, Password: password, MaxRetries: -1, DialerRetries: 1,
 		// A lost SYN is sent again after a second, and then after two.
 		DialTimeout: 4 * time.Second, ContextTimeoutEnabled: true,
 		// A server on a busy machine answers late, and it is the only one to ask.
@@ -140,11 +105,8 @@ func (r *Redis) Stop() {
 		r.link.Close()
 		r.replica.Stop()
 	}
-	r.remove()
+	r.Server.Stop()
 }
-
-// Restart starts a killed server again, on the same port and without its data.
-func (r *Redis) Restart(ctx context.Context) error { return r.launch(ctx) }
 
 // dial finds out whether somebody listens, without the driver, which prints what
 // it fails at.
@@ -170,13 +132,6 @@ func StartAll(ctx context.Context, n int, options ...string) ([]*Redis, error) {
 		all = append(all, r)
 	}
 	return all, nil
-}
-
-// StopAll stops several servers.
-func StopAll(all []*Redis) {
-	for _, r := range all {
-		r.Stop()
-	}
 }
 
 // Reach says whether somebody's server can be used: the error is one line with

@@ -12,12 +12,12 @@ import (
 
 // Replicate starts a replica of the server, waits until it has what the server
 // has, and then holds replication back, so that later writes never reach it.
-func (r *Redis) Replicate(ctx context.Context) error {
+func (r *Redis) Replicate() error {
 	link, err := proxy.Listen(r.Addr())
 	if err != nil {
 		return err
 	}
-	replica, err := r.StartReplica(ctx, link.Addr())
+	replica, err := r.StartReplica(context.Background(), link.Addr())
 	if err != nil {
 		link.Close()
 		return err
@@ -31,8 +31,7 @@ func (r *Redis) Replicate(ctx context.Context) error {
 // waits until it has what the server has. The caller stops it.
 func (r *Redis) StartReplica(ctx context.Context, at string) (*Redis, error) {
 	host, port, _ := net.SplitHostPort(at)
-	replica, err := start(ctx, &Redis{password: r.password,
-		options: []string{"--replicaof", host + " " + port}})
+	replica, err := StartRedis(ctx, "--replicaof", host+" "+port)
 	if err != nil {
 		return nil, fmt.Errorf("start a replica: %w", err)
 	}
@@ -54,7 +53,7 @@ func (r *Redis) StartReplica(ctx context.Context, at string) (*Redis, error) {
 
 // Promote kills the server and makes its replica the master. Addr is the
 // replica's from then on, until Restore.
-func (r *Redis) Promote(ctx context.Context) error {
+func (r *Redis) Promote() error {
 	if r.replica == nil {
 		return errors.New("there is no replica to promote")
 	}
@@ -62,7 +61,7 @@ func (r *Redis) Promote(ctx context.Context) error {
 	r.link.Close()
 	rdb := r.replica.Client()
 	defer rdb.Close()
-	if err := rdb.Do(ctx, "REPLICAOF", "NO", "ONE").Err(); err != nil {
+	if err := rdb.Do(context.Background(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
 		return fmt.Errorf("promote a replica: %w", err)
 	}
 	r.promoted.Store(true)
@@ -70,7 +69,7 @@ func (r *Redis) Promote(ctx context.Context) error {
 }
 
 // Restore ends the replica, and starts the server again if it was killed for it.
-func (r *Redis) Restore(ctx context.Context) error {
+func (r *Redis) Restore() error {
 	if r.replica == nil {
 		return nil
 	}
@@ -80,5 +79,5 @@ func (r *Redis) Restore(ctx context.Context) error {
 	if !r.promoted.Swap(false) {
 		return nil
 	}
-	return r.Restart(ctx)
+	return r.Restart()
 }

@@ -12,6 +12,7 @@ package servers
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -43,11 +44,19 @@ const prefix = "lockladder-"
 // started at the same time, and one makes its data directory first.
 const patience = time.Minute
 
-// server is a server's program under its shell.
-type server struct {
-	dir  string
-	name string // in errors
-	port int
+// Kind is how a server is started, and how one knows that it answers.
+type Kind struct {
+	Name           string                                     // in errors
+	Command        func(s *Server) ([]string, error)          // its program and the arguments
+	Ready          func(ctx context.Context, s *Server) error // nil when it answers
+	User, Password string                                     // what a client needs, or neither
+}
+
+// Server is a server's program under its shell. Stop must be called.
+type Server struct {
+	Kind
+	Dir  string // its own
+	Port int
 	log  bytes.Buffer
 
 	mu    sync.Mutex // guards what follows; never held while a server is asked
@@ -56,8 +65,30 @@ type server struct {
 	ended chan struct{}  // the shell has ended
 }
 
+// Start starts a server on a free port and waits until it answers. Another program may
+// take the port first, so it tries several. A failure leaves nothing behind.
+func Start(ctx context.Context, k Kind) (*Server, error) {
+	s, err := newServer(k)
+	if err != nil {
+		return nil, err
+	}
+	for range 5 {
+		if s.Port, err = FreePort(); err != nil {
+			break
+		}
+		if err = s.begin(ctx); err == nil {
+			return s, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	s.Stop()
+	return nil, err
+}
+
 // newServer makes the directory of a server.
-func newServer(name string) (*server, error) {
+func newServer(k Kind) (*Server, error) {
 	sweep()
 	dir, err := os.MkdirTemp("", prefix)
 	if err != nil {
@@ -70,33 +101,32 @@ func newServer(name string) (*server, error) {
 		return nil, fmt.Errorf("make a server's directory: %w", err)
 	}
 	// As sweepDir will spell it when it looks at the arguments of processes.
-	return &server{dir: filepath.Clean(dir), name: name}, nil
+	return &Server{Kind: k, Dir: filepath.Clean(dir)}, nil
 }
 
-// startOn launches a server on a port that is free, and removes it when that
-// fails. Another program may take the port first, so it tries several.
-func (s *server) startOn(ctx context.Context,
-	launch func(context.Context) error) error {
-	var err error
-	for range 5 {
-		if s.port, err = freePort(); err != nil {
-			break
-		}
-		if err = launch(ctx); err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			break
-		}
+// Restart starts a killed server again, on the same port, with what is in its directory.
+func (s *Server) Restart() error { return s.begin(context.Background()) }
+
+// begin launches the program, and waits until it answers.
+func (s *Server) begin(ctx context.Context) error {
+	command, err := s.Command(s)
+	if err != nil {
+		return err
 	}
-	s.remove()
+	if err := s.launch(command...); err != nil {
+		return err
+	}
+	err = s.Await(ctx, func() error { return s.Ready(ctx, s) })
+	if err != nil {
+		s.Kill()
+	}
 	return err
 }
 
 // launch starts the program. It does not wait until the server answers.
-func (s *server) launch(args ...string) error {
-	os.Remove(filepath.Join(s.dir, "pid")) // of one that was killed
-	cmd := exec.Command("sh", append([]string{"-c", keeper, "keeper", s.dir},
+func (s *Server) launch(args ...string) error {
+	os.Remove(filepath.Join(s.Dir, "pid")) // of one that was killed
+	cmd := exec.Command("sh", append([]string{"-c", keeper, "keeper", s.Dir},
 		args...)...)
 	process.Detach(cmd)
 	cmd.Stdout, cmd.Stderr = &s.log, &s.log
@@ -118,8 +148,8 @@ func (s *server) launch(args ...string) error {
 	return nil
 }
 
-// stop kills the server and waits until it is gone.
-func (s *server) stop() {
+// Kill ends the server as kill -9 does, and waits until it is gone. Restart brings it back.
+func (s *Server) Kill() {
 	s.mu.Lock()
 	alive, ended := s.alive, s.ended
 	s.mu.Unlock()
@@ -131,42 +161,49 @@ func (s *server) stop() {
 	<-ended
 }
 
-// remove stops the server and removes its directory.
-func (s *server) remove() {
-	s.stop()
-	os.RemoveAll(s.dir)
+// Stop kills the server and removes its directory. It may be called twice.
+func (s *Server) Stop() {
+	s.Kill()
+	os.RemoveAll(s.Dir)
+}
+
+// StopAll stops several servers.
+func StopAll[S interface{ Stop() }](all []S) {
+	for _, s := range all {
+		s.Stop()
+	}
 }
 
 // PID is the number of the server's process.
-func (s *server) PID() (int, error) { return numberIn(s.dir, "pid") }
+func (s *Server) PID() (int, error) { return numberIn(s.Dir, "pid") }
 
-// Kill ends the server as kill -9 does; Restart brings it back.
-func (s *server) Kill() { s.stop() }
+// Auth is what a client needs: a user's name and a password, or neither.
+func (s *Server) Auth() (user, password string) { return s.User, s.Password }
 
 // Pause stops the server's process: it accepts connections and never answers.
-func (s *server) Pause() error { return s.signal(process.Pause) }
+func (s *Server) Pause() error { return s.signal(process.Pause) }
 
 // Resume lets a paused server go on.
-func (s *server) Resume() error { return s.signal(process.Resume) }
+func (s *Server) Resume() error { return s.signal(process.Resume) }
 
-func (s *server) signal(send func(int) error) error {
+func (s *Server) signal(send func(int) error) error {
 	pid, err := s.PID()
 	if err != nil {
 		return err
 	}
 	if err := send(pid); err != nil {
-		return fmt.Errorf("signal %s: %w", s.name, err)
+		return fmt.Errorf("signal %s: %w", s.Name, err)
 	}
 	return nil
 }
 
 // Addr is where the server listens: "127.0.0.1:40001".
-func (s *server) Addr() string {
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
+func (s *Server) Addr() string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port))
 }
 
 // Await waits until ready succeeds, the program has ended, or ctx ends.
-func (s *server) Await(ctx context.Context, ready func() error) error {
+func (s *Server) Await(ctx context.Context, ready func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	s.mu.Lock()
@@ -178,30 +215,47 @@ func (s *server) Await(ctx context.Context, ready func() error) error {
 			return nil
 		}
 		if try%20 == 0 && s.dead() {
-			s.stop() // the shell has its last words
-			return fmt.Errorf("%s ended at once: %s", s.name,
+			s.Kill() // the shell has its last words
+			return fmt.Errorf("%s ended at once: %s", s.Name,
 				lastLine(s.log.String()))
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ended:
-			return fmt.Errorf("the shell of %s ended: %s", s.name,
+			return fmt.Errorf("the shell of %s ended: %s", s.Name,
 				lastLine(s.log.String()))
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer: %w", s.name, err)
+			return fmt.Errorf("%s does not answer: %w", s.Name, err)
 		}
 	}
 }
 
 // dead says whether the server has ended although its shell still waits. Then it
 // is a zombie.
-func (s *server) dead() bool {
+func (s *Server) dead() bool {
 	pid, err := s.PID()
 	if err != nil {
 		return false
 	}
 	state := process.State(pid) // 0, too, where there is no ps
 	return state == 'Z' || state == 0 && !process.Running(pid)
+}
+
+// Password is the password of all servers that this process starts, so that those of a
+// cluster, and a master and its replica, know each other's. A client that has strayed to
+// a server of another run is refused there.
+var Password = sync.OnceValue(rand.Text)
+
+// Configure writes a configuration file into the server's directory and returns
+// its name. A password belongs there: other users can read the arguments of a
+// process, and can't look into the directory.
+func (s *Server) Configure(name, format string, args ...any) (string, error) {
+	path := filepath.Join(s.Dir, name)
+	err := os.WriteFile(path, fmt.Appendf(nil, format, args...), 0o600)
+	if err != nil {
+		return path, fmt.Errorf("write a server's configuration: %w", err)
+	}
+	return path, nil
 }
 
 // lastLine is what a server said last. Redis quotes a setting that it does not know in
@@ -217,8 +271,8 @@ func lastLine(log string) string {
 	return last
 }
 
-// find looks a program up.
-func find(program string) error {
+// Has says whether a program is installed: nil, or ErrMissing.
+func Has(program string) error {
 	if _, err := exec.LookPath(program); err != nil {
 		return fmt.Errorf("%s is %w", program, ErrMissing)
 	}
@@ -228,12 +282,12 @@ func find(program string) error {
 // ports counts those that this process has asked for.
 var ports atomic.Int64
 
-// freePort finds a port that nobody uses, below those that systems give to
+// FreePort finds a port that nobody uses, below those that systems give to
 // outgoing connections: of these there are many here. None is given twice, so that a
 // server that was killed finds its own free when it starts again, and a process of
 // another number begins elsewhere. Another program may take the port before the
 // server does; the server then ends at once, and is started anew on another port.
-func freePort() (int, error) {
+func FreePort() (int, error) {
 	var err error
 	for range 1000 {
 		port := 20000 + (int64(os.Getpid())*100+ports.Add(1))%12000

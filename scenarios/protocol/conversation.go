@@ -55,13 +55,13 @@ func (p *Program) start() (*conversation, error) {
 	c.cmd.Env, c.cmd.Stderr = p.environment, &c.errors
 	// A process that it has forked may keep the streams open.
 	c.cmd.WaitDelay = time.Second
-	in, out, ended, err := process.Launch(c.cmd)
+	in, out, err := process.Launch(c.cmd)
 	if err != nil {
 		return nil, fmt.Errorf("start the program: %w", err)
 	}
 	c.in = in
-	go c.wait(out, ended) // ends with the process, which kill ends
-	go c.read(out)        // and so does this
+	go c.wait(out) // ends with the process, which kill ends
+	go c.read(out) // and so does this
 	return c, nil
 }
 
@@ -79,8 +79,8 @@ func (c *conversation) read(out io.Reader) {
 }
 
 // wait waits for the end of the process.
-func (c *conversation) wait(out io.Closer, ended <-chan error) {
-	err := <-ended
+func (c *conversation) wait(out io.Closer) {
+	err := c.cmd.Wait()
 	select {
 	case <-c.heard:
 	case <-time.After(c.cmd.WaitDelay): // somebody else keeps it open

@@ -2,11 +2,10 @@
 // in every case.
 //
 // A process that Start has started talks to its parent in JSON, a value a line,
-// on its standard streams. It lives no longer than its parent, however that ends,
-// by return, by panic or by kill -9. Linux kills it at that moment. Elsewhere it
-// hears the end of its standard input and has five seconds to end by itself. A
-// process that is stopped at that moment hears nothing; other Unix systems wake
-// it with SIGHUP, because its process group has lost its parent.
+// on its standard streams. It lives hardly longer than its parent, however that ends,
+// by return, by panic or by kill -9: it hears the end of its standard input and has
+// five seconds to end by itself. A process that is stopped at that moment hears nothing;
+// Unix wakes it with SIGHUP, because its process group has lost its parent.
 //
 // A process that After has started is the opposite: it waits for its parent's end
 // and then does its work.
@@ -22,7 +21,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -164,13 +162,13 @@ func Start[Answer any](name string, args ...string) (*Process[Answer], error) {
 	p := &Process[Answer]{Answers: answers, name: name,
 		done: make(chan struct{})}
 	cmd.Stderr = &p.log
-	in, out, ended, err := Launch(cmd)
+	in, out, err := Launch(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
 	p.OS, p.in, p.encoder = cmd.Process, in, json.NewEncoder(in)
 	go func() { // ends with the process, which Close and Kill join
-		p.err = <-ended
+		p.err = cmd.Wait()
 		close(p.done)
 	}()
 	go func() { // ends with the process, too
@@ -190,41 +188,26 @@ func Start[Answer any](name string, args ...string) (*Process[Answer], error) {
 	return p, nil
 }
 
-// Launch starts a command in a process group of its own, which ends with this process
-// where the system can do that. Out has what it prints, also after its end, and the
-// caller closes it. Ended gets the error of its end.
-func Launch(cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser, ended <-chan error,
-	err error) {
+// Launch starts a command in a process group of its own. Out has what it prints, also
+// after its end, and the caller closes it.
+func Launch(cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser, err error) {
 	Detach(cmd)
-	endWithParent(cmd)
 	if in, err = cmd.StdinPipe(); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	// Not StdoutPipe: the last answers are heard after the end of the process.
 	out, theirs, err := os.Pipe()
 	if err != nil {
 		in.Close()
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
+	defer theirs.Close()
 	cmd.Stdout = theirs
-	started, waited := make(chan error), make(chan error, 1)
-	go func() { // ends with the process
-		// Linux takes the end of the thread that has started the process for the
-		// parent's. So that thread waits for it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		theirs.Close()
-		started <- err
-		if err == nil {
-			waited <- cmd.Wait()
-		}
-	}()
-	if err := <-started; err != nil {
+	if err := cmd.Start(); err != nil {
 		out.Close()
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	return in, out, waited, nil
+	return in, out, nil
 }
 
 // After starts this program with these arguments, under a name that it knows by
