@@ -108,9 +108,13 @@ func (r *run) turn() (owner string, kept bool, left time.Duration) {
 	if r.bounds.Turn == nil {
 		return "", false, 0
 	}
-	id, left := r.control.look(0, r.bounds.Turn(key))
+	m, key := r.control.server(0), r.bounds.Turn(key)
+	id, err := m.Get(key)
+	if err != nil {
+		return "", false, 0
+	}
 	owner, _, _ = strings.Cut(id, "#")
-	return owner, id != "", left
+	return owner, id != "", m.TTL(key)
 }
 
 // turnOfAnother says whether a free lock is kept for another process for a while.
