@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/site/pages"
+	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -35,7 +35,7 @@ var programs = regexp.MustCompile(`^(\w+=\S+ |taskset -c 0 )*` +
 // shownCommands are the commands of all documents: after "$ " in a console block, with
 // what they print, and in indented blocks and in lines of text.
 func shownCommands(t *testing.T) (all []command) {
-	for _, file := range pages.Documents(root) {
+	for _, file := range generated.Documents(root) {
 		for _, block := range read(t, file).Blocks() {
 			text := strings.ReplaceAll(block.Text, "\\\n", " ")
 			switch block.Language {
@@ -123,29 +123,25 @@ func TestEveryCommandShownRunsAsShown(t *testing.T) {
 	}
 	all := map[string][]command{}
 	for _, c := range onceEach(shownCommands(t)) {
-		all[c.class()] = append(all[c.class()], c)
-	}
-	asked := func(class string) []command {
-		if !slices.Contains(strings.Split(*execute, ","), class) {
-			return nil
+		if class := c.class(); slices.Contains(strings.Split(*execute, ","), class) {
+			all[class] = append(all[class], c)
 		}
-		require.NotEmpty(t, all[class], class)
-		return all[class]
 	}
-	for _, c := range asked(measures) {
+	require.NotEmpty(t, all, "-commands %s", *execute)
+	for _, c := range all[measures] {
 		t.Run(c.line, func(t *testing.T) { c.runsAsShown(t, here) })
 	}
 	t.Run(writes, func(t *testing.T) {
 		t.Parallel()
 		repository := copied(t)
-		for _, c := range generatedAtOnce(asked(writes)) {
+		for _, c := range all[writes] {
 			t.Run(c.line, func(t *testing.T) {
 				c.runsAsShown(t, repository)
 				leavesAsItWas(t, repository)
 			})
 		}
 	})
-	for _, c := range asked(computes) {
+	for _, c := range all[computes] {
 		t.Run(c.line, func(t *testing.T) {
 			t.Parallel()
 			c.runsAsShown(t, here)
@@ -153,36 +149,26 @@ func TestEveryCommandShownRunsAsShown(t *testing.T) {
 	}
 }
 
-// onceEach has every command once, where its output is shown if it is anywhere.
+// onceEach has every command once, where its output is shown if it is anywhere. Those that
+// generate are one: whatever part they name, each of them makes all parts that no test
+// makes as well.
 func onceEach(all []command) (typed []command) {
+	generates := command{line: "go run ./docs -generate"}
 	for _, c := range all {
 		i := slices.IndexFunc(typed, func(t command) bool { return t.line == c.line })
+		_, name, generating := strings.Cut(c.line, " -generate")
 		switch {
 		case elsewhere.MatchString(c.line):
+		case generating && !strings.Contains(generates.line+" ", name+" "):
+			generates.line += name
+		case generating:
 		case i < 0:
 			typed = append(typed, c)
 		case typed[i].output == "":
 			typed[i] = c
 		}
 	}
-	return typed
-}
-
-// generatedAtOnce makes one command of all that generate: whatever part they name, each
-// of them makes all parts that no test makes as well.
-func generatedAtOnce(all []command) (typed []command) {
-	names := ""
-	for _, c := range all {
-		if _, name, generates := strings.Cut(c.line, " -generate"); generates {
-			names += name
-		} else {
-			typed = append(typed, c)
-		}
-	}
-	if names == "" {
-		return typed
-	}
-	return append(typed, command{line: "go run ./docs -generate" + names})
+	return append(typed, generates)
 }
 
 // here is the root of the module.

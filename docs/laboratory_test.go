@@ -7,11 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -261,26 +258,6 @@ func TestThePageWaitsForTheProgramInSeconds(t *testing.T) {
 		b.presses("stop").Outcome)
 	assert.True(t, shows[bool](b.stage, `Array.from(document.querySelectorAll(
 		'.laboratory button')).some(b => b.innerText.startsWith('Start') && !b.disabled)`))
-}
-
-// A plain file server has the laboratory, too. A browser that opens the files
-// themselves says what it needs.
-func TestAnExportedLaboratoryRuns(t *testing.T) {
-	dir := exported(t).dir
-	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
-	defer server.Close()
-	b := workbench{newStage(t)}
-	b.c = &complaints{} // they know another site
-	for address, says := range map[string]string{
-		server.URL:                        "foreign release: breaks",
-		"file://" + filepath.ToSlash(dir): "runs the laboratory only from a web server",
-	} {
-		b.loads(address + "/docs/04-gold.html")
-		link := shows[string](b.stage, `document.querySelector('.player .what-if').href`)
-		assert.True(t, strings.HasPrefix(link, address+"/docs/lab.html#"), link)
-		b.visits(address + "/docs/lab.html#" + overrun.Encode())
-		assert.Contains(t, b.settles().Outcome, says)
-	}
 }
 
 // The keyboard is enough: a field's Enter runs the scenario, and its arrows turn no

@@ -2,19 +2,14 @@ package main
 
 import (
 	"fmt"
-	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/internal/site/pages"
-	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 // summary is what a hurried reader reads of a rung's page: three lines and a picture.
@@ -24,7 +19,7 @@ var summary = regexp.MustCompile(`(?s)\n- \*\*The idea:\*\* .+\n- \*\*What it fi
 // A rung without a page, or with half of one, is not taught.
 func TestEveryRungHasAPage(t *testing.T) {
 	for i, rung := range ladder.Rungs {
-		page := content(t, "docs/"+pages.PageOf(i))
+		page := content(t, "docs/"+generated.PageOf(i))
 		assert.Regexp(t, summary, page, rung.Name)
 		headings := []string{"## How it works", "## The code"}
 		wanted := []string{"place ", "code " + rung.Name + "/lock.go", "sequence " + rung.Name + "/"}
@@ -50,35 +45,10 @@ func TestTheHandoutAndTheWorkshopHaveEveryRung(t *testing.T) {
 	handout := content(t, "docs/handout.md")
 	links := read(t, "docs/workshop.md").Links()
 	for i := range ladder.Rungs {
-		page := pages.PageOf(i)
+		page := generated.PageOf(i)
 		assert.Contains(t, handout, "\n| "+strings.Replace(strings.TrimSuffix(page, ".md"),
 			"-", " ", 1)+" ")
 		assert.Contains(t, links, page)
 		assert.Contains(t, links, fmt.Sprintf("exercises/%02d/README.md", i+1))
 	}
-}
-
-// The list of the site's pages has the order of the contents, not of the alphabet.
-func TestThePagesHaveTheOrderOfTheContents(t *testing.T) {
-	order := site.NewSite(root).Order()
-	assert.Less(t, slices.Index(order, "docs/ttl.md"), slices.Index(order, "docs/alternatives.md"))
-}
-
-// The poster for the wall has every scenario and every rung that the 90 minutes run.
-func TestTheWorkshopMatrixHasWhatTheWorkshopRuns(t *testing.T) {
-	_, minutes, _ := strings.Cut(content(t, "docs/workshop.md"), "## 90 minutes")
-	minutes, _, _ = strings.Cut(minutes, "## Half a day")
-	_, matrix, _ := strings.Cut(content(t, "docs/matrix.md"), "<!-- generated: workshop -->")
-	matrix, _, _ = strings.Cut(matrix, "<!-- end of workshop -->")
-	for _, s := range scenarios.Catalogue {
-		if strings.Contains(minutes, s.Name) {
-			assert.Contains(t, matrix, "| **"+s.Name+"**")
-		}
-	}
-	for _, rung := range ladder.Rungs {
-		if strings.Contains(minutes, "go test ./"+rung.Name+" ") {
-			assert.Contains(t, matrix, " "+path.Base(rung.Name)+" |")
-		}
-	}
-	require.Equal(t, 12, strings.Count(matrix, "| **"), "scenarios")
 }

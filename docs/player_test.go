@@ -108,6 +108,10 @@ func TestAStepShowsWhatHappensAndWhereTheCodeIs(t *testing.T) {
 	assert.Regexp(t, `Redis\s+no key`, before.Facts)
 	assert.Contains(t, before.Marks, "l.rdb.Del(ctx, l.key)")
 	assert.Equal(t, 0, s.clicks("to the beginning").At)
+	s.runs("location.hash = '#t=1'")
+	comes(s, playing, func(c *assert.CollectT, p played) { assert.Equal(c, 1, p.At) })
+	assert.Equal(t, 0, s.open(goldPage+"#t=nonsense").At)
+	assert.Equal(t, end.Last, s.open(goldPage+"#t=99999").At)
 }
 
 // A learner is asked what comes next before the break, where playing stops.
@@ -147,16 +151,6 @@ func TestAnotherLockIsShownBesideIt(t *testing.T) {
 	end := s.clicks("to the end")
 	assert.Contains(t, end.Status, "✗")
 	assert.Equal(t, "platinum", s.does(fmt.Sprintf(choose, "")).Views)
-}
-
-func TestAnAddressLeadsToAMomentOfTheRun(t *testing.T) {
-	s := newStage(t)
-	there := s.open(goldPage + "#t=179")
-	assert.Equal(t, 179, there.At)
-	s.runs("location.hash = '#t=1'")
-	comes(s, playing, func(c *assert.CollectT, p played) { assert.Equal(c, 1, p.At) })
-	assert.Equal(t, 0, s.open(goldPage+"#t=nonsense").At)
-	assert.Equal(t, 184, s.open(goldPage+"#t=99999").At)
 }
 
 func TestKeysPlayARun(t *testing.T) {

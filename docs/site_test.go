@@ -92,24 +92,30 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 	}
 }
 
-// A plain file server, and a browser that opens the files themselves, show the same
-// as the site does.
+// A plain file server shows the same as the site does, and so does a browser that opens
+// the files themselves, but for the laboratory, of which it says what it needs.
 func TestAnExportedSiteIsPlayedAnywhere(t *testing.T) {
 	dir := exported(t).dir
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer server.Close()
-	s := newStage(t)
-	for _, root := range []string{server.URL, "file://" + filepath.ToSlash(dir)} {
-		s.c = &complaints{}
-		s.loads(root + "/docs/04-gold.html#t=179")
-		assert.Equal(t, 179, s.sees().At, root)
-		assert.Contains(t, s.clicks("one step on").Status, "B: Lock returns ok", root)
-		s.visits(root + "/docs/levels/diamond/watchdog.html#level=two-holders")
-		assert.NotEmpty(t, s.picks("A>").Choices, root)
+	b := workbench{newStage(t)}
+	for root, says := range map[string]string{
+		server.URL:                        "foreign release: breaks",
+		"file://" + filepath.ToSlash(dir): "runs the laboratory only from a web server",
+	} {
+		b.c = &complaints{} // they know another site
+		b.loads(root + "/docs/04-gold.html#t=179")
+		assert.Equal(t, 179, b.sees().At, root)
+		assert.Contains(t, b.clicks("one step on").Status, "B: Lock returns ok", root)
+		link := shows[string](b.stage, `document.querySelector('.player .what-if').href`)
+		assert.True(t, strings.HasPrefix(link, root+"/docs/lab.html#"), link)
+		b.visits(root + "/docs/lab.html#" + overrun.Encode())
+		assert.Contains(t, b.settles().Outcome, says)
+		b.visits(root + "/docs/levels/diamond/watchdog.html#level=two-holders")
+		assert.NotEmpty(t, b.picks("A>").Choices, root)
 		assert.Equal(t, root+"/docs/levels/bronze.html#level=orphaned",
-			shows[string](s, `document.querySelectorAll('.levels a')[0].href`))
-		hits := s.searches("fencing token")
-		require.NotEmpty(t, hits, root)
+			shows[string](b.stage, `document.querySelectorAll('.levels a')[0].href`))
+		hits := b.searches("fencing token")
 		assert.Regexp(t, `^`+root+`/docs/[0-9a-z-]+\.html`, hits[0])
 	}
 }

@@ -2,32 +2,16 @@ package lock_test
 
 import (
 	"context"
-	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/lock"
 )
-
-func TestFailedSaysWhatWasDoneToWhichKey(t *testing.T) {
-	refused := errors.New("connection refused")
-	err := lock.Failed(t.Context(), "acquire", "stock", refused)
-	assert.EqualError(t, err, `acquire "stock": connection refused`)
-	assert.ErrorIs(t, err, refused)
-}
-
-func TestFailedDoesNotRepeatTheErrorOfTheContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	err := lock.Failed(ctx, "wait for", "stock", ctx.Err())
-	assert.ErrorIs(t, err, context.Canceled)
-	assert.EqualError(t, err, `wait for "stock": context canceled`)
-}
 
 // late is a context whose deadline has passed, and whose own timer has not told
 // it yet.
@@ -35,24 +19,29 @@ type late struct{ context.Context }
 
 func (late) Deadline() (time.Time, bool) { return time.Now(), true }
 
-func TestFailedAddsTheDeadlineBeforeTheContextDoes(t *testing.T) {
-	err := lock.Failed(late{t.Context()}, "acquire", "stock",
-		os.ErrDeadlineExceeded)
-	assert.ErrorIs(t, err, context.DeadlineExceeded)
-	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
-}
-
-// The server's answer has nothing to do with a context that ended meanwhile.
-func TestFailedBlamesNoContextForAnAnswer(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
+func TestFailedSaysWhatWasDoneToWhichKeyAndWhy(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, answer := range []error{
-		lock.ErrNotHeld, lock.ErrLost, lock.ErrBusy, lock.ErrUpgrade,
+	for _, c := range []struct {
+		ctx  context.Context
+		err  error
+		says string
+	}{
+		{t.Context(), io.EOF, `acquire "stock": EOF`},
+		{canceled, canceled.Err(), `acquire "stock": context canceled`},
+		{late{t.Context()}, os.ErrDeadlineExceeded,
+			`acquire "stock": context deadline exceeded (i/o timeout)`},
+		// The server's answer has nothing to do with a context that ended meanwhile.
+		{canceled, lock.ErrNotHeld, `acquire "stock": ` + lock.ErrNotHeld.Error()},
+		{canceled, lock.ErrLost, `acquire "stock": ` + lock.ErrLost.Error()},
+		{canceled, lock.ErrBusy, `acquire "stock": ` + lock.ErrBusy.Error()},
+		{canceled, lock.ErrUpgrade, `acquire "stock": ` + lock.ErrUpgrade.Error()},
 	} {
-		err := lock.Failed(ctx, "release", "stock", answer)
-		assert.ErrorIs(t, err, answer)
-		assert.NotErrorIs(t, err, context.Canceled)
+		err := lock.Failed(c.ctx, "acquire", "stock", c.err)
+		assert.EqualError(t, err, c.says)
+		assert.ErrorIs(t, err, c.err)
 	}
+	assert.ErrorIs(t, lock.Failed(late{t.Context()}, "", "", io.EOF), context.DeadlineExceeded)
 }
 
 // slot is the part of a key that Redis Cluster hashes: the text in the first
@@ -104,16 +93,4 @@ func TestNoTwoKeysShareASecondOne(t *testing.T) {
 			owner[beside] = key
 		}
 	}
-}
-
-func TestFlawsAreReadFromOneLineAScenario(t *testing.T) {
-	assert.Equal(t, []lock.Flaw{
-		{Scenario: "slow_get", Invariant: "foreign release"},
-		{Scenario: "failover", Invariant: "two holders"},
-		{Scenario: "failover", Invariant: "stale write"},
-	}, lock.Flaws(
-		"slow_get: foreign release",
-		"failover: two holders, stale write",
-	))
-	require.Empty(t, lock.Flaws())
 }

@@ -34,7 +34,6 @@ func TestAHandOverIsBoundedByANumberAndByTheLease(t *testing.T) {
 		{"a number and three seconds", 16, func(time.Duration) time.Duration {
 			return 3 * time.Second
 		}, "with a lease of 1.5s: sections of 150ms"},
-		{"neither", unbounded, never, "sections of 10ms"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var houses sync.Map // of *house, by the process's rdb

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -29,7 +28,7 @@ var rings = []string{
 	"docs/before internal/lab internal/servers/process",
 	"internal/servers internal/site/recording scenarios/protocol",
 	"internal/ladder scenarios scenarios/explore",
-	"internal/locktest scenarios/protocol/rung",
+	"internal/locktest",
 	"internal/bench internal/site/exercise",
 	"docs/exercises internal/site",
 	"bench docs scenarios/check scenarios/explore/explorer",
@@ -86,8 +85,8 @@ func TestARungSendsItsCommandsItself(t *testing.T) {
 		if number > 1 || s.isTest() || s.String() == "lock/once.go" {
 			continue
 		}
-		for _, imported := range s.others {
-			assert.Regexp(t, `^(github.com/redis/go-redis/v9|golang.org/x/sync|github.com/google/uuid)`,
+		for _, imported := range s.imports {
+			assert.Regexp(t, `^([^.]*$|github.com/redis/go-redis/v9|golang.org/x/sync|github.com/google/uuid)`,
 				imported, s)
 		}
 		if number == 1 {
@@ -121,8 +120,7 @@ func TestNoFileIsTooLong(t *testing.T) {
 // source is a Go file of the module.
 type source struct {
 	dir, name string   // "gold/script", "lock.go"
-	imports   []string // packages of the module
-	others    []string // packages of other modules
+	imports   []string // those of the module without its name
 }
 
 func (s source) String() string { return path.Join(s.dir, s.name) }
@@ -134,19 +132,14 @@ var root = filepath.Join("..", "..")
 // sources are all Go files of the module, and none of a module inside it.
 func sources(t *testing.T) (all []source) {
 	tree := os.DirFS(root)
-	require.NoError(t, fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry,
-		err error) error {
-		if err != nil || file == "." {
+	require.NoError(t, fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
+		_, noModule := fs.Stat(tree, path.Join(file, "go.mod"))
+		switch {
+		case err != nil || file == ".":
 			return err
-		}
-		if entry.IsDir() {
-			if _, err := fs.Stat(tree, path.Join(file, "go.mod")); err == nil ||
-				strings.HasPrefix(entry.Name(), ".") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if path.Ext(file) == ".go" {
+		case entry.IsDir() && (noModule == nil || strings.HasPrefix(entry.Name(), ".")):
+			return fs.SkipDir
+		case path.Ext(file) == ".go":
 			all = append(all, parsed(t, file))
 		}
 		return nil
@@ -155,18 +148,12 @@ func sources(t *testing.T) (all []source) {
 }
 
 func parsed(t *testing.T, file string) source {
-	const module = "github.com/lockladder/lockladder/"
 	tree, err := parser.ParseFile(token.NewFileSet(), file, read(t, file), parser.ImportsOnly)
 	require.NoError(t, err)
 	s := source{dir: path.Dir(file), name: path.Base(file)}
 	for _, spec := range tree.Imports {
-		imported, err := strconv.Unquote(spec.Path.Value)
-		require.NoError(t, err)
-		if of, own := strings.CutPrefix(imported, module); own {
-			s.imports = append(s.imports, of)
-		} else if host, _, _ := strings.Cut(imported, "/"); strings.Contains(host, ".") {
-			s.others = append(s.others, imported)
-		}
+		s.imports = append(s.imports, strings.TrimPrefix(strings.Trim(spec.Path.Value, `"`),
+			"github.com/lockladder/lockladder/"))
 	}
 	return s
 }

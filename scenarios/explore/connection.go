@@ -37,7 +37,6 @@ func (c *controller) carry(k *network.Conn) network.Carrier {
 	panic("explore: a connection of no client")
 }
 
-// Refuse is network.Carrier's.
 func (k *conn) Refuse(args []string) string {
 	if k.control.unknown(args[0], args[1:]) {
 		return "-ERR unknown to the explorer\r\n"
@@ -45,7 +44,6 @@ func (k *conn) Refuse(args []string) string {
 	return ""
 }
 
-// Command is network.Carrier's.
 func (k *conn) Command(args []string) bool {
 	c, n := k.client, k.Port.Index
 	command := strings.ToUpper(args[0])
@@ -109,10 +107,8 @@ func (k *conn) ask(args []string) string {
 		k.Server.Execute)
 }
 
-// Answer is network.Carrier's.
 func (k *conn) Answer(reply string) bool { return k.Write(reply) }
 
-// Message is network.Carrier's.
 func (k *conn) Message(message node.Pushed, text string) bool {
 	f := &flight{kind: aMessage, text: text, exact: k.control.frame(message.Frame)}
 	if !k.hold(f, time.Now()) || k.client.Dead() {

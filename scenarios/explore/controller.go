@@ -64,7 +64,6 @@ func (c *controller) open(w *lab.World, clients int) {
 	c.rewind()
 }
 
-// Run is order.Order's.
 func (c *controller) Run(t *testing.T, live func() error) error {
 	t.Helper()
 	return c.Bubble.Run(t, func() error {
@@ -83,7 +82,6 @@ func (c *controller) Wait(order.Turn) bool {
 // Play does nothing: a run's actions are taken one by one.
 func (c *controller) Play(func() bool) error { return nil }
 
-// Notice is order.Order's.
 func (c *controller) Notice() {
 	select {
 	case c.arrived <- struct{}{}:
@@ -91,7 +89,6 @@ func (c *controller) Notice() {
 	}
 }
 
-// Close is order.Order's.
 func (c *controller) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

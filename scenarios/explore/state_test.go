@@ -11,7 +11,6 @@ import (
 	"github.com/lockladder/lockladder/diamond"
 	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/internal/locktest"
-	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -71,7 +70,7 @@ func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 // other one does nothing.
 func TestTimersThatWereSetAtTwoMomentsAreNotDueAtOne(t *testing.T) {
 	for range 20 {
-		after(t, guard.Build(guard.Mistakes{}), Bounds{Expiries: 1, Timers: 2},
+		after(t, locktest.Find(t, "diamond/watchdog").Build, Bounds{Expiries: 1, Timers: 2},
 			"twice: A> A< A= A= A> B> B< B= R A< E A> A<", func(r *run) {
 				_, err := r.take(action{sign: timer})
 				assert.ErrorIs(t, err, errQuiet)

@@ -170,8 +170,8 @@ type holding struct {
 	TTL    time.Duration
 }
 
-// Equal says whether two holdings are the same.
-func (h holding) Equal(other holding) bool {
+// equal says whether two holdings are the same.
+func (h holding) equal(other holding) bool {
 	return h.Key == other.Key && h.Kind == other.Kind && h.Value == other.Value &&
 		h.TTL == other.TTL && slices.Equal(h.Fields, other.Fields)
 }
@@ -219,12 +219,12 @@ func contentsOf(m *miniredis.Miniredis) contents {
 // replace makes the server hold after where it holds before.
 func replace(m *miniredis.Miniredis, before, after []holding) {
 	for _, h := range before {
-		if !slices.ContainsFunc(after, h.Equal) {
+		if !slices.ContainsFunc(after, h.equal) {
 			m.Del(h.Key)
 		}
 	}
 	for _, h := range after {
-		if slices.ContainsFunc(before, h.Equal) {
+		if slices.ContainsFunc(before, h.equal) {
 			continue
 		}
 		switch h.Kind {
