@@ -116,7 +116,7 @@ func (c *client) snapshot(b []byte, flights []*flight) []byte {
 		if f.conn.client != c {
 			continue
 		}
-		b = words(b, int(f.kind), f.conn.Port.Index, f.sent.Sub(log.Start), f.left,
+		b = words(b, int(f.kind), f.conn.Port.Index, f.sent.Sub(log.Start), f.early,
 			f.stray(), f.behind, f.text, bare(f.exact))
 		if f.kind == aReply {
 			b = words(append(b, f.reply()...), max(f.after-f.conn.heard, 0))
