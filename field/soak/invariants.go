@@ -255,7 +255,7 @@ func (r *record) countNotHeld() {
 		}
 		s := newest[ownerOf(c.Event)]
 		if c.Op == Unlock && c.returned != nil && s != nil &&
-			s.key == c.Key && !s.lost && c.returned.Error == "not held" {
+			s.key == c.Key && !s.lost && c.returned.Error == notHeld {
 			r.verdict.NotHeld++
 		}
 	}
@@ -270,67 +270,53 @@ func (r *record) probes() {
 		return
 	}
 	limit := 2*r.setup.TTL + 2*r.setup.Poll + recovery
-	type probe struct {
-		worker int
-		key    string
-	}
-	first, last := map[probe]*call{}, map[probe]*call{}
-	got := map[probe]bool{}
+	byKey := map[string][]*call{} // of a worker and a key
 	for _, c := range r.requests {
-		p := probe{c.Worker, c.Key}
-		if c.Op != Probe {
-			continue
-		}
-		if first[p] == nil {
-			first[p] = c
-		}
-		last[p] = c
-		if c.returned == nil || !c.returned.Granted {
-			continue
-		}
-		got[p] = true
-		took := r.waited(c.Worker, first[p].At, c.returned.At)
-		r.verdict.LongestProbe = max(r.verdict.LongestProbe,
-			time.Duration(c.returned.At-first[p].At))
-		if took > limit {
-			r.violated(notHad, fmt.Sprintf("worker %d got %s %s after the faults"+
-				" had ended, the limit is %v", c.Worker, c.Key,
-				length(int64(took)), limit), c.Key, first[p].At, c.returned.At,
-				ownerOf(c.Event))
+		if c.Op == Probe {
+			byKey[fmt.Sprint(c.Worker, c.Key)] = append(byKey[fmt.Sprint(c.Worker, c.Key)], c)
 		}
 	}
+	all := true
 	for w := range r.setup.Drivers {
 		for _, key := range r.setup.Keys {
-			p := probe{w, key}
-			if got[p] {
-				continue
-			}
-			if first[p] == nil {
-				r.violated(notHad, fmt.Sprintf("worker %d didn't ask for %s after the"+
-					" faults had ended", w, key), key, r.end, r.end)
-				continue
-			}
-			end := r.end
-			if last[p].returned != nil {
-				end = last[p].returned.At
-			}
-			took := r.waited(w, first[p].At, end)
-			if took <= limit {
-				r.open(fmt.Sprintf("whether worker %d could have had %s after the"+
-					" faults: servers or processes were late for most of the time", w,
-					key))
-				continue
-			}
-			r.violated(notHad, fmt.Sprintf("worker %d didn't get %s within %s after the"+
-				" faults had ended, the limit is %v", w, key, length(int64(took)), limit),
-				key, first[p].At, r.end, ownerOf(first[p].Event))
+			all = r.probe(w, key, byKey[fmt.Sprint(w, key)], limit) && all
 		}
 	}
-	if slices.ContainsFunc(r.verdict.Violations, func(v violation) bool {
-		return v.Invariant == notHad
-	}) || len(got) < len(r.setup.Drivers)*len(r.setup.Keys) {
+	if !all {
 		r.verdict.LongestProbe = 0
 	}
+}
+
+// probe judges the calls by which a worker asked for a key, and says whether it had it in
+// time.
+func (r *record) probe(worker int, key string, asked []*call, limit time.Duration) bool {
+	if len(asked) == 0 {
+		r.violated(notHad, fmt.Sprintf("worker %d didn't ask for %s after the faults had"+
+			" ended", worker, key), key, r.end, r.end)
+		return false
+	}
+	first, last, end := asked[0], asked[len(asked)-1], r.end
+	if last.returned != nil {
+		end = last.returned.At
+	}
+	took := r.waited(worker, first.At, end)
+	switch had := last.returned != nil && last.returned.Granted; {
+	case had && took <= limit:
+		r.verdict.LongestProbe = max(r.verdict.LongestProbe, time.Duration(end-first.At))
+		return true
+	case had:
+		r.violated(notHad, fmt.Sprintf("worker %d got %s %s after the faults had ended,"+
+			" the limit is %v", worker, key, length(int64(took)), limit), key, first.At, end,
+			ownerOf(last.Event))
+	case took <= limit:
+		r.open(fmt.Sprintf("whether worker %d could have had %s after the faults: servers"+
+			" or processes were late for most of the time", worker, key))
+	default:
+		r.violated(notHad, fmt.Sprintf("worker %d didn't get %s within %s after the faults"+
+			" had ended, the limit is %v", worker, key, length(int64(took)), limit), key,
+			first.At, r.end, ownerOf(first.Event))
+	}
+	return false
 }
 
 // waited is how long a worker has asked for a key, without the time in which it, or a

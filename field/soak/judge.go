@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // The invariants.
@@ -120,6 +123,9 @@ type section struct {
 	over      int64 // the belief's end, forever when it never ends
 	lost      bool  // it was told that the lease is gone
 }
+
+// notHeld is what the return of an Unlock says that was not needed any more.
+var notHeld = protocol.ErrorName(lock.ErrNotHeld)
 
 const forever = int64(1)<<62 - 1
 

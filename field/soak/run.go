@@ -29,7 +29,7 @@ type config struct {
 }
 
 func (c config) setup() setup {
-	s := setup{terms: c.terms, Again: c.Again, Fenced: c.subject.Fenced,
+	s := setup{terms: c.terms, Again: c.Again, Fenced: c.subject.fenced(),
 		Page: c.subject.Page, Started: clock(), WallTime: time.Now()}
 	for _, flaw := range c.subject.Flaws {
 		s.Flaws = append(s.Flaws, flaw.Scenario+": "+flaw.Invariant)

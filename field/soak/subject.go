@@ -6,6 +6,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest/wrong"
@@ -17,8 +20,7 @@ import (
 // that is wrong on purpose.
 type subject struct {
 	ladder.Rung
-	Reentrant bool // an owner that is inside may enter once more
-	Fenced    bool
+	Reentrant bool   // an owner that is inside may enter once more
 	Page      string // where its flaws are documented
 }
 
@@ -39,7 +41,7 @@ func findSubject(name string) (subject, error) {
 					", "+onPurpose))
 		}
 		return subject{Rung: ladder.Rung{Name: name, Nodes: 1, Build: m.Build,
-			Renews: true}, Fenced: m.Early, Page: "docs/soak.md"}, nil
+			Renews: true}, Page: "docs/soak.md"}, nil
 	}
 	find := name
 	if name == cohortFenced {
@@ -51,9 +53,7 @@ func findSubject(name string) (subject, error) {
 			cohortFenced)
 	}
 	found := subject{Rung: rung, Page: page(rung),
-		Reentrant: strings.HasPrefix(name, "reentrant"),
-		Fenced: name == "reentrant/fenced" || name == cohortFenced ||
-			name == "reentrant/readwrite"}
+		Reentrant: strings.HasPrefix(name, "reentrant")}
 	if name == cohortFenced {
 		found.Build = buildFenced
 	}
@@ -66,6 +66,19 @@ func buildFenced(env lock.Env) (lock.Lock, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// fenced says whether the lock offers fencing tokens.
+func (s subject) fenced() bool {
+	env := lock.Env{Key: "soak", TTL: time.Second}
+	for range s.Nodes {
+		rdb := redis.NewClient(&redis.Options{}) // it connects to nothing
+		defer rdb.Close()
+		env.Nodes = append(env.Nodes, rdb)
+	}
+	l, err := s.Build(env)
+	_, offers := l.(lock.Fenced)
+	return offers && err == nil
 }
 
 // page is where a rung is documented.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // workerName is what this program is started as when it is a worker.
@@ -84,7 +84,7 @@ type worker struct {
 	log     *eventLog
 	calls   atomic.Int64
 	calm    chan struct{} // closed when the nemesis has ended
-	pending pending
+	stuck   atomic.Int64  // calls whose stacks were wanted
 	clients []redis.UniversalClient
 }
 
@@ -129,7 +129,6 @@ func (w *worker) live(soak *process.Parent, said <-chan string) error {
 	defer watches.Wait()
 	defer stopWatching()
 	watches.Go(func() { feelPauses(watching, w.write) })
-	watches.Go(func() { w.watchCalls(watching) })
 	for _, node := range w.orders.Nodes {
 		w.clients = append(w.clients, w.orders.driver().client(node))
 	}
@@ -223,22 +222,17 @@ func (w *worker) build(key string) (lock.Lock, error) {
 	return l, nil
 }
 
-// inWord says an error in a word, where there is one.
+// inWord says an error as a caller tells it apart, or else in its own first line.
 func inWord(err error) string {
-	switch {
-	case err == nil:
+	switch name := protocol.ErrorName(err); name {
+	case "ok":
 		return ""
-	case errors.Is(err, lock.ErrNotHeld):
-		return "not held"
-	case errors.Is(err, lock.ErrLost):
-		return "lost"
-	case errors.Is(err, lock.ErrBusy):
-		return "busy"
-	case errors.Is(err, context.DeadlineExceeded):
-		return "deadline exceeded"
+	case "error":
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		return text
+	default:
+		return name
 	}
-	text, _, _ := strings.Cut(err.Error(), "\n")
-	return text
 }
 
 type quiet struct{}
@@ -277,80 +271,33 @@ func every(ctx context.Context, pause time.Duration, do func()) {
 	}
 }
 
-// pending are the calls that have not returned.
-type pending struct {
-	mu    sync.Mutex
-	calls map[int64]*unreturned // by number
-	dumps int
-}
-
-type unreturned struct {
-	due  int64 // when it will nearly be too late
-	seen bool  // it was overdue at the look before
-}
+// nearly is a third of the time before a call is too late in which its stacks are written.
+const nearly = 50 * time.Millisecond
 
 // most is how many files of stacks a process writes.
 const most = 20
 
-// call writes down that an operation begins. The function that it returns writes
-// down how it has ended.
+// call writes down that an operation begins, and the stacks of all goroutines when it is
+// about to return too late. The function that it returns writes down how it has ended.
 func (w *worker) call(g int, key, op string, deadline time.Time) func(bool,
 	error) {
-	n, now := w.calls.Add(1), clock()
-	due := now + int64(time.Until(deadline))
-	w.pending.mu.Lock()
-	if w.pending.calls == nil {
-		w.pending.calls = map[int64]*unreturned{}
-	}
-	w.pending.calls[n] = &unreturned{due: due +
-		int64(w.orders.driver().Lateness()-3*lookEvery)}
-	w.pending.mu.Unlock()
-	w.write(Event{At: now, Kind: Call, Goroutine: g, N: n, Op: op,
-		Key: key, Deadline: due})
+	n, now, left := w.calls.Add(1), clock(), time.Until(deadline)
+	w.write(Event{At: now, Kind: Call, Goroutine: g, N: n, Op: op, Key: key,
+		Deadline: now + int64(left)})
+	var ended atomic.Bool
+	overdue := time.AfterFunc(left+w.orders.driver().Lateness()-3*nearly, func() {
+		// A process that was stopped finds many calls overdue when it goes on, and most
+		// return at once.
+		time.Sleep(nearly)
+		if !ended.Load() && w.stuck.Add(1) <= most {
+			w.write(Event{Kind: Stuck, N: n, Text: w.stacks("stuck")})
+		}
+	})
 	return func(granted bool, err error) {
 		now := clock()
-		w.pending.mu.Lock()
-		delete(w.pending.calls, n)
-		w.pending.mu.Unlock()
+		ended.Store(true)
+		overdue.Stop()
 		w.write(Event{At: now, Kind: Return, Goroutine: g, N: n,
 			Op: op, Key: key, Granted: granted, Error: inWord(err)})
 	}
-}
-
-// lookEvery is the time between two looks at the calls that have not returned.
-const lookEvery = 50 * time.Millisecond
-
-// watchCalls writes the stacks of all goroutines when a call is about to be too
-// late.
-func (w *worker) watchCalls(ctx context.Context) {
-	every(ctx, lookEvery, func() {
-		if n, ok := w.pending.overdue(clock()); ok {
-			w.write(Event{Kind: Stuck, N: n,
-				Text: w.stacks("stuck")})
-		}
-	})
-}
-
-// overdue is a call whose stacks are wanted: it is reported once, and only when it
-// was overdue at the look before too. A process that was stopped finds many calls
-// overdue when it goes on, and most return at once.
-func (p *pending) overdue(now int64) (int64, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	found := int64(0)
-	for n, c := range p.calls {
-		switch {
-		case c.due > now || p.dumps == most:
-		case !c.seen:
-			c.seen = true
-		case found == 0:
-			found = n
-		}
-	}
-	if found == 0 {
-		return 0, false
-	}
-	delete(p.calls, found)
-	p.dumps++
-	return found, true
 }

@@ -127,7 +127,7 @@ func (c *client) pause(asleep bool) {
 	c.control.mu.Lock()
 	for _, p := range c.control.waiting {
 		if p.conn.client == c {
-			p.left = asleep
+			p.early = asleep
 		}
 	}
 	c.control.mu.Unlock()

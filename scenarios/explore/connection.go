@@ -184,11 +184,6 @@ func (k *conn) subscribes(command string, channels []string) {
 				k.channels = append(k.channels, channel)
 			}
 		}
-		k.control.mu.Lock()
-		defer k.control.mu.Unlock()
-		if !slices.Contains(k.control.subscribers, k) {
-			k.control.subscribers = append(k.control.subscribers, k)
-		}
 	case "UNSUBSCRIBE", "PUNSUBSCRIBE":
 		k.channels = slices.DeleteFunc(k.channels, func(channel string) bool {
 			return len(channels) == 0 || slices.Contains(channels, channel)
@@ -202,20 +197,19 @@ func (k *conn) hold(p *flight, sent time.Time) bool {
 	return k.control.hold(p)
 }
 
-// listeners are the open connections that have subscribed to something. The others are
-// forgotten.
-func (c *controller) listeners() []*conn {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.subscribers = slices.DeleteFunc(c.subscribers, func(k *conn) bool {
-		return !k.Port.Has(k.Conn)
-	})
-	return c.subscribers
-}
-
 // listens says whether a client has subscribed to something.
 func (c *controller) listens(of *client) bool {
-	return slices.ContainsFunc(c.listeners(), func(k *conn) bool {
+	return slices.ContainsFunc(c.conns(), func(k *conn) bool {
 		return k.client == of && len(k.channels) > 0
 	})
+}
+
+// conns are the open connections.
+func (c *controller) conns() (all []*conn) {
+	for n := range c.world.Nodes {
+		for _, open := range c.world.Node(n).Port().Conns() {
+			all = append(all, open.Carrier.(*conn))
+		}
+	}
+	return all
 }

@@ -27,12 +27,11 @@ type controller struct {
 	world   *lab.World
 	clients []*client
 
-	mu          sync.Mutex
-	waiting     []*flight
-	subscribers []*conn // see listeners
-	closed      bool
-	flooded     atomic.Bool // everything passes at once
-	arrived     chan struct{}
+	mu      sync.Mutex
+	waiting []*flight
+	closed  bool
+	flooded atomic.Bool // everything passes at once
+	arrived chan struct{}
 
 	epoch   time.Time     // what the servers' clocks say when a run begins
 	scripts *node.Scripts // what scripts did, in all runs; nil keeps nothing
@@ -160,11 +159,9 @@ func (c *controller) rewind() {
 		time.Sleep(3*lease + time.Minute)
 		synctest.Wait()
 		c.flood(false)
-		for n := range c.world.Nodes {
-			for _, open := range c.world.Node(n).Port().Conns() {
-				if open.Carrier.(*conn).transaction != (transaction{}) {
-					open.Close()
-				}
+		for _, k := range c.conns() {
+			if k.transaction != (transaction{}) {
+				k.Close()
 			}
 		}
 	})

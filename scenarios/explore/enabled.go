@@ -17,7 +17,7 @@ func (r *run) enabled() []action {
 			}
 			a := action{sign: f.sign(), client: uint8(f.conn.client.index),
 				node: uint8(f.conn.Port.Index)}
-			asleep := f.conn.client.Asleep() && !(f.kind == aRequest && f.left)
+			asleep := f.conn.client.Asleep() && !(f.kind == aRequest && f.early)
 			if nth == nil {
 				nth = map[action]uint8{}
 			}

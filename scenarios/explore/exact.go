@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 )
@@ -42,7 +41,7 @@ func (c *controller) exactly(b []byte, value any) []byte {
 				return append(b, alias...)
 			}
 		}
-		return quote(b, v)
+		return strconv.AppendQuote(b, v)
 	case []any:
 		b = append(b, '[')
 		for _, e := range v {
@@ -66,8 +65,7 @@ func (c *controller) frame(raw string) string {
 // bare is a word that is written without quotes.
 type bare string
 
-// words appends a line's words, each after a space: texts in quotes, everything
-// else bare. It says what fmt would say, and the explorer says it at every step.
+// words appends a line's words, each after a space: texts in quotes, everything else bare.
 func words(b []byte, values ...any) []byte {
 	for _, value := range values {
 		b = append(b, ' ')
@@ -75,40 +73,12 @@ func words(b []byte, values ...any) []byte {
 		case bare:
 			b = append(b, v...)
 		case string:
-			b = quote(b, v)
-		case []string:
-			for _, s := range v {
-				b = append(quote(b, s), ' ')
-			}
-		case bool:
-			b = strconv.AppendBool(b, v)
-		case int:
-			b = strconv.AppendInt(b, int64(v), 10)
-		case int64:
-			b = strconv.AppendInt(b, v, 10)
-		case uint64:
-			b = strconv.AppendUint(b, v, 10)
-		case time.Duration:
-			b = strconv.AppendInt(b, int64(v), 10)
-		case float64:
-			b = strconv.AppendFloat(b, v, 'g', -1, 64)
+			b = strconv.AppendQuote(b, v)
 		default:
-			panic(fmt.Sprintf("explore: no word for a %T", value))
+			b = fmt.Append(b, v)
 		}
 	}
 	return b
-}
-
-// quote appends a text in quotes.
-func quote(b []byte, s string) []byte {
-	for _, c := range []byte(s) {
-		if c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return strconv.AppendQuote(b, s)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
 }
 
 // dump appends what a node holds, with the ends of leases, and whose it is.

@@ -20,15 +20,15 @@ const (
 
 // flight is something on its way, which waits to be let arrive.
 type flight struct {
-	kind kind
-	conn *conn
-	sent time.Time
-	args []string
-	raw  string // of a reply
-	lose bool   // the connection breaks instead
-	drop bool   // of a message: it never arrives, and the connection lives on
-	left bool   // of a request: it was sent before its process stopped
-	open chan bool
+	kind  kind
+	conn  *conn
+	sent  time.Time
+	args  []string
+	raw   string // of a reply
+	lose  bool   // the connection breaks instead
+	drop  bool   // of a message: it never arrives, and the connection lives on
+	early bool   // of a request: it was sent before its process stopped
+	open  chan bool
 
 	act    int64 // of the client that it came from, see client.act
 	after  int   // of a reply: how many messages its connection brings before it
@@ -112,7 +112,7 @@ func (c *controller) onTheWay() []*flight {
 		if f.kind != aRequest {
 			return f.conn.Gone() || f.conn.client.Dead()
 		}
-		return f.conn.client.Dead() && f.conn.client.Asleep() && !f.left
+		return f.conn.client.Dead() && f.conn.client.Asleep() && !f.early
 	})
 }
 

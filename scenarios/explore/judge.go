@@ -18,7 +18,7 @@ func (r *run) broken() []Breach {
 		switch {
 		case r.underWay(p.client):
 			// A command on its way may still free the lock.
-		case r.left(p) && r.control.endless(p.client):
+		case r.abandons(p) && r.control.endless(p.client):
 			broken = append(broken, Breach{Orphaned, p.owner + " will never free" +
 				" its grant, and no lease ends it"})
 		case !p.Dead() && p.waiting && p.ownsLock():
@@ -29,9 +29,9 @@ func (r *run) broken() []Breach {
 	return append(broken, r.lostWakeUps()...)
 }
 
-// left says whether a player's process frees no grant any more. Another owner of the
+// abandons says whether a player's process frees no grant any more. Another owner of the
 // process may still do so, unless it waits inside Lock and nothing is on its way.
-func (r *run) left(p *player) bool {
+func (r *run) abandons(p *player) bool {
 	if p.Dead() || !p.done {
 		return p.Dead()
 	}
@@ -108,9 +108,13 @@ func (r *run) turn() (owner string, kept bool, left time.Duration) {
 	if r.bounds.Turn == nil {
 		return "", false, 0
 	}
-	id, left := r.control.look(0, r.bounds.Turn(key))
+	m, key := r.control.server(0), r.bounds.Turn(key)
+	id, err := m.Get(key)
+	if err != nil {
+		return "", false, 0
+	}
 	owner, _, _ = strings.Cut(id, "#")
-	return owner, id != "", left
+	return owner, id != "", m.TTL(key)
 }
 
 // turnOfAnother says whether a free lock is kept for another process for a while.

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/lab/node"
 )
 
 // key is the key of the state that the run is in.
@@ -24,19 +26,50 @@ func (r *run) part(i int) part {
 	return r.client(i - 1)
 }
 
-// rest stands for what is no client's: the nodes, the storage, who believes to hold the
-// lock, the clock, and what the adversary has done.
+// rest stands for what is no client's: the clock, what the nodes hold and until when,
+// whose grants they are, the storage, who believes to hold the lock, and what the
+// adversary has done.
 func (r *run) rest() part {
-	b := r.control.snapshot(make([]byte, 0, 1024))
-	b = r.forgottenListeners(b)
+	log := r.world.Log()
+	b := append(words(make([]byte, 0, 1024), log.Now()), '\n')
+	for n := range r.world.Nodes {
+		b = r.control.dump(b, n)
+	}
+	b = r.connections(b)
+	for _, h := range log.Inside {
+		b = append(words(b, bare("in"), h.Owner, h.Number, h.Told(), h.Shared), '\n')
+	}
+	b = append(words(b, bare("held"), log.Held), '\n')
 	b = append(b, r.storage.Snapshot()...)
 	for _, used := range r.used.adversary() {
-		b = strconv.AppendInt(append(b, ' '), int64(*used.n), 10)
+		b = words(b, *used.n)
 	}
-	b = strconv.AppendBool(b, r.dropped)
-	b = strconv.AppendBool(b, r.expired)
-	b = strconv.AppendBool(b, r.mustMove)
-	return sha256.Sum256(b)
+	return sha256.Sum256(words(b, r.dropped, r.expired, r.mustMove))
+}
+
+// connections appends what the nodes keep for their connections: transactions, messages
+// that wait behind the one that is on its way, and the channels that a client listens to
+// whose part of the key doesn't have the answers from which that follows.
+func (r *run) connections(b []byte) []byte {
+	var lines []string
+	for _, k := range r.control.conns() {
+		line := k.queued + k.watched
+		if !k.Gone() {
+			for _, frame := range k.Server.(node.Queue).Waiting() {
+				line += r.control.frame(frame)
+			}
+		}
+		if k.client.Dead() || r.isThrough(k.client) {
+			for _, channel := range k.channels {
+				line += " hears " + r.control.alias(channel)
+			}
+		}
+		if line != "" {
+			lines = append(lines, fmt.Sprintf("%d %s %s\n", k.Port.Index, k.client.Name, line))
+		}
+	}
+	slices.Sort(lines)
+	return append(b, strings.Join(lines, "")...)
 }
 
 // client stands for a client: the facts known about it, its messages on their way, and
@@ -51,10 +84,10 @@ func (r *run) client(i int) part {
 	} else {
 		b = append(append(b, '\n'), p.history[:]...)
 	}
-	b = strconv.AppendBool(b, p.refused)
+	b = words(b, p.refused)
 	for _, p := range p.players {
 		if !p.Dead() {
-			b = strconv.AppendBool(b, p.waiting)
+			b = words(b, p.waiting)
 		}
 		if a := p.access; a != nil {
 			b = fmt.Appendf(b, " %t %d %d %d %d", a.write, a.holding.Number,
@@ -67,22 +100,28 @@ func (r *run) client(i int) part {
 	return sha256.Sum256(b)
 }
 
-// forgottenListeners appends which channels those clients listen to whose part of the key
-// doesn't have the answers from which that follows.
-func (r *run) forgottenListeners(b []byte) []byte {
-	var lines []string
-	for _, k := range r.control.listeners() {
-		if !k.client.Dead() && !r.isThrough(k.client) {
+// snapshot appends what is known of the client, and what of it is on its way.
+func (c *client) snapshot(b []byte, flights []*flight) []byte {
+	log := c.control.world.Log()
+	if b = words(b, c.Name); c.Dead() {
+		b = append(b, " dead\n"...)
+	} else {
+		b = words(b, c.Asleep(), c.asked, c.owned, c.freed)
+		for n, seen := range c.seen {
+			b = words(b, seen == log.Version(n))
+		}
+		b = append(b, '\n')
+	}
+	for _, f := range flights {
+		if f.conn.client != c {
 			continue
 		}
-		for _, channel := range k.channels {
-			lines = append(lines, fmt.Sprintf("%d %s hears %s\n", k.Port.Index,
-				k.client.Name, r.control.alias(channel)))
+		b = words(b, int(f.kind), f.conn.Port.Index, f.sent.Sub(log.Start), f.early,
+			f.stray(), f.behind, f.text, bare(f.exact))
+		if f.kind == aReply {
+			b = words(append(b, f.reply()...), max(f.after-f.conn.heard, 0))
 		}
-	}
-	slices.Sort(lines)
-	for _, line := range lines {
-		b = append(b, line...)
+		b = append(b, '\n')
 	}
 	return b
 }

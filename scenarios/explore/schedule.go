@@ -108,20 +108,22 @@ func parse(text string) (action, error) {
 	if a.travels() {
 		a.nth = 1
 	}
+	number := func(digits string) uint8 { // 0 is none
+		if n, err := strconv.ParseUint(digits, 10, 8); err == nil {
+			return uint8(n)
+		}
+		return 0
+	}
 	node, nth, found := strings.Cut(text[2:], ".")
 	if found {
-		n, err := strconv.ParseUint(nth, 10, 8)
-		if err != nil || n == 0 {
+		if a.nth = number(nth); a.nth == 0 {
 			return action{}, bad
 		}
-		a.nth = uint8(n)
 	}
 	if node != "" {
-		n, err := strconv.ParseUint(node, 10, 8)
-		if err != nil || n == 0 {
+		if a.node = number(node) - 1; number(node) == 0 {
 			return action{}, bad
 		}
-		a.node = uint8(n - 1)
 	}
 	return a, nil
 }

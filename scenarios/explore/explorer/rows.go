@@ -18,7 +18,6 @@ type row struct {
 	bounds explore.Bounds
 	quick  bool // it is walked in every test run
 	slow   bool // but not with -short and -race
-	breaks []explore.Invariant
 }
 
 // name is the row's name as a subtest.
