@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockladder/lockladder/docs/before"
+	"github.com/lockladder/lockladder/docs/exercises"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/internal/site/pages"
@@ -18,14 +18,14 @@ import (
 
 // exhibits are the locks of package before, which the site shows beside the ladder's.
 func exhibits() []pages.Exhibit {
-	const command = "go test ./docs/before -red=%s -run "
+	const command = "go test ./docs/exercises -red=%s -run "
 	return []pages.Exhibit{
-		{Name: "mutex", Command: command + "Mutex", Build: before.Services(),
+		{Name: "mutex", Command: command + "Mutex", Build: exercises.Services(),
 			Flaw: "mutual_exclusion: two holders"},
-		{Name: "variable", Command: command + "Variable", Build: before.BuildVariable,
+		{Name: "variable", Command: command + "Variable", Build: exercises.BuildVariable,
 			Flaw: "mutual_exclusion: two holders"},
 		{Name: "transaction", Command: command + "Transaction",
-			Build: before.BuildTransaction, Flaw: "crash_holding: orphaned, foreign renewal"},
+			Build: exercises.BuildTransaction, Flaw: "crash_holding: orphaned, foreign renewal"},
 	}
 }
 
