@@ -3,12 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -104,43 +102,33 @@ func setUp(env *testscript.Env) error {
 	return nobody.Close()
 }
 
-// oneLine says whether the program has written nothing but a line about a failure,
-// which begins with its name.
-func oneLine(ts *testscript.TestScript, pattern string) string {
-	stderr := ts.ReadFile("stderr")
-	if !regexp.MustCompile(`^bench: [^\n]*\n$`).MatchString(stderr) {
-		ts.Fatalf("not one line that begins with bench: %q", stderr)
-	}
-	if !regexp.MustCompile(pattern).MatchString(stderr) {
-		ts.Fatalf("not %s: %s", pattern, stderr)
-	}
-	return stderr
-}
-
 // refused PATTERN ARG... runs the program with arguments that it does not
 // understand. It must say why, print nothing else, and exit with 2.
 func refused(ts *testscript.TestScript, _ bool, args []string) {
-	status(ts, 2, args[1:])
+	ends(ts, 2, args)
 	if stdout := ts.ReadFile("stdout"); stdout != "" {
 		ts.Fatalf("it prints: %s", stdout)
 	}
-	if !strings.HasSuffix(oneLine(ts, args[0]), "lists the flags)\n") {
+	if !strings.HasSuffix(ts.ReadFile("stderr"), "lists the flags)\n") {
 		ts.Fatalf("it does not name its help")
 	}
 }
 
 // failed PATTERN ARG... runs the program, which must fail in one line and exit
 // with 1.
-func failed(ts *testscript.TestScript, _ bool, args []string) {
-	status(ts, 1, args[1:])
-	oneLine(ts, args[0])
-}
+func failed(ts *testscript.TestScript, _ bool, args []string) { ends(ts, 1, args) }
 
-// status runs the program, which must exit with that status.
-func status(ts *testscript.TestScript, want int, args []string) {
-	err := ts.Exec("bench", args...)
-	if exit, is := err.(*exec.ExitError); !is || exit.ExitCode() != want {
-		ts.Fatalf("%v, and not status %d", err, want)
+// ends runs the program, which must exit with that status, and write nothing but a line
+// about a failure that begins with its name.
+func ends(ts *testscript.TestScript, status int, args []string) {
+	err := ts.Exec("bench", args[1:]...)
+	if exit, is := err.(*exec.ExitError); !is || exit.ExitCode() != status {
+		ts.Fatalf("%v, and not status %d", err, status)
+	}
+	stderr := ts.ReadFile("stderr")
+	if !regexp.MustCompile(`^bench: [^\n]*\n$`).MatchString(stderr) ||
+		!regexp.MustCompile(args[0]).MatchString(stderr) {
+		ts.Fatalf("not one line, bench: and %s: %q", args[0], stderr)
 	}
 }
 
@@ -225,29 +213,6 @@ func temporary(ts *testscript.TestScript) []os.DirEntry {
 	return files
 }
 
-// The program's documents show commands that it understands.
-func TestTheCommandsInTheDocumentsAreUnderstood(t *testing.T) {
-	found := 0
-	for _, path := range []string{"README.md", "docs/benchmark.md",
-		"docs/polling.md"} {
-		content, err := os.ReadFile(filepath.Join("..", path))
-		require.NoError(t, err)
-		for line := range strings.Lines(string(content)) {
-			command, _, _ := strings.Cut(line, "#")
-			command = strings.Replace(command, "taskset -c 0 ", "", 1)
-			args, is := strings.CutPrefix(command, "    go run ./bench")
-			if !is {
-				continue
-			}
-			found++
-			words := strings.Fields(strings.ReplaceAll(args, "host:port",
-				"127.0.0.1:6379"))
-			require.NoError(t, program().Check(words), "%s: %s", path, line)
-		}
-	}
-	require.Greater(t, found, 8)
-}
-
 // An interrupt that comes with the last turn interrupts nothing. No script can
 // send a signal at such a moment.
 func TestAnInterruptAfterTheLastTurnInterruptsNothing(t *testing.T) {
@@ -265,26 +230,4 @@ func TestAnInterruptAfterTheLastTurnInterruptsNothing(t *testing.T) {
 	require.Zero(t, status, stderr.String())
 	require.Contains(t, stdout.String(), "\nbronze ")
 	require.Empty(t, redis.Keys())
-}
-
-// full is standard output on a full disk.
-type full struct{ room int }
-
-func (f *full) Write(p []byte) (int, error) {
-	if f.room -= len(p); f.room < 0 {
-		return 0, errors.New("no space left")
-	}
-	return len(p), nil
-}
-
-func TestAnOutputThatCannotBeWrittenEndsTheRun(t *testing.T) {
-	for _, json := range []string{"", "-"} {
-		var stderr bytes.Buffer
-		args := []string{"-rungs", "gold", "-clients", "2"}
-		if json != "" {
-			args = append(args, "-json", json)
-		}
-		require.Equal(t, 1, program().Run(t.Context(), args, &full{20}, &stderr))
-		require.Regexp(t, `^bench: [^\n]*no space left\n$`, stderr.String())
-	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/inventory"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers"
 )
@@ -37,14 +36,14 @@ func BenchmarkSerialLimit(b *testing.B) {
 		nodes.Config{Clients: 1, Password: password})
 	require.NoError(b, err)
 	defer ours.Close(b.Context())
-	runner := &inventory.Runner{Servers: ours, Settings: inventory.Settings{
+	runner := &bench.Runner{Servers: ours, Settings: bench.Settings{
 		Clients: turns,
 		Stock:   turns,
-		TTL:     inventory.DefaultTTL,
-		Timeout: inventory.DefaultTimeout,
-		Grace:   inventory.DefaultGrace,
+		TTL:     bench.DefaultTTL,
+		Timeout: bench.DefaultTimeout,
+		Grace:   bench.DefaultGrace,
 	}}
-	serial, err := bench.Select(inventory.Around(), "serial-limit")
+	serial, err := bench.Select(bench.Around(), "serial-limit")
 	require.NoError(b, err)
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr(),
 		Password: password})
@@ -84,24 +83,15 @@ return 0`)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	start := time.Now()
 	for range turns {
-		granted, err := rdb.SetNX(ctx, "bare:lock", "alone",
-			inventory.DefaultTTL).Result()
-		if err != nil || !granted {
-			b.Fatal("acquire:", granted, err)
-		}
-		left, err := rdb.Get(ctx, "bare:stock").Int()
-		if err != nil {
-			b.Fatal("read the stock:", err)
-		}
+		granted, err := rdb.SetNX(ctx, "bare:lock", "alone", bench.DefaultTTL).Result()
+		left, read := rdb.Get(ctx, "bare:stock").Int()
+		var took error
 		if left > 0 {
-			if err := rdb.Decr(ctx, "bare:stock").Err(); err != nil {
-				b.Fatal("take from the stock:", err)
-			}
+			took = rdb.Decr(ctx, "bare:stock").Err()
 		}
-		deleted, err := release.Run(ctx, rdb, []string{"bare:lock"},
-			"alone").Int()
-		if err != nil || deleted != 1 {
-			b.Fatal("release:", deleted, err)
+		deleted, released := release.Run(ctx, rdb, []string{"bare:lock"}, "alone").Int()
+		if err := errors.Join(err, read, took, released); err != nil || !granted || deleted != 1 {
+			b.Fatal(granted, deleted, err)
 		}
 	}
 	return time.Since(start)

@@ -24,13 +24,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/internal/site/pages"
+	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 // recordings are the module's files with its runs and levels.
 func recordings(t *testing.T) fs.FS { return recorded.During(t) }
 
-var recorded = pages.Record(nil, root, exhibits()...)
+var recorded = generated.Record(nil, root, exhibits()...)
 
 // theBrowser starts a chromium: the one that LOCKLADDER_CHROMIUM names, or the one
 // in the path. It ends with the last test.

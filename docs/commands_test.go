@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/site/pages"
+	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -35,7 +35,7 @@ var programs = regexp.MustCompile(`^(\w+=\S+ |taskset -c 0 )*` +
 // shownCommands are the commands of all documents: after "$ " in a console block, with
 // what they print, and in indented blocks and in lines of text.
 func shownCommands(t *testing.T) (all []command) {
-	for _, file := range pages.Documents(root) {
+	for _, file := range generated.Documents(root) {
 		for _, block := range read(t, file).Blocks() {
 			text := strings.ReplaceAll(block.Text, "\\\n", " ")
 			switch block.Language {

@@ -13,13 +13,12 @@ import (
 	"github.com/lockladder/lockladder/docs/exercises"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
-	"github.com/lockladder/lockladder/internal/site/pages"
 )
 
-// exhibits are the locks of package before, which the site shows beside the ladder's.
-func exhibits() []pages.Exhibit {
+// exhibits are the locks of package exercises that the site shows beside the ladder's.
+func exhibits() []generated.Exhibit {
 	const command = "go test ./docs/exercises -red=%s -run "
-	return []pages.Exhibit{
+	return []generated.Exhibit{
 		{Name: "mutex", Command: command + "Mutex", Build: exercises.Services(),
 			Flaw: "mutual_exclusion: two holders"},
 		{Name: "variable", Command: command + "Variable", Build: exercises.BuildVariable,
@@ -43,7 +42,7 @@ func generate(t *testing.T, ctx context.Context, names []string, stdout io.Write
 		}
 	}
 	locktest.OneProcessor()
-	stale, err := pages.New(t, os.DirFS(root), exhibits()...).Stale()
+	stale, err := generated.New(t, os.DirFS(root), exhibits()...).Stale()
 	if err != nil {
 		return err
 	}

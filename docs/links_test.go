@@ -12,7 +12,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/exercise"
-	"github.com/lockladder/lockladder/internal/site/pages"
+	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 // read parses a document.
@@ -25,7 +25,7 @@ func read(t *testing.T, file string) *site.Document {
 // places are left alone: no test needs the network.
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	followed := 0
-	for _, file := range pages.Documents(root) {
+	for _, file := range generated.Documents(root) {
 		for _, target := range read(t, file).Links() {
 			link, err := url.Parse(target)
 			if !assert.NoError(t, err, file) || link.Scheme != "" {
@@ -68,7 +68,7 @@ func TestEverySnippetStandsInTheSources(t *testing.T) {
 		}
 		return err
 	}))
-	for _, file := range pages.Documents(root) {
+	for _, file := range generated.Documents(root) {
 		for _, block := range read(t, file).Blocks() {
 			if block.Language != "go" && block.Language != "lua" {
 				continue

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/site/pages"
+	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 // summary is what a hurried reader reads of a rung's page: three lines and a picture.
@@ -19,7 +19,7 @@ var summary = regexp.MustCompile(`(?s)\n- \*\*The idea:\*\* .+\n- \*\*What it fi
 // A rung without a page, or with half of one, is not taught.
 func TestEveryRungHasAPage(t *testing.T) {
 	for i, rung := range ladder.Rungs {
-		page := content(t, "docs/"+pages.PageOf(i))
+		page := content(t, "docs/"+generated.PageOf(i))
 		assert.Regexp(t, summary, page, rung.Name)
 		headings := []string{"## How it works", "## The code"}
 		wanted := []string{"place ", "code " + rung.Name + "/lock.go", "sequence " + rung.Name + "/"}
@@ -45,7 +45,7 @@ func TestTheHandoutAndTheWorkshopHaveEveryRung(t *testing.T) {
 	handout := content(t, "docs/handout.md")
 	links := read(t, "docs/workshop.md").Links()
 	for i := range ladder.Rungs {
-		page := pages.PageOf(i)
+		page := generated.PageOf(i)
 		assert.Contains(t, handout, "\n| "+strings.Replace(strings.TrimSuffix(page, ".md"),
 			"-", " ", 1)+" ")
 		assert.Contains(t, links, page)

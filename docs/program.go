@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -21,27 +20,19 @@ import (
 
 	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/internal/site/pages"
+	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 // program is the laboratory for a browser: the module at root, compiled by the go tool,
 // and again when a page asks for it and a source has changed since. It is kept in memory.
 type program struct {
-	root string
-	life context.Context // its end ends what is being compiled
+	root  string
+	life  context.Context // its end ends what is being compiled
+	works sync.WaitGroup
 
-	mu    sync.Mutex
+	mu    sync.Mutex // held while it is compiled
 	files map[string][]byte
 	of    time.Time // the newest source that the files are made from
-	under *making   // under way; nil: nothing
-	works sync.WaitGroup
-}
-
-// making is a compilation that several pages may wait for.
-type making struct {
-	files map[string][]byte
-	err   error
-	ended chan struct{}
 }
 
 // programPackage is the package that is compiled.
@@ -51,39 +42,37 @@ const programPackage = "./internal/site/whatif/wasm"
 // in them. When ctx ends, Files no longer waits for them, and they are compiled all the
 // same.
 func (p *program) Files(ctx context.Context) (map[string][]byte, error) {
-	newest, err := newestSource(p.root)
-	if err = cmp.Or(err, p.life.Err()); err != nil {
+	if err := p.life.Err(); err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	if p.files != nil && newest.Equal(p.of) {
-		defer p.mu.Unlock()
-		return p.files, nil
-	}
-	if p.under == nil {
-		p.under = &making{ended: make(chan struct{})}
-		p.works.Go(func() { p.make(p.under, newest) })
-	}
-	m := p.under
-	p.mu.Unlock()
+	var files map[string][]byte
+	made := make(chan error, 1)
+	p.works.Go(func() {
+		var err error
+		files, err = p.make()
+		made <- err
+	})
 	select {
-	case <-m.ended:
-		return m.files, m.err
+	case err := <-made:
+		return files, err
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for the laboratory: %w", ctx.Err())
 	}
 }
 
-// make compiles the files of the newest source.
-func (p *program) make(m *making, newest time.Time) {
-	defer close(m.ended)
-	m.files, m.err = compile(p.life, p.root)
+// make compiles the files unless those of the newest source are there.
+func (p *program) make() (map[string][]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.under = nil
-	if m.err == nil {
-		p.files, p.of = m.files, newest
+	newest, err := newestSource(p.root)
+	if err != nil || p.files != nil && newest.Equal(p.of) {
+		return p.files, err
 	}
+	files, err := compile(p.life, p.root)
+	if err == nil {
+		p.files, p.of = files, newest
+	}
+	return files, err
 }
 
 // prepare compiles the files before a page asks for them, and says how long it takes.
@@ -157,25 +146,18 @@ func compile(ctx context.Context, root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	compressed, err := shorter(binary)
+	installed, err := goTool(ctx, root, "env", "GOROOT")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find where Go is installed: %w", err)
 	}
-	installed, err := goRoot(ctx, root)
-	if err != nil {
-		return nil, err
-	}
-	script, err := os.ReadFile(filepath.Join(installed, "lib", "wasm",
-		"wasm_exec.js"))
+	installed = strings.TrimSpace(installed)
+	script, err := os.ReadFile(filepath.Join(installed, "lib", "wasm", "wasm_exec.js"))
 	if err != nil {
 		return nil, fmt.Errorf("find the script that starts Go in a browser: %w", err)
 	}
-	licenses, err := licenses(ctx, root)
-	if err != nil {
-		return nil, err
-	}
-	return map[string][]byte{site.ProgramFile: compressed, "wasm_exec.js": script,
-		"LICENSES.txt": licenses}, nil
+	licenses, err := licenses(ctx, root, installed)
+	return map[string][]byte{site.ProgramFile: shorter(binary), "wasm_exec.js": script,
+		"LICENSES.txt": licenses}, err
 }
 
 // goTool runs the go tool for a browser, and returns what it prints. Its error is
@@ -203,42 +185,23 @@ func goTool(ctx context.Context, root string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// goRoot is where Go is installed.
-func goRoot(ctx context.Context, root string) (string, error) {
-	found, err := goTool(ctx, root, "env", "GOROOT")
-	if err != nil {
-		return "", fmt.Errorf("find where Go is installed: %w", err)
-	}
-	return strings.TrimSpace(found), nil
-}
-
-func shorter(binary []byte) ([]byte, error) {
-	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(binary); err != nil {
-		return nil, err
-	}
-	err = w.Close()
-	return b.Bytes(), err
+func shorter(binary []byte) []byte {
+	var b bytes.Buffer // which takes whatever is written
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	w.Write(binary)
+	w.Close()
+	return b.Bytes()
 }
 
 // licenses are those of Go, and of all modules that the program has in it.
-func licenses(ctx context.Context, root string) ([]byte, error) {
+func licenses(ctx context.Context, root, installed string) ([]byte, error) {
 	listed, err := goTool(ctx, root, "list", "-deps", "-f",
 		"{{with .Module}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}", programPackage)
 	if err != nil {
 		return nil, fmt.Errorf("list what the laboratory is made of: %w", err)
 	}
-	modules := slices.Compact(slices.Sorted(strings.Lines(listed)))
-	installed, err := goRoot(ctx, root)
-	if err != nil {
-		return nil, err
-	}
-	modules = append([]string{"Go " + runtime.Version() + "\t" + installed},
-		modules...)
+	modules := append([]string{"Go " + runtime.Version() + "\t" + installed},
+		slices.Compact(slices.Sorted(strings.Lines(listed)))...)
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "The laboratory's program contains what follows.")
 	for _, module := range modules {
@@ -271,7 +234,7 @@ func license(dir string) ([]byte, error) {
 // openSite is the module's site, with the recordings that t makes, and with the
 // laboratory, which is compiled until ctx ends. A symbolic link that leads out of the module leads nowhere.
 func openSite(t *testing.T, ctx context.Context, root string) (*site.Site, *program) {
-	s := site.NewSite(pages.Record(t, inside(root), exhibits()...))
+	s := site.NewSite(generated.Record(t, inside(root), exhibits()...))
 	p := &program{root: root, life: ctx}
 	s.Program = p.Files
 	return s, p

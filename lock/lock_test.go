@@ -2,24 +2,16 @@ package lock_test
 
 import (
 	"context"
-	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/lock"
 )
-
-func TestFailedSaysWhatWasDoneToWhichKey(t *testing.T) {
-	refused := errors.New("connection refused")
-	err := lock.Failed(t.Context(), "acquire", "stock", refused)
-	assert.EqualError(t, err, `acquire "stock": connection refused`)
-	assert.ErrorIs(t, err, refused)
-}
 
 // late is a context whose deadline has passed, and whose own timer has not told
 // it yet.
@@ -27,25 +19,29 @@ type late struct{ context.Context }
 
 func (late) Deadline() (time.Time, bool) { return time.Now(), true }
 
-// An error has that of a context that has ended, once. The server's answer has nothing
-// to do with it.
-func TestFailedBlamesTheContext(t *testing.T) {
-	err := lock.Failed(late{t.Context()}, "acquire", "stock", os.ErrDeadlineExceeded)
-	assert.ErrorIs(t, err, context.DeadlineExceeded)
-	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
-
-	ctx, cancel := context.WithCancel(t.Context())
+func TestFailedSaysWhatWasDoneToWhichKeyAndWhy(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	err = lock.Failed(ctx, "wait for", "stock", ctx.Err())
-	assert.ErrorIs(t, err, context.Canceled)
-	assert.EqualError(t, err, `wait for "stock": context canceled`)
-	for _, answer := range []error{
-		lock.ErrNotHeld, lock.ErrLost, lock.ErrBusy, lock.ErrUpgrade,
+	for _, c := range []struct {
+		ctx  context.Context
+		err  error
+		says string
+	}{
+		{t.Context(), io.EOF, `acquire "stock": EOF`},
+		{canceled, canceled.Err(), `acquire "stock": context canceled`},
+		{late{t.Context()}, os.ErrDeadlineExceeded,
+			`acquire "stock": context deadline exceeded (i/o timeout)`},
+		// The server's answer has nothing to do with a context that ended meanwhile.
+		{canceled, lock.ErrNotHeld, `acquire "stock": ` + lock.ErrNotHeld.Error()},
+		{canceled, lock.ErrLost, `acquire "stock": ` + lock.ErrLost.Error()},
+		{canceled, lock.ErrBusy, `acquire "stock": ` + lock.ErrBusy.Error()},
+		{canceled, lock.ErrUpgrade, `acquire "stock": ` + lock.ErrUpgrade.Error()},
 	} {
-		err := lock.Failed(ctx, "release", "stock", answer)
-		assert.ErrorIs(t, err, answer)
-		assert.NotErrorIs(t, err, context.Canceled)
+		err := lock.Failed(c.ctx, "acquire", "stock", c.err)
+		assert.EqualError(t, err, c.says)
+		assert.ErrorIs(t, err, c.err)
 	}
+	assert.ErrorIs(t, lock.Failed(late{t.Context()}, "", "", io.EOF), context.DeadlineExceeded)
 }
 
 // slot is the part of a key that Redis Cluster hashes: the text in the first
@@ -59,11 +55,28 @@ func slot(key string) string {
 	return key
 }
 
+func TestSecondKeyStaysInTheSlotOfTheKey(t *testing.T) {
+	for key, beside := range map[string]string{
+		"stock":           "{stock}:token",
+		"shop:stock":      "{shop:stock}:token",
+		"{stock}":         "{stock}::token",
+		"{shop}:stock":    "{shop}:stock::token",
+		"a{shop}b{stock}": "a{shop}b{stock}::token",
+		"stock{":          "{stock{}:token",
+		"{stock":          "{{stock}:token",
+	} {
+		t.Run(key, func(t *testing.T) {
+			assert.Equal(t, beside, lock.SecondKey(key, "token"))
+			assert.Equal(t, slot(key), slot(lock.SecondKey(key, "token")))
+			assert.NotEqual(t, lock.SecondKey(key, "released"),
+				lock.SecondKey(key, "token"))
+		})
+	}
+}
+
 // All short names of these characters: those that a second key is made with, and
-// one that is a name's own. Where a brace is stray, no second key can be in the slot.
-func TestASecondKeyIsInTheSlotOfItsKeyAndOfNoOther(t *testing.T) {
-	assert.Equal(t, "{stock}:token", lock.SecondKey("stock", "token"))
-	assert.Equal(t, "{shop}:stock::token", lock.SecondKey("{shop}:stock", "token"))
+// one that is a name's own.
+func TestNoTwoKeysShareASecondOne(t *testing.T) {
 	names, longest := []string{""}, 6
 	for first := 0; len(names[first]) < longest; first++ {
 		for _, c := range "{}:a" {
@@ -74,25 +87,10 @@ func TestASecondKeyIsInTheSlotOfItsKeyAndOfNoOther(t *testing.T) {
 	for _, key := range names[1:] {
 		for _, what := range []string{"a", "token"} {
 			beside := lock.SecondKey(key, what)
-			if slot(beside) != slot(key) && !strings.Contains(slot(key), "}") {
-				t.Fatalf("%q is not in the slot of %q", beside, key)
-			}
 			if other, ok := owner[beside]; ok {
 				t.Fatalf("%q is beside %q and beside %q", beside, other, key)
 			}
 			owner[beside] = key
 		}
 	}
-}
-
-func TestFlawsAreReadFromOneLineAScenario(t *testing.T) {
-	assert.Equal(t, []lock.Flaw{
-		{Scenario: "slow_get", Invariant: "foreign release"},
-		{Scenario: "failover", Invariant: "two holders"},
-		{Scenario: "failover", Invariant: "stale write"},
-	}, lock.Flaws(
-		"slow_get: foreign release",
-		"failover: two holders, stale write",
-	))
-	require.Empty(t, lock.Flaws())
 }

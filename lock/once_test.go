@@ -73,25 +73,6 @@ func TestOnceDoesNotRepeatWhatWasNotAnswered(t *testing.T) {
 	assert.Equal(t, 3, got)
 }
 
-// A server that has no connection left in the pool is dialed as often as go-redis
-// likes: nothing was sent yet.
-func TestOnceConnectsLikeTheClientItself(t *testing.T) {
-	c := newCounting(t)
-	var refused atomic.Int32
-	rdb := redis.NewClient(&redis.Options{Addr: c.Addr(),
-		Dialer: func(ctx context.Context, network, addr string) (net.Conn,
-			error) {
-			if refused.Add(1) < 3 {
-				return nil, net.ErrClosed
-			}
-			return new(net.Dialer).DialContext(ctx, network, addr)
-		}})
-	defer rdb.Close()
-	got, err := counted.Run(t.Context(), lock.Once(rdb), []string{"n"}, 0).Int()
-	require.NoError(t, err)
-	assert.Equal(t, 1, got)
-}
-
 // seen counts the scripts that pass a client's hooks.
 type seen struct{ atomic.Int32 }
 

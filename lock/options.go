@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -118,12 +117,16 @@ func Configure(nodes []redis.UniversalClient, key string, ttl time.Duration,
 		if v := reflect.ValueOf(node); !v.IsValid() ||
 			v.Kind() == reflect.Pointer && v.IsNil() {
 			return nil, invalid("client %d of %d is nil", i+1, len(nodes))
-		} else if first := slices.IndexFunc(nodes[:i], same(v)); first >= 0 {
-			return nil, invalid("client %d is client %d again, a majority needs"+
-				" independent nodes", i+1, first+1)
-		} else if first := slices.IndexFunc(nodes[:i], beside(node)); first >= 0 {
-			return nil, invalid("client %d uses the server of client %d, %s: a"+
-				" majority needs independent nodes", i+1, first+1, address(node))
+		}
+		for j, other := range nodes[:i] {
+			switch server := address(node); {
+			case same(node, other):
+				return nil, invalid("client %d is client %d again, a majority needs"+
+					" independent nodes", i+1, j+1)
+			case server != "" && server == address(other):
+				return nil, invalid("client %d uses the server of client %d, %s: a"+
+					" majority needs independent nodes", i+1, j+1, server)
+			}
 		}
 	}
 	o := &Options{
@@ -171,20 +174,11 @@ func CanSubscribe(rdb redis.UniversalClient) error {
 	return nil
 }
 
-// same says whether a client is the very one that v points to.
-func same(v reflect.Value) func(redis.UniversalClient) bool {
-	return func(other redis.UniversalClient) bool {
-		o := reflect.ValueOf(other)
-		return v.Kind() == reflect.Pointer && o.Kind() == reflect.Pointer &&
-			v.Pointer() == o.Pointer()
-	}
-}
-
-// beside says whether a client is known to use the server of another one.
-func beside(node redis.UniversalClient) func(redis.UniversalClient) bool {
-	return func(other redis.UniversalClient) bool {
-		return address(other) != "" && address(other) == address(node)
-	}
+// same says whether two clients are the very same one.
+func same(a, b redis.UniversalClient) bool {
+	v, o := reflect.ValueOf(a), reflect.ValueOf(b)
+	return v.Kind() == reflect.Pointer && o.Kind() == reflect.Pointer &&
+		v.Pointer() == o.Pointer()
 }
 
 // address is the server of a client that dials by go-redis's own dialer, "" of

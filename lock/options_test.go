@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,51 +26,46 @@ func nodes(t *testing.T, n int) []redis.UniversalClient {
 
 func TestConfigureRefuses(t *testing.T) {
 	one := nodes(t, 1)
-	clients := func(more ...redis.UniversalClient) []redis.UniversalClient { return more }
-	var noClient *redis.Client
-	var noCluster *redis.ClusterClient
-	for _, c := range []struct {
-		why   string
-		nodes []redis.UniversalClient
-		key   string
-		ttl   time.Duration
-		opt   lock.Option
-	}{
-		{"the key is empty, a lock needs a name", one, "", time.Second, lock.FixedPoll()},
-		{"the ttl is 0s, Redis needs at least 1ms", one, "stock", 0, lock.FixedPoll()},
-		{"the ttl is 999.999µs, Redis needs at least 1ms", one, "stock",
-			time.Millisecond - 1, lock.FixedPoll()},
-		{"the ttl is 10.99ms, Redis counts whole milliseconds", one, "stock",
-			10*time.Millisecond + 990*time.Microsecond, lock.FixedPoll()},
-		{"there are no nodes, a lock needs at least one", nil, "stock", time.Second,
-			lock.FixedPoll()},
-		{"client 2 of 2 is nil", clients(one[0], nil), "stock", time.Second,
-			lock.FixedPoll()},
-		{"client 1 of 1 is nil", clients(noClient), "stock", time.Second, lock.FixedPoll()},
-		{"client 1 of 1 is nil", clients(noCluster), "stock", time.Second, lock.FixedPoll()},
-		{"an option is nil", one, "stock", time.Second, nil},
-		{"the poll interval is 0s, it must be positive", one, "stock", time.Second,
-			lock.PollEvery(0)},
-		{"the node timeout is 0s, it must be positive", one, "stock", time.Second,
-			lock.NodeTimeout(0)},
-		{"the node timeout is 2s, it must not exceed the ttl of 1s", one, "stock",
-			time.Second, lock.NodeTimeout(2 * time.Second)},
-		{"client 3 is client 2 again, a majority needs independent nodes",
-			clients(redis.NewClient(&redis.Options{}), one[0], one[0]), "stock",
-			time.Second, lock.FixedPoll()},
-		{"client 3 uses the server of client 2, 127.0.0.1:2: a majority needs" +
-			" independent nodes", append(nodes(t, 2),
-			redis.NewClient(&redis.Options{Addr: "127.0.0.1:2"})), "stock",
-			time.Second, lock.FixedPoll()},
-		{"the clock or the source of tokens is nil", one, "stock", time.Second,
-			lock.Clock(nil)},
-		{"the clock or the source of tokens is nil", one, "stock", time.Second,
-			lock.Tokens(nil)},
+	third := redis.NewClient(&redis.Options{Addr: "127.0.0.1:2"})
+	defer third.Close()
+	for why, bad := range map[string]any{ // clients, a key, a ttl or an option
+		"the key is empty, a lock needs a name":               "",
+		"the ttl is 0s, Redis needs at least 1ms":             time.Duration(0),
+		"the ttl is 999.999µs, Redis needs at least 1ms":      time.Millisecond - 1,
+		"the ttl is -1s, Redis needs at least 1ms":            -time.Second,
+		"the ttl is 10.99ms, Redis counts whole milliseconds": 10990 * time.Microsecond,
+		"there are no nodes, a lock needs at least one":       []redis.UniversalClient{},
+		"client 2 of 2 is nil":                                []redis.UniversalClient{one[0], nil},
+		"client 1 of 1 is nil":                                []redis.UniversalClient{(*redis.Client)(nil)},
+		"client 3 is client 2 again, a majority needs independent nodes": []redis.UniversalClient{
+			third, one[0], one[0]},
+		"client 3 uses the server of client 2, 127.0.0.1:2: a majority needs independent nodes": append(
+			nodes(t, 2), third),
+		"an option is nil": lock.Option(nil),
+		"the poll interval is 0s, it must be positive":             lock.PollEvery(0),
+		"the poll interval is -1s, it must be positive":            lock.PollEvery(-time.Second),
+		"the node timeout is 0s, it must be positive":              lock.NodeTimeout(0),
+		"the node timeout is -1s, it must be positive":             lock.NodeTimeout(-time.Second),
+		"the node timeout is 2s, it must not exceed the ttl of 1s": lock.NodeTimeout(2 * time.Second),
+		"the clock or the source of tokens is nil":                 lock.Clock(nil),
 	} {
-		o, err := lock.Configure(c.nodes, c.key, c.ttl, []lock.Option{c.opt})
-		assert.Nil(t, o)
-		require.ErrorIs(t, err, lock.ErrInvalid)
-		assert.EqualError(t, err, "invalid argument: "+c.why)
+		t.Run(why, func(t *testing.T) {
+			nodes, key, ttl, option := one, "stock", time.Second, lock.FixedPoll()
+			switch bad := bad.(type) {
+			case []redis.UniversalClient:
+				nodes = bad
+			case string:
+				key = bad
+			case time.Duration:
+				ttl = bad
+			case lock.Option:
+				option = bad
+			}
+			o, err := lock.Configure(nodes, key, ttl, []lock.Option{option})
+			assert.Nil(t, o)
+			require.ErrorIs(t, err, lock.ErrInvalid)
+			assert.EqualError(t, err, "invalid argument: "+why)
+		})
 	}
 }
 
@@ -114,40 +108,14 @@ func TestOnlyAClientThatCanSubscribeAndBeToldApartIsTaken(t *testing.T) {
 	}
 }
 
-func TestConfigureTakesTheSmallestLease(t *testing.T) {
-	o, err := lock.Configure(nodes(t, 1), "stock", time.Millisecond, nil)
-	require.NoError(t, err)
-	assert.Equal(t, time.Millisecond, o.NodeTimeout,
-		"a twentieth would be too short for any command")
-}
-
 func TestConfigureHasDefaults(t *testing.T) {
 	o, err := lock.Configure(nodes(t, 5), "stock", 10*time.Second, nil)
 	require.NoError(t, err)
 	assert.Equal(t, 500*time.Millisecond, o.NodeTimeout)
-	assert.False(t, o.FixedLease)
-	assert.False(t, o.Parallel)
 	assert.WithinDuration(t, time.Now(), o.Now(), time.Minute)
-
-	first, second := o.Token(), o.Token()
-	assert.NoError(t, uuid.Validate(first))
-	assert.NotEqual(t, first, second, "every grant needs a token of its own")
-}
-
-func TestOptionsAreApplied(t *testing.T) {
-	then := time.Date(2023, 1, 20, 0, 0, 0, 0, time.UTC)
-	o, err := lock.Configure(nodes(t, 1), "stock", 10*time.Second,
-		[]lock.Option{
-			lock.FixedLease(),
-			lock.Parallel(),
-			lock.NodeTimeout(time.Second),
-			lock.Clock(func() time.Time { return then }),
-			lock.Tokens(func() string { return "A#1" }),
-		})
+	assert.NotEqual(t, o.Token(), o.Token(), "every grant needs a token of its own")
+	o, err = lock.Configure(nodes(t, 1), "stock", time.Millisecond, nil)
 	require.NoError(t, err)
-	assert.True(t, o.FixedLease)
-	assert.True(t, o.Parallel)
-	assert.Equal(t, time.Second, o.NodeTimeout)
-	assert.Equal(t, then, o.Now())
-	assert.Equal(t, "A#1", o.Token())
+	assert.Equal(t, time.Millisecond, o.NodeTimeout,
+		"a twentieth would be too short for any command")
 }

@@ -11,26 +11,34 @@ import (
 	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
-// actor is a client that plays a part, with a handle of its own on the lock.
+// actor is a client that plays a part, with a handle of its own on the lock. Its verbs
+// call one side of the lock: those of reads call the read side.
 type actor struct {
-	*lab.Client
-	owner string // its name, the client's but where several owners share one
-	run   *S
-	lock  lock.Lock
-	phase time.Duration
+	*part
+	lock lock.Lock
+	side string // what the names of its calls begin with: "R" of the read side
 
-	depth     int
-	reads     int           // how often it reads, see readwrite.go
-	readAt    time.Duration // of the newest read lock; 0: never
-	holding   *lab.Holding
+	depth     int           // how many acquisitions are nested
 	grantedAt time.Duration // of the newest grant; 0: never
 	heldSince time.Duration // the first of the acquisitions that are nested now
-	triedAt   time.Duration // when the newest TryLock returned; 0: never
-	freedAt   time.Duration // when the newest Unlock was called; 0: never
-	freed     bool          // it has returned
 	refused   bool          // the newest Lock returned an error
+}
 
-	process bool // it lives in a worker
+// part is what both sides of an actor's lock have in common.
+type part struct {
+	client
+	Name          string // the process's
+	process       *lab.Client
+	owner         string // its name, the process's but where several owners share one
+	run           *S
+	phase         time.Duration
+	writes, reads *actor // one for each side of the lock
+	apart         bool   // it lives in a worker
+
+	holding *lab.Holding
+	triedAt time.Duration // when the newest TryLock returned; 0: never
+	freedAt time.Duration // when the newest Unlock was called; 0: never
+	freed   bool          // it has returned
 
 	acquires int // how many commands an acquire takes when nothing fails
 	releases int // and a release
@@ -39,28 +47,50 @@ type actor struct {
 	renews   int // and which of those on its own account, the first renewal's
 }
 
+// client is what a script may ask of an actor's process, see lab.Client.
+type client interface {
+	Step(what string, do func())
+	Note(format string, args ...any)
+	Sleep(d time.Duration)
+	Until(event func() bool, patience time.Duration)
+	Go(script func())
+	Quit()
+
+	Fault(call lab.Call, nth int, f lab.Fault)
+	Always(f lab.Fault)
+	Hold(from, to time.Duration, event func() bool)
+	Stop(from, to time.Duration, event func() bool)
+	Crash()
+
+	Begin(call lab.Call)
+	Sent(call lab.Call) int
+	Decided(call lab.Call) int
+}
+
 // actor makes a client. Actors act at different phases of a tenth of a second:
 // ties decide nothing.
 func (s *S) actor(name string) *actor { return s.owner(s.Client(name), name) }
 
 func (s *S) owner(of *lab.Client, name string) *actor {
-	a := &actor{Client: of, owner: name, run: s,
+	p := &part{client: of, Name: of.Name, process: of, owner: name, run: s,
 		phase: time.Duration(len(s.actors)+1) * 7 * time.Millisecond}
-	s.actors = append(s.actors, a)
-	return a
+	p.writes, p.reads = &actor{part: p}, &actor{part: p, side: "R"}
+	p.reads.lock = readSide{p}
+	s.actors = append(s.actors, p.writes)
+	return p.writes
 }
 
 // beside makes an actor that lives in the process of another one and uses its
 // client: another owner.
 func (s *S) beside(a *actor, name string) *actor {
-	return s.owner(a.Client, name)
+	return s.owner(a.process, name)
 }
 
 // mortal makes an actor whose process the scenario will kill or stop. On real
 // servers it is a process of its own.
 func (s *S) mortal(name string) *actor {
 	a := s.actor(name)
-	a.process = !s.Exact()
+	a.apart = !s.Exact()
 	return a
 }
 
@@ -75,7 +105,7 @@ func (s *S) cast(names ...string) []*actor {
 
 // operator gives the nodes a script, for the events that no client causes.
 func (s *S) operator(script func(o *actor)) {
-	o := &actor{Client: s.Client("~"), owner: "~", run: s}
+	o := &actor{part: &part{client: s.Client("~"), run: s}}
 	s.operate = func() { o.Go(func() { script(o) }) }
 }
 
@@ -131,15 +161,16 @@ func (a *actor) try() (granted bool, err error) {
 }
 
 func (a *actor) tryWith(ctx context.Context) (granted bool, err error) {
-	a.Step("TryLock", func() { a.Begin(lab.Acquire) })
+	name := "Try" + a.side + "Lock"
+	a.Step(name, func() { a.Begin(lab.Acquire) })
 	granted, err = a.lock.TryLock(ctx)
-	a.Step("TryLock returns", func() {
+	a.Step(name+" returns", func() {
 		a.triedAt = a.run.Now()
 		a.granted(granted && err == nil)
 		if err != nil {
-			a.Note("TryLock returns %v, %s", granted, outcome(err))
+			a.Note("%s returns %v, %s", name, granted, outcome(err))
 		} else {
-			a.Note("TryLock returns %v", granted)
+			a.Note("%s returns %v", name, granted)
 		}
 		if granted && err == nil {
 			a.doubtGrant("TryLock returns true")
@@ -152,17 +183,18 @@ func (a *actor) tryWith(ctx context.Context) (granted bool, err error) {
 // fail after the node's restart.
 const mostOld = 100
 
-// tryAgain calls TryLock until the first node has executed it and it has met no old
+// tryAgain calls TryLock until the nodes have executed it and it has met no old
 // connection, for a second at most: a restart leaves the driver with as many of those as
 // the lock has used at once. It says whether it came to that, or the lock was granted.
-func (a *actor) tryAgain() (granted, answered bool) {
+func (a *actor) tryAgain(nodes ...int) (granted, answered bool) {
 	began := a.run.Now()
 	for range mostOld {
 		var err error
-		before, from := a.Broken(), len(a.run.Timeline())
+		before, from := a.process.Broken(), len(a.run.Timeline())
 		granted, err = a.try()
-		reached := a.hasAsked(0, from) || !a.run.readable() && err == nil
-		answered = granted || reached && a.Broken() == before
+		reached := !a.run.readable() && err == nil || !slices.ContainsFunc(nodes,
+			func(node int) bool { return !a.hasAsked(node, from) })
+		answered = granted || reached && a.process.Broken() == before
 		if answered || a.run.Now()-began >= second {
 			break
 		}
@@ -170,12 +202,24 @@ func (a *actor) tryAgain() (granted, answered bool) {
 	return granted, answered
 }
 
-// hasAsked says whether a node has executed a command of the actor's about the lock
-// since an entry of the timeline.
+// hasAsked says whether a node has executed, since an entry of the timeline, what the
+// actor's attempt on the lock begins with. A lock whose request could not be sent to the
+// node may still tell it to forget the request.
 func (a *actor) hasAsked(node, since int) bool {
-	return slices.ContainsFunc(a.run.Timeline()[since:], func(e *lab.Entry) bool {
-		return e.Client == a.Name && e.Node == node && a.run.names(e.Command)
-	})
+	begins := ""
+	for _, e := range a.run.Timeline()[since:] {
+		if e.Client != a.Name || !a.run.names(e.Command) {
+			continue
+		}
+		word, _, _ := strings.Cut(e.Command, " ")
+		if begins == "" {
+			begins = word
+		}
+		if e.Node == node {
+			return word == begins
+		}
+	}
+	return false
 }
 
 // names says whether a command names the lock.
@@ -184,21 +228,16 @@ func (s *S) names(command string) bool {
 		func(key string) bool { return strings.Contains(command, key) })
 }
 
-// acquire calls Lock and waits at most so long.
+// acquire calls Lock and waits at most so long. When the client asks again, its own grant
+// may be in its way until the lease ends.
 func (a *actor) acquire(patience time.Duration) error {
-	return a.patiently(patience, a.acquireWith)
-}
-
-// patiently makes a call that waits at most so long. When the client asks again, its own
-// grant may be in its way until the lease ends.
-func (a *actor) patiently(patience time.Duration, call func(context.Context) error) error {
 	ctx, cancel := a.within(patience)
 	defer cancel()
-	err := call(ctx)
+	err := a.acquireWith(ctx)
 	if a.asksAgain(err) {
 		ctx, cancel := a.within(patience + a.run.lease())
 		defer cancel()
-		err = call(ctx)
+		err = a.acquireWith(ctx)
 	}
 	return err
 }
@@ -215,12 +254,13 @@ func (a *actor) asksAgain(err error) bool {
 }
 
 func (a *actor) acquireWith(ctx context.Context) error {
-	a.Step("Lock", func() { a.Begin(lab.Acquire) })
+	name := a.side + "Lock"
+	a.Step(name, func() { a.Begin(lab.Acquire) })
 	err := a.lock.Lock(ctx)
-	a.Step("Lock returns", func() {
+	a.Step(name+" returns", func() {
 		a.granted(err == nil)
 		a.refused = err != nil
-		a.Note("Lock returns %s", outcome(err))
+		a.Note("%s returns %s", name, outcome(err))
 		if err == nil {
 			a.doubtGrant("Lock returns ok")
 		}
@@ -265,7 +305,7 @@ func (a *actor) told() bool { return a.holding.Told() }
 // is a failure.
 func (a *actor) mustAcquire() {
 	if err := a.acquire(lease); err != nil {
-		a.run.Fail("%s can't take a free lock: %w", a.Name, err)
+		a.run.Fail("%s's %sLock of a free lock fails: %w", a.Name, a.side, err)
 		a.Quit()
 	}
 }
@@ -287,7 +327,7 @@ func (a *actor) holds(until time.Duration, events ...func() bool) func() {
 	}
 }
 
-// granted keeps the books after an acquire.
+// granted keeps the books after an acquire. A reader that writes is one that writes.
 func (a *actor) granted(ok bool) {
 	a.Begin(lab.Renewal)
 	if !ok {
@@ -299,12 +339,35 @@ func (a *actor) granted(ok bool) {
 		return
 	}
 	a.heldSince = a.grantedAt
-	a.holding = a.EnterAs(a.owner, a.lost())
+	if a == a.writes || a.writes.depth == 0 {
+		a.enter()
+	}
+}
+
+// enter has the owner believe that it holds this side of the lock.
+func (a *actor) enter() {
+	if a == a.reads {
+		a.holding = a.process.EnterSharedAs(a.owner, a.lost())
+	} else {
+		a.holding = a.process.EnterAs(a.owner, a.lost())
+	}
+}
+
+// given keeps the books when a release is called. A writer may remain as a reader.
+func (a *actor) given() {
+	a.depth = max(a.depth-1, 0)
+	if a.depth > 0 || a.writes.depth > 0 {
+		return
+	}
+	a.process.LeaveAs(a.owner)
+	if a == a.writes && a.reads.depth > 0 {
+		a.reads.enter()
+	}
 }
 
 // lost is the channel of the newest acquisition, nil when the lock offers none.
 func (a *actor) lost() <-chan struct{} {
-	if l, ok := a.lock.(lock.LossNotifier); ok {
+	if l, ok := a.writes.lock.(lock.LossNotifier); ok {
 		return l.Lost()
 	}
 	return nil
@@ -320,22 +383,19 @@ func (a *actor) release() error {
 }
 
 func (a *actor) releaseWith(ctx context.Context) error {
+	name := a.side + "Unlock"
 	var called call
-	a.Step("Unlock", func() {
+	a.Step(name, func() {
 		called = a.unlocks()
 		a.Begin(lab.Release)
 		a.freedAt, a.freed = a.run.Now(), false
-		a.depth = max(a.depth-1, 0)
-		if a.depth == 0 {
-			a.LeaveAs(a.owner)
-			a.goOnReading()
-		}
+		a.given()
 	})
 	err := a.lock.Unlock(ctx)
-	a.Step("Unlock returns", func() {
+	a.Step(name+" returns", func() {
 		a.freed = true
 		a.Begin(lab.Renewal)
-		a.Note("Unlock returns %s", outcome(err))
+		a.Note("%s returns %s", name, outcome(err))
 		a.doubtRelease(called, err)
 	})
 	return err

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,7 +22,7 @@ import (
 
 var badLock = flag.String("bad-lock", "", "run this bad lock in TestABadLock")
 
-// A bad run is one of a lock, with options, of which its author is told one line.
+// badRun is one of a lock, with options, of which its author is told one line.
 type badRun struct {
 	build   scenarios.Build
 	options []scenarios.Option
@@ -32,63 +31,8 @@ type badRun struct {
 	slow    bool
 }
 
-// badRuns are those that are declared wrongly, and those of mutants.
+// badRuns are those in which something is wrong with what is declared, and those of mutants.
 var badRuns = map[string]badRun{
-	"has no build": {says: "build is nil, it must make an owner of the lock"},
-	"has a nil option": {
-		build:   wrong.Rung("gold"),
-		options: []scenarios.Option{scenarios.Red(false), nil},
-		says:    "option 2 of 2 is nil",
-	},
-	"declines what nobody asks for": {
-		build:   wrong.Rung("gold"),
-		options: []scenarios.Option{scenarios.WithoutFeatures("reentry")},
-		says: `the lock is declared to be without "reentry", the features are` +
-			` "re-entry", "renewal", "lost" and "fixed lease"`,
-	},
-	"declares an unknown scenario": {
-		build: wrong.Rung("gold"),
-		options: []scenarios.Option{scenarios.Flaws(scenarios.Flaw{
-			Scenario: "oversleep", Invariant: scenarios.LostUpdate})},
-		says: `a flaw is declared: there is no scenario "oversleep"; the` +
-			" nearest are oversell",
-	},
-	"runs only an unknown scenario": {
-		build:   wrong.Rung("gold"),
-		options: []scenarios.Option{scenarios.Only("crash_holding", "crash")},
-		says: `only some scenarios are to run: there is no scenario "crash"; the` +
-			" nearest are crash_holding, ",
-	},
-	"runs only an empty list": {
-		build:   wrong.Rung("gold"),
-		options: []scenarios.Option{scenarios.Only([]string{}...)},
-		says:    "only some scenarios are to run, and none is named",
-	},
-	"declares an unknown scenario as one that breaks sometimes": {
-		build: wrong.Rung("gold"),
-		options: []scenarios.Option{scenarios.Only("oversell"),
-			scenarios.Sometimes(scenarios.Flaw{
-				Scenario: "oversleep", Invariant: scenarios.LostUpdate}),
-			scenarios.Flaws(lock.Flaws("oversell: lost update")...)},
-		says: `a flaw is declared: there is no scenario "oversleep"; the` +
-			" nearest are oversell",
-	},
-	"declares an unknown invariant as one that breaks sometimes": {
-		build: wrong.Rung("gold"),
-		options: []scenarios.Option{scenarios.Only("oversell"),
-			scenarios.Sometimes(scenarios.Flaw{
-				Scenario: "oversell", Invariant: "last update"}),
-			scenarios.Flaws(lock.Flaws("oversell: lost update")...)},
-		says: `a flaw is declared of invariant "last update" in oversell, its` +
-			" invariants are lost update",
-	},
-	"declares an unknown invariant": {
-		build: wrong.Rung("gold"),
-		options: []scenarios.Option{scenarios.Flaws(scenarios.Flaw{
-			Scenario: "oversell", Invariant: "last update"})},
-		says: `a flaw is declared of invariant "last update" in oversell, its` +
-			" invariants are lost update",
-	},
 	"breaks what it does not declare": {
 		build: wrong.Rung("diamond"),
 		options: []scenarios.Option{scenarios.WithoutFeatures(scenarios.Reentry,
@@ -114,18 +58,7 @@ var badRuns = map[string]badRun{
 		says:  "failover: two holders\n",
 		hides: "failover: stale write",
 	},
-	"records below a file": {
-		build: wrong.Rung("gold"),
-		options: []scenarios.Option{scenarios.Only("failover"),
-			scenarios.Record(filepath.Join(os.Args[0], "runs"))},
-		says:  "the runs can't be recorded: ",
-		hides: "the runs are in",
-	},
-	"has no node": {
-		build:   wrong.Rung("gold"),
-		options: []scenarios.Option{scenarios.Nodes(0)},
-		says:    "0 nodes, a lock needs at least one",
-	},
+	"has no build": {says: "build is nil, it must make an owner of the lock"},
 }
 
 func init() {
@@ -177,12 +110,29 @@ func TestBadLocksAreToldInOneLine(t *testing.T) {
 	}
 }
 
+func TestOptionsThatNoRunCouldMeetAreRefused(t *testing.T) {
+	for says, options := range map[string][]scenarios.Option{
+		"option 2 of 2 is nil":                              {scenarios.Red(false), nil},
+		"0 nodes, a lock needs at least one":                {scenarios.Nodes(0)},
+		"only some scenarios are to run, and none is named": {scenarios.Only([]string{}...)},
+		"the runs can't be recorded: ":                      {scenarios.Record(os.Args[0] + "/runs")},
+		`only some scenarios are to run: there is no scenario "crash"; the nearest are` +
+			" crash_holding, ": {scenarios.Only("crash_holding", "crash")},
+		`the lock is declared to be without "reentry", the features are ["re-entry"` +
+			` "renewal" "lost" "fixed lease"]`: {scenarios.WithoutFeatures("reentry")},
+		`a flaw is declared: there is no scenario "oversleep"; the nearest are oversell`: {
+			scenarios.Flaws(lock.Flaws("oversleep: lost update")...)},
+		`a flaw is declared: the invariants of oversell are lost update, `: {
+			scenarios.Sometimes(lock.Flaws("oversell: last update")...)},
+	} {
+		assert.ErrorContains(t, scenarios.Refusal(wrong.Rung("gold"), options...), says)
+	}
+}
+
 func TestAFileOfFlawsSaysWhatBreaksAlwaysAndWhatSometimes(t *testing.T) {
 	always, sometimes, err := scenarios.ReadFlaws("# of mine\nfailover: two holders\n\n" +
 		"sometimes oversell: lost update # depends on a timer\n")
 	require.NoError(t, err)
-	assert.Equal(t, []lock.Flaw{{Scenario: "failover",
-		Invariant: scenarios.TwoHolders}}, always)
-	assert.Equal(t, []lock.Flaw{{Scenario: "oversell",
-		Invariant: scenarios.LostUpdate}}, sometimes)
+	assert.Equal(t, lock.Flaws("failover: two holders"), always)
+	assert.Equal(t, lock.Flaws("oversell: lost update"), sometimes)
 }

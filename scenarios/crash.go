@@ -37,61 +37,55 @@ func (a *actor) mustComeFree(patience time.Duration, why string) {
 	a.release()
 }
 
-var crashHolding = Scenario{
-	Name:       "crash_holding",
-	Family:     Crash,
-	Summary:    "A takes the lock and dies. B waits for up to 60 s.",
-	Invariants: []string{Orphaned},
-	run: func(s *S) {
-		a, b := s.mortal("A"), s.actor("B")
-		s.play(func() {
-			a.begins()
-			a.work(second)
-			a.crash()
-		}, func() {
-			b.at(2 * second)
-			b.mustComeFree(time.Minute, "A died with it")
-		})
-		s.judge(Orphaned, true)
-	},
+// comesFree is a script: mustComeFree, from a moment on.
+func (a *actor) comesFree(moment, patience time.Duration, why string,
+	events ...func() bool) func() {
+	return func() {
+		a.at(moment, events...)
+		a.mustComeFree(patience, why)
+	}
 }
 
-var crashAfterFirstCommand = Scenario{
-	Name:   "crash_after_first_command",
-	Family: Crash,
+var _ = in(Crash, "crash_holding", Scenario{
+	Summary:    "A takes the lock and dies. B waits for up to 60 s.",
+	Invariants: []string{Orphaned},
+}, func(s *S) {
+	a, b := s.mortal("A"), s.actor("B")
+	s.play(func() {
+		a.begins()
+		a.work(second)
+		a.crash()
+	}, b.comesFree(2*second, time.Minute, "A died with it"))
+	s.judge(true, Orphaned)
+})
+
+var _ = in(Crash, "crash_after_first_command", Scenario{
 	Summary: "The server executes the command with which A takes the lock, and A dies" +
 		" before it can send another one. B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
-	run: func(s *S) {
-		a, b := s.mortal("A"), s.actor("B")
-		s.start()
-		a.Fault(lab.Acquire, a.grants, lab.Fault{CrashAfter: true})
-		s.run(func() {
-			a.at(0)
-			a.try()
-		}, func() {
-			b.at(second)
-			b.mustComeFree(time.Minute, "A died while it took it")
-		})
-		s.judge(Orphaned, true)
-	},
-}
+}, func(s *S) {
+	a, b := s.mortal("A"), s.actor("B")
+	s.start()
+	a.Fault(lab.Acquire, a.grants, lab.Fault{CrashAfter: true})
+	s.run(func() {
+		a.at(0)
+		a.try()
+	}, b.comesFree(second, time.Minute, "A died while it took it"))
+	s.judge(true, Orphaned)
+})
 
-// nothingLeft is about the server's memory: a key without an expiry is there
+// nothing_left is about the server's memory: a key without an expiry is there
 // forever.
-var nothingLeft = Scenario{
-	Name:   "nothing_left",
-	Family: Crash,
+var _ = in(Crash, "nothing_left", Scenario{
 	Summary: "A dies after the first command of its acquire, or after the second," +
 		" and so on; or after one of its release. Three leases later the servers" +
 		" hold no key without a TTL, but for those that the lock declares to" +
 		" keep, such as the counter of its fencing tokens.",
 	Invariants: []string{LeftBehind},
 	exact:      "which keys of a real server belong to a lock isn't known",
-	run: func(s *S) {
-		s.diesAfter(lab.Acquire, 1)
-	},
-}
+}, func(s *S) {
+	s.diesAfter(lab.Acquire, 1)
+})
 
 // diesAfter lets A die after a command of one of its calls, and in other worlds after
 // the next ones.
@@ -117,7 +111,7 @@ func (s *S) diesAfter(call lab.Call, nth int) {
 			}
 		})
 	})
-	s.judge(LeftBehind, true)
+	s.judge(true, LeftBehind)
 	switch {
 	case call == lab.Acquire && nth < a.acquires, call == lab.Release && nth < a.releases:
 		s.World(func() { s.diesAfter(call, nth+1) })
@@ -126,50 +120,44 @@ func (s *S) diesAfter(call lab.Call, nth int) {
 	}
 }
 
-var cancelledContext = Scenario{
-	Name:   "cancelled_context",
-	Family: Crash,
-	Summary: "A takes the lock with a context that is canceled at 1 s, works until" +
-		" 5 s, and its deferred unlock runs with that context. B tries from 5 s" +
-		" to 6 s. Where the lease is renewed, also: A works on until 15 s while" +
-		" B waits.",
+var _ = in(Crash, "cancelled_context", Scenario{
+	Summary: "A takes the lock with a context that is canceled at 1 s, works until 5 s," +
+		" and its deferred unlock runs with that context. B tries from 5 s to 6 s." +
+		" Where the lease is renewed, also: A works on until 15 s while B waits.",
 	Invariants: []string{Orphaned, TwoHolders},
-	run: func(s *S) {
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.play(func() {
+		ctx := a.cancelledAt(second)
+		a.at(0)
+		a.acquireWith(ctx)
+		a.at(5 * second)
+		a.releaseWith(ctx)
+	}, b.comesFree(5*second, s.patience(second), "A's unlock never reached the server",
+		a.released))
+	s.judge(true, Orphaned)
+	if !s.offers(Renewal) {
+		s.verdict(DoesNotArise, TwoHolders)
+		return
+	}
+	s.World(func() {
 		a, b := s.actor("A"), s.actor("B")
 		s.play(func() {
 			ctx := a.cancelledAt(second)
 			a.at(0)
 			a.acquireWith(ctx)
-			a.at(5 * second)
-			a.releaseWith(ctx)
+			a.at(15 * second)
+			if errors.Is(a.releaseWith(ctx), lock.ErrNotHeld) && !s.twoInside() {
+				a.report(FalseLoss, "A's Unlock after 15 s returns"+
+					" lock.ErrNotHeld: the canceled context has cost the lock")
+			}
 		}, func() {
-			b.at(5*second, a.released)
-			b.mustComeFree(s.patience(second), "A's unlock never reached the server")
+			b.at(2 * second)
+			b.acquire(20 * second)
 		})
-		s.judge(Orphaned, true)
-		if !s.offers(Renewal) {
-			s.verdict(DoesNotArise, TwoHolders)
-			return
-		}
-		s.World(func() {
-			a, b := s.actor("A"), s.actor("B")
-			s.play(func() {
-				ctx := a.cancelledAt(second)
-				a.at(0)
-				a.acquireWith(ctx)
-				a.at(15 * second)
-				if errors.Is(a.releaseWith(ctx), lock.ErrNotHeld) && !s.twoInside() {
-					a.report(FalseLoss, "A's Unlock after 15 s returns"+
-						" lock.ErrNotHeld: the canceled context has cost the lock")
-				}
-			}, func() {
-				b.at(2 * second)
-				b.acquire(20 * second)
-			})
-			s.judge(TwoHolders, true)
-		})
-	},
-}
+		s.judge(true, TwoHolders)
+	})
+})
 
 // cancelledAt is a context that is canceled at a moment of the scenario.
 func (a *actor) cancelledAt(moment time.Duration) context.Context {
@@ -181,52 +169,40 @@ func (a *actor) cancelledAt(moment time.Duration) context.Context {
 	return ctx
 }
 
-var abandonedAcquire = Scenario{
-	Name:   "abandoned_acquire",
-	Family: Crash,
+var _ = in(Crash, "abandoned_acquire", Scenario{
 	Summary: "A's deadline passes while the command that takes the lock is on the" +
 		" way, and A's call returns an error. The command is executed at 5 s." +
 		" B waits for up to 60 s.",
 	Invariants: []string{Orphaned},
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		s.start()
-		a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 5 * second})
-		s.run(func() {
-			a.at(0)
-			ctx, cancel := a.within(s.soon())
-			defer cancel()
-			if granted, _ := a.tryWith(ctx); granted {
-				a.release()
-			}
-		}, func() {
-			b.at(6 * second)
-			b.mustComeFree(time.Minute, "A asked for it and gave up")
-		})
-		s.judge(Orphaned, true)
-	},
-}
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.start()
+	a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 5 * second})
+	s.run(func() {
+		a.at(0)
+		ctx, cancel := a.within(s.soon())
+		defer cancel()
+		if granted, _ := a.tryWith(ctx); granted {
+			a.release()
+		}
+	}, b.comesFree(6*second, time.Minute, "A asked for it and gave up"))
+	s.judge(true, Orphaned)
+})
 
-var crashAfterRenewal = Scenario{
-	Name:   "crash_after_renewal",
-	Family: Crash,
+var _ = in(Crash, "crash_after_renewal", Scenario{
 	Summary: "A dies right after a renewal of its lease was executed. B waits, and" +
 		" must get the lock when that lease has ended.",
 	Invariants: []string{Orphaned},
 	features:   []Feature{Renewal},
-	run: func(s *S) {
-		s.pollEvery(500 * time.Millisecond)
-		a, b := s.mortal("A"), s.actor("B")
-		s.start()
-		a.Fault(lab.Renewal, a.renews, lab.Fault{CrashAfter: true})
-		s.run(func() {
-			a.begins()
-			a.work(lease)
-		}, func() {
-			b.at(lease / 2)
-			// Some locks renew their lease just before it ends.
-			b.mustComeFree(lease*3/2+2*second, "A died after a renewal")
-		})
-		s.judge(Orphaned, true)
-	},
-}
+}, func(s *S) {
+	s.pollEvery(500 * time.Millisecond)
+	a, b := s.mortal("A"), s.actor("B")
+	s.start()
+	a.Fault(lab.Renewal, a.renews, lab.Fault{CrashAfter: true})
+	s.run(func() {
+		a.begins()
+		a.work(lease)
+		// Some locks renew their lease just before it ends.
+	}, b.comesFree(lease/2, lease*3/2+2*second, "A died after a renewal"))
+	s.judge(true, Orphaned)
+})

@@ -12,7 +12,7 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Everywhere are the invariants that are judged in every scenario, whatever it lists. One
+// everywhere are the invariants that are judged in every scenario, whatever it lists. One
 // that a scenario doesn't list has a result only where it breaks or is declared to.
 //
 // The scenario's own events may make a lock break one of them for a flaw that another
@@ -23,13 +23,13 @@ import (
 // it has let in do to each other is no flaw besides. On real servers, and where commands
 // don't show what they do to the lock, nothing but the listed invariants and false loss
 // is judged.
-var Everywhere = []string{TwoHolders, ForeignRelease, ForeignRenewal, FalseLoss,
+var everywhere = []string{TwoHolders, ForeignRelease, ForeignRenewal, FalseLoss,
 	FalseSuccess}
 
 // Judged are the invariants that a scenario lists, and then the others that are judged
 // everywhere.
 func (s Scenario) Judged() []string {
-	return append(slices.Clip(s.Invariants), slices.DeleteFunc(slices.Clone(Everywhere),
+	return append(slices.Clip(s.Invariants), slices.DeleteFunc(slices.Clone(everywhere),
 		func(invariant string) bool { return slices.Contains(s.Invariants, invariant) })...)
 }
 
@@ -73,7 +73,7 @@ func (s *S) judgeEverywhere() {
 		return
 	}
 	s.findFalseLosses()
-	invariants := Everywhere
+	invariants := everywhere
 	if !s.exact() { // what commands do to a reader or a renewal isn't seen well enough
 		invariants = []string{FalseLoss} // which scenarios report themselves
 	}
@@ -196,10 +196,11 @@ func (s *S) unlisted(results []Result) []Result {
 	return results
 }
 
-// doubt notes a break at the newest entry, by what the servers say in virtual time.
+// doubt notes a break at the newest entry, by what the servers say in virtual time. They
+// don't say of a reader whose its lease is.
 func (a *actor) doubt(late bool, invariant, text string) {
 	s := a.run
-	if !s.exact() || !s.readable() {
+	if !s.exact() || !s.readable() || a == a.reads {
 		return
 	}
 	s.doubts = append(s.doubts, &lab.Break{Invariant: invariant, At: s.Now(),
@@ -229,7 +230,7 @@ type call struct {
 
 func (a *actor) unlocks() call {
 	alone := !slices.ContainsFunc(a.run.actors, func(other *actor) bool {
-		return other != a && other.Client == a.Client && other.depth > 0
+		return other != a && other.process == a.process && other.depth > 0
 	})
 	return call{a.owns(), a.depth > 0 && alone, len(a.run.Breaks(ForeignRelease))}
 }
@@ -251,14 +252,14 @@ func (a *actor) doubtRelease(c call, err error) {
 // lock as theirs, and had answered each of their commands in time. A holder whose
 // commands are not answered must take its lease for lost early.
 func (s *S) findFalseLosses() {
-	for _, e := range s.Log().Events {
-		if e.Told == nil || !e.Told.Held || !s.exact() || s.troubled(e.Told.Client, e.At) ||
-			s.lease()-(e.At-s.extended(e.Told.Client, e.At)) < s.lease()/10 {
+	for _, d := range s.Log().Denied {
+		if !s.exact() || s.troubled(d.Client, d.At) ||
+			s.lease()-(d.At-s.extended(d.Client, d.At)) < s.lease()/10 {
 			continue
 		}
-		s.doubts = append(s.doubts, &lab.Break{Invariant: FalseLoss, At: e.At,
-			Event: e.Told.Owner + " is told that it has lost the lock, and the servers" +
-				" have it still", Entry: e.Entry})
+		s.doubts = append(s.doubts, &lab.Break{Invariant: FalseLoss, At: d.At,
+			Event: d.Owner + " is told that it has lost the lock, and the servers" +
+				" have it still", Entry: d.Entry})
 	}
 }
 

@@ -8,81 +8,74 @@ import (
 
 // The family of plain exclusion: nothing fails, the lock is only used.
 
-var mutualExclusion = Scenario{
-	Name:   "mutual_exclusion",
-	Family: Exclusion,
-	Summary: "Three clients take the lock three times each and work for 1 s" +
-		" every time.",
+var _ = in(Exclusion, "mutual_exclusion", Scenario{
+	Summary:    "Three clients take the lock three times each and work for 1 s every time.",
 	Invariants: []string{TwoHolders},
-	run: func(s *S) {
-		sections := 0
-		var scripts []func()
-		for _, c := range s.cast("A", "B", "C") {
-			scripts = append(scripts, func() {
-				c.at(0)
-				for range 3 {
-					if c.acquire(2*time.Minute) != nil {
-						return
-					}
-					sections++
-					c.work(second)
-					c.release()
+}, func(s *S) {
+	sections := 0
+	var scripts []func()
+	for _, c := range s.cast("A", "B", "C") {
+		scripts = append(scripts, func() {
+			c.at(0)
+			for range 3 {
+				if c.acquire(2*time.Minute) != nil {
+					return
 				}
-			})
-		}
-		s.play(scripts...)
-		if sections != 9 && len(s.Failures()) == 0 {
-			s.Fail("%d of 9 critical sections were entered", sections)
-		}
-		s.judge(TwoHolders, true)
-	},
-}
+				sections++
+				c.work(second)
+				c.release()
+			}
+		})
+	}
+	s.play(scripts...)
+	if sections != 9 && len(s.Failures()) == 0 {
+		s.Fail("%d of 9 critical sections were entered", sections)
+	}
+	s.judge(true, TwoHolders)
+})
 
 // oversell is the stock of [inventory], small enough to be run every time:
 // 1000 clients and a stock of 100 behave the same.
-var oversell = Scenario{
-	Name:   "oversell",
-	Family: Exclusion,
+var _ = in(Exclusion, "oversell", Scenario{
 	Summary: "Twelve clients of four services buy from a stock of six: each reads" +
 		" it, thinks, and writes back one less. Two of them think for 15 s on a" +
 		" lease of 10 s.",
 	Invariants: []string{LostUpdate},
-	run: func(s *S) {
-		s.pollEvery(second)
-		const clients, stock = 12, 6
-		storage := s.Storage(stock)
-		sold := 0
-		var scripts []func()
-		for i := range clients {
-			c := s.actor(string(rune('A' + i)))
-			thinks := 200 * time.Millisecond
-			if i == 0 || i == clients/2 {
-				thinks = 15 * second
+}, func(s *S) {
+	s.pollEvery(second) // eleven wait for half a minute
+	const clients, stock = 12, 6
+	storage := s.Storage(stock)
+	sold := 0
+	var scripts []func()
+	for i := range clients {
+		c := s.actor(string(rune('A' + i)))
+		thinks := 200 * time.Millisecond
+		if i == 0 || i == clients/2 {
+			thinks = 15 * second
+		}
+		scripts = append(scripts, func() {
+			c.at(0)
+			if i > 0 { // a slow one first, or nothing is left to buy
+				c.Until(s.actors[0].has, lease)
 			}
-			scripts = append(scripts, func() {
-				c.at(0)
-				if i > 0 { // a slow one first, or nothing is left to buy
-					c.Until(s.actors[0].has, lease)
-				}
-				if c.acquire(time.Hour) != nil {
-					return
-				}
-				left, version := c.read(storage)
-				c.work(thinks)
-				if left > 0 && c.write(storage, left-1, version) {
-					sold++
-				}
-				c.release()
-			})
-		}
-		s.play(scripts...)
-		if len(s.Breaks(LostUpdate)) == 0 && sold != stock &&
-			len(s.Failures()) == 0 {
-			s.Fail("%d of %d were sold to %d clients", sold, stock, clients)
-		}
-		s.judge(LostUpdate, true)
-	}, // eleven wait for half a minute
-}
+			if c.acquire(time.Hour) != nil {
+				return
+			}
+			left, version := c.read(storage)
+			c.work(thinks)
+			if left > 0 && c.write(storage, left-1, version) {
+				sold++
+			}
+			c.release()
+		})
+	}
+	s.play(scripts...)
+	if len(s.Breaks(LostUpdate)) == 0 && sold != stock &&
+		len(s.Failures()) == 0 {
+		s.Fail("%d of %d were sold to %d clients", sold, stock, clients)
+	}
+	s.judge(true, LostUpdate)
+})
 
 // read and write take their place in the order of events, like commands.
 func (a *actor) read(storage *lab.Storage) (value, version int) {
@@ -105,23 +98,19 @@ func (a *actor) buys(storage *lab.Storage) {
 	a.write(storage, left-1, version)
 }
 
-var simultaneousTakeover = Scenario{
-	Name:   "simultaneous_takeover",
-	Family: Exclusion,
-	Summary: "A dies with the lock. When its lease is over, B and C try at the" +
-		" same instant. Where C's attempt takes several commands, also: from the" +
-		" second, the third or the fourth one on they reach the server 0.5 s later," +
-		" while B works.",
+var _ = in(Exclusion, "simultaneous_takeover", Scenario{
+	Summary: "A dies with the lock. When its lease is over, B and C try at the same" +
+		" instant. Where C's attempt takes several commands, also: from the second, the" +
+		" third or the fourth one on they reach the server 0.5 s later, while B works.",
 	Invariants: []string{TwoHolders},
-	run: func(s *S) {
-		if s.takeOver(0) == 1 {
-			return
-		}
-		for late := 2; late <= 4; late++ {
-			s.World(func() { s.takeOver(late) })
-		}
-	},
-}
+}, func(s *S) {
+	if s.takeOver(0) == 1 {
+		return
+	}
+	for late := 2; late <= 4; late++ {
+		s.World(func() { s.takeOver(late) })
+	}
+})
 
 // takeOver runs simultaneous_takeover. C's commands are late from one of them on,
 // counted from 1; 0 means that none is: B and C, in step, may hide a mistake. It says
@@ -144,52 +133,47 @@ func (s *S) takeOver(late int) (commands int) {
 		a.begins()
 		a.crash()
 	}, takeover(b), takeover(c))
-	s.judge(TwoHolders, b.grantedAt > 0 || c.grantedAt > 0)
+	s.judge(b.grantedAt > 0 || c.grantedAt > 0, TwoHolders)
 	return c.Sent(lab.Acquire)
 }
 
-var bornTogether = Scenario{
-	Name:   "born_together",
-	Family: Exclusion,
+var _ = in(Exclusion, "born_together", Scenario{
 	Summary: "A and B are built at the same instant, in two processes. A takes the" +
-		" lock, and B is refused. B, which holds nothing, unlocks, and A's lock" +
-		" is still there. (Where C's unlock frees it as well, that is" +
-		" unlock_not_held.)",
+		" lock, and B is refused. B, which holds nothing, unlocks, and A's lock is" +
+		" still there. (Where C's unlock frees it as well, that is unlock_not_held.)",
 	Invariants: []string{TwoHolders, ForeignRelease},
 	exact:      "real processes don't build their locks at the same instant",
-	run: func(s *S) {
-		anybody := false // can free the lock
-		a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-		s.play(func() {
-			a.born(second)
-			a.at(2 * second)
-			a.mustAcquire()
-			a.at(6 * second)
-			a.release()
-		}, func() {
-			b.born(second)
-			b.at(3 * second)
-			if granted, _ := b.try(); granted {
-				return
-			}
-			b.at(5 * second)
-			if !anybody {
-				b.release()
-			}
-		}, func() {
-			c.at(4 * second)
-			c.release()
-			c.Step("looks", func() {
-				anybody = len(s.Breaks(ForeignRelease)) > 0
-			})
-		})
-		s.judge(TwoHolders, true)
-		s.judge(ForeignRelease, true)
-		if anybody {
-			s.verdict(DoesNotArise, ForeignRelease)
+}, func(s *S) {
+	anybody := false // can free the lock
+	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+	s.play(func() {
+		a.born(second)
+		a.at(2 * second)
+		a.mustAcquire()
+		a.at(6 * second)
+		a.release()
+	}, func() {
+		b.born(second)
+		b.at(3 * second)
+		if granted, _ := b.try(); granted {
+			return
 		}
-	},
-}
+		b.at(5 * second)
+		if !anybody {
+			b.release()
+		}
+	}, func() {
+		c.at(4 * second)
+		c.release()
+		c.Step("looks", func() {
+			anybody = len(s.Breaks(ForeignRelease)) > 0
+		})
+	})
+	s.judge(true, TwoHolders, ForeignRelease)
+	if anybody {
+		s.verdict(DoesNotArise, ForeignRelease)
+	}
+})
 
 // born builds the actor's handle anew, at a moment and not in the actor's phase.
 func (a *actor) born(moment time.Duration) {

@@ -24,6 +24,12 @@ func Driver(set func(*redis.Options)) Option {
 	return func(s *settings) { s.driver = set }
 }
 
+// Refusal is why no run could meet the options.
+func Refusal(build Build, opts ...Option) error {
+	_, err := configure(build, opts)
+	return err
+}
+
 // executed are the scripts of all locks that RunOne has run.
 var executed = node.NewScripts()
 

@@ -8,9 +8,7 @@ import (
 
 // The family of fencing: the tokens of successive grants.
 
-var tokensRise = Scenario{
-	Name:   "tokens_rise",
-	Family: Fencing,
+var _ = in(Fencing, "tokens_rise", Scenario{
 	Summary: "C, A and B, whose clocks differ by 40 s, hold the lock in turn, twice" +
 		" each. Nobody asks for five leases, and then A and C hold it. Also: the" +
 		" command that takes the lock for A is on its way while B holds it and" +
@@ -18,17 +16,16 @@ var tokensRise = Scenario{
 		" And: the server loses all data between two grants, and the storage" +
 		" still accepts the next holder's write.",
 	Invariants: []string{WrongToken, Unavailable},
-	run: func(s *S) {
-		s.holdInTurn()
-		s.World(s.acquireIsDelayed)
-		if s.exact() {
-			s.World(s.counterIsLost)
-		} else {
-			s.unjudged("only the lab's own server is flushed",
-				Unavailable)
-		}
-	},
-}
+}, func(s *S) {
+	s.holdInTurn()
+	s.World(s.acquireIsDelayed)
+	if s.exact() {
+		s.World(s.counterIsLost)
+	} else {
+		s.unjudged("only the lab's own server is flushed",
+			Unavailable)
+	}
+})
 
 // grants are the tokens of successive grants.
 type grants struct{ newest uint64 }
@@ -44,7 +41,7 @@ func (g *grants) next(a *actor) {
 
 func (s *S) holdInTurn() {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-	b.Skew, c.Skew = -20*second, 20*second
+	b.process.Skew, c.process.Skew = -20*second, 20*second
 	var held grants
 	fenced := false
 	turns := []*actor{c, a, b, c, a, b, nil, a, c} // nil: a long time
@@ -74,7 +71,7 @@ func (s *S) holdInTurn() {
 		}
 	}
 	s.play(script(a), script(b), script(c))
-	s.judge(WrongToken, fenced)
+	s.judge(fenced, WrongToken)
 }
 
 func (s *S) acquireIsDelayed() {
@@ -96,7 +93,7 @@ func (s *S) acquireIsDelayed() {
 		held.newest = b.token()
 		b.release()
 	})
-	s.judge(WrongToken, granted && a.fenced() && b.heldBefore(a.grantedAt))
+	s.judge(granted && a.fenced() && b.heldBefore(a.grantedAt), WrongToken)
 }
 
 func (s *S) counterIsLost() {
@@ -119,5 +116,5 @@ func (s *S) counterIsLost() {
 		}
 		b.release()
 	})
-	s.judge(Unavailable, a.fenced())
+	s.judge(a.fenced(), Unavailable)
 }

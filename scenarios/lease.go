@@ -8,22 +8,19 @@ import (
 
 // The family of leases: how long a lease lasts at the server.
 
-var leaseLength = Scenario{
-	Name:   "lease_length",
-	Family: Leasing,
+var _ = in(Leasing, "lease_length", Scenario{
 	Summary: "A takes the lock and works for 9.6 s. Its lease is as long as A asked" +
 		" for, by the server: after the grant and, where the lease is renewed," +
 		" after each renewal. Also: the lease isn't a whole number of seconds.",
 	Invariants: []string{WrongLease},
 	readable:   "the lock's lease isn't the expiry of a key",
-	run: func(s *S) {
+}, func(s *S) {
+	s.measureLease()
+	s.World(func() {
+		s.uneven()
 		s.measureLease()
-		s.World(func() {
-			s.uneven()
-			s.measureLease()
-		})
-	},
-}
+	})
+})
 
 func (s *S) measureLease() {
 	a := s.actor("A")
@@ -43,7 +40,7 @@ func (s *S) measureLease() {
 		}
 		a.release()
 	})
-	s.judge(WrongLease, leased)
+	s.judge(leased, WrongLease)
 }
 
 // measure judges the lease that a node has given A last, and says whether there
@@ -72,48 +69,45 @@ func (s *S) inexact() time.Duration {
 	return s.sooner(100*time.Millisecond, 300*time.Millisecond)
 }
 
-var fixedLease = Scenario{
-	Name:   "fixed_lease",
-	Family: Leasing,
+var _ = in(Leasing, "fixed_lease", Scenario{
 	Summary: "A takes the lock with the option that turns renewal off, and works" +
 		" for 15 s. B, which waits, gets the lock when A's lease ends at 10 s, and" +
 		" not before, and A is told by then.",
 	Invariants: []string{WrongLease, NotTold},
 	features:   []Feature{Renewal, FixedLeases},
-	run: func(s *S) {
-		s.fixedLease()
-		a, b := s.actor("A"), s.actor("B")
-		var asked, told time.Duration
-		s.play(func() {
-			a.at(0)
-			asked = s.Now()
-			a.mustAcquire()
-			told = a.awaitLoss(14 * second)
-			a.at(15 * second)
-			a.release()
-		}, func() {
-			b.at(second, a.has)
-			if b.acquire(10*second+s.sooner(0, 2*second)) != nil {
-				b.report(WrongLease, "A's lease of %v was not to be renewed,"+
-					" and B can't get the lock", s.lease())
-				return
-			}
-			// A's lease began after A had asked.
-			if after := b.grantedAt - asked; after < s.lease()-s.inexact() {
-				b.report(WrongLease, "B holds the lock %.3f s after A asked for it,"+
-					" and A's lease was to be %v", after.Seconds(), s.lease())
-			}
-			b.at(15 * second)
-			if told == 0 || told > b.grantedAt+s.sooner(0, second) {
-				b.report(NotTold, "B holds the lock since %.3f, and A was"+
-					" not told when its lease ended", b.grantedAt.Seconds())
-			}
-			b.release()
-		})
-		s.judge(WrongLease, true)
-		s.judge(NotTold, b.has())
-		if !s.offers(LossNotices) {
-			s.verdict(NotOffered, NotTold)
+}, func(s *S) {
+	s.fixedLease()
+	a, b := s.actor("A"), s.actor("B")
+	var asked, told time.Duration
+	s.play(func() {
+		a.at(0)
+		asked = s.Now()
+		a.mustAcquire()
+		told = a.awaitLoss(14 * second)
+		a.at(15 * second)
+		a.release()
+	}, func() {
+		b.at(second, a.has)
+		if b.acquire(10*second+s.sooner(0, 2*second)) != nil {
+			b.report(WrongLease, "A's lease of %v was not to be renewed,"+
+				" and B can't get the lock", s.lease())
+			return
 		}
-	},
-}
+		// A's lease began after A had asked.
+		if after := b.grantedAt - asked; after < s.lease()-s.inexact() {
+			b.report(WrongLease, "B holds the lock %.3f s after A asked for it,"+
+				" and A's lease was to be %v", after.Seconds(), s.lease())
+		}
+		b.at(15 * second)
+		if told == 0 || told > b.grantedAt+s.sooner(0, second) {
+			b.report(NotTold, "B holds the lock since %.3f, and A was"+
+				" not told when its lease ended", b.grantedAt.Seconds())
+		}
+		b.release()
+	})
+	s.judge(true, WrongLease)
+	s.judge(b.has(), NotTold)
+	if !s.offers(LossNotices) {
+		s.verdict(NotOffered, NotTold)
+	}
+})

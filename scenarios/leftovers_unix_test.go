@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,8 +18,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/bronze"
+	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/internal/servers"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -37,6 +37,7 @@ func TestARunOfOneScenario(t *testing.T) {
 	if *mark == "" {
 		t.Skip("it is run by the tests of what a run leaves behind")
 	}
+	scenarios.Work(t, wrong.Rung("bronze"))
 	build := func(env scenarios.Env) (scenarios.Lock, error) {
 		if !strings.Contains(env.Key, "warm") {
 			fmt.Println("the scenario has run")
@@ -44,13 +45,9 @@ func TestARunOfOneScenario(t *testing.T) {
 				time.AfterFunc(4*time.Second, func() { panic("on purpose") })
 			}
 		}
-		return bronze.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
+		return wrong.Rung("bronze")(env)
 	}
-	scenarios.Work(t, func(env scenarios.Env) (scenarios.Lock, error) {
-		return bronze.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
-	})
-	scenario, flaws := "crash_holding", []scenarios.Flaw{
-		{Scenario: "crash_holding", Invariant: scenarios.Orphaned}}
+	scenario, flaws := "crash_holding", lock.Flaws("crash_holding: orphaned")
 	if strings.HasPrefix(os.Getenv(ending), "kill -9 while") {
 		scenario, flaws = "paused_holder", nil
 	}
@@ -63,7 +60,7 @@ func TestARunOfOneScenario(t *testing.T) {
 		scenarios.OnServersOf(servers.Asked(t, *onRedis)))
 }
 
-// begin starts such a run and waits until its scenario has run.
+// begin starts such a run and waits until its scenario has begun.
 func begin(t *testing.T, end, on, temp string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestARunOfOneScenario$",
@@ -97,22 +94,14 @@ func processes(t *testing.T, containing string) []string {
 	return found
 }
 
-var endings = []struct {
-	name   string
-	signal syscall.Signal
-	fails  bool
-}{
-	{name: "it succeeds"},
-	{name: "it fails", fails: true},
-	{name: "it panics", fails: true},
-	{name: "Ctrl-C", signal: syscall.SIGINT, fails: true},
-	{name: "kill -9", signal: syscall.SIGKILL, fails: true},
-	{name: "kill -9 while a worker is stopped", signal: syscall.SIGKILL, fails: true},
+// endings are the names of the ways in which it ends, and the signals that end it.
+var endings = map[string]syscall.Signal{
+	"it succeeds": 0, "it fails": 0, "it panics": 0, "Ctrl-C": syscall.SIGINT,
+	"kill -9": syscall.SIGKILL, "kill -9 while a worker is stopped": syscall.SIGKILL,
 }
 
 // end lets the run end.
-func end(t *testing.T, cmd *exec.Cmd, name string, signal syscall.Signal,
-	fails bool, temp string) {
+func end(t *testing.T, cmd *exec.Cmd, name, temp string) {
 	t.Helper()
 	if strings.HasSuffix(name, "stopped") {
 		require.Eventually(t, func() bool {
@@ -124,39 +113,19 @@ func end(t *testing.T, cmd *exec.Cmd, name string, signal syscall.Signal,
 			return false
 		}, time.Minute, 10*time.Millisecond, "no worker was ever stopped")
 	}
-	if signal != 0 {
-		require.NoError(t, cmd.Process.Signal(signal))
+	if endings[name] != 0 {
+		require.NoError(t, cmd.Process.Signal(endings[name]))
 	}
-	assert.Equal(t, fails, cmd.Wait() != nil)
-}
-
-func TestARunLeavesNothingBehind(t *testing.T) {
-	own(t)
-	for _, c := range endings {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			temp := t.TempDir()
-			cmd := begin(t, c.name, servers.Auto, temp)
-			require.NotEmpty(t, processes(t, temp), "the test looks at nothing")
-			end(t, cmd, c.name, c.signal, c.fails, temp)
-			assert.Eventually(t, func() bool {
-				return len(processes(t, temp)) == 0
-			}, time.Minute, 10*time.Millisecond, "a process is left")
-			assert.Eventually(t, func() bool {
-				left, _ := filepath.Glob(filepath.Join(temp, "lockladder-*"))
-				return len(left) == 0
-			}, time.Minute, 10*time.Millisecond, "a directory is left")
-			assert.Empty(t, processes(t, temp))
-		})
-	}
+	assert.Equal(t, name != "it succeeds", cmd.Wait() != nil)
 }
 
 // Of somebody's server only the run's own keys are touched, and they are gone
-// afterwards.
-func TestARunLeavesSomebodysServerAsItWas(t *testing.T) {
+// afterwards, as are the worker and what watches over the keys. That servers of a run's
+// own end with it is a test of package servers.
+func TestARunLeavesNothingBehindOnSomebodysServer(t *testing.T) {
 	own(t)
-	for _, c := range endings {
-		t.Run(c.name, func(t *testing.T) {
+	for name := range endings {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
 			r, err := servers.StartRedis(ctx)
@@ -176,14 +145,15 @@ func TestARunLeavesSomebodysServerAsItWas(t *testing.T) {
 			}
 
 			temp := t.TempDir()
-			cmd := begin(t, c.name, "redis://:s3cret@"+r.Addr(), temp)
+			cmd := begin(t, name, "redis://:s3cret@"+r.Addr(), temp)
+			require.NotEmpty(t, processes(t, temp), "the test looks at nothing")
 			assert.Eventually(t, func() bool {
 				return rdb.DBSize(ctx).Val() > int64(len(theirs))
 			}, time.Minute, time.Millisecond, "the scenario set no key")
 			for _, p := range processes(t, temp) {
 				assert.NotContains(t, p, "s3cret")
 			}
-			end(t, cmd, c.name, c.signal, c.fails, temp)
+			end(t, cmd, name, temp)
 			assert.Eventually(t, func() bool {
 				return len(processes(t, temp)) == 0
 			}, time.Minute, 10*time.Millisecond, "a process is left")

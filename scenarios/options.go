@@ -198,9 +198,8 @@ func (s *settings) check(build Build) error {
 	}
 	for _, f := range s.declined {
 		if !slices.Contains(features, f) {
-			return fmt.Errorf("the lock is declared to be without %q, the"+
-				" features are %q, %q, %q and %q", f, Reentry, Renewal, LossNotices,
-				FixedLeases)
+			return fmt.Errorf("the lock is declared to be without %q, the features are"+
+				" %q", f, features)
 		}
 	}
 	if s.only != nil && len(s.only) == 0 {
@@ -212,15 +211,19 @@ func (s *settings) check(build Build) error {
 		}
 	}
 	for _, flaw := range slices.Concat(s.flaws, s.sometimes) {
-		scenario, err := Find(flaw.Scenario)
-		if err != nil {
+		if err := judges(flaw); err != nil {
 			return fmt.Errorf("a flaw is declared: %w", err)
-		}
-		if !slices.Contains(scenario.Judged(), flaw.Invariant) {
-			return fmt.Errorf("a flaw is declared of invariant %q in %s, its"+
-				" invariants are %s", flaw.Invariant, flaw.Scenario,
-				strings.Join(scenario.Judged(), ", "))
 		}
 	}
 	return nil
+}
+
+// judges is an error where no scenario could have the flaw.
+func judges(f Flaw) error {
+	scenario, err := Find(f.Scenario)
+	if all := scenario.Judged(); err == nil && !slices.Contains(all, f.Invariant) {
+		err = fmt.Errorf("the invariants of %s are %s, not %q", f.Scenario,
+			strings.Join(all, ", "), f.Invariant)
+	}
+	return err
 }

@@ -9,105 +9,96 @@ import (
 
 // The family of overruns: work, or a grant on its way, outlives the lease.
 
-var overrunOverlap = Scenario{
-	Name:       "overrun_overlap",
-	Family:     Overrun,
+var _ = in(Overrun, "overrun_overlap", Scenario{
 	Summary:    "A works for 15 s on a lease of 10 s while B waits.",
 	Invariants: []string{TwoHolders},
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		s.play(a.holds(15*second), func() {
-			b.at(second)
-			b.acquire(30 * second)
-			b.work(second)
-			b.release()
-		})
-		s.judge(TwoHolders, true)
-	},
-}
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.play(a.holds(15*second), func() {
+		b.at(second)
+		b.acquire(30 * second)
+		b.work(second)
+		b.release()
+	})
+	s.judge(true, TwoHolders)
+})
 
-// pausedHolder is Kleppmann's scenario ("How to do distributed locking").
-var pausedHolder = Scenario{
-	Name:   "paused_holder",
-	Family: Overrun,
+// paused_holder is Kleppmann's scenario ("How to do distributed locking").
+var _ = in(Overrun, "paused_holder", Scenario{
 	Summary: "A's whole process stops at 1 s, its renewals as well, and wakes up at 31 s." +
 		" Meanwhile B gets the lock and writes. A writes as soon as it's awake, before it" +
 		" can learn that it has lost the lock. Where the lock has fencing tokens, the" +
 		" storage checks them.",
 	Invariants: []string{StaleWrite},
-	run: func(s *S) {
-		a, b := s.mortal("A"), s.actor("B")
-		storage := s.Storage(100)
-		s.start()
-		a.Stop(second, 31*second, a.has)
-		s.run(func() {
-			a.begins()
-			left, version := a.read(storage)
-			a.at(31 * second)
-			a.write(storage, left-1, version)
-		}, func() {
-			b.at(2 * second)
-			if b.acquire(20*second) == nil {
-				b.buys(storage)
-			}
-			b.at(40 * second)
-		})
-		s.judge(StaleWrite, b.heldBefore(31*second))
-	},
-}
+}, func(s *S) {
+	a, b := s.mortal("A"), s.actor("B")
+	storage := s.Storage(100)
+	s.start()
+	a.Stop(second, 31*second, a.has)
+	s.run(func() {
+		a.begins()
+		left, version := a.read(storage)
+		a.at(31 * second)
+		a.write(storage, left-1, version)
+	}, func() {
+		b.at(2 * second)
+		if b.acquire(20*second) == nil {
+			b.buys(storage)
+		}
+		b.at(40 * second)
+	})
+	s.judge(b.heldBefore(31*second), StaleWrite)
+})
 
-var lateGrant = Scenario{
-	Name:   "late_grant",
-	Family: Overrun,
+var _ = in(Overrun, "late_grant", Scenario{
 	Summary: "The reply of the last command of A's acquire comes at 12 s, and B got" +
 		" the lock at about 10 s: A must not believe that it holds it. Also: the" +
 		" request reaches the server at 11 s and is answered at once; who" +
 		" refuses such a grant must give it back, so that B gets in within 1 s." +
 		" On several nodes: every node answers after 2.9 s.",
 	Invariants: []string{TwoHolders, Orphaned},
-	run: func(s *S) {
-		if s.settings.nodes > 1 {
-			s.lateGrantOnManyNodes()
-			return
+}, func(s *S) {
+	if s.settings.nodes > 1 {
+		s.lateGrantOnManyNodes()
+		return
+	}
+	a, b := s.actor("A"), s.actor("B")
+	s.start()
+	a.Fault(lab.Acquire, a.acquires,
+		lab.Fault{Answer: 12 * second, Until: b.has})
+	s.run(func() {
+		a.at(0)
+		if granted, _ := a.try(); granted {
+			a.work(second)
+			a.release()
 		}
+	}, func() {
+		b.at(second)
+		b.acquire(15 * second)
+		b.at(20 * second)
+		b.release()
+	})
+	s.judge(b.heldBefore(max(a.triedAt, 12*second)), TwoHolders)
+	s.World(func() {
 		a, b := s.actor("A"), s.actor("B")
 		s.start()
-		a.Fault(lab.Acquire, a.acquires,
-			lab.Fault{Answer: 12 * second, Until: b.has})
+		a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 11 * second})
+		refused := false
 		s.run(func() {
 			a.at(0)
-			if granted, _ := a.try(); granted {
-				a.work(second)
+			granted, _ := a.try()
+			if refused = !granted; granted {
 				a.release()
 			}
 		}, func() {
-			b.at(second)
-			b.acquire(15 * second)
-			b.at(20 * second)
-			b.release()
+			b.at(11*second+100*time.Millisecond, func() bool { return a.tried() && a.reached() })
+			if refused {
+				b.mustComeFree(s.patience(second), "A refused the grant and kept it")
+			}
 		})
-		s.judge(TwoHolders, b.heldBefore(max(a.triedAt, 12*second)))
-		s.World(func() {
-			a, b := s.actor("A"), s.actor("B")
-			s.start()
-			a.Fault(lab.Acquire, a.grants, lab.Fault{Deliver: 11 * second})
-			refused := false
-			s.run(func() {
-				a.at(0)
-				granted, _ := a.try()
-				if refused = !granted; granted {
-					a.release()
-				}
-			}, func() {
-				b.at(11*second+100*time.Millisecond, func() bool { return a.tried() && a.reached() })
-				if refused {
-					b.mustComeFree(s.patience(second), "A refused the grant and kept it")
-				}
-			})
-			s.judge(Orphaned, refused)
-		})
-	},
-}
+		s.judge(refused, Orphaned)
+	})
+})
 
 // reached is whether a server has executed a command of the actor, for Until.
 func (a *actor) reached() bool {
@@ -150,43 +141,40 @@ func (s *S) answersAddUp(each, patience time.Duration) {
 			}
 		})
 	})
-	s.judge(TwoHolders, true)
-	s.judge(Orphaned, refused)
+	s.judge(true, TwoHolders)
+	s.judge(refused, Orphaned)
 }
 
-var lateWithLosers = Scenario{
-	Name:   "late_with_losers",
-	Family: Overrun,
+var _ = in(Overrun, "late_with_losers", Scenario{
 	Summary: "Two of five nodes never answer, and A waits 2.6 s for each command to" +
 		" them. A majority grants at once. A must not believe that it holds the lock" +
 		" after 10 s, whatever it has sent to the other two meanwhile.",
 	Invariants: []string{TwoHolders},
-	run: func(s *S) {
-		nodes := s.settings.nodes
-		if nodes < 3 {
-			s.verdict(DoesNotArise, TwoHolders)
-			return
+}, func(s *S) {
+	nodes := s.settings.nodes
+	if nodes < 3 {
+		s.verdict(DoesNotArise, TwoHolders)
+		return
+	}
+	if s.needsOwnServers() {
+		return
+	}
+	s.nodeTimeout(2600 * time.Millisecond)
+	a := s.actor("A")
+	silent := s.operates("hangs", func() {
+		for i := nodes/2 + 1; i < nodes; i++ {
+			s.Node(i).Hang()
 		}
-		if s.needsOwnServers() {
-			return
+	}, 0)
+	s.play(func() {
+		a.at(second, silent)
+		asked := s.Now()
+		if granted := a.tryFor(time.Hour); granted &&
+			s.Now()-asked >= s.lease() {
+			a.report(TwoHolders, "A believes at %.3f to hold a lease of %v"+
+				" that it asked for at %.3f", s.Now().Seconds(), s.lease(),
+				asked.Seconds())
 		}
-		s.nodeTimeout(2600 * time.Millisecond)
-		a := s.actor("A")
-		silent := s.operates("hangs", func() {
-			for i := nodes/2 + 1; i < nodes; i++ {
-				s.Node(i).Hang()
-			}
-		}, 0)
-		s.play(func() {
-			a.at(second, silent)
-			asked := s.Now()
-			if granted := a.tryFor(time.Hour); granted &&
-				s.Now()-asked >= s.lease() {
-				a.report(TwoHolders, "A believes at %.3f to hold a lease of %v"+
-					" that it asked for at %.3f", s.Now().Seconds(), s.lease(),
-					asked.Seconds())
-			}
-		})
-		s.judge(TwoHolders, a.has())
-	},
-}
+	})
+	s.judge(a.has(), TwoHolders)
+})

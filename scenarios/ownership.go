@@ -10,46 +10,42 @@ import (
 
 // The family of ownership: whose lock does an unlock release?
 
-var overrunRelease = Scenario{
-	Name:   "overrun_release",
-	Family: Ownership,
+var _ = in(Ownership, "overrun_release", Scenario{
 	Summary: "A works for 15 s on a lease of 10 s. B gets the lock at about 10 s" +
 		" and works for 15 s. A unlocks at 15 s. From that moment C waits for the" +
 		" lock, for up to 3 s. B and C must not be inside together. (A and B are" +
 		" inside together too, but that is for the scenario overrun_overlap.)",
 	Invariants: []string{ForeignRelease, TwoHolders},
-	run: func(s *S) {
-		a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-		s.play(func() {
-			a.begins()
-			a.overlaps()
-			a.at(15*second, b.has)
-			a.release()
-		}, func() {
-			b.at(second)
-			b.acquire(30 * second)
-			b.work(15 * second)
-			b.release()
-		}, func() {
-			if !s.readable() {
-				return // there a grant is seen before the delete that made way
-			}
-			c.at(15*second, a.released)
-			// B's own lease ends at about 20 s.
-			if c.acquire(3*second) == nil {
-				c.work(second)
-				c.release()
-			}
-		})
-		overrun := b.heldBefore(a.freedAt)
-		s.judge(ForeignRelease, overrun)
-		s.judge(TwoHolders, overrun)
-	},
-}
+}, func(s *S) {
+	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+	s.play(func() {
+		a.begins()
+		a.overlaps()
+		a.at(15*second, b.has)
+		a.release()
+	}, func() {
+		b.at(second)
+		b.acquire(30 * second)
+		b.work(15 * second)
+		b.release()
+	}, func() {
+		if !s.readable() {
+			return // there a grant is seen before the delete that made way
+		}
+		c.at(15*second, a.released)
+		// B's own lease ends at about 20 s.
+		if c.acquire(3*second) == nil {
+			c.work(second)
+			c.release()
+		}
+	})
+	overrun := b.heldBefore(a.freedAt)
+	s.judge(overrun, ForeignRelease, TwoHolders)
+})
 
 // overlaps says that the scenario isn't about this holder's overlap with others.
 func (a *actor) overlaps() {
-	a.Step("doesn't count", func() { a.OverlapAs(a.owner) })
+	a.Step("doesn't count", func() { a.process.OverlapAs(a.owner) })
 }
 
 // heldBefore says whether the actor was granted the lock before a moment.
@@ -69,100 +65,84 @@ func (s *S) soon() time.Duration {
 	return s.sooner(300*time.Millisecond, second)
 }
 
-// slowGet is the timeline of [wukong] for its fourth scheme.
-var slowGet = Scenario{
-	Name:   "slow_get",
-	Family: Ownership,
+// slow_get is the timeline of [wukong] for its fourth scheme.
+var _ = in(Ownership, "slow_get", Scenario{
 	Summary: "A unlocks at 9.5 s. Its first command is executed at once, and the" +
 		" reply comes at 12 s; its next command, if there is one, reaches the" +
 		" server at 13 s. B gets the lock at about 11 s and works on.",
 	Invariants: []string{ForeignRelease},
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		s.start()
-		a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
-		a.Fault(lab.Release, 2,
-			lab.Fault{Deliver: 13 * second, Until: b.has, IfSent: true})
-		s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)), func() {
-			b.at(11 * second)
-			b.acquire(s.patience(2 * second))
-			b.at(20 * second)
-			b.release()
-		})
-		s.judge(ForeignRelease, b.heldBefore(s.late(13*second)))
-	},
-}
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.start()
+	a.Fault(lab.Release, 1, lab.Fault{Answer: 12 * second, Until: b.has})
+	a.Fault(lab.Release, 2,
+		lab.Fault{Deliver: 13 * second, Until: b.has, IfSent: true})
+	s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)), func() {
+		b.at(11 * second)
+		b.acquire(s.patience(2 * second))
+		b.at(20 * second)
+		b.release()
+	})
+	s.judge(b.heldBefore(s.late(13*second)), ForeignRelease)
+})
 
-var slowRelease = Scenario{
-	Name:   "slow_release",
-	Family: Ownership,
+var _ = in(Ownership, "slow_release", Scenario{
 	Summary: "The first command of A's unlock, sent at 9.5 s, reaches the server at" +
 		" 12 s. B got the lock meanwhile.",
 	Invariants: []string{ForeignRelease},
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		s.start()
-		a.Fault(lab.Release, 1, lab.Fault{Deliver: 12 * second, Until: b.has})
-		s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)), func() {
-			b.at(second)
-			b.acquire(30 * second)
-			b.work(8 * second)
-			b.release()
-		})
-		// On real servers A's command waits for B, but not for a lease that
-		// was renewed.
-		s.judge(ForeignRelease, b.heldBefore(s.sooner(12*second, 13*second)))
-	},
-}
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.start()
+	a.Fault(lab.Release, 1, lab.Fault{Deliver: 12 * second, Until: b.has})
+	s.run(a.holds(s.sooner(9500*time.Millisecond, 5*second)), func() {
+		b.at(second)
+		b.acquire(30 * second)
+		b.work(8 * second)
+		b.release()
+	})
+	// On real servers A's command waits for B, but not for a lease that
+	// was renewed.
+	s.judge(b.heldBefore(s.sooner(12*second, 13*second)), ForeignRelease)
+})
 
-var lostReleaseReply = Scenario{
-	Name:   "lost_release_reply",
-	Family: Ownership,
+var _ = in(Ownership, "lost_release_reply", Scenario{
 	Summary: "The command that freed A's lock is executed and its reply is lost." +
 		" B gets the lock. A unlocks again.",
 	Invariants: []string{ForeignRelease},
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		s.start()
-		a.Fault(lab.Release, a.frees, lab.Fault{LoseReply: true})
-		s.run(func() {
-			a.begins()
-			a.at(second)
-			a.release()
-			a.at(3*second, b.has)
-			a.release()
-		}, func() {
-			b.at(2*second, a.released)
-			b.acquire(s.patience(2 * second))
-			b.at(8 * second)
-			b.release()
-		})
-		s.judge(ForeignRelease, b.heldBefore(a.freedAt))
-	},
-}
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.start()
+	a.Fault(lab.Release, a.frees, lab.Fault{LoseReply: true})
+	s.run(func() {
+		a.begins()
+		a.at(second)
+		a.release()
+		a.at(3*second, b.has)
+		a.release()
+	}, func() {
+		b.at(2*second, a.released)
+		b.acquire(s.patience(2 * second))
+		b.at(8 * second)
+		b.release()
+	})
+	s.judge(b.heldBefore(a.freedAt), ForeignRelease)
+})
 
-var unlockNotHeld = Scenario{
-	Name:       "unlock_not_held",
-	Family:     Ownership,
+var _ = in(Ownership, "unlock_not_held", Scenario{
 	Summary:    "B, which never locked, unlocks while A holds the lock.",
 	Invariants: []string{ForeignRelease, FalseSuccess},
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		s.play(a.holds(5*second, b.released), func() {
-			b.at(second, a.has)
-			b.mustBeDenied("B never held the lock")
-		})
-		s.judge(ForeignRelease, true)
-		s.judge(FalseSuccess, true)
-	},
-}
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.play(a.holds(5*second, b.released), func() {
+		b.at(second, a.has)
+		b.mustBeDenied("B never held the lock")
+	})
+	s.judge(true, ForeignRelease, FalseSuccess)
+})
 
 // mustBeDenied unlocks what is not the actor's: only lock.ErrNotHeld is the truth.
-func (a *actor) mustBeDenied(why string) { a.mustBeDeniedBy(a.release, why) }
-
-// mustBeDeniedBy is mustBeDenied with a release of either kind.
-func (a *actor) mustBeDeniedBy(release func() error, why string) {
-	switch err := release(); {
+func (a *actor) mustBeDenied(why string) {
+	switch err := a.release(); {
 	case err == nil:
 		a.report(FalseSuccess, "%s's Unlock returns no error, although %s", a.Name,
 			why)
@@ -172,121 +152,108 @@ func (a *actor) mustBeDeniedBy(release func() error, why string) {
 	}
 }
 
-var unlockExpired = Scenario{
-	Name:       "unlock_expired",
-	Family:     Ownership,
+var _ = in(Ownership, "unlock_expired", Scenario{
 	Summary:    "A unlocks after its lease has ended, and nobody took the lock.",
 	Invariants: []string{FalseSuccess},
-	run: func(s *S) {
-		a := s.actor("A")
-		over := false
-		s.play(func() {
-			a.begins()
-			a.at(12 * second)
-			a.Step("looks", func() { over = s.LeaseOver() })
-			if over {
-				a.mustBeDenied("its lease was over")
-			} else {
-				a.release()
-			}
-		})
-		s.judge(FalseSuccess, over)
-	},
-}
+}, func(s *S) {
+	a := s.actor("A")
+	over := false
+	s.play(func() {
+		a.begins()
+		a.at(12 * second)
+		a.Step("looks", func() { over = s.LeaseOver() })
+		if over {
+			a.mustBeDenied("its lease was over")
+		} else {
+			a.release()
+		}
+	})
+	s.judge(over, FalseSuccess)
+})
 
-var lateOwnRelease = Scenario{
-	Name:   "late_own_release",
-	Family: Ownership,
+var _ = in(Ownership, "late_own_release", Scenario{
 	Summary: "A unlocks at 1 s; the command that frees the lock reaches the server" +
 		" at 16 s, and A gives up at once. A gets the lock again at about 11 s and works" +
 		" to 18 s.",
 	Invariants: []string{ForeignRelease},
-	run: func(s *S) {
-		a := s.actor("A")
-		again := false
-		s.start()
-		a.Fault(lab.Release, a.frees, lab.Fault{Deliver: 16 * second})
-		s.run(func() {
-			a.begins()
-			a.at(second)
-			ctx, cancel := a.within(s.soon())
-			defer cancel()
-			a.releaseWith(ctx)
-			a.at(11 * second)
-			again = a.acquire(s.patience(2*second)) == nil &&
-				s.Now() < 16*second
-			a.at(18 * second)
-			a.release()
-		})
-		s.judge(ForeignRelease, again)
-	},
-}
+}, func(s *S) {
+	a := s.actor("A")
+	again := false
+	s.start()
+	a.Fault(lab.Release, a.frees, lab.Fault{Deliver: 16 * second})
+	s.run(func() {
+		a.begins()
+		a.at(second)
+		ctx, cancel := a.within(s.soon())
+		defer cancel()
+		a.releaseWith(ctx)
+		a.at(11 * second)
+		again = a.acquire(s.patience(2*second)) == nil &&
+			s.Now() < 16*second
+		a.at(18 * second)
+		a.release()
+	})
+	s.judge(again, ForeignRelease)
+})
 
-var failedUnlock = Scenario{
-	Name:   "failed_unlock",
-	Family: Ownership,
-	Summary: "The connection breaks before the command that frees A's lock is sent," +
-		" at 4 s. A's Unlock says so, nothing extends the lease any more, and B" +
-		" gets the lock when it ends. Also: A unlocks again, and B gets the lock" +
-		" within 1 s.",
+var _ = in(Ownership, "failed_unlock", Scenario{
+	Summary: "The connection breaks before the command that frees A's lock is sent, at" +
+		" 4 s. A's Unlock says so, nothing extends the lease any more, and B gets the" +
+		" lock when it ends. Also: A unlocks again, and B gets the lock within 1 s.",
 	Invariants: []string{FalseSuccess, RenewalAfterUnlock, Orphaned},
 	readable:   "the server doesn't show whose lock it is right after a call",
-	run: func(s *S) {
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	var failed time.Duration
+	kept := false
+	s.play(func() {
+		a.begins()
+		a.at(4 * second)
+		a.refuse(lab.Release, a.frees)
+		a.mustAdmit(a.release())
+		a.Step("looks", func() {
+			failed, kept = s.Now(), s.Owner() == a.Name
+		})
+		a.at(8 * second)
+		a.Step("looks", func() {
+			for i := range s.settings.nodes {
+				if n := s.Node(i); kept && !n.Free() &&
+					s.Owner() == a.Name && n.LeasedAt() > failed {
+					s.Report(RenewalAfterUnlock, "A's Unlock has failed,"+
+						" and its lease is extended at %.3f",
+						n.LeasedAt().Seconds())
+					return
+				}
+			}
+		})
+	}, b.comesFree(5*second, lease+s.sooner(0, 2*second), "A's Unlock has failed",
+		a.released))
+	s.judge(true, FalseSuccess)
+	s.judge(kept, RenewalAfterUnlock)
+	s.judge(true, Orphaned)
+	s.World(func() {
 		a, b := s.actor("A"), s.actor("B")
-		var failed time.Duration
-		kept := false
+		freed := false
 		s.play(func() {
 			a.begins()
-			a.at(4 * second)
+			a.at(second)
 			a.refuse(lab.Release, a.frees)
-			a.mustAdmit(a.release())
-			a.Step("looks", func() {
-				failed, kept = s.Now(), s.Owner() == a.Name
-			})
-			a.at(8 * second)
-			a.Step("looks", func() {
-				for i := range s.settings.nodes {
-					if n := s.Node(i); kept && !n.Free() &&
-						s.Owner() == a.Name && n.LeasedAt() > failed {
-						s.Report(RenewalAfterUnlock, "A's Unlock has failed,"+
-							" and its lease is extended at %.3f",
-							n.LeasedAt().Seconds())
-						return
-					}
-				}
-			})
+			a.release()
+			a.accept(lab.Release, a.frees)
+			a.at(2 * second)
+			err := a.release()
+			a.mustAdmit(err)
+			a.Step("is done", func() { freed = err == nil })
 		}, func() {
-			b.at(5*second, a.released)
-			b.mustComeFree(lease+s.sooner(0, 2*second),
-				"A's Unlock has failed")
+			b.at(3*second, func() bool { return freed })
+			if freed {
+				b.mustComeFree(s.patience(second), "A has unlocked again")
+			}
 		})
-		s.judge(FalseSuccess, true)
-		s.judge(RenewalAfterUnlock, kept)
-		s.judge(Orphaned, true)
-		s.World(func() {
-			a, b := s.actor("A"), s.actor("B")
-			freed := false
-			s.play(func() {
-				a.begins()
-				a.at(second)
-				a.refuse(lab.Release, a.frees)
-				a.release()
-				a.accept(lab.Release, a.frees)
-				a.at(2 * second)
-				err := a.release()
-				a.mustAdmit(err)
-				a.Step("is done", func() { freed = err == nil })
-			}, func() {
-				b.at(3*second, func() bool { return freed })
-				if freed {
-					b.mustComeFree(s.patience(second), "A has unlocked again")
-				}
-			})
-			s.judge(FalseSuccess, true)
-			s.judge(Orphaned, freed)
-		})
-	},
-}
+		s.judge(true, FalseSuccess)
+		s.judge(freed, Orphaned)
+	})
+})
 
 // refuse has the connection break before each command that the actor sends in
 // its next call of a kind, from the n-th on.
@@ -320,25 +287,22 @@ func (a *actor) mustAdmit(err error) {
 	})
 }
 
-// compareTwice is slowRelease for locks that look first, however often.
-var compareTwice = Scenario{
-	Name:   "compare_twice",
-	Family: Ownership,
+// compare_twice is slow_release for locks that look first, however often.
+var _ = in(Ownership, "compare_twice", Scenario{
 	Summary: "A unlocks at 1 s. All is executed at once but the command that frees" +
 		" the lock, which reaches the server at 13 s. B got the lock at about" +
 		" 10 s and works until 18 s.",
 	Invariants: []string{ForeignRelease},
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		s.start()
-		a.everyTry(lab.Release, a.frees,
-			lab.Fault{Deliver: 13 * second, Until: b.has})
-		s.run(a.holds(second), func() {
-			b.at(2 * second)
-			b.acquire(30 * second)
-			b.at(18 * second)
-			b.release()
-		})
-		s.judge(ForeignRelease, b.heldBefore(13*second))
-	},
-}
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.start()
+	a.everyTry(lab.Release, a.frees,
+		lab.Fault{Deliver: 13 * second, Until: b.has})
+	s.run(a.holds(second), func() {
+		b.at(2 * second)
+		b.acquire(30 * second)
+		b.at(18 * second)
+		b.release()
+	})
+	s.judge(b.heldBefore(13*second), ForeignRelease)
+})

@@ -11,65 +11,60 @@ import (
 // The family of processes: several owners live in one, and some processes are
 // farther away than others.
 
-var twoOwnersOneProcess = Scenario{
-	Name:   "two_owners_one_process",
-	Family: Process,
-	Summary: "A and A2 are owners in one process and share a client. A holds the" +
-		" lock until 6 s. A2 tries at 1 s, and unlocks at 2 s without having the" +
-		" lock; B, in another process, tries at 3 s. Also: A works for 15 s on a" +
-		" lease of 10 s, A2 gets the lock at about 10 s, and A unlocks at 15 s." +
-		" Also: a hook of the clients puts a tenant's name before each key. A's" +
-		" TryLock has no deadline, and A works until 5 s. B's Lock at 1 s has one," +
-		" after 3 s.",
+var _ = in(Process, "two_owners_one_process", Scenario{
+	Summary: "A and A2 are owners in one process and share a client. A holds the lock" +
+		" until 6 s. A2 tries at 1 s, and unlocks at 2 s without having the lock; B, in" +
+		" another process, tries at 3 s. Also: A works for 15 s on a lease of 10 s, A2" +
+		" gets the lock at about 10 s, and A unlocks at 15 s. Also: a hook of the" +
+		" clients puts a tenant's name before each key. A's TryLock has no deadline," +
+		" and A works until 5 s. B's Lock at 1 s has one, after 3 s.",
 	Invariants: []string{TwoHolders, ForeignRelease},
 	readable:   "the server doesn't show which of a session's owners has the lock",
-	run: func(s *S) {
+}, func(s *S) {
+	a := s.actor("A")
+	a2, b := s.beside(a, "A2"), s.actor("B")
+	s.play(a.holds(6*second, b.tried), func() {
+		a2.at(second, a.has)
+		a2.try()
+		a2.at(2 * second)
+		a2.release()
+		a2.Step("looks", func() {
+			if s.Owner() == "-" {
+				s.Report(ForeignRelease, "A2 has unlocked what it didn't"+
+					" have, and A's lock is gone")
+			}
+		})
+	}, func() {
+		b.at(3*second, a2.released)
+		b.triesToPass()
+	})
+	s.judge(true, TwoHolders, ForeignRelease)
+	s.World(func() {
+		s.pollEvery(500 * time.Millisecond)
 		a := s.actor("A")
-		a2, b := s.beside(a, "A2"), s.actor("B")
-		s.play(a.holds(6*second, b.tried), func() {
-			a2.at(second, a.has)
-			a2.try()
-			a2.at(2 * second)
-			a2.release()
-			a2.Step("looks", func() {
-				if s.Owner() == "-" {
-					s.Report(ForeignRelease, "A2 has unlocked what it didn't"+
-						" have, and A's lock is gone")
+		a2 := s.beside(a, "A2")
+		s.play(func() {
+			a.begins()
+			a.at(15*second, a2.has)
+			a.release()
+			a.Step("looks", func() {
+				if a2.depth > 0 && s.Owner() == "-" {
+					s.Report(ForeignRelease, "A unlocks, and A2, which has the"+
+						" lock since %.3f, has lost it", a2.grantedAt.Seconds())
 				}
 			})
 		}, func() {
-			b.at(3*second, a2.released)
-			b.triesToPass()
+			a2.at(second)
+			a2.acquire(30 * second)
+			a2.work(8 * second)
+			a2.release()
 		})
-		s.judge(TwoHolders, true)
-		s.judge(ForeignRelease, true)
-		s.World(func() {
-			s.pollEvery(500 * time.Millisecond)
-			a := s.actor("A")
-			a2 := s.beside(a, "A2")
-			s.play(func() {
-				a.begins()
-				a.at(15*second, a2.has)
-				a.release()
-				a.Step("looks", func() {
-					if a2.depth > 0 && s.Owner() == "-" {
-						s.Report(ForeignRelease, "A unlocks, and A2, which has the"+
-							" lock since %.3f, has lost it", a2.grantedAt.Seconds())
-					}
-				})
-			}, func() {
-				a2.at(second)
-				a2.acquire(30 * second)
-				a2.work(8 * second)
-				a2.release()
-			})
-			s.judge(ForeignRelease, a2.heldBefore(a.freedAt))
-		})
-		if s.exact() {
-			s.forTenant(func() { s.World(s.tenantsLock) })
-		}
-	},
-}
+		s.judge(a2.heldBefore(a.freedAt), ForeignRelease)
+	})
+	if s.exact() {
+		s.forTenant(func() { s.World(s.tenantsLock) })
+	}
+})
 
 // tenantsLock is for a lock that sends some of its commands past the hooks of the
 // client that it was given, such as those with a deadline.
@@ -80,7 +75,7 @@ func (s *S) tenantsLock() {
 	s.start()
 	if !hooked { // it brings a driver of its own
 		s.run()
-		s.judge(TwoHolders, false)
+		s.judge(false, TwoHolders)
 		return
 	}
 	s.run(func() {
@@ -94,7 +89,7 @@ func (s *S) tenantsLock() {
 		b.at(second, a.has)
 		b.passes(3 * second)
 	})
-	s.judge(TwoHolders, true)
+	s.judge(true, TwoHolders)
 }
 
 // forTenant runs worlds in which a lock's keys may have a prefix, and the driver does
@@ -140,71 +135,65 @@ func (s *S) prefix(words []any, with string) {
 	}
 }
 
-var lostLeasePassedOn = Scenario{
-	Name:   "lost_lease_passed_on",
-	Family: Process,
+var _ = in(Process, "lost_lease_passed_on", Scenario{
 	Summary: "A holds the lock, and A2 and A3 wait in its process. Just after a" +
 		" renewal an operator deletes the lock, and B, in another process, takes it" +
 		" and works until 12 s. A unlocks when it's told of the loss, if it is. A2" +
 		" and A3 must not be inside together with B.",
 	Invariants: []string{TwoHolders},
-	run: func(s *S) {
-		s.pollEvery(second)
-		a := s.actor("A")
-		a2, a3, b := s.beside(a, "A2"), s.beside(a, "A3"), s.actor("B")
-		waits := func(w *actor) func() {
-			return func() {
-				w.at(second, a.has)
-				w.passes(13 * second)
-			}
+}, func(s *S) {
+	s.pollEvery(second)
+	a := s.actor("A")
+	a2, a3, b := s.beside(a, "A2"), s.beside(a, "A3"), s.actor("B")
+	waits := func(w *actor) func() {
+		return func() {
+			w.at(second, a.has)
+			w.passes(13 * second)
 		}
-		s.play(func() {
-			a.begins()
-			a.overlaps()
-			a.at(afterRenewal)
-			if a.awaitLoss(afterRenewal+lease/2) > 0 {
-				a.release()
-			}
-		}, waits(a2), waits(a3), func() {
-			b.at(afterRenewal)
-			b.Step("deletes", s.deleteLock)
-			if granted, _ := b.try(); granted {
-				b.at(12 * second)
-				b.release()
-			}
-		})
-		s.judge(TwoHolders, b.has())
-	},
-}
+	}
+	s.play(func() {
+		a.begins()
+		a.overlaps()
+		a.at(afterRenewal)
+		if a.awaitLoss(afterRenewal+lease/2) > 0 {
+			a.release()
+		}
+	}, waits(a2), waits(a3), func() {
+		b.at(afterRenewal)
+		b.Step("deletes", s.deleteLock)
+		if granted, _ := b.try(); granted {
+			b.at(12 * second)
+			b.release()
+		}
+	})
+	s.judge(b.has(), TwoHolders)
+})
 
-var busyNeighbors = Scenario{
-	Name:   "busy_neighbors",
-	Family: Process,
+var _ = in(Process, "busy_neighbors", Scenario{
 	Summary: "Four owners of process B take the lock again and again, for 10 ms each," +
 		" and rest for about 10 ms. A, in another process, asks at 0.3 s and must get" +
 		" the lock within 2 s.",
 	Invariants: []string{Starvation},
-	run: func(s *S) {
-		asks, patience := 300*time.Millisecond, s.patience(2*second)
-		// Several nodes are asked one after the other.
-		rests := 10 * time.Millisecond * time.Duration(s.settings.nodes)
-		a, b := s.actor("A"), s.actor("B")
-		scripts := []func(){func() {
-			a.at(asks)
-			a.mustGetIn(patience)
-		}}
-		for _, w := range []*actor{b, s.beside(b, "B2"), s.beside(b, "B3"),
-			s.beside(b, "B4")} {
-			scripts = append(scripts, func() {
-				w.at(0)
-				w.takeTurns(10*time.Millisecond, rests, asks+patience,
-					a.has)
-			})
-		}
-		s.play(scripts...)
-		s.judge(Starvation, true)
-	},
-}
+}, func(s *S) {
+	asks, patience := 300*time.Millisecond, s.patience(2*second)
+	// Several nodes are asked one after the other.
+	rests := 10 * time.Millisecond * time.Duration(s.settings.nodes)
+	a, b := s.actor("A"), s.actor("B")
+	scripts := []func(){func() {
+		a.at(asks)
+		a.mustGetIn(patience)
+	}}
+	for _, w := range []*actor{b, s.beside(b, "B2"), s.beside(b, "B3"),
+		s.beside(b, "B4")} {
+		scripts = append(scripts, func() {
+			w.at(0)
+			w.takeTurns(10*time.Millisecond, rests, asks+patience,
+				a.has)
+		})
+	}
+	s.play(scripts...)
+	s.judge(true, Starvation)
+})
 
 // takeTurns takes the lock again and again, until a moment or until it's enough.
 // The rests differ, so that no pattern lets in, or keeps out, a client that asks
@@ -222,31 +211,19 @@ func (a *actor) takeTurns(works, rests, until time.Duration,
 	}
 }
 
-// mustGetIn waits for a lock that others take and give back all the time, and mustReadIn
-// waits to read.
+// mustGetIn waits for a lock that others take and give back all the time.
 func (a *actor) mustGetIn(patience time.Duration) bool {
-	return a.getsIn(patience, a.acquire, a.release)
-}
-
-func (a *actor) mustReadIn(patience time.Duration) bool {
-	return a.getsIn(patience, a.acquireRead, a.releaseRead)
-}
-
-func (a *actor) getsIn(patience time.Duration, acquire func(time.Duration) error,
-	release func() error) bool {
 	asked := a.run.Now()
-	if err := acquire(patience); err != nil {
+	if err := a.acquire(patience); err != nil {
 		a.report(Starvation, "%s waits since %.3f while others get the lock again"+
 			" and again: %s", a.Name, asked.Seconds(), outcome(err))
 		return false
 	}
-	release()
+	a.release()
 	return true
 }
 
-var farProcess = Scenario{
-	Name:   "far_process",
-	Family: Process,
+var _ = in(Process, "far_process", Scenario{
 	Summary: "A and B take the lock again and again, for 200 ms each, and rest for" +
 		" about 300 ms. C is far away: commands and replies travel for 300 ms, so" +
 		" that a round trip takes more than a twentieth of the lease. C asks three" +
@@ -254,26 +231,25 @@ var farProcess = Scenario{
 		" lock has readers: C reads, and A and B don't rest.",
 	Invariants: []string{Starvation},
 	exact:      "the wait of a far process is exact in virtual time only",
-	run: func(s *S) {
-		if s.settings.nodes > 1 {
-			// No node answers within a node timeout: nodes_down is about that.
-			s.verdict(DoesNotArise, Starvation)
-			return
-		}
-		reads := false
-		reads = s.isFar(300*time.Millisecond, (*actor).mustGetIn)
-		if reads {
-			s.World(func() { s.isFar(0, (*actor).mustReadIn) })
-		}
-	},
-}
+}, func(s *S) {
+	if s.settings.nodes > 1 {
+		// No node answers within a node timeout: nodes_down is about that.
+		s.verdict(DoesNotArise, Starvation)
+		return
+	}
+	if hasReaders := s.isFar(300*time.Millisecond, false); hasReaders {
+		s.World(func() { s.isFar(0, true) })
+	}
+})
 
-// isFar runs far_process. C gets in three times while A and B, which are near, rest for
-// so long between their turns. It also says whether the lock has readers.
-func (s *S) isFar(rests time.Duration,
-	getsIn func(c *actor, patience time.Duration) bool) (reads bool) {
+// isFar runs far_process. C gets in three times, perhaps to read, while A and B, which
+// are near, rest for so long between their turns.
+func (s *S) isFar(rests time.Duration, reads bool) (hasReaders bool) {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-	done := false
+	far, done := c, false
+	if reads {
+		far = c.reads
+	}
 	near := func(w *actor) func() {
 		return func() {
 			w.at(0)
@@ -282,13 +258,13 @@ func (s *S) isFar(rests time.Duration,
 		}
 	}
 	s.start()
-	c.Far = 300 * time.Millisecond
+	c.process.Far = 300 * time.Millisecond
 	s.run(near(a), near(b), func() {
 		c.at(second)
-		for n := 0; n < 3 && getsIn(c, 3*lease); n++ {
+		for n := 0; n < 3 && far.mustGetIn(3*lease); n++ {
 		}
 		c.Step("is done", func() { done = true })
 	})
-	s.judge(Starvation, true)
+	s.judge(true, Starvation)
 	return c.readWrite() != nil
 }

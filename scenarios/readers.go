@@ -10,85 +10,68 @@ import (
 // The family of sharing goes on: the faults of a reader, and the clients that
 // must not wait for it.
 
-var readerCrash = Scenario{
-	Name:   "reader_crash",
-	Family: Sharing,
+var _ = in(Sharing, "reader_crash", Scenario{
 	Summary: "A reads and dies. B waits to write, for up to 60 s. Also: A dies while it" +
 		" waits to read, and C writes until 3 s.",
 	Invariants: []string{Orphaned},
-	run: func(s *S) {
-		a, b := s.mortal("A"), s.actor("B")
+}, func(s *S) {
+	a, b := s.mortal("A"), s.actor("B")
+	s.play(func() {
+		a.reads.begins()
+		a.work(second)
+		a.crash()
+	}, b.comesFree(2*second, time.Minute, "A died while it read"))
+	s.judge(true, Orphaned)
+	s.World(func() {
+		a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
+		s.operates("kills A", a.Crash, 2*second)
 		s.play(func() {
-			a.beginsReading()
-			a.work(second)
-			a.crash()
-		}, func() {
-			b.at(2 * second)
-			b.mustComeFree(time.Minute, "A died while it read")
-		})
-		s.judge(Orphaned, true)
-		s.World(func() {
-			a, b, c := s.mortal("A"), s.actor("B"), s.actor("C")
-			s.operates("kills A", a.Crash, 2*second)
-			s.play(func() {
-				a.at(second, c.has)
-				a.acquireRead(2 * lease)
-			}, func() {
-				b.at(4*second, c.released)
-				b.mustComeFree(time.Minute, "A died while it waited to read")
-			}, c.holds(3*second))
-			s.judge(Orphaned, true)
-		})
-	},
-}
+			a.at(second, c.has)
+			a.reads.acquire(2 * lease)
+		}, b.comesFree(4*second, time.Minute, "A died while it waited to read",
+			c.released), c.holds(3*second))
+		s.judge(true, Orphaned)
+	})
+})
 
-// readerRenewalIsolated is redisson#1458: one lease for all readers.
-var readerRenewalIsolated = Scenario{
-	Name:   "reader_renewal_isolated",
-	Family: Sharing,
+// reader_renewal_isolated is redisson#1458: one lease for all readers.
+var _ = in(Sharing, "reader_renewal_isolated", Scenario{
 	Summary: "A and B read, and B dies at 1 s. A's lease is renewed until it unlocks" +
 		" at 25 s, and B's is not. C waits to write from 24 s on, and must be let in" +
 		" within 2 s of that: B's lease was over at 11 s at the latest.",
 	Invariants: []string{Orphaned, ForeignRenewal},
 	features:   []Feature{Renewal},
-	run: func(s *S) {
-		a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
-		s.play(a.holdsRead(25*second), func() {
-			b.beginsReading()
-			b.at(second)
-			b.crash()
-		}, func() {
-			c.at(24 * second)
-			c.mustComeFree(3*second, "A has unlocked at 25.007, and B's lease is"+
-				" over since 11 s: another one's renewals have kept it")
-		})
-		s.judge(Orphaned, true)
-		if s.exact() { // the scores of readers are seen there only
-			s.judge(ForeignRenewal, s.settings.readers != nil)
-		} else {
-			s.unjudged("only the lab's own server shows the readers' leases",
-				ForeignRenewal)
-		}
-	},
-}
+}, func(s *S) {
+	a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
+	s.play(a.reads.holds(25*second), func() {
+		b.reads.begins()
+		b.at(second)
+		b.crash()
+	}, c.comesFree(24*second, 3*second, "A has unlocked at 25.007, and B's lease is over"+
+		" since 11 s: another one's renewals have kept it"))
+	s.judge(true, Orphaned)
+	if s.exact() { // the scores of readers are seen there only
+		s.judge(s.settings.readers != nil, ForeignRenewal)
+	} else {
+		s.unjudged("only the lab's own server shows the readers' leases",
+			ForeignRenewal)
+	}
+})
 
-var writerNotStarved = Scenario{
-	Name:   "writer_not_starved",
-	Family: Sharing,
+var _ = in(Sharing, "writer_not_starved", Scenario{
 	Summary: "A and B read in turn for 3 s, and each begins before the other one has" +
 		" left, for a minute. C waits to write from 5 s on, and must be let in" +
 		" within a lease. Also: C gives up waiting at 2 s, or dies then, and B must be able" +
 		" to read: within 1 s, or when C's lease would be over.",
 	Invariants: []string{Starvation, LateWakeUp, Orphaned},
-	run: func(s *S) {
-		s.readersOverlap()
-		if s.absent {
-			return
-		}
-		s.World(s.writerGivesUp)
-		s.World(s.waitingWriterDies)
-	},
-}
+}, func(s *S) {
+	s.readersOverlap()
+	if s.absent {
+		return
+	}
+	s.World(s.writerGivesUp)
+	s.World(s.waitingWriterDies)
+})
 
 func (s *S) readersOverlap() {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
@@ -97,11 +80,11 @@ func (s *S) readersOverlap() {
 		return func() {
 			for begin := from; begin < until; begin += 4 * second {
 				x.at(begin)
-				if x.acquireRead(until) != nil {
+				if x.reads.acquire(until) != nil {
 					return
 				}
 				x.at(max(begin, s.Now().Truncate(second)) + 3*second)
-				x.releaseRead()
+				x.reads.release()
 			}
 		}
 	}
@@ -115,15 +98,15 @@ func (s *S) readersOverlap() {
 		c.work(second)
 		c.release()
 	})
-	s.judge(Starvation, true)
+	s.judge(true, Starvation)
 }
 
 func (s *S) writerGivesUp() {
 	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-	s.play(a.holdsRead(8*second, b.tried), func() {
+	s.play(a.reads.holds(8*second, b.tried), func() {
 		b.at(3*second, c.tried)
 		asked := s.Now()
-		err := b.acquireRead(s.patience(second))
+		err := b.reads.acquire(s.patience(second))
 		b.triedAt = s.Now()
 		if err != nil {
 			b.report(LateWakeUp, "C gave up waiting to write at %.3f, and B"+
@@ -131,108 +114,97 @@ func (s *S) writerGivesUp() {
 				asked.Seconds())
 			return
 		}
-		b.releaseRead()
+		b.reads.release()
 	}, func() {
-		c.at(second, a.hasRead)
+		c.at(second, a.reads.has)
 		c.passes(second)
 		c.triedAt = s.Now()
 	})
-	s.judge(LateWakeUp, true)
+	s.judge(true, LateWakeUp)
 }
 
 func (s *S) waitingWriterDies() {
 	a, b, c := s.actor("A"), s.actor("B"), s.mortal("C")
 	s.operates("kills C", c.Crash, 2*second)
-	s.play(a.holdsRead(3*second), func() {
+	s.play(a.reads.holds(3*second), func() {
 		b.at(4 * second)
-		if b.acquireRead(time.Minute) != nil {
+		if b.reads.acquire(time.Minute) != nil {
 			b.report(Orphaned, "C died while it waited to write, nobody is"+
 				" inside, and B waits to read since %.3f",
 				(4*second + b.phase).Seconds())
 			return
 		}
-		b.releaseRead()
+		b.reads.release()
 	}, func() {
-		c.at(second, a.hasRead)
+		c.at(second, a.reads.has)
 		c.acquire(2 * lease)
 	})
-	s.judge(Orphaned, true)
+	s.judge(true, Orphaned)
 }
 
-var readerOverrun = Scenario{
-	Name:   "reader_overrun",
-	Family: Sharing,
+var _ = in(Sharing, "reader_overrun", Scenario{
 	Summary: "A reads, its network is cut from 1 s to 30 s, and its process works on." +
 		" B, which waits to write, is let in at about 10 s and works until 31 s. A is" +
 		" told no later than its lease ends, its RUnlock at 36 s returns ErrNotHeld," +
 		" and what it had sent for its lease lets nobody wait: C writes at 32 s.",
 	Invariants: []string{NotTold, FalseSuccess, Orphaned},
-	run: func(s *S) {
-		a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
-		var told time.Duration
-		s.start()
-		a.Hold(second, 30*second, a.hasRead)
-		s.run(func() {
-			a.beginsReading()
-			told = a.awaitLoss(29 * second)
-			a.at(36 * second)
-			if err := a.releaseRead(); b.has() &&
-				!errors.Is(err, lock.ErrNotHeld) {
-				a.report(FalseSuccess, "A's read lock is gone since %.3f, and its"+
-					" RUnlock returns %s", b.grantedAt.Seconds(), outcome(err))
-			}
-		}, func() {
-			b.at(2 * second)
-			if b.acquire(27*second) != nil {
-				return
-			}
-			b.at(31 * second)
-			if told == 0 || told > b.grantedAt+s.sooner(0, second) {
-				b.report(NotTold, "B writes since %.3f, and A, which reads, was"+
-					" not told when its lease ended", b.grantedAt.Seconds())
-			}
-			b.release()
-		}, func() {
-			c.at(32 * second)
-			c.mustComeFree(s.patience(second), "B has unlocked, and A's read"+
-				" lock is long over")
-		})
-		s.judge(NotTold, b.has())
-		s.judge(FalseSuccess, b.has())
-		s.judge(Orphaned, b.has())
-		if !s.offers(LossNotices) {
-			s.verdict(NotOffered, NotTold)
+}, func(s *S) {
+	a, b, c := s.actor("A"), s.actor("B"), s.actor("C")
+	var told time.Duration
+	s.start()
+	a.Hold(second, 30*second, a.reads.has)
+	s.run(func() {
+		a.reads.begins()
+		told = a.awaitLoss(29 * second)
+		a.at(36 * second)
+		if err := a.reads.release(); b.has() &&
+			!errors.Is(err, lock.ErrNotHeld) {
+			a.report(FalseSuccess, "A's read lock is gone since %.3f, and its"+
+				" RUnlock returns %s", b.grantedAt.Seconds(), outcome(err))
 		}
-	},
-}
+	}, func() {
+		b.at(2 * second)
+		if b.acquire(27*second) != nil {
+			return
+		}
+		b.at(31 * second)
+		if told == 0 || told > b.grantedAt+s.sooner(0, second) {
+			b.report(NotTold, "B writes since %.3f, and A, which reads, was"+
+				" not told when its lease ended", b.grantedAt.Seconds())
+		}
+		b.release()
+	}, c.comesFree(32*second, s.patience(second), "B has unlocked, and A's read lock is"+
+		" long over"))
+	s.judge(b.has(), NotTold, FalseSuccess, Orphaned)
+	if !s.offers(LossNotices) {
+		s.verdict(NotOffered, NotTold)
+	}
+})
 
-var readerFailover = Scenario{
-	Name:   "reader_failover",
-	Family: Sharing,
+var _ = in(Sharing, "reader_failover", Scenario{
 	Summary: "A reads. The master dies before it has replicated that, the replica is" +
 		" promoted, and B tries to write at once. (If the lock uses several" +
 		" nodes, one of them fails over.)",
 	Invariants: []string{TwoHolders},
 	own:        true,
 	readable:   "what a replica of the store knows is a test of its own",
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
-			a.hasRead)
-		asked := false
-		s.start()
-		if !s.absent { // a real replica is a process
-			s.Node(0).Replicate()
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
+		a.reads.has)
+	asked := false
+	s.start()
+	if !s.absent { // a real replica is a process
+		s.Node(0).Replicate()
+	}
+	s.run(a.reads.holds(3*second, b.tried), func() {
+		b.at(600*time.Millisecond, promoted)
+		granted, answered := b.tryAgain(0)
+		b.Step("has tried", func() { asked = answered })
+		if granted {
+			b.at(4 * second)
+			b.release()
 		}
-		s.run(a.holdsRead(3*second, b.tried), func() {
-			b.at(600*time.Millisecond, promoted)
-			granted, answered := b.tryAgain()
-			b.Step("has tried", func() { asked = answered })
-			if granted {
-				b.at(4 * second)
-				b.release()
-			}
-		})
-		s.judge(TwoHolders, asked)
-	},
-}
+	})
+	s.judge(asked, TwoHolders)
+})

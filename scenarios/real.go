@@ -92,21 +92,7 @@ func runReal(t *testing.T, build Build, s settings) Report {
 		}
 		running.Go(func() {
 			defer s.lent.end()
-			t.Run(scenario.Name, func(t *testing.T) {
-				if after := hopeless.Load(); after != nil {
-					t.Skip("after the failure of " + *after)
-				}
-				results, err := runScenario(t, scenario, build, s)
-				for n := 0; n < 2 && err == nil && s.misses(results); n++ {
-					if err = s.lent.exchange(t.Context()); err == nil {
-						results, err = runScenario(t, scenario, build, s)
-					}
-				}
-				if isHopeless(err) {
-					hopeless.Store(&scenario.Name)
-				}
-				reports[i] = s.ended(t, scenario, results, err)
-			})
+			reports[i] = s.one(t, scenario, build, &hopeless)
 		})
 	}
 	running.Wait()

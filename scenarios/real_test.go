@@ -6,16 +6,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/proxy"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -81,51 +78,6 @@ func untilTheThirdRun(first, then scenarios.Build) (build scenarios.Build,
 	}, runs
 }
 
-// far is a pool whose servers answer half a second late, as those of a busy machine do, to
-// the first two that borrow them.
-type far struct {
-	scenarios.RealServers
-	t     *testing.T
-	times *atomic.Int64
-}
-
-func (f far) Borrow(ctx context.Context, n int) ([]scenarios.RealServer, error) {
-	lent, err := f.RealServers.Borrow(ctx, n)
-	if f.times.Add(1) > 2 {
-		return lent, err
-	}
-	for i, server := range lent {
-		lent[i] = distant{server, answersLate(f.t, server.Addr())}
-	}
-	return lent, err
-}
-
-func (f far) Return(lent []scenarios.RealServer) {
-	for i, server := range lent {
-		if d, ok := server.(distant); ok {
-			lent[i] = d.RealServer
-		}
-	}
-	f.RealServers.Return(lent)
-}
-
-// distant is a server that is reached at another address.
-type distant struct {
-	scenarios.RealServer
-	addr string
-}
-
-func (d distant) Addr() string { return d.addr }
-
-// answersLate is where the server at that address answers late.
-func answersLate(t *testing.T, addr string) string {
-	late, err := proxy.Listen(addr)
-	require.NoError(t, err)
-	t.Cleanup(late.Close)
-	late.Set(proxy.Weather{Delay: 500 * time.Millisecond, Slow: proxy.Replies})
-	return late.Addr()
-}
-
 // A read-write lock has readers, but a real server doesn't show their leases.
 func TestALockWithoutReadersHasNoneToJudgeInRealTime(t *testing.T) {
 	own(t)
@@ -145,9 +97,12 @@ func TestALockWithoutReadersHasNoneToJudgeInRealTime(t *testing.T) {
 
 func TestARunThatTheMachineWasTooLateForIsVoidAndPlayedAgain(t *testing.T) {
 	own(t)
-	build, runs := untilTheThirdRun(wrong.Rung("gold"), wrong.Rung("diamond"))
-	pool := &borrowed{RealServers: far{servers.Asked(t, *onRedis), t,
-		new(atomic.Int64)}}
+	late := func(env lock.Env) (lock.Lock, error) { // as a server of a busy machine is
+		env.Nodes[0].Do(t.Context(), "CLIENT", "PAUSE", 500)
+		return wrong.Rung("gold")(env)
+	}
+	build, runs := untilTheThirdRun(late, wrong.Rung("diamond"))
+	pool := &borrowed{RealServers: servers.Asked(t, *onRedis)}
 	report := scenarios.Run(t, build, scenarios.Only("unlock_not_held"),
 		scenarios.OnServersOf(pool))
 	assert.GreaterOrEqual(t, len(runs), 3, "gold breaks it in the first two")
@@ -155,6 +110,15 @@ func TestARunThatTheMachineWasTooLateForIsVoidAndPlayedAgain(t *testing.T) {
 	assert.EqualValues(t, len(runs), pool.returned.Load())
 	assert.Equal(t, scenarios.Holds,
 		report.Verdict("unlock_not_held", scenarios.ForeignRelease))
+}
+
+func TestADeclaredFlawThatDoesNotShowIsLookedForTwiceMore(t *testing.T) {
+	own(t)
+	build, runs := untilTheThirdRun(wrong.Rung("diamond"), wrong.Rung("gold"))
+	scenarios.Run(t, build, scenarios.Only("unlock_not_held"),
+		scenarios.Flaws(lock.Flaws("unlock_not_held: foreign release, false success")...),
+		scenarios.OnServersOf(servers.Asked(t, *onRedis)))
+	assert.Len(t, runs, 3)
 }
 
 // flawOfGold is one that diamond has not.

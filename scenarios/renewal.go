@@ -10,106 +10,90 @@ import (
 // The family of renewal: a lease that is renewed, and a holder that must be told
 // when it is lost.
 
-var hungWorker = Scenario{
-	Name:   "hung_worker",
-	Family: Loss,
+var _ = in(Loss, "hung_worker", Scenario{
 	Summary: "A's worker hangs forever, but its process stays alive. B waits for ten" +
 		" minutes.",
 	Invariants: []string{Orphaned},
-	run: func(s *S) {
-		s.pollEvery(5 * second)
-		a, b := s.actor("A"), s.actor("B")
-		s.play(a.begins, func() {
-			b.at(second)
-			b.mustComeFree(s.sooner(10*time.Minute, 30*second),
-				"A hangs while it holds the lock")
-		})
-		s.judge(Orphaned, true)
-	}, // ten minutes need no ten attempts a second
-}
+}, func(s *S) {
+	s.pollEvery(5 * second) // ten minutes need no ten attempts a second
+	a, b := s.actor("A"), s.actor("B")
+	s.play(a.begins, b.comesFree(second, s.sooner(10*time.Minute, 30*second),
+		"A hangs while it holds the lock"))
+	s.judge(true, Orphaned)
+})
 
 // afterRenewal is a moment just after the first renewal of a lease that is
 // renewed every third of it, and long before the end of one that is not.
 const afterRenewal = 3400 * time.Millisecond
 
-var lostLeaseTold = Scenario{
-	Name:   "lost_lease_told",
-	Family: Loss,
+var _ = in(Loss, "lost_lease_told", Scenario{
 	Summary: "A works, and just after a renewal an operator deletes the lock's key, or" +
 		" the server evicts it. A must be told within half a lease, and its Unlock" +
 		" returns ErrNotHeld. Also: A takes the lock again instead, which must be a new" +
 		" acquisition and not re-entry. Also, where the lock has readers: A reads.",
 	Invariants: []string{NotTold, FalseSuccess},
-	run: func(s *S) {
-		a := s.actor("A")
-		s.losesLock(a, a.begins, a.release)
-		if s.settings.readers != nil { // else they aren't deleted
-			s.World(func() {
-				a := s.actor("A")
-				s.losesLock(a, a.beginsReading, a.releaseRead)
-			})
-		}
+}, func(s *S) {
+	s.losesLock(s.actor("A"))
+	if s.settings.readers != nil { // else they aren't deleted
 		s.World(func() {
-			a := s.actor("A")
-			s.operates("deletes", s.deleteLock, afterRenewal)
-			s.play(func() {
-				a.begins()
-				a.at(afterRenewal + lease/2)
-				if granted, _ := a.try(); !granted {
-					return
-				}
-				a.release()
-				a.Step("looks", func() {
-					if s.Owner() != "-" {
-						s.Report(FalseSuccess, "A lost the lock, locked and unlocked"+
-							" once, and has it still: the loss passed as"+
-							" re-entry")
-					}
-				})
-			})
-			s.judge(FalseSuccess, true)
-			if !s.offers(LossNotices) {
-				s.verdict(NotOffered, NotTold)
-			}
+			s.losesLock(s.actor("A").reads)
 		})
-	},
-}
+	}
+	s.World(func() {
+		a := s.actor("A")
+		s.operates("deletes", s.deleteLock, afterRenewal)
+		s.play(func() {
+			a.begins()
+			a.at(afterRenewal + lease/2)
+			if granted, _ := a.try(); !granted {
+				return
+			}
+			a.release()
+			a.Step("looks", func() {
+				if s.Owner() != "-" {
+					s.Report(FalseSuccess, "A lost the lock, locked and unlocked once,"+
+						" and has it still: the loss passed as re-entry")
+				}
+			})
+		})
+		s.judge(true, FalseSuccess)
+		if !s.offers(LossNotices) {
+			s.verdict(NotOffered, NotTold)
+		}
+	})
+})
 
 // losesLock runs lost_lease_told with a holder of either kind.
-func (s *S) losesLock(a *actor, begins func(), release func() error) {
+func (s *S) losesLock(a *actor) {
 	s.operates("deletes", s.deleteLock, afterRenewal)
 	s.play(func() {
-		begins()
+		a.begins()
 		a.at(afterRenewal)
 		if a.awaitLoss(afterRenewal+lease/2) == 0 && s.offers(LossNotices) {
 			a.report(NotTold, "A's lease is gone since %.3f, and half a lease later"+
 				" it has not been told", afterRenewal.Seconds())
 		}
-		a.mustBeDeniedBy(release, "the lock was deleted under it")
+		a.mustBeDenied("the lock was deleted under it")
 	})
-	s.judge(NotTold, true)
-	s.judge(FalseSuccess, true)
+	s.judge(true, NotTold, FalseSuccess)
 }
 
 // deleteLock removes the lock from every node.
 func (s *S) deleteLock() { s.everyNode((*lab.Node).Delete) }
 
-var renewalAfterUnlock = Scenario{
-	Name:   "renewal_after_unlock",
-	Family: Loss,
+var _ = in(Loss, "renewal_after_unlock", Scenario{
 	Summary: "A works for 4 s and unlocks. B takes the lock and works. A sends" +
 		" nothing more for five minutes but keep-alives. Where the lease is" +
 		" renewed, also: a renewal is on its way when A unlocks.",
 	Invariants: []string{RenewalAfterUnlock},
-	run: func(s *S) {
-		s.renewalThenUnlock(lab.Fault{})
-		if s.offers(Renewal) && s.exact() {
-			s.World(func() {
-				s.renewalThenUnlock(lab.Fault{Deliver: 4500 * time.Millisecond})
-			})
-		}
-	},
-}
+}, func(s *S) {
+	s.renewalThenUnlock(lab.Fault{})
+	if s.offers(Renewal) && s.exact() {
+		s.World(func() {
+			s.renewalThenUnlock(lab.Fault{Deliver: 4500 * time.Millisecond})
+		})
+	}
+})
 
 // renewalThenUnlock runs renewal_after_unlock with a fate for the renewal that
 // comes before the unlock.
@@ -145,44 +129,41 @@ func (s *S) renewalThenUnlock(renewal lab.Fault) {
 		b.work(s.sooner(5*time.Minute, 30*second))
 		b.release()
 	})
-	s.judge(RenewalAfterUnlock, true)
+	s.judge(true, RenewalAfterUnlock)
 }
 
-var renewalReacquires = Scenario{
-	Name:   "renewal_reacquires",
-	Family: Loss,
+var _ = in(Loss, "renewal_reacquires", Scenario{
 	Summary: "A's key vanishes while A works. B locks and unlocks before A's next" +
 		" renewal: the key stays free. Also: B still holds the lock when A's" +
 		" renewal comes, and its grant and lease are untouched. Also: the key" +
 		" vanishes during A's second renewal, of which the command that extends the" +
 		" lease reaches the server after B's grant.",
 	Invariants: []string{Orphaned, ForeignRenewal},
-	run: func(s *S) {
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.vanishes(func() {
+		a.begins()
+		a.at(8*second, b.released)
+		a.Step("looks", func() {
+			if !s.Node(0).Free() {
+				s.Report(Orphaned, "B has unlocked, nobody has asked"+
+					" since, and the lock is there again")
+			}
+		})
+	}, b, func() { b.work(second) })
+	s.judge(a.Sent(lab.Renewal) > 0, Orphaned)
+	s.World(func() {
 		a, b := s.actor("A"), s.actor("B")
 		s.vanishes(func() {
 			a.begins()
-			a.at(8*second, b.released)
-			a.Step("looks", func() {
-				if !s.Node(0).Free() {
-					s.Report(Orphaned, "B has unlocked, nobody has asked"+
-						" since, and the lock is there again")
-				}
-			})
-		}, b, func() { b.work(second) })
-		s.judge(Orphaned, a.Sent(lab.Renewal) > 0)
-		s.World(func() {
-			a, b := s.actor("A"), s.actor("B")
-			s.vanishes(func() {
-				a.begins()
-				a.at(9 * second)
-			}, b, func() { b.at(9 * second) })
-			s.judge(ForeignRenewal, a.Sent(lab.Renewal) > 0, ForeignRelease)
-		})
-		if s.offers(Renewal) {
-			s.World(s.vanishesDuringRenewal)
-		}
-	},
-}
+			a.at(9 * second)
+		}, b, func() { b.at(9 * second) })
+		s.judgeAs(a.Sent(lab.Renewal) > 0, ForeignRenewal, ForeignRelease)
+	})
+	if s.offers(Renewal) {
+		s.World(s.vanishesDuringRenewal)
+	}
+})
 
 // vanishesDuringRenewal runs renewal_reacquires with a lock that may look, in one
 // command, whether the lease is its own, and extend it in the next. Which command of
@@ -231,7 +212,7 @@ func (s *S) vanishesDuringRenewal() {
 		b.at(due + 2*second)
 		b.release()
 	})
-	s.judge(ForeignRenewal, deleted && b.heldBefore(s.late(due)), ForeignRelease)
+	s.judgeAs(deleted && b.heldBefore(s.late(due)), ForeignRenewal, ForeignRelease)
 }
 
 // await waits for an event whose moment the lock decides, for two leases at most.
@@ -256,22 +237,19 @@ func (s *S) vanishes(script func(), b *actor, works func()) {
 	})
 }
 
-var partitionedHolder = Scenario{
-	Name:   "partitioned_holder",
-	Family: Loss,
+var _ = in(Loss, "partitioned_holder", Scenario{
 	Summary: "A's network is cut from 1 s to 30 s, and its process works on. B gets" +
 		" the lock at about 10 s. A is told no later than its lease ends at the" +
 		" server, although the reply to its acquire took 15 ms. Also: the" +
 		" network is cut at 5 s, and the reply to a renewal took so long.",
 	Invariants: []string{NotTold},
 	features:   []Feature{LossNotices},
-	run: func(s *S) {
-		s.holderIsCutOff(second, lab.Acquire)
-		if s.exact() {
-			s.World(func() { s.holderIsCutOff(5*second, lab.Renewal) })
-		}
-	},
-}
+}, func(s *S) {
+	s.holderIsCutOff(second, lab.Acquire)
+	if s.exact() {
+		s.World(func() { s.holderIsCutOff(5*second, lab.Renewal) })
+	}
+})
 
 // holderIsCutOff runs partitioned_holder with the cut at a moment after a slow
 // reply to a command of a kind.
@@ -314,73 +292,66 @@ func (s *S) holderIsCutOff(cut time.Duration, slow lab.Call) {
 		}
 		b.release()
 	})
-	s.judge(NotTold, b.has())
+	s.judge(b.has(), NotTold)
 }
 
-var renewalFailsOnce = Scenario{
-	Name:    "renewal_fails_once",
-	Family:  Loss,
-	Summary: "One renewal meets a connection error. A works for 15 s while B waits.",
-
+var _ = in(Loss, "renewal_fails_once", Scenario{
+	Summary:    "One renewal meets a connection error. A works for 15 s while B waits.",
 	Invariants: []string{TwoHolders},
 	features:   []Feature{Renewal},
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		s.start()
-		a.Fault(lab.Renewal, a.renews, lab.Fault{Refuse: true})
-		s.run(func() {
-			a.begins()
-			a.at(15 * second)
-			if err := a.release(); err != nil && !s.twoInside() {
-				a.report(FalseLoss, "A's Unlock after 15 s returns %s: one"+
-					" failed renewal has cost the lock", outcome(err))
-			}
-		}, func() {
-			b.at(second)
-			b.acquire(30 * second)
-			b.release()
-		})
-		s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
-	},
-}
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.start()
+	a.Fault(lab.Renewal, a.renews, lab.Fault{Refuse: true})
+	s.run(func() {
+		a.begins()
+		a.at(15 * second)
+		if err := a.release(); err != nil && !s.twoInside() {
+			a.report(FalseLoss, "A's Unlock after 15 s returns %s: one"+
+				" failed renewal has cost the lock", outcome(err))
+		}
+	}, func() {
+		b.at(second)
+		b.acquire(30 * second)
+		b.release()
+	})
+	s.judge(a.Sent(lab.Renewal) > 0, TwoHolders)
+})
 
 // twoInside says whether another client was let in beside a holder that was told nothing:
 // then its loss is true, and two holders are what is wrong.
 func (s *S) twoInside() bool { return len(s.Breaks(TwoHolders)) > 0 }
 
-var unlockIsNoLoss = Scenario{
-	Name:   "unlock_is_no_loss",
-	Family: Loss,
+var _ = in(Loss, "unlock_is_no_loss", Scenario{
 	Summary: "A works for 4 s and unlocks. B takes the lock. Lost of A's acquisition" +
 		" is open, right after the Unlock and two leases later.",
 	Invariants: []string{FalseSuccess},
 	features:   []Feature{LossNotices},
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		released := false
-		s.play(func() {
-			a.begins()
-			lost := a.lost()
-			a.at(4 * second)
-			released = a.release() == nil && lost != nil
-			for _, moment := range []time.Duration{4 * second, 8 * second,
-				24 * second} {
-				a.at(moment)
-				if closed(lost) || closed(a.lost()) {
-					a.report(FalseSuccess, "A has unlocked, and Lost says that"+
-						" it has lost the lock")
-					return
-				}
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	released := false
+	s.play(func() {
+		a.begins()
+		lost := a.lost()
+		a.at(4 * second)
+		released = a.release() == nil && lost != nil
+		for _, moment := range []time.Duration{4 * second, 8 * second,
+			24 * second} {
+			a.at(moment)
+			if closed(lost) || closed(a.lost()) {
+				a.report(FalseSuccess, "A has unlocked, and Lost says that"+
+					" it has lost the lock")
+				return
 			}
-		}, func() {
-			b.at(5*second, a.released)
-			b.acquire(lease)
-			b.at(24 * second)
-			b.release()
-		})
-		s.judge(FalseSuccess, released)
-	},
-}
+		}
+	}, func() {
+		b.at(5*second, a.released)
+		b.acquire(lease)
+		b.at(24 * second)
+		b.release()
+	})
+	s.judge(released, FalseSuccess)
+})
 
 // closed says whether a channel that nobody sends on is closed.
 func closed(c <-chan struct{}) bool {
@@ -392,19 +363,16 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-var renewalHangs = Scenario{
-	Name:   "renewal_hangs",
-	Family: Loss,
+var _ = in(Loss, "renewal_hangs", Scenario{
 	Summary: "One renewal hangs: it's neither executed nor answered, and everything" +
 		" after it works. A works for 15 s while B waits. Also: from the grant" +
 		" on, every other reply to A takes a tenth of the lease.",
 	Invariants: []string{TwoHolders},
 	features:   []Feature{Renewal},
-	run: func(s *S) {
-		s.oneRenewalHangs(0)
-		s.World(func() { s.oneRenewalHangs(lease / 10) })
-	},
-}
+}, func(s *S) {
+	s.oneRenewalHangs(0)
+	s.World(func() { s.oneRenewalHangs(lease / 10) })
+})
 
 // oneRenewalHangs runs renewal_hangs with replies that take so long.
 func (s *S) oneRenewalHangs(reply time.Duration) {
@@ -419,14 +387,13 @@ func (s *S) oneRenewalHangs(reply time.Duration) {
 		a.at(15 * second)
 		told := a.told()
 		if err := a.release(); (told || err != nil) && !s.twoInside() {
-			a.report(FalseLoss, "one renewal that hung has cost the lock:"+
-				" A was told of a loss (%v), and its Unlock after 15 s"+
-				" returns %s", told, outcome(err))
+			a.report(FalseLoss, "one renewal that hung has cost the lock: A was told of"+
+				" a loss (%v), and its Unlock after 15 s returns %s", told, outcome(err))
 		}
 	}, func() {
 		b.at(second)
 		b.acquire(30 * second)
 		b.release()
 	})
-	s.judge(TwoHolders, a.Sent(lab.Renewal) > 0)
+	s.judge(a.Sent(lab.Renewal) > 0, TwoHolders)
 }

@@ -68,8 +68,8 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	var left []string
 	s.left = &left
 	report, whole := runVirtual(t, build, *s)
-	if len(left) > 0 && !s.declares(nothingLeft.Name, LeftBehind) &&
-		report.Verdict(nothingLeft.Name, LeftBehind) == Holds {
+	if len(left) > 0 && !s.declares("nothing_left", LeftBehind) &&
+		report.Verdict("nothing_left", LeftBehind) == Holds {
 		t.Errorf("keys without a TTL are left three leases after the last owner"+
 			" has died; declare with scenarios.Keeps what stays on purpose: %s",
 			strings.Join(left, ", "))
@@ -83,25 +83,4 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 		t.Log(declaration(broken, s.flaws))
 	}
 	return report
-}
-
-// runVirtual runs the scenarios in virtual time, one after the other. The report is not
-// whole when a failure has ended it.
-func runVirtual(t *testing.T, build Build, s settings) (report Report, whole bool) {
-	t.Helper()
-	hopeless := ""
-	for _, scenario := range s.catalogue() {
-		t.Run(scenario.Name, func(t *testing.T) {
-			t.Helper() // it is the caller's lock that fails
-			if hopeless != "" {
-				t.Skip("after the failure of " + hopeless)
-			}
-			results, err := runScenario(t, scenario, build, s)
-			if isHopeless(err) {
-				hopeless = scenario.Name
-			}
-			report = append(report, s.ended(t, scenario, results, err)...)
-		})
-	}
-	return report, hopeless == ""
 }

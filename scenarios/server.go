@@ -8,9 +8,7 @@ import (
 
 // The family of servers: the faults of nodes, and of clocks.
 
-var failover = Scenario{
-	Name:   "failover",
-	Family: Server,
+var _ = in(Server, "failover", Scenario{
 	Summary: "A holds the lock on the master, which dies before it has replicated" +
 		" the lock. The replica, which knows of no lock, is promoted, and B tries" +
 		" at once. (A lock that uses several nodes has one of them fail over. If" +
@@ -18,40 +16,39 @@ var failover = Scenario{
 	Invariants: []string{TwoHolders, StaleWrite},
 	own:        true,
 	readable:   "what a replica of the store knows is a test of its own",
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		storage := s.Storage(100)
-		promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
-			a.has)
-		tried, asked, stale := false, false, false
-		s.Node(0).Replicate()
-		s.play(func() {
-			a.begins()
-			a.at(700*time.Millisecond, func() bool { return tried })
-			if a.fenced() && b.has() {
-				stale = true
-				a.write(storage, 98, storage.Version())
-			}
-			a.at(3 * second)
-			a.release()
-		}, func() {
-			b.at(600*time.Millisecond, promoted)
-			b.Until(a.told, second) // a tenth of it in the scenario
-			granted, answered := b.tryAgain()
-			if granted && b.fenced() {
-				b.buys(storage)
-			}
-			b.Step("has tried", func() { tried, asked = true, answered })
-			if !granted {
-				return
-			}
-			b.at(4 * second)
-			b.release()
-		})
-		s.judge(TwoHolders, asked)
-		s.judge(StaleWrite, stale)
-	},
-}
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	storage := s.Storage(100)
+	promoted := s.operates("fails over", s.Node(0).Promote, 500*time.Millisecond,
+		a.has)
+	tried, asked, stale := false, false, false
+	s.Node(0).Replicate()
+	s.play(func() {
+		a.begins()
+		a.at(700*time.Millisecond, func() bool { return tried })
+		if a.fenced() && b.has() {
+			stale = true
+			a.write(storage, 98, storage.Version())
+		}
+		a.at(3 * second)
+		a.release()
+	}, func() {
+		b.at(600*time.Millisecond, promoted)
+		b.Until(a.told, second) // a tenth of it in the scenario
+		granted, answered := b.tryAgain(0)
+		if granted && b.fenced() {
+			b.buys(storage)
+		}
+		b.Step("has tried", func() { tried, asked = true, answered })
+		if !granted {
+			return
+		}
+		b.at(4 * second)
+		b.release()
+	})
+	s.judge(asked, TwoHolders)
+	s.judge(stale, StaleWrite)
+})
 
 // loseOne runs the scenario of a node that forgets: A holds the lock on no more
 // nodes than it needs, B is refused, something happens to one of them, and B
@@ -62,9 +59,13 @@ func (s *S) loseOne(what string, happen func(n *lab.Node)) {
 	needed := nodes/2 + 1
 	// Nodes refuse; it has happened; B has tried again, and was answered.
 	var refused, hit, tried, asked bool
+	free := []int{0} // when it has happened; B can have them all
+	for i := needed; i < nodes; i++ {
+		free = append(free, i)
+	}
 	refuse := func(o *actor, refusing bool) {
 		o.Step("nodes", func() {
-			for i := needed; i < nodes; i++ {
+			for _, i := range free[1:] {
 				s.Node(i).Refuse(refusing)
 			}
 			refused = refused || refusing
@@ -93,90 +94,78 @@ func (s *S) loseOne(what string, happen func(n *lab.Node)) {
 		}
 		b.at(1100*time.Millisecond, func() bool { return hit })
 		b.Until(a.told, second) // a tenth of it in the scenario
-		granted, answered := b.tryAgain()
+		granted, answered := b.tryAgain(free...)
 		b.Step("has tried", func() { tried, asked = true, answered })
 		if granted {
 			b.at(4 * second)
 			b.release()
 		}
 	})
-	s.judge(TwoHolders, asked)
+	s.judge(asked, TwoHolders)
 }
 
-var nodeRestart = Scenario{
-	Name:   "node_restart",
-	Family: Server,
+var _ = in(Server, "node_restart", Scenario{
 	Summary: "A node that holds A's lock restarts without its data, and B tries at" +
 		" once. (Where the lock uses five nodes, A has it on exactly three. B is" +
 		" refused before the restart, and then one of these three restarts.)",
 	Invariants: []string{TwoHolders},
 	own:        true,
-	run: func(s *S) {
-		s.loseOne("restarts", func(n *lab.Node) {
-			if !s.readable() {
-				n.Restart("restarts, with its data")
-			} else {
-				n.Restart("restarts without its data")
-			}
-		})
-	},
-}
+}, func(s *S) {
+	s.loseOne("restarts", func(n *lab.Node) {
+		if !s.readable() {
+			n.Restart("restarts, with its data")
+		} else {
+			n.Restart("restarts without its data")
+		}
+	})
+})
 
-var clockJump = Scenario{
-	Name:   "clock_jump",
-	Family: Server,
+var _ = in(Server, "clock_jump", Scenario{
 	Summary: "A server's clock jumps ahead by one lease, before any renewal. B tries" +
 		" at once. (Several nodes: as in node_restart.)",
 	Invariants: []string{TwoHolders},
 	exact:      "a real server's clock can't be moved",
-	run: func(s *S) {
-		s.loseOne("jumps", func(n *lab.Node) { n.JumpClock(lease) })
-	},
-}
+}, func(s *S) {
+	s.loseOne("jumps", func(n *lab.Node) { n.JumpClock(lease) })
+})
 
-var clientClockSkew = Scenario{
-	Name:       "client_clock_skew",
-	Family:     Server,
+var _ = in(Server, "client_clock_skew", Scenario{
 	Summary:    "B's own clock is 15 s ahead. B tries while A holds the lock.",
 	Invariants: []string{TwoHolders},
-	run: func(s *S) {
-		if s.settings.machineClock && s.cannot("all processes of a machine read the"+
-			" same clock") {
-			return
-		}
-		a, b := s.actor("A"), s.actor("B")
-		b.Skew = 15 * second
-		s.play(a.holds(2*second, b.tried), func() {
-			b.at(second, a.has)
-			b.triesToPass()
-		})
-		s.judge(TwoHolders, true)
-	},
-}
+}, func(s *S) {
+	if s.settings.machineClock && s.cannot("all processes of a machine read the"+
+		" same clock") {
+		return
+	}
+	a, b := s.actor("A"), s.actor("B")
+	b.process.Skew = 15 * second
+	s.play(a.holds(2*second, b.tried), func() {
+		b.at(second, a.has)
+		b.triesToPass()
+	})
+	s.judge(true, TwoHolders)
+})
 
-var nodesDown = Scenario{
-	Name:   "nodes_down",
-	Family: Server,
+var _ = in(Server, "nodes_down", Scenario{
 	Summary: "Of five nodes, two are down, then three; each time they refuse" +
 		" connections, and again they accept them and never answer. A lock on a" +
 		" single node: it is down. With a majority the lock works. Without, it" +
 		" refuses in bounded time and leaves nothing behind.",
 	Invariants: []string{Unavailable, TwoHolders, Hangs, Orphaned},
 	own:        true,
-	run: func(s *S) {
-		nodes := s.settings.nodes
-		if nodes == 1 {
-			s.verdict(DoesNotArise, Unavailable)
-			s.nodesAreDown(1, false)
-			return
-		}
-		minority := (nodes - 1) / 2
-		s.nodesAreDown(minority, false)
-		s.World(func() { s.nodesAreDown(minority+1, false) })
-		s.World(func() { s.nodesAreDown(minority, true) })
-		s.World(func() { s.nodesAreDown(minority+1, true) })
-	},
-}
+}, func(s *S) {
+	nodes := s.settings.nodes
+	if nodes == 1 {
+		s.verdict(DoesNotArise, Unavailable)
+		s.nodesAreDown(1, false)
+		return
+	}
+	minority := (nodes - 1) / 2
+	s.nodesAreDown(minority, false)
+	s.World(func() { s.nodesAreDown(minority+1, false) })
+	s.World(func() { s.nodesAreDown(minority, true) })
+	s.World(func() { s.nodesAreDown(minority+1, true) })
+})
 
 // nodesAreDown runs nodes_down with so many nodes down in one way.
 func (s *S) nodesAreDown(down int, hang bool) {
@@ -262,7 +251,7 @@ func (s *S) nodesAreDown(down int, hang bool) {
 		}
 		b.at(31*second, func() bool { return up })
 		var granted bool
-		granted, asked = b.tryAgain()
+		granted, asked = b.tryAgain(0)
 		if !granted && !s.readable() { // A may have waited for the nodes, too
 			granted = b.acquire(lease) == nil
 		}
@@ -272,14 +261,13 @@ func (s *S) nodesAreDown(down int, hang bool) {
 		}
 	})
 	if majority {
-		s.judge(Unavailable, true)
+		s.judge(true, Unavailable)
 		if len(s.Breaks(Hangs)) > 0 {
-			s.judge(Hangs, true)
+			s.judge(true, Hangs)
 		}
 	} else {
-		s.judge(TwoHolders, true)
-		s.judge(Hangs, true)
-		s.judge(Orphaned, asked || hang)
+		s.judge(true, TwoHolders, Hangs)
+		s.judge(asked || hang, Orphaned)
 	}
 }
 
@@ -291,21 +279,18 @@ func (a *actor) tryFor(patience time.Duration) bool {
 	return granted
 }
 
-var scriptCacheFlushed = Scenario{
-	Name:   "script_cache_flushed",
-	Family: Server,
+var _ = in(Server, "script_cache_flushed", Scenario{
 	Summary: "An operator sends SCRIPT FLUSH between lock and unlock, and between" +
 		" renewals.",
 	Invariants: []string{Unavailable},
 	own:        true,
 	readable:   "the server keeps no scripts",
-	run: func(s *S) {
-		s.flushesScripts(2 * second)
-		if s.offers(Renewal) {
-			s.World(func() { s.flushesScripts(15 * second) })
-		}
-	},
-}
+}, func(s *S) {
+	s.flushesScripts(2 * second)
+	if s.offers(Renewal) {
+		s.World(func() { s.flushesScripts(15 * second) })
+	}
+})
 
 // flushesScripts runs script_cache_flushed with a holder that works for so long.
 func (s *S) flushesScripts(works time.Duration) {
@@ -324,65 +309,60 @@ func (s *S) flushesScripts(works time.Duration) {
 				" fails: %s", works, outcome(err))
 		}
 	})
-	s.judge(Unavailable, true)
+	s.judge(true, Unavailable)
 }
 
-var clockDrift = Scenario{
-	Name:   "clock_drift",
-	Family: Server,
+var _ = in(Server, "clock_drift", Scenario{
 	Summary: "The nodes' clocks run 1 % faster than A's, so a lease of 10 s ends after" +
 		" 9.9 s. A works for 9 s while B waits. On several nodes, also: those beyond" +
 		" a majority answer so slowly that A's acquire takes 9.94 s, and A must not" +
 		" believe that it holds the lock.",
 	Invariants: []string{TwoHolders},
 	exact:      "a real server's clock can't be given another rate",
-	run: func(s *S) {
-		nodes := s.settings.nodes
-		s.pollEvery(500 * time.Millisecond)
-		a, b := s.actor("A"), s.actor("B")
+}, func(s *S) {
+	nodes := s.settings.nodes
+	s.pollEvery(500 * time.Millisecond)
+	a, b := s.actor("A"), s.actor("B")
+	s.start()
+	s.drift(1.01)
+	s.run(a.holds(9*second), func() {
+		b.at(second)
+		b.passes(lease)
+	})
+	s.judge(true, TwoHolders)
+	if nodes < 3 {
+		return
+	}
+	s.World(func() {
+		s.nodeTimeout(9 * second)
+		a := s.actor("A")
 		s.start()
 		s.drift(1.01)
-		s.run(a.holds(9*second), func() {
-			b.at(second)
-			b.passes(lease)
-		})
-		s.judge(TwoHolders, true)
-		if nodes < 3 {
-			return
+		beyond := nodes - (nodes/2 + 1)
+		for i := range beyond {
+			a.Fault(lab.Acquire, nodes-i, lab.Fault{
+				AnswerAfter: 9940 * time.Millisecond / time.Duration(beyond)})
 		}
-		s.World(func() {
-			s.nodeTimeout(9 * second)
-			a := s.actor("A")
-			s.start()
-			s.drift(1.01)
-			beyond := nodes - (nodes/2 + 1)
-			for i := range beyond {
-				a.Fault(lab.Acquire, nodes-i, lab.Fault{
-					AnswerAfter: 9940 * time.Millisecond / time.Duration(beyond)})
-			}
-			s.run(func() {
-				a.at(0)
-				granted := a.tryFor(time.Hour)
-				a.Step("looks", func() {
-					if granted && s.Owner() == "-" {
-						s.Report(TwoHolders, "A believes at %.3f to hold the lock,"+
-							" and its lease is over on most nodes", s.Now().Seconds())
-					}
-				})
+		s.run(func() {
+			a.at(0)
+			granted := a.tryFor(time.Hour)
+			a.Step("looks", func() {
+				if granted && s.Owner() == "-" {
+					s.Report(TwoHolders, "A believes at %.3f to hold the lock,"+
+						" and its lease is over on most nodes", s.Now().Seconds())
+				}
 			})
-			s.judge(TwoHolders, true)
 		})
-	},
-}
+		s.judge(true, TwoHolders)
+	})
+})
 
 // drift lets the clocks of all nodes run at another rate.
 func (s *S) drift(rate float64) {
 	s.everyNode(func(n *lab.Node) { n.Drift(rate) })
 }
 
-var fullServer = Scenario{
-	Name:   "full_server",
-	Family: Server,
+var _ = in(Server, "full_server", Scenario{
 	Summary: "From 1 s on the servers' memory is full (maxmemory, noeviction), and they" +
 		" refuse commands that need more. A, which has the lock, works for 15 s where" +
 		" the lease is renewed and for 5 s where it is not. It is told of no loss, and" +
@@ -390,35 +370,32 @@ var fullServer = Scenario{
 	Invariants: []string{Unavailable},
 	own:        true,
 	readable:   "the server isn't Redis, and has another idea of its memory",
-	run: func(s *S) {
-		a := s.actor("A")
-		s.fills(a, a.begins, a.release)
-		if a.readWrite() != nil {
-			s.World(func() {
-				a := s.actor("A")
-				s.fills(a, a.beginsReading, a.releaseRead)
-			})
-		}
-	},
-}
+}, func(s *S) {
+	a := s.actor("A")
+	s.fills(a)
+	if a.readWrite() != nil {
+		s.World(func() {
+			s.fills(s.actor("A").reads)
+		})
+	}
+})
 
 // fills runs full_server with a holder of either kind.
-func (s *S) fills(a *actor, begins func(), release func() error) {
+func (s *S) fills(a *actor) {
 	works := 5 * second
 	if s.offers(Renewal) {
 		works = 15 * second
 	}
-	s.operates("fills the memory", func() { s.everyNode((*lab.Node).Fill) }, second,
-		func() bool { return a.has() || a.hasRead() })
+	s.operates("fills the memory", func() { s.everyNode((*lab.Node).Fill) }, second, a.has)
 	s.play(func() {
-		begins()
+		a.begins()
 		a.at(works)
 		told := a.told()
-		if err := release(); told || err != nil {
+		if err := a.release(); told || err != nil {
 			a.report(Unavailable, "a full server has cost the lock: A was told of a"+
 				" loss (%v), and its release after %v returns %s", told, works,
 				outcome(err))
 		}
 	})
-	s.judge(Unavailable, true)
+	s.judge(true, Unavailable)
 }

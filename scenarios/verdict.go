@@ -31,10 +31,17 @@ func (s *S) unjudged(why string, invariants ...string) {
 	}
 }
 
-// judge gives the verdict on an invariant: breaks when the world or the scenario
+// judge gives the verdict on invariants: breaks when the world or the scenario
 // reported any, does not arise when the scenario could not happen, else holds. A
 // break in one world of a scenario is the scenario's.
-func (s *S) judge(invariant string, arose bool, aliases ...string) {
+func (s *S) judge(arose bool, invariants ...string) {
+	for _, invariant := range invariants {
+		s.judgeAs(arose, invariant)
+	}
+}
+
+// judgeAs is judge for an invariant that the breaks of others count for.
+func (s *S) judgeAs(arose bool, invariant string, aliases ...string) {
 	if len(s.Failures()) > 0 || s.absent {
 		return // its error is reported instead of a verdict, or there is one
 	}

@@ -19,9 +19,7 @@ const (
 	mostAlike    = 4
 )
 
-var promptAnswers = Scenario{
-	Name:   "prompt_answers",
-	Family: Waiting,
+var _ = in(Waiting, "prompt_answers", Scenario{
 	Summary: "A's TryLock of a free lock, B's TryLock while A holds it, and A's" +
 		" Unlock are answered within 0.5 s. B's Lock ends at its deadline, three" +
 		" times, and makes at most 50 attempts a second until then. Also: nothing" +
@@ -30,14 +28,13 @@ var promptAnswers = Scenario{
 	Invariants: []string{Hangs, BusyWaiting},
 	exact: "how long an answer takes there says more about the machine than" +
 		" about the lock",
-	run: func(s *S) {
-		s.callsAreTimed()
-		// A driver with timeouts of its own ends a call when it likes.
-		if s.settings.driver == nil {
-			s.World(s.nothingIsAnswered)
-		}
-	},
-}
+}, func(s *S) {
+	s.callsAreTimed()
+	// A driver with timeouts of its own ends a call when it likes.
+	if s.settings.driver == nil {
+		s.World(s.nothingIsAnswered)
+	}
+})
 
 func (s *S) callsAreTimed() {
 	a, b := s.actor("A"), s.actor("B")
@@ -70,8 +67,7 @@ func (s *S) callsAreTimed() {
 			b.judgeAttempts(s.Timeline()[asked:waiting], s.Timeline()[waiting:])
 		})
 	})
-	s.judge(Hangs, true)
-	s.judge(BusyWaiting, true)
+	s.judge(true, Hangs, BusyWaiting)
 }
 
 // deadlines are such that a lock which sleeps on after one of them is late for it,
@@ -134,5 +130,5 @@ func (s *S) nothingIsAnswered() {
 			b.releaseWith(ctx)
 		})
 	})
-	s.judge(Hangs, true)
+	s.judge(true, Hangs)
 }

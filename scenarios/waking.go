@@ -11,29 +11,21 @@ import (
 
 // The family of waking: how those who wait learn of a release.
 
-var lostWakeup = Scenario{
-	Name:   "lost_wakeup",
-	Family: Waking,
+var _ = in(Waking, "lost_wakeup", Scenario{
 	Summary: "A unlocks at 5 s, and the message to the waiters is lost. B must get" +
 		" the lock within one lease.",
 	Invariants: []string{Orphaned},
 	readable:   "the server sends no message that could be lost alone",
-	run: func(s *S) {
-		a, b := s.actor("A"), s.actor("B")
-		s.operates("mutes", func() {
-			s.everyNode(func(n *lab.Node) { n.Mute(true) })
-		}, 0)
-		s.play(a.holds(5*second), func() {
-			b.at(second)
-			b.mustComeFree(4*second+lease, "A unlocked at 5.007")
-		})
-		s.judge(Orphaned, true)
-	},
-}
+}, func(s *S) {
+	a, b := s.actor("A"), s.actor("B")
+	s.operates("mutes", func() {
+		s.everyNode(func(n *lab.Node) { n.Mute(true) })
+	}, 0)
+	s.play(a.holds(5*second), b.comesFree(second, 4*second+lease, "A unlocked at 5.007"))
+	s.judge(true, Orphaned)
+})
 
-var promptWake = Scenario{
-	Name:   "prompt_wake",
-	Family: Waking,
+var _ = in(Waking, "prompt_wake", Scenario{
 	Summary: "A unlocks after B was refused and before B can hear of it: B's next" +
 		" command, which may be its subscription, is on its way until 3 s, and A" +
 		" unlocks at 2 s. B must get the lock by 4 s. Also: five owners of one" +
@@ -43,12 +35,11 @@ var promptWake = Scenario{
 		" waits from 2 s on, and A unlocks at 4 s. C must get the lock within 1 s.",
 	Invariants: []string{LateWakeUp, Herd},
 	readable:   "it isn't known which of its commands a waiter listens with",
-	run: func(s *S) {
-		s.releaseBeforeListening()
-		s.World(s.oneIsWoken)
-		s.World(s.allGiveUp)
-	},
-}
+}, func(s *S) {
+	s.releaseBeforeListening()
+	s.World(s.oneIsWoken)
+	s.World(s.allGiveUp)
+})
 
 // releaseBeforeListening runs a release between a refusal and what the waiter
 // sends next.
@@ -72,7 +63,7 @@ func (s *S) releaseBeforeListening() {
 		}
 		b.release()
 	})
-	s.judge(LateWakeUp, true)
+	s.judge(true, LateWakeUp)
 }
 
 // five are the owners of one process.
@@ -104,7 +95,7 @@ func (s *S) allGiveUp() {
 		})
 	}
 	s.play(scripts...)
-	s.judge(LateWakeUp, true)
+	s.judge(true, LateWakeUp)
 }
 
 // oneIsWoken runs a release for which a whole process waits.
@@ -145,8 +136,8 @@ func (s *S) oneIsWoken() {
 		})
 	}
 	s.play(scripts...)
-	s.judge(LateWakeUp, true)
-	s.judge(Herd, silent)
+	s.judge(true, LateWakeUp)
+	s.judge(silent, Herd)
 }
 
 // polls says whether the actor's client has asked for the lock since a moment, but for
@@ -196,64 +187,55 @@ func kindOf(e *lab.Entry) string {
 	return fmt.Sprint(e.Node, words[:min(len(words), 2)])
 }
 
-var impatientWaiter = Scenario{
-	Name:   "impatient_waiter",
-	Family: Waking,
+var _ = in(Waking, "impatient_waiter", Scenario{
 	Summary: "B and B2 wait in one process, and A unlocks at 2 s. The first command" +
 		" that this process sends then hangs. B gives up at 2.5 s. One of them must" +
 		" have got the lock by 7 s.",
 	Invariants: []string{LateWakeUp},
 	readable:   "a command that hangs there may be a heartbeat",
-	run: func(s *S) {
-		s.pollEvery(300 * time.Millisecond)
-		a, b := s.actor("A"), s.actor("B")
-		b2 := s.beside(b, "B2")
-		s.play(func() {
-			a.begins()
-			a.at(2 * second)
-			a.Step("unlocks soon", func() {
-				b.Begin(lab.Acquire) // its commands are counted anew
-				b.Fault(lab.Acquire, 1, lab.Fault{Hang: true})
-			})
-			a.release()
-		}, func() {
-			b.at(500*time.Millisecond, a.has)
-			b.passes(2*second - b.phase)
-		}, func() {
-			b2.at(second, a.has)
-			b2.passes(6 * second)
-			if !b.has() && !b2.has() {
-				b2.report(LateWakeUp, "A has unlocked at %.3f, B has given up,"+
-					" and B2 isn't let in", a.freedAt.Seconds())
-			}
+}, func(s *S) {
+	s.pollEvery(300 * time.Millisecond)
+	a, b := s.actor("A"), s.actor("B")
+	b2 := s.beside(b, "B2")
+	s.play(func() {
+		a.begins()
+		a.at(2 * second)
+		a.Step("unlocks soon", func() {
+			b.Begin(lab.Acquire) // its commands are counted anew
+			b.Fault(lab.Acquire, 1, lab.Fault{Hang: true})
 		})
-		s.judge(LateWakeUp, true)
-	},
-}
+		a.release()
+	}, func() {
+		b.at(500*time.Millisecond, a.has)
+		b.passes(2*second - b.phase)
+	}, func() {
+		b2.at(second, a.has)
+		b2.passes(6 * second)
+		if !b.has() && !b2.has() {
+			b2.report(LateWakeUp, "A has unlocked at %.3f, B has given up,"+
+				" and B2 isn't let in", a.freedAt.Seconds())
+		}
+	})
+	s.judge(true, LateWakeUp)
+})
 
-var deadWaiter = Scenario{
-	Name:   "dead_waiter",
-	Family: Waking,
+var _ = in(Waking, "dead_waiter", Scenario{
 	Summary: "B waits for the lock from 1 s on and C from 2 s on. B's process dies" +
 		" at 3 s. A unlocks at 4 s, and C must get the lock within a lease.",
 	Invariants: []string{Orphaned},
-	run: func(s *S) {
-		s.pollEvery(500 * time.Millisecond)
-		a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
-		s.play(func() {
-			a.begins()
-			a.at(3 * second)
-			a.Step("sees B die", func() { b.Crash() })
-			a.at(4 * second)
-			a.release()
-		}, func() {
-			b.at(second, a.has)
-			b.acquire(lease)
-		}, func() {
-			c.at(2*second, a.has)
-			c.mustComeFree(2*second+lease, "A has unlocked, and B, which was"+
-				" before C, is dead")
-		})
-		s.judge(Orphaned, true)
-	},
-}
+}, func(s *S) {
+	s.pollEvery(500 * time.Millisecond)
+	a, b, c := s.actor("A"), s.mortal("B"), s.actor("C")
+	s.play(func() {
+		a.begins()
+		a.at(3 * second)
+		a.Step("sees B die", func() { b.Crash() })
+		a.at(4 * second)
+		a.release()
+	}, func() {
+		b.at(second, a.has)
+		b.acquire(lease)
+	}, c.comesFree(2*second, 2*second+lease, "A has unlocked, and B, which was before"+
+		" C, is dead", a.has))
+	s.judge(true, Orphaned)
+})

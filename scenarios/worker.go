@@ -94,7 +94,7 @@ func (parent) Read(b []byte) (int, error) {
 // more for the same test.
 func (a *actor) startProcess() error {
 	s := a.run
-	nodes, err := a.Listen()
+	nodes, err := a.process.Listen()
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (a *actor) startProcess() error {
 		return err
 	}
 	a.lock, err = p.Build(Env{Key: s.Key, TTL: s.TTL, Options: s.allOptions(),
-		Process: a.Client})
+		Process: a.process})
 	if err != nil {
 		return fmt.Errorf("start a worker: %w", err)
 	}

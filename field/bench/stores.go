@@ -13,7 +13,6 @@ import (
 	"github.com/lockladder/lockladder/field/mysql"
 	"github.com/lockladder/lockladder/field/zookeeper"
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/inventory"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -33,7 +32,7 @@ type store struct {
 var (
 	mariaDB   = store{installed: servers.HasMariaDB}
 	zooKeeper = store{servers.HasZooKeeper, func(time.Duration) time.Duration {
-		return inventory.DefaultTTL // that of the session, which all share
+		return bench.DefaultTTL // that of the session, which all share
 	}}
 	etcdStore = store{servers.HasEtcd, func(asked time.Duration) time.Duration {
 		return (asked + time.Second - 1).Truncate(time.Second)
@@ -193,7 +192,7 @@ func onZooKeeper(build func(*zookeeper.Session, lock.Env) (lock.Lock,
 			return nil, nil, err
 		}
 		session, err := zookeeper.Open([]string{server.Addr()},
-			inventory.DefaultTTL, nil)
+			bench.DefaultTTL, nil)
 		if err != nil {
 			server.Stop()
 			return nil, nil, err

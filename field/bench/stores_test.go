@@ -14,7 +14,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/command"
-	"github.com/lockladder/lockladder/internal/bench/inventory"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -95,7 +94,7 @@ func TestAStoreThatIsNotInstalledSaysWhichProgramIsMissing(t *testing.T) {
 // The pause of MySQL's polling rows is -poll's, or their own.
 func TestMySQLsRowsWaitAsLongAsTheTableSays(t *testing.T) {
 	for _, name := range []string{"mysql/record", "mysql/lease"} {
-		assert.Equal(t, askEvery, inventory.Settings{}.Pause(row(t, name), false))
+		assert.Equal(t, askEvery, bench.Settings{}.Pause(row(t, name), false))
 	}
 	assert.Equal(t, 7*time.Millisecond, pause(lock.Env{Options: []lock.Option{
 		lock.PollEvery(7 * time.Millisecond)}}))

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
+	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/cohort"
 )
@@ -32,13 +32,13 @@ const onPurpose = "wrong/"
 // findSubject returns the lock of that name. Its error lists the valid names.
 func findSubject(name string) (subject, error) {
 	if mistake, ok := strings.CutPrefix(name, onPurpose); ok {
-		m, ok := guard.Named[mistake]
+		m, ok := wrong.Soaked[mistake]
 		if !ok {
 			return subject{}, fmt.Errorf("there is no wrong lock %q, they are %s",
-				name, onPurpose+strings.Join(slices.Sorted(maps.Keys(guard.Named)),
+				name, onPurpose+strings.Join(slices.Sorted(maps.Keys(wrong.Soaked)),
 					", "+onPurpose))
 		}
-		return subject{Rung: ladder.Rung{Name: name, Nodes: 1, Build: guard.Build(m),
+		return subject{Rung: ladder.Rung{Name: name, Nodes: 1, Build: m.Build,
 			Renews: true}, Fenced: m.Early, Page: "docs/soak.md"}, nil
 	}
 	find := name

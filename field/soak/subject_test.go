@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
-	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
+	"github.com/lockladder/lockladder/internal/locktest/wrong"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -21,7 +21,7 @@ func TestEveryLockIsWhatItsNameSays(t *testing.T) {
 	for _, rung := range ladder.Rungs {
 		names = append(names, rung.Name)
 	}
-	for mistake := range guard.Named {
+	for mistake := range wrong.Soaked {
 		names = append(names, "wrong/"+mistake)
 	}
 	for _, name := range names {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/lockladder/lockladder/internal/bench/nodes"
 )
 
 // Counts are what some of a round's clients did: one client, those of one process, or
@@ -29,6 +31,7 @@ type Counts struct {
 	CPU         time.Duration // of the process, 0 when unknown
 	Memory      int64         // most of the process so far, in bytes; likewise
 	Left        *int64        // of a stock, nil when it is in Redis
+	Usage       nodes.Usage   // of the servers, which the clients don't add up
 }
 
 // Add adds the counts of others. Clients of different processes may have been inside at

@@ -19,6 +19,18 @@ type Figure struct {
 	Over func(a, b any) any
 }
 
+// member is the figure's name in JSON, of a row or of one of its rounds; "" where it has
+// none.
+func (f Figure) member(ofRound bool) string {
+	switch {
+	case ofRound:
+		return f.Round
+	case f.Name == "spread":
+		return "" // it follows from the rounds
+	}
+	return f.Name
+}
+
 // heads are those of a figure's column.
 func heads(top, head string, width, digits int) Column[Row] {
 	return Column[Row]{top: top, head: head, width: width, digits: digits}
@@ -31,6 +43,14 @@ func (f Figure) shown(r Row) any {
 		return Percent(x)
 	}
 	return x
+}
+
+// when is a figure that is measured only if so.
+func when[T any](measured bool, figure T) any {
+	if measured {
+		return figure
+	}
+	return nil
 }
 
 // group are columns that stand on one line.
@@ -51,11 +71,11 @@ var figures = []Figure{
 	{Name: "rung", Of: func(m *Measurement) any { return m.Subject.Name }},
 	{Name: "kind", Of: func(m *Measurement) any { return string(m.Subject.Kind) }},
 	{Name: "nodes", Of: func(m *Measurement) any { return m.Nodes }},
-	{Name: "clients", Of: func(m *Measurement) any { return m.Clients }},
-	{Name: "table_clients", Of: func(m *Measurement) any { return m.TableClients }},
+	{Name: "clients", Of: func(m *Measurement) any { return m.clients() }},
+	{Name: "table_clients", Of: func(m *Measurement) any { return m.Clients }},
 	{Name: "stock", Of: func(m *Measurement) any { return m.Stock }},
 	{Name: "services", Of: func(m *Measurement) any { return m.Services }},
-	{Name: "loop_seconds", Of: func(m *Measurement) any { return m.loop() }},
+	{Name: "loop_seconds", Of: func(m *Measurement) any { return when(m.Loop > 0, m.Loop.Seconds()) }},
 	{Name: "poll_ms", Of: func(m *Measurement) any { return Milliseconds(m.Poll) }},
 	{Name: "fixed_poll", Of: func(m *Measurement) any { return m.FixedPoll }},
 
@@ -74,7 +94,7 @@ var figures = []Figure{
 			"where nothing is oversold"},
 	{Name: "max_holders", group: outcome, Column: heads("most", "inside", 7, 0),
 		Over: worst,
-		Of:   func(m *Measurement) any { return m.inside() },
+		Of:   func(m *Measurement) any { return when(!m.Unlocked, m.Most) },
 		Legend: "most inside: the most clients in the critical section at one " +
 			"time"},
 	{Name: "finished", Over: both,
@@ -92,15 +112,15 @@ var figures = []Figure{
 		Legend: "locks taken/s: completed turns a second"},
 	{Name: "wait_ms.p50", group: cost, Column: heads("wait", "p50 ms", 7, brief),
 		Round: "wait_p50_ms", Unit: "wait-p50-ms",
-		Of:     func(m *Measurement) any { return percentile(m.Stamps, 50) },
+		Of:     func(m *Measurement) any { return waits(m.Stamps).at(50) },
 		Legend: "wait: until the lock was granted"},
 	{Name: "wait_ms.p99", group: cost, Column: heads("wait", "p99 ms", 7, brief),
-		Of: func(m *Measurement) any { return percentile(m.Stamps, 99) }},
+		Of: func(m *Measurement) any { return waits(m.Stamps).at(99) }},
 	{Name: "wait_ms.max", group: cost, Column: heads("wait", "max ms", 7, brief),
 		Round: "wait_max_ms",
 		Of:    func(m *Measurement) any { return m.longestWait() }},
 	{Name: "wait_ms.percentiles",
-		Of: func(m *Measurement) any { return percentiles(m.Stamps, percents...) }},
+		Of: func(m *Measurement) any { return waits(m.Stamps).percentiles() }},
 	{Name: "commands_per_section",
 		group: cost, Column: heads("commands", "/section", 9, 1),
 		Of:     func(m *Measurement) any { return m.sent(m.Commands) },
@@ -113,11 +133,11 @@ var figures = []Figure{
 	{Name: "failures", group: outcome, Column: heads("", "failed", 7, 0), Over: sum,
 		Of: func(m *Measurement) any { return m.Failures }},
 	{Name: "first_failure", Over: either,
-		Of: func(m *Measurement) any { return m.firstFailure() }},
+		Of: func(m *Measurement) any { return when(m.First != "", m.First) }},
 	{Name: "not_held", Over: sum, Of: func(m *Measurement) any { return m.NotHeld }},
 	{Name: "absent", Over: worst, Of: func(m *Measurement) any { return m.Absent }},
 	{Name: "retries", group: outcome, Column: heads("", "retries", 8, 0),
-		Of:     func(m *Measurement) any { return m.retries() },
+		Of:     func(m *Measurement) any { return when(m.Asked > 0, m.Refused) },
 		Legend: "retries: refused attempts"},
 	{Name: "stuck", Over: worst, Of: func(m *Measurement) any { return m.stuck() }},
 	{Name: "longest_gap_ms", Of: func(m *Measurement) any {
@@ -136,7 +156,7 @@ var figures = []Figure{
 	{Name: "serial_max_over_p50", Round: "serial_max_over_p50",
 		Of: func(m *Measurement) any { return m.unevenness() }},
 	{Name: "jain", group: paired, Column: heads("", "jain", 7, 3),
-		Of:     func(m *Measurement) any { return m.jain() },
+		Of:     func(m *Measurement) any { return when(m.Absent == 0, jain(m.Served)) },
 		Legend: "jain: 1 when all clients had as many turns"},
 	{Name: "in_order", group: paired, Column: heads("in", "order%", 7, 0), share: true,
 		Of: func(m *Measurement) any { return inOrder(m.Stamps) },
@@ -145,7 +165,9 @@ var figures = []Figure{
 	{Name: "order_of_service",
 		Of: func(m *Measurement) any { return sampled(orderOfService(m.Stamps)) }},
 	{Name: "calls_per_section", group: paired, Column: heads("calls", "/section", 9, 1),
-		Of: func(m *Measurement) any { return m.calls() },
+		Of: func(m *Measurement) any {
+			return when(m.Usage.Known && m.Subject.Nodes > 0, Per(m.Usage.Calls, m.Sections))
+		},
 		Legend: "calls: commands that the servers report to have executed, inside " +
 			"scripts too"},
 	{Name: "cpu_us_per_section.clients",

@@ -11,44 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// waited makes a section of each wait.
-func waited(waits ...time.Duration) []Stamp {
-	var stamps []Stamp
-	for _, wait := range waits {
-		stamps = append(stamps, Stamp{Asked: 5, Entered: 5 + int64(wait)})
-	}
-	return stamps
-}
-
-func TestAPercentileIsAWaitThatSoManyDoNotExceed(t *testing.T) {
-	var all []time.Duration
+func TestAPercentileIsATimeThatSoManyDoNotExceed(t *testing.T) {
+	clock := NewClock()
 	for i := range 1000 {
-		all = append(all, time.Duration(1000-i)*time.Millisecond)
+		clock.Record(time.Duration(1000-i) * time.Millisecond)
 	}
-	stamps := waited(all...)
-	for _, percent := range percents {
-		assert.InEpsilon(t, max(percent*10, 1), *percentile(stamps, percent), 0.002,
-			"three digits are kept")
+	for i, at := range clock.percentiles() {
+		assert.InEpsilon(t, max(percents[i]*10, 1), at, 0.002, "three digits are kept")
 	}
-	stamps = waited(2*time.Millisecond, time.Millisecond)
-	assert.InEpsilon(t, 1, *percentile(stamps, 50), 0.001)
-	assert.InEpsilon(t, 2, *percentile(stamps, 99), 0.001)
-	assert.InEpsilon(t, 1, *percentile(stamps, 0), 0.001)
-	assert.InEpsilon(t, 3600e3, *percentile(waited(5*time.Hour), 100), 0.001,
-		"longer than an hour is an hour")
-}
-
-func TestAClientThatDidNotWaitForALockIsInNoPercentile(t *testing.T) {
-	assert.Nil(t, percentile(nil, 50))
-	assert.Nil(t, percentiles([]Stamp{{Asked: -1, Entered: 7, Left: 9}}, 50))
-}
-
-func TestJainsIndexIsOneWhenAllHadAsMuch(t *testing.T) {
-	assert.Equal(t, new(1.0), jain([]float64{3, 3, 3, 3}))
-	assert.Equal(t, new(0.25), jain([]float64{8, 0, 0, 0}))
-	assert.Equal(t, new(0.9), jain([]float64{1, 2}))
-	assert.Nil(t, jain([]float64{0, 0}))
-	assert.Nil(t, jain(nil))
+	clock.Record(5 * time.Hour)
+	assert.InEpsilon(t, 3600e3, *clock.at(100), 0.001, "longer than an hour is an hour")
+	assert.Nil(t, waits([]Stamp{{Asked: -1, Entered: 7, Left: 9}}).at(50), "nobody waited")
 }
 
 // entered makes a section of each pause since the one before.
@@ -73,11 +46,6 @@ func TestTheUnevennessIsThatOfAsManySectionsAsFitIntoTheSpan(t *testing.T) {
 		"no less than one section")
 	assert.Nil(t, unevenness(entered(even...), 90), "there are not as many")
 	assert.Nil(t, unevenness(nil, 9))
-}
-
-func TestWithoutSectionsNothingIsPerSection(t *testing.T) {
-	assert.Nil(t, Per(12, 0))
-	assert.Equal(t, new(0.333), Per(1, 3))
 }
 
 func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {
@@ -111,12 +79,6 @@ func TestAReportIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestAReportWithoutRowsHasAnEmptyList(t *testing.T) {
-	var out bytes.Buffer
-	require.NoError(t, Report{Schema: 2}.Write(&out))
-	assert.Contains(t, out.String(), `"rows": []`)
-}
-
 // fullRow has every figure.
 func fullRow() Row {
 	round := RowOf(map[string]any{"seconds": 1.25, "sections": 1000,
@@ -135,6 +97,7 @@ func fullRow() Row {
 		"cpu_us_per_section.server": 31.5, "failures": 0, "retries": 1130,
 		"longest_gap_ms": 12.5, "ratio_to_serial": 0.11, "jain": 1.0,
 		"in_order": 0.5, "order_of_service": []float64{33.3}})
+	round.isRound = true
 	row.Rounds = []Row{round}
 	return row
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -17,11 +19,16 @@ type Row struct {
 
 	// Rounds are all rounds; the row's own figures are those of the one with the
 	// median ratio, and of what must not happen the worst. None for one round.
-	Rounds []Row
+	Rounds  []Row
+	isRound bool // it is one of them
 
 	meant  int // the nodes that the lock is meant for
 	rounds int // that there should be, 0 for one
+	text   string
 }
+
+// Text is what a table has of the row.
+func (r Row) Text() string { return r.text }
 
 // NewRow is the row of one round.
 func NewRow(m *Measurement) Row {
@@ -34,27 +41,15 @@ func NewRow(m *Measurement) Row {
 
 // Set sets a figure.
 func (r *Row) Set(name string, value any) {
-	switch x := value.(type) {
-	case int:
-		value = float64(x)
-	case int64:
-		value = float64(x)
-	case *int64:
-		if value = nil; x != nil {
-			value = float64(*x)
-		}
-	case *float64:
-		if value = nil; x != nil {
-			value = *x
-		}
-	case *string:
-		if value = nil; x != nil {
-			value = *x
-		}
-	case []float64:
-		if x == nil {
-			value = nil
-		}
+	v := reflect.ValueOf(value)
+	switch {
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		r.Set(name, v.Elem().Interface())
+		return
+	case v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice && v.IsNil():
+		value = nil
+	case v.CanInt():
+		value = float64(v.Int())
 	}
 	known(name)
 	if r.values == nil {
@@ -178,7 +173,10 @@ func Median(done []Row, rounds int) Row {
 		return cmp.Compare(speed(a), speed(b))
 	})
 	middle := sorted[(len(sorted)-1)/2]
-	row := Row{meant: middle.meant, rounds: rounds, Rounds: done}
+	row := Row{meant: middle.meant, rounds: rounds, Rounds: slices.Clone(done)}
+	for i := range row.Rounds {
+		row.Rounds[i].isRound = true
+	}
 	for _, f := range figures {
 		value := middle.values[f.Name]
 		if f.Over != nil {
@@ -238,25 +236,14 @@ type Member struct {
 func (r Row) MarshalJSON() ([]byte, error) {
 	var all []Member
 	for _, f := range figures {
-		if f.Name != "spread" { // it follows from the rounds
-			all = append(all, Member{f.Name, r.values[f.Name]})
+		if name := f.member(r.isRound); name != "" {
+			all = append(all, Member{name, r.values[f.Name]})
 		}
 	}
-	var rounds []json.RawMessage
-	for _, round := range r.Rounds {
-		var own []Member
-		for _, f := range figures {
-			if f.Round != "" {
-				own = append(own, Member{f.Round, round.values[f.Name]})
-			}
-		}
-		text, err := Object(own)
-		if err != nil {
-			return nil, err
-		}
-		rounds = append(rounds, text)
+	if !r.isRound {
+		all = append(all, Member{"rounds", r.Rounds})
 	}
-	return Object(append(all, Member{"rounds", rounds}))
+	return Object(all)
 }
 
 // Object is a JSON object. Members whose names have the same beginning before a dot
@@ -302,22 +289,13 @@ func Object(members []Member) (json.RawMessage, error) {
 // left out.
 func (r *Row) UnmarshalJSON(text []byte) error {
 	var all map[string]any
-	if err := json.Unmarshal(text, &all); err != nil {
+	var of struct{ Rounds []Row }
+	if err := errors.Join(json.Unmarshal(text, &all), json.Unmarshal(text, &of)); err != nil {
 		return fmt.Errorf("decode a row: %w", err)
 	}
-	*r = Row{values: map[string]any{}}
+	*r = Row{values: map[string]any{}, Rounds: of.Rounds, isRound: all["rung"] == nil}
 	for _, f := range figures {
-		r.values[f.Name] = at(all, f.Name)
-	}
-	rounds, _ := all["rounds"].([]any)
-	for _, round := range rounds {
-		own := Row{values: map[string]any{}}
-		for _, f := range figures {
-			if values, is := round.(map[string]any); is && f.Round != "" {
-				own.values[f.Name] = values[f.Round]
-			}
-		}
-		r.Rounds = append(r.Rounds, own)
+		r.values[f.Name] = at(all, f.member(r.isRound))
 	}
 	r.Set("spread", spreadOf(r.Ratio(), r.Ratios()))
 	return nil

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,17 +25,14 @@ func LeaseFor(longestWork, meanLatency time.Duration) time.Duration {
 	if apart(longestWork, meanLatency) >= farApart {
 		lease = max(work, latency)
 	}
-	return max(roundUp(lease), time.Millisecond)
+	up := (lease + time.Millisecond - 1).Truncate(time.Millisecond)
+	return max(up, time.Millisecond)
 }
 
 // apart is how often the smaller time fits into the larger one.
 func apart(a, b time.Duration) float64 {
 	small, large := min(a, b), max(a, b)
 	return float64(large) / float64(max(small, 1))
-}
-
-func roundUp(d time.Duration) time.Duration {
-	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 // Spread is what was seen of a time that differs from one measurement to the
@@ -45,15 +43,11 @@ type Spread struct {
 }
 
 func spread(all []time.Duration) Spread {
-	s := Spread{All: all, Shortest: all[0]}
 	var sum time.Duration
 	for _, d := range all {
-		s.Shortest = min(s.Shortest, d)
-		s.Longest = max(s.Longest, d)
 		sum += d
 	}
-	s.Mean = sum / time.Duration(len(all))
-	return s
+	return Spread{all, slices.Min(all), sum / time.Duration(len(all)), slices.Max(all)}
 }
 
 // over counts the measurements that were longer.
@@ -104,6 +98,7 @@ func SizeTTL(ctx context.Context, servers *nodes.Servers) (Sizing, error) {
 	if err := ping(); err != nil { // it opens the connection
 		return Sizing{}, lock.Failed(ctx, "measure", key, err)
 	}
+	var sizing Sizing
 	var work, latency []time.Duration
 	var err error
 	for end := time.Now().Add(sizingWithin); len(work) < sizings &&
@@ -118,10 +113,10 @@ func SizeTTL(ctx context.Context, servers *nodes.Servers) (Sizing, error) {
 		}
 		work, latency = append(work, took), append(latency, trip)
 	}
-	if len(work) == 0 {
-		return Sizing{}, err
+	if len(work) > 0 {
+		sizing = Sizing{Work: spread(work), Latency: spread(latency)}
 	}
-	return Sizing{Work: spread(work), Latency: spread(latency)}, err
+	return sizing, err
 }
 
 // timed is how long something takes.
@@ -137,42 +132,30 @@ func (s Sizing) String() string {
 	var b strings.Builder
 	n := len(s.Work.All)
 	fmt.Fprintf(&b, "One client, %d times each:\n\n", n)
-	fmt.Fprintf(&b, "%22s  %10s  %10s  %10s\n", "", "shortest", "mean",
-		"longest")
-	for _, row := range []struct {
-		name string
-		Spread
-	}{
-		{"work (GET, DECR)", s.Work},
-		{"latency (PING)", s.Latency},
-	} {
-		fmt.Fprintf(&b, "%22s  %10v  %10v  %10v\n", row.name,
-			short(row.Shortest), short(row.Mean), short(row.Longest))
+	fmt.Fprintf(&b, "%22s  %10s  %10s  %10s\n", "", "shortest", "mean", "longest")
+	for i, spread := range []Spread{s.Work, s.Latency} {
+		fmt.Fprintf(&b, "%22s  %10v  %10v  %10v\n",
+			[]string{"work (GET, DECR)", "latency (PING)"}[i],
+			short(spread.Shortest), short(spread.Mean), short(spread.Longest))
 	}
-	work, latency := s.Work.Longest*12/10, s.Latency.Mean*11/10
-	fmt.Fprintf(&b, "\n%22s  %10v  120 %% of the longest work\n", "",
-		short(work))
-	fmt.Fprintf(&b, "%22s  %10v  110 %% of the mean latency\n", "",
-		short(latency))
-	fmt.Fprintf(&b, "%22s  %10.0f  times the one is the other; from %d on the"+
-		" larger counts alone\n", "", apart(s.Work.Longest, s.Latency.Mean),
-		farApart)
-	fmt.Fprintf(&b, "%22s  %10v  in whole milliseconds\n\n", "the lease",
-		s.Lease())
-	fmt.Fprintf(&b, "Sections of these %d that would have outlived a lease"+
-		" of\n\n", n)
-	for _, row := range []struct {
-		name  string
-		lease time.Duration
-	}{
-		{"the mean work", s.Work.Mean},
-		{"twice the mean work", 2 * s.Work.Mean},
-		{"ten times the mean", 10 * s.Work.Mean},
-		{"the lease above", s.Lease()},
-	} {
-		fmt.Fprintf(&b, "%22s  %10v  %d\n", row.name, short(row.lease),
-			s.Work.over(row.lease))
+	line := func(name string, value, text any) {
+		fmt.Fprintf(&b, "%22s  %10v  %v\n", name, value, text)
 	}
+	b.WriteByte('\n')
+	line("", short(s.Work.Longest*12/10), "120 % of the longest work")
+	line("", short(s.Latency.Mean*11/10), "110 % of the mean latency")
+	line("", fmt.Sprintf("%.0f", apart(s.Work.Longest, s.Latency.Mean)),
+		fmt.Sprintf("times the one is the other; from %d on the larger counts alone",
+			farApart))
+	line("the lease", s.Lease(), "in whole milliseconds")
+	fmt.Fprintf(&b, "\nSections of these %d that would have outlived a lease of\n\n", n)
+	outlived := func(name string, lease time.Duration) {
+		line(name, short(lease), s.Work.over(lease))
+	}
+	outlived("the mean work", s.Work.Mean)
+	outlived("twice the mean work", 2*s.Work.Mean)
+	outlived("ten times the mean", 10*s.Work.Mean)
+	outlived("the lease above", s.Lease())
 	return b.String()
 }
 

@@ -22,9 +22,8 @@ func ExampleLeaseFor() {
 
 func TestALeaseIsTheWorkAndTheLatencyWithAMargin(t *testing.T) {
 	for _, c := range []struct {
-		name          string
-		work, latency time.Duration
-		want          time.Duration
+		name                string
+		work, latency, want time.Duration
 	}{
 		{"both count", 100 * milli, 10 * milli, 131 * milli},
 		{"both count just before a hundred times", 99 * milli, milli, 120 * milli},
@@ -34,16 +33,6 @@ func TestALeaseIsTheWorkAndTheLatencyWithAMargin(t *testing.T) {
 		{"Redis counts milliseconds", time.Microsecond, time.Microsecond, milli},
 		{"nothing was measured", 0, 0, milli},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, c.want, LeaseFor(c.work, c.latency))
-		})
+		assert.Equal(t, c.want, LeaseFor(c.work, c.latency), c.name)
 	}
-}
-
-func TestASpreadHasItsEndsAndItsMean(t *testing.T) {
-	s := spread([]time.Duration{3 * milli, milli, 8 * milli})
-	assert.Equal(t, milli, s.Shortest)
-	assert.Equal(t, 4*milli, s.Mean)
-	assert.Equal(t, 8*milli, s.Longest)
-	assert.Equal(t, 1, s.over(3*milli))
 }

@@ -9,49 +9,61 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// histogram has the waits of the acquisitions in nanoseconds, three significant
-// digits from a nanosecond to an hour; nil when there was none.
-func histogram(stamps []Stamp) *hdrhistogram.Histogram {
-	h := hdrhistogram.New(1, int64(time.Hour), 3)
-	for _, s := range stamps {
-		if s.Asked >= 0 {
-			// Longer than an hour is an hour.
-			_ = h.RecordValue(min(s.Entered-s.Asked, int64(time.Hour)))
-		}
-	}
-	if h.TotalCount() == 0 {
+// Clock gathers times, three significant digits from a nanosecond to an hour. It is used
+// by one goroutine at a time.
+type Clock struct{ histogram *hdrhistogram.Histogram }
+
+// NewClock makes a clock without times.
+func NewClock() Clock { return Clock{hdrhistogram.New(1, int64(time.Hour), 3)} }
+
+// Record adds a time. Longer than an hour is an hour.
+func (c Clock) Record(took time.Duration) {
+	_ = c.histogram.RecordValue(int64(min(took, time.Hour)))
+}
+
+// at is the time that so many percent do not exceed, in milliseconds; nil when there is
+// none.
+func (c Clock) at(percent float64) *float64 {
+	if c.histogram.TotalCount() == 0 {
 		return nil
 	}
-	return h
+	at := c.histogram.ValueAtQuantile(percent)
+	if percent == 0 {
+		at = c.histogram.Min()
+	}
+	return new(Milliseconds(time.Duration(at)))
+}
+
+// Times are nil when there are none.
+func (c Clock) Times() *Times {
+	if c.histogram.TotalCount() == 0 {
+		return nil
+	}
+	return &Times{*c.at(50), *c.at(99), *c.at(100)}
 }
 
 // percents are the percentiles that a wait is reported at.
 var percents = []float64{0, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99,
 	99.9, 100}
 
-// percentiles are the waits at the percents, in milliseconds; nil when nobody waited.
-func percentiles(stamps []Stamp, percents ...float64) []float64 {
-	h := histogram(stamps)
-	if h == nil {
-		return nil
-	}
-	var all []float64
+func (c Clock) percentiles() (all []float64) {
 	for _, percent := range percents {
-		at := h.ValueAtQuantile(percent)
-		if percent == 0 {
-			at = h.Min()
+		if at := c.at(percent); at != nil {
+			all = append(all, *at)
 		}
-		all = append(all, Milliseconds(time.Duration(at)))
 	}
 	return all
 }
 
-// percentile is one of them.
-func percentile(stamps []Stamp, percent float64) *float64 {
-	if all := percentiles(stamps, percent); all != nil {
-		return &all[0]
+// waits are those for the acquisitions.
+func waits(stamps []Stamp) Clock {
+	c := NewClock()
+	for _, s := range stamps {
+		if s.Asked >= 0 {
+			c.Record(time.Duration(s.Entered - s.Asked))
+		}
 	}
-	return nil
+	return c
 }
 
 // Times are how long something took, in milliseconds.
@@ -67,30 +79,6 @@ func (t *Times) Show(digits int, which func(*Times) float64) string {
 		return NotMeasured
 	}
 	return fmt.Sprintf("%.*f", digits, which(t))
-}
-
-// Clock gathers times, to the microsecond. It is used by one goroutine at a time.
-type Clock struct{ histogram *hdrhistogram.Histogram }
-
-// NewClock makes a clock without times.
-func NewClock() Clock {
-	return Clock{hdrhistogram.New(1, time.Hour.Microseconds(), 3)}
-}
-
-// Record adds a time. Longer than an hour is an hour.
-func (c Clock) Record(took time.Duration) {
-	_ = c.histogram.RecordValue(min(took, time.Hour).Microseconds())
-}
-
-// Times are nil when there are none.
-func (c Clock) Times() *Times {
-	if c.histogram.TotalCount() == 0 {
-		return nil
-	}
-	at := func(percent float64) float64 {
-		return Rounded(float64(c.histogram.ValueAtQuantile(percent))/1000, 3)
-	}
-	return &Times{at(50), at(99), at(100)}
 }
 
 // points is how many points of an order of service are kept.

@@ -136,34 +136,28 @@ func Locks(subjects []Subject) []Subject {
 // Select returns the subjects of these names, separated by commas, in the order
 // in which they stand in subjects. Its error says which name is wrong, and lists
 // all that there are.
-func Select(subjects []Subject, names string) ([]Subject, error) {
+func Select(subjects []Subject, names string) (selected []Subject, err error) {
 	var valid []string
 	for _, subject := range subjects {
 		valid = append(valid, subject.Name)
 	}
-	wanted := map[string]bool{}
-	for name := range strings.SplitSeq(names, ",") {
-		name = strings.TrimSpace(name)
+	wanted := strings.Split(names, ",")
+	for i, name := range wanted {
+		wanted[i] = strings.TrimSpace(name)
 		wrong := ""
 		switch {
 		case strings.Trim(names, ", ") == "":
 			wrong = "at least one name is needed"
-		case name == "":
+		case wanted[i] == "":
 			wrong = fmt.Sprintf("there is a comma too many in %q", names)
-		case !slices.Contains(valid, name):
-			wrong = fmt.Sprintf("there is no %q", name)
+		case !slices.Contains(valid, wanted[i]):
+			wrong = fmt.Sprintf("there is no %q", wanted[i])
 		}
 		if wrong != "" {
-			return nil, fmt.Errorf("%s; the names are %s", wrong,
-				strings.Join(valid, ", "))
-		}
-		wanted[name] = true
-	}
-	var selected []Subject
-	for _, subject := range subjects {
-		if wanted[subject.Name] {
-			selected = append(selected, subject)
+			return nil, fmt.Errorf("%s; the names are %s", wrong, strings.Join(valid, ", "))
 		}
 	}
-	return selected, nil
+	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {
+		return !slices.Contains(wanted, s.Name)
+	}), nil
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
-	"github.com/lockladder/lockladder/internal/lab/judge"
 	"github.com/lockladder/lockladder/internal/lab/network"
 	"github.com/lockladder/lockladder/internal/lab/node"
 )
@@ -37,11 +36,11 @@ const (
 
 // The invariants that are judged by the history alone.
 const (
-	TwoHolders     = judge.TwoHolders
-	ForeignRelease = judge.ForeignRelease
-	ForeignRenewal = judge.ForeignRenewal
-	LostUpdate     = judge.LostUpdate
-	StaleWrite     = judge.StaleWrite
+	TwoHolders     = history.TwoHolders
+	ForeignRelease = history.ForeignRelease
+	ForeignRenewal = history.ForeignRenewal
+	LostUpdate     = history.LostUpdate
+	StaleWrite     = history.StaleWrite
 )
 
 // How a client's newest grant has ended, see history.Ending.
@@ -51,7 +50,7 @@ const (
 	CutOff  = history.CutOff
 )
 
-// Log is the history, for package judge and for an order that must know it.
+// Log is the history, for an order that must know it.
 func (w *World) Log() *history.Log { return w.log }
 
 // Names are how commands and replies are written.
@@ -86,13 +85,7 @@ func (w *World) Report(invariant, format string, args ...any) {
 }
 
 // Broken are all breaks so far, in their order.
-func (w *World) Broken() []*Break {
-	if events := len(w.log.Events); events > w.judged {
-		w.breaks = append(w.breaks, judge.Breaks(&w.log.History, w.judged)...)
-		w.judged = events
-	}
-	return w.breaks
-}
+func (w *World) Broken() []*Break { return w.log.Breaks }
 
 // Breaks are those of some invariants.
 func (w *World) Breaks(invariants ...string) []*Break {

@@ -1,10 +1,9 @@
 // Package lab is the laboratory of the scenarios: nodes and clients in one
 // process, on a network that can fail in every way.
 //
-// World is what a scenario sees. It stands on five packages: order says who
+// World is what a scenario sees. It stands on four packages: order says who
 // goes next, network takes bytes between clients and nodes, with faults, node is
-// what a lock lives on, history keeps what happened, and judge says what that
-// breaks. Virtual time, real servers and the explorer's schedules are
+// what a lock lives on, and history keeps what happened and what that breaks. Virtual time, real servers and the explorer's schedules are
 // implementations of order.Order and node.Node; World chooses them once, in
 // newWorld, and nobody asks later.
 //
@@ -100,6 +99,7 @@ type World struct {
 	Lines bool
 
 	order   order.Order
+	real    *order.Real // where time is real
 	net     *network.Net
 	log     *history.Log
 	names   *history.Names
@@ -111,8 +111,6 @@ type World struct {
 	over    atomic.Bool  // the dead have had their time
 	failing sync.Mutex
 	errs    []error
-	judged  int              // events
-	breaks  []*history.Break // of those
 
 	rehearsing bool
 
@@ -146,10 +144,11 @@ func newWorld(config Config) *World {
 	switch {
 	case len(w.Servers) > 0:
 		// The longest scenario has eight leases.
-		w.order = order.NewReal(time.Minute + 20*w.TTL)
+		w.real = order.NewReal(time.Minute + 20*w.TTL)
+		w.order = w.real
 		w.boot = func(i int) node.Node {
 			return node.On(w.Servers[i], node.Setting{Context: w.ctx, Key: w.Key,
-				Took: w.order.Took})
+				Took: w.real.Took})
 		}
 	case w.order == nil:
 		w.order = &order.Virtual{Most: w.Most}
@@ -195,7 +194,7 @@ func (w *World) live(scenario func(*World)) (err error) {
 		return w.nodes[at.Node].port.Node.Lasts(at.Key, s)
 	}
 	w.names = history.NewNames(w.Key)
-	w.net = &network.Net{Order: w.order, Log: w.log, Names: w.names,
+	w.net = &network.Net{Order: w.order, Real: w.real, Log: w.log, Names: w.names,
 		Latency: w.Latency, Fate: w.Fate, Carry: w.Carry}
 	w.Pace(w.TTL, w.Config.Scale)
 	for i := range w.Config.Nodes {
@@ -211,7 +210,7 @@ func (w *World) live(scenario func(*World)) (err error) {
 func (w *World) Pace(ttl time.Duration, scale float64) {
 	w.TTL, w.Scale, w.log.Scale = ttl, scale, scale
 	w.net.Lease = ttl
-	if !w.order.Exact() {
+	if !w.Exact() {
 		w.log.Blur = ttl / 10 // what lies between two looks at a real server
 	}
 }
@@ -220,9 +219,9 @@ func (w *World) Pace(ttl time.Duration, scale float64) {
 // fail, and later each ends the goroutine that sends it. Three leases are enough
 // for all of a lock's timers to come up.
 func (w *World) end() {
-	w.order.Take()
+	w.real.Take()
 	w.log.Recording = false
-	w.order.Give()
+	w.real.Give()
 	w.cancel()
 	for _, c := range w.clients {
 		c.Kill()
@@ -250,7 +249,11 @@ func (w *World) Node(i int) *Node { return w.nodes[i] }
 func (w *World) Lasting() []string {
 	var keys []string
 	for _, n := range w.nodes {
-		for _, key := range n.port.Node.Lasting() {
+		e, virtual := n.port.Node.(*node.Embedded)
+		if !virtual {
+			continue // others may use the server, too
+		}
+		for _, key := range e.Lasting() {
 			if !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}
@@ -277,7 +280,6 @@ func (w *World) Record() {
 	if w.rehearsing {
 		w.log.Keys, w.rehearsing = w.Keys, false
 		w.log.Forget()
-		w.judged, w.breaks = 0, nil
 	}
 	w.log.Record()
 	for _, c := range w.clients {
@@ -308,7 +310,7 @@ func (w *World) Rewind(meanwhile func()) {
 		c.asleep.Store(false)
 	}
 	w.names.Reset()
-	w.errs, w.judged, w.breaks = nil, 0, nil
+	w.errs = nil
 	w.log.Reset()
 }
 
@@ -323,11 +325,11 @@ func (w *World) Lasts(d time.Duration) time.Duration { return w.log.Lasts(d) }
 
 // Exact says whether a scenario's times are exact, because no machine is ever
 // too late for them. Where they are not, a client must wait for events besides.
-func (w *World) Exact() bool { return w.order.Exact() }
+func (w *World) Exact() bool { return w.real == nil }
 
 // Late is by how much the machine was late so far, at its latest, in real time.
 // A scenario that it was too late for was not run as it is written.
-func (w *World) Late() time.Duration { return w.order.Late() }
+func (w *World) Late() time.Duration { return w.real.Late() }
 
 // Fail reports something that is neither a verdict nor allowed to happen.
 func (w *World) Fail(format string, args ...any) {

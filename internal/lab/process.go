@@ -76,7 +76,7 @@ func (c *Client) Stop(from, to time.Duration, event func() bool) {
 	}
 	c.Go(func() {
 		c.Sleep(from - w.Now())
-		c.world.order.Await(event, c.Dead, w.TTL)
+		c.world.real.Await(event, c.Dead, w.TTL)
 		c.Step("stops", func() {
 			if apart {
 				pause(c.process)

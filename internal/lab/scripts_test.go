@@ -11,162 +11,88 @@ import (
 	"github.com/lockladder/lockladder/internal/lab"
 )
 
-// quorum has a client that is connected to two nodes.
-func quorum(t *testing.T, script func(w *lab.World, first, second *plain)) {
-	config := lab.Config{Nodes: 2, Key: "stock", TTL: 10 * time.Second}
+// quorum has a client that is connected to two nodes, which know a script.
+func quorum(t *testing.T, script string, do func(w *lab.World, run string, first, second *plain)) {
+	config := lab.Config{Nodes: 2, Key: key, TTL: 10 * time.Second}
 	require.NoError(t, lab.Run(t, config, func(w *lab.World) {
 		a := w.Client("A")
 		a.Go(func() {
 			first, second := dial(t, a, 0), dial(t, a, 1)
 			defer first.Close()
 			defer second.Close()
-			script(w, first, second)
+			_, sha, _ := strings.Cut(first.says("SCRIPT|LOAD|"+script), "\r\n")
+			second.says("SCRIPT|LOAD|" + script)
+			do(w, "EVALSHA|"+sha+"|1|stock|a", first, second)
 		})
 		w.Play()
 		assert.Empty(t, w.Failures())
 	}))
 }
 
-// load makes both nodes know a script, and returns its name.
-func load(script string, nodes ...*plain) (sha string) {
-	for _, n := range nodes {
-		_, sha, _ = strings.Cut(n.says("SCRIPT|LOAD|"+script), "\r\n")
-	}
-	return sha
-}
+// A reply that differs whenever a script is executed, besides what it does.
+const random = " return tostring(math.random())"
 
-// A number that differs whenever a script is executed, besides what it does.
-const (
-	sets   = "redis.call('SET', KEYS[1], ARGV[1], 'PX', 5000) return tostring(math.random())"
-	clock  = "return redis.call('TIME')[1]"
-	expire = "redis.call('PEXPIREAT', KEYS[1], '4102444800000') return tostring(math.random())"
-)
+const sets = "redis.call('SET', KEYS[1], ARGV[1], 'PX', 5000)" + random
 
 func TestAScriptDoesToTheSecondNodeWhatItDidToTheFirst(t *testing.T) {
-	quorum(t, func(w *lab.World, first, second *plain) {
-		sha := load(sets, first, second)
-		first.says("EVAL|" + clock + "|0") // which is another script's time
-		reply := first.says("EVALSHA|" + sha + "|1|stock|a")
-		time.Sleep(time.Millisecond)
-		assert.Equal(t, reply, second.says("EVALSHA|"+sha+"|1|stock|a"),
-			"it is not executed again")
-		assert.Equal(t, "$1\r\na", second.says("GET|stock"))
-		assert.Equal(t, ":5000", second.says("PTTL|stock"))
-	})
-}
-
-func TestAScriptThatDeletesAKeyDeletesItOnTheSecondNode(t *testing.T) {
-	quorum(t, func(w *lab.World, first, second *plain) {
-		sha := load("redis.call('DEL', KEYS[1]) return tostring(math.random())",
-			first, second)
-		for _, n := range []*plain{first, second} {
-			n.says("SET|stock|a")
-			n.says("SET|other|b")
-		}
-		reply := first.says("EVALSHA|" + sha + "|1|stock")
-		assert.Equal(t, reply, second.says("EVALSHA|"+sha+"|1|stock"))
-		assert.Equal(t, "$-1", second.says("GET|stock"))
-		assert.Equal(t, "$1\r\nb", second.says("GET|other"))
-	})
-}
-
-// enqueues changes a sorted set and says so to all listeners.
-const enqueues = "redis.call('ZADD', KEYS[1], ARGV[1], 'a') redis.call('ZPOPMIN', KEYS[1])" +
-	" redis.call('PUBLISH', 'news', ARGV[1]) return tostring(math.random())"
-
-func TestAScriptsMessageComesToTheListenersOfTheSecondNode(t *testing.T) {
-	quorum(t, func(w *lab.World, first, second *plain) {
+	script := "redis.call('DEL', 'old') redis.call('ZADD', 'queue', 2.25, 'a')" +
+		" redis.call('ZPOPMIN', 'queue') redis.call('PUBLISH', 'news', 'one') " + sets
+	quorum(t, script, func(w *lab.World, run string, first, second *plain) {
 		var listeners []*plain
-		b := w.Client("B")
 		for i, n := range []*plain{first, second} {
-			l := dial(t, b, i)
+			l := dial(t, w.Client("B"), i)
 			defer l.Close()
 			l.says("SUBSCRIBE|news")
 			listeners = append(listeners, l)
+			n.says("SET|old|x")
+			n.says("SET|kept|x")
 			n.says("ZADD|queue|1.5|b")
 		}
-		sha := load(enqueues, first, second)
-		reply := first.says("EVALSHA|" + sha + "|1|queue|2.25")
-		assert.Equal(t, reply, second.says("EVALSHA|"+sha+"|1|queue|2.25"),
-			"it is not executed again")
+		assert.Equal(t, first.says(run), second.says(run), "it is not executed again")
+		assert.Equal(t, "$1\r\na", second.says("GET|stock"))
+		assert.Equal(t, ":5000", second.says("PTTL|stock"))
+		assert.Equal(t, ":1", second.says("EXISTS|old|kept"))
+		assert.Equal(t, "*2\r\n$1\r\na\r\n$4\r\n2.25", second.says("ZRANGE|queue|0|-1|WITHSCORES"))
 		for _, l := range listeners {
-			assert.Contains(t, l.hears(), "2.25")
+			assert.Contains(t, l.hears(), "one")
 		}
-		assert.Equal(t, "*2\r\n$1\r\na\r\n$4\r\n2.25",
-			second.says("ZRANGE|queue|0|-1|WITHSCORES"))
-	})
-}
-
-func TestAScriptThatCountsItsListenersIsExecutedWhereThereAreOthers(t *testing.T) {
-	quorum(t, func(w *lab.World, first, second *plain) {
-		listener := dial(t, w.Client("B"), 0)
-		defer listener.Close()
-		listener.says("SUBSCRIBE|news")
-		sha := load("return redis.call('PUBLISH', 'news', 'x')", first, second)
-		assert.Equal(t, ":1", first.says("EVALSHA|"+sha+"|0"))
-		assert.Equal(t, ":0", second.says("EVALSHA|"+sha+"|0"))
 	})
 }
 
 func TestAScriptIsExecutedWhereItMayDoSomethingElse(t *testing.T) {
-	for name, differs := range map[string]func(n *plain){
-		"another value": func(n *plain) { n.says("SET|stock|b") },
-		"another lease": func(n *plain) { n.says("SET|stock|a|PX|5001") },
-		"another key":   func(n *plain) { n.says("SET|other|a") },
-		"a field's end": func(n *plain) { n.says("HEXPIRE|h|9|FIELDS|1|f") },
-		"a sorted set":  func(n *plain) { n.says("ZADD|queue|1|a") },
-		"a list":        func(n *plain) { n.says("LPUSH|list|a") },
-		"a watcher":     func(n *plain) { n.says("WATCH|stock") },
+	for differs, script := range map[string]string{
+		"SET|stock|b":            sets,
+		"SET|stock|a|PX|5001":    sets,
+		"SET|other|a":            sets,
+		"HEXPIRE|h|9|FIELDS|1|f": sets,
+		"ZADD|queue|1|a":         sets,
+		"LPUSH|list|a":           sets,
+		"WATCH|stock":            sets,
+		"MULTI":                  sets,
+		"SCRIPT|FLUSH":           sets,
+		"a clock":                sets,
+		"a listener":             "redis.call('PUBLISH', 'news', 'one')" + random,
+		"a second later":         "return redis.call('TIME')[1]",
+		"a moment later": "redis.call('PEXPIREAT', KEYS[1], '4102444800000')" +
+			random,
 	} {
-		t.Run(name, func(t *testing.T) {
-			quorum(t, func(w *lab.World, first, second *plain) {
-				sha := load(sets, first, second)
-				reply := first.says("EVALSHA|" + sha + "|1|stock|a")
-				differs(second)
-				again := second.says("EVALSHA|" + sha + "|1|stock|a")
-				assert.NotEqual(t, reply, again)
-				assert.Equal(t, "$1\r\na", second.says("GET|stock"))
+		t.Run(differs, func(t *testing.T) {
+			quorum(t, script, func(w *lab.World, run string, first, second *plain) {
+				reply := first.says(run)
+				switch differs {
+				case "a clock":
+					w.Node(1).Drift(1.01)
+				case "a listener":
+					l := dial(t, w.Client("B"), 1)
+					defer l.Close()
+					l.says("SUBSCRIBE|news")
+				case "a second later", "a moment later":
+					time.Sleep(time.Second)
+				default:
+					second.says(differs)
+				}
+				assert.NotEqual(t, reply, second.says(run))
 			})
 		})
 	}
-}
-
-func TestAScriptThatReadsTheClockReadsItsNodesClock(t *testing.T) {
-	quorum(t, func(w *lab.World, first, second *plain) {
-		sha := load(clock, first, second)
-		before := first.says("EVALSHA|" + sha + "|0")
-		time.Sleep(2 * time.Second)
-		assert.NotEqual(t, before, second.says("EVALSHA|"+sha+"|0"))
-
-		sha = load(expire, first, second)
-		reply := first.says("EVALSHA|" + sha + "|1|stock")
-		assert.NotEqual(t, reply, second.says("EVALSHA|"+sha+"|1|stock"))
-	})
-}
-
-func TestAScriptRunsByTheClockOfItsNode(t *testing.T) {
-	quorum(t, func(w *lab.World, first, second *plain) {
-		w.Node(1).Drift(1.01)
-		sha := load(sets, first, second)
-		reply := first.says("EVALSHA|" + sha + "|1|stock|a")
-		assert.NotEqual(t, reply, second.says("EVALSHA|"+sha+"|1|stock|a"))
-	})
-}
-
-func TestANodeThatDoesNotKnowAScriptSaysSo(t *testing.T) {
-	quorum(t, func(w *lab.World, first, second *plain) {
-		sha := load(sets, first)
-		first.says("EVALSHA|" + sha + "|1|stock|a")
-		assert.Contains(t, second.says("EVALSHA|"+sha+"|1|stock|a"), "NOSCRIPT")
-	})
-}
-
-func TestATransactionHasOnlyTheCommandsThatTheClientSent(t *testing.T) {
-	quorum(t, func(w *lab.World, first, second *plain) {
-		sha := load(sets, first, second)
-		first.says("EVALSHA|" + sha + "|1|stock|a")
-		second.says("MULTI")
-		second.says("EVALSHA|" + sha + "|1|stock|a")
-		assert.True(t, strings.HasPrefix(second.says("EXEC"), "*1\r\n"))
-	})
 }

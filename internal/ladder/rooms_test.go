@@ -28,7 +28,7 @@ var rings = []string{
 	"internal/lab internal/servers/process",
 	"internal/servers internal/site/recording scenarios/protocol",
 	"internal/ladder scenarios scenarios/explore",
-	"internal/locktest scenarios/protocol/rung",
+	"internal/locktest",
 	"internal/bench internal/site/exercise",
 	"docs/exercises internal/site",
 	"bench docs scenarios/check scenarios/explore/explorer",

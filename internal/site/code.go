@@ -3,7 +3,6 @@ package site
 import (
 	"fmt"
 	"go/ast"
-	"go/doc"
 	"go/parser"
 	"go/token"
 	"slices"
@@ -122,23 +121,18 @@ func Diff(before, after string, names ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	for i, name := range names {
+	var diffs []string
+	for _, name := range names {
 		if was[name] == is[name] {
 			return "", fmt.Errorf("%q does not differ", name)
 		}
-		if i > 0 {
-			b.WriteString(" \n")
-		}
-		lines, err := Lines(was[name], is[name])
+		lines, err := compared(was[name], is[name])
 		if err != nil {
 			return "", err
 		}
-		for _, line := range lines {
-			b.WriteString(strings.TrimRight(line, "\n") + "\n")
-		}
+		diffs = append(diffs, lines)
 	}
-	return b.String(), nil
+	return strings.Join(diffs, " \n"), nil
 }
 
 func joined(source string) (map[string]string, error) {
@@ -150,46 +144,22 @@ func joined(source string) (map[string]string, error) {
 	return texts, err
 }
 
-// Lines compares two texts line by line. Each line of the result begins with a
+// compared compares two texts line by line. Each line of the result begins with a
 // space, "-" or "+" and stands for one of theirs.
-func Lines(before, after string) ([]string, error) {
+func compared(before, after string) (string, error) {
 	const all = 1 << 20 // lines of context
 	diff, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after),
 		all)
 	if err != nil {
-		return nil, err
-	}
-	var lines []string
-	for _, hunk := range diff.Hunks {
-		for _, line := range hunk.Lines {
-			mark := " "
-			switch line.Kind {
-			case udiff.Delete:
-				mark = "-"
-			case udiff.Insert:
-				mark = "+"
-			}
-			lines = append(lines, mark+line.Content)
-		}
-	}
-	return lines, nil
-}
-
-// Output is what an example of a Go test file says that it prints; name is what
-// follows "Example". The test runs it and compares. Its error lists the names.
-func Output(source, name string) (string, error) {
-	parsed, err := parser.ParseFile(token.NewFileSet(), "", source,
-		parser.ParseComments)
-	if err != nil {
 		return "", err
 	}
-	var known []string
-	for _, example := range doc.Examples(parsed) {
-		if example.Name == name {
-			return example.Output, nil
+	var b strings.Builder
+	for _, hunk := range diff.Hunks {
+		for _, line := range hunk.Lines {
+			mark := map[udiff.OpKind]string{udiff.Delete: "-", udiff.Insert: "+",
+				udiff.Equal: " "}[line.Kind]
+			b.WriteString(mark + strings.TrimRight(line.Content, "\n") + "\n")
 		}
-		known = append(known, example.Name)
 	}
-	return "", fmt.Errorf("there is no example %q, there are %s", name,
-		strings.Join(known, ", "))
+	return b.String(), nil
 }

@@ -3,11 +3,11 @@ package fenced_test
 import (
 	"testing"
 
-	"github.com/lockladder/lockladder/internal/locktest/rights"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/fenced"
 )
 
 func TestTheDocumentedRightsAreEnough(t *testing.T) {
-	rights.AreEnough(t, lock.On(fenced.New))
+	locktest.RightsAreEnough(t, lock.On(fenced.New))
 }

@@ -5,20 +5,20 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/lockladder/lockladder/internal/locktest/rights"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/notify"
 )
 
 func TestTheDocumentedRightsAreEnough(t *testing.T) {
-	rights.AreEnough(t, build)
+	locktest.RightsAreEnough(t, build)
 }
 
 var build = lock.On(notify.New)
 
 // It gets an error, and the lock is free.
 func TestAUserWithoutTheChannelReleasesTheLock(t *testing.T) {
-	err := rights.WithoutTheChannel(t, build, "{stock}:released")
+	err := locktest.WithoutTheChannel(t, build, "{stock}:released")
 	assert.Error(t, err)
 	assert.NotErrorIs(t, err, lock.ErrNotHeld)
 }

@@ -7,6 +7,10 @@
 // several at a time, and prints a verdict for each, with the timeline of what
 // breaks. The exit status is 0 when exactly what is declared with -flaws breaks, 1
 // when something else does, and 2 when the flags or the program are at fault.
+//
+// With -serve it is such a program itself: a rung of the ladder behind the protocol.
+// The scenarios give it the same verdicts as without the protocol, which is what the
+// protocol is tested by.
 package main
 
 import (
@@ -25,6 +29,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/servers"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -46,6 +51,7 @@ type orders struct {
 	json    bool
 	html    string // the file; "": none
 	atOnce  int64  // scenarios
+	serve   string // the rung that this program is; "": none
 	program []string
 
 	only     []string // the scenarios of run
@@ -56,34 +62,60 @@ type orders struct {
 func main() {
 	servers.Sweep()
 	o, err := parse(os.Args[1:], os.Stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		os.Exit(asDeclared)
-	case err != nil:
+	if err == nil && o.serve != "" {
+		err = serve(o.serve)
+	} else if err == nil {
+		err = checkInTest(o)
+	}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "check:", err)
 		os.Exit(unusable)
 	}
-	// The scenarios report to a test. The output of the testing package is
-	// nobody's business here.
-	out := os.Stdout
+}
+
+// checkInTest ends the process with the status of the check, or returns an error. The
+// scenarios report to a test, whose own output is nobody's business here.
+func checkInTest(o orders) (err error) {
+	c := &checking{orders: o, out: os.Stdout, log: os.Stderr}
 	if os.Stdout, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
-		fmt.Fprintln(os.Stderr, "check:", err)
-		os.Exit(unusable)
+		return err
 	}
 	os.Args = os.Args[:1]
 	testing.Init()
 	flag.Set("test.timeout", "0")
 	status := unusable
-	check := func(t *testing.T) {
-		status = (&checking{orders: o, out: out,
-			log: os.Stderr}).check(t)
-	}
-	// It ends the process, so the status is passed on by the last clean-up.
 	testing.Main(func(string, string) (bool, error) { return true, nil },
 		[]testing.InternalTest{{Name: "check", F: func(t *testing.T) {
-			t.Run("program", check)
+			t.Run("program", func(t *testing.T) { status = c.check(t) })
 			os.Exit(status) // all clean-ups of check have run
 		}}}, nil, nil)
+	return nil
+}
+
+// serve is a rung as a program, until its input ends.
+func serve(name string) error {
+	rung, err := ladder.Find(name)
+	if err != nil {
+		return fmt.Errorf("-serve: %w", err)
+	}
+	offers := protocol.Answer{Library: rung.Name, Servers: rung.Nodes,
+		Features: []protocol.Feature{protocol.FixedLease},
+		Keeps:    []string{"{" + protocol.KeyOf + "}:token"}}
+	if reenters(rung) {
+		offers.Features = append(offers.Features, protocol.Reentry)
+	}
+	if rung.Renews {
+		offers.Features = append(offers.Features, protocol.Renewal)
+	}
+	if rung.Name == "reentrant/readwrite" {
+		offers.Readers = "{" + protocol.KeyOf + "}:readers"
+	}
+	return protocol.Serve(os.Stdin, os.Stdout, offers, rung.Build)
+}
+
+// reenters says whether an owner that holds the lock gets it again.
+func reenters(rung ladder.Rung) bool {
+	return !slices.Contains(rung.Flaws, lock.Flaws("nested: self-deadlock")[0])
 }
 
 // parse reads the command line. Its errors are one line.
@@ -103,6 +135,8 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 	flags.BoolVar(&o.json, "json", false, "print the results as JSON instead")
 	flags.StringVar(&o.html, "html", "", "also write the results to this `file`, as a"+
 		" page on which what breaks can be played step by step")
+	flags.StringVar(&o.serve, "serve", "", "be such a program: this `rung` of the ladder"+
+		" behind the protocol, such as reentrant/fair")
 	flags.Usage = func() {
 		fmt.Fprint(log, "usage: check -redis auto [flags] -- PROGRAM [ARGUMENTS]\n\n"+
 			"Runs all scenarios against the lock in PROGRAM, see"+
@@ -114,6 +148,9 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 		return o, err
 	}
 	o.program = flags.Args()
+	if o.serve != "" {
+		return o, nil
+	}
 	if len(o.program) == 0 {
 		return o, errors.New("name the program behind the flags, for example: check" +
 			" -redis auto -- python3 mylock.py")
@@ -163,6 +200,9 @@ type checking struct {
 	results  []scenarios.Result
 	heard    []string // the scenarios that have ended
 	failed   []string // scenarios that gave no verdict, and why
+
+	undeclared []lock.Flaw // break, and are not declared
+	unbroken   []lock.Flaw // are declared, and don't break
 }
 
 // check runs the scenarios and returns the exit status.
@@ -176,7 +216,7 @@ func (c *checking) check(t *testing.T) int {
 	}
 	defer func() {
 		if err := end(); err != nil {
-			fmt.Fprintln(c.log, "check:", err)
+			c.unusable(err)
 		}
 	}()
 	lent, err := pool.Borrow(ctx, 1)
@@ -213,19 +253,17 @@ func (c *checking) check(t *testing.T) int {
 	done := make(chan struct{})
 	go func() { // joined below
 		defer close(done)
-		t.Run("scenarios", func(t *testing.T) {
-			scenarios.Run(t, p.Build, options...)
-		})
+		t.Run("scenarios", func(t *testing.T) { scenarios.Run(t, p.Build, options...) })
 	}()
 	select {
 	case <-done:
 	case <-p.Failed():
 	case <-ctx.Done():
 	}
-	if err := p.Err(); err != nil {
+	switch err := p.Err(); {
+	case err != nil:
 		return c.unusable(err)
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return c.unusable(errors.New("it was interrupted"))
 	}
 	return c.report(time.Since(began))
@@ -254,7 +292,8 @@ func (c *checking) hear(scenario string, results []scenarios.Result, err error) 
 	}
 }
 
-// report prints the results in the order of the catalogue, and writes them to the page.
+// report prints the results in the order of the catalogue, writes them to the page, and
+// returns the exit status.
 func (c *checking) report(took time.Duration) int {
 	order := map[string]int{}
 	for i, s := range scenarios.Catalogue {
@@ -267,41 +306,67 @@ func (c *checking) report(took time.Duration) int {
 	slices.SortStableFunc(c.results, func(a, b scenarios.Result) int {
 		return order[a.Scenario] - order[b.Scenario]
 	})
-	status := c.print(took)
-	if c.html != "" {
-		if err := c.writeHTML(took); err != nil {
-			return c.unusable(err)
-		}
+	c.compare()
+	var err error
+	if c.json {
+		err = c.printJSON()
+	} else {
+		c.print(took)
 	}
-	return status
+	if err == nil && c.html != "" {
+		err = c.writeHTML(took)
+	}
+	switch {
+	case err != nil:
+		return c.unusable(err)
+	case len(c.undeclared)+len(c.unbroken)+len(c.failed) > 0:
+		return otherwise
+	}
+	return asDeclared
 }
 
-// print prints the results, and returns the exit status.
-func (c *checking) print(took time.Duration) int {
-	if c.json {
-		return c.reportJSON()
+// compare holds the results against the declared flaws. A flaw whose scenario can't be
+// run on real servers is not missed.
+func (c *checking) compare() {
+	for _, r := range c.results {
+		flaw, known := flawOf(r), slices.Contains(c.declared, flawOf(r))
+		switch {
+		case r.Verdict == scenarios.Breaks && !known && !slices.Contains(c.chance, flaw):
+			c.undeclared = append(c.undeclared, flaw)
+		case r.Verdict != scenarios.Breaks && r.Verdict != scenarios.CannotRun && known:
+			c.unbroken = append(c.unbroken, flaw)
+		}
 	}
-	new, gone := c.compare()
+}
+
+func flawOf(r scenarios.Result) lock.Flaw {
+	return lock.Flaw{Scenario: r.Scenario, Invariant: r.Invariant}
+}
+
+// print prints the results for a person.
+func (c *checking) print(took time.Duration) {
 	if failures := scenarios.Report(c.results).Failures(); failures != "" {
 		fmt.Fprintf(c.out, "\n%s", protocol.InWords(failures))
 	}
 	fmt.Fprintf(c.out, "\n%-24s %-22s %s\n", "scenario", "invariant", "verdict")
 	for _, r := range c.results {
-		fmt.Fprintf(c.out, "%-24s %-22s %s\n", r.Scenario, r.Invariant,
-			verdict(r, new))
+		fmt.Fprintf(c.out, "%-24s %-22s %s\n", r.Scenario, r.Invariant, c.verdict(r))
 	}
 	fmt.Fprintf(c.out, "\n%s; %v\n", c.summary(), took.Round(time.Second))
-	for _, f := range new {
-		fmt.Fprintf(c.out, "not declared: %s: %s\n", f.Scenario, f.Invariant)
+	for _, line := range append(c.unlikeDeclared(), c.withoutVerdict()...) {
+		fmt.Fprintln(c.out, line)
 	}
-	for _, f := range gone {
-		fmt.Fprintf(c.out, "declared, but it doesn't break: %s: %s\n", f.Scenario,
-			f.Invariant)
+}
+
+// verdict is a result's, with what must be known of it.
+func (c *checking) verdict(r scenarios.Result) string {
+	switch {
+	case r.Verdict == scenarios.Breaks && !slices.Contains(c.undeclared, flawOf(r)):
+		return string(r.Verdict) + ", as declared"
+	case r.Verdict == scenarios.CannotRun:
+		return string(r.Verdict) + ": " + r.Event
 	}
-	for _, f := range c.failed {
-		fmt.Fprintf(c.out, "no verdict: %s\n", f)
-	}
-	return c.status(new, gone)
+	return string(r.Verdict)
 }
 
 // summary counts the verdicts.
@@ -320,36 +385,27 @@ func (c *checking) summary() string {
 	return text
 }
 
-func (c *checking) status(new, gone []lock.Flaw) int {
-	if len(new)+len(gone)+len(c.failed) > 0 {
-		return otherwise
+// unlikeDeclared has a line for each result that is not as declared.
+func (c *checking) unlikeDeclared() (lines []string) {
+	for _, f := range c.undeclared {
+		lines = append(lines, "not declared: "+f.Scenario+": "+f.Invariant)
 	}
-	return asDeclared
-}
-
-// compare holds the results against the declared flaws. New are flaws that are not
-// declared; gone are those that are declared and don't break, although their
-// scenario can be run on real servers.
-func (c *checking) compare() (new, gone []lock.Flaw) {
-	for _, r := range c.results {
-		known := slices.Contains(c.declared, flawOf(r))
-		switch {
-		case r.Verdict == scenarios.Breaks && !known &&
-			!slices.Contains(c.chance, flawOf(r)):
-			new = append(new, flawOf(r))
-		case r.Verdict != scenarios.Breaks && r.Verdict != scenarios.CannotRun && known:
-			gone = append(gone, flawOf(r))
-		}
+	for _, f := range c.unbroken {
+		lines = append(lines, "declared, but it doesn't break: "+f.Scenario+": "+f.Invariant)
 	}
-	return new, gone
+	return lines
 }
 
-func flawOf(r scenarios.Result) lock.Flaw {
-	return lock.Flaw{Scenario: r.Scenario, Invariant: r.Invariant}
+// withoutVerdict has a line for each scenario that gave none.
+func (c *checking) withoutVerdict() (lines []string) {
+	for _, f := range c.failed {
+		lines = append(lines, "no verdict: "+f)
+	}
+	return lines
 }
 
-// reportJSON prints an object with the results and what was not as declared.
-func (c *checking) reportJSON() int {
+// printJSON prints an object with the results and what was not as declared.
+func (c *checking) printJSON() error {
 	type result struct {
 		Scenario  string `json:"scenario"`
 		Invariant string `json:"invariant"`
@@ -358,7 +414,6 @@ func (c *checking) reportJSON() int {
 		Event     string `json:"event,omitempty"`
 		Timeline  string `json:"timeline,omitempty"`
 	}
-	new, gone := c.compare()
 	all := struct {
 		Program   []string `json:"program"`
 		Results   []result `json:"results"`
@@ -375,7 +430,7 @@ func (c *checking) reportJSON() int {
 	encoder := json.NewEncoder(c.out)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(all); err != nil {
-		return c.unusable(fmt.Errorf("print the results: %w", err))
+		return fmt.Errorf("print the results: %w", err)
 	}
-	return c.status(new, gone)
+	return nil
 }

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
 
@@ -38,21 +36,9 @@ func createBeside(file string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(file), ".check-*.html")
 }
 
-// verdict is a result's, with what must be known of it.
-func verdict(r scenarios.Result, new []lock.Flaw) string {
-	switch {
-	case r.Verdict == scenarios.Breaks && !slices.Contains(new, flawOf(r)):
-		return string(r.Verdict) + ", as declared"
-	case r.Verdict == scenarios.CannotRun:
-		return string(r.Verdict) + ": " + r.Event
-	}
-	return string(r.Verdict)
-}
-
 // writeHTML writes the results as a page. A file that is there is replaced when the
 // new one is complete.
 func (c *checking) writeHTML(took time.Duration) error {
-	new, gone := c.compare()
 	which := "All scenarios"
 	if c.run != "" {
 		which = "The scenarios that match " + c.run
@@ -65,19 +51,13 @@ func (c *checking) writeHTML(took time.Duration) error {
 			c.summary(), "The times are those of the summaries, in which a lease has ten" +
 				" seconds: the lock's own lasts three."},
 	}
-	for _, f := range new {
-		page.About = append(page.About, "Not declared: "+f.Scenario+": "+f.Invariant)
+	for _, line := range c.unlikeDeclared() {
+		page.About = append(page.About, strings.ToUpper(line[:1])+line[1:])
 	}
-	for _, f := range gone {
-		page.About = append(page.About, "Declared, but it doesn't break: "+f.Scenario+
-			": "+f.Invariant)
-	}
-	for _, failed := range c.failed {
-		page.NoVerdict = append(page.NoVerdict, "no verdict: "+failed)
-	}
+	page.NoVerdict = c.withoutVerdict()
 	for _, r := range c.results {
 		page.Verdicts = append(page.Verdicts, site.Verdict{Scenario: r.Scenario,
-			Invariant: r.Invariant, Verdict: verdict(r, new)})
+			Invariant: r.Invariant, Verdict: c.verdict(r)})
 		if r.Verdict == scenarios.Breaks && len(r.Sequence) > 0 {
 			page.Broken = append(page.Broken, r.Recording(c.lockName))
 		}

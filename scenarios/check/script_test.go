@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"os"
 	"testing"
 
@@ -18,30 +17,20 @@ func TestMain(m *testing.M) {
 	if process.Name() != "" {
 		main() // this tidies up a borrowed server
 	}
-	testscript.Main(servers.AtOnce{M: m, Asked: onRedis, Parallel: atOnce}, map[string]func(){
-		"check": main, "diamond": serve("diamond"), "redlock": serve("redlock"),
-		"greedy": serveOn("redlock", 49), "chatty": chatty})
+	testscript.Main(servers.AtOnce{M: m, Asked: onRedis, Parallel: atOnce},
+		map[string]func(){"check": main, "greedy": greedy})
 }
 
-// serve is a rung as a program.
-func serve(name string) func() { return serveOn(name, 0) }
-
-// serveOn wants so many servers, 0 for those that the rung needs.
-func serveOn(name string, servers int) func() {
-	return func() {
-		rung, err := ladder.Find(name)
-		if err == nil {
-			err = protocol.Serve(os.Stdin, os.Stdout, protocol.Answer{Library: rung.Name,
-				Servers: cmp.Or(servers, rung.Nodes)}, rung.Build)
-		}
-		if err != nil {
-			os.Exit(1)
-		}
+// greedy is a program whose lock wants more servers than there are.
+func greedy() {
+	rung, err := ladder.Find("redlock")
+	if err == nil {
+		err = protocol.Serve(os.Stdin, os.Stdout, protocol.Answer{Servers: 49}, rung.Build)
+	}
+	if err != nil {
+		os.Exit(1)
 	}
 }
-
-// chatty is a program that greets its user.
-func chatty() { os.Stdout.WriteString("Hello!\n") }
 
 // TestScripts runs the scripts of testdata. Those whose condition is [server] start
 // servers, which LOCKLADDER_REDIS asks for. $SOMEBODYS is a server that runs already.

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"cmp"
-	"container/heap"
 	"math/big"
 )
 
@@ -14,67 +13,56 @@ type Failure struct {
 	Event     string // what broke the invariant
 }
 
-// cheapest finds the cheapest schedule in the graph that breaks each invariant,
-// and of several the first in the order of actions.
-func cheapest(all []*state, write func([]action) string) map[Invariant]Failure {
-	found := map[Invariant]Failure{}
-	ways := map[Invariant]end{}
-	const far = 1 << 30
-	for _, s := range all {
-		s.cost, s.from = cost{adversary: far}, nil
+// cost orders schedules: least of the adversary, then fewest steps.
+func (f Failure) cost(g Failure) int {
+	return cmp.Or(cmp.Compare(f.Adversary, g.Adversary), cmp.Compare(f.Steps, g.Steps))
+}
+
+// after is the failure with an action before it.
+func (f Failure) after(a action) Failure {
+	f.Steps++
+	if a.adversary() {
+		f.Adversary++
 	}
-	all[0].cost = cost{}
-	settled := make([]bool, len(all))
-	left := frontier{{}}
-	for len(left) > 0 {
-		s := all[heap.Pop(&left).(open).number]
-		if settled[s.number] {
-			continue
-		}
-		settled[s.number] = true
+	return f
+}
+
+// ending is how a schedule goes on to a failure.
+type ending struct {
+	Failure
+	first action
+	then  *ending
+}
+
+// cheapest is the cheapest schedule in the graph that breaks an invariant, and of several
+// the first in the order of actions; nil when there is none.
+func cheapest(all []*state, invariant Invariant) *ending {
+	return fold(all, func(s *state, from func(int32) *ending) (best *ending) {
 		for i := range s.edges {
 			e := &s.edges[i]
-			c := s.cost.plus(e.action)
-			better := func(d cost, other end) bool {
-				if order := c.compare(d); order != 0 {
-					return order < 0
-				}
-				return end{s, e.action}.compare(other) < 0
+			way := &ending{first: e.action}
+			if event, broken := breaks(e.breaks(all), invariant); broken {
+				way.Event = event
+			} else if way.then = from(e.to); way.then != nil {
+				way.Failure = way.then.Failure
+			} else {
+				continue
 			}
-			for _, b := range e.breaks(all) {
-				f, ok := found[b.Invariant]
-				if ok && !better(cost{f.Adversary, f.Steps}, ways[b.Invariant]) {
-					continue
-				}
-				ways[b.Invariant] = end{s, e.action}
-				found[b.Invariant] = Failure{
-					Schedule:  write(append(s.path(), e.action)),
-					Adversary: c.adversary, Steps: c.steps, Event: b.Event}
-			}
-			if to := all[e.to]; !settled[e.to] && better(to.cost, end{to.from, to.by}) {
-				to.cost, to.from, to.by = c, s, e.action
-				heap.Push(&left, open{c, e.to})
+			way.Failure = way.after(e.action)
+			if best == nil || way.cost(best.Failure) < 0 {
+				best = way
 			}
 		}
-	}
-	return found
+		return best
+	})
 }
 
-// end is a state's cheapest way and one action more.
-type end struct {
-	to *state
-	by action
-}
-
-// compare orders schedules that are equally long by their actions.
-func (w end) compare(other end) (order int) {
-	for {
-		order = cmp.Or(w.by.compare(other.by), order) // the earlier one decides
-		if w.to == other.to {
-			return order
-		}
-		w, other = end{w.to.from, w.to.by}, end{other.to.from, other.to.by}
+// actions are those of the whole schedule.
+func (e *ending) actions() (all []action) {
+	for ; e != nil; e = e.then {
+		all = append(all, e.first)
 	}
+	return all
 }
 
 // fold computes something of a graph's first state from what it is in the states that
@@ -92,17 +80,17 @@ func fold[T any](all []*state, of func(s *state, from func(int32) T) T) T {
 	return from(0)
 }
 
-// count counts the schedules from the beginning to an end that break nothing of what
-// is asked.
-func count(all []*state, breaks func([]Breach) bool) *big.Int {
+// count counts the schedules from the beginning to an end that don't break an invariant;
+// with "" it counts all.
+func count(all []*state, unless Invariant) *big.Int {
 	return fold(all, func(s *state, from func(int32) *big.Int) *big.Int {
 		n := new(big.Int)
 		if len(s.edges) == 0 {
 			n.SetInt64(1)
 		}
 		for i := range s.edges {
-			if e := &s.edges[i]; !breaks(e.breaks(all)) {
-				n.Add(n, from(e.to))
+			if _, broken := breaks(s.edges[i].breaks(all), unless); !broken {
+				n.Add(n, from(s.edges[i].to))
 			}
 		}
 		return n
@@ -110,12 +98,12 @@ func count(all []*state, breaks func([]Breach) bool) *big.Int {
 }
 
 // chance is how likely a scheduler that picks each action at random is to make a
-// schedule that breaks what is asked.
-func chance(all []*state, breaks func([]Breach) bool) float64 {
+// schedule that breaks an invariant.
+func chance(all []*state, invariant Invariant) float64 {
 	return fold(all, func(s *state, from func(int32) float64) float64 {
 		sum := 0.0
 		for _, e := range s.edges {
-			if breaks(e.breaks(all)) {
+			if _, broken := breaks(e.breaks(all), invariant); broken {
 				sum++
 			} else {
 				sum += from(e.to)

@@ -1,8 +1,12 @@
 package explore
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"math/bits"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
 )
@@ -14,6 +18,11 @@ type client struct {
 	arrivals atomic.Int64 // how often its process has sent or done something
 	commands atomic.Int64 // how many of those were commands
 	acts     atomic.Int64 // see act
+
+	index   int // among the clients
+	players []*player
+	refused bool              // see asks
+	history [sha256.Size]byte // stands for all that it was answered, and when
 
 	cold []bool // by node: it said NOSCRIPT, and the source follows
 	seen []int  // by node: the version of the lock that it saw last
@@ -31,6 +40,20 @@ func (c *client) rewind() {
 	nodes := c.control.world.Nodes
 	c.cold, c.seen = make([]bool, nodes), make([]int, nodes)
 	c.asked, c.owned, c.freed = 0, 0, 0
+	c.players, c.refused, c.history = nil, false, [sha256.Size]byte{}
+}
+
+// isDone says whether the programs of all its owners are.
+func (c *client) isDone() bool {
+	return !slices.ContainsFunc(c.players, func(p *player) bool { return !p.done })
+}
+
+// remember adds what the process was just answered to its history.
+func (c *client) remember(what string, now time.Duration) {
+	h := sha256.New()
+	h.Write(c.history[:])
+	fmt.Fprintf(h, "%d %s", now, what)
+	h.Sum(c.history[:0])
 }
 
 // owns says whether the lock on a node is the client's and its lease not over.

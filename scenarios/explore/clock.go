@@ -37,22 +37,28 @@ func firstLeaseEnd(readers history.State) (first time.Time) {
 	return first
 }
 
-// nextLeaseEnd is when the first lease ends; the zero time when none does.
-func (c *controller) nextLeaseEnd() time.Time {
-	var next time.Time
+// nextLeaseEnd is when the first lease ends, and where; the zero time when none does.
+func (c *controller) nextLeaseEnd() (next time.Time, where []history.Place) {
 	for n := range c.world.Nodes {
 		for _, key := range c.world.Keys {
 			end := c.leaseEnd(n, key)
-			if !end.IsZero() && (next.IsZero() || end.Before(next)) {
-				next = end
+			if end.IsZero() || !next.IsZero() && end.After(next) {
+				continue
 			}
+			if !end.Equal(next) {
+				next, where = end, nil
+			}
+			where = append(where, place(n, key))
 		}
 	}
-	return next
+	return next, where
 }
 
 // leased says whether a lease will end on some node.
-func (c *controller) leased() bool { return !c.nextLeaseEnd().IsZero() }
+func (c *controller) leased() bool {
+	end, _ := c.nextLeaseEnd()
+	return !end.IsZero()
+}
 
 // endless says whether the key of a client's grant has no lease on some node, so
 // that only a command can free it.
@@ -82,15 +88,7 @@ func (c *controller) endless(of *client) bool {
 // moveToLeaseEnd moves the clock to the next end of a lease. Whenever a client's
 // timer makes it do something on the way, meanwhile is called at that moment.
 func (c *controller) moveToLeaseEnd(meanwhile func()) {
-	end := c.nextLeaseEnd()
-	var ending []history.Place
-	for n := range c.world.Nodes {
-		for _, key := range c.world.Keys {
-			if c.leaseEnd(n, key).Equal(end) {
-				ending = append(ending, place(n, key))
-			}
-		}
-	}
+	end, ending := c.nextLeaseEnd()
 	timer := time.NewTimer(time.Until(end))
 	defer timer.Stop()
 	for moving := true; moving; {
@@ -139,7 +137,7 @@ func (c *controller) move(by time.Duration) {
 // leases at the latest.
 func (c *controller) horizon() time.Duration {
 	limit := time.Now().Add(2 * lease)
-	if end := c.nextLeaseEnd(); !end.IsZero() && end.Before(limit) {
+	if end, _ := c.nextLeaseEnd(); !end.IsZero() && end.Before(limit) {
 		limit = end
 	}
 	return limit.Sub(c.world.Log().Start)

@@ -37,7 +37,6 @@ func (c *controller) carry(k *network.Conn) network.Carrier {
 	panic("explore: a connection of no client")
 }
 
-// Refuse is network.Carrier's.
 func (k *conn) Refuse(args []string) string {
 	if k.control.unknown(args[0], args[1:]) {
 		return "-ERR unknown to the explorer\r\n"
@@ -45,14 +44,13 @@ func (k *conn) Refuse(args []string) string {
 	return ""
 }
 
-// Command is network.Carrier's.
 func (k *conn) Command(args []string) bool {
 	c, n := k.client, k.Port.Index
 	command := strings.ToUpper(args[0])
 	sent := time.Now()
 	// A script that the node does not know is sent again with its source: that
 	// is one step, as it is when the node knows it.
-	p := &pass{kind: aRequest, conn: k, args: args}
+	p := &flight{kind: aRequest, conn: k, args: args}
 	if !c.cold[n] || command != "EVAL" {
 		c.arrivals.Add(1)
 		c.commands.Add(1)
@@ -95,7 +93,7 @@ func (k *conn) Command(args []string) bool {
 	if k.Gone() {
 		return false
 	}
-	f := &pass{kind: aReply, args: args, raw: reply, behind: k.published(),
+	f := &flight{kind: aReply, args: args, raw: reply, after: k.published(),
 		text: p.text, exact: p.exact}
 	return k.hold(f, sent) && !f.lose && k.Write(reply)
 }
@@ -105,18 +103,14 @@ func (k *conn) ask(args []string) string {
 	c := k.control
 	watched := k.queued != "" || len(k.watching()) > 0 ||
 		strings.EqualFold(args[0], "WATCH")
-	reply, changed, counts := c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args,
-		watched, k.Server.Execute)
-	c.changed, c.counts = changed, counts
-	return reply
+	return c.scripts.Execute(k.Port.Node.(*node.Embedded), c.world.Now(), args, watched,
+		k.Server.Execute)
 }
 
-// Answer is network.Carrier's.
 func (k *conn) Answer(reply string) bool { return k.Write(reply) }
 
-// Message is network.Carrier's.
 func (k *conn) Message(message node.Pushed, text string) bool {
-	f := &pass{kind: aMessage, text: text, exact: k.control.frame(message.Frame)}
+	f := &flight{kind: aMessage, text: text, exact: k.control.frame(message.Frame)}
 	if !k.hold(f, time.Now()) || k.client.Dead() {
 		return false
 	}
@@ -203,7 +197,7 @@ func (k *conn) subscribes(command string, channels []string) {
 }
 
 // hold waits until the run lets something pass that was sent at a time.
-func (k *conn) hold(p *pass, sent time.Time) bool {
+func (k *conn) hold(p *flight, sent time.Time) bool {
 	p.conn, p.sent, p.act = k, sent, k.client.acts.Load()
 	return k.control.hold(p)
 }
@@ -224,21 +218,4 @@ func (c *controller) listens(of *client) bool {
 	return slices.ContainsFunc(c.listeners(), func(k *conn) bool {
 		return k.client == of && len(k.channels) > 0
 	})
-}
-
-// receivers is how many receivers the nodes' channels have: PUBLISH replies with their
-// number.
-func (c *controller) receivers() (n int) {
-	for _, k := range c.listeners() {
-		n += len(k.channels)
-	}
-	return n
-}
-
-// describe gives what waits its texts.
-func (p *pass) describe() {
-	if p.text == "" {
-		p.text = p.conn.Names.Command(p.conn.client.Name, p.args)
-		p.exact = p.conn.control.exact(p.args)
-	}
 }

@@ -28,15 +28,13 @@ type controller struct {
 	clients []*client
 
 	mu          sync.Mutex
-	waiting     []*pass
+	waiting     []*flight
 	subscribers []*conn // see listeners
 	closed      bool
 	flooded     atomic.Bool // everything passes at once
 	arrived     chan struct{}
 
 	epoch   time.Time     // what the servers' clocks say when a run begins
-	changed bool          // the newest command has changed its node
-	counts  bool          // it may have been told how many connections listen
 	scripts *node.Scripts // what scripts did, in all runs; nil keeps nothing
 }
 
@@ -62,12 +60,11 @@ func (c *controller) open(w *lab.World, clients int) {
 	}
 	for i := range clients {
 		c.clients = append(c.clients, &client{Client: w.Client(
-			string(rune('A' + i))), control: c})
+			string(rune('A' + i))), control: c, index: i})
 	}
 	c.rewind()
 }
 
-// Run is order.Order's.
 func (c *controller) Run(t *testing.T, live func() error) error {
 	t.Helper()
 	return c.Bubble.Run(t, func() error {
@@ -86,7 +83,6 @@ func (c *controller) Wait(order.Turn) bool {
 // Play does nothing: a run's actions are taken one by one.
 func (c *controller) Play(func() bool) error { return nil }
 
-// Notice is order.Order's.
 func (c *controller) Notice() {
 	select {
 	case c.arrived <- struct{}{}:
@@ -94,7 +90,6 @@ func (c *controller) Notice() {
 	}
 }
 
-// Close is order.Order's.
 func (c *controller) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +101,7 @@ func (c *controller) Close() {
 }
 
 // hold blocks until p is let pass. It is false when the world has ended instead.
-func (c *controller) hold(p *pass) bool {
+func (c *controller) hold(p *flight) bool {
 	p.open = make(chan bool, 1)
 	c.mu.Lock()
 	if c.closed || c.flooded.Load() {
@@ -198,7 +193,7 @@ func (c *controller) settle() {
 	synctest.Wait()
 	ended := false
 	c.mu.Lock()
-	c.waiting = slices.DeleteFunc(c.waiting, func(p *pass) bool {
+	c.waiting = slices.DeleteFunc(c.waiting, func(p *flight) bool {
 		gone := p.kind != aRequest && p.conn.Gone()
 		if gone {
 			p.open <- false
@@ -232,95 +227,4 @@ func (c *controller) unknown(command string, args []string) bool {
 // place is a lock key on a node.
 func place(node int, key string) history.Place {
 	return history.Place{Node: node, Key: key}
-}
-
-// kind says what is on its way between a client and a node.
-type kind int
-
-// The kinds.
-const (
-	aMessage kind = iota // published, to a subscriber
-	aRequest             // a command, to a node
-	aReply               // its reply, to the client
-)
-
-// pass is something on its way, which waits to be let arrive.
-type pass struct {
-	kind kind
-	conn *conn
-	sent time.Time
-	args []string
-	raw  string // of a reply
-	lose bool   // the connection breaks instead
-	drop bool   // of a message: it never arrives, and the connection lives on
-	left bool   // of a request: it was sent before its process stopped
-	open chan bool
-
-	act    int64 // of the client that it came from, see client.act
-	behind int   // of a reply: how many messages its connection brings before it
-
-	text, exact string // made when they are first asked for
-}
-
-// flight is one thing on its way.
-type flight struct {
-	kind   kind
-	client *client
-	node   int
-	text   string        // the command as a person writes it
-	exact  string        // no other command is written like this one
-	sent   time.Duration // when the command was sent
-	left   bool          // it was sent before its process stopped
-	stray  bool          // a request whose sender waits for the reply no more
-	behind bool          // its connection brings something else first
-
-	pass *pass
-}
-
-// sign is that of the action that lets it arrive.
-func (f flight) sign() byte {
-	switch {
-	case f.kind == aReply:
-		return reply
-	case f.kind == aMessage:
-		return message
-	case f.stray:
-		return stray
-	}
-	return request
-}
-
-// deliver lets one thing arrive. It has had its effect after settle.
-func (c *controller) deliver(f flight) {
-	c.mu.Lock()
-	i := slices.Index(c.waiting, f.pass)
-	c.waiting = slices.Delete(c.waiting, i, i+1)
-	c.mu.Unlock()
-	c.Busy()
-	f.pass.open <- true
-}
-
-// lose breaks the connection that a reply is on its way on.
-func (c *controller) lose(f flight) {
-	f.pass.lose = true
-	c.note(f, "the reply to "+f.text+" is lost")
-	c.deliver(f)
-}
-
-// loseMessage lets a message get lost: with its connection, which breaks, or
-// without anybody's notice.
-func (c *controller) loseMessage(f flight, breaks bool) {
-	f.pass.lose, f.pass.drop = breaks, !breaks
-	how := " is lost"
-	if breaks {
-		how = " is lost: its connection breaks"
-	}
-	c.note(f, f.text+how)
-	c.deliver(f)
-}
-
-// note records what happens to something on its way.
-func (c *controller) note(f flight, text string) {
-	c.world.Log().Add(&history.Entry{Client: f.client.Name, Node: f.node,
-		Text: text})
 }

@@ -32,10 +32,11 @@ func (r *run) ways() []way {
 		if f.behind {
 			continue
 		}
-		w := way{client: r.index(f.client), node: f.node, sign: f.sign(), text: f.text,
-			line: f.client.Line(f.pass.args)}
+		c := f.conn.client
+		w := way{client: c.index, node: f.conn.Port.Index, sign: f.sign(), text: f.text,
+			line: c.Line(f.args)}
 		if f.kind == aReply {
-			w.reply = r.world.Names().Reply(f.client.Name, f.pass.raw)
+			w.reply = r.world.Names().Reply(c.Name, f.raw)
 		}
 		ways = append(ways, w)
 	}

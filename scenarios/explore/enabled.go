@@ -15,9 +15,9 @@ func (r *run) enabled() []action {
 			if f.behind {
 				continue
 			}
-			a := action{sign: f.sign(), client: uint8(r.index(f.client)),
-				node: uint8(f.node)}
-			asleep := f.client.Asleep() && !(f.kind == aRequest && f.left)
+			a := action{sign: f.sign(), client: uint8(f.conn.client.index),
+				node: uint8(f.conn.Port.Index)}
+			asleep := f.conn.client.Asleep() && !(f.kind == aRequest && f.left)
 			if nth == nil {
 				nth = map[action]uint8{}
 			}
@@ -42,7 +42,7 @@ func (r *run) enabled() []action {
 				actions = append(actions, r.by(p, storage))
 			}
 		}
-		for i, p := range r.processes {
+		for i, p := range r.clients {
 			if p.Asleep() && !p.Dead() {
 				actions = append(actions, action{sign: wake, client: uint8(i)})
 			}
@@ -54,8 +54,8 @@ func (r *run) enabled() []action {
 				actions = append(actions, r.by(p, giveUp))
 			}
 		}
-		for i, p := range r.processes {
-			if r.used.Crashes < r.bounds.Crashes && !p.Dead() && !p.done() {
+		for i, p := range r.clients {
+			if r.used.Crashes < r.bounds.Crashes && !p.Dead() && !p.isDone() {
 				actions = append(actions, action{sign: crash, client: uint8(i)})
 			}
 		}
@@ -84,7 +84,7 @@ func (r *run) clock() []action {
 	if len(actions) == 0 || r.used.Pauses == r.bounds.Pauses {
 		return actions
 	}
-	for i, p := range r.processes {
+	for i, p := range r.clients {
 		if !p.Dead() && !p.Asleep() && slices.ContainsFunc(p.players, told) {
 			actions = append(actions, action{sign: pause, client: uint8(i)})
 		}
@@ -101,8 +101,8 @@ func told(p *player) bool {
 
 // by is an action of a player.
 func (r *run) by(p *player, sign byte) action {
-	a := action{sign: sign, client: uint8(slices.Index(r.processes, p.process))}
-	if i := slices.Index(p.process.players, p); i > 0 {
+	a := action{sign: sign, client: uint8(p.index)}
+	if i := slices.Index(p.players, p); i > 0 {
 		a.nth = uint8(i + 1)
 	}
 	return a
@@ -112,8 +112,8 @@ func (r *run) by(p *player, sign byte) action {
 // before the clock must stop anyway.
 func (r *run) quiet() bool {
 	horizon := r.control.horizon()
-	for i, p := range r.processes {
-		if !p.Dead() && !p.Asleep() && r.silence[r.moment(i)] < horizon {
+	for _, c := range r.clients {
+		if !c.Dead() && !c.Asleep() && r.silence[r.moment(c)] < horizon {
 			return false
 		}
 	}

@@ -12,9 +12,8 @@
 // Each run is the lock's code from its first command on, with a real driver, against
 // Redis in the same process, in virtual time. Most schedules need no run. Two runs
 // that reach the same state go on in the same way, so one of them is enough; the state
-// of a client is the list of the answers it got, and when. Two actions that touch
-// nothing of each other lead to the same state in either order, so one order is
-// enough. And an answer to one client has the same effect whatever the others are doing.
+// of a client is the list of the answers it got, and when. And an answer to one client
+// has the same effect whatever the others are doing.
 // docs/explorer.md explains how to read the output.
 package explore
 
@@ -85,8 +84,8 @@ func recorded(t *testing.T, build lock.Build, bounds Bounds, options ...Option) 
 }
 
 // explore walks in a world of its own. Reduced says that a known effect need not be
-// tried again: that of a script, of two actions in their other order, and of one
-// client's action while the others were at another point.
+// tried again: that of a script, and of what one client was told while the others were at
+// another point.
 func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	how func(*run) (Walk, error)) (Report, error) {
 	t.Helper()
@@ -112,9 +111,7 @@ func explore(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 	for i := range report.Walks {
 		walk := &report.Walks[i]
 		if walk.graph != nil {
-			walk.Found = cheapest(walk.graph, func(actions []action) string {
-				return schedule(walk.Program, report.Bounds, actions)
-			})
+			walk.find(report.Bounds)
 		}
 		err = cmp.Or(err, walk.unfit())
 	}

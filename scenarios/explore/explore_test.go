@@ -18,16 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/diamond"
-	"github.com/lockladder/lockladder/diamond/watchdog"
-	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/internal/lab/order"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
-
-func buildGold(env lock.Env) (lock.Lock, error) {
-	return gold.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
-}
 
 func TestAScheduleIsReadAsItIsWritten(t *testing.T) {
 	program, often, actions, err := read("nested/2: A>1 A<3 B>2.2 A= A! A?1 B~ Ax" +
@@ -51,31 +45,30 @@ func TestAScheduleThatMakesNoSenseIsRefusedInOneLine(t *testing.T) {
 		require.Error(t, err, bad)
 		assert.NotContains(t, err.Error(), "\n")
 	}
-	_, err := replay(t, buildGold, Bounds{}, "A> A>")
-	assert.ErrorContains(t, err, `"A>" is not possible after "A>"; possible are "A<`)
-	// Of platinum, whose release has two commands.
-	_, err = replay(t, buildGold, Bounds{}, "A> A< A= A= A> A< A>")
-	assert.ErrorContains(t, err, `"A>" is not possible after "A> A< A= A= A> A<"`)
-	_, err = replay(t, buildGold, Bounds{}, "A>2")
-	require.ErrorContains(t, err, `"A>2" is not possible after ""`)
-	assert.NotContains(t, err.Error(), "\n")
+	for schedule, want := range map[string]string{
+		"A> A>": `"A>" is not possible after "A>"; possible are "A<`,
+		// Of platinum, whose release has two commands.
+		"A> A< A= A= A> A< A>": `"A>" is not possible after "A> A< A= A= A> A<"`,
+		"A>2":                  `"A>2" is not possible after ""`,
+	} {
+		_, err := replay(t, buildGold, Bounds{}, schedule)
+		require.ErrorContains(t, err, want)
+		assert.NotContains(t, err.Error(), "\n")
+	}
 }
 
 func TestAScheduleHasAsManyClientsAsItNames(t *testing.T) {
-	replayed, err := replay(t, buildGold, Bounds{}, "C> C<")
-	require.NoError(t, err)
-	assert.Regexp(t, "C +TryLock returns true", replayed.Timeline)
 	for schedule, clients := range map[string][2]int{"A> A<": {1, 2}, "C> C<": {3, 3}} {
 		for i, bounds := range []Bounds{{}, {Clients: 2}} {
 			handles := 0
-			_, err := replay(t, func(env lock.Env) (lock.Lock, error) {
+			replayed := Replay(t, func(env lock.Env) (lock.Lock, error) {
 				if env.Key == key { // and not the one that warms up
 					handles++
 				}
 				return buildGold(env)
 			}, bounds, schedule)
-			require.NoError(t, err)
 			assert.Equal(t, clients[i], handles, "%s with %+v", schedule, bounds)
+			assert.Regexp(t, schedule[:1]+" +TryLock returns true", replayed.Timeline)
 		}
 	}
 }
@@ -88,21 +81,26 @@ func TestAScheduleSaysHowOftenAClientAsks(t *testing.T) {
 	assert.Regexp(t, "A +gives up", Replay(t, buildGold, Bounds{}, f.Schedule).Timeline)
 }
 
-func TestBoundsThatMakeNoSenseAreRefusedInOneLine(t *testing.T) {
-	for _, bad := range []Bounds{{Clients: -1}, {Clients: 27}, {Nodes: 27},
-		{Expiries: -1}, {Programs: []Program{"thrice"}}} {
-		_, err := explore(t, buildGold, bad, true, search)
-		require.Error(t, err, "%+v", bad)
-		assert.NotContains(t, err.Error(), "\n")
-	}
+// refused is an error of the explorer that says so in one line.
+func refused(t *testing.T, build lock.Build, bounds Bounds, want string) error {
+	t.Helper()
+	_, err := explore(t, build, bounds, true, search)
+	require.ErrorContains(t, err, want)
+	assert.NotContains(t, err.Error(), "\n")
+	return err
 }
 
-func TestOnlyWaitHasSeveralOwners(t *testing.T) {
-	for _, programs := range [][]Program{nil, {Wait, Once}} {
-		_, err := explore(t, buildGold, Bounds{Owners: 2, Programs: programs}, true,
-			search)
-		require.ErrorContains(t, err, `2 owners, and the program "once"`)
-		assert.NotContains(t, err.Error(), "\n")
+func TestBoundsThatMakeNoSenseAreRefused(t *testing.T) {
+	for want, bad := range map[string]Bounds{
+		"Clients is -1":                   {Clients: -1},
+		"27 clients":                      {Clients: 27},
+		"27 nodes":                        {Nodes: 27},
+		"Expiries is -1":                  {Expiries: -1},
+		`no program "thrice"`:             {Programs: []Program{"thrice"}},
+		`2 owners, and the program "once`: {Owners: 2},
+		`3 owners, and the program "once`: {Owners: 3, Programs: []Program{Wait, Once}},
+	} {
+		refused(t, buildGold, bad, want)
 	}
 	_, err := replay(t, buildGold, Bounds{Owners: 2}, "once: A>")
 	require.ErrorContains(t, err, `2 owners, and the program "once"`)
@@ -110,22 +108,110 @@ func TestOnlyWaitHasSeveralOwners(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestALockThatCantBeBuiltIsAnError(t *testing.T) {
-	_, err := explore(t, func(lock.Env) (lock.Lock, error) {
-		return nil, errors.New("no licence")
-	}, Bounds{}, true, search)
-	assert.ErrorContains(t, err, "the lock can't be built: no licence")
-	_, err = explore(t, nil, Bounds{}, true, search)
-	assert.EqualError(t, err, "build is nil, it must make an owner of the lock")
-	_, err = explore(t, func(lock.Env) (lock.Lock, error) { return nil, nil },
-		Bounds{}, true, search)
-	assert.EqualError(t, err, "the lock can't be built: build returns neither a lock"+
-		" nor an error")
-	_, err = explore(t, func(env lock.Env) (lock.Lock, error) {
-		return buildGold(lock.Env{Nodes: env.Nodes[7:]})
-	}, Bounds{}, true, search)
-	require.ErrorContains(t, err, "build panicked in github.com/")
-	assert.ErrorContains(t, err, ", at explore/explore_test.go:")
+// A lock that holds every invariant because nothing could break one is no finding.
+func TestALockThatCantBeExploredIsRefused(t *testing.T) {
+	sends := func(words ...any) lock.Build {
+		return twisted(func(ctx context.Context, env lock.Env) {
+			env.Nodes[0].Do(ctx, words...)
+		})
+	}
+	panicsAfter := func(good int64) lock.Build {
+		var calls atomic.Int64
+		return twisted(func(context.Context, lock.Env) {
+			if calls.Add(1) > good {
+				panic("out of ideas")
+			}
+		})
+	}
+	never := trying(func(context.Context, lock.Env) (bool, error) { return false, nil })
+	wait := Bounds{Programs: []Program{Wait}}
+	const here = ", at explore/explore_test.go:"
+	for name, c := range map[string]struct {
+		build  lock.Build
+		bounds Bounds
+		want   string
+	}{
+		"it can't be built": {func(lock.Env) (lock.Lock, error) {
+			return nil, errors.New("no licence")
+		}, Bounds{}, "the lock can't be built: no licence"},
+		"there is no build": {nil, Bounds{},
+			"build is nil, it must make an owner of the lock"},
+		"build returns nothing": {func(lock.Env) (lock.Lock, error) { return nil, nil },
+			Bounds{}, "the lock can't be built: build returns neither a lock nor an error"},
+		"build panics": {func(env lock.Env) (lock.Lock, error) {
+			return buildGold(lock.Env{Nodes: env.Nodes[7:]})
+		}, Bounds{}, here},
+		"the first call panics":   {panicsAfter(0), Bounds{}, ": out of ideas" + here},
+		"a call of a run panics":  {panicsAfter(4), Bounds{}, ": out of ideas" + here},
+		"a later call panics":     {panicsAfter(10), Bounds{}, ": out of ideas" + here},
+		"it is never granted":     {never, Bounds{}, "the program once: A's TryLock returned false"},
+		"it never gets to a call": {handsOver(), wait, "keep something in a variable"},
+		"its transactions fail":   {trying(queues), Bounds{}, "no client was granted the lock"},
+		"its key has another name": {func(env lock.Env) (lock.Lock, error) {
+			env.Key = "locks:" + env.Key
+			return buildGold(env)
+		}, Bounds{}, `with Bounds.Keys (there are ["locks:lock:stock:warm:A"])`},
+		"it has no key": {trying(func(context.Context, lock.Env) (bool, error) {
+			return true, nil
+		}), Bounds{}, "the lock was granted, and no node has a key"},
+		"leases of fields":      {sends("HPEXPIRE", "h", 1, "FIELDS", 1, "A"), Bounds{}, "HPEXPIRE"},
+		"what a server tells":   {sends("CLIENT", "TRACKING", "ON"), Bounds{}, "CLIENT TRACKING"},
+		"waiting at the server": {sends("BLPOP", "lock:stock", 1), Bounds{}, "BLPOP"},
+		"the same in a script": {sends("EVAL",
+			"redis.call('HEXPIRE', 'h', 9, 'FIELDS', 1, 'A')", 0), Bounds{}, "HEXPIRE"},
+		"it has no readers": {buildGold, Bounds{Programs: []Program{Read}},
+			"the program read needs a lock.ReadWrite"},
+		"it has nothing to downgrade to": {buildGold, Bounds{Programs: []Program{Downgrade}},
+			"the program downgrade needs a lock.ReadWrite"},
+		"a map outlives a run":           {alone(false), Bounds{}, "keep something in a variable"},
+		"a map, and a lease ends":        {alone(false), Bounds{Expiries: 1}, "keep something in a"},
+		"a map, a lease, and one client": {alone(false), Bounds{Clients: 1, Expiries: 1}, "keep something in a"},
+		"a map, and one client dies":     {alone(false), Bounds{Clients: 1, Crashes: 1}, "keep something in a"},
+	} {
+		t.Run(name, func(t *testing.T) { refused(t, c.build, c.bounds, c.want) })
+	}
+}
+
+func TestALockThatLeaksIsAnError(t *testing.T) {
+	assert.ErrorIs(t, refused(t, twisted(func(context.Context, lock.Env) {
+		go func() { select {} }()
+	}), Bounds{Clients: 1, Programs: []Program{Once}}, ""), order.ErrLeak)
+}
+
+func TestALockThatHoldsAMutexOverACommandIsAnError(t *testing.T) {
+	locktest.Long(t, "such a lock is noticed after seconds of real time")
+	t.Parallel()
+	var mu sync.Mutex
+	assert.ErrorIs(t, refused(t, twisted(func(ctx context.Context, env lock.Env) {
+		mu.Lock()
+		defer mu.Unlock()
+		env.Nodes[0].Exists(ctx, env.Key)
+	}), Bounds{Programs: []Program{Once}}, "it holds a mutex while it waits"), order.ErrStuck)
+}
+
+func TestALockThatDoesNotDoTheSameThingTwiceIsAnError(t *testing.T) {
+	assert.ErrorIs(t, refused(t, twisted(func(ctx context.Context, env lock.Env) {
+		if rand.IntN(2) == 0 {
+			env.Nodes[0].Ping(ctx) // the explorer doesn't see it
+			env.Nodes[0].Exists(ctx, env.Key)
+		}
+	}), Bounds{Expiries: 1}, "in the schedule once: "), errDiverged)
+}
+
+// Every run begins later by the clock of the process, so a token from there is
+// another one in every run.
+func TestATokenFromTheClockIsAnError(t *testing.T) {
+	var built int
+	assert.ErrorIs(t, refused(t, func(env lock.Env) (lock.Lock, error) {
+		if built++; built > 20_000 {
+			return nil, errors.New("the walk goes on")
+		}
+		return diamond.New(env.Nodes[0], env.Key, env.TTL,
+			lock.Tokens(func() string {
+				return strconv.FormatInt(time.Now().UnixNano(), 10)
+			}))
+	}, Bounds{Expiries: 1, Programs: []Program{Once}, States: 1000},
+		"take times that are sent from Env.Now"), errDiverged)
 }
 
 // Nothing is built before it is known that the graph can be kept.
@@ -136,159 +222,6 @@ func TestAGraphThatCantBeRecordedIsNotWalked(t *testing.T) {
 	assert.ErrorContains(t, err, "the graphs can't be recorded: ")
 }
 
-// Otherwise it would hold every invariant: there would be nothing to break one.
-func TestALockThatIsNeverGrantedIsAnError(t *testing.T) {
-	for _, program := range []Program{Once, Wait} {
-		_, err := explore(t, sends(), Bounds{Programs: []Program{program}}, true, search)
-		require.ErrorContains(t, err, "no client was granted the lock in any schedule of"+
-			" the program "+string(program))
-		assert.NotContains(t, err.Error(), "\n")
-	}
-	_, err := explore(t, queues(), Bounds{}, true, search)
-	assert.ErrorContains(t, err, "the program once: A's TryLock returned false")
-}
-
-// prefixed is gold with a key of its own.
-func prefixed(env lock.Env) (lock.Lock, error) {
-	env.Key = "locks:" + env.Key
-	return buildGold(env)
-}
-
-func TestALockWhoseKeyIsNotDeclaredIsAnError(t *testing.T) {
-	_, err := explore(t, prefixed, Bounds{}, true, search)
-	require.ErrorContains(t, err, `say which keys stand for the lock, with Bounds.Keys`)
-	assert.ErrorContains(t, err, `(there are ["locks:lock:stock:warm:A"])`)
-	assert.NotContains(t, err.Error(), "\n")
-	_, err = explore(t, func(lock.Env) (lock.Lock, error) {
-		return plainly{func(context.Context) (bool, error) { return true, nil }, nil}, nil
-	}, Bounds{}, true, search)
-	assert.ErrorContains(t, err, "the lock was granted, and no node has a key")
-}
-
-// twisted is gold with something before each TryLock.
-func twisted(twist func(ctx context.Context, env lock.Env)) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		l, err := buildGold(env)
-		return plainly{func(ctx context.Context) (bool, error) {
-			twist(ctx, env)
-			return l.TryLock(ctx)
-		}, l.Unlock}, err
-	}
-}
-
-func TestALockThatPanicsIsAnError(t *testing.T) {
-	for _, good := range []int64{0, 4, 10} {
-		var calls atomic.Int64
-		_, err := explore(t, twisted(func(context.Context, lock.Env) {
-			if calls.Add(1) > good {
-				panic("out of ideas")
-			}
-		}), Bounds{}, true, search)
-		require.ErrorContains(t, err, "panicked in github.com/", good)
-		assert.ErrorContains(t, err, ": out of ideas, at explore/explore_test.go:")
-	}
-}
-
-func TestALockThatLeaksIsAnError(t *testing.T) {
-	_, err := explore(t, twisted(func(context.Context, lock.Env) {
-		go func() { select {} }()
-	}), Bounds{Clients: 1, Programs: []Program{Once}}, true, search)
-	assert.ErrorIs(t, err, order.ErrLeak)
-	assert.NotContains(t, err.Error(), "\n")
-}
-
-func TestALockThatHoldsAMutexOverACommandIsAnError(t *testing.T) {
-	locktest.Long(t, "such a lock is noticed after seconds of real time")
-	t.Parallel()
-	var mu sync.Mutex
-	_, err := explore(t, twisted(func(ctx context.Context, env lock.Env) {
-		mu.Lock()
-		defer mu.Unlock()
-		env.Nodes[0].Exists(ctx, env.Key)
-	}), Bounds{Programs: []Program{Once}}, true, search)
-	assert.ErrorIs(t, err, order.ErrStuck)
-	assert.ErrorContains(t, err, "it holds a mutex while it waits")
-	assert.NotContains(t, err.Error(), "\n")
-}
-
-func TestALockThatDoesNotDoTheSameThingTwiceIsAnError(t *testing.T) {
-	_, err := explore(t, twisted(func(ctx context.Context, env lock.Env) {
-		if rand.IntN(2) == 0 {
-			env.Nodes[0].Ping(ctx) // the explorer doesn't see it
-			env.Nodes[0].Exists(ctx, env.Key)
-		}
-	}), Bounds{Expiries: 1}, true, search)
-	assert.ErrorIs(t, err, errDiverged)
-	assert.ErrorContains(t, err, "in the schedule once: ")
-}
-
-// Every run begins later by the clock of the process, so a token from there is
-// another one in every run.
-func TestATokenFromTheClockIsAnError(t *testing.T) {
-	var built int
-	_, err := explore(t, func(env lock.Env) (lock.Lock, error) {
-		if built++; built > 20_000 {
-			return nil, errors.New("the walk goes on")
-		}
-		return diamond.New(env.Nodes[0], env.Key, env.TTL,
-			lock.Tokens(func() string {
-				return strconv.FormatInt(time.Now().UnixNano(), 10)
-			}))
-	}, Bounds{Expiries: 1, Programs: []Program{Once}, States: 1000}, true, search)
-	require.ErrorIs(t, err, errDiverged)
-	assert.ErrorContains(t, err, "take times that are sent from Env.Now")
-	assert.NotContains(t, err.Error(), "\n")
-}
-
-func TestRandomTokensAreTheSameInEveryRun(t *testing.T) {
-	locktest.Long(t, "it walks a graph twice")
-	t.Parallel()
-	bounds := Bounds{Expiries: 1, Programs: []Program{Once}}
-	seeded := Run(t, func(env lock.Env) (lock.Lock, error) {
-		return diamond.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
-	}, bounds).Walks[0]
-	random := Run(t, func(env lock.Env) (lock.Lock, error) {
-		return diamond.New(env.Nodes[0], env.Key, env.TTL)
-	}, bounds).Walks[0]
-	assert.Equal(t, seeded.States, random.States)
-	assert.Equal(t, seeded.Schedules(), random.Schedules())
-	assert.Equal(t, seeded.Found, random.Found)
-}
-
-func TestAClientThatIsDoneAndSendsOnIsNotForgotten(t *testing.T) {
-	calm := func(env lock.Env) (lock.Lock, error) {
-		return watchdog.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
-	}
-	walk := func(build lock.Build) (finished map[moment]bool) {
-		_, err := explore(t, build, Bounds{Clients: 1, Programs: []Program{Once}},
-			true, func(r *run) (Walk, error) {
-				finished = r.finished
-				return search(r)
-			})
-		require.NoError(t, err)
-		return finished
-	}
-	for m, finished := range walk(calm) {
-		assert.True(t, finished, m)
-	}
-	sending := walk(func(env lock.Env) (lock.Lock, error) {
-		l, err := calm(env)
-		return plainly{l.TryLock, func(ctx context.Context) error {
-			err := l.Unlock(ctx)
-			go func() {
-				for lock.Sleep(ctx, lease) == nil {
-					l.Unlock(ctx)
-				}
-			}()
-			return err
-		}}, err
-	})
-	require.NotEmpty(t, sending)
-	for m, finished := range sending {
-		assert.False(t, finished, m)
-	}
-}
-
 func TestALongWalkSaysHowFarItHasCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said []string
@@ -297,9 +230,7 @@ func TestALongWalkSaysHowFarItHasCome(t *testing.T) {
 			said = append(said, fmt.Sprint(args...))
 		})
 		time.Sleep(15 * time.Second)
-		walked.begin(Once, 7)
-		walked.states.Store(3)
-		walked.runs.Store(2)
+		walked.is(Once, 3, 7, 2)
 		time.Sleep(10 * time.Second)
 		stop()
 		assert.Equal(t, []string{"once: 3 states so far, of 7 at most, in 2 runs, after" +

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
@@ -18,29 +17,26 @@ type stateKey []part
 // state is a node of the state graph.
 type state struct {
 	number int32
-	parts  []int32 // of its key, by their numbers
-	cost   cost    // of the cheapest way here that is known
-	from   *state  // and the last action on it
-	by     action
+	parts  []int32  // of its key, by their numbers
+	from   *state   // on the way that it was found on
+	by     action   // and the last action of that
 	todo   []action // actions that were not taken yet
 	edges  []edge   // those that were
-	in     []arrival
 	broken []Breach // what the state itself breaks
 	label  *label   // when it is recorded
-
-	seen   int  // by which look of nearest
-	closed bool // nothing is left to do here and behind
 }
 
-// edge is an action from one state to another. States are numbers here and in
-// arrivals: a large graph is mostly these, and to follow pointers in it kept the
-// garbage collector busy.
+// edge is an action from one state to another. States are numbers here: a large graph
+// is mostly edges, and to follow pointers in it kept the garbage collector busy.
 type edge struct {
-	action  action
-	to      int32
-	broken  []Breach
-	touched footprint
+	action action
+	to     int32
+	broken []Breach
+	asked  asked
 }
+
+// asked is a request to the storage, and whether the storage refused its token.
+type asked struct{ reads, writes, refused bool }
 
 // breaks are what the action breaks, and what the state breaks that it leads to.
 func (e *edge) breaks(all []*state) []Breach {
@@ -50,13 +46,7 @@ func (e *edge) breaks(all []*state) []Breach {
 	return slices.Concat(e.broken, all[e.to].broken)
 }
 
-// arrival is an edge seen from its end.
-type arrival struct {
-	from int32
-	by   action
-}
-
-// path is the cheapest way to a state that is known.
+// path is the way that a state was found on.
 func (s *state) path() []action {
 	var actions []action
 	for ; s.from != nil; s = s.from {
@@ -66,24 +56,13 @@ func (s *state) path() []action {
 	return actions
 }
 
-// edge is the edge of an action, or nil.
-func (s *state) edge(a action) *edge {
-	for i := range s.edges {
-		if s.edges[i].action == a {
-			return &s.edges[i]
-		}
-	}
-	return nil
-}
-
 // graph is the state graph of a lock with one program, as far as it is known.
 type graph struct {
 	states map[string]*state // by their parts, see find
 	parts  map[part]int32    // the parts of all keys, numbered
 	known  map[local]effect  // what actions of one client did
 	all    []*state
-	open   frontier
-	looks  int
+	next   int // before it no state has anything left to do
 
 	reduced  bool // see explore
 	inferred int  // edges known from other edges
@@ -92,20 +71,6 @@ type graph struct {
 func newGraph(reduced bool) *graph {
 	return &graph{states: map[string]*state{}, parts: map[part]int32{},
 		known: map[local]effect{}, reduced: reduced}
-}
-
-// local is an action of one client in a state, without what the state has of the other
-// clients.
-type local struct {
-	rest, client int32 // parts of the state's key, by their numbers
-	action       action
-}
-
-// effect is what such an action makes of the two parts, and what it breaks.
-type effect struct {
-	rest, client int32
-	broken       []Breach
-	touched      footprint
 }
 
 // number gives the parts of a key their numbers, which take less room.
@@ -147,54 +112,6 @@ func (g *graph) join(s *state, e edge) {
 		s.todo = slices.Delete(s.todo, i, i+1)
 	}
 	s.edges = append(s.edges, e)
-	to := g.all[e.to]
-	to.in = append(to.in, arrival{s.number, e.action})
-}
-
-// cost orders schedules: least of the adversary, then fewest steps.
-type cost struct{ adversary, steps int }
-
-func (c cost) compare(d cost) int {
-	return cmp.Or(cmp.Compare(c.adversary, d.adversary),
-		cmp.Compare(c.steps, d.steps))
-}
-
-func (c cost) plus(a action) cost {
-	c.steps++
-	if a.adversary() {
-		c.adversary++
-	}
-	return c
-}
-
-// frontier are states, the cheapest first.
-type frontier []open
-
-// open is a state of which something is left to do. It has all that orders it: to look
-// at the states of a large graph took more time than to compare them.
-type open struct {
-	cost   cost
-	number int32
-}
-
-func (f frontier) Len() int { return len(f) }
-
-func (f frontier) Less(i, j int) bool {
-	if order := f[i].cost.compare(f[j].cost); order != 0 {
-		return order < 0
-	}
-	return f[i].number < f[j].number
-}
-
-func (f frontier) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
-
-func (f *frontier) Push(x any) { *f = append(*f, x.(open)) }
-
-func (f *frontier) Pop() any {
-	last := len(*f) - 1
-	s := (*f)[last]
-	*f = (*f)[:last]
-	return s
 }
 
 // label is what a state looks like, for the players of a level.

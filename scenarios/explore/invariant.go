@@ -1,10 +1,6 @@
 package explore
 
-import (
-	"slices"
-
-	"github.com/lockladder/lockladder/internal/lab"
-)
+import "github.com/lockladder/lockladder/internal/lab"
 
 // Invariant is something that no schedule should break.
 type Invariant string
@@ -59,10 +55,12 @@ type Breach struct {
 	Event     string
 }
 
-func breaks(invariant Invariant) func([]Breach) bool {
-	return func(broken []Breach) bool {
-		return slices.ContainsFunc(broken, func(b Breach) bool {
-			return b.Invariant == invariant
-		})
+// breaks says what breaks an invariant, if one of these does.
+func breaks(broken []Breach, invariant Invariant) (event string, is bool) {
+	for _, b := range broken {
+		if b.Invariant == invariant {
+			return b.Event, true
+		}
 	}
+	return "", false
 }

@@ -35,7 +35,7 @@ func (r *run) left(p *player) bool {
 	if p.Dead() || !p.done {
 		return p.Dead()
 	}
-	return !slices.ContainsFunc(p.process.players, func(other *player) bool {
+	return !slices.ContainsFunc(p.players, func(other *player) bool {
 		return !other.done && (!other.locking || !r.calm())
 	})
 }
@@ -63,7 +63,7 @@ func (r *run) expires(a action, held bool) {
 
 // asks keeps whether the newest command of a process has come to a lock that was not
 // to be had: only who was refused is owed a message.
-func (r *run) asks(p *process, f flight) {
+func (r *run) asks(p *client, f *flight) {
 	if r.program == Wait && !strings.Contains(f.text, "SUBSCRIBE ") {
 		_, turn, _ := r.turn()
 		p.refused = !p.ownsLock() && (!r.free() || turn)
@@ -98,7 +98,7 @@ func (r *run) waiters() []*player {
 // turn. Their timers must wake them.
 func (r *run) waitForTimers() []*player {
 	return slices.DeleteFunc(r.waiters(), func(p *player) bool {
-		asked := p.process.refused || len(p.process.players) > 1
+		asked := p.refused || len(p.players) > 1
 		return asked && !r.expired && !r.dropped && !r.turnOfAnother(p)
 	})
 }
@@ -116,7 +116,7 @@ func (r *run) turn() (owner string, kept bool, left time.Duration) {
 // turnOfAnother says whether a free lock is kept for another process for a while.
 func (r *run) turnOfAnother(p *player) bool {
 	owner, _, left := r.turn()
-	return left > 0 && !slices.ContainsFunc(p.process.players,
+	return left > 0 && !slices.ContainsFunc(p.players,
 		func(p *player) bool { return p.owner == owner })
 }
 
@@ -126,12 +126,11 @@ func (r *run) lostWakeUps() []Breach {
 	var broken []Breach
 	excused := r.waitForTimers()
 	for _, p := range r.waiters() {
-		m := r.moment(slices.Index(r.processes, p.process))
 		switch {
 		case !slices.Contains(excused, p):
 			broken = append(broken, Breach{LostWakeUp, p.owner + " waits although" +
 				" the lock is free, and nothing is on its way"})
-		case r.finished[m]:
+		case r.finished[r.moment(p.client)]:
 			broken = append(broken, Breach{LostWakeUp, p.owner + " waits although" +
 				" the lock is free, and no timer of its process will wake it"})
 		}

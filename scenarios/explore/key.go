@@ -9,7 +9,7 @@ import (
 
 // key is the key of the state that the run is in.
 func (r *run) key() stateKey {
-	k := make(stateKey, 1+len(r.processes))
+	k := make(stateKey, 1+len(r.clients))
 	for i := range k {
 		k[i] = r.part(i)
 	}
@@ -42,11 +42,11 @@ func (r *run) rest() part {
 // client stands for a client: the facts known about it, its messages on their way, and
 // its process, whose next steps follow from the answers it got, and when.
 func (r *run) client(i int) part {
-	p := r.processes[i]
+	p := r.clients[i]
 	b := p.snapshot(make([]byte, 0, 1024), r.flights)
 	if p.Dead() {
 		b = append(b, "\ndead"...)
-	} else if r.isThrough(i) {
+	} else if r.isThrough(p) {
 		b = append(b, "\ndone"...)
 	} else {
 		b = append(append(b, '\n'), p.history[:]...)
@@ -72,7 +72,7 @@ func (r *run) client(i int) part {
 func (r *run) forgottenListeners(b []byte) []byte {
 	var lines []string
 	for _, k := range r.control.listeners() {
-		if !k.client.Dead() && !r.isThrough(r.index(k.client)) {
+		if !k.client.Dead() && !r.isThrough(k.client) {
 			continue
 		}
 		for _, channel := range k.channels {

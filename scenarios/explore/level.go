@@ -75,8 +75,7 @@ func (r Report) level(lock string, walk Walk) *recording.Graph {
 			for _, b := range e.breaks(walk.graph) {
 				mask |= bits[b.Invariant]
 			}
-			asked := e.touched.asked
-			for i, is := range []bool{asked.reads, asked.writes, asked.refused} {
+			for i, is := range []bool{e.asked.reads, e.asked.writes, e.asked.refused} {
 				if is {
 					mask |= 1 << (len(g.Goals) + i)
 				}

@@ -2,26 +2,15 @@ package explore
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/lock"
 )
-
-// process is a client with its owners.
-type process struct {
-	*client
-	players []*player
-	refused bool // see asks
-
-	history [sha256.Size]byte // stands for all that it was answered, and when
-}
 
 // access is a request to the storage.
 type access struct {
@@ -45,8 +34,7 @@ type answer struct {
 type player struct {
 	*client        // its process's
 	owner   string // its name
-	process *process
-	run     *shared
+	run     *run
 	program Program
 
 	lock    lock.Lock
@@ -84,7 +72,6 @@ func (p *player) acquireRead() bool {
 		if p.reads+p.depth == 1 {
 			p.believeToRead()
 		}
-		p.run.touched.reads |= allNodes
 		p.note("%s", how)
 	})
 }
@@ -95,11 +82,7 @@ func (p *player) acquireRead() bool {
 func (p *player) ask(name string, try func(context.Context) (bool, error),
 	grant func(how string)) bool {
 	for attempt := range p.run.bounds.Attempts {
-		p.doing = name
-		p.beginCall(lab.Acquire)
-		granted, err := try(context.Background())
-		p.turn()
-		p.Begin(lab.Renewal)
+		granted, err := p.call(context.Background(), name, try)
 		switch {
 		case err != nil:
 			p.note("%s returns %v, %v", name, granted, reason(err))
@@ -114,7 +97,6 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 			p.note("%s returns false", name)
 			p.refusedBy(name, nil)
 			p.wasRefused()
-			p.run.touched.reads |= allNodes | strayed
 			if attempt+1 < p.run.bounds.Attempts {
 				p.awaitChange()
 			} else if name == "TryLock" && p.ownsLock() && !p.run.underWay(p.client) {
@@ -123,6 +105,23 @@ func (p *player) ask(name string, try func(context.Context) (bool, error),
 			}
 		}
 	}
+	return p.gives()
+}
+
+// call makes a call that asks for the lock.
+func (p *player) call(ctx context.Context, name string,
+	try func(context.Context) (bool, error)) (granted bool, err error) {
+	p.doing = name
+	p.beginCall(lab.Acquire)
+	granted, err = try(ctx)
+	p.locking = false
+	p.turn()
+	p.Begin(lab.Renewal)
+	return granted, err
+}
+
+// gives says that the client has asked as often as it may.
+func (p *player) gives() bool {
 	p.run.gaveUp = true
 	p.note("gives up")
 	return false
@@ -134,12 +133,10 @@ func (p *player) lockAndWait() bool {
 	for range p.run.bounds.Attempts {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		p.doing, p.locking, p.giveUp = "Lock", true, cancel
-		p.beginCall(lab.Acquire)
-		err := p.lock.Lock(ctx)
-		p.locking = false
-		p.turn()
-		p.Begin(lab.Renewal)
+		p.locking, p.giveUp = true, cancel
+		_, err := p.call(ctx, "Lock", func(ctx context.Context) (bool, error) {
+			return true, p.lock.Lock(ctx)
+		})
 		if err == nil {
 			p.granted("Lock returns nil")
 			return true
@@ -150,9 +147,7 @@ func (p *player) lockAndWait() bool {
 			return false
 		}
 	}
-	p.run.gaveUp = true
-	p.note("gives up")
-	return false
+	return p.gives()
 }
 
 // granted keeps the books after a grant.
@@ -160,10 +155,8 @@ func (p *player) granted(how string) {
 	p.run.granted = p.run.granted || p.program == p.run.program
 	p.depth++
 	if p.depth == 1 {
-		p.run.touched.writes |= beliefs
 		p.holding = p.EnterAs(p.owner, p.lost())
 	}
-	p.run.touched.reads |= allNodes
 	p.note("%s", how)
 	if !p.ownsLock() {
 		p.run.breaks(FalseSuccess, "%s's %s, and the servers do not have its grant",
@@ -173,7 +166,6 @@ func (p *player) granted(how string) {
 
 // believeToRead counts the player among the readers.
 func (p *player) believeToRead() {
-	p.run.touched.writes |= beliefs
 	p.holding = p.EnterSharedAs(p.owner, p.lost())
 }
 
@@ -185,7 +177,7 @@ func (p *player) refusedBy(name string, err error) {
 	} else if f.refusal == "" {
 		f.refusal = fmt.Sprintf("%s's %s returned %v", p.owner, name, err)
 	}
-	if err == nil && p.commands.Load() == 0 && len(p.process.players) == 1 {
+	if err == nil && p.commands.Load() == 0 && len(p.players) == 1 {
 		p.run.hides("%s's %s returned false before %[1]s had sent anything", p.owner,
 			name)
 	}
@@ -254,7 +246,7 @@ func (p *player) release() {
 	}
 	switch err := p.leave("Unlock", p.lock.Unlock, p.depth); {
 	case err != nil:
-	case len(p.process.players) > 1:
+	case len(p.players) > 1:
 		// The effect of a call's commands is known only for the whole process.
 	case p.depth > 0 && !p.keptOwn():
 		p.run.breaks(FalseSuccess, "%s's inner Unlock returns nil, and the"+
@@ -278,11 +270,7 @@ func (p *player) releaseRead() {
 // lock that counts its levels in the process sends nothing: what the servers have now
 // counts then.
 func (p *player) keptOwn() bool {
-	if p.asked != 0 {
-		return p.foundOwn()
-	}
-	p.run.touched.reads |= allNodes
-	return p.ownsLock()
+	return p.asked != 0 && p.foundOwn() || p.asked == 0 && p.ownsLock()
 }
 
 // leave calls a release, and once more when it is not known what the first time did.
@@ -346,23 +334,10 @@ func (p *player) note(format string, args ...any) {
 
 // remember adds what an owner was just answered to its process's history.
 func (p *player) remember(what string, now time.Duration) {
-	if len(p.process.players) > 1 {
+	if len(p.players) > 1 {
 		what = p.owner + " " + what
 	}
-	p.process.remember(what, now)
-}
-
-// done says whether the programs of all its owners are.
-func (p *process) done() bool {
-	return !slices.ContainsFunc(p.players, func(p *player) bool { return !p.done })
-}
-
-// remember adds what the process was just answered to its history.
-func (p *process) remember(what string, now time.Duration) {
-	h := sha256.New()
-	h.Write(p.history[:])
-	fmt.Fprintf(h, "%d %s", now, what)
-	h.Sum(p.history[:0])
+	p.client.remember(what, now)
 }
 
 // reason is an error in a word, the same in every run.

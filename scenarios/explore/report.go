@@ -18,8 +18,7 @@ func (r Report) Failure(invariant Invariant) (Failure, bool) {
 	found := false
 	for _, walk := range r.Walks {
 		f, ok := walk.Found[invariant]
-		if ok && (!found || cost{f.Adversary, f.Steps}.compare(
-			cost{cheapest.Adversary, cheapest.Steps}) < 0) {
+		if ok && (!found || f.cost(cheapest) < 0) {
 			cheapest, found = f, true
 		}
 	}

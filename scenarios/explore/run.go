@@ -1,8 +1,10 @@
 package explore
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -22,21 +24,26 @@ type run struct {
 	draws   bool // for a graph: what states look like
 	reduced bool // see explore
 
-	shared
+	world   *lab.World
+	control *controller
+	bounds  Bounds
+	program Program
+	used    Bounds // what the adversary has done
+	asked   asked  // by the action under way
+	facts          // of all runs of the program
+
 	walked  *progress
 	build   lock.Build
 	epoch   time.Time     // what the clients' clocks say when a run begins
 	ahead   time.Duration // by how much the world's clock is ahead of them
 	clients []*client
+	players []*player // their owners
 
-	processes []*process
-	players   []*player // their owners
-	storage   *lab.Storage
-	dropped   bool // a message got lost without anybody's notice
-	expired   bool // the lock is free because its lease has ended
-	mustMove  bool // somebody was stopped: only the clock matters now
-	flights   []flight
-	receivers int // see hears
+	storage  *lab.Storage
+	dropped  bool // a message got lost without anybody's notice
+	expired  bool // the lock is free because its lease has ended
+	mustMove bool // somebody was stopped: only the clock matters now
+	flights  []*flight
 
 	// Known from other runs: until when no timer of the client does anything, and
 	// of a client whose program is done whether one ever does.
@@ -64,25 +71,24 @@ func (r *run) begin() error {
 	}
 	r.ahead = time.Since(r.epoch)
 	r.used, r.dropped, r.expired, r.mustMove = Bounds{}, false, false, false
-	r.processes, r.players = r.processes[:0], r.players[:0]
+	r.players = r.players[:0]
 	for i, c := range r.clients {
-		process := &process{client: c}
-		r.processes = append(r.processes, process)
+		process := new(int) // the client lives on, from run to run
 		c.Skew = -r.ahead
 		for _, owner := range r.owners(i) {
 			env := c.EnvOf(owner, key)
-			env.Process = process // the client lives on, from run to run
+			env.Process = process
 			l, err := lab.Build(r.build, env)
 			if err != nil {
 				return err
 			}
-			p := &player{client: c, owner: owner, process: process, run: &r.shared,
+			p := &player{client: c, owner: owner, run: r,
 				lock: l, program: Once, wake: make(chan answer, 1)}
 			if i == 0 || r.program == Wait ||
 				r.program == Read && i+1 < len(r.clients) {
 				p.program = r.program
 			}
-			process.players = append(process.players, p)
+			c.players = append(c.players, p)
 			r.players = append(r.players, p)
 		}
 	}
@@ -91,7 +97,6 @@ func (r *run) begin() error {
 		r.control.settle()
 	}
 	r.settle()
-	r.hears()
 	return r.failed()
 }
 
@@ -124,8 +129,8 @@ func (r *run) settle() {
 	r.flights = r.control.onTheWay()
 	if r.used.Strays >= r.bounds.Strays {
 		// Those that are left never arrive.
-		r.flights = slices.DeleteFunc(r.flights, func(f flight) bool {
-			return f.stray
+		r.flights = slices.DeleteFunc(r.flights, func(f *flight) bool {
+			return f.stray()
 		})
 	}
 }
@@ -145,7 +150,6 @@ func (r *run) turns() {
 			default:
 				continue
 			}
-			r.touched.writes |= mine(slices.Index(r.processes, p.process))
 			p.wake <- answer{}
 			r.control.settle()
 			moved = true
@@ -155,15 +159,11 @@ func (r *run) turns() {
 
 // player is the one whose action it is, or nil.
 func (r *run) player(a action) *player {
-	players := r.processes[a.client].players
+	players := r.clients[a.client].players
 	if i := max(int(a.nth), 1) - 1; i < len(players) {
 		return players[i]
 	}
 	return nil
-}
-
-func (r *run) index(c *client) int {
-	return slices.Index(r.clients, c)
 }
 
 // end lets the last run's programs end.
@@ -181,16 +181,36 @@ type moment struct {
 	now     time.Duration
 }
 
-func (r *run) moment(i int) moment {
-	return moment{i, r.processes[i].history, r.world.Now()}
+func (r *run) moment(c *client) moment {
+	return moment{c.index, c.history, r.world.Now()}
 }
 
-// hears keeps the number of receivers, and whether it has changed. A connection that ends
-// changes it, whatever has ended it.
-func (r *run) hears() {
-	now := r.control.receivers()
-	if now != r.receivers {
-		r.touched.writes |= listening
-	}
-	r.receivers = now
+// facts are what runs have shown about a lock, apart from its graph.
+type facts struct {
+	granted bool   // some client was granted the lock
+	gaveUp  bool   // a client has asked as often as Bounds.Attempts
+	refusal string // what the first call returned that was refused
+	hidden  string // what shows that the lock keeps something out of sight
+}
+
+// hides notes what shows that the lock keeps something where the explorer can't see it.
+func (r *run) hides(format string, args ...any) {
+	r.hidden = cmp.Or(r.hidden, fmt.Sprintf(format, args...)+": does the"+
+		" lock keep something in a variable of its package, such as a map of mutexes?"+
+		" Clients stand for processes of their own, and each run begins anew: keep it"+
+		" in what build returns")
+}
+
+// breaks notes that an invariant is broken at this moment.
+func (r *run) breaks(invariant Invariant, format string, args ...any) {
+	r.world.Report(string(invariant), format, args...)
+}
+
+// underWay says whether a command of a client has not reached its node
+// yet.
+func (r *run) underWay(of *client) bool {
+	return slices.ContainsFunc(r.control.onTheWay(), func(f *flight) bool {
+		return f.conn.client == of && f.kind == aRequest && (!f.stray() ||
+			r.used.Strays < r.bounds.Strays)
+	})
 }

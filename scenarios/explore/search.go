@@ -2,7 +2,6 @@ package explore
 
 import (
 	"cmp"
-	"container/heap"
 	"errors"
 	"fmt"
 	"math/big"
@@ -24,7 +23,6 @@ type walker struct {
 // the first command on, or what it leads to is known from other edges, see infer.
 func search(r *run) (Walk, error) {
 	w := &walker{graph: newGraph(r.reduced), run: r}
-	r.walked.begin(r.program, r.bounds.States)
 	if err := w.runs(); err != nil {
 		return Walk{}, err
 	}
@@ -37,7 +35,7 @@ func (w *walker) walked() Walk {
 	walk := Walk{Program: w.run.program, States: len(all), Runs: w.begun, Steps: w.steps,
 		Inferred: w.inferred, Stopped: w.stopped, graph: all}
 	walk.schedules = sync.OnceValue(func() *big.Int {
-		return count(all, func([]Breach) bool { return false })
+		return count(all, "")
 	})
 	for _, p := range w.run.players {
 		walk.owners = append(walk.owners, p.owner)
@@ -94,10 +92,10 @@ func (w *walker) settle(path []action) error {
 		// here with another history than the path has, so that it takes two
 		// times. When that is not enough the path does not have one history: a
 		// token from the clock, for instance.
-		if asked[p.client] == 2 {
+		if asked[p] == 2 {
 			return w.in(errDiverged)
 		}
-		asked[p.client]++
+		asked[p]++
 		w.run.finish(p)
 		if err := w.begin(path); err != nil {
 			return err
@@ -106,19 +104,17 @@ func (w *walker) settle(path []action) error {
 	return nil
 }
 
-// next is the cheapest state with something left to do, and the way there, or nil.
+// next is the first state with something left to do, and the way there, or nil.
 func (w *walker) next() (*state, []action) {
-	for len(w.open) > 0 {
-		s := w.all[w.open[0].number]
+	for ; w.graph.next < len(w.all); w.graph.next++ {
+		s := w.all[w.graph.next]
 		w.run.control.Busy()
 		if w.infer(s); len(s.todo) > 0 {
-			if len(w.all) >= w.run.bounds.States {
-				w.stopped = true
+			if w.stopped = len(w.all) >= w.run.bounds.States; w.stopped {
 				return nil, nil
 			}
 			return s, s.path()
 		}
-		heap.Pop(&w.open)
 	}
 	return nil, nil
 }
@@ -126,17 +122,12 @@ func (w *walker) next() (*state, []action) {
 // begin starts a run and takes it to a state.
 func (w *walker) begin(path []action) error {
 	w.begun++
-	w.run.walked.runs.Add(1)
+	w.run.walked.is(w.run.program, len(w.all), w.run.bounds.States, w.begun)
 	w.taken = w.taken[:0]
 	if err := w.run.begin(); err != nil {
 		return err
 	}
-	return w.follow(path)
-}
-
-// follow takes actions that were possible before.
-func (w *walker) follow(way []action) error {
-	for _, a := range way {
+	for _, a := range path {
 		_, err := w.take(a)
 		if errors.Is(err, errQuiet) {
 			err = w.in(errDiverged)
@@ -165,48 +156,29 @@ func (w *walker) in(err error) error {
 		schedule(w.run.program, w.run.bounds, w.taken))
 }
 
-// on goes on from the state that the run is in for as long as there is something
-// left to do behind it.
+// on goes on from the state that the run is in for as long as there is something left
+// to do in the state that it comes to.
 func (w *walker) on(s *state) error {
-	for {
-		way, at, a := w.claim(s)
-		if at == nil {
-			return nil
+	for w.infer(s); len(s.todo) > 0 && len(w.all) < w.run.bounds.States; w.infer(s) {
+		a := s.todo[0]
+		if last := s.todo[len(s.todo)-1]; last.sign == timer {
+			a = last // whether a timer does anything is best tried at once
 		}
-		if err := w.follow(way); err != nil {
-			return err
-		}
-		s = at
+		s.todo = slices.DeleteFunc(s.todo, func(b action) bool { return a == b })
 		broken, err := w.take(a)
 		if errors.Is(err, errQuiet) {
-			return nil // its action is taken
+			return nil
 		}
 		if err != nil {
 			return err
 		}
-		touched := w.run.touched
+		e := edge{action: a, broken: broken, asked: w.run.asked}
 		if err := w.settle(append(s.path(), a)); err != nil {
 			return err
 		}
-		s = w.arrive(s, edge{action: a, broken: broken, touched: touched})
+		s = w.arrive(s, e)
 	}
-}
-
-// claim takes the next thing to do near a state from what is left to do: the way
-// to its state, and the action.
-func (w *walker) claim(s *state) ([]action, *state, action) {
-	way, at := w.nearest(s)
-	if at == nil || len(w.all) >= w.run.bounds.States {
-		return nil, nil, action{}
-	}
-	// Whether a timer does anything is best tried at once.
-	i := 0
-	if last := len(at.todo) - 1; at.todo[last].sign == timer {
-		i = last
-	}
-	a := at.todo[i]
-	at.todo = slices.Delete(at.todo, i, i+1)
-	return way, at, a
+	return nil
 }
 
 // arrive is the state that the run is in, after the edge from another one.
@@ -227,61 +199,16 @@ func (w *walker) isIn(s *state) bool {
 	return slices.Equal(w.number(w.run.key()), s.parts)
 }
 
-// near is how many states nearest looks at: to begin anew costs about as much.
-const near = 200
-
-// nearest is the nearest state behind s, or s, with something left to do, and the
-// way there; nil when there is none near.
-func (g *graph) nearest(s *state) ([]action, *state) {
-	g.looks++
-	type step struct {
-		from int
-		by   action
-		to   *state
-	}
-	steps := []step{{to: s}}
-	s.seen = g.looks
-	for i := 0; i < len(steps); i++ {
-		at := steps[i].to
-		if g.infer(at); len(at.todo) > 0 {
-			var way []action
-			for ; i > 0; i = steps[i].from {
-				way = append(way, steps[i].by)
-			}
-			slices.Reverse(way)
-			return way, at
-		}
-		if len(steps) > near {
-			return nil, nil
-		}
-		for _, e := range at.edges {
-			if to := g.all[e.to]; to.seen != g.looks && !to.closed {
-				to.seen = g.looks
-				steps = append(steps, step{i, e.action, to})
-			}
-		}
-	}
-	for _, step := range steps {
-		step.to.closed = true // and so is all that is behind it
-	}
-	return nil, nil
-}
-
 // visit makes a new state of the one that the run is in.
 func (w *walker) visit(from *state, by action, parts []int32) *state {
 	s := &state{parts: parts, from: from, by: by, todo: w.run.enabled(),
 		broken: ordered(w.run.broken())}
-	if from != nil {
-		s.cost = from.cost.plus(by)
-	}
 	if w.run.draws {
 		s.label = w.run.label()
 	}
 	s.number = int32(len(w.all))
 	w.keep(s)
 	w.all = append(w.all, s)
-	w.run.walked.states.Add(1)
-	heap.Push(&w.open, open{s.cost, s.number})
 	return s
 }
 
@@ -292,59 +219,4 @@ func ordered(broken []Breach) []Breach {
 			cmp.Compare(a.Event, b.Event))
 	})
 	return broken
-}
-
-// plain takes every schedule in a run of its own, one after the other, and knows
-// no states; its Runs are the schedules. It stops after so many, if that is not 0.
-// It is what search is tested against.
-func plain(r *run, limit int) (Walk, error) {
-	walk := Walk{Program: r.program, Found: map[Invariant]Failure{}}
-	var path []action
-	var left [][]action // at each step, what was not taken there yet
-	for {
-		if err := r.begin(); err != nil {
-			return walk, err
-		}
-		c := cost{}
-		ended := true
-		for i := 0; ; i++ {
-			if i == len(path) {
-				enabled := r.enabled()
-				if len(enabled) == 0 {
-					break
-				}
-				path, left = append(path, enabled[0]), append(left, enabled[1:])
-			}
-			broken, err := r.take(path[i])
-			if errors.Is(err, errQuiet) {
-				ended = false
-				path, left = path[:i+1], left[:i+1]
-				break
-			}
-			if err != nil {
-				return walk, err
-			}
-			c = c.plus(path[i])
-			for _, b := range slices.Concat(broken, r.broken()) {
-				f, ok := walk.Found[b.Invariant]
-				if !ok || c.compare(cost{f.Adversary, f.Steps}) < 0 {
-					walk.Found[b.Invariant] = Failure{
-						Schedule:  schedule(r.program, r.bounds, path[:i+1]),
-						Adversary: c.adversary, Steps: c.steps, Event: b.Event}
-				}
-			}
-			walk.Steps++
-		}
-		if ended {
-			walk.Runs++
-		}
-		for len(path) > 0 && len(left[len(left)-1]) == 0 {
-			path, left = path[:len(path)-1], left[:len(left)-1]
-		}
-		if len(path) == 0 || walk.Runs == limit {
-			return walk, nil
-		}
-		last := len(path) - 1
-		path[last], left[last] = left[last][0], left[last][1:]
-	}
 }

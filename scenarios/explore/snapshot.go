@@ -58,7 +58,7 @@ func (c *controller) look(node int, key string) (value string, left time.Duratio
 }
 
 // snapshot appends what is known of the client, and what of it is on its way.
-func (c *client) snapshot(b []byte, flights []flight) []byte {
+func (c *client) snapshot(b []byte, flights []*flight) []byte {
 	log := c.control.world.Log()
 	if b = words(b, c.Name); c.Dead() {
 		b = append(b, " dead\n"...)
@@ -70,13 +70,13 @@ func (c *client) snapshot(b []byte, flights []flight) []byte {
 		b = append(b, '\n')
 	}
 	for _, f := range flights {
-		if f.client != c {
+		if f.conn.client != c {
 			continue
 		}
-		b = words(b, int(f.kind), f.node, f.sent, f.left, f.stray, f.behind,
-			f.text, bare(f.exact))
-		if p := f.pass; p.kind == aReply {
-			b = words(append(b, f.raw()...), max(p.behind-p.conn.heard, 0))
+		b = words(b, int(f.kind), f.conn.Port.Index, f.sent.Sub(log.Start), f.left,
+			f.stray(), f.behind, f.text, bare(f.exact))
+		if f.kind == aReply {
+			b = words(append(b, f.reply()...), max(f.after-f.conn.heard, 0))
 		}
 		b = append(b, '\n')
 	}

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -12,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -53,8 +53,7 @@ func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
 			t.Parallel()
 			rung := locktest.Find(t, test.rung)
 			test.bounds.Programs = []Program{Once}
-			whole, err := explore(t, rung.Build, test.bounds, false,
-				func(r *run) (Walk, error) { return plain(r, 0) })
+			whole, err := explore(t, rung.Build, test.bounds, false, plain)
 			require.NoError(t, err)
 			reduced := Run(t, rung.Build, test.bounds)
 			w, r := whole.Walks[0], reduced.Walks[0]
@@ -73,9 +72,68 @@ func TestTheSearchFindsWhatTakingEveryScheduleFinds(t *testing.T) {
 	}
 }
 
-// An effect that is inferred from the other order of two actions, from another state,
-// or from an earlier run of a script is the real one: the graphs are the same, edge by
-// edge.
+// plain takes every schedule in a run of its own, one after the other, and knows no
+// states; its Runs are the schedules.
+func plain(r *run) (Walk, error) {
+	walk := Walk{Program: r.program, Found: map[Invariant]Failure{}}
+	// What is taken in the next run, and at each step what was not taken there yet.
+	var path []action
+	var left [][]action
+	for next := true; next; {
+		quiet, err := through(r, &walk, &path, &left)
+		if err != nil {
+			return walk, err
+		}
+		if !quiet {
+			walk.Runs++
+		}
+		last := len(path) - 1
+		for last >= 0 && len(left[last]) == 0 {
+			last--
+		}
+		path, left = path[:last+1], left[:last+1]
+		if next = last >= 0; next {
+			path[last], left[last] = left[last][0], left[last][1:]
+		}
+	}
+	return walk, nil
+}
+
+// through takes a path and goes on to an end, or to a timer that does nothing.
+func through(r *run, walk *Walk, path *[]action, left *[][]action) (quiet bool, err error) {
+	if err := r.begin(); err != nil {
+		return false, err
+	}
+	var c Failure
+	for i := 0; ; i++ {
+		if i == len(*path) {
+			enabled := r.enabled()
+			if len(enabled) == 0 {
+				return false, nil
+			}
+			*path, *left = append(*path, enabled[0]), append(*left, enabled[1:])
+		}
+		broken, err := r.take((*path)[i])
+		if errors.Is(err, errQuiet) {
+			*path, *left = (*path)[:i+1], (*left)[:i+1]
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		walk.Steps++
+		c = c.after((*path)[i])
+		for _, b := range slices.Concat(broken, r.broken()) {
+			f, ok := walk.Found[b.Invariant]
+			if !ok || c.cost(f) < 0 {
+				walk.Found[b.Invariant] = c
+			}
+		}
+	}
+}
+
+// An effect that is inferred from another state or from an earlier run of a script is the
+// real one: the graphs are the same, edge by edge.
 func TestWhatIsNotTakenIsKnown(t *testing.T) {
 	locktest.Long(t, "it walks every graph twice")
 	t.Parallel()
@@ -141,7 +199,7 @@ func outline(w Walk) (lines []string) {
 		for _, e := range s.edges {
 			line := e.action.write(2)
 			for _, invariant := range Invariants {
-				if breaks(invariant)(e.breaks(w.graph)) {
+				if _, broken := breaks(e.breaks(w.graph), invariant); broken {
 					line += " " + string(invariant)
 				}
 			}
@@ -171,31 +229,5 @@ func TestTheGraphIsTheSameBytesEverywhere(t *testing.T) {
 	for _, processors := range []int{2, 8} {
 		runtime.GOMAXPROCS(processors)
 		assert.Equal(t, one, drawn())
-	}
-}
-
-// BenchmarkSchedules takes complete schedules, each in a run of its own from the
-// first command on.
-func BenchmarkSchedules(b *testing.B) {
-	for _, rung := range ladder.Rungs {
-		if rung.Nodes > 1 || rung.Name == "silver/timestamp" {
-			continue // it needs to be told more
-		}
-		b.Run(rung.Name, func(b *testing.B) {
-			bounds := Bounds{Expiries: 1, Crashes: 1, Programs: []Program{Once}}
-			taken := 0
-			// The bubble needs a test.
-			testing.RunTests(func(string, string) (bool, error) {
-				return true, nil
-			}, []testing.InternalTest{{Name: rung.Name, F: func(t *testing.T) {
-				for taken < b.N {
-					report, err := explore(t, rung.Build, bounds, true,
-						func(r *run) (Walk, error) { return plain(r, b.N-taken) })
-					require.NoError(t, err)
-					taken += report.Walks[0].Runs
-				}
-			}}})
-			b.ReportMetric(float64(taken)/b.Elapsed().Seconds(), "schedules/s")
-		})
 	}
 }

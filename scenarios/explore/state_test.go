@@ -2,247 +2,39 @@ package explore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/diamond"
+	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/internal/locktest"
-	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Locks that keep something where the explorer might not look: on a connection,
-// in a command's hidden words, in the server's clock. When two states that go on
-// in different ways are taken for one, the search sees fewer schedules than there
-// are, or a lock no longer does the same thing twice.
+// When two states that go on in different ways are taken for one, the search sees fewer
+// schedules than there are, or a lock no longer does the same thing twice.
 
-// plainly is a lock of two functions that send commands to one node.
-type plainly struct {
-	try     func(ctx context.Context) (bool, error)
-	release func(ctx context.Context) error
-}
-
-func (l plainly) TryLock(ctx context.Context) (bool, error) { return l.try(ctx) }
-func (l plainly) Lock(ctx context.Context) error            { return errors.ErrUnsupported }
-func (l plainly) Unlock(ctx context.Context) error          { return l.release(ctx) }
-
-// token is a new token of a client, such as "A#1".
-func token(env lock.Env) string {
-	o := &lock.Options{}
-	for _, set := range env.Options {
-		set(o)
-	}
-	return o.Token()
-}
-
-// deleting frees the lock whoever has it.
-func deleting(env lock.Env) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		deleted, err := env.Nodes[0].Del(ctx, env.Key).Result()
-		if err == nil && deleted == 0 {
-			err = lock.ErrNotHeld
-		}
-		return err
-	}
-}
-
-// watching sets without a script: WATCH and GET, then MULTI to EXEC.
-func watching(env lock.Env) (lock.Lock, error) {
-	rdb := env.Nodes[0]
-	return plainly{
-		func(ctx context.Context) (granted bool, err error) {
-			err = rdb.Watch(ctx, func(tx *redis.Tx) error {
-				if !errors.Is(tx.Get(ctx, env.Key).Err(), redis.Nil) {
-					return nil
-				}
-				_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-					return p.Set(ctx, env.Key, "locked", env.TTL).Err()
-				})
-				granted = err == nil
-				return err
-			}, env.Key)
-			if errors.Is(err, redis.TxFailedErr) {
-				err = nil
-			}
-			return granted, err
-		},
-		deleting(env),
-	}, nil
-}
-
-// twoScripts asks with one script and sets with another; both have the same words
-// and no name.
-func twoScripts(env lock.Env) (lock.Lock, error) {
-	rdb := env.Nodes[0]
-	ask := func(ctx context.Context, script string) (int64, error) {
-		return rdb.Eval(ctx, script, []string{env.Key}, "locked").Int64()
-	}
-	return plainly{
-		func(ctx context.Context) (bool, error) {
-			taken, err := ask(ctx, `return redis.call('EXISTS', KEYS[1])`)
-			if taken == 1 || err != nil {
-				return false, err
-			}
-			set, err := ask(ctx, `return redis.call('SETNX', KEYS[1], ARGV[1])`)
-			return set == 1, err
-		},
-		deleting(env),
-	}, nil
-}
-
-// sends is a lock that sends commands one after the other and never locks.
-func sends(commands ...func(ctx context.Context, env lock.Env,
-	rdb redis.UniversalClient)) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		return plainly{func(ctx context.Context) (bool, error) {
-			for _, command := range commands {
-				command(ctx, env, env.Nodes[0])
-			}
-			return false, nil
-		}, deleting(env)}, nil
-	}
-}
-
-// queues has another word in the transaction each time.
-func queues() lock.Build {
-	transaction := func(value string) func(ctx context.Context, env lock.Env,
-		rdb redis.UniversalClient) {
-		return func(ctx context.Context, env lock.Env, rdb redis.UniversalClient) {
-			rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
-				return p.SetXX(ctx, env.Key, value, env.TTL).Err()
-			})
-		}
-	}
-	return sends(transaction("1"), transaction("2"))
-}
-
-// touching writes a key's present value and then watches that key. Such a write changes
-// nothing that the server holds, and still makes another client's transaction fail.
-func touching(env lock.Env) (lock.Lock, error) {
-	rdb, word := env.Nodes[0], env.Key+":word"
-	return plainly{
-		func(ctx context.Context) (granted bool, err error) {
-			if err := rdb.Set(ctx, word, "same", 0).Err(); err != nil {
-				return false, err
-			}
-			err = rdb.Watch(ctx, func(tx *redis.Tx) error {
-				_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-					return p.SetNX(ctx, env.Key, "locked", env.TTL).Err()
-				})
-				granted = err == nil
-				return err
-			}, word)
-			if errors.Is(err, redis.TxFailedErr) {
-				err = nil
-			}
-			return granted, err
-		},
-		deleting(env),
-	}, nil
-}
-
-// A write that changes nothing fails the transactions that watch the key already, and not
-// those that begin to watch it later: the two don't commute.
-func TestWatchedKeysAreNotInferred(t *testing.T) {
-	locktest.Long(t, "it walks a graph twice")
-	t.Parallel()
-	walk := sameGraph(t, touching, Bounds{Programs: []Program{Once}})
-	require.NotZero(t, walk.Inferred)
-}
-
-// subscribing has a Lock that listens to a channel until its subscription is confirmed,
-// and asks then.
-func subscribing(env lock.Env) (lock.Lock, error) {
-	rdb := env.Nodes[0]
-	try := func(ctx context.Context) (bool, error) {
-		return rdb.SetNX(ctx, env.Key, "locked", env.TTL).Result()
-	}
-	return locking{plainly{try, deleting(env)}, func(ctx context.Context) error {
-		sub := rdb.Subscribe(ctx, env.Key+":released")
-		_, err := sub.Receive(ctx)
-		sub.Close()
-		if err == nil {
-			err = rdb.Get(ctx, env.Key).Err()
-		}
-		return err
-	}}, nil
-}
-
-// alone keeps in one map which locks are held, for all clients of all runs.
-func alone() lock.Build {
-	var held sync.Map
-	return func(env lock.Env) (lock.Lock, error) {
-		l, err := buildGold(env)
-		return plainly{func(ctx context.Context) (bool, error) {
-			if _, is := held.LoadOrStore(env.Key, true); is {
-				return false, nil
-			}
-			granted, err := l.TryLock(ctx)
-			if !granted {
-				held.Delete(env.Key)
-			}
-			return granted, err
-		}, func(ctx context.Context) error {
-			held.Delete(env.Key)
-			return l.Unlock(ctx)
-		}}, err
-	}
-}
-
-// handsOver tells all waiters of a release by a channel, as if all clients were one
-// process.
-func handsOver() lock.Build {
-	released := make(chan chan struct{}, 26)
-	return func(env lock.Env) (lock.Lock, error) {
-		release := deleting(env)
-		return locking{plainly{func(ctx context.Context) (bool, error) {
-			return env.Nodes[0].SetNX(ctx, env.Key, "locked", 0).Result()
-		}, func(ctx context.Context) error {
-			err := release(ctx)
-			for len(released) > 0 {
-				close(<-released)
-			}
+// after takes a schedule and looks at the run then.
+func after(t *testing.T, build lock.Build, bounds Bounds, schedule string, look func(*run)) {
+	t.Helper()
+	program, _, actions, err := read(schedule)
+	require.NoError(t, err)
+	require.NoError(t, inWorld(t, build, bounds, true, func(r *run) error {
+		r.program = program
+		if err := r.begin(); err != nil {
 			return err
-		}}, func(ctx context.Context) error {
-			granted, err := env.Nodes[0].SetNX(ctx, env.Key, "locked", 0).Result()
-			for ; !granted && err == nil; granted, err = env.Nodes[0].SetNX(ctx,
-				env.Key, "locked", 0).Result() {
-				wait := make(chan struct{})
-				released <- wait
-				select {
-				case <-wait:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
+		}
+		for _, a := range actions {
+			if _, err := r.take(a); err != nil {
+				return fmt.Errorf("%w: %s of %s", err, a.write(1), write(r.enabled(), 1))
 			}
-			return err
-		}}, nil
-	}
-}
-
-func TestWhatOutlivesARunIsNamed(t *testing.T) {
-	for what, test := range map[string]struct {
-		build lock.Build
-		bound Bounds
-	}{
-		"a map":                {alone(), Bounds{}},
-		"a map, and a lease":   {alone(), Bounds{Expiries: 1}},
-		"a map, one client":    {alone(), Bounds{Clients: 1, Expiries: 1}},
-		"a map, and a crash":   {alone(), Bounds{Clients: 1, Crashes: 1}},
-		"a channel of waiters": {handsOver(), Bounds{Programs: []Program{Wait}}},
-	} {
-		t.Run(what, func(t *testing.T) {
-			_, err := explore(t, test.build, test.bound, true, search)
-			require.ErrorContains(t, err, "keep something in a variable of its package")
-			assert.NotContains(t, err.Error(), "\n")
-		})
-	}
+		}
+		look(r)
+		return nil
+	}))
 }
 
 // Each pair of schedules leads to two states that go on in different ways.
@@ -252,37 +44,21 @@ func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 		build lock.Build
 		pair  [2]string
 	}{
-		"what a connection watches was touched, or not": {watching,
+		"what a connection watches was touched, or not": {trying(watching),
 			[2]string{"A> A<" + whole + " A> A<", whole + " A> A< A> A<"}},
-		"a dead client's script is one, or the other": {twoScripts,
+		"a dead client's script is one, or the other": {trying(twoScripts),
 			[2]string{"Ax", "A> A< Ax"}},
-		"a dead client's transaction is one, or the other": {queues(),
-			[2]string{"A> A< A> A< Ax",
-				"A> A< A> A< A> A< A> A< A> A< Ax"}},
+		"a dead client's transaction is one, or the other": {trying(queues),
+			[2]string{"A> A< A> A< Ax", "A> A< A> A< A> A< A> A< A> A< Ax"}},
 		"a dead client listens, or not": {subscribing,
-			[2]string{"wait: A> Ax", "wait: A> A< A> Ax"}},
+			[2]string{"wait: B> A> A< A> Ax", "wait: B> A> A< A> A< A> Ax"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var keys [2]any
 			for i, schedule := range test.pair {
-				program, _, actions, err := read(schedule)
-				require.NoError(t, err)
-				bounds := Bounds{Crashes: 1}
-				err = inWorld(t, test.build, bounds, true, func(r *run) error {
-					r.program = program
-					if err := r.begin(); err != nil {
-						return err
-					}
-					for _, a := range actions {
-						if _, err := r.take(a); err != nil {
-							return fmt.Errorf("%w: %s of %s", err, a.write(1),
-								write(r.enabled(), 1))
-						}
-					}
+				after(t, test.build, Bounds{Crashes: 1}, schedule, func(r *run) {
 					keys[i] = r.key()
-					return nil
 				})
-				require.NoError(t, err)
 			}
 			assert.NotEqual(t, keys[0], keys[1])
 		})
@@ -293,141 +69,120 @@ func TestNoTwoStatesThatGoOnDifferentlyAreTakenForOne(t *testing.T) {
 // timers would be due at 13.333 s. The first one comes first in each run, and then the
 // other one does nothing.
 func TestTimersThatWereSetAtTwoMomentsAreNotDueAtOne(t *testing.T) {
-	program, _, actions, err := read("twice: A> A< A= A= A> B> B< B= R A< E A> A<")
-	require.NoError(t, err)
-	bounds := Bounds{Expiries: 1, Timers: 2}
-	err = inWorld(t, guard.Build(guard.Mistakes{}), bounds, true, func(r *run) error {
-		r.program = program
-		for range 20 {
-			if err := r.begin(); err != nil {
-				return err
-			}
-			for _, a := range actions {
-				if _, err := r.take(a); err != nil {
-					return err
-				}
-			}
-			_, err := r.take(action{sign: timer})
-			assert.ErrorIs(t, err, errQuiet)
-		}
-		return nil
-	})
-	require.NoError(t, err)
+	for range 20 {
+		after(t, locktest.Find(t, "diamond/watchdog").Build, Bounds{Expiries: 1, Timers: 2},
+			"twice: A> A< A= A= A> B> B< B= R A< E A> A<", func(r *run) {
+				_, err := r.take(action{sign: timer})
+				assert.ErrorIs(t, err, errQuiet)
+			})
+	}
 }
 
-// sometimesTransacting asks in a transaction every other time, from the first on: a
-// script has another effect there than by itself.
-func sometimesTransacting(env lock.Env) (lock.Lock, error) {
-	rdb, asked := env.Nodes[0], 0
-	const script = `return redis.call('SET', KEYS[1], '1', 'NX', 'PX', 10000) and 1 or 0`
-	keys := []string{env.Key}
-	return plainly{
-		func(ctx context.Context) (bool, error) {
-			if asked++; asked%2 == 0 {
-				granted, err := rdb.Eval(ctx, script, keys).Int()
-				return granted == 1, err
-			}
-			var granted *redis.Cmd
-			_, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
-				granted = p.Eval(ctx, script, keys)
-				return nil
-			})
-			return err == nil && granted.Val() == int64(1), err
-		},
-		deleting(env),
-	}, nil
+// B gives up before its subscription is confirmed: nobody listens when A releases.
+func TestAConnectionThatItsClientHasClosedIsOverForItsServer(t *testing.T) {
+	after(t, subscribing, Bounds{GiveUps: 1}, "wait: A> A< A= B> B< B> Bg A>",
+		func(r *run) { assert.True(t, r.free()) })
 }
 
 func TestAScriptInATransactionIsNotRemembered(t *testing.T) {
 	sameGraph(t, sometimesTransacting, Bounds{Attempts: 2, Programs: []Program{Once}})
 }
 
-// byTheClock ends its lease at a moment of the server's clock or of the client's
-// own, and has another moment in its value.
-func byTheClock(servers bool) lock.Build {
-	return func(env lock.Env) (lock.Lock, error) {
-		rdb := env.Nodes[0]
-		return plainly{
-			func(ctx context.Context) (bool, error) {
-				now := env.Now()
-				if servers {
-					var err error
-					if now, err = rdb.Time(ctx).Result(); err != nil {
-						return false, err
-					}
+// A client that is done and still listens may be told something, and is then what its
+// answers have made of it: it is not forgotten before it listens no more.
+func TestAClientThatStillListensIsNotForgotten(t *testing.T) {
+	locktest.Long(t, "it walks a graph twice")
+	t.Parallel()
+	walk := sameGraph(t, lingering, Bounds{Programs: []Program{Wait}})
+	assert.NotZero(t, walk.Inferred)
+}
+
+func TestAClientThatIsDoneAndSendsOnIsNotForgotten(t *testing.T) {
+	calm := func(env lock.Env) (lock.Lock, error) {
+		return watchdog.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
+	}
+	sending := func(env lock.Env) (lock.Lock, error) {
+		l, err := calm(env)
+		return plainly{try: l.TryLock, release: func(ctx context.Context) error {
+			err := l.Unlock(ctx)
+			go func() {
+				for lock.Sleep(ctx, lease) == nil {
+					l.Unlock(ctx)
 				}
-				err := rdb.Do(ctx, "SET", env.Key, now.UnixMilli(), "NX", "PXAT",
-					now.Add(env.TTL).UnixMilli()).Err()
-				if errors.Is(err, redis.Nil) {
-					return false, nil
+			}()
+			return err
+		}}, err
+	}
+	for silent, build := range map[bool]lock.Build{true: calm, false: sending} {
+		_, err := explore(t, build, Bounds{Clients: 1, Programs: []Program{Once}}, true,
+			func(r *run) (Walk, error) {
+				walk, err := search(r)
+				assert.NotEmpty(t, r.finished)
+				for m, finished := range r.finished {
+					assert.Equal(t, silent, finished, m)
 				}
-				return err == nil, err
-			},
-			deleting(env),
-		}, nil
+				return walk, err
+			})
+		require.NoError(t, err)
 	}
 }
 
 func TestEveryClockSaysTheSameInEveryRun(t *testing.T) {
-	bounds := Bounds{Expiries: 1, Programs: []Program{Once}}
 	for _, servers := range []bool{true, false} {
-		report, err := explore(t, byTheClock(servers), bounds, true, search)
-		require.NoError(t, err)
+		report := Run(t, byTheClock(servers), Bounds{Expiries: 1, Programs: []Program{Once}})
 		f, found := report.Failure(TwoHolders)
 		require.True(t, found, report)
 		assert.Equal(t, 1, f.Adversary, f)
 	}
 }
 
-func TestWhatTheExplorerDoesNotKnowIsRefusedInOneLine(t *testing.T) {
-	for want, words := range map[string][]any{
-		"HPEXPIRE":        {"HPEXPIRE", "lock:stock", 10000, "FIELDS", 1, "A"},
-		"CLIENT TRACKING": {"CLIENT", "TRACKING", "ON"},
-		"BLPOP":           {"BLPOP", "lock:stock", 1},
-		"HEXPIRE":         {"EVAL", "redis.call('HEXPIRE', 'h', 9, 'FIELDS', 1, 'A')", 0},
-	} {
-		_, err := explore(t, twisted(func(ctx context.Context, env lock.Env) {
-			env.Nodes[0].Do(ctx, words...)
-		}), Bounds{}, true, search)
-		require.ErrorContains(t, err, want)
-		assert.NotContains(t, err.Error(), "\n")
-	}
-}
-
-// A lock without a read side has no such programs.
-func TestAProgramForReadersNeedsALockWithReaders(t *testing.T) {
-	for _, program := range []Program{Read, Downgrade} {
-		_, err := explore(t, buildGold, Bounds{Programs: []Program{program}}, true,
-			search)
-		assert.ErrorContains(t, err, "the program "+string(program)+
-			" needs a lock.ReadWrite")
-	}
-}
-
-// sharing keeps in one map whether a process has the lock, which its owners share.
-func sharing() lock.Build {
-	var processes sync.Map
-	return func(env lock.Env) (lock.Lock, error) {
-		l, err := buildGold(env)
-		inside, _ := processes.LoadOrStore([2]any{env.Process, env.Key}, new(atomic.Bool))
-		held := inside.(*atomic.Bool)
-		return plainly{func(ctx context.Context) (bool, error) {
-			if held.Load() {
-				return false, nil
-			}
-			granted, err := l.TryLock(ctx)
-			held.Store(granted)
-			return granted, err
-		}, func(ctx context.Context) error {
-			held.Store(false)
-			return l.Unlock(ctx)
-		}}, err
-	}
-}
-
 // The clients of each run are processes of their own.
 func TestNoTwoRunsHaveAProcessInCommon(t *testing.T) {
-	_, err := explore(t, sharing(), Bounds{Expiries: 1, Crashes: 1,
-		Programs: []Program{Once}}, true, search)
-	require.NoError(t, err)
+	Run(t, alone(true), Bounds{Expiries: 1, Crashes: 1, Programs: []Program{Once}})
+}
+
+func TestRandomTokensAreTheSameInEveryRun(t *testing.T) {
+	locktest.Long(t, "it walks a graph twice")
+	t.Parallel()
+	bounds := Bounds{Expiries: 1, Programs: []Program{Once}}
+	seeded := Run(t, locktest.Find(t, "diamond").Build, bounds).Walks[0]
+	random := Run(t, func(env lock.Env) (lock.Lock, error) {
+		return diamond.New(env.Nodes[0], env.Key, env.TTL)
+	}, bounds).Walks[0]
+	assert.Equal(t, seeded.States, random.States)
+	assert.Equal(t, seeded.Schedules(), random.Schedules())
+	assert.Equal(t, seeded.Found, random.Found)
+}
+
+// An inner Unlock that sends nothing is right as long as the servers have the grant.
+func TestAnInnerUnlockMaySendNothing(t *testing.T) {
+	build := counting(locktest.Find(t, "diamond").Build)
+	bounds := Bounds{Programs: []Program{Nested}}
+	_, found := Run(t, build, bounds).Failure(FalseSuccess)
+	assert.False(t, found)
+	assert.Contains(t, Replay(t, build, bounds, "nested: A> A< E A=").Broken, Breach{
+		FalseSuccess, "A's inner Unlock returns nil, and the servers did not have its grant"})
+}
+
+// An owner that is done has left nothing behind while another owner of its process holds
+// the lock. It has when the other one only waits, and when that is done as well.
+func TestAGrantIsOrphanedWhenNoOwnerOfTheProcessWillFreeIt(t *testing.T) {
+	goesAway := func(context.Context) error { return lock.ErrLost }
+	waits := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	forgets := func(lock.Env) func(context.Context) error {
+		return func(context.Context) error { return nil }
+	}
+	for what, test := range map[string]struct {
+		build    lock.Build
+		orphaned bool
+	}{
+		"a refused owner goes away":                         {leaseless(goesAway, deleting), false},
+		"a refused owner waits":                             {leaseless(waits, deleting), false},
+		"a refused owner goes away, and the holder forgets": {leaseless(goesAway, forgets), true},
+		"a refused owner waits, and the holder forgets":     {leaseless(waits, forgets), true},
+	} {
+		report := Run(t, test.build, Bounds{Clients: 1, Owners: 2, Programs: []Program{Wait}})
+		_, orphaned := report.Failure(Orphaned)
+		assert.Equal(t, test.orphaned, orphaned, "%s: %s", what, report)
+	}
 }

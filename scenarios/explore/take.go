@@ -3,6 +3,8 @@ package explore
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
 )
@@ -15,7 +17,7 @@ var errQuiet = errors.New("no client's timer makes it do anything before a lease
 // the action is not possible, and errQuiet.
 func (r *run) take(a action) ([]Breach, error) {
 	seen, held := len(r.world.Broken()), r.program == Wait && !r.free()
-	r.touched = footprint{}
+	r.asked = asked{}
 	others := r.sentByOthers(a)
 	if err := r.do(a); err != nil {
 		return nil, err
@@ -27,15 +29,6 @@ func (r *run) take(a action) ([]Breach, error) {
 	}
 	r.settle()
 	r.expires(a, held)
-	if a.sign == request || a.sign == stray {
-		if r.control.changed {
-			r.touched.writes |= onNode(int(a.node))
-		}
-		if r.control.counts {
-			r.touched.reads |= listening
-		}
-	}
-	r.hears()
 	if err := r.failed(); err != nil {
 		return nil, err
 	}
@@ -60,44 +53,16 @@ func (r *run) sentByOthers(a action) (sent int64) {
 }
 
 func (r *run) do(a action) error {
-	w := r.world
-	if a.moves() || a.sign == pause {
-		r.touched.writes = everything
-	} else {
-		r.touched.writes |= mine(int(a.client))
-	}
-	if a.moves() {
-		r.mustMove = false
-		if a.sign == leaseUp {
-			r.used.Expiries++
-			if !r.control.leased() {
-				return errDiverged
-			}
-			r.control.moveToLeaseEnd(r.turns)
-			r.nudge()
-			return nil
-		}
-		r.used.Timers++
-		before, horizon := make([]moment, len(r.processes)), r.control.horizon()
-		for i := range r.processes {
-			before[i] = r.moment(i)
-		}
-		if r.control.moveToArrival() {
-			r.nudge()
-			return nil
-		}
-		for i, p := range r.processes {
-			if !p.Dead() && !p.Asleep() {
-				r.silence[before[i]] = horizon
-			}
-		}
-		return errQuiet
-	}
-	if int(a.client) >= len(r.processes) {
+	switch {
+	case a.sign == leaseUp:
+		return r.endLease()
+	case a.sign == timer:
+		return r.awaitTimer()
+	case int(a.client) >= len(r.clients):
 		return errDiverged
 	}
-	p := r.processes[a.client]
-	p.act()
+	c := r.clients[a.client]
+	c.act()
 	switch a.sign {
 	case storage:
 		return r.serve(r.player(a))
@@ -107,26 +72,22 @@ func (r *run) do(a action) error {
 			return errDiverged
 		}
 		r.used.GiveUps++
-		p.remember("gives up", w.Now())
+		p.remember("gives up", r.world.Now())
 		p.note("gives up: the context of its Lock ends")
 		p.gaveUp = true
 		p.giveUp()
 	case crash:
 		r.used.Crashes++
-		p.Die()
-		for _, p := range p.players {
-			p.doing = "is dead"
-		}
+		c.Die()
 	case pause:
 		r.used.Pauses++
 		r.mustMove = true
-		p.remember("stops", w.Now())
-		p.pause(true)
+		c.remember("stops", r.world.Now())
+		c.pause(true)
 	case wake:
-		r.touched.reads |= allNodes // it may have waited for a change
-		p.remember("goes on", w.Now())
-		p.pause(false)
-		for _, p := range p.players {
+		c.remember("goes on", r.world.Now())
+		c.pause(false)
+		for _, p := range c.players {
 			if p.parked != nil {
 				a := *p.parked
 				p.parked = nil
@@ -134,8 +95,40 @@ func (r *run) do(a action) error {
 			}
 		}
 	default:
-		return r.deliver(p, a)
+		return r.deliver(c, a)
 	}
+	return nil
+}
+
+// endLease moves the clock to the next end of a lease.
+func (r *run) endLease() error {
+	r.mustMove = false
+	r.used.Expiries++
+	if !r.control.leased() {
+		return errDiverged
+	}
+	r.control.moveToLeaseEnd(r.turns)
+	r.nudge()
+	return nil
+}
+
+// awaitTimer moves the clock to when a timer makes a client do something. When none does
+// it keeps that for other runs.
+func (r *run) awaitTimer() error {
+	r.mustMove = false
+	r.used.Timers++
+	horizon := r.control.horizon()
+	silent := map[moment]time.Duration{}
+	for _, c := range r.clients {
+		if !c.Dead() && !c.Asleep() {
+			silent[r.moment(c)] = horizon
+		}
+	}
+	if !r.control.moveToArrival() {
+		maps.Copy(r.silence, silent)
+		return errQuiet
+	}
+	r.nudge()
 	return nil
 }
 
@@ -151,14 +144,10 @@ func (r *run) nudge() {
 }
 
 // deliver lets something arrive, or a reply get lost.
-func (r *run) deliver(p *process, a action) error {
-	kind := map[byte]kind{request: aRequest, stray: aRequest,
-		reply: aReply, lose: aReply, message: aMessage,
-		cut: aMessage, drop: aMessage}[a.sign]
+func (r *run) deliver(p *client, a action) error {
 	nth := uint8(0)
 	for _, f := range r.flights {
-		if f.client != p.client || f.kind != kind || f.node != int(a.node) ||
-			f.kind == aRequest && f.stray != (a.sign == stray) || f.behind {
+		if f.conn.client != p || !f.is(a) || f.conn.Port.Index != int(a.node) || f.behind {
 			continue
 		}
 		if nth++; nth != a.nth {
@@ -166,15 +155,12 @@ func (r *run) deliver(p *process, a action) error {
 		}
 		switch a.sign {
 		case request:
-			r.touched.reads |= onNode(f.node)
 			r.asks(p, f)
 		case stray:
-			r.touched.reads |= onNode(f.node)
-			r.touched.writes |= strayed
 			r.used.Strays++
 		case lose:
 			r.used.LostReplies++
-			p.remember(fmt.Sprintf("%d lost %s", f.node, f.exact), r.world.Now())
+			p.remember(fmt.Sprintf("%d lost %s", a.node, f.exact), r.world.Now())
 			r.control.lose(f)
 			return nil
 		case cut, drop:
@@ -182,14 +168,14 @@ func (r *run) deliver(p *process, a action) error {
 			// would know if the message had never been sent.
 			r.used.LostMessages++
 			if a.sign == cut {
-				p.remember(fmt.Sprintf("%d cut %s", f.node, f.exact), r.world.Now())
+				p.remember(fmt.Sprintf("%d cut %s", a.node, f.exact), r.world.Now())
 			} else {
 				r.dropped = true
 			}
 			r.control.loseMessage(f, a.sign == cut)
 			return nil
 		default:
-			p.remember(fmt.Sprintf("%d %s %s %s", f.node, f.text, f.exact, f.raw()),
+			p.remember(fmt.Sprintf("%d %s %s %s", a.node, f.text, f.exact, f.reply()),
 				r.world.Now())
 			if r.records && a.sign == reply {
 				p.Note("gets the reply to %s", f.text)
@@ -209,16 +195,13 @@ func (r *run) serve(p *player) error {
 	}
 	a := p.access
 	p.access = nil
-	if r.touched.reads |= storages; a.write || a.token != 0 {
-		r.touched.writes |= storages
-	}
 	var got answer
 	if a.write {
 		got.ok = r.storage.Write(a.holding, a.token, a.value, a.version)
 	} else {
 		got.value, got.version, got.ok = r.storage.Read(a.holding, a.token)
 	}
-	r.touched.asked = asked{reads: !a.write, writes: a.write, refused: !got.ok}
+	r.asked = asked{reads: !a.write, writes: a.write, refused: !got.ok}
 	switch {
 	case p.Dead():
 	case p.Asleep():

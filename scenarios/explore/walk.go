@@ -32,13 +32,25 @@ func (w Walk) Schedules() *big.Int { return new(big.Int).Set(w.schedules()) }
 // Share is how many schedules there are, and how many of them break an invariant.
 func (w Walk) Share(invariant Invariant) (schedules, failing *big.Int) {
 	all := w.Schedules()
-	return all, new(big.Int).Sub(all, count(w.graph, breaks(invariant)))
+	return all, new(big.Int).Sub(all, count(w.graph, invariant))
 }
 
 // Chance is how likely it is that a schedule breaks an invariant when each of its
 // actions is picked at random from those that are possible.
 func (w Walk) Chance(invariant Invariant) float64 {
-	return chance(w.graph, breaks(invariant))
+	return chance(w.graph, invariant)
+}
+
+// find finds the cheapest schedules.
+func (w *Walk) find(bounds Bounds) {
+	w.Found = map[Invariant]Failure{}
+	for _, invariant := range Invariants {
+		if end := cheapest(w.graph, invariant); end != nil {
+			f := end.Failure
+			f.Schedule = schedule(w.Program, bounds, end.actions())
+			w.Found[invariant] = f
+		}
+	}
 }
 
 // inBreadth are the states in the order of breadth, and their numbers in it.

@@ -28,7 +28,7 @@ func inWorld(t *testing.T, build lock.Build, bounds Bounds, reduced bool,
 		config.Readers = bounds.Readers(key)
 	}
 	r := &run{build: build, reduced: reduced,
-		shared:  shared{control: control(&config, reduced), bounds: bounds},
+		control: control(&config, reduced), bounds: bounds,
 		silence: map[moment]time.Duration{}, finished: map[moment]bool{}}
 	if read := bounds.LeaseInValue; read != nil {
 		// The clients' clocks say the same at the beginning of every run.

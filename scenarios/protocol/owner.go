@@ -75,11 +75,10 @@ func (o *owner) unexpected(r Request, a Answer) error {
 func (o *owner) attempt(ctx context.Context, what string) (bool, error) {
 	r := Request{Type: what, Owner: o.name}
 	a, err := o.of.ask(ctx, r)
-	if err != nil {
-		return false, err
-	}
 	waits := what == Lock || what == ReadLock
 	switch {
+	case err != nil:
+		return false, err
 	case a.Type == Granted:
 		o.grant, o.token = a.ID, a.Token
 		return true, nil
@@ -109,63 +108,39 @@ func (o *owner) Lock(ctx context.Context) error {
 
 func (o *owner) Unlock(ctx context.Context) error { return o.give(ctx, Unlock) }
 
-// offering is the owner with the methods of what the program offers.
-func (o *owner) offering(p *Program) lock.Lock {
-	l, f, r := notifier{o}, fenced{o}, reading{o}
-	type feature struct{ tells, fences, reads bool }
-	switch (feature{p.Offers(LossNotices), p.Offers(Fencing), p.Offers(ReadWrite)}) {
-	case feature{tells: true}:
-		return struct {
-			*owner
-			notifier
-		}{o, l}
-	case feature{fences: true}:
-		return struct {
-			*owner
-			fenced
-		}{o, f}
-	case feature{reads: true}:
-		return struct {
-			*owner
-			reading
-		}{o, r}
-	case feature{tells: true, fences: true}:
-		return struct {
-			*owner
-			notifier
-			fenced
-		}{o, l, f}
-	case feature{tells: true, reads: true}:
-		return struct {
-			*owner
-			notifier
-			reading
-		}{o, l, r}
-	case feature{fences: true, reads: true}:
-		return struct {
-			*owner
-			fenced
-			reading
-		}{o, f, r}
-	case feature{tells: true, fences: true, reads: true}:
-		return struct {
-			*owner
-			notifier
-			fenced
-			reading
-		}{o, l, f, r}
+// Lost is closed when the program says that the newest grant is lost. It is nil where
+// the program doesn't offer that.
+func (o *owner) Lost() <-chan struct{} {
+	if !o.of.program.Offers(LossNotices) {
+		return nil
 	}
-	return o
+	o.of.mu.Lock()
+	defer o.of.mu.Unlock()
+	return o.of.lost[o.grant]
 }
 
-type notifier struct{ of *owner }
-
-// Lost is closed when the program says that the newest grant is lost.
-func (l notifier) Lost() <-chan struct{} {
-	c := l.of.of
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lost[l.of.grant]
+// offering is the owner with the methods of what the program offers.
+func (o *owner) offering(p *Program) lock.Lock {
+	fences, reads := p.Offers(Fencing), p.Offers(ReadWrite)
+	switch {
+	case fences && reads:
+		return struct {
+			*owner
+			fenced
+			reading
+		}{o, fenced{o}, reading{o}}
+	case fences:
+		return struct {
+			*owner
+			fenced
+		}{o, fenced{o}}
+	case reads:
+		return struct {
+			*owner
+			reading
+		}{o, reading{o}}
+	}
+	return o
 }
 
 type fenced struct{ of *owner }

@@ -51,27 +51,20 @@ func find(t *testing.T, name string) (*protocol.Program, error) {
 }
 
 // serve is a program that does everything right.
-func serve() { serveOn(os.Stdin) }
-
-func serveOn(in *os.File) {
-	err := protocol.Serve(in, os.Stdout, protocol.Answer{Library: "a rung"},
-		func(e lock.Env) (lock.Lock, error) {
-			return reentrant.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
-		})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func serve() { serveAs(func(*lock.Env) {})() }
 
 // serveAs does everything right with an environment that it has changed.
 func serveAs(change func(*lock.Env)) func() {
 	return func() {
-		protocol.Serve(os.Stdin, os.Stdout, protocol.Answer{},
+		err := protocol.Serve(os.Stdin, os.Stdout, protocol.Answer{Library: "a rung"},
 			func(e lock.Env) (lock.Lock, error) {
 				change(&e)
 				return reentrant.New(e.Nodes[0], e.Key, e.TTL, e.Options...)
 			})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 }
 
@@ -151,8 +144,6 @@ var programs = map[string]struct {
 			fmt.Println(`{"id":1,"type":"hello","protocol":1}`)
 		}
 	}, "which nobody has asked or which is answered"},
-	"another id": {unless(protocol.Build, says(`{"id":77,"type":"ok"}`)),
-		"answers 77, which nobody has asked"},
 	"closes its output": {unless(protocol.Build, func(protocol.Request) string {
 		os.Stdout.Close()
 		return ""
@@ -163,8 +154,6 @@ var programs = map[string]struct {
 		time.Sleep(time.Minute)
 		return ""
 	}), "has closed its standard input"},
-	"wrong types": {unless(protocol.Hello, says(`{"id":"one","type":"hello"}`)),
-		`has written what is no answer (line 1): "{\"id\":\"one\"`},
 	"a huge line": {unless(protocol.Hello, says(strings.Repeat("x", 1<<17))),
 		"has written a line of more than 65536 bytes (line 1)"},
 	"writes after its end": {func() {
@@ -206,10 +195,6 @@ var programs = map[string]struct {
 			` "key" of its "build"`},
 	"names no key": {serveAs(func(e *lock.Env) { e.Key += ":mine" }),
 		`grants the lock, and the server has no key "lockladder:`},
-	"answers before it is asked": {func() {
-		fmt.Println(`{"id":2,"type":"ok"}`)
-		serve()
-	}, "answers 2, which nobody has asked"},
 	"another version": {unless(protocol.Hello,
 		says(`{"id":%d,"type":"hello","protocol":2}`)),
 		"speaks version 2 of the protocol, this is version 1"},
@@ -286,17 +271,7 @@ func TestALaterProcessThatMisbehavesIsToldAsWell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := protocol.New(self, "program", name)
-			built := make(chan error, 1)
-			go func() {
-				_, err := p.Build(lock.Env{Key: "stock", TTL: time.Minute, Process: "A"})
-				built <- err
-			}()
-			var err error
-			select {
-			case err = <-built:
-			case <-time.After(10 * time.Second):
-				t.Fatal("it waits for itself")
-			}
+			_, err := p.Build(lock.Env{Key: "stock", TTL: time.Minute, Process: "A"})
 			require.ErrorIs(t, err, protocol.ErrMisbehaves)
 			assert.ErrorContains(t, err, programs[name].said)
 			<-p.Failed()

@@ -70,8 +70,7 @@ func (s *server) sell(r Request) Answer {
 	var began time.Time
 	var locks []lock.Lock
 	for range r.Owners {
-		l, err := s.build(lock.Env{Nodes: s.nodes, Key: r.Key, TTL: milliseconds(r.Lease),
-			Now: time.Now, Options: []lock.Option{lock.PollEvery(milliseconds(r.Poll))}})
+		l, err := s.owner(r)
 		if err != nil {
 			return failed(r.ID, err)
 		}

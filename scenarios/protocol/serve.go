@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,18 +87,7 @@ func (s *server) serve(r Request) error {
 		}
 		return s.answer(a)
 	case Build:
-		options := []lock.Option{}
-		if r.Poll > 0 {
-			options = append(options, lock.PollEvery(milliseconds(r.Poll)))
-		}
-		if r.NodeTimeout > 0 {
-			options = append(options, lock.NodeTimeout(milliseconds(r.NodeTimeout)))
-		}
-		if r.FixedLease {
-			options = append(options, lock.FixedLease())
-		}
-		l, err := s.build(lock.Env{Nodes: s.nodes, Key: r.Key,
-			TTL: milliseconds(r.Lease), Now: time.Now, Options: options, Process: s})
+		l, err := s.owner(r)
 		if err != nil {
 			return s.answer(failed(r.ID, err))
 		}
@@ -110,15 +100,13 @@ func (s *server) serve(r Request) error {
 			cancel()
 		}
 		return nil
-	}
-	if r.Type == Sell {
+	case Sell:
 		s.calls.Go(func() { s.answer(s.sell(r)) })
 		return nil
 	}
 	l := s.owners[r.Owner]
 	if l == nil {
-		return s.answer(Answer{ID: r.ID, Type: Error, Error: Unknown,
-			Text: fmt.Sprintf("there is no owner %q", r.Owner)})
+		return s.answer(failed(r.ID, fmt.Errorf("there is no owner %q", r.Owner)))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	if r.Deadline > 0 {
@@ -151,6 +139,22 @@ func (s *server) serve(r Request) error {
 	return nil
 }
 
+// owner builds an owner as a request of build, or of sell, says.
+func (s *server) owner(r Request) (lock.Lock, error) {
+	options := []lock.Option{}
+	if r.Poll > 0 {
+		options = append(options, lock.PollEvery(milliseconds(r.Poll)))
+	}
+	if r.NodeTimeout > 0 {
+		options = append(options, lock.NodeTimeout(milliseconds(r.NodeTimeout)))
+	}
+	if r.FixedLease {
+		options = append(options, lock.FixedLease())
+	}
+	return s.build(lock.Env{Nodes: s.nodes, Key: r.Key, TTL: milliseconds(r.Lease),
+		Now: time.Now, Options: options, Process: s})
+}
+
 // look finds out what a lock's methods offer.
 func (s *server) look(a *Answer) error {
 	nodes := s.nodes
@@ -178,32 +182,26 @@ func (s *server) look(a *Answer) error {
 	return nil
 }
 
-// call calls the lock.
+// call calls the lock, or its read side.
 func (s *server) call(ctx context.Context, l lock.Lock, r Request) Answer {
-	var granted bool
-	var err error
-	reads, _ := l.(lock.ReadWrite)
-	switch r.Type {
-	case TryLock:
-		granted, err = l.TryLock(ctx)
-	case Lock:
-		err = l.Lock(ctx)
-		granted = err == nil
-	case Unlock:
-		err = l.Unlock(ctx)
-	case TryReadLock, ReadLock, ReadUnlock:
-		if reads == nil {
-			err = errors.New("this lock has no read side")
-			break
+	side := l
+	if slices.Contains([]string{TryReadLock, ReadLock, ReadUnlock}, r.Type) {
+		reads, ok := l.(lock.ReadWrite)
+		if !ok {
+			return failed(r.ID, errors.New("this lock has no read side"))
 		}
-		switch r.Type {
-		case TryReadLock:
-			granted, err = reads.TryRLock(ctx)
-		case ReadLock:
-			err = reads.RLock(ctx)
-			granted = err == nil
-		default:
-			err = reads.RUnlock(ctx)
+		side = readSide{reads}
+	}
+	granted := true
+	var err error
+	switch r.Type {
+	case TryLock, TryReadLock:
+		granted, err = side.TryLock(ctx)
+	case Lock, ReadLock:
+		err = side.Lock(ctx)
+	case Unlock, ReadUnlock:
+		if err = side.Unlock(ctx); err == nil {
+			return Answer{ID: r.ID, Type: OK}
 		}
 	default:
 		err = fmt.Errorf("there is no request %q", r.Type)
@@ -211,8 +209,6 @@ func (s *server) call(ctx context.Context, l lock.Lock, r Request) Answer {
 	switch {
 	case err != nil:
 		return failed(r.ID, err)
-	case r.Type == Unlock || r.Type == ReadUnlock:
-		return Answer{ID: r.ID, Type: OK}
 	case !granted:
 		return Answer{ID: r.ID, Type: Refused}
 	}
@@ -222,6 +218,13 @@ func (s *server) call(ctx context.Context, l lock.Lock, r Request) Answer {
 	}
 	return a
 }
+
+// readSide is a lock as its readers call it.
+type readSide struct{ lock.ReadWrite }
+
+func (r readSide) Lock(ctx context.Context) error            { return r.RLock(ctx) }
+func (r readSide) TryLock(ctx context.Context) (bool, error) { return r.TryRLock(ctx) }
+func (r readSide) Unlock(ctx context.Context) error          { return r.RUnlock(ctx) }
 
 // failed is the answer of a call that returned an error.
 func failed(id int, err error) Answer {

@@ -47,44 +47,64 @@ func (p *Program) try(ctx context.Context, server *redis.Options) error {
 
 // rehearse lets two owners meet.
 func (c *conversation) rehearse(ctx context.Context, rdb *redis.Client) error {
-	env := lock.Env{Nodes: []redis.UniversalClient{rdb}, TTL: tryLease,
-		Key: "lockladder:" + uuid.NewString()[:8] + ":try"}
-	a, err := c.build(env)
-	if err != nil {
-		return err
+	name := "lockladder:" + uuid.NewString()[:8] + ":try"
+	var owners []lock.Lock
+	for _, key := range []string{name, name, name + ":another"} {
+		l, err := c.build(lock.Env{Nodes: []redis.UniversalClient{rdb}, TTL: tryLease,
+			Key: key})
+		if err != nil {
+			return err
+		}
+		defer rdb.Del(context.WithoutCancel(ctx), c.program.allKeys(key)...)
+		owners = append(owners, l)
 	}
-	b, err := c.build(env)
-	if err != nil {
-		return err
-	}
-	another := env
-	another.Key += ":another"
-	other, err := c.build(another)
-	if err != nil {
-		return err
-	}
-	defer rdb.Del(context.WithoutCancel(ctx), append(c.program.allKeys(env.Key),
-		c.program.allKeys(another.Key)...)...)
-	within := func(d time.Duration, call func(context.Context) error) error {
-		ctx, cancel := context.WithTimeout(ctx, d)
+	a, b, other := owners[0], owners[1], owners[2]
+	hello := c.program.patience.hello
+	tries := func(l lock.Lock, want bool, otherwise string) error {
+		ctx, cancel := context.WithTimeout(ctx, hello)
 		defer cancel()
-		return call(ctx)
+		if granted, err := l.TryLock(ctx); err != nil || granted != want {
+			return c.complain(otherwise, err)
+		}
+		return nil
 	}
-	var granted bool
-	try := func(l lock.Lock) func(context.Context) error {
-		return func(ctx context.Context) (err error) {
-			granted, err = l.TryLock(ctx)
+	releases := func(l lock.Lock) error {
+		ctx, cancel := context.WithTimeout(ctx, hello)
+		defer cancel()
+		if err := l.Unlock(ctx); err != nil {
+			return c.complain("doesn't release a lock that it has", err)
+		}
+		return nil
+	}
+	for _, step := range []func() error{
+		func() error { return tries(a, true, "doesn't get a free lock") },
+		func() error {
+			return tries(b, false, "should refuse a second owner what the first one has")
+		},
+		func() error { return c.keepsDeadline(ctx, b) },
+		func() error {
+			return tries(other, true, "refuses the lock of one name while another's is"+
+				" held: it must lock the \"key\" of its \"build\"")
+		},
+		func() error { return c.keyIsThere(ctx, rdb, name) },
+		func() error { return releases(other) },
+		func() error { return releases(a) },
+		func() error { return tries(b, true, "doesn't get a lock that was released") },
+		func() error { return releases(b) },
+	} {
+		if err := step(); err != nil {
 			return err
 		}
 	}
-	if err := within(c.program.patience.hello, try(a)); err != nil || !granted {
-		return c.complain("doesn't get a free lock", err)
-	}
-	if err := within(c.program.patience.hello, try(b)); err != nil || granted {
-		return c.complain("should refuse a second owner what the first one has", err)
-	}
+	return nil
+}
+
+// keepsDeadline lets an owner wait for a lock that another one has.
+func (c *conversation) keepsDeadline(ctx context.Context, waiter lock.Lock) error {
+	ctx, cancel := context.WithTimeout(ctx, tryDeadline)
+	defer cancel()
 	began := time.Now()
-	err = within(tryDeadline, b.Lock)
+	err := waiter.Lock(ctx)
 	if took := time.Since(began); took > tryDeadline+c.program.patience.tried {
 		return c.misbehaves("ignores the deadline: it answers \"lock\" after %v"+
 			" instead of %v", took.Round(time.Millisecond), tryDeadline)
@@ -92,25 +112,6 @@ func (c *conversation) rehearse(ctx context.Context, rdb *redis.Client) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return c.complain("should answer \"lock\" with the error \"deadline\" while"+
 			" another owner has the lock", err)
-	}
-	if err := within(c.program.patience.hello, try(other)); err != nil || !granted {
-		return c.complain("refuses the lock of one name while another's is held: it"+
-			" must lock the \"key\" of its \"build\"", err)
-	}
-	if err := c.keyIsThere(ctx, rdb, env.Key); err != nil {
-		return err
-	}
-	if err := within(c.program.patience.hello, other.Unlock); err != nil {
-		return c.complain("doesn't release a lock that it has", err)
-	}
-	if err := within(c.program.patience.hello, a.Unlock); err != nil {
-		return c.complain("doesn't release a lock that it has", err)
-	}
-	if err := within(c.program.patience.hello, try(b)); err != nil || !granted {
-		return c.complain("doesn't get a lock that was released", err)
-	}
-	if err := within(c.program.patience.hello, b.Unlock); err != nil {
-		return c.complain("doesn't release a lock that it has", err)
 	}
 	return nil
 }

@@ -21,9 +21,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/inventory"
-	"github.com/lockladder/lockladder/internal/bench/jobs/cache"
-	"github.com/lockladder/lockladder/internal/bench/jobs/catalog"
+	"github.com/lockladder/lockladder/internal/bench/jobs"
 	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers"
 )
@@ -69,13 +67,13 @@ type job struct {
 // jobs are what can be done behind the locks; the first is the usual one.
 func (c Command) jobs() []job {
 	return []job{
-		{"inventory", c.Intro, &inventory.Workload{Note: c.Note}},
+		{"inventory", c.Intro, &bench.Inventory{Note: c.Note}},
 		{"cache", "Sends many requests to several services for a cached value " +
 			"that has just expired,\nbehind every lock, and counts how often the " +
-			"database is asked.", &cache.Workload{}},
+			"database is asked.", &jobs.CacheWorkload{}},
 		{"catalog", "Lets clients read a list of prices, and a few of them change " +
 			"it, behind every lock,\nand counts the readers that see half a " +
-			"change.", &catalog.Workload{}},
+			"change.", &jobs.CatalogWorkload{}},
 	}
 }
 
@@ -83,7 +81,7 @@ func (c Command) jobs() []job {
 func (c Command) Main() {
 	// The library would add lines of its own to the one that says what failed.
 	logging.Disable()
-	inventory.Serve(c.Locks) // where this process is one of a run's
+	bench.Serve(c.Locks) // where this process is one of a run's
 	// A reader that goes away must end the run, not the process, because the run
 	// removes its keys from the servers at its end.
 	signal.Ignore(syscall.SIGPIPE)
@@ -106,7 +104,7 @@ func (c Command) Run(ctx context.Context, args []string,
 		return Usage
 	}
 	run := o.measure
-	if w, is := o.job.Workload.(*inventory.Workload); is && w.SizeTTL {
+	if w, is := o.job.Workload.(*bench.Inventory); is && w.SizeTTL {
 		run = o.size
 	}
 	if err := run(ctx, stdout, stderr); err != nil {
@@ -141,7 +139,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 		return *f.File == "" || *f.File == "-"
 	})
 	for _, output := range files {
-		if err := writable(*output.File); err != nil {
+		if err := replace(*output.File, nil); err != nil {
 			return err
 		}
 	}
@@ -216,12 +214,12 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 				return measured, fmt.Errorf("%w before row %d of %d", errInterrupted,
 					n, of)
 			}
-			line := showProgress(stderr, func() string {
+			stop := showProgress(stderr, func() string {
 				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name,
 					o.plan.Progress())
 			})
 			rows, err := o.job.Measure(ctx, run, subject)
-			line.stop()
+			stop()
 			for _, row := range rows {
 				measured = append(measured, row)
 				out.text(row.Text())

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/machine"
 )
 
 // environment is where and how the run is made.
@@ -21,7 +20,7 @@ func (o *options) environment(ctx context.Context) bench.Env {
 		Go:            runtime.Version(),
 		OS:            runtime.GOOS,
 		Arch:          runtime.GOARCH,
-		CPU:           known(machine.Processor()),
+		CPU:           known(processor()),
 		CPUs:          runtime.NumCPU(),
 		Commit:        known(commit(ctx)),
 		Server:        "redis",
@@ -35,7 +34,7 @@ func (o *options) environment(ctx context.Context) bench.Env {
 	if servers.Embedded() {
 		env.Server = "miniredis"
 	}
-	if cpu, is := machine.OnlyCPU(); is && (servers.Embedded() || o.auto) {
+	if cpu, is := onlyCPU(); is && (servers.Embedded() || o.auto) {
 		env.Pinned = &cpu
 	}
 	if o.plan.Seed != 0 {

@@ -31,15 +31,6 @@ type options struct {
 // alone says whether an output has standard output for itself.
 func alone(o bench.Output) bool { return o.Alone && *o.File == "-" }
 
-// Check returns what is wrong with arguments, if anything, and runs nothing.
-func (c Command) Check(args []string) error {
-	_, _, err := c.parse(args, io.Discard)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
-	return err
-}
-
 // parse understands and checks the arguments. After -help, which is answered on
 // stdout, it returns flag.ErrHelp. help is what lists the flags of the workload.
 func (c Command) parse(args []string, stdout io.Writer) (o *options, help string,

@@ -49,21 +49,15 @@ func width(w io.Writer) int {
 	return columns
 }
 
-// progressLine is the live line on standard error while a row is measured.
-type progressLine struct {
-	quit chan struct{}
-	done chan struct{}
-}
-
-// showProgress keeps a line up to date until stop, if w is a terminal.
-func showProgress(w io.Writer, now func() string) *progressLine {
-	l := &progressLine{make(chan struct{}), make(chan struct{})}
+// showProgress keeps a line up to date until stop, which returns when it is gone, if w is
+// a terminal.
+func showProgress(w io.Writer, now func() string) (stop func()) {
 	if _, is := terminal(w); !is {
-		close(l.done)
-		return l
+		return func() {}
 	}
+	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(l.done)
+		defer close(done)
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
 		shown := 0
@@ -73,18 +67,15 @@ func showProgress(w io.Writer, now func() string) *progressLine {
 			shown = max(shown, len(text))
 			select {
 			case <-tick.C:
-			case <-l.quit:
+			case <-quit:
 				// Spaces, because not every console knows escape codes.
 				fmt.Fprintf(w, "\r%s\r", strings.Repeat(" ", shown))
 				return
 			}
 		}
 	}()
-	return l
-}
-
-// stop removes the line and returns when it is gone.
-func (l *progressLine) stop() {
-	close(l.quit)
-	<-l.done
+	return func() {
+		close(quit)
+		<-done
+	}
 }

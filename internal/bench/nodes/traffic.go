@@ -16,6 +16,11 @@ type traffic struct {
 	roundTrips atomic.Int64
 }
 
+// Traffic is how many commands and round trips all clients have made so far.
+func (s *Servers) Traffic() (commands, roundTrips int64) {
+	return s.traffic.commands.Load(), s.traffic.roundTrips.Load()
+}
+
 // tap is the traffic of one node's client.
 type tap struct {
 	*traffic

@@ -23,11 +23,11 @@ type State struct {
 
 	// Members are those of a sorted set, each with the moment that its score says,
 	// in milliseconds; nil where that is not known.
-	Members map[string]time.Time `json:",omitempty"`
+	Members map[string]time.Time
 
 	// Reading is what a server said whose clock is another one than this
 	// process's; nil where Ends is exact.
-	Reading *Reading `json:",omitempty"`
+	Reading *Reading
 }
 
 // Reading is a look at a key by the server's own clock, in milliseconds. Two looks
@@ -125,7 +125,7 @@ func (l *Log) Executed(c Command, at Place, before, after State) {
 		g = nil // expired, if there was one
 	}
 	if g != nil && before.Altered(after) {
-		l.change(g, c, before, after)
+		l.judgeChange(g, c, before, after)
 	}
 	switch {
 	case !after.Exists:
@@ -174,18 +174,6 @@ func (s State) member(name string) State {
 		return State{}
 	}
 	return State{Exists: true, Value: name, Ends: end}
-}
-
-// change adds the event of a command that changed a key under a grant.
-func (l *Log) change(g *Grant, c Command, before, after State) {
-	granted := Granted{Owner: g.Owner, Since: l.Of(g.Since), Sent: l.Of(g.Sent),
-		Over: l.Over(g)}
-	if end := l.until(g); !end.IsZero() {
-		granted.Leased, granted.Until = true, l.Of(end)
-	}
-	l.happens(Event{Change: &Change{Client: c.Client, Text: c.Text,
-		Sent: l.Of(c.Sent), Late: c.Late, Before: before, After: after,
-		Grant: granted, Own: l.endings[c.Client]}})
 }
 
 // Believe keeps the books of a grant that no command showed: a client was told

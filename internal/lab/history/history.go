@@ -1,7 +1,6 @@
 // Package history keeps what happened in a scenario: the entries of its timeline,
-// whose grant each lock key is, which owners believe they hold the lock, and what
-// the storage was asked. A History is data: it can be written to a file, and
-// package judge says what it breaks.
+// whose grant each lock key is, which owners believe they hold the lock, what the
+// storage was asked, and which invariants all that breaks.
 //
 // Nothing here waits, sends or asks a server. A Log is changed only by the one
 // that has its turn, see package order.
@@ -59,55 +58,16 @@ type History struct {
 	Nodes   int
 	Blur    time.Duration // how inexactly the end of a lease is known
 	Entries []*Entry
-	Events  []Event
+	Breaks  []*Break
+	Denied  []Denied
 }
 
-// Event is something that may break an invariant. One of its pointers is set.
-type Event struct {
-	At    time.Duration
-	Entry int // the index of the timeline's entry that shows it
-
-	Change *Change `json:",omitempty"`
-	Enter  *Enter  `json:",omitempty"`
-	Told   *Told   `json:",omitempty"`
-	Write  *Write  `json:",omitempty"`
-	Report *Report `json:",omitempty"`
-}
-
-// Change is a command that changed a lock key under a grant. Times are the
-// scenario's.
-type Change struct {
-	Client        string
-	Text          string // the command as a person writes it
-	Sent          time.Duration
-	Late          bool // it took longer than the network takes
-	Before, After State
-	Grant         Granted // what it changed
-	Own           Ending  `json:",omitempty"` // how the client's newest grant has ended
-}
-
-// Granted is a grant as it was at an event.
-type Granted struct {
-	Owner       string
-	Since, Sent time.Duration
-	Leased      bool
-	Until       time.Duration // when its lease ends, if it has one
-	Over        bool          // its lease had ended
-}
-
-// Enter is an owner that was granted the lock.
-type Enter struct {
-	Owner  string
-	Shared bool    `json:",omitempty"` // as a reader
-	Inside []Rival // the owners who believe they hold it then, and exclude this one
-	Own    Ending  `json:",omitempty"` // how the grant has ended that it was told of
-}
-
-// Rival is an owner that believes it holds the lock when another one is granted it.
-type Rival struct {
-	Owner string
-	Lost  Ending `json:",omitempty"` // how it has lost the lock at the servers
-	Apart bool   `json:",omitempty"` // see Log.Overlap
+// Denied is a holder that was told of the loss of its lock while the servers had the
+// lock as its client's.
+type Denied struct {
+	Client, Owner string
+	At            time.Duration
+	Entry         int // the index of the timeline's entry that shows it
 }
 
 // Ending is how the newest grant of a client has ended at a server, but by its own
@@ -124,26 +84,6 @@ const (
 	Stopped Ending = "stopped" // its lease is over, and its process is stopped
 )
 
-// Told is a holder that is told of the loss of its lock.
-type Told struct {
-	Client, Owner string
-	Held          bool          // the servers have it as the client's
-	Since         time.Duration // when it was granted
-}
-
-// Write is a write that the storage accepted.
-type Write struct {
-	Owner  string
-	Number int // of the acquisition that it belongs to
-	Newest int // the newest acquisition that has touched the storage before
-	Value  int
-	Read   int // the version that the owner had read
-	Found  int // the version that it overwrites
-}
-
-// Report is what a scenario's own assertion has found.
-type Report struct{ Invariant, Text string }
-
 // Break is an invariant that was broken, and by what.
 type Break struct {
 	Invariant string
@@ -154,9 +94,9 @@ type Break struct {
 	// After is what it follows from: how the grant had ended of a client that went
 	// on as if it had it. Late says that it was granted the lock only then. Apart
 	// breaks are not what the scenario is about.
-	After Ending `json:",omitempty"`
-	Late  bool   `json:",omitempty"`
-	Apart bool   `json:",omitempty"`
+	After Ending
+	Late  bool
+	Apart bool
 }
 
 // String is the event with its time, as the assertions print it.
@@ -202,7 +142,7 @@ func NewLog(nodes int, keys []string, scale float64) *Log {
 func (l *Log) Reset() {
 	l.Start, l.Recording = time.Now(), false
 	l.Grants, l.Inside, l.Held, l.Touched = map[Place]*Grant{}, nil, 0, false
-	l.Entries, l.Events, l.stored = nil, nil, nil
+	l.Entries, l.Breaks, l.Denied, l.stored = nil, nil, nil, nil
 	l.endings = map[string]Ending{}
 	l.versions, l.leased = make([]int, l.Nodes), make([]time.Time, l.Nodes)
 }
@@ -214,7 +154,7 @@ func (l *Log) Record() { l.Start, l.Recording = time.Now(), true }
 func (l *Log) Forget() {
 	clear(l.Grants)
 	clear(l.endings)
-	l.Events, l.Touched = nil, false
+	l.Breaks, l.Denied, l.Touched = nil, nil, false
 }
 
 // Entry is one line of a timeline.
@@ -273,8 +213,9 @@ func (l *Log) Add(e *Entry) {
 			e.Inside = append(e.Inside, h.Owner)
 		} else if !h.told {
 			h.told = true
-			l.happens(Event{Told: &Told{Client: h.Client, Owner: h.Owner, Since: h.since,
-				Held: slices.Contains(strings.Fields(e.Owner), h.Client) && l.same(h)}})
+			if slices.Contains(strings.Fields(e.Owner), h.Client) && l.same(h) {
+				l.Denied = append(l.Denied, Denied{h.Client, h.Owner, e.At, len(l.Entries)})
+			}
 		}
 	}
 	l.Entries = append(l.Entries, e)
@@ -290,18 +231,6 @@ func (l *Log) Befalls(node int, what string) {
 	l.Add(&Entry{Node: node, Text: what})
 }
 
-// happens adds an event at the entry that is being recorded.
-func (l *Log) happens(e Event) {
-	e.At, e.Entry = l.Now(), len(l.Entries)
-	l.Events = append(l.Events, e)
-}
-
-// Assert adds what a scenario's own assertion has found, at the newest entry.
-func (l *Log) Assert(invariant, format string, args ...any) {
-	l.happens(Event{Report: &Report{invariant, fmt.Sprintf(format, args...)}})
-	l.Events[len(l.Events)-1].Entry--
-}
-
 // Holding is an owner that believes to hold the lock.
 type Holding struct {
 	Client string // whose process it is in
@@ -311,7 +240,7 @@ type Holding struct {
 
 	// CutOff says whether nothing passes between its client and the servers; nil: it
 	// never is.
-	CutOff func() bool `json:"-"`
+	CutOff func() bool
 
 	notice   <-chan struct{}
 	asleep   func() bool
@@ -343,20 +272,7 @@ func (l *Log) Enter(client, owner string, shared bool, lost <-chan struct{},
 	l.Held++
 	h := &Holding{Client: client, Owner: owner, Number: l.Held, Shared: shared,
 		notice: lost, asleep: asleep, since: l.Now()}
-	e := &Enter{Owner: h.Owner, Shared: h.Shared, Own: l.endings[client]}
-	for _, other := range l.Inside {
-		if other.excludes(h) && !other.Told() {
-			lost := other.lost
-			switch {
-			case lost == Expired && other.asleep():
-				lost = Stopped
-			case lost == Expired && other.CutOff != nil && other.CutOff():
-				lost = CutOff
-			}
-			e.Inside = append(e.Inside, Rival{other.Owner, lost, other.overlaps})
-		}
-	}
-	l.happens(Event{Enter: e})
+	l.judgeEntry(h)
 	l.Inside = append(l.Inside, h)
 	return h
 }

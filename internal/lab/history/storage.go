@@ -48,8 +48,7 @@ func (s *Storage) Write(h *Holding, token uint64, value, version int) bool {
 		s.note(h, token, "writes to the storage", false, value)
 		return false
 	}
-	s.log.happens(Event{Write: &Write{Owner: h.Owner, Number: h.Number,
-		Newest: s.newest, Value: value, Read: version, Found: s.version}})
+	s.judgeWrite(h, value, version)
 	s.value = value
 	s.version++
 	s.newest = max(s.newest, h.Number)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
+	"github.com/lockladder/lockladder/internal/lab/order"
 )
 
 // Conn is the server's end of a connection, and the network in between. It reads
@@ -61,6 +62,13 @@ func (k *Conn) read() {
 			return
 		}
 	}
+}
+
+// turn waits for the client's turn, not before due. It is false when the world has
+// ended or the client is dead.
+func (k *Conn) turn(due time.Time, text string) bool {
+	return k.Order.Wait(order.Turn{Due: due, Client: k.Client.Name,
+		Node: k.Port.Index, Text: text}) && !k.Client.dead.Load()
 }
 
 // readCommand reads a request: an array of bulk strings.
@@ -153,7 +161,6 @@ func (k *Conn) Execute(x Exchange) string {
 		before[i] = server.Observe(key)
 	}
 	if strings.Contains(strings.ToUpper(x.Args[0]), "SUBSCRIBE") && !k.pushing {
-		k.Server.Subscribe()
 		k.listen()
 	}
 	ask := x.Ask
@@ -182,31 +189,7 @@ func (k *Conn) Execute(x Exchange) string {
 		Reply: k.Names.Reply(c.Name, reply), Command: strings.ToUpper(x.Args[0]) +
 			strings.TrimPrefix(strings.Join(x.Args, " "), x.Args[0]),
 		Sent: log.Of(x.Sent), Line: c.Line(x.Args), Nth: x.Nth}
-	if c.late(x.Sent) {
-		e.Text += ", sent at " + log.Seconds(x.Sent)
-	}
-	arrives := true
-	switch f := x.Fault; {
-	case f.CrashAfter:
-		e.Reply += ", and " + c.Name + " dies"
-		arrives = false
-	case f.LoseReply:
-		e.Reply += ", which is lost"
-		arrives = false
-	case f.Answer > log.Now():
-		e.Back = f.Answer
-	case f.AnswerAfter > 0:
-		e.Back = log.Of(x.Sent.Add(log.Lasts(f.AnswerAfter)))
-	case c.held().After(time.Now()):
-		e.Back = log.Of(c.held())
-	}
-	switch {
-	case e.Back > 0:
-		e.Reply += ", which arrives at " + history.Seconds(e.Back)
-	case arrives:
-		e.Back = log.Of(time.Now().Add(c.latency()))
-	}
-	log.Add(e)
+	c.records(e, x.Fault, x.Sent)
 	return reply
 }
 

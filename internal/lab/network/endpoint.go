@@ -90,7 +90,7 @@ func (c *Endpoint) Hold(from, to time.Duration, event func() bool) {
 	c.cuts.Lock()
 	c.windows = append(c.windows, h)
 	c.cuts.Unlock()
-	c.net.Order.From(c.net.Log.Moment(from), event, c.Dead, c.net.Lease,
+	c.net.Real.From(c.net.Log.Moment(from), event, c.Dead, c.net.Lease,
 		func() { h.open.Store(true) })
 }
 
@@ -117,7 +117,7 @@ func (c *Endpoint) CutOff() bool { return !c.held().IsZero() }
 // enough.
 func (c *Endpoint) hold(f Fault) {
 	if f.Until != nil {
-		c.net.Order.Await(f.Until, c.Dead, 3*c.net.Lease/2)
+		c.net.Real.Await(f.Until, c.Dead, 3*c.net.Lease/2)
 	}
 }
 
@@ -141,18 +141,18 @@ func (c *Endpoint) latency() time.Duration {
 	return c.net.Latency + c.net.Log.Lasts(c.Far)
 }
 
-// fate counts a command and looks up what happens to it.
-func (c *Endpoint) fate() (f Fault, nth int) {
+// fate counts a command of a call, and looks up what happens to it.
+func (c *Endpoint) fate() (f Fault, nth int, of Call) {
 	c.counts.Lock()
 	defer c.counts.Unlock()
 	c.sent[c.call]++
 	if !c.net.Log.Recording {
-		return Fault{}, 0
+		return Fault{}, 0, c.call
 	}
 	c.all++
-	of, f := fated{c.call, c.sent[c.call]}, c.always
-	if own, ok := c.faults[of]; ok {
-		delete(c.faults, of)
+	this, f := fated{c.call, c.sent[c.call]}, c.always
+	if own, ok := c.faults[this]; ok {
+		delete(c.faults, this)
 		f = own
 	}
 	if c.net.Fate != nil {
@@ -160,7 +160,7 @@ func (c *Endpoint) fate() (f Fault, nth int) {
 			f = other
 		}
 	}
-	return f, c.all
+	return f, c.all, c.call
 }
 
 // Begin says what the client does from now on; commands are counted anew.
@@ -198,13 +198,6 @@ func (c *Endpoint) decides() {
 	if c.decided[c.call] == 0 {
 		c.decided[c.call] = c.sent[c.call]
 	}
-}
-
-// calls is what the client is doing.
-func (c *Endpoint) calls() Call {
-	c.counts.Lock()
-	defer c.counts.Unlock()
-	return c.call
 }
 
 // Unfired says whether a fate was decided for a command that was never sent,
@@ -252,6 +245,31 @@ func (c *Endpoint) answered(f Fault, sent time.Time) time.Time {
 		return sent.Add(c.net.Log.Lasts(f.AnswerAfter))
 	}
 	return c.net.Log.Moment(f.Answer)
+}
+
+// records records a command that was executed, and what becomes of its reply by its
+// fate.
+func (c *Endpoint) records(e *history.Entry, f Fault, sent time.Time) {
+	log, now := c.net.Log, time.Now()
+	if c.late(sent) {
+		e.Text += ", sent at " + log.Seconds(sent)
+	}
+	due := c.answered(f, sent)
+	if !due.After(now) {
+		due = c.held()
+	}
+	switch {
+	case f.CrashAfter:
+		e.Reply += ", and " + c.Name + " dies"
+	case f.LoseReply:
+		e.Reply += ", which is lost"
+	case due.After(now):
+		e.Back = log.Of(due)
+		e.Reply += ", which arrives at " + history.Seconds(e.Back)
+	default:
+		e.Back = log.Of(now.Add(c.latency()))
+	}
+	log.Add(e)
 }
 
 // says records a command that came to nothing.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
-	"github.com/lockladder/lockladder/internal/lab/order"
 )
 
 // faulty is the network with its latency and its faults.
@@ -19,14 +18,6 @@ type faulty struct {
 // Refuse is Carrier's: everything may reach the server.
 func (k *faulty) Refuse([]string) string { return "" }
 
-// turn waits for the client's turn, not before due. It is false when the world has
-// ended or the client is dead.
-func (k *faulty) turn(due time.Time, text string) bool {
-	return k.Order.Wait(order.Turn{Due: due, Client: k.Client.Name,
-		Node: k.Port.Index, Text: text}) && !k.Client.dead.Load()
-}
-
-// Command is Carrier's.
 func (k *faulty) Command(args []string) bool {
 	c, p := k.Client, k.Port
 	text := k.Names.Command(c.Name, args)
@@ -34,10 +25,10 @@ func (k *faulty) Command(args []string) bool {
 	if !k.turn(sent.Add(c.latency()), text) {
 		return false
 	}
-	k.Order.Take()
-	fault, nth := c.fate()
+	k.Real.Take()
+	fault, nth, _ := c.fate()
 	sends := c.sends(p, fault, nth, text)
-	k.Order.Give()
+	k.Real.Give()
 	if !sends {
 		return false
 	}
@@ -61,22 +52,22 @@ func (k *faulty) Command(args []string) bool {
 	if k.severed.Load() {
 		return false
 	}
-	k.Order.Take()
+	k.Real.Take()
 	if p.Silent.Load() || fault.Hang {
 		c.says(p, nth, text, "no answer")
-		k.Order.Give()
+		k.Real.Give()
 		<-k.ended
 		return false
 	}
 	if !delayed {
-		k.Order.Took(time.Since(sent))
+		k.Real.Took(time.Since(sent))
 	}
 	reply := k.Execute(Exchange{Args: args, Text: text, Sent: sent, Began: sent,
 		Nth: nth, Fault: fault})
 	if fault.CrashAfter {
 		c.Crash()
 	}
-	k.Order.Give()
+	k.Real.Give()
 	if fault.CrashAfter || fault.LoseReply || reply == "" {
 		return false
 	}
@@ -169,18 +160,16 @@ func (k *faulty) Message(message node.Pushed, text string) bool {
 		return true // nobody is there to hear it
 	}
 	if p.Muted.Load() {
-		k.Order.Take()
+		k.Real.Take()
 		c.says(p, 0, text, "which is lost")
-		k.Order.Give()
+		k.Real.Give()
 		return true
 	}
-	if held := c.held(); held.After(time.Now()) &&
-		!k.Order.Wait(order.Turn{Due: held, Client: c.Name, Node: p.Index,
-			Text: text}) {
+	if held := c.held(); held.After(time.Now()) && !k.turn(held, text) {
 		return false
 	}
-	k.Order.Take()
+	k.Real.Take()
 	k.Log.Add(&history.Entry{Client: c.Name, Node: p.Index, Text: text})
-	k.Order.Give()
+	k.Real.Give()
 	return k.Write(message.Frame)
 }

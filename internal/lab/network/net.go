@@ -22,6 +22,7 @@ import (
 // Net is the network of one world.
 type Net struct {
 	Order   order.Order
+	Real    *order.Real // where time is real
 	Log     *history.Log
 	Names   *history.Names
 	Latency time.Duration // everything is on its way for so long, each way

@@ -34,7 +34,6 @@ type held struct {
 	to *Conn
 }
 
-// Close is net.Conn's.
 func (h *held) Close() error {
 	if h.to.severed.Load() {
 		h.to.Client.broken.Add(1)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/internal/lab/node"
-	"github.com/lockladder/lockladder/internal/lab/order"
 )
 
 // stream is a connection to a node whose protocol is not Redis's, and the network
@@ -82,12 +81,6 @@ func (s *stream) there() {
 	}
 }
 
-// wait waits until a moment. It is false when the world has ended.
-func (s *stream) wait(due time.Time, text string) bool {
-	return s.Order.Wait(order.Turn{Due: due, Client: s.Client.Name,
-		Node: s.Port.Index, Text: text})
-}
-
 // passes waits while nothing passes between the client and the network.
 func (s *stream) passes() bool {
 	for {
@@ -95,7 +88,7 @@ func (s *stream) passes() bool {
 		if held.IsZero() {
 			return !s.Client.dead.Load()
 		}
-		if !s.wait(held, "frame") {
+		if !s.turn(held, "frame") {
 			return false
 		}
 	}
@@ -106,15 +99,15 @@ func (s *stream) passes() bool {
 func (s *stream) send(text string) bool {
 	c, p := s.Client, s.Port
 	r := &request{text: text, sent: time.Now()}
-	s.Order.Take()
+	s.Real.Take()
 	var nth int
-	r.fault, nth = c.fate()
-	call := c.calls()
+	var call Call
+	r.fault, nth, call = c.fate()
 	sends := c.sends(p, r.fault, nth, text)
 	if r.fault.Hang {
 		c.says(p, nth, text, "no answer")
 	}
-	s.Order.Give()
+	s.Real.Give()
 	if r.fault.Hang {
 		<-s.ended
 	}
@@ -123,12 +116,12 @@ func (s *stream) send(text string) bool {
 	}
 	if r.fault.Deliver > 0 {
 		c.hold(r.fault)
-		if !s.wait(s.Log.Moment(r.fault.Deliver), text) || c.dead.Load() {
+		if !s.turn(s.Log.Moment(r.fault.Deliver), text) {
 			return false
 		}
 	}
-	s.Order.Take()
-	defer s.Order.Give()
+	s.Real.Take()
+	defer s.Real.Give()
 	if call == Release {
 		for _, key := range s.Log.Keys {
 			r.before = append(r.before, s.node.Observe(key))
@@ -170,8 +163,7 @@ func (s *stream) reply(text string) bool {
 	}
 	c, log := s.Client, s.Log
 	due := c.answered(r.fault, r.sent)
-	s.Order.Take()
-	late := c.late(r.sent)
+	s.Real.Take()
 	for i, before := range r.before {
 		after := s.node.Observe(log.Keys[i])
 		if after.Value != before.Value {
@@ -180,27 +172,15 @@ func (s *stream) reply(text string) bool {
 		at := history.Place{Node: s.Port.Index, Key: log.Keys[i]}
 		if g := log.Grants[at]; g != nil && g.State.Value == before.Value {
 			log.Executed(history.Command{Client: c.Name, Text: r.text,
-				Sent: r.sent, Began: r.sent, Late: late}, at, before, after)
+				Sent: r.sent, Began: r.sent, Late: c.late(r.sent)}, at, before, after)
 		}
 	}
-	e := &history.Entry{Client: c.Name, Node: s.Port.Index, Text: r.text,
-		Reply: text, Command: r.text}
-	if late {
-		e.Text += ", sent at " + log.Seconds(r.sent) + ","
-	}
-	switch {
-	case r.fault.CrashAfter:
-		e.Reply += ", and " + c.Name + " dies"
-	case r.fault.LoseReply:
-		e.Reply += ", which is lost"
-	case due.After(time.Now()):
-		e.Reply += ", which arrives at " + log.Seconds(due)
-	}
-	log.Add(e)
+	c.records(&history.Entry{Client: c.Name, Node: s.Port.Index, Text: r.text,
+		Reply: text, Command: r.text}, r.fault, r.sent)
 	if r.fault.CrashAfter {
 		c.Crash()
 	}
-	s.Order.Give()
+	s.Real.Give()
 	if r.fault.CrashAfter || r.fault.LoseReply {
 		s.severed.Store(true)
 		return false
@@ -208,5 +188,5 @@ func (s *stream) reply(text string) bool {
 	if r.fault.Answer > 0 {
 		c.hold(r.fault)
 	}
-	return !due.After(time.Now()) || s.wait(due, text) && !c.dead.Load()
+	return !due.After(time.Now()) || s.turn(due, text)
 }

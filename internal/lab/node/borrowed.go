@@ -17,6 +17,24 @@ type Setting struct {
 	Took    func(time.Duration) // is told how long the server took to answer
 }
 
+// On makes the node that a real server is.
+func On(s Server, setting Setting) Node {
+	b := &borrowed{setting: setting, server: s}
+	if store, ok := s.(Store); ok {
+		return &stored{borrowed: b, store: store}
+	}
+	return &remote{borrowed: b, observer: newObserver(s)}
+}
+
+// Disposable says whether scenarios may kill, stop and flush a server.
+func Disposable(s Server) bool {
+	switch s.(type) {
+	case OwnServer, OwnStore:
+		return true
+	}
+	return false
+}
+
 // borrowed is what nodes on real servers have in common.
 type borrowed struct {
 	setting Setting
@@ -37,17 +55,12 @@ func (b *borrowed) Lasts(_ string, seen history.State) bool {
 	return seen.Ends.IsZero() || time.Now().Before(seen.Ends)
 }
 
-// Lasting is Node's: others may use the server, too.
-func (b *borrowed) Lasting() []string { return nil }
-
-// Restart is Node's.
 func (b *borrowed) Restart(cut func()) error {
 	b.host().Kill()
 	cut()
 	return failed("restart", b.host().Restart())
 }
 
-// Refuse is Node's.
 func (b *borrowed) Refuse(refusing bool) error {
 	b.down.Store(refusing)
 	if refusing {
@@ -57,10 +70,24 @@ func (b *borrowed) Refuse(refusing bool) error {
 	return failed("restart", b.host().Restart())
 }
 
-// Hang is Node's.
 func (b *borrowed) Hang() error {
 	b.stopped.Store(true)
 	return failed("pause", b.host().Pause())
+}
+
+func (b *borrowed) Replicate() error {
+	if own, ok := b.server.(OwnServer); ok {
+		return failed("start a replica", own.Replicate())
+	}
+	return failed("start a replica", errors.ErrUnsupported)
+}
+
+func (b *borrowed) Promote(cut func()) error {
+	defer cut()
+	if own, ok := b.server.(OwnServer); ok {
+		return failed("promote a replica", own.Promote())
+	}
+	return failed("promote a replica", errors.ErrUnsupported)
 }
 
 // wake brings the server back.

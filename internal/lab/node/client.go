@@ -22,39 +22,29 @@ type Way struct {
 // NewClient makes a client that does nothing on its own account: no command is
 // repeated, but by a cluster's client, which has to; the caller's context ends
 // every wait. Its connections to Sentinels go past dial.
-func (w Way) NewClient(dial func(_ context.Context, addr string) (net.Conn,
-	error)) redis.UniversalClient {
-	dialer := func(ctx context.Context, _, addr string) (net.Conn, error) {
+func (w Way) NewClient(dial Dial) redis.UniversalClient {
+	o := quiet(func(ctx context.Context, _, addr string) (net.Conn, error) {
 		if slices.Contains(w.Sentinels, addr) {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 		}
 		return dial(ctx, addr)
-	}
-	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	})
 	switch {
 	case len(w.Masters) > 0:
-		return redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: w.Masters, Dialer: dialer, PoolSize: 16, DialerRetries: 1,
-			ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
-			Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: quiet,
-		})
+		o.Addrs = w.Masters
+		return redis.NewClusterClient(o.Cluster())
 	case w.Name != "":
-		return redis.NewFailoverClient(&redis.FailoverOptions{
-			MasterName: w.Name, SentinelAddrs: w.Sentinels,
-			SentinelPassword: w.Password,
-			Dialer:           dialer, PoolSize: 16, MaxRetries: -1, DialerRetries: 1,
-			ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
-			Protocol: 2, DisableIdentity: true,
-		})
+		o.Addrs, o.MasterName, o.SentinelPassword = w.Sentinels, w.Name, w.Password
+		return redis.NewFailoverClient(o.Failover())
 	}
-	return redis.NewClient(single(dialer))
+	return redis.NewClient(o.Simple())
 }
 
-// single are the settings of a client of one server.
-func single(dialer func(_ context.Context, _, addr string) (net.Conn,
-	error)) *redis.Options {
-	return &redis.Options{
-		Addr:   "127.0.0.1:1", // never dialled; a name would be looked up
+// quiet are the settings of a client that does nothing on its own account.
+func quiet(dialer func(_ context.Context, _, addr string) (net.Conn,
+	error)) *redis.UniversalOptions {
+	return &redis.UniversalOptions{
+		Addrs:  []string{"127.0.0.1:1"}, // never dialled; a name would be looked up
 		Dialer: dialer, PoolSize: 16, MaxRetries: -1, DialerRetries: 1,
 		ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
 		Protocol: 2, DisableIdentity: true,

@@ -15,7 +15,7 @@ import (
 	"github.com/lockladder/lockladder/internal/lab/history"
 )
 
-// Embedded is a Redis server in this process, in virtual time. Besides what every
+// Embedded is a Node in this process, in virtual time. Besides what every
 // node can do its clock can jump and run at another rate.
 type Embedded struct {
 	// Driver changes the settings of its clients; nil changes nothing.
@@ -81,7 +81,6 @@ func (n *Embedded) Boot() {
 		})
 }
 
-// Close is Node's.
 func (n *Embedded) Close() error {
 	n.mu.Lock()
 	servers := append(n.retired, n.redis)
@@ -104,7 +103,6 @@ func (n *Embedded) Server() *miniredis.Miniredis {
 	return n.redis
 }
 
-// Observe is Node's.
 func (n *Embedded) Observe(key string) history.State {
 	m := n.Server()
 	if !m.Exists(key) {
@@ -154,12 +152,11 @@ func (n *Embedded) moments(m *miniredis.Miniredis, key string) map[string]time.T
 	return moments
 }
 
-// Lasts is Node's.
 func (n *Embedded) Lasts(key string, _ history.State) bool {
 	return n.Observe(key).Exists
 }
 
-// Lasting is Node's.
+// Lasting are the keys that no expiry will ever remove.
 func (n *Embedded) Lasting() []string {
 	m := n.Server()
 	return slices.DeleteFunc(m.Keys(), func(key string) bool {
@@ -167,14 +164,12 @@ func (n *Embedded) Lasting() []string {
 	})
 }
 
-// Way is Node's: there is one address.
 func (n *Embedded) Way() Way { return Way{} }
 
-// NewClient is Node's.
 func (n *Embedded) NewClient(dial Dial) redis.UniversalClient {
-	o := single(func(ctx context.Context, _, _ string) (net.Conn, error) {
+	o := quiet(func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return dial(ctx, "")
-	})
+	}).Simple()
 	o.PoolSize = 4 * MostOpen
 	if n.Driver != nil {
 		n.Driver(o)
@@ -187,12 +182,6 @@ func (n *Embedded) NewClient(dial Dial) redis.UniversalClient {
 // share their timers, and a bubble must not touch another one's.
 const MostOpen = 100
 
-// Connect is Node's: a connection takes no time.
-func (n *Embedded) Connect(context.Context, redis.UniversalClient) error {
-	return nil
-}
-
-// Accept is Redis's.
 func (n *Embedded) Accept(string) (Conn, error) { return n.connected(), nil }
 
 // connected is a connection to the server as it is now.
@@ -200,14 +189,12 @@ func (n *Embedded) connected() *peer {
 	return newPeer(n, n.Server().Server(), n.changes)
 }
 
-// Operate is Node's.
 func (n *Embedded) Operate(args ...string) error {
 	n.connected().dispatch(args)
 	n.changes.invalidate(nil)
 	return nil
 }
 
-// Delete is Node's.
 func (n *Embedded) Delete(keys ...string) error {
 	return n.Operate(append([]string{"DEL"}, keys...)...)
 }
@@ -221,30 +208,27 @@ func (n *Embedded) Evict(keep []string) {
 	}
 }
 
-// Restart is Node's: it has no persistence.
+// Restart loses all data: it has no persistence.
 func (n *Embedded) Restart(cut func()) error {
 	n.Boot()
 	cut()
 	return nil
 }
 
-// Replicate is Node's: every replica here has heard of nothing.
+// Replicate has nothing to do: every replica here has heard of nothing. The network
+// refuses what is sent to a node that is down, and swallows it where one hangs.
 func (n *Embedded) Replicate() error { return nil }
 
-// Promote is Node's.
+func (n *Embedded) Refuse(bool) error { return nil }
+
+func (n *Embedded) Hang() error { return nil }
+
 func (n *Embedded) Promote(cut func()) error { return n.Restart(cut) }
 
-// Fill is Node's.
 func (n *Embedded) Fill() error {
 	n.memory.full.Store(true)
 	return nil
 }
-
-// Refuse is Node's: the network refuses.
-func (n *Embedded) Refuse(bool) error { return nil }
-
-// Hang is Node's: the network swallows what is sent.
-func (n *Embedded) Hang() error { return nil }
 
 // JumpClock moves the node's clock ahead.
 func (n *Embedded) JumpClock(ahead time.Duration) {

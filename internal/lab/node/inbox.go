@@ -22,10 +22,8 @@ func (i *inbox) put(message Pushed) {
 	}
 }
 
-// News is Conn's.
 func (i *inbox) News() <-chan struct{} { return i.arrived }
 
-// Message is Conn's.
 func (i *inbox) Message() Pushed {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -25,17 +25,12 @@ type Node interface {
 	// Lasts says whether a key that was seen in a state is still there.
 	Lasts(key string, seen history.State) bool
 
-	// Lasting are the keys that no expiry will ever remove, where that is known.
-	Lasting() []string
-
 	// Way is how a client finds the node.
 	Way() Way
 
 	// NewClient makes a client, which does nothing on its own account, or nil
-	// when its driver comes by another way. Connect does what its first command
-	// would else wait for.
+	// when its driver comes by another way.
 	NewClient(dial Dial) redis.UniversalClient
-	Connect(ctx context.Context, rdb redis.UniversalClient) error
 
 	// Operate executes an operator's command, and Delete frees the lock as an
 	// operator does.
@@ -88,10 +83,9 @@ type Dial = func(ctx context.Context, addr string) (net.Conn, error)
 
 // Conn is a server's side of one connection.
 type Conn interface {
-	// Execute returns the raw reply, or nothing when the server is gone.
+	// Execute returns the raw reply, or nothing when the server is gone. From a
+	// SUBSCRIBE on messages come between the replies.
 	Execute(args []string) string
-	// Subscribe says that messages will come between the replies.
-	Subscribe()
 	// News has an element when Message has something.
 	News() <-chan struct{}
 	Message() Pushed

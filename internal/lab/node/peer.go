@@ -52,11 +52,6 @@ func (p *peer) track(args []string) bool {
 // tell leaves a message for the connection.
 func (p *peer) tell(message string) { p.put(Pushed{message, time.Now()}) }
 
-func (p *peer) hearsItself() bool { return !p.noloop }
-
-// Subscribe is Conn's.
-func (p *peer) Subscribe() { p.subscriber.Store(true) }
-
 // Close ends the subscriptions; the server keeps nothing else of a connection.
 func (p *peer) Close() {
 	if p.subscriber.Load() {
@@ -64,8 +59,10 @@ func (p *peer) Close() {
 	}
 }
 
-// Execute is Conn's.
 func (p *peer) Execute(args []string) string {
+	if strings.HasSuffix(strings.ToUpper(args[0]), "SUBSCRIBE") {
+		p.subscriber.Store(true)
+	}
 	switch {
 	case p.track(args):
 		return "+OK\r\n"
@@ -89,7 +86,7 @@ func (p *peer) script(args []string) string {
 		!strings.HasSuffix(p.dispatch([]string{"SCRIPT", "EXISTS", args[1]}), ":1\r\n") {
 		return p.dispatch(args)
 	}
-	reply, _, _ := n.Scripts.Execute(n, AnyTime, args, false, p.dispatch)
+	reply := n.Scripts.Execute(n, AnyTime, args, false, p.dispatch)
 	return reply
 }
 
@@ -136,14 +133,12 @@ func isMessage(frame string) bool {
 		parts[2] == "smessage" || parts[2] == "invalidate")
 }
 
-// Published is Queue's.
 func (p *peer) Published() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.published
 }
 
-// Waiting is Queue's.
 func (p *peer) Waiting() (frames []string) {
 	p.inbox.mu.Lock()
 	defer p.inbox.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/lockladder/lockladder/internal/lab/history"
 )
@@ -23,25 +22,21 @@ type remote struct {
 
 // newObserver is a client for what belongs to no client of the scenario.
 func newObserver(s Server) redis.UniversalClient {
-	user, password := s.Auth()
-	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	if cluster, ok := s.(ClusterServer); ok {
-		return redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: cluster.Masters(), Username: user, Password: password,
-			DialerRetries: 1, DialTimeout: time.Second, ReadTimeout: time.Second,
-			Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: quiet,
-		})
-	}
-	return redis.NewClient(&redis.Options{
-		Username: user, Password: password,
-		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "tcp", s.Addr())
-		},
-		MaxRetries: 3, DialerRetries: 1, DialTimeout: time.Second,
-		ReadTimeout: time.Second, Protocol: 2, DisableIdentity: true,
-		MaintNotificationsConfig: quiet,
+	cluster, isCluster := s.(ClusterServer)
+	o := quiet(func(ctx context.Context, _, addr string) (net.Conn, error) {
+		if !isCluster {
+			addr = s.Addr() // as it is now
+		}
+		return (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
 	})
+	o.Username, o.Password = s.Auth()
+	o.ReadTimeout = time.Second
+	if isCluster {
+		o.Addrs = cluster.Masters()
+		return redis.NewClusterClient(o.Cluster())
+	}
+	o.MaxRetries = 3
+	return redis.NewClient(o.Simple())
 }
 
 // look reads a key's value, or a hash's fields, and what is left of its lease.
@@ -59,7 +54,6 @@ local now = redis.call('TIME')
 return {kind, value, redis.call('PTTL', KEYS[1]),
   now[1] * 1000 + math.floor(now[2] / 1000)}`
 
-// Observe is Node's.
 func (n *remote) Observe(key string) history.State {
 	if n.away() {
 		return history.State{}
@@ -82,7 +76,6 @@ func (n *remote) Observe(key string) history.State {
 	return s
 }
 
-// Way is Node's.
 func (n *remote) Way() Way {
 	switch s := n.server.(type) {
 	case ClusterServer:
@@ -95,17 +88,10 @@ func (n *remote) Way() Way {
 	return Way{}
 }
 
-// NewClient is Node's.
 func (n *remote) NewClient(dial Dial) redis.UniversalClient {
 	return n.Way().NewClient(dial)
 }
 
-// Connect is Node's.
-func (n *remote) Connect(ctx context.Context, rdb redis.UniversalClient) error {
-	return Connect(ctx, rdb)
-}
-
-// Accept is Redis's.
 func (n *remote) Accept(addr string) (Conn, error) {
 	if way := n.Way(); len(way.Masters)+len(way.Sentinels) == 0 || addr == "" {
 		addr = n.server.Addr()
@@ -130,7 +116,6 @@ func (n *remote) Accept(addr string) (Conn, error) {
 	return u, nil
 }
 
-// Operate is Node's.
 func (n *remote) Operate(args ...string) error {
 	words := make([]any, len(args))
 	for i, arg := range args {
@@ -139,20 +124,8 @@ func (n *remote) Operate(args ...string) error {
 	return failed("send "+args[0], n.observer.Do(n.setting.Context, words...).Err())
 }
 
-// Delete is Node's.
 func (n *remote) Delete(keys ...string) error {
 	return n.Operate(append([]string{"DEL"}, keys...)...)
-}
-
-// Replicate is Node's.
-func (n *remote) Replicate() error {
-	return failed("start a replica", n.server.(OwnServer).Replicate())
-}
-
-// Promote is Node's.
-func (n *remote) Promote(cut func()) error {
-	defer cut()
-	return failed("promote a replica", n.server.(OwnServer).Promote())
 }
 
 // Fill is Node's: a server without data has more than a byte.
@@ -161,7 +134,6 @@ func (n *remote) Fill() error {
 	return n.Operate("CONFIG", "SET", "maxmemory", "1")
 }
 
-// Close is Node's.
 func (n *remote) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -27,7 +27,7 @@ type Scripts struct {
 // the script published.
 type effect struct {
 	reply    string
-	after    []Holding
+	after    []holding
 	messages []message
 }
 
@@ -42,7 +42,6 @@ type sent struct {
 
 	// Of the command under way:
 	timed    bool // it depends on the clock
-	counts   bool // it may depend on how many listen
 	collects bool // the messages it publishes are kept
 	messages []message
 }
@@ -52,7 +51,6 @@ func (s *sent) saw(command string, args []string) {
 	defer s.mu.Unlock()
 	s.special = s.special || !simple(command)
 	s.timed = s.timed || tellsTime(command, args)
-	s.counts = s.counts || command == "PUBLISH" || command == "PUBSUB"
 	if s.collects && command == "PUBLISH" && len(args) == 2 {
 		s.messages = append(s.messages, message{args[0], args[1]})
 	}
@@ -64,20 +62,19 @@ func (s *sent) reset() {
 	s.special = false
 }
 
-// begins says that a command begins.
-func (s *sent) begins(collects bool) {
+// begins says that a script begins.
+func (s *sent) begins() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timed, s.counts, s.collects, s.messages = false, false, collects, nil
+	s.timed, s.collects, s.messages = false, true, nil
 }
 
-// ended are the messages of the command that began, whether it depends on the clock, and
-// whether it may depend on how many listen.
-func (s *sent) ended() (messages []message, timed, counts bool) {
+// ended are the messages of the command that began, and whether it depends on the clock.
+func (s *sent) ended() (messages []message, timed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.collects = false
-	return s.messages, s.timed, s.counts
+	return s.messages, s.timed
 }
 
 func (s *sent) isSpecial() bool {
@@ -95,46 +92,40 @@ const AnyTime time.Duration = -1
 // Execute executes a command on a server, with execute where it can't be known
 // otherwise. Now is what the server's clock says; with AnyTime, a command that depends
 // on the clock is always executed. Watched says that a connection watches a key or is
-// about to, or that this is part of a transaction. Execute also says whether the command
-// may matter to others: the server holds something else than before, or more than
-// strings and hashes, or somebody listens or watches. And it says whether the command may
-// depend on how many connections listen: it publishes, or is part of a transaction.
+// about to, or that this is part of a transaction.
 //
 // An error reply is never kept.
 func (s *Scripts) Execute(n *Embedded, now time.Duration, args []string,
-	watched bool, execute func(args []string) string) (reply string, changed, counts bool) {
+	watched bool, execute func(args []string) string) (reply string) {
+	if s == nil || watched || !isScript(args[0]) || n.sent.isSpecial() {
+		return execute(args)
+	}
 	m := n.Server()
 	before := contentsOf(m)
-	key := ""
-	if s != nil && before.known && !watched && isScript(args[0]) && !n.sent.isSpecial() {
-		key = asked(now, args, before)
+	if !before.known {
+		return execute(args)
 	}
+	key := asked(now, args, before)
 	if e := s.effect(key); e != nil {
 		replace(m, before.holds, e.after)
 		for _, published := range e.messages {
 			m.Publish(published.channel, published.text)
 		}
-		return e.reply, !before.plain() ||
-			!slices.EqualFunc(before.holds, e.after, Holding.Equal), len(e.messages) > 0
+		return e.reply
 	}
-	n.sent.begins(key != "")
+	n.sent.begins()
 	reply = execute(args)
-	messages, timed, counts := n.sent.ended()
-	after := contentsOf(m)
-	if key != "" && after.known && !n.sent.isSpecial() && (now != AnyTime || !timed) &&
-		!strings.HasPrefix(reply, "-") {
+	messages, timed := n.sent.ended()
+	if after := contentsOf(m); after.known && !n.sent.isSpecial() &&
+		(now != AnyTime || !timed) && !strings.HasPrefix(reply, "-") {
 		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.effects[key] = &effect{reply, after.holds, messages}
-		s.mu.Unlock()
 	}
-	return reply, watched || !before.plain() || !after.plain() ||
-		!slices.EqualFunc(before.holds, after.holds, Holding.Equal), watched || counts
+	return reply
 }
 
 func (s *Scripts) effect(key string) *effect {
-	if key == "" {
-		return nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.effects[key]
@@ -170,8 +161,8 @@ func asked(now time.Duration, args []string, before contents) string {
 	return string(b)
 }
 
-// Holding is a key of a server, with all that the server knows of it.
-type Holding struct {
+// holding is a key of a server, with all that the server knows of it.
+type holding struct {
 	Key    string
 	Kind   string // string, hash or zset
 	Value  string
@@ -179,30 +170,17 @@ type Holding struct {
 	TTL    time.Duration
 }
 
-// Equal says whether two holdings are the same.
-func (h Holding) Equal(other Holding) bool {
+// equal says whether two holdings are the same.
+func (h holding) equal(other holding) bool {
 	return h.Key == other.Key && h.Kind == other.Kind && h.Value == other.Value &&
 		h.TTL == other.TTL && slices.Equal(h.Fields, other.Fields)
 }
 
 // contents is what a server holds, by key, and who listens to messages.
 type contents struct {
-	holds     []Holding
+	holds     []holding
 	listeners map[string]int // by channel
 	known     bool           // and nothing else
-}
-
-// plain says that a server holds only strings and hashes, and that nobody listens.
-func (c contents) plain() bool {
-	return c.known && len(c.listeners) == 0 &&
-		!slices.ContainsFunc(c.holds, func(h Holding) bool { return h.Kind == "zset" })
-}
-
-// Holdings are what a server holds, by key. It is false when that is more than
-// strings and hashes, or when somebody listens to messages.
-func Holdings(m *miniredis.Miniredis) (holds []Holding, plain bool) {
-	c := contentsOf(m)
-	return c.holds, c.plain()
 }
 
 func contentsOf(m *miniredis.Miniredis) contents {
@@ -214,7 +192,7 @@ func contentsOf(m *miniredis.Miniredis) contents {
 		c.listeners = m.PubSubNumSub(channels...)
 	}
 	for _, key := range m.Keys() {
-		h := Holding{Key: key, Kind: m.Type(key), TTL: m.TTL(key)}
+		h := holding{Key: key, Kind: m.Type(key), TTL: m.TTL(key)}
 		switch h.Kind {
 		case "string":
 			h.Value, _ = m.Get(key)
@@ -239,14 +217,14 @@ func contentsOf(m *miniredis.Miniredis) contents {
 }
 
 // replace makes the server hold after where it holds before.
-func replace(m *miniredis.Miniredis, before, after []Holding) {
+func replace(m *miniredis.Miniredis, before, after []holding) {
 	for _, h := range before {
-		if !slices.ContainsFunc(after, h.Equal) {
+		if !slices.ContainsFunc(after, h.equal) {
 			m.Del(h.Key)
 		}
 	}
 	for _, h := range after {
-		if slices.ContainsFunc(before, h.Equal) {
+		if slices.ContainsFunc(before, h.equal) {
 			continue
 		}
 		switch h.Kind {
@@ -267,7 +245,7 @@ func replace(m *miniredis.Miniredis, before, after []Holding) {
 }
 
 // simple are the commands after which a script depends on nothing but the keys, and
-// on what a Holding says of them.
+// on what a holding says of them.
 func simple(command string) bool {
 	switch strings.ToUpper(command) {
 	case "DECR", "DECRBY", "DEL", "EVAL", "EVALSHA", "EXISTS", "EXPIRE", "EXPIREAT",

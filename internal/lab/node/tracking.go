@@ -27,13 +27,7 @@ type tracking struct {
 // tracked is a key that clients were shown.
 type tracked struct {
 	state   history.State
-	readers map[reader]bool
-}
-
-// reader is a client that is told of changes.
-type reader interface {
-	tell(message string)
-	hearsItself() bool // of its own changes
+	readers map[*peer]bool
 }
 
 // Tracks says whether a command is CLIENT TRACKING ON: messages may come from
@@ -56,7 +50,7 @@ func (n *tracking) saw(command string, args []string) {
 }
 
 // reads keeps what a client reads that tracks it, while do executes its command.
-func (n *tracking) reads(to reader, do func() (reply string)) string {
+func (n *tracking) reads(to *peer, do func() (reply string)) string {
 	n.reading = map[string]bool{}
 	reply := do()
 	read := slices.Sorted(maps.Keys(n.reading))
@@ -69,10 +63,10 @@ func (n *tracking) reads(to reader, do func() (reply string)) string {
 }
 
 // show remembers that a client knows a key.
-func (n *tracking) show(key string, to reader) {
+func (n *tracking) show(key string, to *peer) {
 	t := n.shown[key]
 	if t == nil {
-		t = &tracked{readers: map[reader]bool{}}
+		t = &tracked{readers: map[*peer]bool{}}
 		n.shown[key] = t
 	}
 	t.state = n.observe(key)
@@ -91,7 +85,7 @@ func (n *tracking) show(key string, to reader) {
 // invalidate tells the readers of every key that is no longer as it was shown,
 // and forgets them. The client that did it may not want to hear of it. A command
 // that sets what was set already is not noticed.
-func (n *tracking) invalidate(by reader) {
+func (n *tracking) invalidate(by *peer) {
 	for _, key := range slices.Sorted(maps.Keys(n.shown)) {
 		t := n.shown[key]
 		if now := n.observe(key); now.Exists == t.state.Exists &&
@@ -99,7 +93,7 @@ func (n *tracking) invalidate(by reader) {
 			continue
 		}
 		for to := range t.readers {
-			if to != by || to.hearsItself() {
+			if to != by || !to.noloop {
 				to.tell(Invalidation + fmt.Sprintf("*1\r\n$%d\r\n%s\r\n",
 					len(key), key))
 			}

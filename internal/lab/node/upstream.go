@@ -88,7 +88,6 @@ func readReply(r *bufio.Reader) (string, error) {
 // meanwhile, so one that takes longer is cut off.
 const silence = 10 * time.Second
 
-// Execute is Conn's.
 func (u *upstream) Execute(args []string) string {
 	if proto.Write(u.conn, args) != nil {
 		return ""
@@ -115,8 +114,4 @@ func (u *upstream) Execute(args []string) string {
 	return reply.String()
 }
 
-// Subscribe does nothing: messages are told from replies.
-func (u *upstream) Subscribe() {}
-
-// Close is Conn's.
 func (u *upstream) Close() { u.conn.Close() }

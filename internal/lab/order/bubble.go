@@ -16,7 +16,6 @@ type Bubble struct {
 	passed atomic.Uint64 // how much has happened
 }
 
-// Run is Order's.
 func (b *Bubble) Run(t *testing.T, live func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -39,35 +38,10 @@ func (b *Bubble) Run(t *testing.T, live func() error) error {
 	return b.watch(done)
 }
 
-// Exact is true.
-func (b *Bubble) Exact() bool { return true }
-
-// Take and Give do nothing: one thing passes at a time, and a mutex would stop the
-// clock.
-func (b *Bubble) Take() {}
-
-// Give is Order's, see Take.
-func (b *Bubble) Give() {}
-
-// Await does nothing: the times of a scenario are exact.
-func (b *Bubble) Await(func() bool, func() bool, time.Duration) {}
-
-// From does it at once: a fault that holds from a moment on compares times.
-func (b *Bubble) From(_ time.Time, _, _ func() bool, _ time.Duration, do func()) {
-	do()
-}
-
-// Busy is Order's.
 func (b *Bubble) Busy() { b.passed.Add(1) }
 
 // Passed is how often something has passed or was busy.
 func (b *Bubble) Passed() uint64 { return b.passed.Load() }
-
-// Took does nothing: anything that takes time here takes it in the scenario.
-func (b *Bubble) Took(time.Duration) {}
-
-// Late is 0: no machine is too slow for virtual time.
-func (b *Bubble) Late() time.Duration { return 0 }
 
 // Elapse lets virtual time go by, and shows the watch that it does: a thousand
 // clients have timers that all come up now.

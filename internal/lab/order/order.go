@@ -21,23 +21,6 @@ type Order interface {
 	// instead.
 	Wait(Turn) bool
 
-	// Exact says whether nothing is ever late.
-	Exact() bool
-
-	// Take and Give enclose what only one may do at a time.
-	Take()
-	Give()
-
-	// Await waits, for some time at most, until an event has happened, or its
-	// waiter is dead: where a machine may be late for a moment, the event is what
-	// the moment stands for. Where no machine is ever late it does nothing.
-	Await(event, dead func() bool, patience time.Duration)
-
-	// From does something that holds from a moment on: at once, where the moment
-	// is enough, or when it has come and the event has happened.
-	From(moment time.Time, event, dead func() bool, patience time.Duration,
-		do func())
-
 	// Play lets things pass until nothing runs any more. It returns an error,
 	// perhaps ErrStuck, when that does not come about.
 	Play(running func() bool) error
@@ -46,11 +29,6 @@ type Order interface {
 	// Busy that something gets on although nothing passes.
 	Notice()
 	Busy()
-
-	// Took says how long something took that takes no time in a scenario. Late is
-	// the longest such time so far: by how much the machine was late.
-	Took(time.Duration)
-	Late() time.Duration
 
 	// Close turns everything away, now and later. After it Elapse lets time go by
 	// in which timers come up, where that takes no time.

@@ -9,7 +9,9 @@ import (
 )
 
 // Real is the order in real time, which is the world's own: everything goes on
-// at once, and nothing waits but for its time.
+// at once, and nothing waits but for its time. A machine may be late then. A nil Real
+// says that time is virtual, and has the methods for that: nothing is ever late, and one
+// thing passes at a time.
 type Real struct {
 	Limit time.Duration // how long Play waits
 
@@ -26,14 +28,10 @@ func NewReal(limit time.Duration) *Real {
 		ended: make(chan struct{})}
 }
 
-// Run is Order's.
 func (r *Real) Run(_ *testing.T, live func() error) error {
 	defer r.watchTheClock()()
 	return live()
 }
-
-// Exact is false: the machine may be late.
-func (r *Real) Exact() bool { return false }
 
 // Wait is Order's: it waits for the time alone.
 func (r *Real) Wait(t Turn) bool {
@@ -47,18 +45,32 @@ func (r *Real) Wait(t Turn) bool {
 	}
 }
 
-// Take is Order's.
-func (r *Real) Take() { r.turn.Lock() }
+// Take and Give enclose what only one may do at a time. In virtual time a mutex would
+// stop the clock.
+func (r *Real) Take() {
+	if r != nil {
+		r.turn.Lock()
+	}
+}
 
-// Give is Order's.
-func (r *Real) Give() { r.turn.Unlock() }
+// Give ends what Take began.
+func (r *Real) Give() {
+	if r != nil {
+		r.turn.Unlock()
+	}
+}
 
 // look is how often Await looks: often enough for a lease of seconds, and seldom enough
 // for the processors, with many scenarios at once.
 const look = 4 * time.Millisecond
 
-// Await is Order's: no margin is wide enough for a busy machine.
+// Await waits, for some time at most, until an event has happened, or its waiter is
+// dead: no margin is wide enough for a busy machine, and the event is what a moment
+// stands for. In virtual time the moment is enough.
 func (r *Real) Await(event, dead func() bool, patience time.Duration) {
+	if r == nil {
+		return
+	}
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		r.Take()
 		happened := event()
@@ -70,16 +82,21 @@ func (r *Real) Await(event, dead func() bool, patience time.Duration) {
 	}
 }
 
-// From is Order's: on a busy machine nobody may have come so far at the moment.
+// From does something that holds from a moment on: when it has come and the event has
+// happened, because on a busy machine nobody may have come so far at the moment. In
+// virtual time it is done at once.
 func (r *Real) From(moment time.Time, event, dead func() bool,
 	patience time.Duration, do func()) {
+	if r == nil {
+		do()
+		return
+	}
 	time.AfterFunc(time.Until(moment), func() {
 		r.Await(event, dead, patience)
 		do()
 	})
 }
 
-// Play is Order's.
 func (r *Real) Play(running func() bool) error {
 	limit := time.NewTimer(r.Limit)
 	defer limit.Stop()
@@ -93,7 +110,6 @@ func (r *Real) Play(running func() bool) error {
 	return nil
 }
 
-// Notice is Order's.
 func (r *Real) Notice() {
 	select {
 	case r.arrived <- struct{}{}:
@@ -104,15 +120,15 @@ func (r *Real) Notice() {
 // Busy does nothing: nobody watches.
 func (r *Real) Busy() {}
 
-// Close is Order's.
 func (r *Real) Close() { r.end.Do(func() { close(r.ended) }) }
 
 // Elapse does nothing: it would take as long.
 func (r *Real) Elapse(time.Duration) {}
 
-// Took is Order's. It keeps the longest.
+// Took says how long something took that takes no time in a scenario. Virtual time
+// has nothing like it.
 func (r *Real) Took(d time.Duration) {
-	for {
+	for r != nil {
 		longest := r.lateness.Load()
 		if int64(d) <= longest || r.lateness.CompareAndSwap(longest, int64(d)) {
 			return
@@ -120,9 +136,14 @@ func (r *Real) Took(d time.Duration) {
 	}
 }
 
-// Late is Order's: the longest that a timer was late, that a command took to
-// reach a server, or that a server took to answer.
-func (r *Real) Late() time.Duration { return time.Duration(r.lateness.Load()) }
+// Late is the longest that a timer was late, that a command took to reach a server, or
+// that a server took to answer.
+func (r *Real) Late() time.Duration {
+	if r == nil {
+		return 0
+	}
+	return time.Duration(r.lateness.Load())
+}
 
 // watchTheClock keeps how late this machine is, until the returned function is
 // called: how long after its time a timer fires.

@@ -45,7 +45,6 @@ type pass struct {
 	open  chan bool
 }
 
-// Run is Order's.
 func (v *Virtual) Run(t *testing.T, live func() error) error {
 	t.Helper()
 	return v.Bubble.Run(t, func() error {
@@ -54,7 +53,6 @@ func (v *Virtual) Run(t *testing.T, live func() error) error {
 	})
 }
 
-// Wait is Order's.
 func (v *Virtual) Wait(t Turn) bool {
 	if now := time.Now(); now.After(t.Due) {
 		t.Due = now
@@ -72,7 +70,6 @@ func (v *Virtual) Wait(t Turn) bool {
 	return <-p.open
 }
 
-// Notice is Order's.
 func (v *Virtual) Notice() {
 	select {
 	case v.arrived <- struct{}{}:
@@ -106,7 +103,6 @@ func (v *Virtual) next() (opened bool, due time.Time) {
 	return true, time.Time{}
 }
 
-// Close is Order's.
 func (v *Virtual) Close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -117,7 +113,6 @@ func (v *Virtual) Close() {
 	v.waiting = nil
 }
 
-// Play is Order's.
 func (v *Virtual) Play(running func() bool) error {
 	limit := time.NewTimer(longest)
 	defer limit.Stop()

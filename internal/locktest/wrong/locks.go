@@ -2,7 +2,9 @@ package wrong
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -112,12 +114,17 @@ func mutexPerService() lock.Build {
 // a connection of its own, as a health check or a metric does: for so many of them, or
 // always when it's 0.
 func Beside(most int, words ...any) func(lock.Build) lock.Build {
-	var hooked sync.Map // the clients; owners may share one
+	return hooked(func() redis.Hook { return &beside{most: int64(most), words: words} })
+}
+
+// hooked gives locks clients with a hook each.
+func hooked(hook func() redis.Hook) func(lock.Build) lock.Build {
+	var known sync.Map // the clients; owners may share one
 	return func(build lock.Build) lock.Build {
 		return func(env lock.Env) (lock.Lock, error) {
 			for _, rdb := range env.Nodes {
-				if _, known := hooked.LoadOrStore(rdb, true); !known {
-					rdb.AddHook(&beside{most: int64(most), words: words})
+				if _, hooked := known.LoadOrStore(rdb, true); !hooked {
+					rdb.AddHook(hook())
 				}
 			}
 			return build(env)
@@ -129,6 +136,35 @@ type beside struct {
 	most  int64
 	sent  atomic.Int64
 	words []any
+}
+
+// knowsClosed gives a lock clients that refuse the next SET, without sending it, after a
+// command failed on its way: some drivers see that a connection was closed before they
+// use it again.
+func knowsClosed() func(lock.Build) lock.Build {
+	return hooked(func() redis.Hook { return &closedOnce{} })
+}
+
+type closedOnce struct{ closed atomic.Bool }
+
+func (c *closedOnce) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *closedOnce) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "set" && c.closed.Swap(false) {
+			return net.ErrClosed
+		}
+		err := next(ctx, cmd)
+		if answer := redis.Error(nil); err != nil && !errors.As(err, &answer) {
+			c.closed.Store(true)
+		}
+		return err
+	}
+}
+
+func (c *closedOnce) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 func (b *beside) DialHook(next redis.DialHook) redis.DialHook { return next }

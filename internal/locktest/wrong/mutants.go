@@ -21,7 +21,7 @@ import (
 type Mutant struct {
 	Name string // what is wrong
 
-	// The lock is a rung whose files are edited, or it is written here.
+	// The lock is a rung whose files are edited, or it is written here, or it is a Soak's.
 	Rung  string
 	Edits []Edit
 	Build func() lock.Build
@@ -46,7 +46,7 @@ const OneSchedule = "one schedule"
 type Edit struct{ File, Old, New string }
 
 // A Soak is a run of field/soak that catches the lock, which it knows by a name
-// in guard.Named. A run without faults is too long for a test.
+// in Soaked. A run without faults is too long for a test.
 type Soak struct {
 	Name   string
 	Faults string // the only ones
@@ -58,7 +58,7 @@ type Soak struct {
 // the mistake is held to the same bounds.
 type Walk struct {
 	Breaks explore.Invariant
-	Right  lock.Build // nil: guard.Build
+	Right  lock.Build // nil: Mistakes{}
 	Bounds explore.Bounds
 	Long   bool
 }

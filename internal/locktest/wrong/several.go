@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -97,7 +96,7 @@ func (m *majority) unlock(ctx context.Context) error {
 
 func (m *majority) free(ctx context.Context) (deleted int) {
 	for _, rdb := range m.env.Nodes {
-		n, _ := guard.CompareAndDelete.Run(ctx, rdb, []string{m.env.Key}, m.token).Int()
+		n, _ := compareAndDelete.Run(ctx, rdb, []string{m.env.Key}, m.token).Int()
 		deleted += n
 	}
 	return deleted

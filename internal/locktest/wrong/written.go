@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lockladder/lockladder/internal/locktest"
-	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -58,6 +57,9 @@ var written = []Mutant{
 		Build:   func() lock.Build { return Beside(1, "PING")(Rung("diamond")) },
 		Killers: []string{"failover: two holders", "node_restart: two holders"},
 		Spares:  []string{"nodes_down: orphaned"}},
+	{Name: "a majority whose driver knows that a connection is closed",
+		Nodes: 5, Build: func() lock.Build { return knowsClosed()(Rung("redlock")) },
+		Killers: []string{"node_restart: two holders"}},
 	{Name: "a lock that sleeps on after its deadline",
 		Build:   always(waiting(0, 2*time.Second)),
 		Killers: []string{"prompt_answers: hangs", "prompt_wake: late wake-up"},
@@ -68,29 +70,29 @@ var written = []Mutant{
 
 	// Locks that show their mistake only in some order of events.
 	{Name: "the release reads, and then deletes",
-		Build: always(guard.Build(guard.Mistakes{Apart: true})),
+		Build: always(Mistakes{Apart: true}.Build),
 		Walk:  &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Expiries: 1, Strays: 1}}},
 	{Name: "one token for all grants of a handle",
-		Build: always(guard.Build(guard.Mistakes{OneToken: true})),
+		Build: always(Mistakes{OneToken: true}.Build),
 		Walk: &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Clients: 1, Expiries: 1, Strays: 1,
 			Programs: []explore.Program{explore.Twice}}}},
 	{Name: "the renewal does not compare",
-		Build: always(guard.Build(guard.Mistakes{RenewAny: true})),
+		Build: always(Mistakes{RenewAny: true}.Build),
 		Walk:  &Walk{Breaks: explore.ForeignRenewal, Bounds: explore.Bounds{Expiries: 1, Timers: 1}, Long: true}},
 	{Name: "the renewal sets the key again, and Unlock doesn't wait for it",
-		Build: always(guard.Build(guard.Mistakes{Recreate: true})),
+		Build: always(Mistakes{Recreate: true}.Build),
 		Walk:  &Walk{Breaks: explore.ForeignRelease, Bounds: explore.Bounds{Timers: 1}}},
 	{Name: "a grant that comes late is believed",
-		Build: always(guard.Build(guard.Mistakes{BelieveLate: true})),
+		Build: always(Mistakes{BelieveLate: true}.Build),
 		Walk:  &Walk{Breaks: explore.FalseSuccess, Bounds: explore.Bounds{Expiries: 1}}},
 	{Name: "a grant that comes late is refused and not released",
-		Build: always(guard.Build(guard.Mistakes{LeaveLate: true})),
+		Build: always(Mistakes{LeaveLate: true}.Build),
 		Walk:  &Walk{Breaks: explore.SelfDeadlock, Bounds: explore.Bounds{Expiries: 1}}},
 	{Name: "Unlock returns nil after the loss of the lock",
-		Build: always(guard.Build(guard.Mistakes{Silent: true})),
+		Build: always(Mistakes{Silent: true}.Build),
 		Walk:  &Walk{Breaks: explore.FalseSuccess, Bounds: explore.Bounds{Expiries: 1}}},
 	{Name: "the holder is not told that its lease is over",
-		Build: always(guard.Build(guard.Mistakes{NoNotice: true})),
+		Build: always(Mistakes{NoNotice: true}.Build),
 		Walk:  &Walk{Breaks: explore.TwoHolders, Bounds: explore.Bounds{Expiries: 1}}},
 	{Name: "no fencing token after a lost reply",
 		Build: always(forgetting(Rung("reentrant/fenced"))),
@@ -106,23 +108,17 @@ var written = []Mutant{
 		Walk:  &Walk{Breaks: explore.FalseSuccess, Right: majority{need: 2}.build, Bounds: explore.Bounds{Clients: 1, Nodes: 3, Expiries: 1}}},
 	// Locks that a soak catches, because their mistake needs time, or a process.
 	{Name: "the lease counts from when the reply came",
-		Build: always(guard.Build(guard.Named["lease_from_reply"])),
-		Soak:  &Soak{"lease_from_reply", "delay", "20s", "two holders|lost update"}},
+		Soak: &Soak{"lease_from_reply", "delay", "20s", "two holders|lost update"}},
 	{Name: "the release deletes without comparing",
-		Build: always(guard.Build(guard.Named["blind_release"])),
-		Soak:  &Soak{Name: "blind_release", Breaks: "two holders|lost update"}},
+		Soak: &Soak{Name: "blind_release", Breaks: "two holders|lost update"}},
 	{Name: "the lease is given up only when the server says so",
-		Build: always(guard.Build(guard.Named["endless_renewal"])),
-		Soak:  &Soak{Name: "endless_renewal", Breaks: "two holders|lost update"}},
+		Soak: &Soak{Name: "endless_renewal", Breaks: "two holders|lost update"}},
 	{Name: "a waiter asks on after its deadline",
-		Build: always(guard.Build(guard.Named["deaf_waiter"])),
-		Soak:  &Soak{"deaf_waiter", "pause-all", "10s", "late return"}},
+		Soak: &Soak{"deaf_waiter", "pause-all", "10s", "late return"}},
 	{Name: "the key has no TTL",
-		Build: always(guard.Build(guard.Named["no_lease"])),
-		Soak:  &Soak{"no_lease", "kill", "10s", "left behind"}},
+		Soak: &Soak{"no_lease", "kill", "10s", "left behind"}},
 	{Name: "a waiter takes its fencing token when it comes",
-		Build: always(guard.Build(guard.Named["early_token"])),
-		Soak:  &Soak{"early_token", "stop", "10s", "token not rising"}},
+		Soak: &Soak{"early_token", "stop", "10s", "token not rising"}},
 
 	// Locks that no scenario can be run with.
 	{Name: "a lock that leaks a goroutine",
@@ -147,7 +143,7 @@ var written = []Mutant{
 		Says: "the lock can't be built: build returns neither a lock nor an" +
 			" error"},
 	{Name: "a lock that renews, and waits on after its deadline",
-		Build: always(guard.Build(guard.Named["deaf_waiter"])),
+		Build: always(Mistakes{Deaf: true}.Build),
 		Says: "a call never returns: the scenario did not end within 2h0m0s of" +
 			" virtual time"},
 	{Name: "a lock that gives up after 50 attempts",

@@ -1,81 +1,60 @@
 package generated
 
 import (
-	"errors"
+	"io/fs"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/lockladder/lockladder/scenarios"
 )
 
-func TestAPartIsRewrittenAndTheRestStays(t *testing.T) {
-	document := "a\n<!-- generated: x y -->\nold\n<!-- end of x y -->\nb\n" +
-		"<!-- generated: z -->\n<!-- end of z -->\nc"
-	names, texts, err := Parts(document)
+func TestAPartThatNobodyMakesIsRefused(t *testing.T) {
+	g := &Generator{root: os.DirFS("../../..")}
+	for _, part := range []string{"", "nothing", "place", "place ", "place brass",
+		"contents of", "matrix", "rows", "red gold/crash_holding"} {
+		_, err := g.part("docs/04-gold.md", part, "old")
+		assert.Error(t, err, part)
+	}
+	text, err := g.part("docs/explorer.md", "rows", "old")
 	require.NoError(t, err)
-	assert.Equal(t, []string{"x y", "z"}, names)
-	assert.Equal(t, map[string]string{"x y": "old\n", "z": ""}, texts)
-
-	got, err := Rewrite(document, func(name, _ string) (string, error) {
-		return "new " + name + "\n", nil
-	})
-	require.NoError(t, err)
-	assert.Equal(t, "a\n<!-- generated: x y -->\nnew x y\n<!-- end of x y -->"+
-		"\nb\n<!-- generated: z -->\nnew z\n<!-- end of z -->\nc", got)
+	assert.Equal(t, "old", text, "the explorer's tests make it")
 }
 
-func TestADocumentIsLeftAloneWhenAPartIsWrong(t *testing.T) {
-	for name, document := range map[string]string{
-		"no end":       "<!-- generated: x -->\nold\n",
-		"another end":  "<!-- generated: x -->\nold\n<!-- end of y -->\n",
-		"not a line":   "<!-- generated: x\n",
-		"nobody makes": "<!-- generated: no -->\n<!-- end of no -->\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := Rewrite(document, func(string, string) (string, error) {
-				return "", errors.New("nobody")
-			})
-			assert.Error(t, err)
-			assert.Equal(t, document, got)
-		})
+func TestEveryPartOfTheRegistryIsOnItsPage(t *testing.T) {
+	g := &Generator{root: os.DirFS("../../..")}
+	for _, p := range registry {
+		if p.page == "" {
+			continue
+		}
+		document, err := g.source(p.page)
+		require.NoError(t, err)
+		assert.Contains(t, document, "<!-- generated: "+p.name+" -->", p.page)
 	}
 }
 
-func TestEachPartIsMadeByOneTest(t *testing.T) {
-	for _, c := range []struct{ file, part, name string }{
-		{"benchmark.md", "costs of 100", "costs"}, {"polling.md", "curve", "costs"},
-		{"explorer.md", "waiting mutants", "waiting-mutants"},
-		{"explorer.md", "mutants", "explorer"}, {"benchmark-serial.svg", "", "picture"},
-		{"results/etcd.json", "", "etcd"},
-	} {
-		test, found := Find(c.file, c.part)
-		assert.True(t, found, c.file)
-		assert.Equal(t, c.name, test.Name, c.part)
+// Two requests for one run make it once. A run of no interest isn't there.
+func TestARunIsMadeWhenItIsFirstRead(t *testing.T) {
+	r := Record(t, os.DirFS("../../.."))
+	read := func(file string) string {
+		text, err := fs.ReadFile(r, file)
+		require.NoError(t, err)
+		return string(text)
 	}
-	for _, c := range []struct{ file, part string }{{"benchmark.md", "costs"},
-		{"benchmark.md", ""}, {"alternatives.md", "mysql"}, {"other.md", "curve"}} {
-		_, found := Find(c.file, c.part)
-		assert.False(t, found, "%s: %s", c.file, c.part)
+	const file = "docs/runs/gold/overrun_release/foreign-release.json"
+	texts := make(chan string)
+	for range 2 {
+		go func() { texts <- read(file) }()
 	}
-}
-
-func TestANameThatThereIsNotIsRefusedInOneLine(t *testing.T) {
-	err := Run(t.Context(), t.TempDir(), "brass", nil)
-	require.ErrorContains(t, err, `by the name "brass", the names are cache, costs`)
-}
-
-// Whether a situation arose may depend on the machine.
-func TestResultsAreStaleWhenALockBreaksSomethingElse(t *testing.T) {
-	lock := func(name string, verdict scenarios.Verdict) Lock {
-		return Lock{Name: name, Verdicts: map[string]scenarios.Verdict{"gone: orphaned": verdict}}
+	first, second := <-texts, <-texts
+	assert.Contains(t, first, `"verdict":"breaks"`)
+	assert.Contains(t, first, `"beside":["silver","gold/script","platinum"]`)
+	assert.Equal(t, first, second)
+	assert.NotEmpty(t, read("docs/04-gold.md"), "the module's own files")
+	for _, none := range []string{"docs/runs/gold/crash_holding/orphaned.json",
+		"docs/runs/gold/overrun_release/orphaned.json", "docs/runs/brass/x/y.json",
+		"docs/runs/gold/brass/orphaned.json", "docs/runs/gold", "docs/levels/redlock.json"} {
+		_, err := fs.Stat(r, none)
+		assert.ErrorIs(t, err, fs.ErrNotExist, none)
 	}
-	kept := []Lock{lock("a", scenarios.Breaks), lock("b", scenarios.Holds)}
-	assert.Empty(t, differences(kept, []Lock{lock("a", scenarios.Breaks),
-		lock("b", scenarios.DoesNotArise)}))
-	assert.Empty(t, differences(kept, []Lock{{Name: "a"}, {Name: "b"}}), "-run names others")
-	assert.Len(t, differences(kept, []Lock{lock("a", scenarios.Holds),
-		lock("b", scenarios.Breaks)}), 2)
-	assert.Len(t, differences(kept, kept[:1]), 1, "another lock")
 }

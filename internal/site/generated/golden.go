@@ -22,80 +22,73 @@ func Compare(t testing.TB, file, part, want string) {
 	t.Helper()
 	test, found := Find(file, part)
 	if !found {
-		t.Fatalf("generated.Tests names nobody who makes the part %q of %s", part,
+		t.Fatalf("Tests names nobody who makes the part %q of %s", part,
 			file)
 	}
 	if *Update {
-		if err := write(file, part, want); err != nil {
-			t.Fatalf("write docs/%s: %v", file, err)
-		}
+		replace(t, file, part, want)
 		return
 	}
 	assert.Equal(t, want, Text(t, file, part), "docs/%s is stale, run go run ./docs"+
 		" -generate %s", file, test.Name)
 }
 
+// Text is the present text of a part of a file below docs.
+func Text(t testing.TB, file, part string) (text string) {
+	t.Helper()
+	edit(t, file, part, func(present string) string {
+		text = present
+		return present
+	})
+	return text
+}
+
 // writing is held while a test writes: tests run beside each other.
 var writing sync.Mutex
 
-// write writes a part of a file below docs.
-func write(file, part, text string) error {
+// replace writes a part of a file below docs.
+func replace(t testing.TB, file, part, text string) {
+	t.Helper()
 	writing.Lock()
 	defer writing.Unlock()
-	root, err := Root()
-	if err != nil {
-		return err
+	name, document := edit(t, file, part, func(string) string { return text })
+	if err := os.WriteFile(name, []byte(document), 0o644); err != nil {
+		t.Fatal(err)
 	}
-	name := filepath.Join(root, "docs", filepath.FromSlash(file))
-	if part == "" {
-		return os.WriteFile(name, []byte(text), 0o644)
-	}
-	content, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	missing := true
-	document, err := Rewrite(strings.ReplaceAll(string(content), "\r\n", "\n"),
-		func(name, present string) (string, error) {
-			if name != part {
-				return present, nil
-			}
-			missing = false
-			return text, nil
-		})
-	if err == nil && missing {
-		err = fmt.Errorf("it has no generated part %q", part)
-	}
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(name, []byte(document), 0o644)
 }
 
-// Text is the present text of a part of a file below docs.
-func Text(t testing.TB, file, part string) string {
+// edit returns the name of a file below docs, and its text with another part.
+func edit(t testing.TB, file, part string, other func(present string) string) (
+	name, document string) {
 	t.Helper()
 	root, err := Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(filepath.Join(root, "docs", file))
+	name = filepath.Join(root, "docs", filepath.FromSlash(file))
+	content, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	document := strings.ReplaceAll(string(content), "\r\n", "\n")
+	document = strings.ReplaceAll(string(content), "\r\n", "\n")
 	if part == "" {
-		return document
+		return name, other(document)
 	}
-	_, texts, err := Parts(document)
+	missing := true
+	document, err = Rewrite(document, func(name, present string) (string, error) {
+		if name != part {
+			return present, nil
+		}
+		missing = false
+		return other(present), nil
+	})
+	if err == nil && missing {
+		err = fmt.Errorf("it has no generated part %q", part)
+	}
 	if err != nil {
 		t.Fatalf("docs/%s: %v", file, err)
 	}
-	text, found := texts[part]
-	if !found {
-		t.Fatalf("docs/%s has no generated part %q", file, part)
-	}
-	return text
+	return name, document
 }
 
 const module = "github.com/lockladder/lockladder"

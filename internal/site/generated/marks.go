@@ -1,16 +1,14 @@
-// Package generated has the generated parts of documents: the marks around them,
-// the list of those that tests make, and the comparison that these tests share.
 package generated
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
-const (
-	partBegins = "<!-- generated: "
-	partEnds   = "<!-- end of "
-	closes     = " -->"
+var (
+	begins = regexp.MustCompile(`<!-- generated: ([^\n]*?)(?: -->)?\n`)
+	whole  = regexp.MustCompile(`(?s)(<!-- generated: ([^\n]*?) -->\n)(.*?)(<!-- end of ([^\n]*?) -->)`)
 )
 
 // Rewrite replaces every generated part of a document by what make returns for
@@ -21,44 +19,28 @@ const (
 //
 // Its errors name the part; the document is returned unchanged then.
 func Rewrite(document string, make func(name, present string) (string, error)) (
-	string, error) {
-	var b strings.Builder
-	rest := document
-	for {
-		before, after, found := strings.Cut(rest, partBegins)
-		b.WriteString(before)
-		if !found {
-			return b.String(), nil
+	rewritten string, failed error) {
+	begun := begins.FindAllStringSubmatch(document, -1)
+	rewritten = whole.ReplaceAllStringFunc(document, func(part string) string {
+		m := whole.FindStringSubmatch(part)
+		begun = begun[1:]
+		text, err := make(m[2], m[3])
+		if m[5] != m[2] {
+			err = fmt.Errorf("it ends with %q", m[4])
 		}
-		name, after, found := strings.Cut(after, closes+"\n")
-		if !found || strings.Contains(name, "\n") {
-			line, _, _ := strings.Cut(name, "\n")
-			return document, fmt.Errorf("the line %q does not end with %q",
-				partBegins+line, closes)
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("the part %q: %w", m[2], err)
 		}
-		end := partEnds + name + closes
-		present, after, found := strings.Cut(after, end)
-		if !found {
-			return document, fmt.Errorf("the part %q has no line %q", name, end)
-		}
-		text, err := make(name, present)
-		if err != nil {
-			return document, fmt.Errorf("the part %q: %w", name, err)
-		}
-		b.WriteString(partBegins + name + closes + "\n" + text + end)
-		rest = after
-	}
-}
-
-// Parts are a document's generated parts: their names, in order, and their texts.
-func Parts(document string) (names []string, texts map[string]string, err error) {
-	texts = map[string]string{}
-	_, err = Rewrite(document, func(name, present string) (string, error) {
-		names = append(names, name)
-		texts[name] = present
-		return present, nil
+		return m[1] + text + m[4]
 	})
-	return names, texts, err
+	if len(begun) > 0 && failed == nil {
+		failed = fmt.Errorf("the last %d parts that begin, such as %q, don't end",
+			len(begun), begun[0][1])
+	}
+	if failed != nil {
+		return document, failed
+	}
+	return rewritten, nil
 }
 
 // Fence is a fenced code block. The fence is longer than any in the text.

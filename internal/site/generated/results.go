@@ -1,12 +1,15 @@
 package generated
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -54,46 +57,33 @@ func Kept(root fs.FS, name string) (locks []Lock, err error) {
 func CompareResults(t testing.TB, name string, locks ...Lock) {
 	t.Helper()
 	if *Update && !slices.ContainsFunc(locks, func(l Lock) bool { return l.Missing() != nil }) {
-		var b bytes.Buffer
+		var b strings.Builder
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "\t")
-		err := e.Encode(locks)
-		if err == nil {
-			err = write(Results(name), "", b.String())
+		if err := e.Encode(locks); err != nil {
+			t.Fatal(err)
 		}
-		if err != nil {
-			t.Fatalf("write docs/%s: %v", Results(name), err)
-		}
+		replace(t, Results(name), "", b.String())
 		return
 	}
 	var kept []Lock
 	if err := json.Unmarshal([]byte(Text(t, Results(name), "")), &kept); err != nil {
 		t.Fatal(err)
 	}
-	for _, difference := range differences(kept, locks) {
-		t.Errorf("docs/%s is stale, run go run ./docs -generate %s: %s", Results(name),
-			name, difference)
-	}
+	assert.Equal(t, broken(kept, locks), broken(locks, locks),
+		"docs/%s is stale, run go run ./docs -generate %s", Results(name), name)
 }
 
-// differences are what a lock breaks and has not broken, and the other way round.
-func differences(kept, locks []Lock) (all []string) {
-	names := func(locks []Lock) (names []string) {
-		for _, l := range locks {
-			names = append(names, l.Name)
-		}
-		return names
-	}
-	if is, was := names(locks), names(kept); !slices.Equal(is, was) {
-		return []string{fmt.Sprintf("the locks are %q, and %q are kept", is, was)}
-	}
+// broken is what each lock breaks, of what others have verdicts of.
+func broken(locks, others []Lock) map[string][]string {
+	all := map[string][]string{}
 	for i, lock := range locks {
-		for invariant, verdict := range lock.Verdicts {
-			was := kept[i].Verdicts[invariant]
-			if (verdict == scenarios.Breaks) != (was == scenarios.Breaks) {
-				all = append(all, fmt.Sprintf("%s, %s: %q is kept, it is %q", lock.Name,
-					invariant, was, verdict))
+		all[lock.Name] = []string{}
+		for _, invariant := range slices.Sorted(maps.Keys(lock.Verdicts)) {
+			if i < len(others) && others[i].Verdicts[invariant] != "" &&
+				lock.Verdicts[invariant] == scenarios.Breaks {
+				all[lock.Name] = append(all[lock.Name], invariant)
 			}
 		}
 	}

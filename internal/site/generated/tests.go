@@ -1,7 +1,12 @@
 package generated
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -29,12 +34,12 @@ var Tests = []Test{
 	{Name: "etcd", Page: "alternatives.md", Results: []string{"etcd"},
 		Module: "field", Args: "./etcd"},
 	{Name: "costs", Page: "benchmark.md", Parts: []string{"growth", "costs of"},
-		Args: "./internal/bench/costs -whole"},
+		Args: "./internal/bench -whole"},
 	{Name: "costs", Page: "choosing.md", Parts: []string{"processes"},
-		Args: "./internal/bench/costs -whole"},
+		Args: "./internal/bench -whole"},
 	{Name: "picture", Page: "benchmark-*.svg", Args: "./internal/bench -run Picture"},
 	{Name: "cache", Page: "cache.md", Parts: []string{"mutex", "locks"},
-		Args: "./internal/bench/jobs/cache -run OfThePage"},
+		Args: "./internal/bench/jobs -run CacheTablesOfThePage"},
 	{Name: "explorer", Page: "explorer.md", Parts: []string{"report", "timeline",
 		"verdicts", "rows", "share", "own", "mutants"}, Args: "./scenarios/explore/explorer" +
 		" -run Table|Rarely|OnThePageIs|NeedAnInterleaving -all"},
@@ -58,9 +63,9 @@ var Tests = []Test{
 		Results: []string{"other languages"}, Module: "field",
 		Args: "./programs -redis auto -timeout 60m"},
 	{Name: "costs", Page: "polling.md", Parts: []string{"curve", "lockstep",
-		"pool", "loop"}, Args: "./internal/bench/costs -whole"},
+		"pool", "loop"}, Args: "./internal/bench -whole"},
 	{Name: "scheduled", Page: "scheduled.md", Parts: []string{"rungs"},
-		Args: "./internal/bench/jobs/schedule -run OfThePage"},
+		Args: "./internal/bench/jobs -run TimetableOfThePage"},
 }
 
 // Command is what a reader types to see the tests pass.
@@ -84,9 +89,6 @@ func Names() []string {
 // Find is the test that makes a part; part "" is a file as a whole.
 func Find(page, part string) (Test, bool) {
 	i := slices.IndexFunc(Tests, func(test Test) bool {
-		if part == "" && len(test.Results) > 0 {
-			return page == Results(test.Name)
-		}
 		is, _ := path.Match(test.Page, page)
 		whole := len(test.Parts) == 0 && len(test.Results) == 0
 		return is && (part == "" && whole || slices.ContainsFunc(test.Parts,
@@ -104,3 +106,21 @@ func covers(name, part string) bool {
 
 // Results is the file below docs with what the locks of a test did.
 func Results(name string) string { return "results/" + name + ".json" }
+
+// Run runs the tests of that name, which write what they make into the files below docs.
+// It says on output what the tests say. When a test fails, what other tests of that name
+// have made may be written already.
+func Run(ctx context.Context, root, name string, output io.Writer) error {
+	test := Tests[slices.IndexFunc(Tests, func(test Test) bool { return test.Name == name })]
+	fmt.Fprintln(output, test.Command(), "-update")
+	// A slow machine takes longer than go test's ten minutes for the largest.
+	args := slices.Concat([]string{"test", "-count=1", "-timeout=1h"},
+		strings.Fields(test.Args), []string{"-update"})
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = filepath.Join(root, test.Module)
+	cmd.Stdout, cmd.Stderr = output, output
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s -update: %w", test.Command(), err)
+	}
+	return nil
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path"
@@ -16,24 +17,34 @@ import (
 // version.
 const (
 	format  = "lock ladder recording"
-	version = 2
+	version = 3
 )
 
 // File is a run or a graph of any lock, with the code that it names. One of Run and
 // Graph is set.
 type File struct {
-	Format  string            `json:"format"`
-	Version int               `json:"version"`
 	Sources map[string]string `json:"sources"` // by name: "gold/lock.go"
 	Run     *Run              `json:"run,omitempty"`
 	Graph   *Graph            `json:"graph,omitempty"`
 }
+
+// envelope is what is written of a File. The sum tells what was changed since, which
+// would stop the browser's script in the middle.
+type envelope struct {
+	Format  string          `json:"format"`
+	Version int             `json:"version"`
+	Sum     string          `json:"sum"`
+	File    json.RawMessage `json:"file"`
+}
+
+func sum(file []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE(file)) }
 
 // The errors of Read.
 var (
 	ErrFormat    = errors.New("it is no recording: scenarios.Record and explore.Record write them")
 	ErrVersion   = errors.New("it is a recording of another version")
 	ErrTruncated = errors.New("it ends in the middle: record it again")
+	ErrChanged   = errors.New("it was changed after it was recorded: record it again")
 )
 
 // Read reads a recording. Its error is one line.
@@ -47,40 +58,32 @@ func Read(r io.Reader) (*File, error) {
 	if !bytes.HasPrefix(text, append([]byte(`{"format":`), head...)) {
 		return nil, ErrFormat
 	}
-	var top struct{ Version int }
-	if err := json.Unmarshal(text, &top); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) && syntax.Offset >= int64(len(text)) {
-			return nil, ErrTruncated
-		}
+	var e envelope
+	err = json.Unmarshal(text, &e)
+	syntax, is := errors.AsType[*json.SyntaxError](err)
+	switch {
+	case is && syntax.Offset >= int64(len(text)):
+		return nil, ErrTruncated
+	case err != nil:
 		return nil, fmt.Errorf("it can't be read: %w", err)
-	}
-	if top.Version != version {
+	case e.Version != version:
 		return nil, fmt.Errorf("%w: %d, and this program reads %d; record it again",
-			ErrVersion, top.Version, version)
+			ErrVersion, e.Version, version)
+	case e.Sum != sum(e.File):
+		return nil, ErrChanged
 	}
 	var f File
-	if err := json.Unmarshal(text, &f); err != nil {
-		return nil, fmt.Errorf("it can't be read: %w", err)
-	}
-	wrong := "it has neither a run nor a graph"
-	switch {
-	case f.Run != nil && f.Graph == nil:
-		wrong = f.Run.wrong()
-	case f.Graph != nil && f.Run == nil:
-		wrong = f.Graph.wrong()
-	}
-	if wrong != "" {
-		return nil, fmt.Errorf("it can't be shown: %s", wrong)
-	}
-	return &f, nil
+	return &f, json.Unmarshal(e.File, &f)
 }
 
 // Write writes the recording as the file of a name, in directories that are made. A
 // failure may leave a part of the file, which Read refuses.
 func (f *File) Write(name string) error {
-	f.Format, f.Version = format, version
-	text, err := json.Marshal(f)
+	file, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(envelope{format, version, sum(file), file})
 	if err != nil {
 		return err
 	}

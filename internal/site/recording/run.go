@@ -87,6 +87,17 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 		e.Text, e.Reply, e.Sent, e.Back, e.Line, e.State), nil
 }
 
+// UnmarshalJSON is the reverse.
+func (e *Entry) UnmarshalJSON(text []byte) error {
+	var at [9]int64
+	if err := json.Unmarshal(text, &at); err != nil {
+		return err
+	}
+	*e = Entry{at[0], int(at[1]), int(at[2]), int(at[3]), int(at[4]), at[5], at[6],
+		int(at[7]), int(at[8])}
+	return nil
+}
+
 // Fill gives a run its entries, and the tables that they name. Of what was recorded
 // after the break it keeps nothing.
 func (run *Run) Fill(entries []*history.Entry) {
@@ -100,7 +111,7 @@ func (run *Run) Fill(entries []*history.Entry) {
 		run.Nodes = max(run.Nodes, e.Node+1)
 	}
 	slices.Sort(run.Clients)
-	texts, lines, states := NewTexts(), NewTexts(), &States{}
+	texts, lines, states := NewTexts(), NewTexts(), &Table[State]{}
 	for _, e := range entries {
 		entry := Entry{At: e.At.Microseconds(), Node: e.Node,
 			Client: slices.Index(run.Clients, e.Client),
@@ -130,40 +141,4 @@ func StateAt(e *history.Entry) State {
 		s.Value, s.Token = &e.Stored.Value, e.Stored.Token
 	}
 	return s
-}
-
-// wrong says what a run has that can't be, or "".
-func (run *Run) wrong() string {
-	within := func(i, n int) bool { return i >= 0 && i < n }
-	if len(run.Entries) == 0 {
-		return "the run has no entries"
-	}
-	for _, e := range run.Entries {
-		if !within(e.Text, len(run.Texts)) || !within(e.Reply, len(run.Texts)) ||
-			!within(e.Line, len(run.Lines)) || !within(e.State, len(run.States)) ||
-			e.Client < -1 || e.Client >= len(run.Clients) ||
-			e.Node < -1 || e.Node >= max(run.Nodes, 1) {
-			return "an entry of the run names what the run hasn't"
-		}
-	}
-	for _, fold := range run.Folds {
-		if fold[0] < 0 || fold[0] >= fold[1] || fold[1] >= len(run.Entries) {
-			return "a fold of the run has entries that the run hasn't"
-		}
-	}
-	if run.Broken >= len(run.Entries) {
-		return "the run has not the entry that broke its invariant"
-	}
-	return ""
-}
-
-// UnmarshalJSON is the reverse.
-func (e *Entry) UnmarshalJSON(text []byte) error {
-	var at [9]int64
-	if err := json.Unmarshal(text, &at); err != nil {
-		return err
-	}
-	*e = Entry{at[0], int(at[1]), int(at[2]), int(at[3]), int(at[4]), at[5], at[6],
-		int(at[7]), int(at[8])}
-	return nil
 }

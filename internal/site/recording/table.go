@@ -2,38 +2,23 @@ package recording
 
 import "encoding/json"
 
-// Texts gives each text an index, in the order in which they come. The first one is
-// empty.
-type Texts struct {
-	All   []string
+// Table gives each value an index, in the order in which they come.
+type Table[T any] struct {
+	All   []T
 	known map[string]int
 }
 
-// NewTexts has the empty text.
-func NewTexts() *Texts {
-	return &Texts{All: []string{""}, known: map[string]int{"": 0}}
+// States is the table of a run's or of a graph's states.
+type States = Table[State]
+
+// NewTexts is a table of texts, of which the first one is empty.
+func NewTexts() *Table[string] {
+	return &Table[string]{All: []string{""}, known: map[string]int{`""`: 0}}
 }
 
-// Index is where a text is; it is added if it is new.
-func (t *Texts) Index(text string) int {
-	i, ok := t.known[text]
-	if !ok {
-		i = len(t.All)
-		t.known[text] = i
-		t.All = append(t.All, text)
-	}
-	return i
-}
-
-// States gives each state an index, in the order in which they come.
-type States struct {
-	All   []State
-	known map[string]int
-}
-
-// Index is where a state is; it is added if it is new.
-func (t *States) Index(s State) int {
-	key, err := json.Marshal(s)
+// Index is where a value is; it is added if it is new.
+func (t *Table[T]) Index(value T) int {
+	key, err := json.Marshal(value)
 	if err != nil {
 		panic(err) // it has only what JSON has
 	}
@@ -44,7 +29,7 @@ func (t *States) Index(s State) int {
 		}
 		i = len(t.All)
 		t.known[string(key)] = i
-		t.All = append(t.All, s)
+		t.All = append(t.All, value)
 	}
 	return i
 }

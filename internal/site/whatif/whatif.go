@@ -8,8 +8,6 @@ package whatif
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/parse"
 
@@ -234,34 +233,29 @@ func (q *Question) understood() (rung ladder.Rung, c scenarios.Change, err error
 	for _, n := range []struct {
 		what, unit, example string
 		value               *float64
-		least, most         float64
-		set                 func(d time.Duration)
+		scale, least, most  float64
 	}{
-		{"lease", "s", "10", inSeconds(q.Lease), 0.001, 3600, // as the page asks for it
-			func(time.Duration) {
-				c.Lease = time.Duration(*q.Lease * float64(time.Millisecond)).
-					Truncate(time.Millisecond)
-			}},
-		{"work", "%", "100", q.Work, 1, 1000,
-			func(time.Duration) { c.Work = *q.Work / 100 }},
-		{"latency", "ms", "0.5", q.Latency, 0.001, 10e3,
-			func(d time.Duration) { c.Latency = d }},
-		{"polling interval", "ms", "100", q.Poll, 0.1, 60e3,
-			func(d time.Duration) { c.Poll = d }},
-		{"clock's difference", "ms", "0", q.Skew, -3600e3, 3600e3,
-			func(d time.Duration) {
-				c.Skew = map[string]time.Duration{q.Skewed: d}
-			}},
+		{"lease", "s", "10", q.Lease, 1e-3, 0.001, 3600}, // as the page asks for it
+		{"work", "%", "100", q.Work, 1, 1, 1000},
+		{"latency", "ms", "0.5", q.Latency, 1, 0.001, 10e3},
+		{"polling interval", "ms", "100", q.Poll, 1, 0.1, 60e3},
+		{"clock's difference", "ms", "0", q.Skew, 1, -3600e3, 3600e3},
 	} {
 		if n.value == nil {
 			continue
 		}
-		if !(*n.value >= n.least && *n.value <= n.most) {
+		if x := *n.value * n.scale; !(x >= n.least && x <= n.most) {
 			return rung, c, fmt.Errorf("the %s is %v %s, it must be from %v to %v %s"+
-				" (example: %s)", n.what, *n.value, n.unit, n.least, n.most, n.unit,
-				n.example)
+				" (example: %s)", n.what, x, n.unit, n.least, n.most, n.unit, n.example)
 		}
-		n.set(time.Duration(*n.value * float64(time.Millisecond)))
+	}
+	c = scenarios.Change{Lease: duration(q.Lease).Truncate(time.Millisecond),
+		Latency: duration(q.Latency), Poll: duration(q.Poll), Again: q.Again}
+	if q.Work != nil {
+		c.Work = *q.Work / 100
+	}
+	if q.Skew != nil {
+		c.Skew = map[string]time.Duration{q.Skewed: duration(q.Skew)}
 	}
 	for _, f := range q.Faults {
 		fault, err := f.understood()
@@ -270,7 +264,6 @@ func (q *Question) understood() (rung ladder.Rung, c scenarios.Change, err error
 		}
 		c.Faults = append(c.Faults, fault)
 	}
-	c.Again = q.Again
 	c.Rewrite, err = rewriting(q.Scripts)
 	return rung, c, err
 }
@@ -278,16 +271,17 @@ func (q *Question) understood() (rung ladder.Rung, c scenarios.Change, err error
 // longestFault is how late a message may be, in milliseconds.
 const longestFault = 3600e3
 
-func inSeconds(ms *float64) *float64 {
+// duration is so many milliseconds; none: zero, which changes nothing.
+func duration(ms *float64) time.Duration {
 	if ms == nil {
-		return nil
+		return 0
 	}
-	return new(*ms / 1000)
+	return time.Duration(*ms * float64(time.Millisecond))
 }
 
 func (f Fault) understood() (scenarios.Fault, error) {
 	fault := scenarios.Fault{Client: f.Client, Nth: f.Nth}
-	by := time.Duration(f.By * float64(time.Millisecond))
+	by := duration(&f.By)
 	switch f.Kind {
 	case "late":
 		fault.Late = by
@@ -320,7 +314,7 @@ func rewriting(scripts []Script) (func([]any), error) {
 		}
 		if s.Edited != s.Original {
 			instead[s.Original] = s.Edited
-			instead[digest(s.Original)] = digest(s.Edited)
+			instead[redis.NewScript(s.Original).Hash()] = redis.NewScript(s.Edited).Hash()
 		}
 	}
 	if len(instead) == 0 {
@@ -335,11 +329,6 @@ func rewriting(scripts []Script) (func([]any), error) {
 			}
 		}
 	}, nil
-}
-
-func digest(source string) string {
-	sum := sha1.Sum([]byte(source))
-	return hex.EncodeToString(sum[:])
 }
 
 // unjudged is why a run can't be judged, for a reader who knows no driver's errors.

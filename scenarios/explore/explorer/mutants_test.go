@@ -14,7 +14,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/locktest/wrong"
-	"github.com/lockladder/lockladder/internal/locktest/wrong/guard"
 	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -44,7 +43,7 @@ func TestTheExplorerFindsTheMutantsThatNeedAnInterleaving(t *testing.T) {
 		name := fmt.Sprint(w.Bounds, w.Bounds.Programs)
 		report, ok := known[name]
 		if !ok {
-			report = explore.Run(t, guard.Build(guard.Mistakes{}), w.Bounds)
+			report = explore.Run(t, wrong.Mistakes{}.Build, w.Bounds)
 			known[name] = report
 		}
 		return report

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/lockladder/lockladder/lock"
 )
 
-// articleWorker is the article's form, step by step. Its flaws are its exhibit: see
-// the package's comment.
 type articleWorker struct{ Worker }
 
 // taken is a task with its group's lock; a task of the plain queue has none.
@@ -151,6 +148,20 @@ func (w *articleWorker) takePlain(ctx context.Context) (*taken, error) {
 	return &taken{Task: t}, w.setSlot(ctx, texts[0])
 }
 
+// inSlot reads the task that stands in the worker's slot, nil when there is none.
+func (w *articleWorker) inSlot(ctx context.Context) (*Task, error) {
+	found, err := w.RDB.HMGet(ctx, w.key(slots), w.slot()).Result()
+	if err != nil {
+		return nil, fmt.Errorf("read slot %d: %w", w.Slot, err)
+	}
+	text, _ := found[0].(string)
+	if text == "" {
+		return nil, nil
+	}
+	t, err := parse(text)
+	return &t, err
+}
+
 func (w *articleWorker) setSlot(ctx context.Context, text string) error {
 	if err := w.RDB.HSet(ctx, w.key(slots), w.slot(), text).Err(); err != nil {
 		return fmt.Errorf("write slot %d: %w", w.Slot, err)
@@ -164,20 +175,18 @@ var errWork = errors.New("the work failed")
 // do does a task, clears the slot and releases the group. An exception skips
 // what comes after it.
 func (w *articleWorker) do(ctx context.Context, t *taken) error {
-	start, err := w.begin(ctx, t.Task, w.Name)
+	start, err := w.note(ctx, began, t.Task, w.Name)
 	if err != nil {
 		return err
 	}
-	id := strconv.Itoa(t.ID)
 	if err := w.Work(ctx, t.Task, start); err != nil {
-		own, cancel := context.WithTimeout(context.WithoutCancel(ctx),
-			time.Second)
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_, logged := w.note(own, failed, id, t.Group(), w.Name)
+		_, logged := w.note(own, failed, t.Task, w.Name)
 		return errors.Join(fmt.Errorf("task %d: %w: %w", t.ID, errWork, err),
 			logged)
 	}
-	if _, err := w.note(ctx, ended, id, t.Group(), w.Name); err != nil {
+	if _, err := w.note(ctx, ended, t.Task, w.Name); err != nil {
 		return err
 	}
 	if err := w.setSlot(ctx, ""); err != nil {

@@ -1,6 +1,7 @@
 package imports_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/bench/jobs/imports"
 	"github.com/lockladder/lockladder/internal/ladder"
@@ -24,7 +26,7 @@ var faults = []struct {
 	name string
 	run  func(s *scenario)
 }{
-	{"nothing", func(s *scenario) { s.run(0, s.worker("A", 1, lasting(second))) }},
+	{"nothing", func(s *scenario) { s.worker("A", 1, 0, lasting(second)) }},
 	{"dies with its slot written", func(s *scenario) {
 		s.crashesBefore(func(cmd redis.Cmder) bool {
 			return cmd.Name() == "lrem" || slices.Contains(cmd.Args(), "begin")
@@ -37,29 +39,28 @@ var faults = []struct {
 				slices.Contains(cmd.Args(), any(prefix+"fence"))
 		})
 	}},
-	{"its work fails", func(s *scenario) {
-		s.run(0, s.worker("A", 1, failing(second)))
-	}},
+	{"its work fails", func(s *scenario) { s.worker("A", 1, 0, failing(1)) }},
 	{"works for 15 s", func(s *scenario) {
-		s.run(0, s.worker("A", 1, func(w *worker, t imports.Task, _ int) error {
+		s.worker("A", 1, 0, func(_ context.Context, w *worker, t imports.Task, _ int) error {
 			if t.ID == 1 {
 				w.Sleep(lease + 4*second)
 			}
 			w.Sleep(second)
 			return nil
-		}))
+		})
 	}},
 }
 
 func TestTheTablesOfThePageAreFresh(t *testing.T) {
 	locktest.WhenNamed(t, "it runs every scenario of the page:"+
 		" go test ./internal/bench/jobs/imports -run OfThePage")
-	generated.Compare(t, "import.md", "article", table(t, imports.Article))
-	generated.Compare(t, "import.md", "improved", table(t, imports.Improved))
+	generated.Compare(t, "import.md", "article", table(t, imports.Worker.Article))
+	generated.Compare(t, "import.md", "improved", table(t, imports.Worker.Improved))
 	if *whole {
 		generated.Compare(t, "import.md", "throughput", throughput(t))
 	}
-	_, timeline := runScenario(t, imports.Article, "reentrant", scanned)
+	_, timeline := runScenario(t, imports.Worker.Article, "reentrant", tasks(3, 1),
+		scanned)
 	generated.Compare(t, "import.md", "scan", generated.Block(narrow(timeline)))
 }
 
@@ -73,15 +74,14 @@ func table(t *testing.T, form imports.Form) string {
 	for _, rung := range ladder.Rungs {
 		row := []string{rung.Name}
 		for _, fault := range faults {
-			f, _ := runScenario(t, form, rung.Name, func(s *scenario) {
-				s.push(task(1, 1), task(2, 1), task(3, 2), task(4, 1))
+			v, _ := runScenario(t, form, rung.Name, []imports.Task{task(1, 1), task(2, 1),
+				task(3, 2), task(4, 1)}, func(s *scenario) {
 				fault.run(s)
-				b := s.worker("B", 2, lasting(second))
-				b.worker.Poll = 200 * time.Millisecond
-				s.run(second/2, b)
+				b := s.worker("B", 2, second/2, lasting(second))
+				b.job.Poll = 200 * time.Millisecond
 				s.until(time.Minute / 2)
 			})
-			row = append(row, summary(f))
+			row = append(row, summary(v))
 		}
 		rows = append(rows, row)
 	}
@@ -89,17 +89,11 @@ func table(t *testing.T, form imports.Form) string {
 }
 
 // summary is what went wrong.
-func summary(f imports.Figures) string {
+func summary(v verdict) string {
 	var words []string
-	for _, figure := range []struct {
-		n    int
-		what string
-	}{
-		{f.Left, "stuck"}, {f.Lost, "lost"}, {f.DoneTwice, "twice"},
-		{f.Overlapped, "overlapped"}, {f.OutOfOrder, "out of order"},
-	} {
-		if figure.n > 0 {
-			words = append(words, fmt.Sprintf("**%d %s**", figure.n, figure.what))
+	for _, what := range []string{"stuck", "lost", "twice", "overlapped", "out of order"} {
+		if v[what] > 0 {
+			words = append(words, fmt.Sprintf("**%d %s**", v[what], what))
 		}
 	}
 	if len(words) == 0 {
@@ -117,30 +111,28 @@ func throughput(t *testing.T) string {
 	for _, groups := range []int{1, 2, 4, 6, 8, 16, 50} {
 		row := []string{fmt.Sprint(groups), fmt.Sprintf("%.0f",
 			float64(min(groups, workers))/work.Seconds())}
-		for _, form := range []imports.Form{imports.Article, imports.Improved} {
+		for _, form := range []imports.Form{imports.Worker.Article,
+			imports.Worker.Improved} {
 			var took time.Duration
-			f, _ := runScenario(t, form, "reentrant/fenced", func(s *scenario) {
-				s.push(tasks(n, groups)...)
-				done := 0
-				for i := range workers {
-					w := s.worker(fmt.Sprint("W", i+1), i+1,
-						func(w *worker, _ imports.Task, _ int) error {
-							w.Sleep(work)
-							w.Step("has done one", func() {
-								took, done = s.Now(), done+1
-								if done == n {
-									// Its end is written down before all end.
-									time.AfterFunc(second, s.stop)
-								}
-							})
-							return nil
+			v, timeline := runScenario(t, form, "reentrant/fenced", tasks(n, groups),
+				func(s *scenario) {
+					done := 0
+					one := func(_ context.Context, w *worker, _ imports.Task, _ int) error {
+						w.Sleep(work)
+						w.Step("has done one", func() {
+							took, done = s.Now(), done+1
+							if done == n {
+								// Its end is written down before all end.
+								time.AfterFunc(second, s.stop)
+							}
 						})
-					s.run(time.Duration(i)*second/4, w)
-				}
-			})
-			if f.Done != n {
-				t.Fatalf("%d groups, %s: %+v", groups, form, f)
-			}
+						return nil
+					}
+					for i := range workers {
+						s.worker(fmt.Sprint("W", i+1), i+1, time.Duration(i)*second/4, one)
+					}
+				})
+			require.Equal(t, verdict{"done": n}, v, timeline)
 			row = append(row, fmt.Sprintf("%.2f", n/took.Seconds()))
 		}
 		rows = append(rows, row)
@@ -153,10 +145,7 @@ func throughput(t *testing.T) string {
 func narrow(timeline string) string {
 	var b strings.Builder
 	for line := range strings.Lines(timeline) {
-		if strings.Contains(line, "  judge  ") {
-			break
-		}
-		b.WriteString(strings.TrimRight(strings.TrimRight(line, "\n"), " -") + "\n")
+		b.WriteString(strings.TrimRight(line, " -\n") + "\n")
 	}
 	return b.String()
 }
@@ -164,15 +153,13 @@ func narrow(timeline string) string {
 // scanned lets B go through the queue while A works on task 1, and pass task 2. A ends. B
 // comes to task 3, whose group is free now.
 func scanned(s *scenario) {
-	s.push(task(1, 1), task(2, 1), task(3, 1))
-	s.run(0, s.worker("A", 1, lasting(3*second)))
-	b := s.worker("B", 2, lasting(second))
-	nth := 2
-	b.before(named("lindex"), func() {
-		if nth--; nth == 0 {
+	s.worker("A", 1, 0, lasting(3*second))
+	b := s.worker("B", 2, 2*second, lasting(second))
+	nth := 0
+	b.before(func(cmd redis.Cmder) bool { return cmd.Name() == "lindex" }, func() {
+		if nth++; nth == 2 {
 			b.Sleep(2 * second)
 		}
 	})
-	s.run(2*second, b)
 	s.until(9 * second)
 }

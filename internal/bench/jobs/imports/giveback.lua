@@ -4,7 +4,6 @@
 -- KEYS[2] the slots, a hash {slot: task}
 -- KEYS[3] the log
 -- KEYS[4] the queue
--- KEYS[5] the hash of how many tasks of each group wait in it
 -- ARGV[1] the group
 -- ARGV[2] the slot, the caller's name and its fencing token, as in the claim
 -- ARGV[3] the slot
@@ -20,7 +19,6 @@ if string.sub(claim, 1, #ARGV[2] + 1) ~= ARGV[2] .. ' ' then
   return 0
 end
 redis.call('RPUSH', KEYS[4], ARGV[7])
-redis.call('HINCRBY', KEYS[5], ARGV[1], 1)
 redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('HDEL', KEYS[2], ARGV[3])
 redis.call('PUBLISH', ARGV[6], 'fail')

@@ -2,23 +2,76 @@ package imports
 
 import (
 	"context"
-	_ "embed"
-	"errors"
+	"embed"
+	"encoding/json"
 	"fmt"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/lockladder/lockladder/lock"
 )
 
-//go:embed push.lua
-var pushSource string
-var push = redis.NewScript(pushSource)
+//go:embed *.lua
+var sources embed.FS
 
-//go:embed record.lua
-var recordSource string
-var record = redis.NewScript(recordSource)
+var (
+	record   = script("record.lua")
+	take     = script("take.lua")
+	finish   = script("finish.lua")
+	giveBack = script("giveback.lua")
+	renew    = script("renew.lua")
+)
+
+func script(file string) *redis.Script {
+	source, err := sources.ReadFile(file)
+	if err != nil {
+		panic(err) // it was there when this program was compiled
+	}
+	return redis.NewScript(string(source))
+}
+
+// Task is one import.
+type Task struct {
+	ID     int    `json:"id"`
+	Entity string `json:"entity"`
+	Tenant int    `json:"tenant"`
+
+	// Grouped says that the tenant wants the tasks of one entity one after the
+	// other.
+	Grouped bool `json:"grouped"`
+}
+
+// Group is whose tasks must not overlap. A task without a group is alone in one.
+func (t Task) Group() string {
+	if !t.Grouped {
+		return fmt.Sprintf("task:%d", t.ID)
+	}
+	return fmt.Sprintf("%s:%d", t.Entity, t.Tenant)
+}
+
+// list is the queue that the task waits in.
+func (t Task) list() string {
+	if t.Grouped {
+		return grouped
+	}
+	return plain
+}
+
+// text is how a task stands in the queue.
+func (t Task) text() string {
+	text, err := json.Marshal(t)
+	if err != nil {
+		panic(err) // numbers, a string and a bool: there is no such error
+	}
+	return string(text)
+}
+
+func parse(text string) (Task, error) {
+	var t Task
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
+		return t, fmt.Errorf("read the task %q: %w", text, err)
+	}
+	return t, nil
+}
 
 // Queue is where the data of one import job is.
 type Queue struct {
@@ -34,7 +87,7 @@ const (
 	grouped = "queue"  // a list: tasks with a group, the oldest at the tail
 	plain   = "plain"  // a list: tasks without one
 	slots   = "slots"  // a hash: slot, the task that its worker has
-	claims  = "claims" // a hash: group, its claim; see claim
+	claims  = "claims" // a hash: group, its claim: "slot worker token end"
 	log     = "log"    // a list: what has happened
 	starts  = "starts" // a hash: task, how often it was started
 	highest = "fence"  // the highest fencing token that was seen
@@ -47,20 +100,9 @@ const (
 
 func (q Queue) key(name string) string { return q.Prefix + name }
 
-// waiting is a hash beside a queue: group, how many of its tasks are there.
-func (q Queue) waiting(list string) string { return q.key(list) + ":waiting" }
-
-func (q Queue) list(t Task) string {
-	if t.Grouped {
-		return grouped
-	}
-	return plain
-}
-
 // Load makes the scripts known to the server, so that no task pays for it.
 func (q Queue) Load(ctx context.Context) error {
-	for _, s := range []*redis.Script{push, record, take, finish, giveBack,
-		renew} {
+	for _, s := range []*redis.Script{record, take, finish, giveBack, renew} {
 		if err := s.Load(ctx, q.RDB).Err(); err != nil {
 			return fmt.Errorf("load the scripts: %w", err)
 		}
@@ -68,97 +110,36 @@ func (q Queue) Load(ctx context.Context) error {
 	return nil
 }
 
-// Producer puts tasks into the queues.
-type Producer struct {
-	Queue
-	Lock lock.Lock // an owner of the queue lock
-}
-
-// Push pushes tasks in their order: those with a group to their queue, under the
-// queue lock, the others to the plain one. The tasks before an error are pushed. When
-// the queue lock's lease ended meanwhile, all are pushed, and it is no error.
-func (p Producer) Push(ctx context.Context, tasks ...Task) (err error) {
-	locked := false
-	defer func() {
-		if locked {
-			if e := p.Lock.Unlock(ctx); !errors.Is(e, lock.ErrNotHeld) {
-				err = errors.Join(err, e)
-			}
-		}
-	}()
+// Push puts tasks at the heads of their queues and tells the workers. A producer holds
+// the queue lock meanwhile: a push moves what the article's worker counts with LINDEX.
+func (q Queue) Push(ctx context.Context, tasks ...Task) error {
+	p := q.RDB.Pipeline()
 	for _, t := range tasks {
-		if t.Grouped && !locked {
-			if err := p.Lock.Lock(ctx); err != nil {
-				return fmt.Errorf("push task %d: %w", t.ID, err)
-			}
-			locked = true
-		}
-		list := p.list(t)
-		if err := push.Run(ctx, p.RDB, []string{p.key(list), p.waiting(list),
-			p.key(log)}, t.text(), t.ID, t.Group(), p.key(wake)).
-			Err(); err != nil {
-			return fmt.Errorf("push task %d: %w", t.ID, err)
-		}
+		p.LPush(ctx, q.key(t.list()), t.text())
+	}
+	p.Publish(ctx, q.key(wake), "push")
+	if _, err := p.Exec(ctx); err != nil {
+		return fmt.Errorf("push tasks: %w", err)
 	}
 	return nil
 }
 
-// The kinds of entries in the log.
+// The kinds of entries in the log. The scripts of the improved form write two more:
+// that is "refused" whose work is over when somebody else has the group.
 const (
-	pushed  = "push"    // the task is in a queue
-	began   = "begin"   // its work has begun
-	ended   = "end"     // its work is over, and counts
-	refused = "refused" // its work is over, and somebody else has the group
-	failed  = "fail"    // its work has failed
-	died    = "dead"    // the worker has ended, and whoever supervises it knows
+	began  = "begin" // the task's work has begun
+	ended  = "end"   // its work is over, and counts
+	failed = "fail"  // its work has failed
 )
 
-// begin logs that a task's work has begun and returns how often it has by now.
-func (q Queue) begin(ctx context.Context, t Task, worker string) (int, error) {
-	return q.note(ctx, began, strconv.Itoa(t.ID), t.Group(), worker)
-}
-
-// Died logs that a worker has ended. It is called by whoever supervises it, when
-// the worker does nothing more.
-func (q Queue) Died(ctx context.Context, worker string) error {
-	_, err := q.note(ctx, died, "-", "-", worker)
-	return err
-}
-
-func (q Queue) note(ctx context.Context, kind, task, group, worker string) (
-	int, error) {
+// note logs what happens to a task, and returns how often it was started when that is
+// one more start.
+func (q Queue) note(ctx context.Context, kind string, t Task, worker string) (int, error) {
+	id := strconv.Itoa(t.ID)
 	n, err := record.Run(ctx, q.RDB, []string{q.key(log), q.key(starts)},
-		kind, task, group, worker).Int()
+		kind, id, t.Group(), worker).Int()
 	if err != nil {
-		return 0, fmt.Errorf("log the %s of task %s: %w", kind, task, err)
+		return 0, fmt.Errorf("log the %s of task %s: %w", kind, id, err)
 	}
 	return n, nil
-}
-
-// Left returns the tasks that stand in a queue or in a slot.
-func (q Queue) Left(ctx context.Context) ([]Task, error) {
-	var texts []string
-	for _, list := range []string{grouped, plain} {
-		found, err := q.RDB.LRange(ctx, q.key(list), 0, -1).Result()
-		if err != nil {
-			return nil, fmt.Errorf("read the queues: %w", err)
-		}
-		texts = append(texts, found...)
-	}
-	found, err := q.RDB.HVals(ctx, q.key(slots)).Result()
-	if err != nil {
-		return nil, fmt.Errorf("read the slots: %w", err)
-	}
-	var tasks []Task
-	for _, text := range append(texts, found...) {
-		if text == "" {
-			continue // the article clears a slot so
-		}
-		t, err := parse(text)
-		if err != nil {
-			return nil, err
-		}
-		tasks = append(tasks, t)
-	}
-	return tasks, nil
 }

@@ -9,15 +9,6 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Form is how a worker takes its tasks.
-type Form string
-
-// The forms.
-const (
-	Article  Form = "article"  // as [queue] has it
-	Improved Form = "improved" // the claim is data
-)
-
 // ArticlePoll is the pause of [queue] after each round. While a worker waits for a lock
 // that somebody else has it is two fifths of that.
 const ArticlePoll = 2 * time.Second
@@ -27,10 +18,10 @@ const ArticlePoll = 2 * time.Second
 // the task's group.
 type Work func(ctx context.Context, t Task, start int) error
 
-// Worker takes tasks and does them, one at a time.
+// Worker takes tasks and does them, one at a time. It first finishes what stands in its
+// slot.
 type Worker struct {
 	Queue
-	Form  Form
 	Slot  int           // one process at a time has it
 	Name  string        // of this process; a restarted one has another name
 	TTL   time.Duration // the lease of the locks, and of a claim
@@ -40,26 +31,33 @@ type Worker struct {
 	Env   lock.Env   // what it is built with, but for the key
 }
 
-// Run first finishes what stands in the worker's slot, and then takes one task
-// after the other until ctx ends. It then returns nil, and the improved form has
-// put back what it had not finished.
-//
-// It returns the first error of a lock, of Redis, or of the work in the article's
-// form, and leaves all as it was then: the slot, the claim or the group's lock. A
-// worker with the same slot goes on from there.
-func (w Worker) Run(ctx context.Context) error {
-	run := w.runImproved
-	if w.Form == Article {
-		run = (&articleWorker{w}).run
+// Form is how a worker takes its tasks, until ctx ends. It returns the first error of a
+// lock, of Redis, or of the work in the article's form, and leaves all as it was then:
+// the slot, the claim or the group's lock. A worker with the same slot goes on from
+// there. When ctx ends, the improved form puts back what it has not finished.
+type Form func(w Worker, ctx context.Context) error
+
+// Article is the form that [queue] has, step by step. Its flaws are its exhibit: see
+// the package's comment.
+func (w Worker) Article(ctx context.Context) error {
+	return w.ended(ctx, (&articleWorker{w}).run(ctx))
+}
+
+// Improved is the form in which a claim is data.
+func (w Worker) Improved(ctx context.Context) error {
+	queue, err := w.lock(QueueLock)
+	if err != nil {
+		return err
 	}
-	err := run(ctx)
-	if err != nil && ctx.Err() != nil {
+	return w.ended(ctx, (&improvedWorker{Worker: w, queue: queue}).run(ctx))
+}
+
+// ended is nil when ctx has ended the worker.
+func (w Worker) ended(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("worker %s: %w", w.Name, err)
-	}
-	return nil
+	return fmt.Errorf("worker %s: %w", w.Name, err)
 }
 
 // lock makes an owner of a lock of the job.
@@ -70,17 +68,3 @@ func (w Worker) lock(name string) (lock.Lock, error) {
 }
 
 func (w Worker) slot() string { return strconv.Itoa(w.Slot) }
-
-// inSlot reads the task that stands in the worker's slot, nil when there is none.
-func (w Worker) inSlot(ctx context.Context) (*Task, error) {
-	found, err := w.RDB.HMGet(ctx, w.key(slots), w.slot()).Result()
-	if err != nil {
-		return nil, fmt.Errorf("read slot %d: %w", w.Slot, err)
-	}
-	text, _ := found[0].(string)
-	if text == "" {
-		return nil, nil
-	}
-	t, err := parse(text)
-	return &t, err
-}

@@ -1,0 +1,129 @@
+package nodes
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/lock"
+)
+
+// reach connects to a real server, and shows it the password. It is done for every
+// driver alike: a lock may bring its own, which is given nothing but a connection.
+func (s *Servers) reach(ctx context.Context, node int) (net.Conn, error) {
+	d := net.Dialer{Timeout: replyWithin}
+	conn, err := d.DialContext(ctx, "tcp", s.Addresses[node])
+	if err != nil || s.config.Password == "" {
+		return conn, err
+	}
+	if err := authenticate(ctx, conn, s.config.Password); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("authenticate: %w", err)
+	}
+	return conn, nil
+}
+
+// authenticate ends with the context, and leaves no deadline behind.
+func authenticate(ctx context.Context, conn net.Conn, password string) error {
+	if err := conn.SetDeadline(time.Now().Add(replyWithin)); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
+	err := proto.Write(conn, []string{"AUTH", password})
+	var answer string
+	if err == nil {
+		// Nothing follows the answer, so nothing is lost in the buffer.
+		answer, err = proto.Read(bufio.NewReader(conn))
+	}
+	if !stop() {
+		err = ctx.Err() // it has ended the exchange, or its deadline would stay
+	}
+	if err == nil && !strings.HasPrefix(answer, "+OK") {
+		err = fmt.Errorf("%s", strings.TrimSpace(strings.TrimPrefix(answer, "-")))
+	}
+	if err != nil {
+		return err
+	}
+	return conn.SetDeadline(time.Time{})
+}
+
+// sweep looks for the prefix anywhere in a key: a lock may put a word of its own
+// in front.
+func sweep(ctx context.Context, rdb *redis.Client, prefix string) error {
+	found := rdb.Scan(ctx, 0, "*"+prefix+"*", 1000).Iterator()
+	err := found.Err()
+	for err == nil && found.Next(ctx) {
+		err = rdb.Del(ctx, found.Val()).Err()
+	}
+	if err == nil {
+		err = found.Err()
+	}
+	if err != nil {
+		return lock.Failed(ctx, "remove the keys *"+prefix+"* from",
+			rdb.Options().Addr, err)
+	}
+	return nil
+}
+
+// usageWithin bounds a look at what servers have done, which is taken even when
+// the run has ended.
+const usageWithin = 10 * time.Second
+
+// Usage is what servers say that they have done.
+type Usage struct {
+	CPU   time.Duration
+	Calls int64
+	Known bool
+}
+
+// Usage asks the nodes of a lock on so many, or all there are; the first one where
+// there is no lock. A server that does not say makes it unknown, and embedded ones
+// don't.
+func (s *Servers) Usage(ctx context.Context, n int) Usage {
+	if s.calls != nil {
+		return Usage{Calls: s.calls(), Known: true}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), usageWithin)
+	defer cancel()
+	sum := Usage{Known: !s.Embedded()}
+	for _, rdb := range s.nodes[:min(max(n, 1), len(s.nodes))] {
+		if !sum.Known {
+			break
+		}
+		info, err := rdb.InfoMap(ctx, "cpu", "commandstats").Result()
+		if err != nil {
+			return Usage{}
+		}
+		for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {
+			seconds, err := strconv.ParseFloat(info["CPU"][name], 64)
+			if err != nil {
+				return Usage{}
+			}
+			sum.CPU += time.Duration(seconds * float64(time.Second))
+		}
+		for name, stats := range info["Commandstats"] {
+			if name == "cmdstat_info" || name == "cmdstat_auth" {
+				continue // how it is asked, and how a connection begins
+			}
+			var calls int64
+			if _, err := fmt.Sscanf(stats, "calls=%d,", &calls); err != nil {
+				return Usage{}
+			}
+			sum.Calls += calls
+		}
+	}
+	return sum
+}
+
+// Since is what was done since an earlier look.
+func (u Usage) Since(before Usage) Usage {
+	return Usage{u.CPU - before.CPU, u.Calls - before.Calls,
+		u.Known && before.Known}
+}

@@ -1,0 +1,90 @@
+package bench_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/site/generated"
+)
+
+// committed reads the run that lies in docs.
+func committed(t *testing.T) (r bench.Report) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "benchmark.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(content, &r))
+	return r
+}
+
+func written(t *testing.T, write func(bench.Report, io.Writer) error, r bench.Report) string {
+	var out strings.Builder
+	require.NoError(t, write(r, &out))
+	return out.String()
+}
+
+func TestThePicturesAreDrawnFromTheCommittedRun(t *testing.T) {
+	for _, p := range bench.Pictures {
+		generated.Compare(t, "benchmark-"+p.Name+".svg", "", written(t, p.Draw, committed(t)))
+	}
+}
+
+func TestThePageHasThePicturesAndNeedsNothingElse(t *testing.T) {
+	r := committed(t)
+	r.Env.CPU = new("A <fast> one")
+	page := written(t, bench.WritePage, r)
+	for _, p := range bench.Pictures {
+		picture := written(t, p.Draw, r)
+		assert.Contains(t, picture, "A &lt;fast&gt; one")
+		assert.Contains(t, page, picture)
+	}
+	body := strings.ReplaceAll(page, ` xmlns="http://www.w3.org/2000/svg"`, "")
+	assert.NotContains(t, body, "://")
+	assert.NotRegexp(t, `<(script|img|link|iframe)[^>]*(src|href)=`, body)
+}
+
+func TestAReportWithoutRowsIsAPage(t *testing.T) {
+	page := written(t, bench.WritePage, bench.Report{})
+	assert.NotContains(t, page, "<svg")
+	assert.Contains(t, page, "</html>")
+}
+
+func TestWithOneNumberOfClientsNothingGrows(t *testing.T) {
+	r := committed(t)
+	growth := bench.Pictures[3].Draw
+	require.Contains(t, written(t, growth, r), ">100 clients<")
+	r.Rows = slices.DeleteFunc(r.Rows, func(row bench.Row) bool {
+		return row.Count("table_clients") != 100
+	})
+	assert.Empty(t, written(t, growth, r))
+}
+
+func TestTheCommittedRunNamesItsEnvironment(t *testing.T) {
+	r := committed(t)
+	assert.Equal(t, "redis", r.Env.Server)
+	assert.NotNil(t, r.Env.ServerVersion)
+	assert.NotNil(t, r.Env.CPU)
+	assert.NotNil(t, r.Env.Commit)
+	assert.NotNil(t, r.Env.Pinned)
+	assert.NotContains(t, *r.Env.Commit, "+", "the code of a commit")
+	assert.False(t, r.Env.Interrupted)
+	measured := map[string]bool{}
+	for _, row := range r.Rows {
+		assert.Greater(t, len(row.Rounds), 2, row.Name())
+		measured[fmt.Sprint(row.Name(), " ", row.Count("clients"))] = true
+	}
+	for _, rung := range ladder.Rungs {
+		for _, clients := range []int{10, 100, 1000} {
+			assert.Contains(t, measured, fmt.Sprint(rung.Name, " ", clients))
+		}
+	}
+}

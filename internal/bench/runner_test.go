@@ -1,0 +1,348 @@
+package bench_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/bench/nodes"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// TestMain silences the library: tests about failures would look like failures.
+func TestMain(m *testing.M) {
+	logging.Disable()
+	locktest.CollectLess()
+	os.Exit(m.Run())
+}
+
+// forever is longer than any test: a wait that only it bounds is not bounded.
+const forever = time.Hour
+
+// embedded makes a runner for a few clients on five embedded servers.
+func embedded(t *testing.T, clients, stock int) *bench.Runner {
+	servers := nodes.Embed(5, nodes.Config{Clients: clients})
+	t.Cleanup(func() { assert.NoError(t, servers.Close(t.Context())) })
+	return runner(servers, clients, stock)
+}
+
+func runner(servers *nodes.Servers, clients, stock int) *bench.Runner {
+	return &bench.Runner{Servers: servers, Settings: bench.Settings{
+		Clients: clients,
+		Stock:   stock,
+		TTL:     time.Minute,
+		Poll:    5 * time.Millisecond,
+		Timeout: forever,
+		Grace:   forever,
+	}}
+}
+
+// connected is a server, and the servers of a run that has no other. They are closed
+// with the test.
+func connected(t *testing.T, config nodes.Config) (*miniredis.Miniredis,
+	*nodes.Servers) {
+	t.Helper()
+	redis := miniredis.RunT(t)
+	servers, err := nodes.Connect(t.Context(), []string{redis.Addr()}, config)
+	require.NoError(t, err)
+	t.Cleanup(func() { servers.Close(context.WithoutCancel(t.Context())) })
+	return redis, servers
+}
+
+func measure(t *testing.T, r *bench.Runner, subject bench.Subject) bench.Row {
+	t.Helper()
+	row, err := r.Measure(t.Context(), subject)
+	require.NoError(t, err)
+	return row
+}
+
+// subject finds a rung or a baseline.
+func subject(t *testing.T, name string) bench.Subject {
+	t.Helper()
+	found, err := bench.Select(bench.Around(bench.Rungs()...), name)
+	require.NoError(t, err)
+	return found[0]
+}
+
+// fake is somebody's lock, that is acquired so and needs no release.
+type fake func(context.Context) error
+
+func (f fake) TryLock(context.Context) (bool, error) { return false, nil }
+func (f fake) Lock(ctx context.Context) error        { return f(ctx) }
+func (f fake) Unlock(context.Context) error          { return nil }
+
+// theirs is a subject whose owners are all the same fake.
+func theirs(f fake) bench.Subject {
+	return bench.Subject{Name: "theirs", Kind: bench.Alternative,
+		Build: func(lock.Env) (lock.Lock, error) { return f, nil }}
+}
+
+// blocked is a lock that is never granted.
+func blocked(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// meeting makes the first n of those who come wait for each other.
+func meeting(n int) func(context.Context) {
+	var come atomic.Int64
+	all := make(chan struct{})
+	return func(context.Context) {
+		if come.Add(1) == int64(n) {
+			close(all)
+		}
+		if come.Load() <= int64(n) {
+			<-all
+		}
+	}
+}
+
+func TestEverybodyWhoReadTheSameStockSells(t *testing.T) {
+	for name, come := range map[string]int64{"no-lock": 10, "mutex-per-service": 4} {
+		r := embedded(t, 10, 3)
+		r.Think = meeting(int(come))
+		row := measure(t, r, subject(t, name))
+		assert.EqualValues(t, come, row.Value("max_holders"), name)
+		assert.EqualValues(t, come, row.Value("sold"), name)
+		assert.EqualValues(t, 3-come, row.Value("left"), name)
+		assert.EqualValues(t, come-3, row.Value("oversold"), name)
+		assert.EqualValues(t, come-1, row.Value("lost_updates"), "all but the first to take")
+		assert.Nil(t, row.Value("retries"), "nobody asked")
+	}
+}
+
+func TestARowThatIsNeverGrantedIsCutOffAndReported(t *testing.T) {
+	r := embedded(t, 5, 3)
+	r.Timeout = 20 * time.Millisecond
+	row := measure(t, r, theirs(blocked))
+
+	assert.False(t, row.Finished())
+	assert.Zero(t, row.Value("failures"), "a client that was cut off has not failed")
+	assert.Zero(t, row.Value("absent"))
+	assert.EqualValues(t, 3, row.Value("left"))
+	assert.EqualValues(t, 0, row.Value("max_holders"))
+	assert.EqualValues(t, 0.0, row.Value("acquisitions_per_second"))
+	assert.Nil(t, row.Value("wait_ms.p50"))
+	assert.Nil(t, row.Value("commands_per_section"), "the lock was given no nodes")
+	assert.Nil(t, row.Value("jain"))
+}
+
+func TestALockThatIgnoresItsContextIsLeftBehind(t *testing.T) {
+	r := embedded(t, 4, 3)
+	r.Timeout, r.Grace = 20*time.Millisecond, 20*time.Millisecond
+	deaf := make(chan struct{})
+	defer close(deaf)
+	var came atomic.Int64
+	row := measure(t, r, theirs(func(context.Context) error {
+		if came.Add(1) > 1 {
+			<-deaf
+		}
+		return nil
+	}))
+
+	assert.False(t, row.Finished())
+	assert.EqualValues(t, 3, row.Value("absent"))
+	assert.EqualValues(t, 1, row.Value("sections"))
+}
+
+func TestFailuresAreCountedAndTheFirstIsTold(t *testing.T) {
+	row := measure(t, embedded(t, 6, 3), theirs(func(context.Context) error {
+		return errors.New("broken")
+	}))
+	assert.EqualValues(t, 6, row.Value("failures"))
+	assert.Zero(t, row.Value("sections"))
+	assert.Equal(t, "broken", row.Value("first_failure"))
+	assert.True(t, row.Finished())
+}
+
+func TestARowThatCantBeginIsAnError(t *testing.T) {
+	_, err := embedded(t, 1, 1).Measure(t.Context(), bench.Subject{Name: "mine", Nodes: 1})
+	assert.ErrorIs(t, err, lock.ErrInvalid)
+	assert.ErrorContains(t, err, `measure "mine": `)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = embedded(t, 1, 1).Measure(ctx, subject(t, "gold"))
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestEveryRoundComesJustAfterTheSerialLimit(t *testing.T) {
+	locktest.Long(t, "it measures in real time")
+	r := embedded(t, 5, 5)
+	r.Rounds = 3
+	row := measure(t, r, subject(t, "gold"))
+
+	ratios := row.Ratios()
+	require.Len(t, ratios, 3)
+	slices.Sort(ratios)
+	assert.Equal(t, ratios[1], *row.Ratio(), "the median is reported")
+	assert.True(t, row.Complete())
+	serial := measure(t, r, subject(t, "serial-limit"))
+	assert.Equal(t, []float64{1, 1, 1}, serial.Ratios())
+	assert.EqualValues(t, 1000, serial.Value("sections"), "five turns say nothing")
+	assert.EqualValues(t, 1000, serial.Value("sold"), "and all of them sell as well")
+	assert.EqualValues(t, 5, serial.Value("table_clients"))
+}
+
+func TestRoundsThatAreCutOffAreLeftOut(t *testing.T) {
+	locktest.Long(t, "it measures 2000 turns")
+	r := embedded(t, 3, 3)
+	r.Rounds = 3
+	ctx, cancel := context.WithCancel(t.Context())
+	// A thousand turns of the serial limit and three of the rung are a round;
+	// the rung's second is cut off.
+	var turns atomic.Int64
+	r.Think = func(context.Context) {
+		if turns.Add(1) == 2*1000+3+1 {
+			cancel()
+		}
+	}
+	row, err := r.Measure(ctx, subject(t, "gold"))
+	require.NoError(t, err)
+	assert.Len(t, row.Rounds, 1)
+	assert.True(t, row.Finished(), "the one that was measured")
+	assert.False(t, row.Complete())
+	assert.Contains(t, bench.Layout{}.Row(row), "1 of 3 rounds were measured")
+}
+
+func TestALoopThatIsInterruptedIsNotFinished(t *testing.T) {
+	r := embedded(t, 3, 3)
+	r.Loop = forever / 2
+	ctx, cancel := context.WithCancel(t.Context())
+	r.Think = func(context.Context) { cancel() }
+	row, err := r.Measure(ctx, subject(t, "gold"))
+	require.NoError(t, err)
+	assert.False(t, row.Finished())
+}
+
+func TestEveryClientTakesSoManyTurnsAndTheProgressSaysHowMany(t *testing.T) {
+	r := embedded(t, 3, 12)
+	r.Ops = 4
+	var seen []string
+	r.Think = func(context.Context) {
+		before, _, _ := strings.Cut(r.Progress(), ",")
+		seen = append(seen, before)
+	}
+	row := measure(t, r, subject(t, "gold"))
+	assert.EqualValues(t, 12, row.Value("sections"))
+	assert.EqualValues(t, 12, row.Value("sold"))
+	assert.EqualValues(t, 1.0, row.Value("jain"))
+	assert.Equal(t, ": 0 of 12 turns", seen[0])
+	assert.Equal(t, ": 11 of 12 turns", seen[11])
+	assert.Equal(t, ": warming up", r.Progress())
+}
+
+func TestAHolderFinishesAndReleasesWhenTheRunIsCanceled(t *testing.T) {
+	for _, subject := range bench.Rungs() {
+		t.Run(subject.Name, func(t *testing.T) {
+			redis, servers := connected(t, nodes.Config{Clients: 5})
+			ctx, cancel := context.WithCancel(t.Context())
+			r := runner(servers, 5, 5)
+			var key string
+			build := subject.Build
+			subject.Build = func(env lock.Env) (lock.Lock, error) {
+				key = env.Key
+				return build(env)
+			}
+			// The first holder cancels while the others wait. One of those may
+			// be granted the lock by a command that is under way.
+			r.Think = func(context.Context) {
+				assert.True(t, redis.Exists(key))
+				cancel()
+			}
+			row, err := r.Measure(ctx, subject)
+			require.NoError(t, err)
+
+			assert.Positive(t, row.Count("sections"))
+			assert.Equal(t, row.Count("sections"), row.Count("sold"))
+			assert.Equal(t, 5-row.Count("sold"), row.Count("left"))
+			assert.EqualValues(t, 1, row.Value("max_holders"))
+			assert.Zero(t, row.Value("failures"), row.Value("first_failure"))
+			// Canceled between SETNX and PEXPIRE, silver leaves its lock.
+			if subject.Name != "silver" {
+				assert.False(t, redis.Exists(key), "the lock is released")
+			}
+
+			assert.NoError(t, servers.Close(ctx))
+			assert.Empty(t, redis.Keys(), "nothing of the run is left")
+		})
+	}
+}
+
+func TestALockIsAskedForLessOftenByManyClients(t *testing.T) {
+	s := bench.Settings{Clients: 1000, Poll: 5 * time.Millisecond}
+	gold, redlock := subject(t, "gold"), subject(t, "redlock")
+	own := bench.Subject{Poll: 20 * time.Millisecond}
+	assert.Equal(t, 5*time.Millisecond, s.Pause(own, true), "as the user said")
+
+	s.Poll = 0
+	assert.Equal(t, 20*time.Millisecond, s.Pause(own, true))
+	assert.Equal(t, time.Second, s.Pause(gold, true))
+	assert.Equal(t, 5*time.Second, s.Pause(redlock, true))
+	assert.Equal(t, lock.DefaultPoll, s.Pause(gold, false))
+	assert.Equal(t, time.Second, s.Pause(redlock, false))
+	s.Clients = 20
+	assert.Equal(t, lock.DefaultPoll, s.Pause(redlock, true))
+}
+
+// counter is a stock in memory. Without compare it writes what it likes.
+type counter struct {
+	stock   atomic.Int64
+	compare bool
+	meet    func(context.Context)
+	closed  atomic.Bool
+}
+
+func (c *counter) subject() bench.Subject {
+	return bench.Subject{Name: "store", Kind: bench.Baseline, OwnServer: true,
+		Open: func(_ context.Context, amount int) (bench.Stock, error) {
+			c.stock.Store(int64(amount))
+			left := func(context.Context) (int64, error) { return c.stock.Load(), nil }
+			return bench.Stock{Take: c.take, Left: left,
+				Close: func() { c.closed.Store(true) }}, nil
+		}}
+}
+
+func (c *counter) take(ctx context.Context) (accepted, taken bool, err error) {
+	seen := c.stock.Load()
+	if seen == 0 {
+		return true, false, nil
+	}
+	c.meet(ctx)
+	if !c.compare {
+		c.stock.Store(seen - 1)
+		return true, true, nil
+	}
+	accepted = c.stock.CompareAndSwap(seen, seen-1)
+	return accepted, accepted, nil
+}
+
+func TestAStockSellsWithoutALockAndCountsWhatItRefusesOrLoses(t *testing.T) {
+	for compare, want := range map[bool]struct{ sold, left, retries, lost int }{
+		true:  {1, 0, 1, 0}, // two read, and one was first
+		false: {2, 0, 0, 1},
+	} {
+		store := &counter{compare: compare, meet: meeting(2)}
+		row := measure(t, embedded(t, 2, 1), store.subject())
+		assert.True(t, row.Finished())
+		assert.Equal(t, 2, row.Count("sections"))
+		assert.Equal(t, want.sold, row.Count("sold"))
+		assert.Equal(t, want.left, row.Count("left"))
+		assert.Equal(t, want.retries, row.Count("retries"))
+		assert.Equal(t, want.lost, row.Count("lost_updates"))
+		assert.Nil(t, row.Value("max_holders"), "nobody is inside of anything")
+		assert.True(t, store.closed.Load())
+	}
+}

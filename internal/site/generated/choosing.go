@@ -1,0 +1,275 @@
+package generated
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// Job is something that a lock is for, and what the lock must hold for it.
+type Job struct {
+	Name  string
+	After int      // the job, counted from 1, whose needs this one has too; 0: none
+	Needs []string // scenarios, or scenario: invariant
+	Token bool     // a grant must have a fencing token
+}
+
+// token arises only where a grant has a fencing token.
+const token = "lost_reply: wrong token"
+
+// Jobs are all of them, in the order of the page. What the first one needs, every job
+// does: no client locks the others out forever, and none releases another client's lock.
+var Jobs = []Job{
+	{Name: "A second run is only a waste: a cache is refilled, a report is made",
+		Needs: []string{"mutual_exclusion", "crash_holding",
+			"crash_after_first_command", "abandoned_acquire", "lost_reply: orphaned",
+			"overrun_release", "slow_get", "slow_release", "late_own_release",
+			"lost_release_reply", "unlock_not_held", "simultaneous_takeover"}},
+	{Name: "A second run is only a waste, and a worker that hangs must not" +
+		" stop the rest", After: 1, Needs: []string{"hung_worker"}},
+	{Name: "The work may take longer than the lease", After: 1,
+		Needs: []string{"overrun_overlap", "oversell", "late_grant"}},
+	{Name: "It may take longer, and a function that holds the lock calls one" +
+		" that takes it", After: 3, Needs: []string{"nested: self-deadlock",
+		"nested: foreign release", "lost_reply: self-deadlock"}},
+	{Name: "It may take longer, and a holder that is cut off must learn of it" +
+		" in time", After: 3, Needs: []string{"partitioned_holder"}},
+	{Name: "A process may be paused, and nothing stale may be written; the" +
+		" storage can check a number", After: 1, Needs: []string{"paused_holder"},
+		Token: true},
+	{Name: "A server may be replaced by a copy that lags", After: 1,
+		Needs: []string{"failover: two holders"}},
+	{Name: "A server may restart", After: 1, Needs: []string{"node_restart"}},
+}
+
+// needs is what each job needs, in the scenarios' words.
+func needs(*Generator) string {
+	var b strings.Builder
+	for i, job := range Jobs {
+		all := ""
+		if job.After > 0 {
+			all = fmt.Sprintf("as in %d, and ", job.After)
+		}
+		fmt.Fprintf(&b, "%d. %s: %s`%s`", i+1, job.Name, all,
+			strings.Join(job.Needs, "`, `"))
+		if job.Token {
+			b.WriteString(", and `" + token + "`, which arises only where a grant has" +
+				" a token: here it must")
+		}
+		b.WriteString(".\n")
+	}
+	return b.String()
+}
+
+// stores are where a lock can live. The locks of one store need the same servers.
+var stores = []struct {
+	name    string
+	results string // their name in docs/results; "": the ladder's rungs
+	prefix  string // what the measured run has before the names
+
+	// failover is the verdict of a test of its own, which needs more than one server:
+	// it is in field, in the package of the store. "": a scenario tests it.
+	failover scenarios.Verdict
+}{
+	{"Redis: the ladder", "", "", ""},
+	{"Redis: a library", "libraries", "", ""},
+	{"MariaDB", "mysql", "mysql/", scenarios.Breaks},
+	{"ZooKeeper", "zookeeper", "zookeeper/", scenarios.Holds},
+	{"etcd", "etcd", "", scenarios.Holds},
+}
+
+// Candidate is a lock, and what it cost.
+type Candidate struct {
+	Lock
+	Store string
+	Cost  *bench.Row // nil where it was not measured
+}
+
+// choose reads the measured run and what the locks of docs/results did.
+func (g *Generator) choose() (err error) {
+	if g.run, err = g.measured("choosing.json"); err != nil {
+		return err
+	}
+	for _, store := range stores {
+		locks := g.Rungs
+		if store.results != "" {
+			if locks, err = Kept(g.root, store.results); err != nil {
+				return err
+			}
+		}
+		for _, lock := range locks {
+			c := Candidate{Lock: lock, Store: store.name}
+			c.Name, c.Verdicts = store.prefix+lock.Name, maps.Clone(lock.Verdicts)
+			if store.failover != "" {
+				c.Verdicts["failover: two holders"] = store.failover
+			}
+			c.Cost = g.cost(c.Name)
+			g.Candidates = append(g.Candidates, c)
+		}
+	}
+	return nil
+}
+
+// cost is a row of the measured run; nil: there is none of this name.
+func (g *Generator) cost(name string) *bench.Row {
+	for i, row := range g.run.Rows {
+		if row.Name() == name {
+			return &g.run.Rows[i]
+		}
+	}
+	return nil
+}
+
+// Fits says whether a lock holds all that a job needs. It doesn't hold an invariant
+// of a feature that it doesn't offer, nor one that can't be tested on its servers.
+func (c Candidate) Fits(job Job) bool {
+	if job.Token && c.Verdicts[token] != scenarios.Holds ||
+		job.After > 0 && !c.Fits(Jobs[job.After-1]) {
+		return false
+	}
+	for _, need := range job.Needs {
+		answers := 0
+		for invariant, verdict := range c.Verdicts {
+			if invariant != need && !strings.HasPrefix(invariant, need+":") {
+				continue
+			}
+			answers++
+			if verdict != scenarios.Holds && verdict != scenarios.DoesNotArise {
+				return false
+			}
+		}
+		if answers == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// choices is the decision table: for each job and each store the lock to take.
+func (g *Generator) choices() string {
+	head := []string{"the job"}
+	for _, store := range stores {
+		head = append(head, store.name)
+	}
+	var rows [][]string
+	for i, job := range Jobs {
+		row := []string{fmt.Sprintf("%d. %s", i+1, job.Name)}
+		for _, store := range stores {
+			row = append(row, choice(g.fastest(func(c Candidate) bool {
+				return c.Store == store.name && c.Fits(job)
+			})))
+		}
+		rows = append(rows, row)
+	}
+	return Table(len(head), head, rows)
+}
+
+// choice is the fastest one, or one on fewer servers of which some round was as fast
+// as a round of the fastest, and how many others there are. The fastest comes first.
+func choice(fitting []Candidate) string {
+	if len(fitting) == 0 {
+		return "none"
+	}
+	best, slowest := fitting[0], slices.Min(fitting[0].Cost.Ratios())
+	for _, c := range fitting {
+		if slices.Max(c.Cost.Ratios()) >= slowest &&
+			c.Cost.Count("nodes") < best.Cost.Count("nodes") {
+			best = c
+		}
+	}
+	others := ""
+	switch n := len(fitting) - 1; n {
+	case 0:
+	case 1:
+		others = "; 1 other"
+	default:
+		others = fmt.Sprintf("; %d others", n)
+	}
+	return best.Name + ", " + best.Cost.Show("ratio_to_serial", 2) + others
+}
+
+// fastest are the measured ones that are shown, the fastest first.
+func (g *Generator) fastest(shown func(Candidate) bool) (all []Candidate) {
+	for _, c := range g.Candidates {
+		if c.Cost != nil && shown(c) {
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Candidate) int {
+		return cmp.Compare(*b.Cost.Ratio(), *a.Cost.Ratio())
+	})
+	return all
+}
+
+// costs is what each lock cost in the measured run.
+func (g *Generator) costs() string {
+	return tableOf(1, []column[Candidate]{
+		{"lock", func(c Candidate) string { return c.Name }},
+		{"lives in", Candidate.home},
+		{"breaks", Candidate.breaks},
+		{"times serial", cost("ratio_to_serial", 3)},
+		{"± %", cost("spread", 0)},
+		{"acquisitions/s", cost("acquisitions_per_second", 0)},
+		{"wait p50 ms", cost("wait_ms.p50", 0)},
+		{"wait max ms", cost("wait_ms.max", 0)},
+		{"in order %", func(c Candidate) string {
+			return fmt.Sprintf("%.0f", 100**c.Cost.Number("in_order"))
+		}},
+	}, g.fastest(func(Candidate) bool { return true }))
+}
+
+func cost(figure string, digits int) func(Candidate) string {
+	return func(c Candidate) string { return c.Cost.Show(figure, digits) }
+}
+
+// home is where a lock lives.
+func (c Candidate) home() string {
+	store, _, _ := strings.Cut(c.Store, ":")
+	if n := c.Cost.Count("nodes"); n > 1 {
+		store += fmt.Sprintf(", %d servers", n)
+	}
+	return store
+}
+
+// breaks counts the invariants that a lock breaks.
+func (c Candidate) breaks() string {
+	broken := 0
+	for _, verdict := range c.Verdicts {
+		if verdict == scenarios.Breaks {
+			broken++
+		}
+	}
+	return fmt.Sprint(broken)
+}
+
+// without is what those did in the measured run that sell without a lock and compare, or
+// let the server do it in one step.
+func (g *Generator) without() string {
+	var rows []bench.Row
+	for _, name := range []string{"lua-decrement", "watch-multi", "mysql/optimistic",
+		"mysql/optimistic-timestamp"} {
+		if row := g.cost(name); row != nil {
+			rows = append(rows, *row)
+		}
+	}
+	return tableOf(1, []column[bench.Row]{
+		{"without a lock", bench.Row.Name},
+		{"times serial", decimal("ratio_to_serial", 3)},
+		{"sold", decimal("sold", 0)},
+		{"left", decimal("left", 0)},
+		{"retries", decimal("retries", 0)},
+	}, rows)
+}
+
+// where names the machine of the measured run.
+func (g *Generator) where() string {
+	env, row := g.run.Env, g.run.Rows[0]
+	return fmt.Sprintf("%d clients at one instant, %d rounds; Redis %s, %s %s/%s,"+
+		" %v CPUs (%s), commit %s.\n", row.Count("table_clients"), len(row.Rounds),
+		*env.ServerVersion, env.Go, env.OS, env.Arch, env.CPUs, *env.CPU, *env.Commit)
+}

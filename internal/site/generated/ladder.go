@@ -1,0 +1,229 @@
+package generated
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/internal/site/exercise"
+	"github.com/lockladder/lockladder/scenarios/explore"
+)
+
+// PageOf is the page of the i-th rung, below docs.
+func PageOf(i int) string {
+	return fmt.Sprintf("%02d-%s.md", i+1, path.Base(ladder.Rungs[i].Name))
+}
+
+// list is the ladder with a link for each rung.
+func list(*Generator) string {
+	var b strings.Builder
+	for i, rung := range ladder.Rungs {
+		fmt.Fprintf(&b, "%d. [%s](docs/%s): %s\n", i+1, rung.Name, PageOf(i),
+			rung.Idea)
+	}
+	return b.String()
+}
+
+func indexOf(name string) int {
+	return slices.IndexFunc(ladder.Rungs, func(r ladder.Rung) bool {
+		return r.Name == name
+	})
+}
+
+// place says where a rung stands.
+func (g *Generator) place(name string) (string, error) {
+	rung, err := ladder.Find(name)
+	if err != nil {
+		return "", err
+	}
+	i := indexOf(name)
+	var b strings.Builder
+	fmt.Fprintf(&b, "*Rung %d of %d: %s.*", i+1, len(ladder.Rungs), rung.Idea)
+	if parent := indexOf(rung.Parent); parent >= 0 {
+		fmt.Fprintf(&b, " Read it beside [%s](%s).", rung.Parent,
+			PageOf(parent))
+	}
+	fmt.Fprintf(&b, "\nThe code: [%s](../%s/lock.go).", name, name)
+	fmt.Fprintf(&b, " Climb it yourself: [exercise %02d](exercises/%02d/README.md)."+
+		"\n\n", i+1, i+1)
+	if i == 0 {
+		fmt.Fprint(&b, "← [00](00-before.md)")
+	} else {
+		fmt.Fprintf(&b, "← [%s](%s)", ladder.Rungs[i-1].Name, PageOf(i-1))
+	}
+	if i+1 < len(ladder.Rungs) {
+		fmt.Fprintf(&b, " · [%s](%s) →", ladder.Rungs[i+1].Name, PageOf(i+1))
+		return b.String() + "\n", nil
+	}
+	next, err := Next(g.root, "docs/"+PageOf(i))
+	if err != nil {
+		return "", err
+	}
+	source, err := g.source(next)
+	if err != nil {
+		return "", err
+	}
+	to, ok := strings.CutPrefix(next, "docs/")
+	if !ok {
+		return "", fmt.Errorf("%s is not beside %s", next, PageOf(i))
+	}
+	fmt.Fprintf(&b, " · [%s](%s) →", site.Parse(source).Title(), to)
+	return b.String() + "\n", nil
+}
+
+// Next is the document to which the site's key for the next one leads.
+func Next(root fs.FS, file string) (string, error) {
+	order := site.NewSite(root).Order()
+	i := slices.Index(order, file)
+	if i < 0 || i+1 == len(order) {
+		return "", fmt.Errorf("nothing is read after %s", file)
+	}
+	return order[i+1], nil
+}
+
+// exerciseTable is a table of all of them.
+func exerciseTable(*Generator) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| exercise | the flaw | what to do |\n|---|---|---|\n")
+	for _, e := range exercise.All {
+		fmt.Fprintf(&b, "| [%s %s](%s/README.md) | %s | %s |\n", e.Number,
+			path.Base(e.Rung), e.Number, e.Flaw, e.Task)
+	}
+	return b.String()
+}
+
+// exerciseTask says what an exercise is about.
+func exerciseTask(_ *Generator, number string) (string, error) {
+	e, err := exercise.Find(number)
+	if err != nil {
+		return "", err
+	}
+	checked := "`" + strings.Join(e.Scenarios, "`, `") + "`."
+	if e.Check != nil {
+		checked += "\n- A check of its own: " + e.Asks + "."
+	}
+	var linked []string
+	for _, file := range e.Files {
+		linked = append(linked, fmt.Sprintf("[%s](%s)", file, file))
+	}
+	files := strings.Join(linked, ", ")
+	if len(e.Adds) > 0 {
+		files += ". It adds " + strings.Join(e.Adds, ", ")
+	}
+	laboratory := ""
+	if e.OnlyScripts() {
+		laboratory = fmt.Sprintf("- It changes only Lua, so you can also solve it in"+
+			" [the laboratory](../../lab.md#rung=exercise+%s).\n", e.Number)
+	}
+	on, err := buildsOn(e)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("- It builds on %s.\n- The flaw: *%s*.\n- The task: %s.\n"+
+		"- The files that the solution changes: %s.\n- The scenarios: %s\n%s\n"+
+		"```console\n$ go test ./docs/exercises/%s -tags exercise\n```\n", on, e.Flaw,
+		e.Task, files, checked, laboratory, e.Number), nil
+}
+
+// buildsOn is the page to read before an exercise: that of its rung's parent.
+func buildsOn(e exercise.Exercise) (string, error) {
+	rung, err := ladder.Find(e.Rung)
+	if err != nil || rung.Parent == "" {
+		return "[page 00](../../00-before.md)", err
+	}
+	return fmt.Sprintf("[%s](../../%s)", rung.Parent, PageOf(indexOf(rung.Parent))), nil
+}
+
+// exerciseWalk says how an exercise ends: with the explorer, where it can.
+func exerciseWalk(_ *Generator, number string) (string, error) {
+	e, err := exercise.Find(number)
+	if err != nil {
+		return "", err
+	}
+	walk := e.Walk()
+	if walk.Stays {
+		return "[The explorer](../../explorer.md) can't run this lock: its cohort stays" +
+				" in the process from one run to the next, so no two runs begin alike.\n",
+			nil
+	}
+	passed := "the scenarios pass"
+	if e.Check != nil {
+		passed = "the scenarios and the check pass"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "When %s, [the explorer](../../explorer.md)"+
+		" runs your lock in every order of events within these bounds: %s. No"+
+		" order may lead to %s.", passed, walk, names(walk.Holds, "or"))
+	if them := "them"; len(walk.Leaves) > 0 {
+		if len(walk.Leaves) == 1 {
+			them = "it"
+		}
+		fmt.Fprintf(&b, " The rung itself breaks %s here, so your lock may break"+
+			" %s too.", names(walk.Leaves, "and"), them)
+	}
+	fmt.Fprintf(&b, " To see what the explorer finds:\n\n```console\n$ go test"+
+		" ./docs/exercises/%s -tags exercise -run Exercise/explorer -v\n```\n", e.Number)
+	return b.String(), nil
+}
+
+// names are those of invariants: *orphaned*, *two holders* and *lost update*.
+func names(invariants []explore.Invariant, last string) string {
+	var b strings.Builder
+	for i, invariant := range invariants {
+		switch {
+		case i > 0 && i == len(invariants)-1:
+			b.WriteString(" " + last + " ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "*%s*", invariant)
+	}
+	return b.String()
+}
+
+// contents is a table of the rungs' pages.
+func contents(*Generator) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| page | the idea | its exercise |\n|---|---|---|\n")
+	for i, rung := range ladder.Rungs {
+		fmt.Fprintf(&b, "| [%02d %s](%s) | %s | [%02d](exercises/%02d/README.md)"+
+			" |\n", i+1, rung.Name, PageOf(i), rung.Idea, i+1, i+1)
+	}
+	return b.String()
+}
+
+// writers is a table of the commands that make parts.
+func writers(*Generator) string {
+	var b strings.Builder
+	fmt.Fprint(&b, "| page | its generated parts | are written by |\n"+
+		"|---|---|---|\n| all that are not named below | all |"+
+		" `go run ./docs -generate` |\n")
+	for _, test := range Tests {
+		parts := strings.Join(slices.Concat(test.Parts, test.Results), ", ")
+		if parts == "" {
+			parts = "all"
+		}
+		page := test.Page // or a pattern of pictures
+		if name, is := strings.CutSuffix(page, ".md"); is {
+			page = fmt.Sprintf("[%s](%s)", name, page)
+		}
+		fmt.Fprintf(&b, "| %s | %s | `go run ./docs -generate %s` |\n", page, parts,
+			test.Name)
+	}
+	return b.String()
+}
+
+// levelList lists the levels, with their addresses on the site.
+func levelList(*Generator) string {
+	var b strings.Builder
+	for i, l := range site.Levels {
+		file := strings.TrimPrefix(site.LevelFile(l.Lock), "docs/")
+		fmt.Fprintf(&b, "%d. %s: %s. %s\n", i+1, Played(l.Title, file+"#level="+
+			strings.ReplaceAll(string(l.Invariant), " ", "-")), l.Lock, l.Ask)
+	}
+	return b.String()
+}

@@ -1,0 +1,201 @@
+package generated
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/scenarios"
+)
+
+// folded is the matrix with a column for each failure family: in how many of its
+// scenarios a rung breaks.
+func (g *Generator) folded() string {
+	all := []string{"*scenarios*"}
+	for _, family := range scenarios.Families {
+		all = append(all, fmt.Sprintf("*%d*", count(family,
+			func(scenarios.Scenario) bool { return true })))
+	}
+	rows := [][]string{all}
+	for _, lock := range g.Rungs {
+		row := []string{lock.Name}
+		for _, family := range scenarios.Families {
+			cell := "–"
+			if broken := count(family, func(s scenarios.Scenario) bool {
+				return slices.ContainsFunc(s.Judged(), func(invariant string) bool {
+					return lock.Verdicts[s.Name+": "+invariant] == scenarios.Breaks
+				})
+			}); broken > 0 {
+				cell = fmt.Sprint(broken)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	return Table(1, append([]string{"rung"}, scenarios.Families...), rows)
+}
+
+func count(family string, counts func(scenarios.Scenario) bool) int {
+	n := 0
+	for _, s := range scenarios.Catalogue {
+		if s.Family == family && counts(s) {
+			n++
+		}
+	}
+	return n
+}
+
+// matrix has a line for each invariant, and a column for each rung.
+func (g *Generator) matrix() string { return verdicts(g.Rungs) }
+
+// workshop is the matrix of the workshop's 90 minutes: its scenarios, in its order, and
+// its rungs.
+func (g *Generator) workshop() string {
+	columns := []column[scenarios.Scenario]{{"scenario", func(s scenarios.Scenario) string {
+		return fmt.Sprintf("**%s**. %s", s.Name, s.Summary)
+	}}}
+	for _, lock := range g.named("bronze", "silver", "gold", "platinum", "diamond",
+		"diamond/watchdog", "reentrant", "reentrant/fenced") {
+		columns = append(columns, column[scenarios.Scenario]{path.Base(lock.Name),
+			func(s scenarios.Scenario) string { return worst(lock, s) }})
+	}
+	var shown []scenarios.Scenario
+	for _, name := range []string{"mutual_exclusion", "oversell", "crash_holding",
+		"crash_after_first_command", "overrun_release", "unlock_not_held", "slow_get",
+		"overrun_overlap", "lost_lease_told", "hung_worker", "paused_holder", "failover"} {
+		shown = append(shown, scenarios.Catalogue[slices.IndexFunc(scenarios.Catalogue,
+			func(s scenarios.Scenario) bool { return s.Name == name })])
+	}
+	return tableOf(1, columns, shown)
+}
+
+// named are the rungs of these names, in the order of the ladder.
+func (g *Generator) named(names ...string) (some []Lock) {
+	for _, lock := range g.Rungs {
+		if slices.Contains(names, lock.Name) {
+			some = append(some, lock)
+		}
+	}
+	return some
+}
+
+// beside is a matrix of the given rungs, followed by those locks of docs/results/NAME.json
+// whose names begin like that.
+func beside(name, begins string, rungs ...string) func(*Generator, string) (string, error) {
+	return func(g *Generator, _ string) (string, error) {
+		locks, err := Kept(g.root, name)
+		return verdicts(append(g.named(rungs...), slices.DeleteFunc(locks,
+			func(lock Lock) bool {
+				return !strings.HasPrefix(lock.Name, begins)
+			})...)), err
+	}
+}
+
+// catalogue lists the scenarios by family.
+func catalogue(*Generator) string {
+	var b strings.Builder
+	for _, family := range scenarios.Families {
+		fmt.Fprintf(&b, "\n### %s\n\n", family)
+		for _, s := range scenarios.Catalogue {
+			if s.Family == family {
+				fmt.Fprintf(&b, "- **%s** (%s). %s\n", s.Name,
+					strings.Join(s.Invariants, ", "), s.Summary)
+			}
+		}
+	}
+	fmt.Fprintln(&b)
+	return b.String()
+}
+
+// signs are the verdicts in the tables.
+var signs = map[scenarios.Verdict]string{
+	scenarios.Breaks:       "**✗**",
+	scenarios.Holds:        "✓",
+	scenarios.DoesNotArise: "·",
+	scenarios.NotOffered:   "–",
+	scenarios.CannotRun:    "?",
+}
+
+// verdicts has a column for each lock and a line for each invariant that a scenario lists
+// or a lock breaks there.
+func verdicts(locks []Lock) string {
+	type row struct {
+		scenarios.Scenario
+		invariant string
+	}
+	var rows []row
+	for _, s := range scenarios.Catalogue {
+		for i, invariant := range s.Judged() {
+			if i < len(s.Invariants) || slices.ContainsFunc(locks, func(l Lock) bool {
+				return l.Verdicts[s.Name+": "+invariant] == scenarios.Breaks
+			}) {
+				rows = append(rows, row{s, invariant})
+			}
+		}
+	}
+	columns := []column[row]{{"scenario", func(r row) string { return r.Name }},
+		{"invariant", func(r row) string { return r.invariant }}}
+	for _, lock := range locks {
+		columns = append(columns, column[row]{path.Base(lock.Name),
+			func(r row) string { return sign(lock, r.Scenario, r.invariant) }})
+	}
+	return tableOf(2, columns, rows)
+}
+
+// worst is the sign of an invariant that breaks, or else of one that holds.
+func worst(lock Lock, s scenarios.Scenario) string {
+	for _, verdict := range []scenarios.Verdict{scenarios.Breaks, scenarios.Holds} {
+		for _, invariant := range s.Invariants {
+			if lock.Verdicts[s.Name+": "+invariant] == verdict {
+				return sign(lock, s, invariant)
+			}
+		}
+	}
+	return sign(lock, s, s.Invariants[0])
+}
+
+// sign is a verdict in a table. A rung's leads to the run that breaks.
+func sign(lock Lock, s scenarios.Scenario, invariant string) string {
+	verdict := cmp.Or(lock.Verdicts[s.Name+": "+invariant], best(lock, s))
+	if indexOf(lock.Name) >= 0 && verdict == scenarios.Breaks {
+		return Played(signs[verdict], strings.TrimPrefix(
+			recording.RunFile(lock.Name, s.Name, invariant), "docs/"))
+	}
+	return signs[verdict]
+}
+
+// best is the verdict on an invariant that a scenario doesn't list, of a lock that has
+// not broken it there: it holds if any that is listed could be judged.
+func best(lock Lock, s scenarios.Scenario) (best scenarios.Verdict) {
+	for _, invariant := range s.Invariants {
+		best = lock.Verdicts[s.Name+": "+invariant]
+		if best == scenarios.Breaks || best == scenarios.Holds {
+			return scenarios.Holds
+		}
+	}
+	return best
+}
+
+// notRun is a line for each scenario that some of these locks' servers can't take part
+// in.
+func notRun(name string) func(*Generator, string) (string, error) {
+	return func(g *Generator, _ string) (string, error) {
+		locks, err := Kept(g.root, name)
+		var b strings.Builder
+		for _, s := range scenarios.Catalogue {
+			last := ""
+			for _, lock := range locks {
+				why, notRun := lock.NotRun[s.Name]
+				line := fmt.Sprintf("- `%s`: %s.\n", s.Name, why)
+				if notRun && line != last {
+					b.WriteString(line)
+					last = line
+				}
+			}
+		}
+		return b.String(), err
+	}
+}

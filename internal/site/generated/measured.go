@@ -1,0 +1,151 @@
+package generated
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockladder/lockladder/internal/bench"
+	"github.com/lockladder/lockladder/internal/lab/history"
+)
+
+// measured reads a benchmark's report below docs.
+func (g *Generator) measured(file string) (bench.Report, error) {
+	var r bench.Report
+	text, err := g.source("docs/" + file)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("docs/%s: %w", file, err)
+	}
+	return r, nil
+}
+
+// measuredClients is the table of the committed run that pages quote.
+const measuredClients = 1000
+
+// measuredIn has what a committed run measured with so many clients.
+func measuredIn(file string, clients int) func(*Generator, string) (string, error) {
+	return func(g *Generator, _ string) (string, error) {
+		r, err := g.measured(file)
+		return measuredTable(r, clients), err
+	}
+}
+
+func measuredTable(r bench.Report, clients int) string {
+	return tableOf(1, []column[bench.Row]{
+		{"lock", bench.Row.Name},
+		{"times serial", decimal("ratio_to_serial", 3)},
+		{"± %", decimal("spread", 0)},
+		{"acquisitions/s", decimal("acquisitions_per_second", 0)},
+		{"wait p50, ms", decimal("wait_ms.p50", 1)},
+		{"longest wait, ms", decimal("wait_ms.max", 0)},
+		{"commands a section", decimal("commands_per_section", 1)},
+		{"pause", pause},
+		{"lost updates", func(row bench.Row) string {
+			if !row.Wrong() {
+				return "none"
+			}
+			return "**" + decimal("lost_updates", 0)(row) + "**"
+		}},
+	}, slices.DeleteFunc(r.Rows, func(row bench.Row) bool {
+		return row.Count("table_clients") != clients
+	}))
+}
+
+// column is a column of a table whose rows are values of one type.
+type column[T any] struct {
+	head string
+	cell func(T) string
+}
+
+// tableOf is a table. So many of its first columns are left-aligned.
+func tableOf[T any](left int, columns []column[T], rows []T) string {
+	var heads []string
+	for _, column := range columns {
+		heads = append(heads, column.head)
+	}
+	var all [][]string
+	for _, row := range rows {
+		var cells []string
+		for _, column := range columns {
+			cells = append(cells, column.cell(row))
+		}
+		all = append(all, cells)
+	}
+	return Table(left, heads, all)
+}
+
+// decimal is a figure with so many digits after the point.
+func decimal(figure string, digits int) func(bench.Row) string {
+	return func(row bench.Row) string { return row.Show(figure, digits) }
+}
+
+// pause is how long a refused client sleeps, where the lock polls at all.
+func pause(row bench.Row) string {
+	if row.Woken() {
+		return "woken"
+	}
+	if row.Kind() == bench.Baseline {
+		return bench.NotMeasured
+	}
+	return fmt.Sprintf("≤ %s", row.Pause())
+}
+
+// figure is a sentence with figures of the committed run.
+func (g *Generator) figure(name string) (string, error) {
+	switch name {
+	case "cohort":
+		return g.cohortFigure()
+	case "redlock":
+		return g.redlockFigure()
+	}
+	return "", fmt.Errorf("no figure is called %q", name)
+}
+
+// row finds a lock's row in the table that pages quote.
+func (g *Generator) row(name string) (bench.Row, error) {
+	r, err := g.measured("benchmark.json")
+	if err != nil {
+		return bench.Row{}, err
+	}
+	for _, row := range r.Rows {
+		if row.Name() == name && row.Count("table_clients") == measuredClients &&
+			row.Ratio() != nil {
+			return row, nil
+		}
+	}
+	return bench.Row{}, fmt.Errorf("no row of %s with %d clients is measured",
+		name, measuredClients)
+}
+
+func (g *Generator) cohortFigure() (string, error) {
+	cohort, err := g.row("reentrant/cohort")
+	if err != nil {
+		return "", err
+	}
+	notify, err := g.row("reentrant/notify")
+	if err != nil {
+		return "", err
+	}
+	return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
+		" clients in one process made %.2f times as many acquisitions a second with"+
+		" this lock as one client that is alone (the [serial limit](glossary.md)),"+
+		" because most acquisitions didn't ask the server. With [notify](10-notify.md) they"+
+		" reached %.2f times the serial limit.",
+		cohort.Count("clients"), *cohort.Ratio(), *notify.Ratio())), nil
+}
+
+func (g *Generator) redlockFigure() (string, error) {
+	redlock, err := g.row("redlock")
+	return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
+		" clients that ask the nodes in order all had their turn within %.1f s.",
+		redlock.Count("clients"), *redlock.Number("seconds"))), err
+}
+
+// wrapped is a paragraph in lines.
+func wrapped(text string) string {
+	return strings.Join(history.Wrap(text, 88, 0), "\n") + "\n"
+}

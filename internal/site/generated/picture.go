@@ -1,0 +1,361 @@
+package generated
+
+import (
+	"fmt"
+	"html"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lockladder/lockladder/internal/site/recording"
+)
+
+// picture draws a run of a lock, for the top of its page.
+func (g *Generator) picture(name string) (string, error) {
+	found, err := g.find(name)
+	if err != nil {
+		return "", err
+	}
+	scenario, _, _ := strings.Cut(name, ": ")
+	lock := path.Dir(scenario)
+	d := draw(found[0].Recording(lock))
+	file := "life/" + path.Base(lock) + ".svg"
+	g.pictures["docs/"+file] = d.svg()
+	return fmt.Sprintf("![%s](%s)\n", d.text(), file), nil
+}
+
+// The picture's measures. It is narrow, so that a phone can show it with letters
+// that can still be read.
+const (
+	width     = 500 // of all
+	left      = 54  // of the names
+	right     = 6
+	size      = 13  // of the letters
+	letter    = 7.4 // the width of one, in a wide font
+	bar       = 26  // the height of a lane
+	gap       = 26  // between the key and the lanes beside it
+	between   = 5   // two other lanes
+	thin      = 7   // the height of one of several nodes
+	alarm     = "#b3160a"
+	unimpeded = 100_000 // microseconds: a wait that is not drawn
+)
+
+// colors are those of the clients, light for the bars and dark for the lines.
+var colors = [][2]string{{"#b3d0f2", "#2f5f95"}, {"#ffd2a1", "#a85a00"},
+	{"#bfe3b4", "#2f7a2b"}, {"#dfe3e8", "#5c6670"}}
+
+// span is a time during which something is so, in microseconds.
+type span struct {
+	what     string // "holds", "waits", or whose the key is
+	from, to int64
+	asks     int  // the commands of a wait
+	expired  bool // the key's lease ended it
+}
+
+// drawing is the picture of a run: a lane for each client, one for the lock's key on
+// each node, and between them the commands that change whose the key is.
+type drawing struct {
+	*recording.Run
+	b, labels strings.Builder // labels are written over all else
+	lanes     map[string]int
+	key       int // the top of the key's lane
+	height    int
+	taken     map[int][][2]float64 // by the height of a text: where there are texts
+}
+
+func draw(run *recording.Run) *drawing {
+	d := &drawing{Run: run, lanes: map[string]int{}, taken: map[int][][2]float64{}}
+	y := 4
+	for i, client := range run.Clients {
+		d.lanes[client] = y
+		d.name(y, bar, client)
+		y += bar + between
+		if i == 0 { // the key is below the first client
+			d.key = y - between + gap
+			d.name(d.key, d.deep(), "key")
+			y = d.key + d.deep() + gap
+		}
+	}
+	d.height = y + 16
+	return d
+}
+
+// svg draws it all.
+func (d *drawing) svg() string {
+	for _, client := range d.Clients {
+		color := d.color(client)
+		for _, s := range d.client(client) {
+			switch s.what {
+			case "waits":
+				d.box(s, d.lanes[client], bar, [2]string{"#fff", color[1]},
+					fmt.Sprintf("waits, asks %d×", s.asks), "waits")
+			default:
+				d.box(s, d.lanes[client], bar, color, s.what)
+			}
+		}
+	}
+	for node := range max(d.Nodes, 1) {
+		d.node(node)
+	}
+	if d.Broken >= 0 {
+		x := d.x(d.end())
+		d.line(`<path d="M%.1f %dV0" stroke="%s" stroke-width="2"/>`, x, d.height-16, alarm)
+		d.label(x-4, d.below(), "end", alarm, "✗ "+d.Invariant)
+	}
+	d.changes()
+	d.axis()
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d"`+
+		` viewBox="0 0 %d %d" font-family="system-ui, sans-serif" font-size="%d"`+
+		` fill="#222">`+"\n<title>%s</title>\n"+`<rect width="%d" height="%d"`+
+		` fill="#fff"/>`+"\n%s</svg>\n", width*13/10, d.height*13/10, width, d.height,
+		size, html.EscapeString(d.text()), width, d.height, d.b.String()+d.labels.String())
+}
+
+// client are a client's waits, and the times in which it believes to hold the lock.
+func (d *drawing) client(name string) []span {
+	var all []span
+	inside, asked, asks := false, int64(-1), 0
+	releasing := false // after it has left, until its Unlock returns
+	waited := func(until int64) {
+		if asked >= 0 && until-asked > unimpeded {
+			all = append(all, span{what: "waits", from: asked, to: until, asks: asks})
+		}
+		asked, asks = -1, 0
+	}
+	for _, e := range d.Entries {
+		at, own := e.At, e.Client >= 0 && d.Clients[e.Client] == name
+		is := slices.ContainsFunc(d.States[e.State].Inside, func(owner string) bool {
+			return owner == name
+		})
+		switch {
+		case is && !inside:
+			waited(at)
+			all = append(all, span{what: "holds", from: at, to: d.end()})
+		case !is && inside:
+			all[len(all)-1].to, releasing = at, true
+		}
+		inside = is
+		text := d.Texts[e.Text]
+		switch {
+		case !own:
+		case strings.Contains(text, "nlock returns "):
+			releasing = false
+		case strings.Contains(text, " returns "): // an attempt that was refused
+			waited(at)
+		case text == "dies":
+			asked, asks = -1, 0
+		case e.Node >= 0 && !inside && !releasing:
+			if asked < 0 {
+				asked = e.Sent
+			}
+			asks++
+		}
+	}
+	waited(d.end())
+	return all
+}
+
+// owners are whose the key is on a node, by what the run's states say.
+func (d *drawing) owners(node int) []span {
+	var all []span
+	var ends int64
+	end := func(at int64) {
+		if n := len(all); n > 0 && all[n-1].to == 0 {
+			all[n-1].to, all[n-1].expired = at, ends > 0 && ends <= at
+			if all[n-1].expired {
+				all[n-1].to = ends
+			}
+		}
+	}
+	last := ""
+	for _, e := range d.Entries {
+		state := d.States[e.State]
+		owner, until := "", int64(0)
+		for _, lease := range state.Leases {
+			if lease.Node == node {
+				owner, until = lease.Owner, lease.Ends
+			}
+		}
+		if owner == "" && len(state.Leases) == 0 && state.Owner != "-" {
+			owner = state.Owner // the grants of readers aren't in the key
+		}
+		if owner != last {
+			end(e.At)
+			if owner != "" {
+				all = append(all, span{what: owner, from: e.At})
+			}
+		}
+		last, ends = owner, until
+	}
+	end(d.end())
+	return all
+}
+
+// node draws whose the key is on a node.
+func (d *drawing) node(node int) {
+	y, height := d.key, bar
+	if d.Nodes > 1 {
+		y, height = d.key+node*(thin+2), thin
+	}
+	d.line(`<path d="M%d %.1fH%d" stroke="#bbb"/>`, left, float64(y)+float64(height)/2,
+		width-right)
+	for _, s := range d.owners(node) {
+		texts := []string{s.what + "'s"}
+		switch {
+		case d.Nodes > 1:
+			texts = nil
+		case strings.Contains(s.what, " "):
+			texts = []string{"read by " + s.what, s.what}
+		case s.expired:
+			texts = []string{s.what + "'s, until its lease ends", s.what + "'s"}
+		}
+		d.box(s, y, height, d.color(s.what), texts...)
+	}
+}
+
+// changes draws the commands that change whose the key is, and what befalls clients and
+// nodes.
+func (d *drawing) changes() {
+	owner := "-"
+	for _, e := range d.Entries {
+		text, at := d.Texts[e.Text], e.At
+		now := d.States[e.State].Owner
+		switch {
+		case e.Client < 0:
+			d.label(d.x(at)+4, d.below(), "start", alarm, head(text))
+		case e.Node >= 0 && now != owner:
+			d.arrow(d.Clients[e.Client], at, command(text))
+		case e.Node < 0 && !strings.Contains(text, " returns ") && !strings.Contains(text, "storage"):
+			d.label(d.x(at)+4, d.lanes[d.Clients[e.Client]]+17, "start", alarm, "✗ "+head(text))
+		}
+		owner = now
+	}
+}
+
+// command is a command without the names of keys and without numbers.
+func command(text string) string {
+	words := strings.Fields(text)
+	if strings.HasPrefix(words[0], "EVAL") && len(words) > 1 {
+		return words[1]
+	}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool {
+		return strings.Trim(w, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != ""
+	}), " ")
+}
+
+// head is what is said first.
+func head(text string) string {
+	text, _, _ = strings.Cut(text, ";")
+	text, _, _ = strings.Cut(text, ":")
+	return text
+}
+
+// arrow draws a command from a client to the key.
+func (d *drawing) arrow(client string, at int64, text string) {
+	y, c, x := d.lanes[client], d.color(client), d.x(at)
+	from, to, down, label := y+bar, d.key, -5, d.key-8
+	if y > d.key {
+		from, to, down, label = y, d.key+d.deep(), 5, d.below()
+	}
+	d.line(`<path d="M%.1f %dV%dm-3 %dl3 %dl3 %d" fill="none" stroke="%s"/>`, x, from,
+		to, down, -down, down, c[1])
+	d.label(x+4, label, "start", c[1], text)
+}
+
+// text says in words what happens, for readers who don't see the picture.
+func (d *drawing) text() string {
+	text := strings.Join(strings.Fields(d.Summary), " ")
+	if d.Broken >= 0 {
+		text += fmt.Sprintf(" ✗ %s at %.1f s.", d.Invariant, float64(d.end())/1e6)
+	}
+	return text
+}
+
+// end is when the run ends.
+func (d *drawing) end() int64 { return d.Entries[len(d.Entries)-1].At }
+
+// deep is the height of the key's lane.
+func (d *drawing) deep() int {
+	if d.Nodes > 1 {
+		return d.Nodes*(thin+2) - 2
+	}
+	return bar
+}
+
+// below is where the texts below the key are.
+func (d *drawing) below() int { return d.key + d.deep() + gap - 8 }
+
+func (d *drawing) name(y, height int, name string) {
+	d.line(`<text x="2" y="%d" font-weight="bold">%s</text>`, y+height/2+4, name)
+}
+
+func (d *drawing) line(format string, args ...any) {
+	fmt.Fprintf(&d.b, format+"\n", args...)
+}
+
+func (d *drawing) x(t int64) float64 {
+	return left + (width-left-right)*float64(t)/float64(d.end())
+}
+
+// color is that of a client, and the last one that of several.
+func (d *drawing) color(client string) [2]string {
+	i := slices.Index(d.Clients, client)
+	if i < 0 {
+		return colors[len(colors)-1]
+	}
+	return colors[i%(len(colors)-1)]
+}
+
+// box draws a bar with the longest of the texts that fits.
+func (d *drawing) box(s span, y, height int, color [2]string, texts ...string) {
+	d.line(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" stroke="%s"/>`,
+		d.x(s.from), y, d.x(s.to)-d.x(s.from), height, color[0], color[1])
+	for _, text := range texts {
+		if float64(utf8.RuneCountInString(text))*letter+6 <= d.x(s.to)-d.x(s.from) {
+			d.line(`<text x="%.1f" y="%d">%s</text>`, d.x(s.from)+5, y+17,
+				html.EscapeString(text))
+			return
+		}
+	}
+}
+
+// label writes a text unless there is one already. One that would end behind the picture
+// ends there.
+func (d *drawing) label(x float64, y int, anchor, color, text string) {
+	long := float64(utf8.RuneCountInString(text)) * letter
+	if anchor == "start" && x+long > width {
+		x, anchor = x-8, "end"
+	}
+	span := [2]float64{x, x + long}
+	if anchor == "end" {
+		span = [2]float64{x - long, x}
+	}
+	for _, other := range d.taken[y] {
+		if span[0] < other[1] && other[0] < span[1] {
+			return
+		}
+	}
+	d.taken[y] = append(d.taken[y], span)
+	fmt.Fprintf(&d.labels, `<text x="%.1f" y="%d" text-anchor="%s" fill="%s"`+
+		` stroke="#fff" stroke-width="3" paint-order="stroke">%s</text>`+"\n", x, y,
+		anchor, color, html.EscapeString(text))
+}
+
+// axis draws the time, in steps of which at most eight fit.
+func (d *drawing) axis() {
+	step := int64(10_000)
+	for n := 0; d.end()/step > 8; n++ {
+		step = step * []int64{2, 5, 2}[n%3] / []int64{1, 2, 1}[n%3]
+	}
+	for t := int64(0); t <= d.end(); t += step {
+		anchor := "middle"
+		if d.x(t) > width-left/2 {
+			anchor = "end"
+		}
+		d.line(`<text x="%.1f" y="%d" text-anchor="%s" fill="#666">%g s</text>`,
+			d.x(t), d.height-4, anchor, float64(t)/1e6)
+		d.line(`<path d="M%.1f %dV0" stroke="#ddd" stroke-dasharray="1 4"/>`, d.x(t),
+			d.height-16)
+	}
+}

@@ -1,0 +1,75 @@
+package generated
+
+// part is a generated part. Those that tests make are in Tests.
+type part struct {
+	page string // "" for every page
+	name string // before a space at its end comes an argument
+	make func(g *Generator, argument string) (string, error)
+}
+
+// text is a part without an argument that is always made.
+func text(make func(g *Generator) string) func(*Generator, string) (string, error) {
+	return func(g *Generator, _ string) (string, error) { return make(g), nil }
+}
+
+// registry has every part. Its examples:
+//
+//	place gold                      where the rung stands, and its neighbors
+//	life gold/overrun_release       the picture of a run
+//	code gold/lock.go Lock.TryLock  declarations of a file
+//	file diamond/release.lua        a whole file
+//	output x_test.go LeaseFor       what an example prints
+//	diff gold                       what the rung changes, beside its parent
+//	red gold/overrun_release        a command, and the assertion it lets through
+//	sequence gold/overrun_release   the same scenario as a diagram
+//	exercise 03                     what an exercise is about
+//	explorer 03                     what the explorer is to find in it
+//	figure cohort                   a sentence with figures of a committed run
+var registry = []part{
+	{"", "place ", (*Generator).place},
+	{"", "life ", (*Generator).picture},
+	{"", "code ", (*Generator).code},
+	{"", "file ", (*Generator).file},
+	{"", "output ", (*Generator).output},
+	{"", "diff ", (*Generator).diff},
+	{"", "red ", (*Generator).red},
+	{"", "sequence ", (*Generator).sequence},
+	{"", "exercise ", exerciseTask},
+	{"", "explorer ", exerciseWalk},
+	{"", "figure ", (*Generator).figure},
+
+	{"README.md", "matrix", text((*Generator).folded)},
+	{"README.md", "ladder", text(list)},
+	{"README.md", "gold", (*Generator).gold},
+
+	{"docs/README.md", "contents", text(contents)},
+	{"docs/README.md", "writers", text(writers)},
+	{"docs/exercises/README.md", "exercises", text(exerciseTable)},
+
+	{"docs/levels.md", "levels", text(levelList)},
+	{"docs/benchmark.md", "measured", measuredIn("benchmark.json", measuredClients)},
+
+	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
+	{"docs/matrix.md", "workshop", text((*Generator).workshop)},
+	{"docs/matrix.md", "scenarios", text(catalogue)},
+
+	{"docs/libraries.md", "matrix", beside("libraries", "", "diamond/watchdog", "reentrant",
+		"reentrant/fenced")},
+	{"docs/libraries.md", "other languages", beside("programs", "", "diamond", "diamond/watchdog",
+		"redlock")},
+	{"docs/redisson.md", "matrix", beside("programs", "redisson", "reentrant", "reentrant/notify",
+		"reentrant/fair", "reentrant/readwrite", "redlock")},
+	{"docs/redisson.md", "measured", measuredIn("languages.json", 100)},
+	{"docs/alternatives.md", "mysql", beside("mysql", "")},
+	{"docs/alternatives.md", "mysql, not run", notRun("mysql")},
+	{"docs/alternatives.md", "zookeeper", beside("zookeeper", "")},
+	{"docs/alternatives.md", "zookeeper, not run", notRun("zookeeper")},
+	{"docs/alternatives.md", "etcd", beside("etcd", "")},
+	{"docs/alternatives.md", "etcd, not run", notRun("etcd")},
+
+	{"docs/choosing.md", "choices", text((*Generator).choices)},
+	{"docs/choosing.md", "needs", text(needs)},
+	{"docs/choosing.md", "run", text((*Generator).where)},
+	{"docs/choosing.md", "costs", text((*Generator).costs)},
+	{"docs/choosing.md", "without", text((*Generator).without)},
+}

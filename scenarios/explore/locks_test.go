@@ -1,0 +1,329 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockladder/lockladder/gold"
+	"github.com/lockladder/lockladder/lock"
+)
+
+// Locks that keep something where the explorer might not look: on a connection, in a
+// command's hidden words, in the server's clock, in the process.
+
+func buildGold(env lock.Env) (lock.Lock, error) {
+	return gold.New(env.Nodes[0], env.Key, env.TTL, env.Options...)
+}
+
+// plainly is a lock of functions.
+type plainly struct {
+	try     func(ctx context.Context) (bool, error)
+	release func(ctx context.Context) error
+	lock    func(ctx context.Context) error
+}
+
+func (l plainly) TryLock(ctx context.Context) (bool, error) { return l.try(ctx) }
+func (l plainly) Lock(ctx context.Context) error            { return l.lock(ctx) }
+func (l plainly) Unlock(ctx context.Context) error          { return l.release(ctx) }
+
+// trying is a lock that is freed by a DEL, whoever has it.
+func trying(try func(ctx context.Context, env lock.Env) (bool, error)) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		return plainly{try: func(ctx context.Context) (bool, error) {
+			return try(ctx, env)
+		}, release: deleting(env)}, nil
+	}
+}
+
+func deleting(env lock.Env) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		deleted, err := env.Nodes[0].Del(ctx, env.Key).Result()
+		if err == nil && deleted == 0 {
+			err = lock.ErrNotHeld
+		}
+		return err
+	}
+}
+
+// token is a new token of a client, such as "A#1".
+func token(env lock.Env) string {
+	o := &lock.Options{}
+	for _, set := range env.Options {
+		set(o)
+	}
+	return o.Token()
+}
+
+// twisted is gold with something before each TryLock.
+func twisted(twist func(ctx context.Context, env lock.Env)) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		l, err := buildGold(env)
+		return plainly{try: func(ctx context.Context) (bool, error) {
+			twist(ctx, env)
+			return l.TryLock(ctx)
+		}, release: l.Unlock}, err
+	}
+}
+
+// watching sets without a script: WATCH and GET, then MULTI to EXEC.
+func watching(ctx context.Context, env lock.Env) (granted bool, err error) {
+	err = env.Nodes[0].Watch(ctx, func(tx *redis.Tx) error {
+		if !errors.Is(tx.Get(ctx, env.Key).Err(), redis.Nil) {
+			return nil
+		}
+		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			return p.Set(ctx, env.Key, "locked", env.TTL).Err()
+		})
+		granted = err == nil
+		return err
+	}, env.Key)
+	if errors.Is(err, redis.TxFailedErr) {
+		err = nil
+	}
+	return granted, err
+}
+
+// twoScripts asks with one script and sets with another; both have the same words
+// and no name.
+func twoScripts(ctx context.Context, env lock.Env) (bool, error) {
+	ask := func(script string) (int64, error) {
+		return env.Nodes[0].Eval(ctx, script, []string{env.Key}, "locked").Int64()
+	}
+	taken, err := ask(`return redis.call('EXISTS', KEYS[1])`)
+	if taken == 1 || err != nil {
+		return false, err
+	}
+	set, err := ask(`return redis.call('SETNX', KEYS[1], ARGV[1])`)
+	return set == 1, err
+}
+
+// queues never locks, and has another word in the transaction each time.
+func queues(ctx context.Context, env lock.Env) (bool, error) {
+	for _, value := range []string{"1", "2"} {
+		env.Nodes[0].TxPipelined(ctx, func(p redis.Pipeliner) error {
+			return p.SetXX(ctx, env.Key, value, env.TTL).Err()
+		})
+	}
+	return false, nil
+}
+
+// sometimesTransacting asks in a transaction every other time, from the first on: a
+// script has another effect there than by itself.
+func sometimesTransacting(env lock.Env) (lock.Lock, error) {
+	rdb, number := env.Nodes[0], 0
+	const script = `return redis.call('SET', KEYS[1], '1', 'NX', 'PX', 10000) and 1 or 0`
+	keys := []string{env.Key}
+	return trying(func(ctx context.Context, _ lock.Env) (bool, error) {
+		if number++; number%2 == 0 {
+			granted, err := rdb.Eval(ctx, script, keys).Int()
+			return granted == 1, err
+		}
+		var granted *redis.Cmd
+		_, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			granted = p.Eval(ctx, script, keys)
+			return nil
+		})
+		return err == nil && granted.Val() == int64(1), err
+	})(env)
+}
+
+// byTheClock ends its lease at a moment of the server's clock or of the client's
+// own, and has another moment in its value.
+func byTheClock(servers bool) lock.Build {
+	return trying(func(ctx context.Context, env lock.Env) (bool, error) {
+		now := env.Now()
+		if servers {
+			var err error
+			if now, err = env.Nodes[0].Time(ctx).Result(); err != nil {
+				return false, err
+			}
+		}
+		err := env.Nodes[0].Do(ctx, "SET", env.Key, now.UnixMilli(), "NX", "PXAT",
+			now.Add(env.TTL).UnixMilli()).Err()
+		if errors.Is(err, redis.Nil) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}
+
+// alone keeps in one map which locks are held: for all clients of all runs, or for the
+// owners of a process.
+func alone(processes bool) lock.Build {
+	var all sync.Map
+	return func(env lock.Env) (lock.Lock, error) {
+		l, err := buildGold(env)
+		of := [2]any{nil, env.Key}
+		if processes {
+			of[0] = env.Process
+		}
+		inside, _ := all.LoadOrStore(of, new(atomic.Bool))
+		held := inside.(*atomic.Bool)
+		return plainly{try: func(ctx context.Context) (bool, error) {
+			if !held.CompareAndSwap(false, true) {
+				return false, nil
+			}
+			granted, err := l.TryLock(ctx)
+			held.Store(granted)
+			return granted, err
+		}, release: func(ctx context.Context) error {
+			held.Store(false)
+			return l.Unlock(ctx)
+		}}, err
+	}
+}
+
+// handsOver tells all waiters of a release by a channel, as if all clients were one
+// process.
+func handsOver() lock.Build {
+	released := make(chan chan struct{}, 26)
+	return func(env lock.Env) (lock.Lock, error) {
+		set := func(ctx context.Context) (bool, error) {
+			return env.Nodes[0].SetNX(ctx, env.Key, "locked", 0).Result()
+		}
+		return plainly{set, func(ctx context.Context) error {
+			err := deleting(env)(ctx)
+			for len(released) > 0 {
+				close(<-released)
+			}
+			return err
+		}, func(ctx context.Context) error {
+			granted, err := set(ctx)
+			for ; !granted && err == nil; granted, err = set(ctx) {
+				wait := make(chan struct{})
+				released <- wait
+				select {
+				case <-wait:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return err
+		}}, nil
+	}
+}
+
+// leaseless sets a key without a lease. Refused is what Lock does when the key is there.
+func leaseless(refused func(ctx context.Context) error,
+	release func(env lock.Env) func(ctx context.Context) error) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		name := token(env) // the owners' commands must not look alike
+		try := func(ctx context.Context) (bool, error) {
+			return env.Nodes[0].SetNX(ctx, env.Key, name, 0).Result()
+		}
+		return plainly{try, release(env), func(ctx context.Context) error {
+			if granted, err := try(ctx); granted || err != nil {
+				return err
+			}
+			return refused(ctx)
+		}}, nil
+	}
+}
+
+// subscribing has a Lock that listens to a channel until its subscription is confirmed,
+// asks then, and goes away. Its release leaves the key alone when somebody listens.
+func subscribing(env lock.Env) (lock.Lock, error) {
+	rdb := env.Nodes[0]
+	try := func(ctx context.Context) (bool, error) {
+		return rdb.SetNX(ctx, env.Key, "locked", env.TTL).Result()
+	}
+	return plainly{try, func(ctx context.Context) error {
+		return rdb.Eval(ctx, `if redis.call('PUBLISH', KEYS[1] .. ':released', 1) == 0`+
+			` then redis.call('DEL', KEYS[1]) end return 1`, []string{env.Key}).Err()
+	}, func(ctx context.Context) error {
+		if granted, err := try(ctx); granted || err != nil {
+			return err
+		}
+		sub := rdb.Subscribe(ctx, env.Key+":released")
+		select {
+		case <-ctx.Done():
+		case <-sub.ChannelWithSubscriptions():
+		}
+		sub.Close()
+		return rdb.Get(ctx, env.Key).Err()
+	}}, nil
+}
+
+// lingering is a lock whose waiter keeps its subscription for three seconds. One select
+// has the messages, a ticker on which the waiter asks again, and the end of those seconds.
+func lingering(env lock.Env) (lock.Lock, error) {
+	rdb, channel, name := env.Nodes[0], env.Key+":released", token(env)
+	try := func(ctx context.Context) (bool, error) {
+		return rdb.SetNX(ctx, env.Key, name, env.TTL).Result()
+	}
+	free := func(ctx context.Context) error {
+		err := deleting(env)(ctx)
+		rdb.Publish(ctx, channel, "")
+		return err
+	}
+	listen := func(wakes chan<- struct{}, left <-chan struct{}) {
+		sub := rdb.Subscribe(context.Background(), channel)
+		defer sub.Close()
+		events := sub.ChannelWithSubscriptions()
+		ticker := time.NewTicker(lease / 3)
+		defer ticker.Stop()
+		var over <-chan time.Time
+		for {
+			select {
+			case <-over:
+				return
+			case <-left:
+				over, left = time.After(3*time.Second), nil
+				continue
+			case <-ticker.C:
+			case <-events:
+			}
+			select {
+			case wakes <- struct{}{}:
+			default:
+			}
+		}
+	}
+	return plainly{try, free, func(ctx context.Context) error {
+		granted, err := try(ctx)
+		if granted || err != nil {
+			return err
+		}
+		wakes, left := make(chan struct{}, 1), make(chan struct{})
+		defer close(left)
+		go listen(wakes, left)
+		for !granted && err == nil {
+			select {
+			case <-wakes:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			granted, err = try(ctx)
+		}
+		return err
+	}}, nil
+}
+
+// counting makes a lock re-entrant: it counts levels in the process, and sends a command
+// for the outermost one only.
+func counting(build lock.Build) lock.Build {
+	return func(env lock.Env) (lock.Lock, error) {
+		l, err := build(env)
+		levels := 0
+		return plainly{try: func(ctx context.Context) (bool, error) {
+			if levels == 0 {
+				granted, err := l.TryLock(ctx)
+				if !granted || err != nil {
+					return granted, err
+				}
+			}
+			levels++
+			return true, nil
+		}, release: func(ctx context.Context) error {
+			if levels--; levels > 0 {
+				return nil
+			}
+			return l.Unlock(ctx)
+		}}, err
+	}
+}
