@@ -10,21 +10,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockladder/lockladder/docs/before"
+	"github.com/lockladder/lockladder/docs/exercises"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
-// exhibits are the locks of package before, which the site shows beside the ladder's.
+// exhibits are the locks of package exercises that the site shows beside the ladder's.
 func exhibits() []generated.Exhibit {
-	const command = "go test ./docs/before -red=%s -run "
+	const command = "go test ./docs/exercises -red=%s -run "
 	return []generated.Exhibit{
-		{Name: "mutex", Command: command + "Mutex", Build: before.Services(),
+		{Name: "mutex", Command: command + "Mutex", Build: exercises.Services(),
 			Flaw: "mutual_exclusion: two holders"},
-		{Name: "variable", Command: command + "Variable", Build: before.BuildVariable,
+		{Name: "variable", Command: command + "Variable", Build: exercises.BuildVariable,
 			Flaw: "mutual_exclusion: two holders"},
 		{Name: "transaction", Command: command + "Transaction",
-			Build: before.BuildTransaction, Flaw: "crash_holding: orphaned, foreign renewal"},
+			Build: exercises.BuildTransaction, Flaw: "crash_holding: orphaned, foreign renewal"},
 	}
 }
 

@@ -3,49 +3,23 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
-// ownLock is a lock that is not on the ladder. It frees whatever lock is there.
-type ownLock struct {
-	rdb redis.UniversalClient
-	env scenarios.Env
-}
-
-func buildOwn(env scenarios.Env) (scenarios.Lock, error) {
-	return ownLock{env.Nodes[0], env}, nil
-}
-
-func (l ownLock) TryLock(ctx context.Context) (bool, error) {
-	return l.rdb.SetNX(ctx, l.env.Key, "mine", l.env.TTL).Result()
-}
-
-func (l ownLock) Lock(ctx context.Context) error {
-	for {
-		granted, err := l.TryLock(ctx)
-		if granted || err != nil {
-			return err
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
-func (l ownLock) Unlock(ctx context.Context) error {
-	return l.rdb.Del(ctx, l.env.Key).Err()
-}
+// buildOwn stands for a lock that is not on the ladder: nothing says that this one is.
+var buildOwn = lock.On(gold.New)
 
 // opens serves a recording and opens it in a browser.
 func opens(t *testing.T, file string) *stage {
@@ -70,11 +44,11 @@ func TestARunOfAnOwnLockIsPlayed(t *testing.T) {
 	})
 	s := opens(t, filepath.Join(dir, "overrun_release", "foreign-release.json"))
 	begin := s.open("opened")
-	assert.Contains(t, begin.Status, "A: SET lock:stock mine EX 10 NX → OK")
-	assert.Contains(t, begin.Marks, "l.rdb.SetNX(ctx, l.env.Key", "its code is there")
+	assert.Contains(t, begin.Status, "A: SET lock:stock locked EX 10 NX → OK")
+	assert.Contains(t, begin.Marks, "SetNX(ctx, l.key", "its code is there")
 	end := s.clicks("to the end")
 	assert.Contains(t, end.Status, "✗ foreign release")
-	assert.Contains(t, end.Marks, "l.rdb.Del(ctx, l.env.Key)")
+	assert.Contains(t, end.Marks, "l.rdb.Del(ctx, l.key)")
 	assert.Contains(t, end.Views, t.Name())
 	assert.Equal(t, end.At, s.open("opened"+end.Hash).At, "a position can be shared")
 	for _, theme := range []string{"light", "dark"} {

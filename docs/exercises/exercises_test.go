@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/docs/before"
+	"github.com/lockladder/lockladder/docs/exercises"
 	bronze "github.com/lockladder/lockladder/docs/exercises/01"
 	silver "github.com/lockladder/lockladder/docs/exercises/02"
 	timestamp "github.com/lockladder/lockladder/docs/exercises/03"
@@ -227,7 +227,7 @@ func TestThePreviousSolutionFails(t *testing.T) {
 	for i, e := range exercise.All {
 		t.Run(e.Number, func(t *testing.T) {
 			if i == 0 {
-				fails(t, e, before.BuildVariable, e.Previous)
+				fails(t, e, exercises.BuildVariable, e.Previous)
 				return
 			}
 			solution, err := ladder.Find(e.Rung)

@@ -25,7 +25,7 @@ import (
 var rings = []string{
 	"lock",
 	"rungs",
-	"docs/before internal/lab internal/servers/process",
+	"internal/lab internal/servers/process",
 	"internal/servers internal/site/recording scenarios/protocol",
 	"internal/ladder scenarios scenarios/explore",
 	"internal/locktest",

@@ -73,28 +73,6 @@ func TestTheLocalClockTellsWhenTheServerDoesNot(t *testing.T) {
 	})
 }
 
-// A2 gets the lock when A1 has lost it. A1's late Unlock must not hit it.
-func TestALateUnlockAfterTheLossReleasesNothing(t *testing.T) {
-	play(t, "A", func(s *locktest.Scenario) {
-		s.Deletes(3 * second)
-		s.Owner("A1").Locks().At(5 * second).Unlocks(lock.ErrNotHeld).Finds(false)
-		s.Owner("A2").Section(4 * second).SinceAtMost(4 * second)
-		s.Serves("A1", "A2")
-	})
-}
-
-// A2 is to give A1's lease up, and does not know that it is gone. B has the lock.
-func TestALeaseThatIsGoneIsNotGivenUpForAnotherOnes(t *testing.T) {
-	play(t, "A B", func(s *locktest.Scenario) {
-		s.Deletes(second)
-		s.Owner("A1", lock.FixedLease()).Locks().
-			At(2 * second).Unlocks() // nobody has said otherwise
-		s.Owner("A2", lock.FixedLease()).Section(second)
-		s.Owner("B3").At(1100 * milli).Section(5 * second)
-		s.Serves("A1", "B3", "A2")
-	})
-}
-
 // A1 unlocks in the instant in which its lease ends: a process that was stopped
 // does so before its timer has told. To pass the turn on would be a lie. It looks
 // at Lost before that timer, too.
@@ -115,16 +93,6 @@ func TestAnUnlockAtTheEndOfTheLeaseIsDenied(t *testing.T) {
 			s.Serves("A2")
 		})
 	}
-}
-
-// Nobody has told the owner yet. The server does, when it asks.
-func TestAnOwnerThatHasLostTheLockDoesNotEnterAgain(t *testing.T) {
-	play(t, "A", func(s *locktest.Scenario) {
-		s.Deletes(second)
-		s.Owner("A1").Locks().At(2*second).Tries(false, lock.ErrLost).Finds(true).
-			Unlocks(lock.ErrNotHeld)
-		s.Serves("A1")
-	})
 }
 
 // A1 is inside and has lost the lock. It is refused, and it does not wait: nobody

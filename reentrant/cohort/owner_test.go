@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -49,20 +48,6 @@ func TestAnEarlierLeaseThatIsOverIsNoLossToTheHolder(t *testing.T) {
 			Suffers(lab.Fault{}).At(12 * second).Looks(func() { a1.Lost() })
 		a2.At(1500 * milli).Locks().At(13 * second).Holds(true).Unlocks()
 		s.Serves("A1", "A2")
-	})
-}
-
-func TestAWaiterThatGivesUpLeavesNothingBehind(t *testing.T) {
-	play(t, "A B C", func(s *locktest.Scenario) {
-		s.Owner("A1").Section(3 * second)
-		for i, name := range []string{"B1", "B2", "B3"} {
-			patience := time.Duration(i+1) * 500 * milli
-			s.Owner(name).At(second).GivesUp(patience).Does(func() {
-				assert.Equal(t, second+patience, s.Now())
-			})
-		}
-		s.Owner("C1").At(2 * second).Section(second).Since(3*second + milli)
-		s.Serves("A1", "C1")
 	})
 }
 
@@ -150,17 +135,6 @@ func TestATokenThatIsGivenBackIsOneThatWasReserved(t *testing.T) {
 		}).At(2 * second).Unlocks()
 		a1.Finds(true).Tries(true).Unlocks()
 		s.Play()
-	})
-}
-
-func TestAFixedLeaseIsNotShared(t *testing.T) {
-	play(t, "A", func(s *locktest.Scenario) {
-		for _, name := range []string{"A1", "A2", "A3"} {
-			s.Owner(name, lock.FixedLease()).Locks().Does(func() {
-				assert.Equal(t, ttl, s.Node(0).LeaseLeft(), name)
-			}).Works(second).Unlocks()
-		}
-		s.Serves("A1", "A2", "A3")
 	})
 }
 

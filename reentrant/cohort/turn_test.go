@@ -24,26 +24,6 @@ func TestAProcessHandsTheLockOverInTheOrderOfComing(t *testing.T) {
 	})
 }
 
-func TestAnotherProcessWaitsForSeventeenSectionsAtMost(t *testing.T) {
-	play(t, "A B", func(s *locktest.Scenario) {
-		for n := range 5 {
-			s.Owner(fmt.Sprint("A", n+1)).Sections(20, 10*milli)
-		}
-		s.Owner("B1").At(12*milli).Sections(3, 10*milli)
-		s.Play()
-		var theirs []int // sections of A between those of B
-		count := 0
-		for _, name := range s.Served {
-			count++
-			if name == "B1" {
-				theirs, count = append(theirs, count-1), 0
-			}
-		}
-		assert.Equal(t, []int{17, 17, 17}, theirs, "%q", s.Served)
-		assert.Len(t, s.Served, 103)
-	})
-}
-
 func TestAnotherProcessWaitsForAThirdOfALeaseAndASection(t *testing.T) {
 	play(t, "A B", func(s *locktest.Scenario) {
 		for n := range 3 {
@@ -84,20 +64,6 @@ func TestProcessesHaveTheLockInTurn(t *testing.T) {
 			sent := s.Process(process).Commands()
 			assert.LessOrEqual(t, len(sent), 3*4+1, "%q", sent)
 		}
-	})
-}
-
-func TestAProcessDiesInTheMiddleOfACohort(t *testing.T) {
-	play(t, "A B", func(s *locktest.Scenario) {
-		for n := range 5 {
-			s.Owner(fmt.Sprint("A", n+1)).Sections(9, 100*milli)
-		}
-		s.Process("A").CrashesAt(850 * milli)
-		s.Owner("B1").At(51 * milli).Section(100 * milli).SinceAtMost(ttl + second)
-		s.Owner("B2").At(52 * milli).Section(100 * milli).SinceAtMost(ttl + second)
-		s.Play()
-		assert.Equal(t, 9, s.Before("B1"), "%q", s.Served)
-		assert.Equal(t, []string{"B1", "B2"}, s.Served[9:])
 	})
 }
 
@@ -160,20 +126,6 @@ func TestTryLockDoesNotOvertake(t *testing.T) {
 		s.Owner("A3").At(second).Tries(false).At(3 * second).Tries(false).
 			At(5 * second).Tries(true).Unlocks()
 		s.Serves("B1", "A2", "A3")
-	})
-}
-
-// B is dead and has the turn. A1 and A2, of two cohorts of one process, wait, and A1
-// gives up. A2 asks when the turn is over.
-func TestTheNextCohortLooksAfterATurn(t *testing.T) {
-	play(t, "A B C", func(s *locktest.Scenario) {
-		s.Owner("C1").Section(5 * second)
-		s.Owner("B1").At(second).Locks()
-		s.Process("B").CrashesAt(2 * second)
-		s.Owner("A1").At(2500 * milli).GivesUp(2700 * milli)
-		s.Owner("A2", lock.FixedLease()).At(3 * second).Section(second).
-			SinceAtMost(5200*milli + ttl/20 + 10*milli)
-		s.Serves("C1", "A2")
 	})
 }
 

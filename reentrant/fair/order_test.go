@@ -104,26 +104,6 @@ func TestADeadProcessCostsTwoLeases(t *testing.T) {
 	})
 }
 
-// A's lease ends at 10 s. C asks first, and finds that B was there before it.
-func TestTheFirstIsServedFirstAfterALeaseHasEnded(t *testing.T) {
-	play(t, func(s *locktest.Scenario) {
-		s.Owner("A").Locks()
-		s.Process("A").CrashesAt(second)
-		s.Owner("B").At(1500 * milli).Section(second)
-		s.Owner("C").At(1600 * milli).Section(second).SinceAtMost(12 * second)
-		s.Process("B").Hold(9900*milli, 10100*milli, nil)
-		s.Serves("A", "B", "C")
-	})
-}
-
-func TestAHolderEntersAgainWhoeverWaits(t *testing.T) {
-	play(t, func(s *locktest.Scenario) {
-		s.Owner("A").Locks().Works(2 * second).Section(0).Unlocks()
-		s.Owner("B").At(second).Section(second).SinceAbout(2 * second)
-		s.Serves("A", "B")
-	})
-}
-
 // An owner that was told its turn asks itself. Were the neighbor that asks for
 // others at that moment to queue it up as well, nobody would come for that turn,
 // which takes half a second.

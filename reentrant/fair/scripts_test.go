@@ -44,17 +44,6 @@ func TestAReleaseHandsTheLockOverToANeighbor(t *testing.T) {
 	assert.Equal(t, int64(1), s.Acquire("b", 2, false), "it is inside")
 }
 
-// Its place went with it: no release may hand the lock over to it.
-func TestANeighborThatHasGivenUpIsHandedNothing(t *testing.T) {
-	s := locktest.Serve(t, scripts)
-	s.Acquire("a", 1, true)
-	s.Waits("b", "c")
-	assert.Zero(t, s.Release("b", 0, ""))
-	assert.Equal(t, int64(-200), s.Release("a", 0, "b"))
-	assert.False(t, s.Mini.Exists("stock"))
-	assert.Equal(t, "c", s.Turn())
-}
-
 // The process that has sent the release is alive, and the neighbor with it, however
 // long ago it has asked. In another process it would count as dead.
 func TestANeighborIsHandedTheLockHoweverLongAgoItHasAsked(t *testing.T) {

@@ -83,14 +83,6 @@ func TestAWriterIsForgottenAfterTheLastMillisecond(t *testing.T) {
 	})
 }
 
-// A's process is dead, and B asks again when A's lease is over.
-func TestAReaderWaitsForTheEndOfAWritersLease(t *testing.T) {
-	play(t, func(s *locktest.Scenario) {
-		s.Owner("A").Locks().Dies()
-		s.Owner("B").At(9 * second).RLocks().Since(ttl).RUnlocks()
-	})
-}
-
 // Somebody has taken the lease away.
 func TestAReaderIsRefusedByAWriterWithoutALease(t *testing.T) {
 	play(t, func(s *locktest.Scenario) {

@@ -131,18 +131,3 @@ func TestTheReadSideIsBusyToASecondGoroutine(t *testing.T) {
 		})
 	})
 }
-
-func TestRLockEndsWithItsContext(t *testing.T) {
-	play(t, func(s *locktest.Scenario) {
-		s.Owner("A").Section(6 * second)
-		b := s.Owner("B").At(second)
-		b.Does(func() {
-			ctx, cancel := context.WithTimeout(s.Context(), second)
-			defer cancel()
-			err := b.ReadWrite().RLock(ctx)
-			assert.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.ErrorContains(t, err, `wait to read "stock"`)
-			assert.Equal(t, 2*second, s.Now())
-		})
-	})
-}

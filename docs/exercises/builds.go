@@ -1,4 +1,4 @@
-package before
+package exercises
 
 import "github.com/lockladder/lockladder/lock"
 
