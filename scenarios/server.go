@@ -232,8 +232,11 @@ func (s *S) nodesAreDown(down int, hang bool) {
 	}, func() {
 		if majority {
 			b.at(8*second, a.released)
-			// The first command meets the old connection.
-			if !b.tryFor(time.Minute) && !b.tryFor(time.Minute) {
+			granted := b.tryFor(time.Minute)
+			if !granted { // the first command meets the old connection
+				granted = b.tryFor(time.Minute)
+			}
+			if !granted {
 				b.report(Unavailable, "A has unlocked, and B can't have the"+
 					" lock, although a majority of the nodes works")
 			}

@@ -126,13 +126,13 @@ func brief(_ context.Context, c *lab.Client, _ int) error {
 
 // dyingIn is a job whose service dies in a minute, if nobody else has before.
 func (s *timetable) dyingIn(fatal int, after time.Duration) job {
-	return func(_ context.Context, c *lab.Client, minute int) error {
+	return func(ctx context.Context, c *lab.Client, minute int) error {
 		if minute == fatal && len(s.began[minute]) == 1 {
 			c.Sleep(after)
 			c.Step("dies", c.Crash)
 			runtime.Goexit()
 		}
-		return brief(nil, c, minute)
+		return brief(ctx, c, minute)
 	}
 }
 
