@@ -182,8 +182,7 @@ var costFigures = []struct {
 	{"commands", number("commands_per_section")},
 	{"round trips", number("round_trips_per_section")},
 	{"calls", number("calls_per_section")},
-	// How many clients were woken for every hand-over: how often one that was refused
-	// asked again.
+	// Clients woken by each release: how often a refused client asked again.
 	{"woken", perSection("retries", 1)},
 	{"makespan", number("seconds")},
 	{"ms a section", perSection("seconds", 1000)},

@@ -201,8 +201,8 @@ func inOrder(stamps []Stamp) *float64 {
 	return new(Rounded(1-float64(inversions(ranks, make([]int, n)))/pairs, 4))
 }
 
-// orderOfService is, for every acquisition in the order in which they were asked for,
-// its position in the order of grants, from 0.
+// orderOfService lists the acquisitions in the order of their requests, each as its
+// position in the order of the grants, counted from 0.
 func orderOfService(stamps []Stamp) []int {
 	var asked []Stamp
 	for _, s := range stamps {

@@ -246,8 +246,8 @@ func (o *options) leaveOut(why func(bench.Subject) string) error {
 	return nil
 }
 
-// installed leaves out the rows whose servers are not there. That is an error
-// when somebody has named one, or asks for every store.
+// installed leaves out the rows whose servers are not installed. A row that was asked for
+// by name is an error, and so is any row when all stores are asked for.
 func (o *options) installed() error {
 	before := len(o.unmeasured)
 	err := o.leaveOut(func(subject bench.Subject) string {

@@ -17,8 +17,8 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// reach connects to a real server, and shows it the password. It is done for every
-// driver alike: a lock may bring its own, which is given nothing but a connection.
+// reach connects to a real server and logs in. Drivers don't: a lock may bring its own,
+// which is given nothing but a connection.
 func (s *Servers) reach(ctx context.Context, node int) (net.Conn, error) {
 	d := net.Dialer{Timeout: replyWithin}
 	conn, err := d.DialContext(ctx, "tcp", s.Addresses[node])
