@@ -65,6 +65,24 @@ func TestANodesClockCanRunAtAnotherRate(t *testing.T) {
 	})
 }
 
+func TestAServerEvictsEveryKeyButTheLocks(t *testing.T) {
+	plays(t, func(w *lab.World, _ *lab.Client, rdb redis.UniversalClient) {
+		rdb.MSet(w.Context(), key, "a", "beside", "b")
+		w.Node(0).Evict()
+		assert.Equal(t, []string{key}, rdb.Keys(w.Context(), "*").Val())
+	})
+}
+
+func TestACommandBeforeWhichItsClientDiesIsNotExecuted(t *testing.T) {
+	plays(t, func(w *lab.World, a *lab.Client, rdb redis.UniversalClient) {
+		a.Fault(lab.Renewal, 2, lab.Fault{CrashBefore: true})
+		rdb.Set(w.Context(), key, "a", 0)
+		rdb.Del(w.Context(), key)
+		assert.True(t, a.Dead())
+		assert.False(t, w.Node(0).Free())
+	})
+}
+
 // A driver that sends without waiting knows the replies by their order, so the
 // answer to a keep-alive must not overtake the one before it.
 func TestAKeepAliveDoesNotOvertakeAReply(t *testing.T) {
