@@ -225,8 +225,10 @@
   Game.prototype.world = function (state) {
     return this.graph.worlds[this.graph.states[state][1]];
   };
-  // short is a command without a script's arguments, which the picture has.
-  function short(text) { return text.replace(/^EVAL(?:SHA)? (\S+\.lua)\b.*/, '$1'); }
+  // word is a command's name, or a script's. The picture has the arguments.
+  function word(text) {
+    return text.replace(/^EVAL(?:SHA)? (?=\S+\.lua\b)/, '').split(' ')[0];
+  }
   // offer is what a button says of an action.
   Game.prototype.offer = function (state, action, mask) {
     var name = action[0], client = action.charCodeAt(0) - 65, w, text, sent;
@@ -234,20 +236,15 @@
     if (action === 'R') { return 'time passes until a timer is due'; }
     if ('><~!?/-'.indexOf(action[1]) >= 0) {
       w = this.way(state, action);
-      text = short(w.text);
-    }
-    if (this.small && action[1] === '>') { // the picture has the rest
-      return name + '\'s ' + text.split(' ')[0] + ' arrives';
+      text = word(w.text);
     }
     switch (action[1]) {
-    case '>': return name + '\'s ' + text + ', already sent, arrives at ' +
-      this.node(w.node);
+    case '>': return name + '\'s ' + text + ' arrives at ' + this.node(w.node);
     case '?': return name + '\'s ' + text + ' arrives late';
-    case '<': return 'the reply ' + w.reply + ' to ' + text + ', already sent, arrives at ' +
-      name;
-    case '~': return text + ' arrives at ' + name;
+    case '<': return 'the reply ' + w.reply + ' to its ' + text + ' arrives at ' + name;
+    case '~': return w.text + ' arrives at ' + name;
     case '!': return 'the reply to ' + name + '\'s ' + text + ' is lost';
-    case '/': case '-': return text + ' to ' + name + ' is lost';
+    case '/': case '-': return w.text + ' to ' + name + ' is lost';
     case '=': return name + (this.does(state, client) === this.asks(mask) ? ' ' :
       '\'s request, sent before, ') + this.asks(mask) +
       (this.asks(mask) === 'writes' ? ' to' : '') + ' the storage';
@@ -257,7 +254,7 @@
         return f.client === client && f.sign !== '<' && f.sign !== '~';
       });
       return name + ' crashes' + (sent ? ', after it has sent its ' +
-        short(sent.text).split(' ')[0] : '');
+        word(sent.text) : '');
     case 'z': return name + '\'s process stops, until you wake it';
     case 'w': return name + '\'s process goes on';
     case 'g': return 'the context of ' + name + '\'s Lock ends';
@@ -295,9 +292,9 @@
     this.choices = html('ol', { 'class': 'choices', 'aria-label': 'What happens next' });
     this.undo = button('undo', function () { game.back(); });
     this.undo.title = 'key: left arrow';
-    this.again = button('from the beginning', function () { game.take([]); });
+    this.again = button('restart', function () { game.take([]); });
     this.hint = button('hint', function () { game.help(); });
-    this.claim = button('claim that no schedule breaks it', function () { game.claims(); });
+    this.claim = button('no schedule breaks it', function () { game.claims(); });
     this.advice = html('p', { 'class': 'advice', 'aria-live': 'polite' });
     this.paste = html('input', { type: 'text', 'aria-label': 'a schedule to play',
       placeholder: 'paste a schedule: ' + g.program + ': A> A<', size: '32' });
@@ -452,10 +449,14 @@
   };
   // choose takes an action that a reader has chosen.
   Game.prototype.choose = function (action) {
-    var before = this.element.dataset.state;
+    var before = this.wins();
     this.take(this.path.concat(action));
     this.view.fly(this.path.length);
-    if (this.element.dataset.state === 'won' && before !== 'won') { this.announce(); }
+    if (!before && this.wins()) { this.announce(); }
+  };
+  // wins says whether what the level asks for is broken.
+  Game.prototype.wins = function () {
+    return this.found.indexOf(this.graph.goals[this.goal].invariant) >= 0;
   };
   Game.prototype.back = function () { this.take(this.path.slice(0, -1)); };
   Game.prototype.write = function () {
@@ -499,7 +500,7 @@
         game.offer(state, e.action, e.mask) + ' ', html('code', {}, [e.action])]));
       b.addEventListener('click', function () {
         game.choose(e.action);
-        if (game.element.dataset.state !== 'won') {
+        if (!game.wins()) {
           (game.choices.querySelector('button') || game.undo).focus({ preventScroll: true });
         }
       });
@@ -513,24 +514,24 @@
   Game.prototype.judge = function (state, goal, level) {
     var bit = 1 << this.goal, all = (1 << this.graph.goals.length) - 1;
     var text = [], cards = this.before ? [this.compared(goal)] : [], par = goal.steps;
-    var won = this.found.indexOf(goal.invariant) >= 0;
+    var won = this.wins();
     // What was chosen after the break isn't counted.
     var best = this.masks.findIndex(function (mask) { return mask & (won ? bit : all); }) + 1;
     this.element.dataset.state = 'open';
     if (won) {
       text = [html('strong', { 'class': 'broken' }, ['You broke it: ' + goal.invariant +
-        '. ']), 'You needed ' + best + ' actions; the explorer\'s cheapest schedule has ' +
-        par + '. '];
-      cards.push(this.explained(goal.invariant, best), this.onward());
+        '. ']), best + ' actions' + (best > par ? '; the fewest is ' + par + '.' :
+        ', which is the fewest.')];
+      cards.push(this.explained(goal.invariant, best));
       this.save(level, best);
     } else if (this.found.length > 0) {
       text = [html('strong', { 'class': 'broken' }, ['You broke it: ' +
         this.found.join(', ') + '. ']),
         'The level asks for another invariant, but this break counts as well. Can you also break, or prove, ' + goal.invariant + '? '];
-      cards.push(this.explained(this.found[0], best), this.onward());
+      cards.push(this.onward());
       this.save(level, best);
     } else if (this.distances(all)[state] < 0) {
-      text = ['Nothing can be broken from here on. Undo, begin again, or claim that no' +
+      text = ['Nothing can be broken from here on. Undo, restart, or claim that no' +
         ' schedule breaks it.'];
       this.element.dataset.state = 'stuck';
     } else if (goal.schedule && this.distances(bit)[state] < 0) {
@@ -541,7 +542,7 @@
       text = ['Click an arrow in the picture, pick what happens next, or press its number.'];
     }
     this.cards.replaceChildren.apply(this.cards, cards);
-    this.hint.disabled = this.claim.disabled = this.found.indexOf(goal.invariant) >= 0;
+    this.hint.disabled = this.claim.disabled = won;
     this.verdict.replaceChildren.apply(this.verdict, text);
   };
   // onward leads to the next level.
@@ -593,9 +594,9 @@
       }).join(', ') + ' asks for it forever.';
     case 'foreign release':
       holder = owner(before);
-      return 'In step ' + step + ' ' + it + '\'s ' + short(e.text).split(' ')[0] +
+      return 'In step ' + step + ' ' + it + '\'s ' + word(e.text) +
         ' reached Redis and deleted the key. But since step ' + granted(holder) +
-        ' the key was ' + holder + '\'s, and ' + holder + ' still works.' + over;
+        ' the key was ' + holder + '\'s.' + over;
     case 'two holders':
       others = (e.state.inside || []).map(client);
       holder = owner(e.state);
@@ -618,10 +619,10 @@
   Game.prototype.behind = function (step) {
     var client = this.view.run.entries[step].client, run = this.view.run;
     var k = this.last(step, function (now) {
-      return now.line && (client < 0 || now.client === client);
+      return now.line && !now.inbound && (client < 0 || now.client === client);
     });
     return { step: k, client: run.entries[k].client, line: run.entries[k].line,
-      text: short(run.entries[k].text).split(' ')[0] };
+      text: word(run.entries[k].text) };
   };
   // code is the text of a line.
   Game.prototype.code = function (name) {
@@ -642,14 +643,17 @@
       var li = this.view.boards[at.client].show(at.line);
       if (li) { li.classList.add('decisive'); }
     }
+    var on = this.onward();
     if (next) {
       var same = html('a', { 'class': 'same', href: this.address(next, invariant) + '&' +
         new URLSearchParams({ s: this.schedule(step), after: this.graph.lock }) },
-      ['play the same schedule against ' + next.lock]);
+      ['▶ the same schedule against ' + next.lock]);
       same.addEventListener('click', function () { game.keep(step); });
       parts.push(html('p', {}, ['The next rung, ', html('b', {}, [next.lock]), ': ' +
-        next.idea + '. ', same]));
+        next.idea + '.']));
+      on.prepend(same, ' ');
     }
+    parts.push(on);
     return html('div', { 'class': 'card' }, parts);
   };
   // higher is the first level of the next lock.
@@ -686,13 +690,17 @@
       return html('tr', differs ? { 'class': 'differs' } : {}, [String(i + 1), then, now].map(
         function (text) { return html('td', {}, [text]); }));
     });
-    var broken = this.found.indexOf(goal.invariant) >= 0, lock = this.graph.lock;
+    if (first > 3) { // what is the same is of no interest
+      rows.splice(0, first - 2, html('tr', {}, [html('td', {}, ['1–' + (first - 2)]),
+        html('td', { colspan: '2' }, ['the same'])]));
+    }
+    var broken = this.wins(), lock = this.graph.lock;
     return html('div', { 'class': 'card compared' }, [
       html('p', {}, [html('b', {}, [(first ? lock + ' differs from ' + this.before +
         ' in step ' + first : lock + ' does the same as ' + this.before) + '. ' + (broken ?
         'The schedule breaks it, too.' : 'The schedule doesn\'t break it' + (goal.schedule ?
           ', but ' + goal.failing + ' of ' + this.graph.schedules + ' others do. Go on from here.' :
-          ', and none of ' + this.graph.schedules + ' does.'))])]),
+          ', and neither does any other of ' + this.graph.schedules + '.'))])]),
       html('table', {}, [html('thead', {}, [html('tr', {}, ['', this.before, lock].map(
         function (text) { return html('th', {}, [text]); }))]), html('tbody', {}, rows)])]);
   };
@@ -739,7 +747,7 @@
     });
     var right = lines[0].at;
     lines.sort(function (a, b) { return a.at < b.at ? -1 : 1; });
-    this.cards.replaceChildren(html('div', { 'class': 'card' }, [
+    this.cards.replaceChildren(html('div', { 'class': 'card asks' }, [
       html('p', {}, [html('b', {}, ['Right. Which line of the code prevents it?'])]),
       html('ol', { 'class': 'reasons' }, lines.map(function (l) {
         var b = html('button', { type: 'button' }, [html('code', {}, [l.text]), ' ' + l.at]);
@@ -759,9 +767,9 @@
     this.verdict.replaceChildren(html('strong', { 'class': 'proved' },
       ['✓ proved: 0 of ' + this.graph.schedules + ' schedules break it within these' +
       ' bounds (' + this.graph.bounds + '). ']));
-    this.cards.replaceChildren(line ? html('div', { 'class': 'card' }, [
+    this.cards.replaceChildren(html('div', { 'class': 'card asks' }, [line ?
       html('p', { 'class': 'decisive' }, ['What prevents it is ' + line.at + ': ',
-        html('code', {}, [line.text])])]) : '', this.onward());
+        html('code', {}, [line.text])]) : '', this.onward()]));
     if (line) {
       this.view.boards.forEach(function (board) {
         var li = board.show(line.at);

@@ -175,9 +175,9 @@
     at += d.nodes > 1 ? 60 : 170;
     for (var i = 0; i < d.nodes; i++) { x.nodes.push(at); at += wide; }
     x.width = at - wide + 90;
-    var room = this.lanes.clientWidth, margin = 30, first = x.clients[0] || 100;
+    var room = this.lanes.clientWidth / this.scale, margin = 30, first = x.clients[0] || 100;
     if (room > 0 && room < x.width) {
-      var factor = Math.min(1, Math.max(d.nodes > 1 ? 0.75 : 0.4,
+      var factor = Math.min(1, Math.max(d.nodes > 1 ? 0.75 : 0.3,
         (room - first - margin) / (x.width - 90 - first)));
       function closer(at) { return first + (at - first) * factor; }
       x.clients = x.clients.map(closer);
@@ -188,6 +188,8 @@
   };
 
   View.prototype.layout = function (all) {
+    // The picture grows with the text around it, but on a phone it doesn't get smaller.
+    var k = this.scale = Math.max(1, parseFloat(getComputedStyle(this.lanes).fontSize) / 15.5);
     var run = this.run, d = run.data, x = this.x = this.places();
     var rows = this.rows = run.rows(all), view = this, top = 8;
     this.all = all;
@@ -215,7 +217,7 @@
       var next = run.entries[i + 1], from = y(view.rowOf[i]), to = y(view.rowOf[i + 1]);
       return from + (to - from) * (us - e.at) / Math.max(1, next.at - e.at);
     }
-    var s = svg('svg', { width: x.width, height: height, 'aria-hidden': 'true',
+    var s = svg('svg', { width: x.width * k, height: height * k, 'aria-hidden': 'true',
       viewBox: '0 0 ' + x.width + ' ' + height });
 
     // Two inside at the same time are seen from afar.
@@ -226,7 +228,7 @@
           'class': 'overlap' }));
       }
     });
-    var head = svg('svg', { width: x.width, height: 26, 'class': 'names',
+    var head = svg('svg', { width: x.width * k, height: 26 * k, 'class': 'names',
       viewBox: '0 0 ' + x.width + ' 26', 'aria-hidden': 'true' });
     function lane(at, name, color) {
       s.append(svg('line', { x1: at, x2: at, y1: 0, y2: height, 'class': 'lane' }));
@@ -377,6 +379,7 @@
     }
     function stop(at, height, of) { // what ends a message, or befalls a client
       var wide = of.sign ? of.sign.length * 6.5 + 14 : 20;
+      at = Math.min(at, x.width - wide / 2 - 4);
       s.append(acts(svg('g', { transform: 'translate(' + at + ',' + height + ')' }, [
         svg('rect', { x: -wide / 2, y: -10, width: wide, height: 20, rx: 10, 'class': 'chip' }),
         of.sign ? svg('text', { y: 4, 'text-anchor': 'middle' }, [of.sign]) :
@@ -405,7 +408,7 @@
     this.y = y;
     s.addEventListener('click', function (event) {
       var box = s.getBoundingClientRect();
-      var r = Math.floor((event.clientY - box.top - top) / ROW);
+      var r = Math.floor(((event.clientY - box.top) / k - top) / ROW);
       if (rows[r]) { view.chosen(view, rows[r]); }
     });
     this.lanes.style.setProperty('--shape', x.width / height);
@@ -447,7 +450,8 @@
     this.head = html('p', { 'class': 'doing', style: color ? 'color:' + color : '' });
     this.bar = html('div', { 'class': 'tabs' });
     this.pane = html('div', { 'class': 'pane', tabindex: '0', role: 'group' });
-    this.element = html('div', { 'class': 'board' }, [this.head]);
+    this.element = html('div', { 'class': 'board' }, [html('div', { 'class': 'top' },
+      [this.head, this.bar])]);
     if (files.length === 0) { return; }
     files.forEach(function (file) {
       var tab = board.tabs[file] = html('button', { type: 'button' },
@@ -455,7 +459,7 @@
       tab.addEventListener('click', function () { board.open(file); });
       board.bar.append(tab);
     });
-    this.element.append(this.bar, this.pane);
+    this.element.append(this.pane);
     this.open(files[0]);
   }
   Board.prototype.open = function (file) {
@@ -518,12 +522,12 @@
     this.at = i;
     var r = this.rowOf[i], row = this.rows[r];
     if (row.folded) { this.at = i = row.to; }
-    this.cover.setAttribute('y', this.y(r) + ROW / 2);
+    this.cover.setAttribute('y', this.y(r) + ROW / 2 - 1);
     this.cursor.setAttribute('y', this.y(r) - ROW / 2);
-    var view = this, top = this.y(r) + this.below - this.lanes.clientHeight + 2 * ROW;
-    if (this.lanes.scrollTop < top || this.lanes.scrollTop > this.y(r) - 2 * ROW) {
-      this.lanes.scrollTop = Math.max(0, top,
-        this.y(r) - this.lanes.clientHeight * 0.6);
+    var view = this, k = this.scale, here = this.y(r) * k, seen = this.lanes.clientHeight;
+    var top = here + (this.below + 2 * ROW) * k - seen;
+    if (this.lanes.scrollTop < top || this.lanes.scrollTop > here - 2 * ROW * k) {
+      this.lanes.scrollTop = Math.max(0, top, here - seen * 0.6);
     }
     this.names.forEach(function (name, client) {
       name.classList.toggle('dead', view.dead[client] <= i);
@@ -542,7 +546,7 @@
     }
     for (var n = 0; n < run.data.nodes; n++) {
       var lease = (s.leases || []).find(function (l) { return l.node === n; });
-      var left = lease && lease.ends ? Math.max(0, lease.ends - e.at) : 0;
+      var left = !lease ? 0 : lease.ends ? Math.max(0, lease.ends - e.at) : Infinity;
       var color = lease ? run.color(lease.owner) : 'var(--faint)';
       fact(run.node(n), [lease ? owner(lease.owner) : 'no key',
         html('span', { 'class': 'value' }, [lease ? cut(lease.value, 28) : '']),
@@ -561,6 +565,7 @@
   // bar is what is left of a node's lease. It burns down from what was left before.
   View.prototype.bar = function (n, left, color) {
     var before = this.bars[n] || 0, now = Math.min(100, left / this.longest() * 100);
+    if (left === Infinity) { now = 100; } // it never burns down
     var inner = html('i', { style: 'width:' + now + '%;background:' + color });
     this.bars[n] = now;
     if (before > now) { move(inner, { width: before + '%' }, { width: now + '%' }); }
@@ -571,7 +576,7 @@
     if (!this.full) {
       this.full = this.run.entries.reduce(function (most, e) {
         return (e.state.leases || []).reduce(function (most, l) {
-          return Math.max(most, l.ends - e.at);
+          return Math.max(most, (l.ends || 0) - e.at);
         }, most);
       }, 1);
     }
@@ -709,7 +714,8 @@
         this.playing,
         button('step ▶', 'one step on', function () { player.step(1); }),
         button('▶|', 'to the end', function () { player.go(player.main.run.last); }),
-        this.slider, html('label', {}, ['speed: ', this.speed]),
+        this.slider]),
+      html('div', { 'class': 'controls' }, [html('label', {}, ['speed: ', this.speed]),
         html('label', {}, [this.every, ' every attempt']), compare, whatIf,
         linker(function () {
           return location.href.replace(/#.*/, '') + player.address();
