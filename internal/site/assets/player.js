@@ -189,7 +189,7 @@
 
   View.prototype.layout = function (all) {
     // The picture grows with the text around it, but on a phone it doesn't get smaller.
-    var k = this.scale = Math.max(1, parseFloat(getComputedStyle(this.lanes).fontSize) / 15.5);
+    var k = this.scale = Math.max(1, (parseFloat(getComputedStyle(this.lanes).fontSize) || 0) / 15.5);
     var run = this.run, d = run.data, x = this.x = this.places();
     var rows = this.rows = run.rows(all), view = this, top = 8;
     this.all = all;
