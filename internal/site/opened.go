@@ -22,7 +22,7 @@ func (s *Site) opened(w http.ResponseWriter) {
 		p.Body = template.HTML("<h1>"+html.EscapeString(p.Title)+"</h1>\n") + p.Body
 	} else {
 		p.Title, p.Game = "Be the scheduler: "+s.Opened.Graph.Lock, true
-		p.Body, err = element("game", game{p.Title, true, s.Opened.Graph,
+		p.Body, err = element("game", game{p.Title, "", true, s.Opened.Graph,
 			levelsOf(s.Opened.Graph), allColored(s.Opened.Sources)})
 	}
 	if err != nil {
@@ -54,7 +54,8 @@ type player struct {
 // game is the data of the element that the game's script makes a level of.
 type game struct {
 	Title   string
-	Own     bool // it is a reader's own lock
+	Lead    string // what to do; "": the level says it
+	Own     bool   // it is a reader's own lock
 	Graph   *recording.Graph
 	Levels  []Level
 	Sources map[string][]string

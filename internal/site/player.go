@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,7 +128,8 @@ func (s *Site) level(p *page) error {
 	if err := json.Unmarshal(content, &graph); err != nil {
 		return fmt.Errorf("%s: %w", p.File, err)
 	}
-	p.Title, p.Wide, p.Player, p.Game = "Be the scheduler", true, true, true
-	p.Body, err = element("game", game{p.Title, false, &graph, Levels, sources})
+	p.Title = cmp.Or(p.Title, "Be the scheduler")
+	p.Wide, p.Player, p.Game = true, true, true
+	p.Body, err = element("game", game{p.Title, p.About, false, &graph, Levels, sources})
 	return err
 }

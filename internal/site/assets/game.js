@@ -266,7 +266,7 @@
     this.view = new lockladder.View(this.run([0], [], []), this.sources, function (view, row) {
       if (row.from < game.path.length) { game.take(game.path.slice(0, row.from)); }
     });
-    this.view.element.querySelector('h4').textContent = g.lock + ': ' + g.bounds;
+    this.view.element.querySelector('.run').textContent = g.lock + ': ' + g.bounds;
     this.list = html('ol', { 'class': 'levels' });
     this.element.append(html('div', { 'class': 'panel' }, [this.title, this.ask,
       this.verdict, this.choices, html('div', { 'class': 'controls' }, [this.undo,
@@ -460,10 +460,9 @@
   };
   Game.prototype.address = function (level) {
     if (this.own) { return '#level=' + level.invariant.replace(/ /g, '-'); }
-    var up = this.graph.lock.split('/').map(function () { return ''; }).slice(1);
-    return up.map(function () { return '../'; }).join('') + level.lock +
-      (/\.html$/.test(location.pathname) ? '.html' : '.json') + '#level=' +
-      level.invariant.replace(/ /g, '-');
+    var home = document.getElementById('home'); // the front page has a level, too
+    return new URL('docs/levels/' + level.lock + (/\.html$/.test(home.getAttribute('href')) ?
+      '.html' : '.json') + '#level=' + level.invariant.replace(/ /g, '-'), home.href).href;
   };
   Game.prototype.claims = function () {
     var goal = this.graph.goals[this.goal], level = this.levels[this.level];

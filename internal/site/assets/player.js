@@ -107,7 +107,7 @@
     this.facts = html('div', { 'class': 'facts' });
     this.code = html('div', { 'class': 'source' });
     this.element = html('section', { 'class': 'view', 'aria-label': d.lock }, [
-      html('h4', {}, [d.lock + ' ', html('span', { 'class': d.verdict === 'breaks' ?
+      html('p', { 'class': 'run' }, [d.lock + ' ', html('span', { 'class': d.verdict === 'breaks' ?
         'broken' : 'holds' }, [d.verdict === 'breaks' ? 'breaks: ' + d.invariant :
         d.verdict])]),
       html('div', { 'class': 'parts' }, [this.lanes,
@@ -134,7 +134,7 @@
     at += d.nodes > 1 ? 60 : 170;
     for (var i = 0; i < d.nodes; i++) { x.nodes.push(at); at += wide; }
     x.width = at - wide + 90;
-    var room = this.lanes.clientWidth, margin = 30, first = x.clients[0] || 100;
+    var room = this.lanes.clientWidth / this.scale, margin = 30, first = x.clients[0] || 100;
     if (room > 0 && room < x.width) {
       var factor = Math.min(1, Math.max(d.nodes > 1 ? 0.75 : 0.4,
         (room - first - margin) / (x.width - 90 - first)));
@@ -146,7 +146,16 @@
     return x;
   };
 
+  // grow has the picture grow with the text around it, as on a projector, and a little
+  // more where there is room.
+  View.prototype.grow = function () {
+    var text = Math.max(1, parseInt(getComputedStyle(this.lanes).fontSize) / 16);
+    this.scale = Infinity; // no room, so that the lanes stand as far apart as they would
+    this.scale = Math.max(text, Math.min(1.4 * text, this.lanes.clientWidth / this.places().width));
+  };
+
   View.prototype.layout = function (all) {
+    this.grow();
     var run = this.run, d = run.data, x = this.x = this.places();
     var rows = this.rows = run.rows(all), view = this, top = 8;
     this.all = all;
@@ -166,7 +175,7 @@
       var next = run.entries[i + 1], from = y(view.rowOf[i]), to = y(view.rowOf[i + 1]);
       return from + (to - from) * (us - e.at) / Math.max(1, next.at - e.at);
     }
-    var s = svg('svg', { width: x.width, height: height, 'aria-hidden': 'true',
+    var s = svg('svg', { width: x.width * this.scale, height: height * this.scale, 'aria-hidden': 'true',
       viewBox: '0 0 ' + x.width + ' ' + height });
 
     // Two inside at the same time are seen from afar.
@@ -177,7 +186,7 @@
           'class': 'overlap' }));
       }
     });
-    var head = svg('svg', { width: x.width, height: 26, 'class': 'names',
+    var head = svg('svg', { width: x.width * this.scale, height: 26 * this.scale, 'class': 'names',
       viewBox: '0 0 ' + x.width + ' 26', 'aria-hidden': 'true' });
     function lane(at, name, color) {
       s.append(svg('line', { x1: at, x2: at, y1: 0, y2: height, 'class': 'lane' }));
@@ -305,7 +314,7 @@
     this.y = y;
     s.addEventListener('click', function (event) {
       var box = s.getBoundingClientRect();
-      var r = Math.floor((event.clientY - box.top - top) / ROW);
+      var r = Math.floor(((event.clientY - box.top) / view.scale - top) / ROW);
       if (rows[r]) { view.chosen(view, rows[r]); }
     });
     this.lanes.style.setProperty('--shape', x.width / height);
@@ -350,11 +359,10 @@
     if (row.folded) { this.at = i = row.to; }
     this.cover.setAttribute('y', this.y(r) + ROW / 2);
     this.cursor.setAttribute('y', this.y(r) - ROW / 2);
-    var below = (this.run.flights || []).length * ROW;
-    var top = this.y(r) + below - this.lanes.clientHeight + 2 * ROW;
-    if (this.lanes.scrollTop < top || this.lanes.scrollTop > this.y(r) - 2 * ROW) {
-      this.lanes.scrollTop = Math.max(0, top,
-        this.y(r) - this.lanes.clientHeight * 0.6);
+    var y = this.y(r) * this.scale, tall = ROW * this.scale;
+    var top = y + (this.run.flights || []).length * tall - this.lanes.clientHeight + 2 * tall;
+    if (this.lanes.scrollTop < top || this.lanes.scrollTop > y - 2 * tall) {
+      this.lanes.scrollTop = Math.max(0, top, y - this.lanes.clientHeight * 0.6);
     }
     this.state(this.run.entries[i]);
     this.mark(i);
