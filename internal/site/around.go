@@ -14,9 +14,9 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 )
 
-// front is where the site begins. Its sections are the groups of pages that the list
+// frontPage is where the site begins. Its sections are the groups of pages that the list
 // beside every page has, and in which the pages are read.
-const front = "docs/README.md"
+const frontPage = "docs/README.md"
 
 const (
 	levelsPage    = "docs/levels.md"
@@ -78,7 +78,7 @@ func (s *Site) entry(file string) *entry {
 	if name := path.Base(file); name[0] >= '0' && name[0] <= '9' {
 		title, _, _ = strings.Cut(title, ":") // the rung's name says enough
 	}
-	return &entry{Path: "/" + strings.TrimPrefix(file, front), Title: title}
+	return &entry{Path: "/" + strings.TrimPrefix(file, frontPage), Title: title}
 }
 
 // levels are those of a lock, or all of them.
@@ -135,7 +135,7 @@ type section struct {
 // groups are the sections of the front page with the documents that each links. One that
 // no section links is in the last group.
 func (s *Site) groups() (all []section) {
-	text, _ := fs.ReadFile(s.root, front)
+	text, _ := fs.ReadFile(s.root, frontPage)
 	rest := append(s.documents("docs/*.md"), s.documents(exercisesPage)...)
 	take := func(file string) bool {
 		i := slices.Index(rest, file)
@@ -144,11 +144,11 @@ func (s *Site) groups() (all []section) {
 		}
 		return i >= 0
 	}
-	take(front)
+	take(frontPage)
 	for _, linked := range Parse(string(text)).Linked() {
 		s := section{title: linked.Title}
 		for _, link := range linked.Links {
-			file, _, _ := strings.Cut(path.Join(path.Dir(front), link), "#")
+			file, _, _ := strings.Cut(path.Join(path.Dir(frontPage), link), "#")
 			if take(file) {
 				s.files = append(s.files, file)
 			}
@@ -168,7 +168,7 @@ func (s *Site) groups() (all []section) {
 // Order is the order in which the documents are read: the front page, the others as it
 // links them, and the exercises after their contents.
 func (s *Site) Order() []string {
-	all := s.documents(front)
+	all := s.documents(frontPage)
 	for _, g := range s.groups() {
 		for _, file := range g.files {
 			all = append(all, file)
@@ -211,20 +211,18 @@ func (s *Site) sized(file, body string) string {
 // front puts the first level of the game above the front page's text, whose sections
 // become boxes. A site without levels has none.
 func (s *Site) front(p *page) error {
-	level := page{Title: "Make this lock unusable in two clicks",
-		About: "A and B have both asked Redis for the same lock. Click a dashed arrow" +
-			" to let it arrive, or crash a client.",
-		File: LevelFile(Levels[0].Lock)}
-	err := s.level(&level)
+	level, err := s.game(Levels[0].Lock, string(Levels[0].Invariant), true)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	_, text, _ := strings.Cut(string(p.Body), "</h1>")
 	text = besides.ReplaceAllString(text, `$1="/docs/$2"`)
 	text = strings.ReplaceAll(text, "<h2", "</section>\n<section><h2")
-	p.Title, p.Contents, p.Document = level.Title, nil, false
+	p.Title, p.Contents, p.Document = "Make this lock unusable in two clicks", nil, false
 	p.Player, p.Game = true, true
-	p.Body = `<div class="front">` + level.Body + template.HTML(
-		`</div><div class="ways"><section>`+text+"</section></div>")
+	p.Body, err = element("front", struct {
+		Title       string
+		Level, Text template.HTML
+	}{p.Title, level, template.HTML(text)})
 	return err
 }

@@ -19,16 +19,16 @@ func (s *Site) opened(w http.ResponseWriter) {
 	if run := s.Opened.Run; run != nil {
 		p.Title = run.Lock + ": " + run.Scenario
 		p.Body, err = alone(run, s.Opened.Sources)
-		p.Body = template.HTML("<h1>"+html.EscapeString(p.Title)+"</h1>\n") + p.Body
 	} else {
 		p.Title, p.Game = "Be the scheduler: "+s.Opened.Graph.Lock, true
-		p.Body, err = element("game", game{p.Title, "", true, s.Opened.Graph,
+		p.Body, err = element("game", game{"", false, true, s.Opened.Graph,
 			levelsOf(s.Opened.Graph), allColored(s.Opened.Sources)})
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	p.Body = template.HTML("<h1>"+html.EscapeString(p.Title)+"</h1>\n") + p.Body
 	s.show(w, http.StatusOK, p)
 }
 
@@ -53,9 +53,9 @@ type player struct {
 
 // game is the data of the element that the game's script makes a level of.
 type game struct {
-	Title   string
-	Lead    string // what to do; "": the level says it
-	Own     bool   // it is a reader's own lock
+	Level   string // the invariant that it begins with; "": the address has it
+	Small   bool
+	Own     bool // it is a reader's own lock
 	Graph   *recording.Graph
 	Levels  []Level
 	Sources map[string][]string

@@ -64,8 +64,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	file := strings.Trim(path.Clean(r.URL.Path), "/")
 	switch {
 	case file == "":
-		s.file(w, r, front)
-	case file == front:
+		s.file(w, r, frontPage)
+	case file == frontPage:
 		http.Redirect(w, r, "/", http.StatusFound)
 	case file == searchFile:
 		index, err := s.search()
@@ -198,7 +198,7 @@ func (s *Site) fill(p *page) error {
 				p.Contents = append(p.Contents, section)
 			}
 		}
-		if p.File == front && err == nil {
+		if p.File == frontPage && err == nil {
 			return s.front(p)
 		}
 		return err

@@ -55,7 +55,7 @@ ${drawn(lanes.querySelector('.names'), 30)}
 ${drawn(paper, end)}
 </g>
 <path d="M${width} 0V${high}" stroke="#d5dae0"/>
-<text x="${x}" y="30" font-weight="bold">${escape(view.querySelector('.run').firstChild.textContent)}</text>
+<text x="${x}" y="30" font-weight="bold">${escape(view.querySelector('.lock b').textContent)}</text>
 ${facts}
 ${code}
 </svg>
