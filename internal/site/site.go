@@ -5,6 +5,7 @@ package site
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"embed"
 	"fmt"
@@ -73,8 +74,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-		w.Write(index)
+		answer(w, r, http.StatusOK, "text/javascript", index)
 	case strings.HasPrefix(file, programDir):
 		s.program(w, r, strings.TrimPrefix(file, programDir))
 	case strings.HasPrefix(file, "assets/"):
@@ -85,9 +85,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=3600")
 		http.ServeFileFS(w, r, assets, file)
 	case s.Opened != nil && "/"+file == OpenedPath:
-		s.opened(w)
+		s.opened(w, r)
 	case hidden(file):
-		s.missing(w, file)
+		s.missing(w, r, file)
 	default:
 		s.file(w, r, file)
 	}
@@ -130,7 +130,7 @@ func title(text string) string {
 func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
 	info, err := fs.Stat(s.root, file)
 	if err != nil {
-		s.missing(w, file)
+		s.missing(w, r, file)
 		return
 	}
 	if path.Ext(file) == ".svg" { // a picture that a page shows
@@ -152,25 +152,39 @@ func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	s.show(w, http.StatusOK, p)
+	s.show(w, r, http.StatusOK, p)
 }
 
-func (s *Site) missing(w http.ResponseWriter, file string) {
-	s.show(w, http.StatusNotFound, page{Title: "Not here", File: file,
+func (s *Site) missing(w http.ResponseWriter, r *http.Request, file string) {
+	s.show(w, r, http.StatusNotFound, page{Title: "Not here", File: file,
 		Body: template.HTML("<h1>Not here</h1><p>There is no " +
 			html.EscapeString(file) + ".</p>")})
 }
 
-func (s *Site) show(w http.ResponseWriter, status int, p page) {
+func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, p page) {
 	var b bytes.Buffer
 	s.around(&p)
 	if err := pageTemplate.Execute(&b, p); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	answer(w, r, status, "text/html", b.Bytes())
+}
+
+// answer compresses a text for those who take it so: a level is eight times as long.
+func answer(w http.ResponseWriter, r *http.Request, status int, kind string, text []byte) {
+	w.Header().Set("Content-Type", kind+"; charset=utf-8")
+	w.Header().Set("Vary", "Accept-Encoding")
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.WriteHeader(status)
+		w.Write(text)
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
 	w.WriteHeader(status)
-	w.Write(b.Bytes())
+	z := gzip.NewWriter(w)
+	defer z.Close()
+	z.Write(text)
 }
 
 // fill renders a file.
