@@ -187,9 +187,16 @@
     return x;
   };
 
+  // grow has the picture grow with the text around it, as on a projector, and a little
+  // more where there is room.
+  View.prototype.grow = function () {
+    var text = Math.max(16, parseInt(getComputedStyle(this.lanes).fontSize) || 0) / 16;
+    this.scale = Infinity; // no room, so that the lanes stand as far apart as they would
+    this.scale = Math.max(text, Math.min(1.4 * text, this.lanes.clientWidth / this.places().width));
+  };
+
   View.prototype.layout = function (all) {
-    // The picture grows with the text around it, but on a phone it doesn't get smaller.
-    var k = this.scale = Math.max(1, (parseFloat(getComputedStyle(this.lanes).fontSize) || 0) / 15.5);
+    this.grow();
     var run = this.run, d = run.data, x = this.x = this.places();
     var rows = this.rows = run.rows(all), view = this, top = 8;
     this.all = all;
@@ -217,7 +224,7 @@
       var next = run.entries[i + 1], from = y(view.rowOf[i]), to = y(view.rowOf[i + 1]);
       return from + (to - from) * (us - e.at) / Math.max(1, next.at - e.at);
     }
-    var s = svg('svg', { width: x.width * k, height: height * k, 'aria-hidden': 'true',
+    var s = svg('svg', { width: x.width * this.scale, height: height * this.scale, 'aria-hidden': 'true',
       viewBox: '0 0 ' + x.width + ' ' + height });
 
     // Two inside at the same time are seen from afar.
@@ -228,7 +235,7 @@
           'class': 'overlap' }));
       }
     });
-    var head = svg('svg', { width: x.width * k, height: 26 * k, 'class': 'names',
+    var head = svg('svg', { width: x.width * this.scale, height: 26 * this.scale, 'class': 'names',
       viewBox: '0 0 ' + x.width + ' 26', 'aria-hidden': 'true' });
     function lane(at, name, color) {
       s.append(svg('line', { x1: at, x2: at, y1: 0, y2: height, 'class': 'lane' }));
@@ -408,7 +415,7 @@
     this.y = y;
     s.addEventListener('click', function (event) {
       var box = s.getBoundingClientRect();
-      var r = Math.floor(((event.clientY - box.top) / k - top) / ROW);
+      var r = Math.floor(((event.clientY - box.top) / view.scale - top) / ROW);
       if (rows[r]) { view.chosen(view, rows[r]); }
     });
     this.lanes.style.setProperty('--shape', x.width / height);
@@ -524,10 +531,10 @@
     if (row.folded) { this.at = i = row.to; }
     this.cover.setAttribute('y', this.y(r) + ROW / 2 - 1);
     this.cursor.setAttribute('y', this.y(r) - ROW / 2);
-    var view = this, k = this.scale, here = this.y(r) * k, seen = this.lanes.clientHeight;
-    var top = here + (this.below + 2 * ROW) * k - seen;
-    if (this.lanes.scrollTop < top || this.lanes.scrollTop > here - 2 * ROW * k) {
-      this.lanes.scrollTop = Math.max(0, top, here - seen * 0.6);
+    var view = this, y = this.y(r) * this.scale, tall = ROW * this.scale;
+    var top = y + this.below * this.scale - this.lanes.clientHeight + 2 * tall;
+    if (this.lanes.scrollTop < top || this.lanes.scrollTop > y - 2 * tall) {
+      this.lanes.scrollTop = Math.max(0, top, y - this.lanes.clientHeight * 0.6);
     }
     this.names.forEach(function (name, client) {
       name.classList.toggle('dead', view.dead[client] <= i);

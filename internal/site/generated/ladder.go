@@ -95,7 +95,11 @@ func exerciseTask(_ *Generator, number string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	checked := "`" + strings.Join(e.Scenarios, "`, `") + "`."
+	var judged []string
+	for _, name := range e.Scenarios {
+		judged = append(judged, Played("`"+name+"`", "../../matrix.md#"+name))
+	}
+	checked := strings.Join(judged, ", ") + "."
 	if e.Check != nil {
 		checked += "\n- A check of its own: " + e.Asks + "."
 	}

@@ -38,7 +38,6 @@ var registry = []part{
 	{"", "explorer ", exerciseWalk},
 	{"", "figure ", (*Generator).figure},
 
-	{"README.md", "matrix", text((*Generator).folded)},
 	{"README.md", "ladder", text(list)},
 	{"README.md", "gold", (*Generator).gold},
 
@@ -49,6 +48,7 @@ var registry = []part{
 	{"docs/levels.md", "levels", text(levelList)},
 	{"docs/benchmark.md", "measured", measuredIn("benchmark.json", measuredClients)},
 
+	{"docs/matrix.md", "families", text((*Generator).folded)},
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
 	{"docs/matrix.md", "workshop", text((*Generator).workshop)},
 	{"docs/matrix.md", "scenarios", text(catalogue)},
