@@ -362,7 +362,7 @@
     var breaks = d.breaks || (d.broken >= 0 ? [{ at: d.broken, names: [d.invariant] }] : []);
     breaks.forEach(function (b) {
       var broken = y(view.rowOf[b.at]);
-      s.append(svg('rect', { x: 2, y: broken - ROW / 2, width: x.width - 4, height: ROW,
+      s.append(svg('rect', { x: 2, y: broken - ROW / 2 + 1, width: x.width - 4, height: ROW - 4,
         'class': 'break' }));
       label((x.nodes[0] || x.width) - 12, broken + 13, '✗ ' + b.names.join(', '), 'end', 'why');
     });
@@ -621,7 +621,8 @@
     this.key = 't' + this.nth;
     this.element = element;
     this.all = false;
-    this.answered = false; // what the run ends with was seen
+    this.known = !!element.closest('.laboratory'); // a page says what the run ends with
+    this.answered = false; // or the run was seen
     this.timer = null;
     var main = this.main = this.view(runs[element.dataset.lock]);
     this.build(main.run.data);
@@ -738,7 +739,7 @@
     }
     var question = html('div', { 'class': 'question', role: 'group',
       'aria-label': 'What happens next?' });
-    if (at < 1) { question.hidden = true; return question; }
+    if (at < 1 || this.known) { question.hidden = true; return question; }
     add(run.what(at));
     Object.keys(this.runs).forEach(function (name) {
       var other = player.runs[name], next = other.until(run.entries[at - 1].at) + 1;
@@ -800,7 +801,8 @@
       this.status.append(' ', html('strong', { 'class': 'broken' },
         ['✗ ' + run.data.invariant + ': ' + run.data.event.replace(/^[\d.]+ s: /, '')]));
     }
-    this.answered = i > 0 && (this.answered || i === run.last || i === run.data.broken);
+    this.answered = this.known ||
+      i > 0 && (this.answered || i === run.last || i === run.data.broken);
     this.element.classList.toggle('answered', this.answered);
     this.question.classList.remove('said');
     this.question.classList.toggle('asked', this.asked());
