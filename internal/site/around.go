@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/yuin/goldmark/ast"
+
 	"github.com/lockladder/lockladder/internal/ladder"
 )
 
@@ -132,8 +134,8 @@ type section struct {
 	files []string
 }
 
-// groups are the sections of the front page with the documents that each links. One that
-// no section links is in the last group.
+// groups are the sections of the front page with the documents that each links, and then
+// those that none does.
 func (s *Site) groups() (all []section) {
 	text, _ := fs.ReadFile(s.root, frontPage)
 	rest := append(s.documents("docs/*.md"), s.documents(exercisesPage)...)
@@ -145,24 +147,22 @@ func (s *Site) groups() (all []section) {
 		return i >= 0
 	}
 	take(frontPage)
-	for _, linked := range Parse(string(text)).Linked() {
-		s := section{title: linked.Title}
-		for _, link := range linked.Links {
-			file, _, _ := strings.Cut(path.Join(path.Dir(frontPage), link), "#")
+	all = []section{{}}
+	d := Parse(string(text))
+	d.walk(func(n ast.Node) {
+		last := &all[len(all)-1]
+		if h, is := n.(*ast.Heading); is && h.Level == 2 {
+			all = append(all, section{title: content(h, d.source)})
+		}
+		if l, is := n.(*ast.Link); is {
+			file := path.Join(path.Dir(frontPage), string(l.Destination))
 			if take(file) {
-				s.files = append(s.files, file)
+				last.files = append(last.files, file)
 			}
 		}
-		if len(s.files) > 0 {
-			all = append(all, s)
-		}
-	}
-	if len(all) == 0 {
-		all = []section{{title: "Pages"}}
-	}
-	last := &all[len(all)-1]
-	last.files = append(last.files, rest...)
-	return all
+	})
+	all = append(all, section{"More", rest})
+	return slices.DeleteFunc(all, func(s section) bool { return len(s.files) == 0 })
 }
 
 // Order is the order in which the documents are read: the front page, the others as it

@@ -15,16 +15,14 @@ import (
 	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
-// diagram is a generated diagram of a run, which GitHub draws: the lock, the scenario,
-// and the invariant that it shows broken.
-var diagram = regexp.MustCompile(`(?s)<!-- generated: sequence ([^ :]+)/([^ /:]+)` +
-	`(?:: [^>]*?)? -->\s*<pre class="code mermaid">.*?✗ ([a-z ]+?) at .*?</pre>`)
+// played is where a page has a run: the lock, the scenario, and an invariant.
+var played = regexp.MustCompile(`<!-- run (\S+)/(\S+): ([a-z -]+) -->`)
 
-// players puts a player where a page has the diagram of a run, and links where it
-// names a run or a level.
+// players puts a player where a page has a run, and links where it names a run or a
+// level.
 func (s *Site) players(body string) string {
-	body = diagram.ReplaceAllStringFunc(body, func(found string) string {
-		m := diagram.FindStringSubmatch(found)
+	body = played.ReplaceAllStringFunc(body, func(found string) string {
+		m := played.FindStringSubmatch(found)
 		player, err := s.player(recording.RunFile(m[1], m[2], m[3]))
 		if err != nil {
 			return noPlayer + html.EscapeString(fmt.Sprintf(

@@ -40,29 +40,6 @@ func (d *Document) Sections() []Section {
 	return sections
 }
 
-// Linked has the targets of all links in a section.
-type Linked struct {
-	Title string
-	Links []string
-}
-
-// Linked are the sections of the second level.
-func (d *Document) Linked() (sections []Linked) {
-	d.walk(func(n ast.Node) {
-		switch n := n.(type) {
-		case *ast.Heading:
-			if n.Level == 2 {
-				sections = append(sections, Linked{Title: content(n, d.source)})
-			}
-		case *ast.Link:
-			if last := len(sections) - 1; last >= 0 {
-				sections[last].Links = append(sections[last].Links, string(n.Destination))
-			}
-		}
-	})
-	return sections
-}
-
 // excerpt is the beginning of a text, which a shared link shows.
 func excerpt(text string) string {
 	const most = 160

@@ -30,8 +30,8 @@ var pageTemplate = template.Must(template.New("page").Parse(pageSource))
 
 // Site serves a module's documents and sources as they stand in its directory:
 // Markdown is rendered, code is colored, and a path is the file's own, so that
-// relative links lead where they lead in the repository. Where a page has the
-// diagram of a run, the run can be played. Nothing is fetched from anywhere else.
+// relative links lead where they lead in the repository. Where a page names a run in a
+// comment, the run can be played. Nothing is fetched from anywhere else.
 type Site struct {
 	root fs.FS
 

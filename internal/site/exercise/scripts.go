@@ -1,6 +1,7 @@
 package exercise
 
 import (
+	"context"
 	"io/fs"
 	"strings"
 	"sync"
@@ -59,4 +60,26 @@ func (r *replacement) replaced(source string) string {
 	r.digests.Store(redis.NewScript(source).Hash(),
 		redis.NewScript(string(other)).Hash())
 	return string(other)
+}
+
+// each is a client's hook, which is called with every command before it is sent.
+type each func(redis.Cmder)
+
+func (each) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (f each) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		f(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (f each) ProcessPipelineHook(
+	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, all []redis.Cmder) error {
+		for _, cmd := range all {
+			f(cmd)
+		}
+		return next(ctx, all)
+	}
 }

@@ -2,7 +2,6 @@ package generated
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -16,16 +15,6 @@ import (
 // PageOf is the page of the i-th rung, below docs.
 func PageOf(i int) string {
 	return fmt.Sprintf("%02d-%s.md", i+1, path.Base(ladder.Rungs[i].Name))
-}
-
-// list is the ladder with a link for each rung.
-func list(*Generator) string {
-	var b strings.Builder
-	for i, rung := range ladder.Rungs {
-		fmt.Fprintf(&b, "%d. [%s](docs/%s): %s\n", i+1, rung.Name, PageOf(i),
-			rung.Idea)
-	}
-	return b.String()
 }
 
 func indexOf(name string) int {
@@ -57,25 +46,8 @@ func (g *Generator) place(name string) (string, error) {
 	}
 	if i+1 < len(ladder.Rungs) {
 		fmt.Fprintf(&b, " · [%s](%s) →", ladder.Rungs[i+1].Name, PageOf(i+1))
-		return b.String() + "\n", nil
 	}
-	next, err := next(g.root, "docs/"+PageOf(i))
-	if err != nil {
-		return "", err
-	}
-	source, err := g.source(next)
-	fmt.Fprintf(&b, " · [%s](%s) →", site.Parse(source).Title(), path.Base(next))
-	return b.String() + "\n", err
-}
-
-// next is the document to which the site's key for the next one leads.
-func next(root fs.FS, file string) (string, error) {
-	order := site.NewSite(root).Order()
-	i := slices.Index(order, file)
-	if i < 0 || i+1 == len(order) {
-		return "", fmt.Errorf("nothing is read after %s", file)
-	}
-	return order[i+1], nil
+	return b.String() + "\n", nil
 }
 
 // exerciseTable is a table of all of them.
@@ -189,27 +161,6 @@ func contents(*Generator) string {
 	for i, rung := range ladder.Rungs {
 		fmt.Fprintf(&b, "| [%02d %s](%s) | %s | [%02d](exercises/%02d/README.md)"+
 			" |\n", i+1, rung.Name, PageOf(i), rung.Idea, i+1, i+1)
-	}
-	return b.String()
-}
-
-// writers is a table of the commands that make parts.
-func writers(*Generator) string {
-	var b strings.Builder
-	fmt.Fprint(&b, "| page | its generated parts | are written by |\n"+
-		"|---|---|---|\n| all that are not named below | all |"+
-		" `go run ./docs -generate` |\n")
-	for _, test := range Tests {
-		parts := strings.Join(slices.Concat(test.Parts, test.Results), ", ")
-		if parts == "" {
-			parts = "all"
-		}
-		page := test.Page // or a pattern of pictures
-		if name, is := strings.CutSuffix(page, ".md"); is {
-			page = fmt.Sprintf("[%s](%s)", name, page)
-		}
-		fmt.Fprintf(&b, "| %s | %s | `go run ./docs -generate %s` |\n", page, parts,
-			test.Name)
 	}
 	return b.String()
 }

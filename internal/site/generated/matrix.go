@@ -12,43 +12,6 @@ import (
 	"github.com/lockladder/lockladder/scenarios"
 )
 
-// folded is the matrix with a column for each failure family: in how many of its
-// scenarios a rung breaks.
-func (g *Generator) folded() string {
-	all := []string{"*scenarios*"}
-	for _, family := range scenarios.Families {
-		all = append(all, fmt.Sprintf("*%d*", count(family,
-			func(scenarios.Scenario) bool { return true })))
-	}
-	rows := [][]string{all}
-	for _, lock := range g.Rungs {
-		row := []string{lock.Name}
-		for _, family := range scenarios.Families {
-			cell := "–"
-			if broken := count(family, func(s scenarios.Scenario) bool {
-				return slices.ContainsFunc(s.Judged(), func(invariant string) bool {
-					return lock.Verdicts[s.Name+": "+invariant] == scenarios.Breaks
-				})
-			}); broken > 0 {
-				cell = fmt.Sprint(broken)
-			}
-			row = append(row, cell)
-		}
-		rows = append(rows, row)
-	}
-	return Table(1, append([]string{"rung"}, scenarios.Families...), rows)
-}
-
-func count(family string, counts func(scenarios.Scenario) bool) int {
-	n := 0
-	for _, s := range scenarios.Catalogue {
-		if s.Family == family && counts(s) {
-			n++
-		}
-	}
-	return n
-}
-
 // matrix has a line for each invariant, and a column for each rung.
 func (g *Generator) matrix() string { return verdicts(g.Rungs) }
 
