@@ -3,7 +3,6 @@
 package browser
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 func script(t *testing.T, name string) string {
@@ -47,8 +48,6 @@ func TestWhatPagesShow(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "draw the picture in the README again")
-
 // The README's picture is what the player shows.
 func TestTheReadmeShowsThePlayer(t *testing.T) {
 	s := newStage(t)
@@ -58,7 +57,7 @@ func TestTheReadmeShowsThePlayer(t *testing.T) {
 	is(s, `String(document.querySelector('.lanes svg').clientWidth <= 462)`, "true")
 	drawn := shows[string](s, script(t, "picture.js")+"(460, ') Unlock(')")
 	file := filepath.Join(home, "docs", "player.svg")
-	if *update {
+	if *generated.Update {
 		require.NoError(t, os.WriteFile(file, []byte(drawn), 0o644))
 	}
 	kept, err := os.ReadFile(file)

@@ -102,7 +102,7 @@
       pages: ['/docs/04-gold.md'], sizes: desktop, check: async wrong => {
         const search = document.getElementById('search'), found = document.getElementById('found');
         for (const [words, first] of [['game', '/docs/levels.md'], ['benchmark', '/docs/benchmark.md'],
-          ['fencing token', '/docs/glossary.md'], ['watchdog', '/docs/08-watchdog.md']]) {
+          ['fencing token', '/docs/glossary.md'], ['watchdog', '/docs/glossary.md']]) {
           search.value = words;
           search.dispatchEvent(new Event('input'));
           await until(() => found.querySelector('a'));

@@ -239,6 +239,7 @@
   // The list of pages is folded on a narrow screen.
   var side = document.querySelector('.side details');
   if (window.matchMedia('(max-width: 75rem)').matches) { side.open = false; }
+  side.parentElement.classList.add('ready');
   // The address says which level is played.
   function level(hash) { return new URLSearchParams(hash.slice(1)).get('level'); }
   function marks() {
