@@ -335,6 +335,7 @@ func TestKeys(t *testing.T) {
 		is(s, `location.pathname`, step[1])
 		require.NoError(t, chromedp.Do(s.ctx, ready()))
 	}
+	s.sized(1280, 800) // a slide for each section
 	const slide = `Array.from(document.querySelectorAll('main > section')).filter(
 		s => !s.hidden).map(s => s.querySelector('h1, h2, h3').textContent).join()`
 	s.visits(s.site + "/" + goldPage + "?slides")
