@@ -31,7 +31,6 @@ const playing = `(() => {
 		asked: p.querySelector('.question').classList.contains('asked'),
 		answers: all('.question button').map(b => b.title),
 		verdict: getComputedStyle(view.querySelector('.verdict')).visibility,
-		top: Math.round(p.getBoundingClientRect().top),
 		lanes: Math.round(view.querySelector('.lanes').getBoundingClientRect().top + scrollY),
 		flying: p.querySelectorAll('.flying').length,
 		facts: view.querySelector('.facts').innerText,
@@ -51,7 +50,7 @@ type played struct {
 	Verdict                           string
 	Answers                           []string
 	Asked                             bool
-	Rows, Wide, Top, Lanes, Flying    int
+	Rows, Wide, Lanes, Flying         int
 }
 
 // open loads a page anew, whatever the browser shows now.
@@ -147,18 +146,6 @@ func TestALearnerIsAskedBeforeTheBreak(t *testing.T) {
 	assert.Equal(t, begin.Lanes, shown.Lanes)
 }
 
-// An address opens at its player and its moment, with what was shown beside it.
-func TestAMomentOpensAtItsPlayer(t *testing.T) {
-	s := newStage(t)
-	s.sized(1280, 800)
-	assert.Greater(t, s.open(goldPage).Top, 800)
-	moment := s.open(goldPage + "#t=178&all=1&beside=silver")
-	assert.InDelta(t, 0, moment.Top, 2)
-	assert.Equal(t, "gold silver", moment.Views)
-	assert.Equal(t, []int{178, moment.Last + 1}, []int{moment.At, moment.Rows})
-	assert.Equal(t, "#t=179&all=1&beside=silver", s.types("ArrowRight").Hash)
-}
-
 // A message flies when it is delivered, unless a reader wants nothing to move.
 func TestADeliveredMessageFlies(t *testing.T) {
 	s := newStage(t)
@@ -170,19 +157,6 @@ func TestADeliveredMessageFlies(t *testing.T) {
 	require.NoError(t, err)
 	s.open(goldPage + "#t=1")
 	assert.Zero(t, s.clicks("one step on").Flying)
-}
-
-// A heading is at most one level below the one before it.
-func TestHeadingsSkipNoLevel(t *testing.T) {
-	s := newStage(t)
-	for _, page := range []string{goldPage, goldRun, "docs/levels/gold.json"} {
-		s.loads(s.site + "/" + page)
-		levels := shows[[]int](s, `Array.from(document.querySelectorAll(
-			'h1, h2, h3, h4, h5, h6')).map(h => Number(h.tagName[1]))`)
-		for i, level := range levels {
-			assert.LessOrEqual(t, level, append([]int{0}, levels...)[i]+1, "%s: %v", page, levels)
-		}
-	}
 }
 
 func TestFoldedAttemptsExpand(t *testing.T) {

@@ -3,7 +3,6 @@ package site
 import (
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"path"
 	"strings"
 
@@ -50,11 +49,6 @@ var Levels = func() (all []Level) {
 	}
 	return all
 }()
-
-// String is the level as a list has it.
-func (l Level) String() string {
-	return fmt.Sprintf("%s: %s of %s", l.Title, l.Invariant, l.Lock)
-}
 
 // levelsOf are the levels of a reader's own graph: one for each invariant that was judged.
 func levelsOf(g *recording.Graph) []Level {

@@ -120,9 +120,22 @@
         if (!found.hidden) { wrong.push('Escape does not close it'); }
       } },
 
+    { name: 'an address opens at its player and its moment, with what is beside it',
+      pages: ['/docs/04-gold.md#t=178&all=1&beside=silver'], sizes: both, check: async wrong => {
+        const player = document.querySelector('.player');
+        if (Math.abs(player.getBoundingClientRect().top) > 2) { wrong.push('scrolled to ' + scrollY); }
+        key('ArrowRight', player.querySelector('.lanes'));
+        const views = all('.view', player).map(v => v.getAttribute('aria-label')).join();
+        if (views !== 'gold,silver') { wrong.push('it shows ' + views); }
+        if (player.dataset.at !== '179' || location.hash !== '#t=179&all=1&beside=silver') {
+          wrong.push('at ' + player.dataset.at + ', ' + location.hash);
+        }
+      } },
+
     { name: 'nothing moves while a page loads, and headings are in order',
       pages: ['/', '/README.md', '/docs/04-gold.md', '/docs/matrix.md', '/docs/benchmark.md',
-        '/docs/levels/gold.json', '/docs/lab.md', '/docs/exercises/04/README.md'],
+        '/docs/levels/gold.json', '/docs/lab.md', '/docs/exercises/04/README.md',
+        '/docs/runs/gold/overrun_release/foreign-release.json'],
       sizes: both, check: async wrong => {
         let moved = 0;
         new PerformanceObserver(list => list.getEntries().forEach(e => {
