@@ -34,10 +34,6 @@ const pairedRounds = 5
 type Inventory struct {
 	Note string // a line below the header, "" for none
 
-	// SizeTTL asks for nothing but the measure of a lease, see
-	// SizeTTL.
-	SizeTTL bool
-
 	settings Settings // but for the clients and the pause
 	clients  []int
 	polls    []time.Duration // 0 is the default
@@ -85,8 +81,6 @@ func (w *Inventory) Flags(flags *flag.FlagSet) func(Run) (Plan, error) {
 	flags.DurationVar(&w.rtt, "rtt", 0,
 		"adds this to the network's round-trip time")
 	flags.Uint64Var(&s.Seed, "seed", 0, "decides on the jitter (default chance)")
-	flags.BoolVar(&w.SizeTTL, "size-ttl", false, "measure how long a lease "+
-		"should be, and nothing else")
 	flags.StringVar(&w.benchstat, "benchstat", "", "also write them as text for "+
 		"benchstat to this `file`, or -")
 	flags.StringVar(&w.html, "html", "",
@@ -108,12 +102,6 @@ func positive(text string) (time.Duration, error) {
 
 // check completes the settings, and returns what is wrong with them.
 func (w *Inventory) check(given map[string]bool, real bool) error {
-	for name := range given {
-		if w.SizeTTL && name != "size-ttl" && name != "redis" {
-			return fmt.Errorf("-size-ttl measures no rungs, -%s does not "+
-				"go with it", name)
-		}
-	}
 	s := &w.settings
 	if s.Loop > 0 && !given["stock"] {
 		s.Stock = loopStock

@@ -103,11 +103,7 @@ func (c Command) Run(ctx context.Context, args []string,
 		fmt.Fprintf(stderr, "bench: %s (%s lists the flags)\n", oneLine(err), help)
 		return Usage
 	}
-	run := o.measure
-	if w, is := o.job.Workload.(*bench.Inventory); is && w.SizeTTL {
-		run = o.size
-	}
-	if err := run(ctx, stdout, stderr); err != nil {
+	if err := o.measure(ctx, stdout, stderr); err != nil {
 		fmt.Fprintf(stderr, "bench: %s\n", oneLine(err))
 		return Failed
 	}
@@ -234,24 +230,6 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 		}
 	}
 	return measured, nil
-}
-
-// size measures what a lease is sized by.
-func (o *options) size(ctx context.Context, stdout, _ io.Writer) (err error) {
-	down, err := o.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, down(ctx)) }()
-	sizing, err := bench.SizeTTL(ctx, o.run.Servers)
-	if err != nil {
-		err = unless(ctx, err, "a lease was sized")
-	}
-	if len(sizing.Work.All) > 0 {
-		_, failed := fmt.Fprint(stdout, sizing)
-		err = errors.Join(err, failed)
-	}
-	return err
 }
 
 // connect makes the servers of a run. down takes down what was made, also after
