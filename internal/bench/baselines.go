@@ -18,8 +18,8 @@ import (
 var decrementSource string
 var decrement = redis.NewScript(decrementSource)
 
-// imagined is among how many processes the clients are spread where each has a
-// mutex of its own, when all clients are in one process.
+// imagined is among how many processes the clients would be spread where each process
+// has a mutex of its own.
 const imagined = 4
 
 // serialLimit is what a lock on one server can reach at best with these
@@ -70,8 +70,8 @@ func withoutLock(*round) (turnOf, error) {
 
 // behindMutexes is what stands in many a service before it is scaled out: a mutex
 // that knows nothing of the other processes.
-func behindMutexes(s *round) (turnOf, error) {
-	mutexes := make([]mutex, s.mutexes)
+func behindMutexes(*round) (turnOf, error) {
+	mutexes := make([]mutex, imagined)
 	for i := range mutexes {
 		mutexes[i] = mutex{semaphore.NewWeighted(1)}
 	}

@@ -66,7 +66,7 @@ func cost(t *testing.T, subject bench.Subject, clients, pool int,
 	}, func(w *lab.World) {
 		process := w.Client("process")
 		servers := nodes.Virtual(count,
-			nodes.Config{Clients: clients, Pool: pool, RTT: rtt, Prefix: "bench:"},
+			nodes.Config{Clients: clients, Pool: pool, RTT: rtt},
 			func(node int) (net.Conn, error) { return process.Dial(w.Node(node)) },
 			calls.Load)
 		defer servers.Close(context.Background())

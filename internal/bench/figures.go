@@ -74,7 +74,6 @@ var figures = []Figure{
 	{Name: "clients", Of: func(m *Measurement) any { return m.clients() }},
 	{Name: "table_clients", Of: func(m *Measurement) any { return m.Clients }},
 	{Name: "stock", Of: func(m *Measurement) any { return m.Stock }},
-	{Name: "services", Of: func(m *Measurement) any { return m.Services }},
 	{Name: "loop_seconds", Of: func(m *Measurement) any { return when(m.Loop > 0, m.Loop.Seconds()) }},
 	{Name: "poll_ms", Of: func(m *Measurement) any { return Milliseconds(m.Poll) }},
 	{Name: "fixed_poll", Of: func(m *Measurement) any { return m.FixedPoll }},

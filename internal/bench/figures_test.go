@@ -56,7 +56,7 @@ func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {
 	text, err := json.Marshal(row)
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"rung":"gold","kind":"rung","nodes":0,"clients":0,
-		"table_clients":0,"stock":0,"services":0,"loop_seconds":null,"poll_ms":0,
+		"table_clients":0,"stock":0,"loop_seconds":null,"poll_ms":0,
 		"fixed_poll":false,"sold":0,"left":null,"oversold":0,"lost_updates":0,
 		"max_holders":null,"finished":false,"turns":0,"sections":0,"seconds":0,
 		"acquisitions_per_second":null,"wait_ms":null,"commands_per_section":null,
@@ -88,7 +88,7 @@ func fullRow() Row {
 		"wait_ms.p50": 512.25, "wait_ms.max": 1249.875, "oversold": 0})
 	row := RowOf(map[string]any{
 		"rung": "gold", "kind": string(Rung), "nodes": 1, "clients": 1000,
-		"table_clients": 1000, "stock": 100, "services": 1, "poll_ms": 1000,
+		"table_clients": 1000, "stock": 100, "poll_ms": 1000,
 		"sold": 100, "left": 0, "oversold": 0, "lost_updates": 0, "max_holders": 1,
 		"finished": true, "turns": 1000, "sections": 1000, "seconds": 1.25,
 		"acquisitions_per_second": 800, "wait_ms.p50": 512.25,

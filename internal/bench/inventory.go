@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -37,7 +36,6 @@ type Inventory struct {
 	settings Settings // but for the clients and the pause
 	clients  []int
 	polls    []time.Duration // 0 is the default
-	services int
 	pool     int
 	rtt      time.Duration
 
@@ -45,7 +43,6 @@ type Inventory struct {
 
 	runners []*Runner // of each table
 	current atomic.Pointer[Runner]
-	memory  int64 // most of the processes that the clients lived in, in bytes
 	rows    []Row
 }
 
@@ -71,10 +68,8 @@ func (w *Inventory) Flags(flags *flag.FlagSet) func(Run) (Plan, error) {
 	flags.IntVar(&s.Ops, "ops", 1, "how many `turns` each client takes")
 	flags.DurationVar(&s.Loop, "loop", 0,
 		"instead, each client takes turns for this long")
-	flags.IntVar(&w.services, "services", 1,
-		"how many `processes` the clients live in; needs -redis")
-	flags.IntVar(&w.pool, "pool", 0, "how many `connections` the clients of a "+
-		"process share (default one each, and 8)")
+	flags.IntVar(&w.pool, "pool", 0, "how many `connections` the clients share "+
+		"(default one each, and 8)")
 	flags.IntVar(&s.Rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
 		"measured, each time after the serial limit (default %d\non real "+
 		"servers, 1 on embedded ones)", pairedRounds))
@@ -116,9 +111,6 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 		case clients > maxClients:
 			return fmt.Errorf("there are %d clients, at most %d can each have "+
 				"a connection", clients, maxClients)
-		case w.services > clients:
-			return fmt.Errorf("there are %d processes for %d clients, each "+
-				"needs at least one", w.services, clients)
 		}
 	}
 	switch {
@@ -153,12 +145,6 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 		return fmt.Errorf("the network's round-trip time is %v, it must be shorter "+
 			"than a quarter of the timeout of a row, %v: each client needs %d of them "+
 			"(example: -rtt 20ms)", w.rtt, s.Timeout, trips)
-	case w.services < 1:
-		return fmt.Errorf("there are %d processes, at least 1 is needed",
-			w.services)
-	case w.services > 1 && !real:
-		return errors.New("-services needs a real server, see -redis: the " +
-			"embedded ones are inside this process")
 	}
 	return nil
 }
@@ -172,23 +158,19 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	p := Plan{TTL: s.TTL, Timeout: s.Timeout, Seed: s.Seed,
 		Config: nodes.Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
 		Header: w.header(run), Legend: w.layout(run).Legend(),
-		Progress: w.progress, Memory: peakMemory, Processes: "process",
+		Progress: w.progress, Memory: peakMemory,
 		Outputs: []Output{
 			{Flag: "benchstat", File: &w.benchstat, Alone: true,
 				Write: func(env Env, to io.Writer) error { return WriteBenchstat(w.report(env), to) }},
 			{Flag: "html", File: &w.html,
 				Write: func(env Env, to io.Writer) error { return WritePage(w.report(env), to) }},
 		}}
-	if w.services > 1 {
-		p.Memory = func() int64 { return w.memory }
-		p.Processes = "processes together"
-	}
 	for _, clients := range w.clients {
 		for _, poll := range w.polls {
 			p.Tables = append(p.Tables, Table{Title: w.title(clients, poll),
 				Head: w.layout(run).Head()})
 			s.Clients, s.Poll = clients, poll
-			w.runners = append(w.runners, &Runner{Settings: *s, Services: w.services})
+			w.runners = append(w.runners, &Runner{Settings: *s})
 		}
 	}
 	return p, nil
@@ -220,13 +202,8 @@ func (w *Inventory) Subjects(locks []Subject) []Subject {
 func (w *Inventory) unfit(subject Subject) string {
 	ttl := w.settings.TTL
 	switch {
-	case subject.OwnServer && w.services > 1:
-		return "the server started for the row is one process's, not with " +
-			"-services"
-	case subject.Sell != nil && (w.services > 1 || w.settings.Loop > 0 || w.rtt > 0 ||
-		w.pool > 0):
-		return "its clients live in a program of their own, not with -services, " +
-			"-loop, -rtt or -pool"
+	case subject.Sell != nil && (w.settings.Loop > 0 || w.rtt > 0 || w.pool > 0):
+		return "its clients live in a program of their own, not with -loop, -rtt or -pool"
 	case subject.Sell != nil &&
 		slices.Max(w.clients)*max(w.settings.Ops, 1) > subject.MostSections:
 		return fmt.Sprintf("it sells in %d sections at most, see -clients and -ops",
@@ -248,7 +225,6 @@ func (w *Inventory) Measure(ctx context.Context, run Run,
 	if err != nil {
 		return nil, err
 	}
-	w.memory = max(w.memory, r.memory)
 	row.text = w.layout(run).Row(row)
 	w.rows = append(w.rows, row)
 	return []Measured{row}, CutOff(ctx, row.Complete())
@@ -286,7 +262,7 @@ func (w *Inventory) header(run Run) string {
 	fmt.Fprintf(&b, "Refused clients ask again within %s.\n", w.pauses(run))
 	b.WriteString("Connections are warmed up before the clock starts")
 	if w.pool > 0 {
-		fmt.Fprintf(&b, "; the clients of a process share %d", w.pool)
+		fmt.Fprintf(&b, "; the clients share %d", w.pool)
 	}
 	b.WriteString(".\n")
 	if run.Real && nodes.CollectorStaysAway() {
@@ -312,9 +288,6 @@ func (w *Inventory) who() string {
 		counts = append(counts, strconv.Itoa(clients))
 	}
 	text := strings.Join(counts, ", ") + " clients"
-	if w.services > 1 {
-		text += fmt.Sprintf(" in %d processes", w.services)
-	}
 	text += " start at one instant"
 	switch s := &w.settings; {
 	case s.Loop > 0:

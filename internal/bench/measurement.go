@@ -15,7 +15,6 @@ type Measurement struct {
 	Subject  Subject
 	Nodes    int  // Redis servers that the lock was on
 	Turns    int  // of all clients together
-	Services int  // processes that the clients lived in
 	Unlocked bool // no client is ever inside a critical section
 
 	// What it is compared with, in the same run or, with several rounds, in the same
@@ -108,8 +107,7 @@ func (m *Measurement) unevenness() *float64 {
 		time.Duration(*p50*float64(time.Millisecond)))
 }
 
-// Counts are what some of a round's clients did: one client, those of one process, or
-// all. They are added up.
+// Counts are what some of a round's clients did: one client, or all. They are added up.
 type Counts struct {
 	Sections    int64
 	Sold        int64
@@ -129,13 +127,11 @@ type Counts struct {
 	Stamps      []Stamp
 	Took        time.Duration // from the start to the last end
 	CPU         time.Duration // of the process, 0 when unknown
-	Memory      int64         // most of the process so far, in bytes; likewise
 	Left        *int64        // of a stock, nil when it is in Redis
 	Usage       nodes.Usage   // of the servers, which the clients don't add up
 }
 
-// Add adds the counts of others. Clients of different processes may have been inside at
-// one time; see MostInside.
+// Add adds the counts of others.
 func (p *Counts) Add(q *Counts) {
 	p.Sections += q.Sections
 	p.Sold += q.Sold
@@ -155,7 +151,6 @@ func (p *Counts) Add(q *Counts) {
 	p.Stamps = append(p.Stamps, q.Stamps...)
 	p.Took = max(p.Took, q.Took)
 	p.CPU += q.CPU
-	p.Memory += q.Memory
 	p.Left = cmp.Or(p.Left, q.Left)
 }
 

@@ -41,7 +41,7 @@ type Env struct {
 	TTLms         float64  `json:"ttl_ms"`
 	TimeoutMs     float64  `json:"timeout_ms"`
 	Seed          *uint64  `json:"seed"`
-	PeakMemoryMB  *float64 `json:"peak_memory_mb"` // of the clients' processes
+	PeakMemoryMB  *float64 `json:"peak_memory_mb"` // of the clients' process
 	Interrupted   bool     `json:"interrupted"`
 }
 

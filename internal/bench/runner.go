@@ -20,10 +20,6 @@ type Runner struct {
 	Settings
 	Servers *nodes.Servers
 
-	// Services is how many processes the clients live in; 0 and 1: this one. Their
-	// program calls Serve.
-	Services int
-
 	// Think is called inside every critical section between the reading of
 	// the stock and the taking, with a context that ends with the row. Tests
 	// force an interleaving with it; nil does nothing.
@@ -31,9 +27,6 @@ type Runner struct {
 
 	serial         *float64 // acquisitions a second of the serial limit
 	serialSections []Stamp  // its sections, in a closed loop
-	service        int      // which of the services this process is, from 0
-	of             int      // how many there are, 0 and 1: this process alone
-	memory         int64    // most of the services so far, in bytes
 	stage          atomic.Pointer[stage]
 	under          atomic.Pointer[round] // whose clock is running
 }
@@ -43,33 +36,26 @@ type Runner struct {
 type stage struct {
 	round, rounds int // from 1
 	serial        bool
-	started       time.Time // of clients that live elsewhere, zero before
 }
 
 // Progress continues the name of the row under way with how far it is.
 func (r *Runner) Progress() string {
-	text, now := "", r.stage.Load()
-	if now == nil {
-		now = &stage{}
-	}
-	if now.rounds > 1 {
+	text := ""
+	if now := r.stage.Load(); now != nil && now.rounds > 1 {
 		text = fmt.Sprintf(", round %d of %d", now.round, now.rounds)
-	}
-	if now.serial {
-		text += ", the serial limit"
-	}
-	started, turns := now.started, ""
-	if s := r.under.Load(); s != nil {
-		started = s.started
-		turns = fmt.Sprintf(" %d turns,", s.sections.Load())
-		if of := s.each * len(s.clients); of > 0 {
-			turns = fmt.Sprintf(" %d of %d turns,", s.sections.Load(), of)
+		if now.serial {
+			text += ", the serial limit"
 		}
 	}
-	if started.IsZero() {
+	s := r.under.Load()
+	if s == nil {
 		return text + ": warming up"
 	}
-	return fmt.Sprintf("%s:%s %.1f s", text, turns, max(time.Since(started), 0).Seconds())
+	turns := fmt.Sprint(s.sections.Load())
+	if of := s.each * len(s.clients); of > 0 {
+		turns += fmt.Sprint(" of ", of)
+	}
+	return fmt.Sprintf("%s: %s turns, %.1f s", text, turns, time.Since(s.started).Seconds())
 }
 
 // Measure lets all clients of one subject start at one instant, and returns what
@@ -140,7 +126,7 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 		return Row{}, err
 	}
 	r.Servers.Clear()
-	m := &Measurement{Settings: r.Settings, Subject: subject, Services: max(r.Services, 1),
+	m := &Measurement{Settings: r.Settings, Subject: subject,
 		Nodes:    min(subject.Nodes, len(clients)),
 		Unlocked: baselines[subject.Name].unlocked || subject.Open != nil}
 	m.Turns, m.Stock = r.size(subject)
@@ -150,12 +136,9 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 	if err := clients[0].Set(ctx, stockKey, m.Stock, r.Timeout+time.Hour).Err(); err != nil {
 		return Row{}, fmt.Errorf("set the stock: %w", err)
 	}
-	switch {
-	case subject.Sell != nil:
+	if subject.Sell != nil {
 		m.Counts, err = r.byProgram(ctx, subject)
-	case r.Services > 1 && !isSerialLimit(subject):
-		m.Counts, err = r.inServices(ctx, subject)
-	default:
+	} else {
 		m.Counts, err = r.inProcess(ctx, subject, clients)
 	}
 	if err != nil {
@@ -190,7 +173,7 @@ func (r *Runner) inProcess(ctx context.Context, subject Subject,
 		return all, err
 	}
 	before := r.Servers.Usage(ctx, len(clients))
-	all = r.open(ctx, s, time.Now())
+	all = r.open(ctx, s)
 	all.Usage = r.Servers.Usage(ctx, len(clients)).Since(before)
 	if s.left != nil {
 		own, cancel := detached(ctx)
@@ -228,11 +211,8 @@ func (r *Runner) complete(m *Measurement) {
 			func(s Stamp) bool { return s.Entered >= int64(r.Loop) })
 		m.Turns = int(m.Sections + m.Failures)
 	}
-	if r.Services > 1 {
-		m.Most = max(m.Most, MostInside(m.Stamps))
-	}
 	if isSerialLimit(m.Subject) {
-		m.Services, m.Served = 1, nil // it shares with nobody
+		m.Served = nil // it shares with nobody
 		if m.Finished() {
 			r.serial = m.PerSecond()
 		}
@@ -254,8 +234,7 @@ const (
 	DefaultGrace   = 20 * time.Second
 )
 
-// Settings say what is measured. Each process that clients live in is given all
-// of them. Inventory checks those that a user has given.
+// Settings say what is measured. Inventory checks those that a user has given.
 type Settings struct {
 	Clients int           // at least 1
 	Stock   int           // at least 0

@@ -306,7 +306,7 @@ type counter struct {
 }
 
 func (c *counter) subject() bench.Subject {
-	return bench.Subject{Name: "store", Kind: bench.Baseline, OwnServer: true,
+	return bench.Subject{Name: "store", Kind: bench.Baseline,
 		Open: func(_ context.Context, amount int) (bench.Stock, error) {
 			c.stock.Store(int64(amount))
 			left := func(context.Context) (int64, error) { return c.stock.Load(), nil }

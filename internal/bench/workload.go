@@ -59,10 +59,9 @@ type Plan struct {
 
 	Outputs []Output
 
-	// Memory is the most memory that the clients' processes, "process" or several,
-	// have had so far, in bytes, 0 when unknown; nil when nobody wants to know.
-	Memory    func() int64
-	Processes string
+	// Memory is the most memory that the clients' process has had so far, in bytes, 0
+	// when unknown; nil when nobody wants to know.
+	Memory func() int64
 }
 
 // Table has a row, or several, for every subject of a run.

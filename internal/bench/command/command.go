@@ -81,7 +81,6 @@ func (c Command) jobs() []job {
 func (c Command) Main() {
 	// The library would add lines of its own to the one that says what failed.
 	logging.Disable()
-	bench.Serve(c.Locks) // where this process is one of a run's
 	// A reader that goes away must end the run, not the process, because the run
 	// removes its keys from the servers at its end.
 	signal.Ignore(syscall.SIGPIPE)
@@ -189,8 +188,8 @@ func (o *options) memory(env *bench.Env) string {
 		return ""
 	}
 	env.PeakMemoryMB = new(math.Round(float64(peak) / (1 << 20)))
-	return fmt.Sprintf("The clients' %s had %.0f MB of memory at most.\n",
-		o.plan.Processes, *env.PeakMemoryMB)
+	return fmt.Sprintf("The clients' process had %.0f MB of memory at most.\n",
+		*env.PeakMemoryMB)
 }
 
 // tables measures the rows of one table after the other. Ended by ctx, it says

@@ -77,15 +77,12 @@ type Config struct {
 	// Clients is how many there are at one time.
 	Clients int
 
-	// Pool is how many connections the clients of a process share; 0 is one
-	// for each, and some for what a lock does on its own account.
+	// Pool is how many connections the clients share; 0 is one for each, and some for
+	// what a lock does on its own account.
 	Pool int
 
 	// RTT is added to the round-trip time of the network.
 	RTT time.Duration
-
-	// Prefix begins all keys, "" is a new one.
-	Prefix string
 
 	// Password is what all servers ask for, "" if they ask for none.
 	Password string
@@ -120,7 +117,7 @@ func Virtual(n int, config Config, dial func(node int) (net.Conn, error),
 	late := config.RTT
 	config.RTT = 0
 	s := newServers(config)
-	s.calls = calls
+	s.calls, s.prefix = calls, "bench:" // the same in every run
 	s.dial = func(_ context.Context, node int) (net.Conn, error) { return dial(node) }
 	if late > 0 {
 		// The driver's greeting takes no time: a connection is there before it is
@@ -159,7 +156,7 @@ func Connect(ctx context.Context, addresses []string, config Config) (
 		})
 	}
 	if err := alive.Wait(); err != nil {
-		return nil, errors.Join(err, s.CloseClients())
+		return nil, errors.Join(err, s.closeClients())
 	}
 	// A server that does not tell its version is measured all the same.
 	s.Version = s.nodes[0].InfoMap(ctx, "server").Item("Server", "redis_version")
@@ -169,7 +166,7 @@ func Connect(ctx context.Context, addresses []string, config Config) (
 func newServers(config Config) *Servers {
 	s := &Servers{
 		config:  config,
-		prefix:  cmp.Or(config.Prefix, "lockladder:bench:"+uuid.NewString()[:8]+":"),
+		prefix:  "lockladder:bench:" + uuid.NewString()[:8] + ":",
 		pool:    cmp.Or(config.Pool, config.Clients+spare),
 		traffic: &traffic{},
 		collect: func() {},
@@ -221,15 +218,6 @@ func (s *Servers) Dial(ctx context.Context, node int) (net.Conn, error) {
 		return conn, err
 	}
 	return s.network.Through(conn), nil
-}
-
-// Service is the configuration with which one of n other processes connects to the
-// same servers and uses the same keys.
-func (s *Servers) Service(n int) Config {
-	config := s.config
-	config.Clients = (config.Clients + n - 1) / n
-	config.Prefix = s.prefix
-	return config
 }
 
 // Client makes one more client of a node, counted from 0, with so many
@@ -353,7 +341,7 @@ func (s *Servers) Close(ctx context.Context) error {
 			errs = append(errs, sweep(ctx, rdb, s.prefix))
 		}
 	}
-	errs = append(errs, s.CloseClients())
+	errs = append(errs, s.closeClients())
 	for _, server := range s.embedded {
 		server.Close()
 	}
@@ -361,9 +349,8 @@ func (s *Servers) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// CloseClients closes all clients. It removes no keys: those belong to the process
-// that has begun the run.
-func (s *Servers) CloseClients() error {
+// closeClients closes all clients. It removes no keys.
+func (s *Servers) closeClients() error {
 	var errs []error
 	for _, rdb := range s.nodes {
 		errs = append(errs, rdb.Close())
