@@ -142,13 +142,12 @@ func costs(t *testing.T, clients int, runs [][]bench.Row) (measured []bench.Row)
 // A client that has had a turn queues up behind all others: in a closed loop everybody
 // waits for as long, and has as many turns.
 func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
-	locktest.Long(t, "it measures 100 clients for two seconds")
+	locktest.Long(t, "it measures 100 clients for a second")
 	row := cost(t, subject(t, "reentrant/cohort"), 100, 0, func(s *bench.Settings) {
-		s.Loop, s.Stock, s.Rounds = time.Second, 1_000_000, 2
+		s.Loop, s.Stock = time.Second, 1_000_000
 	})
 	assert.GreaterOrEqual(t, *row.Number("jain"), 0.99)
 	assert.LessOrEqual(t, *row.Number("wait_ms.max"), 2**row.Number("wait_ms.p50"))
-	assert.EqualValues(t, 1.0, row.Value("serial_max_over_p50"), "virtual time is even")
 }
 
 // costTable is a Markdown table of what was measured with one number of clients.

@@ -152,8 +152,6 @@ var figures = []Figure{
 		Of: func(*Measurement) any { return nil }, // it needs all rounds: see Median
 		Legend: "spread: half of the range of the rounds. The other figures are " +
 			"those of the round with the median."},
-	{Name: "serial_max_over_p50", Round: "serial_max_over_p50",
-		Of: func(m *Measurement) any { return m.unevenness() }},
 	{Name: "jain", group: paired, Column: heads("", "jain", 7, 3),
 		Of:     func(m *Measurement) any { return when(m.Absent == 0, jain(m.Served)) },
 		Legend: "jain: 1 when all clients had as many turns"},

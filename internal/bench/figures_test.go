@@ -26,30 +26,6 @@ func TestAPercentileIsATimeThatSoManyDoNotExceed(t *testing.T) {
 	assert.Nil(t, waits([]Stamp{{Asked: -1, Entered: 7, Left: 9}}).at(50), "nobody waited")
 }
 
-// entered makes a section of each pause since the one before.
-func entered(pauses ...int64) []Stamp {
-	stamps := []Stamp{{}}
-	for _, pause := range pauses {
-		last := stamps[len(stamps)-1].Entered
-		stamps = append(stamps, Stamp{Entered: last + pause})
-	}
-	return stamps
-}
-
-func TestTheUnevennessIsThatOfAsManySectionsAsFitIntoTheSpan(t *testing.T) {
-	even := []int64{9, 9, 9, 9, 9, 9, 9, 9}
-	slow := []int64{9, 9, 9, 9, 9, 27, 9, 9, 9}
-	assert.Equal(t, new(1.0), unevenness(entered(even...), 9))
-	assert.Equal(t, new(1.0), unevenness(entered(even...), 36))
-	assert.Equal(t, new(3.0), unevenness(entered(slow...), 11))
-	assert.Equal(t, new(2.0), unevenness(entered(slow...), 22),
-		"one slow section of two")
-	assert.Equal(t, new(1.0), unevenness(entered(even...), 0),
-		"no less than one section")
-	assert.Nil(t, unevenness(entered(even...), 90), "there are not as many")
-	assert.Nil(t, unevenness(nil, 9))
-}
-
 func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {
 	row := NewRow(&Measurement{Subject: Subject{Name: "gold", Kind: Rung, Nodes: 1},
 		Counts: Counts{Absent: 1}, Unlocked: true})
@@ -62,7 +38,7 @@ func TestAFigureThatWasNotMeasuredIsNullInJSON(t *testing.T) {
 		"acquisitions_per_second":null,"wait_ms":null,"commands_per_section":null,
 		"round_trips_per_section":null,"failures":0,"first_failure":null,
 		"not_held":0,"absent":1,"retries":null,"stuck":0,"longest_gap_ms":0,
-		"ratio_to_serial":null,"serial_max_over_p50":null,"jain":null,
+		"ratio_to_serial":null,"jain":null,
 		"in_order":null,"order_of_service":null,"calls_per_section":null,
 		"cpu_us_per_section":null,"rounds":null}`, string(text))
 }
@@ -148,22 +124,15 @@ func rows() []Row {
 		"round_trips_per_section": 999.5, "sold": 12, "left": 88, "absent": 1,
 		"failures": 2, "first_failure": "release \"key\": i/o timeout\nand again"})
 	cut.meant = 5
-	loop := with(map[string]any{"rung": "reentrant/cohort", "loop_seconds": 3.0,
-		"serial_max_over_p50": 1.71})
-	loop.Rounds = nil
-	for _, x := range [][3]float64{{8, 23.2, 1.5}, {8, 12.4, 2.62}} {
-		loop.Rounds = append(loop.Rounds, RowOf(map[string]any{"wait_ms.p50": x[0],
-			"wait_ms.max": x[1], "serial_max_over_p50": x[2]}))
-	}
 	nothing := NewRow(&Measurement{Subject: Subject{Name: "reentrant/notify"},
 		Turns: 5, Unlocked: true, Counts: Counts{Absent: 5}})
-	return []Row{quick, oversold, fullRow(), cut, loop, nothing}
+	return []Row{quick, oversold, fullRow(), cut, nothing}
 }
 
 func TestTheTableLooksAsItDid(t *testing.T) {
 	for name, table := range map[string]Layout{
 		"wide":   {},
-		"narrow": {Paired: true, Loop: true, Width: 80},
+		"narrow": {Paired: true, Width: 80},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder

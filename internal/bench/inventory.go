@@ -181,8 +181,7 @@ func (w *Inventory) report(env Env) Report { return Report{Schema: 2, Env: env, 
 
 // layout is that of the tables.
 func (w *Inventory) layout(run Run) Layout {
-	text := Layout{Width: run.Width, Loop: w.settings.Loop > 0,
-		Paired: w.settings.Rounds > 1 || run.Real}
+	text := Layout{Width: run.Width, Paired: w.settings.Rounds > 1 || run.Real}
 	for _, subject := range run.Subjects {
 		text.Name = max(text.Name, len(subject.Name))
 	}

@@ -17,11 +17,9 @@ type Measurement struct {
 	Turns    int  // of all clients together
 	Unlocked bool // no client is ever inside a critical section
 
-	// What it is compared with, in the same run or, with several rounds, in the same
-	// round: the acquisitions a second of the serial limit, nil when not measured,
-	// and in a closed loop of several rounds its sections.
-	Serial         *float64
-	SerialSections []Stamp
+	// Serial is what it is compared with: the acquisitions a second of the serial limit,
+	// in the same run or, with several rounds, in the same round; nil when not measured.
+	Serial *float64
 }
 
 // clients is how many of them ran at the same time.
@@ -93,18 +91,6 @@ func (m *Measurement) ratio() *float64 {
 		return nil
 	}
 	return new(Rounded(*own / *m.Serial, 4))
-}
-
-// unevenness tells what of the longest wait is the machine's. It is of the serial
-// limit, where nobody queues: the longest time of as many sections as take the median
-// wait, in units of their median time.
-func (m *Measurement) unevenness() *float64 {
-	p50 := waits(m.Stamps).at(50)
-	if p50 == nil {
-		return nil
-	}
-	return unevenness(m.SerialSections,
-		time.Duration(*p50*float64(time.Millisecond)))
 }
 
 // Counts are what some of a round's clients did: one client, or all. They are added up.

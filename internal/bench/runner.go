@@ -25,10 +25,9 @@ type Runner struct {
 	// force an interleaving with it; nil does nothing.
 	Think func(ctx context.Context)
 
-	serial         *float64 // acquisitions a second of the serial limit
-	serialSections []Stamp  // its sections, in a closed loop
-	stage          atomic.Pointer[stage]
-	under          atomic.Pointer[round] // whose clock is running
+	serial *float64 // acquisitions a second of the serial limit
+	stage  atomic.Pointer[stage]
+	under  atomic.Pointer[round] // whose clock is running
 }
 
 // stage is where a row under way is: in a round, of the subject itself or of the serial
@@ -103,7 +102,7 @@ func (r *Runner) measure(ctx context.Context, subject Subject) (Row, error) {
 
 // compared measures a subject just after the serial limit.
 func (r *Runner) compared(ctx context.Context, subject Subject, now stage) (Row, error) {
-	r.serial, r.serialSections = nil, nil
+	r.serial = nil
 	if !isSerialLimit(subject) {
 		serial := now
 		serial.serial = true
@@ -216,11 +215,6 @@ func (r *Runner) complete(m *Measurement) {
 		if m.Finished() {
 			r.serial = m.PerSecond()
 		}
-		if r.Loop > 0 {
-			r.serialSections = m.Stamps
-		}
-	} else {
-		m.SerialSections = r.serialSections
 	}
 	m.Serial = r.serial
 }

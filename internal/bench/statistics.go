@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -96,36 +95,6 @@ func sampled(ranks []int) []float64 {
 		kept = append(kept, Rounded(100*float64(ranks[asked])/float64(last), 1))
 	}
 	return kept
-}
-
-// unevenness is the longest time of as many sections in a row as usually fit into
-// a span, in units of their median time; nil where there are no more than that.
-func unevenness(stamps []Stamp, span time.Duration) *float64 {
-	last := len(stamps) - 1
-	if last < 1 {
-		return nil
-	}
-	each := (stamps[last].Entered - stamps[0].Entered) / int64(last)
-	n := max(1, int(int64(span)/max(each, 1)))
-	var took []int64
-	for i := n; i <= last; i++ {
-		took = append(took, stamps[i].Entered-stamps[i-n].Entered)
-	}
-	if len(took) == 0 {
-		return nil
-	}
-	slices.Sort(took)
-	middle := max(took[len(took)/2], 1)
-	return new(Rounded(float64(took[len(took)-1])/float64(middle), 2))
-}
-
-// maxOverP50 is the longest wait in units of the median one.
-func maxOverP50(r Row) *float64 {
-	p50, longest := r.Number("wait_ms.p50"), r.Number("wait_ms.max")
-	if p50 == nil || longest == nil || *p50 == 0 {
-		return nil
-	}
-	return new(Rounded(*longest / *p50, 2))
 }
 
 // jain is (Σx)² / (n·Σx²), nil when nobody had anything.

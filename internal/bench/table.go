@@ -3,7 +3,6 @@ package bench
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,9 +19,6 @@ type Layout struct {
 
 	// Paired adds what a run on real servers in several rounds has measured.
 	Paired bool
-
-	// Loop explains what a closed loop adds.
-	Loop bool
 }
 
 // wide is how many columns are used when it is unknown how many there are.
@@ -136,7 +132,6 @@ func (t Layout) Row(r Row) string {
 	if len(r.Rounds) < r.rounds {
 		text += Note("%d of %d rounds were measured", len(r.Rounds), r.rounds)
 	}
-	text += unequal(r)
 	if absent := r.Count("absent"); absent > 0 {
 		text += Note("%s did not return and had to be left behind",
 			Plural(absent, "client"))
@@ -157,29 +152,6 @@ func FirstFailure(count string, first *string) string {
 		strings.ReplaceAll(*first, "\n", "; "))
 }
 
-// unequal says how far the longest wait of a closed loop is from the median one,
-// and how far it would be without a queue.
-func unequal(r Row) string {
-	const serial = "serial_max_over_p50"
-	var waits, alone []float64
-	for _, round := range r.Rounds {
-		if x := maxOverP50(round); x != nil {
-			waits = append(waits, *x)
-		}
-		if x := round.Number(serial); x != nil {
-			alone = append(alone, *x)
-		}
-	}
-	own, limit := maxOverP50(r), r.Number(serial)
-	if own == nil || limit == nil || len(alone) == 0 {
-		return ""
-	}
-	return Note("longest wait, in median ones: %.2f, in all rounds %.2f to %.2f",
-		*own, slices.Min(waits), slices.Max(waits)) +
-		Note("the serial limit, in as many sections: %.2f, in all rounds %.2f to"+
-			" %.2f", *limit, slices.Min(alone), slices.Max(alone))
-}
-
 // Legend explains the heads.
 func (t Layout) Legend() string {
 	var text strings.Builder
@@ -189,13 +161,6 @@ func (t Layout) Legend() string {
 				text.WriteString(wrapped(f.Legend))
 			}
 		}
-	}
-	if t.Paired && t.Loop {
-		text.WriteString(wrapped("longest wait, in median ones: the line below it is " +
-			"the same for the serial limit, where no client queues: the longest time " +
-			"of as many sections as fit into a median wait, divided by the median " +
-			"such time. Near 1 the machine ran evenly; the closer it is to the line " +
-			"above, the more of that wait is the machine's doing."))
 	}
 	return text.String() + NotMeasured + ": not measured\n"
 }
