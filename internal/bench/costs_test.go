@@ -185,7 +185,13 @@ var costFigures = []struct {
 	{"woken", perSection("retries", 1)},
 	{"makespan", number("seconds")},
 	{"ms a section", perSection("seconds", 1000)},
-	{"in order, %", func(r bench.Row) *float64 { return bench.Percent(r.Number("in_order")) }},
+	{"in order, %", func(r bench.Row) *float64 {
+		share := r.Number("in_order")
+		if share == nil {
+			return nil
+		}
+		return new(100 * *share)
+	}},
 }
 
 func number(figure string) func(bench.Row) *float64 {

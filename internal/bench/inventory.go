@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +42,6 @@ type Inventory struct {
 
 	runners []*Runner // of each table
 	current atomic.Pointer[Runner]
-	rows    []Row
 }
 
 // Flags defines the flags.
@@ -157,35 +155,21 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	s := &w.settings
 	p := Plan{TTL: s.TTL, Timeout: s.Timeout, Seed: s.Seed,
 		Config: nodes.Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
-		Header: w.header(run), Legend: w.layout(run).Legend(),
+		Header: w.header(run), Empty: RowOf(nil),
+		Layout:   Layout{Width: run.Width, Paired: s.Rounds > 1 || run.Real},
 		Progress: w.progress, Memory: peakMemory,
 		Outputs: []Output{
-			{Flag: "benchstat", File: &w.benchstat, Alone: true,
-				Write: func(env Env, to io.Writer) error { return WriteBenchstat(w.report(env), to) }},
-			{Flag: "html", File: &w.html,
-				Write: func(env Env, to io.Writer) error { return WritePage(w.report(env), to) }},
+			{Flag: "benchstat", File: &w.benchstat, Alone: true, Write: WriteBenchstat},
+			{Flag: "html", File: &w.html, Write: WritePage},
 		}}
 	for _, clients := range w.clients {
 		for _, poll := range w.polls {
-			p.Tables = append(p.Tables, Table{Title: w.title(clients, poll),
-				Head: w.layout(run).Head()})
+			p.Tables = append(p.Tables, w.title(clients, poll))
 			s.Clients, s.Poll = clients, poll
 			w.runners = append(w.runners, &Runner{Settings: *s})
 		}
 	}
 	return p, nil
-}
-
-// report has the rows that were measured.
-func (w *Inventory) report(env Env) Report { return Report{Schema: 2, Env: env, Rows: w.rows} }
-
-// layout is that of the tables.
-func (w *Inventory) layout(run Run) Layout {
-	text := Layout{Width: run.Width, Paired: w.settings.Rounds > 1 || run.Real}
-	for _, subject := range run.Subjects {
-		text.Name = max(text.Name, len(subject.Name))
-	}
-	return text
 }
 
 // Subjects are all locks, with the baselines around them.
@@ -215,18 +199,11 @@ func (w *Inventory) unfit(subject Subject) string {
 }
 
 // Measure measures a row.
-func (w *Inventory) Measure(ctx context.Context, run Run,
-	subject Subject) ([]Measured, error) {
+func (w *Inventory) Measure(ctx context.Context, run Run, subject Subject) (Row, error) {
 	r := w.runners[run.Table]
 	r.Servers = run.Servers
 	w.current.Store(r)
-	row, err := r.Measure(ctx, subject)
-	if err != nil {
-		return nil, err
-	}
-	row.text = w.layout(run).Row(row)
-	w.rows = append(w.rows, row)
-	return []Measured{row}, CutOff(ctx, row.Complete())
+	return r.Measure(ctx, subject)
 }
 
 // progress is how far the row under way is.

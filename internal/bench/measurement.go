@@ -69,19 +69,11 @@ func (m *Measurement) cpu(of time.Duration) any {
 
 // longestWait may have been cut off, and is at most as long as the round then.
 func (m *Measurement) longestWait() *float64 {
-	granted := waits(m.Stamps).at(100)
+	granted := waits(m.Stamps).At(100)
 	if granted == nil {
 		return nil
 	}
 	return new(max(*granted, Milliseconds(min(time.Duration(m.Waiting), m.limit()))))
-}
-
-// stuck are the clients that the end of the round cut off.
-func (m *Measurement) stuck() int {
-	if m.Loop > 0 {
-		return 0
-	}
-	return m.Cut
 }
 
 // ratio compares the acquisitions a second with those of the serial limit.
@@ -227,21 +219,4 @@ func inversions(x, spare []int) int {
 	}
 	copy(x, spare)
 	return n
-}
-
-// longestGap is the longest time in which nobody entered, between the start and
-// the end of a row.
-func longestGap(stamps []Stamp, took time.Duration) time.Duration {
-	entered := make([]int64, 0, len(stamps)+1)
-	for _, s := range stamps {
-		entered = append(entered, s.Entered)
-	}
-	entered = append(entered, int64(took))
-	slices.Sort(entered)
-	var longest, before int64
-	for _, at := range entered {
-		longest = max(longest, at-before)
-		before = at
-	}
-	return time.Duration(longest)
 }

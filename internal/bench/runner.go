@@ -74,7 +74,7 @@ func (r *Runner) Measure(ctx context.Context, subject Subject) (Row, error) {
 	if err != nil {
 		return Row{}, lock.Failed(ctx, "measure", subject.Name, err)
 	}
-	return row, nil
+	return row.explained(), nil
 }
 
 func (r *Runner) measure(ctx context.Context, subject Subject) (Row, error) {
@@ -151,7 +151,9 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 		}
 	}
 	r.complete(m)
-	return NewRow(m), nil
+	row := NewRow(m.figures()...)
+	row.meant = subject.Nodes
+	return row, nil
 }
 
 // keys are those of a row: the lock's and the stock's.

@@ -25,9 +25,9 @@ type Workload interface {
 	// row that can't be measured with them says so, see Subject.Unfit.
 	Subjects(locks []Subject) []Subject
 
-	// Measure measures a subject for a table, and returns its rows. When ctx ends
-	// before they are complete it returns what there is, and the error of ctx.
-	Measure(ctx context.Context, run Run, subject Subject) ([]Measured, error)
+	// Measure measures a subject for a table, and returns its row. When ctx ends before
+	// that is complete it returns what there is. An error says that there is nothing.
+	Measure(ctx context.Context, run Run, subject Subject) (Row, error)
 }
 
 // Run is what a workload is asked for.
@@ -50,8 +50,9 @@ type Plan struct {
 	Seed    uint64        // 0 is none
 
 	Header string // says what is done
-	Tables []Table
-	Legend string // explains the tables
+	Layout Layout
+	Empty  Row      // has the figures of the rows, and no values
+	Tables []string // a table's title each, "" for the only one
 
 	// Progress continues the name of the subject that is measured with how far
 	// it is. Any goroutine may call it.
@@ -64,31 +65,12 @@ type Plan struct {
 	Memory func() int64
 }
 
-// Table has a row, or several, for every subject of a run.
-type Table struct {
-	Title string // "" for the only one
-	Head  string
-}
-
 // Output is a file that a run can be written to, besides its JSON.
 type Output struct {
 	Flag  string
 	File  *string // "" is none, "-" is standard output
 	Alone bool    // it can have standard output for itself, as "-"
-	Write func(Env, io.Writer) error
-}
-
-// Measured is a row of a table, and of the JSON.
-type Measured interface {
-	Text() string // its lines
-}
-
-// CutOff is the error of ctx, nil when the row was complete before that ended.
-func CutOff(ctx context.Context, complete bool) error {
-	if complete {
-		return nil
-	}
-	return ctx.Err()
+	Write func(Report, io.Writer) error
 }
 
 // List understands the values of a flag that are separated by commas.

@@ -159,10 +159,10 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	if err != nil && !report.Env.Interrupted {
 		return errors.Join(err, out.err)
 	}
-	out.text("\n" + o.plan.Legend + o.memory(&report.Env) + o.notMeasured())
+	out.text("\n" + o.plan.Layout.Legend(o.plan.Empty) + o.memory(&report.Env) + o.notMeasured())
 	for _, output := range o.outputs {
 		if alone(output) && out.err == nil {
-			out.err = output.Write(report.Env, stdout)
+			out.err = output.Write(*report, stdout)
 		}
 	}
 	err = errors.Join(err, out.err)
@@ -172,7 +172,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 			continue
 		}
 		err = replace(*output.File, func(w io.Writer) error {
-			return output.Write(report.Env, w)
+			return output.Write(*report, w)
 		})
 	}
 	return err
@@ -195,14 +195,14 @@ func (o *options) memory(env *bench.Env) string {
 // tables measures the rows of one table after the other. Ended by ctx, it says
 // where. An interrupt that comes when the last row is complete interrupts nothing.
 func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
-	measured []bench.Measured, err error) {
+	measured []bench.Row, err error) {
 	run, n, of := o.run, 0, len(o.run.Subjects)*len(o.plan.Tables)
-	for i, table := range o.plan.Tables {
+	for i, title := range o.plan.Tables {
 		run.Table = i
 		if i > 0 {
 			out.text("\n")
 		}
-		out.text(table.Title + table.Head)
+		out.text(title + o.plan.Layout.Head(o.plan.Empty))
 		for _, subject := range run.Subjects {
 			n++
 			if ctx.Err() != nil {
@@ -213,13 +213,13 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name,
 					o.plan.Progress())
 			})
-			rows, err := o.job.Measure(ctx, run, subject)
+			row, err := o.job.Measure(ctx, run, subject)
 			stop()
-			for _, row := range rows {
+			if err == nil {
 				measured = append(measured, row)
-				out.text(row.Text())
+				out.text(o.plan.Layout.Row(row))
 			}
-			if err != nil && ctx.Err() != nil {
+			if ctx.Err() != nil && (err != nil || !row.Complete()) {
 				return measured, fmt.Errorf("%w in row %d of %d", errInterrupted, n,
 					of)
 			}
