@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/generated"
@@ -65,8 +64,8 @@ func cost(t *testing.T, subject bench.Subject, clients, pool int,
 		},
 	}, func(w *lab.World) {
 		process := w.Client("process")
-		servers := nodes.Virtual(count,
-			nodes.Config{Clients: clients, Pool: pool, RTT: rtt},
+		servers := bench.Virtual(count,
+			bench.Config{Clients: clients, Pool: pool, RTT: rtt},
 			func(node int) (net.Conn, error) { return process.Dial(w.Node(node)) },
 			calls.Load)
 		defer servers.Close(context.Background())

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -154,7 +153,7 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	}
 	s := &w.settings
 	p := Plan{TTL: s.TTL, Timeout: s.Timeout, Seed: s.Seed,
-		Config: nodes.Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
+		Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
 		Header: w.header(run), Empty: RowOf(nil),
 		Layout:   Layout{Width: run.Width, Paired: s.Rounds > 1 || run.Real},
 		Progress: w.progress, Memory: peakMemory,
@@ -241,7 +240,7 @@ func (w *Inventory) header(run Run) string {
 		fmt.Fprintf(&b, "; the clients share %d", w.pool)
 	}
 	b.WriteString(".\n")
-	if run.Real && nodes.CollectorStaysAway() {
+	if run.Real && collectorStaysAway() {
 		b.WriteString("The clients' garbage is collected between the rounds.\n")
 	}
 	if s.Rounds > 1 {

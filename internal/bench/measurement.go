@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 )
 
 // Measurement is what one round of a row has measured, and how.
@@ -106,7 +104,7 @@ type Counts struct {
 	Took        time.Duration // from the start to the last end
 	CPU         time.Duration // of the process, 0 when unknown
 	Left        *int64        // of a stock, nil when it is in Redis
-	Usage       nodes.Usage   // of the servers, which the clients don't add up
+	Usage       Usage         // of the servers, which the clients don't add up
 }
 
 // Add adds the counts of others.

@@ -81,18 +81,18 @@ type square struct {
 	Name, Dots string
 }
 
-// sweep is what was varied: the number of clients, or else the pause.
-type sweep struct {
+// varied is what was varied: the number of clients, or else the pause.
+type varied struct {
 	name   string
 	values []string
 	of     func(Row) string
 }
 
-func swept(rows []Row) sweep {
-	clients := sweep{"clients", nil, func(r Row) string {
+func swept(rows []Row) varied {
+	clients := varied{"clients", nil, func(r Row) string {
 		return fmt.Sprint(r.Count("table_clients"))
 	}}
-	polls := sweep{"longest pause, ms", nil, func(r Row) string {
+	polls := varied{"longest pause, ms", nil, func(r Row) string {
 		return fmt.Sprintf("%g", *r.Number("poll_ms"))
 	}}
 	clients.values, polls.values = each(rows, clients.of), each(rows, polls.of)

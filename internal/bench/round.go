@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -269,10 +268,10 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 // behind is a turn behind a lock.
 func (c *client) behind(l lock.Lock) turn {
 	return func(ctx context.Context) error {
-		var seen nodes.Attempts
+		var seen attempts
 		asked := c.now()
-		err := l.Lock(seen.Watch(ctx))
-		attempts := seen.Count()
+		err := l.Lock(seen.watch(ctx))
+		attempts := seen.count()
 		c.result.Asked += attempts
 		c.result.Refused += max(0, attempts-one(err == nil))
 		if err != nil && ctx.Err() != nil {

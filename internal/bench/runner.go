@@ -9,7 +9,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -18,7 +17,7 @@ import (
 // at a time, Progress by any.
 type Runner struct {
 	Settings
-	Servers *nodes.Servers
+	Servers *Servers
 
 	// Think is called inside every critical section between the reading of
 	// the stock and the taking, with a context that ends with the row. Tests
@@ -191,7 +190,7 @@ func (r *Runner) inProcess(ctx context.Context, subject Subject,
 // byProgram lets a program sell the stock by itself.
 func (r *Runner) byProgram(ctx context.Context, subject Subject) (Counts, error) {
 	work := Assignment{Addresses: r.Servers.Addresses,
-		Password: r.Servers.Password(), TTL: r.TTL, Clients: r.Clients,
+		Password: r.Servers.config.Password, TTL: r.TTL, Clients: r.Clients,
 		Turns: max(r.Ops, 1), Poll: r.Pause(subject, r.Servers.Embedded())}
 	work.Lock, work.Stock = r.keys(subject)
 	within, cancel := context.WithTimeout(ctx, r.limit()+r.Grace)

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -33,12 +32,12 @@ const forever = time.Hour
 
 // embedded makes a runner for a few clients on five embedded servers.
 func embedded(t *testing.T, clients, stock int) *bench.Runner {
-	servers := nodes.Embed(5, nodes.Config{Clients: clients})
+	servers := bench.Embed(5, bench.Config{Clients: clients})
 	t.Cleanup(func() { assert.NoError(t, servers.Close(t.Context())) })
 	return runner(servers, clients, stock)
 }
 
-func runner(servers *nodes.Servers, clients, stock int) *bench.Runner {
+func runner(servers *bench.Servers, clients, stock int) *bench.Runner {
 	return &bench.Runner{Servers: servers, Settings: bench.Settings{
 		Clients: clients,
 		Stock:   stock,
@@ -51,11 +50,11 @@ func runner(servers *nodes.Servers, clients, stock int) *bench.Runner {
 
 // connected is a server, and the servers of a run that has no other. They are closed
 // with the test.
-func connected(t *testing.T, config nodes.Config) (*miniredis.Miniredis,
-	*nodes.Servers) {
+func connected(t *testing.T, config bench.Config) (*miniredis.Miniredis,
+	*bench.Servers) {
 	t.Helper()
 	redis := miniredis.RunT(t)
-	servers, err := nodes.Connect(t.Context(), []string{redis.Addr()}, config)
+	servers, err := bench.Connect(t.Context(), []string{redis.Addr()}, config)
 	require.NoError(t, err)
 	t.Cleanup(func() { servers.Close(context.WithoutCancel(t.Context())) })
 	return redis, servers
@@ -247,7 +246,7 @@ func TestEveryClientTakesSoManyTurnsAndTheProgressSaysHowMany(t *testing.T) {
 func TestAHolderFinishesAndReleasesWhenTheRunIsCanceled(t *testing.T) {
 	for _, subject := range bench.Rungs() {
 		t.Run(subject.Name, func(t *testing.T) {
-			redis, servers := connected(t, nodes.Config{Clients: 5})
+			redis, servers := connected(t, bench.Config{Clients: 5})
 			ctx, cancel := context.WithCancel(t.Context())
 			r := runner(servers, 5, 5)
 			var key string

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 )
 
 // Workload is a job that is done behind one lock after the other. It has its
@@ -38,13 +36,13 @@ type Run struct {
 	Width    int             // columns of the reader's terminal, 0 when unknown
 
 	// These are not known yet when the run is planned.
-	Servers *nodes.Servers
+	Servers *Servers
 	Table   int // which of the plan's
 }
 
 // Plan is what a program needs to know of a run, and prints.
 type Plan struct {
-	Config  nodes.Config // how the clients reach the servers
+	Config  Config // how the clients reach the servers
 	TTL     time.Duration
 	Timeout time.Duration // of a row
 	Seed    uint64        // 0 is none

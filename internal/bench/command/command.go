@@ -22,7 +22,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/jobs"
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -241,7 +240,7 @@ func (o *options) connect(ctx context.Context) (down func(context.Context) error
 		count = max(count, subject.Nodes)
 	}
 	if !o.run.Real {
-		o.run.Servers = nodes.Embed(count, config)
+		o.run.Servers = bench.Embed(count, config)
 		return o.run.Servers.Close, nil
 	}
 	stop := func() {}
@@ -264,7 +263,7 @@ func (o *options) connect(ctx context.Context) (down func(context.Context) error
 	}
 	reach, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
-	o.run.Servers, err = nodes.Connect(reach, addresses, config)
+	o.run.Servers, err = bench.Connect(reach, addresses, config)
 	if err != nil {
 		stop()
 		return nil, unless(ctx, err, "servers were asked for a sign of life")

@@ -19,7 +19,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -106,7 +105,7 @@ func (t *tally) row(turn string, of int, own []bench.Figure) bench.Row {
 
 // crowd is clients that begin at one instant.
 type crowd struct {
-	servers *nodes.Servers
+	servers *bench.Servers
 	ttl     time.Duration // the lease of the locks
 	timeout time.Duration // bounds one run
 
@@ -129,7 +128,7 @@ func (c *crowd) check() error {
 // plan is that of a job with one table, whose rows are like this one. The clients have so
 // many connections of the servers.
 func (c *crowd) plan(run bench.Run, clients int, header string, empty bench.Row) bench.Plan {
-	return bench.Plan{Config: nodes.Config{Clients: clients}, TTL: c.ttl,
+	return bench.Plan{Config: bench.Config{Clients: clients}, TTL: c.ttl,
 		Timeout: c.timeout, Header: header, Layout: bench.Layout{Width: run.Width},
 		Empty: empty, Tables: []string{""}, Progress: func() string {
 			return fmt.Sprintf(": %d of %d", c.ended.Load(), c.of.Load())

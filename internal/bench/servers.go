@@ -1,7 +1,4 @@
-// Package nodes has the Redis servers that a benchmark runs on: embedded ones,
-// real ones, or those of a world whose time is not the real one. It counts what
-// is sent to them, and can make them seem farther away.
-package nodes
+package bench
 
 import (
 	"bytes"
@@ -231,13 +228,6 @@ func (s *Servers) Client(node, connections int) *redis.Client {
 	return rdb
 }
 
-// Password is what the servers ask for, "" if they ask for none.
-func (s *Servers) Password() string { return s.config.Password }
-
-// Node is the client that the owners in this process share, of a node counted
-// from 0.
-func (s *Servers) Node(node int) *redis.Client { return s.nodes[node] }
-
 // Nodes is how many servers there are.
 func (s *Servers) Nodes() int { return len(s.nodes) }
 
@@ -308,9 +298,9 @@ func (s *Servers) Clear() {
 	}
 }
 
-// CollectorStaysAway tells whether garbage is collected between the rounds on real
+// collectorStaysAway tells whether garbage is collected between the rounds on real
 // servers, and not in them: unless GOGC or GOMEMLIMIT says otherwise.
-func CollectorStaysAway() bool {
+func collectorStaysAway() bool {
 	return os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == ""
 }
 
@@ -321,7 +311,7 @@ func CollectorStaysAway() bool {
 // work. It comes all the same when the process has grown by as much as garbage.
 func (s *Servers) Tidy() (end func()) {
 	runtime.GC()
-	if len(s.Addresses) == 0 || !CollectorStaysAway() {
+	if len(s.Addresses) == 0 || !collectorStaysAway() {
 		return func() {}
 	}
 	var m runtime.MemStats
