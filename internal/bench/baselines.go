@@ -116,7 +116,7 @@ func optimistic(attempt func(context.Context) (accepted, taken bool, err error))
 					return false, lock.Failed(ctx, "take from", c.stockKey, err)
 				}
 				c.result.Refused += one(!accepted)
-				c.result.Sold += one(taken)
+				c.result.Taken += one(taken)
 				return accepted, nil
 			})
 			if err != nil && ctx.Err() != nil {
@@ -173,7 +173,7 @@ func scripted(s *round) (turnOf, error) {
 			if err != nil {
 				return lock.Failed(ctx, "take from", c.stockKey, err)
 			}
-			c.result.Sold += one(took)
+			c.result.Taken += one(took)
 			c.sections.Add(1)
 			return nil
 		}, nil

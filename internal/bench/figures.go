@@ -52,7 +52,10 @@ const (
 
 // figures are those of one round, in the order of JSON and of the table.
 func (m *Measurement) figures() []Figure {
-	wait := waits(m.Stamps)
+	wait, lost := waits(m.Stamps), m.LostUpdates
+	if m.Subject.Open != nil && m.Left != nil {
+		lost = m.Taken + *m.Left - int64(m.Stock) // each section should have taken one
+	}
 	return []Figure{
 		{Name: "rung", Value: m.Subject.Name},
 		{Name: "kind", Value: string(m.Subject.Kind)},
@@ -64,11 +67,11 @@ func (m *Measurement) figures() []Figure {
 		{Name: "poll_ms", Value: Milliseconds(m.Poll)},
 		{Name: "fixed_poll", Value: m.FixedPoll},
 
-		{Name: "sold", Value: m.Sold, Column: Column{"", "sold", 6, 0}},
+		{Name: "sold", Value: m.Taken, Column: Column{"", "sold", 6, 0}},
 		{Name: "left", Value: m.Left, Column: Column{"", "left", 6, 0}},
-		{Name: "oversold", Value: max(0, m.Sold-int64(m.Stock)), Round: "oversold",
+		{Name: "oversold", Value: max(0, m.Taken-int64(m.Stock)), Round: "oversold",
 			Over: worst, Column: Column{"over-", "sold", 6, 0}},
-		{Name: "lost_updates", Value: m.lostUpdates(), Over: worst, Mistake: true,
+		{Name: "lost_updates", Value: lost, Over: worst, Mistake: true,
 			Column: Column{"lost", "updates", 8, 0},
 			Legend: "lost updates: sections in which another client changed the stock " +
 				"between the reading and the taking: without a lock that excludes, " +

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // Measurement is what one round of a row has measured, and how.
@@ -26,15 +28,6 @@ func (m *Measurement) clients() int {
 		return 1
 	}
 	return m.Clients
-}
-
-// lostUpdates are those that clients saw. In a stock without a lock, in another store,
-// each section should have taken one.
-func (m *Measurement) lostUpdates() int64 {
-	if m.Subject.Open != nil && m.Left != nil {
-		return m.Sold + *m.Left - int64(m.Stock)
-	}
-	return m.LostUpdates
 }
 
 // Finished says that no client was cut off. Those of a closed loop always are: by its
@@ -85,33 +78,31 @@ func (m *Measurement) ratio() *float64 {
 
 // Counts are what some of a round's clients did: one client, or all. They are added up.
 type Counts struct {
-	Sections    int64
-	Sold        int64
-	LostUpdates int64 // somebody changed the stock between reading and taking
-	Failures    int64
-	NotHeld     int64 // releases of a lock that the server said was not theirs
-	Asked       int64 // attempts that were seen
-	Refused     int64 // attempts that were refused
-	Commands    int64
-	Trips       int64
-	Most        int64 // clients inside at one time
-	Cut         int   // clients that the end of the row cut off
-	Absent      int   // clients that did not return
-	Waiting     int64 // the longest wait that was cut off, in nanoseconds
-	First       string
-	Served      []float64 // the sections of each client that is through
-	Stamps      []Stamp
-	Took        time.Duration // from the start to the last end
-	CPU         time.Duration // of the process, 0 when unknown
-	Left        *int64        // of a stock, nil when it is in Redis
-	Usage       Usage         // of the servers, which the clients don't add up
+	Sections int64
+	protocol.Bought
+	Failures int64
+	NotHeld  int64 // releases of a lock that the server said was not theirs
+	Asked    int64 // attempts that were seen
+	Refused  int64 // attempts that were refused
+	Commands int64
+	Trips    int64
+	Most     int64 // clients inside at one time
+	Cut      int   // clients that the end of the row cut off
+	Absent   int   // clients that did not return
+	Waiting  int64 // the longest wait that was cut off, in nanoseconds
+	First    string
+	Served   []float64 // the sections of each client that is through
+	Stamps   []Stamp
+	Took     time.Duration // from the start to the last end
+	CPU      time.Duration // of the process, 0 when unknown
+	Left     *int64        // of a stock, nil when it is in Redis
+	Usage    Usage         // of the servers, which the clients don't add up
 }
 
 // Add adds the counts of others.
 func (p *Counts) Add(q *Counts) {
 	p.Sections += q.Sections
-	p.Sold += q.Sold
-	p.LostUpdates += q.LostUpdates
+	p.Bought.Add(q.Bought)
 	p.Failures += q.Failures
 	p.NotHeld += q.NotHeld
 	p.Asked += q.Asked

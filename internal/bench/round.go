@@ -305,22 +305,13 @@ func (c *client) section(ctx, own context.Context, asked int64) error {
 		c.result.Stamps = append(c.result.Stamps, Stamp{
 			Asked: asked, Entered: entered, Left: c.now()})
 	}()
-	left, err := c.rdb.Get(own, c.stockKey).Int64()
-	if err != nil {
-		return lock.Failed(own, "read", c.stockKey, err)
-	}
-	if c.think != nil {
-		c.think(ctx)
-	}
-	if left > 0 {
-		after, err := c.rdb.Decr(own, c.stockKey).Result()
-		if err != nil {
-			return lock.Failed(own, "take from", c.stockKey, err)
+	think := func() {
+		if c.think != nil {
+			c.think(ctx)
 		}
-		c.result.Sold++
-		if after != left-1 {
-			c.result.LostUpdates++
-		}
+	}
+	if err := c.result.Take(own, c.rdb, c.stockKey, think); err != nil {
+		return err
 	}
 	c.sections.Add(1)
 	return nil
