@@ -2,7 +2,7 @@ package bench_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -157,23 +157,35 @@ func TestALockThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 }
 
 func TestFailuresAreCountedAndTheFirstIsTold(t *testing.T) {
-	row := measure(t, embedded(t, 6, 3), theirs(func(context.Context) error {
-		return errors.New("broken")
+	r := embedded(t, 1, 3)
+	r.Ops = 6
+	n := 0
+	row := measure(t, r, theirs(func(context.Context) error {
+		n++
+		return fmt.Errorf("broken %d", n)
 	}))
 	assert.EqualValues(t, 6, row.Value("failures"))
 	assert.Zero(t, row.Value("sections"))
-	assert.Equal(t, "broken", row.Value("first_failure"))
+	assert.Equal(t, "broken 1", row.Value("first_failure"))
 	assert.True(t, row.Finished())
 }
 
 func TestARowThatCantBeginIsAnError(t *testing.T) {
-	_, err := embedded(t, 1, 1).Measure(t.Context(), bench.Subject{Name: "mine", Nodes: 1})
+	r := embedded(t, 1, 1)
+	_, err := r.Measure(t.Context(), bench.Subject{Name: "mine", Nodes: 1})
 	assert.ErrorIs(t, err, lock.ErrInvalid)
 	assert.ErrorContains(t, err, `measure "mine": `)
 
+	// Nor does the next one, for a reason of its own.
+	_, err = r.Measure(t.Context(), bench.Subject{Name: "yours", Nodes: 1,
+		Build: func(lock.Env) (lock.Lock, error) { return nil, lock.ErrLost }})
+	assert.ErrorIs(t, err, lock.ErrLost)
+	assert.ErrorContains(t, err, `measure "yours": build the lock: `)
+	assert.True(t, measure(t, r, subject(t, "gold")).Complete())
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = embedded(t, 1, 1).Measure(ctx, subject(t, "gold"))
+	_, err = r.Measure(ctx, subject(t, "gold"))
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
