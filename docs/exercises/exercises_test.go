@@ -269,16 +269,16 @@ func TestTheExplorerFindsTheFlawOfAStart(t *testing.T) {
 			require.NotEmpty(t, walk.Holds)
 			rung, err := ladder.Find(e.Rung)
 			require.NoError(t, err)
-			solution := exercise.Explore(t, e.Number, rung.Build)
-			assert.Empty(t, solution.Breaks, "%s", solution.Report)
-			assert.Equal(t, walk.Leaves, solution.Leaves, "%s", solution.Report)
+			report, breaks, leaves := exercise.Explore(t, e.Number, rung.Build)
+			assert.Empty(t, breaks, "%s", report)
+			assert.Equal(t, walk.Leaves, leaves, "%s", report)
 			orSolved(t, e)
 			if walk.Stays {
 				t.Skip("the explorer can't run a lock that stays in its process" +
 					" from one run to the next")
 			}
-			start := exercise.Explore(t, e.Number, starts[e.Rung])
-			assert.Equal(t, walk.Start, start.Breaks, "%s", start.Report)
+			report, breaks, _ = exercise.Explore(t, e.Number, starts[e.Rung])
+			assert.Equal(t, walk.Start, breaks, "%s", report)
 		})
 	}
 }
