@@ -64,5 +64,4 @@ var registry = []part{
 	{"docs/choosing.md", "needs", text(needs)},
 	{"docs/choosing.md", "run", text((*Generator).where)},
 	{"docs/choosing.md", "costs", text((*Generator).costs)},
-	{"docs/choosing.md", "without", text((*Generator).without)},
 }
