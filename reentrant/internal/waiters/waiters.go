@@ -140,11 +140,13 @@ const most = 1000
 // have given up meanwhile. If it hangs, the next one is sent all the same.
 func (w *Waiter) GiveUp(ctx context.Context,
 	leave func(ctx context.Context, ids []any)) {
-	q, patience := w.queue, Turn(w.lease, 0)/2
+	q, within := w.queue, Turn(w.lease, 0)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
 	w.sub.Lock()
 	q.leaving = append(q.leaving, w.id)
 	w.sub.Unlock()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(within / 2)
 	defer timer.Stop()
 	select {
 	case q.sends <- struct{}{}:
@@ -157,8 +159,6 @@ func (w *Waiter) GiveUp(ctx context.Context,
 	q.leaving = q.leaving[n:]
 	w.sub.Unlock()
 	if n > 0 {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-		defer cancel()
 		leave(ctx, ids)
 	}
 }
