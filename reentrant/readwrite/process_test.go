@@ -1,31 +1,10 @@
 package readwrite_test
 
 import (
-	"fmt"
 	"testing"
-	"time"
-
-	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/locktest"
 )
-
-// Readers of one process wait together: one asks for all of them.
-
-// The first one asks at once and when it listens, and the others when it is in.
-func TestAReaderBehindOthersOfItsProcessSendsNothing(t *testing.T) {
-	play(t, func(s *locktest.Scenario) {
-		s.Owner("A").Section(3 * second)
-		asked := func() int { return s.Process("B").Asked(" read.lua ", 0) }
-		for n := range 5 {
-			s.Owner(fmt.Sprint("B", n+1)).At(second + time.Duration(n)*100*milli).
-				RLocks().Since(3 * second).Works(second).RUnlocks()
-		}
-		s.Owner("B").At(2900 * milli).Looks(func() { assert.Equal(t, 2, asked()) })
-		s.Play()
-		assert.Equal(t, 7, asked())
-	})
-}
 
 // A writes until 2 s. B then reads until 5 s, and B2 until 6 s: the answer to B2 takes
 // a second. W waits for both of them. B3 comes while B2 waits for its answer, joins it,

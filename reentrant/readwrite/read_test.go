@@ -9,7 +9,10 @@ import (
 
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/reentrant/readwrite"
 )
+
+var build = lock.On(readwrite.New)
 
 // Here are promises of the read side that no scenario judges.
 
