@@ -20,6 +20,8 @@ import (
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/internal/site/whatif"
+	"github.com/lockladder/lockladder/scenarios"
 )
 
 // experimenting is what a reader sees of the laboratory.
@@ -317,4 +319,97 @@ func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
 		assert.Empty(t, answer.Error)
 		assert.True(t, string(recorded) == answer.Run, "%s differs", file)
 	}
+}
+
+// asksAbout asks the laboratory's program about a lock that is written in JavaScript.
+func (b workbench) asksAbout(lock, code, scenario string) (a whatif.Answer) {
+	b.t.Helper()
+	b.tries(fmt.Sprintf("lockladder.laboratory.ask({rung: %q, scenario: %q, invariant: '',"+
+		" code: %q || undefined}).then(() => { l.dataset.state = 'ready' })", lock, scenario, code))
+	require.NoError(b.t, json.Unmarshal([]byte(shows[string](b.stage,
+		"lockladder.laboratory.raw")), &a))
+	return a
+}
+
+// A rung that is written as generator functions gets the verdicts of the rung in Go.
+func TestATemplateBreaksWhatItsRungBreaks(t *testing.T) {
+	locktest.Long(t, "it runs every scenario of five rungs twice")
+	b := newBench(t)
+	b.asks(overrun)
+	templates, err := filepath.Glob("own/*.js")
+	require.NoError(t, err)
+	require.Len(t, templates, 5)
+	for _, file := range templates {
+		code, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, strings.Count(string(code), "\n"), 15, file)
+		rung := strings.TrimSuffix(filepath.Base(file), ".js")
+		for _, s := range scenarios.Catalogue {
+			want, got := b.asksAbout(rung, "", s.Name), b.asksAbout(rung, string(code), s.Name)
+			assert.Equal(t, want.Error, got.Error, "%s, %s", rung, s.Name)
+			assert.Equal(t, verdicts(want), verdicts(got), "%s, %s", rung, s.Name)
+		}
+	}
+}
+
+// verdicts are what an answer has, a line for each invariant.
+func verdicts(a whatif.Answer) (lines []string) {
+	for _, v := range a.Verdicts {
+		lines = append(lines, fmt.Sprint(v.Invariant, ": ", v.Verdict))
+	}
+	return lines
+}
+
+// A learner writes a lock, sees which line is under way, and is told of a mistake in a
+// line that names its place.
+func TestALearnerWritesALock(t *testing.T) {
+	b := newBench(t)
+	b.visits(b.site + "/docs/lab.md")
+	began := time.Now()
+	b.runs(`Array.from(document.querySelectorAll('.laboratory button')).find(
+		b => b.innerText === 'Write your own lock').click()`)
+	e := b.settles()
+	assert.Less(t, time.Since(began), 15*time.Second, "the first verdict")
+	assert.Contains(t, e.Outcome, "foreign release")
+	writes := func(code string) experiment {
+		return b.tries(fmt.Sprintf("lockladder.laboratory.code.value = %q;"+
+			" lockladder.laboratory.code.dispatchEvent(new Event('input'));"+
+			" l.querySelector('.settings').requestSubmit()", code))
+	}
+	gold, err := os.ReadFile("own/gold.js")
+	require.NoError(t, err)
+	assert.Contains(t, writes(string(gold)).Outcome, "foreign release: breaks, 15.008 s: A's DEL")
+	b.tries("l.querySelector('button[aria-label=\"to the end\"]').click(); l.dataset.state = 'ready'")
+	assert.Equal(t, "  return (yield ['DEL', key]) === 1;",
+		shows[string](b.stage, `document.querySelector('.laboratory li.now code').textContent`))
+	began = time.Now()
+	e = b.presses("Run all scenarios")
+	assert.Less(t, time.Since(began), 6*time.Second, "all scenarios")
+	assert.Contains(t, e.Outcome, "Your lock breaks where gold and gold/script break")
+	for code, says := range map[string]string{
+		"function* tryLock() {\n  return (yield ['GET' key]);\n}":           "Line 2 of your code: Unexpected",
+		"function* tryLock() {":                                             "Your code ends too early",
+		"function* tryLock() {\n\n  x.y = 1;\n}\nfunction* unlock() {}":     "Line 3 of your code: x is not defined.",
+		"function* tryLock() { return 1; }\nfunction* unlock() {}":          "tryLock returns 1: it must return true or false.",
+		"function* tryLock() {\n yield ['GET', k];}\nfunction* unlock() {}": "k is not defined",
+		"function* tryLock() { return Date.now(); }\nfunction* unlock() {}": "time is virtual here: use now().",
+		"function* tryLock() {}":                                            "A lock needs a function unlock",
+		"function tryLock() {}":                                             "tryLock must be a generator function",
+		" ":                                                                 "There is no code yet",
+	} {
+		e := writes(code)
+		assert.Contains(t, e.Outcome, says)
+		assert.NotContains(t, e.Outcome, "\n")
+	}
+	b.runs("lockladder.laboratory.program.patience = 1")
+	assert.Contains(t, writes("function* tryLock() { for (;;); }\nfunction* unlock() {}").Outcome,
+		"There was no answer within 1 s.")
+	b.runs("lockladder.laboratory.program.patience = 30")
+	assert.Contains(t, writes(string(gold)).Outcome, "foreign release: breaks")
+
+	// The browser keeps it, and a link has it; somebody else's is read before it is run.
+	b.asks(url.Values{"rung": {"your lock"}})
+	assert.Equal(t, string(gold), shows[string](b.stage, `lockladder.laboratory.code.value`))
+	shared := b.asks(url.Values{"rung": {"your lock"}, "code": {"function* tryLock() {}"}})
+	assert.Contains(t, shared.Outcome, "This lock came with the link.")
 }

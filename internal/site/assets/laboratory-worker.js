@@ -21,6 +21,121 @@ self.onmessage = function (event) {
   self.lockladder(event.data, function (answer) { postMessage({ answer: answer }); rest(); });
 };
 
+// A learner's lock is a few generator functions, and the program resumes a call of one
+// with each reply, see package coroutine. A yield of a command tells its line.
+var FUNCTIONS = ['tryLock', 'unlock', 'lock', 'renew'];
+var SETTING = ['key', 'ttl', 'token', 'now', 'sleep', 'Math'];
+
+// What would make a run differ from the next one, or leave the virtual network, says what
+// is there instead. It is no protection: the worker's policy forbids to ask other hosts.
+var INSTEAD = {
+  Date: 'time is virtual here: use now()', performance: 'time is virtual here: use now()',
+  setTimeout: 'time is virtual here: yield sleep(ms)',
+  setInterval: 'time is virtual here: yield sleep(ms)',
+  crypto: 'every run is the same: token() is a word that no owner has used',
+  fetch: 'a lock here talks to Redis: yield a command', self: 'a lock here has no page',
+  globalThis: 'a lock here has no page', postMessage: 'a lock here has no page'
+};
+function absent(why) {
+  function refuse() { throw new TypeError(why); }
+  return new Proxy(refuse, { get: refuse, apply: refuse, construct: refuse });
+}
+var ABSENT = Object.keys(INSTEAD).map(function (name) { return absent(INSTEAD[name]); });
+var calculates = {};
+Object.getOwnPropertyNames(Math).forEach(function (name) { calculates[name] = Math[name]; });
+calculates.random = absent(INSTEAD.crypto);
+
+// place is the line of an error in the learner's code, with what is wrong there.
+function place(error, lines) {
+  if (!(error instanceof Error)) { return 'your code throws ' + shown(error); }
+  var line = Number((/lock\.js:(\d+)/.exec(error.stack) || [])[1]) || error.lineNumber || error.line || 0;
+  function hear(event) {
+    line = event.lineno;
+    event.preventDefault();
+  }
+  if (!line && self.reportError) { // a syntax error's stack has no line of the code
+    self.addEventListener('error', hear);
+    self.reportError(error);
+    self.removeEventListener('error', hear);
+  }
+  if (line > lines) { return 'your code ends too early: a {, a ( or a quote is not closed'; }
+  return (line ? 'line ' + line + ' of ' : '') + 'your code: ' + error.message;
+}
+function shown(value) {
+  var text = typeof value === 'function' ? 'a function' : JSON.stringify(value);
+  return text === undefined ? 'undefined' : text.slice(0, 60);
+}
+
+self.lockladderCompile = function (code) {
+  var numbered = code.replace(/\byield(\s*)\[/g, function (_, gap, at) {
+    return 'yield' + gap + '[' + code.slice(0, at).split('\n').length + ',';
+  });
+  try {
+    var make = (0, eval)('(function (' + SETTING.concat(Object.keys(INSTEAD)) + ') {"use strict";' +
+      numbered + '\nreturn {' + FUNCTIONS.map(function (name) {
+      return name + ': typeof ' + name + ' === "undefined" ? null : ' + name;
+    }) + '};})//# sourceURL=lock.js');
+    var functions = make.apply(null, ['', 0, String, Number, sleep, calculates].concat(ABSENT));
+  } catch (e) { return { error: place(e, code.split('\n').length) }; }
+  var there = FUNCTIONS.filter(function (name) { return functions[name]; });
+  var plain = there.find(function (name) {
+    return Object.prototype.toString.call(functions[name]) !== '[object GeneratorFunction]';
+  });
+  if (plain) { return { error: plain + ' must be a generator function: function* ' + plain + '() { … }' }; }
+  return { functions: JSON.stringify(there), owner: function (key, ttl) {
+    var given = {};
+    function token() { return given.token + (given.used++ ? '.' + given.used : ''); }
+    function now() { return given.now; }
+    var own = make.apply(null, [key, ttl, token, now, sleep, calculates].concat(ABSENT));
+    return function (name) {
+      var call = own[name]();
+      return function (text) {
+        given = Object.assign(JSON.parse(text), { used: 0 });
+        var step = resume(call, name, given);
+        step.used = given.used > 0;
+        return JSON.stringify(step);
+      };
+    };
+  } };
+};
+
+function Sleep(ms) { this.ms = ms; }
+function sleep(ms) { return new Sleep(ms); }
+
+// resume goes on with a call until it yields or ends.
+function resume(call, name, given) {
+  var thrown = given.error && new Error(given.error), next;
+  try {
+    next = thrown ? call.throw(thrown) : call.next(given.reply);
+  } catch (e) {
+    return e === thrown ? { passed: true } :
+      e && e.constructor === Error ? { thrown: e.message } : { mistake: place(e) };
+  }
+  if (!next.done) { return yielded(next.value, name); }
+  if (next.value === undefined || typeof next.value === 'boolean') {
+    return { ended: true, value: next.value };
+  }
+  return { mistake: name + ' returns ' + shown(next.value) + ': it must return true or false' };
+}
+function yielded(value, name) {
+  if (value instanceof Sleep) {
+    return value.ms >= 0 && value.ms < 1e9 ? { sleep: value.ms } :
+      { mistake: name + ' sleeps for ' + shown(value.ms) + ' ms: it must be a number from 0 on' };
+  }
+  if (!Array.isArray(value)) {
+    return { mistake: name + ' yields ' + shown(value) +
+      ": yield a command, such as ['GET', key], or sleep(ms)" };
+  }
+  var line = typeof value[0] === 'number' ? value[0] : 0, words = value.slice(line ? 1 : 0);
+  var bad = words.findIndex(function (w) { return typeof w !== 'string' && !Number.isFinite(w); });
+  if (bad >= 0 || words.length === 0) {
+    return { mistake: (line ? 'line ' + line + ' of ' : '') + 'your code: ' + (bad < 0 ?
+      'the command is empty' : 'word ' + (bad + 1) + ' of the command is ' + shown(words[bad]) +
+      ', it must be a string or a number') };
+  }
+  return { line: line, command: words.map(String) };
+}
+
 // A host may unpack what is compressed, or leave it as it is.
 function unpacked(bytes) {
   var body = new Blob([bytes]).stream();

@@ -25,6 +25,7 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/exercise"
+	"github.com/lockladder/lockladder/internal/site/whatif/coroutine"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -52,7 +53,20 @@ type Question struct {
 	// Exercise asks for all scenarios of an exercise and for its further check,
 	// with the scripts as they are here.
 	Exercise string `json:"exercise,omitempty"`
+
+	// Code is a lock that runs in place of a rung.
+	Code string `json:"code,omitempty"`
+	own  *coroutine.Source
 }
+
+// The name of the lock that a learner writes, and of its file.
+const (
+	OwnLock = "your lock"
+	ownFile = OwnLock + "/lock.js"
+)
+
+// Compile makes a program of code. Its error is one line.
+type Compile func(code string) (coroutine.Program, error)
 
 // Fault is what happens to a client's n-th command.
 type Fault struct {
@@ -71,8 +85,10 @@ type Script struct {
 
 // Answer is what came out.
 type Answer struct {
-	// Error is one line: the question is wrong, or the run can't be judged.
+	// Error is one line: the question is wrong, or the run can't be judged. Mistake says
+	// that the learner's own code is the reason.
 	Error    string    `json:"error,omitempty"`
+	Mistake  bool      `json:"mistake,omitempty"`
 	Verdicts []Verdict `json:"verdicts,omitempty"`
 
 	// Outcome is what came of a fault that ended an acquire with an error. When the
@@ -103,13 +119,15 @@ type Verdict struct {
 
 // Respond answers a question that is JSON with JSON. A run needs a test, because Go
 // has virtual time only there; it doesn't fail.
-func Respond(t *testing.T, question string) string {
+func Respond(t *testing.T, question string, compile Compile) string {
 	var q Question
 	d := json.NewDecoder(strings.NewReader(question))
 	d.DisallowUnknownFields()
 	var a Answer
 	if err := d.Decode(&q); err != nil {
 		a.Error = fmt.Sprintf("the question can't be read: %v", err)
+	} else if err := q.compiled(compile); err != nil {
+		a = Answer{Error: err.Error(), Mistake: true}
 	} else {
 		a = Ask(t, q)
 	}
@@ -118,6 +136,27 @@ func Respond(t *testing.T, question string) string {
 		panic(err) // it has only what JSON has
 	}
 	return string(text)
+}
+
+// compiled makes the question's code the lock that it is about.
+func (q *Question) compiled(compile Compile) error {
+	if q.Code == "" {
+		return nil
+	}
+	program, err := compile(q.Code)
+	if err == nil {
+		q.own, err = coroutine.New(ownFile, program)
+	}
+	return err
+}
+
+// lock is what the question is about.
+func (q *Question) lock() (ladder.Rung, error) {
+	if q.own != nil {
+		return ladder.Rung{Name: OwnLock, Nodes: 1, Build: q.own.Build,
+			Renews: q.own.Renews()}, nil
+	}
+	return ladder.Find(q.Rung)
 }
 
 // Ask makes the run that is asked for.
@@ -140,6 +179,11 @@ func Ask(t *testing.T, q Question) Answer {
 	a := Answer{Outcome: q.outcome(results), Unjudged: err != nil}
 	if err != nil && a.Outcome == "" {
 		a.Error = unjudged(err)
+	}
+	if q.own != nil {
+		if err := q.own.Mistake(); err != nil {
+			a.Error, a.Mistake = err.Error(), true
+		}
 	}
 	for _, f := range unfired {
 		a.Unfired = append(a.Unfired, fmt.Sprintf("%s never sent its command %d in"+
@@ -227,7 +271,7 @@ func (q *Question) exercise(t *testing.T, rung ladder.Rung, change scenarios.Cha
 
 // understood is the rung and the change that are asked for.
 func (q *Question) understood() (rung ladder.Rung, c scenarios.Change, err error) {
-	if rung, err = ladder.Find(q.Rung); err != nil {
+	if rung, err = q.lock(); err != nil {
 		return rung, c, err
 	}
 	for _, n := range []struct {

@@ -4,17 +4,22 @@
 // until the page is closed.
 //
 // It sets the function lockladder(question, reply) and then calls
-// lockladderReady(). The function calls reply with the answer when it is there.
+// lockladderReady(). The function calls reply with the answer when it is there. A lock
+// that a learner writes is run by lockladderCompile, of laboratory-worker.js.
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"flag"
 	"runtime"
 	"runtime/debug"
 	"syscall/js"
 	"testing"
+	"time"
 
 	"github.com/lockladder/lockladder/internal/site/whatif"
+	"github.com/lockladder/lockladder/internal/site/whatif/coroutine"
 )
 
 func main() {
@@ -46,8 +51,42 @@ func serve(t *testing.T) {
 	js.Global().Call("lockladderReady")
 	for q := range asked {
 		var answer string
-		t.Run("run", func(t *testing.T) { answer = whatif.Respond(t, q.text) })
+		t.Run("run", func(t *testing.T) { answer = whatif.Respond(t, q.text, compile) })
 		q.reply.Invoke(answer)
 		runtime.GC()
+	}
+}
+
+// program is a learner's code. Its functions and the page's speak JSON with each other.
+type program struct {
+	js        js.Value
+	functions []string
+}
+
+func compile(code string) (coroutine.Program, error) {
+	compiled := js.Global().Call("lockladderCompile", code)
+	if wrong := compiled.Get("error"); wrong.Truthy() {
+		return nil, errors.New(wrong.String())
+	}
+	p := &program{js: compiled}
+	return p, json.Unmarshal([]byte(compiled.Get("functions").String()), &p.functions)
+}
+
+func (p *program) Functions() []string { return p.functions }
+
+func (p *program) Owner(key string, ttl time.Duration) coroutine.Owner {
+	owner := p.js.Call("owner", key, ttl.Milliseconds())
+	return func(function string) coroutine.Call {
+		call := owner.Invoke(function)
+		return func(r coroutine.Resume) (step coroutine.Step) {
+			text, err := json.Marshal(r)
+			if err == nil {
+				err = json.Unmarshal([]byte(call.Invoke(string(text)).String()), &step)
+			}
+			if err != nil {
+				step.Mistake = err.Error()
+			}
+			return step
+		}
 	}
 }
