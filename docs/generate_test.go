@@ -18,23 +18,8 @@ import (
 func TestMain(m *testing.M) {
 	locktest.CollectLess()
 	locktest.OneProcessor()
-	testscript.Main(tests{m}, map[string]func(){"docs": main})
+	testscript.Main(m, map[string]func(){"docs": main})
 }
-
-// tests end and remove what they have shared.
-type tests struct{ *testing.M }
-
-func (t tests) Run() int {
-	defer func() {
-		for _, end := range atEnd {
-			end()
-		}
-	}()
-	return t.M.Run()
-}
-
-// atEnd are what ends and removes what the tests share.
-var atEnd []func()
 
 // root is the module.
 var root = os.DirFS("..")

@@ -1,6 +1,6 @@
 //go:build chromium
 
-package main
+package browser
 
 import (
 	"errors"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 // playing is what a reader sees of a page's first player.
@@ -193,7 +194,7 @@ const drag = `(run => {
 // beside them, by the names of their files.
 func runs(t *testing.T) map[string]string {
 	t.Helper()
-	files, all := recordings(t), map[string]string{}
+	files, all := generated.Record(t, root), map[string]string{}
 	for _, rung := range ladder.Rungs {
 		for _, flaw := range rung.Flaws {
 			for _, name := range []string{rung.Name, rung.Parent} {

@@ -1,14 +1,16 @@
 //go:build chromium
 
-package main
+package browser
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
+	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -53,19 +55,26 @@ type experiment struct {
 	Took, At, Wide int
 }
 
-// compiled is compiled once for all tests.
-var compiled = &program{root: "..", life: context.Background()}
-
 // workbench is the laboratory in a browser.
 type workbench struct{ *stage }
 
-// newBench opens the laboratory's page on a site that has compiled it before.
+// newBench is the site when it has compiled the laboratory.
 func newBench(t *testing.T) workbench {
-	_, err := compiled.Files(t.Context())
-	require.NoError(t, err)
-	served := site.NewSite(recordings(t))
-	served.Program = compiled.Files
-	return workbench{stageOf(t, served)}
+	b := workbench{newStage(t)}
+	b.file(site.ProgramFile)
+	return b
+}
+
+// file is a file of the laboratory's program, for which the site may have to compile it.
+func (b workbench) file(name string) []byte {
+	b.t.Helper()
+	response, err := http.Get(b.site + "/assets/laboratory/" + name)
+	require.NoError(b.t, err)
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	require.NoError(b.t, err)
+	require.Equal(b.t, http.StatusOK, response.StatusCode, "%.200s", content)
+	return content
 }
 
 // asks opens the laboratory with what an address says.
@@ -121,12 +130,11 @@ var overrun = url.Values{"rung": {"gold"}, "scenario": {"overrun_release"},
 
 func TestARungPageLeadsToTheLaboratory(t *testing.T) {
 	b := newBench(t)
-	files, err := compiled.Files(t.Context())
-	require.NoError(t, err)
-	assert.Less(t, len(files[site.ProgramFile]), 6_000_000)
+	assert.Less(t, len(b.file(site.ProgramFile)), 6_000_000)
+	licenses := string(b.file("LICENSES.txt"))
 	for _, of := range []string{"Go go", "github.com/redis/go-redis/v9",
 		"github.com/alicebob/miniredis/v2", "github.com/yuin/gopher-lua"} {
-		assert.Contains(t, string(files["LICENSES.txt"]), "\n"+of)
+		assert.Contains(t, licenses, "\n"+of)
 	}
 	b.visits(b.site + "/" + goldPage)
 	assert.False(t, shows[bool](b.stage, `performance.getEntriesByType('resource').some(
@@ -244,7 +252,7 @@ func TestAnotherLockKeepsTheScenarioAndItsFaults(t *testing.T) {
 
 // While the site compiles the program, the page says for how long, and can stop waiting.
 func TestThePageWaitsForTheProgramInSeconds(t *testing.T) {
-	served := site.NewSite(recordings(t))
+	served := site.NewSite(root)
 	served.Program = func(ctx context.Context) (map[string][]byte, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -292,7 +300,7 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	e = b.settles()
 	assert.Contains(t, e.Outcome, "Not solved yet: 1 of")
 	assert.Contains(t, e.Verdicts, "paused_holder")
-	solution, err := os.ReadFile("../reentrant/fenced/acquire.lua")
+	solution, err := fs.ReadFile(root, "reentrant/fenced/acquire.lua")
 	require.NoError(t, err)
 	b.tries(fmt.Sprintf("l.querySelector('textarea[aria-label$=\"acquire.lua\"]').value"+
 		" = %q; l.dataset.state = 'ready'", solution))

@@ -1,10 +1,11 @@
 //go:build chromium
 
-package main
+package browser
 
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 	"github.com/lockladder/lockladder/scenarios/explore"
@@ -24,10 +26,12 @@ var buildOwn = lock.On(gold.New)
 // opens serves a recording and opens it in a browser.
 func opens(t *testing.T, file string) *stage {
 	t.Helper()
-	recorded, err := opened(file)
+	text, err := os.Open(file)
 	require.NoError(t, err)
-	served := site.NewSite(recordings(t))
-	served.Opened = recorded
+	defer text.Close()
+	served := site.NewSite(root)
+	served.Opened, err = recording.Read(text)
+	require.NoError(t, err)
 	return stageOf(t, served)
 }
 
