@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ const experimenting = `(() => {
 		dropped: text('.dropped'),
 		dropper: l.querySelector('.dropper')?.hidden ? '' : text('.dropper'),
 		status: text('.player .status'),
-		summary: text('.player .summary'),
+		summary: text('.about'),
 		at: Number(player?.dataset.at ?? -1),
 		verdicts: text('.verdicts'),
 		scripts: Array.from(l.querySelectorAll('textarea')).map(
@@ -138,7 +139,7 @@ func TestARungPageLeadsToTheLaboratory(t *testing.T) {
 	}
 	b.visits(b.site + "/" + goldPage)
 	assert.False(t, shows[bool](b.stage, `performance.getEntriesByType('resource').some(
-		r => r.name.includes('laboratory'))`), "nothing is loaded before it is asked for")
+		r => r.name.includes('laboratory/') || r.name.includes('worker'))`), "nothing is loaded before it is asked for")
 	b.visits(shows[string](b.stage, `document.querySelector('.player .what-if').href`))
 	assert.Contains(t, b.settles().Outcome, "foreign release: breaks, 15.008 s: A's DEL")
 }
@@ -157,7 +158,7 @@ func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 	maps.Copy(shared, overrun)
 	e = b.asks(shared)
 	assert.NotContains(t, e.Outcome, "foreign release: breaks")
-	assert.Contains(t, e.Summary, "In this run the lease is 60 s.")
+	assert.Contains(t, e.Summary, "This run has a lease of 60 s.")
 	e = b.tries("l.querySelector('button[aria-label=\"to the beginning\"]').click();" +
 		" l.dataset.state = 'ready'")
 	assert.Contains(t, e.Dropper, "EX 60 NX")
@@ -344,14 +345,14 @@ func TestATemplateBreaksWhatItsRungBreaks(t *testing.T) {
 	locktest.Long(t, "it runs every scenario of five rungs twice")
 	b := newBench(t)
 	b.asks(overrun)
-	templates, err := filepath.Glob("own/*.js")
+	templates, err := fs.Glob(root, "docs/own/*.js")
 	require.NoError(t, err)
 	require.Len(t, templates, 5)
 	for _, file := range templates {
-		code, err := os.ReadFile(file)
+		code, err := fs.ReadFile(root, file)
 		require.NoError(t, err)
 		assert.LessOrEqual(t, strings.Count(string(code), "\n"), 15, file)
-		rung := strings.TrimSuffix(filepath.Base(file), ".js")
+		rung := strings.TrimSuffix(path.Base(file), ".js")
 		for _, s := range scenarios.Catalogue {
 			want, got := b.asksAbout(rung, "", s.Name), b.asksAbout(rung, string(code), s.Name)
 			assert.Equal(t, want.Error, got.Error, "%s, %s", rung, s.Name)
@@ -384,7 +385,7 @@ func TestALearnerWritesALock(t *testing.T) {
 			" lockladder.laboratory.code.dispatchEvent(new Event('input'));"+
 			" l.querySelector('.settings').requestSubmit()", code))
 	}
-	gold, err := os.ReadFile("own/gold.js")
+	gold, err := fs.ReadFile(root, "docs/own/gold.js")
 	require.NoError(t, err)
 	assert.Contains(t, writes(string(gold)).Outcome, "foreign release: breaks, 15.008 s: A's DEL")
 	b.tries("l.querySelector('button[aria-label=\"to the end\"]').click(); l.dataset.state = 'ready'")

@@ -7,10 +7,10 @@
   // A number is as the scenarios have it until it is changed.
   var NUMBERS = [
     { key: 'lease', name: 'lease', unit: 's', scale: 1000, written: '10', said: 'a lease of' },
-    { key: 'work', name: 'work under the lock', unit: '%', scale: 1, written: '100', said: 'work of' },
+    { key: 'work', name: 'work', unit: '%', scale: 1, written: '100', said: 'work of' },
     { key: 'latency', name: 'latency', unit: 'ms', scale: 1, written: '0.5', said: 'a latency of' },
-    { key: 'poll', name: 'waiters pause up to', unit: 'ms', scale: 1, written: '100', said: 'pauses of up to' },
-    { key: 'skew', name: 'clock ahead by', unit: 's', scale: 1000, written: '0', said: 'clock ahead by' }
+    { key: 'poll', name: 'pauses up to', unit: 'ms', scale: 1, written: '100', said: 'pauses of up to' },
+    { key: 'skew', name: 'clock ahead', unit: 's', scale: 1000, written: '0', said: 'clock ahead by' }
   ];
   var OWN = 'your lock', OWN_FILE = OWN + '/lock.js', KEPT = 'lockladder own lock';
   // A verdict that says nothing about the lock says why.
@@ -217,7 +217,7 @@
     this.place.addEventListener('step', function (e) { lab.stepped(e.detail); });
     this.table = html('div', { 'class': 'verdicts' });
     this.element.append(this.settings, html('div', { 'class': 'result' }, [this.outcome,
-      this.progress, this.dropped, this.dropper, this.place, this.table]));
+      this.progress, this.table, this.dropped, this.dropper, this.place]));
     this.element.classList.add('built');
   };
   // mark shows which numbers are changed.
@@ -258,7 +258,7 @@
     var lab = this, area = this.code;
     if (!area) {
       area = html('textarea', { spellcheck: 'false', 'aria-label': 'your lock',
-        wrap: 'off', rows: '17', autocapitalize: 'off' });
+        wrap: 'off', rows: '15', autocapitalize: 'off' });
       area.value = this.ownCode();
       area.addEventListener('input', function () { keep(area.value); });
       area.addEventListener('keydown', function (e) {
@@ -423,6 +423,7 @@
   Laboratory.prototype.run = function (at, before) {
     var lab = this, scenario = this.scenario.value, began = performance.now();
     this.all = null;
+    this.table.replaceChildren(); // it was another question's
     if (this.isOwn() && !this.code.value.trim()) {
       this.report('There is no code yet: begin with a rung.', 'wrong');
       return;
@@ -678,6 +679,7 @@
   Laboratory.prototype.runAll = function () {
     var lab = this, names = this.catalogue.scenarios.map(function (s) { return s.name; });
     var all = this.all = [], errors = 0, n = 0, began = performance.now();
+    var scenario = this.scenario.value;
     lab.invariant = '';
     var q = this.question('');
     delete q.again;
@@ -690,7 +692,9 @@
         lab.report(lab.count(all, errors), all.some(function (v) {
           return v.verdict === 'breaks'; }) ? 'broken' : 'holds');
         lab.rows(all);
-        lab.element.dataset.state = 'ready';
+        var broken = all.filter(function (v) { return v.verdict === 'breaks'; });
+        var first = broken.find(function (v) { return v.scenario === scenario; }) || broken[0];
+        if (first) { lab.open(first, true); } else { lab.element.dataset.state = 'ready'; }
         return null;
       }
       lab.report('Scenario ' + (n + 1) + ' of ' + names.length + ': ' + names[n], 'busy');
@@ -739,7 +743,7 @@
       var breaks = r.breaks || [];
       return breaks.length === broken.length && breaks.every(function (s) { return broken.indexOf(s) >= 0; });
     }).map(function (r) { return r.name; });
-    return like.length > 0 ? ' Your lock breaks where ' + like.join(' and ') + ' breaks.' :
+    return like.length > 0 ? ' Your lock breaks where ' + like.join(' and ') + (like.length > 1 ? ' break.' : ' breaks.') :
       ' No rung breaks in just these scenarios.';
   };
   Laboratory.prototype.rows = function (all) {
@@ -783,7 +787,7 @@
       if (quietly) {
         lab.outcome.textContent = said;
         lab.outcome.className = how;
-      } else { lab.outcome.scrollIntoView(); } // the table is far below
+      }
       lab.element.dataset.state = 'ready';
     }).catch(ignore);
   };

@@ -86,10 +86,12 @@ func TestALockOfCoroutinesBreaksWhatItsRungBreaks(t *testing.T) {
 
 // try runs a scenario and returns the timeline's texts with their lines.
 func try(t *testing.T, s *coroutine.Source, scenario string, faults ...scenarios.Fault) string {
-	results, _, _ := scenarios.Try(t, s.Build, scenario, scenarios.Change{Faults: faults},
+	results, _, err := scenarios.Try(t, s.Build, scenario, scenarios.Change{Faults: faults},
 		locktest.Options(locktest.Find(t, "gold"))...)
 	var text strings.Builder
+	fmt.Fprintln(&text, err)
 	for _, r := range results {
+		fmt.Fprintln(&text, r.Invariant, r.Verdict)
 		for _, e := range r.Sequence {
 			fmt.Fprintln(&text, e.At, e.Client, e.Text, e.Line)
 		}
@@ -112,11 +114,14 @@ func ends(s coroutine.Step) coroutine.Call {
 func TestAnErrorIsTheCallsAndAMistakeTheProgrammers(t *testing.T) {
 	lost := scenarios.Fault{Client: "A", Nth: 1, LoseReply: true}
 	var seen string
-	catches := with(coroutine.TryLock, sends(1, "SET", "lock:stock", "x", "NX"),
-		func(r coroutine.Resume) coroutine.Step {
-			seen += r.Error
-			return coroutine.Step{Ended: true, Value: new(r.Reply == "OK" || r.Error != "")}
-		})
+	catches := gold()
+	catches[coroutine.TryLock] = func(key string, _ time.Duration) []coroutine.Call {
+		return []coroutine.Call{sends(1, "SET", key, "x", "NX"),
+			func(r coroutine.Resume) coroutine.Step {
+				seen += r.Error
+				return coroutine.Step{Ended: true, Value: new(r.Reply == "OK" || r.Error != "")}
+			}}
+	}
 	for _, c := range []struct {
 		name    string
 		program program
@@ -127,9 +132,9 @@ func TestAnErrorIsTheCallsAndAMistakeTheProgrammers(t *testing.T) {
 		{"passed on", gold(), []scenarios.Fault{lost}, "Lock returns error", ""},
 		{"caught", catches, []scenarios.Fault{lost}, "Lock returns ok", ""},
 		{"its own", with(coroutine.TryLock, ends(coroutine.Step{Thrown: "no"})), nil,
-			"Lock returns error", ""},
+			`tryLock "lock:stock:warm:A": no`, ""},
 		{"not held", with(coroutine.Unlock, ends(coroutine.Step{Value: new(false)})), nil,
-			"Unlock returns not held", ""},
+			"the lock is not held by this owner", ""},
 		{"returns nothing", with(coroutine.TryLock, ends(coroutine.Step{})), nil, "",
 			"tryLock returns nothing: return true if"},
 		{"waits in vain", with(coroutine.Lock, ends(coroutine.Step{Value: new(false)})), nil, "",
@@ -161,9 +166,9 @@ func TestALeaseIsRenewed(t *testing.T) {
 	p[coroutine.Renew] = renews
 	s := source(t, p)
 	require.True(t, s.Renews())
-	assert.NotContains(t, try(t, s, "overrun_overlap"), " B Lock returns ok")
-	assert.Contains(t, try(t, source(t, gold()), "overrun_overlap"), " B Lock returns ok")
-	assert.Contains(t, try(t, s, "node_restart"), "Lost is closed")
+	assert.Contains(t, try(t, s, "overrun_overlap"), "two holders holds")
+	assert.Contains(t, try(t, source(t, gold()), "overrun_overlap"), "two holders breaks")
+	assert.Contains(t, try(t, s, "lost_lease_told"), "Lost is closed")
 }
 
 // A call's sleep ends with its context, its clock is the client's, and a token that was
