@@ -734,29 +734,38 @@
       (errors ? ', ' + errors + ' scenarios can\'t be judged' : '') + '.' +
       (fixed ? ' Your change fixes ' + fixed + '.' : '') + (this.isOwn() ? this.likeness(all) : '');
   };
-  // likeness says which rung breaks in the same scenarios as a learner's lock.
+  // nearest are the rungs that break in the same scenarios as a learner's lock, or in the
+  // fewest others.
+  Laboratory.prototype.nearest = function (all) {
+    function breaks(of, scenario) { return (of || []).indexOf(scenario) >= 0; }
+    var broken = all.filter(function (v) { return v.verdict === 'breaks'; }).map(function (v) { return v.scenario; });
+    var names = this.catalogue.scenarios.map(function (s) { return s.name; }), differ = Infinity, rungs = [];
+    this.catalogue.rungs.forEach(function (r) {
+      var n = names.filter(function (s) { return breaks(broken, s) !== breaks(r.breaks, s); }).length;
+      if (n < differ) { rungs = []; }
+      if (n <= differ) { rungs.push(r.name); }
+      differ = Math.min(n, differ);
+    });
+    return { differ: differ, rungs: rungs };
+  };
   Laboratory.prototype.likeness = function (all) {
-    var broken = this.catalogue.scenarios.filter(function (s) {
-      return all.some(function (v) { return v.scenario === s.name && v.verdict === 'breaks'; });
-    }).map(function (s) { return s.name; });
-    var like = this.catalogue.rungs.filter(function (r) {
-      var breaks = r.breaks || [];
-      return breaks.length === broken.length && breaks.every(function (s) { return broken.indexOf(s) >= 0; });
-    }).map(function (r) { return r.name; });
-    return like.length > 0 ? ' Your lock breaks where ' + like.join(' and ') + (like.length > 1 ? ' break.' : ' breaks.') :
-      ' No rung breaks in just these scenarios.';
+    var near = this.nearest(all), names = near.rungs.join(' and ');
+    return near.differ === 0 ? ' Your lock breaks where ' + names + (near.rungs.length > 1 ? ' break.' : ' breaks.') :
+      ' Nearest to ' + names + ': ' + near.differ + ' scenarios differ.';
   };
   Laboratory.prototype.rows = function (all) {
-    var lab = this, e = this.exercise(), rows = all.filter(function (v) {
+    var lab = this, e = this.exercise(), near = this.isOwn() && this.nearest(all).rungs[0].split('/').pop();
+    var rows = all.filter(function (v) {
       return e || v.verdict === 'breaks' || v.declared || v.verdict === 'can\'t be judged';
     });
     function differs(v) {
       if (MEANS[v.verdict]) { return MEANS[v.verdict]; }
       if (e || v.verdict === 'can\'t be judged') { return ''; }
       if (lab.isOwn()) {
-        return 'holds in ' + (lab.catalogue.rungs.filter(function (r) {
+        var better = lab.catalogue.rungs.slice(lab.order(near)).find(function (r) {
           return (r.breaks || []).indexOf(v.scenario) < 0;
-        }).map(function (r) { return r.name; })[0] || 'no rung');
+        });
+        return better ? better.name + ' holds' : '';
       }
       var breaks = v.verdict === 'breaks';
       return breaks === v.declared ? 'as the rung does' :

@@ -174,8 +174,14 @@ func Ask(t *testing.T, q Question) Answer {
 	if q.Exercise != "" {
 		return q.exercise(t, rung, change)
 	}
-	results, unfired, err := scenarios.Try(t, rung.Build, q.Scenario, change,
-		locktest.Options(rung)...)
+	try := func(more ...scenarios.Option) ([]scenarios.Result, []scenarios.Fault, error) {
+		return scenarios.Try(t, rung.Build, q.Scenario, change,
+			append(locktest.Options(rung), more...)...)
+	}
+	results, unfired, err := try()
+	if flaws := q.undeclared(results); flaws != nil {
+		results, unfired, err = try(scenarios.Flaws(flaws...))
+	}
 	a := Answer{Outcome: q.outcome(results), Unjudged: err != nil}
 	if err != nil && a.Outcome == "" {
 		a.Error = unjudged(err)
@@ -206,6 +212,27 @@ func Ask(t *testing.T, q Question) Answer {
 		}
 	}
 	return a
+}
+
+// undeclared are the flaws that a learner's lock has shown, where something else broke,
+// too, that may be their consequence. A rung's are declared: what follows from them is not
+// judged again.
+func (q *Question) undeclared(results []scenarios.Result) (flaws []lock.Flaw) {
+	scenario, _ := scenarios.Find(q.Scenario)
+	more := false
+	for _, r := range results {
+		switch {
+		case q.own == nil || r.Verdict != scenarios.Breaks:
+		case slices.Contains(scenario.Invariants, r.Invariant):
+			flaws = append(flaws, lock.Flaw{Scenario: r.Scenario, Invariant: r.Invariant})
+		default:
+			more = true
+		}
+	}
+	if !more {
+		return nil
+	}
+	return flaws
 }
 
 // add adds what was judged.

@@ -256,8 +256,11 @@ func (l *renewed) watch(sent time.Time) {
 		})
 }
 
+// Unlock has a lease's time of its own, as the watchdog's has.
 func (l *renewed) Unlock(ctx context.Context) error {
 	l.lease.Stop() // no renewal may follow the release
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
+	defer cancel()
 	return l.owner.Unlock(ctx)
 }
 
