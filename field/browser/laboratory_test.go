@@ -152,8 +152,11 @@ func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 	b := newBench(t)
 	assert.Contains(t, b.asks(overrun).Outcome, "foreign release: breaks")
 	e := b.sets("lease", "60")
-	assert.NotContains(t, e.Outcome, "foreign release: breaks")
+	assert.Equal(t, "With a lease of 60 s gold survives 15 s of work. Now make the work longer.",
+		e.Outcome)
 	assert.Contains(t, e.Hash, "lease=60")
+	assert.Equal(t, "60", shows[string](b.stage, `Array.from(document.querySelectorAll(
+		'.laboratory .changed input'), i => i.value).join()`), "the number that is changed is marked")
 	assert.Contains(t, b.sets("lease", "0").Outcome,
 		"the lease is 0 s, it must be from 0.001 to 3600 s")
 	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: breaks")
@@ -210,6 +213,8 @@ func TestAScriptIsEditedAndRun(t *testing.T) {
 	e := edits("return redis.call('DEL', KEYS[1])")
 	assert.Contains(t, e.Outcome, "foreign release: breaks")
 	assert.LessOrEqual(t, e.Wide, 0, "the page is wider than a phone")
+	assert.Regexp(t, `: \d+ invariants break, [1-9]\d* only because of your change, \d+ hold`,
+		b.presses("Run all scenarios").Outcome)
 	assert.Contains(t, edits("if x").Outcome, "release.lua is not Lua: syntax error")
 	assert.Contains(t, edits("return redis.call('NOSUCH')").Outcome,
 		"can't release a lock that it holds")
@@ -249,9 +254,42 @@ func TestAnotherLockKeepsTheScenarioAndItsFaults(t *testing.T) {
 	assert.Contains(t, e.Hash, "scenario=overrun_release&invariant=foreign+release")
 	assert.Contains(t, e.Dropped, "A's command 1: the reply is late by 0.3 s")
 	assert.Contains(t, chooses("gold").Outcome, "gold breaks at 15.008 s; diamond held. ")
+	e = b.tries("const o = lockladder.laboratory.other; o.value = 'diamond';" +
+		" o.dispatchEvent(new Event('change'))")
+	assert.Contains(t, e.Outcome, "gold breaks at 15.008 s; diamond holds. ")
+	assert.Equal(t, "gold breaks: foreign release, diamond holds", shows[string](b.stage,
+		`Array.from(document.querySelectorAll('.views.two h4'), h => h.innerText.trim()).join(', ')`))
 	e = chooses("exercise 11") // which has no such scenario
 	assert.NotContains(t, e.Outcome, "; gold")
 	assert.Empty(t, e.Dropped)
+}
+
+// A sentence has the numbers of a run, and says what comes of others.
+func TestANumberIsChangedInASentence(t *testing.T) {
+	b := newBench(t)
+	for page, says := range map[string]string{
+		"ttl.md":         "two holders, ",
+		"04-gold.md":     "foreign release, ",
+		"08-watchdog.md": "diamond/watchdog survives this",
+	} {
+		b.visits(b.site + "/docs/" + page)
+		moves := func(slider, to int) string {
+			b.runs(`const i = document.querySelectorAll('.tried input')[%d]; i.value = %d;
+				i.dispatchEvent(new Event('input'))`, slider, to)
+			var said string
+			comes(b.stage, `document.querySelector('.tried + .outcome').textContent`,
+				func(c *assert.CollectT, text string) {
+					assert.Regexp(c, `, |survives`, text)
+					said = text
+				})
+			return said
+		}
+		assert.Contains(t, moves(1, 16), says, page)
+		b.runs("document.querySelector('.tried + .outcome').textContent = ''")
+		assert.Contains(t, moves(0, 20), "survives this", page)
+		assert.Contains(t, shows[string](b.stage, `document.querySelector('.tried a').href`),
+			"lease=20&work=106.7")
+	}
 }
 
 // While the site compiles the program, the page says for how long, and can stop waiting.
@@ -386,7 +424,8 @@ func TestALearnerWritesALock(t *testing.T) {
 		b => b.innerText === 'Write your own lock').click()`)
 	e := b.settles()
 	assert.Less(t, time.Since(began), 15*time.Second, "the first verdict")
-	assert.Contains(t, e.Outcome, "foreign release")
+	assert.Contains(t, e.Outcome, "orphaned: breaks")
+	b.asks(url.Values{"rung": {"your lock"}, "scenario": {"overrun_release"}})
 	writes := func(code string) experiment {
 		return b.tries(fmt.Sprintf("lockladder.laboratory.code.value = %q;"+
 			" lockladder.laboratory.code.dispatchEvent(new Event('input'));"+

@@ -72,8 +72,8 @@
     return this.load().then(function () {
       return new Promise(function (done, failed) {
         program.waiting.push({ done: done, failed: failed, timer: setTimeout(function () {
-          program.end('There was no answer within ' + program.patience + ' s. Does a' +
-            ' script loop forever? The laboratory starts anew with the next run.');
+          program.end('There was no answer within ' + program.patience + ' s. Does ' + (question.code ?
+            'your code' : 'a script') + ' loop forever? The laboratory starts anew with the next run.');
         }, program.patience * 1000) });
         program.worker.postMessage(JSON.stringify(question));
       });
@@ -327,7 +327,7 @@
     }).filter(function (group) { return group.children.length > 0; }));
     this.scenario.value = all.indexOf(scenario) >= 0 ? scenario : breaks[0] || all[0];
     this.element.classList.toggle('own', this.isOwn());
-    this.figures.open = !this.isOwn();
+    this.figures.open = !this.isOwn() && window.innerWidth > 960; // a phone shows the result
     this.invariant = '';
     this.editors = [];
     this.table.replaceChildren();
@@ -841,7 +841,7 @@
       this.choose('overrun_release');
       return;
     }
-    this.choose(hash.get('scenario') || 'overrun_release');
+    this.choose(hash.get('scenario') || (this.isOwn() ? 'crash_holding' : 'overrun_release'));
     this.other.value = hash.get('beside') || '';
     this.invariant = hash.get('invariant') || '';
     NUMBERS.forEach(function (n) { lab.numbers[n.key].value = hash.get(n.key) || n.written; });

@@ -168,12 +168,19 @@ func (l *owner) Unlock(ctx context.Context) error {
 	return err
 }
 
+// mostSteps are those that a call may take. One that waits may take more, since it asks
+// again and again.
+const mostSteps, mostAttempts = 1000, 100_000
+
 // call runs a function to its end and returns what it returns.
 func (l *owner) call(ctx context.Context, function string) (*bool, error) {
-	resume := l.begin(function)
+	resume, most := l.begin(function), mostSteps
+	if function == Lock {
+		most = mostAttempts
+	}
 	var reply any
 	var err error
-	for {
+	for line := 0; most > 0; most-- {
 		r := Resume{Reply: reply, Token: l.token, Now: l.opts.Now().UnixMilli()}
 		if err != nil {
 			r.Error = err.Error()
@@ -186,18 +193,20 @@ func (l *owner) call(ctx context.Context, function string) (*bool, error) {
 		case step.Mistake != "":
 			return nil, l.wrong("%s", step.Mistake)
 		case step.Passed:
-			return nil, lock.Failed(ctx, function, l.key, err)
+			return nil, lock.Failed(ctx, function, l.key, fmt.Errorf("line %d: %w", line, err))
 		case step.Thrown != "":
 			return nil, lock.Failed(ctx, function, l.key, errors.New(step.Thrown))
 		case step.Ended:
 			return step.Value, nil
 		case step.Command != nil:
+			line = step.Line
 			reply, err = l.send(ctx, step)
 		default:
 			reply, err = nil, lock.Sleep(ctx,
 				time.Duration(step.Sleep*float64(time.Millisecond)))
 		}
 	}
+	return nil, l.wrong("%s comes to no end after thousands of steps", function)
 }
 
 // send sends a command, which the timeline knows to be from a line of the program.

@@ -141,6 +141,9 @@ func TestAnErrorIsTheCallsAndAMistakeTheProgrammers(t *testing.T) {
 			"lock returns false: it waits until"},
 		{"no command", with(coroutine.TryLock, sends(3, "SAT", "x")), nil, "",
 			`line 3: there is no command "SAT"`},
+		{"no end", with(coroutine.Unlock, slices.Repeat([]coroutine.Call{
+			func(coroutine.Resume) coroutine.Step { return coroutine.Step{Sleep: 1} }}, 1001)...), nil,
+			"", "unlock comes to no end"},
 		{"its mistake", with(coroutine.Unlock, ends(coroutine.Step{Mistake: "line 1: x"})), nil,
 			"", "line 1: x"},
 	} {
