@@ -452,7 +452,7 @@
     this.tell();
     this.list(a);
     if (a.error) {
-      this.report(a.mistake ? upper(a.error) + '.' : a.run ?
+      this.report(a.mistake ? a.error + '.' : a.run ?
         'This run can\'t be judged: ' + a.error + '. ' + this.advice() : a.error, 'wrong');
       this.point(a);
     } else {
@@ -468,14 +468,10 @@
     }
     this.play(a, at, before && before.run);
   };
-  // upper begins a sentence, unless that begins with the name of a function.
-  function upper(text) { return text.replace(/^(line|your|a) /, function (word) {
-    return word.charAt(0).toUpperCase() + word.slice(1);
-  }); }
 
   // point shows the line of the learner's code that a mistake is in.
   Laboratory.prototype.point = function (a) {
-    var at = a.mistake && /^line (\d+) /.exec(a.error);
+    var at = a.mistake && /^Line (\d+) /.exec(a.error);
     if (!at || !this.isOwn()) { return; }
     var lines = this.code.value.split('\n'), before = lines.slice(0, at[1] - 1).join('\n').length;
     this.code.setSelectionRange(before + (at[1] > 1 ? 1 : 0), before + 1 + (lines[at[1] - 1] || '').length);

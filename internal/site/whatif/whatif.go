@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -54,19 +55,10 @@ type Question struct {
 	// with the scripts as they are here.
 	Exercise string `json:"exercise,omitempty"`
 
-	// Code is a lock that runs in place of a rung.
+	// Code is a learner's lock, which runs in place of a rung.
 	Code string `json:"code,omitempty"`
-	own  *coroutine.Source
+	own  *coroutine.Program
 }
-
-// The name of the lock that a learner writes, and of its file.
-const (
-	OwnLock = "your lock"
-	ownFile = OwnLock + "/lock.js"
-)
-
-// Compile makes a program of code. Its error is one line.
-type Compile func(code string) (coroutine.Program, error)
 
 // Fault is what happens to a client's n-th command.
 type Fault struct {
@@ -85,10 +77,8 @@ type Script struct {
 
 // Answer is what came out.
 type Answer struct {
-	// Error is one line: the question is wrong, or the run can't be judged. Mistake says
-	// that the learner's own code is the reason.
+	// Error is one line: the question is wrong, or the run can't be judged.
 	Error    string    `json:"error,omitempty"`
-	Mistake  bool      `json:"mistake,omitempty"`
 	Verdicts []Verdict `json:"verdicts,omitempty"`
 
 	// Outcome is what came of a fault that ended an acquire with an error. When the
@@ -118,17 +108,20 @@ type Verdict struct {
 }
 
 // Respond answers a question that is JSON with JSON. A run needs a test, because Go
-// has virtual time only there; it doesn't fail.
-func Respond(t *testing.T, question string, compile Compile) string {
+// has virtual time only there; it doesn't fail. Compile makes a learner's lock of code, or
+// returns nil, and keeps what is wrong.
+func Respond(t *testing.T, question string,
+	compile func(code string) *coroutine.Program) string {
 	var q Question
 	d := json.NewDecoder(strings.NewReader(question))
 	d.DisallowUnknownFields()
 	var a Answer
 	if err := d.Decode(&q); err != nil {
 		a.Error = fmt.Sprintf("the question can't be read: %v", err)
-	} else if err := q.compiled(compile); err != nil {
-		a = Answer{Error: err.Error(), Mistake: true}
-	} else {
+	} else if q.Code != "" {
+		q.own = compile(q.Code)
+	}
+	if a.Error == "" {
 		a = Ask(t, q)
 	}
 	text, err := json.Marshal(a)
@@ -138,25 +131,16 @@ func Respond(t *testing.T, question string, compile Compile) string {
 	return string(text)
 }
 
-// compiled makes the question's code the lock that it is about.
-func (q *Question) compiled(compile Compile) error {
-	if q.Code == "" {
-		return nil
-	}
-	program, err := compile(q.Code)
-	if err == nil {
-		q.own, err = coroutine.New(ownFile, program)
-	}
-	return err
-}
-
 // lock is what the question is about.
 func (q *Question) lock() (ladder.Rung, error) {
-	if q.own != nil {
-		return ladder.Rung{Name: OwnLock, Nodes: 1, Build: q.own.Build,
-			Renews: q.own.Renews()}, nil
+	switch {
+	case q.Code == "":
+		return ladder.Find(q.Rung)
+	case q.own == nil:
+		return ladder.Rung{}, errors.New("the code isn't a lock")
 	}
-	return ladder.Find(q.Rung)
+	return ladder.Rung{Name: path.Dir(q.own.File), Nodes: 1, Build: q.own.Build,
+		Renews: q.own.Renews}, nil
 }
 
 // Ask makes the run that is asked for.
@@ -185,11 +169,6 @@ func Ask(t *testing.T, q Question) Answer {
 	a := Answer{Outcome: q.outcome(results), Unjudged: err != nil}
 	if err != nil && a.Outcome == "" {
 		a.Error = unjudged(err)
-	}
-	if q.own != nil {
-		if err := q.own.Mistake(); err != nil {
-			a.Error, a.Mistake = err.Error(), true
-		}
 	}
 	for _, f := range unfired {
 		a.Unfired = append(a.Unfired, fmt.Sprintf("%s never sent its command %d in"+

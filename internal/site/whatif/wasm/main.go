@@ -10,7 +10,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"runtime"
 	"runtime/debug"
@@ -57,36 +56,32 @@ func serve(t *testing.T) {
 	}
 }
 
-// program is a learner's code. Its functions and the page's speak JSON with each other.
-type program struct {
-	js        js.Value
-	functions []string
-}
-
-func compile(code string) (coroutine.Program, error) {
+// compile makes a learner's lock. The page's functions and those of the program speak JSON
+// with each other.
+func compile(code string) *coroutine.Program {
 	compiled := js.Global().Call("lockladderCompile", code)
-	if wrong := compiled.Get("error"); wrong.Truthy() {
-		return nil, errors.New(wrong.String())
+	if compiled.IsNull() {
+		return nil
 	}
-	p := &program{js: compiled}
-	return p, json.Unmarshal([]byte(compiled.Get("functions").String()), &p.functions)
+	return &coroutine.Program{File: compiled.Get("file").String(),
+		Waits: compiled.Get("waits").Bool(), Renews: compiled.Get("renews").Bool(),
+		Owner: func(key string, ttl time.Duration) coroutine.Owner {
+			owner := compiled.Call("owner", key, ttl.Milliseconds())
+			return func(function string) coroutine.Call {
+				return resumed(owner.Invoke(function))
+			}
+		}}
 }
 
-func (p *program) Functions() []string { return p.functions }
-
-func (p *program) Owner(key string, ttl time.Duration) coroutine.Owner {
-	owner := p.js.Call("owner", key, ttl.Milliseconds())
-	return func(function string) coroutine.Call {
-		call := owner.Invoke(function)
-		return func(r coroutine.Resume) (step coroutine.Step) {
-			text, err := json.Marshal(r)
-			if err == nil {
-				err = json.Unmarshal([]byte(call.Invoke(string(text)).String()), &step)
-			}
-			if err != nil {
-				step.Mistake = err.Error()
-			}
-			return step
+func resumed(call js.Value) coroutine.Call {
+	return func(r coroutine.Resume) (step coroutine.Step) {
+		text, err := json.Marshal(r)
+		if err == nil {
+			err = json.Unmarshal([]byte(call.Invoke(string(text)).String()), &step)
 		}
+		if err != nil {
+			step = coroutine.Step{Thrown: err.Error()}
+		}
+		return step
 	}
 }
