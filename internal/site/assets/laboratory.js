@@ -196,13 +196,13 @@
       return html('label', {}, [html('span', {}, [n.key === 'skew' ? lab.skewed : '',
         n.key === 'skew' ? "'s " : '', n.name]), ' ', input, ' ' + n.unit]);
     });
-    this.figures = html('details', { open: '' }, [html('summary', {}, ['Numbers'])].concat(fields, [
-      html('div', {}, [html('button', { type: 'submit' }, ['Run with these numbers']),
-        button('As it is written', function () { lab.reset(); })])]));
+    this.figures = html('details', { open: '' }, [html('summary', {}, ['Numbers'])].concat(fields));
     this.edit = html('div', { 'class': 'edit' });
     this.settings = html('form', { 'class': 'settings' }, [
       html('label', {}, ['lock ', this.lock]), html('label', {}, ['scenario ', this.scenario]),
-      this.about, this.edit, html('label', {}, ['beside it ', this.other]), this.figures]);
+      this.about, this.edit, html('label', {}, ['beside it ', this.other]), this.figures,
+      html('p', { 'class': 'buttons' }, [html('button', { type: 'submit' }, ['Run it']),
+        button('As it is written', function () { lab.reset(); })])]);
     this.settings.addEventListener('submit', function (e) {
       e.preventDefault();
       lab.run();

@@ -158,13 +158,12 @@ func Ask(t *testing.T, q Question) Answer {
 	if q.Exercise != "" {
 		return q.exercise(t, rung, change)
 	}
-	try := func(more ...scenarios.Option) ([]scenarios.Result, []scenarios.Fault, error) {
-		return scenarios.Try(t, rung.Build, q.Scenario, change,
-			append(locktest.Options(rung), more...)...)
-	}
-	results, unfired, err := try()
-	if flaws := q.undeclared(results); flaws != nil {
-		results, unfired, err = try(scenarios.Flaws(flaws...))
+	results, unfired, err := scenarios.Try(t, rung.Build, q.Scenario, change,
+		locktest.Options(rung)...)
+	if shown := broken(results); q.own != nil && len(shown) > 0 {
+		// A rung declares its flaws, and what only follows from one is no other.
+		results, unfired, err = scenarios.Try(t, rung.Build, q.Scenario, change,
+			append(locktest.Options(rung), scenarios.Flaws(shown...))...)
 	}
 	a := Answer{Outcome: q.outcome(results), Unjudged: err != nil}
 	if err != nil && a.Outcome == "" {
@@ -193,23 +192,14 @@ func Ask(t *testing.T, q Question) Answer {
 	return a
 }
 
-// undeclared are the flaws that a learner's lock has shown, where something else broke,
-// too, that may be their consequence. A rung's are declared: what follows from them is not
-// judged again.
-func (q *Question) undeclared(results []scenarios.Result) (flaws []lock.Flaw) {
-	scenario, _ := scenarios.Find(q.Scenario)
-	more := false
+// broken are the flaws that a scenario is about and has shown, if it has shown others, too.
+func broken(results []scenarios.Result) (flaws []lock.Flaw) {
 	for _, r := range results {
-		switch {
-		case q.own == nil || r.Verdict != scenarios.Breaks:
-		case slices.Contains(scenario.Invariants, r.Invariant):
+		s, _ := scenarios.Find(r.Scenario)
+		if len(results) > len(s.Invariants) && r.Verdict == scenarios.Breaks &&
+			slices.Contains(s.Invariants, r.Invariant) {
 			flaws = append(flaws, lock.Flaw{Scenario: r.Scenario, Invariant: r.Invariant})
-		default:
-			more = true
 		}
-	}
-	if !more {
-		return nil
 	}
 	return flaws
 }
