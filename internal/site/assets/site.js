@@ -105,7 +105,6 @@
     while (table && table.nodeName !== 'TABLE') { table = table.nextElementSibling; }
     if (!table) { return; }
     if (!section) { group(table); }
-    table.className = '';
     main.replaceChildren(title, main.querySelector('ul'), table);
     root.dataset.poster = section;
     table.style.setProperty('--rows', table.rows.length);

@@ -12,7 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -26,12 +26,13 @@ const (
 // leases are those of the locks that are checked with several.
 var leases = []time.Duration{lease, 1500 * time.Millisecond, 5 * time.Minute}
 
-// anywhere asks of every exercise's lock what few scenarios do: that it is at the
+// Anywhere asks of every exercise's lock what few scenarios do: that it is at the
 // server and not in the process, under its own name, for exactly its lease, and that
 // its calls tell the truth at once.
-func anywhere(t *testing.T, rung ladder.Rung, build lock.Build) error {
+func (e Exercise) Anywhere(t *testing.T, build lock.Build) error {
+	nodes := locktest.Find(t, e.Rung).Nodes
 	return withEachLease(func(ttl time.Duration) error {
-		return inWorld(t, lab.Config{Nodes: rung.Nodes, TTL: ttl}, build, func(r *room) {
+		return inWorld(t, lab.Config{Nodes: nodes, TTL: ttl}, build, func(r *room) {
 			p, q, dead := r.owner("P", key), r.owner("Q", key), r.owner("D", key)
 			other := r.owner("Q", "another")
 			steps := []step{try("of a free lock", p, true),
@@ -46,7 +47,7 @@ func anywhere(t *testing.T, rung ladder.Rung, build lock.Build) error {
 				r.after(ttl/2, r.flush),
 				try("when the server has lost the lock", q, true),
 				release("by the last holder", q, nil)}
-			if rung.Name != "bronze" { // which has no lease
+			if e.Rung != "bronze" { // which has no lease
 				steps = append(steps,
 					try("by a process that then dies", dead, true),
 					r.after(ttl*99/100, r.client("D").Crash),
@@ -122,8 +123,9 @@ func eachReader(t *testing.T, build lock.Build, _ scenarios.Report) error {
 }
 
 // watches says whether the lock sends WATCH.
-func watches(t *testing.T, rung ladder.Rung, build lock.Build) (does bool, err error) {
-	err = inWorld(t, lab.Config{Nodes: rung.Nodes, TTL: lease}, build, func(r *room) {
+func (e Exercise) watches(t *testing.T, build lock.Build) (does bool, err error) {
+	config := lab.Config{Nodes: locktest.Find(t, e.Rung).Nodes, TTL: lease}
+	err = inWorld(t, config, build, func(r *room) {
 		l := r.owner("P", key)
 		r.steps(try("of a free lock", l, true), release("by the holder", l, nil))
 		for _, e := range r.Timeline() {

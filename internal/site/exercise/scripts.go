@@ -1,13 +1,13 @@
 package exercise
 
 import (
-	"context"
 	"io/fs"
 	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -20,7 +20,7 @@ func WithScripts(rung lock.Build, scripts fs.FS) lock.Build {
 			// All owners of a process share its clients, by which a rung may know
 			// that they do. So the clients stay, and each gets the hook once.
 			if _, has := r.clients.LoadOrStore(rdb, true); !has {
-				rdb.AddHook(each(r.replace))
+				rdb.AddHook(locktest.Around(r.replace))
 			}
 		}
 		return rung(env)
@@ -35,7 +35,7 @@ type replacement struct {
 }
 
 // replace has a command run another script.
-func (r *replacement) replace(cmd redis.Cmder) {
+func (r *replacement) replace(cmd redis.Cmder, send func() error) error {
 	words := cmd.Args()
 	switch cmd.Name() {
 	case "eval":
@@ -47,6 +47,7 @@ func (r *replacement) replace(cmd redis.Cmder) {
 			words[1] = digest
 		}
 	}
+	return send()
 }
 
 // replaced is the exercise's script for one of the rung's, whose first line begins
@@ -60,26 +61,4 @@ func (r *replacement) replaced(source string) string {
 	r.digests.Store(redis.NewScript(source).Hash(),
 		redis.NewScript(string(other)).Hash())
 	return string(other)
-}
-
-// each is a client's hook, which is called with every command before it is sent.
-type each func(redis.Cmder)
-
-func (each) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (f each) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		f(cmd)
-		return next(ctx, cmd)
-	}
-}
-
-func (f each) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, all []redis.Cmder) error {
-		for _, cmd := range all {
-			f(cmd)
-		}
-		return next(ctx, all)
-	}
 }

@@ -119,39 +119,25 @@ func exerciseWalk(_ *Generator, number string) (string, error) {
 				" in the process from one run to the next, so no two runs begin alike.\n",
 			nil
 	}
-	passed := "the scenarios pass"
-	if e.Check != nil {
-		passed = "the scenarios and the check pass"
+	broken := ""
+	if len(walk.Leaves) > 0 {
+		broken = fmt.Sprintf(" The rung itself breaks these, and so may your lock: %s.",
+			names(walk.Leaves))
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "When %s, [the explorer](../../explorer.md)"+
-		" runs your lock in every order of events within these bounds: %s. No"+
-		" order may lead to %s.", passed, walk, names(walk.Holds, "or"))
-	if them := "them"; len(walk.Leaves) > 0 {
-		if len(walk.Leaves) == 1 {
-			them = "it"
-		}
-		fmt.Fprintf(&b, " The rung itself breaks %s here, so your lock may break"+
-			" %s too.", names(walk.Leaves, "and"), them)
-	}
-	fmt.Fprintf(&b, " To see what the explorer finds:\n\n```console\n$ go test"+
-		" ./docs/exercises/%s -tags exercise -run Exercise/explorer -v\n```\n", e.Number)
-	return b.String(), nil
+	return fmt.Sprintf("When all this passes, [the explorer](../../explorer.md) runs your lock"+
+		" in every order of events within these bounds: %s. No order may break these"+
+		" invariants: %s.%s To see what the explorer finds:\n\n```console\n$ go test"+
+		" ./docs/exercises/%s -tags exercise -run Exercise/explorer -v\n```\n", walk,
+		names(walk.Holds), broken, number), nil
 }
 
-// names are those of invariants: *orphaned*, *two holders* and *lost update*.
-func names(invariants []explore.Invariant, last string) string {
-	var b strings.Builder
-	for i, invariant := range invariants {
-		switch {
-		case i > 0 && i == len(invariants)-1:
-			b.WriteString(" " + last + " ")
-		case i > 0:
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "*%s*", invariant)
+// names are those of invariants: *orphaned*, *two holders*.
+func names(invariants []explore.Invariant) string {
+	var all []string
+	for _, invariant := range invariants {
+		all = append(all, fmt.Sprintf("*%s*", invariant))
 	}
-	return b.String()
+	return strings.Join(all, ", ")
 }
 
 // contents is a table of the rungs' pages.

@@ -18,7 +18,7 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 //	life gold/overrun_release       the picture of a run
 //	code gold/lock.go Lock.TryLock  declarations of a file
 //	file diamond/release.lua        a whole file
-//	output x_test.go LeaseFor       what an example prints
+//	output x_test.go _delex         what an example prints
 //	diff gold                       what the rung changes, beside its parent
 //	red gold/overrun_release        a command, and the assertion it lets through
 //	exercise 03                     what an exercise is about
@@ -64,5 +64,4 @@ var registry = []part{
 	{"docs/choosing.md", "needs", text(needs)},
 	{"docs/choosing.md", "run", text((*Generator).where)},
 	{"docs/choosing.md", "costs", text((*Generator).costs)},
-	{"docs/choosing.md", "without", text((*Generator).without)},
 }
