@@ -10,6 +10,7 @@
 (function () {
   'use strict';
   var html = lockladder.html, seconds = lockladder.seconds;
+  var games = 0; // on this page
   var STORE = 'lockladder levels';   // the levels that were done
   var PLAYED = 'lockladder schedule'; // what a lock did in the schedule that another one gets
   var MEANS = {
@@ -286,7 +287,7 @@
     this.nav = html('span', { 'class': 'neighbors' });
     this.story = html('p', { 'class': 'story' });
     this.ask = html('p', { 'class': 'ask' });
-    this.verdict = html('p', { 'class': 'verdict', id: 'verdict', tabindex: '-1',
+    this.verdict = html('p', { 'class': 'verdict', id: 'verdict' + (games++ || ''), tabindex: '-1',
       'aria-live': 'polite' });
     this.cards = html('div', { 'class': 'cards' });
     this.choices = html('ol', { 'class': 'choices', 'aria-label': 'What happens next' });
