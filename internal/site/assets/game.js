@@ -580,7 +580,7 @@
     }
     var ended = this.last(step, function (now, then, k) { return path[k - 1] === 'E'; });
     var over = ended ? ' The lease had ended in step ' + ended +
-      ', and nothing had stopped the client that held it.' : '';
+      ', and its holder went on.' : '';
     var holder, died, others, k;
     switch (invariant) {
     case 'orphaned':

@@ -362,9 +362,9 @@
     var breaks = d.breaks || (d.broken >= 0 ? [{ at: d.broken, names: [d.invariant] }] : []);
     breaks.forEach(function (b) {
       var broken = y(view.rowOf[b.at]);
-      s.append(svg('rect', { x: 2, y: broken - ROW / 2 + 1, width: x.width - 4, height: ROW - 4,
+      s.append(svg('rect', { x: 2, y: broken - ROW / 2 + 1, width: x.width - 4, height: ROW - 3,
         'class': 'break' }));
-      label((x.nodes[0] || x.width) - 12, broken + 13, '✗ ' + b.names.join(', '), 'end', 'why');
+      label((x.nodes[0] || x.width) - 12, broken + 11, '✗ ' + b.names.join(', '), 'end', 'why');
     });
     // The future is covered.
     this.cover = svg('rect', { x: 0, width: x.width, height: height, y: height,
