@@ -83,6 +83,14 @@ func TestAWriterIsForgottenAfterTheLastMillisecond(t *testing.T) {
 	})
 }
 
+// Nobody tells B, which would ask after a third of its own lease.
+func TestAReaderGetsInWhenTheLeaseOfADeadWriterIsOver(t *testing.T) {
+	play(t, func(s *locktest.Scenario) {
+		s.Owner("A").WithLease(second).Locks().Dies()
+		s.Owner("B").At(500 * milli).RLocks().SinceAbout(second).RUnlocks()
+	})
+}
+
 // Somebody has taken the lease away.
 func TestAReaderIsRefusedByAWriterWithoutALease(t *testing.T) {
 	play(t, func(s *locktest.Scenario) {

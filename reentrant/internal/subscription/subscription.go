@@ -99,23 +99,6 @@ func (set *Set[Q]) AtRest(rdb redis.UniversalClient) *Subscription[Q] {
 	return s
 }
 
-// Look calls do with the queue of a channel, if there is one, while it and the set
-// are locked.
-func (set *Set[Q]) Look(rdb redis.UniversalClient, channel string,
-	do func(Q)) {
-	set.mu.Lock()
-	defer set.mu.Unlock()
-	s, ok := set.of[rdb]
-	if !ok {
-		return
-	}
-	s.Lock()
-	defer s.Unlock()
-	if q, ok := s.Queues[channel]; ok {
-		do(q)
-	}
-}
-
 // Len counts the rdb values with waiters. A test asks what stays behind.
 func (set *Set[Q]) Len() int {
 	set.mu.Lock()
@@ -220,7 +203,10 @@ func (s *Subscription[Q]) Denied(ctx context.Context, channel string,
 	}
 	brief, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := Publish(brief, s.rdb, channel); err != nil && brief.Err() == nil {
+	_, err := lock.Within(brief, func() (int64, error) { // the driver may outlast brief
+		return s.rdb.Publish(brief, channel, "").Result()
+	})
+	if err != nil && brief.Err() == nil {
 		return err
 	}
 	s.Lock()
@@ -229,14 +215,6 @@ func (s *Subscription[Q]) Denied(ctx context.Context, channel string,
 		s.asked[channel] = time.Now()
 	}
 	return nil
-}
-
-// Publish sends an empty message, and ends with ctx, which the driver may outlast.
-func Publish(ctx context.Context, rdb redis.UniversalClient, channel string) error {
-	_, err := lock.Within(ctx, func() (int64, error) {
-		return rdb.Publish(ctx, channel, "").Result()
-	})
-	return err
 }
 
 // changes has the subscription look at a lock's channel, with s locked.
