@@ -69,3 +69,12 @@ func TestTheHandoutAndTheWorkshopHaveEveryRung(t *testing.T) {
 		assert.Contains(t, links, fmt.Sprintf("exercises/%02d/README.md", i+1))
 	}
 }
+
+// The README's first screen says what can be done, and how to begin.
+func TestTheReadmeBeginsWithWhatOneCanDo(t *testing.T) {
+	lines := strings.SplitN(content(t, "README.md"), "\n", 41)[:40]
+	for _, wanted := range []string{"(docs/player.svg)", "**[Play](", "**[Climb](", "**[Decide](",
+		"**[Teach](", "git clone ", "go test ./gold -red=overrun_release", " ^^^ foreign release"} {
+		assert.Contains(t, strings.Join(lines, "\n"), wanted)
+	}
+}

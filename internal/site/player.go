@@ -112,20 +112,27 @@ func (s *Site) play(p *page) error {
 // level shows the state graph of a lock on a page of its own, for a reader to be the
 // scheduler.
 func (s *Site) level(p *page) error {
-	content, err := fs.ReadFile(s.root, p.File)
-	if err != nil {
-		return err
-	}
 	lock := strings.TrimSuffix(strings.TrimPrefix(p.File, LevelDir+"/"), ".json")
+	body, err := s.game(lock, "", false)
+	p.Title, p.Wide, p.Player, p.Game = "Be the scheduler", true, true, true
+	p.Body = "<h1>Be the scheduler</h1>\n" + body
+	return err
+}
+
+// game is the element of a lock's levels. It begins with that of an invariant, or with the
+// one that the address names. A small one is a part of a page, which has Player and Game.
+func (s *Site) game(lock, invariant string, small bool) (template.HTML, error) {
+	content, err := fs.ReadFile(s.root, LevelFile(lock))
+	if err != nil {
+		return "", err
+	}
 	sources := map[string][]string{}
 	if err := s.sources(lock, sources); err != nil {
-		return err
+		return "", err
 	}
 	var graph recording.Graph
 	if err := json.Unmarshal(content, &graph); err != nil {
-		return fmt.Errorf("%s: %w", p.File, err)
+		return "", fmt.Errorf("%s: %w", LevelFile(lock), err)
 	}
-	p.Title, p.Wide, p.Player, p.Game = "Be the scheduler", true, true, true
-	p.Body, err = element("game", game{p.Title, false, &graph, Levels, sources})
-	return err
+	return element("game", game{invariant, small, false, &graph, Levels, sources})
 }

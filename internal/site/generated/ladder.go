@@ -16,16 +16,6 @@ func PageOf(i int) string {
 	return fmt.Sprintf("%02d-%s.md", i+1, path.Base(ladder.Rungs[i].Name))
 }
 
-// list is the ladder with a link for each rung.
-func list(*Generator) string {
-	var b strings.Builder
-	for i, rung := range ladder.Rungs {
-		fmt.Fprintf(&b, "%d. [%s](docs/%s): %s\n", i+1, rung.Name, PageOf(i),
-			rung.Idea)
-	}
-	return b.String()
-}
-
 func indexOf(name string) int {
 	return slices.IndexFunc(ladder.Rungs, func(r ladder.Rung) bool {
 		return r.Name == name
@@ -76,7 +66,11 @@ func exerciseTask(_ *Generator, number string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	checked := "`" + strings.Join(e.Scenarios, "`, `") + "`."
+	var judged []string
+	for _, name := range e.Scenarios {
+		judged = append(judged, Played("`"+name+"`", "../../matrix.md#"+name))
+	}
+	checked := strings.Join(judged, ", ") + "."
 	if e.Check != nil {
 		checked += "\n- A check of its own: " + e.Asks + "."
 	}

@@ -46,7 +46,7 @@ func measuredTable(r bench.Report, clients int) string {
 			if !row.Wrong() {
 				return "none"
 			}
-			return "**" + decimal("lost_updates", 0)(row) + "**"
+			return fmt.Sprintf("**%d**", row.Mistakes())
 		}},
 	}, slices.DeleteFunc(r.Rows, func(row bench.Row) bool {
 		return row.Count("table_clients") != clients

@@ -18,7 +18,7 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 //	life gold/overrun_release       the picture of a run
 //	code gold/lock.go Lock.TryLock  declarations of a file
 //	file diamond/release.lua        a whole file
-//	output x_test.go LeaseFor       what an example prints
+//	output x_test.go _delex         what an example prints
 //	diff gold                       what the rung changes, beside its parent
 //	red gold/overrun_release        a command, and the assertion it lets through
 //	exercise 03                     what an exercise is about
@@ -34,8 +34,6 @@ var registry = []part{
 	{"", "exercise ", exerciseTask},
 	{"", "explorer ", exerciseWalk},
 
-	{"README.md", "matrix", text((*Generator).folded)},
-	{"README.md", "ladder", text(list)},
 	{"README.md", "gold", (*Generator).gold},
 
 	{"docs/README.md", "contents", text(contents)},
