@@ -9,7 +9,6 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/exercise"
-	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
 // PageOf is the page of the i-th rung, below docs.
@@ -119,25 +118,15 @@ func exerciseWalk(_ *Generator, number string) (string, error) {
 				" in the process from one run to the next, so no two runs begin alike.\n",
 			nil
 	}
-	broken := ""
-	if len(walk.Leaves) > 0 {
-		broken = fmt.Sprintf(" The rung itself breaks these, and so may your lock: %s.",
-			names(walk.Leaves))
+	var holds []string
+	for _, invariant := range walk.Holds {
+		holds = append(holds, fmt.Sprintf("*%s*", invariant))
 	}
 	return fmt.Sprintf("When all this passes, [the explorer](../../explorer.md) runs your lock"+
 		" in every order of events within these bounds: %s. No order may break these"+
-		" invariants: %s.%s To see what the explorer finds:\n\n```console\n$ go test"+
-		" ./docs/exercises/%s -tags exercise -run Exercise/explorer -v\n```\n", walk,
-		names(walk.Holds), broken, number), nil
-}
-
-// names are those of invariants: *orphaned*, *two holders*.
-func names(invariants []explore.Invariant) string {
-	var all []string
-	for _, invariant := range invariants {
-		all = append(all, fmt.Sprintf("*%s*", invariant))
-	}
-	return strings.Join(all, ", ")
+		" invariants: %s. Others may break; later rungs are about them. To see what the"+
+		" explorer finds:\n\n```console\n$ go test ./docs/exercises/%s -tags exercise"+
+		" -run Exercise/explorer -v\n```\n", walk, strings.Join(holds, ", "), number), nil
 }
 
 // contents is a table of the rungs' pages.
