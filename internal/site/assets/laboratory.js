@@ -129,6 +129,9 @@
   Laboratory.prototype.report = function (text, classes) {
     this.outcome.textContent = text;
     this.outcome.className = 'outcome ' + (classes || '');
+    if (classes !== 'busy' && this.settings && this.settings.offsetWidth === this.element.offsetWidth) {
+      this.outcome.scrollIntoView({ block: 'nearest' }); // on a phone it is below the form
+    }
   };
   Laboratory.prototype.begin = function () {
     var lab = this;
