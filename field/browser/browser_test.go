@@ -330,11 +330,12 @@ func TestKeys(t *testing.T) {
 	s.key("d")
 	assert.NotEqual(t, before, shows[string](s, theme))
 	for _, step := range [][2]string{{"ArrowRight", "/docs/05-script.md"},
-		{"ArrowLeft", "/docs/04-gold.md"}, {"h", "/docs/README.md"}} {
+		{"ArrowLeft", "/docs/04-gold.md"}, {"h", "/"}} {
 		s.key(step[0])
 		is(s, `location.pathname`, step[1])
 		require.NoError(t, chromedp.Do(s.ctx, ready()))
 	}
+	s.sized(1280, 800) // a slide for each section
 	const slide = `Array.from(document.querySelectorAll('main > section')).filter(
 		s => !s.hidden).map(s => s.querySelector('h1, h2, h3').textContent).join()`
 	s.visits(s.site + "/" + goldPage + "?slides")

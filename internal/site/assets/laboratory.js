@@ -418,7 +418,7 @@
   // withoutStep is an address without the step that the player is at.
   function withoutStep(hash) {
     var params = new URLSearchParams(hash);
-    params.delete('t');
+    ['t', 'all'].forEach(function (key) { params.delete(key); });
     return params.toString();
   }
 
