@@ -50,7 +50,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 				_, noScenario := scenarios.Find(asked.Get("scenario"))
 				e, noExercise := exercise.Find(strings.TrimPrefix(asked.Get("rung"), "exercise "))
 				assert.True(t, to == "docs/lab.md" && (noRung == nil && noScenario == nil ||
-					noExercise == nil && e.OnlyScripts()), "%s: the laboratory can't take %s", file, target)
+					noExercise == nil && e.OnlyScripts() || asked.Get("rung") == "your lock"), "%s: the laboratory can't take %s", file, target)
 				continue
 			}
 			if path.Ext(to) != ".md" || !read(t, to).Anchors()[link.Fragment] {

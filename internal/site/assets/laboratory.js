@@ -508,12 +508,8 @@
       put('run', other);
     }
     put('sources', sources);
-    this.place.replaceChildren(holder);
+    this.place.replaceChildren(holder); // the address says what is shown beside it
     this.player = new lockladder.Player(holder, 0);
-    if (other) {
-      this.player.compared.value = other.lock;
-      this.player.compare();
-    }
   };
   // beside says what a lock does, and what another one did before or does beside it, in
   // the same scenario.
