@@ -253,7 +253,7 @@ func TestAnotherLockKeepsTheScenarioAndItsFaults(t *testing.T) {
 		" o.dispatchEvent(new Event('change'))")
 	assert.Contains(t, e.Outcome, "gold breaks at 15.008 s; diamond holds. ")
 	assert.Equal(t, "gold breaks: foreign release, diamond holds", shows[string](b.stage,
-		`Array.from(document.querySelectorAll('.views.two h3'), h => h.innerText.trim()).join(', ')`))
+		`Array.from(document.querySelectorAll('.views.two .lock'), h => h.innerText.trim()).join(', ')`))
 	e = chooses("exercise 11") // which has no such scenario
 	assert.NotContains(t, e.Outcome, "; gold")
 	assert.Empty(t, e.Dropped)

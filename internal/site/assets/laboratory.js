@@ -348,7 +348,7 @@
         rows: String(Math.min(30, begin.split('\n').length + 1)) });
       area.value = begin;
       lab.editors.push({ name: file.slice(slash + 1), file: file, area: area, begin: begin });
-      editors.push(html('h4', {}, [file.slice(slash + 1)]), area);
+      editors.push(html('b', {}, [file.slice(slash + 1)]), area);
     });
     var all = button(e ? 'Check the exercise' : 'Run all scenarios', function () {
       if (e) { lab.check(e); } else { lab.runAll(); }
