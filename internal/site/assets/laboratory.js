@@ -140,6 +140,7 @@
   Laboratory.prototype.begin = function () {
     var lab = this;
     this.start.disabled = this.writes.disabled = true;
+    document.documentElement.dataset.begun = '';
     this.report('The program is loading.', 'busy');
     this.ask({ list: true }).then(function (a) {
       lab.catalogue = a.catalogue;
@@ -154,6 +155,7 @@
       });
     }).catch(function (e) {
       lab.start.disabled = lab.writes.disabled = false;
+      delete document.documentElement.dataset.begun;
       lab.report('The laboratory can\'t be loaded: ' + e.message, 'wrong');
     });
   };
@@ -441,6 +443,7 @@
       return;
     }
     this.write();
+    this.tell();
     this.report(this.lock.value + ' runs ' + scenario + ' …', 'busy');
     var other = this.other.value !== this.lock.value && this.other.value;
     this.ask(this.question(scenario)).then(function (a) {
