@@ -55,13 +55,14 @@ func (s *Site) program(w http.ResponseWriter, r *http.Request, name string) {
 // rungs, the scripts that the exercises begin with and what a learner's own lock may begin
 // with. Scripts are there as they are, too, because their digests name them.
 func (s *Site) laboratory(body string) (string, error) {
-	sources, scripts, templates := map[string][]string{}, map[string]string{}, map[string]string{}
+	sources, scripts := map[string][]string{}, map[string]string{}
 	for _, rung := range ladder.Rungs {
 		if err := s.sources(rung.Name, sources); err != nil {
 			return "", err
 		}
 	}
 	files, err := fs.Glob(s.root, "docs/exercises/*/*.lua")
+	files = append(files, s.documents("docs/own/*.js")...)
 	for file := range sources {
 		if path.Ext(file) == ".lua" {
 			files = append(files, file)
@@ -71,17 +72,13 @@ func (s *Site) laboratory(body string) (string, error) {
 		text, failed := fs.ReadFile(s.root, file)
 		scripts[file], err = string(text), cmp.Or(err, failed)
 	}
-	for _, file := range s.documents("docs/own/*.js") {
-		text, failed := fs.ReadFile(s.root, file)
-		templates[strings.TrimSuffix(path.Base(file), ".js")], err = string(text), cmp.Or(err, failed)
-	}
 	if err != nil {
 		return "", err
 	}
 	put, err := element("laboratory", struct {
-		Sources            map[string][]string
-		Scripts, Templates map[string]string
-	}{sources, scripts, templates})
+		Sources map[string][]string
+		Scripts map[string]string
+	}{sources, scripts})
 	return strings.Replace(body, laboratoryMark, string(put), 1), err
 }
 

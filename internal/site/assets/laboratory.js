@@ -102,7 +102,11 @@
     this.element = element;
     this.sources = JSON.parse(element.querySelector('script.sources').textContent);
     this.scripts = JSON.parse(element.querySelector('script.scripts').textContent);
-    this.templates = JSON.parse(element.querySelector('script.templates').textContent);
+    this.templates = {}; // what a learner's own lock may begin with
+    Object.keys(this.scripts).forEach(function (file) {
+      var name = /^docs\/own\/(.*)\.js$/.exec(file);
+      if (name) { lab.templates[name[1]] = lab.scripts[file]; }
+    });
     this.program = new Program();
     this.faults = [];
     this.editors = [];
@@ -129,10 +133,14 @@
   Laboratory.prototype.report = function (text, classes) {
     this.outcome.textContent = text;
     this.outcome.className = 'outcome ' + (classes || '');
+    if (classes !== 'busy' && this.settings && this.settings.offsetWidth === this.element.offsetWidth) {
+      this.outcome.scrollIntoView({ block: 'nearest' }); // on a phone it is below the form
+    }
   };
   Laboratory.prototype.begin = function () {
     var lab = this;
     this.start.disabled = this.writes.disabled = true;
+    document.documentElement.dataset.begun = '';
     this.report('The program is loading.', 'busy');
     this.ask({ list: true }).then(function (a) {
       lab.catalogue = a.catalogue;
@@ -147,6 +155,7 @@
       });
     }).catch(function (e) {
       lab.start.disabled = lab.writes.disabled = false;
+      delete document.documentElement.dataset.begun;
       lab.report('The laboratory can\'t be loaded: ' + e.message, 'wrong');
     });
   };
@@ -345,7 +354,7 @@
         rows: String(Math.min(30, begin.split('\n').length + 1)) });
       area.value = begin;
       lab.editors.push({ name: file.slice(slash + 1), file: file, area: area, begin: begin });
-      editors.push(html('h4', {}, [file.slice(slash + 1)]), area);
+      editors.push(html('b', {}, [file.slice(slash + 1)]), area);
     });
     var all = button(e ? 'Check the exercise' : 'Run all scenarios', function () {
       if (e) { lab.check(e); } else { lab.runAll(); }
@@ -434,6 +443,7 @@
       return;
     }
     this.write();
+    this.tell();
     this.report(this.lock.value + ' runs ' + scenario + ' …', 'busy');
     var other = this.other.value !== this.lock.value && this.other.value;
     this.ask(this.question(scenario)).then(function (a) {
@@ -505,12 +515,8 @@
       put('run', other);
     }
     put('sources', sources);
-    this.place.replaceChildren(holder);
+    this.place.replaceChildren(holder); // the address says what is shown beside it
     this.player = new lockladder.Player(holder, 0);
-    if (other) {
-      this.player.compared.value = other.lock;
-      this.player.compare();
-    }
   };
   // beside says what a lock does, and what another one did before or does beside it, in
   // the same scenario.

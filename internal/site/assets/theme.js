@@ -5,4 +5,6 @@
   try { chosen = localStorage.getItem('theme'); } catch (e) { /* no storage */ }
   var dark = window.matchMedia('(prefers-color-scheme: dark)').matches;
   document.documentElement.dataset.theme = chosen || (dark ? 'dark' : 'light');
+  // An address that asks the laboratory for a run has it begin, with room for that.
+  if (/[#&]rung=/.test(location.hash)) { document.documentElement.dataset.begun = ''; }
 })();

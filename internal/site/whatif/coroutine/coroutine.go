@@ -54,17 +54,13 @@ type Step struct {
 	Thrown  string  `json:"thrown"` // it ends with another error; "": it doesn't
 }
 
-// Build makes one owner. It is a lock.Build.
-func (p *Program) Build(env lock.Env) (lock.Lock, error) { return lock.On(p.construct)(env) }
-
-func (p *Program) construct(rdb redis.UniversalClient, key string, ttl time.Duration,
-	opts ...lock.Option) (lock.Lock, error) {
-	o, err := lock.Configure([]redis.UniversalClient{rdb}, key, ttl, opts)
+// Build makes one owner of the lock on the first node. It is a lock.Build.
+func (p *Program) Build(env lock.Env) (lock.Lock, error) {
+	o, err := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
 	if err != nil {
 		return nil, err
 	}
-	l := &owner{Program: p, rdb: rdb, key: key, ttl: ttl, opts: o,
-		begin: p.Owner(key, ttl), token: o.Token()}
+	l := &owner{Program: p, Env: env, opts: o, begin: p.Owner(env.Key, env.TTL), token: o.Token()}
 	if p.Renews {
 		return renewed{l}, nil
 	}
@@ -74,9 +70,7 @@ func (p *Program) construct(rdb redis.UniversalClient, key string, ttl time.Dura
 // owner is one owner of the lock.
 type owner struct {
 	*Program
-	rdb   redis.UniversalClient
-	key   string
-	ttl   time.Duration
+	lock.Env
 	opts  *lock.Options
 	begin Owner
 	token string          // the next one
@@ -99,7 +93,7 @@ func (l *owner) TryLock(ctx context.Context) (bool, error) {
 
 func (l *owner) Lock(ctx context.Context) error {
 	if !l.Waits {
-		return lock.Poll(ctx, l.key, l.opts, l.TryLock)
+		return lock.Poll(ctx, l.Key, l.opts, l.TryLock)
 	}
 	_, err := l.call(ctx, "lock")
 	if err == nil {
@@ -112,13 +106,13 @@ func (l *owner) Lock(ctx context.Context) error {
 func (l *owner) Unlock(ctx context.Context) error {
 	if l.Renews {
 		l.lease.Stop() // no renewal may follow the release
-		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.TTL)
 		defer cancel()
 		ctx = own
 	}
 	held, err := l.call(ctx, "unlock")
 	if err == nil && !held {
-		err = lock.Failed(ctx, "unlock", l.key, lock.ErrNotHeld)
+		err = lock.Failed(ctx, "unlock", l.Key, lock.ErrNotHeld)
 	}
 	return err
 }
@@ -127,7 +121,7 @@ func (l *owner) Unlock(ctx context.Context) error {
 func (l *owner) watch(sent time.Time) {
 	if l.Renews {
 		l.lease.Stop()
-		l.lease = watchdog.Watch(l.ttl, sent, l.opts.FixedLease,
+		l.lease = watchdog.Watch(l.TTL, sent, l.opts.FixedLease,
 			func(ctx context.Context) (bool, error) { return l.call(ctx, "renew") })
 	}
 }
@@ -137,7 +131,7 @@ func (l *owner) call(ctx context.Context, function string) (bool, error) {
 	resume, r := l.begin(function), Resume{}
 	var err error
 	for {
-		r.Token, r.Now, r.Error = l.token, l.opts.Now().UnixMilli(), ""
+		r.Token, r.Now, r.Error = l.token, l.Now().UnixMilli(), ""
 		if err != nil {
 			r.Error = err.Error()
 		}
@@ -147,10 +141,10 @@ func (l *owner) call(ctx context.Context, function string) (bool, error) {
 		}
 		switch {
 		case step.Passed:
-			return false, lock.Failed(ctx, function, l.key,
+			return false, lock.Failed(ctx, function, l.Key,
 				fmt.Errorf("line %d: %w", step.Line, err))
 		case step.Thrown != "":
-			return false, lock.Failed(ctx, function, l.key, errors.New(step.Thrown))
+			return false, lock.Failed(ctx, function, l.Key, errors.New(step.Thrown))
 		case step.Ended:
 			return step.Value, nil
 		case step.Command != nil:
@@ -167,7 +161,7 @@ func (l *owner) send(ctx context.Context, step Step) (any, error) {
 	if step.Line > 0 {
 		ctx = lab.FromLine(ctx, fmt.Sprintf("%s:%d", l.File, step.Line))
 	}
-	reply, err := l.rdb.Do(ctx, step.Command...).Result()
+	reply, err := l.Nodes[0].Do(ctx, step.Command...).Result()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
 	}

@@ -75,12 +75,9 @@ func compile(code string) *coroutine.Program {
 
 func resumed(call js.Value) coroutine.Call {
 	return func(r coroutine.Resume) (step coroutine.Step) {
-		text, err := json.Marshal(r)
-		if err == nil {
-			err = json.Unmarshal([]byte(call.Invoke(string(text)).String()), &step)
-		}
-		if err != nil {
-			step = coroutine.Step{Thrown: err.Error()}
+		text, _ := json.Marshal(r) // it has only what JSON has
+		if err := json.Unmarshal([]byte(call.Invoke(string(text)).String()), &step); err != nil {
+			panic(err)
 		}
 		return step
 	}
