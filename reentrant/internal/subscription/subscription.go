@@ -41,7 +41,7 @@ type Subscription[Q any] struct {
 	set     *Set[Q]
 	rdb     redis.UniversalClient
 	pubsub  *redis.PubSub // nil until somebody listens
-	Waiters int           // guarded by the set
+	waiters int           // guarded by the set
 
 	end     context.CancelFunc // called when nobody waits any more
 	changed chan struct{}      // the set of channels has changed
@@ -65,7 +65,7 @@ func (set *Set[Q]) Enlist(rdb redis.UniversalClient) *Subscription[Q] {
 	if !ok {
 		s = set.add(rdb)
 	}
-	s.Waiters++
+	s.waiters++
 	return s
 }
 
@@ -100,7 +100,7 @@ func (set *Set[Q]) AtRest(rdb redis.UniversalClient) *Subscription[Q] {
 }
 
 // Look calls do with the queue of a channel, if there is one, while it and the set
-// are locked. A waiter that do puts there it counts itself.
+// are locked.
 func (set *Set[Q]) Look(rdb redis.UniversalClient, channel string,
 	do func(Q)) {
 	set.mu.Lock()
@@ -130,8 +130,8 @@ func (s *Subscription[Q]) Delist() {
 	defer s.set.mu.Unlock()
 	s.Lock()
 	defer s.Unlock()
-	s.Waiters--
-	if s.Waiters == 0 && (s.sweeps == nil || len(s.confirmed) == 0) {
+	s.waiters--
+	if s.waiters == 0 && (s.sweeps == nil || len(s.confirmed) == 0) {
 		s.forget()
 	}
 }
@@ -197,7 +197,7 @@ func (s *Subscription[Q]) sweep() {
 	if len(s.left) > 0 {
 		s.sweeps.Reset(linger)
 	}
-	if s.Waiters == 0 && len(s.wanted) == 0 {
+	if s.waiters == 0 && len(s.wanted) == 0 {
 		s.forget()
 	}
 }

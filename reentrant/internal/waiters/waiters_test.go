@@ -144,7 +144,7 @@ func TestTheFirstAsksWhenATurnIsOver(t *testing.T) {
 				first, second := join("first"), join("second")
 				began := time.Now()
 				c.happens(second)
-				assert.NoError(t, first.Wait(t.Context(), began.Add(time.Minute).Sub(time.Now())))
+				assert.NoError(t, first.Wait(t.Context(), time.Until(began.Add(time.Minute))))
 				assert.Equal(t, c.asks, time.Since(began))
 			})
 		})
