@@ -99,23 +99,6 @@ func (set *Set[Q]) AtRest(rdb redis.UniversalClient) *Subscription[Q] {
 	return s
 }
 
-// Look calls do with the queue of a channel, if there is one, while it and the set
-// are locked.
-func (set *Set[Q]) Look(rdb redis.UniversalClient, channel string,
-	do func(Q)) {
-	set.mu.Lock()
-	defer set.mu.Unlock()
-	s, ok := set.of[rdb]
-	if !ok {
-		return
-	}
-	s.Lock()
-	defer s.Unlock()
-	if q, ok := s.Queues[channel]; ok {
-		do(q)
-	}
-}
-
 // Len counts the rdb values with waiters. A test asks what stays behind.
 func (set *Set[Q]) Len() int {
 	set.mu.Lock()

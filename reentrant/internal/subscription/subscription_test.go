@@ -119,12 +119,6 @@ func TestWaitersOfOneClientShareASubscription(t *testing.T) {
 		assert.NotSame(t, s, set.Enlist(other))
 		assert.Equal(t, 2, set.Len())
 		set.AtRest(other).Listen("stock")
-		set.Look(one, "stock", func(string) { t.Error("it has no queue") })
-		s.Queues["stock"] = "waiters"
-		set.Look(client(&others), "stock", func(string) { t.Error("nobody waits") })
-		found := ""
-		set.Look(one, "stock", func(q string) { found = q })
-		assert.Equal(t, "waiters", found)
 
 		s.Listen("stock")
 		synctest.Wait()
