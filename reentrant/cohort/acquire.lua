@@ -24,6 +24,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 -- turn unseen: when it is over, somebody asks again.
 local function pass()
   for n = 1, 1000 do
+    -- After a ZPOPMIN a full server would grant a new lock.
     local id = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
     if not id then
       return
@@ -41,9 +42,12 @@ local function pass()
   end
 end
 
-local given = ARGV[6] ~= '' and redis.call('HDEL', KEYS[1], ARGV[6]) == 1
-local free = given or redis.call('EXISTS', KEYS[1]) == 0
-local mine = not free and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
+if ARGV[6] ~= '' then
+  redis.call('HDEL', KEYS[1], ARGV[6]) -- the lock's only field
+end
+local mine = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
+local left = redis.call('PTTL', KEYS[1])
+local free = left == -2
 local turn = free and (redis.call('GET', KEYS[3]) or pass())
 if mine or free and (not turn or turn == ARGV[1]) and ARGV[3] == '1' then
   if turn then
@@ -58,6 +62,9 @@ if mine or free and (not turn or turn == ARGV[1]) and ARGV[3] == '1' then
   local tokens = tonumber(ARGV[7])
   return tokens == 0 and 1 or redis.call('INCRBY', KEYS[5], tokens) - tokens + 1
 end
+if turn then
+  left = redis.call('PTTL', KEYS[3])
+end
 local lease = tonumber(ARGV[2])
 if ARGV[4] == '1' and ARGV[3] == '1' then
   local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or 0
@@ -69,11 +76,9 @@ if ARGV[4] == '1' and ARGV[3] == '1' then
     redis.call('PEXPIRE', KEYS[4], 2 * lease)
   end
   if turn and not came then -- the message may have been lost
-    redis.pcall('PUBLISH', KEYS[3],
-      turn .. ' ' .. redis.call('PTTL', KEYS[3]))
+    redis.pcall('PUBLISH', KEYS[3], turn .. ' ' .. left)
   end
 end
-local left = redis.call('PTTL', turn and KEYS[3] or KEYS[1])
 if left < 0 or left > lease then
   left = lease -- ask once a lease, so as not to be called dead
 end

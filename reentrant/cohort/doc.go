@@ -56,8 +56,8 @@
 // those of its driver (HELLO, PING):
 //
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
-//		+subscribe +unsubscribe +publish +time +del +exists +get +set +pttl \
-//		+pexpire +hexists +hget +hset +hdel +zadd +zrem +zrange +zrevrange \
+//		+subscribe +unsubscribe +publish +time +del +get +set +pttl +pexpire \
+//		+hexists +hget +hset +hdel +zadd +zrem +zrange +zrevrange +zpopmin \
 //		+incrby +decrby ~stock ~{stock}:* &{stock}:turn
 //
 // Without the channel no process is told of its turn. As in fair, a Lock that

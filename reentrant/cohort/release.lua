@@ -22,13 +22,12 @@ local function pass()
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   for n = 1, 1000 do
-    local id = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+    local id = redis.call('ZPOPMIN', KEYS[2])[1]
     if not id then
       return
     end
     local alive, turn = string.match(redis.call('HGET', KEYS[4], id) or '0 1',
       '(%d+) (%d+)')
-    redis.call('ZREM', KEYS[2], id)
     redis.call('HDEL', KEYS[4], id)
     if tonumber(alive) > now or n == 1000 then
       redis.call('SET', KEYS[3], id, 'PX', turn)
