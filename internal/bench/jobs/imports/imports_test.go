@@ -42,6 +42,7 @@ func TestImprovedACrashBeforeAnyCommandCostsNothing(t *testing.T) {
 					s.worker("A2", 1, 2*second, lasting(second))
 					s.until(60 * second)
 				})
+			assert.Regexp(t, `A +dies`, timeline, "command %d, after: %v", nth, after)
 			assert.Equal(t, verdict{"done": 2}, v, "command %d, after: %v\n%s",
 				nth, after, timeline)
 		}
