@@ -7,7 +7,6 @@ import (
 	"math"
 	"net"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -151,25 +150,30 @@ func TestInAClosedLoopACohortServesEverybodyAlike(t *testing.T) {
 
 // costTable is a Markdown table of what was measured with one number of clients.
 func costTable(rows []bench.Row) string {
-	var b strings.Builder
-	fmt.Fprintln(&b, "| row | commands | round trips | calls | woken |"+
-		" makespan, s | ms a section | in order, % |")
-	fmt.Fprintln(&b, "|---|--:|--:|--:|--:|--:|--:|--:|")
+	var lines [][]string
 	for _, row := range rows {
-		digits, ofSeconds := 3, 4
+		digits := []int{3, 3, 3, 3, 4, 3, 1}
 		if row.Count("turns") > 1000 {
 			// Of so many clients, some act at the same instant, and the Go
 			// scheduler decides which goes first: in fair the last but one digit
 			// of these figures differs from one run to the next.
-			digits, ofSeconds = 1, 2
+			digits = []int{1, 1, 1, 1, 2, 3, 1}
 		}
-		fmt.Fprintf(&b, "| %s |", row.Name())
-		for i, digits := range []int{digits, digits, digits, digits, ofSeconds, 3, 1} {
-			fmt.Fprintf(&b, " %s |", bench.Decimal(costFigures[i].of(row), digits))
+		line := []string{row.Name()}
+		for i, figure := range costFigures {
+			line = append(line, bench.Decimal(figure.of(row), digits[i]))
 		}
-		fmt.Fprintln(&b)
+		lines = append(lines, line)
 	}
-	return b.String()
+	return generated.Table(1, costHead(), lines)
+}
+
+func costHead() []string {
+	head := []string{"row"}
+	for _, figure := range costFigures {
+		head = append(head, figure.head)
+	}
+	return head
 }
 
 // costFigures are the columns of that table, and of the one of how they grow.
@@ -182,7 +186,7 @@ var costFigures = []struct {
 	{"calls", number("calls_per_section")},
 	// Clients woken by each release: how often a refused client asked again.
 	{"woken", perSection("retries", 1)},
-	{"makespan", number("seconds")},
+	{"makespan, s", number("seconds")},
 	{"ms a section", perSection("seconds", 1000)},
 	{"in order, %", func(r bench.Row) *float64 {
 		share := r.Number("in_order")
@@ -211,10 +215,6 @@ func perSection(figure string, unit float64) func(bench.Row) *float64 {
 // the number of clients. The rows of a run are those of one number of clients,
 // in the same order, and later runs may have fewer.
 func growthTable(runs [][]bench.Row) string {
-	head := []string{"row"}
-	for _, figure := range costFigures {
-		head = append(head, figure.head)
-	}
 	var lines [][]string
 	for _, first := range runs[0] {
 		var rows []bench.Row
@@ -231,7 +231,7 @@ func growthTable(runs [][]bench.Row) string {
 		}
 		lines = append(lines, line)
 	}
-	return generated.Table(len(head), head, lines)
+	return generated.Table(1, costHead(), lines)
 }
 
 // constant says whether a row's cost of a section does not grow from one run to
@@ -281,26 +281,24 @@ func growth(before, after bench.Row, of func(bench.Row) *float64) *float64 {
 // These tests measure what docs/polling.md says about waiting.
 
 // lesson is a table of one part of the page.
-type lesson struct{ strings.Builder }
+type lesson struct {
+	heads []string
+	lines [][]string
+}
 
 func newLesson(t *testing.T, heads ...string) *lesson {
 	locktest.Long(t, "it measures 100 clients for a table of the page")
-	l := &lesson{}
-	l.line(heads...)
-	l.line(append([]string{"---"}, strings.Split(
-		strings.Repeat("--: ", len(heads)-1), " ")[:len(heads)-1]...)...)
-	return l
+	return &lesson{heads: heads}
 }
 
-func (l *lesson) line(cells ...string) {
-	l.WriteString("| " + strings.Join(cells, " | ") + " |\n")
-}
+func (l *lesson) line(cells ...string) { l.lines = append(l.lines, cells) }
 
 // fresh shows the lesson to who runs it with -v, and holds the page against it.
 func (l *lesson) fresh(t *testing.T, part string) {
 	t.Helper()
-	t.Log("\n" + l.String())
-	generated.Compare(t, "polling.md", part, l.String())
+	table := generated.Table(1, l.heads, l.lines)
+	t.Log("\n" + table)
+	generated.Compare(t, "polling.md", part, table)
 }
 
 func perSecond(row bench.Row) string {

@@ -113,12 +113,8 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 	switch {
 	case s.Stock < 0:
 		return fmt.Errorf("the stock is %d, it must not be negative", s.Stock)
-	case s.TTL < time.Millisecond:
-		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", s.TTL)
-	case s.TTL%time.Millisecond != 0:
-		return fmt.Errorf("the ttl is %v, Redis counts whole milliseconds", s.TTL)
-	case s.Timeout <= 0:
-		return fmt.Errorf("the timeout is %v, it must be positive", s.Timeout)
+	case s.CheckTimes() != nil:
+		return s.CheckTimes()
 	case s.Ops < 1:
 		return fmt.Errorf("there are %d turns of each client, at least 1 is "+
 			"needed", s.Ops)
@@ -142,6 +138,19 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 		return fmt.Errorf("the network's round-trip time is %v, it must be shorter "+
 			"than a quarter of the timeout of a row, %v: each client needs %d of them "+
 			"(example: -rtt 20ms)", w.rtt, s.Timeout, trips)
+	}
+	return nil
+}
+
+// CheckTimes returns what is wrong with the lease or the timeout, if anything.
+func (s Settings) CheckTimes() error {
+	switch {
+	case s.TTL < time.Millisecond:
+		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", s.TTL)
+	case s.TTL%time.Millisecond != 0:
+		return fmt.Errorf("the ttl is %v, Redis counts whole milliseconds", s.TTL)
+	case s.Timeout <= 0:
+		return fmt.Errorf("the timeout is %v, it must be positive", s.Timeout)
 	}
 	return nil
 }

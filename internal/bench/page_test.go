@@ -58,7 +58,7 @@ func TestAReportWithoutRowsIsAPage(t *testing.T) {
 	assert.Contains(t, page, "</html>")
 }
 
-func TestWithOneNumberOfClientsNothingGrows(t *testing.T) {
+func TestWithOneNumberOfClientsNothingGrowsAndAcquisitionsAreDrawnOnce(t *testing.T) {
 	r := committed(t)
 	growth := bench.Pictures[3].Draw
 	require.Contains(t, written(t, growth, r), ">100 clients<")
@@ -66,6 +66,12 @@ func TestWithOneNumberOfClientsNothingGrows(t *testing.T) {
 		return row.Count("table_clients") != 100
 	})
 	assert.Empty(t, written(t, growth, r))
+	throughput := bench.Pictures[1].Draw
+	assert.Empty(t, written(t, throughput, r), "the ratios show the same")
+	for _, row := range r.Rows {
+		row.Set("ratio_to_serial", nil)
+	}
+	assert.NotEmpty(t, written(t, throughput, r))
 }
 
 func TestTheCommittedRunNamesItsEnvironment(t *testing.T) {

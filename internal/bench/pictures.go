@@ -24,8 +24,12 @@ var Pictures = []struct {
 }{
 	{"serial", drawn(serialDots)},
 	{"throughput", drawn(func(r Report) picture {
-		return against(r, "Acquisitions a second", "acquisitions a second",
+		p := against(r, "Acquisitions a second", "acquisitions a second",
 			"acquisitions_per_second")
+		if len(p.legend) < 2 && len(serialDots(r).rows) > 0 {
+			return picture{} // the ratios show the same
+		}
+		return p
 	})},
 	{"waits", drawn(waitDots)},
 	{"growth", drawn(func(r Report) picture {

@@ -34,7 +34,7 @@ type Env struct {
 	Addresses     []string `json:"addresses"`     // null when embedded
 	Pinned        *int     `json:"pinned_to_cpu"` // servers and clients alike
 	RTTms         float64  `json:"rtt_ms"`        // added to every round trip
-	Pool          int      `json:"pool"`          // connections of a process
+	Pool          int      `json:"pool"`          // connections to each server
 	TTLms         float64  `json:"ttl_ms"`
 	TimeoutMs     float64  `json:"timeout_ms"`
 	Seed          *uint64  `json:"seed"`

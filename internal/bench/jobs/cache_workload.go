@@ -79,7 +79,7 @@ func (w *CacheWorkload) check() error {
 	case w.poll <= 0:
 		return fmt.Errorf("the poll interval is %v, it must be positive", w.poll)
 	}
-	return w.crowd.check()
+	return bench.Settings{TTL: w.ttl, Timeout: w.timeout}.CheckTimes()
 }
 
 // Subjects are the locks, with the baselines in front.

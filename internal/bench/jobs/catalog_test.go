@@ -48,12 +48,3 @@ func TestAReaderSeesHalfOfAChangeThatComesBetweenTwoPages(t *testing.T) {
 	assert.False(t, half, "the change is over")
 	assert.Equal(t, 1, price)
 }
-
-func TestAScriptLeavesNothingBetweenTwoPages(t *testing.T) {
-	list := between(t, func(jobs.List) { t.Error("there is no HVALS") })
-	require.NoError(t, list.ChangeAtOnce(t.Context()))
-	price, half, err := list.ReadAtOnce(t.Context())
-	require.NoError(t, err)
-	assert.False(t, half)
-	assert.Equal(t, 1, price)
-}

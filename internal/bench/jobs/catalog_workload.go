@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -39,7 +38,6 @@ type CatalogWorkload struct {
 	crowd
 	clients int           // each has a connection
 	writes  int           // how many of a hundred clients change the prices
-	ops     int           // how often each client comes
 	rounds  int           // how often a row is measured
 	poll    time.Duration // the longest pause of a refused client; 0: see pause
 	rtt     time.Duration
@@ -57,7 +55,6 @@ func (w *CatalogWorkload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan
 		"how many `clients` start at one instant")
 	flags.IntVar(&w.writes, "writes", 5,
 		"how many of a `hundred` clients change the prices")
-	flags.IntVar(&w.ops, "ops", 1, "how many `times` each client comes")
 	flags.IntVar(&w.rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
 		"measured (default %d on real servers, 1 on embedded ones)", pairedRounds))
 	flags.StringVar(&w.named, "against", "", "the `name` of a lock that is "+
@@ -108,8 +105,6 @@ func (w *CatalogWorkload) check(given map[string]bool, real bool) error {
 	case w.writes < 0 || w.writes > 100:
 		return fmt.Errorf("%d of a hundred clients change the prices, it must be"+
 			" 0 to 100", w.writes)
-	case w.ops < 1:
-		return fmt.Errorf("each client comes %d times, at least 1 is needed", w.ops)
 	case w.rounds < 1:
 		return fmt.Errorf("there are %d rounds, at least 1 is needed", w.rounds)
 	case given["poll"] && w.poll <= 0:
@@ -118,7 +113,7 @@ func (w *CatalogWorkload) check(given map[string]bool, real bool) error {
 		return fmt.Errorf("the network's round-trip time is %v, it must not be "+
 			"negative", w.rtt)
 	}
-	return w.crowd.check()
+	return bench.Settings{TTL: w.ttl, Timeout: w.timeout}.CheckTimes()
 }
 
 // Subjects are the locks, with the baselines in front.
@@ -129,21 +124,13 @@ func (w *CatalogWorkload) Subjects(locks []bench.Subject) []bench.Subject {
 
 // header says what is done.
 func (w *CatalogWorkload) header() string {
-	text := fmt.Sprintf("%d clients come to a list of prices %s; %d %% of them "+
-		"change it, the others read.\nLease %v, at most %v a round, %s.",
-		w.clients, times(w.ops), w.writes, w.ttl, w.timeout,
-		bench.Plural(w.rounds, "round"))
+	text := fmt.Sprintf("%d clients come to a list of prices; %d %% of them change it, "+
+		"the others read.\nLease %v, at most %v a round, %s.", w.clients, w.writes,
+		w.ttl, w.timeout, bench.Plural(w.rounds, "round"))
 	if w.rtt > 0 {
 		text += fmt.Sprintf(" Round trips take %v more.", w.rtt)
 	}
 	return text + "\n"
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }
 
 // listed is what was measured of one lock. Counts are of all rounds together, and
@@ -204,14 +191,10 @@ func (w *CatalogWorkload) against(ctx context.Context, subject bench.Subject) (
 	return m.took, m.first
 }
 
-// pause is the longest of a refused client. An embedded server has no time for the
-// one that has the lock when 1000 clients ask ten times a second.
+// pause is the longest of a refused client.
 func (m *listed) pause() time.Duration {
-	if m.poll == 0 && m.servers != nil && m.servers.Embedded() {
-		return max(lock.DefaultPoll, time.Duration(m.clients*
-			max(m.subject.Nodes, 1))*time.Millisecond)
-	}
-	return cmp.Or(m.poll, m.subject.Poll, lock.DefaultPoll)
+	s := bench.Settings{Clients: m.clients, Poll: m.poll}
+	return s.Pause(m.subject, m.servers != nil && m.servers.Embedded())
 }
 
 // round lets every client come to the list.
@@ -238,11 +221,7 @@ func (m *listed) round(ctx context.Context) error {
 	before := m.counts[change]
 	m.run(ctx, m.tally, len(clients), ahead{},
 		func(ctx context.Context, i int, ready func() time.Time) {
-			began := ready()
-			for range m.ops {
-				m.come(ctx, clients[i], changes(i, m.writes), began)
-				began = time.Now()
-			}
+			m.come(ctx, clients[i], changes(i, m.writes), ready())
 		})
 	last, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer done()
@@ -337,11 +316,10 @@ func (m *listed) row() bench.Row {
 	if len(m.times) > 0 && m.cut == 0 {
 		against.Value, times.Value = m.usual.Name, bench.Rounded(median(m.times), 2)
 	}
-	return m.tally.row("turn", m.clients*m.ops*len(m.rounds), []bench.Figure{
+	return m.tally.row("turn", m.clients*len(m.rounds), []bench.Figure{
 		{Name: "shared", Value: m.shared},
 		{Name: "clients", Value: m.clients},
 		{Name: "writes_percent", Value: m.writes},
-		{Name: "ops", Value: m.ops},
 		{Name: "poll_ms", Value: bench.Milliseconds(m.pause())},
 		{Name: "reads", Value: m.counts[read], Column: bench.NewColumn("", "reads", 7, 0)},
 		{Name: "half_changes_seen", Value: m.counts[half], Column: bench.NewColumn("", "half", 6, 0),

@@ -50,7 +50,6 @@ type tally struct {
 
 	took                 time.Duration // the newest run, until the last client's end
 	commands, roundTrips int64         // sent in all runs
-	interrupted          bool
 
 	mu sync.Mutex // guards the counts while clients run
 }
@@ -99,7 +98,6 @@ func (t *tally) row(turn string, of int, own []bench.Figure) bench.Row {
 		{Name: "finished", Value: t.cut == 0},
 		{Name: "failures", Value: t.failed},
 		{Name: "first_failure", Value: first},
-		{Name: "interrupted", Value: t.interrupted},
 	})...).Noted(turn, t.took.Seconds(), t.done, of)
 }
 
@@ -110,19 +108,6 @@ type crowd struct {
 	timeout time.Duration // bounds one run
 
 	ended, of atomic.Int64
-}
-
-// check returns what is wrong with the settings, if anything.
-func (c *crowd) check() error {
-	switch {
-	case c.ttl < time.Millisecond:
-		return fmt.Errorf("the ttl is %v, Redis needs at least 1ms", c.ttl)
-	case c.ttl%time.Millisecond != 0:
-		return fmt.Errorf("the ttl is %v, Redis counts whole milliseconds", c.ttl)
-	case c.timeout <= 0:
-		return fmt.Errorf("the timeout is %v, it must be positive", c.timeout)
-	}
-	return nil
 }
 
 // plan is that of a job with one table, whose rows are like this one. The clients have so
@@ -195,5 +180,4 @@ func (c *crowd) run(ctx context.Context, t *tally, n int, first ahead, do client
 	sent, n2 := c.servers.Traffic()
 	t.commands += sent - commands
 	t.roundTrips += n2 - trips
-	t.interrupted = ctx.Err() != nil
 }
