@@ -64,6 +64,8 @@ var Tests = []Test{
 		Args: "./programs -redis auto -timeout 60m"},
 	{Name: "costs", Page: "polling.md", Parts: []string{"curve", "lockstep",
 		"pool", "loop"}, Args: "./internal/bench -whole"},
+	{Name: "swarm", Page: "swarm.md", Parts: []string{"found", "story"},
+		Args: "./scenarios -run RandomWorld"},
 	{Name: "scheduled", Page: "scheduled.md", Parts: []string{"rungs"},
 		Args: "./internal/bench/jobs -run TimetableOfThePage"},
 }
