@@ -79,16 +79,22 @@ func (w World) Shows(flaw Flaw) bool {
 	})
 }
 
-// Shortest is the shortest story with a break that may follow from a flaw.
-func Shortest(t *testing.T, build Build, story swarm.Story, flaw Flaw,
-	opts ...Option) swarm.Story {
+// Again plays a world with another lock.
+func Again(t *testing.T, build Build, w World, opts ...Option) World {
 	t.Helper()
 	s, err := configure(build, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s.playWorld(t, build, w.N, w.Story)
+}
+
+// Shortest is the shortest story with a break that may follow from a flaw.
+func Shortest(t *testing.T, build Build, story swarm.Story, flaw Flaw,
+	opts ...Option) swarm.Story {
+	t.Helper()
 	return swarm.Shrink(story, func(shorter swarm.Story) bool {
-		return s.playWorld(t, build, 0, shorter).Shows(flaw)
+		return Again(t, build, World{Story: shorter}, opts...).Shows(flaw)
 	})
 }
 

@@ -36,7 +36,8 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(b.After == lab.CutOff, "partitioned_holder: not told")
 		add(b.After != lab.Running, "overrun_release: foreign release",
 			"overrun_release: two holders")
-		add(true, "two_owners_one_process: two holders", "unlock_not_held: foreign release")
+		add(true, "two_owners_one_process: two holders", "unlock_not_held: foreign release",
+			"held_token: two holders")
 		f.blameless = story.Has(swarm.Deleted) ||
 			(b.After != lab.Running || s.settings.readers("") != "") && story.Has(swarm.Stops) ||
 			s.settings.nodes == 1 && b.After == history.Removed
@@ -81,6 +82,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		f.blameless = b.After == history.Removed || story.Has(swarm.Clock) ||
 			b.After != lab.Running && story.Has(swarm.Stops, swarm.LateReply)
 	case FalseLoss:
+		add(true, "held_token: false success", "held_token: two holders")
 		f.blameless = story.Has(swarm.Clock) || s.downBy(b.At)
 	case LeftBehind:
 		add(true, "nothing_left: left behind", "crash_holding: orphaned",

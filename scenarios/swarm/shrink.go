@@ -57,7 +57,10 @@ func (s Story) fewer() (stories []Story) {
 		for j := range p.Owners {
 			if len(p.Owners) > 1 {
 				add(func(s *Story) {
-					s.Processes[i].Owners = slices.Delete(s.Processes[i].Owners, j, j+1)
+					of := &s.Processes[i]
+					if of.Owners = slices.Delete(of.Owners, j, j+1); len(of.Owners) == 1 {
+						of.Owners[0].Name = of.Name
+					}
 				})
 			}
 		}
