@@ -21,11 +21,12 @@ func (a *actor) suspect(invariant, format string, args ...any) {
 }
 
 // disturbed says whether something has gone wrong in the story that may explain why a call
-// fails now: any fault of a command, and another one that is not over for a lease.
+// fails now: any fault of a command, a process that was gone and may still have its place
+// in a queue, and another fault that is not over for a lease.
 func (s *S) disturbed() bool {
 	return slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
-		return f.OfCommand() || f.At <= s.Now() &&
-			(f.Kind == swarm.Full || s.Now() <= f.At+f.For+lease)
+		return f.OfCommand() || f.At <= s.Now() && (f.Kind == swarm.Full || f.Process != "" ||
+			s.Now() <= f.At+f.For+lease)
 	})
 }
 
