@@ -56,7 +56,7 @@ type settings struct {
 	driver func(*redis.Options)
 
 	worlds *worlds      // the random ones to play; nil: the usual ones
-	change *Change      // of what the scenarios say; nil: none
+	change *Change      // of what the scenarios say
 	story  *swarm.Story // that is played instead of a scenario; nil: none
 
 	keeps func(key string) []string

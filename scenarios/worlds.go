@@ -159,7 +159,7 @@ func (s settings) runWorlds(t *testing.T, build Build, known []Flaw) {
 	if w.n == 0 {
 		return
 	}
-	s.flaws, s.change, s.left = slices.Concat(s.flaws, s.sometimes, known), nil, nil
+	s.flaws, s.left = slices.Concat(s.flaws, s.sometimes, known), nil
 	t.Run("random_worlds", func(t *testing.T) {
 		t.Helper()
 		s.inWorlds(t, build, w, func(text string) { t.Error(text) })
