@@ -48,15 +48,17 @@ func (s *S) longestFree(since time.Duration) (longest time.Duration) {
 }
 
 // mostFree is how long a lock may be free that somebody waits for. What a waiter has not
-// heard of it must find when the lease has ended that it knows of.
+// heard of it must find when the lease has ended that it knows of. Where leases are short,
+// its pauses needn't be.
 func (s *S) mostFree() time.Duration {
+	pauses := s.Log().Unscaled(2 * second)
 	switch {
 	case s.disturbed():
 		return math.MaxInt64
 	case len(s.settings.story.Faults) > 0:
-		return lease + lease/10
+		return max(lease+lease/10, pauses)
 	}
-	return lease / 2
+	return max(lease/2, pauses)
 }
 
 // until is when the last of the leases ends.

@@ -61,9 +61,11 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(forgets, "failover: stale write")
 		f.blameless = forgets
 	case Orphaned:
-		add(dies, "crash_holding: orphaned", "crash_after_first_command: orphaned")
-		add(true, "cancelled_context: orphaned", "abandoned_acquire: orphaned",
-			"hung_worker: orphaned", "failed_unlock: orphaned")
+		add(true, "crash_holding: orphaned") // it has no lease at all
+		add(dies, "crash_after_first_command: orphaned")
+		add(story.Ends(), "cancelled_context: orphaned", "abandoned_acquire: orphaned")
+		add(len(story.Faults) > 0, "failed_unlock: orphaned")
+		add(s.hung() != "", "hung_worker: orphaned")
 		add(unsure, "lost_reply: self-deadlock")
 	case Unavailable:
 		add(forgets, "tokens_rise: unavailable")
@@ -80,7 +82,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(true, "unlock_not_held: false success", "unlock_expired: false success",
 			"overrun_release: foreign release", "late_grant: two holders")
 		f.blameless = b.After == history.Removed || story.Has(swarm.Clock) ||
-			b.After != lab.Running && story.Has(swarm.Stops, swarm.LateReply)
+			b.After != lab.Running && story.Has(swarm.Stops)
 	case FalseLoss:
 		add(true, "held_token: false success", "held_token: two holders")
 		f.blameless = story.Has(swarm.Clock) || s.downBy(b.At)

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -191,7 +192,7 @@ func (s *S) afterwards() {
 			}
 		})
 		if err := z.acquire(3 * lease); err != nil {
-			z.report(Orphaned, "%s, and Z can't have it", s.whoHas())
+			z.report(Orphaned, "%s, and Z can't have it", cmp.Or(s.hung(), "nobody has it"))
 			return
 		}
 		z.release()
@@ -199,12 +200,12 @@ func (s *S) afterwards() {
 	s.Play()
 }
 
-// whoHas says who never gave the lock back.
-func (s *S) whoHas() string {
+// hung says who never gave the lock back, if anybody.
+func (s *S) hung() string {
 	for _, a := range s.actors {
 		if (a.depth > 0 || a.reads.depth > 0) && !a.process.Dead() && !a.told() {
 			return a.owner + " has it and never gives it back"
 		}
 	}
-	return "nobody has it"
+	return ""
 }

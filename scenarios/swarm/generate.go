@@ -151,10 +151,23 @@ func (g generator) faults(s Story) (faults []Fault) {
 	g.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
 	for _, kind := range kinds[:pick(g, 0, 1, 1, 1, 2, 3)] {
 		for range pick(g, 1, 1, 2) {
-			faults = append(faults, g.fault(kind, s))
+			f := g.fault(kind, s)
+			faults = append(faults, f)
+			for range g.others(kind) { // at the same time
+				f.Node = (f.Node + 1) % s.Nodes
+				faults = append(faults, f)
+			}
 		}
 	}
 	return faults
+}
+
+// others is how many further nodes a fault befalls.
+func (g generator) others(kind Kind) int {
+	if g.offers.Nodes < 2 || !slices.Contains(ofNodes, kind) {
+		return 0
+	}
+	return g.IntN(g.offers.Nodes)
 }
 
 func (g generator) fault(kind Kind, s Story) Fault {

@@ -129,6 +129,20 @@ func (s Story) Skewed() bool {
 	return false
 }
 
+// Ends says whether the context of a call has ended before it, or may end in it.
+func (s Story) Ends() bool {
+	for _, p := range s.Processes {
+		for _, o := range p.Owners {
+			for _, step := range o.Steps {
+				if step.Ended || step.Within > 0 && step.Verb != Write {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // Steps is how many things happen in the story.
 func (s Story) Steps() int {
 	steps := len(s.Faults)
