@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,11 +23,12 @@ func (a *actor) suspect(invariant, format string, args ...any) {
 
 // disturbed says whether something has gone wrong in the story that may explain why a call
 // fails now: any fault of a command, a process that was gone and may still have its place
-// in a queue, and another fault that is not over for a lease.
+// in a queue, and another fault that is not over for a lease. A lock must not notice that
+// the server has forgotten its scripts.
 func (s *S) disturbed() bool {
 	return slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
-		return f.OfCommand() || f.At <= s.Now() && (f.Kind == swarm.Full || f.Process != "" ||
-			s.Now() <= f.At+f.For+lease)
+		return f.OfCommand() || f.At <= s.Now() && f.Kind != swarm.Flush &&
+			(f.Kind == swarm.Full || f.Process != "" || s.Now() <= f.At+f.For+lease)
 	})
 }
 
@@ -74,15 +76,26 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			}
 			a.judgesToken()
 		case granted:
-		case a.depth > 0 && a.owns() && !errors.Is(err, lock.ErrLost) && !s.disturbed() &&
-			(step.Within == 0 || step.Within > second):
+		case s.disturbed() || 0 < step.Within && step.Within <= second:
+		case (a.depth > 0 || a.writes.depth > 0) && a.owns() && !errors.Is(err, lock.ErrLost):
 			a.suspect(SelfDeadlock, "%s returns %s to %s, which holds the lock", step.Verb,
 				outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.TryLock && asked.free && s.free() && !s.somebodyAsks() &&
-			!s.disturbed() && (err == nil || len(s.settings.story.Faults) == 0 && step.Within == 0):
+			(err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "TryLock returns %s to %s, and the lock is free",
 				outcomeOf(granted, err), a.owner)
+		case step.Verb == swarm.Lock && a.reads.depth == 0 && s.healthy() &&
+			!errors.Is(err, context.DeadlineExceeded):
+			a.suspect(Unavailable, "Lock gives up before its context ends: it returns %s to %s",
+				outcomeOf(granted, err), a.owner)
 		}
+	})
+}
+
+// healthy says whether all servers answer all commands in the story.
+func (s *S) healthy() bool {
+	return !slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
+		return f.Kind != swarm.Flush && f.Kind != swarm.Deleted
 	})
 }
 
@@ -119,11 +132,16 @@ func (a *actor) mustHaveBeenTold() {
 
 // mustHaveFreed judges, after an Unlock, whether the servers still have the lock as the
 // actor's, who thinks that it has none. They have it until the end of its lease.
-func (a *actor) mustHaveFreed() {
+func (a *actor) mustHaveFreed(err error) {
+	s := a.run
 	a.Step("judged", func() {
 		a.asking = false
-		if a.writes.depth+a.reads.depth == 0 && a.owns() && !a.unsure &&
-			!a.run.shared(a.Name) && !a.run.disturbed() {
+		switch {
+		case a.writes.depth+a.reads.depth > 0 || !a.owns() || a.unsure || s.shared(a.Name):
+		case err == nil && !s.settings.story.Repeats && !s.settings.story.Has(swarm.LateRequest):
+			a.suspect(FalseSuccess, "Unlock returns ok to %s, and the servers have its lock still",
+				a.owner)
+		case !s.disturbed():
 			a.suspect(Orphaned, "%s has unlocked, and the servers have its lock", a.owner)
 		}
 	})

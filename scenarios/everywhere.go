@@ -262,14 +262,15 @@ func (s *S) findFalseLosses() {
 
 // shared says whether several owners share a process. The servers say of them all whether
 // one has the lock.
-func (s *S) shared(process string) bool {
-	n := 0
+func (s *S) shared(process string) bool { return s.owners(process) > 1 }
+
+func (s *S) owners(process string) (n int) {
 	for _, a := range s.actors {
 		if a.Name == process {
 			n++
 		}
 	}
-	return n > 1
+	return n
 }
 
 // extended is when the newest command was sent, before a moment, that a client has a

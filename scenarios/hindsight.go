@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,24 @@ func (s *S) findWrongLeases() {
 						e.Client, s.TTL.Seconds(), s.Lasts(given).Seconds())})
 			}
 			ends[l.Node] = l.Ends
+		}
+	}
+}
+
+// findBusyWaiting looks for a process that sends more than each of its owners need to ask
+// each node again and again.
+func (s *S) findBusyWaiting() {
+	sent := map[string][]time.Duration{} // in the last second
+	for i, e := range s.Timeline() {
+		if !s.names(e.Command) {
+			continue
+		}
+		last := slices.DeleteFunc(append(sent[e.Client], e.At), func(at time.Duration) bool {
+			return s.Lasts(e.At-at) > second
+		})
+		if sent[e.Client] = last; len(last) == 100*s.owners(e.Client)*s.settings.nodes {
+			s.doubts = append(s.doubts, &lab.Break{Invariant: BusyWaiting, At: e.At, Entry: i,
+				Event: fmt.Sprintf("%s has sent %d commands in a second", e.Client, len(last))})
 		}
 	}
 }

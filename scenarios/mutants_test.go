@@ -200,7 +200,7 @@ func runWith(t *testing.T, files map[string]string, root, test string) (out []by
 	build.Dir = root
 	out, err = build.CombinedOutput()
 	require.NoError(t, err, "the mutants do not compile:\n%s", out)
-	return exec.Command(binary, "-test.run="+test, "-test.timeout=30m",
+	return exec.Command(binary, "-test.run="+test, "-test.timeout=2h",
 		fmt.Sprintf("-test.v=%v", testing.Verbose())).CombinedOutput()
 }
 

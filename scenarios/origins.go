@@ -26,7 +26,7 @@ func (s *S) mayBe(b *lab.Break) found {
 		swarm.Failover)
 	switch b.Invariant {
 	case TwoHolders:
-		add(story.Has(swarm.Restart), "node_restart: two holders")
+		add(story.Has(swarm.Restart) || forgets && s.settings.nodes > 1, "node_restart: two holders")
 		add(story.Has(swarm.Failover), "failover: two holders",
 			"reader_failover: two holders")
 		add(story.Has(swarm.Clock), "clock_jump: two holders")

@@ -166,8 +166,7 @@ func (a *actor) calls(ctx context.Context, step swarm.Step) {
 		if of.depth > 0 || step.Anyway {
 			of.mustHaveBeenTold()
 			of.asking = true
-			of.releaseWith(ctx)
-			of.mustHaveFreed()
+			of.mustHaveFreed(of.releaseWith(ctx))
 		}
 	}
 }

@@ -122,6 +122,7 @@ func playStory(t *testing.T, build Build, story swarm.Story, s settings) played 
 		whole.plays(story)
 		whole.findFalseLosses()
 		whole.findWrongLeases()
+		whole.findBusyWaiting()
 		o.breaks, o.history = whole.found(), &whole.Log().History
 		o.shared = whole.actors[0].readWrite() != nil
 	})

@@ -127,11 +127,13 @@ func (g generator) section() (steps []Step) {
 	}
 	lock.Ended = g.chance(0.02)
 	steps = append(steps, lock)
-	depth := 1
+	unlocks := []Verb{unlock}
 	if g.offers.Nested && g.chance(0.3) {
 		lock.After = g.work()
-		steps = append(steps, lock)
-		depth++
+		if unlock == Unlock && g.offers.Shared && g.chance(0.5) { // a writer reads
+			lock.Verb, unlock = pick(g, TryRLock, RLock), RUnlock
+		}
+		steps, unlocks = append(steps, lock), append(unlocks, unlock)
 	}
 	for range pick(g, 0, 0, 0, 1, 1, 2) {
 		steps = append(steps, Step{After: g.work(), Verb: Write, Within: g.work()})
@@ -139,7 +141,7 @@ func (g generator) section() (steps []Step) {
 	if g.chance(0.1) {
 		return steps // it forgets to unlock
 	}
-	for range depth {
+	for _, unlock := range unlocks {
 		steps = append(steps, Step{After: g.work(), Verb: unlock, Ended: g.chance(0.1)})
 	}
 	return steps
