@@ -22,13 +22,9 @@ import (
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/command"
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/process"
 )
 
 func TestMain(m *testing.M) {
-	if process.Name() != "" {
-		main() // this is a service of a program under test
-	}
 	testscript.Main(m, map[string]func(){"bench": main, "stores": stores})
 }
 
@@ -38,7 +34,7 @@ func stores() {
 	var rows []bench.Subject
 	for _, name := range []string{"store/a", "store/b", "other"} {
 		row := bench.Rungs()[0]
-		row.Name, row.OnlyReal, row.OwnServer = name, true, true
+		row.Name, row.OnlyReal = name, true
 		row.Missing = func() error {
 			if program := os.Getenv("NOT_INSTALLED"); program != "" {
 				return fmt.Errorf("%s is not installed", program)

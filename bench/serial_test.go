@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -32,8 +31,8 @@ func BenchmarkSerialLimit(b *testing.B) {
 	require.NoError(b, err)
 	defer server.Stop()
 	_, password := server.Auth()
-	ours, err := nodes.Connect(b.Context(), []string{server.Addr()},
-		nodes.Config{Clients: 1, Password: password})
+	ours, err := bench.Connect(b.Context(), []string{server.Addr()},
+		bench.Config{Clients: 1, Password: password})
 	require.NoError(b, err)
 	defer ours.Close(b.Context())
 	runner := &bench.Runner{Servers: ours, Settings: bench.Settings{

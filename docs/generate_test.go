@@ -1,12 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/aymanbagabas/go-udiff"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,23 +18,8 @@ import (
 func TestMain(m *testing.M) {
 	locktest.CollectLess()
 	locktest.OneProcessor()
-	testscript.Main(tests{m}, map[string]func(){"docs": main})
+	testscript.Main(m, map[string]func(){"docs": main})
 }
-
-// tests end and remove what they have shared.
-type tests struct{ *testing.M }
-
-func (t tests) Run() int {
-	defer func() {
-		for _, end := range atEnd {
-			end()
-		}
-	}()
-	return t.M.Run()
-}
-
-// atEnd are what ends and removes what the tests share.
-var atEnd []func()
 
 // root is the module.
 var root = os.DirFS("..")
@@ -45,19 +30,6 @@ func content(t *testing.T, file string) string {
 	text, err := fs.ReadFile(root, file)
 	require.NoError(t, err)
 	return strings.ReplaceAll(string(text), "\r\n", "\n")
-}
-
-// firstDifference is the first line in which two texts differ. A diff of a whole page
-// would bury it.
-func firstDifference(is, should string) string {
-	for n := 1; ; n++ {
-		a, rest, more := strings.Cut(is, "\n")
-		b, others, still := strings.Cut(should, "\n")
-		if a != b || !more && !still {
-			return fmt.Sprintf("line %d is      %s\nline %d must be %s", n, a, n, b)
-		}
-		is, should = rest, others
-	}
 }
 
 // A lock outside the module is run on servers that not everybody has. Its verdicts are
@@ -83,8 +55,8 @@ func TestTheDocumentsAreWhatTheGeneratorMakes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Greater(t, len(generated.Documents(root)), 30, "documents were found")
 	for file, texts := range stale {
-		t.Errorf("%s is stale, run go run ./docs -generate; the first line that differs:\n%s",
-			file, firstDifference(texts[0], texts[1]))
+		t.Errorf("%s is stale, run go run ./docs -generate:\n%s", file,
+			udiff.Unified("present", "right", texts[0], texts[1]))
 	}
 	t.Run("every lock of a matrix is measured", func(t *testing.T) {
 		for _, c := range g.Candidates {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/site"
 	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
@@ -22,7 +25,7 @@ func TestEveryRungHasAPage(t *testing.T) {
 		page := content(t, "docs/"+generated.PageOf(i))
 		assert.Regexp(t, summary, page, rung.Name)
 		headings := []string{"## How it works", "## The code"}
-		wanted := []string{"place ", "code " + rung.Name + "/lock.go", "sequence " + rung.Name + "/"}
+		wanted := []string{"place ", "code " + rung.Name + "/lock.go"}
 		if rung.Parent != "" {
 			headings = append(headings, "## Compared with "+rung.Parent)
 			wanted = append(wanted, "diff "+rung.Name)
@@ -34,8 +37,22 @@ func TestEveryRungHasAPage(t *testing.T) {
 		for _, part := range append(wanted, "red "+rung.Name+"/"+scenario) {
 			assert.Contains(t, page, "<!-- generated: "+part, rung.Name)
 		}
+		assert.Contains(t, page, "<!-- run "+rung.Name+"/")
 		_, questions, _ := strings.Cut(page, "## Three questions")
 		assert.Equal(t, 3, strings.Count(questions, "<details>"), "%s: folded answers", rung.Name)
+	}
+}
+
+// A run that a page names, and that is not made, leaves a line in its place.
+func TestEveryRunThatAPageNamesIsPlayed(t *testing.T) {
+	s := site.NewSite(generated.Record(t, root, exhibits()...))
+	for _, file := range generated.Documents(root) {
+		if text := content(t, file); strings.Contains(text, "<!-- run ") {
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/"+file, nil))
+			assert.Equal(t, strings.Count(text, "<!-- run "),
+				strings.Count(w.Body.String(), `<div class="player"`), file)
+		}
 	}
 }
 
@@ -50,5 +67,14 @@ func TestTheHandoutAndTheWorkshopHaveEveryRung(t *testing.T) {
 			"-", " ", 1)+" ")
 		assert.Contains(t, links, page)
 		assert.Contains(t, links, fmt.Sprintf("exercises/%02d/README.md", i+1))
+	}
+}
+
+// The README's first screen says what can be done, and how to begin.
+func TestTheReadmeBeginsWithWhatOneCanDo(t *testing.T) {
+	lines := strings.SplitN(content(t, "README.md"), "\n", 41)[:40]
+	for _, wanted := range []string{"(docs/player.svg)", "**[Play](", "**[Climb](", "**[Decide](",
+		"**[Teach](", "git clone ", "go test ./gold -red=overrun_release", " ^^^ foreign release"} {
+		assert.Contains(t, strings.Join(lines, "\n"), wanted)
 	}
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
-// program is the laboratory for a browser: the module at root, compiled by the go tool,
-// and again when a page asks for it and a source has changed since. It is kept in memory.
+// program is the laboratory for a browser: the module at root, compiled by the go tool
+// and kept in memory.
 type program struct {
 	root  string
 	life  context.Context // its end ends what is being compiled
@@ -32,7 +32,6 @@ type program struct {
 
 	mu    sync.Mutex // held while it is compiled
 	files map[string][]byte
-	of    time.Time // the newest source that the files are made from
 }
 
 // programPackage is the package that is compiled.
@@ -60,73 +59,29 @@ func (p *program) Files(ctx context.Context) (map[string][]byte, error) {
 	}
 }
 
-// make compiles the files unless those of the newest source are there.
-func (p *program) make() (map[string][]byte, error) {
+// make compiles the files unless they are there.
+func (p *program) make() (files map[string][]byte, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	newest, err := newestSource(p.root)
-	if err != nil || p.files != nil && newest.Equal(p.of) {
-		return p.files, err
+	if p.files == nil {
+		p.files, err = compile(p.life, p.root)
 	}
-	files, err := compile(p.life, p.root)
-	if err == nil {
-		p.files, p.of = files, newest
-	}
-	return files, err
+	return p.files, err
 }
 
-// prepare compiles the files before a page asks for them, and says how long it takes.
+// prepare compiles the files before a page asks for them, and says how long it took.
 func (p *program) prepare(out io.Writer) {
 	began := time.Now()
-	took := func() time.Duration { return time.Since(began).Round(time.Second) }
 	fmt.Fprintln(out, "The laboratory is being compiled. The first time takes a minute or two.")
-	done := make(chan error, 1)
-	p.works.Go(func() {
-		_, err := p.Files(p.life)
-		done <- err
-	})
-	for ticks := time.NewTicker(sayEvery); ; {
-		select {
-		case <-ticks.C:
-			fmt.Fprintf(out, "The laboratory is being compiled: %v\n", took())
-		case err := <-done:
-			ticks.Stop()
-			switch {
-			case p.life.Err() != nil:
-			case err != nil:
-				fmt.Fprintf(out, "The laboratory can't be used: %v\n", err)
-			default:
-				fmt.Fprintf(out, "The laboratory is compiled, after %v.\n", took())
-			}
-			return
-		}
+	_, err := p.Files(p.life)
+	switch {
+	case p.life.Err() != nil:
+	case err != nil:
+		fmt.Fprintf(out, "The laboratory can't be used: %v\n", err)
+	default:
+		fmt.Fprintf(out, "The laboratory is compiled, after %v.\n",
+			time.Since(began).Round(time.Second))
 	}
-}
-
-// sayEvery is how often the terminal says how long the laboratory has been compiled.
-const sayEvery = 10 * time.Second
-
-// newestSource is when a source of the module was last changed.
-func newestSource(root string) (newest time.Time, err error) {
-	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && file != root {
-			return fs.SkipDir
-		}
-		name := d.Name()
-		if strings.HasSuffix(name, "_test.go") || !slices.Contains([]string{".go",
-			".lua", ".mod"}, filepath.Ext(name)) {
-			return nil
-		}
-		info, err := d.Info()
-		if err == nil && info.ModTime().After(newest) {
-			newest = info.ModTime()
-		}
-		return err
-	})
-	return newest, err
 }
 
 // compile makes the files. The go tool keeps what it has compiled, so that only the

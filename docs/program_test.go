@@ -45,7 +45,7 @@ func TestAnInterruptEndsWhatIsBeingCompiled(t *testing.T) {
 	assert.Less(t, time.Since(began), 2*time.Second)
 	assert.Eventually(t, func() bool { return len(having(cold)) == 0 },
 		250*time.Millisecond, time.Millisecond, "the compilers have ended, too")
-	assert.Regexp(t, `^The laboratory is being compiled. The first time takes a minute or two.\n(The laboratory is being compiled: \d+s\n)*$`,
+	assert.Regexp(t, `^The laboratory is being compiled. The first time takes a minute or two.\n$`,
 		out.String())
 }
 

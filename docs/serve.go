@@ -30,7 +30,7 @@ func (o options) run(t *testing.T, ctx context.Context, stdout io.Writer) error 
 	case o.generate:
 		return generate(t, ctx, o.names, stdout)
 	case o.export != "":
-		return export(t, ctx, o.export, stdout)
+		return export(t, ctx, o.export, o.url, stdout)
 	case o.open == "":
 		return serve(t, ctx, o.address, nil, stdout)
 	}
@@ -45,6 +45,7 @@ func (o options) run(t *testing.T, ctx context.Context, stdout io.Writer) error 
 type options struct {
 	address  string
 	export   string // the directory; "": none
+	url      string // where the exported site will be
 	open     string // the recording; "": none
 	generate bool
 	names    []string // of what is to be generated beside what always is
@@ -59,6 +60,8 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 		"serve on this `host:port`; port 0 is any free one")
 	flags.StringVar(&o.export, "export", "",
 		"write the site to this `directory` instead, as files for any static host")
+	flags.StringVar(&o.url, "url", "",
+		"with -export: the `address` that the site will have, for shared links' pictures")
 	flags.StringVar(&o.open, "open", "",
 		"show this `file` too, which scenarios.Record or explore.Record has written")
 	flags.BoolVar(&o.generate, "generate", false,
@@ -107,12 +110,13 @@ func parse(args []string, stdout io.Writer) (o options, err error) {
 }
 
 // export writes the site as files.
-func export(t *testing.T, ctx context.Context, dir string, stdout io.Writer) error {
+func export(t *testing.T, ctx context.Context, dir, url string, stdout io.Writer) error {
 	root, err := generated.Root()
 	if err != nil {
 		return err
 	}
 	shown, _ := openSite(t, ctx, root)
+	shown.URL = strings.TrimSuffix(url, "/")
 	written, err := shown.Export(dir)
 	if err != nil {
 		return err

@@ -1,8 +1,6 @@
-// Package field_test holds the nested module to its purpose.
 package field_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -10,18 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// A reader of the ladder need not download the libraries that it is compared with.
-func TestTheLaddersModuleDoesNotRequireTheLibraries(t *testing.T) {
-	for _, file := range []string{"go.mod", "go.sum"} {
-		content, err := os.ReadFile(filepath.Join("..", file))
-		require.NoError(t, err)
-		for _, library := range []string{"go-redsync/", "bsm/redislock",
-			"redis/rueidis"} {
-			assert.NotContains(t, string(content), library, file)
-		}
-	}
-}
 
 // No program is found where the search path is empty.
 func TestAStoreThatIsNotInstalledIsSaidInOneLine(t *testing.T) {

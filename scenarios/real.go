@@ -92,9 +92,13 @@ func runReal(t *testing.T, build Build, s settings) Report {
 	return slices.Concat(reports...)
 }
 
-// misses says whether a declared flaw does not show: two clients may have met in another
-// order than the scenario's moments say.
-func (s *settings) misses(results []Result) bool {
+// misses says whether a declared flaw does not show, for two clients may have met in another
+// order than the scenario's moments say; or whether the scenario could not begin.
+func (s *settings) misses(results []Result, err error) bool {
+	if err != nil {
+		_, unready := errors.AsType[unready](err)
+		return unready
+	}
 	return slices.ContainsFunc(results, func(r Result) bool {
 		return r.Verdict != Breaks && r.Verdict != CannotRun &&
 			s.declares(r.Scenario, r.Invariant)

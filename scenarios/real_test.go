@@ -120,6 +120,22 @@ func TestADeclaredFlawThatDoesNotShowIsLookedForTwiceMore(t *testing.T) {
 		scenarios.OnServersOf(servers.Asked(t, *onRedis)))
 }
 
+// slow is a lock whose servers answer too late.
+type slow struct{ free }
+
+type free = lock.Lock
+
+func (slow) TryLock(context.Context) (bool, error) { return false, context.DeadlineExceeded }
+
+func TestAFreeLockThatABusyServerDoesNotGrantIsAskedForTwiceMore(t *testing.T) {
+	own(t)
+	build, runs := untilTheThirdRun(func(lock.Env) (lock.Lock, error) { return slow{}, nil },
+		wrong.Rung("diamond"))
+	scenarios.Run(t, build, scenarios.Only("unlock_not_held"),
+		scenarios.OnServersOf(servers.Asked(t, *onRedis)))
+	assert.GreaterOrEqual(t, len(runs), 3)
+}
+
 var ofRun = regexp.MustCompile("[0-9a-f]{8}")
 
 func TestWhatALockBreaksSometimesFailsNoTest(t *testing.T) {

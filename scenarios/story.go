@@ -143,7 +143,7 @@ func (a *actor) performs(step swarm.Step, storage *lab.Storage) {
 	a.Step("asks", a.wakes)
 	a.calls(ctx, step)
 	a.Step("rests", a.rests)
-	a.returnsInTime(step, began, a.run.Now()-began-within)
+	a.returnsInTime(step, a.run.Now()-began-within)
 }
 
 // calls makes a step's call.

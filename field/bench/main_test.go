@@ -34,7 +34,6 @@ func TestBadArgumentsAreRefusedWithOneLine(t *testing.T) {
 	for _, args := range [][]string{
 		{"-rungs", "redsink"},
 		{"-rungs", "rueidislock"}, // not on the embedded servers
-		{"-redis", "127.0.0.1:1", "-rungs", "mysql/record", "-services", "2"},
 		{"-redis", "127.0.0.1:1", "-rungs", "zookeeper/basic", "-ttl", "3s"},
 		{"-redis", "127.0.0.1:1", "-rungs", "etcd", "-ttl", "200ms"},
 		{"-redis", "127.0.0.1:1", "-rungs", "redis-py"}, // without -programs

@@ -60,8 +60,8 @@ func sell(ctx context.Context, args []string, a bench.Assignment) (part bench.Co
 	if err != nil {
 		return part, err
 	}
-	part = bench.Counts{Sections: int64(len(sold.Sections)), Sold: sold.Taken,
-		LostUpdates: sold.LostUpdates, Failures: sold.Failures, First: sold.Text}
+	part = bench.Counts{Sections: int64(len(sold.Sections)), Bought: sold.Bought,
+		Failures: sold.Failures, First: sold.Text}
 	for _, times := range sold.Sections {
 		stamp := bench.Stamp{Asked: times[0] * 1000, Entered: times[1] * 1000,
 			Left: times[2] * 1000}

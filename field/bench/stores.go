@@ -54,7 +54,7 @@ func on[T any](name string, installed func() error,
 	start func(context.Context) (common T, end func(), err error),
 	build func(T, lock.Env) (lock.Lock, error)) bench.Subject {
 	return bench.Subject{Name: name, Kind: bench.Alternative, OnlyReal: true,
-		OwnServer: true, Missing: installed,
+		Missing: installed,
 		Share: func(ctx context.Context) (lock.Build, func(), error) {
 			common, end, err := start(ctx)
 			if err != nil {
@@ -106,7 +106,7 @@ func pause(env lock.Env) time.Duration {
 // optimistic is the row of a stock in MariaDB, without a lock.
 func optimistic(name string, by mysql.Column) bench.Subject {
 	return bench.Subject{Name: name, Kind: bench.Baseline, OnlyReal: true,
-		OwnServer: true, Missing: stores.HasMariaDB,
+		Missing: stores.HasMariaDB,
 		Open: func(ctx context.Context, amount int) (bench.Stock, error) {
 			db, end, err := startMariaDB(ctx)
 			if err != nil {

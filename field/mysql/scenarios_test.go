@@ -1,7 +1,6 @@
 package mysql_test
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -19,7 +18,6 @@ import (
 	"github.com/lockladder/lockladder/field/stores"
 	"github.com/lockladder/lockladder/field/storetest"
 	"github.com/lockladder/lockladder/internal/servers"
-	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -73,8 +71,7 @@ var kinds = map[string]kind{
 			return mysql.NewPessimistic(db, env.Key)
 		},
 		// One lock a server: the holder is the one of our own connections
-		// that has locked a row and waits for none. A borrowed server has
-		// other ones.
+		// that has locked a row and waits for none.
 		holder: "SELECT trx_mysql_thread_id, 0 FROM information_schema" +
 			".INNODB_TRX WHERE trx_state = 'RUNNING' AND trx_rows_locked > 0" +
 			" AND FIND_IN_SET(trx_mysql_thread_id, ?)",
@@ -87,9 +84,9 @@ var kinds = map[string]kind{
 	},
 }
 
-// store is somebody's database in the scenarios.
+// store is a server in the scenarios, and its database.
 type store struct {
-	addr string
+	*servers.Server
 	kind kind
 	db   *sql.DB
 
@@ -97,19 +94,8 @@ type store struct {
 	threads []string // the server's names of the scenarios' connections
 }
 
-func (s *store) Addr() string                  { return s.addr }
+// Auth is nothing that the scenarios need: build knows it.
 func (s *store) Auth() (user, password string) { return "", "" }
-
-// own is a server that was started for them.
-type own struct {
-	*store
-	server *servers.Server
-}
-
-func (s *own) Kill()          { s.server.Kill() }
-func (s *own) Restart() error { return s.server.Restart() }
-func (s *own) Pause() error   { return s.server.Pause() }
-func (s *own) Resume() error  { return s.server.Resume() }
 
 func (s *store) Holder(ctx context.Context, key string) (string, time.Time,
 	error) {
@@ -153,7 +139,6 @@ func (s *store) Tidy(ctx context.Context, key string) error {
 }
 
 func TestMain(m *testing.M) {
-	process.ServeAfter(sweeper, func(b borrowed) error { return b.sweep() })
 	storetest.Main(m, stores.HasMariaDB())
 }
 
@@ -162,17 +147,7 @@ func TestEveryLockBreaksWhatIsKnown(t *testing.T) {
 	for _, name := range []string{"record", "lease", "pessimistic"} {
 		locks = append(locks, kinds[name].known(name))
 	}
-	if *dsn == "" {
-		storetest.Compare(t, stores.HasMariaDB(), "mysql", locks...)
-		return
-	}
-	borrow(t)
-	for i, lock := range locks {
-		locks[i].On = named{servers.Stores(1, func() (scenarios.RealServer, error) {
-			return somebodys(t, kinds[lock.Name])
-		})}
-	}
-	storetest.Scenarios(t, locks...)
+	storetest.Compare(t, stores.HasMariaDB(), "mysql", locks...)
 }
 
 // known is a lock in the scenarios.
@@ -180,8 +155,8 @@ func (k kind) known(name string) storetest.Lock {
 	return storetest.Lock{Name: name, Flaws: k.flaws, Not: k.not,
 		Build: func(*testing.T) lock.Build {
 			return func(env scenarios.Env) (scenarios.Lock, error) {
-				config, err := driver.ParseDSN(cmp.Or(*dsn,
-					"root:"+os.Getenv(passwordEnv)+"@/"+database))
+				config, err := driver.ParseDSN("root:" + os.Getenv(passwordEnv) +
+					"@/" + database)
 				if err != nil {
 					return nil, err
 				}
@@ -198,8 +173,7 @@ func (k kind) known(name string) storetest.Lock {
 		},
 		Start: func(t *testing.T) (scenarios.RealServer, error) {
 			server := start(t)
-			return &own{&store{addr: server.Addr(), kind: k, db: open(t, server)},
-				server}, nil
+			return &store{Server: server, kind: k, db: open(t, server)}, nil
 		},
 	}
 }

@@ -31,9 +31,6 @@ type Lock struct {
 	// Start starts a server that ends with the test.
 	Start func(t *testing.T) (scenarios.RealServer, error)
 
-	// On is where the lock is instead; nil: on servers that are started.
-	On scenarios.RealServers
-
 	Flaws []scenarios.Flaw
 	Not   []scenarios.Feature
 }
@@ -76,12 +73,9 @@ func Scenarios(t *testing.T, locks ...Lock) []generated.Lock {
 				build := l.Build(t)
 				scenarios.Work(t, build) // first: a worker needs no servers
 				t.Parallel()
-				pool := l.On
-				if pool == nil {
-					pool = servers.Stores(4, func() (scenarios.RealServer, error) {
-						return l.Start(t)
-					})
-				}
+				pool := servers.Stores(4, func() (scenarios.RealServer, error) {
+					return l.Start(t)
+				})
 				all[i] = generated.Did(l.Name, scenarios.Run(t, build,
 					scenarios.OnServersOf(pool), scenarios.WithoutFeatures(l.Not...),
 					scenarios.Flaws(l.Flaws...)))

@@ -18,8 +18,8 @@ import (
 var decrementSource string
 var decrement = redis.NewScript(decrementSource)
 
-// imagined is among how many processes the clients are spread where each has a
-// mutex of its own, when all clients are in one process.
+// imagined is among how many processes the clients would be spread where each process
+// has a mutex of its own.
 const imagined = 4
 
 // serialLimit is what a lock on one server can reach at best with these
@@ -70,8 +70,8 @@ func withoutLock(*round) (turnOf, error) {
 
 // behindMutexes is what stands in many a service before it is scaled out: a mutex
 // that knows nothing of the other processes.
-func behindMutexes(s *round) (turnOf, error) {
-	mutexes := make([]mutex, s.mutexes)
+func behindMutexes(*round) (turnOf, error) {
+	mutexes := make([]mutex, imagined)
 	for i := range mutexes {
 		mutexes[i] = mutex{semaphore.NewWeighted(1)}
 	}
@@ -116,7 +116,7 @@ func optimistic(attempt func(context.Context) (accepted, taken bool, err error))
 					return false, lock.Failed(ctx, "take from", c.stockKey, err)
 				}
 				c.result.Refused += one(!accepted)
-				c.result.Sold += one(taken)
+				c.result.Taken += one(taken)
 				return accepted, nil
 			})
 			if err != nil && ctx.Err() != nil {
@@ -173,7 +173,7 @@ func scripted(s *round) (turnOf, error) {
 			if err != nil {
 				return lock.Failed(ctx, "take from", c.stockKey, err)
 			}
-			c.result.Sold += one(took)
+			c.result.Taken += one(took)
 			c.sections.Add(1)
 			return nil
 		}, nil

@@ -1,14 +1,13 @@
 package bench
 
-// Figure is something that a row tells. Everything that shows rows is a loop over the
+// Figure is something that a row tells. Everything that shows rows is a loop over their
 // figures: JSON, table, legend, the text for benchstat, and the median of rounds.
 type Figure struct {
-	Name string // in JSON; what stands before a dot is an object there
-	Of   func(*Measurement) any
+	Name  string // in JSON; what stands before a dot is an object there
+	Value any    // nil when it was not measured; a number of a row is a float64
 
-	group  // where it stands in the table, if it does
-	Column Column
-	share  bool // the column has it in percent
+	Column Column // in the table, if it has one
+	group         // with which others it stands there on one line
 
 	Legend string // explains it below the table
 	Round  string // its name in the rounds in JSON, "" where it isn't
@@ -17,6 +16,9 @@ type Figure struct {
 	// Over makes a figure of all rounds, where it is not that of the one with the
 	// median ratio: the worst of what must not happen.
 	Over func(a, b any) any
+
+	// Mistake says that a row is wrong where the figure is not 0.
+	Mistake bool
 }
 
 // member is the figure's name in JSON, of a row or of one of its rounds; "" where it has
@@ -31,20 +33,6 @@ func (f Figure) member(ofRound bool) string {
 	return f.Name
 }
 
-// heads are those of a figure's column.
-func heads(top, head string, width, digits int) Column {
-	return Column{top: top, head: head, width: width, digits: digits}
-}
-
-// shown is what the column has.
-func (f Figure) shown(r Row) any {
-	x := r.Number(f.Name)
-	if f.share {
-		return Percent(x)
-	}
-	return x
-}
-
 // when is a figure that is measured only if so.
 func when[T any](measured bool, figure T) any {
 	if measured {
@@ -57,124 +45,97 @@ func when[T any](measured bool, figure T) any {
 type group int
 
 const (
-	nowhere group = iota
-	outcome       // what became of the stock
-	cost          // what that took
-	paired        // what rounds on real servers tell
+	outcome group = iota // what became of the stock
+	cost                 // what that took
+	paired               // what rounds on real servers tell
 )
 
-// brief are two digits after the point below 10, and one above.
-const brief = -1
+// figures are those of one round, in the order of JSON and of the table.
+func (m *Measurement) figures() []Figure {
+	wait, lost := waits(m.Stamps), m.LostUpdates
+	if m.Subject.Open != nil && m.Left != nil {
+		lost = m.Taken + *m.Left - int64(m.Stock) // each section should have taken one
+	}
+	return []Figure{
+		{Name: "rung", Value: m.Subject.Name},
+		{Name: "kind", Value: string(m.Subject.Kind)},
+		{Name: "nodes", Value: m.Nodes},
+		{Name: "clients", Value: m.clients()},
+		{Name: "table_clients", Value: m.Clients},
+		{Name: "stock", Value: m.Stock},
+		{Name: "loop_seconds", Value: when(m.Loop > 0, m.Loop.Seconds())},
+		{Name: "poll_ms", Value: Milliseconds(m.Poll)},
+		{Name: "fixed_poll", Value: m.FixedPoll},
 
-// figures are all, in the order of JSON and of the table.
-var figures = []Figure{
-	{Name: "rung", Of: func(m *Measurement) any { return m.Subject.Name }},
-	{Name: "kind", Of: func(m *Measurement) any { return string(m.Subject.Kind) }},
-	{Name: "nodes", Of: func(m *Measurement) any { return m.Nodes }},
-	{Name: "clients", Of: func(m *Measurement) any { return m.clients() }},
-	{Name: "table_clients", Of: func(m *Measurement) any { return m.Clients }},
-	{Name: "stock", Of: func(m *Measurement) any { return m.Stock }},
-	{Name: "services", Of: func(m *Measurement) any { return m.Services }},
-	{Name: "loop_seconds", Of: func(m *Measurement) any { return when(m.Loop > 0, m.Loop.Seconds()) }},
-	{Name: "poll_ms", Of: func(m *Measurement) any { return Milliseconds(m.Poll) }},
-	{Name: "fixed_poll", Of: func(m *Measurement) any { return m.FixedPoll }},
+		{Name: "sold", Value: m.Taken, Column: Column{"", "sold", 6, 0}},
+		{Name: "left", Value: m.Left, Column: Column{"", "left", 6, 0}},
+		{Name: "oversold", Value: max(0, m.Taken-int64(m.Stock)), Round: "oversold",
+			Over: worst, Column: Column{"over-", "sold", 6, 0}},
+		{Name: "lost_updates", Value: lost, Over: worst, Mistake: true,
+			Column: Column{"lost", "updates", 8, 0},
+			Legend: "lost updates: sections in which another client changed the stock " +
+				"between the reading and the taking: without a lock that excludes, " +
+				"also where nothing is oversold"},
+		{Name: "max_holders", Value: when(!m.Unlocked, m.Most), Over: worst,
+			Column: Column{"most", "inside", 7, 0},
+			Legend: "most inside: the most clients in the critical section at one time"},
+		{Name: "finished", Value: m.Finished(), Over: both},
+		{Name: "turns", Value: m.Turns},
+		{Name: "sections", Value: m.Sections, Round: "sections"},
 
-	{Name: "sold", group: outcome, Column: heads("", "sold", 6, 0),
-		Of: func(m *Measurement) any { return m.Sold }},
-	{Name: "left", group: outcome, Column: heads("", "left", 6, 0),
-		Of: func(m *Measurement) any { return m.Left }},
-	{Name: "oversold", group: outcome, Column: heads("over-", "sold", 6, 0),
-		Over: worst, Round: "oversold",
-		Of: func(m *Measurement) any { return max(0, m.Sold-int64(m.Stock)) }},
-	{Name: "lost_updates", group: outcome, Column: heads("lost", "updates", 8, 0),
-		Over: worst,
-		Of:   func(m *Measurement) any { return m.lostUpdates() },
-		Legend: "lost updates: sections in which another client changed the stock " +
-			"between the reading and the taking: without a lock that excludes, also " +
-			"where nothing is oversold"},
-	{Name: "max_holders", group: outcome, Column: heads("most", "inside", 7, 0),
-		Over: worst,
-		Of:   func(m *Measurement) any { return when(!m.Unlocked, m.Most) },
-		Legend: "most inside: the most clients in the critical section at one " +
-			"time"},
-	{Name: "finished", Over: both,
-		Of: func(m *Measurement) any { return m.Finished() }},
-	{Name: "turns", Of: func(m *Measurement) any { return m.Turns }},
-	{Name: "sections", Round: "sections",
-		Of: func(m *Measurement) any { return m.Sections }},
+		{Name: "seconds", Value: Rounded(m.Took.Seconds(), 6), Round: "seconds",
+			group: cost, Column: Column{"wall", "s", 6, 2}},
+		{Name: "acquisitions_per_second", Value: m.PerSecond(),
+			Round: "acquisitions_per_second", Unit: "acquisitions/s",
+			group: cost, Column: Column{"locks", "taken/s", 8, 0},
+			Legend: "locks taken/s: completed turns a second"},
+		{Name: "wait_ms.p50", Value: wait.At(50), Round: "wait_p50_ms", Unit: "wait-p50-ms",
+			group: cost, Column: Column{"wait", "p50 ms", 7, Brief},
+			Legend: "wait: until the lock was granted"},
+		{Name: "wait_ms.p99", Value: wait.At(99),
+			group: cost, Column: Column{"wait", "p99 ms", 7, Brief}},
+		{Name: "wait_ms.max", Value: m.longestWait(), Round: "wait_max_ms",
+			group: cost, Column: Column{"wait", "max ms", 7, Brief}},
+		{Name: "commands_per_section", Value: m.sent(m.Commands),
+			group: cost, Column: Column{"commands", "/section", 9, 1},
+			Legend: "commands: as clients send them, without publish/subscribe"},
+		{Name: "round_trips_per_section", Value: m.sent(m.Trips),
+			group: cost, Column: Column{"trips", "/section", 9, 1},
+			Legend: "trips: round trips"},
 
-	{Name: "seconds", group: cost, Column: heads("wall", "s", 6, 2), Round: "seconds",
-		Of: func(m *Measurement) any { return Rounded(m.Took.Seconds(), 6) }},
-	{Name: "acquisitions_per_second",
-		group: cost, Column: heads("locks", "taken/s", 8, 0),
-		Round: "acquisitions_per_second", Unit: "acquisitions/s",
-		Of:     func(m *Measurement) any { return m.PerSecond() },
-		Legend: "locks taken/s: completed turns a second"},
-	{Name: "wait_ms.p50", group: cost, Column: heads("wait", "p50 ms", 7, brief),
-		Round: "wait_p50_ms", Unit: "wait-p50-ms",
-		Of:     func(m *Measurement) any { return waits(m.Stamps).at(50) },
-		Legend: "wait: until the lock was granted"},
-	{Name: "wait_ms.p99", group: cost, Column: heads("wait", "p99 ms", 7, brief),
-		Of: func(m *Measurement) any { return waits(m.Stamps).at(99) }},
-	{Name: "wait_ms.max", group: cost, Column: heads("wait", "max ms", 7, brief),
-		Round: "wait_max_ms",
-		Of:    func(m *Measurement) any { return m.longestWait() }},
-	{Name: "wait_ms.percentiles",
-		Of: func(m *Measurement) any { return waits(m.Stamps).percentiles() }},
-	{Name: "commands_per_section",
-		group: cost, Column: heads("commands", "/section", 9, 1),
-		Of:     func(m *Measurement) any { return m.sent(m.Commands) },
-		Legend: "commands: as clients send them, without publish/subscribe"},
-	{Name: "round_trips_per_section",
-		group: cost, Column: heads("trips", "/section", 9, 1),
-		Of:     func(m *Measurement) any { return m.sent(m.Trips) },
-		Legend: "trips: round trips"},
+		{Name: "failures", Value: m.Failures, Over: sum, Column: Column{"", "failed", 7, 0}},
+		{Name: "first_failure", Value: when(m.First != "", m.First), Over: either},
+		{Name: "not_held", Value: m.NotHeld, Over: sum},
+		{Name: "absent", Value: m.Absent, Over: worst},
+		{Name: "retries", Value: when(m.Asked > 0, m.Refused),
+			Column: Column{"", "retries", 8, 0}, Legend: "retries: refused attempts"},
 
-	{Name: "failures", group: outcome, Column: heads("", "failed", 7, 0), Over: sum,
-		Of: func(m *Measurement) any { return m.Failures }},
-	{Name: "first_failure", Over: either,
-		Of: func(m *Measurement) any { return when(m.First != "", m.First) }},
-	{Name: "not_held", Over: sum, Of: func(m *Measurement) any { return m.NotHeld }},
-	{Name: "absent", Over: worst, Of: func(m *Measurement) any { return m.Absent }},
-	{Name: "retries", group: outcome, Column: heads("", "retries", 8, 0),
-		Of:     func(m *Measurement) any { return when(m.Asked > 0, m.Refused) },
-		Legend: "retries: refused attempts"},
-	{Name: "stuck", Over: worst, Of: func(m *Measurement) any { return m.stuck() }},
-	{Name: "longest_gap_ms", Of: func(m *Measurement) any {
-		return Milliseconds(longestGap(m.Stamps, m.Took))
-	}},
-
-	{Name: "ratio_to_serial", group: paired, Column: heads("times", "serial", 8, 3),
-		Round: "ratio_to_serial", Unit: "times-serial",
-		Of: func(m *Measurement) any { return m.ratio() },
-		Legend: "times serial: completed turns a second, compared with the serial " +
-			"limit in the same round: the median of the rounds"},
-	{Name: "spread", group: paired, Column: heads("spread", "±%", 7, 1),
-		Of: func(*Measurement) any { return nil }, // it needs all rounds: see Median
-		Legend: "spread: half of the range of the rounds. The other figures are " +
-			"those of the round with the median."},
-	{Name: "serial_max_over_p50", Round: "serial_max_over_p50",
-		Of: func(m *Measurement) any { return m.unevenness() }},
-	{Name: "jain", group: paired, Column: heads("", "jain", 7, 3),
-		Of:     func(m *Measurement) any { return when(m.Absent == 0, jain(m.Served)) },
-		Legend: "jain: 1 when all clients had as many turns"},
-	{Name: "in_order", group: paired, Column: heads("in", "order%", 7, 0), share: true,
-		Of: func(m *Measurement) any { return inOrder(m.Stamps) },
-		Legend: "in order: pairs of clients that were served in the order in which " +
-			"they came (50: chance)"},
-	{Name: "order_of_service",
-		Of: func(m *Measurement) any { return sampled(orderOfService(m.Stamps)) }},
-	{Name: "calls_per_section", group: paired, Column: heads("calls", "/section", 9, 1),
-		Of: func(m *Measurement) any {
-			return when(m.Usage.Known && m.Subject.Nodes > 0, Per(m.Usage.Calls, m.Sections))
-		},
-		Legend: "calls: commands that the servers report to have executed, inside " +
-			"scripts too"},
-	{Name: "cpu_us_per_section.clients",
-		group: paired, Column: heads("clients'", "CPU µs", 9, 0),
-		Of:     func(m *Measurement) any { return m.cpu(m.CPU) },
-		Legend: "CPU: processor time of a section"},
-	{Name: "cpu_us_per_section.server",
-		group: paired, Column: heads("server's", "CPU µs", 9, 0),
-		Of: func(m *Measurement) any { return m.cpu(m.Usage.CPU) }},
+		{Name: "ratio_to_serial", Value: m.ratio(),
+			Round: "ratio_to_serial", Unit: "times-serial",
+			group: paired, Column: Column{"times", "serial", 8, 3},
+			Legend: "times serial: completed turns a second, compared with the serial " +
+				"limit in the same round: the median of the rounds"},
+		{Name: "spread", // it needs all rounds: see Median
+			group: paired, Column: Column{"spread", "±%", 7, 1},
+			Legend: "spread: half of the range of the rounds. The other figures are " +
+				"those of the round with the median."},
+		{Name: "jain", Value: when(m.Absent == 0, jain(m.Served)),
+			group: paired, Column: Column{"", "jain", 7, 3},
+			Legend: "jain: 1 when all clients had as many turns"},
+		{Name: "in_order", Value: inOrder(m.Stamps),
+			group: paired, Column: Column{"in", "order%", 7, percent},
+			Legend: "in order: pairs of clients that were served in the order in which " +
+				"they came (50: chance)"},
+		{Name: "order_of_service", Value: sampled(orderOfService(m.Stamps))},
+		{Name: "calls_per_section", Value: when(m.Usage.Known && m.Subject.Nodes > 0,
+			Per(m.Usage.Calls, m.Sections)),
+			group: paired, Column: Column{"calls", "/section", 9, 1},
+			Legend: "calls: commands that the servers report to have executed, inside " +
+				"scripts too"},
+		{Name: "cpu_us_per_section.clients", Value: m.cpu(m.CPU),
+			group: paired, Column: Column{"clients'", "CPU µs", 9, 0},
+			Legend: "CPU: processor time of a section"},
+		{Name: "cpu_us_per_section.server", Value: m.cpu(m.Usage.CPU),
+			group: paired, Column: Column{"server's", "CPU µs", 9, 0}},
+	}
 }

@@ -2,17 +2,14 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -34,14 +31,9 @@ const pairedRounds = 5
 type Inventory struct {
 	Note string // a line below the header, "" for none
 
-	// SizeTTL asks for nothing but the measure of a lease, see
-	// SizeTTL.
-	SizeTTL bool
-
 	settings Settings // but for the clients and the pause
 	clients  []int
 	polls    []time.Duration // 0 is the default
-	services int
 	pool     int
 	rtt      time.Duration
 
@@ -49,8 +41,6 @@ type Inventory struct {
 
 	runners []*Runner // of each table
 	current atomic.Pointer[Runner]
-	memory  int64 // most of the processes that the clients lived in, in bytes
-	rows    []Row
 }
 
 // Flags defines the flags.
@@ -75,18 +65,14 @@ func (w *Inventory) Flags(flags *flag.FlagSet) func(Run) (Plan, error) {
 	flags.IntVar(&s.Ops, "ops", 1, "how many `turns` each client takes")
 	flags.DurationVar(&s.Loop, "loop", 0,
 		"instead, each client takes turns for this long")
-	flags.IntVar(&w.services, "services", 1,
-		"how many `processes` the clients live in; needs -redis")
-	flags.IntVar(&w.pool, "pool", 0, "how many `connections` the clients of a "+
-		"process share (default one each, and 8)")
+	flags.IntVar(&w.pool, "pool", 0, "how many `connections` the clients share "+
+		"(default one each, and 8)")
 	flags.IntVar(&s.Rounds, "rounds", 0, fmt.Sprintf("how often a row is "+
 		"measured, each time after the serial limit (default %d\non real "+
 		"servers, 1 on embedded ones)", pairedRounds))
 	flags.DurationVar(&w.rtt, "rtt", 0,
 		"adds this to the network's round-trip time")
 	flags.Uint64Var(&s.Seed, "seed", 0, "decides on the jitter (default chance)")
-	flags.BoolVar(&w.SizeTTL, "size-ttl", false, "measure how long a lease "+
-		"should be, and nothing else")
 	flags.StringVar(&w.benchstat, "benchstat", "", "also write them as text for "+
 		"benchstat to this `file`, or -")
 	flags.StringVar(&w.html, "html", "",
@@ -108,12 +94,6 @@ func positive(text string) (time.Duration, error) {
 
 // check completes the settings, and returns what is wrong with them.
 func (w *Inventory) check(given map[string]bool, real bool) error {
-	for name := range given {
-		if w.SizeTTL && name != "size-ttl" && name != "redis" {
-			return fmt.Errorf("-size-ttl measures no rungs, -%s does not "+
-				"go with it", name)
-		}
-	}
 	s := &w.settings
 	if s.Loop > 0 && !given["stock"] {
 		s.Stock = loopStock
@@ -128,9 +108,6 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 		case clients > maxClients:
 			return fmt.Errorf("there are %d clients, at most %d can each have "+
 				"a connection", clients, maxClients)
-		case w.services > clients:
-			return fmt.Errorf("there are %d processes for %d clients, each "+
-				"needs at least one", w.services, clients)
 		}
 	}
 	switch {
@@ -165,12 +142,6 @@ func (w *Inventory) check(given map[string]bool, real bool) error {
 		return fmt.Errorf("the network's round-trip time is %v, it must be shorter "+
 			"than a quarter of the timeout of a row, %v: each client needs %d of them "+
 			"(example: -rtt 20ms)", w.rtt, s.Timeout, trips)
-	case w.services < 1:
-		return fmt.Errorf("there are %d processes, at least 1 is needed",
-			w.services)
-	case w.services > 1 && !real:
-		return errors.New("-services needs a real server, see -redis: the " +
-			"embedded ones are inside this process")
 	}
 	return nil
 }
@@ -182,41 +153,22 @@ func (w *Inventory) plan(run Run) (Plan, error) {
 	}
 	s := &w.settings
 	p := Plan{TTL: s.TTL, Timeout: s.Timeout, Seed: s.Seed,
-		Config: nodes.Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
-		Header: w.header(run), Legend: w.layout(run).Legend(),
-		Progress: w.progress, Memory: peakMemory, Processes: "process",
+		Config: Config{Clients: slices.Max(w.clients), Pool: w.pool, RTT: w.rtt},
+		Header: w.header(run), Empty: RowOf(nil),
+		Layout:   Layout{Width: run.Width, Paired: s.Rounds > 1 || run.Real},
+		Progress: w.progress, Memory: peakMemory,
 		Outputs: []Output{
-			{Flag: "benchstat", File: &w.benchstat, Alone: true,
-				Write: func(env Env, to io.Writer) error { return WriteBenchstat(w.report(env), to) }},
-			{Flag: "html", File: &w.html,
-				Write: func(env Env, to io.Writer) error { return WritePage(w.report(env), to) }},
+			{Flag: "benchstat", File: &w.benchstat, Alone: true, Write: WriteBenchstat},
+			{Flag: "html", File: &w.html, Write: WritePage},
 		}}
-	if w.services > 1 {
-		p.Memory = func() int64 { return w.memory }
-		p.Processes = "processes together"
-	}
 	for _, clients := range w.clients {
 		for _, poll := range w.polls {
-			p.Tables = append(p.Tables, Table{Title: w.title(clients, poll),
-				Head: w.layout(run).Head()})
+			p.Tables = append(p.Tables, w.title(clients, poll))
 			s.Clients, s.Poll = clients, poll
-			w.runners = append(w.runners, &Runner{Settings: *s, Services: w.services})
+			w.runners = append(w.runners, &Runner{Settings: *s})
 		}
 	}
 	return p, nil
-}
-
-// report has the rows that were measured.
-func (w *Inventory) report(env Env) Report { return Report{Schema: 2, Env: env, Rows: w.rows} }
-
-// layout is that of the tables.
-func (w *Inventory) layout(run Run) Layout {
-	text := Layout{Width: run.Width, Loop: w.settings.Loop > 0,
-		Paired: w.settings.Rounds > 1 || run.Real}
-	for _, subject := range run.Subjects {
-		text.Name = max(text.Name, len(subject.Name))
-	}
-	return text
 }
 
 // Subjects are all locks, with the baselines around them.
@@ -232,13 +184,8 @@ func (w *Inventory) Subjects(locks []Subject) []Subject {
 func (w *Inventory) unfit(subject Subject) string {
 	ttl := w.settings.TTL
 	switch {
-	case subject.OwnServer && w.services > 1:
-		return "the server started for the row is one process's, not with " +
-			"-services"
-	case subject.Sell != nil && (w.services > 1 || w.settings.Loop > 0 || w.rtt > 0 ||
-		w.pool > 0):
-		return "its clients live in a program of their own, not with -services, " +
-			"-loop, -rtt or -pool"
+	case subject.Sell != nil && (w.settings.Loop > 0 || w.rtt > 0 || w.pool > 0):
+		return "its clients live in a program of their own, not with -loop, -rtt or -pool"
 	case subject.Sell != nil &&
 		slices.Max(w.clients)*max(w.settings.Ops, 1) > subject.MostSections:
 		return fmt.Sprintf("it sells in %d sections at most, see -clients and -ops",
@@ -251,19 +198,11 @@ func (w *Inventory) unfit(subject Subject) string {
 }
 
 // Measure measures a row.
-func (w *Inventory) Measure(ctx context.Context, run Run,
-	subject Subject) ([]Measured, error) {
+func (w *Inventory) Measure(ctx context.Context, run Run, subject Subject) (Row, error) {
 	r := w.runners[run.Table]
 	r.Servers = run.Servers
 	w.current.Store(r)
-	row, err := r.Measure(ctx, subject)
-	if err != nil {
-		return nil, err
-	}
-	w.memory = max(w.memory, r.memory)
-	row.text = w.layout(run).Row(row)
-	w.rows = append(w.rows, row)
-	return []Measured{row}, CutOff(ctx, row.Complete())
+	return r.Measure(ctx, subject)
 }
 
 // progress is how far the row under way is.
@@ -298,10 +237,10 @@ func (w *Inventory) header(run Run) string {
 	fmt.Fprintf(&b, "Refused clients ask again within %s.\n", w.pauses(run))
 	b.WriteString("Connections are warmed up before the clock starts")
 	if w.pool > 0 {
-		fmt.Fprintf(&b, "; the clients of a process share %d", w.pool)
+		fmt.Fprintf(&b, "; the clients share %d", w.pool)
 	}
 	b.WriteString(".\n")
-	if run.Real && nodes.CollectorStaysAway() {
+	if run.Real && collectorStaysAway() {
 		b.WriteString("The clients' garbage is collected between the rounds.\n")
 	}
 	if s.Rounds > 1 {
@@ -324,9 +263,6 @@ func (w *Inventory) who() string {
 		counts = append(counts, strconv.Itoa(clients))
 	}
 	text := strings.Join(counts, ", ") + " clients"
-	if w.services > 1 {
-		text += fmt.Sprintf(" in %d processes", w.services)
-	}
 	text += " start at one instant"
 	switch s := &w.settings; {
 	case s.Loop > 0:

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockladder/lockladder/internal/bench/nodes"
+	"github.com/lockladder/lockladder/scenarios/protocol"
 )
 
 // Measurement is what one round of a row has measured, and how.
@@ -15,14 +15,11 @@ type Measurement struct {
 	Subject  Subject
 	Nodes    int  // Redis servers that the lock was on
 	Turns    int  // of all clients together
-	Services int  // processes that the clients lived in
 	Unlocked bool // no client is ever inside a critical section
 
-	// What it is compared with, in the same run or, with several rounds, in the same
-	// round: the acquisitions a second of the serial limit, nil when not measured,
-	// and in a closed loop of several rounds its sections.
-	Serial         *float64
-	SerialSections []Stamp
+	// Serial is what it is compared with: the acquisitions a second of the serial limit,
+	// in the same run or, with several rounds, in the same round; nil when not measured.
+	Serial *float64
 }
 
 // clients is how many of them ran at the same time.
@@ -31,15 +28,6 @@ func (m *Measurement) clients() int {
 		return 1
 	}
 	return m.Clients
-}
-
-// lostUpdates are those that clients saw. In a stock without a lock, in another store,
-// each section should have taken one.
-func (m *Measurement) lostUpdates() int64 {
-	if m.Subject.Open != nil && m.Left != nil {
-		return m.Sold + *m.Left - int64(m.Stock)
-	}
-	return m.LostUpdates
 }
 
 // Finished says that no client was cut off. Those of a closed loop always are: by its
@@ -72,19 +60,11 @@ func (m *Measurement) cpu(of time.Duration) any {
 
 // longestWait may have been cut off, and is at most as long as the round then.
 func (m *Measurement) longestWait() *float64 {
-	granted := waits(m.Stamps).at(100)
+	granted := waits(m.Stamps).At(100)
 	if granted == nil {
 		return nil
 	}
 	return new(max(*granted, Milliseconds(min(time.Duration(m.Waiting), m.limit()))))
-}
-
-// stuck are the clients that the end of the round cut off.
-func (m *Measurement) stuck() int {
-	if m.Loop > 0 {
-		return 0
-	}
-	return m.Cut
 }
 
 // ratio compares the acquisitions a second with those of the serial limit.
@@ -96,50 +76,33 @@ func (m *Measurement) ratio() *float64 {
 	return new(Rounded(*own / *m.Serial, 4))
 }
 
-// unevenness tells what of the longest wait is the machine's. It is of the serial
-// limit, where nobody queues: the longest time of as many sections as take the median
-// wait, in units of their median time.
-func (m *Measurement) unevenness() *float64 {
-	p50 := waits(m.Stamps).at(50)
-	if p50 == nil {
-		return nil
-	}
-	return unevenness(m.SerialSections,
-		time.Duration(*p50*float64(time.Millisecond)))
-}
-
-// Counts are what some of a round's clients did: one client, those of one process, or
-// all. They are added up.
+// Counts are what some of a round's clients did: one client, or all. They are added up.
 type Counts struct {
-	Sections    int64
-	Sold        int64
-	LostUpdates int64 // somebody changed the stock between reading and taking
-	Failures    int64
-	NotHeld     int64 // releases of a lock that the server said was not theirs
-	Asked       int64 // attempts that were seen
-	Refused     int64 // attempts that were refused
-	Commands    int64
-	Trips       int64
-	Most        int64 // clients inside at one time
-	Cut         int   // clients that the end of the row cut off
-	Absent      int   // clients that did not return
-	Waiting     int64 // the longest wait that was cut off, in nanoseconds
-	First       string
-	Served      []float64 // the sections of each client that is through
-	Stamps      []Stamp
-	Took        time.Duration // from the start to the last end
-	CPU         time.Duration // of the process, 0 when unknown
-	Memory      int64         // most of the process so far, in bytes; likewise
-	Left        *int64        // of a stock, nil when it is in Redis
-	Usage       nodes.Usage   // of the servers, which the clients don't add up
+	Sections int64
+	protocol.Bought
+	Failures int64
+	NotHeld  int64 // releases of a lock that the server said was not theirs
+	Asked    int64 // attempts that were seen
+	Refused  int64 // attempts that were refused
+	Commands int64
+	Trips    int64
+	Most     int64 // clients inside at one time
+	Cut      int   // clients that the end of the row cut off
+	Absent   int   // clients that did not return
+	Waiting  int64 // the longest wait that was cut off, in nanoseconds
+	First    string
+	Served   []float64 // the sections of each client that is through
+	Stamps   []Stamp
+	Took     time.Duration // from the start to the last end
+	CPU      time.Duration // of the process, 0 when unknown
+	Left     *int64        // of a stock, nil when it is in Redis
+	Usage    Usage         // of the servers, which the clients don't add up
 }
 
-// Add adds the counts of others. Clients of different processes may have been inside at
-// one time; see MostInside.
+// Add adds the counts of others.
 func (p *Counts) Add(q *Counts) {
 	p.Sections += q.Sections
-	p.Sold += q.Sold
-	p.LostUpdates += q.LostUpdates
+	p.Bought.Add(q.Bought)
 	p.Failures += q.Failures
 	p.NotHeld += q.NotHeld
 	p.Asked += q.Asked
@@ -155,7 +118,6 @@ func (p *Counts) Add(q *Counts) {
 	p.Stamps = append(p.Stamps, q.Stamps...)
 	p.Took = max(p.Took, q.Took)
 	p.CPU += q.CPU
-	p.Memory += q.Memory
 	p.Left = cmp.Or(p.Left, q.Left)
 }
 
@@ -246,21 +208,4 @@ func inversions(x, spare []int) int {
 	}
 	copy(x, spare)
 	return n
-}
-
-// longestGap is the longest time in which nobody entered, between the start and
-// the end of a row.
-func longestGap(stamps []Stamp, took time.Duration) time.Duration {
-	entered := make([]int64, 0, len(stamps)+1)
-	for _, s := range stamps {
-		entered = append(entered, s.Entered)
-	}
-	entered = append(entered, int64(took))
-	slices.Sort(entered)
-	var longest, before int64
-	for _, at := range entered {
-		longest = max(longest, at-before)
-		before = at
-	}
-	return time.Duration(longest)
 }

@@ -12,6 +12,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/lockladder/lockladder/internal/lab/history"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -80,18 +81,18 @@ type square struct {
 	Name, Dots string
 }
 
-// sweep is what was varied: the number of clients, or else the pause.
-type sweep struct {
+// varied is what was varied: the number of clients, or else the pause.
+type varied struct {
 	name   string
 	values []string
 	of     func(Row) string
 }
 
-func swept(rows []Row) sweep {
-	clients := sweep{"clients", nil, func(r Row) string {
+func swept(rows []Row) varied {
+	clients := varied{"clients", nil, func(r Row) string {
 		return fmt.Sprint(r.Count("table_clients"))
 	}}
-	polls := sweep{"longest pause, ms", nil, func(r Row) string {
+	polls := varied{"longest pause, ms", nil, func(r Row) string {
 		return fmt.Sprintf("%g", *r.Number("poll_ms"))
 	}}
 	clients.values, polls.values = each(rows, clients.of), each(rows, polls.of)
@@ -276,7 +277,7 @@ func (p picture) place(env Env) map[string]any {
 	y := 0.0
 	lines := func(step float64, length int, texts ...string) (all []placed) {
 		for _, text := range texts {
-			for _, line := range Wrap(text, length) {
+			for _, line := range history.Wrap(text, length, 0) {
 				y += step
 				all = append(all, placed{Y: y, Text: line})
 			}
@@ -452,12 +453,12 @@ func WritePage(r Report, w io.Writer) error {
 	}
 	inRounds := slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Rounds) > 1 })
 	table := Layout{Paired: inRounds, Width: 1000} // the page scrolls
-	text := table.Head()
+	text := table.Head(RowOf(nil))
 	for _, row := range r.Rows {
 		text += table.Row(row)
 	}
 	err := page.Execute(w, map[string]any{"Pictures": pictures, "Env": r.Env,
-		"Rows": text + "\n" + table.Legend(), "Paired": inRounds})
+		"Rows": text + "\n" + table.Legend(RowOf(nil)), "Paired": inRounds})
 	if err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}

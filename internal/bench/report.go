@@ -13,16 +13,13 @@ import (
 	"time"
 )
 
-// ReportOf is a run of a workload whose rows are these.
-type ReportOf[R any] struct {
+// Report is a run of a workload.
+type Report struct {
 	Schema   int    `json:"schema"`             // 2
 	Workload string `json:"workload,omitempty"` // none: the inventory
 	Env      Env    `json:"env"`
-	Rows     []R    `json:"rows"`
+	Rows     []Row  `json:"rows"`
 }
-
-// Report is a run of the inventory workload.
-type Report = ReportOf[Row]
 
 // Env is where and how a run was made.
 type Env struct {
@@ -41,14 +38,14 @@ type Env struct {
 	TTLms         float64  `json:"ttl_ms"`
 	TimeoutMs     float64  `json:"timeout_ms"`
 	Seed          *uint64  `json:"seed"`
-	PeakMemoryMB  *float64 `json:"peak_memory_mb"` // of the clients' processes
+	PeakMemoryMB  *float64 `json:"peak_memory_mb"` // of the clients' process
 	Interrupted   bool     `json:"interrupted"`
 }
 
 // Write writes the report as JSON.
-func (r ReportOf[R]) Write(w io.Writer) error {
+func (r Report) Write(w io.Writer) error {
 	if r.Rows == nil {
-		r.Rows = []R{}
+		r.Rows = []Row{}
 	}
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -85,9 +82,9 @@ func WriteBenchstat(r Report, w io.Writer) error {
 				" %.0f ns/op", strings.ReplaceAll(row.Name(), "/", "."),
 				row.Count("table_clients"), *row.Number("poll_ms"), sections,
 				*round.Number("seconds")*1e9/float64(sections))
-			for _, f := range figures {
-				if x := round.Number(f.Name); x != nil && f.Unit != "" {
-					fmt.Fprintf(&b, " %g %s", *x, f.Unit)
+			for _, f := range round.figures {
+				if f.Value != nil && f.Unit != "" {
+					fmt.Fprintf(&b, " %g %s", f.Value, f.Unit)
 				}
 			}
 			fmt.Fprintln(&b)
@@ -99,73 +96,68 @@ func WriteBenchstat(r Report, w io.Writer) error {
 	return nil
 }
 
-// Row is what was measured of one subject: figures by their names in JSON. One that
-// was not measured is nil, null in JSON, never 0.
+// Row is what was measured of one subject: figures, in their order. One that was not
+// measured is nil, null in JSON, never 0.
 type Row struct {
-	values map[string]any // numbers are float64
+	figures []Figure
 
 	// Rounds are all rounds; the row's own figures are those of the one with the
 	// median ratio, and of what must not happen the worst. None for one round.
 	Rounds  []Row
 	isRound bool // it is one of them
 
-	meant  int // the nodes that the lock is meant for
-	rounds int // that there should be, 0 for one
-	text   string
+	meant  int      // the nodes that the lock is meant for
+	rounds int      // that there should be, 0 for one
+	notes  []string // what went wrong
 }
 
-// Text is what a table has of the row.
-func (r Row) Text() string { return r.text }
-
-// NewRow is the row of one round.
-func NewRow(m *Measurement) Row {
-	row := Row{meant: m.Subject.Nodes}
-	for _, f := range figures {
-		row.Set(f.Name, f.Of(m))
+// NewRow is a row with these figures.
+func NewRow(figures ...Figure) Row {
+	for i := range figures {
+		figures[i].Value = plain(figures[i].Value)
 	}
-	return row
+	return Row{figures: figures}
 }
 
-// Set sets a figure.
-func (r *Row) Set(name string, value any) {
-	v := reflect.ValueOf(value)
-	switch {
+// plain is a value without a pointer to it; a number is a float64.
+func plain(value any) any {
+	switch v := reflect.ValueOf(value); {
 	case v.Kind() == reflect.Pointer && !v.IsNil():
-		r.Set(name, v.Elem().Interface())
-		return
+		return plain(v.Elem().Interface())
 	case v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice && v.IsNil():
-		value = nil
+		return nil
 	case v.CanInt():
-		value = float64(v.Int())
+		return float64(v.Int())
 	}
-	known(name)
-	if r.values == nil {
-		r.values = map[string]any{}
-	}
-	r.values[name] = value
+	return value
 }
 
-// known panics when there is no figure of that name.
-func known(name string) {
-	if !slices.ContainsFunc(figures, func(f Figure) bool { return f.Name == name }) {
-		panic("no figure is called " + name)
-	}
-}
-
-// RowOf is a row with these figures.
+// RowOf is a row of the inventory with these figures and no others.
 func RowOf(values map[string]any) Row {
-	var row Row
+	row := Row{figures: (&Measurement{}).figures()}
+	for i := range row.figures {
+		row.figures[i].Value = nil
+	}
 	for name, value := range values {
 		row.Set(name, value)
 	}
 	return row
 }
 
-// Value is a figure: a number is a float64.
-func (r Row) Value(name string) any {
-	known(name)
-	return r.values[name]
+// figure is one of the row's figures. It panics when there is none of that name.
+func (r Row) figure(name string) *Figure {
+	i := slices.IndexFunc(r.figures, func(f Figure) bool { return f.Name == name })
+	if i < 0 {
+		panic("no figure is called " + name)
+	}
+	return &r.figures[i]
 }
+
+// Set sets a figure.
+func (r Row) Set(name string, value any) { r.figure(name).Value = plain(value) }
+
+// Value is a figure: a number is a float64.
+func (r Row) Value(name string) any { return r.figure(name).Value }
 
 // Number is a figure that is a number, nil when it was not measured.
 func (r Row) Number(name string) *float64 {
@@ -205,30 +197,71 @@ func (r Row) Numbers(name string) []float64 {
 // Pause is the longest of a refused client. Locks that do not poll are given it all the
 // same.
 func (r Row) Pause() time.Duration {
-	ms, _ := r.values["poll_ms"].(float64)
+	ms, _ := r.Value("poll_ms").(float64)
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
 // Name is the subject's.
 func (r Row) Name() string {
-	name, _ := r.values["rung"].(string)
+	name, _ := r.Value("rung").(string)
 	return name
 }
 
 // Kind is the subject's.
 func (r Row) Kind() Kind {
-	kind, _ := r.values["kind"].(string)
+	kind, _ := r.Value("kind").(string)
 	return Kind(kind)
 }
 
 // Finished says that no client was cut off.
-func (r Row) Finished() bool { return r.values["finished"] == true }
+func (r Row) Finished() bool { return r.Value("finished") == true }
 
 // Complete says that all rounds were measured and no client was cut off.
 func (r Row) Complete() bool { return r.Finished() && len(r.Rounds) == r.rounds }
 
-// Wrong says that updates were lost: the row is of something that is fast and wrong.
-func (r Row) Wrong() bool { return r.Count("lost_updates") > 0 }
+// Mistakes is how often the row did what makes it wrong, however fast it is: it lost
+// updates.
+func (r Row) Mistakes() int {
+	count := 0.0
+	for _, f := range r.figures {
+		if x, is := f.Value.(float64); is && f.Mistake {
+			count += x
+		}
+	}
+	return int(count)
+}
+
+// Wrong says that there were some.
+func (r Row) Wrong() bool { return r.Mistakes() > 0 }
+
+// Noted adds lines about what went wrong. So many of the turns, or of what a job calls
+// them, were completed in that time.
+func (r Row) Noted(turn string, seconds float64, done, of int) Row {
+	note := func(format string, args ...any) {
+		r.notes = append(r.notes, fmt.Sprintf(format, args...))
+	}
+	if !r.Finished() {
+		note("cut off after %.1f s: %d of %s were completed", seconds, done, Plural(of, turn))
+	}
+	if len(r.Rounds) < r.rounds {
+		note("%d of %d rounds were measured", len(r.Rounds), r.rounds)
+	}
+	if first, failed := r.Value("first_failure").(string); failed {
+		note("%s failed, the first: %s", Plural(r.Count("failures"), turn),
+			strings.ReplaceAll(first, "\n", "; "))
+	}
+	return r
+}
+
+// explained adds what went wrong in a row of the inventory.
+func (r Row) explained() Row {
+	r = r.Noted("turn", *r.Number("seconds"), r.Count("sections"), r.Count("turns"))
+	if absent := r.Count("absent"); absent > 0 {
+		r.notes = append(r.notes, Plural(absent, "client")+
+			" did not return and had to be left behind")
+	}
+	return r
+}
 
 // Ratio are the acquisitions a second in units of those of the serial limit, nil when
 // not measured.
@@ -260,19 +293,20 @@ func Median(done []Row, rounds int) Row {
 		return cmp.Compare(speed(a), speed(b))
 	})
 	middle := sorted[(len(sorted)-1)/2]
-	row := Row{meant: middle.meant, rounds: rounds, Rounds: slices.Clone(done)}
+	row := Row{figures: slices.Clone(middle.figures), meant: middle.meant, rounds: rounds,
+		Rounds: slices.Clone(done)}
 	for i := range row.Rounds {
 		row.Rounds[i].isRound = true
 	}
-	for _, f := range figures {
-		value := middle.values[f.Name]
-		if f.Over != nil {
-			value = done[0].values[f.Name]
-			for _, r := range done[1:] {
-				value = f.Over(value, r.values[f.Name])
-			}
+	for i, f := range row.figures {
+		if f.Over == nil {
+			continue
 		}
-		row.Set(f.Name, value)
+		value := done[0].figures[i].Value
+		for _, r := range done[1:] {
+			value = f.Over(value, r.figures[i].Value)
+		}
+		row.figures[i].Value = value
 	}
 	row.Set("spread", spreadOf(row.Ratio(), row.Ratios()))
 	return row
@@ -313,46 +347,46 @@ func either(a, b any) any {
 	return a
 }
 
-// Member is a name and its value in JSON.
-type Member struct {
-	Name  string
-	Value any
+// member is a name and its value in JSON.
+type member struct {
+	name  string
+	value any
 }
 
 // MarshalJSON has the figures in their order.
 func (r Row) MarshalJSON() ([]byte, error) {
-	var all []Member
-	for _, f := range figures {
+	var all []member
+	for _, f := range r.figures {
 		if name := f.member(r.isRound); name != "" {
-			all = append(all, Member{name, r.values[f.Name]})
+			all = append(all, member{name, f.Value})
 		}
 	}
-	if !r.isRound {
-		all = append(all, Member{"rounds", r.Rounds})
+	if len(r.Rounds) > 0 {
+		all = append(all, member{"rounds", r.Rounds})
 	}
-	return Object(all)
+	return object(all)
 }
 
-// Object is a JSON object. Members whose names have the same beginning before a dot
+// object is a JSON object. Members whose names have the same beginning before a dot
 // are one in it, null when all of them are nil.
-func Object(members []Member) (json.RawMessage, error) {
+func object(members []member) (json.RawMessage, error) {
 	b := bytes.NewBufferString("{")
 	for len(members) > 0 {
-		name, _, nested := strings.Cut(members[0].Name, ".")
-		value, n := members[0].Value, 1
+		name, _, nested := strings.Cut(members[0].name, ".")
+		value, n := members[0].value, 1
 		if nested {
-			var inner []Member
+			var inner []member
 			for n = 0; n < len(members); n++ {
-				rest, is := strings.CutPrefix(members[n].Name, name+".")
+				rest, is := strings.CutPrefix(members[n].name, name+".")
 				if !is {
 					break
 				}
-				inner = append(inner, Member{rest, members[n].Value})
+				inner = append(inner, member{rest, members[n].value})
 			}
-			if value = nil; slices.ContainsFunc(inner, func(m Member) bool {
-				return m.Value != nil
+			if value = nil; slices.ContainsFunc(inner, func(m member) bool {
+				return m.value != nil
 			}) {
-				text, err := Object(inner)
+				text, err := object(inner)
 				if err != nil {
 					return nil, err
 				}
@@ -372,17 +406,18 @@ func Object(members []Member) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Figures that there are no more are
-// left out.
+// UnmarshalJSON reads what MarshalJSON writes of the inventory. Figures that there are no
+// more are left out.
 func (r *Row) UnmarshalJSON(text []byte) error {
 	var all map[string]any
 	var of struct{ Rounds []Row }
 	if err := errors.Join(json.Unmarshal(text, &all), json.Unmarshal(text, &of)); err != nil {
 		return fmt.Errorf("decode a row: %w", err)
 	}
-	*r = Row{values: map[string]any{}, Rounds: of.Rounds, isRound: all["rung"] == nil}
-	for _, f := range figures {
-		r.values[f.Name] = at(all, f.member(r.isRound))
+	*r = RowOf(nil)
+	r.Rounds, r.isRound = of.Rounds, all["rung"] == nil
+	for i, f := range r.figures {
+		r.figures[i].Value = at(all, f.member(r.isRound))
 	}
 	r.Set("spread", spreadOf(r.Ratio(), r.Ratios()))
 	return nil

@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -20,12 +19,11 @@ import (
 // critical section: it finishes the section and releases the lock.
 const finishWithin = 10 * time.Second
 
-// round is one round of a row, as one process sees it: one stock, sold to its clients.
+// round is one round of a row: one stock, sold to its clients.
 type round struct {
 	env      lock.Env // what locks are built with
 	rdb      redis.UniversalClient
 	stockKey string
-	mutexes  int    // of the mutex baseline, in this process
 	seed     uint64 // 0 leaves jitter and tokens to chance
 	think    func(context.Context)
 
@@ -51,31 +49,25 @@ func (s *round) end() {
 	}
 }
 
-// assign makes the turn of every client of this process, and makes the process
-// ready for a round.
+// assign makes the turn of every client, and makes this process ready for a round.
 func (r *Runner) assign(ctx context.Context, subject Subject,
 	clients []redis.UniversalClient) (*round, error) {
-	services := max(r.of, 1)
 	s := &round{
-		env:     lock.Env{TTL: r.TTL, Dial: r.Servers.Dial},
-		rdb:     clients[0],
-		think:   r.Think,
-		mutexes: imagined,
-		seed:    r.Seed,
-		each:    max(r.Ops, 1),
+		env:   lock.Env{TTL: r.TTL, Dial: r.Servers.Dial},
+		rdb:   clients[0],
+		think: r.Think,
+		seed:  r.Seed,
+		each:  max(r.Ops, 1),
 	}
 	s.env.Key, s.stockKey = r.keys(subject)
 	s.env.Options = []lock.Option{lock.PollEvery(r.Pause(subject, r.Servers.Embedded()))}
 	if r.FixedPoll {
 		s.env.Options = append(s.env.Options, lock.FixedPoll())
 	}
-	if services > 1 {
-		s.mutexes = 1
-	}
 	if subject.Nodes > 0 {
 		s.env.Nodes = clients
 	}
-	for i := r.service; i < r.Clients; i += services {
+	for i := range r.Clients {
 		s.clients = append(s.clients, &client{round: s, number: i})
 	}
 	if isSerialLimit(subject) {
@@ -156,9 +148,9 @@ func warmUp(ctx context.Context, subject Subject, env lock.Env) {
 	})
 }
 
-// open lets the clients start at one instant, not before at, and waits until all
-// are through, but not much longer than until the timeout or the end of ctx.
-func (r *Runner) open(ctx context.Context, s *round, at time.Time) Counts {
+// open lets the clients start at one instant, and waits until all are through, but not
+// much longer than until the timeout or the end of ctx.
+func (r *Runner) open(ctx context.Context, s *round) Counts {
 	// Without a deadline: the client would give up commands under way at it,
 	// and nobody would know whether they were granted the lock.
 	ctx, end := context.WithCancel(ctx)
@@ -182,13 +174,7 @@ func (r *Runner) open(ctx context.Context, s *round, at time.Time) Counts {
 	}
 	commands, trips := r.Servers.Traffic()
 	cpu := processTime()
-	time.Sleep(time.Until(at))
 	s.started = time.Now()
-	if r.of > 1 {
-		// Stamps of several processes are compared: they count from the same
-		// moment, by the clock that all of them see, however late one woke up.
-		s.started = s.started.Add(at.Sub(s.started))
-	}
 	r.under.Store(s)
 	defer r.under.Store(nil)
 	timeout := time.AfterFunc(r.limit(), end)
@@ -243,7 +229,7 @@ func (s *round) await(ctx context.Context, grace time.Duration,
 // client is one customer. It is used by one goroutine.
 type client struct {
 	*round
-	number int // among all clients of all processes, from 0
+	number int // from 0
 	take   turn
 
 	served int
@@ -282,10 +268,10 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 // behind is a turn behind a lock.
 func (c *client) behind(l lock.Lock) turn {
 	return func(ctx context.Context) error {
-		var seen nodes.Attempts
+		var seen attempts
 		asked := c.now()
-		err := l.Lock(seen.Watch(ctx))
-		attempts := seen.Count()
+		err := l.Lock(seen.watch(ctx))
+		attempts := seen.count()
 		c.result.Asked += attempts
 		c.result.Refused += max(0, attempts-one(err == nil))
 		if err != nil && ctx.Err() != nil {
@@ -319,22 +305,13 @@ func (c *client) section(ctx, own context.Context, asked int64) error {
 		c.result.Stamps = append(c.result.Stamps, Stamp{
 			Asked: asked, Entered: entered, Left: c.now()})
 	}()
-	left, err := c.rdb.Get(own, c.stockKey).Int64()
-	if err != nil {
-		return lock.Failed(own, "read", c.stockKey, err)
-	}
-	if c.think != nil {
-		c.think(ctx)
-	}
-	if left > 0 {
-		after, err := c.rdb.Decr(own, c.stockKey).Result()
-		if err != nil {
-			return lock.Failed(own, "take from", c.stockKey, err)
+	think := func() {
+		if c.think != nil {
+			c.think(ctx)
 		}
-		c.result.Sold++
-		if after != left-1 {
-			c.result.LostUpdates++
-		}
+	}
+	if err := c.result.Take(own, c.rdb, c.stockKey, think); err != nil {
+		return err
 	}
 	c.sections.Add(1)
 	return nil

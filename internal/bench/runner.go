@@ -9,7 +9,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -18,24 +17,16 @@ import (
 // at a time, Progress by any.
 type Runner struct {
 	Settings
-	Servers *nodes.Servers
-
-	// Services is how many processes the clients live in; 0 and 1: this one. Their
-	// program calls Serve.
-	Services int
+	Servers *Servers
 
 	// Think is called inside every critical section between the reading of
 	// the stock and the taking, with a context that ends with the row. Tests
 	// force an interleaving with it; nil does nothing.
 	Think func(ctx context.Context)
 
-	serial         *float64 // acquisitions a second of the serial limit
-	serialSections []Stamp  // its sections, in a closed loop
-	service        int      // which of the services this process is, from 0
-	of             int      // how many there are, 0 and 1: this process alone
-	memory         int64    // most of the services so far, in bytes
-	stage          atomic.Pointer[stage]
-	under          atomic.Pointer[round] // whose clock is running
+	serial *float64 // acquisitions a second of the serial limit
+	stage  atomic.Pointer[stage]
+	under  atomic.Pointer[round] // whose clock is running
 }
 
 // stage is where a row under way is: in a round, of the subject itself or of the serial
@@ -43,33 +34,26 @@ type Runner struct {
 type stage struct {
 	round, rounds int // from 1
 	serial        bool
-	started       time.Time // of clients that live elsewhere, zero before
 }
 
 // Progress continues the name of the row under way with how far it is.
 func (r *Runner) Progress() string {
-	text, now := "", r.stage.Load()
-	if now == nil {
-		now = &stage{}
-	}
-	if now.rounds > 1 {
+	text := ""
+	if now := r.stage.Load(); now != nil && now.rounds > 1 {
 		text = fmt.Sprintf(", round %d of %d", now.round, now.rounds)
-	}
-	if now.serial {
-		text += ", the serial limit"
-	}
-	started, turns := now.started, ""
-	if s := r.under.Load(); s != nil {
-		started = s.started
-		turns = fmt.Sprintf(" %d turns,", s.sections.Load())
-		if of := s.each * len(s.clients); of > 0 {
-			turns = fmt.Sprintf(" %d of %d turns,", s.sections.Load(), of)
+		if now.serial {
+			text += ", the serial limit"
 		}
 	}
-	if started.IsZero() {
+	s := r.under.Load()
+	if s == nil {
 		return text + ": warming up"
 	}
-	return fmt.Sprintf("%s:%s %.1f s", text, turns, max(time.Since(started), 0).Seconds())
+	turns := fmt.Sprint(s.sections.Load())
+	if of := s.each * len(s.clients); of > 0 {
+		turns += fmt.Sprint(" of ", of)
+	}
+	return fmt.Sprintf("%s: %s turns, %.1f s", text, turns, time.Since(s.started).Seconds())
 }
 
 // Measure lets all clients of one subject start at one instant, and returns what
@@ -89,7 +73,7 @@ func (r *Runner) Measure(ctx context.Context, subject Subject) (Row, error) {
 	if err != nil {
 		return Row{}, lock.Failed(ctx, "measure", subject.Name, err)
 	}
-	return row, nil
+	return row.explained(), nil
 }
 
 func (r *Runner) measure(ctx context.Context, subject Subject) (Row, error) {
@@ -117,7 +101,7 @@ func (r *Runner) measure(ctx context.Context, subject Subject) (Row, error) {
 
 // compared measures a subject just after the serial limit.
 func (r *Runner) compared(ctx context.Context, subject Subject, now stage) (Row, error) {
-	r.serial, r.serialSections = nil, nil
+	r.serial = nil
 	if !isSerialLimit(subject) {
 		serial := now
 		serial.serial = true
@@ -140,7 +124,7 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 		return Row{}, err
 	}
 	r.Servers.Clear()
-	m := &Measurement{Settings: r.Settings, Subject: subject, Services: max(r.Services, 1),
+	m := &Measurement{Settings: r.Settings, Subject: subject,
 		Nodes:    min(subject.Nodes, len(clients)),
 		Unlocked: baselines[subject.Name].unlocked || subject.Open != nil}
 	m.Turns, m.Stock = r.size(subject)
@@ -150,12 +134,9 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 	if err := clients[0].Set(ctx, stockKey, m.Stock, r.Timeout+time.Hour).Err(); err != nil {
 		return Row{}, fmt.Errorf("set the stock: %w", err)
 	}
-	switch {
-	case subject.Sell != nil:
+	if subject.Sell != nil {
 		m.Counts, err = r.byProgram(ctx, subject)
-	case r.Services > 1 && !isSerialLimit(subject):
-		m.Counts, err = r.inServices(ctx, subject)
-	default:
+	} else {
 		m.Counts, err = r.inProcess(ctx, subject, clients)
 	}
 	if err != nil {
@@ -169,7 +150,9 @@ func (r *Runner) round(ctx context.Context, subject Subject) (Row, error) {
 		}
 	}
 	r.complete(m)
-	return NewRow(m), nil
+	row := NewRow(m.figures()...)
+	row.meant = subject.Nodes
+	return row, nil
 }
 
 // keys are those of a row: the lock's and the stock's.
@@ -190,7 +173,7 @@ func (r *Runner) inProcess(ctx context.Context, subject Subject,
 		return all, err
 	}
 	before := r.Servers.Usage(ctx, len(clients))
-	all = r.open(ctx, s, time.Now())
+	all = r.open(ctx, s)
 	all.Usage = r.Servers.Usage(ctx, len(clients)).Since(before)
 	if s.left != nil {
 		own, cancel := detached(ctx)
@@ -207,7 +190,7 @@ func (r *Runner) inProcess(ctx context.Context, subject Subject,
 // byProgram lets a program sell the stock by itself.
 func (r *Runner) byProgram(ctx context.Context, subject Subject) (Counts, error) {
 	work := Assignment{Addresses: r.Servers.Addresses,
-		Password: r.Servers.Password(), TTL: r.TTL, Clients: r.Clients,
+		Password: r.Servers.config.Password, TTL: r.TTL, Clients: r.Clients,
 		Turns: max(r.Ops, 1), Poll: r.Pause(subject, r.Servers.Embedded())}
 	work.Lock, work.Stock = r.keys(subject)
 	within, cancel := context.WithTimeout(ctx, r.limit()+r.Grace)
@@ -228,19 +211,11 @@ func (r *Runner) complete(m *Measurement) {
 			func(s Stamp) bool { return s.Entered >= int64(r.Loop) })
 		m.Turns = int(m.Sections + m.Failures)
 	}
-	if r.Services > 1 {
-		m.Most = max(m.Most, MostInside(m.Stamps))
-	}
 	if isSerialLimit(m.Subject) {
-		m.Services, m.Served = 1, nil // it shares with nobody
+		m.Served = nil // it shares with nobody
 		if m.Finished() {
 			r.serial = m.PerSecond()
 		}
-		if r.Loop > 0 {
-			r.serialSections = m.Stamps
-		}
-	} else {
-		m.SerialSections = r.serialSections
 	}
 	m.Serial = r.serial
 }
@@ -254,8 +229,7 @@ const (
 	DefaultGrace   = 20 * time.Second
 )
 
-// Settings say what is measured. Each process that clients live in is given all
-// of them. Inventory checks those that a user has given.
+// Settings say what is measured. Inventory checks those that a user has given.
 type Settings struct {
 	Clients int           // at least 1
 	Stock   int           // at least 0

@@ -2,7 +2,7 @@ package bench_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
@@ -33,12 +32,12 @@ const forever = time.Hour
 
 // embedded makes a runner for a few clients on five embedded servers.
 func embedded(t *testing.T, clients, stock int) *bench.Runner {
-	servers := nodes.Embed(5, nodes.Config{Clients: clients})
+	servers := bench.Embed(5, bench.Config{Clients: clients})
 	t.Cleanup(func() { assert.NoError(t, servers.Close(t.Context())) })
 	return runner(servers, clients, stock)
 }
 
-func runner(servers *nodes.Servers, clients, stock int) *bench.Runner {
+func runner(servers *bench.Servers, clients, stock int) *bench.Runner {
 	return &bench.Runner{Servers: servers, Settings: bench.Settings{
 		Clients: clients,
 		Stock:   stock,
@@ -51,11 +50,11 @@ func runner(servers *nodes.Servers, clients, stock int) *bench.Runner {
 
 // connected is a server, and the servers of a run that has no other. They are closed
 // with the test.
-func connected(t *testing.T, config nodes.Config) (*miniredis.Miniredis,
-	*nodes.Servers) {
+func connected(t *testing.T, config bench.Config) (*miniredis.Miniredis,
+	*bench.Servers) {
 	t.Helper()
 	redis := miniredis.RunT(t)
-	servers, err := nodes.Connect(t.Context(), []string{redis.Addr()}, config)
+	servers, err := bench.Connect(t.Context(), []string{redis.Addr()}, config)
 	require.NoError(t, err)
 	t.Cleanup(func() { servers.Close(context.WithoutCancel(t.Context())) })
 	return redis, servers
@@ -158,23 +157,35 @@ func TestALockThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 }
 
 func TestFailuresAreCountedAndTheFirstIsTold(t *testing.T) {
-	row := measure(t, embedded(t, 6, 3), theirs(func(context.Context) error {
-		return errors.New("broken")
+	r := embedded(t, 1, 3)
+	r.Ops = 6
+	n := 0
+	row := measure(t, r, theirs(func(context.Context) error {
+		n++
+		return fmt.Errorf("broken %d", n)
 	}))
 	assert.EqualValues(t, 6, row.Value("failures"))
 	assert.Zero(t, row.Value("sections"))
-	assert.Equal(t, "broken", row.Value("first_failure"))
+	assert.Equal(t, "broken 1", row.Value("first_failure"))
 	assert.True(t, row.Finished())
 }
 
 func TestARowThatCantBeginIsAnError(t *testing.T) {
-	_, err := embedded(t, 1, 1).Measure(t.Context(), bench.Subject{Name: "mine", Nodes: 1})
+	r := embedded(t, 1, 1)
+	_, err := r.Measure(t.Context(), bench.Subject{Name: "mine", Nodes: 1})
 	assert.ErrorIs(t, err, lock.ErrInvalid)
 	assert.ErrorContains(t, err, `measure "mine": `)
 
+	// Nor does the next one, for a reason of its own.
+	_, err = r.Measure(t.Context(), bench.Subject{Name: "yours", Nodes: 1,
+		Build: func(lock.Env) (lock.Lock, error) { return nil, lock.ErrLost }})
+	assert.ErrorIs(t, err, lock.ErrLost)
+	assert.ErrorContains(t, err, `measure "yours": build the lock: `)
+	assert.True(t, measure(t, r, subject(t, "gold")).Complete())
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = embedded(t, 1, 1).Measure(ctx, subject(t, "gold"))
+	_, err = r.Measure(ctx, subject(t, "gold"))
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -247,7 +258,7 @@ func TestEveryClientTakesSoManyTurnsAndTheProgressSaysHowMany(t *testing.T) {
 func TestAHolderFinishesAndReleasesWhenTheRunIsCanceled(t *testing.T) {
 	for _, subject := range bench.Rungs() {
 		t.Run(subject.Name, func(t *testing.T) {
-			redis, servers := connected(t, nodes.Config{Clients: 5})
+			redis, servers := connected(t, bench.Config{Clients: 5})
 			ctx, cancel := context.WithCancel(t.Context())
 			r := runner(servers, 5, 5)
 			var key string
@@ -306,7 +317,7 @@ type counter struct {
 }
 
 func (c *counter) subject() bench.Subject {
-	return bench.Subject{Name: "store", Kind: bench.Baseline, OwnServer: true,
+	return bench.Subject{Name: "store", Kind: bench.Baseline,
 		Open: func(_ context.Context, amount int) (bench.Stock, error) {
 			c.stock.Store(int64(amount))
 			left := func(context.Context) (int64, error) { return c.stock.Load(), nil }

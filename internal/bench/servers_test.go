@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lockladder/lockladder/internal/bench/nodes"
+	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -46,7 +46,7 @@ func TestGarbageIsCollectedBetweenTheRoundsOnRealServers(t *testing.T) {
 	for _, gogc := range []string{"", "50"} {
 		t.Setenv("GOGC", gogc)
 		t.Setenv("GOMEMLIMIT", "")
-		_, servers := connected(t, nodes.Config{Clients: 1})
+		_, servers := connected(t, bench.Config{Clients: 1})
 		before := collectorAt()
 		var during []uint64
 		measure(t, runner(servers, 1, 1), theirs(func(context.Context) error {
@@ -72,14 +72,14 @@ func collectorAt() []uint64 {
 }
 
 func TestClientsCanShareFewerConnections(t *testing.T) {
-	redis, servers := connected(t, nodes.Config{Clients: 20, Pool: 3})
+	redis, servers := connected(t, bench.Config{Clients: 20, Pool: 3})
 	row := measure(t, runner(servers, 20, 20), subject(t, "gold"))
 	assert.EqualValues(t, 20, row.Value("sold"))
 	assert.Equal(t, 3, redis.TotalConnectionCount())
 }
 
 func TestOnlyTheKeysOfTheRunAreRemoved(t *testing.T) {
-	redis, servers := connected(t, nodes.Config{Clients: 1})
+	redis, servers := connected(t, bench.Config{Clients: 1})
 	require.NoError(t, redis.Set("lockladder:bench:theirs", "x"))
 	// A lock may put its own word in front of the key that it is given.
 	dirty := subject(t, "gold")
@@ -101,13 +101,13 @@ func TestASilentServerIsNotWaitedForLongerThanTheContext(t *testing.T) {
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err = nodes.Connect(ctx, []string{silent.Addr().String()}, nodes.Config{Clients: 1})
+	_, err = bench.Connect(ctx, []string{silent.Addr().String()}, bench.Config{Clients: 1})
 	assert.ErrorContains(t, err, silent.Addr().String())
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 func TestRefusedConnectionsAreToldBeforeTheRow(t *testing.T) {
-	redis, servers := connected(t, nodes.Config{Clients: 4})
+	redis, servers := connected(t, bench.Config{Clients: 4})
 	redis.SetError("ERR max number of clients reached")
 	defer redis.SetError("")
 
@@ -120,8 +120,8 @@ func TestRefusedConnectionsAreToldBeforeTheRow(t *testing.T) {
 func TestEveryConnectionShowsThePassword(t *testing.T) {
 	redis := miniredis.RunT(t)
 	redis.RequireAuth("s3cret")
-	servers, err := nodes.Connect(t.Context(), []string{redis.Addr()},
-		nodes.Config{Clients: 1, Password: "s3cret", RTT: time.Millisecond})
+	servers, err := bench.Connect(t.Context(), []string{redis.Addr()},
+		bench.Config{Clients: 1, Password: "s3cret", RTT: time.Millisecond})
 	require.NoError(t, err)
 	defer servers.Close(t.Context())
 	conn, err := servers.Dial(t.Context(), 0)
@@ -142,8 +142,8 @@ func TestAWrongPasswordIsSaidWithoutIt(t *testing.T) {
 	redis.RequireAuth("right")
 	for password, want := range map[string]string{
 		"": "NOAUTH", "s3cret": "WRONGPASS"} {
-		_, err := nodes.Connect(t.Context(), []string{redis.Addr()},
-			nodes.Config{Clients: 1, Password: password})
+		_, err := bench.Connect(t.Context(), []string{redis.Addr()},
+			bench.Config{Clients: 1, Password: password})
 		require.ErrorContains(t, err, `reach the server at "`+redis.Addr())
 		assert.ErrorContains(t, err, want)
 		assert.NotContains(t, err.Error(), "s3cret")

@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -21,38 +19,13 @@ func (c Clock) Record(took time.Duration) {
 	_ = c.histogram.RecordValue(int64(min(took, time.Hour)))
 }
 
-// at is the time that so many percent do not exceed, in milliseconds; nil when there is
+// At is the time that so many percent do not exceed, in milliseconds; nil when there is
 // none.
-func (c Clock) at(percent float64) *float64 {
+func (c Clock) At(percent float64) *float64 {
 	if c.histogram.TotalCount() == 0 {
 		return nil
 	}
-	at := c.histogram.ValueAtQuantile(percent)
-	if percent == 0 {
-		at = c.histogram.Min()
-	}
-	return new(Milliseconds(time.Duration(at)))
-}
-
-// Times are nil when there are none.
-func (c Clock) Times() *Times {
-	if c.histogram.TotalCount() == 0 {
-		return nil
-	}
-	return &Times{*c.at(50), *c.at(99), *c.at(100)}
-}
-
-// percents are the percentiles that a wait is reported at.
-var percents = []float64{0, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99,
-	99.9, 100}
-
-func (c Clock) percentiles() (all []float64) {
-	for _, percent := range percents {
-		if at := c.at(percent); at != nil {
-			all = append(all, *at)
-		}
-	}
-	return all
+	return new(Milliseconds(time.Duration(c.histogram.ValueAtQuantile(percent))))
 }
 
 // waits are those for the acquisitions.
@@ -64,21 +37,6 @@ func waits(stamps []Stamp) Clock {
 		}
 	}
 	return c
-}
-
-// Times are how long something took, in milliseconds.
-type Times struct {
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
-	Max float64 `json:"max"`
-}
-
-// Show is one of the times with so many digits after the point.
-func (t *Times) Show(digits int, which func(*Times) float64) string {
-	if t == nil {
-		return NotMeasured
-	}
-	return fmt.Sprintf("%.*f", digits, which(t))
 }
 
 // points is how many points of an order of service are kept.
@@ -96,36 +54,6 @@ func sampled(ranks []int) []float64 {
 		kept = append(kept, Rounded(100*float64(ranks[asked])/float64(last), 1))
 	}
 	return kept
-}
-
-// unevenness is the longest time of as many sections in a row as usually fit into
-// a span, in units of their median time; nil where there are no more than that.
-func unevenness(stamps []Stamp, span time.Duration) *float64 {
-	last := len(stamps) - 1
-	if last < 1 {
-		return nil
-	}
-	each := (stamps[last].Entered - stamps[0].Entered) / int64(last)
-	n := max(1, int(int64(span)/max(each, 1)))
-	var took []int64
-	for i := n; i <= last; i++ {
-		took = append(took, stamps[i].Entered-stamps[i-n].Entered)
-	}
-	if len(took) == 0 {
-		return nil
-	}
-	slices.Sort(took)
-	middle := max(took[len(took)/2], 1)
-	return new(Rounded(float64(took[len(took)-1])/float64(middle), 2))
-}
-
-// maxOverP50 is the longest wait in units of the median one.
-func maxOverP50(r Row) *float64 {
-	p50, longest := r.Number("wait_ms.p50"), r.Number("wait_ms.max")
-	if p50 == nil || longest == nil || *p50 == 0 {
-		return nil
-	}
-	return new(Rounded(*longest / *p50, 2))
 }
 
 // jain is (Σx)² / (n·Σx²), nil when nobody had anything.
@@ -147,14 +75,6 @@ func Per(n, sections int64) *float64 {
 		return nil
 	}
 	return new(Rounded(float64(n)/float64(sections), 3))
-}
-
-// Percent is a share in percent.
-func Percent(share *float64) *float64 {
-	if share == nil {
-		return nil
-	}
-	return new(100 * *share)
 }
 
 // Milliseconds is d in milliseconds, to the microsecond.

@@ -61,11 +61,6 @@ type Subject struct {
 	// MostSections is how many sections an assignment may have.
 	MostSections int
 
-	// OwnServer says that Share or Open starts a server for the row. Clients of
-	// another process would not have it, nor would one that crashes: that one
-	// has a Share of its own.
-	OwnServer bool
-
 	// Missing says which program the row needs that this machine has not; nil
 	// when there is none. A nil Missing needs none.
 	Missing func() error

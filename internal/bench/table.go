@@ -3,13 +3,13 @@ package bench
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/lockladder/lockladder/internal/lab/history"
 )
 
-// Layout renders rows of the inventory as text, one after the other, so that a row can be shown as
-// soon as it is measured. Numbers stand under their heads.
+// Layout renders rows as text, one after the other, so that a row can be shown as soon as
+// it is measured. Numbers stand under their heads.
 type Layout struct {
 	// Width is how many columns the reader's terminal has, 0 when unknown. In
 	// a narrow one every row takes several lines.
@@ -20,99 +20,71 @@ type Layout struct {
 
 	// Paired adds what a run on real servers in several rounds has measured.
 	Paired bool
-
-	// Loop explains what a closed loop adds.
-	Loop bool
 }
 
 // wide is how many columns are used when it is unknown how many there are.
 const wide = 120
 
-// NameWidth is how many columns a name has: it fits "mutex-per-service" and "redlock (3 nodes)".
-const NameWidth = 17
+// nameWidth is how many columns a name has: it fits "mutex-per-service" and "redlock (3 nodes)".
+const nameWidth = 17
 
-// name is how wide the first column is.
-func (t Layout) name() int { return max(NameWidth, t.Name) }
-
-// Column is a figure of a row, with the two lines of its head.
+// Column is where a figure stands in the table.
 type Column struct {
-	top, head string
-	width     int // with the space before it
-	digits    int // after the point of a fraction
-	figure    any
+	Top, Head string // the two lines above it
+	Width     int    // with the space before it
+	Digits    int    // after the point of a fraction
 }
 
-// NewColumn makes a column that is so wide, with the space before it. A fraction is
-// shown with so many digits after the point.
-func NewColumn(top, head string, width, digits int, figure any) Column {
-	return Column{top, head, width, digits, figure}
+// NewColumn is a column of that width, under these two lines.
+func NewColumn(top, head string, width, digits int) Column {
+	return Column{top, head, width, digits}
 }
 
-// Columns are those of one line, which begins with a name.
-type Columns []Column
-
-// Heads are the two lines above rows whose names have so many columns.
-func (c Columns) Heads(name string, width int) string {
-	return c.line("", width, func(c Column) string { return c.top }) +
-		c.line(name, width, func(c Column) string { return c.head })
-}
-
-// Line is the line of a row.
-func (c Columns) Line(name string, width int) string {
-	return c.line(name, width, func(c Column) string { return show(c.figure, c.digits) })
-}
-
-func (c Columns) line(name string, width int, cell func(Column) string) string {
-	text := fmt.Sprintf("%-*s", width, name)
-	for _, column := range c {
-		text += fmt.Sprintf(" %*s", column.width-1, cell(column))
+// line is a line of the table, which begins with a name.
+func (t Layout) line(name string, figures []Figure, cell func(Figure) string) string {
+	text := fmt.Sprintf("%-*s", max(nameWidth, t.Name), name)
+	for _, f := range figures {
+		text += fmt.Sprintf(" %*s", f.Column.Width-1, cell(f))
 	}
 	return strings.TrimRight(text, " ") + "\n"
 }
 
-// columns are those of a group, with a row's figures.
-func columns(of group, r Row) (all Columns) {
-	for _, f := range figures {
-		if f.group == of {
-			f.Column.figure = f.shown(r)
-			all = append(all, f.Column)
+// groups are the figures that have a column, by what stands on one line at least.
+func (t Layout) groups(r Row) (all [paired + 1][]Figure) {
+	for _, f := range r.figures {
+		if f.Column.Width > 0 && (f.group != paired || t.Paired) {
+			all[f.group] = append(all[f.group], f)
 		}
 	}
 	return all
 }
 
-// groups are those that are shown.
-func (t Layout) groups() []group {
-	if t.Paired {
-		return []group{outcome, cost, paired}
-	}
-	return []group{outcome, cost}
-}
-
-// lines are the columns of each line of a row: a group stands on one line.
-func (t Layout) lines(r Row) (lines []Columns) {
+// lines are the figures of each line of a row.
+func (t Layout) lines(r Row) (lines [][]Figure) {
 	room := cmp.Or(t.Width, wide)
 	used := room
-	for _, group := range t.groups() {
-		columns, width := columns(group, r), 0
-		for _, c := range columns {
-			width += c.width
+	for _, group := range t.groups(r) {
+		width := 0
+		for _, f := range group {
+			width += f.Column.Width
 		}
-		if used+width > room {
-			lines, used = append(lines, nil), t.name()
+		if last := len(lines) - 1; used+width > room {
+			lines = append(lines, group)
+			used = max(nameWidth, t.Name) + width
+		} else {
+			lines[last] = append(lines[last], group...)
+			used += width
 		}
-		last := len(lines) - 1
-		lines[last] = append(lines[last], columns...)
-		used += width
 	}
 	return lines
 }
 
-// Head is what stands above the rows.
-func (t Layout) Head() string {
+// Head is what stands above rows with the figures of this one.
+func (t Layout) Head(r Row) string {
 	text, name := "", "rung"
-	for _, columns := range t.lines(Row{}) {
-		text += columns.Heads(name, t.name())
+	for _, figures := range t.lines(r) {
+		text += t.line("", figures, func(f Figure) string { return f.Column.Top }) +
+			t.line(name, figures, func(f Figure) string { return f.Column.Head })
 		name = ""
 	}
 	return text
@@ -125,120 +97,47 @@ func (t Layout) Row(r Row) string {
 		name += fmt.Sprintf(" (%s)", Plural(nodes, "node"))
 	}
 	text := ""
-	for _, columns := range t.lines(r) {
-		text += columns.Line(name, t.name())
+	for _, figures := range t.lines(r) {
+		text += t.line(name, figures, Figure.show)
 		name = ""
 	}
-	if !r.Finished() {
-		text += Note("cut off after %.1f s: %d of %d turns were completed",
-			*r.Number("seconds"), r.Count("sections"), r.Count("turns"))
+	for _, note := range r.notes {
+		text += "  " + note + "\n"
 	}
-	if len(r.Rounds) < r.rounds {
-		text += Note("%d of %d rounds were measured", len(r.Rounds), r.rounds)
-	}
-	text += unequal(r)
-	if absent := r.Count("absent"); absent > 0 {
-		text += Note("%s did not return and had to be left behind",
-			Plural(absent, "client"))
-	}
-	first, failed := r.Value("first_failure").(string)
-	if !failed {
-		return text
-	}
-	return text + FirstFailure(Plural(r.Count("failures"), "turn")+" failed", &first)
+	return text
 }
 
-// FirstFailure is a line about failures, the first of which is not nil.
-func FirstFailure(count string, first *string) string {
-	if first == nil {
-		return ""
-	}
-	return Note("%s, the first: %s", count,
-		strings.ReplaceAll(*first, "\n", "; "))
-}
-
-// unequal says how far the longest wait of a closed loop is from the median one,
-// and how far it would be without a queue.
-func unequal(r Row) string {
-	const serial = "serial_max_over_p50"
-	var waits, alone []float64
-	for _, round := range r.Rounds {
-		if x := maxOverP50(round); x != nil {
-			waits = append(waits, *x)
-		}
-		if x := round.Number(serial); x != nil {
-			alone = append(alone, *x)
-		}
-	}
-	own, limit := maxOverP50(r), r.Number(serial)
-	if own == nil || limit == nil || len(alone) == 0 {
-		return ""
-	}
-	return Note("longest wait, in median ones: %.2f, in all rounds %.2f to %.2f",
-		*own, slices.Min(waits), slices.Max(waits)) +
-		Note("the serial limit, in as many sections: %.2f, in all rounds %.2f to"+
-			" %.2f", *limit, slices.Min(alone), slices.Max(alone))
-}
-
-// Legend explains the heads.
-func (t Layout) Legend() string {
-	var text strings.Builder
-	for _, group := range t.groups() {
-		for _, f := range figures {
-			if f.group == group && f.Legend != "" {
-				text.WriteString(wrapped(f.Legend))
+// Legend explains the heads of rows with the figures of this one.
+func (t Layout) Legend(r Row) string {
+	text := ""
+	for _, group := range t.groups(r) {
+		for _, f := range group {
+			if f.Legend != "" {
+				text += strings.Join(history.Wrap(f.Legend, 79, 0), "\n") + "\n"
 			}
 		}
 	}
-	if t.Paired && t.Loop {
-		text.WriteString(wrapped("longest wait, in median ones: the line below it is " +
-			"the same for the serial limit, where no client queues: the longest time " +
-			"of as many sections as fit into a median wait, divided by the median " +
-			"such time. Near 1 the machine ran evenly; the closer it is to the line " +
-			"above, the more of that wait is the machine's doing."))
-	}
-	return text.String() + NotMeasured + ": not measured\n"
-}
-
-// wrapped is a text in lines that fit on any terminal.
-func wrapped(text string) string {
-	return strings.Join(Wrap(text, 79), "\n") + "\n"
-}
-
-// Wrap is a text in lines of so many characters at most.
-func Wrap(text string, length int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && utf8.RuneCountInString(line+" "+word) > length {
-			lines = append(lines, line)
-			line = ""
-		}
-		line = strings.TrimSpace(line + " " + word)
-	}
-	return append(lines, line)
-}
-
-// Note is a line below a row.
-func Note(format string, args ...any) string {
-	return "  " + fmt.Sprintf(format, args...) + "\n"
+	return text + NotMeasured + ": not measured\n"
 }
 
 // NotMeasured stands where a figure was not measured.
 const NotMeasured = "–"
 
-// show is a figure, or what stands in its place. Of a figure that may be nil it is
-// NotMeasured then.
-func show(figure any, digits int) string {
-	switch x := figure.(type) {
-	case nil:
-		return NotMeasured
-	case *float64:
-		return Decimal(x, digits)
-	case float64:
-		return Decimal(&x, digits)
+// These are the digits of some columns.
+const (
+	Brief   = -1 // two after the point below 10, and one above
+	percent = -2 // none, of a share in percent
+)
+
+// show is a figure in its column.
+func (f Figure) show() string {
+	if x, is := f.Value.(float64); is {
+		return Decimal(&x, f.Column.Digits)
 	}
-	return fmt.Sprint(figure)
+	if f.Value == nil {
+		return NotMeasured
+	}
+	return fmt.Sprint(f.Value)
 }
 
 // Decimal is a figure with so many digits after the point.
@@ -246,9 +145,11 @@ func Decimal(x *float64, digits int) string {
 	switch {
 	case x == nil:
 		return NotMeasured
-	case digits == brief && *x < 10:
+	case digits == percent:
+		return fmt.Sprintf("%.0f", 100**x)
+	case digits == Brief && *x < 10:
 		digits = 2
-	case digits == brief:
+	case digits == Brief:
 		digits = 1
 	}
 	return fmt.Sprintf("%.*f", digits, *x)

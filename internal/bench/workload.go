@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 )
 
 // Workload is a job that is done behind one lock after the other. It has its
@@ -25,9 +23,9 @@ type Workload interface {
 	// row that can't be measured with them says so, see Subject.Unfit.
 	Subjects(locks []Subject) []Subject
 
-	// Measure measures a subject for a table, and returns its rows. When ctx ends
-	// before they are complete it returns what there is, and the error of ctx.
-	Measure(ctx context.Context, run Run, subject Subject) ([]Measured, error)
+	// Measure measures a subject for a table, and returns its row. When ctx ends before
+	// that is complete it returns what there is. An error says that there is nothing.
+	Measure(ctx context.Context, run Run, subject Subject) (Row, error)
 }
 
 // Run is what a workload is asked for.
@@ -38,20 +36,21 @@ type Run struct {
 	Width    int             // columns of the reader's terminal, 0 when unknown
 
 	// These are not known yet when the run is planned.
-	Servers *nodes.Servers
+	Servers *Servers
 	Table   int // which of the plan's
 }
 
 // Plan is what a program needs to know of a run, and prints.
 type Plan struct {
-	Config  nodes.Config // how the clients reach the servers
+	Config  Config // how the clients reach the servers
 	TTL     time.Duration
 	Timeout time.Duration // of a row
 	Seed    uint64        // 0 is none
 
 	Header string // says what is done
-	Tables []Table
-	Legend string // explains the tables
+	Layout Layout
+	Empty  Row      // has the figures of the rows, and no values
+	Tables []string // a table's title each, "" for the only one
 
 	// Progress continues the name of the subject that is measured with how far
 	// it is. Any goroutine may call it.
@@ -59,16 +58,9 @@ type Plan struct {
 
 	Outputs []Output
 
-	// Memory is the most memory that the clients' processes, "process" or several,
-	// have had so far, in bytes, 0 when unknown; nil when nobody wants to know.
-	Memory    func() int64
-	Processes string
-}
-
-// Table has a row, or several, for every subject of a run.
-type Table struct {
-	Title string // "" for the only one
-	Head  string
+	// Memory is the most memory that the clients' process has had so far, in bytes, 0
+	// when unknown; nil when nobody wants to know.
+	Memory func() int64
 }
 
 // Output is a file that a run can be written to, besides its JSON.
@@ -76,20 +68,7 @@ type Output struct {
 	Flag  string
 	File  *string // "" is none, "-" is standard output
 	Alone bool    // it can have standard output for itself, as "-"
-	Write func(Env, io.Writer) error
-}
-
-// Measured is a row of a table, and of the JSON.
-type Measured interface {
-	Text() string // its lines
-}
-
-// CutOff is the error of ctx, nil when the row was complete before that ended.
-func CutOff(ctx context.Context, complete bool) error {
-	if complete {
-		return nil
-	}
-	return ctx.Err()
+	Write func(Report, io.Writer) error
 }
 
 // List understands the values of a flag that are separated by commas.

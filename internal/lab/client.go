@@ -99,21 +99,21 @@ func (m mortal) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (m mortal) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		return m.process(func() error { return next(ctx, cmd) }, cmd)
+		return m.process(ctx, func() error { return next(ctx, cmd) }, cmd)
 	}
 }
 
 func (m mortal) ProcessPipelineHook(
 	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return m.process(func() error { return next(ctx, cmds) }, cmds...)
+		return m.process(ctx, func() error { return next(ctx, cmds) }, cmds...)
 	}
 }
 
-func (m mortal) process(next func() error, cmds ...redis.Cmder) error {
+func (m mortal) process(ctx context.Context, next func() error, cmds ...redis.Cmder) error {
 	var err error
 	if !m.client.Dead() {
-		m.client.from(cmds)
+		m.client.from(ctx, cmds)
 		m.client.rewrite(cmds)
 		err = next()
 	}
@@ -160,13 +160,22 @@ func begins(words []any) (two [2]string) {
 	return two
 }
 
+// fromLine is the key of FromLine.
+type fromLine struct{}
+
+// FromLine says which line of a lock's code sends the commands of a context, such as
+// "mine/lock.js:7", where that isn't a line of Go.
+func FromLine(ctx context.Context, line string) context.Context {
+	return context.WithValue(ctx, fromLine{}, line)
+}
+
 // from notes which line of the lock's code sends these commands: the hook runs in
 // the goroutine that does.
-func (c *Client) from(cmds []redis.Cmder) {
+func (c *Client) from(ctx context.Context, cmds []redis.Cmder) {
 	if !c.world.log.Recording && !c.world.Lines {
 		return // nobody will ask
 	}
-	line := ""
+	line, _ := ctx.Value(fromLine{}).(string)
 	for _, cmd := range cmds {
 		args := cmd.Args()
 		if len(args) < 2 || node.OfDriver(fmt.Sprint(args[0])) {

@@ -141,7 +141,7 @@ var Rungs = complete([]Rung{
 		Build:  lock.On(fair.New),
 		Renews: true,
 		Changes: []string{"Lock", "Lock.TryLock", "Lock.tryLock", "Lock.Lock",
-			"Lock.Unlock", "Lock.release"},
+			"Lock.release", "Lock.giveUp", "Lock.keys"},
 	},
 	{
 		Name:   "reentrant/cohort",
@@ -151,7 +151,7 @@ var Rungs = complete([]Rung{
 		Renews: true,
 		Changes: []string{"Lock", "Lock.TryLock", "Lock.tryLock",
 			"Lock.Lock", "Lock.Unlock", "Lock.Lost",
-			"Lock.release", "Lock.watch"},
+			"Lock.release", "Lock.watch", "Lock.giveUp", "Lock.keys"},
 	},
 	{
 		Name:   "redlock",

@@ -81,7 +81,6 @@ var ofProcesses = map[string]func(*Scenario){
 		s.Owner("C1").At(second).Section(second).SinceAtMost(14*second + 100*milli)
 		s.Serves("A1", "C1")
 	},
-	// The server leaves it to A1 to tell A2 of its turn, and A1 does not hear it.
 	"a release whose reply is lost wakes its neighbor": func(s *Scenario) {
 		s.Owner("A1").Tries(true).At(3*second).
 			Fails(lab.Release, 1, lab.Fault{LoseReply: true}).Unlocks(ErrUnknown)
@@ -89,8 +88,8 @@ var ofProcesses = map[string]func(*Scenario){
 			SinceAtMost(7 * second)
 		s.Serves("A1", "A2")
 	},
-	// B1 is dead, and has the turn. A2 and C1 wait, and only A2's process knows of it.
-	"who passes the turn on looks after it": func(s *Scenario) {
+	// B1 is dead, and has the turn.
+	"those that are told of a turn look after it": func(s *Scenario) {
 		s.Owner("A1").Section(3 * second)
 		dies(s)
 		s.Owner("A2", lock.FixedLease()).At(2500 * milli).Section(second).
@@ -99,22 +98,14 @@ var ofProcesses = map[string]func(*Scenario){
 			SinceAtMost(4*second + turn + 20*milli)
 		s.Serves("A1", "A2", "C1")
 	},
-	"who does so and gives up tells the others": func(s *Scenario) {
+	"who does so and gives up leaves it to the others": func(s *Scenario) {
 		s.Owner("A1").Section(3 * second)
 		dies(s)
 		s.Owner("A2", lock.FixedLease()).At(2500 * milli).GivesUp(700 * milli)
 		follows(s, 3200*milli)
 	},
-	// A1's release is answered late, so that A2 would ask 20 ms after the turn.
-	"who gives up when that turn is over, too": func(s *Scenario) {
-		s.Owner("A1").Locks().At(3*second).
-			Fails(lab.Release, 1, lab.Fault{AnswerAfter: 20 * milli}).Unlocks()
-		dies(s)
-		s.Owner("A2", lock.FixedLease()).At(2500 * milli).GivesUp(1010 * milli)
-		follows(s, 3510*milli)
-	},
-	// A1's release names A2 and is on its way when A2 gives up.
-	"who gives up before it begins has others told": func(s *Scenario) {
+	// A1's release is on its way when A2 gives up.
+	"who gives up before it begins does so as well": func(s *Scenario) {
 		s.Owner("A1").Locks().At(3*second).
 			Fails(lab.Release, 1, lab.Fault{Deliver: 3010 * milli}).Unlocks()
 		dies(s)

@@ -17,15 +17,13 @@ const leaseMs = 10_000
 
 // Scripts are those of a lock whose key is stock.
 type Scripts struct {
-	// Acquire asks for an owner that will have entered so many times, and for
-	// those behind it, and gives back a turn for which nobody will come.
+	// Acquire asks for an owner that will have entered so many times.
 	Acquire func(ctx context.Context, rdb *redis.Client, id string, count int,
-		wait bool, vacant string, behind ...any) (int64, error)
+		wait bool) (int64, error)
 
-	// Release leaves one level, down to a count. The neighbor is the first that
-	// waits in the caller's process.
-	Release func(ctx context.Context, rdb *redis.Client, id string, count int,
-		neighbor string) (int64, error)
+	// Release leaves one level, down to a count.
+	Release func(ctx context.Context, rdb *redis.Client, id string,
+		count int) (int64, error)
 }
 
 // Server is a server whose time stands still unless Pass moves it on.
@@ -44,11 +42,9 @@ func Serve(t *testing.T, scripts Scripts) *Server {
 	s := &Server{Mini: miniredis.RunT(t), t: t, scripts: scripts,
 		now: time.UnixMilli(1_000_500)}
 	s.Client = redis.NewClient(&redis.Options{Addr: s.Mini.Addr()})
-	s.told = s.Client.Subscribe(t.Context(), "{stock}:turn", "{stock}:turn:p")
-	for range 2 { // both are confirmed
-		_, err := s.told.Receive(t.Context())
-		require.NoError(t, err)
-	}
+	s.told = s.Client.Subscribe(t.Context(), "{stock}:turn")
+	_, err := s.told.Receive(t.Context())
+	require.NoError(t, err, "it is confirmed")
 	s.Mini.SetTime(s.now)
 	t.Cleanup(func() {
 		assert.NoError(t, s.told.Close())
@@ -65,30 +61,25 @@ func (s *Server) Pass(d time.Duration) {
 }
 
 // Acquire is the script's answer.
-func (s *Server) Acquire(id string, count int, wait bool, behind ...any) int64 {
-	reply, err := s.scripts.Acquire(s.t.Context(), s.Client, id, count, wait,
-		"", behind...)
+func (s *Server) Acquire(id string, count int, wait bool) int64 {
+	reply, err := s.scripts.Acquire(s.t.Context(), s.Client, id, count, wait)
 	require.NoError(s.t, err)
 	return reply
 }
 
-// GivesBack asks for an owner that waits, and gives another one's turn back.
-func (s *Server) GivesBack(id, vacant string) int64 {
-	reply, err := s.scripts.Acquire(s.t.Context(), s.Client, id, 1, true, vacant)
-	require.NoError(s.t, err)
-	return reply
-}
-
-// Waits asks for an owner that waits, and is refused.
-func (s *Server) Waits(id string, behind ...any) (again int64) {
-	reply := s.Acquire(id, 1, true, behind...)
-	require.LessOrEqual(s.t, reply, int64(0), "%s has the lock", id)
-	return -reply
+// Waits asks for owners that wait, and are refused. It returns when the last is to
+// ask again.
+func (s *Server) Waits(ids ...string) (again int64) {
+	for _, id := range ids {
+		again = -s.Acquire(id, 1, true)
+		require.GreaterOrEqual(s.t, again, int64(0), "%s has the lock", id)
+	}
+	return again
 }
 
 // Release is the script's answer.
-func (s *Server) Release(id string, count int, neighbor string) int64 {
-	reply, err := s.scripts.Release(s.t.Context(), s.Client, id, count, neighbor)
+func (s *Server) Release(id string, count int) int64 {
+	reply, err := s.scripts.Release(s.t.Context(), s.Client, id, count)
 	require.NoError(s.t, err)
 	return reply
 }
@@ -112,22 +103,17 @@ func (s *Server) ttl(key string) int64 {
 	return s.Client.PTTL(s.t.Context(), key).Val().Milliseconds()
 }
 
-// Messages are those of the turns since the last call: "b p" where all processes were
-// told that p's owner b has it, "p: b p" where p was. A message of its own marks the
-// end.
+// Messages are those of the turns since the last call. A message of its own marks
+// the end.
 func (s *Server) Messages() (told []string) {
 	s.Mini.Publish("{stock}:turn", "the end")
 	for {
 		m, err := s.told.ReceiveMessage(s.t.Context())
 		require.NoError(s.t, err)
-		switch {
-		case m.Payload == "the end":
+		if m.Payload == "the end" {
 			return told
-		case m.Channel != "{stock}:turn":
-			told = append(told, "p: "+m.Payload)
-		default:
-			told = append(told, m.Payload)
 		}
+		told = append(told, m.Payload)
 	}
 }
 
@@ -138,39 +124,22 @@ func RunScripts(t *testing.T, scripts Scripts) {
 	}
 }
 
-// manyDie has 2,500 waiters die, and one wait behind them.
-func (s *Server) manyDie() {
-	s.Acquire("a", 1, true)
-	var dead []any
-	for n := range 2500 {
-		dead = append(dead, fmt.Sprint("dead", n))
-	}
-	s.Waits("b", dead...)
-	s.Mini.SetTTL("stock", time.Minute)
-	s.Pass(15 * time.Second)
-	s.Waits("d")
-	s.Mini.SetTTL("{stock}:queue", time.Minute)
-	s.Pass(5 * time.Second)
-}
-
 // ofScripts are what the scripts of every lock with a queue do.
 var ofScripts = map[string]func(*testing.T, *Server){
 	"the server queues in the order of arrival": func(t *testing.T, s *Server) {
 		assert.Equal(t, int64(1), s.Acquire("a", 1, true))
 		assert.Empty(t, s.Queue(), "the holder does not wait")
 		assert.Empty(t, s.waiters())
-		s.Waits("b", "c", "d")
-		s.Waits("e", "f")
-		assert.Equal(t, []string{"b", "c", "d", "e", "f"}, s.Queue())
-		assert.Equal(t, map[string]string{"b": "1020500 200 p", "c": "1020500 200 p",
-			"d": "1020500 200 p", "e": "1020500 200 p", "f": "1020500 200 p"}, s.waiters(),
-			"alive for two leases")
+		s.Waits("d", "c", "b")
+		assert.Equal(t, []string{"d", "c", "b"}, s.Queue())
+		assert.Equal(t, map[string]string{"b": "1020500 200", "c": "1020500 200",
+			"d": "1020500 200"}, s.waiters(), "alive for two leases")
 
 		s.Pass(time.Second)
-		s.Waits("d", "b")
-		assert.Equal(t, []string{"b", "c", "d", "e", "f"}, s.Queue(), "their places stay")
-		assert.Equal(t, map[string]string{"b": "1021500 200 p", "c": "1020500 200 p",
-			"d": "1021500 200 p", "e": "1020500 200 p", "f": "1020500 200 p"}, s.waiters())
+		s.Waits("c", "d")
+		assert.Equal(t, []string{"d", "c", "b"}, s.Queue(), "their places stay")
+		assert.Equal(t, map[string]string{"b": "1020500 200", "c": "1021500 200",
+			"d": "1021500 200"}, s.waiters())
 		assert.Empty(t, s.Messages())
 	},
 	"an owner that does not wait is not in the queue": func(t *testing.T, s *Server) {
@@ -191,27 +160,6 @@ var ofScripts = map[string]func(*testing.T, *Server){
 		assert.Equal(t, int64(-leaseMs), s.Acquire("a", 2, true))
 		assert.False(t, s.Mini.Exists("stock"))
 	},
-	"those behind a holder wait for it": func(t *testing.T, s *Server) {
-		assert.Equal(t, int64(1), s.Acquire("a", 1, true, "b", "c"))
-		assert.Equal(t, []string{"b", "c"}, s.Queue())
-		assert.Equal(t, map[string]string{"b": "1020500 200 p", "c": "1020500 200 p"},
-			s.waiters())
-	},
-	// A question may be overtaken by the turn of an owner that it asks for, and by its
-	// acquisition. Were the owner queued up again, nobody would come for that turn.
-	"nobody waits for its own turn or lock": func(t *testing.T, s *Server) {
-		s.Acquire("a", 1, true)
-		s.Waits("b")
-		s.Release("a", 0, "")
-		s.Waits("c", "b", "d")
-		s.Waits("c", "b") // and nobody else is left to queue up
-		assert.Equal(t, []string{"c", "d"}, s.Queue(), "it is b's turn")
-		assert.NotContains(t, s.waiters(), "b")
-		s.Acquire("b", 1, true)
-		s.Waits("d", "b", "e")
-		assert.Equal(t, []string{"c", "d", "e"}, s.Queue(), "b has the lock")
-		assert.NotContains(t, s.waiters(), "b")
-	},
 	"a refusal says when to ask again": func(t *testing.T, s *Server) {
 		s.Acquire("a", 1, true)
 		s.Pass(3 * time.Second)
@@ -223,7 +171,7 @@ var ofScripts = map[string]func(*testing.T, *Server){
 		s.Client.Persist(t.Context(), "stock")
 		assert.Equal(t, int64(leaseMs), s.Waits("b"))
 		s.Mini.SetTTL("stock", leaseMs*time.Millisecond)
-		s.Release("a", 0, "")
+		s.Release("a", 0)
 		assert.Equal(t, int64(200), s.Waits("c"), "when b's turn ends")
 	},
 	"the first alive has the turn": func(t *testing.T, s *Server) {
@@ -233,10 +181,10 @@ var ofScripts = map[string]func(*testing.T, *Server){
 		s.Waits("d")
 		s.Mini.SetTTL("stock", time.Minute)
 		s.Pass(15 * time.Second) // in this millisecond b and c are dead
-		assert.Equal(t, int64(1), s.Release("a", 0, ""))
+		assert.Equal(t, int64(1), s.Release("a", 0))
 		assert.Equal(t, "d", s.Turn())
 		assert.Equal(t, int64(200), s.ttl("{stock}:turn"))
-		assert.Equal(t, []string{"d p"}, s.Messages())
+		assert.Equal(t, []string{"d 200"}, s.Messages())
 		assert.Empty(t, s.Queue())
 		assert.Empty(t, s.waiters())
 	},
@@ -251,13 +199,14 @@ var ofScripts = map[string]func(*testing.T, *Server){
 		assert.Equal(t, int64(200), s.Waits("f"))
 		assert.Equal(t, "d", s.Turn())
 		assert.Equal(t, int64(200), s.ttl("{stock}:turn"))
-		assert.Equal(t, []string{"p: d p"}, s.Messages(), "f asks when d's turn is over")
+		assert.Equal(t, []string{"d 200"}, s.Messages())
 		assert.Equal(t, []string{"e", "f"}, s.Queue())
-		assert.Equal(t, map[string]string{"e": "1025500 200 p", "f": "1040500 200 p"},
+		assert.Equal(t, map[string]string{"e": "1025500 200", "f": "1040500 200"},
 			s.waiters())
 
+		s.Pass(50 * time.Millisecond)
 		s.Waits("f")
-		assert.Equal(t, []string{"d"}, s.Messages(), "it may have been lost")
+		assert.Equal(t, []string{"d 150"}, s.Messages(), "it may have been lost")
 		assert.Equal(t, int64(1), s.Acquire("d", 1, true))
 		assert.Empty(t, s.Turn(), "taken")
 		assert.Equal(t, int64(leaseMs), s.ttl("stock"))
@@ -272,49 +221,24 @@ var ofScripts = map[string]func(*testing.T, *Server){
 		assert.Empty(t, s.Turn())
 		assert.Equal(t, []string{"c"}, s.Queue())
 	},
-	"a turn that nobody will come for is given back": func(t *testing.T, s *Server) {
+	// Nobody gets in before the one that waits, and no call removes more.
+	"one of a thousand dead ones has a turn": func(t *testing.T, s *Server) {
 		s.Acquire("a", 1, true)
-		s.Waits("b", "c", "d")
-		s.Release("a", 0, "")
-		s.Messages()
-		assert.Equal(t, int64(-200), s.GivesBack("d", "c"), "it is b's turn")
-		s.Messages()
-		assert.Equal(t, int64(-200), s.GivesBack("d", "b"))
-		assert.Equal(t, "c", s.Turn())
-		assert.Contains(t, s.Messages(), "p: c p")
-		assert.Equal(t, int64(1), s.GivesBack("d", "c"), "it is the next one itself")
-	},
-	// The lock is free all the time. Nobody gets in before the one that waits.
-	"an acquisition removes a thousand dead ones at most": func(t *testing.T, s *Server) {
-		s.manyDie()
-		s.Mini.Del("stock")
-		assert.Zero(t, s.Waits("e"), "it asks again at once")
-		assert.Empty(t, s.Messages())
-		assert.Equal(t, 2503-1001, len(s.Queue()))
-		assert.Zero(t, s.Acquire("f", 1, false))
-		assert.Equal(t, []string{""}, s.Messages(), "f does not ask again: the others do")
-		assert.Empty(t, s.Turn())
+		for n := range 1500 {
+			s.Waits(fmt.Sprint("dead", n))
+		}
+		s.Mini.SetTTL("stock", time.Minute)
+		s.Pass(15 * time.Second)
+		s.Waits("d")
+		s.Mini.SetTTL("{stock}:queue", time.Minute)
+		s.Pass(5 * time.Second)
+		s.Release("a", 0)
+		assert.Equal(t, "dead999", s.Turn())
+		assert.Len(t, s.Queue(), 501)
+		s.Pass(200 * time.Millisecond)
 		assert.Equal(t, int64(-200), s.Acquire("f", 1, false))
 		assert.Equal(t, "d", s.Turn())
-		assert.Equal(t, []string{"e"}, s.Queue())
-		assert.Equal(t, []string{"d p"}, s.Messages())
-	},
-	"a release removes a thousand dead ones at most": func(t *testing.T, s *Server) {
-		s.manyDie()
-		for _, then := range []struct {
-			neighbor string
-			reply    int64
-			told     []string
-		}{
-			{"c", -1, nil}, // c asks at once
-			{"", 1, []string{""}},
-			{"", 1, []string{"d p"}},
-		} {
-			s.Client.HSet(t.Context(), "stock", "a", 1)
-			assert.Equal(t, then.reply, s.Release("a", 0, then.neighbor))
-			assert.Equal(t, then.told, s.Messages())
-		}
-		assert.Equal(t, "d", s.Turn())
+		assert.Empty(t, s.Queue())
 	},
 	// A queue ends when all that wait in it must be dead, and no asker with a shorter
 	// lease shortens that.
@@ -333,45 +257,35 @@ var ofScripts = map[string]func(*testing.T, *Server){
 		assert.Equal(t, int64(60_000), s.ttl("{stock}:queue"))
 		assert.Equal(t, int64(60_000), s.ttl("{stock}:waiters"))
 	},
-	"a neighbor is not sent a message": func(t *testing.T, s *Server) {
-		s.Acquire("a", 1, true)
-		s.Waits("b", "c")
-		assert.Equal(t, int64(2), s.Release("a", 0, "b"))
-		assert.Empty(t, s.Messages())
-		s.Acquire("b", 1, true)
-		assert.Equal(t, int64(-200), s.Release("b", 0, "z"), "c is of another process")
-		assert.Equal(t, []string{"p: c p"}, s.Messages(), "z asks when c's turn is over")
-	},
 	"an owner that gives up leaves the queue and passes its turn": func(t *testing.T, s *Server) {
 		s.Acquire("a", 1, true)
 		s.Waits("b", "c", "d")
-		assert.Zero(t, s.Release("c", 0, ""))
+		assert.Zero(t, s.Release("c", 0))
 		assert.Equal(t, []string{"b", "d"}, s.Queue())
 		assert.NotContains(t, s.waiters(), "c")
 		assert.Empty(t, s.Turn(), "a has the lock")
-		s.Release("a", 0, "")
-		assert.Equal(t, []string{"b p"}, s.Messages())
-		assert.Zero(t, s.Release("e", 0, ""))
+		s.Release("a", 0)
+		assert.Equal(t, []string{"b 200"}, s.Messages())
+		assert.Zero(t, s.Release("e", 0))
 		assert.Equal(t, "b", s.Turn(), "it is not e's to pass on")
-		assert.Equal(t, []string{"b"}, s.Messages(), "others ask when it is over, not e")
-		assert.Zero(t, s.Release("b", 0, ""))
+		assert.Zero(t, s.Release("b", 0))
 		assert.Equal(t, "d", s.Turn())
-		assert.Equal(t, []string{"d p"}, s.Messages())
-		assert.Zero(t, s.Release("d", 0, ""))
+		assert.Equal(t, []string{"d 200"}, s.Messages())
+		assert.Zero(t, s.Release("d", 0))
 		assert.Empty(t, s.Turn(), "nobody waits any more")
 	},
 	"a level is left with its lease": func(t *testing.T, s *Server) {
 		s.Acquire("a", 1, true)
 		s.Acquire("a", 2, true)
 		s.Pass(time.Second)
-		assert.Equal(t, int64(1), s.Release("a", 1, ""))
+		assert.Equal(t, int64(1), s.Release("a", 1))
 		assert.Equal(t, "1", s.Mini.HGet("stock", "a"))
 		assert.Equal(t, int64(leaseMs), s.ttl("stock"))
-		assert.Equal(t, int64(1), s.Release("a", 0, ""))
+		assert.Equal(t, int64(1), s.Release("a", 0))
 		assert.False(t, s.Mini.Exists("stock"))
-		assert.Zero(t, s.Release("a", 0, ""), "it is free")
+		assert.Zero(t, s.Release("a", 0), "it is free")
 		s.Acquire("b", 1, true)
-		assert.Zero(t, s.Release("a", 0, ""), "it is b's")
+		assert.Zero(t, s.Release("a", 0), "it is b's")
 		assert.True(t, s.Mini.Exists("stock"))
 	},
 }

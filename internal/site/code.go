@@ -5,41 +5,36 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// Declaration is a top-level declaration of a Go file with the comment above
-// it.
-type Declaration struct {
-	Name string // "New", "Lock", "Lock.TryLock"
-	Text string
-}
-
-// Declarations are those of a Go source, in order, without its imports.
-func Declarations(source string) ([]Declaration, error) {
+// declarations are the top-level declarations of a Go source by their names, such as
+// "New", "Lock" or "Lock.TryLock", each with the comment above it. Those with one name,
+// such as assertions, are together.
+func declarations(source string) (map[string]string, error) {
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, "", source,
 		parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
-	var all []Declaration
+	texts := map[string]string{}
 	for _, node := range parsed.Decls {
-		name := Declared(node)
+		name, start := Declared(node), node.Pos()
 		if name == "" {
 			continue
 		}
-		start := node.Pos()
 		if doc := docOf(node); doc != nil {
 			start = doc.Pos()
 		}
 		from, to := set.Position(start).Offset, set.Position(node.End()).Offset
-		all = append(all, Declaration{name, source[from:to]})
+		texts[name] += source[from:to] + "\n"
 	}
-	return all, nil
+	return texts, nil
 }
 
 func docOf(node ast.Decl) *ast.CommentGroup {
@@ -87,34 +82,29 @@ func Declared(node ast.Decl) string {
 // Extract returns the named declarations of a Go source as they stand there, an
 // empty line between two. Its error lists the names that there are.
 func Extract(source string, names ...string) (string, error) {
-	all, err := Declarations(source)
+	all, err := declarations(source)
 	if err != nil {
 		return "", err
 	}
-	var texts, known []string
-	for _, d := range all {
-		known = append(known, d.Name)
-	}
+	var texts []string
 	for _, name := range names {
-		i := slices.Index(known, name)
-		if i < 0 {
-			return "", fmt.Errorf("there is no declaration %q, there are %s",
-				name, strings.Join(known, "; "))
+		if all[name] == "" {
+			return "", fmt.Errorf("there is no declaration %q, there are %s", name,
+				strings.Join(slices.Sorted(maps.Keys(all)), "; "))
 		}
-		texts = append(texts, all[i].Text)
+		texts = append(texts, all[name])
 	}
-	return strings.Join(texts, "\n\n") + "\n", nil
+	return strings.Join(texts, "\n"), nil
 }
 
 // Diff compares the named declarations of two Go sources, each shown whole. A
-// declaration that only one of them has is all new or all gone. Declarations
-// with one name, such as assertions, are compared together.
+// declaration that only one of them has is all new or all gone.
 func Diff(before, after string, names ...string) (string, error) {
-	was, err := joined(before)
+	was, err := declarations(before)
 	if err != nil {
 		return "", err
 	}
-	is, err := joined(after)
+	is, err := declarations(after)
 	if err != nil {
 		return "", err
 	}
@@ -130,15 +120,6 @@ func Diff(before, after string, names ...string) (string, error) {
 		diffs = append(diffs, lines)
 	}
 	return strings.Join(diffs, " \n"), nil
-}
-
-func joined(source string) (map[string]string, error) {
-	all, err := Declarations(source)
-	texts := map[string]string{}
-	for _, d := range all {
-		texts[d.Name] += d.Text + "\n"
-	}
-	return texts, err
 }
 
 // compared compares two texts line by line. Each line of the result begins with a

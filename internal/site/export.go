@@ -29,7 +29,7 @@ func (s *Site) Export(dir string) (int, error) {
 			" is not there", dir)
 	}
 	e := &export{site: s, dir: dir, known: map[string]bool{}, written: map[string]bool{}}
-	e.visit(front)
+	e.visit(frontPage)
 	for _, file := range s.Order() {
 		e.visit(file)
 	}
@@ -41,13 +41,7 @@ func (s *Site) Export(dir string) (int, error) {
 			return pages, fmt.Errorf("export %s: %w", file, err)
 		}
 	}
-	if err := e.assets(); err != nil {
-		return pages, err
-	}
-	index := `<!DOCTYPE html><meta charset="utf-8"><title>Lock Ladder</title>` +
-		`<meta http-equiv="refresh" content="0; url=` + exported(front) + `">` +
-		`<a href="` + exported(front) + `">Lock Ladder</a>` + "\n"
-	return pages, e.write("index.html", []byte(index))
+	return pages, e.assets()
 }
 
 // export is a site on its way into a directory.
@@ -66,6 +60,8 @@ func exported(file string) string {
 	played := strings.HasPrefix(file, recording.Dir+"/") ||
 		strings.HasPrefix(file, LevelDir+"/")
 	switch ext := path.Ext(file); {
+	case file == frontPage:
+		return "index.html"
 	case ext == ".md", ext == ".json" && played:
 		return strings.TrimSuffix(file, ext) + ".html"
 	case ext == ".svg":
@@ -94,7 +90,7 @@ func (e *export) get(file string) ([]byte, error) {
 }
 
 func (e *export) page(file string) error {
-	body, err := e.get(file)
+	body, err := e.get(strings.TrimPrefix(file, frontPage)) // which is at the root
 	if err != nil {
 		return err
 	}
@@ -140,7 +136,7 @@ func (e *export) relative(file, body string) (string, error) {
 
 // target is where a link of a page leads to in the directory, seen from that page.
 func (e *export) target(file, link string) (string, error) {
-	to := strings.Trim(link, "/")
+	to := cmp.Or(strings.Trim(link, "/"), frontPage)
 	if !strings.HasPrefix(link, "/") {
 		to = path.Join(path.Dir(file), link)
 	}

@@ -23,6 +23,9 @@ const (
 	workerFile     = "assets/laboratory-worker.js"
 	laboratoryPage = "docs/lab.md"
 	laboratoryMark = "<!-- laboratory -->"
+
+	// triedMark is in a link to the laboratory whose paragraph a reader may change.
+	triedMark = "&amp;lease="
 )
 
 // program answers with a file of the laboratory's program.
@@ -39,7 +42,7 @@ func (s *Site) program(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	content, ok := files[name]
 	if !ok {
-		s.missing(w, programDir+name)
+		s.missing(w, r, programDir+name)
 		return
 	}
 	// A source may have changed: the browser asks each time, and loads it only then.
@@ -49,10 +52,10 @@ func (s *Site) program(w http.ResponseWriter, r *http.Request, name string) {
 }
 
 // laboratory puts the laboratory where the page has its mark, with the code of all
-// rungs and the scripts that the exercises begin with. Scripts are there as they are, too,
-// because their digests name them.
+// rungs, the scripts that the exercises begin with and what a learner's own lock may begin
+// with. Scripts are there as they are, too, because their digests name them.
 func (s *Site) laboratory(body string) (string, error) {
-	sources, scripts := map[string][]string{}, map[string]string{}
+	sources, scripts, templates := map[string][]string{}, map[string]string{}, map[string]string{}
 	for _, rung := range ladder.Rungs {
 		if err := s.sources(rung.Name, sources); err != nil {
 			return "", err
@@ -68,13 +71,17 @@ func (s *Site) laboratory(body string) (string, error) {
 		text, failed := fs.ReadFile(s.root, file)
 		scripts[file], err = string(text), cmp.Or(err, failed)
 	}
+	for _, file := range s.documents("docs/own/*.js") {
+		text, failed := fs.ReadFile(s.root, file)
+		templates[strings.TrimSuffix(path.Base(file), ".js")], err = string(text), cmp.Or(err, failed)
+	}
 	if err != nil {
 		return "", err
 	}
 	put, err := element("laboratory", struct {
-		Sources map[string][]string
-		Scripts map[string]string
-	}{sources, scripts})
+		Sources            map[string][]string
+		Scripts, Templates map[string]string
+	}{sources, scripts, templates})
 	return strings.Replace(body, laboratoryMark, string(put), 1), err
 }
 

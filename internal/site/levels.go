@@ -1,10 +1,13 @@
 package site
 
 import (
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
 
+	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
@@ -22,47 +25,31 @@ type Level struct {
 	Invariant explore.Invariant `json:"invariant"`
 	Title     string            `json:"title"`
 	Ask       string            `json:"ask"`
+	Story     string            `json:"story,omitempty"`
+	Idea      string            `json:"idea,omitempty"` // of the rung
+
+	// Lines are offered as the reason why no schedule breaks the invariant. The first one
+	// is.
+	Lines []string `json:"lines,omitempty"`
 }
 
+//go:embed levels.json
+var levelsText []byte
+
 // Levels are in the order of the workshop: from bronze's orphan to fenced's proof.
-var Levels = []Level{
-	{"bronze", explore.Orphaned, "The holder crashes",
-		"Can a client leave the key behind so that nobody ever gets the lock again?"},
-	{"silver", explore.Orphaned, "Between two commands",
-		"A second command gives the key a lease. Can the lock still be orphaned?"},
-	{"silver", explore.TwoHolders, "Two inside",
-		"Can both clients believe that they hold the lock?"},
-	{"gold", explore.TwoHolders, "The lease ends first",
-		"One command takes the lock and sets its lease. Can both believe that they" +
-			" hold it?"},
-	{"gold", explore.ForeignRelease, "Another client's key",
-		"Can a client delete the other one's lock?"},
-	{"gold", explore.LostUpdate, "What it costs",
-		"Can one client's write to the storage disappear?"},
-	{"platinum", explore.Orphaned, "A crash, again",
-		"New here: the holder deletes the key only if its own token is in it. Can a" +
-			" crash block the lock forever?"},
-	{"platinum", explore.ForeignRelease, "First look, then delete",
-		"The holder reads the token before it deletes the key. Can it delete the" +
-			" other one's lock?"},
-	{"diamond", explore.ForeignRelease, "One script",
-		"One script compares the token and deletes the key. Can a client delete the" +
-			" other one's lock?"},
-	{"diamond", explore.LostUpdate, "The work outlives the lease",
-		"Can one client's write to the storage disappear?"},
-	{"diamond/watchdog", explore.TwoHolders, "The process stops",
-		"A watchdog renews the lease and reports its loss. Can both believe that" +
-			" they hold the lock?"},
-	{"reentrant", explore.ForeignRelease, "Levels are counted",
-		"The key is a hash with a count. Can a client free the other one's lock?"},
-	{"reentrant", explore.StaleWrite, "A write that comes late",
-		"Can a client write after the next holder has used the storage?"},
-	{"reentrant/fenced", explore.TwoHolders, "A fence is not a lock",
-		"Each grant has a number now. Can both believe that they hold the lock?"},
-	{"reentrant/fenced", explore.StaleWrite, "The storage says no",
-		"The storage refuses a number that is older than one it has seen. Can a" +
-			" late write be accepted?"},
-}
+var Levels = func() (all []Level) {
+	if err := json.Unmarshal(levelsText, &all); err != nil {
+		panic("levels.json: " + err.Error())
+	}
+	for i, l := range all {
+		rung, err := ladder.Find(l.Lock)
+		if err != nil {
+			panic("levels.json: " + err.Error())
+		}
+		all[i].Idea = rung.Idea
+	}
+	return all
+}()
 
 // String is the level as a list has it.
 func (l Level) String() string {

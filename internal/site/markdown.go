@@ -96,9 +96,8 @@ func (d *Document) Links() []string {
 
 // Block is a piece of code in a document.
 type Block struct {
-	Language string // of a fence; "" for an indented block or a span
+	Language string // of a fence; "" for an indented block or a span of code
 	Text     string
-	Inline   bool // a span within a line of text
 }
 
 // Blocks are all pieces of code, in order.
@@ -112,7 +111,7 @@ func (d *Document) Blocks() []Block {
 		case *ast.CodeBlock:
 			blocks = append(blocks, Block{Text: lines(c, d.source)})
 		case *ast.CodeSpan:
-			blocks = append(blocks, Block{Inline: true,
+			blocks = append(blocks, Block{
 				Text: strings.Join(strings.Fields(content(c, d.source)), " ")})
 		}
 	})

@@ -13,23 +13,23 @@ import (
 
 // opened shows the recording of a reader's own lock: a run in the player, or a graph
 // as levels.
-func (s *Site) opened(w http.ResponseWriter) {
+func (s *Site) opened(w http.ResponseWriter, r *http.Request) {
 	p := page{File: strings.TrimPrefix(OpenedPath, "/"), Wide: true, Player: true}
 	var err error
 	if run := s.Opened.Run; run != nil {
 		p.Title = run.Lock + ": " + run.Scenario
 		p.Body, err = alone(run, s.Opened.Sources)
-		p.Body = template.HTML("<h1>"+html.EscapeString(p.Title)+"</h1>\n") + p.Body
 	} else {
 		p.Title, p.Game = "Be the scheduler: "+s.Opened.Graph.Lock, true
-		p.Body, err = element("game", game{p.Title, true, s.Opened.Graph,
+		p.Body, err = element("game", game{"", false, true, s.Opened.Graph,
 			levelsOf(s.Opened.Graph), allColored(s.Opened.Sources)})
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	s.show(w, http.StatusOK, p)
+	p.Body = template.HTML("<h1>"+html.EscapeString(p.Title)+"</h1>\n") + p.Body
+	s.show(w, r, http.StatusOK, p)
 }
 
 //go:embed elements.html
@@ -53,7 +53,8 @@ type player struct {
 
 // game is the data of the element that the game's script makes a level of.
 type game struct {
-	Title   string
+	Level   string // the invariant that it begins with; "": the address has it
+	Small   bool
 	Own     bool // it is a reader's own lock
 	Graph   *recording.Graph
 	Levels  []Level

@@ -15,16 +15,14 @@ import (
 	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
-// diagram is a generated diagram of a run, which GitHub draws: the lock, the scenario,
-// and the invariant that it shows broken.
-var diagram = regexp.MustCompile(`(?s)<!-- generated: sequence ([^ :]+)/([^ /:]+)` +
-	`(?:: [^>]*?)? -->\s*<pre class="code mermaid">.*?✗ ([a-z ]+?) at .*?</pre>`)
+// played is where a page has a run: the lock, the scenario, and an invariant.
+var played = regexp.MustCompile(`<!-- run (\S+)/(\S+): ([a-z -]+) -->`)
 
-// players puts a player where a page has the diagram of a run, and links where it
-// names a run or a level.
+// players puts a player where a page has a run, and links where it names a run or a
+// level.
 func (s *Site) players(body string) string {
-	body = diagram.ReplaceAllStringFunc(body, func(found string) string {
-		m := diagram.FindStringSubmatch(found)
+	body = played.ReplaceAllStringFunc(body, func(found string) string {
+		m := played.FindStringSubmatch(found)
 		player, err := s.player(recording.RunFile(m[1], m[2], m[3]))
 		if err != nil {
 			return noPlayer + html.EscapeString(fmt.Sprintf(
@@ -114,20 +112,27 @@ func (s *Site) play(p *page) error {
 // level shows the state graph of a lock on a page of its own, for a reader to be the
 // scheduler.
 func (s *Site) level(p *page) error {
-	content, err := fs.ReadFile(s.root, p.File)
-	if err != nil {
-		return err
-	}
 	lock := strings.TrimSuffix(strings.TrimPrefix(p.File, LevelDir+"/"), ".json")
+	body, err := s.game(lock, "", false)
+	p.Title, p.Wide, p.Player, p.Game = "Be the scheduler", true, true, true
+	p.Body = "<h1>Be the scheduler</h1>\n" + body
+	return err
+}
+
+// game is the element of a lock's levels. It begins with that of an invariant, or with the
+// one that the address names. A small one is a part of a page, which has Player and Game.
+func (s *Site) game(lock, invariant string, small bool) (template.HTML, error) {
+	content, err := fs.ReadFile(s.root, LevelFile(lock))
+	if err != nil {
+		return "", err
+	}
 	sources := map[string][]string{}
 	if err := s.sources(lock, sources); err != nil {
-		return err
+		return "", err
 	}
 	var graph recording.Graph
 	if err := json.Unmarshal(content, &graph); err != nil {
-		return fmt.Errorf("%s: %w", p.File, err)
+		return "", fmt.Errorf("%s: %w", LevelFile(lock), err)
 	}
-	p.Title, p.Wide, p.Player, p.Game = "Be the scheduler", true, true, true
-	p.Body, err = element("game", game{p.Title, false, &graph, Levels, sources})
-	return err
+	return element("game", game{invariant, small, false, &graph, Levels, sources})
 }

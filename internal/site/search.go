@@ -11,12 +11,15 @@ import (
 // searchFile is the script with the texts that the site's search looks through.
 const searchFile = "assets/search.js"
 
+const glossaryPage = "docs/glossary.md"
+
 // Section is a heading of a document with the text below it, for the search.
 type Section struct {
 	Title  string `json:"title"`
 	Anchor string `json:"anchor,omitempty"`
 	Level  int    `json:"level"`
 	Text   string `json:"text"`
+	Term   bool   `json:"term,omitempty"` // of the glossary
 }
 
 // Sections are the document's sections in order. Code and tables are not searched.
@@ -35,6 +38,27 @@ func (d *Document) Sections() []Section {
 		}
 	}
 	return sections
+}
+
+// excerpt is the beginning of a text, which a shared link shows.
+func excerpt(text string) string {
+	const most = 160
+	if len(text) <= most {
+		return text
+	}
+	return text[:strings.LastIndexByte(text[:most], ' ')] + " …"
+}
+
+// terms are the paragraphs of a glossary, each of which begins with what it explains.
+func (d *Document) terms() []Section {
+	terms := []Section{{Title: d.Title(), Level: 1}}
+	for n := d.root.FirstChild(); n != nil; n = n.NextSibling() {
+		if term, is := n.FirstChild().(*ast.Emphasis); is {
+			terms = append(terms, Section{Title: strings.TrimSuffix(content(term,
+				d.source), "."), Level: 2, Text: words(n, d.source), Term: true})
+		}
+	}
+	return terms
 }
 
 // words is the text of all that is below a node, with spaces between blocks.
@@ -65,7 +89,11 @@ func (s *Site) search() ([]byte, error) {
 			return nil, err
 		}
 		d := Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
-		all = append(all, found{file, exported(file), d.Title(), d.Sections()})
+		sections := d.Sections()
+		if file == glossaryPage {
+			sections = d.terms()
+		}
+		all = append(all, found{file, exported(file), d.Title(), sections})
 	}
 	text, err := json.Marshal(all)
 	return append(append([]byte("lockladder.pages = "), text...), ";\n"...), err

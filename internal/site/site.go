@@ -5,6 +5,7 @@ package site
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"embed"
 	"fmt"
@@ -27,13 +28,10 @@ var assets embed.FS
 var pageSource string
 var pageTemplate = template.Must(template.New("page").Parse(pageSource))
 
-// front is where the site begins.
-const front = "docs/README.md"
-
 // Site serves a module's documents and sources as they stand in its directory:
 // Markdown is rendered, code is colored, and a path is the file's own, so that
-// relative links lead where they lead in the repository. Where a page has the
-// diagram of a run, the run can be played. Nothing is fetched from anywhere else.
+// relative links lead where they lead in the repository. Where a page names a run in a
+// comment, the run can be played. Nothing is fetched from anywhere else.
 type Site struct {
 	root fs.FS
 
@@ -43,6 +41,9 @@ type Site struct {
 
 	// Opened is a recording of a reader's own, at OpenedPath. Nil: there is none.
 	Opened *recording.File
+
+	// URL is where an exported site will be: the picture of a shared link needs it.
+	URL string
 }
 
 // OpenedPath is the address of what was opened.
@@ -64,28 +65,33 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	file := strings.Trim(path.Clean(r.URL.Path), "/")
 	switch {
 	case file == "":
-		http.Redirect(w, r, "/"+front, http.StatusFound)
+		s.file(w, r, frontPage)
+	case file == frontPage:
+		http.Redirect(w, r, "/", http.StatusFound)
 	case file == searchFile:
 		index, err := s.search()
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-		w.Write(index)
+		answer(w, r, http.StatusOK, "text/javascript", index)
 	case strings.HasPrefix(file, programDir):
 		s.program(w, r, strings.TrimPrefix(file, programDir))
 	case strings.HasPrefix(file, "assets/"):
-		if file == workerFile { // only there is WebAssembly compiled
+		if file == workerFile {
+			// Only there is WebAssembly compiled, and a lock that a learner writes: a worker
+			// has no page and no storage of it. To import the lock as a blob would need as
+			// much, and a policy that allows blobs. Nothing may be sent elsewhere, for the
+			// lock may have come with a link.
 			w.Header().Set("Content-Security-Policy",
-				"default-src 'self'; script-src 'self' 'wasm-unsafe-eval'")
+				"default-src 'self'; script-src 'self' 'unsafe-eval'")
 		}
 		w.Header().Set("Cache-Control", "max-age=3600")
 		http.ServeFileFS(w, r, assets, file)
 	case s.Opened != nil && "/"+file == OpenedPath:
-		s.opened(w)
+		s.opened(w, r)
 	case hidden(file):
-		s.missing(w, file)
+		s.missing(w, r, file)
 	default:
 		s.file(w, r, file)
 	}
@@ -104,40 +110,18 @@ func hidden(file string) bool {
 // page is what the template shows.
 type page struct {
 	Title, File    string
+	About          string // a sentence or two
+	URL            string // the site's own, for the picture of a shared link
 	Body           template.HTML
-	Previous, Next string    // paths, "" at the ends
-	Side           []entry   // the ladder and the other pages
+	Previous, Next *entry    // nil at the ends
+	Side           []group   // the contents of the site
+	Ways           []entry   // what belongs to the page
 	Contents       []Section // of this page
+	Document       bool      // it can be shown as slides
 	Wide           bool      // source code
 	Player         bool      // the page has runs to play
 	Game           bool      // the page is a level
 	Laboratory     bool      // the page runs what a reader asks for
-}
-
-// entry is a page in the list beside every page.
-type entry struct {
-	Path, Title string
-	Here        bool
-}
-
-// side is that list: the numbered pages, and the others.
-func (s *Site) side(here string) ([]entry, error) {
-	var list []entry
-	for _, file := range s.Order() {
-		if strings.HasPrefix(file, "docs/exercises/") && file != "docs/exercises/README.md" {
-			continue
-		}
-		text, err := fs.ReadFile(s.root, file)
-		if err != nil {
-			return nil, err
-		}
-		title := title(string(text))
-		if name := path.Base(file); name[0] >= '0' && name[0] <= '9' {
-			title, _, _ = strings.Cut(title, ":") // the rung's name says enough
-		}
-		list = append(list, entry{"/" + file, title, file == here})
-	}
-	return list, nil
 }
 
 // title is a page's title. Only its heading is parsed: every page lists all titles.
@@ -150,7 +134,7 @@ func title(text string) string {
 func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
 	info, err := fs.Stat(s.root, file)
 	if err != nil {
-		s.missing(w, file)
+		s.missing(w, r, file)
 		return
 	}
 	if path.Ext(file) == ".svg" { // a picture that a page shows
@@ -172,29 +156,39 @@ func (s *Site) file(w http.ResponseWriter, r *http.Request, file string) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	s.show(w, http.StatusOK, p)
+	s.show(w, r, http.StatusOK, p)
 }
 
-func (s *Site) missing(w http.ResponseWriter, file string) {
-	s.show(w, http.StatusNotFound, page{Title: "Not here", File: file,
+func (s *Site) missing(w http.ResponseWriter, r *http.Request, file string) {
+	s.show(w, r, http.StatusNotFound, page{Title: "Not here", File: file,
 		Body: template.HTML("<h1>Not here</h1><p>There is no " +
 			html.EscapeString(file) + ".</p>")})
 }
 
-func (s *Site) show(w http.ResponseWriter, status int, p page) {
+func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, p page) {
 	var b bytes.Buffer
-	var err error
-	if p.Side, err = s.side(p.File); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
+	s.around(&p)
 	if err := pageTemplate.Execute(&b, p); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	answer(w, r, status, "text/html", b.Bytes())
+}
+
+// answer compresses a text for those who take it so: a level is eight times as long.
+func answer(w http.ResponseWriter, r *http.Request, status int, kind string, text []byte) {
+	w.Header().Set("Content-Type", kind+"; charset=utf-8")
+	w.Header().Set("Vary", "Accept-Encoding")
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.WriteHeader(status)
+		w.Write(text)
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
 	w.WriteHeader(status)
-	w.Write(b.Bytes())
+	z := gzip.NewWriter(w)
+	defer z.Close()
+	z.Write(text)
 }
 
 // fill renders a file.
@@ -212,13 +206,19 @@ func (s *Site) fill(p *page) error {
 			p.Laboratory, p.Wide = true, true
 			body, err = s.laboratory(body)
 		}
+		p.Laboratory = p.Laboratory || s.Program != nil && strings.Contains(body, triedMark)
 		p.Player = p.Laboratory || strings.Contains(body, `<div class="player"`)
-		p.Title, p.Body = d.Title(), template.HTML(body)
-		p.Previous, p.Next = s.neighbors(p.File)
-		for _, section := range d.Sections() {
+		p.Title, p.Body, p.Document = d.Title(), template.HTML(s.sized(p.File, body)), true
+		for i, section := range d.Sections() {
+			if i == 0 {
+				p.About = excerpt(section.Text)
+			}
 			if section.Level == 2 && section.Anchor != "" {
 				p.Contents = append(p.Contents, section)
 			}
+		}
+		if p.File == frontPage && err == nil {
+			return s.front(p)
 		}
 		return err
 	}
@@ -252,58 +252,4 @@ func (s *Site) listing(dir string) (template.HTML, error) {
 	}
 	b.WriteString("</ul>\n")
 	return template.HTML(b.String()), err
-}
-
-// Order is the order in which the documents are read: the front page, the
-// numbered pages, the others as the front page links them, and the exercises.
-func (s *Site) Order() []string {
-	var numbered, others []string
-	for _, page := range s.documents("docs/*.md") {
-		switch name := path.Base(page); {
-		case page == front:
-		case name[0] >= '0' && name[0] <= '9':
-			numbered = append(numbered, page)
-		default:
-			others = append(others, page)
-		}
-	}
-	contents, _ := fs.ReadFile(s.root, front)
-	slices.SortStableFunc(others, func(a, b string) int {
-		return linked(contents, a) - linked(contents, b)
-	})
-	all := slices.Concat([]string{front}, numbered, others)
-	for _, pattern := range []string{"docs/exercises/*.md",
-		"docs/exercises/*/*.md"} {
-		all = append(all, s.documents(pattern)...)
-	}
-	return all
-}
-
-// linked is where the contents link a page beside them.
-func linked(contents []byte, page string) int {
-	if at := bytes.Index(contents, []byte("]("+path.Base(page)+")")); at >= 0 {
-		return at
-	}
-	return len(contents)
-}
-
-// documents are the files of a pattern, but for links that lead nowhere.
-func (s *Site) documents(pattern string) []string {
-	found, _ := fs.Glob(s.root, pattern)
-	return slices.DeleteFunc(found, func(file string) bool {
-		_, err := fs.Stat(s.root, file)
-		return err != nil
-	})
-}
-
-func (s *Site) neighbors(file string) (previous, next string) {
-	order := s.Order()
-	i := slices.Index(order, file)
-	if i > 0 {
-		previous = "/" + order[i-1]
-	}
-	if i >= 0 && i+1 < len(order) {
-		next = "/" + order[i+1]
-	}
-	return previous, next
 }

@@ -57,11 +57,10 @@
 //
 //	ACL SETUSER worker on >secret +hello +client +ping +evalsha +eval \
 //		+subscribe +unsubscribe +publish +time +del +exists +get +set +pttl \
-//		+pexpire +hexists +hkeys +hmget +hset +hdel +zadd +zrem +zrange \
-//		+zrevrange +zremrangebyrank +incrby +decrby \
-//		~stock ~{stock}:* &{stock}:turn*
+//		+pexpire +hexists +hget +hset +hdel +zadd +zrem +zrange +zrevrange \
+//		+incrby +decrby ~stock ~{stock}:* &{stock}:turn
 //
-// Without the channels no process is told of its turn. As in fair, a Lock that
+// Without the channel no process is told of its turn. As in fair, a Lock that
 // has waited for more than two leases returns the server's error.
 //
 // Whoever may write the keys can take the lock from its holder, or set the

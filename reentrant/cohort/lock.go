@@ -40,7 +40,7 @@ type Lock struct {
 	tokenReleased bool        // token was sent with an outermost release
 	busy          atomic.Bool // a goroutine is inside a call
 
-	roundTrip time.Duration // how long the newest answer took
+	remaining time.Duration // of the holder's lease or a turn, at the newest refusal
 
 	lost   chan struct{} // closed when the newest grant's lease is gone
 	cohort *cohort       // the newest that this owner has joined
@@ -95,22 +95,26 @@ func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter) (bool, error) {
 		if err != nil {
 			return false, lock.Failed(ctx, "acquire", l.key, err)
 		}
-		l.token, l.tokenReleased, c.open = l.id(), false, true
+		// An id that was sent with a release is never used again: the release
+		// may still be on its way. An id whose acquisition was not answered is
+		// kept for the owner of this process that asks next.
+		if c.id == "" {
+			c.id, c.queued = l.opts.Token(), false
+		}
+		l.token, l.tokenReleased = c.id, false
+		c.open, c.queued = true, c.queued || w != nil
 		old, tokens = c.old, c.block()
 	}
-	behind, vacant, roundTrip := w.Ask(l.token)
-	turn := waiters.Turn(l.ttl, cmp.Or(roundTrip, l.roundTrip))
+	turn := w.Asks(l.token)
 	sent := time.Now()
-	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb), l.keys(),
-		append([]any{l.token, l.ttl.Milliseconds(), l.count + 1, w != nil,
-			turn.Milliseconds(), w.Process(), vacant, old, tokens},
-			behind...)...).Int64()
-	w.Answered(err, time.Duration(-reply)*time.Millisecond, time.Since(sent))
+	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb),
+		l.keys(), l.token, l.ttl.Milliseconds(), l.count+1, w != nil,
+		turn.Milliseconds(), old, tokens).Int64()
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
 	granted := reply > 0
-	l.roundTrip = time.Since(sent)
+	l.remaining = time.Duration(-reply) * time.Millisecond
 	if l.count > 0 {
 		return l.reenter(ctx, granted)
 	}
@@ -120,7 +124,7 @@ func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter) (bool, error) {
 	if granted && time.Since(sent) >= l.ttl {
 		c.id, l.tokenReleased = "", true
 		return false, lock.IgnoreNotHeld(
-			l.release(ctx, l.token, 0, tokens, "", l.ttl))
+			l.release(ctx, l.token, 0, tokens, l.ttl))
 	}
 	if granted {
 		c.hold(l, sent, uint64(reply))
@@ -148,30 +152,27 @@ func (l *Lock) Lock(ctx context.Context) error {
 		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
 	}
 	defer l.busy.Store(false)
-	if l.count == 0 {
-		if !l.join(ctx, true) {
-			return lock.Failed(ctx, "wait for", l.key, ctx.Err())
-		}
-		if l.count > 0 {
-			return nil // passed on
-		}
-		defer l.leave(ctx)
-	}
 	if l.count > 0 {
 		_, err := l.tryLock(ctx, nil)
 		return err
 	}
-	w := l.waiter()
-	// An owner with a lease to give up asks at once, whoever else is asking:
-	// other processes may be waiting for that lease.
-	for asks := w.Asks() || l.cohort.old != ""; ; asks = true {
-		if asks {
-			granted, err := l.tryLock(ctx, w)
-			if granted || err != nil {
-				return err
-			}
+	if !l.join(ctx, true) {
+		return lock.Failed(ctx, "wait for", l.key, ctx.Err())
+	}
+	if l.count > 0 {
+		return nil // passed on
+	}
+	defer l.leave(ctx)
+	c := l.cohort
+	if c.waiter == nil {
+		c.waiter = waiters.Join(l.rdb, lock.SecondKey(l.key, "turn"), l.ttl)
+	}
+	for {
+		granted, err := l.tryLock(ctx, c.waiter)
+		if granted || err != nil {
+			return err
 		}
-		if _, err := w.Wait(ctx); err != nil {
+		if err := c.waiter.Wait(ctx, l.remaining); err != nil {
 			return lock.Failed(ctx, "wait for", l.key, err)
 		}
 	}
@@ -201,8 +202,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		}
 		l.lease.end(context.Background()) // no renewal follows the release
 	}
-	next := waiters.First(l.rdb, channel(l.key), l.token).ID
-	return l.release(ctx, l.token, left, unused, next, l.ttl)
+	return l.release(ctx, l.token, left, unused, l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
@@ -215,13 +215,11 @@ func (l *Lock) Lost() <-chan struct{} {
 // often ended when a deferred Unlock runs. It gives back fencing tokens that
 // were reserved and not used.
 func (l *Lock) release(ctx context.Context, token string, left, unused int,
-	next string, within time.Duration) error {
+	within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
-		token, l.ttl.Milliseconds(), left, next, unused).Int()
-	waiters.Released(ctx, l.rdb, channel(l.key), token, next, time.Time{},
-		released, err)
+		token, l.ttl.Milliseconds(), left, unused).Int()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
 	}
@@ -229,4 +227,12 @@ func (l *Lock) release(ctx context.Context, token string, left, unused int,
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
 	}
 	return nil
+}
+
+// keys are the lock, its queue, its turn, which is also a channel, its waiters,
+// and the counter of its fencing tokens.
+func (l *Lock) keys() []string {
+	return []string{l.key, lock.SecondKey(l.key, "queue"),
+		lock.SecondKey(l.key, "turn"), lock.SecondKey(l.key, "waiters"),
+		lock.SecondKey(l.key, "token")}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/reentrant/internal/waiters"
 )
@@ -50,6 +51,7 @@ type cohort struct {
 	old    string // one that is given up when the server is asked again
 	given  *lease // the newest that is given up: its watchdog must stop
 	open   bool   // id's newest question wasn't answered: it may have the lock
+	queued bool   // id may be in the server's queue
 	passed int    // how often the lease was passed on
 	fence  uint64 // the fencing token of the next holder
 	unused int    // how many such tokens were reserved
@@ -61,27 +63,33 @@ type cohort struct {
 type member struct {
 	lock    *Lock
 	granted chan struct{} // closed when it has the local lock
+	place   *list.Element // in the local queue
 }
 
 // lease is a grant of the server. Several owners may hold it one by one.
 type lease struct {
-	sent  time.Time // before the command was sent that began it
-	until time.Time // when it ends by the local clock
-	stop  func(context.Context) error
+	*watchdog.Lease
+	sent time.Time   // before the command was sent that began it
+	over *time.Timer // tells the holder when it is over by the local clock
 }
 
 // join makes an owner one of its process's cohort. It waits for the local lock,
 // or not at all. When it returns true the owner has the local lock, and perhaps
 // the server's as well, passed on by the owner before it.
 func (l *Lock) join(ctx context.Context, wait bool) bool {
-	w, place := l.enqueue(wait)
+	w := l.enqueue(wait)
 	if w == nil {
 		return false
 	}
 	select {
 	case <-w.granted:
 	case <-ctx.Done():
-		if l.desert(w, place) {
+		cohorts.Lock()
+		defer cohorts.Unlock()
+		select {
+		case <-w.granted: // at this moment
+		default:
+			l.cohort.queue.Remove(w.place)
 			return false
 		}
 	}
@@ -99,59 +107,25 @@ func (l *Lock) join(ctx context.Context, wait bool) bool {
 
 // enqueue puts an owner at the end of the local queue. It returns nil when the
 // process has a cohort already and the owner is not to wait.
-func (l *Lock) enqueue(wait bool) (*member, *list.Element) {
+func (l *Lock) enqueue(wait bool) *member {
 	s := setting{l.rdb, l.key, l.ttl, l.opts.FixedLease, l.fenced}
 	cohorts.Lock()
 	defer cohorts.Unlock()
 	c, ok := cohorts.of[s]
 	if ok && !wait {
-		return nil, nil
+		return nil
 	}
 	if !ok {
 		c = &cohort{setting: s, queue: list.New()}
 		cohorts.of[s] = c
 	}
 	l.cohort = c
-	w := &member{l, make(chan struct{})}
-	place := c.queue.PushBack(w)
+	w := &member{lock: l, granted: make(chan struct{})}
+	w.place = c.queue.PushBack(w)
 	if !ok {
 		c.next()
 	}
-	return w, place
-}
-
-// id is the owner id to ask with. One that was sent with a release is never
-// used again: the release may still be on its way. One whose acquisition was
-// not answered is kept for the owner of this process that asks next.
-func (l *Lock) id() string {
-	if l.cohort.id == "" {
-		l.cohort.id = l.opts.Token()
-	}
-	return l.cohort.id
-}
-
-// waiter is the cohort's place among those that wait for a turn at the server.
-func (l *Lock) waiter() *waiters.Waiter {
-	c := l.cohort
-	if c.waiter == nil {
-		c.waiter = waiters.Join(l.rdb, channel(l.key), l.id(), l.ttl)
-	}
-	c.waiter.Rename(l.id())
-	return c.waiter
-}
-
-// desert leaves the local queue, unless the owner got the local lock at this
-// moment.
-func (l *Lock) desert(w *member, place *list.Element) bool {
-	cohorts.Lock()
-	defer cohorts.Unlock()
-	select {
-	case <-w.granted:
-		return false
-	default:
-		l.cohort.queue.Remove(place)
-		return true
-	}
+	return w
 }
 
 // leave gives up the local lock of an owner that is not inside. When nobody of
@@ -165,11 +139,11 @@ func (l *Lock) leave(ctx context.Context) {
 	c := l.cohort
 	if c.old != "" {
 		c.given.end(ctx) // or it would be renewed forever
-		l.release(ctx, c.old, 0, c.unused, "", waiters.TurnOf(c.ttl))
+		l.release(ctx, c.old, 0, c.unused, waiters.Turn(c.ttl, 0))
 		c.old = ""
 	}
-	if !c.open && c.waiter.IsNamed(c.id) {
-		l.release(ctx, c.id, 0, 0, "", waiters.TurnOf(c.ttl))
+	if !c.open && c.queued && c.id != "" {
+		l.release(ctx, c.id, 0, 0, waiters.Turn(c.ttl, 0))
 		c.id = ""
 	}
 }
@@ -249,13 +223,10 @@ func (c *cohort) admit(l *Lock) {
 // lock, and must release the lock at the server. If both are false, the caller
 // was not the holder, or its lease is gone.
 func (c *cohort) handOver(l *Lock) (passed, alone bool) {
-	if c == nil {
-		return false, false
-	}
 	l.expire()
 	cohorts.Lock()
 	defer cohorts.Unlock()
-	if c.holder != l {
+	if c == nil || c.holder != l {
 		return false, false
 	}
 	c.holder = nil
@@ -265,14 +236,13 @@ func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 		return false, true
 	}
 	l.token, l.lease = "", nil
-	w := first.Value.(*member)
 	// The age limit leaves the next owner at least two thirds of the lease,
 	// even if no renewal got through. A fixed lease is never renewed, and each
 	// owner was promised a whole one.
 	young := time.Since(c.lease.sent) < c.ttl/3
 	if c.passed < maxHandOvers && !c.fixed && young {
 		c.passed++
-		c.admit(w.lock)
+		c.admit(first.Value.(*member).lock)
 	} else {
 		c.old, c.given, c.id = c.id, c.lease, ""
 	}
@@ -285,7 +255,7 @@ func (c *cohort) handOver(l *Lock) (passed, alone bool) {
 func (l *Lock) expire() {
 	cohorts.Lock()
 	defer cohorts.Unlock()
-	if l.lease != nil && !time.Now().Before(l.lease.until) {
+	if l.lease != nil && lock.IsLost(l.lease) {
 		l.cohort.closeLost(l.lease)
 	}
 }
@@ -310,65 +280,35 @@ func (l *lease) end(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}
-	return l.stop(ctx)
+	_, err := lock.Within(ctx, func() (any, error) {
+		l.Stop()
+		l.over.Stop()
+		return nil, nil
+	})
+	return err
 }
 
-// watch starts a lease's watchdog: it renews the lease whenever a third of it
-// has passed, and tells when the server or the local clock says that the lease
-// is gone. It tries again a tenth of the lease after a failed renewal: there is
-// time even if that hung for a third.
+// watch starts a lease's watchdog. It belongs to the cohort: when the server or
+// the local clock says that the lease is gone, the holder of that moment is told.
 func (c *cohort) watch(sent time.Time) *lease {
-	ctx, cancel := context.WithCancel(context.Background())
-	watched := &lease{sent: sent, until: sent.Add(c.ttl)}
-	done := make(chan struct{})
-	lose := sync.OnceFunc(func() {
+	watched, token := &lease{sent: sent}, c.id
+	lose := func() {
 		cohorts.Lock()
+		defer cohorts.Unlock()
 		c.closeLost(watched)
-		cohorts.Unlock()
-		cancel()
-	})
-	deadline := time.AfterFunc(time.Until(watched.until), lose)
-	token := c.id
-	first := time.AfterFunc(c.ttl/3, func() { // most leases are given up before
-		defer close(done)
-		for !c.fixed && ctx.Err() == nil {
-			sent, pause := time.Now(), c.ttl/3
-			brief, cancel := context.WithTimeout(ctx, c.ttl/3)
-			extended, err := renew.Run(brief, lock.Bounded(c.rdb),
-				[]string{c.key}, token, c.ttl.Milliseconds()).Int()
-			cancel()
-			if err == nil && extended == 0 {
-				lose()
-			} else if err == nil {
-				deadline.Reset(c.extend(watched, sent))
-			} else { // the deadline stays
-				pause = c.ttl / 10
-			}
-			lock.Sleep(ctx, pause)
-		}
-	})
-	watched.stop = func(ctx context.Context) error {
-		if cancel(); first.Stop() {
-			close(done)
-		}
-		select {
-		case <-done:
-			deadline.Stop()
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
 	}
+	watched.over = time.AfterFunc(time.Until(sent.Add(c.ttl)), lose)
+	renewal := func(ctx context.Context) (bool, error) {
+		sent := time.Now()
+		extended, err := renew.Run(ctx, lock.Bounded(c.rdb), []string{c.key}, token,
+			c.ttl.Milliseconds()).Bool()
+		if extended {
+			watched.over.Reset(time.Until(sent.Add(c.ttl)))
+		} else if err == nil {
+			lose()
+		}
+		return extended, err
+	}
+	watched.Lease = watchdog.Watch(c.ttl, sent, c.fixed, renewal)
 	return watched
-}
-
-// extend moves the end of a lease that was renewed, and returns what is left. A
-// lease that the holder was told to be gone meanwhile does not come back.
-func (c *cohort) extend(l *lease, sent time.Time) time.Duration {
-	cohorts.Lock()
-	defer cohorts.Unlock()
-	if c.lease == l {
-		l.until = sent.Add(c.ttl)
-	}
-	return time.Until(l.until)
 }

@@ -2,77 +2,41 @@
 -- caller that leaves the outermost one leaves the queue as well.
 -- KEYS[1] the lock, a hash {owner: count}
 -- KEYS[2] the queue: the owner ids that wait, in the order of their arrival
--- KEYS[3] the turn: the owner id that was first when the lock became free, for
--- a short time; and the channel on which all processes are told of it. Each has
--- one of its own as well, with ':' and the process's name behind
+-- KEYS[3] the turn: the owner id that the free lock is kept for, for a short
+-- time; and the channel on which all processes are told of it
 -- KEYS[4] the waiters, a hash {owner: until when it counts as alive, in
--- milliseconds of the server's clock, how long its turn is kept, and its
--- process's name}
+-- milliseconds of the server's clock, and how long its turn is kept}
 -- KEYS[5] the counter of the fencing tokens
 -- ARGV[1] the caller's owner id
 -- ARGV[2] the lease in milliseconds
 -- ARGV[3] the count that the caller will have, 0 to free the lock
--- ARGV[4] the owner id that waits first in the caller's process, or nothing
--- ARGV[5] how many fencing tokens were reserved and not used
--- Returns 1 when left, 2 when the owner in ARGV[4] has the turn now and has not
--- been told, 0 when the lock is free or somebody else's. Where a waiter of
--- another process has the turn, and ARGV[4] names an owner, returns minus the
--- turn's milliseconds: that owner is to ask when the turn is over. A key of
+-- ARGV[4] how many fencing tokens were reserved and not used
+-- Returns 1 when left, 0 when the lock is free or somebody else's. A key of
 -- another type is not the caller's either: pcall returns its error in place of
 -- a number.
 
-local time
-local function now()
-  time = time or redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
-
--- The first waiter that has asked within two of its leases; any other has died,
--- and is removed. Behind a dead one, a thousand are looked at, so that no call
--- keeps the server. Returns '' when all those were dead, and others wait.
-local function first()
-  for _, most in ipairs({1, 1000}) do
-    local ids = redis.call('ZRANGE', KEYS[2], 0, most - 1)
-    if not ids[1] then
+-- The first waiter that has asked within two of its leases gets the turn. Any
+-- other has died. So that no call keeps the server, one of a thousand gets the
+-- turn unseen: when it is over, somebody asks again.
+local function pass()
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  for n = 1, 1000 do
+    local id = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+    if not id then
       return
     end
-    local waiters = redis.call('HMGET', KEYS[4], unpack(ids))
-    for i = 1, #ids do
-      local alive, turn, process = string.match(waiters[i] or '0 0',
-        '(%d+) (%d+) ?(.*)')
-      local lives = tonumber(alive) > now()
-      if lives or i == #ids then
-        redis.call('ZREMRANGEBYRANK', KEYS[2], 0, i - 1)
-        redis.call('HDEL', KEYS[4], unpack(ids, 1, i))
-      end
-      if lives then
-        return ids[i], turn, process
-      end
+    local alive, turn = string.match(redis.call('HGET', KEYS[4], id) or '0 1',
+      '(%d+) (%d+)')
+    redis.call('ZREM', KEYS[2], id)
+    redis.call('HDEL', KEYS[4], id)
+    if tonumber(alive) > now or n == 1000 then
+      redis.call('SET', KEYS[3], id, 'PX', turn)
+      -- A user without the channel is refused, and gives the turn.
+      redis.pcall('PUBLISH', KEYS[3], id .. ' ' .. turn)
+      return
     end
   end
-  return redis.call('EXISTS', KEYS[2]) == 1 and '' or nil
-end
-
--- The first waiter gets the turn. One that waits in the caller's process is
--- told there. If somebody waits there, it is enough to tell the process of
--- another one. If so many are dead that nobody has the turn, that one asks at
--- once, or one of each process.
-local function pass(neighbor)
-  local id, turn, process = first()
-  local told, message = KEYS[3], id
-  if turn then
-    redis.call('SET', KEYS[3], id, 'PX', turn)
-    if id == neighbor then
-      return 2
-    end
-    told = neighbor ~= '' and KEYS[3] .. ':' .. process or KEYS[3]
-    message = id .. ' ' .. process
-  end
-  if turn or id and neighbor == '' then
-    -- A user without the channel is refused, and gives the turn.
-    redis.pcall('PUBLISH', told, message)
-  end
-  return id and neighbor ~= '' and -(turn or 1) or 1
 end
 
 if ARGV[3] ~= '0' then
@@ -86,22 +50,18 @@ if ARGV[3] ~= '0' then
 end
 if redis.pcall('HDEL', KEYS[1], ARGV[1]) == 1 then -- the lock's only field
   -- A counter that was removed meanwhile has nothing to take back.
-  if ARGV[5] ~= '0' and
-    tonumber(redis.call('GET', KEYS[5]) or 0) > tonumber(ARGV[5]) then
-    redis.call('DECRBY', KEYS[5], ARGV[5])
+  if ARGV[4] ~= '0' and
+    tonumber(redis.call('GET', KEYS[5]) or 0) > tonumber(ARGV[4]) then
+    redis.call('DECRBY', KEYS[5], ARGV[4])
   end
-  return pass(ARGV[4])
+  pass()
+  return 1
 end
 -- The caller gives up waiting, perhaps when its turn has come.
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('HDEL', KEYS[4], ARGV[1])
-local turn = redis.call('GET', KEYS[3])
-if turn == ARGV[1] then
+if redis.call('GET', KEYS[3]) == ARGV[1] then
   redis.call('DEL', KEYS[3])
-  pass('')
-elseif turn then
-  redis.pcall('PUBLISH', KEYS[3], turn) -- perhaps only the caller knew of it
-elseif redis.call('EXISTS', KEYS[1]) == 0 then
-  pass('') -- and it may just be over
+  pass()
 end
 return 0

@@ -37,10 +37,11 @@ type Lock struct {
 
 	lease *watchdog.Lease // of the newest grant, nil before the first
 
-	count         int           // how often this owner is inside
-	tokenReleased bool          // token was sent with an outermost release
-	busy          atomic.Bool   // a goroutine is inside a call
-	roundTrip     time.Duration // how long the newest answer took
+	count         int         // how often this owner is inside
+	tokenReleased bool        // token was sent with an outermost release
+	busy          atomic.Bool // a goroutine is inside a call
+
+	remaining time.Duration // of the holder's lease or a turn, at the newest refusal
 }
 
 var _ lock.Lock = (*Lock)(nil)
@@ -66,20 +67,29 @@ func (l *Lock) TryLock(ctx context.Context) (bool, error) {
 		return false, lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
 	}
 	defer l.busy.Store(false)
-	return l.tryLock(ctx, nil, waiters.Grant{})
+	return l.tryLock(ctx, nil)
 }
 
-// tryLock asks the server, for the goroutine that has made the handle busy,
-// unless a neighbor's release has handed the lock over to its waiter.
-func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter,
-	handed waiters.Grant) (bool, error) {
-	granted, sent := l.id() == handed.ID, handed.Sent
-	if !granted {
-		var err error
-		if granted, sent, err = l.ask(ctx, w); err != nil {
-			return false, lock.Failed(ctx, "acquire", l.key, err)
-		}
+// tryLock is TryLock for the goroutine that has made the handle busy. With a
+// waiter, a refusal has a place in the queue.
+func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter) (bool, error) {
+	// An id that was sent with a release is never used again: the release may
+	// still be on its way, and must not find the next acquisition under it. An
+	// id whose acquisition was not answered is kept: asking again under it
+	// finds the caller's own grant.
+	if l.token == "" || l.tokenReleased {
+		l.token, l.tokenReleased = l.opts.Token(), false
 	}
+	turn := w.Asks(l.token)
+	sent := time.Now()
+	reply, err := acquire.Run(ctx, lock.Bounded(l.rdb),
+		l.keys(), l.token, l.ttl.Milliseconds(), l.count+1, w != nil,
+		turn.Milliseconds()).Int64()
+	if err != nil {
+		return false, lock.Failed(ctx, "acquire", l.key, err)
+	}
+	granted := reply == 1
+	l.remaining = time.Duration(-reply) * time.Millisecond
 	if l.count > 0 {
 		return l.reenter(ctx, granted)
 	}
@@ -89,7 +99,8 @@ func (l *Lock) tryLock(ctx context.Context, w *waiters.Waiter,
 	// The lease counts from before the command was sent. When the reply took
 	// longer than that, the lease is over and somebody else may have the lock.
 	if granted && time.Since(sent) >= l.ttl {
-		return false, l.undoGrant(ctx)
+		l.tokenReleased = true
+		return false, lock.IgnoreNotHeld(l.release(ctx, 0))
 	}
 	if granted {
 		l.count = 1
@@ -108,35 +119,23 @@ func (l *Lock) reenter(ctx context.Context, granted bool) (bool, error) {
 	return true, nil
 }
 
-// Lock waits until the lock is granted or ctx ends. It asks again when it is
-// its turn, and at the latest when the holder's lease should have ended: a
-// message may be lost. It returns network errors, and all other errors of
-// TryLock, at once.
+// Lock waits until the lock is granted or ctx ends. It asks again when a
+// message says that it is its turn, and at the latest when the holder's lease
+// should have ended: a message may be lost. It returns network errors, and all
+// other errors of TryLock, at once.
 func (l *Lock) Lock(ctx context.Context) error {
 	if !l.busy.CompareAndSwap(false, true) {
 		return lock.Failed(ctx, "acquire", l.key, lock.ErrBusy)
 	}
 	defer l.busy.Store(false)
-	if l.count > 0 {
-		_, err := l.tryLock(ctx, nil, waiters.Grant{})
-		return err
-	}
-	w := waiters.Join(l.rdb, channel(l.key), l.id(), l.ttl)
+	w := waiters.Join(l.rdb, lock.SecondKey(l.key, "turn"), l.ttl)
 	defer func() { w.Leave(l.count > 0) }()
-	var handed waiters.Grant
-	for asks := w.Asks(); ; asks = true {
-		if asks {
-			granted, err := l.tryLock(ctx, w, handed)
-			if granted || err != nil {
-				return err
-			}
+	for {
+		granted, err := l.tryLock(ctx, w)
+		if granted || err != nil {
+			return err
 		}
-		if handed.ID != "" { // too late, so it asks anew
-			handed = waiters.Grant{}
-			continue
-		}
-		var err error
-		if handed, err = w.Wait(ctx); err != nil {
+		if err := w.Wait(ctx, l.remaining); err != nil {
 			l.giveUp(ctx, w)
 			return lock.Failed(ctx, "wait for", l.key, err)
 		}
@@ -161,24 +160,19 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		l.lease.Stop() // stopped first: no renewal may follow the release
 		l.tokenReleased = true
 	}
-	return l.release(ctx, left, l.next(), l.ttl)
+	return l.release(ctx, left)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
 func (l *Lock) Lost() <-chan struct{} { return l.lease.Lost() }
 
-// release has a context of its own, which ends after within: the caller's has
-// often ended when a deferred Unlock runs. If the server has handed the lock
-// over to the next owner of this process, release wakes that owner.
-func (l *Lock) release(ctx context.Context, left int, to waiters.Next,
-	within time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+// release runs for at most one lease on a context of its own: the caller's has
+// often ended when a deferred Unlock runs.
+func (l *Lock) release(ctx context.Context, left int) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
 	defer cancel()
-	sent := time.Now()
-	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(), l.token,
-		l.ttl.Milliseconds(), left, to.ID, to.Lease.Milliseconds()).Int()
-	waiters.Released(ctx, l.rdb, channel(l.key), l.token, to.ID, sent, released,
-		err)
+	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
+		l.token, l.ttl.Milliseconds(), left).Int()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
 	}
@@ -195,4 +189,22 @@ func (l *Lock) watch(token string, sent time.Time) {
 			l.ttl.Milliseconds()).Bool()
 	}
 	l.lease = watchdog.Watch(l.ttl, sent, l.opts.FixedLease, renewal)
+}
+
+// giveUp leaves the queue at the server, and passes the turn on if it has come.
+// Those of a process that give up at once leave with one command. If it fails,
+// the others wait for the end of a turn for each.
+func (l *Lock) giveUp(ctx context.Context, w *waiters.Waiter) {
+	l.tokenReleased = true
+	w.GiveUp(ctx, func(ctx context.Context, ids []any) {
+		release.Run(ctx, lock.Once(l.rdb), l.keys(),
+			append([]any{l.token, l.ttl.Milliseconds(), 0}, ids...)...)
+	})
+}
+
+// keys are the lock, its queue, its turn, which is also a channel, and its
+// waiters.
+func (l *Lock) keys() []string {
+	return []string{l.key, lock.SecondKey(l.key, "queue"),
+		lock.SecondKey(l.key, "turn"), lock.SecondKey(l.key, "waiters")}
 }

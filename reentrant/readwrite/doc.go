@@ -37,12 +37,9 @@
 // order, though: as in notify, a writer that unlocks and asks again at once may
 // come before other writers that wait.
 //
-// A writer's Unlock hands the lock over to the next writer of its process, in
-// the release script, up to 4 times in a row, but not while a reader waits
-// there or has left a mark. Otherwise the lock becomes free and all processes
-// are told. Both kinds of waiters are woken by messages, as in notify. A reader
-// that is woken and gets in wakes the other readers of its process. So a reader
-// that comes while others wait joins them, and doesn't ask the server first.
+// Both kinds of waiters are woken by messages, as in notify: one writer and one
+// reader of each process. A reader that is woken and gets in wakes the other
+// readers of its process, because nothing keeps them out.
 //
 // Both sides are re-entrant, also for a reader behind a waiting writer. The
 // writer may read too: after Unlock it remains as a reader, in one step, and

@@ -2,95 +2,32 @@ package readwrite_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/lockladder/lockladder/reentrant/readwrite"
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/locktest"
 )
 
-// questions are the scripts that a client sends.
-type questions struct {
-	sent    atomic.Int64
-	waiting chan struct{} // closed when the second one was answered
-	third   func()        // called before the third one
-}
-
-func (q *questions) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (q *questions) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (q *questions) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() != "evalsha" {
-			return next(ctx, cmd)
-		}
-		n := q.sent.Add(1)
-		if n == 3 {
-			q.third()
-		}
-		err := next(ctx, cmd)
-		if n == 2 {
-			close(q.waiting)
-		}
-		return err
-	}
-}
-
-// The context ends when a waiter that was refused is about to ask again: its mark must
-// not keep the others out for a lease.
+// B was refused, and asks again when A unlocks. It is not answered, and its context ends
+// meanwhile: its mark must not keep the others out for a lease.
 func TestAWaiterThatIsCanceledWhileItAsksHoldsNobodyBack(t *testing.T) {
-	server := miniredis.RunT(t)
-	client := func() *redis.Client {
-		rdb := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2})
-		t.Cleanup(func() { rdb.Close() })
-		return rdb
-	}
-	for name, waits := range map[string]func(*readwrite.Lock, context.Context) error{
-		"a reader": (*readwrite.Lock).RLock, "a writer": (*readwrite.Lock).Lock,
+	for name, waits := range map[string]func(b *locktest.Owner){
+		"a reader": func(b *locktest.Owner) {
+			b.RLocksWithin(2*second, context.DeadlineExceeded)
+		},
+		"a writer": func(b *locktest.Owner) {
+			b.LocksWithin(2*second, context.DeadlineExceeded)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			owner := func(rdb *redis.Client) *readwrite.Lock {
-				l, err := readwrite.New(rdb, name, time.Hour)
-				require.NoError(t, err)
-				return l
-			}
-			a := owner(client())
-			require.NoError(t, a.Lock(t.Context()))
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			waiting := make(chan struct{})
-			rdb := client()
-			// The first is refused, the second follows the subscription, and the third
-			// A's Unlock.
-			rdb.AddHook(&questions{waiting: waiting, third: cancel})
-			ended := make(chan error, 1)
-			go func() { ended <- waits(owner(rdb), ctx) }()
-			<-waiting
-			require.NoError(t, a.Unlock(t.Context()))
-			require.ErrorIs(t, <-ended, context.Canceled)
-			for _, next := range []func(*readwrite.Lock) (bool, error){
-				func(l *readwrite.Lock) (bool, error) {
-					defer l.RUnlock(t.Context())
-					return l.TryRLock(t.Context())
-				},
-				func(l *readwrite.Lock) (bool, error) {
-					defer l.Unlock(t.Context())
-					return l.TryLock(t.Context())
-				},
-			} {
-				granted, err := next(owner(client()))
-				assert.NoError(t, err)
-				assert.True(t, granted)
-			}
+			play(t, func(s *locktest.Scenario) {
+				// Its scripts are known. Then it asks, subscribes, and asks twice more.
+				b := s.Owner("B").RLocks().RUnlocks().Section(0).At(2*second).
+					Fails(lab.Acquire, 4, lab.Fault{Hang: true})
+				waits(b)
+				s.Owner("A").At(second).Section(2 * second)
+				s.Owner("C").At(5 * second).RTries(true).RUnlocks().Tries(true).Unlocks()
+			})
 		})
 	}
 }

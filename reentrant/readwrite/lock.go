@@ -91,14 +91,24 @@ func (l *Lock) tryLock(ctx context.Context, wait bool) (bool, error) {
 	if err != nil {
 		return false, lock.Failed(ctx, "acquire", l.key, err)
 	}
+	granted := reply > 0
 	l.remaining = time.Duration(-reply) * time.Millisecond
 	if l.count > 0 {
-		return l.reenter(ctx, reply > 0, &l.count)
+		return l.reenter(ctx, granted, &l.count)
 	}
-	if reply <= 0 {
-		return false, nil
+	if granted {
+		l.lease.Stop() // before the clock is read: stopping may take a while
 	}
-	return l.hold(ctx, grant{l.token, uint64(reply), sent})
+	// The lease counts from before the command was sent. When the reply took
+	// longer than that, the lease is over and somebody else may have the lock.
+	if granted && time.Since(sent) >= l.ttl {
+		return false, l.giveBack(ctx, l.ttl)
+	}
+	if granted {
+		l.count, l.fence = 1, uint64(reply)
+		l.watch(l.token, sent)
+	}
+	return granted, nil
 }
 
 // reenter counts one more level, unless the lease of the outermost one is gone:
@@ -126,23 +136,17 @@ func (l *Lock) Lock(ctx context.Context) error {
 	for {
 		granted, err := l.tryLock(ctx, true)
 		if granted || err != nil {
-			return l.ended(ctx, w != nil, err)
+			return err
 		}
 		// Joined only after the first refusal: a client that finds the lock
 		// free pays for no subscription. A release may have happened before the
 		// subscription was active, so a waiter asks again when it is confirmed.
 		if w == nil {
 			w = join(l.rdb, l.channel(), writer)
-			defer func() { w.leave(l.count > 0) }()
+			defer func() { l.leave(ctx, w, l.count > 0) }()
 		}
-		w.asked(next{l.token, l.ttl})
-		handed, err := w.wait(ctx, min(l.remaining, l.ttl/3))
-		if err != nil {
-			l.stopWaiting(ctx)
+		if err := w.wait(ctx, min(l.remaining, l.ttl/3)); err != nil {
 			return lock.Failed(ctx, "wait for", l.key, err)
-		}
-		if granted, err = l.hold(ctx, handed); granted || err != nil {
-			return err
 		}
 	}
 }
@@ -167,7 +171,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		l.tokenReleased = true
 	}
 	defer l.keptReading.Store(left == 0 && l.reads > 0)
-	return l.release(ctx, writer, l.successor(), l.ttl)
+	return l.release(ctx, writer, l.ttl)
 }
 
 // Lost is closed when the newest grant's lease is gone; nil before the first.
@@ -175,15 +179,15 @@ func (l *Lock) Lost() <-chan struct{} { return l.lease.Lost() }
 
 // release has a context of its own, which ends after d: the caller's has often
 // ended when a deferred Unlock runs. A writer has the other role as well.
-func (l *Lock) release(ctx context.Context, as role, to next,
-	d time.Duration) error {
+func (l *Lock) release(ctx context.Context, as role, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
 	defer cancel()
-	released, err := l.sendRelease(ctx, to)
+	released, err := release.Run(ctx, lock.Once(l.rdb), l.keys(),
+		l.token, l.ttl.Milliseconds(), l.count, l.reads, l.channel()).Int()
 	if err != nil {
 		return lock.Failed(ctx, "release", l.key, err)
 	}
-	if released < as {
+	if role(released) < as {
 		return lock.Failed(ctx, "release", l.key, lock.ErrNotHeld)
 	}
 	return nil
@@ -192,8 +196,8 @@ func (l *Lock) release(ctx context.Context, as role, to next,
 // watch starts a grant's watchdog.
 func (l *Lock) watch(token string, sent time.Time) {
 	renewal := func(ctx context.Context) (bool, error) {
-		return renew.Run(ctx, lock.Bounded(l.rdb), l.keys()[:2],
-			l.renewal(token)...).Bool()
+		return renew.Run(ctx, lock.Bounded(l.rdb), l.keys()[:2], token,
+			l.ttl.Milliseconds(), l.keptReading.Load(), l.channel()).Bool()
 	}
 	l.lease = watchdog.Watch(l.ttl, sent, l.opts.FixedLease, renewal)
 }

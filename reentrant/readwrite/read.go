@@ -45,20 +45,16 @@ func (l *Lock) TryRLock(ctx context.Context) (bool, error) {
 	}
 	defer l.busy.Store(false)
 	l.seen = ""
-	granted, _, err := l.tryRLock(ctx, false)
-	return granted, err
+	return l.tryRLock(ctx, false)
 }
 
-// tryRLock is TryRLock for the goroutine that has made the handle busy. Seen is
-// what the answer has said.
-func (l *Lock) tryRLock(ctx context.Context, wait bool) (granted bool,
-	seen string, err error) {
+// tryRLock is TryRLock for the goroutine that has made the handle busy.
+func (l *Lock) tryRLock(ctx context.Context, wait bool) (bool, error) {
 	if l.count > 0 {
-		granted, err = l.readToo(ctx)
-		return granted, l.seen, err
+		return l.readToo(ctx)
 	}
 	if err := l.askAs(ctx, reader); err != nil {
-		return false, "", err
+		return false, err
 	}
 	if l.token == "" || l.tokenReleased { // as in tryLock
 		l.token, l.tokenReleased = l.opts.Token(), false
@@ -68,27 +64,26 @@ func (l *Lock) tryRLock(ctx context.Context, wait bool) (granted bool,
 		l.token, l.ttl.Milliseconds(), l.reads+1, l.seen,
 		l.channel(), wait).Int64Slice()
 	if err != nil {
-		return false, "", lock.Failed(ctx, "read-lock", l.key, err)
+		return false, lock.Failed(ctx, "read-lock", l.key, err)
 	}
-	granted, seen = reply[0] == 1, strconv.FormatInt(reply[1], 10)
+	granted := reply[0] == 1
 	l.remaining = time.Duration(-reply[0]) * time.Millisecond
-	l.seen = cmp.Or(l.seen, seen)
+	l.seen = cmp.Or(l.seen, strconv.FormatInt(reply[1], 10))
 	if l.reads > 0 {
-		granted, err = l.reenter(ctx, granted, &l.reads)
-		return granted, seen, err
+		return l.reenter(ctx, granted, &l.reads)
 	}
 	if granted {
 		l.lease.Stop() // before the clock is read: stopping may take a while
 	}
 	// A late reply is no grant: a writer may be inside.
 	if granted && time.Since(sent) >= l.ttl {
-		return false, seen, l.undoGrant(ctx, reader, l.ttl)
+		return false, l.giveBack(ctx, l.ttl)
 	}
 	if granted {
 		l.reads = 1
 		l.watch(l.token, sent)
 	}
-	return granted, seen, nil
+	return granted, nil
 }
 
 // readToo lets the writer read. The write lock keeps everybody else out, so the
@@ -105,8 +100,7 @@ func (l *Lock) readToo(ctx context.Context) (bool, error) {
 
 // RLock waits until the read lock is granted or ctx ends. It waits for a writer
 // that holds the lock, and lets no other one in before it. It also waits for
-// those that waited before it, until one of them has had its turn. Behind other
-// readers of its process it does not ask until they are let in. It asks again
+// those that waited before it, until one of them has had its turn. It asks again
 // when a message says so, and at the latest after a third of its own lease. It
 // returns network errors, and all other errors of TryRLock, at once. After such
 // an error writers may be held back for up to one more lease.
@@ -115,32 +109,18 @@ func (l *Lock) RLock(ctx context.Context) error {
 		return lock.Failed(ctx, "read-lock", l.key, lock.ErrBusy)
 	}
 	defer l.busy.Store(false)
+	l.seen = ""
 	var w *waiter
-	l.seen, l.remaining = "", l.ttl
-	if l.count+l.reads == 0 {
-		w, l.seen = joinReaders(l.rdb, l.channel())
-	}
-	defer func() { w.leave(l.reads > 0) }()
-	refused := false // so that the server knows of this reader
-	for asks := w == nil; ; asks = true {
-		if asks {
-			granted, seen, err := l.tryRLock(ctx, true)
-			if err != nil {
-				return l.ended(ctx, refused, err)
-			}
-			refused = !granted
-			if w == nil && !granted {
-				w = join(l.rdb, l.channel(), reader)
-			}
-			w.saw(seen)
-			if granted {
-				return nil
-			}
+	for {
+		granted, err := l.tryRLock(ctx, true)
+		if granted || err != nil {
+			return err
 		}
-		if _, err := w.wait(ctx, min(l.remaining, l.ttl/3)); err != nil {
-			if refused {
-				l.stopWaiting(ctx)
-			}
+		if w == nil { // as in Lock
+			w = join(l.rdb, l.channel(), reader)
+			defer func() { l.leave(ctx, w, l.reads > 0) }()
+		}
+		if err := w.wait(ctx, min(l.remaining, l.ttl/3)); err != nil {
 			return lock.Failed(ctx, "wait to read", l.key, err)
 		}
 	}
@@ -162,54 +142,7 @@ func (l *Lock) RUnlock(ctx context.Context) error {
 		l.tokenReleased = true
 		l.keptReading.Store(false)
 	}
-	return l.release(ctx, reader, next{}, l.ttl)
-}
-
-// renewal is what renew.lua is told. A release of the write lock that was lost
-// is made up for by the renewals that follow.
-func (l *Lock) renewal(token string) []any {
-	return []any{token, l.ttl.Milliseconds(), l.keptReading.Load(), l.channel()}
-}
-
-// hold makes the owner the writer, by its own command or a neighbor's release.
-// A grant that names another owner, or nobody, is none.
-func (l *Lock) hold(ctx context.Context, granted grant) (bool, error) {
-	if granted.id != l.token {
-		return false, nil
-	}
-	l.lease.Stop() // before the clock is read: stopping may take a while
-	// The lease counts from before the command was sent. When the reply took
-	// longer than that, the lease is over and somebody else may have the lock.
-	if time.Since(granted.sent) >= l.ttl {
-		return false, l.undoGrant(ctx, writer, l.ttl)
-	}
-	l.count, l.fence = 1, granted.fence
-	l.watch(l.token, granted.sent)
-	return true, nil
-}
-
-// successor is the writer of this process that the outermost release hands the
-// lock over to, if there is one.
-func (l *Lock) successor() next {
-	if l.count+l.reads > 0 {
-		return next{}
-	}
-	return first(l.rdb, l.channel())
-}
-
-// sendRelease sends the release, and wakes the writer that it names if that has
-// the lock now. If the reply is lost, which may say so, that writer asks.
-func (l *Lock) sendRelease(ctx context.Context, to next) (role, error) {
-	sent := time.Now()
-	reply, err := release.Run(ctx, lock.Once(l.rdb), l.keys(), l.token,
-		l.ttl.Milliseconds(), l.count, l.reads, l.channel(), to.id,
-		to.lease.Milliseconds()).Int()
-	if err != nil {
-		tell(l.rdb, l.channel(), to.id, grant{})
-	} else if fence := reply - int(writer); fence > 0 {
-		tell(l.rdb, l.channel(), to.id, grant{to.id, uint64(fence), sent})
-	}
-	return role(reply), err
+	return l.release(ctx, reader, l.ttl)
 }
 
 // askAs comes before a question. One that isn't inside asks under a new id when
@@ -230,37 +163,28 @@ func (l *Lock) askAs(ctx context.Context, now role) error {
 	if err := lock.ContextErr(ctx); err != nil {
 		return lock.Failed(ctx, "acquire", l.key, err)
 	}
-	as, within := l.askedAs, l.ttl/3
+	within := l.ttl / 3
 	if end, ok := ctx.Deadline(); ok {
 		within = min(within, time.Until(end))
 	}
 	l.askedAs = now
-	return l.undoGrant(ctx, as, within)
+	return l.giveBack(ctx, within)
 }
 
-// undoGrant releases a grant that came too late to be one, or that the owner
-// may have without knowing.
-func (l *Lock) undoGrant(ctx context.Context, as role,
-	within time.Duration) error {
+// giveBack releases what the owner may have without knowing: a grant that came
+// too late to be one, or was not answered, or its place among those that wait.
+func (l *Lock) giveBack(ctx context.Context, within time.Duration) error {
 	l.tokenReleased = true
-	return lock.IgnoreNotHeld(l.release(ctx, as, next{}, within))
+	return lock.IgnoreNotHeld(l.release(ctx, reader, within))
 }
 
-// stopWaiting lets those in that were held back for this owner. A server that
-// it can't reach forgets the owner after a lease.
-func (l *Lock) stopWaiting(ctx context.Context) {
-	l.tokenReleased = true
-	l.release(ctx, writer, next{}, l.ttl/3)
-}
-
-// ended is err, with which a wait ends. The mark of an owner that was refused
-// before, and whose context ended while it asked again, would hold the others
-// back for a lease.
-func (l *Lock) ended(ctx context.Context, refused bool, err error) error {
-	if err != nil && refused && lock.ContextErr(ctx) != nil {
-		l.stopWaiting(ctx)
+// leave ends a wait. A waiter whose context has ended lets those in that were
+// held back for it. A server that it can't reach forgets it after a lease.
+func (l *Lock) leave(ctx context.Context, w *waiter, granted bool) {
+	if !granted && lock.ContextErr(ctx) != nil {
+		l.giveBack(ctx, l.ttl/3)
 	}
-	return err
+	w.leave(granted)
 }
 
 // keys are the write lock, its readers, the writers that wait, the counter of

@@ -9,7 +9,10 @@ import (
 
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/reentrant/readwrite"
 )
+
+var build = lock.On(readwrite.New)
 
 // Here are promises of the read side that no scenario judges.
 
@@ -84,7 +87,7 @@ func TestAShortLeaseCutsNoLongerOne(t *testing.T) {
 	}
 }
 
-// A1 would hand the lock over to A2, and B is nearer than R. R comes first all the same.
+// A2 and B are nearer than R. R comes first all the same.
 func TestAReaderThatWaitsForAWriterComesBeforeTheNext(t *testing.T) {
 	play(t, func(s *locktest.Scenario) {
 		s.Owner("A1").Section(2 * second)

@@ -10,11 +10,8 @@
 -- ARGV[3] how often the caller will be inside as a writer
 -- ARGV[4] how often it will be inside as a reader
 -- ARGV[5] the channel that waiters listen on
--- ARGV[6] the owner id of a writer that waits in the caller's process, or none
--- ARGV[7] that one's lease in milliseconds
 -- Returns 2 when the write lock was the caller's, 1 when a read lock was, and 0
--- when neither was. When that writer has the write lock now, returns 2 and its
--- fencing token. A key of another type is not the caller's either: pcall
+-- when neither was. A key of another type is not the caller's either: pcall
 -- returns its error in place of a number.
 local writer = redis.pcall('HEXISTS', KEYS[1], ARGV[1]) == 1
 -- If this comes late, the caller may be a reader by now, and stays one.
@@ -36,14 +33,6 @@ local found = writer and 2 or reader and 1 or 0
 -- the lock is free.
 if writer then
   redis.call('DEL', KEYS[1])
-  -- One that has given up meanwhile isn't among those that wait.
-  if ARGV[6] ~= '' and redis.call('EXISTS', KEYS[5]) == 0
-    and redis.call('ZREM', KEYS[3], ARGV[6]) == 1 then
-    local token = redis.call('INCR', KEYS[4])
-    redis.call('HSET', KEYS[1], ARGV[6], 1)
-    redis.call('PEXPIRE', KEYS[1], ARGV[7])
-    return found + token
-  end
 end
 if found > 0 and ARGV[4] ~= '0' then
   redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])

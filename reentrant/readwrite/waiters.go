@@ -17,51 +17,32 @@ import (
 var subscriptions = subscription.Set[*queues]{
 	Told: func(q *queues, leaves string) {
 		if leaves != "writer" {
-			wakeOne(&q.of[reader])
+			wakeOne(&q[reader])
 		}
-		wakeOne(&q.of[writer])
+		wakeOne(&q[writer])
 	},
-	Confirmed: func(q *queues, _ string) {
-		wakeOne(&q.of[reader])
-		wakeOne(&q.of[writer])
-	},
-	Closed: func(q *queues) { // one of each kind leaves, and wakes the next
-		wakeOne(&q.of[reader])
-		wakeOne(&q.of[writer])
-	},
+	Confirmed: func(q *queues, _ string) { q.wake() },
+	// Those fail, leave, and wake the next.
+	Closed: (*queues).wake,
 }
 
 // queues are those of a channel: of its readers, and of its writers, in the
-// order to wake them. Of either kind one waiter is woken at a time. A reader
-// that gets in wakes all others, for nothing keeps them out; one that doesn't
-// has asked for all of them.
-type queues struct {
-	sub    *subscription.Subscription[*queues]
-	of     [1 + writer]list.List
-	seen   string // what the newest answer to a reader has said, see read.lua
-	passed int    // how many releases in a row were to hand the lock over
+// order to wake them.
+type queues [1 + writer]list.List
+
+// wake wakes one of either kind.
+func (q *queues) wake() {
+	wakeOne(&q[reader])
+	wakeOne(&q[writer])
 }
 
-func (q *queues) empty() bool {
-	return q.of[reader].Len()+q.of[writer].Len() == 0
-}
-
-// waiter is one call of Lock or RLock that was refused, or need not ask.
+// waiter is one call of Lock or RLock that was refused.
 type waiter struct {
 	sub     *subscription.Subscription[*queues]
 	channel string
 	role    role
 	place   *list.Element
-	woken   chan grant // holds one element while there is news
-	next    next       // what a writer has asked with
-}
-
-// grant is the news that a writer has the lock, by a command that was sent
-// then. The zero grant is any other news: the waiter is to ask.
-type grant struct {
-	id    string // the owner id
-	fence uint64
-	sent  time.Time
+	woken   chan struct{} // holds one element while there is news
 }
 
 // join puts a waiter at the end of the channel's queue. The first one asks
@@ -71,132 +52,55 @@ type grant struct {
 func join(rdb redis.UniversalClient, channel string, as role) *waiter {
 	s := subscriptions.Enlist(rdb)
 	w := &waiter{sub: s, channel: channel, role: as,
-		woken: make(chan grant, 1)}
+		woken: make(chan struct{}, 1)}
 	s.Lock()
 	defer s.Unlock()
 	q, ok := s.Queues[channel]
 	if !ok {
-		q = &queues{sub: s}
+		q = &queues{}
 		s.Queues[channel] = q
 	}
-	if q.of[as].Len() == 0 && s.Listen(channel) {
-		notice(w.woken, grant{})
+	if q[as].Len() == 0 && s.Listen(channel) {
+		notice(w.woken)
 	}
-	w.place = q.of[as].PushBack(w)
+	w.place = q[as].PushBack(w)
 	return w
-}
-
-// joinReaders is join for a reader that has not asked: what keeps other readers
-// of this process out keeps it out as well, and one that gets in wakes it. It
-// returns nil when none waits. seen is what the newest answer to one of them
-// has said: a writer that waits since then has its turn before this reader.
-func joinReaders(rdb redis.UniversalClient, channel string) (w *waiter,
-	seen string) {
-	subscriptions.Look(rdb, channel, func(q *queues) {
-		if q.of[reader].Len() > 0 {
-			q.sub.Waiters++
-			w = &waiter{sub: q.sub, channel: channel, role: reader,
-				woken: make(chan grant, 1)}
-			w.place = q.of[reader].PushBack(w)
-			seen = q.seen
-		}
-	})
-	return w, seen
-}
-
-// saw takes down what an answer to a reader has said, for those that join it.
-func (w *waiter) saw(seen string) {
-	if w == nil {
-		return
-	}
-	w.sub.Lock()
-	defer w.sub.Unlock()
-	w.sub.Queues[w.channel].seen = seen
 }
 
 // wait ends when there is news, when the holder's lease should have ended, or
 // with the context's error.
-func (w *waiter) wait(ctx context.Context, remaining time.Duration) (grant,
-	error) {
+func (w *waiter) wait(ctx context.Context, remaining time.Duration) error {
 	// A lease that ends within this millisecond is reported as 0.
 	timer := time.NewTimer(max(remaining, time.Millisecond))
 	defer timer.Stop()
 	select {
-	case news := <-w.woken:
-		return news, nil
+	case <-w.woken:
+		return nil
 	case <-timer.C:
-		return grant{}, nil
+		return nil
 	case <-ctx.Done():
-		return grant{}, ctx.Err()
+		return ctx.Err()
 	}
-}
-
-// next is a writer that waits in this process, as a release names it.
-type next struct {
-	id    string
-	lease time.Duration
-}
-
-// asked says what a writer has asked with.
-func (w *waiter) asked(with next) {
-	w.sub.Lock()
-	defer w.sub.Unlock()
-	w.next = with
-}
-
-// maxHandOvers is how many releases in a row may hand the lock over inside a
-// process. The one after them lets the other processes in, which have no better
-// chance than the process's own waiters. So it must not be long in coming.
-const maxHandOvers = 4
-
-// first is the writer of this process that a release is to hand the lock over
-// to: none while readers of the process wait, and now and then, for the others.
-func first(rdb redis.UniversalClient, channel string) (to next) {
-	subscriptions.Look(rdb, channel, func(q *queues) {
-		e := q.of[writer].Front()
-		if e == nil || q.of[reader].Len() > 0 || q.passed == maxHandOvers {
-			q.passed = 0
-			return
-		}
-		q.passed++
-		to = e.Value.(*waiter).next
-	})
-	return to
-}
-
-// tell gives news to the writer that has asked with the id, if it still waits.
-func tell(rdb redis.UniversalClient, channel, id string, news grant) {
-	subscriptions.Look(rdb, channel, func(q *queues) {
-		for e := q.of[writer].Front(); e != nil; e = e.Next() {
-			if w := e.Value.(*waiter); id != "" && w.next.id == id {
-				notice(w.woken, news)
-				return
-			}
-		}
-	})
 }
 
 // leave takes the waiter out of the queue. One that leaves without the lock may
-// have been the only one to hear of a release, and so wakes the next.
+// have been the only one to hear of a release, and so wakes the next. A reader
+// that has got in wakes the other readers: nothing keeps them out.
 func (w *waiter) leave(granted bool) {
-	if w == nil {
-		return
-	}
 	s := w.sub
 	s.Delist()
 	s.Lock()
 	defer s.Unlock()
 	q := s.Queues[w.channel]
-	q.of[w.role].Remove(w.place)
-	if !granted {
-		wakeOne(&q.of[w.role])
-	} else if w.role == reader {
-		for e := q.of[reader].Front(); e != nil; e = e.Next() {
-			notice(e.Value.(*waiter).woken, grant{})
-		}
-	}
-	if q.empty() {
+	q[w.role].Remove(w.place)
+	if q[reader].Len()+q[writer].Len() == 0 {
 		s.Leave(w.channel)
+	} else if !granted {
+		wakeOne(&q[w.role])
+	} else if w.role == reader {
+		for e := q[reader].Front(); e != nil; e = e.Next() {
+			notice(e.Value.(*waiter).woken)
+		}
 	}
 }
 
@@ -205,18 +109,17 @@ func (w *waiter) leave(granted bool) {
 // it is refused.
 func wakeOne(q *list.List) {
 	for e := q.Front(); e != nil; e = e.Next() {
-		if notice(e.Value.(*waiter).woken, grant{}) {
+		if notice(e.Value.(*waiter).woken) {
 			q.MoveToBack(e)
 			return
 		}
 	}
 }
 
-// notice leaves news where none is yet. A writer that has missed a grant asks,
-// and finds it.
-func notice[T any](c chan T, news T) bool {
+// notice leaves a notice where none is yet.
+func notice(c chan struct{}) bool {
 	select {
-	case c <- news:
+	case c <- struct{}{}:
 		return true
 	default:
 		return false

@@ -69,23 +69,16 @@ func TestAMessageWakesOneOfEachKind(t *testing.T) {
 	})
 }
 
-func TestAReaderJoinsThoseThatWait(t *testing.T) {
+// What has let it in keeps the others out no longer.
+func TestAReaderThatGetsInWakesAllOthers(t *testing.T) {
 	atRest(t, func(t *testing.T, rdb *redis.Client) {
-		joined := func() *waiter {
-			w, _ := joinReaders(rdb, "stock")
-			return w
-		}
-		assert.Nil(t, joined(), "nobody waits")
-		writes := join(rdb, "stock", writer)
-		assert.Nil(t, joined(), "no reader waits")
-		first := join(rdb, "stock", reader)
-		first.saw("7")
-		second, seen := joinReaders(rdb, "stock")
-		assert.Equal(t, "7", seen, "what the first has seen")
-		first.leave(true)
-		assert.Equal(t, []int{1}, woken(writes, second))
-		second.leave(false)
-		assert.Nil(t, joined(), "they have left")
-		writes.leave(false)
+		all := []*waiter{join(rdb, "stock", writer), join(rdb, "stock", reader),
+			join(rdb, "stock", reader), join(rdb, "stock", reader)}
+		all[1].leave(false)
+		assert.Equal(t, []int{2}, woken(all...), "one that gives up wakes the next")
+		all[2].leave(true)
+		assert.Equal(t, []int{3}, woken(all...))
+		all[3].leave(true)
+		all[0].leave(true)
 	})
 }

@@ -123,10 +123,9 @@ type Answer struct {
 	// when it had done its work, in microseconds since the start; how many items
 	// were taken; how often the stock had changed between reading and taking; and
 	// how many turns failed. Text is the first failure.
-	Sections    [][3]int64 `json:"sections,omitempty"`
-	Taken       int64      `json:"taken,omitempty"`
-	LostUpdates int64      `json:"lost_updates,omitempty"`
-	Failures    int64      `json:"failures,omitempty"`
+	Sections [][3]int64 `json:"sections,omitempty"`
+	Bought
+	Failures int64 `json:"failures,omitempty"`
 
 	line string
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -90,8 +92,7 @@ func (s *server) sell(r Request) Answer {
 					a.Text = cmp.Or(a.Text, err.Error())
 				} else {
 					a.Sections = append(a.Sections, one.times)
-					a.Taken += one.taken
-					a.LostUpdates += one.lost
+					a.Bought.Add(one.Bought)
 				}
 				mu.Unlock()
 			}
@@ -104,10 +105,47 @@ func (s *server) sell(r Request) Answer {
 	return a
 }
 
+// Bought is what clients have taken from a stock.
+type Bought struct {
+	Taken       int64 `json:"taken,omitempty"`
+	LostUpdates int64 `json:"lost_updates,omitempty"` // the stock changed before the taking
+}
+
+// Add adds what others have taken.
+func (b *Bought) Add(others Bought) {
+	b.Taken += others.Taken
+	b.LostUpdates += others.LostUpdates
+}
+
+// Take reads a stock in Redis, and takes one if there is any. It calls between, if that
+// isn't nil, between the two.
+func (b *Bought) Take(ctx context.Context, rdb redis.UniversalClient, stock string,
+	between func()) error {
+	left, err := rdb.Get(ctx, stock).Int64()
+	if err != nil {
+		return lock.Failed(ctx, "read", stock, err)
+	}
+	if between != nil {
+		between()
+	}
+	if left <= 0 {
+		return nil
+	}
+	after, err := rdb.Decr(ctx, stock).Result()
+	if err != nil {
+		return lock.Failed(ctx, "take from", stock, err)
+	}
+	b.Taken++
+	if after != left-1 {
+		b.LostUpdates++
+	}
+	return nil
+}
+
 // turn is what an owner has done once.
 type turn struct {
-	times       [3]int64
-	taken, lost int64
+	times [3]int64
+	Bought
 }
 
 // buy takes one turn.
@@ -123,17 +161,5 @@ func (s *server) buy(l lock.Lock, stock string, began time.Time) (t turn, err er
 		t.times[2] = now()
 		err = errors.Join(err, l.Unlock(ctx))
 	}()
-	rdb := s.nodes[0]
-	left, err := rdb.Get(ctx, stock).Int64()
-	if err != nil || left <= 0 {
-		return t, err
-	}
-	after, err := rdb.Decr(ctx, stock).Result()
-	if err == nil {
-		t.taken = 1
-	}
-	if err == nil && after != left-1 {
-		t.lost = 1
-	}
-	return t, err
+	return t, t.Take(ctx, s.nodes[0], stock, nil)
 }

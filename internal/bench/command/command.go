@@ -22,7 +22,6 @@ import (
 
 	"github.com/lockladder/lockladder/internal/bench"
 	"github.com/lockladder/lockladder/internal/bench/jobs"
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/internal/servers"
 )
 
@@ -81,7 +80,6 @@ func (c Command) jobs() []job {
 func (c Command) Main() {
 	// The library would add lines of its own to the one that says what failed.
 	logging.Disable()
-	bench.Serve(c.Locks) // where this process is one of a run's
 	// A reader that goes away must end the run, not the process, because the run
 	// removes its keys from the servers at its end.
 	signal.Ignore(syscall.SIGPIPE)
@@ -103,11 +101,7 @@ func (c Command) Run(ctx context.Context, args []string,
 		fmt.Fprintf(stderr, "bench: %s (%s lists the flags)\n", oneLine(err), help)
 		return Usage
 	}
-	run := o.measure
-	if w, is := o.job.Workload.(*bench.Inventory); is && w.SizeTTL {
-		run = o.size
-	}
-	if err := run(ctx, stdout, stderr); err != nil {
+	if err := o.measure(ctx, stdout, stderr); err != nil {
 		fmt.Fprintf(stderr, "bench: %s\n", oneLine(err))
 		return Failed
 	}
@@ -164,10 +158,10 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 	if err != nil && !report.Env.Interrupted {
 		return errors.Join(err, out.err)
 	}
-	out.text("\n" + o.plan.Legend + o.memory(&report.Env) + o.notMeasured())
+	out.text("\n" + o.plan.Layout.Legend(o.plan.Empty) + o.memory(&report.Env) + o.notMeasured())
 	for _, output := range o.outputs {
 		if alone(output) && out.err == nil {
-			out.err = output.Write(report.Env, stdout)
+			out.err = output.Write(*report, stdout)
 		}
 	}
 	err = errors.Join(err, out.err)
@@ -177,7 +171,7 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (
 			continue
 		}
 		err = replace(*output.File, func(w io.Writer) error {
-			return output.Write(report.Env, w)
+			return output.Write(*report, w)
 		})
 	}
 	return err
@@ -193,21 +187,21 @@ func (o *options) memory(env *bench.Env) string {
 		return ""
 	}
 	env.PeakMemoryMB = new(math.Round(float64(peak) / (1 << 20)))
-	return fmt.Sprintf("The clients' %s had %.0f MB of memory at most.\n",
-		o.plan.Processes, *env.PeakMemoryMB)
+	return fmt.Sprintf("The clients' process had %.0f MB of memory at most.\n",
+		*env.PeakMemoryMB)
 }
 
 // tables measures the rows of one table after the other. Ended by ctx, it says
 // where. An interrupt that comes when the last row is complete interrupts nothing.
 func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
-	measured []bench.Measured, err error) {
+	measured []bench.Row, err error) {
 	run, n, of := o.run, 0, len(o.run.Subjects)*len(o.plan.Tables)
-	for i, table := range o.plan.Tables {
+	for i, title := range o.plan.Tables {
 		run.Table = i
 		if i > 0 {
 			out.text("\n")
 		}
-		out.text(table.Title + table.Head)
+		out.text(title + o.plan.Layout.Head(o.plan.Empty))
 		for _, subject := range run.Subjects {
 			n++
 			if ctx.Err() != nil {
@@ -218,13 +212,13 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 				return fmt.Sprintf("%d/%d %s%s", n, of, subject.Name,
 					o.plan.Progress())
 			})
-			rows, err := o.job.Measure(ctx, run, subject)
+			row, err := o.job.Measure(ctx, run, subject)
 			stop()
-			for _, row := range rows {
+			if err == nil {
 				measured = append(measured, row)
-				out.text(row.Text())
+				out.text(o.plan.Layout.Row(row))
 			}
-			if err != nil && ctx.Err() != nil {
+			if ctx.Err() != nil && (err != nil || !row.Complete()) {
 				return measured, fmt.Errorf("%w in row %d of %d", errInterrupted, n,
 					of)
 			}
@@ -234,24 +228,6 @@ func (o *options) tables(ctx context.Context, out *page, stderr io.Writer) (
 		}
 	}
 	return measured, nil
-}
-
-// size measures what a lease is sized by.
-func (o *options) size(ctx context.Context, stdout, _ io.Writer) (err error) {
-	down, err := o.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, down(ctx)) }()
-	sizing, err := bench.SizeTTL(ctx, o.run.Servers)
-	if err != nil {
-		err = unless(ctx, err, "a lease was sized")
-	}
-	if len(sizing.Work.All) > 0 {
-		_, failed := fmt.Fprint(stdout, sizing)
-		err = errors.Join(err, failed)
-	}
-	return err
 }
 
 // connect makes the servers of a run. down takes down what was made, also after
@@ -264,7 +240,7 @@ func (o *options) connect(ctx context.Context) (down func(context.Context) error
 		count = max(count, subject.Nodes)
 	}
 	if !o.run.Real {
-		o.run.Servers = nodes.Embed(count, config)
+		o.run.Servers = bench.Embed(count, config)
 		return o.run.Servers.Close, nil
 	}
 	stop := func() {}
@@ -287,7 +263,7 @@ func (o *options) connect(ctx context.Context) (down func(context.Context) error
 	}
 	reach, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
-	o.run.Servers, err = nodes.Connect(reach, addresses, config)
+	o.run.Servers, err = bench.Connect(reach, addresses, config)
 	if err != nil {
 		stop()
 		return nil, unless(ctx, err, "servers were asked for a sign of life")

@@ -26,7 +26,7 @@ type options struct {
 	addresses  []string // none, and not auto: embedded ones
 	json       string
 	outputs    []bench.Output // with the JSON
-	report     bench.ReportOf[bench.Measured]
+	report     bench.Report
 }
 
 // alone says whether an output has standard output for itself.
@@ -132,13 +132,16 @@ func (o *options) parse(locks []bench.Subject, more More, args []string,
 	if o.plan, err = plan(o.run); err != nil {
 		return err
 	}
+	for _, subject := range o.run.Subjects {
+		o.plan.Layout.Name = max(o.plan.Layout.Name, len(subject.Name))
+	}
 	return o.checkOutputs()
 }
 
 // checkOutputs sets the outputs. Only one of them can go to standard output.
 func (o *options) checkOutputs() error {
 	o.outputs = append([]bench.Output{{Flag: "json", File: &o.json, Alone: true,
-		Write: func(_ bench.Env, w io.Writer) error { return o.report.Write(w) }}},
+		Write: bench.Report.Write}},
 		o.plan.Outputs...)
 	first := ""
 	for _, output := range o.outputs {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"maps"
 	"sync/atomic"
 	"time"
 
@@ -54,9 +53,9 @@ func (w *CacheWorkload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan, 
 		"the longest pause of a refused request")
 	flags.DurationVar(&w.timeout, "timeout", 2*time.Minute,
 		"ends a row that takes longer; it is reported all the same")
-	return func(bench.Run) (bench.Plan, error) {
+	return func(run bench.Run) (bench.Plan, error) {
 		nothing := cached{CacheWorkload: w, tally: newTally(bench.Subject{}, 1, answer)}
-		return w.plan(1, w.header(), nothing.figures(), cacheLegend), w.check()
+		return w.plan(run, 1, w.header(), nothing.row()), w.check()
 	}
 }
 
@@ -97,11 +96,6 @@ func (w *CacheWorkload) header() string {
 		w.load, w.ttl, w.timeout, w.poll)
 }
 
-const cacheLegend = `loads: of the database; saw: requests that were answered 100, and 99
-cache holds: at the end; last: until the last answer; p50, p99: until an answer
-commands: from the miss on, with the attempts at the lock
-`
-
 // cached is what was measured of one lock.
 type cached struct {
 	*CacheWorkload
@@ -116,7 +110,7 @@ type cached struct {
 // then all go on at once. It returns when the last one was answered, when
 // the timeout is over or when ctx ends, and an error when the row could not begin.
 func (w *CacheWorkload) Measure(ctx context.Context, run bench.Run, subject bench.Subject) (
-	[]bench.Measured, error) {
+	bench.Row, error) {
 	w.servers = run.Servers
 	w.servers.Clear()
 	m := &cached{CacheWorkload: w, tally: newTally(subject, w.servers.Nodes(), answer),
@@ -126,7 +120,7 @@ func (w *CacheWorkload) Measure(ctx context.Context, run bench.Run, subject benc
 	for i := range services {
 		var err error
 		if services[i], err = m.service(); err != nil {
-			return nil, fmt.Errorf("refill the cache behind %s: %w", subject.Name, err)
+			return bench.Row{}, fmt.Errorf("refill the cache behind %s: %w", subject.Name, err)
 		}
 	}
 	// The requests come to the services by turns, and the first ones a moment ahead:
@@ -145,7 +139,7 @@ func (w *CacheWorkload) Measure(ctx context.Context, run bench.Run, subject benc
 	if holds, err := services[0].Refill.Get(last, services[0].Key).Result(); err == nil {
 		m.holds = holds
 	}
-	return m.rows(ctx, m.figures(), w.requests, "requests were answered", "requests")
+	return m.row(), nil
 }
 
 func (m *cached) open(node, connections int) *redis.Client {
@@ -185,33 +179,35 @@ func (m *cached) service() (*CacheService, error) {
 	return s, nil
 }
 
-func (m *cached) figures() figures {
-	values := maps.Clone(m.counts) // how many requests were answered with which
-	delete(values, answer)
-	times := m.clocks[answer].Times()
+func (m *cached) row() bench.Row {
+	wait := m.clocks[answer]
 	var attempts any
 	if m.subject.Build != nil {
 		attempts = m.attempts.Load()
 	}
 	each := func(n int64) float64 { return bench.Rounded(float64(n)/float64(m.requests), 3) }
-	return figures{
-		value("services", m.services),
-		value("requests", m.requests),
-		value("load_ms", bench.Milliseconds(m.load)),
-		value("poll_ms", bench.Milliseconds(m.poll)),
-		shown("loads", "", "loads", 7, 0, m.database.Loads()),
-		value("values", values),
-		shown("", "saw", "100", 8, 0, m.counts["100"]),
-		shown("", "saw", "99", 8, 0, m.counts["99"]),
-		shown("cached", "cache", "holds", 7, 0, m.holds),
-		shown("seconds", "last", "s", 8, 2, bench.Rounded(m.took.Seconds(), 3)),
-		value("answer_ms", times),
-		shown("", "p50", "ms", 8, 0, times.Show(0,
-			func(t *bench.Times) float64 { return t.P50 })),
-		shown("", "p99", "ms", 8, 0, times.Show(0,
-			func(t *bench.Times) float64 { return t.P99 })),
-		value("attempts", attempts),
-		shown("commands_per_request", "commands", "/request", 9, 2, each(m.commands)),
-		value("round_trips_per_request", each(m.roundTrips)),
-	}
+	return m.tally.row("request", m.requests, []bench.Figure{
+		{Name: "services", Value: m.services},
+		{Name: "requests", Value: m.requests},
+		{Name: "load_ms", Value: bench.Milliseconds(m.load)},
+		{Name: "poll_ms", Value: bench.Milliseconds(m.poll)},
+		{Name: "loads", Value: m.database.Loads(), Column: bench.NewColumn("", "loads", 7, 0),
+			Legend: "loads: of the database"},
+		{Name: "values.100", Value: m.counts["100"], Column: bench.NewColumn("saw", "100", 8, 0),
+			Legend: "saw: requests that were answered 100, and 99"},
+		{Name: "values.99", Value: m.counts["99"], Column: bench.NewColumn("saw", "99", 8, 0)},
+		{Name: "cached", Value: m.holds, Column: bench.NewColumn("cache", "holds", 7, 0),
+			Legend: "cache holds: at the end"},
+		{Name: "seconds", Value: bench.Rounded(m.took.Seconds(), 3),
+			Column: bench.NewColumn("last", "s", 8, 2), Legend: "last: until the last answer"},
+		{Name: "answer_ms.p50", Value: wait.At(50), Column: bench.NewColumn("p50", "ms", 8, 0),
+			Legend: "p50, p99: until an answer"},
+		{Name: "answer_ms.p99", Value: wait.At(99), Column: bench.NewColumn("p99", "ms", 8, 0)},
+		{Name: "answer_ms.max", Value: wait.At(100)},
+		{Name: "attempts", Value: attempts},
+		{Name: "commands_per_request", Value: each(m.commands),
+			Column: bench.NewColumn("commands", "/request", 9, 2),
+			Legend: "commands: from the miss on, with the attempts at the lock"},
+		{Name: "round_trips_per_request", Value: each(m.roundTrips)},
+	})
 }

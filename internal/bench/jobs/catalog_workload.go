@@ -75,7 +75,7 @@ func (w *CatalogWorkload) Flags(flags *flag.FlagSet) func(bench.Run) (bench.Plan
 			return bench.Plan{}, err
 		}
 		nothing := listed{CatalogWorkload: w, tally: newTally(bench.Subject{}, 1, read, change)}
-		plan := w.plan(w.clients, w.header(), nothing.figures(), w.legend())
+		plan := w.plan(run, w.clients, w.header(), nothing.row())
 		plan.Config.RTT = w.rtt
 		return plan, nil
 	}
@@ -146,19 +146,6 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// legend explains the heads.
-func (w *CatalogWorkload) legend() string {
-	text := `half: reads that saw half a change; lost: changes that a later one overwrote unseen
-p50: median time of a read and of a change, with the wait for the lock
-commands/op: commands for each read or change
-`
-	if w.usual != nil {
-		text += "times: how many times as fast as " + w.usual.Name +
-			", which was measured before each round;\nthe median of the rounds\n"
-	}
-	return text
-}
-
 // listed is what was measured of one lock. Counts are of all rounds together, and
 // figures are those of the median round.
 type listed struct {
@@ -173,16 +160,16 @@ type listed struct {
 // Measure lets all clients begin at one instant, in every round. It returns an
 // error when the row could not begin.
 func (w *CatalogWorkload) Measure(ctx context.Context, run bench.Run,
-	subject bench.Subject) ([]bench.Measured, error) {
+	subject bench.Subject) (bench.Row, error) {
 	w.servers = run.Servers
 	m := w.listed(subject)
 	for range w.rounds {
 		usual, err := w.against(ctx, subject)
 		if err != nil {
-			return nil, fmt.Errorf("-against %s: %w", w.usual.Name, err)
+			return bench.Row{}, fmt.Errorf("-against %s: %w", w.usual.Name, err)
 		}
 		if err := m.round(ctx); err != nil {
-			return nil, fmt.Errorf("read and change the list behind %s: %w", subject.Name, err)
+			return bench.Row{}, fmt.Errorf("read and change the list behind %s: %w", subject.Name, err)
 		}
 		m.rounds = append(m.rounds, bench.Rounded(m.took.Seconds(), 4))
 		if usual > 0 {
@@ -192,8 +179,7 @@ func (w *CatalogWorkload) Measure(ctx context.Context, run bench.Run,
 			break
 		}
 	}
-	return m.rows(ctx, m.figures(), w.clients*w.ops*len(m.rounds), "were through",
-		"accesses")
+	return m.row(), nil
 }
 
 func (w *CatalogWorkload) listed(subject bench.Subject) *listed {
@@ -336,38 +322,49 @@ func (m *listed) come(ctx context.Context, client access, changes bool, began ti
 	m.add(ctx, err, time.Since(began), what...)
 }
 
-func (m *listed) figures() figures {
-	reads, writes := m.clocks[read].Times(), m.clocks[change].Times()
-	p50 := func(t *bench.Times) float64 { return t.P50 }
+func (m *listed) row() bench.Row {
+	reads, writes := m.clocks[read], m.clocks[change]
 	perSecond := 0.0
 	if m.done > 0 {
 		perSecond = bench.Rounded(float64(m.done)/float64(len(m.rounds))/median(m.rounds), 0)
 	}
-	var against, times any
+	against := bench.Figure{Name: "against"}
+	times := bench.Figure{Name: "times", Column: bench.NewColumn("", "times", 7, 2)}
+	if m.usual != nil {
+		times.Legend = "times: how many times as fast as " + m.usual.Name + ", which was" +
+			" measured before each round; the median of the rounds"
+	}
 	if len(m.times) > 0 && m.cut == 0 {
-		against, times = m.usual.Name, bench.Rounded(median(m.times), 2)
+		against.Value, times.Value = m.usual.Name, bench.Rounded(median(m.times), 2)
 	}
-	return figures{
-		value("shared", m.shared),
-		value("clients", m.clients),
-		value("writes_percent", m.writes),
-		value("ops", m.ops),
-		value("poll_ms", bench.Milliseconds(m.pause())),
-		shown("reads", "", "reads", 7, 0, m.counts[read]),
-		shown("half_changes_seen", "", "half", 6, 0, m.counts[half]),
-		shown("changes", "", "changes", 8, 0, m.counts[change]),
-		shown("lost_changes", "", "lost", 6, 0, m.lost),
-		value("round_seconds", m.rounds),
-		shown("ops_per_second", "", "ops/s", 8, 0, perSecond),
-		value("against", against),
-		shown("times", "", "times", 7, 2, times),
-		value("read_ms", reads),
-		value("change_ms", writes),
-		shown("", "read", "p50 ms", 8, 0, reads.Show(1, p50)),
-		shown("", "change", "p50 ms", 8, 0, writes.Show(1, p50)),
-		shown("commands_per_op", "commands", "/op", 9, 1,
-			bench.Rounded(float64(m.commands)/float64(max(m.done, 1)), 2)),
-	}
+	return m.tally.row("turn", m.clients*m.ops*len(m.rounds), []bench.Figure{
+		{Name: "shared", Value: m.shared},
+		{Name: "clients", Value: m.clients},
+		{Name: "writes_percent", Value: m.writes},
+		{Name: "ops", Value: m.ops},
+		{Name: "poll_ms", Value: bench.Milliseconds(m.pause())},
+		{Name: "reads", Value: m.counts[read], Column: bench.NewColumn("", "reads", 7, 0)},
+		{Name: "half_changes_seen", Value: m.counts[half], Column: bench.NewColumn("", "half", 6, 0),
+			Legend: "half: reads that saw half a change"},
+		{Name: "changes", Value: m.counts[change], Column: bench.NewColumn("", "changes", 8, 0)},
+		{Name: "lost_changes", Value: m.lost, Column: bench.NewColumn("", "lost", 6, 0),
+			Legend: "lost: changes that a later one overwrote unseen"},
+		{Name: "round_seconds", Value: m.rounds},
+		{Name: "ops_per_second", Value: perSecond, Column: bench.NewColumn("", "ops/s", 8, 0)},
+		against, times,
+		{Name: "read_ms.p50", Value: reads.At(50), Column: bench.NewColumn("read", "p50 ms", 8, 1),
+			Legend: "p50: median time of a read and of a change, with the wait for the lock"},
+		{Name: "read_ms.p99", Value: reads.At(99)},
+		{Name: "read_ms.max", Value: reads.At(100)},
+		{Name: "change_ms.p50", Value: writes.At(50),
+			Column: bench.NewColumn("change", "p50 ms", 8, 1)},
+		{Name: "change_ms.p99", Value: writes.At(99)},
+		{Name: "change_ms.max", Value: writes.At(100)},
+		{Name: "commands_per_op", Value: bench.Rounded(
+			float64(m.commands)/float64(max(m.done, 1)), 2),
+			Column: bench.NewColumn("commands", "/op", 9, 1),
+			Legend: "commands/op: commands for each read or change"},
+	})
 }
 
 // median of at least one.

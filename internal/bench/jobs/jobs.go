@@ -11,6 +11,7 @@ import (
 	"embed"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/bench/nodes"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -85,9 +85,27 @@ func (t *tally) add(ctx context.Context, err error, took time.Duration, what ...
 	}
 }
 
+// row has these figures, and those of every job. So many turns were to be completed.
+func (t *tally) row(turn string, of int, own []bench.Figure) bench.Row {
+	var first any
+	if t.first != nil {
+		first = t.first.Error()
+	}
+	return bench.NewRow(slices.Concat([]bench.Figure{
+		{Name: "rung", Value: t.subject.Name},
+		{Name: "kind", Value: string(t.subject.Kind)},
+		{Name: "nodes", Value: t.nodes},
+	}, own, []bench.Figure{
+		{Name: "finished", Value: t.cut == 0},
+		{Name: "failures", Value: t.failed},
+		{Name: "first_failure", Value: first},
+		{Name: "interrupted", Value: t.interrupted},
+	})...).Noted(turn, t.took.Seconds(), t.done, of)
+}
+
 // crowd is clients that begin at one instant.
 type crowd struct {
-	servers *nodes.Servers
+	servers *bench.Servers
 	ttl     time.Duration // the lease of the locks
 	timeout time.Duration // bounds one run
 
@@ -107,12 +125,12 @@ func (c *crowd) check() error {
 	return nil
 }
 
-// plan is that of a job with one table. The clients have so many connections of the
-// servers.
-func (c *crowd) plan(clients int, header string, of figures, legend string) bench.Plan {
-	return bench.Plan{Config: nodes.Config{Clients: clients}, TTL: c.ttl,
-		Timeout: c.timeout, Header: header, Tables: []bench.Table{{Head: of.head()}},
-		Legend: legend, Progress: func() string {
+// plan is that of a job with one table, whose rows are like this one. The clients have so
+// many connections of the servers.
+func (c *crowd) plan(run bench.Run, clients int, header string, empty bench.Row) bench.Plan {
+	return bench.Plan{Config: bench.Config{Clients: clients}, TTL: c.ttl,
+		Timeout: c.timeout, Header: header, Layout: bench.Layout{Width: run.Width},
+		Empty: empty, Tables: []string{""}, Progress: func() string {
 			return fmt.Sprintf(": %d of %d", c.ended.Load(), c.of.Load())
 		}}
 }

@@ -1,10 +1,17 @@
 // The game: the reader is the scheduler. A level is the state graph that the explorer
-// has walked with a lock's real code; see package play. An action leads from one state
+// has walked with a lock's real code; see package recording. An action leads from one state
 // to the next, and what it breaks is known of the action, not of the state.
+//
+// It is mounted on every element with data-level, which has three scripts of JSON in it:
+// the graph, the levels and the sources; (*Site).game writes one. data-level names the
+// invariant, such as "orphaned"; if it is empty, the address has the level and the schedule.
+// With data-small it is a part of a page: picture, choices, and where there is room the
+// code; the page says what is asked, and the address stays the page's.
 (function () {
   'use strict';
   var html = lockladder.html, seconds = lockladder.seconds;
-  var STORE = 'lockladder levels';
+  var STORE = 'lockladder levels';   // the levels that were done
+  var PLAYED = 'lockladder schedule'; // what a lock did in the schedule that another one gets
   var MEANS = {
     'orphaned': 'nobody is left who frees the lock, and no lease ends it',
     'foreign release': 'a client frees a lock that is the other one\'s',
@@ -24,10 +31,13 @@
     this.methods = methods(this.sources);
     this.near = {};
     this.own = 'own' in element.dataset; // a reader's lock, which is not on the ladder
+    this.small = 'small' in element.dataset;
     this.done = {};
     this.build();
     this.read();
-    window.addEventListener('hashchange', function () { game.read(); });
+    if (!this.small) {
+      window.addEventListener('hashchange', function () { game.read(); });
+    }
     document.documentElement.dataset.players = '1';
   }
 
@@ -68,7 +78,7 @@
   Game.prototype.ways = function (state) {
     var g = this.graph, s = g.states[state], list = [];
     for (var i = 2 + g.clients.length; i < s.length; i += 6) {
-      list.push({ client: s[i], node: s[i + 1], sign: g.texts[s[i + 2]],
+      list.push({ nth: list.length, client: s[i], node: s[i + 1], sign: g.texts[s[i + 2]],
         text: g.texts[s[i + 3]], reply: g.texts[s[i + 4]], line: g.texts[s[i + 5]] });
     }
     return list;
@@ -120,12 +130,37 @@
     return this.graph.nodes > 1 ? 'node ' + (n + 1) : 'Redis';
   };
 
-  // flights are the same for the lanes.
+  // flights are the same for the lanes, and what is asked of the storage. Each has the
+  // action that lets it arrive, and the one that loses it.
   Game.prototype.flights = function (state) {
-    return this.ways(state).map(function (w) {
+    var game = this, list = this.ways(state).map(function (w) {
       var reply = w.sign === '<';
       return { client: w.client, node: w.node, inbound: reply || w.sign === '~',
         text: reply ? 'reply ' + w.reply + ' to ' + w.text : w.text };
+    });
+    this.offers(state).forEach(function (e) {
+      var name = game.offer(state, e.action, e.mask);
+      if ('><~?'.indexOf(e.action[1]) >= 0) {
+        Object.assign(list[game.way(state, e.action).nth], { act: e.action, name: name });
+      } else if ('!/-'.indexOf(e.action[1]) >= 0) {
+        list[game.way(state, e.action).nth].lose = { act: e.action, name: name };
+      } else if (e.action[1] === '=') {
+        list.push({ client: e.action.charCodeAt(0) - 65, node: -1, act: e.action, name: name,
+          text: game.asks(e.mask) + (game.asks(e.mask) === 'writes' ? ' to' : '') +
+            ' the storage' });
+      }
+    });
+    return list;
+  };
+  // stops are the actions that befall a client, or all.
+  Game.prototype.stops = function (state) {
+    var game = this, says = { x: '✕ crash', z: 'stop', w: 'go on', g: 'give up' };
+    return this.offers(state).filter(function (e) {
+      return !e.action[1] || says[e.action[1]];
+    }).map(function (e) {
+      return { client: e.action[1] ? e.action.charCodeAt(0) - 65 : -1, act: e.action,
+        name: game.offer(state, e.action, e.mask),
+        sign: says[e.action[1]] || (e.action === 'E' ? 'lease ends' : 'time passes') };
     });
   };
 
@@ -190,8 +225,10 @@
   Game.prototype.world = function (state) {
     return this.graph.worlds[this.graph.states[state][1]];
   };
-  // short is a command without a script's arguments, which the picture has.
-  function short(text) { return text.replace(/^EVAL(?:SHA)? (\S+\.lua)\b.*/, '$1'); }
+  // word is a command's name, or a script's. The picture has the arguments.
+  function word(text) {
+    return text.replace(/^EVAL(?:SHA)? (?=\S+\.lua\b)/, '').split(' ')[0];
+  }
   // offer is what a button says of an action.
   Game.prototype.offer = function (state, action, mask) {
     var name = action[0], client = action.charCodeAt(0) - 65, w, text, sent;
@@ -199,26 +236,25 @@
     if (action === 'R') { return 'time passes until a timer is due'; }
     if ('><~!?/-'.indexOf(action[1]) >= 0) {
       w = this.way(state, action);
-      text = short(w.text);
+      text = word(w.text);
     }
     switch (action[1]) {
-    case '>': return name + '\'s ' + text + ', already sent, arrives at ' +
-      this.node(w.node);
+    case '>': return name + '\'s ' + text + ' arrives at ' + this.node(w.node);
     case '?': return name + '\'s ' + text + ' arrives late';
-    case '<': return 'the reply ' + w.reply + ' to ' + text + ', already sent, arrives at ' +
-      name;
-    case '~': return text + ' arrives at ' + name;
+    case '<': return 'the reply ' + w.reply + ' to its ' + text + ' arrives at ' + name;
+    case '~': return w.text + ' arrives at ' + name;
     case '!': return 'the reply to ' + name + '\'s ' + text + ' is lost';
-    case '/': case '-': return text + ' to ' + name + ' is lost';
+    case '/': case '-': return w.text + ' to ' + name + ' is lost';
     case '=': return name + (this.does(state, client) === this.asks(mask) ? ' ' :
       '\'s request, sent before, ') + this.asks(mask) +
       (this.asks(mask) === 'writes' ? ' to' : '') + ' the storage';
     case 'x':
+      if (this.small) { return name + ' crashes'; }
       sent = this.ways(state).find(function (f) {
         return f.client === client && f.sign !== '<' && f.sign !== '~';
       });
       return name + ' crashes' + (sent ? ', after it has sent its ' +
-        short(sent.text).split(' ')[0] : '');
+        word(sent.text) : '');
     case 'z': return name + '\'s process stops, until you wake it';
     case 'w': return name + '\'s process goes on';
     case 'g': return 'the context of ' + name + '\'s Lock ends';
@@ -247,15 +283,19 @@
       return b;
     }
     this.title = html('h2', {});
+    this.nav = html('span', { 'class': 'neighbors' });
+    this.story = html('p', { 'class': 'story' });
     this.ask = html('p', { 'class': 'ask' });
     this.verdict = html('p', { 'class': 'verdict', id: 'verdict', tabindex: '-1',
       'aria-live': 'polite' });
+    this.cards = html('div', { 'class': 'cards' });
     this.choices = html('ol', { 'class': 'choices', 'aria-label': 'What happens next' });
     this.undo = button('undo', function () { game.back(); });
-    this.again = button('from the beginning', function () { game.take([]); });
+    this.undo.title = 'key: left arrow';
+    this.again = button('restart', function () { game.take([]); });
     this.hint = button('hint', function () { game.help(); });
-    this.claim = button('claim that no schedule breaks it', function () { game.claims(); });
-    this.advice = html('span', { 'class': 'advice', 'aria-live': 'polite' });
+    this.claim = button('no schedule breaks it', function () { game.claims(); });
+    this.advice = html('p', { 'class': 'advice', 'aria-live': 'polite' });
     this.paste = html('input', { type: 'text', 'aria-label': 'a schedule to play',
       placeholder: 'paste a schedule: ' + g.program + ': A> A<', size: '32' });
     this.paste.addEventListener('change', function () {
@@ -263,17 +303,27 @@
       game.paste.value = '';
     });
     this.command = html('code', { 'class': 'command' });
-    this.view = new lockladder.View(this.run([0], [], []), this.sources, function (view, row) {
-      if (row.from < game.path.length) { game.take(game.path.slice(0, row.from)); }
-    });
-    this.view.element.querySelector('h4').textContent = g.lock + ': ' + g.bounds;
+    var view = this.view = new lockladder.View(this.run([0], [], []), this.sources,
+      function (view, row) {
+        if (row.from < game.path.length) { game.take(game.path.slice(0, row.from)); }
+      }, true);
     this.list = html('ol', { 'class': 'levels' });
-    this.element.append(html('div', { 'class': 'panel' }, [this.title, this.ask,
-      this.verdict, this.choices, html('div', { 'class': 'controls' }, [this.undo,
-        this.again, this.hint, this.claim, this.advice]), this.view.element,
-      html('p', {}, [this.own ? 'In a test: ' : 'In a terminal: ', this.command]),
+    var link = lockladder.linker(function () { return location.href; });
+    this.scroll = html('div', { 'class': 'scroll' }, [this.verdict, this.cards, this.choices]);
+    var controls = html('div', { 'class': 'controls' }, this.small ?
+      [this.undo, this.hint] : [this.undo, this.again, this.hint, this.claim, link]);
+    this.home = this.element.querySelector('.home a');
+    var panel = html('div', { 'class': 'panel' }, (this.small ? [] : [
+      html('div', { 'class': 'head' }, [this.title, this.nav]), this.story, this.ask]).concat([
+      html('div', { 'class': 'stage' }, [view.lanes,
+        html('div', { 'class': 'side-by' }, [this.scroll, controls, this.advice])]),
+      view.facts, view.code], this.small ? [] : [
+      html('p', { 'class': 'bounds' }, [g.lock + ': ' + g.bounds + '. ' +
+        (this.own ? 'In a test: ' : 'In a terminal: '), this.command]),
       html('p', {}, ['A schedule from a terminal: ', this.paste]),
       html('details', {}, [html('summary', {}, ['All levels']), this.list])]));
+    this.element.append(panel);
+    if (this.home) { this.home.parentNode.hidden = true; } // it is for the address
     function chosen(e) {
       var choice = /^[1-9]$/.test(e.key) && game.choices.querySelectorAll('button')[e.key - 1];
       if (choice) { choice.click(); }
@@ -294,7 +344,8 @@
     // The numbers are shown, so they work before anything has the focus, too.
     document.addEventListener('keydown', function (e) {
       if (e.ctrlKey || e.metaKey || e.altKey || e.target !== document.body ||
-          !document.getElementById('keys').checked) { return; }
+          !document.getElementById('keys').checked ||
+          document.querySelector('[data-level]') !== game.element) { return; }
       if (chosen(e)) { e.preventDefault(); }
     });
     this.element.classList.add('playing');
@@ -318,26 +369,45 @@
       verdict: '', invariant: '', broken: -1, breaks: breaks }, entries);
     var now = states[states.length - 1];
     run.flights = this.flights(now);
+    run.stops = this.stops(now);
+    run.act = function (action) { game.choose(action); };
+    run.label = function (i) { return i === 0 ? 'start' : String(i); };
     run.waits = this.waits(now);
-    run.does = g.clients.map(function (name, i) { return game.does(now, i); });
+    run.does = g.clients.map(function (name, i) {
+      var wait = run.waits.find(function (w) { return w.client === i; }), does = game.does(now, i);
+      return wait && does !== 'is dead' ? wait.why : name + ' ' + (/^(is|waits|reads|writes)/.test(does) ?
+        does : 'is in ' + does);
+    });
     return run;
   };
 
-  // read takes the level and the schedule from the address.
+  // read takes the level and the schedule from the address, and the lock that had this
+  // schedule before.
   Game.prototype.read = function () {
-    var hash = new URLSearchParams(location.hash.slice(1)), lock = this.graph.lock;
-    var wanted = (hash.get('level') || '').replace(/-/g, ' '), game = this;
+    var hash = new URLSearchParams(this.small ? '' : location.hash.slice(1));
+    var wanted = (this.element.dataset.level || hash.get('level') || '').replace(/-/g, ' ');
+    var lock = this.graph.lock, game = this;
+    this.goal = this.graph.goals.findIndex(function (g) {
+      return g.invariant.replace(/-/g, ' ') === wanted;
+    });
     this.level = this.levels.findIndex(function (l) {
       return l.lock === lock && l.invariant.replace(/-/g, ' ') === wanted;
     });
-    if (this.level < 0) {
+    this.before = this.goal >= 0 && hash.get('after') || '';
+    if (this.level < 0 && !this.before) {
       this.level = this.levels.findIndex(function (l) { return l.lock === lock; });
+      var invariant = this.levels[this.level].invariant;
+      this.goal = this.graph.goals.findIndex(function (g) { return g.invariant === invariant; });
     }
-    var invariant = this.levels[this.level].invariant;
-    this.goal = this.graph.goals.findIndex(function (g) { return g.invariant === invariant; });
-    this.advice.textContent = '';
     this.won = null;
     game.play(hash.get('s') || '', true);
+  };
+  // asked is the level. Another lock's schedule may ask for an invariant of which there
+  // is no level.
+  Game.prototype.asked = function () {
+    var goal = this.graph.goals[this.goal];
+    return this.levels[this.level] || { lock: this.graph.lock, invariant: goal.invariant,
+      title: 'The same schedule', ask: 'Does it break this lock, too?' };
   };
   // play takes a schedule: "once: A> A<", with or without the lock's name before it.
   Game.prototype.play = function (schedule, quiet) {
@@ -345,18 +415,22 @@
     this.take(words ? words.split(/\s+/) : [], quiet);
   };
 
-  // take takes a schedule from the beginning, as far as it is possible.
+  // take takes a schedule from the beginning, as far as it is possible. Another lock's
+  // goes on after what this one doesn't do.
   Game.prototype.take = function (path, quiet) {
-    var state = 0, states = [0], taken = [], masks = [], broken = [];
+    var state = 0, states = [0], taken = [], masks = [], broken = [], steps = [];
+    if (!quiet) { this.before = ''; }
     this.advice.textContent = '';
+    this.hints = 0;
     for (var i = 0; i < path.length; i++) {
       var edge = this.edges(state).find(function (e) { return e.action === path[i]; });
       if (!edge) {
+        if (this.before) { continue; }
         this.advice.textContent = path[i] + ' is not possible after ' +
           (taken.join(' ') || 'the beginning') + '.';
         break;
       }
-      taken.push(path[i]);
+      steps[i] = taken.push(path[i]);
       state = edge.to;
       states.push(state);
       masks.push(edge.mask);
@@ -364,6 +438,8 @@
         if (broken.indexOf(name) < 0) { broken.push(name); }
       });
     }
+    this.wanted = path;
+    this.steps = steps; // by the indices of path
     this.path = taken;
     this.states = states;
     this.masks = masks;
@@ -371,22 +447,43 @@
     this.show();
     if (!quiet) { this.write(); }
   };
+  // choose takes an action that a reader has chosen.
+  Game.prototype.choose = function (action) {
+    var before = this.wins();
+    this.take(this.path.concat(action));
+    this.view.fly(this.path.length);
+    if (!before && this.wins()) { this.announce(); }
+  };
+  // wins says whether what the level asks for is broken.
+  Game.prototype.wins = function () {
+    return this.found.indexOf(this.graph.goals[this.goal].invariant) >= 0;
+  };
   Game.prototype.back = function () { this.take(this.path.slice(0, -1)); };
   Game.prototype.write = function () {
     var hash = new URLSearchParams();
-    hash.set('level', this.levels[this.level].invariant.replace(/ /g, '-'));
+    if (this.small) { return; }
+    hash.set('level', this.asked().invariant.replace(/ /g, '-'));
     if (this.path.length) { hash.set('s', this.schedule()); }
     history.replaceState(null, '', '#' + hash);
   };
-  Game.prototype.schedule = function () {
-    return this.graph.program + ': ' + this.path.join(' ');
+  // schedule is what was done, or its first steps.
+  Game.prototype.schedule = function (steps) {
+    return this.graph.program + ': ' + this.path.slice(0, steps).join(' ');
   };
 
   Game.prototype.show = function () {
-    var game = this, g = this.graph, level = this.levels[this.level];
+    var game = this, g = this.graph, level = this.asked();
     var state = this.states[this.states.length - 1], goal = g.goals[this.goal];
-    document.title = level.title + ' · Lock Ladder';
-    this.title.textContent = 'Level ' + (this.level + 1) + ': ' + level.title;
+    if (!this.small) { document.title = level.title + ' · Lock Ladder'; }
+    this.title.textContent = (this.level < 0 ? '' : 'Level ' + (this.level + 1) + ': ') +
+      level.title;
+    this.nav.replaceChildren.apply(this.nav, [[-1, '← level '], [1, 'level → ']].map(
+      function (to) {
+        var l = game.level >= 0 && game.levels[game.level + to[0]];
+        return l ? html('a', { href: game.address(l), title: l.title + ' (' + l.lock + ')' },
+          [to[0] < 0 ? '← level ' + game.level : 'level ' + (game.level + 2) + ' →']) : '';
+      }));
+    this.story.textContent = level.story || '';
     this.ask.replaceChildren(html('b', {}, [g.lock]), ': ' + level.ask + ' (',
       html('i', {}, [level.invariant]), MEANS[level.invariant] ? ': ' +
       MEANS[level.invariant] + ')' : ')');
@@ -402,10 +499,8 @@
       var b = html('button', { type: 'button', 'data-action': e.action }, key.concat([
         game.offer(state, e.action, e.mask) + ' ', html('code', {}, [e.action])]));
       b.addEventListener('click', function () {
-        var before = game.element.dataset.state;
-        game.take(game.path.concat(e.action));
-        if (game.element.dataset.state === 'won' && before !== 'won') { game.announce(); }
-        else {
+        game.choose(e.action);
+        if (!game.wins()) {
           (game.choices.querySelector('button') || game.undo).focus({ preventScroll: true });
         }
       });
@@ -414,25 +509,29 @@
     this.undo.disabled = this.again.disabled = this.path.length === 0;
     this.judge(state, goal, level);
     this.shows();
+    this.scroll.scrollTop = 0;
   };
   Game.prototype.judge = function (state, goal, level) {
     var bit = 1 << this.goal, all = (1 << this.graph.goals.length) - 1;
-    var text = [], par = goal.steps, won = this.found.indexOf(goal.invariant) >= 0;
+    var text = [], cards = this.before ? [this.compared(goal)] : [], par = goal.steps;
+    var won = this.wins();
     // What was chosen after the break isn't counted.
     var best = this.masks.findIndex(function (mask) { return mask & (won ? bit : all); }) + 1;
     this.element.dataset.state = 'open';
     if (won) {
       text = [html('strong', { 'class': 'broken' }, ['You broke it: ' + goal.invariant +
-        '. ']), 'You needed ' + best + ' actions; the explorer\'s cheapest schedule has ' +
-        par + '. ', this.next()];
+        '. ']), best + ' actions' + (best > par ? '; the fewest is ' + par + '.' :
+        ', which is the fewest.')];
+      cards.push(this.explained(goal.invariant, best));
       this.save(level, best);
     } else if (this.found.length > 0) {
       text = [html('strong', { 'class': 'broken' }, ['You broke it: ' +
         this.found.join(', ') + '. ']),
-        'The level asks for another invariant, but this break counts as well. Can you also break, or prove, ' + goal.invariant + '? ', this.next()];
+        'The level asks for another invariant, but this break counts as well. Can you also break, or prove, ' + goal.invariant + '? '];
+      cards.push(this.onward());
       this.save(level, best);
     } else if (this.distances(all)[state] < 0) {
-      text = ['Nothing can be broken from here on. Undo, begin again, or claim that no' +
+      text = ['Nothing can be broken from here on. Undo, restart, or claim that no' +
         ' schedule breaks it.'];
       this.element.dataset.state = 'stuck';
     } else if (goal.schedule && this.distances(bit)[state] < 0) {
@@ -440,51 +539,249 @@
         ' else can.'];
       this.element.dataset.state = 'stuck';
     } else {
-      text = ['Pick what happens next, or press its number.'];
+      text = ['Click an arrow in the picture, pick what happens next, or press its number.'];
     }
-    this.hint.disabled = this.claim.disabled = this.found.indexOf(goal.invariant) >= 0;
+    this.cards.replaceChildren.apply(this.cards, cards);
+    this.hint.disabled = this.claim.disabled = won;
     this.verdict.replaceChildren.apply(this.verdict, text);
   };
-  Game.prototype.next = function () {
+  // onward leads to the next level.
+  Game.prototype.onward = function () {
     this.element.dataset.state = 'won';
-    var next = this.levels[this.level + 1];
-    return next ? html('a', { href: this.address(next) }, ['Next: ' + next.title + ' →']) :
-      'That was the last level.';
+    var next = this.level < 0 ? this.levels.find(function (l) {
+      return l.lock === this.graph.lock;
+    }, this) : this.levels[this.level + 1];
+    return html('p', {}, [next ? html('a', { 'class': 'next', href: this.address(next) },
+      ['Next: ' + next.title + ' →']) : 'That was the last level.']);
   };
+
+  // last is the last step until another one that is as wanted; 0: none is.
+  Game.prototype.last = function (step, wanted) {
+    var entries = this.view.run.entries;
+    while (step > 0 && !wanted(entries[step], entries[step - 1], step)) { step--; }
+    return step;
+  };
+  // tells says in plain words what a step has broken, and what led to it.
+  Game.prototype.tells = function (invariant, step) {
+    var game = this, run = this.view.run, names = this.graph.clients, path = this.path;
+    var e = run.entries[step], before = run.entries[step - 1].state, it = names[e.client];
+    function client(owner) { return names[run.clientOf(owner)] || owner; }
+    function owner(state) { return state.leases ? client(state.leases[0].owner) : ''; }
+    function granted(name) { // the step in which the key became a client's
+      return game.last(step, function (now, then) {
+        return owner(now.state) === name && owner(then.state) !== name;
+      });
+    }
+    function did(text, own) {
+      return game.last(step - 1, function (now) {
+        return (now.client === e.client) === own && now.text.indexOf(text) === 0;
+      });
+    }
+    var ended = this.last(step, function (now, then, k) { return path[k - 1] === 'E'; });
+    var over = ended ? ' The lease had ended in step ' + ended +
+      ', and nothing had stopped the client that held it.' : '';
+    var holder, died, others, k;
+    switch (invariant) {
+    case 'orphaned':
+      holder = owner(e.state);
+      died = this.last(step, function (now) {
+        return names[now.client] === holder && now.text === 'dies';
+      });
+      return 'The key is ' + holder + '\'s since step ' + granted(holder) + ', and has no' +
+        ' expiry. ' + holder + (died ? ' crashed in step ' + died : ' is done') +
+        ': nobody is left who deletes the key, so ' + names.filter(function (name) {
+        return name !== holder;
+      }).join(', ') + ' asks for it forever.';
+    case 'foreign release':
+      holder = owner(before);
+      return 'In step ' + step + ' ' + it + '\'s ' + word(e.text) +
+        ' reached Redis and deleted the key. But since step ' + granted(holder) +
+        ' the key was ' + holder + '\'s.' + over;
+    case 'two holders':
+      others = (e.state.inside || []).map(client);
+      holder = owner(e.state);
+      return 'Since step ' + step + ' ' + others.join(' and ') + ' both believe that they' +
+        ' hold the lock.' + (holder ? ' Redis gave the key to ' + holder + ' in step ' +
+        granted(holder) + '.' : '') + over;
+    case 'lost update':
+      k = did('reads', true);
+      return 'In step ' + step + ' ' + it + ' wrote what it had worked out from its read in' +
+        ' step ' + k + '. The other client had written in step ' + did('writes', false) +
+        ', in between: that sale is gone.' + over;
+    case 'stale write':
+      k = Math.max(did('reads', false), did('writes', false));
+      return 'In step ' + step + ' the storage accepted ' + it + '\'s write, although a' +
+        ' later holder had used it in step ' + k + '.' + over;
+    }
+    return 'It happened in step ' + step + ': ' + run.what(step) + '.' + over;
+  };
+  // behind is the line that the client of a step had sent its last command from.
+  Game.prototype.behind = function (step) {
+    var client = this.view.run.entries[step].client, run = this.view.run;
+    var k = this.last(step, function (now) {
+      return now.line && !now.inbound && (client < 0 || now.client === client);
+    });
+    return { step: k, client: run.entries[k].client, line: run.entries[k].line,
+      text: word(run.entries[k].text) };
+  };
+  // code is the text of a line.
+  Game.prototype.code = function (name) {
+    var colon = name.lastIndexOf(':'), file = this.sources[name.slice(0, colon)];
+    var line = file && file[Number(name.slice(colon + 1)) - 1], box = html('i', {});
+    box.innerHTML = line || '';
+    return box.textContent.trim();
+  };
+  // explained is the card of a break: what happened, at which line, and what the next rung
+  // changes.
+  Game.prototype.explained = function (invariant, step) {
+    var game = this, at = this.behind(step), next = this.higher();
+    var parts = [html('p', { 'class': 'happened' }, [this.tells(invariant, step)])];
+    if (at.line) {
+      parts.push(html('p', { 'class': 'decisive' }, [this.graph.clients[at.client] + '\'s ' +
+        at.text + ' of step ' + at.step + ' comes from ' + at.line + ': ',
+      html('code', {}, [this.code(at.line)])]));
+      var li = this.view.boards[at.client].show(at.line);
+      if (li) { li.classList.add('decisive'); }
+    }
+    var on = this.onward();
+    if (next) {
+      var same = html('a', { 'class': 'same', href: this.address(next, invariant) + '&' +
+        new URLSearchParams({ s: this.schedule(step), after: this.graph.lock }) },
+      ['▶ the same schedule against ' + next.lock]);
+      same.addEventListener('click', function () { game.keep(step); });
+      parts.push(html('p', {}, ['The next rung, ', html('b', {}, [next.lock]), ': ' +
+        next.idea + '.']));
+      on.prepend(same, ' ');
+    }
+    parts.push(on);
+    return html('div', { 'class': 'card' }, parts);
+  };
+  // higher is the first level of the next lock.
+  Game.prototype.higher = function () {
+    var level = this.levels.findIndex(function (l) { return l.lock === this.graph.lock; }, this);
+    return this.own ? null : this.levels.slice(level).find(function (l) {
+      return l.lock !== this.graph.lock;
+    }, this);
+  };
+  // keep keeps for the next page what this lock did.
+  Game.prototype.keep = function (step) {
+    var run = this.view.run, did = run.entries.slice(1, step + 1).map(function (e, i) {
+      return run.what(i + 1);
+    });
+    try {
+      sessionStorage.setItem(PLAYED, JSON.stringify({ lock: this.graph.lock,
+        schedule: this.schedule(step), did: did }));
+    } catch (e) { /* the page shows this lock's side only */ }
+  };
+  Game.prototype.kept = function () {
+    try {
+      var kept = JSON.parse(sessionStorage.getItem(PLAYED)) || {};
+      return kept.lock === this.before && kept.schedule === this.graph.program + ': ' +
+        this.wanted.join(' ') ? kept.did : [];
+    } catch (e) { return []; }
+  };
+  // compared shows the schedule of the lock before beside what this one does in it.
+  Game.prototype.compared = function (goal) {
+    var game = this, run = this.view.run, before = this.kept(), first = 0;
+    var rows = this.wanted.map(function (action, i) {
+      var step = game.steps[i], now = step ? run.what(step) : 'doesn\'t happen';
+      var then = before[i] || action, differs = before[i] ? then !== now : !step;
+      if (differs && !first) { first = i + 1; }
+      return html('tr', differs ? { 'class': 'differs' } : {}, [String(i + 1), then, now].map(
+        function (text) { return html('td', {}, [text]); }));
+    });
+    if (first > 3) { // what is the same is of no interest
+      rows.splice(0, first - 2, html('tr', {}, [html('td', {}, ['1–' + (first - 2)]),
+        html('td', { colspan: '2' }, ['the same'])]));
+    }
+    var broken = this.wins(), lock = this.graph.lock;
+    return html('div', { 'class': 'card compared' }, [
+      html('p', {}, [html('b', {}, [(first ? lock + ' differs from ' + this.before +
+        ' in step ' + first : lock + ' does the same as ' + this.before) + '. ' + (broken ?
+        'The schedule breaks it, too.' : 'The schedule doesn\'t break it' + (goal.schedule ?
+          ', but ' + goal.failing + ' of ' + this.graph.schedules + ' others do. Go on from here.' :
+          ', and neither does any other of ' + this.graph.schedules + '.'))])]),
+      html('table', {}, [html('thead', {}, [html('tr', {}, ['', this.before, lock].map(
+        function (text) { return html('th', {}, [text]); }))]), html('tbody', {}, rows)])]);
+  };
+
   // announce leads the keyboard to the next level, and a screen reader says with its
   // name what was won.
   Game.prototype.announce = function () {
-    var link = this.verdict.querySelector('a');
+    var link = this.cards.querySelector('.next');
     if (link) { link.setAttribute('aria-describedby', this.verdict.id); }
-    (link || this.verdict).focus();
+    (link || this.verdict).focus({ preventScroll: true });
+    this.scroll.scrollTop = 0;
   };
-  Game.prototype.address = function (level) {
-    if (this.own) { return '#level=' + level.invariant.replace(/ /g, '-'); }
-    var up = this.graph.lock.split('/').map(function () { return ''; }).slice(1);
-    return up.map(function () { return '../'; }).join('') + level.lock +
-      (/\.html$/.test(location.pathname) ? '.html' : '.json') + '#level=' +
-      level.invariant.replace(/ /g, '-');
+  // address is that of a level, or of another invariant of its lock.
+  Game.prototype.address = function (level, invariant) {
+    var hash = '#level=' + (invariant || level.invariant).replace(/ /g, '-');
+    return this.own ? hash : new URL('levels/' + level.lock +
+      (/\.html$/.test(this.home.pathname) ? '.html' : '.json') + hash, this.home.href).href;
   };
   Game.prototype.claims = function () {
-    var goal = this.graph.goals[this.goal], level = this.levels[this.level];
+    var goal = this.graph.goals[this.goal], level = this.asked();
     if (goal.schedule) {
       this.advice.textContent = 'It can be broken: ' + goal.failing + ' of ' +
         this.graph.schedules + ' schedules do.';
-      return;
-    }
-    if (this.graph.stopped) {
+    } else if (this.graph.stopped) {
       this.advice.textContent = 'Nobody knows: the explorer stopped after ' +
         this.graph.states.length + ' states and has broken it in none of them.';
-      return;
-    }
+    } else if (level.lines) { this.why(level); } else { this.proved(level); }
+  };
+  // find is where a line of the code is.
+  Game.prototype.find = function (text) {
+    var game = this, found = '';
+    Object.keys(this.sources).forEach(function (file) {
+      game.sources[file].forEach(function (line, n) {
+        var name = file + ':' + (n + 1);
+        if (game.code(name) === text) { found = name; }
+      });
+    });
+    return found;
+  };
+  // why asks for the line of the code that prevents the break.
+  Game.prototype.why = function (level) {
+    var game = this, lines = level.lines.map(function (text) {
+      return { text: text, at: game.find(text) };
+    });
+    var right = lines[0].at;
+    lines.sort(function (a, b) { return a.at < b.at ? -1 : 1; });
+    this.cards.replaceChildren(html('div', { 'class': 'card asks' }, [
+      html('p', {}, [html('b', {}, ['Right. Which line of the code prevents it?'])]),
+      html('ol', { 'class': 'reasons' }, lines.map(function (l) {
+        var b = html('button', { type: 'button' }, [html('code', {}, [l.text]), ' ' + l.at]);
+        b.addEventListener('click', function () {
+          if (l.at === right) { game.proved(level, l); return; }
+          b.disabled = true;
+          game.advice.textContent = 'Not this one: without ' + l.at + ' the invariant' +
+            ' would hold as well.';
+        });
+        return html('li', {}, [b]);
+      }))]));
+    this.scroll.scrollTop = 0;
+    this.cards.querySelector('button').focus({ preventScroll: true });
+  };
+  Game.prototype.proved = function (level, line) {
+    this.advice.textContent = '';
     this.verdict.replaceChildren(html('strong', { 'class': 'proved' },
       ['✓ proved: 0 of ' + this.graph.schedules + ' schedules break it within these' +
-      ' bounds (' + this.graph.bounds + '). ']), this.next());
+      ' bounds (' + this.graph.bounds + '). ']));
+    this.cards.replaceChildren(html('div', { 'class': 'card asks' }, [line ?
+      html('p', { 'class': 'decisive' }, ['What prevents it is ' + line.at + ': ',
+        html('code', {}, [line.text])]) : '', this.onward()]));
+    if (line) {
+      this.view.boards.forEach(function (board) {
+        var li = board.show(line.at);
+        if (li) { li.classList.add('decisive'); }
+      });
+    }
     this.save(level, 0);
     this.shows();
     this.announce();
   };
-  // help points to the nearest break of the goal, or else of anything.
+  // help points to the nearest break of the goal, in three steps: how far it is, whose
+  // turn it is, and which action leads there.
   Game.prototype.help = function () {
     var state = this.states[this.states.length - 1], game = this;
     var goal = this.graph.goals[this.goal];
@@ -500,10 +797,14 @@
     var best = this.edges(state).find(function (e) {
       return e.mask & bit && far[state] === 1 || far[e.to] === far[state] - 1 && far[state] > 1;
     });
-    this.advice.textContent = far[state] + (far[state] === 1 ? ' action' : ' actions') +
-      ' from the nearest break. One way on: ' + best.action + '.';
-    game.choices.querySelectorAll('button').forEach(function (b) {
-      b.classList.toggle('hinted', b.dataset.action === best.action);
+    var turn = best.action[1] ? best.action[0] + '\'s turn' : 'the clock\'s turn';
+    this.hints = Math.min(3, this.hints + 1);
+    this.advice.textContent = [far[state] + (far[state] === 1 ? ' action' : ' actions') +
+      ' from the nearest break.', 'It is ' + turn + '.', 'One way on: ' +
+      game.offer(state, best.action, best.mask) + '.'][this.hints - 1] +
+      (this.hints < 3 ? ' (hint ' + this.hints + ' of 3)' : '');
+    this.element.querySelectorAll('[data-action]').forEach(function (b) {
+      b.classList.toggle('hinted', game.hints === 3 && b.dataset.action === best.action);
     });
   };
   Game.prototype.progress = function () {
@@ -526,5 +827,5 @@
     }));
   };
 
-  document.querySelectorAll('.game').forEach(function (element) { new Game(element); });
+  document.querySelectorAll('[data-level]').forEach(function (element) { new Game(element); });
 })();

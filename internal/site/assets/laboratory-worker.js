@@ -18,8 +18,153 @@ function rest() {
 self.lockladderReady = function () { postMessage({ ready: true }); };
 self.onmessage = function (event) {
   clearTimeout(idle);
-  self.lockladder(event.data, function (answer) { postMessage({ answer: answer }); rest(); });
+  self.lockladder(event.data, function (answer) {
+    postMessage({ answer: mistake ? blamed(answer) : answer });
+    mistake = '';
+    rest();
+  });
 };
+
+// mistake is the first one that a learner's code has made, in one line: whatever came of
+// it says nothing about the lock.
+var mistake = '';
+function wrong(text) {
+  mistake = mistake || text;
+  return { thrown: text };
+}
+function blamed(answer) {
+  return JSON.stringify(Object.assign(JSON.parse(answer), { error: mistake, mistake: true }));
+}
+
+// A learner's lock is a few generator functions, and the program resumes a call of one
+// with each reply, see package coroutine. A yield of a command tells its line.
+var FUNCTIONS = ['tryLock', 'unlock', 'lock', 'renew'];
+var SETTING = ['key', 'ttl', 'token', 'now', 'sleep', 'Math'];
+
+// What would make a run differ from the next one, or leave the virtual network, says what
+// is there instead. It is no protection: the worker's policy forbids to ask other hosts.
+var INSTEAD = {
+  Date: 'time is virtual here: use now()', performance: 'time is virtual here: use now()',
+  setTimeout: 'time is virtual here: yield sleep(ms)',
+  setInterval: 'time is virtual here: yield sleep(ms)',
+  crypto: 'every run is the same: token() is a word that no owner has used',
+  fetch: 'a lock here talks to Redis: yield a command', self: 'a lock here has no page',
+  globalThis: 'a lock here has no page', postMessage: 'a lock here has no page'
+};
+function absent(why) {
+  function refuse() { throw new TypeError(why); }
+  return new Proxy(refuse, { get: refuse, apply: refuse, construct: refuse });
+}
+var ABSENT = Object.keys(INSTEAD).map(function (name) { return absent(INSTEAD[name]); });
+var calculates = {};
+Object.getOwnPropertyNames(Math).forEach(function (name) { calculates[name] = Math[name]; });
+calculates.random = absent(INSTEAD.crypto);
+
+// place is the line of an error in the learner's code, with what is wrong there.
+function place(error, lines) {
+  if (!(error instanceof Error)) { return 'Your code throws ' + shown(error); }
+  var line = Number((/lock\.js:(\d+)/.exec(error.stack) || [])[1]) || error.lineNumber || error.line || 0;
+  function hear(event) {
+    line = event.lineno;
+    event.preventDefault();
+  }
+  if (!line && self.reportError) { // a syntax error's stack has no line of the code
+    self.addEventListener('error', hear);
+    self.reportError(error);
+    self.removeEventListener('error', hear);
+  }
+  if (line > lines) { return 'Your code ends too early: a {, a ( or a quote is not closed'; }
+  return at(line) + error.message;
+}
+function at(line) { return line ? 'Line ' + line + ' of your code: ' : 'Your code: '; }
+function shown(value) {
+  var text = typeof value === 'function' ? 'a function' : JSON.stringify(value);
+  return text === undefined ? 'undefined' : text.slice(0, 60);
+}
+
+// lockladderCompile is called by the program. It returns null where the code is no lock.
+self.lockladderCompile = function (code) {
+  var numbered = code.replace(/\byield(\s*)\[/g, function (_, gap, at) {
+    return 'yield' + gap + '[' + code.slice(0, at).split('\n').length + ',';
+  }), make, has;
+  try {
+    make = (0, eval)('(function (' + SETTING.concat(Object.keys(INSTEAD)) + ') {"use strict";' +
+      numbered + '\nreturn {' + FUNCTIONS.map(function (name) {
+      return name + ': typeof ' + name + ' === "undefined" ? null : ' + name;
+    }) + '};})//# sourceURL=lock.js');
+    has = make.apply(null, ['', 0, String, Number, sleep, calculates].concat(ABSENT));
+  } catch (e) {
+    wrong(place(e, code.split('\n').length));
+    return null;
+  }
+  FUNCTIONS.forEach(function (name, i) {
+    if (has[name] ? Object.prototype.toString.call(has[name]) !== '[object GeneratorFunction]' : i < 2) {
+      wrong('A lock needs a generator function ' + name + ': function* ' + name + '() { … }');
+    }
+  });
+  return mistake ? null : { file: 'your lock/lock.js', waits: !!has.lock, renews: !!has.renew,
+    owner: function (key, ttl) { return owner(make, key, ttl); } };
+};
+
+// owner has variables of its own. It begins calls, which are resumed with JSON and answer
+// with JSON.
+function owner(make, key, ttl) {
+  var given = {};
+  function token() { return given.token + (given.used++ ? '.' + given.used : ''); }
+  function now() { return given.now; }
+  var own = make.apply(null, [key, ttl, token, now, sleep, calculates].concat(ABSENT));
+  return function (name) {
+    var call = { name: name, generator: own[name](), line: 0, left: MOST[name] || 1000 };
+    return function (text) {
+      given = Object.assign(JSON.parse(text), { used: 0 });
+      return JSON.stringify(Object.assign(resume(call, given), { line: call.line, used: given.used > 0 }));
+    };
+  };
+}
+
+// MOST are the steps that a call may take. One that waits asks again and again.
+var MOST = { lock: 100000 };
+function Sleep(ms) { this.ms = ms; }
+function sleep(ms) { return new Sleep(ms); }
+
+// resume goes on with a call until it yields or ends.
+function resume(call, given) {
+  var thrown = given.error && new Error(given.error), next;
+  if (/^ERR unknown command/.test(given.error)) {
+    return wrong(at(call.line) + 'there is no such command, or the laboratory doesn\'t have it');
+  }
+  if (call.left-- === 0) { return wrong(call.name + ' comes to no end: it loops'); }
+  try {
+    next = thrown ? call.generator.throw(thrown) : call.generator.next(given.reply);
+  } catch (e) {
+    return e === thrown ? { passed: true } :
+      e && e.constructor === Error ? { thrown: e.message } : wrong(place(e));
+  }
+  return next.done ? returned(next.value, call.name) : yielded(next.value, call);
+}
+function returned(value, name) {
+  if (value === undefined && name !== 'tryLock') { value = true; }
+  return typeof value === 'boolean' && (value || name !== 'lock') ? { ended: true, value: value } :
+    wrong(name + ' returns ' + (value === undefined ? 'nothing' : shown(value)) + ': it must return ' +
+      { tryLock: 'true if the lock was granted, false if it was not', lock: 'when the lock is granted',
+        unlock: 'true, or false if the lock was not yours', renew: 'true, or false if the lock is lost' }[name]);
+}
+function yielded(value, call) {
+  if (value instanceof Sleep) {
+    return value.ms >= 0 && value.ms < 1e9 ? { sleep: value.ms } :
+      wrong(call.name + ' sleeps for ' + shown(value.ms) + ' ms: it must be a number from 0 on');
+  }
+  if (!Array.isArray(value)) {
+    return wrong(call.name + ' yields ' + shown(value) +
+      ": yield a command, such as ['GET', key], or sleep(ms)");
+  }
+  call.line = typeof value[0] === 'number' ? value[0] : 0;
+  var words = value.slice(call.line ? 1 : 0);
+  var bad = words.findIndex(function (w) { return typeof w !== 'string' && !Number.isFinite(w); });
+  if (words.length === 0) { return wrong(at(call.line) + 'the command is empty'); }
+  return bad < 0 ? { command: words.map(String) } : wrong(at(call.line) + 'word ' + (bad + 1) +
+    ' of the command is ' + shown(words[bad]) + ', it must be a string or a number');
+}
 
 // A host may unpack what is compressed, or leave it as it is.
 function unpacked(bytes) {

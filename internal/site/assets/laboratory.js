@@ -4,13 +4,15 @@
   'use strict';
   var html = lockladder.html;
   var WORKER = document.currentScript.dataset.worker;
+  // A number is as the scenarios have it until it is changed.
   var NUMBERS = [
-    { key: 'lease', name: 'lease', unit: 's', scale: 1000, written: '10' },
-    { key: 'work', name: 'work under the lock', unit: '%', scale: 1, written: '100' },
-    { key: 'latency', name: 'latency', unit: 'ms', scale: 1, written: '0.5' },
-    { key: 'poll', name: 'waiters pause up to', unit: 'ms', scale: 1, written: '100' },
-    { key: 'skew', name: 'clock ahead by', unit: 's', scale: 1000, written: '0' }
+    { key: 'lease', name: 'lease', unit: 's', scale: 1000, written: '10', said: 'a lease of' },
+    { key: 'work', name: 'work', unit: '%', scale: 1, written: '100', said: 'work of' },
+    { key: 'latency', name: 'latency', unit: 'ms', scale: 1, written: '0.5', said: 'a latency of' },
+    { key: 'poll', name: 'pauses up to', unit: 'ms', scale: 1, written: '100', said: 'pauses of up to' },
+    { key: 'skew', name: 'clock ahead', unit: 's', scale: 1000, written: '0', said: 'clock ahead by' }
   ];
+  var OWN = 'your lock', OWN_FILE = OWN + '/lock.js', KEPT = 'lockladder own lock';
   // A verdict that says nothing about the lock says why.
   var MEANS = {
     'does not arise': 'The situation of this scenario didn\'t come about in this run.',
@@ -70,8 +72,8 @@
     return this.load().then(function () {
       return new Promise(function (done, failed) {
         program.waiting.push({ done: done, failed: failed, timer: setTimeout(function () {
-          program.end('There was no answer within ' + program.patience + ' s. Does a' +
-            ' script loop forever? The laboratory starts anew with the next run.');
+          program.end('There was no answer within ' + program.patience + ' s. Does ' + (question.code ?
+            'your code' : 'a script') + ' loop forever? The laboratory starts anew with the next run.');
         }, program.patience * 1000) });
         program.worker.postMessage(JSON.stringify(question));
       });
@@ -100,6 +102,7 @@
     this.element = element;
     this.sources = JSON.parse(element.querySelector('script.sources').textContent);
     this.scripts = JSON.parse(element.querySelector('script.scripts').textContent);
+    this.templates = JSON.parse(element.querySelector('script.templates').textContent);
     this.program = new Program();
     this.faults = [];
     this.editors = [];
@@ -109,7 +112,11 @@
     this.progress = html('p', { 'class': 'progress', hidden: '' }, [this.soFar, ' ',
       button('stop', function () { lab.stop(); })]);
     this.start = button('Start the laboratory (5 MB)', function () { lab.begin(); });
-    element.append(html('p', {}, [this.start]), this.outcome, this.progress);
+    this.writes = button('Write your own lock', function () {
+      history.replaceState(null, '', '#' + new URLSearchParams({ rung: OWN }));
+      lab.begin();
+    });
+    element.append(html('p', { 'class': 'buttons' }, [this.start, this.writes]), this.outcome, this.progress);
     if (new URLSearchParams(location.hash.slice(1)).get('rung')) { this.begin(); }
   }
 
@@ -125,7 +132,7 @@
   };
   Laboratory.prototype.begin = function () {
     var lab = this;
-    this.start.disabled = true;
+    this.start.disabled = this.writes.disabled = true;
     this.report('The program is loading.', 'busy');
     this.ask({ list: true }).then(function (a) {
       lab.catalogue = a.catalogue;
@@ -139,14 +146,18 @@
         } else if (withoutStep(hash) !== withoutStep(lab.written)) { lab.read(); }
       });
     }).catch(function (e) {
-      lab.start.disabled = false;
+      lab.start.disabled = lab.writes.disabled = false;
       lab.report('The laboratory can\'t be loaded: ' + e.message, 'wrong');
     });
   };
 
   Laboratory.prototype.build = function () {
     var lab = this, c = this.catalogue;
+    this.families = c.scenarios.map(function (s) { return s.family; }).filter(function (f, i, all) {
+      return all.indexOf(f) === i;
+    });
     this.lock = html('select', {}, [
+      html('optgroup', { label: 'write one' }, [option(OWN, 'your own lock')]),
       html('optgroup', { label: 'rungs' }, c.rungs.map(function (r) { return option(r.name); })),
       html('optgroup', { label: 'exercises that change only Lua' },
         c.exercises.map(function (e) {
@@ -169,20 +180,28 @@
       lab.invariant = '';
       lab.run();
     });
+    this.other = html('select', {}, [option('', 'nothing'), option(OWN, 'your own lock')].concat(
+      c.rungs.map(function (r) { return option(r.name); })));
+    this.other.addEventListener('change', function () {
+      lab.run(lab.player ? lab.player.main.at : 0);
+    });
+    this.about = html('p', { 'class': 'about' });
     this.skewed = html('select', { 'aria-label': 'whose clock' },
       ['A', 'B', 'C', 'D'].map(function (name) { return option(name); }));
     this.numbers = {};
     var fields = NUMBERS.map(function (n) {
       var input = lab.numbers[n.key] = html('input', { type: 'number', step: 'any',
-        placeholder: n.written, 'aria-label': n.name + ', in ' + n.unit });
-      return html('label', {}, [n.key === 'skew' ? lab.skewed : '',
-        n.key === 'skew' ? "'s " : '', n.name + ' ', input, ' ' + n.unit]);
+        value: n.written, 'aria-label': n.name + ', in ' + n.unit });
+      input.addEventListener('input', function () { lab.mark(); });
+      return html('label', {}, [html('span', {}, [n.key === 'skew' ? lab.skewed : '',
+        n.key === 'skew' ? "'s " : '', n.name]), ' ', input, ' ' + n.unit]);
     });
+    this.figures = html('details', { open: '' }, [html('summary', {}, ['Numbers'])].concat(fields));
+    this.edit = html('div', { 'class': 'edit' });
     this.settings = html('form', { 'class': 'settings' }, [
-      html('div', {}, [html('label', {}, ['lock ', this.lock]),
-        html('label', {}, ['scenario ', this.scenario])]),
-      html('div', {}, fields),
-      html('div', {}, [html('button', { type: 'submit' }, ['Run with these numbers']),
+      html('label', {}, ['lock ', this.lock]), html('label', {}, ['scenario ', this.scenario]),
+      this.about, this.edit, html('label', {}, ['beside it ', this.other]), this.figures,
+      html('p', { 'class': 'buttons' }, [html('button', { type: 'submit' }, ['Run it']),
         button('As it is written', function () { lab.reset(); })])]);
     this.settings.addEventListener('submit', function (e) {
       e.preventDefault();
@@ -196,10 +215,22 @@
     this.dropper = html('form', { 'class': 'dropper', hidden: '' });
     this.place = html('div', {});
     this.place.addEventListener('step', function (e) { lab.stepped(e.detail); });
-    this.edit = html('div', { 'class': 'edit' });
     this.table = html('div', { 'class': 'verdicts' });
-    this.element.append(this.settings, this.dropped, this.outcome, this.progress, this.dropper, this.place,
-      this.edit, this.table);
+    this.element.append(this.settings, html('div', { 'class': 'result' }, [this.outcome,
+      this.progress, this.table, this.dropped, this.dropper, this.place]));
+    this.element.classList.add('built');
+  };
+  // mark shows which numbers are changed.
+  Laboratory.prototype.mark = function () {
+    var lab = this;
+    NUMBERS.forEach(function (n) {
+      lab.numbers[n.key].parentNode.classList.toggle('changed', lab.changed(n));
+    });
+  };
+  // changed says whether a number isn't as the scenario has it.
+  Laboratory.prototype.changed = function (n) {
+    var value = this.numbers[n.key].value;
+    return value !== '' && Number(value) !== Number(n.written);
   };
 
   // exercise is the one that was chosen, or undefined.
@@ -214,19 +245,96 @@
     return e ? e.rung : this.lock.value;
   };
 
+  Laboratory.prototype.rungOf = function (name) {
+    return this.catalogue.rungs.find(function (r) { return r.name === name; });
+  };
+  Laboratory.prototype.isOwn = function () { return this.lock.value === OWN; };
+  Laboratory.prototype.ownCode = function () {
+    return this.code ? this.code.value : kept() || this.templates.bronze;
+  };
+
+  // editor is where a learner writes a lock. The browser keeps it.
+  Laboratory.prototype.editor = function () {
+    var lab = this, area = this.code;
+    if (!area) {
+      area = html('textarea', { spellcheck: 'false', 'aria-label': 'your lock',
+        wrap: 'off', rows: '15', autocapitalize: 'off' });
+      area.value = this.ownCode();
+      area.addEventListener('input', function () { keep(area.value); });
+      area.addEventListener('keydown', function (e) {
+        if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { lab.run(); }
+      });
+      this.code = area;
+    }
+    var begin = html('select', { 'aria-label': 'a rung to begin with' }, [option('', 'begin with …')].concat(
+      Object.keys(this.templates).sort(function (x, y) {
+        return lab.order(x) - lab.order(y);
+      }).map(function (name) { return option(name); })));
+    begin.addEventListener('change', function () {
+      if (!begin.value) { return; }
+      area.focus();
+      area.select(); // typed, so that Ctrl-Z brings back what was there
+      if (!document.execCommand('insertText', false, lab.templates[begin.value])) {
+        area.value = lab.templates[begin.value];
+      }
+      area.setSelectionRange(0, 0);
+      keep(area.value);
+      begin.value = '';
+      lab.run();
+    });
+    return [html('p', { 'class': 'buttons' }, [begin, html('a', { href: '#your-own-lock' }, ['what you can use'])]),
+      area, html('p', { 'class': 'buttons' }, [
+        button('Run all scenarios', function () { lab.runAll(); }),
+        html('button', { type: 'submit', title: 'key: Ctrl-Enter' }, ['Run this one']),
+        button('Copy link', function () { lab.share(); })])];
+  };
+  Laboratory.prototype.order = function (name) {
+    return this.catalogue.rungs.findIndex(function (r) {
+      return r.name.slice(r.name.lastIndexOf('/') + 1) === name;
+    });
+  };
+  function kept() {
+    try { return localStorage.getItem(KEPT); } catch (e) { return null; }
+  }
+  function keep(code) {
+    try { localStorage.setItem(KEPT, code); } catch (e) { /* it is lost with the page */ }
+  }
+  // share puts the lock into the address, and copies that.
+  Laboratory.prototype.share = function () {
+    var lab = this;
+    this.write();
+    var hash = new URLSearchParams(this.written);
+    hash.set('code', this.code.value);
+    this.written = hash.toString();
+    history.replaceState(null, '', '#' + hash);
+    function said(text) { lab.report(text); }
+    (navigator.clipboard ? navigator.clipboard.writeText(location.href) : Promise.reject()).then(function () {
+      said('The link is copied. It has your lock in it.');
+    }, function () { said('The address has your lock in it now: copy it from there.'); });
+  };
+
   // choose lists the scenarios and the scripts of the lock that was chosen.
   Laboratory.prototype.choose = function (scenario) {
     var lab = this, e = this.exercise(), name = this.rung();
-    var rung = this.catalogue.rungs.find(function (r) { return r.name === name; });
+    var breaks = e || this.isOwn() ? [] : this.rungOf(name).breaks || [];
     var all = e ? e.scenarios : this.catalogue.scenarios.map(function (s) { return s.name; });
-    this.scenario.replaceChildren.apply(this.scenario, all.map(function (s) {
-      return option(s, s + (!e && rung.breaks && rung.breaks.indexOf(s) >= 0 ? ' ✗' : ''));
-    }));
-    this.scenario.value = all.indexOf(scenario) >= 0 ? scenario :
-      !e && rung.breaks ? rung.breaks[0] : all[0];
+    this.scenario.replaceChildren.apply(this.scenario, this.families.map(function (family) {
+      return html('optgroup', { label: family }, lab.catalogue.scenarios.filter(function (s) {
+        return s.family === family && all.indexOf(s.name) >= 0;
+      }).map(function (s) {
+        return option(s.name, s.name + (breaks.indexOf(s.name) >= 0 ? ' ✗' : ''));
+      }));
+    }).filter(function (group) { return group.children.length > 0; }));
+    this.scenario.value = all.indexOf(scenario) >= 0 ? scenario : breaks[0] || all[0];
+    this.element.classList.toggle('own', this.isOwn());
+    this.figures.open = !this.isOwn() && window.innerWidth > 960; // a phone shows the result
     this.invariant = '';
     this.editors = [];
     this.table.replaceChildren();
+    if (this.isOwn()) {
+      this.edit.replaceChildren.apply(this.edit, this.editor());
+      return;
+    }
     var editors = [];
     Object.keys(this.scripts).sort().forEach(function (file) {
       var slash = file.lastIndexOf('/');
@@ -254,16 +362,16 @@
   };
 
   // question is what the page asks for.
-  Laboratory.prototype.question = function (scenario) {
-    var q = { rung: this.rung(), scenario: scenario, invariant: this.invariant }, lab = this;
+  Laboratory.prototype.question = function (scenario, other) {
+    var q = { rung: other || this.rung(), scenario: scenario, invariant: this.invariant }, lab = this;
     NUMBERS.forEach(function (n) {
-      var input = lab.numbers[n.key];
-      if (input.value !== '') { q[n.key] = Number(input.value) * n.scale; }
+      if (lab.changed(n)) { q[n.key] = Number(lab.numbers[n.key].value) * n.scale; }
     });
+    if (q.rung === OWN) { q.code = this.ownCode(); }
     if (q.skew !== undefined) { q.skewed = this.skewed.value; }
     if (this.faults.length > 0) { q.faults = this.faults; }
     if (this.asksAgain()) { q.again = true; }
-    var scripts = this.edited().map(function (s) {
+    var scripts = other ? [] : this.edited().map(function (s) {
       return { name: s.name, original: lab.scripts[s.file], edited: s.area.value };
     });
     if (scripts.length > 0) { q.scripts = scripts; }
@@ -278,7 +386,8 @@
     clearInterval(this.ticks);
     this.ticks = setInterval(function () {
       lab.soFar.textContent = [lab.program.stage, lab.took() + ' s',
-        question.scripts && lab.took() > 1 ? 'does a script loop forever?' : '']
+        lab.took() > 1 && (question.code ? 'does your code loop forever?' :
+          question.scripts ? 'does a script loop forever?' : '')]
         .filter(Boolean).join(', ');
       lab.progress.hidden = false;
     }, 1000);
@@ -306,7 +415,7 @@
   // withoutStep is an address without the step that the player is at.
   function withoutStep(hash) {
     var params = new URLSearchParams(hash);
-    params.delete('t');
+    ['t', 'all'].forEach(function (key) { params.delete(key); });
     return params.toString();
   }
 
@@ -314,6 +423,11 @@
   Laboratory.prototype.run = function (at, before) {
     var lab = this, scenario = this.scenario.value, began = performance.now();
     this.all = null;
+    this.table.replaceChildren(); // it was another question's
+    if (this.isOwn() && !this.code.value.trim()) {
+      this.report('There is no code yet: begin with a rung.', 'wrong');
+      return;
+    }
     if (Array.prototype.some.call(this.settings.querySelectorAll('input'), function (i) {
       return !i.validity.valid; })) {
       this.report('A field has something that is no number (example: 2.5).', 'wrong');
@@ -321,61 +435,87 @@
     }
     this.write();
     this.report(this.lock.value + ' runs ' + scenario + ' …', 'busy');
+    var other = this.other.value !== this.lock.value && this.other.value;
     this.ask(this.question(scenario)).then(function (a) {
       lab.element.dataset.took = String(Math.round(performance.now() - began));
-      lab.show(a, at || 0, before);
-      lab.element.dataset.state = 'ready';
-    }).catch(ignore);
+      if (!other || !a.run) { return lab.show(a, at || 0, before); }
+      return lab.ask(lab.question(scenario, other)).then(function (b) {
+        lab.show(a, at || 0, { lock: other, verdicts: b.verdicts || [], run: b.run, error: b.error });
+      });
+    }).then(function () { lab.element.dataset.state = 'ready'; }).catch(ignore);
   };
   Laboratory.prototype.show = function (a, at, before) {
-    var broken = (a.verdicts || []).filter(function (v) {
-      return v.verdict === 'breaks';
-    });
+    var all = a.verdicts || [], broken = all.some(function (v) { return v.verdict === 'breaks'; });
     this.said = a.error || a.unjudged ? null : { lock: this.lock.value +
-      (this.edited().length > 0 ? ' with other scripts' : ''), verdicts: a.verdicts || [] };
+      (this.edited().length > 0 ? ' with other scripts' : ''), verdicts: all };
     if (this.player) { this.player.stop(); }
+    this.tell();
+    this.list(a);
+    if (a.error) {
+      this.report(a.mistake ? a.error + '.' : a.run ?
+        'This run can\'t be judged: ' + a.error + '. ' + this.advice() : a.error, 'wrong');
+      this.point(a);
+    } else {
+      this.report([a.outcome, a.unjudged && 'The scenario needs that grant and ends without a verdict.',
+        beside(this.said, before), this.survives(all) || verdicts(all)].filter(Boolean).join(' '),
+      broken ? 'broken' : all.some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : '');
+    }
     if (!a.run) {
-      this.report(a.error || beside(this.said, before) + verdicts(a.verdicts),
-        a.error ? 'wrong' : '');
       this.place.replaceChildren();
       this.dropper.hidden = true;
       this.shown = null;
-      this.list(a);
       return;
     }
-    this.report(a.error ? 'This run can\'t be judged: ' + a.error + '. ' + this.advice() :
-      [a.outcome, a.unjudged && 'The scenario needs that grant and ends without a verdict.',
-        beside(this.said, before) + verdicts(a.verdicts)].filter(Boolean).join(' '),
-      a.error ? 'wrong' : broken.length > 0 ? 'broken' :
-        (a.verdicts || []).some(function (v) { return v.verdict === 'holds'; }) ? 'holds' : '');
-    this.list(a);
-    var data = JSON.parse(a.run);
-    data.verdict = data.verdict || 'not judged';
-    var changes = this.changes();
-    if (changes.length > 0) {
-      data.summary = 'As it is written: ' + data.summary + ' In this run ' + changes.join(', ') + '.';
+    this.play(a, at, before && before.run);
+  };
+
+  // point shows the line of the learner's code that a mistake is in.
+  Laboratory.prototype.point = function (a) {
+    var at = a.mistake && /^Line (\d+) /.exec(a.error);
+    if (!at || !this.isOwn()) { return; }
+    var lines = this.code.value.split('\n'), before = lines.slice(0, at[1] - 1).join('\n').length;
+    this.code.setSelectionRange(before + (at[1] > 1 ? 1 : 0), before + 1 + (lines[at[1] - 1] || '').length);
+    this.code.focus({ preventScroll: true });
+  };
+
+  // play puts a run into the player, and another lock's beside it.
+  Laboratory.prototype.play = function (a, at, other) {
+    var data = JSON.parse(a.run), holder = html('div', { 'class': 'player', 'data-lock': data.lock });
+    function put(name, what) {
+      var script = html('script', { type: 'application/json', 'class': name });
+      script.textContent = JSON.stringify(what);
+      holder.append(script);
     }
+    data.verdict = data.verdict || 'not judged';
     this.shown = { data: data, numbers: a.numbers };
     var hash = new URLSearchParams(this.written);
     hash.set('t', String(at));
     history.replaceState(null, '', '#' + hash);
     this.written = hash.toString();
     var sources = Object.assign({}, this.sources);
-    this.edited().forEach(function (s) {
-      sources[s.file] = escaped(s.area.value).replace(/\n$/, '').split('\n');
-    });
-    var holder = html('div', { 'class': 'player', 'data-lock': data.lock });
-    var run = html('script', { type: 'application/json', 'class': 'run' });
-    run.textContent = JSON.stringify(data);
-    var code = html('script', { type: 'application/json', 'class': 'sources' });
-    code.textContent = JSON.stringify(sources);
-    holder.append(run, code);
+    function replace(file, text) {
+      sources[file] = escaped(text).replace(/\n$/, '').split('\n');
+    }
+    this.edited().forEach(function (s) { replace(s.file, s.area.value); });
+    replace(OWN_FILE, this.ownCode());
+    put('run', data);
+    if (other) {
+      other = JSON.parse(other);
+      other.verdict = other.verdict || 'not judged';
+      put('run', other);
+    }
+    put('sources', sources);
     this.place.replaceChildren(holder);
     this.player = new lockladder.Player(holder, 0);
+    if (other) {
+      this.player.compared.value = other.lock;
+      this.player.compare();
+    }
   };
-  // beside says what a lock does, and what another one did before, in the same scenario.
-  function beside(now, before) {
-    if (!now || !before) { return ''; }
+  // beside says what a lock does, and what another one did before or does beside it, in
+  // the same scenario.
+  function beside(now, other) {
+    if (!now || !other || other.error) { return ''; }
     function says(said, breaks, holds, neither) {
       var all = said.verdicts, broken = all.filter(function (v) { return v.verdict === 'breaks'; });
       var first = broken.map(function (v) { return parseFloat(v.event); }).sort(function (x, y) {
@@ -384,8 +524,9 @@
       return said.lock + ' ' + (broken.length > 0 ? breaks + ' at ' + first.toFixed(3) + ' s' :
         all.some(function (v) { return v.verdict === 'holds'; }) ? holds : neither);
     }
-    return says(now, 'breaks', 'holds', 'isn\'t put to the test') + '; ' +
-      says(before, 'broke', 'held', 'wasn\'t put to the test') + '. ';
+    return says(now, 'breaks', 'holds', 'isn\'t put to the test') + '; ' + (other.run ?
+      says(other, 'breaks', 'holds', 'isn\'t put to the test') :
+      says(other, 'broke', 'held', 'wasn\'t put to the test')) + '.';
   }
   function verdicts(all) {
     return (all || []).map(function (v) {
@@ -394,21 +535,36 @@
       return (all || []).some(function (v) { return v.verdict === verdict; });
     }).map(function (verdict) { return MEANS[verdict]; })).join(' · ');
   }
+  // survives says in words that nothing breaks any more of what the lock is known to
+  // break, since the numbers are others.
+  Laboratory.prototype.survives = function (all) {
+    var changes = this.changes(), work = this.numbers.work.value;
+    var long = / works? for ([\d.]+) s\b/.exec(' ' + this.summary());
+    if (changes.length === 0 || !all.some(function (v) { return v.declared; }) ||
+      all.some(function (v) { return v.verdict === 'breaks'; })) { return ''; }
+    return 'With ' + changes.join(', ') + ' ' + this.lock.value + ' survives ' +
+      (long ? long[1] * (work || 100) / 100 + ' s of work' : 'this scenario') + '. ' +
+      (long && !this.changed(NUMBERS[1]) ? 'Now make the work longer.' : 'How far can you go back until it breaks?');
+  };
+  Laboratory.prototype.summary = function () {
+    var name = this.scenario.value;
+    return this.catalogue.scenarios.find(function (s) { return s.name === name; }).summary;
+  };
+  // tell says what happens in the scenario, and what this run has changed.
+  Laboratory.prototype.tell = function () {
+    var changes = this.changes();
+    this.about.textContent = changes.length === 0 ? this.summary() :
+      'As it is written: ' + this.summary() + ' This run has ' + changes.join(', ') + '.';
+  };
   // changes are what is different from the scenario as it is written, whose text has
   // the old numbers.
   Laboratory.prototype.changes = function () {
-    var lab = this, all = [];
-    NUMBERS.forEach(function (n) {
-      var value = lab.numbers[n.key].value;
-      if (value === '') { return; }
-      all.push(n.key === 'poll' ? n.name + ' ' + value + ' ' + n.unit :
-        n.key === 'skew' ? lab.skewed.value + '\'s clock is ahead by ' + value + ' s' :
-          n.key === 'work' ? 'the work takes ' + value + ' % of its time' :
-            'the ' + n.name + ' is ' + value + ' ' + n.unit);
+    var lab = this, all = NUMBERS.filter(function (n) { return lab.changed(n); }).map(function (n) {
+      return (n.key === 'skew' ? lab.skewed.value + "'s " : '') + n.said + ' ' +
+        lab.numbers[n.key].value + ' ' + n.unit;
     });
-    return all.concat(this.faults.map(says), this.asksAgain() ? [this.asker() + ' asks again'] : [],
-      this.edited().length > 0 ?
-      ['scripts are changed'] : []);
+    return all.concat(this.faults.map(says), this.asksAgain() ? [this.asker() + ' that asks again'] : [],
+      this.edited().length > 0 ? ['other scripts'] : []);
   };
   // asker are the clients that ask again after an error, if they are to.
   Laboratory.prototype.asker = function () {
@@ -426,7 +582,8 @@
   Laboratory.prototype.advice = function () {
     return 'The scenario can\'t go on from there. ' + (this.faults.length > 0 ?
       'Try a shorter delay or a later command, or take the fault back.' :
-      this.edited().length > 0 ? 'Look at what your script returns.' :
+      this.isOwn() ? 'Look at what your functions return.' :
+        this.edited().length > 0 ? 'Look at what your script returns.' :
         'Try other numbers, or the scenario as it is written.');
   };
   // list shows the faults that were dropped, and those that befell nothing.
@@ -517,7 +674,8 @@
   // question, about another lock perhaps, ends it.
   Laboratory.prototype.runAll = function () {
     var lab = this, names = this.catalogue.scenarios.map(function (s) { return s.name; });
-    var all = this.all = [], errors = 0, n = 0;
+    var all = this.all = [], errors = 0, n = 0, began = performance.now();
+    var scenario = this.scenario.value;
     lab.invariant = '';
     var q = this.question('');
     delete q.again;
@@ -526,16 +684,24 @@
       if (lab.all !== all) { return null; }
       if (n === names.length) {
         lab.all = null;
-        var broken = all.filter(function (v) { return v.verdict === 'breaks'; }).length;
-        lab.report(names.length + ' scenarios: ' + broken + ' invariants break, ' +
-          all.filter(function (v) { return v.verdict === 'holds'; }).length + ' hold' +
-          (errors ? ', ' + errors + ' scenarios can\'t be judged' : '') + '.');
+        lab.element.dataset.took = String(Math.round(performance.now() - began));
+        lab.report(lab.count(all, errors), all.some(function (v) {
+          return v.verdict === 'breaks'; }) ? 'broken' : 'holds');
         lab.rows(all);
-        lab.element.dataset.state = 'ready';
+        var broken = all.filter(function (v) { return v.verdict === 'breaks'; });
+        var first = broken.find(function (v) { return v.scenario === scenario; }) || broken[0];
+        if (first) { lab.open(first, true); } else { lab.element.dataset.state = 'ready'; }
         return null;
       }
       lab.report('Scenario ' + (n + 1) + ' of ' + names.length + ': ' + names[n], 'busy');
       return lab.ask(Object.assign({}, q, { scenario: names[n] })).then(function (a) {
+        if (a.mistake) { // it would be the same in most of those that follow
+          lab.all = null;
+          lab.scenario.value = names[n];
+          lab.show(a, 0);
+          lab.element.dataset.state = 'ready';
+          return null;
+        }
         if (a.error) {
           errors++;
           all.push({ scenario: names[n], invariant: a.error, verdict: 'can\'t be judged' });
@@ -547,13 +713,56 @@
     }
     next().catch(ignore);
   };
+  // count says how many of the invariants break, and how many only because of a change.
+  Laboratory.prototype.count = function (all, errors) {
+    var lab = this, names = this.catalogue.scenarios.length;
+    function of(verdict, declared) {
+      return all.filter(function (v) {
+        return v.verdict === verdict && (declared === undefined || v.declared === declared);
+      }).length;
+    }
+    var changed = this.changes().length > 0 || this.isOwn(), breaks = of('breaks');
+    var rest = all.length - errors - breaks - of('holds');
+    var fixed = all.filter(function (v) { return v.declared && v.verdict !== 'breaks'; }).length;
+    return names + ' scenarios: ' + breaks + ' invariants break' +
+      (!changed || this.isOwn() ? '' : ', ' + of('breaks', false) + ' only because of your change') + ', ' + of('holds') +
+      ' hold' + (rest ? ', ' + rest + ' weren\'t put to the test' : '') +
+      (errors ? ', ' + errors + ' scenarios can\'t be judged' : '') + '.' +
+      (fixed ? ' Your change fixes ' + fixed + '.' : '') + (this.isOwn() ? this.likeness(all) : '');
+  };
+  // nearest are the rungs that break in the same scenarios as a learner's lock, or in the
+  // fewest others.
+  Laboratory.prototype.nearest = function (all) {
+    function breaks(of, scenario) { return (of || []).indexOf(scenario) >= 0; }
+    var broken = all.filter(function (v) { return v.verdict === 'breaks'; }).map(function (v) { return v.scenario; });
+    var names = this.catalogue.scenarios.map(function (s) { return s.name; }), differ = Infinity, rungs = [];
+    this.catalogue.rungs.forEach(function (r) {
+      var n = names.filter(function (s) { return breaks(broken, s) !== breaks(r.breaks, s); }).length;
+      if (n < differ) { rungs = []; }
+      if (n <= differ) { rungs.push(r.name); }
+      differ = Math.min(n, differ);
+    });
+    return { differ: differ, rungs: rungs };
+  };
+  Laboratory.prototype.likeness = function (all) {
+    var near = this.nearest(all), names = near.rungs.join(' and ');
+    return near.differ === 0 ? ' Your lock breaks where ' + names + (near.rungs.length > 1 ? ' break.' : ' breaks.') :
+      ' Nearest to ' + names + ': ' + near.differ + ' scenarios differ.';
+  };
   Laboratory.prototype.rows = function (all) {
-    var lab = this, e = this.exercise(), rows = all.filter(function (v) {
+    var lab = this, e = this.exercise(), near = this.isOwn() && this.nearest(all).rungs[0].split('/').pop();
+    var rows = all.filter(function (v) {
       return e || v.verdict === 'breaks' || v.declared || v.verdict === 'can\'t be judged';
     });
     function differs(v) {
       if (MEANS[v.verdict]) { return MEANS[v.verdict]; }
       if (e || v.verdict === 'can\'t be judged') { return ''; }
+      if (lab.isOwn()) {
+        var better = lab.catalogue.rungs.slice(lab.order(near)).find(function (r) {
+          return (r.breaks || []).indexOf(v.scenario) < 0;
+        });
+        return better ? better.name + ' holds' : '';
+      }
       var breaks = v.verdict === 'breaks';
       return breaks === v.declared ? 'as the rung does' :
         breaks ? 'only with your change' : 'your change fixes it';
@@ -583,14 +792,14 @@
       if (quietly) {
         lab.outcome.textContent = said;
         lab.outcome.className = how;
-      } else { lab.outcome.scrollIntoView(); } // the table is far below
+      }
       lab.element.dataset.state = 'ready';
     }).catch(ignore);
   };
 
   Laboratory.prototype.reset = function () {
     var lab = this;
-    Object.keys(this.numbers).forEach(function (key) { lab.numbers[key].value = ''; });
+    NUMBERS.forEach(function (n) { lab.numbers[n.key].value = n.written; });
     this.faults = [];
     this.again = false;
     this.editors.forEach(function (s) { s.area.value = s.begin; });
@@ -604,7 +813,7 @@
     hash.set('scenario', this.scenario.value);
     if (this.invariant) { hash.set('invariant', this.invariant); }
     NUMBERS.forEach(function (n) {
-      if (lab.numbers[n.key].value !== '') { hash.set(n.key, lab.numbers[n.key].value); }
+      if (lab.changed(n)) { hash.set(n.key, lab.numbers[n.key].value); }
     });
     if (hash.has('skew')) { hash.set('skewed', this.skewed.value); }
     if (this.faults.length > 0) {
@@ -613,6 +822,8 @@
       }).join(','));
     }
     if (this.asksAgain()) { hash.set('again', '1'); }
+    if (this.other.value) { hash.set('beside', this.other.value); }
+    this.mark();
     this.written = hash.toString();
     history.replaceState(null, '', '#' + hash);
   };
@@ -626,9 +837,10 @@
       this.choose('overrun_release');
       return;
     }
-    this.choose(hash.get('scenario') || 'overrun_release');
+    this.choose(hash.get('scenario') || (this.isOwn() ? 'crash_holding' : 'overrun_release'));
+    this.other.value = hash.get('beside') || '';
     this.invariant = hash.get('invariant') || '';
-    NUMBERS.forEach(function (n) { lab.numbers[n.key].value = hash.get(n.key) || ''; });
+    NUMBERS.forEach(function (n) { lab.numbers[n.key].value = hash.get(n.key) || n.written; });
     this.skewed.value = hash.get('skewed') || 'A';
     this.again = hash.has('again');
     this.faults = (hash.get('faults') || '').split(',').filter(Boolean).map(function (text) {
@@ -637,8 +849,67 @@
       if (by) { fault.by = by; }
       return fault;
     });
+    if (hash.has('code') && this.isOwn()) { // somebody else's is read before it is run
+      this.code.value = hash.get('code');
+      this.written = hash.toString();
+      this.tell();
+      this.report('This lock came with the link. Look at it, and run it.');
+      this.element.dataset.state = 'ready';
+      return;
+    }
     this.run(Number(hash.get('t')) || 0);
   };
+
+  // Sentence lets a reader change the bold numbers of a paragraph, in the order in which
+  // its link to the laboratory names them, and says what comes of it.
+  function Sentence(link) {
+    var sentence = this, base = link.href.split('#')[0];
+    this.link = link;
+    this.hash = new URLSearchParams(link.hash.slice(1));
+    this.outcome = html('p', { 'class': 'outcome', role: 'status' });
+    var paragraph = link.closest('p'), bold = paragraph.querySelectorAll('strong');
+    paragraph.classList.add('tried');
+    NUMBERS.filter(function (n) { return sentence.hash.has(n.key); }).forEach(function (n, i) {
+      var written = parseFloat(bold[i].textContent), scale = sentence.hash.get(n.key) / written;
+      var now = html('output', {}, [bold[i].textContent]);
+      var slider = html('input', { type: 'range', min: '1', max: String(3 * written), step: '1',
+        value: String(written), 'aria-label': n.name + ', in s' });
+      slider.addEventListener('input', function () {
+        now.textContent = slider.value + ' s';
+        sentence.hash.set(n.key, String(Math.round(slider.value * scale * 10) / 10));
+        link.href = base + '#' + sentence.hash;
+        clearTimeout(sentence.timer);
+        sentence.timer = setTimeout(function () { sentence.run(); }, 150);
+      });
+      // The page's keys would turn pages while the slider moves.
+      slider.addEventListener('keydown', function (e) { e.stopPropagation(); });
+      bold[i].replaceChildren(html('label', {}, [slider, ' ', now]));
+    });
+    paragraph.after(this.outcome);
+  }
+  Sentence.program = new Program();
+  Sentence.prototype.run = function () {
+    var sentence = this, hash = this.hash, scenario = hash.get('scenario');
+    var q = { rung: hash.get('rung'), scenario: scenario, invariant: '' };
+    NUMBERS.forEach(function (n) { if (hash.has(n.key)) { q[n.key] = hash.get(n.key) * n.scale; } });
+    var asked = this.asked = JSON.stringify(q);
+    if (!Sentence.program.worker) { this.say('The laboratory is loading (5 MB).', ''); }
+    Sentence.program.ask(q).then(function (text) {
+      var a = JSON.parse(text), broken = (a.verdicts || []).find(function (v) { return v.verdict === 'breaks'; });
+      if (asked !== sentence.asked) { return; } // the reader has moved on
+      sentence.say(a.error || (broken ? broken.invariant + ', ' + broken.event :
+        q.rung + ' survives this: no two clients are inside.'), broken || a.error ? 'broken' : 'holds');
+    }).catch(function (e) { sentence.say(e.message, 'wrong'); });
+  };
+  Sentence.prototype.say = function (text, classes) {
+    this.outcome.textContent = text;
+    this.outcome.className = 'outcome ' + classes;
+  };
+  if (location.protocol !== 'file:') {
+    document.querySelectorAll('p a[href*="lab."][href*="&lease="]').forEach(function (link) {
+      new Sentence(link);
+    });
+  }
 
   var element = document.querySelector('.laboratory');
   if (element) { lockladder.laboratory = new Laboratory(element); }

@@ -1,12 +1,16 @@
 // The player steps through a recorded run: a lane for each client and each node,
 // the line of the lock's code that each client is at, and what the nodes and the
-// storage have. The run is in the page, see package play; nothing is fetched.
+// storage have. The run is in the page, see package recording; nothing is fetched.
+// An address has the moment: #t=178, with &all for every attempt, and &beside=silver for
+// another lock beside it; the keys of the second player end with 2.
 (function () {
   'use strict';
   var SVG = 'http://www.w3.org/2000/svg';
   var ROW = 34;        // height of an entry, in pixels
   var LATE = 1500;     // microseconds; what took longer was under way for long
+  var FLIGHT = 300;    // milliseconds, of what is seen to move
   var COLORS = ['--client-1', '--client-2', '--client-3', '--client-4', '--client-5'];
+  var still = window.matchMedia('(prefers-reduced-motion: reduce)');
 
   function html(name, attributes, children) {
     return fill(document.createElement(name), attributes, children);
@@ -24,6 +28,25 @@
     return element;
   }
   function seconds(us) { return (us / 1e6).toFixed(3); }
+  // move lets an element go from one style to another, unless a reader wants it still.
+  function move(element, from, to, then) {
+    if (!still.matches) {
+      element.animate([from, to], { duration: FLIGHT, easing: 'ease-in-out' })
+        .onfinish = then || null;
+    } else if (then) { then(); }
+  }
+  // linker is a button that copies an address.
+  function linker(address) {
+    var b = html('button', { type: 'button', 'class': 'linker' }, ['copy link']);
+    b.hidden = !navigator.clipboard;
+    b.addEventListener('click', function () {
+      navigator.clipboard.writeText(address()).then(function () {
+        b.textContent = 'copied';
+        setTimeout(function () { b.textContent = 'copy link'; }, 1500);
+      });
+    });
+    return b;
+  }
   function cut(text, columns) {
     return text.length > columns ? text.slice(0, columns - 1) + '…' : text;
   }
@@ -57,10 +80,24 @@
     var i = this.clientOf(owner);
     return i < 0 ? 'var(--faint)' : 'var(' + COLORS[i % COLORS.length] + ')';
   };
-  Run.prototype.says = function (i) {
+  Run.prototype.what = function (i) {
     var e = this.entries[i];
-    return seconds(e.at) + ' s · ' + this.who(e) + ': ' + e.text +
-      (e.reply ? ' → ' + e.reply : '');
+    return this.who(e) + ': ' + e.text + (e.reply ? ' → ' + e.reply : '');
+  };
+  Run.prototype.says = function (i) {
+    return seconds(this.entries[i].at) + ' s · ' + this.what(i);
+  };
+  // label is what stands before an entry.
+  Run.prototype.label = function (i) { return seconds(this.entries[i].at); };
+  // died are the entries at which clients died, by their clients.
+  Run.prototype.died = function () {
+    var at = {};
+    this.entries.forEach(function (e, i) {
+      if (e.client >= 0 && /(^| )dies$/.test(e.reply || e.text) && !(e.client in at)) {
+        at[e.client] = i;
+      }
+    });
+    return at;
   };
   // where are the lines at which the clients wait, if that is known, or else those that
   // they have sent something from, the newest first.
@@ -95,25 +132,29 @@
     return rows;
   };
 
-  // View draws one run: its lanes, its code, and what the nodes have.
-  function View(run, sources, chosen) {
+  // View draws one run: its lanes, what the nodes have, and its code: on one board, or
+  // apart, on one for each client.
+  function View(run, sources, chosen, apart) {
     this.run = run;
-    this.sources = sources;
     this.chosen = chosen; // called with an entry that was clicked
     this.at = 0;
+    this.bars = []; // what was left of each node's lease, in percent of the longest
     var d = run.data;
     this.lanes = html('div', { 'class': 'lanes', tabindex: '0', role: 'group',
       'aria-label': 'Messages between clients and nodes' });
     this.facts = html('div', { 'class': 'facts' });
-    this.code = html('div', { 'class': 'source' });
+    this.boards = (apart ? d.clients : [null]).map(function (name, i) {
+      return new Board(sources, name && run.color(name), apart ? i : -1);
+    });
+    this.code = html('div', { 'class': apart ? 'source apart' : 'source' },
+      this.boards.map(function (b) { return b.element; }));
     this.element = html('section', { 'class': 'view', 'aria-label': d.lock }, [
-      html('h4', {}, [d.lock + ' ', html('span', { 'class': d.verdict === 'breaks' ?
-        'broken' : 'holds' }, [d.verdict === 'breaks' ? 'breaks: ' + d.invariant :
-        d.verdict])]),
+      html('p', { 'class': 'lock' }, [html('b', {}, [d.lock]), ' ', html('span', {
+        'class': 'verdict ' + (d.verdict === 'breaks' ? 'broken' : 'holds') },
+      [d.verdict === 'breaks' ? 'breaks: ' + d.invariant : d.verdict])]),
       html('div', { 'class': 'parts' }, [this.lanes,
         html('div', { 'class': 'beside' }, [this.facts, this.code])])
     ]);
-    this.list();
     var view = this;
     new ResizeObserver(function () {
       if (!view.rows || view.room === view.lanes.clientWidth) { return; }
@@ -134,9 +175,9 @@
     at += d.nodes > 1 ? 60 : 170;
     for (var i = 0; i < d.nodes; i++) { x.nodes.push(at); at += wide; }
     x.width = at - wide + 90;
-    var room = this.lanes.clientWidth, margin = 30, first = x.clients[0] || 100;
+    var room = this.lanes.clientWidth / this.scale, margin = 30, first = x.clients[0] || 100;
     if (room > 0 && room < x.width) {
-      var factor = Math.min(1, Math.max(d.nodes > 1 ? 0.75 : 0.4,
+      var factor = Math.min(1, Math.max(d.nodes > 1 ? 0.75 : 0.3,
         (room - first - margin) / (x.width - 90 - first)));
       function closer(at) { return first + (at - first) * factor; }
       x.clients = x.clients.map(closer);
@@ -146,7 +187,16 @@
     return x;
   };
 
+  // grow has the picture grow with the text around it, as on a projector, and a little
+  // more where there is room.
+  View.prototype.grow = function () {
+    var text = Math.max(16, parseInt(getComputedStyle(this.lanes).fontSize) || 0) / 16;
+    this.scale = Infinity; // no room, so that the lanes stand as far apart as they would
+    this.scale = Math.max(text, Math.min(1.4 * text, this.lanes.clientWidth / this.places().width));
+  };
+
   View.prototype.layout = function (all) {
+    this.grow();
     var run = this.run, d = run.data, x = this.x = this.places();
     var rows = this.rows = run.rows(all), view = this, top = 8;
     this.all = all;
@@ -156,7 +206,15 @@
       for (var i = row.from; i <= row.to; i++) { view.rowOf[i] = r; }
     });
     var flights = run.flights || [];
-    var height = top + (rows.length + flights.length) * ROW + 20;
+    var stops = run.stops || [];
+    function stacked(of, n) { // those of the same client stand below each other
+      return stops.slice(0, n).filter(function (o) { return o.client === of.client; }).length;
+    }
+    var below = flights.length + stops.reduce(function (most, of, n) {
+      return Math.max(most, stacked(of, n) + 1);
+    }, 0);
+    var height = top + (rows.length + below) * ROW + 20;
+    this.below = below * ROW;
     function y(r) { return top + r * ROW + ROW / 2; }
     // when is the height of a moment, between the entries around it.
     function when(us) {
@@ -166,7 +224,7 @@
       var next = run.entries[i + 1], from = y(view.rowOf[i]), to = y(view.rowOf[i + 1]);
       return from + (to - from) * (us - e.at) / Math.max(1, next.at - e.at);
     }
-    var s = svg('svg', { width: x.width, height: height, 'aria-hidden': 'true',
+    var s = svg('svg', { width: x.width * this.scale, height: height * this.scale, 'aria-hidden': 'true',
       viewBox: '0 0 ' + x.width + ' ' + height });
 
     // Two inside at the same time are seen from afar.
@@ -177,14 +235,18 @@
           'class': 'overlap' }));
       }
     });
-    var head = svg('svg', { width: x.width, height: 26, 'class': 'names',
+    var head = svg('svg', { width: x.width * this.scale, height: 26 * this.scale, 'class': 'names',
       viewBox: '0 0 ' + x.width + ' 26', 'aria-hidden': 'true' });
     function lane(at, name, color) {
       s.append(svg('line', { x1: at, x2: at, y1: 0, y2: height, 'class': 'lane' }));
-      head.append(svg('text', { x: at, y: 18, 'class': 'name',
-        style: color ? 'fill:' + color : '' }, [name]));
+      var title = svg('text', { x: at, y: 18, 'class': 'name',
+        style: color ? 'fill:' + color : '' }, [name]);
+      head.append(title);
+      return title;
     }
-    d.clients.forEach(function (name, i) { lane(x.clients[i], name, run.color(name)); });
+    this.names = d.clients.map(function (name, i) {
+      return lane(x.clients[i], name, run.color(name));
+    });
     x.nodes.forEach(function (at, i) { lane(at, run.node(i)); });
 
     // A band beside a client: it believes to hold the lock. Beside a node: whose
@@ -217,6 +279,12 @@
       });
     });
 
+    this.dead = run.died();
+    Object.keys(this.dead).forEach(function (i) {
+      s.append(svg('line', { x1: x.clients[i], x2: x.clients[i], 'class': 'dead',
+        y1: y(view.rowOf[view.dead[i]]), y2: height }));
+    });
+
     // A label that is too long for its place begins further left, and what is too
     // long for the picture keeps its reply.
     function label(at, height, text, anchor, more) {
@@ -237,17 +305,24 @@
         transform: 'translate(' + x2 + ',' + y2 + ') rotate(' + angle + ')' }));
     }
     function cross(at, height) {
-      s.append(svg('path', { d: 'M-5,-5 L5,5 M-5,5 L5,-5', 'class': 'lost',
-        transform: 'translate(' + at + ',' + height + ')' }));
+      var c = svg('path', { d: 'M-5,-5 L5,5 M-5,5 L5,-5', 'class': 'lost',
+        transform: 'translate(' + at + ',' + height + ')' });
+      s.append(c);
+      return { element: c, x: at, y: height };
     }
+    // Paths are the ways of the messages: from where to where, and where one is lost.
+    var paths = this.paths = [];
     rows.forEach(function (row, r) {
       var e = run.entries[row.from], here = y(r);
+      function flies(x1, y1, x2, y2) {
+        paths[r] = { x1: x1, y1: y1, x2: x2, y2: y2, color: run.color(run.who(e)) };
+      }
       if (row.folded) {
         label(78, here + 4, '⋯ ' + (row.to - row.from + 1) + ' more like these, until ' +
           seconds(run.entries[row.to].at) + ' s', 'start', 'fold');
         return;
       }
-      label(66, here + 4, seconds(e.at), 'end', 'time');
+      label(66, here + 4, run.label(row.from), 'end', 'time');
       var text = e.text + (e.reply ? ' → ' + e.reply : '');
       if (e.client < 0) {
         s.append(svg('circle', { cx: x.nodes[e.node], cy: here, r: 4, 'class': 'dot' }));
@@ -263,28 +338,31 @@
       }
       var left = client + 8;
       if (e.inbound || e.text.indexOf('message') === 0) { // from the node
+        flies(node, here, client, here);
         arrow(node, here, client, here, 'message');
         label(left, here - 5, text);
+        if (e.reply === 'lost') { paths[r].lost = cross((client + node) / 2, here); }
         return;
       }
+      var begin = e.at - e.sent > LATE ? when(e.sent) : here;
+      flies(client, begin, node, here);
       if (e.reply.indexOf('never sent') === 0) {
-        cross(client + 14, here);
+        paths[r].lost = cross(client + 14, here);
         label(client + 26, here - 5, text);
         return;
       }
-      arrow(client, e.at - e.sent > LATE ? when(e.sent) : here, node, here, 'message' +
-        (e.at - e.sent > LATE ? ' late' : ''));
+      arrow(client, begin, node, here, 'message' + (e.at - e.sent > LATE ? ' late' : ''));
       label(left, here - 5, text);
       if (e.back && e.back - e.at > LATE) {
         arrow(node, here, client, when(e.back), 'message late');
       } else if (!e.back || / lost|no answer| dies/.test(e.reply)) {
-        cross((client + node) / 2, here);
+        paths[r].lost = cross((client + node) / 2, here);
       }
     });
     var breaks = d.breaks || (d.broken >= 0 ? [{ at: d.broken, names: [d.invariant] }] : []);
     breaks.forEach(function (b) {
       var broken = y(view.rowOf[b.at]);
-      s.append(svg('rect', { x: 2, y: broken - ROW / 2, width: x.width - 4, height: ROW,
+      s.append(svg('rect', { x: 2, y: broken - ROW / 2 + 1, width: x.width - 4, height: ROW - 4,
         'class': 'break' }));
       label((x.nodes[0] || x.width) - 12, broken + 13, '✗ ' + b.names.join(', '), 'end', 'why');
     });
@@ -293,54 +371,157 @@
       'class': 'cover' });
     this.cursor = svg('rect', { x: 0, width: 4, height: ROW, 'class': 'cursor' });
     s.append(this.cover, this.cursor);
-    // What has been sent and has not arrived stands below what has happened.
+    // What has been sent and has not arrived stands below what has happened. A click lets
+    // it happen, where something can.
+    function acts(group, act, name) {
+      if (!act) { return group; }
+      group.classList.add('acts');
+      group.dataset.action = act;
+      group.append(svg('title', {}, [name]));
+      group.addEventListener('click', function (event) {
+        event.stopPropagation();
+        run.act(act);
+      });
+      return group;
+    }
+    function stop(at, height, of) { // what ends a message, or befalls a client
+      var wide = of.sign ? of.sign.length * 6.5 + 14 : 20;
+      at = Math.min(at, x.width - wide / 2 - 4);
+      s.append(acts(svg('g', { transform: 'translate(' + at + ',' + height + ')' }, [
+        svg('rect', { x: -wide / 2, y: -10, width: wide, height: 20, rx: 10, 'class': 'chip' }),
+        of.sign ? svg('text', { y: 4, 'text-anchor': 'middle' }, [of.sign]) :
+          svg('path', { d: 'M-4,-4 L4,4 M-4,4 L4,-4', 'class': 'lost' })]), of.act, of.name));
+    }
     flights.forEach(function (f, n) {
-      var here = y(rows.length + n), client = x.clients[f.client], node = x.nodes[f.node];
-      var half = (client + node) / 2;
+      var here = y(rows.length + n), client = x.clients[f.client];
+      var node = f.node < 0 ? Math.min(client + 190, x.width) : x.nodes[f.node];
+      var half = (client + node) / 2, outside = s;
       label(66, here + 4, 'under way', 'end', 'fold');
+      s = svg('g', {}, [svg('rect', { x: 70, y: here - ROW / 2 + 1, width: x.width - 72,
+        height: ROW - 2, rx: 4, 'class': 'place' })]);
       if (f.inbound) { arrow(node, here, half, here, 'message open'); }
       else { arrow(client, here, half, here, 'message open'); }
       label(client + 8, here - 5, f.text + ', sent', '', 'sent');
+      outside.append(acts(s, f.act, f.name));
+      s = outside;
+      if (f.lose) { stop(x.width - 16, here, f.lose); }
     });
+    stops.forEach(function (of, n) {
+      var here = y(rows.length + flights.length + stacked(of, n));
+      if (n === 0) { label(66, here + 4, 'or', 'end', 'fold'); }
+      stop(of.client < 0 ? x.nodes[0] : x.clients[of.client], here, of);
+    });
+    this.drawing = s;
     this.y = y;
     s.addEventListener('click', function (event) {
       var box = s.getBoundingClientRect();
-      var r = Math.floor((event.clientY - box.top - top) / ROW);
+      var r = Math.floor(((event.clientY - box.top) / view.scale - top) / ROW);
       if (rows[r]) { view.chosen(view, rows[r]); }
     });
     this.lanes.style.setProperty('--shape', x.width / height);
     this.lanes.replaceChildren(head, s);
   };
 
-  // list makes the panes of the code.
-  View.prototype.list = function () {
-    var view = this, files = Object.keys(this.sources);
-    this.panes = {};
-    this.tabs = {};
-    if (files.length === 0) { return; }
-    var bar = html('div', { 'class': 'tabs' });
-    files.forEach(function (file) {
-      var tab = view.tabs[file] = html('button', { type: 'button' },
-        [file.slice(file.lastIndexOf('/') + 1)]);
-      tab.addEventListener('click', function () { view.open(file); });
-      bar.append(tab);
-      var list = html('ol', {});
-      list.innerHTML = view.sources[file].map(function (line) {
-        return '<li><code>' + (line || ' ') + '</code></li>';
-      }).join('');
-      view.panes[file] = html('div', { 'class': 'pane', tabindex: '0', role: 'group',
-        'aria-label': file }, [list]);
+  // fly shows an entry that was just stepped to: its message flies, and what is lost breaks.
+  View.prototype.fly = function (i) {
+    var p = this.paths[this.rowOf[i]], s = this.drawing;
+    if (!p || still.matches) { return; }
+    function at(x, y, more) {
+      return 'translate(' + x + 'px,' + y + 'px)' + (more || '');
+    }
+    var end = p.lost || { x: p.x2, y: p.y2 };
+    var dot = svg('circle', { r: 6, 'class': 'flying', style: 'fill:' + p.color });
+    s.append(dot);
+    move(dot, { transform: at(p.x1, p.y1) }, { transform: at(end.x, end.y) }, function () {
+      dot.remove();
+      if (!p.lost) { return; }
+      move(end.element, { transform: at(end.x, end.y, ' scale(3)') },
+        { transform: at(end.x, end.y) });
+      [-16, 16].forEach(function (aside) {
+        var piece = svg('circle', { r: 3, 'class': 'flying', style: 'fill:' + p.color });
+        s.append(piece);
+        move(piece, { transform: at(end.x, end.y), opacity: 1 },
+          { transform: at(end.x + aside, end.y + 14), opacity: 0 },
+          function () { piece.remove(); });
+      });
     });
-    this.code.append(bar);
-    files.forEach(function (file) { view.code.append(view.panes[file]); });
-    this.open(files[0]);
   };
-  View.prototype.open = function (file) {
-    var view = this;
-    Object.keys(this.panes).forEach(function (name) {
-      view.panes[name].hidden = name !== file;
-      view.tabs[name].setAttribute('aria-pressed', String(name === file));
+
+  // Board shows the files of a lock, one at a time, with the lines at which clients are:
+  // all clients, or only one.
+  function Board(sources, color, client) {
+    var board = this, files = Object.keys(sources);
+    this.sources = sources;
+    this.client = client;
+    this.tabs = {};
+    this.head = html('p', { 'class': 'doing', style: color ? 'color:' + color : '' });
+    this.bar = html('div', { 'class': 'tabs' });
+    this.pane = html('div', { 'class': 'pane', tabindex: '0', role: 'group' });
+    this.element = html('div', { 'class': 'board' }, [html('div', { 'class': 'top' },
+      [this.head, this.bar])]);
+    if (files.length === 0) { return; }
+    files.forEach(function (file) {
+      var tab = board.tabs[file] = html('button', { type: 'button' },
+        [file.slice(file.lastIndexOf('/') + 1)]);
+      tab.addEventListener('click', function () { board.open(file); });
+      board.bar.append(tab);
     });
+    this.element.append(this.pane);
+    this.open(files[0]);
+  }
+  Board.prototype.open = function (file) {
+    var board = this, list = html('ol', {});
+    if (this.file === file) { return; }
+    this.file = file;
+    list.innerHTML = this.sources[file].map(function (line) {
+      return '<li><code>' + (line || ' ') + '</code></li>';
+    }).join('');
+    this.pane.replaceChildren(list);
+    this.pane.setAttribute('aria-label', file);
+    Object.keys(this.tabs).forEach(function (name) {
+      board.tabs[name].setAttribute('aria-pressed', String(name === file));
+    });
+    this.draw();
+  };
+  // line is the element of a line such as "gold/lock.go:45", if its file is open.
+  Board.prototype.line = function (name) {
+    var colon = name.lastIndexOf(':');
+    return name.slice(0, colon) !== this.file ? null :
+      this.pane.querySelectorAll('li')[Number(name.slice(colon + 1)) - 1];
+  };
+  // mark shows clients at their lines, and opens the file of the first one.
+  Board.prototype.mark = function (marks) {
+    var first = marks.find(function (m) { return this.has(m.line); }, this);
+    this.marks = marks;
+    if (!first) { this.draw(); return; }
+    this.show(first.line);
+  };
+  Board.prototype.has = function (line) {
+    return line.slice(0, line.lastIndexOf(':')) in this.sources;
+  };
+  Board.prototype.draw = function () {
+    var board = this;
+    this.pane.querySelectorAll('.here').forEach(function (m) { m.remove(); });
+    this.pane.querySelectorAll('li.now').forEach(function (li) {
+      li.classList.remove('now');
+    });
+    (this.marks || []).forEach(function (m) {
+      var li = board.line(m.line);
+      if (!li) { return; }
+      var here = li.querySelector('.here');
+      if (!here) { li.prepend(here = html('span', { 'class': 'here' })); }
+      here.append(html('b', { style: 'background:' + m.color, title: m.why || '' }, [m.name]));
+      if (m.now) { li.classList.add('now'); }
+    });
+  };
+  // show goes to a line.
+  Board.prototype.show = function (line) {
+    if (!this.has(line)) { return null; }
+    this.file = this.file === line.slice(0, line.lastIndexOf(':')) ? this.file : null;
+    if (this.file) { this.draw(); } else { this.open(line.slice(0, line.lastIndexOf(':'))); }
+    var li = this.line(line);
+    if (li) { this.pane.scrollTop = li.offsetTop - this.pane.clientHeight / 3; }
+    return li;
   };
 
   // show goes to an entry.
@@ -348,14 +529,16 @@
     this.at = i;
     var r = this.rowOf[i], row = this.rows[r];
     if (row.folded) { this.at = i = row.to; }
-    this.cover.setAttribute('y', this.y(r) + ROW / 2);
+    this.cover.setAttribute('y', this.y(r) + ROW / 2 - 1);
     this.cursor.setAttribute('y', this.y(r) - ROW / 2);
-    var below = (this.run.flights || []).length * ROW;
-    var top = this.y(r) + below - this.lanes.clientHeight + 2 * ROW;
-    if (this.lanes.scrollTop < top || this.lanes.scrollTop > this.y(r) - 2 * ROW) {
-      this.lanes.scrollTop = Math.max(0, top,
-        this.y(r) - this.lanes.clientHeight * 0.6);
+    var view = this, y = this.y(r) * this.scale, tall = ROW * this.scale;
+    var top = y + this.below * this.scale - this.lanes.clientHeight + 2 * tall;
+    if (this.lanes.scrollTop < top || this.lanes.scrollTop > y - 2 * tall) {
+      this.lanes.scrollTop = Math.max(0, top, y - this.lanes.clientHeight * 0.6);
     }
+    this.names.forEach(function (name, client) {
+      name.classList.toggle('dead', view.dead[client] <= i);
+    });
     this.state(this.run.entries[i]);
     this.mark(i);
   };
@@ -370,17 +553,12 @@
     }
     for (var n = 0; n < run.data.nodes; n++) {
       var lease = (s.leases || []).find(function (l) { return l.node === n; });
-      if (!lease) {
-        fact(run.node(n), ['no key']);
-        continue;
-      }
-      var left = lease.ends ? Math.max(0, lease.ends - e.at) : 0;
-      fact(run.node(n), [owner(lease.owner), html('span', { 'class': 'value' },
-        [cut(lease.value, 28)]), lease.ends ?
-        html('span', { 'class': 'lease', title: 'what is left of the lease' },
-          [html('i', { style: 'width:' + Math.min(100, left / this.longest() * 100) +
-            '%;background:' + run.color(lease.owner) })]) : '',
-        lease.ends ? (left / 1e6).toFixed(1) + ' s left' : 'no expiry']);
+      var left = !lease ? 0 : lease.ends ? Math.max(0, lease.ends - e.at) : Infinity;
+      var color = lease ? run.color(lease.owner) : 'var(--faint)';
+      fact(run.node(n), [lease ? owner(lease.owner) : 'no key',
+        html('span', { 'class': 'value' }, [lease ? cut(lease.value, 28) : '']),
+        this.bar(n, left, color), html('span', { 'class': 'left' }, [!lease ? '' :
+          lease.ends ? (left / 1e6).toFixed(1) + ' s left' : 'no expiry'])], 'node');
     }
     var inside = s.inside || [];
     fact('believe they hold it', inside.length === 0 ? ['nobody'] :
@@ -389,49 +567,42 @@
     if (s.value !== undefined) {
       fact('storage', [String(s.value) + (s.token ? ', newest token ' + s.token : '')]);
     }
-    (run.does || []).forEach(function (text, i) { fact(run.data.clients[i], [text]); });
     this.facts.replaceChildren.apply(this.facts, rows);
+  };
+  // bar is what is left of a node's lease. It burns down from what was left before.
+  View.prototype.bar = function (n, left, color) {
+    var before = this.bars[n] || 0, now = Math.min(100, left / this.longest() * 100);
+    if (left === Infinity) { now = 100; } // it never burns down
+    var inner = html('i', { style: 'width:' + now + '%;background:' + color });
+    this.bars[n] = now;
+    if (before > now) { move(inner, { width: before + '%' }, { width: now + '%' }); }
+    return html('span', { 'class': 'lease', title: 'what is left of the lease' }, [inner]);
   };
   // longest is the longest lease of the run: the bar's full width.
   View.prototype.longest = function () {
     if (!this.full) {
       this.full = this.run.entries.reduce(function (most, e) {
         return (e.state.leases || []).reduce(function (most, l) {
-          return Math.max(most, l.ends - e.at);
+          return Math.max(most, (l.ends || 0) - e.at);
         }, most);
       }, 1);
     }
     return this.full;
   };
-  // mark shows at which line each client is, and opens the file of the newest.
+  // mark shows at which line each client is: that of the newest entry first.
   View.prototype.mark = function (i) {
-    var view = this, run = this.run, open = null;
-    this.code.querySelectorAll('.here').forEach(function (m) { m.remove(); });
-    this.code.querySelectorAll('li.now').forEach(function (li) {
-      li.classList.remove('now');
-    });
-    run.where(i).forEach(function (w) {
-      var colon = w.line.lastIndexOf(':'), file = w.line.slice(0, colon);
-      var pane = view.panes[file];
-      var li = pane && pane.querySelectorAll('li')[Number(w.line.slice(colon + 1)) - 1];
-      if (!li) { return; }
+    var run = this.run, acted = run.entries[i].client;
+    var marks = run.where(i).map(function (w) {
       var name = run.data.clients[w.client];
-      var marks = li.querySelector('.here');
-      if (!marks) {
-        marks = html('span', { 'class': 'here' });
-        li.prepend(marks);
-      }
-      marks.append(html('b', { style: 'background:' + run.color(name), title: w.why || '' },
-        [name]));
-      if (w.now) { li.classList.add('now'); }
-      if (!open || w.client === run.entries[i].client && open.client !== w.client) {
-        open = { pane: pane, file: file, li: li, client: w.client };
-      }
+      return { client: w.client, line: w.line, now: w.now, why: w.why, name: name,
+        color: run.color(name) };
     });
-    if (open) {
-      view.open(open.file);
-      open.pane.scrollTop = open.li.offsetTop - open.pane.clientHeight / 3;
-    }
+    this.boards.forEach(function (board) {
+      board.mark(marks.filter(function (m) {
+        return board.client < 0 || m.client === board.client;
+      }).sort(function (a, b) { return (b.client === acted) - (a.client === acted); }));
+      board.head.textContent = run.does ? run.does[board.client] : '';
+    });
   };
 
   // Player is the controls above one view or two.
@@ -446,9 +617,12 @@
     });
     this.sources = sources;
     this.runs = runs;
-    this.key = nth === 0 ? 't' : 't' + (nth + 1);
+    this.nth = nth === 0 ? '' : String(nth + 1); // ends its keys in the address
+    this.key = 't' + this.nth;
     this.element = element;
     this.all = false;
+    this.known = !!element.closest('.laboratory'); // a page says what the run ends with
+    this.answered = false; // or the run was seen
     this.timer = null;
     var main = this.main = this.view(runs[element.dataset.lock]);
     this.build(main.run.data);
@@ -456,10 +630,30 @@
     element.append(this.panel);
     element.classList.add('playing');
     main.layout(false);
-    var begin = new URLSearchParams(location.hash.slice(1)).get(this.key);
-    this.go(begin === null ? 0 : Number(begin) || 0, true);
+    this.read(new URLSearchParams(location.hash.slice(1)));
     element.addEventListener('keydown', function (e) { player.press(e); });
   }
+  // read takes the moment from an address, and what is shown beside it.
+  Player.prototype.read = function (hash) {
+    this.all = this.every.checked = hash.has('all' + this.nth);
+    if (this.compared) {
+      this.compared.value = hash.get('beside' + this.nth) || '';
+      this.compare(true);
+    }
+    this.main.layout(this.all);
+    this.go(Number(hash.get(this.key)) || 0, true);
+  };
+  // address is this moment's.
+  Player.prototype.address = function () {
+    var hash = new URLSearchParams(location.hash.indexOf('=') > 0 ?
+      location.hash.slice(1) : '');
+    hash.set(this.key, String(this.main.at));
+    hash.delete('all' + this.nth);
+    hash.delete('beside' + this.nth);
+    if (this.all) { hash.set('all' + this.nth, '1'); }
+    if (this.other) { hash.set('beside' + this.nth, this.compared.value); }
+    return '#' + hash;
+  };
   Player.prototype.view = function (run) {
     var player = this, prefix = run.data.lock + '/', own = {};
     Object.keys(this.sources).forEach(function (file) {
@@ -500,9 +694,7 @@
       player.expand(player.every.checked, player.main.at);
     });
     this.status = html('p', { 'class': 'status', 'aria-live': 'polite' });
-    this.question = html('div', { 'class': 'question', hidden: '' }, [
-      html('b', {}, ['What happens next?']), ' ',
-      button('show it', 'show what happens next', function () { player.step(1); })]);
+    this.question = this.asks();
     this.views = html('div', { 'class': 'views' });
     var others = Object.keys(this.runs).filter(function (name) { return name !== d.lock; });
     var compare = '';
@@ -530,11 +722,46 @@
         this.playing,
         button('step ▶', 'one step on', function () { player.step(1); }),
         button('▶|', 'to the end', function () { player.go(player.main.run.last); }),
-        this.slider, html('label', {}, ['speed: ', this.speed]),
-        html('label', {}, [this.every, ' every attempt']), compare, whatIf]),
+        this.slider]),
+      html('div', { 'class': 'controls' }, [html('label', {}, ['speed: ', this.speed]),
+        html('label', {}, [this.every, ' every attempt']), compare, whatIf,
+        linker(function () {
+          return location.href.replace(/#.*/, '') + player.address();
+        })]),
       this.status, this.question, this.views]);
   };
-  Player.prototype.compare = function () {
+  // asks is the question before the break: what happens next, which other locks do then,
+  // or what happened before. Its place is always there.
+  Player.prototype.asks = function () {
+    var player = this, run = this.main.run, at = run.data.broken, answers = [];
+    function add(text) {
+      if (answers.length < 3 && answers.indexOf(text) < 0) { answers.push(text); }
+    }
+    var question = html('div', { 'class': 'question', role: 'group',
+      'aria-label': 'What happens next?' });
+    if (at < 1 || this.known) { question.hidden = true; return question; }
+    add(run.what(at));
+    Object.keys(this.runs).forEach(function (name) {
+      var other = player.runs[name], next = other.until(run.entries[at - 1].at) + 1;
+      if (next <= other.last) { add(other.what(next)); }
+    });
+    for (var i = at - 1; i >= 0; i--) { add(run.what(i)); }
+    add('nothing more: ' + run.data.invariant + ' can\'t happen');
+    this.says = html('b', {}, ['What happens next?']);
+    this.answers = html('ol', {}, answers.sort().map(function (text) {
+      var b = html('button', { type: 'button', title: text }, [text]);
+      b.addEventListener('click', function () {
+        player.step(1);
+        player.says.textContent = text === run.what(at) ? 'Right.' : 'No, this happens:';
+        player.question.classList.add('said');
+        player.main.lanes.focus({ preventScroll: true }); // the buttons are gone
+      });
+      return html('li', {}, [b]);
+    }));
+    question.append(this.says, this.answers);
+    return question;
+  };
+  Player.prototype.compare = function (quiet) {
     if (this.other) { this.other.element.remove(); }
     this.other = null;
     var name = this.compared.value;
@@ -545,7 +772,7 @@
       this.other.layout(this.all);
     }
     this.main.layout(this.all); // there is more room for it, or less
-    this.go(this.main.at, true);
+    this.go(this.main.at, quiet);
   };
   Player.prototype.expand = function (all, at) {
     this.all = this.every.checked = all;
@@ -557,8 +784,10 @@
   Player.prototype.go = function (i, quiet) {
     var run = this.main.run;
     i = Math.max(0, Math.min(run.last, Math.floor(i)));
+    var before = this.main.rowOf[this.main.at];
     this.main.show(i);
     i = this.main.at;
+    if (this.main.rowOf[i] === before + 1) { this.main.fly(i); }
     var e = run.entries[i], end = i === run.last;
     if (this.other) {
       var other = this.other.run;
@@ -572,15 +801,21 @@
       this.status.append(' ', html('strong', { 'class': 'broken' },
         ['✗ ' + run.data.invariant + ': ' + run.data.event.replace(/^[\d.]+ s: /, '')]));
     }
-    this.question.hidden = i === run.data.broken || this.next(1) !== run.data.broken;
+    this.answered = this.known ||
+      i > 0 && (this.answered || i === run.last || i === run.data.broken);
+    this.element.classList.toggle('answered', this.answered);
+    this.question.classList.remove('said');
+    this.question.classList.toggle('asked', this.asked());
+    if (this.asked()) { this.says.textContent = 'What happens next?'; }
     this.element.dataset.at = String(i);
     this.element.dispatchEvent(new CustomEvent('step', { detail: i, bubbles: true }));
-    if (!quiet) {
-      var hash = new URLSearchParams(location.hash.indexOf('=') > 0 ?
-        location.hash.slice(1) : '');
-      hash.set(this.key, String(i));
-      history.replaceState(null, '', '#' + hash);
-    }
+    if (!quiet) { history.replaceState(null, '', this.address()); }
+  };
+  // asked says whether the next step breaks the invariant, and nobody has answered yet.
+  Player.prototype.asked = function () {
+    var broken = this.main.run.data.broken;
+    return !this.answered && broken > 0 && this.next(1) === broken &&
+      this.main.at !== broken;
   };
   // next is the entry that a step leads to.
   Player.prototype.next = function (by) {
@@ -592,13 +827,13 @@
     if (this.timer) { this.stop(); return; }
     if (this.main.at === this.main.run.last) { this.go(0); }
     this.playing.textContent = '❚❚ pause';
-    if (!this.question.hidden) { this.go(this.next(1)); }
+    if (this.asked()) { this.go(this.next(1)); }
     this.tick();
   };
   Player.prototype.tick = function () {
     var player = this;
     this.timer = setTimeout(function () {
-      if (player.main.at === player.main.run.last || !player.question.hidden) {
+      if (player.main.at === player.main.run.last || player.asked()) {
         player.stop(); // before the break a learner is asked
         return;
       }
@@ -614,11 +849,16 @@
   Player.prototype.press = function (e) {
     if (e.ctrlKey || e.metaKey || e.altKey) { return; }
     var typing = /^(INPUT|SELECT)$/.test(e.target.tagName);
-    var act = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    var act = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 }[e.key];
+    var page = /^Page/.test(e.key), at = this.main.at;
     if (e.target.tagName === 'BUTTON' && e.key === ' ') { return; }
-    if (typing && e.target.type !== 'checkbox') { e.stopPropagation(); return; }
+    if (typing && e.target.type !== 'checkbox' && !(page && e.target.type === 'range')) {
+      e.stopPropagation();
+      return;
+    }
+    if (page && at === (act > 0 ? this.main.run.last : 0)) { return; } // the page's turn
     if (act) { this.step(act); }
-    else if (e.key === ' ') { this.toggle(); }
+    else if (e.key === ' ' || e.key === '.') { this.toggle(); }
     else if (e.key === 'Home') { this.stop(); this.go(0); }
     else if (e.key === 'End') { this.stop(); this.go(this.main.run.last); }
     else { return; }
@@ -627,19 +867,26 @@
   };
 
   window.lockladder = Object.assign(window.lockladder || {},
-    { Run: Run, View: View, Player: Player, html: html, seconds: seconds });
+    { Run: Run, View: View, Player: Player, html: html, seconds: seconds, linker: linker });
 
   var players = Array.prototype.map.call(document.querySelectorAll('.player'),
     function (element, nth) { return new Player(element, nth); });
   window.addEventListener('beforeprint', function () { // paper shows attempts folded
     players.forEach(function (p) { if (p.all) { p.expand(false, p.main.at); } });
   });
+  // named is the player of a moment that the address names: there the page is scrolled to.
+  function named() {
+    var hash = new URLSearchParams(location.hash.slice(1));
+    return players.find(function (p) { return hash.has(p.key); });
+  }
+  function reveal() {
+    if (named()) { named().element.scrollIntoView(); }
+  }
+  window.addEventListener('load', reveal);
   window.addEventListener('hashchange', function () {
     var hash = new URLSearchParams(location.hash.slice(1));
-    players.forEach(function (p) {
-      var at = hash.get(p.key);
-      if (at !== null && Number(at) !== p.main.at) { p.go(Number(at) || 0, true); }
-    });
+    players.forEach(function (p) { if (hash.has(p.key)) { p.read(hash); } });
+    reveal();
   });
   document.documentElement.dataset.players = String(players.length);
 })();

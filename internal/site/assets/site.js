@@ -8,19 +8,53 @@
   // ?slides shows one section of the page at a time, ?poster one of its tables.
   var main = document.querySelector('main');
   var query = new URLSearchParams(location.search);
-  var slides = null, shown = 0;
+  var slides = null, shown = 0, count;
 
   // split puts each section, from one heading to the next, into an element.
   function split() {
     var sections = [document.createElement('section')];
-    Array.prototype.slice.call(main.childNodes).forEach(function (n) {
+    Array.from(main.childNodes).forEach(function (n) {
       if (n.nodeName === 'H2' || n.nodeName === 'H3') {
         sections.push(document.createElement('section'));
       }
-      sections[sections.length - 1].appendChild(n);
+      if (n.className !== 'on') { sections[sections.length - 1].append(n); }
     });
-    sections.forEach(function (section) { main.appendChild(section); });
-    return sections;
+    main.replaceChildren.apply(main, sections);
+    return sections.flatMap(cut);
+  }
+
+  // cut divides a section that is higher than the screen between two of its parts. A part
+  // that is too high by itself is set smaller, and scrolls when it would be too small.
+  function cut(section) {
+    var room = window.innerHeight - 72;
+    var title = section.querySelector('h1, h2, h3'), parts = [section], top = null;
+    var head = title ? title.offsetHeight + 32 : 0;
+    var blocks = Array.from(section.children).filter(function (n) { return n !== title; });
+    var boxes = blocks.map(function (n) { return n.getBoundingClientRect(); });
+    blocks.forEach(function (block, i) {
+      var high = boxes[i].height, last = parts[parts.length - 1];
+      if (top === null) { top = boxes[i].top; }
+      if (high > room - head) {
+        var zoom = Math.max(0.6, (room - head) / high);
+        block.style.zoom = zoom;
+        var box = block.querySelector('pre') || block;
+        box.style.maxHeight = (room - head) / zoom + 'px';
+        box.style.overflow = 'auto';
+      }
+      if (boxes[i].bottom - top > room - head && boxes[i].top > top) {
+        last = document.createElement('section');
+        parts[parts.length - 1].after(last);
+        parts.push(last);
+        top = boxes[i].top;
+        if (title) {
+          var again = title.cloneNode(true);
+          again.removeAttribute('id');
+          last.append(again);
+        }
+      }
+      if (last !== section) { last.append(block); }
+    });
+    return parts;
   }
 
   // show turns to a slide, or to the next page's first one; false without slides.
@@ -34,9 +68,34 @@
     shown = next;
     slides.forEach(function (section, i) { section.hidden = i !== shown; });
     window.scrollTo(0, 0);
-    root.dataset.slide = (shown + 1) + ' of ' + slides.length;
+    count.textContent = (shown + 1) + ' of ' + slides.length;
+    history.replaceState(null, '', '?slides=' + (shown + 1) + location.hash);
     return true;
   }
+
+  // present begins the slides, with what a mouse and a finger turn them with.
+  function present() {
+    root.dataset.slide = '';
+    slides = split();
+    var bar = document.createElement('nav');
+    function add(name, text, act) {
+      var b = document.createElement(act ? 'button' : 'span');
+      b.textContent = text;
+      if (name) { b.setAttribute('aria-label', name); }
+      if (act) { b.addEventListener('click', act); }
+      bar.append(b);
+      return b;
+    }
+    bar.className = 'slides';
+    bar.setAttribute('aria-label', 'slides');
+    add('previous slide', '‹', function () { show(shown - 1); });
+    count = add('', '');
+    add('next slide', '›', function () { show(shown + 1); });
+    add('end the slides', '×', leave);
+    document.body.append(bar);
+    show(Math.min(slides.length, Math.max(1, Number(query.get('slides')) || 1)) - 1);
+  }
+  function leave() { location.href = location.pathname; }
 
   // poster leaves a title, the page's legend and a table: the first one on A3, or that of
   // the section with the given id on A4.
@@ -85,10 +144,8 @@
     if (link) { location.href = link.href; }
   }
 
-  // A table with many columns is set closer, and its names stay in sight.
   document.querySelectorAll('main > table, main > details > table').forEach(function (table) {
     if (table.rows[0] && table.rows[0].cells.length > 9) {
-      table.classList.add('many');
       table.tabIndex = 0; // a keyboard scrolls it
     }
   });
@@ -115,6 +172,12 @@
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) { return; }
     if (e.key === 'ArrowLeft' && !scrolls(target) && !show(shown - 1)) { go('previous'); }
     if (e.key === 'ArrowRight' && !scrolls(target) && !show(shown + 1)) { go('next'); }
+    if (slides) { // a clicker sends these
+      var on = { PageDown: 1, '.': 1, PageUp: -1 }[e.key];
+      if (e.key === ' ' && !/^(BUTTON|A|SUMMARY)$/.test(target.tagName)) { on = e.shiftKey ? -1 : 1; }
+      if (on) { show(shown + on); e.preventDefault(); }
+      if (e.key === 'Escape') { leave(); }
+    }
     if (e.key === 'd') { turn(); }
     if (e.key === 'h') { go('home'); }
     if (e.key === '/') { search.focus(); e.preventDefault(); }
@@ -176,12 +239,41 @@
   // The list of pages is folded on a narrow screen.
   var side = document.querySelector('.side details');
   if (window.matchMedia('(max-width: 75rem)').matches) { side.open = false; }
-  var here = side.querySelector('[aria-current]');
+  side.parentElement.classList.add('ready');
+  // The address says which level is played.
+  function level(hash) { return new URLSearchParams(hash.slice(1)).get('level'); }
+  function marks() {
+    var all = Array.from(side.querySelectorAll('a[href*="#level="]')).filter(function (a) {
+      a.removeAttribute('aria-current');
+      return a.pathname === location.pathname;
+    });
+    var now = all.find(function (a) { return level(a.hash) === level(location.hash); }) || all[0];
+    if (now) { now.setAttribute('aria-current', 'page'); }
+  }
+  window.addEventListener('hashchange', marks);
+  marks();
+  var here = side.querySelector('li [aria-current]');
   if (here && side.open) { // the list is scrolled to it, the page is not
     var list = side.parentElement;
     list.scrollTop += here.getBoundingClientRect().top - list.getBoundingClientRect().top -
       list.clientHeight / 2;
   }
+
+  // The matrix can be entered at a scenario or at a rung.
+  function enter() {
+    var name = decodeURIComponent(location.hash.slice(1)), short = name.replace(/.*\//, '');
+    var table = name && main.querySelector('table');
+    if (!table || document.getElementById(name)) { return; }
+    Array.from(table.rows).forEach(function (row) {
+      if (row.cells[0].textContent === name) { row.classList.add('entered'); }
+    });
+    Array.from(table.rows[0].cells).forEach(function (cell) {
+      if (cell.textContent === short) { cell.classList.add('entered'); }
+    });
+    var first = table.querySelector('.entered');
+    if (first) { first.scrollIntoView({ block: 'center', inline: 'center' }); }
+  }
+  enter();
 
   // The search looks through all sections. Its texts come when they are asked for.
   var search = document.getElementById('search'), found = document.getElementById('found');
@@ -196,8 +288,34 @@
     document.head.append(s);
   }
   function address(page, anchor) {
-    var base = new URL('..', new URL(home.getAttribute('href'), location.href));
+    var base = new URL('.', new URL(home.getAttribute('href'), location.href));
     return new URL(plain ? page.page : page.file, base).href + (anchor ? '#' + anchor : '');
+  }
+  // worth is how well a text fits the words: one that it begins with counts more than one
+  // that is somewhere in it, and a whole word more than a part.
+  function worth(text, words) {
+    return words.reduce(function (sum, w) {
+      var at = (' ' + text + ' ').indexOf(' ' + w);
+      return sum + (at === 0 ? 3 : at > 0 ? 2 : text.indexOf(w) >= 0 ? 1 : 0);
+    }, 0) + (text === words.join(' ') ? 6 : 0);
+  }
+  // marked is a text in which the words are marked.
+  function marked(text, words) {
+    var any = new RegExp('(' + words.map(function (w) {
+      return w.replace(/[^\p{L}\p{N}]/gu, '\\$&');
+    }).join('|') + ')', 'iu');
+    return text.split(any).map(function (part, i) {
+      var mark = document.createElement('mark');
+      mark.textContent = part;
+      return i % 2 ? mark : part;
+    });
+  }
+  // excerpt is about so much of a text around a word, from a word to a word.
+  function excerpt(text, word) {
+    var at = Math.max(0, text.toLowerCase().indexOf(word));
+    var from = at < 60 ? 0 : text.indexOf(' ', at - 50) + 1;
+    var to = text.length < from + 150 ? text.length : text.lastIndexOf(' ', from + 150);
+    return (from ? '… ' : '') + text.slice(from, to) + (to < text.length ? ' …' : '');
   }
   function look() {
     var words = search.value.toLowerCase().split(/\s+/).filter(Boolean), hits = [];
@@ -206,12 +324,11 @@
     if (words.length === 0) { return; }
     lockladder.pages.forEach(function (page) {
       page.sections.forEach(function (section) {
-        var title = (page.title + ' ' + section.title).toLowerCase();
-        var all = title + ' ' + section.text.toLowerCase();
+        var heading = section.title.toLowerCase(), title = page.title.toLowerCase();
+        var text = section.text.toLowerCase(), all = heading + ' ' + title + ' ' + text;
         if (words.every(function (w) { return all.indexOf(w) >= 0; })) {
-          hits.push({ page: page, section: section, score: words.filter(function (w) {
-            return title.indexOf(w) >= 0;
-          }).length });
+          hits.push({ page: page, section: section, score: 4 * worth(heading, words) +
+            2 * worth(title, words) + worth(text, words) + (section.term ? 9 : 0) });
         }
       });
     });
@@ -219,10 +336,12 @@
     var list = document.createElement('ul');
     hits.slice(0, 12).forEach(function (hit) {
       var li = document.createElement('li'), a = document.createElement('a');
-      a.href = address(hit.page, hit.section.anchor);
-      a.textContent = hit.page.title + (hit.section.level > 1 ? ' › ' + hit.section.title : '');
-      var at = Math.max(0, hit.section.text.toLowerCase().indexOf(words[0]) - 40);
-      li.append(a, ' ' + (at > 0 ? '…' : '') + hit.section.text.slice(at, at + 140));
+      a.href = address(hit.page, hit.section.anchor || hit.section.term &&
+        ':~:text=' + encodeURIComponent(hit.section.title));
+      a.append.apply(a, marked(hit.page.title + (hit.section.level > 1 ? ' › ' +
+        hit.section.title : ''), words));
+      li.append(a, ' ');
+      li.append.apply(li, marked(excerpt(hit.section.text, words[0]), words));
       list.append(li);
     });
     found.append(hits.length ? list : 'Nothing is found.');
@@ -230,14 +349,22 @@
   }
   search.addEventListener('input', function () { load(look); });
   search.addEventListener('keydown', function (e) {
-    if (e.key === 'Escape') { search.value = ''; look(); search.blur(); }
     var first = found.querySelector('a');
     if (e.key === 'Enter' && first) { location.href = first.href; }
   });
+  // The arrow keys go through the results, and Escape closes them.
+  [search, found].forEach(function (box) {
+    box.addEventListener('keydown', function (e) {
+      var stops = [search].concat(Array.from(found.querySelectorAll('a')));
+      var on = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+      var next = on && stops[stops.indexOf(document.activeElement) + on];
+      if (next) { next.focus(); e.preventDefault(); }
+      if (e.key === 'Escape') { search.value = ''; look(); search.blur(); }
+      e.stopPropagation();
+    });
+  });
   if (query.has('poster')) { poster(query.get('poster')); }
   window.addEventListener('load', function () { // a player is drawn where it can be measured
-    if (!query.has('slides')) { return; }
-    slides = split();
-    show(0);
+    if (query.has('slides')) { present(); }
   });
 })();

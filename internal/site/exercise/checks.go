@@ -9,12 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/lockladder/lockladder/internal/lab"
-	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -28,12 +26,13 @@ const (
 // leases are those of the locks that are checked with several.
 var leases = []time.Duration{lease, 1500 * time.Millisecond, 5 * time.Minute}
 
-// anywhere asks of every exercise's lock what few scenarios do: that it is at the
+// Anywhere asks of every exercise's lock what few scenarios do: that it is at the
 // server and not in the process, under its own name, for exactly its lease, and that
 // its calls tell the truth at once.
-func anywhere(t *testing.T, rung ladder.Rung, build lock.Build) error {
+func (e Exercise) Anywhere(t *testing.T, build lock.Build) error {
+	nodes := locktest.Find(t, e.Rung).Nodes
 	return withEachLease(func(ttl time.Duration) error {
-		return inWorld(t, lab.Config{Nodes: rung.Nodes, TTL: ttl}, build, func(r *room) {
+		return inWorld(t, lab.Config{Nodes: nodes, TTL: ttl}, build, func(r *room) {
 			p, q, dead := r.owner("P", key), r.owner("Q", key), r.owner("D", key)
 			other := r.owner("Q", "another")
 			steps := []step{try("of a free lock", p, true),
@@ -48,7 +47,7 @@ func anywhere(t *testing.T, rung ladder.Rung, build lock.Build) error {
 				r.after(ttl/2, r.flush),
 				try("when the server has lost the lock", q, true),
 				release("by the last holder", q, nil)}
-			if rung.Name != "bronze" { // which has no lease
+			if e.Rung != "bronze" { // which has no lease
 				steps = append(steps,
 					try("by a process that then dies", dead, true),
 					r.after(ttl*99/100, r.client("D").Crash),
@@ -124,8 +123,9 @@ func eachReader(t *testing.T, build lock.Build, _ scenarios.Report) error {
 }
 
 // watches says whether the lock sends WATCH.
-func watches(t *testing.T, rung ladder.Rung, build lock.Build) (does bool, err error) {
-	err = inWorld(t, lab.Config{Nodes: rung.Nodes, TTL: lease}, build, func(r *room) {
+func (e Exercise) watches(t *testing.T, build lock.Build) (does bool, err error) {
+	config := lab.Config{Nodes: locktest.Find(t, e.Rung).Nodes, TTL: lease}
+	err = inWorld(t, config, build, func(r *room) {
 		l := r.owner("P", key)
 		r.steps(try("of a free lock", l, true), release("by the holder", l, nil))
 		for _, e := range r.Timeline() {
@@ -136,94 +136,44 @@ func watches(t *testing.T, rung ladder.Rung, build lock.Build) (does bool, err e
 }
 
 // inOneCommand takes the lock with its lease in one command.
-func inOneCommand(_ *testing.T, build lock.Build, _ scenarios.Report) error {
-	return onServer(build, false)
+func inOneCommand(t *testing.T, build lock.Build, _ scenarios.Report) error {
+	return oneCommand(t, build, lab.Config{TTL: lease})
 }
 
 // onAnOldServer does so on a server that is older than the options of SET.
-func onAnOldServer(_ *testing.T, build lock.Build, _ scenarios.Report) error {
-	return onServer(build, true)
+func onAnOldServer(t *testing.T, build lock.Build, _ scenarios.Report) error {
+	var old error
+	seen := func(_ int, _ *server.Peer, command string, args []string) {
+		if command == "SET" && len(args) > 2 {
+			old = fmt.Errorf("this server's SET has no options: %q", args)
+		}
+	}
+	err := oneCommand(t, build, lab.Config{TTL: lease, Seen: seen})
+	return errors.Join(err, old)
 }
 
-// onServer takes and releases the lock, and counts the commands. An old server
-// answers a SET with options with an error.
-func onServer(build lock.Build, old bool) error {
-	ctx := context.Background()
-	redisServer := miniredis.NewMiniRedis()
-	if err := redisServer.Start(); err != nil {
-		return fmt.Errorf("start a server: %w", err)
-	}
-	defer redisServer.Close()
-	redisServer.Server().SetPreHook(func(peer *server.Peer, command string,
-		args ...string) bool {
-		unknown := old && command == "SET" && len(args) > 2
-		if unknown {
-			peer.WriteError("ERR syntax error")
+// oneCommand counts the commands of an attempt that is refused.
+func oneCommand(t *testing.T, build lock.Build, config lab.Config) error {
+	return inWorld(t, config, build, func(r *room) {
+		p, q := r.owner("P", key), r.owner("Q", key)
+		r.steps(try("of a free lock", p, true),
+			release("by the holder", p, nil),
+			try("after an Unlock", p, true), // the server knows the script now
+			try("of a lock that another process holds", q, false))
+		if n := sent(r.Timeline(), "Q"); n > 1 {
+			r.Fail("TryLock sent %d commands: take the lock and its lease in one", n)
 		}
-		return unknown
 	})
-	rdb := redis.NewClient(&redis.Options{Addr: redisServer.Addr(), Protocol: 2,
-		DisableIdentity: true, MaxRetries: -1})
-	defer rdb.Close()
-	var sent []string
-	rdb.AddHook(each(func(cmd redis.Cmder) {
-		sent = append(sent, strings.ToUpper(cmd.Name()))
-	}))
-
-	var owners []lock.Lock
-	for range 2 {
-		l, err := build(lock.Env{Nodes: []redis.UniversalClient{rdb},
-			Key: key, TTL: lease})
-		if err != nil {
-			return fmt.Errorf("build the lock: %w", err)
-		}
-		owners = append(owners, l)
-	}
-	for range 2 { // the first round teaches the server the script
-		granted, err := owners[0].TryLock(ctx)
-		if err != nil {
-			return fmt.Errorf("take the lock that is free: %w", err)
-		}
-		if !granted {
-			return errors.New("the lock was free, and TryLock says that it was" +
-				" refused")
-		}
-		sent = nil
-		if granted, err := owners[1].TryLock(ctx); granted || err != nil {
-			return fmt.Errorf("the lock was taken, and TryLock returns %v, %w",
-				granted, err)
-		}
-		if len(sent) != 1 {
-			return fmt.Errorf("TryLock sent %d commands, %s: take the lock and"+
-				" its lease in one", len(sent), strings.Join(sent, " "))
-		}
-		if err := owners[0].Unlock(ctx); err != nil {
-			return fmt.Errorf("release the lock: %w", err)
-		}
-	}
-	return nil
 }
 
-// each is a client's hook, which is called with every command before it is sent.
-type each func(redis.Cmder)
-
-func (each) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (f each) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		f(cmd)
-		return next(ctx, cmd)
-	}
-}
-
-func (f each) ProcessPipelineHook(
-	next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, all []redis.Cmder) error {
-		for _, cmd := range all {
-			f(cmd)
+// sent is how many commands a client has sent.
+func sent(timeline []*lab.Entry, client string) (n int) {
+	for _, e := range timeline {
+		if e.Client == client && e.Node >= 0 {
+			n++
 		}
-		return next(ctx, all)
 	}
+	return n
 }
 
 // quietWaiters counts the commands that B sends while it waits. With polling, ten
@@ -234,15 +184,9 @@ func quietWaiters(_ *testing.T, _ lock.Build, report scenarios.Report) error {
 		if r.Scenario != "lost_wakeup" {
 			continue
 		}
-		sent := 0
-		for _, e := range r.Sequence {
-			if e.Client == "B" && e.Node >= 0 {
-				sent++
-			}
-		}
-		if sent > enough {
+		if n := sent(r.Sequence, "B"); n > enough {
 			return fmt.Errorf("while it waited B sent %d commands, %d are"+
-				" enough:\n\n%s", sent, enough, r.Timeline)
+				" enough:\n\n%s", n, enough, r.Timeline)
 		}
 		return nil
 	}
@@ -370,7 +314,7 @@ func owners(served []turn) (all []string) {
 func play(t *testing.T, build lock.Build, ttl time.Duration, sections []section,
 	judge func(served []turn, sent int) error) error {
 	var served []turn
-	sent := 0
+	commands := 0
 	err := inWorld(t, lab.Config{TTL: ttl}, build, func(r *room) {
 		for _, s := range sections {
 			l := r.owner(s.process, key)
@@ -401,16 +345,12 @@ func play(t *testing.T, build lock.Build, ttl time.Duration, sections []section,
 			}
 		}
 		r.Play()
-		for _, e := range r.Timeline() {
-			if e.Client == "P" && e.Node >= 0 {
-				sent++
-			}
-		}
+		commands = sent(r.Timeline(), "P")
 	})
 	if err != nil {
 		return err
 	}
-	return judge(served, sent)
+	return judge(served, commands)
 }
 
 // withEachLease checks something with several leases.

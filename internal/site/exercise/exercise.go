@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -258,7 +257,7 @@ func Run(t *testing.T, number string, build lock.Build) {
 			t.Skip("the explorer can't run a lock that stays in its process from" +
 				" one run to the next")
 		}
-		if does, err := watches(t, e.rung(t), build); err != nil {
+		if does, err := e.watches(t, build); err != nil {
 			t.Fatal(err)
 		} else if does {
 			t.Skip("the explorer can't follow WATCH, whose effect depends on what" +
@@ -300,27 +299,11 @@ func RunChecked(t *testing.T, e Exercise, build lock.Build) {
 // Another is a name and a lease that the scenarios don't have.
 var Another = []scenarios.Option{scenarios.Key("another stock"), scenarios.Lease(leases[1])}
 
-// Anywhere says what the lock does wrong with a name, a lease or a process that the
-// scenarios don't have.
-func (e Exercise) Anywhere(t *testing.T, build lock.Build) error {
-	return anywhere(t, e.rung(t), build)
-}
-
-// rung solves the exercise.
-func (e Exercise) rung(t *testing.T) ladder.Rung {
-	t.Helper()
-	rung, err := ladder.Find(e.Rung)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rung
-}
-
 // RunScenarios runs the scenarios of an exercise with further options.
 func RunScenarios(t *testing.T, e Exercise, build lock.Build,
 	options ...scenarios.Option) scenarios.Report {
 	t.Helper()
-	rung := e.rung(t)
+	rung := locktest.Find(t, e.Rung)
 	rung.Flaws = nil // the exercise's lock has its own, or none
 	options = append(options, scenarios.Only(e.Scenarios...))
 	return scenarios.Run(t, build, append(options,

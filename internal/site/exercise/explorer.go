@@ -136,45 +136,37 @@ var walks = map[string]Walk{
 	},
 }
 
-// Found is what the explorer found in a lock.
-type Found struct {
-	Report explore.Report
-
-	// Breaks are the invariants of the exercise that the lock breaks, and Leaves
-	// are the others that it breaks.
-	Breaks, Leaves []explore.Invariant
-}
-
-// Explore runs the lock in every order of events that the exercise's bounds have
-// room for.
-func Explore(t *testing.T, number string, build lock.Build) Found {
+// Explore runs the lock in every order of events that the exercise's bounds have room
+// for. It returns which of the exercise's invariants the lock breaks, and which others.
+func Explore(t *testing.T, number string, build lock.Build) (report explore.Report, breaks,
+	leaves []explore.Invariant) {
 	t.Helper()
 	w := walks[number]
-	found := Found{Report: explore.Run(t, build, w.Bounds)}
-	for _, invariant := range found.Report.Judged() {
-		if _, failed := found.Report.Failure(invariant); !failed {
+	report = explore.Run(t, build, w.Bounds)
+	for _, invariant := range report.Judged() {
+		if _, failed := report.Failure(invariant); !failed {
 			continue
 		}
 		if slices.Contains(w.Holds, invariant) {
-			found.Breaks = append(found.Breaks, invariant)
+			breaks = append(breaks, invariant)
 		} else {
-			found.Leaves = append(found.Leaves, invariant)
+			leaves = append(leaves, invariant)
 		}
 	}
-	return found
+	return report, breaks, leaves
 }
 
 // explored fails the test with a schedule for each of the exercise's invariants
 // that the lock breaks.
 func explored(t *testing.T, number string, build lock.Build) {
-	found := Explore(t, number, build)
-	t.Log(found.Report)
-	if !found.Report.Exhausted() {
+	report, breaks, _ := Explore(t, number, build)
+	t.Log(report)
+	if !report.Exhausted() {
 		t.Error("the explorer has not seen every schedule: your lock has more" +
 			" states than it looks at")
 	}
-	for _, invariant := range found.Breaks {
-		f, _ := found.Report.Failure(invariant)
+	for _, invariant := range breaks {
+		f, _ := report.Failure(invariant)
 		t.Errorf("the explorer has found a schedule that breaks %q: %s\n\n%s",
 			invariant, f.Schedule, explore.Replay(t, build,
 				walks[number].Bounds, f.Schedule).Timeline)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/lock"
 )
 
@@ -19,7 +20,7 @@ func WithScripts(rung lock.Build, scripts fs.FS) lock.Build {
 			// All owners of a process share its clients, by which a rung may know
 			// that they do. So the clients stay, and each gets the hook once.
 			if _, has := r.clients.LoadOrStore(rdb, true); !has {
-				rdb.AddHook(each(r.replace))
+				rdb.AddHook(locktest.Around(r.replace))
 			}
 		}
 		return rung(env)
@@ -34,7 +35,7 @@ type replacement struct {
 }
 
 // replace has a command run another script.
-func (r *replacement) replace(cmd redis.Cmder) {
+func (r *replacement) replace(cmd redis.Cmder, send func() error) error {
 	words := cmd.Args()
 	switch cmd.Name() {
 	case "eval":
@@ -46,6 +47,7 @@ func (r *replacement) replace(cmd redis.Cmder) {
 			words[1] = digest
 		}
 	}
+	return send()
 }
 
 // replaced is the exercise's script for one of the rung's, whose first line begins

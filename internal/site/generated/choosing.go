@@ -206,61 +206,23 @@ func (g *Generator) fastest(shown func(Candidate) bool) (all []Candidate) {
 	return all
 }
 
-// costs is what each lock cost in the measured run.
+// costs is what each lock cost in the measured run, the fastest first, without those that
+// keep nobody out.
 func (g *Generator) costs() string {
-	return tableOf(1, []column[Candidate]{
-		{"lock", func(c Candidate) string { return c.Name }},
-		{"lives in", Candidate.home},
-		{"breaks", Candidate.breaks},
-		{"times serial", cost("ratio_to_serial", 3)},
-		{"± %", cost("spread", 0)},
-		{"acquisitions/s", cost("acquisitions_per_second", 0)},
-		{"wait p50 ms", cost("wait_ms.p50", 0)},
-		{"wait max ms", cost("wait_ms.max", 0)},
-		{"in order %", func(c Candidate) string {
-			return fmt.Sprintf("%.0f", 100**c.Cost.Number("in_order"))
-		}},
-	}, g.fastest(func(Candidate) bool { return true }))
-}
-
-func cost(figure string, digits int) func(Candidate) string {
-	return func(c Candidate) string { return c.Cost.Show(figure, digits) }
-}
-
-// home is where a lock lives.
-func (c Candidate) home() string {
-	store, _, _ := strings.Cut(c.Store, ":")
-	if n := c.Cost.Count("nodes"); n > 1 {
-		store += fmt.Sprintf(", %d servers", n)
-	}
-	return store
-}
-
-// breaks counts the invariants that a lock breaks.
-func (c Candidate) breaks() string {
-	broken := 0
-	for _, verdict := range c.Verdicts {
-		if verdict == scenarios.Breaks {
-			broken++
-		}
-	}
-	return fmt.Sprint(broken)
-}
-
-// without is what those did in the measured run that sell without a lock and compare, or
-// let the server do it in one step.
-func (g *Generator) without() string {
-	var rows []bench.Row
-	for _, name := range []string{"lua-decrement", "watch-multi", "mysql/optimistic",
-		"mysql/optimistic-timestamp"} {
-		if row := g.cost(name); row != nil {
-			rows = append(rows, *row)
-		}
-	}
+	rows := slices.DeleteFunc(slices.Clone(g.run.Rows), func(row bench.Row) bool {
+		return row.Ratio() == nil || row.Count("max_holders") > 1
+	})
+	slices.SortStableFunc(rows, func(a, b bench.Row) int {
+		return cmp.Compare(*b.Ratio(), *a.Ratio())
+	})
 	return tableOf(1, []column[bench.Row]{
-		{"without a lock", bench.Row.Name},
+		{"lock", bench.Row.Name},
 		{"times serial", decimal("ratio_to_serial", 3)},
-		{"sold", decimal("sold", 0)},
+		{"± %", decimal("spread", 0)},
+		{"acquisitions/s", decimal("acquisitions_per_second", 0)},
+		{"wait p50 ms", decimal("wait_ms.p50", 0)},
+		{"wait max ms", decimal("wait_ms.max", 0)},
+		{"in order", decimal("in_order", 2)},
 		{"left", decimal("left", 0)},
 		{"retries", decimal("retries", 0)},
 	}, rows)

@@ -1,6 +1,6 @@
 // Package generated makes the generated parts of the workshop's documents, from the
 // code, from the scenarios that it runs, and from the results that are kept. It has the
-// marks around them, the list of the parts that tests make, and the comparison that these
+// marks around them, the list of the tests that make some, and the comparison that these
 // tests share.
 package generated
 
@@ -15,15 +15,13 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/scenarios"
 )
 
 // Generator makes the parts that are not made by tests.
 type Generator struct {
-	root     fs.FS                       // the module
-	did      map[string]scenarios.Report // by "lock/scenario"
-	commands map[string]string           // by lock: see keep
-	pictures map[string]string           // that documents show, by the names of their files
+	root       fs.FS // the module
+	recordings *Recordings
+	pictures   map[string]string // that documents show, by the names of their files
 
 	Rungs      []Lock       // what the ladder's rungs did
 	run        bench.Report // what the locks cost
@@ -35,26 +33,18 @@ type Generator struct {
 // shows.
 func New(t *testing.T, root fs.FS, others ...Exhibit) *Generator {
 	t.Helper()
-	g := &Generator{root: root, did: map[string]scenarios.Report{},
-		commands: map[string]string{}, pictures: map[string]string{}}
-	reports := make([]scenarios.Report, len(ladder.Rungs))
-	for _, e := range others {
-		t.Run(e.Name, func(t *testing.T) { g.keep(e.Name, e.Command, e.report(t)) })
-	}
+	g := &Generator{root: root, recordings: Record(t, root, others...),
+		pictures: map[string]string{}, Rungs: make([]Lock, len(ladder.Rungs))}
 	t.Run("rungs", func(t *testing.T) {
 		for i, rung := range ladder.Rungs {
 			t.Run(rung.Name, func(t *testing.T) {
 				t.Parallel()
-				reports[i] = locktest.Scenarios(t, rung.Name)
+				g.Rungs[i] = Did(rung.Name, locktest.Scenarios(t, rung.Name))
 			})
 		}
 	})
 	if t.Failed() {
 		t.Fatal("the documents are made only when every rung does what it should")
-	}
-	for i, rung := range ladder.Rungs {
-		g.Rungs = append(g.Rungs, Did(rung.Name, reports[i]))
-		g.keep(rung.Name, "go test ./"+rung.Name+" -red=%s", reports[i])
 	}
 	if err := g.choose(); err != nil {
 		t.Fatal(err)
@@ -76,9 +66,11 @@ func (g *Generator) Stale() (map[string][2]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		want, err := Rewrite(present, func(part, text string) (string,
-			error) {
-			return g.part(file, part, text)
+		want, err := Rewrite(present, func(maker, part, text string) (string, error) {
+			if _, known := tests[maker]; known {
+				return text, nil
+			}
+			return g.part(file, part)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
@@ -101,18 +93,14 @@ func (g *Generator) Stale() (map[string][2]string, error) {
 
 var errUnknown = errors.New("nobody makes such a part")
 
-// part makes a part of a document. One that tests make stays as it is.
-func (g *Generator) part(file, part, present string) (string, error) {
+// part makes a part of a document.
+func (g *Generator) part(file, part string) (string, error) {
 	for _, p := range registry {
 		argument, found := strings.CutPrefix(part, p.name)
 		takes := strings.HasSuffix(p.name, " ")
 		if found && takes == (argument != "") && (p.page == "" || p.page == file) {
 			return p.make(g, argument)
 		}
-	}
-	page, _ := strings.CutPrefix(file, "docs/")
-	if _, found := Find(page, part); found {
-		return present, nil
 	}
 	return "", errUnknown
 }

@@ -2,7 +2,6 @@ package generated
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -16,16 +15,6 @@ import (
 // PageOf is the page of the i-th rung, below docs.
 func PageOf(i int) string {
 	return fmt.Sprintf("%02d-%s.md", i+1, path.Base(ladder.Rungs[i].Name))
-}
-
-// list is the ladder with a link for each rung.
-func list(*Generator) string {
-	var b strings.Builder
-	for i, rung := range ladder.Rungs {
-		fmt.Fprintf(&b, "%d. [%s](docs/%s): %s\n", i+1, rung.Name, PageOf(i),
-			rung.Idea)
-	}
-	return b.String()
 }
 
 func indexOf(name string) int {
@@ -57,25 +46,8 @@ func (g *Generator) place(name string) (string, error) {
 	}
 	if i+1 < len(ladder.Rungs) {
 		fmt.Fprintf(&b, " · [%s](%s) →", ladder.Rungs[i+1].Name, PageOf(i+1))
-		return b.String() + "\n", nil
 	}
-	next, err := next(g.root, "docs/"+PageOf(i))
-	if err != nil {
-		return "", err
-	}
-	source, err := g.source(next)
-	fmt.Fprintf(&b, " · [%s](%s) →", site.Parse(source).Title(), path.Base(next))
-	return b.String() + "\n", err
-}
-
-// next is the document to which the site's key for the next one leads.
-func next(root fs.FS, file string) (string, error) {
-	order := site.NewSite(root).Order()
-	i := slices.Index(order, file)
-	if i < 0 || i+1 == len(order) {
-		return "", fmt.Errorf("nothing is read after %s", file)
-	}
-	return order[i+1], nil
+	return b.String() + "\n", nil
 }
 
 // exerciseTable is a table of all of them.
@@ -95,7 +67,11 @@ func exerciseTask(_ *Generator, number string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	checked := "`" + strings.Join(e.Scenarios, "`, `") + "`."
+	var judged []string
+	for _, name := range e.Scenarios {
+		judged = append(judged, Played("`"+name+"`", "../../matrix.md#"+name))
+	}
+	checked := strings.Join(judged, ", ") + "."
 	if e.Check != nil {
 		checked += "\n- A check of its own: " + e.Asks + "."
 	}
@@ -143,39 +119,25 @@ func exerciseWalk(_ *Generator, number string) (string, error) {
 				" in the process from one run to the next, so no two runs begin alike.\n",
 			nil
 	}
-	passed := "the scenarios pass"
-	if e.Check != nil {
-		passed = "the scenarios and the check pass"
+	broken := ""
+	if len(walk.Leaves) > 0 {
+		broken = fmt.Sprintf(" The rung itself breaks these, and so may your lock: %s.",
+			names(walk.Leaves))
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "When %s, [the explorer](../../explorer.md)"+
-		" runs your lock in every order of events within these bounds: %s. No"+
-		" order may lead to %s.", passed, walk, names(walk.Holds, "or"))
-	if them := "them"; len(walk.Leaves) > 0 {
-		if len(walk.Leaves) == 1 {
-			them = "it"
-		}
-		fmt.Fprintf(&b, " The rung itself breaks %s here, so your lock may break"+
-			" %s too.", names(walk.Leaves, "and"), them)
-	}
-	fmt.Fprintf(&b, " To see what the explorer finds:\n\n```console\n$ go test"+
-		" ./docs/exercises/%s -tags exercise -run Exercise/explorer -v\n```\n", e.Number)
-	return b.String(), nil
+	return fmt.Sprintf("When all this passes, [the explorer](../../explorer.md) runs your lock"+
+		" in every order of events within these bounds: %s. No order may break these"+
+		" invariants: %s.%s To see what the explorer finds:\n\n```console\n$ go test"+
+		" ./docs/exercises/%s -tags exercise -run Exercise/explorer -v\n```\n", walk,
+		names(walk.Holds), broken, number), nil
 }
 
-// names are those of invariants: *orphaned*, *two holders* and *lost update*.
-func names(invariants []explore.Invariant, last string) string {
-	var b strings.Builder
-	for i, invariant := range invariants {
-		switch {
-		case i > 0 && i == len(invariants)-1:
-			b.WriteString(" " + last + " ")
-		case i > 0:
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "*%s*", invariant)
+// names are those of invariants: *orphaned*, *two holders*.
+func names(invariants []explore.Invariant) string {
+	var all []string
+	for _, invariant := range invariants {
+		all = append(all, fmt.Sprintf("*%s*", invariant))
 	}
-	return b.String()
+	return strings.Join(all, ", ")
 }
 
 // contents is a table of the rungs' pages.
@@ -185,27 +147,6 @@ func contents(*Generator) string {
 	for i, rung := range ladder.Rungs {
 		fmt.Fprintf(&b, "| [%02d %s](%s) | %s | [%02d](exercises/%02d/README.md)"+
 			" |\n", i+1, rung.Name, PageOf(i), rung.Idea, i+1, i+1)
-	}
-	return b.String()
-}
-
-// writers is a table of the commands that make parts.
-func writers(*Generator) string {
-	var b strings.Builder
-	fmt.Fprint(&b, "| page | its generated parts | are written by |\n"+
-		"|---|---|---|\n| all that are not named below | all |"+
-		" `go run ./docs -generate` |\n")
-	for _, test := range Tests {
-		parts := strings.Join(slices.Concat(test.Parts, test.Results), ", ")
-		if parts == "" {
-			parts = "all"
-		}
-		page := test.Page // or a pattern of pictures
-		if name, is := strings.CutSuffix(page, ".md"); is {
-			page = fmt.Sprintf("[%s](%s)", name, page)
-		}
-		fmt.Fprintf(&b, "| %s | %s | `go run ./docs -generate %s` |\n", page, parts,
-			test.Name)
 	}
 	return b.String()
 }

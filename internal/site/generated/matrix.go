@@ -7,46 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockladder/lockladder/internal/site/exercise"
 	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/scenarios"
 )
-
-// folded is the matrix with a column for each failure family: in how many of its
-// scenarios a rung breaks.
-func (g *Generator) folded() string {
-	all := []string{"*scenarios*"}
-	for _, family := range scenarios.Families {
-		all = append(all, fmt.Sprintf("*%d*", count(family,
-			func(scenarios.Scenario) bool { return true })))
-	}
-	rows := [][]string{all}
-	for _, lock := range g.Rungs {
-		row := []string{lock.Name}
-		for _, family := range scenarios.Families {
-			cell := "–"
-			if broken := count(family, func(s scenarios.Scenario) bool {
-				return slices.ContainsFunc(s.Judged(), func(invariant string) bool {
-					return lock.Verdicts[s.Name+": "+invariant] == scenarios.Breaks
-				})
-			}); broken > 0 {
-				cell = fmt.Sprint(broken)
-			}
-			row = append(row, cell)
-		}
-		rows = append(rows, row)
-	}
-	return Table(1, append([]string{"rung"}, scenarios.Families...), rows)
-}
-
-func count(family string, counts func(scenarios.Scenario) bool) int {
-	n := 0
-	for _, s := range scenarios.Catalogue {
-		if s.Family == family && counts(s) {
-			n++
-		}
-	}
-	return n
-}
 
 // matrix has a line for each invariant, and a column for each rung.
 func (g *Generator) matrix() string { return verdicts(g.Rungs) }
@@ -59,7 +23,7 @@ func (g *Generator) workshop() string {
 	}}}
 	for _, lock := range g.named("bronze", "silver", "gold", "platinum", "diamond",
 		"diamond/watchdog", "reentrant", "reentrant/fenced") {
-		columns = append(columns, column[scenarios.Scenario]{path.Base(lock.Name),
+		columns = append(columns, column[scenarios.Scenario]{linked(lock.Name),
 			func(s scenarios.Scenario) string { return worst(lock, s) }})
 	}
 	var shown []scenarios.Scenario
@@ -94,6 +58,14 @@ func beside(name, begins string, rungs ...string) func(*Generator, string) (stri
 	}
 }
 
+// linked is a lock's name at the head of a column. A rung's leads to its page.
+func linked(lock string) string {
+	if i := indexOf(lock); i >= 0 {
+		return fmt.Sprintf("[%s](%s)", path.Base(lock), PageOf(i))
+	}
+	return path.Base(lock)
+}
+
 // catalogue lists the scenarios by family.
 func catalogue(*Generator) string {
 	var b strings.Builder
@@ -101,13 +73,28 @@ func catalogue(*Generator) string {
 		fmt.Fprintf(&b, "\n### %s\n\n", family)
 		for _, s := range scenarios.Catalogue {
 			if s.Family == family {
-				fmt.Fprintf(&b, "- **%s** (%s). %s\n", s.Name,
-					strings.Join(s.Invariants, ", "), s.Summary)
+				fmt.Fprintf(&b, "- **%s** (%s). %s%s\n", s.Name,
+					strings.Join(s.Invariants, ", "), s.Summary, asking(s.Name))
 			}
 		}
 	}
 	fmt.Fprintln(&b)
 	return b.String()
+}
+
+// asking links the exercises that ask for a scenario.
+func asking(scenario string) string {
+	var links []string
+	for _, e := range exercise.All {
+		if slices.Contains(e.Scenarios, scenario) {
+			links = append(links, fmt.Sprintf("[%s](exercises/%s/README.md)", e.Number,
+				e.Number))
+		}
+	}
+	if links == nil {
+		return ""
+	}
+	return " *Exercises:* " + strings.Join(links, ", ") + "."
 }
 
 // signs are the verdicts in the tables.
@@ -139,7 +126,7 @@ func verdicts(locks []Lock) string {
 	columns := []column[row]{{"scenario", func(r row) string { return r.Name }},
 		{"invariant", func(r row) string { return r.invariant }}}
 	for _, lock := range locks {
-		columns = append(columns, column[row]{path.Base(lock.Name),
+		columns = append(columns, column[row]{linked(lock.Name),
 			func(r row) string { return sign(lock, r.Scenario, r.invariant) }})
 	}
 	return tableOf(2, columns, rows)

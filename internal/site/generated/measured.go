@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/lockladder/lockladder/internal/bench"
-	"github.com/lockladder/lockladder/internal/lab/history"
 )
 
 // measured reads a benchmark's report below docs.
@@ -48,7 +46,7 @@ func measuredTable(r bench.Report, clients int) string {
 			if !row.Wrong() {
 				return "none"
 			}
-			return "**" + decimal("lost_updates", 0)(row) + "**"
+			return fmt.Sprintf("**%d**", row.Mistakes())
 		}},
 	}, slices.DeleteFunc(r.Rows, func(row bench.Row) bool {
 		return row.Count("table_clients") != clients
@@ -92,35 +90,4 @@ func pause(row bench.Row) string {
 		return bench.NotMeasured
 	}
 	return fmt.Sprintf("≤ %s", row.Pause())
-}
-
-// figure is a sentence with figures of the committed run.
-func (g *Generator) figure(name string) (string, error) {
-	r, err := g.measured("benchmark.json")
-	rows := map[string]bench.Row{}
-	for _, row := range r.Rows {
-		if row.Count("table_clients") == measuredClients {
-			rows[row.Name()] = row
-		}
-	}
-	switch name {
-	case "cohort":
-		cohort, notify := rows["reentrant/cohort"], rows["reentrant/notify"]
-		return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
-			" clients in one process made %s times as many acquisitions a second with"+
-			" this lock as one client that is alone (the [serial limit](glossary.md)),"+
-			" because most acquisitions didn't ask the server. With [notify](10-notify.md) they"+
-			" reached %s times the serial limit.", cohort.Count("clients"),
-			cohort.Show("ratio_to_serial", 2), notify.Show("ratio_to_serial", 2))), err
-	case "redlock":
-		return wrapped(fmt.Sprintf("In the [committed run](benchmark.md#a-run), %d"+
-			" clients that ask the nodes in order all had their turn within %s s.",
-			rows["redlock"].Count("clients"), rows["redlock"].Show("seconds", 1))), err
-	}
-	return "", fmt.Errorf("no figure is called %q", name)
-}
-
-// wrapped is a paragraph in lines.
-func wrapped(text string) string {
-	return strings.Join(history.Wrap(text, 88, 0), "\n") + "\n"
 }

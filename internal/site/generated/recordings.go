@@ -35,28 +35,14 @@ type Recordings struct {
 	exhibits []Exhibit
 	t        *testing.T
 
-	kept *made
-}
-
-// made are the recordings, and what they are made from.
-type made struct {
-	sync.Mutex
-	by map[string]any
+	mu   sync.Mutex
+	kept map[string]any // the recordings, and what they are made from
 }
 
 // Record adds recordings to a module's files. They need a test, because Go has virtual
 // time only there; it must last for as long as files are opened.
 func Record(t *testing.T, module fs.FS, exhibits ...Exhibit) *Recordings {
-	return &Recordings{FS: module, exhibits: exhibits, t: t,
-		kept: &made{by: map[string]any{}}}
-}
-
-// During are the same recordings for another test: what was made for one is kept for
-// all.
-func (r *Recordings) During(t *testing.T) *Recordings {
-	other := *r
-	other.t = t
-	return &other
+	return &Recordings{FS: module, exhibits: exhibits, t: t, kept: map[string]any{}}
 }
 
 // Open opens a file for reading.
@@ -81,17 +67,17 @@ func (r *Recordings) Open(name string) (fs.File, error) {
 
 // keep returns what make has made under a name, now or before.
 func keep[T any](r *Recordings, name string, make func(*testing.T) (T, error)) (T, error) {
-	r.kept.Lock()
-	made, known := r.kept.by[name].(func() (T, error))
+	r.mu.Lock()
+	made, known := r.kept[name].(func() (T, error))
 	if !known {
 		made = sync.OnceValues(func() (value T, err error) {
 			err = errors.New("the run ended in the middle") // unless make returns
 			r.t.Run(name, func(t *testing.T) { value, err = make(t) })
 			return value, err
 		})
-		r.kept.by[name] = made
+		r.kept[name] = made
 	}
-	r.kept.Unlock()
+	r.mu.Unlock()
 	return made()
 }
 
@@ -125,24 +111,14 @@ func (r *Recordings) run(file string) ([]byte, error) {
 
 // result is the recorded result that a file is made from.
 func (r *Recordings) result(name, scenario, file string) (scenarios.Result, error) {
-	build, options, of := r.lock(name)
-	if build == nil || !slices.ContainsFunc(scenarios.Catalogue,
-		func(s scenarios.Scenario) bool { return s.Name == scenario }) {
-		return scenarios.Result{}, fs.ErrNotExist
-	}
 	named := func(invariant string) bool {
 		return path.Base(recording.Name(scenario, invariant)) == file
 	}
-	if of != nil && !slices.ContainsFunc(of, func(f lock.Flaw) bool {
-		return f.Scenario == scenario && named(f.Invariant)
-	}) {
+	if rung, err := ladder.Find(name); err == nil && !slices.ContainsFunc(around(rung),
+		func(f lock.Flaw) bool { return f.Scenario == scenario && named(f.Invariant) }) {
 		return scenarios.Result{}, fs.ErrNotExist
 	}
-	results, err := keep(r, path.Join(name, scenario), func(t *testing.T) (
-		[]scenarios.Result, error) {
-		results, _, err := scenarios.Try(t, build, scenario, scenarios.Change{}, options...)
-		return results, err
-	})
+	results, err := r.results(name, scenario)
 	if err != nil {
 		return scenarios.Result{}, err
 	}
@@ -154,25 +130,42 @@ func (r *Recordings) result(name, scenario, file string) (scenarios.Result, erro
 	return scenarios.Result{}, fs.ErrNotExist
 }
 
-// lock is how a rung or an exhibit is built and run, and the flaws of the rung and of
-// those beside it, whose runs are shown; nil: all are. No such lock has no build.
-func (r *Recordings) lock(name string) (lock.Build, []scenarios.Option, []lock.Flaw) {
+// results are what a lock did in a scenario.
+func (r *Recordings) results(name, scenario string) (scenarios.Report, error) {
+	build, options := r.lock(name)
+	if build == nil || !slices.ContainsFunc(scenarios.Catalogue,
+		func(s scenarios.Scenario) bool { return s.Name == scenario }) {
+		return nil, fs.ErrNotExist
+	}
+	return keep(r, path.Join(name, scenario), func(t *testing.T) (scenarios.Report, error) {
+		results, _, err := scenarios.Try(t, build, scenario, scenarios.Change{}, options...)
+		return results, err
+	})
+}
+
+// lock is how a rung or an exhibit is built and run. No such lock has no build.
+func (r *Recordings) lock(name string) (lock.Build, []scenarios.Option) {
 	for _, e := range r.exhibits {
 		if e.Name == name {
-			return e.Build, nil, nil
+			return e.Build, nil
 		}
 	}
 	rung, err := ladder.Find(name)
 	if err != nil || rung.Name != name {
-		return nil, nil, nil
+		return nil, nil
 	}
+	return rung.Build, locktest.Options(rung)
+}
+
+// around are the flaws of a rung and of those beside it, whose runs are shown.
+func around(rung ladder.Rung) []lock.Flaw {
 	flaws := slices.Clone(rung.Flaws)
 	for _, other := range ladder.Rungs {
 		if near(rung, other) {
 			flaws = append(flaws, other.Flaws...)
 		}
 	}
-	return rung.Build, locktest.Options(rung), flaws
+	return flaws
 }
 
 // near says whether one of two rungs is the other's parent.

@@ -1,6 +1,6 @@
 package generated
 
-// part is a generated part. Those that tests make are in Tests.
+// part is a generated part that no test makes.
 type part struct {
 	page string // "" for every page
 	name string // before a space at its end comes an argument
@@ -18,13 +18,11 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 //	life gold/overrun_release       the picture of a run
 //	code gold/lock.go Lock.TryLock  declarations of a file
 //	file diamond/release.lua        a whole file
-//	output x_test.go LeaseFor       what an example prints
+//	output x_test.go _delex         what an example prints
 //	diff gold                       what the rung changes, beside its parent
 //	red gold/overrun_release        a command, and the assertion it lets through
-//	sequence gold/overrun_release   the same scenario as a diagram
 //	exercise 03                     what an exercise is about
 //	explorer 03                     what the explorer is to find in it
-//	figure cohort                   a sentence with figures of a committed run
 var registry = []part{
 	{"", "place ", (*Generator).place},
 	{"", "life ", (*Generator).picture},
@@ -33,17 +31,12 @@ var registry = []part{
 	{"", "output ", (*Generator).output},
 	{"", "diff ", (*Generator).diff},
 	{"", "red ", (*Generator).red},
-	{"", "sequence ", (*Generator).sequence},
 	{"", "exercise ", exerciseTask},
 	{"", "explorer ", exerciseWalk},
-	{"", "figure ", (*Generator).figure},
 
-	{"README.md", "matrix", text((*Generator).folded)},
-	{"README.md", "ladder", text(list)},
 	{"README.md", "gold", (*Generator).gold},
 
 	{"docs/README.md", "contents", text(contents)},
-	{"docs/README.md", "writers", text(writers)},
 	{"docs/exercises/README.md", "exercises", text(exerciseTable)},
 
 	{"docs/levels.md", "levels", text(levelList)},
@@ -71,5 +64,4 @@ var registry = []part{
 	{"docs/choosing.md", "needs", text(needs)},
 	{"docs/choosing.md", "run", text((*Generator).where)},
 	{"docs/choosing.md", "costs", text((*Generator).costs)},
-	{"docs/choosing.md", "without", text((*Generator).without)},
 }

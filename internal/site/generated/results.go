@@ -39,6 +39,9 @@ func Did(name string, report scenarios.Report) Lock {
 	return l
 }
 
+// Results is the file below docs with what the locks of a test did.
+func Results(name string) string { return "results/" + name + ".json" }
+
 // Kept returns the locks of docs/results/NAME.json; root is the module.
 func Kept(root fs.FS, name string) (locks []Lock, err error) {
 	content, err := fs.ReadFile(root, "docs/"+Results(name))

@@ -26,6 +26,7 @@ type Rung struct {
 // Scenario is one of the catalogue of package scenarios.
 type Scenario struct {
 	Name       string   `json:"name"`
+	Family     string   `json:"family"`
 	Summary    string   `json:"summary"`
 	Invariants []string `json:"invariants"`
 }
@@ -51,7 +52,7 @@ func catalogue() *Catalogue {
 		c.Rungs = append(c.Rungs, r)
 	}
 	for _, s := range scenarios.Catalogue {
-		c.Scenarios = append(c.Scenarios, Scenario{s.Name,
+		c.Scenarios = append(c.Scenarios, Scenario{s.Name, s.Family,
 			strings.Join(strings.Fields(s.Summary), " "), s.Invariants})
 	}
 	for _, e := range exercise.All {

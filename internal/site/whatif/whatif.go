@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/exercise"
+	"github.com/lockladder/lockladder/internal/site/whatif/coroutine"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
@@ -52,6 +54,10 @@ type Question struct {
 	// Exercise asks for all scenarios of an exercise and for its further check,
 	// with the scripts as they are here.
 	Exercise string `json:"exercise,omitempty"`
+
+	// Code is a learner's lock, which runs in place of a rung.
+	Code string `json:"code,omitempty"`
+	own  *coroutine.Program
 }
 
 // Fault is what happens to a client's n-th command.
@@ -102,15 +108,20 @@ type Verdict struct {
 }
 
 // Respond answers a question that is JSON with JSON. A run needs a test, because Go
-// has virtual time only there; it doesn't fail.
-func Respond(t *testing.T, question string) string {
+// has virtual time only there; it doesn't fail. Compile makes a learner's lock of code, or
+// returns nil, and keeps what is wrong.
+func Respond(t *testing.T, question string,
+	compile func(code string) *coroutine.Program) string {
 	var q Question
 	d := json.NewDecoder(strings.NewReader(question))
 	d.DisallowUnknownFields()
 	var a Answer
 	if err := d.Decode(&q); err != nil {
 		a.Error = fmt.Sprintf("the question can't be read: %v", err)
-	} else {
+	} else if q.Code != "" {
+		q.own = compile(q.Code)
+	}
+	if a.Error == "" {
 		a = Ask(t, q)
 	}
 	text, err := json.Marshal(a)
@@ -118,6 +129,18 @@ func Respond(t *testing.T, question string) string {
 		panic(err) // it has only what JSON has
 	}
 	return string(text)
+}
+
+// lock is what the question is about.
+func (q *Question) lock() (ladder.Rung, error) {
+	switch {
+	case q.Code == "":
+		return ladder.Find(q.Rung)
+	case q.own == nil:
+		return ladder.Rung{}, errors.New("the code isn't a lock")
+	}
+	return ladder.Rung{Name: path.Dir(q.own.File), Nodes: 1, Build: q.own.Build,
+		Renews: q.own.Renews}, nil
 }
 
 // Ask makes the run that is asked for.
@@ -137,6 +160,11 @@ func Ask(t *testing.T, q Question) Answer {
 	}
 	results, unfired, err := scenarios.Try(t, rung.Build, q.Scenario, change,
 		locktest.Options(rung)...)
+	if shown := broken(results); q.own != nil && len(shown) > 0 {
+		// A rung declares its flaws, and what only follows from one is no other.
+		results, unfired, err = scenarios.Try(t, rung.Build, q.Scenario, change,
+			append(locktest.Options(rung), scenarios.Flaws(shown...))...)
+	}
 	a := Answer{Outcome: q.outcome(results), Unjudged: err != nil}
 	if err != nil && a.Outcome == "" {
 		a.Error = unjudged(err)
@@ -162,6 +190,18 @@ func Ask(t *testing.T, q Question) Answer {
 		}
 	}
 	return a
+}
+
+// broken are the flaws that a scenario is about and has shown, if it has shown others, too.
+func broken(results []scenarios.Result) (flaws []lock.Flaw) {
+	for _, r := range results {
+		s, _ := scenarios.Find(r.Scenario)
+		if len(results) > len(s.Invariants) && r.Verdict == scenarios.Breaks &&
+			slices.Contains(s.Invariants, r.Invariant) {
+			flaws = append(flaws, lock.Flaw{Scenario: r.Scenario, Invariant: r.Invariant})
+		}
+	}
+	return flaws
 }
 
 // add adds what was judged.
@@ -227,7 +267,7 @@ func (q *Question) exercise(t *testing.T, rung ladder.Rung, change scenarios.Cha
 
 // understood is the rung and the change that are asked for.
 func (q *Question) understood() (rung ladder.Rung, c scenarios.Change, err error) {
-	if rung, err = ladder.Find(q.Rung); err != nil {
+	if rung, err = q.lock(); err != nil {
 		return rung, c, err
 	}
 	for _, n := range []struct {

@@ -251,7 +251,7 @@ func TestABadQuestionGetsOneLine(t *testing.T) {
 			`release.lua is not Lua: syntax error in line 2 near "then"`},
 	} {
 		var a whatif.Answer
-		require.NoError(t, json.Unmarshal([]byte(whatif.Respond(t, c.question)), &a))
+		require.NoError(t, json.Unmarshal([]byte(whatif.Respond(t, c.question, nil)), &a))
 		assert.Contains(t, a.Error, c.says)
 		assert.NotContains(t, a.Error, "\n")
 		assert.Empty(t, a.Run)

@@ -41,8 +41,7 @@ type Subscription[Q any] struct {
 	set     *Set[Q]
 	rdb     redis.UniversalClient
 	pubsub  *redis.PubSub // nil until somebody listens
-	Waiters int           // guarded by the set
-	Name    string        // the process's, as a rung calls it; guarded by the mutex
+	waiters int           // guarded by the set
 
 	end     context.CancelFunc // called when nobody waits any more
 	changed chan struct{}      // the set of channels has changed
@@ -50,9 +49,9 @@ type Subscription[Q any] struct {
 
 	sync.Mutex                      // never held while Redis is asked
 	Queues     map[string]Q         // by channel
-	wanted     map[string][]string  // those of each Listen, by the last one
-	stale      map[string]bool      // last ones to subscribe to, or to leave
-	left       map[string]time.Time // last ones that nobody has waited on since
+	wanted     map[string]bool      // those of each Listen
+	stale      map[string]bool      // those to subscribe to, or to leave
+	left       map[string]time.Time // those that nobody has waited on since
 	confirmed  map[string]bool      // channels on which nothing is missed
 	asked      map[string]time.Time // when the others were asked for
 }
@@ -66,7 +65,7 @@ func (set *Set[Q]) Enlist(rdb redis.UniversalClient) *Subscription[Q] {
 	if !ok {
 		s = set.add(rdb)
 	}
-	s.Waiters++
+	s.waiters++
 	return s
 }
 
@@ -77,7 +76,7 @@ func (set *Set[Q]) add(rdb redis.UniversalClient) *Subscription[Q] {
 		end:       func() {},
 		changed:   make(chan struct{}, 1),
 		Queues:    map[string]Q{},
-		wanted:    map[string][]string{},
+		wanted:    map[string]bool{},
 		stale:     map[string]bool{},
 		left:      map[string]time.Time{},
 		confirmed: map[string]bool{},
@@ -101,7 +100,7 @@ func (set *Set[Q]) AtRest(rdb redis.UniversalClient) *Subscription[Q] {
 }
 
 // Look calls do with the queue of a channel, if there is one, while it and the set
-// are locked. A waiter that do puts there it counts itself.
+// are locked.
 func (set *Set[Q]) Look(rdb redis.UniversalClient, channel string,
 	do func(Q)) {
 	set.mu.Lock()
@@ -131,8 +130,8 @@ func (s *Subscription[Q]) Delist() {
 	defer s.set.mu.Unlock()
 	s.Lock()
 	defer s.Unlock()
-	s.Waiters--
-	if s.Waiters == 0 && (s.sweeps == nil || len(s.confirmed) == 0) {
+	s.waiters--
+	if s.waiters == 0 && (s.sweeps == nil || len(s.confirmed) == 0) {
 		s.forget()
 	}
 }
@@ -146,15 +145,14 @@ func (s *Subscription[Q]) forget() {
 	s.end()
 }
 
-// Listen subscribes to a lock's channels, with s locked. It is true when the last
-// one was confirmed before: a message may have passed that nobody waited for, and
-// no confirmation will come.
-func (s *Subscription[Q]) Listen(channels ...string) (confirmed bool) {
-	last := channels[len(channels)-1]
-	delete(s.left, last)
-	if s.wanted[last] == nil {
-		s.wanted[last] = channels
-		s.changes(last)
+// Listen subscribes to a lock's channel, with s locked. It is true when it was
+// confirmed before: a message may have passed that nobody waited for, and no
+// confirmation will come.
+func (s *Subscription[Q]) Listen(channel string) (confirmed bool) {
+	delete(s.left, channel)
+	if !s.wanted[channel] {
+		s.wanted[channel] = true
+		s.changes(channel)
 	}
 	if s.pubsub == nil {
 		var ctx context.Context
@@ -162,26 +160,23 @@ func (s *Subscription[Q]) Listen(channels ...string) (confirmed bool) {
 		s.pubsub, s.sweeps = s.rdb.Subscribe(ctx), time.NewTimer(linger)
 		go s.run(ctx)
 	}
-	return s.confirmed[last]
+	return s.confirmed[channel]
 }
 
-// Leave takes the queues of a lock's channels away, with s locked. The channels are
-// kept for a while, if they work.
-func (s *Subscription[Q]) Leave(channels ...string) {
-	for _, channel := range channels {
-		delete(s.Queues, channel)
-	}
-	last := channels[len(channels)-1]
+// Leave takes the queue of a lock's channel away, with s locked. The channel is kept
+// for a while, if it works.
+func (s *Subscription[Q]) Leave(channel string) {
+	delete(s.Queues, channel)
 	switch {
-	case s.wanted[last] == nil:
-	case s.confirmed[last]:
+	case !s.wanted[channel]:
+	case s.confirmed[channel]:
 		if len(s.left) == 0 && s.sweeps != nil {
 			s.sweeps.Reset(linger)
 		}
-		s.left[last] = time.Now()
+		s.left[channel] = time.Now()
 	default:
-		delete(s.wanted, last)
-		s.changes(last)
+		delete(s.wanted, channel)
+		s.changes(channel)
 	}
 }
 
@@ -192,17 +187,17 @@ func (s *Subscription[Q]) sweep() {
 	defer s.set.mu.Unlock()
 	s.Lock()
 	defer s.Unlock()
-	for last, since := range s.left {
+	for channel, since := range s.left {
 		if time.Since(since) >= linger {
-			delete(s.left, last)
-			delete(s.wanted, last)
-			s.changes(last)
+			delete(s.left, channel)
+			delete(s.wanted, channel)
+			s.changes(channel)
 		}
 	}
 	if len(s.left) > 0 {
 		s.sweeps.Reset(linger)
 	}
-	if s.Waiters == 0 && len(s.wanted) == 0 {
+	if s.waiters == 0 && len(s.wanted) == 0 {
 		s.forget()
 	}
 }
@@ -244,9 +239,9 @@ func Publish(ctx context.Context, rdb redis.UniversalClient, channel string) err
 	return err
 }
 
-// changes has the subscription look at a lock's channels, with s locked.
-func (s *Subscription[Q]) changes(last string) {
-	s.stale[last] = true
+// changes has the subscription look at a lock's channel, with s locked.
+func (s *Subscription[Q]) changes(channel string) {
+	s.stale[channel] = true
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -260,7 +255,7 @@ const again = 100 * time.Millisecond
 // until ctx ends. The library connects again after a loss, and subscribes to the
 // channels that it knows; a confirmation follows.
 func (s *Subscription[Q]) run(ctx context.Context) {
-	subscribed := map[string][]string{}
+	subscribed := map[string]bool{}
 	// The first one connects: else the library does so as well.
 	retry := s.subscribe(ctx, subscribed)
 	messages := s.pubsub.ChannelWithSubscriptions()
@@ -310,44 +305,39 @@ const most = 1000
 // are missing. Each lock has a command of its own: the server refuses all channels
 // of one, if the user may not hear one of them.
 func (s *Subscription[Q]) subscribe(ctx context.Context,
-	subscribed map[string][]string) (retry <-chan time.Time) {
+	subscribed map[string]bool) (retry <-chan time.Time) {
 	join, leave := s.differences(subscribed)
 	for channels := range slices.Chunk(leave, most) {
 		// The library forgets them, also where the command fails.
 		s.pubsub.Unsubscribe(ctx, channels...)
 	}
-	for _, channels := range join {
-		err := s.pubsub.Subscribe(ctx, channels...)
-		last := channels[len(channels)-1]
+	for _, channel := range join {
+		err := s.pubsub.Subscribe(ctx, channel)
 		s.Lock()
 		if err != nil {
-			s.stale[last], retry = true, time.After(again)
+			s.stale[channel], retry = true, time.After(again)
 		} else {
-			subscribed[last] = channels
-			for _, channel := range channels {
-				s.asked[channel] = time.Now()
-			}
+			subscribed[channel], s.asked[channel] = true, time.Now()
 		}
 		s.Unlock()
 	}
 	return retry
 }
 
-// differences are the channels to subscribe to, those of each lock together, and to
-// leave, in their order. Those to leave are taken out of those that are subscribed:
-// who listens there from now on waits for a new confirmation.
-func (s *Subscription[Q]) differences(subscribed map[string][]string) (join [][]string,
+// differences are the channels to subscribe to and to leave, in their order. Those to
+// leave are taken out of those that are subscribed: who listens there from now on
+// waits for a new confirmation.
+func (s *Subscription[Q]) differences(subscribed map[string]bool) (join,
 	leave []string) {
 	s.Lock()
 	defer s.Unlock()
-	for _, last := range slices.Sorted(maps.Keys(s.stale)) {
-		wanted, has := s.wanted[last], subscribed[last]
-		if wanted != nil && has == nil {
-			join = append(join, wanted)
-		}
-		if wanted == nil {
-			leave = append(leave, has...)
-			delete(subscribed, last)
+	for _, channel := range slices.Sorted(maps.Keys(s.stale)) {
+		switch wanted, has := s.wanted[channel], subscribed[channel]; {
+		case wanted && !has:
+			join = append(join, channel)
+		case has && !wanted:
+			leave = append(leave, channel)
+			delete(subscribed, channel)
 		}
 	}
 	clear(s.stale)

@@ -32,22 +32,20 @@ func heard() (*Set[string], *[]string) {
 	}, &news
 }
 
-// wait puts a waiter on the channels, of which each has a queue.
-func wait(s *Subscription[string], channels ...string) (confirmed bool) {
+// wait puts a waiter on a channel.
+func wait(s *Subscription[string], channel string) (confirmed bool) {
 	s.set.Enlist(s.rdb)
 	s.Lock()
 	defer s.Unlock()
-	for _, channel := range channels {
-		s.Queues[channel] = "queue of " + channel
-	}
-	return s.Listen(channels...)
+	s.Queues[channel] = "queue of " + channel
+	return s.Listen(channel)
 }
 
-func leave(s *Subscription[string], channels ...string) {
+func leave(s *Subscription[string], channel string) {
 	s.Delist()
 	s.Lock()
 	defer s.Unlock()
-	s.Leave(channels...)
+	s.Leave(channel)
 }
 
 // A channel is subscribed to once, and kept for the next waiter for a while. One that
@@ -57,7 +55,7 @@ func TestTheSubscriptionFollowsTheWaiters(t *testing.T) {
 	set, news := heard()
 	s := set.AtRest(rdb)
 	s.pubsub, s.sweeps = rdb.Subscribe(t.Context()), time.NewTimer(0)
-	subscribed := map[string][]string{}
+	subscribed := map[string]bool{}
 	looks := func() {
 		assert.Nil(t, s.subscribe(t.Context(), subscribed), "nothing to try again")
 	}
@@ -65,39 +63,35 @@ func TestTheSubscriptionFollowsTheWaiters(t *testing.T) {
 		s.Hear(&redis.Subscription{Kind: "subscribe", Channel: channel})
 	}
 
-	assert.False(t, wait(s, "stock", "stock:1"))
+	assert.False(t, wait(s, "stock"))
 	looks()
-	assert.Equal(t, map[string][]string{"stock:1": {"stock", "stock:1"}}, subscribed)
+	assert.Equal(t, map[string]bool{"stock": true}, subscribed)
 	confirm("stock")
-	assert.False(t, s.Listen("stock", "stock:1"), "the last one counts")
-	confirm("stock:1")
-	assert.True(t, s.Listen("stock", "stock:1"))
-	assert.Equal(t, []string{"queue of stock is confirmed on stock",
-		"queue of stock:1 is confirmed on stock:1"}, *news)
+	assert.True(t, s.Listen("stock"))
+	assert.Equal(t, []string{"queue of stock is confirmed on stock"}, *news)
 
 	wait(s, "toys")
-	wait(s, "cars", "cars:1")
+	wait(s, "cars")
 	join, left := s.differences(subscribed)
-	assert.Equal(t, [][]string{{"cars", "cars:1"}, {"toys"}}, join)
+	assert.Equal(t, []string{"cars", "toys"}, join)
 	assert.Empty(t, left)
 	s.changes("toys")
-	s.changes("cars:1")
-	leave(s, "cars", "cars:1") // not confirmed
-	leave(s, "stock", "stock:1")
-	s.left["stock:1"] = s.left["stock:1"].Add(-linger)
-	assert.True(t, wait(s, "stock", "stock:1"), "the channels have not been left")
+	s.changes("cars")
+	leave(s, "cars") // not confirmed
+	leave(s, "stock")
+	s.left["stock"] = s.left["stock"].Add(-linger)
+	assert.True(t, wait(s, "stock"), "the channel has not been left")
 	s.sweep()
-	leave(s, "stock", "stock:1")
-	s.sweep()
-	looks()
-	assert.Equal(t, map[string][]string{"stock:1": {"stock", "stock:1"},
-		"toys": {"toys"}}, subscribed)
-	s.left["stock:1"] = s.left["stock:1"].Add(-linger)
+	leave(s, "stock")
 	s.sweep()
 	looks()
-	assert.Equal(t, map[string][]string{"toys": {"toys"}}, subscribed)
-	assert.False(t, wait(s, "stock", "stock:1"), "a confirmation is to come")
-	leave(s, "stock", "stock:1")
+	assert.Equal(t, map[string]bool{"stock": true, "toys": true}, subscribed)
+	s.left["stock"] = s.left["stock"].Add(-linger)
+	s.sweep()
+	looks()
+	assert.Equal(t, map[string]bool{"toys": true}, subscribed)
+	assert.False(t, wait(s, "stock"), "a confirmation is to come")
+	leave(s, "stock")
 	leave(s, "toys")
 	assert.Zero(t, set.Len(), "nothing stays behind")
 	assert.NoError(t, s.pubsub.Close())
@@ -180,9 +174,9 @@ func TestAChannelThatIsNotConfirmedIsAskedAbout(t *testing.T) {
 	denied := func(within time.Duration) error {
 		return s.Denied(t.Context(), "stock", within)
 	}
-	wait(s, "toys", "stock")
+	wait(s, "stock")
 	assert.NoError(t, denied(-1), "the server was not asked for it")
-	s.subscribe(t.Context(), map[string][]string{})
+	s.subscribe(t.Context(), map[string]bool{})
 	assert.NoError(t, denied(-1), "the server takes the message")
 	server.SetError("NOPERM no permissions to access a channel")
 	assert.ErrorContains(t, denied(-1), "NOPERM")
@@ -201,7 +195,7 @@ func TestAChannelThatIsNotConfirmedIsAskedAbout(t *testing.T) {
 	assert.NoError(t, s.rdb.Close())
 	s.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
 	assert.NoError(t, denied(-1), "it is confirmed")
-	leave(s, "toys", "stock")
+	leave(s, "stock")
 	assert.NoError(t, s.pubsub.Close())
 	assert.NoError(t, rdb.Close())
 }

@@ -2,7 +2,6 @@ package waiters
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"testing"
@@ -25,11 +24,13 @@ func atRest(t *testing.T, do func(*testing.T, func(id string) *Waiter)) {
 		subscriptions.AtRest(rdb)
 		var joined []*Waiter
 		do(t, func(id string) *Waiter {
-			joined = append(joined, Join(rdb, "stock", id, time.Second))
-			return joined[len(joined)-1]
+			w := Join(rdb, "stock", time.Second)
+			assert.Equal(t, aTurn, w.Asks(id))
+			joined = append(joined, w)
+			return w
 		})
 		for _, w := range joined {
-			if w.queue.owner[w.id] == w {
+			if w.queue.named[w.id] == w {
 				w.Leave(true)
 			}
 		}
@@ -39,84 +40,145 @@ func atRest(t *testing.T, do func(*testing.T, func(id string) *Waiter)) {
 
 const aTurn = time.Second / 20
 
-// refused has the waiters asked for, as if by the server.
-func refused(all ...*Waiter) {
-	for _, w := range all {
-		w.Ask(w.id)
-		w.Answered(nil, time.Minute, time.Millisecond)
-	}
+func told(w *Waiter, message string) {
+	w.sub.Hear(&redis.Message{Channel: "stock", Payload: message})
+}
+
+func confirmed(w *Waiter) {
+	w.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
+}
+
+func TestATurnIsToldToOneWaiter(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *Waiter) {
+		first, second := join("first"), join("second")
+		told(first, "second 50")
+		assert.Empty(t, first.woken)
+		assert.Len(t, second.woken, 1)
+	})
+}
+
+// An owner id whose release was sent is not used again, so a later question has another.
+func TestTheTurnOfAnEarlierIdWakesNobody(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *Waiter) {
+		w := join("first")
+		w.Asks("second")
+		told(w, "first 50")
+		assert.Empty(t, w.woken)
+		told(w, "second 50")
+		assert.Len(t, w.woken, 1)
+	})
 }
 
 // The last waiter of a channel leaves, and others are refused while the subscription
 // lingers. Their turn may have been told since, and no confirmation will come.
 func TestTheFirstWaiterOfAConfirmedChannelAsksAtOnce(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		other := Join(rdb, "toys", "other", time.Second) // keeps the subscription
+		other := Join(rdb, "toys", time.Second) // keeps the subscription
 		first := join("first")
-		refused(first)
-		first.listen()
-		first.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock"})
-		assert.Empty(t, first.woken, "its own channel isn't subscribed to")
-		first.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "stock:other"})
+		first.refused()
+		assert.Empty(t, first.woken)
+		confirmed(first)
 		assert.Len(t, first.woken, 1)
 		first.Leave(false)
 
 		second, third := join("second"), join("third")
-		refused(second, third)
-		third.listen()
-		second.listen()
+		third.refused()
+		second.refused()
 		assert.Len(t, second.woken, 1)
 		assert.Empty(t, third.woken, "what it missed is told to it again")
 		second.Leave(true)
+		assert.Empty(t, third.woken)
 		third.Leave(false)
 		other.Leave(false)
 	})
 }
 
-// Nobody here will come for that turn. The next question gives it back.
-func TestATurnOfNobodyHereIsGivenBack(t *testing.T) {
+func TestAWaiterThatLeavesWithoutTheLockWakesTheNext(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first, second := join("first"), join("second")
-		refused(first, second)
-		told(first, "second first")
-		assert.Empty(t, first.woken)
-		told(first, "gone another's")
-		assert.Empty(t, first.woken, "it is another process's")
-		told(first, "gone first")
-		assert.Len(t, first.woken, 1)
-		_, vacant, _ := first.Ask("first")
-		assert.Equal(t, "gone", vacant)
-		first.Answered(nil, time.Minute, time.Millisecond)
-		_, vacant, _ = second.Ask("second")
-		assert.Empty(t, vacant, "it has been given back")
-		second.Answered(nil, time.Minute, time.Millisecond)
+		first, second, third := join("first"), join("second"), join("third")
+		first.Leave(false)
+		assert.Len(t, second.woken, 1)
+		assert.Empty(t, third.woken)
 	})
 }
 
-func TestAMessageWithoutAnOwnerHasOneAskAtOnce(t *testing.T) {
+// The first one's question may hang, with news that it doesn't see.
+func TestTheNewsGoToOneThatHasNone(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		first, second := join("first"), join("second")
-		refused(first, second)
-		told(first, "")
+		confirmed(first)
+		confirmed(first)
 		assert.Len(t, first.woken, 1)
-		assert.Empty(t, second.woken)
+		assert.Len(t, second.woken, 1)
 	})
 }
 
 func TestTheWaitersOfAClosedClientAsk(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		first, second := join("first"), join("second")
-		refused(first, second)
-		first.queue.closed()
+		first.queue.wakeAll()
 		assert.Len(t, first.woken, 1)
 		assert.Len(t, second.woken, 1)
+	})
+}
+
+// A waiter that was refused asks again after a minute, or when a turn is over.
+func TestTheFirstAsksWhenATurnIsOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(second *Waiter)
+		asks    time.Duration
+	}{
+		"that nobody has":     {func(*Waiter) {}, time.Minute},
+		"of another process":  {func(w *Waiter) { told(w, "another's 50") }, aTurn},
+		"of a neighbor":       {func(w *Waiter) { told(w, "second 70") }, 70 * time.Millisecond},
+		"that was taken here": {func(w *Waiter) { told(w, "second 50"); w.Leave(true) }, time.Minute},
+		"that was told twice": {func(w *Waiter) {
+			told(w, "another's 50")
+			time.Sleep(10 * time.Millisecond)
+			told(w, "another's 40")
+		}, aTurn},
+		"that is its own": {func(w *Waiter) { told(w, "first 50") }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			atRest(t, func(t *testing.T, join func(string) *Waiter) {
+				first, second := join("first"), join("second")
+				began := time.Now()
+				c.happens(second)
+				assert.NoError(t, first.Wait(t.Context(), time.Until(began.Add(time.Minute))))
+				assert.Equal(t, c.asks, time.Since(began))
+			})
+		})
+	}
+}
+
+// A waiter's round trip is measured at its refusals.
+func TestATurnIsLongerForAFarProcess(t *testing.T) {
+	for trip, turn := range map[time.Duration]time.Duration{
+		time.Millisecond: aTurn, aTurn: 5 * aTurn, time.Second: time.Second / 3,
+	} {
+		atRest(t, func(t *testing.T, join func(string) *Waiter) {
+			w := join("first")
+			time.Sleep(trip)
+			assert.NoError(t, w.Wait(t.Context(), time.Millisecond))
+			assert.Equal(t, turn, w.Asks("first"))
+		})
+	}
+}
+
+func TestAWaiterThatGivesUpDoesNotAsk(t *testing.T) {
+	atRest(t, func(t *testing.T, join func(string) *Waiter) {
+		w := join("first")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		told(w, "first 50")
+		assert.ErrorIs(t, w.Wait(ctx, time.Minute), context.Canceled)
 	})
 }
 
 // The others come while the first one's command is under way. The second command
 // names them, and a thousand at most.
 func TestThoseThatGiveUpAtOnceLeaveWithOneCommand(t *testing.T) {
-	const roundTrip, n = 10 * time.Millisecond, most + 2
+	const roundTrip, n = 5 * time.Millisecond, most + 2
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		var sent []int
 		began := time.Now()
@@ -124,7 +186,7 @@ func TestThoseThatGiveUpAtOnceLeaveWithOneCommand(t *testing.T) {
 		for i := range n {
 			w := join(strconv.Itoa(i))
 			leaving.Go(func() {
-				w.GiveUp(aTurn, func(ids []any, _ time.Duration) {
+				w.GiveUp(t.Context(), func(_ context.Context, ids []any) {
 					sent = append(sent, len(ids)) // one after the other
 					time.Sleep(roundTrip)
 				})
@@ -142,283 +204,21 @@ func TestThoseThatGiveUpAtOnceLeaveWithOneCommand(t *testing.T) {
 // The first one's command hangs. The next is sent all the same, in time.
 func TestACommandThatHangsHoldsNobodyElseUpThatGivesUp(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
+		var sent []int
 		var leaving sync.WaitGroup
 		began := time.Now()
 		for i := range 3 {
 			w := join(strconv.Itoa(i))
 			leaving.Go(func() {
-				w.GiveUp(aTurn, func(ids []any, within time.Duration) {
-					if len(ids) == 1 {
-						assert.Equal(t, aTurn, within)
-						time.Sleep(within)
-						return
-					}
-					assert.Equal(t, aTurn/2, within)
+				w.GiveUp(t.Context(), func(ctx context.Context, ids []any) {
+					sent = append(sent, len(ids))
+					<-ctx.Done()
 				})
-				if i > 0 {
-					assert.Equal(t, aTurn/2, time.Since(began))
-				}
 			})
 			synctest.Wait()
 		}
 		leaving.Wait()
-	})
-}
-
-// The first one asks for a thousand others at most; then the next one does.
-func TestAQuestionNamesAThousandOwnersAtMost(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		var all []*Waiter
-		for i := range most + 2 {
-			all = append(all, join(strconv.Itoa(i)))
-		}
-		behind, _, _ := all[0].Ask("0")
-		assert.Len(t, behind, most)
-		all[0].Answered(nil, time.Minute, time.Millisecond)
-		assert.Len(t, all[most+1].woken, 1)
-	})
-}
-
-func TestTheFirstAsksForThoseThatComeMeanwhile(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first, second, third := join("first"), join("second"), join("third")
-		assert.True(t, first.Asks())
-		assert.False(t, third.Asks())
-		behind, _, _ := first.Ask("first")
-		assert.Equal(t, []any{"second", "third"}, behind)
-		fourth := join("fourth")
-		assert.False(t, fourth.Asks())
-		third.Leave(false) // it has given up
-		assert.Empty(t, fourth.woken, "the first has not been answered")
-		assert.Empty(t, first.woken, "it is asking already")
-
-		first.Answered(nil, time.Minute, time.Millisecond)
-		assert.Empty(t, second.woken, "the server knows of it")
-		assert.Len(t, fourth.woken, 1)
-		behind, _, roundTrip := fourth.Ask("fourth")
-		assert.Empty(t, behind)
-		assert.Equal(t, time.Millisecond, roundTrip)
-		fourth.Answered(nil, time.Minute, 2*time.Millisecond)
-	})
-}
-
-func TestWhenTheFirstIsNotAnsweredTheNextAsks(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first, second, third := join("first"), join("second"), join("third")
-		first.Ask("first")
-		first.Answered(errors.New("no answer"), 0, time.Second)
-		first.Leave(false)
-		assert.Len(t, second.woken, 1)
-		assert.Empty(t, third.woken)
-		second.Leave(false)
-		assert.Len(t, third.woken, 1)
-	})
-}
-
-func TestATurnIsToldToOneWaiter(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first, second := join("first"), join("second")
-		refused(first, second)
-		Released(t.Context(), rdb, "stock", "", "second", time.Time{}, 2, nil)
-		assert.Len(t, second.woken, 1)
-		first.sub.Hear(&redis.Message{Channel: "stock", Payload: "another's"})
-		assert.Empty(t, first.woken)
-	})
-}
-
-// The first one has the lock now, and the second one waits for the end of its lease.
-func TestThoseThatTheGrantedOneAskedForWaitForItsLease(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first, second := join("first"), join("second")
-		first.Ask("first")
-		first.Answered(nil, -time.Millisecond, time.Millisecond)
-		assert.Equal(t, time.Second+time.Microsecond, time.Until(second.due))
-	})
-}
-
-// waited is the error with which the waiter's wait ends.
-func waited(ctx context.Context, w *Waiter) error {
-	_, err := w.Wait(ctx)
-	return err
-}
-
-// The first one's question is under way when the second one's time has come.
-func TestAWaiterGoesOnWaitingWhileAnotherAsks(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first, second := join("first"), join("second")
-		refused(first, second)
-		assert.NoError(t, waited(t.Context(), first))
-		first.Ask("first")
-		ctx, cancel := context.WithTimeout(t.Context(), aTurn)
-		defer cancel()
-		assert.ErrorIs(t, waited(ctx, second), context.DeadlineExceeded)
-		first.Answered(nil, time.Minute, time.Millisecond)
-	})
-}
-
-// The first one's question hangs. After a turn the second one asks, also for the third.
-func TestAQuestionThatHangsHoldsNobodyElseUp(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first := join("first")
-		first.Ask("first")
-		began := time.Now()
-		second, third := join("second"), join("third")
-		assert.False(t, second.Asks())
-		time.Sleep(time.Millisecond)
-		assert.False(t, third.Asks())
-		time.Sleep(aTurn - 2*time.Millisecond)
-		assert.False(t, third.Asks())
-		assert.NoError(t, waited(t.Context(), second))
-		assert.Equal(t, aTurn, time.Since(began))
-		behind, _, _ := second.Ask("second")
-		assert.Equal(t, []any{"third"}, behind)
-		assert.False(t, third.Asks(), "the second has just asked")
-
-		time.Sleep(aTurn)
-		assert.True(t, third.Asks())
-		behind, _, _ = third.Ask("third")
-		assert.Empty(t, behind)
-		first.Answered(nil, time.Minute, time.Hour) // at last
-		assert.Equal(t, time.Millisecond, time.Until(first.due), "it is too old")
-		for _, w := range []*Waiter{second, third} {
-			w.Answered(nil, time.Minute, time.Millisecond)
-			assert.Equal(t, time.Minute+w.after, time.Until(w.due))
-		}
-	})
-}
-
-// The one that finds out that the first one's question hangs is not the next one.
-func TestTheNextOneAsksWhoeverFindsAQuestionHanging(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first, second, third := join("first"), join("second"), join("third")
-		first.Ask("first")
-		time.Sleep(aTurn)
-		assert.False(t, third.Asks())
-		assert.Len(t, second.woken, 1)
-		assert.False(t, third.Asks(), "the second is about to ask")
-		assert.True(t, second.Asks())
-	})
-}
-
-// The first one's question may hang, and was sent before the subscription stood.
-func TestTheConfirmationWakesOneThatIsNotAsking(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first, second := join("first"), join("second")
-		confirm := func() {
-			first.sub.Hear(&redis.Subscription{Kind: "subscribe",
-				Channel: "stock:first"})
-		}
-		first.Ask("first")
-		confirm()
-		assert.Empty(t, first.woken)
-		assert.Len(t, second.woken, 1)
-		second.Ask("second")
-		confirm()
-		assert.Len(t, second.woken, 1, "all are asking: it asks once more")
-	})
-}
-
-func TestAnOwnerIdIsNamedByTheQuestionsOfOthers(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		first, second := join("first"), join("second")
-		assert.False(t, first.IsNamed("first"))
-		first.Ask("first")
-		assert.True(t, first.IsNamed("first"))
-		assert.True(t, second.IsNamed("second"))
-		assert.False(t, second.IsNamed("another"))
-		third := join("third")
-		assert.False(t, third.IsNamed("third"), "it has come later")
-	})
-}
-
-// A waiter that was refused asks again after a minute, or when somebody else's turn
-// is over.
-func TestTheFirstLooksAfterTheTurnOfAnotherOne(t *testing.T) {
-	const never = time.Minute
-	for name, c := range map[string]struct {
-		happens func(second *Waiter)
-		asks    time.Duration
-	}{
-		"which has it":       {func(w *Waiter) { w.Leave(true) }, never},
-		"which has given up": {func(w *Waiter) { w.Leave(false) }, aTurn},
-		"of another process": {func(w *Waiter) { w.Leave(true); told(w, "another's") }, aTurn},
-		"which has left":     {func(w *Waiter) { w.Leave(true); told(w, "second") }, aTurn},
-		"which is here":      {func(w *Waiter) { told(w, "second"); w.Leave(true) }, never},
-		"which is its own":   {func(w *Waiter) { w.Leave(true); told(w, "first") }, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			atRest(t, func(t *testing.T, join func(string) *Waiter) {
-				first, second := join("first"), join("second")
-				refused(first, second)
-				began := time.Now()
-				c.happens(second)
-				assert.NoError(t, waited(t.Context(), first))
-				assert.Equal(t, c.asks, time.Since(began))
-			})
-		})
-	}
-}
-
-// A turn that is told while a question is under way: the answer may not know of it.
-func TestATurnThatIsToldDuringAQuestionIsWatched(t *testing.T) {
-	const late = 10 * time.Millisecond
-	for name, c := range map[string]struct {
-		before, during bool
-		asks           time.Duration
-	}{
-		"none was":   {false, false, time.Minute},
-		"before it":  {true, false, time.Minute},
-		"during it":  {false, true, aTurn - late},
-		"both times": {true, true, aTurn - late},
-	} {
-		t.Run(name, func(t *testing.T) {
-			atRest(t, func(t *testing.T, join func(string) *Waiter) {
-				w := join("first")
-				if c.before {
-					told(w, "another's")
-					time.Sleep(late)
-				}
-				w.Ask("first")
-				time.Sleep(late)
-				if c.during {
-					told(w, "another's")
-				}
-				time.Sleep(late)
-				w.Answered(nil, time.Minute, 2*late)
-				began := time.Now()
-				assert.NoError(t, waited(t.Context(), w))
-				assert.Equal(t, c.asks, time.Since(began))
-			})
-		})
-	}
-}
-
-// An owner id whose release was sent is not used again, so a later question has another.
-func TestTheTurnOfAnEarlierIdWakesNobody(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		w := join("first")
-		refused(w)
-		w.Ask("second")
-		w.Answered(nil, time.Minute, time.Millisecond)
-		told(w, "first")
-		assert.Empty(t, w.woken)
-		told(w, "second")
-		assert.Len(t, w.woken, 1)
-	})
-}
-
-func told(w *Waiter, id string) {
-	w.sub.Hear(&redis.Message{Channel: "stock", Payload: id})
-}
-
-func TestNewsOfAChannelThatNobodyWaitsOnWakesNobody(t *testing.T) {
-	atRest(t, func(t *testing.T, join func(string) *Waiter) {
-		w := join("first")
-		w.sub.Hear(&redis.Message{Channel: "toys", Payload: "first"})
-		Released(t.Context(), rdb, "toys", "", "first", time.Time{}, 2, nil)
-		assert.Empty(t, First(rdb, "toys", ""))
-		w.sub.Hear(&redis.Subscription{Kind: "subscribe", Channel: "toys"})
-		w.sub.Hear(&redis.Subscription{Kind: "unsubscribe", Channel: "stock:first"})
-		assert.Empty(t, w.woken)
+		assert.Equal(t, []int{1, 2}, sent)
+		assert.LessOrEqual(t, time.Since(began), aTurn)
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 type articleWorker struct{ Worker }
 
-// taken is a task with its group's lock; a task of the plain queue has none.
+// taken is a task with its group's lock.
 type taken struct {
 	Task
 	group lock.Lock
@@ -27,9 +27,6 @@ func (w *articleWorker) run(ctx context.Context) error {
 	}
 	for {
 		t, err := w.take(ctx, queue)
-		if err == nil && t == nil {
-			t, err = w.takePlain(ctx)
-		}
 		if err == nil && t != nil {
 			err = w.do(ctx, t)
 		}
@@ -48,9 +45,6 @@ func (w *articleWorker) leftover(ctx context.Context) error {
 	t, err := w.inSlot(ctx)
 	if err != nil || t == nil {
 		return err
-	}
-	if !t.Grouped {
-		return w.do(ctx, &taken{Task: *t})
 	}
 	group, err := w.lock(GroupLock + t.Group())
 	if err != nil {
@@ -73,7 +67,7 @@ func (w *articleWorker) leftover(ctx context.Context) error {
 // take goes through the queue if there is something in it and nobody else does.
 func (w *articleWorker) take(ctx context.Context, queue lock.Lock) (
 	t *taken, err error) {
-	length, err := w.RDB.LLen(ctx, w.key(grouped)).Result()
+	length, err := w.RDB.LLen(ctx, w.key(waiting)).Result()
 	if err != nil || length == 0 {
 		return nil, err
 	}
@@ -92,12 +86,12 @@ func (w *articleWorker) take(ctx context.Context, queue lock.Lock) (
 
 // scan takes, from the tail, the first task whose group's lock is granted.
 func (w *articleWorker) scan(ctx context.Context) (*taken, error) {
-	length, err := w.RDB.LLen(ctx, w.key(grouped)).Result()
+	length, err := w.RDB.LLen(ctx, w.key(waiting)).Result()
 	if err != nil {
 		return nil, err
 	}
 	for i := length - 1; i >= 0; i-- {
-		text, err := w.RDB.LIndex(ctx, w.key(grouped), i).Result()
+		text, err := w.RDB.LIndex(ctx, w.key(waiting), i).Result()
 		if err != nil {
 			return nil, fmt.Errorf("read the queue at %d: %w", i, err)
 		}
@@ -123,29 +117,12 @@ func (w *articleWorker) scan(ctx context.Context) (*taken, error) {
 		if err := w.setSlot(ctx, text); err != nil {
 			return nil, err
 		}
-		if err := w.RDB.LRem(ctx, w.key(grouped), -1, text).Err(); err != nil {
+		if err := w.RDB.LRem(ctx, w.key(waiting), -1, text).Err(); err != nil {
 			return nil, fmt.Errorf("remove task %d: %w", t.ID, err)
 		}
 		return &taken{t, group}, nil
 	}
 	return nil, nil
-}
-
-// takePlain takes the oldest task without a group.
-func (w *articleWorker) takePlain(ctx context.Context) (*taken, error) {
-	texts, err := w.RDB.LRange(ctx, w.key(plain), -1, -1).Result()
-	if err != nil || len(texts) == 0 {
-		return nil, err
-	}
-	t, err := parse(texts[0])
-	if err != nil {
-		return nil, err
-	}
-	removed, err := w.RDB.LRem(ctx, w.key(plain), -1, texts[0]).Result()
-	if err != nil || removed == 0 { // somebody else has it
-		return nil, err
-	}
-	return &taken{Task: t}, w.setSlot(ctx, texts[0])
 }
 
 // inSlot reads the task that stands in the worker's slot, nil when there is none.
@@ -191,9 +168,6 @@ func (w *articleWorker) do(ctx context.Context, t *taken) error {
 	}
 	if err := w.setSlot(ctx, ""); err != nil {
 		return err
-	}
-	if t.group == nil {
-		return nil
 	}
 	if err := t.group.Unlock(ctx); !errors.Is(err, lock.ErrNotHeld) {
 		return err

@@ -2,11 +2,10 @@
 // the other and in order, different groups side by side, workers in several
 // processes ([queue]). docs/import.md has what becomes of the tasks in both forms.
 //
-// A task is an import into one entity of one tenant, and that is its group. Tasks
-// of tenants that have not switched grouping on have no group and take the plain
-// queue. A worker takes, from the tail, the oldest task whose group is free, and what
-// it took stands in its own slot until it is done; a worker that is restarted with the
-// same slot finds it there.
+// A task is an import into one entity of one tenant, and that is its group. A worker
+// takes, from the tail of the queue, the oldest task whose group is free, and what it
+// took stands in its own slot until it is done; a worker that is restarted with the same
+// slot finds it there.
 //
 // As the article has it, the group is a lock, and so is the queue. Its flaws are shown
 // and not fixed: a task that is done twice or out of order after a crash, a group that

@@ -18,7 +18,6 @@ import (
 type improvedWorker struct {
 	Worker
 	queue lock.Lock
-	plain bool // the plain queue is looked at first
 }
 
 func (w *improvedWorker) run(ctx context.Context) error {
@@ -97,12 +96,12 @@ func (w *improvedWorker) locked(ctx context.Context) (t *Task, mine string, err 
 	return w.take(ctx, *chosen)
 }
 
-// view is what a worker sees of the queues.
+// view is what a worker sees.
 type view struct {
 	now    int64            // ms, by the server's clock
 	slot   string           // the task in the worker's own, "" when there is none
 	claims map[string]int64 // group: when its claim ends
-	queues map[string][]string
+	queue  []string         // the oldest at the end
 }
 
 // look reads all of it in one round trip. A queue of many thousands would need an index
@@ -112,13 +111,11 @@ func (w *improvedWorker) look(ctx context.Context) (view, error) {
 	clock := p.Time(ctx)
 	own := p.HMGet(ctx, w.key(slots), w.slot())
 	claimed := p.HGetAll(ctx, w.key(claims))
-	withGroup := p.LRange(ctx, w.key(grouped), 0, -1)
-	oldest := p.LRange(ctx, w.key(plain), -1, -1)
+	tasks := p.LRange(ctx, w.key(waiting), 0, -1)
 	if _, err := p.Exec(ctx); err != nil {
-		return view{}, fmt.Errorf("look at the queues: %w", err)
+		return view{}, fmt.Errorf("look at the queue: %w", err)
 	}
-	v := view{now: clock.Val().UnixMilli(), claims: map[string]int64{},
-		queues: map[string][]string{grouped: withGroup.Val(), plain: oldest.Val()}}
+	v := view{now: clock.Val().UnixMilli(), claims: map[string]int64{}, queue: tasks.Val()}
 	v.slot, _ = own.Val()[0].(string)
 	for group, claim := range claimed.Val() {
 		ends, err := strconv.ParseInt(claim[strings.LastIndex(claim, " ")+1:], 10, 64)
@@ -143,32 +140,25 @@ func (v view) firstEnd() <-chan time.Time {
 type choice struct {
 	text  string // the task in the queue, "" when it stands in a slot
 	group string
-	list  string
 }
 
 // choose finds the next task: the one that a predecessor left in the slot, one that
-// another worker left behind, then by turns the oldest of the plain queue and the oldest
-// whose group is free. It is nil when there is none.
+// another worker left behind, then the oldest whose group is free. It is nil when there
+// is none.
 func (w *improvedWorker) choose(v view) (*choice, error) {
 	if v.slot != "" {
 		t, err := parse(v.slot)
-		return &choice{group: t.Group(), list: t.list()}, err
+		return &choice{group: t.Group()}, err
 	}
 	for _, group := range slices.Sorted(maps.Keys(v.claims)) {
 		if v.claims[group] <= v.now {
-			return &choice{group: group, list: grouped}, nil
+			return &choice{group: group}, nil
 		}
 	}
-	lists := []string{grouped, plain}
-	if w.plain {
-		slices.Reverse(lists)
-	}
-	for _, list := range lists {
-		for _, text := range slices.Backward(v.queues[list]) {
-			t, err := parse(text)
-			if _, held := v.claims[t.Group()]; !held || err != nil {
-				return &choice{text, t.Group(), list}, err
-			}
+	for _, text := range slices.Backward(v.queue) {
+		t, err := parse(text)
+		if _, held := v.claims[t.Group()]; !held || err != nil {
+			return &choice{text, t.Group()}, err
 		}
 	}
 	return nil, nil
@@ -183,7 +173,7 @@ func (w *improvedWorker) take(ctx context.Context, c choice) (t *Task, mine stri
 	if fenced, ok := w.queue.(lock.Fenced); ok {
 		token = fenced.Token()
 	}
-	answer, err := take.Run(ctx, w.RDB, []string{w.key(c.list), w.key(claims),
+	answer, err := take.Run(ctx, w.RDB, []string{w.key(waiting), w.key(claims),
 		w.key(slots), w.key(highest)}, c.text, c.group, w.slot(), w.Name, token,
 		w.TTL.Milliseconds()).StringSlice()
 	if err != nil {
@@ -196,7 +186,6 @@ func (w *improvedWorker) take(ctx context.Context, c choice) (t *Task, mine stri
 	if len(answer) < 2 {
 		return nil, "", nil
 	}
-	w.plain = c.list == grouped
 	taken, err := parse(answer[1])
 	return &taken, fmt.Sprintf("%d %s %d", w.Slot, w.Name, token), err
 }
@@ -218,7 +207,7 @@ func (w *improvedWorker) do(ctx context.Context, t Task, mine string) error {
 		last = giveBack
 	}
 	if err := last.Run(ctx, w.RDB, []string{w.key(claims), w.key(slots), w.key(log),
-		w.key(t.list())}, t.Group(), mine, w.Slot, t.ID, w.Name, w.key(wake),
+		w.key(waiting)}, t.Group(), mine, w.Slot, t.ID, w.Name, w.key(wake),
 		t.text()).Err(); err != nil {
 		return fmt.Errorf("finish task %d: %w", t.ID, err)
 	}

@@ -34,33 +34,16 @@ type Task struct {
 	ID     int    `json:"id"`
 	Entity string `json:"entity"`
 	Tenant int    `json:"tenant"`
-
-	// Grouped says that the tenant wants the tasks of one entity one after the
-	// other.
-	Grouped bool `json:"grouped"`
 }
 
-// Group is whose tasks must not overlap. A task without a group is alone in one.
-func (t Task) Group() string {
-	if !t.Grouped {
-		return fmt.Sprintf("task:%d", t.ID)
-	}
-	return fmt.Sprintf("%s:%d", t.Entity, t.Tenant)
-}
-
-// list is the queue that the task waits in.
-func (t Task) list() string {
-	if t.Grouped {
-		return grouped
-	}
-	return plain
-}
+// Group is whose tasks must not overlap.
+func (t Task) Group() string { return fmt.Sprintf("%s:%d", t.Entity, t.Tenant) }
 
 // text is how a task stands in the queue.
 func (t Task) text() string {
 	text, err := json.Marshal(t)
 	if err != nil {
-		panic(err) // numbers, a string and a bool: there is no such error
+		panic(err) // numbers and a string: there is no such error
 	}
 	return string(text)
 }
@@ -84,8 +67,7 @@ type Queue struct {
 
 // The keys below the prefix.
 const (
-	grouped = "queue"  // a list: tasks with a group, the oldest at the tail
-	plain   = "plain"  // a list: tasks without one
+	waiting = "queue"  // a list: tasks, the oldest at the tail
 	slots   = "slots"  // a hash: slot, the task that its worker has
 	claims  = "claims" // a hash: group, its claim: "slot worker token end"
 	log     = "log"    // a list: what has happened
@@ -110,12 +92,12 @@ func (q Queue) Load(ctx context.Context) error {
 	return nil
 }
 
-// Push puts tasks at the heads of their queues and tells the workers. A producer holds
+// Push puts tasks at the head of the queue and tells the workers. A producer holds
 // the queue lock meanwhile: a push moves what the article's worker counts with LINDEX.
 func (q Queue) Push(ctx context.Context, tasks ...Task) error {
 	p := q.RDB.Pipeline()
 	for _, t := range tasks {
-		p.LPush(ctx, q.key(t.list()), t.text())
+		p.LPush(ctx, q.key(waiting), t.text())
 	}
 	p.Publish(ctx, q.key(wake), "push")
 	if _, err := p.Exec(ctx); err != nil {

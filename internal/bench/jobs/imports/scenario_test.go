@@ -95,19 +95,16 @@ func (s *scenario) push(env lock.Env) error {
 func (s *scenario) judged(rdb redis.UniversalClient) (verdict, error) {
 	p := rdb.Pipeline()
 	log := p.LRange(s.Context(), prefix+"log", 0, -1)
-	grouped := p.LRange(s.Context(), prefix+"queue", 0, -1)
-	plain := p.LRange(s.Context(), prefix+"plain", 0, -1)
+	queue := p.LRange(s.Context(), prefix+"queue", 0, -1)
 	slots := p.HVals(s.Context(), prefix+"slots")
 	_, err := p.Exec(s.Context())
 	var left []imports.Task
-	for _, texts := range [][]string{grouped.Val(), plain.Val(), slots.Val()} {
-		for _, text := range texts {
-			var t imports.Task
-			if text != "" { // the article clears a slot so
-				err = errors.Join(err, json.Unmarshal([]byte(text), &t))
-			}
-			left = append(left, t)
+	for _, text := range append(queue.Val(), slots.Val()...) {
+		var t imports.Task
+		if text != "" { // the article clears a slot so
+			err = errors.Join(err, json.Unmarshal([]byte(text), &t))
 		}
+		left = append(left, t)
 	}
 	return judge(s.pushed, log.Val(), left), err
 }
@@ -209,7 +206,7 @@ func (s *scenario) crashesBefore(command func(redis.Cmder) bool) {
 }
 
 func task(id, tenant int) imports.Task {
-	return imports.Task{ID: id, Entity: "order", Tenant: tenant, Grouped: true}
+	return imports.Task{ID: id, Entity: "order", Tenant: tenant}
 }
 
 // tasks are n tasks, spread over that many groups in turn.

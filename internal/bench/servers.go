@@ -1,7 +1,4 @@
-// Package nodes has the Redis servers that a benchmark runs on: embedded ones,
-// real ones, or those of a world whose time is not the real one. It counts what
-// is sent to them, and can make them seem farther away.
-package nodes
+package bench
 
 import (
 	"bytes"
@@ -77,15 +74,12 @@ type Config struct {
 	// Clients is how many there are at one time.
 	Clients int
 
-	// Pool is how many connections the clients of a process share; 0 is one
-	// for each, and some for what a lock does on its own account.
+	// Pool is how many connections the clients share; 0 is one for each, and some for
+	// what a lock does on its own account.
 	Pool int
 
 	// RTT is added to the round-trip time of the network.
 	RTT time.Duration
-
-	// Prefix begins all keys, "" is a new one.
-	Prefix string
 
 	// Password is what all servers ask for, "" if they ask for none.
 	Password string
@@ -120,7 +114,7 @@ func Virtual(n int, config Config, dial func(node int) (net.Conn, error),
 	late := config.RTT
 	config.RTT = 0
 	s := newServers(config)
-	s.calls = calls
+	s.calls, s.prefix = calls, "bench:" // the same in every run
 	s.dial = func(_ context.Context, node int) (net.Conn, error) { return dial(node) }
 	if late > 0 {
 		// The driver's greeting takes no time: a connection is there before it is
@@ -159,7 +153,7 @@ func Connect(ctx context.Context, addresses []string, config Config) (
 		})
 	}
 	if err := alive.Wait(); err != nil {
-		return nil, errors.Join(err, s.CloseClients())
+		return nil, errors.Join(err, s.closeClients())
 	}
 	// A server that does not tell its version is measured all the same.
 	s.Version = s.nodes[0].InfoMap(ctx, "server").Item("Server", "redis_version")
@@ -169,7 +163,7 @@ func Connect(ctx context.Context, addresses []string, config Config) (
 func newServers(config Config) *Servers {
 	s := &Servers{
 		config:  config,
-		prefix:  cmp.Or(config.Prefix, "lockladder:bench:"+uuid.NewString()[:8]+":"),
+		prefix:  "lockladder:bench:" + uuid.NewString()[:8] + ":",
 		pool:    cmp.Or(config.Pool, config.Clients+spare),
 		traffic: &traffic{},
 		collect: func() {},
@@ -223,15 +217,6 @@ func (s *Servers) Dial(ctx context.Context, node int) (net.Conn, error) {
 	return s.network.Through(conn), nil
 }
 
-// Service is the configuration with which one of n other processes connects to the
-// same servers and uses the same keys.
-func (s *Servers) Service(n int) Config {
-	config := s.config
-	config.Clients = (config.Clients + n - 1) / n
-	config.Prefix = s.prefix
-	return config
-}
-
 // Client makes one more client of a node, counted from 0, with so many
 // connections. Its commands are counted. The caller closes it.
 func (s *Servers) Client(node, connections int) *redis.Client {
@@ -242,13 +227,6 @@ func (s *Servers) Client(node, connections int) *redis.Client {
 	rdb.AddHook(tap{s.traffic, node})
 	return rdb
 }
-
-// Password is what the servers ask for, "" if they ask for none.
-func (s *Servers) Password() string { return s.config.Password }
-
-// Node is the client that the owners in this process share, of a node counted
-// from 0.
-func (s *Servers) Node(node int) *redis.Client { return s.nodes[node] }
 
 // Nodes is how many servers there are.
 func (s *Servers) Nodes() int { return len(s.nodes) }
@@ -320,9 +298,9 @@ func (s *Servers) Clear() {
 	}
 }
 
-// CollectorStaysAway tells whether garbage is collected between the rounds on real
+// collectorStaysAway tells whether garbage is collected between the rounds on real
 // servers, and not in them: unless GOGC or GOMEMLIMIT says otherwise.
-func CollectorStaysAway() bool {
+func collectorStaysAway() bool {
 	return os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == ""
 }
 
@@ -333,7 +311,7 @@ func CollectorStaysAway() bool {
 // work. It comes all the same when the process has grown by as much as garbage.
 func (s *Servers) Tidy() (end func()) {
 	runtime.GC()
-	if len(s.Addresses) == 0 || !CollectorStaysAway() {
+	if len(s.Addresses) == 0 || !collectorStaysAway() {
 		return func() {}
 	}
 	var m runtime.MemStats
@@ -353,7 +331,7 @@ func (s *Servers) Close(ctx context.Context) error {
 			errs = append(errs, sweep(ctx, rdb, s.prefix))
 		}
 	}
-	errs = append(errs, s.CloseClients())
+	errs = append(errs, s.closeClients())
 	for _, server := range s.embedded {
 		server.Close()
 	}
@@ -361,9 +339,8 @@ func (s *Servers) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// CloseClients closes all clients. It removes no keys: those belong to the process
-// that has begun the run.
-func (s *Servers) CloseClients() error {
+// closeClients closes all clients. It removes no keys.
+func (s *Servers) closeClients() error {
 	var errs []error
 	for _, rdb := range s.nodes {
 		errs = append(errs, rdb.Close())

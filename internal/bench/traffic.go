@@ -1,4 +1,4 @@
-package nodes
+package bench
 
 import (
 	"bufio"
@@ -177,15 +177,15 @@ func (t tap) count(ctx context.Context, cmds ...redis.Cmder) {
 	}
 	t.commands.Add(int64(len(cmds)))
 	t.roundTrips.Add(1)
-	if a, ok := ctx.Value(attemptsKey{}).(*Attempts); ok && len(cmds) > 0 {
+	if a, ok := ctx.Value(attemptsKey{}).(*attempts); ok && len(cmds) > 0 {
 		a.saw(t.node, cmds[0])
 	}
 }
 
-// Attempts counts how often one acquisition asked for the lock. Waiting happens
+// attempts counts how often one acquisition asked for the lock. Waiting happens
 // inside a lock, where the benchmark has no part; but every attempt begins like
 // the first one, with the same command to the same node.
-type Attempts struct {
+type attempts struct {
 	mu    sync.Mutex
 	first beginning
 	n     int64
@@ -199,12 +199,12 @@ type beginning struct {
 
 type attemptsKey struct{}
 
-// Watch makes a context whose commands are looked at by a.
-func (a *Attempts) Watch(ctx context.Context) context.Context {
+// watch makes a context whose commands are looked at by a.
+func (a *attempts) watch(ctx context.Context) context.Context {
 	return context.WithValue(ctx, attemptsKey{}, a)
 }
 
-func (a *Attempts) saw(node int, cmd redis.Cmder) {
+func (a *attempts) saw(node int, cmd redis.Cmder) {
 	now := beginning{node: node, name: cmd.Name()}
 	if args := cmd.Args(); len(args) > 1 {
 		now.word, _ = args[1].(string)
@@ -219,8 +219,8 @@ func (a *Attempts) saw(node int, cmd redis.Cmder) {
 	}
 }
 
-// Count is how many attempts there were, 0 when none was seen.
-func (a *Attempts) Count() int64 {
+// count is how many attempts there were, 0 when none was seen.
+func (a *attempts) count() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.n

@@ -1,10 +1,11 @@
 //go:build chromium
 
-package main
+package browser
 
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 	"github.com/lockladder/lockladder/scenarios/explore"
@@ -24,10 +26,12 @@ var buildOwn = lock.On(gold.New)
 // opens serves a recording and opens it in a browser.
 func opens(t *testing.T, file string) *stage {
 	t.Helper()
-	recorded, err := opened(file)
+	text, err := os.Open(file)
 	require.NoError(t, err)
-	served := site.NewSite(recordings(t))
-	served.Opened = recorded
+	defer text.Close()
+	served := site.NewSite(root)
+	served.Opened, err = recording.Read(text)
+	require.NoError(t, err)
 	return stageOf(t, served)
 }
 
@@ -73,12 +77,12 @@ func TestAGraphOfAnOwnLockIsALevel(t *testing.T) {
 	}
 	won := at(url.Values{"level": {"foreign-release"}, "s": {best.Schedule}})
 	assert.Equal(t, "won", won.State)
-	assert.Contains(t, won.Verdict, fmt.Sprintf("You needed %d actions", best.Steps))
+	assert.Contains(t, won.Verdict, fmt.Sprintf("%d actions, which is the fewest", best.Steps))
 	assert.Equal(t, `explore.Replay(t, build, bounds, "`+best.Schedule+`")`, won.Command)
 	assert.Equal(t, 1, won.Solved)
-	next := s.game("g.querySelector('.verdict a').click()")
+	next := s.game("g.querySelector('.next').click()")
 	assert.Contains(t, next.Title, "Foreign renewal")
-	assert.Contains(t, s.presses("claim").Verdict, "✓ proved: 0 of ")
+	assert.Contains(t, s.presses("no schedule").Verdict, "✓ proved: 0 of ")
 	assert.Zero(t, shows[int](s, `localStorage.length`))
 	assert.LessOrEqual(t, next.Wide, 0)
 }
@@ -90,7 +94,7 @@ func TestAWalkThatWasStoppedProvesNothing(t *testing.T) {
 		Programs: []explore.Program{explore.Once}}, explore.Record(dir))
 	s := opens(t, filepath.Join(dir, "once.json"))
 	s.visits(s.site + "/opened#level=orphaned")
-	claimed := s.presses("claim")
+	claimed := s.presses("no schedule")
 	assert.NotContains(t, claimed.Verdict, "proved")
 	assert.Contains(t, claimed.Advice, "the explorer stopped after")
 }

@@ -1,14 +1,18 @@
 //go:build chromium
 
-package main
+package browser
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
+	"net/http"
 	"net/url"
-	"os"
+	"path"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +38,7 @@ const experimenting = `(() => {
 		dropped: text('.dropped'),
 		dropper: l.querySelector('.dropper')?.hidden ? '' : text('.dropper'),
 		status: text('.player .status'),
-		summary: text('.player .summary'),
+		summary: text('.about'),
 		at: Number(player?.dataset.at ?? -1),
 		verdicts: text('.verdicts'),
 		scripts: Array.from(l.querySelectorAll('textarea')).map(
@@ -51,19 +55,26 @@ type experiment struct {
 	Took, At, Wide int
 }
 
-// compiled is compiled once for all tests.
-var compiled = &program{root: "..", life: context.Background()}
-
 // workbench is the laboratory in a browser.
 type workbench struct{ *stage }
 
-// newBench opens the laboratory's page on a site that has compiled it before.
+// newBench is the site when it has compiled the laboratory.
 func newBench(t *testing.T) workbench {
-	_, err := compiled.Files(t.Context())
-	require.NoError(t, err)
-	served := site.NewSite(recordings(t))
-	served.Program = compiled.Files
-	return workbench{stageOf(t, served)}
+	b := workbench{newStage(t)}
+	b.file(site.ProgramFile)
+	return b
+}
+
+// file is a file of the laboratory's program, for which the site may have to compile it.
+func (b workbench) file(name string) []byte {
+	b.t.Helper()
+	response, err := http.Get(b.site + "/assets/laboratory/" + name)
+	require.NoError(b.t, err)
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	require.NoError(b.t, err)
+	require.Equal(b.t, http.StatusOK, response.StatusCode, "%.200s", content)
+	return content
 }
 
 // asks opens the laboratory with what an address says.
@@ -119,16 +130,15 @@ var overrun = url.Values{"rung": {"gold"}, "scenario": {"overrun_release"},
 
 func TestARungPageLeadsToTheLaboratory(t *testing.T) {
 	b := newBench(t)
-	files, err := compiled.Files(t.Context())
-	require.NoError(t, err)
-	assert.Less(t, len(files[site.ProgramFile]), 6_000_000)
+	assert.Less(t, len(b.file(site.ProgramFile)), 6_000_000)
+	licenses := string(b.file("LICENSES.txt"))
 	for _, of := range []string{"Go go", "github.com/redis/go-redis/v9",
 		"github.com/alicebob/miniredis/v2", "github.com/yuin/gopher-lua"} {
-		assert.Contains(t, string(files["LICENSES.txt"]), "\n"+of)
+		assert.Contains(t, licenses, "\n"+of)
 	}
 	b.visits(b.site + "/" + goldPage)
 	assert.False(t, shows[bool](b.stage, `performance.getEntriesByType('resource').some(
-		r => r.name.includes('laboratory'))`), "nothing is loaded before it is asked for")
+		r => r.name.includes('laboratory/') || r.name.includes('worker'))`), "nothing is loaded before it is asked for")
 	b.visits(shows[string](b.stage, `document.querySelector('.player .what-if').href`))
 	assert.Contains(t, b.settles().Outcome, "foreign release: breaks, 15.008 s: A's DEL")
 }
@@ -138,8 +148,11 @@ func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 	b := newBench(t)
 	assert.Contains(t, b.asks(overrun).Outcome, "foreign release: breaks")
 	e := b.sets("lease", "60")
-	assert.NotContains(t, e.Outcome, "foreign release: breaks")
+	assert.Equal(t, "With a lease of 60 s gold survives 15 s of work. Now make the work longer.",
+		e.Outcome)
 	assert.Contains(t, e.Hash, "lease=60")
+	assert.Equal(t, "60", shows[string](b.stage, `Array.from(document.querySelectorAll(
+		'.laboratory .changed input'), i => i.value).join()`), "the number that is changed is marked")
 	assert.Contains(t, b.sets("lease", "0").Outcome,
 		"the lease is 0 s, it must be from 0.001 to 3600 s")
 	assert.Contains(t, b.presses("As it is written").Outcome, "foreign release: breaks")
@@ -147,7 +160,7 @@ func TestAChangedNumberMakesAnotherRun(t *testing.T) {
 	maps.Copy(shared, overrun)
 	e = b.asks(shared)
 	assert.NotContains(t, e.Outcome, "foreign release: breaks")
-	assert.Contains(t, e.Summary, "In this run the lease is 60 s.")
+	assert.Contains(t, e.Summary, "This run has a lease of 60 s.")
 	e = b.tries("l.querySelector('button[aria-label=\"to the beginning\"]').click();" +
 		" l.dataset.state = 'ready'")
 	assert.Contains(t, e.Dropper, "EX 60 NX")
@@ -196,6 +209,8 @@ func TestAScriptIsEditedAndRun(t *testing.T) {
 	e := edits("return redis.call('DEL', KEYS[1])")
 	assert.Contains(t, e.Outcome, "foreign release: breaks")
 	assert.LessOrEqual(t, e.Wide, 0, "the page is wider than a phone")
+	assert.Regexp(t, `: \d+ invariants break, [1-9]\d* only because of your change, \d+ hold`,
+		b.presses("Run all scenarios").Outcome)
 	assert.Contains(t, edits("if x").Outcome, "release.lua is not Lua: syntax error")
 	assert.Contains(t, edits("return redis.call('NOSUCH')").Outcome,
 		"can't release a lock that it holds")
@@ -235,14 +250,37 @@ func TestAnotherLockKeepsTheScenarioAndItsFaults(t *testing.T) {
 	assert.Contains(t, e.Hash, "scenario=overrun_release&invariant=foreign+release")
 	assert.Contains(t, e.Dropped, "A's command 1: the reply is late by 0.3 s")
 	assert.Contains(t, chooses("gold").Outcome, "gold breaks at 15.008 s; diamond held. ")
+	e = b.tries("const o = lockladder.laboratory.other; o.value = 'diamond';" +
+		" o.dispatchEvent(new Event('change'))")
+	assert.Contains(t, e.Outcome, "gold breaks at 15.008 s; diamond holds. ")
+	assert.Equal(t, "gold breaks: foreign release, diamond holds", shows[string](b.stage,
+		`Array.from(document.querySelectorAll('.views.two h4'), h => h.innerText.trim()).join(', ')`))
 	e = chooses("exercise 11") // which has no such scenario
 	assert.NotContains(t, e.Outcome, "; gold")
 	assert.Empty(t, e.Dropped)
 }
 
+// A sentence has the numbers of a run, and says what comes of others.
+func TestANumberIsChangedInASentence(t *testing.T) {
+	b := newBench(t)
+	for page, says := range map[string]string{"ttl.md": "two holders, ",
+		"04-gold.md": "foreign release, ", "08-watchdog.md": "diamond/watchdog survives this"} {
+		b.visits(b.site + "/docs/" + page)
+		for i, says := range []string{"survives this", says} {
+			b.runs(`document.querySelector('.tried + .outcome').textContent = '';
+				const s = document.querySelector('.tried input'); s.value = %d;
+				s.dispatchEvent(new Event('input'))`, 20-8*i)
+			comes(b.stage, `document.querySelector('.tried + .outcome').textContent`,
+				func(c *assert.CollectT, text string) { assert.Contains(c, text, says, page) })
+		}
+		assert.Contains(t, shows[string](b.stage, `document.querySelector('.tried a').href`),
+			"lease=12&work=100")
+	}
+}
+
 // While the site compiles the program, the page says for how long, and can stop waiting.
 func TestThePageWaitsForTheProgramInSeconds(t *testing.T) {
-	served := site.NewSite(recordings(t))
+	served := site.NewSite(root)
 	served.Program = func(ctx context.Context) (map[string][]byte, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -290,7 +328,7 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	e = b.settles()
 	assert.Contains(t, e.Outcome, "Not solved yet: 1 of")
 	assert.Contains(t, e.Verdicts, "paused_holder")
-	solution, err := os.ReadFile("../reentrant/fenced/acquire.lua")
+	solution, err := fs.ReadFile(root, "reentrant/fenced/acquire.lua")
 	require.NoError(t, err)
 	b.tries(fmt.Sprintf("l.querySelector('textarea[aria-label$=\"acquire.lua\"]').value"+
 		" = %q; l.dataset.state = 'ready'", solution))
@@ -317,4 +355,88 @@ func TestTheBrowserRecordsTheSameBytes(t *testing.T) {
 		assert.Empty(t, answer.Error)
 		assert.True(t, string(recorded) == answer.Run, "%s differs", file)
 	}
+}
+
+// A rung that is written as generator functions gets the verdicts of the rung in Go.
+func TestATemplateBreaksWhatItsRungBreaks(t *testing.T) {
+	locktest.Long(t, "it runs every scenario of six rungs twice")
+	b := newBench(t)
+	b.asks(overrun)
+	templates, err := fs.Glob(root, "docs/own/*.js")
+	require.NoError(t, err)
+	require.Len(t, templates, 6)
+	for _, file := range templates {
+		code, err := fs.ReadFile(root, file)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, len(regexp.MustCompile(`(?m)^.*\S`).FindAll(code, -1)), 15, file)
+		rung := strings.Replace(strings.TrimSuffix(path.Base(file), ".js"), "watchdog",
+			"diamond/watchdog", 1)
+		b.tries(fmt.Sprintf(`const said = async (scenario, code) => {
+				const a = JSON.parse(await lockladder.laboratory.program.ask(
+					{rung: %q, scenario, invariant: '', code}));
+				return [scenario, a.error, ...(a.verdicts ?? []).map(
+					v => v.invariant + ' ' + v.verdict)].join();
+			};
+			(async () => {
+				for (const s of lockladder.laboratory.catalogue.scenarios) {
+					const rung = await said(s.name), written = await said(s.name, %q);
+					if (rung !== written) throw new Error(rung + ' BUT ' + written);
+				}
+			})().catch(e => e.message).then(e => {
+				l.dataset.differs = e ?? '';
+				l.dataset.state = 'ready';
+			})`, rung, code))
+		assert.Empty(t, shows[string](b.stage,
+			`document.querySelector('.laboratory').dataset.differs`), rung)
+	}
+}
+
+// A learner writes a lock, sees which line is under way, and is told of a mistake in a
+// line that names its place.
+func TestALearnerWritesALock(t *testing.T) {
+	b := newBench(t)
+	b.visits(b.site + "/docs/lab.md")
+	b.runs(`Array.from(document.querySelectorAll('.laboratory button')).find(
+		b => b.innerText === 'Write your own lock').click()`)
+	assert.Contains(t, b.settles().Outcome, "orphaned: breaks")
+	b.asks(url.Values{"rung": {"your lock"}, "scenario": {"overrun_release"}})
+	writes := func(code string) experiment {
+		return b.tries(fmt.Sprintf("lockladder.laboratory.code.value = %q;"+
+			" lockladder.laboratory.code.dispatchEvent(new Event('input'));"+
+			" l.querySelector('.settings').requestSubmit()", code))
+	}
+	gold, err := fs.ReadFile(root, "docs/own/gold.js")
+	require.NoError(t, err)
+	assert.Contains(t, writes(string(gold)).Outcome, "foreign release: breaks, 15.008 s: A's DEL")
+	b.tries("l.querySelector('button[aria-label=\"to the end\"]').click(); l.dataset.state = 'ready'")
+	assert.Equal(t, "  return (yield ['DEL', key]) === 1;",
+		shows[string](b.stage, `document.querySelector('.laboratory li.now code').textContent`))
+	assert.Contains(t, b.presses("Run all scenarios").Outcome, "Your lock breaks where gold and gold/script break")
+	for code, says := range map[string]string{
+		"function* tryLock() {\n  return (yield ['GET' key]);\n}": "Line 2 of your code: Unexpected",
+		"function* tryLock() {":                                   "Your code ends too early",
+		"function* tryLock() {\n\n  x.y = 1;\n}":                  "Line 3 of your code: x is not defined.",
+		"function* tryLock() { return 1; }":                       "tryLock returns 1: it must return true if",
+		"function* tryLock() { Date.now(); }":                     "Line 1 of your code: time is virtual here",
+		"function* tryLock() { yield 5; }":                        "tryLock yields 5: yield a command",
+		"function* tryLock() {\nyield ['SAT'];}":                  "Line 2 of your code: there is no such command",
+		"function* tryLock() { for (;;) yield sleep(1); }":        "tryLock comes to no end",
+		"function tryLock() {}":                                   "A lock needs a generator function tryLock",
+	} {
+		if !strings.HasSuffix(code, "{") {
+			code += "\nfunction* unlock() {}"
+		}
+		assert.Contains(t, writes(code).Outcome, says)
+	}
+	b.runs("lockladder.laboratory.program.patience = 1")
+	assert.Contains(t, writes("function* tryLock() { for (;;); }\nfunction* unlock() {}").Outcome,
+		"There was no answer within 1 s.")
+	b.runs("lockladder.laboratory.program.patience = 30")
+	assert.Contains(t, writes(string(gold)).Outcome, "foreign release: breaks")
+
+	// The browser keeps it, and a link has it; somebody else's is read before it is run.
+	b.asks(url.Values{"rung": {"your lock"}})
+	assert.Equal(t, string(gold), shows[string](b.stage, `lockladder.laboratory.code.value`))
+	shared := b.asks(url.Values{"rung": {"your lock"}, "code": {"function* tryLock() {}"}})
+	assert.Contains(t, shared.Outcome, "This lock came with the link.")
 }

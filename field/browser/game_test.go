@@ -1,6 +1,6 @@
 //go:build chromium
 
-package main
+package browser
 
 import (
 	"fmt"
@@ -21,6 +21,7 @@ const gaming = `(() => {
 		title: text('h2'),
 		verdict: text('.verdict'),
 		advice: text('.advice'),
+		cards: text('.cards'),
 		choices: Array.from(g.querySelectorAll('.choices button')).map(
 			b => b.dataset.action),
 		waits: Array.from(g.querySelectorAll('.pane li')).filter(
@@ -52,7 +53,7 @@ const gaming = `(() => {
 })()`
 
 type gamed struct {
-	State, Title, Verdict, Advice, Command, Facts, Hash, Lanes, Focus, Texts, Sent string
+	State, Title, Verdict, Advice, Cards, Command, Facts, Hash, Lanes, Focus, Texts, Sent string
 
 	Choices, Broken, Waits     []string
 	Rows, Solved, Wide, Unseen int
@@ -110,8 +111,16 @@ func (s *stage) presses(button string) gamed {
 		"find(b => b.innerText.startsWith(%q)).click()", button))
 }
 
-// Every level is solved by the explorer's schedule, or by the claim that there is none.
-// The break is marked where it happens, and the picture is on the first screen of a laptop
+// reasons picks one of the lines that a level offers as a proof's reason.
+func (s *stage) reasons(level, nth int) gamed {
+	s.t.Helper()
+	return s.game(fmt.Sprintf("const line = JSON.parse(g.querySelector('script.levels')."+
+		"textContent)[%d].lines[%d]; Array.from(g.querySelectorAll('.reasons button'))."+
+		"find(b => b.querySelector('code').textContent === line).click()", level, nth))
+}
+
+// Every level is solved by the explorer's schedule, or by the claim that there is none and
+// the line that prevents it. The break is marked where it happens, and the picture is on the first screen of a laptop
 // and of a phone.
 func TestEveryLevelCanBeSolved(t *testing.T) {
 	s := newStage(t)
@@ -135,10 +144,14 @@ func TestEveryLevelCanBeSolved(t *testing.T) {
 				best = goal
 			}
 		}
-		claimed := s.presses("claim")
+		claimed := s.presses("no schedule")
 		if best.Schedule == "" {
-			assert.Contains(t, claimed.Verdict, "proved: 0 of "+g.Schedules+" schedules")
-			assert.Equal(t, i+1, claimed.Solved)
+			assert.Contains(t, claimed.Cards, "Which line of the code prevents it?")
+			assert.Contains(t, s.reasons(i, 1).Advice, "Not this one: without")
+			proved := s.reasons(i, 0)
+			assert.Contains(t, proved.Verdict, "proved: 0 of "+g.Schedules+" schedules")
+			assert.Contains(t, proved.Cards, "What prevents it is")
+			assert.Equal(t, []int{i, i + 1}, []int{claimed.Solved, proved.Solved})
 			continue
 		}
 		assert.Equal(t, "open", begin.State)
@@ -149,8 +162,9 @@ func TestEveryLevelCanBeSolved(t *testing.T) {
 			won = s.picks(action)
 		}
 		assert.Equal(t, "won", won.State, address)
-		assert.Contains(t, won.Verdict, fmt.Sprintf("You broke it: %s. You needed %d",
-			invariant, best.Steps))
+		assert.Contains(t, won.Verdict, fmt.Sprintf("You broke it: %s. %d actions, which is"+
+			" the fewest", invariant, best.Steps))
+		assert.Equal(t, begin.Below, won.Below, "the picture jumps")
 		assert.Contains(t, won.Broken, "✗ "+invariant)
 		assert.Contains(t, won.Command, "'"+best.Schedule+"'")
 		assert.Equal(t, i+1, won.Solved)
@@ -169,7 +183,7 @@ func TestAScheduleIsInTheAddressAndTakenBack(t *testing.T) {
 	assert.Equal(t, moved.Choices, again.Choices)
 	assert.Equal(t, moved.Facts, again.Facts)
 	assert.Equal(t, 2, s.presses("undo").Rows)
-	assert.Equal(t, 1, s.presses("from the beginning").Rows)
+	assert.Equal(t, 1, s.presses("restart").Rows)
 	pasted := s.game("const i = g.querySelector('input'); i.value = 'gold/once: A> A< E';" +
 		" i.dispatchEvent(new Event('change'))")
 	assert.Equal(t, 4, pasted.Rows)
@@ -178,20 +192,22 @@ func TestAScheduleIsInTheAddressAndTakenBack(t *testing.T) {
 	assert.Equal(t, 2, wrong.Rows)
 }
 
-// A hint leads to the goal when it is followed to the end, and a reader is told when
+// Hints say how far it is, whose turn it is, and which action leads to the goal. The third
+// one leads there when it is followed to the end, and a reader is told when
 // nothing leads there any more.
 func TestALevelHelps(t *testing.T) {
 	s := newStage(t)
 	levels := s.levels()
 	g := s.level(levels[4], "")
-	for n := 0; g.State != "won"; n++ {
-		require.Less(t, n, 20)
-		s.presses("hint")
+	for n := 7; g.State != "won"; n-- {
+		assert.Contains(t, s.presses("hint").Advice, fmt.Sprintf("%d action", n))
+		assert.Regexp(t, `^It is (A|B|the clock)'s turn\.`, s.presses("hint").Advice)
+		assert.Contains(t, s.presses("hint").Advice, "One way on: ")
 		g = s.game("g.querySelector('.choices .hinted').click()")
 	}
 	assert.Contains(t, g.Verdict, "You broke it: foreign release")
 	stuck := s.level(levels[0], "once: A> A< A= A= A> A< B> B< B= B= B> B<")
-	assert.Contains(t, stuck.Verdict, "Nothing can be broken from here on. Undo, begin again,"+
+	assert.Contains(t, stuck.Verdict, "Nothing can be broken from here on. Undo, restart,"+
 		" or claim")
 }
 
@@ -218,11 +234,11 @@ func TestWhatIsUnderWayIsSeen(t *testing.T) {
 	s := newStage(t)
 	levels := s.levels()
 	granted := s.level(levels[1], "once: A> A<")
-	assert.Contains(t, granted.Texts, "A's PEXPIRE lock:stock 10000, already sent, arrives")
+	assert.Contains(t, granted.Texts, "A's PEXPIRE arrives at Redis")
 	assert.Contains(t, granted.Texts, "A crashes, after it has sent its PEXPIRE")
 	assert.Contains(t, s.picks("Ax").Sent, "PEXPIRE lock:stock 10000, sent")
 	script := s.level(levels[13], "")
-	assert.Contains(t, script.Texts, "A's acquire.lua, already sent, arrives at Redis")
+	assert.Contains(t, script.Texts, "A's acquire.lua arrives at Redis")
 	assert.Contains(t, script.Sent, "EVALSHA acquire.lua lock:stock A")
 	dead := s.level(levels[5], "once: A> A< A= Ax")
 	assert.Contains(t, dead.Texts, "A's request, sent before, writes to the storage")
@@ -237,11 +253,40 @@ func TestWhatIsUnderWayIsSeen(t *testing.T) {
 func TestTheCodeShowsWhereEachClientWaits(t *testing.T) {
 	s := newStage(t)
 	levels := s.levels()
-	assert.Equal(t, []string{"AB: " +
-		`granted, err := l.rdb.SetNX(ctx, l.key, "locked", 0).Result()`},
-		s.level(levels[0], "").Waits)
+	const asks = `granted, err := l.rdb.SetNX(ctx, l.key, "locked", 0).Result()`
+	assert.Equal(t, []string{"A: " + asks, "B: " + asks}, s.level(levels[0], "").Waits)
 	assert.Equal(t, []string{
-		"B: func (l *Lock) TryLock(ctx context.Context) (bool, error) {",
 		"A: func (l *Lock) Unlock(ctx context.Context) error {",
+		"B: func (l *Lock) TryLock(ctx context.Context) (bool, error) {",
 	}, s.level(levels[3], "once: A> A< B> B<").Waits)
+}
+
+// arrow clicks what the picture has for an action.
+func (s *stage) arrow(action string) gamed {
+	s.t.Helper()
+	return s.game(fmt.Sprintf("g.querySelector(\".lanes [data-action='%s']\")."+
+		"dispatchEvent(new MouseEvent('click', {bubbles: true}))", action))
+}
+
+// A level is won by clicks in its picture, and the win says what happened and at which
+// line. The next rung gets the same schedule, and shows where it differs.
+func TestAWinIsExplainedAndPlayedAgainstTheNextRung(t *testing.T) {
+	s := newStage(t)
+	s.level(s.levels()[0], "")
+	s.arrow("A>")
+	won := s.arrow("Ax")
+	assert.Contains(t, won.Cards, "The key is A's since step 1, and has no expiry. A crashed"+
+		" in step 2")
+	assert.Contains(t, won.Cards, "bronze/lock.go:36: granted, err := l.rdb.SetNX(")
+	assert.Contains(t, won.Cards, "The next rung, silver: PEXPIRE after SETNX")
+	assert.Equal(t, "won", won.State)
+	for _, next := range []string{
+		"silver does the same as bronze. The schedule breaks it, too.",
+		"gold differs from silver in step 1. The schedule doesn't break it, and neither does" +
+			" any other of 69722."} {
+		s.runs("document.querySelector('.game .same').click()")
+		comes(s, `document.querySelector('.game .compared p')?.innerText ?? ''`,
+			func(c *assert.CollectT, says string) { assert.Equal(c, next, says) })
+	}
+	assert.Contains(t, s.game("").Cards, "SET lock:stock locked EX 10 NX")
 }

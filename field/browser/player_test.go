@@ -1,6 +1,6 @@
 //go:build chromium
 
-package main
+package browser
 
 import (
 	"errors"
@@ -10,10 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
 // playing is what a reader sees of a page's first player.
@@ -25,7 +28,12 @@ const playing = `(() => {
 		at: Number(p.dataset.at),
 		last: JSON.parse(p.querySelector('script.run').textContent).entries.length - 1,
 		status: p.querySelector('.status').innerText,
-		asked: !p.querySelector('.question').hidden,
+		asked: p.querySelector('.question').classList.contains('asked'),
+		answers: all('.question button').map(b => b.title),
+		verdict: getComputedStyle(view.querySelector('.verdict')).visibility,
+		top: Math.round(p.getBoundingClientRect().top),
+		lanes: Math.round(view.querySelector('.lanes').getBoundingClientRect().top + scrollY),
+		flying: p.querySelectorAll('.flying').length,
 		facts: view.querySelector('.facts').innerText,
 		marks: Array.from(view.querySelectorAll('.pane .here b')).map(
 			b => b.innerText + b.closest('li').innerText).join('; '),
@@ -40,8 +48,10 @@ const playing = `(() => {
 type played struct {
 	At, Last                          int
 	Status, Facts, Marks, Views, Hash string
+	Verdict                           string
+	Answers                           []string
 	Asked                             bool
-	Rows, Wide                        int
+	Rows, Wide, Top, Lanes, Flying    int
 }
 
 // open loads a page anew, whatever the browser shows now.
@@ -114,10 +124,11 @@ func TestAStepShowsWhatHappensAndWhereTheCodeIs(t *testing.T) {
 	assert.Equal(t, end.Last, s.open(goldPage+"#t=99999").At)
 }
 
-// A learner is asked what comes next before the break, where playing stops.
+// A learner is asked what comes next before the break, where playing stops, and finds the
+// verdict nowhere before. Nothing jumps.
 func TestALearnerIsAskedBeforeTheBreak(t *testing.T) {
 	s := newStage(t)
-	s.open(goldPage)
+	begin := s.open(goldPage)
 	s.does("const f = p.querySelector('select'); f.value = '0.4'")
 	s.clicks("play or pause")
 	comes(s, playing, func(c *assert.CollectT, p played) {
@@ -125,9 +136,53 @@ func TestALearnerIsAskedBeforeTheBreak(t *testing.T) {
 		assert.Equal(c, p.Last-1, p.At)
 	})
 	assert.Equal(t, s.sees().Last-1, s.sees().At, "it waits for an answer")
-	shown := s.clicks("show what happens next")
+	assert.Equal(t, []string{"C: Lock returns ok", "C: PEXPIRE lock:stock 10000 → 1",
+		"C: SET lock:stock C#2 EX 10 NX → nil"}, s.sees().Answers)
+	assert.Equal(t, "hidden", s.sees().Verdict)
+	shown := s.does("p.querySelector('.question button').click()")
+	assert.Equal(t, "Right.", shows[string](s, `document.querySelector('.said b').innerText`))
 	assert.False(t, shown.Asked)
 	assert.Equal(t, shown.Last, shown.At)
+	assert.Equal(t, "visible", shown.Verdict)
+	assert.Equal(t, begin.Lanes, shown.Lanes)
+}
+
+// An address opens at its player and its moment, with what was shown beside it.
+func TestAMomentOpensAtItsPlayer(t *testing.T) {
+	s := newStage(t)
+	s.sized(1280, 800)
+	assert.Greater(t, s.open(goldPage).Top, 800)
+	moment := s.open(goldPage + "#t=178&all=1&beside=silver")
+	assert.InDelta(t, 0, moment.Top, 2)
+	assert.Equal(t, "gold silver", moment.Views)
+	assert.Equal(t, []int{178, moment.Last + 1}, []int{moment.At, moment.Rows})
+	assert.Equal(t, "#t=179&all=1&beside=silver", s.types("ArrowRight").Hash)
+}
+
+// A message flies when it is delivered, unless a reader wants nothing to move.
+func TestADeliveredMessageFlies(t *testing.T) {
+	s := newStage(t)
+	s.open(goldPage + "#t=1")
+	assert.Equal(t, 1, s.clicks("one step on").Flying)
+	comes(s, playing, func(c *assert.CollectT, p played) { assert.Zero(c, p.Flying) })
+	_, err := chromedp.Call(s.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}}})
+	require.NoError(t, err)
+	s.open(goldPage + "#t=1")
+	assert.Zero(t, s.clicks("one step on").Flying)
+}
+
+// A heading is at most one level below the one before it.
+func TestHeadingsSkipNoLevel(t *testing.T) {
+	s := newStage(t)
+	for _, page := range []string{goldPage, goldRun, "docs/levels/gold.json"} {
+		s.loads(s.site + "/" + page)
+		levels := shows[[]int](s, `Array.from(document.querySelectorAll(
+			'h1, h2, h3, h4, h5, h6')).map(h => Number(h.tagName[1]))`)
+		for i, level := range levels {
+			assert.LessOrEqual(t, level, append([]int{0}, levels...)[i]+1, "%s: %v", page, levels)
+		}
+	}
 }
 
 func TestFoldedAttemptsExpand(t *testing.T) {
@@ -157,6 +212,8 @@ func TestKeysPlayARun(t *testing.T) {
 	s := newStage(t)
 	s.open(goldRun)
 	assert.Equal(t, 1, s.types("ArrowRight").At)
+	assert.Equal(t, 2, s.types("PageDown").At)
+	assert.Equal(t, 1, s.types("PageUp").At)
 	assert.Equal(t, 0, s.types("ArrowLeft").At)
 	end := s.types("End")
 	assert.Equal(t, end.Last, end.At)
@@ -193,7 +250,7 @@ const drag = `(run => {
 // beside them, by the names of their files.
 func runs(t *testing.T) map[string]string {
 	t.Helper()
-	files, all := recordings(t), map[string]string{}
+	files, all := generated.Record(t, root), map[string]string{}
 	for _, rung := range ladder.Rungs {
 		for _, flaw := range rung.Flaws {
 			for _, name := range []string{rung.Name, rung.Parent} {

@@ -1,16 +1,21 @@
 //go:build chromium
 
-package main
+// Package browser looks at the site as go run ./docs serves and exports it, in a
+// chromium. It needs one, so that its tests run only where they are asked for:
+//
+//	go test ./browser -tags chromium
+package browser
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,14 +28,70 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site"
-	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
-// recordings are the module's files with its runs and levels.
-func recordings(t *testing.T) fs.FS { return recorded.During(t) }
+// home is the directory of the ladder's module, and root its files.
+const home = "../.."
 
-var recorded = generated.Record(nil, root, exhibits()...)
+var root = os.DirFS(home)
+
+func TestMain(m *testing.M) {
+	locktest.CollectLess()
+	status := m.Run()
+	for _, end := range slices.Backward(atEnd) {
+		end()
+	}
+	os.Exit(status)
+}
+
+// atEnd are what ends and removes what the tests share.
+var atEnd []func()
+
+// program is the compiled command docs.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "lockladder")
+	if err != nil {
+		return "", fmt.Errorf("make a directory for docs: %w", err)
+	}
+	atEnd = append(atEnd, func() { os.RemoveAll(dir) })
+	file := filepath.Join(dir, "docs")
+	build := exec.Command("go", "build", "-o", file, "./docs")
+	build.Dir = home
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("compile docs: %w\n%s", err, out)
+	}
+	return file, nil
+})
+
+// theSite is the address at which docs serves the site until the last test has ended.
+var theSite = sync.OnceValues(func() (address string, err error) {
+	docs, err := program()
+	if err != nil {
+		return "", err
+	}
+	// The shell ends docs when this process has ended, however that came about.
+	cmd := exec.Command("sh", "-c", `"$0" -addr 127.0.0.1:0 & read _; kill $!; wait`, docs)
+	cmd.Dir, cmd.Stderr = home, os.Stderr
+	ours, err := cmd.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	said, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", fmt.Errorf("start docs: %w", err)
+	}
+	atEnd = append(atEnd, func() {
+		ours.Close()
+		cmd.Wait()
+	})
+	_, err = fmt.Fscanf(said, "The workshop is at %s", &address)
+	return address, err
+})
 
 // theBrowser starts a chromium: the one that LOCKLADDER_CHROMIUM names, or the one
 // in the path. It ends with the last test.
@@ -151,14 +212,25 @@ type stage struct {
 	c    *complaints
 }
 
-func newStage(t *testing.T) *stage { return stageOf(t, site.NewSite(recordings(t))) }
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	address, err := theSite()
+	require.NoError(t, err)
+	return stageAt(t, address)
+}
 
+// stageOf is a stage with a site of its own, without runs and levels.
 func stageOf(t *testing.T, served *site.Site) *stage {
 	t.Helper()
 	site := httptest.NewServer(served)
 	t.Cleanup(site.Close)
-	s := &stage{t, browser(t), site.URL, &complaints{}}
-	require.NoError(t, s.c.listen(s.ctx, site.URL))
+	return stageAt(t, site.URL)
+}
+
+func stageAt(t *testing.T, address string) *stage {
+	t.Helper()
+	s := &stage{t, browser(t), address, &complaints{}}
+	require.NoError(t, s.c.listen(s.ctx, address))
 	return s
 }
 
@@ -258,11 +330,12 @@ func TestKeys(t *testing.T) {
 	s.key("d")
 	assert.NotEqual(t, before, shows[string](s, theme))
 	for _, step := range [][2]string{{"ArrowRight", "/docs/05-script.md"},
-		{"ArrowLeft", "/docs/04-gold.md"}, {"h", "/docs/README.md"}} {
+		{"ArrowLeft", "/docs/04-gold.md"}, {"h", "/"}} {
 		s.key(step[0])
 		is(s, `location.pathname`, step[1])
 		require.NoError(t, chromedp.Do(s.ctx, ready()))
 	}
+	s.sized(1280, 800) // a slide for each section
 	const slide = `Array.from(document.querySelectorAll('main > section')).filter(
 		s => !s.hidden).map(s => s.querySelector('h1, h2, h3').textContent).join()`
 	s.visits(s.site + "/" + goldPage + "?slides")

@@ -1,6 +1,6 @@
 //go:build chromium
 
-package main
+package browser
 
 import (
 	"bytes"

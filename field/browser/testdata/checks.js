@@ -1,0 +1,140 @@
+// What the site's pages show. A check is for some pages, at some sizes; it returns what is
+// wrong. TestWhatPagesShow runs them.
+(() => {
+  const all = (selector, of = document) => Array.from(of.querySelectorAll(selector));
+  const bottom = e => e.getBoundingClientRect().bottom;
+  const wait = ms => new Promise(resolve => setTimeout(resolve, ms));
+  const until = async is => { for (let n = 0; n < 200 && !is(); n++) { await wait(20); } };
+  const key = (key, at = document) => at.dispatchEvent(new KeyboardEvent('keydown',
+    { key, bubbles: true, cancelable: true }));
+  const desktop = [[1366, 768]], both = [[1366, 768], [390, 844]];
+
+  return [
+    { name: 'the first page is a level that two clicks win, without scrolling', pages: ['/'],
+      sizes: both.concat([[1920, 1080]]), check: async wrong => {
+        const shown = all('.front h1, .front h2, .front p').filter(e => e.offsetParent);
+        const words = shown.map(e => e.innerText).join(' ').split(/\s+/).length;
+        if (words > 40) { wrong.push(words + ' words before the first click'); }
+        for (const action of ['A>', 'Ax']) {
+          const target = all('.front .lanes [data-action]').find(e =>
+            e.dataset.action === action), box = target.getBoundingClientRect();
+          if (box.bottom > innerHeight) { wrong.push(action + ' is below the screen'); }
+          target.dispatchEvent(new MouseEvent('click', { bubbles: true }));
+          await wait(400);
+        }
+        if (document.querySelector('.game').dataset.state !== 'won') { wrong.push('not won'); }
+        if (bottom(document.querySelector('.game .verdict')) > innerHeight || scrollY > 0) {
+          wrong.push('the win is below the screen');
+        }
+        const next = document.querySelector('.game a.next');
+        if (!/docs\/levels\/silver\.json#level=orphaned$/.test(next.href)) {
+          wrong.push('it goes on with ' + next.href);
+        }
+        if (all('.ways > section > h2').slice(0, 4).map(h => h.textContent).join() !==
+            'Play,Climb,Decide,Teach') { wrong.push('not the four ways'); }
+      } },
+
+    { name: 'a shared link has a description, a picture and an icon',
+      pages: ['/', '/docs/04-gold.md'], sizes: desktop, check: async wrong => {
+        for (const url of [document.querySelector('meta[property="og:image"]').content,
+          document.querySelector('link[rel=icon]').href]) {
+          const got = await fetch(url);
+          if (!got.ok) { wrong.push(url + ': ' + got.status); }
+        }
+        if (document.querySelector('meta[name=description]').content.length < 50) {
+          wrong.push('no description');
+        }
+      } },
+
+    { name: 'the pages are in six groups, and the one that is shown is marked',
+      pages: ['/docs/04-gold.md', '/docs/workshop.md', '/docs/exercises/04/README.md',
+        '/docs/levels/gold.json#level=lost-update'], sizes: desktop, check: async wrong => {
+        const groups = all('.side details details > summary').map(s => s.textContent).join();
+        if (groups !== 'Play,Climb,Decide,Teach,Measure,Reference') { wrong.push(groups); }
+        const here = all('.side li > a[aria-current]').filter(a => a.checkVisibility());
+        if (here.length !== 1 || here[0].pathname !== location.pathname ||
+            !location.hash.startsWith(here[0].hash)) {
+          wrong.push('marked: ' + here.map(a => a.textContent));
+        }
+        if (all('.side details details[open]').length !== 1) { wrong.push('not folded'); }
+      } },
+
+    { name: 'a rung, its exercise, its levels and its scenarios lead to each other',
+      pages: ['/docs/04-gold.md', '/docs/exercises/04/README.md', '/docs/levels/gold.json',
+        '/docs/matrix.md'], sizes: desktop, check: async wrong => {
+        const wanted = ['/docs/04-gold.md', '/docs/exercises/04/README.md',
+          '/docs/levels/gold.json', '/docs/matrix.md'];
+        const links = all('main a').map(a => a.pathname);
+        wanted.filter(w => w !== location.pathname && links.indexOf(w) < 0 &&
+          !(location.pathname === '/docs/matrix.md' && w === wanted[2])).forEach(w =>
+          wrong.push('no link to ' + w));
+        if (!/^Next: /.test(all('.on a').pop()?.textContent) && location.pathname !== wanted[2]) {
+          wrong.push('no way on');
+        }
+      } },
+
+    { name: 'a scenario is found in the matrix', pages: ['/docs/matrix.md#slow_get'],
+      sizes: desktop, check: async wrong => {
+        const row = document.querySelector('tr.entered');
+        if (!row || bottom(row) > innerHeight || bottom(row) < 0) { wrong.push('not in sight'); }
+      } },
+
+    { name: 'slides fit the screen and are turned by keys', pages: ['/docs/04-gold.md?slides',
+      '/docs/11-fenced.md?slides', '/docs/14-redlock.md?slides'],
+      sizes: [[1280, 720], [1920, 1080]], check: async wrong => {
+        const slides = all('main > section'), shown = () => slides.findIndex(s => !s.hidden);
+        const count = document.querySelector('.slides');
+        for (let n = 0; n < slides.length; n++) {
+          if (n > 0) { key(['PageDown', ' ', '.', 'ArrowRight'][n % 4]); }
+          if (shown() !== n) { wrong.push('a key turns to ' + shown() + ', not ' + n); break; }
+          if (bottom(slides[n]) > innerHeight || document.documentElement.scrollWidth > innerWidth) {
+            wrong.push(`slide ${n + 1} ends at ${bottom(slides[n])}`);
+          }
+          if (!slides[n].textContent.trim()) { wrong.push(`slide ${n + 1} is empty`); }
+          if (!count.textContent.includes(`${n + 1} of ${slides.length}`) ||
+              !location.search.endsWith('=' + (n + 1))) { wrong.push(count.textContent); }
+        }
+        key('PageUp');
+        if (shown() !== slides.length - 2) { wrong.push('PageUp does not go back'); }
+      } },
+
+    { name: 'the search prefers headings and the glossary, marks words, and takes arrow keys',
+      pages: ['/docs/04-gold.md'], sizes: desktop, check: async wrong => {
+        const search = document.getElementById('search'), found = document.getElementById('found');
+        for (const [words, first] of [['game', '/docs/levels.md'], ['benchmark', '/docs/benchmark.md'],
+          ['fencing token', '/docs/glossary.md'], ['watchdog', '/docs/glossary.md']]) {
+          search.value = words;
+          search.dispatchEvent(new Event('input'));
+          await until(() => found.querySelector('a'));
+          const link = found.querySelector('a');
+          if (link?.pathname !== first) { wrong.push(words + ' finds ' + link?.pathname); }
+          if (!all('mark', found).some(m => words.includes(m.textContent.toLowerCase()))) {
+            wrong.push(words + ' is not marked');
+          }
+        }
+        search.focus();
+        key('ArrowDown', search);
+        key('ArrowDown', document.activeElement);
+        if (document.activeElement !== all('a', found)[1]) { wrong.push('no second result'); }
+        key('Escape', document.activeElement);
+        if (!found.hidden) { wrong.push('Escape does not close it'); }
+      } },
+
+    { name: 'nothing moves while a page loads, and headings are in order',
+      pages: ['/', '/README.md', '/docs/04-gold.md', '/docs/matrix.md', '/docs/benchmark.md',
+        '/docs/levels/gold.json', '/docs/lab.md', '/docs/exercises/04/README.md'],
+      sizes: both, check: async wrong => {
+        let moved = 0;
+        new PerformanceObserver(list => list.getEntries().forEach(e => {
+          if (!e.hadRecentInput) { moved += e.value; }
+        })).observe({ type: 'layout-shift', buffered: true });
+        await wait(300);
+        if (moved >= 0.05) { wrong.push('layout shift ' + moved); }
+        const levels = all('main h1, main h2, main h3, main h4').filter(h =>
+          h.checkVisibility()).map(h => Number(h.nodeName[1]));
+        levels.forEach((level, i) => {
+          if (level > (levels[i - 1] || 0) + 1) { wrong.push('h' + level + ' at ' + i); }
+        });
+      } },
+  ];
+})()
