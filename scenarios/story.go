@@ -45,7 +45,8 @@ func (s *S) plays(story swarm.Story) {
 	}
 	operator := s.Client("~")
 	s.operate = func() {
-		for _, f := range story.Faults {
+		for i, f := range story.Faults {
+			f.At += time.Duration(i) * time.Microsecond // no two at one instant
 			s.befalls(operator, clients[f.Process], f)
 		}
 	}

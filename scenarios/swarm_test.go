@@ -34,10 +34,8 @@ func TestRandomWorldsFindWhatTheLadderDeclares(t *testing.T) {
 			})
 		}
 	})
-	if !t.Failed() && !slices.Contains(rows, "") {
-		generated.Compare(t, "swarm.md", "found", "| rung | flaws | the last one is found in"+
-			" world | it is | steps of the shortest stories: median, most |\n|---|--:|--:|---|--:|\n"+strings.Join(rows, "")+"\n")
-	}
+	t.Log("rung, flaws, the last one is found in world, it is, steps of the shortest stories:" +
+		" median, most\n" + strings.Join(rows, ""))
 }
 
 // foundIn is the row of a rung: how many worlds it takes to find its flaws, and how many
@@ -63,7 +61,7 @@ func foundIn(t *testing.T, rung ladder.Rung) string {
 		}
 	}
 	slices.Sort(steps)
-	return fmt.Sprintf("| %s | %d | %d | %s: %s | %d, %d |\n", rung.Name, len(rung.Flaws), at+1,
+	return fmt.Sprintf("%s, %d, %d, %s: %s, %d, %d\n", rung.Name, len(rung.Flaws), at+1,
 		last.Scenario, last.Invariant, steps[len(steps)/2], steps[len(steps)-1])
 }
 
@@ -79,8 +77,8 @@ func TestAWorldIsTheSameOnAnyNumberOfProcessors(t *testing.T) {
 				if processors == 1 {
 					timelines = append(timelines, w.Timeline())
 				}
-				return !assert.Equal(t, timelines[w.N], w.Timeline(), "%s: world 1/%d on %d", name,
-					w.N, processors)
+				return !assert.True(t, timelines[w.N] == w.Timeline(), "%s: world 1/%d on %d"+
+					" processors", name, w.N, processors)
 			}, locktest.Options(rung)...)
 		}
 	}
