@@ -38,7 +38,7 @@ func (s *S) mayBe(b *lab.Break) found {
 			"overrun_release: two holders")
 		add(true, "two_owners_one_process: two holders", "unlock_not_held: foreign release",
 			"held_token: two holders")
-		f.blameless = story.Has(swarm.Deleted) ||
+		f.blameless = story.Has(swarm.Deleted) || s.settings.nodes == 1 && story.Has(swarm.Clock) ||
 			(b.After != lab.Running || s.settings.readers("") != "") && story.Has(swarm.Stops) ||
 			s.settings.nodes == 1 && b.After == history.Removed
 	case ForeignRelease:
