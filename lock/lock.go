@@ -34,7 +34,8 @@ type Lock interface {
 	// errors at once, and they mean the same as TryLock's. A command in flight
 	// ends with a deadline of ctx if it was sent with Bounded or Once, or if the
 	// driver has ContextTimeoutEnabled. A plain cancellation never ends it: the
-	// driver's ReadTimeout does.
+	// driver's ReadTimeout does. A grant that comes too late is given back before
+	// either call returns, for at most a lease on a context of its own.
 	Lock(ctx context.Context) error
 
 	// Unlock releases the lock. It returns ErrNotHeld when the server says

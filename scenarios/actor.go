@@ -22,6 +22,8 @@ type actor struct {
 	grantedAt time.Duration // of the newest grant; 0: never
 	heldSince time.Duration // the first of the acquisitions that are nested now
 	refused   bool          // the newest Lock returned an error
+	asking    bool          // it waits for an answer
+	unsure    bool          // the newest was an error
 }
 
 // part is what both sides of an actor's lock have in common.

@@ -222,10 +222,14 @@ type call struct {
 }
 
 func (a *actor) unlocks() call {
-	alone := !slices.ContainsFunc(a.run.actors, func(other *actor) bool {
-		return other != a && other.process == a.process && other.depth > 0
+	return call{a.owns(), a.depth > 0 && a.alone(), len(a.run.Breaks(ForeignRelease))}
+}
+
+// alone says whether no other owner of the actor's process has the lock.
+func (a *actor) alone() bool {
+	return !slices.ContainsFunc(a.run.actors, func(other *actor) bool {
+		return other.owner != a.owner && other.process == a.process && other.depth > 0
 	})
-	return call{a.owns(), a.depth > 0 && alone, len(a.run.Breaks(ForeignRelease))}
 }
 
 // doubtRelease judges what Unlock returned. That it says so where it has released
@@ -235,7 +239,7 @@ func (a *actor) doubtRelease(c call, err error) {
 	case err == nil && !c.owned && len(a.run.Breaks(ForeignRelease)) == c.released:
 		a.doubt(false, FalseSuccess, "Unlock returns ok, and the servers didn't have its"+
 			" lock")
-	case errors.Is(err, lock.ErrNotHeld) && c.owned && c.held && a.owns():
+	case errors.Is(err, lock.ErrNotHeld) && c.owned && c.held && a.owns() && !a.unsure && !a.run.shared(a.Name):
 		a.doubt(false, FalseLoss, "Unlock returns ErrNotHeld, and the servers have its"+
 			" lock")
 	}
@@ -247,13 +251,26 @@ func (a *actor) doubtRelease(c call, err error) {
 func (s *S) findFalseLosses() {
 	for _, d := range s.Log().Denied {
 		if !s.exact() || s.troubled(d.Client, d.At) ||
-			s.lease()-(d.At-s.extended(d.Client, d.At)) < s.lease()/10 {
+			s.lease()-(d.At-s.extended(d.Client, d.At)) < s.lease()/10 || s.shared(d.Client) {
 			continue
 		}
 		s.doubts = append(s.doubts, &lab.Break{Invariant: FalseLoss, At: d.At,
 			Event: d.Owner + " is told that it has lost the lock, and the servers" +
 				" have it still", Entry: d.Entry})
 	}
+}
+
+// shared says whether several owners share a process. The servers say of them all whether
+// one has the lock.
+func (s *S) shared(process string) bool { return s.owners(process) > 1 }
+
+func (s *S) owners(process string) (n int) {
+	for _, a := range s.actors {
+		if a.Name == process {
+			n++
+		}
+	}
+	return n
 }
 
 // extended is when the newest command was sent, before a moment, that a client has a

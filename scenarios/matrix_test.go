@@ -1,7 +1,6 @@
 package scenarios_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,11 +17,10 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/locktest/wrong"
+	"github.com/lockladder/lockladder/internal/site/generated"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
 )
-
-var update = flag.Bool("update", false, "rewrite the digests in testdata")
 
 // The digests are the same on every machine, with any number of processors and
 // however busy they are: their timelines were recorded in an order that package
@@ -30,7 +28,7 @@ var update = flag.Bool("update", false, "rewrite the digests in testdata")
 // which a witness records behind the lab's back.
 func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	t *testing.T) {
-	if !*update {
+	if !*generated.Update {
 		locktest.WhenNamed(t,
 			"it takes ten seconds: go test ./scenarios -run SameTimeline")
 	}
@@ -43,7 +41,7 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 				saw := &witness{known: map[*server.Peer]bool{},
 					worlds: map[string][][]string{}}
 				report := scenarios.Run(t, rung.Build, append(
-					locktest.Options(rung), saw.watches())...)
+					locktest.Options(rung), saw.watches(), scenarios.Worlds(0, 0))...)
 				for _, r := range report {
 					saw.agrees(t, r)
 				}
@@ -61,7 +59,7 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	}
 	golden := filepath.Join("testdata", "timelines.sha256")
 	got := strings.Join(digests, "")
-	if *update {
+	if *generated.Update {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
@@ -131,9 +129,9 @@ func TestRememberedScriptsChangeNoTimeline(t *testing.T) {
 	rung := locktest.Find(t, "reentrant/fair")
 	executed := scenarios.Watched(func(string) {},
 		func(int, *server.Peer, string, []string) {})
-	assert.Equal(t,
-		scenarios.Run(t, rung.Build, append(locktest.Options(rung), executed)...),
-		scenarios.Run(t, rung.Build, locktest.Options(rung)...))
+	options := append(locktest.Options(rung), scenarios.Worlds(0, 0))
+	assert.Equal(t, scenarios.Run(t, rung.Build, append(options, executed)...),
+		scenarios.Run(t, rung.Build, options...))
 }
 
 // What a run prints to declare must pass when it is declared, whatever it follows from.

@@ -42,6 +42,24 @@ func edited() (asked string, mutants []wrong.Mutant) {
 func TestEveryMutantIsKilled(t *testing.T) {
 	locktest.Long(t, "it compiles every mutant")
 	t.Parallel()
+	eachEdited(t, func(t *testing.T, m wrong.Mutant, rung ladder.Rung, build lock.Build) {
+		killer := m.Killers[0]
+		require.NotContains(t, rung.Flaws, lock.Flaws(killer)[0], "the rung itself breaks it")
+		r := judged(t, build, killer, locktest.Options(rung)...)
+		if assert.Equal(t, scenarios.Breaks, r.Verdict, "it lives through %s", killer) {
+			t.Logf("killed by %s\n%s", killer, r.Event)
+		}
+		if testing.Verbose() {
+			alsoKilledBy(t, rung, build, killer)
+		}
+	})
+}
+
+// eachEdited runs a subtest for each mutant that is a rung with a mistake. Where some have
+// to be compiled, a binary with them runs the test instead.
+func eachEdited(t *testing.T, do func(t *testing.T, m wrong.Mutant, rung ladder.Rung,
+	build lock.Build)) {
+	t.Helper()
 	asked, mutants := edited()
 	require.NotEmpty(t, mutants, "no rung with a mistake has the name that -run asks for")
 	root, err := filepath.Abs("..")
@@ -53,7 +71,7 @@ func TestEveryMutantIsKilled(t *testing.T) {
 		}
 	}
 	if len(files) > 0 {
-		out, err := runWith(t, files, root, "^TestEveryMutantIsKilled$/"+asked)
+		out, err := runWith(t, files, root, "^"+t.Name()+"$/"+asked)
 		require.NoError(t, err, "with the mutants compiled into it this test fails:\n%s", out)
 		t.Logf("%s", out)
 		return
@@ -66,15 +84,7 @@ func TestEveryMutantIsKilled(t *testing.T) {
 			if build == nil {
 				build = exercise.WithScripts(rung.Build, scripts(t, m, root))
 			}
-			killer := m.Killers[0]
-			require.NotContains(t, rung.Flaws, lock.Flaws(killer)[0], "the rung itself breaks it")
-			r := judged(t, build, killer, locktest.Options(rung)...)
-			if assert.Equal(t, scenarios.Breaks, r.Verdict, "it lives through %s", killer) {
-				t.Logf("killed by %s\n%s", killer, r.Event)
-			}
-			if testing.Verbose() {
-				alsoKilledBy(t, rung, build, killer)
-			}
+			do(t, m, rung, build)
 		})
 	}
 }
@@ -190,7 +200,7 @@ func runWith(t *testing.T, files map[string]string, root, test string) (out []by
 	build.Dir = root
 	out, err = build.CombinedOutput()
 	require.NoError(t, err, "the mutants do not compile:\n%s", out)
-	return exec.Command(binary, "-test.run="+test, "-test.timeout=5m",
+	return exec.Command(binary, "-test.run="+test, "-test.timeout=2h",
 		fmt.Sprintf("-test.v=%v", testing.Verbose())).CombinedOutput()
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/lab/node"
 	"github.com/lockladder/lockladder/internal/site/recording"
+	"github.com/lockladder/lockladder/scenarios/swarm"
 )
 
 // Option says something about the lock that is run.
@@ -54,7 +55,9 @@ type settings struct {
 	key    string
 	driver func(*redis.Options)
 
-	change *Change // of what the scenarios say
+	worlds *worlds      // the random ones to play; nil: the usual ones
+	change *Change      // of what the scenarios say
+	story  *swarm.Story // that is played instead of a scenario; nil: none
 
 	keeps func(key string) []string
 	each  func(scenario string, results []Result, err error)

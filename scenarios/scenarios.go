@@ -48,7 +48,7 @@ type (
 )
 
 // Run runs every scenario of the catalogue against the locks that build makes,
-// a subtest each, named like the scenario. It fails the test when the lock
+// a subtest each, named like the scenario, and then random worlds. It fails the test when the lock
 // breaks an invariant that is not declared as a flaw, holds one that is, or
 // fails in any other way. A lock that can't be built, that does not work where
 // nothing goes wrong, that is stuck, never returns or leaks connections, or whose
@@ -85,6 +85,9 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	if broken := report.with(Breaks); whole && !s.red && s.only == nil &&
 		len(without(broken, s.flaws))+len(without(s.flaws, broken)) > 0 {
 		t.Log(declaration(broken, s.flaws))
+	}
+	if whole && !s.red && s.only == nil {
+		s.runWorlds(t, build, report.with(Breaks))
 	}
 	return report
 }

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/lockladder/lockladder/internal/lab"
 	"github.com/lockladder/lockladder/internal/lab/node"
@@ -44,6 +45,11 @@ func (v virtual) config(int) lab.Config {
 		c.TTL, c.Scale = v.lease, float64(v.lease)/float64(lease)
 	}
 	v.change.apply(&c)
+	if v.story != nil {
+		c.Fate = func(client string, nth int, now time.Duration) (lab.Fault, bool) {
+			return fate(*v.story, client, nth, now)
+		}
+	}
 	return c
 }
 

@@ -65,7 +65,8 @@ func run(t *testing.T, library libraries.Library, more ...scenarios.Option,
 		options = append(options, scenarios.WithoutFeatures(scenarios.LossNotices))
 	}
 	if library.Keys != nil {
-		options = append(options, scenarios.Keys(library.Keys))
+		// The grant is a majority of keys, and random worlds ask the first who has it.
+		options = append(options, scenarios.Keys(library.Keys), scenarios.Worlds(0, 0))
 	}
 	return scenarios.Run(t, library.Build, append(options, more...)...)
 }

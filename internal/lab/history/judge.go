@@ -79,8 +79,8 @@ func (l *Log) judgeChange(g *Grant, c Command, before, after State) {
 		return
 	}
 	breaks := func(invariant, format string, args ...any) {
-		l.breaks(invariant, "%s's %s"+format, append([]any{c.Client, c.Text}, args...)...).
-			After = l.endings[c.Client]
+		b := l.breaks(invariant, "%s's %s"+format, append([]any{c.Client, c.Text}, args...)...)
+		b.After, b.Own = l.endings[c.Client], g.Owner == c.Client
 	}
 	switch moved := before.Moved(after); {
 	case !after.Exists:

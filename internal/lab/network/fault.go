@@ -21,6 +21,7 @@ type Fault struct {
 	LoseReply   bool          // executed; the connection breaks, not a reply
 	Refuse      bool          // the connection breaks before it is sent
 	Hang        bool          // it is never executed, and never answered
+	Error       string        // what the server answers instead of executing it
 	CrashBefore bool          // the client dies instead of sending it
 	CrashAfter  bool          // executed; the client dies before the reply
 
@@ -35,5 +36,5 @@ type Fault struct {
 // happens says whether anything happens at all.
 func (f Fault) happens() bool {
 	return f.Deliver > 0 || f.Answer > 0 || f.AnswerAfter > 0 || f.LoseReply ||
-		f.Refuse || f.Hang || f.CrashBefore || f.CrashAfter
+		f.Refuse || f.Hang || f.Error != "" || f.CrashBefore || f.CrashAfter
 }

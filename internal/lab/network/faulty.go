@@ -62,8 +62,12 @@ func (k *faulty) Command(args []string) bool {
 	if !delayed {
 		k.Real.Took(time.Since(sent))
 	}
-	reply := k.Execute(Exchange{Args: args, Text: text, Sent: sent, Began: sent,
-		Nth: nth, Fault: fault})
+	exchange := Exchange{Args: args, Text: text, Sent: sent, Began: sent, Nth: nth,
+		Fault: fault}
+	if fault.Error != "" {
+		exchange.Ask = func([]string) string { return "-" + fault.Error + "\r\n" }
+	}
+	reply := k.Execute(exchange)
 	if fault.CrashAfter {
 		c.Crash()
 	}

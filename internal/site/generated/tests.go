@@ -34,6 +34,7 @@ var tests = map[string]test{
 	"import":    {args: "./internal/bench/jobs/imports -run OfThePage -whole"},
 	"picture":   {args: "./internal/bench -run Picture"},
 	"scheduled": {args: "./internal/bench/jobs -run TimetableOfThePage"},
+	"swarm":     {args: "./scenarios -run ToldAsShortly"},
 
 	"explorer": {args: explorer + "Table|Rarely|OnThePageIs|NeedAnInterleaving"},
 	"readers":  {args: explorer + "ReadersAndWritersNever"},

@@ -1,0 +1,194 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios/swarm"
+)
+
+// suspect notes a break of a story's at the newest entry.
+func (a *actor) suspect(invariant, format string, args ...any) {
+	s := a.run
+	s.doubts = append(s.doubts, &lab.Break{Invariant: invariant, At: s.Now(),
+		Event: fmt.Sprintf(format, args...), Entry: len(s.Timeline()) - 1,
+		After: s.Log().Ending(a.Name)})
+}
+
+// disturbed says whether something has gone wrong in the story that may explain why a call
+// fails now: any fault of a command, a process that was gone and may still have its place
+// in a queue, and another fault that is not over for a lease. A lock must not notice that
+// the server has forgotten its scripts.
+func (s *S) disturbed() bool {
+	return slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
+		return f.OfCommand() || f.At <= s.Now() && f.Kind != swarm.Flush &&
+			(f.Kind == swarm.Full || f.Process != "" || s.Now() <= f.At+f.For+lease)
+	})
+}
+
+// asked is what is known of an acquire when it is called.
+type asked struct {
+	at   time.Duration
+	free bool // no node has the lock, and nobody else asks for it
+}
+
+func (a *actor) asks() asked {
+	now := asked{a.run.Now(), a.run.free() && !a.run.somebodyAsks()}
+	a.asking = true
+	return now
+}
+
+func (s *S) somebodyAsks() bool {
+	return slices.ContainsFunc(s.actors, func(o *actor) bool {
+		return o.asking || o.reads.asking
+	})
+}
+
+// free says whether none of the nodes has the lock.
+func (s *S) free() bool {
+	free := true
+	s.everyNode(func(n *lab.Node) { free = free && n.Free() })
+	return free
+}
+
+// answered judges an acquire.
+func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) {
+	s := a.run
+	a.Step("judged", func() {
+		a.asking, a.unsure = false, err != nil
+		if step.Ended {
+			return // any answer is right
+		}
+		if free := s.longestFree(asked.at); s.settings.nodes == 1 && free > s.mostFree() {
+			a.suspect(LateWakeUp, "%s has waited while the lock was free for %.3f s", a.owner,
+				free.Seconds())
+		}
+		switch {
+		case granted && a.depth == 1 && a == a.writes && a.owns():
+			if s.Node(0).LeaseLeft() == 0 && s.settings.leaseEnd == nil && s.settings.nodes == 1 {
+				a.suspect(Orphaned, "%s is granted the lock without a lease", a.owner)
+			}
+			a.judgesToken()
+		case granted:
+		case s.disturbed() || 0 < step.Within && step.Within <= second:
+		case (a.depth > 0 || a.writes.depth > 0) && a.owns() && !errors.Is(err, lock.ErrLost):
+			a.suspect(SelfDeadlock, "%s returns %s to %s, which holds the lock", step.Verb,
+				outcomeOf(granted, err), a.owner)
+		case step.Verb == swarm.TryLock && asked.free && s.free() && !s.somebodyAsks() &&
+			(err == nil || s.healthy() && step.Within == 0):
+			a.suspect(Unavailable, "TryLock returns %s to %s, and the lock is free",
+				outcomeOf(granted, err), a.owner)
+		case step.Verb == swarm.Lock && a.reads.depth == 0 && s.healthy() &&
+			!errors.Is(err, context.DeadlineExceeded):
+			a.suspect(Unavailable, "Lock gives up before its context ends: it returns %s to %s",
+				outcomeOf(granted, err), a.owner)
+		}
+	})
+}
+
+// healthy says whether all servers answer all commands in the story.
+func (s *S) healthy() bool {
+	return !slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
+		return f.Kind != swarm.Flush && f.Kind != swarm.Deleted
+	})
+}
+
+func outcomeOf(granted bool, err error) string {
+	if err != nil {
+		return outcome(err)
+	}
+	return fmt.Sprint(granted)
+}
+
+func (a *actor) judgesToken() {
+	if !a.fenced() {
+		return
+	}
+	s, token := a.run, a.token()
+	if token <= s.newest && !s.settings.story.Has(swarm.Restart, swarm.Failover) {
+		a.suspect(WrongToken, "%s is granted token %d after %d", a.owner, token, s.newest)
+	}
+	s.newest = max(s.newest, token)
+}
+
+// mustHaveBeenTold judges, before an Unlock, whether the holder has lost the lock half a
+// lease ago and was told nothing.
+func (a *actor) mustHaveBeenTold() {
+	s := a.run
+	a.Step("judged", func() {
+		if a.depth > 0 && a == a.writes && !a.told() && !a.owns() && a.unlocks().held &&
+			s.Log().Ending(a.Name) != lab.Running && s.Now()-a.lostAt() > lease/2 {
+			a.suspect(NotTold, "%s has lost the lock at %.3f s, and was told nothing",
+				a.owner, a.lostAt().Seconds())
+		}
+	})
+}
+
+// mustHaveFreed judges, after an Unlock, whether the servers still have the lock as the
+// actor's, who thinks that it has none. They have it until the end of its lease.
+func (a *actor) mustHaveFreed(err error) {
+	s := a.run
+	a.Step("judged", func() {
+		a.asking = false
+		switch {
+		case a.writes.depth+a.reads.depth > 0 || !a.owns() || a.unsure || s.shared(a.Name):
+		case err == nil && !s.settings.story.Repeats && !s.settings.story.Has(swarm.LateRequest):
+			a.suspect(FalseSuccess, "Unlock returns ok to %s, and the servers have its lock still",
+				a.owner)
+		case !s.disturbed():
+			a.suspect(Orphaned, "%s has unlocked, and the servers have its lock", a.owner)
+		}
+	})
+}
+
+// lostAt is when the timeline shows first that the actor has the lock no more.
+func (a *actor) lostAt() time.Duration {
+	var at time.Duration
+	had := true
+	for _, e := range a.run.Timeline() {
+		has := slices.Contains(strings.Fields(e.Owner), a.Name)
+		if had && !has {
+			at = e.At
+		}
+		had = has
+	}
+	return at
+}
+
+// returnsInTime judges how long after its context a call returns. Where a server may not
+// answer, an acquire may take a lease more to give back what it has asked for.
+func (a *actor) returnsInTime(step swarm.Step, late time.Duration) {
+	s := a.run
+	if !s.healthy() {
+		late -= lease
+	}
+	if late <= lease/10 || s.settings.story.Repeats || a.process.Dead() {
+		return
+	}
+	a.Step("judged", func() {
+		a.suspect(Hangs, "%s returns to %s %.3f s after its context has ended", step.Verb,
+			a.owner, late.Seconds())
+	})
+}
+
+// writesAfter reads the storage and, after some time, writes back one less. A storage that
+// checks tokens must let a holder in.
+func (a *actor) writesAfter(pause time.Duration, storage *lab.Storage) {
+	var left, version int
+	a.Step("reads", func() {
+		var admitted bool
+		left, version, admitted = storage.Read(a.holding, a.token())
+		if !admitted && a.owns() && !a.run.shared(a.Name) {
+			a.suspect(Unavailable, "%s has the lock, and the storage refuses its token %d",
+				a.owner, a.token())
+		}
+	})
+	a.Sleep(pause)
+	a.write(storage, left-1, version)
+}

@@ -1,0 +1,125 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/scenarios/swarm"
+)
+
+// findWrongLeases looks for commands that have left their client a lease of another length
+// than it asked for.
+func (s *S) findWrongLeases() {
+	if s.settings.leaseEnd != nil || s.settings.story.Has(swarm.Clock) {
+		return
+	}
+	ends := map[int]time.Duration{}
+	for i, e := range s.Timeline() {
+		for _, l := range e.Leases {
+			given := l.Ends - e.At
+			if e.Command != "" && l.Node == e.Node && l.Owner == e.Client && l.Ends > 0 &&
+				l.Ends != ends[l.Node] && (given-lease).Abs() > lease/100 {
+				s.doubts = append(s.doubts, &lab.Break{Invariant: WrongLease, At: e.At, Entry: i,
+					Event: fmt.Sprintf("%s has asked for a lease of %.3f s, and is given %.3f",
+						e.Client, s.TTL.Seconds(), s.Lasts(given).Seconds())})
+			}
+			ends[l.Node] = l.Ends
+		}
+	}
+}
+
+// findBusyWaiting looks for a process that sends more than each of its owners need to ask
+// each node again and again.
+func (s *S) findBusyWaiting() {
+	sent := map[string][]time.Duration{} // in the last second
+	for i, e := range s.Timeline() {
+		if !s.names(e.Command) {
+			continue
+		}
+		last := slices.DeleteFunc(append(sent[e.Client], e.At), func(at time.Duration) bool {
+			return s.Lasts(e.At-at) > second
+		})
+		if sent[e.Client] = last; len(last) == 100*s.owners(e.Client)*s.settings.nodes {
+			s.doubts = append(s.doubts, &lab.Break{Invariant: BusyWaiting, At: e.At, Entry: i,
+				Event: fmt.Sprintf("%s has sent %d commands in a second", e.Client, len(last))})
+		}
+	}
+}
+
+// longestFree is how long at a time no node has had the lock, since a moment.
+func (s *S) longestFree(since time.Duration) (longest time.Duration) {
+	free, now := time.Duration(0), s.Now()
+	for _, e := range s.Timeline() {
+		longest = max(longest, e.At-max(free, since))
+		switch {
+		case e.Owner != "-" || len(e.Leases) > 0:
+			free = until(e.Leases)
+		default:
+			free = min(free, e.At)
+		}
+	}
+	return max(longest, now-max(free, since))
+}
+
+// mostFree is how long a lock may be free that somebody waits for. What a waiter has not
+// heard of it must find when the lease has ended that it knows of. Where leases are short,
+// its pauses needn't be.
+func (s *S) mostFree() time.Duration {
+	pauses := s.Log().Unscaled(2 * second)
+	switch {
+	case s.disturbed():
+		return math.MaxInt64
+	case len(s.settings.story.Faults) > 0:
+		return max(lease+lease/10, pauses)
+	}
+	return max(lease/2, pauses)
+}
+
+// until is when the last of the leases ends.
+func until(leases []history.Lease) (end time.Duration) {
+	for _, l := range leases {
+		if l.Ends == 0 {
+			return math.MaxInt64
+		}
+		end = max(end, l.Ends)
+	}
+	if end == 0 { // readers have the lock
+		return math.MaxInt64
+	}
+	return end
+}
+
+// rests notes since when none of the owners of the actor's process has the lock or asks
+// for it.
+func (a *actor) rests() {
+	for _, o := range a.run.actors {
+		if o.process == a.process && (o.depth+o.reads.depth > 0 || o.asking || o.reads.asking) {
+			return
+		}
+	}
+	a.run.resting[a.Name] = a.run.Now()
+}
+
+// wakes judges what the process has sent meanwhile.
+func (a *actor) wakes() {
+	s := a.run
+	since, rested := s.resting[a.Name]
+	delete(s.resting, a.Name)
+	if !rested || s.settings.story.Has(swarm.Stops) {
+		return
+	}
+	for i, e := range s.Timeline() {
+		if e.Client == a.Name && s.names(e.Command) && e.Sent > since+lease/10 &&
+			!strings.Contains(e.Command, "SUBSCRIBE ") { // a driver does so when it reconnects
+			s.doubts = append(s.doubts, &lab.Break{Invariant: RenewalAfterUnlock, At: e.At,
+				Entry: i, Event: fmt.Sprintf("%s has had nothing to do with the lock since %.3f s",
+					a.Name, since.Seconds())})
+			return
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package scenarios
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockladder/lockladder/internal/lab"
+	"github.com/lockladder/lockladder/internal/lab/history"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios/swarm"
+)
+
+// mayBe says what a break in a story may follow from.
+func (s *S) mayBe(b *lab.Break) found {
+	f := found{Break: b}
+	story := s.settings.story
+	add := func(when bool, flaws ...string) {
+		if when {
+			f.flaws = append(f.flaws, lock.Flaws(flaws...)...)
+		}
+	}
+	dies := story.Has(swarm.Dies, swarm.DiesBefore, swarm.DiesAfter)
+	forgets := story.Has(swarm.Restart, swarm.Failover, swarm.Deleted)
+	unsure := story.Repeats || story.Has(swarm.LateRequest, swarm.LateReply,
+		swarm.LostReply, swarm.Hangs, swarm.Down, swarm.Stops, swarm.Restart,
+		swarm.Failover)
+	switch b.Invariant {
+	case TwoHolders:
+		add(story.Has(swarm.Restart) || forgets && s.settings.nodes > 1, "node_restart: two holders")
+		add(story.Has(swarm.Failover), "failover: two holders",
+			"reader_failover: two holders")
+		add(story.Has(swarm.Clock), "clock_jump: two holders")
+		add(story.Skewed(), "client_clock_skew: two holders")
+		add(b.Late || story.Has(swarm.LateReply, swarm.LateRequest), "late_grant: two holders")
+		add(b.After == lab.Expired, "overrun_overlap: two holders")
+		add(b.After == lab.CutOff, "partitioned_holder: not told")
+		add(b.After != lab.Running, "overrun_release: foreign release",
+			"overrun_release: two holders")
+		add(true, "two_owners_one_process: two holders", "unlock_not_held: foreign release",
+			"held_token: two holders")
+		f.blameless = story.Has(swarm.Deleted) || s.settings.nodes == 1 && story.Has(swarm.Clock) ||
+			(b.After != lab.Running || s.settings.readers("") != "") && story.Has(swarm.Stops) ||
+			s.settings.nodes == 1 && b.After == history.Removed
+	case ForeignRelease:
+		add(b.After != lab.Running, "overrun_release: foreign release")
+		add(true, "unlock_not_held: foreign release",
+			"two_owners_one_process: foreign release")
+		add(unsure, "slow_get: foreign release", "slow_release: foreign release",
+			"compare_twice: foreign release", "late_own_release: foreign release",
+			"lost_release_reply: foreign release")
+		add(story.Skewed(), "client_clock_skew: foreign release")
+	case ForeignRenewal:
+		add(true, "renewal_reacquires: foreign renewal", "unlock_not_held: foreign release",
+			"two_owners_one_process: foreign release")
+		f.blameless = b.Own
+	case LostUpdate:
+		add(true, "oversell: lost update", "paused_holder: stale write",
+			"failover: two holders", "node_restart: two holders")
+	case StaleWrite:
+		add(true, "paused_holder: stale write")
+		add(forgets, "failover: stale write")
+		f.blameless = forgets
+	case Orphaned:
+		add(true, "crash_holding: orphaned") // it has no lease at all
+		add(dies, "crash_after_first_command: orphaned")
+		add(story.Ends(), "cancelled_context: orphaned", "abandoned_acquire: orphaned")
+		add(len(story.Faults) > 0, "failed_unlock: orphaned")
+		add(s.hung() != "", "hung_worker: orphaned")
+		add(unsure, "lost_reply: self-deadlock")
+	case Unavailable:
+		add(forgets, "tokens_rise: unavailable")
+	case SelfDeadlock:
+		add(true, "nested: self-deadlock", "refused_by_itself: self-deadlock")
+		add(unsure, "lost_reply: self-deadlock")
+	case NotTold:
+		add(true, "lost_lease_told: not told")
+		add(story.Nests(), "nested: self-deadlock")
+		add(unsure, "partitioned_holder: not told")
+		f.blameless = !s.offers(LossNotices) || story.Has(swarm.Stops) ||
+			unsure && b.After == history.Removed
+	case FalseSuccess:
+		add(true, "unlock_not_held: false success", "unlock_expired: false success",
+			"overrun_release: foreign release", "late_grant: two holders")
+		f.blameless = b.After == history.Removed || story.Has(swarm.Clock) ||
+			b.After != lab.Running && story.Has(swarm.Stops)
+	case FalseLoss:
+		add(true, "held_token: false success", "held_token: two holders")
+		f.blameless = story.Has(swarm.Clock) || s.downBy(b.At)
+	case LeftBehind:
+		add(true, "nothing_left: left behind", "crash_holding: orphaned",
+			"crash_after_first_command: orphaned", "cancelled_context: orphaned",
+			"abandoned_acquire: orphaned")
+	}
+	f.blameless = f.blameless || slices.ContainsFunc(f.flaws, s.settings.declines)
+	return f
+}
+
+// declines says whether the lock doesn't claim to offer what the scenario of a flaw is
+// about.
+func (s settings) declines(f Flaw) bool {
+	of, _ := Find(f.Scenario)
+	return slices.ContainsFunc(of.features, func(feature Feature) bool {
+		return slices.Contains(s.declined, feature)
+	})
+}
+
+// downBy says whether a node was down within a lease before a moment: then no renewal
+// reached it.
+func (s *S) downBy(moment time.Duration) bool {
+	return slices.ContainsFunc(s.settings.story.Faults, func(f swarm.Fault) bool {
+		return f.Kind == swarm.Down && f.At <= moment && moment <= f.At+f.For+lease
+	})
+}

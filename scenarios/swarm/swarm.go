@@ -1,0 +1,176 @@
+// Package swarm makes random worlds for a lock: who shares it, what each of them does,
+// and what goes wrong meanwhile. The same seed makes the same story, on any machine.
+//
+// A world in which everything goes wrong shows less than many in each of which a few
+// things do, so each story has faults of a few kinds only (Groce and others, "Swarm
+// Testing", ISSTA 2012).
+//
+//	story := swarm.New(seed, n, swarm.Offers{Nodes: 1, Shared: true})
+//	shortest := swarm.Shrink(story, breaks)
+//
+// A story is plain data. Package scenarios plays it, in virtual time, and judges it.
+package swarm
+
+import "time"
+
+// Lease is the lease in which a story's times are told: ten seconds. With another one
+// the whole story is faster or slower.
+const Lease = 10 * time.Second
+
+// Story is a world and all that happens in it.
+type Story struct {
+	Key       string
+	Lease     time.Duration // that the locks ask for
+	Nodes     int
+	Repeats   bool // the driver sends a command again that was not answered for 5 s
+	Processes []Process
+	Faults    []Fault
+}
+
+// Process is a client with its connections, and the owners of the lock that share it.
+type Process struct {
+	Name   string
+	Ahead  time.Duration // its clock
+	Owners []Owner
+}
+
+// Owner is one handle on the lock, and what its goroutine does with it.
+type Owner struct {
+	Name  string
+	Steps []Step
+}
+
+// Step is one thing that an owner does, some time after its last one.
+type Step struct {
+	After  time.Duration
+	Verb   Verb
+	Within time.Duration // then its context ends, or it writes what it has read; 0: Patience
+	Ended  bool          // its context has ended before
+	Anyway bool          // it unlocks, and has nothing to unlock
+}
+
+// Patience is when a context ends of which a story says nothing: a server may never
+// answer.
+const Patience = 3 * Lease / 2
+
+// Verb is what a step does.
+type Verb string
+
+// The verbs are calls of the lock, and a read and a write of a storage that it guards.
+const (
+	TryLock  Verb = "TryLock"
+	Lock     Verb = "Lock"
+	Unlock   Verb = "Unlock"
+	TryRLock Verb = "TryRLock"
+	RLock    Verb = "RLock"
+	RUnlock  Verb = "RUnlock"
+	Write    Verb = "write"
+)
+
+// Kind is a kind of fault.
+type Kind string
+
+// The first kinds befall one command of a process, then a process, then a node.
+const (
+	LateRequest Kind = "late request"
+	LateReply   Kind = "late reply"
+	LostRequest Kind = "lost request"
+	LostReply   Kind = "lost reply"
+	Hangs       Kind = "hangs"
+	ErrorReply  Kind = "error reply"
+	DiesBefore  Kind = "dies before"
+	DiesAfter   Kind = "dies after"
+
+	Dies  Kind = "dies"
+	Stops Kind = "stops"
+
+	Restart  Kind = "restart"
+	Failover Kind = "failover"
+	Flush    Kind = "scripts flushed"
+	Deleted  Kind = "key deleted"
+	Full     Kind = "memory full"
+	Down     Kind = "down"
+	Clock    Kind = "clock set forward"
+)
+
+// Fault is one thing that goes wrong.
+type Fault struct {
+	Kind    Kind
+	Process string        // whose command, or which process
+	Nth     int           // which of its commands, counted from 1
+	Node    int           // which node, counted from 0
+	At      time.Duration // when, where no command says it
+	For     time.Duration // how long it lasts, or by how much
+	Reply   string        // an error reply
+}
+
+// OfCommand says whether the fault befalls one command.
+func (f Fault) OfCommand() bool { return f.Nth > 0 }
+
+// Has says whether a fault of one of the kinds is in the story.
+func (s Story) Has(kinds ...Kind) bool {
+	for _, f := range s.Faults {
+		for _, kind := range kinds {
+			if f.Kind == kind {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Skewed says whether the clocks of processes differ.
+func (s Story) Skewed() bool {
+	for _, p := range s.Processes {
+		if p.Ahead != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Ends says whether the context of a call has ended before it, or may end in it.
+func (s Story) Ends() bool {
+	for _, p := range s.Processes {
+		for _, o := range p.Owners {
+			for _, step := range o.Steps {
+				if step.Ended || step.Within > 0 && step.Verb != Write {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Steps is how many things happen in the story.
+func (s Story) Steps() int {
+	steps := len(s.Faults)
+	for _, p := range s.Processes {
+		for _, o := range p.Owners {
+			steps += len(o.Steps)
+		}
+	}
+	return steps
+}
+
+// Nests says whether an owner locks again before it unlocks.
+func (s Story) Nests() bool {
+	for _, p := range s.Processes {
+		for _, o := range p.Owners {
+			depth := 0
+			for _, step := range o.Steps {
+				switch step.Verb {
+				case TryLock, Lock, TryRLock, RLock:
+					depth++
+				case Unlock, RUnlock:
+					depth--
+				}
+				if depth > 1 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

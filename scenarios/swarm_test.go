@@ -1,0 +1,97 @@
+package scenarios_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/site/generated"
+	"github.com/lockladder/lockladder/lock"
+	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/scenarios/swarm"
+)
+
+// enough is how many worlds show every flaw that the ladder declares.
+var enough = 2000
+
+// The random worlds know nothing of the catalogue but which flaw a break may be. In the
+// first ones of seed 1 they find every flaw of every rung, and nothing else.
+func TestRandomWorldsFindWhatTheLadderDeclares(t *testing.T) {
+	locktest.WhenNamed(t, "it takes minutes: go test ./scenarios -run RandomWorldsFind")
+	rows := make([]string, len(ladder.Rungs))
+	t.Run("rungs", func(t *testing.T) {
+		for i, rung := range ladder.Rungs {
+			t.Run(rung.Name, func(t *testing.T) {
+				t.Parallel()
+				rows[i] = foundIn(t, rung)
+			})
+		}
+	})
+	t.Log("rung, flaws, the last one is found in world, it is, steps of the shortest stories:" +
+		" median, most\n" + strings.Join(rows, ""))
+}
+
+// foundIn is the row of a rung: how many worlds it takes to find its flaws, and how many
+// steps the shortest stories have.
+func foundIn(t *testing.T, rung ladder.Rung) string {
+	in := map[lock.Flaw]swarm.Story{}
+	last, at := lock.Flaw{}, 0
+	options := locktest.Options(rung)
+	scenarios.EachWorld(t, rung.Build, enough, func(w scenarios.World) bool {
+		assert.True(t, w.Broken == nil || w.Broken[0].Excused(rung.Flaws), "world 1/%d: %v\n%v",
+			w.N, w.Broken, w.Story)
+		for _, f := range rung.Flaws {
+			if _, found := in[f]; !found && w.Shows(f) {
+				in[f], last, at = w.Story, f, w.N
+			}
+		}
+		return false
+	}, options...)
+	var steps []int
+	for _, f := range rung.Flaws {
+		if story, found := in[f]; assert.True(t, found, "no world shows %v", f) {
+			steps = append(steps, scenarios.Shortest(t, rung.Build, story, f, options...).Steps())
+		}
+	}
+	slices.Sort(steps)
+	return fmt.Sprintf("%s, %d, %d, %s: %s, %d, %d\n", rung.Name, len(rung.Flaws), at+1,
+		last.Scenario, last.Invariant, steps[len(steps)/2], steps[len(steps)-1])
+}
+
+// What a seed makes, and how it is played, depends on nothing else.
+func TestAWorldIsTheSameOnAnyNumberOfProcessors(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, name := range []string{"gold", "reentrant/notify", "redlock"} {
+		rung := locktest.Find(t, name)
+		var timelines []string
+		for _, processors := range []int{1, 2, 8} {
+			runtime.GOMAXPROCS(processors)
+			scenarios.EachWorld(t, rung.Build, 20, func(w scenarios.World) bool {
+				if processors == 1 {
+					timelines = append(timelines, w.Timeline())
+				}
+				return !assert.True(t, timelines[w.N] == w.Timeline(), "%s: world 1/%d on %d"+
+					" processors", name, w.N, processors)
+			}, locktest.Options(rung)...)
+		}
+	}
+}
+
+// Nobody has told Run that diamond's holder may be late for its own lease.
+func TestARandomWorldIsToldAsShortlyAsItCanBe(t *testing.T) {
+	rung := locktest.Find(t, "diamond")
+	known := slices.DeleteFunc(slices.Clone(rung.Flaws), func(f lock.Flaw) bool {
+		return f.Scenario == "late_grant" || f.Scenario == "overrun_overlap"
+	})
+	said := scenarios.InWorlds(t, rung.Build, 5, scenarios.Flaws(known...),
+		scenarios.WithoutFeatures(scenarios.Renewal))
+	require.NotEmpty(t, said)
+	generated.Compare(t, "swarm.md", "story", "```\n"+said[0]+"\n```\n")
+}
