@@ -32,7 +32,7 @@ type queue struct {
 	waiters list.List          // in the order of their arrival
 	named   map[string]*Waiter // by the owner id that each asks with
 	listens bool               // one was refused
-	over    *time.Timer        // when the newest turn is over, one asks
+	over    time.Time          // when the newest turn is, and the first one asks
 
 	roundTrip time.Duration // how long the newest refusal took
 
@@ -49,6 +49,8 @@ type Waiter struct {
 	place   *list.Element
 	id      string        // the owner id that it asks with
 	asked   time.Time     // when it last did
+	due     time.Time     // when it asks again, whatever happens
+	timer   *time.Timer   // at that time, or when another one's turn is over
 	woken   chan struct{} // holds one element while there is news
 }
 
@@ -58,18 +60,12 @@ func Join(rdb redis.UniversalClient, channel string,
 	lease time.Duration) *Waiter {
 	s := subscriptions.Enlist(rdb)
 	w := &Waiter{sub: s, channel: channel, lease: lease,
-		woken: make(chan struct{}, 1)}
+		timer: time.NewTimer(lease), woken: make(chan struct{}, 1)}
 	s.Lock()
 	defer s.Unlock()
 	q, ok := s.Queues[channel]
 	if !ok {
 		q = &queue{named: map[string]*Waiter{}, sends: make(chan struct{}, 1)}
-		q.over = time.AfterFunc(lease, func() {
-			s.Lock()
-			defer s.Unlock()
-			q.wakeOne()
-		})
-		q.over.Stop() // there is no turn yet
 		s.Queues[channel] = q
 	}
 	w.queue, w.place = q, q.waiters.PushBack(w)
@@ -97,19 +93,17 @@ func (w *Waiter) Asks(id string) (turn time.Duration) {
 // patience is for how many leases the channel may be unconfirmed.
 const patience = 2
 
-// Wait is for a waiter that was refused. It ends when there is news, when the holder's lease or another one's turn
-// should have ended, or with the context's error. It also ends with the server's
-// error where the process may not use the channel: it would not hear of its
-// turns, and might wait forever while other processes are busy.
+// Wait is for a waiter that was refused. It ends when there is news, when the holder's
+// lease or another one's turn should have ended, or with the context's error. It also
+// ends with the server's error where the process may not use the channel: it would not
+// hear of its turns, and might wait forever while other processes are busy.
 func (w *Waiter) Wait(ctx context.Context, remaining time.Duration) error {
-	w.refused()
 	// A lease that ends within this millisecond is reported as 0.
-	timer := time.NewTimer(max(remaining, time.Millisecond))
-	defer timer.Stop()
+	w.refused(max(remaining, time.Millisecond))
 	select {
 	case <-w.woken:
 		return ctx.Err() // an owner that gives up doesn't ask
-	case <-timer.C:
+	case <-w.timer.C:
 		err := w.sub.Denied(ctx, w.channel, patience*w.lease)
 		return cmp.Or(err, ctx.Err())
 	case <-ctx.Done():
@@ -119,11 +113,14 @@ func (w *Waiter) Wait(ctx context.Context, remaining time.Duration) error {
 
 // refused subscribes to the channel, if nobody has: an owner that finds the lock
 // free pays for no subscription. A turn may have been told before.
-func (w *Waiter) refused() {
+func (w *Waiter) refused(remaining time.Duration) {
 	s, q := w.sub, w.queue
 	s.Lock()
 	defer s.Unlock()
 	q.roundTrip = time.Since(w.asked)
+	w.due = time.Now().Add(remaining)
+	w.timer.Reset(remaining)
+	q.askThen()
 	if !q.listens {
 		q.listens = true
 		if s.Listen(w.channel) {
@@ -171,10 +168,11 @@ func (w *Waiter) Leave(granted bool) {
 	s.Delist()
 	s.Lock()
 	defer s.Unlock()
+	w.timer.Stop()
 	q.waiters.Remove(w.place)
 	delete(q.named, w.id)
-	if granted || q.waiters.Len() == 0 {
-		q.over.Stop()
+	if granted {
+		q.over = time.Time{}
 	}
 	if q.waiters.Len() == 0 {
 		s.Leave(w.channel)
@@ -188,11 +186,23 @@ func (w *Waiter) Leave(granted bool) {
 func (q *queue) hear(message string) {
 	id, turn, _ := strings.Cut(message, " ")
 	if ms, err := strconv.Atoi(turn); err == nil {
-		q.over.Reset(time.Duration(ms) * time.Millisecond)
+		q.over = time.Now().Add(time.Duration(ms) * time.Millisecond)
+		q.askThen()
 	}
 	if w, ok := q.named[id]; ok {
 		notice(w.woken)
 	}
+}
+
+// askThen has the first waiter ask when the newest turn is over, if it would not ask
+// before, and did not ask since. It has one timer for both, so that it doesn't ask twice.
+func (q *queue) askThen() {
+	w := q.waiters.Front().Value.(*Waiter)
+	at := w.due
+	if q.over.After(w.asked) && q.over.Before(at) {
+		at = q.over
+	}
+	w.timer.Reset(time.Until(at))
 }
 
 // wakeOne wakes the first waiter that has no news yet.

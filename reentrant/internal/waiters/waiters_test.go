@@ -75,15 +75,15 @@ func TestTheFirstWaiterOfAConfirmedChannelAsksAtOnce(t *testing.T) {
 	atRest(t, func(t *testing.T, join func(string) *Waiter) {
 		other := Join(rdb, "toys", time.Second) // keeps the subscription
 		first := join("first")
-		first.refused()
+		first.refused(time.Second)
 		assert.Empty(t, first.woken)
 		confirmed(first)
 		assert.Len(t, first.woken, 1)
 		first.Leave(false)
 
 		second, third := join("second"), join("third")
-		third.refused()
-		second.refused()
+		third.refused(time.Second)
+		second.refused(time.Second)
 		assert.Len(t, second.woken, 1)
 		assert.Empty(t, third.woken, "what it missed is told to it again")
 		second.Leave(true)
