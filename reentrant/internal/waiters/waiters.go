@@ -188,7 +188,8 @@ func (w *Waiter) Leave(granted bool) {
 func (q *queue) hear(message string) {
 	id, turn, _ := strings.Cut(message, " ")
 	if ms, err := strconv.Atoi(turn); err == nil {
-		q.over.Reset(time.Duration(ms) * time.Millisecond)
+		// Not in the instant in which one that was refused asks by itself.
+		q.over.Reset(time.Duration(ms)*time.Millisecond + time.Microsecond)
 	}
 	if w, ok := q.named[id]; ok {
 		notice(w.woken)
