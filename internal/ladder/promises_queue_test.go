@@ -21,7 +21,7 @@ func TestADeadWaiterCostsOneTurn(t *testing.T) {
 				p.b.At(time.Second).Locks()
 				p.b.CrashesAt(2 * time.Second)
 				p.Owner("C").At(comes).Section(time.Second).
-					Since(3*time.Second + lease/20 + time.Microsecond)
+					SinceAtMost(3*time.Second + lease/20 + time.Microsecond)
 				p.Serves("A", "C")
 			})
 		})
