@@ -19,7 +19,7 @@ func TestAFarProcessThatDiesCostsOneTurn(t *testing.T) {
 				s.Owner("B2").Locks().Far = trip / 2
 				s.Process("B").CrashesAt(7 * second) // it has asked twice
 				s.Owner("C3").At(7500 * milli).Section(second).
-					Since(8*second + turn.Truncate(milli) + milli)
+					SinceAtMost(8*second + turn.Truncate(milli) + milli + time.Microsecond)
 				s.Serves("A1", "C3")
 			})
 		})
