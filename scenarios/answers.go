@@ -1,7 +1,7 @@
 package scenarios
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -85,7 +85,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			a.suspect(Unavailable, "TryLock returns %s to %s, and the lock is free",
 				outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.Lock && a.reads.depth == 0 && s.healthy() &&
-			!errors.Is(err, context.DeadlineExceeded):
+			s.Now()-asked.at < cmp.Or(step.Within, swarm.Patience):
 			a.suspect(Unavailable, "Lock gives up before its context ends: it returns %s to %s",
 				outcomeOf(granted, err), a.owner)
 		}

@@ -119,7 +119,7 @@ func (w *Waiter) refused(remaining time.Duration) {
 	defer s.Unlock()
 	q.roundTrip = time.Since(w.asked)
 	w.due = time.Now().Add(remaining)
-	w.timer.Reset(remaining)
+	w.timer.Reset(time.Until(w.due))
 	q.askThen()
 	if !q.listens {
 		q.listens = true
