@@ -84,6 +84,7 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			(err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "TryLock returns %s to %s, and the lock is free",
 				outcomeOf(granted, err), a.owner)
+		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
 		case step.Verb == swarm.Lock && a.reads.depth == 0 && s.healthy() &&
 			s.Now()-asked.at < cmp.Or(step.Within, swarm.Patience):
 			a.suspect(Unavailable, "Lock gives up before its context ends: it returns %s to %s",

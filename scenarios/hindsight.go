@@ -72,7 +72,7 @@ func (s *S) longestFree(since time.Duration) (longest time.Duration) {
 func (s *S) mostFree() time.Duration {
 	pauses := s.Log().Unscaled(2 * second)
 	switch {
-	case s.disturbed():
+	case s.disturbed() || s.settings.leaseEnd != nil && s.settings.story.Skewed():
 		return math.MaxInt64
 	case len(s.settings.story.Faults) > 0:
 		return max(lease+lease/10, pauses)

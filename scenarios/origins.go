@@ -19,7 +19,6 @@ func (s *S) mayBe(b *lab.Break) found {
 			f.flaws = append(f.flaws, lock.Flaws(flaws...)...)
 		}
 	}
-	dies := story.Has(swarm.Dies, swarm.DiesBefore, swarm.DiesAfter)
 	forgets := story.Has(swarm.Restart, swarm.Failover, swarm.Deleted)
 	unsure := story.Repeats || story.Has(swarm.LateRequest, swarm.LateReply,
 		swarm.LostReply, swarm.Hangs, swarm.Down, swarm.Stops, swarm.Restart,
@@ -62,9 +61,9 @@ func (s *S) mayBe(b *lab.Break) found {
 		f.blameless = forgets
 	case Orphaned:
 		add(true, "crash_holding: orphaned") // it has no lease at all
-		add(dies, "crash_after_first_command: orphaned")
 		add(story.Ends(), "cancelled_context: orphaned", "abandoned_acquire: orphaned")
-		add(len(story.Faults) > 0, "failed_unlock: orphaned")
+		add(len(story.Faults) > 0, "crash_after_first_command: orphaned",
+			"failed_unlock: orphaned")
 		add(s.hung() != "", "hung_worker: orphaned")
 		add(unsure, "lost_reply: self-deadlock")
 	case Unavailable:
