@@ -80,6 +80,7 @@ func (s *S) mayBe(b *lab.Break) found {
 	case FalseSuccess:
 		add(true, "unlock_not_held: false success", "unlock_expired: false success",
 			"overrun_release: foreign release", "late_grant: two holders")
+		add(forgets && s.settings.nodes > 1, "node_restart: two holders")
 		f.blameless = b.After == history.Removed || story.Has(swarm.Clock) ||
 			b.After != lab.Running && story.Has(swarm.Stops)
 	case FalseLoss:
