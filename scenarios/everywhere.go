@@ -239,7 +239,8 @@ func (a *actor) doubtRelease(c call, err error) {
 	case err == nil && !c.owned && len(a.run.Breaks(ForeignRelease)) == c.released:
 		a.doubt(false, FalseSuccess, "Unlock returns ok, and the servers didn't have its"+
 			" lock")
-	case errors.Is(err, lock.ErrNotHeld) && c.owned && c.held && a.owns() && !a.unsure && !a.run.shared(a.Name):
+	case errors.Is(err, lock.ErrNotHeld) && c.owned && c.held && a.owns() && !a.unsure &&
+		!a.run.shared(a.Name):
 		a.doubt(false, FalseLoss, "Unlock returns ErrNotHeld, and the servers have its"+
 			" lock")
 	}
@@ -260,9 +261,11 @@ func (s *S) findFalseLosses() {
 	}
 }
 
-// shared says whether several owners share a process. The servers say of them all whether
-// one has the lock.
-func (s *S) shared(process string) bool { return s.owners(process) > 1 }
+// shared says whether several owners of a story share a process: the servers say of them
+// all whether one has the lock. In a scenario only one of them has it when it is judged.
+func (s *S) shared(process string) bool {
+	return s.settings.story != nil && s.owners(process) > 1
+}
 
 func (s *S) owners(process string) (n int) {
 	for _, a := range s.actors {

@@ -19,8 +19,9 @@ import (
 
 // Worlds has Run play the first n random worlds of a seed after the catalogue, the same
 // ones each time. Without it these are 200 of seed 1, fewer of a lock with several nodes,
-// and 20 in a short test; with 0 there are none. The flags -swarm.worlds and -swarm.seed of a test say it for one run;
-// -swarm.shard 1/4 plays every fourth of them, and -swarm.world SEED/N a single one.
+// and 20 in a short test; with 0 there are none. The flags -swarm.worlds and -swarm.seed
+// of a test say it for one run; -swarm.shard 1/4 plays every fourth of them, and
+// -swarm.world SEED/N a single one.
 func Worlds(n int, seed uint64) Option {
 	return func(s *settings) { s.worlds = &worlds{n: n, seed: seed} }
 }
@@ -130,7 +131,7 @@ func playStory(t *testing.T, build Build, story swarm.Story, s settings) played 
 	o.err = whole.err
 	if len(o.breaks) == 0 && o.err == nil && len(left) > 0 {
 		o.breaks = []found{whole.mayBe(&lab.Break{Invariant: LeftBehind,
-			Event: "left for ever: " + strings.Join(left, ", ")})}
+			Event: "left forever: " + strings.Join(left, ", ")})}
 	}
 	return o
 }
