@@ -35,9 +35,7 @@ func (g *Generator) place(name string) (string, error) {
 		fmt.Fprintf(&b, " Read it beside [%s](%s).", rung.Parent,
 			PageOf(parent))
 	}
-	fmt.Fprintf(&b, "\nThe code: [%s](../%s/lock.go).", name, name)
-	fmt.Fprintf(&b, " Climb it yourself: [exercise %02d](exercises/%02d/README.md)."+
-		"\n\n", i+1, i+1)
+	fmt.Fprintf(&b, "\nThe code: [%s](../%s/lock.go).\n\n", name, name)
 	if i == 0 {
 		fmt.Fprint(&b, "← [00](00-before.md)")
 	} else {
@@ -47,6 +45,17 @@ func (g *Generator) place(name string) (string, error) {
 		fmt.Fprintf(&b, " · [%s](%s) →", ladder.Rungs[i+1].Name, PageOf(i+1))
 	}
 	return b.String() + "\n", nil
+}
+
+// climb leads to the exercise that a rung solves, from the page before the rung's.
+func climb(_ *Generator, name string) (string, error) {
+	for _, e := range exercise.All {
+		if e.Rung == name {
+			return fmt.Sprintf("[Exercise %s](exercises/%s/README.md): %s. [The page of %s](%s)"+
+				" has a solution.\n", e.Number, e.Number, e.Task, name, PageOf(indexOf(name))), nil
+		}
+	}
+	return "", fmt.Errorf("no exercise is solved by %q", name)
 }
 
 // exerciseTable is a table of all of them.
