@@ -22,7 +22,7 @@ import (
 	"github.com/lockladder/lockladder/scenarios/explore"
 )
 
-// The claims of the articles, settled by running them: docs/claims.md.
+// The claims of the articles, settled by running them: docs/sources.md.
 
 func TestClaimWhenATimestampLockExpiresOneClientAloneTakesItOver(t *testing.T) {
 	t.Parallel()
