@@ -71,6 +71,7 @@ func TestEveryRungHasAnExercise(t *testing.T) {
 		e := exercise.All[i]
 		assert.Equal(t, rung.Name, e.Rung, "exercise %s", e.Name())
 		assert.NotNil(t, starts[e.Rung], "the start of exercise %s", e.Name())
+		assert.Positive(t, e.Effort().Minutes, "the effort of exercise %s", e.Name())
 		source := "lock.go"
 		if e.OnlyScripts() {
 			source = theRungs

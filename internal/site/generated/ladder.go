@@ -59,10 +59,10 @@ func climb(_ *Generator, name string) (string, error) {
 // exerciseTable is a table of all of them.
 func exerciseTable(*Generator) string {
 	var b strings.Builder
-	fmt.Fprint(&b, "| exercise | the flaw | what to do |\n|---|---|---|\n")
+	fmt.Fprint(&b, "| exercise | effort | the flaw | what to do |\n|---|---|---|---|\n")
 	for _, e := range exercise.All {
-		fmt.Fprintf(&b, "| [%s](%s/README.md) | %s | %s |\n", e.Name(), e.Name(),
-			e.Flaw, e.Task)
+		fmt.Fprintf(&b, "| [%s](%s/README.md) | %s | %s | %s |\n", e.Name(), e.Name(),
+			e.Effort(), e.Flaw, e.Task)
 	}
 	return b.String()
 }
@@ -98,9 +98,9 @@ func exerciseTask(_ *Generator, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("- It builds on %s.\n- The flaw: *%s*.\n- The task: %s.\n"+
+	return fmt.Sprintf("- It builds on %s.\n- Effort: %s.\n- The flaw: *%s*.\n- The task: %s.\n"+
 		"- The files that the solution changes: %s.\n- The scenarios: %s\n%s\n"+
-		"```console\n$ go test ./docs/exercises/%s -tags exercise\n```\n", on, e.Flaw,
+		"```console\n$ go test ./docs/exercises/%s -tags exercise\n```\n", on, e.Effort(), e.Flaw,
 		e.Task, files, checked, laboratory, e.Name()), nil
 }
 
