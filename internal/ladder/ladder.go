@@ -13,6 +13,7 @@ import (
 	"github.com/lockladder/lockladder/diamond/watchdog"
 	"github.com/lockladder/lockladder/gold"
 	"github.com/lockladder/lockladder/gold/script"
+	"github.com/lockladder/lockladder/internal/flaws"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/platinum"
 	"github.com/lockladder/lockladder/redlock"
@@ -57,7 +58,7 @@ type Rung struct {
 	// Changes are the declarations of lock.go that differ from the parent's.
 	Changes []string
 
-	// Flaws are its exhibits, from the table below: the tests fail when one stops
+	// Flaws are its exhibits, from package flaws: the tests fail when one stops
 	// breaking.
 	Flaws []lock.Flaw
 }
@@ -203,89 +204,16 @@ var Rungs = complete([]Rung{
 	},
 })
 
-// flaws are what is broken, in the order of the scenarios' catalogue, and by which
-// rungs, in that of the syllabus.
-var flaws = []struct{ flaw, rungs string }{
-	{"crash_holding: orphaned", "bronze"},
-	{"crash_after_first_command: orphaned", "bronze silver"},
-	{"overrun_release: foreign release, two holders",
-		"silver silver/timestamp gold gold/script"},
-	{"slow_get: foreign release", "platinum"},
-	{"slow_release: foreign release", "silver silver/timestamp gold gold/script"},
-	{"overrun_overlap: two holders",
-		"silver silver/timestamp gold gold/script platinum diamond redlock"},
-	{"nested: self-deadlock",
-		"bronze silver silver/timestamp gold gold/script platinum diamond " +
-			"diamond/watchdog redlock"},
-	{"paused_holder: stale write",
-		"silver silver/timestamp gold gold/script platinum diamond " +
-			"diamond/watchdog reentrant reentrant/notify reentrant/fair " +
-			"reentrant/cohort redlock"},
-	{"failover: two holders",
-		"bronze silver silver/timestamp gold gold/script platinum diamond " +
-			"diamond/watchdog reentrant reentrant/notify reentrant/fenced " +
-			"reentrant/fair reentrant/cohort reentrant/readwrite"},
-	{"failover: stale write", "reentrant/fenced reentrant/readwrite"},
-	{"node_restart: two holders",
-		"bronze silver silver/timestamp gold gold/script platinum diamond " +
-			"diamond/watchdog reentrant reentrant/notify reentrant/fenced " +
-			"reentrant/fair reentrant/cohort redlock reentrant/readwrite"},
-	{"clock_jump: two holders",
-		"silver gold gold/script platinum diamond diamond/watchdog reentrant " +
-			"reentrant/notify reentrant/fenced reentrant/fair reentrant/cohort " +
-			"redlock reentrant/readwrite"},
-	{"client_clock_skew: two holders, foreign release", "silver/timestamp"},
-	{"lost_reply: self-deadlock",
-		"bronze silver silver/timestamp gold gold/script platinum diamond " +
-			"diamond/watchdog"},
-	{"lost_release_reply: foreign release",
-		"bronze silver silver/timestamp gold gold/script"},
-	{"unlock_not_held: foreign release, false success",
-		"bronze silver silver/timestamp gold gold/script"},
-	{"late_grant: two holders",
-		"silver silver/timestamp gold gold/script platinum diamond"},
-	{"cancelled_context: orphaned",
-		"bronze silver silver/timestamp gold gold/script platinum diamond " +
-			"redlock"},
-	{"hung_worker: orphaned",
-		"bronze diamond/watchdog reentrant reentrant/notify reentrant/fenced " +
-			"reentrant/fair reentrant/cohort reentrant/readwrite"},
-	{"lost_lease_told: not told",
-		"bronze silver silver/timestamp gold gold/script platinum diamond " +
-			"redlock"},
-	{"oversell: lost update",
-		"silver silver/timestamp gold gold/script platinum diamond redlock"},
-	{"abandoned_acquire: orphaned", "bronze silver"},
-	{"partitioned_holder: not told",
-		"silver silver/timestamp gold gold/script platinum diamond redlock"},
-	{"unlock_expired: false success", "silver/timestamp"},
-	{"late_own_release: foreign release",
-		"silver silver/timestamp gold gold/script platinum"},
-	{"nothing_left: left behind", "bronze silver silver/timestamp"},
-	{"failed_unlock: orphaned", "bronze"},
-	{"compare_twice: foreign release",
-		"silver silver/timestamp gold gold/script platinum"},
-	{"tokens_rise: unavailable", "reentrant/fenced reentrant/readwrite"},
-	{"two_owners_one_process: two holders, foreign release",
-		"bronze silver silver/timestamp gold gold/script"},
-	{"refused_by_itself: self-deadlock", "bronze silver"},
-	{"reader_failover: two holders", "reentrant/readwrite"},
-}
-
 // complete gives each rung its step and its flaws.
 func complete(rungs []Rung) []Rung {
 	steps := 0
 	for i := range rungs {
 		rung := &rungs[i]
 		rung.Nodes = max(rung.Nodes, 1)
+		rung.Flaws = flaws.Of(rung.Name)
 		if rung.Arc == Safety {
 			steps++
 			rung.Step = steps
-		}
-		for _, f := range flaws {
-			if slices.Contains(strings.Fields(f.rungs), rung.Name) {
-				rung.Flaws = append(rung.Flaws, lock.Flaws(f.flaw)...)
-			}
 		}
 	}
 	return rungs

@@ -356,6 +356,18 @@ func (c *checking) print(took time.Duration) {
 	for _, line := range append(c.unlikeDeclared(), c.withoutVerdict()...) {
 		fmt.Fprintln(c.out, line)
 	}
+	if g := c.grade(); g != nil {
+		fmt.Fprintf(c.out, "\n%s\n", g)
+	}
+}
+
+// grade is the lock's, or nil where -run has left out scenarios.
+func (c *checking) grade() *scenarios.Grade {
+	if c.only != nil {
+		return nil
+	}
+	g := scenarios.Report(c.results).Grade()
+	return &g
 }
 
 // verdict is a result's, with what must be known of it.
@@ -415,10 +427,11 @@ func (c *checking) printJSON() error {
 		Timeline  string `json:"timeline,omitempty"`
 	}
 	all := struct {
-		Program   []string `json:"program"`
-		Results   []result `json:"results"`
-		NoVerdict []string `json:"no_verdict"`
-	}{c.program, []result{}, append([]string{}, c.failed...)}
+		Program   []string         `json:"program"`
+		Grade     *scenarios.Grade `json:"grade,omitempty"`
+		Results   []result         `json:"results"`
+		NoVerdict []string         `json:"no_verdict"`
+	}{c.program, c.grade(), []result{}, append([]string{}, c.failed...)}
 	for _, r := range c.results {
 		one := result{r.Scenario, r.Invariant, string(r.Verdict),
 			slices.Contains(slices.Concat(c.declared, c.chance), flawOf(r)), r.Event, ""}

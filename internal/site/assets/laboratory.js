@@ -696,8 +696,9 @@
         lab.rows(all);
         var broken = all.filter(function (v) { return v.verdict === 'breaks'; });
         var first = broken.find(function (v) { return v.scenario === scenario; }) || broken[0];
-        if (first) { lab.open(first, true); } else { lab.element.dataset.state = 'ready'; }
-        return null;
+        return (lab.isOwn() && lab.changes().length === 0 ? lab.grade(all) : Promise.resolve()).then(function () {
+          if (first) { lab.open(first, true); } else { lab.element.dataset.state = 'ready'; }
+        });
       }
       lab.report('Scenario ' + (n + 1) + ' of ' + names.length + ': ' + names[n], 'busy');
       return lab.ask(Object.assign({}, q, { scenario: names[n] })).then(function (a) {
@@ -718,6 +719,13 @@
       });
     }
     next().catch(ignore);
+  };
+  // grade adds where the learner's lock stands, and what to fix next.
+  Laboratory.prototype.grade = function (all) {
+    var lab = this, how = this.outcome.className.replace('outcome ', '');
+    return this.ask({ grade: all }).then(function (a) {
+      lab.report(a.grade.says.slice(0, 3).join(' ') + ' ' + lab.outcome.textContent, how);
+    });
   };
   // count says how many of the invariants break, and how many only because of a change.
   Laboratory.prototype.count = function (all, errors) {
