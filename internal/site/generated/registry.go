@@ -45,6 +45,8 @@ var registry = []part{
 
 	{"docs/levels.md", "levels", text(levelList)},
 	{"docs/benchmark.md", "measured", measuredIn("benchmark.json", measuredClients)},
+	{"docs/benchmark.md", "findings", (*Generator).findings},
+	{"docs/benchmark.md", "distance", (*Generator).distance},
 
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
 	{"docs/matrix.md", "workshop", text((*Generator).workshop)},
