@@ -116,21 +116,15 @@ func (s *Site) exercises() (all []string) {
 	return all
 }
 
-// ways are the other pages about the rung that a page, an exercise or a level is about.
+// ways are the other pages about the rung that a page, an exercise or a level is about. Its
+// exercise is none of them: its page shows the solution, and the one before has the link.
 func (s *Site) ways(file string) (some []entry) {
 	rung, is := rungOf(file)
 	if !is {
 		return nil
 	}
-	for _, other := range append(s.documents(rung.Page()), s.documents(exerciseOf(rung))...) {
-		if other == file {
-			continue
-		}
-		e := s.entry(other)
-		if other == exerciseOf(rung) {
-			e.Title = "Exercise " + rung.Short()
-		}
-		some = append(some, *e)
+	if pages := s.documents(rung.Page()); len(pages) > 0 && file != rung.Page() {
+		some = append(some, *s.entry(rung.Page()))
 	}
 	if file != LevelFile(rung.Name) {
 		some = append(some, levels(Levels, rung.Name)...)

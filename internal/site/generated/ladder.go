@@ -49,8 +49,8 @@ func (g *Generator) place(name string) (string, error) {
 func climb(_ *Generator, name string) (string, error) {
 	for _, e := range exercise.All {
 		if e.Rung == name {
-			return fmt.Sprintf("[The exercise %s](exercises/%s/README.md): %s. [Its page](%s)"+
-				" has a solution.\n", e.Name(), e.Name(), e.Task, pageOf(indexOf(name))), nil
+			return fmt.Sprintf("Write the next rung yourself: [%s](exercises/%s/README.md). A"+
+				" solution is on [its page](%s).\n", e.Task, e.Name(), pageOf(indexOf(name))), nil
 		}
 	}
 	return "", fmt.Errorf("no exercise is solved by %q", name)

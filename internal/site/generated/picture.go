@@ -40,6 +40,7 @@ const (
 	alarm     = "#b3160a"
 	unimpeded = 100_000 // microseconds: a wait or a delay that is not drawn
 	line      = 17      // between two lines of the caption
+	longest   = 72      // letters in one of them
 )
 
 // colors are those of the clients, light for the bars and dark for the lines.
@@ -91,7 +92,7 @@ func draw(run *recording.Run) *drawing {
 	}
 	d.height = y + 16
 	d.until = d.end()
-	if last := d.Entries[len(d.Entries)-1]; d.Broken >= 0 && len(d.States[last.State].Inside) > 0 {
+	if d.Broken >= 0 && d.Invariant != "orphaned" {
 		d.until += d.end() / 6 // what the break leaves goes on
 	}
 	return d
@@ -99,6 +100,7 @@ func draw(run *recording.Run) *drawing {
 
 // svg draws it all.
 func (d *drawing) svg() string {
+	d.events()
 	for _, client := range d.Clients {
 		color := d.color(client)
 		for _, s := range d.client(client) {
@@ -122,7 +124,7 @@ func (d *drawing) svg() string {
 		d.line(`<path d="M%.1f %dV0" stroke="%s" stroke-width="2"/>`, x, d.height-16, alarm)
 		d.label(x-4, d.below, "end", alarm, "✗ "+d.Invariant)
 	}
-	d.changes()
+	d.commands()
 	d.axis()
 	d.caption()
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d"`+
@@ -151,9 +153,7 @@ func (d *drawing) client(name string) []span {
 	}
 	for _, e := range d.Entries {
 		at, own := e.At, e.Client >= 0 && d.Clients[e.Client] == name
-		is := slices.ContainsFunc(d.States[e.State].Inside, func(owner string) bool {
-			return owner == name
-		})
+		is := slices.Contains(d.States[e.State].Inside, name)
 		switch {
 		case is && !inside:
 			waited(at)
@@ -233,8 +233,11 @@ func (d *drawing) node(node int) (y, height int, name string) {
 // holders draws whose the key is on a node.
 func (d *drawing) holders(node int) {
 	y, height, _ := d.node(node)
-	d.line(`<path d="M%d %.1fH%d" stroke="#bbb"/>`, left, float64(y)+float64(height)/2,
-		width-right)
+	middle := y + height/2
+	if d.Nodes > 1 {
+		middle = y + height // a node's events are in its lane
+	}
+	d.line(`<path d="M%d %dH%d" stroke="#bbb"/>`, left, middle, width-right)
 	for _, s := range d.owners(node) {
 		texts := []string{s.what + "'s"}
 		switch {
@@ -277,33 +280,47 @@ func (d *drawing) together() {
 	until(d.until)
 }
 
-// changes draws the commands that change whose the key is or that are late, and what
-// befalls clients and nodes.
-func (d *drawing) changes() {
-	owner, inside, ends := "-", []string(nil), int64(0)
+// events says what befalls clients and nodes.
+func (d *drawing) events() {
+	var inside []string // before the event
 	for _, e := range d.Entries {
-		text, at := d.Texts[e.Text], e.At
-		state := d.States[e.State]
-		late := e.At-e.Sent > unimpeded || e.Back-e.At > unimpeded
+		text, x := head(d.Texts[e.Text]), d.x(e.At)+4
 		switch {
 		case e.Client < 0 && d.Nodes > 1:
 			y, height, _ := d.node(e.Node)
-			d.label(d.x(at)+4, y+height-3, "start", alarm, head(text))
+			d.label(x, y+height-3, "start", alarm, text)
 		case e.Client < 0:
-			d.label(d.x(at)+4, d.below, "start", alarm, head(text))
-		case e.Node >= 0 && (late || state.Owner != owner):
-			client := d.Clients[e.Client]
-			foreign := state.Owner != owner && owner != "-" && owner != client &&
-				(ends == 0 || ends > at)
-			d.arrow(client, e, foreign)
+			d.label(x, d.below, "start", alarm, text)
 		case e.Node < 0 && !strings.Contains(text, " returns ") && !strings.Contains(text, "storage"):
 			client := d.Clients[e.Client]
-			if text = head(text); text == "dies" && !slices.Contains(inside, client) {
+			if text == "dies" && !slices.Contains(inside, client) {
 				text = "dies while it takes the lock"
 			}
-			d.label(d.x(at)+4, d.lanes[client]+17, "start", alarm, "✗ "+text)
+			d.label(x, d.lanes[client]+17, "start", alarm, "✗ "+text)
 		}
-		owner, inside, ends = state.Owner, state.Inside, 0
+		inside = d.States[e.State].Inside
+	}
+}
+
+// commands draws those that change whose the key is, and those of a release that are late.
+func (d *drawing) commands() {
+	owner, ends, held := "-", int64(0), map[string]int64{} // until when a client held the lock
+	for _, e := range d.Entries {
+		state := d.States[e.State]
+		if e.Client >= 0 && e.Node >= 0 {
+			client := d.Clients[e.Client]
+			late := e.At-e.Sent > unimpeded || e.Back-e.At > unimpeded
+			changes := state.Owner != owner
+			foreign := d.Broken >= 0 && changes && owner != "-" && owner != client &&
+				(ends == 0 || ends > e.At)
+			if changes || late && e.Sent > held[client] {
+				d.arrow(client, e, foreign)
+			}
+		}
+		for _, client := range state.Inside {
+			held[client] = e.At
+		}
+		owner, ends = state.Owner, 0
 		if len(state.Leases) > 0 {
 			ends = state.Leases[0].Ends
 		}
@@ -366,9 +383,10 @@ func (d *drawing) caption() {
 	if d.Broken < 0 {
 		return
 	}
-	text, words := "✗", strings.Fields(d.Invariant+": "+d.Event)
+	_, event, _ := strings.Cut(d.Event, ": ") // without its time
+	text, words := "✗", strings.Fields(d.Invariant+": "+event)
 	for len(words) > 0 {
-		for len(words) > 0 && float64(utf8.RuneCountInString(text+words[0]))*letter < width-left {
+		for len(words) > 0 && utf8.RuneCountInString(text+words[0]) < longest {
 			text, words = text+" "+words[0], words[1:]
 		}
 		d.height += line
@@ -399,7 +417,8 @@ func (d *drawing) box(s span, y, height int, color [2]string, texts ...string) {
 	d.line(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" stroke="%s"/>`,
 		d.x(s.from), y, d.x(s.to)-d.x(s.from), height, color[0], color[1])
 	for _, text := range texts {
-		if float64(utf8.RuneCountInString(text))*letter+6 <= d.x(s.to)-d.x(s.from) {
+		long := float64(utf8.RuneCountInString(text))*letter + 6
+		if long <= d.x(s.to)-d.x(s.from) && d.free(y+17, [2]float64{d.x(s.from), d.x(s.from) + long}) {
 			d.line(`<text x="%.1f" y="%d">%s</text>`, d.x(s.from)+5, y+17,
 				html.EscapeString(text))
 			return
@@ -418,15 +437,20 @@ func (d *drawing) label(x float64, y int, anchor, color, text string) {
 	if anchor == "end" {
 		span = [2]float64{x - long, x}
 	}
-	for _, other := range d.taken[y] {
-		if span[0] < other[1] && other[0] < span[1] {
-			return
-		}
+	if !d.free(y, span) {
+		return
 	}
 	d.taken[y] = append(d.taken[y], span)
 	fmt.Fprintf(&d.labels, `<text x="%.1f" y="%d" text-anchor="%s" fill="%s"`+
 		` stroke="#fff" stroke-width="3" paint-order="stroke">%s</text>`+"\n", x, y,
 		anchor, color, html.EscapeString(text))
+}
+
+// free says whether no label is at a height where a text would be.
+func (d *drawing) free(y int, span [2]float64) bool {
+	return !slices.ContainsFunc(d.taken[y], func(other [2]float64) bool {
+		return span[0] < other[1] && other[0] < span[1]
+	})
 }
 
 // axis draws the time, in steps of which at most eight fit.
