@@ -24,6 +24,7 @@ type actor struct {
 	refused   bool          // the newest Lock returned an error
 	asking    bool          // it waits for an answer
 	unsure    bool          // the newest was an error
+	fence     uint64        // the token of the newest grant
 }
 
 // part is what both sides of an actor's lock have in common.

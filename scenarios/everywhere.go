@@ -189,11 +189,11 @@ func (s *S) unlisted(results []Result) []Result {
 	return results
 }
 
-// doubt notes a break at the newest entry, by what the servers say in virtual time. They
-// don't say of a reader whose its lease is.
+// doubt notes a break at the newest entry, by what the servers say in virtual time. In
+// scenarios they don't say of a reader whose its lease is.
 func (a *actor) doubt(late bool, invariant, text string) {
 	s := a.run
-	if !s.exact() || !s.readable() || a == a.reads {
+	if !s.exact() || !s.readable() || a == a.reads && (s.settings.story == nil || !a.seen()) {
 		return
 	}
 	s.doubts = append(s.doubts, &lab.Break{Invariant: invariant, At: s.Now(),

@@ -39,13 +39,14 @@ func newPower(t *testing.T) *power {
 // flaws, that it doesn't show of the right lock.
 func (p *power) catches(t *testing.T, wrong, right lock.Build, flaws []lock.Flaw,
 	options ...scenarios.Option) {
-	news := func(w scenarios.World) bool { return w.Broken != nil && !w.Broken[0].Excused(flaws) }
 	caught := false
-	scenarios.EachWorld(t, wrong, enough, func(w scenarios.World) bool {
-		caught = news(w) && (right == nil || !news(scenarios.Again(t, right, w, options...)))
+	options = append(options, scenarios.Flaws(flaws...))
+	scenarios.EachWorld(t, wrong, enough(), func(w scenarios.World) bool {
+		said := w.News(flaws)
+		caught = said != "" &&
+			(right == nil || scenarios.Again(t, right, w, options...).News(flaws) == "")
 		if caught {
-			t.Logf("world 1/%d: %s: %s\n%s", w.N, w.Broken[0].Invariant, w.Broken[0].Event,
-				w.Story)
+			t.Logf("world 1/%d: %s\n%s", w.N, said, w.Story)
 		}
 		return caught
 	}, options...)

@@ -23,6 +23,8 @@ type Story struct {
 	Lease     time.Duration // that the locks ask for
 	Nodes     int
 	Repeats   bool // the driver sends a command again that was not answered for 5 s
+	Together  bool // all act at the same instants
+	Fixed     bool // the locks are told not to renew their leases
 	Processes []Process
 	Faults    []Fault
 }
@@ -70,7 +72,8 @@ const (
 // Kind is a kind of fault.
 type Kind string
 
-// The first kinds befall one command of a process, then a process, then a node.
+// The first kinds befall one command of a process, then a process, then a node. A process
+// stops or is cut off at a moment, or after one of its commands was executed.
 const (
 	LateRequest Kind = "late request"
 	LateReply   Kind = "late reply"
@@ -81,8 +84,9 @@ const (
 	DiesBefore  Kind = "dies before"
 	DiesAfter   Kind = "dies after"
 
-	Dies  Kind = "dies"
-	Stops Kind = "stops"
+	Dies   Kind = "dies"
+	Stops  Kind = "stops"
+	CutOff Kind = "cut off"
 
 	Restart  Kind = "restart"
 	Failover Kind = "failover"
@@ -91,6 +95,7 @@ const (
 	Full     Kind = "memory full"
 	Down     Kind = "down"
 	Clock    Kind = "clock set forward"
+	Errors   Kind = "errors"
 )
 
 // Fault is one thing that goes wrong.
