@@ -81,7 +81,10 @@ func (s *S) free() bool {
 func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) {
 	s := a.run
 	a.Step("judged", func() {
-		a.asking, a.unsure = false, err != nil
+		a.asking, a.unsure, a.failed = false, err != nil, a.failed || err != nil
+		if err != nil && s.Now()-asked.at > prompt {
+			s.gaveUp = s.Now()
+		}
 		if step.Ended {
 			return // any answer is right
 		}
@@ -113,11 +116,11 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 			a.suspect(SelfDeadlock, "%s returns %s to %s, which holds the lock", step.Verb,
 				outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.TryLock && asked.free && s.free() && !s.somebodyAsks() &&
-			(err == nil || s.healthy() && step.Within == 0):
+			!s.waitedLately() && (err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "TryLock returns %s to %s, and the lock is free",
 				outcomeOf(granted, err), a.owner)
 		case step.Verb == swarm.TryRLock && asked.open && s.open() && a.writes.depth == 0 &&
-			(err == nil || s.healthy() && step.Within == 0):
+			!s.settings.story.Abandons() && (err == nil || s.healthy() && step.Within == 0):
 			a.suspect(Unavailable, "TryRLock returns %s to %s, and nobody writes",
 				outcomeOf(granted, err), a.owner)
 		case errors.Is(err, lock.ErrLost) && a.depth > 0: // told when it enters again
@@ -128,6 +131,10 @@ func (a *actor) answered(step swarm.Step, asked asked, granted bool, err error) 
 		}
 	})
 }
+
+// waitedLately says whether a call has ended with an error within a lease. Its place among
+// those that wait may be known at the server still.
+func (s *S) waitedLately() bool { return s.gaveUp > 0 && s.Now()-s.gaveUp < lease }
 
 // nests says whether the lock lets its holder enter again, as far as is known.
 func (s *S) nests() bool {
@@ -190,7 +197,7 @@ func (a *actor) mustHaveFreed(err error) {
 	s := a.run
 	a.Step("judged", func() {
 		a.asking = false
-		a.unsure = a.unsure || err != nil && !errors.Is(err, lock.ErrNotHeld)
+		a.failed = a.failed || err != nil && !errors.Is(err, lock.ErrNotHeld)
 		switch {
 		case a.writes.depth+a.reads.depth > 0 || !a.owns() || a.unsure || s.shared(a.Name):
 		case err == nil && !s.settings.story.Repeats && !s.settings.story.Has(swarm.LateRequest):

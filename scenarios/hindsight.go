@@ -152,9 +152,9 @@ func (a *actor) wakes() {
 func (s *S) answersAll(process string) bool {
 	story := s.settings.story
 	return !story.Repeats && !slices.ContainsFunc(s.actors, func(a *actor) bool {
-		return a.Name == process && (a.unsure || a.reads.unsure)
+		return a.Name == process && (a.failed || a.reads.failed)
 	}) && !slices.ContainsFunc(story.Faults, func(f swarm.Fault) bool {
-		late := f.Kind == swarm.LateReply || f.Kind == swarm.LateRequest && s.settings.nodes == 1
+		late := s.settings.nodes == 1 && (f.Kind == swarm.LateReply || f.Kind == swarm.LateRequest)
 		return !late && f.Kind != swarm.Flush && (f.Process == "" || f.Process == process)
 	})
 }

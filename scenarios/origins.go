@@ -37,8 +37,8 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(b.After == lab.CutOff, "partitioned_holder: not told")
 		add(b.After != lab.Running, "overrun_release: foreign release",
 			"overrun_release: two holders")
-		add(true, "two_owners_one_process: two holders", "unlock_not_held: foreign release",
-			"held_token: two holders")
+		add(story.Shares(), "two_owners_one_process: two holders")
+		add(story.Nests(), "held_token: two holders")
 		f.blameless = story.Has(swarm.Deleted) || s.settings.nodes == 1 && story.Has(swarm.Clock) ||
 			(b.After != lab.Running && !b.Late || s.settings.readers("") != "") &&
 				story.Has(swarm.Stops) ||
@@ -82,10 +82,12 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(story.Nests(), "nested: self-deadlock")
 		add(unsure, "partitioned_holder: not told")
 		f.blameless = !s.offers(LossNotices) || story.Has(swarm.Stops) ||
-			unsure && b.After == history.Removed
+			(unsure || story.Fixed) && b.After == history.Removed
 	case FalseSuccess:
-		add(true, "unlock_not_held: false success", "unlock_expired: false success",
-			"overrun_release: foreign release", "late_grant: two holders")
+		add(b.Grant, "late_grant: two holders")
+		add(b.Grant && story.Shares(), "two_owners_one_process: foreign release")
+		add(!b.Grant, "unlock_not_held: false success", "unlock_expired: false success",
+			"overrun_release: foreign release", "reader_overrun: false success")
 		add(forgets && s.settings.nodes > 1, "node_restart: two holders")
 		f.blameless = b.After == history.Removed || story.Has(swarm.Clock) ||
 			b.After != lab.Running && story.Has(swarm.Stops)
@@ -94,7 +96,8 @@ func (s *S) mayBe(b *lab.Break) found {
 		add(s.offers(Renewal), "cancelled_context: two holders",
 			"renewal_fails_once: two holders", "overrun_overlap: two holders")
 		add(story.Has(swarm.Full), "full_server: unavailable")
-		f.blameless = story.Has(swarm.Clock) || s.downBy(b.At)
+		f.blameless = story.Has(swarm.Clock, swarm.Stops, swarm.CutOff) || s.downBy(b.At) ||
+			story.Fixed && story.Nests()
 	case Hangs:
 		add(true, "prompt_answers: hangs")
 	case BusyWaiting:

@@ -235,7 +235,7 @@ func (g generator) fault(kind Kind, s Story) Fault {
 	switch kind {
 	case LateRequest, LateReply, Stops, CutOff, Down, Errors:
 		f.For = pick(g, g.between(10*milli, second), g.between(second, Lease),
-			g.between(Lease, 2*Lease))
+			g.between(Lease, 3*Lease/2), g.between(Lease, 2*Lease))
 	case Clock:
 		f.For = g.between(second, 2*Lease)
 	}
