@@ -257,3 +257,20 @@ func TestABadQuestionGetsOneLine(t *testing.T) {
 		assert.Empty(t, a.Run)
 	}
 }
+
+func TestRandomWorldsShowWhatTheRungIsNotKnownToBreak(t *testing.T) {
+	q := whatif.Question{Rung: "diamond", Worlds: &[2]int{0, 10}}
+	a, _ := ask(t, q)
+	assert.Empty(t, a.Error)
+	assert.Empty(t, a.Run)
+	release, err := os.ReadFile("../../../diamond/release.lua")
+	require.NoError(t, err)
+	q.Scripts = []whatif.Script{{Name: "release.lua", Original: string(release),
+		Edited: "return redis.call('DEL', KEYS[1])"}}
+	q.Worlds[1] = 40
+	a, run := ask(t, q)
+	require.Empty(t, a.Error)
+	assert.Equal(t, "breaks", verdict(a, run.Invariant))
+	assert.NotEmpty(t, a.Story)
+	assert.Equal(t, a.Story, run.Summary)
+}
