@@ -235,6 +235,7 @@
     NUMBERS.forEach(function (n) {
       lab.numbers[n.key].parentNode.classList.toggle('changed', lab.changed(n));
     });
+    if (this.figures.querySelector('.changed') && window.innerWidth > 960) { this.figures.open = true; }
   };
   // changed says whether a number isn't as the scenario has it.
   Laboratory.prototype.changed = function (n) {
@@ -541,7 +542,7 @@
       return v.invariant + ': ' + v.verdict + (v.event ? ', ' + v.event : '');
     }).concat(Object.keys(MEANS).filter(function (verdict) {
       return (all || []).some(function (v) { return v.verdict === verdict; });
-    }).map(function (verdict) { return MEANS[verdict]; })).join(' · ');
+    }).map(function (verdict) { return MEANS[verdict]; })).join('\n');
   }
   // survives says in words that nothing breaks any more of what the lock is known to
   // break, since the numbers are others.
@@ -773,7 +774,8 @@
       (!changed || this.isOwn() ? '' : ', ' + of('breaks', false) + ' only because of your change') + ', ' + of('holds') +
       ' hold' + (rest ? ', ' + rest + ' weren\'t put to the test' : '') +
       (errors ? ', ' + errors + ' scenarios can\'t be judged' : '') + '.' +
-      (fixed ? ' Your change fixes ' + fixed + '.' : '') + (this.isOwn() ? this.likeness(all) : '');
+      (fixed ? ' Your change fixes ' + fixed + '.' : '') +
+      (this.isOwn() && this.changes().length === 0 ? this.likeness(all) : '');
   };
   // nearest are the rungs that break in the same scenarios as a learner's lock, or in the
   // fewest others.
