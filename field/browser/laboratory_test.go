@@ -322,12 +322,12 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	b.visits(shows[string](b.stage,
 		`document.querySelector('main a[href*="lab.md#rung="]').href`))
 	e := b.settles()
-	assert.Contains(t, e.Scripts, "reentrant/fenced/acquire.lua")
+	assert.Contains(t, e.Scripts, "diamond/fenced/acquire.lua")
 	e = b.presses("Check the exercise")
 	e = b.settles()
 	assert.Contains(t, e.Outcome, "Not solved yet: 1 of")
 	assert.Contains(t, e.Verdicts, "paused_holder")
-	solution, err := fs.ReadFile(root, "reentrant/fenced/acquire.lua")
+	solution, err := fs.ReadFile(root, "diamond/fenced/acquire.lua")
 	require.NoError(t, err)
 	b.tries(fmt.Sprintf("l.querySelector('textarea[aria-label$=\"acquire.lua\"]').value"+
 		" = %q; l.dataset.state = 'ready'", solution))

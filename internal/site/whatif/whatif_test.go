@@ -200,7 +200,7 @@ func TestAScriptRunsAsItWasEdited(t *testing.T) {
 func TestAnExerciseIsSolvedByItsRungsScripts(t *testing.T) {
 	locktest.Long(t, "it runs every scenario four times")
 	for exercise, rung := range map[string]string{
-		"fenced": "reentrant/fenced", "readwrite": "reentrant/readwrite"} {
+		"fenced": "diamond/fenced", "readwrite": "reentrant/readwrite"} {
 		t.Run(exercise, func(t *testing.T) {
 			q := whatif.Question{Rung: rung, Exercise: exercise}
 			a := whatif.Ask(t, q)
