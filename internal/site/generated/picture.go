@@ -99,8 +99,7 @@ func draw(run *recording.Run) *drawing {
 	}
 	if d.checks() {
 		d.storage = y - between + gap
-		d.line(`<text x="2" y="%d" font-weight="bold" textLength="48"`+
-			` lengthAdjust="spacingAndGlyphs">storage</text>`, d.storage+bar/2+4)
+		d.line(`<text x="2" y="%d" font-weight="bold" textLength="48">storage</text>`, d.storage+bar/2+4)
 		y = d.storage + bar + between
 	}
 	d.height = y + 16
