@@ -132,7 +132,7 @@ var Rungs = complete([]Rung{
 		Name:   "diamond/fenced",
 		Parent: "diamond/watchdog",
 		Arc:    Safety,
-		Idea:   "every grant has a fencing token, higher than the last",
+		Idea:   "every acquisition has a fencing token, higher than the last",
 		Build:  lock.On(fenced.New),
 		Renews: true,
 		Changes: []string{"acquireSource", "acquire", "Lock", "_", "Lock.TryLock",

@@ -122,7 +122,7 @@ func (d *drawing) svg() string {
 					fmt.Sprintf("waits, asks %d×", s.asks), "waits")
 			case "paused":
 				d.box(s, d.lanes[client], bar, colors[len(colors)-1],
-					"paused, and still believes in its lock", s.what)
+					"paused, unaware that its lease has ended", s.what)
 			case "unlocks":
 				d.box(s, d.lanes[client], bar, [2]string{"#fff", color[1]}, s.what)
 			default:
@@ -183,7 +183,7 @@ func (d *drawing) client(name string) []span {
 		case is && !inside:
 			waited(at)
 			all = append(all, span{what: "holds", from: at, to: d.until})
-		case !is && inside:
+		case !is && inside && stopped < 0:
 			all[len(all)-1].to, left = at, at
 		}
 		inside = is

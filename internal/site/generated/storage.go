@@ -33,7 +33,7 @@ func (d *drawing) tokens() {
 		x, c, text := d.x(e.At), d.color(client)[1], fmt.Sprintf("%ss: token %s", m[1], m[2])
 		switch {
 		case m[3] != "":
-			c, text = alarm, fmt.Sprintf("✗ token %s is refused", m[2])
+			c, text = alarm, fmt.Sprintf("✗ token %s refused", m[2])
 		case m[2] != newest.what:
 			end(e.At)
 			newest, color = span{what: m[2], from: e.At}, d.color(client)
