@@ -54,29 +54,25 @@ const (
 // Grade is computed from what the rungs are known to break. It is of use where all
 // scenarios were run.
 func (r Report) Grade() Grade {
+	return GradeOf(r.verdicts())
+}
+
+func (r Report) verdicts() map[string]Verdict {
 	verdicts := map[string]Verdict{}
 	for _, result := range r {
 		verdicts[result.Scenario+": "+result.Invariant] = result.Verdict
 	}
-	return GradeOf(verdicts)
+	return verdicts
 }
 
 // GradeOf is the grade of a lock with these verdicts, by "scenario: invariant". What a
 // scenario lists and has no verdict isn't held.
 func GradeOf(verdicts map[string]Verdict) Grade {
 	var g Grade
-	missing := make([][]string, len(flaws.Safety)) // by step, with those below
+	missing := missingOf(verdicts)
 	reached := -1
-	for step, s := range flaws.Safety {
-		if s.Above >= 0 {
-			missing[step] = slices.Clone(missing[s.Above])
-		}
-		for _, needs := range needed(step, verdicts) {
-			if !holds(step, verdicts[needs], needs) {
-				missing[step] = append(missing[step], needs)
-			}
-		}
-		if len(missing[step]) == 0 {
+	for step, left := range missing {
+		if len(left) == 0 {
 			reached = step
 		}
 	}
@@ -93,6 +89,22 @@ func GradeOf(verdicts map[string]Verdict) Grade {
 	g.Besides = g.besides(verdicts, steps)
 	g.Unknown = unknown(reached, verdicts)
 	return g
+}
+
+// missingOf is what a lock with these verdicts must hold yet for each step and those below.
+func missingOf(verdicts map[string]Verdict) [][]string {
+	missing := make([][]string, len(flaws.Safety))
+	for step, s := range flaws.Safety {
+		if s.Above >= 0 {
+			missing[step] = slices.Clone(missing[s.Above])
+		}
+		for _, needs := range needed(step, verdicts) {
+			if !holds(step, verdicts[needs], needs) {
+				missing[step] = append(missing[step], needs)
+			}
+		}
+	}
+	return missing
 }
 
 // beyond is what a lock may offer besides the arc, or above its rung, with what shows it

@@ -30,7 +30,8 @@ func (s *S) mayBe(b *lab.Break) found {
 			"reader_failover: two holders")
 		add(story.Has(swarm.Clock), "clock_jump: two holders")
 		add(story.Skewed(), "client_clock_skew: two holders")
-		add(b.Late || story.Has(swarm.LateReply, swarm.LateRequest), "late_grant: two holders")
+		add(b.Late || story.Has(swarm.LateReply, swarm.LateRequest, swarm.CutOff, swarm.Stops),
+			"late_grant: two holders")
 		add(story.Has(swarm.ErrorReply, swarm.Errors, swarm.Down), "nodes_down: two holders")
 		add(b.After == lab.Expired, "overrun_overlap: two holders")
 		add(story.Fixed, "fixed_lease: not told")

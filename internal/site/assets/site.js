@@ -24,8 +24,8 @@
   }
 
   // cut divides a section that is higher than the screen between two of its parts. A part
-  // that is too high by itself is set smaller, and scrolls when it would be too small. Code
-  // and tables are set a little smaller where they then fit below their text.
+  // that is too high by itself is set smaller, and scrolls when it would be too small. Code,
+  // tables and pictures are set a little smaller where they then fit below their text.
   function cut(section) {
     var room = window.innerHeight - 72;
     var title = section.querySelector('h1, h2, h3'), parts = [section], top = null;
@@ -36,7 +36,7 @@
       var high = boxes[i].height, last = parts[parts.length - 1];
       if (top === null) { top = boxes[i].top; }
       var free = room - head - (boxes[i].top - top);
-      var below = block.matches('.copied, .panes, pre, table') && free > 0.75 * high;
+      var below = block.matches('.copied, .panes, pre, table, :has(> img)') && free > 0.75 * high;
       if (high > free && boxes[i].top > top && !below) {
         free = room - head;
         last = document.createElement('section');
