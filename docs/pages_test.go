@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site"
+	"github.com/lockladder/lockladder/internal/site/exercise"
 	"github.com/lockladder/lockladder/internal/site/generated"
 )
 
@@ -74,11 +76,15 @@ func TestTheHandoutAndTheWorkshopHaveEveryRung(t *testing.T) {
 	handout := content(t, "docs/handout.md")
 	links := read(t, "docs/workshop.md").Links()
 	for _, rung := range ladder.Rungs {
-		page := path.Base(rung.Page())
-		assert.Contains(t, handout, "\n| "+strings.Replace(strings.TrimSuffix(page, ".md"),
-			"-", " ", 1)+" ")
-		assert.Contains(t, links, page)
-		assert.Contains(t, links, "exercises/"+rung.Short()+"/README.md")
+		row := "\n| "
+		if rung.Step > 0 {
+			row += fmt.Sprint(rung.Step, " ")
+		}
+		assert.Contains(t, handout, row+rung.Short()+" |")
+		assert.Contains(t, links, path.Base(rung.Page()))
+	}
+	for _, e := range exercise.All {
+		assert.Contains(t, links, "exercises/"+e.Name()+"/README.md")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -59,7 +60,8 @@ type Servers struct {
 	config  Config
 	prefix  string
 	nodes   []*redis.Client
-	pool    int // connections of each client
+	named   []*redis.Client // they tell programs where the nodes are
+	pool    int             // connections of each client
 	network *proxy.Network
 	traffic *traffic
 
@@ -342,7 +344,7 @@ func (s *Servers) Close(ctx context.Context) error {
 // closeClients closes all clients. It removes no keys.
 func (s *Servers) closeClients() error {
 	var errs []error
-	for _, rdb := range s.nodes {
+	for _, rdb := range slices.Concat(s.nodes, s.named) {
 		errs = append(errs, rdb.Close())
 	}
 	if s.network != nil {

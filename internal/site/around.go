@@ -35,6 +35,7 @@ type group struct {
 // entry is a page in a list.
 type entry struct {
 	Path, Title string
+	Arc         ladder.Arc // that begins here
 	Here        bool
 	Below       []entry // the levels, or the exercises, beside one of them
 }
@@ -53,8 +54,12 @@ func (s *Site) around(p *page) {
 	}
 	for _, g := range s.groups() {
 		shown := group{Title: g.title}
+		arc := ladder.Arc("")
 		for _, file := range g.files {
 			e := s.entry(file)
+			if rung, is := rungOf(file); is && rung.Arc != arc {
+				arc, e.Arc = rung.Arc, rung.Arc
+			}
 			e.Here = file == p.File
 			switch {
 			case file == levelsPage && (e.Here || strings.HasPrefix(p.File, LevelDir)):

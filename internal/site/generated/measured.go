@@ -53,6 +53,50 @@ func measuredTable(r bench.Report, clients int) string {
 	}))
 }
 
+// findings are what the committed run says.
+func (g *Generator) findings(string) (string, error) {
+	r, err := g.measured("benchmark.json")
+	text := ""
+	for _, found := range bench.Findings(r.Rows) {
+		text += "- " + found + "\n"
+	}
+	return text, err
+}
+
+// distance says for each row of the committed run why it is as far from the serial limit
+// as it is. All ran on one processor, so the ratio is that of its work for a section, times
+// the share of the time for which the processor had any.
+func (g *Generator) distance(string) (string, error) {
+	r, err := g.measured("benchmark.json")
+	rows := slices.DeleteFunc(r.Rows, func(row bench.Row) bool {
+		return row.Count("table_clients") != measuredClients || work(row) == 0
+	})
+	return tableOf(1, []column[bench.Row]{
+		{"lock", bench.Row.Name},
+		{"times serial", decimal("ratio_to_serial", 2)},
+		{"work a section, µs", func(row bench.Row) string { return fmt.Sprintf("%.0f", work(row)) }},
+		{"processor busy, %", func(row bench.Row) string {
+			busy := work(row) * *row.Number("acquisitions_per_second") / 1e4
+			return fmt.Sprintf("%.0f", min(busy, 100))
+		}},
+		{"commands a section", decimal("commands_per_section", 1)},
+		{"executed, with scripts", decimal("calls_per_section", 1)},
+	}, rows), err
+}
+
+// work is the processor time of a section in microseconds, of clients and servers
+// together; 0 when it isn't known.
+func work(row bench.Row) (sum float64) {
+	for _, of := range []string{"clients", "server"} {
+		x := row.Number("cpu_us_per_section." + of)
+		if x == nil {
+			return 0
+		}
+		sum += *x
+	}
+	return sum
+}
+
 // column is a column of a table whose rows are values of one type.
 type column[T any] struct {
 	head string

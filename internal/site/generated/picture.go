@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"html"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/site/recording"
 )
 
@@ -20,7 +22,11 @@ func (g *Generator) picture(name string) (string, error) {
 	scenario, _, _ := strings.Cut(name, ": ")
 	lock := path.Dir(scenario)
 	d := draw(found[0].Recording(lock))
-	file := "life/" + path.Base(lock) + ".svg"
+	rung, err := ladder.Find(lock)
+	if err != nil {
+		return "", err
+	}
+	file := "life/" + rung.Short() + ".svg"
 	g.pictures["docs/"+file] = d.svg()
 	return fmt.Sprintf("![%s](%s)\n", d.text(), file), nil
 }
@@ -49,7 +55,7 @@ var colors = [][2]string{{"#b3d0f2", "#2f5f95"}, {"#ffd2a1", "#a85a00"},
 
 // span is a time during which something is so, in microseconds.
 type span struct {
-	what     string // "holds", "waits", "unlocks", or whose the key is
+	what     string // "holds", "waits", "unlocks", "paused", or whose the key is
 	from, to int64
 	asks     int  // the commands of a wait
 	expired  bool // the key's lease ended it
@@ -66,6 +72,7 @@ type drawing struct {
 	until     int64 // when the picture ends
 	key, deep int   // the top of the key's lane, and its height
 	below     int   // where the texts below the key are
+	storage   int   // the top of its lane; 0: it isn't shown
 	height    int
 	taken     map[int][][2]float64 // by the height of a text: where there are texts
 }
@@ -90,6 +97,11 @@ func draw(run *recording.Run) *drawing {
 			y = d.key + d.deep + gap
 		}
 	}
+	if d.checks() {
+		d.storage = y - between + gap
+		d.line(`<text x="2" y="%d" font-weight="bold" textLength="48">storage</text>`, d.storage+bar/2+4)
+		y = d.storage + bar + between
+	}
 	d.height = y + 16
 	d.until = d.end()
 	if d.Broken >= 0 && d.Invariant != "orphaned" {
@@ -108,6 +120,9 @@ func (d *drawing) svg() string {
 			case "waits":
 				d.box(s, d.lanes[client], bar, [2]string{"#fff", color[1]},
 					fmt.Sprintf("waits, asks %d×", s.asks), "waits")
+			case "paused":
+				d.box(s, d.lanes[client], bar, colors[len(colors)-1],
+					"paused, unaware that its lease has ended", s.what)
 			case "unlocks":
 				d.box(s, d.lanes[client], bar, [2]string{"#fff", color[1]}, s.what)
 			default:
@@ -117,6 +132,9 @@ func (d *drawing) svg() string {
 	}
 	for node := range max(d.Nodes, 1) {
 		d.holders(node)
+	}
+	if d.storage > 0 {
+		d.tokens()
 	}
 	if d.Broken >= 0 {
 		d.together()
@@ -139,11 +157,18 @@ func (d *drawing) client(name string) []span {
 	var all []span
 	inside, asked, asks := false, int64(-1), 0
 	left := int64(-1) // when it left, until its Unlock returns
+	stopped := int64(-1)
 	waited := func(until int64) {
 		if asked >= 0 && until-asked > unimpeded {
 			all = append(all, span{what: "waits", from: asked, to: until, asks: asks})
 		}
 		asked, asks = -1, 0
+	}
+	paused := func(until int64) {
+		if stopped >= 0 {
+			all = append(all, span{what: "paused", from: stopped, to: until})
+		}
+		stopped = -1
 	}
 	unlocks := func(until int64) {
 		if left >= 0 && until-left > unimpeded {
@@ -158,7 +183,7 @@ func (d *drawing) client(name string) []span {
 		case is && !inside:
 			waited(at)
 			all = append(all, span{what: "holds", from: at, to: d.until})
-		case !is && inside:
+		case !is && inside && stopped < 0:
 			all[len(all)-1].to, left = at, at
 		}
 		inside = is
@@ -169,6 +194,14 @@ func (d *drawing) client(name string) []span {
 			unlocks(at)
 		case strings.Contains(text, " returns "): // an attempt that was refused
 			waited(at)
+		case head(text) == "stops":
+			if stopped = at; inside {
+				all[len(all)-1].to = at
+			}
+		case text == "wakes up":
+			if paused(at); inside {
+				all = append(all, span{what: "holds", from: at, to: d.until})
+			}
 		case text == "dies":
 			asked, asks, left = -1, 0, -1
 		case e.Node >= 0 && !inside && left < 0:
@@ -180,6 +213,7 @@ func (d *drawing) client(name string) []span {
 	}
 	waited(d.end())
 	unlocks(d.end())
+	paused(d.end())
 	return all
 }
 
@@ -280,6 +314,9 @@ func (d *drawing) together() {
 	until(d.until)
 }
 
+// drawn are the events that the lanes show.
+var drawn = regexp.MustCompile(` returns |storage|^stops|^wakes up`)
+
 // events says what befalls clients and nodes.
 func (d *drawing) events() {
 	var inside []string // before the event
@@ -291,7 +328,7 @@ func (d *drawing) events() {
 			d.label(x, y+height-3, "start", alarm, text)
 		case e.Client < 0:
 			d.label(x, d.below, "start", alarm, text)
-		case e.Node < 0 && !strings.Contains(text, " returns ") && !strings.Contains(text, "storage"):
+		case e.Node < 0 && !drawn.MatchString(text):
 			client := d.Clients[e.Client]
 			if text == "dies" && !slices.Contains(inside, client) {
 				text = "dies while it takes the lock"

@@ -24,6 +24,7 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 //	red gold/overrun_release        a command, and the assertion it lets through
 //	exercise timestamp              what an exercise is about
 //	explorer 03                     what the explorer is to find in it
+//	grade redislock                 where a lock of docs/results stands
 var registry = []part{
 	{"", "place ", (*Generator).place},
 	{"", "life ", (*Generator).picture},
@@ -35,6 +36,7 @@ var registry = []part{
 	{"", "red ", (*Generator).red},
 	{"", "exercise ", exerciseTask},
 	{"", "explorer ", exerciseWalk},
+	{"", "grade ", (*Generator).grade},
 
 	{"README.md", "gold", (*Generator).gold},
 
@@ -43,6 +45,8 @@ var registry = []part{
 
 	{"docs/levels.md", "levels", text(levelList)},
 	{"docs/benchmark.md", "measured", measuredIn("benchmark.json", measuredClients)},
+	{"docs/benchmark.md", "findings", (*Generator).findings},
+	{"docs/benchmark.md", "distance", (*Generator).distance},
 
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
 	{"docs/matrix.md", "workshop", text((*Generator).workshop)},
@@ -50,6 +54,8 @@ var registry = []part{
 
 	{"docs/libraries.md", "matrix", beside("libraries", "", "diamond/watchdog", "reentrant",
 		"reentrant/fenced")},
+	{"docs/libraries.md", "grades", grades("libraries")},
+	{"docs/libraries.md", "grades of other languages", grades("programs")},
 	{"docs/libraries.md", "other languages", beside("programs", "", "diamond", "diamond/watchdog",
 		"redlock")},
 	{"docs/redisson.md", "matrix", beside("programs", "redisson", "reentrant", "reentrant/notify",
