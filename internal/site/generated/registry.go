@@ -47,6 +47,7 @@ var registry = []part{
 	{"docs/benchmark.md", "measured", measuredIn("benchmark.json", measuredClients)},
 	{"docs/benchmark.md", "findings", (*Generator).findings},
 	{"docs/benchmark.md", "distance", (*Generator).distance},
+	{"docs/benchmark.md", "prices", (*Generator).prices},
 
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
 	{"docs/matrix.md", "workshop", text((*Generator).workshop)},
