@@ -31,6 +31,7 @@ type Result struct {
 	Timeline  string   // all that was recorded, in the run that was judged
 	Sequence  []*Entry // the same, a line each
 	BrokenAt  int      // the index in Sequence of the entry that broke it
+	Story     string   // of a random world, in place of a scenario's summary
 
 	shown timeline // of one that breaks
 
@@ -55,6 +56,7 @@ func (r Report) Verdict(scenario, invariant string) Verdict {
 func (s *settings) ended(t *testing.T, scenario Scenario, results []Result,
 	err error) []Result {
 	t.Helper()
+	s.ran.Add(1)
 	if s.each != nil {
 		s.each(scenario.Name, results, err)
 	}
@@ -68,6 +70,10 @@ func (s *settings) ended(t *testing.T, scenario Scenario, results []Result,
 	}
 	return results
 }
+
+// ranAll says whether every scenario has come to its end: none was left out, neither by an
+// option nor by -run.
+func (s *settings) ranAll() bool { return int(s.ran.Load()) == len(Catalogue) }
 
 // judge holds a scenario's results against what is declared.
 func (s *settings) judge(t *testing.T, results []Result) {

@@ -26,6 +26,7 @@ import (
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/locktest"
 	"github.com/lockladder/lockladder/internal/site/exercise"
+	"github.com/lockladder/lockladder/internal/site/recording"
 	"github.com/lockladder/lockladder/internal/site/whatif/coroutine"
 	"github.com/lockladder/lockladder/lock"
 	"github.com/lockladder/lockladder/scenarios"
@@ -51,9 +52,16 @@ type Question struct {
 	Again   bool     `json:"again,omitempty"` // see scenarios.Change
 	Scripts []Script `json:"scripts,omitempty"`
 
+	// Grade asks for nothing but the grade of a lock with these verdicts.
+	Grade []Verdict `json:"grade,omitempty"`
+
 	// Exercise asks for all scenarios of an exercise and for its further check,
 	// with the scripts as they are here.
 	Exercise string `json:"exercise,omitempty"`
+
+	// Worlds asks for the random worlds of seed 1 from one number to before another,
+	// until one shows what nobody has declared.
+	Worlds *[2]int `json:"worlds,omitempty"`
 
 	// Code is a learner's lock, which runs in place of a rung.
 	Code string `json:"code,omitempty"`
@@ -91,7 +99,10 @@ type Answer struct {
 	Run     string `json:"run,omitempty"`
 	Numbers []int  `json:"numbers,omitempty"`
 
+	Story string `json:"story,omitempty"` // of a random world that breaks the lock
+
 	Catalogue *Catalogue `json:"catalogue,omitempty"`
+	Grade     *Grade     `json:"grade,omitempty"`
 
 	// Unfired says what changed nothing: faults whose command was never sent, and the
 	// clock of a client that is not there.
@@ -105,6 +116,23 @@ type Verdict struct {
 	Verdict   scenarios.Verdict `json:"verdict"`
 	Event     string            `json:"event,omitempty"`
 	Declared  bool              `json:"declared"` // the rung is known to break it
+}
+
+// Grade is where a lock stands, and the sentences that say so.
+type Grade struct {
+	scenarios.Grade
+	Says []string `json:"says"`
+}
+
+// graded is the grade of a lock with these verdicts.
+func graded(verdicts []Verdict) *Grade {
+	var report scenarios.Report
+	for _, v := range verdicts {
+		report = append(report, scenarios.Result{Scenario: v.Scenario, Invariant: v.Invariant,
+			Verdict: v.Verdict})
+	}
+	g := report.Grade()
+	return &Grade{g, g.Sentences("Your lock")}
 }
 
 // Respond answers a question that is JSON with JSON. A run needs a test, because Go
@@ -148,6 +176,9 @@ func Ask(t *testing.T, q Question) Answer {
 	if q.List {
 		return Answer{Catalogue: catalogue()}
 	}
+	if q.Grade != nil {
+		return Answer{Grade: graded(q.Grade)}
+	}
 	if q.Exercise != "" { // it is run as it is written: only the scripts are the learner's
 		q = Question{Rung: q.Rung, Exercise: q.Exercise, Scripts: q.Scripts}
 	}
@@ -157,6 +188,9 @@ func Ask(t *testing.T, q Question) Answer {
 	}
 	if q.Exercise != "" {
 		return q.exercise(t, rung, change)
+	}
+	if q.Worlds != nil {
+		return q.inWorlds(t, rung, change)
 	}
 	results, unfired, err := scenarios.Try(t, rung.Build, q.Scenario, change,
 		locktest.Options(rung)...)
@@ -176,11 +210,7 @@ func Ask(t *testing.T, q Question) Answer {
 	a.add(rung, results...)
 	if r := q.shown(results); r != nil {
 		run := r.Recording(rung.Name)
-		text, err := json.Marshal(run)
-		if err != nil {
-			panic(err) // it has only what JSON has
-		}
-		a.Run = string(text)
+		a.Run = recorded(run)
 		if q.Skew != nil && !slices.Contains(run.Clients, q.Skewed) {
 			a.Unfired = append(a.Unfired, q.Skewed+" is not in this scenario: its"+
 				" clock changes nothing")
@@ -232,6 +262,35 @@ func (q *Question) shown(results []scenarios.Result) *scenarios.Result {
 		}
 	}
 	return best
+}
+
+// inWorlds plays random worlds. A learner's lock offers nothing that its functions have no
+// name for.
+func (q *Question) inWorlds(t *testing.T, rung ladder.Rung, change scenarios.Change) (
+	a Answer) {
+	options := locktest.Options(rung)
+	if q.own != nil {
+		options = append(options, scenarios.WithoutFeatures(scenarios.Reentry,
+			scenarios.LossNotices, scenarios.FixedLeases))
+	}
+	r, err := scenarios.TryWorlds(t, rung.Build, change, 1, q.Worlds[0], q.Worlds[1], options...)
+	if err != nil {
+		return Answer{Error: unjudged(err)}
+	}
+	if r != nil {
+		a.add(rung, *r)
+		a.Story, a.Run = r.Story, recorded(r.Recording(rung.Name))
+	}
+	return a
+}
+
+// recorded is the text of a run.
+func recorded(run *recording.Run) string {
+	text, err := json.Marshal(run)
+	if err != nil {
+		panic(err) // it has only what JSON has
+	}
+	return string(text)
 }
 
 // exercise runs an exercise's scenarios, and what it checks besides.
