@@ -1,9 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,8 +21,8 @@ var summary = regexp.MustCompile(`(?s)\n- \*\*The idea:\*\* .+\n- \*\*What it fi
 
 // A rung without a page, or with half of one, is not taught.
 func TestEveryRungHasAPage(t *testing.T) {
-	for i, rung := range ladder.Rungs {
-		page := content(t, "docs/"+generated.PageOf(i))
+	for _, rung := range ladder.Rungs {
+		page := content(t, rung.Page())
 		assert.Regexp(t, summary, page, rung.Name)
 		headings := []string{"## How it works", "## The code"}
 		wanted := []string{"place ", "code " + rung.Name + "/lock.go"}
@@ -61,12 +61,12 @@ func TestEveryRunThatAPageNamesIsPlayed(t *testing.T) {
 func TestTheHandoutAndTheWorkshopHaveEveryRung(t *testing.T) {
 	handout := content(t, "docs/handout.md")
 	links := read(t, "docs/workshop.md").Links()
-	for i := range ladder.Rungs {
-		page := generated.PageOf(i)
+	for _, rung := range ladder.Rungs {
+		page := path.Base(rung.Page())
 		assert.Contains(t, handout, "\n| "+strings.Replace(strings.TrimSuffix(page, ".md"),
 			"-", " ", 1)+" ")
 		assert.Contains(t, links, page)
-		assert.Contains(t, links, fmt.Sprintf("exercises/%02d/README.md", i+1))
+		assert.Contains(t, links, "exercises/"+rung.Short()+"/README.md")
 	}
 }
 

@@ -254,7 +254,7 @@ func TestAnotherLockKeepsTheScenarioAndItsFaults(t *testing.T) {
 	assert.Contains(t, e.Outcome, "gold breaks at 15.008 s; diamond holds. ")
 	assert.Equal(t, "gold breaks: foreign release, diamond holds", shows[string](b.stage,
 		`Array.from(document.querySelectorAll('.views.two .lock'), h => h.innerText.trim()).join(', ')`))
-	e = chooses("exercise 11") // which has no such scenario
+	e = chooses("exercise fenced") // which has no such scenario
 	assert.NotContains(t, e.Outcome, "; gold")
 	assert.Empty(t, e.Dropped)
 }
@@ -263,7 +263,7 @@ func TestAnotherLockKeepsTheScenarioAndItsFaults(t *testing.T) {
 func TestANumberIsChangedInASentence(t *testing.T) {
 	b := newBench(t)
 	for page, says := range map[string]string{"ttl.md": "two holders, ",
-		"04-gold.md": "foreign release, ", "08-watchdog.md": "diamond/watchdog survives this"} {
+		"3-gold.md": "foreign release, ", "6-watchdog.md": "diamond/watchdog survives this"} {
 		b.visits(b.site + "/docs/" + page)
 		for i, says := range []string{"survives this", says} {
 			b.runs(`document.querySelector('.tried + .outcome').textContent = '';
@@ -318,7 +318,7 @@ func TestTheLaboratoryIsUsedByKeysAndOnAPhone(t *testing.T) {
 // An exercise whose solution changes only Lua is solved in the browser.
 func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	b := newBench(t)
-	b.visits(b.site + "/docs/exercises/11/README.md")
+	b.visits(b.site + "/docs/exercises/fenced/README.md")
 	b.visits(shows[string](b.stage,
 		`document.querySelector('main a[href*="lab.md#rung="]').href`))
 	e := b.settles()
@@ -332,7 +332,7 @@ func TestAnExerciseIsSolvedInTheBrowser(t *testing.T) {
 	b.tries(fmt.Sprintf("l.querySelector('textarea[aria-label$=\"acquire.lua\"]').value"+
 		" = %q; l.dataset.state = 'ready'", solution))
 	assert.Contains(t, b.presses("Check the exercise").Outcome,
-		"Solved: exercise 11 holds all its scenarios.")
+		"Solved: exercise fenced holds all its scenarios.")
 }
 
 // The program in the browser records the same bytes as the site shows.

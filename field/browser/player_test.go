@@ -90,7 +90,7 @@ func (s *stage) types(key string) played {
 }
 
 const (
-	goldPage = "docs/04-gold.md"
+	goldPage = "docs/3-gold.md"
 	goldRun  = "docs/runs/gold/overrun_release/foreign-release.json"
 )
 
@@ -172,7 +172,7 @@ func TestFoldedAttemptsExpand(t *testing.T) {
 
 func TestAnotherLockIsShownBesideIt(t *testing.T) {
 	s := newStage(t)
-	s.open("docs/06-platinum.md")
+	s.open("docs/4-platinum.md")
 	choose := "const c = Array.from(p.querySelectorAll('select')).at(-1);" +
 		" c.value = %q; c.dispatchEvent(new Event('change'))"
 	two := s.does(fmt.Sprintf(choose, "diamond"))

@@ -65,7 +65,7 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 	}))
 	assert.Greater(t, written, 150)
 	assert.Greater(t, links, 1000)
-	for _, file := range []string{"index.html", "docs/04-gold.html",
+	for _, file := range []string{"index.html", "docs/3-gold.html",
 		"docs/levels/diamond/watchdog.html", "gold/lock.go.html",
 		"docs/runs/gold/overrun_release/foreign-release.html", "assets/search.js",
 		"assets/laboratory/" + site.ProgramFile, "assets/laboratory/wasm_exec.js",
@@ -90,7 +90,7 @@ func TestAnExportedSiteIsPlayedAnywhere(t *testing.T) {
 		"file://" + filepath.ToSlash(dir): "runs the laboratory only from a web server",
 	} {
 		b.c = &complaints{} // they know another site
-		b.loads(root + "/docs/04-gold.html#t=179")
+		b.loads(root + "/docs/3-gold.html#t=179")
 		assert.Equal(t, 179, b.sees().At, root)
 		assert.Contains(t, b.clicks("one step on").Status, "B: Lock returns ok", root)
 		link := shows[string](b.stage, `document.querySelector('.player .what-if').href`)

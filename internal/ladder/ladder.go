@@ -4,6 +4,7 @@ package ladder
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -25,10 +26,23 @@ import (
 	"github.com/lockladder/lockladder/silver/timestamp"
 )
 
+// Arc is a part of the ladder whose rungs answer one question.
+type Arc string
+
+// The arcs. History has the rungs that nobody builds on anymore.
+const (
+	Safety  Arc = "Safety"
+	Waiting Arc = "Waiting"
+	Shapes  Arc = "Shapes"
+	History Arc = "History"
+)
+
 // Rung is one stage of the ladder.
 type Rung struct {
 	Name   string // also its directory
 	Parent string // the rung that its code is read beside; "" for the first
+	Arc    Arc
+	Step   int    // in the arc of safety, from 1; 0 in the others
 	Idea   string // one line: what it does
 
 	// Nodes is how many independent servers it is shown with; the list leaves one out.
@@ -52,11 +66,13 @@ type Rung struct {
 var Rungs = complete([]Rung{
 	{
 		Name:  "bronze",
+		Arc:   Safety,
 		Idea:  "SETNX takes the lock, DEL frees it",
 		Build: lock.On(bronze.New),
 	},
 	{
 		Name:    "silver",
+		Arc:     Safety,
 		Parent:  "bronze",
 		Idea:    "PEXPIRE after SETNX: a lease, one command too late",
 		Build:   lock.On(silver.New),
@@ -64,6 +80,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:    "silver/timestamp",
+		Arc:     History,
 		Parent:  "silver",
 		Idea:    "the deadline is the value, GETSET takes over",
 		Build:   lock.On(timestamp.New),
@@ -71,6 +88,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:    "gold",
+		Arc:     Safety,
 		Parent:  "silver",
 		Idea:    "SET NX PX: the lock and its lease in one command",
 		Build:   lock.On(gold.New),
@@ -78,6 +96,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:    "gold/script",
+		Arc:     History,
 		Parent:  "gold",
 		Idea:    "the same atomic step as a Lua script",
 		Build:   lock.On(script.New),
@@ -85,6 +104,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:    "platinum",
+		Arc:     Safety,
 		Parent:  "gold",
 		Idea:    "each grant has its own token: GET, compare, DEL",
 		Build:   lock.On(platinum.New),
@@ -92,6 +112,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:    "diamond",
+		Arc:     Safety,
 		Parent:  "platinum",
 		Idea:    "compare and delete in one Lua script",
 		Build:   lock.On(diamond.New),
@@ -99,6 +120,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:   "diamond/watchdog",
+		Arc:    Safety,
 		Parent: "diamond",
 		Idea:   "a goroutine renews the lease and reports its loss",
 		Build:  lock.On(watchdog.New),
@@ -109,6 +131,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:   "reentrant",
+		Arc:    Shapes,
 		Parent: "diamond/watchdog",
 		Idea:   "the server knows the owner, so asking again changes nothing",
 		Build:  lock.On(reentrant.New),
@@ -119,6 +142,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:   "reentrant/notify",
+		Arc:    Waiting,
 		Parent: "reentrant",
 		Idea:   "a release publishes a message that wakes a waiter",
 		Build:  lock.On(notify.New),
@@ -128,6 +152,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:    "reentrant/fenced",
+		Arc:     Safety,
 		Parent:  "reentrant",
 		Idea:    "every grant has a fencing token, higher than the last",
 		Build:   lock.On(fenced.New),
@@ -136,6 +161,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:   "reentrant/fair",
+		Arc:    Waiting,
 		Parent: "reentrant/notify",
 		Idea:   "waiters are served in the order of their arrival",
 		Build:  lock.On(fair.New),
@@ -145,6 +171,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:   "reentrant/cohort",
+		Arc:    Waiting,
 		Parent: "reentrant/fair",
 		Idea:   "a lock passed on inside a process, without the server",
 		Build:  lock.On(cohort.New),
@@ -155,6 +182,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:   "redlock",
+		Arc:    Safety,
 		Parent: "diamond",
 		Idea:   "a majority of independent nodes",
 		Nodes:  5,
@@ -165,6 +193,7 @@ var Rungs = complete([]Rung{
 	},
 	{
 		Name:   "reentrant/readwrite",
+		Arc:    Shapes,
 		Parent: "reentrant/notify",
 		Idea:   "many readers, each with a lease of its own, or one writer",
 		Build:  lock.On(readwrite.New),
@@ -243,11 +272,16 @@ var flaws = []struct{ flaw, rungs string }{
 	{"reader_failover: two holders", "reentrant/readwrite"},
 }
 
-// complete gives each rung its flaws.
+// complete gives each rung its step and its flaws.
 func complete(rungs []Rung) []Rung {
+	steps := 0
 	for i := range rungs {
 		rung := &rungs[i]
 		rung.Nodes = max(rung.Nodes, 1)
+		if rung.Arc == Safety {
+			steps++
+			rung.Step = steps
+		}
 		for _, f := range flaws {
 			if slices.Contains(strings.Fields(f.rungs), rung.Name) {
 				rung.Flaws = append(rung.Flaws, lock.Flaws(f.flaw)...)
@@ -255,6 +289,27 @@ func complete(rungs []Rung) []Rung {
 		}
 	}
 	return rungs
+}
+
+// Short is the rung's name where directories are left out, such as watchdog. Of two rungs
+// with the same, only the first has it.
+func (r Rung) Short() string {
+	short := path.Base(r.Name)
+	first := slices.IndexFunc(Rungs, func(other Rung) bool {
+		return path.Base(other.Name) == short
+	})
+	if Rungs[first].Name != r.Name {
+		return strings.ReplaceAll(r.Name, "/", "-")
+	}
+	return short
+}
+
+// Page is the rung's page.
+func (r Rung) Page() string {
+	if r.Step > 0 {
+		return fmt.Sprintf("docs/%d-%s.md", r.Step, r.Short())
+	}
+	return "docs/" + r.Short() + ".md"
 }
 
 // Find returns the rung of that name. Its error lists the valid names.

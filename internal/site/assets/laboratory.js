@@ -170,7 +170,7 @@
       html('optgroup', { label: 'rungs' }, c.rungs.map(function (r) { return option(r.name); })),
       html('optgroup', { label: 'exercises that change only Lua' },
         c.exercises.map(function (e) {
-          return option('exercise ' + e.number, 'exercise ' + e.number + ' (' + e.rung + ')');
+          return option('exercise ' + e.name, 'exercise ' + e.name + ' (' + e.rung + ')');
         }))]);
     this.lock.addEventListener('change', function () {
       var scenario = lab.scenario.value, invariant = lab.invariant, before = lab.said;
@@ -247,7 +247,7 @@
   Laboratory.prototype.exercise = function () {
     var chosen = this.lock.value;
     return this.catalogue.exercises.find(function (e) {
-      return chosen === 'exercise ' + e.number;
+      return chosen === 'exercise ' + e.name;
     });
   };
   Laboratory.prototype.rung = function () {
@@ -349,7 +349,7 @@
     Object.keys(this.scripts).sort().forEach(function (file) {
       var slash = file.lastIndexOf('/');
       if (file.slice(0, slash) !== name) { return; }
-      var own = e && lab.scripts['docs/exercises/' + e.number + file.slice(slash)];
+      var own = e && lab.scripts['docs/exercises/' + e.name + file.slice(slash)];
       var begin = own || lab.scripts[file];
       var area = html('textarea', { spellcheck: 'false', 'aria-label': file,
         rows: String(Math.min(30, begin.split('\n').length + 1)) });
@@ -363,7 +363,7 @@
     this.edit.replaceChildren.apply(this.edit, editors.length === 0 ? [
       html('p', {}, [name + ' has no script to edit. ', all])] : [
       html('details', e || this.opened ? { open: '' } : {}, [
-        html('summary', {}, [e ? 'Exercise ' + e.number + ': ' + e.task :
+        html('summary', {}, [e ? 'Exercise ' + e.name + ': ' + e.task :
           'Edit the scripts of ' + name])].concat(editors, [html('p', { 'class': 'buttons' },
         [button('Run with these scripts', function () { lab.run(); }), all,
           button('The scripts as they were', function () {
@@ -663,15 +663,15 @@
   // check runs an exercise as go test does.
   Laboratory.prototype.check = function (e) {
     var lab = this, q = this.question('');
-    q.exercise = e.number; // only its scripts count
+    q.exercise = e.name; // only its scripts count
     this.all = null;
-    this.report('Exercise ' + e.number + ' runs …', 'busy');
+    this.report('Exercise ' + e.name + ' runs …', 'busy');
     this.ask(q).then(function (a) {
       var broken = (a.verdicts || []).filter(function (v) { return v.verdict === 'breaks'; });
       if (a.error || broken.length > 0) {
         lab.report(a.error || 'Not solved yet: ' + broken.length + ' of ' + a.verdicts.length +
           ' invariants break.', 'broken');
-      } else { lab.report('Solved: exercise ' + e.number + ' holds all its scenarios.', 'holds'); }
+      } else { lab.report('Solved: exercise ' + e.name + ' holds all its scenarios.', 'holds'); }
       lab.rows(a.verdicts || []);
       lab.element.dataset.state = 'ready';
       if (broken.length > 0) { lab.open(broken[0], true); }

@@ -11,10 +11,8 @@ import (
 	"github.com/lockladder/lockladder/internal/site/exercise"
 )
 
-// PageOf is the page of the i-th rung, below docs.
-func PageOf(i int) string {
-	return fmt.Sprintf("%02d-%s.md", i+1, path.Base(ladder.Rungs[i].Name))
-}
+// pageOf is the page of the i-th rung, below docs.
+func pageOf(i int) string { return path.Base(ladder.Rungs[i].Page()) }
 
 func indexOf(name string) int {
 	return slices.IndexFunc(ladder.Rungs, func(r ladder.Rung) bool {
@@ -33,18 +31,18 @@ func (g *Generator) place(name string) (string, error) {
 	fmt.Fprintf(&b, "*Rung %d of %d: %s.*", i+1, len(ladder.Rungs), rung.Idea)
 	if parent := indexOf(rung.Parent); parent >= 0 {
 		fmt.Fprintf(&b, " Read it beside [%s](%s).", rung.Parent,
-			PageOf(parent))
+			pageOf(parent))
 	}
 	fmt.Fprintf(&b, "\nThe code: [%s](../%s/lock.go).", name, name)
-	fmt.Fprintf(&b, " Climb it yourself: [exercise %02d](exercises/%02d/README.md)."+
-		"\n\n", i+1, i+1)
+	fmt.Fprintf(&b, " Climb it yourself: [the exercise](exercises/%s/README.md)."+
+		"\n\n", rung.Short())
 	if i == 0 {
-		fmt.Fprint(&b, "← [00](00-before.md)")
+		fmt.Fprint(&b, "← [0 before](0-before.md)")
 	} else {
-		fmt.Fprintf(&b, "← [%s](%s)", ladder.Rungs[i-1].Name, PageOf(i-1))
+		fmt.Fprintf(&b, "← [%s](%s)", ladder.Rungs[i-1].Name, pageOf(i-1))
 	}
 	if i+1 < len(ladder.Rungs) {
-		fmt.Fprintf(&b, " · [%s](%s) →", ladder.Rungs[i+1].Name, PageOf(i+1))
+		fmt.Fprintf(&b, " · [%s](%s) →", ladder.Rungs[i+1].Name, pageOf(i+1))
 	}
 	return b.String() + "\n", nil
 }
@@ -54,21 +52,21 @@ func exerciseTable(*Generator) string {
 	var b strings.Builder
 	fmt.Fprint(&b, "| exercise | the flaw | what to do |\n|---|---|---|\n")
 	for _, e := range exercise.All {
-		fmt.Fprintf(&b, "| [%s %s](%s/README.md) | %s | %s |\n", e.Number,
-			path.Base(e.Rung), e.Number, e.Flaw, e.Task)
+		fmt.Fprintf(&b, "| [%s](%s/README.md) | %s | %s |\n", e.Name(), e.Name(),
+			e.Flaw, e.Task)
 	}
 	return b.String()
 }
 
 // exerciseTask says what an exercise is about.
-func exerciseTask(_ *Generator, number string) (string, error) {
-	e, err := exercise.Find(number)
+func exerciseTask(_ *Generator, name string) (string, error) {
+	e, err := exercise.Find(name)
 	if err != nil {
 		return "", err
 	}
 	var judged []string
-	for _, name := range e.Scenarios {
-		judged = append(judged, Played("`"+name+"`", "../../matrix.md#"+name))
+	for _, scenario := range e.Scenarios {
+		judged = append(judged, Played("`"+scenario+"`", "../../matrix.md#"+scenario))
 	}
 	checked := strings.Join(judged, ", ") + "."
 	if e.Check != nil {
@@ -85,7 +83,7 @@ func exerciseTask(_ *Generator, number string) (string, error) {
 	laboratory := ""
 	if e.OnlyScripts() {
 		laboratory = fmt.Sprintf("- It changes only Lua, so you can also solve it in"+
-			" [the laboratory](../../lab.md#rung=exercise+%s).\n", e.Number)
+			" [the laboratory](../../lab.md#rung=exercise+%s).\n", e.Name())
 	}
 	on, err := buildsOn(e)
 	if err != nil {
@@ -94,21 +92,21 @@ func exerciseTask(_ *Generator, number string) (string, error) {
 	return fmt.Sprintf("- It builds on %s.\n- The flaw: *%s*.\n- The task: %s.\n"+
 		"- The files that the solution changes: %s.\n- The scenarios: %s\n%s\n"+
 		"```console\n$ go test ./docs/exercises/%s -tags exercise\n```\n", on, e.Flaw,
-		e.Task, files, checked, laboratory, e.Number), nil
+		e.Task, files, checked, laboratory, e.Name()), nil
 }
 
 // buildsOn is the page to read before an exercise: that of its rung's parent.
 func buildsOn(e exercise.Exercise) (string, error) {
 	rung, err := ladder.Find(e.Rung)
 	if err != nil || rung.Parent == "" {
-		return "[page 00](../../00-before.md)", err
+		return "[page 0](../../0-before.md)", err
 	}
-	return fmt.Sprintf("[%s](../../%s)", rung.Parent, PageOf(indexOf(rung.Parent))), nil
+	return fmt.Sprintf("[%s](../../%s)", rung.Parent, pageOf(indexOf(rung.Parent))), nil
 }
 
 // exerciseWalk says how an exercise ends: with the explorer, where it can.
-func exerciseWalk(_ *Generator, number string) (string, error) {
-	e, err := exercise.Find(number)
+func exerciseWalk(_ *Generator, name string) (string, error) {
+	e, err := exercise.Find(name)
 	if err != nil {
 		return "", err
 	}
@@ -126,7 +124,7 @@ func exerciseWalk(_ *Generator, number string) (string, error) {
 		" in every order of events within these bounds: %s. No order may break these"+
 		" invariants: %s. Others may break; later rungs are about them. To see what the"+
 		" explorer finds:\n\n```console\n$ go test ./docs/exercises/%s -tags exercise"+
-		" -run Exercise/explorer -v\n```\n", walk, strings.Join(holds, ", "), number), nil
+		" -run Exercise/explorer -v\n```\n", walk, strings.Join(holds, ", "), name), nil
 }
 
 // contents is a table of the rungs' pages.
@@ -134,8 +132,8 @@ func contents(*Generator) string {
 	var b strings.Builder
 	fmt.Fprint(&b, "| page | the idea | its exercise |\n|---|---|---|\n")
 	for i, rung := range ladder.Rungs {
-		fmt.Fprintf(&b, "| [%02d %s](%s) | %s | [%02d](exercises/%02d/README.md)"+
-			" |\n", i+1, rung.Name, PageOf(i), rung.Idea, i+1, i+1)
+		fmt.Fprintf(&b, "| [%s](%s) | %s | [%s](exercises/%[4]s/README.md) |\n",
+			rung.Name, pageOf(i), rung.Idea, rung.Short())
 	}
 	return b.String()
 }

@@ -61,7 +61,7 @@ func beside(name, begins string, rungs ...string) func(*Generator, string) (stri
 // linked is a lock's name at the head of a column. A rung's leads to its page.
 func linked(lock string) string {
 	if i := indexOf(lock); i >= 0 {
-		return fmt.Sprintf("[%s](%s)", path.Base(lock), PageOf(i))
+		return fmt.Sprintf("[%s](%s)", path.Base(lock), pageOf(i))
 	}
 	return path.Base(lock)
 }
@@ -87,8 +87,8 @@ func asking(scenario string) string {
 	var links []string
 	for _, e := range exercise.All {
 		if slices.Contains(e.Scenarios, scenario) {
-			links = append(links, fmt.Sprintf("[%s](exercises/%s/README.md)", e.Number,
-				e.Number))
+			links = append(links, fmt.Sprintf("[%s](exercises/%[1]s/README.md)",
+				e.Name()))
 		}
 	}
 	if links == nil {

@@ -21,7 +21,7 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 //	output x_test.go _delex         what an example prints
 //	diff gold                       what the rung changes, beside its parent
 //	red gold/overrun_release        a command, and the assertion it lets through
-//	exercise 03                     what an exercise is about
+//	exercise timestamp              what an exercise is about
 //	explorer 03                     what the explorer is to find in it
 var registry = []part{
 	{"", "place ", (*Generator).place},
