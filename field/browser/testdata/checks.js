@@ -60,15 +60,15 @@
       } },
 
     { name: 'a rung, its exercise, its levels and its scenarios lead to each other',
-      pages: ['/docs/3-gold.md', '/docs/exercises/gold/README.md', '/docs/levels/gold.json',
+      pages: ['/docs/3-gold.md', '/docs/exercises/platinum/README.md', '/docs/levels/gold.json',
         '/docs/matrix.md'], sizes: desktop, check: async wrong => {
-        const wanted = ['/docs/3-gold.md', '/docs/exercises/gold/README.md',
-          '/docs/levels/gold.json', '/docs/matrix.md'];
+        const [page, exercise, level, matrix] = ['/docs/3-gold.md',
+          '/docs/exercises/platinum/README.md', '/docs/levels/gold.json', '/docs/matrix.md'];
         const links = all('main a').map(a => a.pathname);
-        wanted.filter(w => w !== location.pathname && links.indexOf(w) < 0 &&
-          !(location.pathname === '/docs/matrix.md' && w === wanted[2])).forEach(w =>
-          wrong.push('no link to ' + w));
-        if (!/^Next: /.test(all('.on a').pop()?.textContent) && location.pathname !== wanted[2]) {
+        ({ [page]: [exercise, level, matrix], [level]: [page, matrix], [matrix]: [page, exercise],
+          [exercise]: [page, level.replace('gold', 'platinum'), matrix] })[location.pathname]
+          .filter(w => links.indexOf(w) < 0).forEach(w => wrong.push('no link to ' + w));
+        if (!/^Next: /.test(all('.on a').pop()?.textContent) && location.pathname !== level) {
           wrong.push('no way on');
         }
       } },
