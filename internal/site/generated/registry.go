@@ -44,6 +44,8 @@ var registry = []part{
 	{"docs/levels.md", "levels", text(levelList)},
 	{"docs/benchmark.md", "measured", measuredIn("benchmark.json", measuredClients)},
 
+	{"docs/challenges.md", "challenge ", challenge},
+
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
 	{"docs/matrix.md", "workshop", text((*Generator).workshop)},
 	{"docs/matrix.md", "scenarios", text(catalogue)},
