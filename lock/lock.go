@@ -104,6 +104,10 @@ type Env struct {
 	// driver; nil where there are only Nodes.
 	Dial func(ctx context.Context, node int) (net.Conn, error)
 
+	// Done is closed when the scenario has ended, for a lock that keeps a goroutine while
+	// it's held; nil where nothing ends.
+	Done <-chan struct{}
+
 	// Process is the same for all owners that live in one process, and can be
 	// the key of a map, for a lock whose owners share a session; nil where all
 	// do.
