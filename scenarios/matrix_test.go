@@ -53,8 +53,8 @@ func TestEveryRungBreaksWhatTheLadderDeclaresWithTheSameTimelineEverywhere(
 	})
 	if t.Failed() { // a digest of half a run says nothing
 		t.Log("the timelines were neither compared nor recorded. If what breaks above" +
-			" is meant, declare it first: in internal/ladder/ladder.go, in the table" +
-			" flaws, in the order of the catalogue.\n" + rows(reports))
+			" is meant, declare it first: in internal/flaws/flaws.go, in the table" +
+			", in the order of the catalogue.\n" + rows(reports))
 		return
 	}
 	golden := filepath.Join("testdata", "timelines.sha256")

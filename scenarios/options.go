@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -60,9 +61,10 @@ type settings struct {
 
 	keeps func(key string) []string
 	each  func(scenario string, results []Result, err error)
-	lock  string    // the name of the test that runs it
-	dir   string    // where runs are recorded; "": nowhere
-	left  *[]string // what no expiry removes, and after which scenario
+	ran   *atomic.Int32 // the scenarios that have ended
+	lock  string        // the name of the test that runs it
+	dir   string        // where runs are recorded; "": nowhere
+	left  *[]string     // what no expiry removes, and after which scenario
 }
 
 // Nodes gives the lock so many independent Redis nodes; the default is one.
@@ -157,6 +159,7 @@ func Only(names ...string) Option {
 // configure makes settings of the options, and refuses those that no run could meet.
 func configure(build Build, opts []Option) (*settings, error) {
 	s := &settings{nodes: 1, scripts: node.NewScripts(), known: &known{}, change: &Change{},
+		ran:     new(atomic.Int32),
 		keys:    func(name string) []string { return []string{name} },
 		keeps:   func(string) []string { return nil },
 		readers: func(string) string { return "" }}

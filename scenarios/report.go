@@ -56,6 +56,7 @@ func (r Report) Verdict(scenario, invariant string) Verdict {
 func (s *settings) ended(t *testing.T, scenario Scenario, results []Result,
 	err error) []Result {
 	t.Helper()
+	s.ran.Add(1)
 	if s.each != nil {
 		s.each(scenario.Name, results, err)
 	}
@@ -69,6 +70,10 @@ func (s *settings) ended(t *testing.T, scenario Scenario, results []Result,
 	}
 	return results
 }
+
+// ranAll says whether every scenario has come to its end: none was left out, neither by an
+// option nor by -run.
+func (s *settings) ranAll() bool { return int(s.ran.Load()) == len(Catalogue) }
 
 // judge holds a scenario's results against what is declared.
 func (s *settings) judge(t *testing.T, results []Result) {

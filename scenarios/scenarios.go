@@ -53,7 +53,8 @@ type (
 // fails in any other way. A lock that can't be built, that does not work where
 // nothing goes wrong, that is stuck, never returns or leaks connections, or whose
 // keys are not known, is reported once: the scenarios that follow are skipped. When
-// what broke is not what was declared, Run prints a list to declare it by.
+// what broke is not what was declared, Run prints a list to declare it by. At the end it
+// logs the lock's Grade, unless only some scenarios were run.
 func Run(t *testing.T, build Build, opts ...Option) Report {
 	t.Helper()
 	s, err := configure(build, opts)
@@ -63,7 +64,11 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 	s.lock = t.Name()
 	defer s.recorded(t)
 	if s.pool != nil {
-		return runReal(t, build, *s)
+		report := runReal(t, build, *s)
+		if s.ranAll() {
+			t.Logf("\n%s", report.Grade())
+		}
+		return report
 	}
 	var left []string
 	s.left = &left
@@ -86,8 +91,12 @@ func Run(t *testing.T, build Build, opts ...Option) Report {
 		len(without(broken, s.flaws))+len(without(s.flaws, broken)) > 0 {
 		t.Log(declaration(broken, s.flaws))
 	}
-	if whole && !s.red && s.only == nil {
-		s.runWorlds(t, build, report.with(Breaks))
+	grade := report.Grade().String()
+	if whole && !s.red && s.only == nil && !s.runWorlds(t, build, report.with(Breaks)) {
+		grade += "\nIn a random world it breaks more, which this doesn't count."
+	}
+	if s.ranAll() {
+		t.Logf("\n%s", grade)
 	}
 	return report
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/lockladder/lockladder/lock"
 )
 
-// Exercise 13 asks for two bounds, and either of them alone is refused. Both
+// The exercise cohort asks for two bounds, and either of them alone is refused. Both
 // together, as its hints tell, are enough.
 func TestAHandOverIsBoundedByANumberAndByTheLease(t *testing.T) {
-	e, err := exercise.Find("13")
+	e, err := exercise.Find("cohort")
 	require.NoError(t, err)
 	const unbounded = 1000
 	third := func(ttl time.Duration) time.Duration { return ttl / 3 }
@@ -56,7 +56,7 @@ func TestAHandOverIsBoundedByANumberAndByTheLease(t *testing.T) {
 	}
 }
 
-// house is a process whose owners pass a grant on, as the hints of exercise 13
+// house is a process whose owners pass a grant on, as the hints of the exercise cohort
 // tell.
 type house struct {
 	most   int

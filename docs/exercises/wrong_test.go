@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,75 +25,75 @@ import (
 // wrong is an exercise's solution with one mistake, and what refuses it: words of the
 // checks, or a scenario's invariant, which may break with another lease only.
 type wrong struct {
-	number, mistake string
-	build           func(t *testing.T, solution lock.Build) lock.Build
-	refused         string
+	name, mistake string
+	build         func(t *testing.T, solution lock.Build) lock.Build
+	refused       string
 }
 
 const elsewhere = "elsewhere: "
 
 var wrongs = []wrong{
-	{"01", "a map in the process", inProcess, "has lost the lock"},
-	{"01", "one key for all names", with(func(env *lock.Env) { env.Key = "stock" }),
+	{"bronze", "a map in the process", inProcess, "has lost the lock"},
+	{"bronze", "one key for all names", with(func(env *lock.Env) { env.Key = "stock" }),
 		"another name"},
-	{"01", "Unlock always succeeds", calling(lock.Lock.TryLock,
+	{"bronze", "Unlock always succeeds", calling(lock.Lock.TryLock,
 		func(l lock.Lock, ctx context.Context) error {
 			l.Unlock(ctx)
 			return nil
 		}), "nobody holds"},
-	{"01", "Unlock does nothing", calling(lock.Lock.TryLock,
+	{"bronze", "Unlock does nothing", calling(lock.Lock.TryLock,
 		func(lock.Lock, context.Context) error { return nil }), "after an Unlock"},
-	{"01", "it sleeps after each attempt", calling(
+	{"bronze", "it sleeps after each attempt", calling(
 		func(l lock.Lock, ctx context.Context) (bool, error) {
 			granted, err := l.TryLock(ctx)
 			return granted, errors.Join(err, lock.Sleep(ctx, time.Second))
 		}, lock.Lock.Unlock), "takes 1s"},
-	{"07", "a lease of whole seconds", with(func(env *lock.Env) {
+	{"diamond", "a lease of whole seconds", with(func(env *lock.Env) {
 		env.TTL = env.TTL.Round(time.Second)
 	}), "when the lease of a dead process is over"},
-	{"07", "half a lease", with(func(env *lock.Env) { env.TTL /= 2 }),
+	{"diamond", "half a lease", with(func(env *lock.Env) { env.TTL /= 2 }),
 		"before the lease of a dead process"},
-	{"04", "two commands", calling(
+	{"gold", "two commands", calling(
 		func(l lock.Lock, ctx context.Context) (bool, error) {
 			if granted, err := l.TryLock(ctx); granted || err != nil {
 				return granted, err
 			}
 			return l.TryLock(ctx)
 		}, lock.Lock.Unlock), "TryLock sent 2 commands"},
-	{"08", "no renewal of a short lease", lua("renew.lua", "== ARGV[1] then",
+	{"watchdog", "no renewal of a short lease", lua("renew.lua", "== ARGV[1] then",
 		"== ARGV[1] then\n  if tonumber(ARGV[2]) < 5000 then return 1 end"),
 		elsewhere + "partitioned_holder: not told"},
-	{"08", "renewals of ten seconds", lua("renew.lua", "ARGV[2])", "10000)"),
+	{"watchdog", "renewals of ten seconds", lua("renew.lua", "ARGV[2])", "10000)"),
 		"lease_length: wrong lease"},
-	{"09", "it sleeps for a lease after an error", afterError(
+	{"reentrant", "it sleeps for a lease after an error", afterError(
 		func(_ lock.Lock, ctx context.Context) error {
 			return lock.Sleep(ctx, 10*time.Second)
 		}), "whose reply is lost takes"},
-	{"09", "it releases after an error", afterError(lock.Lock.Unlock),
+	{"reentrant", "it releases after an error", afterError(lock.Lock.Unlock),
 		"which is granted already, returns false"},
-	{"09", "the same id for each grant", with(func(env *lock.Env) {
+	{"reentrant", "the same id for each grant", with(func(env *lock.Env) {
 		o, _ := lock.Configure(env.Nodes, env.Key, env.TTL, env.Options)
 		id := o.Token()
 		env.Options = append(env.Options, lock.Tokens(func() string { return id }))
 	}), "late_own_release: foreign release"},
-	{"12", "the queue expires as a whole", hinted("'RPUSH', KEYS[2], ARGV[1])\n",
+	{"fair", "the queue expires as a whole", hinted("'RPUSH', KEYS[2], ARGV[1])\n",
 		"'RPUSH', KEYS[2], ARGV[1])\n  redis.call('PEXPIRE', KEYS[2], ARGV[2])\n"),
 		"served in the order"},
-	{"12", "a turn of half a second", hinted("math.floor(ARGV[2] / 20)", "500"),
+	{"fair", "a turn of half a second", hinted("math.floor(ARGV[2] / 20)", "500"),
 		"behind 2 dead"},
-	{"13", "no hand-over", func(t *testing.T, _ lock.Build) lock.Build {
+	{"cohort", "no hand-over", func(t *testing.T, _ lock.Build) lock.Build {
 		return locktest.Find(t, "reentrant/fair").Build
 	}, "has asked the server"},
-	{"15", "one reader that leaves removes all", lua("release.lua",
+	{"readwrite", "one reader that leaves removes all", lua("release.lua",
 		"'ZREM', KEYS[2], ARGV[1])", "'DEL', KEYS[2])"),
 		"writer_excludes: two holders, foreign release; readers_together: foreign release"},
-	{"15", "a renewal lets a reader in again", lua("renew.lua",
+	{"readwrite", "a renewal lets a reader in again", lua("renew.lua",
 		"if not writer and not reader then\n  return 0\nend\n", ""), "has lost the lock"},
-	{"15", "half a lease for a reader", lua("read.lua", "now + ARGV[2]",
+	{"readwrite", "half a lease for a reader", lua("read.lua", "now + ARGV[2]",
 		"now + ARGV[2] / 2"), "before a dead reader's lease is over"},
-	{"15", "a reader's renewal of ten seconds", lua("renew.lua", "now + ARGV[2]",
+	{"readwrite", "a reader's renewal of ten seconds", lua("renew.lua", "now + ARGV[2]",
 		"now + 10000"), "dead reader's lease is over"},
-	{"15", "no expiry on the readers' key", lua("read.lua",
+	{"readwrite", "no expiry on the readers' key", lua("read.lua",
 		"    redis.call('PEXPIRE', key, ARGV[2])\n", ""), "has no expiry"},
 }
 
@@ -101,8 +102,8 @@ var wrongs = []wrong{
 func TestWrongSolutionsAreRefused(t *testing.T) {
 	locktest.Long(t, "it runs the checks of every exercise")
 	for _, w := range wrongs {
-		t.Run(w.number+" "+w.mistake, func(t *testing.T) {
-			e, err := exercise.Find(w.number)
+		t.Run(w.name+" "+w.mistake, func(t *testing.T) {
+			e, err := exercise.Find(w.name)
 			require.NoError(t, err)
 			build := w.build(t, locktest.Find(t, e.Rung).Build)
 			flaw, hides := strings.CutPrefix(w.refused, elsewhere)
@@ -127,11 +128,11 @@ func TestWrongSolutionsAreRefused(t *testing.T) {
 // A solution may be another one than the rung.
 func TestOtherSolutionsPass(t *testing.T) {
 	locktest.Long(t, "it runs two exercises with the explorer")
-	t.Run("12 as its page has it", func(t *testing.T) {
-		exercise.Run(t, "12", hinted("math.floor", "math.floor")(t, nil))
+	t.Run("fair as its page has it", func(t *testing.T) {
+		exercise.Run(t, "fair", hinted("math.floor", "math.floor")(t, nil))
 	})
-	t.Run("07 with WATCH", func(t *testing.T) {
-		exercise.Run(t, "07", watching(locktest.Find(t, "diamond").Build))
+	t.Run("diamond with WATCH", func(t *testing.T) {
+		exercise.Run(t, "diamond", watching(locktest.Find(t, "diamond").Build))
 	})
 }
 
@@ -250,21 +251,22 @@ func inProcess(_ *testing.T, solution lock.Build) lock.Build {
 }
 
 // lua is the solution with an edit in one of its scripts.
-func lua(name, old, edited string) builder {
+func lua(script, old, edited string) builder {
 	return func(t *testing.T, solution lock.Build) lock.Build {
-		e, err := exercise.Find(strings.Split(t.Name(), "/")[1][:2])
+		name, _, _ := strings.Cut(path.Base(t.Name()), "_")
+		e, err := exercise.Find(name)
 		require.NoError(t, err)
 		source, err := os.ReadFile(filepath.Join("..", "..",
-			filepath.FromSlash(e.Rung), name))
+			filepath.FromSlash(e.Rung), script))
 		require.NoError(t, err)
-		return edit(t, solution, name, string(source), old, edited)
+		return edit(t, solution, script, string(source), old, edited)
 	}
 }
 
-// hinted is the solution of exercise 12 that its page has, with an edit.
+// hinted is the solution of the exercise fair that its page has, with an edit.
 func hinted(old, edited string) builder {
 	return func(t *testing.T, _ lock.Build) lock.Build {
-		return edit(t, starts["reentrant/fair"], "acquire.lua", listed(t, "12"),
+		return edit(t, starts["reentrant/fair"], "acquire.lua", listed(t, "fair"),
 			old, edited)
 	}
 }
@@ -276,11 +278,11 @@ func edit(t *testing.T, build lock.Build, name, source, old, edited string) lock
 }
 
 // listed is the script on an exercise's page.
-func listed(t *testing.T, number string) string {
-	page, err := os.ReadFile(filepath.Join(number, "README.md"))
+func listed(t *testing.T, name string) string {
+	page, err := os.ReadFile(filepath.Join(name, "README.md"))
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(page), "```lua\n")
-	require.True(t, found, "the page of %s has no script", number)
+	require.True(t, found, "the page of %s has no script", name)
 	source, _, _ := strings.Cut(rest, "```")
 	return source
 }

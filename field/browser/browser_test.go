@@ -329,8 +329,8 @@ func TestKeys(t *testing.T) {
 	before := shows[string](s, theme)
 	s.key("d")
 	assert.NotEqual(t, before, shows[string](s, theme))
-	for _, step := range [][2]string{{"ArrowRight", "/docs/05-script.md"},
-		{"ArrowLeft", "/docs/04-gold.md"}, {"h", "/"}} {
+	for _, step := range [][2]string{{"ArrowRight", "/docs/script.md"},
+		{"ArrowLeft", "/docs/3-gold.md"}, {"h", "/"}} {
 		s.key(step[0])
 		is(s, `location.pathname`, step[1])
 		require.NoError(t, chromedp.Do(s.ctx, ready()))
@@ -384,14 +384,14 @@ func TestEverySurfaceIsAccessible(t *testing.T) {
 	b := newBench(t)
 	b.sized(1280, 900)
 	for _, theme := range []string{"light", "dark"} {
-		for _, page := range []string{"docs/README.md", goldPage, "docs/13-cohort.md",
+		for _, page := range []string{"docs/README.md", goldPage, "docs/cohort.md",
 			"docs/matrix.md", "docs/benchmark.md", "docs/workshop.md",
 			"docs/levels/gold.json", goldRun} {
 			b.visits(b.site + "/" + page)
 			b.isAccessible(axe, theme)
 			assert.Empty(t, b.c.take(), page)
 		}
-		b.asks(url.Values{"rung": {"exercise 11"}, "faults": {"A.1.late reply.2000"}})
+		b.asks(url.Values{"rung": {"exercise fenced"}, "faults": {"A.1.late reply.2000"}})
 		b.presses("Check the exercise")
 		b.settles()
 		b.isAccessible(axe, theme)

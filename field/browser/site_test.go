@@ -65,7 +65,7 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 	}))
 	assert.Greater(t, written, 150)
 	assert.Greater(t, links, 1000)
-	for _, file := range []string{"index.html", "docs/04-gold.html",
+	for _, file := range []string{"index.html", "docs/3-gold.html",
 		"docs/levels/diamond/watchdog.html", "gold/lock.go.html",
 		"docs/runs/gold/overrun_release/foreign-release.html", "assets/search.js",
 		"assets/laboratory/" + site.ProgramFile, "assets/laboratory/wasm_exec.js",
@@ -75,21 +75,22 @@ func TestAnExportedSiteLeadsOnlyToItself(t *testing.T) {
 	}
 }
 
-// A plain file server shows the same as the site does, and so does a browser that opens
-// the files themselves, but for the laboratory, of which it says what it needs.
+// A plain file server shows the same as the site does, below any address, and so does a
+// browser that opens the files themselves, but for the laboratory, of which it says what it
+// needs.
 func TestAnExportedSiteIsPlayedAnywhere(t *testing.T) {
 	exported, err := theExport()
 	require.NoError(t, err)
 	dir := exported[0]
-	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	server := httptest.NewServer(http.StripPrefix("/ladder", http.FileServer(http.Dir(dir))))
 	defer server.Close()
 	b := workbench{newStage(t)}
 	for root, says := range map[string]string{
-		server.URL:                        "foreign release: breaks",
+		server.URL + "/ladder":            "foreign release: breaks",
 		"file://" + filepath.ToSlash(dir): "runs the laboratory only from a web server",
 	} {
 		b.c = &complaints{} // they know another site
-		b.loads(root + "/docs/04-gold.html#t=179")
+		b.loads(root + "/docs/3-gold.html#t=179")
 		assert.Equal(t, 179, b.sees().At, root)
 		assert.Contains(t, b.clicks("one step on").Status, "B: Lock returns ok", root)
 		link := shows[string](b.stage, `document.querySelector('.player .what-if').href`)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +51,7 @@ func findSubject(name string) (subject, error) {
 		return subject{}, fmt.Errorf("%w, and %s, and wrong/none and others", err,
 			cohortFenced)
 	}
-	found := subject{Rung: rung, Page: page(rung),
+	found := subject{Rung: rung, Page: rung.Page(),
 		Reentrant: strings.HasPrefix(name, "reentrant")}
 	if name == cohortFenced {
 		found.Build = buildFenced
@@ -79,14 +78,4 @@ func (s subject) fenced() bool {
 	l, err := s.Build(env)
 	_, offers := l.(lock.Fenced)
 	return offers && err == nil
-}
-
-// page is where a rung is documented.
-func page(rung ladder.Rung) string {
-	for i, r := range ladder.Rungs {
-		if r.Name == rung.Name {
-			return fmt.Sprintf("docs/%02d-%s.md", i+1, path.Base(rung.Name))
-		}
-	}
-	return "docs/README.md"
 }

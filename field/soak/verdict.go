@@ -43,7 +43,7 @@ func (v verdict) Write(w io.Writer) {
 	fmt.Fprintf(w, "  %d faults: %s\n", total, strings.Join(faults, ", "))
 	if v.Overlaps+v.Stale > 0 {
 		fmt.Fprintf(w, "  explained by stops: two holders %d times, %d stale"+
-			" writes (docs/11-fenced.md)\n", v.Overlaps, v.Stale)
+			" writes (docs/7-fenced.md)\n", v.Overlaps, v.Stale)
 	}
 	if v.NotHeld > 0 {
 		fmt.Fprintf(w, "  %d Unlocks said ErrNotHeld without a sign of a loss"+

@@ -9,18 +9,30 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lockladder/lockladder/internal/flaws"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/lock"
 )
 
 func TestEveryRungSaysWhatItIs(t *testing.T) {
 	seen := map[string]bool{"": true}
+	var steps []string
 	for _, rung := range ladder.Rungs {
-		assert.True(t, seen[rung.Parent], "the parent of %s precedes it", rung.Name)
+		if rung.Step > 0 {
+			steps = append(steps, rung.Name)
+		}
+		parent, err := ladder.Find(rung.Parent)
+		assert.True(t, err == nil && parent.Arc != rung.Arc || seen[rung.Parent],
+			"the parent of %s precedes it, or is in another arc", rung.Name)
 		assert.False(t, seen[rung.Name], "%s is there twice", rung.Name)
 		seen[rung.Name] = true
 		assert.NotEmpty(t, rung.Idea)
+		assert.NotEmpty(t, rung.Arc.Asks())
+		assert.Equal(t, rung.Arc == ladder.Safety, rung.Step > 0)
 		assert.NotEmpty(t, rung.Flaws, "no lock is perfect")
+	}
+	for i, step := range flaws.Safety {
+		assert.Equal(t, step.Rung, steps[i], "package flaws has the same arc of safety")
 	}
 }
 

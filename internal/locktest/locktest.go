@@ -27,6 +27,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
+	"github.com/lockladder/lockladder/internal/flaws"
 	"github.com/lockladder/lockladder/internal/ladder"
 	"github.com/lockladder/lockladder/internal/servers/process"
 	"github.com/lockladder/lockladder/lock"
@@ -84,7 +87,10 @@ func Rung(t *testing.T, name string, red *Red) {
 	t.Helper()
 	CollectLess()
 	OneProcessor()
-	Scenarios(t, name, red.Options(t, Find(t, name).Flaws)...)
+	report := Scenarios(t, name, red.Options(t, Find(t, name).Flaws)...)
+	if flaws.IsStep(name) && named() == "" {
+		assert.Equal(t, name, report.Grade().Rung, "its own grade")
+	}
 }
 
 // Scenarios runs every scenario against a rung, with its flaws as the ladder
@@ -117,7 +123,7 @@ func Options(rung ladder.Rung) []scenarios.Option {
 	switch rung.Name {
 	case "silver/timestamp":
 		options = append(options, scenarios.LeaseInValue(Deadline))
-	case "reentrant/fenced":
+	case "diamond/fenced", "reentrant/fenced":
 		options = append(options, scenarios.CountedTokens(),
 			scenarios.Keeps(counter))
 	case "reentrant/readwrite":

@@ -8,7 +8,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -21,6 +20,7 @@ import (
 const frontPage = "docs/README.md"
 
 const (
+	beforePage    = "docs/0-before.md"
 	levelsPage    = "docs/levels.md"
 	exercisesPage = "docs/exercises/README.md"
 )
@@ -35,6 +35,7 @@ type group struct {
 // entry is a page in a list.
 type entry struct {
 	Path, Title string
+	Arc         ladder.Arc // that begins here
 	Here        bool
 	Below       []entry // the levels, or the exercises, beside one of them
 }
@@ -53,14 +54,18 @@ func (s *Site) around(p *page) {
 	}
 	for _, g := range s.groups() {
 		shown := group{Title: g.title}
+		arc := ladder.Arc("")
 		for _, file := range g.files {
 			e := s.entry(file)
+			if rung, is := rungOf(file); is && rung.Arc != arc {
+				arc, e.Arc = rung.Arc, rung.Arc
+			}
 			e.Here = file == p.File
 			switch {
 			case file == levelsPage && (e.Here || strings.HasPrefix(p.File, LevelDir)):
 				e.Below = levels(Levels, "")
 			case file == exercisesPage && strings.HasPrefix(p.File, path.Dir(file)):
-				for _, exercise := range s.documents("docs/exercises/*/*.md") {
+				for _, exercise := range s.exercises() {
 					below := s.entry(exercise)
 					below.Here = exercise == p.File
 					e.Below = append(e.Below, *below)
@@ -77,7 +82,7 @@ func (s *Site) around(p *page) {
 func (s *Site) entry(file string) *entry {
 	text, _ := fs.ReadFile(s.root, file)
 	title := title(string(text))
-	if name := path.Base(file); name[0] >= '0' && name[0] <= '9' {
+	if _, is := rungOf(file); is || file == beforePage {
 		title, _, _ = strings.Cut(title, ":") // the rung's name says enough
 	}
 	return &entry{Path: "/" + strings.TrimPrefix(file, frontPage), Title: title}
@@ -95,36 +100,42 @@ func levels(all []Level, lock string) (some []entry) {
 	return some
 }
 
-// numbered is a page of a rung or of an exercise.
-var numbered = regexp.MustCompile(`^docs/(?:exercises/)?(\d\d)[-/].*\.md$`)
-
-// ways are the other pages about the rung that a page, an exercise or a level is about.
-func (s *Site) ways(file string) (some []entry) {
-	lock := strings.TrimSuffix(strings.TrimPrefix(file, LevelDir+"/"), ".json")
-	i := slices.IndexFunc(ladder.Rungs, func(r ladder.Rung) bool { return r.Name == lock })
-	if m := numbered.FindStringSubmatch(file); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		i = n - 1
+// rungOf is the rung that a page, an exercise or the levels of a lock are about.
+func rungOf(file string) (ladder.Rung, bool) {
+	i := slices.IndexFunc(ladder.Rungs, func(r ladder.Rung) bool {
+		return slices.Contains([]string{r.Page(), exerciseOf(r), LevelFile(r.Name)}, file)
+	})
+	if i < 0 {
+		return ladder.Rung{}, false
 	}
-	if i < 0 || i >= len(ladder.Rungs) {
+	return ladder.Rungs[i], true
+}
+
+func exerciseOf(r ladder.Rung) string { return "docs/exercises/" + r.Short() + "/README.md" }
+
+// exercises are in the order of the ladder.
+func (s *Site) exercises() (all []string) {
+	for _, rung := range ladder.Rungs {
+		all = append(all, s.documents(exerciseOf(rung))...)
+	}
+	return all
+}
+
+// ways are the other pages about the rung that a page, an exercise or a level is about. Its
+// exercise is none of them: its page shows the solution, and the one before has the link.
+func (s *Site) ways(file string) (some []entry) {
+	rung, is := rungOf(file)
+	if !is {
 		return nil
 	}
-	for _, other := range s.Order() {
-		m := numbered.FindStringSubmatch(other)
-		if m == nil || m[1] != fmt.Sprintf("%02d", i+1) || other == file {
-			continue
-		}
-		e := s.entry(other)
-		if strings.Contains(other, "/exercises/") {
-			e.Title = "Exercise " + m[1]
-		}
-		some = append(some, *e)
+	if pages := s.documents(rung.Page()); len(pages) > 0 && file != rung.Page() {
+		some = append(some, *s.entry(rung.Page()))
 	}
-	if lock = ladder.Rungs[i].Name; file != LevelFile(lock) {
-		some = append(some, levels(Levels, lock)...)
+	if file != LevelFile(rung.Name) {
+		some = append(some, levels(Levels, rung.Name)...)
 	}
-	return append(some, entry{Path: "/" + laboratoryPage + "#rung=" + lock,
-		Title: "What if …? The laboratory"}, entry{Path: "/docs/matrix.md#" + lock,
+	return append(some, entry{Path: "/" + laboratoryPage + "#rung=" + rung.Name,
+		Title: "What if …? The laboratory"}, entry{Path: "/docs/matrix.md#" + rung.Name,
 		Title: "All scenarios: the matrix"})
 }
 
@@ -173,7 +184,7 @@ func (s *Site) Order() []string {
 		for _, file := range g.files {
 			all = append(all, file)
 			if file == exercisesPage {
-				all = append(all, s.documents("docs/exercises/*/*.md")...)
+				all = append(all, s.exercises()...)
 			}
 		}
 	}

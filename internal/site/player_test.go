@@ -20,7 +20,7 @@ import (
 func TestRunsAndLevelsArePlayed(t *testing.T) {
 	site := site.NewSite(generated.Record(t, os.DirFS("../..")))
 	for path, says := range map[string][]string{
-		"/docs/04-gold.md": {`<div class="player" data-lock="gold">`, `"gold/lock.go":[`,
+		"/docs/3-gold.md": {`<div class="player" data-lock="gold">`, `"gold/lock.go":[`,
 			`{"lock":"gold","scenario":"overrun_release"`},
 		"/docs/matrix.md": {`<a href="runs/gold/overrun_release/foreign-release.json">` +
 			`<strong>✗</strong></a>`},

@@ -45,13 +45,17 @@ const (
 
 // orders are the command line.
 type orders struct {
-	redis   string
-	run     string
-	flaws   string
-	json    bool
-	html    string // the file; "": none
-	atOnce  int64  // scenarios
-	serve   string // the rung that this program is; "": none
+	redis  string
+	run    string
+	flaws  string
+	json   bool
+	html   string // the file; "": none
+	atOnce int64  // scenarios
+	serve  string // the rung that this program is; "": none
+
+	challenge int // 0: none
+	hint      int
+
 	program []string
 
 	only     []string // the scenarios of run
@@ -64,6 +68,8 @@ func main() {
 	o, err := parse(os.Args[1:], os.Stderr)
 	if err == nil && o.serve != "" {
 		err = serve(o.serve)
+	} else if err == nil && len(o.program) == 0 {
+		err = o.tell()
 	} else if err == nil {
 		err = checkInTest(o)
 	}
@@ -137,6 +143,9 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 		" page on which what breaks can be played step by step")
 	flags.StringVar(&o.serve, "serve", "", "be such a program: this `rung` of the ladder"+
 		" behind the protocol, such as reentrant/fair")
+	flags.IntVar(&o.challenge, "challenge", 0, "the `number` of a challenge of"+
+		" docs/challenges.md: print it, or say whether PROGRAM passes it")
+	flags.IntVar(&o.hint, "hint", 0, "the `number` of the challenge's hint to show, from 1 to 3")
 	flags.Usage = func() {
 		fmt.Fprint(log, "usage: check -redis auto [flags] -- PROGRAM [ARGUMENTS]\n\n"+
 			"Runs all scenarios against the lock in PROGRAM, see"+
@@ -150,6 +159,9 @@ func parse(args []string, log io.Writer) (o orders, err error) {
 	o.program = flags.Args()
 	if o.serve != "" {
 		return o, nil
+	}
+	if err := o.chooses(); err != nil || o.challenge > 0 && len(o.program) == 0 {
+		return o, err
 	}
 	if len(o.program) == 0 {
 		return o, errors.New("name the program behind the flags, for example: check" +
@@ -203,6 +215,7 @@ type checking struct {
 
 	undeclared []lock.Flaw // break, and are not declared
 	unbroken   []lock.Flaw // are declared, and don't break
+	missed     bool        // the challenge
 }
 
 // check runs the scenarios and returns the exit status.
@@ -308,9 +321,12 @@ func (c *checking) report(took time.Duration) int {
 	})
 	c.compare()
 	var err error
-	if c.json {
+	switch {
+	case c.challenge > 0:
+		c.answer()
+	case c.json:
 		err = c.printJSON()
-	} else {
+	default:
 		c.print(took)
 	}
 	if err == nil && c.html != "" {
@@ -319,6 +335,10 @@ func (c *checking) report(took time.Duration) int {
 	switch {
 	case err != nil:
 		return c.unusable(err)
+	case c.challenge > 0 && !c.missed:
+		return asDeclared
+	case c.challenge > 0:
+		return otherwise
 	case len(c.undeclared)+len(c.unbroken)+len(c.failed) > 0:
 		return otherwise
 	}
@@ -360,6 +380,18 @@ func (c *checking) print(took time.Duration) {
 	for _, line := range append(c.unlikeDeclared(), c.withoutVerdict()...) {
 		fmt.Fprintln(c.out, line)
 	}
+	if g := c.grade(); g != nil {
+		fmt.Fprintf(c.out, "\n%s\n", g)
+	}
+}
+
+// grade is the lock's, or nil where -run has left out scenarios.
+func (c *checking) grade() *scenarios.Grade {
+	if c.only != nil {
+		return nil
+	}
+	g := scenarios.Report(c.results).Grade()
+	return &g
 }
 
 // verdict is a result's, with what must be known of it.
@@ -419,10 +451,11 @@ func (c *checking) printJSON() error {
 		Timeline  string `json:"timeline,omitempty"`
 	}
 	all := struct {
-		Program   []string `json:"program"`
-		Results   []result `json:"results"`
-		NoVerdict []string `json:"no_verdict"`
-	}{c.program, []result{}, append([]string{}, c.failed...)}
+		Program   []string         `json:"program"`
+		Grade     *scenarios.Grade `json:"grade,omitempty"`
+		Results   []result         `json:"results"`
+		NoVerdict []string         `json:"no_verdict"`
+	}{c.program, c.grade(), []result{}, append([]string{}, c.failed...)}
 	for _, r := range c.results {
 		one := result{r.Scenario, r.Invariant, string(r.Verdict),
 			slices.Contains(slices.Concat(c.declared, c.chance), flawOf(r)), r.Event, ""}

@@ -51,6 +51,9 @@ func (c *checking) writeHTML(took time.Duration) error {
 			c.summary(), "The times are those of the summaries, in which a lease has ten" +
 				" seconds: the lock's own lasts three."},
 	}
+	if g := c.grade(); g != nil {
+		page.About = append(g.Sentences(c.lockName), page.About...)
+	}
 	for _, line := range c.unlikeDeclared() {
 		page.About = append(page.About, strings.ToUpper(line[:1])+line[1:])
 	}

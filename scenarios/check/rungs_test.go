@@ -48,12 +48,13 @@ func TestEveryRungBreaksTheSameThroughTheProtocol(t *testing.T) {
 				virtual = locktest.Scenarios(t, r.Name)
 			})
 			flaws := declared(t, r.Name, virtual)
-			run := func(more ...string) scenarios.Report {
+			run := func(more ...string) (scenarios.Report, *scenarios.Grade) {
 				return checked(t, check, append(more, "-flaws", flaws, "--", check,
 					"-serve", r.Name)...)
 			}
-			report := run()
+			report, grade := run()
 			require.NotEmpty(t, report)
+			assert.Equal(t, virtual.Grade().Rung, grade.Rung)
 			report = slices.DeleteFunc(report, func(one scenarios.Result) bool {
 				return slices.Contains(unsaid[r.Name], one.Scenario) ||
 					// A program offers what its lock has, and the exhibits break the rest.
@@ -61,7 +62,8 @@ func TestEveryRungBreaksTheSameThroughTheProtocol(t *testing.T) {
 			})
 			locktest.SameVerdicts(t, report, virtual,
 				func(scenario string) scenarios.Report {
-					return run("-run", "^"+scenario+"$")
+					again, _ := run("-run", "^"+scenario+"$")
+					return again
 				})
 		})
 	}
@@ -81,8 +83,8 @@ func declared(t *testing.T, rung string, virtual scenarios.Report) (file string)
 	return file
 }
 
-// checked runs the command and returns its results.
-func checked(t *testing.T, check string, args ...string) scenarios.Report {
+// checked runs the command and returns its results, and the grade if it ran all scenarios.
+func checked(t *testing.T, check string, args ...string) (scenarios.Report, *scenarios.Grade) {
 	cmd := exec.CommandContext(t.Context(), check,
 		append([]string{"-redis", servers.Auto, "-json"}, args...)...)
 	var diagnosis bytes.Buffer
@@ -93,9 +95,10 @@ func checked(t *testing.T, check string, args ...string) scenarios.Report {
 	}
 	var all struct {
 		Results   scenarios.Report
+		Grade     *scenarios.Grade
 		NoVerdict []string `json:"no_verdict"`
 	}
 	require.NoError(t, json.Unmarshal(out, &all))
 	assert.Empty(t, all.NoVerdict)
-	return all.Results
+	return all.Results, all.Grade
 }

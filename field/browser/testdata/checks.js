@@ -35,7 +35,7 @@
       } },
 
     { name: 'a shared link has a description, a picture and an icon',
-      pages: ['/', '/docs/04-gold.md'], sizes: desktop, check: async wrong => {
+      pages: ['/', '/docs/3-gold.md'], sizes: desktop, check: async wrong => {
         for (const url of [document.querySelector('meta[property="og:image"]').content,
           document.querySelector('link[rel=icon]').href]) {
           const got = await fetch(url);
@@ -47,7 +47,7 @@
       } },
 
     { name: 'the pages are in six groups, and the one that is shown is marked',
-      pages: ['/docs/04-gold.md', '/docs/workshop.md', '/docs/exercises/04/README.md',
+      pages: ['/docs/3-gold.md', '/docs/workshop.md', '/docs/exercises/gold/README.md',
         '/docs/levels/gold.json#level=lost-update'], sizes: desktop, check: async wrong => {
         const groups = all('.side details details > summary').map(s => s.textContent).join();
         if (groups !== 'Play,Climb,Decide,Teach,Measure,Reference') { wrong.push(groups); }
@@ -60,9 +60,9 @@
       } },
 
     { name: 'a rung, its exercise, its levels and its scenarios lead to each other',
-      pages: ['/docs/04-gold.md', '/docs/exercises/04/README.md', '/docs/levels/gold.json',
+      pages: ['/docs/3-gold.md', '/docs/exercises/gold/README.md', '/docs/levels/gold.json',
         '/docs/matrix.md'], sizes: desktop, check: async wrong => {
-        const wanted = ['/docs/04-gold.md', '/docs/exercises/04/README.md',
+        const wanted = ['/docs/3-gold.md', '/docs/exercises/gold/README.md',
           '/docs/levels/gold.json', '/docs/matrix.md'];
         const links = all('main a').map(a => a.pathname);
         wanted.filter(w => w !== location.pathname && links.indexOf(w) < 0 &&
@@ -79,8 +79,8 @@
         if (!row || bottom(row) > innerHeight || bottom(row) < 0) { wrong.push('not in sight'); }
       } },
 
-    { name: 'slides fit the screen and are turned by keys', pages: ['/docs/04-gold.md?slides',
-      '/docs/11-fenced.md?slides', '/docs/14-redlock.md?slides'],
+    { name: 'slides fit the screen and are turned by keys', pages: ['/docs/3-gold.md?slides',
+      '/docs/7-fenced.md?slides', '/docs/8-redlock.md?slides'],
       sizes: [[1280, 720], [1920, 1080]], check: async wrong => {
         const slides = all('main > section'), shown = () => slides.findIndex(s => !s.hidden);
         const count = document.querySelector('.slides');
@@ -99,7 +99,7 @@
       } },
 
     { name: 'the search prefers headings and the glossary, marks words, and takes arrow keys',
-      pages: ['/docs/04-gold.md'], sizes: desktop, check: async wrong => {
+      pages: ['/docs/3-gold.md'], sizes: desktop, check: async wrong => {
         const search = document.getElementById('search'), found = document.getElementById('found');
         for (const [words, first] of [['game', '/docs/levels.md'], ['benchmark', '/docs/benchmark.md'],
           ['fencing token', '/docs/glossary.md'], ['watchdog', '/docs/glossary.md']]) {
@@ -121,7 +121,7 @@
       } },
 
     { name: 'an address opens at its player and its moment, with what is beside it',
-      pages: ['/docs/04-gold.md#t=178&all=1&beside=silver'], sizes: both, check: async wrong => {
+      pages: ['/docs/3-gold.md#t=178&all=1&beside=silver'], sizes: both, check: async wrong => {
         const player = document.querySelector('.player');
         if (Math.abs(player.getBoundingClientRect().top) > 2) { wrong.push('scrolled to ' + scrollY); }
         key('ArrowRight', player.querySelector('.lanes'));
@@ -133,8 +133,8 @@
       } },
 
     { name: 'nothing moves while a page loads, and headings are in order',
-      pages: ['/', '/README.md', '/docs/04-gold.md', '/docs/matrix.md', '/docs/benchmark.md',
-        '/docs/levels/gold.json', '/docs/lab.md', '/docs/exercises/04/README.md',
+      pages: ['/', '/README.md', '/docs/3-gold.md', '/docs/matrix.md', '/docs/benchmark.md',
+        '/docs/levels/gold.json', '/docs/lab.md', '/docs/exercises/gold/README.md',
         '/docs/runs/gold/overrun_release/foreign-release.json'],
       sizes: both, check: async wrong => {
         let moved = 0;

@@ -170,7 +170,7 @@
       html('optgroup', { label: 'rungs' }, c.rungs.map(function (r) { return option(r.name); })),
       html('optgroup', { label: 'exercises that change only Lua' },
         c.exercises.map(function (e) {
-          return option('exercise ' + e.number, 'exercise ' + e.number + ' (' + e.rung + ')');
+          return option('exercise ' + e.name, 'exercise ' + e.name + ' (' + e.rung + ')');
         }))]);
     this.lock.addEventListener('change', function () {
       var scenario = lab.scenario.value, invariant = lab.invariant, before = lab.said;
@@ -235,6 +235,7 @@
     NUMBERS.forEach(function (n) {
       lab.numbers[n.key].parentNode.classList.toggle('changed', lab.changed(n));
     });
+    if (this.figures.querySelector('.changed') && window.innerWidth > 960) { this.figures.open = true; }
   };
   // changed says whether a number isn't as the scenario has it.
   Laboratory.prototype.changed = function (n) {
@@ -246,7 +247,7 @@
   Laboratory.prototype.exercise = function () {
     var chosen = this.lock.value;
     return this.catalogue.exercises.find(function (e) {
-      return chosen === 'exercise ' + e.number;
+      return chosen === 'exercise ' + e.name;
     });
   };
   Laboratory.prototype.rung = function () {
@@ -349,7 +350,7 @@
     Object.keys(this.scripts).sort().forEach(function (file) {
       var slash = file.lastIndexOf('/');
       if (file.slice(0, slash) !== name) { return; }
-      var own = e && lab.scripts['docs/exercises/' + e.number + file.slice(slash)];
+      var own = e && lab.scripts['docs/exercises/' + e.name + file.slice(slash)];
       var begin = own || lab.scripts[file];
       var area = html('textarea', { spellcheck: 'false', 'aria-label': file,
         rows: String(Math.min(30, begin.split('\n').length + 1)) });
@@ -364,7 +365,7 @@
     this.edit.replaceChildren.apply(this.edit, editors.length === 0 ? [
       html('p', {}, [name + ' has no script to edit. ', all, ' ', worlds])] : [
       html('details', e || this.opened ? { open: '' } : {}, [
-        html('summary', {}, [e ? 'Exercise ' + e.number + ': ' + e.task :
+        html('summary', {}, [e ? 'Exercise ' + e.name + ': ' + e.task :
           'Edit the scripts of ' + name])].concat(editors, [html('p', { 'class': 'buttons' },
         [button('Run with these scripts', function () { lab.run(); }), all, worlds,
           button('The scripts as they were', function () {
@@ -541,7 +542,7 @@
       return v.invariant + ': ' + v.verdict + (v.event ? ', ' + v.event : '');
     }).concat(Object.keys(MEANS).filter(function (verdict) {
       return (all || []).some(function (v) { return v.verdict === verdict; });
-    }).map(function (verdict) { return MEANS[verdict]; })).join(' · ');
+    }).map(function (verdict) { return MEANS[verdict]; })).join('\n');
   }
   // survives says in words that nothing breaks any more of what the lock is known to
   // break, since the numbers are others.
@@ -664,15 +665,15 @@
   // check runs an exercise as go test does.
   Laboratory.prototype.check = function (e) {
     var lab = this, q = this.question('');
-    q.exercise = e.number; // only its scripts count
+    q.exercise = e.name; // only its scripts count
     this.all = null;
-    this.report('Exercise ' + e.number + ' runs …', 'busy');
+    this.report('Exercise ' + e.name + ' runs …', 'busy');
     this.ask(q).then(function (a) {
       var broken = (a.verdicts || []).filter(function (v) { return v.verdict === 'breaks'; });
       if (a.error || broken.length > 0) {
         lab.report(a.error || 'Not solved yet: ' + broken.length + ' of ' + a.verdicts.length +
           ' invariants break.', 'broken');
-      } else { lab.report('Solved: exercise ' + e.number + ' holds all its scenarios.', 'holds'); }
+      } else { lab.report('Solved: exercise ' + e.name + ' holds all its scenarios.', 'holds'); }
       lab.rows(a.verdicts || []);
       lab.element.dataset.state = 'ready';
       if (broken.length > 0) { lab.open(broken[0], true); }
@@ -698,8 +699,9 @@
         lab.rows(all);
         var broken = all.filter(function (v) { return v.verdict === 'breaks'; });
         var first = broken.find(function (v) { return v.scenario === scenario; }) || broken[0];
-        if (first) { lab.open(first, true); } else { lab.element.dataset.state = 'ready'; }
-        return null;
+        return (lab.isOwn() && lab.changes().length === 0 ? lab.grade(all) : Promise.resolve()).then(function () {
+          if (first) { lab.open(first, true); } else { lab.element.dataset.state = 'ready'; }
+        });
       }
       lab.report('Scenario ' + (n + 1) + ' of ' + names.length + ': ' + names[n], 'busy');
       return lab.ask(Object.assign({}, q, { scenario: names[n] })).then(function (a) {
@@ -720,6 +722,13 @@
       });
     }
     next().catch(ignore);
+  };
+  // grade adds where the learner's lock stands, and what to fix next.
+  Laboratory.prototype.grade = function (all) {
+    var lab = this, how = this.outcome.className.replace('outcome ', '');
+    return this.ask({ grade: all }).then(function (a) {
+      lab.report(a.grade.says.slice(0, 3).join(' ') + ' ' + lab.outcome.textContent, how);
+    });
   };
   // worlds plays random worlds, some at a time, until something breaks that isn't declared.
   // The shortest story of that takes many more worlds to find.
@@ -765,7 +774,8 @@
       (!changed || this.isOwn() ? '' : ', ' + of('breaks', false) + ' only because of your change') + ', ' + of('holds') +
       ' hold' + (rest ? ', ' + rest + ' weren\'t put to the test' : '') +
       (errors ? ', ' + errors + ' scenarios can\'t be judged' : '') + '.' +
-      (fixed ? ' Your change fixes ' + fixed + '.' : '') + (this.isOwn() ? this.likeness(all) : '');
+      (fixed ? ' Your change fixes ' + fixed + '.' : '') +
+      (this.isOwn() && this.changes().length === 0 ? this.likeness(all) : '');
   };
   // nearest are the rungs that break in the same scenarios as a learner's lock, or in the
   // fewest others.

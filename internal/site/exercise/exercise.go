@@ -19,10 +19,9 @@ import (
 
 // Exercise is one step of the ladder, climbed by the learner.
 type Exercise struct {
-	Number string // also its directory below docs/exercises
-	Rung   string // solves it
-	Flaw   string // the name of what is wrong with the start
-	Task   string // one line
+	Rung string // solves it
+	Flaw string // the name of what is wrong with the start
+	Task string // one line
 
 	// Files are those of the start that the solution has in another way, or
 	// not at all.
@@ -42,20 +41,24 @@ type Exercise struct {
 	// Start is what the lock to begin with breaks of the scenarios.
 	Start []lock.Flaw
 
-	// Previous is what the rung before breaks of them, and the parent of the
+	// Previous is what the rung before it in its arc breaks of them, and the parent of the
 	// solution's rung, where the ladder doesn't say it: there is no rung before the
 	// first, and on several nodes a rung breaks other things. Both may also fail at
 	// Check.
 	Previous []lock.Flaw
 }
 
-// Walk is how the explorer goes through the exercise's lock.
-func (e Exercise) Walk() Walk { return walks[e.Number] }
+// Name is the exercise's, and its directory's below docs/exercises.
+func (e Exercise) Name() string { return path.Base(e.Rung) }
 
-// All are the exercises, one a rung, in the order of the ladder.
+// Walk is how the explorer goes through the exercise's lock.
+func (e Exercise) Walk() Walk { return walks[e.Name()] }
+
+// All are the exercises, in the order of the ladder. Each rung has one, but for the one
+// that puts two others together.
 var All = []Exercise{
 	{
-		Number: "01", Rung: "bronze",
+		Rung:      "bronze",
 		Flaw:      "the last writer wins",
 		Task:      "let one client in, and only one",
 		Files:     []string{"lock.go"},
@@ -64,7 +67,7 @@ var All = []Exercise{
 		Previous:  lock.Flaws("mutual_exclusion: two holders"),
 	},
 	{
-		Number: "02", Rung: "silver",
+		Rung:      "silver",
 		Flaw:      "the lease lives in the client",
 		Task:      "let the lock end when its holder has crashed",
 		Files:     []string{"lock.go"},
@@ -72,16 +75,7 @@ var All = []Exercise{
 		Start:     lock.Flaws("crash_holding: orphaned"),
 	},
 	{
-		Number: "03", Rung: "silver/timestamp",
-		Flaw:  "everybody takes over",
-		Task:  "write lock and lease in one SETNX, and let one waiter take over",
-		Files: []string{"lock.go"},
-		Scenarios: []string{"mutual_exclusion", "crash_holding",
-			"crash_after_first_command", "simultaneous_takeover"},
-		Start: lock.Flaws("simultaneous_takeover: two holders"),
-	},
-	{
-		Number: "04", Rung: "gold",
+		Rung:  "gold",
 		Flaw:  "every attempt extends the lease",
 		Task:  "take the lock and its lease in one command, by the server's clock",
 		Files: []string{"lock.go"},
@@ -95,17 +89,7 @@ var All = []Exercise{
 			"client_clock_skew: foreign renewal"),
 	},
 	{
-		Number: "05", Rung: "gold/script",
-		Flaw:  "the script returns nothing",
-		Task:  "take the lock and its lease in one step on a server whose SET has no options",
-		Files: []string{"acquire.lua", "lock.go"},
-		Scenarios: []string{"mutual_exclusion", "crash_holding",
-			"crash_after_first_command"},
-		Asks:  "an attempt sends one command, on a server whose SET has no options",
-		Check: onAnOldServer,
-	},
-	{
-		Number: "06", Rung: "platinum",
+		Rung:  "platinum",
 		Flaw:  "it checks that there is a lock, not whose it is",
 		Task:  "never delete a lock that is not this grant's",
 		Files: []string{"lock.go"},
@@ -116,7 +100,7 @@ var All = []Exercise{
 			"unlock_not_held: foreign release, false success"),
 	},
 	{
-		Number: "07", Rung: "diamond",
+		Rung:  "diamond",
 		Flaw:  "the script only compares",
 		Task:  "leave no time between the comparison and the deletion",
 		Files: []string{"lock.go", "mine.lua"},
@@ -126,7 +110,7 @@ var All = []Exercise{
 			"compare_twice: foreign release"),
 	},
 	{
-		Number: "08", Rung: "diamond/watchdog",
+		Rung: "diamond/watchdog",
 		Flaw: "the watchdog renews once, and keeps quiet",
 		Task: "write the watchdog: keep the lease while the holder works, and report" +
 			" its loss",
@@ -140,7 +124,58 @@ var All = []Exercise{
 			"partitioned_holder: not told"),
 	},
 	{
-		Number: "09", Rung: "reentrant",
+		Rung:      "diamond/fenced",
+		Flaw:      "the counter ends with the lease",
+		Task:      "number the grants so that a late write can be refused",
+		Files:     []string{"acquire.lua"},
+		Scenarios: []string{"mutual_exclusion", "crash_holding", "paused_holder"},
+		Start:     lock.Flaws("paused_holder: stale write"),
+	},
+	{
+		Rung:  "redlock",
+		Flaw:  "it ignores the clock",
+		Task:  "hold the lock on a majority of nodes, for as long as it is valid",
+		Files: []string{"lock.go"},
+		Scenarios: []string{"mutual_exclusion", "late_grant",
+			"nodes_down"},
+		Start: lock.Flaws("late_grant: two holders"),
+		Previous: lock.Flaws("mutual_exclusion: false success",
+			"late_grant: false success", "nodes_down: unavailable, hangs, false success"),
+	},
+	{
+		Rung:      "reentrant/notify",
+		Flaw:      "it relies on the message",
+		Task:      "let waiters sleep, and let none oversleep",
+		Files:     []string{"lock.go", "release.lua"},
+		Scenarios: []string{"mutual_exclusion", "lost_wakeup"},
+		Asks:      "B sends at most 12 commands while it waits",
+		Check:     quietWaiters,
+		Start:     lock.Flaws("lost_wakeup: orphaned"),
+	},
+	{
+		Rung:      "reentrant/fair",
+		Flaw:      "the queue waits for the dead",
+		Task:      "serve waiters in the order of arrival, and skip the dead ones",
+		Files:     []string{"acquire.lua", "lock.go", "release.lua"},
+		Scenarios: []string{"mutual_exclusion", "crash_holding", "dead_waiter"},
+		Asks: "twelve waiters of two processes are served in the order in which they" +
+			" came, and each dead one before a waiter costs it a twentieth of the lease",
+		Check: inOrder,
+		Start: lock.Flaws("dead_waiter: orphaned"),
+	},
+	{
+		Rung: "reentrant/cohort",
+		Flaw: "the lock never leaves the process",
+		Task: "hand the lock over inside a process, and let the others have" +
+			" their turn",
+		Files:     []string{"lock.go", "release.lua"},
+		Scenarios: []string{"mutual_exclusion"},
+		Asks: "the owners of a process don't all ask the server, and another process" +
+			" gets its turn",
+		Check: handedOver,
+	},
+	{
+		Rung:  "reentrant",
 		Flaw:  "only the handle knows the owner",
 		Task:  "let the owner in again, even after a lost reply",
 		Files: []string{"lock.go", "release.lua", "renew.lua"},
@@ -153,59 +188,7 @@ var All = []Exercise{
 		Start: lock.Flaws("lost_reply: self-deadlock"),
 	},
 	{
-		Number: "10", Rung: "reentrant/notify",
-		Flaw:      "it relies on the message",
-		Task:      "let waiters sleep, and let none oversleep",
-		Files:     []string{"lock.go", "release.lua"},
-		Scenarios: []string{"mutual_exclusion", "lost_wakeup"},
-		Asks:      "B sends at most 12 commands while it waits",
-		Check:     quietWaiters,
-		Start:     lock.Flaws("lost_wakeup: orphaned"),
-	},
-	{
-		Number: "11", Rung: "reentrant/fenced",
-		Flaw:  "the counter ends with the lease",
-		Task:  "number the grants so that a late write can be refused",
-		Files: []string{"acquire.lua"},
-		Scenarios: []string{"mutual_exclusion", "crash_holding", "nested",
-			"paused_holder"},
-		Start: lock.Flaws("paused_holder: stale write"),
-	},
-	{
-		Number: "12", Rung: "reentrant/fair",
-		Flaw:      "the queue waits for the dead",
-		Task:      "serve waiters in the order of arrival, and skip the dead ones",
-		Files:     []string{"acquire.lua", "lock.go", "release.lua"},
-		Scenarios: []string{"mutual_exclusion", "crash_holding", "dead_waiter"},
-		Asks: "twelve waiters of two processes are served in the order in which they" +
-			" came, and each dead one before a waiter costs it a twentieth of the lease",
-		Check: inOrder,
-		Start: lock.Flaws("dead_waiter: orphaned"),
-	},
-	{
-		Number: "13", Rung: "reentrant/cohort",
-		Flaw: "the lock never leaves the process",
-		Task: "hand the lock over inside a process, and let the others have" +
-			" their turn",
-		Files:     []string{"lock.go", "release.lua"},
-		Scenarios: []string{"mutual_exclusion"},
-		Asks: "the owners of a process don't all ask the server, and another process" +
-			" gets its turn",
-		Check: handedOver,
-	},
-	{
-		Number: "14", Rung: "redlock",
-		Flaw:  "it ignores the clock",
-		Task:  "hold the lock on a majority of nodes, for as long as it is valid",
-		Files: []string{"lock.go"},
-		Scenarios: []string{"mutual_exclusion", "late_grant",
-			"nodes_down"},
-		Start: lock.Flaws("late_grant: two holders"),
-		Previous: lock.Flaws("mutual_exclusion: false success",
-			"late_grant: false success", "nodes_down: unavailable, hangs, false success"),
-	},
-	{
-		Number: "15", Rung: "reentrant/readwrite",
+		Rung:  "reentrant/readwrite",
 		Flaw:  "one lease for all readers",
 		Task:  "give each reader a lease of its own, by the server's clock",
 		Files: []string{"acquire.lua", "read.lua", "release.lua", "renew.lua"},
@@ -217,6 +200,25 @@ var All = []Exercise{
 		Check: eachReader,
 		Start: lock.Flaws("reader_renewal_isolated: orphaned"),
 	},
+	{
+		Rung:  "silver/timestamp",
+		Flaw:  "everybody takes over",
+		Task:  "write lock and lease in one SETNX, and let one waiter take over",
+		Files: []string{"lock.go"},
+		Scenarios: []string{"mutual_exclusion", "crash_holding",
+			"crash_after_first_command", "simultaneous_takeover"},
+		Start: lock.Flaws("simultaneous_takeover: two holders"),
+	},
+	{
+		Rung:  "gold/script",
+		Flaw:  "the script returns nothing",
+		Task:  "take the lock and its lease in one step on a server whose SET has no options",
+		Files: []string{"acquire.lua", "lock.go"},
+		Scenarios: []string{"mutual_exclusion", "crash_holding",
+			"crash_after_first_command"},
+		Asks:  "an attempt sends one command, on a server whose SET has no options",
+		Check: onAnOldServer,
+	},
 }
 
 // OnlyScripts says whether the solution changes nothing but Lua scripts.
@@ -226,23 +228,23 @@ func (e Exercise) OnlyScripts() bool {
 	})
 }
 
-// Find returns the exercise with that number. Its error lists the numbers.
-func Find(number string) (Exercise, error) {
-	var numbers []string
+// Find returns the exercise of that name. Its error lists the names.
+func Find(name string) (Exercise, error) {
+	var names []string
 	for _, e := range All {
-		if e.Number == number {
+		if e.Name() == name {
 			return e, nil
 		}
-		numbers = append(numbers, e.Number)
+		names = append(names, e.Name())
 	}
 	return Exercise{}, fmt.Errorf("there is no exercise %q, there are %s",
-		number, strings.Join(numbers, ", "))
+		name, strings.Join(names, ", "))
 }
 
 // Run runs the scenarios of an exercise, and then its check and the explorer,
 // each as a subtest. It lets every failed assertion through.
-func Run(t *testing.T, number string, build lock.Build) {
-	e, err := Find(number)
+func Run(t *testing.T, name string, build lock.Build) {
+	e, err := Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,9 +264,9 @@ func Run(t *testing.T, number string, build lock.Build) {
 		} else if does {
 			t.Skip("the explorer can't follow WATCH, whose effect depends on what" +
 				" happened before on the same connection: the scenarios and the checks" +
-				" have passed, and exercise " + number + " is solved")
+				" have passed, and the exercise " + name + " is solved")
 		}
-		explored(t, number, build)
+		explored(t, name, build)
 	})
 }
 
@@ -278,7 +280,7 @@ func RunChecked(t *testing.T, e Exercise, build lock.Build) {
 			t.Error(err)
 		}
 	}
-	checkFirst := e.Number == "05" // its scenarios need a lock that says yes
+	checkFirst := e.Name() == "script" // its scenarios need a lock that says yes
 	if checkFirst && !t.Run("check", check) {
 		return
 	}

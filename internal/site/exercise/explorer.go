@@ -38,78 +38,78 @@ var (
 	waits = []explore.Program{explore.Wait}
 )
 
-// walks are those of the exercises, by number.
+// walks are those of the exercises, by name.
 var walks = map[string]Walk{
-	"01": {
+	"bronze": {
 		Bounds: explore.Bounds{Programs: once},
 		Holds:  []explore.Invariant{explore.TwoHolders, explore.LostUpdate},
 		Start:  []explore.Invariant{explore.TwoHolders, explore.LostUpdate},
 	},
-	"02": {
+	"silver": {
 		Bounds: explore.Bounds{Programs: once, Crashes: 1},
 		Holds:  []explore.Invariant{explore.TwoHolders, explore.LostUpdate},
 	},
-	"03": {
+	"timestamp": {
 		Bounds: explore.Bounds{Programs: once, Expiries: 1, Crashes: 1,
 			LeaseInValue: locktest.Deadline},
 		Holds: []explore.Invariant{explore.Orphaned},
 	},
-	"04": {
+	"gold": {
 		Bounds: explore.Bounds{Programs: once, Expiries: 1, Crashes: 1},
 		Holds:  []explore.Invariant{explore.Orphaned},
 		Start:  []explore.Invariant{explore.Orphaned},
 	},
-	"05": {
+	"script": {
 		Bounds: explore.Bounds{Programs: once, Expiries: 1, Crashes: 1},
 		Holds:  []explore.Invariant{explore.Orphaned, explore.SelfDeadlock},
 		Start:  []explore.Invariant{explore.SelfDeadlock},
 	},
-	"06": {
+	"platinum": {
 		Bounds: explore.Bounds{Programs: once, Expiries: 1},
 		Holds:  []explore.Invariant{explore.Orphaned, explore.SelfDeadlock},
 	},
-	"07": {
+	"diamond": {
 		Bounds: explore.Bounds{Programs: once, Expiries: 1},
 		Holds:  []explore.Invariant{explore.ForeignRelease},
 		Start:  []explore.Invariant{explore.ForeignRelease},
 	},
-	"08": {
+	"watchdog": {
 		Bounds: explore.Bounds{Programs: once, Expiries: 1},
 		Holds: []explore.Invariant{explore.ForeignRelease,
 			explore.ForeignRenewal, explore.TwoHolders, explore.FalseSuccess},
 		Start: []explore.Invariant{explore.TwoHolders},
 	},
-	"09": {
+	"reentrant": {
 		Bounds: explore.Bounds{Programs: []explore.Program{explore.Once,
 			explore.Nested}, LostReplies: 1},
 		Holds: []explore.Invariant{explore.SelfDeadlock, explore.FalseSuccess},
 		Start: []explore.Invariant{explore.SelfDeadlock},
 	},
-	"10": {
+	"notify": {
 		Bounds: explore.Bounds{Programs: waits, LostMessages: 1},
 		Holds:  []explore.Invariant{explore.LostWakeUp},
 		Start:  []explore.Invariant{explore.LostWakeUp},
 	},
-	"11": {
+	"fenced": {
 		Bounds: explore.Bounds{Programs: once, Expiries: 1},
 		Holds:  []explore.Invariant{explore.LostUpdate, explore.StaleWrite},
 		Start:  []explore.Invariant{explore.LostUpdate, explore.StaleWrite},
 	},
-	"12": {
+	"fair": {
 		// Not Lock: to the explorer, a waiter that polls is one that nobody wakes.
 		Bounds: explore.Bounds{Programs: once, Expiries: 1},
 		Holds:  []explore.Invariant{explore.ForeignRelease, explore.SelfDeadlock},
 	},
-	"13": {
+	"cohort": {
 		Bounds: explore.Bounds{Programs: once, Expiries: 1},
 		Holds:  []explore.Invariant{explore.ForeignRelease, explore.TwoHolders},
 		Stays:  true,
 	},
-	"14": {
+	"redlock": {
 		Bounds: explore.Bounds{Programs: once, Nodes: 3, Expiries: 1, Attempts: 1},
 		Holds:  []explore.Invariant{explore.TwoHolders, explore.FalseSuccess},
 	},
-	"15": {
+	"readwrite": {
 		Bounds: explore.Bounds{Programs: []explore.Program{explore.Read},
 			Expiries: 1, Readers: locktest.Readers},
 		Holds: []explore.Invariant{explore.Orphaned, explore.TwoHolders},
@@ -118,10 +118,10 @@ var walks = map[string]Walk{
 
 // Explore runs the lock in every order of events that the exercise's bounds have room
 // for. It returns which of the exercise's invariants the lock breaks.
-func Explore(t *testing.T, number string, build lock.Build) (report explore.Report,
+func Explore(t *testing.T, name string, build lock.Build) (report explore.Report,
 	breaks []explore.Invariant) {
 	t.Helper()
-	w := walks[number]
+	w := walks[name]
 	report = explore.Run(t, build, w.Bounds)
 	for _, invariant := range w.Holds {
 		if _, failed := report.Failure(invariant); failed {
@@ -133,8 +133,8 @@ func Explore(t *testing.T, number string, build lock.Build) (report explore.Repo
 
 // explored fails the test with a schedule for each of the exercise's invariants
 // that the lock breaks.
-func explored(t *testing.T, number string, build lock.Build) {
-	report, breaks := Explore(t, number, build)
+func explored(t *testing.T, name string, build lock.Build) {
+	report, breaks := Explore(t, name, build)
 	t.Log(report)
 	if !report.Exhausted() {
 		t.Error("the explorer has not seen every schedule: your lock has more" +
@@ -144,6 +144,6 @@ func explored(t *testing.T, number string, build lock.Build) {
 		f, _ := report.Failure(invariant)
 		t.Errorf("the explorer has found a schedule that breaks %q: %s\n\n%s",
 			invariant, f.Schedule, explore.Replay(t, build,
-				walks[number].Bounds, f.Schedule).Timeline)
+				walks[name].Bounds, f.Schedule).Timeline)
 	}
 }

@@ -11,15 +11,17 @@ import (
 	"github.com/lockladder/lockladder/internal/site/exercise"
 )
 
-// PageOf is the page of the i-th rung, below docs.
-func PageOf(i int) string {
-	return fmt.Sprintf("%02d-%s.md", i+1, path.Base(ladder.Rungs[i].Name))
+// pageOf is a rung's page, below docs: "" if it is none.
+func pageOf(name string) string {
+	rung, err := ladder.Find(name)
+	if err != nil {
+		return ""
+	}
+	return path.Base(rung.Page())
 }
 
-func indexOf(name string) int {
-	return slices.IndexFunc(ladder.Rungs, func(r ladder.Rung) bool {
-		return r.Name == name
-	})
+func toPage(rung ladder.Rung) string {
+	return fmt.Sprintf("[%s](%s)", rung.Name, pageOf(rung.Name))
 }
 
 // place says where a rung stands.
@@ -28,47 +30,73 @@ func (g *Generator) place(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	i := indexOf(name)
 	var b strings.Builder
-	fmt.Fprintf(&b, "*Rung %d of %d: %s.*", i+1, len(ladder.Rungs), rung.Idea)
-	if parent := indexOf(rung.Parent); parent >= 0 {
-		fmt.Fprintf(&b, " Read it beside [%s](%s).", rung.Parent,
-			PageOf(parent))
-	}
-	fmt.Fprintf(&b, "\nThe code: [%s](../%s/lock.go).", name, name)
-	fmt.Fprintf(&b, " Climb it yourself: [exercise %02d](exercises/%02d/README.md)."+
-		"\n\n", i+1, i+1)
-	if i == 0 {
-		fmt.Fprint(&b, "← [00](00-before.md)")
+	arc := rung.Arc.Rungs()
+	if rung.Step > 0 {
+		fmt.Fprintf(&b, "*Step %d of %d to safety: %s.*", rung.Step, len(arc), rung.Idea)
 	} else {
-		fmt.Fprintf(&b, "← [%s](%s)", ladder.Rungs[i-1].Name, PageOf(i-1))
+		fmt.Fprintf(&b, "*%s: %s.*", rung.Arc, rung.Idea)
 	}
-	if i+1 < len(ladder.Rungs) {
-		fmt.Fprintf(&b, " · [%s](%s) →", ladder.Rungs[i+1].Name, PageOf(i+1))
+	if rung.Parent != "" {
+		fmt.Fprintf(&b, " Read it beside [%s](%s).", rung.Parent, pageOf(rung.Parent))
+	}
+	fmt.Fprintf(&b, "\nThe code: [%s](../%s/lock.go).\n\n", name, name)
+	i := slices.IndexFunc(arc, func(r ladder.Rung) bool { return r.Name == name })
+	switch {
+	case i > 0:
+		fmt.Fprint(&b, "← "+toPage(arc[i-1]))
+	case rung.Step > 0:
+		fmt.Fprint(&b, "← [0 before](0-before.md)")
+	default:
+		fmt.Fprint(&b, "← [contents](README.md#climb)")
+	}
+	if i+1 < len(arc) {
+		fmt.Fprint(&b, " · "+toPage(arc[i+1])+" →")
 	}
 	return b.String() + "\n", nil
+}
+
+// climb leads to the exercise that a rung solves, from the page before the rung's.
+func climb(_ *Generator, name string) (string, error) {
+	e, is := solvedBy(name)
+	if !is {
+		return "", fmt.Errorf("no exercise is solved by %q", name)
+	}
+	return fmt.Sprintf("Write the next rung yourself: [%s](exercises/%s/README.md). A"+
+		" solution is on [its page](%s).\n", e.Task, e.Name(), pageOf(name)), nil
+}
+
+// solvedBy is the exercise that a rung solves. There may be none.
+func solvedBy(rung string) (exercise.Exercise, bool) {
+	i := slices.IndexFunc(exercise.All, func(e exercise.Exercise) bool {
+		return e.Rung == rung
+	})
+	if i < 0 {
+		return exercise.Exercise{}, false
+	}
+	return exercise.All[i], true
 }
 
 // exerciseTable is a table of all of them.
 func exerciseTable(*Generator) string {
 	var b strings.Builder
-	fmt.Fprint(&b, "| exercise | the flaw | what to do |\n|---|---|---|\n")
+	fmt.Fprint(&b, "| exercise | effort | the flaw | what to do |\n|---|---|---|---|\n")
 	for _, e := range exercise.All {
-		fmt.Fprintf(&b, "| [%s %s](%s/README.md) | %s | %s |\n", e.Number,
-			path.Base(e.Rung), e.Number, e.Flaw, e.Task)
+		fmt.Fprintf(&b, "| [%s](%s/README.md) | %s | %s | %s |\n", e.Name(), e.Name(),
+			e.Effort(), e.Flaw, e.Task)
 	}
 	return b.String()
 }
 
 // exerciseTask says what an exercise is about.
-func exerciseTask(_ *Generator, number string) (string, error) {
-	e, err := exercise.Find(number)
+func exerciseTask(_ *Generator, name string) (string, error) {
+	e, err := exercise.Find(name)
 	if err != nil {
 		return "", err
 	}
 	var judged []string
-	for _, name := range e.Scenarios {
-		judged = append(judged, Played("`"+name+"`", "../../matrix.md#"+name))
+	for _, scenario := range e.Scenarios {
+		judged = append(judged, Played("`"+scenario+"`", "../../matrix.md#"+scenario))
 	}
 	checked := strings.Join(judged, ", ") + "."
 	if e.Check != nil {
@@ -85,30 +113,30 @@ func exerciseTask(_ *Generator, number string) (string, error) {
 	laboratory := ""
 	if e.OnlyScripts() {
 		laboratory = fmt.Sprintf("- It changes only Lua, so you can also solve it in"+
-			" [the laboratory](../../lab.md#rung=exercise+%s).\n", e.Number)
+			" [the laboratory](../../lab.md#rung=exercise+%s).\n", e.Name())
 	}
 	on, err := buildsOn(e)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("- It builds on %s.\n- The flaw: *%s*.\n- The task: %s.\n"+
+	return fmt.Sprintf("- It builds on %s.\n- Effort: %s.\n- The flaw: *%s*.\n- The task: %s.\n"+
 		"- The files that the solution changes: %s.\n- The scenarios: %s\n%s\n"+
-		"```console\n$ go test ./docs/exercises/%s -tags exercise\n```\n", on, e.Flaw,
-		e.Task, files, checked, laboratory, e.Number), nil
+		"```console\n$ go test ./docs/exercises/%s -tags exercise\n```\n", on, e.Effort(), e.Flaw,
+		e.Task, files, checked, laboratory, e.Name()), nil
 }
 
 // buildsOn is the page to read before an exercise: that of its rung's parent.
 func buildsOn(e exercise.Exercise) (string, error) {
 	rung, err := ladder.Find(e.Rung)
 	if err != nil || rung.Parent == "" {
-		return "[page 00](../../00-before.md)", err
+		return "[page 0](../../0-before.md)", err
 	}
-	return fmt.Sprintf("[%s](../../%s)", rung.Parent, PageOf(indexOf(rung.Parent))), nil
+	return fmt.Sprintf("[%s](../../%s)", rung.Parent, pageOf(rung.Parent)), nil
 }
 
 // exerciseWalk says how an exercise ends: with the explorer, where it can.
-func exerciseWalk(_ *Generator, number string) (string, error) {
-	e, err := exercise.Find(number)
+func exerciseWalk(_ *Generator, name string) (string, error) {
+	e, err := exercise.Find(name)
 	if err != nil {
 		return "", err
 	}
@@ -126,18 +154,32 @@ func exerciseWalk(_ *Generator, number string) (string, error) {
 		" in every order of events within these bounds: %s. No order may break these"+
 		" invariants: %s. Others may break; later rungs are about them. To see what the"+
 		" explorer finds:\n\n```console\n$ go test ./docs/exercises/%s -tags exercise"+
-		" -run Exercise/explorer -v\n```\n", walk, strings.Join(holds, ", "), number), nil
+		" -run Exercise/explorer -v\n```\n", walk, strings.Join(holds, ", "), name), nil
 }
 
-// contents is a table of the rungs' pages.
+// contents has a table of the rungs' pages for each arc.
 func contents(*Generator) string {
 	var b strings.Builder
-	fmt.Fprint(&b, "| page | the idea | its exercise |\n|---|---|---|\n")
-	for i, rung := range ladder.Rungs {
-		fmt.Fprintf(&b, "| [%02d %s](%s) | %s | [%02d](exercises/%02d/README.md)"+
-			" |\n", i+1, rung.Name, PageOf(i), rung.Idea, i+1, i+1)
+	for _, arc := range ladder.Arcs {
+		fmt.Fprintf(&b, "\n**%s:** %s\n\n| | the idea | its exercise |\n|---|---|---|\n",
+			arc, arc.Asks())
+		for _, rung := range arc.Rungs() {
+			link := "–"
+			if e, is := solvedBy(rung.Name); is {
+				link = fmt.Sprintf("[%s](exercises/%[1]s/README.md)", e.Name())
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", numbered(rung), rung.Idea, link)
+		}
 	}
-	return b.String()
+	return b.String()[1:]
+}
+
+// numbered is a rung's name with a link to its page, after its step.
+func numbered(rung ladder.Rung) string {
+	if rung.Step == 0 {
+		return toPage(rung)
+	}
+	return fmt.Sprintf("%d. %s", rung.Step, toPage(rung))
 }
 
 // levelList lists the levels, with their addresses on the site.

@@ -16,16 +16,19 @@ func text(make func(g *Generator) string) func(*Generator, string) (string, erro
 //
 //	place gold                      where the rung stands, and its neighbors
 //	life gold/overrun_release       the picture of a run
+//	climb gold                      the exercise that the rung solves
 //	code gold/lock.go Lock.TryLock  declarations of a file
 //	file diamond/release.lua        a whole file
 //	output x_test.go _delex         what an example prints
 //	diff gold                       what the rung changes, beside its parent
 //	red gold/overrun_release        a command, and the assertion it lets through
-//	exercise 03                     what an exercise is about
+//	exercise timestamp              what an exercise is about
 //	explorer 03                     what the explorer is to find in it
+//	grade redislock                 where a lock of docs/results stands
 var registry = []part{
 	{"", "place ", (*Generator).place},
 	{"", "life ", (*Generator).picture},
+	{"", "climb ", climb},
 	{"", "code ", (*Generator).code},
 	{"", "file ", (*Generator).file},
 	{"", "output ", (*Generator).output},
@@ -33,6 +36,7 @@ var registry = []part{
 	{"", "red ", (*Generator).red},
 	{"", "exercise ", exerciseTask},
 	{"", "explorer ", exerciseWalk},
+	{"", "grade ", (*Generator).grade},
 
 	{"README.md", "gold", (*Generator).gold},
 
@@ -41,6 +45,9 @@ var registry = []part{
 
 	{"docs/levels.md", "levels", text(levelList)},
 	{"docs/benchmark.md", "measured", measuredIn("benchmark.json", measuredClients)},
+	{"docs/benchmark.md", "findings", (*Generator).findings},
+	{"docs/benchmark.md", "distance", (*Generator).distance},
+	{"docs/benchmark.md", "prices", (*Generator).prices},
 
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
 	{"docs/matrix.md", "workshop", text((*Generator).workshop)},
@@ -48,6 +55,8 @@ var registry = []part{
 
 	{"docs/libraries.md", "matrix", beside("libraries", "", "diamond/watchdog", "reentrant",
 		"reentrant/fenced")},
+	{"docs/libraries.md", "grades", grades("libraries")},
+	{"docs/libraries.md", "grades of other languages", grades("programs")},
 	{"docs/libraries.md", "other languages", beside("programs", "", "diamond", "diamond/watchdog",
 		"redlock")},
 	{"docs/redisson.md", "matrix", beside("programs", "redisson", "reentrant", "reentrant/notify",

@@ -39,6 +39,49 @@ func Did(name string, report scenarios.Report) Lock {
 	return l
 }
 
+// Grade is computed from the verdicts. A scenario that is newer than they are doesn't count.
+func (l Lock) Grade() scenarios.Grade {
+	verdicts := maps.Clone(l.Verdicts)
+	for _, name := range l.Missing() {
+		verdicts[name] = scenarios.CannotRun
+	}
+	return scenarios.GradeOf(verdicts)
+}
+
+// grades is a table of where the locks of docs/results/NAME.json stand.
+func grades(name string) func(*Generator, string) (string, error) {
+	return func(g *Generator, _ string) (string, error) {
+		locks, err := Kept(g.root, name)
+		var b strings.Builder
+		fmt.Fprint(&b, "| lock | stands on | to reach the next | beyond its rung |\n|---|---|---|---|\n")
+		for _, l := range locks {
+			grade, next := l.Grade(), ""
+			if len(grade.Next) > 0 {
+				next = fmt.Sprintf("%s: %s", grade.Next[0].Rung, grade.Next[0].Asks())
+			}
+			fmt.Fprintf(&b, "| %s | **%s** | %s | %s |\n", l.Name, grade.Rung, next,
+				strings.Join(grade.Beyond, ", "))
+		}
+		return b.String(), err
+	}
+}
+
+// grade says where one lock of docs/results stands.
+func (g *Generator) grade(name string) (string, error) {
+	for _, file := range []string{"libraries", "programs"} {
+		locks, err := Kept(g.root, file)
+		if err != nil {
+			return "", err
+		}
+		for _, l := range locks {
+			if l.Name == name {
+				return strings.Join(l.Grade().Sentences("`"+name+"`"), " ") + "\n", nil
+			}
+		}
+	}
+	return "", errUnknown
+}
+
 // Results is the file below docs with what the locks of a test did.
 func Results(name string) string { return "results/" + name + ".json" }
 

@@ -34,7 +34,7 @@ type Scenario struct {
 // Exercise is one whose solution changes nothing but scripts: its Go code is that of
 // its rung.
 type Exercise struct {
-	Number    string   `json:"number"`
+	Name      string   `json:"name"`
 	Rung      string   `json:"rung"`
 	Task      string   `json:"task"`
 	Scenarios []string `json:"scenarios"`
@@ -57,7 +57,7 @@ func catalogue() *Catalogue {
 	}
 	for _, e := range exercise.All {
 		if e.OnlyScripts() {
-			c.Exercises = append(c.Exercises, Exercise{e.Number, e.Rung, e.Task,
+			c.Exercises = append(c.Exercises, Exercise{e.Name(), e.Rung, e.Task,
 				e.Scenarios})
 		}
 	}

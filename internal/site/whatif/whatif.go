@@ -52,6 +52,9 @@ type Question struct {
 	Again   bool     `json:"again,omitempty"` // see scenarios.Change
 	Scripts []Script `json:"scripts,omitempty"`
 
+	// Grade asks for nothing but the grade of a lock with these verdicts.
+	Grade []Verdict `json:"grade,omitempty"`
+
 	// Exercise asks for all scenarios of an exercise and for its further check,
 	// with the scripts as they are here.
 	Exercise string `json:"exercise,omitempty"`
@@ -99,6 +102,7 @@ type Answer struct {
 	Story string `json:"story,omitempty"` // of a random world that breaks the lock
 
 	Catalogue *Catalogue `json:"catalogue,omitempty"`
+	Grade     *Grade     `json:"grade,omitempty"`
 
 	// Unfired says what changed nothing: faults whose command was never sent, and the
 	// clock of a client that is not there.
@@ -112,6 +116,23 @@ type Verdict struct {
 	Verdict   scenarios.Verdict `json:"verdict"`
 	Event     string            `json:"event,omitempty"`
 	Declared  bool              `json:"declared"` // the rung is known to break it
+}
+
+// Grade is where a lock stands, and the sentences that say so.
+type Grade struct {
+	scenarios.Grade
+	Says []string `json:"says"`
+}
+
+// graded is the grade of a lock with these verdicts.
+func graded(verdicts []Verdict) *Grade {
+	var report scenarios.Report
+	for _, v := range verdicts {
+		report = append(report, scenarios.Result{Scenario: v.Scenario, Invariant: v.Invariant,
+			Verdict: v.Verdict})
+	}
+	g := report.Grade()
+	return &Grade{g, g.Sentences("Your lock")}
 }
 
 // Respond answers a question that is JSON with JSON. A run needs a test, because Go
@@ -154,6 +175,9 @@ func (q *Question) lock() (ladder.Rung, error) {
 func Ask(t *testing.T, q Question) Answer {
 	if q.List {
 		return Answer{Catalogue: catalogue()}
+	}
+	if q.Grade != nil {
+		return Answer{Grade: graded(q.Grade)}
 	}
 	if q.Exercise != "" { // it is run as it is written: only the scripts are the learner's
 		q = Question{Rung: q.Rung, Exercise: q.Exercise, Scripts: q.Scripts}

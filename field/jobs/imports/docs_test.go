@@ -1,0 +1,165 @@
+package imports_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockladder/lockladder/field/jobs/imports"
+	"github.com/lockladder/lockladder/internal/ladder"
+	"github.com/lockladder/lockladder/internal/locktest"
+	"github.com/lockladder/lockladder/internal/site/generated"
+)
+
+var whole = flag.Bool("whole", false, "run the long scenarios of the page too")
+
+// faults are the columns of the tables: the faults of A. B has another slot,
+// and asks more often in the article's form.
+var faults = []struct {
+	name string
+	run  func(s *scenario)
+}{
+	{"nothing", func(s *scenario) { s.worker("A", 1, 0, lasting(second)) }},
+	{"dies with its slot written", func(s *scenario) {
+		s.crashesBefore(func(cmd redis.Cmder) bool {
+			return cmd.Name() == "lrem" || slices.Contains(cmd.Args(), "begin")
+		})
+	}},
+	{"dies at work", func(s *scenario) { s.crashesAtWork(2*second + second/2) }},
+	{"dies with the queue lock", func(s *scenario) {
+		s.crashesBefore(func(cmd redis.Cmder) bool {
+			return cmd.Name() == "lindex" ||
+				slices.Contains(cmd.Args(), any(prefix+"fence"))
+		})
+	}},
+	{"its work fails", func(s *scenario) { s.worker("A", 1, 0, failing(1)) }},
+	{"works for 15 s", func(s *scenario) {
+		s.worker("A", 1, 0, func(_ context.Context, w *worker, t imports.Task, _ int) error {
+			if t.ID == 1 {
+				w.Sleep(lease + 4*second)
+			}
+			w.Sleep(second)
+			return nil
+		})
+	}},
+}
+
+func TestTheTablesOfThePageAreFresh(t *testing.T) {
+	locktest.WhenNamed(t, "it runs every scenario of the page:"+
+		" cd field && go test ./jobs/imports -run OfThePage")
+	generated.Compare(t, "import.md", "article", table(t, imports.Worker.Article))
+	generated.Compare(t, "import.md", "improved", table(t, imports.Worker.Improved))
+	if *whole {
+		generated.Compare(t, "import.md", "throughput", throughput(t))
+	}
+	_, timeline := runScenario(t, imports.Worker.Article, "reentrant", tasks(3, 1),
+		scanned)
+	generated.Compare(t, "import.md", "scan", generated.Block(narrow(timeline)))
+}
+
+// table is what becomes of four tasks behind every rung.
+func table(t *testing.T, form imports.Form) string {
+	head := []string{"the lock, and what happens to A"}
+	for _, fault := range faults {
+		head = append(head, fault.name)
+	}
+	var rows [][]string
+	for _, rung := range ladder.Rungs {
+		row := []string{rung.Name}
+		for _, fault := range faults {
+			v, _ := runScenario(t, form, rung.Name, []imports.Task{task(1, 1), task(2, 1),
+				task(3, 2), task(4, 1)}, func(s *scenario) {
+				fault.run(s)
+				b := s.worker("B", 2, second/2, lasting(second))
+				b.job.Poll = 200 * time.Millisecond
+				s.until(time.Minute / 2)
+			})
+			row = append(row, summary(v))
+		}
+		rows = append(rows, row)
+	}
+	return generated.Table(1, head, rows)
+}
+
+// summary is what went wrong.
+func summary(v verdict) string {
+	var words []string
+	for _, what := range []string{"stuck", "lost", "twice", "overlapped", "out of order"} {
+		if v[what] > 0 {
+			words = append(words, fmt.Sprintf("**%d %s**", v[what], what))
+		}
+	}
+	if len(words) == 0 {
+		return "✓"
+	}
+	return strings.Join(words, ", ")
+}
+
+// throughput is how fast 64 tasks of a second are done by 8 workers that start one
+// after the other, with the pauses of the article and of the rungs.
+func throughput(t *testing.T) string {
+	const n, workers = 64, 8
+	work := second
+	var rows [][]string
+	for _, groups := range []int{1, 2, 4, 6, 8, 16, 50} {
+		row := []string{fmt.Sprint(groups), fmt.Sprintf("%.0f",
+			float64(min(groups, workers))/work.Seconds())}
+		for _, form := range []imports.Form{imports.Worker.Article,
+			imports.Worker.Improved} {
+			var took time.Duration
+			v, timeline := runScenario(t, form, "reentrant/fenced", tasks(n, groups),
+				func(s *scenario) {
+					done := 0
+					one := func(_ context.Context, w *worker, _ imports.Task, _ int) error {
+						w.Sleep(work)
+						w.Step("has done one", func() {
+							took, done = s.Now(), done+1
+							if done == n {
+								// Its end is written down before all end.
+								time.AfterFunc(second, s.stop)
+							}
+						})
+						return nil
+					}
+					for i := range workers {
+						s.worker(fmt.Sprint("W", i+1), i+1, time.Duration(i)*second/4, one)
+					}
+				})
+			require.Equal(t, verdict{"done": n}, v, timeline)
+			row = append(row, fmt.Sprintf("%.2f", n/took.Seconds()))
+		}
+		rows = append(rows, row)
+	}
+	return generated.Table(1, []string{"groups", "the most there can be",
+		"as the article has it", "improved"}, rows)
+}
+
+// narrow leaves out what pages have no room for.
+func narrow(timeline string) string {
+	var b strings.Builder
+	for line := range strings.Lines(timeline) {
+		b.WriteString(strings.TrimRight(line, " -\n") + "\n")
+	}
+	return b.String()
+}
+
+// scanned lets B go through the queue while A works on task 1, and pass task 2. A ends. B
+// comes to task 3, whose group is free now.
+func scanned(s *scenario) {
+	s.worker("A", 1, 0, lasting(3*second))
+	b := s.worker("B", 2, 2*second, lasting(second))
+	nth := 0
+	b.before(func(cmd redis.Cmder) bool { return cmd.Name() == "lindex" }, func() {
+		if nth++; nth == 2 {
+			b.Sleep(2 * second)
+		}
+	})
+	s.until(9 * second)
+}

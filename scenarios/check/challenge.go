@@ -1,0 +1,138 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/lockladder/lockladder/scenarios"
+	"github.com/lockladder/lockladder/scenarios/protocol"
+)
+
+// challenges is the page with the tasks and their hints, in a checkout.
+const challenges = "docs/challenges.md"
+
+// readChallenge is the task of a challenge and its hints. Outside of a checkout there are
+// none.
+func readChallenge(n int) (task string, hints []string) {
+	page, err := inCheckout(challenges)
+	if err != nil {
+		return "", nil
+	}
+	_, section, _ := strings.Cut(page, fmt.Sprintf("\n## Challenge %d: ", n))
+	section, _, _ = strings.Cut(section, "\n## ")
+	section = regexp.MustCompile(`(?m)^<!-- .* -->\n`).ReplaceAllString(section, "")
+	task, folded, _ := strings.Cut(section, "<details>\n")
+	for _, part := range strings.Split(folded, "</summary>\n\n")[1:] {
+		hint, _, _ := strings.Cut(part, "\n\n</details>")
+		hints = append(hints, hint)
+	}
+	return strings.TrimSpace(task), hints
+}
+
+// inCheckout reads a file of the module, whose root is the working directory or above it.
+func inCheckout(file string) (string, error) {
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		text, failed := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
+		if failed == nil {
+			return strings.ReplaceAll(string(text), "\r\n", "\n"), nil
+		}
+		if dir == filepath.Dir(dir) {
+			err = failed
+		}
+	}
+	return "", err
+}
+
+// chooses is the challenge that is asked for. Its errors are one line.
+func (o *orders) chooses() error {
+	all := scenarios.Challenges()
+	switch {
+	case o.hint != 0 && o.challenge == 0:
+		return errors.New("-hint is one of a challenge, for example: -challenge 1 -hint 1")
+	case o.hint < 0 || o.hint > 3:
+		return fmt.Errorf("-hint %d: the hints are 1, 2 and 3", o.hint)
+	case o.challenge == 0:
+		return nil
+	case o.challenge < 0 || o.challenge > len(all):
+		return fmt.Errorf("-challenge %d: the challenges are 1 to %d", o.challenge, len(all))
+	case o.run != "" || o.flaws != "":
+		return errors.New("-challenge chooses the scenarios: leave out -run and -flaws")
+	}
+	o.only = all[o.challenge-1].Scenarios
+	o.redis = cmp.Or(o.redis, "auto")
+	return nil
+}
+
+// tell prints the task, and the hints that are asked for.
+func (o orders) tell() error {
+	task, hints := readChallenge(o.challenge)
+	if task == "" {
+		return fmt.Errorf("%s isn't here: run this in a checkout of the module", challenges)
+	}
+	fmt.Printf("Challenge %d: %s\n", o.challenge, task)
+	for i := range o.hint {
+		fmt.Printf("\nHint %d: %s\n", i+1, hints[i])
+	}
+	return nil
+}
+
+// answer prints whether the lock has passed its challenge, and if not, the first scenario
+// to look at, and a hint.
+func (c *checking) answer() {
+	all := scenarios.Challenges()
+	challenge := all[c.challenge-1]
+	missing := challenge.Missing(c.results)
+	if len(missing) == 0 && len(c.failed) == 0 {
+		fmt.Fprintf(c.out, "Challenge %d passed: your lock stands on %s.\n", c.challenge,
+			challenge.Rung)
+		if c.challenge < len(all) {
+			fmt.Fprintf(c.out, "The next one: check -challenge %d\n", c.challenge+1)
+		}
+		return
+	}
+	c.missed = true
+	if len(missing) == 0 {
+		fmt.Fprintf(c.out, "%s\n", c.failed[0])
+	} else {
+		c.shows(missing[0])
+	}
+	fmt.Fprintf(c.out, "\nChallenge %d isn't passed yet: %s is missing.\n", c.challenge,
+		cmp.Or(strings.Join(missing, ", "), "a verdict"))
+	_, hints := readChallenge(c.challenge)
+	if n := max(c.hint, 1); n <= len(hints) {
+		fmt.Fprintf(c.out, "\nHint %d of %d: %s\n", n, len(hints), hints[n-1])
+		if n < len(hints) {
+			fmt.Fprintf(c.out, "The next one comes with -hint %d.\n", n+1)
+		}
+	}
+}
+
+// shows prints the scenario of what is missing: its timeline, or why there is none.
+func (c *checking) shows(missing string) {
+	name, _, _ := strings.Cut(missing, ": ")
+	i := slices.IndexFunc(c.failed, func(text string) bool {
+		return strings.HasPrefix(text, name+": ")
+	})
+	if i >= 0 {
+		fmt.Fprintln(c.out, c.failed[i])
+		return
+	}
+	broken := slices.DeleteFunc(slices.Clone(c.results), func(r scenarios.Result) bool {
+		return r.Scenario != name || r.Verdict != scenarios.Breaks
+	})
+	if text := scenarios.Report(broken).Failures(); text != "" {
+		fmt.Fprint(c.out, protocol.InWords(text))
+		return
+	}
+	scenario, _ := scenarios.Find(name)
+	_, invariant, _ := strings.Cut(missing, ": ")
+	fmt.Fprintf(c.out, "%s: %s %s. It needs something that your lock doesn't have.\n\n%s\n", name,
+		invariant, scenarios.Report(c.results).Verdict(name, invariant), scenario.Summary)
+}
