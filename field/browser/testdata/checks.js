@@ -132,9 +132,9 @@
         }
       } },
 
-    { name: 'nothing moves while a page loads, and headings are in order',
+    { name: 'nothing moves while a page loads, headings are in order, and a keyboard scrolls',
       pages: ['/', '/README.md', '/docs/3-gold.md', '/docs/matrix.md', '/docs/benchmark.md',
-        '/docs/levels/gold.json', '/docs/lab.md', '/docs/exercises/gold/README.md',
+        '/docs/handout.md', '/docs/levels/gold.json', '/docs/lab.md', '/docs/exercises/gold/README.md',
         '/docs/runs/gold/overrun_release/foreign-release.json'],
       sizes: both, check: async wrong => {
         let moved = 0;
@@ -148,6 +148,8 @@
         levels.forEach((level, i) => {
           if (level > (levels[i - 1] || 0) + 1) { wrong.push('h' + level + ' at ' + i); }
         });
+        all('pre, main > table').filter(e => e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0)
+          .forEach(e => wrong.push('no key scrolls ' + e.innerText.slice(0, 40)));
       } },
   ];
 })()
