@@ -49,6 +49,8 @@ var registry = []part{
 	{"docs/benchmark.md", "distance", (*Generator).distance},
 	{"docs/benchmark.md", "prices", (*Generator).prices},
 
+	{"docs/challenges.md", "challenge ", challenge},
+
 	{"docs/matrix.md", "matrix", text((*Generator).matrix)},
 	{"docs/matrix.md", "workshop", text((*Generator).workshop)},
 	{"docs/matrix.md", "scenarios", text(catalogue)},
