@@ -65,6 +65,8 @@ var wrongs = []wrong{
 		elsewhere + "partitioned_holder: not told"},
 	{"watchdog", "renewals of ten seconds", lua("renew.lua", "ARGV[2])", "10000)"),
 		"lease_length: wrong lease"},
+	{"fenced", "a counter that ends after four leases", lua("acquire.lua", "return fence",
+		"redis.call('PEXPIRE', KEYS[2], 4 * ARGV[2])\nreturn fence"), "an hour later the token is"},
 	{"reentrant", "it sleeps for a lease after an error", afterError(
 		func(_ lock.Lock, ctx context.Context) error {
 			return lock.Sleep(ctx, 10*time.Second)

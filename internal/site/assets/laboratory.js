@@ -162,16 +162,19 @@
 
   Laboratory.prototype.build = function () {
     var lab = this, c = this.catalogue;
-    this.families = c.scenarios.map(function (s) { return s.family; }).filter(function (f, i, all) {
-      return all.indexOf(f) === i;
-    });
+    function first(f, i, all) { return all.indexOf(f) === i; }
+    this.families = c.scenarios.map(function (s) { return s.family; }).filter(first);
     this.lock = html('select', {}, [
-      html('optgroup', { label: 'write one' }, [option(OWN, 'your own lock')]),
-      html('optgroup', { label: 'rungs' }, c.rungs.map(function (r) { return option(r.name); })),
+      html('optgroup', { label: 'write one' }, [option(OWN, 'your own lock')])
+    ].concat(c.rungs.map(function (r) { return r.arc; }).filter(first).map(function (arc) {
+      return html('optgroup', { label: arc }, c.rungs.filter(function (r) {
+        return r.arc === arc;
+      }).map(function (r) { return option(r.name); }));
+    }), [
       html('optgroup', { label: 'exercises that change only Lua' },
         c.exercises.map(function (e) {
           return option('exercise ' + e.name, 'exercise ' + e.name + ' (' + e.rung + ')');
-        }))]);
+        }))]));
     this.lock.addEventListener('change', function () {
       var scenario = lab.scenario.value, invariant = lab.invariant, before = lab.said;
       lab.choose(scenario);

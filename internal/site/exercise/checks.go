@@ -91,6 +91,27 @@ func findsItsGrant(t *testing.T, build lock.Build, _ scenarios.Report) error {
 	})
 }
 
+// risesForever has a lock taken, left alone for an hour, and taken again.
+func risesForever(t *testing.T, build lock.Build, _ scenarios.Report) error {
+	return inWorld(t, lab.Config{TTL: lease}, build, func(r *room) {
+		p := r.owner("P", key)
+		fenced, ok := p.(lock.Fenced)
+		if !ok {
+			r.Fail("the lock needs Token")
+			return
+		}
+		var before uint64
+		r.steps(try("of a free lock", p, true), release("by the holder", p, nil),
+			r.after(time.Hour, func() { before = fenced.Token() }),
+			try("an hour later", p, true),
+			r.after(0, func() {
+				if after := fenced.Token(); after <= before {
+					r.Fail("an hour later the token is %d, after %d", after, before)
+				}
+			}))
+	})
+}
+
 // eachReader has a reader that dies when it has the lock, and one that dies after a
 // renewal.
 func eachReader(t *testing.T, build lock.Build, _ scenarios.Report) error {

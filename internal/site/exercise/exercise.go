@@ -129,6 +129,8 @@ var All = []Exercise{
 		Task:      "number the grants so that a late write can be refused",
 		Files:     []string{"acquire.lua"},
 		Scenarios: []string{"mutual_exclusion", "crash_holding", "paused_holder"},
+		Asks:      "the token has risen when the lock is taken again after an hour",
+		Check:     risesForever,
 		Start:     lock.Flaws("paused_holder: stale write"),
 	},
 	{

@@ -19,6 +19,7 @@ type Catalogue struct {
 // Rung is one of the ladder.
 type Rung struct {
 	Name   string   `json:"name"`
+	Arc    string   `json:"arc"`
 	Idea   string   `json:"idea"`
 	Breaks []string `json:"breaks"` // scenarios
 }
@@ -43,7 +44,7 @@ type Exercise struct {
 func catalogue() *Catalogue {
 	c := &Catalogue{}
 	for _, rung := range ladder.Rungs {
-		r := Rung{Name: rung.Name, Idea: rung.Idea}
+		r := Rung{Name: rung.Name, Arc: string(rung.Arc), Idea: rung.Idea}
 		for _, f := range rung.Flaws {
 			if !slices.Contains(r.Breaks, f.Scenario) {
 				r.Breaks = append(r.Breaks, f.Scenario)
